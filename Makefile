@@ -1,0 +1,103 @@
+# Keylock. `make help` lists the targets.
+
+V        ?= 0
+SAN      ?=
+COV      ?=
+CC       ?= cc
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+BUILD    ?= build
+SEEDS    ?= 1000
+Q        := $(if $(filter 1,$(V)),,@)
+
+# Binaries of another build (sanitizers, coverage) stand in a folder of their own.
+OUT      := $(BUILD)$(if $(SAN),/san)$(if $(COV),/cov)
+
+WARN     := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
+CPPFLAGS += -D_GNU_SOURCE -iquote . -iquote net/engine -iquote net/transport -iquote core_wrapper -isystem /usr/include/libretro-common
+CFLAGS   ?= -O2 -g
+CFLAGS   += -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(if $(COV),--coverage)
+LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
+
+ENGINE    := $(wildcard net/engine/*.c)
+TRANSPORT := $(wildcard net/transport/*.c)
+RELAY     := $(wildcard net/relay/*.c)
+WRAPPER   := $(wildcard core_wrapper/*.c)
+TOOL      := $(wildcard core_wrapper/tool/*.c)
+obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
+
+PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
+NET_LIBS := -lenet -lm
+LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ldl
+
+.PHONY: all deps content demo test help clean install uninstall format format-check lint
+all: $(PROGRAMS) content ## build the programs and the test content
+
+help: ## list the targets
+	$(Q)awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+deps: ## install the Debian packages that are missing
+	$(Q)tests/tools/deps.sh
+
+# --- programs -------------------------------------------------------------------------------------------------
+
+$(OUT)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "CC    $<")
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Everything but the programs' own mains and the wrapper's exported symbols, for the tests to link from.
+$(OUT)/libkeylock.a: $(call obj,$(ENGINE) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+define link
+@mkdir -p $(@D)
+@$(if $(Q),echo "LD    $@")
+$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
+endef
+
+$(OUT)/keylock-relay: $(call obj,$(ENGINE) $(TRANSPORT) $(RELAY))
+	$(link) $(NET_LIBS)
+
+$(OUT)/keylock_libretro.so: $(call obj,$(ENGINE) $(TRANSPORT) $(WRAPPER))
+	$(link) -shared -Wl,-z,defs -Wl,-z,now $(LIBS)
+
+$(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS) -ljson-c -rdynamic
+
+content: ## assemble the bundled game and the test programs
+	$(Q)$(MAKE) --no-print-directory -s -C tests/content OUT=$(abspath $(BUILD))/content V=$(V)
+
+-include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
+
+# --- tests ----------------------------------------------------------------------------------------------------
+
+include tests/tests.mk
+
+demo: deps ## a relay and two RetroArch windows playing the bundled game in lock (DEMO=headless: a picture)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/e2e/demo.sh $(DEMO)
+
+# --- the rest -------------------------------------------------------------------------------------------------
+
+LIBRETRO_DIR ?= $(PREFIX)/lib/libretro
+install: all ## install into DESTDIR/PREFIX
+	install -D -m 755 $(OUT)/keylock $(DESTDIR)$(PREFIX)/bin/keylock
+	install -D -m 755 $(OUT)/keylock-relay $(DESTDIR)$(PREFIX)/bin/keylock-relay
+	install -D -m 755 $(OUT)/keylock_libretro.so $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so
+
+uninstall: ## take it away again
+	rm -f $(DESTDIR)$(PREFIX)/bin/keylock $(DESTDIR)$(PREFIX)/bin/keylock-relay $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so
+
+C_FILES = $(shell git ls-files '*.c' '*.h')
+format: ## format the C code
+	clang-format -i $(C_FILES)
+format-check: ## say where the format differs
+	$(Q)clang-format --dry-run -Werror $(C_FILES)
+lint: ## static analysis
+	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem --enable=warning,portability \
+	    -D_GNU_SOURCE -I. -Inet/engine -Inet/transport -Icore_wrapper net core_wrapper
+
+clean: ## remove what was built
+	rm -rf $(BUILD)

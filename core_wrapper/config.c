@@ -1,0 +1,246 @@
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../net/transport/link.h"
+
+static int refuse(char *err, size_t err_len, const char *key, const char *want, const char *got) {
+    snprintf(err, err_len, "%s: expected %s, got \"%s\"", key, want, got);
+    return -1;
+}
+
+static int copy(char *out, size_t cap, const char *key, const char *value, char *err, size_t err_len) {
+    char want[64];
+    snprintf(want, sizeof want, "at most %zu bytes", cap - 1);
+    if (strlen(value) >= cap) return refuse(err, err_len, key, want, value);
+    strcpy(out, value);
+    return 0;
+}
+
+/* Whole decimal numbers only; no sign, no blanks. */
+static bool number(const char *s, uint64_t max, uint64_t *out) {
+    if (!isdigit((unsigned char)*s)) return false;
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(s, &end, 10);
+    if (errno || *end || v > max) return false;
+    *out = v;
+    return true;
+}
+
+static int set_core(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return copy(c->core, sizeof c->core, "KEYLOCK_CORE", v, err, err_len);
+}
+
+/* HOST, HOST:PORT, [V6]:PORT. */
+static int set_relay(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    const char *want = "HOST or HOST:PORT with a port from 1 to 65535", *key = "KEYLOCK_RELAY";
+    const char *colon = strrchr(v, ':'), *bracket = strchr(v, ']');
+    bool v6 = v[0] == '[' && bracket;
+    if (!v6 && colon && strchr(v, ':') != colon) colon = NULL; /* a bare IPv6 address */
+    if (v6 && colon && colon < bracket) colon = NULL;
+    uint64_t port = KL_DEFAULT_PORT;
+    if (colon && (!number(colon + 1, 65535, &port) || port == 0)) return refuse(err, err_len, key, want, v);
+    const char *from = v6 ? v + 1 : v;
+    size_t len = v6 ? (size_t)(bracket - from) : colon ? (size_t)(colon - from) : strlen(from);
+    if (len == 0 || len >= sizeof c->host) return refuse(err, err_len, key, want, v);
+    memcpy(c->host, from, len);
+    c->host[len] = 0;
+    c->port = (uint16_t)port;
+    return 0;
+}
+
+static bool is_name(const char *v) {
+    if (!*v || strlen(v) >= KL_NAME_MAX) return false;
+    for (const char *p = v; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) return false;
+    return true;
+}
+
+static int set_room(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    if (!is_name(v)) return refuse(err, err_len, "KEYLOCK_ROOM", "a name of 1 to 23 bytes", v);
+    strcpy(c->room, v);
+    return 0;
+}
+
+static int set_name(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    if (!is_name(v)) return refuse(err, err_len, "KEYLOCK_NAME", "a name of 1 to 23 bytes", v);
+    strcpy(c->name, v);
+    return 0;
+}
+
+static int set_seats(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    uint64_t n;
+    if (!number(v, KL_MAX_SEATS, &n))
+        return refuse(err, err_len, "KEYLOCK_SEATS", "0 (to watch) to 8 seats", v);
+    c->seats = (uint8_t)n;
+    return 0;
+}
+
+static int set_players(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    uint64_t n;
+    if (!number(v, KL_MAX_SEATS, &n) || n == 0)
+        return refuse(err, err_len, "KEYLOCK_PLAYERS", "1 to 8 seats", v);
+    c->params.players = (uint8_t)n;
+    return 0;
+}
+
+static int set_policy(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    if (strcmp(v, "strict") != 0) return refuse(err, err_len, "KEYLOCK_POLICY", "strict", v);
+    c->params.policy = KL_POLICY_STRICT;
+    return 0;
+}
+
+static int on_off(bool *out, const char *key, const char *v, char *err, size_t err_len) {
+    bool on = !strcmp(v, "on") || !strcmp(v, "true") || !strcmp(v, "1");
+    bool off = !strcmp(v, "off") || !strcmp(v, "false") || !strcmp(v, "0");
+    if (!on && !off) return refuse(err, err_len, key, "on or off", v);
+    *out = on;
+    return 0;
+}
+
+static int set_subframes(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->params.subframes, "KEYLOCK_SUBFRAMES", v, err, err_len);
+}
+
+static int set_hide(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->hide, "KEYLOCK_HIDE", v, err, err_len);
+}
+
+static int set_spacing(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    uint64_t n;
+    if (!number(v, KL_SPACING_MAX, &n))
+        return refuse(err, err_len, "KEYLOCK_SPACING", "0 (follows the link) to 30 frames", v);
+    c->params.spacing_fixed = (uint8_t)n;
+    return 0;
+}
+
+static int set_speed(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    bool max = !strcmp(v, "max");
+    if (!max && strcmp(v, "real") != 0) return refuse(err, err_len, "KEYLOCK_SPEED", "real or max", v);
+    c->params.clocked = !max;
+    return 0;
+}
+
+static int set_hash_every(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    uint64_t n;
+    if (!number(v, UINT16_MAX, &n))
+        return refuse(err, err_len, "KEYLOCK_HASH_EVERY", "0 (never) to 65535 frames", v);
+    c->params.hash_every = (uint16_t)n;
+    return 0;
+}
+
+static int set_epoch(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    if (!number(v, 8000000000u, &c->epoch_s))
+        return refuse(err, err_len, "KEYLOCK_EPOCH", "seconds since 1970", v);
+    c->epoch_set = true;
+    return 0;
+}
+
+static const struct {
+    const char *key, *variable;
+    int (*set)(struct kl_config *, const char *, char *, size_t);
+} keys[] = {
+    {"core", "KEYLOCK_CORE", set_core},
+    {"relay", "KEYLOCK_RELAY", set_relay},
+    {"room", "KEYLOCK_ROOM", set_room},
+    {"name", "KEYLOCK_NAME", set_name},
+    {"seats", "KEYLOCK_SEATS", set_seats},
+    {"players", "KEYLOCK_PLAYERS", set_players},
+    {"policy", "KEYLOCK_POLICY", set_policy},
+    {"subframes", "KEYLOCK_SUBFRAMES", set_subframes},
+    {"spacing", "KEYLOCK_SPACING", set_spacing},
+    {"speed", "KEYLOCK_SPEED", set_speed},
+    {"hash_every", "KEYLOCK_HASH_EVERY", set_hash_every},
+    {"epoch", "KEYLOCK_EPOCH", set_epoch},
+    {"hide", "KEYLOCK_HIDE", set_hide},
+};
+#define KEYS (sizeof keys / sizeof keys[0])
+
+int kl_config_set(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len) {
+    for (size_t i = 0; i < KEYS; i++)
+        if (!strcmp(keys[i].key, key)) return keys[i].set(c, value, err, err_len);
+    snprintf(err, err_len, "there is no key \"%s\"", key);
+    return -2;
+}
+
+static void defaults(struct kl_config *c) {
+    memset(c, 0, sizeof *c);
+    c->port = KL_DEFAULT_PORT;
+    c->seats = 1;
+    c->hide = true;
+    strcpy(c->room, "keylock");
+    c->params = (struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2};
+    c->params.wait_budget_ms = 250;
+    c->params.hash_every = 60;
+}
+
+static char *trim(char *s) {
+    while (isspace((unsigned char)*s)) s++;
+    size_t n = strlen(s);
+    while (n && isspace((unsigned char)s[n - 1])) s[--n] = 0;
+    return s;
+}
+
+/* One line of the file, cut up in place. Quotes protect a #. */
+static int read_line(struct kl_config *c, char *line, char *err, size_t err_len) {
+    line = trim(line);
+    if (!*line || *line == '#') return 0;
+    char *eq = strchr(line, '=');
+    if (!eq) {
+        snprintf(err, err_len, "expected key = value, got \"%s\"", line);
+        return -1;
+    }
+    *eq = 0;
+    char *key = trim(line), *value = trim(eq + 1), *end = NULL;
+    if (*value == '"' && (end = strchr(value + 1, '"'))) {
+        *end = 0;
+        value++;
+    } else if ((end = strchr(value, '#'))) {
+        *end = 0;
+        value = trim(value);
+    }
+    return kl_config_set(c, key, value, err, err_len);
+}
+
+static int read_file(struct kl_config *c, const char *dir, char *err, size_t err_len) {
+    char path[KL_CONFIG_PATH_MAX + 16], line[KL_CONFIG_PATH_MAX + 64], why[512];
+    snprintf(path, sizeof path, "%.4095s/%s", dir, KL_CONFIG_FILE);
+    FILE *f = fopen(path, "re");
+    if (!f) return 0;
+    int r = 0;
+    for (unsigned n = 1; r == 0 && fgets(line, sizeof line, f); n++) {
+        r = read_line(c, line, why, sizeof why);
+        if (r != 0) snprintf(err, err_len, "%s line %u: %s", path, n, why);
+    }
+    fclose(f);
+    return r ? -1 : 0;
+}
+
+int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_t err_len) {
+    defaults(c);
+    if (system_dir && *system_dir && read_file(c, system_dir, err, err_len) != 0) return -1;
+    for (size_t i = 0; i < KEYS; i++) {
+        const char *v = getenv(keys[i].variable);
+        if (v && *v && keys[i].set(c, v, err, err_len) != 0) return -1;
+    }
+    if (getenv("KEYLOCK_ROOM") && *getenv("KEYLOCK_ROOM") && !*c->host) {
+        snprintf(err, err_len, "KEYLOCK_ROOM is set (\"%s\"), but no relay: set KEYLOCK_RELAY", c->room);
+        return -1;
+    }
+    return 0;
+}
+
+bool kl_config_core_from_file_name(const char *wrapper_path, char *out, size_t cap) {
+    static const char tail[] = "_keylock_libretro.so";
+    const char *slash = strrchr(wrapper_path, '/'), *base = slash ? slash + 1 : wrapper_path;
+    size_t len = strlen(base), cut = sizeof tail - 1;
+    if (len <= cut || strcasecmp(base + len - cut, tail) != 0) return false;
+    int n = snprintf(out, cap, "%.*s_libretro.so", (int)(len - cut), base);
+    return n > 0 && (size_t)n < cap;
+}

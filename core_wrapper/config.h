@@ -1,0 +1,39 @@
+/* config.h - what the player asked for: KEYLOCK_* in the environment, keylock.cfg, the wrapper's own file
+ * name.
+ *
+ * The environment counts before the file. keylock.cfg lies in the frontend's system folder and holds lines
+ * `key = value` (value may stand in double quotes; # starts a comment); the keys are the names of the
+ * environment variables without KEYLOCK_, in small letters. */
+#ifndef KLW_CONFIG_H
+#define KLW_CONFIG_H
+
+#include "../net/engine/engine.h"
+#include "../net/engine/msg.h"
+
+#define KL_CONFIG_FILE     "keylock.cfg"
+#define KL_CONFIG_PATH_MAX 4096
+#define KL_CONFIG_HOST_MAX 256
+
+struct kl_config {
+    char core[KL_CONFIG_PATH_MAX]; /* "" : not said; see kl_config_core_from_file_name */
+    char host[KL_CONFIG_HOST_MAX]; /* of the relay; "": play alone */
+    uint16_t port;
+    char room[KL_NAME_MAX], name[KL_NAME_MAX]; /* name "": the frontend's user name, else the system's */
+    uint8_t seats;                             /* wanted, 0: spectator */
+    struct kl_params params;                   /* fps_uhz is left 0 */
+    bool epoch_set;
+    uint64_t epoch_s; /* alone: where the virtual clock starts */
+    bool hide;        /* tell the core when a picture will not be seen (GET_AUDIO_VIDEO_ENABLE) */
+};
+
+/* Fills in the defaults, then what the file (system_dir NULL or no file: nothing) and the environment say.
+ * 0, or -1 with one line in err that names the key, what was expected and what came. */
+int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_t err_len);
+
+/* The same for one key (without KEYLOCK_, small letters). -2 for a key that does not exist. */
+int kl_config_set(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len);
+
+/* "…/fbneo_keylock_libretro.so" wraps "fbneo_libretro.so". False where the name says nothing. */
+bool kl_config_core_from_file_name(const char *wrapper_path, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,28 @@
+/* content.h - what the frontend loads, kept: retro_game_info is valid only during retro_load_game, and a room
+ * loads twice. */
+#ifndef KLW_CONTENT_H
+#define KLW_CONTENT_H
+
+#include <libretro.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define KL_CONTENT_ITEMS 8 /* of a subsystem */
+
+struct kl_content {
+    bool loaded, special, none; /* none: the core was started without content */
+    unsigned type, count;
+    struct retro_game_info item[KL_CONTENT_ITEMS];
+    struct retro_game_info_ext ext[KL_CONTENT_ITEMS]; /* of GET_GAME_INFO_EXT, where the frontend has it */
+    bool has_ext;
+    char stem[256]; /* first item's file name without folder and ending; "" where there is none */
+};
+
+/* Copies all of it. info NULL: no content. 0, or -1: out of memory, or more than KL_CONTENT_ITEMS. */
+int kl_content_keep(struct kl_content *c, bool special, unsigned type, const struct retro_game_info *info,
+                    size_t count);
+/* Copies the frontend's extended description; data that is the item's own is not copied twice. */
+int kl_content_keep_ext(struct kl_content *c, const struct retro_game_info_ext *ext);
+void kl_content_free(struct kl_content *c);
+
+#endif

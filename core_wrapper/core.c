@@ -1,0 +1,218 @@
+#include "core.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct {
+    const char *name;
+    size_t offset;
+} symbols[] = {
+#define SYMBOL(field)                                                                                        \
+    { "retro_" #field, offsetof(struct kl_core, field) }
+    SYMBOL(set_environment),
+    SYMBOL(set_video_refresh),
+    SYMBOL(set_audio_sample),
+    SYMBOL(set_audio_sample_batch),
+    SYMBOL(set_input_poll),
+    SYMBOL(set_input_state),
+    SYMBOL(init),
+    SYMBOL(deinit),
+    SYMBOL(api_version),
+    SYMBOL(get_system_info),
+    SYMBOL(get_system_av_info),
+    SYMBOL(set_controller_port_device),
+    SYMBOL(reset),
+    SYMBOL(run),
+    SYMBOL(serialize_size),
+    SYMBOL(serialize),
+    SYMBOL(unserialize),
+    SYMBOL(cheat_reset),
+    SYMBOL(cheat_set),
+    SYMBOL(load_game),
+    SYMBOL(load_game_special),
+    SYMBOL(unload_game),
+    SYMBOL(get_region),
+    SYMBOL(get_memory_data),
+    SYMBOL(get_memory_size),
+#undef SYMBOL
+};
+
+static int find_symbols(struct kl_core *c, char *err, size_t err_len) {
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        void *fn = dlsym(c->handle, symbols[i].name);
+        if (!fn) {
+            snprintf(err, err_len, "%s is no libretro core: expected the function %s, found none", c->path,
+                     symbols[i].name);
+            return -1;
+        }
+        memcpy((char *)c + symbols[i].offset, &fn, sizeof(fn));
+    }
+    unsigned version = c->api_version();
+    if (version != RETRO_API_VERSION) {
+        snprintf(err, err_len, "%s: expected libretro API version %d, got %u", c->path, RETRO_API_VERSION,
+                 version);
+        return -1;
+    }
+    return 0;
+}
+
+static int copy_bytes(int in, int out) {
+    for (;;) {
+        ssize_t n = sendfile(out, in, NULL, 1 << 20);
+        if (n == 0) return 0;
+        if (n < 0 && errno != EINTR) return -1;
+    }
+}
+
+/* A copy under a name that nothing in this process has loaded, in a folder that only we can write to. */
+static int make_copy(struct kl_core *c, char *folder, size_t cap, char *err, size_t err_len) {
+    const char *tmp = getenv("TMPDIR"), *base = strrchr(c->path, '/');
+    base = base ? base + 1 : c->path;
+    snprintf(folder, cap, "%s/keylock-core-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder)) {
+        snprintf(err, err_len, "cannot make a folder for a copy of the core (%s): %s", folder,
+                 strerror(errno));
+        return -1;
+    }
+    int len = snprintf(c->copy_path, sizeof(c->copy_path), "%s/%s", folder, base);
+    int in = open(c->path, O_RDONLY | O_CLOEXEC), out = -1, result = -1;
+    if (len > 0 && (size_t)len < sizeof(c->copy_path) && in >= 0)
+        out = open(c->copy_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (out >= 0) result = copy_bytes(in, out);
+    if (result != 0)
+        snprintf(err, err_len, "cannot copy the core %s to %s: %s", c->path, c->copy_path, strerror(errno));
+    if (in >= 0) close(in);
+    if (out >= 0 && close(out) != 0) result = -1;
+    return result;
+}
+
+static bool is_mapped(const char *path) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle) dlclose(handle);
+    return handle != NULL;
+}
+
+static int load(struct kl_core *c, char *err, size_t err_len) {
+    c->handle = dlopen(c->copy_path[0] ? c->copy_path : c->path, RTLD_NOW | RTLD_LOCAL);
+    if (!c->handle) {
+        snprintf(err, err_len, "cannot load the core %s: %s", c->path, dlerror());
+        return -1;
+    }
+    return find_symbols(c, err, err_len);
+}
+
+/* The copy's name is not needed once it is mapped: taken away at once, it cannot be left behind. */
+static int load_copy(struct kl_core *c, char *err, size_t err_len) {
+    char folder[sizeof(c->copy_path) / 2];
+    int result = make_copy(c, folder, sizeof(folder), err, err_len);
+    if (result == 0) result = load(c, err, err_len);
+    unlink(c->copy_path);
+    rmdir(folder);
+    return result;
+}
+
+int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len) {
+    struct stat st;
+    memset(c, 0, sizeof(*c));
+    if (!realpath(path, c->path) || stat(c->path, &st) != 0) {
+        snprintf(err, err_len, "cannot load the core %s: %s", path, strerror(errno));
+        memset(c, 0, sizeof(*c));
+        return -1;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        snprintf(err, err_len, "cannot load the core %s: expected a shared object, it is no regular file",
+                 path);
+        memset(c, 0, sizeof(*c));
+        return -1;
+    }
+    int result = is_mapped(c->path) ? load_copy(c, err, err_len) : load(c, err, err_len);
+    if (result != 0) kl_core_close(c);
+    return result;
+}
+
+void kl_core_close(struct kl_core *c) {
+    if (c->game_loaded) c->unload_game();
+    if (c->initialised) c->deinit();
+    if (c->handle) dlclose(c->handle);
+    memset(c, 0, sizeof(*c));
+}
+
+int kl_core_reopen(struct kl_core *c, char *err, size_t err_len) {
+    char path[sizeof(c->path)];
+    memcpy(path, c->path, sizeof(path));
+    kl_core_close(c);
+    return kl_core_open(c, path, err, err_len);
+}
+
+/* ---- finding one by name ---- */
+
+struct search {
+    const char *name;
+    char *out, *looked;
+    size_t cap, looked_cap;
+};
+
+static bool try_file(struct search *s, const char *dir, const char *suffix) {
+    int len = snprintf(s->out, s->cap, "%s/%s%s", dir, s->name, suffix);
+    struct stat st;
+    return len > 0 && (size_t)len < s->cap && stat(s->out, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool try_dir(struct search *s, const char *dir) {
+    size_t used = strlen(s->looked);
+    snprintf(s->looked + used, s->looked_cap - used, "%s%s", used ? ", " : "", dir);
+    return try_file(s, dir, "") || try_file(s, dir, "_libretro.so") || try_file(s, dir, ".so");
+}
+
+static bool try_home(struct search *s, const char *below) {
+    char dir[2048];
+    const char *home = getenv("HOME");
+    if (!home || !*home) return false;
+    snprintf(dir, sizeof(dir), "%s/%s", home, below);
+    return try_dir(s, dir);
+}
+
+static bool try_all(struct search *s, const char *const *dirs) {
+    static const char *const usual[] = {
+#if defined(__x86_64__)
+        "/usr/lib/x86_64-linux-gnu/libretro",
+#elif defined(__aarch64__)
+        "/usr/lib/aarch64-linux-gnu/libretro",
+#endif
+        "/usr/lib/libretro",
+        "/usr/lib64/libretro",
+        "/usr/local/lib/libretro",
+    };
+    for (; dirs && *dirs; dirs++)
+        if (try_dir(s, *dirs)) return true;
+    if (try_home(s, ".config/retroarch/cores")) return true;
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        if (try_dir(s, usual[i])) return true;
+    return try_home(s, ".var/app/org.libretro.RetroArch/config/retroarch/cores") ||
+           try_home(s, "snap/retroarch/current/.config/retroarch/cores") || try_dir(s, ".");
+}
+
+int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, size_t cap, char *err,
+                 size_t err_len) {
+    char looked[2048] = "";
+    struct search s = {name_or_path, out, looked, cap, sizeof(looked)};
+    if (strchr(name_or_path, '/')) {
+        if (strlen(name_or_path) < cap && access(name_or_path, F_OK) == 0) {
+            memcpy(out, name_or_path, strlen(name_or_path) + 1);
+            return 0;
+        }
+        snprintf(err, err_len, "no core at %s: %s", name_or_path, strerror(errno));
+        return -1;
+    }
+    if (*name_or_path && try_all(&s, dirs)) return 0;
+    snprintf(err, err_len, "no core named \"%s\": looked for %s and %s_libretro.so in %s", name_or_path,
+             name_or_path, name_or_path, looked);
+    return -1;
+}

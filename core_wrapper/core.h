@@ -1,0 +1,61 @@
+/* core.h - a libretro core as a loaded shared object: load, call, unload for real.
+ *
+ * Shared by the wrapper and the headless runner. Not thread-safe. */
+#ifndef KLW_CORE_H
+#define KLW_CORE_H
+
+#include <libretro.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every function a core must export, by its libretro name without the prefix. */
+struct kl_core {
+    void *handle;
+    char path[4096];      /* of the core that was asked for */
+    char copy_path[4096]; /* of the private copy that is really loaded; "" where it is path itself */
+    bool initialised, game_loaded;
+    void (*set_environment)(retro_environment_t);
+    void (*set_video_refresh)(retro_video_refresh_t);
+    void (*set_audio_sample)(retro_audio_sample_t);
+    void (*set_audio_sample_batch)(retro_audio_sample_batch_t);
+    void (*set_input_poll)(retro_input_poll_t);
+    void (*set_input_state)(retro_input_state_t);
+    void (*init)(void);
+    void (*deinit)(void);
+    unsigned (*api_version)(void);
+    void (*get_system_info)(struct retro_system_info *);
+    void (*get_system_av_info)(struct retro_system_av_info *);
+    void (*set_controller_port_device)(unsigned port, unsigned device);
+    void (*reset)(void);
+    void (*run)(void);
+    size_t (*serialize_size)(void);
+    bool (*serialize)(void *data, size_t size);
+    bool (*unserialize)(const void *data, size_t size);
+    void (*cheat_reset)(void);
+    void (*cheat_set)(unsigned index, bool enabled, const char *code);
+    bool (*load_game)(const struct retro_game_info *game);
+    bool (*load_game_special)(unsigned type, const struct retro_game_info *info, size_t num_info);
+    void (*unload_game)(void);
+    unsigned (*get_region)(void);
+    void *(*get_memory_data)(unsigned id);
+    size_t (*get_memory_size)(unsigned id);
+};
+
+/* Loads the shared object (RTLD_NOW | RTLD_LOCAL) and finds its functions; calls none but api_version.
+ * 0, or -1 with one line in err that names the file, what was expected and what came. */
+int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len);
+
+/* Unloads: unload_game and deinit where they are due, then dlclose. Afterwards the object is empty. */
+void kl_core_close(struct kl_core *c);
+
+/* Opens c->path again with nothing left of before: where the library is still mapped after dlclose
+ * (RTLD_NOLOAD finds it), a copy under a fresh name in a private temporary folder is loaded. Same errors. */
+int kl_core_reopen(struct kl_core *c, char *err, size_t err_len);
+
+/* Where the core NAME_OR_PATH is: a path with a slash as it is; else NAME, NAME_libretro.so in each of the
+ * NULL-ended dirs, then in the usual core folders of RetroArch. 0, or -1 and err lists where it looked. */
+int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, size_t cap, char *err,
+                 size_t err_len);
+
+#endif

@@ -1,0 +1,29 @@
+#include "env.h"
+
+#include "env_answers.h"
+#include "wrapper.h"
+
+static bool forward(unsigned cmd, void *data) {
+    return kl_w.front.environment && kl_w.front.environment(cmd, data);
+}
+
+bool kl_env_alone(unsigned cmd, void *data) {
+    return cmd == RETRO_ENVIRONMENT_GET_LIBRETRO_PATH ? kl_env_libretro_path(cmd, data) : forward(cmd, data);
+}
+
+/* A call that the table does not have may do anything: nobody gets it. */
+bool kl_env_room(unsigned cmd, void *data) {
+    const struct kl_env_entry *e = kl_env_find(cmd);
+    if (!e) {
+        static unsigned last;
+        if (cmd != last) kl_screen_log(&kl_w.screen, kl_w.front.environment, "unknown environment call=%u refused", cmd);
+        last = cmd;
+        return false;
+    }
+    switch (e->room) {
+    case KL_ENV_FORWARD: return forward(cmd, data);
+    case KL_ENV_ANSWER: return e->answer(cmd, data);
+    case KL_ENV_REFUSE: return false;
+    }
+    return false;
+}

@@ -1,0 +1,30 @@
+/* env.h - the core's environment calls. env_table.c says for every call what becomes of it, and why. */
+#ifndef KLW_ENV_H
+#define KLW_ENV_H
+
+#include <libretro.h>
+
+enum kl_env_way {
+    KL_ENV_FORWARD, /* to the frontend as it is */
+    KL_ENV_ANSWER,  /* by the wrapper, which may use the frontend */
+    KL_ENV_REFUSE,  /* as a frontend that does not know it */
+};
+
+struct kl_env_entry {
+    unsigned cmd; /* with its flags: 44 and 44|EXPERIMENTAL are two calls */
+    const char *name;
+    enum kl_env_way alone, room;
+    bool (*answer)(unsigned cmd, void *data); /* in a room, where `room` is KL_ENV_ANSWER */
+    const char *why;
+};
+
+/* NULL for a call that libretro has not, or not yet. */
+const struct kl_env_entry *kl_env_find(unsigned cmd);
+/* All of them, for the tests. */
+const struct kl_env_entry *kl_env_all(unsigned *count);
+
+/* What the core gets as its environment callback. */
+bool kl_env_alone(unsigned cmd, void *data);
+bool kl_env_room(unsigned cmd, void *data);
+
+#endif

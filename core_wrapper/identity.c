@@ -1,0 +1,188 @@
+#include "identity.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "world.h"
+
+#define OWN_PLACES 18 /* facts in all before files are folded into one */
+
+static const char *base_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_zip(const char *path) {
+    const char *dot = strrchr(path, '.');
+    return dot && !strcasecmp(dot, ".zip");
+}
+
+/* ---- zip: names, sizes and checksums of its members (APPNOTE.TXT 4.3.12, 4.3.16) ---- */
+
+static uint32_t le(const uint8_t *p, unsigned bytes) {
+    uint32_t v = 0;
+    for (unsigned i = 0; i < bytes; i++) v |= (uint32_t)p[i] << (8 * i);
+    return v;
+}
+
+/* The end record: within the last 64 KiB and 22 bytes. NULL where there is none. */
+static const uint8_t *zip_end(const uint8_t *z, size_t len) {
+    size_t stop = len > 65557 ? len - 65557 : 0;
+    for (size_t at = len < 22 ? 0 : len - 22; len >= 22; at--) {
+        if (le(z + at, 4) == 0x06054b50) return z + at;
+        if (at == stop) break;
+    }
+    return NULL;
+}
+
+/* Sum of the members' hashes, so that their order does not matter. 0 members where it is no zip. */
+static unsigned zip_members(const uint8_t *z, size_t len, uint64_t *sum) {
+    const uint8_t *end = zip_end(z, len);
+    *sum = 0;
+    if (!end) return 0;
+    unsigned count = le(end + 10, 2);
+    size_t at = le(end + 16, 4);
+    for (unsigned i = 0; i < count; i++) {
+        if (at > len || len - at < 46 || le(z + at, 4) != 0x02014b50) return 0;
+        unsigned name = le(z + at + 28, 2), extra = le(z + at + 30, 2), comment = le(z + at + 32, 2);
+        if (len - at - 46 < (size_t)name + extra + comment) return 0;
+        uint64_t seed = (uint64_t)le(z + at + 16, 4) << 32 | le(z + at + 24, 4); /* CRC and size */
+        *sum += XXH3_64bits_withSeed(z + at + 46, name, seed);
+        at += 46u + name + extra + comment;
+    }
+    return count;
+}
+
+/* ---- values ---- */
+
+static void hash_bytes(const void *data, size_t len, const char *path, char *out, size_t cap) {
+    uint64_t sum;
+    unsigned members = path && is_zip(path) ? zip_members(data, len, &sum) : 0;
+    const char *base = path ? base_of(path) : "no name";
+    if (members)
+        snprintf(out, cap, "%.60s members %016llx (%u of them)", base, (unsigned long long)sum, members);
+    else
+        snprintf(out, cap, "xxh3 %016llx (%zu bytes, %.80s)", (unsigned long long)XXH3_64bits(data, len), len, base);
+}
+
+int kl_identity_hash_file(const char *path, char *out, size_t cap) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), result = -1;
+    if (fd < 0) return -1;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        size_t len = (size_t)st.st_size;
+        void *p = len ? mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0) : "";
+        if (p != MAP_FAILED) {
+            hash_bytes(p, len, path, out, cap);
+            if (len) munmap(p, len);
+            result = 0;
+        }
+    }
+    close(fd);
+    return result;
+}
+
+void kl_identity_core(struct kl_facts *facts, const struct retro_system_info *info) {
+    char value[KL_FACT_VAL_MAX];
+    snprintf(value, sizeof value, "%.90s %.60s", info->library_name ? info->library_name : "?",
+             info->library_version ? info->library_version : "");
+    kl_facts_add(facts, "core", value);
+}
+
+void kl_identity_content(struct kl_facts *facts, const struct kl_content *content) {
+    char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX];
+    if (content->none) kl_facts_add(facts, "content", "none");
+    for (unsigned i = 0; i < content->count; i++) {
+        const struct retro_game_info *item = &content->item[i];
+        if (content->special) snprintf(key, sizeof key, "content %u", i + 1);
+        else snprintf(key, sizeof key, "content");
+        if (item->data) hash_bytes(item->data, item->size, item->path, value, sizeof value);
+        else if (!item->path || kl_identity_hash_file(item->path, value, sizeof value) != 0)
+            snprintf(value, sizeof value, "%.100s", item->path ? base_of(item->path) : "none");
+        kl_facts_add(facts, key, value);
+    }
+}
+
+/* ---- files ---- */
+
+static const char *below(const char *path, const char *dir) {
+    size_t n = dir ? strlen(dir) : 0;
+    while (n && dir[n - 1] == '/') n--;
+    return n && !strncmp(path, dir, n) && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+static bool is_content(const char *path, const struct kl_content *content) {
+    char real[4096];
+    for (unsigned i = 0; i < content->count; i++)
+        if (content->item[i].path && realpath(content->item[i].path, real) && !strcmp(real, path)) return true;
+    return false;
+}
+
+static int by_key(const void *a, const void *b) {
+    return strcmp(((const struct kl_fact *)a)->key, ((const struct kl_fact *)b)->key);
+}
+
+/* Name and value of the i-th opened file, where it belongs to the identity. */
+static bool file_fact(unsigned i, const char *system_dir, const char *content_dir, const struct kl_content *content,
+                      struct kl_fact *out) {
+    bool wrote;
+    char real[4096];
+    const char *path = kl_world_file(i, &wrote);
+    if (wrote || !path || !realpath(path, real) || is_content(real, content)) return false;
+    const char *name = below(real, system_dir);
+    if (!name) name = below(real, content_dir);
+    if (!name) return false;
+    size_t n = strlen(name);
+    snprintf(out->key, sizeof out->key, "file %s", n > 40 ? name + n - 40 : name);
+    return kl_identity_hash_file(real, out->value, sizeof out->value) == 0;
+}
+
+/* Up to the blank before the bracket: what is compared. */
+static size_t compared(const char *value) {
+    const char *end = strstr(value, " (");
+    return end ? (size_t)(end - value) : strlen(value);
+}
+
+static void add_sorted(struct kl_facts *facts, struct kl_fact *list, unsigned count) {
+    qsort(list, count, sizeof *list, by_key);
+    uint64_t more = 0;
+    unsigned folded = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (i && !strcmp(list[i].key, list[i - 1].key)) continue;
+        if (facts->count < OWN_PLACES) {
+            kl_facts_add(facts, list[i].key, list[i].value);
+            continue;
+        }
+        more = XXH3_64bits_withSeed(list[i].key, strlen(list[i].key), more);
+        more = XXH3_64bits_withSeed(list[i].value, compared(list[i].value), more);
+        folded++;
+    }
+    char value[KL_FACT_VAL_MAX];
+    snprintf(value, sizeof value, "%u with hash %016llx", folded, (unsigned long long)more);
+    if (folded) kl_facts_add(facts, "more files", value);
+}
+
+void kl_identity_files(struct kl_facts *facts, const char *system_dir, const struct kl_content *content) {
+    char real_system[4096] = "", real_content[4096] = "", dir[4096];
+    if (system_dir && !realpath(system_dir, real_system)) real_system[0] = 0;
+    if (content->count && content->item[0].path) {
+        snprintf(dir, sizeof dir, "%s", content->item[0].path);
+        char *slash = strrchr(dir, '/');
+        if (slash) *slash = 0;
+        if (!slash || !realpath(*dir ? dir : "/", real_content)) real_content[0] = 0;
+    }
+    unsigned files = kl_world_files(), count = 0;
+    struct kl_fact *list = calloc(files + 1, sizeof *list);
+    for (unsigned i = 0; list && i < files; i++)
+        if (file_fact(i, real_system, real_content, content, &list[count])) count++;
+    if (list) add_sorted(facts, list, count);
+    free(list);
+}

@@ -1,0 +1,356 @@
+#include "load.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "env.h"
+#include "env_answers.h"
+#include "identity.h"
+#include "play.h"
+
+/* ---- opening ---- */
+
+static void ask_folder(unsigned cmd, char *out, size_t cap) {
+    const char *dir = NULL;
+    if (kl_w.front.environment && kl_w.front.environment(cmd, &dir) && dir) snprintf(out, cap, "%s", dir);
+}
+
+static void find_own_path(void) {
+    Dl_info info;
+    static const char anchor;
+    if (dladdr(&anchor, &info) && info.dli_fname && !realpath(info.dli_fname, kl_w.own_path))
+        snprintf(kl_w.own_path, sizeof kl_w.own_path, "%s", info.dli_fname);
+}
+
+static void folder_of(char *path) {
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = 0;
+}
+
+/* Run-ahead's second instance is a copy of this file under another name: the first tells it which core. */
+static const char *memo_name(void) {
+    static char name[48];
+    snprintf(name, sizeof name, "KEYLOCK_WRAPPED_BY_%ld", (long)getpid());
+    return name;
+}
+
+static int find_core(char *path, size_t cap, char *err, size_t err_len) {
+    char beside[4096], frontend[4096] = "", name[4096];
+    const char *memo = getenv(memo_name()), *front = NULL;
+    snprintf(beside, sizeof beside, "%s", kl_w.own_path);
+    folder_of(beside);
+    if (kl_w.front.environment && kl_w.front.environment(RETRO_ENVIRONMENT_GET_LIBRETRO_PATH, &front) && front)
+        snprintf(frontend, sizeof frontend, "%s", front);
+    folder_of(frontend);
+    const char *dirs[] = {beside, *frontend ? frontend : NULL, NULL};
+    if (*kl_w.config.core) return kl_core_find(kl_w.config.core, dirs, path, cap, err, err_len);
+    if (kl_config_core_from_file_name(kl_w.own_path, name, sizeof name))
+        return kl_core_find(name, dirs, path, cap, err, err_len);
+    if (memo) return kl_core_find(memo, dirs, path, cap, err, err_len);
+    snprintf(err, err_len, "no core to wrap: set KEYLOCK_CORE, or name the wrapper NAME_keylock_libretro.so, or "
+                           "write core = NAME into %.200s/%s",
+             *kl_w.system_dir ? kl_w.system_dir : "the system folder", KL_CONFIG_FILE);
+    return -1;
+}
+
+static int open_core(char *err, size_t err_len) {
+    char path[4096];
+    bool room = *kl_w.config.host;
+    if (find_core(path, sizeof path, err, err_len) != 0) return -1;
+    if (kl_core_open(&kl_w.core, path, err, err_len) != 0) return -1;
+    if (dlsym(kl_w.core.handle, KLW_API_SYMBOL)) {
+        snprintf(err, err_len, "%.300s is Keylock itself: expected the core that it shall wrap", path);
+        kl_core_close(&kl_w.core);
+        return -1;
+    }
+    setenv(memo_name(), path, 1);
+    if (!room && !kl_w.config.epoch_set) return 0;
+    if (kl_world_turn(kl_w.core.handle, &kl_w.world, err, err_len) != 0)
+        kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
+    kl_world_files_clear();
+    kl_world_start(kl_w.config.epoch_s, 0);
+    return 0;
+}
+
+void kl_load_open(bool final) {
+    char err[KLW_TEXT_MAX];
+    if (kl_w.mode != KL_MODE_NONE) return;
+    if (!*kl_w.own_path) find_own_path();
+    ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, kl_w.system_dir, sizeof kl_w.system_dir);
+    if (kl_config_read(&kl_w.config, kl_w.system_dir, err, sizeof err) != 0 || open_core(err, sizeof err) != 0) {
+        if (final) kl_wrapper_fail("%s", err);
+        return;
+    }
+    kl_w.mode = *kl_w.config.host ? KL_MODE_ROOM : KL_MODE_ALONE;
+}
+
+/* ---- both loads of a room ---- */
+
+static void give_callbacks(void) {
+    kl_w.core.set_video_refresh(kl_play_video);
+    kl_w.core.set_audio_sample(kl_play_sample);
+    kl_w.core.set_audio_sample_batch(kl_play_batch);
+    kl_w.core.set_input_poll(kl_play_poll);
+    kl_w.core.set_input_state(kl_play_state);
+}
+
+static bool load_content(void) {
+    const struct kl_content *c = &kl_w.content;
+    struct kl_core *core = &kl_w.core;
+    if (c->special) core->game_loaded = core->load_game_special(c->type, c->item, c->count);
+    else core->game_loaded = core->load_game(c->none ? NULL : &c->item[0]);
+    return core->game_loaded;
+}
+
+/* ---- the first load ---- */
+
+/* The core sees copies of the player's save files: what it writes while it loads or unloads stays here. */
+static int prepare_first_folder(char *err, size_t err_len) {
+    struct kl_savefiles *files = calloc(1, sizeof *files);
+    ask_folder(RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY, kl_w.player_dir, sizeof kl_w.player_dir);
+    ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, kl_w.system_dir, sizeof kl_w.system_dir);
+    int r = files ? kl_savedir_open(&kl_w.dir, NULL, kl_w.config.room, err, err_len) : -1;
+    if (r == 0) r = kl_savedir_fresh(&kl_w.dir, "first", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len);
+    if (r == 0 && *kl_w.player_dir) kl_savefiles_collect(files, kl_w.player_dir, kl_w.content.stem);
+    for (unsigned i = 0; r == 0 && i < files->count; i++)
+        r = kl_savedir_write(kl_w.save_dir, files->file[i].path, files->file[i].bytes, files->file[i].len, err,
+                             err_len);
+    if (files) kl_savefiles_free(files);
+    free(files);
+    return r;
+}
+
+/* Memory that a subsystem's parts keep, beyond the standard kinds. */
+static unsigned extra_memory(unsigned *ids, unsigned cap) {
+    unsigned n = 0;
+    const struct retro_subsystem_info *s = kl_w.told.subsystems.copy;
+    for (; kl_w.content.special && s && s->ident; s++) {
+        if (s->id != kl_w.content.type) continue;
+        for (unsigned r = 0; r < s->num_roms; r++)
+            for (unsigned m = 0; m < s->roms[r].num_memory && n < cap; m++) ids[n++] = s->roms[r].memory[m].type;
+    }
+    return n;
+}
+
+static void meet_core(void) {
+    unsigned extra[KL_MEMORY_VIEWS];
+    bool dupe = false, mask = false, key_events = kl_w.latch.key_events;
+    retro_environment_t env = kl_w.front.environment;
+    memset(&kl_w.av, 0, sizeof kl_w.av);
+    kl_w.core.get_system_av_info(&kl_w.av);
+    kl_memory_make(&kl_w.memory, &kl_w.core, extra, extra_memory(extra, KL_MEMORY_VIEWS));
+    env(RETRO_ENVIRONMENT_GET_CAN_DUPE, &dupe);
+    if (!env(RETRO_ENVIRONMENT_GET_INPUT_BITMASKS, &mask)) mask = false;
+    kl_latch_init(&kl_w.latch, mask);
+    kl_w.latch.key_events = key_events;
+    kl_audio_init(&kl_w.audio, kl_w.av.timing.sample_rate, kl_w.av.timing.fps);
+    kl_picture_init(&kl_w.picture, dupe, kl_w.av.geometry.base_width, kl_w.av.geometry.base_height);
+    kl_w.picture.hardware = kl_w.told.hw;
+}
+
+bool kl_load_first(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
+    char err[KLW_TEXT_MAX] = "out of memory";
+    if (kl_content_keep(&kl_w.content, special, type, info, count) != 0 ||
+        prepare_first_folder(err, sizeof err) != 0) {
+        kl_wrapper_fail("%s", err);
+        return false;
+    }
+    give_callbacks();
+    kl_w.load = KL_LOAD_FIRST;
+    bool ok = load_content();
+    kl_w.load = KL_LOAD_NONE;
+    if (!ok) {
+        kl_wrapper_fail("the core %s could not load %s", kl_w.core.path,
+                        kl_w.content.stem[0] ? kl_w.content.stem : "without content");
+        return false;
+    }
+    meet_core();
+    return true;
+}
+
+/* ---- start data ---- */
+
+static void put_options(struct kl_start *s) {
+    for (unsigned i = 0; i < kl_w.options.count && s->option_count < KL_START_OPTIONS; i++) {
+        struct retro_variable v = {.key = kl_w.options.at[i].key};
+        struct kl_start_option *o = &s->option[s->option_count];
+        if (!kl_env_variable(RETRO_ENVIRONMENT_GET_VARIABLE, &v)) continue;
+        if (!kl_start_text_ok(v.key, sizeof o->key) || !kl_start_text_ok(v.value, sizeof o->value)) continue;
+        strcpy(o->key, v.key);
+        strcpy(o->value, v.value);
+        s->option_count++;
+    }
+}
+
+static void put_devices(struct kl_start *s) {
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
+        if (kl_w.device_set >> p & 1)
+            s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, kl_w.device[p]};
+}
+
+static void put_memories(struct kl_start *s) {
+    for (unsigned i = 0; i < kl_w.memory.views; i++) {
+        if (!kl_w.memory.view[i].save || s->memory_count == KL_START_MEMORIES) continue;
+        struct kl_start_memory *m = &s->memory[s->memory_count++];
+        m->id = kl_w.memory.view[i].id;
+        m->bytes = kl_w.memory.view[i].bytes;
+        m->len = kl_w.memory.view[i].size;
+    }
+}
+
+/* The player's files for this content, and what else the core looked for in its save folder. */
+static void put_files(struct kl_start *s, struct kl_savefiles *files) {
+    size_t n = strlen(kl_w.save_dir);
+    if (!*kl_w.player_dir) return;
+    kl_savefiles_collect(files, kl_w.player_dir, kl_w.content.stem);
+    for (unsigned i = 0; i < kl_world_files(); i++) {
+        bool wrote;
+        const char *path = kl_world_file(i, &wrote);
+        if (path && !strncmp(path, kl_w.save_dir, n) && path[n] == '/')
+            kl_savefiles_add(files, kl_w.player_dir, path + n + 1);
+    }
+    for (unsigned i = 0; i < files->count; i++) {
+        struct kl_start_file *f = &s->file[s->file_count++];
+        strcpy(f->path, files->file[i].path);
+        f->bytes = files->file[i].bytes;
+        f->len = files->file[i].len;
+    }
+}
+
+int kl_load_start_data(uint8_t **out, size_t *len, char *err, size_t err_len) {
+    struct kl_start *s = calloc(1, sizeof *s);
+    struct kl_savefiles *files = calloc(1, sizeof *files);
+    int n = -1;
+    *out = NULL;
+    if (s && files) {
+        put_options(s);
+        put_devices(s);
+        put_memories(s);
+        put_files(s, files);
+        size_t bound = kl_start_bound(s);
+        *out = malloc(bound);
+        if (*out) n = kl_start_encode(s, *out, bound);
+        kl_savefiles_free(files);
+    }
+    free(s);
+    free(files);
+    if (n >= 0 && n <= (int)KL_START_MAX) {
+        *len = (size_t)n;
+        return 0;
+    }
+    free(*out);
+    *out = NULL;
+    snprintf(err, err_len, "the save data of this game is too large for a room (%d bytes, at most %u)", n,
+             KL_START_MAX);
+    return -1;
+}
+
+/* ---- the load afresh ---- */
+
+static int write_files(const struct kl_start *s, char *err, size_t err_len) {
+    if (kl_savedir_fresh(&kl_w.dir, "save", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len) != 0) return -1;
+    for (unsigned i = 0; i < s->file_count; i++)
+        if (kl_savedir_write(kl_w.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err, err_len) != 0)
+            return -1;
+    return 0;
+}
+
+/* Nothing of the library that goes may be called or read any more. */
+static void forget_library(void) {
+    kl_env_hw_leave();
+    kl_memory_detach(&kl_w.memory);
+    kl_w.told.key_event = NULL;
+    kl_w.told.update_display = NULL;
+    memset(&kl_w.told.disk_control, 0, sizeof kl_w.told.disk_control);
+    memset(&kl_w.told.frame_time, 0, sizeof kl_w.told.frame_time);
+}
+
+static void take_options(const struct kl_start *s) {
+    char why[256];
+    kl_options_free(&kl_w.options);
+    for (unsigned i = 0; i < s->option_count; i++)
+        kl_options_set(&kl_w.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
+}
+
+static void check_options(const struct kl_start *s) {
+    for (unsigned i = 0; i < s->option_count; i++) {
+        const char *v = kl_options_get(&kl_w.options, s->option[i].key);
+        if (!v || strcmp(v, s->option[i].value) != 0)
+            kl_screen_log(&kl_w.screen, kl_w.front.environment, "option key=%s room=%s here=%s", s->option[i].key,
+                          s->option[i].value, v ? v : "-");
+    }
+}
+
+static int fill_memory(const struct kl_start *s, char *err, size_t err_len) {
+    for (unsigned i = 0; i < s->memory_count; i++) {
+        size_t size = kl_w.core.get_memory_size(s->memory[i].id);
+        void *data = kl_w.core.get_memory_data(s->memory[i].id);
+        if (!data || size != s->memory[i].len) {
+            snprintf(err, err_len, "save memory %u: the room's has %zu bytes, this core's has %zu", s->memory[i].id,
+                     s->memory[i].len, data ? size : 0);
+            return -1;
+        }
+        memcpy(data, s->memory[i].bytes, size);
+    }
+    return 0;
+}
+
+static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_t err_len) {
+    struct retro_system_info info = {0};
+    if (kl_core_reopen(&kl_w.core, err, err_len) != 0) return -1;
+    if (kl_world_turn(kl_w.core.handle, &kl_w.world, err, err_len) != 0)
+        kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
+    kl_world_files_clear();
+    kl_world_start(epoch_s, 0);
+    kl_w.core.set_environment(kl_env_room);
+    kl_w.core.get_system_info(&info);
+    kl_w.core.init();
+    kl_w.core.initialised = true;
+    give_callbacks();
+    if (!load_content()) {
+        snprintf(err, err_len, "the core could not load the content a second time");
+        return -1;
+    }
+    if (fill_memory(s, err, err_len) != 0) return -1;
+    for (unsigned i = 0; i < s->device_count; i++)
+        kl_w.core.set_controller_port_device(s->device[i].port, s->device[i].device);
+    return 0;
+}
+
+/* The room's options may have changed what the frontend was told about picture and sound. */
+static void compare_av(void) {
+    struct retro_system_av_info av = {0};
+    kl_w.core.get_system_av_info(&av);
+    kl_world_rate((uint32_t)llround(av.timing.fps * 1e6));
+    if (kl_w.told.reinit) memset(&kl_w.av, 0, sizeof kl_w.av);
+    kl_w.told.reinit = false;
+    kl_env_system_av_info(RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
+}
+
+int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_facts *facts, char *err,
+                   size_t err_len) {
+    struct kl_start *s = calloc(1, sizeof *s);
+    int r = -1;
+    snprintf(err, err_len, "the room's start data is damaged");
+    if (s && kl_start_decode(s, data, len) == 0 && write_files(s, err, err_len) == 0) {
+        forget_library();
+        take_options(s);
+        kl_w.load = KL_LOAD_AFRESH;
+        r = run_load(s, epoch_s, err, err_len);
+        if (r == 0) {
+            compare_av();
+            kl_env_hw_enter();
+            check_options(s);
+            kl_w.options.updated = false;
+            facts->count = 0;
+            kl_identity_files(facts, kl_w.system_dir, &kl_w.content);
+        }
+        kl_w.load = KL_LOAD_NONE;
+    }
+    free(s);
+    return r;
+}

@@ -1,0 +1,57 @@
+/* memory.h - the memory that the frontend sees in a room: never the core's own.
+ *
+ * Save RAM and RTC: buffers that hold the player's data for as long as the content is loaded. The frontend fills
+ * them from the player's files and writes them back; the session reads them once (the host's, at the start).
+ * System and video RAM, and the memory map: copies, refreshed now and then. What a cheat writes there is lost.
+ * The frontend keeps pointers into all of these across the core's second load. */
+#ifndef KLW_MEMORY_H
+#define KLW_MEMORY_H
+
+#include "core.h"
+
+#define KL_MEMORY_VIEWS   12
+#define KL_MEMORY_REGIONS 64
+
+struct kl_memory {
+    struct {
+        unsigned id;
+        bool save;
+        size_t size;
+        uint8_t *bytes;
+    } view[KL_MEMORY_VIEWS];
+    unsigned views;
+
+    /* the memory map */
+    unsigned count;
+    struct retro_memory_descriptor *inner; /* as the core declared it: its own pointers */
+    struct retro_memory_descriptor *shown; /* as the frontend got it */
+    struct {
+        const uint8_t *from; /* the core's */
+        uint8_t *to;
+        size_t first, end; /* bytes [first, end) are copied */
+        bool constant;
+    } region[KL_MEMORY_REGIONS];
+    unsigned regions;
+    bool attached; /* the inner pointers are those of a loaded library */
+};
+
+/* After the first load: makes the views. extra: further ids (of a subsystem), which count as save memory. */
+void kl_memory_make(struct kl_memory *m, const struct kl_core *core, const unsigned *extra, unsigned extras);
+void *kl_memory_data(const struct kl_memory *m, unsigned id);
+size_t kl_memory_size(const struct kl_memory *m, unsigned id);
+
+/* The core declares its memory map. True where the frontend must be told (first, or another layout):
+ * kl_memory_shown then gives what to tell it. */
+bool kl_memory_map(struct kl_memory *m, const struct retro_memory_map *map);
+struct retro_memory_map kl_memory_shown(const struct kl_memory *m);
+/* The core's own map; num_descriptors 0 where it has declared none. */
+struct retro_memory_map kl_memory_inner(const struct kl_memory *m);
+
+/* Copies the core's memory of now into what the frontend sees. */
+void kl_memory_refresh(struct kl_memory *m, const struct kl_core *core);
+/* The library goes: forget its pointers. */
+void kl_memory_detach(struct kl_memory *m);
+/* Frees all but what frontends may still point into at a later load (the map's copies). */
+void kl_memory_free(struct kl_memory *m);
+
+#endif

@@ -1,0 +1,32 @@
+/* picture.h - the video bridge: what the frontend is shown of the frames that run, and again where none does. */
+#ifndef KLW_PICTURE_H
+#define KLW_PICTURE_H
+
+#include <libretro.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kl_picture {
+    bool can_dupe; /* the frontend takes NULL for "the same again" */
+    bool shown;    /* it has been given a picture */
+    enum retro_pixel_format format;
+    unsigned width, height; /* of the last picture */
+    size_t pitch;
+    bool hardware;  /* the last one lies in the frontend's own framebuffer */
+    uint8_t *copy;  /* of the last picture, where it cannot be duped */
+    size_t cap;
+};
+
+/* base: what is shown, black, before the core has drawn anything. */
+void kl_picture_init(struct kl_picture *p, bool can_dupe, unsigned base_width, unsigned base_height);
+void kl_picture_free(struct kl_picture *p);
+/* The core draws (data NULL: the same as before). */
+void kl_picture_draw(struct kl_picture *p, const void *data, unsigned width, unsigned height, size_t pitch,
+                     retro_video_refresh_t front);
+/* The last picture again. */
+void kl_picture_repeat(struct kl_picture *p, retro_video_refresh_t front);
+/* Bytes of one pixel. */
+size_t kl_picture_pixel_bytes(enum retro_pixel_format format);
+
+#endif

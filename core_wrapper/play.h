@@ -1,0 +1,27 @@
+/* play.h - the frames of a session: sampling, running what the lock has closed, hashing, and the pace of it.
+ * DESIGN.md §3 "Pacing in the wrapper".
+ *
+ * The seam for running ahead of the lock is between kl_play_turn(), which knows what is locked and what is shown, and
+ * run_frame(), which runs one frame from whatever state the core is in. */
+#ifndef KLW_PLAY_H
+#define KLW_PLAY_H
+
+#include "wrapper.h"
+
+/* The core's callbacks in a room. */
+void kl_play_video(const void *data, unsigned width, unsigned height, size_t pitch);
+void kl_play_sample(int16_t left, int16_t right);
+size_t kl_play_batch(const int16_t *stereo, size_t frames);
+void kl_play_poll(void);
+int16_t kl_play_state(unsigned port, unsigned device, unsigned index, unsigned id);
+
+void kl_play_begin(void);
+/* One call of retro_run while the lock runs, while we play on alone, and while nothing runs. */
+void kl_play_turn(void);
+void kl_play_local(void);
+void kl_play_idle(void);
+
+/* The hashes of the core as it stands, given to relay and runner. */
+void kl_play_hash(uint32_t label);
+
+#endif

@@ -1,0 +1,334 @@
+#include "session.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "identity.h"
+#include "load.h"
+#include "play.h"
+#include "record.h"
+
+#define SAY_EVERY_US  3000000
+#define STALL_TOLD_US 1000000
+#define LINGER_MS     300
+
+/* ---- one room a process ---- */
+
+/* An abstract name: it goes with the process, however that ends. */
+bool kl_session_claim(void) {
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, "keylock-session-%ld", (long)getpid());
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return true; /* no such sockets here: nothing to tell instances apart by */
+    if (bind(fd, (struct sockaddr *)&a, len) == 0) {
+        kl_w.instance = fd;
+        return true;
+    }
+    close(fd);
+    return false;
+}
+
+/* ---- joining ---- */
+
+static void player_name(char *out, size_t cap) {
+    const char *front = NULL, *user = getenv("USER");
+    if (!kl_w.front.environment(RETRO_ENVIRONMENT_GET_USERNAME, &front) || !front || !*front) front = NULL;
+    const char *name = *kl_w.config.name ? kl_w.config.name : front ? front : user && *user ? user : "player";
+    snprintf(out, cap, "%s", name);
+    for (char *p = out; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '_';
+    if (!kl_start_text_ok(out, cap)) strcpy(out, "player"); /* cut within a character, or not UTF-8 */
+}
+
+bool kl_session_open(void) {
+    static struct kl_hello hello;
+    char err[KLW_TEXT_MAX];
+    struct retro_system_info info = {0};
+    memset(&hello, 0, sizeof hello);
+    kl_w.core.get_system_info(&info);
+    player_name(hello.name, sizeof hello.name);
+    snprintf(hello.room, sizeof hello.room, "%s", kl_w.config.room);
+    hello.seats_wanted = kl_w.config.seats;
+    hello.params = kl_w.config.params;
+    hello.params.fps_uhz = (uint32_t)llround(kl_w.av.timing.fps * 1e6);
+    kl_identity_core(&hello.facts, &info);
+    kl_identity_content(&hello.facts, &kl_w.content);
+    if (kl_link_open(&kl_w.link, kl_w.config.host, kl_w.config.port, &hello, err, sizeof err) != 0) {
+        kl_wrapper_fail("cannot join the room: %s", err);
+        return false;
+    }
+    kl_w.phase = KL_PHASE_WAITING;
+    kl_record_open();
+    return true;
+}
+
+/* ---- what is done ---- */
+
+static void die(const char *why) {
+    kl_wrapper_fail("%s", why);
+    kl_w.phase = KL_PHASE_DEAD;
+    kl_session_leave(0);
+}
+
+static void give_start(void) {
+    char err[KLW_TEXT_MAX];
+    uint8_t *data;
+    size_t len;
+    if (kl_load_start_data(&data, &len, err, sizeof err) != 0) {
+        die(err);
+        return;
+    }
+    kl_link_give_start(kl_w.link, data, len);
+    free(data);
+}
+
+static void load_afresh(void) {
+    static struct kl_facts facts;
+    char err[KLW_TEXT_MAX];
+    size_t len;
+    const uint8_t *data = kl_link_start_data(kl_w.link, &len);
+    if (kl_load_afresh(data, len, kl_w.status.prepare.epoch_s, &facts, err, sizeof err) != 0) {
+        die(err);
+        return;
+    }
+    kl_w.phase = KL_PHASE_READY;
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "world turned=%s left=%s", kl_w.world.turned,
+                  kl_w.world.left);
+    kl_link_ready(kl_w.link, &facts);
+}
+
+/* The player's fast-forward and slow motion would only make him stall and stutter. */
+static void hold_pace(bool hold) {
+    struct retro_fastforwarding_override o = {.ratio = -1.0f, .inhibit_toggle = hold};
+    if (kl_w.config.params.clocked && !kl_w.attached)
+        kl_w.front.environment(RETRO_ENVIRONMENT_SET_FASTFORWARDING_OVERRIDE, &o);
+}
+
+static void begin(void) {
+    kl_w.own_seats = (unsigned)__builtin_popcount(kl_w.status.welcome.seats);
+    kl_w.phase = KL_PHASE_PLAYING;
+    kl_play_begin();
+    kl_record_begin();
+    hold_pace(true);
+    if (!kl_w.own_seats) kl_wrapper_say(KL_SCREEN_INFO, 3000, "all here: you watch room %s", kl_w.config.room);
+    else kl_wrapper_say(KL_SCREEN_INFO, 3000, "all here: room %s plays", kl_w.config.room);
+}
+
+static void end(void) {
+    bool playing = kl_w.phase == KL_PHASE_PLAYING;
+    if (!playing || kl_w.attached) {
+        die(kl_w.status.reason);
+        return;
+    }
+    kl_wrapper_fail("%s", kl_w.status.reason);
+    kl_wrapper_say(KL_SCREEN_WARNING, 6000, "the room is gone; you play on alone (%s)", kl_w.status.reason);
+    hold_pace(false);
+    kl_session_leave(0);
+    kl_w.phase = KL_PHASE_LOCAL;
+}
+
+/* ---- what is said ---- */
+
+static void event(const char *text) {
+    char *at = kl_w.play.report.event;
+    size_t used = strlen(at);
+    snprintf(at + used, KLW_EVENT_MAX - used, "%s%s", used ? "; " : "", text);
+    for (char *p = at; *p; p++)
+        if (*p == ',' || *p == '"') *p = ' '; /* it goes into a CSV file */
+}
+
+static bool has_seat(const struct kl_member *m, unsigned seats) { return m->seats & seats; }
+static bool is_late(const struct kl_member *m, unsigned unused) {
+    return (void)unused, m->state == KL_MEMBER_WAITING || m->state == KL_MEMBER_LOADING;
+}
+static bool is_client(const struct kl_member *m, unsigned clients) { return clients >> m->client & 1; }
+
+static void names(bool (*fits)(const struct kl_member *, unsigned), unsigned arg, char *out, size_t cap) {
+    const struct kl_roster *r = &kl_w.status.roster;
+    size_t used = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].state != KL_MEMBER_GONE && fits(&r->member[i], arg) && used < cap)
+            used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "", r->member[i].name);
+}
+
+static void say_waiting(void) {
+    const struct kl_link_status *s = &kl_w.status;
+    char who[200];
+    switch (s->phase) {
+    case KL_LINK_CONNECTING:
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "reaching %s:%u …", kl_w.config.host, kl_w.config.port);
+        break;
+    case KL_LINK_WAITING:
+    case KL_LINK_SEND_START:
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: waiting for players (%u of %u)", kl_w.config.room,
+                       s->roster.filled, s->roster.players);
+        break;
+    case KL_LINK_FETCHING:
+    case KL_LINK_LOAD:
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: loading (%u of %u KB)", kl_w.config.room, s->data_done / 1024,
+                       s->data_total / 1024);
+        break;
+    case KL_LINK_READY:
+        names(is_late, 0, who, sizeof who);
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: waiting for %s to load", kl_w.config.room, *who ? who : "all");
+        break;
+    case KL_LINK_PLAYING:
+    case KL_LINK_ENDED: break;
+    }
+}
+
+static void say_stall(uint64_t now_us) {
+    uint64_t since_us = kl_w.play.stall_since_us;
+    char who[200];
+    if (!since_us || now_us - since_us < STALL_TOLD_US) return;
+    names(has_seat, kl_w.status.lock.waiting_for, who, sizeof who);
+    kl_wrapper_say(KL_SCREEN_WARNING, 3000, "waiting for %s", *who ? who : "the relay");
+}
+
+static void say_due(enum kl_link_phase before, uint64_t now_us) {
+    bool playing = kl_w.phase == KL_PHASE_PLAYING;
+    if (kl_w.status.phase == before && now_us - kl_w.said_us < SAY_EVERY_US) return;
+    if (playing && (!kl_w.play.stall_since_us || now_us - kl_w.play.stall_since_us < STALL_TOLD_US)) return;
+    kl_w.said_us = now_us;
+    if (playing) say_stall(now_us);
+    else say_waiting();
+}
+
+static void say_desync(void) {
+    const struct kl_verdict *v = &kl_w.status.first_bad;
+    char who[KLW_EVENT_MAX];
+    if (!kl_w.status.desync || kl_w.said_desync) return;
+    names(is_client, v->minority, who, sizeof who);
+    kl_w.play.report.desync = true;
+    kl_w.play.report.desync_first = v->frame;
+    snprintf(kl_w.play.report.desync_who, KLW_EVENT_MAX, "%s", who);
+    kl_wrapper_say_once(&kl_w.said_desync, "out of sync since frame %u%s%s", v->frame,
+                        *who ? "; alone stands " : " (nobody knows who is right)", who);
+    event("desync");
+}
+
+static void note_roster(const struct kl_roster *was) {
+    const struct kl_roster *is = &kl_w.status.roster;
+    char line[80];
+    for (unsigned i = 0; i < is->count && i < KL_MAX_CLIENTS; i++) {
+        bool known = false;
+        for (unsigned k = 0; k < was->count && k < KL_MAX_CLIENTS; k++)
+            known = known || was->member[k].client == is->member[i].client;
+        snprintf(line, sizeof line, "joined %s seats=%x", is->member[i].name, is->member[i].seats);
+        if (!known) event(line);
+    }
+    for (unsigned k = 0; k < was->count && k < KL_MAX_CLIENTS; k++) {
+        bool here = false;
+        for (unsigned i = 0; i < is->count && i < KL_MAX_CLIENTS; i++)
+            here = here || (is->member[i].client == was->member[k].client && is->member[i].state != KL_MEMBER_GONE);
+        snprintf(line, sizeof line, "left %s", was->member[k].name);
+        if (!here && was->member[k].state != KL_MEMBER_GONE) event(line);
+    }
+}
+
+static void note_figures(const struct kl_client_stats *was) {
+    const struct kl_client_stats *is = &kl_w.status.lock;
+    struct klw_report *r = &kl_w.play.report;
+    char line[64];
+    if (is->spacing != was->spacing) {
+        snprintf(line, sizeof line, "spacing %u -> %u", was->spacing, is->spacing);
+        event(line);
+    }
+    r->spacing = is->spacing;
+    if (is->lead_count > was->lead_count)
+        r->lead_frames = (double)(is->lead_sum - was->lead_sum) / (double)(is->lead_count - was->lead_count);
+    r->verified = kl_w.status.any_verified ? (uint64_t)kl_w.status.verified + 1 : 0;
+}
+
+static void show_notices(void) {
+    char text[KL_TEXT_MAX];
+    while (kl_w.link && kl_link_notice(kl_w.link, text, sizeof text))
+        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s", text);
+}
+
+/* The player turns a core option: it will count when he plays alone again. */
+static void check_options_changed(void) {
+    static unsigned calls;
+    bool changed = false;
+    if (++calls % 60 || kl_w.said_options) return;
+    if (kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &changed) && changed)
+        kl_wrapper_say_once(&kl_w.said_options, "core options are the room's; yours count again after it");
+}
+
+/* ---- a call ---- */
+
+/* What the newest status asks for. May end the session. */
+static void follow(enum kl_link_phase before) {
+    switch (kl_w.status.phase) {
+    case KL_LINK_SEND_START: give_start(); break;
+    case KL_LINK_LOAD:
+        say_waiting();
+        load_afresh();
+        break;
+    case KL_LINK_PLAYING:
+        if (before != KL_LINK_PLAYING && kl_w.phase == KL_PHASE_READY) begin();
+        break;
+    case KL_LINK_ENDED: end(); break;
+    case KL_LINK_CONNECTING:
+    case KL_LINK_WAITING:
+    case KL_LINK_FETCHING:
+    case KL_LINK_READY: break;
+    }
+}
+
+void kl_session_update(void) {
+    static struct kl_link_status was;
+    was = kl_w.status;
+    kl_link_status(kl_w.link, &kl_w.status);
+    kl_w.play.stats = kl_w.status.lock;
+    note_roster(&was.roster);
+    note_figures(&was.lock);
+    say_desync();
+    show_notices();
+    follow(was.phase);
+    say_due(was.phase, kl_now_us());
+}
+
+void kl_session_run(void) {
+    uint64_t from_us = kl_now_us();
+    kl_w.play.report.event[0] = 0;
+    if (kl_w.link) kl_session_update();
+    switch (kl_w.phase) {
+    case KL_PHASE_PLAYING:
+        kl_play_turn();
+        check_options_changed();
+        break;
+    case KL_PHASE_LOCAL: kl_play_local(); break;
+    case KL_PHASE_IDLE:
+    case KL_PHASE_WAITING:
+    case KL_PHASE_READY:
+    case KL_PHASE_DEAD: kl_play_idle(); break;
+    }
+    kl_record_turn(from_us, &kl_w.play.report);
+}
+
+void kl_session_leave(unsigned linger_ms) {
+    kl_record_close();
+    kl_link_close(kl_w.link, linger_ms);
+    kl_w.link = NULL;
+}
+
+void kl_session_close(void) {
+    if (kl_w.phase == KL_PHASE_PLAYING) hold_pace(false);
+    kl_session_leave(LINGER_MS);
+    kl_w.phase = KL_PHASE_IDLE;
+    kl_savedir_close(&kl_w.dir);
+    if (kl_w.instance >= 0) close(kl_w.instance);
+    kl_w.instance = -1;
+    kl_w.said_states = kl_w.said_reset = kl_w.said_cheats = kl_w.said_disk = kl_w.said_desync = false;
+    kl_w.said_options = false;
+    memset(&kl_w.status, 0, sizeof kl_w.status);
+}

@@ -1,0 +1,21 @@
+/* session.h - one room, from joining to leaving: what is done when the link's phase changes, and what the player is
+ * told. The phases are kl_w.phase; frames are play.h's. */
+#ifndef KLW_SESSION_H
+#define KLW_SESSION_H
+
+#include "wrapper.h"
+
+/* Marks this process as being in a room. False where it is already: a second instance (run-ahead's) must not join. */
+bool kl_session_claim(void);
+/* After the first load: joins. False after kl_wrapper_fail(). */
+bool kl_session_open(void);
+/* Takes the link's news and acts on them; kl_w.link must be there, and may be gone afterwards. */
+void kl_session_update(void);
+/* One call of retro_run. */
+void kl_session_run(void);
+/* Leaves the room; the core is not touched. Harmless where there is none. */
+void kl_session_leave(unsigned linger_ms);
+/* Leaves, and forgets the session: folders, claim, messages said. */
+void kl_session_close(void);
+
+#endif

@@ -1,0 +1,65 @@
+/* start.h - the start data of a room: what every client's core begins with, as the host had it.
+ *
+ * Opaque to network and relay. Options, controller devices, save memory and save files, in one run of bytes:
+ *     "KLS1"
+ *     varint count, then each: string key, string value              core options
+ *     varint count, then each: u8 port, u32 device                   retro_set_controller_port_device
+ *     varint count, then each: u32 id, varint len, bytes             retro_get_memory_data
+ *     varint count, then each: string path, varint len, bytes        files below the save directory
+ * in the integers of net/engine/wire.h. It comes from another player's machine: the decoder trusts nothing.
+ */
+#ifndef KLW_START_H
+#define KLW_START_H
+
+#include "../net/engine/engine.h"
+
+#define KL_START_MAX       (16u << 20) /* bytes in all; the link carries no more */
+#define KL_START_OPTIONS   1024
+#define KL_START_KEY_MAX   128 /* bytes, NUL included */
+#define KL_START_VALUE_MAX 256
+#define KL_START_MEMORIES  8
+#define KL_START_FILES     256
+#define KL_START_PATH_MAX  256
+
+struct kl_start_option {
+    char key[KL_START_KEY_MAX], value[KL_START_VALUE_MAX];
+};
+struct kl_start_device {
+    uint8_t port;
+    uint32_t device;
+};
+struct kl_start_memory {
+    uint32_t id;
+    const uint8_t *bytes; /* borrowed */
+    size_t len;
+};
+struct kl_start_file {
+    char path[KL_START_PATH_MAX]; /* relative to the save directory */
+    const uint8_t *bytes;         /* borrowed */
+    size_t len;
+};
+/* Some 450 KB: allocate it. */
+struct kl_start {
+    unsigned option_count, device_count, memory_count, file_count;
+    struct kl_start_option option[KL_START_OPTIONS];
+    struct kl_start_device device[KL_MAX_SEATS];
+    struct kl_start_memory memory[KL_START_MEMORIES];
+    struct kl_start_file file[KL_START_FILES];
+};
+
+/* A path that may be written below a folder: relative, of plain components; no "", ".", "..", backslash or
+ * control character; shorter than KL_START_PATH_MAX. */
+bool kl_start_path_ok(const char *path);
+
+/* A string that the decoder takes back: valid UTF-8, no control characters, shorter than cap (<= 512). */
+bool kl_start_text_ok(const char *text, size_t cap);
+
+/* Bytes that encoding takes at most. */
+size_t kl_start_bound(const struct kl_start *s);
+/* Returns the length, or KL_E_SPACE. */
+int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap);
+/* 0, or KL_E_MALFORMED: too many, too long, a path that is not ok, something twice, bytes left over. Borrows
+ * from buf. */
+int kl_start_decode(struct kl_start *s, const uint8_t *buf, size_t len);
+
+#endif

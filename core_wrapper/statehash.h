@@ -1,0 +1,44 @@
+/* statehash.h - the two hashes of a frame: XXH3-64 of system RAM and of the serialized state. DESIGN.md §6.
+ */
+#ifndef KLW_STATEHASH_H
+#define KLW_STATEHASH_H
+
+#include "core.h"
+
+/* The pieces of memory that count as system RAM: from the core's memory map (SET_MEMORY_MAPS: descriptors
+ * with flag RETRO_MEMDESC_SYSTEM_RAM, each byte of the host's memory once, in order of guest address), else
+ * RETRO_MEMORY_SYSTEM_RAM. */
+#define KL_RAM_PIECES 32
+struct kl_ram {
+    unsigned count;
+    struct {
+        void *ptr;
+        size_t len;
+    } piece[KL_RAM_PIECES];
+};
+
+/* map may be NULL. Reads the core's get_memory_data where the map holds no system RAM. Cores may move their
+ * memory while they load or at a reset: call it before each hash. */
+void kl_ram_find(struct kl_ram *ram, const struct kl_core *c, const struct retro_memory_map *map);
+
+struct kl_statehash {
+    bool has_ram, has_state;
+    uint64_t ram, state;
+    size_t state_bytes; /* what serialize_size said; 0 where there is no state */
+};
+
+/* Grown as needed and kept by the caller between calls: start with zeros, free at the end. After
+ * kl_statehash_take() data[0..size) is the state, or size is 0. */
+struct kl_statehash_buffer {
+    uint8_t *data;
+    size_t cap, size;
+};
+
+/* Hashes ram and the core's state. It asks serialize_size every time, though that costs some cores (mgba) as
+ * much as a serialize: states change their size (nestopia's shrinks after the first frame), and a hash that
+ * depended on when the size was last asked would differ where nothing else does. */
+void kl_statehash_take(struct kl_statehash *out, const struct kl_core *c, const struct kl_ram *ram,
+                       struct kl_statehash_buffer *buf);
+void kl_statehash_buffer_free(struct kl_statehash_buffer *buf);
+
+#endif

@@ -1,0 +1,332 @@
+#include "probe.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "Usage: keylock probe --core NAME_OR_PATH --content FILE [--frames N] [--system DIR] [--option "
+    "KEY=VALUE]…\n"
+    "\n"
+    "Finds out whether a core with this content is fit for locking: runs it several times, each in a process "
+    "of its own\n"
+    "and with the same random play on two pads, and compares the hashes of RAM and of the serialized state.\n"
+    "\n"
+    "  --frames N   frames of each run (default 1800)\n"
+    "\n"
+    "Exit status:\n"
+    "  0  fit for locking\n"
+    "  1  not fit\n"
+    "  2  wrong usage\n"
+    "  5  core or content could not be loaded\n"
+    "  6  nothing could be written in the temporary folder\n";
+
+#define EVERY 60 /* frames between checks */
+
+static const char *const titles[KL_PROBE_MODES] = {
+    [KL_PROBE_PLAIN] = "run twice, a second apart",
+    [KL_PROBE_HOST] = "with the host's clock",
+    [KL_PROBE_HIDDEN] = "with hidden output",
+    [KL_PROBE_QUIET] = "hashed only at the end",
+    [KL_PROBE_LOAD] = "own state loaded at each check",
+    [KL_PROBE_REPLAY] = "saved, 8 frames, loaded, 8 frames again",
+    [KL_PROBE_TWICE] = "serialized twice at each check",
+};
+
+struct probe {
+    struct kl_probe_setup setup;
+    const char *option[256];
+    char scratch[256], core[4096];
+    struct kl_probe_result first, run[KL_PROBE_MODES]; /* run[PLAIN]: the second plain run */
+    struct kl_probe_bytes unstable;                    /* between the two plain runs */
+};
+
+/* How two runs compare over the frames that both checked. */
+struct verdict {
+    unsigned compared, ram_bad, state_bad, av_bad;
+    bool has_ram, has_state;
+};
+
+static struct verdict against(const struct kl_probe_result *a, const struct kl_probe_result *b) {
+    struct verdict v = {0};
+    for (unsigned i = 0, k = 0; i < a->checks && k < b->checks;) {
+        const struct kl_probe_check *x = &a->check[i], *y = &b->check[k];
+        if (x->hash.frame == y->hash.frame) {
+            v.compared++;
+            v.has_ram |= x->hash.has_ram || y->hash.has_ram;
+            v.has_state |= x->hash.has_state || y->hash.has_state;
+            v.ram_bad += x->hash.has_ram != y->hash.has_ram || x->hash.ram != y->hash.ram;
+            v.state_bad += x->hash.has_state != y->hash.has_state || x->hash.state != y->hash.state;
+            v.av_bad += x->av != y->av;
+        }
+        bool step_a = x->hash.frame <= y->hash.frame, step_b = y->hash.frame <= x->hash.frame;
+        i += step_a;
+        k += step_b;
+    }
+    return v;
+}
+
+/* REPLAY and TWICE compare within themselves. */
+static struct verdict within(const struct kl_probe_result *r) {
+    struct verdict v = {0};
+    for (unsigned i = 0; i < r->checks; i++) {
+        if (!r->check[i].compared) continue;
+        v.compared++;
+        v.has_ram |= r->check[i].hash.has_ram;
+        v.has_state = true;
+        v.ram_bad += !r->check[i].ram_same;
+        v.state_bad += !r->check[i].state_same;
+    }
+    return v;
+}
+
+static struct verdict judge(const struct probe *p, enum kl_probe_mode mode) {
+    bool inside = mode == KL_PROBE_REPLAY || mode == KL_PROBE_TWICE;
+    return inside ? within(&p->run[mode]) : against(&p->first, &p->run[mode]);
+}
+
+/* ---- the table ---- */
+
+static void cell(char *out, size_t cap, bool has, unsigned bad, unsigned compared) {
+    if (!has || !compared)
+        snprintf(out, cap, "-");
+    else if (bad)
+        snprintf(out, cap, "differs %u/%u", bad, compared);
+    else
+        snprintf(out, cap, "same %u", compared);
+}
+
+static void print_row(const struct probe *p, enum kl_probe_mode mode) {
+    const struct kl_probe_result *r = &p->run[mode];
+    char ram[32], state[32], av[32] = "-";
+    if (!r->ran) {
+        printf("  %-40s %s%s\n", titles[mode],
+               r->signal ? "crashed: " : "failed: ", r->signal ? strsignal(r->signal) : r->error);
+        return;
+    }
+    struct verdict v = judge(p, mode);
+    cell(ram, sizeof(ram), v.has_ram, v.ram_bad, v.compared);
+    cell(state, sizeof(state), v.has_state, v.state_bad, v.compared);
+    if (mode == KL_PROBE_PLAIN || mode == KL_PROBE_HOST || mode == KL_PROBE_QUIET)
+        cell(av, sizeof(av), true, v.av_bad, v.compared);
+    printf("  %-40s %-16s %-16s %s\n", titles[mode], ram, state, av);
+}
+
+static void print_bytes(const char *what, const struct kl_probe_bytes *b, uint64_t state_bytes) {
+    if (!b->count) {
+        printf("  %-40s none\n", what);
+        return;
+    }
+    printf("  %-40s %" PRIu64 " of %" PRIu64 " (%.3f %%):", what, b->count, state_bytes,
+           state_bytes ? 100.0 * (double)b->count / (double)state_bytes : 0.0);
+    for (unsigned i = 0; i < b->ranges && i < 12; i++) {
+        if (b->range[i].from == b->range[i].to)
+            printf(" %" PRIu32, b->range[i].from);
+        else
+            printf(" %" PRIu32 "-%" PRIu32, b->range[i].from, b->range[i].to);
+    }
+    printf("%s\n", b->ranges > 12 ? " …" : "");
+}
+
+static void state_sizes(const struct kl_probe_result *r, uint64_t *least, uint64_t *most) {
+    *least = r->checks ? r->check[0].state_bytes : 0;
+    *most = *least;
+    for (unsigned i = 1; i < r->checks; i++) {
+        uint64_t n = r->check[i].state_bytes;
+        if (n < *least) *least = n;
+        if (n > *most) *most = n;
+    }
+}
+
+static void print_head(const struct probe *p) {
+    const struct kl_probe_result *r = &p->first;
+    uint64_t least, most;
+    state_sizes(r, &least, &most);
+    printf("core        %s %s (%s)\ncontent     %s\n", r->name, r->version, p->core,
+           p->setup.content ? p->setup.content : "none");
+    printf("frames      %" PRIu32 ", a check every %d\n", p->setup.frames, EVERY);
+    if (r->ram_pieces)
+        printf("system RAM  %" PRIu64 " bytes in %u piece%s\n", r->ram_bytes, r->ram_pieces,
+               r->ram_pieces == 1 ? "" : "s");
+    else
+        printf("system RAM  not exposed\n");
+    if (most == 0)
+        printf("savestate   none\n");
+    else if (least == most)
+        printf("savestate   %" PRIu64 " bytes, constant\n", most);
+    else
+        printf("savestate   %" PRIu64 " to %" PRIu64 " bytes, variable\n", least, most);
+    printf("time        %.1f us a frame (p99 %.0f), %.1f a serialize with its hash, %.1f an unserialize\n",
+           r->frame_us, r->frame_p99_us, r->serialize_us, p->run[KL_PROBE_LOAD].unserialize_us);
+    printf("turned      %s\nleft        %s\n\n", *r->turned ? r->turned : "-", *r->left ? r->left : "-");
+}
+
+static void print_table(const struct probe *p) {
+    uint64_t least, most;
+    state_sizes(&p->first, &least, &most);
+    print_head(p);
+    printf("  %-40s %-16s %-16s %s\n", "", "RAM", "state", "picture, sound");
+    for (int mode = 0; mode < KL_PROBE_MODES; mode++)
+        print_row(p, (enum kl_probe_mode)mode);
+    printf("\n");
+    print_bytes("unstable bytes between runs", &p->unstable, most);
+    print_bytes("… after a load and 8 frames", &p->run[KL_PROBE_REPLAY].unstable, most);
+    print_bytes("… between two serializes", &p->run[KL_PROBE_TWICE].unstable, most);
+    printf("\n");
+}
+
+/* ---- the verdict ---- */
+
+static bool bad(const struct probe *p, enum kl_probe_mode mode) {
+    struct verdict v = judge(p, mode);
+    return !p->run[mode].ran || v.ram_bad || v.state_bad;
+}
+
+/* A mask of unstable bytes serves where the size is constant and at most a hundredth differs. DESIGN.md §6.
+ */
+static bool maskable(const struct probe *p) {
+    uint64_t least, most;
+    state_sizes(&p->first, &least, &most);
+    return least == most && p->unstable.count && p->unstable.count * 100 <= most;
+}
+
+static void note(const char *text) {
+    printf("note: %s\n", text);
+}
+
+static void print_notes(const struct probe *p) {
+    struct verdict host = judge(p, KL_PROBE_HOST);
+    if (p->first.left[0]) note("some of its clocks could not be turned, see \"left\"");
+    if (host.ram_bad || host.state_bad)
+        note("it reads the clock: equal only in the virtual world, which rooms have");
+    if (bad(p, KL_PROBE_QUIET))
+        note("serializing changes the game: hash at the same frames everywhere (rooms do)");
+    if (bad(p, KL_PROBE_TWICE)) note("two serializes of one frame differ");
+    if (p->first.checks && !p->first.check[0].hash.has_state)
+        note("no savestate: nothing can be healed by one");
+    else if (bad(p, KL_PROBE_LOAD) || bad(p, KL_PROBE_REPLAY))
+        note("loading a state leaves a trace: whoever gives a state must load it too, and late joiners may "
+             "differ in state");
+}
+
+static int unfit(const char *why) {
+    printf("verdict: not fit for locking: %s\n", why);
+    return 1;
+}
+
+static int give_verdict(const struct probe *p) {
+    struct verdict twin = judge(p, KL_PROBE_PLAIN), hidden = judge(p, KL_PROBE_HIDDEN);
+    print_notes(p);
+    if (!p->run[KL_PROBE_PLAIN].ran) return unfit("its second run did not come to the end");
+    if (twin.compared == 0) return unfit("there was nothing to compare");
+    if (twin.ram_bad) return unfit("RAM differs between two runs of the same input");
+    if (!twin.has_ram && !twin.has_state && twin.av_bad)
+        return unfit("picture or sound differs between two runs");
+    if (!twin.has_ram && twin.state_bad && !maskable(p))
+        return unfit("state differs between two runs, in too many bytes for a mask");
+    if (!p->run[KL_PROBE_HIDDEN].ran) return unfit("it does not run with hidden output");
+    if (hidden.ram_bad || (!hidden.has_ram && hidden.state_bad > twin.state_bad))
+        return unfit("hidden output changes the game (fit only where output is never hidden)");
+    if (twin.state_bad && !maskable(p)) {
+        printf("verdict: fit for locking by its RAM; its state differs in too many bytes to be compared\n");
+        return 0;
+    }
+    printf("verdict: fit for locking%s\n", twin.state_bad ? ", with a mask of the unstable bytes" : "");
+    return 0;
+}
+
+/* ---- the runs ---- */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static int run_all(struct probe *p) {
+    kl_probe_run(&p->first, &p->setup, KL_PROBE_PLAIN, 0, p->scratch);
+    if (!p->first.ran) {
+        if (!p->first.signal) return tool_fail(KLT_LOAD, "probe", "%s", p->first.error);
+        printf("the core crashed: %s (%s)\n", strsignal(p->first.signal), p->first.error);
+        return unfit("it crashes");
+    }
+    nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 100000000},
+              NULL); /* into another second of the host's clock */
+    for (int mode = 0; mode < KL_PROBE_MODES && !tool_interrupted(); mode++) {
+        if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
+        kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);
+    }
+    if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
+    if (tool_interrupted()) return tool_fail(KLT_FAILED, "probe", "interrupted");
+    kl_probe_compare_states(&p->unstable, p->scratch);
+    print_table(p);
+    return give_verdict(p);
+}
+
+static int probe(struct probe *p) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(p->scratch, sizeof(p->scratch), "%s/keylock-probe-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(p->scratch))
+        return tool_fail(KLT_OUTPUT, "probe", "cannot make a temporary folder (%s): %s", p->scratch,
+                         strerror(errno));
+    int code = run_all(p);
+    nftw(p->scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    kl_probe_free(&p->first);
+    for (int mode = 0; mode < KL_PROBE_MODES; mode++)
+        kl_probe_free(&p->run[mode]);
+    return code;
+}
+
+static int take(struct probe *p, const char **core, int c, char **argv) {
+    uint64_t frames;
+    switch (c) {
+    case 'c': *core = optarg; return 0;
+    case 'f': p->setup.content = optarg; return 0;
+    case 's': p->setup.system_dir = optarg; return 0;
+    case 'n':
+        if (tool_number("probe", "frames", optarg, 10, 10000000, &frames) != 0) return -1;
+        p->setup.frames = (uint32_t)frames;
+        return 0;
+    case 'o':
+        if (p->setup.option_count == sizeof(p->option) / sizeof(p->option[0]) || !strchr(optarg, '='))
+            return tool_fail(-1, "probe", "--option: expected KEY=VALUE, 256 at most, got \"%s\"", optarg);
+        p->option[p->setup.option_count++] = optarg;
+        return 0;
+    default: return tool_bad_option(-1, "probe", c, argv);
+    }
+}
+
+int cmd_probe(int argc, char **argv) {
+    static const struct option longs[] = {{"core", required_argument, NULL, 'c'},
+                                          {"content", required_argument, NULL, 'f'},
+                                          {"frames", required_argument, NULL, 'n'},
+                                          {"system", required_argument, NULL, 's'},
+                                          {"option", required_argument, NULL, 'o'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    static struct probe state; /* large, and zero */
+    struct probe *p = &state;
+    const char *core = NULL;
+    char err[KLT_ERR];
+    p->setup = (struct kl_probe_setup){.options = p->option, .frames = 1800, .every = EVERY};
+    for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(help, stdout);
+            return 0;
+        }
+        if (take(p, &core, c, argv) != 0) return KLT_USAGE;
+    }
+    if (!core) return tool_fail(KLT_USAGE, "probe", "expected --core NAME_OR_PATH; see keylock probe --help");
+    if (optind < argc)
+        return tool_fail(KLT_USAGE, "probe", "expected options only, got \"%s\"", argv[optind]);
+    if (tool_find_core(core, p->core, sizeof(p->core), err, sizeof(err)) != 0)
+        return tool_fail(KLT_LOAD, "probe", "%s", err);
+    p->setup.core = p->core;
+    tool_catch_signals();
+    return probe(p);
+}

@@ -1,0 +1,252 @@
+#include "tool.h"
+
+#include "headless.h"
+#include "run_options.h"
+#include "run_output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FINISH_MS     15000 /* for the verdict on the last frame */
+#define IDLE_US       500   /* between calls that ran nothing and did not wait themselves */
+#define QUICK_CALL_US 200
+
+struct run {
+    struct kl_run_options options;
+    struct kl_headless frontend;
+    struct kl_input_source *input;
+    struct kl_run_output out;
+    struct kl_run_summary summary;
+    struct klw_report report; /* of the last call */
+    uint64_t begin_us, first_us, last_us, next_us;
+    uint32_t frames; /* run */
+    bool room;       /* a room was asked for, or the wrapper found one configured */
+    char core[4096], wrapper[4096];
+    char error[KLT_ERR];
+};
+
+static int failed(struct run *r, int code, const char *text) {
+    if (text != r->error) snprintf(r->error, sizeof(r->error), "%s", text);
+    return code;
+}
+
+/* ---- setting up ---- */
+
+static void export_number(const char *name, uint64_t value) {
+    char text[32];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    setenv(name, text, 1);
+}
+
+/* What the wrapper is told, see wrapper_api.h. */
+static void export_room(const struct kl_run_options *o) {
+    const char *user = o->name ? o->name : getenv("USER");
+    setenv("KEYLOCK_RELAY", o->relay, 1);
+    setenv("KEYLOCK_ROOM", o->room, 1);
+    setenv("KEYLOCK_NAME", user && *user ? user : "player", 1);
+    setenv("KEYLOCK_SPEED", o->real_speed ? "real" : "max", 1);
+    setenv("KEYLOCK_SUBFRAMES", o->subframes_off ? "off" : "on", 1);
+    export_number("KEYLOCK_PLAYERS", o->players);
+    export_number("KEYLOCK_SEATS", o->seats);
+    export_number("KEYLOCK_SPACING", o->spacing);
+    if (o->has_hash_every) export_number("KEYLOCK_HASH_EVERY", o->hash_every);
+}
+
+/* Decides what is loaded: the core itself, or the wrapper with the core in its environment. */
+static int choose_core(struct run *r, const char **load) {
+    const struct kl_run_options *o = &r->options;
+    *load = r->core;
+    if (tool_find_core(o->core, r->core, sizeof(r->core), r->error, sizeof(r->error)) != 0) return KLT_LOAD;
+    if (!o->relay && !o->wrapper) return KLT_OK;
+    if (o->wrapper)
+        snprintf(r->wrapper, sizeof(r->wrapper), "%s", o->wrapper);
+    else if (tool_find_wrapper(r->wrapper, sizeof(r->wrapper), r->error, sizeof(r->error)) != 0)
+        return KLT_LOAD;
+    *load = r->wrapper;
+    setenv("KEYLOCK_CORE", r->core, 1);
+    if (o->relay)
+        export_room(o);
+    else
+        unsetenv("KEYLOCK_RELAY");
+    return KLT_OK;
+}
+
+static void on_room_hash(void *user, const struct klw_hash *h) {
+    struct run *r = user;
+    struct kl_hashline line = {h->frame, h->has_ram, h->has_state, h->ram, h->state};
+    kl_run_output_hash(&r->out, &line);
+}
+
+static int set_up(struct run *r) {
+    const struct kl_run_options *o = &r->options;
+    struct kl_headless_setup setup = {.content_path = o->content,
+                                      .system_dir = o->system_dir,
+                                      .save_dir = o->save_dir,
+                                      .options = o->option,
+                                      .option_count = o->option_count,
+                                      .virtual_clock = !o->host_clock && !o->relay,
+                                      .epoch_s = o->epoch_s,
+                                      .in_room = o->relay != NULL,
+                                      .frame_limit = (uint32_t)o->frames,
+                                      .on_hash = on_room_hash,
+                                      .on_hash_user = r,
+                                      .quiet = o->quiet};
+    if (kl_input_source_open(&r->input, o->input, r->error, sizeof(r->error)) != 0) return KLT_USAGE;
+    if (kl_run_output_open(&r->out, o->hash_out, o->trace) != 0) return failed(r, KLT_OUTPUT, r->out.error);
+    int code = choose_core(r, &setup.core_path);
+    if (code != KLT_OK) return code;
+    if (kl_headless_open(&r->frontend, &setup, r->error, sizeof(r->error)) != 0) return KLT_LOAD;
+    kl_headless_input(&r->frontend, r->input, (unsigned)o->seats);
+    return KLT_OK;
+}
+
+/* ---- running ---- */
+
+/* --speed real: the next call is due one frame after the last, by a clock that does not drift. */
+static void pace(struct run *r) {
+    double fps = r->frontend.av.timing.fps;
+    if (!r->options.real_speed) return;
+    uint64_t now = tool_now_us();
+    if (!r->next_us || now > r->next_us + 200000) r->next_us = now; /* a pause is not made up for */
+    struct timespec ts = {.tv_sec = (time_t)(r->next_us / 1000000),
+                          .tv_nsec = (long)(r->next_us % 1000000) * 1000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR && !tool_interrupted()) {
+    }
+    r->next_us += (uint64_t)(1e6 / fps + 0.5);
+}
+
+static void hash_now(struct run *r) {
+    struct kl_statehash h;
+    kl_headless_hash(&r->frontend, &h);
+    struct kl_hashline line = {r->frames - 1, h.has_ram, h.has_state, h.ram, h.state};
+    kl_run_output_hash(&r->out, &line);
+}
+
+/* Without a room nobody else sets the rhythm. */
+static void hash_alone(struct run *r) {
+    uint64_t every = r->options.hash_every;
+    if (r->room || !r->report.run || !every || r->frames % every != 0) return;
+    hash_now(r);
+}
+
+static void take_report(struct run *r) {
+    if (r->frontend.wrapper)
+        r->frontend.wrapper->report(&r->report);
+    else
+        r->report = (struct klw_report){.phase = KLW_ALONE, .run = 1, .first = r->frames, .last = r->frames};
+    if (r->report.phase == KLW_CONNECTING || r->report.phase == KLW_PLAYING) r->room = true;
+    r->frontend.setup.in_room = r->room;
+}
+
+static void one_call(struct run *r) {
+    pace(r);
+    uint64_t start_us = tool_now_us();
+    kl_headless_run(&r->frontend);
+    uint64_t now_us = tool_now_us();
+    take_report(r);
+    if (r->report.run) {
+        if (!r->frames) r->first_us = start_us;
+        r->last_us = now_us;
+        r->frames += r->report.run;
+    }
+    hash_alone(r);
+    kl_run_output_trace(&r->out, start_us - r->begin_us, &r->report);
+    kl_run_output_progress(&r->out, now_us, r->frames, (uint32_t)r->options.frames, &r->report);
+    if (!r->report.run && !r->options.real_speed && now_us - start_us < QUICK_CALL_US)
+        nanosleep(&(struct timespec){.tv_nsec = IDLE_US * 1000}, NULL);
+}
+
+static bool waited_too_long(const struct run *r) {
+    return r->options.wait_s && !r->frames && tool_now_us() - r->begin_us > r->options.wait_s * 1000000u;
+}
+
+static int run_frames(struct run *r) {
+    r->room = r->options.relay != NULL;
+    r->begin_us = tool_now_us();
+    while (r->frames < r->options.frames && r->report.phase != KLW_REACHED) {
+        one_call(r);
+        if (r->out.error[0]) return failed(r, KLT_OUTPUT, r->out.error);
+        if (r->report.phase == KLW_ENDED) return failed(r, KLT_ROOM, r->frontend.wrapper->error());
+        if (tool_interrupted()) return failed(r, KLT_FAILED, "interrupted");
+        if (r->frontend.shutdown) return failed(r, KLT_FAILED, "the core asked to be shut down");
+        if (waited_too_long(r)) return failed(r, KLT_ROOM, "frame 0 did not come within --wait");
+    }
+    return KLT_OK;
+}
+
+/* ---- finishing ---- */
+
+static int desync(struct run *r) {
+    char text[KLT_ERR];
+    const char *who = r->report.desync_who;
+    snprintf(text, sizeof(text), "desync: hashes differ first at frame %u%s%s", r->report.desync_first,
+             *who ? ", standing alone: " : "", who);
+    return failed(r, KLT_DESYNC, text);
+}
+
+static int finish_room(struct run *r, int code) {
+    const struct klw_api *api = r->frontend.wrapper;
+    int verdict = api->finish(code == KLT_OK ? FINISH_MS : 500, &r->summary.final);
+    api->report(&r->report);
+    r->summary.desync = r->report.desync;
+    r->summary.desync_first = r->report.desync_first;
+    if (r->report.desync || verdict == 2) return desync(r);
+    if (code != KLT_OK || verdict == 0) return code;
+    if (verdict < 0) return failed(r, KLT_ROOM, api->error());
+    return failed(r, KLT_ROOM, "the relay gave no verdict on the last frame in time");
+}
+
+static int finish(struct run *r, int code) {
+    if (r->room) {
+        code = finish_room(r, code);
+    } else if (r->frames && !(r->out.any && r->out.last.frame == r->frames - 1)) {
+        FILE *file = r->out.hashes; /* the last hash is for the summary; the file keeps to its rhythm */
+        r->out.hashes = NULL;
+        hash_now(r);
+        r->out.hashes = file;
+    }
+    return code;
+}
+
+static int close_all(struct run *r, int code) {
+    char err[KLT_ERR];
+    if (kl_run_output_close(&r->out) != 0 && code == KLT_OK) code = failed(r, KLT_OUTPUT, r->out.error);
+    if (r->frontend.core.handle && kl_headless_close(&r->frontend, err, sizeof(err)) != 0 && code == KLT_OK)
+        code = failed(r, KLT_OUTPUT, err);
+    kl_input_source_close(r->input);
+    return code;
+}
+
+static int summarise(struct run *r, int code) {
+    struct kl_run_summary *s = &r->summary;
+    bool wrapped = r->frontend.wrapper != NULL;
+    struct kl_world_report world = r->frontend.world;
+    code = close_all(r, code);
+    s->frames = r->frames;
+    s->wall_s = r->frames ? (double)(r->last_us - r->first_us) / 1e6 : 0;
+    s->core = r->frontend.name[0] ? r->frontend.name : r->options.core;
+    s->content = r->options.content;
+    s->turned = wrapped ? s->final.core_world : world.turned;
+    s->left = wrapped ? "" : world.left;
+    s->exit_code = code;
+    s->error = r->error;
+    if (code != KLT_OK) tool_fail(code, "run", "%s", r->error);
+    if (kl_run_output_json(&r->out, s) != 0)
+        code = tool_fail(KLT_OUTPUT, "run", "cannot write standard output: %s", strerror(errno));
+    return code;
+}
+
+int cmd_run(int argc, char **argv) {
+    static struct run run; /* large, and zero */
+    struct run *r = &run;
+    if (kl_run_options_parse(&r->options, argc, argv) != 0) return KLT_USAGE;
+    if (r->options.help) return KLT_OK;
+    tool_catch_signals();
+    tool_catch_crashes("keylock run: the core crashed\n");
+    int code = set_up(r);
+    if (code == KLT_OK) code = finish(r, run_frames(r));
+    return summarise(r, code);
+}

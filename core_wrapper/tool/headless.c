@@ -1,0 +1,217 @@
+#include "headless.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+static struct kl_headless *current; /* for the callbacks */
+
+/* ---- callbacks ---- */
+
+static bool on_environment(unsigned cmd, void *data) {
+    return current ? kl_headless_environment(current, cmd, data) : false;
+}
+
+/* The hash of the picture goes by lines: what is between them is the core's own. */
+static void fold_picture(struct kl_headless *h, const uint8_t *data, unsigned width, unsigned height,
+                         size_t pitch) {
+    size_t line_bytes = (size_t)width * (h->wide_pixels ? 4 : 2);
+    if (!data || data == RETRO_HW_FRAME_BUFFER_VALID) return;
+    for (unsigned y = 0; y < height; y++)
+        h->av_hash = XXH3_64bits_withSeed(data + y * pitch, line_bytes, h->av_hash);
+}
+
+static void on_video(const void *data, unsigned width, unsigned height, size_t pitch) {
+    if (!current) return;
+    current->video_frames++;
+    if (current->want_av) fold_picture(current, data, width, height, pitch);
+}
+
+static size_t on_audio_batch(const int16_t *data, size_t frames) {
+    if (!current) return frames;
+    current->audio_frames += frames;
+    if (current->want_av) current->av_hash = XXH3_64bits_withSeed(data, frames * 4, current->av_hash);
+    return frames;
+}
+
+static void on_audio(int16_t left, int16_t right) {
+    int16_t frame[2] = {left, right};
+    on_audio_batch(frame, 1);
+}
+
+static void on_input_poll(void) {}
+
+/* In a room the pads answer for the sample that the wrapper takes, alone for the frame that runs. */
+static uint32_t input_frame(const struct kl_headless *h) {
+    return h->wrapper && h->setup.in_room ? h->wrapper->next_sample() : h->frame;
+}
+
+static int16_t on_input_state(unsigned port, unsigned device, unsigned index, unsigned id) {
+    (void)index;
+    if (!current || port >= current->input_ports || (device & RETRO_DEVICE_MASK) != RETRO_DEVICE_JOYPAD)
+        return 0;
+    uint16_t mask = kl_input_source_joypad(current->input, input_frame(current), port);
+    if (id == RETRO_DEVICE_ID_JOYPAD_MASK) return (int16_t)mask;
+    return id < 16 ? (mask >> id) & 1 : 0;
+}
+
+/* ---- the way up ---- */
+
+static int find_wrapper(struct kl_headless *h, char *err, size_t err_len) {
+    klw_api_fn get = NULL;
+    void *symbol = dlsym(h->core.handle, KLW_API_SYMBOL);
+    memcpy(&get, &symbol, sizeof(get));
+    if (!get) return 0;
+    h->wrapper = get();
+    if (h->wrapper && h->wrapper->version == KLW_API_VERSION) {
+        h->wrapper->set_frame_limit(h->setup.frame_limit);
+        h->wrapper->set_hash_callback(h->setup.on_hash, h->setup.on_hash_user);
+        return 0;
+    }
+    snprintf(err, err_len, "%s: expected wrapper interface %d, got %u", h->core.path, KLW_API_VERSION,
+             h->wrapper ? h->wrapper->version : 0);
+    return -1;
+}
+
+/* The wrapper turns the world of the core inside it, and is told so by the environment: its own imports keep
+ * the host's clock. */
+static int settle_world(struct kl_headless *h, char *err, size_t err_len) {
+    char epoch[32];
+    if (!h->setup.virtual_clock) {
+        unsetenv("KEYLOCK_EPOCH");
+        return 0;
+    }
+    if (h->wrapper) {
+        snprintf(epoch, sizeof(epoch), "%" PRIu64, h->setup.epoch_s);
+        setenv("KEYLOCK_EPOCH", epoch, 1);
+        return 0;
+    }
+    kl_world_start(h->setup.epoch_s, 0);
+    return kl_world_turn(h->core.handle, &h->world, err, err_len);
+}
+
+static int set_options(struct kl_headless *h, bool pending, char *err, size_t err_len) {
+    for (unsigned i = 0; i < h->setup.option_count; i++) {
+        char key[256];
+        const char *equals = strchr(h->setup.options[i], '=');
+        if (!equals || equals == h->setup.options[i] ||
+            (size_t)(equals - h->setup.options[i]) >= sizeof(key)) {
+            snprintf(err, err_len, "--option: expected KEY=VALUE, got \"%s\"", h->setup.options[i]);
+            return -1;
+        }
+        snprintf(key, sizeof(key), "%.*s", (int)(equals - h->setup.options[i]), h->setup.options[i]);
+        if (kl_options_set(&h->options, key, equals + 1, pending, err, err_len) != 0) return -1;
+    }
+    return 0;
+}
+
+static void set_callbacks(struct kl_core *c) {
+    c->set_video_refresh(on_video);
+    c->set_audio_sample(on_audio);
+    c->set_audio_sample_batch(on_audio_batch);
+    c->set_input_poll(on_input_poll);
+    c->set_input_state(on_input_state);
+}
+
+static int load_game(struct kl_headless *h, char *err, size_t err_len) {
+    if (kl_headless_read_content(h, err, err_len) != 0) return -1;
+    h->loading = true;
+    h->core.game_loaded = h->core.load_game(h->game.path ? &h->game : NULL);
+    h->loading = false;
+    if (h->core.game_loaded) return 0;
+    const char *why = h->wrapper ? h->wrapper->error() : "";
+    if (h->wants_hw_render && !*why) why = "it asked for hardware rendering, which a headless run has not";
+    snprintf(err, err_len, "the core %s did not load %s%s%s (retro_load_game returned false)",
+             h->name[0] ? h->name : h->core.path,
+             h->setup.content_path ? h->setup.content_path : "without content", *why ? ": " : "", why);
+    return -1;
+}
+
+static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
+    h->core.get_system_av_info(&h->av);
+    double fps = h->av.timing.fps;
+    if (!isfinite(fps) || fps < 1 || fps > 1000) {
+        snprintf(err, err_len, "the core says %g frames a second: expected 1 to 1000", fps);
+        return -1;
+    }
+    if (!h->wrapper) kl_world_rate((uint32_t)llround(fps * 1e6));
+    return 0;
+}
+
+static int start(struct kl_headless *h, char *err, size_t err_len) {
+    if (kl_headless_make_dirs(h, err, err_len) != 0) return -1;
+    if (kl_core_open(&h->core, h->setup.core_path, err, err_len) != 0) return -1;
+    if (find_wrapper(h, err, err_len) != 0) return -1;
+    if (settle_world(h, err, err_len) != 0) return -1;
+    if (set_options(h, true, err, err_len) != 0) return -1;
+    h->core.set_environment(on_environment);
+    h->core.get_system_info(&h->info);
+    h->core.init();
+    h->core.initialised = true;
+    h->core.get_system_info(&h->info); /* a wrapper may know only now */
+    snprintf(h->name, sizeof(h->name), "%s", h->info.library_name ? h->info.library_name : "");
+    snprintf(h->version, sizeof(h->version), "%s", h->info.library_version ? h->info.library_version : "");
+    set_callbacks(&h->core);
+    if (load_game(h, err, err_len) != 0) return -1;
+    if (set_options(h, false, err, err_len) != 0) return -1;
+    if (settle_av(h, err, err_len) != 0) return -1;
+    for (unsigned port = 0; port < 2; port++)
+        h->core.set_controller_port_device(port, RETRO_DEVICE_JOYPAD);
+    return kl_headless_load_sram(h, err, err_len);
+}
+
+static void tear_down(struct kl_headless *h) {
+    kl_core_close(&h->core);
+    kl_headless_free_content(h);
+    kl_options_free(&h->options);
+    free((void *)h->map.descriptors);
+    kl_statehash_buffer_free(&h->buffer);
+    kl_headless_remove_dirs(h);
+    current = NULL;
+}
+
+int kl_headless_open(struct kl_headless *h, const struct kl_headless_setup *setup, char *err,
+                     size_t err_len) {
+    memset(h, 0, sizeof(*h));
+    h->setup = *setup;
+    h->av_enable = 3;
+    current = h;
+    if (start(h, err, err_len) == 0) return 0;
+    tear_down(h);
+    return -1;
+}
+
+/* ---- a run ---- */
+
+void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsigned ports) {
+    h->input = src;
+    h->input_ports = ports;
+}
+
+void kl_headless_run(struct kl_headless *h) {
+    if (!h->wrapper) kl_world_frame(h->frame);
+    if (h->frame_time.callback) h->frame_time.callback(h->frame_time.reference);
+    h->core.run();
+    h->frame++;
+}
+
+void kl_headless_rewind(struct kl_headless *h, uint32_t f) {
+    h->frame = f;
+    if (!h->wrapper) kl_world_frame(f);
+}
+
+void kl_headless_hash(struct kl_headless *h, struct kl_statehash *out) {
+    struct kl_ram ram;
+    kl_ram_find(&ram, &h->core, &h->map);
+    kl_statehash_take(out, &h->core, &ram, &h->buffer);
+}
+
+int kl_headless_close(struct kl_headless *h, char *err, size_t err_len) {
+    int result = kl_headless_store_sram(h, err, err_len);
+    tear_down(h);
+    return result;
+}

@@ -1,0 +1,160 @@
+/* The virtual file system of libretro, versions 1 to 3, on the C library. What is opened here is noted in the
+ * world's list of files. */
+#include "headless.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct retro_vfs_file_handle {
+    FILE *file;
+    char *path;
+};
+
+struct retro_vfs_dir_handle {
+    DIR *dir;
+    char *path;
+    struct dirent *entry;
+    bool hidden;
+};
+
+static const char *v_path(struct retro_vfs_file_handle *s) {
+    return s->path;
+}
+
+static const char *mode_text(unsigned mode) {
+    bool keep = mode & RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING;
+    switch (mode & RETRO_VFS_FILE_ACCESS_READ_WRITE) {
+    case RETRO_VFS_FILE_ACCESS_READ: return "rb";
+    case RETRO_VFS_FILE_ACCESS_WRITE: return keep ? "r+b" : "wb";
+    case RETRO_VFS_FILE_ACCESS_READ_WRITE: return keep ? "r+b" : "w+b";
+    default: return NULL;
+    }
+}
+
+static struct retro_vfs_file_handle *v_open(const char *path, unsigned mode, unsigned hints) {
+    (void)hints;
+    struct stat st;
+    const char *text = mode_text(mode);
+    if (!path || !text || (stat(path, &st) == 0 && S_ISDIR(st.st_mode))) return NULL;
+    struct retro_vfs_file_handle *s = calloc(1, sizeof(*s));
+    if (s && (s->file = fopen(path, text)) && (s->path = strdup(path))) {
+        kl_world_note_file(path, text[0] != 'r' || text[1] == '+');
+        return s;
+    }
+    if (s && s->file) fclose(s->file);
+    free(s);
+    return NULL;
+}
+
+static int v_close(struct retro_vfs_file_handle *s) {
+    if (!s) return -1;
+    int result = fclose(s->file);
+    free(s->path);
+    free(s);
+    return result == 0 ? 0 : -1;
+}
+
+static int64_t v_tell(struct retro_vfs_file_handle *s) {
+    return s ? ftello(s->file) : -1;
+}
+
+static int64_t v_seek(struct retro_vfs_file_handle *s, int64_t offset, int position) {
+    static const int whence[] = {SEEK_SET, SEEK_CUR, SEEK_END};
+    if (!s || position < 0 || position > 2 || fseeko(s->file, offset, whence[position]) != 0) return -1;
+    return v_tell(s);
+}
+
+static int64_t v_size(struct retro_vfs_file_handle *s) {
+    struct stat st;
+    if (!s || fflush(s->file) != 0 || fstat(fileno(s->file), &st) != 0) return -1;
+    return st.st_size;
+}
+
+static int64_t v_read(struct retro_vfs_file_handle *s, void *buf, uint64_t len) {
+    if (!s || !buf) return -1;
+    size_t n = fread(buf, 1, len, s->file);
+    return n == 0 && ferror(s->file) ? -1 : (int64_t)n;
+}
+
+static int64_t v_write(struct retro_vfs_file_handle *s, const void *buf, uint64_t len) {
+    if (!s || !buf) return -1;
+    size_t n = fwrite(buf, 1, len, s->file);
+    return n < len ? -1 : (int64_t)n;
+}
+
+static int v_flush(struct retro_vfs_file_handle *s) {
+    return s && fflush(s->file) == 0 ? 0 : -1;
+}
+static int v_remove(const char *path) {
+    return path && remove(path) == 0 ? 0 : -1;
+}
+static int v_rename(const char *from, const char *to) {
+    return from && to && rename(from, to) == 0 ? 0 : -1;
+}
+
+static int64_t v_truncate(struct retro_vfs_file_handle *s, int64_t len) {
+    return s && fflush(s->file) == 0 && ftruncate(fileno(s->file), len) == 0 ? 0 : -1;
+}
+
+static int v_stat(const char *path, int32_t *size) {
+    struct stat st;
+    if (!path || stat(path, &st) != 0) return 0;
+    if (size) *size = (int32_t)st.st_size;
+    return RETRO_VFS_STAT_IS_VALID | (S_ISDIR(st.st_mode) ? RETRO_VFS_STAT_IS_DIRECTORY : 0) |
+           (S_ISCHR(st.st_mode) ? RETRO_VFS_STAT_IS_CHARACTER_SPECIAL : 0);
+}
+
+static int v_mkdir(const char *path) {
+    if (path && mkdir(path, 0755) == 0) return 0;
+    return errno == EEXIST ? -2 : -1;
+}
+
+static struct retro_vfs_dir_handle *v_opendir(const char *path, bool hidden) {
+    struct retro_vfs_dir_handle *d = path ? calloc(1, sizeof(*d)) : NULL;
+    if (!d) return NULL;
+    d->hidden = hidden;
+    if ((d->dir = opendir(path)) && (d->path = strdup(path))) return d;
+    if (d->dir) closedir(d->dir);
+    free(d);
+    return NULL;
+}
+
+static bool v_readdir(struct retro_vfs_dir_handle *d) {
+    do
+        d->entry = readdir(d->dir);
+    while (d->entry && !d->hidden && d->entry->d_name[0] == '.');
+    return d->entry != NULL;
+}
+
+static const char *v_dirent_name(struct retro_vfs_dir_handle *d) {
+    return d->entry ? d->entry->d_name : NULL;
+}
+
+static bool v_dirent_is_dir(struct retro_vfs_dir_handle *d) {
+    struct stat st;
+    return d->entry && fstatat(dirfd(d->dir), d->entry->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int v_closedir(struct retro_vfs_dir_handle *d) {
+    if (!d) return -1;
+    closedir(d->dir);
+    free(d->path);
+    free(d);
+    return 0;
+}
+
+bool kl_headless_vfs(struct retro_vfs_interface_info *info) {
+    static struct retro_vfs_interface vfs = {v_path,    v_open,        v_close,         v_size,    v_tell,
+                                             v_seek,    v_read,        v_write,         v_flush,   v_remove,
+                                             v_rename,  v_truncate,    v_stat,          v_mkdir,   v_opendir,
+                                             v_readdir, v_dirent_name, v_dirent_is_dir, v_closedir};
+    if (!info || info->required_interface_version > 3) return false;
+    info->required_interface_version = 3;
+    info->iface = &vfs;
+    return true;
+}

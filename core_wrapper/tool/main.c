@@ -1,0 +1,38 @@
+/* keylock - the launcher and testers' tool. Each sub-command has a file of its own. */
+#include "tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: keylock COMMAND [ARGUMENTS]\n"
+    "\n"
+    "  play   start RetroArch with a core locked to the other players of a room\n"
+    "  run    run a core without screen or sound, alone or in a room, and hash its states\n"
+    "  diff   compare two files of hashes\n"
+    "  probe  find out whether a core is fit for locking\n"
+    "\n"
+    "keylock COMMAND --help tells more.\n";
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } commands[] = {{"play", cmd_play},
+                    {"run", cmd_run},
+                    {"diff", cmd_diff},
+                    {"probe", cmd_probe},
+                    {"probe-child", cmd_probe_child}};
+    if (argc < 2) {
+        fputs(help, stderr);
+        return KLT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        fputs(help, stdout);
+        return KLT_OK;
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "keylock: expected play, run, diff or probe, got \"%s\"\n", argv[1]);
+    return KLT_USAGE;
+}

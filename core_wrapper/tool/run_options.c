@@ -1,0 +1,207 @@
+#include "run_options.h"
+
+#include "../../net/engine/engine.h"
+#include "headless.h"
+#include "tool.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: keylock run --core NAME_OR_PATH --content FILE --frames N [OPTIONS]\n"
+    "\n"
+    "Runs a core for N frames without screen or sound: alone, or with --relay in a room through the "
+    "wrapper.\n"
+    "\n"
+    "  --core NAME_OR_PATH  the libretro core; a name is looked for in the usual core folders\n"
+    "  --content FILE       what it plays (not unpacked: no .zip for cores that read none)\n"
+    "  --frames N           frames to run\n"
+    "  --input SOURCE       none (default); random:SEED, plausible play; or a file of lines FRAME PORT MASK: "
+    "from that\n"
+    "                       frame on the port holds the buttons of the hexadecimal mask (1 B, 2 Y, 4 Select, "
+    "8 Start,\n"
+    "                       10 Up, 20 Down, 40 Left, 80 Right, 100 A, 200 X, 400 L, 800 R, 1000 L2, 2000 "
+    "R2,\n"
+    "                       4000 L3, 8000 R3). In a room a frame is a sample of ours, and port 0 our first "
+    "seat\n"
+    "  --speed max|real     as fast as it goes (default), or at the core's own rate\n"
+    "  --hash-every H       alone: hash after each frame f where (f+1) is divisible by H (default 60 with "
+    "--hash-out);\n"
+    "                       in a room: the first member's wish, the relay settles the frames\n"
+    "  --hash-out FILE      lines FRAME RAM STATE: XXH3-64 of system RAM and of the serialized state after "
+    "that frame,\n"
+    "                       16 hexadecimal digits, - for none\n"
+    "  --trace FILE         CSV, one line per retro_run: "
+    "wall_us,first,last,run,backlog,lead,spacing,stall,event\n"
+    "  --system DIR         system folder (BIOS images; default: an empty one)\n"
+    "  --save DIR           save folder; DIR/<content>.srm is loaded and stored (default: an empty one, "
+    "dropped after)\n"
+    "  --option KEY=VALUE   a core option; repeat for more\n"
+    "  --clock virtual|host alone: what the core sees of time and chance: virtual (default), equal in every "
+    "run, or the\n"
+    "                       host's\n"
+    "  --epoch SECONDS      alone: where the virtual clock starts (default 946684800, 2000-01-01 UTC)\n"
+    "  --seats K            pads that get input, alone (default 2); in a room seats wanted, 0 to watch "
+    "(default 1)\n"
+    "  --quiet              drop what the core says below warnings\n"
+    "\n"
+    "In a room:\n"
+    "  --relay HOST[:PORT]  the relay\n"
+    "  --room NAME          the room, made by the first who names it (default \"main\")\n"
+    "  --players P          seats that must be filled before frame 0 (default 2)\n"
+    "  --name NAME          what the others see (default: the user's name)\n"
+    "  --spacing N          fixed spacing of 1 to 30 frames (default: follows the link)\n"
+    "  --subframes on|off   a sample a frame (default), or one a keyframe\n"
+    "  --wait SECONDS       give up when frame 0 has not come by then (default 0: never)\n"
+    "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder); "
+    "without --relay:\n"
+    "                       run alone, but through the wrapper\n"
+    "\n"
+    "The last line on standard output is a JSON object: frames, ram, state (hashes after the last frame, "
+    "null for none),\n"
+    "stalls, longest_stall_ms, lead_frames_avg, rtt_ms, wall_s, fps, …\n"
+    "\n"
+    "Exit status:\n"
+    "  0  N frames ran, in a room in sync\n"
+    "  1  interrupted, or the core asked to stop before\n"
+    "  2  wrong usage\n"
+    "  3  desync: hashes differ between the members of the room\n"
+    "  4  the relay was not reached, refused us, closed the room, or gave no verdict on the last frame in "
+    "time\n"
+    "  5  core or content could not be loaded\n"
+    "  6  a hash, trace or save file, or standard output, could not be written\n";
+
+enum {
+    O_CORE = 256,
+    O_CONTENT,
+    O_FRAMES,
+    O_INPUT,
+    O_SPEED,
+    O_HASH_EVERY,
+    O_HASH_OUT,
+    O_TRACE,
+    O_SYSTEM,
+    O_SAVE,
+    O_OPTION,
+    O_CLOCK,
+    O_EPOCH,
+    O_SEATS,
+    O_QUIET,
+    O_RELAY,
+    O_ROOM,
+    O_PLAYERS,
+    O_NAME,
+    O_SPACING,
+    O_SUBFRAMES,
+    O_WAIT,
+    O_WRAPPER,
+    O_HELP
+};
+
+static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
+                                      {"content", required_argument, NULL, O_CONTENT},
+                                      {"frames", required_argument, NULL, O_FRAMES},
+                                      {"input", required_argument, NULL, O_INPUT},
+                                      {"speed", required_argument, NULL, O_SPEED},
+                                      {"hash-every", required_argument, NULL, O_HASH_EVERY},
+                                      {"hash-out", required_argument, NULL, O_HASH_OUT},
+                                      {"trace", required_argument, NULL, O_TRACE},
+                                      {"system", required_argument, NULL, O_SYSTEM},
+                                      {"save", required_argument, NULL, O_SAVE},
+                                      {"option", required_argument, NULL, O_OPTION},
+                                      {"clock", required_argument, NULL, O_CLOCK},
+                                      {"epoch", required_argument, NULL, O_EPOCH},
+                                      {"seats", required_argument, NULL, O_SEATS},
+                                      {"quiet", no_argument, NULL, O_QUIET},
+                                      {"relay", required_argument, NULL, O_RELAY},
+                                      {"room", required_argument, NULL, O_ROOM},
+                                      {"players", required_argument, NULL, O_PLAYERS},
+                                      {"name", required_argument, NULL, O_NAME},
+                                      {"spacing", required_argument, NULL, O_SPACING},
+                                      {"subframes", required_argument, NULL, O_SUBFRAMES},
+                                      {"wait", required_argument, NULL, O_WAIT},
+                                      {"wrapper", required_argument, NULL, O_WRAPPER},
+                                      {"help", no_argument, NULL, O_HELP},
+                                      {NULL, 0, NULL, 0}};
+
+static int choose(const char *option, const char *text, const char *no, const char *yes, bool *out) {
+    *out = strcmp(text, yes) == 0;
+    if (*out || strcmp(text, no) == 0) return 0;
+    return tool_fail(-1, "run", "--%s: expected %s or %s, got \"%s\"", option, no, yes, text);
+}
+
+static int add_option(struct kl_run_options *o, const char *text) {
+    if (o->option_count == KLT_CORE_OPTIONS)
+        return tool_fail(-1, "run", "--option: expected at most %d of them", KLT_CORE_OPTIONS);
+    if (!strchr(text, '=') || text[0] == '=')
+        return tool_fail(-1, "run", "--option: expected KEY=VALUE, got \"%s\"", text);
+    o->option[o->option_count++] = text;
+    return 0;
+}
+
+static int take(struct kl_run_options *o, int c, char **argv) {
+    switch (c) {
+    case O_CORE: o->core = optarg; return 0;
+    case O_CONTENT: o->content = optarg; return 0;
+    case O_FRAMES: return tool_number("run", "frames", optarg, 1, UINT32_MAX, &o->frames);
+    case O_INPUT: o->input = optarg; return 0;
+    case O_SPEED: return choose("speed", optarg, "max", "real", &o->real_speed);
+    case O_HASH_EVERY:
+        o->has_hash_every = true;
+        return tool_number("run", "hash-every", optarg, 0, 65535, &o->hash_every);
+    case O_HASH_OUT: o->hash_out = optarg; return 0;
+    case O_TRACE: o->trace = optarg; return 0;
+    case O_SYSTEM: o->system_dir = optarg; return 0;
+    case O_SAVE: o->save_dir = optarg; return 0;
+    case O_OPTION: return add_option(o, optarg);
+    case O_CLOCK: o->has_clock = true; return choose("clock", optarg, "virtual", "host", &o->host_clock);
+    case O_EPOCH:
+        o->has_clock = true;
+        return tool_number("run", "epoch", optarg, 0, 4102444800u, &o->epoch_s);
+    case O_SEATS: o->has_seats = true; return tool_number("run", "seats", optarg, 0, KL_MAX_SEATS, &o->seats);
+    case O_QUIET: o->quiet = true; return 0;
+    case O_RELAY: o->relay = optarg; return 0;
+    case O_ROOM: o->room = optarg; return 0;
+    case O_PLAYERS: return tool_number("run", "players", optarg, 1, KL_MAX_SEATS, &o->players);
+    case O_NAME: o->name = optarg; return 0;
+    case O_SPACING: return tool_number("run", "spacing", optarg, KL_SPACING_MIN, KL_SPACING_MAX, &o->spacing);
+    case O_SUBFRAMES: return choose("subframes", optarg, "on", "off", &o->subframes_off);
+    case O_WAIT: return tool_number("run", "wait", optarg, 0, 1000000, &o->wait_s);
+    case O_WRAPPER: o->wrapper = optarg; return 0;
+    case O_HELP: o->help = true; return 0;
+    default: return tool_bad_option(-1, "run", c, argv);
+    }
+}
+
+static int check(const struct kl_run_options *o) {
+    if (!o->core) return tool_fail(-1, "run", "expected --core NAME_OR_PATH; see keylock run --help");
+    if (!o->frames) return tool_fail(-1, "run", "expected --frames N; see keylock run --help");
+    if (o->relay && o->has_clock)
+        return tool_fail(-1, "run",
+                         "--clock and --epoch are for a run alone: in a room the relay sets the clock");
+    if (!o->relay && (o->room || o->spacing || o->wait_s))
+        return tool_fail(-1, "run", "--room, --spacing and --wait need --relay HOST[:PORT]");
+    return 0;
+}
+
+static void fill_in(struct kl_run_options *o) {
+    if (!o->input) o->input = "none";
+    if (!o->has_hash_every && o->hash_out && !o->relay) o->hash_every = 60;
+    if (!o->has_seats) o->seats = o->relay ? 1 : 2;
+    if (!o->room) o->room = "main";
+}
+
+int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv) {
+    *o = (struct kl_run_options){.epoch_s = KLT_EPOCH_DEFAULT, .players = 2};
+    for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1 && !o->help;)
+        if (take(o, c, argv) != 0) return -1;
+    if (o->help) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (optind < argc) return tool_fail(-1, "run", "expected options only, got \"%s\"", argv[optind]);
+    if (check(o) != 0) return -1;
+    fill_in(o);
+    return 0;
+}

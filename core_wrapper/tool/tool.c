@@ -1,0 +1,129 @@
+#include "tool.h"
+
+#include "../core.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WRAPPER "keylock_libretro.so"
+
+int tool_fail(int code, const char *command, const char *format, ...) {
+    va_list args;
+    fflush(stdout);
+    fprintf(stderr, "keylock %s: ", command);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return code;
+}
+
+int tool_number(const char *command, const char *option, const char *text, uint64_t lo, uint64_t hi,
+                uint64_t *out) {
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno && value >= lo && value <= hi) {
+        *out = value;
+        return 0;
+    }
+    return tool_fail(-1, command, "--%s: expected a number from %llu to %llu, got \"%s\"", option,
+                     (unsigned long long)lo, (unsigned long long)hi, text);
+}
+
+int tool_bad_option(int code, const char *command, int c, char **argv) {
+    const char *got = argv[optind - 1];
+    if (c == ':')
+        return tool_fail(code, command, "%s: expected a value, got none; see keylock %s --help", got,
+                         command);
+    return tool_fail(code, command, "unknown option \"%s\"; see keylock %s --help", got, command);
+}
+
+int tool_own_dir(char *out, size_t cap) {
+    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
+    if (n <= 0) return -1;
+    out[n] = '\0';
+    *strrchr(out, '/') = '\0';
+    return 0;
+}
+
+int tool_find_wrapper(char *out, size_t cap, char *err, size_t err_len) {
+    static const char *const below[] = {
+        "",
+        "/../lib/libretro",
+        "/../lib/keylock",
+        "/../lib",
+#if defined(__x86_64__)
+        "/../lib/x86_64-linux-gnu/libretro",
+#elif defined(__aarch64__)
+        "/../lib/aarch64-linux-gnu/libretro",
+#endif
+    };
+    char own[2048];
+    size_t used = 0;
+    if (tool_own_dir(own, sizeof(own)) != 0) snprintf(own, sizeof(own), ".");
+    used += (size_t)snprintf(err, err_len, "no " WRAPPER ": looked in ");
+    for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+        int len = snprintf(out, cap, "%s%s/" WRAPPER, own, below[i]);
+        if (len > 0 && (size_t)len < cap && access(out, R_OK) == 0) return 0;
+        if (used < err_len)
+            used += (size_t)snprintf(err + used, err_len - used, "%s%s%s", i ? ", " : "", own, below[i]);
+    }
+    return -1;
+}
+
+int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t err_len) {
+    char own[2048];
+    const char *dirs[] = {tool_own_dir(own, sizeof(own)) == 0 ? own : NULL, NULL};
+    return kl_core_find(name, dirs, out, cap, err, err_len);
+}
+
+uint64_t tool_now_us(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}
+
+static volatile sig_atomic_t interrupted;
+static void on_signal(int sig) {
+    (void)sig;
+    interrupted = 1;
+}
+
+void tool_catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal,
+                               .sa_flags = (int)SA_RESETHAND}; /* a second one ends at once */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+bool tool_interrupted(void) {
+    return interrupted != 0;
+}
+
+static const char *crash_line;
+static void on_crash(int sig) {
+    if (write(STDERR_FILENO, crash_line, strlen(crash_line)) < 0) {
+    }
+    raise(sig); /* the handler is gone: it ends the process now */
+}
+
+void tool_catch_crashes(const char *line) {
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static char stack[65536]; /* the core may have used up its own */
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    struct sigaction action = {.sa_handler = on_crash,
+                               .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK | SA_NODEFER)};
+    crash_line = line;
+    sigaltstack(&alternate, NULL);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        sigaction(signals[i], &action, NULL);
+}

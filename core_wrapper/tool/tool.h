@@ -1,0 +1,58 @@
+/* tool.h - what the sub-commands of `keylock` share: exit codes, messages, where things are. */
+#ifndef KLT_TOOL_H
+#define KLT_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* `keylock run`; diff and probe have their own, see their --help. */
+enum {
+    KLT_OK = 0,
+    KLT_FAILED = 1, /* interrupted, the core asked to stop, out of memory */
+    KLT_USAGE = 2,  /* the command line */
+    KLT_DESYNC = 3, /* hashes differ between the members of the room */
+    KLT_ROOM = 4,   /* the relay was not reached, refused, closed the room, or gave no verdict in time */
+    KLT_LOAD = 5,   /* core or content could not be loaded */
+    KLT_OUTPUT = 6, /* a hash, trace or save file could not be written */
+};
+
+int cmd_run(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_probe(int argc, char **argv);
+int cmd_probe_child(int argc, char **argv); /* one measured run of `probe`, in a process of its own */
+int cmd_play(int argc, char **argv);
+
+/* One line on standard error: "keylock COMMAND: …". Returns `code`. */
+int tool_fail(int code, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* A decimal number from `text` within [lo, hi]. 0, or -1 and a line on standard error that names the option.
+ */
+int tool_number(const char *command, const char *option, const char *text, uint64_t lo, uint64_t hi,
+                uint64_t *out);
+
+/* What getopt_long complained about, as one line; `c` is what it returned (':' or '?'). Returns `code`. */
+int tool_bad_option(int code, const char *command, int c, char **argv);
+
+/* The folder of this program, without a slash at the end. */
+int tool_own_dir(char *out, size_t cap);
+
+/* keylock_libretro.so: beside this program, else in the lib folders of the prefix it is installed in. 0, or
+ * -1 and err lists where it looked. */
+int tool_find_wrapper(char *out, size_t cap, char *err, size_t err_len);
+
+/* A core by name or path, also beside this program. */
+int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t err_len);
+
+uint64_t tool_now_us(void); /* CLOCK_MONOTONIC */
+
+/* Set by SIGINT and SIGTERM once tool_catch_signals() has been called. */
+void tool_catch_signals(void);
+bool tool_interrupted(void);
+
+/* A core that crashes takes the process with it, by the signal it got; this line (kept, with its newline) is
+ * said before.
+ */
+void tool_catch_crashes(const char *line);
+
+#endif

@@ -1,0 +1,103 @@
+#include "world_private.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Imports of time, chance or waiting that are known and not turned. A name that ends in * is a prefix. */
+static const struct {
+    const char *name, *reason;
+} not_turned[] = {
+    {"times", "processor time"},
+    {"getrusage", "processor time"},
+    {"timer_create", "a timer of the host"},
+    {"timer_settime", "a timer of the host"},
+    {"timerfd_settime", "a timer of the host"},
+    {"setitimer", "a timer of the host"},
+    {"alarm", "a timer of the host"},
+    {"syscall", "may ask for the time past the C library"},
+    {"dlopen", "what it loads keeps the host's clock"},
+    {"dlmopen", "what it loads keeps the host's clock"},
+    {"random_r", "seeded by the core itself"},
+    {"SDL_GetTicks*", "the clock of a library"},
+    {"SDL_GetPerformanceCounter", "the clock of a library"},
+    {"_ZNSt6chrono*", "a C++ clock"},
+};
+
+struct turning {
+    void *handle;
+    const struct kl_hook *const *tables;
+    struct kl_world_report *report;
+};
+
+static bool listed(const char *list, const char *word) {
+    size_t len = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += len)
+        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0')) return true;
+    return false;
+}
+
+static void list_add(char *list, size_t cap, const char *word, const char *reason) {
+    size_t used = strlen(list);
+    if (listed(list, word)) return;
+    snprintf(list + used, cap - used, reason ? "%s%s (%s)" : "%s%s", used ? " " : "", word, reason);
+}
+
+static const struct kl_hook *find_hook(const struct kl_hook *const *tables, const char *name) {
+    for (; *tables; tables++)
+        for (const struct kl_hook *h = *tables; h->name; h++)
+            if (strcmp(h->name, name) == 0) return h;
+    return NULL;
+}
+
+static void note_left(struct kl_world_report *report, const char *name) {
+    for (size_t i = 0; i < sizeof(not_turned) / sizeof(not_turned[0]); i++) {
+        size_t len = strcspn(not_turned[i].name, "*");
+        bool prefix = not_turned[i].name[len] == '*';
+        if (strncmp(name, not_turned[i].name, len) == 0 && (prefix || name[len] == '\0'))
+            list_add(report->left, sizeof(report->left), name, not_turned[i].reason);
+    }
+}
+
+static void *replace(void *user, const char *name) {
+    struct turning *t = user;
+    const struct kl_hook *h = find_hook(t->tables, name);
+    if (!h) {
+        if (t->report) note_left(t->report, name);
+        return NULL;
+    }
+    if (h->real && !*h->real && !(*h->real = dlsym(t->handle, name))) {
+        if (t->report)
+            list_add(t->report->left, sizeof(t->report->left), name, "its original is not to be found");
+        return NULL;
+    }
+    if (t->report) list_add(t->report->turned, sizeof(t->report->turned), name, NULL);
+    return h->fn;
+}
+
+int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_t err_len) {
+    static const struct kl_hook *const tables[] = {kl_world_clock_hooks, kl_world_random_hooks,
+                                                   kl_world_file_hooks, NULL};
+    if (report) memset(report, 0, sizeof(*report));
+    struct turning t = {handle, tables, report};
+    return kl_elf_imports(handle, replace, &t, err, err_len);
+}
+
+int kl_world_watch(void *handle, char *err, size_t err_len) {
+    static const struct kl_hook *const tables[] = {kl_world_file_hooks, NULL};
+    struct turning t = {handle, tables, NULL};
+    return kl_elf_imports(handle, replace, &t, err, err_len);
+}
+
+void kl_world_start(uint64_t epoch_s, uint32_t fps_uhz) {
+    kl_world_clock_start(epoch_s, fps_uhz);
+    kl_world_random_start(epoch_s);
+}
+
+void kl_world_rate(uint32_t fps_uhz) {
+    kl_world_clock_rate(fps_uhz);
+}
+
+void kl_world_frame(uint32_t f) {
+    kl_world_clock_frame(f);
+}

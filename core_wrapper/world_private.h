@@ -1,0 +1,31 @@
+/* world_private.h - between the files of the world: what each puts in place of which import. See world.h. */
+#ifndef KLW_WORLD_PRIVATE_H
+#define KLW_WORLD_PRIVATE_H
+
+#include "world.h"
+
+struct kl_hook {
+    const char *name; /* of the import, as the dynamic symbol table has it */
+    void *fn;         /* what takes its place */
+    void **real;      /* where fn wants the address of the original, or NULL */
+};
+
+/* Tables that end with a NULL name. */
+extern const struct kl_hook kl_world_clock_hooks[];
+extern const struct kl_hook kl_world_random_hooks[];
+extern const struct kl_hook kl_world_file_hooks[];
+
+/* world_clock.c */
+void kl_world_clock_start(uint64_t epoch_s, uint32_t fps_uhz);
+void kl_world_clock_rate(uint32_t fps_uhz);
+void kl_world_clock_frame(uint32_t f);
+/* world_random.c */
+void kl_world_random_start(uint64_t seed);
+
+/* world_elf.c: walks the imports (undefined symbols that relocations of the object refer to).
+ * replace() is called once for each such relocation and returns what shall stand there, or NULL to leave it.
+ * 0, or -1 with a line in err; whatever was changed until then stays changed. */
+typedef void *(*kl_elf_replace)(void *user, const char *name);
+int kl_elf_imports(void *handle, kl_elf_replace replace, void *user, char *err, size_t err_len);
+
+#endif

@@ -1,0 +1,110 @@
+#include "clock.h"
+
+#include <string.h>
+
+void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us) {
+    r->last_us = rtt_us;
+    if (r->count++ == 0) {
+        r->srtt_us = rtt_us;
+        r->rttvar_us = rtt_us / 2;
+        return;
+    }
+    uint32_t off = r->srtt_us > rtt_us ? r->srtt_us - rtt_us : rtt_us - r->srtt_us;
+    r->rttvar_us = (uint32_t)((3 * (uint64_t)r->rttvar_us + off) / 4);
+    r->srtt_us = (uint32_t)((7 * (uint64_t)r->srtt_us + rtt_us) / 8);
+}
+
+void kl_clock_init(struct kl_clock *c, double period_us) {
+    memset(c, 0, sizeof *c);
+    c->period_us = period_us;
+}
+
+/* (receive time - send stamp) less the first one ever seen: how much longer than that one it was under way. */
+static int32_t transit(const struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
+    return (int32_t)((uint32_t)now_us - stamp - c->reference);
+}
+
+static double shortest(const struct kl_clock *c) {
+    int32_t best = c->min_us[0];
+    for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++)
+        if (c->min_us[i] < best) best = c->min_us[i];
+    return best;
+}
+
+static void first_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
+    c->reference = (uint32_t)now_us - stamp;
+    c->valid = true;
+    c->first_us = now_us;
+    c->window_end_us = now_us + KL_CLOCK_WINDOW_US;
+    for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++) c->min_us[i] = INT32_MAX;
+}
+
+/* Moves the base towards the shortest way known, no faster than KL_CLOCK_SLEW_PPM. */
+static void slew(struct kl_clock *c, uint64_t now_us) {
+    double target = shortest(c);
+    double most = (double)(now_us - c->slewed_at_us) * KL_CLOCK_SLEW_PPM / 1e6;
+    double step = target - c->base_us;
+    bool starting = now_us - c->first_us < KL_CLOCK_WINDOW_US;
+    if (!starting && step > most) step = most;
+    if (!starting && step < -most) step = -most;
+    c->base_us += step;
+    c->slewed_at_us = now_us;
+}
+
+void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
+    if (!c->valid) first_heard(c, stamp, now_us);
+    for (; now_us >= c->window_end_us + KL_CLOCK_WINDOWS * KL_CLOCK_WINDOW_US;)
+        c->window_end_us += KL_CLOCK_WINDOW_US; /* a long silence: what we knew is still the best we know */
+    while (now_us >= c->window_end_us) {
+        c->window = (c->window + 1) % KL_CLOCK_WINDOWS;
+        c->min_us[c->window] = INT32_MAX;
+        c->window_end_us += KL_CLOCK_WINDOW_US;
+    }
+    int32_t t = transit(c, stamp, now_us);
+    if (t < c->min_us[c->window]) c->min_us[c->window] = t;
+    slew(c, now_us);
+    if (!c->heard || (int32_t)(stamp - c->peer_stamp) >= 0) {
+        c->heard = true;
+        c->peer_stamp = stamp;
+        c->heard_at_us = now_us;
+    }
+}
+
+void kl_clock_schedule(struct kl_clock *c, uint32_t stamp, uint32_t f, int64_t due_us) {
+    if (!c->heard || stamp != c->peer_stamp) return; /* older than what we know */
+    double sent_us = (double)c->heard_at_us - transit(c, stamp, c->heard_at_us);
+    c->t0_us = sent_us + (double)due_us - f * c->period_us;
+    c->scheduled = true;
+}
+
+double kl_clock_position(struct kl_clock *c, uint64_t now_us) {
+    if (!c->scheduled) return 0;
+    slew(c, now_us);
+    return ((double)now_us - c->t0_us - c->base_us) / c->period_us;
+}
+
+void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double period_us) {
+    memset(s, 0, sizeof *s);
+    s->t0_us = (double)first_due_us;
+    s->period_us = period_us;
+}
+
+double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f) { return s->t0_us + f * s->period_us; }
+
+bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us) {
+    double late = (double)now_us - kl_schedule_line_us(s, f);
+    if (late > KL_SCHEDULE_JUMP_US) {
+        s->t0_us += late;
+        s->counted = 0;
+        return true;
+    }
+    s->late_us[s->counted++ % KL_SCHEDULE_WINDOW] = late;
+    if (s->counted < KL_SCHEDULE_WINDOW) return false;
+    double least = s->late_us[0];
+    for (unsigned i = 1; i < KL_SCHEDULE_WINDOW; i++)
+        if (s->late_us[i] < least) least = s->late_us[i];
+    if (least <= 0) return false;
+    s->t0_us += least;
+    for (unsigned i = 0; i < KL_SCHEDULE_WINDOW; i++) s->late_us[i] -= least;
+    return true;
+}

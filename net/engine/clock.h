@@ -1,0 +1,66 @@
+/* clock.h - round-trip estimates, the relay's clock as a client sees it, and the room's schedule.
+ * net/PROTOCOL.md §6.
+ *
+ * Time stamps on the wire are the low 32 bits of the sender's microseconds; differences are taken modulo
+ * 2^32, so nothing here breaks when they wrap (every 71.6 minutes). */
+#ifndef KL_CLOCK_H
+#define KL_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Smoothed RTT and mean deviation as in RFC 6298 §2 (gains 1/8 and 1/4). */
+struct kl_rtt {
+    uint32_t count;
+    uint32_t srtt_us, rttvar_us, last_us;
+};
+void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us);
+
+/* The relay's clock as this client sees it: `base` is the smallest (receive time - send stamp) of the last
+ * KL_CLOCK_WINDOWS windows of KL_CLOCK_WINDOW_US each: offset plus the shortest way down. A schedule time of
+ * the relay plus `base` is "the same moment, one downlink later" here. It is followed at KL_CLOCK_SLEW_PPM
+ * at most and never jumps, but for the first KL_CLOCK_WINDOW_US, when it is followed at once. */
+#define KL_CLOCK_WINDOWS   8
+#define KL_CLOCK_WINDOW_US 500000
+#define KL_CLOCK_SLEW_PPM  20000 /* 20 ms a second */
+struct kl_clock {
+    struct kl_rtt rtt;
+    bool valid;
+    uint32_t reference;   /* base values below are relative to this stamp difference */
+    int32_t min_us[KL_CLOCK_WINDOWS];
+    unsigned window;
+    uint64_t window_end_us, first_us;
+    double base_us;       /* slewed */
+    uint64_t slewed_at_us;
+    /* what came last, to be echoed */
+    bool heard;
+    uint32_t peer_stamp;
+    uint64_t heard_at_us;
+    /* the schedule, in relay stamps relative to reference: line(f) = t0 + f * period */
+    bool scheduled;
+    double t0_us, period_us;
+};
+void kl_clock_init(struct kl_clock *c, double period_us);
+/* A datagram with send stamp `stamp` came at now_us. */
+void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us);
+/* The relay says: frame f is due at (stamp + due_us) of its clock. A change is taken at once: the relay moves its
+ * schedule only where everybody stalls anyway. */
+void kl_clock_schedule(struct kl_clock *c, uint32_t stamp, uint32_t f, int64_t due_us);
+/* How far the room's schedule, as seen here, has come at now_us: 3.25 is a quarter into frame 3. */
+double kl_clock_position(struct kl_clock *c, uint64_t now_us);
+
+/* The relay's side: line(f) = t0 + f * period, and how it follows stalls (strict). */
+#define KL_SCHEDULE_WINDOW 16 /* frames looked at before a stall counts as lasting */
+#define KL_SCHEDULE_JUMP_US 150000 /* a stall this long moves the schedule at once: nobody should fast-forward it */
+struct kl_schedule {
+    double t0_us, period_us;
+    double late_us[KL_SCHEDULE_WINDOW]; /* of the frames closed last */
+    uint32_t counted;
+};
+void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double period_us);
+double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f);
+/* Frame f closed at now_us. Returns true where the schedule moved: later by what every frame of the last
+ * window was late at least, or at once by a stall of KL_SCHEDULE_JUMP_US. It never moves earlier. */
+bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us);
+
+#endif

@@ -1,0 +1,51 @@
+/* engine.h - constants, errors and units that the whole lock engine shares.
+ *
+ * The engine is pure: no clock, socket, thread, file or heap. Time comes in as an argument, packets go
+ * out as bytes. `make purity` checks it with nm. net/PROTOCOL.md describes bytes and states.
+ *
+ * Units: *_us are microseconds of the caller's monotonic clock; frames, samples and keyframes count from 0;
+ * *_uhz are millionths of a hertz. */
+#ifndef KL_ENGINE_H
+#define KL_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KL_PROTOCOL_VERSION 1
+
+#define KL_MAX_SEATS     8    /* player slots of a room */
+#define KL_MAX_CLIENTS   16   /* clients of a room, spectators included */
+#define KL_SPACING_MIN   1    /* frames */
+#define KL_SPACING_MAX   30   /* frames */
+#define KL_WINDOW_FRAMES 256  /* closed frames kept for a client that has not acknowledged them */
+#define KL_DATAGRAM_MAX  1200 /* bytes of a datagram's body; with all headers below the IPv6 minimum MTU of 1280 */
+#define KL_BURST_MAX     4    /* datagrams for one receiver in one go, when one does not hold what is due */
+
+/* Results: 0 or more is success; a negative value leaves the object that was called unchanged. */
+enum {
+    KL_OK = 0,
+    KL_E_MALFORMED = -1, /* the bytes are not what PROTOCOL.md allows */
+    KL_E_VERSION = -2,   /* the peer speaks another protocol version */
+    KL_E_WINDOW = -3,    /* the peer is further ahead or behind than KL_WINDOW_FRAMES */
+    KL_E_FULL = -4,      /* a bounded table has no room */
+    KL_E_STATE = -5,     /* not possible in this state */
+    KL_E_SPACE = -6,     /* the caller's buffer is too small */
+};
+
+/* What decides when a frame closes. strict is what exists today; the others have their numbers reserved. */
+enum kl_policy { KL_POLICY_STRICT = 0, KL_POLICY_BOUNDED = 1, KL_POLICY_OPTIMISTIC = 2 };
+
+/* What a room is played by: chosen by the client that makes the room, told to all others. */
+struct kl_params {
+    uint8_t policy;          /* enum kl_policy */
+    bool subframes;          /* one sample a frame; false: one sample a keyframe, held for the interval */
+    bool clocked;            /* false: no schedule, as fast as the clients go (--speed max) */
+    uint8_t players;         /* the lock starts when this many seats are filled, 1..KL_MAX_SEATS */
+    uint8_t spacing_fixed;   /* frames; 0: follows the link */
+    uint16_t wait_budget_ms; /* W of the bounded policy */
+    uint16_t hash_every;     /* frames between marked keyframes, rounded up to keyframes; 0: never */
+    uint32_t fps_uhz;        /* the core's frame rate, 1,000,000..1,000,000,000 */
+};
+
+#endif

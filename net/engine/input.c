@@ -1,0 +1,241 @@
+#include "input.h"
+
+#include <string.h>
+
+/* Token of the coded stream (PROTOCOL.md §3): bit 7 set: a run of (low 7 bits + 1) inputs that hold what the one
+ * before left (kl_input_repeat); clear: a mask of the groups that follow, never 0. */
+enum {
+    GROUP_JOYPAD = 1,
+    GROUP_STICKS = 2,
+    GROUP_TRIGGERS = 4,
+    GROUP_MOUSE = 8,
+    GROUP_TOUCH = 16,
+    GROUP_GUN = 32,
+    GROUP_KEYS = 64,
+    RUN = 128,
+    RUN_MAX = 128,
+};
+#define GUN_BUTTONS_MAX ((1u << 20) - 1)
+#define UTF32_MAX       0x10ffffu
+
+void kl_input_neutral(struct kl_input *in) { memset(in, 0, sizeof *in); }
+
+static bool keys_equal(const struct kl_input *a, const struct kl_input *b) {
+    if (a->key_count != b->key_count) return false;
+    for (unsigned i = 0; i < a->key_count; i++) {
+        const struct kl_key *x = &a->key[i], *y = &b->key[i];
+        if (x->code != y->code || x->modifiers != y->modifiers || x->character != y->character ||
+            x->down != y->down)
+            return false;
+    }
+    return true;
+}
+
+static bool touch_equal(const struct kl_input *a, const struct kl_input *b) {
+    for (unsigned i = 0; i < KL_TOUCHES; i++)
+        if (a->touch[i].x != b->touch[i].x || a->touch[i].y != b->touch[i].y ||
+            a->touch[i].pressed != b->touch[i].pressed)
+            return false;
+    return true;
+}
+
+static bool gun_equal(const struct kl_input *a, const struct kl_input *b) {
+    return a->gun_x == b->gun_x && a->gun_y == b->gun_y && a->gun_buttons == b->gun_buttons;
+}
+
+static bool mouse_equal(const struct kl_input *a, const struct kl_input *b) {
+    return a->mouse_x == b->mouse_x && a->mouse_y == b->mouse_y && a->mouse_buttons == b->mouse_buttons;
+}
+
+/* The groups in which a and b differ. */
+static uint8_t differing(const struct kl_input *a, const struct kl_input *b) {
+    uint8_t mask = 0;
+    if (a->joypad != b->joypad) mask |= GROUP_JOYPAD;
+    if (memcmp(a->stick, b->stick, sizeof a->stick) != 0) mask |= GROUP_STICKS;
+    if (memcmp(a->trigger, b->trigger, sizeof a->trigger) != 0) mask |= GROUP_TRIGGERS;
+    if (!mouse_equal(a, b)) mask |= GROUP_MOUSE;
+    if (!touch_equal(a, b)) mask |= GROUP_TOUCH;
+    if (!gun_equal(a, b)) mask |= GROUP_GUN;
+    if (!keys_equal(a, b)) mask |= GROUP_KEYS;
+    return mask;
+}
+
+bool kl_input_equal(const struct kl_input *a, const struct kl_input *b) { return differing(a, b) == 0; }
+
+void kl_input_repeat(struct kl_input *in) {
+    in->mouse_x = in->mouse_y = 0;
+    in->key_count = 0;
+}
+
+static int16_t add_saturating(int16_t a, int16_t b) {
+    int32_t sum = (int32_t)a + b;
+    return (int16_t)(sum > INT16_MAX ? INT16_MAX : sum < INT16_MIN ? INT16_MIN : sum);
+}
+
+unsigned kl_input_fold(struct kl_input *acc, const struct kl_input *next) {
+    acc->joypad |= next->joypad;
+    memcpy(acc->stick, next->stick, sizeof acc->stick);
+    memcpy(acc->trigger, next->trigger, sizeof acc->trigger);
+    acc->mouse_x = add_saturating(acc->mouse_x, next->mouse_x);
+    acc->mouse_y = add_saturating(acc->mouse_y, next->mouse_y);
+    acc->mouse_buttons |= next->mouse_buttons;
+    acc->gun_x = next->gun_x;
+    acc->gun_y = next->gun_y;
+    acc->gun_buttons |= next->gun_buttons;
+    for (unsigned i = 0; i < KL_TOUCHES; i++) {
+        bool lifted = acc->touch[i].pressed && !next->touch[i].pressed; /* keep where it last touched */
+        if (!lifted) acc->touch[i] = next->touch[i];
+    }
+    unsigned dropped = 0;
+    for (unsigned i = 0; i < next->key_count; i++) {
+        if (acc->key_count < KL_KEYS)
+            acc->key[acc->key_count++] = next->key[i];
+        else
+            dropped++;
+    }
+    return dropped;
+}
+
+void kl_input_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi) {
+    *lo = (uint32_t)((uint64_t)o * n / m);
+    *hi = (uint32_t)((uint64_t)(o + 1) * n / m);
+    if (*hi < *lo + 1) *hi = *lo + 1;
+}
+
+void kl_input_coder_init(struct kl_input_coder *c) { memset(c, 0, sizeof *c); }
+
+static void write_keys(struct kl_writer *w, const struct kl_input *in) {
+    kl_write_u8(w, in->key_count);
+    for (unsigned i = 0; i < in->key_count; i++) {
+        const struct kl_key *k = &in->key[i];
+        kl_write_u16(w, k->code);
+        kl_write_var(w, ((uint64_t)k->character << 1) | k->down);
+        kl_write_var(w, k->modifiers);
+    }
+}
+
+static void write_group(struct kl_writer *w, const struct kl_input *in, uint8_t group) {
+    switch (group) {
+    case GROUP_JOYPAD: kl_write_u16(w, in->joypad); break;
+    case GROUP_STICKS:
+        for (unsigned i = 0; i < 4; i++) kl_write_u16(w, (uint16_t)in->stick[i]);
+        break;
+    case GROUP_TRIGGERS:
+        for (unsigned i = 0; i < 2; i++) kl_write_u16(w, (uint16_t)in->trigger[i]);
+        break;
+    case GROUP_MOUSE:
+        kl_write_svar(w, in->mouse_x);
+        kl_write_svar(w, in->mouse_y);
+        kl_write_var(w, in->mouse_buttons);
+        break;
+    case GROUP_TOUCH:
+        for (unsigned i = 0; i < KL_TOUCHES; i++) {
+            kl_write_u16(w, (uint16_t)in->touch[i].x);
+            kl_write_u16(w, (uint16_t)in->touch[i].y);
+            kl_write_u8(w, in->touch[i].pressed);
+        }
+        break;
+    case GROUP_GUN:
+        kl_write_u16(w, (uint16_t)in->gun_x);
+        kl_write_u16(w, (uint16_t)in->gun_y);
+        kl_write_var(w, in->gun_buttons);
+        break;
+    default: write_keys(w, in); break;
+    }
+}
+
+void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct kl_input *in) {
+    uint8_t mask = differing(&c->last, in);
+    if (w->failed) return;
+    if (mask == 0 && c->run && *c->run < RUN + RUN_MAX - 1) {
+        ++*c->run;
+    } else if (mask == 0) {
+        c->run = w->at;
+        kl_write_u8(w, RUN);
+    } else {
+        c->run = NULL;
+        kl_write_u8(w, mask);
+        for (unsigned g = 1; g < RUN; g <<= 1)
+            if (mask & g) write_group(w, in, (uint8_t)g);
+    }
+    c->last = *in;
+    kl_input_repeat(&c->last);
+}
+
+void kl_input_decoder_init(struct kl_input_decoder *d) { memset(d, 0, sizeof *d); }
+
+static void read_keys(struct kl_reader *r, struct kl_input *in) {
+    unsigned count = kl_read_u8(r);
+    if (count < 1 || count > KL_KEYS) {
+        r->failed = true;
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        struct kl_key *k = &in->key[i];
+        k->code = kl_read_u16(r);
+        uint32_t v = (uint32_t)kl_read_var(r, (UTF32_MAX << 1) | 1);
+        k->down = v & 1;
+        k->character = v >> 1;
+        k->modifiers = (uint16_t)kl_read_var(r, UINT16_MAX);
+    }
+    in->key_count = (uint8_t)count;
+}
+
+static int16_t read_motion(struct kl_reader *r) {
+    int64_t v = kl_read_svar(r);
+    if (v < INT16_MIN || v > INT16_MAX) r->failed = true;
+    return (int16_t)v;
+}
+
+static void read_group(struct kl_reader *r, struct kl_input *in, uint8_t group) {
+    switch (group) {
+    case GROUP_JOYPAD: in->joypad = kl_read_u16(r); break;
+    case GROUP_STICKS:
+        for (unsigned i = 0; i < 4; i++) in->stick[i] = (int16_t)kl_read_u16(r);
+        break;
+    case GROUP_TRIGGERS:
+        for (unsigned i = 0; i < 2; i++) in->trigger[i] = (int16_t)kl_read_u16(r);
+        break;
+    case GROUP_MOUSE:
+        in->mouse_x = read_motion(r);
+        in->mouse_y = read_motion(r);
+        in->mouse_buttons = (uint16_t)kl_read_var(r, UINT16_MAX);
+        break;
+    case GROUP_TOUCH:
+        for (unsigned i = 0; i < KL_TOUCHES; i++) {
+            in->touch[i].x = (int16_t)kl_read_u16(r);
+            in->touch[i].y = (int16_t)kl_read_u16(r);
+            uint8_t pressed = kl_read_u8(r);
+            if (pressed > 1) r->failed = true;
+            in->touch[i].pressed = pressed;
+        }
+        break;
+    case GROUP_GUN:
+        in->gun_x = (int16_t)kl_read_u16(r);
+        in->gun_y = (int16_t)kl_read_u16(r);
+        in->gun_buttons = (uint32_t)kl_read_var(r, GUN_BUTTONS_MAX);
+        break;
+    default: read_keys(r, in); break;
+    }
+}
+
+void kl_input_decode(struct kl_input_decoder *d, struct kl_reader *r, struct kl_input *out) {
+    if (d->run_left > 0) {
+        d->run_left--;
+        *out = d->last;
+        return;
+    }
+    uint8_t token = kl_read_u8(r);
+    *out = d->last;
+    if (r->failed) return;
+    if (token & RUN) {
+        d->run_left = token & (RUN - 1); /* this one, and as many more */
+        return;
+    }
+    for (unsigned g = 1; g < RUN; g <<= 1)
+        if (token & g) read_group(r, out, (uint8_t)g);
+    /* A group that says nothing new would be a second form of the same input. */
+    if (token == 0 || (!r->failed && differing(&d->last, out) != token)) r->failed = true;
+    d->last = *out;
+    kl_input_repeat(&d->last);
+}

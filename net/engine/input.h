@@ -1,0 +1,76 @@
+/* input.h - what one seat's devices say in one frame; folding, mapping and coding it. net/PROTOCOL.md §3.
+ *
+ * Wide enough for every libretro device class; a group that is neutral or unchanged costs no bytes on the
+ * wire. Values are libretro's (RETRO_DEVICE_ID_* bit numbers and ranges); the engine gives them no meaning
+ * beyond which are levels, which are relative and which are events. */
+#ifndef KL_INPUT_H
+#define KL_INPUT_H
+
+#include "engine.h"
+#include "wire.h"
+
+#define KL_TOUCHES 2 /* pointer contacts carried */
+#define KL_KEYS    4 /* keyboard events carried in one sample; more wait for the next */
+
+struct kl_key {
+    uint16_t code;      /* RETROK_* */
+    uint16_t modifiers; /* RETROKMOD_* */
+    uint32_t character; /* UTF-32, 0 for none */
+    bool down;
+};
+
+struct kl_touch {
+    int16_t x, y; /* RETRO_DEVICE_POINTER range, -0x7fff..0x7fff */
+    bool pressed;
+};
+
+struct kl_input {
+    uint16_t joypad;        /* level; bit RETRO_DEVICE_ID_JOYPAD_* */
+    int16_t stick[4];       /* absolute; left x, left y, right x, right y */
+    int16_t trigger[2];     /* absolute; L2, R2 */
+    int16_t mouse_x;        /* relative */
+    int16_t mouse_y;        /* relative */
+    uint16_t mouse_buttons; /* level; bit RETRO_DEVICE_ID_MOUSE_* (wheel steps are buttons) */
+    int16_t gun_x, gun_y;   /* absolute; screen coordinates */
+    uint32_t gun_buttons;   /* level; bit RETRO_DEVICE_ID_LIGHTGUN_* (IS_OFFSCREEN among them), below bit 20 */
+    struct kl_touch touch[KL_TOUCHES];
+    uint8_t key_count; /* 0..KL_KEYS */
+    struct kl_key key[KL_KEYS];
+};
+
+/* True where a and b hold the same values (padding does not count; unused key slots do not count). */
+bool kl_input_equal(const struct kl_input *a, const struct kl_input *b);
+
+/* Neutral: nothing pressed, everything centred. */
+void kl_input_neutral(struct kl_input *in);
+
+/* What stays of a sample when it is used a second time: levels and absolutes, no motion, no key events. */
+void kl_input_repeat(struct kl_input *in);
+
+/* Folds the later sample `next` into `acc`: buttons OR-ed, absolutes the later, motion summed (saturating),
+ * key events appended. Returns the number of key events of `next` that found no place (they are dropped). */
+unsigned kl_input_fold(struct kl_input *acc, const struct kl_input *next);
+
+/* DESIGN.md §3, the map from samples to frames: frame `o` of an interval of `m` frames takes samples
+ * [lo, hi) of the interval before, which has `n` samples. 0 <= o < m; n, m >= 1. */
+void kl_input_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi);
+
+/* Writes `count` inputs in order (in[0], in[stride], …), each coded against the one before, the first
+ * against neutral; runs of unchanged ones share a byte. Fails by w->failed where it does not fit. */
+struct kl_input_coder {
+    struct kl_input last;
+    uint8_t *run; /* the run byte still open in the writer, or NULL */
+};
+void kl_input_coder_init(struct kl_input_coder *c);
+void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct kl_input *in);
+
+/* The way back, one input a call. Rejects (r->failed) groups that say nothing new and values out of
+ * range; the caller rejects a run that reaches past the end (run_left > 0). run_left and last are the coder's state. */
+struct kl_input_decoder {
+    struct kl_input last;
+    unsigned run_left;
+};
+void kl_input_decoder_init(struct kl_input_decoder *d);
+void kl_input_decode(struct kl_input_decoder *d, struct kl_reader *r, struct kl_input *out);
+
+#endif

@@ -1,0 +1,240 @@
+#include "lock_client.h"
+
+#include <string.h>
+
+#define DUE_EARLY         0.25   /* frames */
+#define DUE_RETREAT       2.0    /* frames: where the schedule moved later by more, what was due is so no more */
+#define LOBBY_FAST_US     15000  /* between heartbeats until LOBBY_SAMPLES round trips are known … */
+#define LOBBY_SLOW_US     100000 /* … and after that */
+#define LOBBY_SAMPLES     8
+#define FREE_RUN_TIMER_US 5000 /* repetition timer of a room without a clock */
+#define ACK_FRAMES        16   /* frames heard of that are worth a datagram of their own */
+#define NEEDS_REPEATED    4    /* needs told once more, for the datagram before may be lost */
+#define NEED_LIMIT        254
+#define HELD_FRAMES       (KL_WINDOW_FRAMES - KL_SPACING_MAX) /* the interval before stays for its leads */
+#define NO_BURST          UINT32_MAX
+#define GUN_BUTTONS       ((1u << 20) - 1)
+
+void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t seats, uint64_t now_us) {
+    memset(c, 0, sizeof *c);
+    c->params = *params;
+    c->seats = seats;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) c->seat_count = (uint8_t)(c->seat_count + (seats >> s & 1));
+    c->period_us = 1e12 / params->fps_uhz;
+    c->last_send_us = now_us;
+    c->cursor = NO_BURST;
+    kl_clock_init(&c->clock, c->period_us);
+}
+
+static struct kl_frame *frame_at(struct kl_client *c, uint32_t f) { return &c->frame[f % KL_WINDOW_FRAMES]; }
+
+/* --- frames in ------------------------------------------------------------------------------------------- */
+
+/* Frames between f and the last of the samples it is made from; 0 where it is made from none. */
+static uint16_t lead_of(struct kl_client *c, const struct kl_frame *f) {
+    if (f->keyframe == 0) return 0;
+    const struct kl_frame *before = frame_at(c, f->keyframe - 1);
+    uint32_t lo, hi, samples = c->params.subframes ? before->spacing : 1;
+    kl_input_map(f->number - f->keyframe, samples, f->spacing, &lo, &hi);
+    return (uint16_t)(f->number - (before->keyframe + hi - 1));
+}
+
+static void keep_frame(struct kl_client *c, const struct kl_frame *f, uint64_t now_us) {
+    unsigned i = f->number % KL_WINDOW_FRAMES;
+    c->frame[i] = *f;
+    c->arrival_us[i] = now_us;
+    c->lead[i] = lead_of(c, f);
+    if (f->number < c->next_due) c->stats.late_frames++;
+    c->stats.next_closed = f->number + 1;
+    c->stats.spacing = f->spacing;
+    c->unacknowledged++;
+    c->started = true;
+}
+
+static void keep_times(struct kl_client *c, const struct kl_update *u, uint64_t now_us) {
+    kl_clock_heard(&c->clock, u->stamp, now_us);
+    if (u->has_schedule) kl_clock_schedule(&c->clock, u->stamp, u->first, u->due_us);
+    if (!u->has_echo) return;
+    kl_rtt_sample(&c->clock.rtt, (uint32_t)now_us - u->echo - u->hold_us);
+    c->stats.rtt_us = c->clock.rtt.srtt_us;
+    c->stats.jitter_us = c->clock.rtt.rttvar_us;
+}
+
+int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint64_t now_us) {
+    struct kl_update u;
+    int result = kl_update_open(&u, body, len);
+    if (result != KL_OK) return result;
+    if (u.next_sample > c->stats.next_sample) return KL_E_MALFORMED; /* thanks for what was never sent */
+    bool gap = u.first > c->stats.next_closed; /* the datagram before is missing; its frames come again */
+
+    c->stats.received_bytes += len;
+    c->stats.received_datagrams++;
+    c->stats.waiting_for = u.waiting_for;
+    keep_times(c, &u, now_us);
+    if (u.next_sample > c->sample_acked) c->sample_acked = u.next_sample;
+    struct kl_frame f;
+    while (!gap && kl_update_frame(&u, &f)) {
+        if (f.number >= c->stats.next_run + HELD_FRAMES) break; /* no place yet; they come again */
+        if (f.number == c->stats.next_closed) keep_frame(c, &f, now_us);
+    }
+    return KL_OK;
+}
+
+/* --- what is due ----------------------------------------------------------------------------------------- */
+
+static void mark_due(struct kl_client *c, uint32_t to, uint64_t now_us) {
+    for (; c->next_due < to; c->next_due++) c->due_us[c->next_due % KL_WINDOW_FRAMES] = now_us;
+}
+
+/* Moves next_due to where the room's schedule is, at most an interval past what is closed. */
+static void follow_schedule(struct kl_client *c, uint64_t now_us) {
+    double position = kl_clock_position(&c->clock, now_us);
+    if (position < (double)c->next_due - 1 - DUE_RETREAT) {
+        double to = position + 1 > c->stats.next_run ? position + 1 : c->stats.next_run;
+        c->next_due = (uint32_t)to;
+    }
+    double ahead = position - c->next_due;
+    if (ahead < -DUE_EARLY) return;
+    if (ahead > KL_WINDOW_FRAMES) ahead = KL_WINDOW_FRAMES;
+    uint32_t to = c->next_due + 1 + (ahead > 1 + DUE_EARLY ? (uint32_t)(ahead - DUE_EARLY) : 0);
+    uint32_t most = c->stats.next_closed + c->stats.spacing;
+    mark_due(c, to < most ? to : most, now_us);
+}
+
+/* The keyframe after the one that starts at k, where it is known. */
+static bool keyframe_after(struct kl_client *c, uint32_t k, uint32_t *next) {
+    if (k >= c->stats.next_closed) return false;
+    *next = k + frame_at(c, k)->spacing;
+    return true;
+}
+
+/* Samples still to be taken for the frames below `to`. */
+static uint32_t samples_below(struct kl_client *c, uint32_t to) {
+    uint32_t taken = c->stats.next_sample;
+    if (c->params.subframes) return to > taken ? to - taken : 0;
+    uint32_t count = 0, k = 0;
+    bool known = taken == 0 || keyframe_after(c, c->sample_frame, &k);
+    for (; known && k < to; known = keyframe_after(c, k, &k)) count++;
+    return count;
+}
+
+struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max_runs) {
+    struct kl_plan plan = {0};
+    if (!c->started) return plan;
+    struct kl_client_stats *s = &c->stats;
+    plan.backlog = s->next_closed - s->next_run;
+    if (c->params.clocked)
+        follow_schedule(c, now_us);
+    else
+        mark_due(c, s->next_closed, now_us);
+    uint32_t to = c->next_due < s->next_closed ? c->next_due : s->next_closed;
+    plan.runs = to > s->next_run ? to - s->next_run : 0;
+    if (plan.runs > max_runs) plan.runs = max_runs;
+    plan.stalled = plan.runs == 0 && c->next_due > s->next_run && max_runs > 0;
+    if (plan.stalled) s->stalls++;
+    uint32_t sampled_to = s->next_run + plan.runs + (c->params.clocked ? s->spacing : 0);
+    plan.samples = samples_below(c, c->next_due < sampled_to ? c->next_due : sampled_to);
+    c->held_before_us = c->held_us;
+    if (c->next_due > sampled_to || c->next_due == s->next_closed + s->spacing) c->held_us = now_us;
+    return plan;
+}
+
+/* How late a sample is taken now, in quarter frames: after its frame's time, or after the last turn in which it was the
+ * missing frames that held it back. */
+static uint8_t lateness(struct kl_client *c, uint32_t frame, uint64_t now_us) {
+    if (!c->params.clocked) return 0;
+    double late = (kl_clock_position(&c->clock, now_us) - frame) * 4;
+    double free_for = (double)(now_us - c->held_before_us) * 4 / c->period_us;
+    if (c->held_before_us && late > free_for) late = free_for;
+    return late <= 0 ? 0 : late > UINT8_MAX ? UINT8_MAX : (uint8_t)late;
+}
+
+int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t now_us) {
+    struct kl_client_stats *s = &c->stats;
+    uint32_t frame = s->next_sample;
+    if (!c->params.subframes && s->next_sample > 0 && !keyframe_after(c, c->sample_frame, &frame)) return KL_E_WINDOW;
+    if (!c->started || frame > s->next_run + KL_WINDOW_FRAMES / 2) return KL_E_WINDOW;
+    if (s->next_sample - c->sample_acked >= KL_WINDOW_FRAMES) return KL_E_WINDOW;
+    struct kl_input *kept = c->sample[s->next_sample % KL_WINDOW_FRAMES];
+    for (unsigned i = 0; i < c->seat_count; i++) {
+        kept[i] = in[i];
+        kept[i].gun_buttons &= GUN_BUTTONS;
+        if (kept[i].key_count > KL_KEYS) kept[i].key_count = KL_KEYS;
+    }
+    c->sample_late = lateness(c, frame, now_us);
+    c->sample_frame = frame;
+    s->next_sample++;
+    c->sample_owed = c->seat_count > 0;
+    if (c->seat_count == 0) c->sample_acked = s->next_sample; /* a spectator's samples go nowhere */
+    return KL_OK;
+}
+
+/* The lead that frame f would have needed to be there when it was asked for, in quarter frames, rounded up. */
+static uint8_t need_of(struct kl_client *c, uint32_t f) {
+    unsigned i = f % KL_WINDOW_FRAMES;
+    if (!c->params.clocked || c->lead[i] == 0) return 0;
+    double margin_us = (double)c->due_us[i] - (double)c->arrival_us[i];
+    double quarters = (c->lead[i] - margin_us / c->period_us) * 4;
+    return quarters <= 1 ? 1 : quarters >= NEED_LIMIT ? NEED_LIMIT : (uint8_t)(quarters + 0.999);
+}
+
+bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
+    struct kl_client_stats *s = &c->stats;
+    uint32_t f = s->next_run;
+    if (f == s->next_closed) return false;
+    if (f >= c->next_due) return false; /* not planned */
+    *out = *frame_at(c, f);
+    c->need[f % KL_WINDOW_FRAMES] = need_of(c, f);
+    if (out->keyframe > 0) {
+        s->lead_sum += c->lead[f % KL_WINDOW_FRAMES];
+        s->lead_count++;
+    }
+    s->next_run++;
+    return true;
+}
+
+/* --- datagrams out --------------------------------------------------------------------------------------- */
+
+static uint64_t timer_us(const struct kl_client *c) {
+    if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
+    return c->params.clocked ? (uint64_t)c->period_us : FREE_RUN_TIMER_US;
+}
+
+uint64_t kl_client_send_at(const struct kl_client *c) {
+    if (c->sample_owed || c->cursor != NO_BURST || c->unacknowledged >= ACK_FRAMES) return 0;
+    return c->last_send_us + timer_us(c);
+}
+
+static void fill_needs(struct kl_client *c, struct kl_ctrl *m) {
+    uint32_t to = c->stats.next_run;
+    uint32_t from = c->needs_told > NEEDS_REPEATED ? c->needs_told - NEEDS_REPEATED : 0;
+    if (!c->params.clocked || c->seat_count == 0) return; /* a spectator's link is no reason to change the lead */
+    if (to > from + KL_NEEDS_MAX) from = to - KL_NEEDS_MAX;
+    m->need_first = from;
+    m->need_count = (uint8_t)(to - from);
+    for (uint32_t f = from; f < to; f++) m->need[f - from] = c->need[f % KL_WINDOW_FRAMES];
+    c->needs_told = to;
+}
+
+size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t cap) {
+    if (now_us < kl_client_send_at(c)) return 0;
+    struct kl_client_stats *s = &c->stats;
+    uint32_t first = c->cursor != NO_BURST && c->cursor > c->sample_acked ? c->cursor : c->sample_acked;
+    struct kl_ctrl m = {.stamp = (uint32_t)now_us, .has_echo = c->clock.heard, .echo = c->clock.peer_stamp,
+                        .hold_us = (uint32_t)(now_us - c->clock.heard_at_us), .frame_acked = s->next_closed,
+                        .backlog = s->next_closed - s->next_run, .sample_late = c->sample_late,
+                        .sample_first = first, .sample_count = s->next_sample - first};
+    fill_needs(c, &m);
+    size_t len = 0;
+    for (; (len = kl_ctrl_write(&m, c->sample, c->seat_count, buf, cap)) == 0; m.sample_count /= 2)
+        if (m.sample_count == 0) return 0;
+    bool more = first + m.sample_count < s->next_sample && c->burst + 1 < KL_BURST_MAX;
+    c->cursor = more ? first + m.sample_count : NO_BURST;
+    c->burst = more ? (uint8_t)(c->burst + 1) : 0;
+    c->sample_owed = false;
+    c->unacknowledged = 0;
+    c->last_send_us = now_us;
+    s->sent_bytes += len;
+    s->sent_datagrams++;
+    return len;
+}

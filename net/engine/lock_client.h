@@ -1,0 +1,100 @@
+/* lock_client.h - one client's side of the lock: samples out, closed frames in. net/PROTOCOL.md §4.
+ *
+ * Pure: time comes in, datagram bodies go out. Not thread-safe: one caller at a time. The object is a plain
+ * struct of fixed size that the caller allocates; nothing in it needs freeing.
+ *
+ * A turn of the caller (once per retro_run) is
+ *     kl_client_plan()            what is due now
+ *     kl_client_sample()          once per sample that the plan asks for
+ *     kl_client_take()            once per frame to run
+ * and whenever a datagram comes kl_client_receive(), whenever kl_client_send_at() has come
+ * kl_client_send() until it gives 0. */
+#ifndef KL_LOCK_CLIENT_H
+#define KL_LOCK_CLIENT_H
+
+#include "clock.h"
+#include "engine.h"
+#include "lock_wire.h"
+
+/* What one turn of the caller should do. */
+struct kl_plan {
+    uint32_t samples; /* call kl_client_sample() this often, before the frames are run */
+    uint32_t runs;    /* closed frames to take and run now; 0: show the last frame again */
+    bool stalled;     /* a frame is due and not closed: this turn the link made us wait */
+    uint32_t backlog; /* closed frames not yet run, those of this turn included */
+};
+
+struct kl_client_stats {
+    uint32_t next_run, next_sample, next_closed; /* frames, samples, frames */
+    uint16_t spacing;                            /* of the newest closed frame's interval, frames */
+    uint8_t waiting_for;                         /* seats whose samples the relay lacked, by its last word */
+    uint32_t rtt_us, jitter_us;                  /* smoothed RTT and its mean deviation; 0 before the first */
+    uint64_t stalls;                             /* turns that stalled */
+    uint64_t late_frames;                        /* frames that came after they were due */
+    uint64_t sent_bytes, sent_datagrams, received_bytes, received_datagrams; /* bodies */
+    uint64_t lead_sum, lead_count; /* frames run after interval 0, and the sum of their leads in frames */
+};
+
+struct kl_client {
+    struct kl_params params;
+    uint8_t seats;      /* bit per seat of ours; 0: spectator */
+    uint8_t seat_count;
+    bool started;       /* frames have come */
+    double period_us;
+    struct kl_clock clock;
+    struct kl_client_stats stats;
+
+    /* samples [sample_acked, stats.next_sample) are kept to be repeated */
+    uint32_t sample_acked;
+    uint32_t sample_frame;                                  /* subframes off: keyframe of the last sample */
+    struct kl_input sample[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i]: the i-th own seat */
+    uint8_t sample_late;                                    /* how late the newest was taken, quarter frames */
+    uint64_t held_us, held_before_us; /* when sampling was last held back because frames were missing; and the turn before */
+    uint32_t cursor;                  /* next sample of a burst under way; UINT32_MAX: none */
+    uint8_t burst;                    /* datagrams sent in it */
+
+    /* closed frames [next_run, next_closed) are kept to be taken; frames below next_due have been asked for */
+    uint32_t next_due;
+    struct kl_frame frame[KL_WINDOW_FRAMES];
+    uint16_t lead[KL_WINDOW_FRAMES];       /* of closed frames, frames; 0: made from no sample */
+    uint64_t arrival_us[KL_WINDOW_FRAMES]; /* of closed frames */
+    uint64_t due_us[KL_WINDOW_FRAMES];     /* of frames asked for */
+    uint8_t need[KL_WINDOW_FRAMES];        /* lead that a frame run would have needed, quarter frames */
+    uint32_t needs_told;                   /* needs below this frame have been sent */
+
+    uint64_t last_send_us;
+    uint32_t unacknowledged; /* frames heard of since the last send */
+    bool sample_owed;
+};
+
+/* seats: the seats that the relay gave this client. now_us starts its timers. */
+void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t seats, uint64_t now_us);
+
+/* Feeds the body of an UPDATE datagram. Returns 0, or leaving c as it was KL_E_MALFORMED (what PROTOCOL.md
+ * forbids; drop the datagram). Frames beyond what there is place for are passed over; they come again. */
+int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint64_t now_us);
+
+/* What to do in this turn; not more than max_runs frames are planned. Call it once per turn: it marks what is
+ * due. A frame that is due by the room's schedule is sampled in time even where it cannot run yet (up to one
+ * interval ahead), so that one client's stall does not become the others'.
+ *
+ * Frames become due a quarter of a frame before their time and never two in a turn unless the second is a
+ * quarter late: where the caller's rate is the core's, the wobble of its timer then changes nothing, and a
+ * drift costs one turn without a frame, or with two, each time it amounts to one. */
+struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max_runs);
+
+/* One sample of the own seats, in[i] for the i-th own seat in seat order (ignored for a spectator).
+ * KL_E_WINDOW where no sample is wanted (too far ahead of what has been run, or its keyframe is not known). */
+int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t now_us);
+
+/* Hands out the next closed frame, each once. Returns false where none is closed. */
+bool kl_client_take(struct kl_client *c, struct kl_frame *out);
+
+/* When kl_client_send() has something to say at the latest. */
+uint64_t kl_client_send_at(const struct kl_client *c);
+
+/* Writes the body of the CTRL datagram due now; returns its length, or 0 where nothing is due.
+ * cap >= KL_DATAGRAM_MAX. */
+size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t cap);
+
+#endif

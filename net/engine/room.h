@@ -1,0 +1,92 @@
+/* room.h - the relay's side of the lock: closes frames and says so. net/PROTOCOL.md §5.
+ *
+ * Pure, not thread-safe, of fixed size, caller-allocated. The room knows clients by a small index that the
+ * caller gives out; names, identity, chat and start data are the relay's business, not the room's.
+ *
+ * The caller feeds kl_room_receive() with the datagrams of a batch, then for each client calls
+ * kl_room_send() until it gives 0; again when kl_room_send_at() has come. */
+#ifndef KL_ROOM_H
+#define KL_ROOM_H
+
+#include "clock.h"
+#include "lock_wire.h"
+#include "spacing.h"
+
+struct kl_room_client {
+    bool present;
+    uint8_t seats;        /* bit per seat; 0: spectator */
+    uint8_t seat_count;
+    uint32_t next_sample; /* samples below are in */
+    uint32_t frame_acked; /* closed frames below are acknowledged */
+    uint32_t backlog;     /* frames acknowledged and not yet run, by its last word */
+    struct kl_rtt rtt;
+    bool heard;
+    uint32_t stamp;       /* its newest time stamp … */
+    uint64_t heard_at_us; /* … and when it came */
+    uint64_t last_send_us;
+    bool owed;            /* something to say at once */
+    uint32_t cursor;      /* within a burst: next frame to send; UINT32_MAX: no burst under way */
+    uint8_t burst;        /* datagrams sent in it */
+    uint64_t burst_at_us; /* when the last one began … */
+    uint32_t burst_acked; /* … and what had been acknowledged then */
+};
+
+/* Interval i feeds interval i+1, so two are enough. */
+struct kl_interval {
+    uint32_t first, length;
+    uint32_t sample_first; /* number of the first sample taken in it … */
+    uint32_t samples;      /* … and how many: length, or 1 with subframes off */
+    uint8_t active;        /* seats that take part */
+    bool hash;
+};
+
+struct kl_room {
+    struct kl_params params;
+    bool started;
+    struct kl_room_client client[KL_MAX_CLIENTS];
+    uint8_t owner[KL_MAX_SEATS];  /* client index, or KL_NOBODY */
+    struct kl_input sample[KL_MAX_SEATS][KL_WINDOW_FRAMES]; /* ring by sample number */
+    struct kl_interval before, now;  /* the interval that feeds, the one being closed */
+    uint32_t next_close, next_hand;  /* frames: to close, to hand out */
+    uint32_t hash_next;              /* the next keyframe at or after this is marked; 0: none is */
+    struct kl_frame closed[KL_WINDOW_FRAMES];
+    struct kl_schedule schedule;
+    struct kl_spacing spacing;
+};
+#define KL_NOBODY 0xff
+
+void kl_room_init(struct kl_room *r, const struct kl_params *params);
+
+/* Adds a client with the seats of its mask. KL_E_STATE where a seat is taken, the index is in use, or it has
+ * seats and the room has started. */
+int kl_room_add(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us);
+
+/* Takes a client out. Its seats are neutral and not waited for from the next frame that closes, and no longer
+ * active from the next interval. */
+void kl_room_remove(struct kl_room *r, unsigned client, uint64_t now_us);
+
+/* Starts the lock: frame 0 is due soon after. KL_E_STATE where it has started or has no seats. */
+int kl_room_start(struct kl_room *r, uint64_t now_us);
+
+/* Feeds the body of a CTRL datagram. 0; or KL_E_STATE (no such client), KL_E_MALFORMED or KL_E_WINDOW, and then
+ * nothing of it counted. */
+int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, size_t len, uint64_t now_us);
+
+/* Writes the body of the UPDATE datagram due to this client; 0 where nothing is due. Call until 0.
+ * cap >= KL_DATAGRAM_MAX. */
+size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap);
+
+/* When some client is owed a datagram at the latest. UINT64_MAX in an empty room. */
+uint64_t kl_room_send_at(const struct kl_room *r);
+
+/* Hands out closed frames, each once, in order: the caller keeps the history. False where there is none.
+ * Frames not taken within KL_WINDOW_FRAMES are passed over. */
+bool kl_room_take(struct kl_room *r, struct kl_frame *out);
+
+/* Seats whose samples the next frame waits for, as a mask; 0 where it waits for nobody. */
+uint8_t kl_room_waiting_for(const struct kl_room *r);
+
+/* True where this spectator has fallen behind what the room keeps: it cannot catch up from here. */
+bool kl_room_lost(const struct kl_room *r, unsigned client);
+
+#endif

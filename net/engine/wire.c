@@ -1,0 +1,133 @@
+#include "wire.h"
+
+#include <string.h>
+
+void kl_writer_init(struct kl_writer *w, uint8_t *buf, size_t cap) {
+    w->at = buf;
+    w->end = buf + cap;
+    w->failed = false;
+}
+
+void kl_write_bytes(struct kl_writer *w, const void *p, size_t len) {
+    if (w->failed || (size_t)(w->end - w->at) < len) {
+        w->failed = true;
+        return;
+    }
+    if (len) memcpy(w->at, p, len);
+    w->at += len;
+}
+
+/* Little-endian, `bytes` of them. */
+static void write_le(struct kl_writer *w, uint64_t v, unsigned bytes) {
+    uint8_t b[8];
+    for (unsigned i = 0; i < bytes; i++) b[i] = (uint8_t)(v >> (8 * i));
+    kl_write_bytes(w, b, bytes);
+}
+
+void kl_write_u8(struct kl_writer *w, uint8_t v) { write_le(w, v, 1); }
+void kl_write_u16(struct kl_writer *w, uint16_t v) { write_le(w, v, 2); }
+void kl_write_u32(struct kl_writer *w, uint32_t v) { write_le(w, v, 4); }
+void kl_write_u64(struct kl_writer *w, uint64_t v) { write_le(w, v, 8); }
+
+void kl_write_var(struct kl_writer *w, uint64_t v) {
+    uint8_t b[10];
+    size_t n = 0;
+    for (; v > 0x7f; v >>= 7) b[n++] = (uint8_t)(v | 0x80);
+    b[n++] = (uint8_t)v;
+    kl_write_bytes(w, b, n);
+}
+
+void kl_write_svar(struct kl_writer *w, int64_t v) {
+    kl_write_var(w, ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0));
+}
+
+/* Length of the UTF-8 sequence at p (of `left` bytes), or 0 where it is none: RFC 3629, no surrogates, shortest
+ * form, and no control character. */
+static size_t utf8_length(const uint8_t *p, size_t left) {
+    if (p[0] < 0x80) return p[0] >= 0x20 && p[0] != 0x7f ? 1 : 0;
+    size_t len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || left < len) return 0;
+    for (size_t i = 1; i < len; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    uint8_t second_min = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    uint8_t second_max = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    return p[1] >= second_min && p[1] <= second_max ? len : 0;
+}
+
+void kl_write_string(struct kl_writer *w, const char *s) {
+    size_t len = strlen(s);
+    kl_write_var(w, len);
+    for (size_t i = 0, n; i < len; i += n) {
+        n = utf8_length((const uint8_t *)s + i, len - i);
+        kl_write_bytes(w, n ? s + i : "?", n ? n : 1);
+        if (n == 0) n = 1;
+    }
+}
+
+void kl_reader_init(struct kl_reader *r, const void *buf, size_t len) {
+    r->at = buf;
+    r->end = r->at + len;
+    r->failed = false;
+}
+
+size_t kl_reader_left(const struct kl_reader *r) { return r->failed ? 0 : (size_t)(r->end - r->at); }
+
+const uint8_t *kl_read_bytes(struct kl_reader *r, size_t len) {
+    if (r->failed || (size_t)(r->end - r->at) < len) {
+        r->failed = true;
+        return NULL;
+    }
+    r->at += len;
+    return r->at - len;
+}
+
+static uint64_t read_le(struct kl_reader *r, unsigned bytes) {
+    const uint8_t *b = kl_read_bytes(r, bytes);
+    uint64_t v = 0;
+    for (unsigned i = 0; b && i < bytes; i++) v |= (uint64_t)b[i] << (8 * i);
+    return v;
+}
+
+uint8_t kl_read_u8(struct kl_reader *r) { return (uint8_t)read_le(r, 1); }
+uint16_t kl_read_u16(struct kl_reader *r) { return (uint16_t)read_le(r, 2); }
+uint32_t kl_read_u32(struct kl_reader *r) { return (uint32_t)read_le(r, 4); }
+uint64_t kl_read_u64(struct kl_reader *r) { return read_le(r, 8); }
+
+uint64_t kl_read_var(struct kl_reader *r, uint64_t max) {
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 70; shift += 7) {
+        uint8_t b = kl_read_u8(r);
+        if (r->failed) return 0;
+        bool overflow = shift == 63 && b > 1;
+        bool padded = b == 0 && shift > 0; /* not the shortest form */
+        if (overflow || padded) break;
+        v |= (uint64_t)(b & 0x7f) << shift;
+        if (b & 0x80) continue;
+        if (v > max) break;
+        return v;
+    }
+    r->failed = true;
+    return 0;
+}
+
+int64_t kl_read_svar(struct kl_reader *r) {
+    uint64_t v = kl_read_var(r, UINT64_MAX);
+    return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+void kl_read_string(struct kl_reader *r, char *out, size_t cap) {
+    out[0] = 0;
+    size_t len = (size_t)kl_read_var(r, cap - 1);
+    const uint8_t *p = kl_read_bytes(r, len);
+    if (!p) return;
+    for (size_t i = 0; i < len;) {
+        size_t n = utf8_length(p + i, len - i);
+        if (!n) {
+            r->failed = true;
+            return;
+        }
+        i += n;
+    }
+    memcpy(out, p, len);
+    out[len] = 0;
+}

@@ -1,0 +1,152 @@
+#include <stdio.h>
+
+#include "lobby_room.h"
+
+#define STALL_TOLD_US 500000
+#define STATUS_US     10000000
+
+void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us) {
+    char seats[20];
+    r->waited_us = r->status_us = now_us;
+    kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
+                      kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
+}
+
+/* --- hashes ---------------------------------------------------------------------------------------------- */
+
+static uint16_t in_the_game(const struct kl_lobby_room *r) {
+    uint16_t present = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && !r->member[i].leaving) present |= (uint16_t)(1U << i);
+    return present;
+}
+
+void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us) {
+    int result = r->phase == KL_ROOM_PLAYING ? kl_verdict_report(&r->verdicts, member, h, now_us) : KL_E_STATE;
+    if (result != KL_OK)
+        kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u error=%d", h->frame, result);
+}
+
+static void names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {
+    size_t n = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && n < cap; i++)
+        if (clients >> i & 1) n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", r->member[i].name);
+}
+
+static void announce(struct kl_lobby_room *r, const struct kl_verdict *v) {
+    kl_lobby_send_all(r, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = *v});
+    if (!v->differs) {
+        kl_lobby_log_room(KL_LOG_DEBUG, "verdict", r, "frame=%u equal=yes complete=%d", v->frame, v->complete);
+        return;
+    }
+    char alone[KL_MAX_CLIENTS * (KL_NAME_MAX + 2)], quoted[2 * sizeof alone];
+    names_of(r, v->minority, alone, sizeof alone);
+    kl_lobby_log_room(KL_LOG_INFO, "desync", r, "frame=%u first=%u what=%s complete=%d minority=%s", v->frame,
+                      v->first, v->differs == 1 ? "ram" : "state", v->complete,
+                      kl_log_quote(quoted, sizeof quoted, alone));
+    if (v->frame != v->first) return;
+    kl_lobby_notice(r, "out of sync from frame %u on%s%s", v->first, alone[0] ? ": differs " : "", alone);
+}
+
+/* --- frames ---------------------------------------------------------------------------------------------- */
+
+static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f) {
+    if (f->flags & KL_FRAME_HASH) kl_verdict_expect(&r->verdicts, f->number - 1);
+    if (f->spacing == r->spacing) return;
+    if (r->spacing)
+        kl_lobby_log_room(KL_LOG_INFO, "spacing", r, "frame=%u from=%u to=%u", f->number, r->spacing, f->spacing);
+    r->spacing = f->spacing;
+}
+
+static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_frame f;
+    while (kl_room_take(&r->lock, &f))
+        if (f.flags & KL_FRAME_KEY) note_keyframe(r, &f);
+    if (r->waited_frame == r->lock.next_close) return;
+    if (r->stall_told)
+        kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->waited_frame,
+                          (unsigned long long)(now_us - r->waited_us) / 1000);
+    r->stall_told = false;
+    r->waited_frame = r->lock.next_close;
+    r->waited_us = now_us;
+}
+
+static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    uint8_t body[KL_DATAGRAM_MAX];
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        size_t len;
+        while (m->here && (len = kl_room_send(&r->lock, i, now_us, body, sizeof body)) > 0)
+            if (!m->leaving) net->datagram(net->ctx, m->peer, body, len);
+    }
+}
+
+/* A member that said BYE goes when the room would have to wait for it. */
+static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || !m->leaving) continue;
+        bool used_up = m->seats == 0 || (kl_room_waiting_for(&r->lock) & m->seats);
+        bool alone = in_the_game(r) == 0;
+        if (used_up || alone || now_us >= m->leaving_us + KL_DRAIN_US) kl_lobby_forget(r, i, "left", now_us);
+    }
+}
+
+static void put_out_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && !r->member[i].leaving && kl_room_lost(&r->lock, i))
+            kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "too far behind the game to catch up", now_us);
+}
+
+void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
+    if (r->phase == KL_ROOM_PLAYING) {
+        let_go(r, now_us);
+        take_frames(r, now_us);
+        put_out_the_lost(r, now_us);
+    }
+    send_frames(r, now_us);
+    struct kl_verdict v;
+    while (kl_verdict_next(&r->verdicts, in_the_game(r), now_us, &v)) announce(r, &v);
+}
+
+/* --- now and then ---------------------------------------------------------------------------------------- */
+
+static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
+    uint8_t seats = kl_room_waiting_for(&r->lock);
+    if (r->stall_told || seats == 0 || now_us < r->waited_us + STALL_TOLD_US) return;
+    char list[20];
+    r->stall_told = true;
+    r->stalls++;
+    kl_lobby_log_room(KL_LOG_INFO, "stall", r, "frame=%u waits_for_seats=%s ms=%llu", r->waited_frame,
+                      kl_log_seats(list, seats), (unsigned long long)(now_us - r->waited_us) / 1000);
+}
+
+static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
+    if (now_us < r->status_us + STATUS_US) return;
+    r->status_us = now_us;
+    kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close, r->spacing,
+                      r->stalls);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_room_client *c = &r->lock.client[i];
+        if (r->member[i].here)
+            kl_lobby_log_member(KL_LOG_DEBUG, "link", r, i, "rtt_ms=%.1f jitter_ms=%.1f samples=%u backlog=%u",
+                                c->rtt.srtt_us / 1e3, c->rtt.rttvar_us / 1e3, c->next_sample, c->backlog);
+    }
+}
+
+/* The last player has left: spectators may see the end, then the room closes. */
+static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
+    if (kl_lobby_seats_filled(r)) return;
+    if (r->empty_us == 0) r->empty_us = now_us;
+    if (now_us < r->empty_us + KL_SPECTATE_US) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
+}
+
+void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us) {
+    tell_stall(r, now_us);
+    tell_status(r, now_us);
+    close_unplayed(r, now_us);
+}

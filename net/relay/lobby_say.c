@@ -1,0 +1,87 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lobby_room.h"
+
+void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
+    uint8_t bytes[KL_MSG_MAX];
+    int len = kl_msg_encode(m, bytes, sizeof bytes);
+    if (len > 0) (void)l->net.send(l->net.ctx, peer, bytes, (size_t)len);
+}
+
+void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && !r->member[i].leaving) kl_lobby_send(r->lobby, r->member[i].peer, m);
+}
+
+void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
+    struct kl_msg m = {.kind = KL_MSG_REFUSE, .text.code = (uint8_t)code};
+    snprintf(m.text.text, sizeof m.text.text, "%s", text);
+    kl_lobby_send(l, peer, &m);
+}
+
+void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    va_end(args);
+    kl_lobby_send_all(r, &m);
+}
+
+void kl_lobby_send_roster(struct kl_lobby_room *r) {
+    struct kl_msg m = {.kind = KL_MSG_ROSTER};
+    struct kl_roster *roster = &m.roster;
+    roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
+    roster->players = r->params.players;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *from = &r->member[i];
+        if (!from->here) continue;
+        struct kl_member *to = &roster->member[roster->count++];
+        *to = (struct kl_member){.client = (uint8_t)i, .seats = from->seats, .state = from->state};
+        to->host = i == r->host;
+        memcpy(to->name, from->name, sizeof to->name);
+        if (from->leaving) to->state = KL_MEMBER_GONE;
+    }
+    kl_lobby_send_all(r, &m);
+    r->roster_changed = false;
+}
+
+void kl_lobby_send_welcome(struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    struct kl_msg msg = {.kind = KL_MSG_WELCOME};
+    msg.welcome = (struct kl_welcome){.session = r->lobby->net.session(r->lobby->net.ctx, m->peer),
+                                      .client = (uint8_t)member,
+                                      .seats = m->seats,
+                                      .host = member == r->host,
+                                      .params = r->params};
+    kl_lobby_send(r->lobby, m->peer, &msg);
+}
+
+#define QUOTED_NAME_MAX (2 * KL_NAME_MAX + 3)
+
+void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
+                         unsigned member, const char *format, ...) {
+    if (!kl_log_wants(level)) return;
+    char room[QUOTED_NAME_MAX], name[QUOTED_NAME_MAX], seats[20], rest[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(rest, sizeof rest, format, args);
+    va_end(args);
+    const struct kl_lobby_member *m = &r->member[member];
+    kl_log(level, event, "room=%s client=%u name=%s seats=%s%s%s", kl_log_quote(room, sizeof room, r->name),
+           member, kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats), rest[0] ? " " : "",
+           rest);
+}
+
+void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
+                       const char *format, ...) {
+    if (!kl_log_wants(level)) return;
+    char room[QUOTED_NAME_MAX], rest[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(rest, sizeof rest, format, args);
+    va_end(args);
+    kl_log(level, event, "room=%s%s%s", kl_log_quote(room, sizeof room, r->name), rest[0] ? " " : "", rest);
+}

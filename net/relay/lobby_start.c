@@ -1,0 +1,166 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lobby_room.h"
+
+void kl_lobby_start_free(struct kl_lobby_room *r) {
+    if (r->start) r->lobby->start_bytes -= r->start_bytes;
+    free(r->start);
+    r->start = NULL;
+    r->start_have = r->start_bytes = 0;
+}
+
+static bool seats_are_filled(const struct kl_lobby_room *r) {
+    return kl_lobby_count(kl_lobby_seats_filled(r)) >= r->params.players;
+}
+
+/* --- the host gives -------------------------------------------------------------------------------------- */
+
+static void ask_host(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_member *host = &r->member[r->host];
+    r->phase = KL_ROOM_ASKED;
+    host->deadline_us = now_us + KL_GIVE_US;
+    kl_lobby_log_member(KL_LOG_INFO, "asked_start_data", r, r->host, "filled=%u",
+                        kl_lobby_count(kl_lobby_seats_filled(r)));
+    kl_lobby_send(r->lobby, host->peer, &(struct kl_msg){.kind = KL_MSG_SEND});
+}
+
+static void prepare(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    struct kl_msg msg = {.kind = KL_MSG_PREPARE};
+    msg.prepare = (struct kl_prepare){.epoch_s = r->epoch_s, .data_bytes = r->start_bytes};
+    m->state = KL_MEMBER_LOADING;
+    m->sent = m->gave ? r->start_bytes : 0; /* the giver has it */
+    m->deadline_us = m->sent == r->start_bytes ? now_us + KL_LOAD_US : 0;
+    r->roster_changed = true;
+    kl_lobby_send(r->lobby, m->peer, &msg);
+}
+
+static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
+    r->phase = KL_ROOM_LOADING;
+    r->epoch_s = (uint64_t)time(NULL);
+    kl_lobby_log_room(KL_LOG_INFO, "prepare", r, "data_bytes=%u epoch_s=%llu", r->start_bytes,
+                      (unsigned long long)r->epoch_s);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) prepare(r, i, now_us);
+}
+
+static bool has_start_data(const struct kl_lobby_room *r) { return r->start && r->start_have == r->start_bytes; }
+
+/* Takes memory for the start data; false where there is none to spare. */
+static bool open_start(struct kl_lobby_room *r, uint32_t total) {
+    if (r->lobby->start_bytes + total > KL_START_BYTES_TOTAL) return false;
+    r->start = malloc(total ? total : 1);
+    if (!r->start) return false;
+    r->start_bytes = total;
+    r->lobby->start_bytes += total;
+    return true;
+}
+
+bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (r->phase != KL_ROOM_ASKED || member != r->host || has_start_data(r)) return false;
+    if (d->total > KL_START_BYTES_MAX || d->offset != r->start_have) return false;
+    if (!r->start && !open_start(r, d->total)) {
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "this relay has no memory for the start data now", now_us);
+        return true;
+    }
+    if (d->total != r->start_bytes || d->len > d->total - d->offset || (d->len == 0 && d->total > 0)) return false;
+    memcpy(r->start + d->offset, d->bytes, d->len);
+    r->start_have += d->len;
+    m->deadline_us = now_us + KL_GIVE_US;
+    if (!has_start_data(r)) return true;
+    m->gave = true;
+    m->deadline_us = 0;
+    return true;
+}
+
+/* --- the others fetch and load --------------------------------------------------------------------------- */
+
+static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    while (m->sent < r->start_bytes && net->pending(net->ctx, m->peer) < KL_PIECES_UNDER_WAY) {
+        uint32_t left = r->start_bytes - m->sent;
+        struct kl_msg msg = {.kind = KL_MSG_DATA};
+        msg.data.offset = m->sent;
+        msg.data.total = r->start_bytes;
+        msg.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);
+        memcpy(msg.data.bytes, r->start + m->sent, msg.data.len);
+        kl_lobby_send(r->lobby, m->peer, &msg);
+        m->sent += msg.data.len;
+    }
+    /* the time to load begins when all has come */
+    if (m->deadline_us == 0 && m->sent == r->start_bytes && net->pending(net->ctx, m->peer) == 0)
+        m->deadline_us = now_us + KL_LOAD_US;
+}
+
+bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    (void)now_us;
+    if (m->state != KL_MEMBER_LOADING || m->sent < r->start_bytes) return false;
+    m->state = KL_MEMBER_READY;
+    m->deadline_us = 0;
+    m->ready = *f;
+    r->roster_changed = true;
+    kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u", f->count);
+    return true;
+}
+
+/* Compares what showed while loading with the host's, once that is known. */
+static void check_ready(struct kl_lobby_room *r, uint64_t now_us) {
+    const struct kl_lobby_member *host = r->host == KL_NO_HOST ? NULL : &r->member[r->host];
+    if (!r->ready_known && host && host->state == KL_MEMBER_READY) {
+        r->ready = host->ready;
+        r->ready_known = true;
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && r->ready_known; i++) {
+        struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || m->checked || m->state != KL_MEMBER_READY) continue;
+        char why[KL_TEXT_MAX];
+        m->checked = true;
+        if (kl_facts_differ(&r->ready, &m->ready, why, sizeof why) > 0)
+            kl_lobby_put_out(r, i, KL_REFUSE_IDENTITY, why, now_us);
+    }
+}
+
+static bool all_are_ready(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && !r->member[i].checked) return false;
+    return true;
+}
+
+static void start(struct kl_lobby_room *r, uint64_t now_us) {
+    if (kl_room_start(&r->lock, now_us) != KL_OK) return;
+    r->phase = KL_ROOM_PLAYING;
+    kl_lobby_start_free(r);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) r->member[i].state = KL_MEMBER_PLAYING;
+    r->roster_changed = true;
+    kl_lobby_notice(r, "the game begins");
+    kl_lobby_play_begin(r, now_us);
+}
+
+void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
+    if (r->phase == KL_ROOM_GATHERING && r->host != KL_NO_HOST && seats_are_filled(r)) ask_host(r, now_us);
+    if (r->phase == KL_ROOM_ASKED && has_start_data(r) && seats_are_filled(r)) begin_loading(r, now_us);
+    if (r->phase != KL_ROOM_LOADING) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && r->member[i].state == KL_MEMBER_LOADING) send_pieces(r, &r->member[i], now_us);
+    check_ready(r, now_us);
+    if (r->phase == KL_ROOM_LOADING && seats_are_filled(r) && all_are_ready(r)) start(r, now_us);
+}
+
+/* --- comings and goings in between ----------------------------------------------------------------------- */
+
+void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    if (r->phase == KL_ROOM_LOADING) prepare(r, member, now_us);
+}
+
+/* A host that goes before it has given everything: the next one is asked from the beginning. */
+void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host) {
+    if (r->phase != KL_ROOM_ASKED || !was_host || has_start_data(r)) return;
+    kl_lobby_start_free(r);
+    r->phase = KL_ROOM_GATHERING;
+}

@@ -1,0 +1,46 @@
+/* keylock-relay: the program. */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+
+#include "../engine/engine.h"
+#include "relay_options.h"
+#include "server.h"
+
+#ifndef KL_VERSION
+#define KL_VERSION "0.1"
+#endif
+
+enum { EXIT_CANNOT_LISTEN = 1, EXIT_BAD_OPTION = 2 };
+
+/* The signals that end the relay, as a descriptor to poll. */
+static int catch_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    signal(SIGPIPE, SIG_IGN); /* a log reader that goes away ends nothing */
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int run(const struct kl_relay_options *options) {
+    char err[256] = "";
+    kl_log_set_level(options->log);
+    setvbuf(stderr, NULL, _IOLBF, 4096);
+    if (kl_server_run(options, catch_signals(), err, sizeof err) == 0) return 0;
+    fprintf(stderr, "keylock-relay: %s\n", err);
+    return EXIT_CANNOT_LISTEN;
+}
+
+int main(int argc, char **argv) {
+    struct kl_relay_options options;
+    char err[256];
+    switch (kl_relay_options_parse(&options, argc, argv, err, sizeof err)) {
+    case KL_RELAY_HELP: return fputs(kl_relay_help, stdout) < 0;
+    case KL_RELAY_VERSION: return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0;
+    case KL_RELAY_BAD: fprintf(stderr, "keylock-relay: %s\n", err); return EXIT_BAD_OPTION;
+    case KL_RELAY_RUN: break;
+    }
+    return run(&options);
+}

@@ -1,0 +1,26 @@
+/* relay_log.h - the relay's log: one line an event, key=value, to standard error. It reads as a story. */
+#ifndef KL_RELAY_LOG_H
+#define KL_RELAY_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kl_log_level { KL_LOG_ERROR, KL_LOG_INFO, KL_LOG_DEBUG };
+
+void kl_log_set_level(enum kl_log_level level);
+/* "error", "info", "debug"; false for anything else. */
+bool kl_log_level_parse(const char *name, enum kl_log_level *out);
+bool kl_log_wants(enum kl_log_level level);
+
+/* 2024-05-06T07:08:09.123Z info event=<event> <the rest> */
+void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Writes s in quotes, with quotes and backslashes escaped and anything that is not text replaced. Returns out.
+ * cap >= 3; what does not fit is cut. */
+const char *kl_log_quote(char *out, size_t cap, const char *s);
+/* "0,2" for the mask 5; "none" for 0. Returns out. */
+const char *kl_log_seats(char out[20], uint8_t seats);
+
+#endif

@@ -1,0 +1,24 @@
+/* relay_options.h - keylock-relay's command line. */
+#ifndef KL_RELAY_OPTIONS_H
+#define KL_RELAY_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "relay_log.h"
+
+struct kl_relay_options {
+    const char *bind;
+    uint16_t port;
+    unsigned rooms, seats, per_address;
+    enum kl_log_level log;
+};
+
+enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };
+
+/* Fills out with the defaults and what argv says. KL_RELAY_BAD: one line for people is in err. */
+enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
+                                            size_t err_len);
+extern const char kl_relay_help[];
+
+#endif

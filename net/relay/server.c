@@ -1,0 +1,119 @@
+#include "server.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../engine/engine.h"
+#include "../transport/hub.h"
+#include "../transport/link.h"
+#include "lobby.h"
+
+/* Beyond the seats of all rooms: for spectators, and for those who are to be told that the relay is full. */
+#define PEERS_SPARE 128
+
+#define FAREWELL_US 1000000 /* for clients to acknowledge that the relay goes */
+
+struct server {
+    struct kl_hub *hub;
+    struct kl_lobby *lobby;
+};
+
+/* --- from the network to the rooms ------------------------------------------------------------------------ */
+
+static void on_opened(void *ctx, unsigned peer, const char *address) {
+    kl_lobby_opened(((struct server *)ctx)->lobby, peer, address, kl_now_us());
+}
+static void on_lost(void *ctx, unsigned peer) {
+    kl_lobby_lost(((struct server *)ctx)->lobby, peer, kl_now_us());
+}
+static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    kl_lobby_message(((struct server *)ctx)->lobby, peer, bytes, len, kl_now_us());
+}
+static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, kl_now_us());
+}
+
+/* --- from the rooms to the network ------------------------------------------------------------------------ */
+
+static int net_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    return kl_hub_send(((struct server *)ctx)->hub, peer, bytes, len);
+}
+static unsigned net_pending(void *ctx, unsigned peer) { return kl_hub_pending(((struct server *)ctx)->hub, peer); }
+static void net_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    kl_hub_send_datagram(((struct server *)ctx)->hub, peer, body, len);
+}
+static void net_hang_up(void *ctx, unsigned peer) { kl_hub_disconnect(((struct server *)ctx)->hub, peer); }
+static uint32_t net_session(void *ctx, unsigned peer) { return kl_hub_session(((struct server *)ctx)->hub, peer); }
+
+/* --- the loop --------------------------------------------------------------------------------------------- */
+
+static int open_server(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
+    unsigned peers = o->rooms * o->seats + PEERS_SPARE;
+    if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
+    struct kl_hub_config config = {.bind = o->bind, .port = o->port, .peers = peers, .per_address = o->per_address};
+    struct kl_hub_handler handler = {
+        .ctx = s, .opened = on_opened, .lost = on_lost, .message = on_message, .datagram = on_datagram};
+    if (kl_hub_open(&s->hub, &config, &handler, err, err_len) != 0) return -1;
+    struct kl_lobby_limits limits = {.peers = peers, .rooms = o->rooms, .seats = o->seats};
+    struct kl_lobby_net net = {.ctx = s, .send = net_send, .pending = net_pending, .datagram = net_datagram,
+                               .hang_up = net_hang_up, .session = net_session};
+    s->lobby = kl_lobby_create(&limits, &net);
+    if (s->lobby) return 0;
+    snprintf(err, err_len, "no memory for %u rooms", o->rooms);
+    kl_hub_close(s->hub);
+    return -1;
+}
+
+static void rest(const struct server *s, struct pollfd fds[2]) {
+    uint64_t now_us = kl_now_us(), until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub, now_us);
+    if (hub_us < until_us) until_us = hub_us;
+    uint64_t left_us = until_us > now_us ? until_us - now_us : 0;
+    struct timespec left = {.tv_sec = (time_t)(left_us / 1000000), .tv_nsec = (long)(left_us % 1000000) * 1000};
+    if (ppoll(fds, 2, &left, NULL) <= 0) fds[0].revents = fds[1].revents = 0;
+}
+
+/* All that waits is taken in first, then each room that is concerned speaks once. */
+static void serve(struct server *s) {
+    kl_hub_service(s->hub);
+    kl_lobby_run(s->lobby, kl_now_us());
+    kl_hub_flush(s->hub);
+}
+
+static void say_farewell(struct server *s) {
+    uint64_t until_us = kl_now_us() + FAREWELL_US;
+    struct pollfd fd = {.fd = kl_hub_fd(s->hub), .events = POLLIN};
+    kl_lobby_shut_down(s->lobby, kl_now_us());
+    do {
+        kl_hub_service(s->hub);
+        (void)poll(&fd, 1, 10);
+    } while (kl_hub_lingering(s->hub) > 0 && kl_now_us() < until_us);
+}
+
+int kl_server_run(const struct kl_relay_options *options, int signals, char *err, size_t err_len) {
+    struct server s = {0};
+    if (open_server(&s, options, err, err_len) != 0) return -1;
+    kl_log(KL_LOG_INFO, "listening", "address=%s port=%u rooms=%u max_seats=%u protocol=%d",
+           kl_hub_address(s.hub), kl_hub_port(s.hub), options->rooms, options->seats, KL_PROTOCOL_VERSION);
+    struct pollfd fds[2] = {{.fd = kl_hub_fd(s.hub), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    do {
+        serve(&s);
+        rest(&s, fds);
+    } while (!fds[1].revents);
+    struct signalfd_siginfo info = {0};
+    ssize_t got = read(signals, &info, sizeof info);
+    struct kl_hub_stats stats = kl_hub_stats(s.hub);
+    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u", got > 0 ? strsignal((int)info.ssi_signo) : "?",
+           kl_lobby_rooms(s.lobby), kl_lobby_members(s.lobby));
+    say_farewell(&s);
+    kl_log(KL_LOG_INFO, "stopped", "datagrams_in=%llu datagrams_out=%llu rejected=%llu",
+           (unsigned long long)stats.datagrams_in, (unsigned long long)stats.datagrams_out,
+           (unsigned long long)stats.rejected);
+    kl_lobby_destroy(s.lobby);
+    kl_hub_close(s.hub);
+    return 0;
+}

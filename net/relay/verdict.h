@@ -1,0 +1,49 @@
+/* verdict.h - compares the hashes that a room's clients report for marked keyframes. DESIGN.md §6.
+ *
+ * Pure, of fixed size, caller-allocated. The caller says which labels are expected (the room marks them), who
+ * reported what, and who is present; and fetches the verdicts that are due.
+ *
+ * A verdict is due when everyone present has reported; at once when the first difference shows, and again
+ * when it is complete; incomplete when somebody has kept silent for KL_VERDICT_WAIT_US. */
+#ifndef KL_VERDICT_H
+#define KL_VERDICT_H
+
+#include "../engine/msg.h"
+
+/* Labels kept: a label is at a keyframe, and clients are within KL_WINDOW_FRAMES of each other. */
+#define KL_VERDICT_LABELS  KL_WINDOW_FRAMES
+#define KL_VERDICT_WAIT_US (3 * 1000000)
+
+struct kl_verdict_label {
+    uint32_t frame;
+    uint16_t reported;  /* bit per client */
+    uint8_t said;       /* 0: nothing yet, 1: incomplete, 2: complete */
+    uint8_t differs;    /* as said last */
+    uint64_t first_us;  /* of the first report */
+    struct kl_hash hash[KL_MAX_CLIENTS];
+};
+
+struct kl_verdict_table {
+    uint32_t begin, end; /* labels [begin, end), by order of announcement, are kept */
+    bool any_bad;
+    struct kl_verdict first_bad;
+    struct kl_verdict_label label[KL_VERDICT_LABELS];
+};
+
+void kl_verdict_init(struct kl_verdict_table *t);
+
+/* The room has marked a keyframe: hashes labelled `frame` will come. Labels ascend. The oldest one makes way
+ * where the table is full. */
+void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame);
+
+/* 0; KL_E_WINDOW for a label not (or no longer) expected; KL_E_STATE where this client has reported it. */
+int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, uint64_t now_us);
+
+/* The next verdict that is due; present: bit per client in the game. A run of complete labels that are equal
+ * gives only the newest of them. False where none is due. */
+bool kl_verdict_next(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out);
+
+/* When kl_verdict_next() is to be asked at the latest; UINT64_MAX where nothing is open. */
+uint64_t kl_verdict_due_us(const struct kl_verdict_table *t);
+
+#endif

@@ -1,0 +1,51 @@
+/* enet_common.h - how both ends set ENet up, each limit with its reason. Only inside net/transport. */
+#ifndef KL_ENET_COMMON_H
+#define KL_ENET_COMMON_H
+
+#include <stdbool.h>
+
+#include <enet/enet.h>
+
+/* One channel: Keylock's messages are few and ordered. Inputs do not pass through ENet at all, so its packet
+ * throttle, which drops unreliable packets when the RTT jitters, has none of ours to drop. */
+#define KL_ENET_CHANNELS 1
+
+/* ENet's default of 1,400 is above what PPPoE with a tunnel carries. The same limit as KL_DATAGRAM_MAX. */
+#define KL_ENET_MTU 1200
+
+/* What one peer may have lying about half delivered: ENet's window of 64 KiB in flight, and no more. */
+#define KL_ENET_WAITING_BYTES (64 * 1024)
+
+/* How far ahead of the delivered ones a peer's reliable packets may run: what its window holds of start data,
+ * and bursts of hashes at --speed max. Each costs some 200 bytes of heap, whatever its length. */
+#define KL_ENET_AHEAD_MAX 2048
+
+/* A peer is given up when a reliable packet (a ping each 500 ms at least) has had no answer for 5 to 10 s:
+ * ENet asks again at doubling intervals, and looks at the limits only then. Under 5 s, a Wi-Fi that roams or
+ * a phone that changes cells would cost the session; over 10 s, the others of a strict room stare at a still
+ * picture for somebody who is gone. 32: that many doublings (5) must have gone by, so that one long gap alone
+ * does not count. */
+#define KL_ENET_TIMEOUT_LIMIT  32
+#define KL_ENET_TIMEOUT_MIN_MS 5000
+#define KL_ENET_TIMEOUT_MAX_MS 10000
+/* Keeps NAT entries alive too (the shortest in the field last 20 to 30 s). */
+#define KL_ENET_PING_MS 500
+
+/* A socket's default buffer holds some 630 small datagrams: less than one burst of a full relay. */
+#define KL_SOCKET_BUFFER_BYTES (4 * 1024 * 1024)
+
+/* Says in a DISCONNECT that it was meant. */
+#define KL_ENET_BYE 1
+
+/* A host with all limits set, or NULL. The socket is not bound yet. */
+ENetHost *kl_enet_host_create(size_t peers);
+
+/* Time-outs and ping of a peer that has been connected, or is about to be. */
+void kl_enet_peer_setup(ENetPeer *peer);
+
+/* enet_host_service() on the monotonic clock: a step of the wall clock, which ENet reads, would time every peer
+ * out. Call it until it gives false: then all that waited has been received (through host->intercept first)
+ * and what was due has been sent. Failures are those of single datagrams and are passed over. */
+bool kl_enet_service(ENetHost *host, ENetEvent *event);
+
+#endif

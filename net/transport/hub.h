@@ -1,0 +1,77 @@
+/* hub.h - the relay's end of the network: one UDP port, many peers.
+ *
+ * Thin: it opens and ends connections, carries reliable messages (ENet) and input datagrams (beside ENet, on
+ * the same port, net/PROTOCOL.md §2), and keeps the limits that guard the process. Who a peer is, and what a
+ * message means, is the caller's business. A peer is a small number, valid from opened() to lost() or
+ * kl_hub_disconnect(); then it may come again for somebody else. Single-threaded. */
+#ifndef KL_HUB_H
+#define KL_HUB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KL_HUB_PEERS_MAX   4095 /* ENet's limit */
+#define KL_HUB_ADDRESS_MAX 24   /* "255.255.255.255:65535" and NUL */
+
+struct kl_hub;
+
+struct kl_hub_config {
+    const char *bind;     /* IPv4 address or name */
+    uint16_t port;        /* 0: any free one */
+    unsigned peers;       /* connections at most, 1..KL_HUB_PEERS_MAX */
+    unsigned per_address; /* connections at most from one address */
+};
+
+/* Called from kl_hub_service(). bytes are borrowed for the call. Every function of the hub but
+ * kl_hub_service() and kl_hub_close() may be called from within. */
+struct kl_hub_handler {
+    void *ctx;
+    void (*opened)(void *ctx, unsigned peer, const char *address);
+    void (*lost)(void *ctx, unsigned peer); /* timed out or hung up; not after kl_hub_disconnect() */
+    void (*message)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
+    void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len); /* fresh, right session */
+};
+
+/* 0, or -1 with one line for people in err. handler is copied. */
+int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const struct kl_hub_handler *handler,
+                char *err, size_t err_len);
+
+/* Tells all peers that it was meant (once, unacknowledged) and frees everything. */
+void kl_hub_close(struct kl_hub *hub);
+
+int kl_hub_fd(const struct kl_hub *hub); /* to poll for reading */
+uint16_t kl_hub_port(const struct kl_hub *hub);
+const char *kl_hub_address(const struct kl_hub *hub);
+
+/* Takes in all that waits in the socket, calls the handler, sends what ENet has to. Call it when the
+ * descriptor is readable, and at kl_hub_due_us() at the latest. */
+void kl_hub_service(struct kl_hub *hub);
+uint64_t kl_hub_due_us(const struct kl_hub *hub, uint64_t now_us);
+
+/* Sends the messages queued since the last service or flush. */
+void kl_hub_flush(struct kl_hub *hub);
+
+/* Number that the peer's datagrams carry from WELCOME on; never 0. */
+uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer);
+
+/* Queues a reliable message (copied). -1 where the peer has gone or memory has. */
+int kl_hub_send(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len);
+/* Messages queued for this peer that it has not acknowledged. */
+unsigned kl_hub_pending(const struct kl_hub *hub, unsigned peer);
+/* Sends an UPDATE datagram now. One that the kernel refuses is lost as on any link. */
+void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len);
+/* Hangs up once everything queued has been delivered. Nothing of this peer is reported any more. */
+void kl_hub_disconnect(struct kl_hub *hub, unsigned peer);
+
+/* Connections whose hanging up is not yet over. */
+unsigned kl_hub_lingering(const struct kl_hub *hub);
+
+struct kl_hub_stats {
+    uint64_t datagrams_in, datagrams_out; /* input datagrams */
+    uint64_t rejected; /* raw datagrams dropped: malformed, strange, replayed, of no session */
+    unsigned peers;    /* connected */
+};
+struct kl_hub_stats kl_hub_stats(const struct kl_hub *hub);
+
+#endif

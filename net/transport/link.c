@@ -1,0 +1,206 @@
+#include "link.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "link_state.h"
+
+static void lock(struct kl_link *l) { pthread_mutex_lock(&l->mutex); }
+static void unlock(struct kl_link *l) { pthread_mutex_unlock(&l->mutex); }
+
+/* Wakes the network thread. Non-blocking: an eventfd that is full wakes it as well. */
+static void kick(struct kl_link *l) {
+    uint64_t one = 1;
+    ssize_t put = write(l->kick_fd, &one, sizeof one);
+    (void)put;
+}
+
+/* Under the mutex: true where the lock client wants to speak before the thread gets up by itself, once. */
+static bool send_is_due(struct kl_link *l) {
+    struct kl_link_shared *s = &l->shared;
+    if (!s->joined || kl_client_send_at(&s->lock) >= s->wake_us) return false;
+    s->wake_us = 0;
+    return true;
+}
+
+static int start_thread(struct kl_link *l) {
+    /* the frontend's signals are for the frontend's threads */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&l->thread, NULL, kl_link_thread, l);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+static int init_sync(struct kl_link *l) {
+    l->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (l->kick_fd < 0) return -1;
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&l->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&l->mutex, NULL);
+    return 0;
+}
+
+static void destroy(struct kl_link *l) {
+    struct kl_link_shared *s = &l->shared;
+    pthread_cond_destroy(&l->changed);
+    pthread_mutex_destroy(&l->mutex);
+    if (l->enet) enet_host_destroy(l->enet);
+    close(l->kick_fd);
+    if (s->start != s->given) free(s->start);
+    free(s->given);
+    free(l);
+}
+
+int kl_link_open(struct kl_link **out, const char *host, uint16_t port, const struct kl_hello *hello, char *err,
+                 size_t err_len) {
+    if (strlen(host) >= KL_LINK_HOST_MAX) {
+        snprintf(err, err_len, "the relay's name is longer than %d bytes", KL_LINK_HOST_MAX - 1);
+        return -1;
+    }
+    struct kl_link *l = calloc(1, sizeof *l);
+    if (!l || init_sync(l) != 0) {
+        snprintf(err, err_len, "no memory or no descriptor for a connection: %s", strerror(errno));
+        free(l);
+        return -1;
+    }
+    snprintf(l->host, sizeof l->host, "%s", host);
+    l->port = port;
+    l->hello = *hello;
+    l->hello.version = KL_PROTOCOL_VERSION;
+    l->enet = kl_enet_host_create(1);
+    int failed = l->enet ? start_thread(l) : errno;
+    if (!l->enet || failed) {
+        snprintf(err, err_len, "no %s for a connection: %s", l->enet ? "thread" : "socket", strerror(failed));
+        destroy(l);
+        return -1;
+    }
+    *out = l;
+    return 0;
+}
+
+void kl_link_close(struct kl_link *l, unsigned linger_ms) {
+    if (!l) return;
+    lock(l);
+    l->shared.leaving = true;
+    l->shared.leave_by_us = kl_now_us() + linger_ms * UINT64_C(1000);
+    unlock(l);
+    kick(l);
+    pthread_join(l->thread, NULL);
+    destroy(l);
+}
+
+void kl_link_status(struct kl_link *l, struct kl_link_status *out) {
+    lock(l);
+    *out = l->shared.status;
+    if (l->shared.joined) out->lock = l->shared.lock.stats;
+    unlock(l);
+}
+
+int kl_link_give_start(struct kl_link *l, const void *data, size_t len) {
+    if (len > KL_START_BYTES_MAX) return -1;
+    uint8_t *copy = malloc(len ? len : 1);
+    if (!copy) return -1;
+    if (len) memcpy(copy, data, len);
+    lock(l);
+    bool wanted = l->shared.status.phase == KL_LINK_SEND_START;
+    if (wanted) {
+        l->shared.given = copy;
+        l->shared.given_len = len;
+        l->shared.is_given = true;
+        l->shared.status.phase = KL_LINK_WAITING;
+        kl_link_happened(l);
+    }
+    unlock(l);
+    if (!wanted) free(copy);
+    kick(l);
+    return wanted ? 0 : -1;
+}
+
+const uint8_t *kl_link_start_data(struct kl_link *l, size_t *len) {
+    lock(l);
+    const uint8_t *data = l->shared.start;
+    *len = l->shared.start_len;
+    unlock(l);
+    return data;
+}
+
+void kl_link_ready(struct kl_link *l, const struct kl_facts *facts) {
+    lock(l);
+    if (l->shared.status.phase == KL_LINK_LOAD) {
+        l->shared.ready_facts = *facts;
+        l->shared.ready_wanted = true;
+        l->shared.status.phase = KL_LINK_READY;
+        kl_link_happened(l);
+    }
+    unlock(l);
+    kick(l);
+}
+
+struct kl_plan kl_link_plan(struct kl_link *l, uint64_t now_us, uint32_t max_runs) {
+    struct kl_plan plan = {0};
+    lock(l);
+    l->shared.seen = l->shared.events;
+    if (l->shared.status.phase == KL_LINK_PLAYING) plan = kl_client_plan(&l->shared.lock, now_us, max_runs);
+    unlock(l);
+    return plan;
+}
+
+int kl_link_sample(struct kl_link *l, const struct kl_input *in, uint64_t now_us) {
+    int result = KL_E_STATE;
+    bool due = false;
+    lock(l);
+    if (l->shared.status.phase == KL_LINK_PLAYING) {
+        result = kl_client_sample(&l->shared.lock, in, now_us);
+        due = send_is_due(l);
+    }
+    unlock(l);
+    if (due) kick(l);
+    return result;
+}
+
+bool kl_link_take(struct kl_link *l, struct kl_frame *out) {
+    lock(l);
+    bool got = l->shared.status.phase == KL_LINK_PLAYING && kl_client_take(&l->shared.lock, out);
+    bool due = got && send_is_due(l);
+    unlock(l);
+    if (due) kick(l);
+    return got;
+}
+
+void kl_link_wait(struct kl_link *l, uint32_t timeout_us) {
+    uint64_t until_us = kl_now_us() + timeout_us;
+    struct timespec until = {.tv_sec = (time_t)(until_us / 1000000), .tv_nsec = (long)(until_us % 1000000) * 1000};
+    lock(l);
+    while (l->shared.events == l->shared.seen)
+        if (pthread_cond_timedwait(&l->changed, &l->mutex, &until) != 0) break;
+    l->shared.seen = l->shared.events;
+    unlock(l);
+}
+
+void kl_link_hash(struct kl_link *l, const struct kl_hash *h) {
+    struct kl_link_shared *s = &l->shared;
+    lock(l);
+    bool fits = s->hash_put - s->hash_got < KL_LINK_HASHES;
+    if (fits) s->hash[s->hash_put++ % KL_LINK_HASHES] = *h;
+    unlock(l);
+    kick(l);
+}
+
+bool kl_link_notice(struct kl_link *l, char *out, size_t cap) {
+    struct kl_link_shared *s = &l->shared;
+    lock(l);
+    bool some = s->notice_got != s->notice_put;
+    if (some) snprintf(out, cap, "%s", s->notice[s->notice_got++ % KL_LINK_NOTICES]);
+    unlock(l);
+    return some;
+}

@@ -1,0 +1,73 @@
+/* link.h - a client's connection to a relay: the network thread with ENet and the lock client inside.
+ *
+ * The thread owns the socket; everything else is under one mutex that is never held over a system call that can
+ * block, so each function here returns within microseconds. The thread goes on whatever the frontend does: a menu, a load or a stall of
+ * the caller neither distorts the RTT nor loses the connection. All functions may be called from one other
+ * thread (the frontend's). Times are kl_now_us(). */
+#ifndef KL_LINK_H
+#define KL_LINK_H
+
+#include "../engine/lock_client.h"
+#include "../engine/msg.h"
+
+#define KL_DEFAULT_PORT 55435
+
+uint64_t kl_now_us(void); /* CLOCK_MONOTONIC */
+
+enum kl_link_phase {
+    KL_LINK_CONNECTING, /* resolving, connecting, HELLO under way */
+    KL_LINK_WAITING,    /* in the room; seats are being filled */
+    KL_LINK_SEND_START, /* we are the host: kl_link_give_start() is wanted (stays until given) */
+    KL_LINK_FETCHING,   /* PREPARE has come, start data is on its way */
+    KL_LINK_LOAD,       /* start data is here: take it, load afresh, then kl_link_ready() */
+    KL_LINK_READY,      /* we are ready, others are not */
+    KL_LINK_PLAYING,    /* frames flow */
+    KL_LINK_ENDED,      /* over: see status.reason; nothing more comes */
+};
+
+struct kl_link;
+
+struct kl_link_status {
+    enum kl_link_phase phase;
+    char reason[KL_TEXT_MAX]; /* with KL_LINK_ENDED: one line for people */
+    struct kl_welcome welcome; /* from KL_LINK_WAITING on */
+    struct kl_prepare prepare; /* from KL_LINK_FETCHING on */
+    struct kl_roster roster;
+    uint32_t data_done, data_total; /* start data progress, bytes */
+    struct kl_client_stats lock;
+    bool desync;                 /* a verdict said that hashes differ */
+    struct kl_verdict verdict;   /* the newest */
+    struct kl_verdict first_bad; /* the first that differs */
+    uint32_t verified;           /* hashes up to this frame label agree everywhere; valid where any_verified */
+    bool any_verified;
+};
+
+/* Starts the thread and returns at once; name look-up happens in the thread. host is copied.
+ * 0, or -1 with a line in err (out of memory, no socket, no thread). hello->version is filled in. */
+int kl_link_open(struct kl_link **out, const char *host, uint16_t port, const struct kl_hello *hello,
+                 char *err, size_t err_len);
+
+/* Leaves: says BYE, waits at most linger_ms for the relay to have every sample, ends the thread, frees all.
+ * NULL is allowed. */
+void kl_link_close(struct kl_link *l, unsigned linger_ms);
+
+void kl_link_status(struct kl_link *l, struct kl_link_status *out);
+
+/* The host's start data (copied; opaque to network and relay). -1 above 16 MiB or in another phase. */
+int kl_link_give_start(struct kl_link *l, const void *data, size_t len);
+/* In KL_LINK_LOAD: the start data, borrowed until kl_link_close(). */
+const uint8_t *kl_link_start_data(struct kl_link *l, size_t *len);
+void kl_link_ready(struct kl_link *l, const struct kl_facts *facts);
+
+/* The turn of lock_client.h, under the mutex. */
+struct kl_plan kl_link_plan(struct kl_link *l, uint64_t now_us, uint32_t max_runs);
+int kl_link_sample(struct kl_link *l, const struct kl_input *in, uint64_t now_us);
+bool kl_link_take(struct kl_link *l, struct kl_frame *out);
+/* Waits until a frame is closed, the phase changes, or timeout_us has passed (for --speed max). */
+void kl_link_wait(struct kl_link *l, uint32_t timeout_us);
+
+void kl_link_hash(struct kl_link *l, const struct kl_hash *h);
+/* Takes the next line for the screen. False where there is none. */
+bool kl_link_notice(struct kl_link *l, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,135 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link_state.h"
+
+void kl_link_happened(struct kl_link *l) {
+    l->shared.events++;
+    pthread_cond_broadcast(&l->changed);
+}
+
+static void enter(struct kl_link *l, enum kl_link_phase phase) {
+    struct kl_link_status *st = &l->shared.status;
+    if (st->phase == phase || st->phase == KL_LINK_ENDED) return;
+    st->phase = phase;
+    kl_link_happened(l);
+}
+
+void kl_link_end(struct kl_link *l, const char *reason) {
+    struct kl_link_status *st = &l->shared.status;
+    if (st->phase == KL_LINK_ENDED) return;
+    snprintf(st->reason, sizeof st->reason, "%s", reason);
+    enter(l, KL_LINK_ENDED);
+}
+
+static void put_notice(struct kl_link *l, const char *text) {
+    struct kl_link_shared *s = &l->shared;
+    if (s->notice_put - s->notice_got == KL_LINK_NOTICES) s->notice_got++; /* nobody reads: the oldest goes */
+    snprintf(s->notice[s->notice_put++ % KL_LINK_NOTICES], KL_TEXT_MAX, "%s", text);
+}
+
+static void on_welcome(struct kl_link *l, const struct kl_welcome *w) {
+    struct kl_link_shared *s = &l->shared;
+    if (s->joined) return;
+    s->joined = true;
+    s->status.welcome = *w;
+    l->session = w->session;
+    kl_client_init(&s->lock, &w->params, w->seats, kl_now_us());
+    enter(l, KL_LINK_WAITING);
+}
+
+static void on_roster(struct kl_link *l, const struct kl_roster *roster) {
+    struct kl_link_status *st = &l->shared.status;
+    st->roster = *roster;
+    for (unsigned i = 0; i < roster->count; i++)
+        if (roster->member[i].client == st->welcome.client) st->welcome.host = roster->member[i].host;
+    kl_link_happened(l);
+}
+
+static void start_is_here(struct kl_link *l) {
+    struct kl_link_status *st = &l->shared.status;
+    st->data_done = st->data_total;
+    enter(l, KL_LINK_LOAD);
+}
+
+static void on_prepare(struct kl_link *l, const struct kl_prepare *p) {
+    struct kl_link_shared *s = &l->shared;
+    if (s->status.phase != KL_LINK_WAITING) return;
+    s->status.prepare = *p;
+    s->status.data_total = p->data_bytes;
+    if (s->is_given && s->given_len == p->data_bytes) { /* what we gave is not sent back to us */
+        s->start = s->given;
+        s->start_len = s->given_len;
+        start_is_here(l);
+        return;
+    }
+    s->start = p->data_bytes <= KL_START_BYTES_MAX ? malloc(p->data_bytes ? p->data_bytes : 1) : NULL;
+    if (!s->start) {
+        kl_link_end(l, "no memory for the room's start data");
+        return;
+    }
+    enter(l, KL_LINK_FETCHING);
+    if (p->data_bytes == 0) start_is_here(l);
+}
+
+static void on_data(struct kl_link *l, const struct kl_data *d) {
+    struct kl_link_shared *s = &l->shared;
+    if (s->status.phase != KL_LINK_FETCHING) return;
+    if (d->total != s->status.data_total || d->offset != s->start_len || d->len > d->total - d->offset) {
+        kl_link_end(l, "the relay's start data does not fit together");
+        return;
+    }
+    memcpy(s->start + s->start_len, d->bytes, d->len);
+    s->start_len += d->len;
+    s->status.data_done = (uint32_t)s->start_len;
+    if (s->start_len == d->total) start_is_here(l);
+}
+
+static void on_verdict(struct kl_link *l, const struct kl_verdict *v) {
+    struct kl_link_status *st = &l->shared.status;
+    st->verdict = *v;
+    if (!v->differs) {
+        if (v->complete && !st->desync && (!st->any_verified || v->frame > st->verified)) {
+            st->verified = v->frame;
+            st->any_verified = true;
+        }
+        kl_link_happened(l);
+        return;
+    }
+    /* the first, its later and fuller reading, or the first of the graver kind */
+    const struct kl_verdict *bad = &st->first_bad;
+    if (!st->desync || v->frame <= bad->frame || (bad->differs == 2 && v->differs == 1)) st->first_bad = *v;
+    st->desync = true;
+    kl_link_happened(l);
+}
+
+static void on_refuse(struct kl_link *l, const struct kl_text *t) {
+    kl_link_end(l, t->text[0] ? t->text : "the relay closed the connection without a reason");
+}
+
+void kl_link_take_message(struct kl_link *l, const struct kl_msg *m) {
+    bool before_welcome = m->kind == KL_MSG_WELCOME || m->kind == KL_MSG_REFUSE || m->kind == KL_MSG_NOTICE;
+    if (!l->shared.joined && !before_welcome) return;
+    switch (m->kind) {
+    case KL_MSG_WELCOME: on_welcome(l, &m->welcome); break;
+    case KL_MSG_REFUSE: on_refuse(l, &m->text); break;
+    case KL_MSG_ROSTER: on_roster(l, &m->roster); break;
+    case KL_MSG_SEND:
+        if (l->shared.status.phase == KL_LINK_WAITING && !l->shared.is_given) enter(l, KL_LINK_SEND_START);
+        break;
+    case KL_MSG_PREPARE: on_prepare(l, &m->prepare); break;
+    case KL_MSG_DATA: on_data(l, &m->data); break;
+    case KL_MSG_VERDICT: on_verdict(l, &m->verdict); break;
+    case KL_MSG_NOTICE: put_notice(l, m->text.text); break;
+    default: break; /* a client's message: nothing to do with it */
+    }
+}
+
+void kl_link_take_update(struct kl_link *l, const uint8_t *body, size_t len, uint64_t now_us) {
+    struct kl_link_shared *s = &l->shared;
+    uint32_t closed = s->lock.stats.next_closed;
+    if (kl_client_receive(&s->lock, body, len, now_us) != KL_OK) return; /* dropped; what is due comes again */
+    if (s->lock.started && s->status.phase == KL_LINK_READY) enter(l, KL_LINK_PLAYING);
+    if (s->lock.stats.next_closed != closed) kl_link_happened(l);
+}

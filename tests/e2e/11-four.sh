@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# 11-four.sh - rooms of four: four clients; two clients with two seats each; three clients, a spectator.
+# limit: 240
+. "$(dirname "$0")/lib.sh"
+
+FRAMES=${FRAMES:-2000}
+WAIT=$((40 + FRAMES / 50))
+needs "$keylock" "$relay_program" "$wrapper"
+start_relay
+
+# room NAME CORE CONTENT SEATS…: a client for each number of seats; started a while apart, across a second's end.
+room() {
+    local name=$1 core=$2 rom=$3 client=0 players=0 seats status first=$1-1 i
+    shift 3
+    for seats in "$@"; do players=$((players + seats)); done
+    for seats in "$@"; do
+        client=$((client + 1))
+        run_in_room "$name-$client" --core "$core" --content "$rom" --room "$name" --frames "$FRAMES" \
+            --players $players --seats "$seats" --input "random:$((client * 7 + 1))" --hash-every 50 --wait 30
+        sleep 0.4
+    done
+    for i in $(seq $client); do
+        ended "$name-$i" $WAIT; status=$?
+        [ $status = 0 ] || { fail "four/$name: client $i: exit status $status"; show "$name-$i"; return; }
+    done
+    for i in $(seq 2 $client); do
+        "$keylock" diff "$tmp/$first.hash" "$tmp/$name-$i.hash" >"$tmp/diff" 2>&1 ||
+            { fail "four/$name: clients 1 and $i: $(tail -n 1 "$tmp/diff")"; return; }
+        [ "$(json "$first" ram) $(json "$first" state)" = "$(json "$name-$i" ram) $(json "$name-$i" state)" ] ||
+            { fail "four/$name: clients 1 and $i end in different states"; return; }
+    done
+    if hashes_move "$tmp/$first.hash"; then
+        ok "four/$name: $FRAMES frames, $(wc -l <"$tmp/$first.hash") equal hashes, $(json "$first" wall_s) s"
+    else
+        fail "four/$name: the hashes do not change over time"
+    fi
+}
+
+room four-clients nestopia "$content/shooter.nes" 1 1 1 1
+room two-seats-each nestopia "$content/shooter.nes" 2 2
+room two-one-one-and-a-spectator nestopia "$content/shooter.nes" 0 2 1 1
+room four-gambatte gambatte "$content/pads.gb" 1 1 1 1
+room eight-clients mednafen_pce_fast "$content/pads.pce" 1 1 1 1 1 1 1 1
+# Who holds seats 2 and 3 counts too: the shooter's RAM with four players is not that with two.
+room two-clients nestopia "$content/shooter.nes" 1 1
+if cut -d ' ' -f 2 "$tmp/four-clients-1.hash" | cmp -s - <(cut -d ' ' -f 2 "$tmp/two-clients-1.hash"); then
+    fail "four/all-count: the hashes of four players are those of two"
+else
+    ok "four/all-count: four players' hashes are not those of two"
+fi
+finish

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# 20-link.sh - a pair in real time over 50 ms RTT, 5 ms jitter and 1 % loss, then over a link that is gone for 1 s.
+#   SECONDS_OF_PLAY=600  instead of 40
+# limit: 900
+. "$(dirname "$0")/lib.sh"
+
+PLAY=${SECONDS_OF_PLAY:-40}
+proxy=$PWD/$KL_BUILD/faultproxy
+needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
+start_relay
+
+# through NAME FAULT…: a link emulator in front of the relay; sets $link.
+through() {
+    local name=$1
+    shift
+    start "$name" "$proxy" --listen 0 --to "$relay" --seed "${SEED:-1}" "$@"
+    said "$name" listening 5 || { show "$name"; die "link: the fault proxy does not start"; }
+    link=$(sed -n 's/^listening \([0-9.:]*\).*/\1/p' "$tmp/$name.log" | head -n 1)
+}
+
+# real_pair ROOM SECONDS: two players behind $link, in the background; and a watch over what the machine takes away.
+real_pair() {
+    local relay=$link room=$1 frames=$(($2 * 601 / 10)) who seed=0
+    for who in a b; do
+        seed=$((seed + 1))
+        run_in_room "$room-$who" --core nestopia --content "$content/shooter.nes" --room "$room" --frames $frames \
+            --speed real --input random:$seed --hash-every 60 --wait 30
+        [ $who = b ] || sleep 1.1
+    done
+    start "$room-watch" python3 tests/e2e/rundelay.py "${pid[$room-a]}" "${pid[$room-b]}" "${pid[relay]}" \
+        "${pid[$room]}"
+}
+
+in_sync() { # NAME ROOM SECONDS
+    local a b
+    ended "$2-a" $(($3 + 60)); a=$?
+    ended "$2-b" 20; b=$?
+    stop "$2-watch"
+    if [ $a != 0 ] || [ $b != 0 ]; then
+        fail "$1: exit status $a and $b"
+        show "$2-a" "$2-b"
+        return 1
+    elif ! "$keylock" diff "$tmp/$2-a.hash" "$tmp/$2-b.hash" >"$tmp/diff" 2>&1 || ! hashes_move "$tmp/$2-a.hash"; then
+        fail "$1: $(tail -n 1 "$tmp/diff")"
+        return 1
+    fi
+    ok "$1: $(wc -l <"$tmp/$2-a.hash") equal hashes"
+}
+
+through fair --delay 25 --jitter 5 --loss 1
+real_pair fair "$PLAY"
+if in_sync link/hashes fair "$PLAY"; then
+    for who in a b; do
+        note "client $who: rtt $(json fair-$who rtt_ms) ms, lead $(json fair-$who lead_frames_avg), stalls" \
+            "$(json fair-$who stalls), longest $(json fair-$who longest_stall_ms) ms"
+        python3 tests/e2e/judge_trace.py "link/client-$who" "$tmp/fair-$who.csv" --watch "$tmp/fair-watch.log" \
+            --after 5 --fps 60.0988 --min-share 0.99833 --max-lead 6 --max-late 0.005 || checks_failed=1
+    done
+fi
+stop fair
+
+through gone --delay 25 --jitter 5 --loss 1
+real_pair gone 14
+sleep 6
+kill -USR1 "${pid[gone]}" # everything is dropped from here
+sleep 1
+kill -USR1 "${pid[gone]}" # and passed again
+if in_sync link/outage-hashes gone 14; then
+    python3 tests/e2e/judge_trace.py link/outage-recovers "$tmp/gone-a.csv" --watch "$tmp/gone-watch.log" \
+        --one-gap 0.5 2.0 --settled 2 || checks_failed=1
+fi
+finish

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# 30-alone.sh - the wrapper without a room against the bare core: the same hashes on every core, at the same speed.
+#   SPEED_FRAMES=20000  frames of the speed comparison (6000)
+#   SPEED_SHARE=0.97    what the wrapper must reach of the bare core's frames per second (0.9: two cores, shared)
+# limit: 300
+. "$(dirname "$0")/lib.sh"
+
+FRAMES=${FRAMES:-1500}
+[ "$FRAMES" -le 3000 ] || FRAMES=3000
+needs "$keylock" "$wrapper"
+
+# alone NAME CORE CONTENT [OPTION…]: no room; the summary in its log.
+alone() {
+    local name=$1 core=$2 rom=$3
+    shift 3
+    "$keylock" run --quiet --core "$core" --content "$rom" --hash-out "$tmp/$name.hash" "$@" >"$tmp/$name.log" 2>&1
+}
+
+core() { # CORE CONTENT
+    local path
+    path=$(core_path "$1") || { skip "alone/$1: the core is not installed"; return; }
+    [ -s "$2" ] || { fail "alone/$1: $2 is missing"; return; }
+    alone "$1-bare" "$path" "$2" --frames "$FRAMES" --hash-every 25 --input random:5 --epoch 1000000000 ||
+        { fail "alone/$1: bare: exit status $?"; show "$1-bare"; return; }
+    alone "$1-wrapped" "$path" "$2" --frames "$FRAMES" --hash-every 25 --input random:5 --epoch 1000000000 \
+        --wrapper "$wrapper" || { fail "alone/$1: wrapped: exit status $?"; show "$1-wrapped"; return; }
+    if ! cmp -s "$tmp/$1-bare.hash" "$tmp/$1-wrapped.hash"; then
+        fail "alone/$1: $("$keylock" diff "$tmp/$1-bare.hash" "$tmp/$1-wrapped.hash" 2>&1 | tail -n 1)"
+    elif ! hashes_move "$tmp/$1-bare.hash"; then
+        fail "alone/$1: the hashes do not change over time"
+    else
+        ok "alone/$1: $FRAMES frames, $(wc -l <"$tmp/$1-bare.hash") equal hashes"
+    fi
+}
+
+# Another clock is another world for the cores that read one: the comparison above does look at the state.
+clock_counts() {
+    local path
+    path=$(core_path gambatte) && [ -s "$content/pads.gb" ] || { skip "alone/clock-counts: no gambatte"; return; }
+    alone later "$path" "$content/pads.gb" --frames "$FRAMES" --hash-every 25 --input random:5 --epoch 1234567890
+    if cmp -s "$tmp/gambatte-bare.hash" "$tmp/later.hash"; then
+        fail "alone/clock-counts: gambatte gives the same hashes under another clock"
+    else
+        ok "alone/clock-counts"
+    fi
+}
+
+best() { # NAME: the best of what was measured so far, to compare like with like on a shared machine
+    sort -g "$tmp/$1.fps" | tail -n 1
+}
+
+speed() { # CORE CONTENT
+    local path turn
+    path=$(core_path "$1") || return
+    for turn in 1 2 3 4; do
+        alone bare "$path" "$2" --frames "${SPEED_FRAMES:-6000}" --hash-every 0 --input random:5
+        json bare fps >>"$tmp/bare.fps"
+        alone wrapped "$path" "$2" --frames "${SPEED_FRAMES:-6000}" --hash-every 0 --input random:5 --wrapper "$wrapper"
+        json wrapped fps >>"$tmp/wrapped.fps"
+    done
+    python3 - "$(best bare)" "$(best wrapped)" "${SPEED_SHARE:-0.9}" "$1" <<'END' || checks_failed=1
+import sys
+bare, wrapped, share, core = float(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+good = wrapped / bare >= share
+print(f"{'ok' if good else 'FAIL'} alone/speed-{core}: {wrapped:.0f} of {bare:.0f} frames a second, {wrapped / bare:.3f}"
+      f" (expected {share:g} at least; best of four each)")
+sys.exit(not good)
+END
+}
+
+core nestopia "$content/shooter.nes"
+core gambatte "$content/pads.gb"
+core mgba "$content/pads.gba"
+core mednafen_pce_fast "$content/pads.pce"
+core bsnes_mercury_performance "$content/pads.sfc"
+clock_counts
+speed nestopia "$content/shooter.nes"
+finish

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# 31-saves.sh - a session plays on the host's save RAM and leaves every player's own save as it was.
+# limit: 120
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$content/pads.gb"
+core=$(core_path gambatte) || { skip "saves: no gambatte"; finish; }
+rom=$content/pads.gb
+export XDG_STATE_HOME=$tmp/state-home HOME=$tmp/home
+mkdir -p "$HOME"
+start_relay
+
+saves() { md5sum <"$tmp/$1/pads.srm"; }
+
+# Does this content keep anything? Then two runs that start from different saves differ, and write theirs back.
+for who in a b; do
+    mkdir -p "$tmp/$who"
+    python3 -c 'import random, sys; random.seed(sys.argv[1]); sys.stdout.buffer.write(random.randbytes(8192))' "$who" \
+        >"$tmp/$who/pads.srm"
+    cp -r "$tmp/$who" "$tmp/alone-$who"
+    "$keylock" run --quiet --core "$core" --content "$rom" --frames 300 --hash-every 50 --input random:1 \
+        --save "$tmp/alone-$who" --hash-out "$tmp/alone-$who.hash" >"$tmp/alone-$who.log" 2>&1 ||
+        { fail "saves/alone: exit status $?"; show "alone-$who"; }
+done
+if cmp -s "$tmp/alone-a/pads.srm" "$tmp/a/pads.srm" || cmp -s "$tmp/alone-a.hash" "$tmp/alone-b.hash"; then
+    fail "saves/alone: pads.gb under gambatte neither writes nor heeds its save RAM, so nothing here means anything"
+    finish
+fi
+ok "saves/alone: alone the game reads its save RAM and the runner stores it"
+
+before_a=$(saves a) before_b=$(saves b)
+for who in a b; do
+    run_in_room "$who" --core "$core" --content "$rom" --room saves --frames 900 --input random:1 --hash-every 50 \
+        --save "$tmp/$who" --wait 30
+    sleep 1.1
+    [ $who = b ] || ls -R "$XDG_STATE_HOME" >"$tmp/sessions" 2>&1
+done
+for who in a b; do
+    ended $who 60 || { fail "saves/room: client $who: exit status $?"; show $who; }
+done
+check saves/equal "different saves, different games" cmp "$tmp/a.hash" "$tmp/b.hash"
+check saves/kept-by-host "the host's .srm was changed" test "$(saves a)" = "$before_a"
+check saves/kept-by-joiner "the joiner's .srm was changed" test "$(saves b)" = "$before_b"
+check saves/nothing-added "files were left in a player's save folder: $(ls "$tmp/a" "$tmp/b" | tr '\n' ' ')" \
+    test "$(ls "$tmp/a")$(ls "$tmp/b")" = pads.srmpads.srm
+check saves/session-folder "no session folder was seen in $XDG_STATE_HOME while a session was on" grep -q saves- "$tmp/sessions"
+check saves/session-folder-removed "left: $(find "$XDG_STATE_HOME" -mindepth 3 2>/dev/null | head -n 3 | tr '\n' ' ')" \
+    test -z "$(find "$XDG_STATE_HOME" -path '*sessions/*' 2>/dev/null)"
+
+# The room starts from the host's save: with the joiner's as host it is another game.
+for who in b a; do
+    run_in_room "second-$who" --core "$core" --content "$rom" --room saves2 --frames 900 --input random:1 \
+        --hash-every 50 --save "$tmp/$who" --wait 30
+    sleep 1.1
+done
+for who in a b; do
+    ended second-$who 60 || { fail "saves/second-room: client $who: exit status $?"; show second-$who; }
+done
+check saves/second-equal "different saves, different games" cmp "$tmp/second-a.hash" "$tmp/second-b.hash"
+if cut -d ' ' -f 2 "$tmp/a.hash" | cmp -s - <(cut -d ' ' -f 2 "$tmp/second-a.hash"); then
+    fail "saves/of-the-host: the host's save makes no difference"
+else
+    ok "saves/of-the-host: another host's save, another game"
+fi
+finish

@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# demo.sh [headless] - `make demo`: a relay on loopback and two RetroArch of the bundled game in lock, side by side.
+#
+# With a display two people play, each in a window; it ends with the windows. Without one, or with the argument, it
+# plays by script on a display of its own for some 20 s, prints both sides' figures, saves one picture of both windows
+# in the same frame to build/demo.png, and fails where the two sides differ or one did not play.
+. "$(dirname "$0")/lib.sh"
+
+game=$content/shooter.nes
+picture=build/demo.png
+needs "$keylock" "$relay_program" "$wrapper" "$game"
+core_path nestopia >/dev/null || die "demo: no nestopia core: apt-get install libretro-nestopia"
+SHOW_LINES=12
+
+player() { # NAME: joins the room
+    start_retroarch "$1" --core nestopia --content "$game" --relay "$relay" --room demo --players 2 -- -v
+}
+
+window() { # NAME: waits for its window and sets $id
+    eventually 20 window_of "$1" >/dev/null || { show "$1"; die "demo: $1's RetroArch shows no window"; }
+    id=$(window_of "$1")
+}
+
+# Two windows in one row; sets $left and $right, and their size.
+side_by_side() {
+    local WIDTH HEIGHT rest
+    window ann && left=$id
+    window bob && right=$id
+    eval "$(xdotool getwindowgeometry --shell "$left" | grep -E '^(WIDTH|HEIGHT)=')"
+    width=$WIDTH height=$HEIGHT
+    xdotool windowmove "$left" 0 0 windowmove "$right" $((width + GAP)) 0
+}
+
+# --- with a display -------------------------------------------------------------------------------------------
+
+by_hand() {
+    GAP=16
+    retroarch_home ann
+    retroarch_home bob 'audio_mute_enable = "true"' # the same sound twice is an echo
+    player ann
+    player bob
+    side_by_side
+    cat <<END
+Two RetroArch windows play one game, locked frame by frame through $relay. The window with the focus gets your keys:
+  arrows  fly        z  fire        Enter  start        (F1: RetroArch's menu; the game goes on behind it)
+The left window is player 1, the right one player 2. Close both windows to end.
+END
+    while running ann || running bob; do sleep 0.5; done
+    stop ann
+    stop bob
+    report
+    finish
+}
+
+# --- without one ----------------------------------------------------------------------------------------------
+
+# Each window in turn has the focus for a third of a second, and holds fire and a direction.
+play() { # SECONDS
+    local until=$((SECONDS + $1)) turn=0 directions=(Left Up Right Down Right Left Up Right) direction
+    while [ "$SECONDS" -lt "$until" ]; do
+        for id in "$left" "$right"; do
+            direction=${directions[$((turn++ % 8))]}
+            xdotool windowfocus --sync "$id" keydown z keydown "$direction" sleep 0.2 keyup z sleep 0.05 \
+                keydown z sleep 0.1 keyup z keyup "$direction"
+        done
+        running ann && running bob || return 1
+    done
+}
+
+# The emulated picture of a half of the shot, as a sum.
+half() { # FILE X
+    convert "$1" -crop "${width}x$height+$2+0" +repage -depth 8 rgb:- | md5sum
+}
+
+# A shot of the whole screen catches two processes that draw 60 times a second each; where both windows hold the very
+# same pixels, while the pictures before and after are others, they show the same frame.
+take_picture() {
+    local n l r before=
+    same=0 shots=0 moving=0
+    for n in $(seq 40); do
+        import -window root -depth 8 "$tmp/shot.png" || return 1
+        l=$(half "$tmp/shot.png" 0)
+        r=$(half "$tmp/shot.png" $((width + GAP)))
+        shots=$((shots + 1))
+        [ -z "$before" ] || [ "$l" = "$before" ] || moving=$((moving + 1))
+        before=$l
+        if [ "$l" = "$r" ]; then
+            same=$((same + 1))
+            cp "$tmp/shot.png" "$tmp/same.png"
+        fi
+        [ $same -ge 3 ] && [ $moving -ge 3 ] && return 0
+        [ $((n % 8)) != 0 ] || play 1
+    done
+    return 1
+}
+
+# A line of what the wrapper says at the end of a session, else of its trace.
+report() {
+    local who
+    for who in ann bob; do
+        grep -aoE 'session frames=.*' "$tmp/$who.log" | tail -n 1 | sed "s/^/     $who: /"
+        [ ! -s "$tmp/$who.hash" ] || echo "     $who: last hash: $(tail -n 1 "$tmp/$who.hash") (frame, RAM, state; $(wc -l <"$tmp/$who.hash") hashes)"
+    done
+}
+
+by_script() {
+    GAP=8
+    start_xvfb 1180x448
+    retroarch_home ann "${no_sound[@]}"
+    retroarch_home bob "${no_sound[@]}"
+    echo "two RetroArch of $(basename "$game") on nestopia, in lock through $relay, played by script for 20 s"
+    player ann
+    sleep 1.1 # two machines do not start in the same second
+    player bob
+    side_by_side
+    for who in ann bob; do
+        said $who 'playing ' 30 || { show $who relay; die "demo: $who's game did not begin"; }
+    done
+    sleep 1
+    press "$left" Return 0.2
+    sleep 0.3
+    press "$right" Return 0.2
+    play 12 || { show ann bob; die "demo: a RetroArch ended while it played"; }
+    if take_picture; then
+        cp "$tmp/same.png" "$picture"
+        ok "demo/picture: $picture, both windows in the same frame: $same of $shots shots have equal halves, and the picture moved between them"
+    else
+        cp "$tmp/shot.png" build/demo-unequal.png
+        fail "demo/picture: $same of $shots shots have equal halves, $moving times the picture moved; see build/demo-unequal.png"
+    fi
+    play 4
+    for who in ann bob; do
+        stop $who
+        status=$?
+        [ $status = 0 ] || { fail "demo/end: $who's RetroArch ended with exit status $status"; show $who; }
+    done
+    report
+    judge
+    finish
+}
+
+# Did both play, for long enough, and the same game?
+judge() {
+    local who
+    for who in ann bob; do
+        python3 tests/e2e/judge_trace.py "demo/$who" "$tmp/$who.csv" --after 5 --fps 60.0988 --min-share 0.98 || checks_failed=1
+    done
+    "$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
+    case $? in
+    0) ok "demo/hashes: $(tail -n 1 "$tmp/diff.log")" ;;
+    *) fail "demo/hashes: $(tail -n 1 "$tmp/diff.log")" ;;
+    esac
+    check demo/moves "the hashes do not change: nobody played" hashes_move "$tmp/ann.hash" 10
+    if grep -aqE 'desync=[0-9]' "$tmp/ann.log" "$tmp/bob.log"; then fail "demo/desync: the relay found a desync"; fi
+}
+
+start_relay
+case "${1:-}" in
+headless) by_script ;;
+'') if [ -n "${DISPLAY:-}" ]; then by_hand; else by_script; fi ;;
+*) die "demo: expected headless or nothing, got \"$1\"" ;;
+esac

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""judge_trace.py NAME TRACE [--watch FILE] ... - judges the CSV of `keylock run --trace` or KEYLOCK_TRACE.
+
+Prints `ok NAME/...` or `FAIL NAME/...: why` lines and exits with 1 when something failed.
+  --after S        leaves out the first S seconds after frame 0 (0)
+  --fps F          the core's own rate, and of it
+  --min-share X    at least this share must have been run
+  --max-lead N     average lead in frames, at most
+  --max-late X     share of frames that were due and not there, at most; those that the machine's scheduler is to
+                   blame for (--watch: the lines of rundelay.py) are shown and taken off, never hidden
+  --one-gap A B    exactly one gap without frames is longer than A seconds, and it is shorter than B
+  --settled S      S seconds after that gap the lead is back within two frames of what it was, and 60 fps held"""
+import argparse
+import csv
+import math
+import sys
+
+parser = argparse.ArgumentParser()
+parser.add_argument("name")
+parser.add_argument("trace")
+parser.add_argument("--watch")
+parser.add_argument("--after", type=float, default=0)
+parser.add_argument("--fps", type=float)
+parser.add_argument("--min-share", type=float)
+parser.add_argument("--max-lead", type=float)
+parser.add_argument("--max-late", type=float)
+parser.add_argument("--one-gap", type=float, nargs=2)
+parser.add_argument("--settled", type=float)
+a = parser.parse_args()
+failed = False
+
+
+def say(good, what, text):
+    global failed
+    failed |= not good
+    print(f"ok {a.name}/{what}: {text}" if good else f"FAIL {a.name}/{what}: {text}", flush=True)
+
+
+with open(a.trace, newline="") as f:
+    rows = list(csv.DictReader(f))
+ran = [r for r in rows if int(r["run"]) > 0]
+if not ran:
+    print(f"FAIL {a.name}: the trace holds no frame")
+    sys.exit(1)
+start = int(ran[0]["wall_us"]) + a.after * 1e6
+rows = [r for r in rows if int(r["wall_us"]) >= start]
+ran = [r for r in ran if int(r["wall_us"]) >= start]
+if len(ran) < 60:
+    print(f"FAIL {a.name}: only {len(ran)} calls ran frames after the first {a.after:g} s")
+    sys.exit(1)
+begin, end = int(ran[0]["wall_us"]), int(ran[-1]["wall_us"])
+frames = int(ran[-1]["first"]) - int(ran[0]["first"])  # run between the two calls' beginnings
+seconds = (end - begin) / 1e6
+leads = [float(r["lead"]) for r in ran if float(r["lead"]) > 0]
+lead = sum(leads) / len(leads) if leads else 0
+
+if a.min_share:
+    fps = frames / seconds
+    say(fps / a.fps >= a.min_share, "fps",
+        f"{fps:.3f} of the core's {a.fps} over {seconds:.1f} s ({fps / a.fps * 60:.3f} of 60; expected {a.min_share * 60:.2f})")
+if a.max_lead:
+    say(0 < lead <= a.max_lead, "lead", f"{lead:.2f} frames on average, largest {max(leads, default=0):.2f} (expected at most {a.max_lead:g})")
+if a.max_late is not None:
+    late = sum(int(r["stall"]) for r in rows)
+    excused, worst = 0, 0.0
+    if a.watch:
+        with open(a.watch) as f:
+            hitches = [float(line.split()[1]) for line in f if line.strip()]
+        hitches = [ms for ms in hitches if ms > 8]
+        excused = min(late, sum(math.ceil(ms / 16.7) for ms in hitches))
+        worst = max(hitches, default=0)
+        print(f"     the scheduler held a thread back for over 8 ms in {len(hitches)} tenths of a second, worst {worst:.0f} ms")
+    share = (late - excused) / max(1, frames)
+    say(share <= a.max_late, "late",
+        f"{late} of {frames} frames late, {excused} of them at most by the scheduler: {share * 100:.2f} % (expected at most {a.max_late * 100:g} %)")
+if a.one_gap:
+    low, high = a.one_gap
+    gaps = [(int(y["wall_us"]) - int(x["wall_us"]), i) for i, (x, y) in enumerate(zip(ran, ran[1:]))]
+    gaps = [(us / 1e6, i) for us, i in gaps if us / 1e6 > low]
+    say(len(gaps) == 1 and gaps[0][0] < high, "gap",
+        f"gaps over {low:g} s: {', '.join(f'{g:.2f} s' for g, _ in gaps) or 'none'} (expected one below {high:g} s)")
+    if a.settled and len(gaps) == 1:
+        i = gaps[0][1]
+        back = int(ran[i + 1]["wall_us"]) + a.settled * 1e6
+        after = [r for r in ran if int(r["wall_us"]) >= back]
+        earlier = [float(r["lead"]) for r in ran[max(0, i - 120):i]]
+        if len(after) < 120:
+            say(False, "settled", f"only {len(after)} calls ran frames later than {a.settled:g} s after the gap")
+        else:
+            fps = (int(after[-1]["first"]) - int(after[0]["first"])) / ((int(after[-1]["wall_us"]) - int(after[0]["wall_us"])) / 1e6)
+            then = sum(earlier) / len(earlier)
+            now = sum(float(r["lead"]) for r in after[-120:]) / 120
+            say(fps > 59 and now <= then + 2, "settled", f"{fps:.2f} fps from {a.settled:g} s after the gap; lead {then:.2f} before, {now:.2f} after")
+sys.exit(failed)

@@ -1,0 +1,276 @@
+# lib.sh - what the end-to-end scenarios share; sourced first: . "$(dirname "$0")/lib.sh"
+#
+# Everything happens in a folder of its own, on ports of its own, on a display of its own; whatever a scenario
+# starts ends with it, however it ends. Nothing of the user's is read or written.
+#   KL_BUILD    where the programs are (build)
+#   KL_CONTENT  where the assembled content is (build/content)
+#   KEEP=1      leaves the folder there and says where
+# shellcheck shell=bash
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+
+KL_BUILD=${KL_BUILD:-build}
+KL_CONTENT=${KL_CONTENT:-build/content}
+keylock=$PWD/$KL_BUILD/keylock
+relay_program=$PWD/$KL_BUILD/keylock-relay
+wrapper=$PWD/$KL_BUILD/keylock_libretro.so
+content=$(realpath -m "$KL_CONTENT")
+case $KL_BUILD in /*) keylock=$KL_BUILD/keylock relay_program=$KL_BUILD/keylock-relay wrapper=$KL_BUILD/keylock_libretro.so ;; esac
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
+declare -A pid=()
+checks_failed=0
+unset "${!KEYLOCK_@}" # the player's own settings
+
+# --- results --------------------------------------------------------------------------------------------------
+
+ok() { echo "ok $*"; }
+note() { echo "     $*"; }
+skip() { echo "skip $*"; }
+fail() { # NAME: WHY
+    echo "FAIL $*"
+    checks_failed=$((checks_failed + 1))
+}
+# Ends the scenario where nothing after makes sense.
+die() {
+    fail "$@"
+    exit 1
+}
+finish() { exit $((checks_failed > 0)); }
+
+# check NAME WHY COMMAND…: ok where the command succeeds.
+check() {
+    local name=$1 why=$2
+    shift 2
+    if "$@"; then ok "$name"; else fail "$name: $why"; fi
+}
+
+# The last lines of what the named processes said, for a failure.
+show() {
+    local n
+    for n in "$@"; do
+        [ -s "$tmp/$n.log" ] || continue
+        echo "     -- $n:"
+        tail -n "${SHOW_LINES:-6}" "$tmp/$n.log" | cut -c 1-300 | sed 's/^/     /'
+    done
+}
+
+# --- processes ------------------------------------------------------------------------------------------------
+
+# start NAME COMMAND…: in the background, what it says in $tmp/NAME.log, its process in ${pid[NAME]}.
+start() {
+    local name=$1
+    shift
+    "$@" >"$tmp/$name.log" 2>&1 </dev/null &
+    pid[$name]=$!
+}
+
+running() { [ -n "${pid[$1]:-}" ] && kill -0 "${pid[$1]}" 2>/dev/null; }
+
+# stop NAME [SIGNAL]: and KILL where that does not help within 5 s. Sets and returns its exit status.
+stop() {
+    local name=$1 tries=0 status=0
+    [ -n "${pid[$name]:-}" ] || return 0
+    kill "-${2:-TERM}" "${pid[$name]}" 2>/dev/null
+    while running "$name" && [ $((tries++)) -lt 100 ]; do sleep 0.05; done
+    running "$name" && kill -KILL "${pid[$name]}" 2>/dev/null
+    wait "${pid[$name]}" 2>/dev/null
+    status=$?
+    unset "pid[$name]"
+    return $status
+}
+
+# ended NAME SECONDS: waits for its end; its exit status, or 124 where it had to be stopped.
+ended() {
+    local name=$1 until=$((SECONDS + $2)) status
+    [ -n "${pid[$name]:-}" ] || return 125
+    while running "$name"; do
+        if [ "$SECONDS" -gt "$until" ]; then
+            stop "$name"
+            return 124
+        fi
+        sleep 0.05
+    done
+    wait "${pid[$name]}" 2>/dev/null
+    status=$?
+    unset "pid[$name]"
+    return $status
+}
+
+# said NAME REGEX SECONDS: waits until its output matches. Fails where it does not, or the process has ended.
+said() {
+    local until=$((SECONDS + $3))
+    until grep -aqE -- "$2" "$tmp/$1.log" 2>/dev/null; do
+        if ! running "$1" || [ "$SECONDS" -gt "$until" ]; then
+            grep -aqE -- "$2" "$tmp/$1.log" 2>/dev/null
+            return
+        fi
+        sleep 0.05
+    done
+}
+
+# eventually SECONDS COMMAND…: repeats until it succeeds.
+eventually() {
+    local until=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -gt "$until" ] && return 1
+        sleep 0.1
+    done
+}
+
+cleanup() {
+    local status=$? name
+    trap - EXIT
+    for name in "${!pid[@]}"; do [ "$name" = xvfb ] || stop "$name"; done
+    stop xvfb
+    if [ "${KEEP:-0}" = 1 ]; then echo "     kept: $tmp"; else rm -rf "$tmp"; fi
+    exit "$status"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+# --- relay, content, runs -------------------------------------------------------------------------------------
+
+needs() { # FILE…
+    local f
+    for f in "$@"; do [ -e "$f" ] || die "$(basename "$0" .sh): $f is missing; run make all test-build"; done
+}
+
+# start_relay [OPTION…]: sets $port and $relay.
+start_relay() {
+    start relay "$relay_program" --bind 127.0.0.1 --port 0 --log info "$@"
+    said relay 'listening.*port=[0-9]' 5 || { show relay; die "relay: does not say where it listens"; }
+    port=$(grep -a listening "$tmp/relay.log" | sed -n 's/.*port=\([0-9]*\).*/\1/p' | head -n 1)
+    relay=127.0.0.1:$port
+}
+
+# free_port: a UDP port that nobody has just now.
+free_port() {
+    python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# core_path NAME: Debian's core, or a path as it is.
+core_path() {
+    local dir
+    case $1 in */*) echo "$1" && return ;; esac
+    for dir in /usr/lib/*/libretro /usr/lib/libretro; do
+        [ -e "$dir/$1_libretro.so" ] && echo "$dir/$1_libretro.so" && return
+    done
+    return 1
+}
+
+# jsnes_rom NAME: a homebrew of the npm package jsnes (croom, lj65), fetched once.
+jsnes_rom() {
+    local dir=build/npm
+    if [ ! -s "$dir/$1.nes" ]; then
+        mkdir -p "$dir"
+        (cd "$dir" && npm pack --silent jsnes@1.2.1 >/dev/null 2>npm.log) || return 1
+        tar -xzf "$dir/jsnes-1.2.1.tgz" -C "$dir" --strip-components 3 \
+            package/roms/croom/croom.nes package/roms/lj65/lj65.nes || return 1
+        rm -f "$dir/jsnes-1.2.1.tgz" "$dir/npm.log"
+    fi
+    realpath "$dir/$1.nes"
+}
+
+# run_in_room NAME ARGUMENT…: `keylock run` in the room, hashes and trace beside its log.
+run_in_room() {
+    local name=$1
+    shift
+    start "$name" "$keylock" run --quiet --relay "$relay" --name "$name" --hash-out "$tmp/$name.hash" \
+        --trace "$tmp/$name.csv" "$@"
+}
+
+# json NAME KEY: of the JSON object that a run says last.
+json() {
+    grep -a '^{' "$tmp/$1.log" | tail -n 1 | python3 -c '
+import json, sys
+line = sys.stdin.readline()
+print(json.loads(line).get(sys.argv[1]) if line.strip() else "nothing")' "$2"
+}
+
+# hashes_move FILE [AT_LEAST]: more than so many different ones (half of the lines), so that equality says something.
+hashes_move() {
+    local lines kinds
+    lines=$(wc -l <"$1")
+    kinds=$(cut -d ' ' -f 2- "$1" | sort -u | wc -l)
+    [ "$kinds" -ge "${2:-$((lines / 2))}" ] && [ "$kinds" -gt 1 ]
+}
+
+# --- RetroArch ------------------------------------------------------------------------------------------------
+
+# start_xvfb WIDTHxHEIGHT: a display of our own in $DISPLAY.
+start_xvfb() {
+    start xvfb Xvfb -displayfd 1 -screen 0 "${1}x24" -nolisten tcp -noreset
+    said xvfb '^[0-9]+$' 10 || { show xvfb; die "xvfb: does not start"; }
+    DISPLAY=:$(grep -axE '[0-9]+' "$tmp/xvfb.log" | head -n 1)
+    export DISPLAY
+    unset WAYLAND_DISPLAY XAUTHORITY
+}
+
+# What a machine without screen and sound card needs: RetroArch then paces itself by fastforward_ratio, and llvmpipe
+# draws. The player's folders are left alone.
+no_sound=('audio_driver = "null"' 'video_vsync = "false"' 'fastforward_ratio = "1.0"' 'video_font_enable = "false"'
+    'input_joypad_driver = "null"')
+
+# retroarch_home NAME [LINE…]: a configuration in $tmp/NAME; of a key that comes twice the first counts, so lines given
+# here win.
+retroarch_home() {
+    local home=$tmp/$1
+    shift
+    mkdir -p "$home/config/retroarch" "$home/save" "$home/state" "$home/system" "$home/cheats"
+    {
+        [ $# = 0 ] || printf '%s\n' "$@"
+        cat <<END
+libretro_directory = "$(dirname "$(core_path nestopia)")"
+libretro_info_path = "/usr/share/libretro/info"
+assets_directory = "/usr/share/libretro/assets"
+savefile_directory = "$home/save"
+savestate_directory = "$home/state"
+system_directory = "$home/system"
+cheat_database_path = "$home/cheats"
+screenshot_directory = "$home"
+cache_directory = "$home"
+video_driver = "gl"
+video_context_driver = "x"
+video_fullscreen = "false"
+video_scale = "2.0"
+input_driver = "x"
+menu_driver = "rgui"
+menu_show_core_updater = "false"
+config_save_on_exit = "false"
+history_list_enable = "false"
+suspend_screensaver_enable = "false"
+END
+    } >"$home/config/retroarch/retroarch.cfg"
+}
+
+# home_of NAME: sets $home to what puts a program into that home. Without a session bus Debian's RetroArch dies of
+# libgamemode's D-Bus call unless D-Bus lets its warnings pass.
+home_of() {
+    local at=$tmp/$1
+    home=(HOME="$at" XDG_CONFIG_HOME="$at/config" XDG_CACHE_HOME="$at/cache" XDG_DATA_HOME="$at/data" DBUS_FATAL_WARNINGS=0)
+}
+
+# start_retroarch NAME ARGUMENT…: `keylock play` from that home, with $tmp/NAME.hash, .csv and .log.
+start_retroarch() {
+    local name=$1
+    shift
+    home_of "$name"
+    start "$name" env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/$name.hash" KEYLOCK_TRACE="$tmp/$name.csv" \
+        "$keylock" play --name "$name" "$@"
+}
+
+# window_of NAME: the id of its window, which belongs to it or to a child of it. Fails where there is none.
+window_of() {
+    local p
+    for p in "${pid[$1]}" $(pgrep -P "${pid[$1]}"); do
+        xdotool search --onlyvisible --pid "$p" 2>/dev/null | head -n 1 | grep . && return
+    done
+    return 1
+}
+
+# press WINDOW KEY [SECONDS]: that window gets the focus and the key. RetroArch's x driver reads the keyboard
+# only with the focus, once a frame.
+press() {
+    xdotool windowfocus --sync "$1" keydown "$2" sleep "${3:-0.1}" keyup "$2"
+}

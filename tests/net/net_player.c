@@ -1,0 +1,259 @@
+#include "net_player.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_RUNS 8
+#define ARGS_MAX 32
+
+/* --- programs --------------------------------------------------------------------------------------------- */
+
+static void read_log(const struct program *p, char *out, size_t cap) {
+    int fd = open(p->log, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, out, cap - 1) : 0;
+    out[n > 0 ? n : 0] = 0;
+    if (fd >= 0) close(fd);
+}
+
+static struct program program_start(const char *path, const char *const argv[], const char *before_port) {
+    static unsigned number;
+    struct program p = {0};
+    snprintf(p.log, sizeof p.log, "/tmp/keylock-test-%d-%u.log", (int)getpid(), number++);
+    int fd = open(p.log, O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    p.pid = fork();
+    if (p.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(fd, 1);
+        dup2(fd, 2);
+        execv(path, (char *const *)argv);
+        dprintf(2, "cannot run %s\n", path);
+        _exit(127);
+    }
+    close(fd);
+    char log[4096];
+    for (int i = 0; i < 300 && p.port == 0; i++) {
+        read_log(&p, log, sizeof log);
+        const char *at = strstr(log, before_port);
+        if (at && strchr(at, '\n')) p.port = (uint16_t)atoi(at + strlen(before_port));
+        if (p.port == 0 && waitpid(p.pid, NULL, WNOHANG) == p.pid) p.pid = 0;
+        if (p.pid == 0) break;
+        poll(NULL, 0, 10);
+    }
+    if (p.port == 0) fprintf(stderr, "%s did not start: %s\n", path, log);
+    return p;
+}
+
+static const char *binary(const char *variable, const char *otherwise) {
+    const char *path = getenv(variable);
+    return path ? path : otherwise;
+}
+
+struct program relay_start(const char *const args[]) {
+    const char *argv[ARGS_MAX] = {"keylock-relay", "--bind", "127.0.0.1", "--port", "0", "--log", "debug"};
+    for (unsigned i = 0; args && args[i]; i++) argv[7 + i] = args[i];
+    return program_start(binary("KEYLOCK_RELAY_BIN", "build/keylock-relay"), argv, " port=");
+}
+
+struct program proxy_start(uint16_t to, const char *const args[]) {
+    char target[32];
+    snprintf(target, sizeof target, "127.0.0.1:%u", to);
+    const char *argv[ARGS_MAX] = {"faultproxy", "--listen", "0", "--to", target};
+    for (unsigned i = 0; args && args[i]; i++) argv[5 + i] = args[i];
+    return program_start(binary("KEYLOCK_FAULTPROXY_BIN", "build/faultproxy"), argv, "listening 127.0.0.1:");
+}
+
+int program_stop(struct program *p, int signal) {
+    int status = 0;
+    if (p->pid <= 0) return -1;
+    kill(p->pid, signal);
+    waitpid(p->pid, &status, 0);
+    p->pid = 0;
+    if (!getenv("KEYLOCK_TEST_KEEP")) unlink(p->log);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+bool program_said(const struct program *p, const char *text) {
+    static char log[1 << 20];
+    for (int i = 0; i < 200; i++) {
+        read_log(p, log, sizeof log);
+        if (strstr(log, text)) return true;
+        poll(NULL, 0, 10);
+    }
+    fprintf(stderr, "not in the log: %s\n%s\n", text, log);
+    return false;
+}
+
+/* --- players ---------------------------------------------------------------------------------------------- */
+
+struct kl_hello hello_make(const char *name, const char *room, unsigned seats, unsigned players) {
+    struct kl_hello h = {.version = KL_PROTOCOL_VERSION, .seats_wanted = (uint8_t)seats};
+    snprintf(h.name, sizeof h.name, "%s", name);
+    snprintf(h.room, sizeof h.room, "%s", room);
+    h.params = (struct kl_params){.subframes = true, .players = (uint8_t)players, .hash_every = 60,
+                                  .fps_uhz = 60000000};
+    kl_facts_add(&h.facts, "core", "test 1.0");
+    kl_facts_add(&h.facts, "content", "xxh3 0123456789abcdef (test.nes)");
+    return h;
+}
+
+void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max) {
+    char err[200] = "";
+    *p = (struct player){.hello = *hello, .digest_cap = frames_max};
+    p->digest = calloc(frames_max, sizeof p->digest[0]);
+    kl_facts_add(&p->ready, "system files", "none");
+    if (kl_link_open(&p->link, "127.0.0.1", port, hello, err, sizeof err) != 0) {
+        fprintf(stderr, "kl_link_open: %s\n", err);
+        abort();
+    }
+}
+
+void player_close(struct player *p, unsigned linger_ms) {
+    kl_link_close(p->link, linger_ms);
+    free(p->digest);
+    p->link = NULL;
+    p->digest = NULL;
+}
+
+static uint64_t mix(uint64_t z) { /* splitmix64's finalizer */
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Buttons change now and then; sometimes sticks, a mouse and keys are used too. */
+static void make_sample(const struct player *p, unsigned seat, struct kl_input *in) {
+    uint64_t name = (uint8_t)p->hello.name[0] + 31U * (uint8_t)p->hello.name[1];
+    uint64_t slow = mix(name << 32 | seat << 24 | p->samples / 7), fast = mix(slow ^ p->samples);
+    kl_input_neutral(in);
+    in->joypad = (uint16_t)slow;
+    if (slow >> 16 & 1) in->stick[seat % 4] = (int16_t)(fast >> 8);
+    if ((slow >> 17 & 7) == 0) in->mouse_x = (int16_t)(fast % 100 - 50);
+    if ((fast >> 40 & 31) == 0) {
+        in->key_count = 1;
+        in->key[0] = (struct kl_key){.code = (uint16_t)(fast >> 50 & 0xff), .down = true};
+    }
+}
+
+static uint64_t digest_add(uint64_t d, uint64_t v) { return mix(d * 31 + v + 1); }
+
+static uint64_t digest_input(uint64_t d, const struct kl_input *in) {
+    d = digest_add(d, in->joypad);
+    for (unsigned i = 0; i < 4; i++) d = digest_add(d, (uint16_t)in->stick[i]);
+    d = digest_add(d, (uint16_t)in->mouse_x);
+    d = digest_add(d, in->key_count);
+    for (unsigned i = 0; i < in->key_count; i++) d = digest_add(d, in->key[i].code);
+    return d;
+}
+
+static void take_frame(struct player *p, const struct kl_frame *f) {
+    uint64_t before = p->frames ? p->digest[p->frames - 1] : 0;
+    if (f->number != p->frames) {
+        fprintf(stderr, "%s: frame %u came where %u was expected\n", p->hello.name, f->number, p->frames);
+        abort();
+    }
+    if (f->flags & KL_FRAME_HASH) {
+        struct kl_hash h = {.frame = f->number - 1, .has_ram = true, .ram = before, .has_state = true, .state = before};
+        if (p->wrong_from && f->number >= p->wrong_from) h.ram++;
+        kl_link_hash(p->link, &h);
+    }
+    uint64_t d = digest_add(before, f->spacing + 256U * f->active + 65536U * f->flags);
+    bool pressed = false;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        d = digest_input(d, &f->in[s]);
+        pressed |= f->in[s].joypad != 0;
+    }
+    p->presses += pressed;
+    p->digest[p->frames++] = d;
+}
+
+static bool play(struct player *p) {
+    struct kl_input in[KL_MAX_SEATS];
+    struct kl_frame f;
+    uint64_t now_us = kl_now_us();
+    const struct kl_params *params = &p->status.welcome.params;
+    if (params->clocked) {
+        if (now_us < p->due_us) return false;
+        uint64_t period_us = UINT64_C(1000000000000) / params->fps_uhz;
+        p->due_us = (p->due_us && now_us < p->due_us + period_us ? p->due_us : now_us) + period_us;
+    }
+    uint32_t room = p->digest_cap - p->frames;
+    struct kl_plan plan = kl_link_plan(p->link, now_us, room < MAX_RUNS ? room : MAX_RUNS);
+    for (uint32_t i = 0; i < plan.samples; i++) {
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++) make_sample(p, s, &in[s]);
+        if (kl_link_sample(p->link, in, now_us) == KL_OK) p->samples++;
+    }
+    for (uint32_t i = 0; i < plan.runs && kl_link_take(p->link, &f); i++) take_frame(p, &f);
+    return plan.runs + plan.samples > 0;
+}
+
+static void load(struct player *p) {
+    size_t len;
+    const uint8_t *data = kl_link_start_data(p->link, &len);
+    p->start_ok = len == p->start_len && (len == 0 || memcmp(data, p->start, len) == 0);
+    kl_link_ready(p->link, &p->ready);
+}
+
+bool player_turn(struct player *p) {
+    kl_link_status(p->link, &p->status);
+    switch (p->status.phase) {
+    case KL_LINK_SEND_START: kl_link_give_start(p->link, p->start, p->start_len); return true;
+    case KL_LINK_LOAD: load(p); return true;
+    case KL_LINK_PLAYING: return p->frames < p->digest_cap && play(p);
+    default: return false;
+    }
+}
+
+bool player_joins(struct player *p) {
+    for (int i = 0; i < 600 && p->status.phase == KL_LINK_CONNECTING; i++) {
+        kl_link_wait(p->link, 10000);
+        kl_link_status(p->link, &p->status);
+    }
+    return p->status.phase != KL_LINK_CONNECTING && p->status.phase != KL_LINK_ENDED;
+}
+
+static void turn_all(struct player *p, unsigned count) {
+    bool busy = false;
+    for (unsigned i = 0; i < count; i++) busy |= player_turn(&p[i]);
+    if (!busy) kl_link_wait(p[0].link, 300);
+}
+
+bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned timeout_s) {
+    uint64_t end_us = kl_now_us() + timeout_s * UINT64_C(1000000);
+    while (kl_now_us() < end_us) {
+        unsigned done = 0;
+        for (unsigned i = 0; i < count; i++) done += p[i].frames >= frames || p[i].status.phase == KL_LINK_ENDED;
+        if (done == count) return true;
+        turn_all(p, count);
+    }
+    for (unsigned i = 0; i < count; i++)
+        fprintf(stderr, "%s: phase %d frames %u samples %u closed %u rtt %u us %s\n", p[i].hello.name,
+                p[i].status.phase, p[i].frames, p[i].samples, p[i].status.lock.next_closed, p[i].status.lock.rtt_us,
+                p[i].status.reason);
+    return false;
+}
+
+bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_link_phase phase, unsigned timeout_s) {
+    uint64_t end_us = kl_now_us() + timeout_s * UINT64_C(1000000);
+    while (kl_now_us() < end_us) {
+        turn_all(p, count);
+        if (p[which].status.phase == phase) return true;
+        if (p[which].status.phase == KL_LINK_ENDED) break;
+    }
+    fprintf(stderr, "%s: phase %d, wanted %d %s\n", p[which].hello.name, p[which].status.phase, phase,
+            p[which].status.reason);
+    return false;
+}
+
+long players_differ(const struct player *p, unsigned count, uint32_t frames) {
+    for (uint32_t f = 0; f < frames; f++)
+        for (unsigned i = 1; i < count; i++)
+            if (p[i].digest[f] != p[0].digest[f]) return (long)f;
+    return -1;
+}

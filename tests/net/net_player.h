@@ -1,0 +1,63 @@
+/* net_player.h - for tests of the relay: real links driven by synthetic players, and the programs they need.
+ *
+ * A player gives one pseudo-random sample per frame, keeps a digest of every frame it is given, and can be made
+ * to do wrong. All players of a test are driven by one thread, as so many frontends. */
+#ifndef NET_PLAYER_H
+#define NET_PLAYER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "net/transport/link.h"
+
+#define PLAYERS_MAX 16
+
+struct program { /* a child process that says on which port it listens */
+    pid_t pid;
+    uint16_t port;
+    char log[64]; /* file with what it wrote */
+};
+/* Starts the relay that $KEYLOCK_RELAY_BIN names, or build/keylock-relay; args end with NULL. */
+struct program relay_start(const char *const args[]);
+/* The same for the fault proxy ($KEYLOCK_FAULTPROXY_BIN, build/faultproxy) in front of `to`. */
+struct program proxy_start(uint16_t to, const char *const args[]);
+/* Ends it by this signal; its exit status, or -signal where it was killed by one. */
+int program_stop(struct program *p, int signal);
+/* True once the log holds this text; waits up to 2 s. */
+bool program_said(const struct program *p, const char *text);
+
+struct player {
+    struct kl_link *link;
+    struct kl_hello hello;
+    struct kl_link_status status;
+    uint32_t frames, samples; /* taken, given */
+    uint64_t *digest;         /* by frame */
+    uint32_t digest_cap;
+    uint32_t presses;         /* frames in which somebody had something pressed */
+    uint32_t wrong_from;      /* hashes are wrong from this frame on; 0: never */
+    const uint8_t *start;     /* start data to give, and to expect */
+    size_t start_len;
+    bool start_ok;
+    uint64_t due_us;          /* of the next turn, in a room with a clock */
+    struct kl_facts ready;
+};
+
+/* A HELLO with sane params: `players` seats to start, 60 fps, no clock, sub-frames, a hash every 60 frames. */
+struct kl_hello hello_make(const char *name, const char *room, unsigned seats, unsigned players);
+void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max);
+void player_close(struct player *p, unsigned linger_ms);
+/* What a frontend's thread would do now. Returns false where there was nothing to do. */
+bool player_turn(struct player *p);
+
+/* Waits, without a turn, until it is in the room. */
+bool player_joins(struct player *p);
+/* Drives all until each has taken `frames` frames or ended. False after timeout_s. */
+bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned timeout_s);
+/* Drives all until p[which] is in this phase (or over). */
+bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_link_phase phase, unsigned timeout_s);
+/* The first frame below `frames` in which the digests are not all equal; -1 where there is none. */
+long players_differ(const struct player *p, unsigned count, uint32_t frames);
+
+#endif

@@ -1,0 +1,339 @@
+/* test_relay.c - a real relay process, real links over loopback UDP, synthetic players. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net_player.h"
+
+static struct program relay, proxy;
+static struct player player[PLAYERS_MAX];
+
+static void open_players(unsigned count, unsigned seats, uint16_t port, uint32_t frames,
+                         const struct kl_params *params) {
+    for (unsigned i = 0; i < count; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "%c%u", 'a' + (int)i, i);
+        struct kl_hello h = hello_make(name, "room", seats, count * seats);
+        if (params) {
+            uint8_t players = h.params.players;
+            h.params = *params;
+            h.params.players = players;
+        }
+        player_open(&player[i], &h, port, frames);
+        assert_true(player_joins(&player[i])); /* in this order: the first is host */
+    }
+}
+
+static void close_players(unsigned count) {
+    for (unsigned i = 0; i < count; i++) player_close(&player[i], 1000);
+}
+
+static void expect_lock(unsigned count, uint32_t frames, unsigned timeout_s) {
+    uint64_t begin_us = kl_now_us();
+    assert_true(players_run(player, count, frames, timeout_s));
+    for (unsigned i = 0; i < count; i++) assert_int_equal(player[i].frames, frames);
+    assert_int_equal(players_differ(player, count, frames), -1);
+    assert_true(player[0].presses > frames / 2);
+    double s = (double)(kl_now_us() - begin_us) / 1e6;
+    print_message("           %u clients, %u frames in %.2f s (%.0f a second)\n", count, frames, s, frames / s);
+}
+
+static void play_through(unsigned count, unsigned seats, uint32_t frames, const struct kl_params *params) {
+    relay = relay_start(NULL);
+    assert_int_not_equal(relay.port, 0);
+    open_players(count, seats, relay.port, frames, params);
+    expect_lock(count, frames, 60);
+    for (unsigned i = 0; i < count; i++) {
+        kl_link_status(player[i].link, &player[i].status);
+        assert_false(player[i].status.desync);
+    }
+    close_players(count);
+    assert_true(program_said(&relay, "event=room_ended"));
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+}
+
+static void two_players(void **state) {
+    (void)state;
+    play_through(2, 1, 10000, NULL);
+}
+static void four_players(void **state) {
+    (void)state;
+    play_through(4, 1, 3000, NULL);
+}
+static void eight_players(void **state) {
+    (void)state;
+    play_through(8, 1, 2000, NULL);
+}
+static void one_player(void **state) {
+    (void)state;
+    play_through(1, 1, 1000, NULL);
+}
+static void two_clients_of_four_seats(void **state) {
+    (void)state;
+    play_through(2, 4, 2000, NULL);
+}
+static void no_subframes(void **state) {
+    (void)state;
+    struct kl_params p = hello_make("x", "x", 1, 1).params;
+    p.subframes = false;
+    play_through(3, 1, 2000, &p);
+}
+static void with_a_clock(void **state) {
+    (void)state;
+    struct kl_params p = hello_make("x", "x", 1, 1).params;
+    p.clocked = true;
+    uint64_t begin_us = kl_now_us();
+    play_through(2, 1, 180, &p);
+    assert_in_range(kl_now_us() - begin_us, 2900000, 6000000);
+}
+static void fixed_spacing(void **state) {
+    (void)state;
+    struct kl_params p = hello_make("x", "x", 1, 1).params;
+    p.spacing_fixed = 5;
+    play_through(2, 1, 1000, &p);
+}
+
+static void a_spectator_sees_the_same(void **state) {
+    (void)state;
+    relay = relay_start(NULL);
+    open_players(2, 1, relay.port, 2000, NULL);
+    assert_true(players_reach(player, 1, 0, KL_LINK_WAITING, 5));
+    struct kl_hello h = hello_make("watch", "room", 0, 2);
+    player_open(&player[2], &h, relay.port, 2000);
+    assert_true(players_reach(&player[2], 1, 0, KL_LINK_WAITING, 5));
+    expect_lock(3, 2000, 30);
+    assert_int_equal(player[2].status.welcome.seats, 0);
+    close_players(3);
+    program_stop(&relay, SIGTERM);
+}
+
+/* A bad link, one megabyte of start data, a room with a clock. */
+static void over_a_bad_link(void **state) {
+    (void)state;
+    static uint8_t start[1000003];
+    for (size_t i = 0; i < sizeof start; i++) start[i] = (uint8_t)(i * 2654435761U >> 13);
+    const char *const bad[] = {"--delay", "25", "--jitter", "3", "--loss", getenv("XL"), "--dup", getenv("XD"), "--reorder", getenv("XR"),
+                               "--seed", "7", NULL};
+    struct kl_params p = hello_make("x", "x", 1, 1).params;
+    p.clocked = true;
+    relay = relay_start(NULL);
+    proxy = proxy_start(relay.port, bad);
+    open_players(2, 1, proxy.port, 600, &p);
+    for (unsigned i = 0; i < 2; i++) {
+        player[i].start = start;
+        player[i].start_len = sizeof start;
+    }
+    assert_true(players_reach(player, 2, 0, KL_LINK_PLAYING, 30));
+    expect_lock(2, 600, 30);
+    assert_true(player[0].start_ok && player[1].start_ok);
+    assert_in_range(player[1].status.lock.rtt_us, 50000, 75000);
+    print_message("           rtt %.1f ms, spacing %u, late %llu\n", player[1].status.lock.rtt_us / 1e3,
+                  player[1].status.lock.spacing, (unsigned long long)player[1].status.lock.late_frames);
+    close_players(2);
+    program_stop(&proxy, SIGTERM);
+    program_stop(&relay, SIGTERM);
+}
+
+static void hostile_link(void **state) {
+    (void)state;
+    const char *const bad[] = {"--delay", "1", "--dup", "10", "--truncate", "3", "--replay", "20", "--garbage", "20",
+                               "--loss", "3", "--seed", "11", NULL};
+    relay = relay_start(NULL);
+    proxy = proxy_start(relay.port, bad);
+    open_players(3, 1, proxy.port, 1500, NULL);
+    expect_lock(3, 1500, 60);
+    close_players(3);
+    program_stop(&proxy, SIGTERM);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+}
+
+static void the_one_who_differs_is_named(void **state) {
+    (void)state;
+    relay = relay_start(NULL);
+    open_players(3, 1, relay.port, 1200, NULL);
+    player[1].wrong_from = 600;
+    expect_lock(3, 1200, 30);
+    for (int i = 0; i < 200 && !player[0].status.first_bad.complete; i++) {
+        kl_link_wait(player[0].link, 10000);
+        kl_link_status(player[0].link, &player[0].status);
+    }
+    const struct kl_verdict *bad = &player[0].status.first_bad;
+    assert_true(player[0].status.desync && bad->complete);
+    assert_int_equal(bad->differs, 1);
+    assert_int_equal(bad->minority, 1U << player[1].status.welcome.client);
+    assert_in_range(bad->frame, 599, 670);
+    assert_true(player[0].status.any_verified);
+    assert_in_range(player[0].status.verified, 1, bad->frame - 1);
+    assert_true(program_said(&relay, "event=desync"));
+    close_players(3);
+    program_stop(&relay, SIGTERM);
+}
+
+static void somebody_leaves(void **state) {
+    (void)state;
+    relay = relay_start(NULL);
+    open_players(3, 1, relay.port, 2000, NULL);
+    assert_true(players_run(player, 3, 500, 20));
+    uint32_t left_at = player[2].frames;
+    uint64_t *kept = malloc(left_at * sizeof *kept);
+    memcpy(kept, player[2].digest, left_at * sizeof *kept);
+    player_close(&player[2], 1000);
+    assert_true(players_run(player, 2, 2000, 20));
+    assert_int_equal(players_differ(player, 2, 2000), -1);
+    assert_memory_equal(kept, player[0].digest, left_at * sizeof *kept);
+    free(kept);
+    assert_true(program_said(&relay, "event=left"));
+    close_players(2);
+    program_stop(&relay, SIGTERM);
+}
+
+/* --- refusals and ends ------------------------------------------------------------------------------------- */
+
+static void expect_end(struct player *p, const char *reason) {
+    assert_true(players_reach(p, 1, 0, KL_LINK_ENDED, 12));
+    if (!strstr(p->status.reason, reason)) print_error("reason: %s\nwanted: %s\n", p->status.reason, reason);
+    assert_non_null(strstr(p->status.reason, reason));
+}
+
+static void refused(struct kl_hello h, const char *reason) {
+    struct player *p = &player[PLAYERS_MAX - 1];
+    player_open(p, &h, relay.port, 1);
+    expect_end(p, reason);
+    player_close(p, 100);
+}
+
+static void refusals_name_the_reason(void **state) {
+    (void)state;
+    const char *const args[] = {"--rooms", "1", "--max-seats", "3", NULL};
+    relay = relay_start(args);
+    struct kl_hello h = hello_make("ann", "room", 1, 3);
+    player_open(&player[0], &h, relay.port, 100);
+    assert_true(players_reach(player, 1, 0, KL_LINK_WAITING, 5));
+
+    struct kl_hello other = hello_make("bob", "room", 1, 3);
+    snprintf(other.facts.fact[1].value, KL_FACT_VAL_MAX, "xxh3 ffff");
+    refused(other, "content differs: room has xxh3 0123456789abcdef (test.nes), you have xxh3 ffff");
+    refused(hello_make("bob", "room", 3, 3), "room room is full");
+    refused(hello_make("bob", "other", 1, 2), "this relay has its 1 rooms");
+
+    h = hello_make("cat", "room", 2, 3);
+    player_open(&player[1], &h, relay.port, 100);
+    assert_true(players_reach(player, 2, 1, KL_LINK_PLAYING, 5));
+    refused(hello_make("dan", "room", 1, 3), "is already playing; late joining is not possible yet");
+    expect_lock(2, 100, 10);
+    close_players(2);
+    refused(hello_make("dan", "room", 4, 4), "this relay's rooms have 3");
+    program_stop(&relay, SIGTERM);
+}
+
+static void system_files_are_compared(void **state) {
+    (void)state;
+    relay = relay_start(NULL);
+    open_players(2, 1, relay.port, 10, NULL);
+    snprintf(player[1].ready.fact[0].value, KL_FACT_VAL_MAX, "neogeo.zip xxh3 1");
+    assert_true(players_reach(player, 2, 1, KL_LINK_ENDED, 5));
+    expect_end(&player[1], "system files differs: room has none, you have neogeo.zip xxh3 1");
+    assert_true(players_reach(player, 1, 0, KL_LINK_READY, 5));
+    struct kl_hello h = hello_make("new", "room", 1, 2); /* the seat is free again, the game can still begin */
+    player_close(&player[1], 0);
+    player_open(&player[1], &h, relay.port, 10);
+    expect_lock(2, 10, 5);
+    close_players(2);
+    program_stop(&relay, SIGTERM);
+}
+
+static void the_host_leaves_early(void **state) {
+    (void)state;
+    relay = relay_start(NULL);
+    struct kl_hello h = hello_make("ann", "room", 1, 2);
+    player_open(&player[0], &h, relay.port, 50);
+    assert_true(players_reach(player, 1, 0, KL_LINK_WAITING, 5));
+    assert_true(player[0].status.welcome.host);
+    h = hello_make("bob", "room", 0, 2);
+    player_open(&player[1], &h, relay.port, 50);
+    assert_true(players_reach(&player[1], 1, 0, KL_LINK_WAITING, 5));
+    assert_false(player[1].status.welcome.host);
+    player_close(&player[0], 500);
+    for (int i = 0; i < 100 && !player[1].status.welcome.host; i++) {
+        kl_link_wait(player[1].link, 20000);
+        kl_link_status(player[1].link, &player[1].status);
+    }
+    assert_true(player[1].status.welcome.host);
+    h = hello_make("cat", "room", 2, 2);
+    player_open(&player[0], &h, relay.port, 50);
+    expect_lock(2, 50, 10);
+    close_players(2);
+    program_stop(&relay, SIGTERM);
+}
+
+static void a_relay_that_stops_says_so(void **state) {
+    (void)state;
+    relay = relay_start(NULL);
+    open_players(2, 1, relay.port, 100, NULL);
+    expect_lock(2, 100, 10);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+    expect_end(&player[0], "the relay is shutting down");
+    expect_end(&player[1], "the relay is shutting down");
+    close_players(2);
+}
+
+static void a_killed_relay_is_noticed(void **state) {
+    (void)state;
+    relay = relay_start(NULL);
+    open_players(2, 1, relay.port, 100, NULL);
+    expect_lock(2, 100, 10);
+    uint64_t begin_us = kl_now_us();
+    assert_int_equal(program_stop(&relay, SIGKILL), -SIGKILL);
+    expect_end(&player[0], "does not answer any more");
+    expect_end(&player[1], "does not answer any more");
+    assert_in_range(kl_now_us() - begin_us, 4500000, 11000000);
+    close_players(2);
+}
+
+static void nobody_there(void **state) {
+    (void)state;
+    relay = relay_start(NULL);
+    uint16_t port = relay.port;
+    program_stop(&relay, SIGTERM);
+    struct kl_hello h = hello_make("ann", "room", 1, 1);
+    player_open(&player[0], &h, port, 1);
+    uint64_t begin_us = kl_now_us();
+    expect_end(&player[0], "after 5 s (is keylock-relay running there?)");
+    assert_in_range(kl_now_us() - begin_us, 4500000, 6000000);
+    begin_us = kl_now_us();
+    player_close(&player[0], 3000);
+    assert_in_range(kl_now_us() - begin_us, 0, 200000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_player),
+        cmocka_unit_test(two_players),
+        cmocka_unit_test(four_players),
+        cmocka_unit_test(eight_players),
+        cmocka_unit_test(two_clients_of_four_seats),
+        cmocka_unit_test(no_subframes),
+        cmocka_unit_test(fixed_spacing),
+        cmocka_unit_test(with_a_clock),
+        cmocka_unit_test(a_spectator_sees_the_same),
+        cmocka_unit_test(over_a_bad_link),
+        cmocka_unit_test(hostile_link),
+        cmocka_unit_test(the_one_who_differs_is_named),
+        cmocka_unit_test(somebody_leaves),
+        cmocka_unit_test(refusals_name_the_reason),
+        cmocka_unit_test(system_files_are_compared),
+        cmocka_unit_test(the_host_leaves_early),
+        cmocka_unit_test(a_relay_that_stops_says_so),
+        cmocka_unit_test(a_killed_relay_is_noticed),
+        cmocka_unit_test(nobody_there),
+    };
+    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# run.sh - the runner behind `make test`: runs each argument as a shell command, one after the other.
+#
+#   tests/run.sh COMMAND…
+#
+# Prints one line a command, all output of what failed, and as its last line the count:
+#   N passed, N failed[, N skipped]
+# What counts: lines "ok …", "FAIL …" and "skip …", and cmocka's own totals. A command that prints none of these
+# counts as one by its exit status; one that prints only good news and yet exits non-zero, or runs into its time
+# limit, counts as failed once more. With CI=true what an end-to-end scenario skips counts as failed.
+#
+#   RUN_LIMIT  seconds a command may take (300). A script with a line "# limit: N" in its head has its own limit.
+#   V=1        shows the output of everything
+set -u
+passed=0 failed=0 skipped=0 child=
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+trap '[ -z "$child" ] || kill "$child" 2>/dev/null; wait; exit 130' INT TERM HUP
+
+limit_of() { # COMMAND: its first word may be a script that names its own limit
+    local own=
+    own=$(head -n 20 -- "${1%% *}" 2>/dev/null | tr -d '\0' | sed -n 's/^# limit: \([0-9]*\).*/\1/p' | head -n 1)
+    echo "${own:-${RUN_LIMIT:-300}}"
+}
+
+# Sets good, bad, left from the log.
+count() {
+    read -r good bad left < <(awk '
+        /^ok /   { good++ }
+        /^FAIL / { bad++ }
+        /^skip / { left++ }
+        /^\[  PASSED  \] [0-9]+ test\(s\)/  { good += $4 }
+        /^\[  FAILED  \] [0-9]+ test\(s\)/  { bad += $4 }
+        /^\[  SKIPPED \] [0-9]+ test\(s\)/  { left += $4 }
+        END { print good + 0, bad + 0, left + 0 }' "$log")
+}
+
+run_one() { # COMMAND
+    local limit begin status seconds note=
+    limit=$(limit_of "$1")
+    begin=$SECONDS
+    timeout -k 10 "$limit" sh -c "$1" >"$log" 2>&1 </dev/null &
+    child=$!
+    wait "$child" 2>/dev/null
+    status=$?
+    child=
+    seconds=$((SECONDS - begin))
+    count
+    if [ "${CI:-}" = true ] && [[ $1 == *tests/e2e/* ]]; then
+        bad=$((bad + left)) left=0
+    fi
+    if [ "$status" != 0 ] && [ "$bad" = 0 ]; then bad=1; fi
+    if [ "$status" = 0 ] && [ $((good + bad + left)) = 0 ]; then good=1; fi
+    if [ "$status" = 124 ] || [ "$status" = 137 ]; then note=", ran into its limit of $limit s"
+    elif [ "$status" != 0 ]; then note=", exit status $status"; fi
+    passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
+    local word=ok
+    [ "$left" = 0 ] || word=skip
+    [ "$bad" = 0 ] || word=FAIL
+    printf '%-4s %5d s  %s: %d passed' "$word" "$seconds" "$1" "$good"
+    [ "$bad" = 0 ] || printf ', %d failed' "$bad"
+    [ "$left" = 0 ] || printf ', %d skipped' "$left"
+    printf '%s\n' "$note"
+    if [ "$bad" != 0 ] || [ "${V:-0}" = 1 ]; then
+        sed 's/^/    | /' "$log"
+    elif [ "$left" != 0 ]; then
+        grep -aE '^skip |  SKIPPED \] [^0-9]' "$log" | sed 's/^/    | /'
+    fi
+}
+
+for command in "$@"; do run_one "$command"; done
+if [ "$skipped" = 0 ]; then
+    echo "$passed passed, $failed failed"
+else
+    echo "$passed passed, $failed failed, $skipped skipped"
+fi
+[ "$failed" = 0 ]

@@ -1,0 +1,91 @@
+#include "cell.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "world.h"
+
+struct figures {
+    double lead, fps, late_percent, stalled_percent, own_ms, others_ms, changes_per_minute, up_bytes, down_bytes;
+    bool held;
+};
+
+/* Averages over the room's clients; fps is the slowest's. */
+static void add_client(struct figures *f, const struct sim_client *c, unsigned clients) {
+    const struct measure *m = &c->measure;
+    const struct kl_client_stats *a = &m->at_start, *b = &c->lock.stats;
+    double seconds = (double)(m->last_us - m->first_us) / 1e6, frames = (double)(b->next_run - a->next_run);
+    if (seconds <= 0 || frames <= 0) return;
+    f->lead += (double)(b->lead_sum - a->lead_sum) / (double)(b->lead_count - a->lead_count) / clients;
+    if (frames / seconds < f->fps) f->fps = frames / seconds;
+    f->late_percent += 100.0 * (double)(b->late_frames - a->late_frames) / frames / clients;
+    f->stalled_percent += 100.0 * (double)m->stalled_turns / (double)m->turns / clients;
+    f->own_ms += m->own_us / 1e3 / (double)(m->own ? m->own : 1) / clients;
+    f->others_ms += m->others_us / 1e3 / (double)(m->others ? m->others : 1) / clients;
+    f->up_bytes += (double)(b->sent_bytes - a->sent_bytes) / seconds / clients;
+    f->down_bytes += (double)(b->received_bytes - a->received_bytes) / seconds / clients;
+}
+
+static struct figures measure(const struct cell *cell, uint64_t seed, FILE *log) {
+    static struct scenario s;
+    struct figures f = {.fps = 1e9};
+    struct world *w = malloc(sizeof *w);
+    if (!w) return f;
+    scenario_cell(&s, cell, seed);
+    f.held = world_run(w, &s, log);
+    if (!f.held) printf("failed=1 %s\n", w->error);
+    for (unsigned i = 0; i < cell->players; i++) add_client(&f, &w->client[i], cell->players);
+    f.changes_per_minute = w->truth.changes_settled / ((double)(s.end_us - s.settled_us) / 6e7);
+    free(w);
+    return f;
+}
+
+static void print_head(void) {
+    printf("%-4s %-6s %-5s %-7s %-7s %5s | %5s %7s %6s %8s %8s %9s %7s %6s %6s\n", "rtt", "jitter", "loss", "players",
+           "phases", "bound", "lead", "fps", "late%", "stalled%", "own_ms", "others_ms", "chg/min", "up_B/s", "dn_B/s");
+}
+
+static bool print_row(const struct cell *c, int bound, uint64_t seed, FILE *log) {
+    struct figures f = measure(c, seed, log);
+    char limit[12] = "-";
+    if (bound > 0) snprintf(limit, sizeof limit, "%d", bound);
+    printf("%-4g %-6g %-5g %-7u %-7s %5s | %5.2f %7.3f %6.3f %8.3f %8.2f %9.2f %7.2f %6.0f %6.0f\n", c->rtt_ms, c->jitter_ms,
+           c->loss * 100, c->players, c->aligned ? "aligned" : "random", limit, f.lead, f.fps, f.late_percent,
+           f.stalled_percent, f.own_ms, f.others_ms, f.changes_per_minute, f.up_bytes, f.down_bytes);
+    fflush(stdout);
+    return f.held;
+}
+
+int cell_one(const struct cell *cell, bool log) {
+    bool held = true;
+    struct cell c = *cell;
+    if (!log) print_head();
+    for (unsigned aligned = 0; aligned < 2; aligned++)
+        for (uint64_t seed = 1; seed <= (log || aligned ? 1 : 3); seed++) {
+            c.aligned = aligned;
+            if (!log || !aligned) held &= print_row(&c, 0, seed, log ? stdout : NULL);
+        }
+    return !held;
+}
+
+int cell_table(const struct cell *like) {
+    static const double rtt[] = {20, 50, 100, 150};
+    static const double link[][2] = {{0, 0}, {5, 0}, {5, 0.01}, {10, 0.03}};
+    static const int bound[2][4][4] = {{{2, 2, 3, 4}, {4, 4, 5, 6}, {7, 7, 8, 9}, {10, 10, 11, 12}},
+                                       {{2, 3, 4, 5}, {4, 4, 6, 7}, {7, 7, 9, 10}, {10, 12, 12, 13}}};
+    bool held = true;
+    print_head();
+    for (unsigned eight = 0; eight < 2; eight++)
+        for (unsigned r = 0; r < 4; r++)
+            for (unsigned k = 0; k < 4; k++)
+                for (unsigned aligned = 0; aligned < 2; aligned++) {
+                    struct cell c = *like;
+                    c.rtt_ms = rtt[r];
+                    c.jitter_ms = link[k][0];
+                    c.loss = link[k][1];
+                    c.players = eight ? 8 : 2;
+                    c.aligned = aligned;
+                    held &= print_row(&c, bound[eight][r][k], 1, NULL);
+                }
+    return !held;
+}

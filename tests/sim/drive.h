@@ -1,0 +1,21 @@
+/* drive.h - the parts of a world that act at one moment: a client's turn, a datagram's arrival, sending. */
+#ifndef SIM_DRIVE_H
+#define SIM_DRIVE_H
+
+#include "world.h"
+
+/* What each clock shows at the world's now_us. */
+uint64_t drive_client_clock(const struct world *w, const struct sim_client *c);
+uint64_t drive_relay_clock(const struct world *w);
+
+void drive_turn(struct world *w, unsigned client);      /* one retro_run of its frontend */
+void drive_to_relay(struct world *w, struct packet *p); /* a CTRL arrives */
+void drive_to_client(struct world *w, struct packet *p);
+void drive_collect(struct world *w); /* frames that the relay closed */
+void drive_send_client(struct world *w, unsigned client);
+void drive_send_relay(struct world *w);
+
+__attribute__((format(printf, 2, 3))) void world_fail(struct world *w, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void world_log(struct world *w, const char *format, ...);
+
+#endif

@@ -1,0 +1,209 @@
+/* sim - plays random rooms in virtual time and looks for broken promises. See --help. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cell.h"
+#include "world.h"
+
+#define JOBS_MAX     64
+#define PACE_SLOW    0.98 /* worth a line, though no failure */
+#define ROOM_LIMIT_S 300 /* real time for one room: beyond it hangs */
+
+struct worker {
+    pid_t pid;
+    uint64_t seed; /* under way; 0: none */
+    uint64_t rooms, failed, frames, run, datagrams, bytes, virtual_us, largest;
+    uint64_t paced, slow;
+    double pace_least;
+};
+struct shared {
+    _Atomic uint64_t next, end;
+    struct worker worker[JOBS_MAX];
+};
+
+static const char usage[] =
+    "sim --seeds N [--first S] [--jobs J]  plays N rooms, of the seeds from S (1) on, in J (1) processes\n"
+    "sim --seed N                          plays one room with its log, a line of key=value an event\n"
+    "sim --cell RTT_MS,JITTER_MS,LOSS%,PLAYERS [--seconds S] [--hz TICKS] [--fps FPS] [--off] [--log]\n"
+    "                                      measures one steady link (jitter per hop half that, half-normal,\n"
+    "                                      added; loss per hop); --off: subframes=off\n"
+    "sim --table [--seconds S]             all links of the table, beside the bound\n"
+    "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
+
+static void play(struct worker *me, struct world *w, uint64_t seed) {
+    static struct scenario s;
+    scenario_draw(&s, seed);
+    me->seed = seed;
+    alarm(ROOM_LIMIT_S);
+    bool held = world_run(w, &s, NULL);
+    alarm(0);
+    me->seed = 0;
+    me->rooms++;
+    me->failed += !held;
+    me->frames += w->truth.next;
+    me->run += w->frames_run;
+    me->datagrams += w->datagrams;
+    me->bytes += w->bytes;
+    me->virtual_us += w->now_us;
+    if (w->largest > me->largest) me->largest = w->largest;
+    if (!held) printf("seed=%" PRIu64 " failed=1 %s\n", seed, w->error);
+    double pace = world_pace(w);
+    if (pace >= 0) me->paced++;
+    if (pace >= 0 && (me->pace_least == 0 || pace < me->pace_least)) me->pace_least = pace;
+    if (held && pace >= 0 && pace < PACE_SLOW) {
+        me->slow++;
+        printf("seed=%" PRIu64 " slow=1 pace=%.4f spacing=%u\n", seed, pace, w->truth.now.length);
+    }
+    fflush(stdout);
+}
+
+static void work(struct shared *all, struct worker *me) {
+    struct world *w = malloc(sizeof *w);
+    if (!w) _exit(2);
+    for (uint64_t seed; (seed = atomic_fetch_add(&all->next, 1)) < all->end;) play(me, w, seed);
+    _exit(0);
+}
+
+static void hire(struct shared *all, struct worker *me) {
+    fflush(stdout);
+    me->pid = fork();
+    if (me->pid == 0) work(all, me);
+}
+
+/* Waits for all; one that died of its room is replaced. */
+static void oversee(struct shared *all, unsigned jobs) {
+    for (unsigned left = jobs; left > 0;) {
+        int status;
+        pid_t pid = wait(&status);
+        if (pid < 0) return;
+        for (unsigned i = 0; i < jobs; i++) {
+            struct worker *me = &all->worker[i];
+            if (me->pid != pid) continue;
+            if (me->seed == 0) {
+                left--;
+                continue;
+            }
+            const char *why = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit";
+            printf("seed=%" PRIu64 " failed=1 crash=\"%s\"\n", me->seed, why);
+            me->seed = 0;
+            me->rooms++;
+            me->failed++;
+            hire(all, me);
+        }
+    }
+}
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int play_many(uint64_t first, uint64_t count, unsigned jobs) {
+    struct shared *all =
+        mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) return 2;
+    memset(all, 0, sizeof *all);
+    all->next = first;
+    all->end = first + count;
+    double began = seconds_now();
+    for (unsigned i = 0; i < jobs; i++) hire(all, &all->worker[i]);
+    oversee(all, jobs);
+    struct worker sum = {0};
+    for (unsigned i = 0; i < jobs; i++) {
+        const struct worker *x = &all->worker[i];
+        sum.rooms += x->rooms;
+        sum.failed += x->failed;
+        sum.frames += x->frames;
+        sum.run += x->run;
+        sum.datagrams += x->datagrams;
+        sum.bytes += x->bytes;
+        sum.virtual_us += x->virtual_us;
+        if (x->largest > sum.largest) sum.largest = x->largest;
+        sum.paced += x->paced;
+        sum.slow += x->slow;
+        if (x->paced && (sum.pace_least == 0 || x->pace_least < sum.pace_least)) sum.pace_least = x->pace_least;
+    }
+    double took = seconds_now() - began;
+    printf("rooms=%" PRIu64 " failed=%" PRIu64 " virtual_hours=%.2f frames_closed=%" PRIu64 " frames_run=%" PRIu64
+           " datagrams=%" PRIu64 " largest_body=%" PRIu64 " steady=%" PRIu64 " slow=%" PRIu64
+           " least_pace=%.4f wall_s=%.1f rooms_per_s=%.1f\n",
+           sum.rooms, sum.failed, (double)sum.virtual_us / 3.6e9, sum.frames, sum.run, sum.datagrams, sum.largest,
+           sum.paced, sum.slow, sum.pace_least, took, (double)sum.rooms / took);
+    return sum.failed > 0 || sum.rooms != count;
+}
+
+static int play_one(uint64_t seed) {
+    static struct scenario s;
+    struct world *w = malloc(sizeof *w);
+    if (!w) return 2;
+    scenario_draw(&s, seed);
+    bool held = world_run(w, &s, stdout);
+    free(w);
+    return !held;
+}
+
+enum { OPT_SEEDS = 1, OPT_FIRST, OPT_JOBS, OPT_SEED, OPT_CELL, OPT_TABLE, OPT_SECONDS, OPT_HZ, OPT_FPS, OPT_OFF,
+       OPT_LOG, OPT_HELP };
+static const struct option options[] = {
+    {"seeds", 1, 0, OPT_SEEDS}, {"first", 1, 0, OPT_FIRST}, {"jobs", 1, 0, OPT_JOBS},       {"seed", 1, 0, OPT_SEED},
+    {"cell", 1, 0, OPT_CELL},   {"table", 0, 0, OPT_TABLE}, {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},
+    {"fps", 1, 0, OPT_FPS},     {"off", 0, 0, OPT_OFF},     {"log", 0, 0, OPT_LOG},         {"help", 0, 0, OPT_HELP},
+    {0}};
+
+struct request {
+    uint64_t seeds, first, seed;
+    unsigned jobs;
+    bool one, table, cell_asked, log;
+    struct cell cell;
+};
+
+/* 0, 1 for --help, 2 for what is wrong. */
+static int read_options(struct request *q, int argc, char **argv) {
+    double percent = 0;
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (o) {
+        case OPT_SEEDS: q->seeds = strtoull(optarg, NULL, 10); break;
+        case OPT_FIRST: q->first = strtoull(optarg, NULL, 10); break;
+        case OPT_JOBS: q->jobs = (unsigned)strtoul(optarg, NULL, 10); break;
+        case OPT_SEED: q->one = true, q->seed = strtoull(optarg, NULL, 10); break;
+        case OPT_CELL:
+            q->cell_asked = sscanf(optarg, "%lf,%lf,%lf,%u", &q->cell.rtt_ms, &q->cell.jitter_ms, &percent,
+                                   &q->cell.players) == 4;
+            q->cell.loss = percent / 100;
+            if (!q->cell_asked || q->cell.players < 1 || q->cell.players > KL_MAX_SEATS) return 2;
+            break;
+        case OPT_TABLE: q->table = true; break;
+        case OPT_SECONDS: q->cell.seconds = strtod(optarg, NULL); break;
+        case OPT_HZ: q->cell.tick_hz = strtod(optarg, NULL); break;
+        case OPT_FPS: q->cell.fps = strtod(optarg, NULL); break;
+        case OPT_OFF: q->cell.subframes = false; break;
+        case OPT_LOG: q->log = true; break;
+        case OPT_HELP: return 1;
+        default: return 2;
+        }
+    }
+    return optind < argc || q->jobs < 1 || q->jobs > JOBS_MAX ? 2 : 0;
+}
+
+int main(int argc, char **argv) {
+    struct request q = {.first = 1, .jobs = 1,
+                        .cell = {.subframes = true, .tick_hz = 60, .fps = 60, .seconds = 150, .settle_seconds = 60}};
+    int wrong = read_options(&q, argc, argv);
+    bool nothing = !q.seeds && !q.one && !q.table && !q.cell_asked;
+    if (wrong || nothing) {
+        fputs(usage, wrong == 1 ? stdout : stderr);
+        return wrong == 1 ? 0 : 2;
+    }
+    if (q.table) return cell_table(&q.cell);
+    if (q.cell_asked) return cell_one(&q.cell, q.log);
+    return q.one ? play_one(q.seed) : play_many(q.first, q.seeds, q.jobs);
+}

@@ -1,0 +1,153 @@
+#include "scenario.h"
+
+#include <string.h>
+
+static const double frontend_hz[] = {59.94, 60.0, 60.1, 120.0, 144.0};
+static const double core_fps[] = {60.0, 60.0988, 59.7275, 59.1856, 50.007, 50.0, 59.94, 60.1};
+#define PICK(r, a) ((a)[rng_range((r), 0, (uint32_t)(sizeof(a) / sizeof *(a)) - 1)])
+
+static void draw_params(struct scenario *s, struct rng *r) {
+    struct kl_params *p = &s->params;
+    p->policy = KL_POLICY_STRICT;
+    p->subframes = rng_chance(r, 0.8);
+    p->clocked = rng_chance(r, 0.85);
+    p->players = (uint8_t)rng_range(r, 2, KL_MAX_SEATS);
+    p->spacing_fixed = rng_chance(r, 0.3) ? (uint8_t)rng_range(r, KL_SPACING_MIN, KL_SPACING_MAX) : 0;
+    p->wait_budget_ms = 250;
+    static const uint16_t every[] = {0, 1, 7, 60, 60, 60, 600};
+    p->hash_every = PICK(r, every);
+    double fps = rng_chance(r, 0.7) ? PICK(r, core_fps) : rng_between(r, 50, 60.1);
+    p->fps_uhz = (uint32_t)(fps * 1e6);
+}
+
+/* Mostly short, so that many rooms are different; some as long as a match. On average 70 s: 1,000 rooms are some
+ * 17 virtual hours, and should take no more than three minutes on one core. */
+static uint64_t draw_duration(struct rng *r, bool clocked) {
+    double kind = rng_unit(r);
+    double s = kind < 0.50   ? rng_between(r, 4, 20)
+               : kind < 0.80 ? rng_between(r, 20, 120)
+               : kind < 0.95 ? rng_between(r, 120, 240)
+                             : rng_between(r, 240, 600);
+    return (uint64_t)((clocked ? s : fmin(s / 2, 30)) * 1e6);
+}
+
+static int64_t draw_offset(struct rng *r) {
+    if (rng_chance(r, 0.3)) return (INT64_C(1) << 32) * rng_range(r, 1, 1000) - rng_range(r, 0, 20000000);
+    return (int64_t)(rng_next(r) >> 20);
+}
+
+static void draw_client(struct scenario_client *c, struct rng *r, unsigned class, bool clocked) {
+    c->there = true;
+    if (rng_chance(r, 0.2)) class = rng_range(r, 0, 4);
+    c->up = link_draw(r, class);
+    c->down = rng_chance(r, 0.7) ? c->up : link_draw(r, class);
+    c->clock_offset_us = draw_offset(r);
+    c->clock_ppm = (int32_t)rng_range(r, 0, 200) - 100;
+    c->tick_us = clocked ? 1e6 / PICK(r, frontend_hz) : rng_between(r, 250, 4000);
+    c->phase_us = rng_range(r, 0, 20000);
+    c->tick_jitter_us = rng_chance(r, 0.5) ? rng_range(r, 0, 3000) : 0;
+    c->max_runs = rng_range(r, 2, 16);
+    c->device = rng_chance(r, 0.6) ? DEVICE_PAD : (uint8_t)rng_range(r, DEVICE_PAD, DEVICE_ALL);
+    c->activity = rng_chance(r, 0.3) ? rng_between(r, 0.2, 1) : rng_between(r, 0, 0.2);
+}
+
+/* Gives `players` seats to clients of one to four seats, and adds spectators, at scattered indices. */
+static void draw_clients(struct scenario *s, struct rng *r) {
+    unsigned class = rng_range(r, 0, 4), free_seat = 0;
+    unsigned spectators = rng_chance(r, 0.3) ? rng_range(r, 1, 3) : 0;
+    double several = rng_chance(r, 0.3) ? 0.6 : 0.1;
+    bool heavy = rng_chance(r, 0.03); /* everybody uses everything at once: datagrams overflow */
+    while (free_seat < s->params.players || spectators > 0) {
+        struct scenario_client *c = &s->client[rng_range(r, 0, KL_MAX_CLIENTS - 1)];
+        if (c->there) continue;
+        draw_client(c, r, class, s->params.clocked);
+        if (heavy) {
+            c->device = DEVICE_ALL;
+            c->activity = 1;
+        }
+        if (free_seat == s->params.players) {
+            spectators--;
+            continue;
+        }
+        unsigned left = s->params.players - free_seat;
+        unsigned seats = rng_chance(r, several) ? rng_range(r, 1, left < 4 ? left : 4) : 1;
+        c->seats = (uint8_t)(((1u << seats) - 1) << free_seat);
+        free_seat += seats;
+    }
+}
+
+static void draw_happening(struct scenario *s, struct rng *r, unsigned client) {
+    if (s->happenings == SCENARIO_HAPPENINGS) return;
+    struct happening *h = &s->happening[s->happenings++];
+    h->client = (uint8_t)client;
+    h->at_us = (uint64_t)(rng_unit(r) * (double)s->end_us);
+    h->ways = (uint8_t)rng_range(r, 1, 3);
+    double kind = rng_unit(r);
+    if (kind < 0.4) {
+        h->kind = HAPPEN_LINK;
+        unsigned class = rng_range(r, 0, 4);
+        h->up = link_draw(r, class);
+        h->down = rng_chance(r, 0.7) ? h->up : link_draw(r, class);
+    } else if (kind < 0.65) {
+        h->kind = HAPPEN_OUTAGE;
+        h->length_us = (uint64_t)(rng_chance(r, 0.2) ? rng_between(r, 1e6, 8e6) : rng_between(r, 2e4, 1e6));
+    } else if (kind < 0.9) {
+        h->kind = HAPPEN_STALL;
+        h->length_us = (uint64_t)(rng_chance(r, 0.2) ? rng_between(r, 1e6, 6e6) : rng_between(r, 2e4, 1e6));
+    } else {
+        h->kind = rng_chance(r, 0.5) ? HAPPEN_LEAVE : HAPPEN_CRASH;
+        h->length_us = (uint64_t)rng_between(r, 5e5, 4e6);
+    }
+}
+
+void scenario_draw(struct scenario *s, uint64_t seed) {
+    struct rng r = {seed * 0x9e3779b97f4a7c15u + 1};
+    memset(s, 0, sizeof *s);
+    s->seed = seed;
+    draw_params(s, &r);
+    s->start_us = rng_range(&r, 0, 500000);
+    s->end_us = s->start_us + draw_duration(&r, s->params.clocked);
+    s->relay_offset_us = draw_offset(&r);
+    s->replay_window = rng_chance(&r, 0.5);
+    s->saturating = rng_chance(&r, 0.1);
+    draw_clients(s, &r);
+    bool eventful = rng_chance(&r, 0.6);
+    double rate = eventful ? rng_between(&r, 0.005, 0.1) : 0; /* a second and client */
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!s->client[i].there) continue;
+        double expected = rate * (double)s->end_us / 1e6;
+        for (double at = rng_exponential(&r); at < expected; at += rng_exponential(&r)) draw_happening(s, &r, i);
+    }
+}
+
+void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed) {
+    struct rng r = {seed * 0x9e3779b97f4a7c15u + 7};
+    memset(s, 0, sizeof *s);
+    s->seed = seed;
+    s->params = (struct kl_params){.policy = KL_POLICY_STRICT,
+                                   .subframes = c->subframes,
+                                   .clocked = true,
+                                   .players = (uint8_t)c->players,
+                                   .wait_budget_ms = 250,
+                                   .hash_every = 60,
+                                   .fps_uhz = (uint32_t)(c->fps * 1e6)};
+    s->start_us = 2000000; /* a lobby */
+    s->settled_us = s->start_us + (uint64_t)(c->settle_seconds * 1e6);
+    s->end_us = s->start_us + (uint64_t)(c->seconds * 1e6);
+    s->replay_window = true;
+    s->relay_offset_us = draw_offset(&r);
+    struct link_quality hop = {.delay_us = (uint32_t)(c->rtt_ms * 500), .jitter_us = (uint32_t)(c->jitter_ms * 500)};
+    hop.loss = c->loss;
+    for (unsigned i = 0; i < c->players; i++) {
+        struct scenario_client *p = &s->client[i];
+        p->there = true;
+        p->seats = (uint8_t)(1u << i);
+        p->up = p->down = hop;
+        p->clock_offset_us = draw_offset(&r);
+        p->tick_us = 1e6 / c->tick_hz;
+        p->phase_us = c->aligned ? 0 : rng_range(&r, 0, 16666);
+        p->max_runs = 8;
+        p->device = DEVICE_PAD;
+        p->activity = 0.2;
+    }
+}

@@ -1,0 +1,60 @@
+/* scenario.h - what a simulated room is made of, all of it drawn from one seed (or set for one cell of a table).
+ * World time is in microseconds from 0; nothing else in the simulation draws what a room is. */
+#ifndef SIM_SCENARIO_H
+#define SIM_SCENARIO_H
+
+#include "engine.h"
+#include "link.h"
+
+enum device { DEVICE_PAD, DEVICE_ANALOG, DEVICE_MOUSE, DEVICE_POINTER, DEVICE_GUN, DEVICE_KEYBOARD, DEVICE_ALL };
+
+struct scenario_client {
+    bool there;
+    uint8_t seats; /* mask; 0: spectator */
+    struct link_quality up, down;
+    int64_t clock_offset_us; /* of its own clock; may sit just below a wrap of 2^32 us */
+    int32_t clock_ppm;
+    double tick_us; /* period of the frontend */
+    uint32_t phase_us, tick_jitter_us;
+    uint32_t max_runs;
+    uint8_t device; /* enum device */
+    double activity; /* chance of a change per sample */
+};
+
+enum happening_kind { HAPPEN_LINK, HAPPEN_OUTAGE, HAPPEN_STALL, HAPPEN_LEAVE, HAPPEN_CRASH };
+enum { WAY_UP = 1, WAY_DOWN = 2 };
+struct happening {
+    uint64_t at_us;
+    uint8_t kind, client, ways;
+    uint64_t length_us; /* outage and stall; a crash: how long until the relay gives the client up */
+    struct link_quality up, down;
+};
+
+#define SCENARIO_HAPPENINGS 64
+struct scenario {
+    uint64_t seed;
+    struct kl_params params;
+    struct scenario_client client[KL_MAX_CLIENTS];
+    uint64_t start_us, end_us;
+    int64_t relay_offset_us;
+    bool replay_window; /* datagrams carry the header and pass kl_replay_fresh(), as the transport does it */
+    bool saturating;    /* motion so large that sums may saturate */
+    unsigned happenings;
+    struct happening happening[SCENARIO_HAPPENINGS];
+    uint64_t settled_us; /* measures count from here */
+};
+
+void scenario_draw(struct scenario *s, uint64_t seed);
+
+struct cell {
+    double rtt_ms, jitter_ms; /* jitter per hop is half of this, half-normal, added */
+    double loss;              /* 0..1 per hop */
+    unsigned players;
+    bool aligned, subframes; /* aligned: all frontends tick at the same moment, whole frames from the schedule */
+    double tick_hz, fps;
+    double seconds, settle_seconds;
+};
+/* One client a seat on a steady link. */
+void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed);
+
+#endif

@@ -1,0 +1,96 @@
+/* world.h - one room and its clients on a virtual network in virtual time.
+ *
+ * world_run() plays a scenario to its end or to the first broken invariant. World time is in microseconds; each
+ * client and the relay have clocks of their own (offset and drift). */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include "check.h"
+#include "lock_client.h"
+#include "msg.h"
+#include "player.h"
+#include "room.h"
+#include "scenario.h"
+
+#include <stdio.h>
+
+struct rate { /* datagrams in the second under way */
+    uint64_t second;
+    uint32_t sent, work; /* work: samples and frames, which excuse a datagram each */
+};
+
+struct measure { /* from scenario.settled_us on */
+    struct kl_client_stats at_start;
+    uint64_t first_us, last_us;
+    uint64_t turns, stalled_turns, frames;
+    uint64_t own, others; /* samples of own seats, of others' seats that were seen to play, and after how long */
+    double own_us, others_us;
+};
+
+struct sim_client {
+    const struct scenario_client *setting;
+    bool in_room; /* the room knows it */
+    bool running; /* its frontend ticks */
+    struct kl_client lock;
+    struct link up, down;
+    struct player player[KL_MAX_SEATS];
+    unsigned seats;
+    double next_tick_us;
+    uint64_t stalled_until_us;
+    uint64_t obstacle_us; /* until then it may be slow: outage, stall, a worse link */
+    uint32_t up_counter, down_counter;
+    struct kl_replay up_replay, down_replay;
+    uint32_t knowable;  /* frames below this had closed when the newest datagram that reached it was sent */
+    uint32_t next_take; /* frames below were taken */
+    uint64_t last_take_us;
+    struct rate rate, relay_rate;
+    struct measure measure;
+    struct rng rng;
+};
+
+struct packet {
+    uint16_t len;
+    uint8_t client;
+    uint32_t closed; /* of the room when it was sent */
+    struct packet *next_free;
+    uint8_t bytes[KL_DATAGRAM_MAX];
+};
+
+enum event_kind { EVENT_TICK, EVENT_TO_RELAY, EVENT_TO_CLIENT, EVENT_HAPPENING, EVENT_REMOVE, EVENT_START };
+struct event {
+    uint64_t at_us;
+    uint64_t order; /* ties go by the order in which they were made */
+    uint8_t kind, client;
+    uint32_t index; /* happening */
+    struct packet *packet;
+};
+
+struct world {
+    struct scenario scenario;
+    struct kl_room room;
+    struct truth truth;
+    struct sim_client client[KL_MAX_CLIENTS];
+    uint64_t now_us, last_close_us, room_obstacle_us;
+    uint64_t due_room, due_client[KL_MAX_CLIENTS]; /* world time of the next send */
+    struct event *heap;
+    size_t events, event_cap;
+    uint64_t orders, same_time;
+    struct packet *free_packets;
+    struct rng rng;
+    FILE *log;    /* NULL: quiet */
+    bool failed;
+    char error[320];
+    uint64_t frames_run, datagrams, bytes, largest;
+    bool pacing; /* nothing has happened for so long that the pace counts: since then, from that frame */
+    uint64_t paced_at_us;
+    uint32_t paced_from;
+};
+
+/* Frames closed per frame of the schedule at the end, where nothing but steady links decided it for long enough and
+ * the spacing is the room's to choose; else negative. */
+double world_pace(const struct world *w);
+
+/* Plays it. Returns true where every invariant held. The world is the caller's, of any contents before. */
+bool world_run(struct world *w, const struct scenario *s, FILE *log);
+
+#endif

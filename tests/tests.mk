@@ -1,0 +1,60 @@
+# The layers of tests; `make test` runs them all and counts.
+
+UNIT     := $(patsubst %.c,$(OUT)/tests/%,$(notdir $(wildcard tests/unit/test_*.c tests/net/test_*.c)))
+FUZZ     := $(patsubst %.c,$(OUT)/fuzz/%,$(notdir $(wildcard tests/fuzz/fuzz_*.c)))
+CORES    := $(OUT)/cores/probe_core_libretro.so
+E2E      := $(sort $(wildcard tests/e2e/[0-9]*.sh))
+TEST_LIBS := -lcmocka $(LIBS) -ljson-c
+vpath test_%.c tests/unit tests/net
+vpath fuzz_%.c tests/fuzz
+
+.PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke purity e2e soak
+
+test: deps ## everything: installs what is missing, builds, runs; under 10 minutes
+	$(Q)$(MAKE) --no-print-directory all test-build
+	$(Q)$(MAKE) --no-print-directory test-run
+
+test-build: $(UNIT) $(FUZZ) $(OUT)/tests/sim $(OUT)/vectors $(OUT)/faultproxy cores
+
+SIM_SEEDS ?= 300
+test-run: test-build
+	$(Q)KL_BUILD=$(OUT) tests/run.sh "$(MAKE) -s purity" $(UNIT) "$(MAKE) -s conformance" \
+	    $(foreach f,$(FUZZ),"$(f) --smoke") "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 2" $(E2E)
+
+$(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
+	$(link) $(TEST_LIBS)
+$(OUT)/obj/test/%.o: %.c
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "CC    $<")
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+unit: $(UNIT) cores ## unit tests and the relay's own
+	$(Q)tests/run.sh $(UNIT)
+
+$(OUT)/tests/sim: $(call obj,$(wildcard tests/sim/*.c) $(ENGINE))
+	$(link) -lm
+sim: $(OUT)/tests/sim ## a room in virtual time: SEEDS=1000 rooms, or SEED=n replayed with its log
+	$(Q)$(OUT)/tests/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --jobs 2)
+
+$(OUT)/vectors: $(call obj,tests/conformance/vectors.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS)
+conformance: $(OUT)/vectors ## PROTOCOL.md against the code, by a decoder written from the document alone
+	$(Q)python3 tests/conformance/decode.py $(OUT)/vectors
+
+$(OUT)/fuzz/%: $(OUT)/obj/test/%.o $(call obj,tests/fuzz/replay_main.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS) -ljson-c
+fuzz-smoke: $(FUZZ) ## the corpus and some thousand mutations through every hostile surface
+	$(Q)tests/run.sh $(foreach f,$(FUZZ),"$(f) --smoke")
+
+purity: $(call obj,$(ENGINE)) ## the engine calls no clock, socket, thread, file or heap
+	$(Q)bad=$$(nm -u $^ | awk '$$1 == "U" && $$2 !~ /^(kl_|mem(cpy|set|cmp|move)$$|str(len|cmp|str)$$|__assert_fail$$|_GLOBAL_OFFSET_TABLE_$$|__(asan|ubsan|stack_chk|gcov)|str(len|cmp|str)_chk)/ {print $$2}' | sort -u); \
+	if [ -n "$$bad" ]; then echo "FAIL purity: the engine imports" $$bad; exit 1; fi; echo "ok purity"
+
+.PHONY: cores
+cores: $(CORES)
+
+$(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
+	$(link) -lm
+
+e2e: all test-build ## only the end-to-end scenarios
+	$(Q)KL_BUILD=$(OUT) tests/run.sh $(E2E)

@@ -1,0 +1,365 @@
+/* faultproxy.c - a UDP link that behaves badly, for tests: clients talk to it as if it were the relay.
+ *
+ *   faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] [--loss PCT] [--dup PCT]
+ *              [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] [--garbage PCT]
+ *              [--seed N] [--for S]
+ *
+ * Per datagram and in each direction: the delay (one way, so an RTT has it twice), plus the absolute value of
+ * a normal variate times the jitter (half-normal: mean 0.8, 99.9 % below 3.3 times the jitter). With --order
+ * keep (default) jitter never changes the order, a datagram waits for the one before; any lets it. --reorder:
+ * this share comes 20 ms later than it should, behind others, in either mode. A copy (--dup) draws its own
+ * jitter. Hostility: --truncate cuts a datagram short, --replay sends one of the last 64 of its direction
+ * again behind it, --garbage a random one. The random stream is the seed's alone; it prints the seed. Port 0 takes a free one; the first line on
+ * standard output names it. Ends with 0 on SIGTERM, SIGINT or after --for; counters go to standard error. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FLOWS_MAX     64
+#define QUEUE_MAX     32768 /* datagrams under way; more are dropped and counted */
+#define DATAGRAM_MAX  2048
+#define REORDER_BY_US 20000
+#define REMEMBERED    64
+#define BUFFER_BYTES  (4 * 1024 * 1024)
+
+enum { UP, DOWN };
+
+struct options {
+    uint16_t listen;
+    struct sockaddr_in to;
+    double delay_us, jitter_us, loss, dup, reorder, truncate, replay, garbage; /* shares of 1 */
+    bool keep;
+    uint64_t seed;
+    double for_s;
+};
+
+struct seen {
+    size_t len;
+    uint8_t bytes[DATAGRAM_MAX];
+};
+
+struct flow { /* one client */
+    struct sockaddr_in client;
+    int fd; /* connected to the relay */
+    uint64_t last_us[2];
+    unsigned seen_count[2];
+    struct seen seen[2][REMEMBERED];
+};
+
+struct packet {
+    uint64_t due_us, order;
+    unsigned flow, direction;
+    size_t len;
+    uint8_t bytes[DATAGRAM_MAX];
+};
+
+struct proxy {
+    struct options o;
+    int fd, signals;
+    unsigned flows;
+    struct flow flow[FLOWS_MAX];
+    struct packet *heap[QUEUE_MAX]; /* soonest first */
+    unsigned queued;
+    uint64_t order, random;
+    uint64_t passed, lost, copied, late, hostile, overflow;
+};
+
+static uint64_t now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void fail(const char *what) {
+    fprintf(stderr, "faultproxy: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+/* --- chance: splitmix64 (Steele, Lea, Flood 2014), Box-Muller ---------------------------------------------- */
+
+static double uniform(struct proxy *p) {
+    uint64_t z = (p->random += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+static double half_normal(struct proxy *p) {
+    double u = 1.0 - uniform(p), v = uniform(p);
+    return fabs(sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * v));
+}
+
+/* --- the queue -------------------------------------------------------------------------------------------- */
+
+static bool before(const struct packet *a, const struct packet *b) {
+    return a->due_us != b->due_us ? a->due_us < b->due_us : a->order < b->order;
+}
+
+static void push(struct proxy *p, struct packet *k) {
+    unsigned i = p->queued++;
+    for (; i > 0 && before(k, p->heap[(i - 1) / 2]); i = (i - 1) / 2) p->heap[i] = p->heap[(i - 1) / 2];
+    p->heap[i] = k;
+}
+
+static struct packet *pop(struct proxy *p) {
+    struct packet *top = p->heap[0], *last = p->heap[--p->queued];
+    unsigned i = 0;
+    for (unsigned child; (child = 2 * i + 1) < p->queued; i = child) {
+        if (child + 1 < p->queued && before(p->heap[child + 1], p->heap[child])) child++;
+        if (!before(p->heap[child], last)) break;
+        p->heap[i] = p->heap[child];
+    }
+    p->heap[i] = last;
+    return top;
+}
+
+static void schedule(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes, size_t len) {
+    struct packet *k = p->queued < QUEUE_MAX ? malloc(sizeof *k) : NULL;
+    if (!k) {
+        p->overflow++;
+        return;
+    }
+    uint64_t *last_us = &p->flow[flow].last_us[direction];
+    k->flow = flow;
+    k->direction = direction;
+    k->len = len;
+    k->order = p->order++;
+    k->due_us = now_us() + (uint64_t)(p->o.delay_us + half_normal(p) * p->o.jitter_us);
+    memcpy(k->bytes, bytes, len);
+    if (uniform(p) < p->o.reorder) {
+        k->due_us += REORDER_BY_US;
+        p->late++;
+    } else if (p->o.keep) {
+        if (k->due_us < *last_us) k->due_us = *last_us;
+        *last_us = k->due_us;
+    }
+    push(p, k);
+}
+
+static void remember(struct flow *f, unsigned direction, const uint8_t *bytes, size_t len) {
+    struct seen *seen = &f->seen[direction][f->seen_count[direction]++ % REMEMBERED];
+    seen->len = len;
+    memcpy(seen->bytes, bytes, len);
+}
+
+static void send_replay(struct proxy *p, unsigned flow, unsigned direction) {
+    const struct flow *f = &p->flow[flow];
+    unsigned n = f->seen_count[direction] < REMEMBERED ? f->seen_count[direction] : REMEMBERED;
+    const struct seen *seen = &f->seen[direction][(unsigned)(uniform(p) * n)];
+    p->hostile++;
+    schedule(p, flow, direction, seen->bytes, seen->len);
+}
+
+/* Half of it looks like input datagrams at first sight, the other half like anything. */
+static void send_garbage(struct proxy *p, unsigned flow, unsigned direction) {
+    uint8_t bytes[200];
+    size_t len = (size_t)(uniform(p) * sizeof bytes);
+    for (size_t i = 0; i < len; i++) bytes[i] = (uint8_t)(uniform(p) * 256);
+    if (len > 0 && uniform(p) < 0.5) bytes[0] = 'K';
+    p->hostile++;
+    schedule(p, flow, direction, bytes, len);
+}
+
+static void be_hostile(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes, size_t len) {
+    remember(&p->flow[flow], direction, bytes, len);
+    if (uniform(p) < p->o.replay) send_replay(p, flow, direction);
+    if (uniform(p) < p->o.garbage) send_garbage(p, flow, direction);
+}
+
+static void accept_packet(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes, size_t len) {
+    bool lost = uniform(p) < p->o.loss, copied = uniform(p) < p->o.dup;
+    if (lost) {
+        p->lost++;
+        return;
+    }
+    if (uniform(p) < p->o.truncate) {
+        p->hostile++;
+        schedule(p, flow, direction, bytes, (size_t)(uniform(p) * (double)len));
+        return;
+    }
+    schedule(p, flow, direction, bytes, len);
+    be_hostile(p, flow, direction, bytes, len);
+    if (!copied) return;
+    p->copied++;
+    schedule(p, flow, direction, bytes, len);
+}
+
+static void deliver_due(struct proxy *p) {
+    while (p->queued > 0 && p->heap[0]->due_us <= now_us()) {
+        struct packet *k = pop(p);
+        struct flow *f = &p->flow[k->flow];
+        if (k->direction == UP)
+            (void)!send(f->fd, k->bytes, k->len, MSG_DONTWAIT);
+        else
+            (void)!sendto(p->fd, k->bytes, k->len, MSG_DONTWAIT, (struct sockaddr *)&f->client, sizeof f->client);
+        p->passed++;
+        free(k);
+    }
+}
+
+/* --- sockets ---------------------------------------------------------------------------------------------- */
+
+static int open_socket(void) {
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), bytes = BUFFER_BYTES;
+    if (fd < 0) fail("socket");
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    return fd;
+}
+
+/* The flow of this client, new or known; FLOWS_MAX where there is no room. */
+static unsigned flow_of(struct proxy *p, const struct sockaddr_in *client) {
+    for (unsigned i = 0; i < p->flows; i++)
+        if (p->flow[i].client.sin_port == client->sin_port &&
+            p->flow[i].client.sin_addr.s_addr == client->sin_addr.s_addr)
+            return i;
+    if (p->flows == FLOWS_MAX) return FLOWS_MAX;
+    struct flow *f = &p->flow[p->flows];
+    f->client = *client;
+    f->fd = open_socket();
+    if (connect(f->fd, (struct sockaddr *)&p->o.to, sizeof p->o.to) != 0) fail("connect");
+    return p->flows++;
+}
+
+static void receive_up(struct proxy *p) {
+    uint8_t bytes[DATAGRAM_MAX];
+    struct sockaddr_in client;
+    socklen_t size = sizeof client;
+    ssize_t len;
+    while ((len = recvfrom(p->fd, bytes, sizeof bytes, 0, (struct sockaddr *)&client, &size)) >= 0) {
+        unsigned flow = flow_of(p, &client);
+        if (flow < FLOWS_MAX) accept_packet(p, flow, UP, bytes, (size_t)len);
+        size = sizeof client;
+    }
+}
+
+static void receive_down(struct proxy *p, unsigned flow) {
+    uint8_t bytes[DATAGRAM_MAX];
+    ssize_t len;
+    while ((len = recv(p->flow[flow].fd, bytes, sizeof bytes, 0)) >= 0)
+        accept_packet(p, flow, DOWN, bytes, (size_t)len);
+}
+
+static void wait_and_receive(struct proxy *p, uint64_t end_us) {
+    struct pollfd fds[FLOWS_MAX + 1];
+    unsigned flows = p->flows;
+    fds[0] = (struct pollfd){.fd = p->fd, .events = POLLIN};
+    for (unsigned i = 0; i < flows; i++) fds[i + 1] = (struct pollfd){.fd = p->flow[i].fd, .events = POLLIN};
+    uint64_t t = now_us(), until_us = t + 100000;
+    if (p->queued > 0 && p->heap[0]->due_us < until_us) until_us = p->heap[0]->due_us;
+    if (end_us < until_us) until_us = end_us;
+    struct timespec left = {.tv_nsec = (long)(until_us > t ? until_us - t : 0) * 1000};
+    if (ppoll(fds, flows + 1, &left, NULL) <= 0) return;
+    if (fds[0].revents) receive_up(p);
+    for (unsigned i = 0; i < flows; i++)
+        if (fds[i + 1].revents) receive_down(p, i);
+}
+
+/* --- the command line ------------------------------------------------------------------------------------- */
+
+static void usage(const char *why) {
+    fprintf(stderr, "faultproxy: %s\nusage: faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] "
+                    "[--loss PCT] [--dup PCT] [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] "
+                    "[--garbage PCT] [--seed N] [--for S]\n", why);
+    exit(2);
+}
+
+static double number(const char *s, double max) {
+    char *end;
+    double v = strtod(s, &end);
+    if (end == s || *end || !(v >= 0 && v <= max)) usage("a number is out of range");
+    return v;
+}
+
+static void set_target(struct options *o, const char *s) {
+    char host[256];
+    const char *colon = strrchr(s, ':');
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM}, *found;
+    if (!colon || (size_t)(colon - s) >= sizeof host) usage("--to takes HOST:PORT");
+    snprintf(host, sizeof host, "%.*s", (int)(colon - s), s);
+    if (getaddrinfo(host, colon + 1, &hints, &found) != 0) usage("--to names no IPv4 address");
+    memcpy(&o->to, found->ai_addr, sizeof o->to);
+    freeaddrinfo(found);
+}
+
+static void set_option(struct options *o, int option) {
+    switch (option) {
+    case 'L': o->listen = (uint16_t)number(optarg, 65535); break;
+    case 't': set_target(o, optarg); break;
+    case 'd': o->delay_us = number(optarg, 10000) * 1000; break;
+    case 'j': o->jitter_us = number(optarg, 10000) * 1000; break;
+    case 'l': o->loss = number(optarg, 100) / 100; break;
+    case 'u': o->dup = number(optarg, 100) / 100; break;
+    case 'r': o->reorder = number(optarg, 100) / 100; break;
+    case 'T': o->truncate = number(optarg, 100) / 100; break;
+    case 'R': o->replay = number(optarg, 100) / 100; break;
+    case 'G': o->garbage = number(optarg, 100) / 100; break;
+    case 'o':
+        if (strcmp(optarg, "keep") && strcmp(optarg, "any")) usage("--order takes keep or any");
+        o->keep = strcmp(optarg, "keep") == 0;
+        break;
+    case 's': o->seed = (uint64_t)number(optarg, 9e15); break;
+    case 'f': o->for_s = number(optarg, 1e6); break;
+    default: usage("bad option");
+    }
+}
+
+static void parse(struct options *o, int argc, char **argv) {
+    static const struct option names[] = {
+        {"listen", 1, NULL, 'L'}, {"to", 1, NULL, 't'},  {"delay", 1, NULL, 'd'},   {"jitter", 1, NULL, 'j'},
+        {"loss", 1, NULL, 'l'},   {"dup", 1, NULL, 'u'}, {"reorder", 1, NULL, 'r'}, {"order", 1, NULL, 'o'},
+        {"truncate", 1, NULL, 'T'}, {"replay", 1, NULL, 'R'}, {"garbage", 1, NULL, 'G'},
+        {"seed", 1, NULL, 's'},   {"for", 1, NULL, 'f'}, {NULL, 0, NULL, 0}};
+    int option;
+    *o = (struct options){.keep = true, .seed = 1, .for_s = 1e6};
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) set_option(o, option);
+    if (optind != argc) usage("too many arguments");
+    if (o->to.sin_port == 0) usage("--to is missing");
+}
+
+static void open_proxy(struct proxy *p) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    p->fd = open_socket();
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(p->o.listen)};
+    socklen_t size = sizeof in;
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(p->fd, (struct sockaddr *)&in, size) != 0) fail("cannot listen");
+    getsockname(p->fd, (struct sockaddr *)&in, &size);
+    printf("listening 127.0.0.1:%u seed %llu\n", ntohs(in.sin_port), (unsigned long long)p->o.seed);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    static struct proxy p;
+    parse(&p.o, argc, argv);
+    p.random = p.o.seed;
+    open_proxy(&p);
+    uint64_t end_us = now_us() + (uint64_t)(p.o.for_s * 1e6);
+    struct signalfd_siginfo info;
+    while (now_us() < end_us && read(p.signals, &info, sizeof info) < 0) {
+        wait_and_receive(&p, end_us);
+        deliver_due(&p);
+    }
+    fprintf(stderr, "faultproxy: clients=%u passed=%llu lost=%llu copied=%llu late=%llu hostile=%llu overflow=%llu\n", p.flows,
+            (unsigned long long)p.passed, (unsigned long long)p.lost, (unsigned long long)p.copied,
+            (unsigned long long)p.late, (unsigned long long)p.hostile, (unsigned long long)p.overflow);
+    return 0;
+}

@@ -1,0 +1,156 @@
+/* RTT, the relay's clock as a client sees it, the room's schedule: numbers worked out by hand. */
+#include "unit.h"
+
+#include "clock.h"
+
+#define assert_near(a, b, by) assert_true((a) - (b) < (by) && (b) - (a) < (by))
+
+static void rtt_as_rfc_6298_has_it(void **state) {
+    (void)state;
+    struct kl_rtt r = {0};
+    kl_rtt_sample(&r, 100000);
+    assert_int_equal(r.srtt_us, 100000);
+    assert_int_equal(r.rttvar_us, 50000);
+    kl_rtt_sample(&r, 140000); /* 3/4 of 50 ms + 1/4 of 40 ms; 7/8 of 100 ms + 1/8 of 140 ms */
+    assert_int_equal(r.rttvar_us, 47500);
+    assert_int_equal(r.srtt_us, 105000);
+    kl_rtt_sample(&r, 105000);
+    assert_int_equal(r.rttvar_us, 35625);
+    assert_int_equal(r.srtt_us, 105000);
+    assert_int_equal(r.last_us, 105000);
+    assert_int_equal(r.count, 3);
+}
+
+static void a_schedule_is_seen_one_way_later(void **state) {
+    (void)state;
+    struct kl_clock c;
+    kl_clock_init(&c, 10000);
+    assert_near(kl_clock_position(&c, 5000000), 0, 1e-9); /* nothing known yet */
+    kl_clock_heard(&c, 1000, 5001000);
+    kl_clock_schedule(&c, 1000, 7, 50000); /* frame 7 in 50 ms of the relay: here, when the datagram's like would come */
+    assert_near(kl_clock_position(&c, 5051000), 7, 1e-6);
+    assert_near(kl_clock_position(&c, 5056000), 7.5, 1e-6);
+    assert_near(kl_clock_position(&c, 5041000), 6, 1e-6);
+}
+
+static void the_shortest_way_counts(void **state) {
+    (void)state;
+    struct kl_clock c;
+    kl_clock_init(&c, 10000);
+    kl_clock_heard(&c, 0, 1000000);
+    kl_clock_schedule(&c, 0, 0, 0);
+    kl_clock_heard(&c, 10000, 1007000); /* 3 ms quicker; taken at once, for we have just begun */
+    assert_near(kl_clock_position(&c, 1007000), 1.0, 1e-6);
+    kl_clock_heard(&c, 20000, 1025000); /* 5 ms slower: changes nothing */
+    assert_near(kl_clock_position(&c, 1027000), 3.0, 1e-6);
+}
+
+static void later_it_is_followed_slowly(void **state) {
+    (void)state;
+    struct kl_clock c;
+    kl_clock_init(&c, 10000);
+    kl_clock_heard(&c, 0, 1000000);
+    kl_clock_schedule(&c, 0, 0, 0);
+    for (uint32_t t = 100000; t <= 1000000; t += 100000) kl_clock_heard(&c, t, 1000000 + t);
+    double before = kl_clock_position(&c, 2000000);
+    kl_clock_heard(&c, 1020000, 2000000); /* 20 ms quicker */
+    assert_near(kl_clock_position(&c, 2000000), before, 1e-6);
+    assert_near(kl_clock_position(&c, 2100000), before + 10.2, 1e-6);  /* 2 % quicker */
+    assert_near(kl_clock_position(&c, 4000000), before + 202.0, 1e-6); /* arrived, and no further */
+}
+
+static void an_old_way_is_forgotten(void **state) {
+    (void)state;
+    struct kl_clock c;
+    kl_clock_init(&c, 10000);
+    kl_clock_heard(&c, 0, 1000000);
+    kl_clock_schedule(&c, 0, 0, 0);
+    for (uint32_t t = 100000; t <= 20000000; t += 100000) kl_clock_heard(&c, t, 1030000 + t); /* 30 ms longer now */
+    assert_near(kl_clock_position(&c, 21030000), 2000, 0.01);
+}
+
+static void stamps_wrap(void **state) {
+    (void)state;
+    struct kl_clock c;
+    kl_clock_init(&c, 10000);
+    uint64_t now = (UINT64_C(5) << 32) - 40000; /* both clocks wrap, at different moments */
+    kl_clock_heard(&c, UINT32_MAX - 19999, now);
+    kl_clock_schedule(&c, UINT32_MAX - 19999, 0, 0);
+    for (unsigned i = 1; i <= 10; i++) {
+        kl_clock_heard(&c, UINT32_MAX - 19999 + i * 10000, now + i * 10000);
+        kl_clock_schedule(&c, UINT32_MAX - 19999 + i * 10000, i, 0);
+        assert_near(kl_clock_position(&c, now + i * 10000), i, 1e-6);
+    }
+    assert_true(c.peer_stamp == 80000);
+}
+
+static void the_newest_stamp_is_echoed(void **state) {
+    (void)state;
+    struct kl_clock c;
+    kl_clock_init(&c, 10000);
+    kl_clock_heard(&c, 500, 1000);
+    kl_clock_heard(&c, 400, 1100); /* overtaken */
+    assert_int_equal(c.peer_stamp, 500);
+    assert_int_equal(c.heard_at_us, 1000);
+    kl_clock_schedule(&c, 500, 10, 0);
+    kl_clock_schedule(&c, 400, 20, 0); /* an older word on the schedule is not news */
+    assert_near(kl_clock_position(&c, 1000), 10, 1e-6);
+}
+
+static void the_line(void **state) {
+    (void)state;
+    struct kl_schedule s;
+    kl_schedule_start(&s, 1000000, 10000);
+    assert_near(kl_schedule_line_us(&s, 0), 1000000, 1e-6);
+    assert_near(kl_schedule_line_us(&s, 36000), 361000000, 1e-3);
+}
+
+static void lasting_lateness_moves_the_schedule(void **state) {
+    (void)state;
+    struct kl_schedule s;
+    kl_schedule_start(&s, 0, 10000);
+    for (uint32_t f = 0; f < KL_SCHEDULE_WINDOW - 1; f++) assert_false(kl_schedule_closed(&s, f, f * 10000 + 5000 + f));
+    assert_true(kl_schedule_closed(&s, KL_SCHEDULE_WINDOW - 1, (KL_SCHEDULE_WINDOW - 1) * 10000 + 9000));
+    assert_near(kl_schedule_line_us(&s, 0), 5000, 1e-6); /* by the least of them */
+    assert_false(kl_schedule_closed(&s, KL_SCHEDULE_WINDOW, KL_SCHEDULE_WINDOW * 10000 + 5000));
+    assert_near(kl_schedule_line_us(&s, 0), 5000, 1e-6);
+}
+
+static void one_frame_in_time_holds_it(void **state) {
+    (void)state;
+    struct kl_schedule s;
+    kl_schedule_start(&s, 1000000, 10000);
+    for (uint32_t f = 0; f < 200; f++) {
+        bool in_time = f % KL_SCHEDULE_WINDOW == 3;
+        assert_false(kl_schedule_closed(&s, f, 1000000 + f * 10000 + (in_time ? 0 : 90000)));
+    }
+    assert_near(kl_schedule_line_us(&s, 0), 1000000, 1e-6);
+}
+
+static void a_long_stall_moves_it_at_once_and_never_back(void **state) {
+    (void)state;
+    struct kl_schedule s;
+    kl_schedule_start(&s, 0, 10000);
+    assert_false(kl_schedule_closed(&s, 0, KL_SCHEDULE_JUMP_US));
+    assert_true(kl_schedule_closed(&s, 1, 10000 + 2000000));
+    assert_near(kl_schedule_line_us(&s, 1), 2010000, 1e-6);
+    for (uint32_t f = 2; f < 100; f++) assert_false(kl_schedule_closed(&s, f, 0)); /* all early */
+    assert_near(kl_schedule_line_us(&s, 1), 2010000, 1e-6);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rtt_as_rfc_6298_has_it),
+        cmocka_unit_test(a_schedule_is_seen_one_way_later),
+        cmocka_unit_test(the_shortest_way_counts),
+        cmocka_unit_test(later_it_is_followed_slowly),
+        cmocka_unit_test(an_old_way_is_forgotten),
+        cmocka_unit_test(stamps_wrap),
+        cmocka_unit_test(the_newest_stamp_is_echoed),
+        cmocka_unit_test(the_line),
+        cmocka_unit_test(lasting_lateness_moves_the_schedule),
+        cmocka_unit_test(one_frame_in_time_holds_it),
+        cmocka_unit_test(a_long_stall_moves_it_at_once_and_never_back),
+    };
+    return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
+}

@@ -1,0 +1,280 @@
+/* One client's side of the lock, fed by hand-made UPDATEs. net/PROTOCOL.md §4 to §6. */
+#include "unit.h"
+
+#include "lock_client.h"
+
+static struct kl_client c;
+static struct kl_frame ring[KL_WINDOW_FRAMES];
+static uint8_t buf[KL_DATAGRAM_MAX];
+
+static struct kl_params params_of(bool subframes, bool clocked) {
+    return (struct kl_params){.subframes = subframes, .clocked = clocked, .players = 2, .fps_uhz = 50000000}; /* 20 ms */
+}
+
+/* Frames of intervals of `spacing`, seat 0 showing the frame's number. */
+static void make_frames(uint16_t spacing) {
+    for (uint32_t f = 0; f < KL_WINDOW_FRAMES; f++) {
+        ring[f] = (struct kl_frame){.number = f, .keyframe = f / spacing * spacing, .spacing = spacing, .active = 3};
+        if (f % spacing == 0) ring[f].flags = KL_FRAME_KEY;
+        ring[f].in[0].joypad = (uint16_t)(f >= spacing ? f : 0);
+    }
+}
+
+static int update(uint32_t first, uint32_t count, uint32_t next_sample, int64_t due_us, uint64_t now_us) {
+    struct kl_update u = {.stamp = (uint32_t)now_us, .next_sample = next_sample, .has_schedule = c.params.clocked,
+                          .due_us = due_us, .first = first, .count = count};
+    size_t len = kl_update_write(&u, ring, buf, sizeof buf);
+    assert_true(len > 0);
+    return kl_client_receive(&c, buf, len, now_us);
+}
+
+static void begin(bool subframes, bool clocked, uint8_t seats) {
+    struct kl_params p = params_of(subframes, clocked);
+    kl_client_init(&c, &p, seats, 1000000);
+    make_frames(4);
+}
+
+static void sample(uint16_t joypad, uint64_t now_us) {
+    struct kl_input in[KL_MAX_SEATS];
+    memset(in, 0, sizeof in);
+    in[0].joypad = joypad;
+    in[1].joypad = (uint16_t)~joypad;
+    assert_int_equal(kl_client_sample(&c, in, now_us), 0);
+}
+
+static void before_the_start_only_heartbeats(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    struct kl_frame f;
+    struct kl_input in = {0};
+    struct kl_plan p = kl_client_plan(&c, 1000000, 8);
+    assert_true(p.samples == 0 && p.runs == 0 && !p.stalled && p.backlog == 0);
+    assert_int_equal(kl_client_sample(&c, &in, 1000000), KL_E_WINDOW);
+    assert_false(kl_client_take(&c, &f));
+    assert_int_equal(kl_client_send(&c, 1000000, buf, sizeof buf), 0);
+    uint64_t at = kl_client_send_at(&c);
+    assert_in_range(at, 1000001, 1100000);
+    assert_true(kl_client_send(&c, at, buf, sizeof buf) > 0);
+    assert_int_equal(kl_client_send(&c, at, buf, sizeof buf), 0);
+}
+
+static void frames_come_out_once_in_order_and_in_time(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    assert_int_equal(update(0, 4, 0, 50000, 1000000), 0);
+    struct kl_frame f;
+    assert_int_equal(kl_client_plan(&c, 1040000, 8).runs, 0); /* half a frame early */
+    assert_false(kl_client_take(&c, &f));                     /* none was planned */
+    struct kl_plan p = kl_client_plan(&c, 1050000, 8);
+    assert_int_equal(p.runs, 1);
+    assert_int_equal(p.samples, 1);
+    assert_int_equal(p.backlog, 4);
+    sample(1, 1050000);
+    assert_true(kl_client_take(&c, &f));
+    assert_int_equal(f.number, 0);
+    assert_int_equal(f.flags, KL_FRAME_KEY);
+    assert_false(kl_client_take(&c, &f));
+    for (uint32_t n = 1; n < 4; n++) {
+        uint64_t now = 1050000 + n * 20000;
+        assert_int_equal(kl_client_plan(&c, now, 8).runs, 1);
+        sample((uint16_t)n, now);
+        assert_true(kl_client_take(&c, &f));
+        assert_int_equal(f.number, n);
+    }
+    p = kl_client_plan(&c, 1130000, 8); /* frame 4 is due and not closed */
+    assert_true(p.stalled && p.runs == 0);
+    assert_int_equal(p.samples, 1); /* but it is sampled in time */
+    assert_int_equal(c.stats.stalls, 1);
+}
+
+static void what_was_had_and_what_is_too_far_is_passed_over(void **state) {
+    (void)state;
+    begin(true, false, 1);
+    assert_int_equal(update(4, 4, 0, 0, 1000000), 0); /* 0..3 are missing */
+    assert_int_equal(c.stats.next_closed, 0);
+    assert_int_equal(update(0, 2, 0, 0, 1000000), 0);
+    assert_int_equal(update(0, 2, 0, 0, 1000000), 0);
+    assert_int_equal(c.stats.next_closed, 2);
+    assert_int_equal(update(1, 5, 0, 0, 1000000), 0);
+    assert_int_equal(c.stats.next_closed, 6);
+    ring[3].in[0].joypad = 0xbad; /* what was closed never changes */
+    assert_int_equal(update(0, 8, 0, 0, 1000000), 0);
+    struct kl_frame f;
+    assert_int_equal(kl_client_plan(&c, 1000000, 100).runs, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(kl_client_take(&c, &f));
+        assert_int_equal(f.in[0].joypad, i < 4 ? 0 : i);
+    }
+    for (uint32_t first = 8; first < KL_WINDOW_FRAMES; first += 62) /* more than there is place for */
+        assert_int_equal(update(first, 62, 0, 0, 1000000), 0);
+    assert_true(c.stats.next_closed - c.stats.next_run <= KL_WINDOW_FRAMES);
+}
+
+static void malformed_leaves_it_as_it_was(void **state) {
+    (void)state;
+    static struct kl_client before;
+    begin(true, true, 1);
+    assert_int_equal(update(0, 4, 0, 50000, 1000000), 0);
+    before = c;
+    assert_int_equal(update(4, 4, 1, 0, 1010000), KL_E_MALFORMED); /* thanks for a sample never taken */
+    assert_memory_equal(&c, &before, sizeof c);
+    struct kl_update u = {.first = 4, .count = 4, .has_schedule = true};
+    size_t len = kl_update_write(&u, ring, buf, sizeof buf);
+    for (size_t cut = 0; cut < len; cut++) assert_int_equal(kl_client_receive(&c, buf, cut, 1010000), KL_E_MALFORMED);
+    buf[len] = 0;
+    assert_int_equal(kl_client_receive(&c, buf, len + 1, 1010000), KL_E_MALFORMED);
+    assert_memory_equal(&c, &before, sizeof c);
+}
+
+static void samples_are_repeated_until_acknowledged(void **state) {
+    (void)state;
+    begin(true, false, 0x22); /* seats 1 and 5 */
+    assert_int_equal(update(0, 4, 0, 0, 1000000), 0);
+    assert_int_equal(kl_client_plan(&c, 1000000, 3).samples, 3);
+    for (uint16_t i = 0; i < 3; i++) sample((uint16_t)(i + 1), 1000000);
+    struct kl_ctrl m;
+    for (unsigned turn = 0; turn < 2; turn++) {
+        size_t len = kl_client_send(&c, kl_client_send_at(&c) + 1000000, buf, sizeof buf);
+        assert_true(len > 0);
+        assert_int_equal(kl_ctrl_open(&m, 2, buf, len), 0);
+        assert_int_equal(m.sample_first, 0);
+        assert_int_equal(m.sample_count, 3);
+        assert_int_equal(m.frame_acked, 4);
+        struct kl_input in[KL_MAX_SEATS];
+        for (uint16_t i = 0; i < 3; i++) {
+            kl_ctrl_sample(&m, in);
+            assert_int_equal(in[0].joypad, i + 1);
+            assert_int_equal(in[1].joypad, (uint16_t)~(i + 1));
+        }
+    }
+    assert_int_equal(update(4, 0, 2, 0, 1010000), 0);
+    assert_int_equal(update(4, 0, 1, 0, 1010000), 0); /* overtaken: takes nothing back */
+    size_t len = kl_client_send(&c, 9000000, buf, sizeof buf);
+    assert_int_equal(kl_ctrl_open(&m, 2, buf, len), 0);
+    assert_int_equal(m.sample_first, 2);
+    assert_int_equal(m.sample_count, 1);
+}
+
+static void a_sample_goes_out_at_once_a_timer_repeats(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    update(0, 4, 0, 0, 1000000);
+    uint64_t now = 1100000;
+    assert_true(kl_client_send(&c, now, buf, sizeof buf) > 0); /* long due */
+    assert_int_equal(kl_client_send_at(&c), now + 20000);      /* one frame time */
+    assert_int_equal(kl_client_send(&c, now + 19999, buf, sizeof buf), 0);
+    assert_true(kl_client_plan(&c, now, 8).samples > 0);
+    sample(1, now);
+    assert_true(kl_client_send_at(&c) <= now);
+    assert_true(kl_client_send(&c, now, buf, sizeof buf) > 0);
+    assert_int_equal(kl_client_send(&c, now, buf, sizeof buf), 0);
+    for (unsigned i = 1; i < 10; i++) /* whether or not there is anything new */
+        assert_true(kl_client_send(&c, now + i * 20000, buf, sizeof buf) > 0);
+}
+
+static void no_more_than_an_interval_ahead(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    update(0, 4, 0, 0, 1000000);
+    uint32_t taken = 0;
+    for (unsigned turn = 0; turn < 400; turn++) { /* the link is dead from here on */
+        uint64_t now = 1000000 + turn * 20000;
+        struct kl_plan p = kl_client_plan(&c, now, 8);
+        for (uint32_t i = 0; i < p.samples; i++, taken++) sample(1, now);
+        struct kl_frame f;
+        for (uint32_t i = 0; i < p.runs; i++) assert_true(kl_client_take(&c, &f));
+    }
+    assert_int_equal(c.stats.next_run, 4);
+    assert_int_equal(taken, 8); /* frames 0..3, and one interval more */
+    struct kl_input in = {0};
+    for (unsigned i = 0; i < 1000 && kl_client_sample(&c, &in, 9000000) == 0; i++) {}
+    assert_int_equal(kl_client_sample(&c, &in, 9000000), KL_E_WINDOW);
+    assert_true(c.stats.next_sample - c.sample_acked <= KL_WINDOW_FRAMES);
+}
+
+static void without_subframes_one_sample_a_keyframe(void **state) {
+    (void)state;
+    begin(false, true, 1);
+    update(0, 12, 0, 0, 1000000);
+    for (uint32_t f = 0; f < 12; f++) {
+        uint64_t now = 1000000 + f * 20000;
+        struct kl_plan p = kl_client_plan(&c, now, 8);
+        assert_int_equal(p.runs, 1);
+        assert_int_equal(p.samples, f % 4 == 0);
+        if (p.samples) sample((uint16_t)f, now);
+        struct kl_frame out;
+        assert_true(kl_client_take(&c, &out));
+    }
+    assert_int_equal(c.stats.next_sample, 3);
+    assert_int_equal(c.stats.lead_count, 8);
+    assert_int_equal(c.stats.lead_sum, 2 * (4 + 5 + 6 + 7)); /* held for the interval */
+}
+
+static void the_lead_is_what_it_says(void **state) {
+    (void)state;
+    begin(true, false, 1);
+    update(0, 8, 0, 0, 1000000);
+    struct kl_frame f;
+    assert_int_equal(kl_client_plan(&c, 1000000, 8).runs, 8);
+    for (unsigned i = 0; i < 8; i++) assert_true(kl_client_take(&c, &f));
+    assert_int_equal(c.stats.lead_count, 4); /* interval 0 is made from nothing */
+    assert_int_equal(c.stats.lead_sum, 16);
+}
+
+static void at_most_max_runs(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    update(0, 40, 0, 0, 1000000);
+    struct kl_plan p = kl_client_plan(&c, 1400000, 3);
+    assert_int_equal(p.runs, 3);
+    assert_int_equal(p.backlog, 40);
+    p = kl_client_plan(&c, 1400000, 0);
+    assert_int_equal(p.runs, 0);
+    assert_false(p.stalled);
+}
+
+/* A frontend of the core's rate whose timer wobbles runs one frame a turn, always. */
+static void wobble_costs_nothing(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    uint32_t random = 3;
+    for (uint32_t f = 0; f < 200; f++) {
+        update(0, 250, 0, 0, 1000000);
+        random = random * 1664525 + 1013904223;
+        uint64_t now = 1000000 + f * 20000 + (random >> 20) * 2; /* up to 8 ms */
+        assert_int_equal(kl_client_plan(&c, now, 8).runs, 1);
+        struct kl_frame out;
+        assert_true(kl_client_take(&c, &out));
+    }
+}
+
+static void rtt_is_less_the_hold(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    struct kl_update u = {.stamp = 77, .has_echo = true, .echo = 1000000, .hold_us = 5000};
+    size_t len = kl_update_write(&u, ring, buf, sizeof buf);
+    assert_int_equal(kl_client_receive(&c, buf, len, 1045000), 0);
+    assert_int_equal(c.stats.rtt_us, 40000);
+    len = kl_client_send(&c, 1200000, buf, sizeof buf);
+    struct kl_ctrl m;
+    assert_int_equal(kl_ctrl_open(&m, 1, buf, len), 0);
+    assert_true(m.has_echo && m.echo == 77 && m.hold_us == 155000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(before_the_start_only_heartbeats),
+        cmocka_unit_test(frames_come_out_once_in_order_and_in_time),
+        cmocka_unit_test(what_was_had_and_what_is_too_far_is_passed_over),
+        cmocka_unit_test(malformed_leaves_it_as_it_was),
+        cmocka_unit_test(samples_are_repeated_until_acknowledged),
+        cmocka_unit_test(a_sample_goes_out_at_once_a_timer_repeats),
+        cmocka_unit_test(no_more_than_an_interval_ahead),
+        cmocka_unit_test(without_subframes_one_sample_a_keyframe),
+        cmocka_unit_test(the_lead_is_what_it_says),
+        cmocka_unit_test(at_most_max_runs),
+        cmocka_unit_test(wobble_costs_nothing),
+        cmocka_unit_test(rtt_is_less_the_hold),
+    };
+    return cmocka_run_group_tests_name("lock_client", tests, NULL, NULL);
+}

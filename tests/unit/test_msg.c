@@ -1,0 +1,280 @@
+/* Reliable messages, the datagram header, the replay window, identity facts. net/PROTOCOL.md §2 and §7. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "msg.h"
+
+static const struct kl_params params = {.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2,
+                                        .spacing_fixed = 0, .wait_budget_ms = 250, .hash_every = 60,
+                                        .fps_uhz = 60098800};
+
+static void header(void **state) {
+    (void)state;
+    struct kl_dgram d = {KL_DGRAM_UPDATE, 0x01020304, 0x05060708}, got;
+    uint8_t b[KL_DGRAM_HEADER];
+    kl_dgram_write(&d, b);
+    static const uint8_t expected[] = {0x4b, 2, 4, 3, 2, 1, 8, 7, 6, 5};
+    assert_memory_equal(b, expected, sizeof expected);
+    assert_int_equal(kl_dgram_read(&got, b, sizeof b), 0);
+    assert_true(got.kind == d.kind && got.session == d.session && got.counter == d.counter);
+    for (size_t cut = 0; cut < sizeof b; cut++) assert_int_equal(kl_dgram_read(&got, b, cut), KL_E_MALFORMED);
+    b[0] ^= 1;
+    assert_int_equal(kl_dgram_read(&got, b, sizeof b), KL_E_MALFORMED);
+    b[0] ^= 1;
+    b[1] = 3;
+    assert_int_equal(kl_dgram_read(&got, b, sizeof b), KL_E_MALFORMED);
+    b[1] = 1;
+    memset(b + 6, 0, 4); /* counters are from 1 */
+    assert_int_equal(kl_dgram_read(&got, b, sizeof b), KL_E_MALFORMED);
+}
+
+static void replay_window(void **state) {
+    (void)state;
+    struct kl_replay w = {0};
+    assert_true(kl_replay_fresh(&w, 1));
+    assert_false(kl_replay_fresh(&w, 1));
+    assert_true(kl_replay_fresh(&w, 3));
+    assert_true(kl_replay_fresh(&w, 2));
+    assert_false(kl_replay_fresh(&w, 2));
+    assert_false(kl_replay_fresh(&w, 3));
+    assert_true(kl_replay_fresh(&w, 66));
+    assert_false(kl_replay_fresh(&w, 2)); /* 64 behind: too old to know */
+    assert_false(kl_replay_fresh(&w, 3)); /* 63 behind: known */
+    assert_true(kl_replay_fresh(&w, 4));
+    assert_true(kl_replay_fresh(&w, 1000));
+    assert_true(kl_replay_fresh(&w, 937));
+    assert_false(kl_replay_fresh(&w, 936));
+    assert_true(kl_replay_fresh(&w, UINT32_MAX));
+    assert_false(kl_replay_fresh(&w, UINT32_MAX));
+    assert_true(kl_replay_fresh(&w, UINT32_MAX - 63));
+    assert_false(kl_replay_fresh(&w, UINT32_MAX - 64));
+}
+
+/* Against a list of everything ever seen. */
+static void replay_window_against_memory(void **state) {
+    (void)state;
+    static bool seen[5000];
+    struct kl_replay w = {0};
+    uint32_t random = 7, highest = 0;
+    memset(seen, 0, sizeof seen);
+    for (unsigned n = 0; n < 20000 && highest < 4900; n++) {
+        random = random * 1664525 + 1013904223;
+        uint32_t counter = highest + 5 > (random >> 25) ? highest + 5 - (random >> 25) : 1;
+        if (counter == 0) continue;
+        bool fresh = !seen[counter] && (counter > highest || highest - counter < 64);
+        assert_int_equal(kl_replay_fresh(&w, counter), fresh);
+        if (fresh) seen[counter] = true;
+        if (counter > highest) highest = counter;
+    }
+    assert_int_equal(highest > 1000, 1);
+}
+
+/* Encodes, decodes, encodes again; every cut and every extra byte must be rejected (DATA takes what there is). */
+static void there_and_back(const struct kl_msg *m, struct kl_msg *got) {
+    uint8_t b[KL_MSG_MAX], again[KL_MSG_MAX + 1];
+    int len = kl_msg_encode(m, b, sizeof b);
+    assert_true(len > 0);
+    assert_int_equal(kl_msg_decode(got, b, (size_t)len), 0);
+    assert_int_equal(kl_msg_encode(got, again, sizeof again), len);
+    assert_memory_equal(b, again, (size_t)len);
+    for (int cap = 0; cap < len; cap++) assert_int_equal(kl_msg_encode(m, again, (size_t)cap), KL_E_SPACE);
+    if (m->kind == KL_MSG_DATA) return;
+    struct kl_msg bad;
+    for (int cut = 0; cut < len; cut++) assert_int_equal(kl_msg_decode(&bad, b, (size_t)cut), KL_E_MALFORMED);
+    memcpy(again, b, (size_t)len);
+    again[len] = 0;
+    assert_int_equal(kl_msg_decode(&bad, again, (size_t)len + 1), KL_E_MALFORMED);
+}
+
+static struct kl_msg a_hello(void) {
+    struct kl_msg m = {.kind = KL_MSG_HELLO};
+    m.hello.version = KL_PROTOCOL_VERSION;
+    strcpy(m.hello.name, "Zo\xc3\xab");
+    strcpy(m.hello.room, "arcade");
+    m.hello.seats_wanted = 2;
+    m.hello.params = params;
+    kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
+    kl_facts_add(&m.hello.facts, "content", "xxh3 0123 (24592 bytes, croom.nes)");
+    return m;
+}
+
+static void hello(void **state) {
+    (void)state;
+    struct kl_msg m = a_hello(), got;
+    there_and_back(&m, &got);
+    assert_string_equal(got.hello.name, "Zo\xc3\xab");
+    assert_string_equal(got.hello.room, "arcade");
+    assert_int_equal(got.hello.facts.count, 2);
+    assert_string_equal(got.hello.facts.fact[1].key, "content");
+    assert_int_equal(got.hello.params.fps_uhz, 60098800);
+    assert_true(got.hello.params.subframes && got.hello.params.clocked);
+}
+
+static void the_longest_hello_fits(void **state) {
+    (void)state;
+    struct kl_msg m = a_hello(), got;
+    char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX];
+    memset(key, 'k', sizeof key);
+    memset(value, 'v', sizeof value);
+    key[sizeof key - 1] = value[sizeof value - 1] = 0;
+    m.hello.facts.count = 0;
+    for (unsigned i = 0; i < KL_FACTS_MAX; i++) assert_int_equal(kl_facts_add(&m.hello.facts, key, value), 0);
+    assert_int_equal(kl_facts_add(&m.hello.facts, key, value), KL_E_FULL);
+    there_and_back(&m, &got);
+}
+
+static void hello_out_of_range(void **state) {
+    (void)state;
+    struct kl_msg m, got;
+    uint8_t b[KL_MSG_MAX];
+#define REJECTED(change)                                                                                               \
+    do {                                                                                                               \
+        m = a_hello();                                                                                                 \
+        change;                                                                                                        \
+        int len = kl_msg_encode(&m, b, sizeof b);                                                                      \
+        assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);                                         \
+    } while (0)
+    REJECTED(m.hello.room[0] = 0);
+    REJECTED(m.hello.name[0] = 0);
+    REJECTED(strcpy(m.hello.room, "a\tb"));
+    REJECTED(m.hello.seats_wanted = KL_MAX_SEATS + 1);
+    REJECTED(m.hello.params.policy = 3);
+    REJECTED(m.hello.params.players = 0);
+    REJECTED(m.hello.params.players = KL_MAX_SEATS + 1);
+    REJECTED(m.hello.params.spacing_fixed = KL_SPACING_MAX + 1);
+    REJECTED(m.hello.params.fps_uhz = 999999);
+    REJECTED(m.hello.params.fps_uhz = 1000000001);
+#undef REJECTED
+}
+
+static void another_version_is_told_apart(void **state) {
+    (void)state;
+    struct kl_msg got;
+    static const uint8_t other[] = {KL_MSG_HELLO, 2, 0, 0xff, 0xff, 0xff};
+    assert_int_equal(kl_msg_decode(&got, other, 3), KL_E_VERSION);
+    assert_int_equal(kl_msg_decode(&got, other, sizeof other), KL_E_VERSION);
+    assert_int_equal(got.hello.version, 2);
+    assert_int_equal(kl_msg_decode(&got, other, 2), KL_E_MALFORMED);
+}
+
+static void data(void **state) {
+    (void)state;
+    struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = 5, .total = 1005, .len = KL_CHUNK_MAX}}, got;
+    memset(m.data.bytes, 0xab, sizeof m.data.bytes);
+    there_and_back(&m, &got);
+    assert_int_equal(got.data.len, KL_CHUNK_MAX);
+    uint8_t b[KL_MSG_MAX];
+    m.data.total = 1004; /* one byte past the end */
+    int len = kl_msg_encode(&m, b, sizeof b);
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+    m.data = (struct kl_data){.offset = UINT32_MAX, .total = UINT32_MAX, .len = 1};
+    len = kl_msg_encode(&m, b, sizeof b);
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+    m.data = (struct kl_data){.offset = 2, .total = 1, .len = 0};
+    len = kl_msg_encode(&m, b, sizeof b);
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+    m.data = (struct kl_data){.offset = 0, .total = 5000, .len = KL_CHUNK_MAX};
+    len = kl_msg_encode(&m, b, sizeof b);
+    b[len] = 0; /* a piece of 1,001 bytes */
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len + 1), KL_E_MALFORMED);
+    m.data = (struct kl_data){0}; /* nothing to hand over is said by one empty piece */
+    there_and_back(&m, &got);
+}
+
+static void the_others(void **state) {
+    (void)state;
+    struct kl_msg got;
+    struct kl_msg ready = {.kind = KL_MSG_READY};
+    kl_facts_add(&ready.ready.facts, "bios", "none");
+    there_and_back(&ready, &got);
+    for (unsigned has = 0; has < 8; has++) {
+        struct kl_msg m = {.kind = KL_MSG_HASH,
+                           .hash = {.frame = 59, .has_ram = has & 1, .has_state = has & 2, .has_av = has & 4,
+                                    .ram = 1, .state = UINT64_MAX, .av = 3}};
+        there_and_back(&m, &got);
+        assert_true(!(has & 2) || got.hash.state == UINT64_MAX);
+    }
+    static const uint8_t kinds[] = {KL_MSG_BYE, KL_MSG_REFUSE, KL_MSG_NOTICE};
+    for (unsigned i = 0; i < COUNT(kinds); i++) {
+        struct kl_msg m = {.kind = kinds[i], .text = {.code = KL_REFUSE_FULL}};
+        memset(m.text.text, 'x', sizeof m.text.text - 1);
+        there_and_back(&m, &got);
+    }
+    there_and_back(&(struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}}, &got);
+    there_and_back(&(struct kl_msg){.kind = KL_MSG_SEND}, &got);
+    there_and_back(&(struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {UINT64_MAX, 16 << 20}}, &got);
+    there_and_back(&(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {59, 59, 2, true, 0x8001}}, &got);
+    struct kl_msg roster = {.kind = KL_MSG_ROSTER, .roster = {2, 8, KL_MAX_CLIENTS, {{0}}}};
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        roster.roster.member[i] = (struct kl_member){.client = (uint8_t)i, .seats = 1, .state = KL_MEMBER_GONE, .host = !i};
+        snprintf(roster.roster.member[i].name, KL_NAME_MAX, "player-with-a-name-%02u--", i);
+    }
+    there_and_back(&roster, &got);
+    assert_string_equal(got.roster.member[15].name, roster.roster.member[15].name);
+}
+
+static void what_nobody_sends(void **state) {
+    (void)state;
+    struct kl_msg got;
+    for (unsigned kind = 0; kind < 256; kind++) {
+        uint8_t b[2] = {(uint8_t)kind, 0};
+        bool known = (kind >= KL_MSG_HELLO && kind <= KL_MSG_BYE) || (kind >= KL_MSG_WELCOME && kind <= KL_MSG_NOTICE);
+        if (!known) assert_int_equal(kl_msg_decode(&got, b, 1), KL_E_MALFORMED);
+    }
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"", 0), KL_E_MALFORMED);
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x04\0\0\0\0\x08", 6), KL_E_MALFORMED);         /* hash of what? */
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x09\x02\x00", 4), KL_E_MALFORMED);         /* nine seats filled */
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x02\x02\x01\x10\0\0\0\0", 9), KL_E_MALFORMED); /* client 16 */
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x15\0\0\0\0\0\0\0\0\x03\0\0\0", 13), KL_E_MALFORMED);
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x15\0\0\0\0\0\0\0\0\0\x02\0\0", 13), KL_E_MALFORMED);
+}
+
+static void facts_that_differ(void **state) {
+    (void)state;
+    struct kl_facts room = {0}, you = {0};
+    char out[200];
+    assert_int_equal(kl_facts_differ(&room, &you, out, sizeof out), 0);
+    assert_string_equal(out, "");
+    kl_facts_add(&room, "core", "nestopia 1.52");
+    kl_facts_add(&room, "content", "xxh3 01 (kof99)");
+    kl_facts_add(&you, "content", "xxh3 01 (the same under another name)");
+    kl_facts_add(&you, "core", "nestopia 1.52");
+    assert_int_equal(kl_facts_differ(&room, &you, out, sizeof out), 0);
+    kl_facts_add(&room, "bios", "a");
+    kl_facts_add(&you, "region", "b");
+    assert_int_equal(kl_facts_differ(&room, &you, out, sizeof out), 2);
+    assert_string_equal(out, "bios differs: room has a, you have none; region differs: room has none, you have b");
+    strcpy(you.fact[1].value, "nestopia 1.53");
+    assert_int_equal(kl_facts_differ(&room, &you, out, sizeof out), 3);
+    assert_ptr_not_equal(strstr(out, "core differs: room has nestopia 1.52, you have nestopia 1.53"), NULL);
+    strcpy(you.fact[1].value, "nestopia"); /* a prefix is not the same */
+    assert_int_equal(kl_facts_differ(&room, &you, out, sizeof out), 3);
+    for (size_t cap = 1; cap < sizeof out; cap++) { /* cut where the caller's buffer ends */
+        memset(out, 0x55, sizeof out);
+        assert_int_equal(kl_facts_differ(&room, &you, out, cap), 3);
+        assert_true(strlen(out) < cap);
+        assert_int_equal(out[cap], 0x55);
+    }
+}
+
+static void long_facts_are_cut_between_characters(void **state) {
+    (void)state;
+    struct kl_facts f = {0};
+    char value[400] = "";
+    for (unsigned i = 0; i < 90; i++) strcat(value, "\xe2\x82\xac");
+    assert_int_equal(kl_facts_add(&f, value, value), 0);
+    assert_int_equal(strlen(f.fact[0].key), 45);    /* 15 whole characters */
+    assert_int_equal(strlen(f.fact[0].value), 159); /* 53 */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(header), cmocka_unit_test(replay_window), cmocka_unit_test(replay_window_against_memory),
+        cmocka_unit_test(hello), cmocka_unit_test(the_longest_hello_fits), cmocka_unit_test(hello_out_of_range),
+        cmocka_unit_test(another_version_is_told_apart), cmocka_unit_test(data), cmocka_unit_test(the_others),
+        cmocka_unit_test(what_nobody_sends), cmocka_unit_test(facts_that_differ),
+        cmocka_unit_test(long_facts_are_cut_between_characters),
+    };
+    return cmocka_run_group_tests_name("msg", tests, NULL, NULL);
+}

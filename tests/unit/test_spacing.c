@@ -1,0 +1,147 @@
+/* How long the next interval is. spacing.h, DESIGN.md §3 "Spacing". */
+#include "unit.h"
+
+#include <math.h>
+
+#include "engine.h"
+#include "spacing.h"
+
+#define FPS 60
+
+/* Frames [from, to) needed `quarters`. */
+static void need(struct kl_spacing *s, uint32_t from, uint32_t to, unsigned quarters) {
+    for (uint32_t f = from; f < to; f++) kl_spacing_need(s, f, (uint8_t)quarters);
+}
+
+static void from_rtt(void **state) {
+    (void)state;
+    assert_int_equal(kl_spacing_from_rtt(0, 0, 60), 2);
+    assert_int_equal(kl_spacing_from_rtt(50000, 2000, 60), 5); /* 58 ms are 3.48 frames: 3 whole, and two */
+    assert_int_equal(kl_spacing_from_rtt(10000000, 0, 60), KL_SPACING_MAX);
+    assert_int_equal(kl_spacing_from_rtt(UINT32_MAX, UINT32_MAX, 1000), KL_SPACING_MAX);
+}
+
+static void nothing_reported_changes_nothing(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS);
+    for (uint32_t f = 4; f < 4000; f += 4) assert_int_equal(kl_spacing_next(&s, f), 4);
+}
+
+static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 3, FPS);
+    need(&s, 0, 100, 10);
+    need(&s, 100, 100 + KL_SPACING_BURST - 1, 36);
+    assert_int_equal(kl_spacing_next(&s, 120), 3);
+    need(&s, 100 + KL_SPACING_BURST - 1, 100 + KL_SPACING_BURST, 36);
+    assert_int_equal(kl_spacing_next(&s, 120), 9); /* 36 quarters, at once */
+}
+
+static void it_stays_within_the_range(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 3, FPS);
+    need(&s, 0, 100, 255);
+    assert_int_equal(kl_spacing_next(&s, 100), KL_SPACING_MAX);
+    kl_spacing_init(&s, 3, FPS);
+    for (uint32_t f = 0; f < 20000; f += 3) {
+        need(&s, f, f + 3, 1);
+        uint16_t n = kl_spacing_next(&s, f + 3);
+        assert_true(n >= KL_SPACING_MIN && n <= 3);
+    }
+    assert_int_equal(kl_spacing_next(&s, 20000), KL_SPACING_MIN);
+}
+
+static void one_hitch_raises_nothing_two_do(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS);
+    need(&s, 0, 200, 15);
+    need(&s, 200, 205, 30);
+    need(&s, 205, 300, 15);
+    assert_int_equal(kl_spacing_next(&s, 300), 4);
+    need(&s, 300, 303, 23);
+    assert_int_equal(kl_spacing_next(&s, 303), 6); /* so that only one of the two would have been late */
+}
+
+static void far_apart_they_are_lone_hitches(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS);
+    for (uint32_t f = 0; f < 4000; f += 4) {
+        bool hitch = f == 100 || f == 800 || f == 1500 || f == 2200;
+        need(&s, f, f + 4, hitch ? 24 : 15);
+        assert_int_equal(kl_spacing_next(&s, f + 4), 4);
+    }
+}
+
+static void two_or_more_are_given_back_soon_the_last_late(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 12, FPS);
+    uint32_t fast = 0, slow = 0;
+    for (uint32_t f = 0; f < 60 * FPS; f++) {
+        need(&s, f, f + 1, 18); /* would do with 5 */
+        uint16_t n = kl_spacing_next(&s, f + 1);
+        if (!fast && n < 12) fast = f;
+        if (!slow && n == 5) slow = f;
+        if (fast && !slow) assert_int_equal(n, 6); /* all but one of them, in one step */
+        if (slow) assert_int_equal(n, 5);
+    }
+    assert_in_range(fast, 4 * FPS, 6 * FPS);
+    assert_in_range(slow, 20 * FPS, 31 * FPS);
+}
+
+static void excused_frames_do_not_count(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS);
+    need(&s, 0, 100, 15);
+    kl_spacing_excuse(&s, 100, 150);
+    need(&s, 90, 150, 15);
+    need(&s, 100, 150, 60);
+    assert_int_equal(kl_spacing_next(&s, 150), 4);
+    need(&s, 150, 170, 60);
+    assert_int_equal(kl_spacing_next(&s, 170), 15);
+}
+
+static void the_greatest_need_of_a_frame_counts(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 2, FPS);
+    need(&s, 0, 20, 28);
+    need(&s, 0, 20, 5); /* another client was better off */
+    assert_int_equal(kl_spacing_next(&s, 20), 7);
+}
+
+/* The ring must not take a frame's need for that of one KL_SPACING_HISTORY earlier. */
+static void old_frames_are_forgotten(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS);
+    need(&s, 0, KL_SPACING_HISTORY, 14);
+    uint32_t f = 10 * KL_SPACING_HISTORY;
+    need(&s, f, f + 1000, 14);
+    kl_spacing_need(&s, f + 900 - KL_SPACING_HISTORY, 200); /* too old: ignored */
+    kl_spacing_need(&s, 5, 200);
+    kl_spacing_need(&s, 6 + 9 * KL_SPACING_HISTORY, 200);
+    for (uint32_t k = 0; k < 3; k++) assert_int_equal(kl_spacing_next(&s, f + 1000), 4);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(from_rtt),
+        cmocka_unit_test(nothing_reported_changes_nothing),
+        cmocka_unit_test(lasting_lateness_raises_by_the_whole_shortfall),
+        cmocka_unit_test(it_stays_within_the_range),
+        cmocka_unit_test(one_hitch_raises_nothing_two_do),
+        cmocka_unit_test(far_apart_they_are_lone_hitches),
+        cmocka_unit_test(two_or_more_are_given_back_soon_the_last_late),
+        cmocka_unit_test(excused_frames_do_not_count),
+        cmocka_unit_test(the_greatest_need_of_a_frame_counts),
+        cmocka_unit_test(old_frames_are_forgotten),
+    };
+    return cmocka_run_group_tests_name("spacing", tests, NULL, NULL);
+}
