@@ -5,7 +5,8 @@
 #define FIRST_DUE_US     50000 /* from the start to frame 0: time for its UPDATE to reach everybody */
 #define FREE_SPACING     12    /* spacing of a room without a clock: lead costs nothing there, round trips do */
 #define TIMER_FREE_US    5000  /* repetition timer of a room without a clock */
-#define BURST_RTTS       2
+#define BURST_RTTS       2 /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
+#define BURST_AGAIN_US   100000
 #define HITCH_QUARTERS   6     /* a sample taken this late was the player's machine's doing, not the link's */
 #define UNKNOWN_RTT_US   100000
 #define NO_BURST         UINT32_MAX
@@ -242,8 +243,8 @@ bool kl_room_lost(const struct kl_room *r, unsigned client) {
 
 /* A burst is worth while where the last one arrived, or has had the time to. */
 static bool may_burst(struct kl_room_client *c, uint64_t now_us) {
-    if (c->burst_at_us && c->frame_acked == c->burst_acked && now_us < c->burst_at_us + BURST_RTTS * c->rtt.srtt_us)
-        return false;
+    uint64_t patience_us = BURST_RTTS * c->rtt.srtt_us + BURST_AGAIN_US;
+    if (c->burst_at_us && c->frame_acked == c->burst_acked && now_us < c->burst_at_us + patience_us) return false;
     c->burst_at_us = now_us;
     c->burst_acked = c->frame_acked;
     return true;

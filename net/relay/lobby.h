@@ -20,7 +20,7 @@ struct kl_lobby_limits {
 struct kl_lobby_net {
     void *ctx;
     int (*send)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len); /* reliable, in order */
-    unsigned (*pending)(void *ctx, unsigned peer); /* messages sent and not acknowledged */
+    unsigned (*pending)(void *ctx, unsigned peer); /* messages, from the oldest unacknowledged on */
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len);
     void (*hang_up)(void *ctx, unsigned peer); /* once everything sent has been delivered */
     uint32_t (*session)(void *ctx, unsigned peer);

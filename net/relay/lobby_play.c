@@ -27,6 +27,16 @@ void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct k
         kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u error=%d", h->frame, result);
 }
 
+/* With a client whose link is behind, verdicts wait; meanwhile those that are equal become one. */
+static bool verdicts_may_go(const struct kl_lobby_room *r) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (m->here && !m->leaving && net->pending(net->ctx, m->peer) > KL_VERDICTS_UNDER_WAY) return false;
+    }
+    return true;
+}
+
 static void names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {
     size_t n = 0;
     out[0] = 0;
@@ -108,7 +118,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     }
     send_frames(r, now_us);
     struct kl_verdict v;
-    while (kl_verdict_next(&r->verdicts, in_the_game(r), now_us, &v)) announce(r, &v);
+    while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, in_the_game(r), now_us, &v)) announce(r, &v);
 }
 
 /* --- now and then ---------------------------------------------------------------------------------------- */

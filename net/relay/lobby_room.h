@@ -26,6 +26,7 @@
 
 /* Pieces of start data under way to one client: what ENet's window of 64 KiB holds. */
 #define KL_PIECES_UNDER_WAY 60
+#define KL_VERDICTS_UNDER_WAY 128 /* messages under way to a client behind which no verdict is sent */
 
 #define KL_NO_HOST KL_MAX_CLIENTS
 

@@ -49,3 +49,23 @@ bool kl_enet_service(ENetHost *host, ENetEvent *event) {
     host->recalculateBandwidthLimits = 0;
     return result > 0;
 }
+
+static void acknowledged(ENetPacket *packet) { *(uint8_t *)packet->userData = 1; }
+
+unsigned kl_sent_span(struct kl_sent *sent) {
+    while (sent->oldest != sent->next && sent->done[sent->oldest % KL_SENT_MAX]) sent->oldest++;
+    return sent->next - sent->oldest;
+}
+
+int kl_enet_send(ENetPeer *peer, struct kl_sent *sent, const void *bytes, size_t len) {
+    ENetPacket *packet = enet_packet_create(bytes, len, ENET_PACKET_FLAG_RELIABLE);
+    if (!packet) return -1;
+    if (kl_sent_span(sent) < KL_SENT_MAX) {
+        packet->userData = &sent->done[sent->next++ % KL_SENT_MAX];
+        packet->freeCallback = acknowledged;
+        *(uint8_t *)packet->userData = 0;
+    }
+    if (enet_peer_send(peer, 0, packet) == 0) return 0;
+    enet_packet_destroy(packet);
+    return -1;
+}

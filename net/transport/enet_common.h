@@ -3,6 +3,7 @@
 #define KL_ENET_COMMON_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <enet/enet.h>
 
@@ -13,12 +14,14 @@
 /* ENet's default of 1,400 is above what PPPoE with a tunnel carries. The same limit as KL_DATAGRAM_MAX. */
 #define KL_ENET_MTU 1200
 
-/* What one peer may have lying about half delivered: ENet's window of 64 KiB in flight, and no more. */
-#define KL_ENET_WAITING_BYTES (64 * 1024)
+/* What one peer may have lying about half delivered. Once that is full ENet takes nothing more from it, not even
+ * the packet that all the others wait for, so it must be more than an honest sender sends past a lost one: see
+ * struct kl_sent and who asks it. */
+#define KL_ENET_WAITING_BYTES (256 * 1024)
 
-/* How far ahead of the delivered ones a peer's reliable packets may run: what its window holds of start data,
- * and bursts of hashes at --speed max. Each costs some 200 bytes of heap, whatever its length. */
-#define KL_ENET_AHEAD_MAX 2048
+/* How far ahead of the delivered ones a peer's reliable packets may run; each costs some 200 bytes of heap,
+ * whatever its length. */
+#define KL_ENET_AHEAD_MAX 1024
 
 /* A peer is given up when a reliable packet (a ping each 500 ms at least) has had no answer for 5 to 10 s:
  * ENet asks again at doubling intervals, and looks at the limits only then. Under 5 s, a Wi-Fi that roams or
@@ -36,6 +39,20 @@
 
 /* Says in a DISCONNECT that it was meant. */
 #define KL_ENET_BYE 1
+
+/* Messages on their way, so that a sender can hold back behind a lost one: ENet acknowledges packets one by one
+ * and would go on to the end of its sequence window. */
+#define KL_SENT_MAX 512
+struct kl_sent {
+    uint32_t next, oldest;
+    uint8_t done[KL_SENT_MAX]; /* by number, from oldest on */
+};
+
+/* Queues a reliable message; -1 where the peer is gone or memory is. */
+int kl_enet_send(ENetPeer *peer, struct kl_sent *sent, const void *bytes, size_t len);
+/* Messages from the oldest that the peer has not acknowledged to the newest. Beyond KL_SENT_MAX they go
+ * uncounted. */
+unsigned kl_sent_span(struct kl_sent *sent);
 
 /* A host with all limits set, or NULL. The socket is not bound yet. */
 ENetHost *kl_enet_host_create(size_t peers);

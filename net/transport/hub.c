@@ -30,7 +30,7 @@ struct hub_peer {
     bool open;
     uint32_t session, counter;
     struct kl_replay replay;
-    unsigned pending;
+    struct kl_sent sent;
 };
 
 struct kl_hub {
@@ -247,21 +247,12 @@ uint64_t kl_hub_due_us(const struct kl_hub *hub, uint64_t now_us) {
 }
 
 uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer) { return hub->peer[peer].session; }
-unsigned kl_hub_pending(const struct kl_hub *hub, unsigned peer) { return hub->peer[peer].pending; }
-
-static void acknowledged(ENetPacket *packet) { (*(unsigned *)packet->userData)--; }
+unsigned kl_hub_pending(struct kl_hub *hub, unsigned peer) { return kl_sent_span(&hub->peer[peer].sent); }
 
 int kl_hub_send(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len) {
     if (!hub->peer[peer].open) return -1;
-    ENetPacket *packet = enet_packet_create(bytes, len, ENET_PACKET_FLAG_RELIABLE);
-    if (!packet) return -1;
-    packet->userData = &hub->peer[peer].pending;
-    packet->freeCallback = acknowledged;
-    hub->peer[peer].pending++;
     hub->queued = true;
-    if (enet_peer_send(&hub->host->peers[peer], 0, packet) == 0) return 0;
-    enet_packet_destroy(packet);
-    return -1;
+    return kl_enet_send(&hub->host->peers[peer], &hub->peer[peer].sent, bytes, len);
 }
 
 void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len) {

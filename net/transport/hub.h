@@ -57,8 +57,9 @@ uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer);
 
 /* Queues a reliable message (copied). -1 where the peer has gone or memory has. */
 int kl_hub_send(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len);
-/* Messages queued for this peer that it has not acknowledged. */
-unsigned kl_hub_pending(const struct kl_hub *hub, unsigned peer);
+/* Messages from the oldest that this peer has not acknowledged to the newest. Who sends much holds back by it:
+ * behind a lost one a peer keeps only so much (net/PROTOCOL.md §8). */
+unsigned kl_hub_pending(struct kl_hub *hub, unsigned peer);
 /* Sends an UPDATE datagram now. One that the kernel refuses is lost as on any link. */
 void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len);
 /* Hangs up once everything queued has been delivered. Nothing of this peer is reported any more. */

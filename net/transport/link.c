@@ -150,6 +150,9 @@ struct kl_plan kl_link_plan(struct kl_link *l, uint64_t now_us, uint32_t max_run
     struct kl_plan plan = {0};
     lock(l);
     l->shared.seen = l->shared.events;
+    /* every frame may ask for a hash; where they pile up (--speed max on a link that loses) the game waits */
+    uint32_t hashes = KL_LINK_HASHES - (l->shared.hash_put - l->shared.hash_got);
+    if (max_runs > hashes) max_runs = hashes;
     if (l->shared.status.phase == KL_LINK_PLAYING) plan = kl_client_plan(&l->shared.lock, now_us, max_runs);
     unlock(l);
     return plan;

@@ -12,9 +12,7 @@
 #include "link.h"
 
 #define KL_START_BYTES_MAX (16U * 1024 * 1024)
-/* The frontend can run no more frames than are closed before the thread has had a turn, so no more hashes
- * than that wait here. */
-#define KL_LINK_HASHES     (2 * KL_WINDOW_FRAMES)
+#define KL_LINK_HASHES     KL_WINDOW_FRAMES /* that wait to be sent; kl_link_plan() sees that they fit */
 #define KL_LINK_NOTICES    16
 #define KL_LINK_HOST_MAX   256
 
@@ -62,7 +60,7 @@ struct kl_link {
     uint32_t session, counter;
     struct kl_replay replay;
     size_t uploaded;
-    unsigned upload_pending; /* pieces of start data on their way */
+    struct kl_sent sent;
     bool said_bye;
 };
 

@@ -11,9 +11,10 @@
 #define CONNECT_US (5 * 1000000) /* for the relay to answer, and again to greet */
 #define SLEEP_US   10000         /* ENet's repetitions are due to the millisecond; ours are not */
 
-/* Pieces of start data on their way at once: what ENet's window of 64 KiB holds. More would wait in ENet's
- * queue, and hashes and BYE behind it. */
+/* Messages sent past the oldest unacknowledged one: pieces of start data, what ENet's window of 64 KiB holds;
+ * hashes. */
 #define UPLOAD_WINDOW 60
+#define HASH_WINDOW   256
 
 static void lock(struct kl_link *l) { pthread_mutex_lock(&l->mutex); }
 static void unlock(struct kl_link *l) { pthread_mutex_unlock(&l->mutex); }
@@ -73,25 +74,15 @@ static void send_datagrams(struct kl_link *l) {
 
 /* --- messages -------------------------------------------------------------------------------------------- */
 
-static void piece_done(ENetPacket *packet) { (*(unsigned *)packet->userData)--; }
-
-/* pending counts the packet until the relay has it; NULL: nobody counts. */
-static void send_message(struct kl_link *l, const struct kl_msg *m, unsigned *pending) {
+static void send_message(struct kl_link *l, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
     int len = kl_msg_encode(m, bytes, sizeof bytes);
-    ENetPacket *packet = len > 0 ? enet_packet_create(bytes, (size_t)len, ENET_PACKET_FLAG_RELIABLE) : NULL;
-    if (!packet) return;
-    if (pending) {
-        packet->userData = pending;
-        packet->freeCallback = piece_done;
-        (*pending)++;
-    }
-    if (enet_peer_send(l->peer, 0, packet) != 0) enet_packet_destroy(packet);
+    if (len > 0) (void)kl_enet_send(l->peer, &l->sent, bytes, (size_t)len);
 }
 
 static void send_hello(struct kl_link *l) {
     struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = l->hello};
-    send_message(l, &m, NULL);
+    send_message(l, &m);
 }
 
 static bool next_hash(struct kl_link *l, struct kl_msg *m) {
@@ -121,20 +112,20 @@ static void upload(struct kl_link *l) {
     size_t total = s->given_len;
     unlock(l);
     /* no start data at all is still said: one empty piece */
-    while (is_given && l->upload_pending < UPLOAD_WINDOW && (l->uploaded < total || l->uploaded == 0)) {
+    while (is_given && kl_sent_span(&l->sent) < UPLOAD_WINDOW && (l->uploaded < total || l->uploaded == 0)) {
         size_t len = total - l->uploaded < KL_CHUNK_MAX ? total - l->uploaded : KL_CHUNK_MAX;
         struct kl_msg m = {.kind = KL_MSG_DATA};
         m.data = (struct kl_data){.offset = (uint32_t)l->uploaded, .total = (uint32_t)total, .len = (uint16_t)len};
         memcpy(m.data.bytes, bytes + l->uploaded, len);
-        send_message(l, &m, &l->upload_pending);
+        send_message(l, &m);
         l->uploaded += len ? len : 1;
     }
 }
 
 static void send_messages(struct kl_link *l) {
     struct kl_msg m;
-    while (next_hash(l, &m)) send_message(l, &m, NULL);
-    if (next_ready(l, &m)) send_message(l, &m, NULL);
+    while (kl_sent_span(&l->sent) < HASH_WINDOW && next_hash(l, &m)) send_message(l, &m);
+    if (next_ready(l, &m)) send_message(l, &m);
     upload(l);
     enet_host_flush(l->enet);
 }
@@ -233,7 +224,7 @@ static bool all_said(const struct kl_link_shared *s) {
 
 static void say_bye(struct kl_link *l) {
     struct kl_msg m = {.kind = KL_MSG_BYE, .text.text = "left"};
-    send_message(l, &m, NULL);
+    send_message(l, &m);
     enet_host_flush(l->enet);
     enet_peer_disconnect_later(l->peer, KL_ENET_BYE);
     l->said_bye = true;

@@ -7,7 +7,6 @@
 
 #define SESSION     0x5e5510u
 #define SEND_ROUNDS (KL_BURST_MAX + 2) /* more datagrams for one receiver at one moment are a flood */
-#define BODY_MAX    (KL_DATAGRAM_MAX - KL_DGRAM_HEADER)
 
 void world_fail(struct world *w, const char *format, ...) {
     if (w->failed) return;
@@ -80,8 +79,8 @@ void drive_send_client(struct world *w, unsigned client) {
     uint64_t now = drive_client_clock(w, c);
     uint8_t body[KL_DATAGRAM_MAX];
     size_t len;
-    for (unsigned i = 0; (len = kl_client_send(&c->lock, now, body, BODY_MAX)) > 0; i++) {
-        if (len > BODY_MAX) world_fail(w, "client=%u sends %zu bytes", client, len);
+    for (unsigned i = 0; (len = kl_client_send(&c->lock, now, body, KL_DATAGRAM_MAX)) > 0; i++) {
+        if (len > KL_DATAGRAM_MAX) world_fail(w, "client=%u sends %zu bytes", client, len);
         if (i >= SEND_ROUNDS) world_fail(w, "client=%u has no end of sending", client);
         if (w->failed) return;
         transmit(w, client, true, body, len);
@@ -97,8 +96,8 @@ void drive_send_relay(struct world *w) {
         uint8_t body[KL_DATAGRAM_MAX];
         size_t len;
         if (!w->client[client].in_room) continue;
-        for (unsigned i = 0; (len = kl_room_send(&w->room, client, now, body, BODY_MAX)) > 0; i++) {
-            if (len > BODY_MAX) world_fail(w, "relay sends %zu bytes", len);
+        for (unsigned i = 0; (len = kl_room_send(&w->room, client, now, body, KL_DATAGRAM_MAX)) > 0; i++) {
+            if (len > KL_DATAGRAM_MAX) world_fail(w, "relay sends %zu bytes", len);
             if (i >= SEND_ROUNDS) world_fail(w, "relay has no end of sending to client=%u", client);
             if (w->failed) return;
             transmit(w, client, false, body, len);

@@ -53,7 +53,7 @@ struct packet {
     uint8_t client;
     uint32_t closed; /* of the room when it was sent */
     struct packet *next_free;
-    uint8_t bytes[KL_DATAGRAM_MAX];
+    uint8_t bytes[KL_DGRAM_HEADER + KL_DATAGRAM_MAX];
 };
 
 enum event_kind { EVENT_TICK, EVENT_TO_RELAY, EVENT_TO_CLIENT, EVENT_HAPPENING, EVENT_REMOVE, EVENT_START };

@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# 50-retroarch.sh - two real RetroArch in a room, and in the middle of it all that a frontend can do to a core: save
+# and load of states, reset, rewind, fast-forward, cheats, autosave of save RAM, the menu, another window's focus.
+#   SECONDS_OF_PLAY=600  instead of 60
+#   PICTURE=FILE         keeps a picture of the two windows
+# limit: 900
+. "$(dirname "$0")/lib.sh"
+
+PLAY=${SECONDS_OF_PLAY:-60}
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+for program in retroarch Xvfb xdotool; do
+    command -v $program >/dev/null || { skip "retroarch: no $program"; finish; }
+done
+core_path nestopia >/dev/null || { skip "retroarch: no nestopia"; finish; }
+
+# The game with a battery: eight kilobytes of save RAM, so that there is an .srm to spoil.
+game=$tmp/shooter.nes
+cp "$content/shooter.nes" "$game"
+python3 - "$game" <<'END'
+import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(6)
+    flags = f.read(1)[0]
+    f.seek(6)
+    f.write(bytes([flags | 2]))
+END
+
+cheats() { # NAME: one that writes to RAM past the core, one that goes through it
+    local folder
+    for folder in Nestopia Keylock "Nestopia (Keylock)" "Keylock (Nestopia)" "Keylock: Nestopia"; do
+        mkdir -p "$tmp/$1/cheats/$folder"
+        cat >"$tmp/$1/cheats/$folder/shooter.cht" <<'END'
+cheats = 2
+cheat0_desc = "write"
+cheat0_enable = "true"
+cheat0_handler = "1"
+cheat0_cheat_type = "1"
+cheat0_address = "32"
+cheat0_value = "170"
+cheat0_memory_search_size = "3"
+cheat0_big_endian = "false"
+cheat0_address_bit_position = "255"
+cheat1_desc = "code"
+cheat1_enable = "true"
+cheat1_handler = "0"
+cheat1_code = "SXIOPO"
+END
+    done
+}
+
+abusive=('autosave_interval = "1"' 'apply_cheats_after_load = "true"' 'apply_cheats_after_toggle = "true"'
+    'sort_savefiles_enable = "false"' 'sort_savefiles_by_content_enable = "false"' 'pause_nonactive = "false"'
+    'menu_pause_libretro = "false"' 'quick_menu_show_cheats = "true"' 'fastforward_ratio = "1.0"')
+retroarch_home ann "${abusive[@]}" "${no_sound[@]}"
+retroarch_home bob "${abusive[@]}" "${no_sound[@]}" 'rewind_enable = "true"' 'run_ahead_enabled = "true"' \
+    'run_ahead_frames = "1"' 'run_ahead_secondary_instance = "true"'
+for who in ann bob; do
+    cheats $who
+    python3 -c 'import random, sys; random.seed(sys.argv[1]); sys.stdout.buffer.write(random.randbytes(8192))' $who \
+        >"$tmp/$who/save/shooter.srm"
+    cp "$tmp/$who/save/shooter.srm" "$tmp/$who.srm"
+done
+
+start_xvfb 1180x448
+start_relay
+# ann by the launcher; bob the way of those who do without: the wrapper as a core, all else in the environment.
+start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room pair -- -v
+sleep 1.1
+home_of bob
+start bob env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/bob.hash" KEYLOCK_TRACE="$tmp/bob.csv" \
+    KEYLOCK_CORE="$(core_path nestopia)" KEYLOCK_RELAY="$relay" KEYLOCK_ROOM=pair KEYLOCK_NAME=bob \
+    retroarch -v -L "$wrapper" "$game"
+for who in ann bob; do
+    said $who 'playing ' 30 || { show $who relay; die "retroarch/start: $who's game did not begin"; }
+done
+left=$(window_of ann) && right=$(window_of bob) || die "retroarch/start: a window is missing"
+xdotool windowmove "$right" 592 0
+began=$SECONDS
+
+play() { # SECONDS: both in turn, some fire and flight
+    local until=$((SECONDS + $1)) direction
+    while [ $SECONDS -lt $until ] && running ann && running bob; do
+        for direction in Left Right Up Down; do
+            for id in "$left" "$right"; do
+                xdotool windowfocus --sync "$id" keydown z keydown $direction sleep 0.15 keyup z keyup $direction
+            done
+        done
+    done
+}
+
+rss() { awk '/^VmRSS/ { print $2 }' "/proc/${pid[$1]}/status" 2>/dev/null; }
+alive() { # WHAT
+    running ann && running bob && return
+    running ann || show ann
+    running bob || show bob
+    die "retroarch/$1: a RetroArch is gone"
+}
+
+press "$left" Return
+press "$right" Return
+play 6
+alive play
+
+# --- the abuse: each on one side, then on the other ---
+for id in "$left" "$right"; do
+    press "$id" F2       # save a state
+    sleep 0.5
+    press "$id" F4       # load it
+    sleep 0.5
+    press "$id" h        # reset
+    sleep 0.5
+    press "$id" r 1      # rewind
+    press "$id" l 1      # fast-forward while held
+    press "$id" space    # fast-forward on …
+    sleep 1
+    press "$id" space    # … and off
+    press "$id" e 0.5    # slow motion
+    press "$id" u        # cheats off and on
+    press "$id" u
+    press "$id" F1       # the menu …
+    sleep 2
+    [ "$id" != "$left" ] || import -window root "$tmp/menu.png"
+    press "$id" Down
+    press "$id" F1       # … and away
+    alive abuse
+done
+xdotool windowfocus --sync "$left"
+play 3
+alive abuse
+ok "retroarch/abuse: states, reset, rewind, fast-forward, slow motion, cheats, menu on both sides: both still run"
+
+ann_kb=$(rss ann) bob_kb=$(rss bob)
+while [ $((SECONDS - began)) -lt "$PLAY" ]; do
+    play 5
+    alive play
+done
+[ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
+ann_grown=$(($(rss ann) - ann_kb)) bob_grown=$(($(rss bob) - bob_kb))
+check retroarch/memory "grew by $ann_grown and $bob_grown KB after the abuse; expected less than 4096" \
+    test $ann_grown -lt 4096 -a $bob_grown -lt 4096
+note "resident: $ann_kb and $bob_kb KB, grown by $ann_grown and $bob_grown KB"
+
+for who in ann bob; do
+    stop $who
+    status=$?
+    check "retroarch/end-$who" "exit status $status" test $status = 0
+    note "$(grep -aoE 'session frames=.*' "$tmp/$who.log" | tail -n 1)"
+done
+"$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
+check retroarch/hashes "$(tail -n 1 "$tmp/diff.log")" test $? = 0
+check retroarch/moves "the hashes do not change" hashes_move "$tmp/ann.hash"
+if grep -aqE 'desync=[0-9]' "$tmp/ann.log" "$tmp/bob.log"; then fail "retroarch/desync: the relay found one"; fi
+for who in ann bob; do
+    python3 tests/e2e/judge_trace.py "retroarch/$who" "$tmp/$who.csv" --after 5 --fps 60.0988 \
+        --min-share 0.99833 || checks_failed=1
+    check "retroarch/srm-$who" "the player's .srm is another now" cmp "$tmp/$who.srm" "$tmp/$who/save/shooter.srm"
+done
+finish
