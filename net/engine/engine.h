@@ -33,7 +33,11 @@ enum {
     KL_E_SPACE = -6,     /* the caller's buffer is too small */
 };
 
-/* What decides when a frame closes. strict is what exists today; the others have their numbers reserved. */
+/* What decides when a frame closes, and what stands in for a seat that has nothing (DESIGN.md §3).
+ * strict: when every seat's samples are in, however long that takes.
+ * bounded: the same, but a seat that the room waits for longer than the wait budget is absent (neutral, not waited
+ *   for) until its client has caught up and says so.
+ * optimistic: by the clock alone; a seat without news keeps what it held, and is absent after the wait budget. */
 enum kl_policy { KL_POLICY_STRICT = 0, KL_POLICY_BOUNDED = 1, KL_POLICY_OPTIMISTIC = 2 };
 
 /* What a room is played by: chosen by the client that makes the room, told to all others. */
@@ -43,7 +47,8 @@ struct kl_params {
     bool clocked;            /* false: no schedule, as fast as the clients go (--speed max) */
     uint8_t players;         /* the lock starts when this many seats are filled, 1..KL_MAX_SEATS */
     uint8_t spacing_fixed;   /* frames; 0: follows the link */
-    uint16_t wait_budget_ms; /* W of the bounded policy */
+    uint16_t wait_budget_ms; /* W; strict has none */
+    bool half_steps;         /* what is unacknowledged goes out again half a frame later, too */
     uint16_t hash_every;     /* frames between marked keyframes, rounded up to keyframes; 0: never */
     uint32_t fps_uhz;        /* the core's frame rate, 1,000,000..1,000,000,000 */
 };

@@ -6,7 +6,25 @@
 #include "engine.h"
 #include "input.h"
 
-enum { KL_FRAME_KEY = 1, KL_FRAME_HASH = 2 };
+/* Something that must happen before the same frame everywhere (DESIGN.md §4). The engine only carries it. */
+#define KL_COMMAND_BYTES 96  /* of one command's data */
+#define KL_COMMANDS_MAX  8   /* at one keyframe */
+#define KL_COMMANDS_ROOM 400 /* bytes of all of one keyframe's data: a frame must fit beside them in a datagram */
+#define KL_RELAY_CLIENT  0xff
+struct kl_command {
+    uint8_t client; /* who gave it; KL_RELAY_CLIENT: the relay */
+    uint8_t kind;
+    uint8_t len;
+    uint8_t data[KL_COMMAND_BYTES];
+};
+struct kl_commands {
+    uint32_t keyframe;
+    uint8_t count; /* 0: an empty place */
+    struct kl_command at[KL_COMMANDS_MAX];
+};
+#define KL_COMMAND_SETS 16 /* keyframes with commands that are kept at once */
+
+enum { KL_FRAME_KEY = 1, KL_FRAME_HASH = 2, KL_FRAME_COMMANDS = 4, KL_FRAME_BY_CLOCK = 8 };
 
 /* A closed frame: final, the same on every client. */
 struct kl_frame {
@@ -14,7 +32,8 @@ struct kl_frame {
     uint32_t keyframe; /* first frame of its interval */
     uint16_t spacing;  /* length of its interval, frames */
     uint8_t flags;     /* KL_FRAME_KEY: it is the keyframe; KL_FRAME_HASH: hash the state before it runs, labelled
-                          number-1 (only on keyframes, never on frame 0) */
+                          number-1 (only on keyframes, never on frame 0); KL_FRAME_COMMANDS: commands come before it
+                          (only on keyframes); KL_FRAME_BY_CLOCK: closed by the clock, not by its samples */
     uint8_t active;    /* bit per seat that takes part in this interval */
     struct kl_input in[KL_MAX_SEATS]; /* by seat; neutral where not active */
 };
@@ -26,12 +45,18 @@ struct kl_streams {
     struct kl_input_decoder decoder[KL_MAX_SEATS];
 };
 
+/* How the relay sees the client that an UPDATE goes to. */
+enum kl_presence { KL_PRESENT = 0, KL_ABSENT = 1, KL_RETURNING = 2 };
+
 struct kl_update {
     uint32_t stamp;
     bool has_echo;
     uint32_t echo, hold_us;
     uint32_t next_sample; /* the relay has every sample below */
-    uint8_t waiting_for;
+    uint8_t presence;     /* of the receiver, enum kl_presence */
+    bool paused;          /* nothing closes until the room goes on */
+    uint8_t waiting_for;  /* seats whose samples are missing */
+    uint8_t away;         /* seats that are absent, returning, or whose machines say that they do not run */
     bool has_schedule;
     int64_t due_us;       /* frame `first` is due at stamp + due_us */
     uint32_t first, count; /* closed frames that follow; first is the next one to close where count is 0 */
@@ -39,14 +64,15 @@ struct kl_update {
     uint8_t seats;
     uint32_t at, keyframe;
     struct kl_reader intervals;
-    uint8_t length, active;
-    bool hash;
+    uint8_t length, active, head; /* head: flags of the interval */
+    struct kl_commands commands;  /* of the keyframe handed out last, where it has some */
     struct kl_streams streams;
 };
 
 /* Writes the fields above `reading` and frames [first, first + count) from the ring (by number modulo
  * KL_WINDOW_FRAMES). Returns the length, or 0 where it does not fit. */
-size_t kl_update_write(const struct kl_update *u, const struct kl_frame *ring, uint8_t *buf, size_t cap);
+size_t kl_update_write(const struct kl_update *u, const struct kl_frame *ring,
+                       const struct kl_commands sets[KL_COMMAND_SETS], uint8_t *buf, size_t cap);
 /* 0 or KL_E_MALFORMED. body is borrowed while frames are read. */
 int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len);
 bool kl_update_frame(struct kl_update *u, struct kl_frame *out); /* false at the end */
@@ -59,6 +85,8 @@ struct kl_ctrl {
     uint32_t echo, hold_us;
     uint32_t frame_acked;  /* the client has every closed frame below … */
     uint32_t backlog;      /* … and has not run the last `backlog` of them */
+    bool away;             /* its frontend does not run */
+    bool resume;           /* samples were left out: sample_first is where they go on */
     uint8_t sample_late;   /* how late after its time the newest sample was taken, quarter frames */
     uint32_t need_first;
     uint8_t need_count;    /* 0..KL_NEEDS_MAX */
