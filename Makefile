@@ -54,7 +54,7 @@ $(OUT)/libkeylock.a: $(call obj,$(ENGINE) $(TRANSPORT) $(filter-out %/main.c,$(R
 define link
 @mkdir -p $(@D)
 @$(if $(Q),echo "LD    $@")
-$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
+$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
 endef
 
 $(OUT)/keylock-relay: $(call obj,$(ENGINE) $(TRANSPORT) $(RELAY))

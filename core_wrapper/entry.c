@@ -230,7 +230,12 @@ RETRO_API void retro_reset(void) {
 
 static bool own_states(void) { return alone() || local(); }
 
-RETRO_API size_t retro_serialize_size(void) { return own_states() ? kl_w.core.serialize_size() : 0; }
+/* 0 while loading, so that rewind and run-ahead are not even set up; more than that in play, so that a player who saves
+ * or loads a state gets as far as our message. */
+RETRO_API size_t retro_serialize_size(void) {
+    if (own_states()) return kl_w.core.serialize_size();
+    return room() && kl_w.phase == KL_PHASE_PLAYING ? kl_w.play.buffer.size + 1 : 0;
+}
 
 RETRO_API bool retro_serialize(void *data, size_t size) {
     if (own_states()) return kl_w.core.serialize(data, size);

@@ -117,8 +117,7 @@ static void begin(void) {
     kl_play_begin();
     kl_record_begin();
     hold_pace(true);
-    if (!kl_w.own_seats) kl_wrapper_say(KL_SCREEN_INFO, 3000, "all here: you watch room %s", kl_w.config.room);
-    else kl_wrapper_say(KL_SCREEN_INFO, 3000, "all here: room %s plays", kl_w.config.room);
+    if (!kl_w.own_seats) kl_wrapper_say(KL_SCREEN_INFO, 3000, "all here: you watch");
 }
 
 static void end(void) {
@@ -172,7 +171,6 @@ static void say_waiting(void) {
                        s->roster.filled, s->roster.players);
         break;
     case KL_LINK_FETCHING:
-    case KL_LINK_LOAD:
         kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: loading (%u of %u KB)", kl_w.config.room, s->data_done / 1024,
                        s->data_total / 1024);
         break;
@@ -180,6 +178,7 @@ static void say_waiting(void) {
         names(is_late, 0, who, sizeof who);
         kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: waiting for %s to load", kl_w.config.room, *who ? who : "all");
         break;
+    case KL_LINK_LOAD:
     case KL_LINK_PLAYING:
     case KL_LINK_ENDED: break;
     }
@@ -269,10 +268,7 @@ static void check_options_changed(void) {
 static void follow(enum kl_link_phase before) {
     switch (kl_w.status.phase) {
     case KL_LINK_SEND_START: give_start(); break;
-    case KL_LINK_LOAD:
-        say_waiting();
-        load_afresh();
-        break;
+    case KL_LINK_LOAD: load_afresh(); break;
     case KL_LINK_PLAYING:
         if (before != KL_LINK_PLAYING && kl_w.phase == KL_PHASE_READY) begin();
         break;

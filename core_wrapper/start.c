@@ -26,7 +26,8 @@ bool kl_start_text_ok(const char *text, size_t cap) {
     struct kl_writer w;
     struct kl_reader r;
     kl_writer_init(&w, wire, sizeof wire);
-    kl_write_string(&w, text);
+    kl_write_var(&w, strlen(text)); /* as it is: kl_write_string mends what it writes */
+    kl_write_bytes(&w, text, strlen(text));
     if (w.failed) return false;
     kl_reader_init(&r, wire, (size_t)(w.at - wire));
     kl_read_string(&r, back, cap < sizeof back ? cap : sizeof back);

@@ -43,11 +43,17 @@ static void list_add(char *list, size_t cap, const char *word, const char *reaso
     snprintf(list + used, cap - used, reason ? "%s%s (%s)" : "%s%s", used ? " " : "", word, reason);
 }
 
-static const struct kl_hook *find_hook(const struct kl_hook *const *tables, const char *name) {
-    for (; *tables; tables++)
-        for (const struct kl_hook *h = *tables; h->name; h++)
-            if (strcmp(h->name, name) == 0) return h;
+static const struct kl_hook *find_in(const struct kl_hook *table, const char *name) {
+    for (; table->name; table++)
+        if (strcmp(table->name, name) == 0) return table;
     return NULL;
+}
+
+static const struct kl_hook *find_hook(const struct kl_hook *const *tables, const char *name) {
+    const struct kl_hook *h = NULL;
+    for (; *tables && !h; tables++)
+        h = find_in(*tables, name);
+    return h;
 }
 
 static void note_left(struct kl_world_report *report, const char *name) {
@@ -71,13 +77,14 @@ static void *replace(void *user, const char *name) {
             list_add(t->report->left, sizeof(t->report->left), name, "its original is not to be found");
         return NULL;
     }
-    if (t->report) list_add(t->report->turned, sizeof(t->report->turned), name, NULL);
+    bool tells = !find_in(kl_world_heap_hooks, name); /* that a core uses the heap says nothing about it */
+    if (t->report && tells) list_add(t->report->turned, sizeof(t->report->turned), name, NULL);
     return h->fn;
 }
 
 int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_t err_len) {
     static const struct kl_hook *const tables[] = {kl_world_clock_hooks, kl_world_random_hooks,
-                                                   kl_world_file_hooks, NULL};
+                                                   kl_world_file_hooks, kl_world_heap_hooks, NULL};
     if (report) memset(report, 0, sizeof(*report));
     struct turning t = {handle, tables, report};
     return kl_elf_imports(handle, replace, &t, err, err_len);

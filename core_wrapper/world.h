@@ -27,6 +27,8 @@ struct kl_world_report {
  * - chance (rand, random, drand48 … with their seeds, arc4random, getrandom, std::random_device): one
  *   generator of our own, seeded from the epoch;
  * - getenv of TZ, LANG, LC_ALL: constants; setlocale is left alone;
+ * - the heap (malloc, realloc, operator new …): memory comes as zeros, so that what a core never writes is
+ * equal;
  * - files (fopen, open, openat, gzopen, std::fstream …): passed through, noted (see kl_world_files).
  *
  * Constructors have run before; what they read of the host's clock stays read. report may be NULL.

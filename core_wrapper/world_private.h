@@ -14,6 +14,7 @@ struct kl_hook {
 extern const struct kl_hook kl_world_clock_hooks[];
 extern const struct kl_hook kl_world_random_hooks[];
 extern const struct kl_hook kl_world_file_hooks[];
+extern const struct kl_hook kl_world_heap_hooks[];
 
 /* world_clock.c */
 void kl_world_clock_start(uint64_t epoch_s, uint32_t fps_uhz);

@@ -18,11 +18,12 @@ test-build: $(UNIT) $(FUZZ) $(OUT)/tests/sim $(OUT)/vectors $(OUT)/faultproxy co
 
 SIM_SEEDS ?= 300
 test-run: test-build
-	$(Q)KL_BUILD=$(OUT) tests/run.sh "$(MAKE) -s purity" $(UNIT) "$(MAKE) -s conformance" \
+	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh "$(MAKE) -s purity" $(UNIT) "$(MAKE) -s conformance" \
 	    $(foreach f,$(FUZZ),"$(f) --smoke") "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 2" $(E2E)
 
 $(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)
+$(patsubst %.c,$(OUT)/tests/%,$(notdir $(wildcard tests/net/test_*.c))): $(call obj,tests/net/net_player.c)
 $(OUT)/obj/test/%.o: %.c
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "CC    $<")
@@ -57,4 +58,4 @@ $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm
 
 e2e: all test-build ## only the end-to-end scenarios
-	$(Q)KL_BUILD=$(OUT) tests/run.sh $(E2E)
+	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh $(E2E)

@@ -158,6 +158,7 @@ static void export_number(const char *name, uint64_t value) {
 static void export_room(const struct play *p) {
     const char *user = p->name ? p->name : getenv("USER");
     setenv("KEYLOCK_CORE", p->core_path, 1);
+    setenv("DBUS_FATAL_WARNINGS", "0", 0); /* RetroArch 1.14 aborts where there is no session bus */
     if (!p->relay) {
         unsetenv("KEYLOCK_RELAY");
         return;

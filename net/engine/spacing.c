@@ -9,6 +9,7 @@
 #define RAISE_WINDOW_S 10
 #define LOWER_FAST_S   5
 #define LOWER_SLOW_S   25
+#define GUESS_S        2
 #define EPISODE_S      0.5
 #define SPARE_QUARTERS 1
 
@@ -85,9 +86,11 @@ static bool settled(const struct kl_spacing *s, double seconds) {
     return s->reported >= from + (uint32_t)(seconds * s->fps);
 }
 
-/* Two frames or more too many: all but one of them. */
-static uint16_t give_back(struct kl_spacing *s, uint16_t n) {
-    while (n > KL_SPACING_MIN + 1 && enough(s, n - 2u, LOWER_FAST_S, 0)) n--;
+static bool is_guess(const struct kl_spacing *s) { return s->since == 0 && s->raised_at == 0; }
+
+/* The least spacing at which the last `seconds` were in time, `keep` frames more. */
+static uint16_t give_back(struct kl_spacing *s, uint16_t n, double seconds, unsigned keep) {
+    while (n > KL_SPACING_MIN + keep && enough(s, n - 1u - keep, seconds, 0)) n--;
     return n;
 }
 
@@ -96,8 +99,11 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
     if (too_short(s, n)) {
         while (n < KL_SPACING_MAX && too_short(s, n)) n++;
         if (n > s->current) s->raised_at = frame;
-    } else if (settled(s, LOWER_FAST_S) && give_back(s, n) < n) {
-        n = give_back(s, n);
+    } else if (is_guess(s) && settled(s, GUESS_S)) {
+        n = give_back(s, n, GUESS_S, 0);
+        s->since = 1;
+    } else if (settled(s, LOWER_FAST_S) && give_back(s, n, LOWER_FAST_S, 1) < n) {
+        n = give_back(s, n, LOWER_FAST_S, 1);
         s->since = s->reported - (uint32_t)(LOWER_FAST_S * s->fps);
     } else if (n > KL_SPACING_MIN && settled(s, LOWER_SLOW_S) && enough(s, n - 1u, LOWER_SLOW_S, 1)) {
         n--;

@@ -7,8 +7,8 @@
  * episode. The spacing is raised by the whole shortfall when lateness lasts (KL_SPACING_BURST of the last
  * KL_SPACING_RECENT frames) or when two episodes fall within 10 s. One lone hitch never raises it: no lead could
  * have been ready for it, and the next one is not in sight. Two frames or more too many are given back after 5 s
- * without a late frame, the last one after 25 s with at most one episode,
- * both only where a quarter of a frame stays to spare. */
+ * without a late frame (all but one of them), the last one after 25 s with at most one episode; of the first
+ * spacing, which is a guess, all after 2 s. A quarter of a frame must stay to spare. */
 #ifndef KL_SPACING_H
 #define KL_SPACING_H
 

@@ -22,7 +22,8 @@ static uint16_t in_the_game(const struct kl_lobby_room *r) {
 }
 
 void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us) {
-    int result = r->phase == KL_ROOM_PLAYING ? kl_verdict_report(&r->verdicts, member, h, now_us) : KL_E_STATE;
+    bool known = r->phase == KL_ROOM_PLAYING && h->frame < r->lock.next_close;
+    int result = known ? kl_verdict_report(&r->verdicts, member, h, now_us) : KL_E_WINDOW;
     if (result != KL_OK)
         kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u error=%d", h->frame, result);
 }

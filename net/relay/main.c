@@ -19,6 +19,8 @@ static int catch_signals(void) {
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
+    signal(SIGTERM, SIG_DFL); /* a shell's background job comes with SIGINT ignored: signalfd would be deaf to it */
+    signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_IGN); /* a log reader that goes away ends nothing */
     sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

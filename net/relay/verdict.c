@@ -11,27 +11,38 @@ static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n)
     return &t->label[n % KL_VERDICT_LABELS];
 }
 
-void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
-    if (t->end - t->begin == KL_VERDICT_LABELS) t->begin++;
-    struct kl_verdict_label *l = label_at(t, t->end++);
+static void open_label(struct kl_verdict_label *l, uint32_t frame) {
     l->frame = frame;
     l->reported = 0;
     l->said = SAID_NOTHING;
-    l->first_us = 0;
     l->differs = EQUAL;
+    l->first_us = 0;
+}
+
+void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
+    if (t->end - t->begin == KL_VERDICT_LABELS) t->begin++;
+    open_label(label_at(t, t->end++), frame);
+}
+
+static struct kl_verdict_label *find(struct kl_verdict_table *t, uint32_t frame) {
+    for (uint32_t n = t->begin; n != t->end; n++)
+        if (label_at(t, n)->frame == frame) return label_at(t, n);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (t->asked[i].reported && t->asked[i].frame == frame) return &t->asked[i];
+    return NULL;
 }
 
 int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, uint64_t now_us) {
-    for (uint32_t n = t->begin; n != t->end; n++) {
-        struct kl_verdict_label *l = label_at(t, n);
-        if (l->frame != h->frame) continue;
-        if (l->reported >> client & 1) return KL_E_STATE;
-        if (l->reported == 0) l->first_us = now_us;
-        l->reported |= (uint16_t)(1U << client);
-        l->hash[client] = *h;
-        return KL_OK;
+    struct kl_verdict_label *l = find(t, h->frame);
+    if (!l) {
+        l = &t->asked[client];
+        open_label(l, h->frame);
     }
-    return KL_E_WINDOW;
+    if (l->reported >> client & 1) return KL_E_STATE;
+    if (l->reported == 0) l->first_us = now_us;
+    l->reported |= (uint16_t)(1U << client);
+    l->hash[client] = *h;
+    return KL_OK;
 }
 
 static bool same_value(bool has_a, uint64_t a, bool has_b, uint64_t b) {
@@ -115,7 +126,8 @@ static void drop_settled(struct kl_verdict_table *t) {
     while (t->begin != t->end && label_at(t, t->begin)->said == SAID_COMPLETE) t->begin++;
 }
 
-bool kl_verdict_next(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out) {
+/* The next verdict on labels of keyframes. */
+static bool next_expected(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out) {
     bool found = false;
     for (uint32_t n = t->begin; n != t->end; n++) {
         struct kl_verdict_label *l = label_at(t, n);
@@ -133,12 +145,34 @@ bool kl_verdict_next(struct kl_verdict_table *t, uint16_t present, uint64_t now_
     return found;
 }
 
+static bool next_asked(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_verdict_label *l = &t->asked[i];
+        if (!is_due(l, present, now_us)) continue;
+        speak(t, l, present, out);
+        if (l->said == SAID_COMPLETE) l->reported = 0;
+        return true;
+    }
+    return false;
+}
+
+bool kl_verdict_next(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out) {
+    return next_expected(t, present, now_us, out) || next_asked(t, present, now_us, out);
+}
+
+static uint64_t label_due_us(const struct kl_verdict_label *l) {
+    return l->reported && l->said == SAID_NOTHING ? l->first_us + KL_VERDICT_WAIT_US : UINT64_MAX;
+}
+
 uint64_t kl_verdict_due_us(const struct kl_verdict_table *t) {
     uint64_t due_us = UINT64_MAX;
     for (uint32_t n = t->begin; n != t->end; n++) {
-        const struct kl_verdict_label *l = &t->label[n % KL_VERDICT_LABELS];
-        if (l->reported == 0 || l->said != SAID_NOTHING) continue;
-        if (l->first_us + KL_VERDICT_WAIT_US < due_us) due_us = l->first_us + KL_VERDICT_WAIT_US;
+        uint64_t at_us = label_due_us(&t->label[n % KL_VERDICT_LABELS]);
+        if (at_us < due_us) due_us = at_us;
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        uint64_t at_us = label_due_us(&t->asked[i]);
+        if (at_us < due_us) due_us = at_us;
     }
     return due_us;
 }

@@ -25,6 +25,7 @@ struct kl_verdict_label {
 
 struct kl_verdict_table {
     uint32_t begin, end; /* labels [begin, end), by order of announcement, are kept */
+    struct kl_verdict_label asked[KL_MAX_CLIENTS]; /* by who asked first; reported == 0: none */
     bool any_bad;
     struct kl_verdict first_bad;
     struct kl_verdict_label label[KL_VERDICT_LABELS];
@@ -36,11 +37,13 @@ void kl_verdict_init(struct kl_verdict_table *t);
  * where the table is full. */
 void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame);
 
-/* 0; KL_E_WINDOW for a label not (or no longer) expected; KL_E_STATE where this client has reported it. */
+/* 0; KL_E_STATE where this client has reported that label.
+ * A label that no keyframe has is compared too: clients that stop at the same frame ask for a verdict on their
+ * last. Each client can have one of these open; its next one takes the place. */
 int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, uint64_t now_us);
 
-/* The next verdict that is due; present: bit per client in the game. A run of complete labels that are equal
- * gives only the newest of them. False where none is due. */
+/* The next verdict that is due; present: bit per client in the game. A run of complete labels of
+ * keyframes that are equal gives only the newest of them. False where none is due. */
 bool kl_verdict_next(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out);
 
 /* When kl_verdict_next() is to be asked at the latest; UINT64_MAX where nothing is open. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # 30-alone.sh - the wrapper without a room against the bare core: the same hashes on every core, at the same speed.
-#   SPEED_FRAMES=20000  frames of the speed comparison (6000)
+#   SPEED_FRAMES=20000  frames of the speed comparison (3000)
 #   SPEED_SHARE=0.97    what the wrapper must reach of the bare core's frames per second (0.9: two cores, shared)
 # limit: 300
 . "$(dirname "$0")/lib.sh"
@@ -53,9 +53,9 @@ speed() { # CORE CONTENT
     local path turn
     path=$(core_path "$1") || return
     for turn in 1 2 3 4; do
-        alone bare "$path" "$2" --frames "${SPEED_FRAMES:-6000}" --hash-every 0 --input random:5
+        alone bare "$path" "$2" --frames "${SPEED_FRAMES:-3000}" --hash-every 0 --input random:5
         json bare fps >>"$tmp/bare.fps"
-        alone wrapped "$path" "$2" --frames "${SPEED_FRAMES:-6000}" --hash-every 0 --input random:5 --wrapper "$wrapper"
+        alone wrapped "$path" "$2" --frames "${SPEED_FRAMES:-3000}" --hash-every 0 --input random:5 --wrapper "$wrapper"
         json wrapped fps >>"$tmp/wrapped.fps"
     done
     python3 - "$(best bare)" "$(best wrapped)" "${SPEED_SHARE:-0.9}" "$1" <<'END' || checks_failed=1

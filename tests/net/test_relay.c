@@ -18,7 +18,7 @@ static struct player player[PLAYERS_MAX];
 static void open_players(unsigned count, unsigned seats, uint16_t port, uint32_t frames,
                          const struct kl_params *params) {
     for (unsigned i = 0; i < count; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "%c%u", 'a' + (int)i, i);
         struct kl_hello h = hello_make(name, "room", seats, count * seats);
         if (params) {
@@ -107,7 +107,7 @@ static void a_spectator_sees_the_same(void **state) {
     assert_true(players_reach(player, 1, 0, KL_LINK_WAITING, 5));
     struct kl_hello h = hello_make("watch", "room", 0, 2);
     player_open(&player[2], &h, relay.port, 2000);
-    assert_true(players_reach(&player[2], 1, 0, KL_LINK_WAITING, 5));
+    assert_true(player_joins(&player[2]));
     expect_lock(3, 2000, 30);
     assert_int_equal(player[2].status.welcome.seats, 0);
     close_players(3);
@@ -236,15 +236,15 @@ static void refusals_name_the_reason(void **state) {
 static void system_files_are_compared(void **state) {
     (void)state;
     relay = relay_start(NULL);
-    open_players(2, 1, relay.port, 10, NULL);
+    open_players(2, 1, relay.port, 100, NULL);
     snprintf(player[1].ready.fact[0].value, KL_FACT_VAL_MAX, "neogeo.zip xxh3 1");
     assert_true(players_reach(player, 2, 1, KL_LINK_ENDED, 5));
     expect_end(&player[1], "system files differs: room has none, you have neogeo.zip xxh3 1");
     assert_true(players_reach(player, 1, 0, KL_LINK_READY, 5));
     struct kl_hello h = hello_make("new", "room", 1, 2); /* the seat is free again, the game can still begin */
     player_close(&player[1], 0);
-    player_open(&player[1], &h, relay.port, 10);
-    expect_lock(2, 10, 5);
+    player_open(&player[1], &h, relay.port, 100);
+    expect_lock(2, 100, 5);
     close_players(2);
     program_stop(&relay, SIGTERM);
 }

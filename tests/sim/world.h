@@ -15,8 +15,10 @@
 #include <stdio.h>
 
 struct rate { /* datagrams in the second under way */
-    uint64_t second;
-    uint32_t sent, work; /* work: samples and frames, which excuse a datagram each */
+    uint64_t second, last_us;
+    uint32_t moments; /* at which something was sent */
+    uint32_t sent;
+    uint32_t work; /* samples and frames, each of which excuses a moment in a room without a clock */
 };
 
 struct measure { /* from scenario.settled_us on */

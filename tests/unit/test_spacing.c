@@ -77,16 +77,30 @@ static void far_apart_they_are_lone_hitches(void **state) {
     }
 }
 
-static void two_or_more_are_given_back_soon_the_last_late(void **state) {
+static void the_first_guess_is_given_back_at_once(void **state) {
     (void)state;
     struct kl_spacing s;
     kl_spacing_init(&s, 12, FPS);
-    uint32_t fast = 0, slow = 0;
-    for (uint32_t f = 0; f < 60 * FPS; f++) {
+    for (uint32_t f = 0; f < 4 * FPS; f++) {
         need(&s, f, f + 1, 18); /* would do with 5 */
         uint16_t n = kl_spacing_next(&s, f + 1);
-        if (!fast && n < 12) fast = f;
-        if (!slow && n == 5) slow = f;
+        assert_int_equal(n, f + 1 < 2 * FPS ? 12 : 5);
+    }
+}
+
+static void two_or_more_are_given_back_soon_the_last_late(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 5, FPS);
+    uint32_t fast = 0, slow = 0;
+    for (uint32_t f = 0; f < 60 * FPS; f++) {
+        bool worse = f >= 3 * FPS && f < 4 * FPS; /* for a second the link needs 12 */
+        need(&s, f, f + 1, worse ? 48 : 18);
+        uint16_t n = kl_spacing_next(&s, f + 1);
+        if (f < 4 * FPS) continue;
+        if (!fast && n < 12) fast = f - 4 * FPS;
+        if (!slow && n == 5) slow = f - 4 * FPS;
+        if (!fast) assert_int_equal(n, 12);
         if (fast && !slow) assert_int_equal(n, 6); /* all but one of them, in one step */
         if (slow) assert_int_equal(n, 5);
     }
@@ -138,6 +152,7 @@ int main(void) {
         cmocka_unit_test(it_stays_within_the_range),
         cmocka_unit_test(one_hitch_raises_nothing_two_do),
         cmocka_unit_test(far_apart_they_are_lone_hitches),
+        cmocka_unit_test(the_first_guess_is_given_back_at_once),
         cmocka_unit_test(two_or_more_are_given_back_soon_the_last_late),
         cmocka_unit_test(excused_frames_do_not_count),
         cmocka_unit_test(the_greatest_need_of_a_frame_counts),

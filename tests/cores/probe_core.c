@@ -1,0 +1,368 @@
+/* probe_core.c - a libretro core made for tests: it looks at everything that the world turns, folds it into
+ * its RAM, and misbehaves on request.
+ *
+ * PROBE_CORE in the environment holds words separated by commas; they are read in retro_load_game:
+ *   fail-load     retro_load_game returns false
+ *   crash-load    … crashes
+ *   crash:N       crashes in frame N
+ *   entropy:N     from frame N on, RAM takes random bytes that no world can turn (a direct system call)
+ *   state-entropy the state takes such bytes in 4 of its fields, RAM does not
+ *   no-state      no savestate
+ *   no-ram        neither memory map nor system RAM
+ *   grow-state    the state's size changes with the frame
+ *   serialize     serializing changes the game
+ *   hidden        frames without picture are played differently
+ *   shutdown:N    asks to be shut down in frame N
+ *   options-v0    declares its options by SET_VARIABLES, options-v1 by SET_CORE_OPTIONS, else by
+ * SET_CORE_OPTIONS_V2 spin          spins in each frame until the clock has moved on by 1 ms no-clock does
+ * not look at clocks, chance and files */
+#include <errno.h>
+#include <fcntl.h>
+#include <libretro.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RAM_BYTES  4096
+#define SRAM_BYTES 64
+#define WIDTH      160
+#define HEIGHT     120
+#define RATE       44100
+#define FPS        60
+
+#define API RETRO_API __attribute__((visibility("default")))
+
+static retro_environment_t environment;
+static retro_video_refresh_t video;
+static retro_audio_sample_batch_t audio;
+static retro_input_poll_t poll_input;
+static retro_input_state_t input_state;
+
+/* What a test reads back: the first words of RAM. */
+struct seen {
+    uint32_t frame;
+    uint32_t pad[4];
+    int64_t time_s, real_ns, mono_ns, made_s;
+    int32_t hour, year, utc_offset, timeouts;
+    uint32_t random, speed, bios_bytes, reserved;
+};
+
+static union {
+    struct seen seen;
+    uint8_t bytes[RAM_BYTES];
+} ram;
+static uint8_t sram[SRAM_BYTES];
+static uint32_t state_extra, hidden_frames;
+static uint32_t pixels[WIDTH * HEIGHT];
+
+/* ---- PROBE_CORE ---- */
+
+static const char *asked(const char *word) {
+    const char *list = getenv("PROBE_CORE");
+    size_t len = strlen(word);
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+        if (n >= len && strncmp(list, word, len) == 0 && (list[len] == ':' || n == len))
+            return list + len + (list[len] == ':');
+        list += n + (list[n] == ',');
+    }
+    return NULL;
+}
+
+static bool is_time(const char *word) {
+    const char *frame = asked(word);
+    return frame && ram.seen.frame >= strtoul(frame, NULL, 10);
+}
+
+static uint32_t real_entropy(void) {
+    uint32_t value = 0;
+    if (syscall(SYS_getrandom, &value, sizeof(value), 0) < 0) return 1;
+    return value;
+}
+
+static void crash(void) {
+    volatile int *nowhere = NULL;
+    *nowhere = 1;
+}
+
+/* ---- options ---- */
+
+static void declare_options(void) {
+    static const struct retro_variable v0[] = {
+        {"probe_speed", "Speed; normal|slow|fast"}, {"probe_lives", "Lives; 3|5"}, {NULL, NULL}};
+    static const struct retro_core_option_definition v1[] = {
+        {"probe_speed",
+         "Speed",
+         "how fast",
+         {{"slow", NULL}, {"normal", NULL}, {"fast", "Fast!"}, {NULL, NULL}},
+         "normal"},
+        {"probe_lives", "Lives", NULL, {{"3", NULL}, {"5", NULL}, {NULL, NULL}}, NULL},
+        {NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
+    static struct retro_core_option_v2_definition v2[] = {
+        {"probe_speed",
+         "Speed",
+         NULL,
+         "how fast",
+         NULL,
+         NULL,
+         {{"slow", NULL}, {"normal", NULL}, {"fast", "Fast!"}, {NULL, NULL}},
+         "normal"},
+        {"probe_lives", "Lives", NULL, NULL, NULL, NULL, {{"3", NULL}, {"5", NULL}, {NULL, NULL}}, NULL},
+        {NULL, NULL, NULL, NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
+    static struct retro_core_options_v2 both = {NULL, v2};
+    if (asked("options-v0"))
+        environment(RETRO_ENVIRONMENT_SET_VARIABLES, (void *)v0);
+    else if (asked("options-v1"))
+        environment(RETRO_ENVIRONMENT_SET_CORE_OPTIONS, (void *)v1);
+    else
+        environment(RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2, &both);
+}
+
+static uint32_t read_speed(void) {
+    struct retro_variable v = {"probe_speed", NULL};
+    if (!environment(RETRO_ENVIRONMENT_GET_VARIABLE, &v) || !v.value) return 0;
+    return strcmp(v.value, "slow") == 0 ? 1 : strcmp(v.value, "normal") == 0 ? 2 : 3;
+}
+
+/* ---- looking at the world ---- */
+
+static int64_t ns(const struct timespec *ts) {
+    return ts->tv_sec * 1000000000LL + ts->tv_nsec;
+}
+
+static void look_at_clocks(void) {
+    struct timespec real, mono;
+    struct timeval tv;
+    time_t now = time(NULL);
+    struct tm *tm = localtime(&now), made = *tm;
+    clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    gettimeofday(&tv, NULL);
+    ram.seen.time_s = tv.tv_sec == now || tv.tv_sec == now + 1 ? now : -1;
+    ram.seen.real_ns = ns(&real);
+    ram.seen.mono_ns = ns(&mono);
+    ram.seen.hour = tm->tm_hour;
+    ram.seen.year = tm->tm_year;
+    ram.seen.utc_offset = (int32_t)tm->tm_gmtoff;
+    ram.seen.made_s = mktime(&made);
+}
+
+/* Nobody signals: it must time out, soon, whatever the clock is that made the deadline. */
+static void wait_a_little(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    struct timespec deadline;
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_nsec += 1000000;
+    if (deadline.tv_nsec >= 1000000000) deadline.tv_nsec -= 1000000000, deadline.tv_sec++;
+    pthread_mutex_lock(&lock);
+    if (pthread_cond_timedwait(&never, &lock, &deadline) == ETIMEDOUT) ram.seen.timeouts++;
+    pthread_mutex_unlock(&lock);
+}
+
+static void spin(void) {
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while (ns(&now) - ns(&start) < 1000000);
+}
+
+static void read_bios(void) {
+    const char *dir = NULL;
+    char path[4096], byte;
+    if (!environment(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, &dir) || !dir) return;
+    snprintf(path, sizeof(path), "%s/probe.bios", dir);
+    FILE *f = fopen(path, "rb");
+    while (f && fread(&byte, 1, 1, f) == 1)
+        ram.seen.bios_bytes++;
+    if (f) fclose(f);
+    snprintf(path, sizeof(path), "%s/probe.second", dir);
+    int fd = open(path, O_RDONLY);
+    if (fd >= 0) close(fd);
+}
+
+static void look_at_world(void) {
+    if (asked("no-clock")) return;
+    look_at_clocks();
+    ram.seen.random = (uint32_t)rand();
+    if (ram.seen.frame % 30 == 0) wait_a_little();
+    if (asked("spin")) spin();
+}
+
+/* ---- a frame ---- */
+
+static void read_pads(void) {
+    poll_input();
+    for (unsigned port = 0; port < 4; port++) {
+        ram.seen.pad[port] = 0;
+        for (unsigned id = 0; id < 16; id++)
+            ram.seen.pad[port] |= (uint32_t)(input_state(port, RETRO_DEVICE_JOYPAD, 0, id) != 0) << id;
+    }
+}
+
+/* All of RAM behind `seen` is stirred by what was seen, so one difference stays for good. */
+static void stir(uint32_t with) {
+    uint32_t *words = (uint32_t *)ram.bytes, n = RAM_BYTES / 4, h = with * 2654435761u;
+    for (uint32_t i = 0; i < sizeof(ram.seen) / 4; i++)
+        h = (h ^ words[i]) * 16777619u;
+    for (uint32_t i = sizeof(ram.seen) / 4; i < n; i++)
+        words[i] = h = (h ^ words[i]) * 16777619u + i;
+}
+
+static void show(void) {
+    static int16_t samples[2 * RATE / FPS];
+    const uint32_t *words = (const uint32_t *)ram.bytes;
+    for (unsigned i = 0; i < WIDTH * HEIGHT; i++)
+        pixels[i] = words[(i / 8 + ram.seen.frame) % (RAM_BYTES / 4)];
+    for (unsigned i = 0; i < RATE / FPS; i++)
+        samples[2 * i] = samples[2 * i + 1] = (int16_t)(((ram.seen.frame + i) % 100) * 40 - 2000);
+    video(pixels, WIDTH, HEIGHT, WIDTH * 4);
+    audio(samples, RATE / FPS);
+}
+
+API void retro_run(void) {
+    int enabled = 3;
+    bool updated = false;
+    if (is_time("crash")) crash();
+    if (is_time("shutdown")) environment(RETRO_ENVIRONMENT_SHUTDOWN, NULL);
+    if (environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &updated) && updated)
+        ram.seen.speed = read_speed();
+    environment(RETRO_ENVIRONMENT_GET_AUDIO_VIDEO_ENABLE, &enabled);
+    read_pads();
+    look_at_world();
+    if (!(enabled & 1) && asked("hidden")) hidden_frames++;
+    stir(hidden_frames + (is_time("entropy") ? real_entropy() : 0));
+    ram.seen.frame++;
+    sram[0]++;
+    show();
+}
+
+/* ---- the rest of libretro ---- */
+
+static void show_memory(void) {
+    static struct retro_memory_descriptor
+        d[3]; /* the upper half first, and a mirror: the hash must not mind */
+    static struct retro_memory_map map = {d, 3};
+    memset(d, 0, sizeof(d));
+    for (unsigned i = 0; i < 3; i++)
+        d[i].flags = RETRO_MEMDESC_SYSTEM_RAM, d[i].len = RAM_BYTES / 2;
+    d[0].ptr = ram.bytes + RAM_BYTES / 2;
+    d[0].start = RAM_BYTES / 2;
+    d[1].ptr = ram.bytes;
+    d[1].start = 0;
+    d[2].ptr = ram.bytes;
+    d[2].start = 0x10000;
+    environment(RETRO_ENVIRONMENT_SET_MEMORY_MAPS, &map);
+}
+
+API bool retro_load_game(const struct retro_game_info *game) {
+    enum retro_pixel_format format = RETRO_PIXEL_FORMAT_XRGB8888;
+    (void)game;
+    if (asked("fail-load")) return false;
+    if (asked("crash-load")) crash();
+    environment(RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format);
+    if (!asked("no-ram")) show_memory();
+    ram.seen.speed = read_speed();
+    if (asked("no-clock")) return true;
+    read_bios();
+    srand((unsigned)time(NULL));
+    return true;
+}
+
+API void retro_set_environment(retro_environment_t cb) {
+    bool yes = true;
+    environment = cb;
+    cb(RETRO_ENVIRONMENT_SET_SUPPORT_NO_GAME, &yes);
+    declare_options();
+}
+
+API size_t retro_serialize_size(void) {
+    if (asked("no-state")) return 0;
+    return RAM_BYTES + SRAM_BYTES + 16 + (asked("grow-state") ? ram.seen.frame % 64 : 0);
+}
+
+API bool retro_serialize(void *data, size_t size) {
+    uint8_t *out = data;
+    if (asked("no-state") || size < retro_serialize_size()) return false;
+    if (asked("serialize")) stir(1);
+    if (asked("state-entropy")) state_extra = real_entropy();
+    memcpy(out, ram.bytes, RAM_BYTES);
+    memcpy(out + RAM_BYTES, sram, SRAM_BYTES);
+    memcpy(out + RAM_BYTES + SRAM_BYTES, &state_extra, 4);
+    memcpy(out + RAM_BYTES + SRAM_BYTES + 4, &hidden_frames, 4);
+    return true;
+}
+
+API bool retro_unserialize(const void *data, size_t size) {
+    const uint8_t *in = data;
+    if (size < RAM_BYTES + SRAM_BYTES + 16) return false;
+    memcpy(ram.bytes, in, RAM_BYTES);
+    memcpy(sram, in + RAM_BYTES, SRAM_BYTES);
+    memcpy(&state_extra, in + RAM_BYTES + SRAM_BYTES, 4);
+    memcpy(&hidden_frames, in + RAM_BYTES + SRAM_BYTES + 4, 4);
+    return true;
+}
+
+API void *retro_get_memory_data(unsigned id) {
+    if (id == RETRO_MEMORY_SAVE_RAM) return sram;
+    return id == RETRO_MEMORY_SYSTEM_RAM && !asked("no-ram") ? ram.bytes : NULL;
+}
+
+API size_t retro_get_memory_size(unsigned id) {
+    if (id == RETRO_MEMORY_SAVE_RAM) return SRAM_BYTES;
+    return id == RETRO_MEMORY_SYSTEM_RAM && !asked("no-ram") ? RAM_BYTES : 0;
+}
+
+API void retro_get_system_info(struct retro_system_info *info) {
+    *info = (struct retro_system_info){"Probe core", "1", "probe|bin|nes", false, false};
+}
+
+API void retro_get_system_av_info(struct retro_system_av_info *info) {
+    *info = (struct retro_system_av_info){{WIDTH, HEIGHT, WIDTH, HEIGHT, 4.0f / 3.0f}, {FPS, RATE}};
+}
+
+API void retro_set_video_refresh(retro_video_refresh_t cb) {
+    video = cb;
+}
+API void retro_set_audio_sample(retro_audio_sample_t cb) {
+    (void)cb;
+}
+API void retro_set_audio_sample_batch(retro_audio_sample_batch_t cb) {
+    audio = cb;
+}
+API void retro_set_input_poll(retro_input_poll_t cb) {
+    poll_input = cb;
+}
+API void retro_set_input_state(retro_input_state_t cb) {
+    input_state = cb;
+}
+API void retro_init(void) {}
+API void retro_deinit(void) {}
+API unsigned retro_api_version(void) {
+    return RETRO_API_VERSION;
+}
+API void retro_set_controller_port_device(unsigned port, unsigned device) {
+    (void)port, (void)device;
+}
+API void retro_reset(void) {
+    memset(ram.bytes, 0, sizeof(ram.bytes));
+}
+API void retro_cheat_reset(void) {}
+API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
+    (void)index, (void)enabled, (void)code;
+}
+API bool retro_load_game_special(unsigned type, const struct retro_game_info *info, size_t n) {
+    (void)type, (void)info, (void)n;
+    return false;
+}
+API void retro_unload_game(void) {}
+API unsigned retro_get_region(void) {
+    return RETRO_REGION_NTSC;
+}

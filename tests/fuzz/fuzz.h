@@ -1,0 +1,39 @@
+/* fuzz.h - what a fuzz target is: one function, that must return whatever the bytes are. Build with
+ * clang -fsanitize=fuzzer,address,undefined, or with replay_main.c and any compiler. */
+#ifndef FUZZ_FUZZ_H
+#define FUZZ_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A broken promise stops the run, with or without NDEBUG. */
+#define MUST(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                    \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* Records of a corpus file: u8 extra, u16 length (little-endian), bytes. The last may be cut short. */
+struct record {
+    uint8_t extra;
+    const uint8_t *bytes;
+    size_t len;
+};
+static inline int next_record(const uint8_t **data, size_t *size, struct record *r) {
+    if (*size < 3) return 0;
+    r->extra = (*data)[0];
+    r->len = (*data)[1] | (size_t)(*data)[2] << 8;
+    if (r->len > *size - 3) r->len = *size - 3;
+    r->bytes = *data + 3;
+    *data += 3 + r->len;
+    *size -= 3 + r->len;
+    return 1;
+}
+
+#endif

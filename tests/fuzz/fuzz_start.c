@@ -1,0 +1,26 @@
+/* Start data of a room, from another player's machine. */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "start.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static struct kl_start s, again;
+    if (kl_start_decode(&s, data, size) != 0) return 0;
+    for (unsigned i = 0; i < s.file_count; i++) {
+        const char *path = s.file[i].path;
+        MUST(kl_start_path_ok(path));
+        MUST(path[0] != '/' && strncmp(path, "../", 3) != 0 && !strstr(path, "/../") && strcmp(path, "..") != 0);
+    }
+    size_t cap = kl_start_bound(&s);
+    uint8_t *buf = malloc(cap ? cap : 1);
+    MUST(buf);
+    int len = kl_start_encode(&s, buf, cap);
+    MUST(len >= 0 && (size_t)len <= cap);
+    MUST(kl_start_decode(&again, buf, (size_t)len) == 0);
+    MUST(again.option_count == s.option_count && again.file_count == s.file_count &&
+         again.memory_count == s.memory_count && again.device_count == s.device_count);
+    free(buf);
+    return 0;
+}

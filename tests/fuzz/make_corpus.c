@@ -1,0 +1,209 @@
+/* make_corpus FOLDER - writes the seed corpus of every target: FOLDER/<target>/<name>.
+ *
+ * Made by our own encoders, so that mutations start from what is nearly right. Run it again where the wire changes:
+ *   build/fuzz/make_corpus tests/fuzz/corpus */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lock_client.h"
+#include "msg.h"
+#include "room.h"
+#include "start.h"
+
+static const char *top;
+
+static void save(const char *target, const char *name, const void *bytes, size_t len) {
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", top, target);
+    if (mkdir(path, 0755) != 0 && errno != EEXIST) perror(path), exit(1);
+    snprintf(path, sizeof path, "%s/%s/%s", top, target, name);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(bytes, 1, len, f) != len || fclose(f) != 0) perror(path), exit(1);
+}
+
+static void save_text(const char *target, const char *name, const char *text) { save(target, name, text, strlen(text)); }
+
+/* A list of records, as fuzz.h has them. */
+struct list {
+    size_t len;
+    uint8_t bytes[8000];
+};
+static void add(struct list *l, uint8_t extra, const uint8_t *bytes, size_t len) {
+    if (l->len + 3 + len > sizeof l->bytes) return;
+    uint8_t *at = l->bytes + l->len;
+    at[0] = extra;
+    at[1] = (uint8_t)len;
+    at[2] = (uint8_t)(len >> 8);
+    memcpy(at + 3, bytes, len);
+    l->len += 3 + len;
+}
+
+static void fill(struct kl_input *in, unsigned n, bool rich) {
+    memset(in, 0, sizeof *in);
+    in->joypad = (uint16_t)(n / 3 % 5);
+    if (!rich) return;
+    in->stick[n % 4] = (int16_t)(n * 1000);
+    in->mouse_x = (int16_t)(n % 7 - 3);
+    in->mouse_buttons = n % 2;
+    in->gun_x = (int16_t)n;
+    in->touch[0] = (struct kl_touch){(int16_t)n, 5, n % 2};
+    in->key_count = (uint8_t)(n % 3);
+    for (unsigned i = 0; i < in->key_count; i++) in->key[i] = (struct kl_key){(uint16_t)(97 + i), 0, 97 + i, n % 2};
+}
+
+static const unsigned at_index[] = {0, 3, 9};
+static struct kl_room room;
+static struct kl_client client[3];
+
+static void turn(unsigned i, uint64_t now, bool rich) {
+    struct kl_client *c = &client[i];
+    struct kl_plan p = kl_client_plan(c, now, 4);
+    struct kl_input in[KL_MAX_SEATS];
+    struct kl_frame f;
+    for (uint32_t k = 0; k < p.samples; k++) {
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++) fill(&in[s], c->stats.next_sample + s, rich);
+        kl_client_sample(c, in, now);
+    }
+    for (uint32_t k = 0; k < p.runs; k++) kl_client_take(c, &f);
+}
+
+/* A short match; what goes up and what goes down to the first player is written down. */
+static void play(const char *name, uint8_t kind, unsigned steps, bool rich) {
+    static struct list up, down;
+    struct kl_params p = {.subframes = kind & 1, .clocked = kind & 2, .players = 2, .fps_uhz = 60098800,
+                          .spacing_fixed = 3, .hash_every = 60};
+    uint8_t buf[KL_DATAGRAM_MAX];
+    size_t len;
+    up = down = (struct list){.len = 1};
+    up.bytes[0] = (uint8_t)(kind | 3 << 2);
+    down.bytes[0] = (uint8_t)(kind | 1 << 2);
+    kl_room_init(&room, &p);
+    static const uint8_t seats[] = {1, 6, 0};
+    for (unsigned i = 0; i < 3; i++) {
+        kl_client_init(&client[i], &p, seats[i], 1000000);
+        kl_room_add(&room, at_index[i], seats[i], 0);
+    }
+    kl_room_start(&room, 1000000);
+    for (unsigned n = 0; n < steps; n++) {
+        uint64_t now = 1000000 + n * 16000;
+        for (unsigned i = 0; i < 3; i++) {
+            while ((len = kl_room_send(&room, at_index[i], now, buf, sizeof buf)) > 0) {
+                if (i == 0) add(&down, 16, buf, len);
+                kl_client_receive(&client[i], buf, len, now);
+            }
+            turn(i, now, rich);
+            while ((len = kl_client_send(&client[i], now, buf, sizeof buf)) > 0) {
+                add(&up, (uint8_t)(i | 11 << 2), buf, len);
+                kl_room_receive(&room, at_index[i], buf, len, now);
+            }
+        }
+    }
+    save("fuzz_ctrl", name, up.bytes, up.len);
+    save("fuzz_update", name, down.bytes, down.len);
+}
+
+static void inputs(const char *name, unsigned count, bool rich) {
+    uint8_t buf[4000];
+    struct kl_input_coder c;
+    struct kl_writer w;
+    struct kl_input in;
+    kl_input_coder_init(&c);
+    kl_writer_init(&w, buf, sizeof buf);
+    for (unsigned n = 0; n < count; n++) {
+        fill(&in, n, rich);
+        kl_input_encode(&c, &w, &in);
+    }
+    save("fuzz_input", name, buf, (size_t)(w.at - buf));
+}
+
+static void message(const char *name, const struct kl_msg *m) {
+    static uint8_t buf[KL_MSG_MAX];
+    int len = kl_msg_encode(m, buf, sizeof buf);
+    if (len < 0) abort();
+    save("fuzz_msg", name, buf, (size_t)len);
+}
+
+static void messages(void) {
+    static struct kl_msg m;
+    static const struct kl_params params = {.subframes = true, .clocked = true, .players = 2, .wait_budget_ms = 250,
+                                            .hash_every = 60, .fps_uhz = 60098800};
+    m = (struct kl_msg){.kind = KL_MSG_HELLO,
+                        .hello = {.version = KL_PROTOCOL_VERSION, .name = "ann", .room = "arcade", .seats_wanted = 1,
+                                  .params = params}};
+    kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
+    kl_facts_add(&m.hello.facts, "content", "xxh3 0123456789abcdef (24592 bytes, croom.nes)");
+    message("hello", &m);
+    m = (struct kl_msg){.kind = KL_MSG_READY};
+    kl_facts_add(&m.ready.facts, "system", "disksys.rom xxh3 0123");
+    message("ready", &m);
+    m = (struct kl_msg){.kind = KL_MSG_DATA, .data = {.offset = 8, .total = 24, .len = 16, .bytes = "KLS1"}};
+    message("data", &m);
+    m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 59, .has_ram = true, .has_state = true, .ram = 1, .state = 2}};
+    message("hash", &m);
+    m = (struct kl_msg){.kind = KL_MSG_BYE, .text = {.code = 1, .text = "closed"}};
+    message("bye", &m);
+    m.kind = KL_MSG_REFUSE, message("refuse", &m);
+    m.kind = KL_MSG_NOTICE, message("notice", &m);
+    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 1, 2, true, params}};
+    message("welcome", &m);
+    m = (struct kl_msg){.kind = KL_MSG_SEND};
+    message("send", &m);
+    m = (struct kl_msg){.kind = KL_MSG_ROSTER, .roster = {1, 2, 2, {{0, 1, 1, true, "ann"}, {1, 2, 0, false, "ben"}}}};
+    message("roster", &m);
+    m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
+    message("prepare", &m);
+    m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {59, 59, 1, true, 2}};
+    message("verdict", &m);
+}
+
+static void headers(void) {
+    uint8_t b[KL_DGRAM_HEADER * 6];
+    static const uint32_t counter[] = {1, 3, 2, 3, 70, 5};
+    for (unsigned i = 0; i < 6; i++)
+        kl_dgram_write(&(struct kl_dgram){i % 2 ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, 7, counter[i]}, b + i * KL_DGRAM_HEADER);
+    save("fuzz_header", "six", b, sizeof b);
+}
+
+static void start_data(void) {
+    static struct kl_start s;
+    s = (struct kl_start){.option_count = 2, .device_count = 2, .memory_count = 1, .file_count = 2};
+    s.option[0] = (struct kl_start_option){"nestopia_blargg_ntsc_filter", "disabled"};
+    s.option[1] = (struct kl_start_option){"nestopia_palette", "consumer"};
+    s.device[1].port = 1;
+    s.device[1].device = 257;
+    s.memory[0] = (struct kl_start_memory){0, (const uint8_t *)"saveram", 7};
+    s.file[0] = (struct kl_start_file){"croom.srm", (const uint8_t *)"abc", 3};
+    s.file[1] = (struct kl_start_file){"fbneo/kof98.fs", (const uint8_t *)"", 0};
+    static uint8_t buf[4000];
+    int len = kl_start_encode(&s, buf, sizeof buf);
+    if (len < 0) abort();
+    save("fuzz_start", "small", buf, (size_t)len);
+    s = (struct kl_start){0};
+    len = kl_start_encode(&s, buf, sizeof buf);
+    save("fuzz_start", "empty", buf, (size_t)len);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) return fputs("make_corpus FOLDER\n", stderr), 2;
+    top = argv[1];
+    if (mkdir(top, 0755) != 0 && errno != EEXIST) return perror(top), 1;
+    play("pads", 3, 24, false);
+    play("devices", 3, 16, true);
+    play("no-subframes", 2, 24, false);
+    play("no-clock", 1, 12, false);
+    inputs("pads", 60, false);
+    inputs("devices", 12, true);
+    messages();
+    headers();
+    start_data();
+    save_text("fuzz_hashfile", "both", "59 0123456789abcdef fedcba9876543210\n119 0000000000000001 0000000000000002\n");
+    save_text("fuzz_hashfile", "state-only", "59 - fedcba9876543210\n119 - 0000000000000002\n");
+    save_text("fuzz_hashfile", "crlf", "59 0123456789abcdef -\r\n");
+    save_text("fuzz_config", "usual", "# keylock\nrelay = example.org:55455\nroom = \"arcade # 1\"\nseats = 2\nname = ann\n");
+    save_text("fuzz_config", "all", "core = /usr/lib/libretro/nestopia_libretro.so\nsubframes = off\nspacing = 4\nplayers = 3\n"
+                                    "hash_every = 60\nspeed = max\nepoch = 1700000000\nlock = strict\n");
+    return 0;
+}

@@ -1,0 +1,168 @@
+/* What the player writes into the environment and into keylock.cfg, right and wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core_wrapper/config.h"
+#include "net/transport/link.h"
+
+static char dir[64];
+static char err[512];
+
+static int setup(void **state) {
+    (void)state;
+    strcpy(dir, "/tmp/keylock-test-config-XXXXXX");
+    clearenv();
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", dir, KL_CONFIG_FILE);
+    unlink(path);
+    return rmdir(dir);
+}
+
+static void write_file(const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", dir, KL_CONFIG_FILE);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void nothing_said_plays_alone(void **state) {
+    (void)state;
+    struct kl_config c;
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
+    assert_string_equal(c.host, "");
+    assert_string_equal(c.core, "");
+    assert_false(c.epoch_set);
+    assert_int_equal(c.seats, 1);
+    assert_int_equal(c.params.players, 2);
+    assert_true(c.params.subframes);
+    assert_true(c.params.clocked);
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
+}
+
+static void file_and_environment(void **state) {
+    (void)state;
+    struct kl_config c;
+    write_file("# a comment\n\n  core = \"/a b/x#1_libretro.so\"  \nrelay=example.org:7000 # there\nroom = ours\n"
+               "players=4\r\nsubframes = off\n");
+    setenv("KEYLOCK_ROOM", "theirs", 1);
+    setenv("KEYLOCK_SPEED", "max", 1);
+    setenv("KEYLOCK_NAME", "", 1);
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
+    assert_string_equal(c.core, "/a b/x#1_libretro.so");
+    assert_string_equal(c.host, "example.org");
+    assert_int_equal(c.port, 7000);
+    assert_string_equal(c.room, "theirs");
+    assert_int_equal(c.params.players, 4);
+    assert_false(c.params.subframes);
+    assert_false(c.params.clocked);
+}
+
+static void relays(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *host;
+        unsigned port; /* 0: refused */
+    } cases[] = {
+        {"h", "h", KL_DEFAULT_PORT}, {"h:1", "h", 1},       {"h:65535", "h", 65535}, {"[::1]:9", "::1", 9},
+        {"[::1]", "::1", KL_DEFAULT_PORT}, {"::1", "::1", KL_DEFAULT_PORT}, {"h:0", "", 0}, {"h:65536", "", 0},
+        {"h:", "", 0},               {"h:x", "", 0},        {":5", "", 0},           {"h:-1", "", 0},
+        {"h: 5", "", 0},             {"[]:5", "", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kl_config c = {0};
+        int r = kl_config_set(&c, "relay", cases[i].text, err, sizeof err);
+        assert_int_equal(r, cases[i].port ? 0 : -1);
+        assert_string_equal(c.host, cases[i].host);
+        assert_int_equal(c.port, cases[i].port);
+    }
+}
+
+static void refused(const char *key, const char *value) {
+    struct kl_config c = {0};
+    err[0] = 0;
+    assert_int_equal(kl_config_set(&c, key, value, err, sizeof err), -1);
+    assert_non_null(strstr(err, "KEYLOCK_")); /* names the key, what was expected and what came */
+    assert_non_null(strstr(err, "expected"));
+    assert_non_null(strstr(err, value));
+}
+
+static void values_out_of_range(void **state) {
+    (void)state;
+    refused("seats", "9");
+    refused("seats", "-1");
+    refused("seats", "two");
+    refused("players", "0");
+    refused("players", "9");
+    refused("spacing", "31");
+    refused("spacing", "1x");
+    refused("hash_every", "65536");
+    refused("speed", "fast");
+    refused("subframes", "maybe");
+    refused("policy", "bounded");
+    refused("epoch", "yesterday");
+    refused("room", "");
+    refused("room", "a room with a name that is too long");
+    refused("name", "bell\a");
+    struct kl_config c = {0};
+    assert_int_equal(kl_config_set(&c, "colour", "red", err, sizeof err), -2);
+}
+
+static void bad_lines_are_named(void **state) {
+    (void)state;
+    struct kl_config c;
+    write_file("room = ours\nplayers = many\n");
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
+    assert_non_null(strstr(err, "line 2"));
+    assert_non_null(strstr(err, "many"));
+    write_file("colour = red\n");
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
+    write_file("just words\n");
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
+}
+
+static void a_room_needs_a_relay(void **state) {
+    (void)state;
+    struct kl_config c;
+    setenv("KEYLOCK_ROOM", "ours", 1);
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);
+    assert_non_null(strstr(err, "KEYLOCK_RELAY"));
+}
+
+static void own_file_name(void **state) {
+    (void)state;
+    char core[64];
+    assert_true(kl_config_core_from_file_name("/x/fbneo_keylock_libretro.so", core, sizeof core));
+    assert_string_equal(core, "fbneo_libretro.so");
+    assert_false(kl_config_core_from_file_name("/x/keylock_libretro.so", core, sizeof core));
+    assert_false(kl_config_core_from_file_name("/x/_keylock_libretro.so", core, sizeof core));
+    assert_false(kl_config_core_from_file_name("/fbneo_keylock_libretro.so/tmp123.so", core, sizeof core));
+    assert_false(kl_config_core_from_file_name("/x/fbneo_keylock_libretro.so", core, 8));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nothing_said_plays_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(file_and_environment, setup, teardown),
+        cmocka_unit_test(relays),
+        cmocka_unit_test(values_out_of_range),
+        cmocka_unit_test_setup_teardown(bad_lines_are_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_room_needs_a_relay, setup, teardown),
+        cmocka_unit_test(own_file_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

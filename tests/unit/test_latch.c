@@ -1,0 +1,223 @@
+/* The latch: from a frontend's devices to samples, from locked frames to what the core reads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core_wrapper/latch.h"
+
+/* A frontend: state by port, device, index, id (keys by code). */
+static int16_t pad[2][16], analog[2][3][16], mouse[2][16], gun[2][20], touch[2][2][4], keys[KL_LATCH_CODES];
+static unsigned calls;
+
+static int16_t frontend(unsigned port, unsigned device, unsigned index, unsigned id) {
+    calls++;
+    switch (device) {
+    case RETRO_DEVICE_JOYPAD: {
+        if (id != RETRO_DEVICE_ID_JOYPAD_MASK) return pad[port][id];
+        unsigned m = 0;
+        for (unsigned i = 0; i < 16; i++) m |= (unsigned)(pad[port][i] != 0) << i;
+        return (int16_t)m;
+    }
+    case RETRO_DEVICE_ANALOG: return analog[port][index][id];
+    case RETRO_DEVICE_MOUSE: return mouse[port][id];
+    case RETRO_DEVICE_LIGHTGUN: return gun[port][id];
+    case RETRO_DEVICE_POINTER: return touch[port][index][id];
+    case RETRO_DEVICE_KEYBOARD: return keys[id];
+    default: return 0;
+    }
+}
+
+static struct kl_latch latch;
+static struct kl_input sample[KL_MAX_SEATS];
+
+static int setup(void **state) {
+    (void)state;
+    memset(pad, 0, sizeof pad);
+    memset(analog, 0, sizeof analog);
+    memset(mouse, 0, sizeof mouse);
+    memset(gun, 0, sizeof gun);
+    memset(touch, 0, sizeof touch);
+    memset(keys, 0, sizeof keys);
+    calls = 0;
+    kl_latch_init(&latch, true);
+    return 0;
+}
+
+static void poll_and_sample(unsigned seats) {
+    kl_latch_poll(&latch, frontend, seats);
+    kl_latch_sample(&latch, sample, seats);
+}
+
+/* Gives the core what was sampled, the k-th sample as seat k. */
+static void run(unsigned seats) {
+    struct kl_frame f = {0};
+    for (unsigned s = 0; s < seats; s++) f.in[s] = sample[s];
+    kl_latch_frame(&latch, &f);
+}
+
+static int16_t core(unsigned port, unsigned device, unsigned index, unsigned id) {
+    return kl_latch_state(&latch, port, device, index, id);
+}
+
+static void pads_by_mask_and_one_by_one(void **state) {
+    (void)state;
+    pad[0][RETRO_DEVICE_ID_JOYPAD_A] = pad[1][RETRO_DEVICE_ID_JOYPAD_R3] = 1;
+    for (int masks = 0; masks < 2; masks++) {
+        kl_latch_init(&latch, masks);
+        poll_and_sample(2);
+        run(2);
+        assert_int_equal((uint16_t)core(0, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_MASK), 0x100);
+        assert_int_equal((uint16_t)core(1, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_MASK), 0x8000);
+        assert_int_equal(core(0, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_A), 1);
+        assert_int_equal(core(0, RETRO_DEVICE_SUBCLASS(RETRO_DEVICE_JOYPAD, 3), 0, RETRO_DEVICE_ID_JOYPAD_A), 1);
+        assert_int_equal(core(0, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_B), 0);
+        assert_int_equal(core(2, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_A), 0);
+        assert_int_equal(core(99, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_A), 0);
+        assert_int_equal(core(0, RETRO_DEVICE_JOYPAD, 0, 77), 0);
+    }
+}
+
+static void only_what_the_core_asks_for_is_read(void **state) {
+    (void)state;
+    poll_and_sample(2);
+    assert_int_equal(calls, 2); /* two masks */
+    core(0, RETRO_DEVICE_ANALOG, RETRO_DEVICE_INDEX_ANALOG_LEFT, RETRO_DEVICE_ID_ANALOG_X);
+    calls = 0;
+    poll_and_sample(1);
+    assert_int_equal(calls, 1 + 4);
+}
+
+static void a_short_press_is_not_lost(void **state) {
+    (void)state;
+    pad[0][RETRO_DEVICE_ID_JOYPAD_B] = 1;
+    kl_latch_poll(&latch, frontend, 1);
+    pad[0][RETRO_DEVICE_ID_JOYPAD_B] = 0;
+    poll_and_sample(1);
+    assert_int_equal(sample[0].joypad, 1);
+    poll_and_sample(1);
+    assert_int_equal(sample[0].joypad, 0);
+}
+
+static void motion_adds_up_and_counts_once(void **state) {
+    (void)state;
+    core(0, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_X);
+    mouse[0][RETRO_DEVICE_ID_MOUSE_X] = 5;
+    mouse[0][RETRO_DEVICE_ID_MOUSE_LEFT] = 1;
+    kl_latch_poll(&latch, frontend, 1);
+    poll_and_sample(1);
+    assert_int_equal(sample[0].mouse_x, 10);
+    kl_latch_sample(&latch, sample, 1); /* no poll since */
+    assert_int_equal(sample[0].mouse_x, 0);
+    run(1);
+    assert_int_equal(core(0, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_LEFT), 1);
+}
+
+static void sticks_and_triggers(void **state) {
+    (void)state;
+    core(0, RETRO_DEVICE_ANALOG, RETRO_DEVICE_INDEX_ANALOG_RIGHT, RETRO_DEVICE_ID_ANALOG_Y);
+    core(0, RETRO_DEVICE_ANALOG, RETRO_DEVICE_INDEX_ANALOG_BUTTON, RETRO_DEVICE_ID_JOYPAD_L2);
+    analog[0][RETRO_DEVICE_INDEX_ANALOG_RIGHT][RETRO_DEVICE_ID_ANALOG_Y] = -0x7fff;
+    analog[0][RETRO_DEVICE_INDEX_ANALOG_LEFT][RETRO_DEVICE_ID_ANALOG_X] = 77;
+    analog[0][RETRO_DEVICE_INDEX_ANALOG_BUTTON][RETRO_DEVICE_ID_JOYPAD_L2] = 1234;
+    pad[0][RETRO_DEVICE_ID_JOYPAD_R2] = pad[0][RETRO_DEVICE_ID_JOYPAD_A] = 1;
+    poll_and_sample(1);
+    run(1);
+    assert_int_equal(core(0, RETRO_DEVICE_ANALOG, 1, 1), -0x7fff);
+    assert_int_equal(core(0, RETRO_DEVICE_ANALOG, 0, 0), 77);
+    assert_int_equal(core(0, RETRO_DEVICE_ANALOG, 2, RETRO_DEVICE_ID_JOYPAD_L2), 1234);
+    assert_int_equal(core(0, RETRO_DEVICE_ANALOG, 2, RETRO_DEVICE_ID_JOYPAD_R2), 0x7fff);
+    assert_int_equal(core(0, RETRO_DEVICE_ANALOG, 2, RETRO_DEVICE_ID_JOYPAD_A), 0x7fff);
+    assert_int_equal(core(0, RETRO_DEVICE_ANALOG, 2, RETRO_DEVICE_ID_JOYPAD_B), 0);
+    assert_int_equal(core(0, RETRO_DEVICE_ANALOG, 9, 9), 0);
+}
+
+static void guns_and_fingers(void **state) {
+    (void)state;
+    core(0, RETRO_DEVICE_LIGHTGUN, 0, RETRO_DEVICE_ID_LIGHTGUN_TRIGGER);
+    core(0, RETRO_DEVICE_POINTER, 0, RETRO_DEVICE_ID_POINTER_X);
+    gun[0][RETRO_DEVICE_ID_LIGHTGUN_SCREEN_X] = -300;
+    gun[0][RETRO_DEVICE_ID_LIGHTGUN_RELOAD] = 1;
+    touch[0][1][RETRO_DEVICE_ID_POINTER_X] = 42;
+    touch[0][1][RETRO_DEVICE_ID_POINTER_PRESSED] = 1;
+    poll_and_sample(1);
+    run(1);
+    assert_int_equal(core(0, RETRO_DEVICE_LIGHTGUN, 0, RETRO_DEVICE_ID_LIGHTGUN_SCREEN_X), -300);
+    assert_int_equal(core(0, RETRO_DEVICE_LIGHTGUN, 0, RETRO_DEVICE_ID_LIGHTGUN_RELOAD), 1);
+    assert_int_equal(core(0, RETRO_DEVICE_LIGHTGUN, 0, RETRO_DEVICE_ID_LIGHTGUN_TRIGGER), 0);
+    assert_int_equal(core(0, RETRO_DEVICE_POINTER, 1, RETRO_DEVICE_ID_POINTER_X), 42);
+    assert_int_equal(core(0, RETRO_DEVICE_POINTER, 1, RETRO_DEVICE_ID_POINTER_PRESSED), 1);
+    assert_int_equal(core(0, RETRO_DEVICE_POINTER, 0, RETRO_DEVICE_ID_POINTER_COUNT), 1);
+    assert_int_equal(core(0, RETRO_DEVICE_POINTER, 5, RETRO_DEVICE_ID_POINTER_X), 0);
+}
+
+static void key_events_keep_their_order(void **state) {
+    (void)state;
+    latch.key_events = true;
+    for (unsigned i = 0; i < KL_KEYS + 2; i++) kl_latch_key(&latch, true, RETROK_a + i, 'a' + i, 0);
+    poll_and_sample(2);
+    assert_int_equal(sample[0].key_count, KL_KEYS);
+    assert_int_equal(sample[0].key[0].code, RETROK_a);
+    assert_int_equal(sample[1].key_count, 0);
+    run(2);
+    assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_a), 1);
+    assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_a + KL_KEYS), 0);
+    poll_and_sample(1);
+    assert_int_equal(sample[0].key_count, 2);
+    assert_int_equal(sample[0].key[1].code, RETROK_a + KL_KEYS + 1);
+    run(1);
+    assert_int_equal(core(7, RETRO_DEVICE_KEYBOARD, 0, RETROK_a + KL_KEYS), 1);
+    for (unsigned i = 0; i < 2 * KL_LATCH_KEYS; i++) kl_latch_key(&latch, i & 1, RETROK_b, 0, 0);
+    kl_latch_key(&latch, true, 60000, 0, 0); /* no such key */
+    core(0, RETRO_DEVICE_KEYBOARD, 0, 60000);
+}
+
+/* A core that reads keys without taking events: changes become events. */
+static void polled_keys(void **state) {
+    (void)state;
+    assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_SPACE), 0);
+    keys[RETROK_SPACE] = 1;
+    poll_and_sample(1);
+    assert_int_equal(sample[0].key_count, 1);
+    run(1);
+    assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_SPACE), 1);
+    poll_and_sample(1);
+    assert_int_equal(sample[0].key_count, 0); /* held: no change */
+    run(1);
+    assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_SPACE), 1);
+    keys[RETROK_SPACE] = 0;
+    poll_and_sample(1);
+    run(1);
+    assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_SPACE), 0);
+}
+
+static void forgotten(void **state) {
+    (void)state;
+    latch.key_events = true;
+    pad[0][0] = 1;
+    kl_latch_key(&latch, true, RETROK_a, 0, 0);
+    kl_latch_poll(&latch, frontend, 1);
+    kl_latch_forget(&latch);
+    pad[0][0] = 0;
+    poll_and_sample(1);
+    assert_int_equal(sample[0].joypad, 0);
+    assert_int_equal(sample[0].key_count, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(pads_by_mask_and_one_by_one, setup),
+        cmocka_unit_test_setup(only_what_the_core_asks_for_is_read, setup),
+        cmocka_unit_test_setup(a_short_press_is_not_lost, setup),
+        cmocka_unit_test_setup(motion_adds_up_and_counts_once, setup),
+        cmocka_unit_test_setup(sticks_and_triggers, setup),
+        cmocka_unit_test_setup(guns_and_fingers, setup),
+        cmocka_unit_test_setup(key_events_keep_their_order, setup),
+        cmocka_unit_test_setup(polled_keys, setup),
+        cmocka_unit_test_setup(forgotten, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,401 @@
+/* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/engine/msg.h"
+#include "net/relay/lobby.h"
+#include "net/relay/relay_log.h"
+
+#define PEERS   32
+#define QUEUE   64
+#define SECOND  UINT64_C(1000000)
+
+static struct kl_lobby *lobby;
+static uint64_t now_us;
+
+/* The network's part: what was said to each peer. */
+static struct inbox {
+    struct kl_msg msg[QUEUE];
+    unsigned count;
+    bool hung_up;
+    unsigned datagrams, pending;
+} inbox[PEERS];
+
+static int fake_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    struct inbox *in = &inbox[peer];
+    (void)ctx;
+    assert_false(in->hung_up);
+    assert_int_equal(kl_msg_decode(&in->msg[in->count % QUEUE], bytes, len), KL_OK);
+    in->count++;
+    return 0;
+}
+static unsigned fake_pending(void *ctx, unsigned peer) {
+    (void)ctx;
+    return inbox[peer].pending;
+}
+static void fake_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    (void)ctx, (void)body, (void)len;
+    assert_false(inbox[peer].hung_up);
+    inbox[peer].datagrams++;
+}
+static void fake_hang_up(void *ctx, unsigned peer) {
+    (void)ctx;
+    inbox[peer].hung_up = true;
+}
+static uint32_t fake_session(void *ctx, unsigned peer) {
+    (void)ctx;
+    return 1000 + peer;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 4};
+    const struct kl_lobby_net net = {.send = fake_send, .pending = fake_pending, .datagram = fake_datagram,
+                                     .hang_up = fake_hang_up, .session = fake_session};
+    kl_log_set_level(KL_LOG_ERROR);
+    memset(inbox, 0, sizeof inbox);
+    now_us = 100 * SECOND;
+    lobby = kl_lobby_create(&limits, &net);
+    return lobby ? 0 : -1;
+}
+static int tear_down(void **state) {
+    (void)state;
+    kl_lobby_destroy(lobby);
+    return 0;
+}
+
+static void run(void) { kl_lobby_run(lobby, now_us); }
+static void pass(uint64_t us) {
+    for (uint64_t end_us = now_us + us; now_us < end_us; now_us += 100000) run();
+}
+
+static void say(unsigned peer, const struct kl_msg *m) {
+    uint8_t bytes[KL_MSG_MAX];
+    int len = kl_msg_encode(m, bytes, sizeof bytes);
+    assert_true(len > 0);
+    kl_lobby_message(lobby, peer, bytes, (size_t)len, now_us);
+    run();
+}
+
+/* The newest message of this kind to this peer, or NULL. */
+static const struct kl_msg *heard(unsigned peer, uint8_t kind) {
+    const struct inbox *in = &inbox[peer];
+    for (unsigned i = in->count; i > 0 && i + QUEUE > in->count; i--)
+        if (in->msg[(i - 1) % QUEUE].kind == kind) return &in->msg[(i - 1) % QUEUE];
+    return NULL;
+}
+
+static void hello(unsigned peer, const char *room, unsigned seats, unsigned players, const char *content) {
+    struct kl_msg m = {.kind = KL_MSG_HELLO};
+    m.hello.version = KL_PROTOCOL_VERSION;
+    m.hello.seats_wanted = (uint8_t)seats;
+    snprintf(m.hello.name, sizeof m.hello.name, "p%u", peer);
+    snprintf(m.hello.room, sizeof m.hello.room, "%s", room);
+    m.hello.params = (struct kl_params){.subframes = true, .clocked = true, .players = (uint8_t)players,
+                                        .fps_uhz = 60000000, .hash_every = 60};
+    kl_facts_add(&m.hello.facts, "content", content);
+    inbox[peer] = (struct inbox){0};
+    kl_lobby_opened(lobby, peer, "192.0.2.1:5", now_us);
+    say(peer, &m);
+}
+
+static void give(unsigned peer, const char *bytes) {
+    struct kl_msg m = {.kind = KL_MSG_DATA};
+    m.data.total = (uint32_t)strlen(bytes);
+    m.data.len = (uint16_t)m.data.total;
+    memcpy(m.data.bytes, bytes, m.data.len);
+    say(peer, &m);
+}
+
+static void ready(unsigned peer, const char *files) {
+    struct kl_msg m = {.kind = KL_MSG_READY};
+    kl_facts_add(&m.ready.facts, "system", files);
+    say(peer, &m);
+}
+
+static void bye(unsigned peer) { say(peer, &(struct kl_msg){.kind = KL_MSG_BYE}); }
+
+static void expect_refusal(unsigned peer, uint8_t code, const char *text) {
+    const struct kl_msg *m = heard(peer, KL_MSG_REFUSE);
+    assert_non_null(m);
+    if (!strstr(m->text.text, text)) print_error("refusal: %s\nwanted: %s\n", m->text.text, text);
+    assert_non_null(strstr(m->text.text, text));
+    assert_int_equal(m->text.code, code);
+    assert_true(inbox[peer].hung_up);
+}
+
+static uint8_t state_of(unsigned peer, unsigned client) {
+    const struct kl_msg *m = heard(peer, KL_MSG_ROSTER);
+    assert_non_null(m);
+    for (unsigned i = 0; i < m->roster.count; i++)
+        if (m->roster.member[i].client == client) return m->roster.member[i].state;
+    return KL_MEMBER_GONE;
+}
+
+/* Two clients, loaded and playing. */
+static void start_game(void) {
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    give(0, "save");
+    ready(0, "a");
+    ready(1, "a");
+    assert_int_equal(state_of(1, 1), KL_MEMBER_PLAYING);
+}
+
+static void the_first_makes_the_room(void **state) {
+    (void)state;
+    hello(3, "room", 2, 4, "x");
+    const struct kl_msg *m = heard(3, KL_MSG_WELCOME);
+    assert_non_null(m);
+    assert_int_equal(m->welcome.session, 1003);
+    assert_int_equal(m->welcome.client, 0);
+    assert_int_equal(m->welcome.seats, 3);
+    assert_true(m->welcome.host);
+    assert_int_equal(m->welcome.params.players, 4);
+    hello(5, "room", 1, 1, "x");
+    m = heard(5, KL_MSG_WELCOME);
+    assert_int_equal(m->welcome.seats, 4);
+    assert_false(m->welcome.host);
+    assert_int_equal(m->welcome.params.players, 4); /* the maker's wish counts */
+    assert_int_equal(heard(3, KL_MSG_ROSTER)->roster.filled, 3);
+    assert_null(heard(3, KL_MSG_SEND));
+    assert_int_equal(kl_lobby_rooms(lobby), 1);
+}
+
+static void a_room_ends_with_the_last(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 0, 2, "x");
+    bye(0);
+    assert_int_equal(kl_lobby_rooms(lobby), 1);
+    kl_lobby_lost(lobby, 1, now_us);
+    run();
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+    assert_int_equal(kl_lobby_members(lobby), 0);
+    hello(2, "room", 1, 2, "another content");
+    assert_non_null(heard(2, KL_MSG_WELCOME));
+}
+
+static void a_game_from_hello_to_frames(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    assert_non_null(heard(0, KL_MSG_SEND));
+    assert_null(heard(1, KL_MSG_SEND));
+    give(0, "save");
+    assert_int_equal(heard(0, KL_MSG_PREPARE)->prepare.data_bytes, 4);
+    assert_null(heard(0, KL_MSG_DATA)); /* it has it */
+    assert_memory_equal(heard(1, KL_MSG_DATA)->data.bytes, "save", 4);
+    assert_int_equal(state_of(0, 1), KL_MEMBER_LOADING);
+    ready(1, "a");
+    assert_int_equal(state_of(0, 1), KL_MEMBER_READY);
+    assert_int_equal(inbox[0].datagrams, 0);
+    ready(0, "a");
+    assert_int_equal(state_of(0, 0), KL_MEMBER_PLAYING);
+    assert_true(inbox[0].datagrams > 0 && inbox[1].datagrams > 0);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    hello(0, "room", 1, 3, "x");
+    hello(1, "room", 1, 3, "y");
+    expect_refusal(1, KL_REFUSE_IDENTITY, "content differs: room has x, you have y");
+    hello(2, "room", 4, 3, "x");
+    expect_refusal(2, KL_REFUSE_FULL, "room room is full");
+    hello(3, "big", 1, 5, "x");
+    expect_refusal(3, KL_REFUSE_LIMIT, "wants 5 seats");
+    hello(4, "second", 1, 2, "x");
+    hello(5, "third", 1, 2, "x");
+    expect_refusal(5, KL_REFUSE_LIMIT, "this relay has its 2 rooms");
+    assert_int_equal(kl_lobby_members(lobby), 2);
+}
+
+static void no_joining_once_it_plays(void **state) {
+    (void)state;
+    start_game();
+    hello(2, "room", 0, 2, "x");
+    expect_refusal(2, KL_REFUSE_STARTED, "room room is already playing; late joining is not possible yet");
+}
+
+static void too_many_clients(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) hello(i, "room", 0, 2, "x");
+    hello(20, "room", 0, 2, "x");
+    expect_refusal(20, KL_REFUSE_FULL, "has its 16 clients");
+}
+
+static void what_shows_while_loading_is_compared_with_the_hosts(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    give(0, "");
+    ready(1, "bios B"); /* before the host: judged when the host is ready */
+    assert_null(heard(1, KL_MSG_REFUSE));
+    ready(0, "bios A");
+    expect_refusal(1, KL_REFUSE_IDENTITY, "system differs: room has bios A, you have bios B");
+    hello(2, "room", 1, 2, "x"); /* the seat is free; it gets the same start */
+    assert_int_equal(heard(2, KL_MSG_PREPARE)->prepare.data_bytes, 0);
+    ready(2, "bios A");
+    assert_int_equal(state_of(0, 0), KL_MEMBER_PLAYING);
+}
+
+static void the_next_becomes_host_and_is_asked(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    struct kl_msg part = {.kind = KL_MSG_DATA, .data = {.total = 100, .len = 10}};
+    say(0, &part);
+    kl_lobby_lost(lobby, 0, now_us);
+    run();
+    assert_true(heard(1, KL_MSG_ROSTER)->roster.member[0].host);
+    assert_null(heard(1, KL_MSG_SEND)); /* a seat is missing again */
+    hello(2, "room", 1, 2, "x");
+    assert_non_null(heard(1, KL_MSG_SEND));
+    give(1, "other");
+    assert_int_equal(heard(2, KL_MSG_PREPARE)->prepare.data_bytes, 5);
+}
+
+static void start_data_is_paced(void **state) {
+    (void)state;
+    static struct kl_msg piece;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    inbox[1].pending = 1000; /* nothing is acknowledged */
+    for (unsigned i = 0; i < 200; i++) {
+        piece = (struct kl_msg){.kind = KL_MSG_DATA, .data = {.offset = i * 1000, .total = 200000, .len = 1000}};
+        say(0, &piece);
+    }
+    assert_non_null(heard(1, KL_MSG_PREPARE));
+    assert_null(heard(1, KL_MSG_DATA));
+    inbox[1].pending = 0;
+    run();
+    assert_int_equal(heard(1, KL_MSG_DATA)->data.offset, 199000);
+}
+
+static void protocol_errors_put_out(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    give(1, "I am not the host");
+    expect_refusal(1, KL_REFUSE_PROTOCOL, "protocol error");
+    ready(0, "not asked");
+    expect_refusal(0, KL_REFUSE_PROTOCOL, "protocol error");
+    kl_lobby_opened(lobby, 2, "192.0.2.1:5", now_us);
+    kl_lobby_message(lobby, 2, (const uint8_t *)"\1\2\0", 3, now_us);
+    expect_refusal(2, KL_REFUSE_VERSION, "this relay speaks protocol 1, you speak 2");
+    assert_int_equal(kl_lobby_members(lobby), 0);
+}
+
+static void malformed_datagrams_are_dropped_and_then_tell(void **state) {
+    (void)state;
+    start_game();
+    uint8_t body[3] = {255, 255, 255};
+    for (unsigned i = 0; i < 63; i++) kl_lobby_datagram(lobby, 1, body, sizeof body, now_us);
+    run();
+    assert_false(inbox[1].hung_up);
+    kl_lobby_datagram(lobby, 1, body, sizeof body, now_us);
+    run();
+    expect_refusal(1, KL_REFUSE_PROTOCOL, "malformed input datagrams");
+    assert_false(inbox[0].hung_up);
+}
+
+static void who_is_silent_or_slow_is_put_out(void **state) {
+    (void)state;
+    kl_lobby_opened(lobby, 9, "192.0.2.1:5", now_us);
+    pass(4900000);
+    assert_false(inbox[9].hung_up);
+    pass(500000);
+    expect_refusal(9, KL_REFUSE_PROTOCOL, "no HELLO within 5 s");
+
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    give(0, "s");
+    ready(0, "a");
+    pass(59 * SECOND);
+    assert_false(inbox[1].hung_up);
+    pass(2 * SECOND);
+    expect_refusal(1, KL_REFUSE_CLOSED, "loading the game took more than 60 s");
+    assert_false(inbox[0].hung_up);
+}
+
+static void a_host_that_gives_nothing_is_put_out(void **state) {
+    (void)state;
+    hello(0, "room", 1, 1, "x");
+    pass(61 * SECOND);
+    expect_refusal(0, KL_REFUSE_CLOSED, "start data did not come within 60 s");
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+static void leaving_the_game(void **state) {
+    (void)state;
+    start_game();
+    bye(1);
+    assert_true(inbox[1].hung_up);
+    pass(3 * SECOND);
+    assert_int_equal(kl_lobby_members(lobby), 1);
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.count, 1);
+    kl_lobby_lost(lobby, 0, now_us);
+    run();
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+static void a_verdict_reaches_all(void **state) {
+    (void)state;
+    start_game(); /* frame 0 is closed: a hash labelled 0 may come */
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has_ram = true, .ram = 1}};
+    say(0, &m);
+    m.hash.ram = 2;
+    say(1, &m);
+    assert_int_equal(heard(0, KL_MSG_VERDICT)->verdict.differs, 1);
+    assert_int_equal(heard(1, KL_MSG_VERDICT)->verdict.differs, 1);
+    m.hash.frame = 999999; /* of the future */
+    inbox[0].count = inbox[1].count = 0;
+    say(0, &m);
+    assert_null(heard(0, KL_MSG_VERDICT));
+    assert_false(inbox[0].hung_up);
+}
+
+static void spectators_do_not_stay_for_ever(void **state) {
+    (void)state;
+    hello(0, "room", 1, 1, "x");
+    hello(1, "room", 0, 1, "x");
+    give(0, "");
+    ready(0, "a");
+    ready(1, "a");
+    bye(0);
+    pass(9 * SECOND);
+    assert_false(inbox[1].hung_up);
+    pass(4 * SECOND);
+    expect_refusal(1, KL_REFUSE_CLOSED, "all players have left the game");
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+static void shutting_down_tells_everybody(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "other", 1, 2, "x");
+    kl_lobby_opened(lobby, 2, "192.0.2.1:5", now_us);
+    kl_lobby_shut_down(lobby, now_us);
+    for (unsigned i = 0; i < 3; i++) expect_refusal(i, KL_REFUSE_CLOSED, "the relay is shutting down");
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(the_first_makes_the_room), T(a_room_ends_with_the_last), T(a_game_from_hello_to_frames), T(refusals),
+        T(no_joining_once_it_plays), T(too_many_clients), T(what_shows_while_loading_is_compared_with_the_hosts),
+        T(the_next_becomes_host_and_is_asked), T(start_data_is_paced), T(protocol_errors_put_out),
+        T(malformed_datagrams_are_dropped_and_then_tell), T(who_is_silent_or_slow_is_put_out),
+        T(a_host_that_gives_nothing_is_put_out), T(leaving_the_game), T(a_verdict_reaches_all),
+        T(spectators_do_not_stay_for_ever), T(shutting_down_tells_everybody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* The start data comes from another player's machine: what the decoder takes, and what it must not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core_wrapper/start.h"
+
+static const uint8_t save_ram[5] = {1, 2, 3, 4, 5};
+
+static struct kl_start *sample(void) {
+    struct kl_start *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    s->option_count = 1;
+    strcpy(s->option[0].key, "core_region");
+    strcpy(s->option[0].value, "pal");
+    s->device_count = 2;
+    s->device[0] = (struct kl_start_device){0, 1};
+    s->device[1] = (struct kl_start_device){3, 0x101};
+    s->memory_count = 1;
+    s->memory[0] = (struct kl_start_memory){0, save_ram, sizeof save_ram};
+    s->file_count = 2;
+    strcpy(s->file[0].path, "fbneo/kof98.nv");
+    s->file[0].bytes = save_ram;
+    s->file[0].len = 3;
+    strcpy(s->file[1].path, "kof98.hi");
+    return s;
+}
+
+/* Encodes and decodes s into a fresh object; gives what decode says. */
+static int through(const struct kl_start *s, struct kl_start *out) {
+    static uint8_t buf[8192];
+    assert_true(kl_start_bound(s) <= sizeof buf);
+    int len = kl_start_encode(s, buf, sizeof buf);
+    assert_true(len > 0);
+    return kl_start_decode(out, buf, (size_t)len);
+}
+
+static void comes_back(void **state) {
+    (void)state;
+    struct kl_start *s = sample(), *t = sample();
+    memset(t, 0xee, sizeof *t);
+    assert_int_equal(through(s, t), 0);
+    assert_int_equal(t->option_count, 1);
+    assert_string_equal(t->option[0].value, "pal");
+    assert_int_equal(t->device_count, 2);
+    assert_int_equal(t->device[1].port, 3);
+    assert_int_equal(t->device[1].device, 0x101);
+    assert_int_equal(t->memory_count, 1);
+    assert_memory_equal(t->memory[0].bytes, save_ram, sizeof save_ram);
+    assert_int_equal(t->file_count, 2);
+    assert_string_equal(t->file[0].path, "fbneo/kof98.nv");
+    assert_int_equal(t->file[0].len, 3);
+    assert_int_equal(t->file[1].len, 0);
+    free(s);
+    free(t);
+}
+
+static void every_cut_is_refused(void **state) {
+    (void)state;
+    static uint8_t buf[8192];
+    struct kl_start *s = sample(), *t = sample();
+    int len = kl_start_encode(s, buf, sizeof buf);
+    for (int cut = 0; cut < len; cut++) {
+        uint8_t *exact = malloc((size_t)cut + 1); /* a byte read past the end shows under a sanitizer */
+        memcpy(exact, buf, (size_t)cut);
+        assert_int_equal(kl_start_decode(t, exact, (size_t)cut), KL_E_MALFORMED);
+        free(exact);
+    }
+    buf[len] = 0;
+    assert_int_equal(kl_start_decode(t, buf, (size_t)len + 1), KL_E_MALFORMED);
+    free(s);
+    free(t);
+}
+
+/* No byte may make it read or write where it must not; whether it is refused is not the point. */
+static void any_byte_changed_is_survived(void **state) {
+    (void)state;
+    static uint8_t buf[8192];
+    struct kl_start *s = sample(), *t = sample();
+    int len = kl_start_encode(s, buf, sizeof buf);
+    for (int i = 0; i < len; i++)
+        for (unsigned v = 0; v < 256; v++) {
+            uint8_t was = buf[i];
+            buf[i] = (uint8_t)v;
+            if (kl_start_decode(t, buf, (size_t)len) == 0)
+                for (unsigned f = 0; f < t->file_count; f++) assert_true(kl_start_path_ok(t->file[f].path));
+            buf[i] = was;
+        }
+    free(s);
+    free(t);
+}
+
+static void paths_that_lead_elsewhere(void **state) {
+    (void)state;
+    static const char *const bad[] = {"",     "/etc/passwd", "..",      "../x",    "a/../b", "a/..", ".",   "./a",
+                                      "a//b", "a/",          "a\\..\\b", "a\nb",    "a/./b",  "/",    "\x7f"};
+    static const char *const good[] = {"a", "a.b", "..a", "a..", "...", "fbneo/kof98.nv", "a b (c).sav", "é.sav"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(kl_start_path_ok(bad[i]));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_true(kl_start_path_ok(good[i]));
+    char longest[KL_START_PATH_MAX + 1];
+    memset(longest, 'a', sizeof longest);
+    longest[KL_START_PATH_MAX - 1] = 0;
+    assert_true(kl_start_path_ok(longest));
+    longest[KL_START_PATH_MAX - 1] = 'a';
+    longest[KL_START_PATH_MAX] = 0;
+    assert_false(kl_start_path_ok(longest));
+}
+
+static void what_contradicts_itself_is_refused(void **state) {
+    (void)state;
+    struct kl_start *s = sample(), *t = sample();
+    strcpy(s->file[1].path, s->file[0].path);
+    assert_int_equal(through(s, t), KL_E_MALFORMED);
+    free(s);
+    s = sample();
+    strcpy(s->file[1].path, "../.bashrc");
+    assert_int_equal(through(s, t), KL_E_MALFORMED);
+    free(s);
+    s = sample();
+    s->device[1].port = 0;
+    assert_int_equal(through(s, t), KL_E_MALFORMED);
+    s->device[1].port = KL_MAX_SEATS;
+    assert_int_equal(through(s, t), KL_E_MALFORMED);
+    free(s);
+    s = sample();
+    s->memory[1] = s->memory[0];
+    s->memory_count = 2;
+    assert_int_equal(through(s, t), KL_E_MALFORMED);
+    free(s);
+    free(t);
+}
+
+static void full_buffers_are_said(void **state) {
+    (void)state;
+    static uint8_t buf[8192];
+    struct kl_start *s = sample();
+    int len = kl_start_encode(s, buf, sizeof buf);
+    for (int cap = 0; cap < len; cap++) assert_int_equal(kl_start_encode(s, buf, (size_t)cap), KL_E_SPACE);
+    assert_int_equal(kl_start_encode(s, buf, (size_t)len), len);
+    free(s);
+}
+
+static void text(void **state) {
+    (void)state;
+    assert_true(kl_start_text_ok("enabled", 256));
+    assert_true(kl_start_text_ok("", 256));
+    assert_false(kl_start_text_ok("a\tb", 256));
+    assert_false(kl_start_text_ok("\xff", 256));
+    assert_true(kl_start_text_ok("abc", 4));
+    assert_false(kl_start_text_ok("abcd", 4));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(comes_back),
+        cmocka_unit_test(every_cut_is_refused),
+        cmocka_unit_test(any_byte_changed_is_survived),
+        cmocka_unit_test(paths_that_lead_elsewhere),
+        cmocka_unit_test(what_contradicts_itself_is_refused),
+        cmocka_unit_test(full_buffers_are_said),
+        cmocka_unit_test(text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/engine/msg.h"
+#include "net/transport/udp_filter.h"
+
+enum { ACK = 1, CONNECT, VERIFY, DISCONNECT, PING, RELIABLE, UNRELIABLE, FRAGMENT, UNSEQUENCED, BANDWIDTH, THROTTLE };
+
+static uint8_t bytes[5000];
+static size_t len;
+
+/* An ENet header for this peer: flags with a sent time, and a checksum. */
+static void header(uint16_t peer) {
+    memset(bytes, 0, sizeof bytes);
+    bytes[0] = (uint8_t)(0x80 | peer >> 8);
+    bytes[1] = (uint8_t)peer;
+    len = 8;
+}
+static void u8(unsigned v) { bytes[len++] = (uint8_t)v; }
+static void u16(unsigned v) {
+    u8(v >> 8);
+    u8(v & 255);
+}
+static void u32(uint32_t v) {
+    u16(v >> 16);
+    u16(v & 65535);
+}
+static void command(unsigned kind, unsigned channel, unsigned sequence) {
+    u8(kind | 0x80);
+    u8(channel);
+    u16(sequence);
+}
+static void reliable(unsigned sequence, unsigned size) {
+    command(RELIABLE, 0, sequence);
+    u16(size);
+    len += size;
+}
+static void connect_command(uint32_t channels, uint32_t bandwidth) {
+    command(CONNECT, 255, 1);
+    u16(0);
+    u16(0xffff);
+    u32(1200);
+    u32(65536);
+    u32(channels);
+    u32(bandwidth);
+    len += 6 * 4;
+}
+static void fragment(uint32_t count, uint32_t total) {
+    command(FRAGMENT, 0, 7);
+    u16(7);
+    u16(10);
+    u32(count);
+    u32(0);
+    u32(total);
+    u32(0);
+    len += 10;
+}
+
+static bool passes(enum kl_udp_side side) { return kl_udp_judge(side, bytes, len, 0).pass; }
+
+static void what_keylock_says_passes(void **state) {
+    (void)state;
+    header(3);
+    reliable(1, 100);
+    reliable(2, 1);
+    command(PING, 255, 3);
+    command(ACK, 0, 3);
+    u32(0);
+    command(DISCONNECT, 255, 3);
+    u32(0);
+    assert_true(passes(KL_UDP_RELAY));
+    assert_true(passes(KL_UDP_CLIENT));
+    header(3);
+    fragment(6, 6000);
+    assert_true(passes(KL_UDP_RELAY));
+}
+
+static void only_a_relay_is_connected_to(void **state) {
+    (void)state;
+    header(0xfff);
+    connect_command(1, 0);
+    assert_true(passes(KL_UDP_RELAY));
+    assert_false(passes(KL_UDP_CLIENT));
+    header(0xfff);
+    connect_command(2, 0);
+    assert_false(passes(KL_UDP_RELAY));
+    header(0xfff);
+    connect_command(1, 9600);
+    assert_false(passes(KL_UDP_RELAY));
+    header(0xfff); /* nobody yet, and already data */
+    reliable(1, 5);
+    assert_false(passes(KL_UDP_RELAY));
+    header(3); /* a peer that connects again */
+    connect_command(1, 0);
+    assert_false(passes(KL_UDP_RELAY));
+}
+
+static void what_keylock_never_says_is_dropped(void **state) {
+    (void)state;
+    const unsigned kinds[] = {0, UNRELIABLE, UNSEQUENCED, THROTTLE, 12, 13, 15};
+    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        header(3);
+        command(kinds[i], 0, 1);
+        len += 40;
+        assert_false(passes(KL_UDP_RELAY));
+        assert_false(passes(KL_UDP_CLIENT));
+    }
+    header(3);
+    bytes[0] |= 0x40; /* compressed */
+    reliable(1, 10);
+    assert_false(passes(KL_UDP_RELAY));
+}
+
+static void fragments_are_bounded(void **state) {
+    (void)state;
+    header(3);
+    fragment(12, 6000);
+    assert_true(passes(KL_UDP_RELAY));
+    header(3);
+    fragment(13, 6000);
+    assert_false(passes(KL_UDP_RELAY));
+    header(3);
+    fragment(2, KL_MSG_MAX + 1);
+    assert_false(passes(KL_UDP_RELAY));
+}
+
+static void every_truncation_is_dropped(void **state) {
+    (void)state;
+    header(3);
+    reliable(1, 60);
+    fragment(2, 20);
+    size_t whole = len, first = 8 + 6 + 60;
+    for (len = 0; len < whole; len++)
+        if (len != first) assert_false(passes(KL_UDP_RELAY));
+}
+
+static void length_is_bounded(void **state) {
+    (void)state;
+    header(3);
+    reliable(1, 1200 - 8 - 6);
+    assert_true(passes(KL_UDP_RELAY));
+    header(3);
+    reliable(1, 1200 - 8 - 5);
+    assert_false(passes(KL_UDP_RELAY));
+    header(3);
+    reliable(1, 0);
+    assert_false(passes(KL_UDP_RELAY));
+}
+
+static void distance_is_measured(void **state) {
+    (void)state;
+    header(3);
+    reliable(65535, 5);
+    reliable(4, 5);
+    assert_int_equal(kl_udp_judge(KL_UDP_RELAY, bytes, len, 65530).ahead, 10);
+    assert_int_equal(kl_udp_judge(KL_UDP_RELAY, bytes, len, 100).ahead, 0); /* behind: repetitions */
+}
+
+static void some_sources_are_nobody(void **state) {
+    (void)state;
+    assert_false(kl_udp_source_bad(0x7f000001, 1000));
+    assert_false(kl_udp_source_bad(0xc0a80001, 1));
+    assert_true(kl_udp_source_bad(0x7f000001, 0));
+    assert_true(kl_udp_source_bad(0x00000001, 1000));
+    assert_true(kl_udp_source_bad(0xe0000001, 1000));
+    assert_true(kl_udp_source_bad(0xffffffff, 1000));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_keylock_says_passes),
+        cmocka_unit_test(only_a_relay_is_connected_to),
+        cmocka_unit_test(what_keylock_never_says_is_dropped),
+        cmocka_unit_test(fragments_are_bounded),
+        cmocka_unit_test(every_truncation_is_dropped),
+        cmocka_unit_test(length_is_bounded),
+        cmocka_unit_test(distance_is_measured),
+        cmocka_unit_test(some_sources_are_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
