@@ -77,10 +77,38 @@ void kl_clock_schedule(struct kl_clock *c, uint32_t stamp, uint32_t f, int64_t d
     c->scheduled = true;
 }
 
+double kl_clock_line_us(struct kl_clock *c, uint32_t f, uint64_t now_us) {
+    slew(c, now_us);
+    return c->t0_us + c->base_us + f * c->period_us;
+}
+
 double kl_clock_position(struct kl_clock *c, uint64_t now_us) {
     if (!c->scheduled) return 0;
     slew(c, now_us);
     return ((double)now_us - c->t0_us - c->base_us) / c->period_us;
+}
+
+void kl_playout_heard(struct kl_playout *p, double late_us, uint64_t now_us) {
+    if (p->window_end_us == 0) p->window_end_us = p->slewed_at_us = now_us;
+    if (now_us >= p->window_end_us) {
+        p->window = (p->window + 1) % KL_PLAYOUT_WINDOWS;
+        p->worst_us[p->window] = 0;
+        p->window_end_us = now_us + KL_CLOCK_WINDOW_US;
+    }
+    if (late_us > p->worst_us[p->window]) p->worst_us[p->window] = late_us;
+}
+
+double kl_playout_margin_us(struct kl_playout *p, uint64_t now_us) {
+    double worst = 0, second = 0;
+    for (unsigned i = 0; i < KL_PLAYOUT_WINDOWS; i++) {
+        double w = p->worst_us[i] < KL_PLAYOUT_MAX_US ? p->worst_us[i] : KL_PLAYOUT_MAX_US;
+        if (w > second) second = w > worst ? worst : w;
+        if (w > worst) worst = w;
+    }
+    double most = (double)(now_us - p->slewed_at_us) * KL_CLOCK_SLEW_PPM / 1e6, step = second - p->margin_us;
+    p->margin_us += step > most ? most : step < -most ? -most : step;
+    p->slewed_at_us = now_us;
+    return p->margin_us;
 }
 
 void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double period_us) {
@@ -91,11 +119,16 @@ void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double peri
 
 double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f) { return s->t0_us + f * s->period_us; }
 
+void kl_schedule_move(struct kl_schedule *s, uint32_t f, uint64_t due_us) {
+    double later = (double)due_us - kl_schedule_line_us(s, f);
+    if (later > 0) s->t0_us += later;
+    s->counted = 0;
+}
+
 bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us) {
     double late = (double)now_us - kl_schedule_line_us(s, f);
     if (late > KL_SCHEDULE_JUMP_US) {
-        s->t0_us += late;
-        s->counted = 0;
+        kl_schedule_move(s, f, now_us);
         return true;
     }
     s->late_us[s->counted++ % KL_SCHEDULE_WINDOW] = late;

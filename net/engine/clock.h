@@ -46,8 +46,26 @@ void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us);
 /* The relay says: frame f is due at (stamp + due_us) of its clock. A change is taken at once: the relay moves its
  * schedule only where everybody stalls anyway. */
 void kl_clock_schedule(struct kl_clock *c, uint32_t stamp, uint32_t f, int64_t due_us);
+/* When frame f is due here, by the schedule alone. */
+double kl_clock_line_us(struct kl_clock *c, uint32_t f, uint64_t now_us);
 /* How far the room's schedule, as seen here, has come at now_us: 3.25 is a quarter into frame 3. */
 double kl_clock_position(struct kl_clock *c, uint64_t now_us);
+
+/* Where frames close by the clock, not by the samples of the slowest, the way down alone decides when a frame is here:
+ * clients hold a playout margin on top of the shortest way. It is the second largest of the latenesses of
+ * KL_PLAYOUT_WINDOWS windows of half a second (one window in ten seconds may be worse: about 99.9 % are in time). */
+#define KL_PLAYOUT_WINDOWS 20
+#define KL_PLAYOUT_MAX_US  200000
+struct kl_playout {
+    double worst_us[KL_PLAYOUT_WINDOWS];
+    unsigned window;
+    uint64_t window_end_us, slewed_at_us;
+    double margin_us;
+};
+/* A frame came so much after its line (negative: before). */
+void kl_playout_heard(struct kl_playout *p, double late_us, uint64_t now_us);
+/* The margin now; it moves by KL_CLOCK_SLEW_PPM at most. */
+double kl_playout_margin_us(struct kl_playout *p, uint64_t now_us);
 
 /* The relay's side: line(f) = t0 + f * period, and how it follows stalls (strict). */
 #define KL_SCHEDULE_WINDOW 16 /* frames looked at before a stall counts as lasting */
@@ -59,6 +77,8 @@ struct kl_schedule {
 };
 void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double period_us);
 double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f);
+/* Frame f is due at due_us, the others with it: after a pause, or where a seat was waited for in vain. */
+void kl_schedule_move(struct kl_schedule *s, uint32_t f, uint64_t due_us);
 /* Frame f closed at now_us. Returns true where the schedule moved: later by what every frame of the last
  * window was late at least, or at once by a stall of KL_SCHEDULE_JUMP_US. It never moves earlier. */
 bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us);

@@ -8,15 +8,18 @@
 #define LOBBY_SLOW_US     100000 /* … and after that */
 #define LOBBY_SAMPLES     8
 #define FREE_RUN_TIMER_US 5000 /* repetition timer of a room without a clock */
+#define HEARTBEAT_US      50000 /* while frames close by the clock and nothing changes */
 #define ACK_FRAMES        16   /* frames heard of that are worth a datagram of their own */
 #define NEEDS_REPEATED    4    /* needs told once more, for the datagram before may be lost */
 #define NEED_LIMIT        254
-#define HELD_FRAMES       (KL_WINDOW_FRAMES - KL_SPACING_MAX) /* the interval before stays for its leads */
 #define NO_BURST          UINT32_MAX
 #define GUN_BUTTONS       ((1u << 20) - 1)
 
-void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t seats, uint64_t now_us) {
+void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t seats, struct kl_held *held,
+                    uint32_t frames, uint64_t now_us) {
     memset(c, 0, sizeof *c);
+    c->held = held;
+    c->held_frames = frames;
     c->params = *params;
     c->seats = seats;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) c->seat_count = (uint8_t)(c->seat_count + (seats >> s & 1));
@@ -26,13 +29,14 @@ void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t
     kl_clock_init(&c->clock, c->period_us);
 }
 
-static struct kl_frame *frame_at(struct kl_client *c, uint32_t f) { return &c->frame[f % KL_WINDOW_FRAMES]; }
+static struct kl_held *held_at(struct kl_client *c, uint32_t f) { return &c->held[f % c->held_frames]; }
+static struct kl_frame *frame_at(struct kl_client *c, uint32_t f) { return &held_at(c, f)->frame; }
 
 /* --- frames in ------------------------------------------------------------------------------------------- */
 
 /* Frames between f and the last of the samples it is made from; 0 where it is made from none. */
 static uint16_t lead_of(struct kl_client *c, const struct kl_frame *f) {
-    if (f->keyframe == 0) return 0;
+    if (f->keyframe == 0 || (f->flags & KL_FRAME_BY_CLOCK)) return 0;
     const struct kl_frame *before = frame_at(c, f->keyframe - 1);
     uint32_t lo, hi, samples = c->params.subframes ? before->spacing : 1;
     kl_input_map(f->number - f->keyframe, samples, f->spacing, &lo, &hi);
@@ -40,10 +44,14 @@ static uint16_t lead_of(struct kl_client *c, const struct kl_frame *f) {
 }
 
 static void keep_frame(struct kl_client *c, const struct kl_frame *f, uint64_t now_us) {
-    unsigned i = f->number % KL_WINDOW_FRAMES;
-    c->frame[i] = *f;
-    c->arrival_us[i] = now_us;
-    c->lead[i] = lead_of(c, f);
+    struct kl_held *h = held_at(c, f->number);
+    h->frame = *f;
+    h->arrival_us = now_us;
+    h->lead = lead_of(c, f);
+    h->interval = f->number == 0 ? 0 : held_at(c, f->number - 1)->interval + (f->flags & KL_FRAME_KEY);
+    c->by_clock = f->flags & KL_FRAME_BY_CLOCK;
+    if (c->by_clock && c->clock.scheduled)
+        kl_playout_heard(&c->playout, (double)now_us - kl_clock_line_us(&c->clock, f->number, now_us), now_us);
     if (f->number < c->next_due) c->stats.late_frames++;
     c->stats.next_closed = f->number + 1;
     c->stats.spacing = f->spacing;
@@ -60,6 +68,34 @@ static void keep_times(struct kl_client *c, const struct kl_update *u, uint64_t 
     c->stats.jitter_us = c->clock.rtt.rttvar_us;
 }
 
+/* A place for a keyframe's commands; NULL while all hold some that have not been run. */
+static struct kl_commands *command_place(struct kl_client *c) {
+    for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
+        if (c->commands[i].count == 0 || c->commands[i].keyframe + 1 < c->stats.next_run) return &c->commands[i];
+    return NULL;
+}
+
+static bool keep_commands(struct kl_client *c, const struct kl_update *u, const struct kl_frame *f) {
+    if (!(f->flags & KL_FRAME_COMMANDS)) return true;
+    struct kl_commands *place = command_place(c);
+    if (place) *place = u->commands;
+    return place != NULL;
+}
+
+/* What the relay's newest word says of our seats. */
+static void follow_presence(struct kl_client *c, const struct kl_update *u) {
+    if (u->stamp != c->clock.peer_stamp || c->seat_count == 0) return;
+    if (c->standing == KL_STANDING_IN && u->presence == KL_ABSENT) {
+        c->standing = KL_STANDING_OUT;
+        c->sample_acked = c->stats.next_sample; /* nobody wants them any more */
+        c->sample_owed = false;
+        c->cursor = NO_BURST;
+    } else if (c->standing == KL_STANDING_BACK && u->presence != KL_ABSENT) {
+        c->standing = KL_STANDING_IN;
+    }
+    c->stats.absent = c->standing != KL_STANDING_IN || u->presence != KL_PRESENT;
+}
+
 int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint64_t now_us) {
     struct kl_update u;
     int result = kl_update_open(&u, body, len);
@@ -70,12 +106,17 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     c->stats.received_bytes += len;
     c->stats.received_datagrams++;
     c->stats.waiting_for = u.waiting_for;
+    c->stats.away = u.away;
+    c->stats.paused = u.paused;
     keep_times(c, &u, now_us);
+    follow_presence(c, &u);
     if (u.next_sample > c->sample_acked) c->sample_acked = u.next_sample;
     struct kl_frame f;
     while (!gap && kl_update_frame(&u, &f)) {
-        if (f.number >= c->stats.next_run + HELD_FRAMES) break; /* no place yet; they come again */
-        if (f.number == c->stats.next_closed) keep_frame(c, &f, now_us);
+        if (f.number + KL_SPACING_MAX >= c->stats.next_run + c->held_frames) break; /* no place; they come again */
+        if (f.number != c->stats.next_closed) continue;
+        if (!keep_commands(c, &u, &f)) break;
+        keep_frame(c, &f, now_us);
     }
     return KL_OK;
 }
@@ -83,12 +124,13 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
 /* --- what is due ----------------------------------------------------------------------------------------- */
 
 static void mark_due(struct kl_client *c, uint32_t to, uint64_t now_us) {
-    for (; c->next_due < to; c->next_due++) c->due_us[c->next_due % KL_WINDOW_FRAMES] = now_us;
+    for (; c->next_due < to; c->next_due++) held_at(c, c->next_due)->due_us = now_us;
 }
 
 /* Moves next_due to where the room's schedule is, at most an interval past what is closed. */
 static void follow_schedule(struct kl_client *c, uint64_t now_us) {
     double position = kl_clock_position(&c->clock, now_us);
+    if (c->by_clock) position -= kl_playout_margin_us(&c->playout, now_us) / c->period_us;
     if (position < (double)c->next_due - 1 - DUE_RETREAT) {
         double to = position + 1 > c->stats.next_run ? position + 1 : c->stats.next_run;
         c->next_due = (uint32_t)to;
@@ -118,6 +160,19 @@ static uint32_t samples_below(struct kl_client *c, uint32_t to) {
     return count;
 }
 
+/* After an absence: once no more than an interval is left to run, samples go on with the newest frame that is due
+ * (with subframes off, with the next keyframe). The time between has none. */
+static void come_back(struct kl_client *c, uint32_t run_to) {
+    struct kl_client_stats *s = &c->stats;
+    if (c->standing != KL_STANDING_OUT || c->away || s->next_closed - run_to > s->spacing || s->next_closed == 0) return;
+    const struct kl_held *newest = held_at(c, s->next_closed - 1);
+    uint32_t number = c->params.subframes ? (c->next_due > 0 ? c->next_due - 1 : 0) : newest->interval + 1;
+    c->sample_frame = newest->frame.keyframe;
+    if (number > s->next_sample) s->next_sample = number;
+    c->sample_acked = s->next_sample;
+    c->standing = KL_STANDING_BACK;
+}
+
 struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max_runs) {
     struct kl_plan plan = {0};
     if (!c->started) return plan;
@@ -130,10 +185,11 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     uint32_t to = c->next_due < s->next_closed ? c->next_due : s->next_closed;
     plan.runs = to > s->next_run ? to - s->next_run : 0;
     if (plan.runs > max_runs) plan.runs = max_runs;
-    plan.stalled = plan.runs == 0 && c->next_due > s->next_run && max_runs > 0;
+    come_back(c, s->next_run + plan.runs);
+    plan.stalled = !s->paused && plan.runs == 0 && c->next_due > s->next_run && max_runs > 0;
     if (plan.stalled) s->stalls++;
     uint32_t sampled_to = s->next_run + plan.runs + (c->params.clocked ? s->spacing : 0);
-    plan.samples = samples_below(c, c->next_due < sampled_to ? c->next_due : sampled_to);
+    if (c->standing != KL_STANDING_OUT) plan.samples = samples_below(c, c->next_due < sampled_to ? c->next_due : sampled_to);
     c->held_before_us = c->held_us;
     if (c->next_due > sampled_to || c->next_due == s->next_closed + s->spacing) c->held_us = now_us;
     return plan;
@@ -147,6 +203,19 @@ static uint8_t lateness(struct kl_client *c, uint32_t frame, uint64_t now_us) {
     double free_for = (double)(now_us - c->held_before_us) * 4 / c->period_us;
     if (c->held_before_us && late > free_for) late = free_for;
     return late <= 0 ? 0 : late > UINT8_MAX ? UINT8_MAX : (uint8_t)late;
+}
+
+/* The newest sample says nothing that the one before it did not. */
+static bool same_as_before(const struct kl_client *c) {
+    if (c->stats.next_sample < 1) return false;
+    const struct kl_input *now = c->sample[c->stats.next_sample % KL_WINDOW_FRAMES];
+    const struct kl_input *before = c->sample[(c->stats.next_sample - 1) % KL_WINDOW_FRAMES];
+    for (unsigned i = 0; i < c->seat_count; i++) {
+        struct kl_input again = before[i];
+        kl_input_repeat(&again);
+        if (!kl_input_equal(&again, &now[i])) return false;
+    }
+    return true;
 }
 
 int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t now_us) {
@@ -164,17 +233,18 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
     c->sample_late = lateness(c, frame, now_us);
     c->sample_frame = frame;
     s->next_sample++;
-    c->sample_owed = c->seat_count > 0;
+    bool news = !c->by_clock || !same_as_before(c);
+    c->sample_owed = c->sample_owed || (c->seat_count > 0 && news);
     if (c->seat_count == 0) c->sample_acked = s->next_sample; /* a spectator's samples go nowhere */
     return KL_OK;
 }
 
-/* The lead that frame f would have needed to be there when it was asked for, in quarter frames, rounded up. */
-static uint8_t need_of(struct kl_client *c, uint32_t f) {
-    unsigned i = f % KL_WINDOW_FRAMES;
-    if (!c->params.clocked || c->lead[i] == 0) return 0;
-    double margin_us = (double)c->due_us[i] - (double)c->arrival_us[i];
-    double quarters = (c->lead[i] - margin_us / c->period_us) * 4;
+/* The lead that a frame would have needed to be there when it was asked for, in quarter frames, rounded up. What comes
+ * while we catch up says nothing. */
+static uint8_t need_of(const struct kl_client *c, const struct kl_held *h) {
+    if (!c->params.clocked || h->lead == 0 || c->standing == KL_STANDING_OUT) return 0;
+    double margin_us = (double)h->due_us - (double)h->arrival_us;
+    double quarters = (h->lead - margin_us / c->period_us) * 4;
     return quarters <= 1 ? 1 : quarters >= NEED_LIMIT ? NEED_LIMIT : (uint8_t)(quarters + 0.999);
 }
 
@@ -183,21 +253,35 @@ bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
     uint32_t f = s->next_run;
     if (f == s->next_closed) return false;
     if (f >= c->next_due) return false; /* not planned */
-    *out = *frame_at(c, f);
-    c->need[f % KL_WINDOW_FRAMES] = need_of(c, f);
-    if (out->keyframe > 0) {
-        s->lead_sum += c->lead[f % KL_WINDOW_FRAMES];
+    struct kl_held *h = held_at(c, f);
+    *out = h->frame;
+    h->need = need_of(c, h);
+    if (h->lead > 0) {
+        s->lead_sum += h->lead;
         s->lead_count++;
     }
     s->next_run++;
     return true;
 }
 
+const struct kl_commands *kl_client_commands(const struct kl_client *c, uint32_t keyframe) {
+    for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
+        if (c->commands[i].count > 0 && c->commands[i].keyframe == keyframe) return &c->commands[i];
+    return NULL;
+}
+
+void kl_client_set_away(struct kl_client *c, bool away) {
+    if (away != c->away) c->sample_owed = true; /* at once */
+    c->away = away;
+}
+
 /* --- datagrams out --------------------------------------------------------------------------------------- */
 
 static uint64_t timer_us(const struct kl_client *c) {
     if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
-    return c->params.clocked ? (uint64_t)c->period_us : FREE_RUN_TIMER_US;
+    if (!c->params.clocked) return FREE_RUN_TIMER_US;
+    if (c->by_clock && c->sample_acked == c->stats.next_sample) return HEARTBEAT_US;
+    return (uint64_t)c->period_us / (c->params.half_steps ? 2 : 1);
 }
 
 uint64_t kl_client_send_at(const struct kl_client *c) {
@@ -212,7 +296,7 @@ static void fill_needs(struct kl_client *c, struct kl_ctrl *m) {
     if (to > from + KL_NEEDS_MAX) from = to - KL_NEEDS_MAX;
     m->need_first = from;
     m->need_count = (uint8_t)(to - from);
-    for (uint32_t f = from; f < to; f++) m->need[f - from] = c->need[f % KL_WINDOW_FRAMES];
+    for (uint32_t f = from; f < to; f++) m->need[f - from] = held_at(c, f)->need;
     c->needs_told = to;
 }
 
@@ -222,7 +306,8 @@ size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t
     uint32_t first = c->cursor != NO_BURST && c->cursor > c->sample_acked ? c->cursor : c->sample_acked;
     struct kl_ctrl m = {.stamp = (uint32_t)now_us, .has_echo = c->clock.heard, .echo = c->clock.peer_stamp,
                         .hold_us = (uint32_t)(now_us - c->clock.heard_at_us), .frame_acked = s->next_closed,
-                        .backlog = s->next_closed - s->next_run, .sample_late = c->sample_late,
+                        .backlog = s->next_closed - s->next_run, .away = c->away,
+                        .resume = c->standing == KL_STANDING_BACK, .sample_late = c->sample_late,
                         .sample_first = first, .sample_count = s->next_sample - first};
     fill_needs(c, &m);
     size_t len = 0;

@@ -28,11 +28,26 @@ struct kl_client_stats {
     uint32_t next_run, next_sample, next_closed; /* frames, samples, frames */
     uint16_t spacing;                            /* of the newest closed frame's interval, frames */
     uint8_t waiting_for;                         /* seats whose samples the relay lacked, by its last word */
+    uint8_t away;                                /* seats that are absent or away, by its last word */
+    bool paused, absent;                         /* the room pauses; our seats are not waited for */
     uint32_t rtt_us, jitter_us;                  /* smoothed RTT and its mean deviation; 0 before the first */
     uint64_t stalls;                             /* turns that stalled */
     uint64_t late_frames;                        /* frames that came after they were due */
     uint64_t sent_bytes, sent_datagrams, received_bytes, received_datagrams; /* bodies */
     uint64_t lead_sum, lead_count; /* frames run after interval 0, and the sum of their leads in frames */
+};
+
+/* How we stand with the relay after an absence: our seats' samples count; they do not, and we catch up; we have
+ * caught up and said so. */
+enum kl_standing { KL_STANDING_IN, KL_STANDING_OUT, KL_STANDING_BACK };
+
+/* A frame that was heard of. */
+struct kl_held {
+    struct kl_frame frame;
+    uint64_t arrival_us, due_us; /* due_us: when the caller first asked for it */
+    uint32_t interval;           /* number of its interval */
+    uint16_t lead;               /* frames; 0: made from no sample of a known number */
+    uint8_t need;                /* lead that it would have needed, quarter frames; once run */
 };
 
 struct kl_client {
@@ -42,7 +57,11 @@ struct kl_client {
     bool started;       /* frames have come */
     double period_us;
     struct kl_clock clock;
+    struct kl_playout playout;
     struct kl_client_stats stats;
+    enum kl_standing standing;
+    bool away;
+    bool by_clock; /* the newest frame closed by the clock */
 
     /* samples [sample_acked, stats.next_sample) are kept to be repeated */
     uint32_t sample_acked;
@@ -55,11 +74,9 @@ struct kl_client {
 
     /* closed frames [next_run, next_closed) are kept to be taken; frames below next_due have been asked for */
     uint32_t next_due;
-    struct kl_frame frame[KL_WINDOW_FRAMES];
-    uint16_t lead[KL_WINDOW_FRAMES];       /* of closed frames, frames; 0: made from no sample */
-    uint64_t arrival_us[KL_WINDOW_FRAMES]; /* of closed frames */
-    uint64_t due_us[KL_WINDOW_FRAMES];     /* of frames asked for */
-    uint8_t need[KL_WINDOW_FRAMES];        /* lead that a frame run would have needed, quarter frames */
+    struct kl_held *held; /* ring by frame number */
+    uint32_t held_frames;
+    struct kl_commands commands[KL_COMMAND_SETS];
     uint32_t needs_told;                   /* needs below this frame have been sent */
 
     uint64_t last_send_us;
@@ -67,8 +84,11 @@ struct kl_client {
     bool sample_owed;
 };
 
-/* seats: the seats that the relay gave this client. now_us starts its timers. */
-void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t seats, uint64_t now_us);
+/* seats: the seats that the relay gave this client. held: a place for `frames` frames, borrowed until the client is
+ * done with, at least KL_WINDOW_FRAMES; with more, a frontend may stand still that much longer and still catch up.
+ * now_us starts its timers. */
+void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t seats, struct kl_held *held,
+                    uint32_t frames, uint64_t now_us);
 
 /* Feeds the body of an UPDATE datagram. Returns 0, or leaving c as it was KL_E_MALFORMED (what PROTOCOL.md
  * forbids; drop the datagram). Frames beyond what there is place for are passed over; they come again. */
@@ -89,6 +109,13 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
 
 /* Hands out the next closed frame, each once. Returns false where none is closed. */
 bool kl_client_take(struct kl_client *c, struct kl_frame *out);
+
+/* The commands that come before a frame with KL_FRAME_COMMANDS, between taking it and taking the next. */
+const struct kl_commands *kl_client_commands(const struct kl_client *c, uint32_t keyframe);
+
+/* The frontend does not run (a menu, a dragged window), or runs again: the relay is told, and where the room's policy
+ * allows it the others do not wait. */
+void kl_client_set_away(struct kl_client *c, bool away);
 
 /* When kl_client_send() has something to say at the latest. */
 uint64_t kl_client_send_at(const struct kl_client *c);

@@ -13,8 +13,10 @@
 #define EPISODE_S      0.5
 #define SPARE_QUARTERS 1
 
-void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps) {
+void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame) {
     memset(s, 0, sizeof *s);
+    s->guess = true;
+    s->since = frame;
     s->current = first;
     s->fps = fps;
 }
@@ -86,8 +88,6 @@ static bool settled(const struct kl_spacing *s, double seconds) {
     return s->reported >= from + (uint32_t)(seconds * s->fps);
 }
 
-static bool is_guess(const struct kl_spacing *s) { return s->since == 0 && s->raised_at == 0; }
-
 /* The least spacing at which the last `seconds` were in time, `keep` frames more. */
 static uint16_t give_back(struct kl_spacing *s, uint16_t n, double seconds, unsigned keep) {
     while (n > KL_SPACING_MIN + keep && enough(s, n - 1u - keep, seconds, 0)) n--;
@@ -99,9 +99,10 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
     if (too_short(s, n)) {
         while (n < KL_SPACING_MAX && too_short(s, n)) n++;
         if (n > s->current) s->raised_at = frame;
-    } else if (is_guess(s) && settled(s, GUESS_S)) {
+        s->guess = false;
+    } else if (s->guess && settled(s, GUESS_S)) {
         n = give_back(s, n, GUESS_S, 0);
-        s->since = 1;
+        s->guess = false;
     } else if (settled(s, LOWER_FAST_S) && give_back(s, n, LOWER_FAST_S, 1) < n) {
         n = give_back(s, n, LOWER_FAST_S, 1);
         s->since = s->reported - (uint32_t)(LOWER_FAST_S * s->fps);

@@ -12,6 +12,7 @@
 #ifndef KL_SPACING_H
 #define KL_SPACING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define KL_SPACING_HISTORY 2048 /* frames: more than 25 s at 60 fps; faster cores look back less long */
@@ -25,11 +26,12 @@ struct kl_spacing {
     uint32_t since;                   /* older needs are evidence no more: the link has changed since */
     uint32_t raised_at;               /* frame of the last raise */
     uint16_t current;
+    bool guess;                       /* nothing has been learnt yet */
     double fps;
 };
 
-/* first: the spacing to start with. */
-void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps);
+/* first: the spacing to start with, at `frame`. */
+void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame);
 
 /* A client needed this much lead for `frame`. Frames older than the history are ignored. */
 void kl_spacing_need(struct kl_spacing *s, uint32_t frame, uint8_t need_quarters);

@@ -1,0 +1,53 @@
+#include "room_private.h"
+
+void kl_room_set_absent(struct kl_room *r, struct kl_room_client *c) {
+    c->presence = KL_ABSENT;
+    r->before.present &= (uint8_t)~c->seats;
+    r->now.present &= (uint8_t)~c->seats;
+}
+
+void kl_room_resumed(struct kl_room *r, struct kl_room_client *c, uint32_t sample) {
+    c->next_sample = c->resumed_at = c->used = sample;
+    c->presence = r->now.by_clock ? KL_PRESENT : KL_RETURNING;
+    if (r->now.by_clock) r->now.present |= c->seats;
+}
+
+/* Since when the room has been waiting for samples: not before the frame's own time, nor before the last one closed. */
+static uint64_t waiting_since(const struct kl_room *r) {
+    double line_us = r->params.clocked ? kl_schedule_line_us(&r->schedule, r->next_close) : 0;
+    return line_us > (double)r->last_close_us ? (uint64_t)line_us : r->last_close_us;
+}
+
+static uint64_t budget_us(const struct kl_room *r) { return r->params.wait_budget_ms * UINT64_C(1000); }
+
+/* bounded: everybody whom the room has waited for as long as it will. The schedule moves by that stall, once. */
+static void leave_behind(struct kl_room *r, uint64_t now_us) {
+    uint8_t missing = kl_room_missing(r);
+    if (missing == 0 || now_us < waiting_since(r) + budget_us(r)) return;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (missing >> s & 1) kl_room_set_absent(r, &r->client[r->owner[s]]);
+    if (r->params.clocked) kl_schedule_move(&r->schedule, r->next_close, now_us);
+}
+
+static bool silent_at(const struct kl_room *r, const struct kl_room_client *c, uint64_t *at_us) {
+    *at_us = c->heard_at_us + budget_us(r);
+    return c->present && c->seats && c->heard && c->presence != KL_ABSENT;
+}
+
+void kl_room_find_absent(struct kl_room *r, uint64_t now_us) {
+    uint64_t at_us;
+    if (r->params.policy == KL_POLICY_BOUNDED) leave_behind(r, now_us);
+    if (r->params.policy != KL_POLICY_OPTIMISTIC) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (silent_at(r, &r->client[i], &at_us) && now_us >= at_us) kl_room_set_absent(r, &r->client[i]);
+}
+
+uint64_t kl_room_absence_at(const struct kl_room *r) {
+    uint64_t first = UINT64_MAX, at_us;
+    if (!r->started || r->paused) return first;
+    if (r->params.policy == KL_POLICY_BOUNDED && kl_room_missing(r)) return waiting_since(r) + budget_us(r);
+    if (r->params.policy != KL_POLICY_OPTIMISTIC) return first;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (silent_at(r, &r->client[i], &at_us) && at_us < first) first = at_us;
+    return first;
+}

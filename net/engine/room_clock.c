@@ -1,0 +1,93 @@
+#include "room_private.h"
+
+/* UPDATEs a second where frames close by the clock: every frame on a fast link, fewer on a slow one, where the few
+ * milliseconds that the later frames of a group lose matter less than the packets. */
+#define FAST_RTT_US 60000
+#define SLOW_RTT_US 120000
+
+#define PENDING_MAX 32 /* samples that may wait for an edge to show; beyond, edges are lost rather than time */
+
+static unsigned group_frames(const struct kl_room *r) {
+    uint32_t slowest_us = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->client[i].present && r->client[i].seats && r->client[i].rtt.srtt_us > slowest_us)
+            slowest_us = r->client[i].rtt.srtt_us;
+    return slowest_us <= FAST_RTT_US ? 1 : slowest_us <= SLOW_RTT_US ? 2 : 3;
+}
+
+double kl_room_clock_line_us(const struct kl_room *r) {
+    return kl_schedule_line_us(&r->schedule, r->next_close - r->next_close % group_frames(r));
+}
+
+/* Everything of an input that is pressed or not. */
+static uint64_t buttons(const struct kl_input *in) {
+    return in->joypad | (uint64_t)in->mouse_buttons << 16 | (uint64_t)in->gun_buttons << 32 |
+           (uint64_t)in->touch[0].pressed << 62 | (uint64_t)in->touch[1].pressed << 63;
+}
+
+/* How many of the samples [from, end) one frame can show without hiding an edge: a press that comes after a
+ * release of the same button waits until a frame has shown the release. `shown` is what the last frame had. */
+static uint32_t foldable(const struct kl_input *ring, uint64_t shown, uint32_t from, uint32_t end) {
+    uint64_t down = buttons(&ring[from % KL_WINDOW_FRAMES]);
+    uint64_t shows_released = shown & ~down; /* by this very frame */
+    uint64_t released = 0;                   /* after being down in this frame */
+    for (uint32_t i = from + 1; i < end; i++) {
+        uint64_t b = buttons(&ring[i % KL_WINDOW_FRAMES]);
+        if (b & shows_released) return i;
+        if (b & released) return i - 1; /* the sample before shows it released, in the next frame */
+        released |= down & ~b;
+        down |= b;
+    }
+    return end;
+}
+
+/* End of the samples that this frame takes from the client. */
+static uint32_t take_to(const struct kl_room *r, const struct kl_room_client *c) {
+    const struct kl_frame *last = &r->closed[(r->next_close - 1) % KL_WINDOW_FRAMES];
+    uint32_t end = c->next_sample < r->now.samples_end ? c->next_sample : r->now.samples_end;
+    if (end <= c->used) return c->used;
+    uint32_t most = end;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        if (!(c->seats >> s & 1)) continue;
+        uint32_t to = foldable(r->sample[s], buttons(&last->in[r->plays[s]]), c->used, most);
+        if (to < end) end = to;
+    }
+    return most - end > PENDING_MAX ? most : end;
+}
+
+static void make_input(const struct kl_room *r, const struct kl_room_client *c, unsigned seat, uint32_t end,
+                       struct kl_input *out) {
+    const struct kl_input *ring = r->sample[seat];
+    if (end == c->used && c->used == c->resumed_at) return; /* nothing heard yet: neutral */
+    uint32_t first = end == c->used ? c->used - 1 : c->used;
+    *out = ring[first % KL_WINDOW_FRAMES];
+    for (uint32_t i = first + 1; i < end; i++) kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
+    if (end == c->used) kl_input_repeat(out); /* no news: it holds what it held */
+}
+
+void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && r->now.first > 0; i++) {
+        struct kl_room_client *c = &r->client[i];
+        if (!c->present || c->presence != KL_PRESENT) continue;
+        uint32_t end = take_to(r, c);
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            if (c->seats >> s & 1) make_input(r, c, s, end, &f->in[r->plays[s]]);
+        c->used = end;
+    }
+}
+
+/* To optimistic: what is under way is folded into the next frames. Back from it: one interval in between shows
+ * what came before it, so that nothing plays twice, and the one after is made from its samples as usual. */
+void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next) {
+    bool optimistic = r->params.policy == KL_POLICY_OPTIMISTIC;
+    bool was = r->now.by_clock && r->now.samples_end == UINT32_MAX;
+    next->by_clock = optimistic || was;
+    if (was && !optimistic) {
+        next->samples_end = next->sample_first;
+        kl_spacing_init(&r->spacing, kl_room_guess_spacing(r), r->params.fps_uhz / 1e6, next->first);
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && optimistic && !was; i++) {
+        struct kl_room_client *c = &r->client[i];
+        c->used = c->resumed_at > r->now.sample_first ? c->resumed_at : r->now.sample_first;
+    }
+}

@@ -1,0 +1,95 @@
+#include "room_private.h"
+
+#include <string.h>
+
+#define POLICY_BYTES 4
+#define SWAP_BYTES   2
+
+static bool allowed(uint8_t kind, const uint8_t *data, size_t len) {
+    switch (kind) {
+    case KL_COMMAND_POLICY: return len == POLICY_BYTES && data[0] <= KL_POLICY_OPTIMISTIC && data[3] <= KL_SPACING_MAX;
+    case KL_COMMAND_SWAP: return len == SWAP_BYTES && data[0] < KL_MAX_SEATS && data[1] < KL_MAX_SEATS;
+    case KL_COMMAND_PAUSE: return len == 0;
+    default: return kind >= KL_COMMAND_FREE && len <= KL_COMMAND_BYTES;
+    }
+}
+
+static struct kl_room_client *giver(struct kl_room *r, unsigned client) {
+    if (client == KL_RELAY_CLIENT) return &r->relay;
+    return client < KL_MAX_CLIENTS && r->client[client].present ? &r->client[client] : NULL;
+}
+
+int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint8_t *data, size_t len) {
+    struct kl_room_client *c = giver(r, client);
+    if (!c || !r->started) return KL_E_STATE;
+    if (!allowed(kind, data, len)) return KL_E_MALFORMED;
+    if (c->queued == KL_COMMANDS_MAX) return KL_E_FULL;
+    struct kl_command *at = &c->queue[c->queued++];
+    *at = (struct kl_command){.client = (uint8_t)client, .kind = kind, .len = (uint8_t)len};
+    if (len) memcpy(at->data, data, len);
+    return KL_OK;
+}
+
+static void change_policy(struct kl_room *r, const uint8_t *data) {
+    if (data[0] == KL_POLICY_OPTIMISTIC && (!r->params.clocked || !r->params.subframes)) return; /* has no meaning there */
+    r->params.policy = data[0];
+    r->params.wait_budget_ms = (uint16_t)(data[1] | data[2] << 8);
+    r->params.spacing_fixed = data[3];
+}
+
+static void swap_seats(struct kl_room *r, unsigned a, unsigned b) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        uint8_t seat = r->plays[s];
+        if (seat == a) r->plays[s] = (uint8_t)b;
+        if (seat == b) r->plays[s] = (uint8_t)a;
+    }
+}
+
+static void act(struct kl_room *r, const struct kl_command *c) {
+    switch (c->kind) {
+    case KL_COMMAND_POLICY: change_policy(r, c->data); break;
+    case KL_COMMAND_SWAP: swap_seats(r, c->data[0], c->data[1]); break;
+    case KL_COMMAND_PAUSE: r->pausing = true; break;
+    default: break; /* the emulators' business */
+    }
+}
+
+/* Everybody has it, or those who have not are lost anyway. */
+static bool is_free(const struct kl_room *r, const struct kl_commands *set) {
+    bool held = set->count > 0 && set->keyframe + KL_WINDOW_FRAMES > r->next_close;
+    if (!held) return true;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->client[i].present && r->client[i].frame_acked <= set->keyframe) return false;
+    return true;
+}
+
+static struct kl_commands *free_set(struct kl_room *r) {
+    for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
+        if (is_free(r, &r->commands[i])) return &r->commands[i];
+    return NULL;
+}
+
+/* One command of this client into the set; false where it has none or there is no place for it. */
+static bool give_one(struct kl_room_client *c, struct kl_commands *set, unsigned *room) {
+    if (c->queued == 0 || set->count == KL_COMMANDS_MAX || c->queue[0].len > *room) return false;
+    set->at[set->count++] = c->queue[0];
+    *room -= c->queue[0].len;
+    memmove(c->queue, c->queue + 1, --c->queued * sizeof c->queue[0]);
+    return true;
+}
+
+void kl_room_give_commands(struct kl_room *r, struct kl_interval *next) {
+    struct kl_commands *set = free_set(r);
+    if (!set) return;
+    unsigned room = KL_COMMANDS_ROOM;
+    *set = (struct kl_commands){.keyframe = next->first};
+    for (bool more = true; more;) {
+        more = give_one(&r->relay, set, &room);
+        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+            unsigned turn = (next->first + i) % KL_MAX_CLIENTS; /* nobody is always first */
+            if (r->client[turn].present) more = give_one(&r->client[turn], set, &room) || more;
+        }
+    }
+    next->commands = set->count > 0;
+    for (unsigned i = 0; i < set->count; i++) act(r, &set->at[i]);
+}

@@ -1,0 +1,40 @@
+/* room_private.h - what the files of the room share; room.h is its face.
+ *
+ * room.c          clients, closing of frames
+ * room_clock.c    closing by the clock (optimistic): what has come is folded into the next open frame
+ * room_absence.c  who is not waited for
+ * room_command.c  commands, policy, pause
+ * room_wire.c     CTRL in, UPDATE out */
+#ifndef KL_ROOM_PRIVATE_H
+#define KL_ROOM_PRIVATE_H
+
+#include "room.h"
+
+static inline double kl_room_period_us(const struct kl_room *r) { return 1e12 / r->params.fps_uhz; }
+
+/* Closes every frame that can close now. */
+void kl_room_close_frames(struct kl_room *r, uint64_t now_us);
+
+uint8_t kl_room_seats_owned(const struct kl_room *r);
+
+uint16_t kl_room_guess_spacing(const struct kl_room *r);
+
+/* Pads (by seat, before swaps) whose samples the next frame waits for. */
+uint8_t kl_room_missing(const struct kl_room *r);
+
+/* by_clock: when the next frame closes, and its inputs. */
+double kl_room_clock_line_us(const struct kl_room *r);
+void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f);
+/* At a keyframe: whether the frames of `next` close by the clock. */
+void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next);
+
+void kl_room_set_absent(struct kl_room *r, struct kl_room_client *c);
+void kl_room_find_absent(struct kl_room *r, uint64_t now_us);
+uint64_t kl_room_absence_at(const struct kl_room *r); /* when kl_room_find_absent() may find one */
+/* Samples go on at this number. */
+void kl_room_resumed(struct kl_room *r, struct kl_room_client *c, uint32_t sample);
+
+/* At a keyframe: puts the queued commands into `next` and acts on those that are the room's. */
+void kl_room_give_commands(struct kl_room *r, struct kl_interval *next);
+
+#endif

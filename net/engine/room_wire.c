@@ -1,0 +1,144 @@
+#include "room_private.h"
+
+#include <string.h>
+
+#define TIMER_FREE_US  5000   /* repetition timer of a room without a clock */
+#define HITCH_QUARTERS 6      /* a sample taken this late was the player's machine's doing, not the link's */
+#define BURST_RTTS     2      /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
+#define BURST_AGAIN_US 100000
+#define NO_BURST       UINT32_MAX
+
+/* --- CTRL in --------------------------------------------------------------------------------------------- */
+
+static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_ctrl *m) {
+    struct kl_input in[KL_MAX_SEATS];
+    for (uint32_t i = 0; i < m->sample_count; i++) {
+        kl_ctrl_sample(m, in);
+        if (m->sample_first + i != c->next_sample) continue; /* had before, or behind a gap */
+        for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
+            if (c->seats >> s & 1) r->sample[s][c->next_sample % KL_WINDOW_FRAMES] = in[k++];
+        c->next_sample++;
+    }
+}
+
+static void note_away(struct kl_room *r, struct kl_room_client *c, const struct kl_ctrl *m) {
+    c->away = m->away;
+    if (c->away && r->started && r->params.policy != KL_POLICY_STRICT) kl_room_set_absent(r, c);
+    bool back = m->resume && !m->away && c->presence == KL_ABSENT && m->sample_first >= c->next_sample;
+    if (back && m->sample_count > 0) kl_room_resumed(r, c, m->sample_first);
+}
+
+static void keep_needs(struct kl_room *r, const struct kl_room_client *c, const struct kl_ctrl *m) {
+    if (c->seats == 0 || !r->params.clocked) return;
+    for (unsigned i = 0; i < m->need_count; i++)
+        if (m->need[i] > 0) kl_spacing_need(&r->spacing, m->need_first + i, m->need[i]);
+}
+
+static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64_t now_us) {
+    if (m->has_echo) kl_rtt_sample(&c->rtt, (uint32_t)now_us - m->echo - m->hold_us);
+    if (c->heard && (int32_t)(m->stamp - c->stamp) < 0) return;
+    c->heard = true;
+    c->stamp = m->stamp;
+    c->heard_at_us = now_us;
+}
+
+/* True where the message claims what cannot be: frames never closed, samples out of all bounds. */
+static bool impossible(const struct kl_room *r, const struct kl_ctrl *m) {
+    uint32_t oldest = r->before.sample_first, most = oldest + KL_WINDOW_FRAMES;
+    bool frames = m->frame_acked > r->next_close || m->need_first + m->need_count > m->frame_acked;
+    bool samples = m->sample_count > 0 && (!r->started || m->sample_first + m->sample_count > most);
+    return frames || samples;
+}
+
+int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, size_t len, uint64_t now_us) {
+    if (client >= KL_MAX_CLIENTS || !r->client[client].present) return KL_E_STATE;
+    struct kl_room_client *c = &r->client[client];
+    struct kl_ctrl m;
+    int result = kl_ctrl_open(&m, c->seat_count, body, len);
+    if (result != KL_OK) return result;
+    if (impossible(r, &m)) return KL_E_WINDOW;
+
+    keep_times(c, &m, now_us);
+    if (!r->started) c->owed = true; /* an echo, so that both sides know the RTT when the lock starts */
+    note_away(r, c, &m);
+    if (m.frame_acked >= c->frame_acked) {
+        c->frame_acked = m.frame_acked;
+        c->backlog = m.backlog;
+    }
+    uint32_t had = c->next_sample;
+    if (c->presence != KL_ABSENT) keep_samples(r, c, &m);
+    if (c->next_sample > had && m.sample_late > HITCH_QUARTERS && r->params.clocked)
+        kl_spacing_excuse(&r->spacing, r->next_close, r->next_close + m.sample_late / 4 + r->now.length);
+    keep_needs(r, c, &m);
+    kl_room_find_absent(r, now_us);
+    kl_room_close_frames(r, now_us);
+    return KL_OK;
+}
+
+/* --- UPDATE out ------------------------------------------------------------------------------------------ */
+
+static uint64_t timer_us(const struct kl_room *r) {
+    if (!r->params.clocked) return TIMER_FREE_US;
+    return (uint64_t)kl_room_period_us(r) / (r->params.half_steps ? 2 : 1);
+}
+
+static bool due(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us) {
+    if (c->owed || c->cursor != NO_BURST) return true;
+    return r->started && now_us >= c->last_send_us + timer_us(r);
+}
+
+uint64_t kl_room_send_at(const struct kl_room *r) {
+    uint64_t at = UINT64_MAX;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_room_client *c = &r->client[i];
+        if (!c->present) continue;
+        if (c->owed || c->cursor != NO_BURST) return 0;
+        if (r->started && c->last_send_us + timer_us(r) < at) at = c->last_send_us + timer_us(r);
+    }
+    return at;
+}
+
+/* Oldest frame that this client lacks and that is still kept. */
+static uint32_t first_frame(const struct kl_room *r, const struct kl_room_client *c) {
+    uint32_t oldest = r->next_close > KL_WINDOW_FRAMES ? r->next_close - KL_WINDOW_FRAMES : 0;
+    return c->frame_acked > oldest ? c->frame_acked : oldest;
+}
+
+bool kl_room_lost(const struct kl_room *r, unsigned client) {
+    return r->client[client].present && first_frame(r, &r->client[client]) > r->client[client].frame_acked;
+}
+
+/* A burst is worth while where the last one arrived, or has had the time to. */
+static bool may_burst(struct kl_room_client *c, uint64_t now_us) {
+    uint64_t patience_us = BURST_RTTS * c->rtt.srtt_us + BURST_AGAIN_US;
+    if (c->burst_at_us && c->frame_acked == c->burst_acked && now_us < c->burst_at_us + patience_us) return false;
+    c->burst_at_us = now_us;
+    c->burst_acked = c->frame_acked;
+    return true;
+}
+
+size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap) {
+    if (client >= KL_MAX_CLIENTS || !r->client[client].present) return 0;
+    struct kl_room_client *c = &r->client[client];
+    if (!due(r, c, now_us)) return 0;
+    struct kl_update u = {.stamp = (uint32_t)now_us, .has_echo = c->heard, .echo = c->stamp,
+                          .hold_us = (uint32_t)(now_us - c->heard_at_us), .next_sample = c->next_sample,
+                          .presence = c->presence, .paused = r->paused, .waiting_for = kl_room_waiting_for(r),
+                          .away = kl_room_away(r), .has_schedule = r->started && r->params.clocked};
+    u.first = c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
+    u.count = r->next_close - u.first;
+    if (u.has_schedule) u.due_us = (int64_t)(kl_schedule_line_us(&r->schedule, u.first) - (double)now_us);
+    size_t len;
+    while ((len = kl_update_write(&u, r->closed, r->commands, buf, cap)) == 0) {
+        if (u.count == 0) return 0;
+        u.count /= 2;
+    }
+    bool more = u.first + u.count < r->next_close && c->burst + 1 < KL_BURST_MAX &&
+                (c->burst > 0 || may_burst(c, now_us));
+    c->cursor = more ? u.first + u.count : NO_BURST;
+    c->burst = more ? (uint8_t)(c->burst + 1) : 0;
+    c->owed = false;
+    c->last_send_us = now_us;
+    return len;
+}
+
