@@ -46,7 +46,8 @@ static int find_core(char *path, size_t cap, char *err, size_t err_len) {
     if (kl_w.front.environment && kl_w.front.environment(RETRO_ENVIRONMENT_GET_LIBRETRO_PATH, &front) && front)
         snprintf(frontend, sizeof frontend, "%s", front);
     folder_of(frontend);
-    const char *dirs[] = {beside, *frontend ? frontend : NULL, NULL};
+    bool two = *frontend && strcmp(frontend, beside) != 0;
+    const char *dirs[] = {beside, two ? frontend : NULL, NULL};
     if (*kl_w.config.core) return kl_core_find(kl_w.config.core, dirs, path, cap, err, err_len);
     if (kl_config_core_from_file_name(kl_w.own_path, name, sizeof name))
         return kl_core_find(name, dirs, path, cap, err, err_len);
@@ -57,22 +58,29 @@ static int find_core(char *path, size_t cap, char *err, size_t err_len) {
     return -1;
 }
 
+/* After a late open: the core's static constructors see the turned world already. */
+static void turn_world(uint64_t epoch_s) {
+    char err[256];
+    if (kl_world_turn(kl_w.core.handle, &kl_w.world, err, sizeof err) != 0)
+        kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
+    kl_world_files_clear();
+    kl_world_start(epoch_s, 0);
+    kl_core_construct(&kl_w.core);
+}
+
 static int open_core(char *err, size_t err_len) {
     char path[4096];
-    bool room = *kl_w.config.host;
+    bool turn = *kl_w.config.host || kl_w.config.epoch_set;
+    int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
     if (find_core(path, sizeof path, err, err_len) != 0) return -1;
-    if (kl_core_open(&kl_w.core, path, err, err_len) != 0) return -1;
+    if (open(&kl_w.core, path, err, err_len) != 0) return -1;
     if (dlsym(kl_w.core.handle, KLW_API_SYMBOL)) {
         snprintf(err, err_len, "%.300s is Keylock itself: expected the core that it shall wrap", path);
         kl_core_close(&kl_w.core);
         return -1;
     }
     setenv(memo_name(), path, 1);
-    if (!room && !kl_w.config.epoch_set) return 0;
-    if (kl_world_turn(kl_w.core.handle, &kl_w.world, err, err_len) != 0)
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
-    kl_world_files_clear();
-    kl_world_start(kl_w.config.epoch_s, 0);
+    if (turn) turn_world(kl_w.config.epoch_s);
     return 0;
 }
 
@@ -165,7 +173,7 @@ bool kl_load_first(bool special, unsigned type, const struct retro_game_info *in
     kl_w.load = KL_LOAD_NONE;
     if (!ok) {
         kl_wrapper_fail("the core %s could not load %s", kl_w.core.path,
-                        kl_w.content.stem[0] ? kl_w.content.stem : "without content");
+                        kl_w.content.count && info->path ? info->path : "without content");
         return false;
     }
     meet_core();
@@ -302,10 +310,7 @@ static int fill_memory(const struct kl_start *s, char *err, size_t err_len) {
 static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_t err_len) {
     struct retro_system_info info = {0};
     if (kl_core_reopen(&kl_w.core, err, err_len) != 0) return -1;
-    if (kl_world_turn(kl_w.core.handle, &kl_w.world, err, err_len) != 0)
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
-    kl_world_files_clear();
-    kl_world_start(epoch_s, 0);
+    turn_world(epoch_s);
     kl_w.core.set_environment(kl_env_room);
     kl_w.core.get_system_info(&info);
     kl_w.core.init();

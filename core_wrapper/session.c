@@ -188,7 +188,9 @@ static void say_stall(uint64_t now_us) {
     uint64_t since_us = kl_w.play.stall_since_us;
     char who[200];
     if (!since_us || now_us - since_us < STALL_TOLD_US) return;
-    names(has_seat, kl_w.status.lock.waiting_for, who, sizeof who);
+    unsigned lacking = kl_w.status.lock.waiting_for;
+    names(has_seat, lacking, who, sizeof who);
+    if (lacking & kl_w.status.welcome.seats) who[0] = 0; /* ours too: nothing gets through */
     kl_wrapper_say(KL_SCREEN_WARNING, 3000, "waiting for %s", *who ? who : "the relay");
 }
 

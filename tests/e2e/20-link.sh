@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 
 PLAY=${SECONDS_OF_PLAY:-40}
-proxy=$PWD/$KL_BUILD/faultproxy
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 start_relay
 

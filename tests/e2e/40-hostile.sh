@@ -8,8 +8,6 @@ needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes" "$content/pa
 nestopia=$(core_path nestopia) || die "hostile: no nestopia"
 gambatte=$(core_path gambatte) || die "hostile: no gambatte"
 shooter=$content/shooter.nes
-test_core=$PWD/$KL_BUILD/cores/probe_core_libretro.so
-case $KL_BUILD in /*) test_core=$KL_BUILD/cores/probe_core_libretro.so ;; esac
 FRAMES=${FRAMES:-2000}
 [ "$FRAMES" -gt 2000 ] && FRAMES=2000
 start_relay
@@ -38,12 +36,12 @@ joins() { # ROOM ARGUMENT…: a client for `expect`
     echo "$keylock" run --quiet --frames 300 --wait 10 --relay "$relay" --room "$room" "$@"
 }
 
-# match NAME FRAMES [SPEED]: the room that shall not notice.
+# match NAME FRAMES: the room that shall not notice.
 match() {
-    local who
+    local who seed=0
     for who in a b; do
-        run_in_room "$1-$who" --core "$nestopia" --content "$shooter" --room "$1" --frames "$2" --speed "${3:-real}" \
-            --input "random:$((who == a ? 1 : 2))" --hash-every 60 --wait 30
+        run_in_room "$1-$who" --core "$nestopia" --content "$shooter" --room "$1" --frames "$2" --speed real \
+            --input random:$((++seed)) --hash-every 60 --wait 30
     done
 }
 
@@ -67,7 +65,7 @@ expect no-core 5 'core' "$keylock" run --frames 10 --core /nowhere/none_libretro
 expect no-core-by-name 5 'nosuchcore' "$keylock" run --frames 10 --core nosuchcore --content "$shooter"
 expect not-a-core 5 'shooter' "$keylock" run --frames 10 --core "$shooter" --content "$shooter"
 expect no-content 5 'gone.nes' "$keylock" run --frames 10 --core "$nestopia" --content "$tmp/gone.nes"
-expect bad-content 5 '.' "$keylock" run --frames 10 --core "$nestopia" --content "$0"
+expect bad-content 5 'keylock run: .*40-hostile.sh' "$keylock" run --frames 10 --core "$nestopia" --content "$0"
 expect bad-option 2 'frobnicate' "$keylock" run --frobnicate
 expect bad-number 2 'frames' "$keylock" run --frames many --core "$nestopia" --content "$shooter"
 expect bad-command '1|2' 'dance' "$keylock" dance

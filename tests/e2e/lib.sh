@@ -11,11 +11,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 KL_BUILD=${KL_BUILD:-build}
 KL_CONTENT=${KL_CONTENT:-build/content}
-keylock=$PWD/$KL_BUILD/keylock
-relay_program=$PWD/$KL_BUILD/keylock-relay
-wrapper=$PWD/$KL_BUILD/keylock_libretro.so
+build=$(realpath -m "$KL_BUILD")
 content=$(realpath -m "$KL_CONTENT")
-case $KL_BUILD in /*) keylock=$KL_BUILD/keylock relay_program=$KL_BUILD/keylock-relay wrapper=$KL_BUILD/keylock_libretro.so ;; esac
+keylock=$build/keylock
+relay_program=$build/keylock-relay
+wrapper=$build/keylock_libretro.so
+proxy=$build/faultproxy
+test_core=$build/cores/probe_core_libretro.so
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
 declare -A pid=()
 checks_failed=0
@@ -176,7 +178,7 @@ jsnes_rom() {
 run_in_room() {
     local name=$1
     shift
-    start "$name" "$keylock" run --quiet --relay "$relay" --name "$name" --hash-out "$tmp/$name.hash" \
+    start "$name" "$keylock" run --quiet --relay "$relay" --name "${name:0:20}" --hash-out "$tmp/$name.hash" \
         --trace "$tmp/$name.csv" "$@"
 }
 
