@@ -14,7 +14,7 @@
 extern char **environ;
 
 /* The dynamic section within the mapped file; NULL where the file is not what it should be. */
-static ElfW(Dyn) *find_dynamic(uint8_t *file, size_t len, size_t *count) {
+static ElfW(Dyn) * find_dynamic(uint8_t *file, size_t len, size_t *count) {
     const ElfW(Ehdr) *h = (const void *)file;
     bool elf = len >= sizeof *h && memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_type == ET_DYN &&
                h->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
@@ -30,7 +30,7 @@ static ElfW(Dyn) *find_dynamic(uint8_t *file, size_t len, size_t *count) {
     return NULL;
 }
 
-static void blank(ElfW(Dyn) *d, size_t count, struct kl_ctors *out) {
+static void blank(ElfW(Dyn) * d, size_t count, struct kl_ctors *out) {
     for (size_t i = 0; i < count && d[i].d_tag != DT_NULL; i++) {
         switch (d[i].d_tag) {
         case DT_INIT:

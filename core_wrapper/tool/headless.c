@@ -56,7 +56,7 @@ static int16_t on_input_state(unsigned port, unsigned device, unsigned index, un
         return 0;
     uint16_t mask = kl_input_source_joypad(current->input, input_frame(current), port);
     if (id == RETRO_DEVICE_ID_JOYPAD_MASK) return (int16_t)mask;
-    return id < 16 ? (int16_t)((mask >> id) & 1) : 0;
+    return id < 16 && (mask >> id & 1);
 }
 
 /* ---- the way up ---- */

@@ -146,6 +146,15 @@ start_relay() {
     relay=127.0.0.1:$port
 }
 
+# through NAME FAULT…: a link emulator in front of the relay; sets $link.
+through() {
+    local name=$1
+    shift
+    start "$name" "$proxy" --listen 0 --to "$relay" --seed "${SEED:-1}" "$@"
+    said "$name" listening 5 || { show "$name"; die "$name: the fault proxy does not start"; }
+    link=$(sed -n 's/^listening \([0-9.:]*\).*/\1/p' "$tmp/$name.log" | head -n 1)
+}
+
 # free_port: a UDP port that nobody has just now.
 free_port() {
     python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
