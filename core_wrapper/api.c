@@ -81,7 +81,8 @@ static int finish(unsigned timeout_ms, struct klw_final *out) {
         uint32_t label = kl_w.play.next_frame - 1;
         kl_play_hash(label);
         result = wait_for_verdict(label, timeout_ms);
-    } else if (kl_w.mode == KL_MODE_ROOM) result = -1;
+    } else if (kl_w.mode == KL_MODE_ROOM)
+        result = -1;
     fill_final(out);
     if (kl_w.link) {
         kl_session_leave(timeout_ms < 1000 ? timeout_ms : 1000);
@@ -90,7 +91,9 @@ static int finish(unsigned timeout_ms, struct klw_final *out) {
     return result;
 }
 
-static const char *error(void) { return kl_w.error; }
+static const char *error(void) {
+    return kl_w.error;
+}
 
 RETRO_API const struct klw_api *keylock_wrapper_api(void) {
     static const struct klw_api api = {

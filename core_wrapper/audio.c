@@ -5,13 +5,15 @@
 #include <string.h>
 
 #define JOINT_MS    5
-#define STRETCH     0.01            /* of the pace, inaudible */
-#define HEAP_FRAMES (1u << 18)      /* more sound than this in one call is a core gone wrong */
-#define QUIET_MOST  2               /* frames' worth of quiet in one call */
-#define LEFT_OVER   (8 * 1u)        /* samples too few to stretch */
-#define STRETCH_CAP (1u << 14)      /* samples through the converter in one call */
+#define STRETCH     0.01       /* of the pace, inaudible */
+#define HEAP_FRAMES (1u << 18) /* more sound than this in one call is a core gone wrong */
+#define QUIET_MOST  2          /* frames' worth of quiet in one call */
+#define LEFT_OVER   (8 * 1u)   /* samples too few to stretch */
+#define STRETCH_CAP (1u << 14) /* samples through the converter in one call */
 
-static size_t frame_worth(const struct kl_audio *a) { return (size_t)lround(a->rate / a->fps); }
+static size_t frame_worth(const struct kl_audio *a) {
+    return (size_t)lround(a->rate / a->fps);
+}
 
 void kl_audio_init(struct kl_audio *a, double rate, double fps) {
     a->rate = rate >= 1000 && rate <= 1e6 ? rate : 44100;
@@ -36,7 +38,8 @@ void kl_audio_add(struct kl_audio *a, const int16_t *stereo, size_t frames) {
     if (frames > HEAP_FRAMES || a->frames + frames > HEAP_FRAMES) return;
     if (a->frames + frames > a->cap) {
         size_t cap = a->cap ? a->cap : 4096;
-        while (cap < a->frames + frames) cap *= 2;
+        while (cap < a->frames + frames)
+            cap *= 2;
         int16_t *more = realloc(a->heap, cap * 2 * sizeof *more);
         if (!more) return;
         a->heap = more;
@@ -63,7 +66,9 @@ static void emit(struct kl_audio *a, int16_t *stereo, size_t frames, retro_audio
     }
 }
 
-static int16_t clip(double v) { return (int16_t)(v > 32767 ? 32767 : v < -32768 ? -32768 : v); }
+static int16_t clip(double v) {
+    return (int16_t)(v > 32767 ? 32767 : v < -32768 ? -32768 : v);
+}
 
 /* The step from the last sample to the first is taken in over JOINT_MS, and decays. */
 static void smooth_joint(struct kl_audio *a) {

@@ -1,9 +1,10 @@
-/* audio.h - the audio bridge: the sound of as many frames as a call ran, as one unbroken stream. DESIGN.md §3.
+/* audio.h - the audio bridge: the sound of as many frames as a call ran, as one unbroken stream. DESIGN.md
+ * §3.
  *
- * One frame a call: passed on bit for bit. Two (the room's clock has come a frame ahead of the frontend's): both are
- * kept, and what is too much is taken back by libsamplerate over the next seconds, 1 % at a time. More than
- * two: only the last one's is heard. None while the link stalls: it fades, and quiet flows at the pace of the
- * wall clock. Joints are smoothed over JOINT_MS. */
+ * One frame a call: passed on bit for bit. Two (the room's clock has come a frame ahead of the frontend's):
+ * both are kept, and what is too much is taken back by libsamplerate over the next seconds, 1 % at a time.
+ * More than two: only the last one's is heard. None while the link stalls: it fades, and quiet flows at the
+ * pace of the wall clock. Joints are smoothed over JOINT_MS. */
 #ifndef KLW_AUDIO_H
 #define KLW_AUDIO_H
 

@@ -175,15 +175,18 @@ static void defaults(struct kl_config *c) {
     c->seats = 1;
     c->hide = true;
     strcpy(c->room, "keylock");
-    c->params = (struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2};
+    c->params =
+        (struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2};
     c->params.wait_budget_ms = 250;
     c->params.hash_every = 60;
 }
 
 static char *trim(char *s) {
-    while (isspace((unsigned char)*s)) s++;
+    while (isspace((unsigned char)*s))
+        s++;
     size_t n = strlen(s);
-    while (n && isspace((unsigned char)s[n - 1])) s[--n] = 0;
+    while (n && isspace((unsigned char)s[n - 1]))
+        s[--n] = 0;
     return s;
 }
 

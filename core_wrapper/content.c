@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *dup_or_null(const char *s) { return s ? strdup(s) : NULL; }
+static char *dup_or_null(const char *s) {
+    return s ? strdup(s) : NULL;
+}
 
 static void *copy_bytes(const void *data, size_t size) {
     if (!data) return NULL;

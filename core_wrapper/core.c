@@ -84,8 +84,9 @@ static int make_copy(struct kl_core *c, char *folder, size_t cap, char *err, siz
     int len = snprintf(c->copy_path, sizeof(c->copy_path), "%s/%s", folder, base);
     int in = open(c->path, O_RDONLY | O_CLOEXEC), out = -1, result = -1;
     if (len > 0 && (size_t)len < sizeof(c->copy_path) && in >= 0)
-        out = open(c->copy_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+        out = open(c->copy_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     if (out >= 0) result = copy_bytes(in, out);
+    if (result == 0 && c->late) (void)kl_ctors_take(out, &c->ctors);
     if (result != 0)
         snprintf(err, err_len, "cannot copy the core %s to %s: %s", c->path, c->copy_path, strerror(errno));
     if (in >= 0) close(in);
@@ -118,9 +119,18 @@ static int load_copy(struct kl_core *c, char *err, size_t err_len) {
     return result;
 }
 
-int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len) {
+/* Forgets a copy that did not load. */
+static void drop(struct kl_core *c) {
+    if (c->handle) dlclose(c->handle);
+    c->handle = NULL;
+    c->copy_path[0] = '\0';
+    c->ctors = (struct kl_ctors){0};
+}
+
+static int open_core(struct kl_core *c, const char *path, bool late, char *err, size_t err_len) {
     struct stat st;
     memset(c, 0, sizeof(*c));
+    c->late = late;
     if (!realpath(path, c->path) || stat(c->path, &st) != 0) {
         snprintf(err, err_len, "cannot load the core %s: %s", path, strerror(errno));
         memset(c, 0, sizeof(*c));
@@ -132,12 +142,31 @@ int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len)
         memset(c, 0, sizeof(*c));
         return -1;
     }
-    int result = is_mapped(c->path) ? load_copy(c, err, err_len) : load(c, err, err_len);
+    bool mapped = is_mapped(c->path);
+    int result = late || mapped ? load_copy(c, err, err_len) : load(c, err, err_len);
+    if (result != 0 && late &&
+        !mapped) { /* a temporary folder may forbid programs: better early than not at all */
+        drop(c);
+        result = load(c, err, err_len);
+    }
     if (result != 0) kl_core_close(c);
     return result;
 }
 
+int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len) {
+    return open_core(c, path, false, err, err_len);
+}
+
+int kl_core_open_late(struct kl_core *c, const char *path, char *err, size_t err_len) {
+    return open_core(c, path, true, err, err_len);
+}
+
+void kl_core_construct(struct kl_core *c) {
+    if (c->handle) kl_ctors_run(&c->ctors, c->handle);
+}
+
 void kl_core_close(struct kl_core *c) {
+    kl_core_construct(c); /* its destructors, which dlclose() runs, count on it */
     if (c->game_loaded) c->unload_game();
     if (c->initialised) c->deinit();
     if (c->handle) dlclose(c->handle);
@@ -146,9 +175,10 @@ void kl_core_close(struct kl_core *c) {
 
 int kl_core_reopen(struct kl_core *c, char *err, size_t err_len) {
     char path[sizeof(c->path)];
+    bool late = c->late;
     memcpy(path, c->path, sizeof(path));
     kl_core_close(c);
-    return kl_core_open(c, path, err, err_len);
+    return open_core(c, path, late, err, err_len);
 }
 
 /* ---- finding one by name ---- */

@@ -9,12 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ctors.h"
+
 /* Every function a core must export, by its libretro name without the prefix. */
 struct kl_core {
     void *handle;
     char path[4096];      /* of the core that was asked for */
     char copy_path[4096]; /* of the private copy that is really loaded; "" where it is path itself */
     bool initialised, game_loaded;
+    bool late; /* opened by kl_core_open_late(); ctors: what kl_core_construct() is to run */
+    struct kl_ctors ctors;
     void (*set_environment)(retro_environment_t);
     void (*set_video_refresh)(retro_video_refresh_t);
     void (*set_audio_sample)(retro_audio_sample_t);
@@ -45,6 +49,11 @@ struct kl_core {
 /* Loads the shared object (RTLD_NOW | RTLD_LOCAL) and finds its functions; calls none but api_version.
  * 0, or -1 with one line in err that names the file, what was expected and what came. */
 int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len);
+
+/* The same from a private copy whose static constructors have not run: turn the world, then kl_core_construct() it
+ * before anything else is called. Where the file cannot be treated so, they have run, and the call does nothing. */
+int kl_core_open_late(struct kl_core *c, const char *path, char *err, size_t err_len);
+void kl_core_construct(struct kl_core *c);
 
 /* Unloads: unload_game and deinit where they are due, then dlclose. Afterwards the object is empty. */
 void kl_core_close(struct kl_core *c);

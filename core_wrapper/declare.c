@@ -6,8 +6,12 @@
 
 #define MOST 4096 /* entries of any list: more is a core gone wrong */
 
-static char *dup_or_null(const char *s) { return s ? strdup(s) : NULL; }
-static const char *text(const char *s) { return s ? s : "\1"; }
+static char *dup_or_null(const char *s) {
+    return s ? strdup(s) : NULL;
+}
+static const char *text(const char *s) {
+    return s ? s : "\1";
+}
 
 /* True where `now` (malloced, NULL without memory) differs from what d holds; d keeps it then. */
 static bool differs(struct kl_declared *d, char *now) {
@@ -29,7 +33,8 @@ static FILE *open_text(char **out, size_t *len) {
 
 static unsigned count_controllers(const struct retro_controller_info *data) {
     unsigned n = 0;
-    while (n < MOST && data[n].types) n++;
+    while (n < MOST && data[n].types)
+        n++;
     return n;
 }
 
@@ -67,14 +72,16 @@ bool kl_declare_controllers(struct kl_declared *d, const struct retro_controller
 
 static unsigned count_subsystems(const struct retro_subsystem_info *data) {
     unsigned n = 0;
-    while (n < MOST && data[n].ident) n++;
+    while (n < MOST && data[n].ident)
+        n++;
     return n;
 }
 
 static void write_rom(FILE *f, const struct retro_subsystem_rom_info *r) {
     fprintf(f, " %s|%s|%d%d%d", text(r->desc), text(r->valid_extensions), r->need_fullpath, r->block_extract,
             r->required);
-    for (unsigned m = 0; m < r->num_memory; m++) fprintf(f, " %s:%u", text(r->memory[m].extension), r->memory[m].type);
+    for (unsigned m = 0; m < r->num_memory; m++)
+        fprintf(f, " %s:%u", text(r->memory[m].extension), r->memory[m].type);
 }
 
 static char *write_subsystems(const struct retro_subsystem_info *data, unsigned n) {
@@ -84,7 +91,8 @@ static char *write_subsystems(const struct retro_subsystem_info *data, unsigned 
     if (!f) return NULL;
     for (unsigned i = 0; i < n; i++) {
         fprintf(f, "%u %s|%s\n", data[i].id, text(data[i].ident), text(data[i].desc));
-        for (unsigned k = 0; k < data[i].num_roms; k++) write_rom(f, &data[i].roms[k]);
+        for (unsigned k = 0; k < data[i].num_roms; k++)
+            write_rom(f, &data[i].roms[k]);
     }
     fclose(f);
     return out;
@@ -113,7 +121,8 @@ bool kl_declare_subsystems(struct kl_declared *d, const struct retro_subsystem_i
         copy[i].desc = dup_or_null(data[i].desc);
         copy[i].ident = dup_or_null(data[i].ident);
         struct retro_subsystem_rom_info *roms = calloc(data[i].num_roms + 1, sizeof *roms);
-        for (unsigned k = 0; roms && k < data[i].num_roms; k++) copy_rom(&roms[k], &data[i].roms[k]);
+        for (unsigned k = 0; roms && k < data[i].num_roms; k++)
+            copy_rom(&roms[k], &data[i].roms[k]);
         copy[i].roms = roms;
         if (!roms) copy[i].num_roms = 0;
     }
@@ -129,7 +138,8 @@ static char *write_descriptors(const struct retro_input_descriptor *data, unsign
     FILE *f = open_text(&out, &len);
     if (!f) return NULL;
     for (unsigned i = 0; i < n; i++)
-        fprintf(f, "%u %u %u %u %s\n", data[i].port, data[i].device, data[i].index, data[i].id, data[i].description);
+        fprintf(f, "%u %u %u %u %s\n", data[i].port, data[i].device, data[i].index, data[i].id,
+                data[i].description);
     fclose(f);
     return out;
 }
@@ -137,7 +147,8 @@ static char *write_descriptors(const struct retro_input_descriptor *data, unsign
 bool kl_declare_descriptors(struct kl_declared *d, const struct retro_input_descriptor *data) {
     if (!data) return false;
     unsigned n = 0;
-    while (n < MOST && data[n].description) n++;
+    while (n < MOST && data[n].description)
+        n++;
     if (!differs(d, write_descriptors(data, n))) return false;
     struct retro_input_descriptor *copy = calloc(n + 1, sizeof *copy);
     for (unsigned i = 0; copy && i < n; i++) {
@@ -164,7 +175,8 @@ static char *write_overrides(const struct retro_system_content_info_override *da
 bool kl_declare_overrides(struct kl_declared *d, const struct retro_system_content_info_override *data) {
     if (!data) return false;
     unsigned n = 0;
-    while (n < MOST && data[n].extensions) n++;
+    while (n < MOST && data[n].extensions)
+        n++;
     if (!differs(d, write_overrides(data, n))) return false;
     struct retro_system_content_info_override *copy = calloc(n + 1, sizeof *copy);
     for (unsigned i = 0; copy && i < n; i++) {

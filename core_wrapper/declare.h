@@ -1,8 +1,8 @@
 /* declare.h - deep copies of what a core declares to its frontend.
  *
  * Frontends keep pointers into declarations, and a room unloads the library that they point into. So the
- * frontend gets copies, which are never freed: they must outlive every frontend's use, and the same declaration
- * made again gives the same copy. */
+ * frontend gets copies, which are never freed: they must outlive every frontend's use, and the same
+ * declaration made again gives the same copy. */
 #ifndef KLW_DECLARE_H
 #define KLW_DECLARE_H
 
@@ -13,8 +13,8 @@ struct kl_declared {
     void *copy; /* for the frontend; NULL: nothing was declared yet */
 };
 
-/* Each returns true where the declaration is new or differs from the last; d->copy is then a new copy. data NULL, or
- * no memory: false, and nothing changes. */
+/* Each returns true where the declaration is new or differs from the last; d->copy is then a new copy. data
+ * NULL, or no memory: false, and nothing changes. */
 bool kl_declare_controllers(struct kl_declared *d, const struct retro_controller_info *data);
 bool kl_declare_subsystems(struct kl_declared *d, const struct retro_subsystem_info *data);
 bool kl_declare_descriptors(struct kl_declared *d, const struct retro_input_descriptor *data);

@@ -1,4 +1,5 @@
-/* The exported entry points of libretro. Alone, each is the core's own; in a room, see load.h, session.h, memory.h. */
+/* The exported entry points of libretro. Alone, each is the core's own; in a room, see load.h, session.h,
+ * memory.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,22 +43,34 @@ void kl_wrapper_fail(const char *format, ...) {
     kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_ERROR, 8000, kl_w.error);
 }
 
-static bool alone(void) { return kl_w.mode == KL_MODE_ALONE; }
-static bool room(void) { return kl_w.mode == KL_MODE_ROOM; }
-static bool core(void) { return kl_w.mode != KL_MODE_NONE; }
+static bool alone(void) {
+    return kl_w.mode == KL_MODE_ALONE;
+}
+static bool room(void) {
+    return kl_w.mode == KL_MODE_ROOM;
+}
+static bool core(void) {
+    return kl_w.mode != KL_MODE_NONE;
+}
 /* The core is the player's own again. */
-static bool local(void) { return room() && kl_w.phase == KL_PHASE_LOCAL; }
+static bool local(void) {
+    return room() && kl_w.phase == KL_PHASE_LOCAL;
+}
 
 /* ---- before content ---- */
 
-RETRO_API unsigned retro_api_version(void) { return RETRO_API_VERSION; }
+RETRO_API unsigned retro_api_version(void) {
+    return RETRO_API_VERSION;
+}
 
 RETRO_API void retro_set_environment(retro_environment_t callback) {
     kl_w.front.environment = callback;
     kl_w.screen.asked = false;
     kl_load_open(false);
-    if (alone()) kl_w.core.set_environment(kl_env_alone);
-    else if (room() && kl_w.phase == KL_PHASE_IDLE) kl_w.core.set_environment(kl_env_room);
+    if (alone())
+        kl_w.core.set_environment(kl_env_alone);
+    else if (room() && kl_w.phase == KL_PHASE_IDLE)
+        kl_w.core.set_environment(kl_env_room);
 }
 
 RETRO_API void retro_set_video_refresh(retro_video_refresh_t callback) {
@@ -90,8 +103,8 @@ static void rename_core(struct retro_system_info *info) {
     static char name[NAME_MAX_BYTES + 1], version[128];
     const int room_for_core = NAME_MAX_BYTES - (int)strlen(" Keylock");
     snprintf(name, sizeof name, "%.*s Keylock", room_for_core, info->library_name ? info->library_name : "");
-    snprintf(version, sizeof version, "%.80s (Keylock %s)", info->library_version ? info->library_version : "",
-             KL_WRAPPER_VERSION);
+    snprintf(version, sizeof version, "%.80s (Keylock %s)",
+             info->library_version ? info->library_version : "", KL_WRAPPER_VERSION);
     info->library_name = name;
     info->library_version = version;
 }
@@ -109,7 +122,8 @@ RETRO_API void retro_get_system_info(struct retro_system_info *info) {
     info->valid_extensions = "";
 }
 
-/* A core that was found only now, because the frontend's folders were not known, has missed what came before. */
+/* A core that was found only now, because the frontend's folders were not known, has missed what came before.
+ */
 static void catch_up(void) {
     enum kl_mode before = kl_w.mode;
     kl_load_open(true);
@@ -142,7 +156,8 @@ static bool load_alone(bool special, unsigned type, const struct retro_game_info
     struct kl_core *c = &kl_w.core;
     c->game_loaded = special ? c->load_game_special(type, info, count) : c->load_game(info);
     if (!c->game_loaded) {
-        kl_wrapper_fail("the core %s could not load %s", c->path, info && info->path ? info->path : "no content");
+        kl_wrapper_fail("the core %s could not load %s", c->path,
+                        info && info->path ? info->path : "no content");
         return false;
     }
     kl_w.play.next_frame = 0;
@@ -172,7 +187,9 @@ static bool load(bool special, unsigned type, const struct retro_game_info *info
     return room() && load_room(special, type, info, count);
 }
 
-RETRO_API bool retro_load_game(const struct retro_game_info *info) { return load(false, 0, info, 1); }
+RETRO_API bool retro_load_game(const struct retro_game_info *info) {
+    return load(false, 0, info, 1);
+}
 
 RETRO_API bool retro_load_game_special(unsigned type, const struct retro_game_info *info, size_t count) {
     return load(true, type, info, count);
@@ -191,8 +208,10 @@ RETRO_API void retro_unload_game(void) {
 
 RETRO_API void retro_get_system_av_info(struct retro_system_av_info *info) {
     memset(info, 0, sizeof *info);
-    if (alone()) kl_w.core.get_system_av_info(info);
-    else if (room()) *info = kl_w.av;
+    if (alone())
+        kl_w.core.get_system_av_info(info);
+    else if (room())
+        *info = kl_w.av;
 }
 
 RETRO_API unsigned retro_get_region(void) {
@@ -207,7 +226,8 @@ RETRO_API void retro_run(void) {
         kl_w.play.report.run = 1;
         kl_w.play.report.first = kl_w.play.report.last = kl_w.play.next_frame++;
         kl_w.core.run();
-    } else if (room()) kl_session_run();
+    } else if (room())
+        kl_session_run();
 }
 
 RETRO_API void retro_set_controller_port_device(unsigned port, unsigned device) {
@@ -216,22 +236,27 @@ RETRO_API void retro_set_controller_port_device(unsigned port, unsigned device) 
     bool changed = !(kl_w.device_set >> port & 1) || kl_w.device[port] != device;
     kl_w.device[port] = device;
     kl_w.device_set |= (uint8_t)(1u << port);
-    if (local()) kl_w.core.set_controller_port_device(port, device);
+    if (local())
+        kl_w.core.set_controller_port_device(port, device);
     else if (changed && kl_w.phase == KL_PHASE_PLAYING)
         kl_wrapper_say(KL_SCREEN_WARNING, 4000, "controller devices are the host's while the room plays");
 }
 
 RETRO_API void retro_reset(void) {
-    if (alone() || local()) kl_w.core.reset();
-    else if (room()) kl_wrapper_say(KL_SCREEN_WARNING, 4000, "no reset in a room: it would be yours alone");
+    if (alone() || local())
+        kl_w.core.reset();
+    else if (room())
+        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "no reset in a room: it would be yours alone");
 }
 
 /* ---- states, cheats: nothing private while locked ---- */
 
-static bool own_states(void) { return alone() || local(); }
+static bool own_states(void) {
+    return alone() || local();
+}
 
-/* 0 while loading, so that rewind and run-ahead are not even set up; more than that in play, so that a player who saves
- * or loads a state gets as far as our message. */
+/* 0 while loading, so that rewind and run-ahead are not even set up; more than that in play, so that a player
+ * who saves or loads a state gets as far as our message. */
 RETRO_API size_t retro_serialize_size(void) {
     if (own_states()) return kl_w.core.serialize_size();
     return room() && kl_w.phase == KL_PHASE_PLAYING ? kl_w.play.buffer.size + 1 : 0;
@@ -245,7 +270,8 @@ RETRO_API bool retro_serialize(void *data, size_t size) {
 
 RETRO_API bool retro_unserialize(const void *data, size_t size) {
     if (own_states()) return kl_w.core.unserialize(data, size);
-    if (room()) kl_wrapper_say(KL_SCREEN_WARNING, 4000, "no state is loaded in a room: it would be yours alone");
+    if (room())
+        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "no state is loaded in a room: it would be yours alone");
     return false;
 }
 
@@ -254,8 +280,10 @@ RETRO_API void retro_cheat_reset(void) {
 }
 
 RETRO_API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
-    if (own_states()) kl_w.core.cheat_set(index, enabled, code);
-    else if (room() && enabled) kl_wrapper_say_once(&kl_w.said_cheats, "no cheats in a room");
+    if (own_states())
+        kl_w.core.cheat_set(index, enabled, code);
+    else if (room() && enabled)
+        kl_wrapper_say_once(&kl_w.said_cheats, "no cheats in a room");
 }
 
 RETRO_API void *retro_get_memory_data(unsigned id) {

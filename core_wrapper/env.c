@@ -1,5 +1,7 @@
 #include "env.h"
 
+#include <math.h>
+
 #include "env_answers.h"
 #include "wrapper.h"
 
@@ -7,8 +9,12 @@ static bool forward(unsigned cmd, void *data) {
     return kl_w.front.environment && kl_w.front.environment(cmd, data);
 }
 
+/* With KEYLOCK_EPOCH the core's virtual clock follows its rate. */
 bool kl_env_alone(unsigned cmd, void *data) {
-    return cmd == RETRO_ENVIRONMENT_GET_LIBRETRO_PATH ? kl_env_libretro_path(cmd, data) : forward(cmd, data);
+    if (cmd == RETRO_ENVIRONMENT_GET_LIBRETRO_PATH) return kl_env_libretro_path(cmd, data);
+    if (cmd == RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO && data && kl_w.config.epoch_set)
+        kl_world_rate((uint32_t)llround(((struct retro_system_av_info *)data)->timing.fps * 1e6));
+    return forward(cmd, data);
 }
 
 /* A call that the table does not have may do anything: nobody gets it. */
@@ -16,7 +22,8 @@ bool kl_env_room(unsigned cmd, void *data) {
     const struct kl_env_entry *e = kl_env_find(cmd);
     if (!e) {
         static unsigned last;
-        if (cmd != last) kl_screen_log(&kl_w.screen, kl_w.front.environment, "unknown environment call=%u refused", cmd);
+        if (cmd != last)
+            kl_screen_log(&kl_w.screen, kl_w.front.environment, "unknown environment call=%u refused", cmd);
         last = cmd;
         return false;
     }

@@ -23,23 +23,46 @@ static bool give_string(void *data, const char *v) {
     return true;
 }
 
-bool kl_env_can_dupe(unsigned cmd, void *data) { return (void)cmd, give_bool(data, true); }
-bool kl_env_overscan(unsigned cmd, void *data) { return (void)cmd, give_bool(data, false); }
-bool kl_env_fastforwarding(unsigned cmd, void *data) { return (void)cmd, give_bool(data, false); }
-bool kl_env_bitmasks(unsigned cmd, void *data) { return (void)cmd, give_bool(data, true); }
-bool kl_env_max_users(unsigned cmd, void *data) { return (void)cmd, give_unsigned(data, KL_MAX_SEATS); }
-bool kl_env_language(unsigned cmd, void *data) { return (void)cmd, give_unsigned(data, RETRO_LANGUAGE_ENGLISH); }
-bool kl_env_disk_version(unsigned cmd, void *data) { return (void)cmd, give_unsigned(data, 1); }
-bool kl_env_username(unsigned cmd, void *data) { return (void)cmd, give_string(data, "Keylock"); }
-bool kl_env_libretro_path(unsigned cmd, void *data) { return (void)cmd, give_string(data, kl_w.core.path); }
-bool kl_env_save_dir(unsigned cmd, void *data) { return (void)cmd, give_string(data, kl_w.save_dir); }
-bool kl_env_yes(unsigned cmd, void *data) { return (void)cmd, (void)data, true; }
+bool kl_env_can_dupe(unsigned cmd, void *data) {
+    return (void)cmd, give_bool(data, true);
+}
+bool kl_env_overscan(unsigned cmd, void *data) {
+    return (void)cmd, give_bool(data, false);
+}
+bool kl_env_fastforwarding(unsigned cmd, void *data) {
+    return (void)cmd, give_bool(data, false);
+}
+bool kl_env_bitmasks(unsigned cmd, void *data) {
+    return (void)cmd, give_bool(data, true);
+}
+bool kl_env_max_users(unsigned cmd, void *data) {
+    return (void)cmd, give_unsigned(data, KL_MAX_SEATS);
+}
+bool kl_env_language(unsigned cmd, void *data) {
+    return (void)cmd, give_unsigned(data, RETRO_LANGUAGE_ENGLISH);
+}
+bool kl_env_disk_version(unsigned cmd, void *data) {
+    return (void)cmd, give_unsigned(data, 1);
+}
+bool kl_env_username(unsigned cmd, void *data) {
+    return (void)cmd, give_string(data, "Keylock");
+}
+bool kl_env_libretro_path(unsigned cmd, void *data) {
+    return (void)cmd, give_string(data, kl_w.core.path);
+}
+bool kl_env_save_dir(unsigned cmd, void *data) {
+    return (void)cmd, give_string(data, kl_w.save_dir);
+}
+bool kl_env_yes(unsigned cmd, void *data) {
+    return (void)cmd, (void)data, true;
+}
 
 bool kl_env_capabilities(unsigned cmd, void *data) {
     (void)cmd;
     if (data)
-        *(uint64_t *)data = 1u << RETRO_DEVICE_JOYPAD | 1u << RETRO_DEVICE_MOUSE | 1u << RETRO_DEVICE_KEYBOARD |
-                            1u << RETRO_DEVICE_LIGHTGUN | 1u << RETRO_DEVICE_ANALOG | 1u << RETRO_DEVICE_POINTER;
+        *(uint64_t *)data = 1u << RETRO_DEVICE_JOYPAD | 1u << RETRO_DEVICE_MOUSE |
+                            1u << RETRO_DEVICE_KEYBOARD | 1u << RETRO_DEVICE_LIGHTGUN |
+                            1u << RETRO_DEVICE_ANALOG | 1u << RETRO_DEVICE_POINTER;
     return true;
 }
 
@@ -73,12 +96,13 @@ bool kl_env_savestate_context(unsigned cmd, void *data) {
 
 /* ---- options ---- */
 
-/* Before the room has given its options, the player's own are asked for and kept: the host's become the room's. */
+/* Before the room has given its options, the player's own are asked for and kept: the host's become the
+ * room's. */
 static void ask_frontend(const char *key) {
     struct retro_variable v = {.key = key};
     char why[256];
-    if (kl_w.phase < KL_PHASE_READY && kl_w.load != KL_LOAD_AFRESH && forward(RETRO_ENVIRONMENT_GET_VARIABLE, &v) &&
-        v.value)
+    if (kl_w.phase < KL_PHASE_READY && kl_w.load != KL_LOAD_AFRESH &&
+        forward(RETRO_ENVIRONMENT_GET_VARIABLE, &v) && v.value)
         kl_options_set(&kl_w.options, key, v.value, true, why, sizeof why);
 }
 
@@ -135,7 +159,9 @@ static retro_time_t frame_time_us(void) {
            (retro_time_t)(reads > FREE_READS ? reads - FREE_READS : 0);
 }
 
-static retro_perf_tick_t perf_counter(void) { return (retro_perf_tick_t)frame_time_us() * 1000; }
+static retro_perf_tick_t perf_counter(void) {
+    return (retro_perf_tick_t)frame_time_us() * 1000;
+}
 
 /* Which code paths a core takes may show in its floating-point results: what every machine of a kind has. */
 static uint64_t cpu_features(void) {
@@ -148,8 +174,12 @@ static uint64_t cpu_features(void) {
 #endif
 }
 
-static void perf_register(struct retro_perf_counter *c) { c->registered = true; }
-static void perf_nothing(struct retro_perf_counter *c) { (void)c; }
+static void perf_register(struct retro_perf_counter *c) {
+    c->registered = true;
+}
+static void perf_nothing(struct retro_perf_counter *c) {
+    (void)c;
+}
 static void perf_log(void) {}
 
 bool kl_env_perf(unsigned cmd, void *data) {

@@ -1,6 +1,6 @@
-/* Hardware rendering in a room. The frontend makes one context for the life of the content, and fills its functions
- * into the struct that the core passed; it calls reset and destroy through pointers that it keeps, which must not
- * lead into a library that is gone. */
+/* Hardware rendering in a room. The frontend makes one context for the life of the content, and fills its
+ * functions into the struct that the core passed; it calls reset and destroy through pointers that it keeps,
+ * which must not lead into a library that is gone. */
 #include "env_answers.h"
 #include "wrapper.h"
 
@@ -28,8 +28,9 @@ static bool ask_frontend(unsigned cmd, struct retro_hw_render_callback *cb) {
 
 static bool from_memory(struct retro_hw_render_callback *cb) {
     const struct retro_hw_render_callback *first = &kl_w.told.hw_first;
-    if (!kl_w.told.hw || cb->context_type != first->context_type || cb->version_major != first->version_major ||
-        cb->version_minor != first->version_minor || cb->depth != first->depth || cb->stencil != first->stencil ||
+    if (!kl_w.told.hw || cb->context_type != first->context_type ||
+        cb->version_major != first->version_major || cb->version_minor != first->version_minor ||
+        cb->depth != first->depth || cb->stencil != first->stencil ||
         cb->bottom_left_origin != first->bottom_left_origin)
         return false;
     cb->get_current_framebuffer = first->get_current_framebuffer;

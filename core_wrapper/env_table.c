@@ -10,13 +10,14 @@
 #define ANSWER(name) KL_ENV_FORWARD, KL_ENV_ANSWER, kl_env_##name
 #define REFUSE       KL_ENV_FORWARD, KL_ENV_REFUSE, NULL
 
-/* Every environment call of libretro.h, those newer than Debian 12's header included (by number). Alone, all are
- * forwarded but one: FORWARD, ANSWER and REFUSE say what becomes of them in a room. "Twice" means the load at the
- * room's start, which the frontend must not notice. 4, 5 and 20 are no longer calls. */
+/* Every environment call of libretro.h, those newer than Debian 12's header included (by number). Alone, all
+ * are forwarded but one: FORWARD, ANSWER and REFUSE say what becomes of them in a room. "Twice" means the
+ * load at the room's start, which the frontend must not notice. 4, 5 and 20 are no longer calls. */
 static const struct kl_env_entry table[] = {
     {1, "SET_ROTATION", ANSWER(rotation), "told again only where it changes"},
     {2, "GET_OVERSCAN", ANSWER(overscan), "a player's setting; cropped everywhere"},
-    {3, "GET_CAN_DUPE", ANSWER(can_dupe), "true everywhere; a frontend that cannot is shown the kept picture"},
+    {3, "GET_CAN_DUPE", ANSWER(can_dupe),
+     "true everywhere; a frontend that cannot is shown the kept picture"},
     {6, "SET_MESSAGE", FORWARD, "only shown"},
     {7, "SHUTDOWN", FORWARD, "the emulated machine went off, at the same frame everywhere"},
     {8, "SET_PERFORMANCE_LEVEL", ANSWER(first_load), "a hint while loading; once is enough"},
@@ -25,13 +26,16 @@ static const struct kl_env_entry table[] = {
     {11, "SET_INPUT_DESCRIPTORS", ANSWER(descriptors), "deep copy: frontends keep the pointers"},
     {12, "SET_KEYBOARD_CALLBACK", ANSWER(keyboard), "events go through the lock"},
     {13, "SET_DISK_CONTROL_INTERFACE", ANSWER(disk), "a swap by one player would part the machines"},
-    {14, "SET_HW_RENDER", ANSWER(hw_render), "the same struct is forwarded once, the second time answered from memory"},
+    {14, "SET_HW_RENDER", ANSWER(hw_render),
+     "the same struct is forwarded once, the second time answered from memory"},
     {15, "GET_VARIABLE", ANSWER(variable), "the room's options; before it starts the player's; never NULL"},
     {16, "SET_VARIABLES", ANSWER(options), "kept, and shown by the frontend once"},
     {17, "GET_VARIABLE_UPDATE", ANSWER(variable_update), "the room's options do not change"},
     {18, "SET_SUPPORT_NO_GAME", FORWARD, "before anything is loaded"},
-    {19, "GET_LIBRETRO_PATH", KL_ENV_ANSWER, KL_ENV_ANSWER, kl_env_libretro_path, "of the core, not of the wrapper"},
-    {21, "SET_FRAME_TIME_CALLBACK", ANSWER(frame_time), "always the reference; the frontend's follows the wall"},
+    {19, "GET_LIBRETRO_PATH", KL_ENV_ANSWER, KL_ENV_ANSWER, kl_env_libretro_path,
+     "of the core, not of the wrapper"},
+    {21, "SET_FRAME_TIME_CALLBACK", ANSWER(frame_time),
+     "always the reference; the frontend's follows the wall"},
     {22, "SET_AUDIO_CALLBACK", REFUSE, "asynchronous, from any thread; cores push then"},
     {23, "GET_RUMBLE_INTERFACE", ANSWER(rumble), "own seats only, mapped to the local port"},
     {24, "GET_INPUT_DEVICE_CAPABILITIES", ANSWER(capabilities), "all that the lock carries, everywhere"},
@@ -46,11 +50,13 @@ static const struct kl_env_entry table[] = {
     {33, "SET_PROC_ADDRESS_CALLBACK", REFUSE, "lets the frontend reach into the core past the lock"},
     {34, "SET_SUBSYSTEM_INFO", ANSWER(subsystems), "deep copy, told once"},
     {35, "SET_CONTROLLER_INFO", ANSWER(controllers), "deep copy: frontends keep the pointers"},
-    {X(36), "SET_MEMORY_MAPS", ANSWER(memory_maps), "copies: cheats and the network command write through it"},
+    {X(36), "SET_MEMORY_MAPS", ANSWER(memory_maps),
+     "copies: cheats and the network command write through it"},
     {37, "SET_GEOMETRY", ANSWER(geometry), "told again only where it changes"},
     {38, "GET_USERNAME", ANSWER(username), "the same everywhere"},
     {39, "GET_LANGUAGE", ANSWER(language), "English everywhere"},
-    {X(40), "GET_CURRENT_SOFTWARE_FRAMEBUFFER", REFUSE, "pictures may be hidden or kept; the core has its own buffer"},
+    {X(40), "GET_CURRENT_SOFTWARE_FRAMEBUFFER", REFUSE,
+     "pictures may be hidden or kept; the core has its own buffer"},
     {X(41), "GET_HW_RENDER_INTERFACE", FORWARD, "the frontend's context"},
     {X(42), "SET_SUPPORT_ACHIEVEMENTS", FORWARD, "they read the copies"},
     {X(43), "SET_HW_RENDER_CONTEXT_NEGOTIATION_INTERFACE", ANSWER(first_load), "the context is made once"},
@@ -58,7 +64,8 @@ static const struct kl_env_entry table[] = {
     {X(44), "SET_HW_SHARED_CONTEXT", FORWARD, "only asks the frontend"},
     {X(45), "GET_VFS_INTERFACE", REFUSE, "cores use the C library then, where world.c notes what they open"},
     {X(46), "GET_LED_INTERFACE", ANSWER(led), "only lights up; there is one everywhere"},
-    {X(47), "GET_AUDIO_VIDEO_ENABLE", ANSWER(av_enable), "no picture in frames that will not be seen; sound always"},
+    {X(47), "GET_AUDIO_VIDEO_ENABLE", ANSWER(av_enable),
+     "no picture in frames that will not be seen; sound always"},
     {X(48), "GET_MIDI_INTERFACE", REFUSE, "the lock carries no MIDI"},
     {X(49), "GET_FASTFORWARDING", ANSWER(fastforwarding), "never"},
     {X(50), "GET_TARGET_REFRESH_RATE", ANSWER(refresh_rate), "the room's: the core's own rate"},
@@ -80,7 +87,8 @@ static const struct kl_env_entry table[] = {
     {66, "GET_GAME_INFO_EXT", ANSWER(game_info_ext), "kept for the second load"},
     {67, "SET_CORE_OPTIONS_V2", ANSWER(options), "kept, and shown by the frontend once"},
     {68, "SET_CORE_OPTIONS_V2_INTL", ANSWER(options), "kept, and shown by the frontend once"},
-    {69, "SET_CORE_OPTIONS_UPDATE_DISPLAY_CALLBACK", ANSWER(display_callback), "a proxy: the library is loaded twice"},
+    {69, "SET_CORE_OPTIONS_UPDATE_DISPLAY_CALLBACK", ANSWER(display_callback),
+     "a proxy: the library is loaded twice"},
     {70, "SET_VARIABLE", ANSWER(set_variable), "the core's own change, at the same frame everywhere"},
     {X(71), "GET_THROTTLE_STATE", ANSWER(throttle), "none, at the core's rate"},
     {X(72), "GET_SAVESTATE_CONTEXT", ANSWER(savestate_context), "normal everywhere: FBNeo goes by it"},

@@ -1,5 +1,6 @@
-/* The core's declarations in a room. The frontend hears them when they are first made; when the core is loaded
- * afresh, or later, only what has changed and may change. The core hears the same answer on every machine. */
+/* The core's declarations in a room. The frontend hears them when they are first made; when the core is
+ * loaded afresh, or later, only what has changed and may change. The core hears the same answer on every
+ * machine. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,9 @@ static bool forward(unsigned cmd, void *data) {
 }
 
 /* The frontend has heard it before, but for what changed. */
-static bool told_before(void) { return kl_w.load == KL_LOAD_AFRESH || kl_w.phase >= KL_PHASE_READY; }
+static bool told_before(void) {
+    return kl_w.load == KL_LOAD_AFRESH || kl_w.phase >= KL_PHASE_READY;
+}
 
 /* ---- picture and sound ---- */
 
@@ -105,7 +108,8 @@ bool kl_env_keyboard(unsigned cmd, void *data) {
 
 static bool may_swap(void) {
     if (kl_w.phase == KL_PHASE_LOCAL) return true;
-    if (kl_w.phase >= KL_PHASE_READY) kl_wrapper_say_once(&kl_w.said_disk, "disks cannot be swapped in a room yet");
+    if (kl_w.phase >= KL_PHASE_READY)
+        kl_wrapper_say_once(&kl_w.said_disk, "disks cannot be swapped in a room yet");
     return false;
 }
 
@@ -138,7 +142,9 @@ static bool disk_add(void) {
     return f && may_swap() && f();
 }
 /* The disk that a player used last is his own affair: everyone starts with the first. */
-static bool disk_initial(unsigned i, const char *path) { return (void)i, (void)path, false; }
+static bool disk_initial(unsigned i, const char *path) {
+    return (void)i, (void)path, false;
+}
 static bool disk_path(unsigned i, char *path, size_t len) {
     bool (*f)(unsigned, char *, size_t) = kl_w.told.disk_control.get_image_path;
     return f && f(i, path, len);
@@ -149,8 +155,9 @@ static bool disk_label(unsigned i, char *label, size_t len) {
 }
 
 static void show_disks(void) {
-    struct retro_disk_control_ext_callback ext = {disk_eject, disk_ejected, disk_index, disk_set_index, disk_count,
-                                                  disk_replace, disk_add, disk_initial, disk_path, disk_label};
+    struct retro_disk_control_ext_callback ext = {disk_eject, disk_ejected, disk_index, disk_set_index,
+                                                  disk_count, disk_replace, disk_add,   disk_initial,
+                                                  disk_path,  disk_label};
     struct retro_disk_control_callback plain = {disk_eject, disk_ejected, disk_index, disk_set_index,
                                                 disk_count, disk_replace, disk_add};
     unsigned version = 0;
@@ -158,7 +165,8 @@ static void show_disks(void) {
     kl_w.told.disk = true;
     if (forward(RETRO_ENVIRONMENT_GET_DISK_CONTROL_INTERFACE_VERSION, &version) && version >= 1)
         forward(RETRO_ENVIRONMENT_SET_DISK_CONTROL_EXT_INTERFACE, &ext);
-    else forward(RETRO_ENVIRONMENT_SET_DISK_CONTROL_INTERFACE, &plain);
+    else
+        forward(RETRO_ENVIRONMENT_SET_DISK_CONTROL_INTERFACE, &plain);
 }
 
 bool kl_env_disk(unsigned cmd, void *data) {
@@ -185,7 +193,9 @@ bool kl_env_options(unsigned cmd, void *data) {
     return ok;
 }
 
-static bool update_display(void) { return kl_w.told.update_display && kl_w.told.update_display(); }
+static bool update_display(void) {
+    return kl_w.told.update_display && kl_w.told.update_display();
+}
 
 bool kl_env_display_callback(unsigned cmd, void *data) {
     const struct retro_core_options_update_display_callback *cb = data;
@@ -237,4 +247,6 @@ bool kl_env_quirks(unsigned cmd, void *data) {
     return kl_w.told.has_quirks;
 }
 
-bool kl_env_first_load(unsigned cmd, void *data) { return told_before() || forward(cmd, data); }
+bool kl_env_first_load(unsigned cmd, void *data) {
+    return told_before() || forward(cmd, data);
+}

@@ -29,7 +29,8 @@ static bool is_zip(const char *path) {
 
 static uint32_t le(const uint8_t *p, unsigned bytes) {
     uint32_t v = 0;
-    for (unsigned i = 0; i < bytes; i++) v |= (uint32_t)p[i] << (8 * i);
+    for (unsigned i = 0; i < bytes; i++)
+        v |= (uint32_t)p[i] << (8 * i);
     return v;
 }
 
@@ -70,7 +71,8 @@ static void hash_bytes(const void *data, size_t len, const char *path, char *out
     if (members)
         snprintf(out, cap, "%.60s members %016llx (%u of them)", base, (unsigned long long)sum, members);
     else
-        snprintf(out, cap, "xxh3 %016llx (%zu bytes, %.80s)", (unsigned long long)XXH3_64bits(data, len), len, base);
+        snprintf(out, cap, "xxh3 %016llx (%zu bytes, %.80s)", (unsigned long long)XXH3_64bits(data, len), len,
+                 base);
 }
 
 int kl_identity_hash_file(const char *path, char *out, size_t cap) {
@@ -102,9 +104,12 @@ void kl_identity_content(struct kl_facts *facts, const struct kl_content *conten
     if (content->none) kl_facts_add(facts, "content", "none");
     for (unsigned i = 0; i < content->count; i++) {
         const struct retro_game_info *item = &content->item[i];
-        if (content->special) snprintf(key, sizeof key, "content %u", i + 1);
-        else snprintf(key, sizeof key, "content");
-        if (item->data) hash_bytes(item->data, item->size, item->path, value, sizeof value);
+        if (content->special)
+            snprintf(key, sizeof key, "content %u", i + 1);
+        else
+            snprintf(key, sizeof key, "content");
+        if (item->data)
+            hash_bytes(item->data, item->size, item->path, value, sizeof value);
         else if (!item->path || kl_identity_hash_file(item->path, value, sizeof value) != 0)
             snprintf(value, sizeof value, "%.100s", item->path ? base_of(item->path) : "none");
         kl_facts_add(facts, key, value);
@@ -115,14 +120,16 @@ void kl_identity_content(struct kl_facts *facts, const struct kl_content *conten
 
 static const char *below(const char *path, const char *dir) {
     size_t n = dir ? strlen(dir) : 0;
-    while (n && dir[n - 1] == '/') n--;
+    while (n && dir[n - 1] == '/')
+        n--;
     return n && !strncmp(path, dir, n) && path[n] == '/' ? path + n + 1 : NULL;
 }
 
 static bool is_content(const char *path, const struct kl_content *content) {
     char real[4096];
     for (unsigned i = 0; i < content->count; i++)
-        if (content->item[i].path && realpath(content->item[i].path, real) && !strcmp(real, path)) return true;
+        if (content->item[i].path && realpath(content->item[i].path, real) && !strcmp(real, path))
+            return true;
     return false;
 }
 
@@ -131,8 +138,8 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* Name and value of the i-th opened file, where it belongs to the identity. */
-static bool file_fact(unsigned i, const char *system_dir, const char *content_dir, const struct kl_content *content,
-                      struct kl_fact *out) {
+static bool file_fact(unsigned i, const char *system_dir, const char *content_dir,
+                      const struct kl_content *content, struct kl_fact *out) {
     bool wrote;
     char real[4096];
     const char *path = kl_world_file(i, &wrote);

@@ -2,12 +2,16 @@
 
 #include <string.h>
 
-static bool bit(const uint8_t *set, unsigned i) { return i < KL_LATCH_CODES && (set[i / 8] >> (i % 8) & 1); }
+static bool bit(const uint8_t *set, unsigned i) {
+    return i < KL_LATCH_CODES && (set[i / 8] >> (i % 8) & 1);
+}
 
 static void set_bit(uint8_t *set, unsigned i, bool on) {
     if (i >= KL_LATCH_CODES) return;
-    if (on) set[i / 8] |= (uint8_t)(1u << (i % 8));
-    else set[i / 8] &= (uint8_t) ~(1u << (i % 8));
+    if (on)
+        set[i / 8] |= (uint8_t)(1u << (i % 8));
+    else
+        set[i / 8] &= (uint8_t) ~(1u << (i % 8));
 }
 
 void kl_latch_init(struct kl_latch *l, bool bitmasks) {
@@ -25,9 +29,11 @@ static uint16_t read_pad(const struct kl_latch *l, retro_input_state_t state, un
     return (uint16_t)mask;
 }
 
-static void read_analog(const struct kl_latch *l, struct kl_input *in, retro_input_state_t state, unsigned port) {
+static void read_analog(const struct kl_latch *l, struct kl_input *in, retro_input_state_t state,
+                        unsigned port) {
     if (l->asked_sticks)
-        for (unsigned i = 0; i < 4; i++) in->stick[i] = state(port, RETRO_DEVICE_ANALOG, i / 2, i % 2);
+        for (unsigned i = 0; i < 4; i++)
+            in->stick[i] = state(port, RETRO_DEVICE_ANALOG, i / 2, i % 2);
     if (!l->asked_triggers) return;
     for (unsigned i = 0; i < 2; i++)
         in->trigger[i] =
@@ -72,7 +78,9 @@ static void read_keys(struct kl_latch *l, retro_input_state_t state) {
     }
 }
 
-static bool asked(const struct kl_latch *l, unsigned device) { return l->asked >> device & 1; }
+static bool asked(const struct kl_latch *l, unsigned device) {
+    return l->asked >> device & 1;
+}
 
 void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats) {
     for (unsigned p = 0; p < seats; p++) {
@@ -83,8 +91,10 @@ void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats
         if (asked(l, RETRO_DEVICE_MOUSE)) read_mouse(in, state, p);
         if (asked(l, RETRO_DEVICE_LIGHTGUN)) read_gun(in, state, p);
         if (asked(l, RETRO_DEVICE_POINTER)) read_touches(in, state, p);
-        if (l->has_pending) kl_input_fold(&l->pending[p], in);
-        else l->pending[p] = *in;
+        if (l->has_pending)
+            kl_input_fold(&l->pending[p], in);
+        else
+            l->pending[p] = *in;
     }
     if (asked(l, RETRO_DEVICE_KEYBOARD) && !l->key_events && seats) read_keys(l, state);
     l->has_pending = true;

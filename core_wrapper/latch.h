@@ -1,8 +1,8 @@
-/* latch.h - the two ends of the input: what the frontend's devices say goes out as samples, what the lock gives
- * back is what the core reads. DESIGN.md §3.
+/* latch.h - the two ends of the input: what the frontend's devices say goes out as samples, what the lock
+ * gives back is what the core reads. DESIGN.md §3.
  *
- * The frontend is polled once an outer frame. Only what the core has ever asked for is read. The i-th own seat
- * reads the frontend's port i; the core's port is the seat. */
+ * The frontend is polled once an outer frame. Only what the core has ever asked for is read. The i-th own
+ * seat reads the frontend's port i; the core's port is the seat. */
 #ifndef KLW_LATCH_H
 #define KLW_LATCH_H
 
@@ -39,8 +39,8 @@ void kl_latch_init(struct kl_latch *l, bool bitmasks);
 void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats);
 /* A keyboard event of the frontend. */
 void kl_latch_key(struct kl_latch *l, bool down, unsigned code, uint32_t character, uint16_t modifiers);
-/* The next sample of `seats` own seats. Without a poll since the last one: what stays of that. Keyboard events go
- * to the first seat. */
+/* The next sample of `seats` own seats. Without a poll since the last one: what stays of that. Keyboard
+ * events go to the first seat. */
 void kl_latch_sample(struct kl_latch *l, struct kl_input *out, unsigned seats);
 /* Forgets what waits for the next sample. */
 void kl_latch_forget(struct kl_latch *l);

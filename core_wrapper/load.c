@@ -43,36 +43,46 @@ static int find_core(char *path, size_t cap, char *err, size_t err_len) {
     const char *memo = getenv(memo_name()), *front = NULL;
     snprintf(beside, sizeof beside, "%s", kl_w.own_path);
     folder_of(beside);
-    if (kl_w.front.environment && kl_w.front.environment(RETRO_ENVIRONMENT_GET_LIBRETRO_PATH, &front) && front)
+    if (kl_w.front.environment && kl_w.front.environment(RETRO_ENVIRONMENT_GET_LIBRETRO_PATH, &front) &&
+        front)
         snprintf(frontend, sizeof frontend, "%s", front);
     folder_of(frontend);
-    const char *dirs[] = {beside, *frontend ? frontend : NULL, NULL};
+    bool two = *frontend && strcmp(frontend, beside) != 0;
+    const char *dirs[] = {beside, two ? frontend : NULL, NULL};
     if (*kl_w.config.core) return kl_core_find(kl_w.config.core, dirs, path, cap, err, err_len);
     if (kl_config_core_from_file_name(kl_w.own_path, name, sizeof name))
         return kl_core_find(name, dirs, path, cap, err, err_len);
     if (memo) return kl_core_find(memo, dirs, path, cap, err, err_len);
-    snprintf(err, err_len, "no core to wrap: set KEYLOCK_CORE, or name the wrapper NAME_keylock_libretro.so, or "
-                           "write core = NAME into %.200s/%s",
+    snprintf(err, err_len,
+             "no core to wrap: set KEYLOCK_CORE, or name the wrapper NAME_keylock_libretro.so, or "
+             "write core = NAME into %.200s/%s",
              *kl_w.system_dir ? kl_w.system_dir : "the system folder", KL_CONFIG_FILE);
     return -1;
 }
 
+/* After a late open: the core's static constructors see the turned world already. */
+static void turn_world(uint64_t epoch_s) {
+    char err[256];
+    if (kl_world_turn(kl_w.core.handle, &kl_w.world, err, sizeof err) != 0)
+        kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
+    kl_world_files_clear();
+    kl_world_start(epoch_s, 0);
+    kl_core_construct(&kl_w.core);
+}
+
 static int open_core(char *err, size_t err_len) {
     char path[4096];
-    bool room = *kl_w.config.host;
+    bool turn = *kl_w.config.host || kl_w.config.epoch_set;
+    int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
     if (find_core(path, sizeof path, err, err_len) != 0) return -1;
-    if (kl_core_open(&kl_w.core, path, err, err_len) != 0) return -1;
+    if (open(&kl_w.core, path, err, err_len) != 0) return -1;
     if (dlsym(kl_w.core.handle, KLW_API_SYMBOL)) {
         snprintf(err, err_len, "%.300s is Keylock itself: expected the core that it shall wrap", path);
         kl_core_close(&kl_w.core);
         return -1;
     }
     setenv(memo_name(), path, 1);
-    if (!room && !kl_w.config.epoch_set) return 0;
-    if (kl_world_turn(kl_w.core.handle, &kl_w.world, err, err_len) != 0)
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
-    kl_world_files_clear();
-    kl_world_start(kl_w.config.epoch_s, 0);
+    if (turn) turn_world(kl_w.config.epoch_s);
     return 0;
 }
 
@@ -81,7 +91,8 @@ void kl_load_open(bool final) {
     if (kl_w.mode != KL_MODE_NONE) return;
     if (!*kl_w.own_path) find_own_path();
     ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, kl_w.system_dir, sizeof kl_w.system_dir);
-    if (kl_config_read(&kl_w.config, kl_w.system_dir, err, sizeof err) != 0 || open_core(err, sizeof err) != 0) {
+    if (kl_config_read(&kl_w.config, kl_w.system_dir, err, sizeof err) != 0 ||
+        open_core(err, sizeof err) != 0) {
         if (final) kl_wrapper_fail("%s", err);
         return;
     }
@@ -101,8 +112,10 @@ static void give_callbacks(void) {
 static bool load_content(void) {
     const struct kl_content *c = &kl_w.content;
     struct kl_core *core = &kl_w.core;
-    if (c->special) core->game_loaded = core->load_game_special(c->type, c->item, c->count);
-    else core->game_loaded = core->load_game(c->none ? NULL : &c->item[0]);
+    if (c->special)
+        core->game_loaded = core->load_game_special(c->type, c->item, c->count);
+    else
+        core->game_loaded = core->load_game(c->none ? NULL : &c->item[0]);
     return core->game_loaded;
 }
 
@@ -117,8 +130,8 @@ static int prepare_first_folder(char *err, size_t err_len) {
     if (r == 0) r = kl_savedir_fresh(&kl_w.dir, "first", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len);
     if (r == 0 && *kl_w.player_dir) kl_savefiles_collect(files, kl_w.player_dir, kl_w.content.stem);
     for (unsigned i = 0; r == 0 && i < files->count; i++)
-        r = kl_savedir_write(kl_w.save_dir, files->file[i].path, files->file[i].bytes, files->file[i].len, err,
-                             err_len);
+        r = kl_savedir_write(kl_w.save_dir, files->file[i].path, files->file[i].bytes, files->file[i].len,
+                             err, err_len);
     if (files) kl_savefiles_free(files);
     free(files);
     return r;
@@ -131,7 +144,8 @@ static unsigned extra_memory(unsigned *ids, unsigned cap) {
     for (; kl_w.content.special && s && s->ident; s++) {
         if (s->id != kl_w.content.type) continue;
         for (unsigned r = 0; r < s->num_roms; r++)
-            for (unsigned m = 0; m < s->roms[r].num_memory && n < cap; m++) ids[n++] = s->roms[r].memory[m].type;
+            for (unsigned m = 0; m < s->roms[r].num_memory && n < cap; m++)
+                ids[n++] = s->roms[r].memory[m].type;
     }
     return n;
 }
@@ -165,7 +179,7 @@ bool kl_load_first(bool special, unsigned type, const struct retro_game_info *in
     kl_w.load = KL_LOAD_NONE;
     if (!ok) {
         kl_wrapper_fail("the core %s could not load %s", kl_w.core.path,
-                        kl_w.content.stem[0] ? kl_w.content.stem : "without content");
+                        kl_w.content.count && info->path ? info->path : "without content");
         return false;
     }
     meet_core();
@@ -252,9 +266,11 @@ int kl_load_start_data(uint8_t **out, size_t *len, char *err, size_t err_len) {
 /* ---- the load afresh ---- */
 
 static int write_files(const struct kl_start *s, char *err, size_t err_len) {
-    if (kl_savedir_fresh(&kl_w.dir, "save", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len) != 0) return -1;
+    if (kl_savedir_fresh(&kl_w.dir, "save", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len) != 0)
+        return -1;
     for (unsigned i = 0; i < s->file_count; i++)
-        if (kl_savedir_write(kl_w.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err, err_len) != 0)
+        if (kl_savedir_write(kl_w.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err,
+                             err_len) != 0)
             return -1;
     return 0;
 }
@@ -280,8 +296,8 @@ static void check_options(const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++) {
         const char *v = kl_options_get(&kl_w.options, s->option[i].key);
         if (!v || strcmp(v, s->option[i].value) != 0)
-            kl_screen_log(&kl_w.screen, kl_w.front.environment, "option key=%s room=%s here=%s", s->option[i].key,
-                          s->option[i].value, v ? v : "-");
+            kl_screen_log(&kl_w.screen, kl_w.front.environment, "option key=%s room=%s here=%s",
+                          s->option[i].key, s->option[i].value, v ? v : "-");
     }
 }
 
@@ -290,8 +306,8 @@ static int fill_memory(const struct kl_start *s, char *err, size_t err_len) {
         size_t size = kl_w.core.get_memory_size(s->memory[i].id);
         void *data = kl_w.core.get_memory_data(s->memory[i].id);
         if (!data || size != s->memory[i].len) {
-            snprintf(err, err_len, "save memory %u: the room's has %zu bytes, this core's has %zu", s->memory[i].id,
-                     s->memory[i].len, data ? size : 0);
+            snprintf(err, err_len, "save memory %u: the room's has %zu bytes, this core's has %zu",
+                     s->memory[i].id, s->memory[i].len, data ? size : 0);
             return -1;
         }
         memcpy(data, s->memory[i].bytes, size);
@@ -302,10 +318,7 @@ static int fill_memory(const struct kl_start *s, char *err, size_t err_len) {
 static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_t err_len) {
     struct retro_system_info info = {0};
     if (kl_core_reopen(&kl_w.core, err, err_len) != 0) return -1;
-    if (kl_world_turn(kl_w.core.handle, &kl_w.world, err, err_len) != 0)
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
-    kl_world_files_clear();
-    kl_world_start(epoch_s, 0);
+    turn_world(epoch_s);
     kl_w.core.set_environment(kl_env_room);
     kl_w.core.get_system_info(&info);
     kl_w.core.init();

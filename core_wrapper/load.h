@@ -1,16 +1,17 @@
-/* load.h - the core's loads: finding and opening it, the first load in the frontend's call, the load afresh at a
- * room's start. */
+/* load.h - the core's loads: finding and opening it, the first load in the frontend's call, the load afresh
+ * at a room's start. */
 #ifndef KLW_LOAD_H
 #define KLW_LOAD_H
 
 #include "wrapper.h"
 
-/* Reads the configuration and opens the core, if that is not done. With final false a missing core is no error
- * yet: the frontend may tell its system folder later. Leaves kl_w.mode at KL_MODE_NONE where there is no core. */
+/* Reads the configuration and opens the core, if that is not done. With final false a missing core is no
+ * error yet: the frontend may tell its system folder later. Leaves kl_w.mode at KL_MODE_NONE where there is
+ * no core. */
 void kl_load_open(bool final);
 
-/* The first load of a room, from retro_load_game: the core becomes known (options, system files, timing), and then
- * stands still. False after kl_wrapper_fail(). */
+/* The first load of a room, from retro_load_game: the core becomes known (options, system files, timing), and
+ * then stands still. False after kl_wrapper_fail(). */
 bool kl_load_first(bool special, unsigned type, const struct retro_game_info *info, size_t count);
 
 /* The host's start data as things stand; malloced. 0, or -1 with a line in err. */

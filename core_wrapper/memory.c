@@ -26,7 +26,8 @@ void kl_memory_make(struct kl_memory *m, const struct kl_core *core, const unsig
     add_view(m, core, RETRO_MEMORY_RTC, true);
     add_view(m, core, RETRO_MEMORY_SYSTEM_RAM, false);
     add_view(m, core, RETRO_MEMORY_VIDEO_RAM, false);
-    for (unsigned i = 0; i < extras; i++) add_view(m, core, extra[i], true);
+    for (unsigned i = 0; i < extras; i++)
+        add_view(m, core, extra[i], true);
 }
 
 void *kl_memory_data(const struct kl_memory *m, unsigned id) {
@@ -43,7 +44,8 @@ size_t kl_memory_size(const struct kl_memory *m, unsigned id) {
 
 /* ---- the memory map ---- */
 
-/* Bytes behind a descriptor's pointer and offset; 0 where it does not say. libretro.h, retro_memory_descriptor. */
+/* Bytes behind a descriptor's pointer and offset; 0 where it does not say. libretro.h,
+ * retro_memory_descriptor. */
 static size_t bytes_behind(const struct retro_memory_descriptor *d) {
     if (!d->ptr) return 0;
     if (d->len) return d->len;
@@ -57,8 +59,9 @@ static bool same_layout(const struct kl_memory *m, const struct retro_memory_map
     for (unsigned i = 0; i < m->count; i++) {
         const struct retro_memory_descriptor *a = &m->inner[i], *b = &map->descriptors[i];
         const char *space = b->addrspace ? b->addrspace : "";
-        if (a->flags != b->flags || a->offset != b->offset || a->start != b->start || a->select != b->select ||
-            a->disconnect != b->disconnect || a->len != b->len || !a->ptr != !b->ptr || strcmp(a->addrspace, space))
+        if (a->flags != b->flags || a->offset != b->offset || a->start != b->start ||
+            a->select != b->select || a->disconnect != b->disconnect || a->len != b->len ||
+            !a->ptr != !b->ptr || strcmp(a->addrspace, space))
             return false;
         for (unsigned k = 0; k < i; k++)
             if ((m->inner[k].ptr == a->ptr) != (map->descriptors[k].ptr == b->ptr)) return false;
@@ -102,7 +105,8 @@ static void copy_regions(struct kl_memory *m, bool constants) {
 static void repoint(struct kl_memory *m, const struct retro_memory_map *map) {
     struct retro_memory_descriptor *old = m->inner;
     const void *was[KL_MEMORY_REGIONS];
-    for (unsigned r = 0; r < m->regions; r++) was[r] = m->region[r].from;
+    for (unsigned r = 0; r < m->regions; r++)
+        was[r] = m->region[r].from;
     for (unsigned i = 0; i < m->count; i++) {
         for (unsigned r = 0; r < m->regions; r++)
             if (was[r] == old[i].ptr) m->region[r].from = map->descriptors[i].ptr;
@@ -114,7 +118,8 @@ static void repoint(struct kl_memory *m, const struct retro_memory_map *map) {
 /* The frontend may still point into the old copies: they stay. */
 static bool build(struct kl_memory *m, const struct retro_memory_map *map) {
     unsigned n = map->num_descriptors;
-    struct retro_memory_descriptor *inner = calloc(n + 1, sizeof *inner), *shown = calloc(n + 1, sizeof *shown);
+    struct retro_memory_descriptor *inner = calloc(n + 1, sizeof *inner),
+                                   *shown = calloc(n + 1, sizeof *shown);
     if (!inner || !shown) return false;
     m->inner = inner;
     m->shown = shown;
@@ -125,7 +130,8 @@ static bool build(struct kl_memory *m, const struct retro_memory_map *map) {
         inner[i].addrspace = strdup(inner[i].addrspace ? inner[i].addrspace : "");
         add_to_region(m, &inner[i]);
     }
-    for (unsigned r = 0; r < m->regions; r++) m->region[r].to = calloc(1, m->region[r].end);
+    for (unsigned r = 0; r < m->regions; r++)
+        m->region[r].to = calloc(1, m->region[r].end);
     for (unsigned i = 0; i < n; i++) {
         shown[i] = inner[i];
         int r = bytes_behind(&inner[i]) ? find_region(m, inner[i].ptr) : -1;
@@ -162,10 +168,13 @@ void kl_memory_refresh(struct kl_memory *m, const struct kl_core *core) {
     copy_regions(m, false);
 }
 
-void kl_memory_detach(struct kl_memory *m) { m->attached = false; }
+void kl_memory_detach(struct kl_memory *m) {
+    m->attached = false;
+}
 
 void kl_memory_free(struct kl_memory *m) {
-    for (unsigned i = 0; i < m->views; i++) free(m->view[i].bytes);
+    for (unsigned i = 0; i < m->views; i++)
+        free(m->view[i].bytes);
     m->views = 0;
     kl_memory_detach(m);
     m->inner = NULL;

@@ -1,9 +1,9 @@
 /* memory.h - the memory that the frontend sees in a room: never the core's own.
  *
- * Save RAM and RTC: buffers that hold the player's data for as long as the content is loaded. The frontend fills
- * them from the player's files and writes them back; the session reads them once (the host's, at the start).
- * System and video RAM, and the memory map: copies, refreshed now and then. What a cheat writes there is lost.
- * The frontend keeps pointers into all of these across the core's second load. */
+ * Save RAM and RTC: buffers that hold the player's data for as long as the content is loaded. The frontend
+ * fills them from the player's files and writes them back; the session reads them once (the host's, at the
+ * start). System and video RAM, and the memory map: copies, refreshed now and then. What a cheat writes there
+ * is lost. The frontend keeps pointers into all of these across the core's second load. */
 #ifndef KLW_MEMORY_H
 #define KLW_MEMORY_H
 

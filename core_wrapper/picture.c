@@ -5,7 +5,9 @@
 
 #define SIDE_MAX 8192u
 
-size_t kl_picture_pixel_bytes(enum retro_pixel_format format) { return format == RETRO_PIXEL_FORMAT_XRGB8888 ? 4 : 2; }
+size_t kl_picture_pixel_bytes(enum retro_pixel_format format) {
+    return format == RETRO_PIXEL_FORMAT_XRGB8888 ? 4 : 2;
+}
 
 static bool grow(struct kl_picture *p, size_t bytes) {
     if (bytes <= p->cap) return true;

@@ -1,4 +1,5 @@
-/* picture.h - the video bridge: what the frontend is shown of the frames that run, and again where none does. */
+/* picture.h - the video bridge: what the frontend is shown of the frames that run, and again where none does.
+ */
 #ifndef KLW_PICTURE_H
 #define KLW_PICTURE_H
 
@@ -13,8 +14,8 @@ struct kl_picture {
     enum retro_pixel_format format;
     unsigned width, height; /* of the last picture */
     size_t pitch;
-    bool hardware;  /* the last one lies in the frontend's own framebuffer */
-    uint8_t *copy;  /* of the last picture, where it cannot be duped */
+    bool hardware; /* the last one lies in the frontend's own framebuffer */
+    uint8_t *copy; /* of the last picture, where it cannot be duped */
     size_t cap;
 };
 

@@ -4,11 +4,11 @@
 
 #include "record.h"
 
-#define FAST_RUNS   64     /* frames in one call at most */
-#define BUDGET_US   10000  /* for running frames in one call */
-#define BREATH_US   2000   /* a frontend that calls again at once is held this long */
-#define AT_ONCE_US  1000
-#define REFRESH_US  16000 /* between two refreshes of the memory that the frontend sees */
+#define FAST_RUNS  64    /* frames in one call at most */
+#define BUDGET_US  10000 /* for running frames in one call */
+#define BREATH_US  2000  /* a frontend that calls again at once is held this long */
+#define AT_ONCE_US 1000
+#define REFRESH_US 16000 /* between two refreshes of the memory that the frontend sees */
 
 static struct kl_play *const play = &kl_w.play;
 
@@ -16,7 +16,8 @@ static struct kl_play *const play = &kl_w.play;
 
 static uint64_t hash_picture(const void *data, unsigned width, unsigned height, size_t pitch, uint64_t h) {
     size_t line = width * kl_picture_pixel_bytes(kl_w.picture.format);
-    for (unsigned y = 0; y < height; y++) h = XXH3_64bits_withSeed((const uint8_t *)data + y * pitch, line, h);
+    for (unsigned y = 0; y < height; y++)
+        h = XXH3_64bits_withSeed((const uint8_t *)data + y * pitch, line, h);
     return h;
 }
 
@@ -37,7 +38,8 @@ void kl_play_sample(int16_t left, int16_t right) {
     kl_play_batch(s, 1);
 }
 
-/* The frontend has been polled by the time the core polls: a core that polls late, often or never reads the same. */
+/* The frontend has been polled by the time the core polls: a core that polls late, often or never reads the
+ * same. */
 void kl_play_poll(void) {}
 
 int16_t kl_play_state(unsigned port, unsigned device, unsigned index, unsigned id) {
@@ -84,7 +86,8 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
     play->hidden = hidden;
     if (kl_w.told.frame_time.callback) {
         retro_usec_t usual = (retro_usec_t)(1e6 / kl_w.av.timing.fps);
-        kl_w.told.frame_time.callback(kl_w.told.frame_time.reference ? kl_w.told.frame_time.reference : usual);
+        kl_w.told.frame_time.callback(kl_w.told.frame_time.reference ? kl_w.told.frame_time.reference
+                                                                     : usual);
     }
     kl_w.core.run();
     play->hidden = false;
@@ -128,19 +131,17 @@ static uint32_t run_planned(uint32_t runs, uint64_t from_us) {
     return done;
 }
 
-/* Frames that have run count by the wall only where the room has a clock. */
-static void note_stall(bool stalled, uint64_t now_us) {
+/* An episode lasts from the first call that had to wait to the first that runs a frame again. */
+static void note_stall(bool stalled, bool ran, uint64_t now_us) {
     play->report.stalled = stalled;
-    if (!stalled) {
-        play->stall_since_us = 0;
-        return;
-    }
-    if (!play->stall_since_us) {
+    if (stalled && !play->stall_since_us) {
         play->stall_since_us = now_us;
         play->stalls++;
     }
+    if (!play->stall_since_us) return;
     uint64_t long_us = now_us - play->stall_since_us;
     if (long_us > play->stall_longest_us) play->stall_longest_us = long_us;
+    if (ran) play->stall_since_us = 0;
 }
 
 static void show_again(bool quiet) {
@@ -162,7 +163,8 @@ static uint32_t runs_left(void) {
     return left < FAST_RUNS ? left : FAST_RUNS;
 }
 
-/* The plan of this call, its samples given. Without a clock there is nothing to show in the meantime: wait. */
+/* The plan of this call, its samples given. Without a clock there is nothing to show in the meantime: wait.
+ */
 static struct kl_plan plan_turn(uint64_t now_us) {
     struct kl_plan plan = kl_link_plan(kl_w.link, now_us, runs_left());
     give_samples(plan.samples);
@@ -183,9 +185,11 @@ void kl_play_turn(void) {
     struct kl_plan plan = plan_turn(from_us);
     uint32_t done = run_planned(plan.runs, kl_now_us());
     bool clocked = kl_w.status.welcome.params.clocked;
-    note_stall(plan.stalled && !done, from_us);
-    if (done) kl_audio_give(&kl_w.audio, clocked ? done : 1, kl_now_us(), kl_w.front.audio_batch);
-    else show_again(plan.stalled && clocked);
+    note_stall(plan.stalled && !done, done > 0, from_us);
+    if (done)
+        kl_audio_give(&kl_w.audio, clocked ? done : 1, kl_now_us(), kl_w.front.audio_batch);
+    else
+        show_again(plan.stalled && clocked);
     refresh_memory(from_us);
     play->report.run = done;
     play->report.backlog = plan.backlog > done ? plan.backlog - done : 0;

@@ -27,7 +27,9 @@ void kl_record_open(void) {
     if (trace) fputs("wall_us,first,last,run,backlog,lead,spacing,stall,event\n", trace);
 }
 
-static void log_line(const char *line) { kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", line); }
+static void log_line(const char *line) {
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", line);
+}
 
 void kl_record_begin(void) {
     char seats[32] = "-", line[160];
@@ -42,8 +44,10 @@ void kl_record_begin(void) {
 }
 
 static void put_hash(bool has, uint64_t v, char end) {
-    if (has) fprintf(hashes, "%016" PRIx64 "%c", v, end);
-    else fprintf(hashes, "-%c", end);
+    if (has)
+        fprintf(hashes, "%016" PRIx64 "%c", v, end);
+    else
+        fprintf(hashes, "-%c", end);
 }
 
 void kl_record_hash(const struct klw_hash *h) {
@@ -56,8 +60,10 @@ void kl_record_hash(const struct klw_hash *h) {
 void kl_record_turn(uint64_t at_us, const struct klw_report *r) {
     if (!trace) return;
     fprintf(trace, "%" PRIu64 ",", at_us - begin_us);
-    if (r->run) fprintf(trace, "%" PRIu32 ",%" PRIu32, r->first, r->last);
-    else fputs(",", trace);
+    if (r->run)
+        fprintf(trace, "%" PRIu32 ",%" PRIu32, r->first, r->last);
+    else
+        fputs(",", trace);
     fprintf(trace, ",%" PRIu32 ",%" PRIu32 ",%.2f,%u,%d,", r->run, r->backlog, r->lead_frames, r->spacing,
             r->stalled);
     if (*r->event) fprintf(trace, "\"%s\"", r->event);
@@ -79,10 +85,11 @@ void kl_record_close(void) {
     begun = false;
     if (p->report.desync) snprintf(desync, sizeof desync, "%" PRIu32, p->report.desync_first);
     snprintf(line, sizeof line,
-             "keylock: session frames=%" PRIu32 " stalls=%" PRIu64 " longest_stall_ms=%.1f lead_frames_avg=%.2f "
+             "keylock: session frames=%" PRIu32 " stalls=%" PRIu64
+             " longest_stall_ms=%.1f lead_frames_avg=%.2f "
              "rtt_ms=%.1f spacing=%u late_frames=%" PRIu64 " desync=%s",
              p->next_frame, p->stalls, (double)p->stall_longest_us / 1000,
-             s->lead_count ? (double)s->lead_sum / (double)s->lead_count : 0.0, s->rtt_us / 1000.0, s->spacing,
-             s->late_frames, desync);
+             s->lead_count ? (double)s->lead_sum / (double)s->lead_count : 0.0, s->rtt_us / 1000.0,
+             s->spacing, s->late_frames, desync);
     log_line(line);
 }

@@ -1,6 +1,6 @@
-/* record.h - what a room's session leaves for testers: KEYLOCK_HASH_OUT (lines "FRAME RAM STATE" at the room's hash
- * frames) and KEYLOCK_TRACE (a CSV line per retro_run), the formats of `keylock run`; and two lines in the frontend's
- * log, at frame 0 and at the end. A headless runner writes its own files. */
+/* record.h - what a room's session leaves for testers: KEYLOCK_HASH_OUT (lines "FRAME RAM STATE" at the
+ * room's hash frames) and KEYLOCK_TRACE (a CSV line per retro_run), the formats of `keylock run`; and two
+ * lines in the frontend's log, at frame 0 and at the end. A headless runner writes its own files. */
 #ifndef KLW_RECORD_H
 #define KLW_RECORD_H
 

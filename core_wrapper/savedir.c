@@ -30,9 +30,12 @@ static int join(char *out, size_t cap, const char *a, const char *b) {
 static int usual_base(char *out, size_t cap) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     int n;
-    if (state && *state == '/') n = snprintf(out, cap, "%s/keylock/sessions", state);
-    else if (home && *home == '/') n = snprintf(out, cap, "%s/.local/state/keylock/sessions", home);
-    else n = snprintf(out, cap, "/tmp/keylock-%u/sessions", (unsigned)getuid());
+    if (state && *state == '/')
+        n = snprintf(out, cap, "%s/keylock/sessions", state);
+    else if (home && *home == '/')
+        n = snprintf(out, cap, "%s/.local/state/keylock/sessions", home);
+    else
+        n = snprintf(out, cap, "/tmp/keylock-%u/sessions", (unsigned)getuid());
     return n > 0 && (size_t)n < cap ? 0 : -1;
 }
 
@@ -54,7 +57,9 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return 0;
 }
 
-static void remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+static void remove_tree(const char *path) {
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
 
 /* NAME-PID where the process is gone. */
 static bool is_stale(const char *name) {
@@ -77,12 +82,15 @@ static void remove_stale(const char *base) {
 int kl_savedir_open(struct kl_savedir *d, const char *base, const char *room, char *err, size_t err_len) {
     char usual[KL_SAVEDIR_PATH - 64], name[64];
     d->root[0] = 0;
-    if (base) snprintf(usual, sizeof usual, "%s", base);
-    else if (usual_base(usual, sizeof usual) != 0) return fail(err, err_len, "find", "the state folder");
+    if (base)
+        snprintf(usual, sizeof usual, "%s", base);
+    else if (usual_base(usual, sizeof usual) != 0)
+        return fail(err, err_len, "find", "the state folder");
     if (make_folders(usual) != 0) return fail(err, err_len, "make", usual);
     remove_stale(usual);
     size_t n = 0;
-    for (const char *p = room; *p && n < 32; p++) name[n++] = isalnum((unsigned char)*p) ? *p : '_';
+    for (const char *p = room; *p && n < 32; p++)
+        name[n++] = isalnum((unsigned char)*p) ? *p : '_';
     snprintf(name + n, sizeof name - n, "-%ld", (long)getpid());
     char root[KL_SAVEDIR_PATH];
     join(root, sizeof root, usual, name);
@@ -123,7 +131,8 @@ static uint8_t *read_whole(const char *path, size_t max, size_t *len) {
         *len = (size_t)st.st_size;
         bytes = malloc(*len + 1);
         size_t got = 0;
-        for (ssize_t n; bytes && got < *len && (n = read(fd, bytes + got, *len - got)) > 0;) got += (size_t)n;
+        for (ssize_t n; bytes && got < *len && (n = read(fd, bytes + got, *len - got)) > 0;)
+            got += (size_t)n;
         if (bytes && got != *len) {
             free(bytes);
             bytes = NULL;
@@ -170,7 +179,8 @@ static void collect(struct kl_savefiles *s, const char *dir, const char *rel, co
         struct stat st;
         bool ok = strcmp(name, ".") && strcmp(name, "..") && len > 0 && len < KL_START_PATH_MAX;
         if (ok && join(full, sizeof full, dir, path) == 0 && lstat(full, &st) == 0) {
-            if (S_ISREG(st.st_mode) && match) kl_savefiles_add(s, dir, path);
+            if (S_ISREG(st.st_mode) && match)
+                kl_savefiles_add(s, dir, path);
             else if (S_ISDIR(st.st_mode) && depth < KL_SAVEDIR_DEPTH)
                 collect(s, dir, path, stem, match, depth + 1);
         }
@@ -184,15 +194,16 @@ void kl_savefiles_collect(struct kl_savefiles *s, const char *dir, const char *s
 }
 
 void kl_savefiles_free(struct kl_savefiles *s) {
-    for (unsigned i = 0; i < s->count; i++) free(s->file[i].bytes);
+    for (unsigned i = 0; i < s->count; i++)
+        free(s->file[i].bytes);
     s->count = 0;
     s->bytes = 0;
 }
 
 /* ---- writing what came from elsewhere ---- */
 
-/* The folder that holds the last component, opened step by step so that a link cannot lead out. Its name is left
- * in *base. */
+/* The folder that holds the last component, opened step by step so that a link cannot lead out. Its name is
+ * left in *base. */
 static int open_parent(const char *dir, char *path, const char **base) {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char *at = path;
@@ -207,7 +218,8 @@ static int open_parent(const char *dir, char *path, const char **base) {
     return fd;
 }
 
-int kl_savedir_write(const char *dir, const char *path, const void *bytes, size_t len, char *err, size_t err_len) {
+int kl_savedir_write(const char *dir, const char *path, const void *bytes, size_t len, char *err,
+                     size_t err_len) {
     if (!kl_start_path_ok(path)) {
         snprintf(err, err_len, "the path of a save file is not allowed: \"%.200s\"", path);
         return -1;
@@ -221,7 +233,8 @@ int kl_savedir_write(const char *dir, const char *path, const void *bytes, size_
     close(parent);
     if (fd < 0) return fail(err, err_len, "write", path);
     size_t done = 0;
-    for (ssize_t n; done < len && (n = write(fd, (const uint8_t *)bytes + done, len - done)) > 0;) done += (size_t)n;
+    for (ssize_t n; done < len && (n = write(fd, (const uint8_t *)bytes + done, len - done)) > 0;)
+        done += (size_t)n;
     if (done < len) fail(err, err_len, "write", path);
     return close(fd) == 0 && done == len ? 0 : -1;
 }

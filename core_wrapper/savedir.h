@@ -1,8 +1,9 @@
 /* savedir.h - the folders of a session, and the save files that go into them.
  *
- * A session never writes into the player's save folder. It has its own, below $XDG_STATE_HOME/keylock/sessions
- * (or ~/.local/state/…): ROOM-PID/first for the load that only makes the core known, ROOM-PID/save for the one
- * that is played. It is removed at the end; what a killed process left is removed by the next session. */
+ * A session never writes into the player's save folder. It has its own, below
+ * $XDG_STATE_HOME/keylock/sessions (or ~/.local/state/…): ROOM-PID/first for the load that only makes the
+ * core known, ROOM-PID/save for the one that is played. It is removed at the end; what a killed process left
+ * is removed by the next session. */
 #ifndef KLW_SAVEDIR_H
 #define KLW_SAVEDIR_H
 
@@ -43,8 +44,9 @@ bool kl_savefiles_add(struct kl_savefiles *s, const char *dir, const char *path)
 void kl_savefiles_collect(struct kl_savefiles *s, const char *dir, const char *stem);
 void kl_savefiles_free(struct kl_savefiles *s);
 
-/* Writes a file below dir, which must exist, making folders on the way. The path is checked; no link is followed, no
- * file overwritten. 0, or -1 with a line in err. */
-int kl_savedir_write(const char *dir, const char *path, const void *bytes, size_t len, char *err, size_t err_len);
+/* Writes a file below dir, which must exist, making folders on the way. The path is checked; no link is
+ * followed, no file overwritten. 0, or -1 with a line in err. */
+int kl_savedir_write(const char *dir, const char *path, const void *bytes, size_t len, char *err,
+                     size_t err_len);
 
 #endif

@@ -12,8 +12,10 @@ static void ask(struct kl_screen *s, retro_environment_t environment) {
 }
 
 static void log_line(struct kl_screen *s, enum retro_log_level level, const char *line) {
-    if (s->log) s->log(level, "[Keylock] %s\n", line);
-    else fprintf(stderr, "[Keylock] %s\n", line);
+    if (s->log)
+        s->log(level, "[Keylock] %s\n", line);
+    else
+        fprintf(stderr, "[Keylock] %s\n", line);
 }
 
 void kl_screen_log(struct kl_screen *s, retro_environment_t environment, const char *format, ...) {
@@ -26,8 +28,8 @@ void kl_screen_log(struct kl_screen *s, retro_environment_t environment, const c
     log_line(s, RETRO_LOG_INFO, line);
 }
 
-void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone, unsigned ms,
-                   const char *line) {
+void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                   unsigned ms, const char *line) {
     static const enum retro_log_level levels[] = {RETRO_LOG_INFO, RETRO_LOG_WARN, RETRO_LOG_ERROR};
     ask(s, environment);
     log_line(s, levels[tone], line);

@@ -143,11 +143,15 @@ static void event(const char *text) {
         if (*p == ',' || *p == '"') *p = ' '; /* it goes into a CSV file */
 }
 
-static bool has_seat(const struct kl_member *m, unsigned seats) { return m->seats & seats; }
+static bool has_seat(const struct kl_member *m, unsigned seats) {
+    return m->seats & seats;
+}
 static bool is_late(const struct kl_member *m, unsigned unused) {
     return (void)unused, m->state == KL_MEMBER_WAITING || m->state == KL_MEMBER_LOADING;
 }
-static bool is_client(const struct kl_member *m, unsigned clients) { return clients >> m->client & 1; }
+static bool is_client(const struct kl_member *m, unsigned clients) {
+    return clients >> m->client & 1;
+}
 
 static void names(bool (*fits)(const struct kl_member *, unsigned), unsigned arg, char *out, size_t cap) {
     const struct kl_roster *r = &kl_w.status.roster;
@@ -171,12 +175,13 @@ static void say_waiting(void) {
                        s->roster.filled, s->roster.players);
         break;
     case KL_LINK_FETCHING:
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: loading (%u of %u KB)", kl_w.config.room, s->data_done / 1024,
-                       s->data_total / 1024);
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: loading (%u of %u KB)", kl_w.config.room,
+                       s->data_done / 1024, s->data_total / 1024);
         break;
     case KL_LINK_READY:
         names(is_late, 0, who, sizeof who);
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: waiting for %s to load", kl_w.config.room, *who ? who : "all");
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: waiting for %s to load", kl_w.config.room,
+                       *who ? who : "all");
         break;
     case KL_LINK_LOAD:
     case KL_LINK_PLAYING:
@@ -188,7 +193,9 @@ static void say_stall(uint64_t now_us) {
     uint64_t since_us = kl_w.play.stall_since_us;
     char who[200];
     if (!since_us || now_us - since_us < STALL_TOLD_US) return;
-    names(has_seat, kl_w.status.lock.waiting_for, who, sizeof who);
+    unsigned lacking = kl_w.status.lock.waiting_for;
+    names(has_seat, lacking, who, sizeof who);
+    if (lacking & kl_w.status.welcome.seats) who[0] = 0; /* ours too: nothing gets through */
     kl_wrapper_say(KL_SCREEN_WARNING, 3000, "waiting for %s", *who ? who : "the relay");
 }
 
@@ -197,8 +204,10 @@ static void say_due(enum kl_link_phase before, uint64_t now_us) {
     if (kl_w.status.phase == before && now_us - kl_w.said_us < SAY_EVERY_US) return;
     if (playing && (!kl_w.play.stall_since_us || now_us - kl_w.play.stall_since_us < STALL_TOLD_US)) return;
     kl_w.said_us = now_us;
-    if (playing) say_stall(now_us);
-    else say_waiting();
+    if (playing)
+        say_stall(now_us);
+    else
+        say_waiting();
 }
 
 static void say_desync(void) {
@@ -227,14 +236,15 @@ static void note_roster(const struct kl_roster *was) {
     for (unsigned k = 0; k < was->count && k < KL_MAX_CLIENTS; k++) {
         bool here = false;
         for (unsigned i = 0; i < is->count && i < KL_MAX_CLIENTS; i++)
-            here = here || (is->member[i].client == was->member[k].client && is->member[i].state != KL_MEMBER_GONE);
+            here = here ||
+                   (is->member[i].client == was->member[k].client && is->member[i].state != KL_MEMBER_GONE);
         snprintf(line, sizeof line, "left %s", was->member[k].name);
         if (!here && was->member[k].state != KL_MEMBER_GONE) event(line);
     }
 }
 
-static void note_figures(const struct kl_client_stats *was) {
-    const struct kl_client_stats *is = &kl_w.status.lock;
+static void note_figures(const struct kl_link_status *before) {
+    const struct kl_client_stats *was = &before->lock, *is = &kl_w.status.lock;
     struct klw_report *r = &kl_w.play.report;
     char line[64];
     if (is->spacing != was->spacing) {
@@ -244,6 +254,8 @@ static void note_figures(const struct kl_client_stats *was) {
     r->spacing = is->spacing;
     if (is->lead_count > was->lead_count)
         r->lead_frames = (double)(is->lead_sum - was->lead_sum) / (double)(is->lead_count - was->lead_count);
+    const struct kl_verdict *v = &kl_w.status.verdict;
+    if (v->differs == 2 && v->frame != before->verdict.frame) r->state_only++;
     r->verified = kl_w.status.any_verified ? (uint64_t)kl_w.status.verified + 1 : 0;
 }
 
@@ -286,7 +298,7 @@ void kl_session_update(void) {
     kl_link_status(kl_w.link, &kl_w.status);
     kl_w.play.stats = kl_w.status.lock;
     note_roster(&was.roster);
-    note_figures(&was.lock);
+    note_figures(&was);
     say_desync();
     show_notices();
     follow(was.phase);

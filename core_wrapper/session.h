@@ -1,11 +1,12 @@
-/* session.h - one room, from joining to leaving: what is done when the link's phase changes, and what the player is
- * told. The phases are kl_w.phase; frames are play.h's. */
+/* session.h - one room, from joining to leaving: what is done when the link's phase changes, and what the
+ * player is told. The phases are kl_w.phase; frames are play.h's. */
 #ifndef KLW_SESSION_H
 #define KLW_SESSION_H
 
 #include "wrapper.h"
 
-/* Marks this process as being in a room. False where it is already: a second instance (run-ahead's) must not join. */
+/* Marks this process as being in a room. False where it is already: a second instance (run-ahead's) must not
+ * join. */
 bool kl_session_claim(void);
 /* After the first load: joins. False after kl_wrapper_fail(). */
 bool kl_session_open(void);

@@ -39,8 +39,10 @@ size_t kl_start_bound(const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++)
         n += strlen(s->option[i].key) + strlen(s->option[i].value) + 20;
     n += s->device_count * 5u;
-    for (unsigned i = 0; i < s->memory_count; i++) n += 14 + s->memory[i].len;
-    for (unsigned i = 0; i < s->file_count; i++) n += 20 + strlen(s->file[i].path) + s->file[i].len;
+    for (unsigned i = 0; i < s->memory_count; i++)
+        n += 14 + s->memory[i].len;
+    for (unsigned i = 0; i < s->file_count; i++)
+        n += 20 + strlen(s->file[i].path) + s->file[i].len;
     return n;
 }
 
@@ -89,8 +91,10 @@ static void decode_devices(struct kl_start *s, struct kl_reader *r) {
         struct kl_start_device *d = &s->device[s->device_count++];
         d->port = kl_read_u8(r);
         d->device = kl_read_u32(r);
-        if (d->port >= KL_MAX_SEATS || (seen >> d->port & 1)) r->failed = true;
-        else seen |= 1u << d->port;
+        if (d->port >= KL_MAX_SEATS || (seen >> d->port & 1))
+            r->failed = true;
+        else
+            seen |= 1u << d->port;
     }
 }
 

@@ -1,6 +1,5 @@
 #include "world_private.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +24,6 @@ static const struct {
 };
 
 struct turning {
-    void *handle;
     const struct kl_hook *const *tables;
     struct kl_world_report *report;
 };
@@ -65,18 +63,16 @@ static void note_left(struct kl_world_report *report, const char *name) {
     }
 }
 
-static void *replace(void *user, const char *name) {
+/* The original is what the loader found for this object, so that an interposed one stays interposed. It is
+ * taken anew each time: a core that was unloaded may have taken its C++ library along. */
+static void *replace(void *user, const char *name, void *now) {
     struct turning *t = user;
     const struct kl_hook *h = find_hook(t->tables, name);
     if (!h) {
         if (t->report) note_left(t->report, name);
         return NULL;
     }
-    if (h->real && !*h->real && !(*h->real = dlsym(t->handle, name))) {
-        if (t->report)
-            list_add(t->report->left, sizeof(t->report->left), name, "its original is not to be found");
-        return NULL;
-    }
+    if (h->real && now != h->fn) *h->real = now;
     bool tells = !find_in(kl_world_heap_hooks, name); /* that a core uses the heap says nothing about it */
     if (t->report && tells) list_add(t->report->turned, sizeof(t->report->turned), name, NULL);
     return h->fn;
@@ -86,13 +82,13 @@ int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_
     static const struct kl_hook *const tables[] = {kl_world_clock_hooks, kl_world_random_hooks,
                                                    kl_world_file_hooks, kl_world_heap_hooks, NULL};
     if (report) memset(report, 0, sizeof(*report));
-    struct turning t = {handle, tables, report};
+    struct turning t = {tables, report};
     return kl_elf_imports(handle, replace, &t, err, err_len);
 }
 
 int kl_world_watch(void *handle, char *err, size_t err_len) {
     static const struct kl_hook *const tables[] = {kl_world_file_hooks, NULL};
-    struct turning t = {handle, tables, NULL};
+    struct turning t = {tables, NULL};
     return kl_elf_imports(handle, replace, &t, err, err_len);
 }
 

@@ -132,10 +132,10 @@ static int walk(const struct object *o, const ElfW(Rela) * r, size_t bytes, kl_e
         if (type != RELOC_SLOT && type != RELOC_DATA && type != RELOC_WORD) continue;
         const ElfW(Sym) *sym = &o->symtab[ELF64_R_SYM(r[i].r_info)];
         if (sym->st_shndx != SHN_UNDEF || sym->st_name == 0) continue;
-        void *fn = replace(user, o->strtab + sym->st_name);
+        ElfW(Addr) at = o->base + r[i].r_offset, addend = type == RELOC_WORD ? (ElfW(Addr))r[i].r_addend : 0;
+        void *fn = replace(user, o->strtab + sym->st_name, (void *)(*(ElfW(Addr) *)at - addend));
         if (!fn) continue;
-        ElfW(Addr) value = (ElfW(Addr))fn + (type == RELOC_WORD ? (ElfW(Addr))r[i].r_addend : 0);
-        if (poke(o, o->base + r[i].r_offset, value, err, err_len) != 0) return -1;
+        if (poke(o, at, (ElfW(Addr))fn + addend, err, err_len) != 0) return -1;
     }
     return 0;
 }

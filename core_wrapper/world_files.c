@@ -164,7 +164,7 @@ static int v_creat(const char *path, mode_t mode) {
 
 static void *(*real_gzopen)(const char *, const char *);
 static void *v_gzopen(const char *path, const char *mode) {
-    void *f = real_gzopen ? real_gzopen(path, mode) : NULL;
+    void *f = real_gzopen(path, mode);
     note_result(path, f != NULL, mode_writes(mode));
     return f;
 }
@@ -177,14 +177,14 @@ static bool cxx_writes(int mode) {
 
 static void *(*real_filebuf_open)(void *, const char *, int);
 static void *v_filebuf_open(void *self, const char *path, int mode) {
-    void *done = real_filebuf_open ? real_filebuf_open(self, path, mode) : NULL;
+    void *done = real_filebuf_open(self, path, mode);
     note_result(path, done != NULL, cxx_writes(mode));
     return done;
 }
 
 static void *(*real_filebuf_open_string)(void *, const char *const *, int);
 static void *v_filebuf_open_string(void *self, const char *const *path, int mode) {
-    void *done = real_filebuf_open_string ? real_filebuf_open_string(self, path, mode) : NULL;
+    void *done = real_filebuf_open_string(self, path, mode);
     note_result(*path, done != NULL, cxx_writes(mode));
     return done;
 }
@@ -193,12 +193,12 @@ static void *v_filebuf_open_string(void *self, const char *const *path, int mode
 #define STREAM(kind, forced)                                                                                 \
     static void (*real_##kind)(void *, const char *, int);                                                   \
     static void v_##kind(void *self, const char *path, int mode) {                                           \
-        if (real_##kind) real_##kind(self, path, mode);                                                      \
+        real_##kind(self, path, mode);                                                                       \
         kl_world_note_file(path, cxx_writes(mode | (forced)));                                               \
     }                                                                                                        \
     static void (*real_##kind##_string)(void *, const char *const *, int);                                   \
     static void v_##kind##_string(void *self, const char *const *path, int mode) {                           \
-        if (real_##kind##_string) real_##kind##_string(self, path, mode);                                    \
+        real_##kind##_string(self, path, mode);                                                              \
         kl_world_note_file(*path, cxx_writes(mode | (forced)));                                              \
     }
 STREAM(ifstream, 0)

@@ -1,5 +1,6 @@
-/* Memory that a core gets and does not fill: zeros. What the heap holds by chance (an address, in a process that has
- * loaded the core before) would else end up in states: bsnes serializes fields that it never writes. */
+/* Memory that a core gets and does not fill: zeros. What the heap holds by chance (an address, in a process
+ * that has loaded the core before) would else end up in states: bsnes serializes fields that it never writes.
+ */
 #include "world_private.h"
 
 #include <malloc.h>
@@ -13,7 +14,9 @@ static void *cleared(void *p) {
     return p;
 }
 
-static void *v_malloc(size_t n) { return n >= LARGE ? calloc(1, n) : cleared(malloc(n)); }
+static void *v_malloc(size_t n) {
+    return n >= LARGE ? calloc(1, n) : cleared(malloc(n));
+}
 
 static void *v_realloc(void *p, size_t n) {
     if (!p) return v_malloc(n);
@@ -24,8 +27,12 @@ static void *v_realloc(void *p, size_t n) {
     return q;
 }
 
-static void *v_memalign(size_t align, size_t n) { return cleared(memalign(align, n)); }
-static void *v_aligned_alloc(size_t align, size_t n) { return cleared(aligned_alloc(align, n)); }
+static void *v_memalign(size_t align, size_t n) {
+    return cleared(memalign(align, n));
+}
+static void *v_aligned_alloc(size_t align, size_t n) {
+    return cleared(aligned_alloc(align, n));
+}
 
 static int v_posix_memalign(void **out, size_t align, size_t n) {
     int r = posix_memalign(out, align, n);
@@ -38,12 +45,24 @@ static void *(*real_new)(size_t), *(*real_new_array)(size_t);
 static void *(*real_new_nothrow)(size_t, const void *), *(*real_new_array_nothrow)(size_t, const void *);
 static void *(*real_new_aligned)(size_t, size_t), *(*real_new_array_aligned)(size_t, size_t);
 
-static void *v_new(size_t n) { return cleared(real_new(n)); }
-static void *v_new_array(size_t n) { return cleared(real_new_array(n)); }
-static void *v_new_nothrow(size_t n, const void *t) { return cleared(real_new_nothrow(n, t)); }
-static void *v_new_array_nothrow(size_t n, const void *t) { return cleared(real_new_array_nothrow(n, t)); }
-static void *v_new_aligned(size_t n, size_t align) { return cleared(real_new_aligned(n, align)); }
-static void *v_new_array_aligned(size_t n, size_t align) { return cleared(real_new_array_aligned(n, align)); }
+static void *v_new(size_t n) {
+    return cleared(real_new(n));
+}
+static void *v_new_array(size_t n) {
+    return cleared(real_new_array(n));
+}
+static void *v_new_nothrow(size_t n, const void *t) {
+    return cleared(real_new_nothrow(n, t));
+}
+static void *v_new_array_nothrow(size_t n, const void *t) {
+    return cleared(real_new_array_nothrow(n, t));
+}
+static void *v_new_aligned(size_t n, size_t align) {
+    return cleared(real_new_aligned(n, align));
+}
+static void *v_new_array_aligned(size_t n, size_t align) {
+    return cleared(real_new_array_aligned(n, align));
+}
 
 const struct kl_hook kl_world_heap_hooks[] = {
     {"malloc", v_malloc, NULL},

@@ -7,7 +7,7 @@
 struct kl_hook {
     const char *name; /* of the import, as the dynamic symbol table has it */
     void *fn;         /* what takes its place */
-    void **real;      /* where fn wants the address of the original, or NULL */
+    void **real;      /* where fn finds the original, or NULL */
 };
 
 /* Tables that end with a NULL name. */
@@ -24,9 +24,9 @@ void kl_world_clock_frame(uint32_t f);
 void kl_world_random_start(uint64_t seed);
 
 /* world_elf.c: walks the imports (undefined symbols that relocations of the object refer to).
- * replace() is called once for each such relocation and returns what shall stand there, or NULL to leave it.
- * 0, or -1 with a line in err; whatever was changed until then stays changed. */
-typedef void *(*kl_elf_replace)(void *user, const char *name);
+ * replace() is called once for each such relocation with what stands there, and returns what shall, or NULL
+ * to leave it. 0, or -1 with a line in err; whatever was changed until then stays changed. */
+typedef void *(*kl_elf_replace)(void *user, const char *name, void *now);
 int kl_elf_imports(void *handle, kl_elf_replace replace, void *user, char *err, size_t err_len);
 
 #endif

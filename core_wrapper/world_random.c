@@ -25,6 +25,13 @@ void kl_world_random_start(uint64_t seed) {
     atomic_store(&counter, mix(seed ^ 0x6b65796c6f636b21u));
 }
 
+uint64_t kl_world_chance(void) {
+    return atomic_load(&counter);
+}
+void kl_world_chance_set(uint64_t chance) {
+    atomic_store(&counter, chance);
+}
+
 /* rand() and random() of glibc both give 0..2^31-1. */
 static int v_rand(void) {
     return (int)(draw() >> 33);

@@ -1,6 +1,6 @@
-/* wrapper.h - the one wrapper of this library: what its parts share. libretro's callbacks carry no context, so
- * there is one object, kl_w. All of it is used from the frontend's thread only; the network thread lives behind
- * kl_link. */
+/* wrapper.h - the one wrapper of this library: what its parts share. libretro's callbacks carry no context,
+ * so there is one object, kl_w. All of it is used from the frontend's thread only; the network thread lives
+ * behind kl_link. */
 #ifndef KLW_WRAPPER_H
 #define KLW_WRAPPER_H
 
@@ -59,14 +59,14 @@ struct kl_told {
     bool reinit; /* the pixel format has changed: the frontend's drivers must be told */
     unsigned rotation;
     uint64_t quirks;
-    bool keyboard, disk, display; /* our proxies stand with the frontend */
+    bool keyboard, disk, display;     /* our proxies stand with the frontend */
     retro_keyboard_event_t key_event; /* the core's own, as all below */
     struct retro_disk_control_ext_callback disk_control;
     retro_core_options_update_display_callback_t update_display;
     struct retro_frame_time_callback frame_time;
     /* hardware rendering */
-    bool hw, hw_alive; /* the frontend has accepted it; it has made the context */
-    struct retro_hw_render_callback hw_first;    /* as first answered */
+    bool hw, hw_alive;                        /* the frontend has accepted it; it has made the context */
+    struct retro_hw_render_callback hw_first; /* as first answered */
     retro_hw_context_reset_t hw_reset, hw_destroy;
     /* proxies over the frontend's interfaces */
     struct retro_rumble_interface rumble;
@@ -75,9 +75,9 @@ struct kl_told {
 
 /* Frames and figures of the session. */
 struct kl_play {
-    struct kl_client_stats stats;       /* of the turn before */
-    uint32_t next_frame;                /* frames run since frame 0 */
-    uint32_t limit;                     /* of the runner; 0: none */
+    struct kl_client_stats stats; /* of the turn before */
+    uint32_t next_frame;          /* frames run since frame 0 */
+    uint32_t limit;               /* of the runner; 0: none */
     bool limit_reached;
     bool hidden;                        /* the frame that runs will not be seen */
     uint64_t frame_cost_us;             /* smoothed */
@@ -86,7 +86,7 @@ struct kl_play {
     uint64_t stall_since_us, stall_longest_us, stalls;
     struct kl_ram ram;
     struct kl_statehash_buffer buffer;
-    bool hash_av; /* neither state nor RAM: picture and sound are hashed */
+    bool hash_av;                  /* neither state nor RAM: picture and sound are hashed */
     uint64_t av_picture, av_sound; /* of the last frame run */
     klw_hash_fn hash_fn;
     void *hash_user;
@@ -134,8 +134,8 @@ extern struct kl_wrapper kl_w;
 /* Keeps the line for klw_api.error() and shows it. */
 __attribute__((format(printf, 1, 2))) void kl_wrapper_fail(const char *format, ...);
 /* A line on the screen; tone as in screen.h. */
-__attribute__((format(printf, 3, 4))) void kl_wrapper_say(enum kl_screen_tone tone, unsigned ms, const char *format,
-                                                          ...);
+__attribute__((format(printf, 3, 4))) void kl_wrapper_say(enum kl_screen_tone tone, unsigned ms,
+                                                          const char *format, ...);
 /* The same once in a session. */
 __attribute__((format(printf, 2, 3))) void kl_wrapper_say_once(bool *said, const char *format, ...);
 uint32_t kl_wrapper_fps_uhz(void);

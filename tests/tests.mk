@@ -2,7 +2,7 @@
 
 UNIT     := $(patsubst %.c,$(OUT)/tests/%,$(notdir $(wildcard tests/unit/test_*.c tests/net/test_*.c)))
 FUZZ     := $(patsubst %.c,$(OUT)/fuzz/%,$(notdir $(wildcard tests/fuzz/fuzz_*.c)))
-CORES    := $(OUT)/cores/probe_core_libretro.so
+CORES    := $(patsubst tests/cores/%.c,$(OUT)/cores/%_libretro.so,$(wildcard tests/cores/*.c))
 E2E      := $(sort $(wildcard tests/e2e/[0-9]*.sh))
 TEST_LIBS := -lcmocka $(LIBS) -ljson-c
 vpath test_%.c tests/unit tests/net
@@ -53,6 +53,9 @@ purity: $(call obj,$(ENGINE)) ## the engine calls no clock, socket, thread, file
 
 .PHONY: cores
 cores: $(CORES)
+$(OUT)/cores/%_libretro.so: tests/cores/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $<
 
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm

@@ -181,8 +181,8 @@ static int make_config(struct play *p) {
     return 0;
 }
 
-/* RetroArch takes one --appendconfig, of files joined by '|'; of a key that two hold the first counts, so the
- * player's own file stands behind ours. Returns the arguments, ended by NULL. */
+/* RetroArch takes one --appendconfig, of files joined by '|', the later above the earlier: the player's own
+ * file stands before ours. Returns the arguments, ended by NULL. */
 static const char **make_arguments(const struct play *p, int count, char **given) {
     const char **args = calloc((size_t)count + 8, sizeof(*args));
     char *append = strdup(p->config_path);
@@ -202,7 +202,7 @@ static const char **make_arguments(const struct play *p, int count, char **given
             continue;
         }
         char *joined = NULL;
-        if (asprintf(&joined, "%s|%s", append, theirs) < 0) return NULL;
+        if (asprintf(&joined, "%s|%s", theirs, append) < 0) return NULL;
         free(append);
         append = joined;
     }

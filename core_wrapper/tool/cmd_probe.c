@@ -248,15 +248,19 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
+static int not_even_once(const struct probe *p) {
+    const struct kl_probe_result *r = &p->first;
+    if (!r->signal && r->code != KLT_FAILED)
+        return tool_fail(r->code ? r->code : KLT_FAILED, "probe", "%s", r->error);
+    if (*r->error) printf("%s\n", r->error);
+    return unfit(r->signal ? strsignal(r->signal) : "it does not run to the end");
+}
+
 static int run_all(struct probe *p) {
     kl_probe_run(&p->first, &p->setup, KL_PROBE_PLAIN, 0, p->scratch);
-    if (!p->first.ran) {
-        if (!p->first.signal) return tool_fail(KLT_LOAD, "probe", "%s", p->first.error);
-        printf("the core crashed: %s (%s)\n", strsignal(p->first.signal), p->first.error);
-        return unfit("it crashes");
-    }
-    nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 100000000},
-              NULL); /* into another second of the host's clock */
+    if (!p->first.ran) return not_even_once(p);
+    /* into another second of the host's clock */
+    nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 100000000}, NULL);
     for (int mode = 0; mode < KL_PROBE_MODES && !tool_interrupted(); mode++) {
         if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
         kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);

@@ -56,16 +56,19 @@ static int16_t on_input_state(unsigned port, unsigned device, unsigned index, un
         return 0;
     uint16_t mask = kl_input_source_joypad(current->input, input_frame(current), port);
     if (id == RETRO_DEVICE_ID_JOYPAD_MASK) return (int16_t)mask;
-    return id < 16 ? (mask >> id) & 1 : 0;
+    return id < 16 && (mask >> id & 1);
 }
 
 /* ---- the way up ---- */
 
-static int find_wrapper(struct kl_headless *h, char *err, size_t err_len) {
+static klw_api_fn wrapper_symbol(const struct kl_core *c) {
     klw_api_fn get = NULL;
-    void *symbol = dlsym(h->core.handle, KLW_API_SYMBOL);
+    void *symbol = dlsym(c->handle, KLW_API_SYMBOL);
     memcpy(&get, &symbol, sizeof(get));
-    if (!get) return 0;
+    return get;
+}
+
+static int greet_wrapper(struct kl_headless *h, klw_api_fn get, char *err, size_t err_len) {
     h->wrapper = get();
     if (h->wrapper && h->wrapper->version == KLW_API_VERSION) {
         h->wrapper->set_frame_limit(h->setup.frame_limit);
@@ -75,6 +78,21 @@ static int find_wrapper(struct kl_headless *h, char *err, size_t err_len) {
     snprintf(err, err_len, "%s: expected wrapper interface %d, got %u", h->core.path, KLW_API_VERSION,
              h->wrapper ? h->wrapper->version : 0);
     return -1;
+}
+
+/* A core whose world will be turned is opened late, so that its constructors see that world; the wrapper is
+ * opened as it is, for it looks for things beside its own file. */
+static int open_core(struct kl_headless *h, char *err, size_t err_len) {
+    const char *path = h->setup.core_path;
+    int result = h->setup.virtual_clock ? kl_core_open_late(&h->core, path, err, err_len)
+                                        : kl_core_open(&h->core, path, err, err_len);
+    if (result != 0) return -1;
+    if (wrapper_symbol(&h->core) && h->core.late) {
+        kl_core_close(&h->core);
+        if (kl_core_open(&h->core, path, err, err_len) != 0) return -1;
+    }
+    klw_api_fn get = wrapper_symbol(&h->core);
+    return get ? greet_wrapper(h, get, err, err_len) : 0;
 }
 
 /* The wrapper turns the world of the core inside it, and is told so by the environment: its own imports keep
@@ -91,7 +109,9 @@ static int settle_world(struct kl_headless *h, char *err, size_t err_len) {
         return 0;
     }
     kl_world_start(h->setup.epoch_s, 0);
-    return kl_world_turn(h->core.handle, &h->world, err, err_len);
+    int result = kl_world_turn(h->core.handle, &h->world, err, err_len);
+    kl_core_construct(&h->core);
+    return result;
 }
 
 static int set_options(struct kl_headless *h, bool pending, char *err, size_t err_len) {
@@ -144,8 +164,7 @@ static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
 
 static int start(struct kl_headless *h, char *err, size_t err_len) {
     if (kl_headless_make_dirs(h, err, err_len) != 0) return -1;
-    if (kl_core_open(&h->core, h->setup.core_path, err, err_len) != 0) return -1;
-    if (find_wrapper(h, err, err_len) != 0) return -1;
+    if (open_core(h, err, err_len) != 0) return -1;
     if (settle_world(h, err, err_len) != 0) return -1;
     if (set_options(h, true, err, err_len) != 0) return -1;
     h->core.set_environment(on_environment);
@@ -199,9 +218,11 @@ void kl_headless_run(struct kl_headless *h) {
     h->frame++;
 }
 
-void kl_headless_rewind(struct kl_headless *h, uint32_t f) {
+void kl_headless_rewind(struct kl_headless *h, uint32_t f, uint64_t chance) {
     h->frame = f;
-    if (!h->wrapper) kl_world_frame(f);
+    if (h->wrapper) return;
+    kl_world_frame(f);
+    kl_world_chance_set(chance);
 }
 
 void kl_headless_hash(struct kl_headless *h, struct kl_statehash *out) {

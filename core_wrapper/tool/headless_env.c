@@ -15,7 +15,8 @@ static struct kl_headless *frontend; /* for the log and performance interfaces, 
 static void on_log(enum retro_log_level level, const char *format, ...) {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     va_list args;
-    if (level > RETRO_LOG_ERROR || (frontend && frontend->setup.quiet && level < RETRO_LOG_WARN)) return;
+    if (!format || level > RETRO_LOG_ERROR || (frontend && frontend->setup.quiet && level < RETRO_LOG_WARN))
+        return;
     fprintf(stderr, "core [%s] ", names[level]);
     va_start(args, format);
     vfprintf(stderr, format, args);

@@ -49,6 +49,7 @@ struct kl_probe_bytes {
 
 struct kl_probe_result {
     bool ran;   /* to its end */
+    int code;   /* the child's exit code */
     int signal; /* that ended it, 0: none */
     char error[KLT_ERR];
     char name[128], version[128];

@@ -114,18 +114,18 @@ static void check_replay(struct child *c) {
     hash(c, &start);
     size_t start_len = c->h.buffer.size;
     uint8_t *saved = copy_state(c);
-    uint64_t av = c->h.av_hash;
+    uint64_t av = c->h.av_hash, chance = kl_world_chance();
     run_frames(c, KL_PROBE_REPLAY_FRAMES);
     hash(c, &once);
     size_t len = c->h.buffer.size;
     uint8_t *before = copy_state(c);
     bool loaded = start.has_state && saved && load_state(c, saved, start_len);
     if (loaded) {
-        kl_headless_rewind(&c->h, frame);
+        kl_headless_rewind(&c->h, frame, chance);
         run_frames(c, KL_PROBE_REPLAY_FRAMES);
         hash(c, &again);
         if (before) mark_bytes(c, before, len);
-        if (load_state(c, saved, start_len)) kl_headless_rewind(&c->h, frame);
+        if (load_state(c, saved, start_len)) kl_headless_rewind(&c->h, frame, chance);
     }
     c->h.av_hash = av;
     write_check(c, frame - 1, &start, start.has_state, loaded && once.ram == again.ram,

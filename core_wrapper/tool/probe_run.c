@@ -134,6 +134,7 @@ void kl_probe_run(struct kl_probe_result *r, const struct kl_probe_setup *setup,
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     if (pid < 0) snprintf(r->error, sizeof(r->error), "cannot start a process: %s", strerror(errno));
+    if (WIFEXITED(status)) r->code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) r->signal = WTERMSIG(status);
     read_findings(r, f.out);
     if (!r->ran) read_error(r, f.errors);

@@ -6,6 +6,7 @@ enum { HAS_ECHO = 1 };
 enum { UPDATE_SCHEDULE = 2, UPDATE_ABSENT = 4, UPDATE_RETURNING = 8, UPDATE_PAUSED = 16, UPDATE_FLAGS = 31 };
 enum { CTRL_AWAY = 2, CTRL_RESUME = 4, CTRL_FLAGS = 7 };
 enum { INTERVAL_HASH = 0x80, INTERVAL_BY_CLOCK = 0x40, INTERVAL_COMMANDS = 0x20, INTERVAL_LENGTH = 0x1f };
+#define NUMBER_MAX (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
 
 static void write_times(struct kl_writer *w, uint32_t stamp, uint8_t flags, uint32_t echo, uint32_t hold_us) {
     kl_write_u32(w, stamp);
@@ -180,6 +181,7 @@ int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len) {
     u->waiting_for = kl_read_u8(&r);
     u->away = kl_read_u8(&r);
     u->first = (uint32_t)kl_read_var(&r, UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX);
+#define NUMBER_MAX (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
     u->count = (uint32_t)kl_read_var(&r, KL_WINDOW_FRAMES);
     if (u->has_schedule) u->due_us = kl_read_svar(&r);
     u->at = u->first;
@@ -252,7 +254,7 @@ static void read_needs(struct kl_ctrl *c, struct kl_reader *r) {
         r->failed = true;
         return;
     }
-    c->need_first = (uint32_t)kl_read_var(r, UINT32_MAX - KL_NEEDS_MAX);
+    c->need_first = (uint32_t)kl_read_var(r, NUMBER_MAX);
     const uint8_t *needs = kl_read_bytes(r, c->need_count);
     if (needs) memcpy(c->need, needs, c->need_count);
 }
@@ -268,7 +270,7 @@ int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, const uint8_t *body, si
     c->frame_acked = (uint32_t)kl_read_var(&r, UINT32_MAX);
     c->backlog = (uint32_t)kl_read_var(&r, c->frame_acked);
     read_needs(c, &r);
-    c->sample_first = (uint32_t)kl_read_var(&r, UINT32_MAX - KL_WINDOW_FRAMES);
+    c->sample_first = (uint32_t)kl_read_var(&r, NUMBER_MAX);
     c->sample_count = (uint32_t)kl_read_var(&r, seat_count > 0 ? KL_WINDOW_FRAMES : 0);
     if (c->sample_count > 0) c->sample_late = kl_read_u8(&r);
     open_streams(&c->streams, &r, seat_count, c->sample_count);

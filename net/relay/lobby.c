@@ -31,10 +31,16 @@ void kl_lobby_destroy(struct kl_lobby *l) {
     free(l);
 }
 
-unsigned kl_lobby_rooms(const struct kl_lobby *l) { return l->rooms; }
-unsigned kl_lobby_members(const struct kl_lobby *l) { return l->members; }
+unsigned kl_lobby_rooms(const struct kl_lobby *l) {
+    return l->rooms;
+}
+unsigned kl_lobby_members(const struct kl_lobby *l) {
+    return l->members;
+}
 
-unsigned kl_lobby_count(uint8_t mask) { return (unsigned)__builtin_popcount(mask); }
+unsigned kl_lobby_count(uint8_t mask) {
+    return (unsigned)__builtin_popcount(mask);
+}
 
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r) {
     uint8_t filled = 0;
@@ -49,7 +55,8 @@ static bool is_empty(const struct kl_lobby_room *r) {
     return true;
 }
 
-/* --- leaving --------------------------------------------------------------------------------------------- */
+/* --- leaving ---------------------------------------------------------------------------------------------
+ */
 
 static void choose_host(struct kl_lobby_room *r) {
     r->host = KL_NO_HOST;
@@ -117,7 +124,8 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     c->state = KL_CLIENT_NONE;
 }
 
-/* --- joining --------------------------------------------------------------------------------------------- */
+/* --- joining ---------------------------------------------------------------------------------------------
+ */
 
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
@@ -154,7 +162,8 @@ static struct kl_lobby_room *find_room(struct kl_lobby *l, const char *name) {
 
 static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello *h, uint64_t now_us) {
     unsigned i = 0;
-    while (i < l->limits.rooms && l->room[i]) i++;
+    while (i < l->limits.rooms && l->room[i])
+        i++;
     struct kl_lobby_room *r = i < l->limits.rooms ? calloc(1, sizeof *r) : NULL;
     if (!r) return NULL;
     r->lobby = l;
@@ -186,7 +195,8 @@ static uint8_t free_seats(const struct kl_lobby_room *r, unsigned wanted) {
 
 static unsigned free_member(const struct kl_lobby_room *r) {
     unsigned i = 0;
-    while (i < KL_MAX_CLIENTS && r->member[i].here) i++;
+    while (i < KL_MAX_CLIENTS && r->member[i].here)
+        i++;
     return i;
 }
 
@@ -205,8 +215,10 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, ch
     bool fits = h->seats_wanted == 0 || (filled < r->params.players && free_seats(r, h->seats_wanted));
     if (!fits) {
         unsigned most = r->lobby->limits.seats, open = filled < r->params.players ? most - filled : 0;
-        snprintf(text, cap, "room %s is full: it has %u of %u players, %u of this relay's %u seats are open, you want %u",
-                 r->name, filled, r->params.players, open, most, h->seats_wanted);
+        snprintf(
+            text, cap,
+            "room %s is full: it has %u of %u players, %u of this relay's %u seats are open, you want %u",
+            r->name, filled, r->params.players, open, most, h->seats_wanted);
         return KL_REFUSE_FULL;
     }
     if (free_member(r) < KL_MAX_CLIENTS) return 0;
@@ -218,7 +230,8 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, ch
 static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, char *text, size_t cap) {
     unsigned most = h->seats_wanted > h->params.players ? h->seats_wanted : h->params.players;
     if (most > l->limits.seats) {
-        snprintf(text, cap, "room %s wants %u seats, this relay's rooms have %u", h->room, most, l->limits.seats);
+        snprintf(text, cap, "room %s wants %u seats, this relay's rooms have %u", h->room, most,
+                 l->limits.seats);
         return KL_REFUSE_LIMIT;
     }
     if (l->rooms < l->limits.rooms) return 0;
@@ -262,7 +275,8 @@ static void on_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h
         join(r, peer, h, now_us);
 }
 
-/* --- what comes in --------------------------------------------------------------------------------------- */
+/* --- what comes in ---------------------------------------------------------------------------------------
+ */
 
 static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
     char text[KL_TEXT_MAX];
@@ -315,11 +329,13 @@ void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, s
         m->malformed = 0;
         r->busy = true;
     } else if (result == KL_E_MALFORMED && ++m->malformed == KL_MALFORMED_MAX) {
-        kl_lobby_put_out(r, c->member, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams", now_us);
+        kl_lobby_put_out(r, c->member, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams",
+                         now_us);
     }
 }
 
-/* --- what is due ----------------------------------------------------------------------------------------- */
+/* --- what is due -----------------------------------------------------------------------------------------
+ */
 
 static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
     r->chores_us = now_us + KL_CHORES_US;

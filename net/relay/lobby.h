@@ -1,4 +1,4 @@
-/* lobby.h - the relay's rooms: who is in them, from HELLO to BYE. net/PROTOCOL.md §7 and §9.
+/* lobby.h - the relay's rooms: who is in them, from HELLO to BYE. net/PROTOCOL.md §7.
  *
  * Knows no sockets: what comes in is handed to it, what goes out leaves through struct kl_lobby_net, so that
  * tests can stand in for the network. Peers are the network's small numbers. All times are kl_now_us().

@@ -12,7 +12,8 @@ void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us) {
                       kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
 }
 
-/* --- hashes ---------------------------------------------------------------------------------------------- */
+/* --- hashes ----------------------------------------------------------------------------------------------
+ */
 
 static uint16_t in_the_game(const struct kl_lobby_room *r) {
     uint16_t present = 0;
@@ -42,13 +43,15 @@ static void names_of(const struct kl_lobby_room *r, uint16_t clients, char *out,
     size_t n = 0;
     out[0] = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS && n < cap; i++)
-        if (clients >> i & 1) n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", r->member[i].name);
+        if (clients >> i & 1)
+            n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", r->member[i].name);
 }
 
 static void announce(struct kl_lobby_room *r, const struct kl_verdict *v) {
     kl_lobby_send_all(r, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = *v});
     if (!v->differs) {
-        kl_lobby_log_room(KL_LOG_DEBUG, "verdict", r, "frame=%u equal=yes complete=%d", v->frame, v->complete);
+        kl_lobby_log_room(KL_LOG_DEBUG, "verdict", r, "frame=%u equal=yes complete=%d", v->frame,
+                          v->complete);
         return;
     }
     char alone[KL_MAX_CLIENTS * (KL_NAME_MAX + 2)], quoted[2 * sizeof alone];
@@ -60,13 +63,15 @@ static void announce(struct kl_lobby_room *r, const struct kl_verdict *v) {
     kl_lobby_notice(r, "out of sync from frame %u on%s%s", v->first, alone[0] ? ": differs " : "", alone);
 }
 
-/* --- frames ---------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------------------
+ */
 
 static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f) {
     if (f->flags & KL_FRAME_HASH) kl_verdict_expect(&r->verdicts, f->number - 1);
     if (f->spacing == r->spacing) return;
     if (r->spacing)
-        kl_lobby_log_room(KL_LOG_INFO, "spacing", r, "frame=%u from=%u to=%u", f->number, r->spacing, f->spacing);
+        kl_lobby_log_room(KL_LOG_INFO, "spacing", r, "frame=%u from=%u to=%u", f->number, r->spacing,
+                          f->spacing);
     r->spacing = f->spacing;
 }
 
@@ -119,10 +124,12 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     }
     send_frames(r, now_us);
     struct kl_verdict v;
-    while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, in_the_game(r), now_us, &v)) announce(r, &v);
+    while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, in_the_game(r), now_us, &v))
+        announce(r, &v);
 }
 
-/* --- now and then ---------------------------------------------------------------------------------------- */
+/* --- now and then ----------------------------------------------------------------------------------------
+ */
 
 static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
     uint8_t seats = kl_room_waiting_for(&r->lock);
@@ -137,13 +144,14 @@ static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
 static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
     if (now_us < r->status_us + STATUS_US) return;
     r->status_us = now_us;
-    kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close, r->spacing,
-                      r->stalls);
+    kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close,
+                      r->spacing, r->stalls);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_room_client *c = &r->lock.client[i];
         if (r->member[i].here)
-            kl_lobby_log_member(KL_LOG_DEBUG, "link", r, i, "rtt_ms=%.1f jitter_ms=%.1f samples=%u backlog=%u",
-                                c->rtt.srtt_us / 1e3, c->rtt.rttvar_us / 1e3, c->next_sample, c->backlog);
+            kl_lobby_log_member(KL_LOG_DEBUG, "link", r, i,
+                                "rtt_ms=%.1f jitter_ms=%.1f samples=%u backlog=%u", c->rtt.srtt_us / 1e3,
+                                c->rtt.rttvar_us / 1e3, c->next_sample, c->backlog);
     }
 }
 
@@ -153,7 +161,8 @@ static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->empty_us == 0) r->empty_us = now_us;
     if (now_us < r->empty_us + KL_SPECTATE_US) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
+        if (r->member[i].here)
+            kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
 }
 
 void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us) {

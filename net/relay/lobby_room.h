@@ -13,19 +13,19 @@
 #define KL_START_BYTES_MAX   (16U * 1024 * 1024)  /* of one room */
 #define KL_START_BYTES_TOTAL (256U * 1024 * 1024) /* of all rooms together */
 
-#define KL_GREET_US     (5 * 1000000ULL)  /* for a connection to say HELLO */
-#define KL_LOAD_US      (60 * 1000000ULL) /* for a client to load, once it has the start data */
-#define KL_GIVE_US      (60 * 1000000ULL) /* for the host between pieces of start data */
-#define KL_DRAIN_US     (2 * 1000000ULL)  /* for a leaving client's last samples to be used up */
-#define KL_SPECTATE_US  (10 * 1000000ULL) /* for spectators to see the end once the last player has left */
-#define KL_CHORES_US    250000            /* between looks at the clocks above */
+#define KL_GREET_US    (5 * 1000000ULL)  /* for a connection to say HELLO */
+#define KL_LOAD_US     (60 * 1000000ULL) /* for a client to load, once it has the start data */
+#define KL_GIVE_US     (60 * 1000000ULL) /* for the host between pieces of start data */
+#define KL_DRAIN_US    (2 * 1000000ULL)  /* for a leaving client's last samples to be used up */
+#define KL_SPECTATE_US (10 * 1000000ULL) /* for spectators to see the end once the last player has left */
+#define KL_CHORES_US   250000            /* between looks at the clocks above */
 
 /* Malformed datagrams in a row after which a client is put out. One is dropped without a word: anybody may
  * have sent it. */
 #define KL_MALFORMED_MAX 64
 
 /* Pieces of start data under way to one client: what ENet's window of 64 KiB holds. */
-#define KL_PIECES_UNDER_WAY 60
+#define KL_PIECES_UNDER_WAY   60
 #define KL_VERDICTS_UNDER_WAY 128 /* messages under way to a client behind which no verdict is sent */
 
 #define KL_NO_HOST KL_MAX_CLIENTS
@@ -57,10 +57,10 @@ struct kl_lobby_room {
     char name[KL_NAME_MAX];
     enum kl_room_phase phase;
     struct kl_params params;
-    struct kl_facts facts;    /* identity, by the client who made the room */
+    struct kl_facts facts; /* identity, by the client who made the room */
     bool ready_known;
-    struct kl_facts ready;    /* what shows only after loading, by the host */
-    unsigned host;            /* member, or KL_NO_HOST */
+    struct kl_facts ready; /* what shows only after loading, by the host */
+    unsigned host;         /* member, or KL_NO_HOST */
     struct kl_lobby_member member[KL_MAX_CLIENTS];
     uint8_t *start;
     uint32_t start_have, start_bytes;
@@ -70,9 +70,9 @@ struct kl_lobby_room {
 
     struct kl_room lock;
     struct kl_verdict_table verdicts;
-    uint16_t spacing;         /* of the last interval seen */
-    uint32_t waited_frame;    /* the frame that the room waits for … */
-    uint64_t waited_us;       /* … since then */
+    uint16_t spacing;      /* of the last interval seen */
+    uint32_t waited_frame; /* the frame that the room waits for … */
+    uint64_t waited_us;    /* … since then */
     bool stall_told;
     uint32_t stalls;
     uint64_t status_us, empty_us;
@@ -91,7 +91,7 @@ struct kl_lobby {
     struct kl_lobby_net net;
     struct kl_lobby_room **room; /* limits.rooms of them, NULL where free */
     unsigned rooms, members;
-    uint64_t start_bytes;        /* start data held for all rooms */
+    uint64_t start_bytes; /* start data held for all rooms */
     uint64_t chores_us;
     struct kl_lobby_client client[]; /* limits.peers of them */
 };
@@ -103,7 +103,8 @@ unsigned kl_lobby_count(uint8_t mask);
  * kl_lobby_run(), so a pointer to it stays good until then.) */
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
                       uint64_t now_us);
-/* Takes a member out of the room whose connection has been seen to. why: for the log and the others' screens. */
+/* Takes a member out of the room whose connection has been seen to. why: for the log and the others' screens.
+ */
 void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
 
 /* --- lobby_start.c --- */
@@ -111,7 +112,8 @@ void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t no
 void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host);
 /* false: the message breaks the protocol; the caller puts the member out. */
 bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us);
-bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us);
+bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
+                          uint64_t now_us);
 /* Moves the room towards its start as far as it goes. May put members out. */
 void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_start_free(struct kl_lobby_room *r);

@@ -71,8 +71,8 @@ void kl_lobby_log_member(enum kl_log_level level, const char *event, const struc
     va_end(args);
     const struct kl_lobby_member *m = &r->member[member];
     kl_log(level, event, "room=%s client=%u name=%s seats=%s%s%s", kl_log_quote(room, sizeof room, r->name),
-           member, kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats), rest[0] ? " " : "",
-           rest);
+           member, kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats),
+           rest[0] ? " " : "", rest);
 }
 
 void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,

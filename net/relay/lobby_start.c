@@ -16,7 +16,8 @@ static bool seats_are_filled(const struct kl_lobby_room *r) {
     return kl_lobby_count(kl_lobby_seats_filled(r)) >= r->params.players;
 }
 
-/* --- the host gives -------------------------------------------------------------------------------------- */
+/* --- the host gives --------------------------------------------------------------------------------------
+ */
 
 static void ask_host(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_member *host = &r->member[r->host];
@@ -47,7 +48,9 @@ static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
         if (r->member[i].here) prepare(r, i, now_us);
 }
 
-static bool has_start_data(const struct kl_lobby_room *r) { return r->start && r->start_have == r->start_bytes; }
+static bool has_start_data(const struct kl_lobby_room *r) {
+    return r->start && r->start_have == r->start_bytes;
+}
 
 /* Takes memory for the start data; false where there is none to spare. */
 static bool open_start(struct kl_lobby_room *r, uint32_t total) {
@@ -64,10 +67,12 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
     if (r->phase != KL_ROOM_ASKED || member != r->host || has_start_data(r)) return false;
     if (d->total > KL_START_BYTES_MAX || d->offset != r->start_have) return false;
     if (!r->start && !open_start(r, d->total)) {
-        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "this relay has no memory for the start data now", now_us);
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "this relay has no memory for the start data now",
+                         now_us);
         return true;
     }
-    if (d->total != r->start_bytes || d->len > d->total - d->offset || (d->len == 0 && d->total > 0)) return false;
+    if (d->total != r->start_bytes || d->len > d->total - d->offset || (d->len == 0 && d->total > 0))
+        return false;
     memcpy(r->start + d->offset, d->bytes, d->len);
     r->start_have += d->len;
     m->deadline_us = now_us + KL_GIVE_US;
@@ -77,7 +82,8 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
     return true;
 }
 
-/* --- the others fetch and load --------------------------------------------------------------------------- */
+/* --- the others fetch and load ---------------------------------------------------------------------------
+ */
 
 static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
@@ -96,7 +102,8 @@ static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint
         m->deadline_us = now_us + KL_LOAD_US;
 }
 
-bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
+bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
+                          uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     (void)now_us;
     if (m->state != KL_MEMBER_LOADING || m->sent < r->start_bytes) return false;
@@ -147,12 +154,14 @@ void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_ASKED && has_start_data(r) && seats_are_filled(r)) begin_loading(r, now_us);
     if (r->phase != KL_ROOM_LOADING) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && r->member[i].state == KL_MEMBER_LOADING) send_pieces(r, &r->member[i], now_us);
+        if (r->member[i].here && r->member[i].state == KL_MEMBER_LOADING)
+            send_pieces(r, &r->member[i], now_us);
     check_ready(r, now_us);
     if (r->phase == KL_ROOM_LOADING && seats_are_filled(r) && all_are_ready(r)) start(r, now_us);
 }
 
-/* --- comings and goings in between ----------------------------------------------------------------------- */
+/* --- comings and goings in between -----------------------------------------------------------------------
+ */
 
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     if (r->phase == KL_ROOM_LOADING) prepare(r, member, now_us);

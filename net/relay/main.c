@@ -19,7 +19,8 @@ static int catch_signals(void) {
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
-    signal(SIGTERM, SIG_DFL); /* a shell's background job comes with SIGINT ignored: signalfd would be deaf to it */
+    signal(SIGTERM,
+           SIG_DFL); /* a shell's background job comes with SIGINT ignored: signalfd would be deaf to it */
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_IGN); /* a log reader that goes away ends nothing */
     sigprocmask(SIG_BLOCK, &set, NULL);
@@ -36,11 +37,12 @@ static int run(const struct kl_relay_options *options) {
 }
 
 int main(int argc, char **argv) {
-    struct kl_relay_options options;
+    struct kl_relay_options options = {0};
     char err[256];
     switch (kl_relay_options_parse(&options, argc, argv, err, sizeof err)) {
     case KL_RELAY_HELP: return fputs(kl_relay_help, stdout) < 0;
-    case KL_RELAY_VERSION: return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0;
+    case KL_RELAY_VERSION:
+        return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0;
     case KL_RELAY_BAD: fprintf(stderr, "keylock-relay: %s\n", err); return EXIT_BAD_OPTION;
     case KL_RELAY_RUN: break;
     }

@@ -8,8 +8,12 @@
 static enum kl_log_level wanted = KL_LOG_INFO;
 static const char *const names[] = {"error", "info", "debug"};
 
-void kl_log_set_level(enum kl_log_level level) { wanted = level; }
-bool kl_log_wants(enum kl_log_level level) { return level <= wanted; }
+void kl_log_set_level(enum kl_log_level level) {
+    wanted = level;
+}
+bool kl_log_wants(enum kl_log_level level) {
+    return level <= wanted;
+}
 
 bool kl_log_level_parse(const char *name, enum kl_log_level *out) {
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -17,8 +17,8 @@ bool kl_log_wants(enum kl_log_level level);
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Writes s in quotes, with quotes and backslashes escaped and anything that is not text replaced. Returns out.
- * cap >= 3; what does not fit is cut. */
+/* Writes s in quotes, with quotes and backslashes escaped and anything that is not text replaced. Returns
+ * out. cap >= 3; what does not fit is cut. */
 const char *kl_log_quote(char *out, size_t cap, const char *s);
 /* "0,2" for the mask 5; "none" for 0. Returns out. */
 const char *kl_log_seats(char out[20], uint8_t seats);

@@ -26,7 +26,8 @@ const char kl_relay_help[] =
     "  --help             this text\n"
     "  --version          version and protocol\n"
     "\n"
-    "A room is made by the first client who names it and ends with the last. SIGTERM or SIGINT ends the relay:\n"
+    "A room is made by the first client who names it and ends with the last. SIGTERM or SIGINT ends the "
+    "relay:\n"
     "its clients are told. Exit status: 0 after a signal, 1 where it could not listen, 2 for a bad option.\n";
 
 enum { OPT_BIND = 1, OPT_PORT, OPT_ROOMS, OPT_SEATS, OPT_PER_ADDRESS, OPT_LOG, OPT_HELP, OPT_VERSION };

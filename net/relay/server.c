@@ -23,7 +23,8 @@ struct server {
     struct kl_lobby *lobby;
 };
 
-/* --- from the network to the rooms ------------------------------------------------------------------------ */
+/* --- from the network to the rooms ------------------------------------------------------------------------
+ */
 
 static void on_opened(void *ctx, unsigned peer, const char *address) {
     kl_lobby_opened(((struct server *)ctx)->lobby, peer, address, kl_now_us());
@@ -38,30 +39,43 @@ static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t le
     kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, kl_now_us());
 }
 
-/* --- from the rooms to the network ------------------------------------------------------------------------ */
+/* --- from the rooms to the network ------------------------------------------------------------------------
+ */
 
 static int net_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     return kl_hub_send(((struct server *)ctx)->hub, peer, bytes, len);
 }
-static unsigned net_pending(void *ctx, unsigned peer) { return kl_hub_pending(((struct server *)ctx)->hub, peer); }
+static unsigned net_pending(void *ctx, unsigned peer) {
+    return kl_hub_pending(((struct server *)ctx)->hub, peer);
+}
 static void net_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
     kl_hub_send_datagram(((struct server *)ctx)->hub, peer, body, len);
 }
-static void net_hang_up(void *ctx, unsigned peer) { kl_hub_disconnect(((struct server *)ctx)->hub, peer); }
-static uint32_t net_session(void *ctx, unsigned peer) { return kl_hub_session(((struct server *)ctx)->hub, peer); }
+static void net_hang_up(void *ctx, unsigned peer) {
+    kl_hub_disconnect(((struct server *)ctx)->hub, peer);
+}
+static uint32_t net_session(void *ctx, unsigned peer) {
+    return kl_hub_session(((struct server *)ctx)->hub, peer);
+}
 
-/* --- the loop --------------------------------------------------------------------------------------------- */
+/* --- the loop ---------------------------------------------------------------------------------------------
+ */
 
 static int open_server(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
     unsigned peers = o->rooms * o->seats + PEERS_SPARE;
     if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
-    struct kl_hub_config config = {.bind = o->bind, .port = o->port, .peers = peers, .per_address = o->per_address};
+    struct kl_hub_config config = {
+        .bind = o->bind, .port = o->port, .peers = peers, .per_address = o->per_address};
     struct kl_hub_handler handler = {
         .ctx = s, .opened = on_opened, .lost = on_lost, .message = on_message, .datagram = on_datagram};
     if (kl_hub_open(&s->hub, &config, &handler, err, err_len) != 0) return -1;
     struct kl_lobby_limits limits = {.peers = peers, .rooms = o->rooms, .seats = o->seats};
-    struct kl_lobby_net net = {.ctx = s, .send = net_send, .pending = net_pending, .datagram = net_datagram,
-                               .hang_up = net_hang_up, .session = net_session};
+    struct kl_lobby_net net = {.ctx = s,
+                               .send = net_send,
+                               .pending = net_pending,
+                               .datagram = net_datagram,
+                               .hang_up = net_hang_up,
+                               .session = net_session};
     s->lobby = kl_lobby_create(&limits, &net);
     if (s->lobby) return 0;
     snprintf(err, err_len, "no memory for %u rooms", o->rooms);
@@ -70,10 +84,11 @@ static int open_server(struct server *s, const struct kl_relay_options *o, char 
 }
 
 static void rest(const struct server *s, struct pollfd fds[2]) {
-    uint64_t now_us = kl_now_us(), until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub, now_us);
+    uint64_t now_us = kl_now_us(), until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
     if (hub_us < until_us) until_us = hub_us;
     uint64_t left_us = until_us > now_us ? until_us - now_us : 0;
-    struct timespec left = {.tv_sec = (time_t)(left_us / 1000000), .tv_nsec = (long)(left_us % 1000000) * 1000};
+    struct timespec left = {.tv_sec = (time_t)(left_us / 1000000),
+                            .tv_nsec = (long)(left_us % 1000000) * 1000};
     if (ppoll(fds, 2, &left, NULL) <= 0) fds[0].revents = fds[1].revents = 0;
 }
 
@@ -107,8 +122,9 @@ int kl_server_run(const struct kl_relay_options *options, int signals, char *err
     struct signalfd_siginfo info = {0};
     ssize_t got = read(signals, &info, sizeof info);
     struct kl_hub_stats stats = kl_hub_stats(s.hub);
-    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u", got > 0 ? strsignal((int)info.ssi_signo) : "?",
-           kl_lobby_rooms(s.lobby), kl_lobby_members(s.lobby));
+    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u",
+           got > 0 ? strsignal((int)info.ssi_signo) : "?", kl_lobby_rooms(s.lobby),
+           kl_lobby_members(s.lobby));
     say_farewell(&s);
     kl_log(KL_LOG_INFO, "stopped", "datagrams_in=%llu datagrams_out=%llu rejected=%llu",
            (unsigned long long)stats.datagrams_in, (unsigned long long)stats.datagrams_out,

@@ -5,7 +5,9 @@
 enum { SAID_NOTHING = 0, SAID_INCOMPLETE = 1, SAID_COMPLETE = 2 };
 enum { EQUAL = 0, DIFFERS = 1, DIFFERS_STATE = 2 };
 
-void kl_verdict_init(struct kl_verdict_table *t) { memset(t, 0, sizeof *t); }
+void kl_verdict_init(struct kl_verdict_table *t) {
+    memset(t, 0, sizeof *t);
+}
 
 static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n) {
     return &t->label[n % KL_VERDICT_LABELS];
@@ -57,10 +59,12 @@ static int difference(const struct kl_hash *a, const struct kl_hash *b) {
     return a->has_ram ? DIFFERS_STATE : DIFFERS;
 }
 
-static unsigned count_bits(uint16_t mask) { return (unsigned)__builtin_popcount(mask); }
+static unsigned count_bits(uint16_t mask) {
+    return (unsigned)__builtin_popcount(mask);
+}
 
-/* The clients whose report agrees with that of `client`. level: EQUAL, all must be equal; DIFFERS_STATE, states
- * may differ. */
+/* The clients whose report agrees with that of `client`. level: EQUAL, all must be equal; DIFFERS_STATE,
+ * states may differ. */
 static uint16_t camp_of(const struct kl_verdict_label *l, unsigned client, int level) {
     uint16_t camp = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -105,7 +109,8 @@ static bool is_due(const struct kl_verdict_label *l, uint16_t present, uint64_t 
     return l->said == SAID_NOTHING && now_us >= l->first_us + KL_VERDICT_WAIT_US;
 }
 
-static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l, uint16_t present, struct kl_verdict *out) {
+static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l, uint16_t present,
+                  struct kl_verdict *out) {
     *out = (struct kl_verdict){.frame = l->frame, .complete = is_complete(l, present)};
     int differs = judge(l);
     out->differs = (uint8_t)differs;
@@ -123,11 +128,13 @@ static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l, uint16
 
 /* Settled labels at the front make way. */
 static void drop_settled(struct kl_verdict_table *t) {
-    while (t->begin != t->end && label_at(t, t->begin)->said == SAID_COMPLETE) t->begin++;
+    while (t->begin != t->end && label_at(t, t->begin)->said == SAID_COMPLETE)
+        t->begin++;
 }
 
 /* The next verdict on labels of keyframes. */
-static bool next_expected(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out) {
+static bool next_expected(struct kl_verdict_table *t, uint16_t present, uint64_t now_us,
+                          struct kl_verdict *out) {
     bool found = false;
     for (uint32_t n = t->begin; n != t->end; n++) {
         struct kl_verdict_label *l = label_at(t, n);
@@ -145,7 +152,8 @@ static bool next_expected(struct kl_verdict_table *t, uint16_t present, uint64_t
     return found;
 }
 
-static bool next_asked(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out) {
+static bool next_asked(struct kl_verdict_table *t, uint16_t present, uint64_t now_us,
+                       struct kl_verdict *out) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_verdict_label *l = &t->asked[i];
         if (!is_due(l, present, now_us)) continue;

@@ -16,10 +16,10 @@
 
 struct kl_verdict_label {
     uint32_t frame;
-    uint16_t reported;  /* bit per client */
-    uint8_t said;       /* 0: nothing yet, 1: incomplete, 2: complete */
-    uint8_t differs;    /* as said last */
-    uint64_t first_us;  /* of the first report */
+    uint16_t reported; /* bit per client */
+    uint8_t said;      /* 0: nothing yet, 1: incomplete, 2: complete */
+    uint8_t differs;   /* as said last */
+    uint64_t first_us; /* of the first report */
     struct kl_hash hash[KL_MAX_CLIENTS];
 };
 
@@ -38,8 +38,8 @@ void kl_verdict_init(struct kl_verdict_table *t);
 void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame);
 
 /* 0; KL_E_STATE where this client has reported that label.
- * A label that no keyframe has is compared too: clients that stop at the same frame ask for a verdict on their
- * last. Each client can have one of these open; its next one takes the place. */
+ * A label that no keyframe has is compared too: clients that stop at the same frame ask for a verdict on
+ * their last. Each client can have one of these open; its next one takes the place. */
 int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, uint64_t now_us);
 
 /* The next verdict that is due; present: bit per client in the game. A run of complete labels of

@@ -8,7 +8,9 @@
 
 #define RETRIES 16
 
-static void initialize(void) { enet_initialize(); }
+static void initialize(void) {
+    enet_initialize();
+}
 
 /* As far as the kernel gives: beyond net.core.*mem_max only to root. */
 static void enlarge(int fd, int forced, int plain) {
@@ -23,10 +25,12 @@ ENetHost *kl_enet_host_create(size_t peers) {
     /* bandwidth 0: none assumed. ENet's own limiter only ever delays or drops. */
     ENetHost *host = enet_host_create(NULL, peers, KL_ENET_CHANNELS, 0, 0);
     if (!host) return NULL;
-    /* Without it ten spoofed bytes end a session (two-bit session id); with it the 32-bit connect id is in. */
+    /* Without it ten spoofed bytes end a session (two-bit session id); with it the 32-bit connect id is in.
+     */
     host->checksum = enet_crc32;
     host->mtu = KL_ENET_MTU;
-    for (size_t i = 0; i < peers; i++) host->peers[i].mtu = KL_ENET_MTU; /* they took the host's at creation */
+    for (size_t i = 0; i < peers; i++)
+        host->peers[i].mtu = KL_ENET_MTU; /* they took the host's at creation */
     host->maximumPacketSize = KL_MSG_MAX;
     host->maximumWaitingData = KL_ENET_WAITING_BYTES;
     enlarge(host->socket, SO_RCVBUFFORCE, SO_RCVBUF);
@@ -42,18 +46,22 @@ void kl_enet_peer_setup(ENetPeer *peer) {
 bool kl_enet_service(ENetHost *host, ENetEvent *event) {
     int result = -1;
     enet_time_set((enet_uint32)(kl_now_us() / 1000));
-    /* A send that fails or a datagram over ENet's buffer ends the call early, with the rest of the peers or of
-     * the socket not looked at. What failed has been taken off its queue, so going on is safe. */
-    for (int i = 0; i < RETRIES && result < 0; i++) result = enet_host_service(host, event, 0);
+    /* A send that fails or a datagram over ENet's buffer ends the call early, with the rest of the peers or
+     * of the socket not looked at. What failed has been taken off its queue, so going on is safe. */
+    for (int i = 0; i < RETRIES && result < 0; i++)
+        result = enet_host_service(host, event, 0);
     /* ENet would now tell every peer of every change among the others: reliable, and for nothing. */
     host->recalculateBandwidthLimits = 0;
     return result > 0;
 }
 
-static void acknowledged(ENetPacket *packet) { *(uint8_t *)packet->userData = 1; }
+static void acknowledged(ENetPacket *packet) {
+    *(uint8_t *)packet->userData = 1;
+}
 
 unsigned kl_sent_span(struct kl_sent *sent) {
-    while (sent->oldest != sent->next && sent->done[sent->oldest % KL_SENT_MAX]) sent->oldest++;
+    while (sent->oldest != sent->next && sent->done[sent->oldest % KL_SENT_MAX])
+        sent->oldest++;
     return sent->next - sent->oldest;
 }
 

@@ -14,9 +14,9 @@
 /* ENet's default of 1,400 is above what PPPoE with a tunnel carries. The same limit as KL_DATAGRAM_MAX. */
 #define KL_ENET_MTU 1200
 
-/* What one peer may have lying about half delivered. Once that is full ENet takes nothing more from it, not even
- * the packet that all the others wait for, so it must be more than an honest sender sends past a lost one: see
- * struct kl_sent and who asks it. */
+/* What one peer may have lying about half delivered. Once that is full ENet takes nothing more from it, not
+ * even the packet that all the others wait for, so it must be more than an honest sender sends past a lost
+ * one: see struct kl_sent and who asks it. */
 #define KL_ENET_WAITING_BYTES (256 * 1024)
 
 /* How far ahead of the delivered ones a peer's reliable packets may run; each costs some 200 bytes of heap,
@@ -40,8 +40,8 @@
 /* Says in a DISCONNECT that it was meant. */
 #define KL_ENET_BYE 1
 
-/* Messages on their way, so that a sender can hold back behind a lost one: ENet acknowledges packets one by one
- * and would go on to the end of its sequence window. */
+/* Messages on their way, so that a sender can hold back behind a lost one: ENet acknowledges packets one by
+ * one and would go on to the end of its sequence window. */
 #define KL_SENT_MAX 512
 struct kl_sent {
     uint32_t next, oldest;
@@ -60,9 +60,9 @@ ENetHost *kl_enet_host_create(size_t peers);
 /* Time-outs and ping of a peer that has been connected, or is about to be. */
 void kl_enet_peer_setup(ENetPeer *peer);
 
-/* enet_host_service() on the monotonic clock: a step of the wall clock, which ENet reads, would time every peer
- * out. Call it until it gives false: then all that waited has been received (through host->intercept first)
- * and what was due has been sent. Failures are those of single datagrams and are passed over. */
+/* enet_host_service() on the monotonic clock: a step of the wall clock, which ENet reads, would time every
+ * peer out. Call it until it gives false: then all that waited has been received (through host->intercept
+ * first) and what was due has been sent. Failures are those of single datagrams and are passed over. */
 bool kl_enet_service(ENetHost *host, ENetEvent *event);
 
 #endif

@@ -19,10 +19,14 @@
 #define UNPROVEN_MAX_MS 3000
 #define SWEEP_US        250000
 
-#define BUSY_US 10000  /* ENet's repetitions are due to the millisecond, ours are not */
+#define BUSY_US 10000 /* ENet's repetitions are due to the millisecond, ours are not */
 #define IDLE_US 500000
 
-#define EVENTS_MAX 1024 /* in one service: then the rooms have a turn */
+/* In one service: then the rooms have a turn. */
+#define EVENTS_MAX 1024
+#define INPUTS_MAX 512
+
+#define INPUT_BYTES_MAX 2048
 
 #define PEER_BITS 12 /* a session's low bits name the peer, so that finding it costs nothing */
 
@@ -38,8 +42,8 @@ struct kl_hub {
     struct kl_hub_handler handler;
     char address[64];
     uint16_t port;
-    uint64_t sweep_us;
-    bool queued; /* messages that ENet has not been asked to send yet */
+    uint64_t sweep_us, enet_us; /* when these are due */
+    bool queued;                /* messages that ENet has not been asked to send yet */
     struct kl_hub_stats stats;
     struct hub_peer peer[]; /* by ENet's number */
 };
@@ -52,14 +56,14 @@ static bool same_address(const ENetAddress *a, const ENetAddress *b) {
     return a->host == b->host && a->port == b->port;
 }
 
-static bool take_datagram(struct kl_hub *hub, const uint8_t *bytes, size_t len) {
+static bool take_datagram(struct kl_hub *hub, const ENetAddress *from, const uint8_t *bytes, size_t len) {
     struct kl_dgram d;
     if (kl_dgram_read(&d, bytes, len) != KL_OK || d.kind != KL_DGRAM_CTRL) return false;
     unsigned n = d.session & ((1U << PEER_BITS) - 1);
     if (n >= hub->host->peerCount) return false;
     struct hub_peer *peer = &hub->peer[n];
     if (!peer->open || peer->session != d.session) return false;
-    if (!same_address(&hub->host->peers[n].address, &hub->host->receivedAddress)) return false;
+    if (!same_address(&hub->host->peers[n].address, from)) return false;
     if (!kl_replay_fresh(&peer->replay, d.counter)) return false;
     hub->stats.datagrams_in++;
     hub->handler.datagram(hub->handler.ctx, n, bytes + KL_DGRAM_HEADER, len - KL_DGRAM_HEADER);
@@ -85,13 +89,43 @@ static int intercept(ENetHost *host, ENetEvent *event) {
     size_t len = host->receivedDataLength;
     bool good = !kl_udp_source_bad(ntohl(host->receivedAddress.host), host->receivedAddress.port);
     if (good && len > 0 && bytes[0] == KL_DATAGRAM_MAGIC) {
-        if (!take_datagram(hub, bytes, len)) hub->stats.rejected++;
+        if (!take_datagram(hub, &host->receivedAddress, bytes, len)) hub->stats.rejected++;
         return 1;
     }
     if (good && enet_may_have(hub, bytes, len)) return 0;
     hub->stats.rejected++;
     return 1;
 }
+
+/* --- input datagrams ahead of ENet -------------------------------------------------------------------------
+ */
+
+enum waiting { NOTHING_WAITS, INPUT_TAKEN, ENET_WAITS };
+
+static void receive_input(struct kl_hub *hub) {
+    uint8_t bytes[INPUT_BYTES_MAX];
+    struct sockaddr_in in = {0};
+    socklen_t size = sizeof in;
+    ssize_t len = recvfrom(hub->host->socket, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC,
+                           (struct sockaddr *)&in, &size);
+    ENetAddress from = {.host = in.sin_addr.s_addr, .port = ntohs(in.sin_port)};
+    bool good = len > 0 && (size_t)len <= sizeof bytes;
+    if (!good || !take_datagram(hub, &from, bytes, (size_t)len)) hub->stats.rejected++;
+}
+
+/* enet_host_service() walks all peers twice, whatever came: 12 us with a full relay. So inputs, nearly all
+ * that comes, are taken off the socket here, and ENet has its turn when something else is at the head. */
+static enum waiting take_input(struct kl_hub *hub) {
+    uint8_t first = 0;
+    ssize_t len = recv(hub->host->socket, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (len < 0) return NOTHING_WAITS;
+    if (len == 1 && first != KL_DATAGRAM_MAGIC) return ENET_WAITS;
+    receive_input(hub);
+    return INPUT_TAKEN;
+}
+
+/* --- opening and closing -----------------------------------------------------------------------------------
+ */
 
 static int resolve(const char *name, uint16_t port, ENetAddress *out, char *err, size_t err_len) {
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM, .ai_flags = AI_PASSIVE};
@@ -116,12 +150,10 @@ static void explain_bind(int error, const char *bind, uint16_t port, char *err, 
         break;
     case EACCES:
     case EPERM:
-        snprintf(err, err_len, "no permission to open UDP port %u (below 1024 it takes root); try --port %u",
+        snprintf(err, err_len, "no permission to open UDP port %u (below 1024 it takes root); try --port %d",
                  port, KL_DEFAULT_PORT);
         break;
-    case EADDRNOTAVAIL:
-        snprintf(err, err_len, "%s is not an address of this machine", bind);
-        break;
+    case EADDRNOTAVAIL: snprintf(err, err_len, "%s is not an address of this machine", bind); break;
     default: snprintf(err, err_len, "cannot open UDP port %u on %s: %s", port, bind, strerror(error));
     }
 }
@@ -170,9 +202,15 @@ void kl_hub_close(struct kl_hub *hub) {
     free(hub);
 }
 
-int kl_hub_fd(const struct kl_hub *hub) { return hub->host->socket; }
-uint16_t kl_hub_port(const struct kl_hub *hub) { return hub->port; }
-const char *kl_hub_address(const struct kl_hub *hub) { return hub->address; }
+int kl_hub_fd(const struct kl_hub *hub) {
+    return hub->host->socket;
+}
+uint16_t kl_hub_port(const struct kl_hub *hub) {
+    return hub->port;
+}
+const char *kl_hub_address(const struct kl_hub *hub) {
+    return hub->address;
+}
 
 static uint32_t new_session(struct kl_hub *hub, unsigned n) {
     uint32_t random = 0;
@@ -220,8 +258,7 @@ static void dispatch(struct kl_hub *hub, const ENetEvent *event) {
     }
 }
 
-static void sweep_unproven(struct kl_hub *hub) {
-    uint64_t now_us = kl_now_us();
+static void sweep_unproven(struct kl_hub *hub, uint64_t now_us) {
     if (now_us < hub->sweep_us) return;
     hub->sweep_us = now_us + SWEEP_US;
     for (size_t i = 0; i < hub->host->peerCount; i++) {
@@ -231,10 +268,20 @@ static void sweep_unproven(struct kl_hub *hub) {
     }
 }
 
-void kl_hub_service(struct kl_hub *hub) {
+static void service_enet(struct kl_hub *hub, uint64_t now_us) {
     ENetEvent event;
-    sweep_unproven(hub);
-    for (int i = 0; i < EVENTS_MAX && kl_enet_service(hub->host, &event); i++) dispatch(hub, &event);
+    hub->enet_us = now_us + (hub->stats.peers ? BUSY_US : IDLE_US);
+    sweep_unproven(hub, now_us);
+    for (int i = 0; i < EVENTS_MAX && kl_enet_service(hub->host, &event); i++)
+        dispatch(hub, &event);
+}
+
+void kl_hub_service(struct kl_hub *hub) {
+    uint64_t now_us = kl_now_us();
+    enum waiting waiting = INPUT_TAKEN;
+    for (int i = 0; i < INPUTS_MAX && waiting == INPUT_TAKEN; i++)
+        waiting = take_input(hub);
+    if (waiting == ENET_WAITS || now_us >= hub->enet_us) service_enet(hub, now_us);
 }
 
 void kl_hub_flush(struct kl_hub *hub) {
@@ -242,12 +289,16 @@ void kl_hub_flush(struct kl_hub *hub) {
     hub->queued = false;
 }
 
-uint64_t kl_hub_due_us(const struct kl_hub *hub, uint64_t now_us) {
-    return now_us + (hub->stats.peers ? BUSY_US : IDLE_US);
+uint64_t kl_hub_due_us(const struct kl_hub *hub) {
+    return hub->enet_us;
 }
 
-uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer) { return hub->peer[peer].session; }
-unsigned kl_hub_pending(struct kl_hub *hub, unsigned peer) { return kl_sent_span(&hub->peer[peer].sent); }
+uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer) {
+    return hub->peer[peer].session;
+}
+unsigned kl_hub_pending(struct kl_hub *hub, unsigned peer) {
+    return kl_sent_span(&hub->peer[peer].sent);
+}
 
 int kl_hub_send(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len) {
     if (!hub->peer[peer].open) return -1;
@@ -260,7 +311,8 @@ void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body
     if (!p->open) return;
     uint8_t header[KL_DGRAM_HEADER];
     kl_dgram_write(&(struct kl_dgram){KL_DGRAM_UPDATE, p->session, ++p->counter}, header);
-    ENetBuffer parts[2] = {{.data = header, .dataLength = sizeof header}, {.data = (void *)body, .dataLength = len}};
+    ENetBuffer parts[2] = {{.data = header, .dataLength = sizeof header},
+                           {.data = (void *)body, .dataLength = len}};
     (void)enet_socket_send(hub->host->socket, &hub->host->peers[peer].address, parts, 2);
     hub->stats.datagrams_out++;
 }
@@ -271,7 +323,9 @@ void kl_hub_disconnect(struct kl_hub *hub, unsigned peer) {
     enet_peer_disconnect_later(&hub->host->peers[peer], KL_ENET_BYE);
 }
 
-struct kl_hub_stats kl_hub_stats(const struct kl_hub *hub) { return hub->stats; }
+struct kl_hub_stats kl_hub_stats(const struct kl_hub *hub) {
+    return hub->stats;
+}
 
 unsigned kl_hub_lingering(const struct kl_hub *hub) {
     unsigned count = 0;

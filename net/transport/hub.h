@@ -47,7 +47,7 @@ const char *kl_hub_address(const struct kl_hub *hub);
 /* Takes in all that waits in the socket, calls the handler, sends what ENet has to. Call it when the
  * descriptor is readable, and at kl_hub_due_us() at the latest. */
 void kl_hub_service(struct kl_hub *hub);
-uint64_t kl_hub_due_us(const struct kl_hub *hub, uint64_t now_us);
+uint64_t kl_hub_due_us(const struct kl_hub *hub);
 
 /* Sends the messages queued since the last service or flush. */
 void kl_hub_flush(struct kl_hub *hub);
@@ -57,8 +57,8 @@ uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer);
 
 /* Queues a reliable message (copied). -1 where the peer has gone or memory has. */
 int kl_hub_send(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len);
-/* Messages from the oldest that this peer has not acknowledged to the newest. Who sends much holds back by it:
- * behind a lost one a peer keeps only so much (net/PROTOCOL.md §8). */
+/* Messages from the oldest that this peer has not acknowledged to the newest. Who sends much holds back by
+ * it: behind a lost one a peer keeps only so much (net/PROTOCOL.md §8). */
 unsigned kl_hub_pending(struct kl_hub *hub, unsigned peer);
 /* Sends an UPDATE datagram now. One that the kernel refuses is lost as on any link. */
 void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len);

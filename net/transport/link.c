@@ -10,8 +10,12 @@
 
 #include "link_state.h"
 
-static void lock(struct kl_link *l) { pthread_mutex_lock(&l->mutex); }
-static void unlock(struct kl_link *l) { pthread_mutex_unlock(&l->mutex); }
+static void lock(struct kl_link *l) {
+    pthread_mutex_lock(&l->mutex);
+}
+static void unlock(struct kl_link *l) {
+    pthread_mutex_unlock(&l->mutex);
+}
 
 /* Wakes the network thread. Non-blocking: an eventfd that is full wakes it as well. */
 static void kick(struct kl_link *l) {
@@ -61,8 +65,8 @@ static void destroy(struct kl_link *l) {
     free(l);
 }
 
-int kl_link_open(struct kl_link **out, const char *host, uint16_t port, const struct kl_hello *hello, char *err,
-                 size_t err_len) {
+int kl_link_open(struct kl_link **out, const char *host, uint16_t port, const struct kl_hello *hello,
+                 char *err, size_t err_len) {
     if (strlen(host) >= KL_LINK_HOST_MAX) {
         snprintf(err, err_len, "the relay's name is longer than %d bytes", KL_LINK_HOST_MAX - 1);
         return -1;
@@ -182,7 +186,8 @@ bool kl_link_take(struct kl_link *l, struct kl_frame *out) {
 
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us) {
     uint64_t until_us = kl_now_us() + timeout_us;
-    struct timespec until = {.tv_sec = (time_t)(until_us / 1000000), .tv_nsec = (long)(until_us % 1000000) * 1000};
+    struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
+                             .tv_nsec = (long)(until_us % 1000000) * 1000};
     lock(l);
     while (l->shared.events == l->shared.seen)
         if (pthread_cond_timedwait(&l->changed, &l->mutex, &until) != 0) break;

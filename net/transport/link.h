@@ -1,9 +1,9 @@
 /* link.h - a client's connection to a relay: the network thread with ENet and the lock client inside.
  *
- * The thread owns the socket; everything else is under one mutex that is never held over a system call that can
- * block, so each function here returns within microseconds. The thread goes on whatever the frontend does: a menu, a load or a stall of
- * the caller neither distorts the RTT nor loses the connection. All functions may be called from one other
- * thread (the frontend's). Times are kl_now_us(). */
+ * The thread owns the socket; everything else is under one mutex that is never held over a system call that
+ * can block, so each function here returns within microseconds. The thread goes on whatever the frontend
+ * does: a menu, a load or a stall of the caller neither distorts the RTT nor loses the connection. All
+ * functions may be called from one other thread (the frontend's). Times are kl_now_us(). */
 #ifndef KL_LINK_H
 #define KL_LINK_H
 
@@ -29,7 +29,7 @@ struct kl_link;
 
 struct kl_link_status {
     enum kl_link_phase phase;
-    char reason[KL_TEXT_MAX]; /* with KL_LINK_ENDED: one line for people */
+    char reason[KL_TEXT_MAX];  /* with KL_LINK_ENDED: one line for people */
     struct kl_welcome welcome; /* from KL_LINK_WAITING on */
     struct kl_prepare prepare; /* from KL_LINK_FETCHING on */
     struct kl_roster roster;
@@ -38,7 +38,7 @@ struct kl_link_status {
     bool desync;                 /* a verdict said that hashes differ */
     struct kl_verdict verdict;   /* the newest */
     struct kl_verdict first_bad; /* the first that differs */
-    uint32_t verified;           /* hashes up to this frame label agree everywhere; valid where any_verified */
+    uint32_t verified; /* hashes up to this frame label agree everywhere; valid where any_verified */
     bool any_verified;
 };
 

@@ -129,7 +129,8 @@ void kl_link_take_message(struct kl_link *l, const struct kl_msg *m) {
 void kl_link_take_update(struct kl_link *l, const uint8_t *body, size_t len, uint64_t now_us) {
     struct kl_link_shared *s = &l->shared;
     uint32_t closed = s->lock.stats.next_closed;
-    if (kl_client_receive(&s->lock, body, len, now_us) != KL_OK) return; /* dropped; what is due comes again */
+    if (kl_client_receive(&s->lock, body, len, now_us) != KL_OK)
+        return; /* dropped; what is due comes again */
     if (s->lock.started && s->status.phase == KL_LINK_READY) enter(l, KL_LINK_PLAYING);
     if (s->lock.stats.next_closed != closed) kl_link_happened(l);
 }

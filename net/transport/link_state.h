@@ -20,8 +20,8 @@ struct kl_link_shared {
     struct kl_link_status status; /* but for .lock, which is taken fresh from the lock client */
     bool joined;                  /* WELCOME has come: lock is initialised */
     struct kl_client lock;
-    uint64_t events, seen;        /* things kl_link_wait() waits for: happened, and known to the caller */
-    uint64_t wake_us;             /* when the thread gets up by itself */
+    uint64_t events, seen; /* things kl_link_wait() waits for: happened, and known to the caller */
+    uint64_t wake_us;      /* when the thread gets up by itself */
 
     struct kl_hash hash[KL_LINK_HASHES];
     uint32_t hash_put, hash_got;

@@ -16,8 +16,12 @@
 #define UPLOAD_WINDOW 60
 #define HASH_WINDOW   256
 
-static void lock(struct kl_link *l) { pthread_mutex_lock(&l->mutex); }
-static void unlock(struct kl_link *l) { pthread_mutex_unlock(&l->mutex); }
+static void lock(struct kl_link *l) {
+    pthread_mutex_lock(&l->mutex);
+}
+static void unlock(struct kl_link *l) {
+    pthread_mutex_unlock(&l->mutex);
+}
 
 static void end(struct kl_link *l, const char *what) {
     char reason[KL_TEXT_MAX];
@@ -28,7 +32,8 @@ static void end(struct kl_link *l, const char *what) {
     l->over = true;
 }
 
-/* --- datagrams ------------------------------------------------------------------------------------------- */
+/* --- datagrams -------------------------------------------------------------------------------------------
+ */
 
 static void take_datagram(struct kl_link *l, const uint8_t *bytes, size_t len) {
     struct kl_dgram d;
@@ -57,7 +62,8 @@ static int intercept(ENetHost *host, ENetEvent *event) {
 static void send_datagram(struct kl_link *l, const uint8_t *body, size_t len) {
     uint8_t header[KL_DGRAM_HEADER];
     kl_dgram_write(&(struct kl_dgram){KL_DGRAM_CTRL, l->session, ++l->counter}, header);
-    ENetBuffer parts[2] = {{.data = header, .dataLength = sizeof header}, {.data = (void *)body, .dataLength = len}};
+    ENetBuffer parts[2] = {{.data = header, .dataLength = sizeof header},
+                           {.data = (void *)body, .dataLength = len}};
     (void)enet_socket_send(l->enet->socket, &l->peer->address, parts, 2);
 }
 
@@ -72,7 +78,8 @@ static void send_datagrams(struct kl_link *l) {
     }
 }
 
-/* --- messages -------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------------------
+ */
 
 static void send_message(struct kl_link *l, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
@@ -115,7 +122,8 @@ static void upload(struct kl_link *l) {
     while (is_given && kl_sent_span(&l->sent) < UPLOAD_WINDOW && (l->uploaded < total || l->uploaded == 0)) {
         size_t len = total - l->uploaded < KL_CHUNK_MAX ? total - l->uploaded : KL_CHUNK_MAX;
         struct kl_msg m = {.kind = KL_MSG_DATA};
-        m.data = (struct kl_data){.offset = (uint32_t)l->uploaded, .total = (uint32_t)total, .len = (uint16_t)len};
+        m.data =
+            (struct kl_data){.offset = (uint32_t)l->uploaded, .total = (uint32_t)total, .len = (uint16_t)len};
         memcpy(m.data.bytes, bytes + l->uploaded, len);
         send_message(l, &m);
         l->uploaded += len ? len : 1;
@@ -124,7 +132,8 @@ static void upload(struct kl_link *l) {
 
 static void send_messages(struct kl_link *l) {
     struct kl_msg m;
-    while (kl_sent_span(&l->sent) < HASH_WINDOW && next_hash(l, &m)) send_message(l, &m);
+    while (kl_sent_span(&l->sent) < HASH_WINDOW && next_hash(l, &m))
+        send_message(l, &m);
     if (next_ready(l, &m)) send_message(l, &m);
     upload(l);
     enet_host_flush(l->enet);
@@ -165,7 +174,8 @@ static void dispatch(struct kl_link *l, const ENetEvent *event, uint64_t *greet_
     }
 }
 
-/* --- coming and going ------------------------------------------------------------------------------------ */
+/* --- coming and going ------------------------------------------------------------------------------------
+ */
 
 static bool is_leaving(struct kl_link *l) {
     lock(l);
@@ -193,8 +203,9 @@ static bool begin(struct kl_link *l) {
     l->enet->intercept = intercept;
     ENetPeer *peer = &l->enet->peers[0];
     peer->data = l; /* intercept gets no other context */
-    /* The relay takes these from our CONNECT. Deceleration 0: the throttle also shrinks the window of reliable
-     * data when the RTT jitters, which would slow start data down on just the links where it is slow. */
+    /* The relay takes these from our CONNECT. Deceleration 0: the throttle also shrinks the window of
+     * reliable data when the RTT jitters, which would slow start data down on just the links where it is
+     * slow. */
     peer->packetThrottleInterval = ENET_PEER_PACKET_THROTTLE_INTERVAL;
     peer->packetThrottleAcceleration = ENET_PEER_PACKET_THROTTLE_SCALE;
     peer->packetThrottleDeceleration = 0;
@@ -261,7 +272,8 @@ static void rest(struct kl_link *l) {
 static void turn(struct kl_link *l, uint64_t *greet_by_us) {
     ENetEvent event;
     rest(l);
-    while (!l->over && kl_enet_service(l->enet, &event)) dispatch(l, &event, greet_by_us);
+    while (!l->over && kl_enet_service(l->enet, &event))
+        dispatch(l, &event, greet_by_us);
     if (l->over) return;
     if (l->connected && !l->said_bye) {
         send_datagrams(l);
@@ -276,7 +288,8 @@ void *kl_link_thread(void *arg) {
     pthread_setname_np(pthread_self(), "keylock-net");
     if (begin(l)) {
         uint64_t greet_by_us = kl_now_us() + CONNECT_US;
-        while (!l->over) turn(l, &greet_by_us);
+        while (!l->over)
+            turn(l, &greet_by_us);
         enet_host_flush(l->enet); /* acknowledges what ended it */
         if (l->peer->state != ENET_PEER_STATE_DISCONNECTED) enet_peer_disconnect_now(l->peer, KL_ENET_BYE);
     }

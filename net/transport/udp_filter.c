@@ -21,7 +21,9 @@ struct walk {
     struct kl_udp_verdict *verdict;
 };
 
-static uint16_t get_u16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
+static uint16_t get_u16(const uint8_t *p) {
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
 
 uint16_t kl_udp_peer(const uint8_t *bytes, size_t len) {
     return len < 2 ? ENET_PROTOCOL_MAXIMUM_PEER_ID : get_u16(bytes) & ENET_PROTOCOL_MAXIMUM_PEER_ID;
@@ -110,7 +112,8 @@ struct kl_udp_verdict kl_udp_judge(enum kl_udp_side side, const uint8_t *bytes, 
     size_t header = (flags & ENET_PROTOCOL_HEADER_FLAG_SENT_TIME ? 4 : 2) + CHECKSUM_BYTES;
     if (len <= header) return verdict;
 
-    struct walk w = {.side = side, .at = bytes + header, .end = bytes + len, .base = base, .verdict = &verdict};
+    struct walk w = {
+        .side = side, .at = bytes + header, .end = bytes + len, .base = base, .verdict = &verdict};
     w.connecting = verdict.peer == ENET_PROTOCOL_MAXIMUM_PEER_ID;
     if (w.connecting && side == KL_UDP_CLIENT) return verdict;
     while (w.at < w.end)

@@ -14,10 +14,10 @@
 enum kl_udp_side { KL_UDP_RELAY, KL_UDP_CLIENT };
 
 struct kl_udp_verdict {
-    bool pass;       /* ENet may have it */
-    bool sequenced;  /* it carries reliable data; furthest is the highest sequence number relative to base */
-    uint16_t peer;   /* ENet's peer number in the header, 0xfff for a CONNECT */
-    uint16_t ahead;  /* how far the furthest of them lies ahead of `base` */
+    bool pass;      /* ENet may have it */
+    bool sequenced; /* it carries reliable data; furthest is the highest sequence number relative to base */
+    uint16_t peer;  /* ENet's peer number in the header, 0xfff for a CONNECT */
+    uint16_t ahead; /* how far the furthest of them lies ahead of `base` */
 };
 
 /* Judges one datagram addressed to `side`. base: the last reliable sequence number that the peer's channel

@@ -15,13 +15,14 @@ WAIT=$((40 + FRAMES / 50)) # 50 fps is far below what any of these does
 needs "$keylock" "$relay_program" "$wrapper"
 start_relay --per-address 64
 
-# pair ROOM CORE CONTENT FRAMES SEED_A SEED_B PAUSE: both in sync to the end, or a reason in $why.
+rooms=0
+# pair NAME CORE CONTENT FRAMES SEED_A SEED_B PAUSE: both in sync to the end, or a reason in $why.
 pair() {
-    local name=$1 core=$2 rom=$3 frames=$4 a=$1-a b=$1-b status_a status_b
-    run_in_room "$a" --core "$core" --content "$rom" --room "$name" --frames "$frames" --input "random:$5" \
+    local name=$1 core=$2 rom=$3 frames=$4 a=$1-a b=$1-b status_a status_b room=room-$((++rooms))
+    run_in_room "$a" --core "$core" --content "$rom" --room $room --frames "$frames" --input "random:$5" \
         --hash-every $EVERY --wait 30
     sleep "$7"
-    run_in_room "$b" --core "$core" --content "$rom" --room "$name" --frames "$frames" --input "random:$6" --wait 30
+    run_in_room "$b" --core "$core" --content "$rom" --room $room --frames "$frames" --input "random:$6" --wait 30
     ended "$a" "$WAIT"; status_a=$?
     ended "$b" "$WAIT"; status_b=$?
     why=
@@ -44,7 +45,7 @@ pair() {
 }
 
 # The same with other seeds gives other hashes: what is hashed follows the pads.
-follows_input() { # ROOM CORE CONTENT
+follows_input() { # NAME CORE CONTENT
     pair "$1-other" "$2" "$3" $OTHER_FRAMES 303 404 0 || return
     "$keylock" diff "$tmp/$1-a.hash" "$tmp/$1-other-a.hash" >"$tmp/$1.diff" 2>&1
     case $? in

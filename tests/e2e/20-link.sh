@@ -5,18 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 
 PLAY=${SECONDS_OF_PLAY:-40}
-proxy=$PWD/$KL_BUILD/faultproxy
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 start_relay
-
-# through NAME FAULT…: a link emulator in front of the relay; sets $link.
-through() {
-    local name=$1
-    shift
-    start "$name" "$proxy" --listen 0 --to "$relay" --seed "${SEED:-1}" "$@"
-    said "$name" listening 5 || { show "$name"; die "link: the fault proxy does not start"; }
-    link=$(sed -n 's/^listening \([0-9.:]*\).*/\1/p' "$tmp/$name.log" | head -n 1)
-}
 
 # real_pair ROOM SECONDS: two players behind $link, in the background; and a watch over what the machine takes away.
 real_pair() {

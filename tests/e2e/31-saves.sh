@@ -3,27 +3,29 @@
 # limit: 120
 . "$(dirname "$0")/lib.sh"
 
-needs "$keylock" "$relay_program" "$wrapper" "$content/pads.gb"
-core=$(core_path gambatte) || { skip "saves: no gambatte"; finish; }
-rom=$content/pads.gb
+needs "$keylock" "$relay_program" "$wrapper"
+core=$(core_path nestopia) || { skip "saves: no nestopia"; finish; }
+rom=$tmp/battery.nes # a game that is nothing but its save RAM
+{ ca65 -o "$tmp/battery.o" tests/e2e/battery.s && ld65 -t none --start-addr 0x7FF0 -o "$rom" "$tmp/battery.o"; } ||
+    die "saves: battery.s does not assemble"
 export XDG_STATE_HOME=$tmp/state-home HOME=$tmp/home
 mkdir -p "$HOME"
 start_relay
 
-saves() { md5sum <"$tmp/$1/pads.srm"; }
+saves() { md5sum <"$tmp/$1/battery.srm"; }
 
 # Does this content keep anything? Then two runs that start from different saves differ, and write theirs back.
 for who in a b; do
     mkdir -p "$tmp/$who"
     python3 -c 'import random, sys; random.seed(sys.argv[1]); sys.stdout.buffer.write(random.randbytes(8192))' "$who" \
-        >"$tmp/$who/pads.srm"
+        >"$tmp/$who/battery.srm"
     cp -r "$tmp/$who" "$tmp/alone-$who"
     "$keylock" run --quiet --core "$core" --content "$rom" --frames 300 --hash-every 50 --input random:1 \
         --save "$tmp/alone-$who" --hash-out "$tmp/alone-$who.hash" >"$tmp/alone-$who.log" 2>&1 ||
         { fail "saves/alone: exit status $?"; show "alone-$who"; }
 done
-if cmp -s "$tmp/alone-a/pads.srm" "$tmp/a/pads.srm" || cmp -s "$tmp/alone-a.hash" "$tmp/alone-b.hash"; then
-    fail "saves/alone: pads.gb under gambatte neither writes nor heeds its save RAM, so nothing here means anything"
+if cmp -s "$tmp/alone-a/battery.srm" "$tmp/a/battery.srm" || cmp -s "$tmp/alone-a.hash" "$tmp/alone-b.hash"; then
+    fail "saves/alone: battery.nes under nestopia neither writes nor heeds its save RAM, so nothing here means anything"
     finish
 fi
 ok "saves/alone: alone the game reads its save RAM and the runner stores it"
@@ -42,7 +44,7 @@ check saves/equal "different saves, different games" cmp "$tmp/a.hash" "$tmp/b.h
 check saves/kept-by-host "the host's .srm was changed" test "$(saves a)" = "$before_a"
 check saves/kept-by-joiner "the joiner's .srm was changed" test "$(saves b)" = "$before_b"
 check saves/nothing-added "files were left in a player's save folder: $(ls "$tmp/a" "$tmp/b" | tr '\n' ' ')" \
-    test "$(ls "$tmp/a")$(ls "$tmp/b")" = pads.srmpads.srm
+    test "$(ls "$tmp/a")$(ls "$tmp/b")" = battery.srmbattery.srm
 check saves/session-folder "no session folder was seen in $XDG_STATE_HOME while a session was on" grep -q saves- "$tmp/sessions"
 check saves/session-folder-removed "left: $(find "$XDG_STATE_HOME" -mindepth 3 2>/dev/null | head -n 3 | tr '\n' ' ')" \
     test -z "$(find "$XDG_STATE_HOME" -path '*sessions/*' 2>/dev/null)"

@@ -11,11 +11,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 KL_BUILD=${KL_BUILD:-build}
 KL_CONTENT=${KL_CONTENT:-build/content}
-keylock=$PWD/$KL_BUILD/keylock
-relay_program=$PWD/$KL_BUILD/keylock-relay
-wrapper=$PWD/$KL_BUILD/keylock_libretro.so
+build=$(realpath -m "$KL_BUILD")
 content=$(realpath -m "$KL_CONTENT")
-case $KL_BUILD in /*) keylock=$KL_BUILD/keylock relay_program=$KL_BUILD/keylock-relay wrapper=$KL_BUILD/keylock_libretro.so ;; esac
+keylock=$build/keylock
+relay_program=$build/keylock-relay
+wrapper=$build/keylock_libretro.so
+proxy=$build/faultproxy
+test_core=$build/cores/probe_core_libretro.so
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
 declare -A pid=()
 checks_failed=0
@@ -144,6 +146,15 @@ start_relay() {
     relay=127.0.0.1:$port
 }
 
+# through NAME FAULT…: a link emulator in front of the relay; sets $link.
+through() {
+    local name=$1
+    shift
+    start "$name" "$proxy" --listen 0 --to "$relay" --seed "${SEED:-1}" "$@"
+    said "$name" listening 5 || { show "$name"; die "$name: the fault proxy does not start"; }
+    link=$(sed -n 's/^listening \([0-9.:]*\).*/\1/p' "$tmp/$name.log" | head -n 1)
+}
+
 # free_port: a UDP port that nobody has just now.
 free_port() {
     python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
@@ -176,7 +187,7 @@ jsnes_rom() {
 run_in_room() {
     local name=$1
     shift
-    start "$name" "$keylock" run --quiet --relay "$relay" --name "$name" --hash-out "$tmp/$name.hash" \
+    start "$name" "$keylock" run --quiet --relay "$relay" --name "${name:0:20}" --hash-out "$tmp/$name.hash" \
         --trace "$tmp/$name.csv" "$@"
 }
 

@@ -1,5 +1,5 @@
-/* bench_relay.c - what a relay costs: rooms of two at 60 Hz over loopback, and the relay's CPU per update (one input
- * in, one update out), beside raw UDP pairs in the same run.
+/* bench_relay.c - what a relay costs: rooms of two at 60 Hz over loopback, and the relay's CPU per update
+ * (one input in, one update out), beside raw UDP pairs in the same run.
  *
  *   bench_relay [ROOMS [SECONDS]]     prints CSV: rooms, clients, seconds, updates, relay CPU us per update,
  *                                     share of a core, raw us per pair, ratio
@@ -55,14 +55,16 @@ static double raw_pair_us(void) {
 static void turn_for(struct player *p, unsigned count, double s) {
     uint64_t end_us = kl_now_us() + (uint64_t)(s * 1e6);
     while (kl_now_us() < end_us) {
-        for (unsigned i = 0; i < count; i++) player_turn(&p[i]);
+        for (unsigned i = 0; i < count; i++)
+            player_turn(&p[i]);
         poll(NULL, 0, 2);
     }
 }
 
 static uint64_t frames_of(const struct player *p, unsigned count) {
     uint64_t sum = 0;
-    for (unsigned i = 0; i < count; i++) sum += p[i].frames;
+    for (unsigned i = 0; i < count; i++)
+        sum += p[i].frames;
     return sum;
 }
 
@@ -70,7 +72,8 @@ int main(int argc, char **argv) {
     unsigned rooms = argc > 1 ? (unsigned)atoi(argv[1]) : 32, count = 2 * rooms;
     double seconds = argc > 2 ? atof(argv[2]) : 10;
     struct player *p = calloc(count, sizeof *p);
-    struct program relay = relay_start((const char *const[]){"--per-address", "4000", "--rooms", "1024", NULL});
+    struct program relay =
+        relay_start((const char *const[]){"--per-address", "4000", "--rooms", "1024", NULL});
     for (unsigned i = 0; i < count; i++) {
         char room[16];
         snprintf(room, sizeof room, "r%u", i / 2);
@@ -83,12 +86,15 @@ int main(int argc, char **argv) {
     double from_s = cpu_s(relay.pid), begin_us = (double)kl_now_us();
     uint64_t from = frames_of(p, count);
     turn_for(p, count, seconds);
-    double used_s = cpu_s(relay.pid) - from_s, wall_s = ((double)kl_now_us() - begin_us) / 1e6, raw = raw_pair_us();
+    double used_s = cpu_s(relay.pid) - from_s, wall_s = ((double)kl_now_us() - begin_us) / 1e6,
+           raw = raw_pair_us();
     uint64_t updates = frames_of(p, count) - from;
-    printf("rooms,clients,seconds,updates,us_per_update,core_share,raw_us,ratio\n%u,%u,%.1f,%llu,%.2f,%.3f,%.2f,%.2f\n",
-           rooms, count, wall_s, (unsigned long long)updates, used_s * 1e6 / (double)updates, used_s / wall_s, raw,
-           used_s * 1e6 / (double)updates / raw);
-    for (unsigned i = 0; i < count; i++) player_close(&p[i], 0);
+    printf("rooms,clients,seconds,updates,us_per_update,core_share,raw_us,ratio\n%u,%u,%.1f,%llu,%.2f,%.3f,%."
+           "2f,%.2f\n",
+           rooms, count, wall_s, (unsigned long long)updates, used_s * 1e6 / (double)updates, used_s / wall_s,
+           raw, used_s * 1e6 / (double)updates / raw);
+    for (unsigned i = 0; i < count; i++)
+        player_close(&p[i], 0);
     free(p);
     return program_stop(&relay, SIGTERM);
 }

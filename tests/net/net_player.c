@@ -13,7 +13,8 @@
 #define MAX_RUNS 8
 #define ARGS_MAX 32
 
-/* --- programs --------------------------------------------------------------------------------------------- */
+/* --- programs ---------------------------------------------------------------------------------------------
+ */
 
 static void read_log(const struct program *p, char *out, size_t cap) {
     int fd = open(p->log, O_RDONLY | O_CLOEXEC);
@@ -57,7 +58,8 @@ static const char *binary(const char *variable, const char *otherwise) {
 
 struct program relay_start(const char *const args[]) {
     const char *argv[ARGS_MAX] = {"keylock-relay", "--bind", "127.0.0.1", "--port", "0", "--log", "debug"};
-    for (unsigned i = 0; args && args[i]; i++) argv[7 + i] = args[i];
+    for (unsigned i = 0; args && args[i]; i++)
+        argv[7 + i] = args[i];
     return program_start(binary("KEYLOCK_RELAY_BIN", "build/keylock-relay"), argv, " port=");
 }
 
@@ -65,7 +67,8 @@ struct program proxy_start(uint16_t to, const char *const args[]) {
     char target[32];
     snprintf(target, sizeof target, "127.0.0.1:%u", to);
     const char *argv[ARGS_MAX] = {"faultproxy", "--listen", "0", "--to", target};
-    for (unsigned i = 0; args && args[i]; i++) argv[5 + i] = args[i];
+    for (unsigned i = 0; args && args[i]; i++)
+        argv[5 + i] = args[i];
     return program_start(binary("KEYLOCK_FAULTPROXY_BIN", "build/faultproxy"), argv, "listening 127.0.0.1:");
 }
 
@@ -90,14 +93,15 @@ bool program_said(const struct program *p, const char *text) {
     return false;
 }
 
-/* --- players ---------------------------------------------------------------------------------------------- */
+/* --- players ----------------------------------------------------------------------------------------------
+ */
 
 struct kl_hello hello_make(const char *name, const char *room, unsigned seats, unsigned players) {
     struct kl_hello h = {.version = KL_PROTOCOL_VERSION, .seats_wanted = (uint8_t)seats};
     snprintf(h.name, sizeof h.name, "%s", name);
     snprintf(h.room, sizeof h.room, "%s", room);
-    h.params = (struct kl_params){.subframes = true, .players = (uint8_t)players, .hash_every = 60,
-                                  .fps_uhz = 60000000};
+    h.params = (struct kl_params){
+        .subframes = true, .players = (uint8_t)players, .hash_every = 60, .fps_uhz = 60000000};
     kl_facts_add(&h.facts, "core", "test 1.0");
     kl_facts_add(&h.facts, "content", "xxh3 0123456789abcdef (test.nes)");
     return h;
@@ -141,14 +145,18 @@ static void make_sample(const struct player *p, unsigned seat, struct kl_input *
     }
 }
 
-static uint64_t digest_add(uint64_t d, uint64_t v) { return mix(d * 31 + v + 1); }
+static uint64_t digest_add(uint64_t d, uint64_t v) {
+    return mix(d * 31 + v + 1);
+}
 
 static uint64_t digest_input(uint64_t d, const struct kl_input *in) {
     d = digest_add(d, in->joypad);
-    for (unsigned i = 0; i < 4; i++) d = digest_add(d, (uint16_t)in->stick[i]);
+    for (unsigned i = 0; i < 4; i++)
+        d = digest_add(d, (uint16_t)in->stick[i]);
     d = digest_add(d, (uint16_t)in->mouse_x);
     d = digest_add(d, in->key_count);
-    for (unsigned i = 0; i < in->key_count; i++) d = digest_add(d, in->key[i].code);
+    for (unsigned i = 0; i < in->key_count; i++)
+        d = digest_add(d, in->key[i].code);
     return d;
 }
 
@@ -159,7 +167,8 @@ static void take_frame(struct player *p, const struct kl_frame *f) {
         abort();
     }
     if (f->flags & KL_FRAME_HASH) {
-        struct kl_hash h = {.frame = f->number - 1, .has_ram = true, .ram = before, .has_state = true, .state = before};
+        struct kl_hash h = {
+            .frame = f->number - 1, .has_ram = true, .ram = before, .has_state = true, .state = before};
         if (p->wrong_from && f->number >= p->wrong_from) h.ram++;
         kl_link_hash(p->link, &h);
     }
@@ -186,10 +195,12 @@ static bool play(struct player *p) {
     uint32_t room = p->digest_cap - p->frames;
     struct kl_plan plan = kl_link_plan(p->link, now_us, room < MAX_RUNS ? room : MAX_RUNS);
     for (uint32_t i = 0; i < plan.samples; i++) {
-        for (unsigned s = 0; s < KL_MAX_SEATS; s++) make_sample(p, s, &in[s]);
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            make_sample(p, s, &in[s]);
         if (kl_link_sample(p->link, in, now_us) == KL_OK) p->samples++;
     }
-    for (uint32_t i = 0; i < plan.runs && kl_link_take(p->link, &f); i++) take_frame(p, &f);
+    for (uint32_t i = 0; i < plan.runs && kl_link_take(p->link, &f); i++)
+        take_frame(p, &f);
     return plan.runs + plan.samples > 0;
 }
 
@@ -220,7 +231,8 @@ bool player_joins(struct player *p) {
 
 static void turn_all(struct player *p, unsigned count) {
     bool busy = false;
-    for (unsigned i = 0; i < count; i++) busy |= player_turn(&p[i]);
+    for (unsigned i = 0; i < count; i++)
+        busy |= player_turn(&p[i]);
     if (!busy) kl_link_wait(p[0].link, 300);
 }
 
@@ -228,18 +240,20 @@ bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned tim
     uint64_t end_us = kl_now_us() + timeout_s * UINT64_C(1000000);
     while (kl_now_us() < end_us) {
         unsigned done = 0;
-        for (unsigned i = 0; i < count; i++) done += p[i].frames >= frames || p[i].status.phase == KL_LINK_ENDED;
+        for (unsigned i = 0; i < count; i++)
+            done += p[i].frames >= frames || p[i].status.phase == KL_LINK_ENDED;
         if (done == count) return true;
         turn_all(p, count);
     }
     for (unsigned i = 0; i < count; i++)
         fprintf(stderr, "%s: phase %d frames %u samples %u closed %u rtt %u us %s\n", p[i].hello.name,
-                p[i].status.phase, p[i].frames, p[i].samples, p[i].status.lock.next_closed, p[i].status.lock.rtt_us,
-                p[i].status.reason);
+                p[i].status.phase, p[i].frames, p[i].samples, p[i].status.lock.next_closed,
+                p[i].status.lock.rtt_us, p[i].status.reason);
     return false;
 }
 
-bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_link_phase phase, unsigned timeout_s) {
+bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_link_phase phase,
+                   unsigned timeout_s) {
     uint64_t end_us = kl_now_us() + timeout_s * UINT64_C(1000000);
     while (kl_now_us() < end_us) {
         turn_all(p, count);

@@ -1,7 +1,7 @@
 /* net_player.h - for tests of the relay: real links driven by synthetic players, and the programs they need.
  *
- * A player gives one pseudo-random sample per frame, keeps a digest of every frame it is given, and can be made
- * to do wrong. All players of a test are driven by one thread, as so many frontends. */
+ * A player gives one pseudo-random sample per frame, keeps a digest of every frame it is given, and can be
+ * made to do wrong. All players of a test are driven by one thread, as so many frontends. */
 #ifndef NET_PLAYER_H
 #define NET_PLAYER_H
 
@@ -35,16 +35,17 @@ struct player {
     uint32_t frames, samples; /* taken, given */
     uint64_t *digest;         /* by frame */
     uint32_t digest_cap;
-    uint32_t presses;         /* frames in which somebody had something pressed */
-    uint32_t wrong_from;      /* hashes are wrong from this frame on; 0: never */
-    const uint8_t *start;     /* start data to give, and to expect */
+    uint32_t presses;     /* frames in which somebody had something pressed */
+    uint32_t wrong_from;  /* hashes are wrong from this frame on; 0: never */
+    const uint8_t *start; /* start data to give, and to expect */
     size_t start_len;
     bool start_ok;
-    uint64_t due_us;          /* of the next turn, in a room with a clock */
+    uint64_t due_us; /* of the next turn, in a room with a clock */
     struct kl_facts ready;
 };
 
-/* A HELLO with sane params: `players` seats to start, 60 fps, no clock, sub-frames, a hash every 60 frames. */
+/* A HELLO with sane params: `players` seats to start, 60 fps, no clock, sub-frames, a hash every 60 frames.
+ */
 struct kl_hello hello_make(const char *name, const char *room, unsigned seats, unsigned players);
 void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max);
 void player_close(struct player *p, unsigned linger_ms);
@@ -56,7 +57,8 @@ bool player_joins(struct player *p);
 /* Drives all until each has taken `frames` frames or ended. False after timeout_s. */
 bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned timeout_s);
 /* Drives all until p[which] is in this phase (or over). */
-bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_link_phase phase, unsigned timeout_s);
+bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_link_phase phase,
+                   unsigned timeout_s);
 /* The first frame below `frames` in which the digests are not all equal; -1 where there is none. */
 long players_differ(const struct player *p, unsigned count, uint32_t frames);
 

@@ -1,6 +1,6 @@
-/* test_hostile.c - strangers attack a relay and a client while two players play. The game must not notice, the
- * relay must neither fall nor grow, and who breaks the protocol is told so. Random bytes come from a seed that
- * is printed; KEYLOCK_SEED sets it. */
+/* test_hostile.c - strangers attack a relay and a client while two players play. The game must not notice,
+ * the relay must neither fall nor grow, and who breaks the protocol is told so. Random bytes come from a seed
+ * that is printed; KEYLOCK_SEED sets it. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -33,7 +33,8 @@ static uint32_t any(uint32_t below) {
 
 static void turns(unsigned count) {
     for (unsigned i = 0; i < count; i++)
-        for (unsigned k = 0; k < 2; k++) player_turn(&player[k]);
+        for (unsigned k = 0; k < 2; k++)
+            player_turn(&player[k]);
 }
 
 static long resident_kb(pid_t pid) {
@@ -68,12 +69,14 @@ static int finish(void **state) {
     assert_int_equal(player[0].frames, GAME_FRAMES);
     assert_int_equal(player[1].frames, GAME_FRAMES);
     assert_int_equal(players_differ(player, 2, GAME_FRAMES), -1);
-    for (unsigned i = 0; i < 2; i++) player_close(&player[i], 500);
+    for (unsigned i = 0; i < 2; i++)
+        player_close(&player[i], 500);
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
     return 0;
 }
 
-/* --- by raw datagrams -------------------------------------------------------------------------------------- */
+/* --- by raw datagrams --------------------------------------------------------------------------------------
+ */
 
 static int stranger(const char *address) {
     struct sockaddr_in in = {.sin_family = AF_INET};
@@ -90,7 +93,8 @@ static void throw(int fd, uint16_t port, const void *bytes, size_t len) {
 }
 
 static void random_datagram(uint8_t *bytes, size_t len) {
-    for (size_t i = 0; i < len; i++) bytes[i] = (uint8_t)any(256);
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = (uint8_t)any(256);
     if (len == 0) return;
     uint32_t kind = any(4);
     if (kind == 0) bytes[0] = KL_DATAGRAM_MAGIC;
@@ -209,7 +213,8 @@ static void at_a_client(void **state) {
     close(fd);
 }
 
-/* --- by a connection that breaks the protocol --------------------------------------------------------------- */
+/* --- by a connection that breaks the protocol
+ * --------------------------------------------------------------- */
 
 struct intruder {
     ENetHost *host;
@@ -239,7 +244,8 @@ static struct intruder intruder_enter(void) {
     ENetAddress relay_address = {.host = htonl(INADDR_LOOPBACK), .port = relay.port};
     n.host->checksum = enet_crc32;
     n.peer = enet_host_connect(n.host, &relay_address, 1, 0);
-    for (int i = 0; i < 100 && !n.connected; i++) intruder_serve(&n, 5);
+    for (int i = 0; i < 100 && !n.connected; i++)
+        intruder_serve(&n, 5);
     assert_true(n.connected);
     return n;
 }
@@ -304,8 +310,8 @@ static struct intruder intruder_join(const char *room) {
 
 static void a_member_who_breaks_the_protocol(void **state) {
     (void)state;
-    const uint8_t wrong[][16] = {{KL_MSG_DATA, 0, 0, 0, 0, 4}, {KL_MSG_READY, 0}, {KL_MSG_WELCOME}, {KL_MSG_HASH, 1},
-                                 {0}, {255}};
+    const uint8_t wrong[][16] = {
+        {KL_MSG_DATA, 0, 0, 0, 0, 4}, {KL_MSG_READY, 0}, {KL_MSG_WELCOME}, {KL_MSG_HASH, 1}, {0}, {255}};
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct intruder n = intruder_join("eve's");
         intruder_say(&n, wrong[i], 2 + i);
@@ -332,9 +338,10 @@ static void fragments(void **state) {
 int main(void) {
 #define ATTACK(f) cmocka_unit_test_setup_teardown(f, begin, finish)
     const struct CMUnitTest tests[] = {
-        ATTACK(random_datagrams), ATTACK(oversized_datagrams), ATTACK(from_port_zero), ATTACK(connect_flood),
-        ATTACK(at_a_client),      ATTACK(unknown_version),     ATTACK(silence),        ATTACK(not_a_hello),
-        ATTACK(a_member_who_breaks_the_protocol),              ATTACK(fragments),
+        ATTACK(random_datagrams), ATTACK(oversized_datagrams), ATTACK(from_port_zero),
+        ATTACK(connect_flood),    ATTACK(at_a_client),         ATTACK(unknown_version),
+        ATTACK(silence),          ATTACK(not_a_hello),         ATTACK(a_member_who_breaks_the_protocol),
+        ATTACK(fragments),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);

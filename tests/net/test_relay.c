@@ -32,17 +32,20 @@ static void open_players(unsigned count, unsigned seats, uint16_t port, uint32_t
 }
 
 static void close_players(unsigned count) {
-    for (unsigned i = 0; i < count; i++) player_close(&player[i], 1000);
+    for (unsigned i = 0; i < count; i++)
+        player_close(&player[i], 1000);
 }
 
 static void expect_lock(unsigned count, uint32_t frames, unsigned timeout_s) {
     uint64_t begin_us = kl_now_us();
     assert_true(players_run(player, count, frames, timeout_s));
-    for (unsigned i = 0; i < count; i++) assert_int_equal(player[i].frames, frames);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(player[i].frames, frames);
     assert_int_equal(players_differ(player, count, frames), -1);
     assert_true(player[0].presses > frames / 2);
     double s = (double)(kl_now_us() - begin_us) / 1e6;
-    print_message("           %u clients, %u frames in %.2f s (%.0f a second)\n", count, frames, s, frames / s);
+    print_message("           %u clients, %u frames in %.2f s (%.0f a second)\n", count, frames, s,
+                  frames / s);
 }
 
 static void play_through(unsigned count, unsigned seats, uint32_t frames, const struct kl_params *params) {
@@ -118,9 +121,10 @@ static void a_spectator_sees_the_same(void **state) {
 static void over_a_bad_link(void **state) {
     (void)state;
     static uint8_t start[1000003];
-    for (size_t i = 0; i < sizeof start; i++) start[i] = (uint8_t)(i * 2654435761U >> 13);
-    const char *const bad[] = {"--delay", "25", "--jitter", "3", "--loss", "1", "--dup", "1", "--reorder", "1",
-                               "--seed", "7", NULL};
+    for (size_t i = 0; i < sizeof start; i++)
+        start[i] = (uint8_t)(i * 2654435761U >> 13);
+    const char *const bad[] = {"--delay", "25",        "--jitter", "3",      "--loss", "1", "--dup",
+                               "1",       "--reorder", "1",        "--seed", "7",      NULL};
     struct kl_params p = hello_make("x", "x", 1, 1).params;
     p.clocked = true;
     relay = relay_start(NULL);
@@ -143,8 +147,8 @@ static void over_a_bad_link(void **state) {
 
 static void hostile_link(void **state) {
     (void)state;
-    const char *const bad[] = {"--delay", "1", "--dup", "10", "--truncate", "3", "--replay", "20", "--garbage", "20",
-                               "--loss", "3", "--seed", "11", NULL};
+    const char *const bad[] = {"--delay",   "1",  "--dup",  "10", "--truncate", "3",  "--replay", "20",
+                               "--garbage", "20", "--loss", "3",  "--seed",     "11", NULL};
     relay = relay_start(NULL);
     proxy = proxy_start(relay.port, bad);
     open_players(3, 1, proxy.port, 1500, NULL);
@@ -194,7 +198,8 @@ static void somebody_leaves(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
-/* --- refusals and ends ------------------------------------------------------------------------------------- */
+/* --- refusals and ends -------------------------------------------------------------------------------------
+ */
 
 static void expect_end(struct player *p, const char *reason) {
     assert_true(players_reach(p, 1, 0, KL_LINK_ENDED, 12));
@@ -241,7 +246,8 @@ static void system_files_are_compared(void **state) {
     assert_true(players_reach(player, 2, 1, KL_LINK_ENDED, 5));
     expect_end(&player[1], "system files differs: room has none, you have neogeo.zip xxh3 1");
     assert_true(players_reach(player, 1, 0, KL_LINK_READY, 5));
-    struct kl_hello h = hello_make("new", "room", 1, 2); /* the seat is free again, the game can still begin */
+    struct kl_hello h =
+        hello_make("new", "room", 1, 2); /* the seat is free again, the game can still begin */
     player_close(&player[1], 0);
     player_open(&player[1], &h, relay.port, 100);
     expect_lock(2, 100, 5);
@@ -312,6 +318,27 @@ static void nobody_there(void **state) {
     assert_in_range(kl_now_us() - begin_us, 0, 200000);
 }
 
+/* Whatever the name server does, closing is prompt. */
+static void a_name_that_is_nobodys(void **state) {
+    (void)state;
+    struct kl_hello h = hello_make("ann", "room", 1, 1);
+    struct kl_link *l;
+    struct kl_link_status status = {0};
+    char err[200];
+    assert_int_equal(kl_link_open(&l, "nobody.invalid", 55435, &h, err, sizeof err), 0);
+    uint64_t begin_us = kl_now_us();
+    kl_link_close(l, 3000);
+    assert_in_range(kl_now_us() - begin_us, 0, 300000);
+    assert_int_equal(kl_link_open(&l, "nobody.invalid", 55435, &h, err, sizeof err), 0);
+    for (int i = 0; i < 1200 && status.phase != KL_LINK_ENDED; i++) {
+        kl_link_wait(l, 10000);
+        kl_link_status(l, &status);
+    }
+    assert_int_equal(status.phase, KL_LINK_ENDED);
+    assert_non_null(strstr(status.reason, "cannot find the relay nobody.invalid: "));
+    kl_link_close(l, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_player),
@@ -333,6 +360,7 @@ int main(void) {
         cmocka_unit_test(a_relay_that_stops_says_so),
         cmocka_unit_test(a_killed_relay_is_noticed),
         cmocka_unit_test(nobody_there),
+        cmocka_unit_test(a_name_that_is_nobodys),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);

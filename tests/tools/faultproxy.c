@@ -9,8 +9,9 @@
  * keep (default) jitter never changes the order, a datagram waits for the one before; any lets it. --reorder:
  * this share comes 20 ms later than it should, behind others, in either mode. A copy (--dup) draws its own
  * jitter. Hostility: --truncate cuts a datagram short, --replay sends one of the last 64 of its direction
- * again behind it, --garbage a random one. The random stream is the seed's alone; it prints the seed. Port 0 takes a free one; the first line on
- * standard output names it. Ends with 0 on SIGTERM, SIGINT or after --for; counters go to standard error. */
+ * again behind it, --garbage a random one. The random stream is the seed's alone; it prints the seed. Port 0
+ * takes a free one; the first line on standard output names it. Ends with 0 on SIGTERM, SIGINT or after
+ * --for; counters go to standard error. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -88,7 +89,8 @@ static void fail(const char *what) {
     exit(1);
 }
 
-/* --- chance: splitmix64 (Steele, Lea, Flood 2014), Box-Muller ---------------------------------------------- */
+/* --- chance: splitmix64 (Steele, Lea, Flood 2014), Box-Muller ----------------------------------------------
+ */
 
 static double uniform(struct proxy *p) {
     uint64_t z = (p->random += UINT64_C(0x9e3779b97f4a7c15));
@@ -102,7 +104,8 @@ static double half_normal(struct proxy *p) {
     return fabs(sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * v));
 }
 
-/* --- the queue -------------------------------------------------------------------------------------------- */
+/* --- the queue --------------------------------------------------------------------------------------------
+ */
 
 static bool before(const struct packet *a, const struct packet *b) {
     return a->due_us != b->due_us ? a->due_us < b->due_us : a->order < b->order;
@@ -110,7 +113,8 @@ static bool before(const struct packet *a, const struct packet *b) {
 
 static void push(struct proxy *p, struct packet *k) {
     unsigned i = p->queued++;
-    for (; i > 0 && before(k, p->heap[(i - 1) / 2]); i = (i - 1) / 2) p->heap[i] = p->heap[(i - 1) / 2];
+    for (; i > 0 && before(k, p->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        p->heap[i] = p->heap[(i - 1) / 2];
     p->heap[i] = k;
 }
 
@@ -167,7 +171,8 @@ static void send_replay(struct proxy *p, unsigned flow, unsigned direction) {
 static void send_garbage(struct proxy *p, unsigned flow, unsigned direction) {
     uint8_t bytes[200];
     size_t len = (size_t)(uniform(p) * sizeof bytes);
-    for (size_t i = 0; i < len; i++) bytes[i] = (uint8_t)(uniform(p) * 256);
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = (uint8_t)(uniform(p) * 256);
     if (len > 0 && uniform(p) < 0.5) bytes[0] = 'K';
     p->hostile++;
     schedule(p, flow, direction, bytes, len);
@@ -179,7 +184,8 @@ static void be_hostile(struct proxy *p, unsigned flow, unsigned direction, const
     if (uniform(p) < p->o.garbage) send_garbage(p, flow, direction);
 }
 
-static void accept_packet(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes, size_t len) {
+static void accept_packet(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes,
+                          size_t len) {
     bool lost = uniform(p) < p->o.loss, copied = uniform(p) < p->o.dup;
     if (lost) {
         p->lost++;
@@ -204,13 +210,15 @@ static void deliver_due(struct proxy *p) {
         if (k->direction == UP)
             (void)!send(f->fd, k->bytes, k->len, MSG_DONTWAIT);
         else
-            (void)!sendto(p->fd, k->bytes, k->len, MSG_DONTWAIT, (struct sockaddr *)&f->client, sizeof f->client);
+            (void)!sendto(p->fd, k->bytes, k->len, MSG_DONTWAIT, (struct sockaddr *)&f->client,
+                          sizeof f->client);
         p->passed++;
         free(k);
     }
 }
 
-/* --- sockets ---------------------------------------------------------------------------------------------- */
+/* --- sockets ----------------------------------------------------------------------------------------------
+ */
 
 static int open_socket(void) {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), bytes = BUFFER_BYTES;
@@ -257,7 +265,8 @@ static void wait_and_receive(struct proxy *p, uint64_t end_us) {
     struct pollfd fds[FLOWS_MAX + 1];
     unsigned flows = p->flows;
     fds[0] = (struct pollfd){.fd = p->fd, .events = POLLIN};
-    for (unsigned i = 0; i < flows; i++) fds[i + 1] = (struct pollfd){.fd = p->flow[i].fd, .events = POLLIN};
+    for (unsigned i = 0; i < flows; i++)
+        fds[i + 1] = (struct pollfd){.fd = p->flow[i].fd, .events = POLLIN};
     uint64_t t = now_us(), until_us = t + 100000;
     if (p->queued > 0 && p->heap[0]->due_us < until_us) until_us = p->heap[0]->due_us;
     if (end_us < until_us) until_us = end_us;
@@ -268,12 +277,15 @@ static void wait_and_receive(struct proxy *p, uint64_t end_us) {
         if (fds[i + 1].revents) receive_down(p, i);
 }
 
-/* --- the command line ------------------------------------------------------------------------------------- */
+/* --- the command line -------------------------------------------------------------------------------------
+ */
 
 static void usage(const char *why) {
-    fprintf(stderr, "faultproxy: %s\nusage: faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] "
-                    "[--loss PCT] [--dup PCT] [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] "
-                    "[--garbage PCT] [--seed N] [--for S]\n", why);
+    fprintf(stderr,
+            "faultproxy: %s\nusage: faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] "
+            "[--loss PCT] [--dup PCT] [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] "
+            "[--garbage PCT] [--seed N] [--for S]\n",
+            why);
     exit(2);
 }
 
@@ -319,13 +331,15 @@ static void set_option(struct options *o, int option) {
 
 static void parse(struct options *o, int argc, char **argv) {
     static const struct option names[] = {
-        {"listen", 1, NULL, 'L'}, {"to", 1, NULL, 't'},  {"delay", 1, NULL, 'd'},   {"jitter", 1, NULL, 'j'},
-        {"loss", 1, NULL, 'l'},   {"dup", 1, NULL, 'u'}, {"reorder", 1, NULL, 'r'}, {"order", 1, NULL, 'o'},
-        {"truncate", 1, NULL, 'T'}, {"replay", 1, NULL, 'R'}, {"garbage", 1, NULL, 'G'},
-        {"seed", 1, NULL, 's'},   {"for", 1, NULL, 'f'}, {NULL, 0, NULL, 0}};
+        {"listen", 1, NULL, 'L'},  {"to", 1, NULL, 't'},      {"delay", 1, NULL, 'd'},
+        {"jitter", 1, NULL, 'j'},  {"loss", 1, NULL, 'l'},    {"dup", 1, NULL, 'u'},
+        {"reorder", 1, NULL, 'r'}, {"order", 1, NULL, 'o'},   {"truncate", 1, NULL, 'T'},
+        {"replay", 1, NULL, 'R'},  {"garbage", 1, NULL, 'G'}, {"seed", 1, NULL, 's'},
+        {"for", 1, NULL, 'f'},     {NULL, 0, NULL, 0}};
     int option;
     *o = (struct options){.keep = true, .seed = 1, .for_s = 1e6};
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) set_option(o, option);
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
+        set_option(o, option);
     if (optind != argc) usage("too many arguments");
     if (o->to.sin_port == 0) usage("--to is missing");
 }
@@ -358,8 +372,9 @@ int main(int argc, char **argv) {
         wait_and_receive(&p, end_us);
         deliver_due(&p);
     }
-    fprintf(stderr, "faultproxy: clients=%u passed=%llu lost=%llu copied=%llu late=%llu hostile=%llu overflow=%llu\n", p.flows,
-            (unsigned long long)p.passed, (unsigned long long)p.lost, (unsigned long long)p.copied,
+    fprintf(stderr,
+            "faultproxy: clients=%u passed=%llu lost=%llu copied=%llu late=%llu hostile=%llu overflow=%llu\n",
+            p.flows, (unsigned long long)p.passed, (unsigned long long)p.lost, (unsigned long long)p.copied,
             (unsigned long long)p.late, (unsigned long long)p.hostile, (unsigned long long)p.overflow);
     return 0;
 }

@@ -57,8 +57,9 @@ static void nothing_said_plays_alone(void **state) {
 static void file_and_environment(void **state) {
     (void)state;
     struct kl_config c;
-    write_file("# a comment\n\n  core = \"/a b/x#1_libretro.so\"  \nrelay=example.org:7000 # there\nroom = ours\n"
-               "players=4\r\nsubframes = off\n");
+    write_file(
+        "# a comment\n\n  core = \"/a b/x#1_libretro.so\"  \nrelay=example.org:7000 # there\nroom = ours\n"
+        "players=4\r\nsubframes = off\n");
     setenv("KEYLOCK_ROOM", "theirs", 1);
     setenv("KEYLOCK_SPEED", "max", 1);
     setenv("KEYLOCK_NAME", "", 1);
@@ -78,10 +79,20 @@ static void relays(void **state) {
         const char *text, *host;
         unsigned port; /* 0: refused */
     } cases[] = {
-        {"h", "h", KL_DEFAULT_PORT}, {"h:1", "h", 1},       {"h:65535", "h", 65535}, {"[::1]:9", "::1", 9},
-        {"[::1]", "::1", KL_DEFAULT_PORT}, {"::1", "::1", KL_DEFAULT_PORT}, {"h:0", "", 0}, {"h:65536", "", 0},
-        {"h:", "", 0},               {"h:x", "", 0},        {":5", "", 0},           {"h:-1", "", 0},
-        {"h: 5", "", 0},             {"[]:5", "", 0},
+        {"h", "h", KL_DEFAULT_PORT},
+        {"h:1", "h", 1},
+        {"h:65535", "h", 65535},
+        {"[::1]:9", "::1", 9},
+        {"[::1]", "::1", KL_DEFAULT_PORT},
+        {"::1", "::1", KL_DEFAULT_PORT},
+        {"h:0", "", 0},
+        {"h:65536", "", 0},
+        {"h:", "", 0},
+        {"h:x", "", 0},
+        {":5", "", 0},
+        {"h:-1", "", 0},
+        {"h: 5", "", 0},
+        {"[]:5", "", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct kl_config c = {0};

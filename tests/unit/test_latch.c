@@ -19,7 +19,8 @@ static int16_t frontend(unsigned port, unsigned device, unsigned index, unsigned
     case RETRO_DEVICE_JOYPAD: {
         if (id != RETRO_DEVICE_ID_JOYPAD_MASK) return pad[port][id];
         unsigned m = 0;
-        for (unsigned i = 0; i < 16; i++) m |= (unsigned)(pad[port][i] != 0) << i;
+        for (unsigned i = 0; i < 16; i++)
+            m |= (unsigned)(pad[port][i] != 0) << i;
         return (int16_t)m;
     }
     case RETRO_DEVICE_ANALOG: return analog[port][index][id];
@@ -55,7 +56,8 @@ static void poll_and_sample(unsigned seats) {
 /* Gives the core what was sampled, the k-th sample as seat k. */
 static void run(unsigned seats) {
     struct kl_frame f = {0};
-    for (unsigned s = 0; s < seats; s++) f.in[s] = sample[s];
+    for (unsigned s = 0; s < seats; s++)
+        f.in[s] = sample[s];
     kl_latch_frame(&latch, &f);
 }
 
@@ -73,7 +75,8 @@ static void pads_by_mask_and_one_by_one(void **state) {
         assert_int_equal((uint16_t)core(0, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_MASK), 0x100);
         assert_int_equal((uint16_t)core(1, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_MASK), 0x8000);
         assert_int_equal(core(0, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_A), 1);
-        assert_int_equal(core(0, RETRO_DEVICE_SUBCLASS(RETRO_DEVICE_JOYPAD, 3), 0, RETRO_DEVICE_ID_JOYPAD_A), 1);
+        assert_int_equal(core(0, RETRO_DEVICE_SUBCLASS(RETRO_DEVICE_JOYPAD, 3), 0, RETRO_DEVICE_ID_JOYPAD_A),
+                         1);
         assert_int_equal(core(0, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_B), 0);
         assert_int_equal(core(2, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_A), 0);
         assert_int_equal(core(99, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_A), 0);
@@ -157,7 +160,8 @@ static void guns_and_fingers(void **state) {
 static void key_events_keep_their_order(void **state) {
     (void)state;
     latch.key_events = true;
-    for (unsigned i = 0; i < KL_KEYS + 2; i++) kl_latch_key(&latch, true, RETROK_a + i, 'a' + i, 0);
+    for (unsigned i = 0; i < KL_KEYS + 2; i++)
+        kl_latch_key(&latch, true, RETROK_a + i, 'a' + i, 0);
     poll_and_sample(2);
     assert_int_equal(sample[0].key_count, KL_KEYS);
     assert_int_equal(sample[0].key[0].code, RETROK_a);
@@ -170,7 +174,8 @@ static void key_events_keep_their_order(void **state) {
     assert_int_equal(sample[0].key[1].code, RETROK_a + KL_KEYS + 1);
     run(1);
     assert_int_equal(core(7, RETRO_DEVICE_KEYBOARD, 0, RETROK_a + KL_KEYS), 1);
-    for (unsigned i = 0; i < 2 * KL_LATCH_KEYS; i++) kl_latch_key(&latch, i & 1, RETROK_b, 0, 0);
+    for (unsigned i = 0; i < 2 * KL_LATCH_KEYS; i++)
+        kl_latch_key(&latch, i & 1, RETROK_b, 0, 0);
     kl_latch_key(&latch, true, 60000, 0, 0); /* no such key */
     core(0, RETRO_DEVICE_KEYBOARD, 0, 60000);
 }

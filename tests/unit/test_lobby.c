@@ -13,9 +13,9 @@
 #include "net/relay/lobby.h"
 #include "net/relay/relay_log.h"
 
-#define PEERS   32
-#define QUEUE   64
-#define SECOND  UINT64_C(1000000)
+#define PEERS  32
+#define QUEUE  64
+#define SECOND UINT64_C(1000000)
 
 static struct kl_lobby *lobby;
 static uint64_t now_us;
@@ -57,8 +57,11 @@ static uint32_t fake_session(void *ctx, unsigned peer) {
 static int set_up(void **state) {
     (void)state;
     const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 4};
-    const struct kl_lobby_net net = {.send = fake_send, .pending = fake_pending, .datagram = fake_datagram,
-                                     .hang_up = fake_hang_up, .session = fake_session};
+    const struct kl_lobby_net net = {.send = fake_send,
+                                     .pending = fake_pending,
+                                     .datagram = fake_datagram,
+                                     .hang_up = fake_hang_up,
+                                     .session = fake_session};
     kl_log_set_level(KL_LOG_ERROR);
     memset(inbox, 0, sizeof inbox);
     now_us = 100 * SECOND;
@@ -71,9 +74,12 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void run(void) { kl_lobby_run(lobby, now_us); }
+static void run(void) {
+    kl_lobby_run(lobby, now_us);
+}
 static void pass(uint64_t us) {
-    for (uint64_t end_us = now_us + us; now_us < end_us; now_us += 100000) run();
+    for (uint64_t end_us = now_us + us; now_us < end_us; now_us += 100000)
+        run();
 }
 
 static void say(unsigned peer, const struct kl_msg *m) {
@@ -98,8 +104,11 @@ static void hello(unsigned peer, const char *room, unsigned seats, unsigned play
     m.hello.seats_wanted = (uint8_t)seats;
     snprintf(m.hello.name, sizeof m.hello.name, "p%u", peer);
     snprintf(m.hello.room, sizeof m.hello.room, "%s", room);
-    m.hello.params = (struct kl_params){.subframes = true, .clocked = true, .players = (uint8_t)players,
-                                        .fps_uhz = 60000000, .hash_every = 60};
+    m.hello.params = (struct kl_params){.subframes = true,
+                                        .clocked = true,
+                                        .players = (uint8_t)players,
+                                        .fps_uhz = 60000000,
+                                        .hash_every = 60};
     kl_facts_add(&m.hello.facts, "content", content);
     inbox[peer] = (struct inbox){0};
     kl_lobby_opened(lobby, peer, "192.0.2.1:5", now_us);
@@ -120,7 +129,9 @@ static void ready(unsigned peer, const char *files) {
     say(peer, &m);
 }
 
-static void bye(unsigned peer) { say(peer, &(struct kl_msg){.kind = KL_MSG_BYE}); }
+static void bye(unsigned peer) {
+    say(peer, &(struct kl_msg){.kind = KL_MSG_BYE});
+}
 
 static void expect_refusal(unsigned peer, uint8_t code, const char *text) {
     const struct kl_msg *m = heard(peer, KL_MSG_REFUSE);
@@ -226,7 +237,8 @@ static void no_joining_once_it_plays(void **state) {
 
 static void too_many_clients(void **state) {
     (void)state;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) hello(i, "room", 0, 2, "x");
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        hello(i, "room", 0, 2, "x");
     hello(20, "room", 0, 2, "x");
     expect_refusal(20, KL_REFUSE_FULL, "has its 16 clients");
 }
@@ -269,7 +281,8 @@ static void start_data_is_paced(void **state) {
     hello(1, "room", 1, 2, "x");
     inbox[1].pending = 1000; /* nothing is acknowledged */
     for (unsigned i = 0; i < 200; i++) {
-        piece = (struct kl_msg){.kind = KL_MSG_DATA, .data = {.offset = i * 1000, .total = 200000, .len = 1000}};
+        piece =
+            (struct kl_msg){.kind = KL_MSG_DATA, .data = {.offset = i * 1000, .total = 200000, .len = 1000}};
         say(0, &piece);
     }
     assert_non_null(heard(1, KL_MSG_PREPARE));
@@ -297,7 +310,8 @@ static void malformed_datagrams_are_dropped_and_then_tell(void **state) {
     (void)state;
     start_game();
     uint8_t body[3] = {255, 255, 255};
-    for (unsigned i = 0; i < 63; i++) kl_lobby_datagram(lobby, 1, body, sizeof body, now_us);
+    for (unsigned i = 0; i < 63; i++)
+        kl_lobby_datagram(lobby, 1, body, sizeof body, now_us);
     run();
     assert_false(inbox[1].hung_up);
     kl_lobby_datagram(lobby, 1, body, sizeof body, now_us);
@@ -383,19 +397,31 @@ static void shutting_down_tells_everybody(void **state) {
     hello(1, "other", 1, 2, "x");
     kl_lobby_opened(lobby, 2, "192.0.2.1:5", now_us);
     kl_lobby_shut_down(lobby, now_us);
-    for (unsigned i = 0; i < 3; i++) expect_refusal(i, KL_REFUSE_CLOSED, "the relay is shutting down");
+    for (unsigned i = 0; i < 3; i++)
+        expect_refusal(i, KL_REFUSE_CLOSED, "the relay is shutting down");
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(the_first_makes_the_room), T(a_room_ends_with_the_last), T(a_game_from_hello_to_frames), T(refusals),
-        T(no_joining_once_it_plays), T(too_many_clients), T(what_shows_while_loading_is_compared_with_the_hosts),
-        T(the_next_becomes_host_and_is_asked), T(start_data_is_paced), T(protocol_errors_put_out),
-        T(malformed_datagrams_are_dropped_and_then_tell), T(who_is_silent_or_slow_is_put_out),
-        T(a_host_that_gives_nothing_is_put_out), T(leaving_the_game), T(a_verdict_reaches_all),
-        T(spectators_do_not_stay_for_ever), T(shutting_down_tells_everybody),
+        T(the_first_makes_the_room),
+        T(a_room_ends_with_the_last),
+        T(a_game_from_hello_to_frames),
+        T(refusals),
+        T(no_joining_once_it_plays),
+        T(too_many_clients),
+        T(what_shows_while_loading_is_compared_with_the_hosts),
+        T(the_next_becomes_host_and_is_asked),
+        T(start_data_is_paced),
+        T(protocol_errors_put_out),
+        T(malformed_datagrams_are_dropped_and_then_tell),
+        T(who_is_silent_or_slow_is_put_out),
+        T(a_host_that_gives_nothing_is_put_out),
+        T(leaving_the_game),
+        T(a_verdict_reaches_all),
+        T(spectators_do_not_stay_for_ever),
+        T(shutting_down_tells_everybody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The session's folders: which files of a player go along, and that nothing that comes from elsewhere is written
- * outside. */
+/* The session's folders: which files of a player go along, and that nothing that comes from elsewhere is
+ * written outside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

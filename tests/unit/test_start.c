@@ -88,7 +88,8 @@ static void any_byte_changed_is_survived(void **state) {
             uint8_t was = buf[i];
             buf[i] = (uint8_t)v;
             if (kl_start_decode(t, buf, (size_t)len) == 0)
-                for (unsigned f = 0; f < t->file_count; f++) assert_true(kl_start_path_ok(t->file[f].path));
+                for (unsigned f = 0; f < t->file_count; f++)
+                    assert_true(kl_start_path_ok(t->file[f].path));
             buf[i] = was;
         }
     free(s);
@@ -97,11 +98,15 @@ static void any_byte_changed_is_survived(void **state) {
 
 static void paths_that_lead_elsewhere(void **state) {
     (void)state;
-    static const char *const bad[] = {"",     "/etc/passwd", "..",      "../x",    "a/../b", "a/..", ".",   "./a",
-                                      "a//b", "a/",          "a\\..\\b", "a\nb",    "a/./b",  "/",    "\x7f"};
-    static const char *const good[] = {"a", "a.b", "..a", "a..", "...", "fbneo/kof98.nv", "a b (c).sav", "é.sav"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(kl_start_path_ok(bad[i]));
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_true(kl_start_path_ok(good[i]));
+    static const char *const bad[] = {"",         "/etc/passwd", "..",    "../x", "a/../b",
+                                      "a/..",     ".",           "./a",   "a//b", "a/",
+                                      "a\\..\\b", "a\nb",        "a/./b", "/",    "\x7f"};
+    static const char *const good[] = {"a",           "a.b",  "..a", "a..", "...", "fbneo/kof98.nv",
+                                       "a b (c).sav", "é.sav"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(kl_start_path_ok(bad[i]));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(kl_start_path_ok(good[i]));
     char longest[KL_START_PATH_MAX + 1];
     memset(longest, 'a', sizeof longest);
     longest[KL_START_PATH_MAX - 1] = 0;
@@ -140,7 +145,8 @@ static void full_buffers_are_said(void **state) {
     static uint8_t buf[8192];
     struct kl_start *s = sample();
     int len = kl_start_encode(s, buf, sizeof buf);
-    for (int cap = 0; cap < len; cap++) assert_int_equal(kl_start_encode(s, buf, (size_t)cap), KL_E_SPACE);
+    for (int cap = 0; cap < len; cap++)
+        assert_int_equal(kl_start_encode(s, buf, (size_t)cap), KL_E_SPACE);
     assert_int_equal(kl_start_encode(s, buf, (size_t)len), len);
     free(s);
 }

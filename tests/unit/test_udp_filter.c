@@ -10,7 +10,19 @@
 #include "net/engine/msg.h"
 #include "net/transport/udp_filter.h"
 
-enum { ACK = 1, CONNECT, VERIFY, DISCONNECT, PING, RELIABLE, UNRELIABLE, FRAGMENT, UNSEQUENCED, BANDWIDTH, THROTTLE };
+enum {
+    ACK = 1,
+    CONNECT,
+    VERIFY,
+    DISCONNECT,
+    PING,
+    RELIABLE,
+    UNRELIABLE,
+    FRAGMENT,
+    UNSEQUENCED,
+    BANDWIDTH,
+    THROTTLE
+};
 
 static uint8_t bytes[5000];
 static size_t len;
@@ -22,7 +34,9 @@ static void header(uint16_t peer) {
     bytes[1] = (uint8_t)peer;
     len = 8;
 }
-static void u8(unsigned v) { bytes[len++] = (uint8_t)v; }
+static void u8(unsigned v) {
+    bytes[len++] = (uint8_t)v;
+}
 static void u16(unsigned v) {
     u8(v >> 8);
     u8(v & 255);
@@ -62,7 +76,9 @@ static void fragment(uint32_t count, uint32_t total) {
     len += 10;
 }
 
-static bool passes(enum kl_udp_side side) { return kl_udp_judge(side, bytes, len, 0).pass; }
+static bool passes(enum kl_udp_side side) {
+    return kl_udp_judge(side, bytes, len, 0).pass;
+}
 
 static void what_keylock_says_passes(void **state) {
     (void)state;

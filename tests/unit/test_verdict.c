@@ -57,9 +57,11 @@ static void equal_hashes_agree(void **state) {
 
 static void a_run_of_equal_labels_gives_the_newest(void **state) {
     (void)state;
-    for (uint32_t f = 9; f < 50; f += 10) kl_verdict_expect(&table, f);
+    for (uint32_t f = 9; f < 50; f += 10)
+        kl_verdict_expect(&table, f);
     for (uint32_t f = 9; f < 40; f += 10)
-        for (unsigned c = 0; c < 2; c++) report(c, ram_state(f, f, f));
+        for (unsigned c = 0; c < 2; c++)
+            report(c, ram_state(f, f, f));
     assert_int_equal(next(3, SOON).frame, 39);
     none(3, SOON);
 }
@@ -97,7 +99,8 @@ static void four_in_three_camps_have_no_majority(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
     const uint64_t ram[4] = {1, 1, 2, 3};
-    for (unsigned c = 0; c < 4; c++) report(c, ram_state(59, ram[c], 0));
+    for (unsigned c = 0; c < 4; c++)
+        report(c, ram_state(59, ram[c], 0));
     struct kl_verdict v = next(15, SOON);
     assert_int_equal(v.differs, 1);
     assert_int_equal(v.minority, 0);
@@ -106,7 +109,8 @@ static void four_in_three_camps_have_no_majority(void **state) {
 static void states_alone_differ_less(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
-    for (unsigned c = 0; c < 3; c++) report(c, ram_state(59, 1, c == 2 ? 5 : 4));
+    for (unsigned c = 0; c < 3; c++)
+        report(c, ram_state(59, 1, c == 2 ? 5 : 4));
     struct kl_verdict v = next(7, SOON);
     assert_int_equal(v.differs, 2);
     assert_int_equal(v.minority, 4);
@@ -115,7 +119,8 @@ static void states_alone_differ_less(void **state) {
 static void without_ram_the_state_counts(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
-    for (unsigned c = 0; c < 3; c++) report(c, state_only(59, c == 1 ? 5 : 4));
+    for (unsigned c = 0; c < 3; c++)
+        report(c, state_only(59, c == 1 ? 5 : 4));
     struct kl_verdict v = next(7, SOON);
     assert_int_equal(v.differs, 1);
     assert_int_equal(v.minority, 2);
@@ -208,7 +213,8 @@ static void a_label_of_no_keyframe_is_compared_too(void **state) {
 static void a_flood_of_labels_pushes_nothing_out(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
-    for (uint32_t f = 100; f < 5000; f++) report(3, ram_state(f, f, f));
+    for (uint32_t f = 100; f < 5000; f++)
+        report(3, ram_state(f, f, f));
     report(0, ram_state(59, 1, 4));
     report(1, ram_state(59, 1, 4));
     assert_int_equal(next(3, SOON).frame, 59);
@@ -216,8 +222,10 @@ static void a_flood_of_labels_pushes_nothing_out(void **state) {
 
 static void a_full_table_forgets_the_oldest(void **state) {
     (void)state;
-    for (uint32_t n = 0; n <= KL_VERDICT_LABELS; n++) kl_verdict_expect(&table, n * 10 + 9);
-    for (unsigned c = 0; c < 2; c++) report(c, ram_state(KL_VERDICT_LABELS * 10 + 9, 1, 1));
+    for (uint32_t n = 0; n <= KL_VERDICT_LABELS; n++)
+        kl_verdict_expect(&table, n * 10 + 9);
+    for (unsigned c = 0; c < 2; c++)
+        report(c, ram_state(KL_VERDICT_LABELS * 10 + 9, 1, 1));
     assert_int_equal(next(3, SOON).frame, KL_VERDICT_LABELS * 10 + 9);
     assert_int_equal(table.end - table.begin, KL_VERDICT_LABELS);
 }
@@ -225,12 +233,21 @@ static void a_full_table_forgets_the_oldest(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup(f, fresh)
     const struct CMUnitTest tests[] = {
-        T(equal_hashes_agree), T(a_run_of_equal_labels_gives_the_newest), T(a_tie_names_nobody),
-        T(the_minority_is_named_once_all_have_spoken), T(four_in_three_camps_have_no_majority),
-        T(states_alone_differ_less), T(without_ram_the_state_counts), T(a_missing_hash_differs),
-        T(ram_outweighs_state_in_naming), T(silence_is_waited_for_but_not_for_ever),
-        T(who_leaves_is_not_waited_for), T(the_first_difference_stays_the_first), T(one_report_each),
-        T(a_label_of_no_keyframe_is_compared_too), T(a_flood_of_labels_pushes_nothing_out),
+        T(equal_hashes_agree),
+        T(a_run_of_equal_labels_gives_the_newest),
+        T(a_tie_names_nobody),
+        T(the_minority_is_named_once_all_have_spoken),
+        T(four_in_three_camps_have_no_majority),
+        T(states_alone_differ_less),
+        T(without_ram_the_state_counts),
+        T(a_missing_hash_differs),
+        T(ram_outweighs_state_in_naming),
+        T(silence_is_waited_for_but_not_for_ever),
+        T(who_leaves_is_not_waited_for),
+        T(the_first_difference_stays_the_first),
+        T(one_report_each),
+        T(a_label_of_no_keyframe_is_compared_too),
+        T(a_flood_of_labels_pushes_nothing_out),
         T(a_full_table_forgets_the_oldest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

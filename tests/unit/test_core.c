@@ -1,0 +1,94 @@
+/* Loading, unloading and finding cores. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "probe_core.h"
+
+static char err[4096];
+
+static void opens_and_closes(void **state) {
+    (void)state;
+    struct kl_core c;
+    if (kl_core_open(&c, probe_core_path(), err, sizeof(err)) != 0) fail_msg("%s", err);
+    assert_int_equal(c.api_version(), RETRO_API_VERSION);
+    assert_string_equal(c.copy_path, "");
+    assert_true(probe_core_start(&c));
+    kl_core_close(&c);
+    assert_null(c.handle);
+    kl_core_close(&c); /* an empty one may be closed again */
+}
+
+static void a_reopened_core_starts_from_nothing(void **state) {
+    (void)state;
+    struct kl_core c;
+    assert_int_equal(kl_core_open(&c, probe_core_path(), err, sizeof(err)), 0);
+    assert_true(probe_core_start(&c));
+    for (int i = 0; i < 5; i++)
+        c.run();
+    assert_int_equal(probe_core_seen(&c)->frame, 5);
+    assert_int_equal(kl_core_reopen(&c, err, sizeof(err)), 0);
+    assert_true(probe_core_start(&c));
+    assert_int_equal(probe_core_seen(&c)->frame, 0);
+    kl_core_close(&c);
+}
+
+static void a_second_one_is_a_copy(void **state) {
+    (void)state;
+    struct kl_core a, b;
+    assert_int_equal(kl_core_open(&a, probe_core_path(), err, sizeof(err)), 0);
+    assert_int_equal(kl_core_open(&b, probe_core_path(), err, sizeof(err)), 0);
+    assert_string_not_equal(b.copy_path, "");
+    assert_int_not_equal(access(b.copy_path, F_OK), 0); /* nothing is left behind */
+    assert_string_equal(a.path, b.path);
+    assert_true(probe_core_start(&a));
+    assert_true(probe_core_start(&b));
+    a.run();
+    assert_int_equal(probe_core_seen(&a)->frame, 1);
+    assert_int_equal(probe_core_seen(&b)->frame, 0);
+    kl_core_close(&b);
+    kl_core_close(&a);
+}
+
+static void what_is_no_core_is_named(void **state) {
+    (void)state;
+    struct kl_core c;
+    assert_int_equal(kl_core_open(&c, "/nonexistent/x.so", err, sizeof(err)), -1);
+    assert_non_null(strstr(err, "/nonexistent/x.so"));
+    assert_int_equal(kl_core_open(&c, "/etc/passwd", err, sizeof(err)), -1);
+    assert_non_null(strstr(err, "/etc/passwd"));
+    assert_int_equal(kl_core_open(&c, "/tmp", err, sizeof(err)), -1);
+    assert_non_null(strstr(err, "regular file"));
+    assert_int_equal(kl_core_open(&c, "/lib/x86_64-linux-gnu/libm.so.6", err, sizeof(err)), -1);
+    assert_null(c.handle);
+}
+
+static void finds_by_name(void **state) {
+    (void)state;
+    char dir[4096], out[4096];
+    snprintf(dir, sizeof(dir), "%s", probe_core_path());
+    *strrchr(dir, '/') = '\0';
+    const char *dirs[] = {"/nonexistent", dir, NULL};
+    assert_int_equal(kl_core_find("probe_core", dirs, out, sizeof(out), err, sizeof(err)), 0);
+    assert_string_equal(out, probe_core_path());
+    assert_int_equal(kl_core_find("probe_core_libretro.so", dirs, out, sizeof(out), err, sizeof(err)), 0);
+    assert_int_equal(kl_core_find(probe_core_path(), NULL, out, sizeof(out), err, sizeof(err)), 0);
+    assert_int_equal(kl_core_find("no_such_core", dirs, out, sizeof(out), err, sizeof(err)), -1);
+    assert_non_null(strstr(err, "no_such_core"));
+    assert_non_null(strstr(err, dir));
+    assert_int_equal(kl_core_find("./no/such", dirs, out, sizeof(out), err, sizeof(err)), -1);
+    assert_int_equal(kl_core_find("", dirs, out, sizeof(out), err, sizeof(err)), -1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opens_and_closes),       cmocka_unit_test(a_reopened_core_starts_from_nothing),
+        cmocka_unit_test(a_second_one_is_a_copy), cmocka_unit_test(what_is_no_core_is_named),
+        cmocka_unit_test(finds_by_name),
+    };
+    int failed = cmocka_run_group_tests_name("core", tests, NULL, NULL);
+    kl_options_free(&probe_options);
+    return failed;
+}

@@ -1,0 +1,83 @@
+/* Every environment call has its place in the table, once, with a reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core_wrapper/env.h"
+
+static void nothing_is_missing(void **state) {
+    (void)state;
+    for (unsigned n = 1; n <= 81; n++) {
+        if (n == 4 || n == 5 || n == 20) continue; /* no longer calls */
+        if (!kl_env_find(n) && !kl_env_find(n | RETRO_ENVIRONMENT_EXPERIMENTAL))
+            fail_msg("call %u is missing", n);
+    }
+}
+
+static void every_entry_is_whole(void **state) {
+    (void)state;
+    unsigned count;
+    const struct kl_env_entry *all = kl_env_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        assert_non_null(all[i].name);
+        assert_true(all[i].why && *all[i].why);
+        assert_int_equal(all[i].room == KL_ENV_ANSWER, all[i].answer != NULL);
+        assert_ptr_equal(kl_env_find(all[i].cmd), &all[i]); /* no number twice */
+    }
+}
+
+/* The flags are part of the number: two calls share 44. */
+static void flags_count(void **state) {
+    (void)state;
+    const struct kl_env_entry *quirks = kl_env_find(RETRO_ENVIRONMENT_SET_SERIALIZATION_QUIRKS);
+    const struct kl_env_entry *shared = kl_env_find(RETRO_ENVIRONMENT_SET_HW_SHARED_CONTEXT);
+    assert_non_null(quirks);
+    assert_non_null(shared);
+    assert_ptr_not_equal(quirks, shared);
+    assert_non_null(strstr(shared->name, "HW_SHARED"));
+    assert_null(kl_env_find(RETRO_ENVIRONMENT_GET_VARIABLE | RETRO_ENVIRONMENT_EXPERIMENTAL));
+    assert_null(kl_env_find(999));
+}
+
+/* As the header numbers them. */
+static void flags_are_the_headers(void **state) {
+    (void)state;
+    static const unsigned header[] = {
+        RETRO_ENVIRONMENT_SET_ROTATION,
+        RETRO_ENVIRONMENT_SET_MEMORY_MAPS,
+        RETRO_ENVIRONMENT_GET_VFS_INTERFACE,
+        RETRO_ENVIRONMENT_GET_AUDIO_VIDEO_ENABLE,
+        RETRO_ENVIRONMENT_GET_FASTFORWARDING,
+        RETRO_ENVIRONMENT_GET_INPUT_BITMASKS,
+        RETRO_ENVIRONMENT_GET_CORE_OPTIONS_VERSION,
+        RETRO_ENVIRONMENT_SET_FASTFORWARDING_OVERRIDE,
+        RETRO_ENVIRONMENT_SET_CONTENT_INFO_OVERRIDE,
+        RETRO_ENVIRONMENT_GET_THROTTLE_STATE,
+        RETRO_ENVIRONMENT_GET_SAVESTATE_CONTEXT,
+        RETRO_ENVIRONMENT_GET_HW_RENDER_INTERFACE,
+        RETRO_ENVIRONMENT_SET_VARIABLE,
+        RETRO_ENVIRONMENT_GET_CURRENT_SOFTWARE_FRAMEBUFFER,
+        RETRO_ENVIRONMENT_SET_SUPPORT_ACHIEVEMENTS,
+        RETRO_ENVIRONMENT_GET_LED_INTERFACE,
+        RETRO_ENVIRONMENT_GET_MIDI_INTERFACE,
+        RETRO_ENVIRONMENT_GET_TARGET_REFRESH_RATE,
+        RETRO_ENVIRONMENT_SET_HW_RENDER_CONTEXT_NEGOTIATION_INTERFACE,
+    };
+    for (size_t i = 0; i < sizeof header / sizeof *header; i++)
+        if (!kl_env_find(header[i])) fail_msg("call %#x is missing", header[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_missing),
+        cmocka_unit_test(every_entry_is_whole),
+        cmocka_unit_test(flags_count),
+        cmocka_unit_test(flags_are_the_headers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

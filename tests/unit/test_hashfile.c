@@ -1,0 +1,196 @@
+/* Hash files and their comparison (keylock diff). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core_wrapper/tool/hashfile.h"
+#include "core_wrapper/tool/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define H1 "0123456789abcdef"
+#define H2 "fedcba9876543210"
+#define H3 "00000000000000ff"
+
+static char dir[] = "/tmp/keylock-test-XXXXXX", path_a[64], path_b[64], err[1024];
+
+static int set_up(void **state) {
+    (void)state;
+    if (!mkdtemp(dir)) return -1;
+    snprintf(path_a, sizeof(path_a), "%s/a", dir);
+    snprintf(path_b, sizeof(path_b), "%s/b", dir);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    unlink(path_a);
+    unlink(path_b);
+    return rmdir(dir);
+}
+
+static void put(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static struct kl_hashdiff diff(const char *a, const char *b) {
+    struct kl_hashdiff d;
+    put(path_a, a);
+    put(path_b, b);
+    if (kl_hashdiff(&d, path_a, path_b, err, sizeof(err)) != 0) fail_msg("%s", err);
+    return d;
+}
+
+static int exit_code(const char *a, const char *b) {
+    char *args[] = {(char *)"diff", path_a, path_b, NULL};
+    put(path_a, a);
+    put(path_b, b);
+    return cmd_diff(3, args);
+}
+
+static void equal_over_what_both_have(void **state) {
+    (void)state;
+    struct kl_hashdiff d = diff("59 " H1 " " H2 "\n119 " H2 " " H3 "\n179 " H1 " " H1 "\n",
+                                "29 " H3 " " H3 "\n59 " H1 " " H2 "\n149 " H1 " " H1 "\n179 " H1 " " H1 "\n");
+    assert_int_equal(d.shared, 2);
+    assert_int_equal(d.first, 59);
+    assert_int_equal(d.last, 179);
+    assert_int_equal(d.hard + d.soft, 0);
+    assert_int_equal(exit_code("59 " H1 " " H2 "\n", "59 " H1 " " H2 "\n"), 0);
+}
+
+static void first_frame_where_ram_differs(void **state) {
+    (void)state;
+    struct kl_hashdiff d = diff("59 " H1 " " H1 "\n119 " H1 " " H1 "\n179 " H2 " " H2 "\n",
+                                "59 " H1 " " H2 "\n119 " H2 " " H1 "\n179 " H3 " " H2 "\n");
+    assert_int_equal(d.hard, 2);
+    assert_int_equal(d.hard_first, 119);
+    assert_false(d.hard_in_state);
+    assert_int_equal(d.soft, 1);
+    assert_int_equal(exit_code("59 " H1 " " H1 "\n", "59 " H2 " " H1 "\n"), 1);
+}
+
+static void without_ram_state_counts(void **state) {
+    (void)state;
+    struct kl_hashdiff d = diff("59 - " H1 "\n119 - " H2 "\n", "59 - " H1 "\n119 - " H1 "\n");
+    assert_int_equal(d.hard_first, 119);
+    assert_true(d.hard_in_state);
+    assert_int_equal(exit_code("59 - " H1 "\n", "59 - " H2 "\n"), 1);
+}
+
+static void only_states_differ(void **state) {
+    (void)state;
+    struct kl_hashdiff d = diff("59 " H1 " " H1 "\n119 " H1 " " H1 "\n", "59 " H1 " " H2 "\n119 " H1 " -\n");
+    assert_int_equal(d.hard, 0);
+    assert_int_equal(d.soft, 2);
+    assert_int_equal(d.soft_first, 59);
+    assert_int_equal(exit_code("59 " H1 " " H1 "\n", "59 " H1 " " H2 "\n"), 2);
+}
+
+static void ram_on_one_side_only_is_a_difference(void **state) {
+    (void)state;
+    assert_int_equal(exit_code("59 " H1 " " H1 "\n", "59 - " H1 "\n"), 1);
+}
+
+static void nothing_shared(void **state) {
+    (void)state;
+    assert_int_equal(exit_code("59 " H1 " " H1 "\n", "60 " H1 " " H1 "\n"), 3);
+    assert_int_equal(exit_code("", "60 " H1 " " H1 "\n"), 3);
+    assert_int_equal(exit_code("59 - -\n", "59 - -\n"), 3); /* no hash in common either */
+}
+
+static void malformed_lines_are_named(void **state) {
+    (void)state;
+    const char *const bad[] = {"59 " H1 "\n",
+                               "59 " H1 " " H2 " " H3 "\n",
+                               "x " H1 " " H2 "\n",
+                               "-1 " H1 " " H2 "\n",
+                               "4294967296 " H1 " " H2 "\n",
+                               "59 0123 " H2 "\n",
+                               "59 " H1 "0 " H2 "\n",
+                               "59 0x23456789abcdef " H2 "\n",
+                               "59 -- " H2 "\n",
+                               "\n"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char text[256];
+        struct kl_hashdiff d;
+        snprintf(text, sizeof(text), "1 " H1 " " H2 "\n%s", bad[i]);
+        put(path_a, text);
+        put(path_b, "1 " H1 " " H2 "\n");
+        assert_int_equal(kl_hashdiff(&d, path_a, path_b, err, sizeof(err)), -1);
+        assert_non_null(strstr(err, "/a:2: expected"));
+        assert_int_equal(kl_hashdiff(&d, path_b, path_a, err, sizeof(err)),
+                         -1); /* also past what is shared */
+        assert_int_equal(exit_code("1 " H1 " " H2 "\n", text), 4);
+    }
+}
+
+static void frames_must_go_up(void **state) {
+    (void)state;
+    assert_int_equal(exit_code("59 " H1 " " H1 "\n59 " H1 " " H1 "\n", ""), 4);
+    assert_int_equal(exit_code("59 " H1 " " H1 "\n58 " H1 " " H1 "\n", ""), 4);
+}
+
+static void a_long_line_is_malformed(void **state) {
+    (void)state;
+    char text[1000];
+    memset(text, '1', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    assert_int_equal(exit_code(text, "1 " H1 " " H2 "\n"), 4);
+}
+
+static void a_missing_file_is_named(void **state) {
+    (void)state;
+    struct kl_hashdiff d;
+    assert_int_equal(kl_hashdiff(&d, "/nonexistent/h", path_b, err, sizeof(err)), -1);
+    assert_non_null(strstr(err, "/nonexistent/h"));
+}
+
+static void what_is_written_is_read(void **state) {
+    (void)state;
+    struct kl_hashline line = {4294967295u, true, false, 0xff, 0}, back;
+    struct kl_hashreader r;
+    FILE *f = fopen(path_a, "w");
+    assert_int_equal(kl_hashline_write(f, &line), 0);
+    fclose(f);
+    assert_int_equal(kl_hashreader_open(&r, path_a, err, sizeof(err)), 0);
+    assert_int_equal(kl_hashreader_next(&r, &back, err, sizeof(err)), 1);
+    assert_int_equal(back.frame, line.frame);
+    assert_true(back.has_ram && !back.has_state && back.ram == 0xff);
+    assert_int_equal(kl_hashreader_next(&r, &back, err, sizeof(err)), 0);
+    kl_hashreader_close(&r);
+}
+
+static void a_full_disk_shows_at_once(void **state) {
+    (void)state;
+    struct kl_hashline line = {1, true, true, 1, 2};
+    FILE *f = fopen("/dev/full", "w");
+    if (!f) skip();
+    assert_int_equal(kl_hashline_write(f, &line), -1);
+    fclose(f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_over_what_both_have),
+        cmocka_unit_test(first_frame_where_ram_differs),
+        cmocka_unit_test(without_ram_state_counts),
+        cmocka_unit_test(only_states_differ),
+        cmocka_unit_test(ram_on_one_side_only_is_a_difference),
+        cmocka_unit_test(nothing_shared),
+        cmocka_unit_test(malformed_lines_are_named),
+        cmocka_unit_test(frames_must_go_up),
+        cmocka_unit_test(a_long_line_is_malformed),
+        cmocka_unit_test(a_missing_file_is_named),
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(a_full_disk_shows_at_once),
+    };
+    return cmocka_run_group_tests_name("hashfile", tests, set_up, tear_down);
+}

@@ -1,0 +1,137 @@
+/* Scripted pads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core_wrapper/tool/input_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FRAMES 3000
+
+static char err[512];
+
+static struct kl_input_source *open_source(const char *spec) {
+    struct kl_input_source *s = NULL;
+    if (kl_input_source_open(&s, spec, err, sizeof(err)) != 0) fail_msg("%s", err);
+    return s;
+}
+
+static void none_presses_nothing(void **state) {
+    (void)state;
+    struct kl_input_source *s = open_source("none");
+    assert_null(s);
+    assert_int_equal(kl_input_source_joypad(s, 5, 0), 0);
+    kl_input_source_close(s);
+}
+
+static void random_is_a_function_of_seed_frame_and_port(void **state) {
+    (void)state;
+    struct kl_input_source *s = open_source("random:7"), *again = open_source("random:7"),
+                           *other = open_source("random:8");
+    uint16_t mask[FRAMES];
+    unsigned other_differs = 0, port_differs = 0;
+    for (uint32_t f = 0; f < FRAMES; f++) {
+        mask[f] = kl_input_source_joypad(s, f, 0);
+        other_differs += kl_input_source_joypad(other, f, 0) != mask[f];
+        port_differs += kl_input_source_joypad(s, f, 1) != mask[f];
+    }
+    assert_true(other_differs > FRAMES / 2);
+    assert_true(port_differs > FRAMES / 2);
+    for (uint32_t i = 0; i < 200; i++) { /* in any order, as a rewind asks */
+        uint32_t f = i * 7919 % FRAMES;
+        assert_int_equal(kl_input_source_joypad(again, f, 0), mask[f]);
+        assert_int_equal(kl_input_source_joypad(again, f, 0), mask[f]);
+    }
+    kl_input_source_close(s);
+    kl_input_source_close(again);
+    kl_input_source_close(other);
+}
+
+static void random_play_is_plausible(void **state) {
+    (void)state;
+    struct kl_input_source *s = open_source("random:1");
+    unsigned held = 0, pressed = 0, starts = 0;
+    uint16_t ever = 0;
+    for (uint32_t f = 0; f < FRAMES; f++) {
+        uint16_t m = kl_input_source_joypad(s, f, 0);
+        assert_true((m & 0x30) != 0x30 && (m & 0xc0) != 0xc0); /* never both ways at once */
+        held += (m & 0xf0) != 0;
+        pressed += (m & 0xf03) != 0;
+        starts += (m & 8) != 0;
+        ever |= m;
+    }
+    assert_true(held > FRAMES / 2 && held < FRAMES);
+    assert_true(pressed > FRAMES / 2);
+    assert_in_range(starts, 3, FRAMES / 20);
+    assert_int_equal(ever & 0x0ff3, 0x0ff3);
+    kl_input_source_close(s);
+}
+
+static char path[] = "/tmp/keylock-test-XXXXXX";
+
+static void put(const char *text) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void a_file_holds_from_its_frame_on(void **state) {
+    (void)state;
+    put("# a comment\n\n10 0 1 # B\n20 0 81\n15 1 ffff\n20 0 0\n");
+    struct kl_input_source *s = open_source(path);
+    assert_int_equal(kl_input_source_joypad(s, 9, 0), 0);
+    assert_int_equal(kl_input_source_joypad(s, 10, 0), 1);
+    assert_int_equal(kl_input_source_joypad(s, 19, 0), 1);
+    assert_int_equal(kl_input_source_joypad(s, 20, 0), 0); /* the later line of a frame */
+    assert_int_equal(kl_input_source_joypad(s, 14, 1), 0);
+    assert_int_equal(kl_input_source_joypad(s, 4000000000u, 1), 0xffff);
+    assert_int_equal(kl_input_source_joypad(s, 10, 0), 1);
+    assert_int_equal(kl_input_source_joypad(s, 10, 99), 0);
+    kl_input_source_close(s);
+}
+
+static void what_is_wrong_is_named(void **state) {
+    (void)state;
+    const char *const bad[] = {"x",       "1 0",    "1 16 0",       "1 0 10000",      "-1 0 0",
+                               "1 0 0 0", "1 -1 0", "9 0 0\n8 0 0", "99999999999 0 0"};
+    struct kl_input_source *s;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        put(bad[i]);
+        if (kl_input_source_open(&s, path, err, sizeof(err)) == 0) fail_msg("accepted: %s", bad[i]);
+        assert_null(s);
+        assert_non_null(strstr(err, "expected FRAME PORT MASK"));
+    }
+    assert_int_equal(kl_input_source_open(&s, "random:", err, sizeof(err)), -1);
+    assert_int_equal(kl_input_source_open(&s, "random:1x", err, sizeof(err)), -1);
+    assert_int_equal(kl_input_source_open(&s, "/nonexistent/input", err, sizeof(err)), -1);
+    assert_non_null(strstr(err, "/nonexistent/input"));
+}
+
+static int make_file(void **state) {
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(none_presses_nothing),
+        cmocka_unit_test(random_is_a_function_of_seed_frame_and_port),
+        cmocka_unit_test(random_play_is_plausible),
+        cmocka_unit_test(a_file_holds_from_its_frame_on),
+        cmocka_unit_test(what_is_wrong_is_named),
+    };
+    return cmocka_run_group_tests_name("input_source", tests, make_file, remove_file);
+}

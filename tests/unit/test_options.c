@@ -1,0 +1,134 @@
+/* Core options in the three ways of declaring them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "options.h"
+
+#include <string.h>
+
+static char err[512];
+static struct kl_options o;
+
+static int clear(void **state) {
+    (void)state;
+    kl_options_free(&o);
+    assert_null(o.at);
+    assert_null(o.pending);
+    return 0;
+}
+
+static void declare_v0(void) {
+    struct retro_variable v[] = {
+        {"speed", "Speed; normal|slow|fast"}, {"odd", "no choices at all"}, {NULL, NULL}};
+    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_VARIABLES, v));
+}
+
+static void v0_first_choice_is_default(void **state) {
+    (void)state;
+    declare_v0();
+    assert_int_equal(o.count, 2);
+    assert_string_equal(o.at[0].desc, "Speed");
+    assert_int_equal(o.at[0].choice_count, 3);
+    assert_string_equal(kl_options_get(&o, "speed"), "normal");
+    assert_string_equal(kl_options_get(&o, "odd"), "no choices at all");
+    assert_null(kl_options_get(&o, "speedy"));
+    assert_null(kl_options_get(&o, NULL));
+}
+
+static void v1_and_intl(void **state) {
+    (void)state;
+    struct retro_core_option_definition d[] = {
+        {"speed", "Speed", NULL, {{"slow", "Slow"}, {"fast", NULL}, {NULL, NULL}}, "fast"},
+        {"lives", "Lives", NULL, {{"3", NULL}, {"5", NULL}, {NULL, NULL}}, "9"},
+        {NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
+    struct retro_core_options_intl intl = {d, NULL};
+    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_INTL, &intl));
+    assert_string_equal(kl_options_get(&o, "speed"), "fast");
+    assert_string_equal(kl_options_get(&o, "lives"), "3"); /* a default that is not offered */
+    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_CORE_OPTIONS, d));
+    assert_int_equal(o.count, 2);
+}
+
+static void v2_and_intl(void **state) {
+    (void)state;
+    struct retro_core_option_v2_definition d[] = {
+        {"speed", "Speed", NULL, NULL, NULL, NULL, {{"slow", NULL}, {"fast", NULL}, {NULL, NULL}}, "fast"},
+        {NULL, NULL, NULL, NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
+    struct retro_core_options_v2 v2 = {NULL, d};
+    struct retro_core_options_v2_intl intl = {&v2, NULL};
+    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2, &v2));
+    assert_string_equal(kl_options_get(&o, "speed"), "fast");
+    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2_INTL, &intl));
+    assert_string_equal(kl_options_get(&o, "speed"), "fast");
+}
+
+static void others_declare_nothing(void **state) {
+    (void)state;
+    unsigned format = 1;
+    declare_v0();
+    assert_false(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format));
+    assert_false(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_VARIABLES, NULL));
+    assert_int_equal(o.count, 2);
+}
+
+static void a_set_value_is_checked_and_told(void **state) {
+    (void)state;
+    declare_v0();
+    o.updated = false;
+    assert_int_equal(kl_options_set(&o, "speed", "normal", false, err, sizeof(err)), 0);
+    assert_false(o.updated);
+    assert_int_equal(kl_options_set(&o, "speed", "fast", false, err, sizeof(err)), 0);
+    assert_true(o.updated);
+    assert_string_equal(kl_options_get(&o, "speed"), "fast");
+    assert_int_equal(kl_options_set(&o, "speed", "warp", false, err, sizeof(err)), -2);
+    assert_non_null(strstr(err, "normal, slow, fast"));
+    assert_int_equal(kl_options_set(&o, "sped", "fast", false, err, sizeof(err)), -1);
+    assert_non_null(strstr(err, "speed, odd"));
+    assert_string_equal(kl_options_get(&o, "speed"), "fast");
+}
+
+static void a_forced_value_waits_for_its_key(void **state) {
+    (void)state;
+    assert_int_equal(kl_options_set(&o, "speed", "slow", true, err, sizeof(err)), 0);
+    assert_int_equal(kl_options_set(&o, "speed", "fast", true, err, sizeof(err)), 0); /* the later counts */
+    assert_null(kl_options_get(&o, "speed"));
+    declare_v0();
+    assert_string_equal(kl_options_get(&o, "speed"), "fast");
+}
+
+static void a_new_declaration_keeps_values_still_allowed(void **state) {
+    (void)state;
+    struct retro_variable less[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
+    struct retro_variable none[] = {{"speed", "Speed; normal|slow"}, {NULL, NULL}};
+    declare_v0();
+    assert_int_equal(kl_options_set(&o, "speed", "fast", false, err, sizeof(err)), 0);
+    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_VARIABLES, less));
+    assert_string_equal(kl_options_get(&o, "speed"), "fast");
+    assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_VARIABLES, none));
+    assert_string_equal(kl_options_get(&o, "speed"), "normal");
+}
+
+static void an_error_is_cut_where_it_does_not_fit(void **state) {
+    (void)state;
+    char small[24];
+    declare_v0();
+    assert_int_equal(kl_options_set(&o, "speed", "warp", false, small, sizeof(small)), -2);
+    assert_true(strlen(small) < sizeof(small));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(v0_first_choice_is_default, clear),
+        cmocka_unit_test_teardown(v1_and_intl, clear),
+        cmocka_unit_test_teardown(v2_and_intl, clear),
+        cmocka_unit_test_teardown(others_declare_nothing, clear),
+        cmocka_unit_test_teardown(a_set_value_is_checked_and_told, clear),
+        cmocka_unit_test_teardown(a_forced_value_waits_for_its_key, clear),
+        cmocka_unit_test_teardown(a_new_declaration_keeps_values_still_allowed, clear),
+        cmocka_unit_test_teardown(an_error_is_cut_where_it_does_not_fit, clear),
+    };
+    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}

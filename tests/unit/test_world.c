@@ -1,0 +1,199 @@
+/* The world that a core sees: tests/cores/probe_core.c looks at it and shows what it saw in its RAM. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "probe_core.h"
+#include "world.h"
+
+#include <time.h>
+
+#define EPOCH 946684800u
+
+static struct kl_core core;
+static struct kl_world_report report;
+static char err[512];
+
+static void open_turned(uint64_t epoch_s) {
+    setenv("TZ", "Asia/Tokyo", 1);
+    if (kl_core_open(&core, probe_core_path(), err, sizeof(err)) != 0) fail_msg("%s", err);
+    assert_int_equal(kl_world_turn(core.handle, &report, err, sizeof(err)), 0);
+    kl_world_start(epoch_s, 60000000);
+    assert_true(probe_core_start(&core));
+}
+
+static const struct seen *run(uint32_t frame) {
+    kl_world_frame(frame);
+    core.run();
+    return probe_core_seen(&core);
+}
+
+static int close_core(void **state) {
+    (void)state;
+    kl_core_close(&core);
+    kl_options_free(&probe_options);
+    unsetenv("PROBE_CORE");
+    return 0;
+}
+
+static void report_names_what_was_turned(void **state) {
+    (void)state;
+    open_turned(EPOCH);
+    const char *const wanted[] = {
+        "time", "gettimeofday", "clock_gettime", "localtime", "mktime",
+        "rand", "srand",        "fopen",         "open",      "pthread_cond_timedwait"};
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        char padded[1100], word[64];
+        snprintf(padded, sizeof(padded), " %s ", report.turned);
+        snprintf(word, sizeof(word), " %s ", wanted[i]);
+        if (!strstr(padded, word)) fail_msg("%s is not among what was turned: %s", wanted[i], report.turned);
+    }
+    assert_non_null(strstr(report.left, "syscall ("));
+}
+
+static void clocks_follow_frames(void **state) {
+    (void)state;
+    open_turned(EPOCH);
+    const struct seen *s = run(0);
+    assert_int_equal(s->time_s, EPOCH);
+    assert_int_equal(s->real_ns, EPOCH * 1000000000LL);
+    assert_int_equal(s->mono_ns, 0);
+    s = run(90);
+    assert_int_equal(s->time_s, EPOCH + 1);
+    assert_int_equal(s->real_ns, EPOCH * 1000000000LL + 1500000000);
+    assert_int_equal(s->mono_ns, 1500000000);
+}
+
+static void our_own_clock_stays(void **state) {
+    (void)state;
+    open_turned(EPOCH);
+    assert_true(time(NULL) > 1600000000);
+    assert_string_equal(getenv("TZ"), "Asia/Tokyo");
+}
+
+static void rate_change_goes_on_from_the_present_frame(void **state) {
+    (void)state;
+    open_turned(EPOCH);
+    run(60);
+    kl_world_rate(50000000);
+    assert_int_equal(run(60)->mono_ns, 1000000000);
+    assert_int_equal(run(110)->mono_ns, 2000000000);
+}
+
+static void calendar_is_utc(void **state) {
+    (void)state;
+    const int64_t moments[] = {0,          951782399,  951782400,  1078012799,
+                               1709164800, 2147483647, 4102444799, 68169600};
+    for (size_t i = 0; i < sizeof(moments) / sizeof(moments[0]); i++) {
+        struct tm tm;
+        time_t t = moments[i];
+        open_turned((uint64_t)t);
+        const struct seen *s = run(0);
+        gmtime_r(&t, &tm);
+        assert_int_equal(s->hour, tm.tm_hour);
+        assert_int_equal(s->year, tm.tm_year);
+        assert_int_equal(s->utc_offset, 0);
+        assert_int_equal(s->made_s, t); /* mktime(localtime(t)) */
+        close_core(NULL);
+    }
+}
+
+static uint32_t first_random(uint64_t epoch_s) {
+    open_turned(epoch_s);
+    uint32_t r = run(0)->random;
+    close_core(NULL);
+    return r;
+}
+
+static void chance_comes_from_the_epoch(void **state) {
+    (void)state;
+    uint32_t one = first_random(EPOCH);
+    srand(1);
+    assert_int_equal(first_random(EPOCH), one);
+    assert_int_not_equal(first_random(EPOCH + 1), one);
+}
+
+static void timed_wait_times_out_soon(void **state) {
+    (void)state;
+    struct timespec before, after;
+    open_turned(EPOCH); /* decades behind the real clock */
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    assert_int_equal(run(0)->timeouts, 1);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert_in_range((after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000, 0,
+                    900);
+    close_core(NULL);
+    open_turned(4000000000u); /* decades ahead: it must not wait for them */
+    assert_int_equal(run(0)->timeouts, 1);
+}
+
+static void a_core_that_spins_goes_on(void **state) {
+    (void)state;
+    setenv("PROBE_CORE", "spin", 1);
+    open_turned(EPOCH);
+    run(0);
+    assert_int_equal(run(1)->mono_ns, 16666666); /* the spinning leaves nothing behind */
+}
+
+static void files_are_noted(void **state) {
+    (void)state;
+    char dir[] = "/tmp/keylock-test-XXXXXX", path[64], missing[64];
+    bool wrote = true;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/probe.bios", dir);
+    snprintf(missing, sizeof(missing), "%s/probe.second", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("seven b", f);
+    fclose(f);
+    probe_system_dir = dir;
+    kl_world_files_clear();
+    open_turned(EPOCH);
+    assert_int_equal(probe_core_seen(&core)->bios_bytes, 7);
+    assert_int_equal(kl_world_files(), 2);
+    assert_string_equal(kl_world_file(0, &wrote), path);
+    assert_false(wrote);
+    assert_string_equal(kl_world_file(1, &wrote), missing); /* looked for in vain */
+    assert_null(kl_world_file(2, &wrote));
+    kl_world_note_file(path, true);
+    assert_int_equal(kl_world_files(), 2);
+    kl_world_file(0, &wrote);
+    assert_true(wrote);
+    kl_world_files_clear();
+    assert_int_equal(kl_world_files(), 0);
+    unlink(path);
+    rmdir(dir);
+    probe_system_dir = "/nonexistent";
+}
+
+static void watching_leaves_the_clock(void **state) {
+    (void)state;
+    assert_int_equal(kl_core_open(&core, probe_core_path(), err, sizeof(err)), 0);
+    kl_world_files_clear();
+    probe_system_dir = "/tmp";
+    assert_int_equal(kl_world_watch(core.handle, err, sizeof(err)), 0);
+    assert_true(probe_core_start(&core));
+    assert_true(run(0)->time_s > 1600000000);
+    assert_int_equal(kl_world_files(), 2);
+    probe_system_dir = "/nonexistent";
+    kl_world_files_clear();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(report_names_what_was_turned, close_core),
+        cmocka_unit_test_teardown(clocks_follow_frames, close_core),
+        cmocka_unit_test_teardown(our_own_clock_stays, close_core),
+        cmocka_unit_test_teardown(rate_change_goes_on_from_the_present_frame, close_core),
+        cmocka_unit_test_teardown(calendar_is_utc, close_core),
+        cmocka_unit_test_teardown(chance_comes_from_the_epoch, close_core),
+        cmocka_unit_test_teardown(timed_wait_times_out_soon, close_core),
+        cmocka_unit_test_teardown(a_core_that_spins_goes_on, close_core),
+        cmocka_unit_test_teardown(files_are_noted, close_core),
+        cmocka_unit_test_teardown(watching_leaves_the_clock, close_core),
+    };
+    alarm(60); /* a clock that stands still, or a wait for decades, shows as a hang */
+    return cmocka_run_group_tests_name("world", tests, NULL, NULL);
+}
