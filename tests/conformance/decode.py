@@ -544,11 +544,81 @@ def damage(rng, data):
     return bytes(data)
 
 
+# --- what nobody may send --------------------------------------------------------------------------------------
+
+def lay(*parts):
+    """Integers stand for one byte, ("var", n) for a varint, bytes for themselves."""
+    w = Writer()
+    for part in parts:
+        if isinstance(part, tuple):
+            w.var(part[1])
+        else:
+            w.out += bytes([part]) if isinstance(part, int) else part
+    return bytes(w.out)
+
+
+def wrong_streams():
+    """For one input."""
+    zero = [bytes(2), bytes(8), bytes(4), bytes(3), bytes(10), bytes(5), bytes(1)]
+    yield from (bytes([1 << bit]) + body for bit, body in enumerate(zero))      # groups that say nothing new
+    yield b"\x03\x01\x00" + bytes(8)                                            # one of two
+    yield from (b"\x00", b"\x81", b"\xff", b"\x80\x80")
+    yield b"\x08\x80\x80\x04\x00\x00"                                           # motion of 32768
+    yield b"\x08\x00\x00\x80\x80\x04"                                           # buttons of 65536
+    yield b"\x10" + bytes(4) + b"\x02" + bytes(5)
+    yield b"\x20" + bytes(4) + b"\x80\x80\x40"                                  # buttons of 2^20
+    yield b"\x40\x05" + b"\x01\x00\x00\x00" * 5
+    yield b"\x40\x01\x01\x00\x80\x80\x88\x01\x00"                             # character 0x110000
+    yield b"\x40\x01\x01\x00\x00\x80\x80\x04"
+
+
+def wrong_ctrls():
+    def ctrl(flags=0, acked=9, backlog=0, needs=b"\x00", first=0, count=1, rest=b"\x00\x80"):
+        return lay(bytes(4), flags, ("var", acked), ("var", backlog), needs, ("var", first), ("var", count), rest)
+    yield ctrl(flags=2)
+    yield ctrl(flags=1)
+    yield ctrl(acked=2**32)
+    yield ctrl(backlog=10)
+    yield ctrl(needs=lay(33, 0, bytes(33)))
+    yield ctrl(needs=lay(1, ("var", 2**32 - 32), 0))
+    yield ctrl(first=2**32 - 256)
+    yield ctrl(count=257, rest=b"\x00\xff\xff\x80")
+    yield ctrl(rest=b"\x00\x80\x00")
+    yield ctrl(count=0)
+    yield from (ctrl(rest=b"\x00" + s) for s in wrong_streams())
+
+
+def wrong_updates():
+    def update(flags=0, next_sample=0, first=9, count=1, due=b"", offset=1, intervals=b"\x04\xff", rest=b"\x00"):
+        return lay(bytes(4), flags, ("var", next_sample), 0, ("var", first), ("var", count), due, offset, intervals, rest)
+    yield update(flags=4)
+    yield update(next_sample=2**32)
+    yield update(first=2**32 - 286)
+    yield update(count=257)
+    yield update(offset=4)
+    yield update(offset=255)
+    yield update(first=0)
+    yield update(intervals=b"\x00\xff", offset=0)
+    yield update(intervals=b"\x1f\xff")
+    yield update(intervals=b"\x80\xff")
+    yield update(intervals=b"\x04\xff\x04\xff")
+    yield update(count=4)                            # a second interval is due
+    yield update(flags=2, due=b"\xff" * 9 + b"\x02")  # 2^64 and more
+    yield from (update(rest=b"\x01" + s) for s in wrong_streams())
+
+
+def wrong():
+    cases = [("ctrl", 1, data) for data in wrong_ctrls()] + [("update", 0, data) for data in wrong_updates()]
+    for what, seats, data in cases:
+        assert decode(what, seats, data) == "malformed", (what, data.hex())
+    return cases
+
+
 # --- comparing -------------------------------------------------------------------------------------------------
 
 def main():
     program, seed = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    rng, cases, failed = random.Random(seed), [], 0
+    rng, cases, failed = random.Random(seed), wrong(), 0
     listing = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     vectors = [json.loads(line) for line in listing.splitlines()]
     for v in vectors:
