@@ -109,7 +109,7 @@ bool tool_interrupted(void) {
     return interrupted != 0;
 }
 
-static const char *crash_line;
+static const char *crash_line = "";
 static void on_crash(int sig) {
     if (write(STDERR_FILENO, crash_line, strlen(crash_line)) < 0) {
     }

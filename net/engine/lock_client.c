@@ -8,6 +8,9 @@
 #define LOBBY_SLOW_US     100000 /* … and after that */
 #define LOBBY_SAMPLES     8
 #define FREE_RUN_TIMER_US 5000 /* repetition timer of a room without a clock */
+#define TIMER_FRAMES      1.25   /* frame times after the last send: where samples flow, they come first */
+#define BURST_RTTS        2      /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
+#define BURST_AGAIN_US    100000
 #define ACK_FRAMES        16   /* frames heard of that are worth a datagram of their own */
 #define NEEDS_REPEATED    4    /* needs told once more, for the datagram before may be lost */
 #define NEED_LIMIT        254
@@ -197,7 +200,7 @@ bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
 
 static uint64_t timer_us(const struct kl_client *c) {
     if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
-    return c->params.clocked ? (uint64_t)c->period_us : FREE_RUN_TIMER_US;
+    return c->params.clocked ? (uint64_t)(c->period_us * TIMER_FRAMES) : FREE_RUN_TIMER_US;
 }
 
 uint64_t kl_client_send_at(const struct kl_client *c) {
@@ -216,6 +219,15 @@ static void fill_needs(struct kl_client *c, struct kl_ctrl *m) {
     c->needs_told = to;
 }
 
+/* A burst is worth while where the last one arrived, or has had the time to. */
+static bool may_burst(struct kl_client *c, uint64_t now_us) {
+    uint64_t patience_us = BURST_RTTS * c->clock.rtt.srtt_us + BURST_AGAIN_US;
+    if (c->burst_at_us && c->sample_acked == c->burst_acked && now_us < c->burst_at_us + patience_us) return false;
+    c->burst_at_us = now_us;
+    c->burst_acked = c->sample_acked;
+    return true;
+}
+
 size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t cap) {
     if (now_us < kl_client_send_at(c)) return 0;
     struct kl_client_stats *s = &c->stats;
@@ -228,7 +240,8 @@ size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t
     size_t len = 0;
     for (; (len = kl_ctrl_write(&m, c->sample, c->seat_count, buf, cap)) == 0; m.sample_count /= 2)
         if (m.sample_count == 0) return 0;
-    bool more = first + m.sample_count < s->next_sample && c->burst + 1 < KL_BURST_MAX;
+    bool more = first + m.sample_count < s->next_sample && c->burst + 1 < KL_BURST_MAX &&
+                (c->burst > 0 || may_burst(c, now_us));
     c->cursor = more ? first + m.sample_count : NO_BURST;
     c->burst = more ? (uint8_t)(c->burst + 1) : 0;
     c->sample_owed = false;

@@ -4,6 +4,7 @@
 
 #define FIRST_DUE_US     50000 /* from the start to frame 0: time for its UPDATE to reach everybody */
 #define FREE_SPACING     12    /* spacing of a room without a clock: lead costs nothing there, round trips do */
+#define TIMER_FRAMES     1.25  /* frame times after the last send: where frames close, they come first */
 #define TIMER_FREE_US    5000  /* repetition timer of a room without a clock */
 #define BURST_RTTS       2 /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
 #define BURST_AGAIN_US   100000
@@ -212,7 +213,7 @@ int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, siz
 /* --- UPDATE out ------------------------------------------------------------------------------------------ */
 
 static uint64_t timer_us(const struct kl_room *r) {
-    return r->params.clocked ? (uint64_t)period_us(r) : TIMER_FREE_US;
+    return r->params.clocked ? (uint64_t)(period_us(r) * TIMER_FRAMES) : TIMER_FREE_US;
 }
 
 static bool due(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us) {

@@ -240,10 +240,10 @@ static void a_full_table_forgets_the_oldest(void **state) {
 }
 
 int main(void) {
-#define T(a_mark_takes_over_what_was_reported_before(f, fresh)
 #define T(f) cmocka_unit_test_setup(f, fresh)
     const struct CMUnitTest tests[] = {
         T(equal_hashes_agree),
+        T(a_mark_takes_over_what_was_reported_before),
         T(a_run_of_equal_labels_gives_the_newest),
         T(a_tie_names_nobody),
         T(the_minority_is_named_once_all_have_spoken),
