@@ -50,8 +50,9 @@ struct kl_core {
  * 0, or -1 with one line in err that names the file, what was expected and what came. */
 int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len);
 
-/* The same from a private copy whose static constructors have not run: turn the world, then kl_core_construct() it
- * before anything else is called. Where the file cannot be treated so, they have run, and the call does nothing. */
+/* The same from a private copy whose static constructors have not run: turn the world, then
+ * kl_core_construct() it before anything else is called. Where the file cannot be treated so, they have run,
+ * and the call does nothing. */
 int kl_core_open_late(struct kl_core *c, const char *path, char *err, size_t err_len);
 void kl_core_construct(struct kl_core *c);
 

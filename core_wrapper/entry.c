@@ -125,9 +125,9 @@ RETRO_API void retro_get_system_info(struct retro_system_info *info) {
 /* A core that was found only now, because the frontend's folders were not known, has missed what came before.
  */
 static void catch_up(void) {
-    enum kl_mode before = kl_w.mode;
+    const void *before = kl_w.core.handle;
     kl_load_open(true);
-    if (before != KL_MODE_NONE || !core()) return;
+    if (kl_w.core.handle == before || !core()) return;
     retro_set_environment(kl_w.front.environment);
     if (kl_w.front.video) retro_set_video_refresh(kl_w.front.video);
     if (kl_w.front.audio_sample) retro_set_audio_sample(kl_w.front.audio_sample);

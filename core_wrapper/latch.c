@@ -142,7 +142,7 @@ void kl_latch_frame(struct kl_latch *l, const struct kl_frame *frame) {
 
 static int16_t pad_state(const struct kl_input *in, unsigned id) {
     if (id == RETRO_DEVICE_ID_JOYPAD_MASK) return (int16_t)in->joypad;
-    return id < 16 ? in->joypad >> id & 1 : 0;
+    return (int16_t)(id < 16 ? in->joypad >> id & 1 : 0);
 }
 
 static int16_t analog_state(struct kl_latch *l, const struct kl_input *in, unsigned index, unsigned id) {
@@ -161,7 +161,7 @@ static int16_t mouse_state(const struct kl_input *in, unsigned id) {
     switch (id) {
     case RETRO_DEVICE_ID_MOUSE_X: return in->mouse_x;
     case RETRO_DEVICE_ID_MOUSE_Y: return in->mouse_y;
-    default: return id < 16 ? in->mouse_buttons >> id & 1 : 0;
+    default: return (int16_t)(id < 16 ? in->mouse_buttons >> id & 1 : 0);
     }
 }
 
@@ -173,7 +173,7 @@ static int16_t gun_state(struct kl_latch *l, const struct kl_input *in, unsigned
         return id == RETRO_DEVICE_ID_LIGHTGUN_X ? in->mouse_x : in->mouse_y;
     case RETRO_DEVICE_ID_LIGHTGUN_SCREEN_X: return in->gun_x;
     case RETRO_DEVICE_ID_LIGHTGUN_SCREEN_Y: return in->gun_y;
-    default: return id < 20 ? (int16_t)(in->gun_buttons >> id & 1) : 0;
+    default: return (int16_t)(id < 20 ? in->gun_buttons >> id & 1 : 0);
     }
 }
 

@@ -86,11 +86,21 @@ static int open_core(char *err, size_t err_len) {
     return 0;
 }
 
+/* The frontend has told a system folder only now, and there is a configuration in it that nobody has read. */
+static bool is_news(const char *system_dir) {
+    char path[4096 + 16];
+    snprintf(path, sizeof path, "%s/%s", system_dir, KL_CONFIG_FILE);
+    return *system_dir && strcmp(system_dir, kl_w.system_dir) != 0 && access(path, R_OK) == 0;
+}
+
 void kl_load_open(bool final) {
-    char err[KLW_TEXT_MAX];
-    if (kl_w.mode != KL_MODE_NONE) return;
+    char err[KLW_TEXT_MAX], system_dir[4096] = "";
+    ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, system_dir, sizeof system_dir);
+    if (kl_w.mode != KL_MODE_NONE && (kl_w.core.initialised || !is_news(system_dir))) return;
+    if (kl_w.mode != KL_MODE_NONE) kl_core_close(&kl_w.core);
+    kl_w.mode = KL_MODE_NONE;
+    strcpy(kl_w.system_dir, system_dir);
     if (!*kl_w.own_path) find_own_path();
-    ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, kl_w.system_dir, sizeof kl_w.system_dir);
     if (kl_config_read(&kl_w.config, kl_w.system_dir, err, sizeof err) != 0 ||
         open_core(err, sizeof err) != 0) {
         if (final) kl_wrapper_fail("%s", err);

@@ -44,7 +44,10 @@ static void player_name(char *out, size_t cap) {
     snprintf(out, cap, "%s", name);
     for (char *p = out; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '_';
-    if (!kl_start_text_ok(out, cap)) strcpy(out, "player"); /* cut within a character, or not UTF-8 */
+    size_t len = strlen(out);
+    while (len && !kl_start_text_ok(out, cap))
+        out[--len] = 0; /* cut within a character, or not UTF-8 */
+    if (!len) strcpy(out, "player");
 }
 
 bool kl_session_open(void) {

@@ -5,8 +5,8 @@
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack; its layout is fixed since 0.8 */
 #include <xxhash.h>
 
-#define STATE_MAX ((size_t)1 << 30) /* more than any core's state; a size above it is an error of the core   \
-                                     */
+/* More than any core's state: a size above it is an error of the core. */
+#define STATE_MAX ((size_t)1 << 30)
 
 static bool overlaps(const struct kl_ram *ram, const uint8_t *ptr, size_t len) {
     for (unsigned i = 0; i < ram->count; i++) {

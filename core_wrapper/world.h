@@ -47,8 +47,8 @@ void kl_world_rate(uint32_t fps_uhz);
  * (but for cores that spin on the clock: from the 1001st reading within a frame each moves it on by 1 µs). */
 void kl_world_frame(uint32_t f);
 
-/* Where the generator stands. It is no part of a core's savestate: whoever goes back to a state, or gives one to
- * another machine, takes it along. */
+/* Where the generator stands. It is no part of a core's savestate: whoever goes back to a state, or gives one
+ * to another machine, takes it along. */
 uint64_t kl_world_chance(void);
 void kl_world_chance_set(uint64_t chance);
 

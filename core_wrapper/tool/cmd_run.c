@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FINISH_MS     15000 /* for the verdict on the last frame */
 #define IDLE_US       500   /* between calls that ran nothing and did not wait themselves */
@@ -26,6 +27,7 @@ struct run {
     bool room;       /* a room was asked for, or the wrapper found one configured */
     char core[4096], wrapper[4096];
     char error[KLT_ERR];
+    FILE *stdout_ours; /* standard output; what cores print goes to standard error */
 };
 
 static int failed(struct run *r, int code, const char *text) {
@@ -199,15 +201,18 @@ static int finish_room(struct run *r, int code) {
     return failed(r, KLT_ROOM, "the relay gave no verdict on the last frame in time");
 }
 
+/* The last hash is for the summary; the file keeps to its rhythm. */
+static void hash_last(struct run *r) {
+    FILE *file = r->out.hashes;
+    r->out.hashes = NULL;
+    hash_now(r);
+    r->out.hashes = file;
+}
+
 static int finish(struct run *r, int code) {
-    if (r->room) {
-        code = finish_room(r, code);
-    } else if (r->frames && !(r->out.any && r->out.last.frame == r->frames - 1)) {
-        FILE *file = r->out.hashes; /* the last hash is for the summary; the file keeps to its rhythm */
-        r->out.hashes = NULL;
-        hash_now(r);
-        r->out.hashes = file;
-    }
+    if (r->room) return finish_room(r, code);
+    if (r->frames && !(r->out.any && r->out.last.frame == r->frames - 1)) hash_last(r);
+    if (r->frontend.wrapper) r->frontend.wrapper->finish(0, &r->summary.final);
     return code;
 }
 
@@ -232,11 +237,20 @@ static int summarise(struct run *r, int code) {
     s->turned = wrapped ? s->final.core_world : world.turned;
     s->left = wrapped ? "" : world.left;
     s->exit_code = code;
-    s->error = r->error;
+    s->error = code == KLT_OK ? "" : r->error;
     if (code != KLT_OK) tool_fail(code, "run", "%s", r->error);
-    if (kl_run_output_json(&r->out, s) != 0)
+    if (!r->stdout_ours || kl_run_output_json(&r->out, s, r->stdout_ours) != 0)
         code = tool_fail(KLT_OUTPUT, "run", "cannot write standard output: %s", strerror(errno));
     return code;
+}
+
+/* Cores print what they like, with or without a line end: the JSON line must stand alone. */
+static FILE *take_stdout(void) {
+    fflush(stdout);
+    int fd = dup(STDOUT_FILENO);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (f) dup2(STDERR_FILENO, STDOUT_FILENO);
+    return f;
 }
 
 int cmd_run(int argc, char **argv) {
@@ -244,6 +258,7 @@ int cmd_run(int argc, char **argv) {
     struct run *r = &run;
     if (kl_run_options_parse(&r->options, argc, argv) != 0) return KLT_USAGE;
     if (r->options.help) return KLT_OK;
+    r->stdout_ours = take_stdout();
     tool_catch_signals();
     tool_catch_crashes("keylock run: the core crashed\n");
     int code = set_up(r);

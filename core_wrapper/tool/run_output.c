@@ -106,7 +106,7 @@ static void add_text(json_object *j, const char *key, const char *text) {
     json_object_object_add(j, key, text && *text ? json_object_new_string(text) : NULL);
 }
 
-int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summary *s) {
+int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summary *s, FILE *to) {
     json_object *j = json_object_new_object();
     json_object_object_add(j, "frames", json_object_new_int64(s->frames));
     add_hash(j, "ram", o->any && o->last.has_ram, o->last.ram);
@@ -128,10 +128,10 @@ int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summar
     add_text(j, "left", s->left);
     json_object_object_add(j, "exit", json_object_new_int(s->exit_code));
     add_text(j, "error", s->error);
-    int result =
-        puts(json_object_to_json_string_ext(j, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)) ==
-            EOF ||
-        fflush(stdout) != 0;
+    const char *text =
+        json_object_to_json_string_ext(j, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    bool bad = fprintf(to, "%s\n", text) < 0;
+    bad |= fclose(to) != 0;
     json_object_put(j);
-    return result ? -1 : 0;
+    return bad ? -1 : 0;
 }

@@ -37,7 +37,7 @@ struct kl_run_summary {
     uint32_t desync_first;
     bool desync;
 };
-/* The JSON line. 0, or -1 where standard output cannot be written. */
-int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summary *s);
+/* The JSON line. 0, or -1 where it cannot be written; closes `to`. */
+int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summary *s, FILE *to);
 
 #endif

@@ -109,7 +109,7 @@ bool tool_interrupted(void) {
     return interrupted != 0;
 }
 
-static const char *crash_line;
+static const char *crash_line = "";
 static void on_crash(int sig) {
     if (write(STDERR_FILENO, crash_line, strlen(crash_line)) < 0) {
     }
@@ -122,6 +122,9 @@ void tool_catch_crashes(const char *line) {
     stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
     struct sigaction action = {.sa_handler = on_crash,
                                .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK | SA_NODEFER)};
+#ifdef __SANITIZE_ADDRESS__
+    return; /* it has handlers of its own, which say more */
+#endif
     crash_line = line;
     sigaltstack(&alternate, NULL);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)

@@ -9,6 +9,10 @@
 #define LOBBY_SAMPLES     8
 #define FREE_RUN_TIMER_US 5000 /* repetition timer of a room without a clock */
 #define HEARTBEAT_US      50000 /* while frames close by the clock and nothing changes */
+#define TIMER_FRAMES      1.25   /* frame times after the last send: where samples flow, they come first */
+#define BURST_RTTS        2      /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
+#define BURST_AGAIN_US    100000
+#define HALF_STEP         0.5    /* the same where the room sends again at half steps */
 #define ACK_FRAMES        16   /* frames heard of that are worth a datagram of their own */
 #define NEEDS_REPEATED    4    /* needs told once more, for the datagram before may be lost */
 #define NEED_LIMIT        254
@@ -281,7 +285,7 @@ static uint64_t timer_us(const struct kl_client *c) {
     if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
     if (!c->params.clocked) return FREE_RUN_TIMER_US;
     if (c->by_clock && c->sample_acked == c->stats.next_sample) return HEARTBEAT_US;
-    return (uint64_t)c->period_us / (c->params.half_steps ? 2 : 1);
+    return (uint64_t)(c->period_us * (c->params.half_steps ? HALF_STEP : TIMER_FRAMES));
 }
 
 uint64_t kl_client_send_at(const struct kl_client *c) {
@@ -300,6 +304,15 @@ static void fill_needs(struct kl_client *c, struct kl_ctrl *m) {
     c->needs_told = to;
 }
 
+/* A burst is worth while where the last one arrived, or has had the time to. */
+static bool may_burst(struct kl_client *c, uint64_t now_us) {
+    uint64_t patience_us = BURST_RTTS * c->clock.rtt.srtt_us + BURST_AGAIN_US;
+    if (c->burst_at_us && c->sample_acked == c->burst_acked && now_us < c->burst_at_us + patience_us) return false;
+    c->burst_at_us = now_us;
+    c->burst_acked = c->sample_acked;
+    return true;
+}
+
 size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t cap) {
     if (now_us < kl_client_send_at(c)) return 0;
     struct kl_client_stats *s = &c->stats;
@@ -313,7 +326,8 @@ size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t
     size_t len = 0;
     for (; (len = kl_ctrl_write(&m, c->sample, c->seat_count, buf, cap)) == 0; m.sample_count /= 2)
         if (m.sample_count == 0) return 0;
-    bool more = first + m.sample_count < s->next_sample && c->burst + 1 < KL_BURST_MAX;
+    bool more = first + m.sample_count < s->next_sample && c->burst + 1 < KL_BURST_MAX &&
+                (c->burst > 0 || may_burst(c, now_us));
     c->cursor = more ? first + m.sample_count : NO_BURST;
     c->burst = more ? (uint8_t)(c->burst + 1) : 0;
     c->sample_owed = false;

@@ -71,6 +71,8 @@ struct kl_client {
     uint64_t held_us, held_before_us; /* when sampling was last held back because frames were missing; and the turn before */
     uint32_t cursor;                  /* next sample of a burst under way; UINT32_MAX: none */
     uint8_t burst;                    /* datagrams sent in it */
+    uint64_t burst_at_us;             /* when the last one began … */
+    uint32_t burst_acked;             /* … and what had been acknowledged then */
 
     /* closed frames [next_run, next_closed) are kept to be taken; frames below next_due have been asked for */
     uint32_t next_due;

@@ -134,7 +134,7 @@ static void read_facts(struct kl_reader *r, struct kl_facts *f) {
 
 static void write_params(struct kl_writer *w, const struct kl_params *p) {
     kl_write_u8(w, p->policy);
-    kl_write_u8(w, (uint8_t)(p->subframes | p->clocked << 1));
+    kl_write_u8(w, (uint8_t)(p->subframes | p->clocked << 1 | p->half_steps << 2));
     kl_write_u8(w, p->players);
     kl_write_u8(w, p->spacing_fixed);
     kl_write_u16(w, p->wait_budget_ms);
@@ -144,9 +144,10 @@ static void write_params(struct kl_writer *w, const struct kl_params *p) {
 
 static void read_params(struct kl_reader *r, struct kl_params *p) {
     p->policy = read_count(r, KL_POLICY_OPTIMISTIC);
-    uint8_t flags = read_count(r, 3);
+    uint8_t flags = read_count(r, 7);
     p->subframes = flags & 1;
     p->clocked = flags & 2;
+    p->half_steps = flags & 4;
     p->players = read_count(r, KL_MAX_SEATS);
     p->spacing_fixed = read_count(r, KL_SPACING_MAX);
     p->wait_budget_ms = kl_read_u16(r);
@@ -212,6 +213,16 @@ static void read_hash(struct kl_reader *r, struct kl_hash *h) {
     if (h->has_ram) h->ram = kl_read_u64(r);
     if (h->has_state) h->state = kl_read_u64(r);
     if (h->has_av) h->av = kl_read_u64(r);
+}
+
+static void read_order(struct kl_reader *r, struct kl_order *o) {
+    o->kind = kl_read_u8(r);
+    size_t len = kl_reader_left(r);
+    if (len > KL_COMMAND_BYTES) r->failed = true;
+    const uint8_t *data = kl_read_bytes(r, len);
+    if (!data) return;
+    o->len = (uint8_t)len;
+    if (len) memcpy(o->data, data, len);
 }
 
 static void write_roster(struct kl_writer *w, const struct kl_roster *o) {
@@ -283,6 +294,10 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
     case KL_MSG_DATA: write_data(&w, &m->data); break;
     case KL_MSG_READY: write_facts(&w, &m->ready.facts); break;
     case KL_MSG_HASH: write_hash(&w, &m->hash); break;
+    case KL_MSG_COMMAND:
+        kl_write_u8(&w, m->order.kind);
+        kl_write_bytes(&w, m->order.data, m->order.len);
+        break;
     case KL_MSG_BYE:
     case KL_MSG_REFUSE:
     case KL_MSG_NOTICE:
@@ -312,6 +327,7 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
     case KL_MSG_DATA: read_data(&r, &m->data); break;
     case KL_MSG_READY: read_facts(&r, &m->ready.facts); break;
     case KL_MSG_HASH: read_hash(&r, &m->hash); break;
+    case KL_MSG_COMMAND: read_order(&r, &m->order); break;
     case KL_MSG_BYE:
     case KL_MSG_REFUSE:
     case KL_MSG_NOTICE:

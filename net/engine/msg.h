@@ -4,6 +4,7 @@
 #define KL_MSG_H
 
 #include "engine.h"
+#include "lock_wire.h"
 
 #define KL_NAME_MAX     24   /* bytes of a player's or room's name, NUL included */
 #define KL_TEXT_MAX     480  /* bytes of a text for people, NUL included */
@@ -35,6 +36,7 @@ enum kl_msg_kind {
     KL_MSG_READY = 3,  /* loaded afresh, with the facts that only show then (system files) */
     KL_MSG_HASH = 4,   /* hashes of a marked keyframe */
     KL_MSG_BYE = 5,    /* leaving on purpose, with a reason */
+    KL_MSG_COMMAND = 6, /* a command for the next keyframe */
     /* relay to client */
     KL_MSG_WELCOME = 16, /* session, client index, seats, host?, params in force */
     KL_MSG_REFUSE = 17,  /* code and text; the connection ends */
@@ -63,6 +65,7 @@ struct kl_hello {
     struct kl_facts facts;
 };
 struct kl_data { uint32_t offset, total; uint16_t len; uint8_t bytes[KL_CHUNK_MAX]; };
+struct kl_order { uint8_t kind, len, data[KL_COMMAND_BYTES]; }; /* COMMAND */
 struct kl_ready { struct kl_facts facts; };
 struct kl_hash { uint32_t frame; bool has_ram, has_state, has_av; uint64_t ram, state, av; };
 struct kl_welcome { uint32_t session; uint8_t client, seats; bool host; struct kl_params params; };
@@ -84,6 +87,7 @@ struct kl_msg {
         struct kl_hello hello;
         struct kl_data data;
         struct kl_ready ready;
+        struct kl_order order;
         struct kl_hash hash;
         struct kl_text text;
         struct kl_welcome welcome;

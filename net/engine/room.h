@@ -106,6 +106,9 @@ int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint
 /* Ends a pause: the next frame is due a moment from now. KL_E_STATE where there is none. */
 int kl_room_resume(struct kl_room *r, uint64_t now_us);
 
+/* The same, named by whose pads they are: differs from kl_room_waiting_for() after a seat swap. */
+uint8_t kl_room_missing(const struct kl_room *r);
+
 /* Seats that are absent or away. */
 uint8_t kl_room_away(const struct kl_room *r);
 

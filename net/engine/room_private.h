@@ -19,9 +19,6 @@ uint8_t kl_room_seats_owned(const struct kl_room *r);
 
 uint16_t kl_room_guess_spacing(const struct kl_room *r);
 
-/* Pads (by seat, before swaps) whose samples the next frame waits for. */
-uint8_t kl_room_missing(const struct kl_room *r);
-
 /* by_clock: when the next frame closes, and its inputs. */
 double kl_room_clock_line_us(const struct kl_room *r);
 void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f);

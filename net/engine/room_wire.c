@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define TIMER_FRAMES   1.25   /* frame times after the last send: where frames close, they come first */
+#define HALF_STEP      0.5
 #define TIMER_FREE_US  5000   /* repetition timer of a room without a clock */
 #define HITCH_QUARTERS 6      /* a sample taken this late was the player's machine's doing, not the link's */
 #define BURST_RTTS     2      /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
@@ -79,7 +81,7 @@ int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, siz
 
 static uint64_t timer_us(const struct kl_room *r) {
     if (!r->params.clocked) return TIMER_FREE_US;
-    return (uint64_t)kl_room_period_us(r) / (r->params.half_steps ? 2 : 1);
+    return (uint64_t)(kl_room_period_us(r) * (r->params.half_steps ? HALF_STEP : TIMER_FRAMES));
 }
 
 static bool due(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us) {

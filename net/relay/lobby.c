@@ -169,7 +169,8 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
     r->lobby = l;
     memcpy(r->name, h->room, sizeof r->name);
     r->params = h->params;
-    r->params.policy = KL_POLICY_STRICT; /* the others have their numbers reserved, no more */
+    if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
+        r->params.policy = KL_POLICY_BOUNDED; /* without a clock or samples of every frame it means nothing */
     r->facts = h->facts;
     r->host = KL_NO_HOST;
     r->chores_us = r->status_us = now_us;
@@ -179,7 +180,8 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
     l->rooms++;
     const struct kl_params *p = &r->params;
     kl_lobby_log_room(KL_LOG_INFO, "room_made", r,
-                      "players=%u subframes=%s clock=%s spacing=%u fps_uhz=%u hash_every=%u", p->players,
+                      "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u fps_uhz=%u hash_every=%u",
+                      kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players,
                       p->subframes ? "on" : "off", p->clocked ? "on" : "off", p->spacing_fixed, p->fps_uhz,
                       p->hash_every);
     return r;
@@ -298,6 +300,7 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
     case KL_MSG_READY: return kl_lobby_start_ready(r, member, &m->ready.facts, now_us);
     case KL_MSG_HASH: kl_lobby_play_hash(r, member, &m->hash, now_us); return true;
     case KL_MSG_BYE: take_leave(r, member, now_us); return true;
+    case KL_MSG_COMMAND: kl_lobby_play_command(r, member, &m->order, now_us); return true;
     default: return false;
     }
 }
@@ -355,9 +358,10 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase != KL_ROOM_PLAYING) kl_lobby_start_run(r, now_us);
     kl_lobby_play_run(r, now_us);
     if (r->roster_changed) kl_lobby_send_roster(r);
-    uint64_t lock_us = kl_room_send_at(&r->lock), verdict_us = kl_verdict_due_us(&r->verdicts);
+    uint64_t lock_us = kl_room_send_at(&r->lock), tick_us = kl_room_tick_at(&r->lock), verdict_us = kl_verdict_due_us(&r->verdicts);
     r->due_us = r->chores_us;
     if (lock_us < r->due_us) r->due_us = lock_us;
+    if (tick_us < r->due_us) r->due_us = tick_us;
     if (verdict_us < r->due_us) r->due_us = verdict_us;
 }
 

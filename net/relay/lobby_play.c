@@ -104,7 +104,7 @@ static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         if (!m->here || !m->leaving) continue;
-        bool used_up = m->seats == 0 || (kl_room_waiting_for(&r->lock) & m->seats);
+        bool used_up = m->seats == 0 || (kl_room_missing(&r->lock) & m->seats);
         bool alone = in_the_game(r) == 0;
         if (used_up || alone || now_us >= m->leaving_us + KL_DRAIN_US) kl_lobby_forget(r, i, "left", now_us);
     }
@@ -116,9 +116,42 @@ static void put_out_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
             kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "too far behind the game to catch up", now_us);
 }
 
+/* Who goes absent and who is back, for everybody's screen. */
+static void tell_absence(struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_member *m = &r->member[i];
+        const struct kl_room_client *c = &r->lock.client[i];
+        bool absent = m->here && m->seats && (c->away || c->presence != KL_PRESENT);
+        if (absent == m->absent) continue;
+        m->absent = absent;
+        kl_lobby_log_member(KL_LOG_INFO, absent ? "absent" : "back", r, i, "frame=%u away=%d", r->lock.next_close,
+                            c->away);
+        kl_lobby_notice(r, absent ? "%s is away" : "%s is back", m->name);
+    }
+}
+
+const char *kl_lobby_policy_name(uint8_t policy) {
+    static const char *const names[] = {"strict", "bounded", "optimistic"};
+    return policy <= KL_POLICY_OPTIMISTIC ? names[policy] : "unknown";
+}
+
+/* Policy and seats are the host's to change; all else is everybody's. */
+void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
+    bool hosts = o->kind == KL_COMMAND_POLICY || o->kind == KL_COMMAND_SWAP;
+    int result = KL_E_STATE;
+    if (r->phase == KL_ROOM_PLAYING && (!hosts || r->host == member)) {
+        bool resume = o->kind == KL_COMMAND_PAUSE && (r->lock.paused || r->lock.pausing);
+        result = resume ? kl_room_resume(&r->lock, now_us) : kl_room_command(&r->lock, member, o->kind, o->data, o->len);
+    }
+    kl_lobby_log_member(KL_LOG_INFO, "command", r, member, "kind=%u bytes=%u frame=%u result=%d", o->kind, o->len,
+                        r->lock.next_close, result);
+}
+
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) {
         let_go(r, now_us);
+        kl_room_tick(&r->lock, now_us);
+        tell_absence(r);
         take_frames(r, now_us);
         put_out_the_lost(r, now_us);
     }

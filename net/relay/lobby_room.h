@@ -50,6 +50,7 @@ struct kl_lobby_member {
     bool checked;         /* its READY has been compared */
     struct kl_facts ready;
     unsigned malformed;
+    bool absent; /* as it was last told */
 };
 
 struct kl_lobby_room {

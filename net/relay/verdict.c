@@ -23,7 +23,14 @@ static void open_label(struct kl_verdict_label *l, uint32_t frame) {
 
 void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
     if (t->end - t->begin == KL_VERDICT_LABELS) t->begin++;
-    open_label(label_at(t, t->end++), frame);
+    struct kl_verdict_label *l = label_at(t, t->end++);
+    open_label(l, frame);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!t->asked[i].reported || t->asked[i].frame != frame) continue;
+        *l = t->asked[i]; /* somebody stopped just here, before the mark was known */
+        t->asked[i].reported = 0;
+        break;
+    }
 }
 
 static struct kl_verdict_label *find(struct kl_verdict_table *t, uint32_t frame) {

@@ -86,8 +86,8 @@ match beside 900
 run_in_room host --core "$nestopia" --content "$shooter" --room taken --frames 300 --wait 60 \
     --option nestopia_favored_system=ntsc
 said relay 'joined room="taken"' 10 || fail "hostile/host: the relay's log does not tell of the room"
-cp "$shooter" "$tmp/other.nes"
-printf '\1' | dd of="$tmp/other.nes" bs=1 seek=5000 conv=notrunc status=none
+python3 -c 'import sys; rom = bytearray(open(sys.argv[1], "rb").read()); rom[5000] ^= 1; open(sys.argv[2], "wb").write(rom)' \
+    "$shooter" "$tmp/other.nes"
 expect other-content 4 'content' $(joins taken --core "$nestopia" --content "$tmp/other.nes")
 expect other-core 4 'core' $(joins taken --core "$gambatte" --content "$content/pads.gb")
 cp "$shooter" "$tmp/renamed.nes"
@@ -112,7 +112,7 @@ if [ -e "$test_core" ]; then
     # Chance that nobody can turn: found, at its frame, by both.
     PROBE_CORE=entropy:120 run_in_room chance-a --core "$test_core" --content "$shooter" --room chance \
         --frames 1200 --hash-every 10 --wait 30
-    said relay 'joined room="chance"' 10
+    said relay 'joined room="chance"' 10 || fail "hostile/desync: the first client does not join"
     PROBE_CORE=entropy:120 run_in_room chance-b --core "$test_core" --content "$shooter" --room chance \
         --frames 1200 --wait 30
     ended chance-a 40; a=$?

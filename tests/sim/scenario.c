@@ -56,12 +56,12 @@ static void draw_clients(struct scenario *s, struct rng *r) {
     unsigned class = rng_range(r, 0, 4), free_seat = 0;
     unsigned spectators = rng_chance(r, 0.3) ? rng_range(r, 1, 3) : 0;
     double several = rng_chance(r, 0.3) ? 0.6 : 0.1;
-    bool heavy = rng_chance(r, 0.03); /* everybody uses everything at once: datagrams overflow */
+    s->heavy = rng_chance(r, 0.03);
     while (free_seat < s->params.players || spectators > 0) {
         struct scenario_client *c = &s->client[rng_range(r, 0, KL_MAX_CLIENTS - 1)];
         if (c->there) continue;
         draw_client(c, r, class, s->params.clocked);
-        if (heavy) {
+        if (s->heavy) {
             c->device = DEVICE_ALL;
             c->activity = 1;
         }

@@ -39,6 +39,7 @@ struct scenario {
     int64_t relay_offset_us;
     bool replay_window; /* datagrams carry the header and pass kl_replay_fresh(), as the transport does it */
     bool saturating;    /* motion so large that sums may saturate */
+    bool heavy;         /* everybody uses every device at once: datagrams overflow, and the pace may suffer */
     unsigned happenings;
     struct happening happening[SCENARIO_HAPPENINGS];
     uint64_t settled_us; /* measures count from here */

@@ -244,7 +244,7 @@ bool world_run(struct world *w, const struct scenario *s, FILE *log) {
 
 double world_pace(const struct world *w) {
     const struct kl_params *p = &w->scenario.params;
-    if (!p->clocked || p->spacing_fixed || !w->pacing || !w->truth.seated) return -1;
+    if (!p->clocked || p->spacing_fixed || w->scenario.heavy || !w->pacing || !w->truth.seated) return -1;
     if (w->now_us < w->paced_at_us + PACE_LEAST_US) return -1;
     double frames = (double)(w->now_us - w->paced_at_us) * p->fps_uhz / 1e12;
     return (w->truth.next - w->paced_from) / frames;

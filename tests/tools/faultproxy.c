@@ -10,7 +10,7 @@
  * this share comes 20 ms later than it should, behind others, in either mode. A copy (--dup) draws its own
  * jitter. Hostility: --truncate cuts a datagram short, --replay sends one of the last 64 of its direction
  * again behind it, --garbage a random one. The random stream is the seed's alone; it prints the seed. Port 0
- * takes a free one; the first line on standard output names it. Ends with 0 on SIGTERM, SIGINT or after
+ * takes a free one; the first line on standard output names it. SIGUSR1 switches an outage on, and off again. Ends with 0 on SIGTERM, SIGINT or after
  * --for; counters go to standard error. */
 #include <errno.h>
 #include <getopt.h>
@@ -70,6 +70,7 @@ struct packet {
 struct proxy {
     struct options o;
     int fd, signals;
+    bool outage; /* everything is lost, until the next SIGUSR1 */
     unsigned flows;
     struct flow flow[FLOWS_MAX];
     struct packet *heap[QUEUE_MAX]; /* soonest first */
@@ -186,7 +187,7 @@ static void be_hostile(struct proxy *p, unsigned flow, unsigned direction, const
 
 static void accept_packet(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes,
                           size_t len) {
-    bool lost = uniform(p) < p->o.loss, copied = uniform(p) < p->o.dup;
+    bool lost = uniform(p) < p->o.loss || p->outage, copied = uniform(p) < p->o.dup;
     if (lost) {
         p->lost++;
         return;
@@ -349,6 +350,7 @@ static void open_proxy(struct proxy *p) {
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
     p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     p->fd = open_socket();
@@ -361,14 +363,24 @@ static void open_proxy(struct proxy *p) {
     fflush(stdout);
 }
 
+/* Acts on the signals that came; true where one of them ends it. */
+static bool told_to_end(struct proxy *p) {
+    struct signalfd_siginfo info;
+    while (read(p->signals, &info, sizeof info) > 0) {
+        if (info.ssi_signo != SIGUSR1) return true;
+        p->outage = !p->outage;
+        fprintf(stderr, "faultproxy: outage %s\n", p->outage ? "on" : "off");
+    }
+    return false;
+}
+
 int main(int argc, char **argv) {
     static struct proxy p;
     parse(&p.o, argc, argv);
     p.random = p.o.seed;
     open_proxy(&p);
     uint64_t end_us = now_us() + (uint64_t)(p.o.for_s * 1e6);
-    struct signalfd_siginfo info;
-    while (now_us() < end_us && read(p.signals, &info, sizeof info) < 0) {
+    while (now_us() < end_us && !told_to_end(&p)) {
         wait_and_receive(&p, end_us);
         deliver_due(&p);
     }

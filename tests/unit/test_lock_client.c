@@ -161,15 +161,15 @@ static void a_sample_goes_out_at_once_a_timer_repeats(void **state) {
     update(0, 4, 0, 0, 1000000);
     uint64_t now = 1100000;
     assert_true(kl_client_send(&c, now, buf, sizeof buf) > 0); /* long due */
-    assert_int_equal(kl_client_send_at(&c), now + 20000);      /* one frame time */
-    assert_int_equal(kl_client_send(&c, now + 19999, buf, sizeof buf), 0);
+    assert_int_equal(kl_client_send_at(&c), now + 25000);      /* 1.25 frame times */
+    assert_int_equal(kl_client_send(&c, now + 24999, buf, sizeof buf), 0);
     assert_true(kl_client_plan(&c, now, 8).samples > 0);
     sample(1, now);
     assert_true(kl_client_send_at(&c) <= now);
     assert_true(kl_client_send(&c, now, buf, sizeof buf) > 0);
     assert_int_equal(kl_client_send(&c, now, buf, sizeof buf), 0);
     for (unsigned i = 1; i < 10; i++) /* whether or not there is anything new */
-        assert_true(kl_client_send(&c, now + i * 20000, buf, sizeof buf) > 0);
+        assert_true(kl_client_send(&c, now + i * 25000, buf, sizeof buf) > 0);
 }
 
 static void no_more_than_an_interval_ahead(void **state) {

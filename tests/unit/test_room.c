@@ -191,18 +191,18 @@ static void frames_are_repeated_until_acknowledged(void **state) {
     struct kl_update u = sent(0, 1000);
     assert_true(u.first == 0 && u.count == 4 && u.waiting_for == 3 && u.has_schedule);
     assert_int_equal(kl_room_send(&r, 0, 1000, buf, sizeof buf), 0);
-    assert_int_equal(kl_room_send(&r, 0, 20999, buf, sizeof buf), 0);
-    u = sent(0, 21000); /* one frame time later, though nothing is new */
+    assert_int_equal(kl_room_send(&r, 0, 25999, buf, sizeof buf), 0);
+    u = sent(0, 26000); /* 1.25 frame times later, though nothing is new */
     assert_true(u.first == 0 && u.count == 4);
-    assert_int_equal(ctrl(0, 3, 0, 1, 22000), 0);
-    u = sent(0, 41000);
+    assert_int_equal(ctrl(0, 3, 0, 1, 27000), 0);
+    u = sent(0, 51000);
     assert_true(u.first == 3 && u.count == 1 && u.next_sample == 1);
-    assert_int_equal(ctrl(0, 1, 0, 1, 42000), 0); /* overtaken: takes nothing back */
-    u = sent(0, 61000);
+    assert_int_equal(ctrl(0, 1, 0, 1, 52000), 0); /* overtaken: takes nothing back */
+    u = sent(0, 76000);
     assert_true(u.first == 3 && u.count == 1);
-    assert_int_equal(ctrl(0, 4, 0, 1, 62000), 0);
-    u = sent(0, 81000); /* nothing to say: the timer still does, or a lost datagram would end it all */
-    assert_true(u.first == 4 && u.count == 0 && u.has_echo && u.hold_us == 19000);
+    assert_int_equal(ctrl(0, 4, 0, 1, 77000), 0);
+    u = sent(0, 101000); /* nothing to say: the timer still does, or a lost datagram would end it all */
+    assert_true(u.first == 4 && u.count == 0 && u.has_echo && u.hold_us == 24000);
 }
 
 static void a_closed_frame_goes_out_at_once(void **state) {
@@ -210,7 +210,7 @@ static void a_closed_frame_goes_out_at_once(void **state) {
     begin_three(true, 4);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         while (kl_room_send(&r, i, 1000, buf, sizeof buf) > 0) {}
-    assert_int_equal(kl_room_send_at(&r), 21000);
+    assert_int_equal(kl_room_send_at(&r), 26000);
     ctrl(0, 4, 0, 1, 2000);
     assert_int_equal(kl_room_send(&r, 3, 2000, buf, sizeof buf), 0);
     ctrl(3, 4, 0, 1, 3000);
@@ -220,7 +220,7 @@ static void a_closed_frame_goes_out_at_once(void **state) {
     u = sent(9, 3000);
     assert_true(u.first == 0 && u.count == 5);
     sent(0, 3000);
-    assert_int_equal(kl_room_send_at(&r), 23000);
+    assert_int_equal(kl_room_send_at(&r), 28000);
 }
 
 static void a_marked_keyframe_for_every_multiple(void **state) {

@@ -55,6 +55,15 @@ static void equal_hashes_agree(void **state) {
     none(3, SOON);
 }
 
+static void a_mark_takes_over_what_was_reported_before(void **state) {
+    (void)state;
+    report(0, ram_state(59, 1, 2)); /* it stops just there, before the relay marks the frame */
+    kl_verdict_expect(&table, 59);
+    report(1, ram_state(59, 1, 2));
+    assert_true(next(3, SOON).complete);
+    none(3, SOON);
+}
+
 static void a_run_of_equal_labels_gives_the_newest(void **state) {
     (void)state;
     for (uint32_t f = 9; f < 50; f += 10)
@@ -234,6 +243,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup(f, fresh)
     const struct CMUnitTest tests[] = {
         T(equal_hashes_agree),
+        T(a_mark_takes_over_what_was_reported_before),
         T(a_run_of_equal_labels_gives_the_newest),
         T(a_tie_names_nobody),
         T(the_minority_is_named_once_all_have_spoken),
