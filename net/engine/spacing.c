@@ -12,6 +12,7 @@
 #define GUESS_S        2
 #define EPISODE_S      0.5
 #define SPARE_QUARTERS 1
+#define OUTLIER_QUARTERS 8
 
 void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame) {
     memset(s, 0, sizeof *s);
@@ -54,17 +55,27 @@ static uint32_t window_start(const struct kl_spacing *s, uint32_t frames) {
     return from > oldest ? from : oldest;
 }
 
-/* Late episodes there would have been over the last `seconds` with a lead of so many quarter frames; counting stops
- * above `enough`. */
-static unsigned episodes(struct kl_spacing *s, unsigned quarters, double seconds, unsigned enough) {
-    uint32_t longest = (uint32_t)(EPISODE_S * s->fps), start = 0;
-    unsigned count = 0;
-    for (uint32_t f = window_start(s, (uint32_t)(seconds * s->fps)); f < s->reported && count <= enough; f++) {
-        if (!late(s, f, quarters) || (count > 0 && f - start <= longest)) continue;
-        count++;
-        start = f;
+/* Late episodes there would have been with a lead of so many quarter frames. */
+struct episodes {
+    unsigned all;
+    unsigned near; /* of them, those that OUTLIER_QUARTERS more would have covered */
+};
+
+static struct episodes episodes(struct kl_spacing *s, unsigned quarters, double seconds) {
+    struct episodes e = {0};
+    uint32_t longest = (uint32_t)(EPISODE_S * s->fps), f = window_start(s, (uint32_t)(seconds * s->fps));
+    while (f < s->reported) {
+        if (!late(s, f, quarters)) {
+            f++;
+            continue;
+        }
+        bool outlier = false;
+        for (uint32_t end = f + longest; f < end && f < s->reported; f++)
+            outlier = outlier || late(s, f, quarters + OUTLIER_QUARTERS);
+        e.all++;
+        e.near += !outlier;
     }
-    return count;
+    return e;
 }
 
 static bool burst(struct kl_spacing *s, unsigned quarters) {
@@ -74,12 +85,14 @@ static bool burst(struct kl_spacing *s, unsigned quarters) {
 }
 
 static bool too_short(struct kl_spacing *s, unsigned spacing) {
-    return burst(s, 4 * spacing) || episodes(s, 4 * spacing, RAISE_WINDOW_S, 1) > 1;
+    struct episodes e = episodes(s, 4 * spacing, RAISE_WINDOW_S);
+    return burst(s, 4 * spacing) || e.near > 1 || e.all > 2;
 }
 
 /* In time at this spacing with something to spare, so that giving back does not end on the very edge. */
-static bool enough(struct kl_spacing *s, unsigned spacing, double seconds, unsigned allowed) {
-    return episodes(s, 4 * spacing - SPARE_QUARTERS, seconds, allowed) <= allowed;
+static bool enough(struct kl_spacing *s, unsigned spacing, double seconds, unsigned near, unsigned all) {
+    struct episodes e = episodes(s, 4 * spacing - SPARE_QUARTERS, seconds);
+    return e.near <= near && e.all <= all;
 }
 
 /* So many seconds have been reported since the last change. */
@@ -88,9 +101,10 @@ static bool settled(const struct kl_spacing *s, double seconds) {
     return s->reported >= from + (uint32_t)(seconds * s->fps);
 }
 
-/* The least spacing at which the last `seconds` were in time, `keep` frames more. */
-static uint16_t give_back(struct kl_spacing *s, uint16_t n, double seconds, unsigned keep) {
-    while (n > KL_SPACING_MIN + keep && enough(s, n - 1u - keep, seconds, 0)) n--;
+/* The least spacing at which the last `seconds` were in time but for so many episodes, `keep` frames more. */
+static uint16_t give_back(struct kl_spacing *s, double seconds, unsigned near, unsigned keep) {
+    uint16_t n = s->current;
+    while (n > KL_SPACING_MIN + keep && enough(s, n - 1u - keep, seconds, near, 1)) n--;
     return n;
 }
 
@@ -101,12 +115,12 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
         if (n > s->current) s->raised_at = frame;
         s->guess = false;
     } else if (s->guess && settled(s, GUESS_S)) {
-        n = give_back(s, n, GUESS_S, 0);
+        n = give_back(s, GUESS_S, 1, 0);
         s->guess = false;
-    } else if (settled(s, LOWER_FAST_S) && give_back(s, n, LOWER_FAST_S, 1) < n) {
-        n = give_back(s, n, LOWER_FAST_S, 1);
+    } else if (settled(s, LOWER_FAST_S) && give_back(s, LOWER_FAST_S, 0, 1) < n) {
+        n = give_back(s, LOWER_FAST_S, 0, 1);
         s->since = s->reported - (uint32_t)(LOWER_FAST_S * s->fps);
-    } else if (n > KL_SPACING_MIN && settled(s, LOWER_SLOW_S) && enough(s, n - 1u, LOWER_SLOW_S, 1)) {
+    } else if (n > KL_SPACING_MIN && settled(s, LOWER_SLOW_S) && enough(s, n - 1u, LOWER_SLOW_S, 1, 3)) {
         n--;
         s->since = s->reported;
     }

@@ -4,11 +4,12 @@
  * independent of the spacing then in force). Per frame the greatest need of all seated clients counts.
  *
  * A frame is late at a spacing where its need is greater. Late frames within half a second of the first are one
- * episode. The spacing is raised by the whole shortfall when lateness lasts (KL_SPACING_BURST of the last
- * KL_SPACING_RECENT frames) or when two episodes fall within 10 s. One lone hitch never raises it: no lead could
- * have been ready for it, and the next one is not in sight. Two frames or more too many are given back after 5 s
- * without a late frame (all but one of them), the last one after 25 s with at most one episode; of the first
- * spacing, which is a guess, all after 2 s. A quarter of a frame must stay to spare. */
+ * episode; one that two frames more would not have covered is an outlier (somebody's machine held its breath).
+ * The spacing is raised by the whole shortfall when lateness lasts (KL_SPACING_BURST of the last KL_SPACING_RECENT
+ * frames), and when two episodes that are no outliers, or three of any kind, fall within 10 s: one lone hitch never
+ * raises it, for no lead could have been ready for it and the next one is not in sight. Two frames or more too many
+ * are given back after 5 s (all but one of them), the last one after 25 s with at most one episode that is no outlier;
+ * of the first spacing, which is a guess, all after 2 s. A quarter of a frame must stay to spare. */
 #ifndef KL_SPACING_H
 #define KL_SPACING_H
 

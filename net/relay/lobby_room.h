@@ -122,6 +122,8 @@ void kl_lobby_start_free(struct kl_lobby_room *r);
 /* --- lobby_play.c --- */
 void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us);
+void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us);
+const char *kl_lobby_policy_name(uint8_t policy);
 /* Takes closed frames, sends what is due. */
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us);
 /* Once per KL_CHORES_US: stall and status lines, spectators left alone. */

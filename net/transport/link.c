@@ -62,6 +62,7 @@ static void destroy(struct kl_link *l) {
     close(l->kick_fd);
     if (s->start != s->given) free(s->start);
     free(s->given);
+    free(l->held);
     free(l);
 }
 
@@ -72,8 +73,10 @@ int kl_link_open(struct kl_link **out, const char *host, uint16_t port, const st
         return -1;
     }
     struct kl_link *l = calloc(1, sizeof *l);
-    if (!l || init_sync(l) != 0) {
+    if (l) l->held = calloc(KL_HELD_FRAMES, sizeof *l->held); /* pages that are never needed stay untouched */
+    if (!l || !l->held || init_sync(l) != 0) {
         snprintf(err, err_len, "no memory or no descriptor for a connection: %s", strerror(errno));
+        if (l) free(l->held);
         free(l);
         return -1;
     }
@@ -154,6 +157,8 @@ struct kl_plan kl_link_plan(struct kl_link *l, uint64_t now_us, uint32_t max_run
     struct kl_plan plan = {0};
     lock(l);
     l->shared.seen = l->shared.events;
+    l->shared.planned_us = now_us;
+    if (l->shared.lock.away) kl_client_set_away(&l->shared.lock, false);
     /* every frame may ask for a hash; where they pile up (--speed max on a link that loses) the game waits */
     uint32_t hashes = KL_LINK_HASHES - (l->shared.hash_put - l->shared.hash_got);
     if (max_runs > hashes) max_runs = hashes;
@@ -182,6 +187,31 @@ bool kl_link_take(struct kl_link *l, struct kl_frame *out) {
     unlock(l);
     if (due) kick(l);
     return got;
+}
+
+bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *out) {
+    lock(l);
+    const struct kl_commands *set = kl_client_commands(&l->shared.lock, keyframe);
+    if (set) *out = *set;
+    unlock(l);
+    return set != NULL;
+}
+
+int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len) {
+    struct kl_link_shared *s = &l->shared;
+    int result = KL_E_STATE;
+    if (len > KL_COMMAND_BYTES) return KL_E_SPACE;
+    lock(l);
+    if (s->status.phase == KL_LINK_PLAYING)
+        result = s->order_put - s->order_got == KL_LINK_ORDERS ? KL_E_FULL : KL_OK;
+    if (result == KL_OK) {
+        struct kl_order *o = &s->order[s->order_put++ % KL_LINK_ORDERS];
+        *o = (struct kl_order){.kind = kind, .len = (uint8_t)len};
+        if (len) memcpy(o->data, data, len);
+    }
+    unlock(l);
+    if (result == KL_OK) kick(l);
+    return result;
 }
 
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us) {

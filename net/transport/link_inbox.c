@@ -35,7 +35,7 @@ static void on_welcome(struct kl_link *l, const struct kl_welcome *w) {
     s->joined = true;
     s->status.welcome = *w;
     l->session = w->session;
-    kl_client_init(&s->lock, &w->params, w->seats, kl_now_us());
+    kl_client_init(&s->lock, &w->params, w->seats, l->held, KL_HELD_FRAMES, kl_now_us());
     enter(l, KL_LINK_WAITING);
 }
 

@@ -13,6 +13,9 @@
 
 #define KL_START_BYTES_MAX (16U * 1024 * 1024)
 #define KL_LINK_HASHES     KL_WINDOW_FRAMES /* that wait to be sent; kl_link_plan() sees that they fit */
+#define KL_HELD_FRAMES     16384 /* about four and a half minutes at 60 fps: how long a menu may stay open */
+#define KL_AWAY_US         150000 /* a frontend that has not called for so long does not run */
+#define KL_LINK_ORDERS     8
 #define KL_LINK_NOTICES    16
 #define KL_LINK_HOST_MAX   256
 
@@ -25,6 +28,9 @@ struct kl_link_shared {
 
     struct kl_hash hash[KL_LINK_HASHES];
     uint32_t hash_put, hash_got;
+    struct kl_order order[KL_LINK_ORDERS]; /* commands that wait to be sent */
+    uint32_t order_put, order_got;
+    uint64_t planned_us; /* when the frontend last asked for a plan */
     char notice[KL_LINK_NOTICES][KL_TEXT_MAX];
     uint32_t notice_put, notice_got;
 
@@ -51,6 +57,7 @@ struct kl_link {
 
     pthread_mutex_t mutex;
     pthread_cond_t changed;
+    struct kl_held *held; /* KL_HELD_FRAMES of them, for the lock client; under mutex */
     struct kl_link_shared shared; /* under mutex */
 
     /* the network thread's own */

@@ -67,6 +67,15 @@ static void send_datagram(struct kl_link *l, const uint8_t *body, size_t len) {
     (void)enet_socket_send(l->enet->socket, &l->peer->address, parts, 2);
 }
 
+/* A frontend that does not call (a menu, a dragged window) is said to be away; its next call ends that. */
+static void notice_absence(struct kl_link *l) {
+    struct kl_link_shared *s = &l->shared;
+    lock(l);
+    bool playing = s->status.phase == KL_LINK_PLAYING && s->planned_us;
+    if (playing && !s->lock.away && kl_now_us() >= s->planned_us + KL_AWAY_US) kl_client_set_away(&s->lock, true);
+    unlock(l);
+}
+
 static void send_datagrams(struct kl_link *l) {
     uint8_t body[KL_DATAGRAM_MAX];
     for (unsigned i = 0; i < KL_BURST_MAX; i++) {
@@ -97,6 +106,15 @@ static bool next_hash(struct kl_link *l, struct kl_msg *m) {
     lock(l);
     bool some = s->joined && s->hash_got != s->hash_put;
     if (some) *m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = s->hash[s->hash_got++ % KL_LINK_HASHES]};
+    unlock(l);
+    return some;
+}
+
+static bool next_order(struct kl_link *l, struct kl_msg *m) {
+    struct kl_link_shared *s = &l->shared;
+    lock(l);
+    bool some = s->joined && s->order_got != s->order_put;
+    if (some) *m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = s->order[s->order_got++ % KL_LINK_ORDERS]};
     unlock(l);
     return some;
 }
@@ -134,6 +152,7 @@ static void send_messages(struct kl_link *l) {
     struct kl_msg m;
     while (kl_sent_span(&l->sent) < HASH_WINDOW && next_hash(l, &m))
         send_message(l, &m);
+    while (next_order(l, &m)) send_message(l, &m);
     if (next_ready(l, &m)) send_message(l, &m);
     upload(l);
     enet_host_flush(l->enet);
@@ -276,6 +295,7 @@ static void turn(struct kl_link *l, uint64_t *greet_by_us) {
         dispatch(l, &event, greet_by_us);
     if (l->over) return;
     if (l->connected && !l->said_bye) {
+        notice_absence(l);
         send_datagrams(l);
         send_messages(l);
     }

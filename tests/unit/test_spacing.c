@@ -10,7 +10,8 @@
 
 /* Frames [from, to) needed `quarters`. */
 static void need(struct kl_spacing *s, uint32_t from, uint32_t to, unsigned quarters) {
-    for (uint32_t f = from; f < to; f++) kl_spacing_need(s, f, (uint8_t)quarters);
+    for (uint32_t f = from; f < to; f++)
+        kl_spacing_need(s, f, (uint8_t)quarters);
 }
 
 static void from_rtt(void **state) {
@@ -25,7 +26,8 @@ static void nothing_reported_changes_nothing(void **state) {
     (void)state;
     struct kl_spacing s;
     kl_spacing_init(&s, 4, FPS);
-    for (uint32_t f = 4; f < 4000; f += 4) assert_int_equal(kl_spacing_next(&s, f), 4);
+    for (uint32_t f = 4; f < 4000; f += 4)
+        assert_int_equal(kl_spacing_next(&s, f), 4);
 }
 
 static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
@@ -59,11 +61,23 @@ static void one_hitch_raises_nothing_two_do(void **state) {
     struct kl_spacing s;
     kl_spacing_init(&s, 4, FPS);
     need(&s, 0, 200, 15);
-    need(&s, 200, 205, 30);
+    need(&s, 200, 205, 24);
     need(&s, 205, 300, 15);
     assert_int_equal(kl_spacing_next(&s, 300), 4);
     need(&s, 300, 303, 23);
-    assert_int_equal(kl_spacing_next(&s, 303), 6); /* so that only one of the two would have been late */
+    assert_int_equal(kl_spacing_next(&s, 303), 6); /* neither would have been late */
+}
+
+static void two_outliers_raise_nothing_three_do(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS);
+    for (uint32_t f = 0; f < 300; f++) {
+        need(&s, f, f + 1, f == 100 || f == 200 ? 40 : 15);
+        assert_int_equal(kl_spacing_next(&s, f + 1), 4);
+    }
+    need(&s, 300, 301, 40);
+    assert_int_equal(kl_spacing_next(&s, 301), 10);
 }
 
 static void far_apart_they_are_lone_hitches(void **state) {
@@ -141,7 +155,8 @@ static void old_frames_are_forgotten(void **state) {
     kl_spacing_need(&s, f + 900 - KL_SPACING_HISTORY, 200); /* too old: ignored */
     kl_spacing_need(&s, 5, 200);
     kl_spacing_need(&s, 6 + 9 * KL_SPACING_HISTORY, 200);
-    for (uint32_t k = 0; k < 3; k++) assert_int_equal(kl_spacing_next(&s, f + 1000), 4);
+    for (uint32_t k = 0; k < 3; k++)
+        assert_int_equal(kl_spacing_next(&s, f + 1000), 4);
 }
 
 int main(void) {
@@ -151,6 +166,7 @@ int main(void) {
         cmocka_unit_test(lasting_lateness_raises_by_the_whole_shortfall),
         cmocka_unit_test(it_stays_within_the_range),
         cmocka_unit_test(one_hitch_raises_nothing_two_do),
+        cmocka_unit_test(two_outliers_raise_nothing_three_do),
         cmocka_unit_test(far_apart_they_are_lone_hitches),
         cmocka_unit_test(the_first_guess_is_given_back_at_once),
         cmocka_unit_test(two_or_more_are_given_back_soon_the_last_late),
