@@ -43,6 +43,10 @@ void kl_wrapper_fail(const char *format, ...) {
     kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_ERROR, 8000, kl_w.error);
 }
 
+uint32_t kl_wrapper_fps_uhz(double fps) {
+    return fps >= 1 && fps <= 1000 ? (uint32_t)llround(fps * 1e6) : 60000000;
+}
+
 static bool alone(void) {
     return kl_w.mode == KL_MODE_ALONE;
 }
@@ -163,7 +167,7 @@ static bool load_alone(bool special, unsigned type, const struct retro_game_info
     kl_w.play.next_frame = 0;
     if (kl_w.config.epoch_set) {
         c->get_system_av_info(&av);
-        kl_world_rate((uint32_t)llround(av.timing.fps * 1e6));
+        kl_world_rate(kl_wrapper_fps_uhz(av.timing.fps));
     }
     return true;
 }

@@ -1,7 +1,5 @@
 #include "env.h"
 
-#include <math.h>
-
 #include "env_answers.h"
 #include "wrapper.h"
 
@@ -13,7 +11,7 @@ static bool forward(unsigned cmd, void *data) {
 bool kl_env_alone(unsigned cmd, void *data) {
     if (cmd == RETRO_ENVIRONMENT_GET_LIBRETRO_PATH) return kl_env_libretro_path(cmd, data);
     if (cmd == RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO && data && kl_w.config.epoch_set)
-        kl_world_rate((uint32_t)llround(((struct retro_system_av_info *)data)->timing.fps * 1e6));
+        kl_world_rate(kl_wrapper_fps_uhz(((struct retro_system_av_info *)data)->timing.fps));
     return forward(cmd, data);
 }
 

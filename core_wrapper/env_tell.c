@@ -65,7 +65,7 @@ static bool same_av(const struct retro_system_av_info *a, const struct retro_sys
 bool kl_env_system_av_info(unsigned cmd, void *data) {
     const struct retro_system_av_info *av = data;
     if (!av) return false;
-    if (kl_w.load == KL_LOAD_NONE) kl_world_rate((uint32_t)llround(av->timing.fps * 1e6));
+    if (kl_w.load == KL_LOAD_NONE) kl_world_rate(kl_wrapper_fps_uhz(av->timing.fps));
     if (told_before() && same_av(av, &kl_w.av)) return true;
     kl_w.av = *av;
     kl_audio_init(&kl_w.audio, av->timing.sample_rate, av->timing.fps);

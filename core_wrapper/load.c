@@ -1,7 +1,6 @@
 #include "load.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,7 +347,7 @@ static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_
 static void compare_av(void) {
     struct retro_system_av_info av = {0};
     kl_w.core.get_system_av_info(&av);
-    kl_world_rate((uint32_t)llround(av.timing.fps * 1e6));
+    kl_world_rate(kl_wrapper_fps_uhz(av.timing.fps));
     if (kl_w.told.reinit) memset(&kl_w.av, 0, sizeof kl_w.av);
     kl_w.told.reinit = false;
     kl_env_system_av_info(RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);

@@ -85,7 +85,7 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
     play->av_sound = 0;
     play->hidden = hidden;
     if (kl_w.told.frame_time.callback) {
-        retro_usec_t usual = (retro_usec_t)(1e6 / kl_w.av.timing.fps);
+        retro_usec_t usual = (retro_usec_t)(1e12 / kl_wrapper_fps_uhz(kl_w.av.timing.fps));
         kl_w.told.frame_time.callback(kl_w.told.frame_time.reference ? kl_w.told.frame_time.reference
                                                                      : usual);
     }

@@ -1,6 +1,5 @@
 #include "session.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +59,7 @@ bool kl_session_open(void) {
     snprintf(hello.room, sizeof hello.room, "%s", kl_w.config.room);
     hello.seats_wanted = kl_w.config.seats;
     hello.params = kl_w.config.params;
-    hello.params.fps_uhz = (uint32_t)llround(kl_w.av.timing.fps * 1e6);
+    hello.params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
     kl_identity_core(&hello.facts, &info);
     kl_identity_content(&hello.facts, &kl_w.content);
     if (kl_link_open(&kl_w.link, kl_w.config.host, kl_w.config.port, &hello, err, sizeof err) != 0) {

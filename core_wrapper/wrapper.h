@@ -138,6 +138,7 @@ __attribute__((format(printf, 3, 4))) void kl_wrapper_say(enum kl_screen_tone to
                                                           const char *format, ...);
 /* The same once in a session. */
 __attribute__((format(printf, 2, 3))) void kl_wrapper_say_once(bool *said, const char *format, ...);
-uint32_t kl_wrapper_fps_uhz(void);
+/* A core's frame rate in millionths of a hertz; 60 Hz where it states nonsense. */
+uint32_t kl_wrapper_fps_uhz(double fps);
 
 #endif

@@ -12,6 +12,8 @@ import random
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True  # before the import below: leave no cache in the tree
+
 from protocol import (NEUTRAL, NUMBER_MAX, Writer, decode, remainder, write_ctrl, write_message,
                       write_update)
 

@@ -1,7 +1,8 @@
 /* vectors - what the C code says on the wire, for a decoder written from net/PROTOCOL.md alone (decode.py).
  *
- *   vectors          JSON lines: {"what": "header" | "ctrl" | "update" | "message", "seats": N, "hex": …, "fields": …}
- *   vectors --judge  reads lines "WHAT SEATS HEX" and answers each with the fields, or "malformed", or "version"
+ *   vectors          JSON lines: {"what": "header" | "ctrl" | "update" | "message", "seats": N, "hex": …,
+ * "fields": …} vectors --judge  reads lines "WHAT SEATS HEX" and answers each with the fields, or
+ * "malformed", or "version"
  *
  * seats: of the client, for a CTRL; else 0. Strings stand as hex. The fields are laid out in decode.py. */
 #include <ctype.h>
@@ -12,19 +13,23 @@
 #include "lock_wire.h"
 #include "msg.h"
 
-/* --- fields ------------------------------------------------------------------------------------------------ */
+/* --- fields ------------------------------------------------------------------------------------------------
+ */
 
 static void print_hex(const void *p, size_t len) {
     const uint8_t *b = p;
     putchar('"');
-    for (size_t i = 0; i < len; i++) printf("%02x", b[i]);
+    for (size_t i = 0; i < len; i++)
+        printf("%02x", b[i]);
     putchar('"');
 }
-static void print_string(const char *s) { print_hex(s, strlen(s)); }
+static void print_string(const char *s) {
+    print_hex(s, strlen(s));
+}
 
 static void print_input(const struct kl_input *in) {
-    printf("[%u,[%d,%d,%d,%d],[%d,%d],[%d,%d,%u],[", in->joypad, in->stick[0], in->stick[1], in->stick[2], in->stick[3],
-           in->trigger[0], in->trigger[1], in->mouse_x, in->mouse_y, in->mouse_buttons);
+    printf("[%u,[%d,%d,%d,%d],[%d,%d],[%d,%d,%u],[", in->joypad, in->stick[0], in->stick[1], in->stick[2],
+           in->stick[3], in->trigger[0], in->trigger[1], in->mouse_x, in->mouse_y, in->mouse_buttons);
     for (unsigned i = 0; i < KL_TOUCHES; i++)
         printf("%s[%d,%d,%d]", i ? "," : "", in->touch[i].x, in->touch[i].y, in->touch[i].pressed);
     printf("],[%d,%d,%u],[", in->gun_x, in->gun_y, in->gun_buttons);
@@ -47,8 +52,10 @@ static int print_ctrl(const uint8_t *b, size_t len, unsigned seats) {
     if (kl_ctrl_open(&c, seats, b, len) != 0) return KL_E_MALFORMED;
     printf("{\"stamp\":%u,", c.stamp);
     print_echo(c.has_echo, c.echo, c.hold_us);
-    printf("\"acked\":%u,\"backlog\":%u,\"need_first\":%u,\"needs\":[", c.frame_acked, c.backlog, c.need_first);
-    for (unsigned i = 0; i < c.need_count; i++) printf("%s%u", i ? "," : "", c.need[i]);
+    printf("\"acked\":%u,\"backlog\":%u,\"need_first\":%u,\"needs\":[", c.frame_acked, c.backlog,
+           c.need_first);
+    for (unsigned i = 0; i < c.need_count; i++)
+        printf("%s%u", i ? "," : "", c.need[i]);
     printf("],\"first\":%u,\"late\":%u,\"samples\":[", c.sample_first, c.sample_late);
     for (uint32_t n = 0; n < c.sample_count; n++) {
         kl_ctrl_sample(&c, in);
@@ -75,8 +82,8 @@ static int print_update(const uint8_t *b, size_t len) {
     else
         printf("\"due\":null,\"frames\":[");
     for (unsigned n = 0; kl_update_frame(&u, &f); n++) {
-        printf("%s[%u,%u,%u,%d,%d,%u,[", n ? "," : "", f.number, f.keyframe, f.spacing, !!(f.flags & KL_FRAME_KEY),
-               !!(f.flags & KL_FRAME_HASH), f.active);
+        printf("%s[%u,%u,%u,%d,%d,%u,[", n ? "," : "", f.number, f.keyframe, f.spacing,
+               !!(f.flags & KL_FRAME_KEY), !!(f.flags & KL_FRAME_HASH), f.active);
         for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
             if (s) putchar(',');
             print_input(&f.in[s]);
@@ -156,7 +163,9 @@ static int print_message(const uint8_t *b, size_t len) {
         print_params(&m.welcome.params);
         break;
     case KL_MSG_ROSTER: print_roster(&m.roster); break;
-    case KL_MSG_PREPARE: printf(",%llu,%u", (unsigned long long)m.prepare.epoch_s, m.prepare.data_bytes); break;
+    case KL_MSG_PREPARE:
+        printf(",%llu,%u", (unsigned long long)m.prepare.epoch_s, m.prepare.data_bytes);
+        break;
     case KL_MSG_SEND: break;
     case KL_MSG_VERDICT:
         printf(",%u,%u,%u,%d,%u", m.verdict.frame, m.verdict.first, m.verdict.differs, m.verdict.complete,
@@ -182,7 +191,8 @@ static int print_fields(const char *what, unsigned seats, const uint8_t *b, size
     return print_message(b, len);
 }
 
-/* --- vectors ----------------------------------------------------------------------------------------------- */
+/* --- vectors -----------------------------------------------------------------------------------------------
+ */
 
 static void vector(const char *what, unsigned seats, const uint8_t *b, size_t len) {
     if (len == 0) abort();
@@ -196,15 +206,17 @@ static void vector(const char *what, unsigned seats, const uint8_t *b, size_t le
 /* Every group moves now and then, each at its own rhythm. */
 static struct kl_input input_at(uint32_t n) {
     struct kl_input in = {.joypad = (uint16_t)(n / 2 * 0x1111), .mouse_buttons = (uint16_t)(n / 5)};
-    if (n % 3 == 1) in.mouse_x = (int16_t)(n * 700), in.mouse_y = (int16_t)-(int32_t)n;
-    for (unsigned i = 0; i < 4; i++) in.stick[i] = (int16_t)(n / 4 * 9000 * (i + 1));
+    if (n % 3 == 1) in.mouse_x = (int16_t)(n * 700), in.mouse_y = (int16_t) - (int32_t)n;
+    for (unsigned i = 0; i < 4; i++)
+        in.stick[i] = (int16_t)(n / 4 * 9000 * (i + 1));
     in.trigger[1] = (int16_t)(n / 6 * 5000);
     in.gun_x = (int16_t)(n / 7 * 31);
     in.gun_buttons = n / 7 * 0x12345 & 0xfffff;
     in.touch[n & 1] = (struct kl_touch){(int16_t)(n / 8), -5, n % 8 > 3};
     in.key_count = (uint8_t)(n % 5 == 4 ? 1 + n % KL_KEYS : 0);
     for (unsigned i = 0; i < in.key_count; i++)
-        in.key[i] = (struct kl_key){(uint16_t)(n * 77 + i), (uint16_t)(n * 13), n % 2 ? 0x10ffff - n : 0, i % 2};
+        in.key[i] =
+            (struct kl_key){(uint16_t)(n * 77 + i), (uint16_t)(n * 13), n % 2 ? 0x10ffff - n : 0, i % 2};
     return in;
 }
 
@@ -216,12 +228,19 @@ static void ctrl_vectors(void) {
             if (n % 50 < 20) ring[n][s] = input_at(n + 17 * s);
     for (unsigned seats = 0; seats <= KL_MAX_SEATS; seats += seats < 2 ? 1 : 3)
         for (uint32_t count = 0; count < 12; count += 3) {
-            struct kl_ctrl c = {.stamp = 0xfffffff0 + count, .has_echo = count > 3, .echo = 12345, .hold_us = 300000,
-                                .frame_acked = 1000000, .backlog = 3, .sample_late = 9, .sample_first = 250 + count};
+            struct kl_ctrl c = {.stamp = 0xfffffff0 + count,
+                                .has_echo = count > 3,
+                                .echo = 12345,
+                                .hold_us = 300000,
+                                .frame_acked = 1000000,
+                                .backlog = 3,
+                                .sample_late = 9,
+                                .sample_first = 250 + count};
             c.sample_count = seats ? count : 0;
             c.need_count = (uint8_t)(count * 2);
             c.need_first = c.need_count ? 999000 : 0;
-            for (unsigned i = 0; i < c.need_count; i++) c.need[i] = (uint8_t)(i * 11);
+            for (unsigned i = 0; i < c.need_count; i++)
+                c.need[i] = (uint8_t)(i * 11);
             size_t len = kl_ctrl_write(&c, ring, seats, buf, sizeof buf);
             if (len > 0) vector("ctrl", seats, buf, len);
         }
@@ -233,16 +252,24 @@ static void update_vectors(void) {
     uint8_t buf[KL_DATAGRAM_MAX];
     for (uint32_t f = 0, k = 0, i = 0; f < KL_WINDOW_FRAMES; f++) {
         if (f == k + spacing[i % 5]) k = f, i++;
-        ring[f] = (struct kl_frame){.number = f, .keyframe = k, .spacing = spacing[i % 5], .active = (uint8_t)(i | 1)};
+        ring[f] = (struct kl_frame){
+            .number = f, .keyframe = k, .spacing = spacing[i % 5], .active = (uint8_t)(i | 1)};
         if (f == k) ring[f].flags = (uint8_t)(KL_FRAME_KEY | (i % 3 == 2 ? KL_FRAME_HASH : 0));
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             if (f % 60 < 15 && (f / 60 + s) % 3 == 0) ring[f].in[s] = input_at(f + s);
     }
     for (uint32_t first = 0; first < 200; first += 9)
         for (uint32_t count = 0; count < 50; count += 7) {
-            struct kl_update u = {.stamp = first * 1000, .has_echo = first % 2, .echo = UINT32_MAX, .hold_us = UINT32_MAX,
-                                  .next_sample = first + 3, .waiting_for = (uint8_t)first, .has_schedule = count % 2,
-                                  .due_us = (int64_t)first * 100000 - 5000000, .first = first, .count = count};
+            struct kl_update u = {.stamp = first * 1000,
+                                  .has_echo = first % 2,
+                                  .echo = UINT32_MAX,
+                                  .hold_us = UINT32_MAX,
+                                  .next_sample = first + 3,
+                                  .waiting_for = (uint8_t)first,
+                                  .has_schedule = count % 2,
+                                  .due_us = (int64_t)first * 100000 - 5000000,
+                                  .first = first,
+                                  .count = count};
             size_t len = kl_update_write(&u, ring, buf, sizeof buf);
             if (len > 0) vector("update", 0, buf, len);
         }
@@ -257,13 +284,15 @@ static void message(const struct kl_msg *m) {
 static void message_vectors(void) {
     static struct kl_msg m;
     static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 250, 60, 60098800};
-    m = (struct kl_msg){.kind = KL_MSG_HELLO, .hello = {KL_PROTOCOL_VERSION, "Zo\xc3\xab", "arcade", 2, params, {0}}};
+    m = (struct kl_msg){.kind = KL_MSG_HELLO,
+                        .hello = {KL_PROTOCOL_VERSION, "Zo\xc3\xab", "arcade", 2, params, {0}}};
     message(&m);
     kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
     kl_facts_add(&m.hello.facts, "content", "xxh3 0123 (\xe2\x82\xac.nes)");
     m.hello.params = (struct kl_params){.players = 1, .fps_uhz = 1000000};
     message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_DATA, .data = {.offset = 1000, .total = 1u << 24, .len = 5, .bytes = {1, 2, 3}}};
+    m = (struct kl_msg){.kind = KL_MSG_DATA,
+                        .data = {.offset = 1000, .total = 1u << 24, .len = 5, .bytes = {1, 2, 3}}};
     message(&m);
     m.data.len = 0;
     message(&m);
@@ -276,12 +305,14 @@ static void message_vectors(void) {
     }
     static const uint8_t texts[] = {KL_MSG_BYE, KL_MSG_REFUSE, KL_MSG_NOTICE};
     for (unsigned i = 0; i < 3; i++) {
-        m = (struct kl_msg){.kind = texts[i], .text = {(uint8_t)(i + 1), "content differs: room has a, you have b"}};
+        m = (struct kl_msg){.kind = texts[i],
+                            .text = {(uint8_t)(i + 1), "content differs: room has a, you have b"}};
         message(&m);
     }
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}};
     message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_ROSTER, .roster = {2, 8, 2, {{0, 1, 4, true, "ann"}, {15, 0xfe, 0, false, ""}}}};
+    m = (struct kl_msg){.kind = KL_MSG_ROSTER,
+                        .roster = {2, 8, 2, {{0, 1, 4, true, "ann"}, {15, 0xfe, 0, false, ""}}}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
     message(&m);
@@ -295,12 +326,14 @@ static void header_vectors(void) {
     static const uint32_t counters[] = {1, 2, 0x01020304, UINT32_MAX};
     for (unsigned i = 0; i < 4; i++) {
         uint8_t b[KL_DGRAM_HEADER];
-        kl_dgram_write(&(struct kl_dgram){i % 2 ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, 0xa1b2c3d4, counters[i]}, b);
+        kl_dgram_write(&(struct kl_dgram){i % 2 ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, 0xa1b2c3d4, counters[i]},
+                       b);
         vector("header", 0, b, sizeof b);
     }
 }
 
-/* --- judging ----------------------------------------------------------------------------------------------- */
+/* --- judging -----------------------------------------------------------------------------------------------
+ */
 
 static size_t parse_hex(const char *text, uint8_t *out, size_t cap) {
     size_t n = 0;

@@ -55,7 +55,9 @@ undisturbed() { # NAME WHAT
     elif ! "$keylock" diff "$tmp/$1-a.hash" "$tmp/$1-b.hash" >"$tmp/diff" 2>&1 || ! hashes_move "$tmp/$1-a.hash"; then
         fail "hostile/$2: $(tail -n 1 "$tmp/diff")"
     else
-        python3 tests/e2e/judge_trace.py "hostile/$2" "$tmp/$1-a.csv" --after 2 --fps 60 --min-share 0.99 || checks_failed=1
+        python3 tests/e2e/judge_trace.py "hostile/$2" "$tmp/$1-a.csv" --after 2 --fps 60 --min-share 0.99 && return
+        checks_failed=1
+        note "$(grep -aE "event=(stall|spacing|left).*room=\"$1\"" "$tmp/relay.log" | tail -n 5)"
     fi
 }
 

@@ -52,12 +52,14 @@ begin, end = int(ran[0]["wall_us"]), int(ran[-1]["wall_us"])
 frames = int(ran[-1]["first"]) - int(ran[0]["first"])  # run between the two calls' beginnings
 seconds = (end - begin) / 1e6
 leads = [float(r["lead"]) for r in ran if float(r["lead"]) > 0]
+gap = max((int(y["wall_us"]) - int(x["wall_us"]) for x, y in zip(ran, ran[1:])), default=0) / 1000
 lead = sum(leads) / len(leads) if leads else 0
 
 if a.min_share:
     fps = frames / seconds
     say(fps / a.fps >= a.min_share, "fps",
-        f"{fps:.3f} of the core's {a.fps} over {seconds:.1f} s ({fps / a.fps * 60:.3f} of 60; expected {a.min_share * 60:.2f})")
+        f"{fps:.3f} of the core's {a.fps:g} over {seconds:.1f} s, longest gap {gap:.0f} ms"
+        f" (expected {a.min_share * a.fps:.2f} at least)")
 if a.max_lead:
     say(0 < lead <= a.max_lead, "lead", f"{lead:.2f} frames on average, largest {max(leads, default=0):.2f} (expected at most {a.max_lead:g})")
 if a.max_late is not None:

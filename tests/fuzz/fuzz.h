@@ -11,12 +11,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A broken promise stops the run, with or without NDEBUG. */
-#define MUST(condition)                                                                                                \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                    \
-            abort();                                                                                                   \
-        }                                                                                                              \
+#define MUST(condition)                                                                                      \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                          \
+            abort();                                                                                         \
+        }                                                                                                    \
     } while (0)
 
 /* Records of a corpus file: u8 extra, u16 length (little-endian), bytes. The last may be cut short. */

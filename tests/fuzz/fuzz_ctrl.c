@@ -1,5 +1,5 @@
-/* Hostile CTRL bodies into a live room of two players and a spectator. The first byte says what kind of room; then
- * records, whose extra byte holds the sender and the time that has passed. */
+/* Hostile CTRL bodies into a live room of two players and a spectator. The first byte says what kind of room;
+ * then records, whose extra byte holds the sender and the time that has passed. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -25,8 +25,12 @@ static void send_all(uint64_t now_us) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1) return 0;
-    struct kl_params p = {.subframes = data[0] & 1, .clocked = data[0] & 2, .players = 2, .fps_uhz = 60098800,
-                          .spacing_fixed = data[0] >> 2 & 0x0f, .hash_every = 60};
+    struct kl_params p = {.subframes = data[0] & 1,
+                          .clocked = data[0] & 2,
+                          .players = 2,
+                          .fps_uhz = 60098800,
+                          .spacing_fixed = data[0] >> 2 & 0x0f,
+                          .hash_every = 60};
     kl_room_init(&r, &p);
     kl_room_add(&r, 0, 0x01, 0);
     kl_room_add(&r, 3, 0x06, 0);

@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         kl_dgram_write(&d, again);
         MUST(memcmp(again, data, sizeof again) == 0);
         if (!kl_replay_fresh(&window, d.counter)) continue;
-        for (unsigned i = 0; i < count && i < 64; i++) MUST(taken[i] != d.counter); /* never twice */
+        for (unsigned i = 0; i < count && i < 64; i++)
+            MUST(taken[i] != d.counter); /* never twice */
         taken[count++ % 64] = d.counter;
         MUST(!kl_replay_fresh(&window, d.counter));
     }

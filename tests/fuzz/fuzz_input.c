@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct kl_writer w;
     kl_input_coder_init(&c);
     kl_writer_init(&w, buf, sizeof buf);
-    for (unsigned i = 0; i < count; i++) kl_input_encode(&c, &w, &in[i]);
+    for (unsigned i = 0; i < count; i++)
+        kl_input_encode(&c, &w, &in[i]);
     MUST(w.failed || (size_t)(w.at - buf) <= used);
     if (w.failed) return 0;
     kl_input_decoder_init(&d);

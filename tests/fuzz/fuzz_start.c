@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (unsigned i = 0; i < s.file_count; i++) {
         const char *path = s.file[i].path;
         MUST(kl_start_path_ok(path));
-        MUST(path[0] != '/' && strncmp(path, "../", 3) != 0 && !strstr(path, "/../") && strcmp(path, "..") != 0);
+        MUST(path[0] != '/' && strncmp(path, "../", 3) != 0 && !strstr(path, "/../") &&
+             strcmp(path, "..") != 0);
     }
     size_t cap = kl_start_bound(&s);
     uint8_t *buf = malloc(cap ? cap : 1);

@@ -13,7 +13,8 @@ static void turn(uint64_t now_us) {
     struct kl_input in[KL_MAX_SEATS];
     memset(in, 0, sizeof in);
     in[0].joypad = (uint16_t)now_us;
-    for (uint32_t i = 0; i < p.samples; i++) kl_client_sample(&c, in, now_us);
+    for (uint32_t i = 0; i < p.samples; i++)
+        kl_client_sample(&c, in, now_us);
     struct kl_frame f;
     for (uint32_t i = 0; i < p.runs; i++) {
         uint32_t expected = c.stats.next_run;
@@ -34,7 +35,8 @@ static void turn(uint64_t now_us) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1) return 0;
-    struct kl_params p = {.subframes = data[0] & 1, .clocked = data[0] & 2, .players = 2, .fps_uhz = 60098800};
+    struct kl_params p = {
+        .subframes = data[0] & 1, .clocked = data[0] & 2, .players = 2, .fps_uhz = 60098800};
     kl_client_init(&c, &p, data[0] >> 2 & 0x0f, 1000000);
     data++, size--;
     uint64_t now_us = 1000000;

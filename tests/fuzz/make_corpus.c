@@ -1,7 +1,7 @@
 /* make_corpus FOLDER - writes the seed corpus of every target: FOLDER/<target>/<name>.
  *
- * Made by our own encoders, so that mutations start from what is nearly right. Run it again where the wire changes:
- *   build/fuzz/make_corpus tests/fuzz/corpus */
+ * Made by our own encoders, so that mutations start from what is nearly right. Run it again where the wire
+ * changes: build/fuzz/make_corpus tests/fuzz/corpus */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,9 @@ static void save(const char *target, const char *name, const void *bytes, size_t
     if (!f || fwrite(bytes, 1, len, f) != len || fclose(f) != 0) perror(path), exit(1);
 }
 
-static void save_text(const char *target, const char *name, const char *text) { save(target, name, text, strlen(text)); }
+static void save_text(const char *target, const char *name, const char *text) {
+    save(target, name, text, strlen(text));
+}
 
 /* A list of records, as fuzz.h has them. */
 struct list {
@@ -51,7 +53,8 @@ static void fill(struct kl_input *in, unsigned n, bool rich) {
     in->gun_x = (int16_t)n;
     in->touch[0] = (struct kl_touch){(int16_t)n, 5, n % 2};
     in->key_count = (uint8_t)(n % 3);
-    for (unsigned i = 0; i < in->key_count; i++) in->key[i] = (struct kl_key){(uint16_t)(97 + i), 0, 97 + i, n % 2};
+    for (unsigned i = 0; i < in->key_count; i++)
+        in->key[i] = (struct kl_key){(uint16_t)(97 + i), 0, 97 + i, n % 2};
 }
 
 static const unsigned at_index[] = {0, 3, 9};
@@ -64,17 +67,23 @@ static void turn(unsigned i, uint64_t now, bool rich) {
     struct kl_input in[KL_MAX_SEATS];
     struct kl_frame f;
     for (uint32_t k = 0; k < p.samples; k++) {
-        for (unsigned s = 0; s < KL_MAX_SEATS; s++) fill(&in[s], c->stats.next_sample + s, rich);
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            fill(&in[s], c->stats.next_sample + s, rich);
         kl_client_sample(c, in, now);
     }
-    for (uint32_t k = 0; k < p.runs; k++) kl_client_take(c, &f);
+    for (uint32_t k = 0; k < p.runs; k++)
+        kl_client_take(c, &f);
 }
 
 /* A short match; what goes up and what goes down to the first player is written down. */
 static void play(const char *name, uint8_t kind, unsigned steps, bool rich) {
     static struct list up, down;
-    struct kl_params p = {.subframes = kind & 1, .clocked = kind & 2, .players = 2, .fps_uhz = 60098800,
-                          .spacing_fixed = 3, .hash_every = 60};
+    struct kl_params p = {.subframes = kind & 1,
+                          .clocked = kind & 2,
+                          .players = 2,
+                          .fps_uhz = 60098800,
+                          .spacing_fixed = 3,
+                          .hash_every = 60};
     uint8_t buf[KL_DATAGRAM_MAX];
     size_t len;
     up = down = (struct list){.len = 1};
@@ -128,10 +137,17 @@ static void message(const char *name, const struct kl_msg *m) {
 
 static void messages(void) {
     static struct kl_msg m;
-    static const struct kl_params params = {.subframes = true, .clocked = true, .players = 2, .wait_budget_ms = 250,
-                                            .hash_every = 60, .fps_uhz = 60098800};
+    static const struct kl_params params = {.subframes = true,
+                                            .clocked = true,
+                                            .players = 2,
+                                            .wait_budget_ms = 250,
+                                            .hash_every = 60,
+                                            .fps_uhz = 60098800};
     m = (struct kl_msg){.kind = KL_MSG_HELLO,
-                        .hello = {.version = KL_PROTOCOL_VERSION, .name = "ann", .room = "arcade", .seats_wanted = 1,
+                        .hello = {.version = KL_PROTOCOL_VERSION,
+                                  .name = "ann",
+                                  .room = "arcade",
+                                  .seats_wanted = 1,
                                   .params = params}};
     kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
     kl_facts_add(&m.hello.facts, "content", "xxh3 0123456789abcdef (24592 bytes, croom.nes)");
@@ -141,7 +157,8 @@ static void messages(void) {
     message("ready", &m);
     m = (struct kl_msg){.kind = KL_MSG_DATA, .data = {.offset = 8, .total = 24, .len = 16, .bytes = "KLS1"}};
     message("data", &m);
-    m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 59, .has_ram = true, .has_state = true, .ram = 1, .state = 2}};
+    m = (struct kl_msg){.kind = KL_MSG_HASH,
+                        .hash = {.frame = 59, .has_ram = true, .has_state = true, .ram = 1, .state = 2}};
     message("hash", &m);
     m = (struct kl_msg){.kind = KL_MSG_BYE, .text = {.code = 1, .text = "closed"}};
     message("bye", &m);
@@ -151,7 +168,8 @@ static void messages(void) {
     message("welcome", &m);
     m = (struct kl_msg){.kind = KL_MSG_SEND};
     message("send", &m);
-    m = (struct kl_msg){.kind = KL_MSG_ROSTER, .roster = {1, 2, 2, {{0, 1, 1, true, "ann"}, {1, 2, 0, false, "ben"}}}};
+    m = (struct kl_msg){.kind = KL_MSG_ROSTER,
+                        .roster = {1, 2, 2, {{0, 1, 1, true, "ann"}, {1, 2, 0, false, "ben"}}}};
     message("roster", &m);
     m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
     message("prepare", &m);
@@ -163,7 +181,8 @@ static void headers(void) {
     uint8_t b[KL_DGRAM_HEADER * 6];
     static const uint32_t counter[] = {1, 3, 2, 3, 70, 5};
     for (unsigned i = 0; i < 6; i++)
-        kl_dgram_write(&(struct kl_dgram){i % 2 ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, 7, counter[i]}, b + i * KL_DGRAM_HEADER);
+        kl_dgram_write(&(struct kl_dgram){i % 2 ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, 7, counter[i]},
+                       b + i * KL_DGRAM_HEADER);
     save("fuzz_header", "six", b, sizeof b);
 }
 
@@ -199,11 +218,14 @@ int main(int argc, char **argv) {
     messages();
     headers();
     start_data();
-    save_text("fuzz_hashfile", "both", "59 0123456789abcdef fedcba9876543210\n119 0000000000000001 0000000000000002\n");
+    save_text("fuzz_hashfile", "both",
+              "59 0123456789abcdef fedcba9876543210\n119 0000000000000001 0000000000000002\n");
     save_text("fuzz_hashfile", "state-only", "59 - fedcba9876543210\n119 - 0000000000000002\n");
     save_text("fuzz_hashfile", "crlf", "59 0123456789abcdef -\r\n");
-    save_text("fuzz_config", "usual", "# keylock\nrelay = example.org:55455\nroom = \"arcade # 1\"\nseats = 2\nname = ann\n");
-    save_text("fuzz_config", "all", "core = /usr/lib/libretro/nestopia_libretro.so\nsubframes = off\nspacing = 4\nplayers = 3\n"
-                                    "hash_every = 60\nspeed = max\nepoch = 1700000000\nlock = strict\n");
+    save_text("fuzz_config", "usual",
+              "# keylock\nrelay = example.org:55455\nroom = \"arcade # 1\"\nseats = 2\nname = ann\n");
+    save_text("fuzz_config", "all",
+              "core = /usr/lib/libretro/nestopia_libretro.so\nsubframes = off\nspacing = 4\nplayers = 3\n"
+              "hash_every = 60\nspeed = max\nepoch = 1700000000\nlock = strict\n");
     return 0;
 }

@@ -54,7 +54,9 @@ static int read_file(const char *path, struct input *in) {
     return 0;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int by_name(const struct dirent **a, const struct dirent **b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
 
 static void load_corpus(const char *program) {
     char folder[300], path[600];
@@ -79,9 +81,15 @@ static size_t change(uint8_t *b, size_t len) {
     size_t at = len ? below((uint32_t)len) : 0, n = 1 + below(16);
     if (n > len - at) n = len - at;
     switch (below(7)) {
-    case 0: if (len) b[at] ^= (uint8_t)(1u << below(8)); break;
-    case 1: if (len) b[at] = telling[below(sizeof telling)]; break;
-    case 2: if (len) b[at] = (uint8_t)below(256); break;
+    case 0:
+        if (len) b[at] ^= (uint8_t)(1u << below(8));
+        break;
+    case 1:
+        if (len) b[at] = telling[below(sizeof telling)];
+        break;
+    case 2:
+        if (len) b[at] = (uint8_t)below(256);
+        break;
     case 3: memmove(b + at, b + at + n, len - at - n); return len - n;
     case 4:
         if (len + n > INPUT_MAX) break;
@@ -106,7 +114,8 @@ static void run_mutation(uint64_t seed, unsigned n) {
     const struct input *from = &corpus[below(files)];
     size_t len = from->len < INPUT_MAX ? from->len : INPUT_MAX;
     memcpy(b, from->bytes, len);
-    for (unsigned i = 1 + below(8); i > 0; i--) len = change(b, len);
+    for (unsigned i = 1 + below(8); i > 0; i--)
+        len = change(b, len);
     uint8_t *exact = malloc(len ? len : 1); /* so that a sanitizer sees the first byte past the end */
     if (!exact) abort();
     memcpy(exact, b, len);
@@ -132,9 +141,11 @@ static int smoke(const char *program, uint64_t seed, unsigned runs) {
         snprintf(under_way, sizeof under_way, "input: corpus file %u\n", i);
         LLVMFuzzerTestOneInput(corpus[i].bytes, corpus[i].len);
     }
-    for (unsigned n = 0; n < runs; n++) run_mutation(seed, n);
-    printf("ok %s corpus=%u mutations=%u seed=%llu\n", strrchr(program, '/') ? strrchr(program, '/') + 1 : program, files,
-           runs, (unsigned long long)seed);
+    for (unsigned n = 0; n < runs; n++)
+        run_mutation(seed, n);
+    printf("ok %s corpus=%u mutations=%u seed=%llu\n",
+           strrchr(program, '/') ? strrchr(program, '/') + 1 : program, files, runs,
+           (unsigned long long)seed);
     return 0;
 }
 
@@ -156,6 +167,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s FILE... | --smoke [SEED [RUNS]] | --run SEED N\n", argv[0]);
         return 2;
     }
-    for (int i = 1; i < argc; i++) run_file(argv[i]);
+    for (int i = 1; i < argc; i++)
+        run_file(argv[i]);
     return 0;
 }

@@ -6,7 +6,8 @@
 #include "world.h"
 
 struct figures {
-    double lead, fps, late_percent, stalled_percent, own_ms, others_ms, changes_per_minute, up_bytes, down_bytes;
+    double lead, fps, late_percent, stalled_percent, own_ms, others_ms, changes_per_minute, up_bytes,
+        down_bytes;
     bool held;
 };
 
@@ -34,24 +35,27 @@ static struct figures measure(const struct cell *cell, uint64_t seed, FILE *log)
     scenario_cell(&s, cell, seed);
     f.held = world_run(w, &s, log);
     if (!f.held) printf("failed=1 %s\n", w->error);
-    for (unsigned i = 0; i < cell->players; i++) add_client(&f, &w->client[i], cell->players);
+    for (unsigned i = 0; i < cell->players; i++)
+        add_client(&f, &w->client[i], cell->players);
     f.changes_per_minute = w->truth.changes_settled / ((double)(s.end_us - s.settled_us) / 6e7);
     free(w);
     return f;
 }
 
 static void print_head(void) {
-    printf("%-4s %-6s %-5s %-7s %-7s %5s | %5s %7s %6s %8s %8s %9s %7s %6s %6s\n", "rtt", "jitter", "loss", "players",
-           "phases", "bound", "lead", "fps", "late%", "stalled%", "own_ms", "others_ms", "chg/min", "up_B/s", "dn_B/s");
+    printf("%-4s %-6s %-5s %-7s %-7s %5s | %5s %7s %6s %8s %8s %9s %7s %6s %6s\n", "rtt", "jitter", "loss",
+           "players", "phases", "bound", "lead", "fps", "late%", "stalled%", "own_ms", "others_ms", "chg/min",
+           "up_B/s", "dn_B/s");
 }
 
 static bool print_row(const struct cell *c, int bound, uint64_t seed, FILE *log) {
     struct figures f = measure(c, seed, log);
     char limit[12] = "-";
     if (bound > 0) snprintf(limit, sizeof limit, "%d", bound);
-    printf("%-4g %-6g %-5g %-7u %-7s %5s | %5.2f %7.3f %6.3f %8.3f %8.2f %9.2f %7.2f %6.0f %6.0f\n", c->rtt_ms, c->jitter_ms,
-           c->loss * 100, c->players, c->aligned ? "aligned" : "random", limit, f.lead, f.fps, f.late_percent,
-           f.stalled_percent, f.own_ms, f.others_ms, f.changes_per_minute, f.up_bytes, f.down_bytes);
+    printf("%-4g %-6g %-5g %-7u %-7s %5s | %5.2f %7.3f %6.3f %8.3f %8.2f %9.2f %7.2f %6.0f %6.0f\n",
+           c->rtt_ms, c->jitter_ms, c->loss * 100, c->players, c->aligned ? "aligned" : "random", limit,
+           f.lead, f.fps, f.late_percent, f.stalled_percent, f.own_ms, f.others_ms, f.changes_per_minute,
+           f.up_bytes, f.down_bytes);
     fflush(stdout);
     return f.held;
 }

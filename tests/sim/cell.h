@@ -5,7 +5,8 @@
 #include "scenario.h"
 
 int cell_one(const struct cell *c, bool log);
-/* Every link of the table (RTT 20, 50, 100, 150 ms; four kinds; two and eight players), phases aligned and not. */
+/* Every link of the table (RTT 20, 50, 100, 150 ms; four kinds; two and eight players), phases aligned and
+ * not. */
 int cell_table(const struct cell *like);
 
 #endif

@@ -1,5 +1,5 @@
-/* check.h - the truth of a room: every closed frame as the relay handed it out, checked against the samples that
- * the players gave, and compared with what each client was given. */
+/* check.h - the truth of a room: every closed frame as the relay handed it out, checked against the samples
+ * that the players gave, and compared with what each client was given. */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
 
@@ -12,8 +12,9 @@ struct truth {
     struct ref_interval before, now;
     bool first_interval;
     uint8_t seated, active; /* seats with an owner; active in the interval under way */
-    uint8_t seated_before;  /* when the newest frame closed: an interval may have been laid out since, unseen */
-    uint32_t next;          /* frames below have closed */
+    uint8_t
+        seated_before; /* when the newest frame closed: an interval may have been laid out since, unseen */
+    uint32_t next;     /* frames below have closed */
     struct kl_frame frame[REF_RING];
     uint64_t closed_us[REF_RING];
     uint32_t last_sample[REF_RING]; /* the newest sample each was made from; UINT32_MAX: none */

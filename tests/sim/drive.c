@@ -34,10 +34,12 @@ uint64_t drive_client_clock(const struct world *w, const struct sim_client *c) {
     return w->now_us + (uint64_t)(c->setting->clock_offset_us + drift);
 }
 
-uint64_t drive_relay_clock(const struct world *w) { return w->now_us + (uint64_t)w->scenario.relay_offset_us; }
+uint64_t drive_relay_clock(const struct world *w) {
+    return w->now_us + (uint64_t)w->scenario.relay_offset_us;
+}
 
-/* Counts one datagram, and fails where the second under way has seen too many: two moments of sending a frame time,
- * and where one datagram does not hold it all, twice as many datagrams. */
+/* Counts one datagram, and fails where the second under way has seen too many: two moments of sending a frame
+ * time, and where one datagram does not hold it all, twice as many datagrams. */
 static void count_rate(struct world *w, struct rate *r, const char *who, unsigned client) {
     const struct kl_params *p = &w->scenario.params;
     uint64_t second = w->now_us / 1000000;
@@ -46,7 +48,8 @@ static void count_rate(struct world *w, struct rate *r, const char *who, unsigne
     r->moments += r->last_us != w->now_us;
     r->last_us = w->now_us;
     if (++r->sent > 2 * most || r->moments > most)
-        world_fail(w, "%s client=%u: %u datagrams at %u moments of one second", who, client, r->sent, r->moments);
+        world_fail(w, "%s client=%u: %u datagrams at %u moments of one second", who, client, r->sent,
+                   r->moments);
 }
 
 static void count_work(struct world *w, struct rate *r) {
@@ -57,14 +60,15 @@ static void count_work(struct world *w, struct rate *r) {
 static void transmit(struct world *w, unsigned client, bool up, const uint8_t *body, size_t len) {
     struct sim_client *c = &w->client[client];
     uint64_t arrival[2];
-    struct kl_dgram head = {up ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, SESSION, up ? ++c->up_counter : ++c->down_counter};
+    struct kl_dgram head = {up ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, SESSION,
+                            up ? ++c->up_counter : ++c->down_counter};
     unsigned copies = link_send(up ? &c->up : &c->down, w->now_us, arrival);
     w->datagrams++;
     w->bytes += len + KL_DGRAM_HEADER;
     if (len > w->largest) w->largest = len;
     count_rate(w, up ? &c->rate : &c->relay_rate, up ? "up" : "down", client);
-    world_log(w, "event=%s client=%u counter=%u bytes=%zu copies=%u", up ? "ctrl" : "update", client, head.counter, len,
-              copies);
+    world_log(w, "event=%s client=%u counter=%u bytes=%zu copies=%u", up ? "ctrl" : "update", client,
+              head.counter, len, copies);
     for (unsigned i = 0; i < copies; i++) {
         struct packet *p = packet_new(w);
         p->client = (uint8_t)client;
@@ -72,8 +76,10 @@ static void transmit(struct world *w, unsigned client, bool up, const uint8_t *b
         p->closed = w->truth.next;
         kl_dgram_write(&head, p->bytes);
         memcpy(p->bytes + KL_DGRAM_HEADER, body, len);
-        events_push(w, (struct event){.at_us = arrival[i], .kind = up ? EVENT_TO_RELAY : EVENT_TO_CLIENT,
-                                      .client = (uint8_t)client, .packet = p});
+        events_push(w, (struct event){.at_us = arrival[i],
+                                      .kind = up ? EVENT_TO_RELAY : EVENT_TO_CLIENT,
+                                      .client = (uint8_t)client,
+                                      .packet = p});
     }
 }
 
@@ -90,7 +96,8 @@ void drive_send_client(struct world *w, unsigned client) {
     }
     uint64_t at = kl_client_send_at(&c->lock);
     if (at <= now) world_fail(w, "client=%u has nothing to send though send_at has come", client);
-    w->due_client[client] = w->now_us + (at - now) + 1 + (at - now) / 9000; /* its clock may be slow by 100 ppm */
+    w->due_client[client] =
+        w->now_us + (at - now) + 1 + (at - now) / 9000; /* its clock may be slow by 100 ppm */
 }
 
 void drive_send_relay(struct world *w) {
@@ -119,15 +126,17 @@ void drive_collect(struct world *w) {
             return;
         }
         w->last_close_us = w->now_us;
-        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) count_work(w, &w->client[i].relay_rate);
-        world_log(w, "event=close frame=%u interval=%u+%u active=%02x%s", f.number, f.keyframe, f.spacing, f.active,
-                  f.flags & KL_FRAME_HASH ? " hash=1" : "");
+        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+            count_work(w, &w->client[i].relay_rate);
+        world_log(w, "event=close frame=%u interval=%u+%u active=%02x%s", f.number, f.keyframe, f.spacing,
+                  f.active, f.flags & KL_FRAME_HASH ? " hash=1" : "");
     }
     const struct kl_params *p = &w->scenario.params;
     if (p->clocked && w->room.started) {
         double elapsed_s = (double)(w->now_us - w->scenario.start_us) / 1e6;
         if (w->truth.next > elapsed_s * p->fps_uhz * 1.0002e-6 + 2 * KL_SPACING_MAX + 4)
-            world_fail(w, "the room runs ahead of its clock: frame=%u after %.3f s", w->truth.next, elapsed_s);
+            world_fail(w, "the room runs ahead of its clock: frame=%u after %.3f s", w->truth.next,
+                       elapsed_s);
     }
 }
 
@@ -155,13 +164,16 @@ void drive_to_client(struct world *w, struct packet *p) {
     struct sim_client *c = &w->client[p->client];
     if (!c->in_room || !let_in(w, p, KL_DGRAM_UPDATE, &c->down_replay)) return;
     if (p->closed > c->knowable) c->knowable = p->closed;
-    int r = kl_client_receive(&c->lock, p->bytes + KL_DGRAM_HEADER, p->len - KL_DGRAM_HEADER, drive_client_clock(w, c));
+    int r = kl_client_receive(&c->lock, p->bytes + KL_DGRAM_HEADER, p->len - KL_DGRAM_HEADER,
+                              drive_client_clock(w, c));
     if (r != KL_OK) world_fail(w, "client=%u refuses an UPDATE: %d", p->client, r);
-    if (c->lock.stats.next_closed > c->knowable) world_fail(w, "client=%u knows frames that it cannot", p->client);
+    if (c->lock.stats.next_closed > c->knowable)
+        world_fail(w, "client=%u knows frames that it cannot", p->client);
     drive_send_client(w, p->client);
 }
 
-/* --- a turn ---------------------------------------------------------------------------------------------- */
+/* --- a turn ----------------------------------------------------------------------------------------------
+ */
 
 static void sample(struct world *w, unsigned client, bool again, uint64_t now) {
     struct sim_client *c = &w->client[client];
@@ -184,7 +196,8 @@ static void sample(struct world *w, unsigned client, bool again, uint64_t now) {
     unsigned i = 0;
     for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++) {
         if (!(c->setting->seats >> seat & 1)) continue;
-        if (w->truth.seat[seat].count != number) world_fail(w, "client=%u numbers a sample %u", client, number);
+        if (w->truth.seat[seat].count != number)
+            world_fail(w, "client=%u numbers a sample %u", client, number);
         truth_sample(&w->truth, seat, &in[i++], w->now_us);
     }
     count_work(w, &c->rate);
@@ -222,8 +235,10 @@ static bool take(struct world *w, unsigned client) {
         world_fail(w, "client=%u has no frame %u that it planned", client, c->next_take);
         return false;
     }
-    if (f.number != c->next_take) world_fail(w, "client=%u runs frame %u, not %u", client, f.number, c->next_take);
-    if (f.number >= c->knowable) world_fail(w, "client=%u runs frame %u before its datagram came", client, f.number);
+    if (f.number != c->next_take)
+        world_fail(w, "client=%u runs frame %u, not %u", client, f.number, c->next_take);
+    if (f.number >= c->knowable)
+        world_fail(w, "client=%u runs frame %u before its datagram came", client, f.number);
     if (!w->failed && !truth_same(&w->truth, &f)) world_fail(w, "client=%u %s", client, w->truth.error);
     if (w->failed) return false;
     uint64_t lead = c->lock.stats.lead_sum - lead_before;
@@ -257,8 +272,10 @@ void drive_turn(struct world *w, unsigned client) {
     check_plan(w, client, &p);
     world_log(w, "event=turn client=%u frame=%u runs=%u samples=%u backlog=%u stalled=%d", client,
               c->lock.stats.next_run, p.runs, p.samples, p.backlog, p.stalled);
-    for (uint32_t i = 0; i < p.samples && !w->failed; i++) sample(w, client, i > 0, now);
-    for (uint32_t i = 0; i < p.runs && !w->failed && take(w, client); i++) {}
+    for (uint32_t i = 0; i < p.samples && !w->failed; i++)
+        sample(w, client, i > 0, now);
+    for (uint32_t i = 0; i < p.runs && !w->failed && take(w, client); i++) {
+    }
     struct measure *m = &c->measure;
     if (w->now_us >= w->scenario.settled_us && !m->first_us && c->lock.started) {
         m->first_us = w->now_us;

@@ -14,7 +14,8 @@ void events_push(struct world *w, struct event e) {
     }
     e.order = w->orders++;
     size_t i = w->events++;
-    for (; i > 0 && before(&e, &w->heap[(i - 1) / 2]); i = (i - 1) / 2) w->heap[i] = w->heap[(i - 1) / 2];
+    for (; i > 0 && before(&e, &w->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        w->heap[i] = w->heap[(i - 1) / 2];
     w->heap[i] = e;
 }
 

@@ -15,7 +15,7 @@
 
 #define JOBS_MAX     64
 #define PACE_SLOW    0.98 /* worth a line, though no failure */
-#define ROOM_LIMIT_S 300 /* real time for one room: beyond it hangs */
+#define ROOM_LIMIT_S 300  /* real time for one room: beyond it hangs */
 
 struct worker {
     pid_t pid;
@@ -68,7 +68,8 @@ static void play(struct worker *me, struct world *w, uint64_t seed) {
 static void work(struct shared *all, struct worker *me) {
     struct world *w = malloc(sizeof *w);
     if (!w) _exit(2);
-    for (uint64_t seed; (seed = atomic_fetch_add(&all->next, 1)) < all->end;) play(me, w, seed);
+    for (uint64_t seed; (seed = atomic_fetch_add(&all->next, 1)) < all->end;)
+        play(me, w, seed);
     _exit(0);
 }
 
@@ -108,14 +109,14 @@ static double seconds_now(void) {
 }
 
 static int play_many(uint64_t first, uint64_t count, unsigned jobs) {
-    struct shared *all =
-        mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED) return 2;
     memset(all, 0, sizeof *all);
     all->next = first;
     all->end = first + count;
     double began = seconds_now();
-    for (unsigned i = 0; i < jobs; i++) hire(all, &all->worker[i]);
+    for (unsigned i = 0; i < jobs; i++)
+        hire(all, &all->worker[i]);
     oversee(all, jobs);
     struct worker sum = {0};
     for (unsigned i = 0; i < jobs; i++) {
@@ -130,14 +131,15 @@ static int play_many(uint64_t first, uint64_t count, unsigned jobs) {
         if (x->largest > sum.largest) sum.largest = x->largest;
         sum.paced += x->paced;
         sum.slow += x->slow;
-        if (x->paced && (sum.pace_least == 0 || x->pace_least < sum.pace_least)) sum.pace_least = x->pace_least;
+        if (x->paced && (sum.pace_least == 0 || x->pace_least < sum.pace_least))
+            sum.pace_least = x->pace_least;
     }
     double took = seconds_now() - began;
-    printf("rooms=%" PRIu64 " failed=%" PRIu64 " virtual_hours=%.2f frames_closed=%" PRIu64 " frames_run=%" PRIu64
-           " datagrams=%" PRIu64 " largest_body=%" PRIu64 " steady=%" PRIu64 " slow=%" PRIu64
-           " least_pace=%.4f wall_s=%.1f rooms_per_s=%.1f\n",
-           sum.rooms, sum.failed, (double)sum.virtual_us / 3.6e9, sum.frames, sum.run, sum.datagrams, sum.largest,
-           sum.paced, sum.slow, sum.pace_least, took, (double)sum.rooms / took);
+    printf("rooms=%" PRIu64 " failed=%" PRIu64 " virtual_hours=%.2f frames_closed=%" PRIu64
+           " frames_run=%" PRIu64 " datagrams=%" PRIu64 " largest_body=%" PRIu64 " steady=%" PRIu64
+           " slow=%" PRIu64 " least_pace=%.4f wall_s=%.1f rooms_per_s=%.1f\n",
+           sum.rooms, sum.failed, (double)sum.virtual_us / 3.6e9, sum.frames, sum.run, sum.datagrams,
+           sum.largest, sum.paced, sum.slow, sum.pace_least, took, (double)sum.rooms / took);
     return sum.failed > 0 || sum.rooms != count;
 }
 
@@ -151,13 +153,33 @@ static int play_one(uint64_t seed) {
     return !held;
 }
 
-enum { OPT_SEEDS = 1, OPT_FIRST, OPT_JOBS, OPT_SEED, OPT_CELL, OPT_TABLE, OPT_SECONDS, OPT_HZ, OPT_FPS, OPT_OFF,
-       OPT_LOG, OPT_HELP };
-static const struct option options[] = {
-    {"seeds", 1, 0, OPT_SEEDS}, {"first", 1, 0, OPT_FIRST}, {"jobs", 1, 0, OPT_JOBS},       {"seed", 1, 0, OPT_SEED},
-    {"cell", 1, 0, OPT_CELL},   {"table", 0, 0, OPT_TABLE}, {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},
-    {"fps", 1, 0, OPT_FPS},     {"off", 0, 0, OPT_OFF},     {"log", 0, 0, OPT_LOG},         {"help", 0, 0, OPT_HELP},
-    {0}};
+enum {
+    OPT_SEEDS = 1,
+    OPT_FIRST,
+    OPT_JOBS,
+    OPT_SEED,
+    OPT_CELL,
+    OPT_TABLE,
+    OPT_SECONDS,
+    OPT_HZ,
+    OPT_FPS,
+    OPT_OFF,
+    OPT_LOG,
+    OPT_HELP
+};
+static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
+                                        {"first", 1, 0, OPT_FIRST},
+                                        {"jobs", 1, 0, OPT_JOBS},
+                                        {"seed", 1, 0, OPT_SEED},
+                                        {"cell", 1, 0, OPT_CELL},
+                                        {"table", 0, 0, OPT_TABLE},
+                                        {"seconds", 1, 0, OPT_SECONDS},
+                                        {"hz", 1, 0, OPT_HZ},
+                                        {"fps", 1, 0, OPT_FPS},
+                                        {"off", 0, 0, OPT_OFF},
+                                        {"log", 0, 0, OPT_LOG},
+                                        {"help", 0, 0, OPT_HELP},
+                                        {0}};
 
 struct request {
     uint64_t seeds, first, seed;
@@ -195,8 +217,10 @@ static int read_options(struct request *q, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    struct request q = {.first = 1, .jobs = 1,
-                        .cell = {.subframes = true, .tick_hz = 60, .fps = 60, .seconds = 150, .settle_seconds = 60}};
+    struct request q = {
+        .first = 1,
+        .jobs = 1,
+        .cell = {.subframes = true, .tick_hz = 60, .fps = 60, .seconds = 150, .settle_seconds = 60}};
     int wrong = read_options(&q, argc, argv);
     bool nothing = !q.seeds && !q.one && !q.table && !q.cell_asked;
     if (wrong || nothing) {

@@ -29,7 +29,9 @@ static int16_t motion(struct player *p) {
     return (int16_t)((int32_t)rng_range(&p->rng, 0, 60) - 30);
 }
 
-static bool uses(const struct player *p, enum device d) { return p->device == d || p->device == DEVICE_ALL; }
+static bool uses(const struct player *p, enum device d) {
+    return p->device == d || p->device == DEVICE_ALL;
+}
 
 void player_sample(struct player *p, struct kl_input *out) {
     struct rng *r = &p->rng;
@@ -40,8 +42,10 @@ void player_sample(struct player *p, struct kl_input *out) {
         in->stick[rng_range(r, 0, 3)] = axis(r);
         if (rng_chance(r, 0.3)) in->trigger[rng_range(r, 0, 1)] = axis(r);
     }
-    if (uses(p, DEVICE_MOUSE) && rng_chance(r, p->activity)) in->mouse_buttons ^= (uint16_t)(1u << rng_range(r, 0, 10));
-    if (uses(p, DEVICE_POINTER) && rng_chance(r, p->activity)) touch(r, &in->touch[rng_range(r, 0, KL_TOUCHES - 1)]);
+    if (uses(p, DEVICE_MOUSE) && rng_chance(r, p->activity))
+        in->mouse_buttons ^= (uint16_t)(1u << rng_range(r, 0, 10));
+    if (uses(p, DEVICE_POINTER) && rng_chance(r, p->activity))
+        touch(r, &in->touch[rng_range(r, 0, KL_TOUCHES - 1)]);
     if (uses(p, DEVICE_GUN) && rng_chance(r, p->activity)) {
         in->gun_buttons ^= 1u << rng_range(r, 0, 19);
         in->gun_x = axis(r);

@@ -5,21 +5,28 @@
 /* lo = floor(o*n/m), hi = max(lo+1, floor((o+1)*n/m)): by counting, not by dividing. */
 void ref_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi) {
     uint64_t low = 0, high = 0;
-    while ((low + 1) * m <= (uint64_t)o * n) low++;
-    while ((high + 1) * m <= ((uint64_t)o + 1) * n) high++;
+    while ((low + 1) * m <= (uint64_t)o * n)
+        low++;
+    while ((high + 1) * m <= ((uint64_t)o + 1) * n)
+        high++;
     *lo = (uint32_t)low;
     *hi = (uint32_t)(high > low ? high : low + 1);
 }
 
-static int32_t clamp16(int32_t v) { return v > 32767 ? 32767 : v < -32768 ? -32768 : v; }
+static int32_t clamp16(int32_t v) {
+    return v > 32767 ? 32767 : v < -32768 ? -32768 : v;
+}
 
 /* A sample's levels and absolutes; its events and motion only where they were not used before. */
-static void add_sample(struct ref_seat *s, struct kl_input *out, const struct kl_input *in, bool first, bool fresh) {
+static void add_sample(struct ref_seat *s, struct kl_input *out, const struct kl_input *in, bool first,
+                       bool fresh) {
     out->joypad = first ? in->joypad : (uint16_t)(out->joypad | in->joypad);
     out->mouse_buttons = first ? in->mouse_buttons : (uint16_t)(out->mouse_buttons | in->mouse_buttons);
     out->gun_buttons = first ? in->gun_buttons : out->gun_buttons | in->gun_buttons;
-    for (unsigned i = 0; i < 4; i++) out->stick[i] = in->stick[i];
-    for (unsigned i = 0; i < 2; i++) out->trigger[i] = in->trigger[i];
+    for (unsigned i = 0; i < 4; i++)
+        out->stick[i] = in->stick[i];
+    for (unsigned i = 0; i < 2; i++)
+        out->trigger[i] = in->trigger[i];
     out->gun_x = in->gun_x;
     out->gun_y = in->gun_y;
     for (unsigned i = 0; i < KL_TOUCHES; i++) {
@@ -38,8 +45,8 @@ static void add_sample(struct ref_seat *s, struct kl_input *out, const struct kl
     }
 }
 
-void ref_frame(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur, uint32_t o,
-               struct kl_input *out, uint32_t lo_hi[2]) {
+void ref_frame(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur,
+               uint32_t o, struct kl_input *out, uint32_t lo_hi[2]) {
     uint32_t lo, hi, lo_before = 0, hi_before = 0;
     ref_map(o, prev->samples, cur->length, &lo, &hi);
     if (o > 0) ref_map(o - 1, prev->samples, cur->length, &lo_before, &hi_before);
@@ -64,8 +71,10 @@ bool ref_input_equal(const struct kl_input *a, const struct kl_input *b) {
     bool same = a->joypad == b->joypad && a->mouse_x == b->mouse_x && a->mouse_y == b->mouse_y &&
                 a->mouse_buttons == b->mouse_buttons && a->gun_x == b->gun_x && a->gun_y == b->gun_y &&
                 a->gun_buttons == b->gun_buttons;
-    for (unsigned i = 0; i < 4; i++) same = same && a->stick[i] == b->stick[i];
-    for (unsigned i = 0; i < 2; i++) same = same && a->trigger[i] == b->trigger[i];
+    for (unsigned i = 0; i < 4; i++)
+        same = same && a->stick[i] == b->stick[i];
+    for (unsigned i = 0; i < 2; i++)
+        same = same && a->trigger[i] == b->trigger[i];
     for (unsigned i = 0; i < KL_TOUCHES; i++)
         same = same && a->touch[i].x == b->touch[i].x && a->touch[i].y == b->touch[i].y &&
                a->touch[i].pressed == b->touch[i].pressed;
@@ -80,17 +89,20 @@ bool ref_input_neutral(const struct kl_input *a) {
 /* All levels of an input as one mask. */
 static uint64_t buttons(const struct kl_input *in) {
     uint64_t touch = 0;
-    for (unsigned i = 0; i < KL_TOUCHES; i++) touch |= (uint64_t)in->touch[i].pressed << i;
+    for (unsigned i = 0; i < KL_TOUCHES; i++)
+        touch |= (uint64_t)in->touch[i].pressed << i;
     return in->joypad | (uint64_t)in->mouse_buttons << 16 | (uint64_t)in->gun_buttons << 32 | touch << 60;
 }
 
-const char *ref_presses(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur, uint32_t o,
-                        const struct kl_input *shown, bool saturating) {
+const char *ref_presses(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur,
+                        uint32_t o, const struct kl_input *shown, bool saturating) {
     uint32_t lo, hi, lo_before = 0, hi_before = 0;
     ref_map(o, prev->samples, cur->length, &lo, &hi);
     if (o > 0) ref_map(o - 1, prev->samples, cur->length, &lo_before, &hi_before);
-    if (lo < lo_before || hi < hi_before || (o > 0 && lo > hi_before)) return "the map goes back or leaves one out";
-    if (o + 1 == cur->length && hi != prev->samples) return "the map does not end with the interval's last sample";
+    if (lo < lo_before || hi < hi_before || (o > 0 && lo > hi_before))
+        return "the map goes back or leaves one out";
+    if (o + 1 == cur->length && hi != prev->samples)
+        return "the map does not end with the interval's last sample";
     uint64_t any = 0;
     for (uint32_t k = lo; k < hi; k++) {
         const struct kl_input *in = &s->at[(prev->sample_first + k) % REF_RING];

@@ -14,7 +14,8 @@ struct ref_seat {
     uint32_t count; /* samples given so far; sample k is at[k % REF_RING] */
     struct kl_input at[REF_RING];
     uint64_t given_us[REF_RING];
-    int64_t motion_sampled, motion_played; /* both axes added, of the samples that are due and the frames that closed */
+    int64_t motion_sampled,
+        motion_played; /* both axes added, of the samples that are due and the frames that closed */
     uint64_t keys_sampled, keys_played, keys_overflowed;
 };
 
@@ -26,16 +27,17 @@ struct ref_interval {
 /* Frame `o` of cur takes samples [lo, hi) of prev, counted within prev. */
 void ref_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi);
 
-/* What seat s must show in frame `o` of cur. lo_hi, where not NULL, gets the range of samples, by absolute number. */
-void ref_frame(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur, uint32_t o,
-               struct kl_input *out, uint32_t lo_hi[2]);
+/* What seat s must show in frame `o` of cur. lo_hi, where not NULL, gets the range of samples, by absolute
+ * number. */
+void ref_frame(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur,
+               uint32_t o, struct kl_input *out, uint32_t lo_hi[2]);
 
 bool ref_input_equal(const struct kl_input *a, const struct kl_input *b);
 bool ref_input_neutral(const struct kl_input *a);
 
-/* The three about presses and the sum of motion, looked at one by one: NULL, or what is broken. To be called for
- * each frame in order; `shown` is what the engine gave. */
-const char *ref_presses(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur, uint32_t o,
-                        const struct kl_input *shown, bool saturating);
+/* The three about presses and the sum of motion, looked at one by one: NULL, or what is broken. To be called
+ * for each frame in order; `shown` is what the engine gave. */
+const char *ref_presses(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur,
+                        uint32_t o, const struct kl_input *shown, bool saturating);
 
 #endif

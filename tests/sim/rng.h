@@ -18,16 +18,24 @@ static inline uint64_t rng_next(struct rng *r) {
 }
 
 /* 0 <= result < 1 */
-static inline double rng_unit(struct rng *r) { return (double)(rng_next(r) >> 11) * 0x1p-53; }
+static inline double rng_unit(struct rng *r) {
+    return (double)(rng_next(r) >> 11) * 0x1p-53;
+}
 
 /* lo <= result <= hi */
 static inline uint32_t rng_range(struct rng *r, uint32_t lo, uint32_t hi) {
     return lo + (uint32_t)(((rng_next(r) >> 32) * ((uint64_t)hi - lo + 1)) >> 32);
 }
 
-static inline double rng_between(struct rng *r, double lo, double hi) { return lo + (hi - lo) * rng_unit(r); }
-static inline bool rng_chance(struct rng *r, double p) { return rng_unit(r) < p; }
-static inline double rng_exponential(struct rng *r) { return -log(1.0 - rng_unit(r)); }
+static inline double rng_between(struct rng *r, double lo, double hi) {
+    return lo + (hi - lo) * rng_unit(r);
+}
+static inline bool rng_chance(struct rng *r, double p) {
+    return rng_unit(r) < p;
+}
+static inline double rng_exponential(struct rng *r) {
+    return -log(1.0 - rng_unit(r));
+}
 
 static inline double rng_normal(struct rng *r) {
     double radius = sqrt(2 * rng_exponential(r));
@@ -35,6 +43,8 @@ static inline double rng_normal(struct rng *r) {
 }
 
 /* A generator of its own, so that one part's draws do not shift another's. */
-static inline struct rng rng_fork(struct rng *r) { return (struct rng){rng_next(r)}; }
+static inline struct rng rng_fork(struct rng *r) {
+    return (struct rng){rng_next(r)};
+}
 
 #endif

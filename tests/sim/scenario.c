@@ -20,8 +20,8 @@ static void draw_params(struct scenario *s, struct rng *r) {
     p->fps_uhz = (uint32_t)(fps * 1e6);
 }
 
-/* Mostly short, so that many rooms are different; some as long as a match. On average 70 s: 1,000 rooms are some
- * 17 virtual hours, and should take no more than three minutes on one core. */
+/* Mostly short, so that many rooms are different; some as long as a match. On average 70 s: 1,000 rooms are
+ * some 17 virtual hours, and should take no more than three minutes on one core. */
 static uint64_t draw_duration(struct rng *r, bool clocked) {
     double kind = rng_unit(r);
     double s = kind < 0.50   ? rng_between(r, 4, 20)
@@ -116,7 +116,8 @@ void scenario_draw(struct scenario *s, uint64_t seed) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!s->client[i].there) continue;
         double expected = rate * (double)s->end_us / 1e6;
-        for (double at = rng_exponential(&r); at < expected; at += rng_exponential(&r)) draw_happening(s, &r, i);
+        for (double at = rng_exponential(&r); at < expected; at += rng_exponential(&r))
+            draw_happening(s, &r, i);
     }
 }
 
@@ -136,7 +137,8 @@ void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed) {
     s->end_us = s->start_us + (uint64_t)(c->seconds * 1e6);
     s->replay_window = true;
     s->relay_offset_us = draw_offset(&r);
-    struct link_quality hop = {.delay_us = (uint32_t)(c->rtt_ms * 500), .jitter_us = (uint32_t)(c->jitter_ms * 500)};
+    struct link_quality hop = {.delay_us = (uint32_t)(c->rtt_ms * 500),
+                               .jitter_us = (uint32_t)(c->jitter_ms * 500)};
     hop.loss = c->loss;
     for (unsigned i = 0; i < c->players; i++) {
         struct scenario_client *p = &s->client[i];

@@ -1,12 +1,20 @@
-/* scenario.h - what a simulated room is made of, all of it drawn from one seed (or set for one cell of a table).
- * World time is in microseconds from 0; nothing else in the simulation draws what a room is. */
+/* scenario.h - what a simulated room is made of, all of it drawn from one seed (or set for one cell of a
+ * table). World time is in microseconds from 0; nothing else in the simulation draws what a room is. */
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
 
 #include "engine.h"
 #include "link.h"
 
-enum device { DEVICE_PAD, DEVICE_ANALOG, DEVICE_MOUSE, DEVICE_POINTER, DEVICE_GUN, DEVICE_KEYBOARD, DEVICE_ALL };
+enum device {
+    DEVICE_PAD,
+    DEVICE_ANALOG,
+    DEVICE_MOUSE,
+    DEVICE_POINTER,
+    DEVICE_GUN,
+    DEVICE_KEYBOARD,
+    DEVICE_ALL
+};
 
 struct scenario_client {
     bool there;
@@ -17,7 +25,7 @@ struct scenario_client {
     double tick_us; /* period of the frontend */
     uint32_t phase_us, tick_jitter_us;
     uint32_t max_runs;
-    uint8_t device; /* enum device */
+    uint8_t device;  /* enum device */
     double activity; /* chance of a change per sample */
 };
 
@@ -51,7 +59,8 @@ struct cell {
     double rtt_ms, jitter_ms; /* jitter per hop is half of this, half-normal, added */
     double loss;              /* 0..1 per hop */
     unsigned players;
-    bool aligned, subframes; /* aligned: all frontends tick at the same moment, whole frames from the schedule */
+    bool aligned,
+        subframes; /* aligned: all frontends tick at the same moment, whole frames from the schedule */
     double tick_hz, fps;
     double seconds, settle_seconds;
 };

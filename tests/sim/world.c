@@ -21,15 +21,18 @@ static void set_up_client(struct world *w, unsigned i) {
     c->down = (struct link){.quality = s->down, .rng = rng_fork(&w->rng)};
     for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++) {
         c->seats += s->seats >> seat & 1;
-        c->player[seat] = (struct player){rng_fork(&w->rng), s->device, s->activity, w->scenario.saturating, {0}};
+        c->player[seat] =
+            (struct player){rng_fork(&w->rng), s->device, s->activity, w->scenario.saturating, {0}};
     }
     c->in_room = c->running = true;
     kl_client_init(&c->lock, &w->scenario.params, s->seats, drive_client_clock(w, c));
-    if (kl_room_add(&w->room, i, s->seats, drive_relay_clock(w)) != KL_OK) world_fail(w, "client=%u is refused", i);
+    if (kl_room_add(&w->room, i, s->seats, drive_relay_clock(w)) != KL_OK)
+        world_fail(w, "client=%u is refused", i);
     c->next_tick_us = s->phase_us;
     events_push(w, (struct event){.at_us = s->phase_us, .kind = EVENT_TICK, .client = (uint8_t)i});
-    world_log(w, "event=join client=%u seats=%02x up_us=%u+%u down_us=%u+%u tick_us=%.1f device=%u", i, s->seats,
-              s->up.delay_us, s->up.jitter_us, s->down.delay_us, s->down.jitter_us, s->tick_us, s->device);
+    world_log(w, "event=join client=%u seats=%02x up_us=%u+%u down_us=%u+%u tick_us=%.1f device=%u", i,
+              s->seats, s->up.delay_us, s->up.jitter_us, s->down.delay_us, s->down.jitter_us, s->tick_us,
+              s->device);
 }
 
 static void set_up(struct world *w, const struct scenario *s, FILE *log) {
@@ -39,10 +42,12 @@ static void set_up(struct world *w, const struct scenario *s, FILE *log) {
     w->rng = (struct rng){s->seed ^ 0x51a7};
     w->due_room = UINT64_MAX;
     const struct kl_params *p = &s->params;
-    world_log(w, "event=room seed=%llu players=%u subframes=%d clocked=%d spacing_fixed=%u hash_every=%u fps=%.4f "
-                 "seconds=%.1f replay_window=%d", (unsigned long long)s->seed, p->players, p->subframes, p->clocked,
-              p->spacing_fixed, p->hash_every, p->fps_uhz / 1e6, (double)(s->end_us - s->start_us) / 1e6,
-              s->replay_window);
+    world_log(
+        w,
+        "event=room seed=%llu players=%u subframes=%d clocked=%d spacing_fixed=%u hash_every=%u fps=%.4f "
+        "seconds=%.1f replay_window=%d",
+        (unsigned long long)s->seed, p->players, p->subframes, p->clocked, p->spacing_fixed, p->hash_every,
+        p->fps_uhz / 1e6, (double)(s->end_us - s->start_us) / 1e6, s->replay_window);
     truth_init(&w->truth, &w->scenario);
     kl_room_init(&w->room, p);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -53,11 +58,14 @@ static void set_up(struct world *w, const struct scenario *s, FILE *log) {
         if (s->client[i].there) drive_send_client(w, i);
     events_push(w, (struct event){.at_us = s->start_us, .kind = EVENT_START});
     for (unsigned i = 0; i < s->happenings; i++)
-        events_push(w, (struct event){.at_us = s->happening[i].at_us, .kind = EVENT_HAPPENING,
-                                      .client = s->happening[i].client, .index = i});
+        events_push(w, (struct event){.at_us = s->happening[i].at_us,
+                                      .kind = EVENT_HAPPENING,
+                                      .client = s->happening[i].client,
+                                      .index = i});
 }
 
-/* --- what happens to clients ------------------------------------------------------------------------------ */
+/* --- what happens to clients ------------------------------------------------------------------------------
+ */
 
 /* Until then, client c has a reason to be slow, and the room with it where c has a seat. */
 static void excuse(struct world *w, struct sim_client *c, uint64_t until_us) {
@@ -114,7 +122,8 @@ static void happen(struct world *w, const struct happening *h) {
     }
 }
 
-/* --- progress --------------------------------------------------------------------------------------------- */
+/* --- progress ---------------------------------------------------------------------------------------------
+ */
 
 static uint64_t patience_us(const struct world *w) {
     uint64_t worst = 0;
@@ -127,7 +136,9 @@ static uint64_t patience_us(const struct world *w) {
     return PROGRESS_US + 2 * worst;
 }
 
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
 
 static void check_progress(struct world *w) {
     if (!w->room.started || !w->truth.seated) return;
@@ -138,11 +149,12 @@ static void check_progress(struct world *w) {
     }
     uint64_t patience = patience_us(w);
     if (w->now_us > later(w->last_close_us, w->room_obstacle_us) + patience)
-        world_fail(w, "deadlock: no frame closed since t=%.3f, waiting for seats %02x", (double)w->last_close_us / 1e6,
-                   kl_room_waiting_for(&w->room));
+        world_fail(w, "deadlock: no frame closed since t=%.3f, waiting for seats %02x",
+                   (double)w->last_close_us / 1e6, kl_room_waiting_for(&w->room));
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++) {
         const struct sim_client *c = &w->client[i];
-        if (!c->in_room || !c->running || c->next_take == w->truth.next || kl_room_lost(&w->room, i)) continue;
+        if (!c->in_room || !c->running || c->next_take == w->truth.next || kl_room_lost(&w->room, i))
+            continue;
         if (w->now_us > later(later(c->last_take_us, c->obstacle_us), w->last_close_us - 1) + patience &&
             w->now_us > w->room_obstacle_us + patience)
             world_fail(w, "client=%u stands still at frame %u of %u", i, c->next_take, w->truth.next);
@@ -159,7 +171,8 @@ static void check_lost(struct world *w, unsigned i) {
     remove_client(w, i);
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------- */
+/* --- the loop ---------------------------------------------------------------------------------------------
+ */
 
 static void tick(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
@@ -183,7 +196,8 @@ static void tick(struct world *w, unsigned i) {
 
 static void start(struct world *w) {
     w->last_close_us = w->now_us;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) w->client[i].last_take_us = w->now_us;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        w->client[i].last_take_us = w->now_us;
     if (w->truth.seated == 0) return; /* everybody left before it began */
     if (kl_room_start(&w->room, drive_relay_clock(w)) != KL_OK) world_fail(w, "the room does not start");
     drive_collect(w);
@@ -233,8 +247,8 @@ bool world_run(struct world *w, const struct scenario *s, FILE *log) {
         step(w);
     }
     world_log(w, "event=end frames=%u run=%llu datagrams=%llu marks=%u changes=%u %s", w->truth.next,
-              (unsigned long long)w->frames_run, (unsigned long long)w->datagrams, w->truth.marks, w->truth.changes,
-              w->failed ? "failed=1" : "failed=0");
+              (unsigned long long)w->frames_run, (unsigned long long)w->datagrams, w->truth.marks,
+              w->truth.changes, w->failed ? "failed=1" : "failed=0");
     double pace = world_pace(w);
     if (pace >= 0 && pace < PACE_LEAST)
         world_fail(w, "the room crawls: %.3f of its frames a second, spacing %u", pace, w->truth.now.length);

@@ -1,7 +1,7 @@
 /* world.h - one room and its clients on a virtual network in virtual time.
  *
- * world_run() plays a scenario to its end or to the first broken invariant. World time is in microseconds; each
- * client and the relay have clocks of their own (offset and drift). */
+ * world_run() plays a scenario to its end or to the first broken invariant. World time is in microseconds;
+ * each client and the relay have clocks of their own (offset and drift). */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
@@ -25,7 +25,8 @@ struct measure { /* from scenario.settled_us on */
     struct kl_client_stats at_start;
     uint64_t first_us, last_us;
     uint64_t turns, stalled_turns, frames;
-    uint64_t own, others; /* samples of own seats, of others' seats that were seen to play, and after how long */
+    uint64_t own,
+        others; /* samples of own seats, of others' seats that were seen to play, and after how long */
     double own_us, others_us;
 };
 
@@ -79,7 +80,7 @@ struct world {
     uint64_t orders, same_time;
     struct packet *free_packets;
     struct rng rng;
-    FILE *log;    /* NULL: quiet */
+    FILE *log; /* NULL: quiet */
     bool failed;
     char error[320];
     uint64_t frames_run, datagrams, bytes, largest;
@@ -88,8 +89,8 @@ struct world {
     uint32_t paced_from;
 };
 
-/* Frames closed per frame of the schedule at the end, where nothing but steady links decided it for long enough and
- * the spacing is the room's to choose; else negative. */
+/* Frames closed per frame of the schedule at the end, where nothing but steady links decided it for long
+ * enough and the spacing is the room's to choose; else negative. */
 double world_pace(const struct world *w);
 
 /* Plays it. Returns true where every invariant held. The world is the caller's, of any contents before. */

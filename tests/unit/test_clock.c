@@ -27,7 +27,8 @@ static void a_schedule_is_seen_one_way_later(void **state) {
     kl_clock_init(&c, 10000);
     assert_near(kl_clock_position(&c, 5000000), 0, 1e-9); /* nothing known yet */
     kl_clock_heard(&c, 1000, 5001000);
-    kl_clock_schedule(&c, 1000, 7, 50000); /* frame 7 in 50 ms of the relay: here, when the datagram's like would come */
+    kl_clock_schedule(&c, 1000, 7,
+                      50000); /* frame 7 in 50 ms of the relay: here, when the datagram's like would come */
     assert_near(kl_clock_position(&c, 5051000), 7, 1e-6);
     assert_near(kl_clock_position(&c, 5056000), 7.5, 1e-6);
     assert_near(kl_clock_position(&c, 5041000), 6, 1e-6);
@@ -51,7 +52,8 @@ static void later_it_is_followed_slowly(void **state) {
     kl_clock_init(&c, 10000);
     kl_clock_heard(&c, 0, 1000000);
     kl_clock_schedule(&c, 0, 0, 0);
-    for (uint32_t t = 100000; t <= 1000000; t += 100000) kl_clock_heard(&c, t, 1000000 + t);
+    for (uint32_t t = 100000; t <= 1000000; t += 100000)
+        kl_clock_heard(&c, t, 1000000 + t);
     double before = kl_clock_position(&c, 2000000);
     kl_clock_heard(&c, 1020000, 2000000); /* 20 ms quicker */
     assert_near(kl_clock_position(&c, 2000000), before, 1e-6);
@@ -65,7 +67,8 @@ static void an_old_way_is_forgotten(void **state) {
     kl_clock_init(&c, 10000);
     kl_clock_heard(&c, 0, 1000000);
     kl_clock_schedule(&c, 0, 0, 0);
-    for (uint32_t t = 100000; t <= 20000000; t += 100000) kl_clock_heard(&c, t, 1030000 + t); /* 30 ms longer now */
+    for (uint32_t t = 100000; t <= 20000000; t += 100000)
+        kl_clock_heard(&c, t, 1030000 + t); /* 30 ms longer now */
     assert_near(kl_clock_position(&c, 21030000), 2000, 0.01);
 }
 
@@ -109,7 +112,8 @@ static void lasting_lateness_moves_the_schedule(void **state) {
     (void)state;
     struct kl_schedule s;
     kl_schedule_start(&s, 0, 10000);
-    for (uint32_t f = 0; f < KL_SCHEDULE_WINDOW - 1; f++) assert_false(kl_schedule_closed(&s, f, f * 10000 + 5000 + f));
+    for (uint32_t f = 0; f < KL_SCHEDULE_WINDOW - 1; f++)
+        assert_false(kl_schedule_closed(&s, f, f * 10000 + 5000 + f));
     assert_true(kl_schedule_closed(&s, KL_SCHEDULE_WINDOW - 1, (KL_SCHEDULE_WINDOW - 1) * 10000 + 9000));
     assert_near(kl_schedule_line_us(&s, 0), 5000, 1e-6); /* by the least of them */
     assert_false(kl_schedule_closed(&s, KL_SCHEDULE_WINDOW, KL_SCHEDULE_WINDOW * 10000 + 5000));
@@ -134,7 +138,8 @@ static void a_long_stall_moves_it_at_once_and_never_back(void **state) {
     assert_false(kl_schedule_closed(&s, 0, KL_SCHEDULE_JUMP_US));
     assert_true(kl_schedule_closed(&s, 1, 10000 + 2000000));
     assert_near(kl_schedule_line_us(&s, 1), 2010000, 1e-6);
-    for (uint32_t f = 2; f < 100; f++) assert_false(kl_schedule_closed(&s, f, 0)); /* all early */
+    for (uint32_t f = 2; f < 100; f++)
+        assert_false(kl_schedule_closed(&s, f, 0)); /* all early */
     assert_near(kl_schedule_line_us(&s, 1), 2010000, 1e-6);
 }
 

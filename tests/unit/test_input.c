@@ -3,21 +3,24 @@
 
 #include "input.h"
 
-static struct kl_input pad(uint16_t joypad) { return (struct kl_input){.joypad = joypad}; }
+static struct kl_input pad(uint16_t joypad) {
+    return (struct kl_input){.joypad = joypad};
+}
 
 static struct kl_input everything(void) {
-    return (struct kl_input){.joypad = 0xa5a5,
-                             .stick = {-32768, 32767, 1, -1},
-                             .trigger = {32767, 0},
-                             .mouse_x = -32768,
-                             .mouse_y = 32767,
-                             .mouse_buttons = 0xffff,
-                             .gun_x = -5,
-                             .gun_y = 5,
-                             .gun_buttons = (1u << 20) - 1,
-                             .touch = {{-32767, 32767, true}, {1, 2, false}},
-                             .key_count = KL_KEYS,
-                             .key = {{1, 2, 3, true}, {65535, 65535, 0x10ffff, false}, {0, 0, 0, true}, {7, 0, 97, false}}};
+    return (struct kl_input){
+        .joypad = 0xa5a5,
+        .stick = {-32768, 32767, 1, -1},
+        .trigger = {32767, 0},
+        .mouse_x = -32768,
+        .mouse_y = 32767,
+        .mouse_buttons = 0xffff,
+        .gun_x = -5,
+        .gun_y = 5,
+        .gun_buttons = (1u << 20) - 1,
+        .touch = {{-32767, 32767, true}, {1, 2, false}},
+        .key_count = KL_KEYS,
+        .key = {{1, 2, 3, true}, {65535, 65535, 0x10ffff, false}, {0, 0, 0, true}, {7, 0, 97, false}}};
 }
 
 static size_t encode(const struct kl_input *in, size_t count, uint8_t *b, size_t cap) {
@@ -25,7 +28,8 @@ static size_t encode(const struct kl_input *in, size_t count, uint8_t *b, size_t
     struct kl_writer w;
     kl_input_coder_init(&c);
     kl_writer_init(&w, b, cap);
-    for (size_t i = 0; i < count; i++) kl_input_encode(&c, &w, &in[i]);
+    for (size_t i = 0; i < count; i++)
+        kl_input_encode(&c, &w, &in[i]);
     return w.failed ? 0 : (size_t)(w.at - b);
 }
 
@@ -35,21 +39,26 @@ static bool decode(const uint8_t *b, size_t len, struct kl_input *out, size_t co
     struct kl_reader r;
     kl_input_decoder_init(&d);
     kl_reader_init(&r, b, len);
-    for (size_t i = 0; i < count; i++) kl_input_decode(&d, &r, &out[i]);
+    for (size_t i = 0; i < count; i++)
+        kl_input_decode(&d, &r, &out[i]);
     return !r.failed && kl_reader_left(&r) == 0 && d.run_left == 0;
 }
 
 static void round_trip(void **state) {
     (void)state;
-    struct kl_input in[8] = {pad(0), pad(1), pad(1), everything(), everything(), pad(0), pad(0), everything()};
+    struct kl_input in[8] = {pad(0),       pad(1), pad(1), everything(),
+                             everything(), pad(0), pad(0), everything()};
     struct kl_input out[8];
     uint8_t b[1000];
     size_t len = encode(in, 8, b, sizeof b);
     assert_true(len > 0);
     assert_true(decode(b, len, out, 8));
-    for (unsigned i = 0; i < 8; i++) assert_true(kl_input_equal(&in[i], &out[i]));
-    for (size_t cut = 0; cut < len; cut++) assert_false(decode(b, cut, out, 8));
-    for (size_t cap = 0; cap < len; cap++) assert_int_equal(encode(in, 8, b, cap), 0);
+    for (unsigned i = 0; i < 8; i++)
+        assert_true(kl_input_equal(&in[i], &out[i]));
+    for (size_t cut = 0; cut < len; cut++)
+        assert_false(decode(b, cut, out, 8));
+    for (size_t cap = 0; cap < len; cap++)
+        assert_int_equal(encode(in, 8, b, cap), 0);
 }
 
 static void what_is_unused_costs_nothing(void **state) {
@@ -68,7 +77,8 @@ static void what_is_unused_costs_nothing(void **state) {
     assert_memory_equal(b, expected, sizeof expected);
 }
 
-/* Motion and key events are of their sample alone: held still, they are not repeated, and cost again when they come. */
+/* Motion and key events are of their sample alone: held still, they are not repeated, and cost again when
+ * they come. */
 static void motion_is_not_held(void **state) {
     (void)state;
     struct kl_input in[3], out[3];
@@ -79,7 +89,8 @@ static void motion_is_not_held(void **state) {
     in[0].key[0] = (struct kl_key){.code = 32, .down = true};
     size_t len = encode(in, 3, b, sizeof b);
     assert_true(decode(b, len, out, 3));
-    for (unsigned i = 0; i < 3; i++) assert_true(kl_input_equal(&in[i], &out[i]));
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(kl_input_equal(&in[i], &out[i]));
     assert_int_equal(out[1].mouse_x, 5);
     assert_int_equal(out[2].mouse_x, 0);
     assert_int_equal(out[1].key_count, 0);
@@ -87,19 +98,22 @@ static void motion_is_not_held(void **state) {
 
 static void what_a_reader_must_reject(void **state) {
     (void)state;
-    static const struct { const char *b; size_t len; } bad[] = {
-        {"\x00", 1},                             /* no group */
-        {"\x01\x00\x00", 3},                     /* a joypad that says nothing new */
-        {"\x03\x01\x00\0\0\0\0\0\0\0\0", 11},    /* sticks that say nothing new */
-        {"\x08\x80\x80\x04\x00\x00", 6},         /* motion of 32768 */
-        {"\x08\x02\x00\x80\x80\x04", 6},         /* mouse buttons of 65536 */
-        {"\x10\0\0\0\0\x02\0\0\0\0\0", 11},      /* pressed = 2 */
-        {"\x20\0\0\0\0\x80\x80\x40", 8},         /* gun buttons of 2^20 */
-        {"\x40\x00", 2},                         /* no key */
+    static const struct {
+        const char *b;
+        size_t len;
+    } bad[] = {
+        {"\x00", 1},                          /* no group */
+        {"\x01\x00\x00", 3},                  /* a joypad that says nothing new */
+        {"\x03\x01\x00\0\0\0\0\0\0\0\0", 11}, /* sticks that say nothing new */
+        {"\x08\x80\x80\x04\x00\x00", 6},      /* motion of 32768 */
+        {"\x08\x02\x00\x80\x80\x04", 6},      /* mouse buttons of 65536 */
+        {"\x10\0\0\0\0\x02\0\0\0\0\0", 11},   /* pressed = 2 */
+        {"\x20\0\0\0\0\x80\x80\x40", 8},      /* gun buttons of 2^20 */
+        {"\x40\x00", 2},                      /* no key */
         {"\x40\x05\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0", 22}, /* five keys */
-        {"\x40\x01\x01\0\x80\x80\x88\x01\0", 9}, /* a character of 0x110000 */
-        {"\x40\x01\x01\0\0\x80\x80\x04", 8},     /* modifiers of 65536 */
-        {"\x81", 1},                             /* a run past the end */
+        {"\x40\x01\x01\0\x80\x80\x88\x01\0", 9},                            /* a character of 0x110000 */
+        {"\x40\x01\x01\0\0\x80\x80\x04", 8},                                /* modifiers of 65536 */
+        {"\x81", 1},                                                        /* a run past the end */
     };
     struct kl_input out;
     for (size_t i = 0; i < COUNT(bad); i++)
@@ -134,13 +148,17 @@ static void one_form_only(void **state) {
 
 static void the_map_by_hand(void **state) {
     (void)state;
-    static const struct { uint32_t o, n, m, lo, hi; } table[] = {
-        {0, 4, 4, 0, 1}, {3, 4, 4, 3, 4},                                   /* as long: one to one */
-        {0, 5, 3, 0, 1}, {1, 5, 3, 1, 3}, {2, 5, 3, 3, 5},                  /* shorter: some take two */
-        {0, 3, 5, 0, 1}, {1, 3, 5, 0, 1}, {2, 3, 5, 1, 2}, {3, 3, 5, 1, 2}, {4, 3, 5, 2, 3}, /* longer: some repeat */
-        {0, 1, 30, 0, 1}, {29, 1, 30, 0, 1},                                /* subframes off */
-        {0, 30, 1, 0, 30},                                                  /* all of them at once */
-        {0, 3, 2, 0, 1}, {1, 3, 2, 1, 3}, {0, 2, 3, 0, 1}, {1, 2, 3, 0, 1}, {2, 2, 3, 1, 2},
+    static const struct {
+        uint32_t o, n, m, lo, hi;
+    } table[] = {
+        {0, 4, 4, 0, 1},   {3, 4, 4, 3, 4},                    /* as long: one to one */
+        {0, 5, 3, 0, 1},   {1, 5, 3, 1, 3},   {2, 5, 3, 3, 5}, /* shorter: some take two */
+        {0, 3, 5, 0, 1},   {1, 3, 5, 0, 1},   {2, 3, 5, 1, 2},
+        {3, 3, 5, 1, 2},   {4, 3, 5, 2, 3},   /* longer: some repeat */
+        {0, 1, 30, 0, 1},  {29, 1, 30, 0, 1}, /* subframes off */
+        {0, 30, 1, 0, 30},                    /* all of them at once */
+        {0, 3, 2, 0, 1},   {1, 3, 2, 1, 3},   {0, 2, 3, 0, 1},
+        {1, 2, 3, 0, 1},   {2, 2, 3, 1, 2},
     };
     for (size_t i = 0; i < COUNT(table); i++) {
         uint32_t lo, hi;
@@ -169,12 +187,28 @@ static void the_map_leaves_nothing_out(void **state) {
 
 static void folding(void **state) {
     (void)state;
-    struct kl_input a = {.joypad = 1, .stick = {1, 2, 3, 4}, .trigger = {5, 6}, .mouse_x = 30000, .mouse_y = -30000,
-                         .mouse_buttons = 1, .gun_x = 1, .gun_buttons = 4, .touch = {{1, 2, true}, {3, 4, false}},
-                         .key_count = 3, .key = {{.code = 1}, {.code = 2}, {.code = 3}}};
-    struct kl_input b = {.joypad = 2, .stick = {9, 9, 9, 9}, .trigger = {8, 8}, .mouse_x = 30000, .mouse_y = -30000,
-                         .mouse_buttons = 2, .gun_x = 7, .gun_buttons = 8, .touch = {{5, 6, false}, {7, 8, true}},
-                         .key_count = 2, .key = {{.code = 4}, {.code = 5}}};
+    struct kl_input a = {.joypad = 1,
+                         .stick = {1, 2, 3, 4},
+                         .trigger = {5, 6},
+                         .mouse_x = 30000,
+                         .mouse_y = -30000,
+                         .mouse_buttons = 1,
+                         .gun_x = 1,
+                         .gun_buttons = 4,
+                         .touch = {{1, 2, true}, {3, 4, false}},
+                         .key_count = 3,
+                         .key = {{.code = 1}, {.code = 2}, {.code = 3}}};
+    struct kl_input b = {.joypad = 2,
+                         .stick = {9, 9, 9, 9},
+                         .trigger = {8, 8},
+                         .mouse_x = 30000,
+                         .mouse_y = -30000,
+                         .mouse_buttons = 2,
+                         .gun_x = 7,
+                         .gun_buttons = 8,
+                         .touch = {{5, 6, false}, {7, 8, true}},
+                         .key_count = 2,
+                         .key = {{.code = 4}, {.code = 5}}};
     assert_int_equal(kl_input_fold(&a, &b), 1); /* one key event finds no place */
     assert_int_equal(a.joypad, 3);
     assert_int_equal(a.stick[2], 9);
@@ -184,7 +218,8 @@ static void folding(void **state) {
     assert_int_equal(a.mouse_buttons, 3);
     assert_int_equal(a.gun_x, 7);
     assert_int_equal(a.gun_buttons, 12);
-    assert_true(a.touch[0].pressed && a.touch[0].x == 1 && a.touch[0].y == 2); /* lifted: stays where it touched */
+    assert_true(a.touch[0].pressed && a.touch[0].x == 1 &&
+                a.touch[0].y == 2); /* lifted: stays where it touched */
     assert_true(a.touch[1].pressed && a.touch[1].x == 7);
     assert_int_equal(a.key_count, 4);
     assert_int_equal(a.key[3].code, 4);
@@ -210,10 +245,14 @@ static void repeating_and_equality(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),         cmocka_unit_test(what_is_unused_costs_nothing),
-        cmocka_unit_test(motion_is_not_held), cmocka_unit_test(what_a_reader_must_reject),
-        cmocka_unit_test(one_form_only),      cmocka_unit_test(the_map_by_hand),
-        cmocka_unit_test(folding),            cmocka_unit_test(the_map_leaves_nothing_out),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(what_is_unused_costs_nothing),
+        cmocka_unit_test(motion_is_not_held),
+        cmocka_unit_test(what_a_reader_must_reject),
+        cmocka_unit_test(one_form_only),
+        cmocka_unit_test(the_map_by_hand),
+        cmocka_unit_test(folding),
+        cmocka_unit_test(the_map_leaves_nothing_out),
         cmocka_unit_test(repeating_and_equality),
     };
     return cmocka_run_group_tests_name("input", tests, NULL, NULL);

@@ -8,21 +8,27 @@ static struct kl_frame ring[KL_WINDOW_FRAMES];
 static uint8_t buf[KL_DATAGRAM_MAX];
 
 static struct kl_params params_of(bool subframes, bool clocked) {
-    return (struct kl_params){.subframes = subframes, .clocked = clocked, .players = 2, .fps_uhz = 50000000}; /* 20 ms */
+    return (struct kl_params){
+        .subframes = subframes, .clocked = clocked, .players = 2, .fps_uhz = 50000000}; /* 20 ms */
 }
 
 /* Frames of intervals of `spacing`, seat 0 showing the frame's number. */
 static void make_frames(uint16_t spacing) {
     for (uint32_t f = 0; f < KL_WINDOW_FRAMES; f++) {
-        ring[f] = (struct kl_frame){.number = f, .keyframe = f / spacing * spacing, .spacing = spacing, .active = 3};
+        ring[f] = (struct kl_frame){
+            .number = f, .keyframe = f / spacing * spacing, .spacing = spacing, .active = 3};
         if (f % spacing == 0) ring[f].flags = KL_FRAME_KEY;
         ring[f].in[0].joypad = (uint16_t)(f >= spacing ? f : 0);
     }
 }
 
 static int update(uint32_t first, uint32_t count, uint32_t next_sample, int64_t due_us, uint64_t now_us) {
-    struct kl_update u = {.stamp = (uint32_t)now_us, .next_sample = next_sample, .has_schedule = c.params.clocked,
-                          .due_us = due_us, .first = first, .count = count};
+    struct kl_update u = {.stamp = (uint32_t)now_us,
+                          .next_sample = next_sample,
+                          .has_schedule = c.params.clocked,
+                          .due_us = due_us,
+                          .first = first,
+                          .count = count};
     size_t len = kl_update_write(&u, ring, buf, sizeof buf);
     assert_true(len > 0);
     return kl_client_receive(&c, buf, len, now_us);
@@ -120,7 +126,8 @@ static void malformed_leaves_it_as_it_was(void **state) {
     assert_memory_equal(&c, &before, sizeof c);
     struct kl_update u = {.first = 4, .count = 4, .has_schedule = true};
     size_t len = kl_update_write(&u, ring, buf, sizeof buf);
-    for (size_t cut = 0; cut < len; cut++) assert_int_equal(kl_client_receive(&c, buf, cut, 1010000), KL_E_MALFORMED);
+    for (size_t cut = 0; cut < len; cut++)
+        assert_int_equal(kl_client_receive(&c, buf, cut, 1010000), KL_E_MALFORMED);
     buf[len] = 0;
     assert_int_equal(kl_client_receive(&c, buf, len + 1, 1010000), KL_E_MALFORMED);
     assert_memory_equal(&c, &before, sizeof c);
@@ -131,7 +138,8 @@ static void samples_are_repeated_until_acknowledged(void **state) {
     begin(true, false, 0x22); /* seats 1 and 5 */
     assert_int_equal(update(0, 4, 0, 0, 1000000), 0);
     assert_int_equal(kl_client_plan(&c, 1000000, 3).samples, 3);
-    for (uint16_t i = 0; i < 3; i++) sample((uint16_t)(i + 1), 1000000);
+    for (uint16_t i = 0; i < 3; i++)
+        sample((uint16_t)(i + 1), 1000000);
     struct kl_ctrl m;
     for (unsigned turn = 0; turn < 2; turn++) {
         size_t len = kl_client_send(&c, kl_client_send_at(&c) + 1000000, buf, sizeof buf);
@@ -144,7 +152,7 @@ static void samples_are_repeated_until_acknowledged(void **state) {
         for (uint16_t i = 0; i < 3; i++) {
             kl_ctrl_sample(&m, in);
             assert_int_equal(in[0].joypad, i + 1);
-            assert_int_equal(in[1].joypad, (uint16_t)~(i + 1));
+            assert_int_equal(in[1].joypad, (uint16_t) ~(i + 1));
         }
     }
     assert_int_equal(update(4, 0, 2, 0, 1010000), 0);
@@ -180,14 +188,17 @@ static void no_more_than_an_interval_ahead(void **state) {
     for (unsigned turn = 0; turn < 400; turn++) { /* the link is dead from here on */
         uint64_t now = 1000000 + turn * 20000;
         struct kl_plan p = kl_client_plan(&c, now, 8);
-        for (uint32_t i = 0; i < p.samples; i++, taken++) sample(1, now);
+        for (uint32_t i = 0; i < p.samples; i++, taken++)
+            sample(1, now);
         struct kl_frame f;
-        for (uint32_t i = 0; i < p.runs; i++) assert_true(kl_client_take(&c, &f));
+        for (uint32_t i = 0; i < p.runs; i++)
+            assert_true(kl_client_take(&c, &f));
     }
     assert_int_equal(c.stats.next_run, 4);
     assert_int_equal(taken, 8); /* frames 0..3, and one interval more */
     struct kl_input in = {0};
-    for (unsigned i = 0; i < 1000 && kl_client_sample(&c, &in, 9000000) == 0; i++) {}
+    for (unsigned i = 0; i < 1000 && kl_client_sample(&c, &in, 9000000) == 0; i++) {
+    }
     assert_int_equal(kl_client_sample(&c, &in, 9000000), KL_E_WINDOW);
     assert_true(c.stats.next_sample - c.sample_acked <= KL_WINDOW_FRAMES);
 }
@@ -216,7 +227,8 @@ static void the_lead_is_what_it_says(void **state) {
     update(0, 8, 0, 0, 1000000);
     struct kl_frame f;
     assert_int_equal(kl_client_plan(&c, 1000000, 8).runs, 8);
-    for (unsigned i = 0; i < 8; i++) assert_true(kl_client_take(&c, &f));
+    for (unsigned i = 0; i < 8; i++)
+        assert_true(kl_client_take(&c, &f));
     assert_int_equal(c.stats.lead_count, 4); /* interval 0 is made from nothing */
     assert_int_equal(c.stats.lead_sum, 16);
 }

@@ -5,8 +5,13 @@
 
 #include "msg.h"
 
-static const struct kl_params params = {.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2,
-                                        .spacing_fixed = 0, .wait_budget_ms = 250, .hash_every = 60,
+static const struct kl_params params = {.policy = KL_POLICY_STRICT,
+                                        .subframes = true,
+                                        .clocked = true,
+                                        .players = 2,
+                                        .spacing_fixed = 0,
+                                        .wait_budget_ms = 250,
+                                        .hash_every = 60,
                                         .fps_uhz = 60098800};
 
 static void header(void **state) {
@@ -18,7 +23,8 @@ static void header(void **state) {
     assert_memory_equal(b, expected, sizeof expected);
     assert_int_equal(kl_dgram_read(&got, b, sizeof b), 0);
     assert_true(got.kind == d.kind && got.session == d.session && got.counter == d.counter);
-    for (size_t cut = 0; cut < sizeof b; cut++) assert_int_equal(kl_dgram_read(&got, b, cut), KL_E_MALFORMED);
+    for (size_t cut = 0; cut < sizeof b; cut++)
+        assert_int_equal(kl_dgram_read(&got, b, cut), KL_E_MALFORMED);
     b[0] ^= 1;
     assert_int_equal(kl_dgram_read(&got, b, sizeof b), KL_E_MALFORMED);
     b[0] ^= 1;
@@ -70,7 +76,8 @@ static void replay_window_against_memory(void **state) {
     assert_int_equal(highest > 1000, 1);
 }
 
-/* Encodes, decodes, encodes again; every cut and every extra byte must be rejected (DATA takes what there is). */
+/* Encodes, decodes, encodes again; every cut and every extra byte must be rejected (DATA takes what there
+ * is). */
 static void there_and_back(const struct kl_msg *m, struct kl_msg *got) {
     uint8_t b[KL_MSG_MAX], again[KL_MSG_MAX + 1];
     int len = kl_msg_encode(m, b, sizeof b);
@@ -78,10 +85,12 @@ static void there_and_back(const struct kl_msg *m, struct kl_msg *got) {
     assert_int_equal(kl_msg_decode(got, b, (size_t)len), 0);
     assert_int_equal(kl_msg_encode(got, again, sizeof again), len);
     assert_memory_equal(b, again, (size_t)len);
-    for (int cap = 0; cap < len; cap++) assert_int_equal(kl_msg_encode(m, again, (size_t)cap), KL_E_SPACE);
+    for (int cap = 0; cap < len; cap++)
+        assert_int_equal(kl_msg_encode(m, again, (size_t)cap), KL_E_SPACE);
     if (m->kind == KL_MSG_DATA) return;
     struct kl_msg bad;
-    for (int cut = 0; cut < len; cut++) assert_int_equal(kl_msg_decode(&bad, b, (size_t)cut), KL_E_MALFORMED);
+    for (int cut = 0; cut < len; cut++)
+        assert_int_equal(kl_msg_decode(&bad, b, (size_t)cut), KL_E_MALFORMED);
     memcpy(again, b, (size_t)len);
     again[len] = 0;
     assert_int_equal(kl_msg_decode(&bad, again, (size_t)len + 1), KL_E_MALFORMED);
@@ -119,7 +128,8 @@ static void the_longest_hello_fits(void **state) {
     memset(value, 'v', sizeof value);
     key[sizeof key - 1] = value[sizeof value - 1] = 0;
     m.hello.facts.count = 0;
-    for (unsigned i = 0; i < KL_FACTS_MAX; i++) assert_int_equal(kl_facts_add(&m.hello.facts, key, value), 0);
+    for (unsigned i = 0; i < KL_FACTS_MAX; i++)
+        assert_int_equal(kl_facts_add(&m.hello.facts, key, value), 0);
     assert_int_equal(kl_facts_add(&m.hello.facts, key, value), KL_E_FULL);
     there_and_back(&m, &got);
 }
@@ -128,12 +138,12 @@ static void hello_out_of_range(void **state) {
     (void)state;
     struct kl_msg m, got;
     uint8_t b[KL_MSG_MAX];
-#define REJECTED(change)                                                                                               \
-    do {                                                                                                               \
-        m = a_hello();                                                                                                 \
-        change;                                                                                                        \
-        int len = kl_msg_encode(&m, b, sizeof b);                                                                      \
-        assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);                                         \
+#define REJECTED(change)                                                                                     \
+    do {                                                                                                     \
+        m = a_hello();                                                                                       \
+        change;                                                                                              \
+        int len = kl_msg_encode(&m, b, sizeof b);                                                            \
+        assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);                               \
     } while (0)
     REJECTED(m.hello.room[0] = 0);
     REJECTED(m.hello.name[0] = 0);
@@ -202,8 +212,13 @@ static void the_others(void **state) {
     there_and_back(&ready, &got);
     for (unsigned has = 0; has < 8; has++) {
         struct kl_msg m = {.kind = KL_MSG_HASH,
-                           .hash = {.frame = 59, .has_ram = has & 1, .has_state = has & 2, .has_av = has & 4,
-                                    .ram = 1, .state = UINT64_MAX, .av = 3}};
+                           .hash = {.frame = 59,
+                                    .has_ram = has & 1,
+                                    .has_state = has & 2,
+                                    .has_av = has & 4,
+                                    .ram = 1,
+                                    .state = UINT64_MAX,
+                                    .av = 3}};
         there_and_back(&m, &got);
         assert_true(!(has & 2) || got.hash.state == UINT64_MAX);
     }
@@ -213,13 +228,15 @@ static void the_others(void **state) {
         memset(m.text.text, 'x', sizeof m.text.text - 1);
         there_and_back(&m, &got);
     }
-    there_and_back(&(struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}}, &got);
+    there_and_back(&(struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}},
+                   &got);
     there_and_back(&(struct kl_msg){.kind = KL_MSG_SEND}, &got);
     there_and_back(&(struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {UINT64_MAX, 16 << 20}}, &got);
     there_and_back(&(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {59, 59, 2, true, 0x8001}}, &got);
     struct kl_msg roster = {.kind = KL_MSG_ROSTER, .roster = {2, 8, KL_MAX_CLIENTS, {{0}}}};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        roster.roster.member[i] = (struct kl_member){.client = (uint8_t)i, .seats = 1, .state = KL_MEMBER_GONE, .host = !i};
+        roster.roster.member[i] =
+            (struct kl_member){.client = (uint8_t)i, .seats = 1, .state = KL_MEMBER_GONE, .host = !i};
         snprintf(roster.roster.member[i].name, KL_NAME_MAX, "player-with-a-name-%02u--", i);
     }
     there_and_back(&roster, &got);
@@ -231,15 +248,21 @@ static void what_nobody_sends(void **state) {
     struct kl_msg got;
     for (unsigned kind = 0; kind < 256; kind++) {
         uint8_t b[2] = {(uint8_t)kind, 0};
-        bool known = (kind >= KL_MSG_HELLO && kind <= KL_MSG_BYE) || (kind >= KL_MSG_WELCOME && kind <= KL_MSG_NOTICE);
+        bool known =
+            (kind >= KL_MSG_HELLO && kind <= KL_MSG_BYE) || (kind >= KL_MSG_WELCOME && kind <= KL_MSG_NOTICE);
         if (!known) assert_int_equal(kl_msg_decode(&got, b, 1), KL_E_MALFORMED);
     }
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"", 0), KL_E_MALFORMED);
-    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x04\0\0\0\0\x08", 6), KL_E_MALFORMED);         /* hash of what? */
-    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x09\x02\x00", 4), KL_E_MALFORMED);         /* nine seats filled */
-    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x02\x02\x01\x10\0\0\0\0", 9), KL_E_MALFORMED); /* client 16 */
-    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x15\0\0\0\0\0\0\0\0\x03\0\0\0", 13), KL_E_MALFORMED);
-    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x15\0\0\0\0\0\0\0\0\0\x02\0\0", 13), KL_E_MALFORMED);
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x04\0\0\0\0\x08", 6),
+                     KL_E_MALFORMED); /* hash of what? */
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x09\x02\x00", 4),
+                     KL_E_MALFORMED); /* nine seats filled */
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x02\x02\x01\x10\0\0\0\0", 9),
+                     KL_E_MALFORMED); /* client 16 */
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x15\0\0\0\0\0\0\0\0\x03\0\0\0", 13),
+                     KL_E_MALFORMED);
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x15\0\0\0\0\0\0\0\0\0\x02\0\0", 13),
+                     KL_E_MALFORMED);
 }
 
 static void facts_that_differ(void **state) {
@@ -256,7 +279,8 @@ static void facts_that_differ(void **state) {
     kl_facts_add(&room, "bios", "a");
     kl_facts_add(&you, "region", "b");
     assert_int_equal(kl_facts_differ(&room, &you, out, sizeof out), 2);
-    assert_string_equal(out, "bios differs: room has a, you have none; region differs: room has none, you have b");
+    assert_string_equal(out,
+                        "bios differs: room has a, you have none; region differs: room has none, you have b");
     strcpy(you.fact[1].value, "nestopia 1.53");
     assert_int_equal(kl_facts_differ(&room, &you, out, sizeof out), 3);
     assert_ptr_not_equal(strstr(out, "core differs: room has nestopia 1.52, you have nestopia 1.53"), NULL);
@@ -274,7 +298,8 @@ static void long_facts_are_cut_between_characters(void **state) {
     (void)state;
     struct kl_facts f = {0};
     char value[400] = "";
-    for (unsigned i = 0; i < 90; i++) strcat(value, "\xe2\x82\xac");
+    for (unsigned i = 0; i < 90; i++)
+        strcat(value, "\xe2\x82\xac");
     assert_int_equal(kl_facts_add(&f, value, value), 0);
     assert_int_equal(strlen(f.fact[0].key), 45);    /* 15 whole characters */
     assert_int_equal(strlen(f.fact[0].value), 159); /* 53 */
@@ -282,11 +307,18 @@ static void long_facts_are_cut_between_characters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(header), cmocka_unit_test(replay_window), cmocka_unit_test(replay_window_against_memory),
-        cmocka_unit_test(hello), cmocka_unit_test(the_longest_hello_fits), cmocka_unit_test(hello_out_of_range),
-        cmocka_unit_test(what_no_reader_takes_is_not_written), cmocka_unit_test(another_version_is_told_apart),
-        cmocka_unit_test(data), cmocka_unit_test(the_others),
-        cmocka_unit_test(what_nobody_sends), cmocka_unit_test(facts_that_differ),
+        cmocka_unit_test(header),
+        cmocka_unit_test(replay_window),
+        cmocka_unit_test(replay_window_against_memory),
+        cmocka_unit_test(hello),
+        cmocka_unit_test(the_longest_hello_fits),
+        cmocka_unit_test(hello_out_of_range),
+        cmocka_unit_test(what_no_reader_takes_is_not_written),
+        cmocka_unit_test(another_version_is_told_apart),
+        cmocka_unit_test(data),
+        cmocka_unit_test(the_others),
+        cmocka_unit_test(what_nobody_sends),
+        cmocka_unit_test(facts_that_differ),
         cmocka_unit_test(long_facts_are_cut_between_characters),
     };
     return cmocka_run_group_tests_name("msg", tests, NULL, NULL);

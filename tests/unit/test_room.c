@@ -1,4 +1,5 @@
-/* The relay's side of the lock, fed by hand-made CTRLs, and the shortest exchange of both sides. PROTOCOL.md §4, §5. */
+/* The relay's side of the lock, fed by hand-made CTRLs, and the shortest exchange of both sides. PROTOCOL.md
+ * §4, §5. */
 #include "unit.h"
 
 #include "lock_client.h"
@@ -9,11 +10,16 @@ static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS];
 static uint8_t buf[KL_DATAGRAM_MAX];
 
 static void begin(bool subframes, uint8_t spacing, uint16_t hash_every) {
-    struct kl_params p = {.subframes = subframes, .clocked = true, .players = 2, .spacing_fixed = spacing,
-                          .hash_every = hash_every, .fps_uhz = 50000000};
+    struct kl_params p = {.subframes = subframes,
+                          .clocked = true,
+                          .players = 2,
+                          .spacing_fixed = spacing,
+                          .hash_every = hash_every,
+                          .fps_uhz = 50000000};
     kl_room_init(&r, &p);
     for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
-        for (unsigned s = 0; s < KL_MAX_SEATS; s++) ring[i][s] = (struct kl_input){.joypad = (uint16_t)(100 * s + i)};
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            ring[i][s] = (struct kl_input){.joypad = (uint16_t)(100 * s + i)};
 }
 
 /* Two players and a spectator, in a room under way. */
@@ -26,7 +32,8 @@ static void begin_three(bool subframes, uint8_t spacing) {
 }
 
 static int ctrl(unsigned client, uint32_t acked, uint32_t first, uint32_t count, uint64_t now_us) {
-    struct kl_ctrl m = {.stamp = (uint32_t)now_us, .frame_acked = acked, .sample_first = first, .sample_count = count};
+    struct kl_ctrl m = {
+        .stamp = (uint32_t)now_us, .frame_acked = acked, .sample_first = first, .sample_count = count};
     size_t len = kl_ctrl_write(&m, ring, r.client[client].seat_count, buf, sizeof buf);
     assert_true(len > 0);
     return kl_room_receive(&r, client, buf, len, now_us);
@@ -34,7 +41,8 @@ static int ctrl(unsigned client, uint32_t acked, uint32_t first, uint32_t count,
 
 static uint32_t take_all(struct kl_frame *last) {
     uint32_t n = 0;
-    while (kl_room_take(&r, last)) n++;
+    while (kl_room_take(&r, last))
+        n++;
     return n;
 }
 
@@ -89,7 +97,8 @@ static void the_first_word_counts(void **state) {
     ring[0][0].joypad = 0;
     ring[1][0].joypad = 1;
     assert_int_equal(ctrl(3, 4, 0, 3, 2000), 0);
-    while (kl_room_take(&r, &f)) assert_int_equal(f.in[0].joypad, f.number - 4);
+    while (kl_room_take(&r, &f))
+        assert_int_equal(f.in[0].joypad, f.number - 4);
     assert_int_equal(f.number, 6);
 }
 
@@ -143,17 +152,19 @@ static void what_cannot_be_does_not_count(void **state) {
     kl_room_start(&r, 1000);
     take_all(&f);
     before = r;
-    assert_int_equal(ctrl(0, 5, 0, 1, 2000), KL_E_WINDOW);   /* has more than was closed */
+    assert_int_equal(ctrl(0, 5, 0, 1, 2000), KL_E_WINDOW); /* has more than was closed */
     struct kl_ctrl m = {.frame_acked = 4, .need_first = 2, .need_count = 3};
     size_t len = kl_ctrl_write(&m, ring, 1, buf, sizeof buf);
-    assert_int_equal(kl_room_receive(&r, 0, buf, len, 2000), KL_E_WINDOW); /* needs of frames it cannot know */
+    assert_int_equal(kl_room_receive(&r, 0, buf, len, 2000),
+                     KL_E_WINDOW); /* needs of frames it cannot know */
     assert_memory_equal(&r, &before, sizeof r);
     assert_int_equal(ctrl(0, 4, 0, KL_WINDOW_FRAMES, 2000), 0);
     assert_int_equal(ctrl(0, 4, KL_WINDOW_FRAMES, 1, 2000), KL_E_WINDOW); /* out of the window */
     m = (struct kl_ctrl){.sample_count = 2};
     len = kl_ctrl_write(&m, ring, 1, buf, sizeof buf);
     before = r;
-    for (size_t cut = 0; cut < len; cut++) assert_int_equal(kl_room_receive(&r, 3, buf, cut, 2000), KL_E_MALFORMED);
+    for (size_t cut = 0; cut < len; cut++)
+        assert_int_equal(kl_room_receive(&r, 3, buf, cut, 2000), KL_E_MALFORMED);
     assert_memory_equal(&r, &before, sizeof r);
 }
 
@@ -209,7 +220,8 @@ static void a_closed_frame_goes_out_at_once(void **state) {
     (void)state;
     begin_three(true, 4);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        while (kl_room_send(&r, i, 1000, buf, sizeof buf) > 0) {}
+        while (kl_room_send(&r, i, 1000, buf, sizeof buf) > 0) {
+        }
     assert_int_equal(kl_room_send_at(&r), 26000);
     ctrl(0, 4, 0, 1, 2000);
     assert_int_equal(kl_room_send(&r, 3, 2000, buf, sizeof buf), 0);
@@ -256,7 +268,8 @@ static void a_silent_spectator_is_lost_and_waits_for_nobody(void **state) {
     assert_true(kl_room_lost(&r, 9));
     assert_false(kl_room_lost(&r, 0));
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* what goes to it stays within bounds */
-        for (unsigned n = 0; kl_room_send(&r, i, 9000000, buf, sizeof buf) > 0; n++) assert_true(n < KL_BURST_MAX);
+        for (unsigned n = 0; kl_room_send(&r, i, 9000000, buf, sizeof buf) > 0; n++)
+            assert_true(n < KL_BURST_MAX);
 }
 
 /* One player alone, a perfect link, one datagram each way a frame: presses come out one interval later. */

@@ -3,8 +3,8 @@
 
 #include "wire.h"
 
-static const uint64_t edges[] = {0,          1,          0x7f,       0x80,       0x3fff,         0x4000,
-                                 0xffff,     0x1fffff,   0xffffffff, 1ull << 32, (1ull << 63) - 1, 1ull << 63,
+static const uint64_t edges[] = {0,         1,        0x7f,       0x80,       0x3fff,           0x4000,
+                                 0xffff,    0x1fffff, 0xffffffff, 1ull << 32, (1ull << 63) - 1, 1ull << 63,
                                  UINT64_MAX};
 
 static void fixed_width_is_little_endian(void **state) {
@@ -52,7 +52,10 @@ static void varints_come_back(void **state) {
 
 static void zigzag_by_hand(void **state) {
     (void)state;
-    static const struct { int64_t v; uint8_t byte; } table[] = {{0, 0}, {-1, 1}, {1, 2}, {-2, 3}, {63, 126}, {-64, 127}};
+    static const struct {
+        int64_t v;
+        uint8_t byte;
+    } table[] = {{0, 0}, {-1, 1}, {1, 2}, {-2, 3}, {63, 126}, {-64, 127}};
     for (size_t i = 0; i < COUNT(table); i++) {
         uint8_t b[10];
         struct kl_writer w;
@@ -75,8 +78,8 @@ static void refuses(const uint8_t *b, size_t len, uint64_t max) {
 static void varints_that_are_not_allowed(void **state) {
     (void)state;
     refuses((const uint8_t *)"", 0, UINT64_MAX);
-    refuses((const uint8_t *)"\x80", 1, UINT64_MAX);                                      /* ends early */
-    refuses((const uint8_t *)"\x80\x00", 2, UINT64_MAX);                                  /* not the shortest */
+    refuses((const uint8_t *)"\x80", 1, UINT64_MAX);     /* ends early */
+    refuses((const uint8_t *)"\x80\x00", 2, UINT64_MAX); /* not the shortest */
     refuses((const uint8_t *)"\xff\xff\x00", 3, UINT64_MAX);
     refuses((const uint8_t *)"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 10, UINT64_MAX); /* 2^64 */
     refuses((const uint8_t *)"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, UINT64_MAX);
@@ -121,11 +124,11 @@ static void strings(void **state) {
     assert_false(accepts("a\0b", 3, 32));
     assert_false(accepts("a\nb", 3, 32));
     assert_false(accepts("\x7f", 1, 32));
-    assert_false(accepts("\xc3", 1, 32));             /* ends within a sequence */
-    assert_false(accepts("\x80", 1, 32));             /* begins with a later byte */
-    assert_false(accepts("\xc0\xaf", 2, 32));         /* overlong */
+    assert_false(accepts("\xc3", 1, 32));     /* ends within a sequence */
+    assert_false(accepts("\x80", 1, 32));     /* begins with a later byte */
+    assert_false(accepts("\xc0\xaf", 2, 32)); /* overlong */
     assert_false(accepts("\xe0\x9f\xbf", 3, 32));
-    assert_false(accepts("\xed\xa0\x80", 3, 32));     /* surrogate */
+    assert_false(accepts("\xed\xa0\x80", 3, 32)); /* surrogate */
     assert_false(accepts("\xf0\x8f\xbf\xbf", 4, 32));
     assert_true(accepts("\xf4\x8f\xbf\xbf", 4, 32));  /* U+10FFFF */
     assert_false(accepts("\xf4\x90\x80\x80", 4, 32)); /* past it */
@@ -134,9 +137,12 @@ static void strings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_width_is_little_endian), cmocka_unit_test(varints_come_back),
-        cmocka_unit_test(zigzag_by_hand),               cmocka_unit_test(varints_that_are_not_allowed),
-        cmocka_unit_test(a_full_writer_stays_failed),   cmocka_unit_test(strings),
+        cmocka_unit_test(fixed_width_is_little_endian),
+        cmocka_unit_test(varints_come_back),
+        cmocka_unit_test(zigzag_by_hand),
+        cmocka_unit_test(varints_that_are_not_allowed),
+        cmocka_unit_test(a_full_writer_stays_failed),
+        cmocka_unit_test(strings),
     };
     return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
 }
