@@ -48,9 +48,9 @@ struct kl_params {
     uint8_t players;         /* the lock starts when this many seats are filled, 1..KL_MAX_SEATS */
     uint8_t spacing_fixed;   /* frames; 0: follows the link */
     uint16_t wait_budget_ms; /* W; strict has none */
-    bool half_steps;         /* what is unacknowledged goes out again half a frame later, too */
     uint16_t hash_every;     /* frames between marked keyframes, rounded up to keyframes; 0: never */
     uint32_t fps_uhz;        /* the core's frame rate, 1,000,000..1,000,000,000 */
+    bool half_steps;         /* what is unacknowledged goes out again half a frame later, too */
 };
 
 #endif

@@ -270,7 +270,8 @@ static void update_vectors(void) {
                                   .due_us = (int64_t)first * 100000 - 5000000,
                                   .first = first,
                                   .count = count};
-            size_t len = kl_update_write(&u, ring, buf, sizeof buf);
+            static const struct kl_commands no_commands[KL_COMMAND_SETS];
+            size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
             if (len > 0) vector("update", 0, buf, len);
         }
 }

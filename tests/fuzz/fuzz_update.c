@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1) return 0;
     struct kl_params p = {
         .subframes = data[0] & 1, .clocked = data[0] & 2, .players = 2, .fps_uhz = 60098800};
-    kl_client_init(&c, &p, data[0] >> 2 & 0x0f, 1000000);
+    static struct kl_held held[KL_WINDOW_FRAMES];
+    kl_client_init(&c, &p, data[0] >> 2 & 0x0f, held, KL_WINDOW_FRAMES, 1000000);
     data++, size--;
     uint64_t now_us = 1000000;
     for (struct record r; next_record(&data, &size, &r);) {

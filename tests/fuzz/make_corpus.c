@@ -78,6 +78,7 @@ static void turn(unsigned i, uint64_t now, bool rich) {
 /* A short match; what goes up and what goes down to the first player is written down. */
 static void play(const char *name, uint8_t kind, unsigned steps, bool rich) {
     static struct list up, down;
+    static struct kl_held held[3][KL_WINDOW_FRAMES];
     struct kl_params p = {.subframes = kind & 1,
                           .clocked = kind & 2,
                           .players = 2,
@@ -92,7 +93,7 @@ static void play(const char *name, uint8_t kind, unsigned steps, bool rich) {
     kl_room_init(&room, &p);
     static const uint8_t seats[] = {1, 6, 0};
     for (unsigned i = 0; i < 3; i++) {
-        kl_client_init(&client[i], &p, seats[i], 1000000);
+        kl_client_init(&client[i], &p, seats[i], held[i], KL_WINDOW_FRAMES, 1000000);
         kl_room_add(&room, at_index[i], seats[i], 0);
     }
     kl_room_start(&room, 1000000);

@@ -25,7 +25,7 @@ static void set_up_client(struct world *w, unsigned i) {
             (struct player){rng_fork(&w->rng), s->device, s->activity, w->scenario.saturating, {0}};
     }
     c->in_room = c->running = true;
-    kl_client_init(&c->lock, &w->scenario.params, s->seats, drive_client_clock(w, c));
+    kl_client_init(&c->lock, &w->scenario.params, s->seats, c->held, KL_WINDOW_FRAMES, drive_client_clock(w, c));
     if (kl_room_add(&w->room, i, s->seats, drive_relay_clock(w)) != KL_OK)
         world_fail(w, "client=%u is refused", i);
     c->next_tick_us = s->phase_us;

@@ -35,6 +35,7 @@ struct sim_client {
     bool in_room; /* the room knows it */
     bool running; /* its frontend ticks */
     struct kl_client lock;
+    struct kl_held held[KL_WINDOW_FRAMES];
     struct link up, down;
     struct player player[KL_MAX_SEATS];
     unsigned seats;

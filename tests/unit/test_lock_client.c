@@ -22,6 +22,9 @@ static void make_frames(uint16_t spacing) {
     }
 }
 
+static struct kl_held held[KL_WINDOW_FRAMES];
+static const struct kl_commands no_commands[KL_COMMAND_SETS];
+
 static int update(uint32_t first, uint32_t count, uint32_t next_sample, int64_t due_us, uint64_t now_us) {
     struct kl_update u = {.stamp = (uint32_t)now_us,
                           .next_sample = next_sample,
@@ -29,14 +32,14 @@ static int update(uint32_t first, uint32_t count, uint32_t next_sample, int64_t 
                           .due_us = due_us,
                           .first = first,
                           .count = count};
-    size_t len = kl_update_write(&u, ring, buf, sizeof buf);
+    size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
     assert_true(len > 0);
     return kl_client_receive(&c, buf, len, now_us);
 }
 
 static void begin(bool subframes, bool clocked, uint8_t seats) {
     struct kl_params p = params_of(subframes, clocked);
-    kl_client_init(&c, &p, seats, 1000000);
+    kl_client_init(&c, &p, seats, held, KL_WINDOW_FRAMES, 1000000);
     make_frames(4);
 }
 
@@ -125,7 +128,7 @@ static void malformed_leaves_it_as_it_was(void **state) {
     assert_int_equal(update(4, 4, 1, 0, 1010000), KL_E_MALFORMED); /* thanks for a sample never taken */
     assert_memory_equal(&c, &before, sizeof c);
     struct kl_update u = {.first = 4, .count = 4, .has_schedule = true};
-    size_t len = kl_update_write(&u, ring, buf, sizeof buf);
+    size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
     for (size_t cut = 0; cut < len; cut++)
         assert_int_equal(kl_client_receive(&c, buf, cut, 1010000), KL_E_MALFORMED);
     buf[len] = 0;
@@ -264,7 +267,7 @@ static void rtt_is_less_the_hold(void **state) {
     (void)state;
     begin(true, true, 1);
     struct kl_update u = {.stamp = 77, .has_echo = true, .echo = 1000000, .hold_us = 5000};
-    size_t len = kl_update_write(&u, ring, buf, sizeof buf);
+    size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
     assert_int_equal(kl_client_receive(&c, buf, len, 1045000), 0);
     assert_int_equal(c.stats.rtt_us, 40000);
     len = kl_client_send(&c, 1200000, buf, sizeof buf);

@@ -278,7 +278,8 @@ static void the_shortest_exchange(void **state) {
     static struct kl_client c;
     struct kl_frame f;
     begin(true, 3, 0);
-    kl_client_init(&c, &r.params, 1, 0);
+    static struct kl_held held[KL_WINDOW_FRAMES];
+    kl_client_init(&c, &r.params, 1, held, KL_WINDOW_FRAMES, 0);
     kl_room_add(&r, 0, 1, 0);
     kl_room_start(&r, 0);
     for (uint64_t t = 0; t < 100; t++) {

@@ -25,7 +25,7 @@ static void from_rtt(void **state) {
 static void nothing_reported_changes_nothing(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS);
+    kl_spacing_init(&s, 4, FPS, 0);
     for (uint32_t f = 4; f < 4000; f += 4)
         assert_int_equal(kl_spacing_next(&s, f), 4);
 }
@@ -33,7 +33,7 @@ static void nothing_reported_changes_nothing(void **state) {
 static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 3, FPS);
+    kl_spacing_init(&s, 3, FPS, 0);
     need(&s, 0, 100, 10);
     need(&s, 100, 100 + KL_SPACING_BURST - 1, 36);
     assert_int_equal(kl_spacing_next(&s, 120), 3);
@@ -44,10 +44,10 @@ static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
 static void it_stays_within_the_range(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 3, FPS);
+    kl_spacing_init(&s, 3, FPS, 0);
     need(&s, 0, 100, 255);
     assert_int_equal(kl_spacing_next(&s, 100), KL_SPACING_MAX);
-    kl_spacing_init(&s, 3, FPS);
+    kl_spacing_init(&s, 3, FPS, 0);
     for (uint32_t f = 0; f < 20000; f += 3) {
         need(&s, f, f + 3, 1);
         uint16_t n = kl_spacing_next(&s, f + 3);
@@ -59,7 +59,7 @@ static void it_stays_within_the_range(void **state) {
 static void one_hitch_raises_nothing_two_do(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS);
+    kl_spacing_init(&s, 4, FPS, 0);
     need(&s, 0, 200, 15);
     need(&s, 200, 205, 24);
     need(&s, 205, 300, 15);
@@ -71,7 +71,7 @@ static void one_hitch_raises_nothing_two_do(void **state) {
 static void two_outliers_raise_nothing_three_do(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS);
+    kl_spacing_init(&s, 4, FPS, 0);
     for (uint32_t f = 0; f < 300; f++) {
         need(&s, f, f + 1, f == 100 || f == 200 ? 40 : 15);
         assert_int_equal(kl_spacing_next(&s, f + 1), 4);
@@ -83,7 +83,7 @@ static void two_outliers_raise_nothing_three_do(void **state) {
 static void far_apart_they_are_lone_hitches(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS);
+    kl_spacing_init(&s, 4, FPS, 0);
     for (uint32_t f = 0; f < 4000; f += 4) {
         bool hitch = f == 100 || f == 800 || f == 1500 || f == 2200;
         need(&s, f, f + 4, hitch ? 24 : 15);
@@ -94,7 +94,7 @@ static void far_apart_they_are_lone_hitches(void **state) {
 static void the_first_guess_is_given_back_at_once(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 12, FPS);
+    kl_spacing_init(&s, 12, FPS, 0);
     for (uint32_t f = 0; f < 4 * FPS; f++) {
         need(&s, f, f + 1, 18); /* would do with 5 */
         uint16_t n = kl_spacing_next(&s, f + 1);
@@ -105,7 +105,7 @@ static void the_first_guess_is_given_back_at_once(void **state) {
 static void two_or_more_are_given_back_soon_the_last_late(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, FPS);
+    kl_spacing_init(&s, 5, FPS, 0);
     uint32_t fast = 0, slow = 0;
     for (uint32_t f = 0; f < 60 * FPS; f++) {
         bool worse = f >= 3 * FPS && f < 4 * FPS; /* for a second the link needs 12 */
@@ -125,7 +125,7 @@ static void two_or_more_are_given_back_soon_the_last_late(void **state) {
 static void excused_frames_do_not_count(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS);
+    kl_spacing_init(&s, 4, FPS, 0);
     need(&s, 0, 100, 15);
     kl_spacing_excuse(&s, 100, 150);
     need(&s, 90, 150, 15);
@@ -138,7 +138,7 @@ static void excused_frames_do_not_count(void **state) {
 static void the_greatest_need_of_a_frame_counts(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 2, FPS);
+    kl_spacing_init(&s, 2, FPS, 0);
     need(&s, 0, 20, 28);
     need(&s, 0, 20, 5); /* another client was better off */
     assert_int_equal(kl_spacing_next(&s, 20), 7);
@@ -148,7 +148,7 @@ static void the_greatest_need_of_a_frame_counts(void **state) {
 static void old_frames_are_forgotten(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS);
+    kl_spacing_init(&s, 4, FPS, 0);
     need(&s, 0, KL_SPACING_HISTORY, 14);
     uint32_t f = 10 * KL_SPACING_HISTORY;
     need(&s, f, f + 1000, 14);
