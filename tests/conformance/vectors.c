@@ -284,7 +284,7 @@ static void message(const struct kl_msg *m) {
 
 static void message_vectors(void) {
     static struct kl_msg m;
-    static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 250, 60, 60098800};
+    static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 250, 60, 60098800, true};
     m = (struct kl_msg){.kind = KL_MSG_HELLO,
                         .hello = {KL_PROTOCOL_VERSION, "Zo\xc3\xab", "arcade", 2, params, {0}}};
     message(&m);
