@@ -77,6 +77,11 @@ void kl_clock_schedule(struct kl_clock *c, uint32_t stamp, uint32_t f, int64_t d
     c->scheduled = true;
 }
 
+void kl_clock_rate(struct kl_clock *c, uint32_t f, double period_us) {
+    c->t0_us += f * (c->period_us - period_us);
+    c->period_us = period_us;
+}
+
 double kl_clock_line_us(struct kl_clock *c, uint32_t f, uint64_t now_us) {
     slew(c, now_us);
     return c->t0_us + c->base_us + f * c->period_us;
@@ -118,6 +123,11 @@ void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double peri
 }
 
 double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f) { return s->t0_us + f * s->period_us; }
+
+void kl_schedule_rate(struct kl_schedule *s, uint32_t f, double period_us) {
+    s->t0_us += f * (s->period_us - period_us);
+    s->period_us = period_us;
+}
 
 void kl_schedule_move(struct kl_schedule *s, uint32_t f, uint64_t due_us) {
     double later = (double)due_us - kl_schedule_line_us(s, f);

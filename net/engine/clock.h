@@ -46,6 +46,8 @@ void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us);
 /* The relay says: frame f is due at (stamp + due_us) of its clock. A change is taken at once: the relay moves its
  * schedule only where everybody stalls anyway. */
 void kl_clock_schedule(struct kl_clock *c, uint32_t stamp, uint32_t f, int64_t due_us);
+/* From frame f on, frames last so long; what came before stays where it was. */
+void kl_clock_rate(struct kl_clock *c, uint32_t f, double period_us);
 /* When frame f is due here, by the schedule alone. */
 double kl_clock_line_us(struct kl_clock *c, uint32_t f, uint64_t now_us);
 /* How far the room's schedule, as seen here, has come at now_us: 3.25 is a quarter into frame 3. */
@@ -77,6 +79,8 @@ struct kl_schedule {
 };
 void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double period_us);
 double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f);
+/* As kl_clock_rate(). */
+void kl_schedule_rate(struct kl_schedule *s, uint32_t f, double period_us);
 /* Frame f is due at due_us, the others with it: after a pause, or where a seat was waited for in vain. */
 void kl_schedule_move(struct kl_schedule *s, uint32_t f, uint64_t due_us);
 /* Frame f closed at now_us. Returns true where the schedule moved: later by what every frame of the last

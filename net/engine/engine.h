@@ -16,6 +16,8 @@
 
 #define KL_MAX_SEATS     8    /* player slots of a room */
 #define KL_MAX_CLIENTS   16   /* clients of a room, spectators included */
+#define KL_FPS_MIN       1000000u    /* millionths of a hertz */
+#define KL_FPS_MAX       1000000000u
 #define KL_SPACING_MIN   1    /* frames */
 #define KL_SPACING_MAX   30   /* frames */
 #define KL_WINDOW_FRAMES 256  /* closed frames kept for a client that has not acknowledged them */

@@ -259,7 +259,7 @@ bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
     if (f >= c->next_due) return false; /* not planned */
     struct kl_held *h = held_at(c, f);
     *out = h->frame;
-    h->need = need_of(c, h);
+    h->need = s->need = need_of(c, h);
     if (h->lead > 0) {
         s->lead_sum += h->lead;
         s->lead_count++;
@@ -277,6 +277,13 @@ const struct kl_commands *kl_client_commands(const struct kl_client *c, uint32_t
 void kl_client_set_away(struct kl_client *c, bool away) {
     if (away != c->away) c->sample_owed = true; /* at once */
     c->away = away;
+}
+
+void kl_client_rate(struct kl_client *c, uint32_t fps_uhz) {
+    double period_us = 1e12 / fps_uhz;
+    kl_clock_rate(&c->clock, c->stats.next_run, period_us);
+    c->params.fps_uhz = fps_uhz;
+    c->period_us = period_us;
 }
 
 /* --- datagrams out --------------------------------------------------------------------------------------- */

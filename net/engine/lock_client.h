@@ -34,6 +34,7 @@ struct kl_client_stats {
     uint64_t stalls;                             /* turns that stalled */
     uint64_t late_frames;                        /* frames that came after they were due */
     uint64_t sent_bytes, sent_datagrams, received_bytes, received_datagrams; /* bodies */
+    uint8_t need;  /* lead that the frame run last would have needed, quarter frames; 0: not known */
     uint64_t lead_sum, lead_count; /* frames run after interval 0, and the sum of their leads in frames */
 };
 
@@ -118,6 +119,9 @@ const struct kl_commands *kl_client_commands(const struct kl_client *c, uint32_t
 /* The frontend does not run (a menu, a dragged window), or runs again: the relay is told, and where the room's policy
  * allows it the others do not wait. */
 void kl_client_set_away(struct kl_client *c, bool away);
+
+/* From the next frame to run on, the core plays at another rate. The relay is told by KL_COMMAND_RATE. */
+void kl_client_rate(struct kl_client *c, uint32_t fps_uhz);
 
 /* When kl_client_send() has something to say at the latest. */
 uint64_t kl_client_send_at(const struct kl_client *c);

@@ -153,7 +153,7 @@ static void read_params(struct kl_reader *r, struct kl_params *p) {
     p->wait_budget_ms = kl_read_u16(r);
     p->hash_every = kl_read_u16(r);
     p->fps_uhz = kl_read_u32(r);
-    if (p->players < 1 || p->fps_uhz < 1000000 || p->fps_uhz > 1000000000) r->failed = true;
+    if (p->players < 1 || p->fps_uhz < KL_FPS_MIN || p->fps_uhz > KL_FPS_MAX) r->failed = true;
 }
 
 static void write_hello(struct kl_writer *w, const struct kl_hello *h) {

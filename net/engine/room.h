@@ -74,6 +74,7 @@ enum {
     KL_COMMAND_POLICY = 1, /* u8 policy, u16 wait budget ms, u8 fixed spacing */
     KL_COMMAND_SWAP = 2,   /* u8 seat, u8 seat: their pads change places */
     KL_COMMAND_PAUSE = 3,  /* nothing closes from this keyframe on, until kl_room_resume() */
+    KL_COMMAND_RATE = 5,   /* u32 fps_uhz, little-endian: the core's frame rate has changed; every client says so */
     KL_COMMAND_FREE = 16,  /* kinds from here on mean nothing to the engine */
 };
 

@@ -4,12 +4,16 @@
 
 #define POLICY_BYTES 4
 #define SWAP_BYTES   2
+#define RATE_BYTES   4
+
+static uint32_t rate_of(const uint8_t *d) { return d[0] | d[1] << 8 | d[2] << 16 | (uint32_t)d[3] << 24; }
 
 static bool allowed(uint8_t kind, const uint8_t *data, size_t len) {
     switch (kind) {
     case KL_COMMAND_POLICY: return len == POLICY_BYTES && data[0] <= KL_POLICY_OPTIMISTIC && data[3] <= KL_SPACING_MAX;
     case KL_COMMAND_SWAP: return len == SWAP_BYTES && data[0] < KL_MAX_SEATS && data[1] < KL_MAX_SEATS;
     case KL_COMMAND_PAUSE: return len == 0;
+    case KL_COMMAND_RATE: return len == RATE_BYTES && rate_of(data) >= KL_FPS_MIN && rate_of(data) <= KL_FPS_MAX;
     default: return kind >= KL_COMMAND_FREE && len <= KL_COMMAND_BYTES;
     }
 }
@@ -37,6 +41,13 @@ static void change_policy(struct kl_room *r, const uint8_t *data) {
     r->params.spacing_fixed = data[3];
 }
 
+/* Clients change at the frame at which their core does; a few frames later here make a few microseconds. */
+static void change_rate(struct kl_room *r, uint32_t fps_uhz) {
+    r->params.fps_uhz = fps_uhz;
+    r->spacing.fps = fps_uhz / 1e6;
+    kl_schedule_rate(&r->schedule, r->next_close, 1e12 / fps_uhz);
+}
+
 static void swap_seats(struct kl_room *r, unsigned a, unsigned b) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         uint8_t seat = r->plays[s];
@@ -50,6 +61,7 @@ static void act(struct kl_room *r, const struct kl_command *c) {
     case KL_COMMAND_POLICY: change_policy(r, c->data); break;
     case KL_COMMAND_SWAP: swap_seats(r, c->data[0], c->data[1]); break;
     case KL_COMMAND_PAUSE: r->pausing = true; break;
+    case KL_COMMAND_RATE: change_rate(r, rate_of(c->data)); break;
     default: break; /* the emulators' business */
     }
 }

@@ -9,6 +9,7 @@
 
 #include "../engine/lock_client.h"
 #include "../engine/msg.h"
+#include "../engine/room.h"
 
 #define KL_DEFAULT_PORT 55435
 
@@ -74,6 +75,9 @@ bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *
  * every machine, this one included. KL_COMMAND_PAUSE in a paused room ends the pause. Copied.
  * KL_OK; KL_E_SPACE above KL_COMMAND_BYTES, KL_E_FULL where too many wait, KL_E_STATE before and after the game. */
 int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len);
+
+/* The core has changed its frame rate, from the next frame on. Here at once; the relay is told. */
+void kl_link_rate(struct kl_link *l, uint32_t fps_uhz);
 
 void kl_link_hash(struct kl_link *l, const struct kl_hash *h);
 /* Takes the next line for the screen. False where there is none. */
