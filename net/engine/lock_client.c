@@ -186,6 +186,7 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
         follow_schedule(c, now_us);
     else
         mark_due(c, s->next_closed, now_us);
+    plan.due = c->next_due > s->next_run ? c->next_due - s->next_run : 0;
     uint32_t to = c->next_due < s->next_closed ? c->next_due : s->next_closed;
     plan.runs = to > s->next_run ? to - s->next_run : 0;
     if (plan.runs > max_runs) plan.runs = max_runs;

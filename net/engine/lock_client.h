@@ -22,6 +22,7 @@ struct kl_plan {
     uint32_t runs;    /* closed frames to take and run now; 0: show the last frame again */
     bool stalled;     /* a frame is due and not closed: this turn the link made us wait */
     uint32_t backlog; /* closed frames not yet run, those of this turn included */
+    uint32_t due;     /* frames due by the schedule and not yet run, closed or not, those of this turn included */
 };
 
 struct kl_client_stats {
