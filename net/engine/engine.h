@@ -20,7 +20,8 @@
 #define KL_FPS_MAX       1000000000u
 #define KL_SPACING_MIN   1    /* frames */
 #define KL_SPACING_MAX   30   /* frames */
-#define KL_WINDOW_FRAMES 256  /* closed frames kept for a client that has not acknowledged them */
+#define KL_WINDOW_FRAMES 256  /* samples under way at most; frames in one datagram at most */
+#define KL_KEPT_FRAMES   1024 /* closed frames a room keeps for a client that has not acknowledged them: 17 s at 60 fps */
 #define KL_DATAGRAM_MAX  1200 /* bytes of a datagram's body; with all headers below the IPv6 minimum MTU of 1280 */
 #define KL_BURST_MAX     4    /* datagrams for one receiver in one go, when one does not hold what is due */
 

@@ -53,7 +53,7 @@ static uint8_t seats_used(const struct kl_frame *ring, uint32_t first, uint32_t 
     uint8_t seats = 0;
     for (uint32_t f = first; f < first + count; f++)
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-            if (!kl_input_equal(&ring[f % KL_WINDOW_FRAMES].in[s], &neutral)) seats |= (uint8_t)(1u << s);
+            if (!kl_input_equal(&ring[f % KL_KEPT_FRAMES].in[s], &neutral)) seats |= (uint8_t)(1u << s);
     return seats;
 }
 
@@ -83,10 +83,10 @@ static uint8_t interval_head(const struct kl_frame *f) {
 
 static void write_intervals(struct kl_writer *w, const struct kl_frame *ring, const struct kl_commands *sets,
                             uint32_t first, uint32_t count) {
-    const struct kl_frame *f = &ring[first % KL_WINDOW_FRAMES];
+    const struct kl_frame *f = &ring[first % KL_KEPT_FRAMES];
     kl_write_u8(w, (uint8_t)(first - f->keyframe));
     for (uint32_t at = first; at < first + count; at = f->keyframe + f->spacing) {
-        f = &ring[at % KL_WINDOW_FRAMES];
+        f = &ring[at % KL_KEPT_FRAMES];
         kl_write_u8(w, interval_head(f));
         kl_write_u8(w, f->active);
         if (f->flags & KL_FRAME_COMMANDS) write_commands(w, sets, f->number);
@@ -117,7 +117,7 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frame *ring,
             struct kl_input_coder c;
             kl_input_coder_init(&c);
             for (uint32_t f = u->first; f < u->first + u->count; f++)
-                kl_input_encode(&c, &w, &ring[f % KL_WINDOW_FRAMES].in[s]);
+                kl_input_encode(&c, &w, &ring[f % KL_KEPT_FRAMES].in[s]);
         }
     }
     return w.failed ? 0 : (size_t)(w.at - buf);

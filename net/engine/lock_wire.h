@@ -70,7 +70,7 @@ struct kl_update {
 };
 
 /* Writes the fields above `reading` and frames [first, first + count) from the ring (by number modulo
- * KL_WINDOW_FRAMES). Returns the length, or 0 where it does not fit. */
+ * KL_KEPT_FRAMES). Returns the length, or 0 where it does not fit. */
 size_t kl_update_write(const struct kl_update *u, const struct kl_frame *ring,
                        const struct kl_commands sets[KL_COMMAND_SETS], uint8_t *buf, size_t cap);
 /* 0 or KL_E_MALFORMED. body is borrowed while frames are read. */

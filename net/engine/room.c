@@ -11,6 +11,8 @@
 void kl_room_init(struct kl_room *r, const struct kl_params *params) {
     memset(r, 0, sizeof *r);
     r->params = *params;
+    if (params->policy == KL_POLICY_OPTIMISTIC && (!params->clocked || !params->subframes))
+        r->params.policy = KL_POLICY_BOUNDED; /* has no meaning there */
     memset(r->owner, KL_NOBODY, sizeof r->owner);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) r->plays[s] = (uint8_t)s;
 }
@@ -108,7 +110,10 @@ static uint8_t count_present(struct kl_room *r, const struct kl_interval *next) 
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_room_client *c = &r->client[i];
         if (!c->present) continue;
-        if (c->presence == KL_RETURNING && c->resumed_at <= next->sample_first) c->presence = KL_PRESENT;
+        bool reaches_back = c->resumed_at <= next->sample_first;
+        bool by_samples = !next->by_clock || next->samples_end != UINT32_MAX;
+        if (c->presence == KL_RETURNING && reaches_back) c->presence = KL_PRESENT;
+        if (c->presence == KL_PRESENT && !reaches_back && by_samples) c->presence = KL_RETURNING;
         if (c->presence == KL_PRESENT) seats |= c->seats;
     }
     return seats;
@@ -139,7 +144,7 @@ static uint8_t flags_of(const struct kl_interval *i, bool key) {
 }
 
 static void close_frame(struct kl_room *r, uint64_t now_us) {
-    struct kl_frame *f = &r->closed[r->next_close % KL_WINDOW_FRAMES];
+    struct kl_frame *f = &r->closed[r->next_close % KL_KEPT_FRAMES];
     memset(f, 0, sizeof *f);
     f->number = r->next_close;
     f->keyframe = r->now.first;
@@ -253,8 +258,8 @@ void kl_room_remove(struct kl_room *r, unsigned client, uint64_t now_us) {
 }
 
 bool kl_room_take(struct kl_room *r, struct kl_frame *out) {
-    if (r->next_hand + KL_WINDOW_FRAMES < r->next_close) r->next_hand = r->next_close - KL_WINDOW_FRAMES;
+    if (r->next_hand + KL_KEPT_FRAMES < r->next_close) r->next_hand = r->next_close - KL_KEPT_FRAMES;
     if (r->next_hand == r->next_close) return false;
-    *out = r->closed[r->next_hand++ % KL_WINDOW_FRAMES];
+    *out = r->closed[r->next_hand++ % KL_KEPT_FRAMES];
     return true;
 }

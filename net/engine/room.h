@@ -62,7 +62,7 @@ struct kl_room {
     uint32_t next_close, next_hand;  /* frames: to close, to hand out */
     uint64_t last_close_us;
     uint32_t hash_next;              /* the next keyframe at or after this is marked; 0: none is */
-    struct kl_frame closed[KL_WINDOW_FRAMES];
+    struct kl_frame closed[KL_KEPT_FRAMES];
     struct kl_commands commands[KL_COMMAND_SETS];
     struct kl_schedule schedule;
     struct kl_spacing spacing;
@@ -121,7 +121,7 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
 uint64_t kl_room_send_at(const struct kl_room *r);
 
 /* Hands out closed frames, each once, in order: the caller keeps the history. False where there is none.
- * Frames not taken within KL_WINDOW_FRAMES are passed over. */
+ * Frames not taken within KL_KEPT_FRAMES are passed over. */
 bool kl_room_take(struct kl_room *r, struct kl_frame *out);
 
 /* Seats whose samples the next frame waits for, as a mask; 0 where it waits for nobody. */

@@ -26,9 +26,11 @@ static uint64_t buttons(const struct kl_input *in) {
 }
 
 /* How many of the samples [from, end) one frame can show without hiding an edge: a press that comes after a
- * release of the same button waits until a frame has shown the release. `shown` is what the last frame had. */
-static uint32_t foldable(const struct kl_input *ring, uint64_t shown, uint32_t from, uint32_t end) {
+ * release of the same button waits until a frame has shown the release. `shown` is what the last frame had; `last`
+ * what its last sample had: a button of the one but not of the other was released within it. */
+static uint32_t foldable(const struct kl_input *ring, uint64_t shown, uint64_t last, uint32_t from, uint32_t end) {
     uint64_t down = buttons(&ring[from % KL_WINDOW_FRAMES]);
+    if (down & shown & ~last) return from;
     uint64_t shows_released = shown & ~down; /* by this very frame */
     uint64_t released = 0;                   /* after being down in this frame */
     for (uint32_t i = from + 1; i < end; i++) {
@@ -43,13 +45,15 @@ static uint32_t foldable(const struct kl_input *ring, uint64_t shown, uint32_t f
 
 /* End of the samples that this frame takes from the client. */
 static uint32_t take_to(const struct kl_room *r, const struct kl_room_client *c) {
-    const struct kl_frame *last = &r->closed[(r->next_close - 1) % KL_WINDOW_FRAMES];
+    const struct kl_frame *last = &r->closed[(r->next_close - 1) % KL_KEPT_FRAMES];
     uint32_t end = c->next_sample < r->now.samples_end ? c->next_sample : r->now.samples_end;
     if (end <= c->used) return c->used;
     uint32_t most = end;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(c->seats >> s & 1)) continue;
-        uint32_t to = foldable(r->sample[s], buttons(&last->in[r->plays[s]]), c->used, most);
+        uint64_t shown = buttons(&last->in[r->plays[s]]), known = shown;
+        if (c->used > c->resumed_at) known = buttons(&r->sample[s][(c->used - 1) % KL_WINDOW_FRAMES]);
+        uint32_t to = foldable(r->sample[s], shown, known, c->used, most);
         if (to < end) end = to;
     }
     return most - end > PENDING_MAX ? most : end;
@@ -89,5 +93,6 @@ void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS && optimistic && !was; i++) {
         struct kl_room_client *c = &r->client[i];
         c->used = c->resumed_at > r->now.sample_first ? c->resumed_at : r->now.sample_first;
+        if (c->used > c->next_sample) c->used = c->next_sample;
     }
 }

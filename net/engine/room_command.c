@@ -68,7 +68,7 @@ static void act(struct kl_room *r, const struct kl_command *c) {
 
 /* Everybody has it, or those who have not are lost anyway. */
 static bool is_free(const struct kl_room *r, const struct kl_commands *set) {
-    bool held = set->count > 0 && set->keyframe + KL_WINDOW_FRAMES > r->next_close;
+    bool held = set->count > 0 && set->keyframe + KL_KEPT_FRAMES > r->next_close;
     if (!held) return true;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (r->client[i].present && r->client[i].frame_acked <= set->keyframe) return false;

@@ -23,9 +23,11 @@ static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_
     }
 }
 
+/* Its newest word counts: one that was overtaken must not send it away again, or bring it back. */
 static void note_away(struct kl_room *r, struct kl_room_client *c, const struct kl_ctrl *m) {
+    if (m->stamp != c->stamp) return;
     c->away = m->away;
-    if (c->away && r->started && r->params.policy != KL_POLICY_STRICT) kl_room_set_absent(r, c);
+    if (c->away && c->seats && r->started && r->params.policy != KL_POLICY_STRICT) kl_room_set_absent(r, c);
     bool back = m->resume && !m->away && c->presence == KL_ABSENT && m->sample_first >= c->next_sample;
     if (back && m->sample_count > 0) kl_room_resumed(r, c, m->sample_first);
 }
@@ -102,7 +104,7 @@ uint64_t kl_room_send_at(const struct kl_room *r) {
 
 /* Oldest frame that this client lacks and that is still kept. */
 static uint32_t first_frame(const struct kl_room *r, const struct kl_room_client *c) {
-    uint32_t oldest = r->next_close > KL_WINDOW_FRAMES ? r->next_close - KL_WINDOW_FRAMES : 0;
+    uint32_t oldest = r->next_close > KL_KEPT_FRAMES ? r->next_close - KL_KEPT_FRAMES : 0;
     return c->frame_acked > oldest ? c->frame_acked : oldest;
 }
 
@@ -129,6 +131,7 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
                           .away = kl_room_away(r), .has_schedule = r->started && r->params.clocked};
     u.first = c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
     u.count = r->next_close - u.first;
+    if (u.count > KL_WINDOW_FRAMES) u.count = KL_WINDOW_FRAMES;
     if (u.has_schedule) u.due_us = (int64_t)(kl_schedule_line_us(&r->schedule, u.first) - (double)now_us);
     size_t len;
     while ((len = kl_update_write(&u, r->closed, r->commands, buf, cap)) == 0) {

@@ -4,7 +4,7 @@
 #include "lock_client.h"
 
 static struct kl_client c;
-static struct kl_frame ring[KL_WINDOW_FRAMES];
+static struct kl_frame ring[KL_KEPT_FRAMES];
 static uint8_t buf[KL_DATAGRAM_MAX];
 
 static struct kl_params params_of(bool subframes, bool clocked) {
@@ -14,7 +14,7 @@ static struct kl_params params_of(bool subframes, bool clocked) {
 
 /* Frames of intervals of `spacing`, seat 0 showing the frame's number. */
 static void make_frames(uint16_t spacing) {
-    for (uint32_t f = 0; f < KL_WINDOW_FRAMES; f++) {
+    for (uint32_t f = 0; f < KL_KEPT_FRAMES; f++) {
         ring[f] = (struct kl_frame){
             .number = f, .keyframe = f / spacing * spacing, .spacing = spacing, .active = 3};
         if (f % spacing == 0) ring[f].flags = KL_FRAME_KEY;
