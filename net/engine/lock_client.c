@@ -86,10 +86,13 @@ static bool keep_commands(struct kl_client *c, const struct kl_update *u, const 
     return place != NULL;
 }
 
-/* What the relay's newest word says of our seats. */
+/* What the relay's newest word says of our seats. Where nothing that we said since we came back arrives, we come back
+ * anew when it does: it would be old. */
 static void follow_presence(struct kl_client *c, const struct kl_update *u) {
     if (u->stamp != c->clock.peer_stamp || c->seat_count == 0) return;
-    if (c->standing == KL_STANDING_IN && u->presence == KL_ABSENT) {
+    bool unheard = c->standing == KL_STANDING_BACK && c->params.clocked &&
+                   c->stats.next_sample - c->sample_acked > KL_WINDOW_FRAMES / 2;
+    if ((c->standing == KL_STANDING_IN || unheard) && u->presence == KL_ABSENT) {
         c->standing = KL_STANDING_OUT;
         c->sample_acked = c->stats.next_sample; /* nobody wants them any more */
         c->sample_owed = false;

@@ -173,9 +173,17 @@ static uint64_t closes_at(const struct kl_room *r) {
     return r->params.clocked && line_us > 0 ? (uint64_t)line_us : 0;
 }
 
+/* Without a clock nothing but this keeps the players from running away from a spectator. */
+static bool outruns_somebody(const struct kl_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && !r->params.clocked; i++)
+        if (r->client[i].present && r->next_close >= r->client[i].frame_acked + KL_KEPT_FRAMES / 2) return true;
+    return false;
+}
+
 static bool can_close(struct kl_room *r, uint64_t now_us) {
     if (r->paused || kl_room_seats_owned(r) == 0) return false;
     if (r->now.first == 0) return true;
+    if (outruns_somebody(r)) return false;
     if (r->now.by_clock || feeding(r) == 0) return now_us >= closes_at(r);
     return kl_room_missing(r) == 0;
 }

@@ -37,6 +37,7 @@ static bool silent_at(const struct kl_room *r, const struct kl_room_client *c, u
 
 void kl_room_find_absent(struct kl_room *r, uint64_t now_us) {
     uint64_t at_us;
+    if (!r->started) return; /* heartbeats of the lobby are slow */
     if (r->params.policy == KL_POLICY_BOUNDED) leave_behind(r, now_us);
     if (r->params.policy != KL_POLICY_OPTIMISTIC) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)

@@ -135,18 +135,6 @@ const char *kl_lobby_policy_name(uint8_t policy) {
     return policy <= KL_POLICY_OPTIMISTIC ? names[policy] : "unknown";
 }
 
-/* Policy and seats are the host's to change; all else is everybody's. */
-void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
-    bool hosts = o->kind == KL_COMMAND_POLICY || o->kind == KL_COMMAND_SWAP;
-    int result = KL_E_STATE;
-    if (r->phase == KL_ROOM_PLAYING && (!hosts || r->host == member)) {
-        bool resume = o->kind == KL_COMMAND_PAUSE && (r->lock.paused || r->lock.pausing);
-        result = resume ? kl_room_resume(&r->lock, now_us) : kl_room_command(&r->lock, member, o->kind, o->data, o->len);
-    }
-    kl_lobby_log_member(KL_LOG_INFO, "command", r, member, "kind=%u bytes=%u frame=%u result=%d", o->kind, o->len,
-                        r->lock.next_close, result);
-}
-
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) {
         let_go(r, now_us);

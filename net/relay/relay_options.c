@@ -23,6 +23,7 @@ const char kl_relay_help[] =
     "  --max-seats N      seats of one room, 1 to 8 (8)\n"
     "  --per-address N    connections from one address (64)\n"
     "  --log LEVEL        error, info (default) or debug; to standard error\n"
+    "  --console          take the operator's lines from standard input (try `help'); answers go to standard output\n"
     "  --help             this text\n"
     "  --version          version and protocol\n"
     "\n"
@@ -30,7 +31,7 @@ const char kl_relay_help[] =
     "relay:\n"
     "its clients are told. Exit status: 0 after a signal, 1 where it could not listen, 2 for a bad option.\n";
 
-enum { OPT_BIND = 1, OPT_PORT, OPT_ROOMS, OPT_SEATS, OPT_PER_ADDRESS, OPT_LOG, OPT_HELP, OPT_VERSION };
+enum { OPT_BIND = 1, OPT_PORT, OPT_ROOMS, OPT_SEATS, OPT_PER_ADDRESS, OPT_LOG, OPT_CONSOLE, OPT_HELP, OPT_VERSION };
 
 static const struct option long_options[] = {
     {"bind", required_argument, NULL, OPT_BIND},
@@ -39,6 +40,7 @@ static const struct option long_options[] = {
     {"max-seats", required_argument, NULL, OPT_SEATS},
     {"per-address", required_argument, NULL, OPT_PER_ADDRESS},
     {"log", required_argument, NULL, OPT_LOG},
+    {"console", no_argument, NULL, OPT_CONSOLE},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -87,6 +89,7 @@ static int set_option(struct parser *p, int option) {
     case OPT_SEATS: return set_unsigned(p, "max-seats", 1, KL_MAX_SEATS, &p->out->seats);
     case OPT_PER_ADDRESS: return set_unsigned(p, "per-address", 1, PER_ADDRESS_MAX, &p->out->per_address);
     case OPT_LOG: return set_log(p);
+    case OPT_CONSOLE: p->out->console = true; return 0;
     default: return -1;
     }
 }

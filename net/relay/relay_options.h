@@ -12,6 +12,7 @@ struct kl_relay_options {
     uint16_t port;
     unsigned rooms, seats, per_address;
     enum kl_log_level log;
+    bool console;
 };
 
 enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };

@@ -11,6 +11,7 @@
 #include "../engine/engine.h"
 #include "../transport/hub.h"
 #include "../transport/link.h"
+#include "console.h"
 #include "lobby.h"
 
 /* Beyond the seats of all rooms: for spectators, and for those who are to be told that the relay is full. */
@@ -18,9 +19,14 @@
 
 #define FAREWELL_US 1000000 /* for clients to acknowledge that the relay goes */
 
+enum { FD_HUB, FD_SIGNALS, FD_CONSOLE, FDS };
+
 struct server {
     struct kl_hub *hub;
     struct kl_lobby *lobby;
+    struct kl_console console;
+    struct pollfd fds[FDS];
+    bool quit; /* the operator said so */
 };
 
 /* --- from the network to the rooms ------------------------------------------------------------------------
@@ -83,18 +89,22 @@ static int open_server(struct server *s, const struct kl_relay_options *o, char 
     return -1;
 }
 
-static void rest(const struct server *s, struct pollfd fds[2]) {
+static void rest(struct server *s) {
     uint64_t now_us = kl_now_us(), until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
     if (hub_us < until_us) until_us = hub_us;
     uint64_t left_us = until_us > now_us ? until_us - now_us : 0;
     struct timespec left = {.tv_sec = (time_t)(left_us / 1000000),
                             .tv_nsec = (long)(left_us % 1000000) * 1000};
-    if (ppoll(fds, 2, &left, NULL) <= 0) fds[0].revents = fds[1].revents = 0;
+    s->fds[FD_CONSOLE].fd = s->console.fd; /* poll passes over -1 */
+    if (ppoll(s->fds, FDS, &left, NULL) > 0) return;
+    for (unsigned i = 0; i < FDS; i++)
+        s->fds[i].revents = 0;
 }
 
 /* All that waits is taken in first, then each room that is concerned speaks once. */
 static void serve(struct server *s) {
     kl_hub_service(s->hub);
+    if (s->fds[FD_CONSOLE].revents) s->quit = !kl_console_read(&s->console, s->lobby, stdout, kl_now_us());
     kl_lobby_run(s->lobby, kl_now_us());
     kl_hub_flush(s->hub);
 }
@@ -110,20 +120,23 @@ static void say_farewell(struct server *s) {
 }
 
 int kl_server_run(const struct kl_relay_options *options, int signals, char *err, size_t err_len) {
-    struct server s = {0};
+    struct server s = {.console.fd = options->console ? STDIN_FILENO : -1};
     if (open_server(&s, options, err, err_len) != 0) return -1;
     kl_log(KL_LOG_INFO, "listening", "address=%s port=%u rooms=%u max_seats=%u protocol=%d",
            kl_hub_address(s.hub), kl_hub_port(s.hub), options->rooms, options->seats, KL_PROTOCOL_VERSION);
-    struct pollfd fds[2] = {{.fd = kl_hub_fd(s.hub), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    for (unsigned i = 0; i < FDS; i++)
+        s.fds[i].events = POLLIN;
+    s.fds[FD_HUB].fd = kl_hub_fd(s.hub);
+    s.fds[FD_SIGNALS].fd = signals;
     do {
         serve(&s);
-        rest(&s, fds);
-    } while (!fds[1].revents);
+        if (!s.quit) rest(&s);
+    } while (!s.quit && !s.fds[FD_SIGNALS].revents);
     struct signalfd_siginfo info = {0};
-    ssize_t got = read(signals, &info, sizeof info);
+    ssize_t got = s.quit ? 0 : read(signals, &info, sizeof info);
     struct kl_hub_stats stats = kl_hub_stats(s.hub);
     kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u",
-           got > 0 ? strsignal((int)info.ssi_signo) : "?", kl_lobby_rooms(s.lobby),
+           got > 0 ? strsignal((int)info.ssi_signo) : "none", kl_lobby_rooms(s.lobby),
            kl_lobby_members(s.lobby));
     say_farewell(&s);
     kl_log(KL_LOG_INFO, "stopped", "datagrams_in=%llu datagrams_out=%llu rejected=%llu",

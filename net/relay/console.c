@@ -1,0 +1,233 @@
+#include "console.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lobby_command.h"
+
+#define BUDGET_MIN_MS 20
+#define BUDGET_MAX_MS 60000
+
+static const char help[] = "rooms                          the rooms there are\n"
+                           "who ROOM                       who is in it\n"
+                           "say ROOM TEXT                  a line on everybody's screen\n"
+                           "pause ROOM                     the game stands still\n"
+                           "resume ROOM                    and goes on\n"
+                           "policy ROOM NAME [BUDGET_MS]   strict, bounded or optimistic\n"
+                           "kick ROOM NAME                 puts a member out\n"
+                           "quit                           ends the relay\n"
+                           "A name with blanks stands in double quotes.\n";
+
+/* --- a line ----------------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *word, *usage;
+    enum kl_console_verb verb;
+    bool room, text;
+} verbs[] = {
+    {"help", "help", KL_CONSOLE_HELP, false, false},
+    {"quit", "quit", KL_CONSOLE_QUIT, false, false},
+    {"rooms", "rooms", KL_CONSOLE_ROOMS, false, false},
+    {"who", "who ROOM", KL_CONSOLE_WHO, true, false},
+    {"say", "say ROOM TEXT", KL_CONSOLE_SAY, true, true},
+    {"pause", "pause ROOM", KL_CONSOLE_PAUSE, true, false},
+    {"resume", "resume ROOM", KL_CONSOLE_RESUME, true, false},
+    {"policy", "policy ROOM NAME [BUDGET_MS]", KL_CONSOLE_POLICY, true, false},
+    {"kick", "kick ROOM NAME", KL_CONSOLE_KICK, true, false},
+};
+#define VERBS (sizeof verbs / sizeof *verbs)
+
+static const char *skip(const char *at) {
+    while (isblank((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* The next word, quotes taken off. "" at the end. out holds KL_CONSOLE_LINE bytes. */
+static const char *word(const char *at, char *out) {
+    size_t n = 0;
+    bool quoted = *at == '"';
+    for (at += quoted; *at && n + 1 < KL_CONSOLE_LINE && (quoted ? *at != '"' : !isblank((unsigned char)*at)); at++)
+        out[n++] = *at;
+    out[n] = 0;
+    return skip(at + (quoted && *at == '"'));
+}
+
+static void bad(struct kl_console_line *out, const char *usage) {
+    out->verb = KL_CONSOLE_BAD;
+    snprintf(out->room, sizeof out->room, "expected: %s", usage);
+}
+
+static bool policy_of(const char *name, uint8_t *out) {
+    for (*out = KL_POLICY_STRICT; *out <= KL_POLICY_OPTIMISTIC; ++*out)
+        if (!strcmp(name, kl_lobby_policy_name(*out))) return true;
+    return false;
+}
+
+static bool budget_of(const char *text, uint16_t *out) {
+    char *end;
+    if (!isdigit((unsigned char)*text)) return false;
+    errno = 0;
+    unsigned long v = strtoul(text, &end, 10);
+    *out = (uint16_t)v;
+    return !errno && !*end && v >= BUDGET_MIN_MS && v <= BUDGET_MAX_MS;
+}
+
+static const char *parse_policy(struct kl_console_line *out, const char *at) {
+    char text[KL_CONSOLE_LINE];
+    at = word(at, text);
+    if (!policy_of(text, &out->policy)) return NULL;
+    if (!*at) return at;
+    at = word(at, text);
+    return budget_of(text, &out->budget_ms) ? at : NULL;
+}
+
+void kl_console_parse(struct kl_console_line *out, const char *line) {
+    char first[KL_CONSOLE_LINE];
+    memset(out, 0, sizeof *out);
+    const char *at = word(skip(line), first);
+    if (!*first) return;
+    for (size_t i = 0; i < VERBS; i++) {
+        if (strcmp(first, verbs[i].word) != 0) continue;
+        out->verb = verbs[i].verb;
+        if (verbs[i].room) at = word(at, out->room);
+        if (verbs[i].text) {
+            snprintf(out->text, sizeof out->text, "%s", at);
+            at = "";
+        }
+        if (out->verb == KL_CONSOLE_KICK) at = word(at, out->text);
+        if (out->verb == KL_CONSOLE_POLICY) at = parse_policy(out, at);
+        bool lacks = (verbs[i].room && !*out->room) || ((verbs[i].text || out->verb == KL_CONSOLE_KICK) && !*out->text);
+        if (!at || *at || lacks) bad(out, verbs[i].usage);
+        return;
+    }
+    bad(out, "rooms, who, say, pause, resume, policy, kick, quit or help");
+}
+
+/* --- what it does ----------------------------------------------------------------------------------------
+ */
+
+static const char *phase_name(const struct kl_lobby_room *r) {
+    switch (r->phase) {
+    case KL_ROOM_GATHERING: return "gathering";
+    case KL_ROOM_ASKED:
+    case KL_ROOM_LOADING: return "loading";
+    case KL_ROOM_PLAYING: return r->lock.paused ? "paused" : "playing";
+    }
+    return "unknown";
+}
+
+static void show_rooms(const struct kl_lobby *l, FILE *to) {
+    char name[2 * KL_NAME_MAX + 3];
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        const struct kl_lobby_room *r = kl_lobby_room_at(l, i);
+        if (!r) continue;
+        const struct kl_params *p = &r->lock.params;
+        fprintf(to, "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u\n",
+                kl_log_quote(name, sizeof name, r->name), phase_name(r), kl_lobby_count(kl_lobby_seats_filled(r)),
+                r->params.players, r->lock.next_close, r->spacing, kl_lobby_policy_name(p->policy), p->wait_budget_ms);
+    }
+    fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
+}
+
+static void show_members(const struct kl_lobby_room *r, FILE *to) {
+    static const char *const presence[] = {"here", "absent", "returning"};
+    char name[2 * KL_NAME_MAX + 3], seats[20];
+    unsigned n = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_room_client *c = &r->lock.client[i];
+        if (!m->here) continue;
+        n++;
+        fprintf(to, "client=%u name=%s seats=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,
+                kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats), i == r->host,
+                c->rtt.srtt_us / 1e3, c->backlog,
+                m->leaving ? "leaving" : c->away ? "away" : presence[c->presence % 3]);
+    }
+    fprintf(to, "ok members=%u\n", n);
+}
+
+static void tell(FILE *to, int result) {
+    switch (result) {
+    case KL_OK: fputs("ok\n", to); break;
+    case KL_E_FULL: fputs("error: too many commands wait in this room\n", to); break;
+    case KL_E_SPACE: fprintf(to, "error: expected at most %d bytes\n", KL_COMMAND_BYTES); break;
+    default: fputs("error: not possible there: the room does not play yet, or this means nothing in it\n", to); break;
+    }
+}
+
+static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FILE *to, uint64_t now_us) {
+    switch (c->verb) {
+    case KL_CONSOLE_WHO: show_members(r, to); break;
+    case KL_CONSOLE_SAY: tell(to, kl_lobby_order_say(r, c->text, now_us)); break;
+    case KL_CONSOLE_PAUSE: tell(to, kl_lobby_order_pause(r, true, now_us)); break;
+    case KL_CONSOLE_RESUME: tell(to, kl_lobby_order_pause(r, false, now_us)); break;
+    case KL_CONSOLE_POLICY: tell(to, kl_lobby_order_policy(r, c->policy, c->budget_ms)); break;
+    case KL_CONSOLE_KICK:
+        if (kl_lobby_order_kick(r, c->text, now_us) == KL_OK)
+            fputs("ok\n", to);
+        else
+            fprintf(to, "error: nobody in room %s is called \"%s\"\n", r->name, c->text);
+        break;
+    default: break;
+    }
+}
+
+bool kl_console_obey(struct kl_lobby *l, const char *line, FILE *to, uint64_t now_us) {
+    struct kl_console_line c;
+    kl_console_parse(&c, line);
+    switch (c.verb) {
+    case KL_CONSOLE_NOTHING: return true;
+    case KL_CONSOLE_HELP: fputs(help, to); break;
+    case KL_CONSOLE_QUIT: fputs("ok\n", to); break;
+    case KL_CONSOLE_ROOMS: show_rooms(l, to); break;
+    case KL_CONSOLE_BAD: fprintf(to, "error: %s\n", c.room); break;
+    default: {
+        struct kl_lobby_room *r = kl_lobby_room_named(l, c.room);
+        if (r)
+            in_room(r, &c, to, now_us);
+        else
+            fprintf(to, "error: there is no room \"%s\"\n", c.room);
+    }
+    }
+    fflush(to);
+    return c.verb != KL_CONSOLE_QUIT;
+}
+
+/* --- the descriptor --------------------------------------------------------------------------------------
+ */
+
+static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, FILE *to, uint64_t now_us) {
+    if (byte != '\n') {
+        c->too_long = c->too_long || c->len + 1 == sizeof c->line;
+        if (!c->too_long && byte) c->line[c->len++] = byte == '\r' ? ' ' : byte;
+        return true;
+    }
+    c->line[c->len] = 0;
+    bool go_on = true;
+    if (c->too_long)
+        fprintf(to, "error: expected a line of at most %zu bytes\n", sizeof c->line - 1), fflush(to);
+    else
+        go_on = kl_console_obey(l, c->line, to, now_us);
+    c->len = 0;
+    c->too_long = false;
+    return go_on;
+}
+
+/* One piece a call: who floods the console does not hold up the rooms. */
+bool kl_console_read(struct kl_console *c, struct kl_lobby *l, FILE *to, uint64_t now_us) {
+    char piece[KL_CONSOLE_LINE];
+    ssize_t n = read(c->fd, piece, sizeof piece);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (n <= 0) {
+        c->fd = -1;
+        return true;
+    }
+    for (ssize_t i = 0; i < n; i++)
+        if (!take_byte(c, piece[i], l, to, now_us)) return false;
+    return true;
+}

@@ -1,0 +1,23 @@
+/* lobby_command.h - commands of a room's members and of the relay's operator (console.h). DESIGN.md §4,
+ * net/PROTOCOL.md §5. Only inside net/relay.
+ *
+ * kl_lobby_play_command(), in lobby_room.h, is here too. */
+#ifndef KL_LOBBY_COMMAND_H
+#define KL_LOBBY_COMMAND_H
+
+#include "lobby_room.h"
+
+/* The rooms by place, 0..limits.rooms-1: NULL for a free place. */
+const struct kl_lobby_room *kl_lobby_room_at(const struct kl_lobby *l, unsigned i);
+/* NULL: there is none of that name. */
+struct kl_lobby_room *kl_lobby_room_named(struct kl_lobby *l, const char *name);
+
+/* Each: KL_OK; KL_E_STATE where the room does not play yet or the thing has no meaning there; KL_E_FULL,
+ * KL_E_SPACE. Call kl_lobby_run() after. */
+int kl_lobby_order_say(struct kl_lobby_room *r, const char *text, uint64_t now_us); /* before the game: a notice */
+int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause, uint64_t now_us); /* KL_OK where it is so already */
+int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budget_ms); /* 0: as it is */
+/* Puts out the first member of that name; KL_E_STATE where there is none. */
+int kl_lobby_order_kick(struct kl_lobby_room *r, const char *name, uint64_t now_us);
+
+#endif
