@@ -1,3 +1,4 @@
+#include "command.h"
 #include "play.h"
 #include "session.h"
 #include "wrapper.h"
@@ -91,6 +92,12 @@ static int finish(unsigned timeout_ms, struct klw_final *out) {
     return result;
 }
 
+static int command(const char *words, char *answer, size_t cap) {
+    if (kl_w.mode == KL_MODE_ROOM) return kl_command_do(words, answer, cap);
+    snprintf(answer, cap, "there is no room");
+    return -1;
+}
+
 static const char *error(void) {
     return kl_w.error;
 }
@@ -104,6 +111,7 @@ RETRO_API const struct klw_api *keylock_wrapper_api(void) {
         .next_sample = next_sample,
         .finish = finish,
         .error = error,
+        .command = command,
     };
     return &api;
 }

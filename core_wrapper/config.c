@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "hotkeys.h"
 #include "../net/transport/link.h"
 
 static int refuse(char *err, size_t err_len, const char *key, const char *want, const char *got) {
@@ -90,9 +91,33 @@ static int set_players(struct kl_config *c, const char *v, char *err, size_t err
     return 0;
 }
 
+static const char *const policies[] = {"strict", "bounded", "optimistic"};
+
+bool kl_config_policy(const char *name, uint8_t *out) {
+    for (uint8_t i = KL_POLICY_STRICT; i <= KL_POLICY_OPTIMISTIC; i++) {
+        if (strcmp(name, policies[i]) != 0) continue;
+        *out = i;
+        return true;
+    }
+    return false;
+}
+
+const char *kl_config_policy_name(uint8_t policy) {
+    return policy <= KL_POLICY_OPTIMISTIC ? policies[policy] : "unknown";
+}
+
 static int set_policy(struct kl_config *c, const char *v, char *err, size_t err_len) {
-    if (strcmp(v, "strict") != 0) return refuse(err, err_len, "KEYLOCK_POLICY", "strict", v);
-    c->params.policy = KL_POLICY_STRICT;
+    if (!kl_config_policy(v, &c->params.policy))
+        return refuse(err, err_len, "KEYLOCK_POLICY", "strict, bounded or optimistic", v);
+    c->policy_set = true;
+    return 0;
+}
+
+static int set_budget(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    uint64_t n;
+    if (!number(v, KL_CONFIG_BUDGET_MAX_MS, &n) || n < KL_CONFIG_BUDGET_MIN_MS)
+        return refuse(err, err_len, "KEYLOCK_BUDGET_MS", "20 to 60000 milliseconds", v);
+    c->params.wait_budget_ms = (uint16_t)n;
     return 0;
 }
 
@@ -110,6 +135,29 @@ static int set_subframes(struct kl_config *c, const char *v, char *err, size_t e
 
 static int set_hide(struct kl_config *c, const char *v, char *err, size_t err_len) {
     return on_off(&c->hide, "KEYLOCK_HIDE", v, err, err_len);
+}
+
+static int set_half_steps(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->params.half_steps, "KEYLOCK_HALF_STEPS", v, err, err_len);
+}
+
+static int set_draw(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->draw, "KEYLOCK_DRAW", v, err, err_len);
+}
+
+static int set_panel(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->panel, "KEYLOCK_PANEL", v, err, err_len);
+}
+
+static int set_hotkeys(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    struct kl_hotkeys keys;
+    char why[200];
+    if (kl_hotkeys_parse(&keys, v, why, sizeof why) != 0) {
+        snprintf(err, err_len, "KEYLOCK_HOTKEYS: %s", why);
+        return -1;
+    }
+    c->hotkeys_set = true;
+    return copy(c->hotkeys, sizeof c->hotkeys, "KEYLOCK_HOTKEYS", v, err, err_len);
 }
 
 static int set_spacing(struct kl_config *c, const char *v, char *err, size_t err_len) {
@@ -153,12 +201,17 @@ static const struct {
     {"seats", "KEYLOCK_SEATS", set_seats},
     {"players", "KEYLOCK_PLAYERS", set_players},
     {"policy", "KEYLOCK_POLICY", set_policy},
+    {"budget_ms", "KEYLOCK_BUDGET_MS", set_budget},
+    {"half_steps", "KEYLOCK_HALF_STEPS", set_half_steps},
     {"subframes", "KEYLOCK_SUBFRAMES", set_subframes},
     {"spacing", "KEYLOCK_SPACING", set_spacing},
     {"speed", "KEYLOCK_SPEED", set_speed},
     {"hash_every", "KEYLOCK_HASH_EVERY", set_hash_every},
     {"epoch", "KEYLOCK_EPOCH", set_epoch},
     {"hide", "KEYLOCK_HIDE", set_hide},
+    {"draw", "KEYLOCK_DRAW", set_draw},
+    {"panel", "KEYLOCK_PANEL", set_panel},
+    {"hotkeys", "KEYLOCK_HOTKEYS", set_hotkeys},
 };
 #define KEYS (sizeof keys / sizeof keys[0])
 
@@ -175,6 +228,7 @@ static void defaults(struct kl_config *c) {
     c->seats = 1;
     c->hide = true;
     strcpy(c->room, "keylock");
+    strcpy(c->hotkeys, KL_HOTKEYS_DEFAULT);
     c->params =
         (struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2};
     c->params.wait_budget_ms = 250;
@@ -225,6 +279,17 @@ static int read_file(struct kl_config *c, const char *dir, char *err, size_t err
     return r ? -1 : 0;
 }
 
+/* What goes together is known only when all is read. */
+static int settle_policy(struct kl_config *c, char *err, size_t err_len) {
+    struct kl_params *p = &c->params;
+    if (!c->policy_set) p->policy = p->clocked ? KL_POLICY_BOUNDED : KL_POLICY_STRICT;
+    if (p->policy != KL_POLICY_OPTIMISTIC || (p->clocked && p->subframes)) return 0;
+    snprintf(err, err_len,
+             "KEYLOCK_POLICY: optimistic closes frames by the clock, with a sample a frame: expected %s",
+             p->clocked ? "KEYLOCK_SUBFRAMES=on" : "KEYLOCK_SPEED=real");
+    return -1;
+}
+
 int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_t err_len) {
     defaults(c);
     if (system_dir && *system_dir && read_file(c, system_dir, err, err_len) != 0) return -1;
@@ -232,6 +297,7 @@ int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_
         const char *v = getenv(keys[i].variable);
         if (v && *v && keys[i].set(c, v, err, err_len) != 0) return -1;
     }
+    if (settle_policy(c, err, err_len) != 0) return -1;
     if (getenv("KEYLOCK_ROOM") && *getenv("KEYLOCK_ROOM") && !*c->host) {
         snprintf(err, err_len, "KEYLOCK_ROOM is set (\"%s\"), but no relay: set KEYLOCK_RELAY", c->room);
         return -1;

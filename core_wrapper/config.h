@@ -10,9 +10,12 @@
 #include "../net/engine/engine.h"
 #include "../net/engine/msg.h"
 
-#define KL_CONFIG_FILE     "keylock.cfg"
-#define KL_CONFIG_PATH_MAX 4096
-#define KL_CONFIG_HOST_MAX 256
+#define KL_CONFIG_FILE          "keylock.cfg"
+#define KL_CONFIG_PATH_MAX      4096
+#define KL_CONFIG_HOST_MAX      256
+#define KL_CONFIG_HOTKEYS_MAX   512
+#define KL_CONFIG_BUDGET_MIN_MS 20 /* below it a single late packet would make a player absent */
+#define KL_CONFIG_BUDGET_MAX_MS 60000
 
 struct kl_config {
     char core[KL_CONFIG_PATH_MAX]; /* "" : not said; see kl_config_core_from_file_name */
@@ -24,11 +27,20 @@ struct kl_config {
     bool epoch_set;
     uint64_t epoch_s; /* alone: where the virtual clock starts */
     bool hide;        /* tell the core when a picture will not be seen (GET_AUDIO_VIDEO_ENABLE) */
+    bool policy_set;  /* params.policy was said; else it is bounded where the room has a clock, strict without
+                       */
+    bool draw, panel; /* messages are drawn into the frame; the panel is there from the start */
+    bool hotkeys_set;
+    char hotkeys[KL_CONFIG_HOTKEYS_MAX]; /* a list as hotkeys.h has it, or "off" */
 };
 
 /* Fills in the defaults, then what the file (system_dir NULL or no file: nothing) and the environment say.
  * 0, or -1 with one line in err that names the key, what was expected and what came. */
 int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_t err_len);
+
+/* "strict", "bounded", "optimistic" as a number of enum kl_policy. False for anything else. */
+bool kl_config_policy(const char *name, uint8_t *out);
+const char *kl_config_policy_name(uint8_t policy);
 
 /* The same for one key (without KEYLOCK_, small letters). -2 for a key that does not exist. */
 int kl_config_set(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command.h"
 #include "env.h"
 #include "load.h"
 #include "play.h"
@@ -250,7 +251,7 @@ RETRO_API void retro_reset(void) {
     if (alone() || local())
         kl_w.core.reset();
     else if (room())
-        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "no reset in a room: it would be yours alone");
+        kl_command_key("reset"); /* everybody's, at the next keyframe */
 }
 
 /* ---- states, cheats: nothing private while locked ---- */

@@ -1,6 +1,7 @@
 /* The core's questions in a room: what every machine must be told alike. */
 #include <string.h>
 
+#include "command.h"
 #include "env.h"
 #include "env_answers.h"
 #include "wrapper.h"
@@ -200,10 +201,16 @@ bool kl_env_perf(unsigned cmd, void *data) {
 
 /* The core's port is a seat; where it is ours, the frontend's port is its rank among ours. */
 static bool set_rumble(unsigned port, enum retro_rumble_effect effect, uint16_t strength) {
-    unsigned mask = kl_w.status.welcome.seats;
+    unsigned mask = 0; /* seats that our pads play, which after a swap are not the ones we were given */
+    unsigned rank[KL_MAX_SEATS] = {0}, pads = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        if (!(kl_w.status.welcome.seats >> s & 1)) continue;
+        mask |= 1u << kl_command_seat(s);
+        rank[kl_command_seat(s)] = pads++;
+    }
     bool ours = port < KL_MAX_SEATS && (mask >> port & 1) && kl_w.phase == KL_PHASE_PLAYING;
-    unsigned local = (unsigned)__builtin_popcount(mask & ((1u << port % KL_MAX_SEATS) - 1));
-    if (ours && kl_w.told.rumble.set_rumble_state) kl_w.told.rumble.set_rumble_state(local, effect, strength);
+    if (ours && kl_w.told.rumble.set_rumble_state)
+        kl_w.told.rumble.set_rumble_state(rank[port], effect, strength);
     return true;
 }
 

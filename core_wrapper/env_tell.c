@@ -4,8 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "command.h"
+#include "command_words.h"
 #include "env.h"
 #include "env_answers.h"
+#include "own_options.h"
+#include "play.h"
 #include "wrapper.h"
 
 static bool forward(unsigned cmd, void *data) {
@@ -65,7 +69,9 @@ static bool same_av(const struct retro_system_av_info *a, const struct retro_sys
 bool kl_env_system_av_info(unsigned cmd, void *data) {
     const struct retro_system_av_info *av = data;
     if (!av) return false;
+    bool other_rate = fabs(av->timing.fps - kl_w.av.timing.fps) >= 1e-9;
     if (kl_w.load == KL_LOAD_NONE) kl_world_rate(kl_wrapper_fps_uhz(av->timing.fps));
+    if (kl_w.load == KL_LOAD_NONE && other_rate) kl_play_rate(av->timing.fps);
     if (told_before() && same_av(av, &kl_w.av)) return true;
     kl_w.av = *av;
     kl_audio_init(&kl_w.audio, av->timing.sample_rate, av->timing.fps);
@@ -104,42 +110,64 @@ bool kl_env_keyboard(unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- disks: the frontend may look, but not swap ---- */
+/* ---- disks: in a room the frontend's swap is a command. It shows the tray open until the player closes it;
+ * the core's tray opens, and closes, at the room's frames ---- */
 
-static bool may_swap(void) {
-    if (kl_w.phase == KL_PHASE_LOCAL) return true;
-    if (kl_w.phase >= KL_PHASE_READY)
-        kl_wrapper_say_once(&kl_w.said_disk, "disks cannot be swapped in a room yet");
-    return false;
+static bool swapping(void) {
+    return kl_w.phase == KL_PHASE_READY || kl_w.phase == KL_PHASE_PLAYING;
 }
 
-static bool disk_eject(bool out) {
-    bool (*f)(bool) = kl_w.told.disk_control.set_eject_state;
-    return f && may_swap() && f(out);
-}
-static bool disk_ejected(void) {
-    bool (*f)(void) = kl_w.told.disk_control.get_eject_state;
-    return f && f();
-}
-static unsigned disk_index(void) {
+static unsigned disk_now(void) {
     unsigned (*f)(void) = kl_w.told.disk_control.get_image_index;
     return f ? f() : 0;
-}
-static bool disk_set_index(unsigned i) {
-    bool (*f)(unsigned) = kl_w.told.disk_control.set_image_index;
-    return f && may_swap() && f(i);
 }
 static unsigned disk_count(void) {
     unsigned (*f)(void) = kl_w.told.disk_control.get_num_images;
     return f ? f() : 0;
 }
+
+static bool disk_close_tray(void) {
+    unsigned i = kl_w.told.tray_index;
+    kl_w.told.tray_open = false;
+    return kl_command_disk(i < disk_count() ? (uint16_t)i : KL_DISK_NONE) == 0;
+}
+
+static bool disk_eject(bool out) {
+    bool (*f)(bool) = kl_w.told.disk_control.set_eject_state;
+    if (!swapping()) return f && kl_w.phase == KL_PHASE_LOCAL && f(out);
+    if (!f) return false;
+    if (!out) return !kl_w.told.tray_open || disk_close_tray();
+    if (!kl_w.told.tray_open) kl_w.told.tray_index = disk_now();
+    return kl_w.told.tray_open = true;
+}
+static bool disk_ejected(void) {
+    bool (*f)(void) = kl_w.told.disk_control.get_eject_state;
+    return (swapping() && kl_w.told.tray_open) || (f && f());
+}
+static unsigned disk_index(void) {
+    return swapping() && kl_w.told.tray_open ? kl_w.told.tray_index : disk_now();
+}
+static bool disk_set_index(unsigned i) {
+    bool (*f)(unsigned) = kl_w.told.disk_control.set_image_index;
+    if (!swapping()) return f && kl_w.phase == KL_PHASE_LOCAL && f(i);
+    if (kl_w.told.tray_open) kl_w.told.tray_index = i;
+    return kl_w.told.tray_open;
+}
+
+/* A file of one player's is not on the others' machines. */
+static bool may_change_list(void) {
+    if (kl_w.phase == KL_PHASE_LOCAL) return true;
+    if (swapping())
+        kl_wrapper_say_once(&kl_w.said_disk, "no disk can be added in a room: the others do not have it");
+    return false;
+}
 static bool disk_replace(unsigned i, const struct retro_game_info *info) {
     bool (*f)(unsigned, const struct retro_game_info *) = kl_w.told.disk_control.replace_image_index;
-    return f && may_swap() && f(i, info);
+    return f && may_change_list() && f(i, info);
 }
 static bool disk_add(void) {
     bool (*f)(void) = kl_w.told.disk_control.add_image_index;
-    return f && may_swap() && f();
+    return f && may_change_list() && f();
 }
 /* The disk that a player used last is his own affair: everyone starts with the first. */
 static bool disk_initial(unsigned i, const char *path) {
@@ -189,7 +217,7 @@ bool kl_env_disk_ext(unsigned cmd, void *data) {
 
 bool kl_env_options(unsigned cmd, void *data) {
     bool ok = kl_options_declare(&kl_w.options, cmd, data);
-    if (!told_before()) forward(cmd, data);
+    if (!told_before()) kl_w.told.options = kl_own_options_declare(kl_w.front.environment, cmd, data);
     return ok;
 }
 

@@ -82,6 +82,14 @@ static bool asked(const struct kl_latch *l, unsigned device) {
     return l->asked >> device & 1;
 }
 
+/* What the game may not see of the pad it may not see of the triggers either. */
+static void hide(struct kl_input *in, uint16_t pad, uint16_t shown) {
+    uint16_t hidden = pad & (uint16_t)~shown;
+    in->joypad = shown;
+    for (unsigned i = 0; i < 2; i++)
+        if (hidden >> (RETRO_DEVICE_ID_JOYPAD_L2 + i) & 1) in->trigger[i] = 0;
+}
+
 void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats) {
     for (unsigned p = 0; p < seats; p++) {
         struct kl_input *in = &l->now[p];
@@ -91,11 +99,13 @@ void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats
         if (asked(l, RETRO_DEVICE_MOUSE)) read_mouse(in, state, p);
         if (asked(l, RETRO_DEVICE_LIGHTGUN)) read_gun(in, state, p);
         if (asked(l, RETRO_DEVICE_POINTER)) read_touches(in, state, p);
+        if (l->filter) hide(in, in->joypad, l->filter(p, in->joypad));
         if (l->has_pending)
             kl_input_fold(&l->pending[p], in);
         else
             l->pending[p] = *in;
     }
+    if (!seats && l->filter) l->filter(0, read_pad(l, state, 0)); /* who only watches has hot keys too */
     if (asked(l, RETRO_DEVICE_KEYBOARD) && !l->key_events && seats) read_keys(l, state);
     l->has_pending = true;
 }

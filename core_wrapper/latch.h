@@ -16,6 +16,7 @@
 struct kl_latch {
     bool bitmasks;   /* the frontend gives the pad as one mask */
     bool key_events; /* the core takes keyboard events, so they come from the frontend's */
+    uint16_t (*filter)(unsigned port, uint16_t pad); /* what of a pad is the game's; NULL: all */
 
     uint32_t asked; /* bit per RETRO_DEVICE_* class */
     bool asked_sticks, asked_triggers;

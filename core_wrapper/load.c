@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "env.h"
 #include "env_answers.h"
 #include "identity.h"
@@ -170,6 +171,7 @@ static void meet_core(void) {
     if (!env(RETRO_ENVIRONMENT_GET_INPUT_BITMASKS, &mask)) mask = false;
     kl_latch_init(&kl_w.latch, mask);
     kl_w.latch.key_events = key_events;
+    kl_w.latch.filter = kl_control_pad;
     kl_audio_init(&kl_w.audio, kl_w.av.timing.sample_rate, kl_w.av.timing.fps);
     kl_picture_init(&kl_w.picture, dupe, kl_w.av.geometry.base_width, kl_w.av.geometry.base_height);
     kl_w.picture.hardware = kl_w.told.hw;

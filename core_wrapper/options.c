@@ -192,19 +192,25 @@ static void name_all(char *err, size_t err_len, const struct kl_options *o, cons
         snprintf(err + used, err_len - used, "%s%s", i ? ", " : "", p ? p->choices[i] : o->at[i].key);
 }
 
-int kl_options_set(struct kl_options *o, const char *key, const char *value, bool force, char *err,
-                   size_t err_len) {
-    struct kl_option *p = find(o, key);
-    if (!p && !force) {
+int kl_options_check(const struct kl_options *o, const char *key, const char *value, char *err,
+                     size_t err_len) {
+    const struct kl_option *p = find(o, key);
+    if (!p) {
         snprintf(err, err_len, "the core has no option \"%s\"; it has: ", key);
         name_all(err, err_len, o, NULL);
         return -1;
     }
-    if (p && !offers(p, value)) {
-        snprintf(err, err_len, "option %s: the core does not offer \"%s\"; it offers: ", key, value);
-        name_all(err, err_len, o, p);
-        return -2;
-    }
+    if (offers(p, value)) return 0;
+    snprintf(err, err_len, "option %s: the core does not offer \"%s\"; it offers: ", key, value);
+    name_all(err, err_len, o, p);
+    return -2;
+}
+
+int kl_options_set(struct kl_options *o, const char *key, const char *value, bool force, char *err,
+                   size_t err_len) {
+    struct kl_option *p = find(o, key);
+    int result = p || !force ? kl_options_check(o, key, value, err, err_len) : 0;
+    if (result != 0) return result;
     if (p) put(o, p, value);
     if (force) keep_pending(o, key, value);
     return 0;

@@ -36,6 +36,10 @@ bool kl_options_declare(struct kl_options *o, unsigned cmd, const void *data);
 /* The value of a key; NULL where it is not declared. Borrowed until the next change. */
 const char *kl_options_get(const struct kl_options *o, const char *key);
 
+/* Could kl_options_set() set it, without force? 0; else as there. */
+int kl_options_check(const struct kl_options *o, const char *key, const char *value, char *err,
+                     size_t err_len);
+
 /* Sets a value. 0; -1 for an unknown key, -2 for a value that the core does not offer: err names what it
  * offers. With force a key that is not declared yet is no error: the value waits as pending, and a value that
  * is set is put in again whenever the core declares anew. */

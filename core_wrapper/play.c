@@ -2,13 +2,16 @@
 
 #include <xxhash.h>
 
+#include "command.h"
 #include "record.h"
 
-#define FAST_RUNS  64    /* frames in one call at most */
-#define BUDGET_US  10000 /* for running frames in one call */
-#define BREATH_US  2000  /* a frontend that calls again at once is held this long */
-#define AT_ONCE_US 1000
-#define REFRESH_US 16000 /* between two refreshes of the memory that the frontend sees */
+#define FREE_RUNS    64    /* frames in one call at most, where there is no clock … */
+#define BUDGET_US    10000 /* … and the time for them */
+#define MUTE_FROM    5     /* frames in one call of heavy fast-forward */
+#define BREATH_US    2000  /* a frontend that calls again at once is held this long */
+#define AT_ONCE_US   1000
+#define REFRESH_US   16000 /* between two refreshes of the memory that the frontend sees */
+#define SLOW_TOLD_US 10000000
 
 static struct kl_play *const play = &kl_w.play;
 
@@ -21,10 +24,29 @@ static uint64_t hash_picture(const void *data, unsigned width, unsigned height, 
     return h;
 }
 
+static void swallow(const void *data, unsigned width, unsigned height, size_t pitch) {
+    (void)data, (void)width, (void)height, (void)pitch;
+}
+
+/* Of a core that says "the same again" by NULL, what is hidden may have to be shown later. */
+static void keep_hidden(const void *data, unsigned width, unsigned height, size_t pitch) {
+    struct kl_picture *p = &kl_w.picture;
+    bool want_copy = p->want_copy;
+    if (!data || !play->core_dupes) return;
+    p->want_copy = true;
+    kl_picture_draw(p, data, width, height, pitch, swallow);
+    p->want_copy = want_copy;
+    p->shown = false; /* so that the copy is */
+}
+
 void kl_play_video(const void *data, unsigned width, unsigned height, size_t pitch) {
     if (play->hash_av && data && data != RETRO_HW_FRAME_BUFFER_VALID)
         play->av_picture = hash_picture(data, width, height, pitch, 0);
-    if (!play->hidden) kl_picture_draw(&kl_w.picture, data, width, height, pitch, kl_w.front.video);
+    if (!data) play->core_dupes = true;
+    if (play->hidden)
+        keep_hidden(data, width, height, pitch);
+    else
+        kl_picture_draw(&kl_w.picture, data, width, height, pitch, kl_w.front.video);
 }
 
 size_t kl_play_batch(const int16_t *stereo, size_t frames) {
@@ -78,6 +100,7 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
     uint64_t from_us = kl_now_us();
     if (f->flags & KL_FRAME_HASH) kl_play_hash(f->number - 1);
     kl_world_frame(f->number);
+    kl_command_before(f);
     kl_latch_frame(&kl_w.latch, f);
     give_keys(f);
     play->next_frame = f->number;
@@ -92,8 +115,7 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
     kl_w.core.run();
     play->hidden = false;
     play->next_frame = f->number + 1;
-    uint64_t cost_us = kl_now_us() - from_us;
-    play->frame_cost_us = (play->frame_cost_us * 7 + cost_us) / 8;
+    kl_pace_cost(&play->pace, hidden, (double)(kl_now_us() - from_us));
 }
 
 /* ---- a turn ---- */
@@ -114,14 +136,26 @@ static void give_samples(uint32_t count) {
     }
 }
 
+static bool clocked(void) {
+    return kl_w.status.welcome.params.clocked;
+}
+
+/* Time is up: one more frame, and that one is seen. */
+static bool time_is_up(uint64_t from_us) {
+    double spent_us = (double)(kl_now_us() - from_us);
+    if (clocked()) return kl_pace_last(&play->pace, spent_us);
+    return spent_us + 2 * play->pace.shown_us > BUDGET_US;
+}
+
+/* Without a clock a frontend hears the last frame of a call, and a runner everything. */
 static uint32_t run_planned(uint32_t runs, uint64_t from_us) {
     struct kl_frame f;
     uint32_t done = 0;
-    bool last = false, keep_sound = runs <= 2 && kl_w.status.welcome.params.clocked;
+    bool last = false;
+    kl_audio_mute(&kl_w.audio, play->pace.mode == KL_PACE_FLAT_OUT && runs >= MUTE_FROM);
     while (!last && done < runs && kl_link_take(kl_w.link, &f)) {
-        uint64_t spent_us = kl_now_us() - from_us;
-        last = done + 1 == runs || spent_us + 2 * play->frame_cost_us > BUDGET_US;
-        if (!keep_sound) kl_audio_drop(&kl_w.audio);
+        last = done + 1 == runs || time_is_up(from_us);
+        if (!clocked() && !kl_w.attached) kl_audio_drop(&kl_w.audio);
         if (done == 0) play->report.first = f.number;
         play->report.last = f.number;
         run_frame(&f, !last);
@@ -144,11 +178,24 @@ static void note_stall(bool stalled, bool ran, uint64_t now_us) {
     if (ran) play->stall_since_us = 0;
 }
 
-static void show_again(bool quiet) {
-    uint64_t now_us = kl_now_us();
+static void show_again(void) {
     kl_picture_repeat(&kl_w.picture, kl_w.front.video);
-    if (quiet) kl_audio_quiet(&kl_w.audio, now_us, kl_w.front.audio_batch);
-    if (kl_w.link && now_us - play->last_end_us < AT_ONCE_US) kl_link_wait(kl_w.link, BREATH_US);
+    if (kl_w.link && kl_now_us() - play->last_end_us < AT_ONCE_US) kl_link_wait(kl_w.link, BREATH_US);
+}
+
+static void give_sound(uint32_t runs) {
+    if (!clocked() && runs)
+        kl_audio_pass(&kl_w.audio, kl_w.front.audio_batch);
+    else if (clocked())
+        kl_audio_call(&kl_w.audio, runs, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
+}
+
+static void say_too_slow(uint64_t now_us) {
+    if (!play->pace.too_slow || now_us - play->slow_told_us < SLOW_TOLD_US) return;
+    play->slow_told_us = now_us;
+    kl_wrapper_say(KL_SCREEN_WARNING, 5000,
+                   "this machine cannot catch up: unseen it runs %.0f frames a second, %.0f are needed",
+                   1e6 / kl_pace_unseen_us(&play->pace), 1e6 / play->pace.period_us);
 }
 
 static void refresh_memory(uint64_t now_us) {
@@ -157,20 +204,30 @@ static void refresh_memory(uint64_t now_us) {
     kl_memory_refresh(&kl_w.memory, &kl_w.core);
 }
 
-static uint32_t runs_left(void) {
-    if (!play->limit) return FAST_RUNS;
+/* Frames up to the runner's limit. */
+static uint32_t up_to_limit(uint32_t runs) {
+    if (!play->limit) return runs;
     uint32_t left = play->limit > play->next_frame ? play->limit - play->next_frame : 0;
-    return left < FAST_RUNS ? left : FAST_RUNS;
+    return left < runs ? left : runs;
+}
+
+static uint32_t most_runs(uint64_t now_us) {
+    const struct kl_client_stats *s = &play->stats;
+    if (!clocked()) return up_to_limit(FREE_RUNS);
+    bool awaited = kl_w.own_seats && !s->absent;
+    return up_to_limit(
+        kl_pace_most(&play->pace, s->next_closed - s->next_run, awaited ? s->spacing : 0, now_us));
 }
 
 /* The plan of this call, its samples given. Without a clock there is nothing to show in the meantime: wait.
  */
 static struct kl_plan plan_turn(uint64_t now_us) {
-    struct kl_plan plan = kl_link_plan(kl_w.link, now_us, runs_left());
+    uint32_t most = most_runs(now_us);
+    struct kl_plan plan = kl_link_plan(kl_w.link, now_us, most);
     give_samples(plan.samples);
-    if (plan.runs || kl_w.status.welcome.params.clocked) return plan;
+    if (plan.runs || clocked()) return plan;
     kl_link_wait(kl_w.link, KLW_RUN_WAIT_US);
-    plan = kl_link_plan(kl_w.link, kl_now_us(), runs_left());
+    plan = kl_link_plan(kl_w.link, kl_now_us(), most);
     give_samples(plan.samples);
     return plan;
 }
@@ -178,22 +235,27 @@ static struct kl_plan plan_turn(uint64_t now_us) {
 void kl_play_turn(void) {
     uint64_t from_us = kl_now_us();
     if (!kl_w.attached) poll_frontend(kl_w.own_seats);
-    if (runs_left() == 0) {
+    if (up_to_limit(1) == 0) {
         kl_play_idle();
         return;
     }
+    kl_pace_call(&play->pace, from_us);
     struct kl_plan plan = plan_turn(from_us);
-    uint32_t done = run_planned(plan.runs, kl_now_us());
-    bool clocked = kl_w.status.welcome.params.clocked;
+    uint32_t done = run_planned(plan.runs, from_us);
     note_stall(plan.stalled && !done, done > 0, from_us);
-    if (done)
-        kl_audio_give(&kl_w.audio, clocked ? done : 1, kl_now_us(), kl_w.front.audio_batch);
-    else
-        show_again(plan.stalled && clocked);
+    give_sound(done);
+    if (!done) show_again();
     refresh_memory(from_us);
     play->report.run = done;
     play->report.backlog = plan.backlog > done ? plan.backlog - done : 0;
     play->last_end_us = kl_now_us();
+    kl_pace_ran(&play->pace, plan.due, done, plan.stalled, (double)(play->last_end_us - from_us));
+    say_too_slow(from_us);
+}
+
+void kl_play_rate(double fps) {
+    kl_pace_rate(&play->pace, 1e12 / kl_wrapper_fps_uhz(fps));
+    if (kl_w.phase == KL_PHASE_PLAYING && kl_w.link) kl_link_rate(kl_w.link, kl_wrapper_fps_uhz(fps));
 }
 
 void kl_play_idle(void) {
@@ -201,7 +263,11 @@ void kl_play_idle(void) {
     if (!kl_w.attached) poll_frontend(0);
     kl_latch_forget(&kl_w.latch);
     if (hurried && kl_w.link) kl_link_wait(kl_w.link, KLW_RUN_WAIT_US);
-    show_again(!hurried);
+    if (!hurried) {
+        kl_pace_call(&play->pace, kl_now_us());
+        kl_audio_call(&kl_w.audio, 0, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
+    }
+    show_again();
     play->report.run = 0;
     play->last_end_us = kl_now_us();
 }
@@ -214,12 +280,11 @@ void kl_play_local(void) {
     unsigned seats = (unsigned)__builtin_popcount(mask);
     poll_frontend(seats);
     kl_latch_sample(&kl_w.latch, in, seats);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        kl_input_neutral(&f.in[s]);
-        if (mask >> s & 1) f.in[s] = in[k++];
-    }
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (mask >> s & 1) f.in[kl_command_seat(s)] = in[k++]; /* the others' are zero: neutral */
+    kl_pace_call(&play->pace, kl_now_us());
     run_frame(&f, false);
-    kl_audio_give(&kl_w.audio, 1, kl_now_us(), kl_w.front.audio_batch);
+    kl_audio_call(&kl_w.audio, 1, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
     refresh_memory(kl_now_us());
 }
 
@@ -232,5 +297,7 @@ void kl_play_begin(void) {
     kl_ram_find(&play->ram, &kl_w.core, map.num_descriptors ? &map : NULL);
     play->hash_av = play->ram.count == 0 && kl_w.core.serialize_size() == 0;
     kl_latch_forget(&kl_w.latch);
+    kl_pace_begin(&play->pace, 1e12 / kl_wrapper_fps_uhz(kl_w.av.timing.fps));
+    kl_audio_begin(&kl_w.audio, play->pace.interval_us);
     kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &ignored);
 }

@@ -16,6 +16,8 @@ void kl_play_poll(void);
 int16_t kl_play_state(unsigned port, unsigned device, unsigned index, unsigned id);
 
 void kl_play_begin(void);
+/* The core has changed its rate, in the frame that is running: schedule and pace follow. */
+void kl_play_rate(double fps);
 /* One call of retro_run while the lock runs, while we play on alone, and while nothing runs. */
 void kl_play_turn(void);
 void kl_play_local(void);

@@ -2,6 +2,27 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "../net/transport/link.h"
+
+static bool panel, draw;
+
+void kl_screen_panel(bool on) {
+    panel = on;
+}
+bool kl_screen_panel_toggle(void) {
+    return panel = !panel;
+}
+bool kl_screen_panel_on(void) {
+    return panel;
+}
+void kl_screen_draw(bool on) {
+    draw = on;
+}
+bool kl_screen_drawn(const struct kl_screen *s) {
+    return draw || s->mute;
+}
 
 static void ask(struct kl_screen *s, retro_environment_t environment) {
     if (s->asked || !environment) return;
@@ -28,20 +49,37 @@ void kl_screen_log(struct kl_screen *s, retro_environment_t environment, const c
     log_line(s, RETRO_LOG_INFO, line);
 }
 
-void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                   unsigned ms, const char *line) {
-    static const enum retro_log_level levels[] = {RETRO_LOG_INFO, RETRO_LOG_WARN, RETRO_LOG_ERROR};
-    ask(s, environment);
-    log_line(s, levels[tone], line);
-    if (!environment) return;
+static const enum retro_log_level levels[] = {RETRO_LOG_INFO, RETRO_LOG_WARN, RETRO_LOG_ERROR};
+
+static bool tell(const struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                 unsigned ms, const char *line, int percent) {
     if (s->version >= 1) {
         struct retro_message_ext m = {.msg = line, .duration = ms, .priority = 3, .level = levels[tone]};
         m.target = RETRO_MESSAGE_TARGET_OSD;
-        m.type = RETRO_MESSAGE_TYPE_NOTIFICATION_ALT;
-        m.progress = -1;
-        environment(RETRO_ENVIRONMENT_SET_MESSAGE_EXT, &m);
-    } else {
-        struct retro_message m = {.msg = line, .frames = ms * 60 / 1000};
-        environment(RETRO_ENVIRONMENT_SET_MESSAGE, &m);
+        m.type = percent < 0 ? RETRO_MESSAGE_TYPE_NOTIFICATION_ALT : RETRO_MESSAGE_TYPE_PROGRESS;
+        m.progress = (int8_t)percent;
+        return environment(RETRO_ENVIRONMENT_SET_MESSAGE_EXT, &m);
     }
+    struct retro_message m = {.msg = line, .frames = ms * 60 / 1000};
+    return environment(RETRO_ENVIRONMENT_SET_MESSAGE, &m);
+}
+
+/* An error may be the last thing that happens, with no picture after it: it goes both ways. */
+void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                    unsigned ms, const char *line, int percent) {
+    ask(s, environment);
+    snprintf(s->line, sizeof s->line, "%s", line);
+    s->tone = tone;
+    s->percent = percent;
+    s->until_us = kl_now_us() + ms * UINT64_C(1000);
+    if (!environment || (kl_screen_drawn(s) && tone != KL_SCREEN_ERROR)) return;
+    bool told = tell(s, environment, tone, ms, line, percent);
+    if (!draw) s->mute = !told;
+}
+
+void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                   unsigned ms, const char *line) {
+    ask(s, environment);
+    log_line(s, levels[tone], line);
+    kl_screen_show(s, environment, tone, ms, line, -1);
 }

@@ -1,37 +1,23 @@
 #include "session.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "command.h"
+#include "control.h"
 #include "identity.h"
 #include "load.h"
+#include "overlay.h"
+#include "own_options.h"
 #include "play.h"
 #include "record.h"
 
-#define SAY_EVERY_US  3000000
-#define STALL_TOLD_US 1000000
-#define LINGER_MS     300
+#define LINGER_MS 300
 
-/* ---- one room a process ---- */
-
-/* An abstract name: it goes with the process, however that ends. */
 bool kl_session_claim(void) {
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    int n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, "keylock-session-%ld", (long)getpid());
-    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return true; /* no such sockets here: nothing to tell instances apart by */
-    if (bind(fd, (struct sockaddr *)&a, len) == 0) {
-        kl_w.instance = fd;
-        return true;
-    }
-    close(fd);
-    return false;
+    return kl_control_claim(&kl_w.instance);
 }
 
 /* ---- joining ---- */
@@ -49,16 +35,27 @@ static void player_name(char *out, size_t cap) {
     if (!len) strcpy(out, "player");
 }
 
+/* What the frontend's menu says counts where the player has said nothing elsewhere. */
+static void wish_policy(struct kl_params *p) {
+    uint8_t policy;
+    if (!kl_w.told.options) kl_own_options_alone(kl_w.front.environment);
+    kl_w.told.options = true;
+    if (kl_w.config.policy_set || !p->clocked || !kl_control_wish(&policy)) return;
+    if (policy != KL_POLICY_OPTIMISTIC || p->subframes) p->policy = policy;
+}
+
 bool kl_session_open(void) {
     static struct kl_hello hello;
     char err[KLW_TEXT_MAX];
     struct retro_system_info info = {0};
+    kl_overlay_reset();
     memset(&hello, 0, sizeof hello);
     kl_w.core.get_system_info(&info);
     player_name(hello.name, sizeof hello.name);
     snprintf(hello.room, sizeof hello.room, "%s", kl_w.config.room);
     hello.seats_wanted = kl_w.config.seats;
     hello.params = kl_w.config.params;
+    wish_policy(&hello.params);
     hello.params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
     kl_identity_core(&hello.facts, &info);
     kl_identity_content(&hello.facts, &kl_w.content);
@@ -116,7 +113,9 @@ static void hold_pace(bool hold) {
 static void begin(void) {
     kl_w.own_seats = (unsigned)__builtin_popcount(kl_w.status.welcome.seats);
     kl_w.phase = KL_PHASE_PLAYING;
+    kl_command_begin();
     kl_play_begin();
+    kl_control_begin(); /* after kl_play_begin(), which takes the frontend's word that options have changed */
     kl_record_begin();
     hold_pace(true);
     if (!kl_w.own_seats) kl_wrapper_say(KL_SCREEN_INFO, 3000, "all here: you watch");
@@ -145,12 +144,6 @@ static void event(const char *text) {
         if (*p == ',' || *p == '"') *p = ' '; /* it goes into a CSV file */
 }
 
-static bool has_seat(const struct kl_member *m, unsigned seats) {
-    return m->seats & seats;
-}
-static bool is_late(const struct kl_member *m, unsigned unused) {
-    return (void)unused, m->state == KL_MEMBER_WAITING || m->state == KL_MEMBER_LOADING;
-}
 static bool is_client(const struct kl_member *m, unsigned clients) {
     return clients >> m->client & 1;
 }
@@ -162,54 +155,6 @@ static void names(bool (*fits)(const struct kl_member *, unsigned), unsigned arg
     for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
         if (r->member[i].state != KL_MEMBER_GONE && fits(&r->member[i], arg) && used < cap)
             used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "", r->member[i].name);
-}
-
-static void say_waiting(void) {
-    const struct kl_link_status *s = &kl_w.status;
-    char who[200];
-    switch (s->phase) {
-    case KL_LINK_CONNECTING:
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "reaching %s:%u …", kl_w.config.host, kl_w.config.port);
-        break;
-    case KL_LINK_WAITING:
-    case KL_LINK_SEND_START:
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: waiting for players (%u of %u)", kl_w.config.room,
-                       s->roster.filled, s->roster.players);
-        break;
-    case KL_LINK_FETCHING:
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: loading (%u of %u KB)", kl_w.config.room,
-                       s->data_done / 1024, s->data_total / 1024);
-        break;
-    case KL_LINK_READY:
-        names(is_late, 0, who, sizeof who);
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "room %s: waiting for %s to load", kl_w.config.room,
-                       *who ? who : "all");
-        break;
-    case KL_LINK_LOAD:
-    case KL_LINK_PLAYING:
-    case KL_LINK_ENDED: break;
-    }
-}
-
-static void say_stall(uint64_t now_us) {
-    uint64_t since_us = kl_w.play.stall_since_us;
-    char who[200];
-    if (!since_us || now_us - since_us < STALL_TOLD_US) return;
-    unsigned lacking = kl_w.status.lock.waiting_for;
-    names(has_seat, lacking, who, sizeof who);
-    if (lacking & kl_w.status.welcome.seats) who[0] = 0; /* ours too: nothing gets through */
-    kl_wrapper_say(KL_SCREEN_WARNING, 3000, "waiting for %s", *who ? who : "the relay");
-}
-
-static void say_due(enum kl_link_phase before, uint64_t now_us) {
-    bool playing = kl_w.phase == KL_PHASE_PLAYING;
-    if (kl_w.status.phase == before && now_us - kl_w.said_us < SAY_EVERY_US) return;
-    if (playing && (!kl_w.play.stall_since_us || now_us - kl_w.play.stall_since_us < STALL_TOLD_US)) return;
-    kl_w.said_us = now_us;
-    if (playing)
-        say_stall(now_us);
-    else
-        say_waiting();
 }
 
 static void say_desync(void) {
@@ -267,15 +212,6 @@ static void show_notices(void) {
         kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s", text);
 }
 
-/* The player turns a core option: it will count when he plays alone again. */
-static void check_options_changed(void) {
-    static unsigned calls;
-    bool changed = false;
-    if (++calls % 60 || kl_w.said_options) return;
-    if (kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &changed) && changed)
-        kl_wrapper_say_once(&kl_w.said_options, "core options are the room's; yours count again after it");
-}
-
 /* ---- a call ---- */
 
 /* What the newest status asks for. May end the session. */
@@ -304,17 +240,17 @@ void kl_session_update(void) {
     say_desync();
     show_notices();
     follow(was.phase);
-    say_due(was.phase, kl_now_us());
 }
 
 void kl_session_run(void) {
     uint64_t from_us = kl_now_us();
     kl_w.play.report.event[0] = 0;
     if (kl_w.link) kl_session_update();
+    kl_control_turn();
+    kl_overlay_turn(from_us);
     switch (kl_w.phase) {
     case KL_PHASE_PLAYING:
         kl_play_turn();
-        check_options_changed();
         break;
     case KL_PHASE_LOCAL: kl_play_local(); break;
     case KL_PHASE_IDLE:
@@ -335,10 +271,13 @@ void kl_session_close(void) {
     if (kl_w.phase == KL_PHASE_PLAYING) hold_pace(false);
     kl_session_leave(LINGER_MS);
     kl_w.phase = KL_PHASE_IDLE;
+    kl_overlay_reset();
     kl_savedir_close(&kl_w.dir);
     if (kl_w.instance >= 0) close(kl_w.instance);
     kl_w.instance = -1;
-    kl_w.said_states = kl_w.said_reset = kl_w.said_cheats = kl_w.said_disk = kl_w.said_desync = false;
-    kl_w.said_options = false;
+    kl_w.said_states = kl_w.said_cheats = kl_w.said_disk = kl_w.said_desync = false;
+    kl_w.told.tray_open = false;
+    kl_control_end();
+    kl_command_end();
     memset(&kl_w.status, 0, sizeof kl_w.status);
 }

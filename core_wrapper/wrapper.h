@@ -14,6 +14,7 @@
 #include "latch.h"
 #include "memory.h"
 #include "options.h"
+#include "pace.h"
 #include "picture.h"
 #include "savedir.h"
 #include "screen.h"
@@ -62,6 +63,8 @@ struct kl_told {
     bool keyboard, disk, display;     /* our proxies stand with the frontend */
     retro_keyboard_event_t key_event; /* the core's own, as all below */
     struct retro_disk_control_ext_callback disk_control;
+    bool options, tray_open; /* options were declared; the frontend has opened the tray, and then chosen: */
+    unsigned tray_index;
     retro_core_options_update_display_callback_t update_display;
     struct retro_frame_time_callback frame_time;
     /* hardware rendering */
@@ -80,7 +83,9 @@ struct kl_play {
     uint32_t limit;               /* of the runner; 0: none */
     bool limit_reached;
     bool hidden;                        /* the frame that runs will not be seen */
-    uint64_t frame_cost_us;             /* smoothed */
+    bool core_dupes;                    /* it gives NULL for "the same picture again" */
+    struct kl_pace pace;
+    uint64_t slow_told_us; /* when it was said that this machine is too slow */
     uint64_t clock_reads;               /* of the core, within this frame */
     uint64_t last_end_us, refreshed_us; /* end of the last call; last refresh of the memory copies */
     uint64_t stall_since_us, stall_longest_us, stalls;
@@ -123,10 +128,11 @@ struct kl_wrapper {
 
     struct kl_link *link;
     struct kl_link_status status;
-    unsigned own_seats; /* how many */
-    int instance;       /* socket that marks this process as being in a room; -1: none */
+    struct kl_params room; /* in force: welcome.params and the policy commands since */
+    unsigned own_seats;    /* how many */
+    int instance;       /* socket that marks this process as being in a room, and takes commands; -1: none */
     uint64_t said_us;   /* when the last line about waiting was shown */
-    bool said_states, said_reset, said_cheats, said_disk, said_desync, said_options;
+    bool said_states, said_cheats, said_disk, said_desync;
 };
 
 extern struct kl_wrapper kl_w;

@@ -15,7 +15,9 @@
  *   KEYLOCK_SPEED       "max": no schedule; "real": the core's own rate
  *   KEYLOCK_HASH_EVERY  frames between hashes wished for, 0: never
  *   KEYLOCK_SPACING     fixed spacing in frames, 0: follows the link
- *   KEYLOCK_SUBFRAMES   "on" or "off"
+ *   KEYLOCK_SUBFRAMES KEYLOCK_HALF_STEPS   "on" or "off"
+ *   KEYLOCK_POLICY      "strict", "bounded", "optimistic"; unset: bounded with a clock, else strict
+ *   KEYLOCK_BUDGET_MS   the wait budget
  *
  * With KEYLOCK_SPEED=max retro_run may wait for a frame to close, at most KLW_RUN_WAIT_US (kl_link_wait), so
  * that the runner need not spin; with "real" it never waits: the runner paces the calls.
@@ -31,7 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KLW_API_VERSION 1
+#define KLW_API_VERSION 2
 #define KLW_API_SYMBOL  "keylock_wrapper_api"
 #define KLW_RUN_WAIT_US 4000
 #define KLW_EVENT_MAX   160 /* bytes, NUL included */
@@ -108,6 +110,10 @@ struct klw_api {
     /* One line about what failed: why load_game returned false or why the phase is KLW_ENDED; "" for nothing.
      */
     const char *(*error)(void);
+
+    /* Gives a command of the room (command_words.h) or turns the panel; it is done at a keyframe to come, by
+     * everybody. One line in answer. 0, or -1 where it was not given. */
+    int (*command)(const char *words, char *answer, size_t cap);
 };
 
 /* The wrapper exports this. The object lives as long as the library. */

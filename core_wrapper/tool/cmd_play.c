@@ -1,5 +1,7 @@
 #include "tool.h"
 
+#include "../config.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -21,6 +23,12 @@ static const char help[] =
     "  --seats K            seats wanted at this machine, 0 to watch (default 1)\n"
     "  --name NAME          what the others see (default: the user's name)\n"
     "  --spacing N          fixed spacing of 1 to 30 frames (default: follows the link)\n"
+    "  --policy NAME        when a frame closes: strict (for all players), bounded (default: a player who is "
+    "waited for "
+    "too\n"
+    "                       long is absent) or optimistic (by the clock); the host may change it in play\n"
+    "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 (default 250)\n"
+    "  --half-steps on|off  send what may be lost again after half a frame (default off)\n"
     "  --retroarch PATH     the RetroArch to start (default: the one on PATH)\n"
     "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
     "\n"
@@ -47,8 +55,8 @@ static const char settings[] = "menu_pause_libretro = \"false\"\n"
                                "config_save_on_exit = \"false\"\n";
 
 struct play {
-    const char *core, *content, *relay, *room, *name, *retroarch, *wrapper;
-    uint64_t players, seats, spacing;
+    const char *core, *content, *relay, *room, *name, *retroarch, *wrapper, *policy, *half_steps;
+    uint64_t players, seats, spacing, budget_ms;
     char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
 };
 
@@ -61,6 +69,9 @@ enum {
     O_SEATS,
     O_NAME,
     O_SPACING,
+    O_POLICY,
+    O_BUDGET,
+    O_HALF_STEPS,
     O_RETROARCH,
     O_WRAPPER,
     O_HELP
@@ -74,10 +85,26 @@ static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
                                       {"seats", required_argument, NULL, O_SEATS},
                                       {"name", required_argument, NULL, O_NAME},
                                       {"spacing", required_argument, NULL, O_SPACING},
+                                      {"policy", required_argument, NULL, O_POLICY},
+                                      {"budget", required_argument, NULL, O_BUDGET},
+                                      {"half-steps", required_argument, NULL, O_HALF_STEPS},
                                       {"retroarch", required_argument, NULL, O_RETROARCH},
                                       {"wrapper", required_argument, NULL, O_WRAPPER},
                                       {"help", no_argument, NULL, O_HELP},
                                       {NULL, 0, NULL, 0}};
+
+static int set_policy(struct play *p, const char *text) {
+    uint8_t ignored;
+    p->policy = text;
+    if (kl_config_policy(text, &ignored)) return 0;
+    return tool_fail(-1, "play", "--policy: expected strict, bounded or optimistic, got \"%s\"", text);
+}
+
+static int set_half_steps(struct play *p, const char *text) {
+    p->half_steps = text;
+    if (!strcmp(text, "on") || !strcmp(text, "off")) return 0;
+    return tool_fail(-1, "play", "--half-steps: expected on or off, got \"%s\"", text);
+}
 
 static int take(struct play *p, int c, char **argv) {
     switch (c) {
@@ -89,6 +116,11 @@ static int take(struct play *p, int c, char **argv) {
     case O_SEATS: return tool_number("play", "seats", optarg, 0, 8, &p->seats);
     case O_NAME: p->name = optarg; return 0;
     case O_SPACING: return tool_number("play", "spacing", optarg, 1, 30, &p->spacing);
+    case O_POLICY: return set_policy(p, optarg);
+    case O_BUDGET:
+        return tool_number("play", "budget", optarg, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS,
+                           &p->budget_ms);
+    case O_HALF_STEPS: return set_half_steps(p, optarg);
     case O_RETROARCH: p->retroarch = optarg; return 0;
     case O_WRAPPER: p->wrapper = optarg; return 0;
     default: return tool_bad_option(-1, "play", c, argv);
@@ -170,6 +202,9 @@ static void export_room(const struct play *p) {
     export_number("KEYLOCK_PLAYERS", p->players);
     export_number("KEYLOCK_SEATS", p->seats);
     export_number("KEYLOCK_SPACING", p->spacing);
+    if (p->policy) setenv("KEYLOCK_POLICY", p->policy, 1);
+    if (p->half_steps) setenv("KEYLOCK_HALF_STEPS", p->half_steps, 1);
+    if (p->budget_ms) export_number("KEYLOCK_BUDGET_MS", p->budget_ms);
 }
 
 /* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */

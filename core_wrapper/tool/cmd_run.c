@@ -22,8 +22,12 @@ struct run {
     struct kl_run_output out;
     struct kl_run_summary summary;
     struct klw_report report; /* of the last call */
-    uint64_t begin_us, first_us, last_us, next_us;
+    uint64_t begin_us, first_us, last_us;
+    double next_us; /* when the next call is due */
+    struct kl_wav wav;
     uint32_t frames; /* run */
+    uint64_t given_us[KLT_COMMANDS]; /* when the command's frame came; 0: not yet */
+    uint64_t given;                  /* bit per command that was given */
     bool room;       /* a room was asked for, or the wrapper found one configured */
     char core[4096], wrapper[4096];
     char error[KLT_ERR];
@@ -54,6 +58,9 @@ static void export_room(const struct kl_run_options *o) {
     export_number("KEYLOCK_PLAYERS", o->players);
     export_number("KEYLOCK_SEATS", o->seats);
     export_number("KEYLOCK_SPACING", o->spacing);
+    setenv("KEYLOCK_HALF_STEPS", o->half_steps ? "on" : "off", 1);
+    if (o->policy) setenv("KEYLOCK_POLICY", o->policy, 1);
+    if (o->budget_ms) export_number("KEYLOCK_BUDGET_MS", o->budget_ms);
     if (o->has_hash_every) export_number("KEYLOCK_HASH_EVERY", o->hash_every);
 }
 
@@ -98,10 +105,16 @@ static int set_up(struct run *r) {
                                       .quiet = o->quiet};
     if (kl_input_source_open(&r->input, o->input, r->error, sizeof(r->error)) != 0) return KLT_USAGE;
     if (kl_run_output_open(&r->out, o->hash_out, o->trace) != 0) return failed(r, KLT_OUTPUT, r->out.error);
+    if (o->wav && kl_wav_open(&r->wav, o->wav) != 0) {
+        snprintf(r->error, sizeof(r->error), "cannot write %s: %s", o->wav, strerror(errno));
+        return KLT_OUTPUT;
+    }
     int code = choose_core(r, &setup.core_path);
     if (code != KLT_OK) return code;
     if (kl_headless_open(&r->frontend, &setup, r->error, sizeof(r->error)) != 0) return KLT_LOAD;
     kl_headless_input(&r->frontend, r->input, (unsigned)o->seats);
+    if (o->wav) r->frontend.wav = &r->wav;
+    r->wav.rate = (uint32_t)(r->frontend.av.timing.sample_rate + 0.5);
     return KLT_OK;
 }
 
@@ -109,15 +122,14 @@ static int set_up(struct run *r) {
 
 /* --speed real: the next call is due one frame after the last, by a clock that does not drift. */
 static void pace(struct run *r) {
-    double fps = r->frontend.av.timing.fps;
+    double hz = r->options.hz > 0 ? r->options.hz : r->frontend.av.timing.fps, now = (double)tool_now_us();
     if (!r->options.real_speed) return;
-    uint64_t now = tool_now_us();
-    if (!r->next_us || now > r->next_us + 200000) r->next_us = now; /* a pause is not made up for */
-    struct timespec ts = {.tv_sec = (time_t)(r->next_us / 1000000),
-                          .tv_nsec = (long)(r->next_us % 1000000) * 1000};
+    if (r->next_us == 0 || now > r->next_us + 200000) r->next_us = now; /* a pause is not made up for */
+    uint64_t until = (uint64_t)r->next_us;
+    struct timespec ts = {.tv_sec = (time_t)(until / 1000000), .tv_nsec = (long)(until % 1000000) * 1000};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR && !tool_interrupted()) {
     }
-    r->next_us += (uint64_t)(1e6 / fps + 0.5);
+    r->next_us += 1e6 / hz;
 }
 
 static void hash_now(struct run *r) {
@@ -143,8 +155,27 @@ static void take_report(struct run *r) {
     r->frontend.setup.in_room = r->room;
 }
 
+/* A command that is not taken is said and passed over: the run goes on. */
+static void give_command(struct run *r, unsigned i) {
+    const struct kl_run_command *c = &r->options.command[i];
+    char answer[KLW_TEXT_MAX];
+    r->given |= UINT64_C(1) << i;
+    int result = r->frontend.wrapper->command(c->words, answer, sizeof(answer));
+    fprintf(stderr, "keylock run: frame %u: %s: %s%s\n", r->frames, c->words, result ? "not given: " : "", answer);
+}
+
+static void give_commands(struct run *r) {
+    for (unsigned i = 0; i < r->options.command_count; i++) {
+        const struct kl_run_command *c = &r->options.command[i];
+        if (r->given >> i & 1 || !r->room || r->frames < c->frame || !r->frames) continue;
+        if (!r->given_us[i]) r->given_us[i] = tool_now_us();
+        if (tool_now_us() >= r->given_us[i] + c->after_ms * UINT64_C(1000)) give_command(r, i);
+    }
+}
+
 static void one_call(struct run *r) {
     pace(r);
+    give_commands(r);
     uint64_t start_us = tool_now_us();
     kl_headless_run(&r->frontend);
     uint64_t now_us = tool_now_us();
@@ -221,6 +252,10 @@ static int close_all(struct run *r, int code) {
     if (kl_run_output_close(&r->out) != 0 && code == KLT_OK) code = failed(r, KLT_OUTPUT, r->out.error);
     if (r->frontend.core.handle && kl_headless_close(&r->frontend, err, sizeof(err)) != 0 && code == KLT_OK)
         code = failed(r, KLT_OUTPUT, err);
+    if (kl_wav_close(&r->wav) != 0 && code == KLT_OK) {
+        snprintf(r->error, sizeof(r->error), "cannot write all of %s", r->options.wav);
+        code = KLT_OUTPUT;
+    }
     kl_input_source_close(r->input);
     return code;
 }

@@ -34,6 +34,7 @@ static void on_video(const void *data, unsigned width, unsigned height, size_t p
 static size_t on_audio_batch(const int16_t *data, size_t frames) {
     if (!current) return frames;
     current->audio_frames += frames;
+    if (current->wav) kl_wav_add(current->wav, data, frames);
     if (current->want_av) current->av_hash = XXH3_64bits_withSeed(data, frames * 4, current->av_hash);
     return frames;
 }

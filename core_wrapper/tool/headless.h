@@ -12,6 +12,7 @@
 #include "../world.h"
 #include "../wrapper_api.h"
 #include "input_source.h"
+#include "wav.h"
 
 #define KLT_EPOCH_DEFAULT 946684800u /* 2000-01-01 00:00:00 UTC */
 #define KLT_ERR           1024       /* bytes of an error line */
@@ -54,6 +55,7 @@ struct kl_headless {
     bool want_av;         /* fold picture and sound into av_hash */
     uint64_t av_hash;
     uint64_t audio_frames, video_frames;
+    struct kl_wav *wav; /* takes the sound; NULL: nobody does */
     struct kl_statehash_buffer buffer;
 };
 

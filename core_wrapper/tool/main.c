@@ -7,10 +7,11 @@
 static const char help[] =
     "Usage: keylock COMMAND [ARGUMENTS]\n"
     "\n"
-    "  play   start RetroArch with a core locked to the other players of a room\n"
-    "  run    run a core without screen or sound, alone or in a room, and hash its states\n"
-    "  diff   compare two files of hashes\n"
-    "  probe  find out whether a core is fit for locking\n"
+    "  play     start RetroArch with a core locked to the other players of a room\n"
+    "  command  tell the room that is being played on this machine: pause, reset, say, …\n"
+    "  run      run a core without screen or sound, alone or in a room, and hash its states\n"
+    "  diff     compare two files of hashes\n"
+    "  probe    find out whether a core is fit for locking\n"
     "\n"
     "keylock COMMAND --help tells more.\n";
 
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
         const char *name;
         int (*run)(int argc, char **argv);
     } commands[] = {{"play", cmd_play},
+                    {"command", cmd_command},
                     {"run", cmd_run},
                     {"diff", cmd_diff},
                     {"probe", cmd_probe},
@@ -33,6 +35,6 @@ int main(int argc, char **argv) {
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "keylock: expected play, run, diff or probe, got \"%s\"\n", argv[1]);
+    fprintf(stderr, "keylock: expected play, command, run, diff or probe, got \"%s\"\n", argv[1]);
     return KLT_USAGE;
 }

@@ -1,11 +1,14 @@
 #include "run_options.h"
 
 #include "../../net/engine/engine.h"
+#include "../command_words.h"
+#include "../config.h"
 #include "headless.h"
 #include "tool.h"
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -26,6 +29,10 @@ static const char help[] =
     "                       4000 L3, 8000 R3). In a room a frame is a sample of ours, and port 0 our first "
     "seat\n"
     "  --speed max|real     as fast as it goes (default), or at the core's own rate\n"
+    "  --hz RATE            at --speed real: calls a second, as a display of that rate would make them "
+    "(default: the "
+    "core's)\n"
+    "  --wav FILE           the sound that the frontend is given\n"
     "  --hash-every H       alone: hash after each frame f where (f+1) is divisible by H (default 60 with "
     "--hash-out);\n"
     "                       in a room: the first member's wish, the relay settles the frames\n"
@@ -53,6 +60,20 @@ static const char help[] =
     "  --name NAME          what the others see (default: the user's name)\n"
     "  --spacing N          fixed spacing of 1 to 30 frames (default: follows the link)\n"
     "  --subframes on|off   a sample a frame (default), or one a keyframe\n"
+    "  --policy NAME        when a frame closes: strict (for all players; the default at --speed max), "
+    "bounded (a "
+    "player\n"
+    "                       who is waited for too long is absent; the default at --speed real) or optimistic "
+    "(by "
+    "the\n"
+    "                       clock; --speed real)\n"
+    "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 (default 250)\n"
+    "  --half-steps on|off  send what may be lost again after half a frame (default off)\n"
+    "  --command FRAME[+MS]:WORDS\n"
+    "                       a command for the room once FRAME is next (and MS milliseconds later), as "
+    "keylock "
+    "command\n"
+    "                       has them; repeat for more\n"
     "  --wait SECONDS       give up when frame 0 has not come by then (default 0: never)\n"
     "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder); "
     "without --relay:\n"
@@ -78,6 +99,8 @@ enum {
     O_FRAMES,
     O_INPUT,
     O_SPEED,
+    O_HZ,
+    O_WAV,
     O_HASH_EVERY,
     O_HASH_OUT,
     O_TRACE,
@@ -94,6 +117,10 @@ enum {
     O_NAME,
     O_SPACING,
     O_SUBFRAMES,
+    O_POLICY,
+    O_BUDGET,
+    O_HALF_STEPS,
+    O_COMMAND,
     O_WAIT,
     O_WRAPPER,
     O_HELP
@@ -104,6 +131,8 @@ static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
                                       {"frames", required_argument, NULL, O_FRAMES},
                                       {"input", required_argument, NULL, O_INPUT},
                                       {"speed", required_argument, NULL, O_SPEED},
+                                      {"hz", required_argument, NULL, O_HZ},
+                                      {"wav", required_argument, NULL, O_WAV},
                                       {"hash-every", required_argument, NULL, O_HASH_EVERY},
                                       {"hash-out", required_argument, NULL, O_HASH_OUT},
                                       {"trace", required_argument, NULL, O_TRACE},
@@ -120,6 +149,10 @@ static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
                                       {"name", required_argument, NULL, O_NAME},
                                       {"spacing", required_argument, NULL, O_SPACING},
                                       {"subframes", required_argument, NULL, O_SUBFRAMES},
+                                      {"policy", required_argument, NULL, O_POLICY},
+                                      {"budget", required_argument, NULL, O_BUDGET},
+                                      {"half-steps", required_argument, NULL, O_HALF_STEPS},
+                                      {"command", required_argument, NULL, O_COMMAND},
                                       {"wait", required_argument, NULL, O_WAIT},
                                       {"wrapper", required_argument, NULL, O_WRAPPER},
                                       {"help", no_argument, NULL, O_HELP},
@@ -140,6 +173,44 @@ static int add_option(struct kl_run_options *o, const char *text) {
     return 0;
 }
 
+static int set_hz(struct kl_run_options *o, const char *text) {
+    char *end;
+    o->hz = strtod(text, &end);
+    if (end != text && !*end && o->hz >= 1 && o->hz <= 1000) return 0;
+    return tool_fail(-1, "run", "--hz: expected 1 to 1000 calls a second, got \"%s\"", text);
+}
+
+static int set_policy(struct kl_run_options *o, const char *text) {
+    uint8_t ignored;
+    if (!kl_config_policy(text, &ignored))
+        return tool_fail(-1, "run", "--policy: expected strict, bounded or optimistic, got \"%s\"", text);
+    o->policy = text;
+    return 0;
+}
+
+/* "300:reset", "300+1500:resume". */
+static int add_command(struct kl_run_options *o, const char *text) {
+    struct kl_run_command *c = &o->command[o->command_count];
+    struct kl_words words;
+    char *end, err[KL_WORDS_MAX];
+    unsigned long frame, ms = 0;
+    if (o->command_count == KLT_COMMANDS)
+        return tool_fail(-1, "run", "--command: expected at most %d of them", KLT_COMMANDS);
+    bool good = *text >= '0' && *text <= '9';
+    frame = strtoul(text, &end, 10);
+    if (good && *end == '+') {
+        good = end[1] >= '0' && end[1] <= '9';
+        ms = strtoul(end + 1, &end, 10);
+    }
+    if (!good || *end != ':' || frame > UINT32_MAX || ms > 1000000)
+        return tool_fail(-1, "run", "--command: expected FRAME[+MS]:WORDS, got \"%s\"", text);
+    if (kl_words_parse(&words, end + 1, err, sizeof(err)) != 0)
+        return tool_fail(-1, "run", "--command %s: %s", text, err);
+    *c = (struct kl_run_command){(uint32_t)frame, (uint32_t)ms, end + 1};
+    o->command_count++;
+    return 0;
+}
+
 static int take(struct kl_run_options *o, int c, char **argv) {
     switch (c) {
     case O_CORE: o->core = optarg; return 0;
@@ -147,6 +218,8 @@ static int take(struct kl_run_options *o, int c, char **argv) {
     case O_FRAMES: return tool_number("run", "frames", optarg, 1, UINT32_MAX, &o->frames);
     case O_INPUT: o->input = optarg; return 0;
     case O_SPEED: return choose("speed", optarg, "max", "real", &o->real_speed);
+    case O_HZ: return set_hz(o, optarg);
+    case O_WAV: o->wav = optarg; return 0;
     case O_HASH_EVERY:
         o->has_hash_every = true;
         return tool_number("run", "hash-every", optarg, 0, 65535, &o->hash_every);
@@ -167,6 +240,12 @@ static int take(struct kl_run_options *o, int c, char **argv) {
     case O_NAME: o->name = optarg; return 0;
     case O_SPACING: return tool_number("run", "spacing", optarg, KL_SPACING_MIN, KL_SPACING_MAX, &o->spacing);
     case O_SUBFRAMES: return choose("subframes", optarg, "on", "off", &o->subframes_off);
+    case O_POLICY: return set_policy(o, optarg);
+    case O_BUDGET:
+        return tool_number("run", "budget", optarg, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS,
+                           &o->budget_ms);
+    case O_HALF_STEPS: return choose("half-steps", optarg, "off", "on", &o->half_steps);
+    case O_COMMAND: return add_command(o, optarg);
     case O_WAIT: return tool_number("run", "wait", optarg, 0, 1000000, &o->wait_s);
     case O_WRAPPER: o->wrapper = optarg; return 0;
     case O_HELP: o->help = true; return 0;
@@ -177,11 +256,19 @@ static int take(struct kl_run_options *o, int c, char **argv) {
 static int check(const struct kl_run_options *o) {
     if (!o->core) return tool_fail(-1, "run", "expected --core NAME_OR_PATH; see keylock run --help");
     if (!o->frames) return tool_fail(-1, "run", "expected --frames N; see keylock run --help");
+    if (o->hz > 0 && !o->real_speed) return tool_fail(-1, "run", "--hz needs --speed real");
     if (o->relay && o->has_clock)
         return tool_fail(-1, "run",
                          "--clock and --epoch are for a run alone: in a room the relay sets the clock");
     if (!o->relay && (o->room || o->spacing || o->wait_s))
         return tool_fail(-1, "run", "--room, --spacing and --wait need --relay HOST[:PORT]");
+    if (!o->relay && (o->policy || o->budget_ms || o->half_steps || o->command_count))
+        return tool_fail(-1, "run",
+                         "--policy, --budget, --half-steps and --command need --relay HOST[:PORT]");
+    if (o->policy && !strcmp(o->policy, "optimistic") && (!o->real_speed || o->subframes_off))
+        return tool_fail(
+            -1, "run",
+            "--policy optimistic closes frames by the clock: expected --speed real and --subframes on");
     return 0;
 }
 

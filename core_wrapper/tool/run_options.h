@@ -6,14 +6,24 @@
 #include <stdint.h>
 
 #define KLT_CORE_OPTIONS 256 /* --option at most */
+#define KLT_COMMANDS     64  /* --command at most */
+
+/* --command FRAME[+MS]:WORDS: given once that frame is next, and so long after. */
+struct kl_run_command {
+    uint32_t frame, after_ms;
+    const char *words;
+};
 
 struct kl_run_options {
     const char *core, *content, *input, *hash_out, *trace, *system_dir, *save_dir;
-    const char *relay, *room, *name, *wrapper;
+    const char *relay, *room, *name, *wrapper, *wav, *policy; /* policy NULL: the wrapper's default */
     const char *option[KLT_CORE_OPTIONS];
     unsigned option_count;
-    uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s;
-    bool real_speed, host_clock, subframes_off, quiet;
+    struct kl_run_command command[KLT_COMMANDS];
+    unsigned command_count;
+    double hz; /* calls a second at --speed real; 0: the core's rate */
+    uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms;
+    bool real_speed, host_clock, subframes_off, half_steps, quiet;
     bool has_hash_every, has_seats, has_clock, help;
 };
 

@@ -16,6 +16,8 @@
 #define ACK_FRAMES        16   /* frames heard of that are worth a datagram of their own */
 #define NEEDS_REPEATED    4    /* needs told once more, for the datagram before may be lost */
 #define NEED_LIMIT        254
+#define BACK_RTTS         2      /* … and BACK_AGAIN_US, before we come back anew */
+#define BACK_AGAIN_US     500000
 #define NO_BURST          UINT32_MAX
 #define GUN_BUTTONS       ((1u << 20) - 1)
 
@@ -90,8 +92,8 @@ static bool keep_commands(struct kl_client *c, const struct kl_update *u, const 
  * anew when it does: it would be old. */
 static void follow_presence(struct kl_client *c, const struct kl_update *u) {
     if (u->stamp != c->clock.peer_stamp || c->seat_count == 0) return;
-    bool unheard = c->standing == KL_STANDING_BACK && c->params.clocked &&
-                   c->stats.next_sample - c->sample_acked > KL_WINDOW_FRAMES / 2;
+    uint64_t patience_us = BACK_RTTS * c->clock.rtt.srtt_us + BACK_AGAIN_US;
+    bool unheard = c->standing == KL_STANDING_BACK && c->clock.heard_at_us > c->back_us + patience_us;
     if ((c->standing == KL_STANDING_IN || unheard) && u->presence == KL_ABSENT) {
         c->standing = KL_STANDING_OUT;
         c->sample_acked = c->stats.next_sample; /* nobody wants them any more */
@@ -167,17 +169,19 @@ static uint32_t samples_below(struct kl_client *c, uint32_t to) {
     return count;
 }
 
-/* After an absence: once no more than an interval is left to run, samples go on with the newest frame that is due
+/* After an absence: once no more than an interval of what is due is left to run, samples go on with the newest frame that is due
  * (with subframes off, with the next keyframe). The time between has none. */
-static void come_back(struct kl_client *c, uint32_t run_to) {
+static void come_back(struct kl_client *c, uint32_t run_to, uint64_t now_us) {
     struct kl_client_stats *s = &c->stats;
-    if (c->standing != KL_STANDING_OUT || c->away || s->next_closed - run_to > s->spacing || s->next_closed == 0) return;
+    uint32_t due = c->next_due < s->next_closed ? c->next_due : s->next_closed;
+    if (c->standing != KL_STANDING_OUT || c->away || due > run_to + s->spacing || s->next_closed == 0) return;
     const struct kl_held *newest = held_at(c, s->next_closed - 1);
     uint32_t number = c->params.subframes ? (c->next_due > 0 ? c->next_due - 1 : 0) : newest->interval + 1;
     c->sample_frame = newest->frame.keyframe;
     if (number > s->next_sample) s->next_sample = number;
     c->sample_acked = s->next_sample;
     c->standing = KL_STANDING_BACK;
+    c->back_us = now_us;
 }
 
 struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max_runs) {
@@ -193,11 +197,13 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     uint32_t to = c->next_due < s->next_closed ? c->next_due : s->next_closed;
     plan.runs = to > s->next_run ? to - s->next_run : 0;
     if (plan.runs > max_runs) plan.runs = max_runs;
-    come_back(c, s->next_run + plan.runs);
+    come_back(c, s->next_run + plan.runs, now_us);
     plan.stalled = !s->paused && plan.runs == 0 && c->next_due > s->next_run && max_runs > 0;
     if (plan.stalled) s->stalls++;
     uint32_t sampled_to = s->next_run + plan.runs + (c->params.clocked ? s->spacing : 0);
     if (c->standing != KL_STANDING_OUT) plan.samples = samples_below(c, c->next_due < sampled_to ? c->next_due : sampled_to);
+    uint32_t unheard = s->next_sample - c->sample_acked;
+    if (plan.samples > KL_WINDOW_FRAMES - unheard) plan.samples = KL_WINDOW_FRAMES - unheard;
     c->held_before_us = c->held_us;
     if (c->next_due > sampled_to || c->next_due == s->next_closed + s->spacing) c->held_us = now_us;
     return plan;

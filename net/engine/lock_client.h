@@ -62,6 +62,7 @@ struct kl_client {
     struct kl_playout playout;
     struct kl_client_stats stats;
     enum kl_standing standing;
+    uint64_t back_us; /* KL_STANDING_BACK: since then */
     bool away;
     bool by_clock; /* the newest frame closed by the clock */
 

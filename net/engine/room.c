@@ -165,19 +165,19 @@ static bool anybody(const struct kl_room *r) {
     return false;
 }
 
-/* When the next frame closes by the clock; UINT64_MAX where it waits for something else. */
-static uint64_t closes_at(const struct kl_room *r) {
-    bool by_clock = r->now.by_clock || feeding(r) == 0; /* nobody to wait for: the schedule keeps the pace */
-    if (!r->started || r->paused || r->now.first == 0 || !by_clock || !anybody(r)) return UINT64_MAX;
-    double line_us = r->now.by_clock ? kl_room_clock_line_us(r) : kl_schedule_line_us(&r->schedule, r->next_close);
-    return r->params.clocked && line_us > 0 ? (uint64_t)line_us : 0;
-}
-
 /* Without a clock nothing but this keeps the players from running away from a spectator. */
 static bool outruns_somebody(const struct kl_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !r->params.clocked; i++)
         if (r->client[i].present && r->next_close >= r->client[i].frame_acked + KL_KEPT_FRAMES / 2) return true;
     return false;
+}
+
+/* When the next frame closes by the clock; UINT64_MAX where it waits for something else. */
+static uint64_t closes_at(const struct kl_room *r) {
+    bool by_clock = r->now.by_clock || feeding(r) == 0; /* nobody to wait for: the schedule keeps the pace */
+    if (!r->started || r->paused || r->now.first == 0 || !by_clock || !anybody(r) || outruns_somebody(r)) return UINT64_MAX;
+    double line_us = r->now.by_clock ? kl_room_clock_line_us(r) : kl_schedule_line_us(&r->schedule, r->next_close);
+    return r->params.clocked && line_us > 0 ? (uint64_t)line_us : 0;
 }
 
 static bool can_close(struct kl_room *r, uint64_t now_us) {

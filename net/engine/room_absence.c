@@ -1,5 +1,7 @@
 #include "room_private.h"
 
+#define SILENCE_LEAST_US 200000
+
 void kl_room_set_absent(struct kl_room *r, struct kl_room_client *c) {
     c->presence = KL_ABSENT;
     r->before.present &= (uint8_t)~c->seats;
@@ -30,8 +32,9 @@ static void leave_behind(struct kl_room *r, uint64_t now_us) {
     if (r->params.clocked) kl_schedule_move(&r->schedule, r->next_close, now_us);
 }
 
+/* optimistic: a client is heard every 50 ms, less what the link loses: a shorter budget is no sign of absence. */
 static bool silent_at(const struct kl_room *r, const struct kl_room_client *c, uint64_t *at_us) {
-    *at_us = c->heard_at_us + budget_us(r);
+    *at_us = c->heard_at_us + (budget_us(r) > SILENCE_LEAST_US ? budget_us(r) : SILENCE_LEAST_US);
     return c->present && c->seats && c->heard && c->presence != KL_ABSENT;
 }
 

@@ -28,8 +28,10 @@ static void note_away(struct kl_room *r, struct kl_room_client *c, const struct 
     if (m->stamp != c->stamp) return;
     c->away = m->away;
     if (c->away && c->seats && r->started && r->params.policy != KL_POLICY_STRICT) kl_room_set_absent(r, c);
+    bool anew = c->presence != KL_ABSENT && m->resume && m->sample_first > c->next_sample; /* it took us for deaf */
+    if (anew) kl_room_set_absent(r, c);
     bool back = m->resume && !m->away && c->presence == KL_ABSENT && m->sample_first >= c->next_sample;
-    if (back && m->sample_count > 0) kl_room_resumed(r, c, m->sample_first);
+    if (back) kl_room_resumed(r, c, m->sample_first);
 }
 
 static void keep_needs(struct kl_room *r, const struct kl_room_client *c, const struct kl_ctrl *m) {

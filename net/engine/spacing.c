@@ -7,7 +7,7 @@
 #define EXCUSED 255
 
 #define RAISE_WINDOW_S 10
-#define LOWER_FAST_S   5
+#define LOWER_FAST_S   4.5 /* reports are on their way for a while */
 #define LOWER_SLOW_S   25
 #define GUESS_S        2
 #define EPISODE_S      0.5
@@ -86,12 +86,12 @@ static bool burst(struct kl_spacing *s, unsigned quarters) {
 
 static bool too_short(struct kl_spacing *s, unsigned spacing) {
     struct episodes e = episodes(s, 4 * spacing, RAISE_WINDOW_S);
-    return burst(s, 4 * spacing) || e.near > 1 || e.all > 2;
+    return burst(s, 4 * spacing) || e.near > 2 || e.all > 3;
 }
 
 /* In time at this spacing with something to spare, so that giving back does not end on the very edge. */
-static bool enough(struct kl_spacing *s, unsigned spacing, double seconds, unsigned near, unsigned all) {
-    struct episodes e = episodes(s, 4 * spacing - SPARE_QUARTERS, seconds);
+static bool enough(struct kl_spacing *s, unsigned spacing, unsigned spare, double seconds, unsigned near, unsigned all) {
+    struct episodes e = episodes(s, 4 * spacing - spare, seconds);
     return e.near <= near && e.all <= all;
 }
 
@@ -104,7 +104,13 @@ static bool settled(const struct kl_spacing *s, double seconds) {
 /* The least spacing at which the last `seconds` were in time but for so many episodes, `keep` frames more. */
 static uint16_t give_back(struct kl_spacing *s, double seconds, unsigned near, unsigned keep) {
     uint16_t n = s->current;
-    while (n > KL_SPACING_MIN + keep && enough(s, n - 1u - keep, seconds, near, 1)) n--;
+    while (n > KL_SPACING_MIN + keep && enough(s, n - 1u - keep, SPARE_QUARTERS, seconds, near, 1)) n--;
+    return n;
+}
+
+static uint16_t give_back_late(struct kl_spacing *s) {
+    uint16_t n = s->current;
+    while (n > KL_SPACING_MIN && enough(s, n - 1u, 0, LOWER_SLOW_S, 2, 3)) n--;
     return n;
 }
 
@@ -120,8 +126,8 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
     } else if (settled(s, LOWER_FAST_S) && give_back(s, LOWER_FAST_S, 0, 1) < n) {
         n = give_back(s, LOWER_FAST_S, 0, 1);
         s->since = s->reported - (uint32_t)(LOWER_FAST_S * s->fps);
-    } else if (n > KL_SPACING_MIN && settled(s, LOWER_SLOW_S) && enough(s, n - 1u, LOWER_SLOW_S, 1, 3)) {
-        n--;
+    } else if (settled(s, LOWER_SLOW_S) && give_back_late(s) < n) {
+        n = give_back_late(s);
         s->since = s->reported;
     }
     s->current = n;

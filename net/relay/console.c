@@ -51,7 +51,8 @@ static const char *skip(const char *at) {
 static const char *word(const char *at, char *out) {
     size_t n = 0;
     bool quoted = *at == '"';
-    for (at += quoted; *at && n + 1 < KL_CONSOLE_LINE && (quoted ? *at != '"' : !isblank((unsigned char)*at)); at++)
+    for (at += quoted; *at && n + 1 < KL_CONSOLE_LINE && (quoted ? *at != '"' : !isblank((unsigned char)*at));
+         at++)
         out[n++] = *at;
     out[n] = 0;
     return skip(at + (quoted && *at == '"'));
@@ -101,7 +102,8 @@ void kl_console_parse(struct kl_console_line *out, const char *line) {
         }
         if (out->verb == KL_CONSOLE_KICK) at = word(at, out->text);
         if (out->verb == KL_CONSOLE_POLICY) at = parse_policy(out, at);
-        bool lacks = (verbs[i].room && !*out->room) || ((verbs[i].text || out->verb == KL_CONSOLE_KICK) && !*out->text);
+        bool lacks = (verbs[i].room && !*out->room) ||
+                     ((verbs[i].text || out->verb == KL_CONSOLE_KICK) && !*out->text);
         if (!at || *at || lacks) bad(out, verbs[i].usage);
         return;
     }
@@ -128,8 +130,9 @@ static void show_rooms(const struct kl_lobby *l, FILE *to) {
         if (!r) continue;
         const struct kl_params *p = &r->lock.params;
         fprintf(to, "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u\n",
-                kl_log_quote(name, sizeof name, r->name), phase_name(r), kl_lobby_count(kl_lobby_seats_filled(r)),
-                r->params.players, r->lock.next_close, r->spacing, kl_lobby_policy_name(p->policy), p->wait_budget_ms);
+                kl_log_quote(name, sizeof name, r->name), phase_name(r),
+                kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players, r->lock.next_close, r->spacing,
+                kl_lobby_policy_name(p->policy), p->wait_budget_ms);
     }
     fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
 }
@@ -146,7 +149,9 @@ static void show_members(const struct kl_lobby_room *r, FILE *to) {
         fprintf(to, "client=%u name=%s seats=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,
                 kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats), i == r->host,
                 c->rtt.srtt_us / 1e3, c->backlog,
-                m->leaving ? "leaving" : c->away ? "away" : presence[c->presence % 3]);
+                m->leaving ? "leaving"
+                : c->away  ? "away"
+                           : presence[c->presence % 3]);
     }
     fprintf(to, "ok members=%u\n", n);
 }
@@ -156,7 +161,9 @@ static void tell(FILE *to, int result) {
     case KL_OK: fputs("ok\n", to); break;
     case KL_E_FULL: fputs("error: too many commands wait in this room\n", to); break;
     case KL_E_SPACE: fprintf(to, "error: expected at most %d bytes\n", KL_COMMAND_BYTES); break;
-    default: fputs("error: not possible there: the room does not play yet, or this means nothing in it\n", to); break;
+    default:
+        fputs("error: not possible there: the room does not play yet, or this means nothing in it\n", to);
+        break;
     }
 }
 

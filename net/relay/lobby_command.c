@@ -35,8 +35,8 @@ static int hand_over(struct kl_lobby_room *r, unsigned member, const struct kl_o
 }
 
 /* Nothing in it: the other of the two. Who says which he means cannot undo another's who says the same. */
-static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char *who, const uint8_t *data, size_t len,
-                           uint64_t now_us) {
+static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char *who, const uint8_t *data,
+                           size_t len, uint64_t now_us) {
     bool paused = r->lock.paused || r->lock.pausing;
     if (len > 1 || (len == 1 && data[0] > 1)) return KL_E_MALFORMED;
     bool pause = len ? data[0] == 1 : !paused;
@@ -47,9 +47,10 @@ static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char 
     return result;
 }
 
-/* A room that pauses has no next keyframe, and people talk just then: the line is shown at once, with the frame
- * that it stands before. */
-static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t *data, size_t len, uint64_t now_us) {
+/* A room that pauses has no next keyframe, and people talk just then: the line is shown at once, with the
+ * frame that it stands before. */
+static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t *data, size_t len,
+                         uint64_t now_us) {
     if (now_us < r->chat_us) return KL_E_FULL;
     r->chat_us = now_us + CHAT_US;
     kl_lobby_notice(r, "[f %u] %s: %.*s", r->lock.next_close, who, (int)len, (const char *)data);
@@ -73,10 +74,12 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     return kl_room_command(&r->lock, member, o->kind, o->data, o->len);
 }
 
-void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
+void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                           uint64_t now_us) {
     int result = obey(r, member, o, now_us);
     if (result == KL_E_FULL) answer(r, member, "too many commands at once: %s", "the last one was dropped");
-    enum kl_log_level level = result == KL_OK ? KL_LOG_INFO : KL_LOG_DEBUG; /* nobody fills the log with what was not done */
+    enum kl_log_level level =
+        result == KL_OK ? KL_LOG_INFO : KL_LOG_DEBUG; /* nobody fills the log with what was not done */
     kl_lobby_log_member(level, "command", r, member, "kind=%u bytes=%u frame=%u result=%d", o->kind, o->len,
                         r->lock.next_close, result);
 }
@@ -95,8 +98,8 @@ struct kl_lobby_room *kl_lobby_room_named(struct kl_lobby *l, const char *name) 
 }
 
 static int logged(struct kl_lobby_room *r, uint8_t kind, int result) {
-    kl_lobby_log_room(KL_LOG_INFO, "command", r, "client=relay kind=%u frame=%u result=%d", kind, r->lock.next_close,
-                      result);
+    kl_lobby_log_room(KL_LOG_INFO, "command", r, "client=relay kind=%u frame=%u result=%d", kind,
+                      r->lock.next_close, result);
     r->busy = true;
     return result;
 }

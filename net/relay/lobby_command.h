@@ -14,8 +14,10 @@ struct kl_lobby_room *kl_lobby_room_named(struct kl_lobby *l, const char *name);
 
 /* Each: KL_OK; KL_E_STATE where the room does not play yet or the thing has no meaning there; KL_E_FULL,
  * KL_E_SPACE. Call kl_lobby_run() after. */
-int kl_lobby_order_say(struct kl_lobby_room *r, const char *text, uint64_t now_us); /* before the game: a notice */
-int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause, uint64_t now_us); /* KL_OK where it is so already */
+int kl_lobby_order_say(struct kl_lobby_room *r, const char *text,
+                       uint64_t now_us); /* before the game: a notice */
+int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause,
+                         uint64_t now_us); /* KL_OK where it is so already */
 int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budget_ms); /* 0: as it is */
 /* Puts out the first member of that name; KL_E_STATE where there is none. */
 int kl_lobby_order_kick(struct kl_lobby_room *r, const char *name, uint64_t now_us);

@@ -23,7 +23,8 @@ const char kl_relay_help[] =
     "  --max-seats N      seats of one room, 1 to 8 (8)\n"
     "  --per-address N    connections from one address (64)\n"
     "  --log LEVEL        error, info (default) or debug; to standard error\n"
-    "  --console          take the operator's lines from standard input (try `help'); answers go to standard output\n"
+    "  --console          take the operator's lines from standard input (try `help'); answers go to standard "
+    "output\n"
     "  --help             this text\n"
     "  --version          version and protocol\n"
     "\n"
@@ -31,7 +32,17 @@ const char kl_relay_help[] =
     "relay:\n"
     "its clients are told. Exit status: 0 after a signal, 1 where it could not listen, 2 for a bad option.\n";
 
-enum { OPT_BIND = 1, OPT_PORT, OPT_ROOMS, OPT_SEATS, OPT_PER_ADDRESS, OPT_LOG, OPT_CONSOLE, OPT_HELP, OPT_VERSION };
+enum {
+    OPT_BIND = 1,
+    OPT_PORT,
+    OPT_ROOMS,
+    OPT_SEATS,
+    OPT_PER_ADDRESS,
+    OPT_LOG,
+    OPT_CONSOLE,
+    OPT_HELP,
+    OPT_VERSION
+};
 
 static const struct option long_options[] = {
     {"bind", required_argument, NULL, OPT_BIND},

@@ -63,26 +63,37 @@ def any_ctrl(rng):
     count = rng.choice([0, 1, 2, 9]) if seats else 0
     needs = [rng.randrange(256) for _ in range(rng.choice([0, 1, 32]))]
     streams = [any_stream(rng, count) for _ in range(seats)]
-    f = {"stamp": u32(rng), "echo": any_echo(rng), "acked": acked, "backlog": rng.randint(0, acked),
+    f = {"stamp": u32(rng), "away": rng.randrange(2), "resume": rng.randrange(2), "echo": any_echo(rng), "acked": acked, "backlog": rng.randint(0, acked),
          "need_first": u32(rng, NUMBER_MAX) if needs else 0, "needs": needs, "first": u32(rng, NUMBER_MAX),
          "late": rng.randrange(256) if count else 0,
          "samples": [[streams[s][n] for s in range(seats)] for n in range(count)]}
     return "ctrl", seats, f, write_ctrl(f, seats, rng)
 
 
+def any_commands(rng):
+    lengths = [rng.choice([0, 1, 4, 96]) for _ in range(rng.choice([0, 0, 0, 1, 2, 8]))]
+    while sum(lengths) > 400:
+        lengths.pop()
+    return [[rng.choice([0, 15, 255]), rng.choice([1, 2, 3, 16, 255]), rng.randbytes(n).hex()] for n in lengths]
+
+
 def any_update(rng):
     first, count = u32(rng, NUMBER_MAX), rng.choice([0, 1, 2, 7, 40])
-    f = {"stamp": u32(rng), "echo": any_echo(rng), "next_sample": u32(rng), "waiting": rng.randrange(256),
+    presence = rng.randrange(3)
+    f = {"stamp": u32(rng), "absent": int(presence == 1), "returning": int(presence == 2), "paused": rng.randrange(2),
+         "echo": any_echo(rng), "next_sample": u32(rng), "waiting": rng.randrange(256), "away": rng.randrange(256),
          "first": first, "due": rng.choice([None, 0, -1, 2**63 - 1, -2**63, rng.randint(-10**9, 10**9)]), "frames": []}
     length = rng.randint(1, 30)
     keyframe = first - rng.randint(0, min(length - 1, first))
-    marked, active = (rng.randrange(2) if keyframe == first else 0), rng.randrange(256)
+    marked, by_clock, active = rng.randrange(2), rng.randrange(2), rng.randrange(256)
     streams = [any_stream(rng, count) if rng.random() < 0.4 else [NEUTRAL] * count for _ in range(8)]
     for n in range(count):
         if first + n == keyframe + length:
-            keyframe, length, marked, active = first + n, rng.randint(1, 30), rng.randrange(2), rng.randrange(256)
+            keyframe, length, marked = first + n, rng.randint(1, 30), rng.randrange(2)
+            by_clock, active = rng.randrange(2), rng.randrange(256)
         key = int(first + n == keyframe)
-        f["frames"].append([first + n, keyframe, length, key, marked * key, active, [s[n] for s in streams]])
+        f["frames"].append([first + n, keyframe, length, key, marked * key, by_clock, any_commands(rng) if key else [],
+                            active, [s[n] for s in streams]])
     return "update", 0, f, write_update(f, rng)
 
 
@@ -92,7 +103,7 @@ def any_text(rng, longest, shortest=0):
 
 
 def any_params(rng):
-    return [rng.randrange(3), rng.randrange(2), rng.randrange(2), rng.randint(1, 8), rng.randint(0, 30),
+    return [rng.randrange(3), rng.randrange(2), rng.randrange(2), rng.randrange(2), rng.randint(1, 8), rng.randint(0, 30),
             rng.randrange(65536), rng.randrange(65536), rng.choice([1000000, 1000000000, 60098800])]
 
 
@@ -107,6 +118,7 @@ def any_message(rng):
         3: lambda: [any_facts(rng)],
         4: lambda: [u32(rng)] + [rng.choice([None, 0, 2**64 - 1]) for _ in range(3)],
         5: lambda: [rng.randrange(256), any_text(rng, 479)],
+        6: lambda: [rng.randrange(256), rng.randbytes(rng.choice([0, 1, 96])).hex()],
         16: lambda: [u32(rng), rng.randrange(16), rng.randrange(256), rng.randrange(2), any_params(rng)],
         18: lambda: [rng.randint(0, 8), rng.randint(0, 8),
                      [[rng.randrange(16), rng.randrange(256), rng.randint(0, 4), rng.randrange(2), any_text(rng, 23)]
@@ -175,7 +187,7 @@ def wrong_streams():
 def wrong_ctrls():
     def ctrl(flags=0, acked=9, backlog=0, needs=b"\x00", first=0, count=1, rest=b"\x00\x80"):
         return lay(bytes(4), flags, ("var", acked), ("var", backlog), needs, ("var", first), ("var", count), rest)
-    yield ctrl(flags=2)
+    yield ctrl(flags=8)
     yield ctrl(flags=1)
     yield ctrl(acked=2**32)
     yield ctrl(backlog=10)
@@ -190,8 +202,9 @@ def wrong_ctrls():
 
 def wrong_updates():
     def update(flags=0, next_sample=0, first=9, count=1, due=b"", offset=1, intervals=b"\x04\xff", rest=b"\x00"):
-        return lay(bytes(4), flags, ("var", next_sample), 0, ("var", first), ("var", count), due, offset, intervals, rest)
-    yield update(flags=4)
+        return lay(bytes(4), flags, ("var", next_sample), 0, 0, ("var", first), ("var", count), due, offset, intervals, rest)
+    yield update(flags=32)
+    yield update(flags=12)
     yield update(next_sample=2**32)
     yield update(first=NUMBER_MAX + 1)
     yield update(count=257)
@@ -203,12 +216,20 @@ def wrong_updates():
     yield update(intervals=b"\x80\xff")
     yield update(intervals=b"\x04\xff\x04\xff")
     yield update(count=4)                            # a second interval is due
+    one = b"\x01\x00\x10\x00"
+    yield update(intervals=b"\x24\xff" + one)        # commands of a keyframe that is not in here
+    yield update(offset=0, intervals=b"\x24\xff\x00")
+    yield update(offset=0, intervals=b"\x24\xff\x09" + one[1:] * 9)
+    yield update(offset=0, intervals=b"\x24\xff\x01\x00\x10\x61" + bytes(97))
+    yield update(offset=0, intervals=b"\x24\xff\x05" + (b"\x00\x10\x51" + bytes(81)) * 5)  # 405 bytes in all
+    yield update(offset=0, intervals=b"\x24\xff" + one[:2])
     yield update(flags=2, due=b"\xff" * 9 + b"\x02")  # 2^64 and more
     yield from (update(rest=b"\x01" + s) for s in wrong_streams())
 
 
 def wrong():
     cases = [("ctrl", 1, data) for data in wrong_ctrls()] + [("update", 0, data) for data in wrong_updates()]
+    cases.append(("message", 0, bytes([6, 16]) + bytes(97)))
     for what, seats, data in cases:
         assert decode(what, seats, data) == "malformed", (what, data.hex())
     return cases

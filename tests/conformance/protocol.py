@@ -212,7 +212,8 @@ def read_echo(r, flags):
 def read_ctrl(r, seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~1 == 0)
+    need(flags & ~7 == 0)
+    f["away"], f["resume"] = flags >> 1 & 1, flags >> 2 & 1
     f["echo"] = read_echo(r, flags)
     f["acked"] = r.var(2**32 - 1)
     f["backlog"] = r.var(f["acked"])
@@ -229,19 +230,33 @@ def read_ctrl(r, seats):
     return f
 
 
+def read_commands(r):
+    out = []
+    count = r.u(1, 8)
+    need(count >= 1)
+    for _ in range(count):
+        client, kind = r.u(1), r.u(1)
+        out.append([client, kind, r.take(r.u(1, 96)).hex()])
+    need(sum(len(c[2]) // 2 for c in out) <= 400)
+    return out
+
+
 def read_intervals(r, first, count):
-    """Of each frame: keyframe, length, marked, active."""
+    """Of each frame: keyframe, length, marked, by the clock, commands, active."""
     offset = r.u(1)
     need(offset <= first)
     keyframe, out = first - offset, []
     while len(out) < count:
         head, active = r.u(1), r.u(1)
-        length = head & 0x7f
+        length = head & 0x1f
         need(1 <= length <= 30)
         need(out or offset < length)
+        need(keyframe >= first or not head & 0x20)
+        commands = read_commands(r) if head & 0x20 else []
         begin = max(keyframe, first)
         for n in range(begin, min(keyframe + length, first + count)):
-            out.append([keyframe, length, int(n == keyframe and head >= 0x80), active])
+            key = n == keyframe
+            out.append([keyframe, length, int(key and head >= 0x80), head >> 6 & 1, commands if key else [], active])
         keyframe += length
     return out
 
@@ -249,10 +264,12 @@ def read_intervals(r, first, count):
 def read_update(r, _seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~3 == 0)
+    need(flags & ~0x1f == 0 and flags & 0x0c != 0x0c)
+    f["absent"], f["returning"], f["paused"] = flags >> 2 & 1, flags >> 3 & 1, flags >> 4 & 1
     f["echo"] = read_echo(r, flags)
     f["next_sample"] = r.var(2**32 - 1)
     f["waiting"] = r.u(1)
+    f["away"] = r.u(1)
     f["first"] = first = r.var(NUMBER_MAX)
     count = r.var(256)
     f["due"] = r.svar() if flags & 2 else None
@@ -262,16 +279,16 @@ def read_update(r, _seats):
         seats = r.u(1)
         streams = [read_stream(r, count) if seats >> s & 1 else [NEUTRAL] * count for s in range(8)]
         for n in range(count):
-            keyframe, length, marked, active = shape[n]
-            f["frames"].append([first + n, keyframe, length, int(first + n == keyframe), marked, active,
-                                [streams[s][n] for s in range(8)]])
+            keyframe, length, marked, by_clock, commands, active = shape[n]
+            f["frames"].append([first + n, keyframe, length, int(first + n == keyframe), marked, by_clock, commands,
+                                active, [streams[s][n] for s in range(8)]])
     r.end()
     return f
 
 
 def write_ctrl(f, seats, rng):
     w = Writer()
-    w.u(4, f["stamp"]), w.u(1, 1 if f["echo"] else 0)
+    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + 2 * f["away"] + 4 * f["resume"])
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
     w.var(f["acked"]), w.var(f["backlog"])
@@ -287,37 +304,49 @@ def write_ctrl(f, seats, rng):
     return bytes(w.out)
 
 
+def write_commands(w, commands):
+    w.u(1, len(commands))
+    for client, kind, data in commands:
+        w.u(1, client), w.u(1, kind), w.u(1, len(data) // 2)
+        w.out += bytes.fromhex(data)
+
+
 def write_update(f, rng):
     w = Writer()
-    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + (0 if f["due"] is None else 2))
+    w.u(4, f["stamp"])
+    w.u(1, (1 if f["echo"] else 0) + (0 if f["due"] is None else 2) + 4 * f["absent"] + 8 * f["returning"] +
+        16 * f["paused"])
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
-    w.var(f["next_sample"]), w.u(1, f["waiting"]), w.var(f["first"]), w.var(len(f["frames"]))
+    w.var(f["next_sample"]), w.u(1, f["waiting"]), w.u(1, f["away"]), w.var(f["first"]), w.var(len(f["frames"]))
     if f["due"] is not None:
         w.svar(f["due"])
     if f["frames"]:
         w.u(1, f["first"] - f["frames"][0][1])
-        for n, (number, keyframe, length, _key, marked, active, _in) in enumerate(f["frames"]):
+        for n, (number, keyframe, length, _key, marked, by_clock, commands, active, _in) in enumerate(f["frames"]):
             if n == 0 or number == keyframe:
-                w.u(1, length + 0x80 * marked), w.u(1, active)
-        seats = [s for s in range(8) if any(frame[6][s] != NEUTRAL for frame in f["frames"])]
+                w.u(1, length + 0x80 * marked + 0x40 * by_clock + (0x20 if commands else 0)), w.u(1, active)
+                if commands:
+                    write_commands(w, commands)
+        seats = [s for s in range(8) if any(frame[8][s] != NEUTRAL for frame in f["frames"])]
         w.u(1, sum(1 << s for s in seats))
         for s in seats:
-            write_stream(w, [frame[6][s] for frame in f["frames"]], rng)
+            write_stream(w, [frame[8][s] for frame in f["frames"]], rng)
     return bytes(w.out)
 
 
 # --- section 7: reliable messages ------------------------------------------------------------------------------
 
 def read_params(r):
-    policy, flags = r.u(1, 2), r.u(1, 3)
-    p = [policy, flags & 1, flags >> 1, r.u(1, 8), r.u(1, 30), r.u(2), r.u(2), r.u(4)]
-    need(p[3] >= 1 and 1000000 <= p[7] <= 1000000000)
+    policy, flags = r.u(1, 2), r.u(1, 7)
+    p = [policy, flags & 1, flags >> 1 & 1, flags >> 2, r.u(1, 8), r.u(1, 30), r.u(2), r.u(2), r.u(4)]
+    need(p[4] >= 1 and 1000000 <= p[8] <= 1000000000)
     return p
 
 
 def write_params(w, p):
-    w.u(1, p[0]), w.u(1, p[1] + 2 * p[2]), w.u(1, p[3]), w.u(1, p[4]), w.u(2, p[5]), w.u(2, p[6]), w.u(4, p[7])
+    w.u(1, p[0]), w.u(1, p[1] + 2 * p[2] + 4 * p[3]), w.u(1, p[4]), w.u(1, p[5]), w.u(2, p[6]), w.u(2, p[7])
+    w.u(4, p[8])
 
 
 def read_facts(r):
@@ -351,6 +380,11 @@ def read_message(r, _seats):
         m += [r.u(8) if has >> bit & 1 else None for bit in range(3)]
     elif kind in (5, 17, 22):
         m += [r.u(1), r.str(479)]
+    elif kind == 6:
+        m.append(r.u(1))
+        rest = r.take(r.left())
+        need(len(rest) <= 96)
+        m.append(rest.hex())
     elif kind == 16:
         m += [r.u(4), r.u(1, 15), r.u(1), r.u(1, 1), read_params(r)]
     elif kind == 18:
@@ -385,6 +419,9 @@ def write_message(m):
                 w.u(8, value)
     elif kind in (5, 17, 22):
         w.u(1, m[1]), w.str(m[2])
+    elif kind == 6:
+        w.u(1, m[1])
+        w.out += bytes.fromhex(m[2])
     elif kind == 16:
         w.u(4, m[1]), w.u(1, m[2]), w.u(1, m[3]), w.u(1, m[4])
         write_params(w, m[5])

@@ -50,7 +50,7 @@ static int print_ctrl(const uint8_t *b, size_t len, unsigned seats) {
     struct kl_ctrl c;
     struct kl_input in[KL_MAX_SEATS];
     if (kl_ctrl_open(&c, seats, b, len) != 0) return KL_E_MALFORMED;
-    printf("{\"stamp\":%u,", c.stamp);
+    printf("{\"stamp\":%u,\"away\":%d,\"resume\":%d,", c.stamp, c.away, c.resume);
     print_echo(c.has_echo, c.echo, c.hold_us);
     printf("\"acked\":%u,\"backlog\":%u,\"need_first\":%u,\"needs\":[", c.frame_acked, c.backlog,
            c.need_first);
@@ -70,11 +70,22 @@ static int print_ctrl(const uint8_t *b, size_t len, unsigned seats) {
     return 0;
 }
 
+static void print_commands(const struct kl_commands *set) {
+    putchar('[');
+    for (unsigned i = 0; set && i < set->count; i++) {
+        printf("%s[%u,%u,", i ? "," : "", set->at[i].client, set->at[i].kind);
+        print_hex(set->at[i].data, set->at[i].len);
+        putchar(']');
+    }
+    printf("],");
+}
+
 static int print_update(const uint8_t *b, size_t len) {
     struct kl_update u;
     struct kl_frame f;
     if (kl_update_open(&u, b, len) != 0) return KL_E_MALFORMED;
-    printf("{\"stamp\":%u,", u.stamp);
+    printf("{\"stamp\":%u,\"absent\":%d,\"returning\":%d,\"paused\":%d,\"away\":%u,", u.stamp,
+           u.presence == KL_ABSENT, u.presence == KL_RETURNING, u.paused, u.away);
     print_echo(u.has_echo, u.echo, u.hold_us);
     printf("\"next_sample\":%u,\"waiting\":%u,\"first\":%u,", u.next_sample, u.waiting_for, u.first);
     if (u.has_schedule)
@@ -82,8 +93,10 @@ static int print_update(const uint8_t *b, size_t len) {
     else
         printf("\"due\":null,\"frames\":[");
     for (unsigned n = 0; kl_update_frame(&u, &f); n++) {
-        printf("%s[%u,%u,%u,%d,%d,%u,[", n ? "," : "", f.number, f.keyframe, f.spacing,
-               !!(f.flags & KL_FRAME_KEY), !!(f.flags & KL_FRAME_HASH), f.active);
+        printf("%s[%u,%u,%u,%d,%d,%d,", n ? "," : "", f.number, f.keyframe, f.spacing,
+               !!(f.flags & KL_FRAME_KEY), !!(f.flags & KL_FRAME_HASH), !!(f.flags & KL_FRAME_BY_CLOCK));
+        print_commands(f.flags & KL_FRAME_COMMANDS ? &u.commands : NULL);
+        printf("%u,[", f.active);
         for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
             if (s) putchar(',');
             print_input(&f.in[s]);
@@ -95,8 +108,8 @@ static int print_update(const uint8_t *b, size_t len) {
 }
 
 static void print_params(const struct kl_params *p) {
-    printf("[%u,%d,%d,%u,%u,%u,%u,%u]", p->policy, p->subframes, p->clocked, p->players, p->spacing_fixed,
-           p->wait_budget_ms, p->hash_every, p->fps_uhz);
+    printf("[%u,%d,%d,%d,%u,%u,%u,%u,%u]", p->policy, p->subframes, p->clocked, p->half_steps, p->players,
+           p->spacing_fixed, p->wait_budget_ms, p->hash_every, p->fps_uhz);
 }
 
 static void print_facts(const struct kl_facts *f) {
@@ -158,6 +171,10 @@ static int print_message(const uint8_t *b, size_t len) {
         break;
     case KL_MSG_READY: putchar(','), print_facts(&m.ready.facts); break;
     case KL_MSG_HASH: print_hashes(&m.hash); break;
+    case KL_MSG_COMMAND:
+        printf(",%u,", m.order.kind);
+        print_hex(m.order.data, m.order.len);
+        break;
     case KL_MSG_WELCOME:
         printf(",%u,%u,%u,%d,", m.welcome.session, m.welcome.client, m.welcome.seats, m.welcome.host);
         print_params(&m.welcome.params);
@@ -234,6 +251,8 @@ static void ctrl_vectors(void) {
                                 .hold_us = 300000,
                                 .frame_acked = 1000000,
                                 .backlog = 3,
+                                .away = seats % 2,
+                                .resume = count % 2,
                                 .sample_late = 9,
                                 .sample_first = 250 + count};
             c.sample_count = seats ? count : 0;
@@ -246,8 +265,23 @@ static void ctrl_vectors(void) {
         }
 }
 
+/* What is said before keyframe f, of every length that the room allows. */
+static struct kl_commands commands_at(uint32_t f, unsigned count) {
+    struct kl_commands set = {.keyframe = f, .count = (uint8_t)count};
+    for (unsigned i = 0; i < count; i++) {
+        struct kl_command *c = &set.at[i];
+        c->client = i % 3 == 2 ? KL_RELAY_CLIENT : (uint8_t)i;
+        c->kind = (uint8_t)(i < 3 ? i + 1 : 13 + i);
+        c->len = (uint8_t)(count == 1 ? KL_COMMAND_BYTES : i * 380 / count / count);
+        for (unsigned k = 0; k < c->len; k++) c->data[k] = (uint8_t)(f + k * 7);
+    }
+    return set;
+}
+
 static void update_vectors(void) {
-    static struct kl_frame ring[KL_WINDOW_FRAMES];
+    static struct kl_frame ring[KL_KEPT_FRAMES];
+    static struct kl_commands commands[KL_COMMAND_SETS];
+    unsigned sets = 0;
     static const uint16_t spacing[] = {1, 4, 30, 5, 2};
     uint8_t buf[KL_DATAGRAM_MAX];
     for (uint32_t f = 0, k = 0, i = 0; f < KL_WINDOW_FRAMES; f++) {
@@ -255,6 +289,12 @@ static void update_vectors(void) {
         ring[f] = (struct kl_frame){
             .number = f, .keyframe = k, .spacing = spacing[i % 5], .active = (uint8_t)(i | 1)};
         if (f == k) ring[f].flags = (uint8_t)(KL_FRAME_KEY | (i % 3 == 2 ? KL_FRAME_HASH : 0));
+        if (i % 7 > 4) ring[f].flags |= KL_FRAME_BY_CLOCK;
+        if (f == k && i % 2 && sets < KL_COMMAND_SETS) {
+            ring[f].flags |= KL_FRAME_COMMANDS;
+            commands[sets] = commands_at(f, 1 + sets % KL_COMMANDS_MAX);
+            sets++;
+        }
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             if (f % 60 < 15 && (f / 60 + s) % 3 == 0) ring[f].in[s] = input_at(f + s);
     }
@@ -266,12 +306,14 @@ static void update_vectors(void) {
                                   .hold_us = UINT32_MAX,
                                   .next_sample = first + 3,
                                   .waiting_for = (uint8_t)first,
+                                  .away = (uint8_t)(first * 5),
+                                  .presence = (uint8_t)(first % 3),
+                                  .paused = count % 3 == 1,
                                   .has_schedule = count % 2,
                                   .due_us = (int64_t)first * 100000 - 5000000,
                                   .first = first,
                                   .count = count};
-            static const struct kl_commands no_commands[KL_COMMAND_SETS];
-            size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
+            size_t len = kl_update_write(&u, ring, commands, buf, sizeof buf);
             if (len > 0) vector("update", 0, buf, len);
         }
 }
@@ -310,6 +352,10 @@ static void message_vectors(void) {
                             .text = {(uint8_t)(i + 1), "content differs: room has a, you have b"}};
         message(&m);
     }
+    m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = {3, 0, {0}}};
+    message(&m);
+    m.order = (struct kl_order){255, KL_COMMAND_BYTES, {1, 2, 3, [KL_COMMAND_BYTES - 1] = 4}};
+    message(&m);
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_ROSTER,

@@ -13,6 +13,8 @@
  *   serialize     serializing changes the game
  *   hidden        frames without picture are played differently
  *   shutdown:N    asks to be shut down in frame N
+ *   size:WxH      draws a calm picture of that size, up to 640x480, instead of its RAM
+ *   turn:N        asks for the picture to be turned by N quarters
  *   options-v0    declares its options by SET_VARIABLES, options-v1 by SET_CORE_OPTIONS, else by
  * SET_CORE_OPTIONS_V2 spin          spins in each frame until the clock has moved on by 1 ms no-clock does
  * not look at clocks, chance and files */
@@ -33,6 +35,8 @@
 #define SRAM_BYTES 64
 #define WIDTH      160
 #define HEIGHT     120
+#define WIDTH_MAX  640
+#define HEIGHT_MAX 480
 #define RATE       44100
 #define FPS        60
 
@@ -59,7 +63,8 @@ static union {
 } ram;
 static uint8_t sram[SRAM_BYTES];
 static uint32_t state_extra, hidden_frames;
-static uint32_t pixels[WIDTH * HEIGHT];
+static uint32_t pixels[WIDTH_MAX * HEIGHT_MAX];
+static unsigned shown_width = WIDTH, shown_height = HEIGHT;
 
 /* ---- PROBE_CORE ---- */
 
@@ -216,6 +221,17 @@ static void stir(uint32_t with) {
         words[i] = h = (h ^ words[i]) * 16777619u + i;
 }
 
+/* Hills in the dusk, scrolling. */
+static void draw_calm(void) {
+    for (unsigned x = 0; x < shown_width; x++) {
+        unsigned at = (x + 2 * ram.seen.frame) % 320, slope = at < 160 ? at : 320 - at;
+        for (unsigned y = 0; y < shown_height; y++) {
+            bool hill = y + slope > shown_height * 3 / 4 + 40;
+            pixels[y * shown_width + x] = hill ? 0x305030 : 0x6080c0 - y * 0x40 / shown_height * 0x010100;
+        }
+    }
+}
+
 static void show(void) {
     static int16_t samples[2 * RATE / FPS];
     const uint32_t *words = (const uint32_t *)ram.bytes;
@@ -223,7 +239,8 @@ static void show(void) {
         pixels[i] = words[(i / 8 + ram.seen.frame) % (RAM_BYTES / 4)];
     for (unsigned i = 0; i < RATE / FPS; i++)
         samples[2 * i] = samples[2 * i + 1] = (int16_t)(((ram.seen.frame + i) % 100) * 40 - 2000);
-    video(pixels, WIDTH, HEIGHT, WIDTH * 4);
+    if (asked("size")) draw_calm();
+    video(pixels, shown_width, shown_height, shown_width * 4);
     audio(samples, RATE / FPS);
 }
 
@@ -262,12 +279,23 @@ static void show_memory(void) {
     environment(RETRO_ENVIRONMENT_SET_MEMORY_MAPS, &map);
 }
 
+static void set_picture(void) {
+    const char *size = asked("size"), *turn = asked("turn");
+    unsigned w, h, quarters = turn ? (unsigned)strtoul(turn, NULL, 10) : 0;
+    if (size && sscanf(size, "%ux%u", &w, &h) == 2 && w <= WIDTH_MAX && h <= HEIGHT_MAX) {
+        shown_width = w;
+        shown_height = h;
+    }
+    if (turn) environment(RETRO_ENVIRONMENT_SET_ROTATION, &quarters);
+}
+
 API bool retro_load_game(const struct retro_game_info *game) {
     enum retro_pixel_format format = RETRO_PIXEL_FORMAT_XRGB8888;
     (void)game;
     if (asked("fail-load")) return false;
     if (asked("crash-load")) crash();
     environment(RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format);
+    set_picture();
     if (!asked("no-ram")) show_memory();
     ram.seen.speed = read_speed();
     if (asked("no-clock")) return true;
@@ -325,7 +353,7 @@ API void retro_get_system_info(struct retro_system_info *info) {
 }
 
 API void retro_get_system_av_info(struct retro_system_av_info *info) {
-    *info = (struct retro_system_av_info){{WIDTH, HEIGHT, WIDTH, HEIGHT, 4.0f / 3.0f}, {FPS, RATE}};
+    *info = (struct retro_system_av_info){{shown_width, shown_height, shown_width, shown_height, 4.0f / 3.0f}, {FPS, RATE}};
 }
 
 API void retro_set_video_refresh(retro_video_refresh_t cb) {

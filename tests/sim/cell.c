@@ -33,7 +33,7 @@ static struct figures measure(const struct cell *cell, uint64_t seed, FILE *log)
     struct world *w = malloc(sizeof *w);
     if (!w) return f;
     scenario_cell(&s, cell, seed);
-    f.held = world_run(w, &s, log);
+    f.held = world_run(w, &s, log, NULL, NULL);
     if (!f.held) printf("failed=1 %s\n", w->error);
     for (unsigned i = 0; i < cell->players; i++)
         add_client(&f, &w->client[i], cell->players);

@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,25 +8,16 @@
 void truth_init(struct truth *t, const struct scenario *s) {
     memset(t, 0, sizeof *t);
     t->scenario = s;
+    ref_room_init(&t->ref, &s->params, t->seat);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (s->client[i].there) t->seated |= s->client[i].seats;
-    t->seated_before = t->seated;
-}
-
-void truth_sample(struct truth *t, unsigned seat, const struct kl_input *in, uint64_t now_us) {
-    struct ref_seat *s = &t->seat[seat];
-    s->at[s->count % REF_RING] = *in;
-    s->given_us[s->count % REF_RING] = now_us;
-    s->count++;
-}
-
-void truth_remove(struct truth *t, uint8_t seats) {
-    t->seated &= (uint8_t)~seats;
+        if (s->client[i].there) ref_room_add(&t->ref, i, s->client[i].seats);
 }
 
 static bool broken(struct truth *t, const struct kl_frame *f, const char *format, ...) {
-    int used =
-        snprintf(t->error, sizeof t->error, "frame=%u interval=%u+%u: ", f->number, f->keyframe, f->spacing);
+    int used = 0;
+    if (f)
+        used = snprintf(t->error, sizeof t->error, "frame=%u interval=%u+%u flags=%x: ", f->number, f->keyframe,
+                        f->spacing, f->flags);
     va_list args;
     va_start(args, format);
     vsnprintf(t->error + used, sizeof t->error - (size_t)used, format, args);
@@ -33,80 +25,170 @@ static bool broken(struct truth *t, const struct kl_frame *f, const char *format
     return false;
 }
 
-/* True where a multiple of `every` lies in (before, keyframe]. */
-static bool mark_expected(uint32_t before, uint32_t keyframe, uint32_t every) {
-    return every > 0 && keyframe / every > before / every;
-}
-
-static bool open_interval(struct truth *t, const struct kl_frame *f, uint64_t now_us) {
-    const struct kl_params *p = &t->scenario->params;
-    uint32_t samples = p->subframes ? f->spacing : 1;
-    if (f->spacing < KL_SPACING_MIN || f->spacing > KL_SPACING_MAX)
-        return broken(t, f, "spacing out of range");
-    if (p->spacing_fixed && f->spacing != p->spacing_fixed)
-        return broken(t, f, "the fixed spacing is not kept");
-    if ((f->active & t->seated) != t->seated || (f->active & ~t->seated_before))
-        return broken(t, f, "active=%02x but seated=%02x", f->active, t->seated);
-    bool hash = f->flags & KL_FRAME_HASH;
-    if (f->number > 0 && hash != mark_expected(t->now.first, f->number, p->hash_every))
-        return broken(t, f, hash ? "marked for hashing" : "not marked for hashing");
-    if (f->number == 0 && hash) return broken(t, f, "frame 0 is marked for hashing");
-    t->marks += hash;
-    bool changed = f->number > 0 && f->spacing != t->now.length;
-    t->changes += changed;
-    t->changes_settled += changed && now_us >= t->scenario->settled_us;
-    t->first_interval = f->number == 0;
-    t->before = t->now;
-    t->now =
-        (struct ref_interval){f->number, f->spacing, t->before.sample_first + t->before.samples, samples};
-    t->active = f->active;
-    return true;
-}
-
-static bool check_shape(struct truth *t, const struct kl_frame *f, uint64_t now_us) {
-    if (f->number != t->next) return broken(t, f, "handed out where %u was next", t->next);
-    bool starts = t->next == 0 || f->number == t->now.first + t->now.length;
-    if (starts != !!(f->flags & KL_FRAME_KEY)) return broken(t, f, "keyframe flag");
-    if (starts != (f->keyframe == f->number)) return broken(t, f, "keyframe number");
-    if (starts) return open_interval(t, f, now_us);
-    if (f->keyframe != t->now.first || f->spacing != t->now.length || f->active != t->active)
-        return broken(t, f, "the interval changed under way");
-    return f->flags == 0 || broken(t, f, "flags=%x within an interval", f->flags);
-}
-
-static bool check_seat(struct truth *t, const struct kl_frame *f, unsigned seat) {
-    const struct kl_input *shown = &f->in[seat];
-    bool plays = !t->first_interval && (t->active & t->seated) >> seat & 1;
-    if (!plays) return ref_input_neutral(shown) || broken(t, f, "seat=%u is not neutral", seat);
+bool truth_sample(struct truth *t, unsigned client, unsigned seat, uint32_t number, bool resumes,
+                  const struct kl_input *in, uint64_t now_us) {
     struct ref_seat *s = &t->seat[seat];
-    struct kl_input expected;
-    uint32_t range[2], o = f->number - t->now.first;
-    ref_frame(s, &t->before, &t->now, o, &expected, range);
-    if (range[1] > s->count)
-        return broken(t, f, "seat=%u closed before sample %u was taken (%u were)", seat, range[1] - 1,
-                      s->count);
-    const char *fault = ref_presses(s, &t->before, &t->now, o, shown, t->scenario->saturating);
-    if (fault) return broken(t, f, "seat=%u samples=%u..%u: %s", seat, range[0], range[1] - 1, fault);
-    if (!ref_input_equal(&expected, shown))
-        return broken(t, f, "seat=%u samples=%u..%u: other input than the map gives", seat, range[0],
-                      range[1] - 1);
-    t->last_sample[f->number % REF_RING] = range[1] - 1;
+    static const struct kl_input neutral;
+    const struct ref_client *c = &t->ref.client[client];
+    bool told = c->presence == REF_ABSENT || resumes; /* the relay knows, or is about to be told */
+    if (number < s->count || (number > s->count && !told))
+        return broken(t, NULL, "numbers a sample %u, not %u", number, s->count);
+    for (; s->count < number; s->count++) { /* the time of an absence */
+        s->at[s->count % REF_RING] = neutral;
+        s->given_us[s->count % REF_RING] = 0;
+    }
+    s->at[number % REF_RING] = *in;
+    s->given_us[number % REF_RING] = now_us;
+    s->count++;
     return true;
 }
 
-bool truth_close(struct truth *t, const struct kl_frame *f, uint64_t now_us) {
-    if (!check_shape(t, f, now_us)) return false;
-    t->last_sample[f->number % REF_RING] = UINT32_MAX;
+/* --- frames ------------------------------------------------------------------------------------------------
+ */
+
+static bool check_shape(struct truth *t, const struct kl_frame *f, const struct kl_frame *expected) {
+    if (f->number != t->next) return broken(t, f, "handed out where %u was next", t->next);
+    if (f->keyframe != expected->keyframe) return broken(t, f, "keyframe %u expected", expected->keyframe);
+    if (f->spacing != expected->spacing) return broken(t, f, "the interval changed under way");
+    if (f->flags != expected->flags) return broken(t, f, "flags=%x expected", expected->flags);
+    return f->active == expected->active || broken(t, f, "active=%02x, %02x expected", f->active, expected->active);
+}
+
+/* By the map alone: the invariants of DESIGN.md §3, looked at one by one. */
+static bool check_pad(struct truth *t, const struct kl_frame *f, unsigned pad, const uint32_t range[2]) {
+    const struct ref_room *ref = &t->ref;
+    struct ref_seat *s = &t->seat[pad];
+    if (range[0] == range[1]) return true;
+    if (range[1] > s->count)
+        return broken(t, f, "pad=%u closed before sample %u was taken (%u were)", pad, range[1] - 1, s->count);
+    t->last_sample[f->number % REF_RING][pad] = range[1] - 1;
+    if (ref->now.by_clock) return true;
+    const char *fault = ref_presses(s, &ref->before.at, &ref->now.at, f->number - f->keyframe,
+                                    &f->in[ref->plays[pad]], t->scenario->saturating);
+    return !fault || broken(t, f, "pad=%u samples=%u..%u: %s", pad, range[0], range[1] - 1, fault);
+}
+
+static void note_wait(struct truth *t, const struct kl_frame *f, uint64_t relay_us, uint64_t now_us) {
+    const struct ref_room *ref = &t->ref;
+    double line = ref->schedule.t0_us + f->number * ref->schedule.period_us;
+    double since = line > (double)ref->last_close_us ? line : (double)ref->last_close_us;
+    double waited = fmin((double)relay_us - since, (double)(now_us - t->still_us));
+    if (waited > (double)t->longest_wait_us) t->longest_wait_us = (uint64_t)waited;
+}
+
+static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_us, uint64_t now_us) {
+    struct ref_room *ref = &t->ref;
+    struct kl_frame expected;
+    uint32_t range[KL_MAX_SEATS][2];
+    if (!ref_room_can_close(ref, relay_us))
+        return broken(t, f, "closed too early; pads %02x are missing", ref_room_missing(ref));
+    if (f->number > 0) note_wait(t, f, relay_us, now_us);
+    ref_room_close(ref, &expected, range, relay_us);
+    uint32_t *last = t->last_sample[f->number % REF_RING];
+    for (unsigned pad = 0; pad < KL_MAX_SEATS; pad++) last[pad] = UINT32_MAX;
+    if (!check_shape(t, f, &expected)) return false;
+    for (unsigned pad = 0; pad < KL_MAX_SEATS; pad++)
+        if (!check_pad(t, f, pad, range[pad])) return false;
     for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++)
-        if (!check_seat(t, f, seat)) return false;
+        if (!ref_input_equal(&expected.in[seat], &f->in[seat]))
+            return broken(t, f, "seat=%u shows joypad %04x, not %04x (or another difference)", seat, f->in[seat].joypad,
+                          expected.in[seat].joypad);
     t->frame[f->number % REF_RING] = *f;
     t->closed_us[f->number % REF_RING] = now_us;
-    t->seated_before = t->seated;
     t->next++;
     return true;
 }
 
-bool truth_same(struct truth *t, const struct kl_frame *f) {
+static const struct kl_commands *given_at(const struct kl_room *room, uint32_t keyframe) {
+    for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
+        if (room->commands[i].count > 0 && room->commands[i].keyframe == keyframe) return &room->commands[i];
+    return NULL;
+}
+
+static void lay_out(struct truth *t, const struct kl_room *room, uint32_t length, uint64_t now_us) {
+    struct ref_room *ref = &t->ref;
+    uint32_t before = ref->now.at.length, keyframe = ref->now.at.first + before;
+    const struct kl_commands *given = given_at(room, keyframe);
+    ref_room_lay_out(ref, length, given);
+    bool changed = before > 0 && length != before;
+    t->commands[keyframe % REF_RING] = given ? *given : (struct kl_commands){0};
+    t->marks += ref->now.hash;
+    t->changes += changed;
+    t->changes_settled += changed && now_us >= t->scenario->settled_us;
+}
+
+/* --- the room ----------------------------------------------------------------------------------------------
+ */
+
+void truth_before(struct truth *t, const struct kl_room *room) {
+    t->ref.schedule = room->schedule;
+}
+
+static void look_at(struct truth *t, const struct kl_room *room) {
+    struct ref_room *ref = &t->ref;
+    double moved = room->schedule.t0_us - ref->schedule.t0_us;
+    if (ref->schedule.t0_us > 0) t->slipped_us += moved;
+    if (moved < 0 && ref->schedule.t0_us > 0) broken(t, NULL, "the schedule moved %.0f us back", -moved);
+    ref->schedule = room->schedule;
+    ref->slowest_rtt_us = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_room_client *c = &room->client[i];
+        if (c->present && c->seats && c->rtt.srtt_us > ref->slowest_rtt_us) ref->slowest_rtt_us = c->rtt.srtt_us;
+    }
+}
+
+static bool check_standing(struct truth *t, const struct kl_room *room, uint64_t relay_us) {
+    const struct ref_room *ref = &t->ref;
+    uint8_t away = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct ref_client *c = &ref->client[i];
+        if (!c->in_room) continue;
+        if (c->away || c->presence != REF_PRESENT) away |= c->pads;
+        if (room->client[i].presence != (uint8_t)c->presence)
+            return broken(t, NULL, "client=%u has presence %u, not %u", i, room->client[i].presence, c->presence);
+        if (c->presence != REF_ABSENT && c->pads && room->client[i].next_sample != c->next_sample)
+            return broken(t, NULL, "client=%u has %u samples, not %u", i, room->client[i].next_sample, c->next_sample);
+    }
+    if (kl_room_away(room) != ref_room_seats(ref, away))
+        return broken(t, NULL, "says away=%02x, not %02x", kl_room_away(room), ref_room_seats(ref, away));
+    if (room->paused != ref->paused) return broken(t, NULL, "says paused=%d", room->paused);
+    if (kl_room_waiting_for(room) != ref_room_seats(ref, ref_room_missing(ref)))
+        return broken(t, NULL, "waits for seats %02x, not %02x", kl_room_waiting_for(room),
+                      ref_room_seats(ref, ref_room_missing(ref)));
+    if (ref_room_can_close(ref, relay_us)) return broken(t, NULL, "frame %u must close and does not", t->next);
+    uint64_t due = ref_room_due(ref);
+    if (due != UINT64_MAX && due > relay_us && kl_room_tick_at(room) > due + 1)
+        return broken(t, NULL, "something is due in %llu us and tick_at says later", (unsigned long long)(due - relay_us));
+    return true;
+}
+
+bool truth_after(struct truth *t, struct kl_room *room, uint64_t relay_us, uint64_t now_us) {
+    static struct kl_frame f; /* large */
+    struct ref_room *ref = &t->ref;
+    if (!room->started) return true;
+    look_at(t, room);
+    while (!t->error[0] && !ref->error[0] && kl_room_take(room, &f)) {
+        if (ref_room_wants_interval(ref)) lay_out(t, room, f.spacing, now_us);
+        if (!close_one(t, &f, relay_us, now_us)) return false;
+    }
+    if (ref_room_wants_interval(ref) && room->now.first == t->next) lay_out(t, room, room->now.length, now_us);
+    if (ref->error[0]) return broken(t, NULL, "frame=%u %s", t->next, ref->error);
+    if (ref_room_holds_still(ref)) t->still_us = now_us;
+    return !t->error[0] && check_standing(t, room, relay_us);
+}
+
+static bool commands_same(const struct kl_commands *a, const struct kl_commands *b) {
+    if (!a || !b) return (!a || a->count == 0) && (!b || b->count == 0);
+    if (a->count != b->count || a->keyframe != b->keyframe) return false;
+    for (unsigned i = 0; i < a->count; i++) {
+        const struct kl_command *x = &a->at[i], *y = &b->at[i];
+        if (x->client != y->client || x->kind != y->kind || x->len != y->len || memcmp(x->data, y->data, x->len))
+            return false;
+    }
+    return true;
+}
+
+bool truth_same(struct truth *t, const struct kl_frame *f, const struct kl_commands *commands) {
     if (f->number >= t->next) return broken(t, f, "run before the relay closed it");
     if (t->next - f->number > REF_RING)
         return broken(t, f, "run %u frames behind the relay", t->next - f->number);
@@ -118,5 +200,7 @@ bool truth_same(struct truth *t, const struct kl_frame *f) {
     for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++)
         if (!ref_input_equal(&r->in[seat], &f->in[seat]))
             return broken(t, f, "seat=%u differs from the relay's", seat);
+    if ((f->flags & KL_FRAME_COMMANDS) && !commands_same(commands, &t->commands[f->number % REF_RING]))
+        return broken(t, f, "has other commands than the relay gave");
     return true;
 }

@@ -1,39 +1,41 @@
-/* check.h - the truth of a room: every closed frame as the relay handed it out, checked against the samples
- * that the players gave, and compared with what each client was given. */
+/* check.h - the truth of a room: every closed frame as the relay handed it out, checked against the reference
+ * (ref_room.h) and against what the players did, and compared with what each client was given. */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
 
-#include "reference.h"
+#include "ref_room.h"
 #include "scenario.h"
 
 struct truth {
     const struct scenario *scenario;
-    struct ref_seat seat[KL_MAX_SEATS];
-    struct ref_interval before, now;
-    bool first_interval;
-    uint8_t seated, active; /* seats with an owner; active in the interval under way */
-    uint8_t
-        seated_before; /* when the newest frame closed: an interval may have been laid out since, unseen */
-    uint32_t next;     /* frames below have closed */
+    struct ref_seat seat[KL_MAX_SEATS]; /* what each pad said */
+    struct ref_room ref;
+    uint32_t next; /* frames below have closed */
     struct kl_frame frame[REF_RING];
     uint64_t closed_us[REF_RING];
-    uint32_t last_sample[REF_RING]; /* the newest sample each was made from; UINT32_MAX: none */
+    uint32_t last_sample[REF_RING][KL_MAX_SEATS]; /* by pad: the newest sample each was made from; UINT32_MAX: none */
+    struct kl_commands commands[REF_RING];        /* by keyframe; count 0: none */
+    uint64_t still_us;                            /* when the room last held still: paused, or all absent */
+    uint64_t longest_wait_us;                     /* from a frame's line (or the last close) to its close */
+    double slipped_us;                            /* by which the schedule has moved since the start */
     uint32_t marks, changes, changes_settled;
-    char error[200];
+    char error[240];
 };
 
 void truth_init(struct truth *t, const struct scenario *s);
 
-/* A player gave sample number t->seat[seat].count. */
-void truth_sample(struct truth *t, unsigned seat, const struct kl_input *in, uint64_t now_us);
+/* A player's pad gave this sample. False where the number is not the next, unless he was absent, or resumes. */
+bool truth_sample(struct truth *t, unsigned client, unsigned seat, uint32_t number, bool resumes,
+                  const struct kl_input *in, uint64_t now_us);
 
-/* These seats have no owner any more; what closes from here on is neutral for them. */
-void truth_remove(struct truth *t, uint8_t seats);
+/* Before an event is given to the room, so that the reference judges by the same schedule. */
+void truth_before(struct truth *t, const struct kl_room *room);
 
-/* The relay handed f out. False, and t->error says why, where it is not what the players did. */
-bool truth_close(struct truth *t, const struct kl_frame *f, uint64_t now_us);
+/* After one: takes the frames that closed out of the room. False, and t->error says why, where a frame is not what the
+ * players did, or closed too early, or has not closed though it must. Times are the relay's; now_us the world's. */
+bool truth_after(struct truth *t, struct kl_room *room, uint64_t relay_us, uint64_t now_us);
 
 /* A client was given f. False where it is not what the relay closed. */
-bool truth_same(struct truth *t, const struct kl_frame *f);
+bool truth_same(struct truth *t, const struct kl_frame *f, const struct kl_commands *commands);
 
 #endif

@@ -6,6 +6,8 @@
 #include "events.h"
 
 #define SESSION     0x5e5510u
+#define AWAY_US     150000 /* a frontend that has not called for so long does not run */
+#define OWN_DOING_US 3000000 /* after an obstacle of its own, what a client waits for may be its own doing */
 #define SEND_ROUNDS (KL_BURST_MAX + 2) /* more datagrams for one receiver at one moment are a flood */
 
 void world_fail(struct world *w, const char *format, ...) {
@@ -44,7 +46,7 @@ static void count_rate(struct world *w, struct rate *r, const char *who, unsigne
     const struct kl_params *p = &w->scenario.params;
     uint64_t second = w->now_us / 1000000;
     if (second != r->second) *r = (struct rate){.second = second};
-    double most = (p->clocked ? 2e-6 * p->fps_uhz : 2 * r->work + 2 * 200) + 8 * KL_BURST_MAX;
+    double most = (p->clocked ? (p->half_steps ? 4e-6 : 2e-6) * p->fps_uhz : 2 * r->work + 2 * 200) + 8 * KL_BURST_MAX;
     r->moments += r->last_us != w->now_us;
     r->last_us = w->now_us;
     if (++r->sent > 2 * most || r->moments > most)
@@ -88,6 +90,11 @@ void drive_send_client(struct world *w, unsigned client) {
     uint64_t now = drive_client_clock(w, c);
     uint8_t body[KL_DATAGRAM_MAX];
     size_t len;
+    if (w->now_us < c->frozen_until_us) {
+        w->due_client[client] = c->frozen_until_us;
+        return;
+    }
+    if (c->planned_us && now >= c->planned_us + AWAY_US) kl_client_set_away(&c->lock, true); /* as link_thread.c does */
     for (unsigned i = 0; (len = kl_client_send(&c->lock, now, body, KL_DATAGRAM_MAX)) > 0; i++) {
         if (len > KL_DATAGRAM_MAX) world_fail(w, "client=%u sends %zu bytes", client, len);
         if (i >= SEND_ROUNDS) world_fail(w, "client=%u has no end of sending", client);
@@ -113,24 +120,46 @@ void drive_send_relay(struct world *w) {
             transmit(w, client, false, body, len);
         }
     }
-    uint64_t at = kl_room_send_at(&w->room);
+    uint64_t at = kl_room_send_at(&w->room), tick = kl_room_tick_at(&w->room);
     if (at <= now) world_fail(w, "relay has nothing to send though send_at has come");
     w->due_room = at == UINT64_MAX ? at : w->now_us + (at - now);
+    w->due_tick = tick == UINT64_MAX ? tick : w->now_us + (tick > now ? tick - now : 0);
+}
+
+static void log_frames(struct world *w, uint32_t from) {
+    for (uint32_t n = from; w->log && n < w->truth.next; n++) {
+        const struct kl_frame *f = &w->truth.frame[n % REF_RING];
+        world_log(w, "event=close frame=%u interval=%u+%u active=%02x flags=%x", f->number, f->keyframe, f->spacing,
+                  f->active, f->flags);
+    }
+}
+
+static void log_presence(struct world *w) {
+    static const char *const name[] = {"present", "absent", "returning"};
+    static enum kl_presence before[KL_MAX_CLIENTS];
+    for (unsigned i = 0; w->log && i < KL_MAX_CLIENTS; i++) {
+        const struct kl_room_client *c = &w->room.client[i];
+        if (!c->present || before[i] == c->presence) continue;
+        before[i] = c->presence;
+        world_log(w, "event=presence client=%u %s=1 frame=%u next_sample=%u away=%d", i, name[c->presence],
+                  w->room.next_close, c->next_sample, c->away);
+    }
+}
+
+void drive_before(struct world *w) {
+    truth_before(&w->truth, &w->room);
 }
 
 void drive_collect(struct world *w) {
-    static struct kl_frame f; /* large */
-    while (!w->failed && kl_room_take(&w->room, &f)) {
-        if (!truth_close(&w->truth, &f, w->now_us)) {
-            world_fail(w, "relay %s", w->truth.error);
-            return;
-        }
-        w->last_close_us = w->now_us;
-        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-            count_work(w, &w->client[i].relay_rate);
-        world_log(w, "event=close frame=%u interval=%u+%u active=%02x%s", f.number, f.keyframe, f.spacing,
-                  f.active, f.flags & KL_FRAME_HASH ? " hash=1" : "");
-    }
+    uint32_t from = w->truth.next;
+    if (w->failed) return;
+    log_presence(w);
+    bool held = truth_after(&w->truth, &w->room, drive_relay_clock(w), w->now_us);
+    log_frames(w, from);
+    if (!held) world_fail(w, "relay %s", w->truth.error);
+    if (w->truth.next > from) w->last_close_us = w->now_us;
+    for (uint32_t n = from; n < w->truth.next; n++)
+        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) count_work(w, &w->client[i].relay_rate);
     const struct kl_params *p = &w->scenario.params;
     if (p->clocked && w->room.started) {
         double elapsed_s = (double)(w->now_us - w->scenario.start_us) / 1e6;
@@ -138,6 +167,39 @@ void drive_collect(struct world *w) {
             world_fail(w, "the room runs ahead of its clock: frame=%u after %.3f s", w->truth.next,
                        elapsed_s);
     }
+}
+
+void drive_tick(struct world *w) {
+    drive_before(w);
+    ref_room_tick(&w->truth.ref, drive_relay_clock(w));
+    kl_room_tick(&w->room, drive_relay_clock(w));
+    drive_collect(w);
+    drive_send_relay(w);
+}
+
+/* As the relay's lobby has it: a second pause ends the first. */
+void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
+    uint64_t now = drive_relay_clock(w);
+    if (!w->room.started) return;
+    int result;
+    drive_before(w);
+    if (c->kind == KL_COMMAND_PAUSE && (w->room.paused || w->room.pausing)) {
+        ref_room_resume(&w->truth.ref, now);
+        result = kl_room_resume(&w->room, now);
+    } else {
+        result = kl_room_command(&w->room, client, c->kind, c->data, c->len);
+        struct kl_command given = *c;
+        given.client = (uint8_t)client;
+        if (result == KL_OK) ref_room_order(&w->truth.ref, client, &given);
+        const struct ref_client *from = client == KL_RELAY_CLIENT ? &w->truth.ref.relay : &w->truth.ref.client[client];
+        if (result == KL_E_FULL && from->queued < KL_COMMANDS_MAX)
+            world_fail(w, "a command is refused though %u of %u wait", from->queued, KL_COMMANDS_MAX);
+    }
+    world_log(w, "event=order client=%u kind=%u bytes=%u result=%d", client, c->kind, c->len, result);
+    *(result == KL_OK ? &w->orders_taken : &w->orders_refused) += 1;
+    if (result != KL_OK && result != KL_E_FULL) world_fail(w, "a command of client=%u is refused: %d", client, result);
+    drive_collect(w);
+    drive_send_relay(w);
 }
 
 /* What the transport does with a datagram before the engine sees it. */
@@ -153,6 +215,10 @@ static bool let_in(struct world *w, const struct packet *p, uint8_t kind, struct
 void drive_to_relay(struct world *w, struct packet *p) {
     struct sim_client *c = &w->client[p->client];
     if (!c->in_room || !let_in(w, p, KL_DGRAM_CTRL, &c->up_replay)) return;
+    struct kl_ctrl m;
+    drive_before(w);
+    if (kl_ctrl_open(&m, c->seats, p->bytes + KL_DGRAM_HEADER, p->len - KL_DGRAM_HEADER) == KL_OK)
+        ref_room_ctrl(&w->truth.ref, p->client, &m, drive_relay_clock(w));
     int r = kl_room_receive(&w->room, p->client, p->bytes + KL_DGRAM_HEADER, p->len - KL_DGRAM_HEADER,
                             drive_relay_clock(w));
     if (r != KL_OK) world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
@@ -196,9 +262,8 @@ static void sample(struct world *w, unsigned client, bool again, uint64_t now) {
     unsigned i = 0;
     for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++) {
         if (!(c->setting->seats >> seat & 1)) continue;
-        if (w->truth.seat[seat].count != number)
-            world_fail(w, "client=%u numbers a sample %u", client, number);
-        truth_sample(&w->truth, seat, &in[i++], w->now_us);
+        if (!truth_sample(&w->truth, client, seat, number, c->lock.standing == KL_STANDING_BACK, &in[i++], w->now_us))
+            world_fail(w, "client=%u %s", client, w->truth.error);
     }
     count_work(w, &c->rate);
 }
@@ -208,20 +273,20 @@ static uint32_t lead_of(const struct world *w, uint32_t frame) {
     const struct kl_frame *f = &w->truth.frame[frame % REF_RING];
     const struct kl_frame *before = &w->truth.frame[(f->keyframe - 1) % REF_RING];
     uint32_t lo, hi;
+    if (f->keyframe == 0 || (f->flags & KL_FRAME_BY_CLOCK)) return 0;
     ref_map(frame - f->keyframe, w->scenario.params.subframes ? before->spacing : 1, f->spacing, &lo, &hi);
     return frame - (before->keyframe + hi - 1);
 }
 
 static void measure_frame(struct world *w, struct sim_client *c, uint32_t frame) {
-    uint32_t k = w->truth.last_sample[frame % REF_RING];
+    const uint32_t *last = w->truth.last_sample[frame % REF_RING];
     struct measure *m = &c->measure;
     m->frames++;
-    if (k == UINT32_MAX) return;
-    for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++) {
-        const struct ref_seat *s = &w->truth.seat[seat];
-        if (!(w->truth.seated >> seat & 1) || k >= s->count) continue;
-        double us = (double)(w->now_us - s->given_us[k % REF_RING]);
-        bool own = c->setting->seats >> seat & 1;
+    for (unsigned pad = 0; pad < KL_MAX_SEATS; pad++) {
+        const struct ref_seat *s = &w->truth.seat[pad];
+        if (last[pad] == UINT32_MAX || last[pad] + REF_RING / 2 < s->count) continue;
+        double us = (double)(w->now_us - s->given_us[last[pad] % REF_RING]);
+        bool own = c->setting->seats >> pad & 1;
         *(own ? &m->own_us : &m->others_us) += us;
         ++*(own ? &m->own : &m->others);
     }
@@ -239,11 +304,16 @@ static bool take(struct world *w, unsigned client) {
         world_fail(w, "client=%u runs frame %u, not %u", client, f.number, c->next_take);
     if (f.number >= c->knowable)
         world_fail(w, "client=%u runs frame %u before its datagram came", client, f.number);
-    if (!w->failed && !truth_same(&w->truth, &f)) world_fail(w, "client=%u %s", client, w->truth.error);
+    const struct kl_commands *commands = kl_client_commands(&c->lock, f.number);
+    if (!w->failed && !truth_same(&w->truth, &f, commands)) world_fail(w, "client=%u %s", client, w->truth.error);
+    if ((f.flags & KL_FRAME_COMMANDS) && commands) w->orders_run += commands->count;
     if (w->failed) return false;
     uint64_t lead = c->lock.stats.lead_sum - lead_before;
-    if (lead != (f.keyframe == 0 ? 0 : lead_of(w, f.number)))
+    if (lead != lead_of(w, f.number))
         world_fail(w, "client=%u frame=%u: claims a lead of %u", client, f.number, (unsigned)lead);
+    uint64_t gap_from = c->last_take_us > w->truth.still_us ? c->last_take_us : w->truth.still_us;
+    bool own_doing = gap_from < c->obstacle_us + OWN_DOING_US || c->lock.standing != KL_STANDING_IN;
+    if (!own_doing && w->now_us - gap_from > c->longest_gap_us) c->longest_gap_us = w->now_us - gap_from;
     c->next_take++;
     c->last_take_us = w->now_us;
     w->frames_run++;
@@ -259,7 +329,7 @@ static void check_plan(struct world *w, unsigned client, const struct kl_plan *p
     if (p->runs > p->backlog) world_fail(w, "client=%u plans %u runs of %u", client, p->runs, p->backlog);
     if (p->stalled && p->runs > 0) world_fail(w, "client=%u stalls and runs", client);
     uint32_t ahead = s->next_sample + p->samples;
-    if (w->scenario.params.subframes && ahead > s->next_run + p->runs + KL_SPACING_MAX + 1)
+    if (p->samples > 0 && w->scenario.params.subframes && ahead > s->next_run + p->runs + KL_SPACING_MAX + 1)
         world_fail(w, "client=%u samples %u where frame %u is to run", client, ahead, s->next_run);
     if (s->next_sample - c->lock.sample_acked + p->samples > KL_WINDOW_FRAMES)
         world_fail(w, "client=%u keeps %u samples", client, s->next_sample - c->lock.sample_acked);
@@ -268,6 +338,8 @@ static void check_plan(struct world *w, unsigned client, const struct kl_plan *p
 void drive_turn(struct world *w, unsigned client) {
     struct sim_client *c = &w->client[client];
     uint64_t now = drive_client_clock(w, c);
+    c->planned_us = now;
+    kl_client_set_away(&c->lock, false);
     struct kl_plan p = kl_client_plan(&c->lock, now, c->setting->max_runs);
     check_plan(w, client, &p);
     world_log(w, "event=turn client=%u frame=%u runs=%u samples=%u backlog=%u stalled=%d", client,
@@ -285,5 +357,6 @@ void drive_turn(struct world *w, unsigned client) {
         m->stalled_turns += p.stalled;
         m->last_us = w->now_us;
     }
+    if (w->probe) w->probe(w, client, &p);
     if (!w->failed) drive_send_client(w, client);
 }

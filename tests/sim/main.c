@@ -11,17 +11,18 @@
 #include <unistd.h>
 
 #include "cell.h"
+#include "trial.h"
 #include "world.h"
 
 #define JOBS_MAX     64
 #define PACE_SLOW    0.98 /* worth a line, though no failure */
-#define ROOM_LIMIT_S 300  /* real time for one room: beyond it hangs */
+#define ROOM_LIMIT_S 60   /* real time for one room: beyond it hangs */
 
 struct worker {
     pid_t pid;
     uint64_t seed; /* under way; 0: none */
     uint64_t rooms, failed, frames, run, datagrams, bytes, virtual_us, largest;
-    uint64_t paced, slow;
+    uint64_t paced, slow, absences, commands, policies, lost;
     double pace_least;
 };
 struct shared {
@@ -35,7 +36,9 @@ static const char usage[] =
     "sim --cell RTT_MS,JITTER_MS,LOSS%,PLAYERS [--seconds S] [--hz TICKS] [--fps FPS] [--off] [--log]\n"
     "                                      measures one steady link (jitter per hop half that, half-normal,\n"
     "                                      added; loss per hop); --off: subframes=off\n"
-    "sim --table [--seconds S]             all links of the table, beside the bound\n"
+    "    [--policy strict|bounded|optimistic] [--half-steps]\n"
+    "sim --table [--seconds S]             all links of the table, beside the bound; the options above as well\n"
+    "sim --step | --pace | --hang S | --hour | --unequal   directed trials: trial.h says what each measures\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
 static void play(struct worker *me, struct world *w, uint64_t seed) {
@@ -43,7 +46,7 @@ static void play(struct worker *me, struct world *w, uint64_t seed) {
     scenario_draw(&s, seed);
     me->seed = seed;
     alarm(ROOM_LIMIT_S);
-    bool held = world_run(w, &s, NULL);
+    bool held = world_run(w, &s, NULL, NULL, NULL);
     alarm(0);
     me->seed = 0;
     me->rooms++;
@@ -54,13 +57,17 @@ static void play(struct worker *me, struct world *w, uint64_t seed) {
     me->bytes += w->bytes;
     me->virtual_us += w->now_us;
     if (w->largest > me->largest) me->largest = w->largest;
+    me->commands += w->truth.ref.commands_given;
+    me->policies += w->truth.ref.policy_changes;
+    me->lost += w->truth.ref.presses_lost;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) me->absences += w->truth.ref.client[i].absences;
     if (!held) printf("seed=%" PRIu64 " failed=1 %s\n", seed, w->error);
     double pace = world_pace(w);
     if (pace >= 0) me->paced++;
     if (pace >= 0 && (me->pace_least == 0 || pace < me->pace_least)) me->pace_least = pace;
     if (held && pace >= 0 && pace < PACE_SLOW) {
         me->slow++;
-        printf("seed=%" PRIu64 " slow=1 pace=%.4f spacing=%u\n", seed, pace, w->truth.now.length);
+        printf("seed=%" PRIu64 " slow=1 pace=%.4f spacing=%u\n", seed, pace, w->truth.ref.now.at.length);
     }
     fflush(stdout);
 }
@@ -131,15 +138,20 @@ static int play_many(uint64_t first, uint64_t count, unsigned jobs) {
         if (x->largest > sum.largest) sum.largest = x->largest;
         sum.paced += x->paced;
         sum.slow += x->slow;
+        sum.absences += x->absences;
+        sum.commands += x->commands;
+        sum.policies += x->policies;
+        sum.lost += x->lost;
         if (x->paced && (sum.pace_least == 0 || x->pace_least < sum.pace_least))
             sum.pace_least = x->pace_least;
     }
     double took = seconds_now() - began;
     printf("rooms=%" PRIu64 " failed=%" PRIu64 " virtual_hours=%.2f frames_closed=%" PRIu64
            " frames_run=%" PRIu64 " datagrams=%" PRIu64 " largest_body=%" PRIu64 " steady=%" PRIu64
+           " absences=%" PRIu64 " commands=%" PRIu64 " policy_changes=%" PRIu64 " presses_lost_by_them=%" PRIu64
            " slow=%" PRIu64 " least_pace=%.4f wall_s=%.1f rooms_per_s=%.1f\n",
            sum.rooms, sum.failed, (double)sum.virtual_us / 3.6e9, sum.frames, sum.run, sum.datagrams,
-           sum.largest, sum.paced, sum.slow, sum.pace_least, took, (double)sum.rooms / took);
+           sum.largest, sum.paced, sum.absences, sum.commands, sum.policies, sum.lost, sum.slow, sum.pace_least, took, (double)sum.rooms / took);
     return sum.failed > 0 || sum.rooms != count;
 }
 
@@ -148,7 +160,7 @@ static int play_one(uint64_t seed) {
     struct world *w = malloc(sizeof *w);
     if (!w) return 2;
     scenario_draw(&s, seed);
-    bool held = world_run(w, &s, stdout);
+    bool held = world_run(w, &s, stdout, NULL, NULL);
     free(w);
     return !held;
 }
@@ -165,6 +177,13 @@ enum {
     OPT_FPS,
     OPT_OFF,
     OPT_LOG,
+    OPT_POLICY,
+    OPT_HALF,
+    OPT_STEP,
+    OPT_PACE,
+    OPT_HANG,
+    OPT_HOUR,
+    OPT_UNEQUAL,
     OPT_HELP
 };
 static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
@@ -178,6 +197,13 @@ static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
                                         {"fps", 1, 0, OPT_FPS},
                                         {"off", 0, 0, OPT_OFF},
                                         {"log", 0, 0, OPT_LOG},
+                                        {"policy", 1, 0, OPT_POLICY},
+                                        {"half-steps", 0, 0, OPT_HALF},
+                                        {"step", 0, 0, OPT_STEP},
+                                        {"pace", 0, 0, OPT_PACE},
+                                        {"hang", 1, 0, OPT_HANG},
+                                        {"hour", 0, 0, OPT_HOUR},
+                                        {"unequal", 0, 0, OPT_UNEQUAL},
                                         {"help", 0, 0, OPT_HELP},
                                         {0}};
 
@@ -185,8 +211,27 @@ struct request {
     uint64_t seeds, first, seed;
     unsigned jobs;
     bool one, table, cell_asked, log;
+    int trial; /* its option; 0: none */
+    double hang_s;
     struct cell cell;
 };
+
+static bool read_policy(const char *name, uint8_t *policy) {
+    static const char *const names[] = {"strict", "bounded", "optimistic"};
+    for (*policy = 0; *policy < 3; ++*policy)
+        if (strcmp(name, names[*policy]) == 0) return true;
+    return false;
+}
+
+static int run_trial(const struct request *q) {
+    switch (q->trial) {
+    case OPT_STEP: return trial_step(&q->cell);
+    case OPT_PACE: return trial_pace(&q->cell);
+    case OPT_HANG: return trial_hang(&q->cell, q->hang_s);
+    case OPT_HOUR: return trial_hour(&q->cell, q->first);
+    default: return trial_unequal(&q->cell);
+    }
+}
 
 /* 0, 1 for --help, 2 for what is wrong. */
 static int read_options(struct request *q, int argc, char **argv) {
@@ -209,6 +254,15 @@ static int read_options(struct request *q, int argc, char **argv) {
         case OPT_FPS: q->cell.fps = strtod(optarg, NULL); break;
         case OPT_OFF: q->cell.subframes = false; break;
         case OPT_LOG: q->log = true; break;
+        case OPT_POLICY:
+            if (!read_policy(optarg, &q->cell.policy)) return 2;
+            break;
+        case OPT_HALF: q->cell.half_steps = true; break;
+        case OPT_HANG: q->hang_s = strtod(optarg, NULL); /* fall through */
+        case OPT_STEP:
+        case OPT_PACE:
+        case OPT_HOUR:
+        case OPT_UNEQUAL: q->trial = o; break;
         case OPT_HELP: return 1;
         default: return 2;
         }
@@ -222,11 +276,12 @@ int main(int argc, char **argv) {
         .jobs = 1,
         .cell = {.subframes = true, .tick_hz = 60, .fps = 60, .seconds = 150, .settle_seconds = 60}};
     int wrong = read_options(&q, argc, argv);
-    bool nothing = !q.seeds && !q.one && !q.table && !q.cell_asked;
+    bool nothing = !q.seeds && !q.one && !q.table && !q.cell_asked && !q.trial;
     if (wrong || nothing) {
         fputs(usage, wrong == 1 ? stdout : stderr);
         return wrong == 1 ? 0 : 2;
     }
+    if (q.trial) return run_trial(&q);
     if (q.table) return cell_table(&q.cell);
     if (q.cell_asked) return cell_one(&q.cell, q.log);
     return q.one ? play_one(q.seed) : play_many(q.first, q.seeds, q.jobs);

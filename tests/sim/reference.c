@@ -45,14 +45,18 @@ static void add_sample(struct ref_seat *s, struct kl_input *out, const struct kl
     }
 }
 
+void ref_add(struct ref_seat *s, struct kl_input *out, uint32_t lo, uint32_t hi, uint32_t fresh_from) {
+    memset(out, 0, sizeof *out);
+    for (uint32_t k = lo; k < hi; k++)
+        add_sample(s, out, &s->at[k % REF_RING], k == lo, k >= fresh_from);
+}
+
 void ref_frame(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur,
                uint32_t o, struct kl_input *out, uint32_t lo_hi[2]) {
     uint32_t lo, hi, lo_before = 0, hi_before = 0;
     ref_map(o, prev->samples, cur->length, &lo, &hi);
     if (o > 0) ref_map(o - 1, prev->samples, cur->length, &lo_before, &hi_before);
-    memset(out, 0, sizeof *out);
-    for (uint32_t k = lo; k < hi; k++)
-        add_sample(s, out, &s->at[(prev->sample_first + k) % REF_RING], k == lo, k >= hi_before);
+    ref_add(s, out, prev->sample_first + lo, prev->sample_first + hi, prev->sample_first + hi_before);
     if (!lo_hi) return;
     lo_hi[0] = prev->sample_first + lo;
     lo_hi[1] = prev->sample_first + hi;
@@ -86,8 +90,7 @@ bool ref_input_neutral(const struct kl_input *a) {
     return ref_input_equal(a, &neutral);
 }
 
-/* All levels of an input as one mask. */
-static uint64_t buttons(const struct kl_input *in) {
+uint64_t ref_buttons(const struct kl_input *in) {
     uint64_t touch = 0;
     for (unsigned i = 0; i < KL_TOUCHES; i++)
         touch |= (uint64_t)in->touch[i].pressed << i;
@@ -106,15 +109,15 @@ const char *ref_presses(struct ref_seat *s, const struct ref_interval *prev, con
     uint64_t any = 0;
     for (uint32_t k = lo; k < hi; k++) {
         const struct kl_input *in = &s->at[(prev->sample_first + k) % REF_RING];
-        any |= buttons(in);
+        any |= ref_buttons(in);
         if (k < hi_before) continue;
         s->motion_sampled += in->mouse_x + in->mouse_y;
         s->keys_sampled += in->key_count;
     }
     s->motion_played += shown->mouse_x + shown->mouse_y;
     s->keys_played += shown->key_count;
-    if (any & ~buttons(shown)) return "a pressed button of a sample is not down in its frame";
-    if (buttons(shown) & ~any) return "a frame shows a button that none of its samples had";
+    if (any & ~ref_buttons(shown)) return "a pressed button of a sample is not down in its frame";
+    if (ref_buttons(shown) & ~any) return "a frame shows a button that none of its samples had";
     if (!saturating && s->motion_sampled != s->motion_played) return "relative motion is lost or doubled";
     if (s->keys_played + s->keys_overflowed != s->keys_sampled) return "keyboard events are lost or doubled";
     return NULL;

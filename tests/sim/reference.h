@@ -7,7 +7,7 @@
 #include "input.h"
 #include "lock_client.h"
 
-#define REF_RING 2048 /* samples and frames remembered; far more than anybody may lag */
+#define REF_RING 4096 /* samples and frames remembered; far more than anybody may lag */
 
 /* Everything one seat was ever told, the last REF_RING of it. */
 struct ref_seat {
@@ -31,6 +31,12 @@ void ref_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi);
  * number. */
 void ref_frame(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur,
                uint32_t o, struct kl_input *out, uint32_t lo_hi[2]);
+
+/* Samples [lo, hi) folded into one frame; events and motion only of those from fresh_from on. */
+void ref_add(struct ref_seat *s, struct kl_input *out, uint32_t lo, uint32_t hi, uint32_t fresh_from);
+
+/* Everything of an input that is pressed or not, as one mask. */
+uint64_t ref_buttons(const struct kl_input *in);
 
 bool ref_input_equal(const struct kl_input *a, const struct kl_input *b);
 bool ref_input_neutral(const struct kl_input *a);

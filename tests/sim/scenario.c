@@ -1,19 +1,26 @@
 #include "scenario.h"
 
+#include "room.h"
+
 #include <string.h>
 
 static const double frontend_hz[] = {59.94, 60.0, 60.1, 120.0, 144.0};
 static const double core_fps[] = {60.0, 60.0988, 59.7275, 59.1856, 50.007, 50.0, 59.94, 60.1};
 #define PICK(r, a) ((a)[rng_range((r), 0, (uint32_t)(sizeof(a) / sizeof *(a)) - 1)])
 
+static uint16_t draw_budget(struct rng *r) {
+    return rng_chance(r, 0.5) ? 250 : (uint16_t)rng_range(r, rng_chance(r, 0.2) ? 20 : 80, 1500);
+}
+
 static void draw_params(struct scenario *s, struct rng *r) {
     struct kl_params *p = &s->params;
-    p->policy = KL_POLICY_STRICT;
+    p->policy = (uint8_t)rng_range(r, KL_POLICY_STRICT, KL_POLICY_OPTIMISTIC);
     p->subframes = rng_chance(r, 0.8);
+    p->half_steps = rng_chance(r, 0.2);
     p->clocked = rng_chance(r, 0.85);
     p->players = (uint8_t)rng_range(r, 2, KL_MAX_SEATS);
     p->spacing_fixed = rng_chance(r, 0.3) ? (uint8_t)rng_range(r, KL_SPACING_MIN, KL_SPACING_MAX) : 0;
-    p->wait_budget_ms = 250;
+    p->wait_budget_ms = draw_budget(r);
     static const uint16_t every[] = {0, 1, 7, 60, 60, 60, 600};
     p->hash_every = PICK(r, every);
     double fps = rng_chance(r, 0.7) ? PICK(r, core_fps) : rng_between(r, 50, 60.1);
@@ -76,6 +83,52 @@ static void draw_clients(struct scenario *s, struct rng *r) {
     }
 }
 
+static void need_places(struct scenario *s, double stall_us) {
+    uint32_t frames = (uint32_t)(stall_us * s->params.fps_uhz / 1e12) + 2 * KL_WINDOW_FRAMES;
+    if (frames > s->held_frames) s->held_frames = frames;
+}
+
+static double draw_stall_us(struct rng *r) {
+    return rng_chance(r, 0.5) ? rng_between(r, 2e4, 1e6) : rng_chance(r, 0.8) ? rng_between(r, 1e6, 6e6) : rng_between(r, 6e6, 3e7);
+}
+
+static void draw_order(struct kl_command *o, const struct scenario *s, struct rng *r) {
+    double kind = rng_unit(r);
+    o->kind = kind < 0.15 ? KL_COMMAND_POLICY : kind < 0.3 ? KL_COMMAND_SWAP : kind < 0.4 ? KL_COMMAND_PAUSE
+                                                                           : (uint8_t)rng_range(r, KL_COMMAND_FREE, 255);
+    o->client = rng_chance(r, 0.1) ? KL_RELAY_CLIENT : 0;
+    if (o->kind == KL_COMMAND_POLICY) {
+        uint16_t budget = draw_budget(r);
+        o->len = 4;
+        o->data[0] = (uint8_t)rng_range(r, KL_POLICY_STRICT, KL_POLICY_OPTIMISTIC);
+        o->data[1] = (uint8_t)budget;
+        o->data[2] = (uint8_t)(budget >> 8);
+        o->data[3] = rng_chance(r, 0.2) ? (uint8_t)rng_range(r, 1, KL_SPACING_MAX) : s->params.spacing_fixed;
+    } else if (o->kind == KL_COMMAND_SWAP) {
+        o->len = 2;
+        o->data[0] = (uint8_t)rng_range(r, 0, KL_MAX_SEATS - 1);
+        o->data[1] = (uint8_t)rng_range(r, 0, KL_MAX_SEATS - 1);
+    } else if (o->kind != KL_COMMAND_PAUSE) {
+        o->len = (uint8_t)rng_range(r, 0, rng_chance(r, 0.2) ? KL_COMMAND_BYTES : 20);
+        for (unsigned i = 0; i < o->len; i++) o->data[i] = (uint8_t)rng_range(r, 0, 255);
+    }
+}
+
+/* One, or a handful at about the same moment. A pause ends by a second one. */
+static void draw_orders(struct scenario *s, struct rng *r, unsigned client) {
+    unsigned count = rng_chance(r, 0.2) ? rng_range(r, 2, 12) : 1;
+    uint64_t at_us = (uint64_t)(rng_unit(r) * (double)s->end_us);
+    while (count-- > 0 && s->happenings + 2 <= SCENARIO_HAPPENINGS) {
+        struct happening *h = &s->happening[s->happenings++];
+        *h = (struct happening){.at_us = at_us, .kind = HAPPEN_ORDER, .client = (uint8_t)client};
+        draw_order(&h->order, s, r);
+        at_us += rng_range(r, 0, 30000);
+        if (h->order.kind != KL_COMMAND_PAUSE) continue;
+        s->happening[s->happenings] = *h;
+        s->happening[s->happenings++].at_us += (uint64_t)rng_between(r, 0, 5e6);
+    }
+}
+
 static void draw_happening(struct scenario *s, struct rng *r, unsigned client) {
     if (s->happenings == SCENARIO_HAPPENINGS) return;
     struct happening *h = &s->happening[s->happenings++];
@@ -83,17 +136,18 @@ static void draw_happening(struct scenario *s, struct rng *r, unsigned client) {
     h->at_us = (uint64_t)(rng_unit(r) * (double)s->end_us);
     h->ways = (uint8_t)rng_range(r, 1, 3);
     double kind = rng_unit(r);
-    if (kind < 0.4) {
+    if (kind < 0.3) {
         h->kind = HAPPEN_LINK;
         unsigned class = rng_range(r, 0, 4);
         h->up = link_draw(r, class);
         h->down = rng_chance(r, 0.7) ? h->up : link_draw(r, class);
-    } else if (kind < 0.65) {
+    } else if (kind < 0.5) {
         h->kind = HAPPEN_OUTAGE;
         h->length_us = (uint64_t)(rng_chance(r, 0.2) ? rng_between(r, 1e6, 8e6) : rng_between(r, 2e4, 1e6));
     } else if (kind < 0.9) {
-        h->kind = HAPPEN_STALL;
-        h->length_us = (uint64_t)(rng_chance(r, 0.2) ? rng_between(r, 1e6, 6e6) : rng_between(r, 2e4, 1e6));
+        h->kind = kind < 0.8 ? HAPPEN_STALL : HAPPEN_FREEZE;
+        h->length_us = (uint64_t)(h->kind == HAPPEN_STALL ? draw_stall_us(r) : rng_between(r, 2e4, 3e6));
+        if (h->kind == HAPPEN_STALL) need_places(s, (double)h->length_us);
     } else {
         h->kind = rng_chance(r, 0.5) ? HAPPEN_LEAVE : HAPPEN_CRASH;
         h->length_us = (uint64_t)rng_between(r, 5e5, 4e6);
@@ -104,6 +158,7 @@ void scenario_draw(struct scenario *s, uint64_t seed) {
     struct rng r = {seed * 0x9e3779b97f4a7c15u + 1};
     memset(s, 0, sizeof *s);
     s->seed = seed;
+    s->held_frames = KL_WINDOW_FRAMES;
     draw_params(s, &r);
     s->start_us = rng_range(&r, 0, 500000);
     s->end_us = s->start_us + draw_duration(&r, s->params.clocked);
@@ -118,6 +173,10 @@ void scenario_draw(struct scenario *s, uint64_t seed) {
         double expected = rate * (double)s->end_us / 1e6;
         for (double at = rng_exponential(&r); at < expected; at += rng_exponential(&r))
             draw_happening(s, &r, i);
+        if (!rng_chance(&r, 0.4)) continue;
+        expected = rng_between(&r, 0.005, 0.2) * (double)s->end_us / 1e6;
+        for (double at = rng_exponential(&r); at < expected; at += rng_exponential(&r))
+            draw_orders(s, &r, i);
     }
 }
 
@@ -125,7 +184,9 @@ void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed) {
     struct rng r = {seed * 0x9e3779b97f4a7c15u + 7};
     memset(s, 0, sizeof *s);
     s->seed = seed;
-    s->params = (struct kl_params){.policy = KL_POLICY_STRICT,
+    s->held_frames = 4 * KL_WINDOW_FRAMES;
+    s->params = (struct kl_params){.policy = c->policy,
+                                   .half_steps = c->half_steps,
                                    .subframes = c->subframes,
                                    .clocked = true,
                                    .players = (uint8_t)c->players,

@@ -4,6 +4,7 @@
 #define SIM_SCENARIO_H
 
 #include "engine.h"
+#include "lock_wire.h"
 #include "link.h"
 
 enum device {
@@ -29,16 +30,27 @@ struct scenario_client {
     double activity; /* chance of a change per sample */
 };
 
-enum happening_kind { HAPPEN_LINK, HAPPEN_OUTAGE, HAPPEN_STALL, HAPPEN_LEAVE, HAPPEN_CRASH };
+/* stall: the frontend stops, its network thread goes on and reports it away; freeze: the whole process stops;
+ * order: a command; silence of the link: outage */
+enum happening_kind {
+    HAPPEN_LINK,
+    HAPPEN_OUTAGE,
+    HAPPEN_STALL,
+    HAPPEN_FREEZE,
+    HAPPEN_ORDER,
+    HAPPEN_LEAVE,
+    HAPPEN_CRASH
+};
 enum { WAY_UP = 1, WAY_DOWN = 2 };
 struct happening {
     uint64_t at_us;
     uint8_t kind, client, ways;
     uint64_t length_us; /* outage and stall; a crash: how long until the relay gives the client up */
     struct link_quality up, down;
+    struct kl_command order; /* of the relay itself where order.client says so */
 };
 
-#define SCENARIO_HAPPENINGS 64
+#define SCENARIO_HAPPENINGS 256
 struct scenario {
     uint64_t seed;
     struct kl_params params;
@@ -51,6 +63,7 @@ struct scenario {
     unsigned happenings;
     struct happening happening[SCENARIO_HAPPENINGS];
     uint64_t settled_us; /* measures count from here */
+    uint32_t held_frames; /* places for frames that each client has: enough for the longest stall */
 };
 
 void scenario_draw(struct scenario *s, uint64_t seed);
@@ -63,6 +76,8 @@ struct cell {
         subframes; /* aligned: all frontends tick at the same moment, whole frames from the schedule */
     double tick_hz, fps;
     double seconds, settle_seconds;
+    uint8_t policy;
+    bool half_steps;
 };
 /* One client a seat on a steady link. */
 void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed);

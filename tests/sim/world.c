@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "drive.h"
@@ -8,9 +9,23 @@
 #define PROGRESS_US    2000000
 #define SAME_TIME_MAX  20000 /* steps without time passing: going round in circles */
 #define LOST_EXCUSE_US 12000000
+#define RETURN_US      4000000 /* to be back in place after what kept a client away, beside running what it missed */
 #define PACE_SETTLE_US 15000000
 #define PACE_LEAST     0.95
 #define PACE_LEAST_US  5000000 /* measured for at least so long */
+
+/* Large, and used anew by every room: not part of the world that is cleared. */
+static struct kl_held *held_places(unsigned client, uint32_t frames) {
+    static struct kl_held *places[KL_MAX_CLIENTS];
+    static uint32_t count[KL_MAX_CLIENTS];
+    if (count[client] < frames) {
+        free(places[client]);
+        places[client] = malloc(frames * sizeof *places[client]);
+        if (!places[client]) abort();
+        count[client] = frames;
+    }
+    return places[client];
+}
 
 static void set_up_client(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
@@ -25,7 +40,8 @@ static void set_up_client(struct world *w, unsigned i) {
             (struct player){rng_fork(&w->rng), s->device, s->activity, w->scenario.saturating, {0}};
     }
     c->in_room = c->running = true;
-    kl_client_init(&c->lock, &w->scenario.params, s->seats, c->held, KL_WINDOW_FRAMES, drive_client_clock(w, c));
+    kl_client_init(&c->lock, &w->scenario.params, s->seats, held_places(i, w->scenario.held_frames),
+                   w->scenario.held_frames, drive_client_clock(w, c));
     if (kl_room_add(&w->room, i, s->seats, drive_relay_clock(w)) != KL_OK)
         world_fail(w, "client=%u is refused", i);
     c->next_tick_us = s->phase_us;
@@ -40,13 +56,13 @@ static void set_up(struct world *w, const struct scenario *s, FILE *log) {
     w->scenario = *s;
     w->log = log;
     w->rng = (struct rng){s->seed ^ 0x51a7};
-    w->due_room = UINT64_MAX;
+    w->due_room = w->due_tick = UINT64_MAX;
     const struct kl_params *p = &s->params;
     world_log(
         w,
-        "event=room seed=%llu players=%u subframes=%d clocked=%d spacing_fixed=%u hash_every=%u fps=%.4f "
+        "event=room seed=%llu policy=%u budget_ms=%u half_steps=%d players=%u subframes=%d clocked=%d spacing_fixed=%u hash_every=%u fps=%.4f "
         "seconds=%.1f replay_window=%d",
-        (unsigned long long)s->seed, p->players, p->subframes, p->clocked, p->spacing_fixed, p->hash_every,
+        (unsigned long long)s->seed, p->policy, p->wait_budget_ms, p->half_steps, p->players, p->subframes, p->clocked, p->spacing_fixed, p->hash_every,
         p->fps_uhz / 1e6, (double)(s->end_us - s->start_us) / 1e6, s->replay_window);
     truth_init(&w->truth, &w->scenario);
     kl_room_init(&w->room, p);
@@ -62,6 +78,10 @@ static void set_up(struct world *w, const struct scenario *s, FILE *log) {
                                       .kind = EVENT_HAPPENING,
                                       .client = s->happening[i].client,
                                       .index = i});
+}
+
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
 }
 
 /* --- what happens to clients ------------------------------------------------------------------------------
@@ -80,7 +100,8 @@ static void remove_client(struct world *w, unsigned i) {
     world_log(w, "event=remove client=%u seats=%02x", i, c->setting->seats);
     c->in_room = c->running = false;
     w->due_client[i] = UINT64_MAX;
-    truth_remove(&w->truth, c->setting->seats);
+    drive_before(w);
+    ref_room_remove(&w->truth.ref, i);
     kl_room_remove(&w->room, i, drive_relay_clock(w));
     w->room_obstacle_us = w->room_obstacle_us > w->now_us ? w->room_obstacle_us : w->now_us;
     drive_collect(w);
@@ -95,8 +116,32 @@ static void gone(struct world *w, unsigned i, uint64_t noticed_us) {
     events_push(w, (struct event){.at_us = noticed_us, .kind = EVENT_REMOVE, .client = (uint8_t)i});
 }
 
+/* The same, and it may lose more than the room keeps for it. */
+static void deaf(struct world *w, struct sim_client *c, uint64_t until_us) {
+    if (until_us > c->deaf_until_us) c->deaf_until_us = until_us;
+    excuse(w, c, until_us);
+}
+
+/* How long it takes to run what was missed. */
+static uint64_t missed_us(const struct world *w, const struct sim_client *c, uint64_t length_us) {
+    double fps = w->scenario.params.fps_uhz / 1e6, run = 1e6 / c->setting->tick_us * c->setting->max_runs;
+    return (uint64_t)((double)length_us * fps / fmax(run - fps, 5));
+}
+
+/* A command sets out: reliable, in order. */
+static void order(struct world *w, const struct happening *h) {
+    struct sim_client *c = &w->client[h->client];
+    uint64_t at = later(w->now_us, c->up.down_until_us) + c->up.quality.delay_us;
+    c->ordered_us = later(at, c->ordered_us);
+    w->pacing = false;
+    events_push(w, (struct event){.at_us = c->ordered_us,
+                                  .kind = EVENT_ORDER,
+                                  .client = h->client,
+                                  .index = (uint32_t)(h - w->scenario.happening)});
+}
+
 static void happen(struct world *w, const struct happening *h) {
-    static const char *const name[] = {"link", "outage", "stall", "leave", "crash"};
+    static const char *const name[] = {"link", "outage", "stall", "freeze", "order", "leave", "crash"};
     struct sim_client *c = &w->client[h->client];
     if (!c->in_room || !c->running) return;
     uint64_t until = w->now_us + h->length_us;
@@ -106,17 +151,23 @@ static void happen(struct world *w, const struct happening *h) {
     case HAPPEN_LINK:
         c->up.quality = h->up;
         c->down.quality = h->down;
-        excuse(w, c, w->now_us);
+        deaf(w, c, w->now_us);
         break;
     case HAPPEN_OUTAGE:
         if (h->ways & WAY_UP) c->up.down_until_us = until;
         if (h->ways & WAY_DOWN) c->down.down_until_us = until;
-        excuse(w, c, until);
+        deaf(w, c, until);
         break;
     case HAPPEN_STALL:
         if (until > c->stalled_until_us) c->stalled_until_us = until;
-        excuse(w, c, until);
+        excuse(w, c, until + missed_us(w, c, h->length_us));
         break;
+    case HAPPEN_FREEZE:
+        if (until > c->frozen_until_us) c->frozen_until_us = until;
+        if (until > c->stalled_until_us) c->stalled_until_us = until;
+        deaf(w, c, until + missed_us(w, c, h->length_us));
+        break;
+    case HAPPEN_ORDER: order(w, h); break;
     case HAPPEN_LEAVE: gone(w, h->client, w->now_us + c->up.quality.delay_us); break;
     default: gone(w, h->client, until); break;
     }
@@ -136,26 +187,49 @@ static uint64_t patience_us(const struct world *w) {
     return PROGRESS_US + 2 * worst;
 }
 
-static uint64_t later(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
+/* Who has nothing that keeps him away any more is one of the room's again, and stays so. */
+static void check_return(struct world *w) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++) {
+        struct sim_client *c = &w->client[i];
+        const struct ref_client *r = &w->truth.ref.client[i];
+        bool there = c->in_room && c->running && c->setting->seats;
+        if (!there || (r->presence == REF_PRESENT && c->lock.standing == KL_STANDING_IN)) {
+            c->in_place_us = w->now_us;
+            continue;
+        }
+        uint64_t since = later(later(c->in_place_us, c->obstacle_us), w->paused_us);
+        if (w->truth.ref.params.policy == KL_POLICY_STRICT) since = later(since, w->room_obstacle_us);
+        if (w->now_us > since + patience_us(w) + RETURN_US)
+            world_fail(w, "client=%u does not come back: relay says %d, standing %d, backlog %u", i, r->presence,
+                       c->lock.standing, c->lock.stats.next_closed - c->lock.stats.next_run);
+    }
 }
 
 static void check_progress(struct world *w) {
-    if (!w->room.started || !w->truth.seated) return;
+    const struct ref_room *ref = &w->truth.ref;
+    if (!w->room.started || !ref_room_pads(ref)) return;
+    if (ref_room_holds_still(ref)) {
+        w->truth.still_us = w->now_us;
+        w->pacing = false;
+    }
+    if (w->room.paused) w->paused_us = w->now_us;
+    if (w->scenario.params.clocked) check_return(w);
     if (!w->pacing && w->now_us >= later(w->scenario.start_us, w->room_obstacle_us) + PACE_SETTLE_US) {
         w->pacing = true;
         w->paced_at_us = w->now_us;
         w->paced_from = w->truth.next;
     }
     uint64_t patience = patience_us(w);
-    if (w->now_us > later(w->last_close_us, w->room_obstacle_us) + patience)
+    uint64_t moved_us = later(w->last_close_us, w->truth.still_us);
+    if (ref->params.policy == KL_POLICY_STRICT || !ref->params.clocked) moved_us = later(moved_us, w->room_obstacle_us);
+    if (w->now_us > moved_us + patience)
         world_fail(w, "deadlock: no frame closed since t=%.3f, waiting for seats %02x",
                    (double)w->last_close_us / 1e6, kl_room_waiting_for(&w->room));
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++) {
         const struct sim_client *c = &w->client[i];
         if (!c->in_room || !c->running || c->next_take == w->truth.next || kl_room_lost(&w->room, i))
             continue;
-        if (w->now_us > later(later(c->last_take_us, c->obstacle_us), w->last_close_us - 1) + patience &&
+        if (w->now_us > later(later(c->last_take_us, c->obstacle_us), moved_us - 1) + patience &&
             w->now_us > w->room_obstacle_us + patience)
             world_fail(w, "client=%u stands still at frame %u of %u", i, c->next_take, w->truth.next);
     }
@@ -165,8 +239,9 @@ static void check_progress(struct world *w) {
 static void check_lost(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
     if (!c->in_room || !kl_room_lost(&w->room, i)) return;
-    bool excused = !w->scenario.params.clocked || w->now_us < c->obstacle_us + LOST_EXCUSE_US;
-    if (c->setting->seats || !excused) world_fail(w, "client=%u is lost", i);
+    bool strict = w->truth.ref.params.policy == KL_POLICY_STRICT && w->truth.ref.policy_changes == 0;
+    bool excused = !w->scenario.params.clocked || w->now_us < c->deaf_until_us + LOST_EXCUSE_US;
+    if ((c->setting->seats && strict) || !excused) world_fail(w, "client=%u is lost", i);
     world_log(w, "event=lost client=%u", i);
     remove_client(w, i);
 }
@@ -174,10 +249,23 @@ static void check_lost(struct world *w, unsigned i) {
 /* --- the loop ---------------------------------------------------------------------------------------------
  */
 
+static void deliver(struct world *w, const struct event *e) {
+    const struct sim_client *c = &w->client[e->client];
+    if (w->now_us >= c->frozen_until_us) {
+        drive_to_client(w, e->packet);
+        packet_free(w, e->packet);
+        return;
+    }
+    struct event again = *e; /* the socket keeps it */
+    again.at_us = c->frozen_until_us;
+    events_push(w, again);
+}
+
 static void tick(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
     const struct scenario_client *s = c->setting;
-    if (!c->running) return;
+    check_lost(w, i);
+    if (!c->running || w->failed) return;
     uint64_t next;
     if (w->now_us < c->stalled_until_us) {
         next = c->stalled_until_us;
@@ -190,7 +278,6 @@ static void tick(struct world *w, unsigned i) {
         if (next <= w->now_us) next = w->now_us + 1;
     }
     events_push(w, (struct event){.at_us = next, .kind = EVENT_TICK, .client = (uint8_t)i});
-    if (!w->failed) check_lost(w, i);
     if (!w->failed) check_progress(w);
 }
 
@@ -198,18 +285,27 @@ static void start(struct world *w) {
     w->last_close_us = w->now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         w->client[i].last_take_us = w->now_us;
-    if (w->truth.seated == 0) return; /* everybody left before it began */
+    if (!ref_room_pads(&w->truth.ref)) return; /* everybody left before it began */
+    ref_room_start(&w->truth.ref, drive_relay_clock(w));
+    drive_before(w);
     if (kl_room_start(&w->room, drive_relay_clock(w)) != KL_OK) world_fail(w, "the room does not start");
     drive_collect(w);
     drive_send_relay(w);
+}
+
+static void arrive(struct world *w, const struct event *e) {
+    const struct kl_command *c = &w->scenario.happening[e->index].order;
+    unsigned from = c->client == KL_RELAY_CLIENT ? KL_RELAY_CLIENT : e->client;
+    if (from == KL_RELAY_CLIENT || w->client[e->client].in_room) drive_order(w, from, c);
 }
 
 static void handle(struct world *w, const struct event *e) {
     switch (e->kind) {
     case EVENT_TICK: tick(w, e->client); break;
     case EVENT_TO_RELAY: drive_to_relay(w, e->packet); break;
-    case EVENT_TO_CLIENT: drive_to_client(w, e->packet); break;
+    case EVENT_TO_CLIENT: deliver(w, e); return;
     case EVENT_HAPPENING: happen(w, &w->scenario.happening[e->index]); break;
+    case EVENT_ORDER: arrive(w, e); break;
     case EVENT_REMOVE: remove_client(w, e->client); break;
     default: start(w); break;
     }
@@ -218,7 +314,7 @@ static void handle(struct world *w, const struct event *e) {
 
 /* The next moment at which something is due; events go first. */
 static uint64_t next_moment(const struct world *w) {
-    uint64_t at = w->due_room, event;
+    uint64_t at = w->due_room < w->due_tick ? w->due_room : w->due_tick, event;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (w->due_client[i] < at) at = w->due_client[i];
     return events_due(w, &event) && event <= at ? event : at;
@@ -233,11 +329,14 @@ static void step(struct world *w) {
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++)
         if (w->due_client[i] <= w->now_us) drive_send_client(w, i);
+    if (!w->failed && w->due_tick <= w->now_us) drive_tick(w);
     if (!w->failed && w->due_room <= w->now_us) drive_send_relay(w);
 }
 
-bool world_run(struct world *w, const struct scenario *s, FILE *log) {
+bool world_run(struct world *w, const struct scenario *s, FILE *log, world_probe *probe, void *ctx) {
     set_up(w, s, log);
+    w->probe = probe;
+    w->probed = ctx;
     while (!w->failed) {
         uint64_t at = next_moment(w);
         if (at > s->end_us) break;
@@ -251,14 +350,14 @@ bool world_run(struct world *w, const struct scenario *s, FILE *log) {
               w->truth.changes, w->failed ? "failed=1" : "failed=0");
     double pace = world_pace(w);
     if (pace >= 0 && pace < PACE_LEAST)
-        world_fail(w, "the room crawls: %.3f of its frames a second, spacing %u", pace, w->truth.now.length);
+        world_fail(w, "the room crawls: %.3f of its frames a second, spacing %u", pace, w->truth.ref.now.at.length);
     events_clear(w);
     return !w->failed;
 }
 
 double world_pace(const struct world *w) {
-    const struct kl_params *p = &w->scenario.params;
-    if (!p->clocked || p->spacing_fixed || w->scenario.heavy || !w->pacing || !w->truth.seated) return -1;
+    const struct kl_params *p = &w->truth.ref.params; /* in force */
+    if (!p->clocked || p->spacing_fixed || w->scenario.heavy || !w->pacing || !ref_room_pads(&w->truth.ref)) return -1;
     if (w->now_us < w->paced_at_us + PACE_LEAST_US) return -1;
     double frames = (double)(w->now_us - w->paced_at_us) * p->fps_uhz / 1e12;
     return (w->truth.next - w->paced_from) / frames;

@@ -35,12 +35,14 @@ struct sim_client {
     bool in_room; /* the room knows it */
     bool running; /* its frontend ticks */
     struct kl_client lock;
-    struct kl_held held[KL_WINDOW_FRAMES];
     struct link up, down;
     struct player player[KL_MAX_SEATS];
     unsigned seats;
     double next_tick_us;
-    uint64_t stalled_until_us;
+    uint64_t planned_us; /* its clock: the last turn */
+    uint64_t stalled_until_us, frozen_until_us;
+    uint64_t deaf_until_us; /* until then it may have missed more than the room keeps */
+    uint64_t ordered_us;    /* its last command arrives then: they are ordered */
     uint64_t obstacle_us; /* until then it may be slow: outage, stall, a worse link */
     uint32_t up_counter, down_counter;
     struct kl_replay up_replay, down_replay;
@@ -49,6 +51,8 @@ struct sim_client {
     uint64_t last_take_us;
     struct rate rate, relay_rate;
     struct measure measure;
+    uint64_t longest_gap_us; /* between two frames run while its frontend ran and no obstacle was its own */
+    uint64_t in_place_us;    /* since then it has been one of the room's: not absent */
     struct rng rng;
 };
 
@@ -60,7 +64,15 @@ struct packet {
     uint8_t bytes[KL_DGRAM_HEADER + KL_DATAGRAM_MAX];
 };
 
-enum event_kind { EVENT_TICK, EVENT_TO_RELAY, EVENT_TO_CLIENT, EVENT_HAPPENING, EVENT_REMOVE, EVENT_START };
+enum event_kind {
+    EVENT_TICK,
+    EVENT_TO_RELAY,
+    EVENT_TO_CLIENT,
+    EVENT_HAPPENING,
+    EVENT_ORDER,
+    EVENT_REMOVE,
+    EVENT_START
+};
 struct event {
     uint64_t at_us;
     uint64_t order; /* ties go by the order in which they were made */
@@ -74,17 +86,21 @@ struct world {
     struct kl_room room;
     struct truth truth;
     struct sim_client client[KL_MAX_CLIENTS];
-    uint64_t now_us, last_close_us, room_obstacle_us;
-    uint64_t due_room, due_client[KL_MAX_CLIENTS]; /* world time of the next send */
+    uint64_t now_us, last_close_us, room_obstacle_us, paused_us; /* when it was paused last */
+    uint64_t due_room, due_tick, due_client[KL_MAX_CLIENTS]; /* world time of the next send, the room's next tick */
     struct event *heap;
     size_t events, event_cap;
     uint64_t orders, same_time;
     struct packet *free_packets;
     struct rng rng;
     FILE *log; /* NULL: quiet */
+    /* NULL, or called after each turn of a client. */
+    void (*probe)(struct world *w, unsigned client, const struct kl_plan *plan);
+    void *probed;
     bool failed;
     char error[320];
     uint64_t frames_run, datagrams, bytes, largest;
+    uint64_t absences, orders_taken, orders_refused, orders_run;
     bool pacing; /* nothing has happened for so long that the pace counts: since then, from that frame */
     uint64_t paced_at_us;
     uint32_t paced_from;
@@ -94,7 +110,10 @@ struct world {
  * enough and the spacing is the room's to choose; else negative. */
 double world_pace(const struct world *w);
 
-/* Plays it. Returns true where every invariant held. The world is the caller's, of any contents before. */
-bool world_run(struct world *w, const struct scenario *s, FILE *log);
+typedef void world_probe(struct world *w, unsigned client, const struct kl_plan *plan);
+
+/* Plays it. Returns true where every invariant held. The world is the caller's, of any contents before. probe, where not
+ * NULL, is called after each turn of a client and finds ctx in w->probed. */
+bool world_run(struct world *w, const struct scenario *s, FILE *log, world_probe *probe, void *ctx);
 
 #endif

@@ -124,13 +124,47 @@ static void values_out_of_range(void **state) {
     refused("hash_every", "65536");
     refused("speed", "fast");
     refused("subframes", "maybe");
-    refused("policy", "bounded");
+    refused("policy", "fair");
+    refused("budget_ms", "19");
+    refused("budget_ms", "60001");
+    refused("budget_ms", "1s");
+    refused("half_steps", "maybe");
+    refused("hotkeys", "select+r:dance");
+    refused("panel", "2");
     refused("epoch", "yesterday");
     refused("room", "");
     refused("room", "a room with a name that is too long");
     refused("name", "bell\a");
     struct kl_config c = {0};
     assert_int_equal(kl_config_set(&c, "colour", "red", err, sizeof err), -2);
+}
+
+/* Bounded where there is a clock to be late by, strict without, unless something is said. */
+static void policies(void **state) {
+    (void)state;
+    struct kl_config c;
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
+    assert_int_equal(c.params.policy, KL_POLICY_BOUNDED);
+    assert_int_equal(c.params.wait_budget_ms, 250);
+    assert_false(c.params.half_steps);
+    setenv("KEYLOCK_SPEED", "max", 1);
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
+    assert_int_equal(c.params.policy, KL_POLICY_STRICT);
+    write_file("policy = bounded\nbudget_ms = 1000\nhalf_steps = on\nhotkeys = select+x:save\n");
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
+    assert_int_equal(c.params.policy, KL_POLICY_BOUNDED);
+    assert_int_equal(c.params.wait_budget_ms, 1000);
+    assert_true(c.params.half_steps && c.hotkeys_set);
+    assert_string_equal(c.hotkeys, "select+x:save");
+    setenv("KEYLOCK_POLICY", "optimistic", 1); /* by a clock that is not there */
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);
+    assert_non_null(strstr(err, "KEYLOCK_SPEED=real"));
+    unsetenv("KEYLOCK_SPEED");
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
+    assert_int_equal(c.params.policy, KL_POLICY_OPTIMISTIC);
+    setenv("KEYLOCK_SUBFRAMES", "off", 1);
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);
+    assert_non_null(strstr(err, "KEYLOCK_SUBFRAMES=on"));
 }
 
 static void bad_lines_are_named(void **state) {
@@ -171,6 +205,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(file_and_environment, setup, teardown),
         cmocka_unit_test(relays),
         cmocka_unit_test(values_out_of_range),
+        cmocka_unit_test_setup_teardown(policies, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_lines_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_room_needs_a_relay, setup, teardown),
         cmocka_unit_test(own_file_name),

@@ -212,6 +212,30 @@ static void forgotten(void **state) {
     assert_int_equal(sample[0].key_count, 0);
 }
 
+static unsigned filtered_port, filtered;
+static uint16_t without_l2(unsigned port, uint16_t buttons) {
+    filtered_port = port;
+    filtered++;
+    return buttons & (uint16_t) ~(1u << RETRO_DEVICE_ID_JOYPAD_L2);
+}
+
+/* What a hot key takes from the pad it takes from the triggers too; who only watches has hot keys as well. */
+static void hidden_buttons(void **state) {
+    (void)state;
+    latch.filter = without_l2;
+    filtered = 0;
+    (void)core(0, RETRO_DEVICE_ANALOG, RETRO_DEVICE_INDEX_ANALOG_BUTTON, RETRO_DEVICE_ID_JOYPAD_L2);
+    pad[0][RETRO_DEVICE_ID_JOYPAD_L2] = pad[0][RETRO_DEVICE_ID_JOYPAD_A] = 1;
+    analog[0][RETRO_DEVICE_INDEX_ANALOG_BUTTON][RETRO_DEVICE_ID_JOYPAD_L2] = 0x4000;
+    poll_and_sample(1);
+    assert_int_equal(sample[0].joypad, 1u << RETRO_DEVICE_ID_JOYPAD_A);
+    assert_int_equal(sample[0].trigger[0], 0);
+    assert_int_equal(filtered, 1);
+    poll_and_sample(0);
+    assert_int_equal(filtered, 2);
+    assert_int_equal(filtered_port, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(pads_by_mask_and_one_by_one, setup),
@@ -223,6 +247,7 @@ int main(void) {
         cmocka_unit_test_setup(key_events_keep_their_order, setup),
         cmocka_unit_test_setup(polled_keys, setup),
         cmocka_unit_test_setup(forgotten, setup),
+        cmocka_unit_test_setup(hidden_buttons, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

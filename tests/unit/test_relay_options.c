@@ -41,6 +41,9 @@ static void values(void **state) {
     assert_int_equal(options.port, 0);
     assert_int_equal(options.rooms, 3);
     assert_int_equal(options.seats, 2);
+    assert_false(options.console);
+    assert_int_equal(PARSE("--console"), KL_RELAY_RUN);
+    assert_true(options.console);
     assert_int_equal(PARSE("--log", "debug"), KL_RELAY_RUN);
     assert_int_equal(options.log, KL_LOG_DEBUG);
     assert_int_equal(PARSE("--help"), KL_RELAY_HELP);

@@ -256,15 +256,15 @@ static void a_silent_spectator_is_lost_and_waits_for_nobody(void **state) {
     (void)state;
     struct kl_frame f;
     begin_three(true, 4);
-    for (uint32_t s = 0; s < KL_WINDOW_FRAMES - 4; s++) {
+    for (uint32_t s = 0; s < KL_KEPT_FRAMES - 4; s++) {
         assert_int_equal(ctrl(0, 0, s, 1, s * 20000), 0);
         assert_int_equal(ctrl(3, 0, s, 1, s * 20000), 0);
         take_all(&f);
     }
-    assert_int_equal(f.number, KL_WINDOW_FRAMES - 1);
+    assert_int_equal(f.number, KL_KEPT_FRAMES - 1);
     assert_false(kl_room_lost(&r, 9));
-    ctrl(0, 200, KL_WINDOW_FRAMES - 4, 1, 9000000);
-    ctrl(3, 200, KL_WINDOW_FRAMES - 4, 1, 9000000);
+    ctrl(0, 1000, KL_KEPT_FRAMES - 4, 1, 9000000);
+    ctrl(3, 1000, KL_KEPT_FRAMES - 4, 1, 9000000);
     assert_true(kl_room_lost(&r, 9));
     assert_false(kl_room_lost(&r, 0));
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* what goes to it stays within bounds */

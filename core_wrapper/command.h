@@ -1,0 +1,36 @@
+/* command.h - the room's commands: giving one, and what each does at its keyframe. DESIGN.md §4.
+ *
+ * Giving and doing are apart: whoever gives a command does it when the room does, at the same frame as
+ * everybody. The ways to give one are control.h, api.c and the frontend's own calls (reset, disks). */
+#ifndef KLW_COMMAND_H
+#define KLW_COMMAND_H
+
+#include "wrapper.h"
+
+/* Gives the command that these words say (command_words.h); answer is one line either way. 0, or -1 where it
+ * was not given: wrong words, no game yet, something that this player or core cannot. What is done in the end
+ * everybody sees on the screen. */
+int kl_command_do(const char *words, char *answer, size_t cap);
+/* The same, for keys and menus: an answer is shown only where it was not given. */
+void kl_command_key(const char *words);
+/* Disk `index` of the core, or KL_DISK_NONE. */
+int kl_command_disk(uint16_t index);
+
+/* Before a frame runs, after the hash of the state before it: does what the room's commands say. Every frame:
+ * some take more than one. */
+void kl_command_before(const struct kl_frame *f);
+/* Its two parts: one command, before this frame; what earlier ones have left to do. */
+void kl_command_obey(const struct kl_command *c, uint32_t frame);
+void kl_command_pending(uint32_t frame);
+
+/* The seat that the pads of seat s play: s, until somebody swapped. */
+unsigned kl_command_seat(unsigned s);
+/* "ann" for a client of the roster, "relay" for KL_RELAY_CLIENT. Borrowed until the next call. */
+const char *kl_command_name(unsigned client);
+
+/* Frame 0 is next: no swaps, an empty slot, the room's parameters as they were made. */
+void kl_command_begin(void);
+/* The session is over. Harmless where there was none. */
+void kl_command_end(void);
+
+#endif

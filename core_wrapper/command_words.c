@@ -1,0 +1,217 @@
+#include "command_words.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "../net/engine/wire.h"
+
+struct parser {
+    struct kl_words *out;
+    char *err;
+    size_t err_len;
+};
+
+static int refuse(struct parser *p, const char *want, const char *got) {
+    snprintf(p->err, p->err_len, "expected %s, got \"%s\"", want, got);
+    return -1;
+}
+
+static const char *skip(const char *at) {
+    while (isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* A whole number from lo to hi; *at moves behind it and the blanks after. */
+static bool number(const char **at, unsigned long lo, unsigned long hi, unsigned long *out) {
+    char *end;
+    if (!isdigit((unsigned char)**at)) return false;
+    errno = 0;
+    *out = strtoul(*at, &end, 10);
+    if (errno || *out < lo || *out > hi || (*end && !isspace((unsigned char)*end))) return false;
+    *at = skip(end);
+    return true;
+}
+
+/* ---- data ---- */
+
+void kl_words_put_policy(struct kl_order *o, uint8_t policy, uint16_t budget_ms, uint8_t spacing) {
+    *o = (struct kl_order){.kind = KL_COMMAND_POLICY, .len = 4};
+    o->data[0] = policy;
+    o->data[1] = (uint8_t)budget_ms;
+    o->data[2] = (uint8_t)(budget_ms >> 8);
+    o->data[3] = spacing;
+}
+
+bool kl_words_get_policy(const struct kl_command *c, uint8_t *policy, uint16_t *budget_ms, uint8_t *spacing) {
+    if (c->len != 4 || c->data[0] > KL_POLICY_OPTIMISTIC) return false;
+    *policy = c->data[0];
+    *budget_ms = (uint16_t)(c->data[1] | c->data[2] << 8);
+    *spacing = c->data[3];
+    return true;
+}
+
+void kl_words_put_disk(struct kl_order *o, uint16_t index) {
+    *o = (struct kl_order){.kind = KL_COMMAND_DISK, .len = 2};
+    o->data[0] = (uint8_t)index;
+    o->data[1] = (uint8_t)(index >> 8);
+}
+
+bool kl_words_get_disk(const struct kl_command *c, uint16_t *index) {
+    if (c->len != 2) return false;
+    *index = (uint16_t)(c->data[0] | c->data[1] << 8);
+    return true;
+}
+
+/* The wire's own way with strings does it: written, what a reader would refuse is '?'. */
+void kl_words_text(const struct kl_command *c, char out[KL_COMMAND_BYTES + 1]) {
+    char raw[KL_COMMAND_BYTES + 1];
+    uint8_t bytes[KL_COMMAND_BYTES + 2];
+    struct kl_writer w;
+    struct kl_reader r;
+    memcpy(raw, c->data, c->len);
+    raw[c->len] = 0;
+    kl_writer_init(&w, bytes, sizeof bytes);
+    kl_write_string(&w, raw);
+    kl_reader_init(&r, bytes, sizeof bytes);
+    kl_read_string(&r, out, KL_COMMAND_BYTES + 1);
+}
+
+bool kl_words_option(const struct kl_command *c, char key[KL_COMMAND_BYTES + 1],
+                     char value[KL_COMMAND_BYTES + 1]) {
+    kl_words_text(c, key);
+    char *equals = strchr(key, '=');
+    if (!equals || equals == key) return false;
+    *equals = 0;
+    strcpy(value, equals + 1);
+    return true;
+}
+
+/* ---- words ---- */
+
+static int plain(struct parser *p, const char *rest, uint8_t kind) {
+    if (*rest) return refuse(p, "nothing behind it", rest);
+    p->out->order.kind = kind;
+    return 0;
+}
+
+static int parse_text(struct parser *p, const char *rest, uint8_t kind, const char *want) {
+    struct kl_order *o = &p->out->order;
+    size_t len = strlen(rest);
+    if (!len) return refuse(p, want, rest);
+    if (len > KL_COMMAND_BYTES) {
+        snprintf(p->err, p->err_len, "expected at most %d bytes, got %zu", KL_COMMAND_BYTES, len);
+        return -1;
+    }
+    o->kind = kind;
+    o->len = (uint8_t)len;
+    memcpy(o->data, rest, len);
+    return 0;
+}
+
+static int parse_pause(struct parser *p, const char *rest) {
+    if (plain(p, rest, KL_COMMAND_PAUSE) != 0) return -1;
+    p->out->order.len = 1;
+    p->out->order.data[0] = 1;
+    return 0;
+}
+static int parse_resume(struct parser *p, const char *rest) {
+    if (parse_pause(p, rest) != 0) return -1;
+    p->out->order.data[0] = 0;
+    return 0;
+}
+static int parse_reset(struct parser *p, const char *rest) {
+    return plain(p, rest, KL_COMMAND_RESET);
+}
+static int parse_save(struct parser *p, const char *rest) {
+    return plain(p, rest, KL_COMMAND_SAVE);
+}
+static int parse_load(struct parser *p, const char *rest) {
+    return plain(p, rest, KL_COMMAND_LOAD);
+}
+static int parse_panel(struct parser *p, const char *rest) {
+    p->out->panel = true;
+    return plain(p, rest, 0);
+}
+static int parse_say(struct parser *p, const char *rest) {
+    return parse_text(p, rest, KL_COMMAND_CHAT, "what to say");
+}
+
+static int parse_option(struct parser *p, const char *rest) {
+    if (!strchr(rest, '=') || *rest == '=') return refuse(p, "option KEY=VALUE", rest);
+    return parse_text(p, rest, KL_COMMAND_OPTION, "option KEY=VALUE");
+}
+
+static int parse_disk(struct parser *p, const char *rest) {
+    const char *at = rest;
+    unsigned long n;
+    if (!number(&at, 0, KL_DISK_NONE - 1, &n) || *at) return refuse(p, "disk N, from 1 (0: none)", rest);
+    kl_words_put_disk(&p->out->order, n ? (uint16_t)(n - 1) : KL_DISK_NONE);
+    return 0;
+}
+
+static int parse_swap(struct parser *p, const char *rest) {
+    const char *at = rest;
+    unsigned long a, b;
+    bool good = number(&at, 1, KL_MAX_SEATS, &a) && number(&at, 1, KL_MAX_SEATS, &b) && !*at && a != b;
+    if (!good) return refuse(p, "swap A B, two players from 1 to 8", rest);
+    p->out->order = (struct kl_order){.kind = KL_COMMAND_SWAP, .len = 2};
+    p->out->order.data[0] = (uint8_t)(a - 1);
+    p->out->order.data[1] = (uint8_t)(b - 1);
+    return 0;
+}
+
+static int parse_policy(struct parser *p, const char *rest) {
+    static const char want[] = "policy strict, bounded or optimistic, and a wait budget of 20 to 60000 ms";
+    char name[16];
+    uint8_t policy;
+    unsigned long budget = 0;
+    size_t len = strcspn(rest, " \t");
+    snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : sizeof name), rest);
+    const char *at = skip(rest + len);
+    if (!kl_config_policy(name, &policy)) return refuse(p, want, rest);
+    p->out->has_budget = *at != 0;
+    if (*at && (!number(&at, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS, &budget) || *at))
+        return refuse(p, want, rest);
+    kl_words_put_policy(&p->out->order, policy, (uint16_t)budget, 0);
+    return 0;
+}
+
+static int parse_host(struct parser *p, const char *rest) {
+    if (!*rest) return refuse(p, "host NAME", rest);
+    snprintf(p->out->host, sizeof p->out->host, "%s", rest);
+    p->out->order.kind = KL_COMMAND_HOST;
+    p->out->order.len = 1;
+    return 0;
+}
+
+static const struct {
+    const char *verb;
+    int (*parse)(struct parser *p, const char *rest);
+} verbs[] = {
+    {"pause", parse_pause}, {"resume", parse_resume}, {"reset", parse_reset},   {"save", parse_save},
+    {"load", parse_load},   {"panel", parse_panel},   {"say", parse_say},       {"option", parse_option},
+    {"disk", parse_disk},   {"swap", parse_swap},     {"policy", parse_policy}, {"host", parse_host},
+};
+
+int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {
+    char own[KL_WORDS_MAX];
+    *out = (struct kl_words){0};
+    struct parser p = {out, err, err_len};
+    if (strlen(line) >= sizeof own) {
+        snprintf(err, err_len, "expected at most %zu bytes, got %zu", sizeof own - 1, strlen(line));
+        return -1;
+    }
+    strcpy(own, skip(line));
+    for (size_t n = strlen(own); n && isspace((unsigned char)own[n - 1]);)
+        own[--n] = 0;
+    size_t len = strcspn(own, " \t");
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strlen(verbs[i].verb) == len && !strncmp(verbs[i].verb, own, len))
+            return verbs[i].parse(&p, skip(own + len));
+    return refuse(&p, KL_WORDS_HELP, own);
+}

@@ -1,0 +1,43 @@
+/* command_words.h - commands as people write them, and as they travel. net/PROTOCOL.md §5, Commands.
+ *
+ *     pause | resume | reset | save | load | panel | option KEY=VALUE | disk N | swap A B |
+ *     policy NAME [BUDGET_MS] | host NAME | say TEXT
+ *
+ * Disks and players (swap) count from 1, as frontends show them; disk 0 is none. Pure. */
+#ifndef KLW_COMMAND_WORDS_H
+#define KLW_COMMAND_WORDS_H
+
+#include "../net/engine/command.h"
+#include "../net/engine/msg.h"
+
+#define KL_WORDS_MAX 512 /* bytes of a line, NUL included */
+#define KL_WORDS_HELP                                                                                        \
+    "pause, resume, reset, save, load, panel, option KEY=VALUE, disk N, swap A B, policy NAME [BUDGET_MS], " \
+    "host "                                                                                                  \
+    "NAME or say TEXT"
+
+struct kl_words {
+    bool panel;              /* not a command at all: the panel of this machine's screen */
+    char host[KL_WORDS_MAX]; /* not "": order.kind is KL_COMMAND_HOST; order.data is for the caller to fill in
+                              */
+    bool has_budget; /* policy: said; else order.data[1..3] (budget, fixed spacing) are for the caller */
+    struct kl_order order;
+};
+
+/* 0; -1 and a line in err that names what was expected and what came. */
+int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len);
+
+/* The data of policy and disk commands. Reading: false where it is not of that form. */
+void kl_words_put_policy(struct kl_order *o, uint8_t policy, uint16_t budget_ms, uint8_t spacing);
+bool kl_words_get_policy(const struct kl_command *c, uint8_t *policy, uint16_t *budget_ms, uint8_t *spacing);
+void kl_words_put_disk(struct kl_order *o, uint16_t index);
+bool kl_words_get_disk(const struct kl_command *c, uint16_t *index);
+#define KL_DISK_NONE 0xffff
+
+/* The data as text, with what is not UTF-8 without control characters as '?': it comes from others. */
+void kl_words_text(const struct kl_command *c, char out[KL_COMMAND_BYTES + 1]);
+/* The same taken apart at the first '='. False where there is none, or nothing before it. */
+bool kl_words_option(const struct kl_command *c, char key[KL_COMMAND_BYTES + 1],
+                     char value[KL_COMMAND_BYTES + 1]);
+
+#endif

@@ -1,0 +1,217 @@
+#include "control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "command_words.h"
+#include "hotkeys.h"
+#include "own_options.h"
+
+#define LOOK_EVERY   10 /* calls of retro_run between looks at the frontend's options */
+#define GIVE_EVERY   20 /* calls between two option changes given to the room: it takes a few a keyframe */
+#define LINES_A_TURN 4
+
+/* ---- hot keys ---- */
+
+/* A script's pads are what it says, unless it asks for hot keys. */
+static struct kl_hotkeys *hotkeys(void) {
+    static struct kl_hotkeys keys;
+    static char list[KL_CONFIG_HOTKEYS_MAX];
+    char ignored[200];
+    const char *wanted = kl_w.attached && !kl_w.config.hotkeys_set ? "off" : kl_w.config.hotkeys;
+    if (strcmp(list, wanted) != 0) {
+        snprintf(list, sizeof list, "%s", wanted);
+        (void)kl_hotkeys_parse(&keys, list, ignored, sizeof ignored); /* config.c has read it before */
+    }
+    return &keys;
+}
+
+uint16_t kl_control_pad(unsigned port, uint16_t pad) {
+    const char *action;
+    uint16_t shown = kl_hotkeys_filter(hotkeys(), port, pad, kl_now_us(), &action);
+    if (action) kl_command_key(action);
+    return shown;
+}
+
+/* ---- the frontend's menu ---- */
+
+/* The frontend's values as last seen; by place, and looked up by key where the core has declared anew. */
+static struct {
+    struct seen {
+        char *key, *value;
+    } * at;
+    unsigned count;
+    char policy[16], panel[16], order[16];
+    unsigned calls, wait;
+    bool changed;
+} menu;
+
+static const char *ask(const char *key) {
+    struct retro_variable v = {.key = key};
+    if (!kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE, &v) || !v.value) return NULL;
+    return v.value;
+}
+
+static void forget_menu(void) {
+    for (unsigned i = 0; i < menu.count; i++) {
+        free(menu.at[i].key);
+        free(menu.at[i].value);
+    }
+    free(menu.at);
+    memset(&menu, 0, sizeof menu);
+}
+
+static void keep(char out[16], const char *key) {
+    const char *v = ask(key);
+    snprintf(out, 16, "%s", v ? v : "");
+}
+
+static void see_menu(void) {
+    forget_menu();
+    keep(menu.policy, KL_OWN_POLICY);
+    keep(menu.panel, KL_OWN_PANEL);
+    keep(menu.order, KL_OWN_DO);
+    menu.at = calloc(kl_w.options.count ? kl_w.options.count : 1, sizeof *menu.at);
+    for (unsigned i = 0; menu.at && i < kl_w.options.count; i++) {
+        const char *value = ask(kl_w.options.at[i].key);
+        if (!value) continue;
+        struct seen *s = &menu.at[menu.count];
+        *s = (struct seen){strdup(kl_w.options.at[i].key), strdup(value)};
+        if (s->key && s->value) menu.count++;
+    }
+}
+
+/* True where it is another now. */
+static bool turned(char was[16], const char *key) {
+    const char *v = ask(key);
+    if (!v || !strncmp(was, v, 15)) return false;
+    snprintf(was, 16, "%s", v);
+    return true;
+}
+
+static void follow_own(void) {
+    char words[32];
+    if (turned(menu.policy, KL_OWN_POLICY) && strcmp(menu.policy, "room") != 0) {
+        snprintf(words, sizeof words, "policy %s", menu.policy);
+        kl_command_key(words);
+    }
+    if (turned(menu.panel, KL_OWN_PANEL)) kl_screen_panel(!strcmp(menu.panel, "on"));
+    if (!turned(menu.order, KL_OWN_DO) || !strcmp(menu.order, "nothing")) return;
+    struct retro_variable back = {KL_OWN_DO, "nothing"};
+    kl_command_key(menu.order);
+    if (kl_w.front.environment(RETRO_ENVIRONMENT_SET_VARIABLE, &back)) strcpy(menu.order, "nothing");
+}
+
+/* What the player turns in the menu is meant for the game, which is everybody's. One at a time; true: there
+ * may be more. */
+static bool give_option(void) {
+    char words[KL_WORDS_MAX];
+    for (unsigned i = 0; i < menu.count; i++) {
+        const char *value = ask(menu.at[i].key), *here = kl_options_get(&kl_w.options, menu.at[i].key);
+        if (!value || !strcmp(value, menu.at[i].value)) continue;
+        char *copy = strdup(value);
+        if (!copy) return false;
+        free(menu.at[i].value);
+        menu.at[i].value = copy;
+        if (here && !strcmp(here, copy)) continue; /* as the room has it */
+        snprintf(words, sizeof words, "option %s=%s", menu.at[i].key, copy);
+        kl_command_key(words);
+        return true;
+    }
+    return false;
+}
+
+static void look_at_menu(void) {
+    bool changed = false;
+    if (menu.wait) menu.wait--;
+    if (++menu.calls % LOOK_EVERY == 0 &&
+        kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &changed) && changed) {
+        menu.changed = true;
+        follow_own();
+    }
+    if (!menu.changed || menu.wait || kl_w.phase != KL_PHASE_PLAYING) return;
+    menu.changed = give_option();
+    menu.wait = GIVE_EVERY;
+}
+
+bool kl_control_wish(uint8_t *policy) {
+    const char *v = ask(KL_OWN_POLICY);
+    return v && kl_config_policy(v, policy);
+}
+
+/* ---- the socket ---- */
+
+bool kl_control_claim(int *out) {
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int on = 1, n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, KL_CONTROL_NAME, (long)getpid());
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return true; /* no such sockets here: nothing to tell instances apart by */
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 &&
+        bind(fd, (struct sockaddr *)&a, len) == 0) {
+        *out = fd;
+        return true;
+    }
+    close(fd);
+    return false;
+}
+
+static bool is_ours(struct msghdr *m) {
+    struct ucred who;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS) continue;
+        memcpy(&who, CMSG_DATA(c), sizeof who);
+        return who.uid == geteuid() || who.uid == 0;
+    }
+    return false;
+}
+
+static void answer(struct msghdr *m, const char *line) {
+    if (m->msg_namelen <= offsetof(struct sockaddr_un, sun_path)) return; /* it has no name to answer to */
+    (void)sendto(kl_w.instance, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL, m->msg_name, m->msg_namelen);
+}
+
+/* False where nothing waits. */
+static bool take_line(void) {
+    char line[KL_WORDS_MAX], said[KLW_TEXT_MAX], back[KLW_TEXT_MAX + 8];
+    union {
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr align;
+    } control;
+    struct sockaddr_un from;
+    struct iovec part = {line, sizeof line - 1};
+    struct msghdr m = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &part, .msg_iovlen = 1};
+    m.msg_control = &control;
+    m.msg_controllen = sizeof control;
+    ssize_t n = recvmsg(kl_w.instance, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0) return false;
+    line[n] = 0;
+    if (!is_ours(&m)) return true;
+    bool good = (m.msg_flags & MSG_TRUNC) == 0 && kl_command_do(line, said, sizeof said) == 0;
+    if (m.msg_flags & MSG_TRUNC) snprintf(said, sizeof said, "expected at most %d bytes", KL_WORDS_MAX - 1);
+    snprintf(back, sizeof back, "%s %s", good ? "ok" : "error", said);
+    answer(&m, back);
+    return true;
+}
+
+/* ---- a session ---- */
+
+void kl_control_begin(void) {
+    see_menu();
+    if (!strcmp(menu.panel, "on")) kl_screen_panel(true);
+}
+
+void kl_control_turn(void) {
+    for (unsigned i = 0; kl_w.instance >= 0 && i < LINES_A_TURN && take_line(); i++) {
+    }
+    look_at_menu();
+}
+
+void kl_control_end(void) {
+    forget_menu();
+}

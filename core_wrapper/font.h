@@ -1,0 +1,20 @@
+/* font.h - a small bitmap font, for what is drawn into the picture: letters of 5 x 7 dots in cells of 6 x 8.
+ * ASCII; accents are dropped, anything else is a box. Pure. */
+#ifndef KLW_FONT_H
+#define KLW_FONT_H
+
+#include <stdbool.h>
+
+#define KL_FONT_WIDTH  6 /* dots of a cell, the empty column at its right included */
+#define KL_FONT_HEIGHT 8 /* the row for descenders included */
+#define KL_FONT_BOX    0x7f
+
+/* Is there a dot in the cell of this character (as of kl_font_next) at x, y? False outside the cell. */
+bool kl_font_dot(unsigned code, unsigned x, unsigned y);
+/* The next character of a UTF-8 text as the font shows it, 0x20..0x7e or KL_FONT_BOX; moves *text on. 0 at
+ * its end. */
+unsigned kl_font_next(const char **text);
+/* How many cells a text takes. */
+unsigned kl_font_columns(const char *text);
+
+#endif

@@ -1,0 +1,220 @@
+#include "overlay.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "wrapper.h"
+
+#define SECOND_US      1000000u
+#define TOLD_EVERY_US  500000 /* a line of a state that lasts is said again so often … */
+#define TOLD_MS        1100   /* … and stays for so long */
+#define DESYNC_TOLD_US 10000000u
+#define CATCH_UP_FROM  30 /* frames behind */
+#define CATCH_UP_UNTIL 6
+#define STATE_HEAD     10 /* characters by which two states are told apart in the log */
+
+/* What is counted until the second is full. */
+struct second {
+    uint64_t since_us, lead_sum, lead_count;
+    unsigned frames;
+};
+
+static struct {
+    struct kl_history history;
+    struct kl_panel panel;
+    struct second second;
+    unsigned state;    /* what panel.state_us counts for … */
+    uint64_t since_us; /* … from then on */
+    uint64_t ran_us, told_us, desync_us;
+    uint64_t away_us[KL_MAX_SEATS];
+    char told[KL_PANEL_LINE];
+    bool said_hardware;
+} o;
+
+void kl_overlay_reset(void) {
+    memset(&o, 0, sizeof o);
+    kl_w.picture.over = NULL;
+    kl_w.picture.want_copy = false;
+    kl_w.screen.line[0] = 0;
+    kl_screen_draw(kl_w.config.draw);
+    kl_screen_panel(kl_w.config.panel);
+}
+
+/* ---- figures ---- */
+
+static void count_second(uint64_t now_us) {
+    const struct kl_client_stats *s = &kl_w.status.lock;
+    struct second *c = &o.second;
+    if (kl_w.play.report.run) c->frames++;
+    if (now_us - c->since_us < SECOND_US) return;
+    if (c->since_us)
+        o.panel.fps =
+            (unsigned)((c->frames * UINT64_C(1000000) + (now_us - c->since_us) / 2) / (now_us - c->since_us));
+    if (s->lead_count > c->lead_count)
+        o.panel.lead_frames = (double)(s->lead_sum - c->lead_sum) / (double)(s->lead_count - c->lead_count);
+    *c = (struct second){now_us, s->lead_sum, s->lead_count, 0};
+}
+
+static uint16_t short_of(uint64_t v) {
+    return v > UINT16_MAX ? UINT16_MAX : (uint16_t)v;
+}
+
+/* Of the call before: it has run its frames. */
+static void remember(uint64_t now_us) {
+    const struct klw_report *r = &kl_w.play.report;
+    const struct kl_client_stats *s = &kl_w.status.lock;
+    struct kl_history_step step = {
+        .spacing = s->spacing, .backlog = short_of(r->backlog), .stalled = r->stalled};
+    if (r->run) step.need = s->need;
+    if (o.ran_us) step.gap_ms = short_of((now_us - o.ran_us) / 1000);
+    if (r->run || !o.ran_us) o.ran_us = now_us;
+    kl_history_add(&o.history, &step, now_us);
+}
+
+/* One frame or two are nothing. */
+static void follow_backlog(void) {
+    struct kl_panel *p = &o.panel;
+    p->backlog = kl_w.play.report.backlog;
+    p->behind = kl_w.play.pace.behind;
+    if (p->behind <= CATCH_UP_UNTIL || p->stage != KL_PANEL_PLAYING)
+        p->catch_up = 0;
+    else if ((p->catch_up || p->behind >= CATCH_UP_FROM) && p->behind > p->catch_up)
+        p->catch_up = p->behind;
+}
+
+/* ---- the panel's content ---- */
+
+static void follow_phase(void) {
+    struct kl_panel *p = &o.panel;
+    switch (kl_w.phase) {
+    case KL_PHASE_LOCAL: p->stage = KL_PANEL_LOCAL; break;
+    case KL_PHASE_DEAD:
+        p->stage = KL_PANEL_ENDED;
+        snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, kl_w.error);
+        break;
+    case KL_PHASE_IDLE:
+    case KL_PHASE_WAITING:
+    case KL_PHASE_READY:
+    case KL_PHASE_PLAYING: break;
+    }
+}
+
+/* How long it has been so: a number that changes with what is counted. */
+static void follow_state(uint64_t now_us) {
+    const struct kl_panel *p = &o.panel;
+    unsigned state = p->stage * 8u + (p->paused ? 1 : p->stalled ? 2 : p->absent ? 3 : 0);
+    if (state != o.state || !o.since_us) o.since_us = now_us;
+    o.state = state;
+    o.panel.state_us = now_us - o.since_us;
+}
+
+static void fill(uint64_t now_us) {
+    uint8_t plays[KL_MAX_SEATS];
+    struct kl_panel *p = &o.panel;
+    const struct kl_params *params =
+        kl_w.phase == KL_PHASE_PLAYING ? &kl_w.room : &kl_w.status.welcome.params;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        plays[s] = (uint8_t)kl_command_seat(s);
+    kl_panel_fill(p, &kl_w.status, plays);
+    snprintf(p->room, sizeof p->room, "%s", kl_w.config.room);
+    snprintf(p->relay, sizeof p->relay, "%.56s:%u", kl_w.config.host, kl_w.config.port);
+    p->policy = params->policy;
+    p->budget_ms = params->wait_budget_ms;
+    p->stalls = kl_w.play.stalls;
+    p->longest_stall_ms = (unsigned)(kl_w.play.stall_longest_us / 1000);
+    if (kl_w.play.report.run) p->stalled = false;
+    if (kl_w.play.report.stalled) p->stalled = true;
+    follow_phase();
+    p->begun = p->begun || p->stage == KL_PANEL_PLAYING;
+    follow_state(now_us);
+}
+
+/* ---- what is said ---- */
+
+static const enum kl_screen_tone screen_tones[] = {KL_SCREEN_INFO, KL_SCREEN_INFO, KL_SCREEN_WARNING,
+                                                   KL_SCREEN_ERROR};
+
+static bool can_paint(void) {
+    return !kl_w.picture.hardware && !kl_w.attached;
+}
+
+/* A line that lasts is logged when it begins; errors have been logged before. The panel shows it, too; and
+ * why it is over is often too long for a frontend's line. */
+static void tell_state(uint64_t now_us) {
+    char line[KL_PANEL_LINE];
+    int percent;
+    enum kl_panel_tone tone = kl_panel_state(&o.panel, line, &percent);
+    if (!o.panel.desync) o.desync_us = now_us;
+    if (tone == KL_PANEL_ERROR && o.panel.desync && now_us - o.desync_us > DESYNC_TOLD_US) return;
+    bool news = strncmp(line, o.told, STATE_HEAD) != 0;
+    if (!news && (!*line || now_us - o.told_us < TOLD_EVERY_US)) return;
+    if (news && *line && tone != KL_PANEL_ERROR)
+        kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", line);
+    snprintf(o.told, sizeof o.told, "%s", line);
+    o.told_us = now_us;
+    bool drawn = kl_screen_panel_on() || o.panel.stage == KL_PANEL_ENDED; /* anyway */
+    if (!*line || kl_w.attached || (drawn && can_paint())) return;
+    kl_screen_show(&kl_w.screen, kl_w.front.environment, screen_tones[tone], TOLD_MS, line, percent);
+}
+
+static const char *name_of(unsigned seat) {
+    for (unsigned i = 0; i < kl_w.status.roster.count && i < KL_MAX_CLIENTS; i++) {
+        const struct kl_member *m = &kl_w.status.roster.member[i];
+        if (m->seats >> seat & 1 && m->state != KL_MEMBER_GONE) return m->name;
+    }
+    return NULL;
+}
+
+/* Others only: who is away himself knows. */
+static void tell_away(uint64_t now_us) {
+    unsigned away = kl_w.status.lock.away & ~(unsigned)kl_w.status.welcome.seats;
+    char since[16];
+    if (o.panel.stage != KL_PANEL_PLAYING) return;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        bool is = away >> s & 1, was = o.away_us[s] != 0;
+        const char *who = name_of(s);
+        if (is == was) continue;
+        kl_panel_time(now_us - o.away_us[s], since);
+        o.away_us[s] = is ? now_us : 0;
+        if (who && is) kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s is away", who);
+        if (who && was) kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", who, since);
+    }
+}
+
+/* ---- what is drawn ---- */
+
+static void paint(const struct kl_canvas *c) {
+    static const enum kl_panel_tone tones[] = {KL_PANEL_INFO, KL_PANEL_WARNING, KL_PANEL_ERROR};
+    const struct kl_screen *s = &kl_w.screen;
+    if (o.panel.stage == KL_PANEL_ENDED) {
+        kl_panel_draw_line(c, o.told, KL_PANEL_ERROR, -1, true);
+        return;
+    }
+    if (kl_screen_panel_on()) kl_panel_draw(&o.panel, &o.history, c);
+    if (kl_screen_drawn(s) && kl_now_us() < s->until_us)
+        kl_panel_draw_line(c, s->line, tones[s->tone], s->percent, false);
+}
+
+static void choose_over(uint64_t now_us) {
+    bool line = kl_screen_drawn(&kl_w.screen) && now_us < kl_w.screen.until_us;
+    bool wanted = kl_screen_panel_on() || line || o.panel.stage == KL_PANEL_ENDED;
+    kl_w.picture.turn = kl_w.told.rotation;
+    kl_w.picture.want_copy = can_paint() && kl_screen_drawn(&kl_w.screen);
+    kl_w.picture.over = wanted && can_paint() ? paint : NULL;
+    if (kl_screen_panel_on() && kl_w.picture.hardware)
+        kl_wrapper_say_once(&o.said_hardware,
+                            "this core draws by the graphics card: there is no panel over its picture");
+}
+
+void kl_overlay_turn(uint64_t now_us) {
+    if (o.panel.stage == KL_PANEL_PLAYING) {
+        remember(now_us);
+        count_second(now_us);
+    }
+    follow_backlog();
+    fill(now_us);
+    tell_away(now_us);
+    tell_state(now_us);
+    choose_over(now_us);
+}

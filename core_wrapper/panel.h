@@ -1,0 +1,79 @@
+/* panel.h - how a session stands, as plain numbers: the line that tells the player what he waits for, and the
+ * panel that shows everything. Pure: what is told is a function of struct kl_panel alone. */
+#ifndef KLW_PANEL_H
+#define KLW_PANEL_H
+
+#include "../net/engine/msg.h"
+#include "canvas.h"
+#include "history.h"
+
+#define KL_PANEL_LINE 512 /* bytes of a line, NUL included */
+
+enum kl_panel_stage {
+    KL_PANEL_REACHING, /* the relay has not answered yet */
+    KL_PANEL_FILLING,  /* seats are being filled */
+    KL_PANEL_FETCHING, /* the start data comes */
+    KL_PANEL_READYING, /* we are ready, others load */
+    KL_PANEL_PLAYING,
+    KL_PANEL_LOCAL, /* the room is gone, the game goes on */
+    KL_PANEL_ENDED, /* refused, closed or lost: reason says it */
+};
+
+struct kl_panel_member {
+    char name[KL_NAME_MAX];
+    uint8_t seats; /* mask; 0: watches */
+    bool you, host;
+    bool loading; /* it has not begun */
+    bool away;    /* its seats are absent, or its frontend does not run */
+    bool lacking; /* the next frame waits for it */
+    bool alone;   /* its hashes differ from the majority's */
+};
+
+struct kl_panel {
+    enum kl_panel_stage stage;
+    bool begun; /* the game has, in this room */
+    char room[KL_NAME_MAX], relay[64], reason[KL_PANEL_LINE];
+    uint8_t filled, players;
+    unsigned count;
+    struct kl_panel_member member[KL_MAX_CLIENTS];
+    uint32_t data_done, data_total; /* bytes of start data */
+    uint8_t policy;
+    unsigned budget_ms;
+    double rtt_ms, jitter_ms;
+    double lead_frames;    /* of the newest frames run; 0: none yet */
+    unsigned spacing;      /* frames */
+    unsigned need;         /* lead that the newest frame needed, quarter frames; 0: unknown */
+    uint64_t late, stalls; /* frames, episodes */
+    unsigned longest_stall_ms;
+    unsigned backlog;  /* frames received and not run */
+    unsigned behind;   /* frames that should have run by now, and are here */
+    unsigned catch_up; /* the most of them since catching up began; 0: we do not */
+    bool absent;       /* our seats are not waited for */
+    bool paused;
+    bool any_verified, desync;
+    uint32_t verified, desync_frame;
+    uint64_t
+        state_us; /* how long it has been like that: the stage, or the stall, pause or absence within it */
+    bool stalled;
+    bool you_lack; /* our own samples are among those waited for: nothing gets through */
+    unsigned fps;  /* pictures with a new frame in the last second */
+};
+
+enum kl_panel_tone { KL_PANEL_QUIET, KL_PANEL_INFO, KL_PANEL_WARNING, KL_PANEL_ERROR };
+
+/* Writes into out what the player should be told of a state that lasts, "" where all is well.
+ * *percent: progress, or -1 where there is none to tell. */
+enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent);
+
+/* Draws the panel at the top. */
+void kl_panel_draw(const struct kl_panel *p, const struct kl_history *h, const struct kl_canvas *c);
+
+/* Draws a message at the bottom (or the top, where the frontend's own lines do not come in its way), in as
+ * many lines as it takes up to a few, with a bar below it where percent is not negative. */
+void kl_panel_draw_line(const struct kl_canvas *c, const char *line, enum kl_panel_tone tone, int percent,
+                        bool top);
+
+/* "12 s", "1:05". */
+void kl_panel_time(uint64_t us, char out[16]);
+
+#endif

@@ -1,0 +1,62 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "overlay.h"
+
+static uint8_t played(uint8_t seats, const uint8_t plays[KL_MAX_SEATS]) {
+    uint8_t mask = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (seats >> s & 1) mask |= (uint8_t)(1u << (plays[s] % KL_MAX_SEATS));
+    return mask;
+}
+
+static void fill_member(struct kl_panel_member *out, const struct kl_member *m,
+                        const struct kl_link_status *s, const uint8_t plays[KL_MAX_SEATS]) {
+    bool playing = s->phase == KL_LINK_PLAYING;
+    snprintf(out->name, sizeof out->name, "%s", m->name);
+    out->seats = played(m->seats, plays);
+    out->you = m->client == s->welcome.client;
+    out->host = m->host;
+    out->loading = !playing && (m->state == KL_MEMBER_WAITING || m->state == KL_MEMBER_LOADING);
+    out->away = playing && (m->seats & s->lock.away);
+    out->lacking = playing && (m->seats & s->lock.waiting_for);
+    out->alone = s->desync && (s->first_bad.minority >> m->client & 1);
+}
+
+static enum kl_panel_stage stage_of(enum kl_link_phase phase) {
+    switch (phase) {
+    case KL_LINK_CONNECTING: return KL_PANEL_REACHING;
+    case KL_LINK_WAITING:
+    case KL_LINK_SEND_START: return KL_PANEL_FILLING;
+    case KL_LINK_FETCHING:
+    case KL_LINK_LOAD: return KL_PANEL_FETCHING;
+    case KL_LINK_READY: return KL_PANEL_READYING;
+    case KL_LINK_PLAYING: return KL_PANEL_PLAYING;
+    case KL_LINK_ENDED: return KL_PANEL_ENDED;
+    }
+    return KL_PANEL_ENDED;
+}
+
+void kl_panel_fill(struct kl_panel *p, const struct kl_link_status *s, const uint8_t plays[KL_MAX_SEATS]) {
+    p->stage = stage_of(s->phase);
+    snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, s->reason);
+    p->filled = s->roster.filled;
+    p->players = s->roster.players;
+    p->count = 0;
+    for (unsigned i = 0; i < s->roster.count && i < KL_MAX_CLIENTS; i++)
+        if (s->roster.member[i].state != KL_MEMBER_GONE)
+            fill_member(&p->member[p->count++], &s->roster.member[i], s, plays);
+    p->data_done = s->data_done;
+    p->data_total = s->data_total;
+    p->rtt_ms = s->lock.rtt_us / 1000.0;
+    p->jitter_ms = s->lock.jitter_us / 1000.0;
+    p->spacing = s->lock.spacing;
+    p->late = s->lock.late_frames;
+    p->absent = s->lock.absent;
+    p->paused = s->lock.paused;
+    p->you_lack = s->lock.waiting_for & s->welcome.seats;
+    p->any_verified = s->any_verified;
+    p->verified = s->verified;
+    p->desync = s->desync;
+    p->desync_frame = s->first_bad.frame;
+}

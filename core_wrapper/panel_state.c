@@ -1,0 +1,110 @@
+/* What the player is told of a state that lasts. */
+#include <stdio.h>
+
+#include "panel.h"
+
+#define NAMES_MAX     100    /* bytes of those that are named; others are left out */
+#define STALL_TOLD_US 500000 /* shorter ones are over before one has read of them */
+
+void kl_panel_time(uint64_t us, char out[16]) {
+    unsigned s = us > 359999000000u ? 359999 : (unsigned)(us / 1000000);
+    if (s < 60)
+        snprintf(out, 16, "%u s", s);
+    else
+        snprintf(out, 16, "%u:%02u", s / 60, s % 60);
+}
+
+static int percent_of(uint32_t done, uint32_t total) {
+    if (!total || done >= total) return 100;
+    return (int)((uint64_t)done * 100 / total);
+}
+
+typedef bool (*fits_fn)(const struct kl_panel_member *m);
+static bool is_loading(const struct kl_panel_member *m) {
+    return m->loading && !m->you;
+}
+static bool is_lacking(const struct kl_panel_member *m) {
+    return m->lacking;
+}
+static bool is_alone(const struct kl_panel_member *m) {
+    return m->alone;
+}
+
+/* "ann, bob"; otherwise where there is nobody. */
+static const char *names(const struct kl_panel *p, fits_fn fits, const char *otherwise,
+                         char out[KL_PANEL_LINE]) {
+    size_t used = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < p->count && i < KL_MAX_CLIENTS; i++)
+        if (fits(&p->member[i]) && used + KL_NAME_MAX + 10 < NAMES_MAX)
+            used += (size_t)snprintf(out + used, KL_PANEL_LINE - used, "%s%s%s", used ? ", " : "",
+                                     p->member[i].you ? "you" : p->member[i].name,
+                                     p->member[i].away ? " (away)" : "");
+    return used ? out : otherwise;
+}
+
+static const char *alone(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
+    char who[KL_PANEL_LINE];
+    const char *whom = names(p, is_alone, NULL, who);
+    if (!whom) return "nobody knows who is right";
+    snprintf(out, KL_PANEL_LINE, "alone: %.100s", whom);
+    return out;
+}
+
+static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
+    char who[KL_PANEL_LINE], since[16];
+    kl_panel_time(p->state_us, since);
+    if (p->paused) {
+        snprintf(out, KL_PANEL_LINE, "paused  %s", since);
+        return KL_PANEL_INFO;
+    }
+    if (p->catch_up) {
+        unsigned left = p->behind < p->catch_up ? p->behind : p->catch_up;
+        *percent = percent_of(p->catch_up - left, p->catch_up);
+        snprintf(out, KL_PANEL_LINE, "catching up: %u frames left", p->behind);
+        return KL_PANEL_INFO;
+    }
+    if (p->stalled && p->state_us >= STALL_TOLD_US) {
+        const char *whom = p->you_lack ? "the relay" : names(p, is_lacking, "the relay", who);
+        snprintf(out, KL_PANEL_LINE, "waiting for %.120s  %s", whom, since);
+        return KL_PANEL_WARNING;
+    }
+    if (p->absent) {
+        snprintf(out, KL_PANEL_LINE, "coming back: your pad counts again in a moment");
+        return KL_PANEL_INFO;
+    }
+    if (p->desync) {
+        snprintf(out, KL_PANEL_LINE, "out of sync since frame %u (%.120s)", p->desync_frame, alone(p, who));
+        return KL_PANEL_ERROR;
+    }
+    return KL_PANEL_QUIET;
+}
+
+enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
+    char who[KL_PANEL_LINE], since[16];
+    out[0] = 0;
+    *percent = -1;
+    kl_panel_time(p->state_us, since);
+    switch (p->stage) {
+    case KL_PANEL_REACHING: snprintf(out, KL_PANEL_LINE, "reaching %s  %s", p->relay, since); break;
+    case KL_PANEL_FILLING:
+        snprintf(out, KL_PANEL_LINE, "waiting for players (%u/%u)  %s  room %s", p->filled, p->players, since,
+                 p->room);
+        break;
+    case KL_PANEL_FETCHING:
+        *percent = percent_of(p->data_done, p->data_total);
+        snprintf(out, KL_PANEL_LINE, "loading (%u of %u KB)", p->data_done / 1024, p->data_total / 1024);
+        break;
+    case KL_PANEL_READYING:
+        snprintf(out, KL_PANEL_LINE, "waiting for %.120s to load  %s", names(p, is_loading, "all", who),
+                 since);
+        break;
+    case KL_PANEL_PLAYING: return say_playing(p, out, percent);
+    case KL_PANEL_LOCAL: return KL_PANEL_QUIET;
+    case KL_PANEL_ENDED:
+        snprintf(out, KL_PANEL_LINE, "%s%.480s", p->begun ? "disconnected: " : "not in the room: ",
+                 *p->reason ? p->reason : "the room is over");
+        return KL_PANEL_ERROR;
+    }
+    return KL_PANEL_INFO;
+}

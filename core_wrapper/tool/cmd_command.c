@@ -1,0 +1,168 @@
+#include "tool.h"
+
+#include "../command_words.h"
+#include "../control.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ANSWER_MS 3000
+#define WRAPPERS  16 /* in play on this machine, to choose from */
+
+static const char help[] =
+    "Usage: keylock command [--pid PID] WORDS\n"
+    "\n"
+    "Tells the room that is being played on this machine, by this user. What it does, it does on every "
+    "player's "
+    "machine\n"
+    "at the same frame.\n"
+    "\n"
+    "  pause | resume             the game stands still, and goes on\n"
+    "  reset                      of the emulated machine\n"
+    "  save | load                the room's one state: kept on every machine as long as the room lasts\n"
+    "  option KEY=VALUE           a core option\n"
+    "  disk N                     disk N goes in, from 1; 0 takes it out\n"
+    "  say TEXT                   on everybody's screen\n"
+    "  policy NAME [BUDGET_MS]    strict, bounded or optimistic (host only)\n"
+    "  swap A B                   players A and B change places (host only)\n"
+    "  host NAME                  makes another player the host (host only)\n"
+    "  panel                      turns the panel on this machine's screen on or off\n"
+    "\n"
+    "  --pid PID                  which one, where more than one is in play\n"
+    "\n"
+    "Exit status: 0 where the room was told, 1 where it was not, 2 for wrong usage, 4 where nobody plays "
+    "here or no\n"
+    "answer came (a frontend that is paused answers when it goes on).\n";
+
+/* ---- who is in play here ---- */
+
+static bool is_mine(long pid) {
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof(path), "/proc/%ld", pid);
+    return stat(path, &st) == 0 && (st.st_uid == geteuid() || geteuid() == 0);
+}
+
+/* The abstract names, as the kernel lists them with an @ for the zero byte. */
+static unsigned find_wrappers(long pid[WRAPPERS]) {
+    static const char mark[] = "@" KL_CONTROL_NAME; /* ends in %ld */
+    char line[512];
+    unsigned n = 0;
+    FILE *f = fopen("/proc/net/unix", "re");
+    while (f && n < WRAPPERS && fgets(line, sizeof(line), f)) {
+        const char *at = strchr(line, '@');
+        if (at && sscanf(at, mark, &pid[n]) == 1 && pid[n] > 0 && is_mine(pid[n])) n++;
+    }
+    if (f) fclose(f);
+    return n;
+}
+
+static int choose(long *out) {
+    long pid[WRAPPERS];
+    unsigned n = find_wrappers(pid);
+    if (n == 0) return tool_fail(KLT_ROOM, "command", "no room is being played on this machine by this user");
+    *out = pid[0];
+    if (n == 1) return KLT_OK;
+    char list[256] = "";
+    for (unsigned i = 0; i < n; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), " %ld", pid[i]);
+    return tool_fail(KLT_USAGE, "command", "more than one is in play: expected --pid with one of%s", list);
+}
+
+/* ---- asking ---- */
+
+static int open_socket(long pid, struct sockaddr_un *to, socklen_t *len) {
+    struct sockaddr_un own = {.sun_family = AF_UNIX};
+    int on = 1, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    *to = own;
+    int n = snprintf(to->sun_path + 1, sizeof(to->sun_path) - 1, KL_CONTROL_NAME, pid);
+    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    if (fd < 0) return -1;
+    /* a name of the kernel's choice, to be answered to */
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
+        bind(fd, (struct sockaddr *)&own, sizeof(sa_family_t)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Anybody may have taken the name before: an answer of another user's process is none. */
+static ssize_t take_answer(int fd, char *line, size_t cap) {
+    union {
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr align;
+    } control;
+    struct iovec part = {line, cap - 1};
+    struct msghdr m = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct ucred who = {0};
+    ssize_t n = recvmsg(fd, &m, 0);
+    struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    if (!c || c->cmsg_type != SCM_CREDENTIALS) return -1;
+    memcpy(&who, CMSG_DATA(c), sizeof(who));
+    bool trusted = who.uid == geteuid() || who.uid == 0 || geteuid() == 0;
+    line[trusted ? n : 0] = 0;
+    return trusted ? n : -1;
+}
+
+static int tell(long pid, const char *words) {
+    struct sockaddr_un to;
+    socklen_t len;
+    char line[1024];
+    int fd = open_socket(pid, &to, &len);
+    if (fd < 0) return tool_fail(KLT_FAILED, "command", "no socket: %s", strerror(errno));
+    if (sendto(fd, words, strlen(words), 0, (struct sockaddr *)&to, len) < 0) {
+        int why = errno;
+        close(fd);
+        return tool_fail(KLT_ROOM, "command", "process %ld plays in no room: %s", pid, strerror(why));
+    }
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    ssize_t n = poll(&p, 1, ANSWER_MS) > 0 ? take_answer(fd, line, sizeof(line)) : -1;
+    close(fd);
+    if (n < 0)
+        return tool_fail(KLT_ROOM, "command", "no answer from process %ld: is its frontend paused?", pid);
+    if (!strncmp(line, "ok ", 3)) return puts(line + 3) < 0 ? KLT_OUTPUT : KLT_OK;
+    return tool_fail(KLT_FAILED, "command", "%s", !strncmp(line, "error ", 6) ? line + 6 : line);
+}
+
+/* ---- the command line ---- */
+
+static int join_words(char *out, size_t cap, char **words) {
+    size_t used = 0;
+    for (; *words; words++) {
+        int n = snprintf(out + used, cap - used, "%s%s", used ? " " : "", *words);
+        if (n < 0 || (size_t)n >= cap - used)
+            return tool_fail(-1, "command", "expected at most %zu bytes", cap - 1);
+        used += (size_t)n;
+    }
+    return 0;
+}
+
+int cmd_command(int argc, char **argv) {
+    static const struct option longs[] = {
+        {"pid", required_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    char words[KL_WORDS_MAX], err[KL_WORDS_MAX];
+    struct kl_words parsed;
+    uint64_t number = 0;
+    for (int c;
+         (c = getopt_long(argc, argv, "+:", longs, NULL)) != -1;) { /* +: what is said may have dashes */
+        if (c == 'h') return fputs(help, stdout) < 0 ? KLT_OUTPUT : KLT_OK;
+        if (c != 'p') return tool_bad_option(KLT_USAGE, "command", c, argv);
+        if (tool_number("command", "pid", optarg, 1, INT32_MAX, &number) != 0) return KLT_USAGE;
+    }
+    if (optind == argc) return tool_fail(KLT_USAGE, "command", "expected " KL_WORDS_HELP);
+    if (join_words(words, sizeof(words), argv + optind) != 0) return KLT_USAGE;
+    if (kl_words_parse(&parsed, words, err, sizeof(err)) != 0)
+        return tool_fail(KLT_USAGE, "command", "%s", err);
+    long pid = (long)number;
+    int code = pid ? KLT_OK : choose(&pid);
+    return code == KLT_OK ? tell(pid, words) : code;
+}

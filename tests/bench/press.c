@@ -1,0 +1,268 @@
+/* press.c - a frontend as small as can be, for measuring: paces retro_run like a display, and presses a button now and
+ * then at moments that have nothing to do with frames.
+ *
+ *   press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang AT:FOR]
+ *
+ * It is a frontend like any other to the wrapper: polled once a call, no view inside. Everything else (room, trace) goes
+ * by KEYLOCK_* in the environment. The log holds, in microseconds of the monotonic clock,
+ *   begin US              the first retro_run
+ *   press US POLL_US MASK a button went down at US, the poll at POLL_US was the first to see it
+ * and what the core logs goes to standard error. S seconds after the wrapper says "playing" it ends, and presses come from then on.
+ * --hang: AT seconds after that it makes no calls for FOR seconds, as with a menu open. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <getopt.h>
+#include <libretro.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct core {
+    void *handle;
+    void (*init)(void), (*deinit)(void), (*run)(void), (*unload_game)(void);
+    bool (*load_game)(const struct retro_game_info *);
+    void (*set_environment)(retro_environment_t);
+    void (*set_video_refresh)(retro_video_refresh_t);
+    void (*set_audio_sample)(retro_audio_sample_t);
+    void (*set_audio_sample_batch)(retro_audio_sample_batch_t);
+    void (*set_input_poll)(retro_input_poll_t);
+    void (*set_input_state)(retro_input_state_t);
+    void (*get_system_av_info)(struct retro_system_av_info *);
+};
+
+static struct {
+    const char *core, *content, *log;
+    double seconds, hz, hang_at, hang_for;
+    uint64_t dice;
+} asked = {.seconds = 10, .dice = 1};
+
+static struct {
+    bool playing;
+    uint64_t down_us, up_us; /* of the next or present press */
+    unsigned number;
+    bool seen;
+    uint16_t mask; /* what the last poll saw */
+} pad;
+static FILE *out;
+static char folder[] = "/tmp/keylock-press.XXXXXX";
+static volatile sig_atomic_t told_to_end;
+
+static uint64_t now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void fail(const char *what, const char *why) {
+    fprintf(stderr, "press: %s: %s\n", what, why);
+    exit(1);
+}
+
+static uint64_t between_us(uint64_t low, uint64_t high) { /* SplitMix64 */
+    uint64_t z = asked.dice += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return low + (z ^ (z >> 31)) % (high - low);
+}
+
+/* ---- the pad ---- */
+
+/* Held for 70 to 110 ms, then up for 120 to 300: no two presses ever become one. */
+static void next_press(uint64_t from_us) {
+    pad.number++;
+    pad.down_us = from_us + between_us(120000, 300000);
+    pad.up_us = pad.down_us + between_us(70000, 110000);
+    pad.seen = false;
+}
+
+/* Ten buttons in turn (Select and Start are left alone: hot keys), so that one press is not taken for another. */
+static uint16_t press_mask(void) {
+    static const uint8_t button[] = {0, 1, 4, 5, 6, 7, 8, 9, 10, 11};
+    return (uint16_t)(1u << button[pad.number % sizeof button]);
+}
+
+static void on_poll(void) {
+    uint64_t at_us = now_us();
+    pad.mask = 0;
+    if (!pad.playing) return;
+    if (!pad.down_us) next_press(at_us + between_us(0, 500000));
+    if (at_us >= pad.up_us && pad.seen) next_press(pad.up_us);
+    if (at_us < pad.down_us) return;
+    pad.mask = press_mask();
+    if (pad.seen) return;
+    pad.seen = true;
+    if (at_us > pad.up_us) pad.up_us = at_us; /* nobody looked in time */
+    fprintf(out, "press %llu %llu %x\n", (unsigned long long)pad.down_us, (unsigned long long)at_us, pad.mask);
+}
+
+static int16_t on_state(unsigned port, unsigned device, unsigned index, unsigned id) {
+    (void)index;
+    if (port || (device & RETRO_DEVICE_MASK) != RETRO_DEVICE_JOYPAD) return 0;
+    if (id == RETRO_DEVICE_ID_JOYPAD_MASK) return (int16_t)pad.mask;
+    return id < 16 && (pad.mask >> id & 1);
+}
+
+/* ---- the rest of a frontend ---- */
+
+static void on_video(const void *data, unsigned width, unsigned height, size_t pitch) {
+    (void)data, (void)width, (void)height, (void)pitch;
+}
+static size_t on_batch(const int16_t *data, size_t frames) {
+    (void)data;
+    return frames;
+}
+static void on_sample(int16_t left, int16_t right) {
+    (void)left, (void)right;
+}
+
+static void on_log(enum retro_log_level level, const char *format, ...) {
+    char line[1024];
+    va_list args;
+    (void)level;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (strstr(line, "playing seats=")) pad.playing = true;
+    fprintf(stderr, "%s%s", line, strchr(line, '\n') ? "" : "\n");
+}
+
+static bool on_environment(unsigned command, void *data) {
+    switch (command) {
+    case RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY:
+    case RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY: *(const char **)data = folder; return true;
+    case RETRO_ENVIRONMENT_GET_CAN_DUPE: *(bool *)data = true; return true;
+    case RETRO_ENVIRONMENT_GET_LOG_INTERFACE: ((struct retro_log_callback *)data)->log = on_log; return true;
+    case RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE: *(bool *)data = false; return true;
+    case RETRO_ENVIRONMENT_SHUTDOWN: told_to_end = 1; return true;
+    case RETRO_ENVIRONMENT_SET_PIXEL_FORMAT:
+    case RETRO_ENVIRONMENT_SET_SUPPORT_NO_GAME:
+    case RETRO_ENVIRONMENT_GET_INPUT_BITMASKS: return true;
+    default: return false;
+    }
+}
+
+static void symbol(const struct core *c, const char *name, void *to) {
+    void *at = dlsym(c->handle, name);
+    if (!at) fail(asked.core, name);
+    memcpy(to, &at, sizeof at);
+}
+
+static void open_core(struct core *c) {
+    c->handle = dlopen(asked.core, RTLD_NOW | RTLD_LOCAL);
+    if (!c->handle) fail("cannot load", dlerror());
+    symbol(c, "retro_init", &c->init);
+    symbol(c, "retro_deinit", &c->deinit);
+    symbol(c, "retro_run", &c->run);
+    symbol(c, "retro_load_game", &c->load_game);
+    symbol(c, "retro_unload_game", &c->unload_game);
+    symbol(c, "retro_set_environment", &c->set_environment);
+    symbol(c, "retro_set_video_refresh", &c->set_video_refresh);
+    symbol(c, "retro_set_audio_sample", &c->set_audio_sample);
+    symbol(c, "retro_set_audio_sample_batch", &c->set_audio_sample_batch);
+    symbol(c, "retro_set_input_poll", &c->set_input_poll);
+    symbol(c, "retro_set_input_state", &c->set_input_state);
+    symbol(c, "retro_get_system_av_info", &c->get_system_av_info);
+    c->set_environment(on_environment);
+    c->init();
+    c->set_video_refresh(on_video);
+    c->set_audio_sample(on_sample);
+    c->set_audio_sample_batch(on_batch);
+    c->set_input_poll(on_poll);
+    c->set_input_state(on_state);
+}
+
+static void load(struct core *c) {
+    struct retro_game_info game = {.path = asked.content};
+    FILE *f = fopen(asked.content, "rb");
+    if (!f) fail(asked.content, strerror(errno));
+    fseek(f, 0, SEEK_END);
+    game.size = (size_t)ftell(f);
+    rewind(f);
+    void *data = malloc(game.size + 1);
+    if (!data || fread(data, 1, game.size, f) != game.size) fail(asked.content, "cannot be read");
+    fclose(f);
+    game.data = data;
+    if (!c->load_game(&game)) fail(asked.content, "retro_load_game returned false");
+    free(data);
+}
+
+static void hang(void) {
+    struct timespec t = {(time_t)asked.hang_for, (long)((asked.hang_for - (double)(time_t)asked.hang_for) * 1e9)};
+    nanosleep(&t, NULL);
+    asked.hang_for = 0;
+}
+
+/* Calls are due at multiples of the period from the first one on, which has a phase of its own. */
+static void play(struct core *c) {
+    struct retro_system_av_info av;
+    c->get_system_av_info(&av);
+    double period_us = 1e6 / (asked.hz > 0 ? asked.hz : av.timing.fps), next_us = (double)now_us() + (double)between_us(0, 16667);
+    uint64_t ends_us = 0, hang_us = 0;
+    bool first = true;
+    while (!told_to_end && (!ends_us || now_us() < ends_us)) {
+        struct timespec at = {(time_t)(next_us / 1e6), (long)((uint64_t)next_us % 1000000 * 1000)};
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR && !told_to_end) {
+        }
+        next_us += period_us;
+        if (next_us + 200000 < (double)now_us()) next_us = (double)now_us(); /* a pause is not made up for */
+        if (first) fprintf(out, "begin %llu\n", (unsigned long long)now_us());
+        first = false;
+        c->run();
+        if (!pad.playing) continue;
+        if (!ends_us) {
+            ends_us = now_us() + (uint64_t)(asked.seconds * 1e6);
+            hang_us = now_us() + (uint64_t)(asked.hang_at * 1e6);
+        }
+        if (asked.hang_for > 0 && now_us() >= hang_us) hang();
+    }
+}
+
+static void on_signal(int number) {
+    (void)number;
+    told_to_end = 1;
+}
+
+static void read_options(int argc, char **argv) {
+    static const struct option options[] = {{"core", 1, 0, 'c'},    {"content", 1, 0, 'f'}, {"log", 1, 0, 'l'},
+                                            {"seconds", 1, 0, 's'}, {"hz", 1, 0, 'h'},      {"seed", 1, 0, 'd'},
+                                            {"hang", 1, 0, 'g'},
+                                            {0, 0, 0, 0}};
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (o) {
+        case 'c': asked.core = optarg; break;
+        case 'f': asked.content = optarg; break;
+        case 'l': asked.log = optarg; break;
+        case 's': asked.seconds = atof(optarg); break;
+        case 'h': asked.hz = atof(optarg); break;
+        case 'd': asked.dice = strtoull(optarg, NULL, 10); break;
+        case 'g': if (sscanf(optarg, "%lf:%lf", &asked.hang_at, &asked.hang_for) != 2) exit(2); break;
+        default: exit(2);
+        }
+    if (!asked.core || !asked.content || !asked.log) {
+        fputs("usage: press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang AT:FOR]\n", stderr);
+        exit(2);
+    }
+}
+
+int main(int argc, char **argv) {
+    struct core c;
+    read_options(argc, argv);
+    out = fopen(asked.log, "w");
+    if (!out || !mkdtemp(folder)) fail(asked.log, strerror(errno));
+    setvbuf(out, NULL, _IOLBF, 0);
+    signal(SIGTERM, on_signal);
+    signal(SIGINT, on_signal);
+    open_core(&c);
+    load(&c);
+    play(&c);
+    c.unload_game();
+    c.deinit();
+    fclose(out);
+    rmdir(folder);
+    return 0;
+}

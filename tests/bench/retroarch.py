@@ -1,0 +1,277 @@
+"""retroarch.py - pairs of real RetroArch processes on the press core: with Keylock through the relay and the fault proxy, and,
+as a yardstick, RetroArch's own netplay over TCP through a delay of our own (no loss and no jitter: a proxy cannot make TCP
+lose packets).
+
+Presses come over RetroArch's network gamepad; when its poll sees them is not to be known from outside, so the half frame
+that a press waits for a poll on average is taken off. In netplay the other player's presses come by rollback: until then
+that player's frames were guesses. `replayed_per_s` counts the frames run again."""
+import os
+import random
+import shutil
+import socket
+import statistics
+import struct
+import subprocess
+import threading
+import time
+
+import bench
+
+SECONDS = 6 if bench.QUICK else 20
+BUTTONS = (0, 1, 4, 5, 6, 7, 8, 9, 10, 11)
+HALF_FRAME_MS = 1000 / 60 / 2
+
+
+# --- a slow TCP link -----------------------------------------------------------------------------------------------
+
+def pump(source, to, delay_s):
+    """Bytes come out as they went in, so much later."""
+    waiting, ready = [], threading.Condition()
+
+    def give():
+        while True:
+            with ready:
+                while not waiting:
+                    ready.wait()
+                due, data = waiting.pop(0)
+            time.sleep(max(0.0, due - time.monotonic()))
+            try:
+                to.sendall(data) if data else to.shutdown(socket.SHUT_WR)
+            except OSError:
+                return
+            if not data:
+                return
+
+    threading.Thread(target=give, daemon=True).start()
+    while True:
+        try:
+            data = source.recv(65536)
+        except OSError:
+            data = b""
+        with ready:
+            waiting.append((time.monotonic() + delay_s, data))
+            ready.notify()
+        if not data:
+            return
+
+
+def slow_link(to_port, delay_s):
+    """A port that leads to the other, delay_s later each way."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            near, _ = listener.accept()
+            far = socket.create_connection(("127.0.0.1", to_port))
+            for s in (near, far):
+                s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=pump, args=(near, far, delay_s), daemon=True).start()
+            threading.Thread(target=pump, args=(far, near, delay_s), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+def free_port(kind):
+    with socket.socket(socket.AF_INET, kind) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+# --- two RetroArchs ------------------------------------------------------------------------------------------------
+
+def start(name, core, content, pad_port, *options, **more):
+    home = os.path.join(bench.tmp, name)
+    shutil.rmtree(home, ignore_errors=True)
+    os.makedirs(os.path.join(home, "retroarch"))
+    settings = {"video_driver": "null", "audio_driver": "null", "input_driver": "null", "input_joypad_driver": "null",
+                "fastforward_ratio": "1.0", "video_vsync": "false", "menu_driver": "null", "config_save_on_exit": "false",
+                "history_list_enable": "false", "netplay_nickname": name, "netplay_public_announce": "false", "netplay_nat_traversal": "false",
+                "netplay_use_mitm_server": "false", "network_remote_enable": "true", "network_remote_enable_user_p1": "true",
+                "network_remote_base_port": str(pad_port), "pause_nonactive": "false", "savefile_directory": home, "savestate_directory": home,
+                "system_directory": home, "cache_directory": home, "libretro_directory": os.path.dirname(bench.PRESS_CORE), "libretro_info_path": home,
+                "core_info_savestate_bypass": "true", "core_info_cache_enable": "false"}
+    with open(os.path.join(home, "press_core_libretro.info"), "w") as f: # without it RetroArch refuses netplay
+        f.write('display_name = "Press core"\ncorename = "Press core"\nsupported_extensions = "nes"\n'
+                'savestate = "true"\nsavestate_features = "deterministic"\n')
+    path = os.path.join(home, "retroarch.cfg")
+    with open(path, "w") as f:
+        f.writelines(f'{k} = "{v}"\n' for k, v in settings.items())
+    env = bench.environment(HOME=home, XDG_CONFIG_HOME=home, DBUS_FATAL_WARNINGS=0, PRESS_LOG=os.path.join(home, "plays"), **more)
+    return bench.start(name, "retroarch", "--verbose", "--config", path, "-L", core, *options, content, env=env)
+
+
+class Pad:
+    """One player's network gamepad; presses as in press.c."""
+
+    def __init__(self, port, seed):
+        self.to, self.dice, self.presses = ("127.0.0.1", port), random.Random(seed), []
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.number, self.down = 0, False
+        self.next_s = time.monotonic() + self.dice.uniform(0.1, 0.5)
+
+    def button(self, id_, down):
+        self.socket.sendto(struct.pack("iiiiH2x", 0, 1, 0, id_, down), self.to)
+
+    def turn(self):
+        if time.monotonic() < self.next_s:
+            return
+        id_ = BUTTONS[self.number % len(BUTTONS)]
+        self.down = not self.down
+        self.button(id_, self.down)
+        if self.down:
+            self.presses.append((time.monotonic_ns() // 1000, 1 << id_))
+            self.next_s += self.dice.uniform(0.07, 0.11)
+        else:
+            self.number += 1
+            self.next_s += self.dice.uniform(0.12, 0.3)
+
+
+def lines(home):
+    try:
+        with open(os.path.join(bench.tmp, home, "plays")) as f:
+            return [(int(w[0]), int(w[1]), int(w[2], 16), int(w[3]), int(w[4])) for w in (x.split() for x in f) if len(w) == 5]
+    except OSError:
+        return []
+
+
+def delays(presses, seen, port, from_us, to_us):
+    found, lost = [], 0
+    for at, mask in presses:
+        if from_us <= at <= to_us:
+            plays = [l[0] for l in seen if l[1] == port and l[2] & mask and at <= l[0] < at + 1000000]
+            if plays:
+                found.append((min(plays) - at) / 1000)
+            else:
+                lost += 1
+    return found, lost
+
+
+def press_for(pad_ports, seconds, processes):
+    """Everybody presses; the pads, and from when to when presses count."""
+    pads = [Pad(p, i + 1) for i, p in enumerate(pad_ports)]
+    from_us = time.monotonic_ns() // 1000
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and all(p.poll() is None for p in processes):
+        for pad in pads:
+            pad.turn()
+        time.sleep(0.001)
+    to_us = time.monotonic_ns() // 1000 - 1000000
+    time.sleep(0.5)
+    return pads, from_us, to_us
+
+
+def own_frames(log, player, from_us, to_us):
+    """Of the player's own presses: when, frame, runs. Those are never late, so frame and runs are the newest."""
+    first = {}
+    for at, port, _, frame, runs in log:
+        if port == player and from_us <= at <= to_us:
+            first.setdefault(frame, (at, frame, runs))
+    return list(first.values())
+
+
+def judge(seen, pads, from_us, to_us):
+    own, others, lost, fps, replayed = [], [], 0, [], []
+    for player in (0, 1):
+        for machine in (0, 1):
+            found, missing = delays(pads[player].presses, seen[machine], player, from_us, to_us)
+            lost += missing
+            (own if player == machine else others).extend(found)
+        part = own_frames(seen[player], player, from_us, to_us)
+        if len(part) > 1:
+            seconds, frames = (part[-1][0] - part[0][0]) / 1e6, part[-1][1] - part[0][1]
+            fps.append(frames / seconds)
+            replayed.append((part[-1][2] - part[0][2] - frames) / seconds)
+    if not own or not others or not fps:
+        return None
+    return {"phases": "random", "players": 2, "own_ms": statistics.mean(own) - HALF_FRAME_MS,
+            "others_ms": statistics.mean(others) - HALF_FRAME_MS, "press_own_ms": statistics.mean(own), "presses": len(own),
+            "lost_presses": lost, "fps": min(fps), "replayed_per_s": statistics.mean(replayed)}
+
+
+def netplay(rtt_ms, content):
+    """RetroArch's own netplay; a row, or None."""
+    host_port, pads = free_port(socket.SOCK_STREAM), [free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)]
+    host = start("ra-0", bench.PRESS_CORE, content, pads[0], "--host", "--port", str(host_port))
+    client = None
+    try:
+        bench.wait_said(host, "You have joined as player 1", 20)
+        client = start("ra-1", bench.PRESS_CORE, content, pads[1], "--connect", "127.0.0.1", "--port", str(slow_link(host_port, rtt_ms / 2000)))
+        bench.wait_said(client, "You have joined as player 2", 20)
+        time.sleep(2)
+        figures_of = press_for(pads, SECONDS, (host, client))
+    finally:
+        for p in (client, host):
+            if p:
+                bench.stop(p, 2)
+    row = judge([lines("ra-0"), lines("ra-1")], *figures_of)
+    return row and {"how": "real RetroArch", "algorithm": "RetroArch netplay", "rtt_ms": rtt_ms, "jitter_ms": 0, "loss_percent": 0, **row}
+
+
+def trace_figures(path, after_s):
+    """Lead, fps and late frames of a trace, from so many seconds after its first frame on."""
+    with open(path) as f:
+        rows = [line.split(",", 8) for line in list(f)[1:]]
+    rows = [(int(r[0]), int(r[1]) if r[1] else None, int(r[3]), float(r[5]), int(r[7])) for r in rows if len(r) == 9]
+    begin = next(r[0] for r in rows if r[2]) + after_s * 1e6
+    rows = [r for r in rows if r[0] >= begin]
+    ran = [r for r in rows if r[2]]
+    frames, leads = ran[-1][1] - ran[0][1], [r[3] for r in ran if r[3] > 0]
+    return frames / ((ran[-1][0] - ran[0][0]) / 1e6), statistics.mean(leads), 100 * sum(r[4] for r in rows) / frames
+
+
+def keylock(rtt_ms, link, content, settle_s, **settings):
+    """The same two RetroArchs on the wrapper; a row, or None."""
+    relay, at = bench.relay()
+    proxy, to = bench.through(at, rtt_ms, *link)
+    pads, both, figures_of = [free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)], [], None
+    traces = [os.path.join(bench.tmp, f"ra-{i}.csv") for i in (0, 1)]
+    try:
+        for i in (0, 1):
+            both.append(start(f"ra-{i}", bench.WRAPPER, content, pads[i], KEYLOCK_CORE=bench.PRESS_CORE, KEYLOCK_RELAY=to, KEYLOCK_ROOM="ra",
+                              KEYLOCK_PLAYERS=2, KEYLOCK_SEATS=1, KEYLOCK_NAME=f"ra-{i}", KEYLOCK_TRACE=traces[i], **settings))
+            if i == 0: # the seat that comes first is the first
+                bench.wait_said(relay, r"ra-0", 20)
+        for p in both:
+            bench.wait_said(p, "playing seats=", 30)
+        time.sleep(settle_s)
+        figures_of = press_for(pads, SECONDS, both)
+    finally:
+        for p in both + [proxy, relay]:
+            bench.stop(p, 2)
+    row = judge([lines("ra-0"), lines("ra-1")], *figures_of)
+    if row:
+        of = [trace_figures(t, settle_s) for t in traces]
+        row.update(fps=min(f[0] for f in of), lead_frames=statistics.mean(f[1] for f in of), late_percent=statistics.mean(f[2] for f in of))
+        row.pop("replayed_per_s")
+    return row and {"how": "real RetroArch", "algorithm": "keylock", "rtt_ms": rtt_ms, "jitter_ms": link[0], "loss_percent": link[1],
+                    "bound_frames": bench.bound(2, rtt_ms, link), **row}
+
+
+def earlier():
+    """RetroArch 1.14, nestopia, two namespaces: own press on screen after 17 to 26 ms, the other's after RTT / 2 + 30 ms
+    (from the press; half a frame taken off here too)."""
+    return [{"how": "measured earlier", "algorithm": "RetroArch netplay", "phases": "random", "players": 2, "rtt_ms": rtt, "jitter_ms": 0,
+             "loss_percent": 0, "own_ms": 21.5 - HALF_FRAME_MS, "others_ms": rtt / 2 + 30 - HALF_FRAME_MS, "fps": 60.0} for rtt in bench.RTTS]
+
+
+def attempt(what, function, *arguments):
+    try:
+        row = function(*arguments)
+    except (SystemExit, OSError, StopIteration, IndexError, statistics.StatisticsError) as e:
+        return bench.say(f"  {what}: {e}")
+    if row is None:
+        return bench.say(f"  {what}: no figures")
+    more = f", {row['replayed_per_s']:.0f} frames a second run again" if "replayed_per_s" in row else f", lead {row['lead_frames']:.2f} (bound {row['bound_frames']}), late {row['late_percent']:.2f} %"
+    bench.say(f"  {what}: own {row['own_ms']:.1f} ms, the other's {row['others_ms']:.1f} ms, {row['fps']:.2f} fps, {row['lost_presses']} presses lost{more}")
+    return row
+
+
+def figures(content, settle_s):
+    if not shutil.which("retroarch"):
+        bench.say("  no retroarch here; figures of its netplay measured earlier stand in")
+        return earlier()
+    links = [(100, (5, 1))] if bench.QUICK else [(rtt, link) for rtt in bench.RTTS for link in ((0, 0), (5, 1))]
+    rows = [attempt(f"RetroArch on Keylock, RTT {rtt} jitter {link[0]} loss {link[1]}", keylock, rtt, link, content, settle_s) for rtt, link in links]
+    net = [attempt(f"RetroArch's netplay, RTT {rtt}", netplay, rtt, content) for rtt in ((100,) if bench.QUICK else bench.RTTS)]
+    return [r for r in rows + (net if any(net) else earlier()) if r]

@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# 51-commands.sh - the room's commands, each by its way and on every machine at the same frame; and a player who hangs
+# for 5 s in a bounded room of four.
+# limit: 240
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
+
+# --- commands -------------------------------------------------------------------------------------------------
+
+# The relay's console is a pipe that stays open.
+mkfifo "$tmp/console"
+exec 9<>"$tmp/console"
+"$relay_program" --bind 127.0.0.1 --port 0 --log info --console <&9 >"$tmp/relay.log" 2>&1 &
+pid[relay]=$!
+said relay 'listening.*port=[0-9]' 5 || { show relay; die "relay: does not say where it listens"; }
+port=$(grep -a listening "$tmp/relay.log" | sed -n 's/.*port=\([0-9]*\).*/\1/p' | head -n 1)
+relay=127.0.0.1:$port
+console() { printf '%s\n' "$*" >&9; }
+
+# player NAME ARGUMENT…: what the wrapper shows is wanted here, so not --quiet.
+player() {
+    local name=$1
+    shift
+    start "$name" "$keylock" run --relay "$relay" --name "$name" --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" \
+        --speed real --wait 20 "$@"
+}
+
+# all_equal GROUP NAME…: exit status 0, and the same hashes to the last frame, which change.
+all_equal() {
+    local group=$1 first=$2 name status
+    shift
+    for name in "$@"; do
+        ended "$name" 60; status=$?
+        [ $status = 0 ] || { fail "$group: $name: exit status $status"; show "$name" relay; return 1; }
+    done
+    for name in "$@"; do
+        "$keylock" diff "$tmp/$first.hash" "$tmp/$name.hash" >"$tmp/diff" 2>&1 ||
+            { fail "$group: $first and $name: $(tail -n 1 "$tmp/diff")"; return 1; }
+        [ "$(json "$first" ram) $(json "$first" state)" = "$(json "$name" ram) $(json "$name" state)" ] ||
+            { fail "$group: $first and $name end in different states"; return 1; }
+    done
+    hashes_move "$tmp/$first.hash" || { fail "$group: the hashes do not change"; return 1; }
+    ok "$group: $# machines, $(wc -l <"$tmp/$first.hash") equal hashes"
+}
+
+# The lines that tell of commands, without what stands before them: every machine must have the same.
+told() { grep -aoE '\[f [0-9]+\] .*' "$tmp/$1.log" | awk '!seen[$0]++'; }
+
+FRAMES=1500
+room=(--core "$test_core" --content "$content/shooter.nes" --room talk --frames $FRAMES --hash-every 30)
+player ann "${room[@]}" --input random:1 --command 100:reset --command "150:option probe_speed=fast" \
+    --command 200:save --command 300:load --command "330:swap 1 2" --command 400:pause \
+    --command "500:policy strict" --command "600:policy optimistic 300" --command "900:policy bounded 200" \
+    --command "1000:host bob" --command "1050:policy strict" --command "1060:option probe_speed=warp" --command 1070:panel
+said relay 'event=joined room="talk" client=0 name="ann"' 10 || { show ann relay; die "commands: ann does not join"; }
+player bob "${room[@]}" --input random:2 --command "250:say hello there" --command 400+700:resume \
+    --command "1100:policy strict"
+said ann 'frame 200: save' 30 || { show ann bob relay; die "commands: the game does not get to frame 200"; }
+"$keylock" command --pid "${pid[bob]}" say from outside >"$tmp/outside" 2>&1
+check commands/tool "$(cat "$tmp/outside")" grep -q '^given to the room' "$tmp/outside"
+"$keylock" command --pid "${pid[ann]}" option probe_speed=warp >"$tmp/outside" 2>&1
+check commands/tool-refused "exit status $?: $(cat "$tmp/outside")" grep -q 'offers: slow, normal, fast' "$tmp/outside"
+"$keylock" command --pid $$ pause >"$tmp/outside" 2>&1
+check commands/tool-nobody "exit status $?: $(cat "$tmp/outside")" grep -q 'plays in no room' "$tmp/outside"
+console rooms
+console who talk
+console say talk good evening
+console pause talk
+said relay '^room="talk" state=playing' 5 || { show relay; fail "commands/console: rooms does not show it"; }
+eventually 5 eval '[ "$(console rooms; sleep 0.2; grep -ac "state=paused" "$tmp/relay.log")" -gt 0 ]' ||
+    { show relay; fail "commands/console: the room does not pause"; }
+sleep 0.6
+console resume talk
+console nonsense
+said ann 'frame 1060: option' 60 || { show ann bob relay; die "commands: the game does not get to frame 1060"; }
+all_equal commands/hashes ann bob || finish
+
+told ann >"$tmp/ann.told"
+told bob >"$tmp/bob.told"
+check commands/same-frames "$(diff "$tmp/ann.told" "$tmp/bob.told" | head -n 4 | tr '\n' ' ')" \
+    cmp -s "$tmp/ann.told" "$tmp/bob.told"
+for line in 'ann: reset' 'ann: option probe_speed = fast' 'ann: state saved for all' \
+    'ann: back to the state of frame 2[0-9][0-9]' 'ann: players 1 and 2 swap' 'ann: pause' 'ann: policy strict' \
+    'ann: policy optimistic, 300 ms' 'ann: policy bounded, 200 ms' 'bob: hello there' 'bob: policy strict' \
+    'bob: from outside' 'relay: good evening' 'relay: pause'; do
+    check "commands/$line" "not told" grep -qE "^\[f [0-9]+\] $line\$" "$tmp/bob.told"
+done
+heard() { # NAME WHAT REGEX
+    check "commands/$2" "$1's log does not tell" grep -aqE "$3" "$tmp/$1.log"
+}
+heard bob resume-is-told 'bob goes on with the game'
+heard ann host-is-told 'ann makes bob the host'
+heard ann host-only 'frame 10[0-9]+: policy strict: not given: that is for the host'
+heard ann bad-option 'probe_speed=warp: not given: .*slow, normal, fast'
+heard relay console-who '^client=1 name="bob" seats=1'
+heard relay console-nonsense '^error: expected: rooms, who'
+# A pause of 0.7 s by the players and one by the relay: where they were told, no frame ran for that long.
+python3 - "$tmp/bob.csv" "$tmp/bob.told" <<'END' || checks_failed=1
+import csv, re, sys
+ran = [r for r in csv.DictReader(open(sys.argv[1], newline="")) if int(r["run"])]
+at = [int(m[1]) for m in re.finditer(r"^\[f (\d+)\] \w+: pause$", open(sys.argv[2]).read(), re.M)]
+gaps = [max((int(y["wall_us"]) - int(x["wall_us"])) / 1e6 for x, y in zip(ran, ran[1:]) if f <= int(y["first"]) <= f + 40)
+        for f in at]
+good = len(gaps) == 2 and min(gaps) > 0.55
+print("ok" if good else "FAIL", "commands/pauses: at frames", at, "nothing ran for", [round(g, 2) for g in gaps], "s")
+sys.exit(not good)
+END
+console quit
+ended relay 5
+check commands/console-quit "the relay's exit status is not 0" test $? = 0
+exec 9>&-
+
+# A console at its end does not end the relay.
+start_relay --console </dev/null
+sleep 0.3
+check commands/console-eof "the relay is gone" running relay
+
+# --- a player who hangs ---------------------------------------------------------------------------------------
+
+FRAMES=1200
+room=(--core "$test_core" --content "$content/shooter.nes" --room four --frames $FRAMES --hash-every 30 --players 4)
+for i in 1 2 3 4; do
+    player "p$i" "${room[@]}" --input "random:$i"
+done
+said relay 'event=started room="four"' 30 || { show relay p1; die "hang: the room does not start"; }
+sleep 5
+kill -STOP "${pid[p4]}"
+sleep 5
+kill -CONT "${pid[p4]}"
+all_equal hang/hashes p1 p2 p3 p4 || finish
+# What the others noticed of it: calls of theirs, one after the other, in which no frame ran. (Where they were not even
+# called it was this machine's scheduler.)
+python3 - "$tmp/p4.csv" "$tmp"/p[123].csv <<'END' || checks_failed=1
+import csv, os, sys
+def rows(path):
+    return [(int(r["wall_us"]) / 1e6, int(r["run"]), int(r["last"] or 0)) for r in csv.DictReader(open(path, newline=""))]
+p4 = rows(sys.argv[1])
+stop = max(range(1, len(p4)), key=lambda i: p4[i][0] - p4[i - 1][0])
+frame = max(r[2] for r in p4[:stop])
+for path in sys.argv[2:]:
+    name, calls, stalls, since, before = os.path.basename(path)[:-4], rows(path), [], None, None
+    first = next(i for i, c in enumerate(calls) if c[2] >= frame - 30)
+    for wall, run, last in calls[first:]:
+        if before is not None and wall - before > 0.1:
+            since = None
+        if run:
+            if since is not None and wall - since > 0.1:
+                stalls.append(wall - since)
+            since = None
+        elif since is None:
+            since = wall
+        before = wall
+        if last > frame + 500:
+            break
+    good = len(stalls) == 1 and stalls[0] < 0.4
+    print("ok" if good else "FAIL", f"hang/{name}: stalled", [f"{s:.2f}" for s in stalls], "s, expected once, about 0.25")
+    sys.exitcode = getattr(sys, "exitcode", 0) or not good
+sys.exit(sys.exitcode)
+END
+check hang/told "p1's log does not tell that p4 is away and back" \
+    eval 'grep -aq "p4 is away" "$tmp/p1.log" && grep -aq "p4 is back" "$tmp/p1.log"'
+# How long p4 took, once woken, for what the others had played meanwhile.
+python3 - "$tmp/p4.csv" <<'END' || checks_failed=1
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+wall = [int(r["wall_us"]) / 1e6 for r in rows]
+woken = max(range(1, len(rows)), key=lambda i: wall[i] - wall[i - 1])
+frames = 0
+for i in range(woken, len(rows)):
+    frames += int(rows[i]["run"])
+    if frames > 200 and int(rows[i]["backlog"]) <= 6:
+        break
+took = wall[i] - wall[woken]
+good = frames > 200 and took < 2
+print("ok" if good else "FAIL", f"hang/fast-forward: {frames} frames in {took:.2f} s after {wall[woken] - wall[woken - 1]:.2f} s")
+sys.exit(not good)
+END
+finish

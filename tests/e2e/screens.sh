@@ -1,0 +1,266 @@
+#!/usr/bin/env bash
+# screens.sh [NAME…] - `make screens`: a picture of each thing that the wrapper shows, taken from real RetroArch in a
+# real room, into tests/e2e/pictures/. With names, only those.
+#   OUT=DIR  another folder
+. "$(dirname "$0")/lib.sh"
+
+out=${OUT:-tests/e2e/pictures}
+shooter=$content/shooter.nes
+pads=$content/pads.gb
+snes=$content/pads.sfc
+needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$test_core" "$shooter" "$pads" "$snes"
+mkdir -p "$out"
+wanted=("$@")
+rooms=0
+
+# Pixels as they are, and the frontend's own messages.
+looks=('video_font_enable = "true"' 'video_smooth = "false"' 'video_scale_integer = "false"' 'aspect_ratio_index = "21"'
+    'menu_enable_widgets = "true"' 'notification_show_fast_forward = "false"' 'pause_nonactive = "false"'
+    'menu_pause_libretro = "false"' 'notification_show_autoconfig = "false"' 'notification_show_config_override_load = "false"'
+    'notification_show_remap_load = "false"' 'notification_show_cheats_applied = "false"' 'input_exit_emulator_press_twice = "false"')
+
+# --- the room -------------------------------------------------------------------------------------------------
+
+# ann CORE CONTENT SCALE ARGUMENT…: RetroArch, first in the room and so its host; sets $window.
+ann() {
+    local core=$1 game=$2 scale=$3
+    shift 3
+    retroarch_home ann "video_scale = \"$scale\"" "${looks[@]}" "${no_sound[@]}"
+    start_retroarch ann --core "$core" --content "$game" --relay "${link:-$relay}" --room "$room" "$@" -- -v
+    eventually 20 window_of ann >/dev/null || { show ann; die "screens/$scene: RetroArch shows no window"; }
+    window=$(window_of ann)
+    xdotool windowmove "$window" 0 0
+}
+
+# other NAME CORE CONTENT ARGUMENT…: joins by `keylock run`, and plays.
+other() {
+    local name=$1 core=$2 game=$3
+    shift 3
+    start "$name" "$keylock" run --quiet --core "$core" --content "$game" --relay "${link:-$relay}" --room "$room" \
+        --name "$name" --speed real --frames 100000 --input "random:7" "$@"
+}
+
+begun() {
+    said ann 'playing ' 30 || { show ann relay; die "screens/$scene: the game did not begin"; }
+}
+
+# play SECONDS: ann fires and flies.
+play() {
+    local until=$((SECONDS + $1)) direction
+    press "$window" Return 0.2
+    while [ $SECONDS -lt $until ] && running ann; do
+        for direction in Left Up Right Down; do
+            xdotool windowfocus "$window" keydown z keydown $direction sleep 0.25 keyup z keyup $direction
+        done
+    done
+}
+
+# keep FILE NAME: small, among the pictures.
+keep() {
+    local bytes
+    convert "$1" +dither -colors 64 -strip -define png:compression-level=9 "PNG8:$out/$2.png"
+    bytes=$(stat -c %s "$out/$2.png")
+    check "screens/$2" "$out/$2.png takes $bytes bytes; expected less than 61440" test "$bytes" -lt 61440
+}
+
+# A picture of the window as it is now.
+shot() { # NAME
+    import -window "$window" -depth 8 "$tmp/$1.png" || die "screens/$1: no picture"
+    keep "$tmp/$1.png" "$1"
+}
+
+# scene NAME: true where it is wanted; the room of the scene before is left.
+scene() {
+    local n
+    for n in bob carl ann link; do
+        running $n && kill -CONT "${pid[$n]}"
+        stop $n
+    done
+    unset "${!KEYLOCK_@}" PROBE_CORE link
+    scene=$1 room=duo-$((++rooms))
+    [ ${#wanted[@]} = 0 ] && return
+    for n in "${wanted[@]}"; do [ "$n" = "$1" ] && return; done
+    return 1
+}
+
+# --- the scenes -----------------------------------------------------------------------------------------------
+
+start_xvfb 1000x800
+start_relay
+
+if scene panel; then # a link of 50 ms and some jitter
+    through link --delay 25 --jitter 5 --loss 1
+    export KEYLOCK_PANEL=on
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 14
+    shot panel
+fi
+
+if scene panel-gb; then
+    through link --delay 25 --jitter 5 --loss 1
+    export KEYLOCK_PANEL=on
+    ann gambatte "$pads" 3
+    other bob gambatte "$pads"
+    begun
+    play 12
+    shot panel-gb
+fi
+
+if scene waiting; then
+    ann nestopia "$shooter" 2
+    sleep 6
+    shot waiting
+fi
+
+if scene waiting-drawn; then
+    export KEYLOCK_DRAW=on
+    ann gambatte "$pads" 3
+    sleep 6
+    shot waiting-drawn
+fi
+
+if scene stalled; then # a strict room waits for ever
+    export KEYLOCK_POLICY=strict
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 4
+    kill -STOP "${pid[bob]}"
+    sleep 4
+    shot stalled
+fi
+
+if scene stalled-drawn; then
+    export KEYLOCK_POLICY=strict KEYLOCK_DRAW=on KEYLOCK_PANEL=off
+    ann gambatte "$pads" 3
+    other bob gambatte "$pads"
+    begun
+    play 3
+    kill -STOP "${pid[bob]}"
+    sleep 4
+    shot stalled-drawn
+fi
+
+if scene stalled-panel; then
+    export KEYLOCK_POLICY=strict KEYLOCK_PANEL=on
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 8
+    kill -STOP "${pid[bob]}"
+    sleep 3
+    shot stalled-panel
+fi
+
+if scene away; then # a bounded room goes on
+    export KEYLOCK_POLICY=bounded
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 4
+    kill -STOP "${pid[bob]}"
+    sleep 1.5
+    shot away
+fi
+
+if scene away-panel; then
+    export KEYLOCK_POLICY=bounded KEYLOCK_PANEL=on
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 6
+    kill -STOP "${pid[bob]}"
+    play 4
+    shot away-panel
+fi
+
+if scene catching-up; then # a machine that stood still for some seconds, with a core that takes its time
+    export KEYLOCK_POLICY=bounded KEYLOCK_DRAW=on
+    ann bsnes_mercury_performance "$snes" 2
+    other bob bsnes_mercury_performance "$snes"
+    begun
+    play 3
+    kill -STOP $(pgrep -P "${pid[ann]}") "${pid[ann]}"
+    sleep 13
+    kill -CONT $(pgrep -P "${pid[ann]}") "${pid[ann]}"
+    for n in 0 1 2 3 4 5 6 7 8 9; do import -window "$window" -depth 8 "$tmp/catching-$n.png"; done
+    for n in 0 1 2 3 4 5 6 7 8 9; do # one whose bar is on its way
+        [ "$(convert "$tmp/catching-$n.png" -gravity south -crop x3+0+5 +repage txt:- | grep -cE '#(404448|F0F0F0) ')" -gt 1400 ] &&
+            convert "$tmp/catching-$n.png" -gravity south -crop x3+0+5 +repage txt:- | grep -q '#F0F0F0 ' && break
+    done
+    keep "$tmp/catching-$n.png" catching-up
+fi
+
+if scene paused; then # by the hot key: Select held, then L
+    export KEYLOCK_POLICY=bounded
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 4
+    xdotool windowfocus --sync "$window" keydown Shift_R sleep 0.8 keydown q sleep 0.3 keyup q keyup Shift_R
+    sleep 3
+    shot paused
+fi
+
+if scene panel-640x480; then # no free core draws so large a picture: a test core does
+    through link --delay 25 --jitter 5 --loss 1
+    export KEYLOCK_PANEL=on PROBE_CORE=size:640x480
+    ann "$test_core" "$shooter" 1 --players 3
+    other bob "$test_core" "$shooter" --players 3
+    other carl "$test_core" "$shooter" --players 3
+    begun
+    play 14
+    shot panel-640x480
+fi
+
+if scene panel-turned; then # as arcade games for upright screens do
+    export KEYLOCK_PANEL=on PROBE_CORE=size:384x224,turn:1
+    ann "$test_core" "$shooter" 3
+    other bob "$test_core" "$shooter"
+    begun
+    play 6
+    shot panel-turned
+fi
+
+if scene desync; then # bob's core does what no world can turn
+    PROBE_CORE=size:256x224 ann "$test_core" "$shooter" 2 --players 3
+    PROBE_CORE=size:256x224,entropy:300 other bob "$test_core" "$shooter" --players 3
+    PROBE_CORE=size:256x224 other carl "$test_core" "$shooter" --players 3
+    begun
+    said ann 'out of sync' 20 || { show ann; fail "screens/desync: it was not found"; }
+    sleep 1
+    shot desync
+fi
+
+if scene desync-panel; then
+    export KEYLOCK_PANEL=on
+    PROBE_CORE=size:256x224 ann "$test_core" "$shooter" 2 --players 3
+    PROBE_CORE=size:256x224,entropy:300 other bob "$test_core" "$shooter" --players 3
+    PROBE_CORE=size:256x224 other carl "$test_core" "$shooter" --players 3
+    begun
+    said ann 'out of sync' 20 || { show ann; fail "screens/desync-panel: it was not found"; }
+    sleep 2
+    shot desync-panel
+fi
+
+if scene refused; then # the room plays something else
+    other bob gambatte "$pads"
+    said relay 'refused' 1
+    sleep 1
+    ann nestopia "$shooter" 2
+    sleep 4
+    shot refused
+fi
+
+if scene gone; then # the relay ends: the last scene
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 4
+    stop relay
+    sleep 2
+    shot gone
+fi
+finish

@@ -1,0 +1,352 @@
+#include "trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+#define SECOND_US 1000000u
+
+static const char *policy_name(uint8_t policy) {
+    static const char *const name[] = {"strict", "bounded", "optimistic"};
+    return name[policy];
+}
+
+static struct link_quality hop_of(double rtt_ms, double jitter_ms, double loss) {
+    struct link_quality q = {.delay_us = (uint32_t)(rtt_ms * 500), .jitter_us = (uint32_t)(jitter_ms * 500)};
+    q.loss = loss;
+    return q;
+}
+
+static void add_happening(struct scenario *s, struct happening h) {
+    if (s->happenings < SCENARIO_HAPPENINGS) s->happening[s->happenings++] = h;
+}
+
+/* Times within the trial count from the room's start. */
+static void change_links(struct scenario *s, double at_s, const struct link_quality *hop) {
+    for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++)
+        if (s->client[i].there)
+            add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at_s * 1e6), .kind = HAPPEN_LINK,
+                                                .client = i, .up = *hop, .down = *hop});
+}
+
+static bool play(struct world *w, const struct scenario *s, world_probe *probe, void *ctx) {
+    bool held = world_run(w, s, NULL, probe, ctx);
+    if (!held) printf("failed=1 %s\n", w->error);
+    return held;
+}
+
+/* --- a change of the link ----------------------------------------------------------------------------------
+ */
+
+#define WORSE_S  60.0
+#define BETTER_S 100.0
+#define STEP_END_S 160.0
+
+struct step {
+    uint16_t before, after_1s, high, low;
+    double raised_s, dropped_s, last_s;
+    double stalled_ms[KL_MAX_CLIENTS], stalled_all_ms; /* in the second after the change; until it is over */
+    unsigned changes;                                  /* while nothing changed */
+    uint16_t spacing;
+};
+
+static void watch_step(struct world *w, unsigned client, const struct kl_plan *plan) {
+    struct step *t = w->probed;
+    double at = (double)w->now_us / 1e6 - (double)w->scenario.start_us / 1e6;
+    uint16_t n = (uint16_t)w->truth.ref.now.at.length;
+    bool steady = (at > 30 && at < WORSE_S) || (at > BETTER_S - 20 && at < BETTER_S) || at > BETTER_S + 35;
+    if (n != t->spacing && steady) t->changes++;
+    if (n != t->spacing && at > WORSE_S && at < WORSE_S + 10 && n > t->spacing) t->raised_s = at - WORSE_S;
+    if (n != t->spacing && at > BETTER_S) {
+        if (t->dropped_s == 0 && t->high >= n + 2) t->dropped_s = at - BETTER_S;
+        t->last_s = at - BETTER_S;
+    }
+    t->spacing = n;
+    if (at < WORSE_S) t->before = n;
+    if (at < WORSE_S + 1) t->after_1s = n;
+    if (at < BETTER_S) t->high = n;
+    t->low = n;
+    double stalled_ms = plan->stalled ? w->client[client].setting->tick_us / 1e3 : 0;
+    if (at >= WORSE_S && at < WORSE_S + 1) t->stalled_ms[client] += stalled_ms;
+    if (at >= WORSE_S && at < BETTER_S) t->stalled_all_ms += stalled_ms;
+}
+
+int trial_step(const struct cell *like) {
+    static struct scenario s;
+    bool held = true;
+    struct world *w = malloc(sizeof *w);
+    if (!w) return 2;
+    puts("policy     players jitter loss seed | before raised_s at_1s high stall_ms(1s) stall_ms(all) | first_drop_s last_s low | changes");
+    for (uint8_t policy = 0; policy <= KL_POLICY_BOUNDED; policy++)
+        for (unsigned k = 0; k < 8; k++) {
+            struct cell c = *like;
+            c.policy = policy;
+            c.players = k & 1 ? 8 : 2;
+            c.rtt_ms = 50;
+            c.jitter_ms = k & 2 ? 5 : 0;
+            c.loss = k & 4 ? 0.01 : 0;
+            c.seconds = STEP_END_S;
+            scenario_cell(&s, &c, 1 + k);
+            struct link_quality worse = hop_of(150, c.jitter_ms, c.loss), better = hop_of(50, c.jitter_ms, c.loss);
+            change_links(&s, WORSE_S, &worse);
+            change_links(&s, BETTER_S, &better);
+            struct step t = {0};
+            held &= play(w, &s, watch_step, &t);
+            double most = 0;
+            for (unsigned i = 0; i < c.players; i++) most = fmax(most, t.stalled_ms[i]);
+            bool good = t.raised_s <= 1 && most <= 200 && t.dropped_s <= 5 && t.last_s <= 30 && t.changes <= 2;
+            printf("%-10s %-7u %-6g %-4g %-4u | %6u %8.2f %5u %4u %12.0f %13.0f | %12.2f %6.2f %3u | %u%s\n",
+                   policy_name(policy), c.players, c.jitter_ms, c.loss * 100, 1 + k, t.before, t.raised_s, t.after_1s,
+                   t.high, most, t.stalled_all_ms / c.players, t.dropped_s, t.last_s, t.low, t.changes, good ? "" : " MISS");
+        }
+    free(w);
+    return !held;
+}
+
+/* --- pace --------------------------------------------------------------------------------------------------
+ */
+
+struct pace {
+    uint64_t from_us;
+    uint64_t turns, none, several, frames, stalls;
+    unsigned gap, longest, shortest;
+    uint64_t gaps[16]; /* turns between two frames: how often */
+};
+
+static void watch_pace(struct world *w, unsigned client, const struct kl_plan *plan) {
+    struct pace *p = w->probed;
+    if (client != 0 || w->now_us < p->from_us) return;
+    p->turns++;
+    p->none += plan->runs == 0;
+    p->several += plan->runs > 1;
+    p->frames += plan->runs;
+    p->stalls += plan->stalled;
+    p->gap++;
+    if (plan->runs == 0) return;
+    p->gaps[p->gap < 15 ? p->gap : 15]++;
+    p->gap = 0;
+}
+
+int trial_pace(const struct cell *like) {
+    static const double tick[] = {59.94, 60, 120, 144}, core[] = {59.1856, 60, 60.0988, 50.007};
+    static struct scenario s;
+    bool held = true;
+    struct world *w = malloc(sizeof *w);
+    if (!w) return 2;
+    puts("tick   core     | turns  frames none   due(none) two  due(two) stalls | odd_gaps | phase");
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned k = 0; k < 4; k++)
+            for (unsigned wobble = 0; wobble < 2; wobble++) {
+                struct cell c = *like;
+                c.players = 2;
+                c.rtt_ms = 50;
+                c.jitter_ms = wobble ? 5 : 0;
+                c.tick_hz = tick[i];
+                c.fps = core[k];
+                c.seconds = 630;
+                scenario_cell(&s, &c, 1);
+                if (wobble)
+                    for (unsigned n = 0; n < 2; n++) s.client[n].tick_jitter_us = 2000;
+                struct pace p = {.from_us = s.start_us + 30 * SECOND_US};
+                held &= play(w, &s, watch_pace, &p);
+                double drift = (tick[i] - core[k]) * (double)p.turns / tick[i];
+                double none = fmax(drift, 0), several = fmax(-drift, 0);
+                unsigned low = (unsigned)floor(tick[i] / core[k]), high = (unsigned)ceil(tick[i] / core[k] - 1e-9);
+                uint64_t odd = 0;
+                for (unsigned g = 1; g < 16; g++)
+                    if (g < low || g > high + (low == high)) odd += p.gaps[g];
+                bool good = (double)p.none <= none + 2 && (double)p.several <= several + 2;
+                printf("%-6g %-8g | %-6llu %-6llu %-6llu %-9.0f %-4llu %-8.0f %-6llu | %-8llu | %s%s\n", tick[i], core[k],
+                       (unsigned long long)p.turns, (unsigned long long)p.frames, (unsigned long long)p.none, none,
+                       (unsigned long long)p.several, several, (unsigned long long)p.stalls, (unsigned long long)odd,
+                       wobble ? "wobble 2 ms, jitter 5 ms" : "steady", good ? "" : " MISS");
+                fflush(stdout);
+            }
+    free(w);
+    return !held;
+}
+
+/* --- one who hangs -----------------------------------------------------------------------------------------
+ */
+
+struct hang {
+    uint64_t at_us, until_us;
+    double paid_ms[KL_MAX_CLIENTS], after_ms[KL_MAX_CLIENTS]; /* stalled while he hangs; in the 10 s after */
+    uint64_t run_us, in_us;                                   /* when he had run what he missed; when his pad counted */
+    uint16_t before, during, after;
+    double slip_before_us, slip_us;
+};
+
+static void watch_hang(struct world *w, unsigned client, const struct kl_plan *plan) {
+    struct hang *h = w->probed;
+    const struct sim_client *c = &w->client[client];
+    double stalled_ms = plan->stalled ? c->setting->tick_us / 1e3 : 0;
+    uint16_t n = (uint16_t)w->truth.ref.now.at.length;
+    if (w->now_us < h->at_us) {
+        h->before = n;
+        h->slip_before_us = w->truth.slipped_us;
+        return;
+    }
+    bool over = w->now_us >= h->until_us;
+    if (!over) h->during = n;
+    if (client != 0 && w->now_us < h->until_us + 10 * SECOND_US) (over ? h->after_ms : h->paid_ms)[client] += stalled_ms;
+    h->after = n;
+    h->slip_us = w->truth.slipped_us - h->slip_before_us;
+    if (client != 0 || !over) return;
+    if (h->run_us == 0 && c->lock.stats.next_closed - c->lock.stats.next_run <= n + 1u) h->run_us = w->now_us;
+    bool counts = w->truth.ref.client[0].presence == REF_PRESENT && w->truth.ref.client[0].counted_from != REF_NEVER;
+    if (h->in_us == 0 && counts) h->in_us = w->now_us;
+}
+
+static double most_of(const double *ms) {
+    double most = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) most = fmax(most, ms[i]);
+    return most;
+}
+
+int trial_hang(const struct cell *like, double seconds) {
+    static const char *const kind[] = {"frontend", "process", "outage"};
+    static struct scenario s;
+    bool held = true;
+    struct world *w = malloc(sizeof *w);
+    if (!w) return 2;
+    puts("policy     who      rtt(own) | others_paid_ms after_ms slip_ms | ran_it_all_s counts_s | spacing before during after");
+    for (uint8_t policy = KL_POLICY_BOUNDED; policy <= KL_POLICY_OPTIMISTIC; policy++)
+        for (unsigned k = 0; k < 6; k++) {
+            struct cell c = *like;
+            c.policy = policy;
+            c.players = 4;
+            c.rtt_ms = 50;
+            c.jitter_ms = 5;
+            c.loss = 0.01;
+            c.seconds = 40 + seconds + 30;
+            scenario_cell(&s, &c, 11 + k);
+            if (k >= 3) s.client[0].up = s.client[0].down = hop_of(120, 5, 0.01);
+            struct hang h = {.at_us = s.start_us + 40 * SECOND_US};
+            h.until_us = h.at_us + (uint64_t)(seconds * 1e6);
+            static const uint8_t what[] = {HAPPEN_STALL, HAPPEN_FREEZE, HAPPEN_OUTAGE};
+            add_happening(&s, (struct happening){.at_us = h.at_us, .kind = what[k % 3], .ways = WAY_UP | WAY_DOWN,
+                                                 .length_us = (uint64_t)(seconds * 1e6)});
+            held &= play(w, &s, watch_hang, &h);
+            double paid = most_of(h.paid_ms), after = most_of(h.after_ms);
+            bool there = w->client[0].in_room && h.in_us;
+            bool good = paid <= 250 + 50 + 30 && after <= 250 && there;
+            printf("%-10s %-8s %-8g | %14.0f %8.0f %7.0f | %12.2f %8.2f | %14u %6u %5u%s\n", policy_name(policy),
+                   kind[k % 3], k >= 3 ? 120.0 : 50.0, paid, after, h.slip_us / 1e3,
+                   there ? (double)(h.run_us - h.until_us) / 1e6 : -1, there ? (double)(h.in_us - h.until_us) / 1e6 : -1,
+                   h.before, h.during, h.after, good ? "" : there ? " MISS" : " LOST");
+        }
+    free(w);
+    return !held;
+}
+
+/* --- an hour -----------------------------------------------------------------------------------------------
+ */
+
+static void change_for_an_hour(struct scenario *s, struct rng *r) {
+    for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++)
+        for (double at = 30; s->client[i].there && at < 3600; at += rng_between(r, 60, 300)) {
+            struct link_quality q = link_draw(r, rng_range(r, 0, 3));
+            add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at * 1e6), .kind = HAPPEN_LINK,
+                                                .client = i, .up = q, .down = q});
+        }
+    for (unsigned n = 0; n < 20; n++)
+        add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(rng_unit(r) * 3.5e9),
+                                            .kind = rng_chance(r, 0.5) ? HAPPEN_STALL : HAPPEN_OUTAGE,
+                                            .ways = (uint8_t)rng_range(r, 1, 3),
+                                            .client = (uint8_t)rng_range(r, 0, s->params.players - 1u),
+                                            .length_us = (uint64_t)rng_between(r, 1e5, 3e6)});
+}
+
+int trial_hour(const struct cell *like, uint64_t seed) {
+    static const unsigned players[] = {2, 4, 8};
+    static struct scenario s;
+    bool held = true;
+    struct world *w = malloc(sizeof *w);
+    if (!w) return 2;
+    puts("policy     players | frames fps(room) lead late% stalled% longest_gap_ms | changes absences | held");
+    for (uint8_t policy = 0; policy <= KL_POLICY_OPTIMISTIC; policy++)
+        for (unsigned k = 0; k < 3; k++) {
+            struct cell c = *like;
+            struct rng r = {seed + k + 10u * policy};
+            c.policy = policy;
+            c.players = players[k];
+            c.rtt_ms = 40;
+            c.jitter_ms = 3;
+            c.seconds = 3600;
+            c.settle_seconds = 1;
+            scenario_cell(&s, &c, seed + k);
+            change_for_an_hour(&s, &r);
+            bool good = play(w, &s, NULL, NULL);
+            double late = 0, stalled = 0, gap = 0, lead = 0;
+            uint64_t absences = 0;
+            for (unsigned i = 0; i < c.players; i++) {
+                const struct sim_client *x = &w->client[i];
+                const struct kl_client_stats *t = &x->lock.stats;
+                late += 100.0 * (double)t->late_frames / t->next_run / c.players;
+                stalled += 100.0 * (double)x->measure.stalled_turns / (double)x->measure.turns / c.players;
+                lead += (double)t->lead_sum / fmax((double)t->lead_count, 1) / c.players;
+                gap = fmax(gap, (double)x->longest_gap_us / 1e3);
+                absences += w->truth.ref.client[i].absences;
+            }
+            printf("%-10s %-7u | %6u %8.3f %5.2f %5.3f %8.3f %14.0f | %7u %8llu | %d\n", policy_name(policy), c.players,
+                   w->truth.next, w->truth.next / ((double)(w->now_us - s.start_us) / 1e6), lead, late, stalled, gap,
+                   w->truth.changes, (unsigned long long)absences, good);
+            fflush(stdout);
+            held &= good;
+        }
+    free(w);
+    return !held;
+}
+
+/* --- unequal players ---------------------------------------------------------------------------------------
+ */
+
+struct fit {
+    uint64_t from_us, frames, sum;
+};
+
+static void watch_fit(struct world *w, unsigned client, const struct kl_plan *plan) {
+    struct fit *f = w->probed;
+    (void)plan;
+    if (client != 0 || w->now_us < f->from_us) return;
+    f->frames++;
+    f->sum += w->truth.ref.now.at.length;
+}
+
+int trial_unequal(const struct cell *like) {
+    static const double way[][4] = {{10, 10, 10, 10}, {5, 45, 5, 5}, {45, 5, 5, 5}, {40, 10, 10, 40}, {40, 10, 40, 10},
+                                    {10, 40, 10, 40}, {75, 75, 10, 10}, {10, 60, 60, 10}};
+    static struct scenario s;
+    bool held = true;
+    struct world *w = malloc(sizeof *w);
+    if (!w) return 2;
+    puts("up1 down1 up2 down2 | largest up+down ms frames | spacing fps late%");
+    for (unsigned k = 0; k < sizeof way / sizeof *way; k++)
+        for (unsigned aligned = 0; aligned < 2; aligned++) {
+            struct cell c = *like;
+            c.players = 2;
+            c.aligned = aligned;
+            scenario_cell(&s, &c, 5);
+            for (unsigned i = 0; i < 2; i++) {
+                s.client[i].up = hop_of(2 * way[k][2 * i], 0, 0);
+                s.client[i].down = hop_of(2 * way[k][2 * i + 1], 0, 0);
+            }
+            struct fit f = {.from_us = s.settled_us};
+            held &= play(w, &s, watch_fit, &f);
+            double up = fmax(way[k][0], way[k][2]), down = fmax(way[k][1], way[k][3]);
+            unsigned bound = (unsigned)floor((up + down) * c.fps / 1000) + 1;
+            const struct measure *m = &w->client[0].measure;
+            double spacing = (double)f.sum / (double)f.frames;
+            double fps = (double)m->frames / ((double)(m->last_us - m->first_us) / 1e6);
+            double late = 100.0 * (double)(w->client[0].lock.stats.late_frames - m->at_start.late_frames) / (double)m->frames;
+            bool good = spacing <= bound + (aligned ? 0 : 1) + 0.01 && fps >= 59.9 && late <= 0.2;
+            printf("%-3g %-5g %-3g %-5g | %18g %6u | %7.2f %.3f %.3f %s%s\n", way[k][0], way[k][1], way[k][2], way[k][3],
+                   up + down, bound, spacing, fps, late, aligned ? "aligned" : "random", good ? "" : " MISS");
+        }
+    free(w);
+    return !held;
+}

@@ -1,0 +1,22 @@
+/* trial.h - directed trials: one thing happens to a room, and what it cost is measured and judged. */
+#ifndef SIM_TRIAL_H
+#define SIM_TRIAL_H
+
+#include "scenario.h"
+
+/* RTT 50 -> 150 ms and back: how soon the spacing follows, and what the change costs. */
+int trial_step(const struct cell *like);
+
+/* Frontends and cores of unlike rates for ten minutes: calls with no frame or two beyond what the drift asks for. */
+int trial_pace(const struct cell *like);
+
+/* One of four hangs for so long (seconds): what the others pay, and how soon he is back. */
+int trial_hang(const struct cell *like, double seconds);
+
+/* Rooms of 2, 4 and 8 for an hour on links that change, under each policy. */
+int trial_hour(const struct cell *like, uint64_t seed);
+
+/* Two players of unlike links: the spacing follows the largest up + down over all pairs. */
+int trial_unequal(const struct cell *like);
+
+#endif

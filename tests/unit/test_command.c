@@ -1,0 +1,241 @@
+/* What each command does to the core at its keyframe. The core and the frontend are stand-ins. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_wrapper/command.h"
+#include "core_wrapper/command_words.h"
+
+static unsigned resets, saves, loads;
+static size_t state_size;
+static uint8_t machine[64]; /* the whole state of the core */
+static bool refuses;
+static char shown[512]; /* the newest line on the screen */
+static char disks[128]; /* what was done to them: "o" open, a digit, "c" closed */
+
+static bool front(unsigned cmd, void *data) {
+    if (cmd != RETRO_ENVIRONMENT_SET_MESSAGE) return false;
+    snprintf(shown, sizeof shown, "%s", ((const struct retro_message *)data)->msg);
+    return true;
+}
+
+static void reset(void) {
+    resets++;
+}
+static size_t serialize_size(void) {
+    return state_size;
+}
+static bool serialize(void *data, size_t size) {
+    saves++;
+    if (refuses) return false;
+    memcpy(data, machine, size);
+    return true;
+}
+static bool unserialize(const void *data, size_t size) {
+    loads++;
+    if (refuses) return false;
+    memcpy(machine, data, size);
+    return true;
+}
+
+static bool eject(bool out) {
+    strcat(disks, out ? "o" : "c");
+    return true;
+}
+static bool insert(unsigned i) {
+    snprintf(disks + strlen(disks), 8, "%u", i);
+    return true;
+}
+static unsigned images(void) {
+    return 3;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    static const struct retro_variable options[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
+    kl_command_end();
+    memset(&kl_w, 0, sizeof kl_w);
+    kl_w.instance = -1;
+    kl_w.front.environment = front;
+    kl_w.core.reset = reset;
+    kl_w.core.serialize_size = serialize_size;
+    kl_w.core.serialize = serialize;
+    kl_w.core.unserialize = unserialize;
+    kl_w.status.welcome.params =
+        (struct kl_params){.policy = KL_POLICY_BOUNDED, .clocked = true, .subframes = true};
+    kl_w.status.roster.count = 1;
+    kl_w.status.roster.member[0] = (struct kl_member){.client = 2, .seats = 1, .name = "ann"};
+    assert_true(kl_options_declare(&kl_w.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
+    kl_w.options.updated = false;
+    resets = saves = loads = 0;
+    state_size = sizeof machine;
+    refuses = false;
+    shown[0] = disks[0] = 0;
+    kl_command_begin();
+    return 0;
+}
+static int tear_down(void **state) {
+    (void)state;
+    kl_command_end();
+    kl_options_free(&kl_w.options);
+    return 0;
+}
+
+/* As ann's words come to all. */
+static void obey(const char *words, uint32_t frame) {
+    struct kl_words w;
+    char err[300];
+    assert_int_equal(kl_words_parse(&w, words, err, sizeof err), 0);
+    struct kl_command c = {.client = 2, .kind = w.order.kind, .len = w.order.len};
+    memcpy(c.data, w.order.data, w.order.len);
+    kl_command_obey(&c, frame);
+}
+
+static void reset_is_the_cores(void **state) {
+    (void)state;
+    obey("reset", 77);
+    assert_int_equal(resets, 1);
+    assert_string_equal(shown, "[f 77] ann: reset");
+}
+
+static void the_slot(void **state) {
+    (void)state;
+    obey("load", 5);
+    assert_int_equal(loads, 0);
+    assert_string_equal(shown, "[f 5] ann: no state is saved in this room");
+    memset(machine, 1, sizeof machine);
+    obey("save", 10);
+    memset(machine, 2, sizeof machine);
+    obey("load", 20);
+    assert_int_equal(machine[0], 1);
+    assert_string_equal(shown, "[f 20] ann: back to the state of frame 10");
+    memset(machine, 3, sizeof machine);
+    refuses = true; /* a save that fails leaves the slot as it was */
+    obey("save", 30);
+    assert_non_null(strstr(shown, "no state saved"));
+    refuses = false;
+    obey("load", 40);
+    assert_int_equal(machine[0], 1);
+    refuses = true;
+    obey("load", 50);
+    assert_non_null(strstr(shown, "did not take"));
+}
+
+static void a_core_that_cannot_save(void **state) {
+    (void)state;
+    state_size = 0;
+    obey("save", 10);
+    assert_int_equal(saves, 0);
+    assert_non_null(strstr(shown, "cannot"));
+    kl_command_begin(); /* a new game: an empty slot */
+    obey("load", 11);
+    assert_int_equal(loads, 0);
+}
+
+static void options(void **state) {
+    (void)state;
+    obey("option speed=fast", 12);
+    assert_string_equal(kl_options_get(&kl_w.options, "speed"), "fast");
+    assert_true(kl_w.options.updated);
+    assert_string_equal(shown, "[f 12] ann: option speed = fast");
+    kl_w.options.updated = false;
+    obey("option speed=warp", 13);
+    assert_string_equal(kl_options_get(&kl_w.options, "speed"), "fast");
+    obey("option colour=red", 14);
+    assert_non_null(strstr(shown, "has no option"));
+    assert_false(kl_w.options.updated);
+}
+
+static void a_disk_is_seen_to_be_out(void **state) {
+    (void)state;
+    obey("disk 2", 100);
+    assert_string_equal(shown, "[f 100] ann: no disk is swapped: this core has none");
+    kl_w.told.disk_control.set_eject_state = eject;
+    kl_w.told.disk_control.set_image_index = insert;
+    kl_w.told.disk_control.get_num_images = images;
+    obey("disk 2", 100);
+    assert_string_equal(disks, "o");
+    for (uint32_t f = 101; f < 160; f++)
+        kl_command_pending(f);
+    assert_string_equal(disks, "o");
+    for (uint32_t f = 160; f < 300; f++)
+        kl_command_pending(f);
+    assert_string_equal(disks, "o1c");
+    obey("disk 0", 300);
+    kl_command_pending(400);
+    assert_string_equal(disks, "o1co3c"); /* the index past the last: no disk */
+    obey("disk 9", 500);
+    kl_command_pending(600);
+    assert_string_equal(disks, "o1co3co3c");
+}
+
+static void swaps(void **state) {
+    (void)state;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        assert_int_equal(kl_command_seat(s), s);
+    obey("swap 1 2", 10);
+    assert_int_equal(kl_command_seat(0), 1);
+    assert_int_equal(kl_command_seat(1), 0);
+    obey("swap 2 3", 11); /* whoever plays player 2 now, and player 3 */
+    assert_int_equal(kl_command_seat(0), 2);
+    assert_int_equal(kl_command_seat(1), 0);
+    assert_int_equal(kl_command_seat(2), 1);
+    kl_command_begin();
+    assert_int_equal(kl_command_seat(0), 0);
+}
+
+static void policies(void **state) {
+    (void)state;
+    obey("policy optimistic 300", 10);
+    assert_int_equal(kl_w.room.policy, KL_POLICY_OPTIMISTIC);
+    assert_int_equal(kl_w.room.wait_budget_ms, 300);
+    assert_string_equal(shown, "[f 10] ann: policy optimistic, 300 ms");
+    obey("policy strict", 11);
+    assert_string_equal(shown, "[f 11] ann: policy strict");
+    kl_w.room.subframes = false; /* the relay passes over it there, so do we */
+    obey("policy optimistic 300", 12);
+    assert_int_equal(kl_w.room.policy, KL_POLICY_STRICT);
+}
+
+static void talk(void **state) {
+    (void)state;
+    obey("say hello", 9);
+    assert_string_equal(shown, "[f 9] ann: hello");
+    struct kl_command c = {.client = KL_RELAY_CLIENT, .kind = KL_COMMAND_CHAT, .len = 3, .data = "a\nb"};
+    kl_command_obey(&c, 10);
+    assert_string_equal(shown, "[f 10] relay: a?b");
+    c.client = 7;
+    kl_command_obey(&c, 11);
+    assert_string_equal(shown, "[f 11] client 7: a?b");
+}
+
+/* Before the game, and of things that others decide, there is an answer and nothing else. */
+static void not_now(void **state) {
+    (void)state;
+    char answer[300];
+    assert_int_equal(kl_command_do("reset", answer, sizeof answer), -1);
+    assert_string_equal(answer, "the game has not begun");
+    assert_int_equal(kl_command_do("jump", answer, sizeof answer), -1);
+    assert_non_null(strstr(answer, "expected"));
+    struct kl_command c = {.client = 2, .kind = 200, .len = 3};
+    kl_command_obey(&c, 5); /* of a later version */
+    assert_string_equal(shown, "");
+    assert_int_equal(resets, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(reset_is_the_cores),
+        TEST(the_slot),
+        TEST(a_core_that_cannot_save),
+        TEST(options),
+        TEST(a_disk_is_seen_to_be_out),
+        TEST(swaps),
+        TEST(policies),
+        TEST(talk),
+        TEST(not_now),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* Commands as people write them, and the bytes that they become. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "core_wrapper/command_words.h"
+
+static struct kl_words w;
+static char err[KL_WORDS_MAX];
+
+static int parse(const char *line) {
+    err[0] = 0;
+    return kl_words_parse(&w, line, err, sizeof err);
+}
+
+/* The command as it arrives on all machines. */
+static struct kl_command arrived(void) {
+    struct kl_command c = {.kind = w.order.kind, .len = w.order.len};
+    memcpy(c.data, w.order.data, w.order.len);
+    return c;
+}
+
+static void words_become_bytes(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        uint8_t kind, len, data[4];
+    } cases[] = {
+        {"pause", 3, 1, {1}},
+        {"resume", 3, 1, {0}},
+        {" reset ", 16, 0, {0}},
+        {"save", 20, 0, {0}},
+        {"load\t", 21, 0, {0}},
+        {"disk 1", 18, 2, {0, 0}},
+        {"disk 258", 18, 2, {1, 1}},
+        {"disk 0", 18, 2, {0xff, 0xff}},
+        {"swap 1 8", 2, 2, {0, 7}},
+        {"swap  2   1", 2, 2, {1, 0}},
+        {"policy strict", 1, 4, {0, 0, 0, 0}},
+        {"policy bounded 250", 1, 4, {1, 250, 0, 0}},
+        {"policy optimistic 1000", 1, 4, {2, 0xe8, 3, 0}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        if (parse(cases[i].line) != 0) fail_msg("%s: %s", cases[i].line, err);
+        assert_int_equal(w.order.kind, cases[i].kind);
+        assert_int_equal(w.order.len, cases[i].len);
+        assert_memory_equal(w.order.data, cases[i].data, cases[i].len);
+        assert_false(w.panel);
+    }
+}
+
+static void texts(void **state) {
+    (void)state;
+    char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1];
+    assert_int_equal(parse("say  well  played, caf\xc3\xa9 "), 0);
+    assert_int_equal(w.order.kind, 19);
+    struct kl_command c = arrived();
+    kl_words_text(&c, key);
+    assert_string_equal(key, "well  played, caf\xc3\xa9");
+    assert_int_equal(parse("option core_speed=very fast=1"), 0);
+    assert_int_equal(w.order.kind, 17);
+    c = arrived();
+    assert_true(kl_words_option(&c, key, value));
+    assert_string_equal(key, "core_speed");
+    assert_string_equal(value, "very fast=1");
+    assert_int_equal(parse("host Ann B"), 0);
+    assert_int_equal(w.order.kind, 4);
+    assert_string_equal(w.host, "Ann B");
+    assert_int_equal(parse("panel"), 0);
+    assert_true(w.panel);
+}
+
+static void budgets(void **state) {
+    (void)state;
+    assert_int_equal(parse("policy bounded"), 0);
+    assert_false(w.has_budget);
+    assert_int_equal(parse("policy bounded 20"), 0);
+    assert_true(w.has_budget);
+    assert_int_equal(parse("policy bounded 60000"), 0);
+    struct kl_command c = arrived();
+    uint8_t policy, spacing;
+    uint16_t budget_ms;
+    assert_true(kl_words_get_policy(&c, &policy, &budget_ms, &spacing));
+    assert_int_equal(policy, KL_POLICY_BOUNDED);
+    assert_int_equal(budget_ms, 60000);
+}
+
+static void wrong_words(void **state) {
+    (void)state;
+    static const char *const cases[] = {
+        "",
+        "paused",
+        "pause now",
+        "option speed",
+        "option =fast",
+        "option",
+        "disk",
+        "disk one",
+        "disk 65535",
+        "disk -1",
+        "disk 1 2",
+        "swap 1",
+        "swap 1 1",
+        "swap 0 1",
+        "swap 1 9",
+        "swap 1 2 3",
+        "policy",
+        "policy fair",
+        "say",
+        "policy strict 19",
+        "policy strict 60001",
+        "policy strict 5x",
+        "policy strict 50 50",
+        "host",
+        "policy strictly_more_than_fits",
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        if (parse(cases[i]) == 0) fail_msg("\"%s\" was taken", cases[i]);
+        assert_non_null(strstr(err, "expected")); /* says what, and what came */
+    }
+    char line[KL_WORDS_MAX + 20];
+    memset(line, 'x', sizeof line);
+    memcpy(line, "say ", 4);
+    line[4 + KL_COMMAND_BYTES] = 0;
+    assert_int_equal(parse(line), 0);
+    line[4 + KL_COMMAND_BYTES] = 'x';
+    line[4 + KL_COMMAND_BYTES + 1] = 0;
+    assert_int_equal(parse(line), -1);
+    line[4 + KL_COMMAND_BYTES + 1] = 'x';
+    line[sizeof line - 1] = 0;
+    assert_int_equal(parse(line), -1);
+}
+
+/* From a peer anything may come. */
+static void hostile_data(void **state) {
+    (void)state;
+    char text[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1];
+    uint8_t policy, spacing;
+    uint16_t n;
+    struct kl_command c = {.len = KL_COMMAND_BYTES};
+    memset(c.data, 0xff, sizeof c.data);
+    kl_words_text(&c, text);
+    assert_int_equal(strlen(text), KL_COMMAND_BYTES);
+    assert_null(strchr(text, (char)0xff));
+    c.len = 5;
+    memcpy(c.data, "a\x1b[2J", 5);
+    kl_words_text(&c, text);
+    assert_string_equal(text, "a?[2J");
+    memcpy(c.data, "a\0b=c", 5);
+    kl_words_text(&c, text);
+    assert_string_equal(text, "a");
+    assert_false(kl_words_option(&c, text, value));
+    assert_false(kl_words_get_policy(&c, &policy, &n, &spacing));
+    assert_false(kl_words_get_disk(&c, &n));
+    c.len = 4;
+    c.data[0] = 3;
+    assert_false(kl_words_get_policy(&c, &policy, &n, &spacing));
+    c.len = 0;
+    kl_words_text(&c, text);
+    assert_string_equal(text, "");
+    assert_false(kl_words_option(&c, text, value));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_become_bytes), cmocka_unit_test(texts),        cmocka_unit_test(budgets),
+        cmocka_unit_test(wrong_words),        cmocka_unit_test(hostile_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,310 @@
+/* The operator's lines: taken apart, carried out on a room, and the members' own commands beside them. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "net/engine/command.h"
+#include "net/relay/console.h"
+#include "net/relay/lobby_command.h"
+
+#define PEERS 4
+
+static struct kl_lobby *lobby;
+static struct kl_lobby_room *room;
+static uint64_t now_us;
+static char notice[PEERS][KL_TEXT_MAX];
+static bool hung_up[PEERS];
+static char *said; /* the console's answer */
+static size_t said_len;
+
+static int fake_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    struct kl_msg m;
+    (void)ctx;
+    assert_int_equal(kl_msg_decode(&m, bytes, len), KL_OK);
+    if (m.kind == KL_MSG_NOTICE) memcpy(notice[peer], m.text.text, sizeof notice[peer]);
+    return 0;
+}
+static unsigned fake_pending(void *ctx, unsigned peer) {
+    return (void)ctx, (void)peer, 0;
+}
+static void fake_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    (void)ctx, (void)peer, (void)body, (void)len;
+}
+static void fake_hang_up(void *ctx, unsigned peer) {
+    (void)ctx;
+    hung_up[peer] = true;
+}
+static uint32_t fake_session(void *ctx, unsigned peer) {
+    return (void)ctx, 1 + peer;
+}
+
+static void say(unsigned peer, const struct kl_msg *m) {
+    uint8_t bytes[KL_MSG_MAX];
+    int len = kl_msg_encode(m, bytes, sizeof bytes);
+    assert_true(len > 0);
+    kl_lobby_message(lobby, peer, bytes, (size_t)len, now_us);
+    kl_lobby_run(lobby, now_us);
+}
+
+static void order(unsigned peer, uint8_t kind, const void *data, uint8_t len) {
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = kind, .len = len}};
+    if (len) memcpy(m.order.data, data, len);
+    notice[peer][0] = 0;
+    say(peer, &m);
+}
+
+static void join(unsigned peer, const char *name) {
+    struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = {.version = KL_PROTOCOL_VERSION, .seats_wanted = 1}};
+    snprintf(m.hello.name, sizeof m.hello.name, "%s", name);
+    strcpy(m.hello.room, "my room");
+    m.hello.params =
+        (struct kl_params){.policy = KL_POLICY_BOUNDED, .subframes = true, .clocked = true, .players = 2};
+    m.hello.params.wait_budget_ms = 250;
+    m.hello.params.fps_uhz = 60000000;
+    kl_lobby_opened(lobby, peer, "192.0.2.1:5", now_us);
+    say(peer, &m);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 4};
+    const struct kl_lobby_net net = {.send = fake_send,
+                                     .pending = fake_pending,
+                                     .datagram = fake_datagram,
+                                     .hang_up = fake_hang_up,
+                                     .session = fake_session};
+    kl_log_set_level(KL_LOG_ERROR);
+    memset(notice, 0, sizeof notice);
+    memset(hung_up, 0, sizeof hung_up);
+    now_us = 100000000;
+    lobby = kl_lobby_create(&limits, &net);
+    assert_non_null(lobby);
+    join(0, "ann");
+    room = kl_lobby_room_named(lobby, "my room");
+    assert_non_null(room);
+    return 0;
+}
+
+static void start_game(void) {
+    struct kl_msg data = {.kind = KL_MSG_DATA, .data = {.total = 1, .len = 1}};
+    join(1, "bob");
+    say(0, &data);
+    for (unsigned i = 0; i < 2; i++)
+        say(i, &(struct kl_msg){.kind = KL_MSG_READY});
+    assert_int_equal(room->phase, KL_ROOM_PLAYING);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    kl_lobby_destroy(lobby);
+    free(said);
+    said = NULL;
+    return 0;
+}
+
+static bool obey(const char *line) {
+    free(said);
+    FILE *to = open_memstream(&said, &said_len);
+    bool go_on = kl_console_obey(lobby, line, to, now_us);
+    fclose(to);
+    return go_on;
+}
+
+/* The newest command that waits in the relay's own queue. */
+static const struct kl_command *queued(unsigned count) {
+    assert_int_equal(room->lock.relay.queued, count);
+    return &room->lock.relay.queue[count - 1];
+}
+
+static void lines(void **state) {
+    (void)state;
+    struct kl_console_line c;
+    kl_console_parse(&c, "  say \"my room\"  good  evening ");
+    assert_int_equal(c.verb, KL_CONSOLE_SAY);
+    assert_string_equal(c.room, "my room");
+    assert_string_equal(c.text, "good  evening ");
+    kl_console_parse(&c, "policy r optimistic 300");
+    assert_int_equal(c.verb, KL_CONSOLE_POLICY);
+    assert_int_equal(c.policy, KL_POLICY_OPTIMISTIC);
+    assert_int_equal(c.budget_ms, 300);
+    kl_console_parse(&c, "policy r strict");
+    assert_int_equal(c.verb, KL_CONSOLE_POLICY);
+    assert_int_equal(c.budget_ms, 0);
+    kl_console_parse(&c, "kick r \"ann b\"");
+    assert_int_equal(c.verb, KL_CONSOLE_KICK);
+    assert_string_equal(c.text, "ann b");
+    kl_console_parse(&c, "   ");
+    assert_int_equal(c.verb, KL_CONSOLE_NOTHING);
+    static const char *const bad[] = {"dance",
+                                      "who",
+                                      "who a b",
+                                      "say r",
+                                      "rooms now",
+                                      "policy r",
+                                      "policy r fair",
+                                      "policy r strict 19",
+                                      "policy r strict 60001",
+                                      "policy r strict 5x",
+                                      "policy r strict 50 6",
+                                      "kick r",
+                                      "kick r a b",
+                                      "pause",
+                                      "quit now",
+                                      "who \"\""};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        kl_console_parse(&c, bad[i]);
+        if (c.verb != KL_CONSOLE_BAD) fail_msg("\"%s\" was taken", bad[i]);
+        assert_non_null(strstr(c.room, "expected"));
+    }
+}
+
+static void answers(void **state) {
+    (void)state;
+    assert_true(obey("rooms"));
+    assert_non_null(strstr(said, "room=\"my room\" state=gathering filled=1 players=2"));
+    assert_non_null(strstr(said, "ok rooms=1 members=1"));
+    assert_true(obey("who \"my room\""));
+    assert_non_null(strstr(said, "client=0 name=\"ann\" seats=0 host=1"));
+    assert_true(obey("who other"));
+    assert_string_equal(said, "error: there is no room \"other\"\n");
+    assert_true(obey("pause \"my room\"")); /* before the game */
+    assert_non_null(strstr(said, "error: "));
+    assert_true(obey("say \"my room\" wait for bob"));
+    assert_string_equal(said, "ok\n");
+    assert_string_equal(notice[0], "relay: wait for bob");
+    assert_true(obey(""));
+    assert_string_equal(said, "");
+    assert_false(obey("quit"));
+}
+
+static void events_of_the_relay(void **state) {
+    (void)state;
+    start_game();
+    assert_true(obey("say \"my room\" hello"));
+    const struct kl_command *c = queued(1);
+    assert_int_equal(c->client, KL_RELAY_CLIENT);
+    assert_int_equal(c->kind, KL_COMMAND_CHAT);
+    assert_memory_equal(c->data, "hello", 5);
+    obey("policy \"my room\" strict");
+    c = queued(2);
+    assert_int_equal(c->kind, KL_COMMAND_POLICY);
+    assert_memory_equal(c->data, ((uint8_t[]){KL_POLICY_STRICT, 250, 0, 0}), 4); /* the budget as it was */
+    obey("policy \"my room\" bounded 1000");
+    assert_memory_equal(queued(3)->data, ((uint8_t[]){KL_POLICY_BOUNDED, 0xe8, 3, 0}), 4);
+    obey("pause \"my room\"");
+    assert_int_equal(queued(4)->kind, KL_COMMAND_PAUSE);
+    char line[200] = "say \"my room\" ";
+    memset(line + strlen(line), 'x', KL_COMMAND_BYTES + 1);
+    obey(line);
+    assert_non_null(strstr(said, "at most 96 bytes"));
+    for (unsigned i = 0; i < 4; i++)
+        obey("say \"my room\" x");
+    queued(8);
+    obey("say \"my room\" x");
+    assert_non_null(strstr(said, "too many"));
+}
+
+static void a_member_is_put_out(void **state) {
+    (void)state;
+    start_game();
+    obey("kick \"my room\" cid");
+    assert_non_null(strstr(said, "nobody in room my room is called \"cid\""));
+    obey("kick \"my room\" bob");
+    assert_string_equal(said, "ok\n");
+    assert_true(hung_up[1]);
+    assert_false(hung_up[0]);
+}
+
+static void the_hosts_alone(void **state) {
+    (void)state;
+    static const uint8_t policy[] = {KL_POLICY_STRICT, 0, 0, 0}, seats[] = {0, 1}, ann = 0, bob = 1, cid = 9;
+    start_game();
+    order(1, KL_COMMAND_POLICY, policy, 4);
+    assert_int_equal(room->lock.client[1].queued, 0);
+    assert_string_equal(notice[1], "that is for the host of the room, ann");
+    order(1, KL_COMMAND_HOST, &bob, 1);
+    assert_int_equal(room->host, 0);
+    order(0, KL_COMMAND_SWAP, seats, 2);
+    assert_int_equal(room->lock.client[0].queued, 1);
+    order(0, KL_COMMAND_HOST, &cid, 1); /* nobody */
+    assert_int_equal(room->host, 0);
+    order(0, KL_COMMAND_HOST, &bob, 1);
+    assert_int_equal(room->host, 1);
+    assert_string_equal(notice[1], "ann makes bob the host");
+    order(1, KL_COMMAND_POLICY, policy, 4);
+    assert_int_equal(room->lock.client[1].queued, 1);
+    order(0, KL_COMMAND_HOST, &ann, 1); /* no longer */
+    assert_int_equal(room->host, 1);
+    order(0, KL_COMMAND_RESET, NULL, 0); /* everybody's */
+    assert_int_equal(room->lock.client[0].queued, 2);
+}
+
+static void pauses(void **state) {
+    (void)state;
+    static const uint8_t pause = 1, resume = 0, nonsense = 2;
+    start_game();
+    order(0, KL_COMMAND_PAUSE, &resume, 1); /* it does not */
+    order(0, KL_COMMAND_PAUSE, &nonsense, 1);
+    assert_int_equal(room->lock.client[0].queued, 0);
+    order(0, KL_COMMAND_PAUSE, &pause, 1);
+    assert_int_equal(room->lock.client[0].queued, 1);
+    room->lock.paused = true;              /* as if its keyframe had come */
+    order(1, KL_COMMAND_PAUSE, &pause, 1); /* means the same: does not undo it */
+    assert_true(room->lock.paused);
+    assert_int_equal(room->lock.client[1].queued, 0);
+    order(1, KL_COMMAND_CHAT, "wait", 4); /* no keyframe comes, so at once */
+    assert_string_equal(notice[0] + strlen("[f 1"), "] bob: wait" + 0);
+    assert_int_equal(room->lock.client[1].queued, 0);
+    strcpy(notice[0], "");
+    order(1, KL_COMMAND_CHAT, "wait", 4); /* but not as fast as anybody likes */
+    assert_string_equal(notice[0], "");
+    order(1, KL_COMMAND_PAUSE, NULL, 0); /* the other of the two */
+    assert_false(room->lock.paused);
+    assert_string_equal(notice[0], "bob goes on with the game");
+}
+
+static void in_pieces(void **state) {
+    (void)state;
+    int fd[2];
+    struct kl_console c = {0};
+    char big[KL_CONSOLE_LINE + 100];
+    assert_int_equal(pipe(fd), 0);
+    c.fd = fd[0];
+    free(said);
+    FILE *to = open_memstream(&said, &said_len);
+    assert_int_equal(write(fd[1], "who \"my", 7), 7);
+    assert_true(kl_console_read(&c, lobby, to, now_us));
+    fflush(to);
+    assert_int_equal(said_len, 0);
+    assert_int_equal(write(fd[1], " room\"\r\nwho x\nro", 16), 16);
+    assert_true(kl_console_read(&c, lobby, to, now_us));
+    fflush(to);
+    assert_non_null(strstr(said, "ok members=1\nerror: there is no room \"x\"\n"));
+    memset(big, 'x', sizeof big);
+    big[sizeof big - 1] = '\n';
+    assert_int_equal(write(fd[1], big, sizeof big), (ssize_t)sizeof big);
+    kl_console_read(&c, lobby, to, now_us);
+    kl_console_read(&c, lobby, to, now_us);
+    fflush(to);
+    assert_non_null(strstr(said, "at most 511 bytes"));
+    assert_int_equal(write(fd[1], "help\n", 5), 5); /* the line after is whole again */
+    kl_console_read(&c, lobby, to, now_us);
+    fflush(to);
+    assert_non_null(strstr(said, "kick ROOM NAME"));
+    close(fd[1]);
+    assert_true(kl_console_read(&c, lobby, to, now_us)); /* the end of input ends nothing */
+    assert_int_equal(c.fd, -1);
+    fclose(to);
+    close(fd[0]);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(lines),           TEST(answers), TEST(events_of_the_relay), TEST(a_member_is_put_out),
+        TEST(the_hosts_alone), TEST(pauses),  TEST(in_pieces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

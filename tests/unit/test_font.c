@@ -1,0 +1,87 @@
+/* The font: every character is there, no two are alike, and any bytes are text. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "font.h"
+
+static uint64_t shape(unsigned code) {
+    uint64_t bits = 0;
+    for (unsigned y = 0; y < KL_FONT_HEIGHT; y++)
+        for (unsigned x = 0; x < KL_FONT_WIDTH; x++)
+            bits = bits << 1 | kl_font_dot(code, x, y);
+    return bits;
+}
+
+static void every_character_has_a_shape_of_its_own(void **state) {
+    (void)state;
+    assert_int_equal(shape(' '), 0);
+    for (unsigned a = 0x21; a <= KL_FONT_BOX; a++) {
+        if (shape(a) == 0) fail_msg("character 0x%02x is empty", a);
+        for (unsigned b = 0x20; b < a; b++)
+            if (shape(a) == shape(b)) fail_msg("0x%02x and 0x%02x look the same", a, b);
+    }
+}
+
+static void cells_keep_a_gap_and_nothing_lies_outside(void **state) {
+    (void)state;
+    for (unsigned code = 0; code < 0x180; code++) {
+        for (unsigned i = 0; i < 16; i++) {
+            assert_false(kl_font_dot(code, KL_FONT_WIDTH - 1, i));
+            assert_false(kl_font_dot(code, KL_FONT_WIDTH + i, 0));
+            assert_false(kl_font_dot(code, 0, KL_FONT_HEIGHT + i));
+        }
+        if (code < 0x20 || code > 0x7e) assert_int_equal(shape(code), shape(KL_FONT_BOX));
+    }
+}
+
+static void letters_stand_where_they_are_looked_for(void **state) {
+    (void)state;
+    static const char l[] = "#....#....#....#....#....#....#####.....";
+    for (unsigned y = 0; y < KL_FONT_HEIGHT; y++)
+        for (unsigned x = 0; x < 5; x++)
+            assert_int_equal(kl_font_dot('L', x, y), l[y * 5 + x] == '#');
+    assert_true(kl_font_dot('g', 2, 7)); /* a descender */
+    assert_false(kl_font_dot('E', 2, 7));
+}
+
+/* text, as the font shows it ('\x7f': a box) */
+static void text_is_utf8_and_anything_else_is_a_box(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"", ""},
+        {"a~ z", "a~ z"},
+        {"Fr\xc3\xa9"
+         "d\xc3\xa9ric",
+         "Frederic"},
+        {"\xc3\x84\xc3\x96\xc3\xbc\xc3\x9f", "AOus"},
+        {"don\xe2\x80\x99t \xe2\x80\x93 wait\xe2\x80\xa6", "don't - wait."},
+        {"\xe6\x97\xa5\xe6\x9c\xac", "\x7f\x7f"},
+        {"\xf0\x9f\x8e\xae!", "\x7f!"},
+        {"\t\x01\x7f", "\x7f\x7f\x7f"},
+        {"\xff\x80z", "\x7f\x7fz"},
+        {"cut\xe2\x80", "cut\x7f\x7f"},
+        {"cut\xf0", "cut\x7f"},
+    };
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        const char *at = pairs[i][0];
+        char got[32];
+        size_t n = 0;
+        for (unsigned code; n < sizeof got - 1 && (code = kl_font_next(&at)) != 0;)
+            got[n++] = (char)code;
+        got[n] = 0;
+        assert_string_equal(got, pairs[i][1]);
+        assert_int_equal(kl_font_columns(pairs[i][0]), strlen(pairs[i][1]));
+        assert_ptr_equal(at, pairs[i][0] + strlen(pairs[i][0]));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_character_has_a_shape_of_its_own),
+        cmocka_unit_test(cells_keep_a_gap_and_nothing_lies_outside),
+        cmocka_unit_test(letters_stand_where_they_are_looked_for),
+        cmocka_unit_test(text_is_utf8_and_anything_else_is_a_box),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+/* Hot keys: what counts as one, and what the game sees of it. */
+#include "unit.h"
+
+#include <libretro.h>
+
+#include "core_wrapper/hotkeys.h"
+
+#define BIT(id) (1u << RETRO_DEVICE_ID_JOYPAD_##id)
+#define MS      UINT64_C(1000)
+
+static struct kl_hotkeys k;
+static const char *action;
+static char err[300];
+
+static uint16_t poll(unsigned port, unsigned pad, uint64_t ms) {
+    return kl_hotkeys_filter(&k, port, (uint16_t)pad, 1000000 + ms * MS, &action);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    return kl_hotkeys_parse(&k, "select+r:panel, select+l:pause,l3+r3:reset", err, sizeof err);
+}
+
+static void held_then_pressed(void **state) {
+    (void)state;
+    assert_int_equal(poll(0, BIT(SELECT), 0), BIT(SELECT));
+    assert_int_equal(poll(0, BIT(SELECT), 399), BIT(SELECT));
+    assert_null(action);
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 400), BIT(SELECT)); /* the game does not see R */
+    assert_string_equal(action, "panel");
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 500), BIT(SELECT));
+    assert_null(action);                       /* once */
+    assert_int_equal(poll(0, BIT(R), 600), 0); /* nor after Select is up */
+    assert_int_equal(poll(0, 0, 700), 0);
+    assert_int_equal(poll(0, BIT(R), 800), BIT(R)); /* a fresh press is its own */
+    assert_null(action);
+}
+
+static void too_soon_is_the_games(void **state) {
+    (void)state;
+    poll(0, BIT(SELECT), 0);
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 200), BIT(SELECT) | BIT(R));
+    assert_null(action);
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 900),
+                     BIT(SELECT) | BIT(R)); /* held on: still the game's */
+    assert_null(action);
+    poll(0, BIT(SELECT), 1000);
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(R) | BIT(A), 1100),
+                     BIT(SELECT) | BIT(A)); /* A is no hot key */
+    assert_string_equal(action, "panel");
+}
+
+static void select_let_go_counts_anew(void **state) {
+    (void)state;
+    poll(0, BIT(SELECT), 0);
+    poll(0, 0, 500);
+    poll(0, BIT(SELECT), 600);
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(L), 800), BIT(SELECT) | BIT(L));
+    assert_null(action);
+}
+
+static void pads_are_apart(void **state) {
+    (void)state;
+    poll(0, BIT(SELECT), 0);
+    assert_int_equal(poll(1, BIT(R), 500), BIT(R));
+    assert_null(action);
+    poll(1, BIT(L3), 600);
+    poll(1, BIT(L3) | BIT(R3), 1000);
+    assert_string_equal(action, "reset");
+    poll(0, BIT(SELECT) | BIT(L), 1100);
+    assert_string_equal(action, "pause");
+    assert_int_equal(kl_hotkeys_filter(&k, KL_MAX_SEATS, 0xffff, 0, &action), 0xffff);
+}
+
+static void lists(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "on",
+        "select+r",
+        "select:panel",
+        "select+r:dance",
+        "select+select:pause",
+        "select+r:",
+        "selec+r:pause",
+        "select+rr:pause",
+        "select+r:panel,",
+        "r:panel+select",
+        "select+r:panel;select+l:pause",
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        err[0] = 0;
+        if (kl_hotkeys_parse(&k, bad[i], err, sizeof err) == 0) fail_msg("\"%s\" was taken", bad[i]);
+        assert_non_null(strstr(err, "expected"));
+        assert_int_equal(k.count, 0);
+    }
+    assert_int_equal(kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err), 0);
+    assert_int_equal(k.count, 6);
+    assert_int_equal(kl_hotkeys_parse(&k, "off", err, sizeof err), 0);
+    poll(0, BIT(SELECT), 0);
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 500), BIT(SELECT) | BIT(R));
+    assert_null(action);
+    char many[32 * (KL_HOTKEYS_MAX + 1)] = "";
+    for (unsigned i = 0; i <= KL_HOTKEYS_MAX; i++)
+        strcat(many, i ? ",select+r:panel" : "select+r:panel");
+    assert_int_equal(kl_hotkeys_parse(&k, many, err, sizeof err), -1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(held_then_pressed, set_up),
+        cmocka_unit_test_setup(too_soon_is_the_games, set_up),
+        cmocka_unit_test_setup(select_let_go_counts_anew, set_up),
+        cmocka_unit_test_setup(pads_are_apart, set_up),
+        cmocka_unit_test(lists),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+/* The wrapper's options beside a core's own, in each of the ways that cores declare theirs. */
+#include "unit.h"
+
+#include "core_wrapper/options.h"
+#include "core_wrapper/own_options.h"
+
+static struct kl_options heard; /* what the frontend made of it */
+static unsigned heard_cmd, version;
+static bool has_version, keylock_category, core_category, local_too;
+
+static bool front(unsigned cmd, void *data) {
+    if (cmd == RETRO_ENVIRONMENT_GET_CORE_OPTIONS_VERSION) {
+        *(unsigned *)data = version;
+        return has_version;
+    }
+    heard_cmd = cmd;
+    const struct retro_core_options_v2 *v2 = cmd == RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2 ? data : NULL;
+    if (cmd == RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2_INTL) {
+        v2 = ((const struct retro_core_options_v2_intl *)data)->us;
+        local_too = ((const struct retro_core_options_v2_intl *)data)->local != NULL;
+    }
+    for (const struct retro_core_option_v2_category *c = v2 ? v2->categories : NULL; c && c->key; c++) {
+        keylock_category |= !strcmp(c->key, "keylock");
+        core_category |= !strcmp(c->key, "video");
+    }
+    return kl_options_declare(&heard, cmd, data);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    kl_options_free(&heard);
+    heard_cmd = version = 0;
+    has_version = keylock_category = core_category = local_too = false;
+    return 0;
+}
+static int tear_down(void **state) {
+    (void)state;
+    kl_options_free(&heard);
+    return 0;
+}
+
+static void both_are_there(unsigned cores) {
+    assert_int_equal(heard.count, cores + 3);
+    if (cores) assert_string_equal(kl_options_get(&heard, "speed"), "normal");
+    assert_string_equal(kl_options_get(&heard, KL_OWN_POLICY), "room");
+    assert_string_equal(kl_options_get(&heard, KL_OWN_PANEL), "off");
+    assert_string_equal(kl_options_get(&heard, KL_OWN_DO), "nothing");
+    char err[200];
+    assert_int_equal(kl_options_check(&heard, KL_OWN_DO, "reset", err, sizeof err), 0);
+    assert_int_equal(kl_options_check(&heard, KL_OWN_POLICY, "optimistic", err, sizeof err), 0);
+}
+
+static void version_0(void **state) {
+    (void)state;
+    static const struct retro_variable core[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
+    assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_VARIABLES, core));
+    both_are_there(1);
+}
+
+static const struct retro_core_option_definition v1[] = {
+    {"speed", "Speed", NULL, {{"slow", NULL}, {"normal", NULL}, {NULL, NULL}}, "normal"},
+    {NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
+
+static void version_1(void **state) {
+    (void)state;
+    assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS, v1));
+    both_are_there(1);
+    struct retro_core_options_intl intl = {(struct retro_core_option_definition *)v1, NULL};
+    set_up(state);
+    assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_INTL, &intl));
+    assert_int_equal(heard_cmd, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_INTL);
+    both_are_there(1);
+}
+
+static void version_2(void **state) {
+    (void)state;
+    static struct retro_core_option_v2_category categories[] = {{"video", "Video", NULL}, {NULL, NULL, NULL}};
+    static struct retro_core_option_v2_definition definitions[] = {
+        {"speed", "Speed", NULL, NULL, NULL, "video", {{"normal", NULL}, {"fast", NULL}, {NULL, NULL}}, NULL},
+        {NULL, NULL, NULL, NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
+    struct retro_core_options_v2 core = {categories, definitions};
+    assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2, &core));
+    both_are_there(1);
+    assert_true(keylock_category && core_category);
+    core.categories = NULL; /* a core without */
+    set_up(state);
+    assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2, &core));
+    both_are_there(1);
+    assert_true(keylock_category && !core_category);
+    struct retro_core_options_v2_intl intl = {&core, &core};
+    set_up(state);
+    assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2_INTL, &intl));
+    both_are_there(1);
+    assert_true(local_too);
+}
+
+static void alone(void **state) {
+    (void)state;
+    static const unsigned cmds[] = {RETRO_ENVIRONMENT_SET_VARIABLES, RETRO_ENVIRONMENT_SET_CORE_OPTIONS,
+                                    RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2};
+    for (unsigned v = 0; v < 3; v++) {
+        set_up(state);
+        version = v;
+        has_version = v > 0;
+        kl_own_options_alone(front);
+        assert_int_equal(heard_cmd, cmds[v]);
+        both_are_there(0);
+    }
+}
+
+static void other_calls_are_not_ours(void **state) {
+    (void)state;
+    assert_false(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_MESSAGE, NULL));
+    assert_int_equal(heard_cmd, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST(version_0), TEST(version_1), TEST(version_2), TEST(alone),
+                                       TEST(other_calls_are_not_ours)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,428 @@
+/* The pacer against a schedule in virtual time, and the sound that comes of it: late frames, frontends of
+ * other rates, backlogs small and large. The model of what is due is net/engine/lock_client.c's. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core_wrapper/audio.h"
+#include "core_wrapper/pace.h"
+
+#define CALLS 200000
+#define RATE  48000
+
+/* A room, its link and a frontend. Times in µs. */
+struct world {
+    struct kl_pace pace;
+    struct kl_audio audio;
+    double period, interval, wobble, start, now, beat;
+    double jitter; /* of arrivals: half-normal, order kept; a frame is due `margin` after the shortest way */
+    double margin;
+    double outage_from, outage_to; /* nothing arrives in between */
+    double hang_from, hang_to;     /* the frontend does not call */
+    double cost, hidden_cost;      /* of a frame */
+    uint32_t next_due, next_run, closed, spacing;
+    double arrival; /* of the newest closed frame */
+    bool deaf;      /* only the pace is looked at */
+    uint64_t played, heard;
+    unsigned calls, none, two, more, stalls, seen; /* seen: calls that showed a new frame */
+    uint8_t run[CALLS];
+    double at[CALLS];
+    uint32_t chance;
+};
+
+static int16_t sound[(1 << 23) * 2];
+static struct world *hearing;
+
+static size_t front(const int16_t *stereo, size_t frames) {
+    if (hearing->heard + frames > 1 << 23) return frames;
+    memcpy(sound + hearing->heard * 2, stereo, frames * 4);
+    hearing->heard += frames;
+    return frames;
+}
+
+static double any(struct world *w) {
+    w->chance = w->chance * 1664525 + 1013904223;
+    return (w->chance >> 8) / 16777216.0;
+}
+
+static double normal(struct world *w) {
+    return sqrt(-2 * log(any(w) + 1e-9)) * cos(2 * M_PI * any(w));
+}
+
+static struct world *make(double fps, double hz) {
+    struct world *w = calloc(1, sizeof *w);
+    w->period = 1e6 / fps;
+    w->interval = 1e6 / hz;
+    w->margin = w->period;
+    w->cost = w->hidden_cost = 300;
+    w->spacing = 6;
+    w->chance = 1;
+    w->now = 1e6;
+    kl_audio_init(&w->audio, RATE, fps);
+    for (int i = 0; i < 100; i++, w->now += w->interval) /* in the lobby */
+        kl_pace_call(&w->pace, (uint64_t)w->now);
+    kl_pace_begin(&w->pace, w->period);
+    kl_audio_begin(&w->audio, w->pace.interval_us);
+    w->start = w->beat = w->arrival = w->now;
+    hearing = w;
+    return w;
+}
+
+static void drop(struct world *w) {
+    kl_audio_free(&w->audio);
+    free(w);
+}
+
+static void play(struct world *w) {
+    int16_t s[4096 * 2];
+    unsigned n = (unsigned)(RATE * w->period / 1e6);
+    for (unsigned i = 0; i < n; i++)
+        s[i * 2] = s[i * 2 + 1] = (int16_t)lrint(12000 * sin(2 * M_PI * 500 * (double)w->played++ / RATE));
+    kl_audio_add(&w->audio, s, n);
+}
+
+static void arrive(struct world *w) {
+    for (;;) {
+        double line = w->start + w->closed * w->period;
+        double next = line + (w->jitter > 0 ? fabs(normal(w)) * w->jitter : 0);
+        if (next < w->arrival) next = w->arrival;
+        if (next >= w->start + w->outage_from && next < w->start + w->outage_to)
+            next = w->start + w->outage_to;
+        if (next > w->now || w->closed > w->next_run + 4000) return;
+        w->arrival = next;
+        w->closed++;
+    }
+}
+
+static void follow_schedule(struct world *w) {
+    double ahead = (w->now - w->start - w->margin) / w->period - w->next_due;
+    if (ahead < -0.25) return;
+    uint32_t to = w->next_due + 1 + (ahead > 1.25 ? (uint32_t)(ahead - 0.25) : 0);
+    uint32_t most = w->closed + w->spacing;
+    if (to > most) to = most;
+    if (to > w->next_due) w->next_due = to;
+}
+
+static void one_call(struct world *w) {
+    arrive(w);
+    kl_pace_call(&w->pace, (uint64_t)w->now);
+    uint32_t most = kl_pace_most(&w->pace, w->closed - w->next_run, w->spacing, (uint64_t)w->now);
+    follow_schedule(w);
+    uint32_t due = w->next_due - w->next_run, to = w->next_due < w->closed ? w->next_due : w->closed;
+    uint32_t runs = to > w->next_run ? to - w->next_run : 0, done = 0;
+    if (runs > most) runs = most;
+    bool stalled = runs == 0 && most > 0 && w->next_due > w->next_run, last = false;
+    double spent = 0;
+    kl_audio_mute(&w->audio, w->pace.mode == KL_PACE_FLAT_OUT && runs > 4);
+    for (; !last && done < runs; done++) {
+        last = done + 1 == runs || kl_pace_last(&w->pace, spent);
+        double cost = last ? w->cost : w->hidden_cost;
+        kl_pace_cost(&w->pace, !last, cost);
+        spent += cost;
+        if (!w->deaf) play(w);
+    }
+    w->next_run += done;
+    if (!w->deaf) kl_audio_call(&w->audio, done, (uint64_t)(w->now + spent), w->pace.interval_us, front);
+    kl_pace_ran(&w->pace, due, done, stalled, spent);
+    if (w->next_run == 0) { /* before the first frame */
+        w->now += 0;
+        return;
+    }
+    w->none += done == 0;
+    w->two += done == 2;
+    w->more += done > 2;
+    w->stalls += stalled;
+    w->seen += done > 0;
+    assert_true(w->calls < CALLS);
+    w->at[w->calls] = (w->now - w->start) / 1e6;
+    w->run[w->calls++] = (uint8_t)(done < 255 ? done : 255);
+    w->now += spent > w->interval ? spent : 0; /* a display waits for nobody */
+}
+
+/* Until so many seconds after it began. */
+static void run(struct world *w, double until_s) {
+    while (w->beat < w->start + until_s * 1e6) {
+        w->now = w->beat + (any(w) - 0.5) * 2 * w->wobble;
+        one_call(w);
+        w->beat += w->interval;
+        while (w->beat < w->now)
+            w->beat += w->interval;
+        while (w->beat >= w->start + w->hang_from && w->beat < w->start + w->hang_to)
+            w->beat += w->interval;
+    }
+}
+
+/* ---- judges of the sound ---- */
+
+static int worst_step(const struct world *w, double from_s) {
+    int worst = 0;
+    for (uint64_t i = (uint64_t)(from_s * RATE) + 1; i < w->heard; i++) {
+        int d = abs(sound[i * 2] - sound[i * 2 - 2]);
+        if (d > worst) worst = d;
+    }
+    return worst;
+}
+
+static double worst_gap_ms(const struct world *w, double from_s) {
+    uint64_t gap = 0, worst = 0;
+    for (uint64_t i = (uint64_t)(from_s * RATE); i < w->heard; i++) {
+        gap = abs(sound[i * 2]) < 120 ? gap + 1 : 0;
+        if (gap > worst) worst = gap;
+    }
+    return (double)worst * 1000 / RATE;
+}
+
+/* By the zero crossings of ten turns, 20 ms. */
+static double worst_pitch(const struct world *w, double from_s) {
+    double worst = 0, first = 0;
+    unsigned turns = 0;
+    for (uint64_t i = (uint64_t)(from_s * RATE) + 1; i < w->heard; i++) {
+        int a = sound[i * 2 - 2], b = sound[i * 2];
+        if (a >= 0 || b < 0) continue;
+        double at = (double)i - (double)b / (b - a);
+        if (turns++ == 0) first = at;
+        if (turns < 11) continue;
+        double off = fabs(10 * RATE / 500.0 / (at - first) - 1);
+        if (off > worst) worst = off;
+        first = at;
+        turns = 1;
+    }
+    return worst;
+}
+
+static void no_click(const struct world *w, const char *what, double from_s) {
+    int worst = worst_step(w, from_s);
+    if (worst <= 786 + 2) return;
+    uint64_t i = (uint64_t)(from_s * RATE) + 1;
+    while (abs(sound[i * 2] - sound[i * 2 - 2]) < worst)
+        i++;
+    fail_msg("%s: a click of %d at %.3f s", what, worst, (double)i / RATE);
+}
+
+static void sounds_clean(const struct world *w, const char *what, double from_s) {
+    no_click(w, what, from_s);
+    if (worst_gap_ms(w, from_s) > 5) fail_msg("%s: a gap of %g ms", what, worst_gap_ms(w, from_s));
+    if (worst_pitch(w, from_s) > 0.005) fail_msg("%s: pitch %g", what, worst_pitch(w, from_s));
+}
+
+/* ---- steady play ---- */
+
+static void one_frame_a_call(void **state) {
+    (void)state;
+    struct world *w = make(60, 60);
+    w->wobble = 2000;
+    run(w, 120);
+    assert_int_equal(w->none + w->two + w->more, 0);
+    assert_false(w->audio.elastic);
+    drop(w);
+}
+
+/* Ten minutes of every core under every display: a call without a frame, or with two, each time the drift
+ * amounts to one, spread evenly; where calls come quicker than frames, never two. */
+static void drift_is_spread_evenly(void **state) {
+    (void)state;
+    static const double cores[] = {59.1856, 60.0988, 50.007, 60}, displays[] = {59.94, 60, 120, 144, 50};
+    for (int c = 0; c < 4; c++)
+        for (int d = 0; d < 5; d++) {
+            struct world *w = make(cores[c], displays[d]);
+            double off = fabs(cores[c] - displays[d]) * 600;
+            char what[64];
+            snprintf(what, sizeof what, "%g fps at %g Hz", cores[c], displays[d]);
+            w->wobble = 300;
+            w->deaf = true;
+            run(w, 600);
+            unsigned odd = displays[d] > 90 ? w->two : w->none + w->two;
+            double most = displays[d] > 90 ? 0 : off * 1.02 + 3;
+            if (w->more || odd > most) fail_msg("%s: %u calls with none or two, %g expected", what, odd, off);
+            double before = 0;
+            for (unsigned i = 1; i < w->calls && displays[d] < 90 && off > 2; i++) {
+                if (w->run[i] == 1) continue;
+                double apart = w->at[i] - before, usual = 600 / off;
+                if (before > 0 && apart < usual * 0.6 - 0.1)
+                    fail_msg("%s: hitches %g s apart, %g expected", what, apart, usual);
+                before = w->at[i];
+            }
+            drop(w);
+            if (c == 3) continue;
+            w = make(cores[c], displays[d]);
+            w->wobble = 2000;
+            run(w, 40);
+            sounds_clean(w, what, 0.2);
+            drop(w);
+        }
+}
+
+/* One frame in some hundreds late, and bursts. */
+static void a_jittery_link_is_not_heard(void **state) {
+    (void)state;
+    static const double hz[] = {60, 59.94, 120};
+    for (int i = 0; i < 3; i++) {
+        struct world *w = make(60.0988, hz[i]);
+        char what[64];
+        w->jitter = 7000;
+        w->margin = 15000;
+        w->wobble = 1000;
+        run(w, 150);
+        snprintf(what, sizeof what, "jitter at %g Hz (%u late)", hz[i], w->stalls);
+        assert_in_range(w->stalls, 5, 400); /* far more than a room would allow */
+        assert_int_equal(w->more, 0);
+        sounds_clean(w, what, 0.2);
+        drop(w);
+    }
+}
+
+/* ---- backlogs ---- */
+
+/* The longest stretch of calls with two frames or more. */
+static unsigned longest_rush(const struct world *w) {
+    unsigned rush = 0, longest = 0;
+    for (unsigned i = 0; i < w->calls; i++) {
+        rush = w->run[i] > 1 ? rush + 1 : 0;
+        if (rush > longest) longest = rush;
+    }
+    return longest;
+}
+
+static void a_small_backlog_is_run_off_gently(void **state) {
+    (void)state;
+    for (int frames = 1; frames <= 5; frames++) {
+        struct world *w = make(60, 60);
+        w->outage_from = 5e6;
+        w->outage_to = 5e6 + w->period * (frames + 0.9);
+        run(w, 20);
+        assert_int_equal(w->more, 0);
+        assert_int_equal(longest_rush(w), 1);
+        assert_int_equal(w->none, w->two);
+        assert_in_range(w->none, frames, frames + 1);
+        assert_int_equal(w->next_run, w->next_due); /* and nothing is left of it */
+        double before = 0;
+        for (unsigned i = 0; i < w->calls; i++) {
+            if (w->run[i] == 2)
+                assert_true(w->at[i] - before > 0.15); /* not at once, and not one upon the other */
+            if (w->run[i] != 1) before = w->at[i];
+        }
+        no_click(w, __func__, 0);
+        drop(w);
+    }
+}
+
+/* The others wait for our samples: within an interval of the schedule at once. */
+static void sampling_goes_on(void **state) {
+    (void)state;
+    struct world *w = make(60, 60);
+    w->spacing = 2;
+    w->hang_from = 5e6;
+    w->hang_to = 5.3e6;
+    run(w, 10);
+    for (unsigned i = 1; i < w->calls; i++)
+        if (w->at[i] - w->at[i - 1] > 0.2) assert_true(w->run[i] >= 15);
+    drop(w);
+}
+
+static void a_medium_one_is_compressed(void **state) {
+    (void)state;
+    struct world *w = make(60, 60);
+    w->spacing = 30;
+    w->outage_from = 5e6;
+    w->outage_to = 5.5e6;
+    run(w, 20);
+    unsigned worst = 0;
+    for (unsigned i = 0; i < w->calls; i++)
+        if (w->run[i] > worst) worst = w->run[i];
+    assert_in_range(worst, 2, 4);
+    assert_in_range(longest_rush(w), 8, 40);
+    no_click(w, __func__, 0);
+    drop(w);
+}
+
+/* Ten seconds away: run off at 90 % of what the core can do at least, a picture at each beat of the display.
+ */
+static void a_large_one_is_run_off_at_full_speed(void **state) {
+    (void)state;
+    static const double costs[] = {77, 300, 1000, 2500};
+    for (int i = 0; i < 4; i++) {
+        struct world *w = make(60, 60);
+        w->cost = w->hidden_cost = costs[i];
+        w->hang_from = 5e6;
+        w->hang_to = 15e6;
+        run(w, 30);
+        unsigned begin = 0, calls = 0, frames = 0;
+        while (w->run[begin] < 2)
+            begin++;
+        for (unsigned k = begin; w->run[k] > 1; k++, calls++)
+            frames += w->run[k] == 255 ? 0 : w->run[k];
+        if (costs[i] >= 300) { /* (255 is all that is kept of a call) */
+            calls--;           /* the last call is not full */
+            double speed = frames / (calls * w->interval / 1e6), bare = 1e6 / costs[i];
+            if (speed < 0.9 * bare)
+                fail_msg("%g us a frame: %g of %g frames a second", costs[i], speed, bare);
+        }
+        for (unsigned k = begin + 1; k < begin + calls; k++)
+            assert_true(w->at[k] - w->at[k - 1] < 0.018);
+        assert_in_range(w->next_due - w->next_run, 0, 3);
+        no_click(w, __func__, 0);
+        drop(w);
+    }
+}
+
+/* The first unseen frame took 40 ms, for the machine was busy. */
+static void one_bad_measure_is_forgotten(void **state) {
+    (void)state;
+    struct world *w = make(60, 60);
+    w->hang_from = 5e6;
+    w->hang_to = 15e6;
+    run(w, 5);
+    kl_pace_cost(&w->pace, true, 40000);
+    run(w, 18);
+    assert_in_range(w->next_due - w->next_run, 0, 3);
+    drop(w);
+}
+
+static void a_machine_that_cannot_is_noticed(void **state) {
+    (void)state;
+    struct world *w = make(60, 60);
+    w->hang_from = 2e6;
+    w->hang_to = 5e6;
+    run(w, 7);
+    assert_false(w->pace.too_slow);
+    w->cost = w->hidden_cost = 18000;
+    run(w, 25);
+    assert_true(w->pace.mode >= KL_PACE_BRISK);
+    assert_true(w->pace.too_slow);
+    drop(w);
+}
+
+static void one_or_two_frames_trigger_nothing(void **state) {
+    (void)state;
+    struct world *w = make(60, 60);
+    w->jitter = 9000;
+    w->margin = 16667;
+    run(w, 60);
+    assert_true(w->stalls > 50);
+    assert_int_equal(longest_rush(w), 1);
+    assert_int_equal(w->more, 0);
+    drop(w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_frame_a_call),
+        cmocka_unit_test(drift_is_spread_evenly),
+        cmocka_unit_test(a_jittery_link_is_not_heard),
+        cmocka_unit_test(a_small_backlog_is_run_off_gently),
+        cmocka_unit_test(sampling_goes_on),
+        cmocka_unit_test(a_medium_one_is_compressed),
+        cmocka_unit_test(a_large_one_is_run_off_at_full_speed),
+        cmocka_unit_test(one_bad_measure_is_forgotten),
+        cmocka_unit_test(a_machine_that_cannot_is_noticed),
+        cmocka_unit_test(one_or_two_frames_trigger_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

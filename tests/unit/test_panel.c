@@ -1,0 +1,419 @@
+/* The panel: formats, sizes and turns without a byte outside the picture; the words for each state. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "font.h"
+#include "panel.h"
+
+#define MARGIN 64 /* bytes before, after and at the end of each line, which must stay as they are */
+#define GUARD  0xa5
+
+static const enum retro_pixel_format formats[] = {RETRO_PIXEL_FORMAT_0RGB1555, RETRO_PIXEL_FORMAT_XRGB8888,
+                                                  RETRO_PIXEL_FORMAT_RGB565};
+
+/* ---- a picture with a fence ---- */
+
+struct picture {
+    uint8_t *heap;
+    struct kl_canvas c;
+};
+
+static struct picture white(unsigned width, unsigned height, enum retro_pixel_format format, unsigned turn) {
+    struct picture p = {0};
+    size_t pixel = kl_canvas_pixel_bytes(format), line = width * pixel, pitch = line + MARGIN;
+    p.heap = malloc(2 * MARGIN + pitch * height);
+    memset(p.heap, GUARD, 2 * MARGIN + pitch * height);
+    for (unsigned y = 0; y < height; y++)
+        memset(p.heap + MARGIN + y * pitch, 0xff, line);
+    p.c = (struct kl_canvas){p.heap + MARGIN, width, height, pitch, format, .turn = turn};
+    kl_canvas_measure(&p.c);
+    return p;
+}
+
+static void check_fence(const struct picture *p) {
+    size_t line = p->c.width * kl_canvas_pixel_bytes(p->c.format);
+    for (size_t i = 0; i < MARGIN; i++) {
+        assert_int_equal(p->heap[i], GUARD);
+        assert_int_equal(p->c.pixels[p->c.height * p->c.pitch + i], GUARD);
+        for (unsigned y = 0; y < p->c.height; y++)
+            assert_int_equal(p->c.pixels[y * p->c.pitch + line + i], GUARD);
+    }
+}
+
+static uint32_t pixel(const struct picture *p, unsigned x, unsigned y) {
+    const uint8_t *at = p->c.pixels + y * p->c.pitch + x * kl_canvas_pixel_bytes(p->c.format);
+    uint32_t wide = 0;
+    uint16_t narrow;
+    if (kl_canvas_pixel_bytes(p->c.format) == 4)
+        memcpy(&wide, at, 4);
+    else {
+        memcpy(&narrow, at, 2);
+        wide = narrow;
+    }
+    return wide;
+}
+
+static uint32_t untouched(enum retro_pixel_format format) {
+    return format == RETRO_PIXEL_FORMAT_XRGB8888 ? 0xffffffff : 0xffff;
+}
+
+/* Rows of the picture that anything was drawn in. */
+static unsigned rows_drawn(const struct picture *p) {
+    unsigned rows = 0;
+    for (unsigned y = 0; y < p->c.height; y++) {
+        bool drawn = false;
+        for (unsigned x = 0; x < p->c.width; x++)
+            drawn = drawn || pixel(p, x, y) != untouched(p->c.format);
+        rows += drawn;
+    }
+    return rows;
+}
+
+/* ---- canvas ---- */
+
+static void colours_are_right_in_each_format(void **state) {
+    (void)state;
+    static const uint32_t red[] = {0x7c00, 0xff0000, 0xf800}, green[] = {0x03e0, 0x00ff00, 0x07e0},
+                          dark[] = {0x0c63, 0x1f1f1f, 0x18e3};
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        struct picture p = white(160, 144, formats[i], 0);
+        kl_canvas_fill(&p.c, 10, 20, 1, 1, 0xff0000);
+        kl_canvas_fill(&p.c, 11, 20, 1, 1, 0x00ff00);
+        kl_canvas_shade(&p.c, 12, 20, 1, 1);
+        assert_int_equal(pixel(&p, 10, 20), red[i]);
+        assert_int_equal(pixel(&p, 11, 20), green[i]);
+        assert_int_equal(pixel(&p, 12, 20), dark[i]);
+        assert_int_equal(pixel(&p, 9, 20), untouched(formats[i]));
+        assert_int_equal(pixel(&p, 10, 21), untouched(formats[i]));
+        check_fence(&p);
+        free(p.heap);
+    }
+}
+
+static void a_unit_grows_with_the_picture(void **state) {
+    (void)state;
+    static const struct {
+        unsigned width, height, turn, x, y;
+    } sizes[] = {{160, 144, 0, 1, 1}, {240, 160, 0, 1, 1}, {256, 224, 0, 1, 1},  {320, 240, 0, 1, 1},
+                 {512, 224, 0, 2, 1}, {640, 240, 0, 2, 1}, {512, 448, 0, 2, 2},  {640, 480, 0, 2, 2},
+                 {224, 384, 0, 1, 1}, {384, 224, 1, 1, 1}, {1280, 720, 0, 3, 3}, {1, 1, 0, 1, 1}};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        struct kl_canvas c = {.width = sizes[i].width, .height = sizes[i].height, .turn = sizes[i].turn};
+        kl_canvas_measure(&c);
+        assert_int_equal(c.scale_x, sizes[i].x);
+        assert_int_equal(c.scale_y, sizes[i].y);
+    }
+}
+
+/* The viewer's top left corner, in a picture that is shown turned counterclockwise. */
+static void a_turned_picture_is_drawn_turned(void **state) {
+    (void)state;
+    static const unsigned at[4][2] = {{0, 0}, {199, 0}, {199, 149}, {0, 149}};
+    static const unsigned beside[4][2] = {{1, 0}, {199, 1}, {198, 149}, {0, 148}};
+    for (unsigned turn = 0; turn < 4; turn++) {
+        struct picture p = white(200, 150, RETRO_PIXEL_FORMAT_XRGB8888, turn);
+        assert_int_equal(p.c.columns, turn & 1 ? 150 : 200);
+        kl_canvas_fill(&p.c, 0, 0, 1, 1, 0x123456);
+        kl_canvas_fill(&p.c, 1, 0, 1, 1, 0x654321);
+        assert_int_equal(pixel(&p, at[turn][0], at[turn][1]), 0x123456);
+        assert_int_equal(pixel(&p, beside[turn][0], beside[turn][1]), 0x654321);
+        check_fence(&p);
+        free(p.heap);
+    }
+}
+
+static void boxes_and_text_are_cut_at_the_edges(void **state) {
+    (void)state;
+    for (unsigned turn = 0; turn < 4; turn++) {
+        struct picture p = white(40, 20, RETRO_PIXEL_FORMAT_RGB565, turn);
+        kl_canvas_fill(&p.c, -5, -5, 1000, 1000, 0);
+        kl_canvas_shade(&p.c, -5, 10, 3, 3);
+        kl_canvas_fill(&p.c, 1000, 0, 5, 5, 0xffffff);
+        kl_canvas_text(&p.c, -3, -3, 100, 0xffffff, "cut on all sides");
+        kl_canvas_text(&p.c, 30, 16, 100, 0xffffff, "cut on all sides");
+        assert_int_equal(kl_canvas_text(&p.c, 0, 0, 2, 0xffffff, "abc"), 2 * KL_FONT_WIDTH);
+        check_fence(&p);
+        free(p.heap);
+    }
+}
+
+static void letters_have_the_units_size(void **state) {
+    (void)state;
+    struct picture p = white(640, 480, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+    kl_canvas_text(&p.c, 0, 0, 1, 0, "L"); /* its stem: column 0, rows 0 to 6 */
+    for (unsigned y = 0; y < 14; y++)
+        for (unsigned x = 0; x < 2; x++)
+            assert_int_equal(pixel(&p, x, y), 0);
+    assert_int_equal(pixel(&p, 2, 0), 0xffffffff);
+    assert_int_equal(pixel(&p, 0, 14), 0xffffffff);
+    free(p.heap);
+}
+
+/* ---- history ---- */
+
+static void history_keeps_ten_seconds(void **state) {
+    (void)state;
+    static struct kl_history h;
+    kl_history_clear(&h);
+    uint64_t t0 = 500000000;
+    for (unsigned i = 0; i < 600; i++) {
+        struct kl_history_step s = {.need = 8, .spacing = 4, .gap_ms = 17, .stalled = i == 300};
+        kl_history_add(&h, &s, t0 + i * 16667);
+    }
+    unsigned stalls = 0;
+    for (unsigned i = 0; i < 150; i++) {
+        struct kl_history_step s = kl_history_part(&h, i, 150);
+        assert_int_equal(s.need, 8);
+        assert_int_equal(s.spacing, 4);
+        stalls += s.stalled;
+    }
+    assert_int_equal(stalls, 1);
+    struct kl_history_step late = {.need = 20};
+    kl_history_add(&h, &late, t0 + 600 * 16667 + 9000000);
+    assert_int_equal(kl_history_part(&h, 199, 200).need, 20); /* the newest is at the right … */
+    assert_int_equal(kl_history_part(&h, 150, 200).need, 0);  /* … what was not told is empty … */
+    assert_int_equal(kl_history_part(&h, 10, 200).need, 8);   /* … and what is older moves to the left */
+    kl_history_add(&h, &late, t0 + 60000000);
+    assert_int_equal(kl_history_part(&h, 0, 200).need, 0);
+    kl_history_add(&h, &(struct kl_history_step){.need = 99}, t0); /* a clock that went back */
+    assert_int_equal(kl_history_part(&h, 199, 200).need, 20);
+}
+
+/* ---- the words ---- */
+
+static struct kl_panel pair(void) {
+    struct kl_panel p = {
+        .stage = KL_PANEL_PLAYING, .room = "pair", .relay = "relay:55435", .filled = 1, .players = 2};
+    p.count = 2;
+    p.member[0] = (struct kl_panel_member){.name = "ann", .seats = 1, .you = true, .host = true};
+    p.member[1] = (struct kl_panel_member){.name = "bob", .seats = 2};
+    p.spacing = 4;
+    return p;
+}
+
+static void check_words(const struct kl_panel *p, enum kl_panel_tone tone, const char *words, int percent) {
+    char line[KL_PANEL_LINE];
+    int got;
+    assert_int_equal(kl_panel_state(p, line, &got), tone);
+    assert_string_equal(line, words);
+    assert_int_equal(got, percent);
+}
+
+static void quiet_when_all_is_well(void **state) {
+    (void)state;
+    struct kl_panel p = pair();
+    p.backlog = 2;
+    p.stalls = 7;
+    p.late = 100;
+    check_words(&p, KL_PANEL_QUIET, "", -1);
+    p.stalled = true;
+    p.state_us = 400000; /* over before it is read */
+    check_words(&p, KL_PANEL_QUIET, "", -1);
+    p.stage = KL_PANEL_LOCAL;
+    check_words(&p, KL_PANEL_QUIET, "", -1);
+}
+
+static void each_stage_says_what_is_awaited(void **state) {
+    (void)state;
+    struct kl_panel p = pair();
+    p.stage = KL_PANEL_REACHING;
+    p.state_us = 2500000;
+    check_words(&p, KL_PANEL_INFO, "reaching relay:55435  2 s", -1);
+    p.stage = KL_PANEL_FILLING;
+    p.state_us = 65000000;
+    check_words(&p, KL_PANEL_INFO, "waiting for players (1/2)  1:05  room pair", -1);
+    p.stage = KL_PANEL_FETCHING;
+    p.data_done = 1024 * 300;
+    p.data_total = 1024 * 1200;
+    check_words(&p, KL_PANEL_INFO, "loading (300 of 1200 KB)", 25);
+    p.stage = KL_PANEL_READYING;
+    p.member[1].loading = true;
+    check_words(&p, KL_PANEL_INFO, "waiting for bob to load  1:05", -1);
+    p.stage = KL_PANEL_ENDED;
+    check_words(&p, KL_PANEL_ERROR, "not in the room: the room is over", -1);
+    p.begun = true;
+    strcpy(p.reason, "the relay is gone");
+    check_words(&p, KL_PANEL_ERROR, "disconnected: the relay is gone", -1);
+}
+
+static void a_stall_names_whom_it_waits_for(void **state) {
+    (void)state;
+    struct kl_panel p = pair();
+    p.stalled = true;
+    p.state_us = 3000000;
+    check_words(&p, KL_PANEL_WARNING, "waiting for the relay  3 s", -1);
+    p.member[1].lacking = true;
+    check_words(&p, KL_PANEL_WARNING, "waiting for bob  3 s", -1);
+    p.member[1].away = true;
+    check_words(&p, KL_PANEL_WARNING, "waiting for bob (away)  3 s", -1);
+    p.you_lack = true;
+    check_words(&p, KL_PANEL_WARNING, "waiting for the relay  3 s", -1);
+    p.paused = true;
+    check_words(&p, KL_PANEL_INFO, "paused  3 s", -1);
+}
+
+static void coming_back_shows_progress(void **state) {
+    (void)state;
+    struct kl_panel p = pair();
+    p.absent = true;
+    check_words(&p, KL_PANEL_INFO, "coming back: your pad counts again in a moment", -1);
+    p.catch_up = 200;
+    p.behind = 150;
+    check_words(&p, KL_PANEL_INFO, "catching up: 150 frames left", 25);
+    p.behind = 300; /* it grew since */
+    check_words(&p, KL_PANEL_INFO, "catching up: 300 frames left", 0);
+}
+
+static void a_desync_says_where_and_who(void **state) {
+    (void)state;
+    struct kl_panel p = pair();
+    p.desync = true;
+    p.desync_frame = 1199;
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (nobody knows who is right)", -1);
+    p.member[1].alone = true;
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: bob)", -1);
+    p.member[0].alone = true;
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob)", -1);
+}
+
+/* Sixteen of the longest names and reasons stay within the line. */
+static void the_longest_words_fit(void **state) {
+    (void)state;
+    struct kl_panel p = pair();
+    char line[KL_PANEL_LINE];
+    int percent;
+    p.count = KL_MAX_CLIENTS;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        memset(p.member[i].name, 'm', KL_NAME_MAX - 1);
+        p.member[i].lacking = p.member[i].loading = p.member[i].alone = p.member[i].away = true;
+    }
+    memset(p.reason, 'r', sizeof p.reason - 1);
+    memset(p.relay, 'l', sizeof p.relay - 1);
+    memset(p.room, 'o', sizeof p.room - 1);
+    p.state_us = UINT64_MAX;
+    for (unsigned stage = KL_PANEL_REACHING; stage <= KL_PANEL_ENDED; stage++)
+        for (unsigned what = 0; what < 4; what++) {
+            p.stage = (enum kl_panel_stage)stage;
+            p.stalled = what == 1;
+            p.desync = what == 2;
+            p.catch_up = what == 3 ? UINT32_MAX : 0;
+            p.behind = UINT32_MAX;
+            kl_panel_state(&p, line, &percent);
+            assert_true(strlen(line) < KL_PANEL_LINE);
+            assert_true(percent >= -1 && percent <= 100);
+        }
+}
+
+/* ---- the panel ---- */
+
+static struct kl_history *some_history(void) {
+    static struct kl_history h;
+    kl_history_clear(&h);
+    for (unsigned i = 0; i < 700; i++) {
+        struct kl_history_step s = {
+            .need = (uint16_t)(i % 255), .spacing = (uint16_t)(1 + i % 30), .backlog = (uint16_t)i};
+        s.gap_ms = (uint16_t)(i * 90);
+        s.stalled = i % 50 == 0;
+        kl_history_add(&h, &s, 1000000 + i * 16667);
+    }
+    return &h;
+}
+
+static void nothing_is_written_outside_at_any_size(void **state) {
+    (void)state;
+    static const unsigned sizes[][2] = {{1, 1},     {7, 3},     {16, 16},   {40, 200},  {96, 64},
+                                        {160, 102}, {160, 144}, {224, 288}, {256, 224}, {512, 224},
+                                        {640, 240}, {640, 480}, {1280, 720}};
+    struct kl_panel p = pair();
+    p.count = KL_MAX_CLIENTS;
+    for (unsigned i = 2; i < KL_MAX_CLIENTS; i++)
+        p.member[i] =
+            (struct kl_panel_member){.name = "Wolfeschlegelsteinhaus", .seats = (uint8_t)(1u << i % 8)};
+    p.member[3].seats = 0x55;
+    p.desync = p.any_verified = p.stalled = true;
+    p.late = p.stalls = UINT64_MAX;
+    p.state_us = 9000000;
+    for (size_t f = 0; f < COUNT(formats); f++)
+        for (size_t i = 0; i < COUNT(sizes); i++)
+            for (unsigned turn = 0; turn < 4; turn++) {
+                struct picture at = white(sizes[i][0], sizes[i][1], formats[f], turn);
+                kl_panel_draw(&p, some_history(), &at.c);
+                kl_panel_draw_line(
+                    &at.c, "a line that is longer than what a small picture holds in two lines, surely so",
+                    KL_PANEL_WARNING, 55, turn & 1);
+                kl_panel_draw_line(&at.c, "short", KL_PANEL_ERROR, 1000, false);
+                check_fence(&at);
+                free(at.heap);
+            }
+}
+
+static void the_panel_takes_what_it_needs_and_no_more(void **state) {
+    (void)state;
+    static const struct {
+        unsigned width, height, most;
+    } sizes[] = {{160, 144, 140}, {256, 224, 128}, {640, 480, 256}};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        struct kl_panel p = pair();
+        struct picture at = white(sizes[i].width, sizes[i].height, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+        kl_panel_draw(&p, some_history(), &at.c);
+        unsigned rows = rows_drawn(&at);
+        assert_in_range(rows, sizes[i].most / 2, sizes[i].most);
+        free(at.heap);
+        at = white(sizes[i].width, sizes[i].height, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+        kl_panel_draw_line(&at.c, "waiting for bob  3 s", KL_PANEL_WARNING, -1, false);
+        assert_in_range(rows_drawn(&at), 8, sizes[i].height / 10);
+        assert_int_equal(pixel(&at, 0, 0), 0xffffffff); /* at the bottom */
+        assert_int_not_equal(pixel(&at, 0, sizes[i].height - 1), 0xffffffff);
+        free(at.heap);
+    }
+}
+
+/* The same panel drawn twice is the same picture; another figure shows. */
+static void what_it_says_shows(void **state) {
+    (void)state;
+    struct kl_panel p = pair(), q = pair();
+    for (unsigned what = 0; what < 10; what++) {
+        q = p;
+        if (what == 1) q.rtt_ms = 52;
+        if (what == 2) q.spacing = 5;
+        if (what == 3) q.late = 1;
+        if (what == 4) q.member[1].away = true;
+        if (what == 5) q.any_verified = true;
+        if (what == 6) q.desync = true;
+        if (what == 7) q.policy = KL_POLICY_BOUNDED;
+        if (what == 8) q.backlog = 3;
+        if (what == 9) q.member[1].seats = 4;
+        struct picture a = white(160, 144, RETRO_PIXEL_FORMAT_RGB565, 0),
+                       b = white(160, 144, RETRO_PIXEL_FORMAT_RGB565, 0);
+        kl_panel_draw(&p, some_history(), &a.c);
+        kl_panel_draw(&q, some_history(), &b.c);
+        bool same = memcmp(a.c.pixels, b.c.pixels, a.c.pitch * a.c.height) == 0;
+        if (same != (what == 0))
+            fail_msg("change %u: the picture is %s", what, same ? "the same" : "another");
+        free(a.heap);
+        free(b.heap);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(colours_are_right_in_each_format),
+        cmocka_unit_test(a_unit_grows_with_the_picture),
+        cmocka_unit_test(a_turned_picture_is_drawn_turned),
+        cmocka_unit_test(boxes_and_text_are_cut_at_the_edges),
+        cmocka_unit_test(letters_have_the_units_size),
+        cmocka_unit_test(history_keeps_ten_seconds),
+        cmocka_unit_test(quiet_when_all_is_well),
+        cmocka_unit_test(each_stage_says_what_is_awaited),
+        cmocka_unit_test(a_stall_names_whom_it_waits_for),
+        cmocka_unit_test(coming_back_shows_progress),
+        cmocka_unit_test(a_desync_says_where_and_who),
+        cmocka_unit_test(the_longest_words_fit),
+        cmocka_unit_test(nothing_is_written_outside_at_any_size),
+        cmocka_unit_test(the_panel_takes_what_it_needs_and_no_more),
+        cmocka_unit_test(what_it_says_shows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
