@@ -142,7 +142,6 @@ heard ann "a state saved or loaded" 'does not support save states|State\]:|state
 heard ann "a reset" '\[Core\]: Reset'
 heard bob "a reset" '\[Core\]: Reset'
 heard bob "cheats" '[Cc]heat'
-heard bob "save RAM that was loaded" 'SRAM.*shooter.srm|[Ll]oading save|SRAM\]'
 
 ann_kb=$(rss ann) bob_kb=$(rss bob)
 while [ $((SECONDS - began)) -lt "$PLAY" ]; do
@@ -161,6 +160,7 @@ for who in ann bob; do
     check "retroarch/end-$who" "exit status $status" test $status = 0
     note "$(grep -aoE 'session frames=.*' "$tmp/$who.log" | tail -n 1)"
 done
+heard bob "save RAM that it stored" 'Saved successfully to .*shooter.srm'
 "$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
 check retroarch/hashes "$(tail -n 1 "$tmp/diff.log")" test $? = 0
 check retroarch/moves "the hashes do not change" hashes_move "$tmp/ann.hash"

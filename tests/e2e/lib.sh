@@ -3,14 +3,14 @@
 # Everything happens in a folder of its own, on ports of its own, on a display of its own; whatever a scenario
 # starts ends with it, however it ends. Nothing of the user's is read or written.
 #   KL_BUILD    where the programs are (build)
-#   KL_CONTENT  where the assembled content is (build/content)
+#   KL_CONTENT  where the assembled content is (content/ there, else build/content)
 #   KEEP=1      leaves the folder there and says where
 # shellcheck shell=bash
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 KL_BUILD=${KL_BUILD:-build}
-KL_CONTENT=${KL_CONTENT:-build/content}
+[ -n "${KL_CONTENT:-}" ] || { [ -d "$KL_BUILD/content" ] && KL_CONTENT=$KL_BUILD/content; } || KL_CONTENT=build/content
 build=$(realpath -m "$KL_BUILD")
 content=$(realpath -m "$KL_CONTENT")
 keylock=$build/keylock

@@ -165,7 +165,8 @@ static void check_progress(struct world *w) {
 static void check_lost(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
     if (!c->in_room || !kl_room_lost(&w->room, i)) return;
-    bool excused = !w->scenario.params.clocked || w->now_us < c->obstacle_us + LOST_EXCUSE_US;
+    bool excused =
+        !w->scenario.params.clocked || w->scenario.heavy || w->now_us < c->obstacle_us + LOST_EXCUSE_US;
     if (c->setting->seats || !excused) world_fail(w, "client=%u is lost", i);
     world_log(w, "event=lost client=%u", i);
     remove_client(w, i);
