@@ -3,7 +3,7 @@
 # limit: 240
 . "$(dirname "$0")/lib.sh"
 
-FRAMES=${FRAMES:-2000}
+FRAMES=${FRAMES:-1200}
 WAIT=$((40 + FRAMES / 50))
 needs "$keylock" "$relay_program" "$wrapper"
 start_relay

@@ -12,7 +12,7 @@ cp "$content/shooter.nes" "$tmp/desk/game.nes"
 
 # blocks: each ```sh block to $tmp/block.N
 blocks=$(awk -v out="$tmp/block." '
-    /^```sh$/ { inside = 1; file = out ++n; printf "" > file; next }
+    /^```sh$/ { inside = 1; file = out (++n); printf "" > file; next }
     /^```/    { inside = 0; next }
     inside    { print > file }
     END       { print n + 0 }' README.md)
