@@ -81,6 +81,7 @@ done
 left=$(window_of ann) && right=$(window_of bob) || die "retroarch/start: a window is missing"
 xdotool windowmove "$right" 592 0
 began=$SECONDS
+start watch python3 tests/e2e/rundelay.py "${pid[ann]}" "${pid[bob]}" "${pid[relay]}"
 
 play() { # SECONDS: both in turn, some fire and flight
     local until=$((SECONDS + $1)) direction
@@ -154,6 +155,7 @@ check retroarch/memory "grew by $ann_grown and $bob_grown KB after the abuse; ex
     test $ann_grown -lt 4096 -a $bob_grown -lt 4096
 note "resident: $ann_kb and $bob_kb KB, grown by $ann_grown and $bob_grown KB"
 
+stop watch
 for who in ann bob; do
     stop $who
     status=$?
@@ -167,7 +169,7 @@ check retroarch/moves "the hashes do not change" hashes_move "$tmp/ann.hash"
 if grep -aqE 'desync=[0-9]' "$tmp/ann.log" "$tmp/bob.log"; then fail "retroarch/desync: the relay found one"; fi
 for who in ann bob; do
     python3 tests/e2e/judge_trace.py "retroarch/$who" "$tmp/$who.csv" --after 5 --fps 60 \
-        --min-share 0.99833 || checks_failed=1
+        --min-share 0.99833 --watch "$tmp/watch.log" || checks_failed=1
     check "retroarch/srm-$who" "the player's .srm is another now" cmp "$tmp/$who.srm" "$tmp/$who/save/shooter.srm"
 done
 finish
