@@ -27,7 +27,7 @@ room() {
     done
     for i in $(seq 2 $client); do
         "$keylock" diff "$tmp/$first.hash" "$tmp/$name-$i.hash" >"$tmp/diff" 2>&1 ||
-            { fail "four/$name: clients 1 and $i: $(tail -n 1 "$tmp/diff")"; return; }
+            { fail "four/$name: clients 1 and $i: $(head -n 1 "$tmp/diff")"; return; }
         [ "$(json "$first" ram) $(json "$first" state)" = "$(json "$name-$i" ram) $(json "$name-$i" state)" ] ||
             { fail "four/$name: clients 1 and $i end in different states"; return; }
     done

@@ -55,7 +55,7 @@ undisturbed() { # NAME WHAT
         fail "hostile/$2: exit status $status_a and $status_b of the match beside it"
         show "$1-a" "$1-b" relay
     elif ! "$keylock" diff "$tmp/$1-a.hash" "$tmp/$1-b.hash" >"$tmp/diff" 2>&1 || ! hashes_move "$tmp/$1-a.hash"; then
-        fail "hostile/$2: $(tail -n 1 "$tmp/diff")"
+        fail "hostile/$2: $(head -n 1 "$tmp/diff")"
     else
         python3 tests/e2e/judge_trace.py "hostile/$2" "$tmp/$1-a.csv" --after 2 --fps 60 --min-share 0.99 \
             --watch "$tmp/$1-watch.log" && return

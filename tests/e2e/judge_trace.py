@@ -6,6 +6,7 @@ Prints `ok NAME/...` or `FAIL NAME/...: why` lines and exits with 1 when somethi
   --fps F          the core's own rate, and of it
   --min-share X    at least this share must have been run
   --max-lead N     average lead in frames, at most
+  --max-lead-held-back N  the same where the scheduler held threads back for over 100 ms in all (see --watch)
   --max-late X     share of frames that were due and not there, at most
   --watch FILE     lines of rundelay.py: what the machine's scheduler is to blame for is shown and taken off
   --one-gap A B    exactly one gap without frames is longer than A seconds, and it is shorter than B
@@ -23,6 +24,7 @@ parser.add_argument("--after", type=float, default=0)
 parser.add_argument("--fps", type=float)
 parser.add_argument("--min-share", type=float)
 parser.add_argument("--max-lead", type=float)
+parser.add_argument("--max-lead-held-back", type=float)
 parser.add_argument("--max-late", type=float)
 parser.add_argument("--one-gap", type=float, nargs=2)
 parser.add_argument("--settled", type=float)
@@ -69,7 +71,11 @@ if a.min_share:
         f"{fps:.3f} of the core's {a.fps:g} over {seconds:.1f} s, longest gap {gap:.0f} ms"
         f" (expected {a.min_share * a.fps:.2f} at least{f'; {excused} frames short by the scheduler' if excused else ''})")
 if a.max_lead:
-    say(0 < lead <= a.max_lead, "lead", f"{lead:.2f} frames on average, largest {max(leads, default=0):.2f} (expected at most {a.max_lead:g})")
+    limit, why = a.max_lead, ""
+    if a.max_lead_held_back and sum(hitches) > 100:
+        limit, why = a.max_lead_held_back, f", not {a.max_lead:g}, as threads were held back for {sum(hitches):.0f} ms"
+    say(0 < round(lead, 2) <= limit, "lead",
+        f"{lead:.2f} frames on average, largest {max(leads, default=0):.2f} (expected at most {limit:g}{why})")
 if a.max_late is not None:
     late = sum(int(r["stall"]) for r in rows)
     excused = min(late, sum(math.ceil(ms / 16.7) for ms in hitches))
