@@ -34,7 +34,7 @@ LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ldl
 all: $(PROGRAMS) content ## build the programs and the test content
 
 help: ## list the targets
-	$(Q)awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	$(Q)awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 deps: ## install the Debian packages that are missing
 	$(Q)tests/tools/deps.sh
@@ -82,13 +82,16 @@ demo: deps ## a relay and two RetroArch windows playing the bundled game in lock
 # --- the rest -------------------------------------------------------------------------------------------------
 
 LIBRETRO_DIR ?= $(PREFIX)/lib/libretro
+INFO_DIR     ?= $(PREFIX)/share/libretro/info
 install: all ## install into DESTDIR/PREFIX
 	install -D -m 755 $(OUT)/keylock $(DESTDIR)$(PREFIX)/bin/keylock
 	install -D -m 755 $(OUT)/keylock-relay $(DESTDIR)$(PREFIX)/bin/keylock-relay
 	install -D -m 755 $(OUT)/keylock_libretro.so $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so
+	install -D -m 644 frontend_patch/keylock_libretro.info $(DESTDIR)$(INFO_DIR)/keylock_libretro.info
 
 uninstall: ## take it away again
-	rm -f $(DESTDIR)$(PREFIX)/bin/keylock $(DESTDIR)$(PREFIX)/bin/keylock-relay $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so
+	rm -f $(DESTDIR)$(PREFIX)/bin/keylock $(DESTDIR)$(PREFIX)/bin/keylock-relay
+	rm -f $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so $(DESTDIR)$(INFO_DIR)/keylock_libretro.info
 
 C_FILES = $(shell git ls-files '*.c' '*.h')
 format: ## format the C code

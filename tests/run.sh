@@ -9,7 +9,7 @@
 # counts as one by its exit status; one that prints only good news and yet exits non-zero, or runs into its time
 # limit, counts as failed once more. With CI=true what an end-to-end scenario skips counts as failed.
 #
-#   RUN_LIMIT  seconds a command may take (300). A script with a line "# limit: N" in its head has its own limit.
+#   RUN_LIMIT  seconds that every command may take at least. Else 300, or what a script's line "# limit: N" says.
 #   V=1        shows the output of everything
 set -u
 passed=0 failed=0 skipped=0 child=
@@ -20,7 +20,9 @@ trap '[ -z "$child" ] || kill "$child" 2>/dev/null; wait; exit 130' INT TERM HUP
 limit_of() { # COMMAND: its first word may be a script that names its own limit
     local own=
     own=$(head -n 20 -- "${1%% *}" 2>/dev/null | tr -d '\0' | sed -n 's/^# limit: \([0-9]*\).*/\1/p' | head -n 1)
-    echo "${own:-${RUN_LIMIT:-300}}"
+    own=${own:-300}
+    [ "${RUN_LIMIT:-0}" -gt "$own" ] && own=$RUN_LIMIT
+    echo "$own"
 }
 
 # Sets good, bad, left from the log.

@@ -28,10 +28,9 @@ static void note_away(struct kl_room *r, struct kl_room_client *c, const struct 
     if (m->stamp != c->stamp) return;
     c->away = m->away;
     if (c->away && c->seats && r->started && r->params.policy != KL_POLICY_STRICT) kl_room_set_absent(r, c);
-    bool anew = c->presence != KL_ABSENT && m->resume && m->sample_first > c->next_sample; /* it took us for deaf */
-    if (anew) kl_room_set_absent(r, c);
-    bool back = m->resume && !m->away && c->presence == KL_ABSENT && m->sample_first >= c->next_sample;
-    if (back) kl_room_resumed(r, c, m->sample_first);
+    bool resumes = m->resume && !m->away && c->seats && r->started;
+    if (resumes && m->sample_first > c->next_sample) kl_room_set_absent(r, c); /* it took us for deaf and begins anew */
+    if (resumes && c->presence == KL_ABSENT && m->sample_first >= c->next_sample) kl_room_resumed(r, c, m->sample_first);
 }
 
 static void keep_needs(struct kl_room *r, const struct kl_room_client *c, const struct kl_ctrl *m) {
@@ -52,7 +51,7 @@ static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64
 static bool impossible(const struct kl_room *r, const struct kl_ctrl *m) {
     uint32_t oldest = r->before.sample_first, most = oldest + KL_WINDOW_FRAMES;
     bool frames = m->frame_acked > r->next_close || m->need_first + m->need_count > m->frame_acked;
-    bool samples = m->sample_count > 0 && (!r->started || m->sample_first + m->sample_count > most);
+    bool samples = (m->sample_count > 0 || m->resume) && (!r->started || m->sample_first + m->sample_count > most);
     return frames || samples;
 }
 

@@ -29,7 +29,7 @@ pair() {
     if [ "$status_a" != 0 ] || [ "$status_b" != 0 ]; then
         why="exit status $status_a and $status_b (124: over $WAIT s)"
     elif ! "$keylock" diff "$tmp/$a.hash" "$tmp/$b.hash" >"$tmp/$name.diff" 2>&1; then
-        why="keylock diff: $(tail -n 1 "$tmp/$name.diff")"
+        why="keylock diff: $(head -n 1 "$tmp/$name.diff")"
     elif [ "$(json "$a" ram) $(json "$a" state)" != "$(json "$b" ram) $(json "$b" state)" ]; then
         why="last ram and state: $(json "$a" ram) $(json "$a" state), $(json "$b" ram) $(json "$b" state)"
     elif [ "$(json "$a" frames)" != "$frames" ] || [ "$(json "$b" frames)" != "$frames" ]; then
@@ -50,7 +50,7 @@ follows_input() { # NAME CORE CONTENT
     "$keylock" diff "$tmp/$1-a.hash" "$tmp/$1-other-a.hash" >"$tmp/$1.diff" 2>&1
     case $? in
     1) return 0 ;;
-    *) why="other input, same hashes: $(tail -n 1 "$tmp/$1.diff")" ; return 1 ;;
+    *) why="other input, same hashes: $(head -n 1 "$tmp/$1.diff")" ; return 1 ;;
     esac
 }
 

@@ -8,8 +8,7 @@ core=$(core_path nestopia) || { skip "saves: no nestopia"; finish; }
 rom=$tmp/battery.nes # a game that is nothing but its save RAM
 { ca65 -o "$tmp/battery.o" tests/e2e/battery.s && ld65 -t none --start-addr 0x7FF0 -o "$rom" "$tmp/battery.o"; } ||
     die "saves: battery.s does not assemble"
-export XDG_STATE_HOME=$tmp/state-home HOME=$tmp/home
-mkdir -p "$HOME"
+export XDG_STATE_HOME=$tmp/state-home
 start_relay
 
 saves() { md5sum <"$tmp/$1/battery.srm"; }

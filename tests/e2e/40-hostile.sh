@@ -43,19 +43,22 @@ match() {
         run_in_room "$1-$who" --core "$nestopia" --content "$shooter" --room "$1" --frames "$2" --speed real \
             --input random:$((++seed)) --hash-every 60 --wait 30
     done
+    start "$1-watch" python3 tests/e2e/rundelay.py "${pid[$1-a]}" "${pid[$1-b]}" "${pid[relay]}"
 }
 
 undisturbed() { # NAME WHAT
     local status_a status_b
     ended "$1-a" 90; status_a=$?
     ended "$1-b" 20; status_b=$?
+    stop "$1-watch"
     if [ $status_a != 0 ] || [ $status_b != 0 ]; then
         fail "hostile/$2: exit status $status_a and $status_b of the match beside it"
         show "$1-a" "$1-b" relay
     elif ! "$keylock" diff "$tmp/$1-a.hash" "$tmp/$1-b.hash" >"$tmp/diff" 2>&1 || ! hashes_move "$tmp/$1-a.hash"; then
-        fail "hostile/$2: $(tail -n 1 "$tmp/diff")"
+        fail "hostile/$2: $(head -n 1 "$tmp/diff")"
     else
-        python3 tests/e2e/judge_trace.py "hostile/$2" "$tmp/$1-a.csv" --after 2 --fps 60 --min-share 0.99 && return
+        python3 tests/e2e/judge_trace.py "hostile/$2" "$tmp/$1-a.csv" --after 2 --fps 60 --min-share 0.99 \
+            --watch "$tmp/$1-watch.log" && return
         checks_failed=1
         note "$(grep -aE "event=(stall|spacing|left).*room=\"$1\"" "$tmp/relay.log" | tail -n 5)"
     fi

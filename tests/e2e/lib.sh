@@ -3,14 +3,14 @@
 # Everything happens in a folder of its own, on ports of its own, on a display of its own; whatever a scenario
 # starts ends with it, however it ends. Nothing of the user's is read or written.
 #   KL_BUILD    where the programs are (build)
-#   KL_CONTENT  where the assembled content is (build/content)
+#   KL_CONTENT  where the assembled content is (content/ there, else build/content)
 #   KEEP=1      leaves the folder there and says where
 # shellcheck shell=bash
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 KL_BUILD=${KL_BUILD:-build}
-KL_CONTENT=${KL_CONTENT:-build/content}
+[ -n "${KL_CONTENT:-}" ] || { [ -d "$KL_BUILD/content" ] && KL_CONTENT=$KL_BUILD/content; } || KL_CONTENT=build/content
 build=$(realpath -m "$KL_BUILD")
 content=$(realpath -m "$KL_CONTENT")
 keylock=$build/keylock
@@ -22,6 +22,14 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
 declare -A pid=()
 checks_failed=0
 unset "${!KEYLOCK_@}" # the player's own settings
+
+# A home of our own, for session folders, caches and settings; what leads to the user's screen and sound stays.
+user_home=${HOME:-/}
+[ -n "${XAUTHORITY:-}" ] || [ ! -e "$user_home/.Xauthority" ] || export XAUTHORITY=$user_home/.Xauthority
+[ ! -e "$user_home/.config/pulse/cookie" ] || export PULSE_COOKIE=$user_home/.config/pulse/cookie
+mkdir -p "$tmp/home" "$tmp/tmp"
+export HOME=$tmp/home TMPDIR=$tmp/tmp
+unset XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME
 
 # --- results --------------------------------------------------------------------------------------------------
 
@@ -175,7 +183,7 @@ jsnes_rom() {
     local dir=build/npm
     if [ ! -s "$dir/$1.nes" ]; then
         mkdir -p "$dir"
-        (cd "$dir" && npm pack --silent jsnes@1.2.1 >/dev/null 2>npm.log) || return 1
+        (cd "$dir" && HOME=$user_home npm pack --silent jsnes@1.2.1 >/dev/null 2>npm.log) || return 1
         tar -xzf "$dir/jsnes-1.2.1.tgz" -C "$dir" --strip-components 3 \
             package/roms/croom/croom.nes package/roms/lj65/lj65.nes || return 1
         rm -f "$dir/jsnes-1.2.1.tgz" "$dir/npm.log"
@@ -259,7 +267,8 @@ END
 # libgamemode's D-Bus call unless D-Bus lets its warnings pass.
 home_of() {
     local at=$tmp/$1
-    home=(HOME="$at" XDG_CONFIG_HOME="$at/config" XDG_CACHE_HOME="$at/cache" XDG_DATA_HOME="$at/data" DBUS_FATAL_WARNINGS=0)
+    home=(HOME="$at" XDG_CONFIG_HOME="$at/config" XDG_CACHE_HOME="$at/cache" XDG_DATA_HOME="$at/data"
+        XDG_STATE_HOME="$at/state-home" DBUS_FATAL_WARNINGS=0)
 }
 
 # start_retroarch NAME ARGUMENT…: `keylock play` from that home, with $tmp/NAME.hash, .csv and .log.
@@ -271,14 +280,8 @@ start_retroarch() {
         "$keylock" play --name "$name" "$@"
 }
 
-# window_of NAME: the id of its window, which belongs to it or to a child of it. Fails where there is none.
-window_of() {
-    local p
-    for p in "${pid[$1]}" $(pgrep -P "${pid[$1]}"); do
-        xdotool search --onlyvisible --pid "$p" 2>/dev/null | head -n 1 | grep . && return
-    done
-    return 1
-}
+# window_of NAME: the id of its window. Fails where there is none. (`keylock play` becomes RetroArch: one process.)
+window_of() { xdotool search --onlyvisible --pid "${pid[$1]}" 2>/dev/null | head -n 1 | grep .; }
 
 # press WINDOW KEY [SECONDS]: that window gets the focus and the key. RetroArch's x driver reads the keyboard
 # only with the focus, once a frame.

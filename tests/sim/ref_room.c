@@ -110,7 +110,7 @@ void ref_room_ctrl(struct ref_room *r, unsigned client, struct kl_ctrl *m, uint6
         c->heard_us = now_us;
         c->away = m->away;
         if (m->away && r->started && r->params.policy != KL_POLICY_STRICT && c->pads) make_absent(c);
-        bool resumes = m->resume && !m->away && m->sample_first >= c->next_sample;
+        bool resumes = r->started && c->pads && m->resume && !m->away && m->sample_first >= c->next_sample;
         bool anew = c->presence != REF_ABSENT && m->sample_first > c->next_sample;
         if (resumes && anew) make_absent(c);
         if (resumes && c->presence == REF_ABSENT) come_back(r, c, m->sample_first);

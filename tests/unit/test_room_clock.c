@@ -1,0 +1,199 @@
+/* Frames that close by the clock: when, and what they show of samples that come as they like. PROTOCOL.md §5. */
+#include "unit.h"
+
+#include "room.h"
+#include "room_hand.h"
+
+#define A 0x0001
+#define B 0x0002
+
+/* Two players; frame f is due at 51,000 + 20,000 f. */
+static void begin(void) {
+    hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC, .subframes = true, .clocked = true, .players = 2,
+                                  .wait_budget_ms = 250, .fps_uhz = 50000000});
+    assert_int_equal(kl_room_add(&r, 0, 1, 0), 0);
+    assert_int_equal(kl_room_add(&r, 3, 2, 0), 0);
+    assert_int_equal(kl_room_start(&r, 1000), 0);
+    interval = hand_take_all();
+    assert_true(interval > 0);
+}
+
+static uint64_t line(uint32_t f) { return 51000 + f * UINT64_C(20000); }
+
+/* What client 0's pad says, from sample 0 on. */
+static void says(const uint16_t *joypad, uint32_t count, uint32_t told_before, uint64_t now_us) {
+    for (uint32_t i = 0; i < count; i++) ring[i][0].joypad = joypad[i];
+    assert_int_equal(hand_ctrl(0, told_before, count - told_before, 0, now_us), 0);
+}
+
+static uint16_t next_frame(void) {
+    struct kl_frame f;
+    uint32_t n = r.next_close;
+    assert_int_equal(kl_room_tick_at(&r), line(n));
+    kl_room_tick(&r, line(n) - 1);
+    assert_false(kl_room_take(&r, &f));
+    kl_room_tick(&r, line(n));
+    assert_true(kl_room_take(&r, &f));
+    assert_int_equal(f.number, n);
+    assert_true(f.flags & KL_FRAME_BY_CLOCK);
+    assert_false(kl_room_take(&r, &f) && "one at a time");
+    return hand_last.in[0].joypad = f.in[0].joypad;
+}
+
+static void frames_close_at_their_lines_whatever_has_come(void **state) {
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < 5; i++) assert_int_equal(next_frame(), 0);
+    assert_int_equal(kl_room_missing(&r), 0);
+}
+
+static void a_press_between_two_closes_shows_for_one_frame(void **state) {
+    (void)state;
+    begin();
+    says((uint16_t[]){0, A, 0}, 3, 0, line(interval) - 5000);
+    assert_int_equal(next_frame(), A);
+    assert_int_equal(next_frame(), 0);
+    assert_int_equal(next_frame(), 0);
+}
+
+static void press_release_press_shows_on_alternate_frames(void **state) {
+    (void)state;
+    begin();
+    says((uint16_t[]){A, 0, A, 0, A, A}, 6, 0, line(interval) - 5000);
+    static const uint16_t shown[] = {A, 0, A, 0, A, A};
+    for (unsigned i = 0; i < COUNT(shown); i++) assert_int_equal(next_frame(), shown[i]);
+}
+
+/* The second press comes in the next frame's time, when the first has been folded and its release is hidden. */
+static void a_release_shows_before_the_next_press(void **state) {
+    (void)state;
+    begin();
+    says((uint16_t[]){A, 0}, 2, 0, line(interval) - 5000);
+    assert_int_equal(next_frame(), A);
+    says((uint16_t[]){A, 0, A}, 3, 2, line(interval + 1) - 5000);
+    assert_int_equal(next_frame(), 0);
+    assert_int_equal(next_frame(), A);
+    assert_int_equal(next_frame(), A);
+}
+
+static void other_buttons_do_not_wait(void **state) {
+    (void)state;
+    begin();
+    says((uint16_t[]){A, B, A | B}, 3, 0, line(interval) - 5000);
+    assert_int_equal(next_frame(), A);     /* ends one before the sample that presses A again … */
+    assert_int_equal(next_frame(), B);     /* … so that this one shows A released */
+    assert_int_equal(next_frame(), A | B);
+}
+
+static void without_news_it_holds_what_it_held_but_no_motion(void **state) {
+    (void)state;
+    begin();
+    ring[0][0].mouse_x = 7;
+    says((uint16_t[]){A}, 1, 0, line(interval) - 5000);
+    kl_room_tick(&r, line(interval));
+    struct kl_frame f;
+    assert_true(kl_room_take(&r, &f));
+    assert_int_equal(f.in[0].mouse_x, 7);
+    kl_room_tick(&r, line(interval + 1));
+    assert_true(kl_room_take(&r, &f));
+    assert_int_equal(f.in[0].joypad, A);
+    assert_int_equal(f.in[0].mouse_x, 0);
+    ring[0][0].mouse_x = 0;
+}
+
+static void too_much_that_waits_is_taken_at_once(void **state) {
+    (void)state;
+    uint16_t mash[41];
+    begin();
+    for (unsigned i = 0; i < COUNT(mash); i++) mash[i] = i % 2 ? 0 : A;
+    says(mash, COUNT(mash), 0, line(interval) - 5000);
+    assert_int_equal(next_frame(), A);
+    assert_int_equal(r.client[0].used, COUNT(mash));
+}
+
+static void on_a_slow_link_frames_close_in_twos_and_threes(void **state) {
+    (void)state;
+    static const struct { uint32_t rtt_us, group; } link[] = {{60000, 1}, {60001, 2}, {120001, 3}};
+    for (unsigned i = 0; i < COUNT(link); i++) {
+        begin();
+        r.client[3].rtt.srtt_us = link[i].rtt_us;
+        uint32_t first = (r.next_close + link[i].group) / link[i].group * link[i].group;
+        kl_room_tick(&r, line(first) - 1);
+        hand_take_all();
+        assert_int_equal(r.next_close, first);
+        kl_room_tick(&r, line(first));
+        assert_int_equal(hand_take_all(), link[i].group);
+    }
+}
+
+static void silence_for_the_budget_is_absence(void **state) {
+    (void)state;
+    begin();
+    says((uint16_t[]){A}, 1, 0, 60000);
+    kl_room_tick(&r, 309999);
+    assert_int_equal(r.client[0].presence, KL_PRESENT);
+    hand_take_all();
+    assert_int_equal(hand_last.in[0].joypad, A);
+    assert_true(kl_room_tick_at(&r) <= 310000);
+    kl_room_tick(&r, 310000);
+    assert_int_equal(r.client[0].presence, KL_ABSENT);
+    kl_room_tick(&r, 340000);
+    assert_true(hand_take_all() > 0);
+    assert_int_equal(hand_last.in[0].joypad, 0);
+    assert_int_equal(kl_room_away(&r), 1);
+}
+
+/* From bounded: the samples of the interval before are the first not played. And back: one interval between closes by
+ * the clock, from samples of before it; the one after from its samples as usual. */
+static void a_change_of_policy_plays_every_sample_once(void **state) {
+    (void)state;
+    hand_begin((struct kl_params){.policy = KL_POLICY_BOUNDED, .subframes = true, .clocked = true, .players = 1,
+                                  .wait_budget_ms = 5000, .spacing_fixed = 4, .fps_uhz = 50000000});
+    kl_room_add(&r, 0, 1, 0);
+    kl_room_start(&r, 1000);
+    for (uint32_t i = 0; i < KL_WINDOW_FRAMES; i++) ring[i][0] = (struct kl_input){.mouse_x = 1};
+    int32_t played = 0;
+    for (uint32_t n = 0; n < 120; n++) {
+        uint8_t to[] = {n == 30 ? KL_POLICY_OPTIMISTIC : KL_POLICY_BOUNDED, 136, 19, 4};
+        if (n == 30 || n == 70) assert_int_equal(kl_room_command(&r, 0, KL_COMMAND_POLICY, to, 4), 0);
+        hand_ctrl(0, n, 1, 0, line(n));
+        kl_room_tick(&r, line(n));
+        struct kl_frame f;
+        while (kl_room_take(&r, &f)) played += f.in[0].mouse_x;
+        bool by_clock = r.closed[(r.next_close - 1) % KL_KEPT_FRAMES].flags & KL_FRAME_BY_CLOCK;
+        if (n > 40 && n < 70) assert_true(by_clock);
+        if (n < 30 || n > 90) assert_false(by_clock);
+    }
+    assert_int_equal(played, 120);
+}
+
+static void it_has_no_meaning_without_a_clock_or_subframes(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC, .subframes = i, .clocked = !i, .players = 1,
+                                      .wait_budget_ms = 250, .fps_uhz = 50000000});
+        kl_room_add(&r, 0, 1, 0);
+        kl_room_start(&r, 1000);
+        struct kl_frame f;
+        while (kl_room_take(&r, &f)) assert_false(f.flags & KL_FRAME_BY_CLOCK);
+        assert_int_equal(r.params.policy, KL_POLICY_BOUNDED);
+        assert_int_equal(kl_room_missing(&r), 1);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_close_at_their_lines_whatever_has_come),
+        cmocka_unit_test(a_press_between_two_closes_shows_for_one_frame),
+        cmocka_unit_test(press_release_press_shows_on_alternate_frames),
+        cmocka_unit_test(a_release_shows_before_the_next_press),
+        cmocka_unit_test(other_buttons_do_not_wait),
+        cmocka_unit_test(without_news_it_holds_what_it_held_but_no_motion),
+        cmocka_unit_test(too_much_that_waits_is_taken_at_once),
+        cmocka_unit_test(on_a_slow_link_frames_close_in_twos_and_threes),
+        cmocka_unit_test(silence_for_the_budget_is_absence),
+        cmocka_unit_test(a_change_of_policy_plays_every_sample_once),
+        cmocka_unit_test(it_has_no_meaning_without_a_clock_or_subframes),
+    };
+    return cmocka_run_group_tests_name("room_clock", tests, NULL, NULL);
+}
