@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -52,12 +53,17 @@ int kl_ctors_take(int fd, struct kl_ctors *out) {
     memset(out, 0, sizeof *out);
     if (fstat(fd, &st) != 0 || st.st_size <= 0) return -1;
     size_t len = (size_t)st.st_size, count = 0;
-    uint8_t *file = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (file == MAP_FAILED) return -1;
-    ElfW(Dyn) *dynamic = find_dynamic(file, len, &count);
-    if (dynamic) blank(dynamic, count, out);
-    munmap(file, len);
-    return dynamic ? 0 : -1;
+    uint8_t *file = malloc(len); /* not mapped: valgrind takes a shared mapping of a library for its loading */
+    bool done = false;
+    ElfW(Dyn) *dynamic = NULL;
+    if (file && pread(fd, file, len, 0) == (ssize_t)len) dynamic = find_dynamic(file, len, &count);
+    if (dynamic) {
+        size_t bytes = count * sizeof(*dynamic);
+        blank(dynamic, count, out);
+        done = pwrite(fd, dynamic, bytes, (uint8_t *)dynamic - file) == (ssize_t)bytes;
+    }
+    free(file);
+    return done ? 0 : -1;
 }
 
 void kl_ctors_run(struct kl_ctors *c, void *handle) {

@@ -6,13 +6,15 @@
 #include "command.h"
 #include "wrapper.h"
 
-#define SECOND_US      1000000u
-#define TOLD_EVERY_US  500000 /* a line of a state that lasts is said again so often … */
-#define TOLD_MS        1100   /* … and stays for so long */
-#define DESYNC_TOLD_US 10000000u
-#define CATCH_UP_FROM  30 /* frames behind */
-#define CATCH_UP_UNTIL 6
-#define STATE_HEAD     10 /* characters by which two states are told apart in the log */
+#define SECOND_US         1000000u
+#define TOLD_EVERY_US     500000 /* a line of a state that lasts is said again so often … */
+#define PROGRESS_EVERY_US 100000 /* where there is progress to show, so often */
+#define TOLD_MS           1100   /* … and stays for so long */
+#define DESYNC_TOLD_US    10000000u
+#define AWAY_TOLD_US      500000
+#define CATCH_UP_FROM     30 /* frames behind */
+#define CATCH_UP_UNTIL    6
+#define STATE_HEAD        10 /* characters by which two states are told apart in the log */
 
 /* What is counted until the second is full. */
 struct second {
@@ -27,7 +29,8 @@ static struct {
     unsigned state;    /* what panel.state_us counts for … */
     uint64_t since_us; /* … from then on */
     uint64_t ran_us, told_us, desync_us;
-    uint64_t away_us[KL_MAX_SEATS];
+    uint64_t away_us[KL_MAX_SEATS]; /* since when; 0: here */
+    uint8_t away_told;              /* seats of which it has been said */
     char told[KL_PANEL_LINE];
     bool said_hardware;
 } o;
@@ -148,7 +151,7 @@ static void tell_state(uint64_t now_us) {
     if (!o.panel.desync) o.desync_us = now_us;
     if (tone == KL_PANEL_ERROR && o.panel.desync && now_us - o.desync_us > DESYNC_TOLD_US) return;
     bool news = strncmp(line, o.told, STATE_HEAD) != 0;
-    if (!news && (!*line || now_us - o.told_us < TOLD_EVERY_US)) return;
+    if (!news && (!*line || now_us - o.told_us < (percent < 0 ? TOLD_EVERY_US : PROGRESS_EVERY_US))) return;
     if (news && *line && tone != KL_PANEL_ERROR)
         kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", line);
     snprintf(o.told, sizeof o.told, "%s", line);
@@ -166,20 +169,28 @@ static const char *name_of(unsigned seat) {
     return NULL;
 }
 
-/* Others only: who is away himself knows. */
+/* Others only: who is away himself knows. A hitch that is over at once is no news. */
+static void tell_away_of(unsigned seat, bool away, uint64_t now_us) {
+    const char *who = name_of(seat);
+    uint64_t *since_us = &o.away_us[seat];
+    uint8_t bit = (uint8_t)(1u << seat);
+    char since[16];
+    if (away && !*since_us) *since_us = now_us;
+    if (away && !(o.away_told & bit) && now_us - *since_us >= AWAY_TOLD_US) {
+        o.away_told |= bit;
+        if (who) kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s is away", who);
+    }
+    if (away || !*since_us) return;
+    kl_panel_time(now_us - *since_us, since);
+    if (who && (o.away_told & bit)) kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", who, since);
+    *since_us = 0;
+    o.away_told &= (uint8_t)~bit;
+}
+
 static void tell_away(uint64_t now_us) {
     unsigned away = kl_w.status.lock.away & ~(unsigned)kl_w.status.welcome.seats;
-    char since[16];
-    if (o.panel.stage != KL_PANEL_PLAYING) return;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        bool is = away >> s & 1, was = o.away_us[s] != 0;
-        const char *who = name_of(s);
-        if (is == was) continue;
-        kl_panel_time(now_us - o.away_us[s], since);
-        o.away_us[s] = is ? now_us : 0;
-        if (who && is) kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s is away", who);
-        if (who && was) kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", who, since);
-    }
+    for (unsigned s = 0; s < KL_MAX_SEATS && o.panel.stage == KL_PANEL_PLAYING; s++)
+        tell_away_of(s, away >> s & 1, now_us);
 }
 
 /* ---- what is drawn ---- */

@@ -65,3 +65,8 @@ e2e: all test-build ## only the end-to-end scenarios
 soak: all test-build ## what takes longer: 10,000 frames on every core, ten minutes of two RetroArch, 1,000 simulated rooms
 	$(Q)KL_BUILD=$(OUT) FRAMES=10000 SECONDS_OF_PLAY=600 RUN_LIMIT=1500 tests/run.sh tests/e2e/10-cores.sh tests/e2e/11-four.sh \
 	    tests/e2e/50-retroarch.sh "$(OUT)/tests/sim --seeds 1000 --jobs 2"
+
+screens: all test-build ## the README's pictures of every state, from real RetroArch
+	$(Q)KL_BUILD=$(OUT) tests/e2e/screens.sh
+
+include tests/bench/bench.mk

@@ -100,8 +100,15 @@ static void fill_from_samples(struct kl_room *r, struct kl_frame *f) {
 
 static uint32_t next_length(struct kl_room *r, const struct kl_interval *next) {
     if (r->params.spacing_fixed) return r->params.spacing_fixed;
-    if (next->by_clock) return CLOCK_SPACING;
+    if (next->by_clock && next->samples_end == UINT32_MAX) return CLOCK_SPACING;
+    if (next->by_clock) return kl_room_guess_spacing(r); /* so long that what is under way arrives within it */
     return r->params.clocked ? kl_spacing_next(&r->spacing, next->first) : FREE_SPACING;
+}
+
+/* What this client's link will need, by its round trips alone. */
+static uint16_t first_spacing(const struct kl_room *r, const struct kl_room_client *c) {
+    return kl_spacing_from_rtt(c->rtt.count ? c->rtt.srtt_us : UNKNOWN_RTT_US, c->rtt.rttvar_us,
+                               r->params.fps_uhz / 1e6);
 }
 
 /* Those who have come back and whose samples reach back to this interval's start count again. */
@@ -112,7 +119,10 @@ static uint8_t count_present(struct kl_room *r, const struct kl_interval *next) 
         if (!c->present) continue;
         bool reaches_back = c->resumed_at <= next->sample_first;
         bool by_samples = !next->by_clock || next->samples_end != UINT32_MAX;
-        if (c->presence == KL_RETURNING && reaches_back) c->presence = KL_PRESENT;
+        if (c->presence == KL_RETURNING && reaches_back) {
+            c->presence = KL_PRESENT; /* the room may have come closer meanwhile than its link allows */
+            if (!next->by_clock) kl_spacing_newcomer(&r->spacing, first_spacing(r, c));
+        }
         if (c->presence == KL_PRESENT && !reaches_back && by_samples) c->presence = KL_RETURNING;
         if (c->presence == KL_PRESENT) seats |= c->seats;
     }
@@ -223,9 +233,7 @@ uint16_t kl_room_guess_spacing(const struct kl_room *r) {
     uint16_t most = KL_SPACING_MIN;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_room_client *c = &r->client[i];
-        if (!c->present || c->seats == 0) continue;
-        uint16_t n = kl_spacing_from_rtt(c->rtt.count ? c->rtt.srtt_us : UNKNOWN_RTT_US, c->rtt.rttvar_us,
-                                         r->params.fps_uhz / 1e6);
+        uint16_t n = c->present && c->seats ? first_spacing(r, c) : 0;
         if (n > most) most = n;
     }
     return most;

@@ -22,6 +22,13 @@ void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t 
     s->fps = fps;
 }
 
+void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames) {
+    if (frames <= s->current) return;
+    s->current = frames;
+    s->since = s->reported;
+    s->guess = true;
+}
+
 static uint8_t *slot(struct kl_spacing *s, uint32_t frame) { return &s->need[frame % KL_SPACING_HISTORY]; }
 
 /* Makes the slots up to and including `frame` this frame's own. False where it is too old to have one. */

@@ -6,10 +6,11 @@
  * A frame is late at a spacing where its need is greater. Late frames within half a second of the first are one
  * episode; one that two frames more would not have covered is an outlier (somebody's machine held its breath).
  * The spacing is raised by the whole shortfall when lateness lasts (KL_SPACING_BURST of the last KL_SPACING_RECENT
- * frames), and when two episodes that are no outliers, or three of any kind, fall within 10 s: one lone hitch never
- * raises it, for no lead could have been ready for it and the next one is not in sight. Two frames or more too many
- * are given back after 5 s (all but one of them), the last one after 25 s with at most one episode that is no outlier;
- * of the first spacing, which is a guess, all after 2 s. A quarter of a frame must stay to spare. */
+ * frames), and when three episodes that are no outliers, or four of any kind, fall within 10 s: a lone hitch never
+ * raises it, for no lead could have been ready for it and the next one is not in sight; and 0.1 % of late frames, by
+ * design, are six in 100 s. Two frames or more too many are given back after 4.5 s (all but one of them), a quarter of
+ * a frame being left to spare; the last after 25 s with at most two episodes that are no outliers; of a guess (the
+ * first spacing, or what a newcomer may need) all after 2 s. */
 #ifndef KL_SPACING_H
 #define KL_SPACING_H
 
@@ -39,6 +40,9 @@ void kl_spacing_need(struct kl_spacing *s, uint32_t frame, uint8_t need_quarters
 
 /* Frames [from, to) say nothing about the link: a seat took its samples late by itself. */
 void kl_spacing_excuse(struct kl_spacing *s, uint32_t from, uint32_t to);
+
+/* Somebody joins in whose link may need so much: if that is more than now, it is the new guess. */
+void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames);
 
 /* The length of the interval that starts at `frame`. */
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame);

@@ -126,31 +126,42 @@ def cells():
     return rows
 
 
+def groups(rows):
+    """The cells as (heading, [(label, up, down)]): first by players, then the variants on one link."""
+    def twin(up):
+        return next(r for r in rows if r["way"] == "down" and all(r[k] == up[k] for k in ("algorithm", "players", "rtt_ms", "jitter_ms", "pads")))
+    found = {}
+    for up in (r for r in rows if r["way"] == "up"):
+        plain = up["algorithm"] == "keylock" and not up["jitter_ms"]
+        heading = f"{up['players']} players" if plain else f"{up['players']} players, RTT {up['rtt_ms']} ms, mashing"
+        lossy = f" {up['jitter_ms']} ms, {up['loss_percent']} %%" if up["jitter_ms"] else ""
+        label = f"RTT {up['rtt_ms']} {up['pads']}" if plain else ("" if up["algorithm"] == "keylock" else up["algorithm"]) + lossy
+        found.setdefault(heading, []).append((label.strip(), up, twin(up)))
+    return found.items()
+
+
 def picture(rows):
-    """Stacked: payload and headers, up and down, for each cell; the yardstick as a mark."""
-    some = [r for r in rows if r["way"] == "up"]
-    data, labels, x = [], [], 0
-    last = None
-    for up in some:
-        group = (up["algorithm"], up["players"], up["jitter_ms"])
-        x += 1.0 if last is None or group == last else 1.8
-        last = group
-        down = next(r for r in rows if r["way"] == "down" and all(r[k] == up[k] for k in ("algorithm", "players", "rtt_ms", "jitter_ms", "pads")))
-        data.append({"x": x, **{f"u{k}": up[c] / 1000 for k, c in COLUMNS}, **{f"d{k}": down[c] / 1000 for k, c in COLUMNS}})
-        link = "" if not up["jitter_ms"] else f"{up['jitter_ms']} ms/{up['loss_percent']} % "
-        name = "" if up["algorithm"] == "keylock" else up["algorithm"] + " "
-        labels.append(f'"{up["players"]} players {name}{link}RTT {up["rtt_ms"]} {up["pads"]}" {x}')
-    script = bench.head("bytes", 1400, 760)
-    script += 'set title "On the wire, each client: kB/s up (left bar) and down (right bar)" font "Sans,15"\n'
-    script += 'set ylabel "kB/s with IP and UDP headers"\nset yrange [0:*]\nset xrange [0:%g]\nset boxwidth 0.36\nset style fill solid\n' % (x + 1)
-    script += "set xtics rotate by 60 right font 'Sans,9' (" + ", ".join(labels) + ")\nset key outside top center horizontal maxcols 3\n"
-    script += "set object 1 rect from graph 0,first 4.4 to graph 1,first 5.8 fc rgb \"#ffe8cc\" fs solid noborder behind\n"
+    """A pair of bars for each cell, headers at their foot; the yardstick as a mark."""
+    highest = max(r["wire_bytes_per_s"] for r in rows) / 1000 * 1.25
+    data, tics, heads, x = [], [], [], 0.0
+    for heading, cells_of in groups(rows):
+        heads.append(f'set label "{heading}" at {x + (len(cells_of) + 1) / 2},graph 1.02 center font "Sans,9"\n')
+        for label, up, down in cells_of:
+            x += 1
+            data.append({"x": x, **{f"u{k}": up[c] / 1000 for k, c in COLUMNS}, **{f"d{k}": down[c] / 1000 for k, c in COLUMNS}})
+            tics.append(f'"{label}" {x}')
+        x += 1.2
+    script = bench.head("bytes", 1400, 640)
+    script += 'set title "On the wire, each client: up (left bar) and down (right bar), with IP and UDP headers" font "Sans,15" offset 0,1\n'
+    script += f'set ylabel "kB/s"\nset yrange [0:{highest:.1f}]\nset xrange [0:{x:g}]\nset boxwidth 0.38\nset style fill solid\nset key top left\n'
+    script += "".join(heads) + "set xtics rotate by 55 right font 'Sans,9' (" + ", ".join(tics) + ")\n"
+    script += 'set object 1 rect from graph 0,first 4.4 to graph 1,first 5.8 fc rgb "#ffe8cc" fs solid noborder behind\n'
     script += bench.block("d", data, ["x", "uw", "uh", "uy", "dw", "dh", "dy"])
-    script += """plot NaN with boxes lc rgb "#ffe8cc" title "RetroArch 1.14's own netplay, two players, TCP, each way (measured earlier: 4.4 to 5.8)", \\
-  $d using ($1-0.2):2 with boxes lc rgb "#1f77b4" title "up: payload", $d using ($1-0.2):3 with boxes lc rgb "#aec7e8" title "up: IP and UDP headers", \\
+    script += """plot $d using ($1-0.2):2 with boxes lc rgb "#1f77b4" title "up: payload", $d using ($1-0.2):3 with boxes lc rgb "#aec7e8" title "up: IP and UDP headers", \\
   $d using ($1+0.2):5 with boxes lc rgb "#2ca02c" title "down: payload", $d using ($1+0.2):6 with boxes lc rgb "#98df8a" title "down: IP and UDP headers", \\
-  $d using ($1-0.38):4:(0.36):(0) with vectors nohead lw 2 lc rgb "#222222" title "the least: a bare datagram a frame, two bytes a pad", \\
-  $d using ($1+0.02):7:(0.36):(0) with vectors nohead lw 2 lc rgb "#222222" notitle
+  $d using ($1-0.39):4:(0.38):(0) with vectors nohead lw 2 lc rgb "#222222" title "the least: a bare datagram a frame, two bytes a pad", \\
+  $d using ($1+0.01):7:(0.38):(0) with vectors nohead lw 2 lc rgb "#222222" notitle, \\
+  NaN with boxes lc rgb "#ffe8cc" title "RetroArch 1.14's own netplay, two players, TCP, each way (measured earlier: 4.4 to 5.8)"
 """
     bench.plot("bytes", script)
 

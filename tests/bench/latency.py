@@ -231,19 +231,19 @@ def measured():
     return [r for r in rows + [one_cell(c) for c in todo if c[1][1] > 2] if r]
 
 
-SHOWN = [ # how, algorithm, key, style, title
-    ("simulated", "original", "own_ms", 'pt 4 ps 1.5 lc rgb "#d62728"', "original algorithm, simulated"),
-    ("real", "original", "own_ms", 'pt 5 ps 1.1 lc rgb "#d62728"', "original algorithm, real"),
-    ("simulated", "keylock", "own_ms", 'pt 2 ps 1.3 lw 2 lc rgb "#2ca02c"', "Keylock, simulated"),
-    ("simulated", "half steps", "own_ms", 'pt 8 ps 1.6 lc rgb "#9467bd"', "Keylock with half steps, simulated"),
-    ("real", "half steps", "own_ms", 'pt 9 ps 1.2 lc rgb "#9467bd"', "Keylock with half steps, real"),
-    ("real", "keylock", "others_ms", 'pt 6 ps 2.0 lc rgb "#1f77b4"', "Keylock, real wrapper and relay, the others"),
-    ("real", "keylock", "own_ms", 'pt 7 ps 1.1 lc rgb "#1f77b4"', "Keylock, real wrapper and relay, own"),
-    ("real RetroArch", "keylock", "own_ms", 'pt 11 ps 1.5 lc rgb "#17becf"', "Keylock in real RetroArch, own"),
-    ("real RetroArch", "RetroArch netplay", "others_ms", 'pt 12 ps 1.7 lc rgb "#ff7f0e"', "RetroArch's netplay, the other's press (by rollback)"),
-    ("real RetroArch", "RetroArch netplay", "own_ms", 'pt 13 ps 1.4 lc rgb "#ff7f0e"', "RetroArch's netplay, own press (on guessed frames)"),
-    ("measured earlier", "RetroArch netplay", "others_ms", 'pt 12 ps 1.7 lc rgb "#ffbb78"', "RetroArch's netplay, the other's press (measured earlier)"),
-    ("measured earlier", "RetroArch netplay", "own_ms", 'pt 13 ps 1.4 lc rgb "#ffbb78"', "RetroArch's netplay, own press (measured earlier)")]
+SHOWN = [ # how, algorithm, key, shift along x (so that equal ones stay apart), style, title
+    ("simulated", "original", "own_ms", -6, 'pt 4 ps 1.3 lc rgb "#d62728"', "original algorithm, simulated"),
+    ("real", "original", "own_ms", -6, 'pt 5 ps 1.0 lc rgb "#d62728"', "original algorithm, real"),
+    ("simulated", "keylock", "own_ms", -3, 'pt 2 ps 1.2 lw 2 lc rgb "#2ca02c"', "Keylock, simulated"),
+    ("real", "keylock", "others_ms", 0, 'pt 6 ps 1.9 lc rgb "#1f77b4"', "Keylock, real wrapper and relay, the others"),
+    ("real", "keylock", "own_ms", 0, 'pt 7 ps 1.0 lc rgb "#1f77b4"', "Keylock, real wrapper and relay, own"),
+    ("real RetroArch", "keylock", "own_ms", 3, 'pt 11 ps 1.3 lc rgb "#17becf"', "Keylock in real RetroArch, own"),
+    ("simulated", "half steps", "own_ms", 6, 'pt 8 ps 1.4 lc rgb "#9467bd"', "Keylock with half steps, simulated"),
+    ("real", "half steps", "own_ms", 6, 'pt 9 ps 1.0 lc rgb "#9467bd"', "Keylock with half steps, real"),
+    ("real RetroArch", "RetroArch netplay", "others_ms", 0, 'pt 12 ps 1.6 lc rgb "#ff7f0e"', "RetroArch's netplay, the other's press (rollback)"),
+    ("real RetroArch", "RetroArch netplay", "own_ms", 0, 'pt 13 ps 1.3 lc rgb "#ff7f0e"', "RetroArch's netplay, own press (on guessed frames)"),
+    ("measured earlier", "RetroArch netplay", "others_ms", 0, 'pt 12 ps 1.6 lc rgb "#ffbb78"', "RetroArch's netplay, the other's (measured earlier)"),
+    ("measured earlier", "RetroArch netplay", "own_ms", 0, 'pt 13 ps 1.3 lc rgb "#ffbb78"', "RetroArch's netplay, own (measured earlier)")]
 
 
 def panel(n, rows, players, link):
@@ -252,31 +252,31 @@ def panel(n, rows, players, link):
     script += bench.block(f"bound{n}", [{"rtt": r, "ms": bench.bound(players, r, link) * 1000 / 60} for r in bench.RTTS], ("rtt", "ms"))
     plots = [f'$bound{n} using 1:2 with lines lw 2 dt 2 lc rgb "#222222" notitle',
              f'$bound{n} using 1:($2+1000./60) with lines lw 1 dt 3 lc rgb "#666666" notitle']
-    for k, (how, algorithm, key, style, _) in enumerate(SHOWN):
+    for k, (how, algorithm, key, shift, style, _) in enumerate(SHOWN):
         over = (0, 0) if algorithm == "RetroArch netplay" else link
         some = [r for r in rows if (r["how"], r["algorithm"], r["players"], (r["jitter_ms"], r["loss_percent"]), r["phases"])
                 == (how, algorithm, players, over, "random") and r.get(key)]
         if some and over == link:
             script += bench.block(f"d{n}_{k}", some, ("rtt_ms", key))
-            plots.append(f"$d{n}_{k} using 1:2 with points {style} notitle")
+            plots.append(f"$d{n}_{k} using ($1+{shift}):2 with points {style} notitle")
     return script + "plot " + ", \\\n  ".join(plots) + "\n"
 
 
 def picture(rows):
-    """Press-to-play over the RTT, on four of the links; a key of its own beside them."""
-    highest = max([r["own_ms"] for r in rows] + [240]) * 1.08
-    script = bench.head("latency", 1400, 900)
+    """Press-to-play over the RTT, on six of the links; a key of its own below them."""
+    highest = max([r["own_ms"] for r in rows] + [240]) * 1.05
+    script = bench.head("latency", 1400, 1060)
     script += 'set multiplot title "Press to play at 60 fps: from the poll that sees the button to the frame that plays it" font "Sans,15"\n'
-    script += f'set xrange [0:170]\nset yrange [0:{highest:.0f}]\nset xtics (20,50,100,150)\nset ytics 50\nset size 0.36,0.46\n'
+    script += f'set xrange [0:170]\nset yrange [0:{highest:.0f}]\nset xtics (20,50,100,150)\nset ytics 50\nset size 0.333,0.4\n'
     script += 'set xlabel "RTT to the relay, ms" offset 0,0.4\nset ylabel "poll to play, ms"\n'
-    for n, (players, link) in enumerate([(2, (0, 0)), (2, (5, 1)), (8, (0, 0)), (8, (5, 1))]):
-        script += f"set origin {0.36 * (n % 2)},{0.48 - 0.47 * (n // 2)}\n" + panel(n, rows, players, link)
+    for n, (players, link) in enumerate((p, link) for p in (2, 8) for link in ((0, 0), (5, 1), (10, 3))):
+        script += f"set origin {0.333 * (n % 3):.3f},{0.56 - 0.39 * (n // 3):.3f}\n" + panel(n, rows, players, link)
     keys = ['NaN with lines lw 2 dt 2 lc rgb "#222222" title "bound for lockstep through a relay (phases aligned)"',
             'NaN with lines lw 1 dt 3 lc rgb "#666666" title "bound + 1 frame (phases not aligned)"']
-    keys += [f'NaN with points {style} title "{title}"' for how, algorithm, key, style, title in SHOWN
+    keys += [f'NaN with points {style} title "{title}"' for how, algorithm, key, _, style, title in SHOWN
              if any((r["how"], r["algorithm"]) == (how, algorithm) for r in rows)]
-    script += 'unset title\nunset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nset origin 0.72,0.3\nset size 0.28,0.5\n'
-    script += "set key at graph 0,0.95 left top Left reverse font 'Sans,10' spacing 1.5\nplot " + ", \\\n  ".join(keys) + "\nunset multiplot\n"
+    script += "unset title\nunset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nset origin 0,0\nset size 1,0.16\n"
+    script += "set key at graph 0.5,0.95 center top Left reverse font 'Sans,10' spacing 1.4 maxcols 3 maxrows 5\nplot " + ", \\\n  ".join(keys) + "\nunset multiplot\n"
     bench.plot("latency", script)
 
 

@@ -80,15 +80,17 @@ def cpu_us(way, core, content, relay):
 def picture(rows):
     cores = list(dict.fromkeys(r["core"] for r in rows))
     script = bench.head("wrapper", 1100, 520)
-    script += 'set multiplot layout 1,2 title "A frame in the wrapper, against the bare core in the same run" font "Sans,14"\n'
+    measures = [m for m in (("i", "instructions_ratio", "instructions (callgrind)"), ("t", "time_ratio", "processor time, best of several"))
+                if any(r.get(m[1]) for r in rows)] # without valgrind only time
+    script += f'set multiplot layout 1,{len(measures)} title "A frame in the wrapper, against the bare core in the same run" font "Sans,14"\n'
     script += "set style fill solid\nset boxwidth 0.26\nset key top right\n"
     script += f"set xrange [-0.6:{len(cores) - 0.4}]\nset xtics (" + ", ".join(f'"{c}" {i}' for i, c in enumerate(cores)) + ")\n"
-    for what, key, title in (("i", "instructions_ratio", "instructions (callgrind)"), ("t", "time_ratio", "processor time")):
+    for what, key, title in measures:
         data = []
         for i, core in enumerate(cores):
             of = {r["way"]: r.get(key) for r in rows if r["core"] == core}
             data.append({"x": i, **of})
-        top = max([d.get(w) or 0 for d in data for w in WAYS] + [1.2]) * 1.25
+        top = max([d.get(w) or 0 for d in data for w in WAYS] + [1.2]) * 1.4
         script += f'set title "{title}"\nset ylabel "ratio to the bare core"\nset yrange [0:{top:.2f}]\n'
         script += bench.block(what, data, ("x", "bare", "alone", "room"))
         script += (f'plot ${what} using ($1-0.14):3 with boxes lc rgb "#1f77b4" title "wrapper, alone", ${what} using ($1+0.14):4 with boxes lc rgb "#2ca02c" title "wrapper, in a room", '

@@ -353,7 +353,8 @@ API void retro_get_system_info(struct retro_system_info *info) {
 }
 
 API void retro_get_system_av_info(struct retro_system_av_info *info) {
-    *info = (struct retro_system_av_info){{shown_width, shown_height, shown_width, shown_height, 4.0f / 3.0f}, {FPS, RATE}};
+    *info = (struct retro_system_av_info){{shown_width, shown_height, shown_width, shown_height, 4.0f / 3.0f},
+                                          {FPS, RATE}};
 }
 
 API void retro_set_video_refresh(retro_video_refresh_t cb) {

@@ -63,6 +63,9 @@ keep() {
     check "screens/$2" "$out/$2.png takes $bytes bytes; expected less than 61440" test "$bytes" -lt 61440
 }
 
+# bar FILE COLOUR: pixels of that colour where the bar of a message is, at two pixels to the unit.
+bar() { convert "$1" -gravity south -crop x3+0+5 +repage txt:- | grep -c "#$2 "; }
+
 # A picture of the window as it is now.
 shot() { # NAME
     import -window "$window" -depth 8 "$tmp/$1.png" || die "screens/$1: no picture"
@@ -186,10 +189,10 @@ if scene catching-up; then # a machine that stood still for some seconds, with a
     sleep 13
     kill -CONT $(pgrep -P "${pid[ann]}") "${pid[ann]}"
     for n in 0 1 2 3 4 5 6 7 8 9; do import -window "$window" -depth 8 "$tmp/catching-$n.png"; done
-    for n in 0 1 2 3 4 5 6 7 8 9; do # one whose bar is on its way
-        [ "$(convert "$tmp/catching-$n.png" -gravity south -crop x3+0+5 +repage txt:- | grep -cE '#(404448|F0F0F0) ')" -gt 1400 ] &&
-            convert "$tmp/catching-$n.png" -gravity south -crop x3+0+5 +repage txt:- | grep -q '#F0F0F0 ' && break
+    for n in 9 8 7 6 5 4 3 2 1 0; do # the last one whose bar is on its way
+        [ "$(bar "$tmp/catching-$n.png" F0F0F0)" -gt 60 ] && [ "$(bar "$tmp/catching-$n.png" 404448)" -gt 60 ] && break
     done
+    check screens/progress "no picture of ten has a bar that is on its way" test "$n" -gt 0
     keep "$tmp/catching-$n.png" catching-up
 fi
 

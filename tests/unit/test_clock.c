@@ -143,6 +143,58 @@ static void a_long_stall_moves_it_at_once_and_never_back(void **state) {
     assert_near(kl_schedule_line_us(&s, 1), 2010000, 1e-6);
 }
 
+/* --- playout ----------------------------------------------------------------------------------------------- */
+
+/* Frames for so many seconds from *at_us on, 10 ms each, `late_us` late; every `spike_every`-th (0: none) 40 ms late. */
+static void hear(struct kl_playout *p, uint64_t *at_us, unsigned seconds, double late_us, unsigned spike_every) {
+    for (unsigned i = 0; i < seconds * 100; i++, *at_us += 10000) {
+        bool spike = spike_every && i % spike_every == spike_every - 1;
+        kl_playout_heard(p, spike ? 40000 : late_us, *at_us);
+        kl_playout_margin_us(p, *at_us);
+    }
+}
+
+static void playout_covers_the_jitter(void **state) {
+    (void)state;
+    struct kl_playout p = {0};
+    uint64_t at = 1000000;
+    hear(&p, &at, 5, 8000, 0);
+    assert_near(kl_playout_margin_us(&p, at), 8000, 1);
+    struct kl_playout early = {0};
+    hear(&early, &at, 5, -3000, 0); /* nothing is late: nothing is held back */
+    assert_near(kl_playout_margin_us(&early, at), 0, 1);
+}
+
+static void one_spike_in_ten_seconds_costs_nothing_two_do(void **state) {
+    (void)state;
+    struct kl_playout p = {0};
+    uint64_t at = 1000000;
+    hear(&p, &at, 9, 2000, 0);
+    kl_playout_heard(&p, 40000, at);
+    hear(&p, &at, 3, 2000, 0);
+    assert_near(kl_playout_margin_us(&p, at), 2000, 1);
+    kl_playout_heard(&p, 40000, at);
+    hear(&p, &at, 3, 2000, 0);
+    assert_near(kl_playout_margin_us(&p, at), 40000, 1);
+    hear(&p, &at, 16, 2000, 0); /* they are forgotten */
+    assert_near(kl_playout_margin_us(&p, at), 2000, 1);
+}
+
+static void the_margin_moves_slowly_and_not_too_far(void **state) {
+    (void)state;
+    struct kl_playout p = {0};
+    uint64_t at = 1000000;
+    kl_playout_heard(&p, 0, at);
+    kl_playout_margin_us(&p, at);
+    for (unsigned i = 0; i < 3; i++) kl_playout_heard(&p, 900000, at += KL_CLOCK_WINDOW_US);
+    uint64_t from = at;
+    double before = kl_playout_margin_us(&p, at);
+    assert_near(kl_playout_margin_us(&p, at += 100000), before + 2000, 1); /* 20 ms a second */
+    hear(&p, &at, 15, 900000, 0);
+    assert_true(at > from);
+    assert_near(kl_playout_margin_us(&p, at), KL_PLAYOUT_MAX_US, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rtt_as_rfc_6298_has_it),
@@ -156,6 +208,9 @@ int main(void) {
         cmocka_unit_test(lasting_lateness_moves_the_schedule),
         cmocka_unit_test(one_frame_in_time_holds_it),
         cmocka_unit_test(a_long_stall_moves_it_at_once_and_never_back),
+        cmocka_unit_test(playout_covers_the_jitter),
+        cmocka_unit_test(one_spike_in_ten_seconds_costs_nothing_two_do),
+        cmocka_unit_test(the_margin_moves_slowly_and_not_too_far),
     };
     return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

@@ -58,6 +58,7 @@ static void text_is_utf8_and_anything_else_is_a_box(void **state) {
         {"don\xe2\x80\x99t \xe2\x80\x93 wait\xe2\x80\xa6", "don't - wait."},
         {"\xe6\x97\xa5\xe6\x9c\xac", "\x7f\x7f"},
         {"\xf0\x9f\x8e\xae!", "\x7f!"},
+        {"\xd3\xa9", "\x7f"},
         {"\t\x01\x7f", "\x7f\x7f\x7f"},
         {"\xff\x80z", "\x7f\x7fz"},
         {"cut\xe2\x80", "cut\x7f\x7f"},

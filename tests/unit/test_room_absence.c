@@ -1,0 +1,213 @@
+/* Who is not waited for, when, and how he comes back. PROTOCOL.md §5 "Absence". */
+#include "unit.h"
+
+#include "room.h"
+#include "room_hand.h"
+
+#define BUDGET_US 250000
+#define START_US  1000
+
+/* Three players with spacing 4; 20 ms a frame, frame f due at 51,000 + 20,000 f. Their pads say their seat's bit. */
+static void begin(uint8_t policy) {
+    hand_begin((struct kl_params){.policy = policy, .subframes = true, .clocked = true, .players = 3,
+                                  .wait_budget_ms = BUDGET_US / 1000, .spacing_fixed = 4, .fps_uhz = 50000000});
+    for (unsigned i = 0; i < 3; i++) assert_int_equal(kl_room_add(&r, i, (uint8_t)(1u << i), 0), 0);
+    kl_room_add(&r, 9, 0, 0);
+    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++) ring[i][0].joypad = 0x10;
+    assert_int_equal(kl_room_start(&r, START_US), 0);
+    interval = hand_take_all();
+}
+
+static uint64_t line(uint32_t f) { return 51000 + f * UINT64_C(20000); }
+
+/* Sample n of these clients, each at its frame's time. */
+static void all_say(unsigned clients, uint32_t n) {
+    for (unsigned i = 0; i < 3; i++)
+        if (clients >> i & 1) assert_int_equal(hand_ctrl(i, n, 1, 0, line(n)), 0);
+}
+
+static uint8_t shown(void) {
+    uint8_t seats = 0;
+    for (unsigned s = 0; s < 3; s++) seats |= (uint8_t)((hand_last.in[s].joypad != 0) << s);
+    return seats;
+}
+
+static void strict_waits_for_ever(void **state) {
+    (void)state;
+    begin(KL_POLICY_STRICT);
+    for (uint32_t n = 0; n < 3; n++) all_say(3, n);
+    assert_int_equal(kl_room_missing(&r), 4);
+    assert_true(kl_room_tick_at(&r) == UINT64_MAX);
+    kl_room_tick(&r, UINT64_C(3600000000));
+    assert_int_equal(hand_take_all(), 0);
+    hand_ctrl(2, 0, 0, HAND_AWAY, 200000); /* saying so changes nothing, but everybody sees it */
+    assert_int_equal(hand_take_all(), 0);
+    assert_int_equal(kl_room_away(&r), 4);
+}
+
+/* Paid once: the schedule moves by the stall, and the room goes on without him. */
+static void bounded_waits_for_the_budget_once(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    all_say(7, 0);
+    all_say(7, 1);
+    all_say(3, 2);
+    hand_take_all();
+    uint32_t waited = r.next_close;
+    assert_int_equal(waited, interval + 2);
+    uint64_t until = line(waited) + BUDGET_US;
+    assert_int_equal(kl_room_tick_at(&r), until);
+    kl_room_tick(&r, until - 1);
+    assert_int_equal(hand_take_all(), 0);
+    kl_room_tick(&r, until);
+    assert_int_equal(hand_take_all(), 1);
+    assert_int_equal(shown(), 3);
+    assert_int_equal(r.client[2].presence, KL_ABSENT);
+    assert_int_equal(kl_room_away(&r), 4);
+    assert_true(kl_schedule_line_us(&r.schedule, waited) == (double)until);
+    for (uint32_t n = 3; n < 40; n++) { /* nobody waits again */
+        all_say(3, n);
+        assert_int_equal(hand_take_all(), 1);
+        assert_int_equal(shown(), 3);
+    }
+    assert_true(kl_schedule_line_us(&r.schedule, waited) == (double)until);
+}
+
+static void the_budget_counts_from_the_last_close_where_that_is_later(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    uint64_t late = line(interval) + 100000;
+    for (unsigned i = 0; i < 3; i++) hand_ctrl(i, 0, i == 2 ? 1 : 2, 0, late);
+    assert_int_equal(hand_take_all(), 1);
+    assert_int_equal(kl_room_tick_at(&r), late + BUDGET_US);
+}
+
+static void who_says_away_is_absent_at_once(void **state) {
+    (void)state;
+    for (uint8_t policy = KL_POLICY_BOUNDED; policy <= KL_POLICY_OPTIMISTIC; policy++) {
+        begin(policy);
+        all_say(7, 0);
+        hand_ctrl(2, 1, 0, HAND_AWAY, line(1));
+        assert_int_equal(r.client[2].presence, KL_ABSENT);
+        assert_int_equal(kl_room_missing(&r) & 4, 0);
+    }
+}
+
+static void an_overtaken_word_does_not_count(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    all_say(7, 0);
+    hand_ctrl(2, 1, 1, 0, line(3));
+    hand_ctrl(2, 1, 0, HAND_AWAY, line(1));
+    assert_int_equal(r.client[2].presence, KL_PRESENT);
+    hand_ctrl(2, 2, 0, HAND_AWAY, line(4));
+    hand_ctrl(2, 2, 1, HAND_RESUME, line(2));
+    assert_int_equal(r.client[2].presence, KL_ABSENT);
+}
+
+static void a_spectator_is_never_absent(void **state) {
+    (void)state;
+    begin(KL_POLICY_OPTIMISTIC);
+    hand_ctrl(9, 0, 0, HAND_AWAY, line(1));
+    kl_room_tick(&r, line(2000));
+    assert_int_equal(r.client[9].presence, KL_PRESENT);
+}
+
+/* Away, then back with sample `first`; the two others play on. Gives the first frame that shows his pad. */
+static uint32_t shown_from(uint32_t gone, uint32_t back, uint32_t first) {
+    uint32_t from = 0;
+    for (uint32_t n = 0; n < 60; n++) {
+        if (n == gone) hand_ctrl(2, n, 0, HAND_AWAY, line(n));
+        unsigned there = n < gone ? 7 : 3;
+        all_say(there, n);
+        if (n >= back) assert_int_equal(hand_ctrl(2, first, n + 1 - first, n < back + 3 ? HAND_RESUME : 0, line(n)), 0);
+        kl_room_tick(&r, line(n));
+        while (kl_room_take(&r, &hand_last))
+            if (!from && hand_last.number > interval + gone && hand_last.in[2].joypad) from = hand_last.number;
+    }
+    return from;
+}
+
+static void he_feeds_the_interval_after_the_keyframe_he_reaches(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    assert_int_equal(shown_from(10, 30, 30), 40); /* 32..35 is laid out already: 36..39 counts, and feeds 40..43 */
+    begin(KL_POLICY_BOUNDED);
+    assert_int_equal(shown_from(10, 31, 31), 44); /* frame 35 has just closed, and with it 36..39 is laid out */
+    begin(KL_POLICY_OPTIMISTIC);
+    assert_in_range(shown_from(10, 30, 30), 30, 31); /* no interval to fit in with */
+}
+
+static void what_he_said_before_is_not_wanted(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    all_say(7, 0);
+    all_say(7, 1);
+    hand_ctrl(2, 2, 0, HAND_AWAY, line(1) + 1);
+    hand_ctrl(2, 0, 3, 0, line(1) + 2); /* does not know it yet */
+    assert_int_equal(r.client[2].next_sample, 2);
+    hand_ctrl(2, 1, 2, HAND_RESUME, line(1) + 3); /* below what the relay has: not a place to go on from */
+    assert_int_equal(r.client[2].presence, KL_ABSENT);
+    hand_ctrl(2, 2, 0, HAND_RESUME | HAND_AWAY, line(1) + 4);
+    assert_int_equal(r.client[2].presence, KL_ABSENT);
+}
+
+static void he_may_come_back_without_a_sample(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    hand_ctrl(2, 0, 0, HAND_AWAY, line(0));
+    assert_int_equal(hand_ctrl(2, 3, 0, HAND_RESUME, line(1)), 0);
+    assert_int_equal(r.client[2].presence, KL_RETURNING);
+    assert_int_equal(r.client[2].next_sample, 3);
+    hand_ctrl(2, 7, 1, HAND_RESUME, line(2)); /* begins anew: he took us for deaf */
+    assert_int_equal(r.client[2].presence, KL_RETURNING);
+    assert_int_equal(r.client[2].next_sample, 8);
+    assert_int_equal(hand_ctrl(2, 4000, 0, HAND_RESUME, line(3)), KL_E_WINDOW);
+}
+
+static void where_all_are_absent_nothing_closes_until_one_is_back(void **state) {
+    (void)state;
+    for (uint8_t policy = KL_POLICY_BOUNDED; policy <= KL_POLICY_OPTIMISTIC; policy++) {
+        begin(policy);
+        for (unsigned i = 0; i < 3; i++) hand_ctrl(i, 0, 0, HAND_AWAY, line(interval));
+        hand_take_all();
+        uint32_t at = r.next_close;
+        assert_true(kl_room_tick_at(&r) == UINT64_MAX);
+        kl_room_tick(&r, line(500));
+        assert_int_equal(hand_take_all(), 0);
+        hand_ctrl(1, at, 1, HAND_RESUME, line(500));
+        kl_room_tick(&r, line(500));
+        assert_in_range(hand_take_all(), 1, 3); /* on from here, and not all of what was passed over at once */
+        kl_room_tick(&r, line(510));
+        assert_in_range(hand_take_all(), 1, 14);
+    }
+}
+
+static void nobody_is_absent_before_the_start(void **state) {
+    (void)state;
+    hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC, .subframes = true, .clocked = true, .players = 2,
+                                  .wait_budget_ms = 60, .fps_uhz = 50000000});
+    kl_room_add(&r, 0, 1, 0);
+    kl_room_add(&r, 1, 2, 0);
+    hand_ctrl(0, 0, 0, 0, 1000);
+    hand_ctrl(1, 0, 0, HAND_AWAY, 900000);
+    assert_int_equal(r.client[0].presence, KL_PRESENT);
+    assert_int_equal(r.client[1].presence, KL_PRESENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strict_waits_for_ever),
+        cmocka_unit_test(bounded_waits_for_the_budget_once),
+        cmocka_unit_test(the_budget_counts_from_the_last_close_where_that_is_later),
+        cmocka_unit_test(who_says_away_is_absent_at_once),
+        cmocka_unit_test(an_overtaken_word_does_not_count),
+        cmocka_unit_test(a_spectator_is_never_absent),
+        cmocka_unit_test(he_feeds_the_interval_after_the_keyframe_he_reaches),
+        cmocka_unit_test(what_he_said_before_is_not_wanted),
+        cmocka_unit_test(he_may_come_back_without_a_sample),
+        cmocka_unit_test(where_all_are_absent_nothing_closes_until_one_is_back),
+        cmocka_unit_test(nobody_is_absent_before_the_start),
+    };
+    return cmocka_run_group_tests_name("room_absence", tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* Commands: one of each client in turn, at keyframes; policy, swap and pause. PROTOCOL.md §5 "Commands". */
+#include "unit.h"
+
+#include "lock_client.h"
+#include "room.h"
+#include "room_hand.h"
+
+/* Two players with spacing 4 and a spectator, who all have everything. */
+static void begin(void) {
+    hand_begin((struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2,
+                                  .spacing_fixed = 4, .wait_budget_ms = 250, .fps_uhz = 50000000});
+    kl_room_add(&r, 0, 1, 0);
+    kl_room_add(&r, 1, 2, 0);
+    kl_room_add(&r, 9, 0, 0);
+    kl_room_start(&r, 1000);
+    interval = hand_take_all();
+}
+
+static int order(unsigned client, uint8_t kind, uint8_t data, size_t len) {
+    uint8_t bytes[KL_COMMAND_BYTES + 1];
+    memset(bytes, data, sizeof bytes);
+    return kl_room_command(&r, client, kind, bytes, len);
+}
+
+/* Plays one interval; gives the commands before its keyframe, or NULL. */
+static const struct kl_commands *next_interval(void) {
+    uint32_t n = r.next_close - interval, keyframe = r.next_close;
+    uint64_t now = 1000 + r.next_close * UINT64_C(20000);
+    for (unsigned i = 0; i < 2; i++) assert_int_equal(hand_ctrl(i, n, 4, 0, now), 0);
+    hand_ctrl(9, 0, 0, 0, now);
+    bool some = false;
+    while (kl_room_take(&r, &hand_last))
+        if (hand_last.number == keyframe) some = hand_last.flags & KL_FRAME_COMMANDS;
+    for (unsigned i = 0; some && i < KL_COMMAND_SETS; i++)
+        if (r.commands[i].count && r.commands[i].keyframe == keyframe) return &r.commands[i];
+    return NULL;
+}
+
+static void they_stand_at_the_next_keyframe_and_only_once(void **state) {
+    (void)state;
+    begin();
+    assert_int_equal(order(1, 20, 7, 3), 0);
+    assert_null(next_interval()); /* laid out before it came */
+    const struct kl_commands *c = next_interval();
+    assert_non_null(c);
+    assert_int_equal(c->count, 1);
+    assert_true(c->at[0].client == 1 && c->at[0].kind == 20 && c->at[0].len == 3 && c->at[0].data[2] == 7);
+    assert_null(next_interval());
+}
+
+static void one_of_each_in_turn(void **state) {
+    (void)state;
+    begin();
+    for (uint8_t i = 0; i < 5; i++) assert_int_equal(order(0, 30, i, 1), 0);
+    for (uint8_t i = 0; i < 2; i++) assert_int_equal(order(1, 31, i, 1), 0);
+    assert_int_equal(order(KL_RELAY_CLIENT, 32, 0, 1), 0);
+    next_interval();
+    const struct kl_commands *c = next_interval();
+    assert_int_equal(c->count, 8);
+    unsigned had[2] = {0};
+    for (unsigned i = 0; i < 8; i++) {
+        if (c->at[i].client == KL_RELAY_CLIENT) continue;
+        assert_int_equal(c->at[i].data[0], had[c->at[i].client]); /* his own order is kept */
+        had[c->at[i].client]++;
+        if (had[0] > 2) assert_int_equal(had[1], 2); /* nobody has a third before the other had his second */
+    }
+}
+
+static void nine_are_too_many_and_none_is_lost(void **state) {
+    (void)state;
+    begin();
+    for (uint8_t i = 0; i < KL_COMMANDS_MAX; i++) assert_int_equal(order(0, 30, i, 80), 0);
+    assert_int_equal(order(0, 30, 8, 1), KL_E_FULL);
+    next_interval();
+    uint8_t expected = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        const struct kl_commands *c = next_interval();
+        if (!c) continue;
+        assert_in_range(c->count, 1, 5); /* 400 bytes at a keyframe */
+        for (unsigned i = 0; i < c->count; i++) assert_int_equal(c->at[i].data[0], expected++);
+    }
+    assert_int_equal(expected, KL_COMMANDS_MAX);
+}
+
+static void what_is_not_allowed_is_refused(void **state) {
+    (void)state;
+    begin();
+    assert_int_equal(order(0, KL_COMMAND_FREE - 1, 0, 0), KL_E_MALFORMED);
+    assert_int_equal(order(0, KL_COMMAND_FREE, 0, KL_COMMAND_BYTES + 1), KL_E_MALFORMED);
+    assert_int_equal(order(0, KL_COMMAND_POLICY, 3, 4), KL_E_MALFORMED);
+    assert_int_equal(order(0, KL_COMMAND_POLICY, 0, 3), KL_E_MALFORMED);
+    assert_int_equal(order(0, KL_COMMAND_SWAP, KL_MAX_SEATS, 2), KL_E_MALFORMED);
+    assert_int_equal(order(5, KL_COMMAND_FREE, 0, 0), KL_E_STATE);
+    hand_begin(r.params);
+    kl_room_add(&r, 0, 1, 0);
+    assert_int_equal(order(0, KL_COMMAND_FREE, 0, 0), KL_E_STATE); /* not started */
+}
+
+static void a_place_is_kept_until_everybody_has_it(void **state) {
+    (void)state;
+    begin();
+    uint32_t sets = 0;
+    for (unsigned k = 0; k < KL_COMMAND_SETS + 4; k++) {
+        order(0, 30, 0, 1);
+        uint32_t n = r.next_close - interval;
+        for (unsigned i = 0; i < 2; i++) hand_ctrl(i, n, 4, 0, 1000 + r.next_close * UINT64_C(20000));
+        while (kl_room_take(&r, &hand_last)) sets += (hand_last.flags & KL_FRAME_COMMANDS) != 0;
+    }
+    assert_int_equal(sets, KL_COMMAND_SETS); /* the spectator has acknowledged none of them */
+    hand_ctrl(9, 0, 0, 0, 9000000);
+    next_interval();
+    assert_non_null(next_interval());
+}
+
+static void swapped_pads_play_each_others_seats(void **state) {
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++) ring[i][0].joypad = 1;
+    uint8_t seats[] = {1, 5};
+    assert_int_equal(kl_room_command(&r, 0, KL_COMMAND_SWAP, seats, 2), 0);
+    next_interval();
+    assert_int_equal(hand_last.in[1].joypad, 1);
+    assert_int_equal(hand_last.active, 0x03);
+    next_interval();
+    assert_int_equal(hand_last.in[1].joypad, 0);
+    assert_int_equal(hand_last.in[5].joypad, 1);
+    assert_int_equal(hand_last.active, 0x21);
+    hand_ctrl(0, r.next_close - interval, 4, 0, 900000);
+    assert_int_equal(kl_room_waiting_for(&r), 0x20);
+    assert_int_equal(kl_room_missing(&r), 0x02);
+}
+
+static void a_pause_stops_after_its_interval_and_resumes_in_a_moment(void **state) {
+    (void)state;
+    begin();
+    assert_int_equal(kl_room_resume(&r, 0), KL_E_STATE);
+    order(1, KL_COMMAND_PAUSE, 0, 0);
+    next_interval();
+    assert_false(r.paused);
+    assert_non_null(next_interval());
+    assert_true(r.paused);
+    uint32_t at = r.next_close, n = at - interval;
+    for (unsigned i = 0; i < 2; i++) assert_int_equal(hand_ctrl(i, n, 8, 0, 5000000), 0);
+    kl_room_tick(&r, 9000000);
+    assert_int_equal(hand_take_all(), 0);
+    assert_true(kl_room_tick_at(&r) == UINT64_MAX);
+    assert_int_equal(kl_room_resume(&r, 9000000), 0);
+    assert_true(kl_schedule_line_us(&r.schedule, at) >= 9050000);
+    assert_true(hand_take_all() > 0);
+}
+
+static void a_policy_is_in_force_from_its_keyframe_on(void **state) {
+    (void)state;
+    begin();
+    uint8_t to[] = {KL_POLICY_BOUNDED, 0xe8, 0x03, 7};
+    assert_int_equal(kl_room_command(&r, 0, KL_COMMAND_POLICY, to, 4), 0);
+    next_interval();
+    assert_int_equal(hand_last.spacing, 4);
+    next_interval();
+    assert_int_equal(hand_last.spacing, 7);
+    assert_int_equal(r.params.policy, KL_POLICY_BOUNDED);
+    assert_int_equal(r.params.wait_budget_ms, 1000);
+}
+
+/* The client's end: what an UPDATE brings stands beside its frame until that has run. */
+static void a_client_finds_them_by_the_keyframe(void **state) {
+    (void)state;
+    static struct kl_client c;
+    static struct kl_held held[KL_WINDOW_FRAMES];
+    uint8_t buf[KL_DATAGRAM_MAX];
+    begin();
+    struct kl_params p = r.params;
+    p.clocked = false;
+    kl_client_init(&c, &p, 0, held, KL_WINDOW_FRAMES, 0);
+    order(0, 40, 9, 2);
+    uint32_t keyframe = r.next_close + 4;
+    for (unsigned k = 0; k < 2; k++) { /* the spectator has acknowledged nothing: all comes in one datagram */
+        uint32_t n = r.next_close - interval;
+        for (unsigned i = 0; i < 2; i++) hand_ctrl(i, n, 4, 0, 1000 + r.next_close * UINT64_C(20000));
+    }
+    size_t len = kl_room_send(&r, 9, 900000, buf, sizeof buf);
+    assert_int_equal(kl_client_receive(&c, buf, len, 0), 0);
+    assert_int_equal(kl_client_plan(&c, 0, 100).runs, keyframe + 4);
+    struct kl_frame f;
+    while (kl_client_take(&c, &f)) {
+        const struct kl_commands *set = kl_client_commands(&c, f.number);
+        assert_int_equal(set != NULL, f.number == keyframe);
+        assert_int_equal(!!(f.flags & KL_FRAME_COMMANDS), f.number == keyframe);
+        if (set) assert_true(set->count == 1 && set->at[0].kind == 40 && set->at[0].data[1] == 9);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(they_stand_at_the_next_keyframe_and_only_once),
+        cmocka_unit_test(one_of_each_in_turn),
+        cmocka_unit_test(nine_are_too_many_and_none_is_lost),
+        cmocka_unit_test(what_is_not_allowed_is_refused),
+        cmocka_unit_test(a_place_is_kept_until_everybody_has_it),
+        cmocka_unit_test(swapped_pads_play_each_others_seats),
+        cmocka_unit_test(a_pause_stops_after_its_interval_and_resumes_in_a_moment),
+        cmocka_unit_test(a_policy_is_in_force_from_its_keyframe_on),
+        cmocka_unit_test(a_client_finds_them_by_the_keyframe),
+    };
+    return cmocka_run_group_tests_name("room_command", tests, NULL, NULL);
+}
