@@ -91,7 +91,8 @@ static uint64_t later(uint64_t a, uint64_t b) {
 static void excuse(struct world *w, struct sim_client *c, uint64_t until_us) {
     if (until_us > c->obstacle_us) c->obstacle_us = until_us;
     w->pacing = false;
-    if (c->setting->seats && until_us > w->room_obstacle_us) w->room_obstacle_us = until_us;
+    bool waited_for = c->setting->seats || !w->scenario.params.clocked; /* without a clock, spectators are too */
+    if (waited_for && until_us > w->room_obstacle_us) w->room_obstacle_us = until_us;
 }
 
 static void remove_client(struct world *w, unsigned i) {
@@ -198,7 +199,8 @@ static void check_return(struct world *w) {
             continue;
         }
         uint64_t since = later(later(c->in_place_us, c->obstacle_us), w->paused_us);
-        if (w->truth.ref.params.policy == KL_POLICY_STRICT) since = later(since, w->room_obstacle_us);
+        if (w->truth.ref.params.policy == KL_POLICY_STRICT || !w->scenario.params.clocked)
+            since = later(since, w->room_obstacle_us);
         if (w->now_us > since + patience_us(w) + RETURN_US)
             world_fail(w, "client=%u does not come back: relay says %d, standing %d, backlog %u", i, r->presence,
                        c->lock.standing, c->lock.stats.next_closed - c->lock.stats.next_run);
