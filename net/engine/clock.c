@@ -39,16 +39,22 @@ static void first_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
     for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++) c->min_us[i] = INT32_MAX;
 }
 
+/* How far something may be slewed since then. Two threads may take their times in one order and come here in the other: then
+ * not at all. */
+static double slew_limit_us(uint64_t since_us, uint64_t now_us) {
+    return now_us > since_us ? (double)(now_us - since_us) * KL_CLOCK_SLEW_PPM / 1e6 : 0;
+}
+
 /* Moves the base towards the shortest way known, no faster than KL_CLOCK_SLEW_PPM. */
 static void slew(struct kl_clock *c, uint64_t now_us) {
     double target = shortest(c);
-    double most = (double)(now_us - c->slewed_at_us) * KL_CLOCK_SLEW_PPM / 1e6;
+    double most = slew_limit_us(c->slewed_at_us, now_us);
     double step = target - c->base_us;
     bool starting = now_us - c->first_us < KL_CLOCK_WINDOW_US;
     if (!starting && step > most) step = most;
     if (!starting && step < -most) step = -most;
     c->base_us += step;
-    c->slewed_at_us = now_us;
+    if (now_us > c->slewed_at_us) c->slewed_at_us = now_us;
 }
 
 void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
@@ -110,9 +116,9 @@ double kl_playout_margin_us(struct kl_playout *p, uint64_t now_us) {
         if (w > second) second = w > worst ? worst : w;
         if (w > worst) worst = w;
     }
-    double most = (double)(now_us - p->slewed_at_us) * KL_CLOCK_SLEW_PPM / 1e6, step = second - p->margin_us;
+    double most = slew_limit_us(p->slewed_at_us, now_us), step = second - p->margin_us;
     p->margin_us += step > most ? most : step < -most ? -most : step;
-    p->slewed_at_us = now_us;
+    if (now_us > p->slewed_at_us) p->slewed_at_us = now_us;
     return p->margin_us;
 }
 

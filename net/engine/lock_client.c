@@ -99,7 +99,8 @@ static void follow_presence(struct kl_client *c, const struct kl_update *u) {
         c->sample_acked = c->stats.next_sample; /* nobody wants them any more */
         c->sample_owed = false;
         c->cursor = NO_BURST;
-    } else if (c->standing == KL_STANDING_BACK && u->presence != KL_ABSENT) {
+    } else if (c->standing == KL_STANDING_BACK && u->presence != KL_ABSENT && u->next_sample >= c->sample_acked) {
+        /* the relay goes on where we do; if not, it has heard only how we came back an earlier time */
         c->standing = KL_STANDING_IN;
     }
     c->stats.absent = c->standing != KL_STANDING_IN || u->presence != KL_PRESENT;
@@ -139,7 +140,7 @@ static void mark_due(struct kl_client *c, uint32_t to, uint64_t now_us) {
 /* Moves next_due to where the room's schedule is, at most an interval past what is closed. */
 static void follow_schedule(struct kl_client *c, uint64_t now_us) {
     double position = kl_clock_position(&c->clock, now_us);
-    if (c->by_clock) position -= kl_playout_margin_us(&c->playout, now_us) / c->period_us;
+    if (c->by_clock) position -= DUE_EARLY + kl_playout_margin_us(&c->playout, now_us) / c->period_us;
     if (position < (double)c->next_due - 1 - DUE_RETREAT) {
         double to = position + 1 > c->stats.next_run ? position + 1 : c->stats.next_run;
         c->next_due = (uint32_t)to;

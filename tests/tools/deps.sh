@@ -5,7 +5,7 @@ packages='build-essential pkg-config git libenet-dev libsamplerate0-dev libxxhas
 retroarch retroarch-dev libretro-core-info libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance
 cc65 sdcc gcc-arm-none-eabi python3 clang libclang-rt-14-dev
-xvfb xdotool imagemagick x11-utils iproute2 gnuplot-nox valgrind'
+xvfb xdotool imagemagick x11-utils iproute2 gnuplot-nox fonts-dejavu-core valgrind'
 command -v npm >/dev/null || packages="$packages npm" # Debian's would clash with another distribution's Node.js
 
 missing=

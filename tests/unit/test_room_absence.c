@@ -73,6 +73,17 @@ static void bounded_waits_for_the_budget_once(void **state) {
     assert_true(kl_schedule_line_us(&r.schedule, waited) == (double)until);
 }
 
+/* A stall shorter than what moves the schedule by itself is moved all the same: nobody fast-forwards it. */
+static void a_short_budget_moves_the_schedule_too(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    r.params.wait_budget_ms = 100;
+    all_say(3, 0);
+    kl_room_tick(&r, line(interval) + 100000);
+    assert_int_equal(hand_take_all(), 1);
+    assert_true(kl_schedule_line_us(&r.schedule, interval) == (double)(line(interval) + 100000));
+}
+
 static void the_budget_counts_from_the_last_close_where_that_is_later(void **state) {
     (void)state;
     begin(KL_POLICY_BOUNDED);
@@ -199,6 +210,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strict_waits_for_ever),
         cmocka_unit_test(bounded_waits_for_the_budget_once),
+        cmocka_unit_test(a_short_budget_moves_the_schedule_too),
         cmocka_unit_test(the_budget_counts_from_the_last_close_where_that_is_later),
         cmocka_unit_test(who_says_away_is_absent_at_once),
         cmocka_unit_test(an_overtaken_word_does_not_count),

@@ -167,6 +167,32 @@ static void a_change_of_policy_plays_every_sample_once(void **state) {
     assert_int_equal(played, 120);
 }
 
+/* In the one interval between optimistic and the next policy he must fit in with the one after: only from its first
+ * sample on, or what he said long ago would be played. */
+static void who_comes_back_in_between_fits_in_first(void **state) {
+    (void)state;
+    begin();
+    uint8_t to[] = {KL_POLICY_STRICT, 250, 0, 4};
+    hand_ctrl(0, 0, 0, HAND_AWAY, line(interval));
+    assert_int_equal(kl_room_command(&r, 3, KL_COMMAND_POLICY, to, 4), 0);
+    for (uint32_t n = interval; r.params.policy == KL_POLICY_OPTIMISTIC; n++) {
+        hand_ctrl(3, n - interval, 1, 0, line(n));
+        kl_room_tick(&r, line(n));
+        hand_take_all();
+    }
+    assert_true(r.now.by_clock);
+    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++) r.sample[0][i].joypad = 0xbad; /* of long ago */
+    assert_int_equal(hand_ctrl(0, r.now.sample_first + 1, 1, HAND_RESUME, line(r.next_close)), 0);
+    assert_int_equal(r.client[0].presence, KL_RETURNING);
+    uint32_t end = r.now.first + 3 * r.now.length;
+    for (uint32_t n = 0; r.next_close < end && n < 100; n++) {
+        hand_ctrl(3, r.client[3].next_sample, 1, 0, line(r.next_close));
+        kl_room_tick(&r, line(r.next_close));
+        while (kl_room_take(&r, &hand_last)) assert_int_equal(hand_last.in[0].joypad, 0);
+        if (kl_room_missing(&r) & 1) break; /* now he counts, and is waited for */
+    }
+}
+
 static void it_has_no_meaning_without_a_clock_or_subframes(void **state) {
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
@@ -193,6 +219,7 @@ int main(void) {
         cmocka_unit_test(on_a_slow_link_frames_close_in_twos_and_threes),
         cmocka_unit_test(silence_for_the_budget_is_absence),
         cmocka_unit_test(a_change_of_policy_plays_every_sample_once),
+        cmocka_unit_test(who_comes_back_in_between_fits_in_first),
         cmocka_unit_test(it_has_no_meaning_without_a_clock_or_subframes),
     };
     return cmocka_run_group_tests_name("room_clock", tests, NULL, NULL);
