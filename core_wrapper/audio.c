@@ -6,9 +6,10 @@
 
 #define RING_FRAMES (1u << 17)
 #define RING_MASK   (RING_FRAMES - 1)
-#define RING_WAITS  (RING_FRAMES - 4096) /* of it may wait; the rest has been heard and primes the converter \
-                                          */
-#define LATE_S        (1.0 / 60)         /* of lateness that the buffer covers on average */
+#define RING_WAITS                                                                                           \
+    (RING_FRAMES - 4096)         /* of it may wait; the rest has been heard and primes the converter         \
+                                  */
+#define LATE_S        (1.0 / 60) /* of lateness that the buffer covers on average */
 #define FADE_S        0.008
 #define STEADY        0.004 /* of the pace: 7 cents */
 #define STEADY_FREE   0.5   /* frames too full or too empty that change nothing … */

@@ -53,7 +53,8 @@ int kl_ctors_take(int fd, struct kl_ctors *out) {
     memset(out, 0, sizeof *out);
     if (fstat(fd, &st) != 0 || st.st_size <= 0) return -1;
     size_t len = (size_t)st.st_size, count = 0;
-    uint8_t *file = malloc(len); /* not mapped: valgrind takes a shared mapping of a library for its loading */
+    uint8_t *file =
+        malloc(len); /* not mapped: valgrind takes a shared mapping of a library for its loading */
     bool done = false;
     ElfW(Dyn) *dynamic = NULL;
     if (file && pread(fd, file, len, 0) == (ssize_t)len) dynamic = find_dynamic(file, len, &count);

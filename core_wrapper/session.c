@@ -249,9 +249,7 @@ void kl_session_run(void) {
     kl_control_turn();
     kl_overlay_turn(from_us);
     switch (kl_w.phase) {
-    case KL_PHASE_PLAYING:
-        kl_play_turn();
-        break;
+    case KL_PHASE_PLAYING: kl_play_turn(); break;
     case KL_PHASE_LOCAL: kl_play_local(); break;
     case KL_PHASE_IDLE:
     case KL_PHASE_WAITING:

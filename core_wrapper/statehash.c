@@ -46,7 +46,7 @@ static void from_map(struct kl_ram *ram, const struct retro_memory_map *map) {
         const struct retro_memory_descriptor *d = &map->descriptors[i];
         if ((d->flags & RETRO_MEMDESC_SYSTEM_RAM) && d->ptr && d->len) sorted[n++] = d;
     }
-    qsort(sorted, n, sizeof(sorted[0]), by_guest_address);
+    if (n > 1) qsort(sorted, n, sizeof(sorted[0]), by_guest_address);
     for (unsigned i = 0; i < n; i++)
         add_piece(ram, (uint8_t *)sorted[i]->ptr + sorted[i]->offset, sorted[i]->len);
 }

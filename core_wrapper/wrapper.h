@@ -82,10 +82,10 @@ struct kl_play {
     uint32_t next_frame;          /* frames run since frame 0 */
     uint32_t limit;               /* of the runner; 0: none */
     bool limit_reached;
-    bool hidden;                        /* the frame that runs will not be seen */
-    bool core_dupes;                    /* it gives NULL for "the same picture again" */
+    bool hidden;     /* the frame that runs will not be seen */
+    bool core_dupes; /* it gives NULL for "the same picture again" */
     struct kl_pace pace;
-    uint64_t slow_told_us; /* when it was said that this machine is too slow */
+    uint64_t slow_told_us;              /* when it was said that this machine is too slow */
     uint64_t clock_reads;               /* of the core, within this frame */
     uint64_t last_end_us, refreshed_us; /* end of the last call; last refresh of the memory copies */
     uint64_t stall_since_us, stall_longest_us, stalls;
@@ -130,8 +130,8 @@ struct kl_wrapper {
     struct kl_link_status status;
     struct kl_params room; /* in force: welcome.params and the policy commands since */
     unsigned own_seats;    /* how many */
-    int instance;       /* socket that marks this process as being in a room, and takes commands; -1: none */
-    uint64_t said_us;   /* when the last line about waiting was shown */
+    int instance;     /* socket that marks this process as being in a room, and takes commands; -1: none */
+    uint64_t said_us; /* when the last line about waiting was shown */
     bool said_states, said_cheats, said_disk, said_desync;
 };
 

@@ -25,10 +25,10 @@ struct run {
     uint64_t begin_us, first_us, last_us;
     double next_us; /* when the next call is due */
     struct kl_wav wav;
-    uint32_t frames; /* run */
+    uint32_t frames;                 /* run */
     uint64_t given_us[KLT_COMMANDS]; /* when the command's frame came; 0: not yet */
     uint64_t given;                  /* bit per command that was given */
-    bool room;       /* a room was asked for, or the wrapper found one configured */
+    bool room;                       /* a room was asked for, or the wrapper found one configured */
     char core[4096], wrapper[4096];
     char error[KLT_ERR];
     FILE *stdout_ours; /* standard output; what cores print goes to standard error */
@@ -161,7 +161,8 @@ static void give_command(struct run *r, unsigned i) {
     char answer[KLW_TEXT_MAX];
     r->given |= UINT64_C(1) << i;
     int result = r->frontend.wrapper->command(c->words, answer, sizeof(answer));
-    fprintf(stderr, "keylock run: frame %u: %s: %s%s\n", r->frames, c->words, result ? "not given: " : "", answer);
+    fprintf(stderr, "keylock run: frame %u: %s: %s%s\n", r->frames, c->words, result ? "not given: " : "",
+            answer);
 }
 
 static void give_commands(struct run *r) {

@@ -19,12 +19,8 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"play", cmd_play},
-                    {"command", cmd_command},
-                    {"run", cmd_run},
-                    {"diff", cmd_diff},
-                    {"probe", cmd_probe},
-                    {"probe-child", cmd_probe_child}};
+    } commands[] = {{"play", cmd_play}, {"command", cmd_command}, {"run", cmd_run},
+                    {"diff", cmd_diff}, {"probe", cmd_probe},     {"probe-child", cmd_probe_child}};
     if (argc < 2) {
         fputs(help, stderr);
         return KLT_USAGE;

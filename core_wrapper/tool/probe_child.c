@@ -109,7 +109,7 @@ static void run_frames(struct child *c, unsigned n) {
 }
 
 static void check_replay(struct child *c) {
-    struct kl_statehash start, once, again;
+    struct kl_statehash start = {0}, once = {0}, again = {0};
     uint32_t frame = c->h.frame;
     hash(c, &start);
     size_t start_len = c->h.buffer.size;

@@ -124,7 +124,7 @@ static void read_findings(struct kl_probe_result *r, const char *path) {
 
 void kl_probe_run(struct kl_probe_result *r, const struct kl_probe_setup *setup, enum kl_probe_mode mode,
                   unsigned turn, const char *scratch) {
-    struct files f;
+    struct files f = {0};
     int status = 0;
     memset(r, 0, sizeof(*r));
     name_files(&f, scratch, mode, turn);

@@ -19,7 +19,8 @@ void kl_clock_init(struct kl_clock *c, double period_us) {
     c->period_us = period_us;
 }
 
-/* (receive time - send stamp) less the first one ever seen: how much longer than that one it was under way. */
+/* (receive time - send stamp) less the first one ever seen: how much longer than that one it was under way.
+ */
 static int32_t transit(const struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
     return (int32_t)((uint32_t)now_us - stamp - c->reference);
 }
@@ -36,11 +37,12 @@ static void first_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
     c->valid = true;
     c->first_us = now_us;
     c->window_end_us = now_us + KL_CLOCK_WINDOW_US;
-    for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++) c->min_us[i] = INT32_MAX;
+    for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++)
+        c->min_us[i] = INT32_MAX;
 }
 
-/* How far something may be slewed since then. Two threads may take their times in one order and come here in the other: then
- * not at all. */
+/* How far something may be slewed since then. Two threads may take their times in one order and come here in
+ * the other: then not at all. */
 static double slew_limit_us(uint64_t since_us, uint64_t now_us) {
     return now_us > since_us ? (double)(now_us - since_us) * KL_CLOCK_SLEW_PPM / 1e6 : 0;
 }
@@ -128,7 +130,9 @@ void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double peri
     s->period_us = period_us;
 }
 
-double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f) { return s->t0_us + f * s->period_us; }
+double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f) {
+    return s->t0_us + f * s->period_us;
+}
 
 void kl_schedule_rate(struct kl_schedule *s, uint32_t f, double period_us) {
     s->t0_us += f * (s->period_us - period_us);
@@ -154,6 +158,7 @@ bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us) {
         if (s->late_us[i] < least) least = s->late_us[i];
     if (least <= 0) return false;
     s->t0_us += least;
-    for (unsigned i = 0; i < KL_SCHEDULE_WINDOW; i++) s->late_us[i] -= least;
+    for (unsigned i = 0; i < KL_SCHEDULE_WINDOW; i++)
+        s->late_us[i] -= least;
     return true;
 }

@@ -26,11 +26,11 @@ void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us);
 struct kl_clock {
     struct kl_rtt rtt;
     bool valid;
-    uint32_t reference;   /* base values below are relative to this stamp difference */
+    uint32_t reference; /* base values below are relative to this stamp difference */
     int32_t min_us[KL_CLOCK_WINDOWS];
     unsigned window;
     uint64_t window_end_us, first_us;
-    double base_us;       /* slewed */
+    double base_us; /* slewed */
     uint64_t slewed_at_us;
     /* what came last, to be echoed */
     bool heard;
@@ -43,8 +43,8 @@ struct kl_clock {
 void kl_clock_init(struct kl_clock *c, double period_us);
 /* A datagram with send stamp `stamp` came at now_us. */
 void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us);
-/* The relay says: frame f is due at (stamp + due_us) of its clock. A change is taken at once: the relay moves its
- * schedule only where everybody stalls anyway. */
+/* The relay says: frame f is due at (stamp + due_us) of its clock. A change is taken at once: the relay moves
+ * its schedule only where everybody stalls anyway. */
 void kl_clock_schedule(struct kl_clock *c, uint32_t stamp, uint32_t f, int64_t due_us);
 /* From frame f on, frames last so long; what came before stays where it was. */
 void kl_clock_rate(struct kl_clock *c, uint32_t f, double period_us);
@@ -53,9 +53,10 @@ double kl_clock_line_us(struct kl_clock *c, uint32_t f, uint64_t now_us);
 /* How far the room's schedule, as seen here, has come at now_us: 3.25 is a quarter into frame 3. */
 double kl_clock_position(struct kl_clock *c, uint64_t now_us);
 
-/* Where frames close by the clock, not by the samples of the slowest, the way down alone decides when a frame is here:
- * clients hold a playout margin on top of the shortest way. It is the second largest of the latenesses of
- * KL_PLAYOUT_WINDOWS windows of half a second (one window in ten seconds may be worse: about 99.9 % are in time). */
+/* Where frames close by the clock, not by the samples of the slowest, the way down alone decides when a frame
+ * is here: clients hold a playout margin on top of the shortest way. It is the second largest of the
+ * latenesses of KL_PLAYOUT_WINDOWS windows of half a second (one window in ten seconds may be worse:
+ * about 99.9 % are in time). */
 #define KL_PLAYOUT_WINDOWS 20
 #define KL_PLAYOUT_MAX_US  200000
 struct kl_playout {
@@ -71,7 +72,8 @@ double kl_playout_margin_us(struct kl_playout *p, uint64_t now_us);
 
 /* The relay's side: line(f) = t0 + f * period, and how it follows stalls (strict). */
 #define KL_SCHEDULE_WINDOW 16 /* frames looked at before a stall counts as lasting */
-#define KL_SCHEDULE_JUMP_US 150000 /* a stall this long moves the schedule at once: nobody should fast-forward it */
+#define KL_SCHEDULE_JUMP_US                                                                                  \
+    150000 /* a stall this long moves the schedule at once: nobody should fast-forward it */
 struct kl_schedule {
     double t0_us, period_us;
     double late_us[KL_SCHEDULE_WINDOW]; /* of the frames closed last */

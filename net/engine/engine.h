@@ -14,16 +14,18 @@
 
 #define KL_PROTOCOL_VERSION 1
 
-#define KL_MAX_SEATS     8    /* player slots of a room */
-#define KL_MAX_CLIENTS   16   /* clients of a room, spectators included */
-#define KL_FPS_MIN       1000000u    /* millionths of a hertz */
+#define KL_MAX_SEATS     8        /* player slots of a room */
+#define KL_MAX_CLIENTS   16       /* clients of a room, spectators included */
+#define KL_FPS_MIN       1000000u /* millionths of a hertz */
 #define KL_FPS_MAX       1000000000u
-#define KL_SPACING_MIN   1    /* frames */
-#define KL_SPACING_MAX   30   /* frames */
-#define KL_WINDOW_FRAMES 256  /* samples under way at most; frames in one datagram at most */
-#define KL_KEPT_FRAMES   1024 /* closed frames a room keeps for a client that has not acknowledged them: 17 s at 60 fps */
-#define KL_DATAGRAM_MAX  1200 /* bytes of a datagram's body; with all headers below the IPv6 minimum MTU of 1280 */
-#define KL_BURST_MAX     4    /* datagrams for one receiver in one go, when one does not hold what is due */
+#define KL_SPACING_MIN   1   /* frames */
+#define KL_SPACING_MAX   30  /* frames */
+#define KL_WINDOW_FRAMES 256 /* samples under way at most; frames in one datagram at most */
+#define KL_KEPT_FRAMES                                                                                       \
+    1024 /* closed frames a room keeps for a client that has not acknowledged them: 17 s at 60 fps */
+#define KL_DATAGRAM_MAX                                                                                      \
+    1200               /* bytes of a datagram's body; with all headers below the IPv6 minimum MTU of 1280 */
+#define KL_BURST_MAX 4 /* datagrams for one receiver in one go, when one does not hold what is due */
 
 /* Results: 0 or more is success; a negative value leaves the object that was called unchanged. */
 enum {
@@ -38,9 +40,9 @@ enum {
 
 /* What decides when a frame closes, and what stands in for a seat that has nothing (DESIGN.md §3).
  * strict: when every seat's samples are in, however long that takes.
- * bounded: the same, but a seat that the room waits for longer than the wait budget is absent (neutral, not waited
- *   for) until its client has caught up and says so.
- * optimistic: by the clock alone; a seat without news keeps what it held, and is absent after the wait budget. */
+ * bounded: the same, but a seat that the room waits for longer than the wait budget is absent (neutral, not
+ * waited for) until its client has caught up and says so. optimistic: by the clock alone; a seat without news
+ * keeps what it held, and is absent after the wait budget. */
 enum kl_policy { KL_POLICY_STRICT = 0, KL_POLICY_BOUNDED = 1, KL_POLICY_OPTIMISTIC = 2 };
 
 /* What a room is played by: chosen by the client that makes the room, told to all others. */

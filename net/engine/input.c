@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Token of the coded stream (PROTOCOL.md §3): bit 7 set: a run of (low 7 bits + 1) inputs that hold what the one
- * before left (kl_input_repeat); clear: a mask of the groups that follow, never 0. */
+/* Token of the coded stream (PROTOCOL.md §3): bit 7 set: a run of (low 7 bits + 1) inputs that hold what the
+ * one before left (kl_input_repeat); clear: a mask of the groups that follow, never 0. */
 enum {
     GROUP_JOYPAD = 1,
     GROUP_STICKS = 2,
@@ -18,7 +18,9 @@ enum {
 #define GUN_BUTTONS_MAX ((1u << 20) - 1)
 #define UTF32_MAX       0x10ffffu
 
-void kl_input_neutral(struct kl_input *in) { memset(in, 0, sizeof *in); }
+void kl_input_neutral(struct kl_input *in) {
+    memset(in, 0, sizeof *in);
+}
 
 static bool keys_equal(const struct kl_input *a, const struct kl_input *b) {
     if (a->key_count != b->key_count) return false;
@@ -60,7 +62,9 @@ static uint8_t differing(const struct kl_input *a, const struct kl_input *b) {
     return mask;
 }
 
-bool kl_input_equal(const struct kl_input *a, const struct kl_input *b) { return differing(a, b) == 0; }
+bool kl_input_equal(const struct kl_input *a, const struct kl_input *b) {
+    return differing(a, b) == 0;
+}
 
 void kl_input_repeat(struct kl_input *in) {
     in->mouse_x = in->mouse_y = 0;
@@ -102,7 +106,9 @@ void kl_input_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi
     if (*hi < *lo + 1) *hi = *lo + 1;
 }
 
-void kl_input_coder_init(struct kl_input_coder *c) { memset(c, 0, sizeof *c); }
+void kl_input_coder_init(struct kl_input_coder *c) {
+    memset(c, 0, sizeof *c);
+}
 
 static void write_keys(struct kl_writer *w, const struct kl_input *in) {
     kl_write_u8(w, in->key_count);
@@ -118,10 +124,12 @@ static void write_group(struct kl_writer *w, const struct kl_input *in, uint8_t 
     switch (group) {
     case GROUP_JOYPAD: kl_write_u16(w, in->joypad); break;
     case GROUP_STICKS:
-        for (unsigned i = 0; i < 4; i++) kl_write_u16(w, (uint16_t)in->stick[i]);
+        for (unsigned i = 0; i < 4; i++)
+            kl_write_u16(w, (uint16_t)in->stick[i]);
         break;
     case GROUP_TRIGGERS:
-        for (unsigned i = 0; i < 2; i++) kl_write_u16(w, (uint16_t)in->trigger[i]);
+        for (unsigned i = 0; i < 2; i++)
+            kl_write_u16(w, (uint16_t)in->trigger[i]);
         break;
     case GROUP_MOUSE:
         kl_write_svar(w, in->mouse_x);
@@ -162,7 +170,9 @@ void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct
     kl_input_repeat(&c->last);
 }
 
-void kl_input_decoder_init(struct kl_input_decoder *d) { memset(d, 0, sizeof *d); }
+void kl_input_decoder_init(struct kl_input_decoder *d) {
+    memset(d, 0, sizeof *d);
+}
 
 static void read_keys(struct kl_reader *r, struct kl_input *in) {
     unsigned count = kl_read_u8(r);
@@ -191,10 +201,12 @@ static void read_group(struct kl_reader *r, struct kl_input *in, uint8_t group) 
     switch (group) {
     case GROUP_JOYPAD: in->joypad = kl_read_u16(r); break;
     case GROUP_STICKS:
-        for (unsigned i = 0; i < 4; i++) in->stick[i] = (int16_t)kl_read_u16(r);
+        for (unsigned i = 0; i < 4; i++)
+            in->stick[i] = (int16_t)kl_read_u16(r);
         break;
     case GROUP_TRIGGERS:
-        for (unsigned i = 0; i < 2; i++) in->trigger[i] = (int16_t)kl_read_u16(r);
+        for (unsigned i = 0; i < 2; i++)
+            in->trigger[i] = (int16_t)kl_read_u16(r);
         break;
     case GROUP_MOUSE:
         in->mouse_x = read_motion(r);

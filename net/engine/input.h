@@ -32,7 +32,7 @@ struct kl_input {
     int16_t mouse_y;        /* relative */
     uint16_t mouse_buttons; /* level; bit RETRO_DEVICE_ID_MOUSE_* (wheel steps are buttons) */
     int16_t gun_x, gun_y;   /* absolute; screen coordinates */
-    uint32_t gun_buttons;   /* level; bit RETRO_DEVICE_ID_LIGHTGUN_* (IS_OFFSCREEN among them), below bit 20 */
+    uint32_t gun_buttons; /* level; bit RETRO_DEVICE_ID_LIGHTGUN_* (IS_OFFSCREEN among them), below bit 20 */
     struct kl_touch touch[KL_TOUCHES];
     uint8_t key_count; /* 0..KL_KEYS */
     struct kl_key key[KL_KEYS];
@@ -65,7 +65,8 @@ void kl_input_coder_init(struct kl_input_coder *c);
 void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct kl_input *in);
 
 /* The way back, one input a call. Rejects (r->failed) groups that say nothing new and values out of
- * range; the caller rejects a run that reaches past the end (run_left > 0). run_left and last are the coder's state. */
+ * range; the caller rejects a run that reaches past the end (run_left > 0). run_left and last are the coder's
+ * state. */
 struct kl_input_decoder {
     struct kl_input last;
     unsigned run_left;

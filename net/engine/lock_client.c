@@ -2,21 +2,21 @@
 
 #include <string.h>
 
-#define DUE_EARLY         0.25   /* frames */
-#define DUE_RETREAT       2.0    /* frames: where the schedule moved later by more, what was due is so no more */
+#define DUE_EARLY         0.25 /* frames */
+#define DUE_RETREAT       2.0 /* frames: where the schedule moved later by more, what was due is so no more */
 #define LOBBY_FAST_US     15000  /* between heartbeats until LOBBY_SAMPLES round trips are known … */
 #define LOBBY_SLOW_US     100000 /* … and after that */
 #define LOBBY_SAMPLES     8
-#define FREE_RUN_TIMER_US 5000 /* repetition timer of a room without a clock */
+#define FREE_RUN_TIMER_US 5000  /* repetition timer of a room without a clock */
 #define HEARTBEAT_US      50000 /* while frames close by the clock and nothing changes */
-#define TIMER_FRAMES      1.25   /* frame times after the last send: where samples flow, they come first */
-#define BURST_RTTS        2      /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
+#define TIMER_FRAMES      1.25  /* frame times after the last send: where samples flow, they come first */
+#define BURST_RTTS        2 /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
 #define BURST_AGAIN_US    100000
-#define HALF_STEP         0.5    /* the same where the room sends again at half steps */
-#define ACK_FRAMES        16   /* frames heard of that are worth a datagram of their own */
-#define NEEDS_REPEATED    4    /* needs told once more, for the datagram before may be lost */
+#define HALF_STEP         0.5 /* the same where the room sends again at half steps */
+#define ACK_FRAMES        16  /* frames heard of that are worth a datagram of their own */
+#define NEEDS_REPEATED    4   /* needs told once more, for the datagram before may be lost */
 #define NEED_LIMIT        254
-#define BACK_RTTS         2      /* … and BACK_AGAIN_US, before we come back anew */
+#define BACK_RTTS         2 /* … and BACK_AGAIN_US, before we come back anew */
 #define BACK_AGAIN_US     500000
 #define NO_BURST          UINT32_MAX
 #define GUN_BUTTONS       ((1u << 20) - 1)
@@ -28,17 +28,23 @@ void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t
     c->held_frames = frames;
     c->params = *params;
     c->seats = seats;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) c->seat_count = (uint8_t)(c->seat_count + (seats >> s & 1));
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        c->seat_count = (uint8_t)(c->seat_count + (seats >> s & 1));
     c->period_us = 1e12 / params->fps_uhz;
     c->last_send_us = now_us;
     c->cursor = NO_BURST;
     kl_clock_init(&c->clock, c->period_us);
 }
 
-static struct kl_held *held_at(struct kl_client *c, uint32_t f) { return &c->held[f % c->held_frames]; }
-static struct kl_frame *frame_at(struct kl_client *c, uint32_t f) { return &held_at(c, f)->frame; }
+static struct kl_held *held_at(struct kl_client *c, uint32_t f) {
+    return &c->held[f % c->held_frames];
+}
+static struct kl_frame *frame_at(struct kl_client *c, uint32_t f) {
+    return &held_at(c, f)->frame;
+}
 
-/* --- frames in ------------------------------------------------------------------------------------------- */
+/* --- frames in -------------------------------------------------------------------------------------------
+ */
 
 /* Frames between f and the last of the samples it is made from; 0 where it is made from none. */
 static uint16_t lead_of(struct kl_client *c, const struct kl_frame *f) {
@@ -57,7 +63,8 @@ static void keep_frame(struct kl_client *c, const struct kl_frame *f, uint64_t n
     h->interval = f->number == 0 ? 0 : held_at(c, f->number - 1)->interval + (f->flags & KL_FRAME_KEY);
     c->by_clock = f->flags & KL_FRAME_BY_CLOCK;
     if (c->by_clock && c->clock.scheduled)
-        kl_playout_heard(&c->playout, (double)now_us - kl_clock_line_us(&c->clock, f->number, now_us), now_us);
+        kl_playout_heard(&c->playout, (double)now_us - kl_clock_line_us(&c->clock, f->number, now_us),
+                         now_us);
     if (f->number < c->next_due) c->stats.late_frames++;
     c->stats.next_closed = f->number + 1;
     c->stats.spacing = f->spacing;
@@ -77,7 +84,8 @@ static void keep_times(struct kl_client *c, const struct kl_update *u, uint64_t 
 /* A place for a keyframe's commands; NULL while all hold some that have not been run. */
 static struct kl_commands *command_place(struct kl_client *c) {
     for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
-        if (c->commands[i].count == 0 || c->commands[i].keyframe + 1 < c->stats.next_run) return &c->commands[i];
+        if (c->commands[i].count == 0 || c->commands[i].keyframe + 1 < c->stats.next_run)
+            return &c->commands[i];
     return NULL;
 }
 
@@ -88,8 +96,8 @@ static bool keep_commands(struct kl_client *c, const struct kl_update *u, const 
     return place != NULL;
 }
 
-/* What the relay's newest word says of our seats. Where nothing that we said since we came back arrives, we come back
- * anew when it does: it would be old. */
+/* What the relay's newest word says of our seats. Where nothing that we said since we came back arrives, we
+ * come back anew when it does: it would be old. */
 static void follow_presence(struct kl_client *c, const struct kl_update *u) {
     if (u->stamp != c->clock.peer_stamp || c->seat_count == 0) return;
     uint64_t patience_us = BACK_RTTS * c->clock.rtt.srtt_us + BACK_AGAIN_US;
@@ -99,7 +107,8 @@ static void follow_presence(struct kl_client *c, const struct kl_update *u) {
         c->sample_acked = c->stats.next_sample; /* nobody wants them any more */
         c->sample_owed = false;
         c->cursor = NO_BURST;
-    } else if (c->standing == KL_STANDING_BACK && u->presence != KL_ABSENT && u->next_sample >= c->sample_acked) {
+    } else if (c->standing == KL_STANDING_BACK && u->presence != KL_ABSENT &&
+               u->next_sample >= c->sample_acked) {
         /* the relay goes on where we do; if not, it has heard only how we came back an earlier time */
         c->standing = KL_STANDING_IN;
     }
@@ -123,7 +132,8 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     if (u.next_sample > c->sample_acked) c->sample_acked = u.next_sample;
     struct kl_frame f;
     while (!gap && kl_update_frame(&u, &f)) {
-        if (f.number + KL_SPACING_MAX >= c->stats.next_run + c->held_frames) break; /* no place; they come again */
+        if (f.number + KL_SPACING_MAX >= c->stats.next_run + c->held_frames)
+            break; /* no place; they come again */
         if (f.number != c->stats.next_closed) continue;
         if (!keep_commands(c, &u, &f)) break;
         keep_frame(c, &f, now_us);
@@ -131,10 +141,12 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     return KL_OK;
 }
 
-/* --- what is due ----------------------------------------------------------------------------------------- */
+/* --- what is due -----------------------------------------------------------------------------------------
+ */
 
 static void mark_due(struct kl_client *c, uint32_t to, uint64_t now_us) {
-    for (; c->next_due < to; c->next_due++) held_at(c, c->next_due)->due_us = now_us;
+    for (; c->next_due < to; c->next_due++)
+        held_at(c, c->next_due)->due_us = now_us;
 }
 
 /* Moves next_due to where the room's schedule is, at most an interval past what is closed. */
@@ -166,12 +178,13 @@ static uint32_t samples_below(struct kl_client *c, uint32_t to) {
     if (c->params.subframes) return to > taken ? to - taken : 0;
     uint32_t count = 0, k = 0;
     bool known = taken == 0 || keyframe_after(c, c->sample_frame, &k);
-    for (; known && k < to; known = keyframe_after(c, k, &k)) count++;
+    for (; known && k < to; known = keyframe_after(c, k, &k))
+        count++;
     return count;
 }
 
-/* After an absence: once no more than an interval of what is due is left to run, samples go on with the newest frame that is due
- * (with subframes off, with the next keyframe). The time between has none. */
+/* After an absence: once no more than an interval of what is due is left to run, samples go on with the
+ * newest frame that is due (with subframes off, with the next keyframe). The time between has none. */
 static void come_back(struct kl_client *c, uint32_t run_to, uint64_t now_us) {
     struct kl_client_stats *s = &c->stats;
     uint32_t due = c->next_due < s->next_closed ? c->next_due : s->next_closed;
@@ -202,7 +215,8 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     plan.stalled = !s->paused && plan.runs == 0 && c->next_due > s->next_run && max_runs > 0;
     if (plan.stalled) s->stalls++;
     uint32_t sampled_to = s->next_run + plan.runs + (c->params.clocked ? s->spacing : 0);
-    if (c->standing != KL_STANDING_OUT) plan.samples = samples_below(c, c->next_due < sampled_to ? c->next_due : sampled_to);
+    if (c->standing != KL_STANDING_OUT)
+        plan.samples = samples_below(c, c->next_due < sampled_to ? c->next_due : sampled_to);
     uint32_t unheard = s->next_sample - c->sample_acked;
     if (plan.samples > KL_WINDOW_FRAMES - unheard) plan.samples = KL_WINDOW_FRAMES - unheard;
     c->held_before_us = c->held_us;
@@ -210,8 +224,8 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     return plan;
 }
 
-/* How late a sample is taken now, in quarter frames: after its frame's time, or after the last turn in which it was the
- * missing frames that held it back. */
+/* How late a sample is taken now, in quarter frames: after its frame's time, or after the last turn in which
+ * it was the missing frames that held it back. */
 static uint8_t lateness(struct kl_client *c, uint32_t frame, uint64_t now_us) {
     if (!c->params.clocked) return 0;
     double late = (kl_clock_position(&c->clock, now_us) - frame) * 4;
@@ -236,7 +250,8 @@ static bool same_as_before(const struct kl_client *c) {
 int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t now_us) {
     struct kl_client_stats *s = &c->stats;
     uint32_t frame = s->next_sample;
-    if (!c->params.subframes && s->next_sample > 0 && !keyframe_after(c, c->sample_frame, &frame)) return KL_E_WINDOW;
+    if (!c->params.subframes && s->next_sample > 0 && !keyframe_after(c, c->sample_frame, &frame))
+        return KL_E_WINDOW;
     if (!c->started || frame > s->next_run + KL_WINDOW_FRAMES / 2) return KL_E_WINDOW;
     if (s->next_sample - c->sample_acked >= KL_WINDOW_FRAMES) return KL_E_WINDOW;
     struct kl_input *kept = c->sample[s->next_sample % KL_WINDOW_FRAMES];
@@ -254,8 +269,8 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
     return KL_OK;
 }
 
-/* The lead that a frame would have needed to be there when it was asked for, in quarter frames, rounded up. What comes
- * while we catch up says nothing. */
+/* The lead that a frame would have needed to be there when it was asked for, in quarter frames, rounded up.
+ * What comes while we catch up says nothing. */
 static uint8_t need_of(const struct kl_client *c, const struct kl_held *h) {
     if (!c->params.clocked || h->lead == 0 || c->standing == KL_STANDING_OUT) return 0;
     double margin_us = (double)h->due_us - (double)h->arrival_us;
@@ -297,7 +312,8 @@ void kl_client_rate(struct kl_client *c, uint32_t fps_uhz) {
     c->period_us = period_us;
 }
 
-/* --- datagrams out --------------------------------------------------------------------------------------- */
+/* --- datagrams out ---------------------------------------------------------------------------------------
+ */
 
 static uint64_t timer_us(const struct kl_client *c) {
     if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
@@ -314,18 +330,21 @@ uint64_t kl_client_send_at(const struct kl_client *c) {
 static void fill_needs(struct kl_client *c, struct kl_ctrl *m) {
     uint32_t to = c->stats.next_run;
     uint32_t from = c->needs_told > NEEDS_REPEATED ? c->needs_told - NEEDS_REPEATED : 0;
-    if (!c->params.clocked || c->seat_count == 0) return; /* a spectator's link is no reason to change the lead */
+    if (!c->params.clocked || c->seat_count == 0)
+        return; /* a spectator's link is no reason to change the lead */
     if (to > from + KL_NEEDS_MAX) from = to - KL_NEEDS_MAX;
     m->need_first = from;
     m->need_count = (uint8_t)(to - from);
-    for (uint32_t f = from; f < to; f++) m->need[f - from] = held_at(c, f)->need;
+    for (uint32_t f = from; f < to; f++)
+        m->need[f - from] = held_at(c, f)->need;
     c->needs_told = to;
 }
 
 /* A burst is worth while where the last one arrived, or has had the time to. */
 static bool may_burst(struct kl_client *c, uint64_t now_us) {
     uint64_t patience_us = BURST_RTTS * c->clock.rtt.srtt_us + BURST_AGAIN_US;
-    if (c->burst_at_us && c->sample_acked == c->burst_acked && now_us < c->burst_at_us + patience_us) return false;
+    if (c->burst_at_us && c->sample_acked == c->burst_acked && now_us < c->burst_at_us + patience_us)
+        return false;
     c->burst_at_us = now_us;
     c->burst_acked = c->sample_acked;
     return true;
@@ -335,11 +354,17 @@ size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t
     if (now_us < kl_client_send_at(c)) return 0;
     struct kl_client_stats *s = &c->stats;
     uint32_t first = c->cursor != NO_BURST && c->cursor > c->sample_acked ? c->cursor : c->sample_acked;
-    struct kl_ctrl m = {.stamp = (uint32_t)now_us, .has_echo = c->clock.heard, .echo = c->clock.peer_stamp,
-                        .hold_us = (uint32_t)(now_us - c->clock.heard_at_us), .frame_acked = s->next_closed,
-                        .backlog = s->next_closed - s->next_run, .away = c->away,
-                        .resume = c->standing == KL_STANDING_BACK, .sample_late = c->sample_late,
-                        .sample_first = first, .sample_count = s->next_sample - first};
+    struct kl_ctrl m = {.stamp = (uint32_t)now_us,
+                        .has_echo = c->clock.heard,
+                        .echo = c->clock.peer_stamp,
+                        .hold_us = (uint32_t)(now_us - c->clock.heard_at_us),
+                        .frame_acked = s->next_closed,
+                        .backlog = s->next_closed - s->next_run,
+                        .away = c->away,
+                        .resume = c->standing == KL_STANDING_BACK,
+                        .sample_late = c->sample_late,
+                        .sample_first = first,
+                        .sample_count = s->next_sample - first};
     fill_needs(c, &m);
     size_t len = 0;
     for (; (len = kl_ctrl_write(&m, c->sample, c->seat_count, buf, cap)) == 0; m.sample_count /= 2)

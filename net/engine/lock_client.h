@@ -22,7 +22,7 @@ struct kl_plan {
     uint32_t runs;    /* closed frames to take and run now; 0: show the last frame again */
     bool stalled;     /* a frame is due and not closed: this turn the link made us wait */
     uint32_t backlog; /* closed frames not yet run, those of this turn included */
-    uint32_t due;     /* frames due by the schedule and not yet run, closed or not, those of this turn included */
+    uint32_t due; /* frames due by the schedule and not yet run, closed or not, those of this turn included */
 };
 
 struct kl_client_stats {
@@ -35,12 +35,12 @@ struct kl_client_stats {
     uint64_t stalls;                             /* turns that stalled */
     uint64_t late_frames;                        /* frames that came after they were due */
     uint64_t sent_bytes, sent_datagrams, received_bytes, received_datagrams; /* bodies */
-    uint8_t need;  /* lead that the frame run last would have needed, quarter frames; 0: not known */
+    uint8_t need; /* lead that the frame run last would have needed, quarter frames; 0: not known */
     uint64_t lead_sum, lead_count; /* frames run after interval 0, and the sum of their leads in frames */
 };
 
-/* How we stand with the relay after an absence: our seats' samples count; they do not, and we catch up; we have
- * caught up and said so. */
+/* How we stand with the relay after an absence: our seats' samples count; they do not, and we catch up; we
+ * have caught up and said so. */
 enum kl_standing { KL_STANDING_IN, KL_STANDING_OUT, KL_STANDING_BACK };
 
 /* A frame that was heard of. */
@@ -54,9 +54,9 @@ struct kl_held {
 
 struct kl_client {
     struct kl_params params;
-    uint8_t seats;      /* bit per seat of ours; 0: spectator */
+    uint8_t seats; /* bit per seat of ours; 0: spectator */
     uint8_t seat_count;
-    bool started;       /* frames have come */
+    bool started; /* frames have come */
     double period_us;
     struct kl_clock clock;
     struct kl_playout playout;
@@ -70,28 +70,30 @@ struct kl_client {
     uint32_t sample_acked;
     uint32_t sample_frame;                                  /* subframes off: keyframe of the last sample */
     struct kl_input sample[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i]: the i-th own seat */
-    uint8_t sample_late;                                    /* how late the newest was taken, quarter frames */
-    uint64_t held_us, held_before_us; /* when sampling was last held back because frames were missing; and the turn before */
+    uint8_t sample_late;              /* how late the newest was taken, quarter frames */
+    uint64_t held_us, held_before_us; /* when sampling was last held back because frames were missing; and the
+                                         turn before */
     uint32_t cursor;                  /* next sample of a burst under way; UINT32_MAX: none */
     uint8_t burst;                    /* datagrams sent in it */
     uint64_t burst_at_us;             /* when the last one began … */
     uint32_t burst_acked;             /* … and what had been acknowledged then */
 
-    /* closed frames [next_run, next_closed) are kept to be taken; frames below next_due have been asked for */
+    /* closed frames [next_run, next_closed) are kept to be taken; frames below next_due have been asked for
+     */
     uint32_t next_due;
     struct kl_held *held; /* ring by frame number */
     uint32_t held_frames;
     struct kl_commands commands[KL_COMMAND_SETS];
-    uint32_t needs_told;                   /* needs below this frame have been sent */
+    uint32_t needs_told; /* needs below this frame have been sent */
 
     uint64_t last_send_us;
     uint32_t unacknowledged; /* frames heard of since the last send */
     bool sample_owed;
 };
 
-/* seats: the seats that the relay gave this client. held: a place for `frames` frames, borrowed until the client is
- * done with, at least KL_WINDOW_FRAMES; with more, a frontend may stand still that much longer and still catch up.
- * now_us starts its timers. */
+/* seats: the seats that the relay gave this client. held: a place for `frames` frames, borrowed until the
+ * client is done with, at least KL_WINDOW_FRAMES; with more, a frontend may stand still that much longer and
+ * still catch up. now_us starts its timers. */
 void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t seats, struct kl_held *held,
                     uint32_t frames, uint64_t now_us);
 
@@ -109,7 +111,8 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
 struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max_runs);
 
 /* One sample of the own seats, in[i] for the i-th own seat in seat order (ignored for a spectator).
- * KL_E_WINDOW where no sample is wanted (too far ahead of what has been run, or its keyframe is not known). */
+ * KL_E_WINDOW where no sample is wanted (too far ahead of what has been run, or its keyframe is not known).
+ */
 int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t now_us);
 
 /* Hands out the next closed frame, each once. Returns false where none is closed. */
@@ -118,8 +121,8 @@ bool kl_client_take(struct kl_client *c, struct kl_frame *out);
 /* The commands that come before a frame with KL_FRAME_COMMANDS, between taking it and taking the next. */
 const struct kl_commands *kl_client_commands(const struct kl_client *c, uint32_t keyframe);
 
-/* The frontend does not run (a menu, a dragged window), or runs again: the relay is told, and where the room's policy
- * allows it the others do not wait. */
+/* The frontend does not run (a menu, a dragged window), or runs again: the relay is told, and where the
+ * room's policy allows it the others do not wait. */
 void kl_client_set_away(struct kl_client *c, bool away);
 
 /* From the next frame to run on, the core plays at another rate. The relay is told by KL_COMMAND_RATE. */

@@ -6,7 +6,8 @@ enum { HAS_ECHO = 1 };
 enum { UPDATE_SCHEDULE = 2, UPDATE_ABSENT = 4, UPDATE_RETURNING = 8, UPDATE_PAUSED = 16, UPDATE_FLAGS = 31 };
 enum { CTRL_AWAY = 2, CTRL_RESUME = 4, CTRL_FLAGS = 7 };
 enum { INTERVAL_HASH = 0x80, INTERVAL_BY_CLOCK = 0x40, INTERVAL_COMMANDS = 0x20, INTERVAL_LENGTH = 0x1f };
-#define NUMBER_MAX (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
+#define NUMBER_MAX                                                                                           \
+    (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
 
 static void write_times(struct kl_writer *w, uint32_t stamp, uint8_t flags, uint32_t echo, uint32_t hold_us) {
     kl_write_u32(w, stamp);
@@ -17,7 +18,8 @@ static void write_times(struct kl_writer *w, uint32_t stamp, uint8_t flags, uint
     }
 }
 
-static uint8_t read_times(struct kl_reader *r, uint8_t allowed, uint32_t *stamp, uint32_t *echo, uint32_t *hold_us) {
+static uint8_t read_times(struct kl_reader *r, uint8_t allowed, uint32_t *stamp, uint32_t *echo,
+                          uint32_t *hold_us) {
     *stamp = kl_read_u32(r);
     uint8_t flags = kl_read_u8(r);
     if (flags & ~allowed) r->failed = true;
@@ -33,7 +35,8 @@ static void skip_stream(struct kl_reader *r, uint32_t count) {
     struct kl_input_decoder d;
     struct kl_input in;
     kl_input_decoder_init(&d);
-    for (uint32_t i = 0; i < count && !r->failed; i++) kl_input_decode(&d, r, &in);
+    for (uint32_t i = 0; i < count && !r->failed; i++)
+        kl_input_decode(&d, r, &in);
     if (d.run_left > 0) r->failed = true;
 }
 
@@ -46,7 +49,8 @@ static void open_streams(struct kl_streams *s, struct kl_reader *r, unsigned str
     }
 }
 
-/* --- UPDATE ---------------------------------------------------------------------------------------------- */
+/* --- UPDATE ----------------------------------------------------------------------------------------------
+ */
 
 static uint8_t seats_used(const struct kl_frame *ring, uint32_t first, uint32_t count) {
     static const struct kl_input neutral;
@@ -97,10 +101,10 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frame *ring,
                        const struct kl_commands sets[KL_COMMAND_SETS], uint8_t *buf, size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
-    uint8_t flags = (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
-                              (u->presence == KL_ABSENT ? UPDATE_ABSENT : 0) |
-                              (u->presence == KL_RETURNING ? UPDATE_RETURNING : 0) |
-                              (u->paused ? UPDATE_PAUSED : 0));
+    uint8_t flags =
+        (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
+                  (u->presence == KL_ABSENT ? UPDATE_ABSENT : 0) |
+                  (u->presence == KL_RETURNING ? UPDATE_RETURNING : 0) | (u->paused ? UPDATE_PAUSED : 0));
     write_times(&w, u->stamp, flags, u->echo, u->hold_us);
     kl_write_var(&w, u->next_sample);
     kl_write_u8(&w, u->waiting_for);
@@ -148,8 +152,8 @@ static void read_interval(struct kl_update *u) {
     if (u->head & INTERVAL_COMMANDS) read_commands(&u->intervals, &u->commands);
 }
 
-/* Checks the intervals of all frames and leaves r behind them. Commands stand only before a keyframe that is in
- * here itself. */
+/* Checks the intervals of all frames and leaves r behind them. Commands stand only before a keyframe that is
+ * in here itself. */
 static void open_intervals(struct kl_update *u, struct kl_reader *r) {
     uint8_t offset = kl_read_u8(r);
     if (offset > u->first) r->failed = true;
@@ -159,7 +163,8 @@ static void open_intervals(struct kl_update *u, struct kl_reader *r) {
         uint8_t head = kl_read_u8(r), length = head & INTERVAL_LENGTH;
         kl_read_u8(r);
         bool partial = covered == u->keyframe && offset > 0;
-        if (length < KL_SPACING_MIN || length > KL_SPACING_MAX || (partial && offset >= length)) r->failed = true;
+        if (length < KL_SPACING_MIN || length > KL_SPACING_MAX || (partial && offset >= length))
+            r->failed = true;
         if (partial && (head & INTERVAL_COMMANDS)) r->failed = true;
         if (head & INTERVAL_COMMANDS) read_commands(r, &u->commands);
         covered += length;
@@ -181,7 +186,8 @@ int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len) {
     u->waiting_for = kl_read_u8(&r);
     u->away = kl_read_u8(&r);
     u->first = (uint32_t)kl_read_var(&r, UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX);
-#define NUMBER_MAX (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
+#define NUMBER_MAX                                                                                           \
+    (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
     u->count = (uint32_t)kl_read_var(&r, KL_WINDOW_FRAMES);
     if (u->has_schedule) u->due_us = kl_read_svar(&r);
     u->at = u->first;
@@ -189,7 +195,8 @@ int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len) {
         open_intervals(u, &r);
         u->seats = kl_read_u8(&r);
         unsigned streams = 0;
-        for (unsigned s = 0; s < KL_MAX_SEATS; s++) streams += u->seats >> s & 1;
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            streams += u->seats >> s & 1;
         open_streams(&u->streams, &r, streams, u->count);
     }
     return r.failed || kl_reader_left(&r) > 0 ? KL_E_MALFORMED : KL_OK;
@@ -220,13 +227,15 @@ bool kl_update_frame(struct kl_update *u, struct kl_frame *out) {
     return true;
 }
 
-/* --- CTRL ------------------------------------------------------------------------------------------------ */
+/* --- CTRL ------------------------------------------------------------------------------------------------
+ */
 
-size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_MAX_SEATS], unsigned seat_count,
-                     uint8_t *buf, size_t cap) {
+size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_MAX_SEATS],
+                     unsigned seat_count, uint8_t *buf, size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
-    uint8_t flags = (uint8_t)((c->has_echo ? HAS_ECHO : 0) | (c->away ? CTRL_AWAY : 0) | (c->resume ? CTRL_RESUME : 0));
+    uint8_t flags =
+        (uint8_t)((c->has_echo ? HAS_ECHO : 0) | (c->away ? CTRL_AWAY : 0) | (c->resume ? CTRL_RESUME : 0));
     write_times(&w, c->stamp, flags, c->echo, c->hold_us);
     kl_write_var(&w, c->frame_acked);
     kl_write_var(&w, c->backlog);

@@ -7,10 +7,11 @@
 #include "input.h"
 
 /* Something that must happen before the same frame everywhere (DESIGN.md §4). The engine only carries it. */
-#define KL_COMMAND_BYTES 96  /* of one command's data */
-#define KL_COMMANDS_MAX  8   /* at one keyframe */
-#define KL_COMMANDS_ROOM 400 /* bytes of all of one keyframe's data: a frame must fit beside them in a datagram */
-#define KL_RELAY_CLIENT  0xff
+#define KL_COMMAND_BYTES 96 /* of one command's data */
+#define KL_COMMANDS_MAX  8  /* at one keyframe */
+#define KL_COMMANDS_ROOM                                                                                     \
+    400 /* bytes of all of one keyframe's data: a frame must fit beside them in a datagram */
+#define KL_RELAY_CLIENT 0xff
 struct kl_command {
     uint8_t client; /* who gave it; KL_RELAY_CLIENT: the relay */
     uint8_t kind;
@@ -31,10 +32,10 @@ struct kl_frame {
     uint32_t number;
     uint32_t keyframe; /* first frame of its interval */
     uint16_t spacing;  /* length of its interval, frames */
-    uint8_t flags;     /* KL_FRAME_KEY: it is the keyframe; KL_FRAME_HASH: hash the state before it runs, labelled
-                          number-1 (only on keyframes, never on frame 0); KL_FRAME_COMMANDS: commands come before it
-                          (only on keyframes); KL_FRAME_BY_CLOCK: closed by the clock, not by its samples */
-    uint8_t active;    /* bit per seat that takes part in this interval */
+    uint8_t flags; /* KL_FRAME_KEY: it is the keyframe; KL_FRAME_HASH: hash the state before it runs, labelled
+                      number-1 (only on keyframes, never on frame 0); KL_FRAME_COMMANDS: commands come before
+                      it (only on keyframes); KL_FRAME_BY_CLOCK: closed by the clock, not by its samples */
+    uint8_t active;                   /* bit per seat that takes part in this interval */
     struct kl_input in[KL_MAX_SEATS]; /* by seat; neutral where not active */
 };
 
@@ -58,7 +59,7 @@ struct kl_update {
     uint8_t waiting_for;  /* seats whose samples are missing */
     uint8_t away;         /* seats that are absent, returning, or whose machines say that they do not run */
     bool has_schedule;
-    int64_t due_us;       /* frame `first` is due at stamp + due_us */
+    int64_t due_us;        /* frame `first` is due at stamp + due_us */
     uint32_t first, count; /* closed frames that follow; first is the next one to close where count is 0 */
     /* reading: where kl_update_frame() stands */
     uint8_t seats;
@@ -83,21 +84,21 @@ struct kl_ctrl {
     uint32_t stamp;
     bool has_echo;
     uint32_t echo, hold_us;
-    uint32_t frame_acked;  /* the client has every closed frame below … */
-    uint32_t backlog;      /* … and has not run the last `backlog` of them */
-    bool away;             /* its frontend does not run */
-    bool resume;           /* samples were left out: sample_first is where they go on */
-    uint8_t sample_late;   /* how late after its time the newest sample was taken, quarter frames */
+    uint32_t frame_acked; /* the client has every closed frame below … */
+    uint32_t backlog;     /* … and has not run the last `backlog` of them */
+    bool away;            /* its frontend does not run */
+    bool resume;          /* samples were left out: sample_first is where they go on */
+    uint8_t sample_late;  /* how late after its time the newest sample was taken, quarter frames */
     uint32_t need_first;
-    uint8_t need_count;    /* 0..KL_NEEDS_MAX */
+    uint8_t need_count; /* 0..KL_NEEDS_MAX */
     uint8_t need[KL_NEEDS_MAX];
     uint32_t sample_first, sample_count;
     struct kl_streams streams; /* reading */
 };
 
 /* Samples [sample_first, sample_first + sample_count) from the ring, `seat_count` seats each. */
-size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_MAX_SEATS], unsigned seat_count,
-                     uint8_t *buf, size_t cap);
+size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_MAX_SEATS],
+                     unsigned seat_count, uint8_t *buf, size_t cap);
 int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, const uint8_t *body, size_t len);
 /* The next sample of every seat. The caller stops after sample_count. */
 void kl_ctrl_sample(struct kl_ctrl *c, struct kl_input out[KL_MAX_SEATS]);

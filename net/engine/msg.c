@@ -45,7 +45,8 @@ static void copy_cut(char *out, size_t cap, const char *s) {
     size_t len = strlen(s);
     if (len > cap - 1) {
         len = cap - 1;
-        while (len > 0 && ((uint8_t)s[len] & 0xc0) == 0x80) len--;
+        while (len > 0 && ((uint8_t)s[len] & 0xc0) == 0x80)
+            len--;
     }
     memcpy(out, s, len);
     out[len] = 0;
@@ -122,7 +123,9 @@ static uint8_t read_count(struct kl_reader *r, unsigned max) {
     return r->failed ? 0 : n;
 }
 
-static bool read_bool(struct kl_reader *r) { return read_count(r, 1) == 1; }
+static bool read_bool(struct kl_reader *r) {
+    return read_count(r, 1) == 1;
+}
 
 static void read_facts(struct kl_reader *r, struct kl_facts *f) {
     f->count = read_count(r, KL_FACTS_MAX);

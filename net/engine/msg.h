@@ -26,16 +26,19 @@ struct kl_dgram {
 void kl_dgram_write(const struct kl_dgram *d, uint8_t out[KL_DGRAM_HEADER]);
 int kl_dgram_read(struct kl_dgram *d, const uint8_t *buf, size_t len); /* 0, KL_E_MALFORMED */
 /* Sliding window: true where this counter is new (and remembers it), false for a replay or a too old one. */
-struct kl_replay { uint32_t highest; uint64_t seen; };
+struct kl_replay {
+    uint32_t highest;
+    uint64_t seen;
+};
 bool kl_replay_fresh(struct kl_replay *w, uint32_t counter);
 
 enum kl_msg_kind {
     /* client to relay */
-    KL_MSG_HELLO = 1,  /* version, name, room, seat wish, params wish, identity facts */
-    KL_MSG_DATA = 2,   /* a piece of start data (host to relay, relay to clients) */
-    KL_MSG_READY = 3,  /* loaded afresh, with the facts that only show then (system files) */
-    KL_MSG_HASH = 4,   /* hashes of a marked keyframe */
-    KL_MSG_BYE = 5,    /* leaving on purpose, with a reason */
+    KL_MSG_HELLO = 1,   /* version, name, room, seat wish, params wish, identity facts */
+    KL_MSG_DATA = 2,    /* a piece of start data (host to relay, relay to clients) */
+    KL_MSG_READY = 3,   /* loaded afresh, with the facts that only show then (system files) */
+    KL_MSG_HASH = 4,    /* hashes of a marked keyframe */
+    KL_MSG_BYE = 5,     /* leaving on purpose, with a reason */
     KL_MSG_COMMAND = 6, /* a command for the next keyframe */
     /* relay to client */
     KL_MSG_WELCOME = 16, /* session, client index, seats, host?, params in force */
@@ -47,39 +50,93 @@ enum kl_msg_kind {
     KL_MSG_NOTICE = 22,  /* a line for the screen */
 };
 
-/* One thing that must be the same in a room: key "content", value "xxh3 0123… (24592 bytes, croom.nes)". What follows
- * the first " (" is for people and does not count: the same content under another name is the same. */
-struct kl_fact { char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX]; };
-struct kl_facts { uint8_t count; struct kl_fact fact[KL_FACTS_MAX]; };
+/* One thing that must be the same in a room: key "content", value "xxh3 0123… (24592 bytes, croom.nes)". What
+ * follows the first " (" is for people and does not count: the same content under another name is the same.
+ */
+struct kl_fact {
+    char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX];
+};
+struct kl_facts {
+    uint8_t count;
+    struct kl_fact fact[KL_FACTS_MAX];
+};
 /* Adds a fact; longer strings are cut at a UTF-8 boundary. KL_E_FULL past KL_FACTS_MAX. */
 int kl_facts_add(struct kl_facts *f, const char *key, const char *value);
-/* Writes every difference as "content differs: room has X, you have Y", joined by "; ", into out (cut at cap).
- * Returns the number of differences. */
+/* Writes every difference as "content differs: room has X, you have Y", joined by "; ", into out (cut at
+ * cap). Returns the number of differences. */
 unsigned kl_facts_differ(const struct kl_facts *room, const struct kl_facts *you, char *out, size_t cap);
 
 struct kl_hello {
     uint16_t version;
     char name[KL_NAME_MAX], room[KL_NAME_MAX];
-    uint8_t seats_wanted; /* number of seats, 0: spectator */
+    uint8_t seats_wanted;    /* number of seats, 0: spectator */
     struct kl_params params; /* wish; counts where this client makes the room */
     struct kl_facts facts;
 };
-struct kl_data { uint32_t offset, total; uint16_t len; uint8_t bytes[KL_CHUNK_MAX]; };
-struct kl_order { uint8_t kind, len, data[KL_COMMAND_BYTES]; }; /* COMMAND */
-struct kl_ready { struct kl_facts facts; };
-struct kl_hash { uint32_t frame; bool has_ram, has_state, has_av; uint64_t ram, state, av; };
-struct kl_welcome { uint32_t session; uint8_t client, seats; bool host; struct kl_params params; };
-enum kl_refuse { KL_REFUSE_VERSION = 1, KL_REFUSE_IDENTITY, KL_REFUSE_FULL, KL_REFUSE_STARTED, KL_REFUSE_LIMIT,
-                 KL_REFUSE_PROTOCOL, KL_REFUSE_CLOSED };
-struct kl_text { uint8_t code; char text[KL_TEXT_MAX]; }; /* REFUSE, NOTICE, BYE */
-enum kl_member_state { KL_MEMBER_WAITING = 0, KL_MEMBER_LOADING, KL_MEMBER_READY, KL_MEMBER_PLAYING, KL_MEMBER_GONE };
-struct kl_member { uint8_t client, seats, state; bool host; char name[KL_NAME_MAX]; };
-struct kl_roster { uint8_t filled, players, count; struct kl_member member[KL_MAX_CLIENTS]; };
-struct kl_prepare { uint64_t epoch_s; uint32_t data_bytes; };
+struct kl_data {
+    uint32_t offset, total;
+    uint16_t len;
+    uint8_t bytes[KL_CHUNK_MAX];
+};
+struct kl_order {
+    uint8_t kind, len, data[KL_COMMAND_BYTES];
+}; /* COMMAND */
+struct kl_ready {
+    struct kl_facts facts;
+};
+struct kl_hash {
+    uint32_t frame;
+    bool has_ram, has_state, has_av;
+    uint64_t ram, state, av;
+};
+struct kl_welcome {
+    uint32_t session;
+    uint8_t client, seats;
+    bool host;
+    struct kl_params params;
+};
+enum kl_refuse {
+    KL_REFUSE_VERSION = 1,
+    KL_REFUSE_IDENTITY,
+    KL_REFUSE_FULL,
+    KL_REFUSE_STARTED,
+    KL_REFUSE_LIMIT,
+    KL_REFUSE_PROTOCOL,
+    KL_REFUSE_CLOSED
+};
+struct kl_text {
+    uint8_t code;
+    char text[KL_TEXT_MAX];
+}; /* REFUSE, NOTICE, BYE */
+enum kl_member_state {
+    KL_MEMBER_WAITING = 0,
+    KL_MEMBER_LOADING,
+    KL_MEMBER_READY,
+    KL_MEMBER_PLAYING,
+    KL_MEMBER_GONE
+};
+struct kl_member {
+    uint8_t client, seats, state;
+    bool host;
+    char name[KL_NAME_MAX];
+};
+struct kl_roster {
+    uint8_t filled, players, count;
+    struct kl_member member[KL_MAX_CLIENTS];
+};
+struct kl_prepare {
+    uint64_t epoch_s;
+    uint32_t data_bytes;
+};
 /* frame: label of the hashes. differs: 0 equal everywhere, 1 ram (or av) differs, 2 state differs only.
- * first: the first frame label that ever differed (meaning as differs). minority: mask of the clients who stand
- * against a majority; 0 with a tie. complete: every client present had reported. */
-struct kl_verdict { uint32_t frame, first; uint8_t differs; bool complete; uint16_t minority; };
+ * first: the first frame label that ever differed (meaning as differs). minority: mask of the clients who
+ * stand against a majority; 0 with a tie. complete: every client present had reported. */
+struct kl_verdict {
+    uint32_t frame, first;
+    uint8_t differs;
+    bool complete;
+    uint16_t minority;
+};
 
 struct kl_msg {
     uint8_t kind; /* enum kl_msg_kind */

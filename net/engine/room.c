@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#define FIRST_DUE_US   50000  /* from the start to frame 0: time for its UPDATE to reach everybody */
-#define FREE_SPACING   12     /* spacing of a room without a clock: lead costs nothing there, round trips do */
-#define CLOCK_SPACING  6      /* where frames close by the clock: how soon a keyframe comes */
+#define FIRST_DUE_US   50000 /* from the start to frame 0: time for its UPDATE to reach everybody */
+#define FREE_SPACING   12    /* spacing of a room without a clock: lead costs nothing there, round trips do */
+#define CLOCK_SPACING  6     /* where frames close by the clock: how soon a keyframe comes */
 #define UNKNOWN_RTT_US 100000
 #define NO_BURST       UINT32_MAX
 
@@ -14,7 +14,8 @@ void kl_room_init(struct kl_room *r, const struct kl_params *params) {
     if (params->policy == KL_POLICY_OPTIMISTIC && (!params->clocked || !params->subframes))
         r->params.policy = KL_POLICY_BOUNDED; /* has no meaning there */
     memset(r->owner, KL_NOBODY, sizeof r->owner);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) r->plays[s] = (uint8_t)s;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        r->plays[s] = (uint8_t)s;
 }
 
 int kl_room_add(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us) {
@@ -47,7 +48,8 @@ static uint8_t played(const struct kl_room *r, uint8_t pads) {
     return seats;
 }
 
-/* --- closing --------------------------------------------------------------------------------------------- */
+/* --- closing ---------------------------------------------------------------------------------------------
+ */
 
 /* Seats whose samples feed the interval being closed: a seat's first interval waits for nobody. */
 static uint8_t feeding(const struct kl_room *r) {
@@ -71,7 +73,9 @@ uint8_t kl_room_missing(const struct kl_room *r) {
     return missing;
 }
 
-uint8_t kl_room_waiting_for(const struct kl_room *r) { return played(r, kl_room_missing(r)); }
+uint8_t kl_room_waiting_for(const struct kl_room *r) {
+    return played(r, kl_room_missing(r));
+}
 
 uint8_t kl_room_away(const struct kl_room *r) {
     uint8_t seats = 0;
@@ -88,7 +92,8 @@ static void make_input(const struct kl_room *r, unsigned seat, struct kl_input *
     if (r->next_close > r->now.first) samples_of(r, r->next_close - 1, &lo_before, &unused);
     const struct kl_input *ring = r->sample[seat];
     *out = ring[lo % KL_WINDOW_FRAMES];
-    for (uint32_t i = lo + 1; i < hi; i++) kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
+    for (uint32_t i = lo + 1; i < hi; i++)
+        kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
     if (lo == lo_before) kl_input_repeat(out);
 }
 
@@ -101,7 +106,8 @@ static void fill_from_samples(struct kl_room *r, struct kl_frame *f) {
 static uint32_t next_length(struct kl_room *r, const struct kl_interval *next) {
     if (r->params.spacing_fixed) return r->params.spacing_fixed;
     if (next->by_clock && next->samples_end == UINT32_MAX) return CLOCK_SPACING;
-    if (next->by_clock) return kl_room_guess_spacing(r); /* so long that what is under way arrives within it */
+    if (next->by_clock)
+        return kl_room_guess_spacing(r); /* so long that what is under way arrives within it */
     return r->params.clocked ? kl_spacing_next(&r->spacing, next->first) : FREE_SPACING;
 }
 
@@ -161,8 +167,10 @@ static void close_frame(struct kl_room *r, uint64_t now_us) {
     f->spacing = (uint16_t)r->now.length;
     f->active = played(r, r->now.active);
     f->flags = flags_of(&r->now, f->number == f->keyframe);
-    if (r->now.by_clock) kl_room_fill_by_clock(r, f);
-    else fill_from_samples(r, f);
+    if (r->now.by_clock)
+        kl_room_fill_by_clock(r, f);
+    else
+        fill_from_samples(r, f);
     if (r->params.clocked && r->now.first > 0) kl_schedule_closed(&r->schedule, f->number, now_us);
     r->last_close_us = now_us;
     r->next_close++;
@@ -178,15 +186,18 @@ static bool anybody(const struct kl_room *r) {
 /* Without a clock nothing but this keeps the players from running away from a spectator. */
 static bool outruns_somebody(const struct kl_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !r->params.clocked; i++)
-        if (r->client[i].present && r->next_close >= r->client[i].frame_acked + KL_KEPT_FRAMES / 2) return true;
+        if (r->client[i].present && r->next_close >= r->client[i].frame_acked + KL_KEPT_FRAMES / 2)
+            return true;
     return false;
 }
 
 /* When the next frame closes by the clock; UINT64_MAX where it waits for something else. */
 static uint64_t closes_at(const struct kl_room *r) {
     bool by_clock = r->now.by_clock || feeding(r) == 0; /* nobody to wait for: the schedule keeps the pace */
-    if (!r->started || r->paused || r->now.first == 0 || !by_clock || !anybody(r) || outruns_somebody(r)) return UINT64_MAX;
-    double line_us = r->now.by_clock ? kl_room_clock_line_us(r) : kl_schedule_line_us(&r->schedule, r->next_close);
+    if (!r->started || r->paused || r->now.first == 0 || !by_clock || !anybody(r) || outruns_somebody(r))
+        return UINT64_MAX;
+    double line_us =
+        r->now.by_clock ? kl_room_clock_line_us(r) : kl_schedule_line_us(&r->schedule, r->next_close);
     return r->params.clocked && line_us > 0 ? (uint64_t)line_us : 0;
 }
 
@@ -209,9 +220,11 @@ static bool next_interval(struct kl_room *r) {
 
 void kl_room_close_frames(struct kl_room *r, uint64_t now_us) {
     uint32_t closed_before = r->next_close;
-    while (r->started && kl_room_seats_owned(r) && next_interval(r) && can_close(r, now_us)) close_frame(r, now_us);
+    while (r->started && kl_room_seats_owned(r) && next_interval(r) && can_close(r, now_us))
+        close_frame(r, now_us);
     if (r->next_close == closed_before) return;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) r->client[i].owed |= r->client[i].present;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        r->client[i].owed |= r->client[i].present;
 }
 
 void kl_room_tick(struct kl_room *r, uint64_t now_us) {
@@ -225,7 +238,8 @@ uint64_t kl_room_tick_at(const struct kl_room *r) {
     return close < absence ? close : absence;
 }
 
-/* --- start and end --------------------------------------------------------------------------------------- */
+/* --- start and end ---------------------------------------------------------------------------------------
+ */
 
 uint16_t kl_room_guess_spacing(const struct kl_room *r) {
     if (r->params.spacing_fixed) return r->params.spacing_fixed;
@@ -245,8 +259,11 @@ int kl_room_start(struct kl_room *r, uint64_t now_us) {
     uint16_t n = kl_room_guess_spacing(r);
     kl_spacing_init(&r->spacing, n, r->params.fps_uhz / 1e6, 0);
     kl_schedule_start(&r->schedule, now_us + FIRST_DUE_US, kl_room_period_us(r));
-    r->now = (struct kl_interval){.length = n, .samples = r->params.subframes ? n : 1u, .active = seats,
-                                  .present = seats, .by_clock = r->params.policy == KL_POLICY_OPTIMISTIC,
+    r->now = (struct kl_interval){.length = n,
+                                  .samples = r->params.subframes ? n : 1u,
+                                  .active = seats,
+                                  .present = seats,
+                                  .by_clock = r->params.policy == KL_POLICY_OPTIMISTIC,
                                   .samples_end = UINT32_MAX};
     r->hash_next = r->params.hash_every;
     r->last_close_us = now_us;

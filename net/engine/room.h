@@ -13,8 +13,8 @@
 #include "spacing.h"
 
 struct kl_room_client {
-    bool present;         /* in the room; what presence says is about its samples */
-    uint8_t seats;        /* bit per seat; 0: spectator */
+    bool present;  /* in the room; what presence says is about its samples */
+    uint8_t seats; /* bit per seat; 0: spectator */
     uint8_t seat_count;
     uint8_t presence;     /* enum kl_presence */
     bool away;            /* it says that its frontend does not run */
@@ -45,8 +45,8 @@ struct kl_interval {
     uint8_t active;        /* seats that take part */
     uint8_t present;       /* seats whose samples of this interval count */
     bool hash, commands;
-    bool by_clock;         /* its frames close by the clock, from what has come */
-    uint32_t samples_end;  /* by_clock: samples from this number on are for the interval after */
+    bool by_clock;        /* its frames close by the clock, from what has come */
+    uint32_t samples_end; /* by_clock: samples from this number on are for the interval after */
 };
 
 struct kl_room {
@@ -54,14 +54,14 @@ struct kl_room {
     bool started;
     bool pausing, paused;
     struct kl_room_client client[KL_MAX_CLIENTS];
-    struct kl_room_client relay;  /* only its command queue is used */
-    uint8_t owner[KL_MAX_SEATS];  /* client index, or KL_NOBODY */
-    uint8_t plays[KL_MAX_SEATS];  /* seat that the pads of seat s play: s, until a swap */
+    struct kl_room_client relay; /* only its command queue is used */
+    uint8_t owner[KL_MAX_SEATS]; /* client index, or KL_NOBODY */
+    uint8_t plays[KL_MAX_SEATS]; /* seat that the pads of seat s play: s, until a swap */
     struct kl_input sample[KL_MAX_SEATS][KL_WINDOW_FRAMES]; /* ring by sample number */
-    struct kl_interval before, now;  /* the interval that feeds, the one being closed */
-    uint32_t next_close, next_hand;  /* frames: to close, to hand out */
+    struct kl_interval before, now; /* the interval that feeds, the one being closed */
+    uint32_t next_close, next_hand; /* frames: to close, to hand out */
     uint64_t last_close_us;
-    uint32_t hash_next;              /* the next keyframe at or after this is marked; 0: none is */
+    uint32_t hash_next; /* the next keyframe at or after this is marked; 0: none is */
     struct kl_frame closed[KL_KEPT_FRAMES];
     struct kl_commands commands[KL_COMMAND_SETS];
     struct kl_schedule schedule;
@@ -74,8 +74,9 @@ enum {
     KL_COMMAND_POLICY = 1, /* u8 policy, u16 wait budget ms, u8 fixed spacing */
     KL_COMMAND_SWAP = 2,   /* u8 seat, u8 seat: their pads change places */
     KL_COMMAND_PAUSE = 3,  /* nothing closes from this keyframe on, until kl_room_resume() */
-    KL_COMMAND_RATE = 5,   /* u32 fps_uhz, little-endian: the core's frame rate has changed; every client says so */
-    KL_COMMAND_FREE = 16,  /* kinds from here on mean nothing to the engine */
+    KL_COMMAND_RATE =
+        5, /* u32 fps_uhz, little-endian: the core's frame rate has changed; every client says so */
+    KL_COMMAND_FREE = 16, /* kinds from here on mean nothing to the engine */
 };
 
 void kl_room_init(struct kl_room *r, const struct kl_params *params);
@@ -91,17 +92,18 @@ void kl_room_remove(struct kl_room *r, unsigned client, uint64_t now_us);
 /* Starts the lock: frame 0 is due soon after. KL_E_STATE where it has started or has no seats. */
 int kl_room_start(struct kl_room *r, uint64_t now_us);
 
-/* Feeds the body of a CTRL datagram. 0; or KL_E_STATE (no such client), KL_E_MALFORMED or KL_E_WINDOW, and then
- * nothing of it counted. */
+/* Feeds the body of a CTRL datagram. 0; or KL_E_STATE (no such client), KL_E_MALFORMED or KL_E_WINDOW, and
+ * then nothing of it counted. */
 int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, size_t len, uint64_t now_us);
 
-/* Does what is due by time alone: frames that close by the clock, seats that are waited for no longer. Call when
- * kl_room_tick_at() has come. */
+/* Does what is due by time alone: frames that close by the clock, seats that are waited for no longer. Call
+ * when kl_room_tick_at() has come. */
 void kl_room_tick(struct kl_room *r, uint64_t now_us);
 uint64_t kl_room_tick_at(const struct kl_room *r); /* UINT64_MAX: nothing is */
 
-/* Queues a command of this client (or KL_RELAY_CLIENT) for the next keyframe that has place: one of each client in turn.
- * KL_E_FULL where KL_COMMANDS_MAX wait already, KL_E_MALFORMED for data that its kind does not allow. */
+/* Queues a command of this client (or KL_RELAY_CLIENT) for the next keyframe that has place: one of each
+ * client in turn. KL_E_FULL where KL_COMMANDS_MAX wait already, KL_E_MALFORMED for data that its kind does
+ * not allow. */
 int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint8_t *data, size_t len);
 
 /* Ends a pause: the next frame is due a moment from now. KL_E_STATE where there is none. */

@@ -15,15 +15,19 @@ void kl_room_resumed(struct kl_room *r, struct kl_room_client *c, uint32_t sampl
     if (at_once) r->now.present |= c->seats;
 }
 
-/* Since when the room has been waiting for samples: not before the frame's own time, nor before the last one closed. */
+/* Since when the room has been waiting for samples: not before the frame's own time, nor before the last one
+ * closed. */
 static uint64_t waiting_since(const struct kl_room *r) {
     double line_us = r->params.clocked ? kl_schedule_line_us(&r->schedule, r->next_close) : 0;
     return line_us > (double)r->last_close_us ? (uint64_t)line_us : r->last_close_us;
 }
 
-static uint64_t budget_us(const struct kl_room *r) { return r->params.wait_budget_ms * UINT64_C(1000); }
+static uint64_t budget_us(const struct kl_room *r) {
+    return r->params.wait_budget_ms * UINT64_C(1000);
+}
 
-/* bounded: everybody whom the room has waited for as long as it will. The schedule moves by that stall, once. */
+/* bounded: everybody whom the room has waited for as long as it will. The schedule moves by that stall, once.
+ */
 static void leave_behind(struct kl_room *r, uint64_t now_us) {
     uint8_t missing = kl_room_missing(r);
     if (missing == 0 || now_us < waiting_since(r) + budget_us(r)) return;
@@ -32,7 +36,8 @@ static void leave_behind(struct kl_room *r, uint64_t now_us) {
     if (r->params.clocked) kl_schedule_move(&r->schedule, r->next_close, now_us);
 }
 
-/* optimistic: a client is heard every 50 ms, less what the link loses: a shorter budget is no sign of absence. */
+/* optimistic: a client is heard every 50 ms, less what the link loses: a shorter budget is no sign of
+ * absence. */
 static bool silent_at(const struct kl_room *r, const struct kl_room_client *c, uint64_t *at_us) {
     *at_us = c->heard_at_us + (budget_us(r) > SILENCE_LEAST_US ? budget_us(r) : SILENCE_LEAST_US);
     return c->present && c->seats && c->heard && c->presence != KL_ABSENT;

@@ -1,11 +1,12 @@
 #include "room_private.h"
 
-/* UPDATEs a second where frames close by the clock: every frame on a fast link, fewer on a slow one, where the few
- * milliseconds that the later frames of a group lose matter less than the packets. */
+/* UPDATEs a second where frames close by the clock: every frame on a fast link, fewer on a slow one, where
+ * the few milliseconds that the later frames of a group lose matter less than the packets. */
 #define FAST_RTT_US 60000
 #define SLOW_RTT_US 120000
 
-#define PENDING_MAX 32 /* samples that may wait for an edge to show; beyond, edges are lost rather than time */
+#define PENDING_MAX                                                                                          \
+    32 /* samples that may wait for an edge to show; beyond, edges are lost rather than time */
 
 static unsigned group_frames(const struct kl_room *r) {
     uint32_t slowest_us = 0;
@@ -26,9 +27,10 @@ static uint64_t buttons(const struct kl_input *in) {
 }
 
 /* How many of the samples [from, end) one frame can show without hiding an edge: a press that comes after a
- * release of the same button waits until a frame has shown the release. `shown` is what the last frame had; `last`
- * what its last sample had: a button of the one but not of the other was released within it. */
-static uint32_t foldable(const struct kl_input *ring, uint64_t shown, uint64_t last, uint32_t from, uint32_t end) {
+ * release of the same button waits until a frame has shown the release. `shown` is what the last frame had;
+ * `last` what its last sample had: a button of the one but not of the other was released within it. */
+static uint32_t foldable(const struct kl_input *ring, uint64_t shown, uint64_t last, uint32_t from,
+                         uint32_t end) {
     uint64_t down = buttons(&ring[from % KL_WINDOW_FRAMES]);
     if (down & shown & ~last) return from;
     uint64_t shows_released = shown & ~down; /* by this very frame */
@@ -65,7 +67,8 @@ static void make_input(const struct kl_room *r, const struct kl_room_client *c, 
     if (end == c->used && c->used == c->resumed_at) return; /* nothing heard yet: neutral */
     uint32_t first = end == c->used ? c->used - 1 : c->used;
     *out = ring[first % KL_WINDOW_FRAMES];
-    for (uint32_t i = first + 1; i < end; i++) kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
+    for (uint32_t i = first + 1; i < end; i++)
+        kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
     if (end == c->used) kl_input_repeat(out); /* no news: it holds what it held */
 }
 
@@ -80,8 +83,9 @@ void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f) {
     }
 }
 
-/* To optimistic: what is under way is folded into the next frames. Back from it: one interval in between shows
- * what came before it, so that nothing plays twice, and the one after is made from its samples as usual. */
+/* To optimistic: what is under way is folded into the next frames. Back from it: one interval in between
+ * shows what came before it, so that nothing plays twice, and the one after is made from its samples as
+ * usual. */
 void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next) {
     bool optimistic = r->params.policy == KL_POLICY_OPTIMISTIC;
     bool was = r->now.by_clock && r->now.samples_end == UINT32_MAX;

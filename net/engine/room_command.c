@@ -6,14 +6,18 @@
 #define SWAP_BYTES   2
 #define RATE_BYTES   4
 
-static uint32_t rate_of(const uint8_t *d) { return d[0] | d[1] << 8 | d[2] << 16 | (uint32_t)d[3] << 24; }
+static uint32_t rate_of(const uint8_t *d) {
+    return d[0] | d[1] << 8 | d[2] << 16 | (uint32_t)d[3] << 24;
+}
 
 static bool allowed(uint8_t kind, const uint8_t *data, size_t len) {
     switch (kind) {
-    case KL_COMMAND_POLICY: return len == POLICY_BYTES && data[0] <= KL_POLICY_OPTIMISTIC && data[3] <= KL_SPACING_MAX;
+    case KL_COMMAND_POLICY:
+        return len == POLICY_BYTES && data[0] <= KL_POLICY_OPTIMISTIC && data[3] <= KL_SPACING_MAX;
     case KL_COMMAND_SWAP: return len == SWAP_BYTES && data[0] < KL_MAX_SEATS && data[1] < KL_MAX_SEATS;
     case KL_COMMAND_PAUSE: return len == 0;
-    case KL_COMMAND_RATE: return len == RATE_BYTES && rate_of(data) >= KL_FPS_MIN && rate_of(data) <= KL_FPS_MAX;
+    case KL_COMMAND_RATE:
+        return len == RATE_BYTES && rate_of(data) >= KL_FPS_MIN && rate_of(data) <= KL_FPS_MAX;
     default: return kind >= KL_COMMAND_FREE && len <= KL_COMMAND_BYTES;
     }
 }
@@ -35,7 +39,8 @@ int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint
 }
 
 static void change_policy(struct kl_room *r, const uint8_t *data) {
-    if (data[0] == KL_POLICY_OPTIMISTIC && (!r->params.clocked || !r->params.subframes)) return; /* has no meaning there */
+    if (data[0] == KL_POLICY_OPTIMISTIC && (!r->params.clocked || !r->params.subframes))
+        return; /* has no meaning there */
     r->params.policy = data[0];
     r->params.wait_budget_ms = (uint16_t)(data[1] | data[2] << 8);
     r->params.spacing_fixed = data[3];
@@ -103,5 +108,6 @@ void kl_room_give_commands(struct kl_room *r, struct kl_interval *next) {
         }
     }
     next->commands = set->count > 0;
-    for (unsigned i = 0; i < set->count; i++) act(r, &set->at[i]);
+    for (unsigned i = 0; i < set->count; i++)
+        act(r, &set->at[i]);
 }

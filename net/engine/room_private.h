@@ -10,7 +10,9 @@
 
 #include "room.h"
 
-static inline double kl_room_period_us(const struct kl_room *r) { return 1e12 / r->params.fps_uhz; }
+static inline double kl_room_period_us(const struct kl_room *r) {
+    return 1e12 / r->params.fps_uhz;
+}
 
 /* Closes every frame that can close now. */
 void kl_room_close_frames(struct kl_room *r, uint64_t now_us);

@@ -2,15 +2,16 @@
 
 #include <string.h>
 
-#define TIMER_FRAMES   1.25   /* frame times after the last send: where frames close, they come first */
+#define TIMER_FRAMES   1.25 /* frame times after the last send: where frames close, they come first */
 #define HALF_STEP      0.5
-#define TIMER_FREE_US  5000   /* repetition timer of a room without a clock */
-#define HITCH_QUARTERS 6      /* a sample taken this late was the player's machine's doing, not the link's */
-#define BURST_RTTS     2      /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
+#define TIMER_FREE_US  5000 /* repetition timer of a room without a clock */
+#define HITCH_QUARTERS 6    /* a sample taken this late was the player's machine's doing, not the link's */
+#define BURST_RTTS     2    /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
 #define BURST_AGAIN_US 100000
 #define NO_BURST       UINT32_MAX
 
-/* --- CTRL in --------------------------------------------------------------------------------------------- */
+/* --- CTRL in ---------------------------------------------------------------------------------------------
+ */
 
 static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_ctrl *m) {
     struct kl_input in[KL_MAX_SEATS];
@@ -29,8 +30,10 @@ static void note_away(struct kl_room *r, struct kl_room_client *c, const struct 
     c->away = m->away;
     if (c->away && c->seats && r->started && r->params.policy != KL_POLICY_STRICT) kl_room_set_absent(r, c);
     bool resumes = m->resume && !m->away && c->seats && r->started;
-    if (resumes && m->sample_first > c->next_sample) kl_room_set_absent(r, c); /* it took us for deaf and begins anew */
-    if (resumes && c->presence == KL_ABSENT && m->sample_first >= c->next_sample) kl_room_resumed(r, c, m->sample_first);
+    if (resumes && m->sample_first > c->next_sample)
+        kl_room_set_absent(r, c); /* it took us for deaf and begins anew */
+    if (resumes && c->presence == KL_ABSENT && m->sample_first >= c->next_sample)
+        kl_room_resumed(r, c, m->sample_first);
 }
 
 static void keep_needs(struct kl_room *r, const struct kl_room_client *c, const struct kl_ctrl *m) {
@@ -51,7 +54,8 @@ static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64
 static bool impossible(const struct kl_room *r, const struct kl_ctrl *m) {
     uint32_t oldest = r->before.sample_first, most = oldest + KL_WINDOW_FRAMES;
     bool frames = m->frame_acked > r->next_close || m->need_first + m->need_count > m->frame_acked;
-    bool samples = (m->sample_count > 0 || m->resume) && (!r->started || m->sample_first + m->sample_count > most);
+    bool samples =
+        (m->sample_count > 0 || m->resume) && (!r->started || m->sample_first + m->sample_count > most);
     return frames || samples;
 }
 
@@ -80,7 +84,8 @@ int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, siz
     return KL_OK;
 }
 
-/* --- UPDATE out ------------------------------------------------------------------------------------------ */
+/* --- UPDATE out ------------------------------------------------------------------------------------------
+ */
 
 static uint64_t timer_us(const struct kl_room *r) {
     if (!r->params.clocked) return TIMER_FREE_US;
@@ -116,7 +121,8 @@ bool kl_room_lost(const struct kl_room *r, unsigned client) {
 /* A burst is worth while where the last one arrived, or has had the time to. */
 static bool may_burst(struct kl_room_client *c, uint64_t now_us) {
     uint64_t patience_us = BURST_RTTS * c->rtt.srtt_us + BURST_AGAIN_US;
-    if (c->burst_at_us && c->frame_acked == c->burst_acked && now_us < c->burst_at_us + patience_us) return false;
+    if (c->burst_at_us && c->frame_acked == c->burst_acked && now_us < c->burst_at_us + patience_us)
+        return false;
     c->burst_at_us = now_us;
     c->burst_acked = c->frame_acked;
     return true;
@@ -126,10 +132,16 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return 0;
     struct kl_room_client *c = &r->client[client];
     if (!due(r, c, now_us)) return 0;
-    struct kl_update u = {.stamp = (uint32_t)now_us, .has_echo = c->heard, .echo = c->stamp,
-                          .hold_us = (uint32_t)(now_us - c->heard_at_us), .next_sample = c->next_sample,
-                          .presence = c->presence, .paused = r->paused, .waiting_for = kl_room_waiting_for(r),
-                          .away = kl_room_away(r), .has_schedule = r->started && r->params.clocked};
+    struct kl_update u = {.stamp = (uint32_t)now_us,
+                          .has_echo = c->heard,
+                          .echo = c->stamp,
+                          .hold_us = (uint32_t)(now_us - c->heard_at_us),
+                          .next_sample = c->next_sample,
+                          .presence = c->presence,
+                          .paused = r->paused,
+                          .waiting_for = kl_room_waiting_for(r),
+                          .away = kl_room_away(r),
+                          .has_schedule = r->started && r->params.clocked};
     u.first = c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
     u.count = r->next_close - u.first;
     if (u.count > KL_WINDOW_FRAMES) u.count = KL_WINDOW_FRAMES;
@@ -147,4 +159,3 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
     c->last_send_us = now_us;
     return len;
 }
-

@@ -6,12 +6,12 @@
 
 #define EXCUSED 255
 
-#define RAISE_WINDOW_S 10
-#define LOWER_FAST_S   4.5 /* reports are on their way for a while */
-#define LOWER_SLOW_S   25
-#define GUESS_S        2
-#define EPISODE_S      0.5
-#define SPARE_QUARTERS 1
+#define RAISE_WINDOW_S   10
+#define LOWER_FAST_S     4.5 /* reports are on their way for a while */
+#define LOWER_SLOW_S     25
+#define GUESS_S          2
+#define EPISODE_S        0.5
+#define SPARE_QUARTERS   1
 #define OUTLIER_QUARTERS 8
 
 void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame) {
@@ -29,12 +29,15 @@ void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames) {
     s->guess = true;
 }
 
-static uint8_t *slot(struct kl_spacing *s, uint32_t frame) { return &s->need[frame % KL_SPACING_HISTORY]; }
+static uint8_t *slot(struct kl_spacing *s, uint32_t frame) {
+    return &s->need[frame % KL_SPACING_HISTORY];
+}
 
 /* Makes the slots up to and including `frame` this frame's own. False where it is too old to have one. */
 static bool reach(struct kl_spacing *s, uint32_t frame) {
     if (frame >= s->cleared + KL_SPACING_HISTORY) s->cleared = frame - KL_SPACING_HISTORY + 1;
-    for (; s->cleared <= frame; s->cleared++) *slot(s, s->cleared) = 0;
+    for (; s->cleared <= frame; s->cleared++)
+        *slot(s, s->cleared) = 0;
     return frame + KL_SPACING_HISTORY >= s->cleared;
 }
 
@@ -87,7 +90,8 @@ static struct episodes episodes(struct kl_spacing *s, unsigned quarters, double 
 
 static bool burst(struct kl_spacing *s, unsigned quarters) {
     unsigned count = 0;
-    for (uint32_t f = window_start(s, KL_SPACING_RECENT); f < s->reported; f++) count += late(s, f, quarters);
+    for (uint32_t f = window_start(s, KL_SPACING_RECENT); f < s->reported; f++)
+        count += late(s, f, quarters);
     return count >= KL_SPACING_BURST;
 }
 
@@ -97,7 +101,8 @@ static bool too_short(struct kl_spacing *s, unsigned spacing) {
 }
 
 /* In time at this spacing with something to spare, so that giving back does not end on the very edge. */
-static bool enough(struct kl_spacing *s, unsigned spacing, unsigned spare, double seconds, unsigned near, unsigned all) {
+static bool enough(struct kl_spacing *s, unsigned spacing, unsigned spare, double seconds, unsigned near,
+                   unsigned all) {
     struct episodes e = episodes(s, 4 * spacing - spare, seconds);
     return e.near <= near && e.all <= all;
 }
@@ -111,20 +116,23 @@ static bool settled(const struct kl_spacing *s, double seconds) {
 /* The least spacing at which the last `seconds` were in time but for so many episodes, `keep` frames more. */
 static uint16_t give_back(struct kl_spacing *s, double seconds, unsigned near, unsigned keep) {
     uint16_t n = s->current;
-    while (n > KL_SPACING_MIN + keep && enough(s, n - 1u - keep, SPARE_QUARTERS, seconds, near, 1)) n--;
+    while (n > KL_SPACING_MIN + keep && enough(s, n - 1u - keep, SPARE_QUARTERS, seconds, near, 1))
+        n--;
     return n;
 }
 
 static uint16_t give_back_late(struct kl_spacing *s) {
     uint16_t n = s->current;
-    while (n > KL_SPACING_MIN && enough(s, n - 1u, 0, LOWER_SLOW_S, 2, 3)) n--;
+    while (n > KL_SPACING_MIN && enough(s, n - 1u, 0, LOWER_SLOW_S, 2, 3))
+        n--;
     return n;
 }
 
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
     uint16_t n = s->current;
     if (too_short(s, n)) {
-        while (n < KL_SPACING_MAX && too_short(s, n)) n++;
+        while (n < KL_SPACING_MAX && too_short(s, n))
+            n++;
         if (n > s->current) s->raised_at = frame;
         s->guess = false;
     } else if (s->guess && settled(s, GUESS_S)) {

@@ -3,14 +3,15 @@
  * Clients report for each frame the lead that it would have needed to be in time (in quarter frames,
  * independent of the spacing then in force). Per frame the greatest need of all seated clients counts.
  *
- * A frame is late at a spacing where its need is greater. Late frames within half a second of the first are one
- * episode; one that two frames more would not have covered is an outlier (somebody's machine held its breath).
- * The spacing is raised by the whole shortfall when lateness lasts (KL_SPACING_BURST of the last KL_SPACING_RECENT
- * frames), and when three episodes that are no outliers, or four of any kind, fall within 10 s: a lone hitch never
- * raises it, for no lead could have been ready for it and the next one is not in sight; and 0.1 % of late frames, by
- * design, are six in 100 s. Two frames or more too many are given back after 4.5 s (all but one of them), a quarter of
- * a frame being left to spare; the last after 25 s with at most two episodes that are no outliers; of a guess (the
- * first spacing, or what a newcomer may need) all after 2 s. */
+ * A frame is late at a spacing where its need is greater. Late frames within half a second of the first are
+ * one episode; one that two frames more would not have covered is an outlier (somebody's machine held its
+ * breath). The spacing is raised by the whole shortfall when lateness lasts (KL_SPACING_BURST of the last
+ * KL_SPACING_RECENT frames), and when three episodes that are no outliers, or four of any kind, fall within
+ * 10 s: a lone hitch never raises it, for no lead could have been ready for it and the next one is not in
+ * sight; and 0.1 % of late frames, by design, are six in 100 s. Two frames or more too many are given back
+ * after 4.5 s (all but one of them), a quarter of a frame being left to spare; the last after 25 s with at
+ * most two episodes that are no outliers; of a guess (the first spacing, or what a newcomer may need) all
+ * after 2 s. */
 #ifndef KL_SPACING_H
 #define KL_SPACING_H
 
@@ -28,7 +29,7 @@ struct kl_spacing {
     uint32_t since;                   /* older needs are evidence no more: the link has changed since */
     uint32_t raised_at;               /* frame of the last raise */
     uint16_t current;
-    bool guess;                       /* nothing has been learnt yet */
+    bool guess; /* nothing has been learnt yet */
     double fps;
 };
 
@@ -47,7 +48,8 @@ void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames);
 /* The length of the interval that starts at `frame`. */
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame);
 
-/* Before any report: smoothed RTT, twice its mean deviation and 4 ms, in frames, and one for unlike phases. */
+/* Before any report: smoothed RTT, twice its mean deviation and 4 ms, in frames, and one for unlike phases.
+ */
 uint16_t kl_spacing_from_rtt(uint32_t srtt_us, uint32_t rttvar_us, double fps);
 
 #endif

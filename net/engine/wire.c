@@ -20,19 +20,29 @@ void kl_write_bytes(struct kl_writer *w, const void *p, size_t len) {
 /* Little-endian, `bytes` of them. */
 static void write_le(struct kl_writer *w, uint64_t v, unsigned bytes) {
     uint8_t b[8];
-    for (unsigned i = 0; i < bytes; i++) b[i] = (uint8_t)(v >> (8 * i));
+    for (unsigned i = 0; i < bytes; i++)
+        b[i] = (uint8_t)(v >> (8 * i));
     kl_write_bytes(w, b, bytes);
 }
 
-void kl_write_u8(struct kl_writer *w, uint8_t v) { write_le(w, v, 1); }
-void kl_write_u16(struct kl_writer *w, uint16_t v) { write_le(w, v, 2); }
-void kl_write_u32(struct kl_writer *w, uint32_t v) { write_le(w, v, 4); }
-void kl_write_u64(struct kl_writer *w, uint64_t v) { write_le(w, v, 8); }
+void kl_write_u8(struct kl_writer *w, uint8_t v) {
+    write_le(w, v, 1);
+}
+void kl_write_u16(struct kl_writer *w, uint16_t v) {
+    write_le(w, v, 2);
+}
+void kl_write_u32(struct kl_writer *w, uint32_t v) {
+    write_le(w, v, 4);
+}
+void kl_write_u64(struct kl_writer *w, uint64_t v) {
+    write_le(w, v, 8);
+}
 
 void kl_write_var(struct kl_writer *w, uint64_t v) {
     uint8_t b[10];
     size_t n = 0;
-    for (; v > 0x7f; v >>= 7) b[n++] = (uint8_t)(v | 0x80);
+    for (; v > 0x7f; v >>= 7)
+        b[n++] = (uint8_t)(v | 0x80);
     b[n++] = (uint8_t)v;
     kl_write_bytes(w, b, n);
 }
@@ -41,8 +51,8 @@ void kl_write_svar(struct kl_writer *w, int64_t v) {
     kl_write_var(w, ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0));
 }
 
-/* Length of the UTF-8 sequence at p (of `left` bytes), or 0 where it is none: RFC 3629, no surrogates, shortest
- * form, and no control character. */
+/* Length of the UTF-8 sequence at p (of `left` bytes), or 0 where it is none: RFC 3629, no surrogates,
+ * shortest form, and no control character. */
 static size_t utf8_length(const uint8_t *p, size_t left) {
     if (p[0] < 0x80) return p[0] >= 0x20 && p[0] != 0x7f ? 1 : 0;
     size_t len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -70,7 +80,9 @@ void kl_reader_init(struct kl_reader *r, const void *buf, size_t len) {
     r->failed = false;
 }
 
-size_t kl_reader_left(const struct kl_reader *r) { return r->failed ? 0 : (size_t)(r->end - r->at); }
+size_t kl_reader_left(const struct kl_reader *r) {
+    return r->failed ? 0 : (size_t)(r->end - r->at);
+}
 
 const uint8_t *kl_read_bytes(struct kl_reader *r, size_t len) {
     if (r->failed || (size_t)(r->end - r->at) < len) {
@@ -84,14 +96,23 @@ const uint8_t *kl_read_bytes(struct kl_reader *r, size_t len) {
 static uint64_t read_le(struct kl_reader *r, unsigned bytes) {
     const uint8_t *b = kl_read_bytes(r, bytes);
     uint64_t v = 0;
-    for (unsigned i = 0; b && i < bytes; i++) v |= (uint64_t)b[i] << (8 * i);
+    for (unsigned i = 0; b && i < bytes; i++)
+        v |= (uint64_t)b[i] << (8 * i);
     return v;
 }
 
-uint8_t kl_read_u8(struct kl_reader *r) { return (uint8_t)read_le(r, 1); }
-uint16_t kl_read_u16(struct kl_reader *r) { return (uint16_t)read_le(r, 2); }
-uint32_t kl_read_u32(struct kl_reader *r) { return (uint32_t)read_le(r, 4); }
-uint64_t kl_read_u64(struct kl_reader *r) { return read_le(r, 8); }
+uint8_t kl_read_u8(struct kl_reader *r) {
+    return (uint8_t)read_le(r, 1);
+}
+uint16_t kl_read_u16(struct kl_reader *r) {
+    return (uint16_t)read_le(r, 2);
+}
+uint32_t kl_read_u32(struct kl_reader *r) {
+    return (uint32_t)read_le(r, 4);
+}
+uint64_t kl_read_u64(struct kl_reader *r) {
+    return read_le(r, 8);
+}
 
 uint64_t kl_read_var(struct kl_reader *r, uint64_t max) {
     uint64_t v = 0;

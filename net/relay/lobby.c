@@ -179,11 +179,11 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
     l->room[i] = r;
     l->rooms++;
     const struct kl_params *p = &r->params;
-    kl_lobby_log_room(KL_LOG_INFO, "room_made", r,
-                      "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u fps_uhz=%u hash_every=%u",
-                      kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players,
-                      p->subframes ? "on" : "off", p->clocked ? "on" : "off", p->spacing_fixed, p->fps_uhz,
-                      p->hash_every);
+    kl_lobby_log_room(
+        KL_LOG_INFO, "room_made", r,
+        "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u fps_uhz=%u hash_every=%u",
+        kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players, p->subframes ? "on" : "off",
+        p->clocked ? "on" : "off", p->spacing_fixed, p->fps_uhz, p->hash_every);
     return r;
 }
 
@@ -358,7 +358,8 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase != KL_ROOM_PLAYING) kl_lobby_start_run(r, now_us);
     kl_lobby_play_run(r, now_us);
     if (r->roster_changed) kl_lobby_send_roster(r);
-    uint64_t lock_us = kl_room_send_at(&r->lock), tick_us = kl_room_tick_at(&r->lock), verdict_us = kl_verdict_due_us(&r->verdicts);
+    uint64_t lock_us = kl_room_send_at(&r->lock), tick_us = kl_room_tick_at(&r->lock),
+             verdict_us = kl_verdict_due_us(&r->verdicts);
     r->due_us = r->chores_us;
     if (lock_us < r->due_us) r->due_us = lock_us;
     if (tick_us < r->due_us) r->due_us = tick_us;

@@ -124,8 +124,8 @@ static void tell_absence(struct kl_lobby_room *r) {
         bool absent = m->here && m->seats && (c->away || c->presence != KL_PRESENT);
         if (absent == m->absent) continue;
         m->absent = absent;
-        kl_lobby_log_member(KL_LOG_INFO, absent ? "absent" : "back", r, i, "frame=%u away=%d", r->lock.next_close,
-                            c->away);
+        kl_lobby_log_member(KL_LOG_INFO, absent ? "absent" : "back", r, i, "frame=%u away=%d",
+                            r->lock.next_close, c->away);
         kl_lobby_notice(r, absent ? "%s is away" : "%s is back", m->name);
     }
 }

@@ -1,6 +1,6 @@
 /* lobby_room.h - one room as the parts of the lobby see it: lobby.c (rooms, joining, leaving), lobby_start.c
- * (start data, READY, start), lobby_play.c (frames, verdicts, stalls), lobby_command.c (commands), lobby_say.c
- * (messages and log lines). Only inside net/relay. */
+ * (start data, READY, start), lobby_play.c (frames, verdicts, stalls), lobby_command.c (commands),
+ * lobby_say.c (messages and log lines). Only inside net/relay. */
 #ifndef KL_LOBBY_ROOM_H
 #define KL_LOBBY_ROOM_H
 
@@ -132,7 +132,8 @@ void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us);
 /* --- lobby_command.c --- */
 /* Policy, seats and who is host are the host's to change; all else is everybody's. What is not allowed is
  * ignored; the member is told. */
-void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us);
+void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                           uint64_t now_us);
 
 /* --- lobby_say.c --- */
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);

@@ -216,7 +216,8 @@ int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len)
 
 void kl_link_rate(struct kl_link *l, uint32_t fps_uhz) {
     if (fps_uhz < KL_FPS_MIN || fps_uhz > KL_FPS_MAX) return;
-    uint8_t data[4] = {(uint8_t)fps_uhz, (uint8_t)(fps_uhz >> 8), (uint8_t)(fps_uhz >> 16), (uint8_t)(fps_uhz >> 24)};
+    uint8_t data[4] = {(uint8_t)fps_uhz, (uint8_t)(fps_uhz >> 8), (uint8_t)(fps_uhz >> 16),
+                       (uint8_t)(fps_uhz >> 24)};
     lock(l);
     if (l->shared.joined) kl_client_rate(&l->shared.lock, fps_uhz);
     unlock(l);

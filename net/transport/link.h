@@ -67,13 +67,14 @@ bool kl_link_take(struct kl_link *l, struct kl_frame *out);
 /* Waits until a frame is closed, the phase changes, or timeout_us has passed (for --speed max). */
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us);
 
-/* The commands of a frame that was taken with KL_FRAME_COMMANDS: to be carried out, in their order, before it runs.
- * False where there are none (any more: ask before the next turn). */
+/* The commands of a frame that was taken with KL_FRAME_COMMANDS: to be carried out, in their order, before it
+ * runs. False where there are none (any more: ask before the next turn). */
 bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *out);
 
-/* Gives a command (room.h: KL_COMMAND_*; from KL_COMMAND_FREE on the wrapper's own), to take effect at a keyframe to come on
- * every machine, this one included. KL_COMMAND_PAUSE in a paused room ends the pause. Copied.
- * KL_OK; KL_E_SPACE above KL_COMMAND_BYTES, KL_E_FULL where too many wait, KL_E_STATE before and after the game. */
+/* Gives a command (room.h: KL_COMMAND_*; from KL_COMMAND_FREE on the wrapper's own), to take effect at a
+ * keyframe to come on every machine, this one included. KL_COMMAND_PAUSE in a paused room ends the pause.
+ * Copied. KL_OK; KL_E_SPACE above KL_COMMAND_BYTES, KL_E_FULL where too many wait, KL_E_STATE before and
+ * after the game. */
 int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len);
 
 /* The core has changed its frame rate, from the next frame on. Here at once; the relay is told. */

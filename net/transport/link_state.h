@@ -13,7 +13,7 @@
 
 #define KL_START_BYTES_MAX (16U * 1024 * 1024)
 #define KL_LINK_HASHES     KL_WINDOW_FRAMES /* that wait to be sent; kl_link_plan() sees that they fit */
-#define KL_HELD_FRAMES     16384 /* about four and a half minutes at 60 fps: how long a menu may stay open */
+#define KL_HELD_FRAMES     16384  /* about four and a half minutes at 60 fps: how long a menu may stay open */
 #define KL_AWAY_US         150000 /* a frontend that has not called for so long does not run */
 #define KL_LINK_ORDERS     8
 #define KL_LINK_NOTICES    16
@@ -57,7 +57,7 @@ struct kl_link {
 
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    struct kl_held *held; /* KL_HELD_FRAMES of them, for the lock client; under mutex */
+    struct kl_held *held;         /* KL_HELD_FRAMES of them, for the lock client; under mutex */
     struct kl_link_shared shared; /* under mutex */
 
     /* the network thread's own */

@@ -72,7 +72,8 @@ static void notice_absence(struct kl_link *l) {
     struct kl_link_shared *s = &l->shared;
     lock(l);
     bool playing = s->status.phase == KL_LINK_PLAYING && s->planned_us;
-    if (playing && !s->lock.away && kl_now_us() >= s->planned_us + KL_AWAY_US) kl_client_set_away(&s->lock, true);
+    if (playing && !s->lock.away && kl_now_us() >= s->planned_us + KL_AWAY_US)
+        kl_client_set_away(&s->lock, true);
     unlock(l);
 }
 
@@ -114,7 +115,8 @@ static bool next_order(struct kl_link *l, struct kl_msg *m) {
     struct kl_link_shared *s = &l->shared;
     lock(l);
     bool some = s->joined && s->order_got != s->order_put;
-    if (some) *m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = s->order[s->order_got++ % KL_LINK_ORDERS]};
+    if (some)
+        *m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = s->order[s->order_got++ % KL_LINK_ORDERS]};
     unlock(l);
     return some;
 }
@@ -152,7 +154,8 @@ static void send_messages(struct kl_link *l) {
     struct kl_msg m;
     while (kl_sent_span(&l->sent) < HASH_WINDOW && next_hash(l, &m))
         send_message(l, &m);
-    while (next_order(l, &m)) send_message(l, &m);
+    while (next_order(l, &m))
+        send_message(l, &m);
     if (next_ready(l, &m)) send_message(l, &m);
     upload(l);
     enet_host_flush(l->enet);

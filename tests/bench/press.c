@@ -1,13 +1,13 @@
-/* press.c - a frontend as small as can be, for measuring: paces retro_run like a display, and presses a button now and
- * then at moments that have nothing to do with frames.
+/* press.c - a frontend as small as can be, for measuring: paces retro_run like a display, and presses a
+ * button now and then at moments that have nothing to do with frames.
  *
  *   press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang AT:FOR]
  *
- * It is a frontend like any other to the wrapper: polled once a call, no view inside. Everything else (room, trace) goes
- * by KEYLOCK_* in the environment. The log holds, in microseconds of the monotonic clock,
- *   begin US              the first retro_run
- *   press US POLL_US MASK a button went down at US, the poll at POLL_US was the first to see it
- * and what the core logs goes to standard error. S seconds after the wrapper says "playing" it ends, and presses come from then on.
+ * It is a frontend like any other to the wrapper: polled once a call, no view inside. Everything else (room,
+ * trace) goes by KEYLOCK_* in the environment. The log holds, in microseconds of the monotonic clock, begin
+ * US              the first retro_run press US POLL_US MASK a button went down at US, the poll at POLL_US was
+ * the first to see it and what the core logs goes to standard error. S seconds after the wrapper says
+ * "playing" it ends, and presses come from then on.
  * --hang: AT seconds after that it makes no calls for FOR seconds, as with a menu open. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -81,7 +81,8 @@ static void next_press(uint64_t from_us) {
     pad.seen = false;
 }
 
-/* Ten buttons in turn (Select and Start are left alone: hot keys), so that one press is not taken for another. */
+/* Ten buttons in turn (Select and Start are left alone: hot keys), so that one press is not taken for
+ * another. */
 static uint16_t press_mask(void) {
     static const uint8_t button[] = {0, 1, 4, 5, 6, 7, 8, 9, 10, 11};
     return (uint16_t)(1u << button[pad.number % sizeof button]);
@@ -98,7 +99,8 @@ static void on_poll(void) {
     if (pad.seen) return;
     pad.seen = true;
     if (at_us > pad.up_us) pad.up_us = at_us; /* nobody looked in time */
-    fprintf(out, "press %llu %llu %x\n", (unsigned long long)pad.down_us, (unsigned long long)at_us, pad.mask);
+    fprintf(out, "press %llu %llu %x\n", (unsigned long long)pad.down_us, (unsigned long long)at_us,
+            pad.mask);
 }
 
 static int16_t on_state(unsigned port, unsigned device, unsigned index, unsigned id) {
@@ -193,7 +195,8 @@ static void load(struct core *c) {
 }
 
 static void hang(void) {
-    struct timespec t = {(time_t)asked.hang_for, (long)((asked.hang_for - (double)(time_t)asked.hang_for) * 1e9)};
+    struct timespec t = {(time_t)asked.hang_for,
+                         (long)((asked.hang_for - (double)(time_t)asked.hang_for) * 1e9)};
     nanosleep(&t, NULL);
     asked.hang_for = 0;
 }
@@ -202,7 +205,8 @@ static void hang(void) {
 static void play(struct core *c) {
     struct retro_system_av_info av;
     c->get_system_av_info(&av);
-    double period_us = 1e6 / (asked.hz > 0 ? asked.hz : av.timing.fps), next_us = (double)now_us() + (double)between_us(0, 16667);
+    double period_us = 1e6 / (asked.hz > 0 ? asked.hz : av.timing.fps),
+           next_us = (double)now_us() + (double)between_us(0, 16667);
     uint64_t ends_us = 0, hang_us = 0;
     bool first = true;
     while (!told_to_end && (!ends_us || now_us() < ends_us)) {
@@ -229,22 +233,26 @@ static void on_signal(int number) {
 }
 
 static void read_options(int argc, char **argv) {
-    static const struct option options[] = {{"core", 1, 0, 'c'},    {"content", 1, 0, 'f'}, {"log", 1, 0, 'l'},
-                                            {"seconds", 1, 0, 's'}, {"hz", 1, 0, 'h'},      {"seed", 1, 0, 'd'},
-                                            {"hang", 1, 0, 'g'},
-                                            {0, 0, 0, 0}};
-    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (o) {
+    static const struct option options[] = {
+        {"core", 1, 0, 'c'}, {"content", 1, 0, 'f'}, {"log", 1, 0, 'l'},  {"seconds", 1, 0, 's'},
+        {"hz", 1, 0, 'h'},   {"seed", 1, 0, 'd'},    {"hang", 1, 0, 'g'}, {0, 0, 0, 0}};
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
+        switch (o) {
         case 'c': asked.core = optarg; break;
         case 'f': asked.content = optarg; break;
         case 'l': asked.log = optarg; break;
         case 's': asked.seconds = atof(optarg); break;
         case 'h': asked.hz = atof(optarg); break;
         case 'd': asked.dice = strtoull(optarg, NULL, 10); break;
-        case 'g': if (sscanf(optarg, "%lf:%lf", &asked.hang_at, &asked.hang_for) != 2) exit(2); break;
+        case 'g':
+            if (sscanf(optarg, "%lf:%lf", &asked.hang_at, &asked.hang_for) != 2) exit(2);
+            break;
         default: exit(2);
         }
     if (!asked.core || !asked.content || !asked.log) {
-        fputs("usage: press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang AT:FOR]\n", stderr);
+        fputs("usage: press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang "
+              "AT:FOR]\n",
+              stderr);
         exit(2);
     }
 }

@@ -273,7 +273,8 @@ static struct kl_commands commands_at(uint32_t f, unsigned count) {
         c->client = i % 3 == 2 ? KL_RELAY_CLIENT : (uint8_t)i;
         c->kind = (uint8_t)(i < 3 ? i + 1 : 13 + i);
         c->len = (uint8_t)(count == 1 ? KL_COMMAND_BYTES : i * 380 / count / count);
-        for (unsigned k = 0; k < c->len; k++) c->data[k] = (uint8_t)(f + k * 7);
+        for (unsigned k = 0; k < c->len; k++)
+            c->data[k] = (uint8_t)(f + k * 7);
     }
     return set;
 }

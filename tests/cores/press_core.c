@@ -1,11 +1,13 @@
-/* press_core.c - a libretro core that writes down when it sees a button go down: the far end of `make bench-latency`.
+/* press_core.c - a libretro core that writes down when it sees a button go down: the far end of `make
+ * bench-latency`.
  *
  * PRESS_LOG names a file; each frame in which buttons go down on a pad adds a line
  *     WALL_US PORT BUTTONS FRAME RUNS
- * WALL_US is the machine's monotonic clock when the frame's run began, by a direct system call: the world that the
- * wrapper turns stays out of it. RUNS counts every run. The pads of the frame before are part of the state, so a
- * frontend that goes back and runs frames again writes those presses again, and RUNS outgrows FRAME: the first line is
- * when the press first played. PRESS_COST_US makes every frame cost that much processor time. */
+ * WALL_US is the machine's monotonic clock when the frame's run began, by a direct system call: the world
+ * that the wrapper turns stays out of it. RUNS counts every run. The pads of the frame before are part of the
+ * state, so a frontend that goes back and runs frames again writes those presses again, and RUNS outgrows
+ * FRAME: the first line is when the press first played. PRESS_COST_US makes every frame cost that much
+ * processor time. */
 #include <libretro.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +32,8 @@ static retro_input_poll_t poll_input;
 static retro_input_state_t input_state;
 
 static struct {
-    uint32_t frame, sum; /* sum: of everything that was ever pressed, so that unequal games have unequal hashes */
+    uint32_t frame,
+        sum; /* sum: of everything that was ever pressed, so that unequal games have unequal hashes */
     uint16_t pad[PORTS];
 } game;
 static FILE *out;

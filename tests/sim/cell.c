@@ -18,7 +18,8 @@ static void add_client(struct figures *f, const struct sim_client *c, unsigned c
     const struct kl_client_stats *a = &m->at_start, *b = &c->lock.stats;
     double seconds = (double)(m->last_us - m->first_us) / 1e6, frames = (double)(b->next_run - a->next_run);
     if (seconds <= 0 || frames <= 0) return;
-    double leads = fmax((double)(b->lead_count - a->lead_count), 1); /* none where frames close by the clock */
+    double leads =
+        fmax((double)(b->lead_count - a->lead_count), 1); /* none where frames close by the clock */
     f->lead += (double)(b->lead_sum - a->lead_sum) / leads / clients;
     if (frames / seconds < f->fps) f->fps = frames / seconds;
     f->late_percent += 100.0 * (double)(b->late_frames - a->late_frames) / frames / clients;

@@ -16,8 +16,8 @@ void truth_init(struct truth *t, const struct scenario *s) {
 static bool broken(struct truth *t, const struct kl_frame *f, const char *format, ...) {
     int used = 0;
     if (f)
-        used = snprintf(t->error, sizeof t->error, "frame=%u interval=%u+%u flags=%x: ", f->number, f->keyframe,
-                        f->spacing, f->flags);
+        used = snprintf(t->error, sizeof t->error, "frame=%u interval=%u+%u flags=%x: ", f->number,
+                        f->keyframe, f->spacing, f->flags);
     va_list args;
     va_start(args, format);
     vsnprintf(t->error + used, sizeof t->error - (size_t)used, format, args);
@@ -30,7 +30,8 @@ bool truth_sample(struct truth *t, unsigned client, unsigned seat, uint32_t numb
     struct ref_seat *s = &t->seat[seat];
     static const struct kl_input neutral;
     const struct ref_client *c = &t->ref.client[client];
-    bool told = c->presence == REF_ABSENT || resumes || c->next_sample == number; /* the relay knows, or is about to */
+    bool told = c->presence == REF_ABSENT || resumes ||
+                c->next_sample == number; /* the relay knows, or is about to */
     if (number < s->count || (number > s->count && !told))
         return broken(t, NULL, "numbers a sample %u, not %u", number, s->count);
     for (; s->count < number; s->count++) { /* the time of an absence */
@@ -51,7 +52,8 @@ static bool check_shape(struct truth *t, const struct kl_frame *f, const struct 
     if (f->keyframe != expected->keyframe) return broken(t, f, "keyframe %u expected", expected->keyframe);
     if (f->spacing != expected->spacing) return broken(t, f, "the interval changed under way");
     if (f->flags != expected->flags) return broken(t, f, "flags=%x expected", expected->flags);
-    return f->active == expected->active || broken(t, f, "active=%02x, %02x expected", f->active, expected->active);
+    return f->active == expected->active ||
+           broken(t, f, "active=%02x, %02x expected", f->active, expected->active);
 }
 
 /* By the map alone: the invariants of DESIGN.md §3, looked at one by one. */
@@ -60,7 +62,8 @@ static bool check_pad(struct truth *t, const struct kl_frame *f, unsigned pad, c
     struct ref_seat *s = &t->seat[pad];
     if (range[0] == range[1]) return true;
     if (range[1] > s->count)
-        return broken(t, f, "pad=%u closed before sample %u was taken (%u were)", pad, range[1] - 1, s->count);
+        return broken(t, f, "pad=%u closed before sample %u was taken (%u were)", pad, range[1] - 1,
+                      s->count);
     t->last_sample[f->number % REF_RING][pad] = range[1] - 1;
     if (ref->now.by_clock) return true;
     const char *fault = ref_presses(s, &ref->before.at, &ref->now.at, f->number - f->keyframe,
@@ -85,14 +88,15 @@ static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_
     if (f->number > 0) note_wait(t, f, relay_us, now_us);
     ref_room_close(ref, &expected, range, relay_us);
     uint32_t *last = t->last_sample[f->number % REF_RING];
-    for (unsigned pad = 0; pad < KL_MAX_SEATS; pad++) last[pad] = UINT32_MAX;
+    for (unsigned pad = 0; pad < KL_MAX_SEATS; pad++)
+        last[pad] = UINT32_MAX;
     if (!check_shape(t, f, &expected)) return false;
     for (unsigned pad = 0; pad < KL_MAX_SEATS; pad++)
         if (!check_pad(t, f, pad, range[pad])) return false;
     for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++)
         if (!ref_input_equal(&expected.in[seat], &f->in[seat]))
-            return broken(t, f, "seat=%u shows joypad %04x, not %04x (or another difference)", seat, f->in[seat].joypad,
-                          expected.in[seat].joypad);
+            return broken(t, f, "seat=%u shows joypad %04x, not %04x (or another difference)", seat,
+                          f->in[seat].joypad, expected.in[seat].joypad);
     t->frame[f->number % REF_RING] = *f;
     t->closed_us[f->number % REF_RING] = now_us;
     t->next++;
@@ -133,7 +137,8 @@ static void look_at(struct truth *t, const struct kl_room *room) {
     ref->slowest_rtt_us = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_room_client *c = &room->client[i];
-        if (c->present && c->seats && c->rtt.srtt_us > ref->slowest_rtt_us) ref->slowest_rtt_us = c->rtt.srtt_us;
+        if (c->present && c->seats && c->rtt.srtt_us > ref->slowest_rtt_us)
+            ref->slowest_rtt_us = c->rtt.srtt_us;
     }
 }
 
@@ -145,9 +150,11 @@ static bool check_standing(struct truth *t, const struct kl_room *room, uint64_t
         if (!c->in_room) continue;
         if (c->away || c->presence != REF_PRESENT) away |= c->pads;
         if (room->client[i].presence != (uint8_t)c->presence)
-            return broken(t, NULL, "client=%u has presence %u, not %u", i, room->client[i].presence, c->presence);
+            return broken(t, NULL, "client=%u has presence %u, not %u", i, room->client[i].presence,
+                          c->presence);
         if (c->presence != REF_ABSENT && c->pads && room->client[i].next_sample != c->next_sample)
-            return broken(t, NULL, "client=%u has %u samples, not %u", i, room->client[i].next_sample, c->next_sample);
+            return broken(t, NULL, "client=%u has %u samples, not %u", i, room->client[i].next_sample,
+                          c->next_sample);
     }
     if (kl_room_away(room) != ref_room_seats(ref, away))
         return broken(t, NULL, "says away=%02x, not %02x", kl_room_away(room), ref_room_seats(ref, away));
@@ -155,10 +162,12 @@ static bool check_standing(struct truth *t, const struct kl_room *room, uint64_t
     if (kl_room_waiting_for(room) != ref_room_seats(ref, ref_room_missing(ref)))
         return broken(t, NULL, "waits for seats %02x, not %02x", kl_room_waiting_for(room),
                       ref_room_seats(ref, ref_room_missing(ref)));
-    if (ref_room_can_close(ref, relay_us)) return broken(t, NULL, "frame %u must close and does not", t->next);
+    if (ref_room_can_close(ref, relay_us))
+        return broken(t, NULL, "frame %u must close and does not", t->next);
     uint64_t due = ref_room_due(ref);
     if (due != UINT64_MAX && due > relay_us && kl_room_tick_at(room) > due + 1)
-        return broken(t, NULL, "something is due in %llu us and tick_at says later", (unsigned long long)(due - relay_us));
+        return broken(t, NULL, "something is due in %llu us and tick_at says later",
+                      (unsigned long long)(due - relay_us));
     return true;
 }
 
@@ -171,7 +180,8 @@ bool truth_after(struct truth *t, struct kl_room *room, uint64_t relay_us, uint6
         if (ref_room_wants_interval(ref)) lay_out(t, room, f.spacing, now_us);
         if (!close_one(t, &f, relay_us, now_us)) return false;
     }
-    if (ref_room_wants_interval(ref) && room->now.first == t->next) lay_out(t, room, room->now.length, now_us);
+    if (ref_room_wants_interval(ref) && room->now.first == t->next)
+        lay_out(t, room, room->now.length, now_us);
     if (ref->error[0]) return broken(t, NULL, "frame=%u %s", t->next, ref->error);
     if (ref_room_holds_still(ref)) t->still_us = now_us;
     return !t->error[0] && check_standing(t, room, relay_us);
@@ -182,7 +192,8 @@ static bool commands_same(const struct kl_commands *a, const struct kl_commands 
     if (a->count != b->count || a->keyframe != b->keyframe) return false;
     for (unsigned i = 0; i < a->count; i++) {
         const struct kl_command *x = &a->at[i], *y = &b->at[i];
-        if (x->client != y->client || x->kind != y->kind || x->len != y->len || memcmp(x->data, y->data, x->len))
+        if (x->client != y->client || x->kind != y->kind || x->len != y->len ||
+            memcmp(x->data, y->data, x->len))
             return false;
     }
     return true;

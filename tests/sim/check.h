@@ -13,26 +13,29 @@ struct truth {
     uint32_t next; /* frames below have closed */
     struct kl_frame frame[REF_RING];
     uint64_t closed_us[REF_RING];
-    uint32_t last_sample[REF_RING][KL_MAX_SEATS]; /* by pad: the newest sample each was made from; UINT32_MAX: none */
-    struct kl_commands commands[REF_RING];        /* by keyframe; count 0: none */
-    uint64_t still_us;                            /* when the room last held still: paused, or all absent */
-    uint64_t longest_wait_us;                     /* from a frame's line (or the last close) to its close */
-    double slipped_us;                            /* by which the schedule has moved since the start */
+    uint32_t last_sample[REF_RING]
+                        [KL_MAX_SEATS]; /* by pad: the newest sample each was made from; UINT32_MAX: none */
+    struct kl_commands commands[REF_RING]; /* by keyframe; count 0: none */
+    uint64_t still_us;                     /* when the room last held still: paused, or all absent */
+    uint64_t longest_wait_us;              /* from a frame's line (or the last close) to its close */
+    double slipped_us;                     /* by which the schedule has moved since the start */
     uint32_t marks, changes, changes_settled;
     char error[240];
 };
 
 void truth_init(struct truth *t, const struct scenario *s);
 
-/* A player's pad gave this sample. False where the number is not the next, unless he was absent, or resumes. */
+/* A player's pad gave this sample. False where the number is not the next, unless he was absent, or resumes.
+ */
 bool truth_sample(struct truth *t, unsigned client, unsigned seat, uint32_t number, bool resumes,
                   const struct kl_input *in, uint64_t now_us);
 
 /* Before an event is given to the room, so that the reference judges by the same schedule. */
 void truth_before(struct truth *t, const struct kl_room *room);
 
-/* After one: takes the frames that closed out of the room. False, and t->error says why, where a frame is not what the
- * players did, or closed too early, or has not closed though it must. Times are the relay's; now_us the world's. */
+/* After one: takes the frames that closed out of the room. False, and t->error says why, where a frame is not
+ * what the players did, or closed too early, or has not closed though it must. Times are the relay's; now_us
+ * the world's. */
 bool truth_after(struct truth *t, struct kl_room *room, uint64_t relay_us, uint64_t now_us);
 
 /* A client was given f. False where it is not what the relay closed. */

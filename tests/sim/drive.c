@@ -5,9 +5,11 @@
 
 #include "events.h"
 
-#define SESSION     0x5e5510u
-#define AWAY_US     150000 /* a frontend that has not called for so long does not run */
-#define OWN_DOING_US 3000000 /* after an obstacle of its own, what a client waits for may be its own doing */
+#define SESSION 0x5e5510u
+#define AWAY_US 150000 /* a frontend that has not called for so long does not run */
+#define OWN_DOING_US                                                                                         \
+    3000000 /* after an obstacle of its own, what a client waits for may be its own doing                    \
+             */
 #define SEND_ROUNDS (KL_BURST_MAX + 2) /* more datagrams for one receiver at one moment are a flood */
 
 void world_fail(struct world *w, const char *format, ...) {
@@ -46,7 +48,8 @@ static void count_rate(struct world *w, struct rate *r, const char *who, unsigne
     const struct kl_params *p = &w->scenario.params;
     uint64_t second = w->now_us / 1000000;
     if (second != r->second) *r = (struct rate){.second = second};
-    double most = (p->clocked ? (p->half_steps ? 4e-6 : 2e-6) * p->fps_uhz : 2 * r->work + 2 * 200) + 8 * KL_BURST_MAX;
+    double most =
+        (p->clocked ? (p->half_steps ? 4e-6 : 2e-6) * p->fps_uhz : 2 * r->work + 2 * 200) + 8 * KL_BURST_MAX;
     r->moments += r->last_us != w->now_us;
     r->last_us = w->now_us;
     if (++r->sent > 2 * most || r->moments > most)
@@ -94,7 +97,8 @@ void drive_send_client(struct world *w, unsigned client) {
         w->due_client[client] = c->frozen_until_us;
         return;
     }
-    if (c->planned_us && now >= c->planned_us + AWAY_US) kl_client_set_away(&c->lock, true); /* as link_thread.c does */
+    if (c->planned_us && now >= c->planned_us + AWAY_US)
+        kl_client_set_away(&c->lock, true); /* as link_thread.c does */
     for (unsigned i = 0; (len = kl_client_send(&c->lock, now, body, KL_DATAGRAM_MAX)) > 0; i++) {
         if (len > KL_DATAGRAM_MAX) world_fail(w, "client=%u sends %zu bytes", client, len);
         if (i >= SEND_ROUNDS) world_fail(w, "client=%u has no end of sending", client);
@@ -129,8 +133,8 @@ void drive_send_relay(struct world *w) {
 static void log_frames(struct world *w, uint32_t from) {
     for (uint32_t n = from; w->log && n < w->truth.next; n++) {
         const struct kl_frame *f = &w->truth.frame[n % REF_RING];
-        world_log(w, "event=close frame=%u interval=%u+%u active=%02x flags=%x", f->number, f->keyframe, f->spacing,
-                  f->active, f->flags);
+        world_log(w, "event=close frame=%u interval=%u+%u active=%02x flags=%x", f->number, f->keyframe,
+                  f->spacing, f->active, f->flags);
     }
 }
 
@@ -159,7 +163,8 @@ void drive_collect(struct world *w) {
     if (!held) world_fail(w, "relay %s", w->truth.error);
     if (w->truth.next > from) w->last_close_us = w->now_us;
     for (uint32_t n = from; n < w->truth.next; n++)
-        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) count_work(w, &w->client[i].relay_rate);
+        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+            count_work(w, &w->client[i].relay_rate);
     const struct kl_params *p = &w->scenario.params;
     if (p->clocked && w->room.started) {
         double elapsed_s = (double)(w->now_us - w->scenario.start_us) / 1e6;
@@ -191,13 +196,15 @@ void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
         struct kl_command given = *c;
         given.client = (uint8_t)client;
         if (result == KL_OK) ref_room_order(&w->truth.ref, client, &given);
-        const struct ref_client *from = client == KL_RELAY_CLIENT ? &w->truth.ref.relay : &w->truth.ref.client[client];
+        const struct ref_client *from =
+            client == KL_RELAY_CLIENT ? &w->truth.ref.relay : &w->truth.ref.client[client];
         if (result == KL_E_FULL && from->queued < KL_COMMANDS_MAX)
             world_fail(w, "a command is refused though %u of %u wait", from->queued, KL_COMMANDS_MAX);
     }
     world_log(w, "event=order client=%u kind=%u bytes=%u result=%d", client, c->kind, c->len, result);
     *(result == KL_OK ? &w->orders_taken : &w->orders_refused) += 1;
-    if (result != KL_OK && result != KL_E_FULL) world_fail(w, "a command of client=%u is refused: %d", client, result);
+    if (result != KL_OK && result != KL_E_FULL)
+        world_fail(w, "a command of client=%u is refused: %d", client, result);
     drive_collect(w);
     drive_send_relay(w);
 }
@@ -262,7 +269,8 @@ static void sample(struct world *w, unsigned client, bool again, uint64_t now) {
     unsigned i = 0;
     for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++) {
         if (!(c->setting->seats >> seat & 1)) continue;
-        if (!truth_sample(&w->truth, client, seat, number, c->lock.standing == KL_STANDING_BACK, &in[i++], w->now_us))
+        if (!truth_sample(&w->truth, client, seat, number, c->lock.standing == KL_STANDING_BACK, &in[i++],
+                          w->now_us))
             world_fail(w, "client=%u %s", client, w->truth.error);
     }
     count_work(w, &c->rate);
@@ -305,7 +313,8 @@ static bool take(struct world *w, unsigned client) {
     if (f.number >= c->knowable)
         world_fail(w, "client=%u runs frame %u before its datagram came", client, f.number);
     const struct kl_commands *commands = kl_client_commands(&c->lock, f.number);
-    if (!w->failed && !truth_same(&w->truth, &f, commands)) world_fail(w, "client=%u %s", client, w->truth.error);
+    if (!w->failed && !truth_same(&w->truth, &f, commands))
+        world_fail(w, "client=%u %s", client, w->truth.error);
     if ((f.flags & KL_FRAME_COMMANDS) && commands) w->orders_run += commands->count;
     if (w->failed) return false;
     uint64_t lead = c->lock.stats.lead_sum - lead_before;

@@ -37,7 +37,8 @@ static const char usage[] =
     "                                      measures one steady link (jitter per hop half that, half-normal,\n"
     "                                      added; loss per hop); --off: subframes=off\n"
     "    [--policy strict|bounded|optimistic] [--half-steps]\n"
-    "sim --table [--seconds S]             all links of the table, beside the bound; the options above as well\n"
+    "sim --table [--seconds S]             all links of the table, beside the bound; the options above as "
+    "well\n"
     "sim --step | --pace | --hang S | --hour | --unequal   directed trials: trial.h says what each measures\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
@@ -60,7 +61,8 @@ static void play(struct worker *me, struct world *w, uint64_t seed) {
     me->commands += w->truth.ref.commands_given;
     me->policies += w->truth.ref.policy_changes;
     me->lost += w->truth.ref.presses_lost;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) me->absences += w->truth.ref.client[i].absences;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        me->absences += w->truth.ref.client[i].absences;
     if (!held) printf("seed=%" PRIu64 " failed=1 %s\n", seed, w->error);
     double pace = world_pace(w);
     if (pace >= 0) me->paced++;
@@ -148,10 +150,12 @@ static int play_many(uint64_t first, uint64_t count, unsigned jobs) {
     double took = seconds_now() - began;
     printf("rooms=%" PRIu64 " failed=%" PRIu64 " virtual_hours=%.2f frames_closed=%" PRIu64
            " frames_run=%" PRIu64 " datagrams=%" PRIu64 " largest_body=%" PRIu64 " steady=%" PRIu64
-           " absences=%" PRIu64 " commands=%" PRIu64 " policy_changes=%" PRIu64 " presses_lost_by_them=%" PRIu64
-           " slow=%" PRIu64 " least_pace=%.4f wall_s=%.1f rooms_per_s=%.1f\n",
+           " absences=%" PRIu64 " commands=%" PRIu64 " policy_changes=%" PRIu64
+           " presses_lost_by_them=%" PRIu64 " slow=%" PRIu64
+           " least_pace=%.4f wall_s=%.1f rooms_per_s=%.1f\n",
            sum.rooms, sum.failed, (double)sum.virtual_us / 3.6e9, sum.frames, sum.run, sum.datagrams,
-           sum.largest, sum.paced, sum.absences, sum.commands, sum.policies, sum.lost, sum.slow, sum.pace_least, took, (double)sum.rooms / took);
+           sum.largest, sum.paced, sum.absences, sum.commands, sum.policies, sum.lost, sum.slow,
+           sum.pace_least, took, (double)sum.rooms / took);
     return sum.failed > 0 || sum.rooms != count;
 }
 
@@ -186,26 +190,16 @@ enum {
     OPT_UNEQUAL,
     OPT_HELP
 };
-static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
-                                        {"first", 1, 0, OPT_FIRST},
-                                        {"jobs", 1, 0, OPT_JOBS},
-                                        {"seed", 1, 0, OPT_SEED},
-                                        {"cell", 1, 0, OPT_CELL},
-                                        {"table", 0, 0, OPT_TABLE},
-                                        {"seconds", 1, 0, OPT_SECONDS},
-                                        {"hz", 1, 0, OPT_HZ},
-                                        {"fps", 1, 0, OPT_FPS},
-                                        {"off", 0, 0, OPT_OFF},
-                                        {"log", 0, 0, OPT_LOG},
-                                        {"policy", 1, 0, OPT_POLICY},
-                                        {"half-steps", 0, 0, OPT_HALF},
-                                        {"step", 0, 0, OPT_STEP},
-                                        {"pace", 0, 0, OPT_PACE},
-                                        {"hang", 1, 0, OPT_HANG},
-                                        {"hour", 0, 0, OPT_HOUR},
-                                        {"unequal", 0, 0, OPT_UNEQUAL},
-                                        {"help", 0, 0, OPT_HELP},
-                                        {0}};
+static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST},
+                                        {"jobs", 1, 0, OPT_JOBS},       {"seed", 1, 0, OPT_SEED},
+                                        {"cell", 1, 0, OPT_CELL},       {"table", 0, 0, OPT_TABLE},
+                                        {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},
+                                        {"fps", 1, 0, OPT_FPS},         {"off", 0, 0, OPT_OFF},
+                                        {"log", 0, 0, OPT_LOG},         {"policy", 1, 0, OPT_POLICY},
+                                        {"half-steps", 0, 0, OPT_HALF}, {"step", 0, 0, OPT_STEP},
+                                        {"pace", 0, 0, OPT_PACE},       {"hang", 1, 0, OPT_HANG},
+                                        {"hour", 0, 0, OPT_HOUR},       {"unequal", 0, 0, OPT_UNEQUAL},
+                                        {"help", 0, 0, OPT_HELP},       {0}};
 
 struct request {
     uint64_t seeds, first, seed;

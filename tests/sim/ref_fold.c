@@ -4,14 +4,18 @@
 
 #define PENDING 32
 
-static uint64_t down(const struct ref_seat *pad, uint32_t k) { return ref_buttons(&pad->at[k % REF_RING]); }
+static uint64_t down(const struct ref_seat *pad, uint32_t k) {
+    return ref_buttons(&pad->at[k % REF_RING]);
+}
 
 /* "The longest run that hides no edge", for one pad: the number of the sample after its last. */
 static uint32_t run_end(const struct ref_seat *pad, uint64_t shown, uint32_t from, uint32_t end, bool known) {
-    if (known && (down(pad, from) & shown & ~down(pad, from - 1))) return from; /* the release before it shows first */
+    if (known && (down(pad, from) & shown & ~down(pad, from - 1)))
+        return from; /* the release before it shows first */
     for (uint32_t i = from + 1; i < end; i++) {
         uint64_t pressed = down(pad, i) & ~down(pad, i - 1), any = 0;
-        for (uint32_t k = from; k < i; k++) any |= down(pad, k);
+        for (uint32_t k = from; k < i; k++)
+            any |= down(pad, k);
         if (pressed & shown & ~down(pad, from)) return i; /* this frame is the first to show it released */
         if (pressed & any) return i - 1;                  /* released within the run itself */
     }
@@ -20,12 +24,14 @@ static uint32_t run_end(const struct ref_seat *pad, uint64_t shown, uint32_t fro
 
 static unsigned ones(uint64_t x) {
     unsigned n = 0;
-    for (; x; x &= x - 1) n++;
+    for (; x; x &= x - 1)
+        n++;
     return n;
 }
 
 /* As many presses as the samples had, no more and no fewer: whatever the rule above says. */
-static void check_presses(struct ref_room *r, unsigned pad, uint32_t from, uint32_t end, const struct kl_input *shown) {
+static void check_presses(struct ref_room *r, unsigned pad, uint32_t from, uint32_t end,
+                          const struct kl_input *shown) {
     const struct ref_seat *p = &r->pad[pad];
     uint64_t before = ref_buttons(&r->shown[r->plays[pad]]), now = ref_buttons(shown), again = 0, pressed = 0;
     for (uint32_t k = from; k < end; k++) {
@@ -33,12 +39,15 @@ static void check_presses(struct ref_room *r, unsigned pad, uint32_t from, uint3
         again |= press & pressed;
         pressed |= press;
     }
-    if (again) snprintf(r->error, sizeof r->error, "pad=%u two presses in samples %u..%u show as one", pad, from, end - 1);
+    if (again)
+        snprintf(r->error, sizeof r->error, "pad=%u two presses in samples %u..%u show as one", pad, from,
+                 end - 1);
     if (pressed & ~(now & ~before))
-        snprintf(r->error, sizeof r->error, "pad=%u a press in samples %u..%u (%u buttons) does not show", pad, from, end - 1,
-                 ones(pressed & ~(now & ~before)));
+        snprintf(r->error, sizeof r->error, "pad=%u a press in samples %u..%u (%u buttons) does not show",
+                 pad, from, end - 1, ones(pressed & ~(now & ~before)));
     if (end > from && (now & ~before & ~pressed))
-        snprintf(r->error, sizeof r->error, "pad=%u a press shows that samples %u..%u did not have", pad, from, end - 1);
+        snprintf(r->error, sizeof r->error, "pad=%u a press shows that samples %u..%u did not have", pad,
+                 from, end - 1);
 }
 
 /* Nothing new: the remainder of the last one. */
@@ -51,8 +60,10 @@ static void add(struct ref_seat *pad, uint32_t from, uint32_t end, bool known, s
     pad->keys_overflowed = overflowed;
 }
 
-static void fold_client(struct ref_room *r, struct ref_client *c, struct kl_frame *out, uint32_t range[KL_MAX_SEATS][2]) {
-    uint32_t from = c->unused, all = c->next_sample < r->now.samples_end ? c->next_sample : r->now.samples_end;
+static void fold_client(struct ref_room *r, struct ref_client *c, struct kl_frame *out,
+                        uint32_t range[KL_MAX_SEATS][2]) {
+    uint32_t from = c->unused,
+             all = c->next_sample < r->now.samples_end ? c->next_sample : r->now.samples_end;
     bool known = from > c->resumed; /* the sample before is one of this presence */
     if (all < from) all = from;
     uint32_t end = all;

@@ -3,15 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LAY(r, ...) ((r)->error[0] ? 0 : snprintf((r)->error, sizeof (r)->error, __VA_ARGS__))
+#define LAY(r, ...) ((r)->error[0] ? 0 : snprintf((r)->error, sizeof(r)->error, __VA_ARGS__))
 
 void ref_room_init(struct ref_room *r, const struct kl_params *params, struct ref_seat *pad) {
     memset(r, 0, sizeof *r);
     r->params = *params;
     if (!params->clocked || !params->subframes)
-        if (params->policy == KL_POLICY_OPTIMISTIC) r->params.policy = KL_POLICY_BOUNDED; /* "played as bounded" */
+        if (params->policy == KL_POLICY_OPTIMISTIC)
+            r->params.policy = KL_POLICY_BOUNDED; /* "played as bounded" */
     r->pad = pad;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) r->plays[s] = (uint8_t)s;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        r->plays[s] = (uint8_t)s;
 }
 
 void ref_room_add(struct ref_room *r, unsigned client, uint8_t pads) {
@@ -48,9 +50,12 @@ static bool feeds(const struct ref_room *r, const struct ref_client *c) {
     return c && c->presence == REF_PRESENT && c->counted_from != REF_NEVER && c->counted_from < r->now.number;
 }
 
-static double line_us(const struct ref_room *r, uint32_t f) { return r->schedule.t0_us + f * r->schedule.period_us; }
+static double line_us(const struct ref_room *r, uint32_t f) {
+    return r->schedule.t0_us + f * r->schedule.period_us;
+}
 
-/* --- absence ---------------------------------------------------------------------------------------------- */
+/* --- absence ----------------------------------------------------------------------------------------------
+ */
 
 static void make_absent(struct ref_client *c) {
     c->absences += c->presence != REF_ABSENT;
@@ -63,9 +68,13 @@ static uint64_t waits_since(const struct ref_room *r) {
     return line > (double)r->last_close_us ? (uint64_t)line : r->last_close_us;
 }
 
-static uint64_t budget_us(const struct ref_room *r) { return r->params.wait_budget_ms * UINT64_C(1000); }
+static uint64_t budget_us(const struct ref_room *r) {
+    return r->params.wait_budget_ms * UINT64_C(1000);
+}
 
-static uint64_t silence_us(const struct ref_room *r) { return budget_us(r) < 200000 ? 200000 : budget_us(r); }
+static uint64_t silence_us(const struct ref_room *r) {
+    return budget_us(r) < 200000 ? 200000 : budget_us(r);
+}
 
 static void find_absent(struct ref_room *r, uint64_t now_us) {
     uint8_t missing = ref_room_missing(r);
@@ -79,7 +88,8 @@ static void find_absent(struct ref_room *r, uint64_t now_us) {
     }
 }
 
-/* --- events ----------------------------------------------------------------------------------------------- */
+/* --- events -----------------------------------------------------------------------------------------------
+ */
 
 static void take_samples(struct ref_room *r, struct ref_client *c, struct kl_ctrl *m) {
     struct kl_input in[KL_MAX_SEATS];
@@ -88,7 +98,8 @@ static void take_samples(struct ref_room *r, struct ref_client *c, struct kl_ctr
         if (n != c->next_sample) continue;
         for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++) {
             if (!(c->pads >> s & 1)) continue;
-            if (!ref_input_equal(&in[k++], &r->pad[s].at[n % REF_RING])) LAY(r, "sample=%u is not what pad %u said", n, s);
+            if (!ref_input_equal(&in[k++], &r->pad[s].at[n % REF_RING]))
+                LAY(r, "sample=%u is not what pad %u said", n, s);
         }
         c->next_sample++;
     }
@@ -143,9 +154,12 @@ void ref_room_resume(struct ref_room *r, uint64_t now_us) {
     r->last_close_us = now_us;
 }
 
-/* --- commands --------------------------------------------------------------------------------------------- */
+/* --- commands ---------------------------------------------------------------------------------------------
+ */
 
-static struct ref_client *giver(struct ref_room *r, unsigned i) { return i == KL_MAX_CLIENTS ? &r->relay : &r->client[i]; }
+static struct ref_client *giver(struct ref_room *r, unsigned i) {
+    return i == KL_MAX_CLIENTS ? &r->relay : &r->client[i];
+}
 
 static void act(struct ref_room *r, const struct kl_command *c) {
     if (c->kind == 1) {
@@ -157,7 +171,9 @@ static void act(struct ref_room *r, const struct kl_command *c) {
         r->params.spacing_fixed = c->data[3];
     } else if (c->kind == 2) {
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-            r->plays[s] = r->plays[s] == c->data[0] ? c->data[1] : r->plays[s] == c->data[1] ? c->data[0] : r->plays[s];
+            r->plays[s] = r->plays[s] == c->data[0]   ? c->data[1]
+                          : r->plays[s] == c->data[1] ? c->data[0]
+                                                      : r->plays[s];
         r->now.swapped = true;
     } else if (c->kind == 3) {
         r->pausing = true;
@@ -165,7 +181,8 @@ static void act(struct ref_room *r, const struct kl_command *c) {
 }
 
 static bool same_command(const struct kl_command *a, const struct kl_command *b) {
-    return a->client == b->client && a->kind == b->kind && a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
+    return a->client == b->client && a->kind == b->kind && a->len == b->len &&
+           memcmp(a->data, b->data, a->len) == 0;
 }
 
 /* Takes it off its giver's queue; -1 where it is not the head of any. */
@@ -211,16 +228,20 @@ static void check_given(struct ref_room *r, const struct kl_commands *given) {
         const struct kl_command *c = &given->at[i];
         unsigned who = c->client == KL_RELAY_CLIENT ? KL_MAX_CLIENTS : c->client;
         if (had >> who & 1) { /* a new round */
-            if (passed_over(r, had, room)) LAY(r, "client=%u is given a second command before others had one", who);
+            if (passed_over(r, had, room))
+                LAY(r, "client=%u is given a second command before others had one", who);
             had = 0;
         }
-        if (take_head(r, c) < 0) LAY(r, "a command (client=%u kind=%u) that was not next in its queue", c->client, c->kind);
+        if (take_head(r, c) < 0)
+            LAY(r, "a command (client=%u kind=%u) that was not next in its queue", c->client, c->kind);
         had |= 1u << who;
         room -= c->len;
     }
     bool full = count == KL_COMMANDS_MAX;
-    if (!full && passed_over(r, had, room) && passed_over(r, 0, room)) LAY(r, "a command is left though it would fit");
-    for (unsigned i = 0; i < count; i++) act(r, &given->at[i]);
+    if (!full && passed_over(r, had, room) && passed_over(r, 0, room))
+        LAY(r, "a command is left though it would fit");
+    for (unsigned i = 0; i < count; i++)
+        act(r, &given->at[i]);
     r->commands_given += count;
     if (count > 0) {
         r->held[r->sets++ % KL_WINDOW_FRAMES] = given->keyframe;
@@ -228,7 +249,8 @@ static void check_given(struct ref_room *r, const struct kl_commands *given) {
     }
 }
 
-/* --- intervals -------------------------------------------------------------------------------------------- */
+/* --- intervals --------------------------------------------------------------------------------------------
+ */
 
 bool ref_room_wants_interval(struct ref_room *r) {
     if (!r->started || !ref_room_pads(r)) return false;
@@ -242,7 +264,8 @@ static bool a_multiple_in(uint32_t after, uint32_t to, uint32_t every) {
     return every > 0 && to / every > after / every;
 }
 
-/* Samples that nobody will ever play, because they came when the frames that they were for had closed by the clock. */
+/* Samples that nobody will ever play, because they came when the frames that they were for had closed by the
+ * clock. */
 static void count_lost(struct ref_room *r, const struct ref_span *last) {
     if (last->samples_end == REF_NEVER) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -251,7 +274,8 @@ static void count_lost(struct ref_room *r, const struct ref_span *last) {
         for (uint32_t k = c->unused; k < last->samples_end && k > c->resumed; k++)
             for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
                 if (!(c->pads >> s & 1) || k >= r->pad[s].count) continue;
-                const struct kl_input *in = &r->pad[s].at[k % REF_RING], *was = &r->pad[s].at[(k - 1) % REF_RING];
+                const struct kl_input *in = &r->pad[s].at[k % REF_RING],
+                                      *was = &r->pad[s].at[(k - 1) % REF_RING];
                 r->presses_lost += (in->joypad & ~was->joypad) != 0;
             }
     }
@@ -263,7 +287,8 @@ static void close_by_what(struct ref_room *r, struct ref_span *next) {
     next->by_clock = optimistic || (was && r->now.at.length > 0);
     next->samples_end = optimistic || !was ? REF_NEVER : next->at.sample_first;
     if (!optimistic || was) return;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) { /* the samples of the interval before are the first not used */
+    for (unsigned i = 0; i < KL_MAX_CLIENTS;
+         i++) { /* the samples of the interval before are the first not used */
         struct ref_client *c = &r->client[i];
         c->unused = c->resumed > r->now.at.sample_first ? c->resumed : r->now.at.sample_first;
         if (r->now.by_clock && c->unused < r->now.samples_end) c->unused = r->now.samples_end;
@@ -273,7 +298,8 @@ static void close_by_what(struct ref_room *r, struct ref_span *next) {
 }
 
 void ref_room_lay_out(struct ref_room *r, uint32_t length, const struct kl_commands *given) {
-    struct ref_span next = {.at = {.first = r->now.at.first + r->now.at.length, .length = length,
+    struct ref_span next = {.at = {.first = r->now.at.first + r->now.at.length,
+                                   .length = length,
                                    .sample_first = r->now.at.sample_first + r->now.at.samples},
                             .samples_end = REF_NEVER};
     bool first = r->now.at.length == 0;
@@ -291,20 +317,23 @@ void ref_room_lay_out(struct ref_room *r, uint32_t length, const struct kl_comma
     next.hash = !first && a_multiple_in(r->now.at.first, next.at.first, r->params.hash_every);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct ref_client *c = &r->client[i];
-        bool reached = c->resumed <= next.at.sample_first, by_samples = !next.by_clock || next.samples_end != REF_NEVER;
+        bool reached = c->resumed <= next.at.sample_first,
+             by_samples = !next.by_clock || next.samples_end != REF_NEVER;
         if (c->presence == REF_PRESENT && !reached && by_samples) c->presence = REF_RETURNING;
         if (!c->in_room || !reached) continue;
         if (c->presence == REF_RETURNING) c->presence = REF_PRESENT;
         if (c->presence == REF_PRESENT && c->counted_from == REF_NEVER) c->counted_from = next.number;
     }
     if (length < KL_SPACING_MIN || length > KL_SPACING_MAX) LAY(r, "spacing=%u", length);
-    if (r->params.spacing_fixed && length != r->params.spacing_fixed) LAY(r, "the fixed spacing is not kept: %u", length);
+    if (r->params.spacing_fixed && length != r->params.spacing_fixed)
+        LAY(r, "the fixed spacing is not kept: %u", length);
     count_lost(r, &r->now);
     r->before = r->now;
     r->now = next;
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------- */
+/* --- frames -----------------------------------------------------------------------------------------------
+ */
 
 uint8_t ref_room_missing(const struct ref_room *r) {
     uint8_t missing = 0;
@@ -343,7 +372,8 @@ static uint32_t group(const struct ref_room *r) {
 /* Without a clock, nobody is left behind by more than half of what the room keeps. */
 static bool outruns(const struct ref_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->client[i].in_room && r->next >= r->client[i].acked + KL_KEPT_FRAMES / 2) return !r->params.clocked;
+        if (r->client[i].in_room && r->next >= r->client[i].acked + KL_KEPT_FRAMES / 2)
+            return !r->params.clocked;
     return false;
 }
 
@@ -379,7 +409,8 @@ uint64_t ref_room_due(const struct ref_room *r) {
     return due;
 }
 
-void ref_room_close(struct ref_room *r, struct kl_frame *out, uint32_t range[KL_MAX_SEATS][2], uint64_t now_us) {
+void ref_room_close(struct ref_room *r, struct kl_frame *out, uint32_t range[KL_MAX_SEATS][2],
+                    uint64_t now_us) {
     const struct ref_span *now = &r->now;
     memset(out, 0, sizeof *out);
     memset(range, 0, KL_MAX_SEATS * sizeof *range);
@@ -397,7 +428,8 @@ void ref_room_close(struct ref_room *r, struct kl_frame *out, uint32_t range[KL_
     else if (now->number > 0)
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             if (feeds(r, owner(r, s)))
-                ref_frame(&r->pad[s], &r->before.at, &now->at, r->next - now->at.first, &out->in[r->plays[s]], range[s]);
+                ref_frame(&r->pad[s], &r->before.at, &now->at, r->next - now->at.first, &out->in[r->plays[s]],
+                          range[s]);
     memcpy(r->shown, out->in, sizeof r->shown);
     r->last_close_us = now_us;
     r->next++;

@@ -1,9 +1,10 @@
-/* ref_room.h - the relay's decisions as net/PROTOCOL.md §5 and DESIGN.md §3 and §4 have them: who is absent, what
- * each frame holds, when it must close, which commands stand where.
+/* ref_room.h - the relay's decisions as net/PROTOCOL.md §5 and DESIGN.md §3 and §4 have them: who is absent,
+ * what each frame holds, when it must close, which commands stand where.
  *
- * A second implementation beside net/engine/room*.c, told the same events at the same moments. It uses the engine's
- * structs and none of its decisions, but for three that it is shown: the length of an interval (any is allowed),
- * the schedule line (clock.h, tested by itself) and the round trips that the size of a group follows. */
+ * A second implementation beside net/engine/room*.c, told the same events at the same moments. It uses the
+ * engine's structs and none of its decisions, but for three that it is shown: the length of an interval (any
+ * is allowed), the schedule line (clock.h, tested by itself) and the round trips that the size of a group
+ * follows. */
 #ifndef SIM_REF_ROOM_H
 #define SIM_REF_ROOM_H
 
@@ -52,7 +53,7 @@ struct ref_room {
     uint64_t last_close_us;
     struct kl_schedule schedule;
     uint32_t slowest_rtt_us;
-    struct kl_input shown[KL_MAX_SEATS]; /* by the newest frame, by seat */
+    struct kl_input shown[KL_MAX_SEATS];           /* by the newest frame, by seat */
     struct kl_commands commands[KL_WINDOW_FRAMES]; /* given, by keyframe; ring */
     uint32_t held[KL_WINDOW_FRAMES];               /* keyframes of sets given, newest at sets */
     unsigned sets;
@@ -77,10 +78,11 @@ bool ref_room_wants_interval(struct ref_room *r);
 void ref_room_lay_out(struct ref_room *r, uint32_t length, const struct kl_commands *given);
 
 /* The next frame, and for each pad the samples [lo, hi) that made it (0, 0: none). */
-void ref_room_close(struct ref_room *r, struct kl_frame *out, uint32_t range[KL_MAX_SEATS][2], uint64_t now_us);
+void ref_room_close(struct ref_room *r, struct kl_frame *out, uint32_t range[KL_MAX_SEATS][2],
+                    uint64_t now_us);
 
 bool ref_room_can_close(const struct ref_room *r, uint64_t now_us);
-uint8_t ref_room_missing(const struct ref_room *r); /* pads that the next frame waits for */
+uint8_t ref_room_missing(const struct ref_room *r);  /* pads that the next frame waits for */
 bool ref_room_holds_still(const struct ref_room *r); /* paused, or everybody is absent */
 uint64_t ref_room_due(const struct ref_room *r);     /* when time alone changes something */
 uint8_t ref_room_seats(const struct ref_room *r, uint8_t pads);

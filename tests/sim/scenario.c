@@ -89,13 +89,17 @@ static void need_places(struct scenario *s, double stall_us) {
 }
 
 static double draw_stall_us(struct rng *r) {
-    return rng_chance(r, 0.5) ? rng_between(r, 2e4, 1e6) : rng_chance(r, 0.8) ? rng_between(r, 1e6, 6e6) : rng_between(r, 6e6, 3e7);
+    return rng_chance(r, 0.5)   ? rng_between(r, 2e4, 1e6)
+           : rng_chance(r, 0.8) ? rng_between(r, 1e6, 6e6)
+                                : rng_between(r, 6e6, 3e7);
 }
 
 static void draw_order(struct kl_command *o, const struct scenario *s, struct rng *r) {
     double kind = rng_unit(r);
-    o->kind = kind < 0.15 ? KL_COMMAND_POLICY : kind < 0.3 ? KL_COMMAND_SWAP : kind < 0.4 ? KL_COMMAND_PAUSE
-                                                                           : (uint8_t)rng_range(r, KL_COMMAND_FREE, 255);
+    o->kind = kind < 0.15  ? KL_COMMAND_POLICY
+              : kind < 0.3 ? KL_COMMAND_SWAP
+              : kind < 0.4 ? KL_COMMAND_PAUSE
+                           : (uint8_t)rng_range(r, KL_COMMAND_FREE, 255);
     o->client = rng_chance(r, 0.1) ? KL_RELAY_CLIENT : 0;
     if (o->kind == KL_COMMAND_POLICY) {
         uint16_t budget = draw_budget(r);
@@ -110,7 +114,8 @@ static void draw_order(struct kl_command *o, const struct scenario *s, struct rn
         o->data[1] = (uint8_t)rng_range(r, 0, KL_MAX_SEATS - 1);
     } else if (o->kind != KL_COMMAND_PAUSE) {
         o->len = (uint8_t)rng_range(r, 0, rng_chance(r, 0.2) ? KL_COMMAND_BYTES : 20);
-        for (unsigned i = 0; i < o->len; i++) o->data[i] = (uint8_t)rng_range(r, 0, 255);
+        for (unsigned i = 0; i < o->len; i++)
+            o->data[i] = (uint8_t)rng_range(r, 0, 255);
     }
 }
 

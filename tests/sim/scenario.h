@@ -62,7 +62,7 @@ struct scenario {
     bool heavy;         /* everybody uses every device at once: datagrams overflow, and the pace may suffer */
     unsigned happenings;
     struct happening happening[SCENARIO_HAPPENINGS];
-    uint64_t settled_us; /* measures count from here */
+    uint64_t settled_us;  /* measures count from here */
     uint32_t held_frames; /* places for frames that each client has: enough for the longest stall */
 };
 

@@ -28,8 +28,11 @@ static void add_happening(struct scenario *s, struct happening h) {
 static void change_links(struct scenario *s, double at_s, const struct link_quality *hop) {
     for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++)
         if (s->client[i].there)
-            add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at_s * 1e6), .kind = HAPPEN_LINK,
-                                                .client = i, .up = *hop, .down = *hop});
+            add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at_s * 1e6),
+                                                .kind = HAPPEN_LINK,
+                                                .client = i,
+                                                .up = *hop,
+                                                .down = *hop});
 }
 
 static bool play(struct world *w, const struct scenario *s, world_probe *probe, void *ctx) {
@@ -41,8 +44,8 @@ static bool play(struct world *w, const struct scenario *s, world_probe *probe, 
 /* --- a change of the link ----------------------------------------------------------------------------------
  */
 
-#define WORSE_S  60.0
-#define BETTER_S 100.0
+#define WORSE_S    60.0
+#define BETTER_S   100.0
 #define STEP_END_S 160.0
 
 struct step {
@@ -79,7 +82,8 @@ int trial_step(const struct cell *like) {
     bool held = true;
     struct world *w = malloc(sizeof *w);
     if (!w) return 2;
-    puts("policy     players jitter loss seed | before raised_s at_1s high stall_ms(1s) stall_ms(all) | first_drop_s last_s low | changes");
+    puts("policy     players jitter loss seed | before raised_s at_1s high stall_ms(1s) stall_ms(all) | "
+         "first_drop_s last_s low | changes");
     for (uint8_t policy = 0; policy <= KL_POLICY_BOUNDED; policy++)
         for (unsigned k = 0; k < 8; k++) {
             struct cell c = *like;
@@ -90,17 +94,21 @@ int trial_step(const struct cell *like) {
             c.loss = k & 4 ? 0.01 : 0;
             c.seconds = STEP_END_S;
             scenario_cell(&s, &c, 1 + k);
-            struct link_quality worse = hop_of(150, c.jitter_ms, c.loss), better = hop_of(50, c.jitter_ms, c.loss);
+            struct link_quality worse = hop_of(150, c.jitter_ms, c.loss),
+                                better = hop_of(50, c.jitter_ms, c.loss);
             change_links(&s, WORSE_S, &worse);
             change_links(&s, BETTER_S, &better);
             struct step t = {0};
             held &= play(w, &s, watch_step, &t);
             double most = 0;
-            for (unsigned i = 0; i < c.players; i++) most = fmax(most, t.stalled_ms[i]);
-            bool good = t.raised_s <= 1 && most <= 200 && t.dropped_s <= 5 && t.last_s <= 30 && t.changes <= 2;
+            for (unsigned i = 0; i < c.players; i++)
+                most = fmax(most, t.stalled_ms[i]);
+            bool good =
+                t.raised_s <= 1 && most <= 200 && t.dropped_s <= 5 && t.last_s <= 30 && t.changes <= 2;
             printf("%-10s %-7u %-6g %-4g %-4u | %6u %8.2f %5u %4u %12.0f %13.0f | %12.2f %6.2f %3u | %u%s\n",
-                   policy_name(policy), c.players, c.jitter_ms, c.loss * 100, 1 + k, t.before, t.raised_s, t.after_1s,
-                   t.high, most, t.stalled_all_ms / c.players, t.dropped_s, t.last_s, t.low, t.changes, good ? "" : " MISS");
+                   policy_name(policy), c.players, c.jitter_ms, c.loss * 100, 1 + k, t.before, t.raised_s,
+                   t.after_1s, t.high, most, t.stalled_all_ms / c.players, t.dropped_s, t.last_s, t.low,
+                   t.changes, good ? "" : " MISS");
         }
     free(w);
     return !held;
@@ -149,19 +157,22 @@ int trial_pace(const struct cell *like) {
                 c.seconds = 630;
                 scenario_cell(&s, &c, 1);
                 if (wobble)
-                    for (unsigned n = 0; n < 2; n++) s.client[n].tick_jitter_us = 2000;
+                    for (unsigned n = 0; n < 2; n++)
+                        s.client[n].tick_jitter_us = 2000;
                 struct pace p = {.from_us = s.start_us + 30 * SECOND_US};
                 held &= play(w, &s, watch_pace, &p);
                 double drift = (tick[i] - core[k]) * (double)p.turns / tick[i];
                 double none = fmax(drift, 0), several = fmax(-drift, 0);
-                unsigned low = (unsigned)floor(tick[i] / core[k]), high = (unsigned)ceil(tick[i] / core[k] - 1e-9);
+                unsigned low = (unsigned)floor(tick[i] / core[k]),
+                         high = (unsigned)ceil(tick[i] / core[k] - 1e-9);
                 uint64_t odd = 0;
                 for (unsigned g = 1; g < 16; g++)
                     if (g < low || g > high + (low == high)) odd += p.gaps[g];
                 bool good = (double)p.none <= none + 2 && (double)p.several <= several + 2;
-                printf("%-6g %-8g | %-6llu %-6llu %-6llu %-9.0f %-4llu %-8.0f %-6llu | %-8llu | %s%s\n", tick[i], core[k],
-                       (unsigned long long)p.turns, (unsigned long long)p.frames, (unsigned long long)p.none, none,
-                       (unsigned long long)p.several, several, (unsigned long long)p.stalls, (unsigned long long)odd,
+                printf("%-6g %-8g | %-6llu %-6llu %-6llu %-9.0f %-4llu %-8.0f %-6llu | %-8llu | %s%s\n",
+                       tick[i], core[k], (unsigned long long)p.turns, (unsigned long long)p.frames,
+                       (unsigned long long)p.none, none, (unsigned long long)p.several, several,
+                       (unsigned long long)p.stalls, (unsigned long long)odd,
                        wobble ? "wobble 2 ms, jitter 5 ms" : "steady", good ? "" : " MISS");
                 fflush(stdout);
             }
@@ -175,7 +186,7 @@ int trial_pace(const struct cell *like) {
 struct hang {
     uint64_t at_us, until_us;
     double paid_ms[KL_MAX_CLIENTS], after_ms[KL_MAX_CLIENTS]; /* stalled while he hangs; in the 10 s after */
-    uint64_t run_us, in_us;                                   /* when he had run what he missed; when his pad counted */
+    uint64_t run_us, in_us; /* when he had run what he missed; when his pad counted */
     uint16_t before, during, after;
     double slip_before_us, slip_us;
 };
@@ -192,18 +203,21 @@ static void watch_hang(struct world *w, unsigned client, const struct kl_plan *p
     }
     bool over = w->now_us >= h->until_us;
     if (!over) h->during = n;
-    if (client != 0 && w->now_us < h->until_us + 10 * SECOND_US) (over ? h->after_ms : h->paid_ms)[client] += stalled_ms;
+    if (client != 0 && w->now_us < h->until_us + 10 * SECOND_US)
+        (over ? h->after_ms : h->paid_ms)[client] += stalled_ms;
     h->after = n;
     h->slip_us = w->truth.slipped_us - h->slip_before_us;
     if (client != 0 || !over) return;
     if (h->run_us == 0 && c->lock.stats.next_closed - c->lock.stats.next_run <= n + 1u) h->run_us = w->now_us;
-    bool counts = w->truth.ref.client[0].presence == REF_PRESENT && w->truth.ref.client[0].counted_from != REF_NEVER;
+    bool counts =
+        w->truth.ref.client[0].presence == REF_PRESENT && w->truth.ref.client[0].counted_from != REF_NEVER;
     if (h->in_us == 0 && counts) h->in_us = w->now_us;
 }
 
 static double most_of(const double *ms) {
     double most = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) most = fmax(most, ms[i]);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        most = fmax(most, ms[i]);
     return most;
 }
 
@@ -213,7 +227,8 @@ int trial_hang(const struct cell *like, double seconds) {
     bool held = true;
     struct world *w = malloc(sizeof *w);
     if (!w) return 2;
-    puts("policy     who      rtt(own) | others_paid_ms after_ms slip_ms | ran_it_all_s counts_s | spacing before during after");
+    puts("policy     who      rtt(own) | others_paid_ms after_ms slip_ms | ran_it_all_s counts_s | spacing "
+         "before during after");
     for (uint8_t policy = KL_POLICY_BOUNDED; policy <= KL_POLICY_OPTIMISTIC; policy++)
         for (unsigned k = 0; k < 6; k++) {
             struct cell c = *like;
@@ -228,16 +243,21 @@ int trial_hang(const struct cell *like, double seconds) {
             struct hang h = {.at_us = s.start_us + 40 * SECOND_US};
             h.until_us = h.at_us + (uint64_t)(seconds * 1e6);
             static const uint8_t what[] = {HAPPEN_STALL, HAPPEN_FREEZE, HAPPEN_OUTAGE};
-            add_happening(&s, (struct happening){.at_us = h.at_us, .kind = what[k % 3], .ways = WAY_UP | WAY_DOWN,
+            add_happening(&s, (struct happening){.at_us = h.at_us,
+                                                 .kind = what[k % 3],
+                                                 .ways = WAY_UP | WAY_DOWN,
                                                  .length_us = (uint64_t)(seconds * 1e6)});
             held &= play(w, &s, watch_hang, &h);
             double paid = most_of(h.paid_ms), after = most_of(h.after_ms);
             bool there = w->client[0].in_room && h.in_us;
             bool good = paid <= 250 + 50 + 30 && after <= 250 && there;
-            printf("%-10s %-8s %-8g | %14.0f %8.0f %7.0f | %12.2f %8.2f | %14u %6u %5u%s\n", policy_name(policy),
-                   kind[k % 3], k >= 3 ? 120.0 : 50.0, paid, after, h.slip_us / 1e3,
-                   there ? (double)(h.run_us - h.until_us) / 1e6 : -1, there ? (double)(h.in_us - h.until_us) / 1e6 : -1,
-                   h.before, h.during, h.after, good ? "" : there ? " MISS" : " LOST");
+            printf("%-10s %-8s %-8g | %14.0f %8.0f %7.0f | %12.2f %8.2f | %14u %6u %5u%s\n",
+                   policy_name(policy), kind[k % 3], k >= 3 ? 120.0 : 50.0, paid, after, h.slip_us / 1e3,
+                   there ? (double)(h.run_us - h.until_us) / 1e6 : -1,
+                   there ? (double)(h.in_us - h.until_us) / 1e6 : -1, h.before, h.during, h.after,
+                   good    ? ""
+                   : there ? " MISS"
+                           : " LOST");
         }
     free(w);
     return !held;
@@ -250,8 +270,11 @@ static void change_for_an_hour(struct scenario *s, struct rng *r) {
     for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++)
         for (double at = 30; s->client[i].there && at < 3600; at += rng_between(r, 60, 300)) {
             struct link_quality q = link_draw(r, rng_range(r, 0, 3));
-            add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at * 1e6), .kind = HAPPEN_LINK,
-                                                .client = i, .up = q, .down = q});
+            add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at * 1e6),
+                                                .kind = HAPPEN_LINK,
+                                                .client = i,
+                                                .up = q,
+                                                .down = q});
         }
     for (unsigned n = 0; n < 20; n++)
         add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(rng_unit(r) * 3.5e9),
@@ -267,7 +290,8 @@ int trial_hour(const struct cell *like, uint64_t seed) {
     bool held = true;
     struct world *w = malloc(sizeof *w);
     if (!w) return 2;
-    puts("policy     players | frames fps(room) lead late% stalled% longest_gap_ms | changes absences | held");
+    puts(
+        "policy     players | frames fps(room) lead late% stalled% longest_gap_ms | changes absences | held");
     for (uint8_t policy = 0; policy <= KL_POLICY_OPTIMISTIC; policy++)
         for (unsigned k = 0; k < 3; k++) {
             struct cell c = *like;
@@ -292,9 +316,9 @@ int trial_hour(const struct cell *like, uint64_t seed) {
                 gap = fmax(gap, (double)x->longest_gap_us / 1e3);
                 absences += w->truth.ref.client[i].absences;
             }
-            printf("%-10s %-7u | %6u %8.3f %5.2f %5.3f %8.3f %14.0f | %7u %8llu | %d\n", policy_name(policy), c.players,
-                   w->truth.next, w->truth.next / ((double)(w->now_us - s.start_us) / 1e6), lead, late, stalled, gap,
-                   w->truth.changes, (unsigned long long)absences, good);
+            printf("%-10s %-7u | %6u %8.3f %5.2f %5.3f %8.3f %14.0f | %7u %8llu | %d\n", policy_name(policy),
+                   c.players, w->truth.next, w->truth.next / ((double)(w->now_us - s.start_us) / 1e6), lead,
+                   late, stalled, gap, w->truth.changes, (unsigned long long)absences, good);
             fflush(stdout);
             held &= good;
         }
@@ -318,8 +342,8 @@ static void watch_fit(struct world *w, unsigned client, const struct kl_plan *pl
 }
 
 int trial_unequal(const struct cell *like) {
-    static const double way[][4] = {{10, 10, 10, 10}, {5, 45, 5, 5}, {45, 5, 5, 5}, {40, 10, 10, 40}, {40, 10, 40, 10},
-                                    {10, 40, 10, 40}, {75, 75, 10, 10}, {10, 60, 60, 10}};
+    static const double way[][4] = {{10, 10, 10, 10}, {5, 45, 5, 5},    {45, 5, 5, 5},    {40, 10, 10, 40},
+                                    {40, 10, 40, 10}, {10, 40, 10, 40}, {75, 75, 10, 10}, {10, 60, 60, 10}};
     static struct scenario s;
     bool held = true;
     struct world *w = malloc(sizeof *w);
@@ -342,10 +366,12 @@ int trial_unequal(const struct cell *like) {
             const struct measure *m = &w->client[0].measure;
             double spacing = (double)f.sum / (double)f.frames;
             double fps = (double)m->frames / ((double)(m->last_us - m->first_us) / 1e6);
-            double late = 100.0 * (double)(w->client[0].lock.stats.late_frames - m->at_start.late_frames) / (double)m->frames;
+            double late = 100.0 * (double)(w->client[0].lock.stats.late_frames - m->at_start.late_frames) /
+                          (double)m->frames;
             bool good = spacing <= bound + (aligned ? 0 : 1) + 0.01 && fps >= 59.9 && late <= 0.2;
-            printf("%-3g %-5g %-3g %-5g | %18g %6u | %7.2f %.3f %.3f %s%s\n", way[k][0], way[k][1], way[k][2], way[k][3],
-                   up + down, bound, spacing, fps, late, aligned ? "aligned" : "random", good ? "" : " MISS");
+            printf("%-3g %-5g %-3g %-5g | %18g %6u | %7.2f %.3f %.3f %s%s\n", way[k][0], way[k][1], way[k][2],
+                   way[k][3], up + down, bound, spacing, fps, late, aligned ? "aligned" : "random",
+                   good ? "" : " MISS");
         }
     free(w);
     return !held;

@@ -7,7 +7,8 @@
 /* RTT 50 -> 150 ms and back: how soon the spacing follows, and what the change costs. */
 int trial_step(const struct cell *like);
 
-/* Frontends and cores of unlike rates for ten minutes: calls with no frame or two beyond what the drift asks for. */
+/* Frontends and cores of unlike rates for ten minutes: calls with no frame or two beyond what the drift asks
+ * for. */
 int trial_pace(const struct cell *like);
 
 /* One of four hangs for so long (seconds): what the others pay, and how soon he is back. */

@@ -9,7 +9,8 @@
 #define PROGRESS_US    2000000
 #define SAME_TIME_MAX  20000 /* steps without time passing: going round in circles */
 #define LOST_EXCUSE_US 12000000
-#define RETURN_US      4000000 /* to be back in place after what kept a client away, beside running what it missed */
+#define RETURN_US                                                                                            \
+    4000000 /* to be back in place after what kept a client away, beside running what it missed */
 #define PACE_SETTLE_US 15000000
 #define PACE_LEAST     0.95
 #define PACE_LEAST_US  5000000 /* measured for at least so long */
@@ -58,12 +59,13 @@ static void set_up(struct world *w, const struct scenario *s, FILE *log) {
     w->rng = (struct rng){s->seed ^ 0x51a7};
     w->due_room = w->due_tick = UINT64_MAX;
     const struct kl_params *p = &s->params;
-    world_log(
-        w,
-        "event=room seed=%llu policy=%u budget_ms=%u half_steps=%d players=%u subframes=%d clocked=%d spacing_fixed=%u hash_every=%u fps=%.4f "
-        "seconds=%.1f replay_window=%d",
-        (unsigned long long)s->seed, p->policy, p->wait_budget_ms, p->half_steps, p->players, p->subframes, p->clocked, p->spacing_fixed, p->hash_every,
-        p->fps_uhz / 1e6, (double)(s->end_us - s->start_us) / 1e6, s->replay_window);
+    world_log(w,
+              "event=room seed=%llu policy=%u budget_ms=%u half_steps=%d players=%u subframes=%d clocked=%d "
+              "spacing_fixed=%u hash_every=%u fps=%.4f "
+              "seconds=%.1f replay_window=%d",
+              (unsigned long long)s->seed, p->policy, p->wait_budget_ms, p->half_steps, p->players,
+              p->subframes, p->clocked, p->spacing_fixed, p->hash_every, p->fps_uhz / 1e6,
+              (double)(s->end_us - s->start_us) / 1e6, s->replay_window);
     truth_init(&w->truth, &w->scenario);
     kl_room_init(&w->room, p);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -91,7 +93,8 @@ static uint64_t later(uint64_t a, uint64_t b) {
 static void excuse(struct world *w, struct sim_client *c, uint64_t until_us) {
     if (until_us > c->obstacle_us) c->obstacle_us = until_us;
     w->pacing = false;
-    bool waited_for = c->setting->seats || !w->scenario.params.clocked; /* without a clock, spectators are too */
+    bool waited_for =
+        c->setting->seats || !w->scenario.params.clocked; /* without a clock, spectators are too */
     if (waited_for && until_us > w->room_obstacle_us) w->room_obstacle_us = until_us;
 }
 
@@ -202,8 +205,8 @@ static void check_return(struct world *w) {
         if (w->truth.ref.params.policy == KL_POLICY_STRICT || !w->scenario.params.clocked)
             since = later(since, w->room_obstacle_us);
         if (w->now_us > since + patience_us(w) + RETURN_US)
-            world_fail(w, "client=%u does not come back: relay says %d, standing %d, backlog %u", i, r->presence,
-                       c->lock.standing, c->lock.stats.next_closed - c->lock.stats.next_run);
+            world_fail(w, "client=%u does not come back: relay says %d, standing %d, backlog %u", i,
+                       r->presence, c->lock.standing, c->lock.stats.next_closed - c->lock.stats.next_run);
     }
 }
 
@@ -223,7 +226,8 @@ static void check_progress(struct world *w) {
     }
     uint64_t patience = patience_us(w);
     uint64_t moved_us = later(w->last_close_us, w->truth.still_us);
-    if (ref->params.policy == KL_POLICY_STRICT || !ref->params.clocked) moved_us = later(moved_us, w->room_obstacle_us);
+    if (ref->params.policy == KL_POLICY_STRICT || !ref->params.clocked)
+        moved_us = later(moved_us, w->room_obstacle_us);
     if (w->now_us > moved_us + patience)
         world_fail(w, "deadlock: no frame closed since t=%.3f, waiting for seats %02x",
                    (double)w->last_close_us / 1e6, kl_room_waiting_for(&w->room));
@@ -242,7 +246,8 @@ static void check_lost(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
     if (!c->in_room || !kl_room_lost(&w->room, i)) return;
     bool strict = w->truth.ref.params.policy == KL_POLICY_STRICT && w->truth.ref.policy_changes == 0;
-    bool excused = !w->scenario.params.clocked || w->scenario.heavy || w->now_us < c->deaf_until_us + LOST_EXCUSE_US;
+    bool excused =
+        !w->scenario.params.clocked || w->scenario.heavy || w->now_us < c->deaf_until_us + LOST_EXCUSE_US;
     if ((c->setting->seats && strict) || !excused) world_fail(w, "client=%u is lost", i);
     world_log(w, "event=lost client=%u", i);
     remove_client(w, i);
@@ -352,14 +357,16 @@ bool world_run(struct world *w, const struct scenario *s, FILE *log, world_probe
               w->truth.changes, w->failed ? "failed=1" : "failed=0");
     double pace = world_pace(w);
     if (pace >= 0 && pace < PACE_LEAST)
-        world_fail(w, "the room crawls: %.3f of its frames a second, spacing %u", pace, w->truth.ref.now.at.length);
+        world_fail(w, "the room crawls: %.3f of its frames a second, spacing %u", pace,
+                   w->truth.ref.now.at.length);
     events_clear(w);
     return !w->failed;
 }
 
 double world_pace(const struct world *w) {
     const struct kl_params *p = &w->truth.ref.params; /* in force */
-    if (!p->clocked || p->spacing_fixed || w->scenario.heavy || !w->pacing || !ref_room_pads(&w->truth.ref)) return -1;
+    if (!p->clocked || p->spacing_fixed || w->scenario.heavy || !w->pacing || !ref_room_pads(&w->truth.ref))
+        return -1;
     if (w->now_us < w->paced_at_us + PACE_LEAST_US) return -1;
     double frames = (double)(w->now_us - w->paced_at_us) * p->fps_uhz / 1e12;
     return (w->truth.next - w->paced_from) / frames;

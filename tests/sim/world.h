@@ -43,7 +43,7 @@ struct sim_client {
     uint64_t stalled_until_us, frozen_until_us;
     uint64_t deaf_until_us; /* until then it may have missed more than the room keeps */
     uint64_t ordered_us;    /* its last command arrives then: they are ordered */
-    uint64_t obstacle_us; /* until then it may be slow: outage, stall, a worse link */
+    uint64_t obstacle_us;   /* until then it may be slow: outage, stall, a worse link */
     uint32_t up_counter, down_counter;
     struct kl_replay up_replay, down_replay;
     uint32_t knowable;  /* frames below this had closed when the newest datagram that reached it was sent */
@@ -87,7 +87,8 @@ struct world {
     struct truth truth;
     struct sim_client client[KL_MAX_CLIENTS];
     uint64_t now_us, last_close_us, room_obstacle_us, paused_us; /* when it was paused last */
-    uint64_t due_room, due_tick, due_client[KL_MAX_CLIENTS]; /* world time of the next send, the room's next tick */
+    uint64_t due_room, due_tick,
+        due_client[KL_MAX_CLIENTS]; /* world time of the next send, the room's next tick */
     struct event *heap;
     size_t events, event_cap;
     uint64_t orders, same_time;
@@ -112,8 +113,8 @@ double world_pace(const struct world *w);
 
 typedef void world_probe(struct world *w, unsigned client, const struct kl_plan *plan);
 
-/* Plays it. Returns true where every invariant held. The world is the caller's, of any contents before. probe, where not
- * NULL, is called after each turn of a client and finds ctx in w->probed. */
+/* Plays it. Returns true where every invariant held. The world is the caller's, of any contents before.
+ * probe, where not NULL, is called after each turn of a client and finds ctx in w->probed. */
 bool world_run(struct world *w, const struct scenario *s, FILE *log, world_probe *probe, void *ctx);
 
 #endif

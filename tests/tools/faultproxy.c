@@ -10,7 +10,8 @@
  * this share comes 20 ms later than it should, behind others, in either mode. A copy (--dup) draws its own
  * jitter. Hostility: --truncate cuts a datagram short, --replay sends one of the last 64 of its direction
  * again behind it, --garbage a random one. The random stream is the seed's alone; it prints the seed. Port 0
- * takes a free one; the first line on standard output names it. SIGUSR1 switches an outage on, and off again. Ends with 0 on SIGTERM, SIGINT or after
+ * takes a free one; the first line on standard output names it. SIGUSR1 switches an outage on, and off again.
+ * Ends with 0 on SIGTERM, SIGINT or after
  * --for; counters go to standard error. */
 #include <errno.h>
 #include <getopt.h>

@@ -19,17 +19,22 @@ enum { HAND_AWAY = 1, HAND_RESUME = 2 };
 /* Samples [first, first + count) of this client, its word on itself, and everything closed acknowledged. */
 static inline int hand_ctrl(unsigned client, uint32_t first, uint32_t count, unsigned word, uint64_t now_us) {
     uint8_t buf[KL_DATAGRAM_MAX];
-    struct kl_ctrl m = {.stamp = (uint32_t)now_us, .frame_acked = r.next_close, .sample_first = first,
-                        .sample_count = count, .away = word & HAND_AWAY, .resume = word & HAND_RESUME};
-    size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, r.client[client].seat_count, buf,
-                               sizeof buf);
+    struct kl_ctrl m = {.stamp = (uint32_t)now_us,
+                        .frame_acked = r.next_close,
+                        .sample_first = first,
+                        .sample_count = count,
+                        .away = word & HAND_AWAY,
+                        .resume = word & HAND_RESUME};
+    size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, r.client[client].seat_count,
+                               buf, sizeof buf);
     assert_true(len > 0);
     return kl_room_receive(&r, client, buf, len, now_us);
 }
 
 static inline uint32_t hand_take_all(void) {
     uint32_t n = 0;
-    while (kl_room_take(&r, &hand_last)) n++;
+    while (kl_room_take(&r, &hand_last))
+        n++;
     return n;
 }
 

@@ -143,10 +143,13 @@ static void a_long_stall_moves_it_at_once_and_never_back(void **state) {
     assert_near(kl_schedule_line_us(&s, 1), 2010000, 1e-6);
 }
 
-/* --- playout ----------------------------------------------------------------------------------------------- */
+/* --- playout -----------------------------------------------------------------------------------------------
+ */
 
-/* Frames for so many seconds from *at_us on, 10 ms each, `late_us` late; every `spike_every`-th (0: none) 40 ms late. */
-static void hear(struct kl_playout *p, uint64_t *at_us, unsigned seconds, double late_us, unsigned spike_every) {
+/* Frames for so many seconds from *at_us on, 10 ms each, `late_us` late; every `spike_every`-th (0: none) 40
+ * ms late. */
+static void hear(struct kl_playout *p, uint64_t *at_us, unsigned seconds, double late_us,
+                 unsigned spike_every) {
     for (unsigned i = 0; i < seconds * 100; i++, *at_us += 10000) {
         bool spike = spike_every && i % spike_every == spike_every - 1;
         kl_playout_heard(p, spike ? 40000 : late_us, *at_us);
@@ -186,7 +189,8 @@ static void the_margin_moves_slowly_and_not_too_far(void **state) {
     uint64_t at = 1000000;
     kl_playout_heard(&p, 0, at);
     kl_playout_margin_us(&p, at);
-    for (unsigned i = 0; i < 3; i++) kl_playout_heard(&p, 900000, at += KL_CLOCK_WINDOW_US);
+    for (unsigned i = 0; i < 3; i++)
+        kl_playout_heard(&p, 900000, at += KL_CLOCK_WINDOW_US);
     uint64_t from = at;
     double before = kl_playout_margin_us(&p, at);
     assert_near(kl_playout_margin_us(&p, at += 100000), before + 2000, 1); /* 20 ms a second */
@@ -200,9 +204,11 @@ static void times_out_of_order_do_not_slew(void **state) {
     (void)state;
     struct kl_clock c;
     kl_clock_init(&c, 16666);
-    for (uint64_t now = 1000000; now < 3000000; now += 16000) kl_clock_heard(&c, (uint32_t)(now - 25000), now);
+    for (uint64_t now = 1000000; now < 3000000; now += 16000)
+        kl_clock_heard(&c, (uint32_t)(now - 25000), now);
     double base = c.base_us;
-    for (uint64_t late = 0; late < 40; late++) /* a process that stood still reads what has piled up: seconds old */
+    for (uint64_t late = 0; late < 40;
+         late++) /* a process that stood still reads what has piled up: seconds old */
         kl_clock_heard(&c, (uint32_t)(8000000 - 3000000 + late), 8000000 + late);
     kl_clock_schedule(&c, c.peer_stamp, 100, 0);
     kl_clock_position(&c, 8000000 - 1000); /* taken before the network's thread had its turn */

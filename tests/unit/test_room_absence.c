@@ -7,18 +7,28 @@
 #define BUDGET_US 250000
 #define START_US  1000
 
-/* Three players with spacing 4; 20 ms a frame, frame f due at 51,000 + 20,000 f. Their pads say their seat's bit. */
+/* Three players with spacing 4; 20 ms a frame, frame f due at 51,000 + 20,000 f. Their pads say their seat's
+ * bit. */
 static void begin(uint8_t policy) {
-    hand_begin((struct kl_params){.policy = policy, .subframes = true, .clocked = true, .players = 3,
-                                  .wait_budget_ms = BUDGET_US / 1000, .spacing_fixed = 4, .fps_uhz = 50000000});
-    for (unsigned i = 0; i < 3; i++) assert_int_equal(kl_room_add(&r, i, (uint8_t)(1u << i), 0), 0);
+    hand_begin((struct kl_params){.policy = policy,
+                                  .subframes = true,
+                                  .clocked = true,
+                                  .players = 3,
+                                  .wait_budget_ms = BUDGET_US / 1000,
+                                  .spacing_fixed = 4,
+                                  .fps_uhz = 50000000});
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(kl_room_add(&r, i, (uint8_t)(1u << i), 0), 0);
     kl_room_add(&r, 9, 0, 0);
-    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++) ring[i][0].joypad = 0x10;
+    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
+        ring[i][0].joypad = 0x10;
     assert_int_equal(kl_room_start(&r, START_US), 0);
     interval = hand_take_all();
 }
 
-static uint64_t line(uint32_t f) { return 51000 + f * UINT64_C(20000); }
+static uint64_t line(uint32_t f) {
+    return 51000 + f * UINT64_C(20000);
+}
 
 /* Sample n of these clients, each at its frame's time. */
 static void all_say(unsigned clients, uint32_t n) {
@@ -28,14 +38,16 @@ static void all_say(unsigned clients, uint32_t n) {
 
 static uint8_t shown(void) {
     uint8_t seats = 0;
-    for (unsigned s = 0; s < 3; s++) seats |= (uint8_t)((hand_last.in[s].joypad != 0) << s);
+    for (unsigned s = 0; s < 3; s++)
+        seats |= (uint8_t)((hand_last.in[s].joypad != 0) << s);
     return seats;
 }
 
 static void strict_waits_for_ever(void **state) {
     (void)state;
     begin(KL_POLICY_STRICT);
-    for (uint32_t n = 0; n < 3; n++) all_say(3, n);
+    for (uint32_t n = 0; n < 3; n++)
+        all_say(3, n);
     assert_int_equal(kl_room_missing(&r), 4);
     assert_true(kl_room_tick_at(&r) == UINT64_MAX);
     kl_room_tick(&r, UINT64_C(3600000000));
@@ -88,7 +100,8 @@ static void the_budget_counts_from_the_last_close_where_that_is_later(void **sta
     (void)state;
     begin(KL_POLICY_BOUNDED);
     uint64_t late = line(interval) + 100000;
-    for (unsigned i = 0; i < 3; i++) hand_ctrl(i, 0, i == 2 ? 1 : 2, 0, late);
+    for (unsigned i = 0; i < 3; i++)
+        hand_ctrl(i, 0, i == 2 ? 1 : 2, 0, late);
     assert_int_equal(hand_take_all(), 1);
     assert_int_equal(kl_room_tick_at(&r), late + BUDGET_US);
 }
@@ -131,10 +144,12 @@ static uint32_t shown_from(uint32_t gone, uint32_t back, uint32_t first) {
         if (n == gone) hand_ctrl(2, n, 0, HAND_AWAY, line(n));
         unsigned there = n < gone ? 7 : 3;
         all_say(there, n);
-        if (n >= back) assert_int_equal(hand_ctrl(2, first, n + 1 - first, n < back + 3 ? HAND_RESUME : 0, line(n)), 0);
+        if (n >= back)
+            assert_int_equal(hand_ctrl(2, first, n + 1 - first, n < back + 3 ? HAND_RESUME : 0, line(n)), 0);
         kl_room_tick(&r, line(n));
         while (kl_room_take(&r, &hand_last))
-            if (!from && hand_last.number > interval + gone && hand_last.in[2].joypad) from = hand_last.number;
+            if (!from && hand_last.number > interval + gone && hand_last.in[2].joypad)
+                from = hand_last.number;
     }
     return from;
 }
@@ -142,9 +157,11 @@ static uint32_t shown_from(uint32_t gone, uint32_t back, uint32_t first) {
 static void he_feeds_the_interval_after_the_keyframe_he_reaches(void **state) {
     (void)state;
     begin(KL_POLICY_BOUNDED);
-    assert_int_equal(shown_from(10, 30, 30), 40); /* 32..35 is laid out already: 36..39 counts, and feeds 40..43 */
+    assert_int_equal(shown_from(10, 30, 30),
+                     40); /* 32..35 is laid out already: 36..39 counts, and feeds 40..43 */
     begin(KL_POLICY_BOUNDED);
-    assert_int_equal(shown_from(10, 31, 31), 44); /* frame 35 has just closed, and with it 36..39 is laid out */
+    assert_int_equal(shown_from(10, 31, 31),
+                     44); /* frame 35 has just closed, and with it 36..39 is laid out */
     begin(KL_POLICY_OPTIMISTIC);
     assert_in_range(shown_from(10, 30, 30), 30, 31); /* no interval to fit in with */
 }
@@ -180,7 +197,8 @@ static void where_all_are_absent_nothing_closes_until_one_is_back(void **state) 
     (void)state;
     for (uint8_t policy = KL_POLICY_BOUNDED; policy <= KL_POLICY_OPTIMISTIC; policy++) {
         begin(policy);
-        for (unsigned i = 0; i < 3; i++) hand_ctrl(i, 0, 0, HAND_AWAY, line(interval));
+        for (unsigned i = 0; i < 3; i++)
+            hand_ctrl(i, 0, 0, HAND_AWAY, line(interval));
         hand_take_all();
         uint32_t at = r.next_close;
         assert_true(kl_room_tick_at(&r) == UINT64_MAX);
@@ -188,7 +206,8 @@ static void where_all_are_absent_nothing_closes_until_one_is_back(void **state) 
         assert_int_equal(hand_take_all(), 0);
         hand_ctrl(1, at, 1, HAND_RESUME, line(500));
         kl_room_tick(&r, line(500));
-        assert_in_range(hand_take_all(), 1, 3); /* on from here, and not all of what was passed over at once */
+        assert_in_range(hand_take_all(), 1,
+                        3); /* on from here, and not all of what was passed over at once */
         kl_room_tick(&r, line(510));
         assert_in_range(hand_take_all(), 1, 14);
     }
@@ -196,8 +215,12 @@ static void where_all_are_absent_nothing_closes_until_one_is_back(void **state) 
 
 static void nobody_is_absent_before_the_start(void **state) {
     (void)state;
-    hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC, .subframes = true, .clocked = true, .players = 2,
-                                  .wait_budget_ms = 60, .fps_uhz = 50000000});
+    hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC,
+                                  .subframes = true,
+                                  .clocked = true,
+                                  .players = 2,
+                                  .wait_budget_ms = 60,
+                                  .fps_uhz = 50000000});
     kl_room_add(&r, 0, 1, 0);
     kl_room_add(&r, 1, 2, 0);
     hand_ctrl(0, 0, 0, 0, 1000);

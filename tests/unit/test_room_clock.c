@@ -1,4 +1,5 @@
-/* Frames that close by the clock: when, and what they show of samples that come as they like. PROTOCOL.md §5. */
+/* Frames that close by the clock: when, and what they show of samples that come as they like. PROTOCOL.md §5.
+ */
 #include "unit.h"
 
 #include "room.h"
@@ -9,8 +10,12 @@
 
 /* Two players; frame f is due at 51,000 + 20,000 f. */
 static void begin(void) {
-    hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC, .subframes = true, .clocked = true, .players = 2,
-                                  .wait_budget_ms = 250, .fps_uhz = 50000000});
+    hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC,
+                                  .subframes = true,
+                                  .clocked = true,
+                                  .players = 2,
+                                  .wait_budget_ms = 250,
+                                  .fps_uhz = 50000000});
     assert_int_equal(kl_room_add(&r, 0, 1, 0), 0);
     assert_int_equal(kl_room_add(&r, 3, 2, 0), 0);
     assert_int_equal(kl_room_start(&r, 1000), 0);
@@ -18,11 +23,14 @@ static void begin(void) {
     assert_true(interval > 0);
 }
 
-static uint64_t line(uint32_t f) { return 51000 + f * UINT64_C(20000); }
+static uint64_t line(uint32_t f) {
+    return 51000 + f * UINT64_C(20000);
+}
 
 /* What client 0's pad says, from sample 0 on. */
 static void says(const uint16_t *joypad, uint32_t count, uint32_t told_before, uint64_t now_us) {
-    for (uint32_t i = 0; i < count; i++) ring[i][0].joypad = joypad[i];
+    for (uint32_t i = 0; i < count; i++)
+        ring[i][0].joypad = joypad[i];
     assert_int_equal(hand_ctrl(0, told_before, count - told_before, 0, now_us), 0);
 }
 
@@ -43,7 +51,8 @@ static uint16_t next_frame(void) {
 static void frames_close_at_their_lines_whatever_has_come(void **state) {
     (void)state;
     begin();
-    for (unsigned i = 0; i < 5; i++) assert_int_equal(next_frame(), 0);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(next_frame(), 0);
     assert_int_equal(kl_room_missing(&r), 0);
 }
 
@@ -61,10 +70,12 @@ static void press_release_press_shows_on_alternate_frames(void **state) {
     begin();
     says((uint16_t[]){A, 0, A, 0, A, A}, 6, 0, line(interval) - 5000);
     static const uint16_t shown[] = {A, 0, A, 0, A, A};
-    for (unsigned i = 0; i < COUNT(shown); i++) assert_int_equal(next_frame(), shown[i]);
+    for (unsigned i = 0; i < COUNT(shown); i++)
+        assert_int_equal(next_frame(), shown[i]);
 }
 
-/* The second press comes in the next frame's time, when the first has been folded and its release is hidden. */
+/* The second press comes in the next frame's time, when the first has been folded and its release is hidden.
+ */
 static void a_release_shows_before_the_next_press(void **state) {
     (void)state;
     begin();
@@ -80,8 +91,8 @@ static void other_buttons_do_not_wait(void **state) {
     (void)state;
     begin();
     says((uint16_t[]){A, B, A | B}, 3, 0, line(interval) - 5000);
-    assert_int_equal(next_frame(), A);     /* ends one before the sample that presses A again … */
-    assert_int_equal(next_frame(), B);     /* … so that this one shows A released */
+    assert_int_equal(next_frame(), A); /* ends one before the sample that presses A again … */
+    assert_int_equal(next_frame(), B); /* … so that this one shows A released */
     assert_int_equal(next_frame(), A | B);
 }
 
@@ -105,7 +116,8 @@ static void too_much_that_waits_is_taken_at_once(void **state) {
     (void)state;
     uint16_t mash[41];
     begin();
-    for (unsigned i = 0; i < COUNT(mash); i++) mash[i] = i % 2 ? 0 : A;
+    for (unsigned i = 0; i < COUNT(mash); i++)
+        mash[i] = i % 2 ? 0 : A;
     says(mash, COUNT(mash), 0, line(interval) - 5000);
     assert_int_equal(next_frame(), A);
     assert_int_equal(r.client[0].used, COUNT(mash));
@@ -143,15 +155,21 @@ static void silence_for_the_budget_is_absence(void **state) {
     assert_int_equal(kl_room_away(&r), 1);
 }
 
-/* From bounded: the samples of the interval before are the first not played. And back: one interval between closes by
- * the clock, from samples of before it; the one after from its samples as usual. */
+/* From bounded: the samples of the interval before are the first not played. And back: one interval between
+ * closes by the clock, from samples of before it; the one after from its samples as usual. */
 static void a_change_of_policy_plays_every_sample_once(void **state) {
     (void)state;
-    hand_begin((struct kl_params){.policy = KL_POLICY_BOUNDED, .subframes = true, .clocked = true, .players = 1,
-                                  .wait_budget_ms = 5000, .spacing_fixed = 4, .fps_uhz = 50000000});
+    hand_begin((struct kl_params){.policy = KL_POLICY_BOUNDED,
+                                  .subframes = true,
+                                  .clocked = true,
+                                  .players = 1,
+                                  .wait_budget_ms = 5000,
+                                  .spacing_fixed = 4,
+                                  .fps_uhz = 50000000});
     kl_room_add(&r, 0, 1, 0);
     kl_room_start(&r, 1000);
-    for (uint32_t i = 0; i < KL_WINDOW_FRAMES; i++) ring[i][0] = (struct kl_input){.mouse_x = 1};
+    for (uint32_t i = 0; i < KL_WINDOW_FRAMES; i++)
+        ring[i][0] = (struct kl_input){.mouse_x = 1};
     int32_t played = 0;
     for (uint32_t n = 0; n < 120; n++) {
         uint8_t to[] = {n == 30 ? KL_POLICY_OPTIMISTIC : KL_POLICY_BOUNDED, 136, 19, 4};
@@ -159,7 +177,8 @@ static void a_change_of_policy_plays_every_sample_once(void **state) {
         hand_ctrl(0, n, 1, 0, line(n));
         kl_room_tick(&r, line(n));
         struct kl_frame f;
-        while (kl_room_take(&r, &f)) played += f.in[0].mouse_x;
+        while (kl_room_take(&r, &f))
+            played += f.in[0].mouse_x;
         bool by_clock = r.closed[(r.next_close - 1) % KL_KEPT_FRAMES].flags & KL_FRAME_BY_CLOCK;
         if (n > 40 && n < 70) assert_true(by_clock);
         if (n < 30 || n > 90) assert_false(by_clock);
@@ -167,8 +186,8 @@ static void a_change_of_policy_plays_every_sample_once(void **state) {
     assert_int_equal(played, 120);
 }
 
-/* In the one interval between optimistic and the next policy he must fit in with the one after: only from its first
- * sample on, or what he said long ago would be played. */
+/* In the one interval between optimistic and the next policy he must fit in with the one after: only from its
+ * first sample on, or what he said long ago would be played. */
 static void who_comes_back_in_between_fits_in_first(void **state) {
     (void)state;
     begin();
@@ -181,14 +200,16 @@ static void who_comes_back_in_between_fits_in_first(void **state) {
         hand_take_all();
     }
     assert_true(r.now.by_clock);
-    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++) r.sample[0][i].joypad = 0xbad; /* of long ago */
+    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
+        r.sample[0][i].joypad = 0xbad; /* of long ago */
     assert_int_equal(hand_ctrl(0, r.now.sample_first + 1, 1, HAND_RESUME, line(r.next_close)), 0);
     assert_int_equal(r.client[0].presence, KL_RETURNING);
     uint32_t end = r.now.first + 3 * r.now.length;
     for (uint32_t n = 0; r.next_close < end && n < 100; n++) {
         hand_ctrl(3, r.client[3].next_sample, 1, 0, line(r.next_close));
         kl_room_tick(&r, line(r.next_close));
-        while (kl_room_take(&r, &hand_last)) assert_int_equal(hand_last.in[0].joypad, 0);
+        while (kl_room_take(&r, &hand_last))
+            assert_int_equal(hand_last.in[0].joypad, 0);
         if (kl_room_missing(&r) & 1) break; /* now he counts, and is waited for */
     }
 }
@@ -196,12 +217,17 @@ static void who_comes_back_in_between_fits_in_first(void **state) {
 static void it_has_no_meaning_without_a_clock_or_subframes(void **state) {
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
-        hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC, .subframes = i, .clocked = !i, .players = 1,
-                                      .wait_budget_ms = 250, .fps_uhz = 50000000});
+        hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC,
+                                      .subframes = i,
+                                      .clocked = !i,
+                                      .players = 1,
+                                      .wait_budget_ms = 250,
+                                      .fps_uhz = 50000000});
         kl_room_add(&r, 0, 1, 0);
         kl_room_start(&r, 1000);
         struct kl_frame f;
-        while (kl_room_take(&r, &f)) assert_false(f.flags & KL_FRAME_BY_CLOCK);
+        while (kl_room_take(&r, &f))
+            assert_false(f.flags & KL_FRAME_BY_CLOCK);
         assert_int_equal(r.params.policy, KL_POLICY_BOUNDED);
         assert_int_equal(kl_room_missing(&r), 1);
     }

@@ -7,8 +7,13 @@
 
 /* Two players with spacing 4 and a spectator, who all have everything. */
 static void begin(void) {
-    hand_begin((struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2,
-                                  .spacing_fixed = 4, .wait_budget_ms = 250, .fps_uhz = 50000000});
+    hand_begin((struct kl_params){.policy = KL_POLICY_STRICT,
+                                  .subframes = true,
+                                  .clocked = true,
+                                  .players = 2,
+                                  .spacing_fixed = 4,
+                                  .wait_budget_ms = 250,
+                                  .fps_uhz = 50000000});
     kl_room_add(&r, 0, 1, 0);
     kl_room_add(&r, 1, 2, 0);
     kl_room_add(&r, 9, 0, 0);
@@ -26,7 +31,8 @@ static int order(unsigned client, uint8_t kind, uint8_t data, size_t len) {
 static const struct kl_commands *next_interval(void) {
     uint32_t n = r.next_close - interval, keyframe = r.next_close;
     uint64_t now = 1000 + r.next_close * UINT64_C(20000);
-    for (unsigned i = 0; i < 2; i++) assert_int_equal(hand_ctrl(i, n, 4, 0, now), 0);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(hand_ctrl(i, n, 4, 0, now), 0);
     hand_ctrl(9, 0, 0, 0, now);
     bool some = false;
     while (kl_room_take(&r, &hand_last))
@@ -51,8 +57,10 @@ static void they_stand_at_the_next_keyframe_and_only_once(void **state) {
 static void one_of_each_in_turn(void **state) {
     (void)state;
     begin();
-    for (uint8_t i = 0; i < 5; i++) assert_int_equal(order(0, 30, i, 1), 0);
-    for (uint8_t i = 0; i < 2; i++) assert_int_equal(order(1, 31, i, 1), 0);
+    for (uint8_t i = 0; i < 5; i++)
+        assert_int_equal(order(0, 30, i, 1), 0);
+    for (uint8_t i = 0; i < 2; i++)
+        assert_int_equal(order(1, 31, i, 1), 0);
     assert_int_equal(order(KL_RELAY_CLIENT, 32, 0, 1), 0);
     next_interval();
     const struct kl_commands *c = next_interval();
@@ -69,7 +77,8 @@ static void one_of_each_in_turn(void **state) {
 static void nine_are_too_many_and_none_is_lost(void **state) {
     (void)state;
     begin();
-    for (uint8_t i = 0; i < KL_COMMANDS_MAX; i++) assert_int_equal(order(0, 30, i, 80), 0);
+    for (uint8_t i = 0; i < KL_COMMANDS_MAX; i++)
+        assert_int_equal(order(0, 30, i, 80), 0);
     assert_int_equal(order(0, 30, 8, 1), KL_E_FULL);
     next_interval();
     uint8_t expected = 0;
@@ -77,7 +86,8 @@ static void nine_are_too_many_and_none_is_lost(void **state) {
         const struct kl_commands *c = next_interval();
         if (!c) continue;
         assert_in_range(c->count, 1, 5); /* 400 bytes at a keyframe */
-        for (unsigned i = 0; i < c->count; i++) assert_int_equal(c->at[i].data[0], expected++);
+        for (unsigned i = 0; i < c->count; i++)
+            assert_int_equal(c->at[i].data[0], expected++);
     }
     assert_int_equal(expected, KL_COMMANDS_MAX);
 }
@@ -103,8 +113,10 @@ static void a_place_is_kept_until_everybody_has_it(void **state) {
     for (unsigned k = 0; k < KL_COMMAND_SETS + 4; k++) {
         order(0, 30, 0, 1);
         uint32_t n = r.next_close - interval;
-        for (unsigned i = 0; i < 2; i++) hand_ctrl(i, n, 4, 0, 1000 + r.next_close * UINT64_C(20000));
-        while (kl_room_take(&r, &hand_last)) sets += (hand_last.flags & KL_FRAME_COMMANDS) != 0;
+        for (unsigned i = 0; i < 2; i++)
+            hand_ctrl(i, n, 4, 0, 1000 + r.next_close * UINT64_C(20000));
+        while (kl_room_take(&r, &hand_last))
+            sets += (hand_last.flags & KL_FRAME_COMMANDS) != 0;
     }
     assert_int_equal(sets, KL_COMMAND_SETS); /* the spectator has acknowledged none of them */
     hand_ctrl(9, 0, 0, 0, 9000000);
@@ -115,7 +127,8 @@ static void a_place_is_kept_until_everybody_has_it(void **state) {
 static void swapped_pads_play_each_others_seats(void **state) {
     (void)state;
     begin();
-    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++) ring[i][0].joypad = 1;
+    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
+        ring[i][0].joypad = 1;
     uint8_t seats[] = {1, 5};
     assert_int_equal(kl_room_command(&r, 0, KL_COMMAND_SWAP, seats, 2), 0);
     next_interval();
@@ -140,7 +153,8 @@ static void a_pause_stops_after_its_interval_and_resumes_in_a_moment(void **stat
     assert_non_null(next_interval());
     assert_true(r.paused);
     uint32_t at = r.next_close, n = at - interval;
-    for (unsigned i = 0; i < 2; i++) assert_int_equal(hand_ctrl(i, n, 8, 0, 5000000), 0);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(hand_ctrl(i, n, 8, 0, 5000000), 0);
     kl_room_tick(&r, 9000000);
     assert_int_equal(hand_take_all(), 0);
     assert_true(kl_room_tick_at(&r) == UINT64_MAX);
@@ -176,7 +190,8 @@ static void a_client_finds_them_by_the_keyframe(void **state) {
     uint32_t keyframe = r.next_close + 4;
     for (unsigned k = 0; k < 2; k++) { /* the spectator has acknowledged nothing: all comes in one datagram */
         uint32_t n = r.next_close - interval;
-        for (unsigned i = 0; i < 2; i++) hand_ctrl(i, n, 4, 0, 1000 + r.next_close * UINT64_C(20000));
+        for (unsigned i = 0; i < 2; i++)
+            hand_ctrl(i, n, 4, 0, 1000 + r.next_close * UINT64_C(20000));
     }
     size_t len = kl_room_send(&r, 9, 900000, buf, sizeof buf);
     assert_int_equal(kl_client_receive(&c, buf, len, 0), 0);
