@@ -173,7 +173,7 @@ static uint8_t *read_state(FILE *f, uint32_t *frame, uint64_t *size) {
 }
 
 void kl_probe_compare_states(struct kl_probe_bytes *out, const char *scratch) {
-    struct files fa, fb;
+    struct files fa = {0}, fb = {0};
     uint32_t frame_a, frame_b;
     uint64_t size_a = 0, size_b = 0, map_len = 0;
     uint8_t *a, *b, *map = NULL;
