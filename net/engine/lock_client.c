@@ -262,8 +262,9 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
     }
     c->sample_late = lateness(c, frame, now_us);
     c->sample_frame = frame;
-    s->next_sample++;
     bool news = !c->by_clock || !same_as_before(c);
+    s->next_sample++;
+    if (news) c->news_below = s->next_sample;
     c->sample_owed = c->sample_owed || (c->seat_count > 0 && news);
     if (c->seat_count == 0) c->sample_acked = s->next_sample; /* a spectator's samples go nowhere */
     return KL_OK;
@@ -318,7 +319,7 @@ void kl_client_rate(struct kl_client *c, uint32_t fps_uhz) {
 static uint64_t timer_us(const struct kl_client *c) {
     if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
     if (!c->params.clocked) return FREE_RUN_TIMER_US;
-    if (c->by_clock && c->sample_acked == c->stats.next_sample) return HEARTBEAT_US;
+    if (c->by_clock && c->sample_acked >= c->news_below) return HEARTBEAT_US;
     return (uint64_t)(c->period_us * (c->params.half_steps ? HALF_STEP : TIMER_FRAMES));
 }
 

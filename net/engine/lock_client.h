@@ -68,6 +68,7 @@ struct kl_client {
 
     /* samples [sample_acked, stats.next_sample) are kept to be repeated */
     uint32_t sample_acked;
+    uint32_t news_below;                                    /* samples from here on say nothing new */
     uint32_t sample_frame;                                  /* subframes off: keyframe of the last sample */
     struct kl_input sample[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i]: the i-th own seat */
     uint8_t sample_late;              /* how late the newest was taken, quarter frames */

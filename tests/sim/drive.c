@@ -61,6 +61,23 @@ static void count_work(struct world *w, struct rate *r) {
     if (w->now_us / 1000000 == r->second) r->work++;
 }
 
+/* What an UPDATE says of the room is what the reference knows; looked at now and then, for it takes its time.
+ */
+static void check_update(struct world *w, unsigned client, const uint8_t *body, size_t len) {
+    const struct ref_room *ref = &w->truth.ref;
+    struct kl_update u;
+    if (w->datagrams % 8 || !ref->started) return;
+    uint8_t away = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (ref->client[i].in_room && (ref->client[i].away || ref->client[i].presence != REF_PRESENT))
+            away |= ref->client[i].pads;
+    if (kl_update_open(&u, body, len) != KL_OK) world_fail(w, "an UPDATE to client=%u is malformed", client);
+    bool right = u.away == ref_room_seats(ref, away) && u.paused == ref->paused &&
+                 u.presence == (uint8_t)ref->client[client].presence &&
+                 u.waiting_for == ref_room_seats(ref, ref_room_missing(ref));
+    if (!right) world_fail(w, "an UPDATE to client=%u says what is not so", client);
+}
+
 /* Puts a datagram on its way, header and all. */
 static void transmit(struct world *w, unsigned client, bool up, const uint8_t *body, size_t len) {
     struct sim_client *c = &w->client[client];
@@ -72,6 +89,7 @@ static void transmit(struct world *w, unsigned client, bool up, const uint8_t *b
     w->bytes += len + KL_DGRAM_HEADER;
     if (len > w->largest) w->largest = len;
     count_rate(w, up ? &c->rate : &c->relay_rate, up ? "up" : "down", client);
+    if (!up) check_update(w, client, body, len);
     world_log(w, "event=%s client=%u counter=%u bytes=%zu copies=%u", up ? "ctrl" : "update", client,
               head.counter, len, copies);
     for (unsigned i = 0; i < copies; i++) {

@@ -276,6 +276,121 @@ static void rtt_is_less_the_hold(void **state) {
     assert_true(m.has_echo && m.echo == 77 && m.hold_us == 155000);
 }
 
+/* --- absence, closing by the clock
+ * -------------------------------------------------------------------------- */
+
+/* As update(), with the relay's word on our presence; frame `first` is due at once. */
+static void told(enum kl_presence presence, uint32_t first, uint32_t count, uint32_t next_sample,
+                 uint64_t now_us) {
+    struct kl_update u = {.stamp = (uint32_t)now_us,
+                          .next_sample = next_sample,
+                          .presence = (uint8_t)presence,
+                          .has_schedule = true,
+                          .due_us = 0,
+                          .first = first,
+                          .count = count};
+    size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
+    assert_true(len > 0);
+    assert_int_equal(kl_client_receive(&c, buf, len, now_us), 0);
+}
+
+static struct kl_ctrl sent(uint64_t now_us) {
+    static struct kl_ctrl m;
+    size_t len = kl_client_send(&c, now_us, buf, sizeof buf);
+    assert_true(len > 0);
+    assert_int_equal(kl_ctrl_open(&m, c.seat_count, buf, len), 0);
+    return m;
+}
+
+/* One turn: all samples and frames that it wants. */
+static struct kl_plan turn(uint64_t now_us, uint32_t max_runs) {
+    struct kl_frame f;
+    struct kl_plan p = kl_client_plan(&c, now_us, max_runs);
+    for (uint32_t i = 0; i < p.samples; i++)
+        sample(7, now_us);
+    for (uint32_t i = 0; i < p.runs; i++)
+        assert_true(kl_client_take(&c, &f));
+    return p;
+}
+
+static void away_is_said_at_once(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    told(KL_PRESENT, 0, 8, 0, 1000000);
+    assert_false(sent(1030000).away);
+    kl_client_set_away(&c, true);
+    assert_true(kl_client_send_at(&c) <= 1030001);
+    assert_true(sent(1030001).away);
+    kl_client_set_away(&c, false);
+    assert_false(sent(1030002).away);
+}
+
+static void one_who_was_absent_runs_everything_and_then_resumes(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    told(KL_PRESENT, 0, 8, 0, 1000000);
+    for (uint32_t f = 0; f < 4; f++)
+        turn(1000000 + f * 20000, 8);
+    told(KL_ABSENT, 0, 100, 4, 3000000);
+    told(KL_ABSENT, 100, 0, 4, 3000000); /* frame 100 is due now: 96 behind */
+    uint64_t now = 3020000;
+    while (c.stats.next_run + 12 < 100) {
+        assert_int_equal(turn(now, 8).runs, 8);
+        assert_int_equal(c.standing, KL_STANDING_OUT); /* and samples nothing */
+        assert_int_equal(c.stats.next_sample, 4);
+    }
+    turn(now, 8);
+    turn(now, 8);
+    assert_int_equal(c.standing, KL_STANDING_BACK);
+    struct kl_ctrl m = sent(now + 30000);
+    assert_true(m.resume && m.sample_first > 90);
+    told(KL_RETURNING, 100, 0, 50,
+         now + 40000); /* he came back at 50, says the relay: that was another time */
+    assert_int_equal(c.standing, KL_STANDING_BACK);
+    told(KL_RETURNING, 100, 0, c.stats.next_sample, now + 50000);
+    assert_int_equal(c.standing, KL_STANDING_IN);
+    assert_false(sent(now + 90000).resume);
+}
+
+static void by_the_clock_only_news_goes_out_at_once(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    for (uint32_t f = 0; f < KL_WINDOW_FRAMES; f++)
+        ring[f].flags |= KL_FRAME_BY_CLOCK;
+    told(KL_PRESENT, 0, 100, 0, 1000000);
+    uint64_t now = 1100000;
+    while (turn(now, 100).samples == 0)
+        now += 1000;
+    sent(now);
+    assert_int_equal(kl_client_send_at(&c), now + 25000); /* repeated until it is acknowledged … */
+    told(KL_PRESENT, 100, 0, c.stats.next_sample, now);
+    uint64_t before = now;
+    for (unsigned i = 0; i < 2; i++) { /* the same buttons: no news, and nothing to repeat */
+        while (turn(now, 100).samples == 0)
+            now += 1000;
+        assert_int_equal(kl_client_send_at(&c), before + 50000);
+    }
+    while (kl_client_plan(&c, now, 100).samples == 0)
+        now += 1000;
+    sample(9, now);
+    assert_true(kl_client_send_at(&c) <= now);
+}
+
+/* A quarter of a frame early is for frames that nobody's way down decides. */
+static void by_the_clock_nothing_is_due_before_its_line(void **state) {
+    (void)state;
+    for (unsigned by_clock = 0; by_clock < 2; by_clock++) {
+        begin(true, true, 1);
+        for (uint32_t f = 0; by_clock && f < KL_WINDOW_FRAMES; f++)
+            ring[f].flags |= KL_FRAME_BY_CLOCK;
+        told(KL_PRESENT, 0, 8, 0, 1000000);
+        turn(1000000, 8);
+        assert_int_equal(c.stats.next_run, 1);
+        assert_int_equal(kl_client_plan(&c, 1016000, 8).runs, !by_clock);
+        assert_int_equal(kl_client_plan(&c, 1020000, 8).runs, 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_the_start_only_heartbeats),
@@ -290,6 +405,10 @@ int main(void) {
         cmocka_unit_test(at_most_max_runs),
         cmocka_unit_test(wobble_costs_nothing),
         cmocka_unit_test(rtt_is_less_the_hold),
+        cmocka_unit_test(away_is_said_at_once),
+        cmocka_unit_test(one_who_was_absent_runs_everything_and_then_resumes),
+        cmocka_unit_test(by_the_clock_only_news_goes_out_at_once),
+        cmocka_unit_test(by_the_clock_nothing_is_due_before_its_line),
     };
     return cmocka_run_group_tests_name("lock_client", tests, NULL, NULL);
 }
