@@ -149,19 +149,14 @@ bool kl_env_game_info_ext(unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- performance: time stands still within a frame, but for a core that spins on it ---- */
+/* ---- performance: the world's clock, so that both ways to ask for the time agree ---- */
 
-#define FREE_READS 1000u
-
-static retro_time_t frame_time_us(void) {
-    double fps = kl_w.av.timing.fps > 0 ? kl_w.av.timing.fps : 60.0;
-    uint64_t reads = kl_w.play.clock_reads++;
-    return (retro_time_t)(kl_w.play.next_frame * 1e6 / fps) +
-           (retro_time_t)(reads > FREE_READS ? reads - FREE_READS : 0);
+static retro_time_t perf_time_us(void) {
+    return kl_world_read_ns() / 1000;
 }
 
 static retro_perf_tick_t perf_counter(void) {
-    return (retro_perf_tick_t)frame_time_us() * 1000;
+    return (retro_perf_tick_t)kl_world_read_ns();
 }
 
 /* Which code paths a core takes may show in its floating-point results: what every machine of a kind has. */
@@ -187,7 +182,7 @@ bool kl_env_perf(unsigned cmd, void *data) {
     struct retro_perf_callback *p = data;
     (void)cmd;
     if (!p) return true;
-    p->get_time_usec = frame_time_us;
+    p->get_time_usec = perf_time_us;
     p->get_cpu_features = cpu_features;
     p->get_perf_counter = perf_counter;
     p->perf_register = perf_register;

@@ -104,7 +104,6 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
     kl_latch_frame(&kl_w.latch, f);
     give_keys(f);
     play->next_frame = f->number;
-    play->clock_reads = 0;
     play->av_sound = 0;
     play->hidden = hidden;
     if (kl_w.told.frame_time.callback) {

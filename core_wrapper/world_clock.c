@@ -59,6 +59,10 @@ static int64_t mono_read_ns(void) {
     return mono_now_ns() + (n > FREE_READS ? (int64_t)(n - FREE_READS) * READ_STEP_NS : 0);
 }
 
+int64_t kl_world_read_ns(void) {
+    return mono_read_ns();
+}
+
 static int64_t real_read_ns(void) {
     return clk.epoch_ns + mono_read_ns();
 }

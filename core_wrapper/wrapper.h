@@ -86,7 +86,6 @@ struct kl_play {
     bool core_dupes; /* it gives NULL for "the same picture again" */
     struct kl_pace pace;
     uint64_t slow_told_us;              /* when it was said that this machine is too slow */
-    uint64_t clock_reads;               /* of the core, within this frame */
     uint64_t last_end_us, refreshed_us; /* end of the last call; last refresh of the memory copies */
     uint64_t stall_since_us, stall_longest_us, stalls;
     struct kl_ram ram;

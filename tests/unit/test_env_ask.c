@@ -1,0 +1,56 @@
+/* What the core is told in a room when it asks: the time. */
+#include "unit.h"
+
+#include "core_wrapper/env.h"
+#include "core_wrapper/env_answers.h"
+#include "core_wrapper/wrapper.h"
+
+static struct retro_perf_callback perf;
+
+static int set_up(void **state) {
+    (void)state;
+    memset(&kl_w, 0, sizeof kl_w);
+    kl_w.instance = -1;
+    kl_w.av.timing.fps = 60;
+    assert_true(kl_env_room(RETRO_ENVIRONMENT_GET_PERF_INTERFACE, &perf));
+    kl_world_start(1000000000, 60000000);
+    return 0;
+}
+
+/* As play.c does before each run. */
+static void frame(uint32_t f) {
+    kl_world_frame(f);
+    kl_w.play.next_frame = f;
+}
+
+static void time_goes_by_frames(void **state) {
+    (void)state;
+    frame(600);
+    assert_int_equal(perf.get_time_usec(), 10000000);
+    assert_int_equal(perf.get_perf_counter(), 10000000000);
+    frame(601);
+    assert_int_equal(perf.get_time_usec(), 10016666);
+}
+
+/* A core that changes its rate in play goes on from the time that it is, as by every other clock. */
+static void a_change_of_rate_makes_no_jump(void **state) {
+    (void)state;
+    struct retro_system_av_info av = {.timing = {.fps = 50, .sample_rate = 48000}};
+    frame(600);
+    kl_env_room(RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
+    assert_int_equal(perf.get_time_usec(), 10000000);
+    frame(601);
+    assert_int_equal(perf.get_time_usec(), 10020000);
+    av.timing.fps = 60;
+    kl_env_room(RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
+    frame(602);
+    assert_int_equal(perf.get_time_usec(), 10036666);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(time_goes_by_frames, set_up),
+        cmocka_unit_test_setup(a_change_of_rate_makes_no_jump, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
