@@ -1,5 +1,6 @@
 #include "core.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -245,4 +246,11 @@ int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, s
     snprintf(err, err_len, "no core named \"%s\": looked for %s and %s_libretro.so in %s", name_or_path,
              name_or_path, name_or_path, looked);
     return -1;
+}
+
+int kl_core_text_len(const char *text, int max) {
+    int n = text ? (int)strnlen(text, (size_t)max) : 0;
+    while (n && isspace((unsigned char)text[n - 1]))
+        n--;
+    return n;
 }

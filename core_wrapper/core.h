@@ -68,4 +68,8 @@ int kl_core_reopen(struct kl_core *c, char *err, size_t err_len);
 int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, size_t cap, char *err,
                  size_t err_len);
 
+/* A core's string as people should see it: its length without the blanks at the end (Nestopia's version has
+ * one), at most `max`; 0 for NULL. For "%.*s". */
+int kl_core_text_len(const char *text, int max);
+
 #endif

@@ -107,8 +107,10 @@ RETRO_API void retro_set_input_state(retro_input_state_t callback) {
 static void rename_core(struct retro_system_info *info) {
     static char name[NAME_MAX_BYTES + 1], version[128];
     const int room_for_core = NAME_MAX_BYTES - (int)strlen(" Keylock");
-    snprintf(name, sizeof name, "%.*s Keylock", room_for_core, info->library_name ? info->library_name : "");
-    snprintf(version, sizeof version, "%.80s (Keylock %s)",
+    int name_len = kl_core_text_len(info->library_name, room_for_core);
+    int version_len = kl_core_text_len(info->library_version, 80);
+    snprintf(name, sizeof name, "%.*s Keylock", name_len, info->library_name ? info->library_name : "");
+    snprintf(version, sizeof version, "%.*s (Keylock %s)", version_len,
              info->library_version ? info->library_version : "", KL_WRAPPER_VERSION);
     info->library_name = name;
     info->library_version = version;

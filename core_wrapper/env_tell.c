@@ -26,11 +26,11 @@ static bool told_before(void) {
 bool kl_env_rotation(unsigned cmd, void *data) {
     if (!data) return false;
     unsigned r = *(const unsigned *)data;
-    if (told_before() && kl_w.told.has_rotation && kl_w.told.rotation == r) return true;
+    if (told_before() && kl_w.told.has_rotation && kl_w.told.rotation == r) return kl_w.told.turns;
     kl_w.told.has_rotation = true;
     kl_w.told.rotation = r;
-    forward(cmd, data);
-    return true;
+    kl_w.told.turns = forward(cmd, data); /* a core that hears no may turn the picture itself */
+    return kl_w.told.turns;
 }
 
 bool kl_env_pixel_format(unsigned cmd, void *data) {

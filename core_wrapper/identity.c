@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "core.h"
 #include "world.h"
 
 #define OWN_PLACES 18 /* facts in all before files are folded into one */
@@ -94,8 +95,10 @@ int kl_identity_hash_file(const char *path, char *out, size_t cap) {
 
 void kl_identity_core(struct kl_facts *facts, const struct retro_system_info *info) {
     char value[KL_FACT_VAL_MAX];
-    snprintf(value, sizeof value, "%.90s %.60s", info->library_name ? info->library_name : "?",
-             info->library_version ? info->library_version : "");
+    const char *name = info->library_name ? info->library_name : "?";
+    const char *version = info->library_version ? info->library_version : "";
+    snprintf(value, sizeof value, "%.*s %.*s", kl_core_text_len(name, 90), name,
+             kl_core_text_len(version, 60), version);
     kl_facts_add(facts, "core", value);
 }
 

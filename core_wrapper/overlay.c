@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "away.h"
 #include "command.h"
 #include "wrapper.h"
 
@@ -11,7 +12,6 @@
 #define PROGRESS_EVERY_US 100000 /* where there is progress to show, so often */
 #define TOLD_MS           1100   /* … and stays for so long */
 #define DESYNC_TOLD_US    10000000u
-#define AWAY_TOLD_US      500000
 #define CATCH_UP_FROM     30 /* frames behind */
 #define CATCH_UP_UNTIL    6
 #define STATE_HEAD        10 /* characters by which two states are told apart in the log */
@@ -29,8 +29,7 @@ static struct {
     unsigned state;    /* what panel.state_us counts for … */
     uint64_t since_us; /* … from then on */
     uint64_t ran_us, told_us, desync_us;
-    uint64_t away_us[KL_MAX_SEATS]; /* since when; 0: here */
-    uint8_t away_told;              /* seats of which it has been said */
+    struct kl_away away;
     char told[KL_PANEL_LINE];
     bool said_hardware;
 } o;
@@ -119,7 +118,7 @@ static void fill(uint64_t now_us) {
         kl_w.phase == KL_PHASE_PLAYING ? &kl_w.room : &kl_w.status.welcome.params;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         plays[s] = (uint8_t)kl_command_seat(s);
-    kl_panel_fill(p, &kl_w.status, plays);
+    kl_panel_fill(p, &kl_w.status, o.away.shown, plays);
     snprintf(p->room, sizeof p->room, "%s", kl_w.config.room);
     snprintf(p->relay, sizeof p->relay, "%.56s:%u", kl_w.config.host, kl_w.config.port);
     p->policy = params->policy;
@@ -131,6 +130,11 @@ static void fill(uint64_t now_us) {
     follow_phase();
     p->begun = p->begun || p->stage == KL_PANEL_PLAYING;
     follow_state(now_us);
+}
+
+void kl_overlay_desync(char line[KL_PANEL_LINE]) {
+    fill(kl_now_us());
+    kl_panel_desync(&o.panel, line);
 }
 
 /* ---- what is said ---- */
@@ -169,28 +173,24 @@ static const char *name_of(unsigned seat) {
     return NULL;
 }
 
-/* Others only: who is away himself knows. A hitch that is over at once is no news. */
-static void tell_away_of(unsigned seat, bool away, uint64_t now_us) {
+/* Others only: who is away himself knows. */
+static void tell_away(unsigned seat) {
     const char *who = name_of(seat);
-    uint64_t *since_us = &o.away_us[seat];
-    uint8_t bit = (uint8_t)(1u << seat);
     char since[16];
-    if (away && !*since_us) *since_us = now_us;
-    if (away && !(o.away_told & bit) && now_us - *since_us >= AWAY_TOLD_US) {
-        o.away_told |= bit;
-        if (who) kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s is away", who);
+    if (!who || kl_w.status.welcome.seats >> seat & 1) return;
+    if (o.away.shown >> seat & 1) {
+        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s is away", who);
+        return;
     }
-    if (away || !*since_us) return;
-    kl_panel_time(now_us - *since_us, since);
-    if (who && (o.away_told & bit)) kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", who, since);
-    *since_us = 0;
-    o.away_told &= (uint8_t)~bit;
+    kl_panel_time(kl_away_time_us(&o.away, seat), since);
+    kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", who, since);
 }
 
-static void tell_away(uint64_t now_us) {
-    unsigned away = kl_w.status.lock.away & ~(unsigned)kl_w.status.welcome.seats;
-    for (unsigned s = 0; s < KL_MAX_SEATS && o.panel.stage == KL_PANEL_PLAYING; s++)
-        tell_away_of(s, away >> s & 1, now_us);
+static void follow_away(uint64_t now_us) {
+    bool playing = kl_w.status.phase == KL_LINK_PLAYING;
+    uint8_t changed = kl_away_turn(&o.away, playing ? kl_w.status.lock.away : 0, now_us);
+    for (unsigned s = 0; playing && s < KL_MAX_SEATS; s++)
+        if (changed >> s & 1) tell_away(s);
 }
 
 /* ---- what is drawn ---- */
@@ -210,8 +210,8 @@ static void paint(const struct kl_canvas *c) {
 static void choose_over(uint64_t now_us) {
     bool line = kl_screen_drawn(&kl_w.screen) && now_us < kl_w.screen.until_us;
     bool wanted = kl_screen_panel_on() || line || o.panel.stage == KL_PANEL_ENDED;
-    kl_w.picture.turn = kl_w.told.rotation;
-    kl_w.picture.want_copy = can_paint() && kl_screen_drawn(&kl_w.screen);
+    kl_w.picture.turn = kl_w.told.turns ? kl_w.told.rotation : 0;
+    kl_w.picture.want_copy = can_paint(); /* the panel may be wanted in the middle of a stall */
     kl_w.picture.over = wanted && can_paint() ? paint : NULL;
     if (kl_screen_panel_on() && kl_w.picture.hardware)
         kl_wrapper_say_once(&o.said_hardware,
@@ -224,8 +224,8 @@ void kl_overlay_turn(uint64_t now_us) {
         count_second(now_us);
     }
     follow_backlog();
+    follow_away(now_us);
     fill(now_us);
-    tell_away(now_us);
     tell_state(now_us);
     choose_over(now_us);
 }

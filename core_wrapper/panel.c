@@ -146,7 +146,7 @@ static void fill_figures(const struct kl_panel *p, struct figure f[FIGURES]) {
         set(&f[4], p->stalled ? YELLOW : WHITE, "stalls %llu (%.1f s)", (unsigned long long)p->stalls,
             p->longest_stall_ms / 1000.0);
     if (p->desync)
-        set(&f[5], RED, "DESYNC at %u", p->desync_frame);
+        set(&f[5], RED, "out of sync %u", p->desync_frame);
     else if (p->any_verified)
         set(&f[5], GREEN, "verified %u", p->verified);
     else

@@ -65,6 +65,9 @@ enum kl_panel_tone { KL_PANEL_QUIET, KL_PANEL_INFO, KL_PANEL_WARNING, KL_PANEL_E
  * *percent: progress, or -1 where there is none to tell. */
 enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent);
 
+/* The words for hashes that differ, wherever they are told: since when, and who stands alone. */
+void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]);
+
 /* Draws the panel at the top. */
 void kl_panel_draw(const struct kl_panel *p, const struct kl_history *h, const struct kl_canvas *c);
 

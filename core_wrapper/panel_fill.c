@@ -11,14 +11,14 @@ static uint8_t played(uint8_t seats, const uint8_t plays[KL_MAX_SEATS]) {
 }
 
 static void fill_member(struct kl_panel_member *out, const struct kl_member *m,
-                        const struct kl_link_status *s, const uint8_t plays[KL_MAX_SEATS]) {
+                        const struct kl_link_status *s, uint8_t away, const uint8_t plays[KL_MAX_SEATS]) {
     bool playing = s->phase == KL_LINK_PLAYING;
     snprintf(out->name, sizeof out->name, "%s", m->name);
     out->seats = played(m->seats, plays);
     out->you = m->client == s->welcome.client;
     out->host = m->host;
     out->loading = !playing && (m->state == KL_MEMBER_WAITING || m->state == KL_MEMBER_LOADING);
-    out->away = playing && (m->seats & s->lock.away);
+    out->away = playing && (m->seats & away);
     out->lacking = playing && (m->seats & s->lock.waiting_for);
     out->alone = s->desync && (s->first_bad.minority >> m->client & 1);
 }
@@ -37,7 +37,8 @@ static enum kl_panel_stage stage_of(enum kl_link_phase phase) {
     return KL_PANEL_ENDED;
 }
 
-void kl_panel_fill(struct kl_panel *p, const struct kl_link_status *s, const uint8_t plays[KL_MAX_SEATS]) {
+void kl_panel_fill(struct kl_panel *p, const struct kl_link_status *s, uint8_t away,
+                   const uint8_t plays[KL_MAX_SEATS]) {
     p->stage = stage_of(s->phase);
     snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, s->reason);
     p->filled = s->roster.filled;
@@ -45,7 +46,7 @@ void kl_panel_fill(struct kl_panel *p, const struct kl_link_status *s, const uin
     p->count = 0;
     for (unsigned i = 0; i < s->roster.count && i < KL_MAX_CLIENTS; i++)
         if (s->roster.member[i].state != KL_MEMBER_GONE)
-            fill_member(&p->member[p->count++], &s->roster.member[i], s, plays);
+            fill_member(&p->member[p->count++], &s->roster.member[i], s, away, plays);
     p->data_done = s->data_done;
     p->data_total = s->data_total;
     p->rtt_ms = s->lock.rtt_us / 1000.0;

@@ -51,6 +51,11 @@ static const char *alone(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
     return out;
 }
 
+void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
+    char who[KL_PANEL_LINE];
+    snprintf(out, KL_PANEL_LINE, "out of sync since frame %u (%.120s)", p->desync_frame, alone(p, who));
+}
+
 static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
     char who[KL_PANEL_LINE], since[16];
     kl_panel_time(p->state_us, since);
@@ -74,7 +79,7 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
         return KL_PANEL_INFO;
     }
     if (p->desync) {
-        snprintf(out, KL_PANEL_LINE, "out of sync since frame %u (%.120s)", p->desync_frame, alone(p, who));
+        kl_panel_desync(p, out);
         return KL_PANEL_ERROR;
     }
     return KL_PANEL_QUIET;

@@ -159,14 +159,14 @@ static void names(bool (*fits)(const struct kl_member *, unsigned), unsigned arg
 
 static void say_desync(void) {
     const struct kl_verdict *v = &kl_w.status.first_bad;
-    char who[KLW_EVENT_MAX];
+    char who[KLW_EVENT_MAX], line[KL_PANEL_LINE];
     if (!kl_w.status.desync || kl_w.said_desync) return;
     names(is_client, v->minority, who, sizeof who);
     kl_w.play.report.desync = true;
     kl_w.play.report.desync_first = v->frame;
     snprintf(kl_w.play.report.desync_who, KLW_EVENT_MAX, "%s", who);
-    kl_wrapper_say_once(&kl_w.said_desync, "out of sync since frame %u%s%s", v->frame,
-                        *who ? "; alone stands " : " (nobody knows who is right)", who);
+    kl_overlay_desync(line);
+    kl_wrapper_say_once(&kl_w.said_desync, "%s", line);
     event("desync");
 }
 

@@ -47,8 +47,8 @@ void kl_world_rate(uint32_t fps_uhz);
  * (but for cores that spin on the clock: from the 1001st reading within a frame each moves it on by 1 µs). */
 void kl_world_frame(uint32_t f);
 
-/* The core reads that clock by another way than an import (libretro's performance interface): nanoseconds since
- * frame 0. Never goes back, also where the rate changes. */
+/* The core reads that clock by another way than an import (libretro's performance interface): nanoseconds
+ * since frame 0. Never goes back, also where the rate changes. */
 int64_t kl_world_read_ns(void);
 
 /* Where the generator stands. It is no part of a core's savestate: whoever goes back to a state, or gives one

@@ -59,6 +59,7 @@ struct kl_told {
     bool has_format, has_rotation, has_quirks, overrides_known;
     bool reinit; /* the pixel format has changed: the frontend's drivers must be told */
     unsigned rotation;
+    bool turns; /* the frontend has taken it */
     uint64_t quirks;
     bool keyboard, disk, display;     /* our proxies stand with the frontend */
     retro_keyboard_event_t key_event; /* the core's own, as all below */

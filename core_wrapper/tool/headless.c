@@ -173,8 +173,9 @@ static int start(struct kl_headless *h, char *err, size_t err_len) {
     h->core.init();
     h->core.initialised = true;
     h->core.get_system_info(&h->info); /* a wrapper may know only now */
-    snprintf(h->name, sizeof(h->name), "%s", h->info.library_name ? h->info.library_name : "");
-    snprintf(h->version, sizeof(h->version), "%s", h->info.library_version ? h->info.library_version : "");
+    const char *name = h->info.library_name, *version = h->info.library_version;
+    snprintf(h->name, sizeof(h->name), "%.*s", kl_core_text_len(name, 127), name ? name : "");
+    snprintf(h->version, sizeof(h->version), "%.*s", kl_core_text_len(version, 127), version ? version : "");
     set_callbacks(&h->core);
     if (load_game(h, err, err_len) != 0) return -1;
     if (set_options(h, false, err, err_len) != 0) return -1;

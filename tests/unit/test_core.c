@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core_wrapper/identity.h"
 #include "probe_core.h"
 
 static char err[4096];
@@ -82,11 +83,27 @@ static void finds_by_name(void **state) {
     assert_int_equal(kl_core_find("", dirs, out, sizeof(out), err, sizeof(err)), -1);
 }
 
+/* Nestopia's version ends in a blank. */
+static void strings_are_shown_without_blanks_at_the_end(void **state) {
+    (void)state;
+    struct retro_system_info info = {.library_name = "Nestopia ", .library_version = "1.52.0 "};
+    struct kl_facts facts = {0};
+    assert_int_equal(kl_core_text_len("1.52.0 ", 80), 6);
+    assert_int_equal(kl_core_text_len("1.52.0 ", 3), 3);
+    assert_int_equal(kl_core_text_len(" \t", 80), 0);
+    assert_int_equal(kl_core_text_len(NULL, 80), 0);
+    kl_identity_core(&facts, &info);
+    assert_string_equal(facts.fact[0].value, "Nestopia 1.52.0");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opens_and_closes),       cmocka_unit_test(a_reopened_core_starts_from_nothing),
-        cmocka_unit_test(a_second_one_is_a_copy), cmocka_unit_test(what_is_no_core_is_named),
+        cmocka_unit_test(opens_and_closes),
+        cmocka_unit_test(a_reopened_core_starts_from_nothing),
+        cmocka_unit_test(a_second_one_is_a_copy),
+        cmocka_unit_test(what_is_no_core_is_named),
         cmocka_unit_test(finds_by_name),
+        cmocka_unit_test(strings_are_shown_without_blanks_at_the_end),
     };
     int failed = cmocka_run_group_tests_name("core", tests, NULL, NULL);
     kl_options_free(&probe_options);

@@ -1,4 +1,4 @@
-/* What the core is told in a room when it asks: the time. */
+/* What the core hears in a room: of the time, and of what its frontend can. */
 #include "unit.h"
 
 #include "core_wrapper/env.h"
@@ -6,12 +6,23 @@
 #include "core_wrapper/wrapper.h"
 
 static struct retro_perf_callback perf;
+static bool can_turn;
+static unsigned turns;
+
+static bool front(unsigned cmd, void *data) {
+    (void)data;
+    if (cmd != RETRO_ENVIRONMENT_SET_ROTATION) return false;
+    turns++;
+    return can_turn;
+}
 
 static int set_up(void **state) {
     (void)state;
     memset(&kl_w, 0, sizeof kl_w);
     kl_w.instance = -1;
     kl_w.av.timing.fps = 60;
+    kl_w.front.environment = front;
+    turns = 0;
     assert_true(kl_env_room(RETRO_ENVIRONMENT_GET_PERF_INTERFACE, &perf));
     kl_world_start(1000000000, 60000000);
     return 0;
@@ -47,9 +58,27 @@ static void a_change_of_rate_makes_no_jump(void **state) {
     assert_int_equal(perf.get_time_usec(), 10036666);
 }
 
+/* A core that hears no turns its picture itself; loaded afresh it hears the same, and the frontend nothing
+ * new. */
+static void rotation_is_answered_by_the_frontend(void **state) {
+    (void)state;
+    unsigned quarters = 1;
+    for (int can = 0; can < 2; can++) {
+        set_up(NULL);
+        can_turn = can;
+        kl_w.load = KL_LOAD_FIRST;
+        assert_int_equal(kl_env_room(RETRO_ENVIRONMENT_SET_ROTATION, &quarters), can_turn);
+        kl_w.load = KL_LOAD_AFRESH;
+        assert_int_equal(kl_env_room(RETRO_ENVIRONMENT_SET_ROTATION, &quarters), can_turn);
+        assert_int_equal(turns, 1);
+    }
+    assert_false(kl_env_room(RETRO_ENVIRONMENT_SET_ROTATION, NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(time_goes_by_frames, set_up),
+        cmocka_unit_test(rotation_is_answered_by_the_frontend),
         cmocka_unit_test_setup(a_change_of_rate_makes_no_jump, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

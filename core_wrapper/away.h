@@ -1,0 +1,25 @@
+/* away.h - whom the screen shows as away. The link tells it at once, and a frontend that is held back now
+ * and then goes and comes many times in a second: the screen follows what lasts. Pure. */
+#ifndef KLW_AWAY_H
+#define KLW_AWAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../net/engine/engine.h"
+
+#define KL_AWAY_SHOWN_US 500000  /* a hitch that is over sooner is no news */
+#define KL_AWAY_BACK_US  1000000 /* who is back for less is not back */
+
+struct kl_away {
+    uint8_t shown;                    /* seats that are shown as away */
+    uint64_t turned_us[KL_MAX_SEATS]; /* since when it has been other than shown; 0: it is not */
+    uint64_t away_us[KL_MAX_SEATS];   /* since when it has been away, where shown so */
+};
+
+/* away: the seats that the link says are away now. Returns the seats whose showing changes with this call. */
+uint8_t kl_away_turn(struct kl_away *p, uint8_t away, uint64_t now_us);
+/* How long a seat was away that has just come back. */
+uint64_t kl_away_time_us(const struct kl_away *p, unsigned seat);
+
+#endif

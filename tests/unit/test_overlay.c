@@ -1,0 +1,124 @@
+/* What the wrapper shows of the session, through the wrapper's own picture and messages: the panel in the
+ * middle of a stall, who is away, one wording for a desync. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "core_wrapper/overlay.h"
+#include "core_wrapper/wrapper.h"
+
+#define WIDTH  160
+#define HEIGHT 144
+#define COLOUR 0x123456
+
+static char shown[8192]; /* every message, a line each */
+static uint32_t last;    /* the pixel in the lower right corner of the last picture, where the panel is not */
+static const void *given;
+static uint32_t pixels[WIDTH * HEIGHT];
+
+static bool front(unsigned cmd, void *data) {
+    if (cmd == RETRO_ENVIRONMENT_GET_MESSAGE_INTERFACE_VERSION) return *(unsigned *)data = 0, true;
+    if (cmd != RETRO_ENVIRONMENT_SET_MESSAGE) return false;
+    size_t used = strlen(shown);
+    snprintf(shown + used, sizeof shown - used, "%s\n", ((const struct retro_message *)data)->msg);
+    return true;
+}
+
+static void video(const void *data, unsigned width, unsigned height, size_t pitch) {
+    given = data;
+    if (data)
+        last =
+            *(const uint32_t *)(const void *)((const uint8_t *)data + (height - 1) * pitch + (width - 1) * 4);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    memset(&kl_w, 0, sizeof kl_w);
+    kl_w.instance = -1;
+    kl_w.front.environment = front;
+    kl_w.phase = KL_PHASE_PLAYING;
+    kl_w.status.phase = KL_LINK_PLAYING;
+    kl_w.status.welcome.seats = 1;
+    kl_w.status.roster.count = 2;
+    kl_w.status.roster.member[0] = (struct kl_member){.client = 0, .seats = 1, .name = "ann", .host = true};
+    kl_w.status.roster.member[1] = (struct kl_member){.client = 1, .seats = 2, .name = "bob"};
+    kl_w.picture.format = RETRO_PIXEL_FORMAT_XRGB8888;
+    kl_overlay_reset();
+    kl_picture_init(&kl_w.picture, true, WIDTH, HEIGHT);
+    shown[0] = 0;
+    for (unsigned i = 0; i < WIDTH * HEIGHT; i++)
+        pixels[i] = COLOUR;
+    return 0;
+}
+static int tear_down(void **state) {
+    (void)state;
+    kl_screen_panel(false);
+    kl_picture_free(&kl_w.picture);
+    return 0;
+}
+
+static void frame(uint64_t now_us) {
+    kl_overlay_turn(now_us);
+    kl_picture_draw(&kl_w.picture, pixels, WIDTH, HEIGHT, WIDTH * 4, video);
+}
+static void stall(uint64_t now_us) {
+    kl_overlay_turn(now_us);
+    kl_picture_repeat(&kl_w.picture, video);
+}
+
+static void the_panel_comes_over_the_last_picture_of_a_stall(void **state) {
+    (void)state;
+    frame(1000000);
+    assert_ptr_equal(given, pixels); /* nothing is drawn: the core's own buffer */
+    stall(1016000);
+    assert_null(given);
+    memset(pixels, 0, sizeof pixels); /* the core's buffer is its own */
+    last = 0;
+    kl_screen_panel(true);
+    stall(1032000);
+    assert_non_null(given);
+    assert_int_equal(last, COLOUR);
+}
+
+static void away(uint64_t *now_us, unsigned frames, uint8_t seats) {
+    kl_w.status.lock.away = seats;
+    for (unsigned i = 0; i < frames; i++, *now_us += 16000)
+        kl_overlay_turn(*now_us);
+}
+
+static void who_is_away_is_said_once(void **state) {
+    (void)state;
+    uint64_t now_us = 1000000;
+    for (int i = 0; i < 10; i++) {
+        away(&now_us, 10, 2); /* 160 ms */
+        away(&now_us, 10, 0);
+    }
+    assert_string_equal(shown, "");
+    away(&now_us, 250, 2);
+    away(&now_us, 20, 0);
+    away(&now_us, 20, 2);
+    away(&now_us, 100, 0);
+    assert_string_equal(shown, "bob is away\nbob is back after 4 s\n");
+}
+
+static void a_desync_has_one_wording(void **state) {
+    (void)state;
+    char line[KL_PANEL_LINE], words[KL_PANEL_LINE + 1];
+    kl_w.status.desync = true;
+    kl_w.status.first_bad.frame = 1199;
+    kl_w.status.first_bad.minority = 2;
+    kl_overlay_desync(line);
+    assert_string_equal(line, "out of sync since frame 1199 (alone: bob)");
+    kl_overlay_turn(1000000);
+    snprintf(words, sizeof words, "%s\n", line);
+    assert_string_equal(shown, words);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_panel_comes_over_the_last_picture_of_a_stall, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_away_is_said_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_desync_has_one_wording, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
