@@ -3,7 +3,8 @@
  *     rooms | who ROOM | say ROOM TEXT | pause ROOM | resume ROOM | policy ROOM NAME [BUDGET_MS] |
  *     kick ROOM NAME | quit | help
  *
- * A name with blanks in it stands in double quotes. Every line is answered, by one or more lines. */
+ * A name with blanks in it stands in double quotes. Every line is answered, by one or more lines;
+ * a stream that waits for its reader would hold up all rooms (outlet.h). */
 #ifndef KL_CONSOLE_H
 #define KL_CONSOLE_H
 

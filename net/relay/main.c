@@ -2,14 +2,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "../engine/engine.h"
+#include "outlet.h"
 #include "relay_options.h"
 #include "server.h"
 
 #ifndef KL_VERSION
 #define KL_VERSION "0.1"
 #endif
+
+#define LAST_LINES_MS 500
 
 enum { EXIT_CANNOT_LISTEN = 1, EXIT_BAD_OPTION = 2 };
 
@@ -29,9 +33,14 @@ static int catch_signals(void) {
 
 static int run(const struct kl_relay_options *options) {
     char err[256] = "";
+    int signals = catch_signals(); /* before there are threads, so that none of them takes one */
+    struct kl_outlet *log = kl_outlet_open(STDERR_FILENO);
     kl_log_set_level(options->log);
-    setvbuf(stderr, NULL, _IOLBF, 4096);
-    if (kl_server_run(options, catch_signals(), err, sizeof err) == 0) return 0;
+    kl_log_to(log ? kl_outlet_stream(log) : NULL);
+    int result = kl_server_run(options, signals, err, sizeof err);
+    kl_log_to(NULL);
+    kl_outlet_close(log, LAST_LINES_MS);
+    if (result == 0) return 0;
     fprintf(stderr, "keylock-relay: %s\n", err);
     return EXIT_CANNOT_LISTEN;
 }

@@ -6,10 +6,14 @@
 #include <time.h>
 
 static enum kl_log_level wanted = KL_LOG_INFO;
+static FILE *stream; /* NULL: standard error */
 static const char *const names[] = {"error", "info", "debug"};
 
 void kl_log_set_level(enum kl_log_level level) {
     wanted = level;
+}
+void kl_log_to(FILE *to) {
+    stream = to;
 }
 bool kl_log_wants(enum kl_log_level level) {
     return level <= wanted;
@@ -36,8 +40,8 @@ void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    fprintf(stderr, "%s.%03dZ %s event=%s%s%s\n", when, (int)(t.tv_nsec / 1000000), names[level], event,
-            line[0] ? " " : "", line);
+    fprintf(stream ? stream : stderr, "%s.%03dZ %s event=%s%s%s\n", when, (int)(t.tv_nsec / 1000000),
+            names[level], event, line[0] ? " " : "", line);
 }
 
 const char *kl_log_quote(char *out, size_t cap, const char *s) {

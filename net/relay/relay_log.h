@@ -5,10 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum kl_log_level { KL_LOG_ERROR, KL_LOG_INFO, KL_LOG_DEBUG };
 
 void kl_log_set_level(enum kl_log_level level);
+/* Where the lines go from now on; NULL, as at first: standard error. */
+void kl_log_to(FILE *to);
 /* "error", "info", "debug"; false for anything else. */
 bool kl_log_level_parse(const char *name, enum kl_log_level *out);
 bool kl_log_wants(enum kl_log_level level);

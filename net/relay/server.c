@@ -13,11 +13,13 @@
 #include "../transport/link.h"
 #include "console.h"
 #include "lobby.h"
+#include "outlet.h"
 
 /* Beyond the seats of all rooms: for spectators, and for those who are to be told that the relay is full. */
 #define PEERS_SPARE 128
 
-#define FAREWELL_US 1000000 /* for clients to acknowledge that the relay goes */
+#define LAST_ANSWERS_MS 500
+#define FAREWELL_US     1000000 /* for clients to acknowledge that the relay goes */
 
 enum { FD_HUB, FD_SIGNALS, FD_CONSOLE, FDS };
 
@@ -25,6 +27,7 @@ struct server {
     struct kl_hub *hub;
     struct kl_lobby *lobby;
     struct kl_console console;
+    FILE *answers; /* to the console */
     struct pollfd fds[FDS];
     bool quit; /* the operator said so */
 };
@@ -104,7 +107,8 @@ static void rest(struct server *s) {
 /* All that waits is taken in first, then each room that is concerned speaks once. */
 static void serve(struct server *s) {
     kl_hub_service(s->hub);
-    if (s->fds[FD_CONSOLE].revents) s->quit = !kl_console_read(&s->console, s->lobby, stdout, kl_now_us());
+    if (s->fds[FD_CONSOLE].revents)
+        s->quit = !kl_console_read(&s->console, s->lobby, s->answers, kl_now_us());
     kl_lobby_run(s->lobby, kl_now_us());
     kl_hub_flush(s->hub);
 }
@@ -120,8 +124,10 @@ static void say_farewell(struct server *s) {
 }
 
 int kl_server_run(const struct kl_relay_options *options, int signals, char *err, size_t err_len) {
-    struct server s = {.console.fd = options->console ? STDIN_FILENO : -1};
+    struct server s = {.console.fd = options->console ? STDIN_FILENO : -1, .answers = stdout};
     if (open_server(&s, options, err, err_len) != 0) return -1;
+    struct kl_outlet *answers = options->console ? kl_outlet_open(STDOUT_FILENO) : NULL;
+    if (answers) s.answers = kl_outlet_stream(answers);
     kl_log(KL_LOG_INFO, "listening", "address=%s port=%u rooms=%u max_seats=%u protocol=%d",
            kl_hub_address(s.hub), kl_hub_port(s.hub), options->rooms, options->seats, KL_PROTOCOL_VERSION);
     for (unsigned i = 0; i < FDS; i++)
@@ -142,6 +148,7 @@ int kl_server_run(const struct kl_relay_options *options, int signals, char *err
     kl_log(KL_LOG_INFO, "stopped", "datagrams_in=%llu datagrams_out=%llu rejected=%llu",
            (unsigned long long)stats.datagrams_in, (unsigned long long)stats.datagrams_out,
            (unsigned long long)stats.rejected);
+    kl_outlet_close(answers, LAST_ANSWERS_MS);
     kl_lobby_destroy(s.lobby);
     kl_hub_close(s.hub);
     return 0;

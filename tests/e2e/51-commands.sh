@@ -116,6 +116,30 @@ start_relay --console </dev/null
 sleep 0.3
 check commands/console-eof "the relay is gone" running relay
 
+# Nobody reads what the console answers, nor the log, as on a terminal stopped with ^S: the relay goes on serving.
+mkfifo "$tmp/unread" "$tmp/typed"
+exec 7<>"$tmp/unread" 8<>"$tmp/typed"
+deaf_port=$(free_port)
+"$relay_program" --bind 127.0.0.1 --port "$deaf_port" --log debug --console <&8 >&7 2>&7 &
+pid[deaf]=$!
+for i in $(seq 40); do
+    for n in $(seq 25); do echo help; done >&8
+    sleep 0.02
+done
+deaf() { # NAME
+    start "$1" timeout 20 "$keylock" run --core "$test_core" --content "$content/shooter.nes" --relay "127.0.0.1:$deaf_port" \
+        --name "$1" --frames 300 --wait 10
+}
+deaf dora
+deaf dan
+for who in dora dan; do
+    ended $who 25
+    check "commands/unread-$who" "$(tail -n 1 "$tmp/$who.log")" test $? = 0
+done
+stop deaf
+check commands/unread-ends "the relay that nobody reads did not end by itself: exit status $?" test $? = 0
+exec 7>&- 8>&-
+
 # --- a player who hangs ---------------------------------------------------------------------------------------
 
 FRAMES=1200

@@ -1,0 +1,169 @@
+#include "outlet.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PIECE 4096
+
+struct kl_outlet {
+    int fd;
+    FILE *stream;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t filled, emptied;
+    char ring[KL_OUTLET_BYTES];
+    size_t at, used;          /* at: of the oldest byte */
+    uint64_t dropped, untold; /* lines */
+    bool busy, closing, dead; /* dead: the reader is gone */
+};
+
+/* ---- the writer's side ---- */
+
+static void put(struct kl_outlet *o, const char *bytes, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        o->ring[(o->at + o->used + i) % sizeof o->ring] = bytes[i];
+    o->used += len;
+}
+
+static uint64_t lines_in(const char *bytes, size_t len) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < len; i++)
+        n += bytes[i] == '\n';
+    return n;
+}
+
+/* What has been dropped is told first, and no line alone without that. */
+static void take_in(struct kl_outlet *o, const char *bytes, size_t len) {
+    char notice[64] = "";
+    if (o->untold) snprintf(notice, sizeof notice, "dropped=%llu lines\n", (unsigned long long)o->untold);
+    size_t head = strlen(notice);
+    if (o->dead || o->used + head + len > sizeof o->ring) {
+        o->untold += lines_in(bytes, len);
+        o->dropped += lines_in(bytes, len);
+        return;
+    }
+    put(o, notice, head);
+    put(o, bytes, len);
+    o->untold = 0;
+    pthread_cond_signal(&o->filled);
+}
+
+static ssize_t on_write(void *cookie, const char *bytes, size_t len) {
+    struct kl_outlet *o = cookie;
+    pthread_mutex_lock(&o->lock);
+    take_in(o, bytes, len);
+    pthread_mutex_unlock(&o->lock);
+    return (ssize_t)len;
+}
+
+/* ---- the thread ---- */
+
+static bool write_all(int fd, const char *bytes, size_t len) {
+    while (len) {
+        ssize_t n = write(fd, bytes, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* One piece from the ring; called and left with the lock held. */
+static void pass_on(struct kl_outlet *o) {
+    char piece[PIECE];
+    size_t n = o->used < sizeof piece ? o->used : sizeof piece;
+    for (size_t i = 0; i < n; i++)
+        piece[i] = o->ring[(o->at + i) % sizeof o->ring];
+    o->at = (o->at + n) % sizeof o->ring;
+    o->used -= n;
+    o->busy = true;
+    pthread_mutex_unlock(&o->lock);
+    bool good = write_all(o->fd, piece, n);
+    pthread_mutex_lock(&o->lock);
+    o->busy = false;
+    o->dead = o->dead || !good;
+    if (o->dead) o->used = 0;
+}
+
+static void *run(void *arg) {
+    struct kl_outlet *o = arg;
+    pthread_mutex_lock(&o->lock);
+    for (;;) {
+        while (!o->used && !o->closing)
+            pthread_cond_wait(&o->filled, &o->lock);
+        if (!o->used) break;
+        pass_on(o);
+        if (!o->used) pthread_cond_signal(&o->emptied);
+    }
+    pthread_mutex_unlock(&o->lock);
+    return NULL;
+}
+
+/* ---- a life ---- */
+
+struct kl_outlet *kl_outlet_open(int fd) {
+    static const cookie_io_functions_t functions = {.write = on_write};
+    struct kl_outlet *o = calloc(1, sizeof *o);
+    pthread_condattr_t monotonic;
+    if (!o) return NULL;
+    o->fd = fd;
+    pthread_mutex_init(&o->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&o->filled, NULL);
+    pthread_cond_init(&o->emptied, &monotonic);
+    o->stream = fopencookie(o, "w", functions);
+    if (o->stream && setvbuf(o->stream, NULL, _IOLBF, BUFSIZ) == 0 &&
+        pthread_create(&o->thread, NULL, run, o) == 0)
+        return o;
+    if (o->stream) fclose(o->stream);
+    free(o);
+    return NULL;
+}
+
+FILE *kl_outlet_stream(struct kl_outlet *o) {
+    return o->stream;
+}
+
+uint64_t kl_outlet_dropped(struct kl_outlet *o) {
+    pthread_mutex_lock(&o->lock);
+    uint64_t n = o->dropped;
+    pthread_mutex_unlock(&o->lock);
+    return n;
+}
+
+static bool wait_until_written(struct kl_outlet *o, unsigned wait_ms) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += wait_ms / 1000;
+    until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
+    while (o->used || o->busy)
+        if (pthread_cond_timedwait(&o->emptied, &o->lock, &until) == ETIMEDOUT) return false;
+    return true;
+}
+
+void kl_outlet_close(struct kl_outlet *o, unsigned wait_ms) {
+    if (!o) return;
+    fclose(o->stream);
+    pthread_mutex_lock(&o->lock);
+    o->closing = true;
+    pthread_cond_signal(&o->filled);
+    bool written = wait_until_written(o, wait_ms);
+    pthread_mutex_unlock(&o->lock);
+    if (!written) {
+        pthread_detach(o->thread);
+        return;
+    }
+    pthread_join(o->thread, NULL);
+    pthread_cond_destroy(&o->filled);
+    pthread_cond_destroy(&o->emptied);
+    pthread_mutex_destroy(&o->lock);
+    free(o);
+}

@@ -1,0 +1,26 @@
+/* outlet.h - lines for somebody who may not read them. A terminal stopped with ^S or a full pipe blocks
+ * whoever writes to it; the relay must not wait for a reader. So lines go into a bounded buffer and a thread
+ * of their own writes them out (a descriptor that does not block would be shared with the operator's shell).
+ * What does not fit is dropped by whole lines, and how many is told where they are missing. */
+#ifndef KL_OUTLET_H
+#define KL_OUTLET_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define KL_OUTLET_BYTES 65536
+
+struct kl_outlet;
+
+/* fd stays the caller's and must outlive the outlet. NULL where there is no memory or no thread. */
+struct kl_outlet *kl_outlet_open(int fd);
+/* Line buffered; writing to it never waits. Lines up to BUFSIZ bytes come out whole or not at all. From one
+ * thread. */
+FILE *kl_outlet_stream(struct kl_outlet *o);
+/* Lines dropped so far. */
+uint64_t kl_outlet_dropped(struct kl_outlet *o);
+/* Waits until all is written, or that long. NULL is fine. Where the reader still does not read, the thread
+ * and the outlet stay until the program ends. */
+void kl_outlet_close(struct kl_outlet *o, unsigned wait_ms);
+
+#endif
