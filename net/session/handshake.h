@@ -1,0 +1,90 @@
+/* handshake.h - from strangers to a session: cookie, key exchange, the relay's proof of who it is.
+ * net/PROTOCOL.md §9.
+ *
+ *   client                                   relay
+ *   INIT (version, ciphers, e_c, cookie 0)  ->
+ *                                           <-  COOKIE            (no state kept)
+ *   INIT (the same, with the cookie)        ->
+ *                                           <-  ANSWER (session, cipher, e_r, s_r, proof)
+ *   the first sealed datagram               ->  (the session counts from here)
+ *
+ * e_: ephemeral X25519 keys, s_r: the relay's long-term one. Keys come from both X25519(e_c, e_r) and
+ * X25519(e_c, s_r) and the bytes of INIT and ANSWER: only who owns s_r can make the proof, and s_r stolen
+ * later opens nothing of before (pattern NX of the Noise protocol framework, revision 34, with BLAKE2b for
+ * the mixing; the cookie is WireGuard's idea). INIT is padded: no reply is longer than what asked for it.
+ *
+ * Pure but for libsodium (random numbers, curves): time and bytes come in, bytes go out; no heap. */
+#ifndef KL_HANDSHAKE_H
+#define KL_HANDSHAKE_H
+
+#include "keys.h"
+#include "seal.h"
+
+#define KL_INIT_BYTES   256 /* exactly */
+#define KL_STRANGER_MAX 1200 /* of any datagram outside a session */
+
+/* Kinds of datagrams outside a session; below them are the sealed ones (seal.h). PING and LIST are asked
+ * and answered by the transport; see strangers.h. */
+enum {
+    KL_HS_INIT = 0x10,
+    KL_HS_COOKIE = 0x11,
+    KL_HS_ANSWER = 0x12,
+    KL_HS_REFUSAL = 0x13, /* code u8, relay's version u16 */
+};
+enum { KL_HS_REFUSED_VERSION = 1, KL_HS_REFUSED_FULL = 2, KL_HS_REFUSED_LIMIT = 3, KL_HS_REFUSED_CIPHER = 4 };
+
+/* --- client --- */
+struct kl_hs_client {
+    uint8_t offers; /* enum kl_cipher bits */
+    struct kl_keypair ephemeral;
+    uint8_t cookie[16];
+};
+enum kl_hs_client_result {
+    KL_HS_IGNORED,      /* not for us, or damaged: go on waiting */
+    KL_HS_AGAIN,        /* send kl_hs_client_init() again now */
+    KL_HS_ESTABLISHED,  /* keys and relay_pub are filled in; the caller judges whether this is the relay he meant */
+    KL_HS_REFUSED,      /* see code; unauthenticated: go on for a while, then give it as the reason */
+};
+struct kl_hs_outcome {
+    struct kl_session_keys keys;
+    uint8_t relay_pub[32];
+    uint8_t code;
+    uint16_t version; /* of the relay, with KL_HS_REFUSED */
+};
+void kl_hs_client_begin(struct kl_hs_client *c, uint8_t offers);
+/* Writes INIT; the same at every repetition until a cookie has come. */
+void kl_hs_client_init(const struct kl_hs_client *c, uint8_t out[KL_INIT_BYTES]);
+enum kl_hs_client_result kl_hs_client_receive(struct kl_hs_client *c, const uint8_t *bytes, size_t len,
+                                              struct kl_hs_outcome *out);
+/* Forgets the secrets. */
+void kl_hs_client_end(struct kl_hs_client *c);
+
+/* --- relay --- */
+struct kl_hs_relay {
+    struct kl_keypair own;
+    uint8_t ciphers; /* that it takes */
+    uint8_t secret[2][32]; /* of the cookies: now, and before */
+    uint64_t secret_us;
+};
+struct kl_hs_request { /* an INIT whose address is proved */
+    uint8_t offers;
+    uint8_t init[KL_INIT_BYTES];
+};
+enum kl_hs_relay_result {
+    KL_HS_DROP,
+    KL_HS_REPLY, /* send the reply; nothing is to be remembered */
+    KL_HS_WANTS, /* the address is proved and wants a session: kl_hs_relay_answer(), or kl_hs_relay_refuse() */
+};
+void kl_hs_relay_begin(struct kl_hs_relay *r, const struct kl_keypair *own, uint8_t ciphers, uint64_t now_us);
+/* address: 6 bytes (IPv4 and port, as on the wire). reply: room for len bytes; never longer than that. */
+enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_us, const uint8_t address[6],
+                                            const uint8_t *bytes, size_t len, struct kl_hs_request *req,
+                                            uint8_t *reply, size_t *reply_len);
+/* Makes the session's keys and the ANSWER (at most KL_INIT_BYTES). 0, or KL_E_MALFORMED for a key that is none.
+ * A repeated INIT (its 256 bytes equal) must get the bytes of the first ANSWER again, so the caller keeps
+ * both until the session is proved. */
+int kl_hs_relay_answer(struct kl_hs_relay *r, const struct kl_hs_request *req, uint32_t session,
+                       struct kl_session_keys *keys, uint8_t *reply, size_t *reply_len);
+void kl_hs_relay_refuse(uint8_t code, uint8_t *reply, size_t *reply_len);
+
+#endif

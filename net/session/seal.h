@@ -1,0 +1,78 @@
+/* seal.h - protected datagrams of a session: header in clear, body sealed. net/PROTOCOL.md §2.
+ *
+ * One sealer and one opener an end; each direction has its key and its counter space, which all kinds of
+ * datagrams share. Pure but for libsodium: no clock, no socket, no heap. Replay window: 2,048 counters
+ * (RFC 6479's idea: a ring of words, cleared as the window moves on). */
+#ifndef KL_SEAL_H
+#define KL_SEAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sodium.h>
+
+#define KL_SEAL_MAGIC    0x4b /* the first byte of everything on the port */
+#define KL_SEAL_HEADER   10   /* magic, kind, session u32, counter u32 */
+#define KL_SEAL_TAG      16
+#define KL_SEAL_OVERHEAD (KL_SEAL_HEADER + KL_SEAL_TAG)
+#define KL_REPLAY_WINDOW 2048
+
+/* Kinds of sealed datagrams. */
+enum { KL_SEAL_CTRL = 1, KL_SEAL_UPDATE = 2, KL_SEAL_ENET = 3, KL_SEAL_PATH = 4 };
+
+/* As bits in what an end offers; one of them in force. */
+enum kl_cipher {
+    KL_CIPHER_AES256GCM = 1, /* where the processor has it */
+    KL_CIPHER_CHACHA20 = 2,  /* ChaCha20-Poly1305 (RFC 8439) */
+    KL_CIPHER_CLEAR = 4,     /* --insecure-lan: body in clear, tag by keyed SipHash-2-4-128 */
+};
+/* What this machine can do; without KL_CIPHER_CLEAR. */
+uint8_t kl_ciphers_here(void);
+const char *kl_cipher_name(uint8_t cipher);
+
+struct kl_session_keys {
+    uint8_t cipher;     /* one of enum kl_cipher */
+    uint32_t session;   /* number in every header, never 0 */
+    uint8_t up[32];     /* client to relay */
+    uint8_t down[32];   /* relay to client */
+    uint8_t binding[32]; /* names this handshake: what is proved inside the session is proved over it */
+};
+
+struct kl_seal_state {
+    uint8_t cipher;
+    uint8_t key[32];
+    crypto_aead_aes256gcm_state aes;
+};
+struct kl_sealer {
+    struct kl_seal_state state;
+    uint32_t session, counter; /* counter: of the last datagram */
+};
+struct kl_opener {
+    struct kl_seal_state state;
+    uint32_t session, highest;
+    uint64_t seen[KL_REPLAY_WINDOW / 64 + 1];
+};
+
+/* key: keys->up or keys->down, by which way this end sends or receives. */
+void kl_sealer_init(struct kl_sealer *s, const struct kl_session_keys *keys, const uint8_t key[32]);
+void kl_opener_init(struct kl_opener *o, const struct kl_session_keys *keys, const uint8_t key[32]);
+
+/* Writes a whole datagram to out (room for len + KL_SEAL_OVERHEAD); body may not overlap it. Returns its
+ * length; 0 once the counters are used up (after 2^32 - 1: the session must be made anew). */
+size_t kl_seal(struct kl_sealer *s, uint8_t kind, const void *body, size_t len, uint8_t *out);
+
+/* The session number in a datagram's header; 0 where it is too short or not of Keylock. */
+uint32_t kl_seal_session(const uint8_t *bytes, size_t len);
+
+struct kl_opened {
+    uint8_t kind;
+    uint8_t *body; /* inside bytes */
+    size_t len;
+    bool newest; /* its counter is above all seen before: the sender is where this came from */
+};
+/* Opens a datagram in place. 0, or with nothing remembered: KL_E_MALFORMED (too short, not this session,
+ * tampered with), KL_E_WINDOW (seen before, or too old to tell). */
+int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out);
+
+#endif
