@@ -14,12 +14,13 @@ Q        := $(if $(filter 1,$(V)),,@)
 OUT      := $(BUILD)$(if $(SAN),/san)$(if $(COV),/cov)
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
-CPPFLAGS += -D_GNU_SOURCE -iquote . -iquote net/engine -iquote net/transport -iquote core_wrapper -isystem /usr/include/libretro-common
+CPPFLAGS += -D_GNU_SOURCE -iquote . -iquote net/engine -iquote net/session -iquote net/transport -iquote core_wrapper -isystem /usr/include/libretro-common
 CFLAGS   ?= -O2 -g
 CFLAGS   += -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(if $(COV),--coverage)
 LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
 
 ENGINE    := $(wildcard net/engine/*.c)
+SESSION   := $(wildcard net/session/*.c)
 TRANSPORT := $(wildcard net/transport/*.c)
 RELAY     := $(wildcard net/relay/*.c)
 WRAPPER   := $(wildcard core_wrapper/*.c)
@@ -27,7 +28,7 @@ TOOL      := $(wildcard core_wrapper/tool/*.c)
 obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
 PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
-NET_LIBS := -lenet -lm
+NET_LIBS := -lenet -lsodium -lm
 LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ldl
 
 .PHONY: all deps content demo test help clean install uninstall format format-check lint
@@ -47,7 +48,7 @@ $(OUT)/obj/%.o: %.c
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Everything but the programs' own mains and the wrapper's exported symbols, for the tests to link from.
-$(OUT)/libkeylock.a: $(call obj,$(ENGINE) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
+$(OUT)/libkeylock.a: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
@@ -57,10 +58,10 @@ define link
 $(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
 endef
 
-$(OUT)/keylock-relay: $(call obj,$(ENGINE) $(TRANSPORT) $(RELAY))
+$(OUT)/keylock-relay: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(RELAY))
 	$(link) $(NET_LIBS)
 
-$(OUT)/keylock_libretro.so: $(call obj,$(ENGINE) $(TRANSPORT) $(WRAPPER))
+$(OUT)/keylock_libretro.so: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(WRAPPER))
 	$(link) -shared -Wl,-z,defs -Wl,-z,now $(LIBS)
 
 $(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
@@ -100,7 +101,7 @@ format-check: ## say where the format differs
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 lint: ## static analysis
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem --enable=warning,portability \
-	    -D_GNU_SOURCE -I. -Inet/engine -Inet/transport -Icore_wrapper net core_wrapper
+	    -D_GNU_SOURCE -I. -Inet/engine -Inet/session -Inet/transport -Icore_wrapper net core_wrapper
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

@@ -20,7 +20,7 @@
 #include "keys.h"
 #include "seal.h"
 
-#define KL_INIT_BYTES   256 /* exactly */
+#define KL_INIT_BYTES   256  /* exactly */
 #define KL_STRANGER_MAX 1200 /* of any datagram outside a session */
 
 /* Kinds of datagrams outside a session; below them are the sealed ones (seal.h). PING and LIST are asked
@@ -40,10 +40,11 @@ struct kl_hs_client {
     uint8_t cookie[16];
 };
 enum kl_hs_client_result {
-    KL_HS_IGNORED,      /* not for us, or damaged: go on waiting */
-    KL_HS_AGAIN,        /* send kl_hs_client_init() again now */
-    KL_HS_ESTABLISHED,  /* keys and relay_pub are filled in; the caller judges whether this is the relay he meant */
-    KL_HS_REFUSED,      /* see code; unauthenticated: go on for a while, then give it as the reason */
+    KL_HS_IGNORED,     /* not for us, or damaged: go on waiting */
+    KL_HS_AGAIN,       /* send kl_hs_client_init() again now */
+    KL_HS_ESTABLISHED, /* keys and relay_pub are filled in; the caller judges whether this is the relay he
+                          meant */
+    KL_HS_REFUSED,     /* see code; unauthenticated: go on for a while, then give it as the reason */
 };
 struct kl_hs_outcome {
     struct kl_session_keys keys;
@@ -62,7 +63,7 @@ void kl_hs_client_end(struct kl_hs_client *c);
 /* --- relay --- */
 struct kl_hs_relay {
     struct kl_keypair own;
-    uint8_t ciphers; /* that it takes */
+    uint8_t ciphers;       /* that it takes */
     uint8_t secret[2][32]; /* of the cookies: now, and before */
     uint64_t secret_us;
 };
@@ -73,16 +74,17 @@ struct kl_hs_request { /* an INIT whose address is proved */
 enum kl_hs_relay_result {
     KL_HS_DROP,
     KL_HS_REPLY, /* send the reply; nothing is to be remembered */
-    KL_HS_WANTS, /* the address is proved and wants a session: kl_hs_relay_answer(), or kl_hs_relay_refuse() */
+    KL_HS_WANTS, /* the address is proved and wants a session: kl_hs_relay_answer(), or kl_hs_relay_refuse()
+                  */
 };
 void kl_hs_relay_begin(struct kl_hs_relay *r, const struct kl_keypair *own, uint8_t ciphers, uint64_t now_us);
 /* address: 6 bytes (IPv4 and port, as on the wire). reply: room for len bytes; never longer than that. */
 enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_us, const uint8_t address[6],
                                             const uint8_t *bytes, size_t len, struct kl_hs_request *req,
                                             uint8_t *reply, size_t *reply_len);
-/* Makes the session's keys and the ANSWER (at most KL_INIT_BYTES). 0, or KL_E_MALFORMED for a key that is none.
- * A repeated INIT (its 256 bytes equal) must get the bytes of the first ANSWER again, so the caller keeps
- * both until the session is proved. */
+/* Makes the session's keys and the ANSWER (at most KL_INIT_BYTES). 0, or KL_E_MALFORMED for a key that is
+ * none. A repeated INIT (its 256 bytes equal) must get the bytes of the first ANSWER again, so the caller
+ * keeps both until the session is proved. */
 int kl_hs_relay_answer(struct kl_hs_relay *r, const struct kl_hs_request *req, uint32_t session,
                        struct kl_session_keys *keys, uint8_t *reply, size_t *reply_len);
 void kl_hs_relay_refuse(uint8_t code, uint8_t *reply, size_t *reply_len);

@@ -19,7 +19,8 @@ bool kl_fingerprint_valid(const char *text);
 bool kl_fingerprint_is(const char *text, const uint8_t pub[32]);
 
 /* Reads the key pair in DIR/relay.key, or makes both (folder 0700, file 0600, written whole or not at all).
- * 0, or -1 with one line in err; a file of another length, or one that others may read, is an error and is left alone. */
+ * 0, or -1 with one line in err; a file of another length, or one that others may read, is an error and is
+ * left alone. */
 int kl_keys_open(const char *dir, struct kl_keypair *out, char *err, size_t err_len);
 
 #endif

@@ -32,10 +32,10 @@ uint8_t kl_ciphers_here(void);
 const char *kl_cipher_name(uint8_t cipher);
 
 struct kl_session_keys {
-    uint8_t cipher;     /* one of enum kl_cipher */
-    uint32_t session;   /* number in every header, never 0 */
-    uint8_t up[32];     /* client to relay */
-    uint8_t down[32];   /* relay to client */
+    uint8_t cipher;      /* one of enum kl_cipher */
+    uint32_t session;    /* number in every header, never 0 */
+    uint8_t up[32];      /* client to relay */
+    uint8_t down[32];    /* relay to client */
     uint8_t binding[32]; /* names this handshake: what is proved inside the session is proved over it */
 };
 
