@@ -96,6 +96,7 @@ static int set_up(struct run *r) {
                                       .save_dir = o->save_dir,
                                       .options = o->option,
                                       .option_count = o->option_count,
+                                      .devices = o->devices,
                                       .virtual_clock = !o->host_clock && !o->relay,
                                       .epoch_s = o->epoch_s,
                                       .in_room = o->relay != NULL,

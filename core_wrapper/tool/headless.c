@@ -163,6 +163,13 @@ static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
     return 0;
 }
 
+static void set_devices(struct kl_headless *h) {
+    const struct kl_headless_devices *d = &h->setup.devices;
+    for (unsigned port = 0; port < KL_MAX_SEATS; port++)
+        if (d->set >> port & 1 || port < 2)
+            h->core.set_controller_port_device(port, d->set >> port & 1 ? d->id[port] : RETRO_DEVICE_JOYPAD);
+}
+
 static int start(struct kl_headless *h, char *err, size_t err_len) {
     if (kl_headless_make_dirs(h, err, err_len) != 0) return -1;
     if (open_core(h, err, err_len) != 0) return -1;
@@ -180,8 +187,7 @@ static int start(struct kl_headless *h, char *err, size_t err_len) {
     if (load_game(h, err, err_len) != 0) return -1;
     if (set_options(h, false, err, err_len) != 0) return -1;
     if (settle_av(h, err, err_len) != 0) return -1;
-    for (unsigned port = 0; port < 2; port++)
-        h->core.set_controller_port_device(port, RETRO_DEVICE_JOYPAD);
+    set_devices(h);
     return kl_headless_load_sram(h, err, err_len);
 }
 

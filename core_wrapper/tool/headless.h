@@ -6,6 +6,7 @@
 #ifndef KLT_HEADLESS_H
 #define KLT_HEADLESS_H
 
+#include "../../net/engine/engine.h"
 #include "../core.h"
 #include "../options.h"
 #include "../statehash.h"
@@ -17,11 +18,18 @@
 #define KLT_EPOCH_DEFAULT 946684800u /* 2000-01-01 00:00:00 UTC */
 #define KLT_ERR           1024       /* bytes of an error line */
 
+/* Controllers by port; where none is said, a pad in the first two and what the core has in the others. */
+struct kl_headless_devices {
+    uint8_t set; /* mask of ports */
+    uint32_t id[KL_MAX_SEATS];
+};
+
 struct kl_headless_setup {
     const char *core_path, *content_path;
     const char *system_dir, *save_dir; /* NULL: an empty folder that lives as long as the run */
     const char *const *options;        /* KEY=VALUE */
     unsigned option_count;
+    struct kl_headless_devices devices;
     bool virtual_clock; /* turn the core's world (through the wrapper, where it is one) */
     uint64_t epoch_s;
     bool in_room;         /* the wrapper says which sample the pads answer for */

@@ -3,7 +3,6 @@
 #include "../../net/engine/engine.h"
 #include "../command_words.h"
 #include "../config.h"
-#include "headless.h"
 #include "tool.h"
 
 #include <getopt.h>
@@ -45,6 +44,9 @@ static const char help[] =
     "  --save DIR           save folder; DIR/<content>.srm is loaded and stored (default: an empty one, "
     "dropped after)\n"
     "  --option KEY=VALUE   a core option; repeat for more\n"
+    "  --device PORT:ID     the controller in a port, as the core numbers them "
+    "(retro_set_controller_port_device);\n"
+    "                       repeat for more. In a room the host's count for everybody\n"
     "  --clock virtual|host alone: what the core sees of time and chance: virtual (default), equal in every "
     "run, or the\n"
     "                       host's\n"
@@ -107,6 +109,7 @@ enum {
     O_SYSTEM,
     O_SAVE,
     O_OPTION,
+    O_DEVICE,
     O_CLOCK,
     O_EPOCH,
     O_SEATS,
@@ -139,6 +142,7 @@ static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
                                       {"system", required_argument, NULL, O_SYSTEM},
                                       {"save", required_argument, NULL, O_SAVE},
                                       {"option", required_argument, NULL, O_OPTION},
+                                      {"device", required_argument, NULL, O_DEVICE},
                                       {"clock", required_argument, NULL, O_CLOCK},
                                       {"epoch", required_argument, NULL, O_EPOCH},
                                       {"seats", required_argument, NULL, O_SEATS},
@@ -170,6 +174,23 @@ static int add_option(struct kl_run_options *o, const char *text) {
     if (!strchr(text, '=') || text[0] == '=')
         return tool_fail(-1, "run", "--option: expected KEY=VALUE, got \"%s\"", text);
     o->option[o->option_count++] = text;
+    return 0;
+}
+
+static int add_device(struct kl_run_options *o, const char *text) {
+    char *end = NULL;
+    unsigned long port = strtoul(text, &end, 10), id = 0;
+    bool good = *text >= '0' && *text <= '9' && *end == ':' && port < KL_MAX_SEATS;
+    if (good) {
+        const char *from = end + 1;
+        id = strtoul(from, &end, 0);
+        good = *from >= '0' && *from <= '9' && !*end && id <= UINT32_MAX;
+    }
+    if (!good)
+        return tool_fail(-1, "run", "--device: expected PORT:ID with a port from 0 to %d, got \"%s\"",
+                         KL_MAX_SEATS - 1, text);
+    o->devices.set |= (uint8_t)(1u << port);
+    o->devices.id[port] = (uint32_t)id;
     return 0;
 }
 
@@ -228,6 +249,7 @@ static int take(struct kl_run_options *o, int c, char **argv) {
     case O_SYSTEM: o->system_dir = optarg; return 0;
     case O_SAVE: o->save_dir = optarg; return 0;
     case O_OPTION: return add_option(o, optarg);
+    case O_DEVICE: return add_device(o, optarg);
     case O_CLOCK: o->has_clock = true; return choose("clock", optarg, "virtual", "host", &o->host_clock);
     case O_EPOCH:
         o->has_clock = true;

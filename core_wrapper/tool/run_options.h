@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "headless.h"
+
 #define KLT_CORE_OPTIONS 256 /* --option at most */
 #define KLT_COMMANDS     64  /* --command at most */
 
@@ -21,6 +23,7 @@ struct kl_run_options {
     unsigned option_count;
     struct kl_run_command command[KLT_COMMANDS];
     unsigned command_count;
+    struct kl_headless_devices devices;
     double hz; /* calls a second at --speed real; 0: the core's rate */
     uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms;
     bool real_speed, host_clock, subframes_off, half_steps, quiet;

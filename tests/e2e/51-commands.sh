@@ -133,8 +133,8 @@ deaf() { # NAME
 deaf dora
 deaf dan
 for who in dora dan; do
-    ended $who 25
-    check "commands/unread-$who" "$(tail -n 1 "$tmp/$who.log")" test $? = 0
+    ended $who 25; status=$?
+    check "commands/unread-$who" "exit status $status: $(tail -n 1 "$tmp/$who.log")" test $status = 0
 done
 stop deaf
 check commands/unread-ends "the relay that nobody reads did not end by itself: exit status $?" test $? = 0
@@ -150,7 +150,10 @@ done
 said relay 'event=started room="four"' 30 || { show relay p1; die "hang: the room does not start"; }
 sleep 5
 kill -STOP "${pid[p4]}"
-sleep 5
+"$keylock" command --pid "${pid[p4]}" say behind the menu >"$tmp/outside" 2>&1; status=$?
+check commands/tool-standing-still "exit status $status: $(cat "$tmp/outside")" \
+    eval '[ $status = 0 ] && grep -q "^taken; the game does not run" "$tmp/outside"'
+sleep 4.4
 kill -CONT "${pid[p4]}"
 all_equal hang/hashes p1 p2 p3 p4 || finish
 # What the others noticed of it: calls of theirs, one after the other, in which no frame ran. (Where they were not even
@@ -184,6 +187,8 @@ sys.exit(sys.exitcode)
 END
 check hang/told "p1's log does not tell that p4 is away and back" \
     eval 'grep -aq "p4 is away" "$tmp/p1.log" && grep -aq "p4 is back" "$tmp/p1.log"'
+check commands/tool-when-it-goes-on "p1's log does not tell what p4 was to say" \
+    grep -aqE '^.*\[f [0-9]+\] p4: behind the menu' "$tmp/p1.log"
 # How long p4 took, once woken, for what the others had played meanwhile.
 python3 - "$tmp/p4.csv" <<'END' || checks_failed=1
 import csv, sys
