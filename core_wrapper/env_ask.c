@@ -70,7 +70,7 @@ bool kl_env_capabilities(unsigned cmd, void *data) {
 /* Bit 0: picture, bit 1: sound. The sound stays on: switched off it changes some cores' state. */
 bool kl_env_av_enable(unsigned cmd, void *data) {
     (void)cmd;
-    if (data) *(int *)data = kl_w.play.hidden && kl_w.config.hide && !kl_w.play.hash_av ? 2 : 3;
+    if (data) *(int *)data = kl_w.play.hidden && !kl_w.show_all && !kl_w.play.hash_av ? 2 : 3;
     return true;
 }
 

@@ -199,7 +199,11 @@ bool kl_load_first(bool special, unsigned type, const struct retro_game_info *in
 
 /* ---- start data ---- */
 
+/* Not an option of the core's: where the host has KEYLOCK_HIDE=off, nobody's frames are hidden. */
+#define SHOW_ALL "keylock_hide"
+
 static void put_options(struct kl_start *s) {
+    if (!kl_w.config.hide) s->option[s->option_count++] = (struct kl_start_option){SHOW_ALL, "off"};
     for (unsigned i = 0; i < kl_w.options.count && s->option_count < KL_START_OPTIONS; i++) {
         struct retro_variable v = {.key = kl_w.options.at[i].key};
         struct kl_start_option *o = &s->option[s->option_count];
@@ -296,17 +300,25 @@ static void forget_library(void) {
     memset(&kl_w.told.frame_time, 0, sizeof kl_w.told.frame_time);
 }
 
+static bool is_show_all(const struct kl_start_option *o) {
+    return !strcmp(o->key, SHOW_ALL);
+}
+
 static void take_options(const struct kl_start *s) {
     char why[256];
     kl_options_free(&kl_w.options);
+    kl_w.show_all = !kl_w.config.hide;
     for (unsigned i = 0; i < s->option_count; i++)
-        kl_options_set(&kl_w.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
+        if (is_show_all(&s->option[i]))
+            kl_w.show_all = true;
+        else
+            kl_options_set(&kl_w.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
 }
 
 static void check_options(const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++) {
         const char *v = kl_options_get(&kl_w.options, s->option[i].key);
-        if (!v || strcmp(v, s->option[i].value) != 0)
+        if ((!v || strcmp(v, s->option[i].value) != 0) && !is_show_all(&s->option[i]))
             kl_screen_log(&kl_w.screen, kl_w.front.environment, "option key=%s room=%s here=%s",
                           s->option[i].key, s->option[i].value, v ? v : "-");
     }

@@ -18,6 +18,8 @@
  *   KEYLOCK_SUBFRAMES KEYLOCK_HALF_STEPS   "on" or "off"
  *   KEYLOCK_POLICY      "strict", "bounded", "optimistic"; unset: bounded with a clock, else strict
  *   KEYLOCK_BUDGET_MS   the wait budget
+ *   KEYLOCK_HIDE        "off": the core is not told which frames are not seen, for one that plays those
+ * differently; with the host's all have it off
  *
  * With KEYLOCK_SPEED=max retro_run may wait for a frame to close, at most KLW_RUN_WAIT_US (kl_link_wait), so
  * that the runner need not spin; with "real" it never waits: the runner paces the calls.

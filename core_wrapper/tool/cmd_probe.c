@@ -201,10 +201,12 @@ static void note(const char *text) {
 }
 
 static void print_notes(const struct probe *p) {
-    struct verdict host = judge(p, KL_PROBE_HOST);
+    struct verdict host = judge(p, KL_PROBE_HOST), hidden = judge(p, KL_PROBE_HIDDEN);
     if (p->first.left[0]) note("some of its clocks could not be turned, see \"left\"");
     if (host.ram_bad || host.state_bad)
         note("it reads the clock: equal only in the virtual world, which rooms have");
+    if (hidden.state_bad > judge(p, KL_PROBE_PLAIN).state_bad)
+        note("hidden output changes its state: KEYLOCK_HIDE=off at the host makes it equal everywhere");
     if (bad(p, KL_PROBE_QUIET))
         note("serializing changes the game: hash at the same frames everywhere (rooms do)");
     if (bad(p, KL_PROBE_TWICE)) note("two serializes of one frame differ");
@@ -232,7 +234,8 @@ static int give_verdict(const struct probe *p) {
         return unfit("state differs between two runs, in too many bytes for a mask");
     if (!p->run[KL_PROBE_HIDDEN].ran) return unfit("it does not run with hidden output");
     if (hidden.ram_bad || (!hidden.has_ram && hidden.state_bad > twin.state_bad))
-        return unfit("hidden output changes the game (fit only where output is never hidden)");
+        return unfit(
+            "hidden output changes the game (fit where no output is hidden: KEYLOCK_HIDE=off at the host)");
     if (twin.state_bad && !maskable(p)) {
         printf("verdict: fit for locking by its RAM; its state differs in too many bytes to be compared\n");
         return 0;

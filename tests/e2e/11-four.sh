@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # 11-four.sh - rooms of four: four clients; two clients with two seats each; a host who only watches.
-# limit: 240
+# limit: 300
 . "$(dirname "$0")/lib.sh"
 
 FRAMES=${FRAMES:-1200}
@@ -8,18 +8,22 @@ WAIT=$((40 + FRAMES / 50))
 needs "$keylock" "$relay_program" "$wrapper"
 start_relay
 SPEED=max
-LAST=0 # seed of the fourth client, where not 0
+LAST=0     # seed of the fourth client, where not 0
+IDLE=0     # client that presses nothing
+DEVICES=() # of the first client, the host
 
 # room NAME CORE CONTENT SEATS…: a client for each number of seats; started a while apart, across a second's end.
 room() {
-    local name=$1 core=$2 rom=$3 client=0 players=0 seats status first=$1-1 i
+    local name=$1 core=$2 rom=$3 client=0 players=0 seats status first=$1-1 i input devices=("${DEVICES[@]}")
     shift 3
     for seats in "$@"; do players=$((players + seats)); done
     for seats in "$@"; do
         client=$((client + 1))
+        input=random:$((client == 4 && LAST ? LAST : client * 7 + 1))
+        [ $client != $IDLE ] || input=none
         run_in_room "$name-$client" --core "$core" --content "$rom" --room "$name" --frames "$FRAMES" --speed "$SPEED" \
-            --players $players --seats "$seats" --input "random:$((client == 4 && LAST ? LAST : client * 7 + 1))" \
-            --hash-every 50 --wait 30
+            --players $players --seats "$seats" --input "$input" --hash-every 50 --wait 30 "${devices[@]}"
+        devices=()
         sleep 0.4
     done
     for i in $(seq $client); do
@@ -62,4 +66,27 @@ if [ -e "$test_core" ]; then
 else
     skip "four/all-count: $test_core is not built"
 fi
+
+# nestopia reads pads three and four of a Four Score where its ports hold gamepads (257, its "Gamepad"): the host says
+# so, and all four ships fly. Without it the game has two.
+differ() { # WHAT NAME NAME: not the same game
+    if [ ! -s "$tmp/$2-1.hash" ] || cmp -s "$tmp/$2-1.hash" "$tmp/$3-1.hash"; then
+        fail "four/$1: the same hashes in $2 and $3"
+    else
+        ok "four/$1"
+    fi
+}
+DEVICES=(--device 2:257 --device 3:257) FRAMES=600
+room ships nestopia "$content/shooter.nes" 1 1 1 1
+for IDLE in 2 3 4; do
+    room "ships-$IDLE-idle" nestopia "$content/shooter.nes" 1 1 1 1
+    differ "pad-$IDLE-counts" ships "ships-$IDLE-idle"
+done
+IDLE=0 DEVICES=()
+room no-adapter nestopia "$content/shooter.nes" 1 1 1 1
+differ devices-are-the-host-s ships no-adapter
+IDLE=4
+room no-adapter-4-idle nestopia "$content/shooter.nes" 1 1 1 1
+check four/no-adapter "pad four counts without an adapter: the test above says nothing" \
+    cmp -s "$tmp/no-adapter-1.hash" "$tmp/no-adapter-4-idle-1.hash"
 finish
