@@ -124,7 +124,7 @@ struct kl_wrapper {
     struct kl_play play;
     unsigned device[KL_MAX_SEATS]; /* of the frontend, by port */
     uint8_t device_set;            /* bit per port */
-    bool show_all; /* the core is not told of hidden frames: the host's wish, or ours */
+    bool show_all;                 /* the core is not told of hidden frames: the host's wish, or ours */
 
     struct kl_link *link;
     struct kl_link_status status;
