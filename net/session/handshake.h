@@ -29,13 +29,14 @@ enum {
     KL_HS_INIT = 0x10,
     KL_HS_COOKIE = 0x11,
     KL_HS_ANSWER = 0x12,
-    KL_HS_REFUSAL = 0x13, /* code u8, relay's version u16 */
+    KL_HS_REFUSAL = 0x13,
 };
 enum { KL_HS_REFUSED_VERSION = 1, KL_HS_REFUSED_FULL = 2, KL_HS_REFUSED_LIMIT = 3, KL_HS_REFUSED_CIPHER = 4 };
 
 /* --- client --- */
 struct kl_hs_client {
-    uint8_t offers; /* enum kl_cipher bits */
+    uint8_t offers;  /* enum kl_cipher bits */
+    uint8_t cookies; /* that were answered at once */
     struct kl_keypair ephemeral;
     uint8_t cookie[16];
 };
@@ -52,9 +53,13 @@ struct kl_hs_outcome {
     uint8_t code;
     uint16_t version; /* of the relay, with KL_HS_REFUSED */
 };
+/* Makes the ephemeral key. offers: kl_ciphers_here(), with KL_CIPHER_CLEAR where the user asked for it. */
 void kl_hs_client_begin(struct kl_hs_client *c, uint8_t offers);
 /* Writes INIT; the same at every repetition until a cookie has come. */
 void kl_hs_client_init(const struct kl_hs_client *c, uint8_t out[KL_INIT_BYTES]);
+/* Feeds a datagram of one of the kinds above. out is written to with KL_HS_ESTABLISHED and KL_HS_REFUSED
+ * only. Goes on being usable after ESTABLISHED: where that was not the relay he meant, the caller may go on.
+ */
 enum kl_hs_client_result kl_hs_client_receive(struct kl_hs_client *c, const uint8_t *bytes, size_t len,
                                               struct kl_hs_outcome *out);
 /* Forgets the secrets. */
@@ -77,16 +82,21 @@ enum kl_hs_relay_result {
     KL_HS_WANTS, /* the address is proved and wants a session: kl_hs_relay_answer(), or kl_hs_relay_refuse()
                   */
 };
+/* ciphers: as offers above. Where both ends take KL_CIPHER_CLEAR it is the one; else AES before ChaCha20. */
 void kl_hs_relay_begin(struct kl_hs_relay *r, const struct kl_keypair *own, uint8_t ciphers, uint64_t now_us);
-/* address: 6 bytes (IPv4 and port, as on the wire). reply: room for len bytes; never longer than that. */
+/* address: 6 bytes (IPv4 and port, as on the wire). reply: room for len bytes; never longer than that.
+ * INIT of another version (256..1,200 bytes) is answered with REFUSAL; req is written to with WANTS only. */
 enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_us, const uint8_t address[6],
                                             const uint8_t *bytes, size_t len, struct kl_hs_request *req,
                                             uint8_t *reply, size_t *reply_len);
-/* Makes the session's keys and the ANSWER (at most KL_INIT_BYTES). 0, or KL_E_MALFORMED for a key that is
- * none. A repeated INIT (its 256 bytes equal) must get the bytes of the first ANSWER again, so the caller
- * keeps both until the session is proved. */
+/* Makes the session's keys and the ANSWER (at most KL_INIT_BYTES). session: not 0. 0, or KL_E_MALFORMED for a
+ * key that is none (keys and reply are then to be forgotten). A repeated INIT (its 256 bytes equal) must get
+ * the bytes of the first ANSWER again, so the caller keeps both until the session is proved. */
 int kl_hs_relay_answer(struct kl_hs_relay *r, const struct kl_hs_request *req, uint32_t session,
                        struct kl_session_keys *keys, uint8_t *reply, size_t *reply_len);
-void kl_hs_relay_refuse(uint8_t code, uint8_t *reply, size_t *reply_len);
+/* Writes REFUSAL (at most KL_INIT_BYTES). */
+void kl_hs_relay_refuse(const struct kl_hs_request *req, uint8_t code, uint8_t *reply, size_t *reply_len);
+/* Forgets the secrets. */
+void kl_hs_relay_end(struct kl_hs_relay *r);
 
 #endif

@@ -54,12 +54,14 @@ struct kl_opener {
     uint64_t seen[KL_REPLAY_WINDOW / 64 + 1];
 };
 
-/* key: keys->up or keys->down, by which way this end sends or receives. */
+/* key: keys->up or keys->down, by which way this end sends or receives. Both hold secrets, and an AES state
+ * that wants its 16-byte alignment; who is done with one calls sodium_memzero() on the whole. */
 void kl_sealer_init(struct kl_sealer *s, const struct kl_session_keys *keys, const uint8_t key[32]);
 void kl_opener_init(struct kl_opener *o, const struct kl_session_keys *keys, const uint8_t key[32]);
 
-/* Writes a whole datagram to out (room for len + KL_SEAL_OVERHEAD); body may not overlap it. Returns its
- * length; 0 once the counters are used up (after 2^32 - 1: the session must be made anew). */
+/* Writes a whole datagram to out (room for len + KL_SEAL_OVERHEAD). body is out + KL_SEAL_HEADER (sealed in
+ * place) or does not overlap it. Returns its length; 0 once the counters are used up (after 2^32 - 1: the
+ * session must be made anew). */
 size_t kl_seal(struct kl_sealer *s, uint8_t kind, const void *body, size_t len, uint8_t *out);
 
 /* The session number in a datagram's header; 0 where it is too short or not of Keylock. */
@@ -71,8 +73,9 @@ struct kl_opened {
     size_t len;
     bool newest; /* its counter is above all seen before: the sender is where this came from */
 };
-/* Opens a datagram in place. 0, or with nothing remembered: KL_E_MALFORMED (too short, not this session,
- * tampered with), KL_E_WINDOW (seen before, or too old to tell). */
+/* Opens a datagram in place. 0, or with nothing remembered and bytes possibly ruined: KL_E_MALFORMED (too
+ * short, not this session, no sealed kind, tampered with), KL_E_WINDOW (seen before, or too old to tell; told
+ * from the header alone, so nothing is proved by it). */
 int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out);
 
 #endif

@@ -1,0 +1,167 @@
+/* A relay's long-term key: its file, and its fingerprint. net/PROTOCOL.md §9. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "keys.h"
+
+static char folder[64], dir[128], file[160];
+
+static int make_folder(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/keylock-keys-XXXXXX");
+    if (!mkdtemp(folder)) return -1;
+    snprintf(dir, sizeof dir, "%s/state/relay", folder);
+    snprintf(file, sizeof file, "%s/relay.key", dir);
+    return 0;
+}
+static int remove_folder(void **state) {
+    (void)state;
+    char parent[128];
+    (void)unlink(file);
+    (void)rmdir(file);
+    (void)rmdir(dir); /* fails where something was left behind: then the next fails too */
+    snprintf(parent, sizeof parent, "%s/state", folder);
+    (void)rmdir(parent);
+    return rmdir(folder);
+}
+
+static void write_file(const void *bytes, size_t len, mode_t mode) {
+    (void)unlink(file);
+    int fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+    close(fd);
+    assert_int_equal(chmod(file, mode), 0);
+}
+
+static void fingerprints(void **state) {
+    (void)state;
+    uint8_t pub[32];
+    char text[KL_FINGERPRINT_CHARS + 1], upper[KL_FINGERPRINT_CHARS + 1];
+    for (unsigned i = 0; i < 32; i++)
+        pub[i] = (uint8_t)i;
+    kl_fingerprint(pub, text);
+    assert_string_equal(text, "wgythom7kfxgzawo3kes55npkd5ewttr"); /* by Python's hashlib and base64 */
+    assert_true(kl_fingerprint_valid(text));
+    assert_true(kl_fingerprint_is(text, pub));
+    for (unsigned i = 0; i <= KL_FINGERPRINT_CHARS; i++)
+        upper[i] = text[i] >= 'a' ? (char)(text[i] - 32) : text[i];
+    assert_true(kl_fingerprint_is(upper, pub));
+    for (unsigned i = 0; i < KL_FINGERPRINT_CHARS; i++) {
+        char other[KL_FINGERPRINT_CHARS + 1];
+        strcpy(other, text);
+        other[i] = other[i] == 'a' ? 'b' : 'a';
+        assert_true(kl_fingerprint_valid(other));
+        assert_false(kl_fingerprint_is(other, pub));
+    }
+    assert_false(kl_fingerprint_valid(""));
+    assert_false(kl_fingerprint_valid("wgythom7kfxgzawo3kes55npkd5ewtt"));
+    assert_false(kl_fingerprint_valid("wgythom7kfxgzawo3kes55npkd5ewttrr"));
+    assert_false(kl_fingerprint_valid("wgythom7kfxgzawo3kes55npkd5ewtt1")); /* not of the alphabet */
+    assert_false(kl_fingerprint_valid("wgythom7kfxgzawo3kes55npkd5ewtt "));
+    assert_false(kl_fingerprint_is("", pub));
+}
+
+static void made_once_and_read_again(void **state) {
+    (void)state;
+    struct kl_keypair one, two;
+    char err[256] = "";
+    struct stat st;
+    assert_int_equal(kl_keys_open(dir, &one, err, sizeof err), 0);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(st.st_size, 32);
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(kl_keys_open(dir, &two, err, sizeof err), 0);
+    assert_memory_equal(&one, &two, sizeof one);
+    struct kl_keypair again = two;
+    memset(again.pub, 0, 32);
+    kl_keypair_complete(&again);
+    assert_memory_equal(&again, &two, sizeof two);
+}
+
+static void refuses_and_leaves(const char *text) {
+    struct kl_keypair k;
+    char err[256] = "";
+    struct stat before, after;
+    assert_int_equal(lstat(file, &before), 0);
+    assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), -1);
+    if (!strstr(err, text)) fail_msg("\"%s\" was expected, \"%s\" came", text, err);
+    assert_int_equal(lstat(file, &after), 0);
+    assert_int_equal(before.st_size, after.st_size);
+    assert_int_equal(before.st_mode, after.st_mode);
+    assert_true(before.st_ino == after.st_ino);
+}
+
+static void what_is_no_key_is_left_alone(void **state) {
+    (void)state;
+    struct kl_keypair k;
+    uint8_t bytes[33] = {1};
+    char err[256] = "";
+    assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), 0);
+    write_file(bytes, 31, 0600);
+    refuses_and_leaves("expected 32 bytes, found 31");
+    write_file(bytes, 33, 0600);
+    refuses_and_leaves("expected 32 bytes, found 33");
+    write_file(bytes, 0, 0600);
+    refuses_and_leaves("expected 32 bytes, found 0");
+    write_file(bytes, 32, 0640);
+    refuses_and_leaves("may be read by others (mode 640)");
+    write_file(bytes, 32, 0604);
+    refuses_and_leaves("may be read by others (mode 604)");
+    (void)unlink(file);
+    assert_int_equal(symlink("/dev/zero", file), 0);
+    refuses_and_leaves("cannot read");
+    (void)unlink(file);
+    assert_int_equal(mkfifo(file, 0600), 0);
+    refuses_and_leaves("a plain file was expected");
+    (void)unlink(file);
+    assert_int_equal(mkdir(file, 0700), 0);
+    refuses_and_leaves("a plain file was expected");
+    assert_int_equal(rmdir(file), 0);
+    assert_int_equal(kl_keys_open("", &k, err, sizeof err), -1);
+    assert_int_equal(kl_keys_open("/dev/null/x", &k, err, sizeof err), -1);
+}
+
+/* Two relays that start at the same moment in one folder: one key. */
+static void two_at_once_agree(void **state) {
+    (void)state;
+    for (unsigned round = 0; round < 20; round++) {
+        int ends[2];
+        uint8_t keys[4][32];
+        assert_int_equal(pipe(ends), 0);
+        for (unsigned i = 0; i < COUNT(keys); i++) {
+            if (fork() != 0) continue;
+            struct kl_keypair k;
+            char err[256];
+            if (kl_keys_open(dir, &k, err, sizeof err) != 0) _exit(1);
+            _exit(write(ends[1], k.secret, 32) != 32);
+        }
+        for (unsigned i = 0; i < COUNT(keys); i++) {
+            int status;
+            assert_true(wait(&status) > 0);
+            assert_int_equal(status, 0);
+            assert_int_equal(read(ends[0], keys[i], 32), 32);
+            assert_memory_equal(keys[i], keys[0], 32);
+        }
+        close(ends[0]), close(ends[1]);
+        assert_int_equal(unlink(file), 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fingerprints),
+        cmocka_unit_test_setup_teardown(made_once_and_read_again, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_is_no_key_is_left_alone, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(two_at_once_agree, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
+}
