@@ -92,7 +92,7 @@ static struct kl_commands *command_place(struct kl_client *c) {
 static bool keep_commands(struct kl_client *c, const struct kl_update *u, const struct kl_frame *f) {
     if (!(f->flags & KL_FRAME_COMMANDS)) return true;
     struct kl_commands *place = command_place(c);
-    if (place) *place = u->commands;
+    if (place) *place = u->frames.commands;
     return place != NULL;
 }
 

@@ -46,6 +46,17 @@ struct kl_streams {
     struct kl_input_decoder decoder[KL_MAX_SEATS];
 };
 
+/* A run of closed frames that is being read (frames.h). */
+struct kl_frames {
+    uint32_t first, count;
+    uint8_t seats;
+    uint32_t at, keyframe;
+    struct kl_reader intervals;
+    uint8_t length, active, head; /* head: flags of the interval */
+    struct kl_commands commands;  /* of the keyframe handed out last, where it has some */
+    struct kl_streams streams;
+};
+
 /* How the relay sees the client that an UPDATE goes to. */
 enum kl_presence { KL_PRESENT = 0, KL_ABSENT = 1, KL_RETURNING = 2 };
 
@@ -59,15 +70,9 @@ struct kl_update {
     uint8_t waiting_for;  /* seats whose samples are missing */
     uint8_t away;         /* seats that are absent, returning, or whose machines say that they do not run */
     bool has_schedule;
-    int64_t due_us;        /* frame `first` is due at stamp + due_us */
-    uint32_t first, count; /* closed frames that follow; first is the next one to close where count is 0 */
-    /* reading: where kl_update_frame() stands */
-    uint8_t seats;
-    uint32_t at, keyframe;
-    struct kl_reader intervals;
-    uint8_t length, active, head; /* head: flags of the interval */
-    struct kl_commands commands;  /* of the keyframe handed out last, where it has some */
-    struct kl_streams streams;
+    int64_t due_us;          /* frame `first` is due at stamp + due_us */
+    uint32_t first, count;   /* closed frames that follow; first is the next one to close where count is 0 */
+    struct kl_frames frames; /* reading */
 };
 
 /* Writes the fields above `reading` and frames [first, first + count) from the ring (by number modulo

@@ -95,7 +95,7 @@ static int print_update(const uint8_t *b, size_t len) {
     for (unsigned n = 0; kl_update_frame(&u, &f); n++) {
         printf("%s[%u,%u,%u,%d,%d,%d,", n ? "," : "", f.number, f.keyframe, f.spacing,
                !!(f.flags & KL_FRAME_KEY), !!(f.flags & KL_FRAME_HASH), !!(f.flags & KL_FRAME_BY_CLOCK));
-        print_commands(f.flags & KL_FRAME_COMMANDS ? &u.commands : NULL);
+        print_commands(f.flags & KL_FRAME_COMMANDS ? &u.frames.commands : NULL);
         printf("%u,[", f.active);
         for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
             if (s) putchar(',');

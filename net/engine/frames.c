@@ -1,0 +1,205 @@
+#include "frames.h"
+
+#include <string.h>
+
+enum { INTERVAL_HASH = 0x80, INTERVAL_BY_CLOCK = 0x40, INTERVAL_COMMANDS = 0x20, INTERVAL_LENGTH = 0x1f };
+#define NUMBER_MAX (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames */
+
+/* --- writing ---------------------------------------------------------------------------------------------
+ */
+
+static const struct kl_frame *frame_at(const struct kl_frames_from *from, uint32_t f) {
+    return &from->ring[f % from->places];
+}
+
+static uint8_t seats_used(const struct kl_frames_from *from, uint32_t first, uint32_t count) {
+    static const struct kl_input neutral;
+    uint8_t seats = 0;
+    for (uint32_t f = first; f < first + count; f++)
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            if (!kl_input_equal(&frame_at(from, f)->in[s], &neutral)) seats |= (uint8_t)(1u << s);
+    return seats;
+}
+
+static void write_commands(struct kl_writer *w, const struct kl_frames_from *from, uint32_t keyframe) {
+    for (unsigned i = 0; i < from->set_count; i++) {
+        const struct kl_commands *set = &from->sets[i];
+        if (set->count == 0 || set->keyframe != keyframe) continue;
+        kl_write_u8(w, set->count);
+        for (unsigned k = 0; k < set->count; k++) {
+            kl_write_u8(w, set->at[k].client);
+            kl_write_u8(w, set->at[k].kind);
+            kl_write_u8(w, set->at[k].len);
+            kl_write_bytes(w, set->at[k].data, set->at[k].len);
+        }
+        return;
+    }
+    w->failed = true; /* a marked frame whose commands are gone */
+}
+
+static uint8_t interval_head(const struct kl_frame *f) {
+    uint8_t head = (uint8_t)f->spacing;
+    if (f->flags & KL_FRAME_HASH) head |= INTERVAL_HASH;
+    if (f->flags & KL_FRAME_BY_CLOCK) head |= INTERVAL_BY_CLOCK;
+    if (f->flags & KL_FRAME_COMMANDS) head |= INTERVAL_COMMANDS;
+    return head;
+}
+
+static void write_intervals(struct kl_writer *w, const struct kl_frames_from *from, uint32_t first,
+                            uint32_t count) {
+    const struct kl_frame *f = frame_at(from, first);
+    kl_write_u8(w, (uint8_t)(first - f->keyframe));
+    for (uint32_t at = first; at < first + count; at = f->keyframe + f->spacing) {
+        f = frame_at(from, at);
+        kl_write_u8(w, interval_head(f));
+        kl_write_u8(w, f->active);
+        if (f->flags & KL_FRAME_COMMANDS) write_commands(w, from, f->number);
+    }
+}
+
+void kl_frames_write(struct kl_writer *w, const struct kl_frames_from *from, uint32_t first, uint32_t count) {
+    uint8_t seats = seats_used(from, first, count);
+    write_intervals(w, from, first, count);
+    kl_write_u8(w, seats);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        if (!(seats >> s & 1)) continue;
+        struct kl_input_coder c;
+        kl_input_coder_init(&c);
+        for (uint32_t f = first; f < first + count; f++)
+            kl_input_encode(&c, w, &frame_at(from, f)->in[s]);
+    }
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------
+ */
+
+/* Checks one stream of `count` inputs and leaves the reader behind it. A run may not reach past the end. */
+static void skip_stream(struct kl_reader *r, uint32_t count) {
+    struct kl_input_decoder d;
+    struct kl_input in;
+    kl_input_decoder_init(&d);
+    for (uint32_t i = 0; i < count && !r->failed; i++)
+        kl_input_decode(&d, r, &in);
+    if (d.run_left > 0) r->failed = true;
+}
+
+void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams, uint32_t count) {
+    s->count = streams;
+    for (unsigned i = 0; i < streams; i++) {
+        s->reader[i] = *r;
+        kl_input_decoder_init(&s->decoder[i]);
+        skip_stream(r, count);
+    }
+}
+
+static void read_commands(struct kl_reader *r, struct kl_commands *set) {
+    uint8_t count = kl_read_u8(r);
+    unsigned room = KL_COMMANDS_ROOM;
+    if (count < 1 || count > KL_COMMANDS_MAX) r->failed = true;
+    for (unsigned i = 0; i < count && !r->failed; i++) {
+        struct kl_command *c = &set->at[i];
+        c->client = kl_read_u8(r);
+        c->kind = kl_read_u8(r);
+        c->len = kl_read_u8(r);
+        if (c->len > KL_COMMAND_BYTES || c->len > room) r->failed = true;
+        const uint8_t *data = kl_read_bytes(r, c->len);
+        if (data) memcpy(c->data, data, c->len);
+        room -= c->len;
+    }
+    set->count = count;
+}
+
+static void read_interval(struct kl_frames *f) {
+    f->head = kl_read_u8(&f->intervals);
+    f->length = f->head & INTERVAL_LENGTH;
+    f->active = kl_read_u8(&f->intervals);
+    f->commands.keyframe = f->keyframe;
+    if (f->head & INTERVAL_COMMANDS) read_commands(&f->intervals, &f->commands);
+}
+
+/* Checks the intervals of all frames and leaves r behind them. Commands stand only before a keyframe that is
+ * in here itself. */
+static void open_intervals(struct kl_frames *f, struct kl_reader *r) {
+    uint8_t offset = kl_read_u8(r);
+    if (offset > f->first) r->failed = true;
+    f->keyframe = f->first - offset;
+    f->intervals = *r;
+    for (uint64_t covered = f->keyframe, end = (uint64_t)f->first + f->count; covered < end && !r->failed;) {
+        uint8_t head = kl_read_u8(r), length = head & INTERVAL_LENGTH;
+        kl_read_u8(r);
+        bool partial = covered == f->keyframe && offset > 0;
+        if (length < KL_SPACING_MIN || length > KL_SPACING_MAX || (partial && offset >= length))
+            r->failed = true;
+        if (partial && (head & INTERVAL_COMMANDS)) r->failed = true;
+        if (head & INTERVAL_COMMANDS) read_commands(r, &f->commands);
+        covered += length;
+    }
+    if (!r->failed) read_interval(f);
+}
+
+void kl_frames_open(struct kl_frames *f, struct kl_reader *r, uint32_t first, uint32_t count) {
+    f->first = f->at = first;
+    f->count = count;
+    open_intervals(f, r);
+    f->seats = kl_read_u8(r);
+    unsigned streams = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        streams += f->seats >> s & 1;
+    kl_streams_open(&f->streams, r, streams, count);
+}
+
+bool kl_frames_next(struct kl_frames *f, struct kl_frame *out) {
+    if (f->at == f->first + f->count) return false;
+    if (f->at == f->keyframe + f->length) {
+        f->keyframe = f->at;
+        read_interval(f);
+    }
+    memset(out, 0, sizeof *out);
+    out->number = f->at++;
+    out->keyframe = f->keyframe;
+    out->spacing = f->length;
+    out->active = f->active;
+    if (f->head & INTERVAL_BY_CLOCK) out->flags |= KL_FRAME_BY_CLOCK;
+    if (out->number == f->keyframe) {
+        out->flags |= KL_FRAME_KEY;
+        if (f->head & INTERVAL_HASH) out->flags |= KL_FRAME_HASH;
+        if (f->head & INTERVAL_COMMANDS) out->flags |= KL_FRAME_COMMANDS;
+    }
+    for (unsigned s = 0, i = 0; s < KL_MAX_SEATS; s++) {
+        if (!(f->seats >> s & 1)) continue;
+        kl_input_decode(&f->streams.decoder[i], &f->streams.reader[i], &out->in[s]);
+        i++;
+    }
+    return true;
+}
+
+/* --- pieces ----------------------------------------------------------------------------------------------
+ */
+
+size_t kl_piece_write(const struct kl_frames_from *from, uint32_t first, uint32_t most, uint8_t *buf,
+                      size_t cap, uint32_t *count) {
+    if (cap > KL_PIECE_BYTES) cap = KL_PIECE_BYTES;
+    uint32_t n = most < KL_PIECE_FRAMES ? most : KL_PIECE_FRAMES;
+    for (; n > 0; n /= 2) {
+        struct kl_writer w;
+        kl_writer_init(&w, buf, cap);
+        kl_write_u32(&w, first);
+        kl_write_u8(&w, (uint8_t)n);
+        kl_frames_write(&w, from, first, n);
+        *count = n;
+        if (!w.failed) return (size_t)(w.at - buf);
+    }
+    return 0;
+}
+
+int kl_piece_open(struct kl_frames *f, const uint8_t *piece, size_t len) {
+    struct kl_reader r;
+    kl_reader_init(&r, piece, len);
+    memset(f, 0, sizeof *f);
+    uint32_t first = kl_read_u32(&r);
+    uint8_t count = kl_read_u8(&r);
+    if (first > NUMBER_MAX || count < 1 || count > KL_PIECE_FRAMES || len > KL_PIECE_BYTES)
+        return KL_E_MALFORMED;
+    kl_frames_open(f, &r, first, count);
+    return r.failed || kl_reader_left(&r) > 0 ? KL_E_MALFORMED : KL_OK;
+}

@@ -1,0 +1,76 @@
+/* history.h - every closed frame of a room, from the first kept on: coded, to be read again from any frame.
+ * net/PROTOCOL.md §9.
+ *
+ * Pure, no heap: the caller gives memory in blocks of KL_HISTORY_BLOCK bytes (aligned as malloc does it) and
+ * gets them back. Frames are held in pieces (frames.h), those that are not yet a piece as they are.
+ *
+ *     for each frame that kl_room_take() hands out:
+ *         if (kl_history_wants_block(h)) kl_history_give(h, malloc(KL_HISTORY_BLOCK));
+ *         if (kl_history_append(h, &frame, commands) == 1)
+ *             n = kl_history_interval(h, bytes, sizeof bytes);   // what the interval's tag is computed over
+ */
+#ifndef KL_HISTORY_H
+#define KL_HISTORY_H
+
+#include "frames.h"
+
+#define KL_HISTORY_BLOCK 65536
+#define KL_INTERVAL_BYTES                                                                                    \
+    24576 /* of the longest interval: 30 frames, 8 seats, everything in motion, commands */
+#define KL_HISTORY_COMMANDS 4 /* keyframes with commands among the frames that are not yet a piece */
+
+struct kl_history_block {
+    struct kl_history_block *next;
+    uint32_t first, end; /* frames [first, end) */
+    uint32_t used;
+    uint8_t bytes[KL_HISTORY_BLOCK - 32]; /* u16 length, piece; … */
+};
+
+struct kl_history {
+    uint32_t first, next; /* frames [first, next) are held */
+    uint32_t sealed;      /* those below are in blocks */
+    uint32_t intervals;   /* complete ones since frame 0 (or since kl_history_init's) */
+    struct kl_history_block *oldest, *newest, *spare;
+    struct kl_frame
+        open[KL_PIECE_FRAMES]; /* by number: [sealed, next), and before them the newest interval's */
+    struct kl_commands commands[KL_HISTORY_COMMANDS];
+};
+
+/* Begins at `first`, the keyframe of interval number `interval` (0, 0: the room's beginning). */
+void kl_history_init(struct kl_history *h, uint32_t first, uint32_t interval);
+
+/* True where an append may need a block; kl_history_give() gives one (NULL: nothing happens). */
+bool kl_history_wants_block(const struct kl_history *h);
+void kl_history_give(struct kl_history *h, void *block);
+
+/* Takes the oldest block away, and its frames with it (h->first rises); NULL where there is none. Until it
+ * gives NULL: to free everything. */
+void *kl_history_drop(struct kl_history *h);
+
+/* The next frame, and the commands before it (NULL where it has none). 1 where it is the last of its
+ * interval, else 0; or, with nothing changed: KL_E_WINDOW (not frame h->next, or not the interval's next),
+ * KL_E_MALFORMED (a frame with KL_FRAME_COMMANDS and none given), KL_E_SPACE (it wants a block). */
+int kl_history_append(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands);
+
+/* The bytes of the interval that the last append completed, as kl_frames_write() has them from its keyframe
+ * on: what tags are computed over. Its length; 0 where the last append completed none. cap >=
+ * KL_INTERVAL_BYTES. Its number is h->intervals - 1; its keyframe h->next less its length. */
+size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap);
+
+/* The piece that holds frame `from`: it may begin before. Its length (<= KL_PIECE_BYTES), and in *end the
+ * frame after its last; 0 where that frame is not held. */
+size_t kl_history_read(const struct kl_history *h, uint32_t from, uint8_t *buf, size_t cap, uint32_t *end);
+
+/* Reads frame by frame, from `at` on. buf holds the piece under way. */
+struct kl_history_cursor {
+    const struct kl_history *history;
+    uint32_t at; /* the next frame */
+    bool open;
+    struct kl_frames frames; /* frames.commands: of the keyframe handed out last, where it has some */
+    uint8_t buf[KL_PIECE_BYTES];
+};
+void kl_history_seek(struct kl_history_cursor *c, const struct kl_history *h, uint32_t from);
+/* False at the end, or where the history does not hold it. */
+bool kl_history_next(struct kl_history_cursor *c, struct kl_frame *out);
+
+#endif

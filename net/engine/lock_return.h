@@ -1,0 +1,30 @@
+/* lock_return.h - a client that comes back: by a new session after a lost one, or as a new process.
+ * net/PROTOCOL.md §9. The client itself: lock_client.h.
+ *
+ * Lost link: kl_client_return() when the new session stands, then RETURN with have = kl_client_have(); frames
+ * stay, it runs on from where it was. New process: kl_client_init(), kl_client_return(), RETURN with have 0;
+ * then everything comes by HISTORY and kl_client_plan() runs it as fast as its caller lets it. */
+#ifndef KL_LOCK_RETURN_H
+#define KL_LOCK_RETURN_H
+
+#include "lock_client.h"
+
+/* A new session begins: nothing of the old one counts any more. Samples that were not acknowledged are
+ * dropped, our seats are out until we have caught up, the relay's clock is learnt anew (what round trips
+ * there were stays as a guess). */
+void kl_client_return(struct kl_client *c, uint64_t now_us);
+
+/* The next closed frame that we need. */
+static inline uint32_t kl_client_have(const struct kl_client *c) {
+    return c->stats.next_closed;
+}
+
+/* Feeds the body of a HISTORY message (a piece, frames.h). The number of frames that it holds and that are
+ * still wanted but found no place: 0, done with it; else feed the same again after the next turn.
+ * KL_E_MALFORMED; KL_E_WINDOW where it begins past what we have (c is unchanged then). */
+int kl_client_history(struct kl_client *c, const uint8_t *piece, size_t len, uint64_t now_us);
+
+/* Frames that the room is ahead of what we have, by its last word: what a progress bar shows. */
+uint32_t kl_client_behind(const struct kl_client *c);
+
+#endif
