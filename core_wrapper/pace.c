@@ -16,13 +16,14 @@
 #define INTERVAL_MIN  4000.0 /* µs */
 #define INTERVAL_MAX  50000.0
 #define MEASURED_OVER 64   /* intervals */
-#define SHARE         0.94 /* of the interval, in fast-forward; learned between these: */
+#define SHARE         0.96 /* of the interval, in fast-forward; learned between these: */
 #define SHARE_LEAST   0.85
-#define SHARE_MOST    0.97
+#define SHARE_MOST    0.98
 #define SHARE_UP      0.01
 #define SHARE_DOWN    0.03
 #define LATE          1.1  /* intervals from call to call: fast-forward took too long */
 #define FAST_RUNS     1024 /* frames in one call */
+#define GUESS_SHORT   1.5  /* how much cheaper a frame may be than guessed */
 #define OUTLIER       4    /* times the usual cost of a frame: no more is believed at once */
 #define SLOW_AFTER_US 3000000
 #define SLOW_GAIN     0.97 /* of what it was behind: that is no progress */
@@ -107,11 +108,13 @@ static double budget_us(const struct kl_pace *p) {
     return p->share * p->interval_us;
 }
 
-/* As many as fit into the time there is. */
+/* As many as fit into the time there is; flat out it is kl_pace_last() that ends the call, for what a frame
+ * costs is only guessed here. */
 static uint32_t fitting(const struct kl_pace *p) {
     double room_us = budget_us(p) - p->shown_us;
     if (each_us(p) <= 0) return FAST_RUNS;
     double n = room_us > 0 ? 1 + room_us / each_us(p) : 1;
+    if (p->mode == KL_PACE_FLAT_OUT) n *= GUESS_SHORT;
     return n < FAST_RUNS ? (uint32_t)n : FAST_RUNS;
 }
 
@@ -129,6 +132,13 @@ uint32_t kl_pace_most(struct kl_pace *p, uint32_t closed, uint32_t spacing, uint
     if (most > fit) most = fit;
     bool quick = p->interval_us < SLOWER * p->period_us; /* it may well wait a call */
     return most >= 1 ? (uint32_t)most : quick && p->left > 0.5 ? 0 : 1;
+}
+
+bool kl_pace_due(struct kl_pace *p, uint32_t due) {
+    double thought = p->left + p->elapsed;
+    if (due <= thought + FLAT_FROM) return false;
+    p->left = due - p->elapsed;
+    return true;
 }
 
 bool kl_pace_last(const struct kl_pace *p, double spent_us) {

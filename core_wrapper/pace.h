@@ -52,6 +52,10 @@ void kl_pace_call(struct kl_pace *p, uint64_t now_us);
  * samples. */
 uint32_t kl_pace_most(struct kl_pace *p, uint32_t closed, uint32_t spacing, uint64_t now_us);
 
+/* The engine says that so many frames are due, closed or not. True where that is so much more than was known
+ * that kl_pace_most() should be asked again: the process stood still and finds a backlog. */
+bool kl_pace_due(struct kl_pace *p, uint32_t due);
+
 /* The frame after `done` ones, `spent_us` after the call began, should be the last, and be seen. */
 bool kl_pace_last(const struct kl_pace *p, double spent_us);
 /* A frame took that long. */

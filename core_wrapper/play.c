@@ -223,6 +223,8 @@ static uint32_t most_runs(uint64_t now_us) {
 static struct kl_plan plan_turn(uint64_t now_us) {
     uint32_t most = most_runs(now_us);
     struct kl_plan plan = kl_link_plan(kl_w.link, now_us, most);
+    if (clocked() && kl_pace_due(&play->pace, plan.due))
+        plan = kl_link_plan(kl_w.link, now_us, most_runs(now_us));
     give_samples(plan.samples);
     if (plan.runs || clocked()) return plan;
     kl_link_wait(kl_w.link, KLW_RUN_WAIT_US);

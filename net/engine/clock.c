@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#define SILENCE_US 100000 /* without a datagram */
+#define JUMP_US    500000 /* so much shorter the way is only where this machine and its clock slept */
+
 void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us) {
     r->last_us = rtt_us;
     if (r->count++ == 0) {
@@ -54,7 +57,7 @@ static void slew(struct kl_clock *c, uint64_t now_us) {
     double step = target - c->base_us;
     bool starting = now_us - c->first_us < KL_CLOCK_WINDOW_US;
     if (!starting && step > most) step = most;
-    if (!starting && step < -most) step = -most;
+    if (!starting && step < -most && step > -JUMP_US) step = -most;
     c->base_us += step;
     if (now_us > c->slewed_at_us) c->slewed_at_us = now_us;
 }
@@ -70,6 +73,8 @@ void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
     }
     int32_t t = transit(c, stamp, now_us);
     if (t < c->min_us[c->window]) c->min_us[c->window] = t;
+    /* What ends a silence may have lain here for as long: nothing is made up for on its word. */
+    if (c->heard && now_us > c->heard_at_us + SILENCE_US) c->slewed_at_us = now_us;
     slew(c, now_us);
     if (!c->heard || (int32_t)(stamp - c->peer_stamp) >= 0) {
         c->heard = true;

@@ -19,7 +19,8 @@ void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us);
 /* The relay's clock as this client sees it: `base` is the smallest (receive time - send stamp) of the last
  * KL_CLOCK_WINDOWS windows of KL_CLOCK_WINDOW_US each: offset plus the shortest way down. A schedule time of
  * the relay plus `base` is "the same moment, one downlink later" here. It is followed at KL_CLOCK_SLEW_PPM
- * at most and never jumps, but for the first KL_CLOCK_WINDOW_US, when it is followed at once. */
+ * at most and never jumps, but for the first KL_CLOCK_WINDOW_US, when it is followed at once, and where the
+ * way seems half a second shorter: then this machine slept, and its clock with it. */
 #define KL_CLOCK_WINDOWS   8
 #define KL_CLOCK_WINDOW_US 500000
 #define KL_CLOCK_SLEW_PPM  20000 /* 20 ms a second */

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -140,11 +141,16 @@ def through(to, rtt_ms, jitter_ms=0, loss=0, seed=1, tag=""):
 # --- the machine ---------------------------------------------------------------------------------------------------
 
 class RunDelay:
-    """How long threads of these processes stood ready and got no processor: on a shared machine that makes late frames
-    which are not the program's."""
+    """How long threads of these processes stood ready and got no processor, and how long the machine itself stood still
+    (stillness.py): on a shared machine that makes late frames which are not the program's."""
+
+    probe, only_one = None, threading.Lock() # for all
 
     def __init__(self, pids):
-        self.pids, self.before, self.hitches = pids, {}, []
+        self.pids, self.before, self.hitches, self.since_us = pids, {}, [], time.monotonic_ns() // 1000
+        with self.only_one:
+            if not RunDelay.probe:
+                RunDelay.probe = start("stillness", sys.executable, os.path.join(ROOT, "tests", "bench", "stillness.py"))
         self.sample()
         self.hitches = []
 
@@ -167,6 +173,18 @@ class RunDelay:
         while time.monotonic() < end and not until():
             time.sleep(0.1)
             self.sample()
+        self.end()
+
+    def end(self):
+        """What the machine did joins the list."""
+        for word in (line.split() for line in said(self.probe).splitlines()):
+            if len(word) == 2 and int(word[0]) >= self.since_us:
+                self.hitches.append((int(word[0]), float(word[1])))
+
+    def between(self, from_us, to_us):
+        """Milliseconds of the hitches in that time: (how many, longest)."""
+        some = [ms for at, ms in self.hitches if from_us <= at <= to_us]
+        return len(some), max(some, default=0.0)
 
     def excuses(self, at_us):
         """A hitch in the tenth of a second before, or in the one after it began to show."""

@@ -1,13 +1,14 @@
 /* press.c - a frontend as small as can be, for measuring: paces retro_run like a display, and presses a
  * button now and then at moments that have nothing to do with frames.
  *
- *   press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang AT:FOR]
+ *   press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang AT:FOR] [--still]
  *
  * It is a frontend like any other to the wrapper: polled once a call, no view inside. Everything else (room,
  * trace) goes by KEYLOCK_* in the environment. The log holds, in microseconds of the monotonic clock, begin
  * US              the first retro_run press US POLL_US MASK a button went down at US, the poll at POLL_US was
  * the first to see it and what the core logs goes to standard error. S seconds after the wrapper says
  * "playing" it ends, and presses come from then on.
+ * --still: nobody presses, so that every run plays the same frames.
  * --hang: AT seconds after that it makes no calls for FOR seconds, as with a menu open. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,6 +41,7 @@ static struct {
     const char *core, *content, *log;
     double seconds, hz, hang_at, hang_for;
     uint64_t dice;
+    bool still;
 } asked = {.seconds = 10, .dice = 1};
 
 static struct {
@@ -91,7 +93,7 @@ static uint16_t press_mask(void) {
 static void on_poll(void) {
     uint64_t at_us = now_us();
     pad.mask = 0;
-    if (!pad.playing) return;
+    if (!pad.playing || asked.still) return;
     if (!pad.down_us) next_press(at_us + between_us(0, 500000));
     if (at_us >= pad.up_us && pad.seen) next_press(pad.up_us);
     if (at_us < pad.down_us) return;
@@ -234,8 +236,9 @@ static void on_signal(int number) {
 
 static void read_options(int argc, char **argv) {
     static const struct option options[] = {
-        {"core", 1, 0, 'c'}, {"content", 1, 0, 'f'}, {"log", 1, 0, 'l'},  {"seconds", 1, 0, 's'},
-        {"hz", 1, 0, 'h'},   {"seed", 1, 0, 'd'},    {"hang", 1, 0, 'g'}, {0, 0, 0, 0}};
+        {"core", 1, 0, 'c'},    {"content", 1, 0, 'f'}, {"log", 1, 0, 'l'},
+        {"seconds", 1, 0, 's'}, {"hz", 1, 0, 'h'},      {"seed", 1, 0, 'd'},
+        {"hang", 1, 0, 'g'},    {"still", 0, 0, 'q'},   {0, 0, 0, 0}};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (o) {
         case 'c': asked.core = optarg; break;
@@ -247,11 +250,12 @@ static void read_options(int argc, char **argv) {
         case 'g':
             if (sscanf(optarg, "%lf:%lf", &asked.hang_at, &asked.hang_for) != 2) exit(2);
             break;
+        case 'q': asked.still = true; break;
         default: exit(2);
         }
     if (!asked.core || !asked.content || !asked.log) {
         fputs("usage: press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang "
-              "AT:FOR]\n",
+              "AT:FOR] [--still]\n",
               stderr);
         exit(2);
     }

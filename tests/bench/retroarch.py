@@ -5,6 +5,7 @@ lose packets).
 Presses come over RetroArch's network gamepad; when its poll sees them is not to be known from outside, so the half frame
 that a press waits for a poll on average is taken off. In netplay the other player's presses come by rollback: until then
 that player's frames were guesses. `replayed_per_s` counts the frames run again."""
+import concurrent.futures
 import os
 import random
 import shutil
@@ -17,7 +18,7 @@ import time
 
 import bench
 
-SECONDS = 6 if bench.QUICK else 20
+SECONDS = float(os.environ.get("BENCH_SECONDS", 6 if bench.QUICK else 25))
 BUTTONS = (0, 1, 4, 5, 6, 7, 8, 9, 10, 11)
 HALF_FRAME_MS = 1000 / 60 / 2
 
@@ -147,15 +148,18 @@ def delays(presses, seen, port, from_us, to_us):
     return found, lost
 
 
-def press_for(pad_ports, seconds, processes):
+def press_for(pad_ports, seconds, processes, watch=None):
     """Everybody presses; the pads, and from when to when presses count."""
     pads = [Pad(p, i + 1) for i, p in enumerate(pad_ports)]
     from_us = time.monotonic_ns() // 1000
-    end = time.monotonic() + seconds
+    end, look = time.monotonic() + seconds, 0
     while time.monotonic() < end and all(p.poll() is None for p in processes):
         for pad in pads:
             pad.turn()
         time.sleep(0.001)
+        if watch and time.monotonic() >= look:
+            watch.sample()
+            look = time.monotonic() + 0.1
     to_us = time.monotonic_ns() // 1000 - 1000000
     time.sleep(0.5)
     return pads, from_us, to_us
@@ -189,14 +193,15 @@ def judge(seen, pads, from_us, to_us):
             "lost_presses": lost, "fps": min(fps), "replayed_per_s": statistics.mean(replayed)}
 
 
-def netplay(rtt_ms, content):
+def netplay(tag, rtt_ms, content):
     """RetroArch's own netplay; a row, or None."""
+    one, two = tag + "ra-0", tag + "ra-1"
     host_port, pads = free_port(socket.SOCK_STREAM), [free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)]
-    host = start("ra-0", bench.PRESS_CORE, content, pads[0], "--host", "--port", str(host_port))
+    host = start(one, bench.PRESS_CORE, content, pads[0], "--host", "--port", str(host_port))
     client = None
     try:
         bench.wait_said(host, "You have joined as player 1", 20)
-        client = start("ra-1", bench.PRESS_CORE, content, pads[1], "--connect", "127.0.0.1", "--port", str(slow_link(host_port, rtt_ms / 2000)))
+        client = start(two, bench.PRESS_CORE, content, pads[1], "--connect", "127.0.0.1", "--port", str(slow_link(host_port, rtt_ms / 2000)))
         bench.wait_said(client, "You have joined as player 2", 20)
         time.sleep(2)
         figures_of = press_for(pads, SECONDS, (host, client))
@@ -204,45 +209,54 @@ def netplay(rtt_ms, content):
         for p in (client, host):
             if p:
                 bench.stop(p, 2)
-    row = judge([lines("ra-0"), lines("ra-1")], *figures_of)
+    row = judge([lines(one), lines(two)], *figures_of)
     return row and {"how": "real RetroArch", "algorithm": "RetroArch netplay", "rtt_ms": rtt_ms, "jitter_ms": 0, "loss_percent": 0, **row}
 
 
-def trace_figures(path, after_s):
-    """Lead, fps and late frames of a trace, from so many seconds after its first frame on."""
+def trace_figures(path, from_us, to_us, seen, watch):
+    """Of what a trace tells between two moments: fps, mean lead, late frames in percent, and how many of those stand beside a
+    hitch of the machine. What the core saw sets the trace's clock."""
     with open(path) as f:
         rows = [line.split(",", 8) for line in list(f)[1:]]
     rows = [(int(r[0]), int(r[1]) if r[1] else None, int(r[3]), float(r[5]), int(r[7])) for r in rows if len(r) == 9]
-    begin = next(r[0] for r in rows if r[2]) + after_s * 1e6
-    rows = [r for r in rows if r[0] >= begin]
+    first = {r[1]: r[0] for r in rows if r[2]}
+    to_monotonic = next(l[0] - first[l[3]] for l in seen if l[3] in first)
+    rows = [(r[0] + to_monotonic, *r[1:]) for r in rows]
+    rows = [r for r in rows if from_us <= r[0] <= to_us]
     ran = [r for r in rows if r[2]]
-    frames, leads = ran[-1][1] - ran[0][1], [r[3] for r in ran if r[3] > 0]
-    return frames / ((ran[-1][0] - ran[0][0]) / 1e6), statistics.mean(leads), 100 * sum(r[4] for r in rows) / frames
+    frames, leads, late = ran[-1][1] - ran[0][1], [r[3] for r in ran if r[3] > 0], [r[0] for r in rows if r[4]]
+    return (frames / ((ran[-1][0] - ran[0][0]) / 1e6), statistics.mean(leads), 100 * len(late) / frames,
+            100 * sum(watch.excuses(at) for at in late) / frames)
 
 
-def keylock(rtt_ms, link, content, settle_s, **settings):
+def keylock(tag, rtt_ms, link, content, settle_s, **settings):
     """The same two RetroArchs on the wrapper; a row, or None."""
-    relay, at = bench.relay()
-    proxy, to = bench.through(at, rtt_ms, *link)
+    relay, at = bench.relay(tag)
+    proxy, to = bench.through(at, rtt_ms, *link, tag=tag)
+    names = [f"{tag}ra-{i}" for i in (0, 1)]
     pads, both, figures_of = [free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)], [], None
-    traces = [os.path.join(bench.tmp, f"ra-{i}.csv") for i in (0, 1)]
+    traces = [os.path.join(bench.tmp, name + ".csv") for name in names]
     try:
         for i in (0, 1):
-            both.append(start(f"ra-{i}", bench.WRAPPER, content, pads[i], KEYLOCK_CORE=bench.PRESS_CORE, KEYLOCK_RELAY=to, KEYLOCK_ROOM="ra",
-                              KEYLOCK_PLAYERS=2, KEYLOCK_SEATS=1, KEYLOCK_NAME=f"ra-{i}", KEYLOCK_TRACE=traces[i], **settings))
+            both.append(start(names[i], bench.WRAPPER, content, pads[i], KEYLOCK_CORE=bench.PRESS_CORE, KEYLOCK_RELAY=to, KEYLOCK_ROOM="ra",
+                              KEYLOCK_PLAYERS=2, KEYLOCK_SEATS=1, KEYLOCK_NAME=names[i], KEYLOCK_TRACE=traces[i], **settings))
             if i == 0: # the seat that comes first is the first
-                bench.wait_said(relay, r"ra-0", 20)
+                bench.wait_said(relay, names[0], 20)
         for p in both:
             bench.wait_said(p, "playing seats=", 30)
         time.sleep(settle_s)
-        figures_of = press_for(pads, SECONDS, both)
+        watch = bench.RunDelay([p.pid for p in both] + [relay.pid, proxy.pid])
+        figures_of = press_for(pads, SECONDS, both, watch)
+        watch.end()
     finally:
         for p in both + [proxy, relay]:
             bench.stop(p, 2)
-    row = judge([lines("ra-0"), lines("ra-1")], *figures_of)
+    row = judge([lines(name) for name in names], *figures_of)
     if row:
-        of = [trace_figures(t, settle_s) for t in traces]
-        row.update(fps=min(f[0] for f in of), lead_frames=statistics.mean(f[1] for f in of), late_percent=statistics.mean(f[2] for f in of))
+        of = [trace_figures(t, *figures_of[1:], lines(names[i]), watch) for i, t in enumerate(traces)]
+        row.update(fps=min(f[0] for f in of), lead_frames=statistics.mean(f[1] for f in of), late_percent=statistics.mean(f[2] for f in of),
+                   late_excused_percent=statistics.mean(f[3] for f in of))
+        row["hitches"], row["worst_hitch_ms"] = watch.between(*figures_of[1:])
         row.pop("replayed_per_s")
     return row and {"how": "real RetroArch", "algorithm": "keylock", "rtt_ms": rtt_ms, "jitter_ms": link[0], "loss_percent": link[1],
                     "bound_frames": bench.bound(2, rtt_ms, link), **row}
@@ -262,16 +276,24 @@ def attempt(what, function, *arguments):
         return bench.say(f"  {what}: {e}")
     if row is None:
         return bench.say(f"  {what}: no figures")
-    more = f", {row['replayed_per_s']:.0f} frames a second run again" if "replayed_per_s" in row else f", lead {row['lead_frames']:.2f} (bound {row['bound_frames']}), late {row['late_percent']:.2f} %"
+    if "replayed_per_s" in row:
+        more = f", {row['replayed_per_s']:.0f} frames a second run again"
+    else:
+        more = (f", lead {row['lead_frames']:.2f} (bound {row['bound_frames']}), late {row['late_percent']:.2f} % ({row['late_excused_percent']:.2f} %"
+                f" beside hitches of the machine, {row['hitches']}, worst {row['worst_hitch_ms']:.0f} ms)")
     bench.say(f"  {what}: own {row['own_ms']:.1f} ms, the other's {row['others_ms']:.1f} ms, {row['fps']:.2f} fps, {row['lost_presses']} presses lost{more}")
     return row
 
 
-def figures(content, settle_s):
+def figures(content, settle_s, at_once):
     if not shutil.which("retroarch"):
         bench.say("  no retroarch here; figures of its netplay measured earlier stand in")
         return earlier()
-    links = [(100, (5, 1))] if bench.QUICK else [(rtt, link) for rtt in bench.RTTS for link in ((0, 0), (5, 1))]
-    rows = [attempt(f"RetroArch on Keylock, RTT {rtt} jitter {link[0]} loss {link[1]}", keylock, rtt, link, content, settle_s) for rtt, link in links]
-    net = [attempt(f"RetroArch's netplay, RTT {rtt}", netplay, rtt, content) for rtt in ((100,) if bench.QUICK else bench.RTTS)]
-    return [r for r in rows + (net if any(net) else earlier()) if r]
+    links = [(100, (5, 1))] if bench.QUICK else [(rtt, link) for rtt in bench.RTTS for link in bench.LINKS]
+    rtts = (100,) if bench.QUICK else bench.RTTS
+    todo = [(f"RetroArch on Keylock, RTT {rtt} jitter {link[0]} loss {link[1]}", keylock, f"k{i}-", rtt, link, content, settle_s)
+            for i, (rtt, link) in enumerate(links)]
+    todo += [(f"RetroArch's netplay, RTT {rtt}", netplay, f"n{i}-", rtt, content) for i, rtt in enumerate(rtts)]
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        rows = [r for r in pool.map(lambda arguments: attempt(*arguments), todo) if r]
+    return rows if any(r["algorithm"] == "RetroArch netplay" for r in rows) else rows + earlier()

@@ -72,6 +72,34 @@ static void an_old_way_is_forgotten(void **state) {
     assert_near(kl_clock_position(&c, 21030000), 2000, 0.01);
 }
 
+/* The process stood still for 8 s: what the socket held comes at once, as if it had been under way so long.
+ */
+static void what_lay_in_the_socket_is_not_followed(void **state) {
+    (void)state;
+    struct kl_clock c;
+    kl_clock_init(&c, 10000);
+    kl_clock_heard(&c, 0, 1000000);
+    kl_clock_schedule(&c, 0, 0, 0);
+    for (uint32_t t = 10000; t <= 5000000; t += 10000)
+        kl_clock_heard(&c, t, 1000000 + t);
+    for (uint32_t t = 5010000; t <= 6000000; t += 10000)
+        kl_clock_heard(&c, t, 14000000 + t / 1000); /* all within a millisecond */
+    kl_clock_heard(&c, 13010000, 14010000);
+    assert_near(kl_clock_position(&c, 14010000), 1301, 0.1);
+}
+
+static void a_machine_that_slept_goes_on_with_the_room(void **state) {
+    (void)state;
+    struct kl_clock c;
+    kl_clock_init(&c, 10000);
+    kl_clock_heard(&c, 0, 1000000);
+    kl_clock_schedule(&c, 0, 0, 0);
+    for (uint32_t t = 10000; t <= 5000000; t += 10000)
+        kl_clock_heard(&c, t, 1000000 + t);
+    kl_clock_heard(&c, 65000000, 6010000); /* a minute, of which the clock here counted 10 ms */
+    assert_near(kl_clock_position(&c, 6010000), 6500, 0.1);
+}
+
 static void stamps_wrap(void **state) {
     (void)state;
     struct kl_clock c;
@@ -223,6 +251,8 @@ int main(void) {
         cmocka_unit_test(the_shortest_way_counts),
         cmocka_unit_test(later_it_is_followed_slowly),
         cmocka_unit_test(an_old_way_is_forgotten),
+        cmocka_unit_test(what_lay_in_the_socket_is_not_followed),
+        cmocka_unit_test(a_machine_that_slept_goes_on_with_the_room),
         cmocka_unit_test(stamps_wrap),
         cmocka_unit_test(the_newest_stamp_is_echoed),
         cmocka_unit_test(the_line),

@@ -26,6 +26,7 @@ struct world {
     double margin;
     double outage_from, outage_to; /* nothing arrives in between */
     double hang_from, hang_to;     /* the frontend does not call */
+    bool frozen;                   /* nor does anybody read the socket until the call after that */
     double cost, hidden_cost;      /* of a frame */
     uint32_t next_due, next_run, closed, spacing;
     double arrival; /* of the newest closed frame */
@@ -111,10 +112,14 @@ static void follow_schedule(struct world *w) {
 }
 
 static void one_call(struct world *w) {
-    arrive(w);
+    bool unread =
+        w->frozen && w->now >= w->start + w->hang_to && w->now < w->start + w->hang_to + w->interval;
+    if (!unread) arrive(w);
     kl_pace_call(&w->pace, (uint64_t)w->now);
     uint32_t most = kl_pace_most(&w->pace, w->closed - w->next_run, w->spacing, (uint64_t)w->now);
     follow_schedule(w);
+    if (kl_pace_due(&w->pace, w->next_due - w->next_run))
+        most = kl_pace_most(&w->pace, w->closed - w->next_run, w->spacing, (uint64_t)w->now);
     uint32_t due = w->next_due - w->next_run, to = w->next_due < w->closed ? w->next_due : w->closed;
     uint32_t runs = to > w->next_run ? to - w->next_run : 0, done = 0;
     if (runs > most) runs = most;
@@ -372,6 +377,23 @@ static void a_large_one_is_run_off_at_full_speed(void **state) {
     }
 }
 
+/* A process that stood still reads what came meanwhile after its first call: the next one is a full one. */
+static void nor_does_a_frozen_one_lose_a_call(void **state) {
+    (void)state;
+    struct world *w = make(60, 60);
+    w->hang_from = 5e6;
+    w->hang_to = 8e6;
+    w->frozen = true;
+    run(w, 12);
+    unsigned first = 0;
+    while (w->at[first] < 8)
+        first++;
+    assert_in_range(w->run[first], 0, w->spacing + 2);
+    assert_in_range(w->run[first + 1], 0.9 * w->interval / w->cost, 255);
+    assert_in_range(w->next_due - w->next_run, 0, 3);
+    drop(w);
+}
+
 /* The first unseen frame took 40 ms, for the machine was busy. */
 static void one_bad_measure_is_forgotten(void **state) {
     (void)state;
@@ -420,6 +442,7 @@ int main(void) {
         cmocka_unit_test(sampling_goes_on),
         cmocka_unit_test(a_medium_one_is_compressed),
         cmocka_unit_test(a_large_one_is_run_off_at_full_speed),
+        cmocka_unit_test(nor_does_a_frozen_one_lose_a_call),
         cmocka_unit_test(one_bad_measure_is_forgotten),
         cmocka_unit_test(a_machine_that_cannot_is_noticed),
         cmocka_unit_test(one_or_two_frames_trigger_nothing),
