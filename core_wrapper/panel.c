@@ -156,7 +156,7 @@ static void fill_figures(const struct kl_panel *p, struct figure f[FIGURES]) {
 /* ---- graphs ---- */
 
 struct graph {
-    const struct kl_history *h;
+    const struct kl_graph *h;
     int x, y, steps; /* a step is a unit wide */
 };
 
@@ -164,7 +164,7 @@ struct graph {
 static unsigned lead_scale(const struct graph *g) {
     unsigned most = 4;
     for (unsigned i = 0; i < (unsigned)g->steps; i++) {
-        struct kl_history_step s = kl_history_part(g->h, i, (unsigned)g->steps);
+        struct kl_graph_step s = kl_graph_part(g->h, i, (unsigned)g->steps);
         unsigned need = s.need / 4u + 1, line = s.spacing + 1u;
         if (need > most) most = need;
         if (line > most) most = line;
@@ -178,7 +178,7 @@ static int bar(unsigned value, unsigned full, int height) {
 
 /* What each frame needed, against what it got; a stall is a column from top to bottom. */
 static void draw_lead_step(const struct graph *g, const struct kl_canvas *c, int i, unsigned full) {
-    struct kl_history_step s = kl_history_part(g->h, (unsigned)i, (unsigned)g->steps);
+    struct kl_graph_step s = kl_graph_part(g->h, (unsigned)i, (unsigned)g->steps);
     int need = bar(s.need, full * 4, LEAD_HEIGHT), line = bar(s.spacing, full, LEAD_HEIGHT);
     int backlog = bar(s.backlog, full, LEAD_HEIGHT - 1), bottom = g->y + LEAD_HEIGHT, x = g->x + i;
     if (s.stalled) kl_canvas_fill(c, x, g->y, 1, LEAD_HEIGHT, MAROON);
@@ -188,7 +188,7 @@ static void draw_lead_step(const struct graph *g, const struct kl_canvas *c, int
 }
 
 static void draw_gap_step(const struct graph *g, const struct kl_canvas *c, int i) {
-    struct kl_history_step s = kl_history_part(g->h, (unsigned)i, (unsigned)g->steps);
+    struct kl_graph_step s = kl_graph_part(g->h, (unsigned)i, (unsigned)g->steps);
     int high = bar(s.gap_ms, GAP_FULL_MS, GAP_HEIGHT);
     kl_canvas_fill(c, g->x + i, g->y + GAP_HEIGHT - high, 1, high, s.gap_ms >= GAP_FULL_MS ? RED : GREY);
 }
@@ -200,12 +200,12 @@ static int draw_words(const struct kl_canvas *c, int x, int y, const char *const
     return x;
 }
 
-static void draw_graphs(const struct kl_history *h, const struct kl_canvas *c, int x, int y, int width,
+static void draw_graphs(const struct kl_graph *h, const struct kl_canvas *c, int x, int y, int width,
                         bool both) {
     static const char *const words[] = {"need", "spacing", "backlog", "stall"};
     static const uint32_t colours[] = {GREEN, YELLOW, CYAN, RED};
     if (width < 1) return;
-    struct graph g = {h, x, y, width < KL_HISTORY_STEPS ? width : KL_HISTORY_STEPS};
+    struct graph g = {h, x, y, width < KL_GRAPH_STEPS ? width : KL_GRAPH_STEPS};
     unsigned full = lead_scale(&g);
     char label[24];
     for (int i = 0; i < g.steps; i++)
@@ -269,7 +269,7 @@ static void draw_head(const struct kl_panel *p, const struct kl_canvas *c, const
     kl_canvas_text(c, l->x + (l->cells - tail) * KL_FONT_WIDTH, l->y, tail, GREY, right);
 }
 
-void kl_panel_draw(const struct kl_panel *p, const struct kl_history *h, const struct kl_canvas *c) {
+void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const struct kl_canvas *c) {
     char state[KL_PANEL_LINE];
     struct figure f[FIGURES];
     int percent;

@@ -5,7 +5,7 @@
 
 #include "../net/engine/msg.h"
 #include "canvas.h"
-#include "history.h"
+#include "graph.h"
 
 #define KL_PANEL_LINE 512 /* bytes of a line, NUL included */
 
@@ -69,7 +69,7 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
 void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]);
 
 /* Draws the panel at the top. */
-void kl_panel_draw(const struct kl_panel *p, const struct kl_history *h, const struct kl_canvas *c);
+void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const struct kl_canvas *c);
 
 /* Draws a message at the bottom (or the top, where the frontend's own lines do not come in its way), in as
  * many lines as it takes up to a few, with a bar below it where percent is not negative. */

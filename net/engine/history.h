@@ -17,7 +17,6 @@
 #define KL_HISTORY_BLOCK 65536
 #define KL_INTERVAL_BYTES                                                                                    \
     24576 /* of the longest interval: 30 frames, 8 seats, everything in motion, commands */
-#define KL_HISTORY_COMMANDS 4 /* keyframes with commands among the frames that are not yet a piece */
 
 struct kl_history_block {
     struct kl_history_block *next;
@@ -29,11 +28,12 @@ struct kl_history_block {
 struct kl_history {
     uint32_t first, next; /* frames [first, next) are held */
     uint32_t sealed;      /* those below are in blocks */
+    bool begun;           /* some frame has come */
     uint32_t intervals;   /* complete ones since frame 0 (or since kl_history_init's) */
     struct kl_history_block *oldest, *newest, *spare;
     struct kl_frame
         open[KL_PIECE_FRAMES]; /* by number: [sealed, next), and before them the newest interval's */
-    struct kl_commands commands[KL_HISTORY_COMMANDS];
+    struct kl_commands commands[KL_PIECE_FRAMES]; /* the same, before keyframes */
 };
 
 /* Begins at `first`, the keyframe of interval number `interval` (0, 0: the room's beginning). */
@@ -58,7 +58,7 @@ int kl_history_append(struct kl_history *h, const struct kl_frame *f, const stru
 size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap);
 
 /* The piece that holds frame `from`: it may begin before. Its length (<= KL_PIECE_BYTES), and in *end the
- * frame after its last; 0 where that frame is not held. */
+ * frame after its last; 0 where that frame is not held. cap >= KL_PIECE_BYTES. */
 size_t kl_history_read(const struct kl_history *h, uint32_t from, uint8_t *buf, size_t cap, uint32_t *end);
 
 /* Reads frame by frame, from `at` on. buf holds the piece under way. */

@@ -155,30 +155,30 @@ static void letters_have_the_units_size(void **state) {
 
 static void history_keeps_ten_seconds(void **state) {
     (void)state;
-    static struct kl_history h;
-    kl_history_clear(&h);
+    static struct kl_graph h;
+    kl_graph_clear(&h);
     uint64_t t0 = 500000000;
     for (unsigned i = 0; i < 600; i++) {
-        struct kl_history_step s = {.need = 8, .spacing = 4, .gap_ms = 17, .stalled = i == 300};
-        kl_history_add(&h, &s, t0 + i * 16667);
+        struct kl_graph_step s = {.need = 8, .spacing = 4, .gap_ms = 17, .stalled = i == 300};
+        kl_graph_add(&h, &s, t0 + i * 16667);
     }
     unsigned stalls = 0;
     for (unsigned i = 0; i < 150; i++) {
-        struct kl_history_step s = kl_history_part(&h, i, 150);
+        struct kl_graph_step s = kl_graph_part(&h, i, 150);
         assert_int_equal(s.need, 8);
         assert_int_equal(s.spacing, 4);
         stalls += s.stalled;
     }
     assert_int_equal(stalls, 1);
-    struct kl_history_step late = {.need = 20};
-    kl_history_add(&h, &late, t0 + 600 * 16667 + 9000000);
-    assert_int_equal(kl_history_part(&h, 199, 200).need, 20); /* the newest is at the right … */
-    assert_int_equal(kl_history_part(&h, 150, 200).need, 0);  /* … what was not told is empty … */
-    assert_int_equal(kl_history_part(&h, 10, 200).need, 8);   /* … and what is older moves to the left */
-    kl_history_add(&h, &late, t0 + 60000000);
-    assert_int_equal(kl_history_part(&h, 0, 200).need, 0);
-    kl_history_add(&h, &(struct kl_history_step){.need = 99}, t0); /* a clock that went back */
-    assert_int_equal(kl_history_part(&h, 199, 200).need, 20);
+    struct kl_graph_step late = {.need = 20};
+    kl_graph_add(&h, &late, t0 + 600 * 16667 + 9000000);
+    assert_int_equal(kl_graph_part(&h, 199, 200).need, 20); /* the newest is at the right … */
+    assert_int_equal(kl_graph_part(&h, 150, 200).need, 0);  /* … what was not told is empty … */
+    assert_int_equal(kl_graph_part(&h, 10, 200).need, 8);   /* … and what is older moves to the left */
+    kl_graph_add(&h, &late, t0 + 60000000);
+    assert_int_equal(kl_graph_part(&h, 0, 200).need, 0);
+    kl_graph_add(&h, &(struct kl_graph_step){.need = 99}, t0); /* a clock that went back */
+    assert_int_equal(kl_graph_part(&h, 199, 200).need, 20);
 }
 
 /* ---- the words ---- */
@@ -308,15 +308,15 @@ static void the_longest_words_fit(void **state) {
 
 /* ---- the panel ---- */
 
-static struct kl_history *some_history(void) {
-    static struct kl_history h;
-    kl_history_clear(&h);
+static struct kl_graph *some_history(void) {
+    static struct kl_graph h;
+    kl_graph_clear(&h);
     for (unsigned i = 0; i < 700; i++) {
-        struct kl_history_step s = {
+        struct kl_graph_step s = {
             .need = (uint16_t)(i % 255), .spacing = (uint16_t)(1 + i % 30), .backlog = (uint16_t)i};
         s.gap_ms = (uint16_t)(i * 90);
         s.stalled = i % 50 == 0;
-        kl_history_add(&h, &s, 1000000 + i * 16667);
+        kl_graph_add(&h, &s, 1000000 + i * 16667);
     }
     return &h;
 }

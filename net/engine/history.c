@@ -1,0 +1,178 @@
+#include "history.h"
+
+#include <string.h>
+
+#define LENGTH_BYTES 2
+
+/* --- blocks ----------------------------------------------------------------------------------------------
+ */
+
+void kl_history_init(struct kl_history *h, uint32_t first, uint32_t interval) {
+    memset(h, 0, sizeof *h);
+    h->first = h->next = h->sealed = first;
+    h->intervals = interval;
+}
+
+static bool fits(const struct kl_history_block *b) {
+    return b && b->used + LENGTH_BYTES + KL_PIECE_BYTES <= sizeof b->bytes;
+}
+
+bool kl_history_wants_block(const struct kl_history *h) {
+    return !h->spare && !fits(h->newest);
+}
+
+void kl_history_give(struct kl_history *h, void *block) {
+    if (!block) return;
+    struct kl_history_block *b = block;
+    b->next = h->spare;
+    h->spare = b;
+}
+
+void *kl_history_drop(struct kl_history *h) {
+    struct kl_history_block *b = h->oldest ? h->oldest : h->spare;
+    if (!b) return NULL;
+    if (b == h->spare) {
+        h->spare = b->next;
+        return b;
+    }
+    h->oldest = b->next;
+    if (!h->oldest) h->newest = NULL;
+    h->first = b->end;
+    return b;
+}
+
+static struct kl_history_block *block_to_fill(struct kl_history *h) {
+    if (fits(h->newest)) return h->newest;
+    struct kl_history_block *b = h->spare;
+    if (!b) return NULL;
+    h->spare = b->next;
+    b->next = NULL;
+    b->first = b->end = h->sealed;
+    b->used = 0;
+    *(h->newest ? &h->newest->next : &h->oldest) = b;
+    h->newest = b;
+    return b;
+}
+
+/* --- frames in -------------------------------------------------------------------------------------------
+ */
+
+static struct kl_frames_from open_frames(const struct kl_history *h) {
+    return (struct kl_frames_from){h->open, KL_PIECE_FRAMES, h->commands, KL_PIECE_FRAMES};
+}
+
+/* As many of the open frames as a piece holds go into a block. */
+static int seal(struct kl_history *h) {
+    struct kl_history_block *b = block_to_fill(h);
+    if (!b) return KL_E_SPACE;
+    struct kl_frames_from from = open_frames(h);
+    uint32_t count;
+    uint8_t *at = b->bytes + b->used;
+    size_t len =
+        kl_piece_write(&from, h->sealed, h->next - h->sealed, at + LENGTH_BYTES, KL_PIECE_BYTES, &count);
+    if (len == 0) return KL_E_MALFORMED; /* cannot be: kl_history_append() has seen that there are commands */
+    at[0] = (uint8_t)len;
+    at[1] = (uint8_t)(len >> 8);
+    b->used += LENGTH_BYTES + (uint32_t)len;
+    h->sealed += count;
+    b->end = h->sealed;
+    return KL_OK;
+}
+
+static const struct kl_frame *last_frame(const struct kl_history *h) {
+    return h->begun ? &h->open[(h->next - 1) % KL_PIECE_FRAMES] : NULL;
+}
+
+/* A frame that cannot follow what is here. */
+static bool out_of_order(const struct kl_history *h, const struct kl_frame *f) {
+    const struct kl_frame *last = last_frame(h);
+    bool key = f->number == f->keyframe;
+    if (f->number != h->next || f->number - f->keyframe >= f->spacing || f->spacing > KL_SPACING_MAX)
+        return true;
+    if (!last || last->number + 1 == last->keyframe + last->spacing) return !key;
+    return f->keyframe != last->keyframe || f->spacing != last->spacing;
+}
+
+int kl_history_append(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands) {
+    if (out_of_order(h, f)) return KL_E_WINDOW;
+    bool marked = f->flags & KL_FRAME_COMMANDS;
+    if (marked && (!commands || commands->count == 0 || commands->keyframe != f->number))
+        return KL_E_MALFORMED;
+    if (h->next - h->sealed == KL_PIECE_FRAMES) {
+        int result = seal(h);
+        if (result != KL_OK) return result;
+    }
+    if (marked) h->commands[h->next % KL_PIECE_FRAMES] = *commands;
+    h->open[h->next % KL_PIECE_FRAMES] = *f;
+    h->next++;
+    h->begun = true;
+    if (h->next < f->keyframe + f->spacing) return 0;
+    h->intervals++;
+    return 1;
+}
+
+size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap) {
+    const struct kl_frame *last = last_frame(h);
+    if (!last || h->next != last->keyframe + last->spacing) return 0;
+    struct kl_frames_from from = open_frames(h);
+    struct kl_writer w;
+    kl_writer_init(&w, buf, cap);
+    kl_frames_write(&w, &from, last->keyframe, last->spacing);
+    return w.failed ? 0 : (size_t)(w.at - buf);
+}
+
+/* --- frames out ------------------------------------------------------------------------------------------
+ */
+
+static size_t length_at(const uint8_t *at) {
+    return at[0] | (size_t)at[1] << 8;
+}
+static uint32_t first_of(const uint8_t *piece) {
+    return piece[0] | (uint32_t)piece[1] << 8 | (uint32_t)piece[2] << 16 | (uint32_t)piece[3] << 24;
+}
+
+/* In this block, which holds the frame. */
+static size_t read_block(const struct kl_history_block *b, uint32_t from, uint8_t *buf, size_t cap,
+                         uint32_t *end) {
+    const uint8_t *at = b->bytes;
+    for (; first_of(at + LENGTH_BYTES) + at[LENGTH_BYTES + 4] <= from; at += LENGTH_BYTES + length_at(at)) {
+    }
+    size_t len = length_at(at);
+    if (len > cap) return 0;
+    memcpy(buf, at + LENGTH_BYTES, len);
+    *end = first_of(buf) + buf[4];
+    return len;
+}
+
+size_t kl_history_read(const struct kl_history *h, uint32_t from, uint8_t *buf, size_t cap, uint32_t *end) {
+    if (from < h->first || from >= h->next) return 0;
+    if (from >= h->sealed) {
+        struct kl_frames_from open = open_frames(h);
+        uint32_t count;
+        size_t len = kl_piece_write(&open, from, h->next - from, buf, cap, &count);
+        *end = from + count;
+        return len;
+    }
+    const struct kl_history_block *b = h->oldest;
+    while (from >= b->end)
+        b = b->next;
+    return read_block(b, from, buf, cap, end);
+}
+
+void kl_history_seek(struct kl_history_cursor *c, const struct kl_history *h, uint32_t from) {
+    c->history = h;
+    c->at = from;
+    c->open = false;
+}
+
+bool kl_history_next(struct kl_history_cursor *c, struct kl_frame *out) {
+    while (c->open && kl_frames_next(&c->frames, out)) {
+        if (out->number != c->at) continue; /* the piece begins before what was asked for */
+        c->at++;
+        return true;
+    }
+    uint32_t end;
+    size_t len = kl_history_read(c->history, c->at, c->buf, sizeof c->buf, &end);
+    c->open = len > 0 && kl_piece_open(&c->frames, c->buf, len) == KL_OK;
+    return c->open && kl_history_next(c, out);
+}
