@@ -21,9 +21,7 @@ static struct {
     uint16_t tray_index;
 } room;
 
-/* ---- giving ---- */
-
-static const struct kl_member *member(unsigned client) {
+const struct kl_member *kl_command_member(unsigned client) {
     const struct kl_roster *r = &kl_w.status.roster;
     for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
         if (r->member[i].client == client) return &r->member[i];
@@ -32,138 +30,14 @@ static const struct kl_member *member(unsigned client) {
 
 const char *kl_command_name(unsigned client) {
     static char name[KL_NAME_MAX];
-    const struct kl_member *m = member(client);
+    const struct kl_member *m = kl_command_member(client);
     if (client == KL_RELAY_CLIENT) return "relay";
     if (!m) snprintf(name, sizeof name, "client %u", client % 1000);
     return m ? m->name : name;
 }
 
-static bool is_host(void) {
-    const struct kl_member *m = member(kl_w.status.welcome.client);
-    return m && m->host;
-}
-
-static int find_client(const char *name, char *answer, size_t cap) {
-    const struct kl_roster *r = &kl_w.status.roster;
-    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].state != KL_MEMBER_GONE && !strcmp(r->member[i].name, name))
-            return r->member[i].client;
-    snprintf(answer, cap, "nobody in this room is called \"%s\"", name);
-    return -1;
-}
-
-static int refuse(char *answer, size_t cap, const char *why) {
-    snprintf(answer, cap, "%s", why);
-    return -1;
-}
-
-static int fit_policy(struct kl_words *w, char *answer, size_t cap) {
-    const struct kl_params *p = &kl_w.room;
-    struct kl_order *o = &w->order;
-    if (o->data[0] == KL_POLICY_OPTIMISTIC && !(p->clocked && p->subframes))
-        return refuse(answer, cap,
-                      "optimistic means nothing in a room without a clock or without sub-frames");
-    unsigned said = o->data[1] | (unsigned)o->data[2] << 8;
-    uint16_t budget_ms = w->has_budget ? (uint16_t)said : p->wait_budget_ms;
-    kl_words_put_policy(o, o->data[0], budget_ms, p->spacing_fixed);
-    return 0;
-}
-
-static int fit_option(const struct kl_words *w, char *answer, size_t cap) {
-    char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1];
-    struct kl_command c = {.len = w->order.len};
-    memcpy(c.data, w->order.data, w->order.len);
-    if (!kl_words_option(&c, key, value)) return refuse(answer, cap, "expected option KEY=VALUE");
-    return kl_options_check(&kl_w.options, key, value, answer, cap);
-}
-
-static int fit_disk(const struct kl_words *w, char *answer, size_t cap) {
-    unsigned (*count)(void) = kl_w.told.disk_control.get_num_images;
-    unsigned n = count ? count() : 0, index = (unsigned)(w->order.data[0] | w->order.data[1] << 8);
-    if (!n) return refuse(answer, cap, "this core has no disks to swap");
-    if (index < n || index == KL_DISK_NONE) return 0;
-    snprintf(answer, cap, "expected a disk from 1 to %u (0: none), got %u", n, index + 1);
-    return -1;
-}
-
-static int fit_swap(const struct kl_words *w, char *answer, size_t cap) {
-    unsigned seats = 0;
-    for (unsigned i = 0; i < kl_w.status.roster.count && i < KL_MAX_CLIENTS; i++)
-        seats |= kl_w.status.roster.member[i].seats;
-    for (unsigned i = 0; i < 2; i++)
-        if (seats >> w->order.data[i] & 1) return 0;
-    return refuse(answer, cap, "nobody has those seats");
-}
-
-static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
-    bool paused = kl_w.status.lock.paused;
-    if (w->order.data[0] && paused) return refuse(answer, cap, "the room pauses already");
-    if (!w->order.data[0] && !paused) return refuse(answer, cap, "the room does not pause");
-    return 0;
-}
-
-/* What the words leave open, and what can be known before the room is asked. */
-static int fit(struct kl_words *w, char *answer, size_t cap) {
-    uint8_t kind = w->order.kind;
-    int client;
-    if ((kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_HOST) && !is_host())
-        return refuse(answer, cap, "that is for the host of the room");
-    switch (kind) {
-    case KL_COMMAND_POLICY: return fit_policy(w, answer, cap);
-    case KL_COMMAND_SWAP: return fit_swap(w, answer, cap);
-    case KL_COMMAND_PAUSE: return fit_pause(w, answer, cap);
-    case KL_COMMAND_OPTION: return fit_option(w, answer, cap);
-    case KL_COMMAND_DISK: return fit_disk(w, answer, cap);
-    case KL_COMMAND_LOAD:
-        if (!room.state) return refuse(answer, cap, "no state is saved in this room");
-        return 0;
-    case KL_COMMAND_HOST:
-        client = find_client(w->host, answer, cap);
-        w->order.data[0] = (uint8_t)client;
-        return client < 0 ? -1 : 0;
-    default: return 0;
-    }
-}
-
-static int give(const struct kl_order *o, char *answer, size_t cap) {
-    switch (kl_link_order(kl_w.link, o->kind, o->data, o->len)) {
-    case KL_OK: snprintf(answer, cap, "given to the room at frame %u", kl_w.play.next_frame); return 0;
-    case KL_E_FULL: return refuse(answer, cap, "too many commands at once");
-    default: return refuse(answer, cap, "the game has not begun");
-    }
-}
-
-static int show_panel(char *answer, size_t cap) {
-    snprintf(answer, cap, "the panel is %s", kl_screen_panel_toggle() ? "on" : "off");
-    return 0;
-}
-
-int kl_command_do(const char *words, char *answer, size_t cap) {
-    struct kl_words w;
-    if (kl_words_parse(&w, words, answer, cap) != 0) return -1;
-    if (w.panel) return show_panel(answer, cap);
-    if (!kl_w.link || kl_w.phase != KL_PHASE_PLAYING)
-        return refuse(answer, cap,
-                      kl_w.phase == KL_PHASE_LOCAL ? "the room is gone" : "the game has not begun");
-    if (fit(&w, answer, cap) != 0) return -1;
-    return give(&w.order, answer, cap);
-}
-
-void kl_command_key(const char *words) {
-    char answer[KLW_TEXT_MAX];
-    bool pause = !strcmp(words, "pause") && kl_w.status.lock.paused;
-    if (!strcmp(words, "swap")) words = "swap 1 2";
-    if (kl_command_do(pause ? "resume" : words, answer, sizeof answer) != 0)
-        kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "%s: %s", words, answer);
-}
-
-int kl_command_disk(uint16_t index) {
-    char words[32];
-    snprintf(words, sizeof words, "disk %u", index == KL_DISK_NONE ? 0 : index + 1u);
-    char answer[KLW_TEXT_MAX];
-    if (kl_command_do(words, answer, sizeof answer) == 0) return 0;
-    kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "%s", answer);
-    return -1;
+bool kl_command_has_state(void) {
+    return room.state != NULL;
 }
 
 /* ---- doing ---- */
@@ -185,13 +59,14 @@ static void do_policy(const struct kl_command *c, uint32_t frame) {
     bool has_clock = kl_w.room.clocked && kl_w.room.subframes;
     if (!kl_words_get_policy(c, &policy, &budget_ms, &spacing)) return;
     if (policy == KL_POLICY_OPTIMISTIC && !has_clock) return; /* the relay passes over it as well */
+    char wait[24] = "", fixed[48] = "";
+    if (policy != KL_POLICY_STRICT) snprintf(wait, sizeof wait, ", %u ms", budget_ms);
+    if (spacing) snprintf(fixed, sizeof fixed, ", spacing %u", spacing);
+    if (!spacing && kl_w.room.spacing_fixed) strcpy(fixed, ", spacing follows the link");
     kl_w.room.policy = policy;
     kl_w.room.wait_budget_ms = budget_ms;
     kl_w.room.spacing_fixed = spacing;
-    if (policy == KL_POLICY_STRICT)
-        tell(c, frame, "policy strict");
-    else
-        tell(c, frame, "policy %s, %u ms", kl_config_policy_name(policy), budget_ms);
+    tell(c, frame, "policy %s%s%s", kl_config_policy_name(policy), wait, fixed);
 }
 
 static void do_swap(const struct kl_command *c, uint32_t frame) {
@@ -309,10 +184,18 @@ unsigned kl_command_seat(unsigned s) {
     return s < KL_MAX_SEATS ? room.plays[s] : s;
 }
 
+uint8_t kl_command_pads(uint8_t played) {
+    uint8_t pads = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (played >> room.plays[s] & 1) pads |= (uint8_t)(1u << s);
+    return pads;
+}
+
 /* ---- a session ---- */
 
 void kl_command_begin(void) {
     kl_command_end();
+    kl_command_give_begin();
     kl_w.room = kl_w.status.welcome.params;
 }
 

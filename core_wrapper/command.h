@@ -5,7 +5,10 @@
 #ifndef KLW_COMMAND_H
 #define KLW_COMMAND_H
 
+#include "command_words.h"
 #include "wrapper.h"
+
+/* ---- giving: command_give.c ---- */
 
 /* Gives the command that these words say (command_words.h); answer is one line either way. 0, or -1 where it
  * was not given: wrong words, no game yet, something that this player or core cannot. What is done in the end
@@ -15,6 +18,13 @@ int kl_command_do(const char *words, char *answer, size_t cap);
 void kl_command_key(const char *words);
 /* Disk `index` of the core, or KL_DISK_NONE. */
 int kl_command_disk(uint16_t index);
+/* Its middle part: fills in what the words leave open, by the room as it is known here. 0, or -1 with why it
+ * cannot be. */
+int kl_command_fit(struct kl_words *w, char *answer, size_t cap);
+/* Nothing has been given in this game yet. */
+void kl_command_give_begin(void);
+
+/* ---- doing: command.c ---- */
 
 /* Before a frame runs, after the hash of the state before it: does what the room's commands say. Every frame:
  * some take more than one. */
@@ -25,6 +35,13 @@ void kl_command_pending(uint32_t frame);
 
 /* The seat that the pads of seat s play: s, until somebody swapped. */
 unsigned kl_command_seat(unsigned s);
+/* The seats whose pads play these: the relay names seats as they are played, the roster as they were given.
+ * Between a swap's closing and its frame here it is off by that swap. */
+uint8_t kl_command_pads(uint8_t played);
+/* NULL: no such client in the roster. Borrowed from it. */
+const struct kl_member *kl_command_member(unsigned client);
+/* The room's slot holds a state here. */
+bool kl_command_has_state(void);
 /* "ann" for a client of the roster, "relay" for KL_RELAY_CLIENT. Borrowed until the next call. */
 const char *kl_command_name(unsigned client);
 

@@ -148,42 +148,94 @@ static int parse_option(struct parser *p, const char *rest) {
 
 static int parse_disk(struct parser *p, const char *rest) {
     const char *at = rest;
-    unsigned long n;
-    if (!number(&at, 0, KL_DISK_NONE - 1, &n) || *at) return refuse(p, "disk N, from 1 (0: none)", rest);
+    unsigned long n = 1;
+    p->out->disk_step = !strcmp(rest, "next") ? 1 : !strcmp(rest, "previous") ? -1 : 0;
+    if (!p->out->disk_step && (!number(&at, 0, KL_DISK_NONE - 1, &n) || *at))
+        return refuse(p, "disk N, from 1 (0: none), disk next or disk previous", rest);
     kl_words_put_disk(&p->out->order, n ? (uint16_t)(n - 1) : KL_DISK_NONE);
     return 0;
 }
 
+static void put_swap(struct kl_order *o, unsigned long a, unsigned long b) {
+    *o = (struct kl_order){.kind = KL_COMMAND_SWAP, .len = 2};
+    o->data[0] = (uint8_t)(a - 1);
+    o->data[1] = (uint8_t)(b - 1);
+}
+
 static int parse_swap(struct parser *p, const char *rest) {
-    const char *at = rest;
+    const char *at = *rest ? rest : "1 2";
     unsigned long a, b;
     bool good = number(&at, 1, KL_MAX_SEATS, &a) && number(&at, 1, KL_MAX_SEATS, &b) && !*at && a != b;
     if (!good) return refuse(p, "swap A B, two players from 1 to 8", rest);
-    p->out->order = (struct kl_order){.kind = KL_COMMAND_SWAP, .len = 2};
-    p->out->order.data[0] = (uint8_t)(a - 1);
-    p->out->order.data[1] = (uint8_t)(b - 1);
+    put_swap(&p->out->order, a, b);
     return 0;
 }
 
+static int parse_give(struct parser *p, const char *rest) {
+    const char *at = rest;
+    unsigned long a;
+    if (!number(&at, 1, KL_MAX_SEATS, &a) || !*at)
+        return refuse(p, "give A NAME, a player from 1 to 8", rest);
+    put_swap(&p->out->order, a, a);
+    snprintf(p->out->who, sizeof p->out->who, "%s", at);
+    return 0;
+}
+
+/* ---- policy, budget, spacing: one command ---- */
+
+#define SPACING_WORD "spacing"
+
+static bool take_budget(struct kl_words *w, const char **at) {
+    unsigned long n;
+    w->has_budget = number(at, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS, &n);
+    if (w->has_budget) kl_words_put_policy(&w->order, w->order.data[0], (uint16_t)n, 0);
+    return w->has_budget;
+}
+
+static bool take_spacing(struct kl_words *w, const char **at) {
+    unsigned long n;
+    w->has_spacing = number(at, 0, KL_SPACING_MAX, &n);
+    if (w->has_spacing) w->order.data[3] = (uint8_t)n;
+    return w->has_spacing;
+}
+
+static int parse_budget(struct parser *p, const char *rest) {
+    const char *at = rest;
+    kl_words_put_policy(&p->out->order, 0, 0, 0);
+    if (take_budget(p->out, &at) && !*at) return 0;
+    return refuse(p, "budget MS, of 20 to 60000 ms", rest);
+}
+
+static int parse_spacing(struct parser *p, const char *rest) {
+    const char *at = rest;
+    kl_words_put_policy(&p->out->order, 0, 0, 0);
+    if (take_spacing(p->out, &at) && !*at) return 0;
+    return refuse(p, "spacing N, of 1 to 30 frames, or 0 to follow the link", rest);
+}
+
 static int parse_policy(struct parser *p, const char *rest) {
-    static const char want[] = "policy strict, bounded or optimistic, and a wait budget of 20 to 60000 ms";
+    static const char want[] = "policy strict, bounded or optimistic, a wait budget of 20 to 60000 ms, and "
+                               "spacing 1 to 30 (0: follows the link)";
+    const size_t word = sizeof SPACING_WORD - 1;
     char name[16];
     uint8_t policy;
-    unsigned long budget = 0;
     size_t len = strcspn(rest, " \t");
     snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : sizeof name), rest);
     const char *at = skip(rest + len);
     if (!kl_config_policy(name, &policy)) return refuse(p, want, rest);
-    p->out->has_budget = *at != 0;
-    if (*at && (!number(&at, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS, &budget) || *at))
-        return refuse(p, want, rest);
-    kl_words_put_policy(&p->out->order, policy, (uint16_t)budget, 0);
-    return 0;
+    p->out->has_policy = true;
+    kl_words_put_policy(&p->out->order, policy, 0, 0);
+    if (isdigit((unsigned char)*at) && !take_budget(p->out, &at)) return refuse(p, want, rest);
+    if (!strncmp(at, SPACING_WORD, word) && isspace((unsigned char)at[word])) {
+        at = skip(at + word);
+        if (!take_spacing(p->out, &at)) return refuse(p, want, rest);
+    }
+    return *at ? refuse(p, want, rest) : 0;
 }
 
 static int parse_host(struct parser *p, const char *rest) {
     if (!*rest) return refuse(p, "host NAME", rest);
-    snprintf(p->out->host, sizeof p->out->host, "%s", rest);
+    snprintf(p->out->who, sizeof p->out->who, "%s", rest);
     p->out->order.kind = KL_COMMAND_HOST;
     p->out->order.len = 1;
     return 0;
@@ -193,9 +245,10 @@ static const struct {
     const char *verb;
     int (*parse)(struct parser *p, const char *rest);
 } verbs[] = {
-    {"pause", parse_pause}, {"resume", parse_resume}, {"reset", parse_reset},   {"save", parse_save},
-    {"load", parse_load},   {"panel", parse_panel},   {"say", parse_say},       {"option", parse_option},
-    {"disk", parse_disk},   {"swap", parse_swap},     {"policy", parse_policy}, {"host", parse_host},
+    {"pause", parse_pause},   {"resume", parse_resume},   {"reset", parse_reset}, {"save", parse_save},
+    {"load", parse_load},     {"panel", parse_panel},     {"say", parse_say},     {"option", parse_option},
+    {"disk", parse_disk},     {"swap", parse_swap},       {"give", parse_give},   {"policy", parse_policy},
+    {"budget", parse_budget}, {"spacing", parse_spacing}, {"host", parse_host},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

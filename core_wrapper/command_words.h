@@ -1,9 +1,10 @@
 /* command_words.h - commands as people write them, and as they travel. net/PROTOCOL.md §5, Commands.
  *
- *     pause | resume | reset | save | load | panel | option KEY=VALUE | disk N | swap A B |
- *     policy NAME [BUDGET_MS] | host NAME | say TEXT
+ *     pause | resume | reset | save | load | panel | option KEY=VALUE | disk N|next|previous | swap [A B] |
+ *     give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | host NAME|A | say TEXT
  *
- * Disks and players (swap) count from 1, as frontends show them; disk 0 is none. Pure. */
+ * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. Players 1 and 2 swap where
+ * nobody else is said. Spacing 0 follows the link. Pure. */
 #ifndef KLW_COMMAND_WORDS_H
 #define KLW_COMMAND_WORDS_H
 
@@ -12,15 +13,15 @@
 
 #define KL_WORDS_MAX 512 /* bytes of a line, NUL included */
 #define KL_WORDS_HELP                                                                                        \
-    "pause, resume, reset, save, load, panel, option KEY=VALUE, disk N, swap A B, policy NAME [BUDGET_MS], " \
-    "host "                                                                                                  \
-    "NAME or say TEXT"
+    "pause, resume, reset, save, load, panel, option KEY=VALUE, disk N, swap A B, give A NAME, policy NAME " \
+    "[BUDGET_MS] [spacing N], budget MS, spacing N, host NAME or say TEXT"
 
+/* What the words leave open is for the caller to fill into order.data. */
 struct kl_words {
-    bool panel;              /* not a command at all: the panel of this machine's screen */
-    char host[KL_WORDS_MAX]; /* not "": order.kind is KL_COMMAND_HOST; order.data is for the caller to fill in
-                              */
-    bool has_budget; /* policy: said; else order.data[1..3] (budget, fixed spacing) are for the caller */
+    bool panel;                               /* not a command at all: the panel of this machine's screen */
+    char who[KL_WORDS_MAX];                   /* not "": whom host and give (a swap, of data[0]) mean */
+    int disk_step;                            /* disk: not 0: so many on from the one that is in */
+    bool has_policy, has_budget, has_spacing; /* policy: said */
     struct kl_order order;
 };
 

@@ -185,6 +185,137 @@ static void swaps(void **state) {
     assert_int_equal(kl_command_seat(0), 0);
 }
 
+/* ---- giving ---- */
+
+static char answer[300];
+
+static int fit(const char *words, struct kl_words *w) {
+    answer[0] = 0;
+    if (kl_words_parse(w, words, answer, sizeof answer) != 0) fail_msg("%s: %s", words, answer);
+    return kl_command_fit(w, answer, sizeof answer);
+}
+static void taken(const char *words, unsigned a, unsigned b) {
+    struct kl_words w;
+    if (fit(words, &w) != 0) fail_msg("%s: %s", words, answer);
+    assert_int_equal(w.order.data[0], a);
+    assert_int_equal(w.order.data[1], b);
+}
+static void refused(const char *words, const char *why) {
+    struct kl_words w;
+    if (fit(words, &w) == 0) fail_msg("\"%s\" was taken", words);
+    assert_string_equal(answer, why);
+}
+
+/* ann is the host; dora watches. */
+static void four_here(void) {
+    static const struct kl_member here[] = {
+        {.client = 2, .seats = 1, .host = true, .name = "ann"},
+        {.client = 0, .seats = 2, .name = "bob"},
+        {.client = 5, .seats = 4, .name = "carl"},
+        {.client = 3, .seats = 0, .name = "dora"},
+        {.client = 4, .seats = 128, .state = KL_MEMBER_GONE, .name = "eve"}};
+    memcpy(kl_w.status.roster.member, here, sizeof here);
+    kl_w.status.roster.count = COUNT(here);
+    kl_w.status.welcome.client = 2;
+}
+
+/* The relay says which played seats are waited for; the roster knows whose pads have which seat. */
+static void masks_go_back_to_pads(void **state) {
+    (void)state;
+    assert_int_equal(kl_command_pads(0x05), 0x05);
+    obey("swap 1 2", 10);
+    assert_int_equal(kl_command_pads(1), 2);
+    assert_int_equal(kl_command_pads(2), 1);
+    assert_int_equal(kl_command_pads(4), 4);
+    obey("swap 2 3", 11); /* pads 1 2 3 play 3 1 2 */
+    assert_int_equal(kl_command_pads(1), 2);
+    assert_int_equal(kl_command_pads(2), 4);
+    assert_int_equal(kl_command_pads(4), 1);
+    assert_int_equal(kl_command_pads(0x83), 0x86);
+    kl_command_begin();
+    assert_int_equal(kl_command_pads(1), 1);
+}
+
+static void swaps_are_of_played_seats(void **state) {
+    (void)state;
+    four_here();
+    taken("swap 1 3", 0, 2);
+    taken("swap 3 4", 2, 3);
+    refused("swap 4 5", "nobody has those seats");
+    refused("swap 7 8", "nobody has those seats"); /* eve is gone */
+    obey("swap 3 6", 10);
+    refused("swap 3 4", "nobody has those seats");
+    taken("swap 6 4", 5, 3);
+}
+
+static void a_seat_is_given_by_name(void **state) {
+    (void)state;
+    four_here();
+    taken("give 1 carl", 0, 2);
+    obey("swap 3 6", 10); /* carl plays as player 6 */
+    taken("give 1 carl", 0, 5);
+    refused("give 6 carl", "carl plays as player 6 already");
+    refused("give 1 dora", "dora only watches: a seat goes to who has joined with one");
+    refused("give 1 eve", "nobody in this room is called \"eve\"");
+    kl_w.status.roster.member[0].host = false;
+    refused("give 1 carl", "that is for the host of the room");
+}
+
+static void a_host_is_made_by_name_or_seat(void **state) {
+    (void)state;
+    four_here();
+    taken("host dora", 3, 0);
+    taken("host 2", 0, 0);
+    obey("swap 2 3", 10);
+    taken("host 2", 5, 0);
+    refused("host 4", "nobody plays as player 4");
+    refused("host 9", "nobody in this room is called \"9\"");
+    strcpy(kl_w.status.roster.member[3].name, "2"); /* a name counts before a number */
+    taken("host 2", 3, 0);
+}
+
+static void what_is_not_said_stays(void **state) {
+    (void)state;
+    struct kl_words w;
+    four_here();
+    kl_w.room.wait_budget_ms = 250;
+    kl_w.play.next_frame = 1000;
+    assert_int_equal(fit("spacing 4", &w), 0);
+    assert_memory_equal(w.order.data, ((uint8_t[]){KL_POLICY_BOUNDED, 250, 0, 4}), 4);
+    kl_w.play.next_frame = 1010; /* the room has not done it yet */
+    assert_int_equal(fit("policy strict", &w), 0);
+    assert_memory_equal(w.order.data, ((uint8_t[]){KL_POLICY_STRICT, 250, 0, 4}), 4);
+    assert_int_equal(fit("budget 100", &w), 0);
+    assert_memory_equal(w.order.data, ((uint8_t[]){KL_POLICY_STRICT, 100, 0, 4}), 4);
+    kl_w.play.next_frame = 2000; /* nor will it */
+    assert_int_equal(fit("spacing 0", &w), 0);
+    assert_memory_equal(w.order.data, ((uint8_t[]){KL_POLICY_BOUNDED, 250, 0, 0}), 4);
+}
+
+static unsigned in_now;
+static unsigned disk_in(void) {
+    return in_now;
+}
+
+static void disks_step(void **state) {
+    (void)state;
+    four_here();
+    refused("disk next", "this core has no disks to swap");
+    kl_w.told.disk_control.get_num_images = images;
+    refused("disk next", "this core does not say which disk it has");
+    kl_w.told.disk_control.get_image_index = disk_in;
+    in_now = 0;
+    taken("disk next", 1, 0);
+    taken("disk previous", 2, 0);
+    in_now = 2;
+    taken("disk next", 0, 0);
+    in_now = 3; /* none */
+    taken("disk next", 0, 0);
+    taken("disk previous", 2, 0);
+    taken("disk 3", 2, 0);
+    refused("disk 4", "expected a disk from 1 to 3 (0: none), got 4");
+}
+
 static void policies(void **state) {
     (void)state;
     obey("policy optimistic 300", 10);
@@ -193,6 +324,12 @@ static void policies(void **state) {
     assert_string_equal(shown, "[f 10] ann: policy optimistic, 300 ms");
     obey("policy strict", 11);
     assert_string_equal(shown, "[f 11] ann: policy strict");
+    obey("policy strict spacing 5", 12);
+    assert_int_equal(kl_w.room.spacing_fixed, 5);
+    assert_string_equal(shown, "[f 12] ann: policy strict, spacing 5");
+    obey("policy bounded 100", 12);
+    assert_string_equal(shown, "[f 12] ann: policy bounded, 100 ms, spacing follows the link");
+    obey("policy strict", 12);
     kl_w.room.subframes = false; /* the relay passes over it there, so do we */
     obey("policy optimistic 300", 12);
     assert_int_equal(kl_w.room.policy, KL_POLICY_STRICT);
@@ -213,7 +350,6 @@ static void talk(void **state) {
 /* Before the game, and of things that others decide, there is an answer and nothing else. */
 static void not_now(void **state) {
     (void)state;
-    char answer[300];
     assert_int_equal(kl_command_do("reset", answer, sizeof answer), -1);
     assert_string_equal(answer, "the game has not begun");
     assert_int_equal(kl_command_do("jump", answer, sizeof answer), -1);
@@ -236,6 +372,12 @@ int main(void) {
         TEST(policies),
         TEST(talk),
         TEST(not_now),
+        TEST(masks_go_back_to_pads),
+        TEST(swaps_are_of_played_seats),
+        TEST(a_seat_is_given_by_name),
+        TEST(a_host_is_made_by_name_or_seat),
+        TEST(what_is_not_said_stays),
+        TEST(disks_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,8 @@ static void words_become_bytes(void **state) {
         {"disk 0", 18, 2, {0xff, 0xff}},
         {"swap 1 8", 2, 2, {0, 7}},
         {"swap  2   1", 2, 2, {1, 0}},
+        {"swap", 2, 2, {0, 1}},
+        {"give 3 bob", 2, 2, {2, 2}},
         {"policy strict", 1, 4, {0, 0, 0, 0}},
         {"policy bounded 250", 1, 4, {1, 250, 0, 0}},
         {"policy optimistic 1000", 1, 4, {2, 0xe8, 3, 0}},
@@ -65,9 +67,48 @@ static void texts(void **state) {
     assert_string_equal(value, "very fast=1");
     assert_int_equal(parse("host Ann B"), 0);
     assert_int_equal(w.order.kind, 4);
-    assert_string_equal(w.host, "Ann B");
+    assert_string_equal(w.who, "Ann B");
     assert_int_equal(parse("panel"), 0);
     assert_true(w.panel);
+}
+
+static void check_policy(const char *line, unsigned said, unsigned policy, unsigned budget_ms,
+                         unsigned spacing) {
+    uint8_t is_policy, is_spacing;
+    uint16_t is_budget_ms;
+    if (parse(line) != 0) fail_msg("%s: %s", line, err);
+    struct kl_command c = arrived();
+    assert_true(kl_words_get_policy(&c, &is_policy, &is_budget_ms, &is_spacing));
+    assert_int_equal(w.has_policy | w.has_budget << 1 | w.has_spacing << 2, said);
+    assert_int_equal(is_policy, policy);
+    assert_int_equal(is_budget_ms, budget_ms);
+    assert_int_equal(is_spacing, spacing);
+}
+
+static void policy_budget_and_spacing_are_one_command(void **state) {
+    (void)state;
+    check_policy("policy strict", 1, 0, 0, 0);
+    check_policy("policy bounded 100", 3, 1, 100, 0);
+    check_policy("policy bounded 100 spacing 30", 7, 1, 100, 30);
+    check_policy("policy optimistic  spacing  0 ", 5, 2, 0, 0);
+    check_policy("budget 60000", 2, 0, 60000, 0);
+    check_policy("spacing 7", 4, 0, 0, 7);
+    check_policy("spacing 0", 4, 0, 0, 0);
+}
+
+static void whom_and_which(void **state) {
+    (void)state;
+    assert_int_equal(parse("give 8 Ann  B "), 0);
+    assert_string_equal(w.who, "Ann  B");
+    assert_int_equal(parse("host 2"), 0);
+    assert_string_equal(w.who, "2");
+    assert_int_equal(parse("disk next"), 0);
+    assert_int_equal(w.disk_step, 1);
+    assert_int_equal(w.order.kind, 18);
+    assert_int_equal(parse("disk previous"), 0);
+    assert_int_equal(w.disk_step, -1);
+    assert_int_equal(parse("disk 3"), 0);
+    assert_int_equal(w.disk_step, 0);
 }
 
 static void budgets(void **state) {
@@ -112,6 +153,23 @@ static void wrong_words(void **state) {
         "policy strict 5x",
         "policy strict 50 50",
         "host",
+        "disk later",
+        "give",
+        "give 1",
+        "give 0 bob",
+        "give 9 bob",
+        "give bob",
+        "budget",
+        "budget 19",
+        "budget 100 100",
+        "spacing",
+        "spacing 31",
+        "spacing 1 2",
+        "policy strict spacing",
+        "policy strict spacing 31",
+        "policy strict spacing 3 100",
+        "policy strict spaced 3",
+        "policy spacing 3",
         "policy strictly_more_than_fits",
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -163,8 +221,13 @@ static void hostile_data(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_become_bytes), cmocka_unit_test(texts),        cmocka_unit_test(budgets),
-        cmocka_unit_test(wrong_words),        cmocka_unit_test(hostile_data),
+        cmocka_unit_test(words_become_bytes),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(budgets),
+        cmocka_unit_test(policy_budget_and_spacing_are_one_command),
+        cmocka_unit_test(whom_and_which),
+        cmocka_unit_test(wrong_words),
+        cmocka_unit_test(hostile_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

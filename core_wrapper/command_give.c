@@ -1,0 +1,212 @@
+/* Giving a command: what its words leave open, what can be known before the room is asked, the order itself.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "command_words.h"
+
+#define SHOWN_MS     4000
+#define GIVEN_FRAMES 120 /* by then what was given has been done, or never will be */
+
+/* The newest policy that was given from here: a second one may come before the room has done the first. */
+static struct {
+    bool any;
+    uint32_t frame;
+    struct kl_params params;
+} given;
+
+static int refuse(char *answer, size_t cap, const char *why) {
+    snprintf(answer, cap, "%s", why);
+    return -1;
+}
+
+/* ---- who ---- */
+
+static bool is_host(void) {
+    const struct kl_member *m = kl_command_member(kl_w.status.welcome.client);
+    return m && m->host;
+}
+
+static const struct kl_member *named(const char *who) {
+    const struct kl_roster *r = &kl_w.status.roster;
+    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].state != KL_MEMBER_GONE && !strcmp(r->member[i].name, who)) return &r->member[i];
+    return NULL;
+}
+
+/* Whose pads play one of these seats. */
+static const struct kl_member *playing(uint8_t played) {
+    const struct kl_roster *r = &kl_w.status.roster;
+    uint8_t pads = kl_command_pads(played);
+    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].state != KL_MEMBER_GONE && r->member[i].seats & pads) return &r->member[i];
+    return NULL;
+}
+
+/* By name, else by the number of a seat. */
+static const struct kl_member *find(const char *who, char *answer, size_t cap) {
+    const struct kl_member *m = named(who);
+    bool number = isdigit((unsigned char)who[0]) && !who[1] && who[0] >= '1' && who[0] <= '0' + KL_MAX_SEATS;
+    if (!m && number) m = playing((uint8_t)(1u << (who[0] - '1')));
+    if (!m && number) snprintf(answer, cap, "nobody plays as player %s", who);
+    if (!m && !number) snprintf(answer, cap, "nobody in this room is called \"%s\"", who);
+    return m;
+}
+
+/* ---- what the words leave open ---- */
+
+static int fit_policy(struct kl_words *w, char *answer, size_t cap) {
+    bool newer = given.any && kl_w.play.next_frame - given.frame < GIVEN_FRAMES;
+    struct kl_params p = newer ? given.params : kl_w.room;
+    struct kl_command said = {.len = w->order.len};
+    uint8_t policy, spacing;
+    uint16_t budget_ms;
+    memcpy(said.data, w->order.data, w->order.len);
+    if (!kl_words_get_policy(&said, &policy, &budget_ms, &spacing)) return -1;
+    if (w->has_policy) p.policy = policy;
+    if (w->has_budget) p.wait_budget_ms = budget_ms;
+    if (w->has_spacing) p.spacing_fixed = spacing;
+    if (p.policy == KL_POLICY_OPTIMISTIC && !(p.clocked && p.subframes))
+        return refuse(answer, cap,
+                      "optimistic means nothing in a room without a clock or without sub-frames");
+    given.any = true;
+    given.frame = kl_w.play.next_frame;
+    given.params = p;
+    kl_words_put_policy(&w->order, p.policy, p.wait_budget_ms, p.spacing_fixed);
+    return 0;
+}
+
+static int fit_option(const struct kl_words *w, char *answer, size_t cap) {
+    char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1];
+    struct kl_command c = {.len = w->order.len};
+    memcpy(c.data, w->order.data, w->order.len);
+    if (!kl_words_option(&c, key, value)) return refuse(answer, cap, "expected option KEY=VALUE");
+    return kl_options_check(&kl_w.options, key, value, answer, cap);
+}
+
+/* From "no disk" the next is the first, and the one before is the last. */
+static unsigned step_disk(unsigned now, unsigned n, int step) {
+    if (now >= n) return step > 0 ? 0 : n - 1;
+    return (now + n + (step > 0 ? 1 : n - 1)) % n;
+}
+
+static int fit_disk(struct kl_words *w, char *answer, size_t cap) {
+    const struct retro_disk_control_ext_callback *d = &kl_w.told.disk_control;
+    unsigned n = d->get_num_images ? d->get_num_images() : 0;
+    unsigned index = (unsigned)(w->order.data[0] | w->order.data[1] << 8);
+    if (!n) return refuse(answer, cap, "this core has no disks to swap");
+    if (w->disk_step && !d->get_image_index)
+        return refuse(answer, cap, "this core does not say which disk it has");
+    if (w->disk_step) {
+        index = step_disk(d->get_image_index(), n, w->disk_step);
+        kl_words_put_disk(&w->order, (uint16_t)index);
+    }
+    if (index < n || index == KL_DISK_NONE) return 0;
+    snprintf(answer, cap, "expected a disk from 1 to %u (0: none), got %u", n, index + 1);
+    return -1;
+}
+
+/* A seat's samples come from whom the seat was given to when he joined: a swap moves them, and nothing else.
+ */
+static int fit_give(struct kl_words *w, char *answer, size_t cap) {
+    const struct kl_member *m = find(w->who, answer, cap);
+    if (!m) return -1;
+    if (!m->seats) {
+        snprintf(answer, cap, "%s only watches: a seat goes to who has joined with one", m->name);
+        return -1;
+    }
+    for (uint8_t s = 0; s < KL_MAX_SEATS; s++) {
+        uint8_t bit = (uint8_t)(1u << s);
+        if (!(kl_command_pads(bit) & m->seats)) continue;
+        w->order.data[1] = s;
+        if (s != w->order.data[0]) return 0;
+        snprintf(answer, cap, "%s plays as player %u already", m->name, s + 1u);
+        return -1;
+    }
+    return -1;
+}
+
+static int fit_swap(struct kl_words *w, char *answer, size_t cap) {
+    if (*w->who && fit_give(w, answer, cap) != 0) return -1;
+    if (playing((uint8_t)(1u << w->order.data[0] | 1u << w->order.data[1]))) return 0;
+    return refuse(answer, cap, "nobody has those seats");
+}
+
+static int fit_host(struct kl_words *w, char *answer, size_t cap) {
+    const struct kl_member *m = find(w->who, answer, cap);
+    if (m) w->order.data[0] = m->client;
+    return m ? 0 : -1;
+}
+
+static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
+    bool paused = kl_w.status.lock.paused;
+    if (w->order.data[0] && paused) return refuse(answer, cap, "the room pauses already");
+    if (!w->order.data[0] && !paused) return refuse(answer, cap, "the room does not pause");
+    return 0;
+}
+
+int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
+    uint8_t kind = w->order.kind;
+    if ((kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_HOST) && !is_host())
+        return refuse(answer, cap, "that is for the host of the room");
+    switch (kind) {
+    case KL_COMMAND_POLICY: return fit_policy(w, answer, cap);
+    case KL_COMMAND_SWAP: return fit_swap(w, answer, cap);
+    case KL_COMMAND_PAUSE: return fit_pause(w, answer, cap);
+    case KL_COMMAND_OPTION: return fit_option(w, answer, cap);
+    case KL_COMMAND_DISK: return fit_disk(w, answer, cap);
+    case KL_COMMAND_HOST: return fit_host(w, answer, cap);
+    case KL_COMMAND_LOAD:
+        if (!kl_command_has_state()) return refuse(answer, cap, "no state is saved in this room");
+        return 0;
+    default: return 0;
+    }
+}
+
+/* ---- giving ---- */
+
+static int give(const struct kl_order *o, char *answer, size_t cap) {
+    switch (kl_link_order(kl_w.link, o->kind, o->data, o->len)) {
+    case KL_OK: snprintf(answer, cap, "given to the room at frame %u", kl_w.play.next_frame); return 0;
+    case KL_E_FULL: return refuse(answer, cap, "too many commands at once");
+    default: return refuse(answer, cap, "the game has not begun");
+    }
+}
+
+static int show_panel(char *answer, size_t cap) {
+    snprintf(answer, cap, "the panel is %s", kl_screen_panel_toggle() ? "on" : "off");
+    return 0;
+}
+
+int kl_command_do(const char *words, char *answer, size_t cap) {
+    struct kl_words w;
+    if (kl_words_parse(&w, words, answer, cap) != 0) return -1;
+    if (w.panel) return show_panel(answer, cap);
+    if (!kl_w.link || kl_w.phase != KL_PHASE_PLAYING)
+        return refuse(answer, cap,
+                      kl_w.phase == KL_PHASE_LOCAL ? "the room is gone" : "the game has not begun");
+    if (kl_command_fit(&w, answer, cap) != 0) return -1;
+    return give(&w.order, answer, cap);
+}
+
+void kl_command_key(const char *words) {
+    char answer[KLW_TEXT_MAX];
+    bool pause = !strcmp(words, "pause") && kl_w.status.lock.paused;
+    if (kl_command_do(pause ? "resume" : words, answer, sizeof answer) != 0)
+        kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "%s: %s", words, answer);
+}
+
+int kl_command_disk(uint16_t index) {
+    char words[32];
+    snprintf(words, sizeof words, "disk %u", index == KL_DISK_NONE ? 0 : index + 1u);
+    char answer[KLW_TEXT_MAX];
+    if (kl_command_do(words, answer, sizeof answer) == 0) return 0;
+    kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "%s", answer);
+    return -1;
+}
+
+void kl_command_give_begin(void) {
+    given.any = false;
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# 54-swap.sh - after seats have changed hands the screens still name the right player: whom the room waits for, and who
+# is away.
+# limit: 60
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
+start_relay
+player() { # NAME ARGUMENT…: what the wrapper shows is wanted here, so not --quiet
+    local name=$1
+    shift
+    start "$name" "$keylock" run --relay "$relay" --room swap --name "$name" --hash-out "$tmp/$name.hash" --speed real \
+        --core "$test_core" --content "$content/shooter.nes" --frames 900 --hash-every 30 --players 3 --wait 20 "$@"
+    said relay "event=joined .*name=\"$name\"" 10 || { show "$name" relay; die "swap: $name does not join"; }
+}
+# ann, bob and carl play as 2, 5 and 1 then.
+player ann --policy strict --input random:1 --command "60:swap 1 2" --command "90:give 1 carl" --command "120:swap 3 5" \
+    --command "400:policy bounded"
+player bob --input random:2
+player carl --input random:3
+
+stopped() { # WORD LINE: bob stands still until the others have said it
+    kill -STOP "${pid[bob]}"
+    for who in ann carl; do
+        said $who "$2" 8
+        check "swap/$1-$who" "$who's log: $(grep -aoE 'waiting for .*|[a-z]+ is away' "$tmp/$who.log" | tail -n 1)" \
+            grep -aqE "$2" "$tmp/$who.log"
+    done
+    kill -CONT "${pid[bob]}"
+}
+said carl '\[f [0-9]+\] ann: players 3 and 5 swap' 20 || { show ann carl relay; die "swap: the seats do not change"; }
+sleep 1
+stopped waiting '\] waiting for bob  '
+said carl '\[f [0-9]+\] ann: policy bounded' 20 || { show ann carl relay; die "swap: the policy does not change"; }
+sleep 1
+stopped away '\] bob is away'
+for who in ann carl; do
+    wrong=$(grep -aoE 'waiting for [^p].*|[a-z]+ is away' "$tmp/$who.log" | grep -v bob | tail -n 1)
+    check "swap/only-bob-$who" "$who's log: $wrong" test -z "$wrong"
+done
+for who in ann bob carl; do
+    ended $who 30
+    check "swap/end-$who" "exit status $?; $(tail -n 1 "$tmp/$who.log")" test $? = 0
+done
+"$keylock" diff "$tmp/ann.hash" "$tmp/carl.hash" >"$tmp/diff" 2>&1
+check swap/hashes "$(tail -n 1 "$tmp/diff")" test $? = 0
+finish
