@@ -118,6 +118,7 @@ static int set_budget(struct kl_config *c, const char *v, char *err, size_t err_
     if (!number(v, KL_CONFIG_BUDGET_MAX_MS, &n) || n < KL_CONFIG_BUDGET_MIN_MS)
         return refuse(err, err_len, "KEYLOCK_BUDGET_MS", "20 to 60000 milliseconds", v);
     c->params.wait_budget_ms = (uint16_t)n;
+    c->budget_set = true;
     return 0;
 }
 
@@ -151,7 +152,7 @@ static int set_panel(struct kl_config *c, const char *v, char *err, size_t err_l
 
 static int set_hotkeys(struct kl_config *c, const char *v, char *err, size_t err_len) {
     struct kl_hotkeys keys;
-    char why[200];
+    char why[400];
     if (kl_hotkeys_parse(&keys, v, why, sizeof why) != 0) {
         snprintf(err, err_len, "KEYLOCK_HOTKEYS: %s", why);
         return -1;
@@ -165,6 +166,7 @@ static int set_spacing(struct kl_config *c, const char *v, char *err, size_t err
     if (!number(v, KL_SPACING_MAX, &n))
         return refuse(err, err_len, "KEYLOCK_SPACING", "0 (follows the link) to 30 frames", v);
     c->params.spacing_fixed = (uint8_t)n;
+    c->spacing_set = n > 0;
     return 0;
 }
 

@@ -13,7 +13,7 @@
 #define KL_CONFIG_FILE          "keylock.cfg"
 #define KL_CONFIG_PATH_MAX      4096
 #define KL_CONFIG_HOST_MAX      256
-#define KL_CONFIG_HOTKEYS_MAX   512
+#define KL_CONFIG_HOTKEYS_MAX   1024
 #define KL_CONFIG_BUDGET_MIN_MS 20 /* below it a single late packet would make a player absent */
 #define KL_CONFIG_BUDGET_MAX_MS 60000
 
@@ -29,6 +29,7 @@ struct kl_config {
     bool hide;        /* tell the core when a picture will not be seen (GET_AUDIO_VIDEO_ENABLE) */
     bool policy_set;  /* params.policy was said; else it is bounded where the room has a clock, strict without
                        */
+    bool budget_set, spacing_set;
     bool draw, panel; /* messages are drawn into the frame; the panel is there from the start */
     bool hotkeys_set;
     char hotkeys[KL_CONFIG_HOTKEYS_MAX]; /* a list as hotkeys.h has it, or "off" */

@@ -12,9 +12,12 @@
 #include "hotkeys.h"
 #include "own_options.h"
 
-#define LOOK_EVERY   10 /* calls of retro_run between looks at the frontend's options */
+#define LOOK_EVERY 10 /* calls of retro_run between looks at the frontend's options */
+#define SETTLED_US                                                                                           \
+    1500000 /* a menu is stepped through: what it says counts once nothing has turned for so long */
 #define GIVE_EVERY   20 /* calls between two option changes given to the room: it takes a few a keyframe */
 #define LINES_A_TURN 4
+#define OWN_MAX      32 /* bytes of a value of ours, NUL included */
 
 /* ---- hot keys ---- */
 
@@ -32,9 +35,9 @@ static struct kl_hotkeys *hotkeys(void) {
 }
 
 uint16_t kl_control_pad(unsigned port, uint16_t pad) {
-    const char *action;
-    uint16_t shown = kl_hotkeys_filter(hotkeys(), port, pad, kl_now_us(), &action);
-    if (action) kl_command_key(action);
+    const char *words;
+    uint16_t shown = kl_hotkeys_filter(hotkeys(), port, pad, kl_now_us(), &words);
+    if (words) kl_command_key(words);
     return shown;
 }
 
@@ -46,9 +49,10 @@ static struct {
         char *key, *value;
     } * at;
     unsigned count;
-    char policy[16], panel[16], order[16];
+    char own[KL_OWN_COUNT][OWN_MAX];
     unsigned calls, wait;
-    bool changed;
+    uint64_t turned_us; /* when something was turned last; 0: all of it has been seen to */
+    bool given;         /* since then: what is ours */
 } menu;
 
 static const char *ask(const char *key) {
@@ -66,16 +70,25 @@ static void forget_menu(void) {
     memset(&menu, 0, sizeof menu);
 }
 
-static void keep(char out[16], const char *key) {
-    const char *v = ask(key);
-    snprintf(out, 16, "%s", v ? v : "");
+static bool is_neutral(unsigned i) {
+    return !strcmp(menu.own[i], kl_own_option[i].neutral);
+}
+
+/* A frontend that cannot has the player do it. */
+static void set_back(unsigned i) {
+    const struct kl_own_option *o = &kl_own_option[i];
+    struct retro_variable back = {o->key, o->neutral};
+    if (o->once && !is_neutral(i) && kl_w.front.environment(RETRO_ENVIRONMENT_SET_VARIABLE, &back))
+        snprintf(menu.own[i], OWN_MAX, "%s", o->neutral);
 }
 
 static void see_menu(void) {
     forget_menu();
-    keep(menu.policy, KL_OWN_POLICY);
-    keep(menu.panel, KL_OWN_PANEL);
-    keep(menu.order, KL_OWN_DO);
+    for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
+        const char *v = ask(kl_own_option[i].key);
+        snprintf(menu.own[i], OWN_MAX, "%s", v ? v : kl_own_option[i].neutral);
+        set_back(i); /* of a session that ended before it was given */
+    }
     menu.at = calloc(kl_w.options.count ? kl_w.options.count : 1, sizeof *menu.at);
     for (unsigned i = 0; menu.at && i < kl_w.options.count; i++) {
         const char *value = ask(kl_w.options.at[i].key);
@@ -87,24 +100,27 @@ static void see_menu(void) {
 }
 
 /* True where it is another now. */
-static bool turned(char was[16], const char *key) {
-    const char *v = ask(key);
-    if (!v || !strncmp(was, v, 15)) return false;
-    snprintf(was, 16, "%s", v);
+static bool turned(unsigned i) {
+    const char *v = ask(kl_own_option[i].key);
+    if (!v || !strncmp(menu.own[i], v, OWN_MAX - 1)) return false;
+    snprintf(menu.own[i], OWN_MAX, "%s", v);
     return true;
 }
 
-static void follow_own(void) {
-    char words[32];
-    if (turned(menu.policy, KL_OWN_POLICY) && strcmp(menu.policy, "room") != 0) {
-        snprintf(words, sizeof words, "policy %s", menu.policy);
+static void give_own(void) {
+    char words[KL_WORDS_MAX];
+    for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
+        if (!kl_own_option[i].verb || !turned(i) || is_neutral(i)) continue;
+        snprintf(words, sizeof words, "%s%s", kl_own_option[i].verb, menu.own[i]);
         kl_command_key(words);
+        set_back(i);
     }
-    if (turned(menu.panel, KL_OWN_PANEL)) kl_screen_panel(!strcmp(menu.panel, "on"));
-    if (!turned(menu.order, KL_OWN_DO) || !strcmp(menu.order, "nothing")) return;
-    struct retro_variable back = {KL_OWN_DO, "nothing"};
-    kl_command_key(menu.order);
-    if (kl_w.front.environment(RETRO_ENVIRONMENT_SET_VARIABLE, &back)) strcpy(menu.order, "nothing");
+}
+
+/* It is nobody else's: at once. */
+static void follow_panel(void) {
+    for (unsigned i = 0; i < KL_OWN_COUNT; i++)
+        if (!kl_own_option[i].verb && turned(i)) kl_screen_panel(!is_neutral(i));
 }
 
 /* What the player turns in the menu is meant for the game, which is everybody's. One at a time; true: there
@@ -126,22 +142,43 @@ static bool give_option(void) {
     return false;
 }
 
-static void look_at_menu(void) {
+static void look_at_menu(uint64_t now_us) {
     bool changed = false;
     if (menu.wait) menu.wait--;
     if (++menu.calls % LOOK_EVERY == 0 &&
         kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &changed) && changed) {
-        menu.changed = true;
-        follow_own();
+        follow_panel();
+        menu.turned_us = now_us;
+        menu.given = false;
     }
-    if (!menu.changed || menu.wait || kl_w.phase != KL_PHASE_PLAYING) return;
-    menu.changed = give_option();
+    if (!menu.turned_us || now_us - menu.turned_us < SETTLED_US) return;
+    if (!menu.given) give_own();
+    menu.given = true;
+    if (menu.wait || kl_w.phase != KL_PHASE_PLAYING) return;
+    if (!give_option()) menu.turned_us = 0;
     menu.wait = GIVE_EVERY;
 }
 
-bool kl_control_wish(uint8_t *policy) {
-    const char *v = ask(KL_OWN_POLICY);
-    return v && kl_config_policy(v, policy);
+/* The command of that option as the frontend has it. */
+static bool wished(const char *key, struct kl_words *w) {
+    char line[KL_WORDS_MAX], ignored[KL_WORDS_MAX];
+    for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
+        const char *v = strcmp(key, kl_own_option[i].key) ? NULL : ask(key);
+        if (!v) continue;
+        snprintf(line, sizeof line, "%s%s", kl_own_option[i].verb, v);
+        return kl_words_parse(w, line, ignored, sizeof ignored) == 0;
+    }
+    return false;
+}
+
+void kl_control_wish(struct kl_params *p, const struct kl_config *said) {
+    struct kl_words w;
+    if (!said->policy_set && wished(KL_OWN_POLICY, &w) &&
+        (w.order.data[0] != KL_POLICY_OPTIMISTIC || p->subframes))
+        p->policy = w.order.data[0];
+    if (!said->budget_set && wished(KL_OWN_BUDGET, &w))
+        p->wait_budget_ms = (uint16_t)(w.order.data[1] | w.order.data[2] << 8);
+    if (!said->spacing_set && wished(KL_OWN_SPACING, &w)) p->spacing_fixed = w.order.data[3];
 }
 
 /* ---- the socket ---- */
@@ -203,13 +240,14 @@ static bool take_line(void) {
 
 void kl_control_begin(void) {
     see_menu();
-    if (!strcmp(menu.panel, "on")) kl_screen_panel(true);
+    for (unsigned i = 0; i < KL_OWN_COUNT; i++)
+        if (!kl_own_option[i].verb && !is_neutral(i)) kl_screen_panel(true);
 }
 
-void kl_control_turn(void) {
+void kl_control_turn(uint64_t now_us) {
     for (unsigned i = 0; kl_w.instance >= 0 && i < LINES_A_TURN && take_line(); i++) {
     }
-    look_at_menu();
+    look_at_menu(now_us);
 }
 
 void kl_control_end(void) {

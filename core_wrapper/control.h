@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config.h"
+
 #define KL_CONTROL_NAME "keylock-session-%ld" /* abstract: a zero byte stands before it */
 
 /* Makes the socket. False where this process has one: a second instance. *fd stays -1 where there are no such
@@ -22,15 +24,15 @@ bool kl_control_claim(int *fd);
 /* The room's game begins: what the frontend's menu says now is where changes count from. */
 void kl_control_begin(void);
 /* Once a call of retro_run. */
-void kl_control_turn(void);
+void kl_control_turn(uint64_t now_us);
 /* Forgets the menu. The socket is the caller's to close. */
 void kl_control_end(void);
 
 /* What of a polled pad is the game's; does what a hot key says. */
 uint16_t kl_control_pad(unsigned port, uint16_t pad);
 
-/* The policy that the frontend's menu wishes for a new room. False where it says nothing, or what is no
- * policy. */
-bool kl_control_wish(uint8_t *policy);
+/* What the frontend's menu wishes for a new room that has a clock: policy, budget, spacing; where the player
+ * has not said it elsewhere. */
+void kl_control_wish(struct kl_params *p, const struct kl_config *said);
 
 #endif

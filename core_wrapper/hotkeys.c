@@ -1,71 +1,95 @@
 #include "hotkeys.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* By RETRO_DEVICE_ID_JOYPAD_*. */
-static const char *const buttons[16] = {"b", "y", "select", "start", "up", "down", "left", "right",
-                                        "a", "x", "l",      "r",     "l2", "r2",   "l3",   "r3"};
-static const char *const actions[] = {"panel", "pause", "reset", "save", "load", "swap"};
-#define ACTIONS (sizeof actions / sizeof *actions)
+#include "command_words.h"
 
-static bool is_word(const char *at, size_t len, const char *word) {
-    return strlen(word) == len && !strncmp(at, word, len);
-}
+struct parser {
+    struct kl_hotkeys *k;
+    char *err;
+    size_t err_len;
+};
 
-static int button(const char *at, size_t len) {
-    for (int i = 0; i < 16; i++)
-        if (is_word(at, len, buttons[i])) return i;
+static int refuse(struct parser *p, const char *want, const char *got, size_t len) {
+    memset(p->k, 0, sizeof *p->k);
+    snprintf(p->err, p->err_len, "expected %s, got \"%.*s\"", want, (int)len, got);
     return -1;
 }
 
-static const char *action_of(const char *at, size_t len) {
-    for (size_t i = 0; i < ACTIONS; i++)
-        if (is_word(at, len, actions[i])) return actions[i];
-    return NULL;
+/* By RETRO_DEVICE_ID_JOYPAD_*: its place in the list; -1 where there is none of that name. */
+static int button(const char *at, size_t len) {
+    int i = 0;
+    for (const char *name = KL_HOTKEYS_BUTTONS; len && *name; i++) {
+        size_t n = strcspn(name, " ");
+        if (n == len && !strncmp(name, at, n)) return i;
+        name += n + strspn(name + n, " ");
+    }
+    return -1;
+}
+
+/* "select+r:", of any names: the bytes before the colon; 0 where it is nothing of that kind. */
+static size_t head(const char *at) {
+    size_t hold = 0, press = 0;
+    while (isalnum((unsigned char)at[hold]))
+        hold++;
+    if (!hold || at[hold] != '+') return 0;
+    while (isalnum((unsigned char)at[hold + 1 + press]))
+        press++;
+    return press && at[hold + 1 + press] == ':' ? hold + 1 + press : 0;
+}
+
+/* Up to a comma that another hot key follows, or the end: what is said may have commas of its own. */
+static size_t length(const char *at) {
+    size_t len = strcspn(at, ",");
+    while (at[len] && !head(at + len + 1 + strspn(at + len + 1, " ")))
+        len += 1 + strcspn(at + len + 1, ",");
+    return len;
 }
 
 /* "select+r:panel", len bytes of it. */
-static bool parse_one(struct kl_hotkey *out, const char *at, size_t len) {
-    const char *plus = memchr(at, '+', len), *colon = memchr(at, ':', len);
-    if (!plus || !colon || colon < plus) return false;
-    int hold = button(at, (size_t)(plus - at)), press = button(plus + 1, (size_t)(colon - plus - 1));
-    out->action = action_of(colon + 1, (size_t)(at + len - colon - 1));
+static int parse_one(struct parser *p, const char *at, size_t len) {
+    static const char form[] = "off, or BUTTON+BUTTON:COMMAND,… with the buttons " KL_HOTKEYS_BUTTONS;
+    struct kl_hotkey *out = &p->k->key[p->k->count];
+    struct kl_words words;
+    char why[2 * KL_WORDS_MAX];
+    size_t colon = head(at), plus = strcspn(at, "+");
+    if (!colon) return refuse(p, form, at, len);
+    int hold = button(at, plus), press = button(at + plus + 1, colon - plus - 1);
+    if (hold < 0 || press < 0 || hold == press) return refuse(p, form, at, len);
+    size_t said = len - colon - 1;
+    if (said >= sizeof out->words) return refuse(p, "a shorter command", at, len);
+    memcpy(out->words, at + colon + 1, said);
+    out->words[said] = 0;
     out->hold = (uint8_t)hold;
     out->press = (uint8_t)press;
-    return hold >= 0 && press >= 0 && hold != press && out->action;
+    p->k->count++;
+    if (kl_words_parse(&words, out->words, why, sizeof why) == 0) return 0;
+    memset(p->k, 0, sizeof *p->k);
+    snprintf(p->err, p->err_len, "%.*s: %s", (int)len, at, why);
+    return -1;
 }
 
 int kl_hotkeys_parse(struct kl_hotkeys *k, const char *list, char *err, size_t err_len) {
+    struct parser p = {k, err, err_len};
     memset(k, 0, sizeof *k);
     if (!strcmp(list, "off")) return 0;
     for (const char *at = list;;) {
         at += strspn(at, " ");
-        size_t len = strcspn(at, ","), end = len;
+        size_t len = length(at), end = len;
         while (end && at[end - 1] == ' ')
             end--;
-        bool full = k->count == KL_HOTKEYS_MAX;
-        if (full || !parse_one(&k->key[k->count], at, end)) {
-            memset(k, 0, sizeof *k);
-            if (full)
-                snprintf(err, err_len, "expected at most %d hot keys", KL_HOTKEYS_MAX);
-            else
-                snprintf(err, err_len,
-                         "expected off, or BUTTON+BUTTON:ACTION,… with panel, pause, reset, save, load or "
-                         "swap, got "
-                         "\"%.*s\"",
-                         (int)end, at);
-            return -1;
-        }
-        k->count++;
+        if (k->count == KL_HOTKEYS_MAX) return refuse(&p, "at most 16 hot keys", at, end);
+        if (parse_one(&p, at, end) != 0) return -1;
         if (!at[len]) return 0;
         at += len + 1;
     }
 }
 
 uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, uint64_t now_us,
-                           const char **action) {
-    *action = NULL;
+                           const char **words) {
+    *words = NULL;
     if (!k->count || port >= KL_MAX_SEATS) return pad;
     uint16_t fresh = pad & (uint16_t)~k->pad[port].was;
     for (unsigned i = 0; i < 16; i++)
@@ -76,7 +100,7 @@ uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, ui
         const struct kl_hotkey *h = &k->key[i];
         bool held = (pad >> h->hold & 1) && now_us - k->pad[port].since_us[h->hold] >= KL_HOTKEYS_HOLD_US;
         if (!held || !(fresh >> h->press & 1)) continue;
-        if (!*action) *action = h->action;
+        if (!*words) *words = h->words;
         k->pad[port].hidden |= (uint16_t)(1u << h->press);
     }
     return pad & (uint16_t)~k->pad[port].hidden;

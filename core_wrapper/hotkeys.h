@@ -1,10 +1,10 @@
 /* hotkeys.h - commands by the pad: one button held, another pressed.
  *
- * A list "HOLD+PRESS:ACTION,…" of buttons (b y select start up down left right a x l r l2 r2 l3 r3) and
- * actions (panel pause reset save load swap), or "off". The first button counts once it has been held for
- * KL_HOTKEYS_HOLD_US; what is pressed sooner is the game's. The game goes on seeing the held button, but not
- * the one pressed with it, until that is let go. Local: this happens before sampling, and only what an action
- * orders is seen by the others.
+ * A list "HOLD+PRESS:COMMAND,…" of buttons (KL_HOTKEYS_BUTTONS) and commands as command_words.h has them
+ * ("pause" goes on where the room pauses), or "off". A comma ends a command where another hot key follows it.
+ * The first button counts once it has been held for KL_HOTKEYS_HOLD_US; what is pressed sooner is the game's.
+ * The game goes on seeing the held button, but not the one pressed with it, until that is let go. Local: this
+ * happens before sampling, and only what a command orders is seen by the others.
  *
  * Pure: time and pads come in. */
 #ifndef KLW_HOTKEYS_H
@@ -17,13 +17,15 @@
 #include "../net/engine/engine.h"
 
 #define KL_HOTKEYS_MAX     16
+#define KL_HOTKEYS_WORDS   128 /* bytes of a command, NUL included */
 #define KL_HOTKEYS_HOLD_US 400000
+#define KL_HOTKEYS_BUTTONS "b y select start up down left right a x l r l2 r2 l3 r3"
 #define KL_HOTKEYS_DEFAULT                                                                                   \
     "select+r:panel,select+l:pause,select+r2:save,select+l2:load,select+r3:reset,select+l3:swap"
 
 struct kl_hotkey {
     uint8_t hold, press; /* RETRO_DEVICE_ID_JOYPAD_* */
-    const char *action;  /* static */
+    char words[KL_HOTKEYS_WORDS];
 };
 
 struct kl_hotkeys {
@@ -38,9 +40,9 @@ struct kl_hotkeys {
 /* 0; -1 and a line in err that names what was expected and what came, k then being without hot keys. */
 int kl_hotkeys_parse(struct kl_hotkeys *k, const char *list, char *err, size_t err_len);
 
-/* The pad of a port as it was polled: returns what the game may see of it. *action: set where a hot key has
- * just been pressed, NULL elsewhere. */
+/* The pad of a port as it was polled: returns what the game may see of it. *words: the command where a hot
+ * key has just been pressed, borrowed from k; NULL elsewhere. */
 uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, uint64_t now_us,
-                           const char **action);
+                           const char **words);
 
 #endif

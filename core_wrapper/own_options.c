@@ -1,55 +1,108 @@
 #include "own_options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OWN         3
 #define CATEGORY    "keylock"
 #define OPTIONS_MAX 4096 /* of a core: more is a core gone wrong */
+#define V0_MAX      1024 /* bytes of an option in the oldest form */
 
-#define POLICY_DESC "Room policy (host only)"
-#define POLICY_INFO                                                                                          \
-    "When a frame closes: strict waits for every player, bounded for a limited time, optimistic for nobody."
-#define PANEL_DESC "Panel"
-#define PANEL_INFO                                                                                           \
-    "Who sits where, round trip, lead and spacing, stalls, and the last ten seconds as a graph."
-#define DO_DESC "Do for the whole room"
-#define DO_INFO "Done by everybody's machine at the same frame; then this goes back to nothing."
+const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
+    {KL_OWN_POLICY, "room", "policy ", false},
+    {KL_OWN_BUDGET, "room", "budget ", false},
+    {KL_OWN_SPACING, "room", "spacing ", false},
+    {KL_OWN_PANEL, "off", NULL, false},
+    {KL_OWN_DO, "nothing", "", true},
+    {KL_OWN_SWAP, "nothing", "swap ", true},
+    {KL_OWN_HOST, "nothing", "host ", true},
+    {KL_OWN_SAY, "nothing", "say ", true},
+};
 
-static const struct retro_core_option_definition own_v1[OWN] = {
+#define V(value, label)                                                                                      \
+    { value, label }
+#define NOTHING    V("nothing", "Nothing")
+#define ROOM       V("room", "As it is")
+#define MS(n)      V(#n, #n " ms")
+#define LINK       V("0", "Follows the link")
+#define FR(n)      V(#n, "Fixed at " #n)
+#define WITH(a, b) V(#a " " #b, "Players " #a " and " #b)
+#define PLAYER(a)  V(#a, "Player " #a)
+#define SAY(text)  V(text, text)
+#define END        V(NULL, NULL)
+#define AFTER                                                                                                \
+    "Done by everybody's machine at the same frame, once this has stood still for a moment; then it goes "   \
+    "back."
+
+/* In the order of kl_own_option. */
+static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
     {KL_OWN_POLICY,
-     POLICY_DESC,
-     POLICY_INFO,
-     {{"room", "As it is"},
-      {"strict", "Strict"},
-      {"bounded", "Bounded"},
-      {"optimistic", "Optimistic"},
-      {NULL, NULL}},
+     "Room policy (host only)",
+     "When a frame closes: strict waits for every player, bounded for a limited time, optimistic for nobody.",
+     {ROOM, V("strict", "Strict"), V("bounded", "Bounded"), V("optimistic", "Optimistic"), END},
      "room"},
-    {KL_OWN_PANEL, PANEL_DESC, PANEL_INFO, {{"off", "Off"}, {"on", "On"}, {NULL, NULL}}, "off"},
+    {KL_OWN_BUDGET,
+     "Wait budget (host only)",
+     "How long a bounded room waits for a player, and how long a silent one counts in an optimistic room.",
+     {ROOM, MS(50), MS(100), MS(150), MS(200), MS(250), MS(300), MS(400), MS(500), MS(750), MS(1000),
+      MS(1500), MS(2000), MS(3000), MS(5000), MS(10000), END},
+     "room"},
+    {KL_OWN_SPACING,
+     "Spacing (host only)",
+     "Frames from a press to its play: it follows the link, unless it is fixed here.",
+     {ROOM,   LINK,   FR(1),  FR(2),  FR(3),  FR(4),  FR(5),  FR(6),  FR(7),  FR(8),  FR(9),
+      FR(10), FR(11), FR(12), FR(13), FR(14), FR(15), FR(16), FR(17), FR(18), FR(19), FR(20),
+      FR(21), FR(22), FR(23), FR(24), FR(25), FR(26), FR(27), FR(28), FR(29), FR(30), END},
+     "room"},
+    {KL_OWN_PANEL,
+     "Panel",
+     "Who sits where, round trip, lead and spacing, stalls, and the last ten seconds as a graph.",
+     {V("off", "Off"), V("on", "On"), END},
+     "off"},
     {KL_OWN_DO,
-     DO_DESC,
-     DO_INFO,
-     {{"nothing", "Nothing"},
-      {"pause", "Pause, or go on"},
-      {"reset", "Reset"},
-      {"save", "Save a state"},
-      {"load", "Load the saved state"},
-      {"swap", "Swap players 1 and 2"},
-      {NULL, NULL}},
+     "Do for the whole room",
+     AFTER,
+     {NOTHING, V("pause", "Pause, or go on"), V("reset", "Reset"), V("save", "Save a state"),
+      V("load", "Load the saved state"), V("disk next", "Next disk"), V("disk previous", "Previous disk"),
+      END},
+     "nothing"},
+    {KL_OWN_SWAP,
+     "Swap two players (host only)",
+     AFTER,
+     {NOTHING,    WITH(1, 2), WITH(1, 3), WITH(1, 4), WITH(1, 5), WITH(1, 6), WITH(1, 7), WITH(1, 8),
+      WITH(2, 3), WITH(2, 4), WITH(2, 5), WITH(2, 6), WITH(2, 7), WITH(2, 8), WITH(3, 4), WITH(3, 5),
+      WITH(3, 6), WITH(3, 7), WITH(3, 8), WITH(4, 5), WITH(4, 6), WITH(4, 7), WITH(4, 8), WITH(5, 6),
+      WITH(5, 7), WITH(5, 8), WITH(6, 7), WITH(6, 8), WITH(7, 8), END},
+     "nothing"},
+    {KL_OWN_HOST,
+     "Make another the host (host only)",
+     AFTER,
+     {NOTHING, PLAYER(1), PLAYER(2), PLAYER(3), PLAYER(4), PLAYER(5), PLAYER(6), PLAYER(7), PLAYER(8), END},
+     "nothing"},
+    {KL_OWN_SAY,
+     "Say",
+     AFTER,
+     {NOTHING, SAY("Hello!"), SAY("Ready?"), SAY("Ready."), SAY("One moment."), SAY("Back again."),
+      SAY("Well played!"), SAY("Sorry!"), SAY("Again?"), SAY("Last game."), SAY("Bye!"), END},
      "nothing"},
 };
 
-static const struct retro_variable own_v0[OWN] = {
-    {KL_OWN_POLICY, POLICY_DESC "; room|strict|bounded|optimistic"},
-    {KL_OWN_PANEL, PANEL_DESC "; off|on"},
-    {KL_OWN_DO, DO_DESC "; nothing|pause|reset|save|load|swap"},
-};
+/* "Panel; off|on": the oldest form has values without labels, the first being the default. */
+static void make_v0(struct retro_variable out[KL_OWN_COUNT]) {
+    static char text[KL_OWN_COUNT][V0_MAX];
+    for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
+        size_t used = (size_t)snprintf(text[i], V0_MAX, "%s; ", own_v1[i].desc);
+        for (unsigned k = 0; own_v1[i].values[k].value && used < V0_MAX; k++)
+            used += (size_t)snprintf(text[i] + used, V0_MAX - used, "%s%s", k ? "|" : "",
+                                     own_v1[i].values[k].value);
+        out[i] = (struct retro_variable){own_v1[i].key, text[i]};
+    }
+}
 
 /* ---- lists with ours at the end: malloced, ended by zeros; NULL without memory ---- */
 
 static void *grown(const void *theirs, size_t count, size_t size) {
-    char *list = calloc(count + OWN + 1, size);
+    char *list = calloc(count + KL_OWN_COUNT + 1, size);
     if (list && count) memcpy(list, theirs, count * size);
     return list;
 }
@@ -59,7 +112,7 @@ static struct retro_variable *join_v0(const struct retro_variable *theirs) {
     while (theirs && n < OPTIONS_MAX && theirs[n].key)
         n++;
     struct retro_variable *all = grown(theirs, n, sizeof *all);
-    if (all) memcpy(all + n, own_v0, sizeof own_v0);
+    if (all) make_v0(all + n);
     return all;
 }
 
@@ -100,7 +153,7 @@ static bool join_v2(struct retro_core_options_v2 *out, const struct retro_core_o
         n++;
     out->categories = join_categories(theirs ? theirs->categories : NULL);
     out->definitions = grown(n ? theirs->definitions : NULL, n, sizeof *out->definitions);
-    for (unsigned i = 0; out->definitions && i < OWN; i++)
+    for (unsigned i = 0; out->definitions && i < KL_OWN_COUNT; i++)
         own_v2(&out->definitions[n + i], &own_v1[i]);
     return out->categories && out->definitions;
 }

@@ -1,5 +1,6 @@
-/* own_options.h - the wrapper's core options, shown by the frontend beside the core's own: keylock_policy,
- * keylock_panel, keylock_do. In a category "Keylock" where the frontend has categories.
+/* own_options.h - the wrapper's core options, shown by the frontend beside the core's own: the panel, the
+ * room's policy, budget and spacing, and commands for the whole room. In a category "Keylock" where the
+ * frontend has categories.
  *
  * They never are the core's or the room's: control.h acts on them. */
 #ifndef KLW_OWN_OPTIONS_H
@@ -8,9 +9,22 @@
 #include <libretro.h>
 #include <stdbool.h>
 
-#define KL_OWN_POLICY "keylock_policy" /* room (as it is), strict, bounded, optimistic */
-#define KL_OWN_PANEL  "keylock_panel"  /* off, on */
-#define KL_OWN_DO     "keylock_do"     /* nothing, or a command: it goes back to nothing once it is given */
+#define KL_OWN_POLICY  "keylock_policy"  /* room (as it is), strict, bounded, optimistic */
+#define KL_OWN_BUDGET  "keylock_budget"  /* room, or milliseconds */
+#define KL_OWN_SPACING "keylock_spacing" /* room, 0 (follows the link), or frames */
+#define KL_OWN_PANEL   "keylock_panel"   /* off, on */
+#define KL_OWN_DO      "keylock_do"      /* nothing, or a command */
+#define KL_OWN_SWAP    "keylock_swap"    /* nothing, or "A B" */
+#define KL_OWN_HOST    "keylock_host"    /* nothing, or a player's number */
+#define KL_OWN_SAY     "keylock_say"     /* nothing, or what to say */
+#define KL_OWN_COUNT   8
+
+struct kl_own_option {
+    const char *key, *neutral; /* neutral: the value that asks for nothing */
+    const char *verb;          /* its value behind these words is a command; NULL: it is none */
+    bool once; /* it goes back to neutral once it is given; else it stays, and new rooms begin so */
+};
+extern const struct kl_own_option kl_own_option[KL_OWN_COUNT];
 
 /* Forwards one of the declaring calls with ours at its end. True where cmd is one. */
 bool kl_own_options_declare(retro_environment_t front, unsigned cmd, const void *data);

@@ -35,13 +35,11 @@ static void player_name(char *out, size_t cap) {
     if (!len) strcpy(out, "player");
 }
 
-/* What the frontend's menu says counts where the player has said nothing elsewhere. */
-static void wish_policy(struct kl_params *p) {
-    uint8_t policy;
+/* The menu must be there before it is asked. */
+static void follow_wishes(struct kl_params *p) {
     if (!kl_w.told.options) kl_own_options_alone(kl_w.front.environment);
     kl_w.told.options = true;
-    if (kl_w.config.policy_set || !p->clocked || !kl_control_wish(&policy)) return;
-    if (policy != KL_POLICY_OPTIMISTIC || p->subframes) p->policy = policy;
+    if (p->clocked) kl_control_wish(p, &kl_w.config);
 }
 
 bool kl_session_open(void) {
@@ -55,7 +53,7 @@ bool kl_session_open(void) {
     snprintf(hello.room, sizeof hello.room, "%s", kl_w.config.room);
     hello.seats_wanted = kl_w.config.seats;
     hello.params = kl_w.config.params;
-    wish_policy(&hello.params);
+    follow_wishes(&hello.params);
     hello.params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
     kl_identity_core(&hello.facts, &info);
     kl_identity_content(&hello.facts, &kl_w.content);
@@ -253,7 +251,7 @@ void kl_session_run(void) {
     uint64_t from_us = kl_now_us();
     kl_w.play.report.event[0] = 0;
     if (kl_w.link) kl_session_update();
-    kl_control_turn();
+    kl_control_turn(from_us);
     kl_overlay_turn(from_us);
     switch (kl_w.phase) {
     case KL_PHASE_PLAYING: kl_play_turn(); break;

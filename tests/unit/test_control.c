@@ -11,32 +11,43 @@
 #include "core_wrapper/own_options.h"
 #include "core_wrapper/wrapper.h"
 
-static char speed[16], policy[16], panel[16], order[16], shown[512];
+/* The frontend's menu. */
+static struct {
+    const char *key;
+    char value[32];
+} menu[] = {{"speed", ""},        {KL_OWN_POLICY, ""}, {KL_OWN_BUDGET, ""},
+            {KL_OWN_SPACING, ""}, {KL_OWN_PANEL, ""},  {KL_OWN_DO, ""},
+            {KL_OWN_SWAP, ""},    {KL_OWN_HOST, ""},   {KL_OWN_SAY, ""}};
+static char shown[512], all[4096]; /* the newest line on the screen; all of them */
 static bool changed, can_set;
 static unsigned told_count;
+static uint64_t now_us;
 
-static bool give(struct retro_variable *v) {
-    v->value = !strcmp(v->key, "speed")         ? speed
-               : !strcmp(v->key, KL_OWN_POLICY) ? policy
-               : !strcmp(v->key, KL_OWN_PANEL)  ? panel
-               : !strcmp(v->key, KL_OWN_DO)     ? order
-                                                : NULL;
-    return v->value != NULL;
+static char *value(const char *key) {
+    for (size_t i = 0; i < COUNT(menu); i++)
+        if (!strcmp(menu[i].key, key)) return menu[i].value;
+    return NULL;
+}
+
+static void turn(const char *key, const char *to) {
+    strcpy(value(key), to);
+    changed = true;
 }
 
 static bool front(unsigned cmd, void *data) {
-    const struct retro_variable *v = data;
+    struct retro_variable *v = data;
     switch (cmd) {
-    case RETRO_ENVIRONMENT_GET_VARIABLE: return give(data);
+    case RETRO_ENVIRONMENT_GET_VARIABLE: return (v->value = value(v->key)) != NULL;
     case RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE:
         *(bool *)data = changed;
         changed = false;
         return true;
     case RETRO_ENVIRONMENT_SET_VARIABLE:
-        if (can_set) strcpy(order, v->value);
+        if (can_set) turn(v->key, v->value); /* RetroArch says so, too */
         return can_set;
     case RETRO_ENVIRONMENT_SET_MESSAGE:
         snprintf(shown, sizeof shown, "%s", ((const struct retro_message *)data)->msg);
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s\n", shown);
         told_count++;
         return true;
     default: return false;
@@ -52,14 +63,14 @@ static int set_up(void **state) {
     kl_w.phase = KL_PHASE_PLAYING;
     strcpy(kl_w.config.hotkeys, "select+r:reset");
     assert_true(kl_options_declare(&kl_w.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
-    strcpy(speed, "normal");
-    strcpy(policy, "room");
-    strcpy(panel, "off");
-    strcpy(order, "nothing");
+    strcpy(value("speed"), "normal");
+    for (unsigned i = 0; i < KL_OWN_COUNT; i++)
+        strcpy(value(kl_own_option[i].key), kl_own_option[i].neutral);
     changed = false;
+    now_us = 1000000;
     can_set = true;
     told_count = 0;
-    shown[0] = 0;
+    shown[0] = all[0] = 0;
     kl_control_begin();
     return 0;
 }
@@ -71,89 +82,137 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void turns(unsigned n) {
-    while (n--)
-        kl_control_turn();
+static void turns(unsigned ms) {
+    for (unsigned i = 0; i < ms; i += 16, now_us += 16000)
+        kl_control_turn(now_us);
 }
+#define SETTLED 1800 /* ms */
 
 static void a_turned_option_is_given(void **state) {
     (void)state;
-    turns(50);
+    turns(SETTLED);
     assert_int_equal(told_count, 0);
-    strcpy(speed, "fast");
-    turns(50); /* the frontend has not said so yet */
+    strcpy(value("speed"), "fast");
+    turns(SETTLED); /* the frontend has not said so yet */
     assert_int_equal(told_count, 0);
     changed = true;
-    turns(50);
+    turns(SETTLED);
     assert_string_equal(shown, "option speed=fast: the game has not begun");
     assert_int_equal(told_count, 1);
     char why[100]; /* back to what the room has: nothing to give */
     assert_int_equal(kl_options_set(&kl_w.options, "speed", "normal", true, why, sizeof why), 0);
-    strcpy(speed, "normal");
-    changed = true;
-    turns(50);
+    turn("speed", "normal");
+    turns(SETTLED);
     assert_int_equal(told_count, 1);
 }
 
 static void own_options(void **state) {
     (void)state;
-    strcpy(order, "reset");
-    changed = true;
-    turns(50);
-    assert_string_equal(shown, "reset: the game has not begun");
-    assert_int_equal(told_count, 1);
-    assert_string_equal(order, "nothing"); /* ready for the next */
-    strcpy(order, "reset");
-    changed = true;
-    turns(50);
-    assert_int_equal(told_count, 2);
-    strcpy(order, "swap");
-    changed = true;
-    turns(50);
-    assert_string_equal(shown, "swap 1 2: the game has not begun");
-    strcpy(policy, "optimistic");
-    changed = true;
-    turns(50);
-    assert_string_equal(shown, "policy optimistic: the game has not begun");
-    assert_int_equal(told_count, 4);
-    strcpy(policy, "room"); /* as it is: no command */
-    changed = true;
-    turns(50);
-    assert_int_equal(told_count, 4);
+    static const struct {
+        const char *key, *value, *told;
+    } cases[] = {
+        {KL_OWN_DO, "reset", "reset"},
+        {KL_OWN_DO, "reset", "reset"},
+        {KL_OWN_DO, "disk next", "disk next"},
+        {KL_OWN_SWAP, "2 7", "swap 2 7"},
+        {KL_OWN_HOST, "3", "host 3"},
+        {KL_OWN_SAY, "Well played!", "say Well played!"},
+        {KL_OWN_POLICY, "optimistic", "policy optimistic"},
+        {KL_OWN_BUDGET, "100", "budget 100"},
+        {KL_OWN_SPACING, "0", "spacing 0"},
+    };
+    for (unsigned i = 0; i < COUNT(cases); i++) {
+        char line[100];
+        turn(cases[i].key, cases[i].value);
+        turns(2 * SETTLED); /* and it is given once */
+        snprintf(line, sizeof line, "%s: the game has not begun", cases[i].told);
+        assert_string_equal(shown, line);
+        assert_int_equal(told_count, i + 1);
+        bool stays = i >= 6;
+        assert_string_equal(value(cases[i].key), stays ? cases[i].value : "nothing"); /* ready for the next */
+    }
+    turn(KL_OWN_POLICY, "room"); /* as it is: no command */
+    turns(SETTLED);
+    assert_int_equal(told_count, COUNT(cases));
+}
+
+/* Whoever goes through the values with Right means only the one he stays on. */
+static void stepping_through_gives_nothing(void **state) {
+    (void)state;
+    static const char *const steps[] = {"pause", "reset", "save", "load"};
+    for (unsigned i = 0; i < COUNT(steps); i++) {
+        turn(KL_OWN_DO, steps[i]);
+        turn(KL_OWN_POLICY, i & 1 ? "strict" : "optimistic");
+        turn("speed", i & 1 ? "normal" : "fast");
+        turns(1200);
+    }
+    assert_string_equal(all, "");
+    turns(1000);
+    assert_string_equal(all, "policy strict: the game has not begun\nload: the game has not begun\n");
+    all[0] = 0;
+    turn(KL_OWN_DO, "reset");
+    turns(1200);
+    turn(KL_OWN_DO, "nothing");
+    turns(SETTLED);
+    assert_string_equal(all, "");
+}
+
+static void the_panel_comes_at_once(void **state) {
+    (void)state;
     assert_false(kl_screen_panel_on());
-    strcpy(panel, "on");
-    changed = true;
-    turns(50);
+    turn(KL_OWN_PANEL, "on");
+    turns(200);
     assert_true(kl_screen_panel_on());
-    kl_screen_panel(false);
+    turn(KL_OWN_PANEL, "off");
+    turns(200);
+    assert_false(kl_screen_panel_on());
+    assert_int_equal(told_count, 0);
 }
 
 /* A frontend that cannot set it back: the same again only by way of nothing. */
 static void without_set_variable(void **state) {
     (void)state;
     can_set = false;
-    strcpy(order, "reset");
+    turn(KL_OWN_DO, "reset");
+    turns(SETTLED);
     changed = true;
-    turns(50);
-    changed = true;
-    turns(50);
+    turns(SETTLED);
     assert_int_equal(told_count, 1);
-    strcpy(order, "nothing");
-    changed = true;
-    turns(50);
-    strcpy(order, "reset");
-    changed = true;
-    turns(50);
+    turn(KL_OWN_DO, "nothing");
+    turns(SETTLED);
+    turn(KL_OWN_DO, "reset");
+    turns(SETTLED);
     assert_int_equal(told_count, 2);
+}
+
+/* Turned, and then the session ended: the next one does not begin with it. */
+static void what_is_left_from_before_is_set_back(void **state) {
+    (void)state;
+    turn(KL_OWN_DO, "reset");
+    kl_control_begin();
+    assert_string_equal(value(KL_OWN_DO), "nothing");
+    turns(SETTLED);
+    assert_int_equal(told_count, 0);
 }
 
 static void wishes(void **state) {
     (void)state;
-    uint8_t p = 99;
-    assert_false(kl_control_wish(&p));
-    strcpy(policy, "optimistic");
-    assert_true(kl_control_wish(&p));
-    assert_int_equal(p, KL_POLICY_OPTIMISTIC);
+    struct kl_config said = {0};
+    struct kl_params p = {.policy = KL_POLICY_BOUNDED, .wait_budget_ms = 250, .subframes = true};
+    kl_control_wish(&p, &said);
+    assert_true(p.policy == KL_POLICY_BOUNDED && p.wait_budget_ms == 250 && p.spacing_fixed == 0);
+    turn(KL_OWN_POLICY, "optimistic");
+    turn(KL_OWN_BUDGET, "1000");
+    turn(KL_OWN_SPACING, "30");
+    said.policy_set = said.budget_set = said.spacing_set = true; /* by flag, variable or file */
+    kl_control_wish(&p, &said);
+    assert_true(p.policy == KL_POLICY_BOUNDED && p.wait_budget_ms == 250 && p.spacing_fixed == 0);
+    memset(&said, 0, sizeof said);
+    kl_control_wish(&p, &said);
+    assert_true(p.policy == KL_POLICY_OPTIMISTIC && p.wait_budget_ms == 1000 && p.spacing_fixed == 30);
+    p = (struct kl_params){.policy = KL_POLICY_BOUNDED}; /* without sub-frames it has no meaning */
+    kl_control_wish(&p, &said);
+    assert_int_equal(p.policy, KL_POLICY_BOUNDED);
 }
 
 static void hot_keys(void **state) {
@@ -177,7 +236,7 @@ static const char *ask(int fd, const char *line) {
     int n = snprintf(to.sun_path + 1, sizeof to.sun_path - 1, KL_CONTROL_NAME, (long)getpid());
     socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
     assert_int_equal(sendto(fd, line, strlen(line), 0, (struct sockaddr *)&to, len), (ssize_t)strlen(line));
-    turns(1);
+    turns(1); /* one */
     ssize_t got = recv(fd, answer, sizeof answer - 1, MSG_DONTWAIT);
     answer[got > 0 ? got : 0] = 0;
     return answer;
@@ -212,6 +271,9 @@ static void the_socket(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(a_turned_option_is_given),
                                        TEST(own_options),
+                                       TEST(stepping_through_gives_nothing),
+                                       TEST(the_panel_comes_at_once),
+                                       TEST(what_is_left_from_before_is_set_back),
                                        TEST(without_set_variable),
                                        TEST(wishes),
                                        TEST(hot_keys),

@@ -72,6 +72,27 @@ static void pads_are_apart(void **state) {
     assert_int_equal(kl_hotkeys_filter(&k, KL_MAX_SEATS, 0xffff, 0, &action), 0xffff);
 }
 
+/* Whatever `keylock command` takes. */
+static void any_command(void **state) {
+    (void)state;
+    const char *list =
+        "select+x:policy strict,select+y:say well, played, select+a:disk next ,start+b:host bob";
+    static const char *const words[] = {"policy strict", "say well, played", "disk next", "host bob"};
+    if (kl_hotkeys_parse(&k, list, err, sizeof err) != 0) fail_msg("%s", err);
+    assert_int_equal(k.count, COUNT(words));
+    for (unsigned i = 0; i < COUNT(words); i++)
+        assert_string_equal(k.key[i].words, words[i]);
+    poll(0, BIT(SELECT), 0);
+    poll(0, BIT(SELECT) | BIT(Y), 500);
+    assert_string_equal(action, "say well, played");
+    assert_int_equal(kl_hotkeys_parse(&k, "select+x:policy fair", err, sizeof err), -1);
+    assert_non_null(strstr(err, "select+x:policy fair: expected policy strict"));
+    assert_int_equal(kl_hotkeys_parse(&k, "select+x:say a,selec+y:pause", err, sizeof err), -1);
+    char line[KL_HOTKEYS_WORDS + 40] = "select+x:say ";
+    memset(line + 13, 'x', KL_HOTKEYS_WORDS);
+    assert_int_equal(kl_hotkeys_parse(&k, line, err, sizeof err), -1);
+}
+
 static void lists(void **state) {
     (void)state;
     static const char *const bad[] = {
@@ -112,6 +133,7 @@ int main(void) {
         cmocka_unit_test_setup(too_soon_is_the_games, set_up),
         cmocka_unit_test_setup(select_let_go_counts_anew, set_up),
         cmocka_unit_test_setup(pads_are_apart, set_up),
+        cmocka_unit_test(any_command),
         cmocka_unit_test(lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

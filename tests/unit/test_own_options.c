@@ -1,6 +1,9 @@
 /* The wrapper's options beside a core's own, in each of the ways that cores declare theirs. */
 #include "unit.h"
 
+#include <stdio.h>
+
+#include "core_wrapper/command_words.h"
 #include "core_wrapper/options.h"
 #include "core_wrapper/own_options.h"
 
@@ -40,12 +43,14 @@ static int tear_down(void **state) {
 }
 
 static void both_are_there(unsigned cores) {
-    assert_int_equal(heard.count, cores + 3);
+    assert_int_equal(heard.count, cores + KL_OWN_COUNT);
     if (cores) assert_string_equal(kl_options_get(&heard, "speed"), "normal");
-    assert_string_equal(kl_options_get(&heard, KL_OWN_POLICY), "room");
-    assert_string_equal(kl_options_get(&heard, KL_OWN_PANEL), "off");
-    assert_string_equal(kl_options_get(&heard, KL_OWN_DO), "nothing");
+    for (unsigned i = 0; i < KL_OWN_COUNT; i++)
+        assert_string_equal(kl_options_get(&heard, kl_own_option[i].key), kl_own_option[i].neutral);
     char err[200];
+    assert_int_equal(kl_options_check(&heard, KL_OWN_SWAP, "7 8", err, sizeof err), 0);
+    assert_int_equal(kl_options_check(&heard, KL_OWN_SPACING, "30", err, sizeof err), 0);
+    assert_int_equal(kl_options_check(&heard, KL_OWN_SAY, "Bye!", err, sizeof err), 0);
     assert_int_equal(kl_options_check(&heard, KL_OWN_DO, "reset", err, sizeof err), 0);
     assert_int_equal(kl_options_check(&heard, KL_OWN_POLICY, "optimistic", err, sizeof err), 0);
 }
@@ -108,6 +113,28 @@ static void alone(void **state) {
     }
 }
 
+/* Each value of each is a command, or asks for nothing. */
+static void values_are_commands(void **state) {
+    (void)state;
+    version = 2;
+    has_version = true;
+    kl_own_options_alone(front);
+    unsigned commands = 0;
+    for (unsigned i = 0; i < heard.count; i++) {
+        const struct kl_own_option *o = &kl_own_option[i];
+        assert_string_equal(heard.at[i].key, o->key);
+        for (unsigned k = 0; o->verb && k < heard.at[i].choice_count; k++) {
+            char line[KL_WORDS_MAX], err[KL_WORDS_MAX];
+            struct kl_words w;
+            if (!strcmp(heard.at[i].choices[k], o->neutral)) continue;
+            snprintf(line, sizeof line, "%s%s", o->verb, heard.at[i].choices[k]);
+            if (kl_words_parse(&w, line, err, sizeof err) != 0) fail_msg("%s: %s", line, err);
+            commands++;
+        }
+    }
+    assert_int_equal(commands, 3 + 15 + 31 + 6 + 28 + 8 + 10);
+}
+
 static void other_calls_are_not_ours(void **state) {
     (void)state;
     assert_false(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_MESSAGE, NULL));
@@ -116,7 +143,8 @@ static void other_calls_are_not_ours(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(version_0), TEST(version_1), TEST(version_2), TEST(alone),
-                                       TEST(other_calls_are_not_ours)};
+    const struct CMUnitTest tests[] = {TEST(version_0),           TEST(version_1),
+                                       TEST(version_2),           TEST(alone),
+                                       TEST(values_are_commands), TEST(other_calls_are_not_ours)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
