@@ -113,9 +113,9 @@ static void what_is_no_key_is_left_alone(void **state) {
     write_file(bytes, 0, 0600);
     refuses_and_leaves("expected 32 bytes, found 0");
     write_file(bytes, 32, 0640);
-    refuses_and_leaves("may be read by others (mode 640)");
+    refuses_and_leaves("may be read by others: expected mode 600, found 640");
     write_file(bytes, 32, 0604);
-    refuses_and_leaves("may be read by others (mode 604)");
+    refuses_and_leaves("may be read by others: expected mode 600, found 604");
     (void)unlink(file);
     assert_int_equal(symlink("/dev/zero", file), 0);
     refuses_and_leaves("cannot read");

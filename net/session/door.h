@@ -1,0 +1,55 @@
+/* door.h - a room's password: proved by both ends without telling it. net/PROTOCOL.md §9.
+ *
+ *   client                                          relay (holds salt and secret of the room)
+ *                                                   <-  DOOR prove: salt, the relay's share
+ *   secret = kl_door_stretch(password, salt)
+ *   PROVE: the client's share, its mac              ->
+ *                                                   <-  PROVED: the relay's mac
+ *
+ * CPace (cpace.h) over the stretched secret and the session's binding: who watches learns nothing, who plays
+ * a false end learns of one guess a run whether it was right, and what one session proved says nothing in
+ * another. The relay counts the runs that fail. Its secret is as good as the password to enter this room, and
+ * lets who has it try passwords at Argon2id's price: it is kept like a key.
+ *
+ * Pure but for libsodium, and but for the memory of the stretching. */
+#ifndef KL_DOOR_H
+#define KL_DOOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KL_DOOR_PASSWORD_MAX 128 /* bytes, at least 1; any but NUL, compared as they are */
+#define KL_DOOR_SALT         16  /* random, made by the relay with the room */
+#define KL_DOOR_SECRET       32
+#define KL_DOOR_SHARE        32
+#define KL_DOOR_MAC          16
+
+/* Argon2id, libsodium's INTERACTIVE limits (2 passes over 64 MiB): some 0.1 s, and 64 MiB from the system for
+ * so long: never in a thread that frames wait for. 0; KL_E_SPACE where there is no such memory;
+ * KL_E_MALFORMED for a password that is empty or too long. */
+int kl_door_stretch(const char *password, const uint8_t salt[KL_DOOR_SALT], uint8_t secret[KL_DOOR_SECRET]);
+
+/* One run of one end. */
+enum kl_door_end { KL_DOOR_RELAY, KL_DOOR_CLIENT };
+struct kl_door {
+    uint8_t end; /* enum kl_door_end */
+    uint8_t scalar[32], binding[32];
+    uint8_t share[KL_DOOR_SHARE]; /* to be sent */
+};
+/* binding: of the session's keys (seal.h). */
+void kl_door_begin(struct kl_door *d, enum kl_door_end end, const uint8_t secret[KL_DOOR_SECRET],
+                   const uint8_t binding[32]);
+
+struct kl_door_macs {
+    uint8_t own[KL_DOOR_MAC];      /* to be sent */
+    uint8_t expected[KL_DOOR_MAC]; /* from the other end, where it knows the password */
+};
+/* 0, or KL_E_MALFORMED where theirs is no share: the run has failed. d is used up and forgotten in any case.
+ */
+int kl_door_finish(struct kl_door *d, const uint8_t theirs[KL_DOOR_SHARE], struct kl_door_macs *out);
+
+/* In constant time. */
+bool kl_door_mac_equal(const uint8_t a[KL_DOOR_MAC], const uint8_t b[KL_DOOR_MAC]);
+
+#endif

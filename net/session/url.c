@@ -1,0 +1,197 @@
+#include "url.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "wire.h"
+
+#define SCHEME      "keylock://"
+#define SHOWN_BYTES 60 /* of what came, in an error */
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+static bool is_alnum(char c) {
+    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
+}
+
+struct part {
+    const char *at;
+    size_t len;
+};
+
+/* Strangers' text: what a terminal could take for more than text is shown as '?'. */
+static int refuse(char *err, size_t err_len, const char *expected, struct part came) {
+    char shown[SHOWN_BYTES + 1];
+    size_t n = came.len < SHOWN_BYTES ? came.len : SHOWN_BYTES;
+    for (size_t i = 0; i < n; i++)
+        shown[i] = came.at[i] > 0x20 && came.at[i] < 0x7f ? came.at[i] : '?';
+    shown[n] = 0;
+    snprintf(err, err_len, "this link is not one of Keylock's: expected %s, found \"%s%s\"", expected, shown,
+             n < came.len ? "..." : "");
+    return -1;
+}
+
+/* The text up to the first of these characters, or its end; text goes past it. */
+static struct part cut(const char **text, const char *at_any_of) {
+    struct part p = {*text, strcspn(*text, at_any_of)};
+    *text += p.len;
+    return p;
+}
+
+/* --- each part --- */
+
+static bool has_scheme(const char *text) {
+    for (const char *s = SCHEME; *s; s++, text++)
+        if (lower(*text) != *s) return false;
+    return true;
+}
+
+static int parse_host(struct part p, char *host, char *err, size_t err_len) {
+    if (p.len && p.at[0] == '[')
+        return refuse(err, err_len, "a name or an IPv4 address (IPv6 is not spoken)", p);
+    if (memchr(p.at, '@', p.len)) return refuse(err, err_len, "a host without a user or a password", p);
+    if (p.len == 0 || p.len > KL_URL_HOST_MAX)
+        return refuse(err, err_len, "a host of 1 to 253 characters after keylock://", p);
+    for (size_t i = 0; i < p.len; i++) {
+        bool edge = i == 0 || p.at[i - 1] == '.';
+        if (!is_alnum(p.at[i]) && (edge || (p.at[i] != '-' && p.at[i] != '.')))
+            return refuse(err, err_len, "a host of letters, digits, '-' and '.'", p);
+        host[i] = lower(p.at[i]);
+    }
+    host[p.len] = 0;
+    return 0;
+}
+
+static int parse_port(struct part p, uint16_t *port, char *err, size_t err_len) {
+    unsigned long v = 0;
+    bool good = p.len >= 1 && p.len <= 5 && p.at[0] != '0';
+    for (size_t i = 0; good && i < p.len; i++) {
+        good = p.at[i] >= '0' && p.at[i] <= '9';
+        v = 10 * v + (unsigned long)(p.at[i] - '0');
+    }
+    if (!good || v > 65535) return refuse(err, err_len, "a port from 1 to 65535 after ':'", p);
+    *port = (uint16_t)v;
+    return 0;
+}
+
+static int hex_value(char c) {
+    const char *at = c ? strchr(hex_digits, lower(c)) : NULL;
+    return at ? (int)(at - hex_digits) : -1;
+}
+
+static bool is_plain(char c) { /* RFC 3986: unreserved */
+    return is_alnum(c) || (c && strchr("-._~", c));
+}
+
+/* UTF-8 without control characters, as a str of the wire. */
+static bool is_text(const char *text, size_t len) {
+    uint8_t coded[1 + KL_URL_ROOM_MAX];
+    char out[KL_URL_ROOM_MAX + 1];
+    struct kl_reader r;
+    coded[0] = (uint8_t)len;
+    memcpy(coded + 1, text, len);
+    kl_reader_init(&r, coded, 1 + len);
+    kl_read_string(&r, out, sizeof out);
+    return !r.failed;
+}
+
+static int parse_room(struct part p, char *room, char *err, size_t err_len) {
+    size_t n = 0;
+    for (size_t i = 0; i < p.len; i++) {
+        int c = (unsigned char)p.at[i];
+        if (c == '%') {
+            int high = i + 2 < p.len ? hex_value(p.at[i + 1]) : -1,
+                low = i + 2 < p.len ? hex_value(p.at[i + 2]) : -1;
+            if (high < 0 || low < 0) return refuse(err, err_len, "two hexadecimal digits after '%'", p);
+            c = high << 4 | low;
+            i += 2;
+        } else if (!is_plain(p.at[i])) {
+            return refuse(err, err_len, "a room's name of letters, digits, '-', '.', '_', '~' and %XX", p);
+        }
+        if (n == KL_URL_ROOM_MAX) return refuse(err, err_len, "a room's name of 1 to 23 bytes", p);
+        room[n++] = (char)c;
+    }
+    if (n == 0) return refuse(err, err_len, "a room's name of 1 to 23 bytes after '/'", p);
+    if (!is_text(room, n))
+        return refuse(err, err_len, "a room's name in UTF-8 without control characters", p);
+    room[n] = 0;
+    return 0;
+}
+
+/* An empty one is refused, too: a link that was cut off must not become one that trusts anybody. */
+static int parse_fingerprint(struct part p, char *fingerprint, char *err, size_t err_len) {
+    if (p.len == KL_FINGERPRINT_CHARS)
+        for (size_t i = 0; i <= p.len; i++)
+            fingerprint[i] = i < p.len ? lower(p.at[i]) : 0;
+    if (p.len != KL_FINGERPRINT_CHARS || !kl_fingerprint_valid(fingerprint))
+        return refuse(err, err_len, "a fingerprint of 32 letters and digits 2 to 7 after '#'", p);
+    return 0;
+}
+
+int kl_url_parse(const char *text, struct kl_url *out, char *err, size_t err_len) {
+    struct kl_url u = {0};
+    struct part whole = {text, strlen(text)};
+    if (!has_scheme(text)) return refuse(err, err_len, "keylock://HOST[:PORT]/ROOM[#FINGERPRINT]", whole);
+    if (whole.len > KL_URL_MAX) return refuse(err, err_len, "a shorter link", whole);
+    text += strlen(SCHEME);
+    struct part host = {text, strcspn(text, "/?#")}; /* up to there, '@' and '[' are the host's business */
+    if (!memchr(host.at, '@', host.len) && !(host.len && *host.at == '[')) host.len = strcspn(text, ":/?#");
+    text += host.len;
+    if (parse_host(host, u.host, err, err_len) != 0) return -1;
+    if (*text == ':') {
+        text++;
+        if (parse_port(cut(&text, "/?#"), &u.port, err, err_len) != 0) return -1;
+    }
+    if (*text != '/') return refuse(err, err_len, "'/' and a room's name after the host", whole);
+    text++;
+    if (parse_room(cut(&text, "/?#"), u.room, err, err_len) != 0) return -1;
+    if (*text && *text != '#')
+        return refuse(err, err_len, "nothing but #FINGERPRINT after the room",
+                      (struct part){text, strlen(text)});
+    if (*text == '#') {
+        text++;
+        if (parse_fingerprint((struct part){text, strlen(text)}, u.fingerprint, err, err_len) != 0) return -1;
+    }
+    *out = u;
+    return 0;
+}
+
+/* --- writing --- */
+
+static bool append(char **at, const char *end, const char *text) {
+    size_t len = strlen(text);
+    if ((size_t)(end - *at) <= len) return false;
+    memcpy(*at, text, len + 1);
+    *at += len;
+    return true;
+}
+
+static bool append_room(char **at, const char *end, const char *room) {
+    for (; *room; room++) {
+        uint8_t c = (uint8_t)*room;
+        char one[4] = {*room, 0, 0, 0};
+        if (!is_plain(*room))
+            one[0] = '%', one[1] = "0123456789ABCDEF"[c >> 4], one[2] = "0123456789ABCDEF"[c & 15];
+        if (!append(at, end, one)) return false;
+    }
+    return true;
+}
+
+int kl_url_write(const struct kl_url *u, char *out, size_t cap) {
+    char *at = out, port[8] = "", err[8];
+    const char *end = out + cap;
+    struct kl_url back;
+    if (u->port) snprintf(port, sizeof port, ":%u", u->port);
+    bool fits = append(&at, end, SCHEME) && append(&at, end, u->host) && append(&at, end, port) &&
+                append(&at, end, "/") && append_room(&at, end, u->room) &&
+                (!u->fingerprint[0] || (append(&at, end, "#") && append(&at, end, u->fingerprint)));
+    if (!fits || kl_url_parse(out, &back, err, sizeof err) != 0) return -1;
+    bool same = !strcasecmp(back.host, u->host) && back.port == u->port && !strcmp(back.room, u->room);
+    return same && !strcasecmp(back.fingerprint, u->fingerprint) ? 0 : -1;
+}

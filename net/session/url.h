@@ -1,0 +1,32 @@
+/* url.h - links: keylock://HOST[:PORT]/ROOM[#FINGERPRINT]. net/PROTOCOL.md §9.
+ *
+ * A link comes from a stranger by chat or mail. It names a relay, a room, and who the relay is; it can carry
+ * nothing else: no user, no password, no path, no option. What it says is data, never part of a command line:
+ * a host cannot begin with '-', a room can. Pure. */
+#ifndef KL_URL_H
+#define KL_URL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "keys.h"
+
+#define KL_URL_HOST_MAX 253 /* bytes: letters, digits, '-', '.' */
+#define KL_URL_ROOM_MAX 23  /* bytes of UTF-8 without control characters; at least 1 */
+#define KL_URL_MAX      (10 + KL_URL_HOST_MAX + 6 + 1 + 3 * KL_URL_ROOM_MAX + 1 + KL_FINGERPRINT_CHARS)
+
+struct kl_url {
+    char host[KL_URL_HOST_MAX + 1]; /* in lower case */
+    uint16_t port;                  /* 0: the link names none */
+    char room[KL_URL_ROOM_MAX + 1];
+    char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* in lower case; "": the link names none */
+};
+
+/* 0; or -1 with one line in err that says what was expected and what came, and *out as it was. */
+int kl_url_parse(const char *text, struct kl_url *out, char *err, size_t err_len);
+
+/* Writes the link, with its NUL; KL_URL_MAX + 1 bytes hold any. 0, or -1 where u is nothing that a link can
+ * name, or cap is too small. */
+int kl_url_write(const struct kl_url *u, char *out, size_t cap);
+
+#endif

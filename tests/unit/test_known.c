@@ -1,0 +1,181 @@
+/* Relays met by name, and the private files they stand in. net/PROTOCOL.md §9. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "keys.h"
+#include "known.h"
+#include "private_file.h"
+
+static char dir[64], file[128], err[512];
+static const uint8_t one[32] = {1}, two[32] = {2};
+
+static int make_folder(void **state) {
+    (void)state;
+    strcpy(dir, "/tmp/keylock-known-XXXXXX");
+    if (!mkdtemp(dir)) return -1;
+    snprintf(file, sizeof file, "%s/relays", dir);
+    return 0;
+}
+static int remove_folder(void **state) {
+    (void)state;
+    char lock[140];
+    snprintf(lock, sizeof lock, "%s.lock", file);
+    (void)unlink(file), (void)unlink(lock);
+    return rmdir(dir); /* fails where something else was left */
+}
+
+static void write_file(const void *bytes, size_t len, mode_t mode) {
+    (void)unlink(file);
+    int fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+    close(fd);
+    assert_int_equal(chmod(file, mode), 0);
+}
+
+static int check(const char *host, unsigned port, const uint8_t *pub) {
+    err[0] = 0;
+    return kl_known_check(dir, host, (uint16_t)port, pub, err, sizeof err);
+}
+
+static void pinned_at_first_use(void **state) {
+    (void)state;
+    struct stat st;
+    assert_int_equal(check("example.org", 55435, one), KL_KNOWN_PINNED);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(check("example.org", 55435, one), KL_KNOWN_SAME);
+    assert_int_equal(check("EXAMPLE.org", 55435, one), KL_KNOWN_SAME);
+    assert_int_equal(check("example.org", 55436, two), KL_KNOWN_PINNED); /* another port is another relay */
+    assert_int_equal(check("example.or", 55435, two), KL_KNOWN_PINNED);
+    assert_int_equal(check("example.org.", 55435, two), KL_KNOWN_PINNED);
+    assert_int_equal(check("example.org", 55435, one), KL_KNOWN_SAME);
+}
+
+static void a_change_shows_both(void **state) {
+    (void)state;
+    char a[KL_FINGERPRINT_CHARS + 1], b[KL_FINGERPRINT_CHARS + 1];
+    kl_fingerprint(one, a), kl_fingerprint(two, b);
+    assert_int_equal(check("h", 1, one), KL_KNOWN_PINNED);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(check("h", 1, two), KL_KNOWN_CHANGED);
+        assert_non_null(strstr(err, a));
+        assert_non_null(strstr(err, b));
+        assert_non_null(strstr(err, "relay h:1 "));
+        assert_non_null(strstr(err, file));
+    }
+    assert_int_equal(check("h", 1, one), KL_KNOWN_SAME); /* and nothing was written over */
+}
+
+static void a_file_that_is_not_ours_is_left_alone(void **state) {
+    (void)state;
+    static const char *wrong[] = {"h:1\n",
+                                  "h:1 short\n",
+                                  " wgythom7kfxgzawo3kes55npkd5ewttr\n",
+                                  "\n",
+                                  "# h:1 x\n",
+                                  "h:1 wgythom7kfxgzawo3kes55npkd5ewttr", /* cut */
+                                  "h:1 wgythom7kfxgzawo3kes55npkd5ewttr\r\n"};
+    struct stat st;
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        write_file(wrong[i], strlen(wrong[i]), 0600);
+        assert_int_equal(check("other", 1, one), KL_KNOWN_FAILED);
+        assert_non_null(strstr(err, "line 1: expected HOST:PORT FINGERPRINT"));
+        assert_int_equal(stat(file, &st), 0);
+        assert_int_equal(st.st_size, strlen(wrong[i]));
+    }
+    write_file("a\0b\n", 4, 0600);
+    assert_int_equal(check("h", 1, one), KL_KNOWN_FAILED);
+    write_file("", 0, 0644);
+    assert_int_equal(check("h", 1, one), KL_KNOWN_FAILED);
+    assert_non_null(strstr(err, "expected mode 600, found 644"));
+    static char huge[400000];
+    memset(huge, 'x', sizeof huge);
+    write_file(huge, sizeof huge, 0600);
+    assert_int_equal(check("h", 1, one), KL_KNOWN_FAILED);
+    assert_non_null(strstr(err, "is too long"));
+    write_file("", 0, 0600);
+    assert_int_equal(check("h", 1, one), KL_KNOWN_PINNED);
+    assert_int_equal(check("", 1, one), KL_KNOWN_FAILED);
+    assert_int_equal(check("a b", 1, one), KL_KNOWN_FAILED);
+    assert_int_equal(check("a\nb", 1, one), KL_KNOWN_FAILED);
+    memset(huge, 'h', 253);
+    huge[253] = 0;
+    assert_int_equal(check(huge, 65535, one), KL_KNOWN_PINNED);
+    assert_int_equal(check(huge, 65535, one), KL_KNOWN_SAME);
+    huge[253] = 'h', huge[254] = 0;
+    assert_int_equal(check(huge, 65535, one), KL_KNOWN_FAILED);
+}
+
+static void it_does_not_grow_for_ever(void **state) {
+    (void)state;
+    static char text[KL_KNOWN_MAX * 64];
+    size_t len = 0;
+    for (unsigned i = 0; i < KL_KNOWN_MAX - 1; i++)
+        len +=
+            (size_t)snprintf(text + len, sizeof text - len, "h:%u wgythom7kfxgzawo3kes55npkd5ewttr\n", i + 1);
+    write_file(text, len, 0600);
+    assert_int_equal(check("last", 1, one), KL_KNOWN_PINNED);
+    assert_int_equal(check("more", 1, one), KL_KNOWN_FAILED);
+    assert_non_null(strstr(err, "is full"));
+    assert_int_equal(check("last", 1, one), KL_KNOWN_SAME);
+}
+
+/* Eight players start at once on one machine, each with a relay of his own: none of the eight is lost. */
+static void all_at_once(void **state) {
+    (void)state;
+    enum { N = 8 };
+    for (unsigned i = 0; i < N; i++)
+        if (fork() == 0) _exit(check("h", 100 + i, one) != KL_KNOWN_PINNED);
+    for (unsigned i = 0; i < N; i++) {
+        int status;
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    for (unsigned i = 0; i < N; i++)
+        assert_int_equal(check("h", 100 + i, one), KL_KNOWN_SAME);
+}
+
+static void private_files(void **state) {
+    (void)state;
+    char path[KL_PRIVATE_PATH], long_name[2000];
+    uint8_t buf[8];
+    size_t len;
+    assert_int_equal(kl_private_write(dir, "relays", "abc", 3, false, err, sizeof err), 0);
+    assert_int_equal(kl_private_write(dir, "relays", "defg", 4, false, err, sizeof err), 0); /* stays */
+    assert_int_equal(kl_private_read(file, buf, sizeof buf, &len, err, sizeof err), 0);
+    assert_int_equal(len, 3);
+    assert_memory_equal(buf, "abc", 3);
+    assert_int_equal(kl_private_write(dir, "relays", "defg", 4, true, err, sizeof err), 0);
+    assert_int_equal(kl_private_read(file, buf, sizeof buf, &len, err, sizeof err), 0);
+    assert_memory_equal(buf, "defg", 4);
+    assert_int_equal(kl_private_read(file, buf, 4, &len, err, sizeof err), 0);
+    assert_int_equal(kl_private_read(file, buf, 3, &len, err, sizeof err), -1);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(kl_private_read(file, buf, sizeof buf, &len, err, sizeof err), 1);
+    memset(long_name, 'n', sizeof long_name);
+    long_name[sizeof long_name - 1] = 0;
+    assert_int_equal(kl_private_path(path, dir, long_name, err, sizeof err), -1);
+    assert_int_equal(kl_private_folder(long_name, err, sizeof err), -1);
+    assert_int_equal(kl_private_write("/nowhere/at/all", "x", "x", 1, true, err, sizeof err), -1);
+    assert_non_null(strstr(err, "cannot make /nowhere/at/all/"));
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(pinned_at_first_use),
+        IN_A_FOLDER(a_change_shows_both),
+        IN_A_FOLDER(a_file_that_is_not_ours_is_left_alone),
+        IN_A_FOLDER(it_does_not_grow_for_ever),
+        IN_A_FOLDER(all_at_once),
+        IN_A_FOLDER(private_files),
+    };
+    return cmocka_run_group_tests_name("known", tests, NULL, NULL);
+}

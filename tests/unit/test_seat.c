@@ -1,0 +1,82 @@
+/* Who gets a seat back: the newest token and the seat's own key, in this session. net/PROTOCOL.md §9. */
+#include "unit.h"
+
+#include <sodium.h>
+
+#include "seat.h"
+
+static const uint8_t binding[32] = "this session", other_binding[32] = "that session";
+
+static void a_return_is_proved(void **state) {
+    (void)state;
+    struct kl_seat_key k, other;
+    uint8_t token[16], token2[16], sig[64];
+    kl_seat_make(&k), kl_seat_make(&other);
+    kl_seat_token(token), kl_seat_token(token2);
+    assert_memory_not_equal(token, token2, 16);
+    kl_seat_sign(&k, binding, token, sig);
+    assert_true(kl_seat_verify(k.pub, binding, token, sig));
+    assert_false(kl_seat_verify(other.pub, binding, token, sig));
+    assert_false(kl_seat_verify(k.pub, other_binding, token, sig)); /* replayed in another session */
+    assert_false(kl_seat_verify(k.pub, binding, token2, sig));
+    for (size_t bit = 0; bit < 8 * sizeof sig; bit++) {
+        sig[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_false(kl_seat_verify(k.pub, binding, token, sig));
+        sig[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+}
+
+/* Keys for which anything is a signature are not taken. */
+static void keys_that_are_none(void **state) {
+    (void)state;
+    uint8_t pub[32] = {1}, token[16] = {0}, sig[64] = {1};
+    assert_false(kl_seat_verify(pub, binding, token, sig));
+    memset(pub, 0, sizeof pub);
+    assert_false(kl_seat_verify(pub, binding, token, sig));
+    memset(pub, 0xff, sizeof pub);
+    assert_false(kl_seat_verify(pub, binding, token, sig));
+}
+
+/* What is signed is the text of PROTOCOL.md, by Ed25519 as everybody has it. */
+static void the_text_that_is_signed(void **state) {
+    (void)state;
+    struct kl_seat_key k, again;
+    uint8_t token[16] = "a token of 16 b", text[14 + 32 + 16], sig[64], expected[64];
+    kl_seat_make(&k);
+    kl_seat_sign(&k, binding, token, sig);
+    memcpy(text, "keylock return", 14);
+    memcpy(text + 14, binding, 32);
+    memcpy(text + 46, token, 16);
+    crypto_sign_detached(expected, NULL, text, sizeof text, k.secret);
+    assert_memory_equal(sig, expected, 64);
+    kl_seat_from_seed(&again, k.secret);
+    assert_memory_equal(&again, &k, sizeof k);
+}
+
+static void a_token_and_its_hash(void **state) {
+    (void)state;
+    static const uint8_t known[32] = {0xc7, 0xcb, 0x5d, 0x1a, 0x1a, 0x21, 0x4f, 0x1d, 0x83, 0x3a, 0x21,
+                                      0xfe, 0x6c, 0x7b, 0x24, 0x20, 0xe4, 0x17, 0xc2, 0xf2, 0x20, 0x78,
+                                      0x4c, 0xbe, 0x90, 0x07, 0x29, 0x75, 0x13, 0x1b, 0xc3, 0x67};
+    uint8_t token[16], hash[32];
+    for (unsigned i = 0; i < 16; i++)
+        token[i] = (uint8_t)i;
+    kl_seat_token_hash(token, hash);
+    assert_memory_equal(hash, known, 32); /* by Python's hashlib */
+    assert_true(kl_seat_token_is(token, hash));
+    for (size_t bit = 0; bit < 8 * sizeof token; bit++) {
+        token[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_false(kl_seat_token_is(token, hash));
+        token[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_return_is_proved),
+        cmocka_unit_test(keys_that_are_none),
+        cmocka_unit_test(the_text_that_is_signed),
+        cmocka_unit_test(a_token_and_its_hash),
+    };
+    return cmocka_run_group_tests_name("seat", tests, NULL, NULL);
+}

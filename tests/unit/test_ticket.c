@@ -1,0 +1,49 @@
+/* A room's record in its clients' hands: only its relay reads or makes one. net/PROTOCOL.md §9. */
+#include "unit.h"
+
+#include "engine.h"
+#include "ticket.h"
+
+static const uint8_t secret[32] = "this relay", other[32] = "that relay";
+
+static void comes_back_and_is_fresh_each_time(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, 100, KL_TICKET_BODY_MAX};
+    static uint8_t body[KL_TICKET_BODY_MAX + 1], one[KL_TICKET_MAX], two[KL_TICKET_MAX], out[KL_TICKET_MAX];
+    memset(body, 'x', sizeof body);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        int len = kl_ticket_seal(secret, body, sizes[i], one);
+        assert_int_equal(len, sizes[i] + KL_TICKET_OVERHEAD);
+        assert_int_equal(kl_ticket_seal(secret, body, sizes[i], two), len);
+        assert_memory_not_equal(one, two, (size_t)len);
+        assert_int_equal(kl_ticket_open(secret, one, (size_t)len, out), sizes[i]);
+        assert_memory_equal(out, body, sizes[i]);
+        assert_int_equal(kl_ticket_open(other, one, (size_t)len, out), KL_E_MALFORMED);
+    }
+    assert_int_equal(kl_ticket_seal(secret, body, KL_TICKET_BODY_MAX + 1, one), KL_E_SPACE);
+}
+
+static void every_flipped_bit_and_every_cut_is_rejected(void **state) {
+    (void)state;
+    uint8_t ticket[6 + KL_TICKET_OVERHEAD + 1], out[sizeof ticket];
+    int len = kl_ticket_seal(secret, "arcade", 6, ticket);
+    for (int bit = 0; bit < 8 * len; bit++) {
+        ticket[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_int_equal(kl_ticket_open(secret, ticket, (size_t)len, out), KL_E_MALFORMED);
+        ticket[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    for (int cut = 0; cut < len; cut++)
+        assert_int_equal(kl_ticket_open(secret, ticket, (size_t)cut, out), KL_E_MALFORMED);
+    ticket[len] = 0;
+    assert_int_equal(kl_ticket_open(secret, ticket, (size_t)len + 1, out), KL_E_MALFORMED);
+    static uint8_t long_one[KL_TICKET_MAX + 1], room[KL_TICKET_MAX + 1];
+    assert_int_equal(kl_ticket_open(secret, long_one, sizeof long_one, room), KL_E_MALFORMED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(comes_back_and_is_fresh_each_time),
+        cmocka_unit_test(every_flipped_bit_and_every_cut_is_rejected),
+    };
+    return cmocka_run_group_tests_name("ticket", tests, NULL, NULL);
+}
