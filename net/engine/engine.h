@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KL_PROTOCOL_VERSION 1
+#define KL_PROTOCOL_VERSION 2
 
 #define KL_MAX_SEATS     8        /* player slots of a room */
 #define KL_MAX_CLIENTS   16       /* clients of a room, spectators included */

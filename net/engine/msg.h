@@ -1,17 +1,28 @@
-/* msg.h - the reliable, ordered messages of a session (ENet channel 0) and the datagram header.
+/* msg.h - the reliable, ordered messages of a session and the datagram header.
  * net/PROTOCOL.md §2 and §7. Pure; decoding borrows nothing: strings are copied. */
 #ifndef KL_MSG_H
 #define KL_MSG_H
 
 #include "engine.h"
-#include "lock_wire.h"
+#include "facts.h"
+#include "frames.h"
 
-#define KL_NAME_MAX     24   /* bytes of a player's or room's name, NUL included */
-#define KL_TEXT_MAX     480  /* bytes of a text for people, NUL included */
-#define KL_CHUNK_MAX    1000 /* bytes of one piece of start data */
-#define KL_FACTS_MAX    24   /* facts of an identity */
-#define KL_FACT_KEY_MAX 48
-#define KL_FACT_VAL_MAX 160
+#define KL_NAME_MAX  24   /* bytes of a player's or room's name, NUL included */
+#define KL_TEXT_MAX  480  /* bytes of a text for people, NUL included */
+#define KL_CHUNK_MAX 1000 /* bytes of one piece of start data */
+#define KL_BULK_MAX  4000 /* bytes of one piece of a ticket */
+
+#define KL_ROOM_ID_BYTES   16 /* random, made with the room */
+#define KL_TOKEN_BYTES     16 /* random: names a seat that is kept, new at each return */
+#define KL_SEAT_KEY_BYTES  32 /* Ed25519 public key of one running client */
+#define KL_SIGNATURE_BYTES 64
+#define KL_SALT_BYTES      16
+#define KL_SHARE_BYTES     32 /* of the password exchange; a stretched password is as long */
+#define KL_MAC_BYTES       16
+#define KL_TAG_BYTES       16 /* of one interval */
+
+#define KL_TAGS_MAX   64
+#define KL_TICKET_MAX 16384
 
 /* The first byte of a Keylock datagram. ENet's first byte has 0x40 set only for compressed packets, which
  * neither side uses, so the two share a port without confusion. */
@@ -39,7 +50,10 @@ enum kl_msg_kind {
     KL_MSG_READY = 3,   /* loaded afresh, with the facts that only show then (system files) */
     KL_MSG_HASH = 4,    /* hashes of a marked keyframe */
     KL_MSG_BYE = 5,     /* leaving on purpose, with a reason */
-    KL_MSG_COMMAND = 6, /* a command for the next keyframe */
+    KL_MSG_COMMAND = 6, /* a command for the next keyframe, or for the relay */
+    KL_MSG_PROVE = 7,   /* answer to DOOR */
+    KL_MSG_RETURN = 8,  /* takes a kept seat back; instead of HELLO */
+    KL_MSG_BRING = 10,  /* what a relay that has forgotten a room needs of it */
     /* relay to client */
     KL_MSG_WELCOME = 16, /* session, client index, seats, host?, params in force */
     KL_MSG_REFUSE = 17,  /* code and text; the connection ends */
@@ -48,29 +62,42 @@ enum kl_msg_kind {
     KL_MSG_SEND = 20,    /* to the host: send the start data now */
     KL_MSG_VERDICT = 21, /* hashes of a keyframe compared */
     KL_MSG_NOTICE = 22,  /* a line for the screen */
+    KL_MSG_DOOR = 23,    /* the room has a password: prove it, or set it */
+    KL_MSG_PROVED = 24,  /* the relay knows it too; WELCOME follows */
+    KL_MSG_HISTORY = 25, /* closed frames that the client has missed */
+    KL_MSG_TAGS = 26,    /* the relay's marks on closed intervals */
+    KL_MSG_TICKET = 27,  /* a piece of what BRING brings back; sealed by the relay for itself */
 };
-
-/* One thing that must be the same in a room: key "content", value "xxh3 0123… (24592 bytes, croom.nes)". What
- * follows the first " (" is for people and does not count: the same content under another name is the same.
- */
-struct kl_fact {
-    char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX];
-};
-struct kl_facts {
-    uint8_t count;
-    struct kl_fact fact[KL_FACTS_MAX];
-};
-/* Adds a fact; longer strings are cut at a UTF-8 boundary. KL_E_FULL past KL_FACTS_MAX. */
-int kl_facts_add(struct kl_facts *f, const char *key, const char *value);
-/* Writes every difference as "content differs: room has X, you have Y", joined by "; ", into out (cut at
- * cap). Returns the number of differences. */
-unsigned kl_facts_differ(const struct kl_facts *room, const struct kl_facts *you, char *out, size_t cap);
 
 struct kl_hello {
     uint16_t version;
     char name[KL_NAME_MAX], room[KL_NAME_MAX];
     uint8_t seats_wanted;    /* number of seats, 0: spectator */
     struct kl_params params; /* wish; counts where this client makes the room */
+    struct kl_facts facts;
+    uint8_t door;         /* KL_DOOR_UNLISTED, KL_DOOR_PASSWORD; counts where this client makes the room */
+    uint16_t seat_time_s; /* how long a seat is kept, as this client wishes; 0: as the relay does */
+    uint8_t seat_key[KL_SEAT_KEY_BYTES];
+};
+enum { KL_DOOR_UNLISTED = 1, KL_DOOR_PASSWORD = 2, KL_DOOR_LOCKED = 4 };
+enum { KL_PROVE = 0, KL_PROVE_SET = 1 }; /* what */
+struct kl_door {
+    uint8_t what, salt[KL_SALT_BYTES], share[KL_SHARE_BYTES]; /* share: 0 with KL_PROVE_SET */
+};                                                            /* DOOR */
+struct kl_prove {
+    uint8_t what, share[KL_SHARE_BYTES], mac[KL_MAC_BYTES]; /* KL_PROVE_SET: the stretched password, mac 0 */
+};
+struct kl_proved {
+    uint8_t mac[KL_MAC_BYTES];
+};
+struct kl_return {
+    char room[KL_NAME_MAX];
+    uint8_t token[KL_TOKEN_BYTES], seat_key[KL_SEAT_KEY_BYTES], signature[KL_SIGNATURE_BYTES];
+    bool fresh;                   /* has nothing: needs the start data too */
+    bool can_bring;               /* the room, where the relay has forgotten it */
+    uint32_t have;                /* closed frames below; 0 where fresh */
+    uint32_t tags;                /* tags of intervals below; 0 where fresh */
+    uint8_t digest[KL_TAG_BYTES]; /* of what it has: net/PROTOCOL.md §7, kept seats */
     struct kl_facts facts;
 };
 struct kl_data {
@@ -94,7 +121,10 @@ struct kl_welcome {
     uint8_t client, seats;
     bool host;
     struct kl_params params;
+    uint8_t room_id[KL_ROOM_ID_BYTES], token[KL_TOKEN_BYTES];
+    uint16_t seat_time_s; /* that the seat is kept for when the link is lost */
 };
+/* Each ends the connection for good, but for KL_REFUSE_BRING. */
 enum kl_refuse {
     KL_REFUSE_VERSION = 1,
     KL_REFUSE_IDENTITY,
@@ -102,7 +132,10 @@ enum kl_refuse {
     KL_REFUSE_STARTED,
     KL_REFUSE_LIMIT,
     KL_REFUSE_PROTOCOL,
-    KL_REFUSE_CLOSED
+    KL_REFUSE_CLOSED,
+    KL_REFUSE_SEAT,  /* no such room here, or no such seat in it */
+    KL_REFUSE_BRING, /* no such room here (any more): bring it */
+    KL_REFUSE_DOOR   /* password, lock or ban */
 };
 struct kl_text {
     uint8_t code;
@@ -113,7 +146,8 @@ enum kl_member_state {
     KL_MEMBER_LOADING,
     KL_MEMBER_READY,
     KL_MEMBER_PLAYING,
-    KL_MEMBER_GONE
+    KL_MEMBER_GONE, /* left; its last samples are being used up */
+    KL_MEMBER_AWAY  /* its link is lost; the seat is kept */
 };
 struct kl_member {
     uint8_t client, seats, state;
@@ -122,6 +156,7 @@ struct kl_member {
 };
 struct kl_roster {
     uint8_t filled, players, count;
+    uint8_t doors; /* KL_DOOR_* */
     struct kl_member member[KL_MAX_CLIENTS];
 };
 struct kl_prepare {
@@ -138,6 +173,33 @@ struct kl_verdict {
     uint16_t minority;
 };
 
+/* Part of something longer. TICKET; BRING. */
+struct kl_piece {
+    uint32_t offset, total;
+    uint16_t len;
+    uint8_t bytes[KL_BULK_MAX];
+};
+/* A piece of history, whole and checked (frames.h). */
+struct kl_past {
+    uint16_t len;
+    uint8_t bytes[KL_PIECE_BYTES];
+};
+struct kl_tags {
+    uint32_t first;     /* interval, by number */
+    uint32_t end_frame; /* the first frame after the last of these intervals */
+    uint8_t count;      /* 1..KL_TAGS_MAX */
+    uint8_t tag[KL_TAGS_MAX][KL_TAG_BYTES];
+};
+enum { KL_BRING_TICKET = 0, KL_BRING_START = 1, KL_BRING_HISTORY = 2, KL_BRING_TAGS = 3 };
+struct kl_bring {
+    uint8_t what;
+    union {
+        struct kl_piece piece; /* ticket, start data */
+        struct kl_past past;
+        struct kl_tags tags;
+    };
+};
+
 struct kl_msg {
     uint8_t kind; /* enum kl_msg_kind */
     union {
@@ -151,6 +213,14 @@ struct kl_msg {
         struct kl_roster roster;
         struct kl_prepare prepare;
         struct kl_verdict verdict;
+        struct kl_door door;
+        struct kl_prove prove;
+        struct kl_proved proved;
+        struct kl_return back; /* RETURN */
+        struct kl_past past;   /* HISTORY */
+        struct kl_tags tags;
+        struct kl_piece piece; /* TICKET */
+        struct kl_bring bring;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */
@@ -159,5 +229,7 @@ struct kl_msg {
 int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap);
 /* 0; KL_E_MALFORMED; KL_E_VERSION for a HELLO of another version (hello.version is set, nothing else). */
 int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len);
+/* True for what rides on channel 1, below the rest: DATA, HISTORY, TAGS, TICKET, BRING. */
+bool kl_msg_is_bulk(uint8_t kind);
 
 #endif

@@ -77,23 +77,29 @@ def any_commands(rng):
     return [[rng.choice([0, 15, 255]), rng.choice([1, 2, 3, 16, 255]), rng.randbytes(n).hex()] for n in lengths]
 
 
+def any_frames(rng, first, count):
+    length = rng.randint(1, 30)
+    keyframe = first - rng.randint(0, min(length - 1, first))
+    marked, by_clock, active = rng.randrange(2), rng.randrange(2), rng.randrange(256)
+    streams = [any_stream(rng, count) if rng.random() < 0.4 else [NEUTRAL] * count for _ in range(8)]
+    frames = []
+    for n in range(count):
+        if first + n == keyframe + length:
+            keyframe, length, marked = first + n, rng.randint(1, 30), rng.randrange(2)
+            by_clock, active = rng.randrange(2), rng.randrange(256)
+        key = int(first + n == keyframe)
+        frames.append([first + n, keyframe, length, key, marked * key, by_clock, any_commands(rng) if key else [], active,
+                       [s[n] for s in streams]])
+    return frames
+
+
 def any_update(rng):
     first, count = u32(rng, NUMBER_MAX), rng.choice([0, 1, 2, 7, 40])
     presence = rng.randrange(3)
     f = {"stamp": u32(rng), "absent": int(presence == 1), "returning": int(presence == 2), "paused": rng.randrange(2),
          "echo": any_echo(rng), "next_sample": u32(rng), "waiting": rng.randrange(256), "away": rng.randrange(256),
          "first": first, "due": rng.choice([None, 0, -1, 2**63 - 1, -2**63, rng.randint(-10**9, 10**9)]), "frames": []}
-    length = rng.randint(1, 30)
-    keyframe = first - rng.randint(0, min(length - 1, first))
-    marked, by_clock, active = rng.randrange(2), rng.randrange(2), rng.randrange(256)
-    streams = [any_stream(rng, count) if rng.random() < 0.4 else [NEUTRAL] * count for _ in range(8)]
-    for n in range(count):
-        if first + n == keyframe + length:
-            keyframe, length, marked = first + n, rng.randint(1, 30), rng.randrange(2)
-            by_clock, active = rng.randrange(2), rng.randrange(256)
-        key = int(first + n == keyframe)
-        f["frames"].append([first + n, keyframe, length, key, marked * key, by_clock, any_commands(rng) if key else [],
-                            active, [s[n] for s in streams]])
+    f["frames"] = any_frames(rng, first, count)
     return "update", 0, f, write_update(f, rng)
 
 
@@ -112,25 +118,51 @@ def any_facts(rng):
 
 
 def any_message(rng):
+    some = lambda n: rng.randbytes(n).hex()
+
+    def any_history():
+        while True:
+            first = u32(rng, NUMBER_MAX)
+            m = [first, any_frames(rng, first, rng.choice([1, 2, 7, 64]))]
+            if len(write_message([25] + m, rng)) <= 3900:
+                return m
+
+    def any_piece(most):
+        total = rng.choice([1, 4000, most, rng.randint(1, most)])
+        count = min(total, rng.choice([1, 7, 4000]))
+        return [rng.randint(0, total - count), total, some(count)]
     make = {
-        1: lambda: [1, any_text(rng, 23, 1), any_text(rng, 23, 1), rng.randint(0, 8), any_params(rng), any_facts(rng)],
+        1: lambda: [2, any_text(rng, 23, 1), any_text(rng, 23, 1), rng.randint(0, 8), any_params(rng), any_facts(rng),
+                    rng.randrange(4), rng.randrange(65536), some(32)],
         2: lambda: [1000, 5000, rng.randbytes(rng.choice([0, 1, 1000])).hex()],
         3: lambda: [any_facts(rng)],
         4: lambda: [u32(rng)] + [rng.choice([None, 0, 2**64 - 1]) for _ in range(3)],
         5: lambda: [rng.randrange(256), any_text(rng, 479)],
         6: lambda: [rng.randrange(256), rng.randbytes(rng.choice([0, 1, 96])).hex()],
-        16: lambda: [u32(rng), rng.randrange(16), rng.randrange(256), rng.randrange(2), any_params(rng)],
-        18: lambda: [rng.randint(0, 8), rng.randint(0, 8),
-                     [[rng.randrange(16), rng.randrange(256), rng.randint(0, 4), rng.randrange(2), any_text(rng, 23)]
+        7: lambda: [rng.randrange(2), some(32), some(16)],
+        8: lambda: [any_text(rng, 23, 1), some(16), some(32), some(64)] +
+                   rng.choice([[1, rng.randrange(2), 0, 0], [0, rng.randrange(2), u32(rng), u32(rng)]]) +
+                   [some(16), any_facts(rng)],
+        10: lambda: rng.choice([lambda: [0] + make[27](), lambda: [1] + any_piece(2**32 - 1), lambda: [1, 0, 0, ""],
+                                lambda: [2] + make[25](), lambda: [3] + make[26]()])(),
+        16: lambda: [u32(rng), rng.randrange(16), rng.randrange(256), rng.randrange(2), any_params(rng), some(16), some(16),
+                     rng.randrange(65536)],
+        18: lambda: [rng.randint(0, 8), rng.randint(0, 8), rng.randrange(8),
+                     [[rng.randrange(16), rng.randrange(256), rng.randint(0, 5), rng.randrange(2), any_text(rng, 23)]
                       for _ in range(rng.choice([0, 2, 16]))]],
         19: lambda: [rng.choice([0, 2**64 - 1]), u32(rng)],
         20: lambda: [],
         21: lambda: [u32(rng), u32(rng), rng.randint(0, 2), rng.randrange(2), rng.randrange(65536)],
+        23: lambda: [rng.randrange(2), some(16), some(32)],
+        24: lambda: [some(16)],
+        25: lambda: any_history(),
+        26: lambda: [u32(rng), u32(rng), [some(16) for _ in range(rng.choice([1, 2, 64]))]],
+        27: lambda: any_piece(16384),
     }
     make[17] = make[22] = make[5]
     kind = rng.choice(sorted(make))
     m = [kind] + make[kind]()
-    return "message", 0, m, write_message(m)
+    return "message", 0, m, write_message(m, rng)
 
 
 def any_header(rng):

@@ -67,6 +67,9 @@ class Reader:
         need(not any(ord(c) < 0x20 or ord(c) == 0x7f for c in decoded))
         return text.hex()
 
+    def hex(self, n):
+        return self.take(n).hex()
+
     def end(self):
         need(self.left() == 0)
 
@@ -89,6 +92,9 @@ class Writer:
 
     def svar(self, value):
         self.var(2 * value if value >= 0 else -2 * value - 1)
+
+    def hex(self, text):
+        self.out += bytes.fromhex(text)
 
     def str(self, text_hex):
         text = bytes.fromhex(text_hex)
@@ -261,6 +267,19 @@ def read_intervals(r, first, count):
     return out
 
 
+def read_frames(r, first, count):
+    """From `offset` to the end."""
+    shape = read_intervals(r, first, count)
+    seats = r.u(1)
+    streams = [read_stream(r, count) if seats >> s & 1 else [NEUTRAL] * count for s in range(8)]
+    frames = []
+    for n in range(count):
+        keyframe, length, marked, by_clock, commands, active = shape[n]
+        frames.append([first + n, keyframe, length, int(first + n == keyframe), marked, by_clock, commands, active,
+                       [streams[s][n] for s in range(8)]])
+    return frames
+
+
 def read_update(r, _seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
@@ -273,15 +292,7 @@ def read_update(r, _seats):
     f["first"] = first = r.var(NUMBER_MAX)
     count = r.var(256)
     f["due"] = r.svar() if flags & 2 else None
-    f["frames"] = []
-    if count:
-        shape = read_intervals(r, first, count)
-        seats = r.u(1)
-        streams = [read_stream(r, count) if seats >> s & 1 else [NEUTRAL] * count for s in range(8)]
-        for n in range(count):
-            keyframe, length, marked, by_clock, commands, active = shape[n]
-            f["frames"].append([first + n, keyframe, length, int(first + n == keyframe), marked, by_clock, commands,
-                                active, [streams[s][n] for s in range(8)]])
+    f["frames"] = read_frames(r, first, count) if count else []
     r.end()
     return f
 
@@ -311,6 +322,19 @@ def write_commands(w, commands):
         w.out += bytes.fromhex(data)
 
 
+def write_frames(w, frames, rng):
+    w.u(1, frames[0][0] - frames[0][1])
+    for n, (number, keyframe, length, _key, marked, by_clock, commands, active, _in) in enumerate(frames):
+        if n == 0 or number == keyframe:
+            w.u(1, length + 0x80 * marked + 0x40 * by_clock + (0x20 if commands else 0)), w.u(1, active)
+            if commands:
+                write_commands(w, commands)
+    seats = [s for s in range(8) if any(frame[8][s] != NEUTRAL for frame in frames)]
+    w.u(1, sum(1 << s for s in seats))
+    for s in seats:
+        write_stream(w, [frame[8][s] for frame in frames], rng)
+
+
 def write_update(f, rng):
     w = Writer()
     w.u(4, f["stamp"])
@@ -322,16 +346,7 @@ def write_update(f, rng):
     if f["due"] is not None:
         w.svar(f["due"])
     if f["frames"]:
-        w.u(1, f["first"] - f["frames"][0][1])
-        for n, (number, keyframe, length, _key, marked, by_clock, commands, active, _in) in enumerate(f["frames"]):
-            if n == 0 or number == keyframe:
-                w.u(1, length + 0x80 * marked + 0x40 * by_clock + (0x20 if commands else 0)), w.u(1, active)
-                if commands:
-                    write_commands(w, commands)
-        seats = [s for s in range(8) if any(frame[8][s] != NEUTRAL for frame in f["frames"])]
-        w.u(1, sum(1 << s for s in seats))
-        for s in seats:
-            write_stream(w, [frame[8][s] for frame in f["frames"]], rng)
+        write_frames(w, f["frames"], rng)
     return bytes(w.out)
 
 
@@ -359,14 +374,58 @@ def write_facts(w, facts):
         w.str(key), w.str(value)
 
 
+def read_rest(r, least):
+    need(least <= r.left() <= 4000)
+    return r.hex(r.left())
+
+
+def read_piece(r):
+    offset, total = r.u(4), r.u(4)
+    rest = read_rest(r, 1 if total else 0)
+    need(offset + len(rest) // 2 <= total)
+    return [offset, total, rest]
+
+
+def read_ticket(r):
+    piece = read_piece(r)
+    need(1 <= piece[1] <= 16384)
+    return piece
+
+
+def read_history(r):
+    need(r.left() <= 4000)
+    first, count = r.u(4, NUMBER_MAX), r.u(1, 64)
+    need(count >= 1)
+    return [first, read_frames(r, first, count)]
+
+
+def read_tags(r):
+    first, end, count = r.u(4), r.u(4), r.u(1, 64)
+    need(count >= 1)
+    return [first, end, [r.hex(16) for _ in range(count)]]
+
+
+def write_piece(w, p):
+    w.u(4, p[0]), w.u(4, p[1]), w.hex(p[2])
+
+
+def write_history(w, h, rng):
+    w.u(4, h[0]), w.u(1, len(h[1]))
+    write_frames(w, h[1], rng)
+
+
+def write_tags(w, t):
+    w.u(4, t[0]), w.u(4, t[1]), w.u(1, len(t[2])), w.hex("".join(t[2]))
+
+
 def read_message(r, _seats):
     kind = r.u(1)
     m = [kind]
     if kind == 1:
         m.append(r.u(2))
-        if m[1] != 1:
+        if m[1] != 2:
             raise Version
-        m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r)]
+        m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 3), r.u(2), r.hex(32)]
     elif kind == 2:
         m += [r.u(4), r.u(4)]
         rest = r.take(r.left())
@@ -385,28 +444,48 @@ def read_message(r, _seats):
         rest = r.take(r.left())
         need(len(rest) <= 96)
         m.append(rest.hex())
+    elif kind == 7:
+        m += [r.u(1, 1), r.hex(32), r.hex(16)]
+    elif kind == 8:
+        m += [r.str(23, 1), r.hex(16), r.hex(32), r.hex(64)]
+        flags = r.u(1, 3)
+        m += [flags & 1, flags >> 1, r.u(4), r.u(4), r.hex(16), read_facts(r)]
+        need(not m[5] or m[7] == m[8] == 0)
+    elif kind == 10:
+        m.append(r.u(1, 3))
+        m += [read_ticket, read_piece, read_history, read_tags][m[1]](r)
     elif kind == 16:
-        m += [r.u(4), r.u(1, 15), r.u(1), r.u(1, 1), read_params(r)]
+        m += [r.u(4), r.u(1, 15), r.u(1), r.u(1, 1), read_params(r), r.hex(16), r.hex(16), r.u(2)]
     elif kind == 18:
-        m += [r.u(1, 8), r.u(1, 8)]
-        m.append([[r.u(1, 15), r.u(1), r.u(1, 4), r.u(1, 1), r.str(23)] for _ in range(r.u(1, 16))])
+        m += [r.u(1, 8), r.u(1, 8), r.u(1, 7)]
+        m.append([[r.u(1, 15), r.u(1), r.u(1, 5), r.u(1, 1), r.str(23)] for _ in range(r.u(1, 16))])
     elif kind == 19:
         m += [r.u(8), r.u(4)]
     elif kind == 21:
         m += [r.u(4), r.u(4), r.u(1, 2), r.u(1, 1), r.u(2)]
+    elif kind == 23:
+        m += [r.u(1, 1), r.hex(16), r.hex(32)]
+    elif kind == 24:
+        m.append(r.hex(16))
+    elif kind == 25:
+        m += read_history(r)
+    elif kind == 26:
+        m += read_tags(r)
+    elif kind == 27:
+        m += read_ticket(r)
     else:
         need(kind == 20)
     r.end()
     return m
 
 
-def write_message(m):
+def write_message(m, rng):
     w = Writer()
     kind = m[0]
     w.u(1, kind)
     if kind == 1:
         w.u(2, m[1]), w.str(m[2]), w.str(m[3]), w.u(1, m[4])
-        write_params(w, m[5]), write_facts(w, m[6])
+        write_params(w, m[5]), write_facts(w, m[6]), w.u(1, m[7]), w.u(2, m[8]), w.hex(m[9])
     elif kind == 2:
         w.u(4, m[1]), w.u(4, m[2])
         w.out += bytes.fromhex(m[3])
@@ -424,15 +503,34 @@ def write_message(m):
         w.out += bytes.fromhex(m[2])
     elif kind == 16:
         w.u(4, m[1]), w.u(1, m[2]), w.u(1, m[3]), w.u(1, m[4])
-        write_params(w, m[5])
+        write_params(w, m[5]), w.hex(m[6]), w.hex(m[7]), w.u(2, m[8])
     elif kind == 18:
-        w.u(1, m[1]), w.u(1, m[2]), w.u(1, len(m[3]))
-        for client, seats, state, host, name in m[3]:
+        w.u(1, m[1]), w.u(1, m[2]), w.u(1, m[3]), w.u(1, len(m[4]))
+        for client, seats, state, host, name in m[4]:
             w.u(1, client), w.u(1, seats), w.u(1, state), w.u(1, host), w.str(name)
     elif kind == 19:
         w.u(8, m[1]), w.u(4, m[2])
     elif kind == 21:
         w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(2, m[5])
+    elif kind in (7, 23):
+        w.u(1, m[1]), w.hex(m[2]), w.hex(m[3])
+    elif kind == 8:
+        w.str(m[1]), w.hex(m[2]), w.hex(m[3]), w.hex(m[4]), w.u(1, m[5] + 2 * m[6]), w.u(4, m[7]), w.u(4, m[8])
+        w.hex(m[9]), write_facts(w, m[10])
+    elif kind == 10:
+        w.u(1, m[1])
+        if m[1] == 2:
+            write_history(w, m[2:], rng)
+        else:
+            [write_piece, write_piece, None, write_tags][m[1]](w, m[2:])
+    elif kind == 24:
+        w.hex(m[1])
+    elif kind == 25:
+        write_history(w, m[1:], rng)
+    elif kind == 26:
+        write_tags(w, m[1:])
+    elif kind == 27:
+        write_piece(w, m[1:])
     return bytes(w.out)
 
 

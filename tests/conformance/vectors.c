@@ -80,22 +80,13 @@ static void print_commands(const struct kl_commands *set) {
     printf("],");
 }
 
-static int print_update(const uint8_t *b, size_t len) {
-    struct kl_update u;
+static void print_frames(struct kl_frames *frames, uint32_t count) {
     struct kl_frame f;
-    if (kl_update_open(&u, b, len) != 0) return KL_E_MALFORMED;
-    printf("{\"stamp\":%u,\"absent\":%d,\"returning\":%d,\"paused\":%d,\"away\":%u,", u.stamp,
-           u.presence == KL_ABSENT, u.presence == KL_RETURNING, u.paused, u.away);
-    print_echo(u.has_echo, u.echo, u.hold_us);
-    printf("\"next_sample\":%u,\"waiting\":%u,\"first\":%u,", u.next_sample, u.waiting_for, u.first);
-    if (u.has_schedule)
-        printf("\"due\":%lld,\"frames\":[", (long long)u.due_us);
-    else
-        printf("\"due\":null,\"frames\":[");
-    for (unsigned n = 0; kl_update_frame(&u, &f); n++) {
+    putchar('[');
+    for (unsigned n = 0; n < count && kl_frames_next(frames, &f); n++) {
         printf("%s[%u,%u,%u,%d,%d,%d,", n ? "," : "", f.number, f.keyframe, f.spacing,
                !!(f.flags & KL_FRAME_KEY), !!(f.flags & KL_FRAME_HASH), !!(f.flags & KL_FRAME_BY_CLOCK));
-        print_commands(f.flags & KL_FRAME_COMMANDS ? &u.frames.commands : NULL);
+        print_commands(f.flags & KL_FRAME_COMMANDS ? &frames->commands : NULL);
         printf("%u,[", f.active);
         for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
             if (s) putchar(',');
@@ -103,7 +94,22 @@ static int print_update(const uint8_t *b, size_t len) {
         }
         printf("]]");
     }
-    printf("]}");
+    putchar(']');
+}
+
+static int print_update(const uint8_t *b, size_t len) {
+    struct kl_update u;
+    if (kl_update_open(&u, b, len) != 0) return KL_E_MALFORMED;
+    printf("{\"stamp\":%u,\"absent\":%d,\"returning\":%d,\"paused\":%d,\"away\":%u,", u.stamp,
+           u.presence == KL_ABSENT, u.presence == KL_RETURNING, u.paused, u.away);
+    print_echo(u.has_echo, u.echo, u.hold_us);
+    printf("\"next_sample\":%u,\"waiting\":%u,\"first\":%u,", u.next_sample, u.waiting_for, u.first);
+    if (u.has_schedule)
+        printf("\"due\":%lld,\"frames\":", (long long)u.due_us);
+    else
+        printf("\"due\":null,\"frames\":");
+    print_frames(&u.frames, u.count);
+    putchar('}');
     return 0;
 }
 
@@ -125,7 +131,7 @@ static void print_facts(const struct kl_facts *f) {
 }
 
 static void print_roster(const struct kl_roster *o) {
-    printf(",%u,%u,[", o->filled, o->players);
+    printf(",%u,%u,%u,[", o->filled, o->players, o->doors);
     for (unsigned i = 0; i < o->count; i++) {
         const struct kl_member *m = &o->member[i];
         printf("%s[%u,%u,%u,%d,", i ? "," : "", m->client, m->seats, m->state, m->host);
@@ -156,6 +162,63 @@ static void print_hello(const struct kl_hello *h) {
     print_params(&h->params);
     putchar(',');
     print_facts(&h->facts);
+    printf(",%u,%u,", h->door, h->seat_time_s);
+    print_hex(h->seat_key, sizeof h->seat_key);
+}
+
+static void print_welcome(const struct kl_welcome *w) {
+    printf(",%u,%u,%u,%d,", w->session, w->client, w->seats, w->host);
+    print_params(&w->params);
+    putchar(',');
+    print_hex(w->room_id, sizeof w->room_id);
+    putchar(',');
+    print_hex(w->token, sizeof w->token);
+    printf(",%u", w->seat_time_s);
+}
+
+static void print_return(const struct kl_return *b) {
+    putchar(',');
+    print_string(b->room);
+    putchar(',');
+    print_hex(b->token, sizeof b->token);
+    putchar(',');
+    print_hex(b->seat_key, sizeof b->seat_key);
+    putchar(',');
+    print_hex(b->signature, sizeof b->signature);
+    printf(",%d,%d,%u,%u,", b->fresh, b->can_bring, b->have, b->tags);
+    print_hex(b->digest, sizeof b->digest);
+    putchar(',');
+    print_facts(&b->facts);
+}
+
+static void print_piece(const struct kl_piece *p) {
+    printf(",%u,%u,", p->offset, p->total);
+    print_hex(p->bytes, p->len);
+}
+
+static void print_past(const struct kl_past *p) {
+    struct kl_frames f;
+    if (kl_piece_open(&f, p->bytes, p->len) != 0) abort();
+    printf(",%u,", f.first);
+    print_frames(&f, f.count);
+}
+
+static void print_tags(const struct kl_tags *t) {
+    printf(",%u,%u,[", t->first, t->end_frame);
+    for (unsigned i = 0; i < t->count; i++) {
+        if (i) putchar(',');
+        print_hex(t->tag[i], sizeof t->tag[i]);
+    }
+    putchar(']');
+}
+
+static void print_bring(const struct kl_bring *b) {
+    printf(",%u", b->what);
+    switch (b->what) {
+    case KL_BRING_HISTORY: print_past(&b->past); break;
+    case KL_BRING_TAGS: print_tags(&b->tags); break;
+    default: print_piece(&b->piece); break;
+    }
 }
 
 static int print_message(const uint8_t *b, size_t len) {
@@ -175,10 +238,7 @@ static int print_message(const uint8_t *b, size_t len) {
         printf(",%u,", m.order.kind);
         print_hex(m.order.data, m.order.len);
         break;
-    case KL_MSG_WELCOME:
-        printf(",%u,%u,%u,%d,", m.welcome.session, m.welcome.client, m.welcome.seats, m.welcome.host);
-        print_params(&m.welcome.params);
-        break;
+    case KL_MSG_WELCOME: print_welcome(&m.welcome); break;
     case KL_MSG_ROSTER: print_roster(&m.roster); break;
     case KL_MSG_PREPARE:
         printf(",%llu,%u", (unsigned long long)m.prepare.epoch_s, m.prepare.data_bytes);
@@ -188,6 +248,20 @@ static int print_message(const uint8_t *b, size_t len) {
         printf(",%u,%u,%u,%d,%u", m.verdict.frame, m.verdict.first, m.verdict.differs, m.verdict.complete,
                m.verdict.minority);
         break;
+    case KL_MSG_PROVE:
+        printf(",%u,", m.prove.what), print_hex(m.prove.share, KL_SHARE_BYTES);
+        putchar(','), print_hex(m.prove.mac, KL_MAC_BYTES);
+        break;
+    case KL_MSG_RETURN: print_return(&m.back); break;
+    case KL_MSG_BRING: print_bring(&m.bring); break;
+    case KL_MSG_DOOR:
+        printf(",%u,", m.door.what), print_hex(m.door.salt, KL_SALT_BYTES);
+        putchar(','), print_hex(m.door.share, KL_SHARE_BYTES);
+        break;
+    case KL_MSG_PROVED: putchar(','), print_hex(m.proved.mac, KL_MAC_BYTES); break;
+    case KL_MSG_HISTORY: print_past(&m.past); break;
+    case KL_MSG_TAGS: print_tags(&m.tags); break;
+    case KL_MSG_TICKET: print_piece(&m.piece); break;
     default: printf(",%u,", m.text.code), print_string(m.text.text); break;
     }
     putchar(']');
@@ -279,12 +353,12 @@ static struct kl_commands commands_at(uint32_t f, unsigned count) {
     return set;
 }
 
-static void update_vectors(void) {
-    static struct kl_frame ring[KL_KEPT_FRAMES];
-    static struct kl_commands commands[KL_COMMAND_SETS];
+static struct kl_frame ring[KL_KEPT_FRAMES];
+static struct kl_commands commands[KL_COMMAND_SETS];
+
+static void fill_ring(void) {
     unsigned sets = 0;
     static const uint16_t spacing[] = {1, 4, 30, 5, 2};
-    uint8_t buf[KL_DATAGRAM_MAX];
     for (uint32_t f = 0, k = 0, i = 0; f < KL_WINDOW_FRAMES; f++) {
         if (f == k + spacing[i % 5]) k = f, i++;
         ring[f] = (struct kl_frame){
@@ -299,6 +373,10 @@ static void update_vectors(void) {
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             if (f % 60 < 15 && (f / 60 + s) % 3 == 0) ring[f].in[s] = input_at(f + s);
     }
+}
+
+static void update_vectors(void) {
+    uint8_t buf[KL_DATAGRAM_MAX];
     for (uint32_t first = 0; first < 200; first += 9)
         for (uint32_t count = 0; count < 50; count += 7) {
             struct kl_update u = {.stamp = first * 1000,
@@ -325,12 +403,86 @@ static void message(const struct kl_msg *m) {
     vector("message", 0, buf, len > 0 ? (size_t)len : 0);
 }
 
+static void count_up(uint8_t *out, size_t len, uint8_t from) {
+    for (size_t i = 0; i < len; i++)
+        out[i] = (uint8_t)(from * 40 + i);
+}
+
+static void seat_messages(void) {
+    static struct kl_msg m;
+    for (unsigned n = 0; n < 3; n++) {
+        m = (struct kl_msg){.kind = KL_MSG_RETURN,
+                            .back = {.room = "arcade", .fresh = n == 0, .can_bring = n == 1}};
+        count_up(m.back.token, sizeof m.back.token, 1);
+        count_up(m.back.seat_key, sizeof m.back.seat_key, 2);
+        count_up(m.back.signature, sizeof m.back.signature, 3);
+        if (n) count_up(m.back.digest, sizeof m.back.digest, 4);
+        if (n) m.back.have = 70000, m.back.tags = 9000;
+        if (n == 0) kl_facts_add(&m.back.facts, "core", "nestopia 1.52");
+        message(&m);
+    }
+    for (uint8_t what = 0; what < 2; what++) {
+        m = (struct kl_msg){.kind = KL_MSG_DOOR, .door.what = what};
+        count_up(m.door.salt, sizeof m.door.salt, 4);
+        if (what == KL_PROVE) count_up(m.door.share, sizeof m.door.share, 5);
+        message(&m);
+        m = (struct kl_msg){.kind = KL_MSG_PROVE, .prove.what = what};
+        count_up(m.prove.share, sizeof m.prove.share, 1);
+        if (what == KL_PROVE) count_up(m.prove.mac, sizeof m.prove.mac, 2);
+        message(&m);
+    }
+    m = (struct kl_msg){.kind = KL_MSG_PROVED};
+    count_up(m.proved.mac, sizeof m.proved.mac, 3);
+    message(&m);
+}
+
+static void put_piece(struct kl_past *p, uint32_t first) {
+    struct kl_frames_from from = {ring, KL_KEPT_FRAMES, commands, KL_COMMAND_SETS};
+    uint32_t count;
+    p->len = (uint16_t)kl_piece_write(&from, first, KL_PIECE_FRAMES, p->bytes, sizeof p->bytes, &count);
+}
+
+static void bulk_messages(void) {
+    static struct kl_msg m;
+    for (uint32_t first = 0; first < 200; first += 60) {
+        m = (struct kl_msg){.kind = KL_MSG_HISTORY};
+        put_piece(&m.past, first);
+        message(&m);
+    }
+    m = (struct kl_msg){.kind = KL_MSG_TAGS, .tags = {.first = 9000, .end_frame = 70010, .count = 2}};
+    count_up(m.tags.tag[1], KL_TAG_BYTES, 1);
+    message(&m);
+    m = (struct kl_msg){.kind = KL_MSG_TICKET,
+                        .piece = {.offset = 4, .total = 10, .len = 6, .bytes = "sealed"}};
+    message(&m);
+    for (uint8_t what = KL_BRING_TICKET; what <= KL_BRING_START; what++) {
+        m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = what};
+        m.bring.piece = (struct kl_piece){.offset = 4, .total = 10, .len = 6, .bytes = "pieces"};
+        message(&m);
+    }
+    m.bring.piece = (struct kl_piece){0};
+    message(&m);
+    m.bring.what = KL_BRING_HISTORY;
+    put_piece(&m.bring.past, 40);
+    message(&m);
+    m.bring.what = KL_BRING_TAGS;
+    m.bring.tags = (struct kl_tags){.first = 1, .end_frame = 5, .count = KL_TAGS_MAX};
+    message(&m);
+}
+
 static void message_vectors(void) {
     static struct kl_msg m;
     static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 250, 60, 60098800, true};
     m = (struct kl_msg){.kind = KL_MSG_HELLO,
-                        .hello = {KL_PROTOCOL_VERSION, "Zo\xc3\xab", "arcade", 2, params, {0}}};
+                        .hello = {.version = KL_PROTOCOL_VERSION,
+                                  .name = "Zo\xc3\xab",
+                                  .room = "arcade",
+                                  .seats_wanted = 2,
+                                  .params = params}};
     message(&m);
+    m.hello.door = KL_DOOR_UNLISTED | KL_DOOR_PASSWORD;
+    m.hello.seat_time_s = 300;
+    count_up(m.hello.seat_key, sizeof m.hello.seat_key, 1);
     kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
     kl_facts_add(&m.hello.facts, "content", "xxh3 0123 (\xe2\x82\xac.nes)");
     m.hello.params = (struct kl_params){.players = 1, .fps_uhz = 1000000};
@@ -358,9 +510,12 @@ static void message_vectors(void) {
     m.order = (struct kl_order){255, KL_COMMAND_BYTES, {1, 2, 3, [KL_COMMAND_BYTES - 1] = 4}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}};
+    count_up(m.welcome.room_id, sizeof m.welcome.room_id, 2);
+    count_up(m.welcome.token, sizeof m.welcome.token, 3);
+    m.welcome.seat_time_s = 60;
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_ROSTER,
-                        .roster = {2, 8, 2, {{0, 1, 4, true, "ann"}, {15, 0xfe, 0, false, ""}}}};
+                        .roster = {2, 8, 2, 5, {{0, 1, 5, true, "ann"}, {15, 0xfe, 0, false, ""}}}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
     message(&m);
@@ -368,6 +523,8 @@ static void message_vectors(void) {
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {119, 59, 2, true, 0x8001}};
     message(&m);
+    seat_messages();
+    bulk_messages();
 }
 
 static void header_vectors(void) {
@@ -412,6 +569,7 @@ static void judge(void) {
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "--judge") == 0) return judge(), 0;
     if (argc > 1) return fputs("vectors [--judge]\n", stderr), 2;
+    fill_ring();
     header_vectors();
     ctrl_vectors();
     update_vectors();

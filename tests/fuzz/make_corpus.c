@@ -136,6 +136,50 @@ static void message(const char *name, const struct kl_msg *m) {
     save("fuzz_msg", name, buf, (size_t)len);
 }
 
+static void seat_messages(void) {
+    static struct kl_msg m;
+    m = (struct kl_msg){.kind = KL_MSG_RETURN, .back = {.room = "arcade", .have = 700, .tags = 90}};
+    message("return", &m);
+    m.back = (struct kl_return){.room = "arcade", .fresh = true, .can_bring = true};
+    kl_facts_add(&m.back.facts, "core", "nestopia 1.52");
+    message("return-fresh", &m);
+    m = (struct kl_msg){.kind = KL_MSG_DOOR, .door = {KL_PROVE, {1}, {2}}};
+    message("door", &m);
+    m = (struct kl_msg){.kind = KL_MSG_PROVE, .prove = {KL_PROVE_SET, {1}, {0}}};
+    message("prove", &m);
+    m = (struct kl_msg){.kind = KL_MSG_PROVED, .proved.mac = {9}};
+    message("proved", &m);
+}
+
+static void bulk_messages(void) {
+    static struct kl_msg m;
+    static struct kl_frame ring[KL_PIECE_FRAMES];
+    for (uint32_t n = 0; n < KL_PIECE_FRAMES; n++)
+        ring[n] = (struct kl_frame){n, n / 4 * 4, 4, 0, 3, {{.joypad = (uint16_t)(n / 9)}}};
+    struct kl_frames_from from = {.ring = ring, .places = KL_PIECE_FRAMES};
+    struct kl_past past;
+    uint32_t count;
+    past.len = (uint16_t)kl_piece_write(&from, 2, 40, past.bytes, sizeof past.bytes, &count);
+    m = (struct kl_msg){.kind = KL_MSG_HISTORY, .past = past};
+    message("history", &m);
+    m = (struct kl_msg){.kind = KL_MSG_TAGS, .tags = {90, 700, 2, {{1}, {2}}}};
+    message("tags", &m);
+    m = (struct kl_msg){.kind = KL_MSG_TICKET, .piece = {4, 10, 6, "sealed"}};
+    message("ticket", &m);
+    m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = KL_BRING_TICKET};
+    m.bring.piece = (struct kl_piece){4, 10, 6, "pieces"};
+    message("bring-ticket", &m);
+    m.bring.what = KL_BRING_START;
+    m.bring.piece = (struct kl_piece){0};
+    message("bring-start", &m);
+    m.bring.what = KL_BRING_HISTORY;
+    m.bring.past = past;
+    message("bring-history", &m);
+    m.bring.what = KL_BRING_TAGS;
+    m.bring.tags = (struct kl_tags){90, 700, 2, {{1}, {2}}};
+    message("bring-tags", &m);
+}
+
 static void messages(void) {
     static struct kl_msg m;
     static const struct kl_params params = {.subframes = true,
@@ -165,17 +209,19 @@ static void messages(void) {
     message("bye", &m);
     m.kind = KL_MSG_REFUSE, message("refuse", &m);
     m.kind = KL_MSG_NOTICE, message("notice", &m);
-    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 1, 2, true, params}};
+    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 1, 2, true, params, {1}, {2}, 60}};
     message("welcome", &m);
     m = (struct kl_msg){.kind = KL_MSG_SEND};
     message("send", &m);
     m = (struct kl_msg){.kind = KL_MSG_ROSTER,
-                        .roster = {1, 2, 2, {{0, 1, 1, true, "ann"}, {1, 2, 0, false, "ben"}}}};
+                        .roster = {1, 2, 2, 5, {{0, 1, 1, true, "ann"}, {1, 2, 5, false, "ben"}}}};
     message("roster", &m);
     m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
     message("prepare", &m);
     m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {59, 59, 1, true, 2}};
     message("verdict", &m);
+    seat_messages();
+    bulk_messages();
 }
 
 static void headers(void) {

@@ -76,8 +76,32 @@ static void replay_window_against_memory(void **state) {
     assert_int_equal(highest > 1000, 1);
 }
 
-/* Encodes, decodes, encodes again; every cut and every extra byte must be rejected (DATA takes what there
- * is). */
+static void fill(uint8_t *out, size_t len, uint8_t seed) {
+    for (size_t i = 0; i < len; i++)
+        out[i] = (uint8_t)(seed + i * 3);
+}
+
+static bool takes_what_there_is(const struct kl_msg *m) {
+    bool piece = m->kind == KL_MSG_BRING && m->bring.what <= KL_BRING_START;
+    return m->kind == KL_MSG_DATA || m->kind == KL_MSG_TICKET || piece;
+}
+
+static struct kl_past a_piece(void) {
+    static struct kl_frame ring[KL_WINDOW_FRAMES];
+    struct kl_past p = {0};
+    uint32_t count;
+    for (uint32_t n = 0; n < 90; n++) {
+        ring[n] = (struct kl_frame){.number = n, .keyframe = n / 6 * 6, .spacing = 6, .active = 3};
+        ring[n].in[1].joypad = (uint16_t)(n / 3);
+    }
+    struct kl_frames_from from = {.ring = ring, .places = KL_WINDOW_FRAMES};
+    p.len = (uint16_t)kl_piece_write(&from, 7, 60, p.bytes, sizeof p.bytes, &count);
+    assert_int_equal(count, 60);
+    return p;
+}
+
+/* Encodes, decodes, encodes again; every cut and every extra byte must be rejected (pieces of something
+ * longer take what there is). */
 static void there_and_back(const struct kl_msg *m, struct kl_msg *got) {
     uint8_t b[KL_MSG_MAX], again[KL_MSG_MAX + 1];
     int len = kl_msg_encode(m, b, sizeof b);
@@ -87,7 +111,7 @@ static void there_and_back(const struct kl_msg *m, struct kl_msg *got) {
     assert_memory_equal(b, again, (size_t)len);
     for (int cap = 0; cap < len; cap++)
         assert_int_equal(kl_msg_encode(m, again, (size_t)cap), KL_E_SPACE);
-    if (m->kind == KL_MSG_DATA) return;
+    if (takes_what_there_is(m)) return;
     struct kl_msg bad;
     for (int cut = 0; cut < len; cut++)
         assert_int_equal(kl_msg_decode(&bad, b, (size_t)cut), KL_E_MALFORMED);
@@ -103,6 +127,9 @@ static struct kl_msg a_hello(void) {
     strcpy(m.hello.room, "arcade");
     m.hello.seats_wanted = 2;
     m.hello.params = params;
+    m.hello.door = KL_DOOR_UNLISTED | KL_DOOR_PASSWORD;
+    m.hello.seat_time_s = 300;
+    fill(m.hello.seat_key, KL_SEAT_KEY_BYTES, 9);
     kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
     kl_facts_add(&m.hello.facts, "content", "xxh3 0123 (24592 bytes, croom.nes)");
     return m;
@@ -115,6 +142,9 @@ static void hello(void **state) {
     assert_string_equal(got.hello.name, "Zo\xc3\xab");
     assert_string_equal(got.hello.room, "arcade");
     assert_int_equal(got.hello.facts.count, 2);
+    assert_int_equal(got.hello.door, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD);
+    assert_int_equal(got.hello.seat_time_s, 300);
+    assert_memory_equal(got.hello.seat_key, m.hello.seat_key, KL_SEAT_KEY_BYTES);
     assert_string_equal(got.hello.facts.fact[1].key, "content");
     assert_int_equal(got.hello.params.fps_uhz, 60098800);
     assert_true(got.hello.params.subframes && got.hello.params.clocked);
@@ -148,6 +178,7 @@ static void hello_out_of_range(void **state) {
     REJECTED(m.hello.room[0] = 0);
     REJECTED(m.hello.name[0] = 0);
     REJECTED(m.hello.seats_wanted = KL_MAX_SEATS + 1);
+    REJECTED(m.hello.door = KL_DOOR_LOCKED);
     REJECTED(m.hello.params.policy = 3);
     REJECTED(m.hello.params.players = 0);
     REJECTED(m.hello.params.players = KL_MAX_SEATS + 1);
@@ -173,10 +204,10 @@ static void what_no_reader_takes_is_not_written(void **state) {
 static void another_version_is_told_apart(void **state) {
     (void)state;
     struct kl_msg got;
-    static const uint8_t other[] = {KL_MSG_HELLO, 2, 0, 0xff, 0xff, 0xff};
+    static const uint8_t other[] = {KL_MSG_HELLO, 3, 0, 0xff, 0xff, 0xff};
     assert_int_equal(kl_msg_decode(&got, other, 3), KL_E_VERSION);
     assert_int_equal(kl_msg_decode(&got, other, sizeof other), KL_E_VERSION);
-    assert_int_equal(got.hello.version, 2);
+    assert_int_equal(got.hello.version, 3);
     assert_int_equal(kl_msg_decode(&got, other, 2), KL_E_MALFORMED);
 }
 
@@ -228,19 +259,132 @@ static void the_others(void **state) {
         memset(m.text.text, 'x', sizeof m.text.text - 1);
         there_and_back(&m, &got);
     }
-    there_and_back(&(struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}},
-                   &got);
+    struct kl_msg welcome = {.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}};
+    fill(welcome.welcome.room_id, KL_ROOM_ID_BYTES, 1);
+    fill(welcome.welcome.token, KL_TOKEN_BYTES, 50);
+    welcome.welcome.seat_time_s = 60;
+    there_and_back(&welcome, &got);
+    assert_memory_equal(got.welcome.token, welcome.welcome.token, KL_TOKEN_BYTES);
+    assert_int_equal(got.welcome.seat_time_s, 60);
     there_and_back(&(struct kl_msg){.kind = KL_MSG_SEND}, &got);
     there_and_back(&(struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {UINT64_MAX, 16 << 20}}, &got);
     there_and_back(&(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {59, 59, 2, true, 0x8001}}, &got);
-    struct kl_msg roster = {.kind = KL_MSG_ROSTER, .roster = {2, 8, KL_MAX_CLIENTS, {{0}}}};
+    struct kl_msg roster = {.kind = KL_MSG_ROSTER,
+                            .roster = {.filled = 2, .players = 8, .count = KL_MAX_CLIENTS, .doors = 7}};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         roster.roster.member[i] =
-            (struct kl_member){.client = (uint8_t)i, .seats = 1, .state = KL_MEMBER_GONE, .host = !i};
+            (struct kl_member){.client = (uint8_t)i, .seats = 1, .state = KL_MEMBER_AWAY, .host = !i};
         snprintf(roster.roster.member[i].name, KL_NAME_MAX, "player-with-a-name-%02u--", i);
     }
     there_and_back(&roster, &got);
     assert_string_equal(got.roster.member[15].name, roster.roster.member[15].name);
+}
+
+static struct kl_msg a_return(void) {
+    struct kl_msg m = {.kind = KL_MSG_RETURN,
+                       .back = {.room = "arcade", .can_bring = true, .have = 5, .tags = 6}};
+    fill(m.back.token, KL_TOKEN_BYTES, 1);
+    fill(m.back.seat_key, KL_SEAT_KEY_BYTES, 2);
+    fill(m.back.signature, KL_SIGNATURE_BYTES, 3);
+    fill(m.back.digest, KL_TAG_BYTES, 4);
+    kl_facts_add(&m.back.facts, "core", "nestopia 1.52");
+    return m;
+}
+
+static void coming_back(void **state) {
+    (void)state;
+    struct kl_msg m = a_return(), got;
+    uint8_t b[KL_MSG_MAX];
+    there_and_back(&m, &got);
+    assert_memory_equal(got.back.signature, m.back.signature, KL_SIGNATURE_BYTES);
+    assert_memory_equal(got.back.digest, m.back.digest, KL_TAG_BYTES);
+    assert_true(!got.back.fresh && got.back.can_bring && got.back.have == 5 && got.back.tags == 6);
+    m.back.fresh = true; /* who has nothing has no frames */
+    int len = kl_msg_encode(&m, b, sizeof b);
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+    m.back.have = m.back.tags = 0;
+    there_and_back(&m, &got);
+    m.back.room[0] = 0;
+    len = kl_msg_encode(&m, b, sizeof b);
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+}
+
+static void doors(void **state) {
+    (void)state;
+    struct kl_msg door = {.kind = KL_MSG_DOOR, .door.what = KL_PROVE_SET}, got;
+    fill(door.door.salt, KL_SALT_BYTES, 4);
+    there_and_back(&door, &got);
+    assert_memory_equal(got.door.salt, door.door.salt, KL_SALT_BYTES);
+    struct kl_msg prove = {.kind = KL_MSG_PROVE};
+    fill(prove.prove.share, KL_SHARE_BYTES, 5);
+    fill(prove.prove.mac, KL_MAC_BYTES, 6);
+    there_and_back(&prove, &got);
+    assert_memory_equal(got.prove.mac, prove.prove.mac, KL_MAC_BYTES);
+    there_and_back(&(struct kl_msg){.kind = KL_MSG_PROVED, .proved.mac = {1, 2, 3}}, &got);
+    uint8_t b[KL_MSG_MAX];
+    door.door.what = 2;
+    int len = kl_msg_encode(&door, b, sizeof b);
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+}
+
+static void rejected(const struct kl_msg *m) {
+    static struct kl_msg got;
+    static uint8_t b[KL_MSG_MAX];
+    int len = kl_msg_encode(m, b, sizeof b);
+    assert_true(len > 0);
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+}
+
+static void bulk(void **state) {
+    (void)state;
+    static struct kl_msg m, got;
+    m = (struct kl_msg){.kind = KL_MSG_HISTORY, .past = a_piece()};
+    there_and_back(&m, &got);
+    assert_memory_equal(got.past.bytes, m.past.bytes, m.past.len);
+    m.past.bytes[4] = 65; /* frames */
+    rejected(&m);
+    m.past = a_piece();
+    m.past.len--;
+    rejected(&m);
+    m.past.len = 0;
+    rejected(&m);
+    m = (struct kl_msg){.kind = KL_MSG_TAGS, .tags = {.first = 9, .end_frame = 100, .count = KL_TAGS_MAX}};
+    fill(m.tags.tag[63], KL_TAG_BYTES, 8);
+    there_and_back(&m, &got);
+    assert_memory_equal(got.tags.tag[63], m.tags.tag[63], KL_TAG_BYTES);
+    m.tags.count = 0;
+    rejected(&m);
+    m = (struct kl_msg){.kind = KL_MSG_TICKET,
+                        .piece = {.offset = 12384, .total = KL_TICKET_MAX, .len = 4000}};
+    there_and_back(&m, &got);
+    m.piece.offset++;
+    rejected(&m);
+    m.piece = (struct kl_piece){.total = KL_TICKET_MAX + 1, .len = 1};
+    rejected(&m);
+    m.piece = (struct kl_piece){.offset = 3, .total = 9}; /* an empty piece */
+    rejected(&m);
+}
+
+static void bringing(void **state) {
+    (void)state;
+    static struct kl_msg m, got;
+    m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = KL_BRING_TICKET};
+    m.bring.piece = (struct kl_piece){.offset = 1, .total = 6, .len = 5, .bytes = "piece"};
+    there_and_back(&m, &got);
+    m.bring.what = KL_BRING_START;
+    m.bring.piece = (struct kl_piece){0}; /* a room without start data */
+    there_and_back(&m, &got);
+    m.bring.what = KL_BRING_TICKET;
+    rejected(&m);
+    m.bring.what = KL_BRING_HISTORY;
+    m.bring.past = a_piece();
+    there_and_back(&m, &got);
+    assert_int_equal(got.bring.past.len, m.bring.past.len);
+    m.bring.what = KL_BRING_TAGS;
+    m.bring.tags = (struct kl_tags){.first = 1, .end_frame = 2, .count = 3};
+    there_and_back(&m, &got);
+    m.bring.what = 4;
+    rejected(&m);
 }
 
 static void what_nobody_sends(void **state) {
@@ -248,16 +392,16 @@ static void what_nobody_sends(void **state) {
     struct kl_msg got;
     for (unsigned kind = 0; kind < 256; kind++) {
         uint8_t b[2] = {(uint8_t)kind, 0};
-        bool known =
-            (kind >= KL_MSG_HELLO && kind <= KL_MSG_BYE) || (kind >= KL_MSG_WELCOME && kind <= KL_MSG_NOTICE);
+        bool known = (kind >= KL_MSG_HELLO && kind <= KL_MSG_RETURN) || kind == KL_MSG_BRING ||
+                     (kind >= KL_MSG_WELCOME && kind <= KL_MSG_TICKET);
         if (!known) assert_int_equal(kl_msg_decode(&got, b, 1), KL_E_MALFORMED);
     }
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"", 0), KL_E_MALFORMED);
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x04\0\0\0\0\x08", 6),
                      KL_E_MALFORMED); /* hash of what? */
-    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x09\x02\x00", 4),
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x09\x02\x00\x00", 5),
                      KL_E_MALFORMED); /* nine seats filled */
-    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x02\x02\x01\x10\0\0\0\0", 9),
+    assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x12\x02\x02\x00\x01\x10\0\0\0\0", 10),
                      KL_E_MALFORMED); /* client 16 */
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x15\0\0\0\0\0\0\0\0\x03\0\0\0", 13),
                      KL_E_MALFORMED);
@@ -317,6 +461,10 @@ int main(void) {
         cmocka_unit_test(another_version_is_told_apart),
         cmocka_unit_test(data),
         cmocka_unit_test(the_others),
+        cmocka_unit_test(coming_back),
+        cmocka_unit_test(doors),
+        cmocka_unit_test(bulk),
+        cmocka_unit_test(bringing),
         cmocka_unit_test(what_nobody_sends),
         cmocka_unit_test(facts_that_differ),
         cmocka_unit_test(long_facts_are_cut_between_characters),

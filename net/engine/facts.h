@@ -1,0 +1,32 @@
+/* facts.h - what must be the same in a room. net/PROTOCOL.md §7, facts. Pure. */
+#ifndef KL_FACTS_H
+#define KL_FACTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KL_FACTS_MAX    24 /* facts of an identity */
+#define KL_FACT_KEY_MAX 48
+#define KL_FACT_VAL_MAX 160
+
+/* One thing that must be the same in a room: key "content", value "xxh3 0123… (24592 bytes, croom.nes)". What
+ * follows the first " (" is for people and does not count: the same content under another name is the same.
+ */
+struct kl_fact {
+    char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX];
+};
+struct kl_facts {
+    uint8_t count;
+    struct kl_fact fact[KL_FACTS_MAX];
+};
+/* Adds a fact; longer strings are cut at a UTF-8 boundary. KL_E_FULL past KL_FACTS_MAX. */
+int kl_facts_add(struct kl_facts *f, const char *key, const char *value);
+/* Writes every difference as "content differs: room has X, you have Y", joined by "; ", into out (cut at
+ * cap). Returns the number of differences. */
+unsigned kl_facts_differ(const struct kl_facts *room, const struct kl_facts *you, char *out, size_t cap);
+/* Copies as much of s as fits into cap bytes, NUL included, cut where no UTF-8 sequence is broken. */
+void kl_copy_cut(char *out, size_t cap, const char *s);
+/* Length of the part of a value that counts: what follows its first " (" is for people. */
+size_t kl_fact_length(const char *value);
+
+#endif
