@@ -259,9 +259,34 @@ def wrong_updates():
     yield from (update(rest=b"\x01" + s) for s in wrong_streams())
 
 
+def wrong_messages():
+    params = bytes([1, 3, 2, 0]) + bytes(4) + (60000000).to_bytes(4, "little")
+    name, frame = b"\x01a", b"\x00\x01\xff\x00"
+    yield lay(6, 16, bytes(97))
+    yield lay(1, 2, 0, name, name, 1, params, 0, 4, bytes(34))                      # HELLO: locked
+    yield lay(7, 2, bytes(48))                                                      # PROVE: what
+    back = lambda flags, have, tags, room=name: lay(8, room, bytes(112), flags, have, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0)
+    assert decode("message", 0, back(2, 1, 1)) != "malformed"
+    yield from (back(4, 0, 0), back(1, 1, 0), back(1, 0, 1), back(0, 0, 0, b"\x00"))
+    yield lay(10, 4, bytes(9))
+    yield lay(10, 0, bytes(8))                                                      # a ticket of nothing
+    yield lay(18, 1, 2, 8, 0)                                                       # ROSTER: doors
+    yield lay(18, 1, 2, 0, 1, 0, 1, 6, 0, name)                                     # state
+    yield lay(23, 2, bytes(48))
+    history = lambda first=0, count=1, rest=frame: lay(25, first.to_bytes(4, "little"), count, rest)
+    assert decode("message", 0, history()) != "malformed"
+    yield from (history(first=NUMBER_MAX + 1), history(count=0), history(count=65), history(count=2))
+    yield from (history(rest=frame + b"\x00"), history(rest=b""), history(rest=b"\x01" + frame[1:]))
+    yield lay(26, bytes(8), 0)
+    yield lay(26, bytes(8), 65, bytes(65 * 16))
+    ticket = lambda offset, total, n: lay(27, offset.to_bytes(4, "little"), total.to_bytes(4, "little"), bytes(n))
+    assert decode("message", 0, ticket(12384, 16384, 4000)) != "malformed"
+    yield from (ticket(0, 0, 0), ticket(0, 16385, 1), ticket(12385, 16384, 4000), ticket(0, 9, 0), ticket(0, 9000, 4001))
+
+
 def wrong():
     cases = [("ctrl", 1, data) for data in wrong_ctrls()] + [("update", 0, data) for data in wrong_updates()]
-    cases.append(("message", 0, bytes([6, 16]) + bytes(97)))
+    cases += [("message", 0, data) for data in wrong_messages()]
     for what, seats, data in cases:
         assert decode(what, seats, data) == "malformed", (what, data.hex())
     return cases

@@ -267,7 +267,7 @@ static void unknown_version(void **state) {
     struct intruder n = intruder_enter();
     const uint8_t hello[] = {KL_MSG_HELLO, 99, 0, 1, 2, 3};
     intruder_say(&n, hello, sizeof hello);
-    expect_refusal(&n, "this relay speaks protocol 1, you speak 99");
+    expect_refusal(&n, "this relay speaks protocol 2, you speak 99");
 }
 
 static void silence(void **state) {
