@@ -62,10 +62,11 @@ static void keep_frame(struct kl_client *c, const struct kl_frame *f, uint64_t n
     h->lead = lead_of(c, f);
     h->interval = f->number == 0 ? 0 : held_at(c, f->number - 1)->interval + (f->flags & KL_FRAME_KEY);
     c->by_clock = f->flags & KL_FRAME_BY_CLOCK;
-    if (c->by_clock && c->clock.scheduled)
+    bool fresh = f->number + KL_SPACING_MAX >= c->room_next; /* else it is one that we missed */
+    if (c->by_clock && c->clock.scheduled && fresh)
         kl_playout_heard(&c->playout, (double)now_us - kl_clock_line_us(&c->clock, f->number, now_us),
                          now_us);
-    if (f->number < c->next_due) c->stats.late_frames++;
+    if (f->number < c->next_due && fresh) c->stats.late_frames++;
     c->stats.next_closed = f->number + 1;
     c->stats.spacing = f->spacing;
     c->unacknowledged++;
@@ -89,11 +90,19 @@ static struct kl_commands *command_place(struct kl_client *c) {
     return NULL;
 }
 
-static bool keep_commands(struct kl_client *c, const struct kl_update *u, const struct kl_frame *f) {
-    if (!(f->flags & KL_FRAME_COMMANDS)) return true;
+static bool keep_commands(struct kl_client *c, const struct kl_commands *commands) {
     struct kl_commands *place = command_place(c);
-    if (place) *place = u->frames.commands;
+    if (place) *place = *commands;
     return place != NULL;
+}
+
+bool kl_client_keep(struct kl_client *c, const struct kl_frame *f, const struct kl_commands *commands,
+                    uint64_t now_us) {
+    if (f->number != c->stats.next_closed) return true;
+    if (f->number + KL_SPACING_MAX >= c->stats.next_run + c->held_frames) return false;
+    if ((f->flags & KL_FRAME_COMMANDS) && !keep_commands(c, commands)) return false;
+    keep_frame(c, f, now_us);
+    return true;
 }
 
 /* What the relay's newest word says of our seats. Where nothing that we said since we came back arrives, we
@@ -130,14 +139,10 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     keep_times(c, &u, now_us);
     follow_presence(c, &u);
     if (u.next_sample > c->sample_acked) c->sample_acked = u.next_sample;
+    if (u.first + u.count > c->room_next) c->room_next = u.first + u.count;
     struct kl_frame f;
-    while (!gap && kl_update_frame(&u, &f)) {
-        if (f.number + KL_SPACING_MAX >= c->stats.next_run + c->held_frames)
-            break; /* no place; they come again */
-        if (f.number != c->stats.next_closed) continue;
-        if (!keep_commands(c, &u, &f)) break;
-        keep_frame(c, &f, now_us);
-    }
+    while (!gap && kl_update_frame(&u, &f) && kl_client_keep(c, &f, &u.frames.commands, now_us)) {
+    } /* those for which there is no place come again */
     return KL_OK;
 }
 
@@ -189,10 +194,13 @@ static void come_back(struct kl_client *c, uint32_t run_to, uint64_t now_us) {
     struct kl_client_stats *s = &c->stats;
     uint32_t due = c->next_due < s->next_closed ? c->next_due : s->next_closed;
     if (c->standing != KL_STANDING_OUT || c->away || due > run_to + s->spacing || s->next_closed == 0) return;
+    if (c->room_next > s->next_closed + s->spacing) return; /* there is more that we have not got */
     const struct kl_held *newest = held_at(c, s->next_closed - 1);
     uint32_t number = c->params.subframes ? (c->next_due > 0 ? c->next_due - 1 : 0) : newest->interval + 1;
-    c->sample_frame = newest->frame.keyframe;
-    if (number > s->next_sample) s->next_sample = number;
+    if (number >= s->next_sample) { /* else the newest sample is of this place, or the next keyframe's */
+        s->next_sample = number;
+        c->sample_frame = newest->frame.keyframe;
+    }
     c->sample_acked = s->next_sample;
     c->standing = KL_STANDING_BACK;
     c->back_us = now_us;

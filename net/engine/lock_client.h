@@ -79,6 +79,7 @@ struct kl_client {
     uint64_t burst_at_us;             /* when the last one began … */
     uint32_t burst_acked;             /* … and what had been acknowledged then */
 
+    uint32_t room_next; /* the room has closed all frames below, by its last word */
     /* closed frames [next_run, next_closed) are kept to be taken; frames below next_due have been asked for
      */
     uint32_t next_due;
@@ -91,6 +92,11 @@ struct kl_client {
     uint32_t unacknowledged; /* frames heard of since the last send */
     bool sample_owed;
 };
+
+/* For lock_return.c: keeps the next closed frame, and the commands before it; one that we have is passed
+ * over. False where there is no place for it. */
+bool kl_client_keep(struct kl_client *c, const struct kl_frame *f, const struct kl_commands *commands,
+                    uint64_t now_us);
 
 /* seats: the seats that the relay gave this client. held: a place for `frames` frames, borrowed until the
  * client is done with, at least KL_WINDOW_FRAMES; with more, a frontend may stand still that much longer and

@@ -74,7 +74,7 @@ uint8_t kl_room_missing(const struct kl_room *r) {
 }
 
 uint8_t kl_room_waiting_for(const struct kl_room *r) {
-    return played(r, kl_room_missing(r));
+    return played(r, kl_room_missing(r) | kl_room_held_for(r));
 }
 
 uint8_t kl_room_away(const struct kl_room *r) {
@@ -183,16 +183,20 @@ static bool anybody(const struct kl_room *r) {
     return false;
 }
 
-/* Without a clock nothing but this keeps the players from running away from a spectator. */
+/* Without a clock nothing but this keeps the players from running away from a spectator. Who has no session,
+ * or comes by the history, is not waited for. */
 static bool outruns_somebody(const struct kl_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS && !r->params.clocked; i++)
-        if (r->client[i].present && r->next_close >= r->client[i].frame_acked + KL_KEPT_FRAMES / 2)
-            return true;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && !r->params.clocked; i++) {
+        const struct kl_room_client *c = &r->client[i];
+        bool counts = c->present && c->link != KL_LINK_CUT && !c->fetching;
+        if (counts && r->next_close >= c->frame_acked + KL_KEPT_FRAMES / 2) return true;
+    }
     return false;
 }
 
 /* When the next frame closes by the clock; UINT64_MAX where it waits for something else. */
 static uint64_t closes_at(const struct kl_room *r) {
+    if (kl_room_held_for(r)) return r->params.policy == KL_POLICY_STRICT ? UINT64_MAX : r->hold_until_us;
     bool by_clock = r->now.by_clock || feeding(r) == 0; /* nobody to wait for: the schedule keeps the pace */
     if (!r->started || r->paused || r->now.first == 0 || !by_clock || !anybody(r) || outruns_somebody(r))
         return UINT64_MAX;
@@ -202,7 +206,7 @@ static uint64_t closes_at(const struct kl_room *r) {
 }
 
 static bool can_close(struct kl_room *r, uint64_t now_us) {
-    if (r->paused || kl_room_seats_owned(r) == 0) return false;
+    if (r->paused || kl_room_seats_owned(r) == 0 || kl_room_held_for(r)) return false;
     if (r->now.first == 0) return true;
     if (outruns_somebody(r)) return false;
     if (r->now.by_clock || feeding(r) == 0) return now_us >= closes_at(r);
@@ -220,6 +224,7 @@ static bool next_interval(struct kl_room *r) {
 
 void kl_room_close_frames(struct kl_room *r, uint64_t now_us) {
     uint32_t closed_before = r->next_close;
+    if (now_us >= r->hold_until_us) r->hold_until_us = 0;
     while (r->started && kl_room_seats_owned(r) && next_interval(r) && can_close(r, now_us))
         close_frame(r, now_us);
     if (r->next_close == closed_before) return;

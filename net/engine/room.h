@@ -3,6 +3,8 @@
  * Pure, not thread-safe, of fixed size, caller-allocated. The room knows clients by a small index that the
  * caller gives out; names, identity, chat and start data are the relay's business, not the room's.
  *
+ * Clients that come back, and rooms that go on after the relay died: room_return.h.
+ *
  * The caller feeds kl_room_receive() with the datagrams of a batch, then for each client calls
  * kl_room_send() until it gives 0; again when kl_room_send_at() has come. */
 #ifndef KL_ROOM_H
@@ -11,6 +13,10 @@
 #include "clock.h"
 #include "lock_wire.h"
 #include "spacing.h"
+
+/* A client's session with the relay: it stands; it is over; there is a new one, in which it has not yet said
+ * that its samples go on. */
+enum kl_room_link { KL_LINK_UP, KL_LINK_CUT, KL_LINK_BACK };
 
 struct kl_room_client {
     bool present;  /* in the room; what presence says is about its samples */
@@ -28,12 +34,15 @@ struct kl_room_client {
     uint32_t stamp;       /* its newest time stamp … */
     uint64_t heard_at_us; /* … and when it came */
     uint64_t last_send_us;
-    bool owed;            /* something to say at once */
-    uint32_t cursor;      /* within a burst: next frame to send; UINT32_MAX: no burst under way */
-    uint8_t burst;        /* datagrams sent in it */
-    uint64_t burst_at_us; /* when the last one began … */
-    uint32_t burst_acked; /* … and what had been acknowledged then */
-    uint8_t queued;       /* commands waiting for a keyframe */
+    bool owed;             /* something to say at once */
+    uint32_t cursor;       /* within a burst: next frame to send; UINT32_MAX: no burst under way */
+    uint8_t burst;         /* datagrams sent in it */
+    uint64_t burst_at_us;  /* when the last one began … */
+    uint32_t burst_acked;  /* … and what had been acknowledged then */
+    uint8_t link;          /* enum kl_room_link */
+    bool fetching;         /* its frames come from the history (room_return.h) … */
+    uint32_t history_next; /* … and have been sent below this one */
+    uint8_t queued;        /* commands waiting for a keyframe */
     struct kl_command queue[KL_COMMANDS_MAX];
 };
 
@@ -61,7 +70,8 @@ struct kl_room {
     struct kl_interval before, now; /* the interval that feeds, the one being closed */
     uint32_t next_close, next_hand; /* frames: to close, to hand out */
     uint64_t last_close_us;
-    uint32_t hash_next; /* the next keyframe at or after this is marked; 0: none is */
+    uint64_t hold_until_us; /* nothing closes before, while some have not come back; 0: does not matter */
+    uint32_t hash_next;     /* the next keyframe at or after this is marked; 0: none is */
     struct kl_frame closed[KL_KEPT_FRAMES];
     struct kl_commands commands[KL_COMMAND_SETS];
     struct kl_schedule schedule;
@@ -129,7 +139,8 @@ bool kl_room_take(struct kl_room *r, struct kl_frame *out);
 /* Seats whose samples the next frame waits for, as a mask; 0 where it waits for nobody. */
 uint8_t kl_room_waiting_for(const struct kl_room *r);
 
-/* True where this spectator has fallen behind what the room keeps: it cannot catch up from here. */
+/* True where this client has fallen behind what the room keeps, and nothing was done about it
+ * (kl_room_fetch()). */
 bool kl_room_lost(const struct kl_room *r, unsigned client);
 
 #endif

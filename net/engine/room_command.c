@@ -61,7 +61,7 @@ static void swap_seats(struct kl_room *r, unsigned a, unsigned b) {
     }
 }
 
-static void act(struct kl_room *r, const struct kl_command *c) {
+void kl_room_act(struct kl_room *r, const struct kl_command *c) {
     switch (c->kind) {
     case KL_COMMAND_POLICY: change_policy(r, c->data); break;
     case KL_COMMAND_SWAP: swap_seats(r, c->data[0], c->data[1]); break;
@@ -109,5 +109,5 @@ void kl_room_give_commands(struct kl_room *r, struct kl_interval *next) {
     }
     next->commands = set->count > 0;
     for (unsigned i = 0; i < set->count; i++)
-        act(r, &set->at[i]);
+        kl_room_act(r, &set->at[i]);
 }

@@ -4,6 +4,7 @@
  * room_clock.c    closing by the clock (optimistic): what has come is folded into the next open frame
  * room_absence.c  who is not waited for
  * room_command.c  commands, policy, pause
+ * room_return.c   sessions that end and begin anew, rooms that go on after the relay died
  * room_wire.c     CTRL in, UPDATE out */
 #ifndef KL_ROOM_PRIVATE_H
 #define KL_ROOM_PRIVATE_H
@@ -33,6 +34,16 @@ uint64_t kl_room_absence_at(const struct kl_room *r); /* when kl_room_find_absen
 /* Samples go on at this number. */
 void kl_room_resumed(struct kl_room *r, struct kl_room_client *c, uint32_t sample);
 
+/* The pads that the room waits for because their owners are cut or not yet caught up, whatever samples there
+ * are.
+ */
+uint8_t kl_room_held_for(const struct kl_room *r);
+uint8_t kl_room_out(const struct kl_room *r);
+/* After its acknowledgement moved: UPDATEs may take over from the history. */
+void kl_room_note_acked(const struct kl_room *r, struct kl_room_client *c);
+
+/* What a command means to the room itself. */
+void kl_room_act(struct kl_room *r, const struct kl_command *c);
 /* At a keyframe: puts the queued commands into `next` and acts on those that are the room's. */
 void kl_room_give_commands(struct kl_room *r, struct kl_interval *next);
 

@@ -63,6 +63,7 @@ int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, siz
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return KL_E_STATE;
     struct kl_room_client *c = &r->client[client];
     struct kl_ctrl m;
+    if (c->link == KL_LINK_CUT) return KL_E_STATE; /* of a session that is over */
     int result = kl_ctrl_open(&m, c->seat_count, body, len);
     if (result != KL_OK) return result;
     if (impossible(r, &m)) return KL_E_WINDOW;
@@ -73,6 +74,7 @@ int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, siz
     if (m.frame_acked >= c->frame_acked) {
         c->frame_acked = m.frame_acked;
         c->backlog = m.backlog;
+        kl_room_note_acked(r, c);
     }
     uint32_t had = c->next_sample;
     if (c->presence != KL_ABSENT) keep_samples(r, c, &m);
@@ -101,7 +103,7 @@ uint64_t kl_room_send_at(const struct kl_room *r) {
     uint64_t at = UINT64_MAX;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_room_client *c = &r->client[i];
-        if (!c->present) continue;
+        if (!c->present || c->link == KL_LINK_CUT) continue;
         if (c->owed || c->cursor != NO_BURST) return 0;
         if (r->started && c->last_send_us + timer_us(r) < at) at = c->last_send_us + timer_us(r);
     }
@@ -115,7 +117,9 @@ static uint32_t first_frame(const struct kl_room *r, const struct kl_room_client
 }
 
 bool kl_room_lost(const struct kl_room *r, unsigned client) {
-    return r->client[client].present && first_frame(r, &r->client[client]) > r->client[client].frame_acked;
+    const struct kl_room_client *c = &r->client[client];
+    bool counts = c->present && c->link != KL_LINK_CUT && !c->fetching;
+    return counts && first_frame(r, c) > c->frame_acked;
 }
 
 /* A burst is worth while where the last one arrived, or has had the time to. */
@@ -131,7 +135,7 @@ static bool may_burst(struct kl_room_client *c, uint64_t now_us) {
 size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return 0;
     struct kl_room_client *c = &r->client[client];
-    if (!due(r, c, now_us)) return 0;
+    if (c->link == KL_LINK_CUT || !due(r, c, now_us)) return 0;
     struct kl_update u = {.stamp = (uint32_t)now_us,
                           .has_echo = c->heard,
                           .echo = c->stamp,
@@ -142,7 +146,7 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
                           .waiting_for = kl_room_waiting_for(r),
                           .away = kl_room_away(r),
                           .has_schedule = r->started && r->params.clocked};
-    u.first = c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
+    u.first = c->fetching ? r->next_close : c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
     u.count = r->next_close - u.first;
     if (u.count > KL_WINDOW_FRAMES) u.count = KL_WINDOW_FRAMES;
     if (u.has_schedule) u.due_us = (int64_t)(kl_schedule_line_us(&r->schedule, u.first) - (double)now_us);

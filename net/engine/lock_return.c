@@ -1,0 +1,43 @@
+#include "lock_return.h"
+
+#include "frames.h"
+
+#define NO_BURST UINT32_MAX
+
+void kl_client_return(struct kl_client *c, uint64_t now_us) {
+    struct kl_client_stats *s = &c->stats;
+    struct kl_rtt rtt = c->clock.rtt;
+    kl_clock_init(&c->clock, c->period_us);
+    c->clock.rtt = rtt;
+    c->standing = c->seat_count ? KL_STANDING_OUT : KL_STANDING_IN;
+    s->absent = c->seat_count > 0;
+    s->paused = false;
+    s->waiting_for = 0;
+    c->sample_acked = s->next_sample; /* nobody wants them any more */
+    c->sample_owed = true;            /* so that the relay hears us at once */
+    c->cursor = NO_BURST;
+    c->burst = 0;
+    c->burst_at_us = c->back_us = 0;
+    c->unacknowledged = 0;
+    c->needs_told = s->next_run;
+    c->room_next = s->next_closed;
+    if (c->next_due > s->next_run) c->next_due = s->next_run; /* until the new schedule is known */
+    c->last_send_us = now_us;
+}
+
+int kl_client_history(struct kl_client *c, const uint8_t *piece, size_t len, uint64_t now_us) {
+    struct kl_frames run;
+    struct kl_frame f;
+    int result = kl_piece_open(&run, piece, len);
+    if (result != KL_OK) return result;
+    if (run.first > c->stats.next_closed) return KL_E_WINDOW;
+    uint32_t end = run.first + run.count;
+    if (end > c->room_next) c->room_next = end;
+    while (kl_frames_next(&run, &f) && kl_client_keep(c, &f, &run.commands, now_us)) {
+    }
+    return end > c->stats.next_closed ? (int)(end - c->stats.next_closed) : 0;
+}
+
+uint32_t kl_client_behind(const struct kl_client *c) {
+    return c->room_next - c->stats.next_closed;
+}

@@ -1,0 +1,176 @@
+#include "room_return.h"
+
+#include <string.h>
+
+#include "room_private.h"
+
+#define NEAR_FRAMES (KL_KEPT_FRAMES / 4) /* so near to the newest frame UPDATEs take over from the history   \
+                                          */
+#define FIRST_DUE_US 50000               /* as kl_room_start() */
+
+static struct kl_room_client *client_at(struct kl_room *r, unsigned client) {
+    return client < KL_MAX_CLIENTS && r->client[client].present ? &r->client[client] : NULL;
+}
+
+uint8_t kl_room_out(const struct kl_room *r) {
+    uint8_t pads = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->client[i].present && r->client[i].link != KL_LINK_UP) pads |= r->client[i].seats;
+    return pads;
+}
+
+uint8_t kl_room_held_for(const struct kl_room *r) {
+    bool holds = r->params.policy == KL_POLICY_STRICT || r->hold_until_us > 0;
+    return r->started && !r->paused && holds ? kl_room_out(r) : 0;
+}
+
+void kl_room_cut(struct kl_room *r, unsigned client, uint64_t now_us) {
+    struct kl_room_client *c = client_at(r, client);
+    if (!c) return;
+    c->link = KL_LINK_CUT;
+    c->fetching = false;
+    c->cursor = UINT32_MAX;
+    if (!r->started) return;
+    if (c->seats) kl_room_set_absent(r, c);
+    kl_room_close_frames(r, now_us);
+}
+
+/* --- coming back -----------------------------------------------------------------------------------------
+ */
+
+const struct kl_commands *kl_room_commands(const struct kl_room *r, uint32_t keyframe) {
+    for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
+        if (r->commands[i].count > 0 && r->commands[i].keyframe == keyframe) return &r->commands[i];
+    return NULL;
+}
+
+/* Whether UPDATEs can bring all that it lacks: they reach so far back, and the commands are still there. */
+static bool near_enough(const struct kl_room *r, const struct kl_room_client *c) {
+    if (c->frame_acked + NEAR_FRAMES < r->next_close) return false;
+    for (uint32_t f = c->frame_acked; f < r->next_close; f++)
+        if ((r->closed[f % KL_KEPT_FRAMES].flags & KL_FRAME_COMMANDS) && !kl_room_commands(r, f))
+            return false;
+    return true;
+}
+
+int kl_room_return(struct kl_room *r, unsigned client, uint32_t have, uint64_t now_us) {
+    struct kl_room_client *c = client_at(r, client);
+    if (!c || !r->started) return KL_E_STATE;
+    if (have > r->next_close) return KL_E_WINDOW;
+    kl_room_cut(r, client, now_us);
+    c->link = c->seats ? KL_LINK_BACK : KL_LINK_UP;
+    c->frame_acked = c->history_next = have;
+    c->fetching = !near_enough(r, c);
+    c->next_sample = c->resumed_at = c->used = 0;
+    c->backlog = 0;
+    c->away = c->heard = false;
+    c->burst = 0;
+    c->burst_at_us = 0;
+    c->owed = true;
+    return KL_OK;
+}
+
+void kl_room_fetch(struct kl_room *r, unsigned client) {
+    struct kl_room_client *c = client_at(r, client);
+    if (!c || c->fetching || c->link == KL_LINK_CUT) return;
+    c->fetching = true;
+    c->history_next = c->frame_acked;
+    c->cursor = UINT32_MAX;
+}
+
+void kl_room_note_acked(const struct kl_room *r, struct kl_room_client *c) {
+    if (c->fetching && near_enough(r, c)) c->fetching = false;
+}
+
+/* Whole pieces, and what is less when nothing else is under way. */
+bool kl_room_wants_history(const struct kl_room *r, unsigned client, uint32_t *from) {
+    if (client >= KL_MAX_CLIENTS || !r->client[client].present) return false;
+    const struct kl_room_client *c = &r->client[client];
+    uint32_t run = c->frame_acked - c->backlog;
+    *from = c->history_next;
+    if (!c->fetching || *from >= r->next_close || *from >= run + KL_HISTORY_AHEAD) return false;
+    return *from + KL_PIECE_FRAMES <= r->next_close || c->frame_acked >= *from;
+}
+
+void kl_room_gave_history(struct kl_room *r, unsigned client, uint32_t end) {
+    struct kl_room_client *c = client_at(r, client);
+    if (c && end > c->history_next) c->history_next = end;
+}
+
+bool kl_room_fetching(const struct kl_room *r, unsigned client) {
+    return client < KL_MAX_CLIENTS && r->client[client].present && r->client[client].fetching;
+}
+
+/* --- after the relay died --------------------------------------------------------------------------------
+ */
+
+/* The pads that play these seats. */
+static uint8_t pads_of(const struct kl_room *r, uint8_t seats) {
+    uint8_t pads = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (seats >> r->plays[s] & 1) pads |= (uint8_t)(1u << s);
+    return pads;
+}
+
+static void adopt_commands(struct kl_room *r, const struct kl_commands *commands) {
+    struct kl_commands *oldest = &r->commands[0];
+    for (unsigned i = 0; i < KL_COMMAND_SETS; i++) {
+        struct kl_commands *set = &r->commands[i];
+        if (set->count == 0 || (oldest->count > 0 && set->keyframe < oldest->keyframe)) oldest = set;
+    }
+    *oldest = *commands;
+    for (unsigned i = 0; i < commands->count; i++)
+        kl_room_act(r, &commands->at[i]);
+}
+
+static void adopt_interval(struct kl_room *r, const struct kl_frame *f, const struct kl_commands *commands) {
+    struct kl_interval next = {.first = f->number,
+                               .length = f->spacing,
+                               .sample_first = r->now.sample_first + r->now.samples,
+                               .samples = r->params.subframes ? f->spacing : 1u,
+                               .hash = f->flags & KL_FRAME_HASH,
+                               .commands = f->flags & KL_FRAME_COMMANDS,
+                               .by_clock = f->flags & KL_FRAME_BY_CLOCK,
+                               .samples_end = UINT32_MAX};
+    r->pausing = false; /* it went on after all */
+    if (next.commands) adopt_commands(r, commands);
+    next.active = pads_of(r, f->active);
+    if (next.by_clock && r->params.policy != KL_POLICY_OPTIMISTIC) next.samples_end = next.sample_first;
+    uint32_t every = r->params.hash_every;
+    if (f->number == 0) r->hash_next = every;
+    if (next.hash && every) r->hash_next = (f->number / every + 1) * every;
+    r->before = r->now;
+    r->now = next;
+}
+
+int kl_room_adopt(struct kl_room *r, const struct kl_frame *f, const struct kl_commands *commands) {
+    bool key = f->number == r->now.first + r->now.length;
+    bool marked = f->flags & KL_FRAME_COMMANDS;
+    if (r->started) return KL_E_STATE;
+    if (f->number != r->next_close) return KL_E_WINDOW;
+    if (f->keyframe != (key ? f->number : r->now.first) || key != (bool)(f->flags & KL_FRAME_KEY))
+        return KL_E_MALFORMED;
+    if (f->spacing < KL_SPACING_MIN || f->spacing > KL_SPACING_MAX) return KL_E_MALFORMED;
+    if ((!key && f->spacing != r->now.length) || (marked && (!commands || commands->keyframe != f->number)))
+        return KL_E_MALFORMED;
+    if (key) adopt_interval(r, f, commands);
+    r->closed[f->number % KL_KEPT_FRAMES] = *f;
+    r->next_hand = ++r->next_close;
+    return KL_OK;
+}
+
+int kl_room_reopen(struct kl_room *r, uint64_t hold_us, uint64_t now_us) {
+    if (r->started || r->next_close == 0 || kl_room_seats_owned(r) == 0) return KL_E_STATE;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_room_client *c = &r->client[i];
+        c->link = KL_LINK_CUT;
+        if (c->seats) c->presence = KL_ABSENT;
+    }
+    kl_spacing_init(&r->spacing, (uint16_t)r->now.length, r->params.fps_uhz / 1e6, r->next_close);
+    kl_schedule_start(&r->schedule, now_us + FIRST_DUE_US, kl_room_period_us(r));
+    r->schedule.t0_us -= r->next_close * kl_room_period_us(r);
+    r->last_close_us = now_us;
+    r->hold_until_us = hold_us ? now_us + hold_us : 0;
+    r->started = true;
+    return KL_OK;
+}
