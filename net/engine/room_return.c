@@ -4,9 +4,10 @@
 
 #include "room_private.h"
 
-#define NEAR_FRAMES (KL_KEPT_FRAMES / 4) /* so near to the newest frame UPDATEs take over from the history   \
-                                          */
-#define FIRST_DUE_US 50000               /* as kl_room_start() */
+#define NEAR_FRAMES                                                                                          \
+    (KL_KEPT_FRAMES / 4)   /* so near to the newest frame UPDATEs take over from the history                 \
+                            */
+#define FIRST_DUE_US 50000 /* as kl_room_start() */
 
 static struct kl_room_client *client_at(struct kl_room *r, unsigned client) {
     return client < KL_MAX_CLIENTS && r->client[client].present ? &r->client[client] : NULL;
