@@ -53,7 +53,7 @@ purity: $(call obj,$(ENGINE)) ## the engine calls no clock, socket, thread, file
 
 .PHONY: cores
 cores: $(CORES)
-$(OUT)/cores/%_libretro.so: tests/cores/%.c
+$(OUT)/cores/%_libretro.so: tests/cores/%.c tests/cores/libretro_core.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $<
 

@@ -20,7 +20,6 @@
  * not look at clocks, chance and files */
 #include <errno.h>
 #include <fcntl.h>
-#include <libretro.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libretro_core.h"
+
 #define RAM_BYTES  4096
 #define SRAM_BYTES 64
 #define WIDTH      160
@@ -39,14 +40,6 @@
 #define HEIGHT_MAX 480
 #define RATE       44100
 #define FPS        60
-
-#define API RETRO_API __attribute__((visibility("default")))
-
-static retro_environment_t environment;
-static retro_video_refresh_t video;
-static retro_audio_sample_batch_t audio;
-static retro_input_poll_t poll_input;
-static retro_input_state_t input_state;
 
 /* What a test reads back: the first words of RAM. */
 struct seen {
@@ -98,7 +91,7 @@ static void crash(void) {
 
 /* ---- options ---- */
 
-static void declare_options(void) {
+static void declare(void) {
     static const struct retro_variable v0[] = {
         {"probe_speed", "Speed; normal|slow|fast"}, {"probe_lives", "Lives; 3|5"}, {NULL, NULL}};
     static const struct retro_core_option_definition v1[] = {
@@ -205,11 +198,8 @@ static void look_at_world(void) {
 
 static void read_pads(void) {
     poll_input();
-    for (unsigned port = 0; port < 4; port++) {
-        ram.seen.pad[port] = 0;
-        for (unsigned id = 0; id < 16; id++)
-            ram.seen.pad[port] |= (uint32_t)(input_state(port, RETRO_DEVICE_JOYPAD, 0, id) != 0) << id;
-    }
+    for (unsigned port = 0; port < 4; port++)
+        ram.seen.pad[port] = read_pad(port);
 }
 
 /* All of RAM behind `seen` is stirred by what was seen, so one difference stays for good. */
@@ -304,13 +294,6 @@ API bool retro_load_game(const struct retro_game_info *game) {
     return true;
 }
 
-API void retro_set_environment(retro_environment_t cb) {
-    bool yes = true;
-    environment = cb;
-    cb(RETRO_ENVIRONMENT_SET_SUPPORT_NO_GAME, &yes);
-    declare_options();
-}
-
 API size_t retro_serialize_size(void) {
     if (asked("no-state")) return 0;
     return RAM_BYTES + SRAM_BYTES + 16 + (asked("grow-state") ? ram.seen.frame % 64 : 0);
@@ -357,41 +340,7 @@ API void retro_get_system_av_info(struct retro_system_av_info *info) {
                                           {FPS, RATE}};
 }
 
-API void retro_set_video_refresh(retro_video_refresh_t cb) {
-    video = cb;
-}
-API void retro_set_audio_sample(retro_audio_sample_t cb) {
-    (void)cb;
-}
-API void retro_set_audio_sample_batch(retro_audio_sample_batch_t cb) {
-    audio = cb;
-}
-API void retro_set_input_poll(retro_input_poll_t cb) {
-    poll_input = cb;
-}
-API void retro_set_input_state(retro_input_state_t cb) {
-    input_state = cb;
-}
-API void retro_init(void) {}
-API void retro_deinit(void) {}
-API unsigned retro_api_version(void) {
-    return RETRO_API_VERSION;
-}
-API void retro_set_controller_port_device(unsigned port, unsigned device) {
-    (void)port, (void)device;
-}
 API void retro_reset(void) {
     memset(ram.bytes, 0, sizeof(ram.bytes));
 }
-API void retro_cheat_reset(void) {}
-API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
-    (void)index, (void)enabled, (void)code;
-}
-API bool retro_load_game_special(unsigned type, const struct retro_game_info *info, size_t n) {
-    (void)type, (void)info, (void)n;
-    return false;
-}
 API void retro_unload_game(void) {}
-API unsigned retro_get_region(void) {
-    return RETRO_REGION_NTSC;
-}

@@ -8,27 +8,16 @@
  *   tone_hidden   by how much less of it an unseen frame takes: 0 or 90 percent
  *   tone_dupe     on: only every tenth frame draws, the others are NULL
  * The picture is one colour, the frame's number. */
-#include <libretro.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "libretro_core.h"
 
 #define RATE   48000
 #define LOUD   12000.0
 #define WIDTH  160
 #define HEIGHT 144
-#define API    RETRO_API __attribute__((visibility("default")))
-
-static retro_environment_t environment;
-static retro_video_refresh_t video;
-static retro_audio_sample_batch_t audio;
-static retro_input_poll_t poll_input;
-static retro_input_state_t input_state;
 
 static struct {
     uint32_t frame, sum;
@@ -51,12 +40,6 @@ static double option(const char *key, double otherwise) {
     char *end;
     double d = strtod(v.value, &end);
     return end == v.value ? strcmp(v.value, "on") == 0 : d;
-}
-
-static uint64_t wall_us(void) {
-    struct timespec t = {0};
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t); /* not the world that the wrapper turns */
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
 static void burn(uint64_t from_us) {
@@ -109,6 +92,10 @@ API void retro_run(void) {
     sound();
 }
 
+static void declare(void) {
+    environment(RETRO_ENVIRONMENT_SET_VARIABLES, (void *)variables);
+}
+
 API bool retro_load_game(const struct retro_game_info *info) {
     enum retro_pixel_format format = RETRO_PIXEL_FORMAT_RGB565;
     (void)info;
@@ -117,76 +104,19 @@ API bool retro_load_game(const struct retro_game_info *info) {
     return environment(RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format);
 }
 
-API void retro_set_environment(retro_environment_t cb) {
-    bool yes = true;
-    environment = cb;
-    cb(RETRO_ENVIRONMENT_SET_SUPPORT_NO_GAME, &yes);
-    cb(RETRO_ENVIRONMENT_SET_VARIABLES, (void *)variables);
-}
-
 API void retro_get_system_av_info(struct retro_system_av_info *info) {
     if (game.fps == 0) game.fps = 60;
     fill_av(info);
 }
-API size_t retro_serialize_size(void) {
-    return sizeof game;
-}
-API bool retro_serialize(void *data, size_t size) {
-    if (size < sizeof game) return false;
-    memcpy(data, &game, sizeof game);
-    return true;
-}
-API bool retro_unserialize(const void *data, size_t size) {
-    if (size < sizeof game) return false;
-    memcpy(&game, data, sizeof game);
-    return true;
-}
-API void *retro_get_memory_data(unsigned id) {
-    return id == RETRO_MEMORY_SYSTEM_RAM ? &game : NULL;
-}
-API size_t retro_get_memory_size(unsigned id) {
-    return id == RETRO_MEMORY_SYSTEM_RAM ? sizeof game : 0;
-}
+
+TEST_CORE_STATE(game)
+
 API void retro_get_system_info(struct retro_system_info *info) {
     *info = (struct retro_system_info){"Tone core", "1", "nes|bin", false, false};
-}
-API void retro_set_video_refresh(retro_video_refresh_t cb) {
-    video = cb;
-}
-API void retro_set_audio_sample(retro_audio_sample_t cb) {
-    (void)cb;
-}
-API void retro_set_audio_sample_batch(retro_audio_sample_batch_t cb) {
-    audio = cb;
-}
-API void retro_set_input_poll(retro_input_poll_t cb) {
-    poll_input = cb;
-}
-API void retro_set_input_state(retro_input_state_t cb) {
-    input_state = cb;
-}
-API void retro_init(void) {}
-API void retro_deinit(void) {}
-API unsigned retro_api_version(void) {
-    return RETRO_API_VERSION;
-}
-API void retro_set_controller_port_device(unsigned port, unsigned device) {
-    (void)port, (void)device;
 }
 API void retro_unload_game(void) {}
 API void retro_reset(void) {
     double fps = game.fps;
     memset(&game, 0, sizeof game);
     game.fps = fps;
-}
-API void retro_cheat_reset(void) {}
-API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
-    (void)index, (void)enabled, (void)code;
-}
-API bool retro_load_game_special(unsigned type, const struct retro_game_info *info, size_t n) {
-    (void)type, (void)info, (void)n;
-    return false;
-}
-API unsigned retro_get_region(void) {
-    return RETRO_REGION_NTSC;
 }
