@@ -127,6 +127,8 @@ static void fill(uint64_t now_us) {
     p->longest_stall_ms = (unsigned)(kl_w.play.stall_longest_us / 1000);
     if (kl_w.play.report.run) p->stalled = false;
     if (kl_w.play.report.stalled) p->stalled = true;
+    if (!p->desync) o.desync_us = now_us;
+    p->desync_is_news = p->desync && now_us - o.desync_us <= DESYNC_TOLD_US;
     follow_phase();
     p->begun = p->begun || p->stage == KL_PANEL_PLAYING;
     follow_state(now_us);
@@ -152,8 +154,7 @@ static void tell_state(uint64_t now_us) {
     char line[KL_PANEL_LINE];
     int percent;
     enum kl_panel_tone tone = kl_panel_state(&o.panel, line, &percent);
-    if (!o.panel.desync) o.desync_us = now_us;
-    if (tone == KL_PANEL_ERROR && o.panel.desync && now_us - o.desync_us > DESYNC_TOLD_US) return;
+    if (tone == KL_PANEL_ERROR && o.panel.desync && !o.panel.desync_is_news) return;
     bool news = strncmp(line, o.told, STATE_HEAD) != 0;
     if (!news && (!*line || now_us - o.told_us < (percent < 0 ? TOLD_EVERY_US : PROGRESS_EVERY_US))) return;
     if (news && *line && tone != KL_PANEL_ERROR)

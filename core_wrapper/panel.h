@@ -51,6 +51,7 @@ struct kl_panel {
     bool absent;       /* our seats are not waited for */
     bool paused;
     bool any_verified, desync;
+    bool desync_is_news; /* just found: told before everything else */
     uint32_t verified, desync_frame;
     uint64_t
         state_us; /* how long it has been like that: the stage, or the stall, pause or absence within it */

@@ -59,6 +59,10 @@ void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
 static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
     char who[KL_PANEL_LINE], since[16];
     kl_panel_time(p->state_us, since);
+    if (p->desync && p->desync_is_news) {
+        kl_panel_desync(p, out);
+        return KL_PANEL_ERROR;
+    }
     if (p->paused) {
         snprintf(out, KL_PANEL_LINE, "paused  %s", since);
         return KL_PANEL_INFO;

@@ -64,7 +64,6 @@ static bool tell(const struct kl_screen *s, retro_environment_t environment, enu
     return environment(RETRO_ENVIRONMENT_SET_MESSAGE, &m);
 }
 
-/* An error may be the last thing that happens, with no picture after it: it goes both ways. */
 void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
                     unsigned ms, const char *line, int percent) {
     ask(s, environment);
@@ -72,7 +71,7 @@ void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum k
     s->tone = tone;
     s->percent = percent;
     s->until_us = kl_now_us() + ms * UINT64_C(1000);
-    if (!environment || (kl_screen_drawn(s) && tone != KL_SCREEN_ERROR)) return;
+    if (!environment || kl_screen_drawn(s)) return;
     bool told = tell(s, environment, tone, ms, line, percent);
     if (!draw) s->mute = !told;
 }
@@ -81,5 +80,8 @@ void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl
                    unsigned ms, const char *line) {
     ask(s, environment);
     log_line(s, levels[tone], line);
+    bool drawn = kl_screen_drawn(s);
     kl_screen_show(s, environment, tone, ms, line, -1);
+    /* An error may be the last thing that happens, with no picture after it: it goes both ways. */
+    if (drawn && tone == KL_SCREEN_ERROR && environment) tell(s, environment, tone, ms, line, -1);
 }

@@ -116,7 +116,7 @@ static void put_out_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
             kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "too far behind the game to catch up", now_us);
 }
 
-/* Who goes absent and who is back, for everybody's screen. */
+/* Who goes absent and who is back, for the log: the screens know it from UPDATE, and show what lasts. */
 static void tell_absence(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
@@ -126,7 +126,6 @@ static void tell_absence(struct kl_lobby_room *r) {
         m->absent = absent;
         kl_lobby_log_member(KL_LOG_INFO, absent ? "absent" : "back", r, i, "frame=%u away=%d",
                             r->lock.next_close, c->away);
-        kl_lobby_notice(r, absent ? "%s is away" : "%s is back", m->name);
     }
 }
 

@@ -14,6 +14,7 @@
  *   hidden        frames without picture are played differently
  *   shutdown:N    asks to be shut down in frame N
  *   size:WxH      draws a calm picture of that size, up to 640x480, instead of its RAM
+ *   cost:N        every frame takes N microseconds of processor time
  *   turn:N        asks for the picture to be turned by N quarters
  *   options-v0    declares its options by SET_VARIABLES, options-v1 by SET_CORE_OPTIONS, else by
  * SET_CORE_OPTIONS_V2 spin          spins in each frame until the clock has moved on by 1 ms no-clock does
@@ -234,7 +235,16 @@ static void show(void) {
     audio(samples, RATE / FPS);
 }
 
+/* The machine's own clock: the world's stands still within a frame. */
+static void burn(uint64_t from_us) {
+    const char *cost = asked("cost");
+    uint64_t us = cost ? strtoul(cost, NULL, 10) : 0;
+    while (us && wall_us() - from_us < us) {
+    }
+}
+
 API void retro_run(void) {
+    uint64_t from_us = wall_us();
     int enabled = 3;
     bool updated = false;
     if (is_time("crash")) crash();
@@ -248,6 +258,7 @@ API void retro_run(void) {
     stir(hidden_frames + (is_time("entropy") ? real_entropy() : 0));
     ram.seen.frame++;
     sram[0]++;
+    burn(from_us);
     show();
 }
 

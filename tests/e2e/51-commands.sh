@@ -186,7 +186,7 @@ for path in sys.argv[2:]:
 sys.exit(sys.exitcode)
 END
 check hang/told "p1's log does not tell that p4 is away and back" \
-    eval 'grep -aq "p4 is away" "$tmp/p1.log" && grep -aq "p4 is back" "$tmp/p1.log"'
+    eval '[ "$(grep -ac "warn.*p4 is away\|info.*p4 is away" "$tmp/p1.log")" = 1 ] && grep -aq "p4 is back after" "$tmp/p1.log"'
 check commands/tool-when-it-goes-on "p1's log does not tell what p4 was to say" \
     grep -aqE '^.*\[f [0-9]+\] p4: behind the menu' "$tmp/p1.log"
 # How long p4 took, once woken, for what the others had played meanwhile.

@@ -55,10 +55,10 @@ play() {
     done
 }
 
-# keep FILE NAME: small, among the pictures.
+# keep FILE NAME [COLOURS]: small, among the pictures.
 keep() {
     local bytes
-    convert "$1" +dither -colors 64 -strip -define png:compression-level=9 "PNG8:$out/$2.png"
+    convert "$1" +dither -colors "${3:-64}" -strip -define png:compression-level=9 "PNG8:$out/$2.png"
     bytes=$(stat -c %s "$out/$2.png")
     check "screens/$2" "$out/$2.png takes $bytes bytes; expected less than 61440" test "$bytes" -lt 61440
 }
@@ -90,6 +90,70 @@ scene() {
 
 start_xvfb 1000x800
 start_relay
+
+# snap NAME: the window as it is now, a tile of the sheet to be.
+tiles=()
+snap() {
+    import -window "$window" -depth 8 "$tmp/$1.png" || die "screens/$scene: no picture of $1"
+    tiles+=("$tmp/$1.png")
+}
+
+tell() { "$keylock" command --pid "${pid[ann]}" "$@" >"$tmp/tell.log" 2>&1 || fail "screens/$scene: $*: $(cat "$tmp/tell.log")"; }
+
+# states SIZE COST_US: every line that the wrapper draws, one after the other in one room of three, on one sheet. bob and carl
+# play without a screen; bob parts from the others at last.
+states() {
+    export KEYLOCK_POLICY=bounded KEYLOCK_DRAW=on PROBE_CORE=size:$1,cost:$2
+    local n at=2700
+    tiles=()
+    ann "$test_core" "$shooter" 1 --players 3
+    sleep 4
+    snap waiting
+    PROBE_CORE=size:$1,entropy:$at other bob "$test_core" "$shooter" --players 3
+    PROBE_CORE=size:$1 other carl "$test_core" "$shooter" --players 3
+    begun
+    sleep 2
+    kill -STOP "${pid[bob]}"
+    sleep 1.5
+    snap away
+    kill -CONT "${pid[bob]}"
+    sleep 3
+    tell pause
+    sleep 2.5
+    snap paused
+    tell resume
+    sleep 0.5
+    tell policy strict
+    sleep 1
+    kill -STOP "${pid[bob]}"
+    sleep 2.6
+    snap stalled
+    kill -CONT "${pid[bob]}"
+    sleep 1
+    tell policy bounded
+    sleep 4.5
+    kill -STOP $(pgrep -P "${pid[ann]}") "${pid[ann]}"
+    sleep 4
+    kill -CONT $(pgrep -P "${pid[ann]}") "${pid[ann]}"
+    for n in 0 1 2 3 4 5 6 7 8 9 10 11; do
+        import -window "$window" -depth 8 "$tmp/catching-$n.png"
+        sleep 0.1
+    done
+    for n in 11 10 9 8 7 6 5 4 3 2 1 0; do # the last one that has a bar on its way
+        convert "$tmp/catching-$n.png" -gravity south -crop x6+0+0 +repage txt:- >"$tmp/bar"
+        [ "$(grep -c '#404448 ' "$tmp/bar")" -gt 40 ] && [ "$(grep -c '#F0F0F0 ' "$tmp/bar")" -gt 40 ] && break
+    done
+    check "screens/$scene-progress" "no picture of twelve has a bar that is on its way" test "$n" -gt 0
+    tiles+=("$tmp/catching-$n.png")
+    said ann 'out of sync' 40 || { show ann; fail "screens/$scene: the desync was not found"; }
+    sleep 1.5
+    snap desync
+    montage "${tiles[@]}" -tile 3x2 -geometry +4+4 -background gray50 "$tmp/sheet.png"
+    keep "$tmp/sheet.png" "$scene" 32
+}
+
+if scene states-160x144; then states 160x144 6000; fi
+if scene states-640x480; then states 640x480 500; fi
 
 if scene panel; then # a link of 50 ms and some jitter
     through link --delay 25 --jitter 5 --loss 1

@@ -112,12 +112,35 @@ static void a_desync_has_one_wording(void **state) {
     kl_overlay_turn(1000000);
     snprintf(words, sizeof words, "%s\n", line);
     assert_string_equal(shown, words);
+    shown[0] = 0;
+    for (uint64_t now_us = 1016000; now_us < 9000000; now_us += 16000) { /* a pause does not hide it … */
+        kl_w.status.lock.paused = now_us > 2000000;
+        kl_overlay_turn(now_us);
+    }
+    assert_null(strstr(shown, "paused"));
+    for (uint64_t now_us = 12000000; now_us < 14000000;
+         now_us += 16000) /* … until it has been told for long */
+        kl_overlay_turn(now_us);
+    assert_non_null(strstr(shown, "paused"));
+}
+
+/* Two lines on one another: the frontend's box over ours. */
+static void what_is_drawn_is_not_told_as_well(void **state) {
+    (void)state;
+    kl_screen_draw(true);
+    kl_w.status.desync = true;
+    kl_overlay_turn(1000000);
+    assert_string_equal(shown, "");
+    assert_non_null(strstr(kl_w.screen.line, "out of sync"));
+    kl_wrapper_fail("the core is gone"); /* perhaps no picture comes any more */
+    assert_string_equal(shown, "the core is gone\n");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_panel_comes_over_the_last_picture_of_a_stall, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_away_is_said_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_drawn_is_not_told_as_well, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_desync_has_one_wording, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

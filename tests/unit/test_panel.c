@@ -276,6 +276,10 @@ static void a_desync_says_where_and_who(void **state) {
     check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: bob)", -1);
     p.member[0].alone = true;
     check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob)", -1);
+    p.paused = true; /* what lasts gives way to news only */
+    check_words(&p, KL_PANEL_INFO, "paused  0 s", -1);
+    p.desync_is_news = true;
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob)", -1);
 }
 
 /* Sixteen of the longest names and reasons stay within the line. */
