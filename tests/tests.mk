@@ -8,13 +8,13 @@ TEST_LIBS := -lcmocka $(LIBS) -ljson-c
 vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
-.PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke purity e2e soak
+.PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke corpus purity e2e soak
 
 test: deps ## everything: installs what is missing, builds, runs; under 10 minutes
 	$(Q)$(MAKE) --no-print-directory all test-build
 	$(Q)$(MAKE) --no-print-directory test-run
 
-test-build: $(UNIT) $(FUZZ) $(OUT)/tests/sim $(OUT)/vectors $(OUT)/faultproxy cores
+test-build: $(UNIT) $(FUZZ) $(OUT)/make_corpus $(OUT)/tests/sim $(OUT)/vectors $(OUT)/session_peer $(OUT)/faultproxy cores
 
 SIM_SEEDS ?= 300
 test-run: test-build
@@ -39,11 +39,18 @@ sim: $(OUT)/tests/sim ## a room in virtual time: SEEDS=1000 rooms, or SEED=n rep
 
 $(OUT)/vectors: $(call obj,tests/conformance/vectors.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
-conformance: $(OUT)/vectors ## PROTOCOL.md against the code, by a decoder written from the document alone
+$(OUT)/session_peer: $(call obj,tests/conformance/session_peer.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS)
+conformance: $(OUT)/vectors $(OUT)/session_peer ## PROTOCOL.md against the code, by a decoder written from the document alone
 	$(Q)python3 tests/conformance/decode.py $(OUT)/vectors
+	$(Q)python3 tests/conformance/session.py $(OUT)/session_peer
 
 $(OUT)/fuzz/%: $(OUT)/obj/test/%.o $(call obj,tests/fuzz/replay_main.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS) -ljson-c
+$(OUT)/make_corpus: $(call obj,tests/fuzz/make_corpus.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS)
+corpus: $(OUT)/make_corpus ## write the fuzz targets' seed corpus anew, after a change of the wire
+	$(Q)$(OUT)/make_corpus tests/fuzz/corpus
 fuzz-smoke: $(FUZZ) ## the corpus and some thousand mutations through every hostile surface
 	$(Q)tests/run.sh $(foreach f,$(FUZZ),"$(f) --smoke")
 

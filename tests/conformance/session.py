@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""session.py SESSION_PEER [SEED] - both ends of a session, written from net/PROTOCOL.md §2 and §9, each against the C code.
+
+Handshakes with a relay and with a client of the C code, in every cipher that Python has here; sealed datagrams both
+ways; each damaged one is dropped; then tags, tickets, tokens, doors and returns. AES-256-GCM is left to
+tests/unit/test_seal.c, which has vectors of another library.
+"""
+import base64
+import hashlib
+import hmac
+import os
+import random
+import struct
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+import curves
+
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../net/PROTOCOL.md")) as document:
+    VERSION = int(document.readline().rsplit(None, 1)[1])  # "# Keylock's protocol, version N"
+CHACHA, CLEAR = 2, 4
+FLIPS = 60  # damaged forms of each datagram
+
+
+def blake(bits, data, key=b""):
+    return hashlib.blake2b(data, digest_size=bits // 8, key=key).digest()
+
+
+def fingerprint(public):
+    return base64.b32encode(blake(160, public)).decode().lower()
+
+
+# --- the C code, line by line ----------------------------------------------------------------------------------
+
+class Peer:
+    def __init__(self, program, *words):
+        self.process = subprocess.Popen([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def line(self):
+        return self.process.stdout.readline().split()
+
+    def ask(self, *words):
+        """Lines until the full stop, as lists of words."""
+        self.say(*words)
+        out = []
+        while (got := self.line()) != ["."]:
+            assert got, "the C code ended: %s" % (words,)
+            out.append(got)
+        return out
+
+    def say(self, *words):
+        text = [(w.hex() or "-") if isinstance(w, bytes) else str(w) for w in words]
+        self.process.stdin.write(" ".join(text) + "\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(10) == 0
+
+
+# --- §2 --------------------------------------------------------------------------------------------------------
+
+class Way:
+    """One direction: seals with counters of its own."""
+    def __init__(self, cipher, session, key):
+        self.cipher, self.session, self.key, self.counter = cipher, session, key, 0
+
+    def _nonce(self, counter):
+        return bytes(4) + struct.pack("<Q", counter)
+
+    def seal(self, kind, body):
+        self.counter += 1
+        head = struct.pack("<BBII", 0x4b, kind, self.session, self.counter)
+        if self.cipher == CLEAR:
+            return head + body + curves.siphash128(self.key[:16], head + body)
+        return head + curves.chacha_seal(self.key, self._nonce(self.counter), body, head)
+
+    def open(self, data):
+        """(kind, body) or None; windows are test_seal.c's business"""
+        if len(data) < 26:
+            return None
+        head = data[:10]
+        magic, kind, session, counter = struct.unpack("<BBII", head)
+        if magic != 0x4b or kind not in (1, 2, 3, 4) or session != self.session or counter == 0:
+            return None
+        if self.cipher == CLEAR:
+            good = curves.siphash128(self.key[:16], data[:-16]) == data[-16:]
+            return (kind, data[10:-16]) if good else None
+        body = curves.chacha_open(self.key, self._nonce(counter), data[10:], head)
+        return None if body is None else (kind, body)
+
+
+# --- §9, the handshake -----------------------------------------------------------------------------------------
+
+def make_init(public, offers, cookie=bytes(16), version=VERSION):
+    return struct.pack("<BBH", 0x4b, 0x10, version) + public + bytes([offers]) + bytes(3) + cookie + bytes(200)
+
+
+def schedule(ee, es, init, answer):
+    said = blake(512, init + answer)
+    root = blake(512, b"keylock session" + ee + es + said)
+    return {word: blake(bits, word.encode(), root)
+            for word, bits in (("up", 256), ("down", 256), ("binding", 256), ("proof", 128))}
+
+
+def play_client(program, rng, offers, ciphers, expected):
+    """Python is the client."""
+    own_secret, secret = rng.randbytes(32), rng.randbytes(32)
+    peer = Peer(program, "relay", own_secret.hex(), str(ciphers))
+    own = curves.x25519(own_secret)
+    assert peer.line() == ["fingerprint", fingerprint(own)]
+    public = curves.x25519(secret)
+    echo = public[:16]
+
+    assert peer.ask("in", make_init(public, offers, version=VERSION + 1)) == [
+        ["out", (b"\x4b\x13" + echo + struct.pack("<BH", 1, VERSION)).hex()]]
+    assert peer.ask("in", make_init(public, 0x80)) == [["out", (b"\x4b\x13" + echo + struct.pack("<BH", 4, VERSION)).hex()]]
+    for wrong in (make_init(public, offers)[:-1], make_init(public, offers) + b"\0",
+                  make_init(public, offers)[:-1] + b"\1", make_init(public, offers)[:37] + b"\1" + make_init(public, offers)[38:]):
+        assert peer.ask("in", wrong) == []
+    (word, reply), = peer.ask("in", make_init(public, offers))
+    reply = bytes.fromhex(reply)
+    assert word == "out" and len(reply) == 34 and reply[:18] == b"\x4b\x11" + echo and any(reply[18:])
+    init = make_init(public, offers, reply[18:])
+    for _ in range(FLIPS):  # a cookie is good for this INIT alone
+        bit = rng.randrange(8 * 36)
+        answers = peer.ask("in", flip(init, 32 + bit))
+        assert answers == [] or answers[0][1][2:4] in ("11", "13"), answers
+    answers = peer.ask("in", init)
+    answer = bytes.fromhex(answers[0][1])
+    assert len(answer) == 103 and answer[:18] == b"\x4b\x12" + echo
+    session, cipher = struct.unpack("<IB", answer[18:23])
+    assert session != 0 and cipher == expected and answer[55:87] == own
+    keys = schedule(curves.x25519(secret, answer[23:55]), curves.x25519(secret, own), init, answer[:87])
+    assert keys["proof"] == answer[87:]
+    assert answers[1] == ["established", own.hex(), str(cipher), str(session), keys["binding"].hex()]
+    talk(peer, rng, Way(cipher, session, keys["up"]), Way(cipher, session, keys["down"]))
+    peer.end()
+
+
+def play_relay(program, rng, offers, cipher):
+    """Python is the relay; a dumb one, with a cookie of its own making."""
+    own_secret, secret, cookie, session = rng.randbytes(32), rng.randbytes(32), rng.randbytes(16), 0xfffff00f
+    peer = Peer(program, "client", str(offers))
+    init = bytes.fromhex(peer.line()[1])
+    public = init[4:36]
+    assert init == make_init(public, offers)
+    assert peer.ask("in", b"\x4b\x13" + public[:16] + struct.pack("<BH", 2, 9)) == [["refused", "2", "9"]]
+    assert peer.ask("in", b"\x4b\x11" + bytes(16) + cookie) == []  # who has not seen INIT
+    again = peer.ask("in", b"\x4b\x11" + public[:16] + cookie)
+    init = make_init(public, offers, cookie)
+    assert again == [["out", init.hex()]]
+    own = curves.x25519(own_secret)
+    answer = b"\x4b\x12" + public[:16] + struct.pack("<IB", session, cipher) + curves.x25519(secret) + own
+    keys = schedule(curves.x25519(secret, public), curves.x25519(own_secret, public), init, answer)
+    for _ in range(FLIPS):
+        assert peer.ask("in", flip(answer + keys["proof"], rng.randrange(8 * 103))) == []
+    lie = schedule(curves.x25519(secret, public), curves.x25519(secret, public), init, answer)
+    assert peer.ask("in", answer + lie["proof"]) == []  # who has not the long-term key
+    assert peer.ask("in", answer + keys["proof"]) == [
+        ["established", own.hex(), str(cipher), str(session), keys["binding"].hex()]]
+    talk(peer, rng, Way(cipher, session, keys["down"]), Way(cipher, session, keys["up"]))
+    peer.end()
+
+
+def flip(data, bit):
+    out = bytearray(data)
+    out[bit // 8] ^= 1 << bit % 8
+    return bytes(out)
+
+
+def talk(peer, rng, to_c, from_c):
+    for _ in range(12):
+        kind, body = rng.randint(1, 4), rng.randbytes(rng.choice([0, 1, 24, 64, 1200]))
+        sealed = to_c.seal(kind, body)
+        for _ in range(FLIPS // 12):
+            assert peer.ask("in", flip(sealed, rng.randrange(8 * len(sealed)))) == []
+        assert peer.ask("in", sealed) == [["opened", str(kind), body.hex() or "-"]]
+        assert peer.ask("in", sealed) == []  # once
+        (_, made), = peer.ask("seal", kind, body)
+        assert from_c.open(bytes.fromhex(made)) == (kind, body)
+    assert peer.ask("in", from_c.seal(1, b"reflected")) == []
+
+
+# --- §9, the rest ----------------------------------------------------------------------------------------------
+
+def lv(*fields):
+    assert all(len(f) < 128 for f in fields)
+    return b"".join(bytes([len(f)]) + f for f in fields)
+
+
+def play_door(peer, rng, same):
+    """Python is the client; the C code the relay."""
+    w, sid = rng.randbytes(32), rng.randbytes(32)
+    peer.say("door", w if same else rng.randbytes(32), sid)
+    theirs = bytes.fromhex(peer.line()[1])
+    dsi = b"CPaceRistretto255"
+    padding = bytes(128 - 1 - len(dsi) - 1 - len(w) - 1)
+    g = curves.ristretto_from_hash(hashlib.sha512(lv(dsi, w, padding, b"keylock door", sid)).digest())
+    y = rng.randrange(1, curves.ORDER)
+    share = curves.ristretto_encode(curves.ristretto_times(y, g))
+    k = curves.ristretto_encode(curves.ristretto_times(y, curves.ristretto_decode(theirs)))
+    isk = hashlib.sha512(lv(dsi + b"_ISK", sid, k) + lv(theirs, b"relay") + lv(share, b"client")).digest()
+    mac_key = hashlib.sha512(b"CPaceMac" + sid + isk).digest()
+    mac = lambda message: hmac.new(mac_key, message, hashlib.sha512).hexdigest()[:32]
+    agreed = peer.ask("share", share) == [["own", mac(lv(theirs, b"relay"))], ["expected", mac(lv(share, b"client"))]]
+    assert agreed == same
+
+
+def play_papers(program, rng):
+    peer = Peer(program, "papers")
+    secret, room, tag = rng.randbytes(32), rng.randbytes(16), bytes(16)
+    for i in range(8):
+        frames, keyframe = rng.randbytes(rng.randrange(900)), rng.randrange(2**32)
+        text = tag + room + struct.pack("<II", i, keyframe) + frames
+        before, tag = tag, blake(128, text, blake(256, b"keylock tag" + room, secret))
+        assert peer.ask("tag", secret, room, before, i, keyframe, frames) == [["tag", tag.hex()]]
+    for size in (0, 1, 100, 3000):
+        nonce, body = rng.randbytes(24), rng.randbytes(size)
+        key = curves.hchacha20(blake(256, b"keylock ticket", secret), nonce[:16])
+        ticket = nonce + curves.chacha_seal(key, bytes(4) + nonce[16:], body, b"")
+        assert peer.ask("ticket", secret, ticket) == [["body", body.hex() or "-"]]
+        assert peer.ask("ticket", secret, flip(ticket, rng.randrange(8 * len(ticket)))) == [["malformed"]]
+    for _ in range(4):
+        seed, binding, token = rng.randbytes(32), rng.randbytes(32), rng.randbytes(16)
+        public = curves.ed25519_public(seed)
+        signature = curves.ed25519_sign(seed, b"keylock return" + binding + token)
+        assert peer.ask("return", public, binding, token, signature) == [["yes"]]
+        assert peer.ask("return", public, flip(binding, rng.randrange(256)), token, signature) == [["no"]]
+        assert peer.ask("token", token) == [["hash", blake(256, token).hex()]]
+    for same in (True, True, False):
+        play_door(peer, rng, same)
+    peer.end()
+
+
+def main():
+    program, seed = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    rng = random.Random(seed)
+    both = CHACHA | CLEAR
+    for offers, ciphers, expected in ((CHACHA, CHACHA, CHACHA), (both, CHACHA, CHACHA), (both, both, CLEAR),
+                                      (0xf8 | CHACHA, both, CHACHA)):
+        play_client(program, rng, offers, ciphers, expected)
+    print("ok handshake and datagrams, Python as the client: 4 sessions seed=%d" % seed)
+    for offers, cipher in ((CHACHA, CHACHA), (both, CLEAR)):
+        play_relay(program, rng, offers, cipher)
+    print("ok handshake and datagrams, Python as the relay: 2 sessions seed=%d" % seed)
+    play_papers(program, rng)
+    print("ok tags, tickets, tokens, returns, doors seed=%d" % seed)
+
+
+if __name__ == "__main__":
+    main()
