@@ -66,7 +66,9 @@ static void samples_of(const struct kl_room *r, uint32_t f, uint32_t *lo, uint32
 uint8_t kl_room_missing(const struct kl_room *r) {
     uint8_t missing = 0, seats = feeding(r);
     uint32_t lo, hi;
-    if (!r->started || r->now.by_clock || r->paused || seats == 0) return 0;
+    if (!r->started || r->paused) return 0;
+    if (r->now.by_clock) return kl_room_missing_by_clock(r);
+    if (seats == 0) return 0;
     samples_of(r, r->next_close, &lo, &hi);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if ((seats >> s & 1) && r->client[r->owner[s]].next_sample < hi) missing |= (uint8_t)(1u << s);
@@ -200,6 +202,7 @@ static uint64_t closes_at(const struct kl_room *r) {
     bool by_clock = r->now.by_clock || feeding(r) == 0; /* nobody to wait for: the schedule keeps the pace */
     if (!r->started || r->paused || r->now.first == 0 || !by_clock || !anybody(r) || outruns_somebody(r))
         return UINT64_MAX;
+    if (kl_room_missing(r)) return UINT64_MAX;
     double line_us =
         r->now.by_clock ? kl_room_clock_line_us(r) : kl_schedule_line_us(&r->schedule, r->next_close);
     return r->params.clocked && line_us > 0 ? (uint64_t)line_us : 0;

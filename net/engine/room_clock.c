@@ -83,18 +83,43 @@ void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f) {
     }
 }
 
+/* The frames by the clock that come between optimistic and another policy. */
+static bool in_between(const struct kl_interval *i) {
+    return i->by_clock && i->samples_end != UINT32_MAX;
+}
+
+uint8_t kl_room_missing_by_clock(const struct kl_room *r) {
+    uint8_t missing = 0;
+    bool last = r->next_close + 1 == r->now.first + r->now.length;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && last && in_between(&r->now); i++) {
+        const struct kl_room_client *c = &r->client[i];
+        if (c->present && c->presence == KL_PRESENT && c->next_sample < r->now.samples_end)
+            missing |= c->seats;
+    }
+    return missing;
+}
+
+/* Samples that have come wait for an edge before them to show. */
+static bool some_wait(const struct kl_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_room_client *c = &r->client[i];
+        if (c->present && c->seats && c->presence == KL_PRESENT && c->used < r->now.samples_end) return true;
+    }
+    return false;
+}
+
 /* To optimistic: what is under way is folded into the next frames. Back from it: one interval in between
- * shows what came before it, so that nothing plays twice, and the one after is made from its samples as
- * usual. */
+ * shows what came before it, so that nothing plays twice and nothing is lost (its last frame waits for what
+ * is still under way), and the one after is made from its samples as usual. */
 void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next) {
     bool optimistic = r->params.policy == KL_POLICY_OPTIMISTIC;
-    bool was = r->now.by_clock && r->now.samples_end == UINT32_MAX;
-    next->by_clock = optimistic || was;
-    if (was && !optimistic) {
-        next->samples_end = next->sample_first;
+    bool was = r->now.by_clock && !in_between(&r->now);
+    bool between = !optimistic && (was || (in_between(&r->now) && some_wait(r)));
+    next->by_clock = optimistic || between;
+    if (between) next->samples_end = next->sample_first;
+    if (between && was)
         kl_spacing_init(&r->spacing, kl_room_guess_spacing(r), r->params.fps_uhz / 1e6, next->first);
-    }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS && optimistic && !was; i++) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && optimistic && !r->now.by_clock; i++) {
         struct kl_room_client *c = &r->client[i];
         c->used = c->resumed_at > r->now.sample_first ? c->resumed_at : r->now.sample_first;
         if (c->used > c->next_sample) c->used = c->next_sample;

@@ -22,7 +22,9 @@ uint8_t kl_room_seats_owned(const struct kl_room *r);
 
 uint16_t kl_room_guess_spacing(const struct kl_room *r);
 
-/* by_clock: when the next frame closes, and its inputs. */
+/* by_clock: the seats whose samples the interval's last frame waits for; when the next frame closes; its
+ * inputs. */
+uint8_t kl_room_missing_by_clock(const struct kl_room *r);
 double kl_room_clock_line_us(const struct kl_room *r);
 void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f);
 /* At a keyframe: whether the frames of `next` close by the clock. */

@@ -281,17 +281,28 @@ static void count_lost(struct ref_room *r, const struct ref_span *last) {
     }
 }
 
+/* Samples of a client that plays, of before the interval in between, that no frame has shown yet. */
+static bool unshown(const struct ref_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct ref_client *c = &r->client[i];
+        if (c->in_room && c->pads && c->presence == REF_PRESENT && c->unused < r->now.samples_end)
+            return true;
+    }
+    return false;
+}
+
 static void close_by_what(struct ref_room *r, struct ref_span *next) {
     bool optimistic = r->params.policy == KL_POLICY_OPTIMISTIC;
-    bool was = r->now.by_clock && r->now.samples_end == REF_NEVER;
-    next->by_clock = optimistic || (was && r->now.at.length > 0);
-    next->samples_end = optimistic || !was ? REF_NEVER : next->at.sample_first;
-    if (!optimistic || was) return;
+    bool was = r->now.by_clock && r->now.samples_end == REF_NEVER && r->now.at.length > 0;
+    bool between = r->now.by_clock && r->now.samples_end != REF_NEVER;
+    bool again = !optimistic && (was || (between && unshown(r)));
+    next->by_clock = optimistic || again;
+    next->samples_end = again ? next->at.sample_first : REF_NEVER;
+    if (!optimistic || r->now.by_clock) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS;
          i++) { /* the samples of the interval before are the first not used */
         struct ref_client *c = &r->client[i];
         c->unused = c->resumed > r->now.at.sample_first ? c->resumed : r->now.at.sample_first;
-        if (r->now.by_clock && c->unused < r->now.samples_end) c->unused = r->now.samples_end;
         if (c->unused > c->next_sample) c->unused = c->next_sample;
         c->moved = true;
     }
@@ -327,7 +338,8 @@ void ref_room_lay_out(struct ref_room *r, uint32_t length, const struct kl_comma
     if (length < KL_SPACING_MIN || length > KL_SPACING_MAX) LAY(r, "spacing=%u", length);
     if (r->params.spacing_fixed && length != r->params.spacing_fixed)
         LAY(r, "the fixed spacing is not kept: %u", length);
-    count_lost(r, &r->now);
+    if (!next.by_clock) count_lost(r, &r->now);
+    if (r->presses_lost > 0) LAY(r, "%u presses are lost by a change of policy", (unsigned)r->presses_lost);
     r->before = r->now;
     r->now = next;
 }
@@ -335,10 +347,21 @@ void ref_room_lay_out(struct ref_room *r, uint32_t length, const struct kl_comma
 /* --- frames -----------------------------------------------------------------------------------------------
  */
 
+/* "the last of them as well waits": pads whose samples of before the interval are not all in. */
+static uint8_t still_to_come(const struct ref_room *r) {
+    uint8_t pads = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && r->now.samples_end != REF_NEVER; i++) {
+        const struct ref_client *c = &r->client[i];
+        if (c->in_room && c->presence == REF_PRESENT && c->next_sample < r->now.samples_end) pads |= c->pads;
+    }
+    return pads;
+}
+
 uint8_t ref_room_missing(const struct ref_room *r) {
     uint8_t missing = 0;
-    bool waits = r->started && !r->paused && !r->now.by_clock && r->now.number > 0 &&
-                 r->next < r->now.at.first + r->now.at.length;
+    uint32_t end = r->now.at.first + r->now.at.length;
+    bool waits = r->started && !r->paused && r->now.number > 0 && r->next < end;
+    if (waits && r->now.by_clock) return r->next + 1 == end ? still_to_come(r) : 0;
     for (unsigned s = 0; waits && s < KL_MAX_SEATS; s++) {
         const struct ref_client *c = owner(r, s);
         uint32_t lo, hi;
@@ -381,7 +404,7 @@ static bool outruns(const struct ref_room *r) {
 static uint64_t closes_at(const struct ref_room *r) {
     bool laid_out = r->next < r->now.at.first + r->now.at.length;
     if (ref_room_holds_still(r) || !laid_out || r->now.number == 0) return UINT64_MAX;
-    if (outruns(r) || (!r->now.by_clock && !nobody_feeds(r))) return UINT64_MAX;
+    if (outruns(r) || (!r->now.by_clock && !nobody_feeds(r)) || ref_room_missing(r)) return UINT64_MAX;
     double at = !r->params.clocked ? 0 : line_us(r, r->now.by_clock ? r->next - r->next % group(r) : r->next);
     return at > 0 ? (uint64_t)at : 0;
 }

@@ -186,6 +186,120 @@ static void a_change_of_policy_plays_every_sample_once(void **state) {
     assert_int_equal(played, 120);
 }
 
+static uint32_t leave_optimistic(uint8_t policy) {
+    uint8_t to[] = {policy, 250, 0, 4};
+    assert_int_equal(kl_room_command(&r, 3, KL_COMMAND_POLICY, to, 4), 0);
+    for (uint32_t n = r.next_close; r.params.policy == KL_POLICY_OPTIMISTIC; n++) {
+        hand_ctrl(0, r.client[0].next_sample, 1, 0, line(n));
+        hand_ctrl(3, r.client[3].next_sample, 1, 0, line(n));
+        kl_room_tick(&r, line(n));
+        hand_take_all();
+    }
+    assert_true(r.now.by_clock);
+    return r.now.first;
+}
+
+/* A press that was under way longer than the frames between the policies take is shown all the same: the last
+ * of them waits for it. */
+static void a_press_that_comes_late_is_not_lost_by_leaving(void **state) {
+    (void)state;
+    begin();
+    uint32_t first = leave_optimistic(KL_POLICY_STRICT), last = first + r.now.length - 1;
+    hand_ctrl(3, r.client[3].next_sample, last + 2 - r.client[3].next_sample, 0, line(first));
+    for (uint32_t n = first; n <= last + 3; n++)
+        kl_room_tick(&r, line(n));
+    assert_int_equal(r.next_close, last); /* which is overdue */
+    assert_int_equal(kl_room_missing(&r), 1);
+    assert_int_equal(kl_room_tick_at(&r), UINT64_MAX); /* strict: as long as it takes */
+    uint32_t from = r.client[0].next_sample;
+    assert_true(from < r.now.samples_end);
+    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
+        ring[i][0].joypad = i == from ? A : 0;
+    hand_take_all();
+    assert_int_equal(hand_ctrl(0, from, r.now.samples_end - from, 0, line(last + 4)), 0);
+    assert_true(kl_room_take(&r, &hand_last));
+    assert_int_equal(hand_last.number, last);
+    assert_int_equal(hand_last.in[0].joypad, A);
+}
+
+/* What cannot show in one frame has one more interval: two presses stay two. */
+static void and_two_presses_stay_two(void **state) {
+    (void)state;
+    begin();
+    uint32_t first = leave_optimistic(KL_POLICY_STRICT), last = first + r.now.length - 1;
+    hand_ctrl(3, r.client[3].next_sample, last + 2 - r.client[3].next_sample, 0, line(first));
+    for (uint32_t n = first; n <= last; n++)
+        kl_room_tick(&r, line(n));
+    uint32_t from = r.client[0].next_sample, end = r.now.samples_end, presses = 0, before = 0;
+    assert_true(from + 3 <= end);
+    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
+        ring[i][0].joypad = i == from || i == from + 2 ? A : 0;
+    hand_take_all();
+    assert_int_equal(hand_ctrl(0, from, 120 - from, 0, line(last)), 0);
+    assert_int_equal(hand_ctrl(3, r.client[3].next_sample, 100 - r.client[3].next_sample, 0, line(last)), 0);
+    for (uint32_t n = last; n < last + 20; n++) {
+        kl_room_tick(&r, line(n));
+        while (kl_room_take(&r, &hand_last)) {
+            presses += hand_last.in[0].joypad & ~before & A;
+            before = hand_last.in[0].joypad;
+        }
+    }
+    assert_int_equal(presses, 2);
+    assert_false(r.now.by_clock);
+}
+
+/* In a bounded room nobody waits for long. */
+static void nor_is_anybody_waited_for_longer_than_the_policy_has_it(void **state) {
+    (void)state;
+    begin();
+    uint32_t first = leave_optimistic(KL_POLICY_BOUNDED), last = first + r.now.length - 1;
+    hand_ctrl(3, r.client[3].next_sample, last + 2 - r.client[3].next_sample, 0, line(first));
+    for (uint32_t n = first; n <= last; n++)
+        kl_room_tick(&r, line(n));
+    assert_int_equal(r.next_close, last);
+    assert_int_equal(kl_room_tick_at(&r), line(last) + 250000);
+    kl_room_tick(&r, line(last) + 250000);
+    assert_int_equal(r.client[0].presence, KL_ABSENT);
+    assert_true(r.next_close > last);
+}
+
+/* Into optimistic with one who has just come back and of whom nothing has come yet: what stands in his places
+ * is of long ago. */
+static void what_has_not_come_yet_is_not_used_up(void **state) {
+    (void)state;
+    hand_begin((struct kl_params){.policy = KL_POLICY_BOUNDED,
+                                  .subframes = true,
+                                  .clocked = true,
+                                  .players = 2,
+                                  .spacing_fixed = 4,
+                                  .wait_budget_ms = 250,
+                                  .fps_uhz = 50000000});
+    assert_int_equal(kl_room_add(&r, 0, 1, 0), 0);
+    assert_int_equal(kl_room_add(&r, 3, 2, 0), 0);
+    assert_int_equal(kl_room_start(&r, 1000), 0);
+    hand_ctrl(0, 0, 0, HAND_AWAY, line(3));
+    uint8_t to[] = {KL_POLICY_OPTIMISTIC, 250, 0, 4};
+    for (uint32_t n = 0; r.next_close < 40 && n < 100; n++) {
+        if (r.next_close == 12) hand_ctrl(0, 14, 0, HAND_RESUME, line(13)); /* counts from keyframe 16 on */
+        if (r.next_close == 16) assert_int_equal(kl_room_command(&r, 3, KL_COMMAND_POLICY, to, 4), 0);
+        hand_ctrl(3, n, 1, 0, line(n + 4));
+        kl_room_tick(&r, line(n + 4));
+        for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
+            r.sample[0][i].joypad = 0xbad;
+        while (kl_room_take(&r, &hand_last))
+            assert_int_equal(hand_last.in[0].joypad, 0);
+        if (!r.now.by_clock) continue;
+        assert_int_equal(r.client[0].presence, KL_PRESENT);
+        assert_int_equal(r.client[0].used, 14);
+        break;
+    }
+    assert_true(r.now.by_clock);
+    for (uint32_t n = r.next_close; n < r.next_close + 3; n++)
+        kl_room_tick(&r, line(n));
+    while (kl_room_take(&r, &hand_last))
+        assert_int_equal(hand_last.in[0].joypad, 0);
+}
+
 /* In the one interval between optimistic and the next policy he must fit in with the one after: only from its
  * first sample on, or what he said long ago would be played. */
 static void who_comes_back_in_between_fits_in_first(void **state) {
@@ -245,6 +359,10 @@ int main(void) {
         cmocka_unit_test(on_a_slow_link_frames_close_in_twos_and_threes),
         cmocka_unit_test(silence_for_the_budget_is_absence),
         cmocka_unit_test(a_change_of_policy_plays_every_sample_once),
+        cmocka_unit_test(a_press_that_comes_late_is_not_lost_by_leaving),
+        cmocka_unit_test(and_two_presses_stay_two),
+        cmocka_unit_test(nor_is_anybody_waited_for_longer_than_the_policy_has_it),
+        cmocka_unit_test(what_has_not_come_yet_is_not_used_up),
         cmocka_unit_test(who_comes_back_in_between_fits_in_first),
         cmocka_unit_test(it_has_no_meaning_without_a_clock_or_subframes),
     };
