@@ -16,6 +16,9 @@
 #define ACK_FRAMES        16  /* frames heard of that are worth a datagram of their own */
 #define NEEDS_REPEATED    4   /* needs told once more, for the datagram before may be lost */
 #define NEED_LIMIT        254
+#define NEED_MARGIN_US    100000000
+#define FRAME_UNITS       INT64_C(1000000000000) /* us times uHz in a frame */
+#define AHEAD_FRAMES      8 /* samples beyond an interval that go out while frames are late */
 #define BACK_RTTS         2 /* … and BACK_AGAIN_US, before we come back anew */
 #define BACK_AGAIN_US     500000
 #define NO_BURST          UINT32_MAX
@@ -154,7 +157,14 @@ static void mark_due(struct kl_client *c, uint32_t to, uint64_t now_us) {
         held_at(c, c->next_due)->due_us = now_us;
 }
 
-/* Moves next_due to where the room's schedule is, at most an interval past what is closed. */
+/* How far beyond what has been run samples are taken on the schedule. Where the link has become longer than
+ * the lead, frames go on coming, only late, as long as samples go on: those who wait for their own frames
+ * first would give the others, and get, no more than an interval a round trip. */
+static uint32_t sampled_ahead(const struct kl_client *c) {
+    return c->params.clocked ? c->stats.spacing + AHEAD_FRAMES : 0;
+}
+
+/* Moves next_due to where the room's schedule is, at most so far past what is closed. */
 static void follow_schedule(struct kl_client *c, uint64_t now_us) {
     double position = kl_clock_position(&c->clock, now_us);
     if (c->by_clock) position -= DUE_EARLY + kl_playout_margin_us(&c->playout, now_us) / c->period_us;
@@ -166,7 +176,7 @@ static void follow_schedule(struct kl_client *c, uint64_t now_us) {
     if (ahead < -DUE_EARLY) return;
     if (ahead > KL_WINDOW_FRAMES) ahead = KL_WINDOW_FRAMES;
     uint32_t to = c->next_due + 1 + (ahead > 1 + DUE_EARLY ? (uint32_t)(ahead - DUE_EARLY) : 0);
-    uint32_t most = c->stats.next_closed + c->stats.spacing;
+    uint32_t most = c->stats.next_closed + sampled_ahead(c);
     mark_due(c, to < most ? to : most, now_us);
 }
 
@@ -222,13 +232,13 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     come_back(c, s->next_run + plan.runs, now_us);
     plan.stalled = !s->paused && plan.runs == 0 && c->next_due > s->next_run && max_runs > 0;
     if (plan.stalled) s->stalls++;
-    uint32_t sampled_to = s->next_run + plan.runs + (c->params.clocked ? s->spacing : 0);
+    uint32_t sampled_to = s->next_run + plan.runs + sampled_ahead(c);
     if (c->standing != KL_STANDING_OUT)
         plan.samples = samples_below(c, c->next_due < sampled_to ? c->next_due : sampled_to);
     uint32_t unheard = s->next_sample - c->sample_acked;
     if (plan.samples > KL_WINDOW_FRAMES - unheard) plan.samples = KL_WINDOW_FRAMES - unheard;
     c->held_before_us = c->held_us;
-    if (c->next_due > sampled_to || c->next_due == s->next_closed + s->spacing) c->held_us = now_us;
+    if (c->next_due > sampled_to || c->next_due == s->next_closed + sampled_ahead(c)) c->held_us = now_us;
     return plan;
 }
 
@@ -282,9 +292,13 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
  * What comes while we catch up says nothing. */
 static uint8_t need_of(const struct kl_client *c, const struct kl_held *h) {
     if (!c->params.clocked || h->lead == 0 || c->standing == KL_STANDING_OUT) return 0;
-    double margin_us = (double)h->due_us - (double)h->arrival_us;
-    double quarters = (h->lead - margin_us / c->period_us) * 4;
-    return quarters <= 1 ? 1 : quarters >= NEED_LIMIT ? NEED_LIMIT : (uint8_t)(quarters + 0.999);
+    int64_t margin_us = (int64_t)(h->due_us - h->arrival_us);
+    if (margin_us > NEED_MARGIN_US) return 1;
+    if (margin_us < -NEED_MARGIN_US) return NEED_LIMIT;
+    /* whole numbers: what is just over a quarter must not round down */
+    int64_t need = h->lead * FRAME_UNITS - margin_us * c->params.fps_uhz;
+    int64_t quarters = (4 * need + FRAME_UNITS - 1) / FRAME_UNITS;
+    return need <= 0 || quarters <= 1 ? 1 : quarters >= NEED_LIMIT ? NEED_LIMIT : (uint8_t)quarters;
 }
 
 bool kl_client_take(struct kl_client *c, struct kl_frame *out) {

@@ -36,10 +36,10 @@ static void note_away(struct kl_room *r, struct kl_room_client *c, const struct 
         kl_room_resumed(r, c, m->sample_first);
 }
 
-static void keep_needs(struct kl_room *r, const struct kl_room_client *c, const struct kl_ctrl *m) {
-    if (c->seats == 0 || !r->params.clocked) return;
+static void keep_needs(struct kl_room *r, unsigned client, const struct kl_ctrl *m) {
+    if (r->client[client].seats == 0 || !r->params.clocked) return;
     for (unsigned i = 0; i < m->need_count; i++)
-        if (m->need[i] > 0) kl_spacing_need(&r->spacing, m->need_first + i, m->need[i]);
+        if (m->need[i] > 0) kl_spacing_need(&r->spacing, client, m->need_first + i, m->need[i]);
 }
 
 static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64_t now_us) {
@@ -80,7 +80,7 @@ int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, siz
     if (c->presence != KL_ABSENT) keep_samples(r, c, &m);
     if (c->next_sample > had && m.sample_late > HITCH_QUARTERS && r->params.clocked)
         kl_spacing_excuse(&r->spacing, r->next_close, r->next_close + m.sample_late / 4 + r->now.length);
-    keep_needs(r, c, &m);
+    keep_needs(r, client, &m);
     kl_room_find_absent(r, now_us);
     kl_room_close_frames(r, now_us);
     return KL_OK;

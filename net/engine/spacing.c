@@ -2,59 +2,79 @@
 
 #include <string.h>
 
-#include "engine.h"
-
 #define EXCUSED 255
 
 #define RAISE_WINDOW_S   10
 #define LOWER_FAST_S     4.5 /* reports are on their way for a while */
+#define STILL_S          0.4 /* … and what the oldest of them say is not decided by less */
+#define FRESH_S          2   /* what is kept of the evidence when the lead is given back */
 #define LOWER_SLOW_S     25
+#define PATIENCE_MAX_S   200
 #define GUESS_S          2
 #define EPISODE_S        0.5
 #define SPARE_QUARTERS   1
 #define OUTLIER_QUARTERS 8
+#define NOISE_QUARTERS   4  /* less is no change of length */
+#define FALLING_QUARTERS 8  /* below the most of the frames before: lateness that is passing by itself */
+#define LENGTH_FRAMES    5  /* whose middle need is the length of a client's link now … */
+#define LENGTH_WINDOW_S  4  /* … and before */
+#define ALIVE_FRAMES     64 /* a client that has reported nothing for so long says nothing about now */
+
+static void expect_anew(struct kl_spacing *s) {
+    s->tried = s->dropping = false;
+    s->patience_s = LOWER_SLOW_S;
+}
 
 void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame) {
     memset(s, 0, sizeof *s);
     s->guess = true;
-    s->since = frame;
+    s->since = s->slow_from = s->changed = frame;
     s->current = first;
     s->fps = fps;
+    expect_anew(s);
 }
 
 void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames) {
     if (frames <= s->current) return;
     s->current = frames;
-    s->since = s->reported;
+    s->since = s->slow_from = s->changed = s->reported;
     s->guess = true;
+    expect_anew(s);
 }
 
-static uint8_t *slot(struct kl_spacing *s, uint32_t frame) {
-    return &s->need[frame % KL_SPACING_HISTORY];
+static uint32_t frames_in(const struct kl_spacing *s, double seconds) {
+    return (uint32_t)(seconds * s->fps);
 }
 
-/* Makes the slots up to and including `frame` this frame's own. False where it is too old to have one. */
+static uint8_t *slot(struct kl_spacing *s, unsigned client, uint32_t frame) {
+    return &s->need[client][frame % KL_SPACING_HISTORY];
+}
+
+/* Makes the slots up to and including `frame` this frame's own. False where it is too old to have some. */
 static bool reach(struct kl_spacing *s, uint32_t frame) {
     if (frame >= s->cleared + KL_SPACING_HISTORY) s->cleared = frame - KL_SPACING_HISTORY + 1;
     for (; s->cleared <= frame; s->cleared++)
-        *slot(s, s->cleared) = 0;
+        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+            *slot(s, i, s->cleared) = 0;
     return frame + KL_SPACING_HISTORY >= s->cleared;
 }
 
-void kl_spacing_need(struct kl_spacing *s, uint32_t frame, uint8_t need_quarters) {
+void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters) {
     if (!reach(s, frame)) return;
     if (need_quarters == EXCUSED) need_quarters = EXCUSED - 1;
-    if (need_quarters > *slot(s, frame)) *slot(s, frame) = need_quarters;
+    if (need_quarters > *slot(s, client, frame)) *slot(s, client, frame) = need_quarters;
+    if (frame >= s->next[client]) s->next[client] = frame + 1;
     if (frame >= s->reported) s->reported = frame + 1;
 }
 
 void kl_spacing_excuse(struct kl_spacing *s, uint32_t from, uint32_t to) {
     for (uint32_t f = from; f < to; f++)
-        if (reach(s, f)) *slot(s, f) = EXCUSED;
+        for (unsigned i = 0; i < KL_MAX_CLIENTS && reach(s, f); i++)
+            *slot(s, i, f) = EXCUSED;
 }
 
-static bool late(struct kl_spacing *s, uint32_t frame, unsigned quarters) {
-    uint8_t need = *slot(s, frame);
+static bool late(struct kl_spacing *s, unsigned client, uint32_t frame, unsigned quarters) {
+    uint8_t need = *slot(s, client, frame);
     return need != EXCUSED && need > quarters;
 }
 
@@ -65,86 +85,251 @@ static uint32_t window_start(const struct kl_spacing *s, uint32_t frames) {
     return from > oldest ? from : oldest;
 }
 
-/* Late episodes there would have been with a lead of so many quarter frames. */
+/* It reports, these days. */
+static bool alive(const struct kl_spacing *s, unsigned client) {
+    return s->next[client] > s->since && s->next[client] + ALIVE_FRAMES >= s->reported;
+}
+
+/* --- episodes
+ * -----------------------------------------------------------------------------------------------
+ */
+
+/* Late episodes there would have been with a lead of so many quarter frames, of all clients together. */
 struct episodes {
-    unsigned all;
+    unsigned clients, all;
     unsigned near; /* of them, those that OUTLIER_QUARTERS more would have covered */
 };
 
-static struct episodes episodes(struct kl_spacing *s, unsigned quarters, double seconds) {
-    struct episodes e = {0};
-    uint32_t longest = (uint32_t)(EPISODE_S * s->fps), f = window_start(s, (uint32_t)(seconds * s->fps));
-    while (f < s->reported) {
-        if (!late(s, f, quarters)) {
+static void count_episodes(struct kl_spacing *s, unsigned client, unsigned quarters, uint32_t from,
+                           struct episodes *e) {
+    uint32_t longest = frames_in(s, EPISODE_S);
+    for (uint32_t f = from; f < s->reported;) {
+        if (!late(s, client, f, quarters)) {
             f++;
             continue;
         }
         bool outlier = false;
         for (uint32_t end = f + longest; f < end && f < s->reported; f++)
-            outlier = outlier || late(s, f, quarters + OUTLIER_QUARTERS);
-        e.all++;
-        e.near += !outlier;
+            outlier = outlier || late(s, client, f, quarters + OUTLIER_QUARTERS);
+        e->all++;
+        e->near += !outlier;
+    }
+}
+
+static struct episodes episodes(struct kl_spacing *s, unsigned quarters, double seconds) {
+    struct episodes e = {0};
+    uint32_t from = window_start(s, frames_in(s, seconds));
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!alive(s, i)) continue;
+        e.clients++;
+        count_episodes(s, i, quarters, from, &e);
     }
     return e;
 }
 
+/* By design some frames are late: for one client, two episodes, three with outliers; for two, four and five.
+ * Of more, somewhat less each, for what makes one late often makes all late. */
+static bool bearable(const struct episodes *e) {
+    return e->near <= 1 + 3 * e->clients / 2 && e->all <= 1 + 2 * e->clients;
+}
+
+/* The same for two clients; of more, less again: what was given back must not be taken back soon. */
+static bool few(const struct episodes *e) {
+    return e->near <= 2 + e->clients && e->all <= 3 + e->clients;
+}
+
+/* --- lateness that lasts
+ * ------------------------------------------------------------------------------------
+ */
+
+/* What a client reported last, newest first. */
+struct recent {
+    uint8_t need[KL_SPACING_RECENT];
+    unsigned count;
+    uint32_t first; /* the oldest of these frames */
+};
+
+static struct recent recent_of(struct kl_spacing *s, unsigned client) {
+    struct recent r = {.first = s->next[client]};
+    uint32_t oldest = window_start(s, ALIVE_FRAMES);
+    if (!alive(s, client)) return r;
+    for (uint32_t f = s->next[client]; f-- > oldest && r.count < KL_SPACING_RECENT;) {
+        uint8_t need = *slot(s, client, f);
+        if (need == 0 || need == EXCUSED) continue;
+        r.need[r.count++] = need;
+        r.first = f;
+    }
+    return r;
+}
+
 static bool burst(struct kl_spacing *s, unsigned quarters) {
-    unsigned count = 0;
-    for (uint32_t f = window_start(s, KL_SPACING_RECENT); f < s->reported; f++)
-        count += late(s, f, quarters);
-    return count >= KL_SPACING_BURST;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct recent r = recent_of(s, i);
+        unsigned late_count = 0, most = 0;
+        for (unsigned k = 0; k < r.count; k++) {
+            late_count += r.need[k] > quarters;
+            if (r.need[k] > most) most = r.need[k];
+        }
+        if (late_count >= KL_SPACING_BURST && (unsigned)r.need[0] + FALLING_QUARTERS >= most) return true;
+    }
+    return false;
 }
 
 static bool too_short(struct kl_spacing *s, unsigned spacing) {
     struct episodes e = episodes(s, 4 * spacing, RAISE_WINDOW_S);
-    return burst(s, 4 * spacing) || e.near > 2 || e.all > 3;
+    return burst(s, 4 * spacing) || !bearable(&e);
 }
 
-/* In time at this spacing with something to spare, so that giving back does not end on the very edge. */
-static bool enough(struct kl_spacing *s, unsigned spacing, unsigned spare, double seconds, unsigned near,
-                   unsigned all) {
-    struct episodes e = episodes(s, 4 * spacing - spare, seconds);
-    return e.near <= near && e.all <= all;
+struct tally {
+    uint32_t of[EXCUSED + 1], all;
+};
+
+static void count_need(struct tally *t, uint8_t need) {
+    if (need == 0 || need == EXCUSED) return;
+    t->of[need]++;
+    t->all++;
 }
 
-/* So many seconds have been reported since the last change. */
-static bool settled(const struct kl_spacing *s, double seconds) {
-    uint32_t from = s->since > s->raised_at ? s->since : s->raised_at;
-    return s->reported >= from + (uint32_t)(seconds * s->fps);
+static unsigned middle(const struct tally *t) {
+    uint32_t below = 0;
+    for (unsigned need = 0; need < EXCUSED; need++)
+        if ((below += t->of[need]) * 2 > t->all) return need;
+    return 0;
 }
 
-/* The least spacing at which the last `seconds` were in time but for so many episodes, `keep` frames more. */
+/* The client's typical need in the LENGTH_WINDOW_S before frame `to`: the length of its link. 0: not known.
+ */
+static unsigned length_before(struct kl_spacing *s, unsigned client, uint32_t to) {
+    struct tally t = {{0}, 0};
+    uint32_t most = frames_in(s, LENGTH_WINDOW_S), oldest = window_start(s, KL_SPACING_HISTORY);
+    for (uint32_t f = to > oldest + most ? to - most : oldest; f < to; f++)
+        count_need(&t, *slot(s, client, f));
+    return t.all >= most / 8 ? middle(&t) : 0;
+}
+
+/* By how many quarter frames its link is longer than it was. 0 where too little is known. */
+static unsigned grown(struct kl_spacing *s, unsigned client, const struct recent *r) {
+    struct tally now = {{0}, 0};
+    unsigned before = length_before(s, client, r->first);
+    for (unsigned k = 0; k < LENGTH_FRAMES && k < r->count; k++)
+        count_need(&now, r->need[k]);
+    bool known = now.all == LENGTH_FRAMES && before > 0;
+    return known && middle(&now) > before ? middle(&now) - before : 0;
+}
+
+/* The needs before frame `to` as they would be now. */
+static void move_needs(struct kl_spacing *s, unsigned client, uint32_t to, unsigned quarters) {
+    for (uint32_t f = window_start(s, KL_SPACING_HISTORY); f < to; f++) {
+        uint8_t *need = slot(s, client, f);
+        if (*need == 0 || *need == EXCUSED) continue;
+        unsigned moved = *need + quarters;
+        *need = (uint8_t)(moved < EXCUSED ? moved : EXCUSED - 1);
+    }
+}
+
+/* Every client's needs moved by what its link has grown; the most of them, in quarter frames. */
+static unsigned follow_growth(struct kl_spacing *s) {
+    unsigned most = 0, length = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct recent r = recent_of(s, i);
+        unsigned quarters = grown(s, i, &r), before = length_before(s, i, r.first);
+        if (before > length) length = before;
+        if (quarters < NOISE_QUARTERS) continue;
+        move_needs(s, i, r.first, quarters);
+        if (quarters > most) most = quarters;
+    }
+    if (s->reported >= s->changed + frames_in(s, RAISE_WINDOW_S)) s->sufficed[s->current] = (uint8_t)length;
+    return most;
+}
+
+/* It was enough when the links were as long as they are now, and nothing says that it is so no more. */
+static bool sufficed(struct kl_spacing *s, unsigned spacing) {
+    unsigned length = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        unsigned now = alive(s, i) ? length_before(s, i, s->reported) : 0;
+        if (now > length) length = now;
+    }
+    return length > 0 && s->sufficed[spacing] >= length && !too_short(s, spacing);
+}
+
+/* --- the choice
+ * ---------------------------------------------------------------------------------------------
+ */
+
+/* So many seconds have been reported since this frame and the last raise. */
+static bool settled(const struct kl_spacing *s, uint32_t from, double seconds) {
+    if (from < s->raised_at) from = s->raised_at;
+    return s->reported >= from + frames_in(s, seconds);
+}
+
+/* The least spacing at which the last `seconds` were in time with something to spare (so that it does not end
+ * on the very edge), but for one episode a client (of those, so many that are no outliers), `keep` frames
+ * more. */
 static uint16_t give_back(struct kl_spacing *s, double seconds, unsigned near, unsigned keep) {
     uint16_t n = s->current;
-    while (n > KL_SPACING_MIN + keep && enough(s, n - 1u - keep, SPARE_QUARTERS, seconds, near, 1))
-        n--;
+    for (; n > KL_SPACING_MIN + keep; n--) {
+        struct episodes e = episodes(s, 4 * (n - 1 - keep) - SPARE_QUARTERS, seconds);
+        if (e.near > near * e.clients || e.all > e.clients) break;
+    }
     return n;
+}
+
+/* All but one of those that are too many; none where the link is still getting shorter. */
+static uint16_t give_back_soon(struct kl_spacing *s) {
+    if (!settled(s, s->since, LOWER_FAST_S)) return s->current;
+    uint16_t n = give_back(s, LOWER_FAST_S, 0, 1);
+    return give_back(s, LOWER_FAST_S - STILL_S, 0, 1) == n ? n : s->current;
+}
+
+static bool enough_for_long(struct kl_spacing *s, unsigned spacing) {
+    struct episodes e = episodes(s, 4 * spacing, LOWER_SLOW_S);
+    return few(&e);
 }
 
 static uint16_t give_back_late(struct kl_spacing *s) {
     uint16_t n = s->current;
-    while (n > KL_SPACING_MIN && enough(s, n - 1u, 0, LOWER_SLOW_S, 2, 3))
+    while (n > KL_SPACING_MIN && (enough_for_long(s, n - 1u) || sufficed(s, n - 1u)))
         n--;
     return n;
+}
+
+/* By the whole shortfall: as the needs say, those of before a change of the link among them. */
+static uint16_t raise(struct kl_spacing *s) {
+    bool longer = burst(s, 4u * s->current);
+    unsigned quarters = longer ? follow_growth(s) : 0, n = s->current, most = n + (quarters + 3) / 4;
+    while (n < KL_SPACING_MAX && (too_short(s, n) || (n < most && !enough_for_long(s, n))))
+        n++;
+    if (longer)
+        expect_anew(s);
+    else {
+        s->sufficed[s->current] = 0;
+        if (s->tried && s->patience_s < PATIENCE_MAX_S) s->patience_s *= 2;
+    }
+    return (uint16_t)n;
 }
 
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
     uint16_t n = s->current;
     if (too_short(s, n)) {
-        while (n < KL_SPACING_MAX && too_short(s, n))
-            n++;
+        n = raise(s);
         if (n > s->current) s->raised_at = frame;
-        s->guess = false;
-    } else if (s->guess && settled(s, GUESS_S)) {
+        s->guess = s->dropping = false;
+    } else if (s->guess && settled(s, s->since, GUESS_S)) {
         n = give_back(s, GUESS_S, 1, 0);
         s->guess = false;
-    } else if (settled(s, LOWER_FAST_S) && give_back(s, LOWER_FAST_S, 0, 1) < n) {
-        n = give_back(s, LOWER_FAST_S, 0, 1);
-        s->since = s->reported - (uint32_t)(LOWER_FAST_S * s->fps);
-    } else if (settled(s, LOWER_SLOW_S) && give_back_late(s) < n) {
+    } else if (give_back_soon(s) < n) {
+        n = give_back_soon(s);
+        if (!s->dropping) s->slow_from = s->reported - frames_in(s, LOWER_FAST_S);
+        s->since = s->reported - frames_in(s, FRESH_S);
+        expect_anew(s);
+        s->dropping = true;
+    } else if (settled(s, s->slow_from, s->patience_s) && give_back_late(s) < n) {
         n = give_back_late(s);
-        s->since = s->reported;
+        s->since = s->slow_from = s->reported;
+        s->dropping = false;
+        s->tried = true;
     }
+    if (n != s->current) s->changed = s->reported;
     s->current = n;
     return n;
 }

@@ -1,43 +1,60 @@
 /* spacing.h - how long the next interval is. DESIGN.md §3 "Spacing".
  *
  * Clients report for each frame the lead that it would have needed to be in time (in quarter frames,
- * independent of the spacing then in force). Per frame the greatest need of all seated clients counts.
+ * independent of the spacing then in force).
  *
- * A frame is late at a spacing where its need is greater. Late frames within half a second of the first are
- * one episode; one that two frames more would not have covered is an outlier (somebody's machine held its
- * breath). The spacing is raised by the whole shortfall when lateness lasts (KL_SPACING_BURST of the last
- * KL_SPACING_RECENT frames), and when three episodes that are no outliers, or four of any kind, fall within
- * 10 s: a lone hitch never raises it, for no lead could have been ready for it and the next one is not in
- * sight; and 0.1 % of late frames, by design, are six in 100 s. Two frames or more too many are given back
- * after 4.5 s (all but one of them), a quarter of a frame being left to spare; the last after 25 s with at
- * most two episodes that are no outliers; of a guess (the first spacing, or what a newcomer may need) all
- * after 2 s. */
+ * A frame is late at a spacing where its need is greater. A client's late frames within half a second of the
+ * first are one episode; one that two frames more would not have covered is an outlier (somebody's machine
+ * held its breath). The spacing is raised by the whole shortfall
+ * - when lateness lasts: of some client's last KL_SPACING_RECENT frames, KL_SPACING_BURST were late, and not
+ *   less and less so, as where a link held its breath and then gave all at once;
+ * - when within 10 s there are more episodes, of all clients together, than may be: two that are no outliers
+ *   and three of any kind for one client; four and five for two. A lone hitch never raises it, for no lead
+ * could have been ready for it and the next one is not in sight; and 0.1 % of late frames, by design, are six
+ * in 100 s. Lateness that lasts means that the link has changed its length. What losses and jitter asked for
+ * on top of the old length they will ask for on top of the new one, so the needs of before, moved by what the
+ * client's typical need has changed, stay as evidence: one raise is enough.
+ *
+ * Two frames or more too many are given back after 4.5 s (all but one of them), a quarter of a frame being
+ * left to spare; the last after 25 s with no more episodes than that (fewer where there are more than two
+ * clients), and after twice as long each time that had to be taken back, until the link changes its length
+ * (or as soon as the link is as short as it was once when so much sufficed for 10 s, and does in the last
+ * 10); of a guess (the first spacing, or what a newcomer may need) all after 2 s. */
 #ifndef KL_SPACING_H
 #define KL_SPACING_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "engine.h"
 
 #define KL_SPACING_HISTORY 2048 /* frames: more than 25 s at 60 fps; faster cores look back less long */
-#define KL_SPACING_RECENT  16
-#define KL_SPACING_BURST   10
+#define KL_SPACING_RECENT  8
+#define KL_SPACING_BURST   6
 
 struct kl_spacing {
-    uint8_t need[KL_SPACING_HISTORY]; /* by frame, quarter frames; 0: not reported; 255: excused */
-    uint32_t cleared;                 /* frames below this have (or had) their slot */
-    uint32_t reported;                /* highest frame reported + 1 */
-    uint32_t since;                   /* older needs are evidence no more: the link has changed since */
-    uint32_t raised_at;               /* frame of the last raise */
+    /* by client and frame, quarter frames; 0: not reported; 255: excused */
+    uint8_t need[KL_MAX_CLIENTS][KL_SPACING_HISTORY];
+    uint32_t next[KL_MAX_CLIENTS]; /* highest frame that the client has reported + 1 */
+    uint32_t cleared;              /* frames below this have (or had) their slots */
+    uint32_t reported;             /* highest frame reported + 1 */
+    uint32_t since;                /* older needs are evidence no more: the link has changed since */
+    uint32_t raised_at;            /* frame of the last raise */
+    uint32_t slow_from;            /* since when the last frame too many may have been one */
     uint16_t current;
-    bool guess; /* nothing has been learnt yet */
+    uint32_t changed; /* highest frame reported + 1 at the last change */
+    uint8_t
+        sufficed[KL_SPACING_MAX + 1]; /* by spacing: the longest link, as a need, for which it was enough */
+    bool guess;                       /* nothing has been learnt yet */
+    bool dropping;                    /* the last change gave back what was more than one too many */
+    bool tried;        /* the last frame was given back, and the link has not changed its length since */
+    double patience_s; /* before the last frame is given back */
     double fps;
 };
 
 /* first: the spacing to start with, at `frame`. */
 void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame);
 
-/* A client needed this much lead for `frame`. Frames older than the history are ignored. */
-void kl_spacing_need(struct kl_spacing *s, uint32_t frame, uint8_t need_quarters);
+/* This client (below KL_MAX_CLIENTS) needed so much lead for `frame`. Frames older than the history are
+ * ignored. */
+void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters);
 
 /* Frames [from, to) say nothing about the link: a seat took its samples late by itself. */
 void kl_spacing_excuse(struct kl_spacing *s, uint32_t from, uint32_t to);

@@ -6,7 +6,7 @@
 
 int cell_one(const struct cell *c, bool log);
 /* Every link of the table (RTT 20, 50, 100, 150 ms; four kinds; two and eight players), phases aligned and
- * not. */
-int cell_table(const struct cell *like);
+ * not, the average over so many rooms each, judged by what the table asks for. */
+int cell_table(const struct cell *like, uint64_t seeds);
 
 #endif

@@ -356,7 +356,8 @@ static void check_plan(struct world *w, unsigned client, const struct kl_plan *p
     if (p->runs > p->backlog) world_fail(w, "client=%u plans %u runs of %u", client, p->runs, p->backlog);
     if (p->stalled && p->runs > 0) world_fail(w, "client=%u stalls and runs", client);
     uint32_t ahead = s->next_sample + p->samples;
-    if (p->samples > 0 && w->scenario.params.subframes && ahead > s->next_run + p->runs + KL_SPACING_MAX + 1)
+    if (p->samples > 0 && w->scenario.params.subframes &&
+        ahead > s->next_run + p->runs + KL_SPACING_MAX + 8 + 1)
         world_fail(w, "client=%u samples %u where frame %u is to run", client, ahead, s->next_run);
     if (s->next_sample - c->lock.sample_acked + p->samples > KL_WINDOW_FRAMES)
         world_fail(w, "client=%u keeps %u samples", client, s->next_sample - c->lock.sample_acked);

@@ -37,9 +37,10 @@ static const char usage[] =
     "                                      measures one steady link (jitter per hop half that, half-normal,\n"
     "                                      added; loss per hop); --off: subframes=off\n"
     "    [--policy strict|bounded|optimistic] [--half-steps]\n"
-    "sim --table [--seconds S]             all links of the table, beside the bound; the options above as "
-    "well\n"
-    "sim --step | --pace | --hang S | --hour | --unequal   directed trials: trial.h says what each measures\n"
+    "sim --table [--seconds S] [--seeds N] all links of the table, beside the bound; the options above as "
+    "well; the average over N (1) rooms a link\n"
+    "sim --step [--seeds N] | --pace | --hang S | --hour | --unequal   directed trials: trial.h says what "
+    "each measures\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
 static void play(struct worker *me, struct world *w, uint64_t seed) {
@@ -219,7 +220,7 @@ static bool read_policy(const char *name, uint8_t *policy) {
 
 static int run_trial(const struct request *q) {
     switch (q->trial) {
-    case OPT_STEP: return trial_step(&q->cell);
+    case OPT_STEP: return trial_step(&q->cell, q->seeds ? q->seeds : 10);
     case OPT_PACE: return trial_pace(&q->cell);
     case OPT_HANG: return trial_hang(&q->cell, q->hang_s);
     case OPT_HOUR: return trial_hour(&q->cell, q->first);
@@ -276,7 +277,7 @@ int main(int argc, char **argv) {
         return wrong == 1 ? 0 : 2;
     }
     if (q.trial) return run_trial(&q);
-    if (q.table) return cell_table(&q.cell);
+    if (q.table) return cell_table(&q.cell, q.seeds ? q.seeds : 1);
     if (q.cell_asked) return cell_one(&q.cell, q.log);
     return q.one ? play_one(q.seed) : play_many(q.first, q.seeds, q.jobs);
 }

@@ -4,8 +4,8 @@
 
 #include "scenario.h"
 
-/* RTT 50 -> 150 ms and back: how soon the spacing follows, and what the change costs. */
-int trial_step(const struct cell *like);
+/* RTT 50 -> 150 ms and back, so many rooms a row: how soon the spacing follows, and what the change costs. */
+int trial_step(const struct cell *like, uint64_t seeds);
 
 /* Frontends and cores of unlike rates for ten minutes: calls with no frame or two beyond what the drift asks
  * for. */

@@ -51,6 +51,17 @@ static void sample(uint16_t joypad, uint64_t now_us) {
     assert_int_equal(kl_client_sample(&c, in, now_us), 0);
 }
 
+/* One turn: all samples and frames that it wants. */
+static struct kl_plan turn(uint64_t now_us, uint32_t max_runs) {
+    struct kl_frame f;
+    struct kl_plan p = kl_client_plan(&c, now_us, max_runs);
+    for (uint32_t i = 0; i < p.samples; i++)
+        sample(7, now_us);
+    for (uint32_t i = 0; i < p.runs; i++)
+        assert_true(kl_client_take(&c, &f));
+    return p;
+}
+
 static void before_the_start_only_heartbeats(void **state) {
     (void)state;
     begin(true, true, 1);
@@ -183,7 +194,7 @@ static void a_sample_goes_out_at_once_a_timer_repeats(void **state) {
         assert_true(kl_client_send(&c, now + i * 25000, buf, sizeof buf) > 0);
 }
 
-static void no_more_than_an_interval_ahead(void **state) {
+static void no_more_than_an_interval_and_eight_frames_ahead(void **state) {
     (void)state;
     begin(true, true, 1);
     update(0, 4, 0, 0, 1000000);
@@ -198,7 +209,7 @@ static void no_more_than_an_interval_ahead(void **state) {
             assert_true(kl_client_take(&c, &f));
     }
     assert_int_equal(c.stats.next_run, 4);
-    assert_int_equal(taken, 8); /* frames 0..3, and one interval more */
+    assert_int_equal(taken, 4 + 4 + 8); /* frames 0..3, one interval more, and eight frames */
     struct kl_input in = {0};
     for (unsigned i = 0; i < 1000 && kl_client_sample(&c, &in, 9000000) == 0; i++) {
     }
@@ -263,6 +274,32 @@ static void wobble_costs_nothing(void **state) {
     }
 }
 
+/* The lead that a frame would have needed, told in whole quarters: a microsecond over one is the next. */
+static void a_need_just_over_a_quarter_rounds_up(void **state) {
+    (void)state;
+    static const struct {
+        int64_t early_us;
+        unsigned need;
+    } row[] = {{10000, 14}, {9999, 15}, {9997, 15}, {10001, 14}, {0, 16}, {-1, 17}, {-60000, 28}, {79999, 1}};
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        begin(true, true, 1); /* 50 fps: a quarter frame is 5,000 us; frames 4 to 7 have a lead of 4 */
+        update(0, 4, 0, 100000, 1000000);
+        for (uint32_t f = 0; f < 4; f++)
+            turn(1100000 + f * 20000, 8);
+        uint64_t due_us = 1180000;
+        if (row[i].early_us <= 0) turn(due_us, 8); /* it is asked for before it comes */
+        uint64_t at_us = due_us - (uint64_t)row[i].early_us;
+        c.clock.heard = false; /* the schedule is known */
+        struct kl_update u = {.stamp = 0, .first = 4, .count = 1};
+        size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
+        assert_int_equal(kl_client_receive(&c, buf, len, at_us), 0);
+        kl_client_plan(&c, row[i].early_us <= 0 ? at_us : due_us, 8);
+        struct kl_frame f;
+        assert_true(kl_client_take(&c, &f));
+        assert_int_equal(c.stats.need, row[i].need);
+    }
+}
+
 static void rtt_is_less_the_hold(void **state) {
     (void)state;
     begin(true, true, 1);
@@ -300,17 +337,6 @@ static struct kl_ctrl sent(uint64_t now_us) {
     assert_true(len > 0);
     assert_int_equal(kl_ctrl_open(&m, c.seat_count, buf, len), 0);
     return m;
-}
-
-/* One turn: all samples and frames that it wants. */
-static struct kl_plan turn(uint64_t now_us, uint32_t max_runs) {
-    struct kl_frame f;
-    struct kl_plan p = kl_client_plan(&c, now_us, max_runs);
-    for (uint32_t i = 0; i < p.samples; i++)
-        sample(7, now_us);
-    for (uint32_t i = 0; i < p.runs; i++)
-        assert_true(kl_client_take(&c, &f));
-    return p;
 }
 
 static void away_is_said_at_once(void **state) {
@@ -399,11 +425,12 @@ int main(void) {
         cmocka_unit_test(malformed_leaves_it_as_it_was),
         cmocka_unit_test(samples_are_repeated_until_acknowledged),
         cmocka_unit_test(a_sample_goes_out_at_once_a_timer_repeats),
-        cmocka_unit_test(no_more_than_an_interval_ahead),
+        cmocka_unit_test(no_more_than_an_interval_and_eight_frames_ahead),
         cmocka_unit_test(without_subframes_one_sample_a_keyframe),
         cmocka_unit_test(the_lead_is_what_it_says),
         cmocka_unit_test(at_most_max_runs),
         cmocka_unit_test(wobble_costs_nothing),
+        cmocka_unit_test(a_need_just_over_a_quarter_rounds_up),
         cmocka_unit_test(rtt_is_less_the_hold),
         cmocka_unit_test(away_is_said_at_once),
         cmocka_unit_test(one_who_was_absent_runs_everything_and_then_resumes),

@@ -8,10 +8,14 @@
 
 #define FPS 60
 
-/* Frames [from, to) needed `quarters`. */
-static void need(struct kl_spacing *s, uint32_t from, uint32_t to, unsigned quarters) {
+/* Client `who` needed `quarters` for frames [from, to). */
+static void need_of(struct kl_spacing *s, unsigned who, uint32_t from, uint32_t to, unsigned quarters) {
     for (uint32_t f = from; f < to; f++)
-        kl_spacing_need(s, f, (uint8_t)quarters);
+        kl_spacing_need(s, who, f, (uint8_t)quarters);
+}
+
+static void need(struct kl_spacing *s, uint32_t from, uint32_t to, unsigned quarters) {
+    need_of(s, 0, from, to, quarters);
 }
 
 static void from_rtt(void **state) {
@@ -94,6 +98,22 @@ static void far_apart_they_are_lone_hitches(void **state) {
     }
 }
 
+/* A room that leaves optimistic, or that somebody comes back to, begins anew long after its frame 0. */
+static void what_begins_late_learns_first(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 12, FPS, 5000);
+    for (uint32_t f = 5000; f < 5060; f++) {
+        need(&s, f, f + 1, 18);
+        assert_int_equal(kl_spacing_next(&s, f + 1), 12);
+    }
+    need(&s, 5060, 9000, 18);
+    assert_int_equal(kl_spacing_next(&s, 9000), 5);
+    kl_spacing_newcomer(&s, 9);
+    need(&s, 9000, 9060, 18);
+    assert_int_equal(kl_spacing_next(&s, 9060), 9);
+}
+
 static void the_first_guess_is_given_back_at_once(void **state) {
     (void)state;
     struct kl_spacing s;
@@ -142,9 +162,116 @@ static void the_greatest_need_of_a_frame_counts(void **state) {
     (void)state;
     struct kl_spacing s;
     kl_spacing_init(&s, 2, FPS, 0);
-    need(&s, 0, 20, 28);
-    need(&s, 0, 20, 5); /* another client was better off */
+    need_of(&s, 3, 0, 20, 28);
+    need_of(&s, 15, 0, 20, 5); /* another client was better off */
+    need_of(&s, 3, 0, 20, 5);  /* told again, and less: the first word was the greater */
     assert_int_equal(kl_spacing_next(&s, 20), 7);
+}
+
+/* A client on a short way hears of its frames, and tells, long before the others do. */
+static void one_who_reports_early_hides_nobodys_lateness(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS, 0);
+    need_of(&s, 0, 0, 300, 10);
+    need_of(&s, 1, 0, 280, 14);
+    need_of(&s, 1, 280, 280 + KL_SPACING_BURST, 26);
+    assert_int_equal(kl_spacing_next(&s, 300), 7);
+}
+
+/* A link that held its breath and then gave all at once: each frame was late by one less. */
+static void lateness_that_passes_by_itself_raises_nothing(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS, 0);
+    need(&s, 0, 200, 15);
+    for (uint32_t i = 0; i < 12; i++) {
+        need(&s, 200 + i, 201 + i, 64 - 4 * i);
+        assert_int_equal(kl_spacing_next(&s, 201 + i), 4);
+    }
+    need(&s, 212, 220, 40); /* but here it stays */
+    assert_int_equal(kl_spacing_next(&s, 220), 10);
+}
+
+/* One raise for all that the longer link will need: losses that asked for a frame more will do so again. */
+static void what_was_known_of_losses_stays_known(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 5, FPS, 0);
+    uint16_t n = 5;
+    for (uint32_t f = 0; f < 40 * FPS; f++) {
+        unsigned length = f < 20 * FPS ? 15 : 39; /* 6 frames more */
+        need_of(&s, 0, f, f + 1, length + (f % 40 == 7 ? 4 : 0));
+        need_of(&s, 1, f, f + 1, length + (f % 40 == 27 ? 4 : 0));
+        n = kl_spacing_next(&s, f + 1);
+        if (f < 20 * FPS + KL_SPACING_BURST - 1) assert_int_equal(n, 5);
+        if (f > 20 * FPS + KL_SPACING_RECENT) assert_int_equal(n, 11); /* 10 would do but for the losses */
+    }
+}
+
+/* Needs that were moved must not stand in the way of giving back when the link is short again. */
+static void and_back_again_within_half_a_minute(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 5, FPS, 0);
+    uint32_t first = 0, last = 0;
+    for (uint32_t f = 0; f < 100 * FPS; f++) {
+        bool longer = f >= 20 * FPS && f < 60 * FPS;
+        need(&s, f, f + 1, (longer ? 39 : 15) + (f % 40 == 7 ? 4 : 0));
+        uint16_t n = kl_spacing_next(&s, f + 1);
+        if (f < 60 * FPS) continue;
+        if (!first && n <= 9) first = f - 60 * FPS;
+        if (!last && n == 5) last = f - 60 * FPS;
+        assert_true(n <= 11 && n >= 5 && (!last || n == 5));
+    }
+    assert_in_range(first, 4 * FPS, 5 * FPS);
+    assert_in_range(last, 20 * FPS, 30 * FPS);
+}
+
+/* An edge on which a frame less is too little now and then: it is tried more and more seldom. */
+static void what_had_to_be_taken_back_is_tried_again_more_seldom(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 5, FPS, 0);
+    unsigned given_back = 0;
+    uint16_t before = 5;
+    uint32_t bad_until = 0;
+    for (uint32_t f = 0; f < 600 * FPS; f++) {
+        if (before == 4 && bad_until < f) bad_until = f + 10 * FPS; /* as soon as it is tried, it is bad */
+        need(&s, f, f + 1, f < bad_until && f % 60 == 0 ? 18 : 14);
+        uint16_t n = kl_spacing_next(&s, f + 1);
+        given_back += n < before;
+        before = n;
+    }
+    assert_in_range(given_back, 3, 6); /* every 30 s would be 20 times */
+}
+
+/* What sufficed when the link was as short is tried again though a few frames were late. */
+static void what_sufficed_before_suffices_again(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS, 0);
+    uint32_t last = 0;
+    for (uint32_t f = 0; f < 100 * FPS; f++) {
+        bool longer = f >= 20 * FPS && f < 60 * FPS;
+        bool hitch = f > 60 * FPS && f % (6 * FPS) == 5; /* four in 25 s, never three in 10 s */
+        need(&s, f, f + 1, longer ? 39 : hitch ? 18 : 14);
+        if (kl_spacing_next(&s, f + 1) == 4 && f > 60 * FPS && !last) last = f - 60 * FPS;
+    }
+    assert_in_range(last, 20 * FPS, 30 * FPS);
+}
+
+/* Where there are eight, one machine's hitches are not the room's, and everybody's are. */
+static void episodes_count_by_client(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    for (unsigned all = 0; all < 2; all++) {
+        kl_spacing_init(&s, 4, FPS, 0);
+        for (uint32_t f = 0; f < 9 * FPS; f++)
+            for (unsigned i = 0; i < 8; i++)
+                need_of(&s, i, f, f + 1, f % (3 * FPS) == 9 && (all || i == 5) ? 19 : 14);
+        assert_int_equal(kl_spacing_next(&s, 9 * FPS), all ? 5 : 4);
+    }
 }
 
 /* The ring must not take a frame's need for that of one KL_SPACING_HISTORY earlier. */
@@ -155,9 +282,9 @@ static void old_frames_are_forgotten(void **state) {
     need(&s, 0, KL_SPACING_HISTORY, 14);
     uint32_t f = 10 * KL_SPACING_HISTORY;
     need(&s, f, f + 1000, 14);
-    kl_spacing_need(&s, f + 900 - KL_SPACING_HISTORY, 200); /* too old: ignored */
-    kl_spacing_need(&s, 5, 200);
-    kl_spacing_need(&s, 6 + 9 * KL_SPACING_HISTORY, 200);
+    kl_spacing_need(&s, 0, f + 900 - KL_SPACING_HISTORY, 200); /* too old: ignored */
+    kl_spacing_need(&s, 0, 5, 200);
+    kl_spacing_need(&s, 0, 6 + 9 * KL_SPACING_HISTORY, 200);
     for (uint32_t k = 0; k < 3; k++)
         assert_int_equal(kl_spacing_next(&s, f + 1000), 4);
 }
@@ -171,10 +298,18 @@ int main(void) {
         cmocka_unit_test(two_hitches_raise_nothing_three_do),
         cmocka_unit_test(three_outliers_raise_nothing_four_do),
         cmocka_unit_test(far_apart_they_are_lone_hitches),
+        cmocka_unit_test(what_begins_late_learns_first),
         cmocka_unit_test(the_first_guess_is_given_back_at_once),
         cmocka_unit_test(two_or_more_are_given_back_soon_the_last_late),
         cmocka_unit_test(excused_frames_do_not_count),
         cmocka_unit_test(the_greatest_need_of_a_frame_counts),
+        cmocka_unit_test(one_who_reports_early_hides_nobodys_lateness),
+        cmocka_unit_test(lateness_that_passes_by_itself_raises_nothing),
+        cmocka_unit_test(what_was_known_of_losses_stays_known),
+        cmocka_unit_test(and_back_again_within_half_a_minute),
+        cmocka_unit_test(what_had_to_be_taken_back_is_tried_again_more_seldom),
+        cmocka_unit_test(what_sufficed_before_suffices_again),
+        cmocka_unit_test(episodes_count_by_client),
         cmocka_unit_test(old_frames_are_forgotten),
     };
     return cmocka_run_group_tests_name("spacing", tests, NULL, NULL);
