@@ -88,8 +88,10 @@ static bool mode_writes(const char *mode) {
 static bool flags_write(int flags) {
     return (flags & O_ACCMODE) != O_RDONLY;
 }
-static bool flags_take_mode(int flags) {
-    return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+/* The mode that stands behind the flags, where they ask for one. */
+static mode_t mode_behind(int flags, va_list *args) {
+    bool has_mode = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+    return has_mode ? va_arg(*args, mode_t) : 0;
 }
 
 static FILE *v_fopen(const char *path, const char *mode) {
@@ -114,10 +116,10 @@ static void note_at(int dir, const char *path, bool opened, int flags) {
     int saved = errno;
     snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
     ssize_t n = readlink(link, whole, sizeof(whole) - 1);
+    errno = saved; /* the core may ask why its file did not open */
     if (n <= 0 || (size_t)n + 1 + strlen(path) >= sizeof(whole)) return;
     whole[n] = '/';
     memcpy(whole + n + 1, path, strlen(path) + 1);
-    errno = saved;
     note_result(whole, opened, flags_write(flags));
 }
 
@@ -128,24 +130,18 @@ static int open_and_note(int dir, const char *path, int flags, mode_t mode) {
 }
 
 static int v_open(const char *path, int flags, ...) {
-    mode_t mode = 0;
-    if (flags_take_mode(flags)) {
-        va_list args;
-        va_start(args, flags);
-        mode = va_arg(args, mode_t);
-        va_end(args);
-    }
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = mode_behind(flags, &args);
+    va_end(args);
     return open_and_note(AT_FDCWD, path, flags, mode);
 }
 
 static int v_openat(int dir, const char *path, int flags, ...) {
-    mode_t mode = 0;
-    if (flags_take_mode(flags)) {
-        va_list args;
-        va_start(args, flags);
-        mode = va_arg(args, mode_t);
-        va_end(args);
-    }
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = mode_behind(flags, &args);
+    va_end(args);
     return open_and_note(dir, path, flags, mode);
 }
 

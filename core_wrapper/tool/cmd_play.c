@@ -181,12 +181,6 @@ static int find_all(struct play *p) {
 
 /* ---- handing over ---- */
 
-static void export_number(const char *name, uint64_t value) {
-    char text[32];
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    setenv(name, text, 1);
-}
-
 static void export_room(const struct play *p) {
     const char *user = p->name ? p->name : getenv("USER");
     setenv("KEYLOCK_CORE", p->core_path, 1);
@@ -199,12 +193,12 @@ static void export_room(const struct play *p) {
     setenv("KEYLOCK_ROOM", p->room ? p->room : "main", 1);
     setenv("KEYLOCK_NAME", user && *user ? user : "player", 1);
     setenv("KEYLOCK_SPEED", "real", 1);
-    export_number("KEYLOCK_PLAYERS", p->players);
-    export_number("KEYLOCK_SEATS", p->seats);
-    export_number("KEYLOCK_SPACING", p->spacing);
+    tool_export_number("KEYLOCK_PLAYERS", p->players);
+    tool_export_number("KEYLOCK_SEATS", p->seats);
+    tool_export_number("KEYLOCK_SPACING", p->spacing);
     if (p->policy) setenv("KEYLOCK_POLICY", p->policy, 1);
     if (p->half_steps) setenv("KEYLOCK_HALF_STEPS", p->half_steps, 1);
-    if (p->budget_ms) export_number("KEYLOCK_BUDGET_MS", p->budget_ms);
+    if (p->budget_ms) tool_export_number("KEYLOCK_BUDGET_MS", p->budget_ms);
 }
 
 /* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */

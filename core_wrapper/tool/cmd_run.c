@@ -41,12 +41,6 @@ static int failed(struct run *r, int code, const char *text) {
 
 /* ---- setting up ---- */
 
-static void export_number(const char *name, uint64_t value) {
-    char text[32];
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    setenv(name, text, 1);
-}
-
 /* What the wrapper is told, see wrapper_api.h. */
 static void export_room(const struct kl_run_options *o) {
     const char *user = o->name ? o->name : getenv("USER");
@@ -55,13 +49,13 @@ static void export_room(const struct kl_run_options *o) {
     setenv("KEYLOCK_NAME", user && *user ? user : "player", 1);
     setenv("KEYLOCK_SPEED", o->real_speed ? "real" : "max", 1);
     setenv("KEYLOCK_SUBFRAMES", o->subframes_off ? "off" : "on", 1);
-    export_number("KEYLOCK_PLAYERS", o->players);
-    export_number("KEYLOCK_SEATS", o->seats);
-    export_number("KEYLOCK_SPACING", o->spacing);
+    tool_export_number("KEYLOCK_PLAYERS", o->players);
+    tool_export_number("KEYLOCK_SEATS", o->seats);
+    tool_export_number("KEYLOCK_SPACING", o->spacing);
     setenv("KEYLOCK_HALF_STEPS", o->half_steps ? "on" : "off", 1);
     if (o->policy) setenv("KEYLOCK_POLICY", o->policy, 1);
-    if (o->budget_ms) export_number("KEYLOCK_BUDGET_MS", o->budget_ms);
-    if (o->has_hash_every) export_number("KEYLOCK_HASH_EVERY", o->hash_every);
+    if (o->budget_ms) tool_export_number("KEYLOCK_BUDGET_MS", o->budget_ms);
+    if (o->has_hash_every) tool_export_number("KEYLOCK_HASH_EVERY", o->hash_every);
 }
 
 /* Decides what is loaded: the core itself, or the wrapper with the core in its environment. */

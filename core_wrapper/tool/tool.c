@@ -130,3 +130,9 @@ void tool_catch_crashes(const char *line) {
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         sigaction(signals[i], &action, NULL);
 }
+
+void tool_export_number(const char *name, uint64_t value) {
+    char text[32];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    setenv(name, text, 1);
+}

@@ -56,4 +56,7 @@ bool tool_interrupted(void);
  */
 void tool_catch_crashes(const char *line);
 
+/* A number for whoever we start: an environment variable. */
+void tool_export_number(const char *name, uint64_t value);
+
 #endif
