@@ -25,7 +25,8 @@ static void fill_member(struct kl_panel_member *out, const struct kl_member *m,
 
 static enum kl_panel_stage stage_of(enum kl_link_phase phase) {
     switch (phase) {
-    case KL_LINK_CONNECTING: return KL_PANEL_REACHING;
+    case KL_LINK_CONNECTING:
+    case KL_LINK_RETURNING: return KL_PANEL_REACHING;
     case KL_LINK_WAITING:
     case KL_LINK_SEND_START: return KL_PANEL_FILLING;
     case KL_LINK_FETCHING:

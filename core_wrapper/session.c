@@ -43,21 +43,24 @@ static void follow_wishes(struct kl_params *p) {
 }
 
 bool kl_session_open(void) {
-    static struct kl_hello hello;
+    static struct kl_link_config config;
+    struct kl_hello *hello = &config.hello;
     char err[KLW_TEXT_MAX];
     struct retro_system_info info = {0};
     kl_overlay_reset();
-    memset(&hello, 0, sizeof hello);
+    memset(&config, 0, sizeof config);
+    config.host = kl_w.config.host;
+    config.port = kl_w.config.port;
     kl_w.core.get_system_info(&info);
-    player_name(hello.name, sizeof hello.name);
-    snprintf(hello.room, sizeof hello.room, "%s", kl_w.config.room);
-    hello.seats_wanted = kl_w.config.seats;
-    hello.params = kl_w.config.params;
-    follow_wishes(&hello.params);
-    hello.params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
-    kl_identity_core(&hello.facts, &info);
-    kl_identity_content(&hello.facts, &kl_w.content);
-    if (kl_link_open(&kl_w.link, kl_w.config.host, kl_w.config.port, &hello, err, sizeof err) != 0) {
+    player_name(hello->name, sizeof hello->name);
+    snprintf(hello->room, sizeof hello->room, "%s", kl_w.config.room);
+    hello->seats_wanted = kl_w.config.seats;
+    hello->params = kl_w.config.params;
+    follow_wishes(&hello->params);
+    hello->params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
+    kl_identity_core(&hello->facts, &info);
+    kl_identity_content(&hello->facts, &kl_w.content);
+    if (kl_link_open(&kl_w.link, &config, err, sizeof err) != 0) {
         kl_wrapper_fail("cannot join the room: %s", err);
         return false;
     }
@@ -224,7 +227,8 @@ static void follow(enum kl_link_phase before) {
     case KL_LINK_CONNECTING:
     case KL_LINK_WAITING:
     case KL_LINK_FETCHING:
-    case KL_LINK_READY: break;
+    case KL_LINK_READY:
+    case KL_LINK_RETURNING: break;
     }
 }
 

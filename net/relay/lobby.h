@@ -20,6 +20,10 @@ struct kl_lobby_limits {
 struct kl_lobby_net {
     void *ctx;
     int (*send)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len); /* reliable, in order */
+    /* Bulk: reliable, in order among itself, never before what send() took first. Bytes that may be given to
+     * it now (0 while messages are on their way): ask before each piece. */
+    size_t (*bulk_room)(void *ctx, unsigned peer);
+    int (*send_bulk)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
     unsigned (*pending)(void *ctx, unsigned peer); /* messages, from the oldest unacknowledged on */
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len);
     void (*hang_up)(void *ctx, unsigned peer); /* once everything sent has been delivered */

@@ -24,8 +24,6 @@
  * have sent it. */
 #define KL_MALFORMED_MAX 64
 
-/* Pieces of start data under way to one client: what ENet's window of 64 KiB holds. */
-#define KL_PIECES_UNDER_WAY   60
 #define KL_VERDICTS_UNDER_WAY 128 /* messages under way to a client behind which no verdict is sent */
 
 #define KL_NO_HOST KL_MAX_CLIENTS
@@ -137,6 +135,7 @@ void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struc
 
 /* --- lobby_say.c --- */
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);
+void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m); /* see lobby.h */
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);
 void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
 void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) __attribute__((format(printf, 2, 3)));

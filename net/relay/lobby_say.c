@@ -10,6 +10,12 @@ void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
     if (len > 0) (void)l->net.send(l->net.ctx, peer, bytes, (size_t)len);
 }
 
+void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
+    uint8_t bytes[KL_MSG_MAX];
+    int len = kl_msg_encode(m, bytes, sizeof bytes);
+    if (len > 0) (void)l->net.send_bulk(l->net.ctx, peer, bytes, (size_t)len);
+}
+
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (r->member[i].here && !r->member[i].leaving) kl_lobby_send(r->lobby, r->member[i].peer, m);

@@ -87,14 +87,14 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
 
 static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
-    while (m->sent < r->start_bytes && net->pending(net->ctx, m->peer) < KL_PIECES_UNDER_WAY) {
+    while (m->sent < r->start_bytes && net->bulk_room(net->ctx, m->peer) > 0) {
         uint32_t left = r->start_bytes - m->sent;
         struct kl_msg msg = {.kind = KL_MSG_DATA};
         msg.data.offset = m->sent;
         msg.data.total = r->start_bytes;
         msg.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);
         memcpy(msg.data.bytes, r->start + m->sent, msg.data.len);
-        kl_lobby_send(r->lobby, m->peer, &msg);
+        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
         m->sent += msg.data.len;
     }
     /* the time to load begins when all has come */

@@ -8,10 +8,15 @@
 #include "../engine/engine.h"
 #include "../transport/link.h"
 
-#define ROOMS_DEFAULT       256
-#define ROOMS_MAX           4096
-#define PER_ADDRESS_DEFAULT 64 /* a LAN party behind one NAT; 64 addresses to fill the relay */
-#define PER_ADDRESS_MAX     4095
+#define ROOMS_DEFAULT 256
+#define ROOMS_MAX     4096
+
+/* Eight players behind one NAT, each with a link that comes and goes, must never meet one of these. */
+#define PER_ADDRESS_DEFAULT 64    /* a LAN party; 64 addresses to fill the relay */
+#define HANDSHAKES_DEFAULT  128   /* in 10 s: two each for that party; 0.1 ms of processor time each */
+#define HALF_OPEN_DEFAULT   512   /* all at once after a restart */
+#define DATAGRAMS_DEFAULT   5000  /* a second: a room without a clock; a game at 60 fps sends 60 to 240 */
+#define KBYTES_DEFAULT      16384 /* a second: start data over a LAN */
 
 const char kl_relay_help[] =
     "Usage: keylock-relay [OPTION]...\n"
@@ -21,7 +26,14 @@ const char kl_relay_help[] =
     "  --port N           UDP port (55435); 0 takes any free one, see the `listening' line\n"
     "  --rooms N          rooms at once (256)\n"
     "  --max-seats N      seats of one room, 1 to 8 (8)\n"
+    "  --state DIR        where the relay's key is kept, made at the first start\n"
+    "                     ($XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay)\n"
+    "  --insecure-lan     no encryption with clients who ask for the same; for a network one trusts\n"
     "  --per-address N    connections from one address (64)\n"
+    "  --handshakes N     new connections from one address in 10 s (128)\n"
+    "  --half-open N      new connections at once that nothing has come from yet (512)\n"
+    "  --datagrams N      datagrams a second from one connection (5000); more are dropped\n"
+    "  --kbytes N         KiB a second from one connection (16384); more are dropped\n"
     "  --log LEVEL        error, info (default) or debug; to standard error\n"
     "  --console          take the operator's lines from standard input (try `help'); answers go to standard "
     "output\n"
@@ -37,7 +49,13 @@ enum {
     OPT_PORT,
     OPT_ROOMS,
     OPT_SEATS,
+    OPT_STATE,
+    OPT_INSECURE_LAN,
     OPT_PER_ADDRESS,
+    OPT_HANDSHAKES,
+    OPT_HALF_OPEN,
+    OPT_DATAGRAMS,
+    OPT_KBYTES,
     OPT_LOG,
     OPT_CONSOLE,
     OPT_HELP,
@@ -49,7 +67,13 @@ static const struct option long_options[] = {
     {"port", required_argument, NULL, OPT_PORT},
     {"rooms", required_argument, NULL, OPT_ROOMS},
     {"max-seats", required_argument, NULL, OPT_SEATS},
+    {"state", required_argument, NULL, OPT_STATE},
+    {"insecure-lan", no_argument, NULL, OPT_INSECURE_LAN},
     {"per-address", required_argument, NULL, OPT_PER_ADDRESS},
+    {"handshakes", required_argument, NULL, OPT_HANDSHAKES},
+    {"half-open", required_argument, NULL, OPT_HALF_OPEN},
+    {"datagrams", required_argument, NULL, OPT_DATAGRAMS},
+    {"kbytes", required_argument, NULL, OPT_KBYTES},
     {"log", required_argument, NULL, OPT_LOG},
     {"console", no_argument, NULL, OPT_CONSOLE},
     {"help", no_argument, NULL, OPT_HELP},
@@ -92,16 +116,29 @@ static int set_log(struct parser *p) {
     return -1;
 }
 
+static int set_limit(struct parser *p, int option) {
+    struct kl_hub_limits *l = &p->out->limits;
+    switch (option) {
+    case OPT_PER_ADDRESS: return set_unsigned(p, "per-address", 1, KL_HUB_PEERS_MAX, &l->per_address);
+    case OPT_HANDSHAKES: return set_unsigned(p, "handshakes", 1, 1000000, &l->handshakes);
+    case OPT_HALF_OPEN: return set_unsigned(p, "half-open", 1, KL_HUB_PEERS_MAX, &l->half_open);
+    case OPT_DATAGRAMS: return set_unsigned(p, "datagrams", 100, 1000000, &l->datagrams);
+    case OPT_KBYTES: return set_unsigned(p, "kbytes", 64, 1000000, &l->kbytes);
+    default: return -1;
+    }
+}
+
 static int set_option(struct parser *p, int option) {
     switch (option) {
     case OPT_BIND: p->out->bind = optarg; return 0;
     case OPT_PORT: return set_port(p);
     case OPT_ROOMS: return set_unsigned(p, "rooms", 1, ROOMS_MAX, &p->out->rooms);
     case OPT_SEATS: return set_unsigned(p, "max-seats", 1, KL_MAX_SEATS, &p->out->seats);
-    case OPT_PER_ADDRESS: return set_unsigned(p, "per-address", 1, PER_ADDRESS_MAX, &p->out->per_address);
+    case OPT_STATE: p->out->state = optarg; return 0;
+    case OPT_INSECURE_LAN: p->out->insecure_lan = true; return 0;
     case OPT_LOG: return set_log(p);
     case OPT_CONSOLE: p->out->console = true; return 0;
-    default: return -1;
+    default: return set_limit(p, option);
     }
 }
 
@@ -112,7 +149,11 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
                                      .port = KL_DEFAULT_PORT,
                                      .rooms = ROOMS_DEFAULT,
                                      .seats = KL_MAX_SEATS,
-                                     .per_address = PER_ADDRESS_DEFAULT,
+                                     .limits = {.per_address = PER_ADDRESS_DEFAULT,
+                                                .handshakes = HANDSHAKES_DEFAULT,
+                                                .half_open = HALF_OPEN_DEFAULT,
+                                                .datagrams = DATAGRAMS_DEFAULT,
+                                                .kbytes = KBYTES_DEFAULT},
                                      .log = KL_LOG_INFO};
     int option;
     optind = 1;
@@ -129,4 +170,14 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
     if (optind == argc) return KL_RELAY_RUN;
     snprintf(err, err_len, "'%s' is not an option (try --help)", argv[optind]);
     return KL_RELAY_BAD;
+}
+
+int kl_relay_state(char *out, size_t cap) {
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int len = -1;
+    if (state && state[0] == '/')
+        len = snprintf(out, cap, "%s/keylock-relay", state);
+    else if (home && home[0] == '/')
+        len = snprintf(out, cap, "%s/.local/state/keylock-relay", home);
+    return len > 0 && (size_t)len < cap ? 0 : -1;
 }

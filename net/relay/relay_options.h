@@ -2,15 +2,20 @@
 #ifndef KL_RELAY_OPTIONS_H
 #define KL_RELAY_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../transport/hub.h"
 #include "relay_log.h"
 
 struct kl_relay_options {
     const char *bind;
     uint16_t port;
-    unsigned rooms, seats, per_address;
+    unsigned rooms, seats;
+    struct kl_hub_limits limits; /* but for peers, which follow from rooms and seats */
+    const char *state;           /* folder of the relay's key; NULL: kl_relay_state() */
+    bool insecure_lan;
     enum kl_log_level log;
     bool console;
 };
@@ -21,5 +26,9 @@ enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_B
 enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
                                             size_t err_len);
 extern const char kl_relay_help[];
+
+/* The folder where the key is kept if nobody says otherwise: $XDG_STATE_HOME/keylock-relay, else
+ * ~/.local/state/keylock-relay. -1: neither is known. */
+int kl_relay_state(char *out, size_t cap);
 
 #endif

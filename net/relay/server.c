@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../engine/engine.h"
+#include "../session/seal.h"
 #include "../transport/hub.h"
 #include "../transport/link.h"
 #include "console.h"
@@ -26,6 +27,7 @@ enum { FD_HUB, FD_SIGNALS, FD_CONSOLE, FDS };
 struct server {
     struct kl_hub *hub;
     struct kl_lobby *lobby;
+    char fingerprint[KL_FINGERPRINT_CHARS + 1];
     struct kl_console console;
     FILE *answers; /* to the console */
     struct pollfd fds[FDS];
@@ -41,6 +43,10 @@ static void on_opened(void *ctx, unsigned peer, const char *address) {
 static void on_lost(void *ctx, unsigned peer) {
     kl_lobby_lost(((struct server *)ctx)->lobby, peer, kl_now_us());
 }
+static void on_moved(void *ctx, unsigned peer, const char *address) {
+    kl_log(KL_LOG_INFO, "moved", "session=%08x address=%s", kl_hub_session(((struct server *)ctx)->hub, peer),
+           address);
+}
 static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     kl_lobby_message(((struct server *)ctx)->lobby, peer, bytes, len, kl_now_us());
 }
@@ -53,6 +59,12 @@ static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t le
 
 static int net_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     return kl_hub_send(((struct server *)ctx)->hub, peer, bytes, len);
+}
+static int net_send_bulk(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    return kl_hub_send_bulk(((struct server *)ctx)->hub, peer, bytes, len);
+}
+static size_t net_bulk_room(void *ctx, unsigned peer) {
+    return kl_hub_bulk_room(((struct server *)ctx)->hub, peer);
 }
 static unsigned net_pending(void *ctx, unsigned peer) {
     return kl_hub_pending(((struct server *)ctx)->hub, peer);
@@ -70,18 +82,47 @@ static uint32_t net_session(void *ctx, unsigned peer) {
 /* --- the loop ---------------------------------------------------------------------------------------------
  */
 
+static int open_key(struct server *s, const struct kl_relay_options *o, struct kl_keypair *key, char *err,
+                    size_t err_len) {
+    char dir[512];
+    if (o->state)
+        snprintf(dir, sizeof dir, "%s", o->state);
+    else if (kl_relay_state(dir, sizeof dir) != 0) {
+        snprintf(err, err_len, "no folder for the relay's key: neither --state nor HOME says where");
+        return -1;
+    }
+    if (kl_keys_open(dir, key, err, err_len) != 0) return -1;
+    kl_fingerprint(key->pub, s->fingerprint);
+    return 0;
+}
+
+static int open_hub(struct server *s, const struct kl_relay_options *o, unsigned peers, char *err,
+                    size_t err_len) {
+    struct kl_hub_config config = {.bind = o->bind, .port = o->port, .limits = o->limits};
+    struct kl_hub_handler handler = {.ctx = s,
+                                     .opened = on_opened,
+                                     .lost = on_lost,
+                                     .moved = on_moved,
+                                     .message = on_message,
+                                     .datagram = on_datagram};
+    config.ciphers = kl_ciphers_here() | (o->insecure_lan ? KL_CIPHER_CLEAR : 0);
+    config.limits.peers = peers;
+    if (open_key(s, o, &config.key, err, err_len) != 0) return -1;
+    int result = kl_hub_open(&s->hub, &config, &handler, err, err_len);
+    sodium_memzero(&config.key, sizeof config.key);
+    return result;
+}
+
 static int open_server(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
     unsigned peers = o->rooms * o->seats + PEERS_SPARE;
     if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
-    struct kl_hub_config config = {
-        .bind = o->bind, .port = o->port, .peers = peers, .per_address = o->per_address};
-    struct kl_hub_handler handler = {
-        .ctx = s, .opened = on_opened, .lost = on_lost, .message = on_message, .datagram = on_datagram};
-    if (kl_hub_open(&s->hub, &config, &handler, err, err_len) != 0) return -1;
+    if (open_hub(s, o, peers, err, err_len) != 0) return -1;
     struct kl_lobby_limits limits = {.peers = peers, .rooms = o->rooms, .seats = o->seats};
     struct kl_lobby_net net = {.ctx = s,
                                .send = net_send,
+                               .send_bulk = net_send_bulk,
                                .pending = net_pending,
+                               .bulk_room = net_bulk_room,
                                .datagram = net_datagram,
                                .hang_up = net_hang_up,
                                .session = net_session};
@@ -123,31 +164,50 @@ static void say_farewell(struct server *s) {
     } while (kl_hub_lingering(s->hub) > 0 && kl_now_us() < until_us);
 }
 
+static void log_listening(const struct server *s, const struct kl_relay_options *o) {
+    kl_log(KL_LOG_INFO, "listening", "address=%s port=%u rooms=%u max_seats=%u protocol=%d fingerprint=%s%s",
+           kl_hub_address(s->hub), kl_hub_port(s->hub), o->rooms, o->seats, KL_PROTOCOL_VERSION,
+           s->fingerprint, o->insecure_lan ? " insecure_lan=1" : "");
+}
+
+#define LLU(x) ((unsigned long long)(x))
+
+static void log_stopped(const struct server *s) {
+    struct kl_hub_stats t = kl_hub_stats(s->hub);
+    kl_log(KL_LOG_INFO, "stopped",
+           "datagrams_in=%llu datagrams_out=%llu handshakes=%llu refused=%llu moves=%llu strange=%llu "
+           "forged=%llu "
+           "replayed=%llu limited=%llu unfit=%llu asked_bytes=%llu answered_bytes=%llu",
+           LLU(t.datagrams_in), LLU(t.datagrams_out), LLU(t.handshakes), LLU(t.refused), LLU(t.moves),
+           LLU(t.strange), LLU(t.forged), LLU(t.replayed), LLU(t.limited), LLU(t.unfit), LLU(t.asked_bytes),
+           LLU(t.answered_bytes));
+}
+
+static void loop(struct server *s, int signals) {
+    for (unsigned i = 0; i < FDS; i++)
+        s->fds[i].events = POLLIN;
+    s->fds[FD_HUB].fd = kl_hub_fd(s->hub);
+    s->fds[FD_SIGNALS].fd = signals;
+    do {
+        serve(s);
+        if (!s->quit) rest(s);
+    } while (!s->quit && !s->fds[FD_SIGNALS].revents);
+}
+
 int kl_server_run(const struct kl_relay_options *options, int signals, char *err, size_t err_len) {
     struct server s = {.console.fd = options->console ? STDIN_FILENO : -1, .answers = stdout};
     if (open_server(&s, options, err, err_len) != 0) return -1;
     struct kl_outlet *answers = options->console ? kl_outlet_open(STDOUT_FILENO) : NULL;
     if (answers) s.answers = kl_outlet_stream(answers);
-    kl_log(KL_LOG_INFO, "listening", "address=%s port=%u rooms=%u max_seats=%u protocol=%d",
-           kl_hub_address(s.hub), kl_hub_port(s.hub), options->rooms, options->seats, KL_PROTOCOL_VERSION);
-    for (unsigned i = 0; i < FDS; i++)
-        s.fds[i].events = POLLIN;
-    s.fds[FD_HUB].fd = kl_hub_fd(s.hub);
-    s.fds[FD_SIGNALS].fd = signals;
-    do {
-        serve(&s);
-        if (!s.quit) rest(&s);
-    } while (!s.quit && !s.fds[FD_SIGNALS].revents);
+    log_listening(&s, options);
+    loop(&s, signals);
     struct signalfd_siginfo info = {0};
     ssize_t got = s.quit ? 0 : read(signals, &info, sizeof info);
-    struct kl_hub_stats stats = kl_hub_stats(s.hub);
     kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u",
            got > 0 ? strsignal((int)info.ssi_signo) : "none", kl_lobby_rooms(s.lobby),
            kl_lobby_members(s.lobby));
     say_farewell(&s);
-    kl_log(KL_LOG_INFO, "stopped", "datagrams_in=%llu datagrams_out=%llu rejected=%llu",
-           (unsigned long long)stats.datagrams_in, (unsigned long long)stats.datagrams_out,
-           (unsigned long long)stats.rejected);
+    log_stopped(&s);
     kl_outlet_close(answers, LAST_ANSWERS_MS);
     kl_lobby_destroy(s.lobby);
     kl_hub_close(s.hub);

@@ -1,6 +1,7 @@
 #include "enet_common.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <sys/socket.h>
 
 #include "../engine/msg.h"
@@ -25,9 +26,6 @@ ENetHost *kl_enet_host_create(size_t peers) {
     /* bandwidth 0: none assumed. ENet's own limiter only ever delays or drops. */
     ENetHost *host = enet_host_create(NULL, peers, KL_ENET_CHANNELS, 0, 0);
     if (!host) return NULL;
-    /* Without it ten spoofed bytes end a session (two-bit session id); with it the 32-bit connect id is in.
-     */
-    host->checksum = enet_crc32;
     host->mtu = KL_ENET_MTU;
     for (size_t i = 0; i < peers; i++)
         host->peers[i].mtu = KL_ENET_MTU; /* they took the host's at creation */
@@ -56,24 +54,39 @@ bool kl_enet_service(ENetHost *host, ENetEvent *event) {
 }
 
 static void acknowledged(ENetPacket *packet) {
-    *(uint8_t *)packet->userData = 1;
+    struct kl_sent_one *one = packet->userData;
+    struct kl_sent *sent = (struct kl_sent *)((uint8_t *)(one - one->at) - offsetof(struct kl_sent, one));
+    one->done = true;
+    sent->bytes -= packet->dataLength;
 }
 
 unsigned kl_sent_span(struct kl_sent *sent) {
-    while (sent->oldest != sent->next && sent->done[sent->oldest % KL_SENT_MAX])
+    while (sent->oldest != sent->next && sent->one[sent->oldest % KL_SENT_MAX].done)
         sent->oldest++;
     return sent->next - sent->oldest;
 }
 
-int kl_enet_send(ENetPeer *peer, struct kl_sent *sent, const void *bytes, size_t len) {
+size_t kl_bulk_room(struct kl_sent sent[KL_ENET_CHANNELS]) {
+    struct kl_sent *bulk = &sent[KL_CHANNEL_BULK];
+    if (kl_sent_span(&sent[KL_CHANNEL_CONTROL]) > 0 || kl_sent_span(bulk) >= KL_SENT_MAX) return 0;
+    return bulk->bytes < KL_BULK_UNDER_WAY ? KL_BULK_UNDER_WAY - bulk->bytes : 0;
+}
+
+static void count(struct kl_sent *sent, ENetPacket *packet) {
+    if (kl_sent_span(sent) >= KL_SENT_MAX) return;
+    uint16_t at = (uint16_t)(sent->next++ % KL_SENT_MAX);
+    sent->one[at] = (struct kl_sent_one){.at = at};
+    sent->bytes += packet->dataLength;
+    packet->userData = &sent->one[at];
+    packet->freeCallback = acknowledged;
+}
+
+int kl_enet_send(ENetPeer *peer, struct kl_sent sent[KL_ENET_CHANNELS], uint8_t channel, const void *bytes,
+                 size_t len) {
     ENetPacket *packet = enet_packet_create(bytes, len, ENET_PACKET_FLAG_RELIABLE);
     if (!packet) return -1;
-    if (kl_sent_span(sent) < KL_SENT_MAX) {
-        packet->userData = &sent->done[sent->next++ % KL_SENT_MAX];
-        packet->freeCallback = acknowledged;
-        *(uint8_t *)packet->userData = 0;
-    }
-    if (enet_peer_send(peer, 0, packet) == 0) return 0;
+    count(&sent[channel], packet);
+    if (enet_peer_send(peer, channel, packet) == 0) return 0;
     enet_packet_destroy(packet);
     return -1;
 }

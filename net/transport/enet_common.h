@@ -7,12 +7,15 @@
 
 #include <enet/enet.h>
 
-/* One channel: Keylock's messages are few and ordered. Inputs do not pass through ENet at all, so its packet
- * throttle, which drops unreliable packets when the RTT jitters, has none of ours to drop. */
-#define KL_ENET_CHANNELS 1
+/* Control, and bulk (start data, history) that control never waits for. Inputs do not pass through ENet at
+ * all, so its packet throttle, which drops unreliable packets when the RTT jitters, has none of ours to drop.
+ */
+enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 
-/* ENet's default of 1,400 is above what PPPoE with a tunnel carries. The same limit as KL_DATAGRAM_MAX. */
-#define KL_ENET_MTU 1200
+/* ENet's default of 1,400 is above what PPPoE with a tunnel carries. With seal and checksum field, for which
+ * ENet itself leaves no room, a datagram has 1,200 bytes at most. */
+#define KL_ENET_MTU 1170
+#define KL_ENET_MAX (KL_ENET_MTU + 4)
 
 /* What one peer may have lying about half delivered. Once that is full ENet takes nothing more from it, not
  * even the packet that all the others wait for, so it must be more than an honest sender sends past a lost
@@ -40,19 +43,31 @@
 /* Says in a DISCONNECT that it was meant. */
 #define KL_ENET_BYE 1
 
-/* Messages on their way, so that a sender can hold back behind a lost one: ENet acknowledges packets one by
- * one and would go on to the end of its sequence window. */
+/* Bytes of bulk on their way to one peer at most: two round trips of 60 ms at 2 Mbit/s. What is more waits
+ * with who has it, so a control message never waits behind more than this. */
+#define KL_BULK_UNDER_WAY (32 * 1024)
+
+/* One channel's messages on their way, so that a sender can hold back behind a lost one: ENet acknowledges
+ * packets one by one and would go on to the end of its sequence window. */
 #define KL_SENT_MAX 512
 struct kl_sent {
     uint32_t next, oldest;
-    uint8_t done[KL_SENT_MAX]; /* by number, from oldest on */
+    size_t bytes; /* not acknowledged */
+    struct kl_sent_one {
+        uint16_t at;
+        bool done;
+    } one[KL_SENT_MAX]; /* by number, from oldest on */
 };
 
-/* Queues a reliable message; -1 where the peer is gone or memory is. */
-int kl_enet_send(ENetPeer *peer, struct kl_sent *sent, const void *bytes, size_t len);
+/* Queues a reliable message; -1 where the peer is gone or memory is. sent: by channel. */
+int kl_enet_send(ENetPeer *peer, struct kl_sent sent[KL_ENET_CHANNELS], uint8_t channel, const void *bytes,
+                 size_t len);
 /* Messages from the oldest that the peer has not acknowledged to the newest. Beyond KL_SENT_MAX they go
  * uncounted. */
 unsigned kl_sent_span(struct kl_sent *sent);
+/* Bytes that bulk may be given now. 0 while control has something on its way: the channels know no order
+ * among themselves, and so what was said first also comes first. */
+size_t kl_bulk_room(struct kl_sent sent[KL_ENET_CHANNELS]);
 
 /* A host with all limits set, or NULL. The socket is not bound yet. */
 ENetHost *kl_enet_host_create(size_t peers);

@@ -6,18 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "../engine/msg.h"
-#include "enet_common.h"
+#include "../engine/engine.h"
+#include "hub_state.h"
 #include "link.h"
 #include "udp_filter.h"
-
-/* A connection that has not answered our VERIFY_CONNECT: three of our repetitions, then its slot is free
- * again. ENet would hold it for half a minute, and 4,095 spoofed packets would shut the relay. */
-#define UNPROVEN_MIN_MS 1500
-#define UNPROVEN_MAX_MS 3000
-#define SWEEP_US        250000
 
 #define BUSY_US 10000 /* ENet's repetitions are due to the millisecond, ours are not */
 #define IDLE_US 500000
@@ -28,76 +21,67 @@
 
 #define INPUT_BYTES_MAX 2048
 
-#define PEER_BITS 12 /* a session's low bits name the peer, so that finding it costs nothing */
+/* --- what comes in -----------------------------------------------------------------------------------------
+ */
 
-struct hub_peer {
-    bool open;
-    uint32_t session, counter;
-    struct kl_replay replay;
-    struct kl_sent sent;
-};
-
-struct kl_hub {
-    ENetHost *host;
-    struct kl_hub_handler handler;
-    char address[64];
-    uint16_t port;
-    uint64_t sweep_us, enet_us; /* when these are due */
-    bool queued;                /* messages that ENet has not been asked to send yet */
-    struct kl_hub_stats stats;
-    struct hub_peer peer[]; /* by ENet's number */
-};
-
-static unsigned number_of(const struct kl_hub *hub, const ENetPeer *peer) {
-    return (unsigned)(peer - hub->host->peers);
-}
-
-static bool same_address(const ENetAddress *a, const ENetAddress *b) {
-    return a->host == b->host && a->port == b->port;
-}
-
-static bool take_datagram(struct kl_hub *hub, const ENetAddress *from, const uint8_t *bytes, size_t len) {
-    struct kl_dgram d;
-    if (kl_dgram_read(&d, bytes, len) != KL_OK || d.kind != KL_DGRAM_CTRL) return false;
-    unsigned n = d.session & ((1U << PEER_BITS) - 1);
-    if (n >= hub->host->peerCount) return false;
-    struct hub_peer *peer = &hub->peer[n];
-    if (!peer->open || peer->session != d.session) return false;
-    if (!same_address(&hub->host->peers[n].address, from)) return false;
-    if (!kl_replay_fresh(&peer->replay, d.counter)) return false;
-    hub->stats.datagrams_in++;
-    hub->handler.datagram(hub->handler.ctx, n, bytes + KL_DGRAM_HEADER, len - KL_DGRAM_HEADER);
-    return true;
-}
-
-/* What ENet has delivered of this peer's channel; 0 for a peer that has none. */
-static uint16_t delivered(const ENetHost *host, uint16_t n) {
-    if (n >= host->peerCount || host->peers[n].channelCount == 0) return 0;
-    return host->peers[n].channels[0].incomingReliableSequenceNumber;
-}
-
-static bool enet_may_have(struct kl_hub *hub, const uint8_t *bytes, size_t len) {
-    uint16_t base = delivered(hub->host, kl_udp_peer(bytes, len));
-    struct kl_udp_verdict v = kl_udp_judge(KL_UDP_RELAY, bytes, len, base);
+/* An authentic ENet datagram is for the ENet peer of its own session. CONNECT comes before there is one. */
+static bool enet_may_have(struct kl_hub *hub, const struct kl_hub_session *s, const struct kl_opened *o) {
+    uint16_t n = kl_udp_peer(o->body, o->len), base[KL_ENET_CHANNELS];
+    if (n == ENET_PROTOCOL_MAXIMUM_PEER_ID) {
+        struct kl_udp_verdict v = kl_udp_judge(KL_UDP_RELAY, o->body, o->len, NULL);
+        return v.pass && v.connect_id == s->number && !s->enet;
+    }
+    const ENetPeer *enet = n < hub->host->peerCount ? &hub->host->peers[n] : NULL;
+    if (!enet || enet->connectID != s->number) return false;
+    bool has_channels = enet->channelCount == KL_ENET_CHANNELS; /* none while it is being disconnected */
+    for (unsigned i = 0; i < KL_ENET_CHANNELS && has_channels; i++)
+        base[i] = enet->channels[i].incomingReliableSequenceNumber;
+    struct kl_udp_verdict v = kl_udp_judge(KL_UDP_RELAY, o->body, o->len, has_channels ? base : NULL);
     return v.pass && v.ahead <= KL_ENET_AHEAD_MAX;
+}
+
+/* True where it is ENet's: s and o say what to give it. */
+static bool take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
+                 struct kl_hub_session **s, struct kl_opened *o) {
+    if (kl_udp_source_bad(ntohl(from->host), from->port) || len < 2 || bytes[0] != KL_SEAL_MAGIC) {
+        hub->stats.strange++;
+        return false;
+    }
+    if (bytes[1] >= KL_HS_INIT) {
+        kl_hub_stranger(hub, from, bytes, len);
+        return false;
+    }
+    *s = kl_hub_take(hub, from, bytes, len, o);
+    if (!*s) return false;
+    bool known = (*s)->enet && (*s)->state == KL_SESSION_OPEN;
+    if (o->kind == KL_SEAL_ENET && enet_may_have(hub, *s, o)) return true;
+    if (o->kind == KL_SEAL_CTRL && known) {
+        hub->stats.datagrams_in++;
+        hub->handler.datagram(hub->handler.ctx, kl_hub_slot((*s)->number), o->body, o->len);
+    } else if (o->kind == KL_SEAL_PATH) {
+        kl_hub_path(hub, *s, from, o);
+    } else {
+        hub->stats.unfit++;
+    }
+    return false;
 }
 
 static int intercept(ENetHost *host, ENetEvent *event) {
     (void)event;
-    struct kl_hub *hub = host->peers[0].data;
-    const uint8_t *bytes = host->receivedData;
-    size_t len = host->receivedDataLength;
-    bool good = !kl_udp_source_bad(ntohl(host->receivedAddress.host), host->receivedAddress.port);
-    if (good && len > 0 && bytes[0] == KL_DATAGRAM_MAGIC) {
-        if (!take_datagram(hub, &host->receivedAddress, bytes, len)) hub->stats.rejected++;
-        return 1;
-    }
-    if (good && enet_may_have(hub, bytes, len)) return 0;
-    hub->stats.rejected++;
-    return 1;
+    struct kl_hub *hub = ((struct kl_enet_seal *)host->compressor.context)->ctx;
+    struct kl_hub_session *s;
+    struct kl_opened o;
+    if (!take(hub, &host->receivedAddress, host->receivedData, host->receivedDataLength, &s, &o)) return 1;
+    kl_enet_seal_deliver(host, &o, &s->home);
+    return 0;
 }
 
-/* --- input datagrams ahead of ENet -------------------------------------------------------------------------
+static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
+    struct kl_hub_session *s = kl_hub_find(ctx, connect_id);
+    return s ? &s->sealer : NULL;
+}
+
+/* --- datagrams ahead of ENet -------------------------------------------------------------------------------
  */
 
 enum waiting { NOTHING_WAITS, INPUT_TAKEN, ENET_WAITS };
@@ -109,19 +93,31 @@ static void receive_input(struct kl_hub *hub) {
     ssize_t len = recvfrom(hub->host->socket, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC,
                            (struct sockaddr *)&in, &size);
     ENetAddress from = {.host = in.sin_addr.s_addr, .port = ntohs(in.sin_port)};
-    bool good = len > 0 && (size_t)len <= sizeof bytes;
-    if (!good || !take_datagram(hub, &from, bytes, (size_t)len)) hub->stats.rejected++;
+    struct kl_hub_session *s;
+    struct kl_opened o;
+    if (len < 0) return;
+    if ((size_t)len > sizeof bytes)
+        hub->stats.strange++;
+    else if (take(hub, &from, bytes, (size_t)len, &s, &o))
+        hub->stats.unfit++; /* never: only what is not ENet's is read here */
 }
 
 /* enet_host_service() walks all peers twice, whatever came: 12 us with a full relay. So inputs, nearly all
  * that comes, are taken off the socket here, and ENet has its turn when something else is at the head. */
 static enum waiting take_input(struct kl_hub *hub) {
-    uint8_t first = 0;
-    ssize_t len = recv(hub->host->socket, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+    uint8_t head[2] = {0};
+    ssize_t len = recv(hub->host->socket, head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
     if (len < 0) return NOTHING_WAITS;
-    if (len == 1 && first != KL_DATAGRAM_MAGIC) return ENET_WAITS;
+    if (len == sizeof head && head[0] == KL_SEAL_MAGIC && head[1] == KL_SEAL_ENET) return ENET_WAITS;
     receive_input(hub);
     return INPUT_TAKEN;
+}
+
+void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *bytes, size_t len) {
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(to->port)};
+    in.sin_addr.s_addr = to->host;
+    (void)!sendto(hub->host->socket, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&in,
+                  sizeof in);
 }
 
 /* --- opening and closing -----------------------------------------------------------------------------------
@@ -172,24 +168,44 @@ static int bind_socket(struct kl_hub *hub, const struct kl_hub_config *config, c
     return 0;
 }
 
+/* NULL: out of memory or descriptors. */
+static struct kl_hub *allocate(const struct kl_hub_config *config) {
+    struct kl_hub *hub = calloc(1, sizeof *hub + config->limits.peers * sizeof hub->session[0]);
+    if (!hub) return NULL;
+    hub->limits = config->limits;
+    hub->holder = calloc(config->limits.peers, sizeof hub->holder[0]);
+    hub->host = hub->holder ? kl_enet_host_create(config->limits.peers) : NULL;
+    if (hub->host) return hub;
+    free(hub->holder);
+    free(hub);
+    return NULL;
+}
+
+static void release(struct kl_hub *hub) {
+    enet_host_destroy(hub->host);
+    kl_hs_relay_end(&hub->handshake);
+    free(hub->holder);
+    free(hub);
+}
+
 int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const struct kl_hub_handler *handler,
                 char *err, size_t err_len) {
-    struct kl_hub *hub = calloc(1, sizeof *hub + config->peers * sizeof hub->peer[0]);
-    if (hub) hub->host = kl_enet_host_create(config->peers);
-    if (!hub || !hub->host) {
-        snprintf(err, err_len, "no memory or no socket for %u connections", config->peers);
-        free(hub);
+    struct kl_hub *hub = allocate(config);
+    if (!hub) {
+        snprintf(err, err_len, "no memory or no socket for %u connections", config->limits.peers);
         return -1;
     }
-    if (bind_socket(hub, config, err, err_len) != 0) {
-        enet_host_destroy(hub->host);
-        free(hub);
-        return -1;
-    }
+    hub->now_us = kl_now_us();
     hub->handler = *handler;
+    kl_hs_relay_begin(&hub->handshake, &config->key, config->ciphers, hub->now_us);
+    if (bind_socket(hub, config, err, err_len) != 0) {
+        release(hub);
+        return -1;
+    }
+    hub->seal.ctx = hub;
+    hub->seal.sealer = sealer_of;
+    kl_enet_seal_attach(hub->host, &hub->seal);
     hub->host->intercept = intercept;
-    hub->host->peers[0].data = hub; /* intercept gets no other context */
-    hub->host->duplicatePeers = config->per_address;
     *out = hub;
     return 0;
 }
@@ -198,8 +214,7 @@ void kl_hub_close(struct kl_hub *hub) {
     for (size_t i = 0; i < hub->host->peerCount; i++)
         if (hub->host->peers[i].state != ENET_PEER_STATE_DISCONNECTED)
             enet_peer_disconnect_now(&hub->host->peers[i], KL_ENET_BYE);
-    enet_host_destroy(hub->host);
-    free(hub);
+    release(hub);
 }
 
 int kl_hub_fd(const struct kl_hub *hub) {
@@ -212,76 +227,70 @@ const char *kl_hub_address(const struct kl_hub *hub) {
     return hub->address;
 }
 
-static uint32_t new_session(struct kl_hub *hub, unsigned n) {
-    uint32_t random = 0;
-    while (random == 0 || random == hub->peer[n].session >> PEER_BITS) {
-        if (getrandom(&random, sizeof random, 0) != sizeof random) random = hub->peer[n].session + 1;
-        random &= (1U << (32 - PEER_BITS)) - 1;
-    }
-    return random << PEER_BITS | n;
+/* --- ENet's events -----------------------------------------------------------------------------------------
+ */
+
+/* data: a slot, from on_connect() on. */
+static struct kl_hub_session *session_of(struct kl_hub *hub, const ENetPeer *enet) {
+    return &hub->session[(uintptr_t)enet->data];
 }
 
 static void on_connect(struct kl_hub *hub, ENetPeer *enet) {
-    unsigned n = number_of(hub, enet);
-    struct in_addr in = {.s_addr = enet->address.host};
-    char host[INET_ADDRSTRLEN], address[KL_HUB_ADDRESS_MAX];
-    inet_ntop(AF_INET, &in, host, sizeof host);
-    snprintf(address, sizeof address, "%s:%u", host, enet->address.port);
+    struct kl_hub_session *s = kl_hub_find(hub, enet->connectID);
+    if (!s || s->state != KL_SESSION_OPEN || s->enet) {
+        enet_peer_reset(enet);
+        return;
+    }
+    unsigned n = kl_hub_slot(s->number);
+    char address[KL_HUB_ADDRESS_MAX];
+    kl_hub_write_address(&s->home, address);
     kl_enet_peer_setup(enet);
-    hub->peer[n] = (struct hub_peer){.open = true, .session = new_session(hub, n)};
+    s->enet = enet;
+    enet->data = (void *)(uintptr_t)n;
+    enet->address = s->home;
     hub->stats.peers++;
     hub->handler.opened(hub->handler.ctx, n, address);
 }
 
-static void close_peer(struct kl_hub *hub, unsigned n) {
-    hub->peer[n].open = false;
-    hub->stats.peers--;
+static void on_disconnect(struct kl_hub *hub, ENetPeer *enet) {
+    struct kl_hub_session *s = session_of(hub, enet);
+    if (s->enet != enet) return;
+    bool told = s->state == KL_SESSION_OPEN;
+    hub->stats.peers -= told;
+    kl_hub_free(hub, s);
+    if (told) hub->handler.lost(hub->handler.ctx, kl_hub_slot(s->number));
 }
 
-static void on_disconnect(struct kl_hub *hub, unsigned n) {
-    if (!hub->peer[n].open) return;
-    close_peer(hub, n);
-    hub->handler.lost(hub->handler.ctx, n);
-}
-
-static void on_receive(struct kl_hub *hub, unsigned n, ENetPacket *packet) {
-    if (hub->peer[n].open) hub->handler.message(hub->handler.ctx, n, packet->data, packet->dataLength);
+static void on_receive(struct kl_hub *hub, const ENetPeer *enet, ENetPacket *packet) {
+    const struct kl_hub_session *s = session_of(hub, enet);
+    if (s->enet == enet && s->state == KL_SESSION_OPEN)
+        hub->handler.message(hub->handler.ctx, kl_hub_slot(s->number), packet->data, packet->dataLength);
     enet_packet_destroy(packet);
 }
 
 static void dispatch(struct kl_hub *hub, const ENetEvent *event) {
     switch (event->type) {
     case ENET_EVENT_TYPE_CONNECT: on_connect(hub, event->peer); break;
-    case ENET_EVENT_TYPE_DISCONNECT: on_disconnect(hub, number_of(hub, event->peer)); break;
-    case ENET_EVENT_TYPE_RECEIVE: on_receive(hub, number_of(hub, event->peer), event->packet); break;
+    case ENET_EVENT_TYPE_DISCONNECT: on_disconnect(hub, event->peer); break;
+    case ENET_EVENT_TYPE_RECEIVE: on_receive(hub, event->peer, event->packet); break;
     case ENET_EVENT_TYPE_NONE: break;
-    }
-}
-
-static void sweep_unproven(struct kl_hub *hub, uint64_t now_us) {
-    if (now_us < hub->sweep_us) return;
-    hub->sweep_us = now_us + SWEEP_US;
-    for (size_t i = 0; i < hub->host->peerCount; i++) {
-        ENetPeer *peer = &hub->host->peers[i];
-        if (peer->state == ENET_PEER_STATE_ACKNOWLEDGING_CONNECT)
-            enet_peer_timeout(peer, 1, UNPROVEN_MIN_MS, UNPROVEN_MAX_MS);
     }
 }
 
 static void service_enet(struct kl_hub *hub, uint64_t now_us) {
     ENetEvent event;
-    hub->enet_us = now_us + (hub->stats.peers ? BUSY_US : IDLE_US);
-    sweep_unproven(hub, now_us);
+    hub->enet_us = now_us + (hub->stats.peers || hub->half_open ? BUSY_US : IDLE_US);
     for (int i = 0; i < EVENTS_MAX && kl_enet_service(hub->host, &event); i++)
         dispatch(hub, &event);
 }
 
 void kl_hub_service(struct kl_hub *hub) {
-    uint64_t now_us = kl_now_us();
     enum waiting waiting = INPUT_TAKEN;
+    hub->now_us = kl_now_us();
+    if (hub->now_us >= hub->sweep_us) kl_hub_sweep(hub);
     for (int i = 0; i < INPUTS_MAX && waiting == INPUT_TAKEN; i++)
         waiting = take_input(hub);
-    if (waiting == ENET_WAITS || now_us >= hub->enet_us) service_enet(hub, now_us);
+    if (waiting == ENET_WAITS || hub->now_us >= hub->enet_us) service_enet(hub, hub->now_us);
 }
 
 void kl_hub_flush(struct kl_hub *hub) {
@@ -294,33 +303,53 @@ uint64_t kl_hub_due_us(const struct kl_hub *hub) {
 }
 
 uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer) {
-    return hub->peer[peer].session;
+    return hub->session[peer].number;
 }
+const uint8_t *kl_hub_binding(const struct kl_hub *hub, unsigned peer) {
+    return hub->session[peer].binding;
+}
+
+/* --- what goes out -----------------------------------------------------------------------------------------
+ */
+
+static bool is_open(const struct kl_hub *hub, unsigned peer) {
+    return hub->session[peer].state == KL_SESSION_OPEN && hub->session[peer].enet;
+}
+
 unsigned kl_hub_pending(struct kl_hub *hub, unsigned peer) {
-    return kl_sent_span(&hub->peer[peer].sent);
+    struct kl_sent *sent = hub->session[peer].sent;
+    return kl_sent_span(&sent[KL_CHANNEL_CONTROL]) + kl_sent_span(&sent[KL_CHANNEL_BULK]);
+}
+size_t kl_hub_bulk_room(struct kl_hub *hub, unsigned peer) {
+    return is_open(hub, peer) && !hub->session[peer].moving ? kl_bulk_room(hub->session[peer].sent) : 0;
+}
+
+static int send_on(struct kl_hub *hub, unsigned peer, uint8_t channel, const void *bytes, size_t len) {
+    struct kl_hub_session *s = &hub->session[peer];
+    if (!is_open(hub, peer)) return -1;
+    hub->queued = true;
+    return kl_enet_send(s->enet, s->sent, channel, bytes, len);
 }
 
 int kl_hub_send(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len) {
-    if (!hub->peer[peer].open) return -1;
-    hub->queued = true;
-    return kl_enet_send(&hub->host->peers[peer], &hub->peer[peer].sent, bytes, len);
+    return send_on(hub, peer, KL_CHANNEL_CONTROL, bytes, len);
+}
+int kl_hub_send_bulk(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len) {
+    return send_on(hub, peer, KL_CHANNEL_BULK, bytes, len);
 }
 
 void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len) {
-    struct hub_peer *p = &hub->peer[peer];
-    if (!p->open) return;
-    uint8_t header[KL_DGRAM_HEADER];
-    kl_dgram_write(&(struct kl_dgram){KL_DGRAM_UPDATE, p->session, ++p->counter}, header);
-    ENetBuffer parts[2] = {{.data = header, .dataLength = sizeof header},
-                           {.data = (void *)body, .dataLength = len}};
-    (void)enet_socket_send(hub->host->socket, &hub->host->peers[peer].address, parts, 2);
+    if (!is_open(hub, peer)) return;
+    kl_hub_send_sealed(hub, &hub->session[peer], KL_SEAL_UPDATE, body, len);
     hub->stats.datagrams_out++;
 }
 
 void kl_hub_disconnect(struct kl_hub *hub, unsigned peer) {
-    if (!hub->peer[peer].open) return;
-    close_peer(hub, peer);
-    enet_peer_disconnect_later(&hub->host->peers[peer], KL_ENET_BYE);
+    struct kl_hub_session *s = &hub->session[peer];
+    if (!is_open(hub, peer)) return;
+    s->state = KL_SESSION_ENDING;
+    hub->stats.peers--;
+    enet_peer_disconnect_later(s->enet, KL_ENET_BYE);
 }
 
 struct kl_hub_stats kl_hub_stats(const struct kl_hub *hub) {
@@ -329,7 +358,7 @@ struct kl_hub_stats kl_hub_stats(const struct kl_hub *hub) {
 
 unsigned kl_hub_lingering(const struct kl_hub *hub) {
     unsigned count = 0;
-    for (size_t i = 0; i < hub->host->peerCount; i++)
-        if (!hub->peer[i].open && hub->host->peers[i].state != ENET_PEER_STATE_DISCONNECTED) count++;
+    for (unsigned n = 0; n < hub->limits.peers; n++)
+        count += hub->session[n].state == KL_SESSION_ENDING;
     return count;
 }

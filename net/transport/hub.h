@@ -1,8 +1,9 @@
-/* hub.h - the relay's end of the network: one UDP port, many peers.
+/* hub.h - the relay's end of the network: one UDP port, many sessions. net/PROTOCOL.md §2, §8 to §10.
  *
- * Thin: it opens and ends connections, carries reliable messages (ENet) and input datagrams (beside ENet, on
- * the same port, net/PROTOCOL.md §2), and keeps the limits that guard the process. Who a peer is, and what a
- * message means, is the caller's business. A peer is a small number, valid from opened() to lost() or
+ * Thin: it makes sessions with strangers who have shown where they are (net/session/handshake.h), opens and
+ * seals their datagrams, follows them to other addresses, carries reliable messages (ENet, sealed) and input
+ * datagrams on the same port, and keeps the limits that guard the process. Who a peer is, and what a message
+ * means, is the caller's business. A peer is a small number, valid from opened() to lost() or
  * kl_hub_disconnect(); then it may come again for somebody else. Single-threaded. */
 #ifndef KL_HUB_H
 #define KL_HUB_H
@@ -11,16 +12,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../session/keys.h"
+
 #define KL_HUB_PEERS_MAX   4095 /* ENet's limit */
 #define KL_HUB_ADDRESS_MAX 24   /* "255.255.255.255:65535" and NUL */
 
 struct kl_hub;
 
+struct kl_hub_limits {
+    unsigned peers;       /* sessions at most, 1..KL_HUB_PEERS_MAX */
+    unsigned per_address; /* sessions at most from one address */
+    unsigned handshakes;  /* that one address may have in 10 s */
+    unsigned half_open;   /* sessions at most that nothing has come from yet */
+    unsigned datagrams;   /* that one session may send in a second; more are dropped */
+    unsigned kbytes;      /* KiB, the same */
+};
+
 struct kl_hub_config {
-    const char *bind;     /* IPv4 address or name */
-    uint16_t port;        /* 0: any free one */
-    unsigned peers;       /* connections at most, 1..KL_HUB_PEERS_MAX */
-    unsigned per_address; /* connections at most from one address */
+    const char *bind; /* IPv4 address or name */
+    uint16_t port;    /* 0: any free one */
+    struct kl_keypair key;
+    uint8_t ciphers; /* that it takes: kl_ciphers_here(), and KL_CIPHER_CLEAR where the operator says so */
+    struct kl_hub_limits limits;
 };
 
 /* Called from kl_hub_service(). bytes are borrowed for the call. Every function of the hub but
@@ -29,8 +42,9 @@ struct kl_hub_handler {
     void *ctx;
     void (*opened)(void *ctx, unsigned peer, const char *address);
     void (*lost)(void *ctx, unsigned peer); /* timed out or hung up; not after kl_hub_disconnect() */
+    void (*moved)(void *ctx, unsigned peer, const char *address); /* may be NULL */
     void (*message)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
-    void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len); /* fresh, right session */
+    void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len); /* authentic and fresh */
 };
 
 /* 0, or -1 with one line for people in err. handler is copied. */
@@ -52,14 +66,21 @@ uint64_t kl_hub_due_us(const struct kl_hub *hub);
 /* Sends the messages queued since the last service or flush. */
 void kl_hub_flush(struct kl_hub *hub);
 
-/* Number that the peer's datagrams carry from WELCOME on; never 0. */
+/* Number that the peer's datagrams carry; never 0. */
 uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer);
+/* 32 bytes that name the peer's handshake: what it proves inside the session is proved over them. */
+const uint8_t *kl_hub_binding(const struct kl_hub *hub, unsigned peer);
 
 /* Queues a reliable message (copied). -1 where the peer has gone or memory has. */
 int kl_hub_send(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len);
-/* Messages from the oldest that this peer has not acknowledged to the newest. Who sends much holds back by
- * it: behind a lost one a peer keeps only so much (net/PROTOCOL.md §8). */
+/* Messages, bulk included, from the oldest that this peer has not acknowledged to the newest. Who sends much
+ * holds back by it: behind a lost one a peer keeps only so much (net/PROTOCOL.md §8). */
 unsigned kl_hub_pending(struct kl_hub *hub, unsigned peer);
+/* The same for bulk, which has a channel of its own: ordered in itself, always behind what was sent by
+ * kl_hub_send() before, never before it. Bytes that may be given to kl_hub_send_bulk() now; 0 while messages
+ * are on their way. */
+size_t kl_hub_bulk_room(struct kl_hub *hub, unsigned peer);
+int kl_hub_send_bulk(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len);
 /* Sends an UPDATE datagram now. One that the kernel refuses is lost as on any link. */
 void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len);
 /* Hangs up once everything queued has been delivered. Nothing of this peer is reported any more. */
@@ -70,8 +91,13 @@ unsigned kl_hub_lingering(const struct kl_hub *hub);
 
 struct kl_hub_stats {
     uint64_t datagrams_in, datagrams_out; /* input datagrams */
-    uint64_t rejected; /* raw datagrams dropped: malformed, strange, replayed, of no session */
-    unsigned peers;    /* connected */
+    /* Dropped: not of Keylock or of no session; not made with the session's keys; seen before; above the
+     * session's limits; authentic, but nothing a client says. */
+    uint64_t strange, forged, replayed, limited, unfit;
+    uint64_t asked_bytes, answered_bytes; /* what strangers said, and were told */
+    uint64_t handshakes, refused;         /* completed; turned away by a limit */
+    uint64_t moves;                       /* to other addresses */
+    unsigned peers;                       /* connected */
 };
 struct kl_hub_stats kl_hub_stats(const struct kl_hub *hub);
 

@@ -66,12 +66,29 @@ static void destroy(struct kl_link *l) {
     free(l);
 }
 
-int kl_link_open(struct kl_link **out, const char *host, uint16_t port, const struct kl_hello *hello,
-                 char *err, size_t err_len) {
-    if (strlen(host) >= KL_LINK_HOST_MAX) {
+/* What can be said at once. */
+static int check_config(const struct kl_link_config *config, char *err, size_t err_len) {
+    if (strlen(config->host) >= KL_LINK_HOST_MAX) {
         snprintf(err, err_len, "the relay's name is longer than %d bytes", KL_LINK_HOST_MAX - 1);
         return -1;
     }
+    if (!config->fingerprint || kl_fingerprint_valid(config->fingerprint)) return 0;
+    snprintf(err, err_len, "'%.64s' is no fingerprint of a relay: %d letters and digits are expected",
+             config->fingerprint, KL_FINGERPRINT_CHARS);
+    return -1;
+}
+
+static void copy_config(struct kl_link *l, const struct kl_link_config *config) {
+    snprintf(l->host, sizeof l->host, "%s", config->host);
+    snprintf(l->fingerprint, sizeof l->fingerprint, "%s", config->fingerprint ? config->fingerprint : "");
+    l->port = config->port;
+    l->offers = kl_ciphers_here() | (config->insecure_lan ? KL_CIPHER_CLEAR : 0);
+    l->hello = config->hello;
+    l->hello.version = KL_PROTOCOL_VERSION;
+}
+
+int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len) {
+    if (check_config(config, err, err_len) != 0) return -1;
     struct kl_link *l = calloc(1, sizeof *l);
     if (l) l->held = calloc(KL_HELD_FRAMES, sizeof *l->held); /* pages that are never needed stay untouched */
     if (!l || !l->held || init_sync(l) != 0) {
@@ -80,10 +97,7 @@ int kl_link_open(struct kl_link **out, const char *host, uint16_t port, const st
         free(l);
         return -1;
     }
-    snprintf(l->host, sizeof l->host, "%s", host);
-    l->port = port;
-    l->hello = *hello;
-    l->hello.version = KL_PROTOCOL_VERSION;
+    copy_config(l, config);
     l->enet = kl_enet_host_create(1);
     int failed = l->enet ? start_thread(l) : errno;
     if (!l->enet || failed) {

@@ -10,6 +10,7 @@
 #include "../engine/lock_client.h"
 #include "../engine/msg.h"
 #include "../engine/room.h"
+#include "../session/keys.h"
 
 #define KL_DEFAULT_PORT 55435
 
@@ -23,6 +24,7 @@ enum kl_link_phase {
     KL_LINK_LOAD,       /* start data is here: take it, load afresh, then kl_link_ready() */
     KL_LINK_READY,      /* we are ready, others are not */
     KL_LINK_PLAYING,    /* frames flow */
+    KL_LINK_RETURNING,  /* the connection is lost and being made anew; the seat is still ours */
     KL_LINK_ENDED,      /* over: see status.reason; nothing more comes */
 };
 
@@ -30,9 +32,12 @@ struct kl_link;
 
 struct kl_link_status {
     enum kl_link_phase phase;
-    char reason[KL_TEXT_MAX];  /* with KL_LINK_ENDED: one line for people */
-    struct kl_welcome welcome; /* from KL_LINK_WAITING on */
-    struct kl_prepare prepare; /* from KL_LINK_FETCHING on */
+    char reason[KL_TEXT_MAX]; /* with KL_LINK_ENDED and KL_LINK_RETURNING: one line for people */
+    uint64_t lost_us;         /* with KL_LINK_RETURNING: when the relay was last heard */
+    char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* of the relay reached; empty before */
+    uint8_t cipher;                             /* enum kl_cipher in force; 0 before */
+    struct kl_welcome welcome;                  /* from KL_LINK_WAITING on */
+    struct kl_prepare prepare;                  /* from KL_LINK_FETCHING on */
     struct kl_roster roster;
     uint32_t data_done, data_total; /* start data progress, bytes */
     struct kl_client_stats lock;
@@ -43,10 +48,18 @@ struct kl_link_status {
     bool any_verified;
 };
 
-/* Starts the thread and returns at once; name look-up happens in the thread. host is copied.
- * 0, or -1 with a line in err (out of memory, no socket, no thread). hello->version is filled in. */
-int kl_link_open(struct kl_link **out, const char *host, uint16_t port, const struct kl_hello *hello,
-                 char *err, size_t err_len);
+struct kl_link_config {
+    const char *host; /* IPv4 address or name */
+    uint16_t port;
+    const char
+        *fingerprint;  /* the relay must have this one, or it is over; NULL: any, see status.fingerprint */
+    bool insecure_lan; /* without encryption, where the relay says so too; never else */
+    struct kl_hello hello; /* its version is filled in */
+};
+
+/* Starts the thread and returns at once; name look-up happens in the thread. config is copied.
+ * 0, or -1 with a line in err (bad name or fingerprint, out of memory, no socket, no thread). */
+int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len);
 
 /* Leaves: says BYE, waits at most linger_ms for the relay to have every sample, ends the thread, frees all.
  * NULL is allowed. */

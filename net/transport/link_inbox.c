@@ -34,7 +34,6 @@ static void on_welcome(struct kl_link *l, const struct kl_welcome *w) {
     if (s->joined) return;
     s->joined = true;
     s->status.welcome = *w;
-    l->session = w->session;
     kl_client_init(&s->lock, &w->params, w->seats, l->held, KL_HELD_FRAMES, kl_now_us());
     enter(l, KL_LINK_WAITING);
 }

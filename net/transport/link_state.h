@@ -1,5 +1,6 @@
 /* link_state.h - what the parts of a link share: link.c (the frontend's side), link_thread.c (the network's),
- * link_inbox.c (what the relay's messages do). Only inside net/transport.
+ * link_session.c (its datagrams: handshake, keys), link_inbox.c (what the relay's messages do). Only inside
+ * net/transport.
  *
  * A field belongs to the mutex, or to the network thread alone; the two are kept apart below. */
 #ifndef KL_LINK_STATE_H
@@ -8,7 +9,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "enet_common.h"
+#include "../session/handshake.h"
+#include "enet_seal.h"
 #include "link.h"
 
 #define KL_START_BYTES_MAX (16U * 1024 * 1024)
@@ -47,11 +49,32 @@ struct kl_link_shared {
     uint64_t leave_by_us;
 };
 
+/* One set of keys with the relay, from INIT on. The network thread's own. */
+struct kl_link_session {
+    enum {
+        KL_STAGE_HANDSHAKE, /* INIT goes out */
+        KL_STAGE_ANSWERED,  /* keys are here; ENet is to be connected */
+        KL_STAGE_CONNECTING,
+        KL_STAGE_CONNECTED,
+    } stage;
+    struct kl_hs_client handshake;
+    uint64_t init_us, pause_us;               /* INIT is due; what follows until the next one */
+    uint64_t begun_us, answered_us, heard_us; /* heard_us: something authentic of the relay's */
+    uint64_t refused_us;                      /* 0: not refused */
+    struct kl_hs_outcome outcome;
+    struct kl_sealer sealer;
+    struct kl_opener opener;
+    ENetPeer *peer; /* from KL_STAGE_CONNECTING on */
+    struct kl_sent sent[KL_ENET_CHANNELS];
+};
+
 struct kl_link {
     /* set before the thread starts, constant from then on */
     char host[KL_LINK_HOST_MAX];
     uint16_t port;
     struct kl_hello hello;
+    uint8_t offers;                             /* enum kl_cipher bits */
+    char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* that the relay must have; empty: any */
     int kick_fd;
     pthread_t thread;
 
@@ -62,14 +85,28 @@ struct kl_link {
 
     /* the network thread's own */
     ENetHost *enet;
-    ENetPeer *peer;
-    bool connected, over;
-    uint32_t session, counter;
-    struct kl_replay replay;
+    struct kl_enet_seal seal;
+    ENetAddress relay;
+    struct kl_link_session session;
+    uint8_t known[32]; /* key of the relay that we are with, once there was a session */
+    bool over;
     size_t uploaded;
-    struct kl_sent sent;
     bool said_bye;
 };
+
+/* --- link_session.c; the network thread's --- */
+
+/* Once: the host works for this link. */
+void kl_link_session_attach(struct kl_link *l);
+/* Begins a handshake; a session that there was is forgotten, with all that ENet had under way. */
+void kl_link_session_begin(struct kl_link *l);
+/* Sends INIT when it is due; after ANSWER connects ENet. */
+void kl_link_session_turn(struct kl_link *l, uint64_t now_us);
+void kl_link_session_end(struct kl_link *l);
+/* A sealed datagram, now. */
+void kl_link_send_sealed(struct kl_link *l, uint8_t kind, const void *body, size_t len);
+/* It is over; what takes the relay's name and port. */
+void kl_link_end_with(struct kl_link *l, const char *what);
 
 /* Under the mutex: the caller of kl_link_wait() has something to look at. */
 void kl_link_happened(struct kl_link *l);

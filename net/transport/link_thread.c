@@ -1,4 +1,3 @@
-#include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,65 +5,18 @@
 
 #include "link_lookup.h"
 #include "link_state.h"
-#include "udp_filter.h"
 
-#define CONNECT_US (5 * 1000000) /* for the relay to answer, and again to greet */
-#define SLEEP_US   10000         /* ENet's repetitions are due to the millisecond; ours are not */
+#define GREET_US (5 * 1000000) /* for ENet to connect, and for the relay to greet, after the handshake */
+#define SLEEP_US 10000         /* ENet's repetitions are due to the millisecond; ours are not */
 
-/* Messages sent past the oldest unacknowledged one: pieces of start data, what ENet's window of 64 KiB holds;
- * hashes. */
-#define UPLOAD_WINDOW 60
-#define HASH_WINDOW   256
+/* Messages sent past the oldest unacknowledged one. */
+#define HASH_WINDOW 256
 
 static void lock(struct kl_link *l) {
     pthread_mutex_lock(&l->mutex);
 }
 static void unlock(struct kl_link *l) {
     pthread_mutex_unlock(&l->mutex);
-}
-
-static void end(struct kl_link *l, const char *what) {
-    char reason[KL_TEXT_MAX];
-    snprintf(reason, sizeof reason, what, l->host, l->port);
-    lock(l);
-    kl_link_end(l, reason);
-    unlock(l);
-    l->over = true;
-}
-
-/* --- datagrams -------------------------------------------------------------------------------------------
- */
-
-static void take_datagram(struct kl_link *l, const uint8_t *bytes, size_t len) {
-    struct kl_dgram d;
-    if (kl_dgram_read(&d, bytes, len) != KL_OK || d.kind != KL_DGRAM_UPDATE) return;
-    if (!l->session || d.session != l->session || !kl_replay_fresh(&l->replay, d.counter)) return;
-    uint64_t now_us = kl_now_us();
-    lock(l);
-    kl_link_take_update(l, bytes + KL_DGRAM_HEADER, len - KL_DGRAM_HEADER, now_us);
-    unlock(l);
-}
-
-static int intercept(ENetHost *host, ENetEvent *event) {
-    (void)event;
-    struct kl_link *l = host->peers[0].data;
-    const ENetAddress *from = &host->receivedAddress, *relay = &host->peers[0].address;
-    if (from->host != relay->host || from->port != relay->port) return 1;
-    const uint8_t *bytes = host->receivedData;
-    size_t len = host->receivedDataLength;
-    if (len > 0 && bytes[0] == KL_DATAGRAM_MAGIC) {
-        take_datagram(l, bytes, len);
-        return 1;
-    }
-    return kl_udp_judge(KL_UDP_CLIENT, bytes, len, 0).pass ? 0 : 1;
-}
-
-static void send_datagram(struct kl_link *l, const uint8_t *body, size_t len) {
-    uint8_t header[KL_DGRAM_HEADER];
-    kl_dgram_write(&(struct kl_dgram){KL_DGRAM_CTRL, l->session, ++l->counter}, header);
-    ENetBuffer parts[2] = {{.data = header, .dataLength = sizeof header},
-                           {.data = (void *)body, .dataLength = len}};
-    (void)enet_socket_send(l->enet->socket, &l->peer->address, parts, 2);
 }
 
 /* A frontend that does not call (a menu, a dragged window) is said to be away; its next call ends that. */
@@ -84,17 +36,20 @@ static void send_datagrams(struct kl_link *l) {
         size_t len = l->shared.joined ? kl_client_send(&l->shared.lock, kl_now_us(), body, sizeof body) : 0;
         unlock(l);
         if (len == 0) return;
-        send_datagram(l, body, len);
+        kl_link_send_sealed(l, KL_SEAL_CTRL, body, len);
     }
 }
 
 /* --- messages --------------------------------------------------------------------------------------------
  */
 
-static void send_message(struct kl_link *l, const struct kl_msg *m) {
+static void send_on(struct kl_link *l, uint8_t channel, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
     int len = kl_msg_encode(m, bytes, sizeof bytes);
-    if (len > 0) (void)kl_enet_send(l->peer, &l->sent, bytes, (size_t)len);
+    if (len > 0) (void)kl_enet_send(l->session.peer, l->session.sent, channel, bytes, (size_t)len);
+}
+static void send_message(struct kl_link *l, const struct kl_msg *m) {
+    send_on(l, KL_CHANNEL_CONTROL, m);
 }
 
 static void send_hello(struct kl_link *l) {
@@ -139,20 +94,20 @@ static void upload(struct kl_link *l) {
     size_t total = s->given_len;
     unlock(l);
     /* no start data at all is still said: one empty piece */
-    while (is_given && kl_sent_span(&l->sent) < UPLOAD_WINDOW && (l->uploaded < total || l->uploaded == 0)) {
+    while (is_given && kl_bulk_room(l->session.sent) > 0 && (l->uploaded < total || l->uploaded == 0)) {
         size_t len = total - l->uploaded < KL_CHUNK_MAX ? total - l->uploaded : KL_CHUNK_MAX;
         struct kl_msg m = {.kind = KL_MSG_DATA};
         m.data =
             (struct kl_data){.offset = (uint32_t)l->uploaded, .total = (uint32_t)total, .len = (uint16_t)len};
         memcpy(m.data.bytes, bytes + l->uploaded, len);
-        send_message(l, &m);
+        send_on(l, KL_CHANNEL_BULK, &m);
         l->uploaded += len ? len : 1;
     }
 }
 
 static void send_messages(struct kl_link *l) {
     struct kl_msg m;
-    while (kl_sent_span(&l->sent) < HASH_WINDOW && next_hash(l, &m))
+    while (kl_sent_span(&l->session.sent[KL_CHANNEL_CONTROL]) < HASH_WINDOW && next_hash(l, &m))
         send_message(l, &m);
     while (next_order(l, &m))
         send_message(l, &m);
@@ -166,7 +121,7 @@ static void on_receive(struct kl_link *l, ENetPacket *packet) {
     int result = kl_msg_decode(&m, packet->data, packet->dataLength);
     enet_packet_destroy(packet);
     if (result != KL_OK) {
-        end(l, "the relay %s:%u sent something that protocol 1 does not know");
+        kl_link_end_with(l, "the relay %s sent something that this protocol does not know");
         return;
     }
     lock(l);
@@ -176,18 +131,17 @@ static void on_receive(struct kl_link *l, ENetPacket *packet) {
 }
 
 static void on_disconnect(struct kl_link *l, uint32_t data) {
-    l->connected = false;
+    l->session.peer = NULL;
     if (data == KL_ENET_BYE)
-        end(l, "the relay %s:%u closed the connection");
+        kl_link_end_with(l, "the relay %s closed the connection");
     else
-        end(l, "the relay %s:%u does not answer any more");
+        kl_link_end_with(l, "the relay %s does not answer any more");
 }
 
-static void dispatch(struct kl_link *l, const ENetEvent *event, uint64_t *greet_by_us) {
+static void dispatch(struct kl_link *l, const ENetEvent *event) {
     switch (event->type) {
     case ENET_EVENT_TYPE_CONNECT:
-        l->connected = true;
-        *greet_by_us = kl_now_us() + CONNECT_US;
+        l->session.stage = KL_STAGE_CONNECTED;
         send_hello(l);
         break;
     case ENET_EVENT_TYPE_RECEIVE: on_receive(l, event->packet); break;
@@ -206,11 +160,10 @@ static bool is_leaving(struct kl_link *l) {
     return leaving;
 }
 
-/* Up to the connection being under way; false where it ended. */
+/* Up to the handshake being under way; false where it ended. */
 static bool begin(struct kl_link *l) {
-    ENetAddress relay = {.port = l->port};
     char why[128];
-    switch (kl_link_lookup(l, &relay.host, why, sizeof why)) {
+    switch (kl_link_lookup(l, &l->relay.host, why, sizeof why)) {
     case KL_LOOKUP_FOUND: break;
     case KL_LOOKUP_LEFT: return false;
     case KL_LOOKUP_FAILED: {
@@ -222,31 +175,19 @@ static bool begin(struct kl_link *l) {
         return false;
     }
     }
-    l->enet->intercept = intercept;
-    ENetPeer *peer = &l->enet->peers[0];
-    peer->data = l; /* intercept gets no other context */
-    /* The relay takes these from our CONNECT. Deceleration 0: the throttle also shrinks the window of
-     * reliable data when the RTT jitters, which would slow start data down on just the links where it is
-     * slow. */
-    peer->packetThrottleInterval = ENET_PEER_PACKET_THROTTLE_INTERVAL;
-    peer->packetThrottleAcceleration = ENET_PEER_PACKET_THROTTLE_SCALE;
-    peer->packetThrottleDeceleration = 0;
-    l->peer = enet_host_connect(l->enet, &relay, KL_ENET_CHANNELS, 0);
-    if (!l->peer) {
-        end(l, "no memory for a connection to %s:%u");
-        return false;
-    }
-    kl_enet_peer_setup(l->peer);
+    l->relay.port = l->port;
+    kl_link_session_attach(l);
+    kl_link_session_begin(l);
     return true;
 }
 
-static void check_greeting(struct kl_link *l, uint64_t greet_by_us) {
+static void check_greeting(struct kl_link *l) {
+    const struct kl_link_session *s = &l->session;
     lock(l);
     bool waiting = !l->shared.joined;
     unlock(l);
-    if (!waiting || kl_now_us() < greet_by_us) return;
-    end(l, l->connected ? "%s:%u answers, but not as a keylock-relay does"
-                        : "no answer from %s:%u after 5 s (is keylock-relay running there?)");
+    if (!waiting || s->stage == KL_STAGE_HANDSHAKE || kl_now_us() < s->answered_us + GREET_US) return;
+    kl_link_end_with(l, "%s answers, but does not greet");
 }
 
 /* Under the mutex: everything that others need of us is with the relay. */
@@ -259,8 +200,12 @@ static void say_bye(struct kl_link *l) {
     struct kl_msg m = {.kind = KL_MSG_BYE, .text.text = "left"};
     send_message(l, &m);
     enet_host_flush(l->enet);
-    enet_peer_disconnect_later(l->peer, KL_ENET_BYE);
+    enet_peer_disconnect_later(l->session.peer, KL_ENET_BYE);
     l->said_bye = true;
+}
+
+static bool is_connected(const struct kl_link *l) {
+    return l->session.stage == KL_STAGE_CONNECTED;
 }
 
 static void leave(struct kl_link *l) {
@@ -268,8 +213,8 @@ static void leave(struct kl_link *l) {
     bool said = all_said(&l->shared);
     bool late = kl_now_us() >= l->shared.leave_by_us;
     unlock(l);
-    if (l->connected && !l->said_bye && (said || late)) say_bye(l);
-    if (!l->connected || late) l->over = true;
+    if (is_connected(l) && !l->said_bye && (said || late)) say_bye(l);
+    if (!is_connected(l) || late) l->over = true;
 }
 
 /* Sleeps until a datagram comes, the frontend's thread has something, or the time has come. */
@@ -291,18 +236,19 @@ static void rest(struct kl_link *l) {
     (void)got;
 }
 
-static void turn(struct kl_link *l, uint64_t *greet_by_us) {
+static void turn(struct kl_link *l) {
     ENetEvent event;
     rest(l);
     while (!l->over && kl_enet_service(l->enet, &event))
-        dispatch(l, &event, greet_by_us);
+        dispatch(l, &event);
     if (l->over) return;
-    if (l->connected && !l->said_bye) {
+    kl_link_session_turn(l, kl_now_us());
+    if (is_connected(l) && !l->said_bye) {
         notice_absence(l);
         send_datagrams(l);
         send_messages(l);
     }
-    check_greeting(l, *greet_by_us);
+    check_greeting(l);
     if (is_leaving(l)) leave(l);
 }
 
@@ -310,11 +256,9 @@ void *kl_link_thread(void *arg) {
     struct kl_link *l = arg;
     pthread_setname_np(pthread_self(), "keylock-net");
     if (begin(l)) {
-        uint64_t greet_by_us = kl_now_us() + CONNECT_US;
         while (!l->over)
-            turn(l, &greet_by_us);
-        enet_host_flush(l->enet); /* acknowledges what ended it */
-        if (l->peer->state != ENET_PEER_STATE_DISCONNECTED) enet_peer_disconnect_now(l->peer, KL_ENET_BYE);
+            turn(l);
+        kl_link_session_end(l);
     }
     lock(l);
     kl_link_end(l, "left");

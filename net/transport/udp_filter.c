@@ -17,7 +17,7 @@ struct walk {
     enum kl_udp_side side;
     const uint8_t *at, *end;
     bool connecting; /* the header names no peer: only a CONNECT is allowed */
-    uint16_t base;
+    const uint16_t *base;
     struct kl_udp_verdict *verdict;
 };
 
@@ -43,8 +43,8 @@ static bool take_data(struct walk *w, size_t len) {
     return true;
 }
 
-static void note_sequence(struct walk *w, uint16_t sequence) {
-    uint16_t ahead = (uint16_t)(sequence - w->base);
+static void note_sequence(struct walk *w, uint8_t channel, uint16_t sequence) {
+    uint16_t ahead = w->base ? (uint16_t)(sequence - w->base[channel]) : 0;
     if (ahead >= 0x8000) ahead = 0; /* behind: a repetition */
     w->verdict->sequenced = true;
     if (ahead > w->verdict->ahead) w->verdict->ahead = ahead;
@@ -53,6 +53,9 @@ static void note_sequence(struct walk *w, uint16_t sequence) {
 static bool allow_connect(struct walk *w) {
     ENetProtocolConnect c;
     if (w->side != KL_UDP_RELAY || !w->connecting || !take(w, &c, sizeof c)) return false;
+    if (c.outgoingPeerID != 0)
+        return false; /* a client has one peer; 0xfff would send without a connect id */
+    w->verdict->connect_id = c.connectID;
     return ntohl(c.channelCount) == KL_ENET_CHANNELS && c.incomingBandwidth == 0 && c.outgoingBandwidth == 0;
 }
 
@@ -63,15 +66,15 @@ static bool allow_verify(struct walk *w) {
 
 static bool allow_reliable(struct walk *w) {
     ENetProtocolSendReliable c;
-    if (!take(w, &c, sizeof c) || c.header.channelID != 0) return false;
-    note_sequence(w, ntohs(c.header.reliableSequenceNumber));
+    if (!take(w, &c, sizeof c) || c.header.channelID >= KL_ENET_CHANNELS) return false;
+    note_sequence(w, c.header.channelID, ntohs(c.header.reliableSequenceNumber));
     return take_data(w, ntohs(c.dataLength));
 }
 
 static bool allow_fragment(struct walk *w) {
     ENetProtocolSendFragment c;
-    if (!take(w, &c, sizeof c) || c.header.channelID != 0) return false;
-    note_sequence(w, ntohs(c.startSequenceNumber));
+    if (!take(w, &c, sizeof c) || c.header.channelID >= KL_ENET_CHANNELS) return false;
+    note_sequence(w, c.header.channelID, ntohs(c.startSequenceNumber));
     if (ntohl(c.fragmentCount) > FRAGMENTS_MAX || ntohl(c.totalLength) > KL_MSG_MAX) return false;
     return take_data(w, ntohs(c.dataLength));
 }
@@ -103,10 +106,10 @@ static bool allow_command(struct walk *w) {
     }
 }
 
-struct kl_udp_verdict kl_udp_judge(enum kl_udp_side side, const uint8_t *bytes, size_t len, uint16_t base) {
+struct kl_udp_verdict kl_udp_judge(enum kl_udp_side side, const uint8_t *bytes, size_t len,
+                                   const uint16_t *base) {
     struct kl_udp_verdict verdict = {.peer = kl_udp_peer(bytes, len)};
-    /* over ENet's buffer the kernel has cut it, and enet_host_service() would give -1 */
-    if (len < 2 || len > KL_ENET_MTU) return verdict;
+    if (len < 2 || len > KL_ENET_MAX) return verdict;
     uint16_t flags = get_u16(bytes) & ENET_PROTOCOL_HEADER_FLAG_MASK;
     if (flags & ENET_PROTOCOL_HEADER_FLAG_COMPRESSED) return verdict;
     size_t header = (flags & ENET_PROTOCOL_HEADER_FLAG_SENT_TIME ? 4 : 2) + CHECKSUM_BYTES;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,10 +57,27 @@ static const char *binary(const char *variable, const char *otherwise) {
     return path ? path : otherwise;
 }
 
+/* One folder for this process, gone with it. */
+static char state_folder[64];
+static void remove_state(void) {
+    char path[96];
+    snprintf(path, sizeof path, "%s/relay.key", state_folder);
+    unlink(path);
+    rmdir(state_folder);
+}
+const char *relay_state(void) {
+    if (state_folder[0]) return state_folder;
+    snprintf(state_folder, sizeof state_folder, "/tmp/keylock-test-%d.state", (int)getpid());
+    mkdir(state_folder, 0700);
+    atexit(remove_state);
+    return state_folder;
+}
+
 struct program relay_start(const char *const args[]) {
-    const char *argv[ARGS_MAX] = {"keylock-relay", "--bind", "127.0.0.1", "--port", "0", "--log", "debug"};
+    const char *argv[ARGS_MAX] = {"keylock-relay", "--bind", "127.0.0.1", "--port",     "0",
+                                  "--log",         "debug",  "--state",   relay_state()};
     for (unsigned i = 0; args && args[i]; i++)
-        argv[7 + i] = args[i];
+        argv[9 + i] = args[i];
     return program_start(binary("KEYLOCK_RELAY_BIN", "build/keylock-relay"), argv, " port=");
 }
 
@@ -109,10 +127,15 @@ struct kl_hello hello_make(const char *name, const char *room, unsigned seats, u
 
 void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max) {
     char err[200] = "";
-    *p = (struct player){.hello = *hello, .digest_cap = frames_max};
+    struct player kept = *p;
+    *p = (struct player){.hello = *hello, .digest_cap = frames_max, .insecure_lan = kept.insecure_lan};
+    memcpy(p->fingerprint, kept.fingerprint, sizeof p->fingerprint);
     p->digest = calloc(frames_max, sizeof p->digest[0]);
     kl_facts_add(&p->ready, "system files", "none");
-    if (kl_link_open(&p->link, "127.0.0.1", port, hello, err, sizeof err) != 0) {
+    struct kl_link_config config = {.host = "127.0.0.1", .port = port, .hello = *hello};
+    config.fingerprint = p->fingerprint[0] ? p->fingerprint : NULL;
+    config.insecure_lan = p->insecure_lan;
+    if (kl_link_open(&p->link, &config, err, sizeof err) != 0) {
         fprintf(stderr, "kl_link_open: %s\n", err);
         abort();
     }

@@ -21,6 +21,8 @@ struct program { /* a child process that says on which port it listens */
 };
 /* Starts the relay that $KEYLOCK_RELAY_BIN names, or build/keylock-relay; args end with NULL. */
 struct program relay_start(const char *const args[]);
+/* The folder that those relays have their key in. */
+const char *relay_state(void);
 /* The same for the fault proxy ($KEYLOCK_FAULTPROXY_BIN, build/faultproxy) in front of `to`. */
 struct program proxy_start(uint16_t to, const char *const args[]);
 /* Ends it by this signal; its exit status, or -signal where it was killed by one. */
@@ -42,6 +44,8 @@ struct player {
     bool start_ok;
     uint64_t due_us; /* of the next turn, in a room with a clock */
     struct kl_facts ready;
+    char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* set before player_open(), which keeps it: the relay's */
+    bool insecure_lan;                          /* the same */
 };
 
 /* A HELLO with sane params: `players` seats to start, 60 fps, no clock, sub-frames, a hash every 60 frames.

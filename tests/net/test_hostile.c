@@ -15,9 +15,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <enet/enet.h>
 
-#include "net_player.h"
+#include "net_intruder.h"
 
 #define GAME_FRAMES   20000
 #define GROWTH_MAX_KB 24000
@@ -37,6 +36,10 @@ static void turns(unsigned count) {
             player_turn(&player[k]);
 }
 
+static void meanwhile(void) {
+    turns(1);
+}
+
 static long resident_kb(pid_t pid) {
     char path[64];
     long pages = 0, resident = 0;
@@ -54,6 +57,7 @@ static int begin(void **state) {
     chance = seed ? strtoull(seed, NULL, 0) : 20241121;
     print_message("           seed %llu\n", (unsigned long long)chance);
     relay = relay_start(NULL);
+    intruder_meanwhile = meanwhile;
     for (unsigned i = 0; i < 2; i++) {
         struct kl_hello h = hello_make(i ? "bob" : "ann", "room", 1, 2);
         player_open(&player[i], &h, relay.port, GAME_FRAMES);
@@ -78,28 +82,15 @@ static int finish(void **state) {
 /* --- by raw datagrams --------------------------------------------------------------------------------------
  */
 
-static int stranger(const char *address) {
-    struct sockaddr_in in = {.sin_family = AF_INET};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-    inet_pton(AF_INET, address, &in.sin_addr);
-    assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
-    return fd;
-}
-
-static void throw(int fd, uint16_t port, const void *bytes, size_t len) {
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
-    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    (void)!sendto(fd, bytes, len, 0, (struct sockaddr *)&in, sizeof in);
-}
-
 static void random_datagram(uint8_t *bytes, size_t len) {
     for (size_t i = 0; i < len; i++)
         bytes[i] = (uint8_t)any(256);
     if (len == 0) return;
-    uint32_t kind = any(4);
-    if (kind == 0) bytes[0] = KL_DATAGRAM_MAGIC;
-    if (kind == 1 && len > 1) bytes[0] = 0x8f, bytes[1] = 0xff; /* ENet: for nobody yet, as a CONNECT */
-    if (kind == 2 && len > 1) bytes[0] = 0x80, bytes[1] = (uint8_t)any(4); /* ENet: a peer that exists */
+    uint32_t kind = any(5);
+    if (kind < 3) bytes[0] = KL_SEAL_MAGIC;
+    if (kind == 1 && len > 1) bytes[1] = (uint8_t)(KL_SEAL_CTRL + any(KL_SEAL_PATH));
+    if (kind == 2 && len > 1) bytes[1] = (uint8_t)(KL_HS_INIT + any(8));
+    if (kind == 3 && len > 1) bytes[0] = 0x8f, bytes[1] = 0xff; /* plain ENet: for nobody yet, as a CONNECT */
 }
 
 static void random_datagrams(void **state) {
@@ -110,7 +101,7 @@ static void random_datagrams(void **state) {
     for (unsigned i = 0; i < 20000; i++) {
         size_t len = any(sizeof bytes);
         random_datagram(bytes, len);
-        throw(fd, relay.port, bytes, len);
+        throw_at(fd, relay.port, bytes, len);
         if (i % 50 == 0) turns(1);
     }
     close(fd);
@@ -123,8 +114,8 @@ static void oversized_datagrams(void **state) {
     int fd = stranger("127.0.0.2");
     const size_t sizes[] = {0, 1, 1201, 4095, 4096, 4097, 5000, 60000};
     for (unsigned i = 0; i < 400; i++) {
-        bytes[0] = i & 1 ? KL_DATAGRAM_MAGIC : 0x80;
-        throw(fd, relay.port, bytes, sizes[i % 8]);
+        bytes[0] = i & 1 ? KL_SEAL_MAGIC : 0x80;
+        throw_at(fd, relay.port, bytes, sizes[i % 8]);
         if (i % 10 == 0) turns(1);
     }
     close(fd);
@@ -149,41 +140,23 @@ static void from_port_zero(void **state) {
     close(fd);
 }
 
-/* Well-made CONNECTs from one address: it gets its share of slots, another address still connects. */
-static size_t make_connect(uint8_t *bytes, uint32_t id) {
-    ENetProtocolHeader header = {.peerID = htons(0x8fff)};
-    ENetProtocolConnect c = {.header = {.command = ENET_PROTOCOL_COMMAND_CONNECT | 0x80, .channelID = 0xff}};
-    c.header.reliableSequenceNumber = htons(1);
-    c.incomingSessionID = c.outgoingSessionID = 0xff;
-    c.mtu = htonl(1200);
-    c.windowSize = htonl(65536);
-    c.channelCount = htonl(1);
-    c.packetThrottleInterval = htonl(5000);
-    c.connectID = id;
-    memset(bytes, 0, 8);
-    memcpy(bytes, &header, 4);
-    memcpy(bytes + 8, &c, sizeof c);
-    ENetBuffer all = {.data = bytes, .dataLength = 8 + sizeof c};
-    uint32_t sum = enet_crc32(&all, 1);
-    memcpy(bytes + 4, &sum, 4);
-    return all.dataLength;
-}
-
-static void connect_flood(void **state) {
+/* Handshakes to their end, from one address: it gets its share of sessions, another address still connects.
+ */
+static void handshake_flood(void **state) {
     (void)state;
-    uint8_t bytes[128];
+    static struct intruder n[300];
+    unsigned in = 0, refused = 0;
     long before_kb = resident_kb(relay.pid);
-    for (unsigned i = 0; i < 5000; i++) {
-        static int fd = -1;
-        if (i % 20 == 0) {
-            if (fd >= 0) close(fd);
-            fd = stranger("127.0.0.3");
-        }
-        size_t len = make_connect(bytes, any(UINT32_MAX));
-        throw(fd, relay.port, bytes, len);
-        if (i % 20 == 0) turns(1);
+    for (unsigned i = 0; i < 300; i++) {
+        intruder_shake(&n[i], relay.port, "127.0.0.3");
+        in += n[i].has_keys;
+        refused += n[i].refused;
+        intruder_leave(&n[i]);
     }
-    struct player late;
+    print_message("           %u sessions, %u refused\n", in, refused);
+    assert_int_equal(in + refused, 300);
+    assert_in_range(in, 64, 128);
+    struct player late = {0};
     struct kl_hello h = hello_make("late", "another", 1, 2);
     player_open(&late, &h, relay.port, 1);
     assert_true(player_joins(&late));
@@ -207,7 +180,7 @@ static void at_a_client(void **state) {
     for (unsigned i = 0; i < 5000; i++) {
         size_t len = any(sizeof bytes);
         random_datagram(bytes, len);
-        throw(fd, port, bytes, len);
+        throw_at(fd, port, bytes, len);
         if (i % 50 == 0) turns(1);
     }
     close(fd);
@@ -216,55 +189,18 @@ static void at_a_client(void **state) {
 /* --- by a connection that breaks the protocol
  * --------------------------------------------------------------- */
 
-struct intruder {
-    ENetHost *host;
-    ENetPeer *peer;
-    bool connected, gone;
-    char refusal[KL_TEXT_MAX];
-};
-
-static void intruder_serve(struct intruder *n, unsigned ms) {
-    ENetEvent e;
-    uint64_t end_us = kl_now_us() + ms * UINT64_C(1000);
-    while (!n->gone && kl_now_us() < end_us) {
-        turns(1);
-        if (enet_host_service(n->host, &e, 1) <= 0) continue;
-        if (e.type == ENET_EVENT_TYPE_CONNECT) n->connected = true;
-        if (e.type == ENET_EVENT_TYPE_DISCONNECT) n->gone = true;
-        if (e.type != ENET_EVENT_TYPE_RECEIVE) continue;
-        struct kl_msg m;
-        if (kl_msg_decode(&m, e.packet->data, e.packet->dataLength) == KL_OK && m.kind == KL_MSG_REFUSE)
-            snprintf(n->refusal, sizeof n->refusal, "%s", m.text.text);
-        enet_packet_destroy(e.packet);
-    }
-}
-
-static struct intruder intruder_enter(void) {
-    struct intruder n = {.host = enet_host_create(NULL, 1, 1, 0, 0)};
-    ENetAddress relay_address = {.host = htonl(INADDR_LOOPBACK), .port = relay.port};
-    n.host->checksum = enet_crc32;
-    n.peer = enet_host_connect(n.host, &relay_address, 1, 0);
-    for (int i = 0; i < 100 && !n.connected; i++)
-        intruder_serve(&n, 5);
-    assert_true(n.connected);
-    return n;
-}
-
-static void intruder_say(struct intruder *n, const void *bytes, size_t len) {
-    enet_peer_send(n->peer, 0, enet_packet_create(bytes, len, ENET_PACKET_FLAG_RELIABLE));
-}
-
 static void expect_refusal(struct intruder *n, const char *text) {
     intruder_serve(n, 7000);
     if (!strstr(n->refusal, text)) print_error("refusal: %s\nwanted: %s\n", n->refusal, text);
     assert_non_null(strstr(n->refusal, text));
     assert_true(n->gone);
-    enet_host_destroy(n->host);
+    intruder_leave(n);
 }
 
 static void unknown_version(void **state) {
     (void)state;
-    struct intruder n = intruder_enter();
+    struct intruder n;
+    intruder_enter(&n, relay.port);
     const uint8_t hello[] = {KL_MSG_HELLO, 99, 0, 1, 2, 3};
     intruder_say(&n, hello, sizeof hello);
     expect_refusal(&n, "this relay speaks protocol 2, you speak 99");
@@ -272,7 +208,8 @@ static void unknown_version(void **state) {
 
 static void silence(void **state) {
     (void)state;
-    struct intruder n = intruder_enter();
+    struct intruder n;
+    intruder_enter(&n, relay.port);
     uint64_t begin_us = kl_now_us();
     expect_refusal(&n, "no HELLO within 5 s");
     assert_in_range(kl_now_us() - begin_us, 4500000, 6500000);
@@ -282,7 +219,8 @@ static void not_a_hello(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < 40; kind++) {
         if (kind == KL_MSG_HELLO) continue;
-        struct intruder n = intruder_enter();
+        struct intruder n;
+        intruder_enter(&n, relay.port);
         uint8_t bytes[40];
         random_datagram(bytes, sizeof bytes);
         bytes[0] = (uint8_t)kind;
@@ -291,21 +229,21 @@ static void not_a_hello(void **state) {
     }
 }
 
-static struct intruder intruder_join(const char *room) {
-    struct intruder n = intruder_enter();
+static void intruder_join(struct intruder *n, const char *room) {
+    intruder_enter(n, relay.port);
     struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = hello_make("eve", room, 1, 2)};
     uint8_t bytes[KL_MSG_MAX];
     int len = kl_msg_encode(&m, bytes, sizeof bytes);
     assert_true(len > 0);
     for (int cut = 1; cut < len; cut += 7) { /* every truncation of a HELLO is refused, elsewhere */
-        struct intruder t = intruder_enter();
+        struct intruder t;
+        intruder_enter(&t, relay.port);
         intruder_say(&t, bytes, (size_t)cut);
         expect_refusal(&t, "a HELLO was expected");
     }
-    intruder_say(&n, bytes, (size_t)len);
-    intruder_serve(&n, 50);
-    assert_false(n.gone);
-    return n;
+    intruder_say(n, bytes, (size_t)len);
+    intruder_serve(n, 50);
+    assert_false(n->gone);
 }
 
 static void a_member_who_breaks_the_protocol(void **state) {
@@ -313,7 +251,8 @@ static void a_member_who_breaks_the_protocol(void **state) {
     const uint8_t wrong[][16] = {
         {KL_MSG_DATA, 0, 0, 0, 0, 4}, {KL_MSG_READY, 0}, {KL_MSG_WELCOME}, {KL_MSG_HASH, 1}, {0}, {255}};
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct intruder n = intruder_join("eve's");
+        struct intruder n;
+        intruder_join(&n, "eve's");
         intruder_say(&n, wrong[i], 2 + i);
         expect_refusal(&n, "protocol error");
     }
@@ -323,7 +262,8 @@ static void a_member_who_breaks_the_protocol(void **state) {
 static void fragments(void **state) {
     (void)state;
     static uint8_t big[1 << 20];
-    struct intruder n = intruder_enter();
+    struct intruder n;
+    intruder_enter(&n, relay.port);
     long before_kb = resident_kb(relay.pid);
     for (unsigned i = 0; i < 8; i++) {
         enet_peer_send(n.peer, 0, enet_packet_create(big, sizeof big, ENET_PACKET_FLAG_RELIABLE));
@@ -332,14 +272,14 @@ static void fragments(void **state) {
     }
     intruder_serve(&n, 1500);
     assert_in_range(resident_kb(relay.pid), 1, before_kb + GROWTH_MAX_KB);
-    enet_host_destroy(n.host);
+    intruder_leave(&n);
 }
 
 int main(void) {
 #define ATTACK(f) cmocka_unit_test_setup_teardown(f, begin, finish)
     const struct CMUnitTest tests[] = {
         ATTACK(random_datagrams), ATTACK(oversized_datagrams), ATTACK(from_port_zero),
-        ATTACK(connect_flood),    ATTACK(at_a_client),         ATTACK(unknown_version),
+        ATTACK(handshake_flood),  ATTACK(at_a_client),         ATTACK(unknown_version),
         ATTACK(silence),          ATTACK(not_a_hello),         ATTACK(a_member_who_breaks_the_protocol),
         ATTACK(fragments),
     };

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "net/session/seal.h"
 #include "net_player.h"
 
 static struct program relay, proxy;
@@ -255,6 +256,57 @@ static void system_files_are_compared(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
+/* --- who the relay is, and by which cipher ----------------------------------------------------------------
+ */
+
+static void the_fingerprint_is_checked(void **state) {
+    (void)state;
+    struct kl_hello h = hello_make("ann", "room", 1, 2);
+    char text[128];
+    relay = relay_start(NULL);
+    player_open(&player[0], &h, relay.port, 1);
+    assert_true(player_joins(&player[0]));
+    assert_true(kl_fingerprint_valid(player[0].status.fingerprint));
+    assert_true(player[0].status.cipher == KL_CIPHER_AES256GCM || player[0].status.cipher == KL_CIPHER_CHACHA20);
+    snprintf(text, sizeof text, "fingerprint=%s", player[0].status.fingerprint);
+    assert_true(program_said(&relay, text));
+
+    memcpy(player[1].fingerprint, player[0].status.fingerprint, sizeof player[1].fingerprint);
+    player_open(&player[1], &h, relay.port, 1);
+    assert_true(player_joins(&player[1]));
+    player_close(&player[1], 0);
+    char *digit = &player[1].fingerprint[5];
+    *digit = *digit == 'a' ? 'b' : 'a';
+    player_open(&player[1], &h, relay.port, 1);
+    snprintf(text, sizeof text, "its fingerprint is %s, expected was %s", player[0].status.fingerprint,
+             player[1].fingerprint);
+    expect_end(&player[1], text);
+    player_close(&player[1], 0);
+    player[1].fingerprint[0] = 0;
+    player_close(&player[0], 0);
+    program_stop(&relay, SIGTERM);
+}
+
+static uint8_t cipher_between(bool relay_insecure, bool client_insecure) {
+    struct kl_hello h = hello_make("ann", "room", 1, 2);
+    relay = relay_start((const char *const[]){relay_insecure ? "--insecure-lan" : NULL, NULL});
+    player[0].insecure_lan = client_insecure;
+    player_open(&player[0], &h, relay.port, 1);
+    assert_true(player_joins(&player[0]));
+    uint8_t cipher = player[0].status.cipher;
+    player_close(&player[0], 0);
+    player[0].insecure_lan = false;
+    program_stop(&relay, SIGTERM);
+    return cipher;
+}
+
+static void clear_takes_both_ends(void **state) {
+    (void)state;
+    assert_int_equal(cipher_between(true, true), KL_CIPHER_CLEAR);
+    assert_int_not_equal(cipher_between(true, false), KL_CIPHER_CLEAR);
+    assert_int_not_equal(cipher_between(false, true), KL_CIPHER_CLEAR);
+}
+
 static void the_host_leaves_early(void **state) {
     (void)state;
     relay = relay_start(NULL);
@@ -321,15 +373,16 @@ static void nobody_there(void **state) {
 /* Whatever the name server does, closing is prompt. */
 static void a_name_that_is_nobodys(void **state) {
     (void)state;
-    struct kl_hello h = hello_make("ann", "room", 1, 1);
+    struct kl_link_config config = {.host = "nobody.invalid", .port = 55435};
+    config.hello = hello_make("ann", "room", 1, 1);
     struct kl_link *l;
     struct kl_link_status status = {0};
     char err[200];
-    assert_int_equal(kl_link_open(&l, "nobody.invalid", 55435, &h, err, sizeof err), 0);
+    assert_int_equal(kl_link_open(&l, &config, err, sizeof err), 0);
     uint64_t begin_us = kl_now_us();
     kl_link_close(l, 3000);
     assert_in_range(kl_now_us() - begin_us, 0, 300000);
-    assert_int_equal(kl_link_open(&l, "nobody.invalid", 55435, &h, err, sizeof err), 0);
+    assert_int_equal(kl_link_open(&l, &config, err, sizeof err), 0);
     for (int i = 0; i < 1200 && status.phase != KL_LINK_ENDED; i++) {
         kl_link_wait(l, 10000);
         kl_link_status(l, &status);
@@ -356,6 +409,8 @@ int main(void) {
         cmocka_unit_test(somebody_leaves),
         cmocka_unit_test(refusals_name_the_reason),
         cmocka_unit_test(system_files_are_compared),
+        cmocka_unit_test(the_fingerprint_is_checked),
+        cmocka_unit_test(clear_takes_both_ends),
         cmocka_unit_test(the_host_leaves_early),
         cmocka_unit_test(a_relay_that_stops_says_so),
         cmocka_unit_test(a_killed_relay_is_noticed),

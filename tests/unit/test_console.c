@@ -29,6 +29,9 @@ static int fake_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len)
 static unsigned fake_pending(void *ctx, unsigned peer) {
     return (void)ctx, (void)peer, 0;
 }
+static size_t fake_bulk_room(void *ctx, unsigned peer) {
+    return fake_pending(ctx, peer) ? 0 : 1000;
+}
 static void fake_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
     (void)ctx, (void)peer, (void)body, (void)len;
 }
@@ -71,6 +74,8 @@ static int set_up(void **state) {
     (void)state;
     const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 4};
     const struct kl_lobby_net net = {.send = fake_send,
+                                     .bulk_room = fake_bulk_room,
+                                     .send_bulk = fake_send,
                                      .pending = fake_pending,
                                      .datagram = fake_datagram,
                                      .hang_up = fake_hang_up,

@@ -40,6 +40,9 @@ static unsigned fake_pending(void *ctx, unsigned peer) {
     (void)ctx;
     return inbox[peer].pending;
 }
+static size_t fake_bulk_room(void *ctx, unsigned peer) {
+    return fake_pending(ctx, peer) ? 0 : 1000;
+}
 static void fake_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
     (void)ctx, (void)body, (void)len;
     assert_false(inbox[peer].hung_up);
@@ -58,6 +61,8 @@ static int set_up(void **state) {
     (void)state;
     const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 4};
     const struct kl_lobby_net net = {.send = fake_send,
+                                     .bulk_room = fake_bulk_room,
+                                     .send_bulk = fake_send,
                                      .pending = fake_pending,
                                      .datagram = fake_datagram,
                                      .hang_up = fake_hang_up,

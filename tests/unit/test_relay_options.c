@@ -9,7 +9,7 @@
 
 #include "net/relay/relay_options.h"
 
-#define ARGS_MAX 8
+#define ARGS_MAX 16
 
 static struct kl_relay_options options;
 static char err[256];
@@ -32,6 +32,10 @@ static void defaults(void **state) {
     assert_int_equal(options.rooms, 256);
     assert_int_equal(options.seats, 8);
     assert_int_equal(options.log, KL_LOG_INFO);
+    assert_int_equal(options.limits.per_address, 64);
+    assert_int_equal(options.limits.handshakes, 128);
+    assert_null(options.state);
+    assert_false(options.insecure_lan);
 }
 
 static void values(void **state) {
@@ -46,6 +50,16 @@ static void values(void **state) {
     assert_true(options.console);
     assert_int_equal(PARSE("--log", "debug"), KL_RELAY_RUN);
     assert_int_equal(options.log, KL_LOG_DEBUG);
+    assert_int_equal(PARSE("--state", "/x", "--insecure-lan", "--handshakes=7", "--half-open", "8",
+                           "--datagrams", "900", "--kbytes=64", "--per-address", "9"),
+                     KL_RELAY_RUN);
+    assert_string_equal(options.state, "/x");
+    assert_true(options.insecure_lan);
+    assert_int_equal(options.limits.handshakes, 7);
+    assert_int_equal(options.limits.half_open, 8);
+    assert_int_equal(options.limits.datagrams, 900);
+    assert_int_equal(options.limits.kbytes, 64);
+    assert_int_equal(options.limits.per_address, 9);
     assert_int_equal(PARSE("--help"), KL_RELAY_HELP);
     assert_int_equal(PARSE("--version"), KL_RELAY_VERSION);
 }
@@ -69,10 +83,27 @@ static void errors_name_the_option_and_what_came(void **state) {
     bad("more", NULL, "'more' is not an option");
 }
 
+static void the_key_has_its_place(void **state) {
+    (void)state;
+    char dir[64];
+    setenv("HOME", "/home/x", 1);
+    setenv("XDG_STATE_HOME", "relative", 1); /* not to be used, says the standard */
+    assert_int_equal(kl_relay_state(dir, sizeof dir), 0);
+    assert_string_equal(dir, "/home/x/.local/state/keylock-relay");
+    setenv("XDG_STATE_HOME", "/s", 1);
+    assert_int_equal(kl_relay_state(dir, sizeof dir), 0);
+    assert_string_equal(dir, "/s/keylock-relay");
+    assert_int_equal(kl_relay_state(dir, 5), -1);
+    unsetenv("XDG_STATE_HOME");
+    unsetenv("HOME");
+    assert_int_equal(kl_relay_state(dir, sizeof dir), -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(values),
+        cmocka_unit_test(the_key_has_its_place),
         cmocka_unit_test(errors_name_the_option_and_what_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,189 @@
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "../engine/engine.h"
+#include "hub_state.h"
+
+#define SWEEP_US 100000
+
+/* To an address that has not answered: so many times what came from there. */
+#define AMPLIFICATION 3
+
+void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MAX]) {
+    struct in_addr in = {.s_addr = address->host};
+    char host[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &in, host, sizeof host);
+    snprintf(out, KL_HUB_ADDRESS_MAX, "%s:%u", host, address->port);
+}
+
+/* --- slots ------------------------------------------------------------------------------------------------
+ */
+
+struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number) {
+    unsigned n = kl_hub_slot(number);
+    if (number == 0 || n >= hub->limits.peers) return NULL;
+    struct kl_hub_session *s = &hub->session[n];
+    return s->state != KL_SESSION_FREE && s->number == number ? s : NULL;
+}
+
+static uint32_t new_number(const struct kl_hub_session *s, unsigned n) {
+    uint32_t random = 0;
+    while (random == 0 || random == s->number >> KL_PEER_BITS) {
+        if (getrandom(&random, sizeof random, 0) != sizeof random) random = s->number + 1;
+        random &= (1U << (32 - KL_PEER_BITS)) - 1;
+    }
+    return random << KL_PEER_BITS | n;
+}
+
+struct kl_hub_session *kl_hub_claim(struct kl_hub *hub, const ENetAddress *from) {
+    unsigned n = 0;
+    while (n < hub->limits.peers && hub->holder[n])
+        n++;
+    if (n == hub->limits.peers) return NULL;
+    struct kl_hub_session *s = &hub->session[n];
+    uint32_t number = new_number(s, n);
+    memset(s, 0, sizeof *s);
+    s->number = number;
+    s->state = KL_SESSION_HALF_OPEN;
+    s->until_us = hub->now_us + KL_HALF_OPEN_US;
+    s->home = s->at = *from;
+    hub->holder[n] = from->host;
+    hub->half_open++;
+    return s;
+}
+
+static ENetPeer *enet_of(struct kl_hub *hub, const struct kl_hub_session *s) {
+    for (size_t i = 0; i < hub->host->peerCount; i++)
+        if (hub->host->peers[i].connectID == s->number) return &hub->host->peers[i];
+    return NULL;
+}
+
+void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s) {
+    ENetPeer *enet = enet_of(hub, s);
+    if (enet) enet_peer_reset(enet);
+    hub->half_open -= s->state == KL_SESSION_HALF_OPEN;
+    hub->moving -= s->moving;
+    hub->holder[kl_hub_slot(s->number)] = 0;
+    sodium_memzero(&s->sealer, sizeof s->sealer);
+    sodium_memzero(&s->opener, sizeof s->opener);
+    s->state = KL_SESSION_FREE;
+    s->moving = false;
+    s->enet = NULL;
+}
+
+/* --- where a session is -----------------------------------------------------------------------------------
+ */
+
+void kl_hub_send_sealed(struct kl_hub *hub, struct kl_hub_session *s, uint8_t kind, const void *body,
+                        size_t len) {
+    uint8_t bytes[KL_DATAGRAM_MAX + KL_SEAL_OVERHEAD];
+    if (len + KL_SEAL_OVERHEAD > sizeof bytes) return;
+    if (s->moving) {
+        if (s->credit < len + KL_SEAL_OVERHEAD) return;
+        s->credit -= len + KL_SEAL_OVERHEAD;
+    }
+    size_t sealed = kl_seal(&s->sealer, kind, body, len, bytes);
+    if (sealed) kl_hub_send_raw(hub, &s->at, bytes, sealed);
+}
+
+static void send_challenge(struct kl_hub *hub, struct kl_hub_session *s) {
+    uint8_t body[1 + KL_CHALLENGE] = {0};
+    memcpy(body + 1, s->challenge, KL_CHALLENGE);
+    s->challenge_us = hub->now_us + KL_CHALLENGE_US;
+    kl_hub_send_sealed(hub, s, KL_SEAL_PATH, body, sizeof body);
+}
+
+static void set_moving(struct kl_hub *hub, struct kl_hub_session *s, bool moving) {
+    hub->moving += (unsigned)moving - (unsigned)s->moving;
+    s->moving = moving;
+}
+
+/* The newest datagram of a session came from here, so this is where it is, for the time being: a datagram
+ * copied by somebody on the path and sent on faster turns it for as long as the next one takes. */
+static void follow(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from, size_t len) {
+    s->at = *from;
+    set_moving(hub, s, !kl_same_address(from, &s->home));
+    if (!s->moving) return;
+    s->credit = AMPLIFICATION * len;
+    randombytes_buf(s->challenge, sizeof s->challenge);
+    send_challenge(hub, s);
+}
+
+void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from,
+                 const struct kl_opened *o) {
+    bool answered = s->moving && kl_same_address(from, &s->at) && o->len == 1 + KL_CHALLENGE &&
+                    o->body[0] == 1 && sodium_memcmp(o->body + 1, s->challenge, KL_CHALLENGE) == 0;
+    if (!answered) {
+        hub->stats.unfit++;
+        return;
+    }
+    set_moving(hub, s, false);
+    s->home = s->at;
+    hub->holder[kl_hub_slot(s->number)] = s->home.host;
+    hub->stats.moves++;
+    ENetPeer *enet = enet_of(hub, s);
+    if (enet) enet->address = s->home;
+    if (!s->enet || s->state != KL_SESSION_OPEN || !hub->handler.moved) return;
+    char address[KL_HUB_ADDRESS_MAX];
+    kl_hub_write_address(&s->home, address);
+    hub->handler.moved(hub->handler.ctx, kl_hub_slot(s->number), address);
+}
+
+/* --- datagrams --------------------------------------------------------------------------------------------
+ */
+
+static bool within_limits(struct kl_hub *hub, struct kl_hub_session *s, size_t len) {
+    if (hub->now_us - s->second_us >= 1000000) {
+        s->second_us = hub->now_us;
+        s->datagrams = s->bytes = 0;
+    }
+    s->datagrams++;
+    s->bytes += (uint32_t)len;
+    return s->datagrams <= hub->limits.datagrams && s->bytes / 1024 < hub->limits.kbytes;
+}
+
+static void proved(struct kl_hub *hub, struct kl_hub_session *s) {
+    s->state = KL_SESSION_OPEN;
+    s->until_us = hub->now_us + KL_UNCONNECTED_US;
+    hub->half_open--;
+    hub->stats.handshakes++;
+}
+
+struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
+                                   struct kl_opened *o) {
+    struct kl_hub_session *s = kl_hub_find(hub, kl_seal_session(bytes, len));
+    if (!s) {
+        hub->stats.strange++;
+        return NULL;
+    }
+    int result = kl_open(&s->opener, bytes, len, o);
+    if (result != 0) {
+        *(result == KL_E_WINDOW ? &hub->stats.replayed : &hub->stats.forged) += 1;
+        return NULL;
+    }
+    if (s->state == KL_SESSION_HALF_OPEN) proved(hub, s);
+    if (!within_limits(hub, s, len)) {
+        hub->stats.limited++;
+        return NULL;
+    }
+    if (s->moving && kl_same_address(from, &s->at)) s->credit += AMPLIFICATION * len;
+    if (o->newest && !kl_same_address(from, &s->at)) follow(hub, s, from, len);
+    return s;
+}
+
+static void sweep_session(struct kl_hub *hub, struct kl_hub_session *s) {
+    bool waits = s->state == KL_SESSION_HALF_OPEN || (s->state == KL_SESSION_OPEN && !s->enet);
+    bool over = s->state == KL_SESSION_ENDING && (!s->enet || s->enet->connectID != s->number);
+    if (over || (waits && hub->now_us >= s->until_us))
+        kl_hub_free(hub, s);
+    else if (s->moving && hub->now_us >= s->challenge_us)
+        send_challenge(hub, s);
+}
+
+void kl_hub_sweep(struct kl_hub *hub) {
+    hub->sweep_us = hub->now_us + SWEEP_US;
+    for (unsigned n = 0; n < hub->limits.peers; n++)
+        if (hub->holder[n]) sweep_session(hub, &hub->session[n]);
+}

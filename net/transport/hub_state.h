@@ -1,0 +1,101 @@
+/* hub_state.h - what the parts of the hub share: hub.c (the port, ENet, the caller), hub_session.c (sessions
+ * and their datagrams), hub_stranger.c (who has none). Only inside net/transport. */
+#ifndef KL_HUB_STATE_H
+#define KL_HUB_STATE_H
+
+#include "../session/handshake.h"
+#include "enet_seal.h"
+#include "hub.h"
+
+#define KL_PEER_BITS 12 /* a session's low bits name the peer, so that finding it costs nothing */
+
+#define KL_HALF_OPEN_US   (3 * 1000000ULL) /* for the first datagram after ANSWER */
+#define KL_UNCONNECTED_US (5 * 1000000ULL) /* for ENet to be connected after that */
+#define KL_CHALLENGE_US   100000           /* between repetitions of a path challenge */
+#define KL_CHALLENGE      8                /* bytes */
+
+struct kl_hub_session {
+    enum {
+        KL_SESSION_FREE,
+        KL_SESSION_HALF_OPEN, /* ANSWER is sent, nothing authentic has come */
+        KL_SESSION_OPEN,      /* enet is NULL until ENet is connected inside it; then the caller knows it */
+        KL_SESSION_ENDING,    /* hung up by us: ENet still delivers */
+    } state;
+    uint32_t number;
+    uint64_t until_us; /* while half open, or open without ENet: then it is forgotten */
+    ENetPeer *enet;
+    uint8_t binding[32];
+    struct kl_sealer sealer;
+    struct kl_opener opener;
+    struct kl_sent sent[KL_ENET_CHANNELS];
+
+    ENetAddress home; /* has shown that it is there: ENet's messages go there */
+    ENetAddress at;   /* where the newest datagram came from: inputs go there */
+    bool moving;      /* the two differ */
+    uint64_t credit;  /* bytes that may go to `at` while moving */
+    uint64_t challenge_us;
+    uint8_t challenge[KL_CHALLENGE];
+
+    uint64_t second_us; /* the second that these count in */
+    uint32_t datagrams, bytes;
+
+    uint8_t init[KL_INIT_BYTES], answer[KL_INIT_BYTES]; /* of its handshake, for repetitions */
+    size_t answer_len;
+};
+
+#define KL_RATE_CELLS 1024
+struct kl_hub_rate { /* handshakes of one address */
+    uint32_t host;
+    unsigned count;
+    uint64_t since_us;
+};
+
+struct kl_hub {
+    ENetHost *host;
+    struct kl_enet_seal seal;
+    struct kl_hub_handler handler;
+    struct kl_hub_limits limits;
+    struct kl_hs_relay handshake;
+    char address[64];
+    uint16_t port;
+    uint64_t now_us, sweep_us, enet_us; /* of this service; when these are due */
+    bool queued;                        /* messages that ENet has not been asked to send yet */
+    unsigned half_open, moving;         /* sessions */
+    struct kl_hub_stats stats;
+    struct kl_hub_rate rate[KL_RATE_CELLS];
+    uint32_t *holder;                /* by slot: the IPv4 address of its session, 0 where it is free */
+    struct kl_hub_session session[]; /* limits.peers of them; a slot's number is the caller's peer */
+};
+
+static inline bool kl_same_address(const ENetAddress *a, const ENetAddress *b) {
+    return a->host == b->host && a->port == b->port;
+}
+void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MAX]);
+void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *bytes, size_t len);
+
+/* --- hub_session.c --- */
+static inline unsigned kl_hub_slot(uint32_t number) {
+    return number & ((1U << KL_PEER_BITS) - 1);
+}
+/* The session of this number, in whatever state but free; NULL where there is none. */
+struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number);
+/* A free slot's session, half open, with a fresh number; NULL where the relay is full. Keys are to follow. */
+struct kl_hub_session *kl_hub_claim(struct kl_hub *hub, const ENetAddress *from);
+void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s);
+/* Opens a datagram of a session in place, and does all that follows from where and when it came. NULL: it is
+ * dropped and counted. */
+struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
+                                   struct kl_opened *o);
+/* The answer to a path challenge, or what claims to be one. */
+void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from,
+                 const struct kl_opened *o);
+/* Seals and sends; while the address is not proved no more than it has earned. */
+void kl_hub_send_sealed(struct kl_hub *hub, struct kl_hub_session *s, uint8_t kind, const void *body,
+                        size_t len);
+/* Forgets who did not go on, repeats challenges. Call it at sweep_us. */
+void kl_hub_sweep(struct kl_hub *hub);
+
+/* --- hub_stranger.c --- */
+void kl_hub_stranger(struct kl_hub *hub, const ENetAddress *from, const uint8_t *bytes, size_t len);
+
+#endif

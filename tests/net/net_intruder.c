@@ -1,0 +1,131 @@
+#include "net_intruder.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void (*intruder_meanwhile)(void);
+
+static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
+    (void)connect_id;
+    return &((struct intruder *)ctx)->sealer;
+}
+
+static void answer_path(struct intruder *n, const struct kl_opened *o) {
+    uint8_t body[9] = {1};
+    n->paths++;
+    if (n->mute || o->len != sizeof body) return;
+    memcpy(body + 1, o->body + 1, sizeof body - 1);
+    intruder_send(n, -1, KL_SEAL_PATH, body, sizeof body);
+}
+
+static void take_stranger(struct intruder *n) {
+    switch (kl_hs_client_receive(&n->handshake, n->host->receivedData, n->host->receivedDataLength,
+                                 &n->outcome)) {
+    case KL_HS_ESTABLISHED:
+        n->has_keys = true;
+        kl_sealer_init(&n->sealer, &n->outcome.keys, n->outcome.keys.up);
+        kl_opener_init(&n->opener, &n->outcome.keys, n->outcome.keys.down);
+        break;
+    case KL_HS_AGAIN: {
+        uint8_t init[KL_INIT_BYTES];
+        kl_hs_client_init(&n->handshake, init);
+        throw_at(n->host->socket, n->relay.port, init, sizeof init);
+        break;
+    }
+    case KL_HS_REFUSED: n->refused = true; break;
+    case KL_HS_IGNORED: break;
+    }
+}
+
+static int intercept(ENetHost *host, ENetEvent *event) {
+    (void)event;
+    struct intruder *n = ((struct kl_enet_seal *)host->compressor.context)->ctx;
+    struct kl_opened o;
+    if (host->receivedDataLength > 1 && host->receivedData[1] >= KL_HS_INIT) take_stranger(n);
+    if (!n->has_keys || kl_open(&n->opener, host->receivedData, host->receivedDataLength, &o) != 0) return 1;
+    n->heard++;
+    if (o.kind == KL_SEAL_PATH) answer_path(n, &o);
+    if (o.kind != KL_SEAL_ENET || !n->peer) return 1;
+    kl_enet_seal_deliver(host, &o, &n->relay);
+    return 0;
+}
+
+static void take_message(struct intruder *n, ENetPacket *packet) {
+    struct kl_msg m;
+    if (kl_msg_decode(&m, packet->data, packet->dataLength) == KL_OK && m.kind == KL_MSG_REFUSE)
+        snprintf(n->refusal, sizeof n->refusal, "%s", m.text.text);
+    enet_packet_destroy(packet);
+}
+
+void intruder_serve(struct intruder *n, unsigned ms) {
+    ENetEvent e;
+    uint64_t end_us = kl_now_us() + ms * UINT64_C(1000);
+    while (!n->gone && kl_now_us() < end_us) {
+        if (intruder_meanwhile) intruder_meanwhile();
+        if (enet_host_service(n->host, &e, 1) <= 0) continue;
+        if (e.type == ENET_EVENT_TYPE_CONNECT) n->connected = true;
+        if (e.type == ENET_EVENT_TYPE_DISCONNECT) n->gone = true;
+        if (e.type == ENET_EVENT_TYPE_RECEIVE) take_message(n, e.packet);
+    }
+}
+
+void intruder_shake(struct intruder *n, uint16_t port, const char *from) {
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    uint8_t init[KL_INIT_BYTES];
+    *n = (struct intruder){.host = kl_enet_host_create(1)};
+    inet_pton(AF_INET, from, &in.sin_addr);
+    if (bind(n->host->socket, (struct sockaddr *)&in, sizeof in) != 0) abort();
+    n->relay = (ENetAddress){.host = htonl(INADDR_LOOPBACK), .port = port};
+    n->seal.ctx = n;
+    n->seal.sealer = sealer_of;
+    kl_enet_seal_attach(n->host, &n->seal);
+    n->host->intercept = intercept;
+    kl_hs_client_begin(&n->handshake, kl_ciphers_here());
+    kl_hs_client_init(&n->handshake, init);
+    throw_at(n->host->socket, port, init, sizeof init);
+    for (int i = 0; i < 400 && !n->has_keys && !n->refused; i++)
+        intruder_serve(n, 5);
+}
+
+void intruder_enter(struct intruder *n, uint16_t port) {
+    intruder_shake(n, port, "127.0.0.1");
+    if (n->has_keys) n->peer = kl_enet_seal_connect(n->host, &n->relay, n->outcome.keys.session);
+    for (int i = 0; i < 400 && n->peer && !n->connected; i++)
+        intruder_serve(n, 5);
+    if (n->connected) return;
+    fprintf(stderr, "an intruder does not get in: keys %d refused %d\n", n->has_keys, n->refused);
+    abort();
+}
+
+void intruder_leave(struct intruder *n) {
+    enet_host_destroy(n->host);
+    n->host = NULL;
+}
+
+void intruder_say(struct intruder *n, const void *bytes, size_t len) {
+    enet_peer_send(n->peer, 0, enet_packet_create(bytes, len, ENET_PACKET_FLAG_RELIABLE));
+}
+
+void intruder_send(struct intruder *n, int fd, uint8_t kind, const void *body, size_t len) {
+    uint8_t bytes[2048];
+    size_t sealed = kl_seal(&n->sealer, kind, body, len, bytes);
+    throw_at(fd < 0 ? n->host->socket : fd, n->relay.port, bytes, sealed);
+}
+
+int stranger(const char *address) {
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    inet_pton(AF_INET, address, &in.sin_addr);
+    if (bind(fd, (struct sockaddr *)&in, sizeof in) != 0) abort();
+    return fd;
+}
+
+void throw_at(int fd, uint16_t port, const void *bytes, size_t len) {
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)!sendto(fd, bytes, len, 0, (struct sockaddr *)&in, sizeof in);
+}

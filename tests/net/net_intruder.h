@@ -1,0 +1,44 @@
+/* net_intruder.h - for tests of the relay: who has a session, by the rules, and then does what a link never
+ * would; and who has none. */
+#ifndef NET_INTRUDER_H
+#define NET_INTRUDER_H
+
+#include "net/session/handshake.h"
+#include "net/transport/enet_seal.h"
+#include "net_player.h"
+
+/* Called while an intruder waits: the game that shall go on. */
+extern void (*intruder_meanwhile)(void);
+
+struct intruder {
+    ENetHost *host;
+    ENetPeer *peer;
+    ENetAddress relay;
+    struct kl_enet_seal seal;
+    struct kl_hs_client handshake;
+    struct kl_hs_outcome outcome;
+    struct kl_sealer sealer;
+    struct kl_opener opener;
+    bool has_keys, connected, gone, refused;
+    unsigned heard, paths; /* authentic datagrams; path challenges */
+    bool mute;             /* gives no answer to path challenges */
+    char refusal[KL_TEXT_MAX];
+};
+
+/* A socket of its own and a handshake, up to the keys (or refused); ENet not yet. By pointer: it may not
+ * move. */
+void intruder_shake(struct intruder *n, uint16_t port, const char *from);
+/* And ENet connected. */
+void intruder_enter(struct intruder *n, uint16_t port);
+void intruder_leave(struct intruder *n);
+
+void intruder_serve(struct intruder *n, unsigned ms);
+void intruder_say(struct intruder *n, const void *bytes, size_t len); /* a reliable message */
+/* Seals and sends. fd: from another socket; -1: its own. */
+void intruder_send(struct intruder *n, int fd, uint8_t kind, const void *body, size_t len);
+
+/* A socket at this address of the loopback, any port. */
+int stranger(const char *address);
+void throw_at(int fd, uint16_t port, const void *bytes, size_t len);
+
+#endif
