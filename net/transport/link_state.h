@@ -60,7 +60,8 @@ struct kl_link_session {
     struct kl_hs_client handshake;
     uint64_t init_us, pause_us;               /* INIT is due; what follows until the next one */
     uint64_t begun_us, answered_us, heard_us; /* heard_us: something authentic of the relay's */
-    uint64_t refused_us;                      /* 0: not refused */
+    uint64_t refused_us; /* when the first refusal came, or the first answer of another relay; 0: none */
+    char other[KL_FINGERPRINT_CHARS + 1]; /* that relay's fingerprint */
     struct kl_hs_outcome outcome;
     struct kl_sealer sealer;
     struct kl_opener opener;

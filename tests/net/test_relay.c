@@ -267,7 +267,8 @@ static void the_fingerprint_is_checked(void **state) {
     player_open(&player[0], &h, relay.port, 1);
     assert_true(player_joins(&player[0]));
     assert_true(kl_fingerprint_valid(player[0].status.fingerprint));
-    assert_true(player[0].status.cipher == KL_CIPHER_AES256GCM || player[0].status.cipher == KL_CIPHER_CHACHA20);
+    assert_true(player[0].status.cipher == KL_CIPHER_AES256GCM ||
+                player[0].status.cipher == KL_CIPHER_CHACHA20);
     snprintf(text, sizeof text, "fingerprint=%s", player[0].status.fingerprint);
     assert_true(program_said(&relay, text));
 
