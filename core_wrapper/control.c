@@ -12,12 +12,12 @@
 #include "hotkeys.h"
 #include "own_options.h"
 
-#define LOOK_EVERY 10 /* calls of retro_run between looks at the frontend's options */
-#define SETTLED_US                                                                                           \
-    1500000 /* a menu is stepped through: what it says counts once nothing has turned for so long */
+#define LOOK_EVERY   10 /* calls of retro_run between looks at the frontend's options */
 #define GIVE_EVERY   20 /* calls between two option changes given to the room: it takes a few a keyframe */
 #define LINES_A_TURN 4
-#define OWN_MAX      32 /* bytes of a value of ours, NUL included */
+/* A menu is stepped through: what it says counts once nothing has turned for so long. */
+#define SETTLED_US 1500000
+#define OWN_MAX    32 /* bytes of a value of ours, NUL included */
 
 /* ---- hot keys ---- */
 

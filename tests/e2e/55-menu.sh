@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# 55-menu.sh - the room's commands in real RetroArch's menu: whoever steps through the values of one of the wrapper's
+# options gives the room the one that he stays on, once, and the option is ready for the next.
+#   PICTURE=FILE  keeps a picture of the menu
+# limit: 180
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+for program in retroarch Xvfb; do
+    command -v $program >/dev/null || { skip "menu: no $program"; finish; }
+done
+core_path nestopia >/dev/null || { skip "menu: no nestopia"; finish; }
+
+# A quick menu that begins with the core's options.
+short_menu=()
+for entry in resume_content restart_content close_content take_screenshot save_load_state undo_save_load_state \
+    add_to_favorites start_recording start_streaming set_core_association reset_core_association controls cheats shaders \
+    save_core_overrides save_game_overrides information; do
+    short_menu+=("quick_menu_show_$entry = \"false\"")
+done
+retroarch_home ann "${no_sound[@]}" "${short_menu[@]}" 'quick_menu_show_options = "true"' 'core_option_category_enable = "true"' \
+    'network_cmd_enable = "true"' "network_cmd_port = \"${remote:=$(free_port)}\""
+start_xvfb 600x460
+start_relay
+
+# RetroArch's own remote control, one press of a menu key a frame: the next only once it has run some more. A machine
+# that takes a second for that has made the menu stand still: slow counts those.
+calls() { wc -l <"$tmp/ann.csv"; }
+keys() {
+    local key at from
+    for key in "$@"; do
+        at=$(($(calls) + 6)) from=${EPOCHREALTIME/./}
+        printf '%s' "$key" >"/dev/udp/127.0.0.1/$remote"
+        eventually 10 eval '[ "$(calls)" -ge '$at' ]'
+        [ $((${EPOCHREALTIME/./} - from)) -lt 1000000 ] || slow=$((slow + 1))
+    done
+}
+told() { grep -aoE '\[f [0-9]+\] ann: .*' "$tmp/ann.log" | sed 's/.*ann: //' | tr '\n' ';'; }
+
+# stays WHAT WANTED KEY…: those keys, and then the room has been told what is wanted: that, and nothing else.
+stays() {
+    local what=$1 wanted=$2
+    shift 2
+    keys "$@"
+    check "menu/$what-steps" "stepping through gave: $(told)" test "$(told)" = "$heard"
+    eventually 5 eval '[ "$(told)" != "$heard" ]'
+    sleep 2 # what else may come
+    heard+="$wanted;"
+    check "menu/$what" "the room was told: $(told)" test "$(told)" = "$heard"
+    heard=$(told)
+}
+
+steps() {
+    start_retroarch ann --core nestopia --content "$content/shooter.nes" --relay "$relay" --room menu --players 1 -- -v
+    said ann 'playing ' 30 || { show ann relay; die "menu/start: the game did not begin"; }
+    slow=0 heard=
+    eventually 10 eval '[ "$(calls)" -ge 60 ]'
+    keys MENU_TOGGLE MENU_A MENU_UP MENU_A # the quick menu; the core's options; the last category is ours; in
+    keys MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN # past policy, budget, spacing and panel
+    stays do 'state saved for all' MENU_RIGHT MENU_RIGHT MENU_RIGHT
+    [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
+    stays do-again reset MENU_RIGHT MENU_RIGHT
+    keys MENU_UP MENU_UP MENU_UP MENU_UP
+    stays policy 'policy optimistic, 250 ms' MENU_RIGHT MENU_RIGHT MENU_RIGHT
+    keys MENU_DOWN
+    stays budget 'policy optimistic, 100 ms' MENU_RIGHT MENU_RIGHT
+    stop ann
+    check menu/end "RetroArch does not end in peace" test $? = 0
+}
+
+for attempt in 1 2 3; do
+    checks_failed=0
+    steps >"$tmp/steps"
+    [ $checks_failed = 0 ] || [ $slow = 0 ] && break
+    note "attempt $attempt: this machine took a second and more for $slow keys"
+done
+if [ $checks_failed -gt 0 ] && [ $slow -gt 0 ]; then
+    skip "menu: this machine stands still by itself"
+    exit 0
+fi
+cat "$tmp/steps"
+finish
