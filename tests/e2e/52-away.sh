@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# 52-away.sh - two real RetroArch in a bounded room: one opens its menu or pauses and the other plays on, seeing who is
-# away; a reset by the frontend's key and a pause by the pad's hot key are everybody's.
-# limit: 240
+# 52-away.sh - two real RetroArch in a bounded room: one that stops its core behind its menu, or pauses, is away and the
+# other plays on, seeing who; one of keylock play goes on behind its menu, with its pads neutral, and is not away. A window
+# that is dragged does not hold up a room that does not wait. A reset by the frontend's key and a pause by the pad's hot key
+# are everybody's.
+# limit: 270
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
@@ -10,7 +12,7 @@ for program in retroarch Xvfb xdotool; do
 done
 core_path nestopia >/dev/null || { skip "away: no nestopia"; finish; }
 
-# ann's RetroArch stops the core behind its menu, as it does for those who start it without the launcher.
+# ann's RetroArch stops the core behind its menu, as it does for those who start it without the launcher; bob's would.
 for who in ann bob; do
     retroarch_home $who "${no_sound[@]}" 'menu_pause_libretro = "true"' 'pause_nonactive = "false"'
 done
@@ -24,7 +26,7 @@ wrapped() { # NAME
 }
 wrapped ann
 said relay 'event=joined .*name="ann"' 30 || { show ann relay; die "away: ann does not join"; }
-wrapped bob
+start_retroarch bob --core nestopia --content "$content/shooter.nes" --relay "$relay" --room pair -- -v
 for who in ann bob; do
     said $who 'playing ' 30 || { show $who relay; die "away/start: $who's game did not begin"; }
 done
@@ -53,12 +55,57 @@ away() { # WHAT KEY: ann's frontend stops for 3 s, and goes on
 away menu F1
 away pause p
 
+# bob's menu: his core goes on, and so does he; what is pressed in it is not the game's.
+hot() { xdotool windowfocus --sync "$1" keydown Shift_R sleep 0.7 keydown q sleep 0.1 keyup q keyup Shift_R; }
+ran() { tail -n 1 "$tmp/$1.csv" | cut -d , -f "$(head -n 1 "$tmp/bob.csv" | tr , '\n' | grep -nx last | cut -d : -f 1)"; }
+press "$right" F1
+sleep 1
+before=$(wc -l <"$tmp/bob.hash")
+hot "$right"
+sleep 2
+after=$(wc -l <"$tmp/bob.hash")
+press "$right" F1
+check away/launcher-goes-on "bob's own game made $((after - before)) hashes behind his menu" test $((after - before)) -ge 2
+check away/launcher-not-away "ann's log tells that bob is away" test "$(times ann 'bob is away')" = 0
+check away/launcher-pads "a hot key pressed in bob's menu was his game's" test "$(times ann 'bob: pause')" = 0
+
+# A window that is dragged: its process runs for 20 ms of every 120. A room that does not wait plays on.
+fps_of_bob() { # DURING COMMAND…: frames a second while that runs
+    local from at
+    from=${EPOCHREALTIME/./} at=$(ran bob)
+    "$@"
+    echo $((($(ran bob) - at) * 1000000 / (${EPOCHREALTIME/./} - from)))
+}
+drag() {
+    for _ in $(seq 40); do
+        kill -STOP "${pid[ann]}"
+        sleep 0.1
+        kill -CONT "${pid[ann]}"
+        sleep 0.02
+    done
+}
+dragged() { # POLICY: in a room of that policy
+    local quiet busy
+    "$keylock" command --pid "${pid[ann]}" policy "$1" >"$tmp/shell" 2>&1 || fail "away/drag-$1: $(cat "$tmp/shell")"
+    eventually 5 eval '[ "$(times bob "ann: policy '"$1"'")" -gt 0 ]'
+    sleep 2
+    quiet=$(fps_of_bob sleep 4)
+    busy=$(fps_of_bob drag)
+    if [ "$quiet" -lt 58 ]; then
+        note "away/drag-$1: this machine makes $quiet fps of a room where nothing is dragged: $busy with it says nothing"
+    else
+        check "away/drag-$1" "bob plays at $busy fps while ann's window is dragged, at $quiet before" test "$busy" -ge 55
+    fi
+    sleep 2
+}
+dragged optimistic
+"$keylock" command --pid "${pid[ann]}" policy bounded >"$tmp/shell" 2>&1
+
 press "$left" h
 eventually 5 eval '[ "$(times bob "\[f [0-9]+\] ann: reset")" -gt 0 ]'
 check away/reset "bob's log does not tell of ann's reset" grep -aqE '\[f [0-9]+\] ann: reset' "$tmp/bob.log"
 
 # Right shift is Select, q is L: held, then pressed.
-hot() { xdotool windowfocus --sync "$1" keydown Shift_R sleep 0.7 keydown q sleep 0.1 keyup q keyup Shift_R; }
 hot "$right"
 eventually 5 eval '[ "$(times ann "\[f [0-9]+\] bob: pause")" -gt 0 ]'
 check away/hot-key "ann's log does not tell of bob's pause" grep -aqE '\[f [0-9]+\] bob: pause' "$tmp/ann.log"
