@@ -1,5 +1,6 @@
 #include "tool.h"
 
+#include "../command_words.h"
 #include "../config.h"
 
 #include <errno.h>
@@ -22,15 +23,22 @@ static const char help[] =
     "  --players P          seats that must be filled before the game begins (default 2)\n"
     "  --seats K            seats wanted at this machine, 0 to watch (default 1)\n"
     "  --name NAME          what the others see (default: the user's name)\n"
-    "  --spacing N          fixed spacing of 1 to 30 frames (default: follows the link)\n"
-    "  --policy NAME        when a frame closes: strict (for all players), bounded (default: a player who is "
-    "waited for "
-    "too\n"
-    "                       long is absent) or optimistic (by the clock); the host may change it in play\n"
+    "  --spacing N          fixed spacing of 1 to 30 frames (default 0: follows the link)\n"
+    "  --policy NAME        when a frame closes: strict (for all players), bounded (the default: a player "
+    "who is waited\n"
+    "                       for too long is absent) or optimistic (by the clock)\n"
     "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 (default 250)\n"
+    "  --subframes on|off   a sample a frame (default), or one a keyframe: slower, and fewer packets\n"
     "  --half-steps on|off  send what may be lost again after half a frame (default off)\n"
+    "  --panel on|off       the panel is on the screen from the start (default off)\n"
+    "  --draw on|off        messages are drawn into the picture, not given to RetroArch (default off)\n"
+    "  --hotkeys LIST       off, or BUTTON+BUTTON:COMMAND,... as in select+r:panel,select+x:policy strict\n"
     "  --retroarch PATH     the RetroArch to start (default: the one on PATH)\n"
     "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
+    "\n"
+    "What is not said here is as KEYLOCK_* in the environment or keylock.cfg in RetroArch's system folder "
+    "have it. Spacing,\n"
+    "policy and budget are those of a room that this makes; its host may change them in play.\n"
     "\n"
     "RetroArch's settings are not changed: what the lock needs (it runs on behind a menu and without focus; "
     "no netplay,\n"
@@ -54,76 +62,68 @@ static const char settings[] = "menu_pause_libretro = \"false\"\n"
                                "vrr_runloop_enable = \"false\"\n"
                                "config_save_on_exit = \"false\"\n";
 
+/* What is handed on to the wrapper as config.h has it. */
+static const struct passed {
+    const char *option, *key, *variable;
+} passed[] = {
+    {"relay", "relay", "KEYLOCK_RELAY"},
+    {"room", "room", "KEYLOCK_ROOM"},
+    {"name", "name", "KEYLOCK_NAME"},
+    {"players", "players", "KEYLOCK_PLAYERS"},
+    {"seats", "seats", "KEYLOCK_SEATS"},
+    {"spacing", "spacing", "KEYLOCK_SPACING"},
+    {"policy", "policy", "KEYLOCK_POLICY"},
+    {"budget", "budget_ms", "KEYLOCK_BUDGET_MS"},
+    {"subframes", "subframes", "KEYLOCK_SUBFRAMES"},
+    {"half-steps", "half_steps", "KEYLOCK_HALF_STEPS"},
+    {"panel", "panel", "KEYLOCK_PANEL"},
+    {"draw", "draw", "KEYLOCK_DRAW"},
+    {"hotkeys", "hotkeys", "KEYLOCK_HOTKEYS"},
+};
+#define PASSED (sizeof passed / sizeof *passed)
+
 struct play {
-    const char *core, *content, *relay, *room, *name, *retroarch, *wrapper, *policy, *half_steps;
-    uint64_t players, seats, spacing, budget_ms;
+    const char *core, *content, *retroarch, *wrapper;
+    const char *value[PASSED]; /* NULL: not said */
     char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
 };
 
-enum {
-    O_CORE = 256,
-    O_CONTENT,
-    O_RELAY,
-    O_ROOM,
-    O_PLAYERS,
-    O_SEATS,
-    O_NAME,
-    O_SPACING,
-    O_POLICY,
-    O_BUDGET,
-    O_HALF_STEPS,
-    O_RETROARCH,
-    O_WRAPPER,
-    O_HELP
-};
+enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_HELP, O_PASSED };
+#define O_LAST (O_PASSED + (int)PASSED)
 
-static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
-                                      {"content", required_argument, NULL, O_CONTENT},
-                                      {"relay", required_argument, NULL, O_RELAY},
-                                      {"room", required_argument, NULL, O_ROOM},
-                                      {"players", required_argument, NULL, O_PLAYERS},
-                                      {"seats", required_argument, NULL, O_SEATS},
-                                      {"name", required_argument, NULL, O_NAME},
-                                      {"spacing", required_argument, NULL, O_SPACING},
-                                      {"policy", required_argument, NULL, O_POLICY},
-                                      {"budget", required_argument, NULL, O_BUDGET},
-                                      {"half-steps", required_argument, NULL, O_HALF_STEPS},
-                                      {"retroarch", required_argument, NULL, O_RETROARCH},
-                                      {"wrapper", required_argument, NULL, O_WRAPPER},
-                                      {"help", no_argument, NULL, O_HELP},
-                                      {NULL, 0, NULL, 0}};
+static const struct option own_longs[] = {{"core", required_argument, NULL, O_CORE},
+                                          {"content", required_argument, NULL, O_CONTENT},
+                                          {"retroarch", required_argument, NULL, O_RETROARCH},
+                                          {"wrapper", required_argument, NULL, O_WRAPPER},
+                                          {"help", no_argument, NULL, O_HELP}};
+#define OWN (sizeof own_longs / sizeof *own_longs)
 
-static int set_policy(struct play *p, const char *text) {
-    uint8_t ignored;
-    p->policy = text;
-    if (kl_config_policy(text, &ignored)) return 0;
-    return tool_fail(-1, "play", "--policy: expected strict, bounded or optimistic, got \"%s\"", text);
+static void make_longs(struct option out[OWN + PASSED + 1]) {
+    memcpy(out, own_longs, sizeof own_longs);
+    for (size_t i = 0; i < PASSED; i++)
+        out[OWN + i] = (struct option){passed[i].option, required_argument, NULL, O_PASSED + (int)i};
+    out[OWN + PASSED] = (struct option){NULL, 0, NULL, 0};
 }
 
-static int set_half_steps(struct play *p, const char *text) {
-    p->half_steps = text;
-    if (!strcmp(text, "on") || !strcmp(text, "off")) return 0;
-    return tool_fail(-1, "play", "--half-steps: expected on or off, got \"%s\"", text);
+/* Said here rather than by the wrapper in RetroArch's window. */
+static int set_passed(struct play *p, size_t i, const char *text) {
+    static struct kl_config scratch;
+    char err[KL_WORDS_MAX * 2];
+    p->value[i] = text;
+    if (kl_config_set(&scratch, passed[i].key, text, err, sizeof err) == 0) return 0;
+    const char *why = strstr(err, ": ");
+    return tool_fail(-1, "play", "--%s: %s", passed[i].option, why ? why + 2 : err);
 }
 
 static int take(struct play *p, int c, char **argv) {
     switch (c) {
     case O_CORE: p->core = optarg; return 0;
     case O_CONTENT: p->content = optarg; return 0;
-    case O_RELAY: p->relay = optarg; return 0;
-    case O_ROOM: p->room = optarg; return 0;
-    case O_PLAYERS: return tool_number("play", "players", optarg, 1, 8, &p->players);
-    case O_SEATS: return tool_number("play", "seats", optarg, 0, 8, &p->seats);
-    case O_NAME: p->name = optarg; return 0;
-    case O_SPACING: return tool_number("play", "spacing", optarg, 1, 30, &p->spacing);
-    case O_POLICY: return set_policy(p, optarg);
-    case O_BUDGET:
-        return tool_number("play", "budget", optarg, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS,
-                           &p->budget_ms);
-    case O_HALF_STEPS: return set_half_steps(p, optarg);
     case O_RETROARCH: p->retroarch = optarg; return 0;
     case O_WRAPPER: p->wrapper = optarg; return 0;
-    default: return tool_bad_option(-1, "play", c, argv);
+    default:
+        if (c >= O_PASSED && c < O_LAST) return set_passed(p, (size_t)(c - O_PASSED), optarg);
+        return tool_bad_option(-1, "play", c, argv);
     }
 }
 
@@ -182,23 +182,11 @@ static int find_all(struct play *p) {
 /* ---- handing over ---- */
 
 static void export_room(const struct play *p) {
-    const char *user = p->name ? p->name : getenv("USER");
     setenv("KEYLOCK_CORE", p->core_path, 1);
-    setenv("DBUS_FATAL_WARNINGS", "0", 0); /* RetroArch 1.14 aborts where there is no session bus */
-    if (!p->relay) {
-        unsetenv("KEYLOCK_RELAY");
-        return;
-    }
-    setenv("KEYLOCK_RELAY", p->relay, 1);
-    setenv("KEYLOCK_ROOM", p->room ? p->room : "main", 1);
-    setenv("KEYLOCK_NAME", user && *user ? user : "player", 1);
     setenv("KEYLOCK_SPEED", "real", 1);
-    tool_export_number("KEYLOCK_PLAYERS", p->players);
-    tool_export_number("KEYLOCK_SEATS", p->seats);
-    tool_export_number("KEYLOCK_SPACING", p->spacing);
-    if (p->policy) setenv("KEYLOCK_POLICY", p->policy, 1);
-    if (p->half_steps) setenv("KEYLOCK_HALF_STEPS", p->half_steps, 1);
-    if (p->budget_ms) tool_export_number("KEYLOCK_BUDGET_MS", p->budget_ms);
+    setenv("DBUS_FATAL_WARNINGS", "0", 0); /* RetroArch 1.14 aborts where there is no session bus */
+    for (size_t i = 0; i < PASSED; i++)
+        if (p->value[i]) setenv(passed[i].variable, p->value[i], 1);
 }
 
 /* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */
@@ -252,8 +240,8 @@ static int hand_over(struct play *p, int count, char **given) {
 int cmd_play(int argc, char **argv) {
     static struct play play;
     struct play *p = &play;
-    p->players = 2;
-    p->seats = 1;
+    struct option longs[OWN + PASSED + 1];
+    make_longs(longs);
     for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1;) {
         if (c == O_HELP) {
             fputs(help, stdout);
