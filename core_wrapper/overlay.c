@@ -53,8 +53,8 @@ static void count_second(uint64_t now_us) {
     if (c->since_us)
         o.panel.fps =
             (unsigned)((c->frames * UINT64_C(1000000) + (now_us - c->since_us) / 2) / (now_us - c->since_us));
-    if (s->lead_count > c->lead_count)
-        o.panel.lead_frames = (double)(s->lead_sum - c->lead_sum) / (double)(s->lead_count - c->lead_count);
+    uint64_t counted = s->lead_count - c->lead_count;
+    o.panel.lead_frames = counted ? (double)(s->lead_sum - c->lead_sum) / (double)counted : 0;
     *c = (struct second){now_us, s->lead_sum, s->lead_count, 0};
 }
 

@@ -133,9 +133,17 @@ static const char *policy_name(uint8_t policy) {
     return policy == KL_POLICY_STRICT ? "strict" : policy == KL_POLICY_BOUNDED ? "bounded" : "optimistic";
 }
 
+/* Frames that close by the clock wait for no interval: there is no spacing to see. */
+static void set_lead(const struct kl_panel *p, struct figure *f) {
+    char lead[16] = "-", by[24] = "by clock";
+    if (p->lead_frames > 0) snprintf(lead, sizeof lead, "%.1f", p->lead_frames);
+    if (p->policy != KL_POLICY_OPTIMISTIC) snprintf(by, sizeof by, "spacing %u", p->spacing);
+    set(f, WHITE, "lead %s  %s", lead, by);
+}
+
 static void fill_figures(const struct kl_panel *p, struct figure f[FIGURES]) {
     set(&f[0], WHITE, "RTT %.0f +-%.0f ms", p->rtt_ms, p->jitter_ms);
-    set(&f[1], WHITE, "lead %.1f  spacing %u", p->lead_frames, p->spacing);
+    set_lead(p, &f[1]);
     if (p->policy == KL_POLICY_STRICT)
         set(&f[2], WHITE, "strict");
     else

@@ -401,6 +401,35 @@ static void what_it_says_shows(void **state) {
     }
 }
 
+/* The whole panel of one is that of the other. */
+static bool same_picture(const struct kl_panel *p, const struct kl_panel *q) {
+    struct picture a = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0),
+                   b = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+    kl_panel_draw(p, some_history(), &a.c);
+    kl_panel_draw(q, some_history(), &b.c);
+    bool same = memcmp(a.c.pixels, b.c.pixels, a.c.pitch * a.c.height) == 0;
+    free(a.heap);
+    free(b.heap);
+    return same;
+}
+
+static void a_lead_that_is_not_known_is_no_figure(void **state) {
+    (void)state;
+    struct kl_panel p = pair(), q = pair();
+    p.lead_frames = 0;
+    q.lead_frames = 0.01; /* "0.0" */
+    assert_false(same_picture(&p, &q));
+    p = q = pair();
+    p.spacing = 2;
+    q.spacing = 7;
+    p.policy = q.policy = KL_POLICY_BOUNDED;
+    assert_false(same_picture(&p, &q));
+    p.policy = q.policy = KL_POLICY_OPTIMISTIC; /* by the clock: it means nothing */
+    assert_true(same_picture(&p, &q));
+    q.lead_frames = p.lead_frames + 1;
+    assert_false(same_picture(&p, &q));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(colours_are_right_in_each_format),
@@ -418,6 +447,7 @@ int main(void) {
         cmocka_unit_test(nothing_is_written_outside_at_any_size),
         cmocka_unit_test(the_panel_takes_what_it_needs_and_no_more),
         cmocka_unit_test(what_it_says_shows),
+        cmocka_unit_test(a_lead_that_is_not_known_is_no_figure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
