@@ -85,25 +85,11 @@ static void keep_times(struct kl_client *c, const struct kl_update *u, uint64_t 
     c->stats.jitter_us = c->clock.rtt.rttvar_us;
 }
 
-/* A place for a keyframe's commands; NULL while all hold some that have not been run. */
-static struct kl_commands *command_place(struct kl_client *c) {
-    for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
-        if (c->commands[i].count == 0 || c->commands[i].keyframe + 1 < c->stats.next_run)
-            return &c->commands[i];
-    return NULL;
-}
-
-static bool keep_commands(struct kl_client *c, const struct kl_commands *commands) {
-    struct kl_commands *place = command_place(c);
-    if (place) *place = *commands;
-    return place != NULL;
-}
-
 bool kl_client_keep(struct kl_client *c, const struct kl_frame *f, const struct kl_commands *commands,
                     uint64_t now_us) {
     if (f->number != c->stats.next_closed) return true;
     if (f->number + KL_SPACING_MAX >= c->stats.next_run + c->held_frames) return false;
-    if ((f->flags & KL_FRAME_COMMANDS) && !keep_commands(c, commands)) return false;
+    if ((f->flags & KL_FRAME_COMMANDS) && !kl_command_store_put(&c->commands, commands)) return false;
     keep_frame(c, f, now_us);
     return true;
 }
@@ -317,10 +303,8 @@ bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
     return true;
 }
 
-const struct kl_commands *kl_client_commands(const struct kl_client *c, uint32_t keyframe) {
-    for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
-        if (c->commands[i].count > 0 && c->commands[i].keyframe == keyframe) return &c->commands[i];
-    return NULL;
+const struct kl_commands *kl_client_commands(struct kl_client *c, uint32_t keyframe) {
+    return kl_command_store_find(&c->commands, keyframe);
 }
 
 void kl_client_set_away(struct kl_client *c, bool away) {

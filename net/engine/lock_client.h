@@ -13,6 +13,7 @@
 #define KL_LOCK_CLIENT_H
 
 #include "clock.h"
+#include "command_store.h"
 #include "engine.h"
 #include "lock_wire.h"
 
@@ -85,7 +86,7 @@ struct kl_client {
     uint32_t next_due;
     struct kl_held *held; /* ring by frame number */
     uint32_t held_frames;
-    struct kl_commands commands[KL_COMMAND_SETS];
+    struct kl_command_store commands;
     uint32_t needs_told; /* needs below this frame have been sent */
 
     uint64_t last_send_us;
@@ -125,8 +126,9 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
 /* Hands out the next closed frame, each once. Returns false where none is closed. */
 bool kl_client_take(struct kl_client *c, struct kl_frame *out);
 
-/* The commands that come before a frame with KL_FRAME_COMMANDS, between taking it and taking the next. */
-const struct kl_commands *kl_client_commands(const struct kl_client *c, uint32_t keyframe);
+/* The commands that come before a frame with KL_FRAME_COMMANDS, between taking it and taking the next; those
+ * of earlier ones are gone then. */
+const struct kl_commands *kl_client_commands(struct kl_client *c, uint32_t keyframe);
 
 /* The frontend does not run (a menu, a dragged window), or runs again: the relay is told, and where the
  * room's policy allows it the others do not wait. */

@@ -11,6 +11,7 @@
 #define KL_ROOM_H
 
 #include "clock.h"
+#include "command_store.h"
 #include "lock_wire.h"
 #include "spacing.h"
 
@@ -74,6 +75,7 @@ struct kl_room {
     uint32_t hash_next;     /* the next keyframe at or after this is marked; 0: none is */
     struct kl_frame closed[KL_KEPT_FRAMES];
     struct kl_commands commands[KL_COMMAND_SETS];
+    uint32_t commands_given, given_at; /* bytes of them beyond KL_COMMAND_PACE, as of that frame */
     struct kl_schedule schedule;
     struct kl_spacing spacing;
 };

@@ -95,9 +95,17 @@ static bool give_one(struct kl_room_client *c, struct kl_commands *set, unsigned
     return true;
 }
 
+/* Every client keeps what it has not run yet: no more is given than it has place for. */
+static bool affordable(struct kl_room *r, uint32_t frame) {
+    uint32_t paid = KL_COMMAND_PACE * (frame - r->given_at);
+    r->commands_given = r->commands_given > paid ? r->commands_given - paid : 0;
+    r->given_at = frame;
+    return r->commands_given < KL_COMMAND_BURST;
+}
+
 void kl_room_give_commands(struct kl_room *r, struct kl_interval *next) {
     struct kl_commands *set = free_set(r);
-    if (!set) return;
+    if (!set || !affordable(r, next->first)) return;
     unsigned room = KL_COMMANDS_ROOM;
     *set = (struct kl_commands){.keyframe = next->first};
     for (bool more = true; more;) {
@@ -108,6 +116,7 @@ void kl_room_give_commands(struct kl_room *r, struct kl_interval *next) {
         }
     }
     next->commands = set->count > 0;
+    if (set->count > 0) r->commands_given += kl_command_store_size(set);
     for (unsigned i = 0; i < set->count; i++)
         kl_room_act(r, &set->at[i]);
 }

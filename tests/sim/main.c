@@ -39,7 +39,8 @@ static const char usage[] =
     "    [--policy strict|bounded|optimistic] [--half-steps]\n"
     "sim --table [--seconds S] [--seeds N] all links of the table, beside the bound; the options above as "
     "well; the average over N (1) rooms a link\n"
-    "sim --step [--seeds N] | --pace | --hang S | --hour | --unequal   directed trials: trial.h says what "
+    "sim --step [--seeds N] | --pace | --hang S | --menu S | --hour | --unequal   directed trials: trial.h "
+    "says what "
     "each measures\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
@@ -187,20 +188,19 @@ enum {
     OPT_STEP,
     OPT_PACE,
     OPT_HANG,
+    OPT_MENU,
     OPT_HOUR,
     OPT_UNEQUAL,
     OPT_HELP
 };
-static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST},
-                                        {"jobs", 1, 0, OPT_JOBS},       {"seed", 1, 0, OPT_SEED},
-                                        {"cell", 1, 0, OPT_CELL},       {"table", 0, 0, OPT_TABLE},
-                                        {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},
-                                        {"fps", 1, 0, OPT_FPS},         {"off", 0, 0, OPT_OFF},
-                                        {"log", 0, 0, OPT_LOG},         {"policy", 1, 0, OPT_POLICY},
-                                        {"half-steps", 0, 0, OPT_HALF}, {"step", 0, 0, OPT_STEP},
-                                        {"pace", 0, 0, OPT_PACE},       {"hang", 1, 0, OPT_HANG},
-                                        {"hour", 0, 0, OPT_HOUR},       {"unequal", 0, 0, OPT_UNEQUAL},
-                                        {"help", 0, 0, OPT_HELP},       {0}};
+static const struct option options[] = {
+    {"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST}, {"jobs", 1, 0, OPT_JOBS},
+    {"seed", 1, 0, OPT_SEED},       {"cell", 1, 0, OPT_CELL},   {"table", 0, 0, OPT_TABLE},
+    {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},       {"fps", 1, 0, OPT_FPS},
+    {"off", 0, 0, OPT_OFF},         {"log", 0, 0, OPT_LOG},     {"policy", 1, 0, OPT_POLICY},
+    {"half-steps", 0, 0, OPT_HALF}, {"step", 0, 0, OPT_STEP},   {"pace", 0, 0, OPT_PACE},
+    {"hang", 1, 0, OPT_HANG},       {"menu", 1, 0, OPT_MENU},   {"hour", 0, 0, OPT_HOUR},
+    {"unequal", 0, 0, OPT_UNEQUAL}, {"help", 0, 0, OPT_HELP},   {0}};
 
 struct request {
     uint64_t seeds, first, seed;
@@ -223,6 +223,7 @@ static int run_trial(const struct request *q) {
     case OPT_STEP: return trial_step(&q->cell, q->seeds ? q->seeds : 10);
     case OPT_PACE: return trial_pace(&q->cell);
     case OPT_HANG: return trial_hang(&q->cell, q->hang_s);
+    case OPT_MENU: return trial_menu(&q->cell, q->hang_s);
     case OPT_HOUR: return trial_hour(&q->cell, q->first);
     default: return trial_unequal(&q->cell);
     }
@@ -253,6 +254,7 @@ static int read_options(struct request *q, int argc, char **argv) {
             if (!read_policy(optarg, &q->cell.policy)) return 2;
             break;
         case OPT_HALF: q->cell.half_steps = true; break;
+        case OPT_MENU:
         case OPT_HANG: q->hang_s = strtod(optarg, NULL); /* fall through */
         case OPT_STEP:
         case OPT_PACE:

@@ -5,154 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "world.h"
+#include "trial_tools.h"
 
 #define SECOND_US 1000000u
 
-static const char *policy_name(uint8_t policy) {
+const char *trial_policy_name(uint8_t policy) {
     static const char *const name[] = {"strict", "bounded", "optimistic"};
     return name[policy];
 }
 
-static struct link_quality hop_of(double rtt_ms, double jitter_ms, double loss) {
+struct link_quality trial_hop_of(double rtt_ms, double jitter_ms, double loss) {
     struct link_quality q = {.delay_us = (uint32_t)(rtt_ms * 500), .jitter_us = (uint32_t)(jitter_ms * 500)};
     q.loss = loss;
     return q;
 }
 
-static void add_happening(struct scenario *s, struct happening h) {
+void trial_add_happening(struct scenario *s, struct happening h) {
     if (s->happenings < SCENARIO_HAPPENINGS) s->happening[s->happenings++] = h;
 }
 
 /* Times within the trial count from the room's start. */
-static void change_links(struct scenario *s, double at_s, const struct link_quality *hop) {
+void trial_change_links(struct scenario *s, double at_s, const struct link_quality *hop) {
     for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++)
         if (s->client[i].there)
-            add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at_s * 1e6),
-                                                .kind = HAPPEN_LINK,
-                                                .client = i,
-                                                .up = *hop,
-                                                .down = *hop});
+            trial_add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at_s * 1e6),
+                                                      .kind = HAPPEN_LINK,
+                                                      .client = i,
+                                                      .up = *hop,
+                                                      .down = *hop});
 }
 
-static bool play(struct world *w, const struct scenario *s, world_probe *probe, void *ctx) {
+bool trial_play(struct world *w, const struct scenario *s, world_probe *probe, void *ctx) {
     bool held = world_run(w, s, NULL, probe, ctx);
     if (!held) printf("failed=1 %s\n", w->error);
     return held;
-}
-
-/* --- a change of the link ----------------------------------------------------------------------------------
- */
-
-#define WORSE_S    60.0
-#define BETTER_S   100.0
-#define STEP_END_S 160.0
-
-struct step {
-    uint16_t before, after_1s, high, low;
-    double raised_s, dropped_s, last_s;                /* last_s: until it was what it had been before */
-    double stalled_ms[KL_MAX_CLIENTS], stalled_all_ms; /* in the second after the change; until it is over */
-    unsigned changes;                                  /* while nothing changed */
-    uint16_t spacing;
-};
-
-static void watch_step(struct world *w, unsigned client, const struct kl_plan *plan) {
-    struct step *t = w->probed;
-    double at = (double)w->now_us / 1e6 - (double)w->scenario.start_us / 1e6;
-    uint16_t n = (uint16_t)w->truth.ref.now.at.length;
-    bool steady = (at > 30 && at < WORSE_S) || (at > BETTER_S - 20 && at < BETTER_S) || at > BETTER_S + 35;
-    if (n != t->spacing && steady) t->changes++;
-    if (n != t->spacing && getenv("SIM_CHANGES"))
-        printf("  seed=%u at=%.2f %u -> %u\n", (unsigned)w->scenario.seed, at, t->spacing, n);
-    if (n != t->spacing && at > WORSE_S && at < WORSE_S + 10 && n > t->spacing) t->raised_s = at - WORSE_S;
-    if (n != t->spacing && at > BETTER_S) {
-        if (t->dropped_s == 0 && t->high >= n + 2) t->dropped_s = at - BETTER_S;
-        if (t->last_s == STEP_END_S && n <= t->before) t->last_s = at - BETTER_S;
-    }
-    t->spacing = n;
-    if (at < WORSE_S) t->before = n;
-    if (at < WORSE_S + 1) t->after_1s = n;
-    if (at < BETTER_S) t->high = n;
-    t->low = n;
-    double stalled_ms = plan->stalled ? w->client[client].setting->tick_us / 1e3 : 0;
-    if (at >= WORSE_S && at < WORSE_S + 1) t->stalled_ms[client] += stalled_ms;
-    if (at >= WORSE_S && at < BETTER_S) t->stalled_all_ms += stalled_ms;
-}
-
-struct step_row {
-    unsigned rooms, missed, late_raise, early_short, long_stall, late_last, restless;
-    double raised_s, stalled_ms, dropped_s, last_s;
-    unsigned changes;
-    uint16_t before, after_1s, high, low;
-};
-
-static void add_step(struct step_row *row, const struct step *t, unsigned players) {
-    double most = 0;
-    for (unsigned i = 0; i < players; i++)
-        most = fmax(most, t->stalled_ms[i]);
-    unsigned missed = row->late_raise + row->early_short + row->long_stall + row->late_last + row->restless;
-    row->rooms++;
-    row->late_raise += t->raised_s > 1;
-    row->early_short += t->after_1s < t->before + 6; /* 100 ms are six frames */
-    row->long_stall += most > 200;
-    row->late_last += t->dropped_s > 5 || t->last_s > 30;
-    row->restless += t->changes > 2;
-    row->missed +=
-        row->late_raise + row->early_short + row->long_stall + row->late_last + row->restless > missed;
-    row->raised_s = fmax(row->raised_s, t->raised_s);
-    row->stalled_ms = fmax(row->stalled_ms, most);
-    row->dropped_s = fmax(row->dropped_s, t->dropped_s);
-    row->last_s = fmax(row->last_s, t->last_s);
-    if (t->changes > row->changes) row->changes = t->changes;
-    row->before = t->before;
-    row->after_1s = t->after_1s;
-    row->high = t->high;
-    row->low = t->low;
-}
-
-static void step_link(struct scenario *s, const struct cell *c, uint64_t seed) {
-    scenario_cell(s, c, seed);
-    struct link_quality worse = hop_of(150, c->jitter_ms, c->loss),
-                        better = hop_of(50, c->jitter_ms, c->loss);
-    change_links(s, WORSE_S, &worse);
-    change_links(s, BETTER_S, &better);
-}
-
-int trial_step(const struct cell *like, uint64_t seeds) {
-    static struct scenario s;
-    bool held = true;
-    struct world *w = malloc(sizeof *w);
-    if (!w) return 2;
-    puts("policy     players jitter loss phases  rooms | worst: raised_s stall_ms(1s) first_drop_s last_s "
-         "changes | "
-         "missed (late raise, short at 1 s, stall, last, restless) | the last room: before at_1s high low");
-    for (unsigned k = 0; k < 32; k++) {
-        struct cell c = *like;
-        struct step_row row = {0};
-        c.policy = k / 16 ? KL_POLICY_BOUNDED : KL_POLICY_STRICT;
-        c.players = k & 1 ? 8 : 2;
-        c.rtt_ms = 50;
-        c.jitter_ms = k & 2 ? 5 : 0;
-        c.loss = k & 4 ? 0.01 : 0;
-        c.aligned = k & 8;
-        c.seconds = STEP_END_S;
-        for (uint64_t seed = 1; seed <= seeds; seed++) {
-            struct step t = {.last_s = STEP_END_S}; /* never */
-            step_link(&s, &c, 100 * k + seed);
-            held &= play(w, &s, watch_step, &t);
-            add_step(&row, &t, c.players);
-        }
-        printf(
-            "%-10s %-7u %-6g %-4g %-7s %5u | %15.2f %12.0f %12.2f %6.2f %7u | %6u (%u %u %u %u %u) | %u %u "
-            "%u %u%s\n",
-            policy_name(c.policy), c.players, c.jitter_ms, c.loss * 100, c.aligned ? "aligned" : "random",
-            row.rooms, row.raised_s, row.stalled_ms, row.dropped_s, row.last_s, row.changes, row.missed,
-            row.late_raise, row.early_short, row.long_stall, row.late_last, row.restless, row.before,
-            row.after_1s, row.high, row.low, row.missed ? " MISS" : "");
-        fflush(stdout);
-    }
-    free(w);
-    return !held;
 }
 
 /* --- pace --------------------------------------------------------------------------------------------------
@@ -201,7 +87,7 @@ int trial_pace(const struct cell *like) {
                     for (unsigned n = 0; n < 2; n++)
                         s.client[n].tick_jitter_us = 2000;
                 struct pace p = {.from_us = s.start_us + 30 * SECOND_US};
-                held &= play(w, &s, watch_pace, &p);
+                held &= trial_play(w, &s, watch_pace, &p);
                 double drift = (tick[i] - core[k]) * (double)p.turns / tick[i];
                 double none = fmax(drift, 0), several = fmax(-drift, 0);
                 unsigned low = (unsigned)floor(tick[i] / core[k]),
@@ -280,26 +166,72 @@ int trial_hang(const struct cell *like, double seconds) {
             c.loss = 0.01;
             c.seconds = 40 + seconds + 30;
             scenario_cell(&s, &c, 11 + k);
-            if (k >= 3) s.client[0].up = s.client[0].down = hop_of(120, 5, 0.01);
+            if (k >= 3) s.client[0].up = s.client[0].down = trial_hop_of(120, 5, 0.01);
             struct hang h = {.at_us = s.start_us + 40 * SECOND_US};
             h.until_us = h.at_us + (uint64_t)(seconds * 1e6);
             static const uint8_t what[] = {HAPPEN_STALL, HAPPEN_FREEZE, HAPPEN_OUTAGE};
-            add_happening(&s, (struct happening){.at_us = h.at_us,
-                                                 .kind = what[k % 3],
-                                                 .ways = WAY_UP | WAY_DOWN,
-                                                 .length_us = (uint64_t)(seconds * 1e6)});
-            held &= play(w, &s, watch_hang, &h);
+            trial_add_happening(&s, (struct happening){.at_us = h.at_us,
+                                                       .kind = what[k % 3],
+                                                       .ways = WAY_UP | WAY_DOWN,
+                                                       .length_us = (uint64_t)(seconds * 1e6)});
+            held &= trial_play(w, &s, watch_hang, &h);
             double paid = most_of(h.paid_ms), after = most_of(h.after_ms);
             bool there = w->client[0].in_room && h.in_us;
             bool good = paid <= 250 + 50 + 30 && after <= 250 && there;
             printf("%-10s %-8s %-8g | %14.0f %8.0f %7.0f | %12.2f %8.2f | %14u %6u %5u%s\n",
-                   policy_name(policy), kind[k % 3], k >= 3 ? 120.0 : 50.0, paid, after, h.slip_us / 1e3,
-                   there ? (double)(h.run_us - h.until_us) / 1e6 : -1,
+                   trial_policy_name(policy), kind[k % 3], k >= 3 ? 120.0 : 50.0, paid, after,
+                   h.slip_us / 1e3, there ? (double)(h.run_us - h.until_us) / 1e6 : -1,
                    there ? (double)(h.in_us - h.until_us) / 1e6 : -1, h.before, h.during, h.after,
                    good    ? ""
                    : there ? " MISS"
                            : " LOST");
         }
+    free(w);
+    return !held;
+}
+
+/* --- a long menu ------------------------------------------------------------------------------------------
+ */
+
+#define MENU_ORDERS 200
+
+int trial_menu(const struct cell *like, double seconds) {
+    static struct scenario s;
+    bool held = true;
+    struct world *w = malloc(sizeof *w);
+    if (!w) return 2;
+    puts("policy     loss | orders taken refused | run (by all) | behind in the end, standing");
+    for (unsigned k = 0; k < 4; k++) {
+        struct cell c = *like;
+        c.policy = k & 1 ? KL_POLICY_OPTIMISTIC : KL_POLICY_BOUNDED;
+        c.players = 4;
+        c.rtt_ms = 50;
+        c.jitter_ms = 5;
+        c.loss = k & 2 ? 0.01 : 0;
+        c.seconds = 10 + seconds + 30;
+        scenario_cell(&s, &c, 21 + k);
+        s.held_frames = (uint32_t)(seconds * c.fps) + 4 * KL_WINDOW_FRAMES;
+        uint64_t at_us = s.start_us + 10 * SECOND_US;
+        trial_add_happening(
+            &s,
+            (struct happening){.at_us = at_us, .kind = HAPPEN_STALL, .length_us = (uint64_t)(seconds * 1e6)});
+        for (unsigned i = 0; i < MENU_ORDERS; i++) {
+            struct happening h = {.at_us = at_us + (uint64_t)(i * seconds * 1e6 / MENU_ORDERS),
+                                  .kind = HAPPEN_ORDER,
+                                  .client = (uint8_t)(1 + i % 3)};
+            h.order = (struct kl_command){.client = 0, .kind = 40, .len = 90};
+            memset(h.order.data, (int)i, h.order.len);
+            trial_add_happening(&s, h);
+        }
+        held &= trial_play(w, &s, NULL, NULL);
+        uint32_t behind = w->truth.next - w->client[0].next_take;
+        bool good = w->orders_taken == MENU_ORDERS && w->orders_run == 4 * MENU_ORDERS && behind < 60 &&
+                    w->client[0].lock.standing == KL_STANDING_IN;
+        printf("%-10s %-4g | %12llu %7llu | %12llu | %u %d%s\n", trial_policy_name(c.policy), c.loss * 100,
+               (unsigned long long)w->orders_taken, (unsigned long long)w->orders_refused,
+               (unsigned long long)w->orders_run, behind, w->client[0].lock.standing, good ? "" : " MISS");
+        held &= good;
+    }
     free(w);
     return !held;
 }
@@ -311,18 +243,31 @@ static void change_for_an_hour(struct scenario *s, struct rng *r) {
     for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++)
         for (double at = 30; s->client[i].there && at < 3600; at += rng_between(r, 60, 300)) {
             struct link_quality q = link_draw(r, rng_range(r, 0, 3));
-            add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at * 1e6),
-                                                .kind = HAPPEN_LINK,
-                                                .client = i,
-                                                .up = q,
-                                                .down = q});
+            trial_add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(at * 1e6),
+                                                      .kind = HAPPEN_LINK,
+                                                      .client = i,
+                                                      .up = q,
+                                                      .down = q});
         }
     for (unsigned n = 0; n < 20; n++)
-        add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(rng_unit(r) * 3.5e9),
-                                            .kind = rng_chance(r, 0.5) ? HAPPEN_STALL : HAPPEN_OUTAGE,
-                                            .ways = (uint8_t)rng_range(r, 1, 3),
-                                            .client = (uint8_t)rng_range(r, 0, s->params.players - 1u),
-                                            .length_us = (uint64_t)rng_between(r, 1e5, 3e6)});
+        trial_add_happening(s, (struct happening){.at_us = s->start_us + (uint64_t)(rng_unit(r) * 3.5e9),
+                                                  .kind = rng_chance(r, 0.5) ? HAPPEN_STALL : HAPPEN_OUTAGE,
+                                                  .ways = (uint8_t)rng_range(r, 1, 3),
+                                                  .client = (uint8_t)rng_range(r, 0, s->params.players - 1u),
+                                                  .length_us = (uint64_t)rng_between(r, 1e5, 3e6)});
+}
+
+/* Seconds that any lockstep must lose by what is drawn: in a strict room the game stands while a frontend or
+ * a link does; in a bounded one for the wait budget at most; in an optimistic one it does not. What a longer
+ * link costs when it changes comes on top. */
+static double forced_s(const struct scenario *s) {
+    double sum = 0, most = s->params.policy == KL_POLICY_STRICT    ? 1e9
+                           : s->params.policy == KL_POLICY_BOUNDED ? s->params.wait_budget_ms / 1e3
+                                                                   : 0;
+    for (unsigned i = 0; i < s->happenings; i++)
+        if (s->happening[i].kind == HAPPEN_STALL || s->happening[i].kind == HAPPEN_OUTAGE)
+            sum += fmin((double)s->happening[i].length_us / 1e6, most);
+    return sum;
 }
 
 int trial_hour(const struct cell *like, uint64_t seed) {
@@ -331,8 +276,8 @@ int trial_hour(const struct cell *like, uint64_t seed) {
     bool held = true;
     struct world *w = malloc(sizeof *w);
     if (!w) return 2;
-    puts(
-        "policy     players | frames fps(room) lead late% stalled% longest_gap_ms | changes absences | held");
+    puts("policy     players | frames fps(room) lost_s forced_s lead late% stalled% longest_gap_ms | changes "
+         "absences | held");
     for (uint8_t policy = 0; policy <= KL_POLICY_OPTIMISTIC; policy++)
         for (unsigned k = 0; k < 3; k++) {
             struct cell c = *like;
@@ -345,7 +290,7 @@ int trial_hour(const struct cell *like, uint64_t seed) {
             c.settle_seconds = 1;
             scenario_cell(&s, &c, seed + k);
             change_for_an_hour(&s, &r);
-            bool good = play(w, &s, NULL, NULL);
+            bool good = trial_play(w, &s, NULL, NULL);
             double late = 0, stalled = 0, gap = 0, lead = 0;
             uint64_t absences = 0;
             for (unsigned i = 0; i < c.players; i++) {
@@ -357,9 +302,11 @@ int trial_hour(const struct cell *like, uint64_t seed) {
                 gap = fmax(gap, (double)x->longest_gap_us / 1e3);
                 absences += w->truth.ref.client[i].absences;
             }
-            printf("%-10s %-7u | %6u %8.3f %5.2f %5.3f %8.3f %14.0f | %7u %8llu | %d\n", policy_name(policy),
-                   c.players, w->truth.next, w->truth.next / ((double)(w->now_us - s.start_us) / 1e6), lead,
-                   late, stalled, gap, w->truth.changes, (unsigned long long)absences, good);
+            printf("%-10s %-7u | %6u %8.3f %6.1f %8.1f %5.2f %5.3f %8.3f %14.0f | %7u %8llu | %d\n",
+                   trial_policy_name(policy), c.players, w->truth.next,
+                   w->truth.next / ((double)(w->now_us - s.start_us) / 1e6),
+                   (double)(w->now_us - s.start_us) / 1e6 - w->truth.next / c.fps, forced_s(&s), lead, late,
+                   stalled, gap, w->truth.changes, (unsigned long long)absences, good);
             fflush(stdout);
             held &= good;
         }
@@ -397,11 +344,11 @@ int trial_unequal(const struct cell *like) {
             c.aligned = aligned;
             scenario_cell(&s, &c, 5);
             for (unsigned i = 0; i < 2; i++) {
-                s.client[i].up = hop_of(2 * way[k][2 * i], 0, 0);
-                s.client[i].down = hop_of(2 * way[k][2 * i + 1], 0, 0);
+                s.client[i].up = trial_hop_of(2 * way[k][2 * i], 0, 0);
+                s.client[i].down = trial_hop_of(2 * way[k][2 * i + 1], 0, 0);
             }
             struct fit f = {.from_us = s.settled_us};
-            held &= play(w, &s, watch_fit, &f);
+            held &= trial_play(w, &s, watch_fit, &f);
             double up = fmax(way[k][0], way[k][2]), down = fmax(way[k][1], way[k][3]);
             unsigned bound = (unsigned)floor((up + down) * c.fps / 1000) + 1;
             const struct measure *m = &w->client[0].measure;

@@ -14,6 +14,9 @@ int trial_pace(const struct cell *like);
 /* One of four hangs for so long (seconds): what the others pay, and how soon he is back. */
 int trial_hang(const struct cell *like, double seconds);
 
+/* One of four opens a menu for so long while the others give 200 commands: all run them all. */
+int trial_menu(const struct cell *like, double seconds);
+
 /* Rooms of 2, 4 and 8 for an hour on links that change, under each policy. */
 int trial_hour(const struct cell *like, uint64_t seed);
 

@@ -205,6 +205,74 @@ static void a_client_finds_them_by_the_keyframe(void **state) {
     }
 }
 
+static struct kl_commands set_of(uint32_t keyframe, unsigned count, uint8_t len) {
+    struct kl_commands set = {.keyframe = keyframe, .count = (uint8_t)count};
+    for (unsigned i = 0; i < count; i++) {
+        set.at[i] = (struct kl_command){.client = (uint8_t)i, .kind = 40, .len = len};
+        memset(set.at[i].data, (int)(keyframe + i), len);
+    }
+    return set;
+}
+
+/* A menu that stays open for all the frames that a client keeps, while the relay gives all that it may. */
+static void the_longest_menu_loses_none(void **state) {
+    (void)state;
+    static struct kl_command_store s;
+    memset(&s, 0, sizeof s);
+    for (unsigned lap = 0; lap < 3; lap++) { /* around the ring, too */
+        uint32_t base = lap * 2 * KL_COMMAND_LAG, sets = 0, bytes = 0;
+        for (uint32_t k = 0; k < KL_COMMAND_LAG; k += 4) {
+            struct kl_commands set = set_of(base + k, 1 + k % 8, 40);
+            if (bytes >= KL_COMMAND_BURST + KL_COMMAND_PACE * k) continue;
+            assert_true(kl_command_store_put(&s, &set));
+            bytes += kl_command_store_size(&set);
+            sets++;
+        }
+        assert_true(sets > 1000);
+        for (uint32_t k = 0; k < KL_COMMAND_LAG; k++) {
+            const struct kl_commands *got = kl_command_store_find(&s, base + k);
+            if (!got) continue;
+            struct kl_commands set = set_of(base + k, 1 + k % 8, 40);
+            assert_true(got->count == set.count && got->keyframe == set.keyframe);
+            for (unsigned i = 0; i < set.count; i++)
+                assert_memory_equal(&got->at[i], &set.at[i], sizeof set.at[i]);
+            sets--;
+        }
+        assert_int_equal(sets, 0);
+    }
+}
+
+static void a_full_store_takes_nothing_and_loses_nothing(void **state) {
+    (void)state;
+    static struct kl_command_store s;
+    memset(&s, 0, sizeof s);
+    uint32_t put = 0;
+    for (struct kl_commands set = set_of(0, 4, 90); kl_command_store_put(&s, &set); set = set_of(put, 4, 90))
+        put++;
+    assert_in_range(put, KL_COMMAND_STORE / kl_command_store_size(&s.first) / 100, KL_COMMAND_STORE / 377);
+    for (uint32_t k = 0; k < put; k++)
+        assert_non_null(kl_command_store_find(&s, k));
+    assert_null(kl_command_store_find(&s, put));
+}
+
+/* As much at once as a client has place for, and then as much a frame. */
+static void a_flood_waits_in_the_queues(void **state) {
+    (void)state;
+    begin();
+    r.commands_given = KL_COMMAND_BURST + 4 * KL_COMMAND_PACE;
+    r.given_at = r.now.first;
+    uint32_t n = r.next_close, before = r.client[0].queued;
+    order(0, 40, 9, 2);
+    assert_int_equal(r.client[0].queued, before + 1);
+    unsigned given_at = 0;
+    for (unsigned k = 1; k < 6 && !given_at; k++, n += 4) {
+        for (unsigned i = 0; i < 2; i++)
+            hand_ctrl(i, n - interval, 4, 0, 1000 + n * UINT64_C(20000));
+        if (r.client[0].queued == before) given_at = k;
+    }
+    assert_int_equal(given_at, 2); /* at the first keyframe it was four frames' worth too much */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_stand_at_the_next_keyframe_and_only_once),
@@ -216,6 +284,9 @@ int main(void) {
         cmocka_unit_test(a_pause_stops_after_its_interval_and_resumes_in_a_moment),
         cmocka_unit_test(a_policy_is_in_force_from_its_keyframe_on),
         cmocka_unit_test(a_client_finds_them_by_the_keyframe),
+        cmocka_unit_test(the_longest_menu_loses_none),
+        cmocka_unit_test(a_full_store_takes_nothing_and_loses_nothing),
+        cmocka_unit_test(a_flood_waits_in_the_queues),
     };
     return cmocka_run_group_tests_name("room_command", tests, NULL, NULL);
 }

@@ -1,0 +1,32 @@
+/* command_store.h - the commands of keyframes that have come and not been run, packed, oldest first.
+ *
+ * Bounded, and yet large enough for as long as a client may lag: the relay gives no more than
+ * KL_COMMAND_PACE bytes a frame on the average and KL_COMMAND_BURST beyond (room_command.c), so that a client
+ * whose menu stays open loses nothing, however many frames there are. */
+#ifndef KL_COMMAND_STORE_H
+#define KL_COMMAND_STORE_H
+
+#include "lock_wire.h"
+
+#define KL_COMMAND_PACE  8           /* bytes a frame: 480 a second at 60 fps */
+#define KL_COMMAND_BURST (64 * 1024) /* bytes */
+#define KL_COMMAND_LAG   16384       /* frames */
+#define KL_COMMAND_STORE (256 * 1024)
+_Static_assert(KL_COMMAND_BURST + KL_COMMAND_PACE * KL_COMMAND_LAG + 1024 <= KL_COMMAND_STORE, "it holds all");
+
+struct kl_command_store {
+    uint32_t put, got; /* bytes ever */
+    uint8_t bytes[KL_COMMAND_STORE];
+    struct kl_commands first; /* the oldest set, unpacked; count 0: not yet */
+};
+
+/* Bytes that a set takes here, which is what the relay counts. */
+uint32_t kl_command_store_size(const struct kl_commands *set);
+
+/* Sets come by rising keyframe. False, and nothing has changed, where there is no place. */
+bool kl_command_store_put(struct kl_command_store *s, const struct kl_commands *set);
+
+/* The set of this keyframe, valid until the next call, or NULL. Older ones are dropped. */
+const struct kl_commands *kl_command_store_find(struct kl_command_store *s, uint32_t keyframe);
+
+#endif
