@@ -12,7 +12,8 @@
 #define KL_COMMAND_BURST (64 * 1024) /* bytes */
 #define KL_COMMAND_LAG   16384       /* frames */
 #define KL_COMMAND_STORE (256 * 1024)
-_Static_assert(KL_COMMAND_BURST + KL_COMMAND_PACE * KL_COMMAND_LAG + 1024 <= KL_COMMAND_STORE, "it holds all");
+_Static_assert(KL_COMMAND_BURST + KL_COMMAND_PACE * KL_COMMAND_LAG + 1024 <= KL_COMMAND_STORE,
+               "it holds all");
 
 struct kl_command_store {
     uint32_t put, got; /* bytes ever */

@@ -280,7 +280,8 @@ static void a_need_just_over_a_quarter_rounds_up(void **state) {
     static const struct {
         int64_t early_us;
         unsigned need;
-    } row[] = {{10000, 14}, {9999, 15}, {9997, 15}, {10001, 14}, {0, 16}, {-1, 17}, {-60000, 28}, {79999, 1}};
+    } row[] = {{10000, 14}, {9999, 15},   {9997, 15},        {10001, 14}, {0, 16},
+               {-1, 17},    {-60000, 28}, {-200000000, 254}, {79999, 1}};
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         begin(true, true, 1); /* 50 fps: a quarter frame is 5,000 us; frames 4 to 7 have a lead of 4 */
         update(0, 4, 0, 100000, 1000000);

@@ -271,6 +271,24 @@ static void a_flood_waits_in_the_queues(void **state) {
         if (r.client[0].queued == before) given_at = k;
     }
     assert_int_equal(given_at, 2); /* at the first keyframe it was four frames' worth too much */
+    assert_int_equal(r.commands_given, KL_COMMAND_BURST - 4 * KL_COMMAND_PACE + 5 + 3 + 2);
+}
+
+/* Each client's word on its own link: the spacing looks at them one by one. */
+static void needs_are_kept_by_client(void **state) {
+    (void)state;
+    uint8_t buf[KL_DATAGRAM_MAX];
+    hand_begin((struct kl_params){
+        .subframes = true, .clocked = true, .players = 2, .spacing_fixed = 4, .fps_uhz = 50000000});
+    kl_room_add(&r, 0, 1, 0);
+    kl_room_add(&r, 3, 2, 0);
+    kl_room_start(&r, 1000);
+    struct kl_ctrl m = {.stamp = 5, .frame_acked = 4, .need_first = 1, .need_count = 2, .need = {9, 11}};
+    size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
+    assert_int_equal(kl_room_receive(&r, 3, buf, len, 90000), 0);
+    assert_int_equal(r.spacing.need[3][2], 11);
+    assert_int_equal(r.spacing.next[3], 3);
+    assert_int_equal(r.spacing.next[0], 0);
 }
 
 int main(void) {
@@ -287,6 +305,7 @@ int main(void) {
         cmocka_unit_test(the_longest_menu_loses_none),
         cmocka_unit_test(a_full_store_takes_nothing_and_loses_nothing),
         cmocka_unit_test(a_flood_waits_in_the_queues),
+        cmocka_unit_test(needs_are_kept_by_client),
     };
     return cmocka_run_group_tests_name("room_command", tests, NULL, NULL);
 }
