@@ -111,6 +111,7 @@ int trial_step(const struct cell *like, uint64_t seeds) {
             row.last_s, row.changes, row.missed, row.late_raise, row.early_short, row.long_stall,
             row.late_last, row.restless, row.before, row.after_1s, row.high, row.low,
             row.missed ? " MISS" : "");
+        held &= row.missed == 0;
         fflush(stdout);
     }
     free(w);
