@@ -117,15 +117,14 @@ static int fit_give(struct kl_words *w, char *answer, size_t cap) {
         snprintf(answer, cap, "%s only watches: a seat goes to who has joined with one", m->name);
         return -1;
     }
-    for (uint8_t s = 0; s < KL_MAX_SEATS; s++) {
-        uint8_t bit = (uint8_t)(1u << s);
-        if (!(kl_command_pads(bit) & m->seats)) continue;
-        w->order.data[1] = s;
-        if (s != w->order.data[0]) return 0;
-        snprintf(answer, cap, "%s plays as player %u already", m->name, s + 1u);
+    uint8_t seat = w->order.data[0];
+    if (kl_command_pads((uint8_t)(1u << seat)) & m->seats) {
+        snprintf(answer, cap, "%s plays as player %u already", m->name, seat + 1u);
         return -1;
     }
-    return -1;
+    for (uint8_t s = KL_MAX_SEATS; s-- > 0;) /* of several the first */
+        if (kl_command_pads((uint8_t)(1u << s)) & m->seats) w->order.data[1] = s;
+    return 0;
 }
 
 static int fit_swap(struct kl_words *w, char *answer, size_t cap) {
