@@ -34,7 +34,7 @@ done
 "$keylock" command --help >"$tmp/command.help"
 printf 'help\nquit\n' | timeout 10 "$relay_program" --bind 127.0.0.1 --port 0 --console >"$tmp/console.help" 2>/dev/null
 python3 - "$tmp" <<'END' || checks_failed=1
-import re, sys
+import glob, re, sys
 def read(path): return open(path, encoding="utf-8").read()
 def table(first):
     """Rows, by column name, of the table whose heading begins with that cell."""
@@ -60,9 +60,12 @@ verbs = re.findall(r'\{"(\w+)", parse_', read("core_wrapper/command_words.c"))
 keys = re.search(r'#define KL_HOTKEYS_DEFAULT\s*\\?\s*"(.*)"', read("core_wrapper/hotkeys.h")).group(1)
 flags = re.findall(r"^  (--[\w-]+) ", read(sys.argv[1] + "/play.help"), re.M)
 console = re.findall(r"^(\w+)", read(sys.argv[1] + "/console.help"), re.M)
+sources = "".join(read(p) for p in glob.glob("core_wrapper/**/*.c", recursive=True))
+asked = set(re.findall(r'(?:getenv|open_named)\("(KEYLOCK_\w+)"', sources))
 said = [(k.strip("`"), v.strip("`")) for k, v in ((r["keylock.cfg"], r["variable"]) for r in options) if k or v]
 fine = [
     same("variables-and-keys", said, config),
+    same("variables-for-tests", [v for v in asked if v in read("README.md")], asked),
     same("flags", ticked(options, "keylock play"), flags),
     same("core-options", sorted(set(ticked(options, "core option") + ticked(commands, "core option"))), own),
     same("commands", sorted({w.split()[0] for w in ticked(commands, "words")}), verbs),
