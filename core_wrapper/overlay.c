@@ -45,6 +45,14 @@ void kl_overlay_reset(void) {
 
 /* ---- figures ---- */
 
+/* Frames that close by the clock name no samples: there it is the newest press of our own. */
+static double lead_of(const struct kl_client_stats *s, const struct second *c) {
+    uint64_t counted = s->lead_count - c->lead_count;
+    if (counted) return (double)(s->lead_sum - c->lead_sum) / (double)counted;
+    if (kl_w.room.policy != KL_POLICY_OPTIMISTIC) return o.panel.lead_frames; /* of before the stall */
+    return kl_w.play.pace.period_us > 0 ? (double)kl_w.play.press.took_us / kl_w.play.pace.period_us : 0;
+}
+
 static void count_second(uint64_t now_us) {
     const struct kl_client_stats *s = &kl_w.status.lock;
     struct second *c = &o.second;
@@ -53,8 +61,7 @@ static void count_second(uint64_t now_us) {
     if (c->since_us)
         o.panel.fps =
             (unsigned)((c->frames * UINT64_C(1000000) + (now_us - c->since_us) / 2) / (now_us - c->since_us));
-    uint64_t counted = s->lead_count - c->lead_count;
-    o.panel.lead_frames = counted ? (double)(s->lead_sum - c->lead_sum) / (double)counted : 0;
+    o.panel.lead_frames = lead_of(s, c);
     *c = (struct second){now_us, s->lead_sum, s->lead_count, 0};
 }
 

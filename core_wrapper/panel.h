@@ -40,7 +40,7 @@ struct kl_panel {
     uint8_t policy;
     unsigned budget_ms;
     double rtt_ms, jitter_ms;
-    double lead_frames;    /* from a sample to its frame, over the last second; 0: not known */
+    double lead_frames;    /* from a sample to its frame; 0: not known */
     unsigned spacing;      /* frames */
     unsigned need;         /* lead that the newest frame needed, quarter frames; 0: unknown */
     uint64_t late, stalls; /* frames, episodes */

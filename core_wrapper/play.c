@@ -96,6 +96,14 @@ static void give_keys(const struct kl_frame *f) {
         }
 }
 
+/* The first of our pads, in the seat that it plays. */
+static void note_press(const struct kl_frame *f) {
+    unsigned seats = kl_w.status.welcome.seats;
+    if (seats)
+        kl_press_frame(&play->press, f->in[kl_command_seat((unsigned)__builtin_ctz(seats))].joypad,
+                       kl_now_us());
+}
+
 static void run_frame(const struct kl_frame *f, bool hidden) {
     uint64_t from_us = kl_now_us();
     if (f->flags & KL_FRAME_HASH) kl_play_hash(f->number - 1);
@@ -114,6 +122,7 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
     kl_w.core.run();
     play->hidden = false;
     play->next_frame = f->number + 1;
+    note_press(f);
     kl_pace_cost(&play->pace, hidden, (double)(kl_now_us() - from_us));
 }
 
@@ -130,6 +139,7 @@ static void give_samples(uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (kl_w.attached) poll_frontend(kl_w.own_seats);
         kl_latch_sample(&kl_w.latch, in, kl_w.own_seats);
+        if (kl_w.own_seats) kl_press_sample(&play->press, in[0].joypad, kl_now_us());
         if (kl_link_sample(kl_w.link, in, kl_now_us()) != 0) return;
         play->stats.next_sample++;
     }
@@ -291,6 +301,7 @@ void kl_play_local(void) {
 
 void kl_play_begin(void) {
     bool ignored;
+    play->press = (struct kl_press){0};
     play->next_frame = 0;
     play->hash_av = false;
     play->av_picture = play->av_sound = 0;

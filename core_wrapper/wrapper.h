@@ -16,6 +16,7 @@
 #include "options.h"
 #include "pace.h"
 #include "picture.h"
+#include "press.h"
 #include "savedir.h"
 #include "screen.h"
 #include "statehash.h"
@@ -86,6 +87,7 @@ struct kl_play {
     bool hidden;     /* the frame that runs will not be seen */
     bool core_dupes; /* it gives NULL for "the same picture again" */
     struct kl_pace pace;
+    struct kl_press press;
     uint64_t slow_told_us;              /* when it was said that this machine is too slow */
     uint64_t last_end_us, refreshed_us; /* end of the last call; last refresh of the memory copies */
     uint64_t stall_since_us, stall_longest_us, stalls;

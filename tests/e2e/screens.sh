@@ -165,6 +165,16 @@ if scene panel; then # a link of 50 ms and some jitter
     shot panel
 fi
 
+if scene panel-optimistic; then # frames close by the clock: the lead is that of the newest press
+    through link --delay 25 --jitter 5 --loss 1
+    export KEYLOCK_PANEL=on KEYLOCK_POLICY=optimistic
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 14
+    shot panel-optimistic
+fi
+
 if scene panel-gb; then
     through link --delay 25 --jitter 5 --loss 1
     export KEYLOCK_PANEL=on
