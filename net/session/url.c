@@ -126,10 +126,11 @@ static int parse_room(struct part p, char *room, char *err, size_t err_len) {
 
 /* An empty one is refused, too: a link that was cut off must not become one that trusts anybody. */
 static int parse_fingerprint(struct part p, char *fingerprint, char *err, size_t err_len) {
+    fingerprint[0] = 0;
     if (p.len == KL_FINGERPRINT_CHARS)
         for (size_t i = 0; i <= p.len; i++)
             fingerprint[i] = i < p.len ? lower(p.at[i]) : 0;
-    if (p.len != KL_FINGERPRINT_CHARS || !kl_fingerprint_valid(fingerprint))
+    if (!kl_fingerprint_valid(fingerprint))
         return refuse(err, err_len, "a fingerprint of 32 letters and digits 2 to 7 after '#'", p);
     return 0;
 }

@@ -216,11 +216,15 @@ static void ciphers_are_agreed(void **state) {
         assert_int_equal(kl_hs_client_receive(&p.client, p.answer, p.answer_len, &out), KL_HS_ESTABLISHED);
         assert_int_equal(out.keys.cipher, table[i][2]);
     }
+    struct pair p = up_to_answer(C, C); /* a relay that takes what nobody offered, with a proof that fits */
+    struct kl_hs_outcome out;
+    p.relay.ciphers = X, p.request.offers = X;
+    assert_int_equal(kl_hs_relay_answer(&p.relay, &p.request, 7000, &p.keys, p.answer, &p.answer_len), 0);
+    assert_int_equal(kl_hs_client_receive(&p.client, p.answer, p.answer_len, &out), KL_HS_IGNORED);
     static const uint8_t none[][2] = {{A, C}, {X, A | C}, {A | C, X}, {0, A | C | X}, {0xf8, A | C | X}};
     for (size_t i = 0; i < COUNT(none); i++) {
-        struct pair p = fresh(none[i][0], none[i][1]);
-        struct kl_hs_outcome out;
         enum kl_hs_client_result c;
+        p = fresh(none[i][0], none[i][1]);
         assert_int_equal(ask(&p, 1000, here, &c, &out), KL_HS_REPLY);
         assert_int_equal(c, KL_HS_REFUSED);
         assert_int_equal(out.code, KL_HS_REFUSED_CIPHER);

@@ -119,6 +119,14 @@ static void what_is_no_key_is_left_alone(void **state) {
     (void)unlink(file);
     assert_int_equal(symlink("/dev/zero", file), 0);
     refuses_and_leaves("cannot read");
+    (void)unlink(file); /* nor is a key that somebody else may exchange */
+    char elsewhere[sizeof file + 8];
+    snprintf(elsewhere, sizeof elsewhere, "%s.moved", file);
+    write_file(bytes, 32, 0600);
+    assert_int_equal(rename(file, elsewhere), 0);
+    assert_int_equal(symlink(elsewhere, file), 0);
+    refuses_and_leaves("cannot read");
+    (void)unlink(elsewhere);
     (void)unlink(file);
     assert_int_equal(mkfifo(file, 0600), 0);
     refuses_and_leaves("a plain file was expected");
