@@ -10,8 +10,9 @@
  * this share comes 20 ms later than it should, behind others, in either mode. A copy (--dup) draws its own
  * jitter. Hostility: --truncate cuts a datagram short, --replay sends one of the last 64 of its direction
  * again behind it, --garbage a random one. The random stream is the seed's alone; it prints the seed. Port 0
- * takes a free one; the first line on standard output names it. SIGUSR1 switches an outage on, and off again.
- * Ends with 0 on SIGTERM, SIGINT or after
+ * takes a free one; the first line on standard output names it. SIGUSR1 switches an outage on, and off again;
+ * SIGUSR2 gives every client a new port towards the relay, as a NAT does that has forgotten (the old one is
+ * deaf). Ends with 0 on SIGTERM, SIGINT or after
  * --for; counters go to standard error. */
 #include <errno.h>
 #include <getopt.h>
@@ -230,6 +231,21 @@ static int open_socket(void) {
     return fd;
 }
 
+static int open_towards(const struct proxy *p) {
+    int fd = open_socket();
+    if (connect(fd, (const struct sockaddr *)&p->o.to, sizeof p->o.to) != 0) fail("connect");
+    return fd;
+}
+
+static void rebind(struct proxy *p) {
+    for (unsigned i = 0; i < p->flows; i++) {
+        int was = p->flow[i].fd; /* closed last, so that the port cannot be the same */
+        p->flow[i].fd = open_towards(p);
+        close(was);
+    }
+    fprintf(stderr, "faultproxy: rebound\n");
+}
+
 /* The flow of this client, new or known; FLOWS_MAX where there is no room. */
 static unsigned flow_of(struct proxy *p, const struct sockaddr_in *client) {
     for (unsigned i = 0; i < p->flows; i++)
@@ -239,8 +255,7 @@ static unsigned flow_of(struct proxy *p, const struct sockaddr_in *client) {
     if (p->flows == FLOWS_MAX) return FLOWS_MAX;
     struct flow *f = &p->flow[p->flows];
     f->client = *client;
-    f->fd = open_socket();
-    if (connect(f->fd, (struct sockaddr *)&p->o.to, sizeof p->o.to) != 0) fail("connect");
+    f->fd = open_towards(p);
     return p->flows++;
 }
 
@@ -352,6 +367,7 @@ static void open_proxy(struct proxy *p) {
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
     sigprocmask(SIG_BLOCK, &set, NULL);
     p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     p->fd = open_socket();
@@ -368,6 +384,10 @@ static void open_proxy(struct proxy *p) {
 static bool told_to_end(struct proxy *p) {
     struct signalfd_siginfo info;
     while (read(p->signals, &info, sizeof info) > 0) {
+        if (info.ssi_signo == SIGUSR2) {
+            rebind(p);
+            continue;
+        }
         if (info.ssi_signo != SIGUSR1) return true;
         p->outage = !p->outage;
         fprintf(stderr, "faultproxy: outage %s\n", p->outage ? "on" : "off");
