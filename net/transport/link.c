@@ -62,6 +62,9 @@ static void destroy(struct kl_link *l) {
     close(l->kick_fd);
     if (s->start != s->given) free(s->start);
     free(s->given);
+    free(s->start_before);
+    kl_link_past_forget(l);
+    sodium_memzero(&l->seat, sizeof l->seat);
     free(l->held);
     free(l);
 }
@@ -85,6 +88,14 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     l->offers = kl_ciphers_here() | (config->insecure_lan ? KL_CIPHER_CLEAR : 0);
     l->hello = config->hello;
     l->hello.version = KL_PROTOCOL_VERSION;
+    l->seat = config->seat;
+    if (sodium_is_zero(l->seat.pub, sizeof l->seat.pub)) kl_seat_make(&l->seat);
+    memcpy(l->hello.seat_key, l->seat.pub, sizeof l->hello.seat_key);
+    l->fresh = config->fresh;
+    memcpy(l->token, config->token, sizeof l->token);
+    l->welcomed = config->welcomed;
+    l->ctx = config->ctx;
+    kl_history_init(&l->shared.past, 0, 0);
 }
 
 int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len) {
@@ -197,6 +208,7 @@ int kl_link_sample(struct kl_link *l, const struct kl_input *in, uint64_t now_us
 bool kl_link_take(struct kl_link *l, struct kl_frame *out) {
     lock(l);
     bool got = l->shared.status.phase == KL_LINK_PLAYING && kl_client_take(&l->shared.lock, out);
+    if (got) kl_link_past_keep(l, out);
     bool due = got && send_is_due(l);
     unlock(l);
     if (due) kick(l);

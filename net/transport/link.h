@@ -11,8 +11,10 @@
 #include "../engine/msg.h"
 #include "../engine/room.h"
 #include "../session/keys.h"
+#include "../session/seat.h"
 
 #define KL_DEFAULT_PORT 55435
+#define KL_SILENCE_US   (4 * 1000000ULL) /* without a word of the relay's: the link is lost */
 
 uint64_t kl_now_us(void); /* CLOCK_MONOTONIC */
 
@@ -24,7 +26,7 @@ enum kl_link_phase {
     KL_LINK_LOAD,       /* start data is here: take it, load afresh, then kl_link_ready() */
     KL_LINK_READY,      /* we are ready, others are not */
     KL_LINK_PLAYING,    /* frames flow */
-    KL_LINK_RETURNING,  /* the connection is lost and being made anew; the seat is still ours */
+    KL_LINK_RETURNING,  /* the link is lost and being made anew; the seat is kept. Then the phase of before */
     KL_LINK_ENDED,      /* over: see status.reason; nothing more comes */
 };
 
@@ -33,6 +35,7 @@ struct kl_link;
 struct kl_link_status {
     enum kl_link_phase phase;
     char reason[KL_TEXT_MAX]; /* with KL_LINK_ENDED and KL_LINK_RETURNING: one line for people */
+    uint8_t refused;          /* with KL_LINK_ENDED: enum kl_refuse, where that was it; else 0 */
     uint64_t lost_us;         /* with KL_LINK_RETURNING: when the relay was last heard */
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* of the relay reached; empty before */
     uint8_t cipher;                             /* enum kl_cipher in force; 0 before */
@@ -54,7 +57,14 @@ struct kl_link_config {
     const char
         *fingerprint;  /* the relay must have this one, or it is over; NULL: any, see status.fingerprint */
     bool insecure_lan; /* without encryption, where the relay says so too; never else */
-    struct kl_hello hello; /* its version is filled in */
+    struct kl_hello hello; /* its version and seat key are filled in */
+    /* Signs RETURN. All zero: one is made, and the seat is lost with the process. */
+    struct kl_seat_key seat;
+    bool fresh; /* begins with RETURN instead of HELLO: this seat was another process's, which died */
+    uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
+    /* NULL or: by the network's thread at each WELCOME, before anything follows from it: the token is new */
+    void (*welcomed)(void *ctx, const struct kl_welcome *w);
+    void *ctx;
 };
 
 /* Starts the thread and returns at once; name look-up happens in the thread. config is copied.

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../engine/lock_return.h"
 #include "link_state.h"
 
 void kl_link_happened(struct kl_link *l) {
@@ -31,10 +32,16 @@ static void put_notice(struct kl_link *l, const char *text) {
 
 static void on_welcome(struct kl_link *l, const struct kl_welcome *w) {
     struct kl_link_shared *s = &l->shared;
-    if (s->joined) return;
+    if (s->joined && s->status.phase != KL_LINK_RETURNING) return;
+    if (l->welcomed) l->welcomed(l->ctx, w);
+    if (s->joined) {
+        kl_link_returned(l, w);
+        return;
+    }
     s->joined = true;
     s->status.welcome = *w;
     kl_client_init(&s->lock, &w->params, w->seats, l->held, KL_HELD_FRAMES, kl_now_us());
+    if (l->fresh) kl_client_return(&s->lock, kl_now_us());
     enter(l, KL_LINK_WAITING);
 }
 
@@ -52,17 +59,36 @@ static void start_is_here(struct kl_link *l) {
     enter(l, KL_LINK_LOAD);
 }
 
-static void on_prepare(struct kl_link *l, const struct kl_prepare *p) {
+/* The relay cannot bring us on from where we are: all is to be done again. */
+static void begin_anew(struct kl_link *l) {
     struct kl_link_shared *s = &l->shared;
-    if (s->status.phase != KL_LINK_WAITING) return;
+    const struct kl_welcome *w = &s->status.welcome;
+    if (s->start != s->given) { /* the caller may still look at it */
+        free(s->start_before);
+        s->start_before = s->start;
+    }
+    s->start = NULL;
+    s->hash_got = s->hash_put;
+    s->order_got = s->order_put;
+    s->status.desync = s->status.any_verified = false;
+    kl_link_past_forget(l);
+    kl_client_init(&s->lock, &w->params, w->seats, l->held, KL_HELD_FRAMES, kl_now_us());
+    kl_client_return(&s->lock, kl_now_us());
+}
+
+static void fetch(struct kl_link *l, const struct kl_prepare *p) {
+    struct kl_link_shared *s = &l->shared;
     s->status.prepare = *p;
     s->status.data_total = p->data_bytes;
+    s->status.data_done = 0;
+    s->start_len = 0;
     if (s->is_given && s->given_len == p->data_bytes) { /* what we gave is not sent back to us */
         s->start = s->given;
         s->start_len = s->given_len;
         start_is_here(l);
         return;
     }
+    if (s->start != s->given) free(s->start);
     s->start = p->data_bytes <= KL_START_BYTES_MAX ? malloc(p->data_bytes ? p->data_bytes : 1) : NULL;
     if (!s->start) {
         kl_link_end(l, "no memory for the room's start data");
@@ -70,6 +96,19 @@ static void on_prepare(struct kl_link *l, const struct kl_prepare *p) {
     }
     enter(l, KL_LINK_FETCHING);
     if (p->data_bytes == 0) start_is_here(l);
+}
+
+static void on_prepare(struct kl_link *l, const struct kl_prepare *p) {
+    switch (l->shared.status.phase) {
+    case KL_LINK_PLAYING:
+        begin_anew(l);
+        fetch(l, p);
+        break;
+    case KL_LINK_WAITING:
+    case KL_LINK_FETCHING: fetch(l, p); break;                /* the latter: again, after a return */
+    case KL_LINK_READY: l->shared.ready_wanted = true; break; /* the same */
+    default: break;
+    }
 }
 
 static void on_data(struct kl_link *l, const struct kl_data *d) {
@@ -103,7 +142,33 @@ static void on_verdict(struct kl_link *l, const struct kl_verdict *v) {
     kl_link_happened(l);
 }
 
+static void on_send(struct kl_link *l) {
+    if (l->shared.is_given)
+        l->uploaded = 0; /* asked again, after a return */
+    else if (l->shared.status.phase == KL_LINK_WAITING)
+        enter(l, KL_LINK_SEND_START);
+}
+
+static void note_progress(struct kl_link *l, uint32_t closed_before) {
+    struct kl_link_shared *s = &l->shared;
+    if (s->lock.started && s->status.phase == KL_LINK_READY) enter(l, KL_LINK_PLAYING);
+    if (s->lock.stats.next_closed != closed_before) kl_link_happened(l);
+}
+
+/* Closed frames that we missed. There is a place for all that the relay sends ahead (8,192 frames): it takes
+ * a wrong relay to send others. */
+static void on_history(struct kl_link *l, const struct kl_past *p) {
+    struct kl_link_shared *s = &l->shared;
+    uint32_t closed = s->lock.stats.next_closed;
+    if (kl_client_history(&s->lock, p->bytes, p->len, kl_now_us()) != 0) {
+        kl_link_end(l, "the relay's history does not fit together");
+        return;
+    }
+    note_progress(l, closed);
+}
+
 static void on_refuse(struct kl_link *l, const struct kl_text *t) {
+    l->shared.status.refused = t->code;
     kl_link_end(l, t->text[0] ? t->text : "the relay closed the connection without a reason");
 }
 
@@ -114,9 +179,9 @@ void kl_link_take_message(struct kl_link *l, const struct kl_msg *m) {
     case KL_MSG_WELCOME: on_welcome(l, &m->welcome); break;
     case KL_MSG_REFUSE: on_refuse(l, &m->text); break;
     case KL_MSG_ROSTER: on_roster(l, &m->roster); break;
-    case KL_MSG_SEND:
-        if (l->shared.status.phase == KL_LINK_WAITING && !l->shared.is_given) enter(l, KL_LINK_SEND_START);
-        break;
+    case KL_MSG_SEND: on_send(l); break;
+    case KL_MSG_HISTORY: on_history(l, &m->past); break;
+    case KL_MSG_TAGS: kl_link_take_tags(l, &m->tags); break;
     case KL_MSG_PREPARE: on_prepare(l, &m->prepare); break;
     case KL_MSG_DATA: on_data(l, &m->data); break;
     case KL_MSG_VERDICT: on_verdict(l, &m->verdict); break;
@@ -130,6 +195,5 @@ void kl_link_take_update(struct kl_link *l, const uint8_t *body, size_t len, uin
     uint32_t closed = s->lock.stats.next_closed;
     if (kl_client_receive(&s->lock, body, len, now_us) != KL_OK)
         return; /* dropped; what is due comes again */
-    if (s->lock.started && s->status.phase == KL_LINK_READY) enter(l, KL_LINK_PLAYING);
-    if (s->lock.stats.next_closed != closed) kl_link_happened(l);
+    note_progress(l, closed);
 }

@@ -202,16 +202,9 @@ static void end_refused(struct kl_link *l) {
     }
 }
 
-static bool is_returning(struct kl_link *l) {
-    lock(l);
-    bool returning = l->shared.status.phase == KL_LINK_RETURNING;
-    unlock(l);
-    return returning;
-}
-
 static void ask(struct kl_link *l, uint64_t now_us) {
     struct kl_link_session *s = &l->session;
-    bool returning = is_returning(l);
+    bool returning = kl_link_is_returning(l);
     if (!returning && s->refused_us && now_us >= s->refused_us + REFUSED_US) {
         end_refused(l);
     } else if (!returning && now_us >= s->begun_us + ANSWER_US) {

@@ -1,6 +1,6 @@
 /* link_state.h - what the parts of a link share: link.c (the frontend's side), link_thread.c (the network's),
- * link_session.c (its datagrams: handshake, keys), link_inbox.c (what the relay's messages do). Only inside
- * net/transport.
+ * link_session.c (its datagrams: handshake, keys), link_inbox.c (what the relay's messages do), link_return.c
+ * (losing the relay and coming back). Only inside net/transport.
  *
  * A field belongs to the mutex, or to the network thread alone; the two are kept apart below. */
 #ifndef KL_LINK_STATE_H
@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../engine/history.h"
 #include "../session/handshake.h"
 #include "enet_seal.h"
 #include "link.h"
@@ -20,6 +21,13 @@
 #define KL_LINK_ORDERS     8
 #define KL_LINK_NOTICES    16
 #define KL_LINK_HOST_MAX   256
+
+/* The relay's newest marks, as far as RETURN needs them: the last of a TAGS message. */
+#define KL_LINK_TAGS 16
+struct kl_link_tags {
+    uint32_t count, end_frame; /* intervals up to this one; the first frame after it */
+    uint8_t tag[KL_TAG_BYTES];
+};
 
 struct kl_link_shared {
     struct kl_link_status status; /* but for .lock, which is taken fresh from the lock client */
@@ -41,9 +49,15 @@ struct kl_link_shared {
     bool is_given;
     uint8_t *start; /* start data to begin with; may be `given` */
     size_t start_len;
+    uint8_t *start_before; /* of a game that had to be begun anew */
 
     struct kl_facts ready_facts;
     bool ready_wanted; /* READY is to be sent */
+
+    enum kl_link_phase before; /* with KL_LINK_RETURNING: the phase that is gone back to */
+    struct kl_history past;    /* every frame that was taken */
+    struct kl_link_tags tags[KL_LINK_TAGS];
+    uint32_t tags_put;
 
     bool leaving;
     uint64_t leave_by_us;
@@ -74,6 +88,11 @@ struct kl_link {
     char host[KL_LINK_HOST_MAX];
     uint16_t port;
     struct kl_hello hello;
+    struct kl_seat_key seat;
+    bool fresh;
+    uint8_t token[KL_TOKEN_BYTES]; /* with fresh, until the first WELCOME */
+    void (*welcomed)(void *ctx, const struct kl_welcome *w);
+    void *ctx;
     uint8_t offers;                             /* enum kl_cipher bits */
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* that the relay must have; empty: any */
     int kick_fd;
@@ -108,6 +127,25 @@ void kl_link_session_end(struct kl_link *l);
 void kl_link_send_sealed(struct kl_link *l, uint8_t kind, const void *body, size_t len);
 /* It is over; what takes the relay's name and port. */
 void kl_link_end_with(struct kl_link *l, const char *what);
+
+/* --- link_return.c --- */
+
+/* The relay has gone, or keeps silent: back to it, or the end where no seat is kept. The network thread's. */
+void kl_link_lost(struct kl_link *l);
+/* Looks at silence and deadlines. The network thread's. */
+void kl_link_return_turn(struct kl_link *l, uint64_t now_us);
+/* ENet is connected: HELLO or RETURN. */
+void kl_link_enter(struct kl_link *l);
+/* The network thread's; is the answer to RETURN still owed? */
+bool kl_link_is_returning(struct kl_link *l);
+void kl_link_send_message(struct kl_link *l, const struct kl_msg *m);
+/* Under the mutex: a frame has been taken. */
+void kl_link_past_keep(struct kl_link *l, const struct kl_frame *f);
+/* Under the mutex: nothing is known any more, a new game begins at frame 0. */
+void kl_link_past_forget(struct kl_link *l);
+void kl_link_take_tags(struct kl_link *l, const struct kl_tags *t);
+/* Under the mutex: WELCOME in a new session of the same seat. */
+void kl_link_returned(struct kl_link *l, const struct kl_welcome *w);
 
 /* Under the mutex: the caller of kl_link_wait() has something to look at. */
 void kl_link_happened(struct kl_link *l);

@@ -48,13 +48,8 @@ static void send_on(struct kl_link *l, uint8_t channel, const struct kl_msg *m) 
     int len = kl_msg_encode(m, bytes, sizeof bytes);
     if (len > 0) (void)kl_enet_send(l->session.peer, l->session.sent, channel, bytes, (size_t)len);
 }
-static void send_message(struct kl_link *l, const struct kl_msg *m) {
-    send_on(l, KL_CHANNEL_CONTROL, m);
-}
-
-static void send_hello(struct kl_link *l) {
-    struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = l->hello};
-    send_message(l, &m);
+void kl_link_send_message(struct kl_link *l, const struct kl_msg *m) {
+    send_on(l, kl_msg_is_bulk(m->kind) ? KL_CHANNEL_BULK : KL_CHANNEL_CONTROL, m);
 }
 
 static bool next_hash(struct kl_link *l, struct kl_msg *m) {
@@ -100,7 +95,7 @@ static void upload(struct kl_link *l) {
         m.data =
             (struct kl_data){.offset = (uint32_t)l->uploaded, .total = (uint32_t)total, .len = (uint16_t)len};
         memcpy(m.data.bytes, bytes + l->uploaded, len);
-        send_on(l, KL_CHANNEL_BULK, &m);
+        kl_link_send_message(l, &m);
         l->uploaded += len ? len : 1;
     }
 }
@@ -108,10 +103,10 @@ static void upload(struct kl_link *l) {
 static void send_messages(struct kl_link *l) {
     struct kl_msg m;
     while (kl_sent_span(&l->session.sent[KL_CHANNEL_CONTROL]) < HASH_WINDOW && next_hash(l, &m))
-        send_message(l, &m);
+        kl_link_send_message(l, &m);
     while (next_order(l, &m))
-        send_message(l, &m);
-    if (next_ready(l, &m)) send_message(l, &m);
+        kl_link_send_message(l, &m);
+    if (next_ready(l, &m)) kl_link_send_message(l, &m);
     upload(l);
     enet_host_flush(l->enet);
 }
@@ -135,14 +130,14 @@ static void on_disconnect(struct kl_link *l, uint32_t data) {
     if (data == KL_ENET_BYE)
         kl_link_end_with(l, "the relay %s closed the connection");
     else
-        kl_link_end_with(l, "the relay %s does not answer any more");
+        kl_link_lost(l);
 }
 
 static void dispatch(struct kl_link *l, const ENetEvent *event) {
     switch (event->type) {
     case ENET_EVENT_TYPE_CONNECT:
         l->session.stage = KL_STAGE_CONNECTED;
-        send_hello(l);
+        kl_link_enter(l);
         break;
     case ENET_EVENT_TYPE_RECEIVE: on_receive(l, event->packet); break;
     case ENET_EVENT_TYPE_DISCONNECT: on_disconnect(l, event->data); break;
@@ -198,7 +193,7 @@ static bool all_said(const struct kl_link_shared *s) {
 
 static void say_bye(struct kl_link *l) {
     struct kl_msg m = {.kind = KL_MSG_BYE, .text.text = "left"};
-    send_message(l, &m);
+    kl_link_send_message(l, &m);
     enet_host_flush(l->enet);
     enet_peer_disconnect_later(l->session.peer, KL_ENET_BYE);
     l->said_bye = true;
@@ -221,7 +216,7 @@ static void leave(struct kl_link *l) {
 static void rest(struct kl_link *l) {
     uint64_t now_us = kl_now_us(), until_us = now_us + SLEEP_US;
     lock(l);
-    if (l->shared.joined) {
+    if (l->shared.joined && l->shared.status.phase != KL_LINK_RETURNING) {
         uint64_t send_us = kl_client_send_at(&l->shared.lock);
         if (send_us < until_us) until_us = send_us;
     }
@@ -243,7 +238,9 @@ static void turn(struct kl_link *l) {
         dispatch(l, &event);
     if (l->over) return;
     kl_link_session_turn(l, kl_now_us());
-    if (is_connected(l) && !l->said_bye) {
+    if (!l->over) kl_link_return_turn(l, kl_now_us());
+    if (l->over) return;
+    if (is_connected(l) && !l->said_bye && !kl_link_is_returning(l)) {
         notice_absence(l);
         send_datagrams(l);
         send_messages(l);

@@ -1,0 +1,177 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine/lock_return.h"
+#include "../session/past.h"
+#include "link_state.h"
+
+#define WELCOME_US  (5 * 1000000ULL) /* for ENet to connect and WELCOME to come, after the handshake */
+#define PAST_BLOCKS 128              /* 8 MiB: hours */
+
+static void lock(struct kl_link *l) {
+    pthread_mutex_lock(&l->mutex);
+}
+static void unlock(struct kl_link *l) {
+    pthread_mutex_unlock(&l->mutex);
+}
+
+/* --- what was played ---------------------------------------------------------------------------------------
+ */
+
+void kl_link_past_forget(struct kl_link *l) {
+    void *block;
+    while ((block = kl_history_drop(&l->shared.past)) != NULL)
+        free(block);
+    kl_history_init(&l->shared.past, 0, 0);
+    l->shared.tags_put = 0;
+}
+
+static unsigned blocks_of(const struct kl_history *h) {
+    unsigned count = 0;
+    for (const struct kl_history_block *b = h->oldest; b; b = b->next)
+        count++;
+    return count;
+}
+
+/* Where there is no memory the oldest goes: RETURN needs the newest only. */
+void kl_link_past_keep(struct kl_link *l, const struct kl_frame *f) {
+    struct kl_history *h = &l->shared.past;
+    if (kl_history_wants_block(h)) {
+        void *block = blocks_of(h) < PAST_BLOCKS ? malloc(KL_HISTORY_BLOCK) : NULL;
+        kl_history_give(h, block ? block : kl_history_drop(h));
+    }
+    (void)kl_history_append(
+        h, f, f->flags & KL_FRAME_COMMANDS ? kl_client_commands(&l->shared.lock, f->number) : NULL);
+}
+
+void kl_link_take_tags(struct kl_link *l, const struct kl_tags *t) {
+    struct kl_link_tags *to = &l->shared.tags[l->shared.tags_put++ % KL_LINK_TAGS];
+    *to = (struct kl_link_tags){.count = t->first + t->count, .end_frame = t->end_frame};
+    memcpy(to->tag, t->tag[t->count - 1], sizeof to->tag);
+}
+
+/* The newest whose intervals we have whole; NULL where there is none. */
+static const struct kl_link_tags *newest_tag(const struct kl_link_shared *s) {
+    const struct kl_link_tags *best = NULL;
+    for (uint32_t i = 0; i < KL_LINK_TAGS && i < s->tags_put; i++)
+        if (s->tags[i].end_frame <= s->past.next && (!best || s->tags[i].count > best->count)) best = &s->tags[i];
+    return best;
+}
+
+/* Under the mutex: fills in what we have. */
+static void describe_past(struct kl_link_shared *s, struct kl_return *r) {
+    static struct kl_history_cursor cursor; /* 4 KiB; one thread of one link at a time is under the mutex */
+    const struct kl_link_tags *tag = newest_tag(s);
+    struct kl_digest d;
+    struct kl_frame f;
+    r->have = s->past.next;
+    r->tags = tag ? tag->count : 0;
+    kl_digest_begin(&d, tag ? tag->tag : NULL);
+    kl_history_seek(&cursor, &s->past, tag ? tag->end_frame : 0);
+    while (kl_history_next(&cursor, &f))
+        kl_digest_frame(&d, &f, f.flags & KL_FRAME_COMMANDS ? &cursor.frames.commands : NULL);
+    kl_digest_end(&d, r->digest);
+}
+
+/* --- losing the relay ---------------------------------------------------------------------------------------
+ */
+
+bool kl_link_is_returning(struct kl_link *l) {
+    lock(l);
+    bool returning = l->shared.status.phase == KL_LINK_RETURNING;
+    unlock(l);
+    return returning;
+}
+
+/* Under the mutex. */
+static bool seat_is_kept(const struct kl_link *l) {
+    const struct kl_link_shared *s = &l->shared;
+    return s->joined && s->status.welcome.seat_time_s > 0 && !s->leaving && !l->said_bye &&
+           s->status.phase != KL_LINK_ENDED;
+}
+
+static void begin_return(struct kl_link *l) {
+    struct kl_link_status *st = &l->shared.status;
+    lock(l);
+    if (st->phase != KL_LINK_RETURNING) {
+        l->shared.before = st->phase;
+        st->phase = KL_LINK_RETURNING;
+        st->lost_us = l->session.heard_us;
+        snprintf(st->reason, sizeof st->reason, "the relay %s:%u does not answer; trying to come back", l->host,
+                 l->port);
+        kl_link_happened(l);
+    }
+    unlock(l);
+    if (l->shared.is_given) l->uploaded = SIZE_MAX; /* until SEND asks again */
+    kl_link_session_begin(l);
+}
+
+void kl_link_lost(struct kl_link *l) {
+    lock(l);
+    bool kept = seat_is_kept(l);
+    unlock(l);
+    if (kept)
+        begin_return(l);
+    else
+        kl_link_end_with(l, "the relay %s does not answer any more");
+}
+
+static void keep_trying(struct kl_link *l, uint64_t now_us) {
+    const struct kl_link_session *s = &l->session;
+    lock(l);
+    uint64_t until_us = l->shared.status.lost_us + l->shared.status.welcome.seat_time_s * UINT64_C(1000000);
+    unlock(l);
+    if (now_us >= until_us)
+        kl_link_end_with(l, "the relay %s did not answer for as long as it keeps a seat");
+    else if (s->stage != KL_STAGE_HANDSHAKE && now_us >= s->answered_us + WELCOME_US)
+        kl_link_session_begin(l);
+}
+
+void kl_link_return_turn(struct kl_link *l, uint64_t now_us) {
+    lock(l);
+    bool returning = l->shared.status.phase == KL_LINK_RETURNING, kept = seat_is_kept(l);
+    unlock(l);
+    if (returning)
+        keep_trying(l, now_us);
+    else if (kept && l->session.stage == KL_STAGE_CONNECTED && now_us >= l->session.heard_us + KL_SILENCE_US)
+        begin_return(l);
+}
+
+/* --- entering ----------------------------------------------------------------------------------------------
+ */
+
+static void send_return(struct kl_link *l) {
+    static struct kl_msg m;
+    m = (struct kl_msg){.kind = KL_MSG_RETURN};
+    lock(l);
+    struct kl_return *r = &m.back;
+    const struct kl_link_shared *s = &l->shared;
+    memcpy(r->room, l->hello.room, sizeof r->room);
+    memcpy(r->token, s->joined ? s->status.welcome.token : l->token, sizeof r->token);
+    memcpy(r->seat_key, l->seat.pub, sizeof r->seat_key);
+    r->fresh = !s->joined;
+    r->facts = l->hello.facts;
+    if (s->joined) describe_past(&l->shared, r);
+    unlock(l);
+    kl_seat_sign(&l->seat, l->session.outcome.keys.binding, r->token, r->signature);
+    kl_link_send_message(l, &m);
+}
+
+void kl_link_enter(struct kl_link *l) {
+    struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = l->hello};
+    if (l->fresh || kl_link_is_returning(l))
+        send_return(l);
+    else
+        kl_link_send_message(l, &m);
+}
+
+void kl_link_returned(struct kl_link *l, const struct kl_welcome *w) {
+    struct kl_link_shared *s = &l->shared;
+    s->status.welcome = *w;
+    kl_client_return(&s->lock, kl_now_us());
+    if (s->status.phase != KL_LINK_RETURNING) return;
+    s->status.phase = s->before;
+    s->status.reason[0] = 0;
+    kl_link_happened(l);
+}
