@@ -54,6 +54,10 @@ static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t le
     kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, kl_now_us());
 }
 
+static unsigned on_rooms(void *ctx) {
+    return kl_lobby_rooms(((struct server *)ctx)->lobby);
+}
+
 /* --- from the rooms to the network ------------------------------------------------------------------------
  */
 
@@ -104,7 +108,8 @@ static int open_hub(struct server *s, const struct kl_relay_options *o, unsigned
                                      .lost = on_lost,
                                      .moved = on_moved,
                                      .message = on_message,
-                                     .datagram = on_datagram};
+                                     .datagram = on_datagram,
+                                     .rooms = on_rooms};
     config.ciphers = kl_ciphers_here() | (o->insecure_lan ? KL_CIPHER_CLEAR : 0);
     config.limits.peers = peers;
     if (open_key(s, o, &config.key, err, err_len) != 0) return -1;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "../session/keys.h"
+#include "strangers.h"
 
 #define KL_HUB_PEERS_MAX   4095 /* ENet's limit */
 #define KL_HUB_ADDRESS_MAX 24   /* "255.255.255.255:65535" and NUL */
@@ -45,6 +46,9 @@ struct kl_hub_handler {
     void (*moved)(void *ctx, unsigned peer, const char *address); /* may be NULL */
     void (*message)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len); /* authentic and fresh */
+    /* For strangers (strangers.h); either may be NULL: how many rooms there are; the next public one. */
+    unsigned (*rooms)(void *ctx);
+    bool (*next_line)(void *ctx, unsigned *from, struct kl_room_line *out);
 };
 
 /* 0, or -1 with one line for people in err. handler is copied. */

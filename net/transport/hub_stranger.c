@@ -1,7 +1,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "../engine/engine.h"
 #include "hub_state.h"
+#include "strangers.h"
 
 #define RATE_US (10 * 1000000ULL)
 #define PROBES  4
@@ -96,6 +98,28 @@ static void on_request(struct kl_hub *hub, const ENetAddress *from, const struct
         make_session(hub, from, req);
 }
 
+/* --- PING and LIST
+ * ------------------------------------------------------------------------------------------
+ */
+
+static void answer_question(struct kl_hub *hub, const ENetAddress *from, const uint8_t *bytes, size_t len) {
+    uint8_t out[KL_LIST_BYTES];
+    struct kl_question q;
+    struct kl_pong pong = {.version = KL_PROTOCOL_VERSION};
+    const struct kl_hub_handler *h = &hub->handler;
+    if (kl_question_read(&q, bytes, len) != KL_OK) {
+        hub->stats.strange++;
+    } else if (q.kind == KL_STRANGER_LIST) {
+        if (h->next_line) reply(hub, from, out, kl_rooms_write(&q, h->next_line, h->ctx, out));
+    } else {
+        memcpy(pong.echo, q.echo, sizeof pong.echo);
+        pong.insecure_lan = hub->handshake.ciphers & KL_CIPHER_CLEAR;
+        pong.rooms = (uint16_t)(h->rooms ? h->rooms(h->ctx) : 0);
+        pong.clients = (uint16_t)hub->stats.peers;
+        reply(hub, from, out, kl_pong_write(&pong, out));
+    }
+}
+
 void kl_hub_stranger(struct kl_hub *hub, const ENetAddress *from, const uint8_t *bytes, size_t len) {
     uint8_t out[KL_STRANGER_MAX], address[6];
     size_t out_len = 0;
@@ -104,6 +128,10 @@ void kl_hub_stranger(struct kl_hub *hub, const ENetAddress *from, const uint8_t 
     hub->stats.asked_bytes += len;
     if (len > sizeof out) {
         hub->stats.strange++;
+        return;
+    }
+    if (bytes[1] >= KL_STRANGER_PING) {
+        answer_question(hub, from, bytes, len);
         return;
     }
     memcpy(address, &from->host, 4);

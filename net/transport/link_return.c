@@ -55,7 +55,8 @@ void kl_link_take_tags(struct kl_link *l, const struct kl_tags *t) {
 static const struct kl_link_tags *newest_tag(const struct kl_link_shared *s) {
     const struct kl_link_tags *best = NULL;
     for (uint32_t i = 0; i < KL_LINK_TAGS && i < s->tags_put; i++)
-        if (s->tags[i].end_frame <= s->past.next && (!best || s->tags[i].count > best->count)) best = &s->tags[i];
+        if (s->tags[i].end_frame <= s->past.next && (!best || s->tags[i].count > best->count))
+            best = &s->tags[i];
     return best;
 }
 
@@ -74,7 +75,8 @@ static void describe_past(struct kl_link_shared *s, struct kl_return *r) {
     kl_digest_end(&d, r->digest);
 }
 
-/* --- losing the relay ---------------------------------------------------------------------------------------
+/* --- losing the relay
+ * ---------------------------------------------------------------------------------------
  */
 
 bool kl_link_is_returning(struct kl_link *l) {
@@ -98,8 +100,8 @@ static void begin_return(struct kl_link *l) {
         l->shared.before = st->phase;
         st->phase = KL_LINK_RETURNING;
         st->lost_us = l->session.heard_us;
-        snprintf(st->reason, sizeof st->reason, "the relay %s:%u does not answer; trying to come back", l->host,
-                 l->port);
+        snprintf(st->reason, sizeof st->reason, "the relay %s:%u does not answer; trying to come back",
+                 l->host, l->port);
         kl_link_happened(l);
     }
     unlock(l);

@@ -1,0 +1,280 @@
+/* test_flood.c - what costs a stranger nothing costs a relay nothing, and nobody's game: sixty thousand spoofed
+ * handshakes, answers never longer than questions, and somebody on the wire who repeats, turns, cuts and makes
+ * up what two players say. net/PROTOCOL.md §8 to §10. */
+#include <arpa/inet.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "net/transport/strangers.h"
+#include "net_intruder.h"
+#include "net_spoof.h"
+
+#define LOOPBACK 0x7f000001U
+
+static struct program relay;
+static struct player player[2];
+static struct spoof spoof;
+static uint64_t last_us, longest_us, chance = 20261121;
+static uint32_t frames;
+
+static uint32_t any(uint32_t below) {
+    chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)(chance >> 33) % below;
+}
+
+/* A turn of both players; notes the longest time without a frame. */
+static void turns(void) {
+    uint64_t now_us = kl_now_us();
+    player_turn(&player[0]);
+    player_turn(&player[1]);
+    uint32_t least = player[0].frames < player[1].frames ? player[0].frames : player[1].frames;
+    if (least == frames) return;
+    if (last_us && now_us - last_us > longest_us) longest_us = now_us - last_us;
+    frames = least;
+    last_us = now_us;
+}
+
+static void turns_for(unsigned ms) {
+    for (uint64_t end_us = kl_now_us() + ms * UINT64_C(1000); kl_now_us() < end_us; poll(NULL, 0, 1))
+        turns();
+}
+
+static void play(void) {
+    relay = relay_start(NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        struct kl_hello h = hello_make(i ? "bob" : "ann", "room", 1, 2);
+        h.params.clocked = true;
+        player_open(&player[i], &h, relay.port, 100000);
+        assert_true(player_joins(&player[i]));
+    }
+    assert_true(players_reach(player, 2, 0, KL_LINK_PLAYING, 10));
+    frames = 0;
+    turns_for(1500);
+    longest_us = 0;
+}
+
+/* Still playing, both the same; ends the relay. Gives what it counted. */
+static void stop(const char *what, char *line, size_t cap) {
+    assert_int_equal(player[0].status.phase, KL_LINK_PLAYING);
+    assert_int_equal(player[1].status.phase, KL_LINK_PLAYING);
+    assert_int_equal(players_differ(player, 2, frames), -1);
+    print_message("           %s: %u frames, longest gap %.0f ms\n", what, frames, (double)longest_us / 1e3);
+    player_close(&player[0], 500);
+    player_close(&player[1], 500);
+    kill(relay.pid, SIGTERM);
+    assert_true(program_said(&relay, "event=stopped"));
+    static char log[1 << 20];
+    FILE *f = fopen(relay.log, "r");
+    log[fread(log, 1, sizeof log - 1, f)] = 0;
+    fclose(f);
+    snprintf(line, cap, "%s", strstr(log, "event=stopped"));
+    print_message("           %s", line);
+    program_stop(&relay, SIGKILL);
+}
+
+static unsigned long long counted(const char *line, const char *key) {
+    char find[32];
+    snprintf(find, sizeof find, " %s=", key);
+    const char *at = strstr(line, find);
+    assert_non_null(at);
+    return strtoull(at + strlen(find), NULL, 10);
+}
+
+/* --- handshakes from everywhere ----------------------------------------------------------------------------
+ */
+
+static struct spoof_packet packet;
+
+static void spoofed_handshakes(void **state) {
+    (void)state;
+    enum { COUNT = 60000 };
+    struct kl_hs_client c;
+    char line[512];
+    if (!spoof_open(&spoof)) skip();
+    play();
+    uint64_t begin_us = kl_now_us();
+    for (unsigned i = 0; i < COUNT; i++) {
+        if (i % 100 == 0) kl_hs_client_begin(&c, kl_ciphers_here()); /* the curve takes its time */
+        kl_hs_client_init(&c, packet.bytes);
+        memcpy(packet.bytes + 8, &i, sizeof i);
+        if (i % 2)
+            for (unsigned k = 0; k < 16; k++) /* a guessed cookie */
+                packet.bytes[40 + k] = (uint8_t)any(256);
+        packet.len = KL_INIT_BYTES;
+        packet.from = 0x7f000000U | (1 + any(0xfffffd));
+        packet.from_port = (uint16_t)(1 + any(65535));
+        packet.to = LOOPBACK;
+        packet.to_port = relay.port;
+        spoof_send(&spoof, &packet);
+        if (i % 20 == 0) turns();
+        if (i % 200 == 0) poll(NULL, 0, 1);
+    }
+    double took_s = (double)(kl_now_us() - begin_us) / 1e6;
+    struct player late = {0};
+    struct kl_hello h = hello_make("late", "another", 1, 2);
+    player_open(&late, &h, relay.port, 1);
+    assert_true(player_joins(&late));
+    player_close(&late, 300);
+    turns_for(1000);
+    print_message("           60,000 in %.1f s\n", took_s);
+    stop("spoofed handshakes", line, sizeof line);
+    assert_int_equal(counted(line, "handshakes"), 3);
+    assert_int_equal(counted(line, "refused"), 0);
+    assert_true(counted(line, "answered_bytes") <= counted(line, "asked_bytes"));
+    assert_true(counted(line, "asked_bytes") > COUNT / 2 * 256ULL); /* most did arrive */
+    assert_in_range(longest_us, 0, 250000);
+    spoof_close(&spoof);
+}
+
+/* --- no answer is longer than its question ------------------------------------------------------------------
+ */
+
+static size_t answer_to(int fd, size_t len) {
+    static uint8_t bytes[2048];
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    size_t sum = 0;
+    throw_at(fd, relay.port, packet.bytes, len);
+    while (poll(&p, 1, sum ? 0 : 1) > 0)
+        sum += (size_t)recv(fd, bytes, sizeof bytes, 0);
+    return sum;
+}
+
+static void answers_are_short(void **state) {
+    (void)state;
+    const size_t lengths[] = {1, 2, 10, 16, 26, 32, 33, 255, 256, 257, 1199, 1200, 1201, 1400};
+    int fd = stranger("127.0.0.9");
+    size_t most[256] = {0};
+    unsigned answered = 0;
+    relay = relay_start(NULL);
+    for (unsigned kind = 0; kind < 256; kind++)
+        for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++)
+            for (unsigned version = 0; version < 4; version++) {
+                memset(packet.bytes, 0, 1500);
+                packet.bytes[0] = KL_SEAL_MAGIC;
+                packet.bytes[1] = (uint8_t)kind;
+                packet.bytes[2] = (uint8_t)version;
+                packet.bytes[36] = 0xff;
+                for (unsigned k = 4; k < 36 && version < 3; k++)
+                    packet.bytes[k] = (uint8_t)any(256);
+                if (kind < 0x10 || kind > 0x20) version = 3;
+                size_t came = answer_to(fd, lengths[i]);
+                assert_in_range(came, 0, lengths[i]);
+                answered += came > 0;
+                if (came > most[kind]) most[kind] = came;
+            }
+    struct kl_question q = {.kind = KL_STRANGER_LIST, .version = KL_PROTOCOL_VERSION};
+    assert_in_range(answer_to(fd, kl_question_write(&q, packet.bytes)), 0, KL_LIST_BYTES);
+    q.kind = KL_STRANGER_PING;
+    assert_in_range(answer_to(fd, kl_question_write(&q, packet.bytes)), 1, KL_PING_BYTES);
+    print_message("           %u answers; the longest to INIT %zu, PING %zu, LIST %zu bytes\n", answered,
+                  most[0x10], most[0x14], most[0x16]);
+    assert_true(most[0x10] > 0 && most[0x14] > 0);
+    close(fd);
+    /* a whole handshake: 256 bytes and 256 bytes out, 34 and 103 in */
+    struct intruder n;
+    intruder_shake(&n, relay.port, "127.0.0.9");
+    assert_true(n.has_keys);
+    intruder_leave(&n);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+}
+
+/* --- somebody on the wire ------------------------------------------------------------------------------------
+ */
+
+/* ENet's own, in clear, as it would be without us: a disconnect of whatever peer, from the right address. */
+static void spoof_disconnects(const struct spoof_packet *seen) {
+    for (unsigned peer = 0; peer < 4; peer++)
+        for (unsigned session = 0; session < 4; session++) {
+            uint8_t plain[] = {(uint8_t)(0x80 | session << 4), (uint8_t)peer, 0, 0, 0, 0, 0, 0, 4, 0xff, 0, 9, 0, 0, 0, 0};
+            packet = *seen;
+            memcpy(plain + 4, seen->bytes + 2, 4); /* the connect id, which anybody can read */
+            memcpy(packet.bytes, plain, packet.len = sizeof plain);
+            spoof_send(&spoof, &packet);
+            memcpy(packet.bytes + KL_SEAL_HEADER, plain, sizeof plain); /* and in a datagram of ours */
+            memcpy(packet.bytes, seen->bytes, KL_SEAL_HEADER);
+            packet.bytes[1] = KL_SEAL_ENET;
+            packet.bytes[6] ^= 0x55;
+            packet.len = KL_SEAL_OVERHEAD + sizeof plain;
+            spoof_send(&spoof, &packet);
+        }
+}
+
+static void be_nasty(const struct spoof_packet *seen) {
+    static struct spoof_packet old;
+    spoof_send(&spoof, seen); /* as it was, from the same address */
+    packet = *seen;
+    packet.bytes[any((uint32_t)packet.len)] ^= (uint8_t)(1U << any(8));
+    spoof_send(&spoof, &packet);
+    packet = *seen;
+    packet.len = any((uint32_t)packet.len);
+    spoof_send(&spoof, &packet);
+    packet = *seen;
+    packet.from_port = (uint16_t)any(65536); /* from elsewhere, port 0 now and then */
+    spoof_send(&spoof, &packet);
+    packet = *seen;
+    packet.from_port = 0;
+    spoof_send(&spoof, &packet);
+    spoof_fragment(&spoof, seen);
+    if (old.len) spoof_send(&spoof, &old); /* long ago */
+    if (any(50) == 0) old = *seen;
+    packet = *seen;
+    packet.len = 1201 + any(40000); /* far too long */
+    spoof_send(&spoof, &packet);
+    if (any(20) == 0) spoof_disconnects(seen);
+}
+
+static void somebody_on_the_wire(void **state) {
+    (void)state;
+    char line[512];
+    struct spoof_packet seen;
+    unsigned count = 0;
+    if (!spoof_open(&spoof)) skip();
+    play();
+    uint64_t end_us = kl_now_us() + 8 * UINT64_C(1000000), due_us = 0;
+    while (kl_now_us() < end_us) {
+        turns();
+        /* one in five milliseconds; what else has come since is passed over, our own too */
+        if (kl_now_us() < due_us || !spoof_see(&spoof, &seen)) {
+            poll(NULL, 0, 1);
+            continue;
+        }
+        bool ours = seen.from == LOOPBACK && seen.to == LOOPBACK && seen.len >= KL_SEAL_OVERHEAD && seen.len <= 1226 &&
+                    (seen.from_port == relay.port || seen.to_port == relay.port);
+        if (!ours) continue;
+        be_nasty(&seen);
+        count++;
+        due_us = kl_now_us() + 5000;
+        struct spoof_packet skipped;
+        while (spoof_see(&spoof, &skipped)) {
+        }
+    }
+    turns_for(500);
+    print_message("           %u datagrams repeated, turned, cut, moved, and so on\n", count);
+    assert_true(count > 400);
+    stop("somebody on the wire", line, sizeof line);
+    assert_true(counted(line, "forged") > 100 && counted(line, "replayed") > 100);
+    assert_int_equal(counted(line, "handshakes"), 2);
+    assert_in_range(longest_us, 0, 250000);
+    spoof_close(&spoof);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spoofed_handshakes),
+        cmocka_unit_test(answers_are_short),
+        cmocka_unit_test(somebody_on_the_wire),
+    };
+    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

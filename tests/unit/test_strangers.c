@@ -1,0 +1,105 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/engine/engine.h"
+#include "net/transport/strangers.h"
+
+static uint8_t bytes[KL_LIST_BYTES];
+static struct kl_rooms rooms;
+static unsigned places; /* rooms there are; those of an odd number are unlisted */
+
+static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
+    (void)ctx;
+    while (*from < places && *from % 2)
+        ++*from;
+    if (*from >= places) return false;
+    *out = (struct kl_room_line){.players = 2, .filled = 1, .open = 1, .password = *from % 4 == 0, .identity = {7}};
+    snprintf(out->name, sizeof out->name, "room %u", *from);
+    snprintf(out->content, sizeof out->content, "%063u", *from);
+    ++*from;
+    return true;
+}
+
+static void every_cut_is_malformed(int (*read)(const uint8_t *, size_t), size_t len) {
+    for (size_t cut = 0; cut < len; cut++)
+        assert_int_equal(read(bytes, cut), KL_E_MALFORMED);
+    assert_int_equal(read(bytes, len), KL_OK);
+}
+
+static int read_question(const uint8_t *b, size_t len) {
+    struct kl_question q;
+    return kl_question_read(&q, b, len);
+}
+static int read_pong(const uint8_t *b, size_t len) {
+    struct kl_pong p;
+    return kl_pong_read(&p, b, len);
+}
+static int read_rooms(const uint8_t *b, size_t len) {
+    return kl_rooms_read(&rooms, b, len);
+}
+
+static void questions(void **state) {
+    (void)state;
+    struct kl_question q = {.kind = KL_STRANGER_LIST, .version = 2, .echo = "12345678", .from = 300}, got;
+    size_t len = kl_question_write(&q, bytes);
+    assert_int_equal(len, 1200);
+    assert_int_equal(kl_question_read(&got, bytes, len), KL_OK);
+    assert_memory_equal(&got, &q, sizeof q);
+    every_cut_is_malformed(read_question, len);
+    q = (struct kl_question){.kind = KL_STRANGER_PING, .version = 9};
+    len = kl_question_write(&q, bytes);
+    assert_int_equal(len, 32);
+    every_cut_is_malformed(read_question, len);
+    bytes[1] = KL_STRANGER_PONG;
+    assert_int_equal(read_question(bytes, len), KL_E_MALFORMED);
+}
+
+static void pong(void **state) {
+    (void)state;
+    struct kl_pong p = {.echo = "abcdefgh", .version = 2, .insecure_lan = true, .rooms = 513, .clients = 9}, got;
+    size_t len = kl_pong_write(&p, bytes);
+    assert_true(len <= KL_PING_BYTES);
+    assert_int_equal(kl_pong_read(&got, bytes, len), KL_OK);
+    assert_memory_equal(got.echo, p.echo, 8);
+    assert_true(got.insecure_lan && got.rooms == 513 && got.clients == 9 && got.version == 2);
+    every_cut_is_malformed(read_pong, len);
+}
+
+/* All public rooms come, each once, in as many answers as it takes; none longer than the question. */
+static void all_rooms_once(void **state) {
+    (void)state;
+    for (places = 0; places < 70; places++) {
+        struct kl_question q = {.kind = KL_STRANGER_LIST};
+        unsigned expected = 0;
+        do {
+            size_t len = kl_rooms_write(&q, next_line, NULL, bytes);
+            assert_in_range(len, 13, KL_LIST_BYTES);
+            every_cut_is_malformed(read_rooms, len);
+            for (unsigned i = 0; i < rooms.count; i++, expected += 2) {
+                char name[24];
+                snprintf(name, sizeof name, "room %u", expected);
+                assert_string_equal(rooms.line[i].name, name);
+                assert_int_equal(rooms.line[i].password, expected % 4 == 0);
+                assert_int_equal(rooms.line[i].identity[0], 7);
+            }
+            assert_true(rooms.count > 0 || rooms.next == KL_ROOMS_END);
+            q.from = rooms.next;
+        } while (rooms.next != KL_ROOMS_END);
+        assert_int_equal(expected, (places + 1) / 2 * 2);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(questions),
+        cmocka_unit_test(pong),
+        cmocka_unit_test(all_rooms_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
