@@ -85,7 +85,8 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     snprintf(l->host, sizeof l->host, "%s", config->host);
     snprintf(l->fingerprint, sizeof l->fingerprint, "%s", config->fingerprint ? config->fingerprint : "");
     l->port = config->port;
-    l->offers = kl_ciphers_here() | (config->insecure_lan ? KL_CIPHER_CLEAR : 0);
+    l->offers = (config->ciphers ? config->ciphers : kl_ciphers_here()) |
+                (config->insecure_lan ? KL_CIPHER_CLEAR : 0);
     l->hello = config->hello;
     l->hello.version = KL_PROTOCOL_VERSION;
     l->seat = config->seat;

@@ -12,7 +12,8 @@
 enum { FLAG_INSECURE_LAN = 1 };                                /* PONG */
 enum { FLAG_PLAYING = 1, FLAG_PASSWORD = 2, FLAG_LOCKED = 4 }; /* a line of ROOMS */
 
-static void begin(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t kind, const uint8_t echo[KL_ECHO_BYTES]) {
+static void begin(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t kind,
+                  const uint8_t echo[KL_ECHO_BYTES]) {
     kl_writer_init(w, out, cap);
     kl_write_u8(w, KL_SEAL_MAGIC);
     kl_write_u8(w, kind);
@@ -20,7 +21,8 @@ static void begin(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t kind, c
 }
 
 /* False where it is something else. */
-static bool open(struct kl_reader *r, const uint8_t *bytes, size_t len, uint8_t kind, uint8_t echo[KL_ECHO_BYTES]) {
+static bool open(struct kl_reader *r, const uint8_t *bytes, size_t len, uint8_t kind,
+                 uint8_t echo[KL_ECHO_BYTES]) {
     kl_reader_init(r, bytes, len);
     uint8_t magic = kl_read_u8(r), is = kl_read_u8(r);
     const uint8_t *at = kl_read_bytes(r, KL_ECHO_BYTES);
@@ -103,8 +105,9 @@ static void write_line(struct kl_writer *w, const struct kl_room_line *l) {
     kl_write_bytes(w, l->identity, sizeof l->identity);
 }
 
-size_t kl_rooms_write(const struct kl_question *q, bool (*next_line)(void *, unsigned *, struct kl_room_line *),
-                      void *ctx, uint8_t out[KL_LIST_BYTES]) {
+size_t kl_rooms_write(const struct kl_question *q,
+                      bool (*next_line)(void *, unsigned *, struct kl_room_line *), void *ctx,
+                      uint8_t out[KL_LIST_BYTES]) {
     struct kl_writer w;
     struct kl_room_line line = {0};
     unsigned from = q->from, here = from;
@@ -113,7 +116,8 @@ size_t kl_rooms_write(const struct kl_question *q, bool (*next_line)(void *, uns
     begin(&w, out, KL_LIST_BYTES, KL_STRANGER_ROOMS, q->echo);
     uint8_t *head = w.at;
     w.at += 3; /* next, count */
-    while ((more = next_line(ctx, &from, &line)) && (size_t)(w.end - w.at) >= LINE_MAX_BYTES && count < KL_ROOMS_MAX) {
+    while ((more = next_line(ctx, &from, &line)) && (size_t)(w.end - w.at) >= LINE_MAX_BYTES &&
+           count < KL_ROOMS_MAX) {
         write_line(&w, &line);
         here = from;
         count++;

@@ -10,13 +10,13 @@
 /* Kinds of datagrams; those of the handshake come before them (net/session/handshake.h). */
 enum { KL_STRANGER_PING = 0x14, KL_STRANGER_PONG, KL_STRANGER_LIST, KL_STRANGER_ROOMS };
 
-#define KL_PING_BYTES  32   /* exactly */
-#define KL_LIST_BYTES  1200 /* exactly: as long as the longest answer */
-#define KL_ECHO_BYTES  8    /* of the asker's choice: who has not seen the question cannot answer it */
-#define KL_LINE_NAME   24   /* with NUL */
-#define KL_LINE_TEXT   64   /* with NUL */
-#define KL_ROOMS_END   0xffff
-#define KL_ROOMS_MAX   96 /* lines of one ROOMS at most: none is shorter than 12 bytes */
+#define KL_PING_BYTES 32   /* exactly */
+#define KL_LIST_BYTES 1200 /* exactly: as long as the longest answer */
+#define KL_ECHO_BYTES 8    /* of the asker's choice: who has not seen the question cannot answer it */
+#define KL_LINE_NAME  24   /* with NUL */
+#define KL_LINE_TEXT  64   /* with NUL */
+#define KL_ROOMS_END  0xffff
+#define KL_ROOMS_MAX  96 /* lines of one ROOMS at most: none is shorter than 12 bytes */
 
 struct kl_question { /* PING, LIST */
     uint8_t kind;
@@ -53,8 +53,9 @@ int kl_pong_read(struct kl_pong *p, const uint8_t *bytes, size_t len);
 
 /* next_line(ctx, &from, &line): the next public room from place `from` on, which moves behind it; false where
  * there is none. Asked for one line more than fits. */
-size_t kl_rooms_write(const struct kl_question *q, bool (*next_line)(void *, unsigned *, struct kl_room_line *),
-                      void *ctx, uint8_t out[KL_LIST_BYTES]);
+size_t kl_rooms_write(const struct kl_question *q,
+                      bool (*next_line)(void *, unsigned *, struct kl_room_line *), void *ctx,
+                      uint8_t out[KL_LIST_BYTES]);
 int kl_rooms_read(struct kl_rooms *r, const uint8_t *bytes, size_t len);
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """relay.py - what the relay costs an update (an input in, an update out), beside raw UDP in the same run: runs
-tests/net/bench_relay.c for some numbers of rooms of two and keeps its CSV."""
+tests/net/bench_relay.c for some numbers of rooms of two and keeps its CSV. Three relays at the same time: without
+encryption (--insecure-lan), AES-256-GCM, ChaCha20-Poly1305."""
 import csv
 import os
 import subprocess
@@ -9,16 +10,21 @@ import sys
 import bench
 
 PROGRAM = os.path.join(bench.BUILD, "bench", "bench_relay")
-ROOMS, SECONDS = ((8, 32), 4) if bench.QUICK else ((8, 32, 64, 128), 15)
+ROOMS, SECONDS = ((8, 32), 4) if bench.QUICK else ((8, 32, 64), 15)
 
 
 def picture(rows):
     script = bench.head("relay", 900, 520)
     script += 'set title "The relay\'s processor time for an update, rooms of two at 60 Hz, all over loopback" font "Sans,14"\n'
     script += 'set xlabel "clients"\nset ylabel "us of one core an update"\nset yrange [0:%g]\nset xrange [0:*]\nset y2range [0:100]\nset y2tics\nset border 11\nset y2label "share of one core, %%"\nset key top left\n' % (1.4 * max(r["us_per_update"] for r in rows))
-    script += bench.block("d", [{**r, "percent": 100 * r["core_share"]} for r in rows], ("clients", "us_per_update", "raw_us", "percent"))
-    script += ('plot $d using 1:2 with linespoints lw 2 pt 7 ps 1.3 lc rgb "#1f77b4" title "relay", $d using 1:3 with linespoints lw 2 dt 2 pt 6 lc rgb "#222222" title "raw UDP: a datagram out and one in, same run", '
-               '$d using 1:4 axes x1y2 with linespoints lw 1 pt 5 lc rgb "#ff7f0e" title "share of one core (right)"\n')
+    lines = []
+    for i, cipher in enumerate(dict.fromkeys(r["cipher"] for r in rows)):
+        mine = [{**r, "percent": 100 * r["core_share"]} for r in rows if r["cipher"] == cipher]
+        script += bench.block(f"d{i}", mine, ("clients", "us_per_update", "raw_us", "percent"))
+        lines.append(f'$d{i} using 1:2 with linespoints lw 2 pt 7 ps 1.3 title "{cipher}"')
+    lines.append('$d0 using 1:3 with linespoints lw 2 dt 2 pt 6 lc rgb "#222222" title "raw UDP: a datagram out and one in, same run"')
+    lines.append('$d0 using 1:4 axes x1y2 with linespoints lw 1 pt 5 lc rgb "#ff7f0e" title "share of one core, without encryption (right)"')
+    script += "plot " + ", ".join(lines) + "\n"
     bench.plot("relay", script)
 
 
@@ -33,9 +39,10 @@ def main():
         found = list(csv.DictReader(p.stdout.splitlines()))
         if p.returncode or not found:
             sys.exit(f"bench: bench_relay {rooms}: exit status {p.returncode}: {p.stderr[-300:]}")
-        row = {k: float(v) for k, v in found[-1].items()}
-        rows.append(row)
-        bench.say(f"  {row['clients']:.0f} clients: {row['us_per_update']:.2f} us an update, {row['ratio']:.2f} of raw UDP's {row['raw_us']:.2f} us; {100 * row['core_share']:.1f} % of a core")
+        for line in found:
+            row = {k: v if k == "cipher" else float(v) for k, v in line.items()}
+            rows.append(row)
+            bench.say(f"  {row['clients']:.0f} clients, {row['cipher']}: {row['us_per_update']:.2f} us an update, {row['ratio_to_clear']:.2f} of the one in clear, {row['ratio']:.2f} of raw UDP's {row['raw_us']:.2f} us; {100 * row['core_share']:.1f} % of a core; {row['body_bytes']:.0f} + {row['protection_bytes']:.0f} bytes")
     bench.write_csv("relay", rows)
     picture(rows)
 

@@ -1,8 +1,11 @@
 /* bench_relay.c - what a relay costs: rooms of two at 60 Hz over loopback, and the relay's CPU per update
- * (one input in, one update out), beside raw UDP pairs in the same run.
+ * (one input in, one update out) without encryption (--insecure-lan: SipHash, so still authentic), with
+ * AES-256-GCM and with ChaCha20-Poly1305: three relays at the same time, beside raw UDP pairs in the same
+ * run.
  *
- *   bench_relay [ROOMS [SECONDS]]     prints CSV: rooms, clients, seconds, updates, relay CPU us per update,
- *                                     share of a core, raw us per pair, ratio
+ *   bench_relay [ROOMS [SECONDS]]     ROOMS at each relay. Prints CSV: cipher, rooms, clients, seconds,
+ * updates, relay CPU us per update, share of a core, raw us per pair, ratio to raw, ratio to clear, bytes of
+ * an update's body, bytes of protection
  */
 #include <poll.h>
 #include <signal.h>
@@ -14,20 +17,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/session/seal.h"
 #include "net_player.h"
 
+/* On a processor, as the scheduler counts it: the other thread only writes the log. */
 static double cpu_s(pid_t pid) {
-    char path[64], line[1024];
-    unsigned long user = 0, system = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    char path[64];
+    unsigned long long ns = 0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
     FILE *f = fopen(path, "r");
     if (!f) return 0;
-    if (fgets(line, sizeof line, f)) {
-        const char *after = strrchr(line, ')');
-        if (after) sscanf(after + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
-    }
+    int got = fscanf(f, "%llu", &ns);
     fclose(f);
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    return got == 1 ? (double)ns / 1e9 : 0;
 }
 
 /* One datagram out and one in, by plain sockets. */
@@ -52,49 +54,116 @@ static double raw_pair_us(void) {
     return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / 1e3 / PAIRS;
 }
 
-static void turn_for(struct player *p, unsigned count, double s) {
-    uint64_t end_us = kl_now_us() + (uint64_t)(s * 1e6);
-    while (kl_now_us() < end_us) {
-        for (unsigned i = 0; i < count; i++)
-            player_turn(&p[i]);
-        poll(NULL, 0, 2);
-    }
-}
+static const struct mode {
+    const char *name;
+    uint8_t ciphers;
+    bool insecure_lan;
+} modes[] = {
+    {"clear", 0, true},
+    {"aes-256-gcm", KL_CIPHER_AES256GCM, false},
+    {"chacha20-poly1305", KL_CIPHER_CHACHA20, false},
+};
+#define MODES 3
 
-static uint64_t frames_of(const struct player *p, unsigned count) {
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < count; i++)
-        sum += p[i].frames;
-    return sum;
-}
+struct bench {
+    struct program relay;
+    struct player *p;
+    double from_s;
+    uint64_t from, bytes, datagrams;
+};
+static struct bench bench[MODES];
+static unsigned count; /* players of each */
 
-int main(int argc, char **argv) {
-    unsigned rooms = argc > 1 ? (unsigned)atoi(argv[1]) : 32, count = 2 * rooms;
-    double seconds = argc > 2 ? atof(argv[2]) : 10;
-    struct player *p = calloc(count, sizeof *p);
-    struct program relay =
-        relay_start((const char *const[]){"--per-address", "4000", "--rooms", "1024", NULL});
+static bool begin(struct bench *b, const struct mode *mode) {
+    const char *const args[] = {"--per-address",
+                                "4000",
+                                "--handshakes",
+                                "100000",
+                                "--rooms",
+                                "1024",
+                                "--log",
+                                "info",
+                                mode->insecure_lan ? "--insecure-lan" : NULL,
+                                NULL};
+    b->p = calloc(count, sizeof *b->p);
+    b->relay = relay_start(args);
     for (unsigned i = 0; i < count; i++) {
         char room[16];
         snprintf(room, sizeof room, "r%u", i / 2);
         struct kl_hello h = hello_make("bench", room, 1, 2);
         h.params.clocked = true;
-        player_open(&p[i], &h, relay.port, 1000000);
-        if (!player_joins(&p[i])) return 1;
+        b->p[i].insecure_lan = mode->insecure_lan;
+        b->p[i].ciphers = mode->ciphers;
+        player_open(&b->p[i], &h, b->relay.port, 1000000);
+        if (!player_joins(&b->p[i])) return false;
+        if (strcmp(kl_cipher_name(b->p[i].status.cipher), mode->name) != 0) return false;
     }
-    turn_for(p, count, 3);
-    double from_s = cpu_s(relay.pid), begin_us = (double)kl_now_us();
-    uint64_t from = frames_of(p, count);
-    turn_for(p, count, seconds);
-    double used_s = cpu_s(relay.pid) - from_s, wall_s = ((double)kl_now_us() - begin_us) / 1e6,
-           raw = raw_pair_us();
-    uint64_t updates = frames_of(p, count) - from;
-    printf("rooms,clients,seconds,updates,us_per_update,core_share,raw_us,ratio\n%u,%u,%.1f,%llu,%.2f,%.3f,%."
-           "2f,%.2f\n",
-           rooms, count, wall_s, (unsigned long long)updates, used_s * 1e6 / (double)updates, used_s / wall_s,
-           raw, used_s * 1e6 / (double)updates / raw);
+    return true;
+}
+
+static void turn_for(double s) {
+    uint64_t end_us = kl_now_us() + (uint64_t)(s * 1e6);
+    while (kl_now_us() < end_us) {
+        for (unsigned m = 0; m < MODES; m++)
+            for (unsigned i = 0; i < count; i++)
+                player_turn(&bench[m].p[i]);
+        poll(NULL, 0, 2);
+    }
+}
+
+static uint64_t frames_of(const struct bench *b) {
+    uint64_t sum = 0;
     for (unsigned i = 0; i < count; i++)
-        player_close(&p[i], 0);
-    free(p);
-    return program_stop(&relay, SIGTERM);
+        sum += b->p[i].frames;
+    return sum;
+}
+
+static double body_bytes(const struct bench *b) {
+    uint64_t bytes = 0, datagrams = 0;
+    for (unsigned i = 0; i < count; i++) {
+        bytes += b->p[i].status.lock.received_bytes;
+        datagrams += b->p[i].status.lock.received_datagrams;
+    }
+    return (double)bytes / (double)datagrams;
+}
+
+static void print(double wall_s, double raw) {
+    double clear = 0;
+    printf("cipher,rooms,clients,seconds,updates,us_per_update,core_share,raw_us,ratio,ratio_to_clear,"
+           "body_bytes,protection_bytes\n");
+    for (unsigned m = 0; m < MODES; m++) {
+        struct bench *b = &bench[m];
+        double used_s = cpu_s(b->relay.pid) - b->from_s, updates = (double)(frames_of(b) - b->from);
+        double us = used_s * 1e6 / updates;
+        if (m == 0) clear = us;
+        printf("%s,%u,%u,%.1f,%.0f,%.3f,%.4f,%.2f,%.3f,%.3f,%.1f,%d\n", modes[m].name, count / 2, count,
+               wall_s, updates, us, used_s / wall_s, raw, us / raw, us / clear, body_bytes(b),
+               KL_SEAL_OVERHEAD);
+    }
+}
+
+int main(int argc, char **argv) {
+    count = 2 * (argc > 1 ? (unsigned)atoi(argv[1]) : 16);
+    double seconds = argc > 2 ? atof(argv[2]) : 10;
+    for (unsigned m = 0; m < MODES; m++)
+        if (!begin(&bench[m], &modes[m])) {
+            fprintf(stderr, "bench_relay: no players with %s here\n", modes[m].name);
+            return 1;
+        }
+    turn_for(3);
+    double begin_us = (double)kl_now_us();
+    for (unsigned m = 0; m < MODES; m++) {
+        bench[m].from_s = cpu_s(bench[m].relay.pid);
+        bench[m].from = frames_of(&bench[m]);
+    }
+    turn_for(seconds);
+    print(((double)kl_now_us() - begin_us) / 1e6, raw_pair_us());
+    int failed = 0;
+    for (unsigned m = 0; m < MODES; m++) {
+        for (unsigned i = 0; i < count; i++)
+            player_close(&bench[m].p[i], 0);
+        free(bench[m].p);
+        failed |= program_stop(&bench[m].relay, SIGTERM);
+    }
+    return failed;
 }

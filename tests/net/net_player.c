@@ -128,13 +128,17 @@ struct kl_hello hello_make(const char *name, const char *room, unsigned seats, u
 void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max) {
     char err[200] = "";
     struct player kept = *p;
-    *p = (struct player){.hello = *hello, .digest_cap = frames_max, .insecure_lan = kept.insecure_lan};
+    *p = (struct player){.hello = *hello,
+                         .digest_cap = frames_max,
+                         .insecure_lan = kept.insecure_lan,
+                         .ciphers = kept.ciphers};
     memcpy(p->fingerprint, kept.fingerprint, sizeof p->fingerprint);
     p->digest = calloc(frames_max, sizeof p->digest[0]);
     kl_facts_add(&p->ready, "system files", "none");
     struct kl_link_config config = {.host = "127.0.0.1", .port = port, .hello = *hello};
     config.fingerprint = p->fingerprint[0] ? p->fingerprint : NULL;
     config.insecure_lan = p->insecure_lan;
+    config.ciphers = p->ciphers;
     if (kl_link_open(&p->link, &config, err, sizeof err) != 0) {
         fprintf(stderr, "kl_link_open: %s\n", err);
         abort();

@@ -46,6 +46,7 @@ struct player {
     struct kl_facts ready;
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* set before player_open(), which keeps it: the relay's */
     bool insecure_lan;                          /* the same */
+    uint8_t ciphers;                            /* the same; enum kl_cipher bits */
 };
 
 /* A HELLO with sane params: `players` seats to start, 60 fps, no clock, sub-frames, a hash every 60 frames.

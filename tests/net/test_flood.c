@@ -1,6 +1,6 @@
-/* test_flood.c - what costs a stranger nothing costs a relay nothing, and nobody's game: sixty thousand spoofed
- * handshakes, answers never longer than questions, and somebody on the wire who repeats, turns, cuts and makes
- * up what two players say. net/PROTOCOL.md §8 to §10. */
+/* test_flood.c - what costs a stranger nothing costs a relay nothing, and nobody's game: sixty thousand
+ * spoofed handshakes, answers never longer than questions, and somebody on the wire who repeats, turns, cuts
+ * and makes up what two players say. net/PROTOCOL.md §8 to §10. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -137,7 +137,8 @@ static void spoofed_handshakes(void **state) {
     spoof_close(&spoof);
 }
 
-/* --- no answer is longer than its question ------------------------------------------------------------------
+/* --- no answer is longer than its question
+ * ------------------------------------------------------------------
  */
 
 static size_t answer_to(int fd, size_t len) {
@@ -189,14 +190,16 @@ static void answers_are_short(void **state) {
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 
-/* --- somebody on the wire ------------------------------------------------------------------------------------
+/* --- somebody on the wire
+ * ------------------------------------------------------------------------------------
  */
 
 /* ENet's own, in clear, as it would be without us: a disconnect of whatever peer, from the right address. */
 static void spoof_disconnects(const struct spoof_packet *seen) {
     for (unsigned peer = 0; peer < 4; peer++)
         for (unsigned session = 0; session < 4; session++) {
-            uint8_t plain[] = {(uint8_t)(0x80 | session << 4), (uint8_t)peer, 0, 0, 0, 0, 0, 0, 4, 0xff, 0, 9, 0, 0, 0, 0};
+            uint8_t plain[] = {
+                (uint8_t)(0x80 | session << 4), (uint8_t)peer, 0, 0, 0, 0, 0, 0, 4, 0xff, 0, 9, 0, 0, 0, 0};
             packet = *seen;
             memcpy(plain + 4, seen->bytes + 2, 4); /* the connect id, which anybody can read */
             memcpy(packet.bytes, plain, packet.len = sizeof plain);
@@ -249,8 +252,8 @@ static void somebody_on_the_wire(void **state) {
             poll(NULL, 0, 1);
             continue;
         }
-        bool ours = seen.from == LOOPBACK && seen.to == LOOPBACK && seen.len >= KL_SEAL_OVERHEAD && seen.len <= 1226 &&
-                    (seen.from_port == relay.port || seen.to_port == relay.port);
+        bool ours = seen.from == LOOPBACK && seen.to == LOOPBACK && seen.len >= KL_SEAL_OVERHEAD &&
+                    seen.len <= 1226 && (seen.from_port == relay.port || seen.to_port == relay.port);
         if (!ours) continue;
         be_nasty(&seen);
         count++;

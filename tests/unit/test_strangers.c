@@ -19,7 +19,8 @@ static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
     while (*from < places && *from % 2)
         ++*from;
     if (*from >= places) return false;
-    *out = (struct kl_room_line){.players = 2, .filled = 1, .open = 1, .password = *from % 4 == 0, .identity = {7}};
+    *out = (struct kl_room_line){
+        .players = 2, .filled = 1, .open = 1, .password = *from % 4 == 0, .identity = {7}};
     snprintf(out->name, sizeof out->name, "room %u", *from);
     snprintf(out->content, sizeof out->content, "%063u", *from);
     ++*from;
@@ -62,7 +63,8 @@ static void questions(void **state) {
 
 static void pong(void **state) {
     (void)state;
-    struct kl_pong p = {.echo = "abcdefgh", .version = 2, .insecure_lan = true, .rooms = 513, .clients = 9}, got;
+    struct kl_pong p = {.echo = "abcdefgh", .version = 2, .insecure_lan = true, .rooms = 513, .clients = 9},
+                   got;
     size_t len = kl_pong_write(&p, bytes);
     assert_true(len <= KL_PING_BYTES);
     assert_int_equal(kl_pong_read(&got, bytes, len), KL_OK);
