@@ -4,7 +4,7 @@
  * Its core options, which in a room are the host's:
  *   tone_fps      60, 59.1856, 60.0988, 50.007 or 30 frames a second
  *   tone_switch   off, or the frame in which it changes to 50 Hz by SET_SYSTEM_AV_INFO
- *   tone_cost_us  processor time of every frame
+ *   tone_cost_us  processor time of every frame (where it is 0, TONE_COST_US of the environment has a say)
  *   tone_hidden   by how much less of it an unseen frame takes: 0 or 90 percent
  *   tone_dupe     on: only every tenth frame draws, the others are NULL
  * The picture is one colour, the frame's number. */
@@ -43,7 +43,9 @@ static double option(const char *key, double otherwise) {
 }
 
 static void burn(uint64_t from_us) {
+    const char *usual = getenv("TONE_COST_US");
     double cost_us = option("tone_cost_us", 0);
+    if (cost_us <= 0 && usual) cost_us = strtod(usual, NULL);
     int enabled = 3;
     if (environment(RETRO_ENVIRONMENT_GET_AUDIO_VIDEO_ENABLE, &enabled) && !(enabled & 1))
         cost_us *= 1 - option("tone_hidden", 0) / 100;
