@@ -140,14 +140,26 @@ def through(to, rtt_ms, jitter_ms=0, loss=0, seed=1, tag=""):
 
 # --- the machine ---------------------------------------------------------------------------------------------------
 
+def kernel_threads(name):
+    """Those that hand on the loopback's packets wait for a processor like anybody else, at no real-time priority."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/comm"):
+        try:
+            with open(path) as f:
+                found += [int(path.split("/")[2])] if f.read().startswith(name) else []
+        except OSError:
+            pass
+    return found
+
+
 class RunDelay:
-    """How long threads of these processes stood ready and got no processor, and how long the machine itself stood still
-    (stillness.py): on a shared machine that makes late frames which are not the program's."""
+    """How long threads of these processes (and the kernel's that hand on packets) stood ready and got no processor, and how long
+    the machine itself stood still (stillness.py): on a shared machine that makes late frames which are not the program's."""
 
     probe, only_one = None, threading.Lock() # for all
 
     def __init__(self, pids):
-        self.pids, self.before, self.hitches, self.since_us = pids, {}, [], time.monotonic_ns() // 1000
+        self.pids, self.before, self.hitches, self.since_us = pids + kernel_threads("ksoftirqd/"), {}, [], time.monotonic_ns() // 1000
         with self.only_one:
             if not RunDelay.probe:
                 RunDelay.probe = start("stillness", sys.executable, os.path.join(ROOT, "tests", "bench", "stillness.py"))
