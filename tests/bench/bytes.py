@@ -31,6 +31,7 @@ class Tap:
         self.to = (host, int(port))
         self.listen = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.listen.bind(("127.0.0.1", 0))
+        self.listen.setblocking(False) # what select() promised may be gone, and then a thread of all players stands
         self.address = "127.0.0.1:%d" % self.listen.getsockname()[1]
         self.flows, self.counts = {}, {}
         self.selector = selectors.DefaultSelector()
@@ -56,6 +57,7 @@ class Tap:
                     if source not in self.flows:
                         self.flows[source] = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
                         self.flows[source].connect(self.to)
+                        self.flows[source].setblocking(False)
                         self.selector.register(self.flows[source], selectors.EVENT_READ, source)
                     self.count(source, "up", len(data))
                     self.flows[source].send(data)
