@@ -302,7 +302,7 @@ def picture_lead(rows):
     script += "set xtics (" + ", ".join(f'"{d["label"]}" {d["x"]}' for d in data) + ') font "Sans,9"\nset bmargin 5\n'
     for k, (players, rtt) in enumerate((p, r) for p in (2, 8) for r in bench.RTTS):
         x = 4 * k + 1.5 + (players == 8)
-        script += f'set label "{players} players\\nRTT {rtt} ms" at first {x},graph -0.085 center font "Sans,9"\n'
+        script += f'set label "{players} players\\nRTT {rtt} ms" at first {x},graph -0.1 center font "Sans,9"\n'
         script += f'set arrow from first {x + 2},graph 0 to first {x + 2},graph 1 nohead lc rgb "#e8e8e8"\n'
     script += 'plot $d using ($1-0.42):2:(0.84):(0) with vectors nohead lw 3 lc rgb "#222222" title "bound (phases aligned)", \\\n'
     script += '  $d using ($1-0.42):($2+1):(0.84):(0) with vectors nohead lw 1 dt 2 lc rgb "#888888" title "bound + 1 (otherwise)", \\\n'
