@@ -69,7 +69,7 @@ purity: $(call obj,$(ENGINE) $(SEALED)) ## the engine calls no clock, socket, th
 cores: $(CORES)
 $(OUT)/cores/%_libretro.so: tests/cores/%.c tests/cores/libretro_core.h
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -lm
 
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm
