@@ -190,7 +190,8 @@ static void come_back(struct kl_client *c, uint32_t run_to, uint64_t now_us) {
     struct kl_client_stats *s = &c->stats;
     uint32_t due = c->next_due < s->next_closed ? c->next_due : s->next_closed;
     if (c->standing != KL_STANDING_OUT || c->away || due > run_to + s->spacing || s->next_closed == 0) return;
-    if (c->room_next > s->next_closed + s->spacing) return; /* there is more that we have not got */
+    bool lacks = !c->clock.heard || c->room_next > s->next_closed + s->spacing;
+    if (lacks) return; /* frames that we have not got */
     const struct kl_held *newest = held_at(c, s->next_closed - 1);
     uint32_t number = c->params.subframes ? (c->next_due > 0 ? c->next_due - 1 : 0) : newest->interval + 1;
     if (number >= s->next_sample) { /* else the newest sample is of this place, or the next keyframe's */

@@ -173,5 +173,6 @@ int kl_room_reopen(struct kl_room *r, uint64_t hold_us, uint64_t now_us) {
     r->last_close_us = now_us;
     r->hold_until_us = hold_us ? now_us + hold_us : 0;
     r->started = true;
+    kl_room_close_frames(r, now_us); /* a pause at its last keyframe begins */
     return KL_OK;
 }

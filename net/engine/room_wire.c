@@ -29,7 +29,7 @@ static void note_away(struct kl_room *r, struct kl_room_client *c, const struct 
     if (m->stamp != c->stamp) return;
     c->away = m->away;
     if (c->away && c->seats && r->started && r->params.policy != KL_POLICY_STRICT) kl_room_set_absent(r, c);
-    bool resumes = m->resume && !m->away && c->seats && r->started;
+    bool resumes = m->resume && !m->away && c->seats && r->started && !c->fetching;
     if (resumes && m->sample_first > c->next_sample)
         kl_room_set_absent(r, c); /* it took us for deaf and begins anew */
     if (resumes && c->presence == KL_ABSENT && m->sample_first >= c->next_sample)

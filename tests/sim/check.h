@@ -20,8 +20,19 @@ struct truth {
     uint64_t longest_wait_us;              /* from a frame's line (or the last close) to its close */
     double slipped_us;                     /* by which the schedule has moved since the start */
     uint32_t marks, changes, changes_settled;
+    bool renumbers[KL_MAX_SEATS]; /* a new process: its next sample may have any number */
+    uint64_t *print;              /* of every frame; clients that begin anew run old ones */
+    uint32_t prints;
     char error[240];
 };
+
+/* Everything that a frame says, in 64 bits. */
+uint64_t truth_print(const struct kl_frame *f, const struct kl_commands *commands);
+
+/* The relay goes on at frame `at` without what it had closed after it. */
+void truth_rewind(struct truth *t, const struct kl_room *room, uint32_t at, uint64_t hold_us,
+                  uint64_t relay_us);
+void truth_clear(struct truth *t);
 
 void truth_init(struct truth *t, const struct scenario *s);
 

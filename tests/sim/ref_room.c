@@ -57,7 +57,7 @@ static double line_us(const struct ref_room *r, uint32_t f) {
 /* --- absence ----------------------------------------------------------------------------------------------
  */
 
-static void make_absent(struct ref_client *c) {
+void ref_make_absent(struct ref_client *c) {
     c->absences += c->presence != REF_ABSENT;
     c->presence = REF_ABSENT;
     c->counted_from = REF_NEVER;
@@ -82,9 +82,9 @@ static void find_absent(struct ref_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct ref_client *c = &r->client[i];
         if (!c->in_room || !c->pads) continue;
-        if (r->params.policy == KL_POLICY_BOUNDED && waited && (missing & c->pads)) make_absent(c);
+        if (r->params.policy == KL_POLICY_BOUNDED && waited && (missing & c->pads)) ref_make_absent(c);
         bool silent = c->heard && now_us >= c->heard_us + silence_us(r);
-        if (r->params.policy == KL_POLICY_OPTIMISTIC && silent) make_absent(c);
+        if (r->params.policy == KL_POLICY_OPTIMISTIC && silent) ref_make_absent(c);
     }
 }
 
@@ -108,6 +108,7 @@ static void take_samples(struct ref_room *r, struct ref_client *c, struct kl_ctr
 static void come_back(struct ref_room *r, struct ref_client *c, uint32_t number) {
     bool at_once = r->now.by_clock && r->now.samples_end == REF_NEVER; /* nothing to fit in with */
     c->presence = at_once ? REF_PRESENT : REF_RETURNING;
+    c->link = REF_UP;
     c->next_sample = c->resumed = c->unused = number;
     c->counted_from = REF_NEVER;
 }
@@ -120,10 +121,11 @@ void ref_room_ctrl(struct ref_room *r, unsigned client, struct kl_ctrl *m, uint6
         c->stamp = m->stamp;
         c->heard_us = now_us;
         c->away = m->away;
-        if (m->away && r->started && r->params.policy != KL_POLICY_STRICT && c->pads) make_absent(c);
-        bool resumes = r->started && c->pads && m->resume && !m->away && m->sample_first >= c->next_sample;
+        if (m->away && r->started && r->params.policy != KL_POLICY_STRICT && c->pads) ref_make_absent(c);
+        bool resumes = r->started && c->pads && !c->fetching && m->resume && !m->away &&
+                       m->sample_first >= c->next_sample;
         bool anew = c->presence != REF_ABSENT && m->sample_first > c->next_sample;
-        if (resumes && anew) make_absent(c);
+        if (resumes && anew) ref_make_absent(c);
         if (resumes && c->presence == REF_ABSENT) come_back(r, c, m->sample_first);
     }
     if (m->frame_acked > c->acked) c->acked = m->frame_acked;
@@ -342,6 +344,9 @@ void ref_room_lay_out(struct ref_room *r, uint32_t length, const struct kl_comma
     if (r->presses_lost > 0) LAY(r, "%u presses are lost by a change of policy", (unsigned)r->presses_lost);
     r->before = r->now;
     r->now = next;
+    struct ref_past *past = &r->past[next.number % REF_SPANS];
+    *past = (struct ref_past){.span = next, .params = r->params, .pausing = r->pausing};
+    memcpy(past->plays, r->plays, sizeof past->plays);
 }
 
 /* --- frames -----------------------------------------------------------------------------------------------
@@ -384,8 +389,9 @@ static bool nobody_feeds(const struct ref_room *r) {
     return true;
 }
 
-bool ref_room_holds_still(const struct ref_room *r) {
-    return !r->started || r->paused || !ref_room_pads(r) || (r->now.number > 0 && !anybody(r));
+bool ref_room_holds_still(const struct ref_room *r, uint64_t now_us) {
+    return ref_room_held_for(r, now_us) || !r->started || r->paused || !ref_room_pads(r) ||
+           (r->now.number > 0 && !anybody(r));
 }
 
 static uint32_t group(const struct ref_room *r) {
@@ -394,31 +400,34 @@ static uint32_t group(const struct ref_room *r) {
 
 /* Without a clock, nobody is left behind by more than half of what the room keeps. */
 static bool outruns(const struct ref_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->client[i].in_room && r->next >= r->client[i].acked + KL_KEPT_FRAMES / 2)
-            return !r->params.clocked;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct ref_client *c = &r->client[i];
+        bool counts = c->in_room && c->link != REF_CUT && !c->fetching; /* others are not waited for */
+        if (counts && r->next >= c->acked + KL_KEPT_FRAMES / 2) return !r->params.clocked;
+    }
     return false;
 }
 
 /* When the next frame closes by time alone; UINT64_MAX: not so. */
-static uint64_t closes_at(const struct ref_room *r) {
+static uint64_t closes_at(const struct ref_room *r, uint64_t now_us) {
     bool laid_out = r->next < r->now.at.first + r->now.at.length;
-    if (ref_room_holds_still(r) || !laid_out || r->now.number == 0) return UINT64_MAX;
+    if (ref_room_held_for(r, now_us) && r->params.policy != KL_POLICY_STRICT) return r->hold_until_us;
+    if (ref_room_holds_still(r, now_us) || !laid_out || r->now.number == 0) return UINT64_MAX;
     if (outruns(r) || (!r->now.by_clock && !nobody_feeds(r)) || ref_room_missing(r)) return UINT64_MAX;
     double at = !r->params.clocked ? 0 : line_us(r, r->now.by_clock ? r->next - r->next % group(r) : r->next);
     return at > 0 ? (uint64_t)at : 0;
 }
 
 bool ref_room_can_close(const struct ref_room *r, uint64_t now_us) {
-    if (ref_room_holds_still(r) || r->next >= r->now.at.first + r->now.at.length) return false;
+    if (ref_room_holds_still(r, now_us) || r->next >= r->now.at.first + r->now.at.length) return false;
     if (r->now.number == 0) return true;
     if (outruns(r)) return false;
-    if (r->now.by_clock || nobody_feeds(r)) return now_us >= closes_at(r);
+    if (r->now.by_clock || nobody_feeds(r)) return now_us >= closes_at(r, now_us);
     return ref_room_missing(r) == 0;
 }
 
-uint64_t ref_room_due(const struct ref_room *r) {
-    uint64_t due = closes_at(r);
+uint64_t ref_room_due(const struct ref_room *r, uint64_t now_us) {
+    uint64_t due = closes_at(r, now_us);
     if (!r->started || r->paused) return due;
     if (r->params.policy == KL_POLICY_BOUNDED && ref_room_missing(r)) {
         uint64_t at = waits_since(r) + budget_us(r);

@@ -15,7 +15,12 @@
 
 enum ref_presence { REF_PRESENT, REF_ABSENT, REF_RETURNING }; /* in kl_presence's order */
 
+/* Of a client's session: it is over; there is a new one, and it has not yet resumed in it. */
+enum ref_link { REF_UP, REF_CUT, REF_BACK };
+
 struct ref_client {
+    enum ref_link link;
+    bool fetching; /* shown: it gets its frames by history */
     bool in_room, away, heard;
     uint8_t pads;
     enum ref_presence presence;
@@ -41,7 +46,18 @@ struct ref_span { /* an interval */
     uint32_t samples_end; /* by_clock: samples from here on are for the interval after */
 };
 
+/* What there was when an interval was laid out: what a relay that comes back must find out again. */
+#define REF_SPANS 1024
+struct ref_past {
+    struct ref_span span;
+    struct kl_params params;
+    uint8_t plays[KL_MAX_SEATS];
+    bool pausing;
+};
+
 struct ref_room {
+    struct ref_past past[REF_SPANS]; /* ring by number of interval */
+    uint64_t hold_until_us;
     struct kl_params params;
     struct ref_seat *pad; /* what each pad said, by sample number */
     bool started, pausing, paused;
@@ -67,10 +83,20 @@ void ref_room_start(struct ref_room *r, uint64_t now_us);
 
 /* The schedule as it was before the event, to be set before each of these. */
 void ref_room_ctrl(struct ref_room *r, unsigned client, struct kl_ctrl *m, uint64_t now_us);
+void ref_make_absent(struct ref_client *c);
 void ref_room_tick(struct ref_room *r, uint64_t now_us);
 void ref_room_remove(struct ref_room *r, unsigned client);
 void ref_room_order(struct ref_room *r, unsigned client, const struct kl_command *c);
 void ref_room_resume(struct ref_room *r, uint64_t now_us);
+
+/* A client's session ends; it has a new one, and the frames below `have`. */
+void ref_room_cut(struct ref_room *r, unsigned client);
+void ref_room_return(struct ref_room *r, unsigned client, uint32_t have);
+/* The relay died and goes on at frame `at`: everybody is out. shown: what frame at-1 showed. */
+void ref_room_rewind(struct ref_room *r, uint32_t at, const struct kl_frame *shown, uint64_t hold_us,
+                     uint64_t now_us);
+/* Pads that nothing closes without, whatever samples there are. */
+uint8_t ref_room_held_for(const struct ref_room *r, uint64_t now_us);
 
 /* True where the interval under way is closed and the next has not been laid out, nor does the room pause. */
 bool ref_room_wants_interval(struct ref_room *r);
@@ -82,9 +108,9 @@ void ref_room_close(struct ref_room *r, struct kl_frame *out, uint32_t range[KL_
                     uint64_t now_us);
 
 bool ref_room_can_close(const struct ref_room *r, uint64_t now_us);
-uint8_t ref_room_missing(const struct ref_room *r);  /* pads that the next frame waits for */
-bool ref_room_holds_still(const struct ref_room *r); /* paused, or everybody is absent */
-uint64_t ref_room_due(const struct ref_room *r);     /* when time alone changes something */
+uint8_t ref_room_missing(const struct ref_room *r);                   /* pads that the next frame waits for */
+bool ref_room_holds_still(const struct ref_room *r, uint64_t now_us); /* paused, all absent, or held */
+uint64_t ref_room_due(const struct ref_room *r, uint64_t now_us);     /* when time alone changes something */
 uint8_t ref_room_seats(const struct ref_room *r, uint8_t pads);
 uint8_t ref_room_pads(const struct ref_room *r); /* with an owner */
 

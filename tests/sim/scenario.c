@@ -159,6 +159,37 @@ static void draw_happening(struct scenario *s, struct rng *r, unsigned client) {
     }
 }
 
+/* Sessions that end and begin anew, on one side or, with the relay's death, on all. */
+static void draw_comeback(struct scenario *s, struct rng *r, unsigned client) {
+    if (s->happenings == SCENARIO_HAPPENINGS) return;
+    struct happening *h = &s->happening[s->happenings++];
+    double kind = rng_unit(r), length = rng_unit(r);
+    h->kind = kind < 0.4 ? HAPPEN_CUT : kind < 0.7 ? HAPPEN_KILL : HAPPEN_RELAY;
+    h->client = (uint8_t)client;
+    h->at_us = s->start_us + (uint64_t)(rng_unit(r) * (double)(s->end_us - s->start_us));
+    double seconds = length < 0.4   ? rng_between(r, 0.1, 3)
+                     : length < 0.7 ? rng_between(r, 3, 10)
+                                    : rng_between(r, 10, 30);
+    h->length_us = (uint64_t)(seconds * 1e6);
+    h->notice_us = (uint64_t)(rng_chance(r, 0.5) ? rng_between(r, 1e4, 1e6) : rng_between(r, 1e6, 2e7));
+    h->session_us = rng_range(r, 20000, 2000000);
+    if (h->kind != HAPPEN_RELAY) return;
+    h->length_us = rng_range(r, 50000, 3000000);
+    h->lost_frames = rng_chance(r, 0.5) ? 0 : rng_range(r, 0, 60);
+    h->hold_us = rng_chance(r, 0.5) ? rng_range(r, 0, 3000000) : 0;
+    h->offset_us = draw_offset(r);
+}
+
+static void draw_comebacks(struct scenario *s, struct rng *r) {
+    if (!rng_chance(r, 0.5) || s->heavy) return;
+    for (unsigned i = rng_range(r, 1, 5); i > 0; i--) {
+        unsigned client = rng_range(r, 0, KL_MAX_CLIENTS - 1);
+        while (!s->client[client].there)
+            client = (client + 1) % KL_MAX_CLIENTS;
+        draw_comeback(s, r, client);
+    }
+}
+
 void scenario_draw(struct scenario *s, uint64_t seed) {
     struct rng r = {seed * 0x9e3779b97f4a7c15u + 1};
     memset(s, 0, sizeof *s);
@@ -183,6 +214,9 @@ void scenario_draw(struct scenario *s, uint64_t seed) {
         for (double at = rng_exponential(&r); at < expected; at += rng_exponential(&r))
             draw_orders(s, &r, i);
     }
+    struct rng comebacks = {seed * 0x9e3779b97f4a7c15u +
+                            11}; /* what was drawn above stays the same for a seed */
+    draw_comebacks(s, &comebacks);
 }
 
 void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed) {

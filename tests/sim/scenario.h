@@ -39,7 +39,10 @@ enum happening_kind {
     HAPPEN_FREEZE,
     HAPPEN_ORDER,
     HAPPEN_LEAVE,
-    HAPPEN_CRASH
+    HAPPEN_CRASH,
+    HAPPEN_CUT,  /* no link for so long, then a new session */
+    HAPPEN_KILL, /* its process dies, and a new one comes so much later */
+    HAPPEN_RELAY /* the relay dies, and comes back so much later */
 };
 enum { WAY_UP = 1, WAY_DOWN = 2 };
 struct happening {
@@ -48,6 +51,12 @@ struct happening {
     uint64_t length_us; /* outage and stall; a crash: how long until the relay gives the client up */
     struct link_quality up, down;
     struct kl_command order; /* of the relay itself where order.client says so */
+    uint64_t
+        notice_us; /* cut and kill: until the relay gives the session up, where it does not return before */
+    uint64_t session_us;  /* cut: from the end of the outage to the new session */
+    uint32_t lost_frames; /* relay: closed last and not in its journal */
+    uint64_t hold_us;     /* relay: it waits so long for those who have not come back */
+    int64_t offset_us;    /* relay: its clock from then on */
 };
 
 #define SCENARIO_HAPPENINGS 256

@@ -3,14 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comeback.h"
 #include "drive.h"
 #include "events.h"
+#include "room_return.h"
 
 #define PROGRESS_US    2000000
 #define SAME_TIME_MAX  20000 /* steps without time passing: going round in circles */
 #define LOST_EXCUSE_US 12000000
 #define RETURN_US                                                                                            \
     4000000 /* to be back in place after what kept a client away, beside running what it missed */
+#define DEAD_TICK_US   50000
 #define PACE_SETTLE_US 15000000
 #define PACE_LEAST     0.95
 #define PACE_LEAST_US  5000000 /* measured for at least so long */
@@ -68,6 +71,7 @@ static void set_up(struct world *w, const struct scenario *s, FILE *log) {
               (double)(s->end_us - s->start_us) / 1e6, s->replay_window);
     truth_init(&w->truth, &w->scenario);
     kl_room_init(&w->room, p);
+    comeback_set_up(w);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         w->due_client[i] = UINT64_MAX;
         if (s->client[i].there) set_up_client(w, i);
@@ -104,6 +108,10 @@ static void remove_client(struct world *w, unsigned i) {
     world_log(w, "event=remove client=%u seats=%02x", i, c->setting->seats);
     c->in_room = c->running = false;
     w->due_client[i] = UINT64_MAX;
+    if (w->relay_down) {
+        ref_room_remove(&w->truth.ref, i);
+        return;
+    }
     drive_before(w);
     ref_room_remove(&w->truth.ref, i);
     kl_room_remove(&w->room, i, drive_relay_clock(w));
@@ -145,9 +153,11 @@ static void order(struct world *w, const struct happening *h) {
 }
 
 static void happen(struct world *w, const struct happening *h) {
-    static const char *const name[] = {"link", "outage", "stall", "freeze", "order", "leave", "crash"};
+    static const char *const name[] = {"link",  "outage", "stall", "freeze", "order",
+                                       "leave", "crash",  "cut",   "kill",   "relay"};
     struct sim_client *c = &w->client[h->client];
-    if (!c->in_room || !c->running) return;
+    bool ends = h->kind == HAPPEN_LEAVE || h->kind == HAPPEN_CRASH;
+    if (!c->in_room || !c->running || (c->leaving_session && !ends)) return;
     uint64_t until = w->now_us + h->length_us;
     world_log(w, "event=%s client=%u ways=%u length_us=%llu", name[h->kind], h->client, h->ways,
               (unsigned long long)h->length_us);
@@ -172,6 +182,9 @@ static void happen(struct world *w, const struct happening *h) {
         deaf(w, c, until + missed_us(w, c, h->length_us));
         break;
     case HAPPEN_ORDER: order(w, h); break;
+    case HAPPEN_CUT:
+    case HAPPEN_KILL:
+    case HAPPEN_RELAY: comeback_happen(w, h); break;
     case HAPPEN_LEAVE: gone(w, h->client, w->now_us + c->up.quality.delay_us); break;
     default: gone(w, h->client, until); break;
     }
@@ -196,7 +209,7 @@ static void check_return(struct world *w) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++) {
         struct sim_client *c = &w->client[i];
         const struct ref_client *r = &w->truth.ref.client[i];
-        bool there = c->in_room && c->running && c->setting->seats;
+        bool there = c->in_room && c->running && c->setting->seats && !c->leaving_session;
         if (!there || (r->presence == REF_PRESENT && c->lock.standing == KL_STANDING_IN)) {
             c->in_place_us = w->now_us;
             continue;
@@ -212,8 +225,8 @@ static void check_return(struct world *w) {
 
 static void check_progress(struct world *w) {
     const struct ref_room *ref = &w->truth.ref;
-    if (!w->room.started || !ref_room_pads(ref)) return;
-    if (ref_room_holds_still(ref)) {
+    if (!w->room.started || !ref_room_pads(ref) || w->relay_down) return;
+    if (ref_room_holds_still(ref, drive_relay_clock(w))) {
         w->truth.still_us = w->now_us;
         w->pacing = false;
     }
@@ -233,24 +246,25 @@ static void check_progress(struct world *w) {
                    (double)w->last_close_us / 1e6, kl_room_waiting_for(&w->room));
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++) {
         const struct sim_client *c = &w->client[i];
-        if (!c->in_room || !c->running || c->next_take == w->truth.next || kl_room_lost(&w->room, i))
-            continue;
+        if (!c->in_room || !c->running || c->leaving_session || c->next_take == w->truth.next) continue;
         if (w->now_us > later(later(c->last_take_us, c->obstacle_us), moved_us - 1) + patience &&
             w->now_us > w->room_obstacle_us + patience)
             world_fail(w, "client=%u stands still at frame %u of %u", i, c->next_take, w->truth.next);
     }
 }
 
-/* A spectator that fell out of the window is put out, as the relay would do it. */
+/* Who fell out of the window gets what it missed by history, as the relay does it. */
 static void check_lost(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
-    if (!c->in_room || !kl_room_lost(&w->room, i)) return;
+    if (!c->in_room || w->relay_down || !kl_room_lost(&w->room, i)) return;
     bool strict = w->truth.ref.params.policy == KL_POLICY_STRICT && w->truth.ref.policy_changes == 0;
     bool excused =
         !w->scenario.params.clocked || w->scenario.heavy || w->now_us < c->deaf_until_us + LOST_EXCUSE_US;
     if ((c->setting->seats && strict) || !excused) world_fail(w, "client=%u is lost", i);
     world_log(w, "event=lost client=%u", i);
-    remove_client(w, i);
+    kl_room_fetch(&w->room, i);
+    uint64_t until_us = comeback_excuse_us(w, i, w->truth.next - c->lock.stats.next_run);
+    excuse(w, c, until_us);
 }
 
 /* --- the loop ---------------------------------------------------------------------------------------------
@@ -274,11 +288,15 @@ static void tick(struct world *w, unsigned i) {
     check_lost(w, i);
     if (!c->running || w->failed) return;
     uint64_t next;
-    if (w->now_us < c->stalled_until_us) {
+    if (c->dead) {
+        next = w->now_us + DEAD_TICK_US;
+        c->next_tick_us = (double)next;
+    } else if (w->now_us < c->stalled_until_us) {
         next = c->stalled_until_us;
         c->next_tick_us = (double)next;
     } else {
         drive_turn(w, i);
+        if (!w->failed) comeback_feed(w, i);
         c->next_tick_us += s->tick_us;
         next = (uint64_t)c->next_tick_us;
         if (s->tick_jitter_us) next += rng_range(&c->rng, 0, s->tick_jitter_us);
@@ -303,7 +321,8 @@ static void start(struct world *w) {
 static void arrive(struct world *w, const struct event *e) {
     const struct kl_command *c = &w->scenario.happening[e->index].order;
     unsigned from = c->client == KL_RELAY_CLIENT ? KL_RELAY_CLIENT : e->client;
-    if (from == KL_RELAY_CLIENT || w->client[e->client].in_room) drive_order(w, from, c);
+    bool bound = w->client[e->client].in_room && w->client[e->client].bound;
+    if (!w->relay_down && (from == KL_RELAY_CLIENT || bound)) drive_order(w, from, c);
 }
 
 static void handle(struct world *w, const struct event *e) {
@@ -314,7 +333,8 @@ static void handle(struct world *w, const struct event *e) {
     case EVENT_HAPPENING: happen(w, &w->scenario.happening[e->index]); break;
     case EVENT_ORDER: arrive(w, e); break;
     case EVENT_REMOVE: remove_client(w, e->client); break;
-    default: start(w); break;
+    case EVENT_START: start(w); break;
+    default: comeback_handle(w, e); return;
     }
     if (e->packet) packet_free(w, e->packet);
 }
@@ -359,7 +379,9 @@ bool world_run(struct world *w, const struct scenario *s, FILE *log, world_probe
     if (pace >= 0 && pace < PACE_LEAST)
         world_fail(w, "the room crawls: %.3f of its frames a second, spacing %u", pace,
                    w->truth.ref.now.at.length);
+    comeback_clear(w);
     events_clear(w);
+    truth_clear(&w->truth);
     return !w->failed;
 }
 

@@ -6,6 +6,7 @@
 #define SIM_WORLD_H
 
 #include "check.h"
+#include "history.h"
 #include "lock_client.h"
 #include "msg.h"
 #include "player.h"
@@ -53,6 +54,13 @@ struct sim_client {
     struct measure measure;
     uint64_t longest_gap_us; /* between two frames run while its frontend ran and no obstacle was its own */
     uint64_t in_place_us;    /* since then it has been one of the room's: not absent */
+    uint32_t session, bound; /* its own; the one the relay knows it by, 0: none */
+    bool leaving_session;    /* cut or killed, and not back yet */
+    bool dead, fresh;        /* no process; the next one has nothing */
+    uint32_t have;           /* what its RETURN says */
+    uint64_t bulk_us;        /* its last bulk message arrives then */
+    size_t bulk_bytes;       /* under way */
+    struct packet *pieces, *last_piece; /* of history, arrived and without a place yet */
     struct rng rng;
 };
 
@@ -61,7 +69,7 @@ struct packet {
     uint8_t client;
     uint32_t closed; /* of the room when it was sent */
     struct packet *next_free;
-    uint8_t bytes[KL_DGRAM_HEADER + KL_DATAGRAM_MAX];
+    uint8_t bytes[KL_DGRAM_HEADER + KL_PIECE_BYTES];
 };
 
 enum event_kind {
@@ -71,6 +79,11 @@ enum event_kind {
     EVENT_HAPPENING,
     EVENT_ORDER,
     EVENT_REMOVE,
+    EVENT_CUT,     /* the relay gives a session up */
+    EVENT_SESSION, /* a client has a new one */
+    EVENT_RETURN,  /* the relay learns whose it is */
+    EVENT_HISTORY, /* a piece arrives */
+    EVENT_REOPEN,  /* the relay is back */
     EVENT_START
 };
 struct event {
@@ -93,6 +106,9 @@ struct world {
     size_t events, event_cap;
     uint64_t orders, same_time;
     struct packet *free_packets;
+    struct kl_history *history;
+    bool relay_down;
+    uint64_t cuts, kills, reopened, pieces_sent, brought_back;
     struct rng rng;
     FILE *log; /* NULL: quiet */
     /* NULL, or called after each turn of a client. */

@@ -7,7 +7,7 @@
 static struct kl_room r;
 static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i][s]: sample i of a client's s-th seat */
 static struct kl_frame hand_last;                            /* taken last */
-static uint32_t interval;                                    /* length of interval 0 */
+static uint32_t interval __attribute__((unused));            /* length of interval 0 */
 
 static inline void hand_begin(struct kl_params p) {
     kl_room_init(&r, &p);
