@@ -20,6 +20,9 @@ int trial_menu(const struct cell *like, double seconds);
 /* Rooms of 2, 4 and 8 for an hour on links that change, under each policy. */
 int trial_hour(const struct cell *like, uint64_t seed);
 
+/* One of four loses its link or its process for 3, 10, 30 s, or all lose the relay for 1, 3, 10 s. */
+int trial_return(const struct cell *like);
+
 /* Two players of unlike links: the spacing follows the largest up + down over all pairs. */
 int trial_unequal(const struct cell *like);
 

@@ -214,7 +214,7 @@ static void check_return(struct world *w) {
             c->in_place_us = w->now_us;
             continue;
         }
-        uint64_t since = later(later(c->in_place_us, c->obstacle_us), w->paused_us);
+        uint64_t since = later(later(c->in_place_us, c->obstacle_us), later(w->paused_us, w->truth.still_us));
         if (w->truth.ref.params.policy == KL_POLICY_STRICT || !w->scenario.params.clocked)
             since = later(since, w->room_obstacle_us);
         if (w->now_us > since + patience_us(w) + RETURN_US)
