@@ -26,8 +26,8 @@ static void watch(struct world *w, unsigned client, const struct kl_plan *plan) 
     const struct sim_client *c = &w->client[client];
     const struct ref_client *r = &w->truth.ref.client[client];
     if (w->now_us < a->from_us) a->next = w->truth.next;
-    if (w->now_us < a->from_us || w->now_us > a->back_us + 10 * SECOND_US) return;
-    bool other = client != 0 || a->all;
+    if (w->now_us < a->from_us) return;
+    bool other = (client != 0 || a->all) && w->now_us < a->back_us + 10 * SECOND_US;
     a->ms[client] = plan->stalled ? a->ms[client] + c->setting->tick_us / 1e3 : 0;
     if (other && plan->stalled) a->paid_ms[client] += c->setting->tick_us / 1e3;
     if (other && a->ms[client] > a->longest_ms[client]) a->longest_ms[client] = a->ms[client];
@@ -58,7 +58,7 @@ static void arrange(struct scenario *s, struct absence *a, uint8_t kind, double 
     struct happening h = {.at_us = s->start_us + (uint64_t)(AT_S * 1e6),
                           .kind = kind,
                           .length_us = (uint64_t)(seconds * 1e6),
-                          .notice_us = 10 * SECOND_US,
+                          .notice_us = 2 * SECOND_US,
                           .session_us = (uint64_t)(SESSION_S * 1e6),
                           .hold_us = 3 * SECOND_US,
                           .offset_us = 123456789};
