@@ -96,7 +96,7 @@ static bool give_one(struct kl_room_client *c, struct kl_commands *set, unsigned
 }
 
 /* Every client keeps what it has not run yet: no more is given than it has place for. */
-static bool affordable(struct kl_room *r, uint32_t frame) {
+bool kl_room_affords(struct kl_room *r, uint32_t frame) {
     uint32_t paid = KL_COMMAND_PACE * (frame - r->given_at);
     r->commands_given = r->commands_given > paid ? r->commands_given - paid : 0;
     r->given_at = frame;
@@ -105,7 +105,7 @@ static bool affordable(struct kl_room *r, uint32_t frame) {
 
 void kl_room_give_commands(struct kl_room *r, struct kl_interval *next) {
     struct kl_commands *set = free_set(r);
-    if (!set || !affordable(r, next->first)) return;
+    if (!set || !kl_room_affords(r, next->first)) return;
     unsigned room = KL_COMMANDS_ROOM;
     *set = (struct kl_commands){.keyframe = next->first};
     for (bool more = true; more;) {

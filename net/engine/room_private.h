@@ -44,6 +44,8 @@ uint8_t kl_room_out(const struct kl_room *r);
 /* After its acknowledgement moved: UPDATEs may take over from the history. */
 void kl_room_note_acked(const struct kl_room *r, struct kl_room_client *c);
 
+/* Whether commands may stand at this keyframe, for what was given before. */
+bool kl_room_affords(struct kl_room *r, uint32_t frame);
 /* What a command means to the room itself. */
 void kl_room_act(struct kl_room *r, const struct kl_command *c);
 /* At a keyframe: puts the queued commands into `next` and acts on those that are the room's. */

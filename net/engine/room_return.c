@@ -120,6 +120,8 @@ static void adopt_commands(struct kl_room *r, const struct kl_commands *commands
         if (set->count == 0 || (oldest->count > 0 && set->keyframe < oldest->keyframe)) oldest = set;
     }
     *oldest = *commands;
+    kl_room_affords(r, commands->keyframe);
+    r->commands_given += kl_command_store_size(commands);
     for (unsigned i = 0; i < commands->count; i++)
         kl_room_act(r, &commands->at[i]);
 }

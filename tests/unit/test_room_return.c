@@ -364,6 +364,8 @@ static void a_room_is_what_its_frames_made_it(void **state) {
         assert_int_equal(r.params.wait_budget_ms, before.params.wait_budget_ms);
         assert_int_equal(r.params.spacing_fixed, before.params.spacing_fixed);
         assert_int_equal(r.hash_next, before.hash_next);
+        uint32_t paid = KL_COMMAND_PACE * (before.given_at - r.given_at);
+        assert_int_equal(r.commands_given > paid ? r.commands_given - paid : 0, before.commands_given);
         assert_int_equal(r.next_close, before.next_close);
         assert_memory_equal(r.closed, before.closed, r.next_close * sizeof r.closed[0]);
         assert_int_equal(kl_room_reopen(&r, 0, 70), 0);
