@@ -209,6 +209,7 @@ void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
     uint64_t now = drive_relay_clock(w);
     if (!w->room.started) return;
     int result;
+    if (kl_room_tick_at(&w->room) <= now) drive_tick(w); /* a frame is due at this very moment */
     drive_before(w);
     if (c->kind == KL_COMMAND_PAUSE && (w->room.paused || w->room.pausing)) {
         ref_room_resume(&w->truth.ref, now);
@@ -227,8 +228,6 @@ void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
     *(result == KL_OK ? &w->orders_taken : &w->orders_refused) += 1;
     if (result != KL_OK && result != KL_E_FULL)
         world_fail(w, "a command of client=%u is refused: %d", client, result);
-    ref_room_tick(&w->truth.ref, now); /* a frame may be due at this very moment */
-    kl_room_tick(&w->room, now);
     drive_collect(w);
     drive_send_relay(w);
 }
