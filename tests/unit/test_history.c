@@ -216,6 +216,11 @@ static void test_pieces(void **state) {
         assert_int_equal(kl_piece_open(&run, piece, len - 1), KL_E_MALFORMED);
     }
     assert_int_equal(at, 1000);
+    static uint8_t large[64 * 1024]; /* never more than a message takes, however large the buffer */
+    assert_in_range(kl_history_read(&h, h.sealed, large, sizeof large, &last), 1, KL_PIECE_BYTES);
+    struct kl_frames_from from = {past, FRAMES, commands, command_sets};
+    assert_in_range(kl_piece_write(&from, 0, KL_PIECE_FRAMES, large, sizeof large, &last), 1, KL_PIECE_BYTES);
+    assert_in_range(last, 1, KL_PIECE_FRAMES - 1);
     uint8_t none[] = {0, 0, 0, 0, 0, 0},
             many[] = {0, 0, 0, 0, KL_PIECE_FRAMES + 1, 0, 30, 0, 30, 0, 30, 0, 0};
     assert_int_equal(kl_piece_open(&run, none, sizeof none), KL_E_MALFORMED);

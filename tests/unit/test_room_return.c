@@ -374,6 +374,67 @@ static void a_room_is_what_its_frames_made_it(void **state) {
     }
 }
 
+/* The interval between closing by the clock and closing by samples: its end of samples is found again. */
+static void a_room_between_two_policies(void **state) {
+    (void)state;
+    uint8_t change[] = {KL_POLICY_BOUNDED, 100, 0, 0};
+    struct kl_frame f;
+    uint32_t n = 0;
+    begin(KL_POLICY_OPTIMISTIC);
+    memset(orders, 0, sizeof orders);
+    r.next_hand = 0; /* all of them */
+    kl_room_command(&r, 0, KL_COMMAND_POLICY, change, sizeof change);
+    for (; r.now.samples_end == UINT32_MAX || r.next_close == r.now.first; n++) {
+        assert_true(n < 100);
+        for (unsigned i = 0; i < 3; i++)
+            hand_ctrl(i, n, 1, 0, line(n));
+        kl_room_tick(&r, line(n));
+    }
+    while (kl_room_take(&r, &f)) {
+        const struct kl_commands *c = kl_room_commands(&r, f.number);
+        past[f.number] = f;
+        if (c) orders[f.number] = *c;
+    }
+    before = r;
+    hand_begin(params(KL_POLICY_OPTIMISTIC, true));
+    kl_room_add(&r, 0, 7, 0);
+    for (n = 0; n < before.next_close; n++)
+        assert_int_equal(kl_room_adopt(&r, &past[n], orders[n].count ? &orders[n] : NULL), 0);
+    same_interval(&r.now, &before.now);
+    same_interval(&r.before, &before.before);
+}
+
+/* A pause that a later interval has ended is over; one that none has is not. */
+static void a_room_that_paused(void **state) {
+    (void)state;
+    struct kl_frame f;
+    begin(KL_POLICY_BOUNDED);
+    memset(orders, 0, sizeof orders);
+    r.next_hand = 0;
+    kl_room_command(&r, 0, KL_COMMAND_PAUSE, NULL, 0);
+    for (uint32_t n = 0; n < 20; n++) {
+        if (r.paused) kl_room_resume(&r, line(n));
+        for (unsigned i = 0; i < 3; i++)
+            hand_ctrl(i, n, 1, 0, line(n));
+    }
+    uint32_t paused_at = 0;
+    for (; kl_room_take(&r, &f); past[f.number] = f) {
+        const struct kl_commands *c = kl_room_commands(&r, f.number);
+        if (c) orders[f.number] = *c;
+        if (c) paused_at = f.number + f.spacing;
+    }
+    assert_true(paused_at > 0 && paused_at + 4 <= r.next_close);
+    bring_back(paused_at + 1);
+    assert_int_equal(kl_room_reopen(&r, 0, 70), 0);
+    assert_false(r.paused || r.pausing);
+    bring_back(paused_at - 1);
+    assert_int_equal(kl_room_reopen(&r, 0, 70), 0);
+    assert_true(r.pausing && !r.paused);
+    bring_back(paused_at);
+    assert_int_equal(kl_room_reopen(&r, 0, 70), 0);
+    assert_true(r.paused);
+}
+
 static void only_a_past_is_adopted(void **state) {
     (void)state;
     live(KL_POLICY_BOUNDED);
@@ -469,6 +530,8 @@ int main(void) {
         cmocka_unit_test(without_a_clock_nobody_waits_for_the_cut),
         cmocka_unit_test(who_is_lost_can_fetch),
         cmocka_unit_test(a_room_is_what_its_frames_made_it),
+        cmocka_unit_test(a_room_between_two_policies),
+        cmocka_unit_test(a_room_that_paused),
         cmocka_unit_test(only_a_past_is_adopted),
         cmocka_unit_test(a_room_goes_on_when_they_are_back),
         cmocka_unit_test(strict_goes_on_when_all_are_back),
