@@ -138,6 +138,20 @@ static void one_comes_back_from_nearby(void **state) {
     assert_int_equal(kl_room_waiting_for(&r), 4); /* and it is waited for again */
 }
 
+/* Another machine's clock may show anything: its stamps are not older than those of the session before. */
+static void one_comes_back_with_another_clock(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    play(0x207, 0, 20);
+    assert_int_equal(kl_room_return(&r, 2, r.next_close, line(40)), 0);
+    assert_false(sent(2, line(40)).has_echo);
+    struct kl_ctrl m = {.stamp = 7, .frame_acked = r.next_close, .resume = true, .sample_first = 24};
+    size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
+    assert_int_equal(kl_room_receive(&r, 2, buf, len, line(41)), 0);
+    assert_int_equal(r.client[2].presence, KL_RETURNING);
+    assert_int_equal(sent(2, line(41)).echo, 7);
+}
+
 /* Pieces from where it is, as far as it may run ahead, and UPDATEs when it has come near. */
 static void one_comes_back_from_afar(void **state) {
     (void)state;
@@ -522,6 +536,7 @@ int main(void) {
         cmocka_unit_test(who_is_cut_gets_nothing_and_holds_nobody_up),
         cmocka_unit_test(a_return_must_be_possible),
         cmocka_unit_test(one_comes_back_from_nearby),
+        cmocka_unit_test(one_comes_back_with_another_clock),
         cmocka_unit_test(one_comes_back_from_afar),
         cmocka_unit_test(nobody_resumes_who_still_fetches),
         cmocka_unit_test(commands_that_are_gone_come_by_history),
