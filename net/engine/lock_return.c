@@ -21,7 +21,6 @@ void kl_client_return(struct kl_client *c, uint64_t now_us) {
     c->unacknowledged = 0;
     c->needs_told = s->next_run;
     c->room_next = s->next_closed;
-    if (c->next_due > s->next_run) c->next_due = s->next_run; /* until the new schedule is known */
     c->last_send_us = now_us;
 }
 

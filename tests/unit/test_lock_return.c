@@ -164,6 +164,19 @@ static void a_new_process(void **state) {
     assert_in_range(c.stats.next_sample, 999, 1020);
 }
 
+/* What comes by history says nothing of how long the way down is. */
+static void history_is_not_late(void **state) {
+    (void)state;
+    begin(1, 0);
+    for (uint32_t f = 0; f < PAST; f++)
+        past[f].flags |= KL_FRAME_BY_CLOCK;
+    kl_client_return(&c, 1000);
+    assert_int_equal(update(1000, 0, KL_ABSENT, 0, 90000000, 90000000 - 1000 * FRAME_US, 2000), 0);
+    assert_int_equal(history(0, 64, 3000), 0);
+    kl_playout_margin_us(&c.playout, 4000);
+    assert_true(kl_playout_margin_us(&c.playout, 60000000) == 0);
+}
+
 static void a_spectator(void **state) {
     (void)state;
     begin(0, 0);
@@ -224,6 +237,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_session),
         cmocka_unit_test(a_new_process),
+        cmocka_unit_test(history_is_not_late),
         cmocka_unit_test(a_spectator),
         cmocka_unit_test(as_much_as_there_is_place_for),
         cmocka_unit_test(commands_come_with_their_frames),
