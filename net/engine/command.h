@@ -1,7 +1,7 @@
 /* command.h - the kinds of commands that the engine itself does not act on. net/PROTOCOL.md §5, Commands.
  *
  * The engine's own (policy, swap, pause) are in room.h. Those here are the clients' business, but for
- * KL_COMMAND_HOST, which is the relay's and stands at no keyframe. What they carry is written and read in
+ * the host's four, which are the relay's and stand at no keyframe. What they carry is written and read in
  * core_wrapper/command_words.h; the relay needs the numbers to put in events of its own. */
 #ifndef KL_COMMAND_H
 #define KL_COMMAND_H
@@ -10,6 +10,9 @@
 
 enum {
     KL_COMMAND_HOST = 4,    /* u8 client: the room's host from now on */
+    KL_COMMAND_LOCK = 6,    /* u8 1: nobody new comes in; 0: open again */
+    KL_COMMAND_KICK = 7,    /* u8 client: is put out */
+    KL_COMMAND_BAN = 8,     /* u8 client: is put out, and stays out */
     KL_COMMAND_RESET = 16,  /* nothing: retro_reset */
     KL_COMMAND_OPTION = 17, /* KEY=VALUE: a core option, text */
     KL_COMMAND_DISK = 18,   /* u16 index: out goes the disk, a second later in comes this one */

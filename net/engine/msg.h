@@ -21,8 +21,8 @@
 #define KL_MAC_BYTES       16
 #define KL_TAG_BYTES       16 /* of one interval */
 
-#define KL_TAGS_MAX   64
-#define KL_TICKET_MAX 16384
+#define KL_TAGS_MAX         64
+#define KL_TICKET_TOTAL_MAX 16384
 
 /* The first byte of a Keylock datagram. ENet's first byte has 0x40 set only for compressed packets, which
  * neither side uses, so the two share a port without confusion. */
@@ -81,7 +81,7 @@ struct kl_hello {
 };
 enum { KL_DOOR_UNLISTED = 1, KL_DOOR_PASSWORD = 2, KL_DOOR_LOCKED = 4 };
 enum { KL_PROVE = 0, KL_PROVE_SET = 1 }; /* what */
-struct kl_door {
+struct kl_door_msg {
     uint8_t what, salt[KL_SALT_BYTES], share[KL_SHARE_BYTES]; /* share: 0 with KL_PROVE_SET */
 };                                                            /* DOOR */
 struct kl_prove {
@@ -213,7 +213,7 @@ struct kl_msg {
         struct kl_roster roster;
         struct kl_prepare prepare;
         struct kl_verdict verdict;
-        struct kl_door door;
+        struct kl_door_msg door;
         struct kl_prove prove;
         struct kl_proved proved;
         struct kl_return back; /* RETURN */

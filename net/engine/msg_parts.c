@@ -83,7 +83,7 @@ static void read_piece(struct kl_reader *r, struct kl_piece *p) {
 
 void kl_read_ticket(struct kl_reader *r, struct kl_piece *p) {
     read_piece(r, p);
-    if (p->total < 1 || p->total > KL_TICKET_MAX) r->failed = true;
+    if (p->total < 1 || p->total > KL_TICKET_TOTAL_MAX) r->failed = true;
 }
 
 void kl_read_past(struct kl_reader *r, struct kl_past *p) {

@@ -29,8 +29,8 @@ void kl_write_hello(struct kl_writer *w, const struct kl_hello *h);
 int kl_read_hello(struct kl_reader *r, struct kl_hello *h); /* KL_OK, KL_E_VERSION */
 void kl_write_welcome(struct kl_writer *w, const struct kl_welcome *m);
 void kl_read_welcome(struct kl_reader *r, struct kl_welcome *m);
-void kl_write_door(struct kl_writer *w, const struct kl_door *d);
-void kl_read_door(struct kl_reader *r, struct kl_door *d);
+void kl_write_door(struct kl_writer *w, const struct kl_door_msg *d);
+void kl_read_door(struct kl_reader *r, struct kl_door_msg *d);
 void kl_write_prove(struct kl_writer *w, const struct kl_prove *p);
 void kl_read_prove(struct kl_reader *r, struct kl_prove *p);
 void kl_write_return(struct kl_writer *w, const struct kl_return *b);

@@ -49,13 +49,13 @@ void kl_read_welcome(struct kl_reader *r, struct kl_welcome *m) {
     m->seat_time_s = kl_read_u16(r);
 }
 
-void kl_write_door(struct kl_writer *w, const struct kl_door *d) {
+void kl_write_door(struct kl_writer *w, const struct kl_door_msg *d) {
     kl_write_u8(w, d->what);
     kl_write_bytes(w, d->salt, sizeof d->salt);
     kl_write_bytes(w, d->share, sizeof d->share);
 }
 
-void kl_read_door(struct kl_reader *r, struct kl_door *d) {
+void kl_read_door(struct kl_reader *r, struct kl_door_msg *d) {
     d->what = kl_read_count(r, KL_PROVE_SET);
     kl_read_into(r, d->salt, sizeof d->salt);
     kl_read_into(r, d->share, sizeof d->share);

@@ -17,7 +17,11 @@ static const char help[] = "rooms                          the rooms there are\n
                            "pause ROOM                     the game stands still\n"
                            "resume ROOM                    and goes on\n"
                            "policy ROOM NAME [BUDGET_MS]   strict, bounded or optimistic\n"
+                           "lock ROOM, unlock ROOM         nobody new comes in; everybody may again\n"
                            "kick ROOM NAME                 puts a member out\n"
+                           "ban ROOM NAME                  and he stays out, he and his address\n"
+                           "host ROOM NAME                 makes a member the host\n"
+                           "status                         what was turned away and is held\n"
                            "quit                           ends the relay\n"
                            "A name with blanks stands in double quotes.\n";
 
@@ -37,9 +41,18 @@ static const struct {
     {"pause", "pause ROOM", KL_CONSOLE_PAUSE, true, false},
     {"resume", "resume ROOM", KL_CONSOLE_RESUME, true, false},
     {"policy", "policy ROOM NAME [BUDGET_MS]", KL_CONSOLE_POLICY, true, false},
+    {"lock", "lock ROOM", KL_CONSOLE_LOCK, true, false},
+    {"unlock", "unlock ROOM", KL_CONSOLE_UNLOCK, true, false},
     {"kick", "kick ROOM NAME", KL_CONSOLE_KICK, true, false},
+    {"ban", "ban ROOM NAME", KL_CONSOLE_BAN, true, false},
+    {"host", "host ROOM NAME", KL_CONSOLE_HOST, true, false},
+    {"status", "status", KL_CONSOLE_STATUS, false, false},
 };
 #define VERBS (sizeof verbs / sizeof *verbs)
+
+static bool of_a_member(enum kl_console_verb verb) {
+    return verb == KL_CONSOLE_KICK || verb == KL_CONSOLE_BAN || verb == KL_CONSOLE_HOST;
+}
 
 static const char *skip(const char *at) {
     while (isblank((unsigned char)*at))
@@ -100,14 +113,14 @@ void kl_console_parse(struct kl_console_line *out, const char *line) {
             snprintf(out->text, sizeof out->text, "%s", at);
             at = "";
         }
-        if (out->verb == KL_CONSOLE_KICK) at = word(at, out->text);
+        if (of_a_member(out->verb)) at = word(at, out->text);
         if (out->verb == KL_CONSOLE_POLICY) at = parse_policy(out, at);
-        bool lacks = (verbs[i].room && !*out->room) ||
-                     ((verbs[i].text || out->verb == KL_CONSOLE_KICK) && !*out->text);
+        bool lacks =
+            (verbs[i].room && !*out->room) || ((verbs[i].text || of_a_member(out->verb)) && !*out->text);
         if (!at || *at || lacks) bad(out, verbs[i].usage);
         return;
     }
-    bad(out, "rooms, who, say, pause, resume, policy, kick, quit or help");
+    bad(out, "rooms, who, say, pause, resume, policy, lock, unlock, kick, ban, host, status, quit or help");
 }
 
 /* --- what it does ----------------------------------------------------------------------------------------
@@ -123,16 +136,32 @@ static const char *phase_name(const struct kl_lobby_room *r) {
     return "unknown";
 }
 
+static const char *yes(bool is) {
+    return is ? "yes" : "no";
+}
+
+static void show_status(const struct kl_lobby *l, FILE *to) {
+    struct kl_lobby_stats t = kl_lobby_stats(l);
+    fprintf(to, "put_out=%llu wrong_passwords=%llu wrong_returns=%llu start_kib=%llu history_kib=%llu\n",
+            (unsigned long long)t.put_out, (unsigned long long)t.wrong_passwords,
+            (unsigned long long)t.wrong_returns, (unsigned long long)t.start_bytes / 1024,
+            (unsigned long long)t.history_bytes / 1024);
+    fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
+}
+
 static void show_rooms(const struct kl_lobby *l, FILE *to) {
     char name[2 * KL_NAME_MAX + 3];
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = kl_lobby_room_at(l, i);
         if (!r) continue;
         const struct kl_params *p = &r->lock.params;
-        fprintf(to, "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u\n",
+        fprintf(to,
+                "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u listed=%s "
+                "password=%s locked=%s\n",
                 kl_log_quote(name, sizeof name, r->name), phase_name(r),
                 kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players, r->lock.next_close, r->spacing,
-                kl_lobby_policy_name(p->policy), p->wait_budget_ms);
+                kl_lobby_policy_name(p->policy), p->wait_budget_ms, yes(!(r->doors & KL_DOOR_UNLISTED)),
+                yes(r->doors & KL_DOOR_PASSWORD), yes(r->doors & KL_DOOR_LOCKED));
     }
     fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
 }
@@ -149,9 +178,10 @@ static void show_members(const struct kl_lobby_room *r, FILE *to) {
         fprintf(to, "client=%u name=%s seats=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,
                 kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats), i == r->host,
                 c->rtt.srtt_us / 1e3, c->backlog,
-                m->leaving ? "leaving"
-                : c->away  ? "away"
-                           : presence[c->presence % 3]);
+                m->leaving   ? "leaving"
+                : !m->linked ? "cut"
+                : c->away    ? "away"
+                             : presence[c->presence % 3]);
     }
     fprintf(to, "ok members=%u\n", n);
 }
@@ -167,6 +197,14 @@ static void tell(FILE *to, int result) {
     }
 }
 
+static void order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name, FILE *to,
+                         uint64_t now_us) {
+    if (kl_lobby_order_member(r, order, name, now_us) == KL_OK)
+        fputs("ok\n", to);
+    else
+        fprintf(to, "error: nobody in room %s is called \"%s\"\n", r->name, name);
+}
+
 static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FILE *to, uint64_t now_us) {
     switch (c->verb) {
     case KL_CONSOLE_WHO: show_members(r, to); break;
@@ -174,12 +212,11 @@ static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FI
     case KL_CONSOLE_PAUSE: tell(to, kl_lobby_order_pause(r, true, now_us)); break;
     case KL_CONSOLE_RESUME: tell(to, kl_lobby_order_pause(r, false, now_us)); break;
     case KL_CONSOLE_POLICY: tell(to, kl_lobby_order_policy(r, c->policy, c->budget_ms)); break;
-    case KL_CONSOLE_KICK:
-        if (kl_lobby_order_kick(r, c->text, now_us) == KL_OK)
-            fputs("ok\n", to);
-        else
-            fprintf(to, "error: nobody in room %s is called \"%s\"\n", r->name, c->text);
-        break;
+    case KL_CONSOLE_LOCK: tell(to, kl_lobby_order_lock(r, true)); break;
+    case KL_CONSOLE_UNLOCK: tell(to, kl_lobby_order_lock(r, false)); break;
+    case KL_CONSOLE_KICK: order_member(r, KL_ORDER_KICK, c->text, to, now_us); break;
+    case KL_CONSOLE_BAN: order_member(r, KL_ORDER_BAN, c->text, to, now_us); break;
+    case KL_CONSOLE_HOST: order_member(r, KL_ORDER_HOST, c->text, to, now_us); break;
     default: break;
     }
 }
@@ -192,6 +229,7 @@ bool kl_console_obey(struct kl_lobby *l, const char *line, FILE *to, uint64_t no
     case KL_CONSOLE_HELP: fputs(help, to); break;
     case KL_CONSOLE_QUIT: fputs("ok\n", to); break;
     case KL_CONSOLE_ROOMS: show_rooms(l, to); break;
+    case KL_CONSOLE_STATUS: show_status(l, to); break;
     case KL_CONSOLE_BAD: fprintf(to, "error: %s\n", c.room); break;
     default: {
         struct kl_lobby_room *r = kl_lobby_room_named(l, c.room);

@@ -1,7 +1,7 @@
 /* console.h - the operator's lines on the relay's standard input (--console), and the answers.
  *
  *     rooms | who ROOM | say ROOM TEXT | pause ROOM | resume ROOM | policy ROOM NAME [BUDGET_MS] |
- *     kick ROOM NAME | quit | help
+ *     lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | status | quit | help
  *
  * A name with blanks in it stands in double quotes. Every line is answered, by one or more lines;
  * a stream that waits for its reader would hold up all rooms (outlet.h). */
@@ -24,14 +24,19 @@ enum kl_console_verb {
     KL_CONSOLE_PAUSE,
     KL_CONSOLE_RESUME,
     KL_CONSOLE_POLICY,
+    KL_CONSOLE_LOCK,
+    KL_CONSOLE_UNLOCK,
     KL_CONSOLE_KICK,
+    KL_CONSOLE_BAN,
+    KL_CONSOLE_HOST,
+    KL_CONSOLE_STATUS,
     KL_CONSOLE_BAD, /* room holds what is wrong with it */
 };
 
 struct kl_console_line {
     enum kl_console_verb verb;
     char room[KL_CONSOLE_LINE]; /* KL_CONSOLE_BAD: the answer */
-    char text[KL_CONSOLE_LINE]; /* say, kick */
+    char text[KL_CONSOLE_LINE]; /* say; kick, ban, host */
     uint8_t policy;
     uint16_t budget_ms; /* 0: as it is */
 };

@@ -2,7 +2,8 @@
  *
  * Knows no sockets: what comes in is handed to it, what goes out leaves through struct kl_lobby_net, so that
  * tests can stand in for the network. Peers are the network's small numbers. All times are kl_now_us().
- * Single-threaded. Memory is taken when a room is made and when start data comes, never for a frame. */
+ * Single-threaded. Memory is taken when a room is made, when start data comes, for a client at a door with a
+ * password, and for history, 64 KiB at a time; never for a frame. */
 #ifndef KL_LOBBY_H
 #define KL_LOBBY_H
 
@@ -10,11 +11,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../engine/msg.h"
+
 struct kl_lobby_limits {
     unsigned peers; /* connections the network can hold */
     unsigned rooms; /* at once */
     unsigned seats; /* of one room, 1..KL_MAX_SEATS */
+    /* where 0: the defaults of kl_lobby_defaults */
+    unsigned rooms_per_address;
+    unsigned seat_time_s;      /* that a seat is kept, where the room's maker has no wish … */
+    unsigned seat_time_max_s;  /* … and at most */
+    unsigned chat_per_min;     /* lines of one client */
+    unsigned commands_per_min; /* others of one client */
+    unsigned password_tries;   /* wrong ones a minute from one address, and four times that at one room; wrong
+                                  returns count too */
+    unsigned malformed;        /* input datagrams in a row. One is dropped without a word */
+    unsigned start_kib;        /* start data of one room */
+    unsigned history_kib;      /* of one room; above it the oldest frames go */
 };
+extern const struct kl_lobby_limits kl_lobby_defaults;
 
 /* The way out. A peer that was hung up on may not be named again. */
 struct kl_lobby_net {
@@ -28,6 +43,7 @@ struct kl_lobby_net {
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len);
     void (*hang_up)(void *ctx, unsigned peer); /* once everything sent has been delivered */
     uint32_t (*session)(void *ctx, unsigned peer);
+    const uint8_t *(*binding)(void *ctx, unsigned peer); /* 32 bytes: of its session's keys (seal.h) */
 };
 
 struct kl_lobby;
@@ -35,6 +51,9 @@ struct kl_lobby;
 /* NULL: out of memory. */
 struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net);
 void kl_lobby_destroy(struct kl_lobby *l);
+/* The relay's long-term secret, from which the keys of tags and tickets come (tag.h, ticket.h). Before the
+ * first client; without it they are of a secret that nobody has after this process. */
+void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]);
 
 /* What the network reports. bytes are borrowed. */
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us);
@@ -50,6 +69,25 @@ uint64_t kl_lobby_due_us(const struct kl_lobby *l);
 void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us);
 
 unsigned kl_lobby_rooms(const struct kl_lobby *l);   /* rooms there are */
-unsigned kl_lobby_members(const struct kl_lobby *l); /* clients in them */
+unsigned kl_lobby_members(const struct kl_lobby *l); /* clients in them, those away included */
+
+struct kl_lobby_stats {
+    uint64_t put_out, wrong_passwords, wrong_returns; /* since the start */
+    uint64_t start_bytes, history_bytes;              /* held */
+};
+struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l);
+
+/* What strangers may know of a public room. */
+struct kl_lobby_listing {
+    char name[KL_NAME_MAX], content[KL_FACT_VAL_MAX]; /* content: the fact, with what is for people; or "" */
+    uint8_t players, filled;                          /* seats that the game needs, that are taken */
+    uint8_t open;                                     /* that somebody could have now */
+    uint8_t doors;                                    /* KL_DOOR_* */
+    bool playing;
+    uint8_t identity[16]; /* kl_identity() of its facts */
+};
+/* Up to cap rooms from place *from on; *from moves behind the last looked at. Returns how many; 0: no more.
+ */
+unsigned kl_lobby_list(const struct kl_lobby *l, unsigned *from, struct kl_lobby_listing *out, unsigned cap);
 
 #endif

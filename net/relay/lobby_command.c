@@ -8,6 +8,8 @@
 /* --- what members ask for --------------------------------------------------------------------------------
  */
 
+#define OPERATOR "the relay's operator"
+
 #define ANSWERS_UNDER_WAY 64     /* messages under way to a member behind which no answer is sent */
 #define CHAT_US           100000 /* between two lines while the room pauses */
 
@@ -23,14 +25,37 @@ static const char *host_name(const struct kl_lobby_room *r) {
     return r->host == KL_NO_HOST ? "nobody" : r->member[r->host].name;
 }
 
-static int hand_over(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
+static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
+    if (!kl_lobby_reaches(&r->member[to])) return KL_E_STATE;
+    if (to == r->host) return KL_OK;
+    kl_lobby_notice(r, "%s makes %s the host", who, r->member[to].name);
+    bool was_host_asked = r->phase == KL_ROOM_ASKED;
+    r->host = to;
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    kl_lobby_start_left(r, was_host_asked); /* the new one is asked for the start data */
+    return KL_OK;
+}
+
+/* Kinds 4, 6, 7 and 8: the relay's alone, they stand at no keyframe and need no game. */
+static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                             uint64_t now_us) {
+    char who[KL_NAME_MAX + 10];
+    snprintf(who, sizeof who, "the host %s", r->member[member].name);
     if (o->len != 1 || o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
-    const struct kl_lobby_member *to = &r->member[o->data[0]];
-    if (!to->here || to->leaving) return KL_E_STATE;
-    if (o->data[0] == r->host) return KL_OK;
-    kl_lobby_notice(r, "%s makes %s the host", r->member[member].name, to->name);
-    r->host = o->data[0];
-    r->roster_changed = r->busy = true;
+    unsigned whom = o->data[0];
+    if (o->kind == KL_COMMAND_LOCK) {
+        if (whom > 1) return KL_E_MALFORMED;
+        kl_lobby_lock(r, whom, who);
+        return KL_OK;
+    }
+    const struct kl_lobby_member *m = &r->member[whom];
+    if (!m->here || m->leaving) return KL_E_STATE;
+    if (o->kind == KL_COMMAND_HOST) return hand_over(r, whom, r->member[member].name);
+    if (whom == member) return KL_E_STATE; /* he may leave, if he wants to go */
+    if (o->kind == KL_COMMAND_KICK)
+        kl_lobby_kick(r, whom, who, now_us);
+    else
+        kl_lobby_ban(r, whom, who, now_us);
     return KL_OK;
 }
 
@@ -57,25 +82,45 @@ static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t
     return KL_OK;
 }
 
+static bool for_the_relay(uint8_t kind) {
+    return kind == KL_COMMAND_HOST || kind == KL_COMMAND_LOCK || kind == KL_COMMAND_KICK ||
+           kind == KL_COMMAND_BAN;
+}
+
 static bool for_the_host(uint8_t kind) {
-    return kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_HOST;
+    return kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || for_the_relay(kind);
 }
 
 static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
     const char *name = r->member[member].name;
-    if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
     if (for_the_host(o->kind) && r->host != member) {
         answer(r, member, "that is for the host of the room, %s", host_name(r));
         return KL_E_STATE;
     }
-    if (o->kind == KL_COMMAND_HOST) return hand_over(r, member, o);
+    if (for_the_relay(o->kind)) return order_of_the_host(r, member, o, now_us);
+    if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
     if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name, o->data, o->len, now_us);
     if (o->kind == KL_COMMAND_CHAT && r->lock.paused) return chat_in_pause(r, name, o->data, o->len, now_us);
     return kl_room_command(&r->lock, member, o->kind, o->data, o->len);
 }
 
+/* What is too much is dropped, and who goes on dropping is put out. */
+static bool too_much(struct kl_lobby_room *r, unsigned member, uint8_t kind, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_limits *limits = &r->lobby->limits;
+    bool chat = kind == KL_COMMAND_CHAT;
+    unsigned most = chat ? limits->chat_per_min : limits->commands_per_min;
+    if (kl_bucket_take(chat ? &m->chat : &m->commands, most, now_us)) return false;
+    if (kl_bucket_take(&m->dropped, limits->commands_per_min, now_us))
+        answer(r, member, "too many %s a minute: the last one was dropped", chat ? "lines" : "commands");
+    else
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "commands without end", now_us);
+    return true;
+}
+
 void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                            uint64_t now_us) {
+    if (too_much(r, member, o->kind, now_us)) return;
     int result = obey(r, member, o, now_us);
     if (result == KL_E_FULL) answer(r, member, "too many commands at once: %s", "the last one was dropped");
     enum kl_log_level level =
@@ -92,9 +137,7 @@ const struct kl_lobby_room *kl_lobby_room_at(const struct kl_lobby *l, unsigned 
 }
 
 struct kl_lobby_room *kl_lobby_room_named(struct kl_lobby *l, const char *name) {
-    for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] && strcmp(l->room[i]->name, name) == 0) return l->room[i];
-    return NULL;
+    return kl_lobby_find(l, name);
 }
 
 static int logged(struct kl_lobby_room *r, uint8_t kind, int result) {
@@ -134,12 +177,27 @@ int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budg
     return logged(r, KL_COMMAND_POLICY, result);
 }
 
-int kl_lobby_order_kick(struct kl_lobby_room *r, const char *name, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || m->leaving || strcmp(m->name, name) != 0) continue;
-        kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "put out by the relay's operator", now_us);
-        return KL_OK;
+static unsigned member_named(const struct kl_lobby_room *r, const char *name) {
+    unsigned i = 0;
+    while (i < KL_MAX_CLIENTS &&
+           (!r->member[i].here || r->member[i].leaving || strcmp(r->member[i].name, name) != 0))
+        i++;
+    return i;
+}
+
+int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked) {
+    kl_lobby_lock(r, locked, OPERATOR);
+    return KL_OK;
+}
+
+int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name,
+                          uint64_t now_us) {
+    unsigned i = member_named(r, name);
+    if (i == KL_MAX_CLIENTS) return KL_E_STATE;
+    switch (order) {
+    case KL_ORDER_KICK: kl_lobby_kick(r, i, OPERATOR, now_us); return KL_OK;
+    case KL_ORDER_BAN: kl_lobby_ban(r, i, OPERATOR, now_us); return KL_OK;
+    case KL_ORDER_HOST: return hand_over(r, i, OPERATOR);
     }
     return KL_E_STATE;
 }

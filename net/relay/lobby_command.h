@@ -19,7 +19,10 @@ int kl_lobby_order_say(struct kl_lobby_room *r, const char *text,
 int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause,
                          uint64_t now_us); /* KL_OK where it is so already */
 int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budget_ms); /* 0: as it is */
-/* Puts out the first member of that name; KL_E_STATE where there is none. */
-int kl_lobby_order_kick(struct kl_lobby_room *r, const char *name, uint64_t now_us);
+int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked);
+/* For the first member of that name; KL_E_STATE where there is none, or he is away and should be host. */
+enum kl_lobby_order { KL_ORDER_KICK, KL_ORDER_BAN, KL_ORDER_HOST };
+int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name,
+                          uint64_t now_us);
 
 #endif

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "../engine/room_return.h"
 #include "lobby_room.h"
 
 #define STALL_TOLD_US 500000
@@ -22,8 +23,21 @@ static uint16_t in_the_game(const struct kl_lobby_room *r) {
     return present;
 }
 
+/* Who will report the hashes of now: not who is away, or runs through what he has missed. */
+static uint16_t reporting(const struct kl_lobby_room *r) {
+    uint16_t present = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
+        if (kl_lobby_reaches(m) && plays && !kl_room_fetching(&r->lock, i)) present |= (uint16_t)(1U << i);
+    }
+    return present;
+}
+
 void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us) {
     bool known = r->phase == KL_ROOM_PLAYING && h->frame < r->lock.next_close;
+    if (known && h->frame + KL_KEPT_FRAMES < r->lock.next_close)
+        return; /* of the past that it runs through */
     int result = known ? kl_verdict_report(&r->verdicts, member, h, now_us) : KL_E_WINDOW;
     if (result != KL_OK)
         kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u error=%d", h->frame, result);
@@ -34,7 +48,7 @@ static bool verdicts_may_go(const struct kl_lobby_room *r) {
     const struct kl_lobby_net *net = &r->lobby->net;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (m->here && !m->leaving && net->pending(net->ctx, m->peer) > KL_VERDICTS_UNDER_WAY) return false;
+        if (kl_lobby_reaches(m) && net->pending(net->ctx, m->peer) > KL_VERDICTS_UNDER_WAY) return false;
     }
     return true;
 }
@@ -77,8 +91,10 @@ static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f) {
 
 static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_frame f;
-    while (kl_room_take(&r->lock, &f))
+    while (kl_room_take(&r->lock, &f)) {
         if (f.flags & KL_FRAME_KEY) note_keyframe(r, &f);
+        kl_lobby_past_keep(r, &f);
+    }
     if (r->waited_frame == r->lock.next_close) return;
     if (r->stall_told)
         kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->waited_frame,
@@ -95,7 +111,7 @@ static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
         const struct kl_lobby_member *m = &r->member[i];
         size_t len;
         while (m->here && (len = kl_room_send(&r->lock, i, now_us, body, sizeof body)) > 0)
-            if (!m->leaving) net->datagram(net->ctx, m->peer, body, len);
+            if (m->linked) net->datagram(net->ctx, m->peer, body, len);
     }
 }
 
@@ -110,10 +126,15 @@ static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
     }
 }
 
-static void put_out_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && !r->member[i].leaving && kl_room_lost(&r->lock, i))
+/* Who is further behind than UPDATE reaches gets the rest from the history. */
+static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!kl_lobby_reaches(&r->member[i]) || !kl_room_lost(&r->lock, i)) continue;
+        if (kl_lobby_past_reaches(r, r->lock.client[i].frame_acked))
+            kl_room_fetch(&r->lock, i);
+        else
             kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "too far behind the game to catch up", now_us);
+    }
 }
 
 /* Who goes absent and who is back, for the log: the screens know it from UPDATE, and show what lasts. */
@@ -121,7 +142,7 @@ static void tell_absence(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
         const struct kl_room_client *c = &r->lock.client[i];
-        bool absent = m->here && m->seats && (c->away || c->presence != KL_PRESENT);
+        bool absent = m->here && m->seats && (!m->linked || c->away || c->presence != KL_PRESENT);
         if (absent == m->absent) continue;
         m->absent = absent;
         kl_lobby_log_member(KL_LOG_INFO, absent ? "absent" : "back", r, i, "frame=%u away=%d",
@@ -140,11 +161,11 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
         kl_room_tick(&r->lock, now_us);
         tell_absence(r);
         take_frames(r, now_us);
-        put_out_the_lost(r, now_us);
+        help_the_lost(r, now_us);
     }
     send_frames(r, now_us);
     struct kl_verdict v;
-    while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, in_the_game(r), now_us, &v))
+    while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, reporting(r), now_us, &v))
         announce(r, &v);
 }
 

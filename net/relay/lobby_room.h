@@ -1,32 +1,52 @@
-/* lobby_room.h - one room as the parts of the lobby see it: lobby.c (rooms, joining, leaving), lobby_start.c
- * (start data, READY, start), lobby_play.c (frames, verdicts, stalls), lobby_command.c (commands),
- * lobby_say.c (messages and log lines). Only inside net/relay. */
+/* lobby_room.h - one room as the parts of the lobby see it. Only inside net/relay.
+ *
+ * lobby.c          what comes in, what is due
+ * lobby_join.c     HELLO: rooms are made and entered
+ * lobby_door.c     passwords, locks, bans
+ * lobby_seat.c     leaving, seats that are kept, RETURN
+ * lobby_start.c    start data, READY, start
+ * lobby_play.c     frames, verdicts, stalls
+ * lobby_past.c     history, tags, tickets
+ * lobby_command.c  commands, what the operator asks for
+ * lobby_say.c      messages and log lines */
 #ifndef KL_LOBBY_ROOM_H
 #define KL_LOBBY_ROOM_H
 
-#include "../engine/room.h"
+#include "../engine/history.h"
 #include "../engine/msg.h"
+#include "../engine/room.h"
+#include "../session/door.h"
+#include "../session/seat.h"
+#include "../session/tag.h"
+#include "../session/ticket.h"
 #include "lobby.h"
+#include "lobby_limit.h"
 #include "relay_log.h"
 #include "verdict.h"
 
-#define KL_START_BYTES_MAX   (16U * 1024 * 1024)  /* of one room */
-#define KL_START_BYTES_TOTAL (256U * 1024 * 1024) /* of all rooms together */
+#define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
+#define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
 
-#define KL_GREET_US    (5 * 1000000ULL)  /* for a connection to say HELLO */
+#define KL_GREET_US (5 * 1000000ULL) /* for a connection to say HELLO or RETURN */
+#define KL_PROVE_US                                                                                          \
+    (15 * 1000000ULL) /* for a client to stretch its password: 0.1 s, on a slow machine 2 s                  \
+                       */
 #define KL_LOAD_US     (60 * 1000000ULL) /* for a client to load, once it has the start data */
 #define KL_GIVE_US     (60 * 1000000ULL) /* for the host between pieces of start data */
 #define KL_DRAIN_US    (2 * 1000000ULL)  /* for a leaving client's last samples to be used up */
 #define KL_SPECTATE_US (10 * 1000000ULL) /* for spectators to see the end once the last player has left */
 #define KL_CHORES_US   250000            /* between looks at the clocks above */
-
-/* Malformed datagrams in a row after which a client is put out. One is dropped without a word: anybody may
- * have sent it. */
-#define KL_MALFORMED_MAX 64
+#define KL_TAGS_US     500000            /* between TAGS, and between TICKETs */
 
 #define KL_VERDICTS_UNDER_WAY 128 /* messages under way to a client behind which no verdict is sent */
+#define KL_UNDER_WAY_MAX      400 /* … and with which it is put out: it does not take what it is sent */
+
+#define KL_ROOM_TRIES 4 /* wrong passwords at one room, times those of one address */
 
 #define KL_NO_HOST KL_MAX_CLIENTS
+
+#define KL_BANS_MAX  64   /* of one room */
+#define KL_TAGS_KEPT 4096 /* of one room: five minutes at spacing 5 */
 
 enum kl_room_phase {
     KL_ROOM_GATHERING, /* seats are being filled */
@@ -37,11 +57,20 @@ enum kl_room_phase {
 
 struct kl_lobby_member {
     bool here;
+    bool linked; /* has a connection, `peer`; else its seat is kept, since: */
+    uint64_t cut_us;
     bool leaving; /* hung up on; its last samples are being used up */
     uint64_t leaving_us;
     unsigned peer;
-    uint8_t seats, state; /* enum kl_member_state */
+    uint8_t seats, state; /* enum kl_member_state; told as KL_MEMBER_AWAY where it is not linked */
     char name[KL_NAME_MAX];
+    uint32_t joined;           /* the room's number of it: who has been here longest */
+    char host[KL_ADDRESS_MAX]; /* address without port, by which it came last */
+    uint8_t seat_key[KL_SEAT_KEY_BYTES];
+    uint8_t token_hash[2][KL_SEAT_HASH]; /* of the newest, and of the one before */
+    bool any_token; /* the room was made again from a ticket, which may be older than its token: the key does
+                     */
+
     uint32_t sent;        /* bytes of start data sent */
     bool gave;            /* it is the one who gave the start data */
     uint64_t deadline_us; /* for what we wait for from it; 0: nothing */
@@ -49,11 +78,49 @@ struct kl_lobby_member {
     struct kl_facts ready;
     unsigned malformed;
     bool absent; /* as it was last told */
+
+    uint32_t tags_told;                       /* intervals below: their tags are sent, or passed over */
+    uint32_t ticket_told, ticket_sent;        /* number of the ticket on its way, and its bytes sent */
+    struct kl_bucket chat, commands, dropped; /* dropped: what was too much of both */
+};
+
+struct kl_lobby_ban {
+    uint8_t seat_key[KL_SEAT_KEY_BYTES];
+    char host[KL_ADDRESS_MAX];
+};
+
+/* What the room keeps so that a client can come back: frames from the first on, the newest tags, the ticket.
+ */
+struct kl_lobby_past {
+    struct kl_history history;
+    bool broken;           /* there was no memory for a frame: nothing more is kept */
+    bool reopened;         /* the room was made again: clients may have frames that it has not */
+    uint16_t last_spacing; /* of the newest frame kept */
+    uint64_t bytes;
+    uint8_t tag_key[32];
+    uint8_t tag[KL_TAGS_KEPT][KL_TAG]; /* of interval i at [i % KL_TAGS_KEPT] */
+    uint32_t tag_end[KL_TAGS_KEPT];    /* the frame after it */
+    uint32_t tags;                     /* intervals that have one: below */
+    uint64_t tags_us;                  /* when the next are told */
+    uint8_t ticket[KL_TICKET_MAX];
+    uint32_t ticket_len, ticket_number; /* number: from 1 */
+    bool ticket_changed;                /* what is in it */
 };
 
 struct kl_lobby_room {
     struct kl_lobby *lobby;
     char name[KL_NAME_MAX];
+    uint8_t id[KL_ROOM_ID_BYTES];
+    uint8_t identity[16];                               /* of facts */
+    char maker[KL_ADDRESS_MAX];                         /* address that the room counts for */
+    uint8_t doors;                                      /* KL_DOOR_* */
+    uint8_t salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET]; /* with KL_DOOR_PASSWORD */
+    struct kl_bucket wrong;
+    unsigned wrong_count, bans;
+    struct kl_lobby_ban ban[KL_BANS_MAX];
+    uint16_t seat_time_s;
+    uint32_t joins;
+
     enum kl_room_phase phase;
     struct kl_params params;
     struct kl_facts facts; /* identity, by the client who made the room */
@@ -63,12 +130,15 @@ struct kl_lobby_room {
     struct kl_lobby_member member[KL_MAX_CLIENTS];
     uint8_t *start;
     uint32_t start_have, start_bytes;
+    uint8_t start_hash[16]; /* BLAKE2b, once it is here */
     uint64_t epoch_s;
     bool roster_changed, busy; /* busy: something came in since the last run */
+    bool bulk;                 /* some member waits for bulk: run whenever something was acknowledged */
     uint64_t due_us, chores_us;
 
     struct kl_room lock;
     struct kl_verdict_table verdicts;
+    struct kl_lobby_past past;
     uint16_t spacing;      /* of the last interval seen */
     uint32_t waited_frame; /* the frame that the room waits for … */
     uint64_t waited_us;    /* … since then */
@@ -78,20 +148,32 @@ struct kl_lobby_room {
     uint64_t chat_us; /* no chat line before, while the room pauses */
 };
 
+/* A client between DOOR and PROVE. */
+struct kl_lobby_knock {
+    struct kl_hello hello;
+    struct kl_door run;         /* to prove … */
+    uint8_t salt[KL_DOOR_SALT]; /* … or of the room to be made */
+    bool sets;
+};
+
 struct kl_lobby_client { /* by peer */
-    enum { KL_CLIENT_NONE, KL_CLIENT_GREETING, KL_CLIENT_MEMBER } state;
+    enum { KL_CLIENT_NONE, KL_CLIENT_GREETING, KL_CLIENT_KNOCKING, KL_CLIENT_MEMBER } state;
     uint64_t greet_by_us;
+    struct kl_lobby_knock *knock; /* while knocking */
     struct kl_lobby_room *room;
     unsigned member;
-    char address[24];
+    char address[KL_ADDRESS_MAX];
 };
 
 struct kl_lobby {
     struct kl_lobby_limits limits;
     struct kl_lobby_net net;
-    struct kl_lobby_room **room; /* limits.rooms of them, NULL where free */
+    uint8_t secret[32];
+    struct kl_triers triers;
+    uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
+    struct kl_lobby_room **room;                      /* limits.rooms of them, NULL where free */
     unsigned rooms, members;
-    uint64_t start_bytes; /* start data held for all rooms */
+    uint64_t start_bytes, history_bytes; /* held for all rooms */
     uint64_t chores_us;
     struct kl_lobby_client client[]; /* limits.peers of them */
 };
@@ -99,6 +181,44 @@ struct kl_lobby {
 /* --- lobby.c --- */
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r); /* as a mask */
 unsigned kl_lobby_count(uint8_t mask);
+/* Somebody who can be told something. */
+bool kl_lobby_reaches(const struct kl_lobby_member *m);
+/* Turns away a connection that is in no room. */
+void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
+struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name); /* NULL: there is none */
+
+/* --- lobby_join.c --- */
+void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, uint64_t now_us);
+/* Once the door is passed. salt, secret: of the room to be made, or NULL. */
+void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,
+                    const uint8_t *secret, uint64_t now_us);
+/* Why this HELLO comes into no room; 0 where it does. r: the room, or NULL to make one. */
+int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
+                       const char *address, char *text, size_t cap);
+void kl_lobby_free_empty_rooms(struct kl_lobby *l);
+void kl_lobby_free_room(struct kl_lobby_room *r);
+
+/* --- lobby_door.c --- */
+/* True: a password is to be proved or set first, or it is too early for another try; the client is answered.
+ * False: come in. r: the room, or NULL to make one. */
+bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const struct kl_hello *h,
+                         uint64_t now_us);
+void kl_lobby_door_prove(struct kl_lobby *l, unsigned peer, const struct kl_prove *p, uint64_t now_us);
+void kl_lobby_door_leave(struct kl_lobby_client *c); /* knocks no longer */
+/* True: lock, ban, or a password that one of the two sides knows nothing of stands against this HELLO; text
+ * says so. */
+bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address,
+                        char *text, size_t cap);
+void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who);
+/* who: for the log and the words on the screens, "the host". */
+void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
+void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
+/* Wrong tries at passwords and seats. Seconds to wait before the next one, 0: none. r: the room, or NULL. */
+unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
+                               uint64_t now_us);
+void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us);
+
+/* --- lobby_seat.c --- */
 /* Says why, hangs up, and takes the member out of the room. (A room that is empty is freed by the next
  * kl_lobby_run(), so a pointer to it stays good until then.) */
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
@@ -106,10 +226,24 @@ void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse c
 /* Takes a member out of the room whose connection has been seen to. why: for the log and the others' screens.
  */
 void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
+/* BYE. */
+void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* Its connection is lost; the seat is kept. */
+void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
+/* Seats whose time is up. */
+void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us);
+void kl_lobby_choose_host(struct kl_lobby_room *r);
+/* Gives a member a new token, and tells it all that WELCOME does. */
+void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member);
 
 /* --- lobby_start.c --- */
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host);
+/* A member is back before the game begins. */
+void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us);
+/* In the game: it gets everything from the beginning. False where that is not kept. */
+bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 /* false: the message breaks the protocol; the caller puts the member out. */
 bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us);
 bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
@@ -127,9 +261,22 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us);
 /* Once per KL_CHORES_US: stall and status lines, spectators left alone. */
 void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us);
 
+/* --- lobby_past.c --- */
+void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us); /* with the first frame */
+void kl_lobby_past_free(struct kl_lobby_room *r);
+void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f);
+/* Whether frame `from` on is kept. */
+bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from);
+/* Whether what this client has is what the room has: always, but after the room was made again. */
+bool kl_lobby_past_same(const struct kl_lobby_room *r, const struct kl_return *b);
+/* A member is back: TAGS go on from here, and the ticket comes anew. */
+void kl_lobby_past_returned(struct kl_lobby_room *r, unsigned member, uint32_t tags);
+/* Sends history, tags and ticket as far as they may go now. */
+void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us);
+
 /* --- lobby_command.c --- */
-/* Policy, seats and who is host are the host's to change; all else is everybody's. What is not allowed is
- * ignored; the member is told. */
+/* Policy, seats, the door and who is host are the host's to change; all else is everybody's. What is not
+ * allowed is ignored; the member is told. */
 void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                            uint64_t now_us);
 
@@ -140,7 +287,6 @@ void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);
 void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
 void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void kl_lobby_send_roster(struct kl_lobby_room *r);
-void kl_lobby_send_welcome(struct kl_lobby_room *r, unsigned member);
 /* room="…" client=… name="…" seats=… and then the rest. */
 void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                          unsigned member, const char *format, ...) __attribute__((format(printf, 5, 6)));

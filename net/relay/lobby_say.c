@@ -18,7 +18,7 @@ void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *
 
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && !r->member[i].leaving) kl_lobby_send(r->lobby, r->member[i].peer, m);
+        if (kl_lobby_reaches(&r->member[i])) kl_lobby_send(r->lobby, r->member[i].peer, m);
 }
 
 void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
@@ -41,6 +41,7 @@ void kl_lobby_send_roster(struct kl_lobby_room *r) {
     struct kl_roster *roster = &m.roster;
     roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
     roster->players = r->params.players;
+    roster->doors = r->doors;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *from = &r->member[i];
         if (!from->here) continue;
@@ -48,21 +49,10 @@ void kl_lobby_send_roster(struct kl_lobby_room *r) {
         *to = (struct kl_member){.client = (uint8_t)i, .seats = from->seats, .state = from->state};
         to->host = i == r->host;
         memcpy(to->name, from->name, sizeof to->name);
-        if (from->leaving) to->state = KL_MEMBER_GONE;
+        if (!from->linked) to->state = from->leaving ? KL_MEMBER_GONE : KL_MEMBER_AWAY;
     }
     kl_lobby_send_all(r, &m);
     r->roster_changed = false;
-}
-
-void kl_lobby_send_welcome(struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
-    struct kl_msg msg = {.kind = KL_MSG_WELCOME};
-    msg.welcome = (struct kl_welcome){.session = r->lobby->net.session(r->lobby->net.ctx, m->peer),
-                                      .client = (uint8_t)member,
-                                      .seats = m->seats,
-                                      .host = member == r->host,
-                                      .params = r->params};
-    kl_lobby_send(r->lobby, m->peer, &msg);
 }
 
 #define QUOTED_NAME_MAX (2 * KL_NAME_MAX + 3)

@@ -3,6 +3,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <sodium.h>
+
+#include "../engine/room_return.h"
 #include "lobby_room.h"
 
 void kl_lobby_start_free(struct kl_lobby_room *r) {
@@ -28,12 +31,14 @@ static void ask_host(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_send(r->lobby, host->peer, &(struct kl_msg){.kind = KL_MSG_SEND});
 }
 
-static void prepare(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+/* had: it has the start data, for it gave it. */
+static void prepare(struct kl_lobby_room *r, unsigned member, bool had, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     struct kl_msg msg = {.kind = KL_MSG_PREPARE};
     msg.prepare = (struct kl_prepare){.epoch_s = r->epoch_s, .data_bytes = r->start_bytes};
     m->state = KL_MEMBER_LOADING;
-    m->sent = m->gave ? r->start_bytes : 0; /* the giver has it */
+    m->checked = false;
+    m->sent = had ? r->start_bytes : 0;
     m->deadline_us = m->sent == r->start_bytes ? now_us + KL_LOAD_US : 0;
     r->roster_changed = true;
     kl_lobby_send(r->lobby, m->peer, &msg);
@@ -45,7 +50,7 @@ static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_log_room(KL_LOG_INFO, "prepare", r, "data_bytes=%u epoch_s=%llu", r->start_bytes,
                       (unsigned long long)r->epoch_s);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) prepare(r, i, now_us);
+        if (kl_lobby_reaches(&r->member[i])) prepare(r, i, r->member[i].gave, now_us);
 }
 
 static bool has_start_data(const struct kl_lobby_room *r) {
@@ -64,8 +69,16 @@ static bool open_start(struct kl_lobby_room *r, uint32_t total) {
 
 bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
+    char text[KL_TEXT_MAX];
+    uint32_t most = r->lobby->limits.start_kib * 1024;
     if (r->phase != KL_ROOM_ASKED || member != r->host || has_start_data(r)) return false;
-    if (d->total > KL_START_BYTES_MAX || d->offset != r->start_have) return false;
+    if (d->offset != r->start_have) return false;
+    if (d->total > most) {
+        snprintf(text, sizeof text, "the start data (saves) has %u bytes, this relay takes %u", d->total,
+                 most);
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, text, now_us);
+        return true;
+    }
     if (!r->start && !open_start(r, d->total)) {
         kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "this relay has no memory for the start data now",
                          now_us);
@@ -79,6 +92,7 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
     if (!has_start_data(r)) return true;
     m->gave = true;
     m->deadline_us = 0;
+    crypto_generichash(r->start_hash, sizeof r->start_hash, r->start, r->start_bytes, NULL, 0);
     return true;
 }
 
@@ -97,16 +111,43 @@ static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint
         kl_lobby_send_bulk(r->lobby, m->peer, &msg);
         m->sent += msg.data.len;
     }
+    if (m->deadline_us) return;
     /* the time to load begins when all has come */
-    if (m->deadline_us == 0 && m->sent == r->start_bytes && net->pending(net->ctx, m->peer) == 0)
+    if (m->sent == r->start_bytes && net->pending(net->ctx, m->peer) == 0)
         m->deadline_us = now_us + KL_LOAD_US;
+    else
+        r->bulk = true;
+}
+
+/* One who has come back with nothing has loaded; the game goes on meanwhile. */
+static void goes_on(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    char why[KL_TEXT_MAX];
+    m->deadline_us = 0;
+    if (r->ready_known && kl_facts_differ(&r->ready, f, why, sizeof why) > 0) {
+        kl_lobby_put_out(r, member, KL_REFUSE_IDENTITY, why, now_us);
+    } else if (!kl_lobby_past_reaches(r, 0) || kl_room_return(&r->lock, member, 0, now_us) != KL_OK) {
+        kl_lobby_put_out(r, member, KL_REFUSE_SEAT, "this relay does not keep the game's beginning any more",
+                         now_us);
+    } else {
+        m->checked = true;
+        m->state = KL_MEMBER_PLAYING;
+        r->roster_changed = true;
+        kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u frames_to_run=%u", f->count,
+                            r->lock.next_close);
+    }
 }
 
 bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
                           uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    (void)now_us;
+    if (m->state == KL_MEMBER_READY || m->state == KL_MEMBER_PLAYING)
+        return true; /* said again after a return */
     if (m->state != KL_MEMBER_LOADING || m->sent < r->start_bytes) return false;
+    if (r->phase == KL_ROOM_PLAYING) {
+        goes_on(r, member, f, now_us);
+        return true;
+    }
     m->state = KL_MEMBER_READY;
     m->deadline_us = 0;
     m->ready = *f;
@@ -140,31 +181,54 @@ static bool all_are_ready(const struct kl_lobby_room *r) {
 
 static void start(struct kl_lobby_room *r, uint64_t now_us) {
     if (kl_room_start(&r->lock, now_us) != KL_OK) return;
-    r->phase = KL_ROOM_PLAYING;
-    kl_lobby_start_free(r);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) r->member[i].state = KL_MEMBER_PLAYING;
+    r->phase = KL_ROOM_PLAYING; /* the start data stays, for who comes back with nothing */
+    kl_lobby_past_begin(r, now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!r->member[i].here) continue;
+        r->member[i].state = KL_MEMBER_PLAYING;
+        if (!r->member[i].linked) kl_room_cut(&r->lock, i, now_us);
+    }
     r->roster_changed = true;
     kl_lobby_notice(r, "the game begins");
     kl_lobby_play_begin(r, now_us);
 }
 
+static bool host_is_here(const struct kl_lobby_room *r) {
+    return r->host != KL_NO_HOST && kl_lobby_reaches(&r->member[r->host]);
+}
+
 void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
-    if (r->phase == KL_ROOM_GATHERING && r->host != KL_NO_HOST && seats_are_filled(r)) ask_host(r, now_us);
+    if (r->phase == KL_ROOM_GATHERING && host_is_here(r) && seats_are_filled(r)) ask_host(r, now_us);
     if (r->phase == KL_ROOM_ASKED && has_start_data(r) && seats_are_filled(r)) begin_loading(r, now_us);
-    if (r->phase != KL_ROOM_LOADING) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && r->member[i].state == KL_MEMBER_LOADING)
+        if (kl_lobby_reaches(&r->member[i]) && r->member[i].state == KL_MEMBER_LOADING)
             send_pieces(r, &r->member[i], now_us);
+    if (r->phase != KL_ROOM_LOADING) return;
     check_ready(r, now_us);
-    if (r->phase == KL_ROOM_LOADING && seats_are_filled(r) && all_are_ready(r)) start(r, now_us);
+    if (seats_are_filled(r) && all_are_ready(r)) start(r, now_us);
 }
 
 /* --- comings and goings in between -----------------------------------------------------------------------
  */
 
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    if (r->phase == KL_ROOM_LOADING) prepare(r, member, now_us);
+    if (r->phase == KL_ROOM_LOADING) prepare(r, member, false, now_us);
+}
+
+void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (r->phase == KL_ROOM_ASKED && member == r->host && !has_start_data(r)) {
+        kl_lobby_start_free(r); /* what was under way is lost */
+        ask_host(r, now_us);
+    }
+    bool loaded = m->state == KL_MEMBER_READY && !fresh;
+    if (r->phase == KL_ROOM_LOADING && !loaded) prepare(r, member, m->gave && !fresh, now_us);
+}
+
+bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    if (!has_start_data(r) || !kl_lobby_past_reaches(r, 0)) return false;
+    prepare(r, member, false, now_us);
+    return true;
 }
 
 /* A host that goes before it has given everything: the next one is asked from the beginning. */

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../engine/engine.h"
 #include "../transport/link.h"
@@ -34,6 +36,16 @@ const char kl_relay_help[] =
     "  --half-open N      new connections at once that nothing has come from yet (512)\n"
     "  --datagrams N      datagrams a second from one connection (5000); more are dropped\n"
     "  --kbytes N         KiB a second from one connection (16384); more are dropped\n"
+    "  --rooms-per-address N   rooms made from one address (16)\n"
+    "  --seat-time S      seconds that a seat is kept for who loses his link (60), where his room says "
+    "nothing else\n"
+    "  --seat-time-max S  the most that a room may say (600)\n"
+    "  --chat N           chat lines a minute of one client (60)\n"
+    "  --commands N       other commands a minute of one client (240)\n"
+    "  --password-tries N wrong passwords a minute from one address (20); four times that at one room\n"
+    "  --malformed N      malformed input datagrams in a row before a client is put out (64)\n"
+    "  --start-kib N      start data (saves) of one room, KiB (3072)\n"
+    "  --history-kib N    history of one room, KiB (2560): an hour of two pads takes some 1000\n"
     "  --log LEVEL        error, info (default) or debug; to standard error\n"
     "  --console          take the operator's lines from standard input (try `help'); answers go to standard "
     "output\n"
@@ -59,8 +71,27 @@ enum {
     OPT_LOG,
     OPT_CONSOLE,
     OPT_HELP,
-    OPT_VERSION
+    OPT_VERSION,
+    OPT_LOBBY /* and those after it: by place in lobby_options */
 };
+
+#define LOBBY_FIELD(field) offsetof(struct kl_lobby_limits, field)
+static const struct {
+    const char *name;
+    size_t field;
+    long min, max;
+} lobby_options[] = {
+    {"rooms-per-address", LOBBY_FIELD(rooms_per_address), 1, ROOMS_MAX},
+    {"seat-time", LOBBY_FIELD(seat_time_s), 1, 65535},
+    {"seat-time-max", LOBBY_FIELD(seat_time_max_s), 1, 65535},
+    {"chat", LOBBY_FIELD(chat_per_min), 1, 100000},
+    {"commands", LOBBY_FIELD(commands_per_min), 1, 100000},
+    {"password-tries", LOBBY_FIELD(password_tries), 1, 100000},
+    {"malformed", LOBBY_FIELD(malformed), 1, 1000000},
+    {"start-kib", LOBBY_FIELD(start_kib), 1, 65536},
+    {"history-kib", LOBBY_FIELD(history_kib), 192, 1048576},
+};
+#define LOBBY_OPTIONS (sizeof lobby_options / sizeof lobby_options[0])
 
 static const struct option long_options[] = {
     {"bind", required_argument, NULL, OPT_BIND},
@@ -76,6 +107,15 @@ static const struct option long_options[] = {
     {"kbytes", required_argument, NULL, OPT_KBYTES},
     {"log", required_argument, NULL, OPT_LOG},
     {"console", no_argument, NULL, OPT_CONSOLE},
+    {"rooms-per-address", required_argument, NULL, OPT_LOBBY},
+    {"seat-time", required_argument, NULL, OPT_LOBBY + 1},
+    {"seat-time-max", required_argument, NULL, OPT_LOBBY + 2},
+    {"chat", required_argument, NULL, OPT_LOBBY + 3},
+    {"commands", required_argument, NULL, OPT_LOBBY + 4},
+    {"password-tries", required_argument, NULL, OPT_LOBBY + 5},
+    {"malformed", required_argument, NULL, OPT_LOBBY + 6},
+    {"start-kib", required_argument, NULL, OPT_LOBBY + 7},
+    {"history-kib", required_argument, NULL, OPT_LOBBY + 8},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -128,7 +168,17 @@ static int set_limit(struct parser *p, int option) {
     }
 }
 
+static int set_lobby(struct parser *p, unsigned i) {
+    unsigned value;
+    if (i >= LOBBY_OPTIONS) return -1;
+    if (set_unsigned(p, lobby_options[i].name, lobby_options[i].min, lobby_options[i].max, &value) != 0)
+        return -1;
+    memcpy((char *)&p->out->lobby + lobby_options[i].field, &value, sizeof value);
+    return 0;
+}
+
 static int set_option(struct parser *p, int option) {
+    if (option >= OPT_LOBBY) return set_lobby(p, (unsigned)(option - OPT_LOBBY));
     switch (option) {
     case OPT_BIND: p->out->bind = optarg; return 0;
     case OPT_PORT: return set_port(p);
@@ -154,6 +204,7 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
                                                 .half_open = HALF_OPEN_DEFAULT,
                                                 .datagrams = DATAGRAMS_DEFAULT,
                                                 .kbytes = KBYTES_DEFAULT},
+                                     .lobby = kl_lobby_defaults,
                                      .log = KL_LOG_INFO};
     int option;
     optind = 1;

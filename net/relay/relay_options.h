@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "../transport/hub.h"
+#include "lobby.h"
 #include "relay_log.h"
 
 struct kl_relay_options {
@@ -16,6 +17,7 @@ struct kl_relay_options {
     struct kl_hub_limits limits; /* but for peers, which follow from rooms and seats */
     const char *state;           /* folder of the relay's key; NULL: kl_relay_state() */
     bool insecure_lan;
+    struct kl_lobby_limits lobby; /* but for peers, rooms and seats */
     enum kl_log_level log;
     bool console;
 };

@@ -70,6 +70,9 @@ static int net_send_bulk(void *ctx, unsigned peer, const uint8_t *bytes, size_t 
 static size_t net_bulk_room(void *ctx, unsigned peer) {
     return kl_hub_bulk_room(((struct server *)ctx)->hub, peer);
 }
+static const uint8_t *net_binding(void *ctx, unsigned peer) {
+    return kl_hub_binding(((struct server *)ctx)->hub, peer);
+}
 static unsigned net_pending(void *ctx, unsigned peer) {
     return kl_hub_pending(((struct server *)ctx)->hub, peer);
 }
@@ -100,9 +103,9 @@ static int open_key(struct server *s, const struct kl_relay_options *o, struct k
     return 0;
 }
 
-static int open_hub(struct server *s, const struct kl_relay_options *o, unsigned peers, char *err,
-                    size_t err_len) {
-    struct kl_hub_config config = {.bind = o->bind, .port = o->port, .limits = o->limits};
+static int open_hub(struct server *s, const struct kl_relay_options *o, const struct kl_keypair *key,
+                    unsigned peers, char *err, size_t err_len) {
+    struct kl_hub_config config = {.bind = o->bind, .port = o->port, .limits = o->limits, .key = *key};
     struct kl_hub_handler handler = {.ctx = s,
                                      .opened = on_opened,
                                      .lost = on_lost,
@@ -112,30 +115,45 @@ static int open_hub(struct server *s, const struct kl_relay_options *o, unsigned
                                      .rooms = on_rooms};
     config.ciphers = kl_ciphers_here() | (o->insecure_lan ? KL_CIPHER_CLEAR : 0);
     config.limits.peers = peers;
-    if (open_key(s, o, &config.key, err, err_len) != 0) return -1;
     int result = kl_hub_open(&s->hub, &config, &handler, err, err_len);
     sodium_memzero(&config.key, sizeof config.key);
     return result;
 }
 
-static int open_server(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
-    unsigned peers = o->rooms * o->seats + PEERS_SPARE;
-    if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
-    if (open_hub(s, o, peers, err, err_len) != 0) return -1;
-    struct kl_lobby_limits limits = {.peers = peers, .rooms = o->rooms, .seats = o->seats};
+static int open_lobby(struct server *s, const struct kl_relay_options *o, const struct kl_keypair *key,
+                      unsigned peers, char *err, size_t err_len) {
+    struct kl_lobby_limits limits = o->lobby;
+    limits.peers = peers;
+    limits.rooms = o->rooms;
+    limits.seats = o->seats;
     struct kl_lobby_net net = {.ctx = s,
                                .send = net_send,
                                .send_bulk = net_send_bulk,
+                               .binding = net_binding,
                                .pending = net_pending,
                                .bulk_room = net_bulk_room,
                                .datagram = net_datagram,
                                .hang_up = net_hang_up,
                                .session = net_session};
     s->lobby = kl_lobby_create(&limits, &net);
-    if (s->lobby) return 0;
+    if (s->lobby) {
+        kl_lobby_set_secret(s->lobby, key->secret);
+        return 0;
+    }
     snprintf(err, err_len, "no memory for %u rooms", o->rooms);
     kl_hub_close(s->hub);
     return -1;
+}
+
+static int open_server(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
+    struct kl_keypair key;
+    unsigned peers = o->rooms * o->seats + PEERS_SPARE;
+    if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
+    if (open_key(s, o, &key, err, err_len) != 0) return -1;
+    int result = open_hub(s, o, &key, peers, err, err_len);
+    if (result == 0) result = open_lobby(s, o, &key, peers, err, err_len);
+    sodium_memzero(&key, sizeof key);
+    return result;
 }
 
 static void rest(struct server *s) {
@@ -179,13 +197,15 @@ static void log_listening(const struct server *s, const struct kl_relay_options 
 
 static void log_stopped(const struct server *s) {
     struct kl_hub_stats t = kl_hub_stats(s->hub);
+    struct kl_lobby_stats rooms = kl_lobby_stats(s->lobby);
     kl_log(KL_LOG_INFO, "stopped",
            "datagrams_in=%llu datagrams_out=%llu handshakes=%llu refused=%llu moves=%llu strange=%llu "
            "forged=%llu "
-           "replayed=%llu limited=%llu unfit=%llu asked_bytes=%llu answered_bytes=%llu",
+           "replayed=%llu limited=%llu unfit=%llu asked_bytes=%llu answered_bytes=%llu "
+           "put_out=%llu wrong_passwords=%llu wrong_returns=%llu",
            LLU(t.datagrams_in), LLU(t.datagrams_out), LLU(t.handshakes), LLU(t.refused), LLU(t.moves),
            LLU(t.strange), LLU(t.forged), LLU(t.replayed), LLU(t.limited), LLU(t.unfit), LLU(t.asked_bytes),
-           LLU(t.answered_bytes));
+           LLU(t.answered_bytes), LLU(rooms.put_out), LLU(rooms.wrong_passwords), LLU(rooms.wrong_returns));
 }
 
 static void loop(struct server *s, int signals) {

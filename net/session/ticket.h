@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KL_TICKET_MAX      5999 /* bytes, sealed: with its kind one reliable message */
+#define KL_TICKET_MAX      16384 /* bytes, sealed: KL_TICKET_TOTAL_MAX (msg.h) */
 #define KL_TICKET_OVERHEAD 40
 #define KL_TICKET_BODY_MAX (KL_TICKET_MAX - KL_TICKET_OVERHEAD)
 

@@ -26,6 +26,12 @@ static int fake_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len)
     if (m.kind == KL_MSG_NOTICE) memcpy(notice[peer], m.text.text, sizeof notice[peer]);
     return 0;
 }
+static const uint8_t *fake_binding(void *ctx, unsigned peer) {
+    static uint8_t binding[32];
+    (void)ctx;
+    binding[0] = (uint8_t)peer;
+    return binding;
+}
 static unsigned fake_pending(void *ctx, unsigned peer) {
     return (void)ctx, (void)peer, 0;
 }
@@ -74,8 +80,9 @@ static int set_up(void **state) {
     (void)state;
     const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 4};
     const struct kl_lobby_net net = {.send = fake_send,
-                                     .bulk_room = fake_bulk_room,
                                      .send_bulk = fake_send,
+                                     .bulk_room = fake_bulk_room,
+                                     .binding = fake_binding,
                                      .pending = fake_pending,
                                      .datagram = fake_datagram,
                                      .hang_up = fake_hang_up,

@@ -1,168 +1,9 @@
 /* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "net/engine/msg.h"
-#include "net/relay/lobby.h"
-#include "net/relay/relay_log.h"
-
-#define PEERS  32
-#define QUEUE  64
-#define SECOND UINT64_C(1000000)
-
-static struct kl_lobby *lobby;
-static uint64_t now_us;
-
-/* The network's part: what was said to each peer. */
-static struct inbox {
-    struct kl_msg msg[QUEUE];
-    unsigned count;
-    bool hung_up;
-    unsigned datagrams, pending;
-} inbox[PEERS];
-
-static int fake_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
-    struct inbox *in = &inbox[peer];
-    (void)ctx;
-    assert_false(in->hung_up);
-    assert_int_equal(kl_msg_decode(&in->msg[in->count % QUEUE], bytes, len), KL_OK);
-    in->count++;
-    return 0;
-}
-static unsigned fake_pending(void *ctx, unsigned peer) {
-    (void)ctx;
-    return inbox[peer].pending;
-}
-static size_t fake_bulk_room(void *ctx, unsigned peer) {
-    return fake_pending(ctx, peer) ? 0 : 1000;
-}
-static void fake_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
-    (void)ctx, (void)body, (void)len;
-    assert_false(inbox[peer].hung_up);
-    inbox[peer].datagrams++;
-}
-static void fake_hang_up(void *ctx, unsigned peer) {
-    (void)ctx;
-    inbox[peer].hung_up = true;
-}
-static uint32_t fake_session(void *ctx, unsigned peer) {
-    (void)ctx;
-    return 1000 + peer;
-}
-
-static int set_up(void **state) {
-    (void)state;
-    const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 4};
-    const struct kl_lobby_net net = {.send = fake_send,
-                                     .bulk_room = fake_bulk_room,
-                                     .send_bulk = fake_send,
-                                     .pending = fake_pending,
-                                     .datagram = fake_datagram,
-                                     .hang_up = fake_hang_up,
-                                     .session = fake_session};
-    kl_log_set_level(KL_LOG_ERROR);
-    memset(inbox, 0, sizeof inbox);
-    now_us = 100 * SECOND;
-    lobby = kl_lobby_create(&limits, &net);
-    return lobby ? 0 : -1;
-}
-static int tear_down(void **state) {
-    (void)state;
-    kl_lobby_destroy(lobby);
-    return 0;
-}
-
-static void run(void) {
-    kl_lobby_run(lobby, now_us);
-}
-static void pass(uint64_t us) {
-    for (uint64_t end_us = now_us + us; now_us < end_us; now_us += 100000)
-        run();
-}
-
-static void say(unsigned peer, const struct kl_msg *m) {
-    uint8_t bytes[KL_MSG_MAX];
-    int len = kl_msg_encode(m, bytes, sizeof bytes);
-    assert_true(len > 0);
-    kl_lobby_message(lobby, peer, bytes, (size_t)len, now_us);
-    run();
-}
-
-/* The newest message of this kind to this peer, or NULL. */
-static const struct kl_msg *heard(unsigned peer, uint8_t kind) {
-    const struct inbox *in = &inbox[peer];
-    for (unsigned i = in->count; i > 0 && i + QUEUE > in->count; i--)
-        if (in->msg[(i - 1) % QUEUE].kind == kind) return &in->msg[(i - 1) % QUEUE];
-    return NULL;
-}
-
-static void hello(unsigned peer, const char *room, unsigned seats, unsigned players, const char *content) {
-    struct kl_msg m = {.kind = KL_MSG_HELLO};
-    m.hello.version = KL_PROTOCOL_VERSION;
-    m.hello.seats_wanted = (uint8_t)seats;
-    snprintf(m.hello.name, sizeof m.hello.name, "p%u", peer);
-    snprintf(m.hello.room, sizeof m.hello.room, "%s", room);
-    m.hello.params = (struct kl_params){.subframes = true,
-                                        .clocked = true,
-                                        .players = (uint8_t)players,
-                                        .fps_uhz = 60000000,
-                                        .hash_every = 60};
-    kl_facts_add(&m.hello.facts, "content", content);
-    inbox[peer] = (struct inbox){0};
-    kl_lobby_opened(lobby, peer, "192.0.2.1:5", now_us);
-    say(peer, &m);
-}
-
-static void give(unsigned peer, const char *bytes) {
-    struct kl_msg m = {.kind = KL_MSG_DATA};
-    m.data.total = (uint32_t)strlen(bytes);
-    m.data.len = (uint16_t)m.data.total;
-    memcpy(m.data.bytes, bytes, m.data.len);
-    say(peer, &m);
-}
-
-static void ready(unsigned peer, const char *files) {
-    struct kl_msg m = {.kind = KL_MSG_READY};
-    kl_facts_add(&m.ready.facts, "system", files);
-    say(peer, &m);
-}
-
-static void bye(unsigned peer) {
-    say(peer, &(struct kl_msg){.kind = KL_MSG_BYE});
-}
-
-static void expect_refusal(unsigned peer, uint8_t code, const char *text) {
-    const struct kl_msg *m = heard(peer, KL_MSG_REFUSE);
-    assert_non_null(m);
-    if (!strstr(m->text.text, text)) print_error("refusal: %s\nwanted: %s\n", m->text.text, text);
-    assert_non_null(strstr(m->text.text, text));
-    assert_int_equal(m->text.code, code);
-    assert_true(inbox[peer].hung_up);
-}
-
-static uint8_t state_of(unsigned peer, unsigned client) {
-    const struct kl_msg *m = heard(peer, KL_MSG_ROSTER);
-    assert_non_null(m);
-    for (unsigned i = 0; i < m->roster.count; i++)
-        if (m->roster.member[i].client == client) return m->roster.member[i].state;
-    return KL_MEMBER_GONE;
-}
+#include "lobby_net.h"
 
 /* Two clients, loaded and playing. */
 static void start_game(void) {
-    hello(0, "room", 1, 2, "x");
-    hello(1, "room", 1, 2, "x");
-    give(0, "save");
-    ready(0, "a");
-    ready(1, "a");
-    assert_int_equal(state_of(1, 1), KL_MEMBER_PLAYING);
+    start_game_of(2);
 }
 
 static void the_first_makes_the_room(void **state) {
@@ -191,8 +32,10 @@ static void a_room_ends_with_the_last(void **state) {
     hello(1, "room", 0, 2, "x");
     bye(0);
     assert_int_equal(kl_lobby_rooms(lobby), 1);
-    kl_lobby_lost(lobby, 1, now_us);
-    run();
+    lose(1);
+    assert_int_equal(kl_lobby_rooms(lobby), 1); /* the seat is kept */
+    assert_int_equal(kl_lobby_members(lobby), 1);
+    pass(61 * SECOND);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
     assert_int_equal(kl_lobby_members(lobby), 0);
     hello(2, "room", 1, 2, "another content");
@@ -269,8 +112,7 @@ static void the_next_becomes_host_and_is_asked(void **state) {
     hello(1, "room", 1, 2, "x");
     struct kl_msg part = {.kind = KL_MSG_DATA, .data = {.total = 100, .len = 10}};
     say(0, &part);
-    kl_lobby_lost(lobby, 0, now_us);
-    run();
+    bye(0);
     assert_true(heard(1, KL_MSG_ROSTER)->roster.member[0].host);
     assert_null(heard(1, KL_MSG_SEND)); /* a seat is missing again */
     hello(2, "room", 1, 2, "x");
@@ -305,7 +147,7 @@ static void protocol_errors_put_out(void **state) {
     expect_refusal(1, KL_REFUSE_PROTOCOL, "protocol error");
     ready(0, "not asked");
     expect_refusal(0, KL_REFUSE_PROTOCOL, "protocol error");
-    kl_lobby_opened(lobby, 2, "192.0.2.1:5", now_us);
+    connect_peer(2);
     kl_lobby_message(lobby, 2, (const uint8_t *)"\1\3\0", 3, now_us);
     expect_refusal(2, KL_REFUSE_VERSION, "this relay speaks protocol 2, you speak 3");
     assert_int_equal(kl_lobby_members(lobby), 0);
@@ -327,7 +169,7 @@ static void malformed_datagrams_are_dropped_and_then_tell(void **state) {
 
 static void who_is_silent_or_slow_is_put_out(void **state) {
     (void)state;
-    kl_lobby_opened(lobby, 9, "192.0.2.1:5", now_us);
+    connect_peer(9);
     pass(4900000);
     assert_false(inbox[9].hung_up);
     pass(500000);
@@ -360,8 +202,8 @@ static void leaving_the_game(void **state) {
     pass(3 * SECOND);
     assert_int_equal(kl_lobby_members(lobby), 1);
     assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.count, 1);
-    kl_lobby_lost(lobby, 0, now_us);
-    run();
+    bye(0);
+    pass(3 * SECOND);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
@@ -400,7 +242,7 @@ static void shutting_down_tells_everybody(void **state) {
     (void)state;
     hello(0, "room", 1, 2, "x");
     hello(1, "other", 1, 2, "x");
-    kl_lobby_opened(lobby, 2, "192.0.2.1:5", now_us);
+    connect_peer(2);
     kl_lobby_shut_down(lobby, now_us);
     for (unsigned i = 0; i < 3; i++)
         expect_refusal(i, KL_REFUSE_CLOSED, "the relay is shutting down");

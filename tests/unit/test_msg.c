@@ -355,11 +355,11 @@ static void bulk(void **state) {
     m.tags.count = 0;
     rejected(&m);
     m = (struct kl_msg){.kind = KL_MSG_TICKET,
-                        .piece = {.offset = 12384, .total = KL_TICKET_MAX, .len = 4000}};
+                        .piece = {.offset = 12384, .total = KL_TICKET_TOTAL_MAX, .len = 4000}};
     there_and_back(&m, &got);
     m.piece.offset++;
     rejected(&m);
-    m.piece = (struct kl_piece){.total = KL_TICKET_MAX + 1, .len = 1};
+    m.piece = (struct kl_piece){.total = KL_TICKET_TOTAL_MAX + 1, .len = 1};
     rejected(&m);
     m.piece = (struct kl_piece){.offset = 3, .total = 9}; /* an empty piece */
     rejected(&m);

@@ -64,6 +64,32 @@ static void values(void **state) {
     assert_int_equal(PARSE("--version"), KL_RELAY_VERSION);
 }
 
+static void limits_of_rooms(void **state) {
+    (void)state;
+    assert_int_equal(PARSE(), KL_RELAY_RUN);
+    assert_int_equal(options.lobby.seat_time_s, 60);
+    assert_int_equal(options.lobby.rooms_per_address, 16);
+    assert_int_equal(PARSE("--rooms-per-address=1", "--seat-time=2", "--seat-time-max=3", "--chat=4"),
+                     KL_RELAY_RUN);
+    assert_int_equal(options.lobby.rooms_per_address, 1);
+    assert_int_equal(options.lobby.seat_time_s, 2);
+    assert_int_equal(options.lobby.seat_time_max_s, 3);
+    assert_int_equal(options.lobby.chat_per_min, 4);
+    assert_int_equal(
+        PARSE("--commands=5", "--password-tries=6", "--malformed=7", "--start-kib=8", "--history-kib=900"),
+        KL_RELAY_RUN);
+    assert_int_equal(options.lobby.commands_per_min, 5);
+    assert_int_equal(options.lobby.password_tries, 6);
+    assert_int_equal(options.lobby.malformed, 7);
+    assert_int_equal(options.lobby.start_kib, 8);
+    assert_int_equal(options.lobby.history_kib, 900);
+    static const char *const names[] = {
+        "--rooms-per-address", "--seat-time", "--seat-time-max", "--chat",       "--commands",
+        "--password-tries",    "--malformed", "--start-kib",     "--history-kib"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        assert_non_null(strstr(kl_relay_help, names[i]));
+}
+
 static void bad(const char *option, const char *value, const char *text) {
     assert_int_equal(PARSE(option, value), KL_RELAY_BAD);
     if (!strstr(err, text)) print_error("error: %s\nwanted: %s\n", err, text);
@@ -76,6 +102,7 @@ static void errors_name_the_option_and_what_came(void **state) {
     bad("--port", "12x", "not '12x'");
     bad("--port", "", "not ''");
     bad("--rooms", "0", "--rooms takes a number from 1");
+    bad("--history-kib", "100", "--history-kib takes a number from 192");
     bad("--max-seats", "9", "--max-seats takes a number from 1 to 8");
     bad("--log", "loud", "--log takes error, info or debug, not 'loud'");
     bad("--nope", NULL, "there is no option '--nope'");
@@ -104,6 +131,7 @@ int main(void) {
         cmocka_unit_test(defaults),
         cmocka_unit_test(values),
         cmocka_unit_test(the_key_has_its_place),
+        cmocka_unit_test(limits_of_rooms),
         cmocka_unit_test(errors_name_the_option_and_what_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,252 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "../session/identity.h"
+#include "lobby_room.h"
+
+/* --- rooms ------------------------------------------------------------------------------------------------
+ */
+
+static bool is_empty(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) return false;
+    return true;
+}
+
+void kl_lobby_free_room(struct kl_lobby_room *r) {
+    kl_lobby_start_free(r);
+    kl_lobby_past_free(r);
+    sodium_memzero(r, sizeof *r);
+    free(r);
+}
+
+void kl_lobby_free_empty_rooms(struct kl_lobby *l) {
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        if (!l->room[i] || !is_empty(l->room[i])) continue;
+        kl_lobby_free_room(l->room[i]);
+        l->room[i] = NULL;
+        l->rooms--;
+    }
+}
+
+static uint16_t seat_time_s(const struct kl_lobby_limits *limits, uint16_t wish_s) {
+    unsigned s = wish_s ? wish_s : limits->seat_time_s;
+    if (s > limits->seat_time_max_s) s = limits->seat_time_max_s;
+    return s > UINT16_MAX ? UINT16_MAX : (uint16_t)s;
+}
+
+static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const char *address) {
+    memcpy(r->name, h->room, sizeof r->name);
+    randombytes_buf(r->id, sizeof r->id);
+    kl_address_host(r->maker, address);
+    r->doors = h->door & KL_DOOR_UNLISTED;
+    r->seat_time_s = seat_time_s(&r->lobby->limits, h->seat_time_s);
+    r->params = h->params;
+    if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
+        r->params.policy = KL_POLICY_BOUNDED; /* without a clock or samples of every frame it means nothing */
+    r->facts = h->facts;
+    kl_identity(&r->facts, r->identity);
+}
+
+static void log_made(const struct kl_lobby_room *r) {
+    const struct kl_params *p = &r->params;
+    kl_lobby_log_room(KL_LOG_INFO, "room_made", r,
+                      "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u fps_uhz=%u "
+                      "hash_every=%u listed=%s password=%s seat_time_s=%u",
+                      kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players,
+                      p->subframes ? "on" : "off", p->clocked ? "on" : "off", p->spacing_fixed, p->fps_uhz,
+                      p->hash_every, r->doors & KL_DOOR_UNLISTED ? "no" : "yes",
+                      r->doors & KL_DOOR_PASSWORD ? "yes" : "no", r->seat_time_s);
+}
+
+static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello *h, const char *address,
+                                       const uint8_t *salt, const uint8_t *secret, uint64_t now_us) {
+    unsigned i = 0;
+    while (i < l->limits.rooms && l->room[i])
+        i++;
+    struct kl_lobby_room *r = i < l->limits.rooms ? calloc(1, sizeof *r) : NULL;
+    if (!r) return NULL;
+    r->lobby = l;
+    describe(r, h, address);
+    if (secret) {
+        r->doors |= KL_DOOR_PASSWORD;
+        memcpy(r->salt, salt, sizeof r->salt);
+        memcpy(r->secret, secret, sizeof r->secret);
+    }
+    r->host = KL_NO_HOST;
+    r->chores_us = r->status_us = now_us;
+    kl_room_init(&r->lock, &r->params);
+    kl_verdict_init(&r->verdicts);
+    l->room[i] = r;
+    l->rooms++;
+    log_made(r);
+    return r;
+}
+
+/* --- joining ---------------------------------------------------------------------------------------------
+ */
+
+/* The lowest free seats, `wanted` many; 0 where there are not as many. */
+static uint8_t free_seats(const struct kl_lobby_room *r, unsigned wanted) {
+    uint8_t taken = kl_lobby_seats_filled(r), mine = 0;
+    for (unsigned s = 0; s < r->lobby->limits.seats && kl_lobby_count(mine) < wanted; s++)
+        if (!(taken >> s & 1)) mine |= (uint8_t)(1U << s);
+    return kl_lobby_count(mine) == wanted ? mine : 0;
+}
+
+static unsigned free_member(const struct kl_lobby_room *r) {
+    unsigned i = 0;
+    while (i < KL_MAX_CLIENTS && r->member[i].here)
+        i++;
+    return i;
+}
+
+static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
+    unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
+    bool fits = h->seats_wanted == 0 || (filled < r->params.players && free_seats(r, h->seats_wanted));
+    if (!fits) {
+        unsigned most = r->lobby->limits.seats, open = filled < r->params.players ? most - filled : 0;
+        snprintf(
+            text, cap,
+            "room %s is full: it has %u of %u players, %u of this relay's %u seats are open, you want %u",
+            r->name, filled, r->params.players, open, most, h->seats_wanted);
+        return KL_REFUSE_FULL;
+    }
+    if (free_member(r) < KL_MAX_CLIENTS) return 0;
+    snprintf(text, cap, "room %s has its %d clients", r->name, KL_MAX_CLIENTS);
+    return KL_REFUSE_FULL;
+}
+
+static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address, char *text,
+                     size_t cap) {
+    if (kl_lobby_door_shut(r, h, address, text, cap)) return KL_REFUSE_DOOR;
+    if (r->phase == KL_ROOM_PLAYING) {
+        snprintf(text, cap, "room %s is already playing; late joining is not possible yet", r->name);
+        return KL_REFUSE_STARTED;
+    }
+    char why[KL_TEXT_MAX];
+    if (kl_facts_differ(&r->facts, &h->facts, why, sizeof why) > 0) {
+        snprintf(text, cap, "%s", why);
+        return KL_REFUSE_IDENTITY;
+    }
+    return objection_seats(r, h, text, cap);
+}
+
+static unsigned rooms_of(const struct kl_lobby *l, const char *address) {
+    char host[KL_ADDRESS_MAX];
+    unsigned count = 0;
+    kl_address_host(host, address);
+    for (unsigned i = 0; i < l->limits.rooms; i++)
+        if (l->room[i] && strcmp(l->room[i]->maker, host) == 0) count++;
+    return count;
+}
+
+static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, const char *address, char *text,
+                         size_t cap) {
+    unsigned most = h->seats_wanted > h->params.players ? h->seats_wanted : h->params.players;
+    if (most > l->limits.seats) {
+        snprintf(text, cap, "room %s wants %u seats, this relay's rooms have %u", h->room, most,
+                 l->limits.seats);
+    } else if (l->rooms >= l->limits.rooms) {
+        snprintf(text, cap, "this relay has its %u rooms; none is free for room %s", l->limits.rooms,
+                 h->room);
+    } else if (rooms_of(l, address) >= l->limits.rooms_per_address) {
+        snprintf(text, cap, "this relay gives %u rooms to one address, yours has them; none for room %s",
+                 l->limits.rooms_per_address, h->room);
+    } else {
+        return 0;
+    }
+    return KL_REFUSE_LIMIT;
+}
+
+int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
+                       const char *address, char *text, size_t cap) {
+    return r ? objection(r, h, address, text, cap) : objection_new(l, h, address, text, cap);
+}
+
+static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
+    unsigned i = free_member(r);
+    struct kl_lobby_client *c = &r->lobby->client[peer];
+    struct kl_lobby_member *m = &r->member[i];
+    *m = (struct kl_lobby_member){.here = true,
+                                  .linked = true,
+                                  .peer = peer,
+                                  .seats = free_seats(r, h->seats_wanted),
+                                  .joined = r->joins++};
+    memcpy(m->name, h->name, sizeof m->name);
+    memcpy(m->seat_key, h->seat_key, sizeof m->seat_key);
+    kl_address_host(m->host, c->address);
+    c->state = KL_CLIENT_MEMBER;
+    c->room = r;
+    c->member = i;
+    r->lobby->members++;
+    if (r->host == KL_NO_HOST) r->host = i;
+    kl_room_add(&r->lock, i, m->seats, now_us);
+    kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u", c->address,
+                        r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players);
+    kl_lobby_welcome(r, i);
+    kl_lobby_notice(r, m->seats ? "%s joined" : "%s is watching", m->name);
+    r->roster_changed = r->busy = true;
+    kl_lobby_start_joined(r, i, now_us);
+}
+
+void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,
+                    const uint8_t *secret, uint64_t now_us) {
+    struct kl_lobby_room *r = kl_lobby_find(l, h->room);
+    if (!r) r = make_room(l, h, l->client[peer].address, salt, secret, now_us);
+    if (r)
+        join(r, peer, h, now_us);
+    else
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "this relay has no memory for another room");
+}
+
+void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    kl_lobby_free_empty_rooms(l);
+    struct kl_lobby_room *r = kl_lobby_find(l, h->room);
+    const char *address = l->client[peer].address;
+    int code = 0;
+    if (r && r->doors & KL_DOOR_PASSWORD) /* what the room plays is for those who know the password */
+        code = kl_lobby_door_shut(r, h, address, text, sizeof text) ? KL_REFUSE_DOOR : 0;
+    else
+        code = kl_lobby_objection(l, r, h, address, text, sizeof text);
+    if (code)
+        kl_lobby_turn_away(l, peer, (enum kl_refuse)code, text);
+    else if (!kl_lobby_door_knock(l, peer, r, h, now_us))
+        kl_lobby_enter(l, peer, h, NULL, NULL, now_us);
+}
+
+/* --- for strangers ----------------------------------------------------------------------------------------
+ */
+
+static const char *content_of(const struct kl_facts *f) {
+    for (unsigned i = 0; i < f->count; i++)
+        if (strcmp(f->fact[i].key, "content") == 0) return f->fact[i].value;
+    return "";
+}
+
+static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *out) {
+    unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r)), most = r->lobby->limits.seats;
+    bool joinable = r->phase != KL_ROOM_PLAYING && !(r->doors & KL_DOOR_LOCKED) &&
+                    free_member(r) < KL_MAX_CLIENTS && filled < r->params.players;
+    *out = (struct kl_lobby_listing){.players = r->params.players,
+                                     .filled = (uint8_t)filled,
+                                     .open = (uint8_t)(joinable && most > filled ? most - filled : 0),
+                                     .doors = r->doors,
+                                     .playing = r->phase == KL_ROOM_PLAYING};
+    memcpy(out->name, r->name, sizeof out->name);
+    snprintf(out->content, sizeof out->content, "%s", content_of(&r->facts));
+    memcpy(out->identity, r->identity, sizeof out->identity);
+}
+
+unsigned kl_lobby_list(const struct kl_lobby *l, unsigned *from, struct kl_lobby_listing *out, unsigned cap) {
+    unsigned count = 0;
+    for (; *from < l->limits.rooms && count < cap; ++*from) {
+        const struct kl_lobby_room *r = l->room[*from];
+        if (r && !(r->doors & KL_DOOR_UNLISTED)) list_room(r, &out[count++]);
+    }
+    return count;
+}

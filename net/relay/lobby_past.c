@@ -1,0 +1,209 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine/room_return.h"
+#include "../session/past.h"
+#include "lobby_room.h"
+#include "lobby_ticket.h"
+
+void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_past *p = &r->past;
+    kl_history_init(&p->history, 0, 0);
+    kl_tag_key(r->lobby->secret, r->id, p->tag_key);
+    p->tags_us = now_us;
+    p->ticket_changed = true;
+}
+
+void kl_lobby_past_free(struct kl_lobby_room *r) {
+    void *block;
+    while ((block = kl_history_drop(&r->past.history)))
+        free(block);
+    r->lobby->history_bytes -= r->past.bytes;
+    r->past.bytes = 0;
+}
+
+/* --- keeping ----------------------------------------------------------------------------------------------
+ */
+
+static void *new_block(struct kl_lobby_room *r) {
+    struct kl_lobby *l = r->lobby;
+    bool fits = r->past.bytes + KL_HISTORY_BLOCK <= l->limits.history_kib * UINT64_C(1024) &&
+                l->history_bytes + KL_HISTORY_BLOCK <= KL_HISTORY_BYTES_TOTAL;
+    void *block = fits ? malloc(KL_HISTORY_BLOCK) : NULL;
+    if (!block) return NULL;
+    r->past.bytes += KL_HISTORY_BLOCK;
+    l->history_bytes += KL_HISTORY_BLOCK;
+    return block;
+}
+
+/* The oldest frames make way where there is no more memory to be had: from then on nobody can begin anew. */
+static void *reuse_oldest(struct kl_lobby_room *r) {
+    bool whole = r->past.history.first == 0;
+    void *block = kl_history_drop(&r->past.history);
+    if (block && whole) {
+        kl_lobby_log_room(KL_LOG_INFO, "history_full", r, "frame=%u kib=%llu", r->lock.next_close,
+                          (unsigned long long)r->past.bytes / 1024);
+        kl_lobby_start_free(r);
+    }
+    return block;
+}
+
+static void tag_interval(struct kl_lobby_room *r) {
+    static const uint8_t none[KL_TAG];
+    struct kl_lobby_past *p = &r->past;
+    uint8_t bytes[KL_INTERVAL_BYTES];
+    struct kl_tag t;
+    size_t len = kl_history_interval(&p->history, bytes, sizeof bytes);
+    uint32_t i = p->history.intervals - 1, length = r->past.last_spacing;
+    const uint8_t *before = i ? p->tag[(i - 1) % KL_TAGS_KEPT] : none;
+    kl_tag_begin(&t, p->tag_key, before, r->id, i, p->history.next - length);
+    kl_tag_add(&t, bytes, len);
+    kl_tag_end(&t, p->tag[i % KL_TAGS_KEPT]);
+    p->tag_end[i % KL_TAGS_KEPT] = p->history.next;
+    p->tags = i + 1;
+}
+
+void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f) {
+    struct kl_lobby_past *p = &r->past;
+    if (p->broken) return;
+    if (kl_history_wants_block(&p->history)) {
+        void *block = new_block(r);
+        kl_history_give(&p->history, block ? block : reuse_oldest(r));
+    }
+    const struct kl_commands *commands =
+        f->flags & KL_FRAME_COMMANDS ? kl_room_commands(&r->lock, f->number) : NULL;
+    int result = kl_history_append(&p->history, f, commands);
+    p->last_spacing = f->spacing;
+    if (result == 1) tag_interval(r);
+    if (result >= 0) return;
+    p->broken = true;
+    kl_lobby_log_room(KL_LOG_ERROR, "history_broken", r, "frame=%u error=%d", f->number, result);
+}
+
+/* --- who comes back ---------------------------------------------------------------------------------------
+ */
+
+bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from) {
+    if (from > r->lock.next_close) return false;
+    bool by_update = from + KL_KEPT_FRAMES / 4 >= r->lock.next_close; /* as near as the room lets it */
+    return by_update || (!r->past.broken && from >= r->past.history.first);
+}
+
+/* The digest of what this client says it has, from what we have. False where that cannot be told any more. */
+static bool digest_of(const struct kl_lobby_past *p, const struct kl_return *b, uint8_t out[16]) {
+    static struct kl_history_cursor c;
+    struct kl_digest d;
+    struct kl_frame f;
+    uint32_t last = b->tags - 1;
+    bool known = b->tags <= p->tags && b->tags + KL_TAGS_KEPT >= p->tags;
+    uint32_t from = b->tags && known ? p->tag_end[last % KL_TAGS_KEPT] : 0;
+    if (!known || b->have < from || b->have > p->history.next) return false;
+    kl_digest_begin(&d, b->tags ? p->tag[last % KL_TAGS_KEPT] : NULL);
+    kl_history_seek(&c, &p->history, from);
+    while (from < b->have && kl_history_next(&c, &f)) {
+        kl_digest_frame(&d, &f, f.flags & KL_FRAME_COMMANDS ? &c.frames.commands : NULL);
+        from++;
+    }
+    kl_digest_end(&d, out);
+    return from == b->have;
+}
+
+bool kl_lobby_past_same(const struct kl_lobby_room *r, const struct kl_return *b) {
+    uint8_t ours[16];
+    if (!r->past.reopened) return true; /* its frames came from here, and nothing was lost since */
+    return digest_of(&r->past, b, ours) && memcmp(ours, b->digest, sizeof ours) == 0;
+}
+
+void kl_lobby_past_returned(struct kl_lobby_room *r, unsigned member, uint32_t tags) {
+    struct kl_lobby_member *m = &r->member[member];
+    m->tags_told = tags < r->past.tags ? tags : r->past.tags;
+    m->ticket_told = m->ticket_sent = 0;
+}
+
+/* --- sending ----------------------------------------------------------------------------------------------
+ */
+
+static bool may_send(const struct kl_lobby_room *r, const struct kl_lobby_member *m) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    return net->bulk_room(net->ctx, m->peer) > 0;
+}
+
+static void send_history(struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    uint32_t from, end;
+    while (kl_room_wants_history(&r->lock, member, &from)) {
+        struct kl_msg msg = {.kind = KL_MSG_HISTORY};
+        if (!may_send(r, m)) {
+            r->bulk = true;
+            return;
+        }
+        size_t len = kl_history_read(&r->past.history, from, msg.past.bytes, sizeof msg.past.bytes, &end);
+        if (len == 0) return; /* not sealed into a piece yet, or gone: help_the_lost() sees to it */
+        msg.past.len = (uint16_t)len;
+        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
+        kl_room_gave_history(&r->lock, member, end);
+    }
+}
+
+static void send_tags(struct kl_lobby_room *r, struct kl_lobby_member *m) {
+    const struct kl_lobby_past *p = &r->past;
+    if (m->tags_told + KL_TAGS_KEPT < p->tags) m->tags_told = p->tags - KL_TAGS_KEPT;
+    while (m->tags_told < p->tags) {
+        struct kl_msg msg = {.kind = KL_MSG_TAGS, .tags.first = m->tags_told};
+        if (!may_send(r, m)) {
+            r->bulk = true;
+            return;
+        }
+        for (; m->tags_told < p->tags && msg.tags.count < KL_TAGS_MAX; m->tags_told++) {
+            msg.tags.end_frame = p->tag_end[m->tags_told % KL_TAGS_KEPT];
+            memcpy(msg.tags.tag[msg.tags.count++], p->tag[m->tags_told % KL_TAGS_KEPT], KL_TAG_BYTES);
+        }
+        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
+    }
+}
+
+static void send_ticket(struct kl_lobby_room *r, struct kl_lobby_member *m) {
+    const struct kl_lobby_past *p = &r->past;
+    if (m->ticket_told != p->ticket_number) m->ticket_sent = 0; /* a newer one: from the beginning */
+    m->ticket_told = p->ticket_number;
+    while (m->ticket_sent < p->ticket_len) {
+        struct kl_msg msg = {.kind = KL_MSG_TICKET};
+        uint32_t left = p->ticket_len - m->ticket_sent;
+        if (!may_send(r, m)) {
+            r->bulk = true;
+            return;
+        }
+        msg.piece = (struct kl_piece){.offset = m->ticket_sent, .total = p->ticket_len};
+        msg.piece.len = (uint16_t)(left < KL_BULK_MAX ? left : KL_BULK_MAX);
+        memcpy(msg.piece.bytes, p->ticket + m->ticket_sent, msg.piece.len);
+        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
+        m->ticket_sent += msg.piece.len;
+    }
+}
+
+static void renew_ticket(struct kl_lobby_room *r) {
+    static struct kl_lobby_ticket t;
+    static uint8_t body[KL_TICKET_BODY_MAX];
+    struct kl_lobby_past *p = &r->past;
+    p->ticket_changed = false;
+    p->ticket_number++;
+    kl_lobby_ticket_of(&t, r);
+    int len = kl_lobby_ticket_encode(&t, body, sizeof body);
+    if (len > 0) len = kl_ticket_seal(r->lobby->secret, body, (size_t)len, p->ticket);
+    p->ticket_len = len > 0 ? (uint32_t)len : 0;
+    sodium_memzero(body, sizeof body);
+    sodium_memzero(&t, sizeof t);
+}
+
+void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
+    bool due = now_us >= r->past.tags_us;
+    if (due) r->past.tags_us = now_us + KL_TAGS_US;
+    if (due && r->past.ticket_changed) renew_ticket(r);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_member *m = &r->member[i];
+        if (!kl_lobby_reaches(m) || m->state != KL_MEMBER_PLAYING) continue;
+        send_history(r, i);
+        if (due || m->tags_told + KL_TAGS_MAX <= r->past.tags) send_tags(r, m);
+        send_ticket(r, m);
+    }
+}

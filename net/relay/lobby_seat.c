@@ -1,0 +1,218 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "../engine/room_return.h"
+#include "lobby_room.h"
+
+/* --- who is host ------------------------------------------------------------------------------------------
+ */
+
+/* The better of two to be host: who can be reached, then who plays, then who has been here longest. */
+static bool rather(const struct kl_lobby_member *a, const struct kl_lobby_member *b) {
+    if (a->linked != b->linked) return a->linked;
+    if (!a->seats != !b->seats) return a->seats;
+    return a->joined < b->joined;
+}
+
+void kl_lobby_choose_host(struct kl_lobby_room *r) {
+    r->host = KL_NO_HOST;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || m->leaving) continue;
+        if (r->host == KL_NO_HOST || rather(m, &r->member[r->host])) r->host = i;
+    }
+    r->past.ticket_changed = true;
+    if (r->host == KL_NO_HOST) return;
+    kl_lobby_log_member(KL_LOG_INFO, "host", r, r->host, "phase=%d", r->phase);
+}
+
+/* --- leaving ----------------------------------------------------------------------------------------------
+ */
+
+static void unlink_client(struct kl_lobby_room *r, unsigned member) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (!m->linked) return;
+    struct kl_lobby_client *c = &r->lobby->client[m->peer];
+    m->linked = false;
+    if (c->state == KL_CLIENT_MEMBER && c->room == r && c->member == member) c->state = KL_CLIENT_NONE;
+}
+
+void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    kl_lobby_log_member(KL_LOG_INFO, "left", r, member, "frame=%u reason=\"%s\"", r->lock.next_close, why);
+    unlink_client(r, member);
+    kl_room_remove(&r->lock, member, now_us);
+    m->here = false;
+    r->lobby->members--;
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    if (!m->leaving) kl_lobby_notice(r, "%s %s", m->name, why);
+    bool was_host = r->host == member;
+    if (was_host) kl_lobby_choose_host(r);
+    kl_lobby_start_left(r, was_host);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) return;
+    kl_lobby_log_room(KL_LOG_INFO, "room_ended", r, "frames=%u", r->lock.next_close);
+}
+
+void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
+                      uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    char quoted[2 * KL_TEXT_MAX];
+    kl_lobby_log_member(KL_LOG_INFO, "put_out", r, member, "code=%d reason=%s", code,
+                        kl_log_quote(quoted, sizeof quoted, text));
+    r->lobby->put_out++;
+    if (kl_lobby_reaches(m)) {
+        kl_lobby_refuse(r->lobby, m->peer, code, text);
+        r->lobby->net.hang_up(r->lobby->net.ctx, m->peer);
+    }
+    kl_lobby_forget(r, member, "was put out", now_us);
+}
+
+/* In the game the member stays until its last samples are used up, so that they count. */
+void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    r->lobby->net.hang_up(r->lobby->net.ctx, m->peer);
+    unlink_client(r, member);
+    if (r->phase != KL_ROOM_PLAYING) {
+        kl_lobby_forget(r, member, "left", now_us);
+        return;
+    }
+    kl_lobby_log_member(KL_LOG_INFO, "bye", r, member, "frame=%u", r->lock.next_close);
+    m->leaving = true;
+    m->leaving_us = now_us;
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    kl_lobby_notice(r, "%s left", m->name);
+    if (r->host == member) kl_lobby_choose_host(r);
+}
+
+/* --- seats that are kept ----------------------------------------------------------------------------------
+ */
+
+void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    unlink_client(r, member);
+    m->cut_us = now_us;
+    r->roster_changed = r->busy = true;
+    if (r->phase == KL_ROOM_PLAYING) kl_room_cut(&r->lock, member, now_us);
+    kl_lobby_log_member(KL_LOG_INFO, "cut", r, member, "frame=%u seat_time_s=%u", r->lock.next_close,
+                        r->seat_time_s);
+}
+
+void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        bool kept = m->here && !m->linked && !m->leaving;
+        if (kept && now_us >= m->cut_us + r->seat_time_s * UINT64_C(1000000))
+            kl_lobby_forget(r, i, "did not come back in time", now_us);
+    }
+}
+
+/* The hash of the token is all that stays here. */
+void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member) {
+    struct kl_lobby_member *m = &r->member[member];
+    struct kl_msg msg = {.kind = KL_MSG_WELCOME};
+    struct kl_welcome *w = &msg.welcome;
+    *w = (struct kl_welcome){.session = r->lobby->net.session(r->lobby->net.ctx, m->peer),
+                             .client = (uint8_t)member,
+                             .seats = m->seats,
+                             .host = member == r->host,
+                             .params = r->params,
+                             .seat_time_s = r->seat_time_s};
+    memcpy(w->room_id, r->id, sizeof w->room_id);
+    kl_seat_token(w->token);
+    kl_seat_token_hash(w->token, m->token_hash[0]);
+    r->past.ticket_changed = true;
+    kl_lobby_send(r->lobby, m->peer, &msg);
+}
+
+/* --- RETURN -----------------------------------------------------------------------------------------------
+ */
+
+/* The member whose seat this is, by key and token; KL_MAX_CLIENTS: none. *which: of the two tokens. */
+static unsigned owner_of(const struct kl_lobby_room *r, const struct kl_return *b, unsigned *which) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || m->leaving || memcmp(m->seat_key, b->seat_key, sizeof m->seat_key) != 0) continue;
+        for (*which = 0; *which < 2; ++*which)
+            if (m->any_token || kl_seat_token_is(b->token, m->token_hash[*which])) return i;
+    }
+    return KL_MAX_CLIENTS;
+}
+
+/* Wrong returns make passwords wait, not other returns: nobody guesses a token, and nobody shall be kept from
+ * his seat by others' noise. */
+static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const char *room,
+                      uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    l->wrong_returns++;
+    kl_lobby_tries_wrong(l, r, l->client[peer].address, now_us);
+    snprintf(text, sizeof text, "no seat is kept for you in room %s (any more)", room);
+    kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT, text);
+}
+
+static void displace(struct kl_lobby_room *r, unsigned member) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (!m->linked) return;
+    kl_lobby_log_member(KL_LOG_INFO, "displaced", r, member, "by=a_newer_session");
+    kl_lobby_refuse(r->lobby, m->peer, KL_REFUSE_CLOSED,
+                    "your seat was taken back by a newer session of yours");
+    r->lobby->net.hang_up(r->lobby->net.ctx, m->peer);
+    unlink_client(r, member);
+}
+
+/* In the game: on from what it has, or everything anew. */
+static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_return *b, uint64_t now_us) {
+    bool on = !b->fresh && kl_lobby_past_reaches(r, b->have) && kl_lobby_past_same(r, b) &&
+              kl_room_return(&r->lock, member, b->have, now_us) == KL_OK;
+    kl_lobby_past_returned(r, member, on ? b->tags : 0);
+    if (on) {
+        r->member[member].state = KL_MEMBER_PLAYING;
+        return;
+    }
+    kl_room_cut(&r->lock, member, now_us); /* what is left of an older session */
+    if (!kl_lobby_start_again(r, member, now_us))
+        kl_lobby_put_out(r, member, KL_REFUSE_SEAT,
+                         "this relay does not keep what you would need to come back (any more)", now_us);
+}
+
+static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, unsigned peer,
+                      const struct kl_return *b, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_client *c = &r->lobby->client[peer];
+    uint64_t away_us = m->linked ? 0 : now_us - m->cut_us;
+    displace(r, member);
+    memmove(m->token_hash[1], m->token_hash[which], KL_SEAT_HASH); /* until the new one has been used */
+    m->any_token = false;
+    m->linked = true;
+    m->peer = peer;
+    m->malformed = 0;
+    m->deadline_us = 0;
+    kl_address_host(m->host, c->address);
+    c->state = KL_CLIENT_MEMBER;
+    c->room = r;
+    c->member = member;
+    r->roster_changed = r->busy = true;
+    kl_lobby_log_member(KL_LOG_INFO, "returned", r, member,
+                        "address=%s frame=%u have=%u fresh=%d away_ms=%llu", c->address, r->lock.next_close,
+                        b->have, b->fresh, (unsigned long long)away_us / 1000);
+    kl_lobby_welcome(r, member);
+    if (r->phase == KL_ROOM_PLAYING)
+        catch_up(r, member, b, now_us);
+    else
+        kl_lobby_start_returned(r, member, b->fresh, now_us);
+}
+
+void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us) {
+    struct kl_lobby_room *r = kl_lobby_find(l, b->room);
+    char text[KL_TEXT_MAX];
+    unsigned which = 0;
+    unsigned member = r ? owner_of(r, b, &which) : KL_MAX_CLIENTS;
+    bool own = member < KL_MAX_CLIENTS &&
+               kl_seat_verify(b->seat_key, l->net.binding(l->net.ctx, peer), b->token, b->signature);
+    if (!own)
+        turn_back(l, peer, r, b->room, now_us);
+    else if (b->fresh && kl_facts_differ(&r->facts, &b->facts, text, sizeof text) > 0)
+        kl_lobby_turn_away(l, peer, KL_REFUSE_IDENTITY, text);
+    else
+        take_back(r, member, which, peer, b, now_us);
+}

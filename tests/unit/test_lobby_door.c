@@ -1,0 +1,437 @@
+/* test_lobby_door.c - passwords, locks, kicks, bans, lists and limits of the relay's rooms. PROTOCOL.md §7.
+ */
+#include "lobby_net.h"
+
+#include "net/engine/command.h"
+#include "net/session/door.h"
+#include "net/session/identity.h"
+
+static void hello_with(unsigned peer, const char *room, uint8_t door) {
+    struct kl_msg m = a_hello(peer, room, 1, 2, "x");
+    m.hello.door = door;
+    connect_peer(peer);
+    say(peer, &m);
+}
+
+/* Stretching takes 0.1 s: once a salt and password. */
+static const uint8_t *stretched(const char *password, const uint8_t salt[KL_SALT_BYTES]) {
+    static struct {
+        char password[20];
+        uint8_t salt[KL_SALT_BYTES], secret[KL_DOOR_SECRET];
+    } known[16];
+    static unsigned count;
+    for (unsigned i = 0; i < count; i++)
+        if (!strcmp(known[i].password, password) && !memcmp(known[i].salt, salt, KL_SALT_BYTES))
+            return known[i].secret;
+    assert_true(count < 16);
+    snprintf(known[count].password, sizeof known[count].password, "%s", password);
+    memcpy(known[count].salt, salt, KL_SALT_BYTES);
+    assert_int_equal(kl_door_stretch(password, salt, known[count].secret), KL_OK);
+    return known[count++].secret;
+}
+
+static void make_with_password(unsigned peer, const char *room, const char *password, uint8_t door) {
+    struct kl_msg m = {.kind = KL_MSG_PROVE, .prove.what = KL_PROVE_SET};
+    hello_with(peer, room, door | KL_DOOR_PASSWORD);
+    const struct kl_msg *asked = heard(peer, KL_MSG_DOOR);
+    assert_non_null(asked);
+    assert_int_equal(asked->door.what, KL_PROVE_SET);
+    assert_null(heard(peer, KL_MSG_WELCOME));
+    memcpy(m.prove.share, stretched(password, asked->door.salt), KL_SHARE_BYTES);
+    say(peer, &m);
+}
+
+static struct kl_door run_of[PEERS];
+
+/* After the hello. expected: the relay's mac. */
+static struct kl_msg proof(unsigned peer, const char *password, uint8_t expected[KL_MAC_BYTES]) {
+    struct kl_msg m = {.kind = KL_MSG_PROVE, .prove.what = KL_PROVE};
+    const struct kl_msg *asked = heard(peer, KL_MSG_DOOR);
+    struct kl_door_macs macs;
+    assert_non_null(asked);
+    assert_int_equal(asked->door.what, KL_PROVE);
+    kl_door_begin(&run_of[peer], KL_DOOR_CLIENT, stretched(password, asked->door.salt), inbox[peer].binding);
+    memcpy(m.prove.share, run_of[peer].share, KL_SHARE_BYTES);
+    assert_int_equal(kl_door_finish(&run_of[peer], asked->door.share, &macs), KL_OK);
+    memcpy(m.prove.mac, macs.own, KL_MAC_BYTES);
+    memcpy(expected, macs.expected, KL_MAC_BYTES);
+    return m;
+}
+
+static void prove(unsigned peer, const char *password) {
+    uint8_t expected[KL_MAC_BYTES];
+    struct kl_msg m = proof(peer, password, expected);
+    say(peer, &m);
+    const struct kl_msg *proved = heard(peer, KL_MSG_PROVED);
+    if (proved) assert_memory_equal(proved->proved.mac, expected, KL_MAC_BYTES);
+}
+
+static void a_password_lets_in_who_knows_it(void **state) {
+    (void)state;
+    make_with_password(0, "room", "open sesame", 0);
+    assert_non_null(heard(0, KL_MSG_WELCOME));
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.doors, KL_DOOR_PASSWORD);
+    hello_with(1, "room", KL_DOOR_PASSWORD);
+    assert_null(heard(1, KL_MSG_WELCOME));
+    prove(1, "open sesame");
+    assert_non_null(heard(1, KL_MSG_PROVED));
+    assert_non_null(heard(1, KL_MSG_WELCOME));
+    assert_int_equal(kl_lobby_members(lobby), 2);
+}
+
+static void and_nobody_else(void **state) {
+    (void)state;
+    make_with_password(0, "room", "open sesame", 0);
+    hello_with(1, "room", 0);
+    expect_refusal(1, KL_REFUSE_DOOR, "it has a password, you gave none");
+    hello_with(2, "room", KL_DOOR_PASSWORD);
+    prove(2, "open barley");
+    expect_refusal(2, KL_REFUSE_DOOR, "the password of room room is another");
+    assert_null(heard(2, KL_MSG_PROVED)); /* nothing to test guesses on */
+    assert_null(heard(2, KL_MSG_WELCOME));
+    hello_with(3, "room", KL_DOOR_PASSWORD);
+    struct kl_msg m = {.kind = KL_MSG_PROVE, .prove.what = KL_PROVE}; /* a share that is none */
+    say(3, &m);
+    expect_refusal(3, KL_REFUSE_DOOR, "the password");
+    hello_with(4, "room", KL_DOOR_PASSWORD);
+    m.prove.what = KL_PROVE_SET; /* would set another */
+    say(4, &m);
+    expect_refusal(4, KL_REFUSE_DOOR, "try again");
+    hello_with(5, "room", KL_DOOR_PASSWORD);
+    say(5, &(struct kl_msg){.kind = KL_MSG_BYE});
+    expect_refusal(5, KL_REFUSE_PROTOCOL, "a PROVE was expected");
+    assert_int_equal(kl_lobby_members(lobby), 1);
+}
+
+/* What one session proved says nothing in another. */
+static void a_proof_is_for_one_session(void **state) {
+    (void)state;
+    uint8_t expected[KL_MAC_BYTES];
+    make_with_password(0, "room", "open sesame", 0);
+    hello_with(1, "room", KL_DOOR_PASSWORD);
+    struct kl_msg m = proof(1, "open sesame", expected);
+    hello_with(2, "room", KL_DOOR_PASSWORD);
+    say(2, &m);
+    expect_refusal(2, KL_REFUSE_DOOR, "the password");
+    say(1, &m);
+    assert_non_null(heard(1, KL_MSG_WELCOME));
+}
+
+/* What a room plays is for those who know the password. */
+static void the_door_comes_before_the_game(void **state) {
+    (void)state;
+    make_with_password(0, "room", "open sesame", 0);
+    struct kl_msg m = a_hello(1, "room", 1, 2, "another game");
+    m.hello.door = KL_DOOR_PASSWORD;
+    connect_peer(1);
+    say(1, &m);
+    assert_null(heard(1, KL_MSG_REFUSE));
+    prove(1, "open sesame");
+    expect_refusal(1, KL_REFUSE_IDENTITY, "content differs");
+}
+
+static void a_password_for_a_room_without(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello_with(1, "room", KL_DOOR_PASSWORD);
+    expect_refusal(1, KL_REFUSE_DOOR, "it has no password, you gave one");
+}
+
+static void two_who_make_the_room_at_once(void **state) {
+    (void)state;
+    struct kl_msg m = {.kind = KL_MSG_PROVE, .prove.what = KL_PROVE_SET};
+    hello_with(0, "room", KL_DOOR_PASSWORD);
+    make_with_password(1, "room", "open sesame", 0);
+    assert_non_null(heard(1, KL_MSG_WELCOME));
+    say(0, &m);
+    expect_refusal(0, KL_REFUSE_DOOR, "come or gone meanwhile");
+    hello_with(2, "room", KL_DOOR_PASSWORD);
+    bye(1);
+    make_with_password(3, "room", "another", 0); /* made anew: another salt */
+    uint8_t expected[KL_MAC_BYTES];
+    m = proof(2, "open sesame", expected);
+    say(2, &m);
+    expect_refusal(2, KL_REFUSE_DOOR, "come or gone meanwhile");
+}
+
+static void who_stands_in_the_door_is_sent_away(void **state) {
+    (void)state;
+    hello_with(0, "room", KL_DOOR_PASSWORD);
+    pass(14 * SECOND);
+    assert_false(inbox[0].hung_up);
+    pass(2 * SECOND);
+    expect_refusal(0, KL_REFUSE_PROTOCOL, "no PROVE within 15 s");
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+    hello_with(1, "room", KL_DOOR_PASSWORD);
+    kl_lobby_lost(lobby, 1, now_us); /* what was kept for him is freed: valgrind and ASan see */
+    hello_with(2, "room", KL_DOOR_PASSWORD);
+}
+
+static void guess(unsigned peer) {
+    hello_with(peer, "room", KL_DOOR_PASSWORD);
+    if (heard(peer, KL_MSG_DOOR)) say(peer, &(struct kl_msg){.kind = KL_MSG_PROVE, .prove.what = KL_PROVE});
+}
+
+static void guessing_gets_slow(void **state) {
+    (void)state;
+    make_with_password(0, "room", "open sesame", 0);
+    for (unsigned i = 0; i < 20; i++) {
+        guess(1);
+        expect_refusal(1, KL_REFUSE_DOOR, "the password");
+    }
+    guess(1);
+    expect_refusal(1, KL_REFUSE_DOOR, "too many wrong passwords; try again in 3 s");
+    address_of_peers = "192.0.2.2:5"; /* others may */
+    guess(2);
+    expect_refusal(2, KL_REFUSE_DOOR, "the password of");
+    hello_with(3, "room", KL_DOOR_PASSWORD);
+    prove(3, "open sesame");
+    assert_non_null(heard(3, KL_MSG_WELCOME));
+    address_of_peers = "192.0.2.1:77";
+    now_us += 3 * SECOND;
+    guess(1);
+    expect_refusal(1, KL_REFUSE_DOOR, "the password of");
+    guess(1);
+    expect_refusal(1, KL_REFUSE_DOOR, "too many");
+}
+
+/* From many addresses: the room itself slows down. Runs begun at once are no more tries. */
+static void guessing_from_everywhere_gets_slow(void **state) {
+    (void)state;
+    char address[30];
+    make_with_password(0, "room", "open sesame", 0);
+    for (unsigned i = 0; i < 80; i++) {
+        snprintf(address, sizeof address, "198.51.100.%u:5", i);
+        address_of_peers = address;
+        guess(1);
+        expect_refusal(1, KL_REFUSE_DOOR, "the password");
+    }
+    address_of_peers = "203.0.113.1:5";
+    guess(1);
+    expect_refusal(1, KL_REFUSE_DOOR, "too many");
+    now_us += 20 * SECOND;
+    for (unsigned i = 0; i < 30; i++) {
+        snprintf(address, sizeof address, "203.0.113.%u:5", i);
+        address_of_peers = address;
+        hello_with(2 + i, "room", KL_DOOR_PASSWORD);
+        assert_non_null(heard(2 + i, KL_MSG_DOOR));
+    }
+    unsigned judged = 0;
+    for (unsigned i = 0; i < 30; i++) {
+        say(2 + i, &(struct kl_msg){.kind = KL_MSG_PROVE, .prove.what = KL_PROVE});
+        judged += strstr(heard(2 + i, KL_MSG_REFUSE)->text.text, "the password of") != NULL;
+    }
+    assert_in_range(judged, 26, 27); /* 20 s leak 26 of 80 a minute */
+}
+
+static void locked_is_for_newcomers(void **state) {
+    (void)state;
+    hello(0, "room", 1, 3, "x");
+    hello(1, "room", 1, 3, "x");
+    order(1, KL_COMMAND_LOCK, 1);
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.doors, 0); /* not his to lock */
+    order(0, KL_COMMAND_LOCK, 1);
+    assert_int_equal(heard(1, KL_MSG_ROSTER)->roster.doors, KL_DOOR_LOCKED);
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "the host p0 locks the room"));
+    hello(2, "room", 1, 3, "x");
+    expect_refusal(2, KL_REFUSE_DOOR, "its host has locked it");
+    lose(1);
+    connect_peer(11);
+    struct kl_msg m = a_return(1, 11, "room", heard(1, KL_MSG_WELCOME)->welcome.token);
+    say(11, &m);
+    assert_non_null(heard(11, KL_MSG_WELCOME)); /* he is no newcomer */
+    order(0, KL_COMMAND_LOCK, 0);
+    hello(2, "room", 1, 3, "x");
+    assert_non_null(heard(2, KL_MSG_WELCOME));
+}
+
+static void kicked_may_come_again_and_banned_may_not(void **state) {
+    (void)state;
+    hello(0, "room", 1, 4, "x");
+    address_of_peers = "192.0.2.9:5";
+    hello(1, "room", 1, 4, "x");
+    order(1, KL_COMMAND_KICK, 0);
+    assert_false(inbox[0].hung_up);
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "that is for the host of the room, p0"));
+    order(0, KL_COMMAND_KICK, 1);
+    expect_refusal(1, KL_REFUSE_CLOSED, "put out by the host p0");
+    hello(1, "room", 1, 4, "x");
+    assert_non_null(heard(1, KL_MSG_WELCOME));
+    uint8_t token[KL_TOKEN_BYTES];
+    memcpy(token, heard(1, KL_MSG_WELCOME)->welcome.token, sizeof token);
+    order(0, KL_COMMAND_BAN, 1);
+    expect_refusal(1, KL_REFUSE_DOOR, "banned by the host p0");
+    hello(1, "room", 1, 4, "x");
+    expect_refusal(1, KL_REFUSE_DOOR, "you are banned from it");
+    hello(3, "room", 1, 4, "x"); /* another key, the same address */
+    expect_refusal(3, KL_REFUSE_DOOR, "you are banned from it");
+    address_of_peers = "192.0.2.10:5";
+    hello(1, "room", 1, 4, "x"); /* another address, the same key */
+    expect_refusal(1, KL_REFUSE_DOOR, "you are banned from it");
+    connect_peer(11);
+    struct kl_msg m = a_return(1, 11, "room", token);
+    say(11, &m);
+    expect_refusal(11, KL_REFUSE_SEAT, "no seat");
+    hello(4, "room", 1, 4, "x");
+    assert_non_null(heard(4, KL_MSG_WELCOME));
+    hello(1, "other", 1, 4, "x"); /* in other rooms he may be */
+    assert_non_null(heard(1, KL_MSG_WELCOME));
+}
+
+static void orders_that_make_no_sense(void **state) {
+    (void)state;
+    hello(0, "room", 1, 4, "x");
+    order(0, KL_COMMAND_KICK, 0); /* himself */
+    order(0, KL_COMMAND_BAN, 3);  /* nobody */
+    order(0, KL_COMMAND_KICK, 200);
+    order(0, KL_COMMAND_LOCK, 2);
+    order(0, KL_COMMAND_HOST, 5);
+    say(0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order.kind = KL_COMMAND_BAN});
+    assert_false(inbox[0].hung_up);
+    assert_int_equal(kl_lobby_members(lobby), 1);
+}
+
+/* Also before the game: then the new host is asked for the start data. */
+static void handing_over(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    order(0, KL_COMMAND_HOST, 1);
+    assert_true(member_of(0, 1)->host);
+    run();
+    assert_non_null(heard(1, KL_MSG_SEND));
+    give(1, "save");
+    assert_non_null(heard(0, KL_MSG_PREPARE));
+    assert_non_null(heard(0, KL_MSG_DATA));
+}
+
+static void strangers_see_public_rooms(void **state) {
+    (void)state;
+    struct kl_lobby_listing list[4];
+    unsigned from = 0;
+    struct kl_facts f = {0};
+    uint8_t identity[16];
+    hello_with(0, "hidden", KL_DOOR_UNLISTED);
+    make_with_password(1, "open", "pass", 0);
+    assert_int_equal(kl_lobby_list(lobby, &from, list, 4), 1);
+    assert_int_equal(kl_lobby_list(lobby, &from, list + 1, 3), 0);
+    assert_string_equal(list[0].name, "open");
+    assert_string_equal(list[0].content, "x");
+    assert_int_equal(list[0].players, 2);
+    assert_int_equal(list[0].filled, 1);
+    assert_int_equal(list[0].open, 3);
+    assert_int_equal(list[0].doors, KL_DOOR_PASSWORD);
+    assert_false(list[0].playing);
+    kl_facts_add(&f, "content", "x (under another name)");
+    kl_identity(&f, identity);
+    assert_memory_equal(list[0].identity, identity, 16);
+    order(1, KL_COMMAND_LOCK, 1);
+    from = 0;
+    kl_lobby_list(lobby, &from, list, 4);
+    assert_int_equal(list[0].open, 0);
+    hello(2, "hidden", 1, 2, "x"); /* who knows its name comes in */
+    assert_non_null(heard(2, KL_MSG_WELCOME));
+}
+
+static void an_identity_counts_what_counts(void **state) {
+    (void)state;
+    struct kl_facts a = {0}, b = {0};
+    uint8_t one[16], two[16];
+    kl_facts_add(&a, "core", "n 1");
+    kl_facts_add(&a, "content", "c (file)");
+    kl_facts_add(&b, "content", "c");
+    kl_facts_add(&b, "core", "n 1 (here)");
+    kl_identity(&a, one), kl_identity(&b, two);
+    assert_memory_equal(one, two, 16);
+    strcpy(b.fact[1].value, "n 2");
+    kl_identity(&b, two);
+    assert_memory_not_equal(one, two, 16);
+    a = b;
+    strcpy(a.fact[0].key, "content2"), strcpy(a.fact[0].value, "");
+    strcpy(b.fact[0].key, "content"), strcpy(b.fact[0].value, "2");
+    kl_identity(&a, one), kl_identity(&b, two);
+    assert_memory_not_equal(one, two, 16);
+}
+
+/* --- limits ----------------------------------------------------------------------------------------------
+ */
+
+static void so_many_rooms_to_one_address(void **state) {
+    (void)state;
+    kl_lobby_destroy(lobby);
+    struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 30, .seats = 4, .rooms_per_address = 3};
+    open_lobby(&limits);
+    hello(0, "a", 1, 2, "x"), hello(1, "b", 1, 2, "x"), hello(2, "c", 1, 2, "x");
+    hello(3, "d", 1, 2, "x");
+    expect_refusal(3, KL_REFUSE_LIMIT, "this relay gives 3 rooms to one address");
+    hello(3, "c", 1, 2, "x"); /* others' are open to him */
+    assert_non_null(heard(3, KL_MSG_WELCOME));
+    address_of_peers = "192.0.2.2:5";
+    hello(4, "d", 1, 2, "x");
+    assert_non_null(heard(4, KL_MSG_WELCOME));
+}
+
+static void chat(unsigned peer) {
+    say(peer, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_CHAT, 2, "hi"}});
+}
+
+static void so_many_lines_and_commands(void **state) {
+    (void)state;
+    start_game_of(2);
+    for (unsigned i = 0; i < 60; i++)
+        chat(1);
+    inbox[1].count = 0;
+    chat(1);
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "too many lines a minute"));
+    order(1, 200, 0); /* commands count by themselves */
+    inbox[1].count = 0;
+    for (unsigned i = 0; i < 238; i++)
+        chat(1);
+    assert_false(inbox[1].hung_up);
+    chat(1), chat(1);
+    expect_refusal(1, KL_REFUSE_LIMIT, "commands without end");
+    assert_false(inbox[0].hung_up);
+}
+
+static void who_takes_nothing_is_put_out(void **state) {
+    (void)state;
+    start_game_of(2);
+    inbox[1].pending = 401;
+    pass(SECOND);
+    expect_refusal(1, KL_REFUSE_LIMIT, "you do not take what the relay sends");
+    assert_false(inbox[0].hung_up);
+}
+
+static void start_data_has_its_measure(void **state) {
+    (void)state;
+    hello(0, "room", 1, 1, "x");
+    struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.total = 3072 * 1024 + 1, .len = 1000}};
+    say(0, &m);
+    expect_refusal(0, KL_REFUSE_LIMIT, "the start data (saves) has 3145729 bytes, this relay takes 3145728");
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(a_password_lets_in_who_knows_it),
+        T(and_nobody_else),
+        T(a_proof_is_for_one_session),
+        T(the_door_comes_before_the_game),
+        T(a_password_for_a_room_without),
+        T(two_who_make_the_room_at_once),
+        T(who_stands_in_the_door_is_sent_away),
+        T(guessing_gets_slow),
+        T(guessing_from_everywhere_gets_slow),
+        T(locked_is_for_newcomers),
+        T(kicked_may_come_again_and_banned_may_not),
+        T(orders_that_make_no_sense),
+        T(handing_over),
+        T(strangers_see_public_rooms),
+        T(an_identity_counts_what_counts),
+        T(so_many_rooms_to_one_address),
+        T(so_many_lines_and_commands),
+        T(who_takes_nothing_is_put_out),
+        T(start_data_has_its_measure),
+    };
+    return cmocka_run_group_tests_name("lobby_door", tests, NULL, NULL);
+}

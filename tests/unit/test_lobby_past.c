@@ -1,0 +1,496 @@
+/* test_lobby_past.c - rooms that play for real: links are lost, clients come back with what they have or with
+ * nothing, and every frame that anybody runs is the same; tags, tickets. The engine is the real one on both
+ * sides, the network is a function call. PROTOCOL.md §7, kept seats; tags and tickets. */
+#include "lobby_net.h"
+
+#include "net/engine/frames.h"
+#include "net/engine/lock_return.h"
+#include "net/relay/lobby_room.h"
+#include "net/relay/lobby_ticket.h"
+#include "net/session/past.h"
+#include "net/session/tag.h"
+#include "net/session/ticket.h"
+
+#define PLAYERS 3
+#define FRAMES  12000
+#define HELD    2048
+#define PIECES  300
+#define STEP_US 4000
+
+static const uint8_t secret[32] = {1, 2, 3};
+
+static struct kl_frame canon[FRAMES]; /* as the first who ran each has it */
+static uint32_t canon_end;
+
+static struct player {
+    unsigned peer;
+    bool linked, plays;
+    struct kl_client lock;
+    struct kl_held held[HELD];
+    uint64_t turn_us;
+    uint32_t pieces, pieces_done; /* of HISTORY */
+    struct kl_past piece[PIECES];
+    uint8_t token[KL_TOKEN_BYTES];
+    uint32_t tags, tags_end; /* tags of intervals below, without a gap */
+    uint8_t tag[FRAMES][KL_TAG_BYTES];
+    uint8_t ticket[KL_TICKET_MAX];
+    uint32_t ticket_len;
+    bool mashes; /* every device in motion */
+} player[PLAYERS];
+
+static struct player *at_peer(unsigned peer) {
+    for (unsigned i = 0; i < PLAYERS; i++)
+        if (player[i].linked && player[i].peer == peer) return &player[i];
+    return NULL;
+}
+
+static void take_tags(struct player *p, const struct kl_tags *t) {
+    assert_int_equal(t->first, p->tags);
+    for (unsigned i = 0; i < t->count; i++)
+        memcpy(p->tag[p->tags++], t->tag[i], KL_TAG_BYTES);
+    p->tags_end = t->end_frame;
+}
+
+static void take_ticket(struct player *p, const struct kl_piece *piece) {
+    if (piece->offset == 0) p->ticket_len = 0;
+    assert_int_equal(piece->offset, p->ticket_len);
+    memcpy(p->ticket + p->ticket_len, piece->bytes, piece->len);
+    p->ticket_len += piece->len;
+}
+
+static void listen_message(unsigned peer, const struct kl_msg *m) {
+    struct player *p = at_peer(peer);
+    if (!p) return;
+    switch (m->kind) {
+    case KL_MSG_WELCOME: memcpy(p->token, m->welcome.token, KL_TOKEN_BYTES); break;
+    case KL_MSG_HISTORY:
+        assert_true(p->pieces < PIECES);
+        p->piece[p->pieces++] = m->past;
+        break;
+    case KL_MSG_TAGS: take_tags(p, &m->tags); break;
+    case KL_MSG_TICKET: take_ticket(p, &m->piece); break;
+    default: break;
+    }
+}
+
+static void listen_update(unsigned peer, const uint8_t *body, size_t len) {
+    struct player *p = at_peer(peer);
+    if (p && p->plays) assert_int_equal(kl_client_receive(&p->lock, body, len, now_us), KL_OK);
+}
+
+static void run_frame(struct player *p) {
+    struct kl_frame f;
+    assert_true(kl_client_take(&p->lock, &f));
+    assert_in_range(f.number, 0, FRAMES - 1);
+    if (f.number == canon_end) canon[canon_end++] = f;
+    assert_true(f.number < canon_end);
+    const struct kl_frame *same = &canon[f.number];
+    assert_true(f.keyframe == same->keyframe && f.spacing == same->spacing && f.active == same->active);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        assert_true(kl_input_equal(&f.in[s], &same->in[s]));
+}
+
+static struct kl_input press(const struct player *p) {
+    uint32_t n = p->lock.stats.next_sample, who = (uint32_t)(p - player);
+    struct kl_input in = {.joypad = (uint16_t)((n / 5 + who) * 0x9e37)};
+    if (!p->mashes) return in;
+    for (unsigned i = 0; i < 4; i++)
+        in.stick[i] = (int16_t)(n * 7919 * (i + 1));
+    in.mouse_x = (int16_t)(n * 31), in.gun_x = (int16_t)(n * 17), in.touch[0].x = (int16_t)n;
+    return in;
+}
+
+static void turn(struct player *p) {
+    struct kl_plan plan = kl_client_plan(&p->lock, now_us, 400);
+    struct kl_input in[KL_MAX_SEATS] = {press(p)};
+    for (uint32_t i = 0; i < plan.samples; i++)
+        kl_client_sample(&p->lock, in, now_us);
+    for (uint32_t i = 0; i < plan.runs; i++)
+        run_frame(p);
+    p->turn_us += 16667;
+}
+
+static void feed_history(struct player *p) {
+    while (p->pieces_done < p->pieces) {
+        const struct kl_past *piece = &p->piece[p->pieces_done];
+        int left = kl_client_history(&p->lock, piece->bytes, piece->len, now_us);
+        assert_true(left >= 0);
+        if (left > 0) return; /* no place: after the next turn */
+        p->pieces_done++;
+    }
+}
+
+static void step_player(struct player *p) {
+    uint8_t buf[KL_DATAGRAM_MAX];
+    size_t len;
+    if (!p->plays) return;
+    feed_history(p);
+    while (now_us >= p->turn_us)
+        turn(p);
+    while (now_us >= kl_client_send_at(&p->lock) &&
+           (len = kl_client_send(&p->lock, now_us, buf, sizeof buf)) > 0)
+        if (p->linked) kl_lobby_datagram(lobby, p->peer, buf, len, now_us);
+}
+
+static void play(uint64_t us) {
+    for (uint64_t end_us = now_us + us; now_us < end_us; now_us += STEP_US) {
+        run();
+        for (unsigned i = 0; i < PLAYERS; i++)
+            step_player(&player[i]);
+    }
+}
+
+static void begin_client(struct player *p) {
+    const struct kl_welcome *w = &heard(p->peer, KL_MSG_WELCOME)->welcome;
+    kl_client_init(&p->lock, &w->params, w->seats, p->held, HELD, now_us);
+    p->plays = true;
+    p->turn_us = now_us;
+}
+
+static void start_room(enum kl_policy policy) {
+    memset(player, 0, sizeof player);
+    canon_end = 0;
+    on_message = listen_message;
+    on_update = listen_update;
+    kl_lobby_set_secret(lobby, secret);
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        struct kl_msg m = a_hello(i, "room", 1, PLAYERS, "x");
+        m.hello.params.policy = (uint8_t)policy;
+        m.hello.params.wait_budget_ms = 250;
+        player[i].peer = i;
+        player[i].linked = true;
+        connect_peer(i);
+        say(i, &m);
+    }
+    give(0, "save");
+    for (unsigned i = 0; i < PLAYERS; i++)
+        begin_client(&player[i]);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        ready(i, "a");
+}
+
+static void cut(unsigned who) {
+    player[who].linked = false;
+    lose(player[who].peer);
+}
+
+/* A new session for this player; what it says of itself can be changed before it is sent. */
+static struct kl_msg prepare_return(unsigned who, unsigned peer) {
+    struct player *p = &player[who];
+    p->peer = peer;
+    p->linked = true;
+    connect_peer(peer);
+    kl_client_return(&p->lock, now_us);
+    struct kl_msg m = a_return(who, peer, "room", p->token);
+    m.back.have = kl_client_have(&p->lock);
+    m.back.tags = p->tags;
+    return m;
+}
+
+static void come_back(unsigned who, unsigned peer) {
+    struct kl_msg m = prepare_return(who, peer);
+    say(peer, &m);
+    assert_non_null(heard(peer, KL_MSG_WELCOME));
+}
+
+static void come_back_with_nothing(unsigned who, unsigned peer) {
+    struct player *p = &player[who];
+    uint8_t token[KL_TOKEN_BYTES];
+    memcpy(token, p->token, sizeof token);
+    *p = (struct player){.peer = peer, .linked = true};
+    connect_peer(peer);
+    struct kl_msg m = a_return(who, peer, "room", token);
+    m.back.fresh = true;
+    kl_facts_add(&m.back.facts, "content", "x");
+    say(peer, &m);
+    assert_non_null(heard(peer, KL_MSG_PREPARE));
+    begin_client(p);
+    kl_client_return(&p->lock, now_us);
+    play(SECOND); /* it loads */
+    ready(peer, "a");
+}
+
+static void expect_all_at_the_end(void) {
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        if (!player[i].linked) continue;
+        uint32_t run = player[i].lock.stats.next_run;
+        if (run + 60 < canon_end) print_error("player %u has run %u of %u\n", i, run, canon_end);
+        assert_true(run + 60 >= canon_end);
+        assert_int_equal(player[i].lock.standing, KL_STANDING_IN);
+    }
+}
+
+static void a_short_cut_is_mended_by_updates(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
+    cut(1);
+    uint32_t before = canon_end;
+    play(3 * SECOND);
+    assert_true(canon_end - before > 3 * 60 - 10); /* the others play on: that the link is lost is known */
+    come_back(1, 11);
+    play(3 * SECOND);
+    assert_int_equal(player[1].pieces, 0);
+    expect_all_at_the_end();
+    assert_true(canon_end > 10 * 60);
+    bool pressed = false; /* and its pads count again */
+    for (uint32_t f = canon_end - 60; f < canon_end; f++)
+        pressed = pressed || canon[f].in[1].joypad;
+    assert_true(pressed);
+}
+
+static void a_long_one_by_history(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
+    cut(1);
+    play(30 * SECOND);
+    come_back(1, 11);
+    play(4 * SECOND);
+    assert_true(player[1].pieces > 10);
+    expect_all_at_the_end();
+    assert_true(canon_end > 38 * 60);
+}
+
+static void in_optimistic_rooms_too(void **state) {
+    (void)state;
+    start_room(KL_POLICY_OPTIMISTIC);
+    play(5 * SECOND);
+    cut(0);
+    play(10 * SECOND);
+    come_back(0, 11);
+    play(4 * SECOND);
+    expect_all_at_the_end();
+    assert_true(canon_end > 18 * 60);
+}
+
+static void a_strict_room_waits(void **state) {
+    (void)state;
+    start_room(KL_POLICY_STRICT);
+    play(5 * SECOND);
+    cut(1);
+    play(SECOND);
+    uint32_t before = canon_end;
+    play(10 * SECOND);
+    assert_int_equal(canon_end, before);
+    come_back(1, 11);
+    play(3 * SECOND);
+    expect_all_at_the_end();
+    assert_true(canon_end > before + 120);
+    cut(2);
+    play(61 * SECOND); /* and no longer than the seat's time */
+    assert_true(canon_end > before + 180);
+}
+
+static void a_killed_process_runs_it_all_again(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(20 * SECOND);
+    cut(0); /* the host, who gave the start data */
+    play(5 * SECOND);
+    come_back_with_nothing(0, 11);
+    play(6 * SECOND);
+    assert_true(player[0].pieces > 10);
+    expect_all_at_the_end();
+    assert_true(player[0].lock.stats.next_run > 30 * 60); /* from frame 0: run_frame() compares */
+    assert_int_equal(kl_lobby_rooms(lobby), 1);
+}
+
+static void all_at_once(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        cut(i);
+    play(10 * SECOND);
+    uint32_t before = canon_end;
+    come_back(0, 10), come_back(1, 11);
+    come_back_with_nothing(2, 12);
+    play(4 * SECOND);
+    expect_all_at_the_end();
+    assert_true(canon_end > before + 120);
+}
+
+/* --- tags and tickets ------------------------------------------------------------------------------------
+ */
+
+static void expect_tags(const struct player *p, const uint8_t *id) {
+    static uint8_t bytes[KL_INTERVAL_BYTES];
+    struct kl_frames_from from = {.ring = canon, .places = FRAMES};
+    uint8_t key[32], tag[KL_TAG] = {0};
+    uint32_t frame = 0;
+    kl_tag_key(secret, id, key);
+    for (uint32_t i = 0; i < p->tags; i++) {
+        struct kl_writer w;
+        struct kl_tag t;
+        kl_writer_init(&w, bytes, sizeof bytes);
+        kl_frames_write(&w, &from, frame, canon[frame].spacing);
+        assert_false(w.failed);
+        kl_tag_begin(&t, key, tag, id, i, frame);
+        kl_tag_add(&t, bytes, (size_t)(w.at - bytes));
+        kl_tag_end(&t, tag);
+        assert_memory_equal(tag, p->tag[i], KL_TAG);
+        frame += canon[frame].spacing;
+    }
+    assert_int_equal(frame, p->tags_end);
+}
+
+static void every_interval_is_tagged(void **state) {
+    (void)state;
+    uint8_t id[KL_ROOM_ID_BYTES];
+    start_room(KL_POLICY_BOUNDED);
+    memcpy(id, heard(0, KL_MSG_WELCOME)->welcome.room_id, sizeof id);
+    play(5 * SECOND);
+    cut(1);
+    play(10 * SECOND);
+    come_back(1, 11);
+    come_back_with_nothing(2, 12);
+    play(5 * SECOND);
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        assert_true(player[i].tags_end + 60 > canon_end); /* 500 ms, and an interval */
+        expect_tags(&player[i], id);
+    }
+}
+
+static void open_ticket(const struct player *p, struct kl_lobby_ticket *t) {
+    static uint8_t body[KL_TICKET_BODY_MAX];
+    int len = kl_ticket_open(secret, p->ticket, p->ticket_len, body);
+    assert_true(len > 0);
+    assert_int_equal(kl_lobby_ticket_decode(t, body, (size_t)len), KL_OK);
+}
+
+static void the_ticket_says_who_is_who(void **state) {
+    (void)state;
+    static struct kl_lobby_ticket t;
+    start_room(KL_POLICY_BOUNDED);
+    play(SECOND);
+    open_ticket(&player[1], &t);
+    uint32_t number = t.number;
+    assert_string_equal(t.name, "room");
+    assert_int_equal(t.host, 0);
+    assert_int_equal(t.start_bytes, 4);
+    assert_string_equal(t.facts.fact[0].value, "x");
+    assert_string_equal(t.ready.fact[0].value, "a");
+    assert_true(kl_seat_token_is(player[2].token, t.member[2].token_hash[0]));
+    cut(2);
+    come_back(2, 12);
+    play(SECOND);
+    open_ticket(&player[1], &t);
+    assert_true(kl_seat_token_is(player[2].token, t.member[2].token_hash[0]));
+    bye(0);
+    player[0].linked = player[0].plays = false;
+    play(4 * SECOND);
+    open_ticket(&player[1], &t);
+    assert_true(t.number > number && t.frame > 60);
+    assert_true(kl_seat_token_is(player[2].token, t.member[2].token_hash[0]));
+    assert_false(t.member[0].here);
+    assert_int_equal(t.host, 1);
+    open_ticket(&player[2], &t);
+    assert_memory_equal(t.id, heard(12, KL_MSG_WELCOME)->welcome.room_id, KL_ROOM_ID_BYTES);
+}
+
+/* --- bounds ----------------------------------------------------------------------------------------------
+ */
+
+/* Where the beginning is gone, nobody can begin anew; who has enough can still come back. */
+static void history_has_its_measure(void **state) {
+    (void)state;
+    kl_lobby_destroy(lobby);
+    struct kl_lobby_limits limits = limits_for_tests;
+    limits.history_kib = 192;
+    open_lobby(&limits);
+    start_room(KL_POLICY_BOUNDED);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].mashes = true;
+    play(60 * SECOND);
+    const struct kl_lobby_room *r = kl_lobby_find(lobby, "room");
+    assert_true(r->past.history.first > 0);
+    assert_in_range(lobby->history_bytes, 64 * 1024, 192 * 1024);
+    assert_int_equal(lobby->start_bytes, 0); /* of no use any more */
+    cut(1);
+    play(7 * SECOND);
+    come_back(1, 11);
+    play(3 * SECOND);
+    expect_all_at_the_end();
+    cut(2);
+    connect_peer(12);
+    struct kl_msg m = a_return(2, 12, "room", player[2].token);
+    m.back.fresh = true;
+    kl_facts_add(&m.back.facts, "content", "x");
+    say(12, &m);
+    expect_refusal(12, KL_REFUSE_SEAT, "does not keep what you would need");
+    for (unsigned i = 0; i < 2; i++)
+        bye(player[i].peer), player[i].linked = player[i].plays = false;
+    play(3 * SECOND);
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+    assert_int_equal(lobby->history_bytes, 0);
+}
+
+/* The flow is held back while nothing is acknowledged. */
+static void history_waits_for_the_link(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
+    cut(1);
+    play(20 * SECOND);
+    struct kl_msg m = prepare_return(1, 11);
+    inbox[11].pending = 1;
+    say(11, &m);
+    play(2 * SECOND);
+    assert_int_equal(player[1].pieces, 0);
+    inbox[11].pending = 0;
+    play(3 * SECOND);
+    expect_all_at_the_end();
+}
+
+/* After the room was made again a client may have frames that it has not: then it begins anew. */
+static void what_it_has_must_be_what_the_room_has(void **state) {
+    (void)state;
+    struct kl_digest d;
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
+    kl_lobby_find(lobby, "room")->past.reopened = true;
+    cut(1);
+    play(2 * SECOND);
+    struct kl_msg m = prepare_return(1, 11);
+    kl_digest_begin(&d, player[1].tag[player[1].tags - 1]);
+    for (uint32_t f = player[1].tags_end; f < m.back.have; f++)
+        kl_digest_frame(&d, &canon[f], NULL);
+    kl_digest_end(&d, m.back.digest);
+    assert_true(m.back.have > player[1].tags_end);
+    say(11, &m);
+    assert_null(heard(11, KL_MSG_PREPARE));
+    play(3 * SECOND);
+    expect_all_at_the_end();
+    cut(1);
+    m = prepare_return(1, 12);
+    m.back.digest[3] ^= 1;
+    player[1].plays = false;
+    say(12, &m);
+    assert_non_null(heard(12, KL_MSG_PREPARE));
+    player[1].linked = false;
+    lose(12);
+    m = prepare_return(1, 13);
+    m.back.tags = 100000;
+    player[1].linked = false;
+    say(13, &m);
+    assert_non_null(heard(13, KL_MSG_PREPARE));
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(a_short_cut_is_mended_by_updates),
+        T(a_long_one_by_history),
+        T(in_optimistic_rooms_too),
+        T(a_strict_room_waits),
+        T(a_killed_process_runs_it_all_again),
+        T(all_at_once),
+        T(every_interval_is_tagged),
+        T(the_ticket_says_who_is_who),
+        T(history_has_its_measure),
+        T(history_waits_for_the_link),
+        T(what_it_has_must_be_what_the_room_has),
+    };
+    return cmocka_run_group_tests_name("lobby_past", tests, NULL, NULL);
+}

@@ -1,0 +1,339 @@
+/* test_lobby_seat.c - seats that are kept while a link is lost, and how they are taken back. PROTOCOL.md §7.
+ */
+#include "lobby_net.h"
+
+static uint8_t token[PEERS][KL_TOKEN_BYTES]; /* that each peer's player last got */
+
+static void keep_token(unsigned whose, unsigned peer) {
+    const struct kl_msg *m = heard(peer, KL_MSG_WELCOME);
+    assert_non_null(m);
+    memcpy(token[whose], m->welcome.token, KL_TOKEN_BYTES);
+}
+
+static void start_game(unsigned players) {
+    start_game_of(players);
+    for (unsigned i = 0; i < players; i++)
+        keep_token(i, i);
+}
+
+static void come_back_with(unsigned whose, unsigned peer, bool fresh, const char *content) {
+    connect_peer(peer);
+    struct kl_msg m = a_return(whose, peer, "room", token[whose]);
+    m.back.fresh = fresh;
+    if (fresh) kl_facts_add(&m.back.facts, "content", content);
+    say(peer, &m);
+}
+
+static void come_back(unsigned whose, unsigned peer, bool fresh) {
+    come_back_with(whose, peer, fresh, "x");
+    keep_token(whose, peer);
+}
+
+static void a_lost_link_keeps_seat_and_rights(void **state) {
+    (void)state;
+    start_game(2);
+    lose(0);
+    assert_int_equal(state_of(1, 0), KL_MEMBER_AWAY);
+    assert_true(member_of(1, 0)->host);
+    assert_int_equal(member_of(1, 0)->seats, 1);
+    assert_int_equal(heard(1, KL_MSG_ROSTER)->roster.filled, 2);
+    pass(59 * SECOND);
+    assert_int_equal(state_of(1, 0), KL_MEMBER_AWAY);
+    pass(2 * SECOND);
+    assert_null(member_of(1, 0));
+    assert_true(member_of(1, 1)->host);
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "did not come back in time"));
+    assert_int_equal(kl_lobby_members(lobby), 1);
+}
+
+static void the_same_seat_and_a_new_token(void **state) {
+    (void)state;
+    uint8_t old[KL_TOKEN_BYTES];
+    start_game(2);
+    memcpy(old, token[1], sizeof old);
+    lose(1);
+    pass(20 * SECOND);
+    come_back(1, 11, false);
+    const struct kl_welcome *w = &heard(11, KL_MSG_WELCOME)->welcome;
+    assert_int_equal(w->client, 1);
+    assert_int_equal(w->seats, 2);
+    assert_false(w->host);
+    assert_int_equal(w->seat_time_s, 60);
+    assert_memory_not_equal(w->token, old, sizeof old);
+    assert_memory_equal(w->room_id, heard(0, KL_MSG_WELCOME)->welcome.room_id, KL_ROOM_ID_BYTES);
+    assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
+    pass(61 * SECOND); /* nothing runs out any more */
+    assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
+    assert_int_equal(kl_lobby_members(lobby), 2);
+}
+
+/* The WELCOME that brought the newest token may have been lost with the link. */
+static void the_token_before_is_good_until_the_newest_was_used(void **state) {
+    (void)state;
+    uint8_t first[KL_TOKEN_BYTES];
+    start_game(2);
+    memcpy(first, token[1], sizeof first);
+    lose(1);
+    come_back(1, 11, false);
+    lose(11);
+    memcpy(token[1], first, sizeof first); /* never got the second */
+    come_back(1, 12, false);
+    lose(12);
+    come_back(1, 13, false);
+    lose(13);
+    memcpy(token[1], first, sizeof first); /* the third has been used: no longer */
+    come_back_with(1, 14, false, "");
+    expect_refusal(14, KL_REFUSE_SEAT, "no seat is kept for you in room room");
+    assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
+}
+
+static void nobody_else_gets_the_seat(void **state) {
+    (void)state;
+    start_game(2);
+    lose(1);
+    connect_peer(10);
+    struct kl_msg m = a_return(1, 10, "room", token[1]);
+    m.back.signature[5] ^= 1;
+    say(10, &m);
+    expect_refusal(10, KL_REFUSE_SEAT, "no seat");
+    connect_peer(11);
+    m = a_return(1, 11, "room", token[1]);
+    inbox[11].binding[0] ^= 1; /* what was signed in another session */
+    say(11, &m);
+    expect_refusal(11, KL_REFUSE_SEAT, "no seat");
+    connect_peer(12);
+    m = a_return(1, 12, "room", token[0]); /* another's token */
+    say(12, &m);
+    expect_refusal(12, KL_REFUSE_SEAT, "no seat");
+    connect_peer(13);
+    m = a_return(2, 13, "room", token[1]); /* the token without the key */
+    say(13, &m);
+    expect_refusal(13, KL_REFUSE_SEAT, "no seat");
+    connect_peer(14);
+    m = a_return(1, 14, "elsewhere", token[1]);
+    say(14, &m);
+    expect_refusal(14, KL_REFUSE_SEAT, "no seat is kept for you in room elsewhere");
+    assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
+    come_back(1, 15, false);
+    assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
+}
+
+static void the_newest_session_has_the_seat(void **state) {
+    (void)state;
+    start_game(2);
+    come_back(1, 11, false); /* peer 1 is still connected */
+    expect_refusal(1, KL_REFUSE_CLOSED, "taken back by a newer session");
+    kl_lobby_lost(lobby, 1, now_us); /* what the network says of the old one changes nothing */
+    pass(SECOND);
+    assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
+    assert_false(inbox[11].hung_up);
+    uint8_t body[3] = {255, 255, 255};
+    for (unsigned i = 0; i < 100; i++)
+        kl_lobby_datagram(lobby, 1, body, sizeof body, now_us);
+    run();
+    assert_false(inbox[11].hung_up);
+    lose(11);
+    assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
+}
+
+static void who_comes_back_with_nothing_gets_it_all(void **state) {
+    (void)state;
+    start_game(2);
+    pass(3 * SECOND);
+    lose(1);
+    come_back_with(1, 10, true, "another game");
+    expect_refusal(10, KL_REFUSE_IDENTITY, "content differs: room has x, you have another game");
+    come_back(1, 11, true);
+    assert_int_equal(heard(11, KL_MSG_PREPARE)->prepare.data_bytes, 4);
+    assert_int_equal(heard(11, KL_MSG_PREPARE)->prepare.epoch_s, heard(0, KL_MSG_PREPARE)->prepare.epoch_s);
+    assert_memory_equal(heard(11, KL_MSG_DATA)->data.bytes, "save", 4);
+    assert_int_equal(state_of(0, 1), KL_MEMBER_LOADING);
+    unsigned before = inbox[11].datagrams;
+    pass(SECOND);
+    assert_int_equal(inbox[11].datagrams, before); /* no frames before it has loaded */
+    ready(11, "a");
+    assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
+    pass(SECOND);
+    assert_true(inbox[11].datagrams > before);
+    lose(11);
+    come_back(1, 12, true);
+    ready(12, "other system files");
+    expect_refusal(12, KL_REFUSE_IDENTITY, "system differs");
+    assert_int_equal(kl_lobby_members(lobby), 1);
+}
+
+/* The one who gave the start data as well: a process that was killed has it no longer. */
+static void the_host_gets_the_start_data_back(void **state) {
+    (void)state;
+    start_game(2);
+    lose(0);
+    come_back(0, 10, true);
+    assert_memory_equal(heard(10, KL_MSG_DATA)->data.bytes, "save", 4);
+    assert_true(heard(10, KL_MSG_WELCOME)->welcome.host);
+    ready(10, "a");
+    assert_int_equal(state_of(1, 0), KL_MEMBER_PLAYING);
+}
+
+static void loading_has_its_time_and_no_more(void **state) {
+    (void)state;
+    start_game(2);
+    lose(1);
+    come_back(1, 11, true);
+    pass(62 * SECOND);
+    expect_refusal(11, KL_REFUSE_CLOSED, "loading the game took more than 60 s");
+}
+
+static void rights_go_to_who_played_longest(void **state) {
+    (void)state;
+    hello(9, "room", 1, 3, "x"); /* the host */
+    hello(8, "room", 0, 3, "x"); /* watches */
+    hello(3, "room", 1, 3, "x");
+    hello(2, "room", 1, 3, "x");
+    lose(9);
+    assert_true(member_of(2, 0)->host); /* away, and still host */
+    pass(61 * SECOND);
+    assert_null(member_of(2, 0));
+    assert_true(member_of(2, 2)->host);
+    hello(9, "room", 1, 3, "x"); /* in the first place of the list, but the newest */
+    bye(3);
+    assert_true(member_of(2, 3)->host);
+    bye(2);
+    assert_true(member_of(9, 0)->host);
+    bye(9);
+    assert_true(member_of(8, 1)->host); /* nobody plays any more */
+}
+
+static void rights_do_not_go_to_who_is_away(void **state) {
+    (void)state;
+    hello(0, "room", 1, 4, "x");
+    hello(1, "room", 1, 4, "x");
+    hello(2, "room", 1, 4, "x");
+    lose(1);
+    bye(0);
+    assert_true(member_of(2, 2)->host);
+}
+
+static void coming_back_before_the_game(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x"); /* SEND goes to the host */
+    keep_token(0, 0);
+    keep_token(1, 1);
+    struct kl_msg part = {.kind = KL_MSG_DATA, .data = {.total = 100, .len = 10}};
+    say(0, &part);
+    lose(0);
+    assert_null(heard(1, KL_MSG_SEND)); /* his seat and his rights are kept */
+    come_back(0, 10, false);
+    assert_non_null(heard(10, KL_MSG_SEND));
+    give(10, "save"); /* from the beginning */
+    assert_non_null(heard(1, KL_MSG_PREPARE));
+    ready(1, "a");
+    lose(1);
+    come_back(1, 11, false); /* has loaded, and said so */
+    assert_null(heard(11, KL_MSG_PREPARE));
+    ready(11, "a"); /* says it again: its first may have been lost */
+    assert_false(inbox[11].hung_up);
+    lose(11);
+    come_back(1, 12, true);
+    assert_non_null(heard(12, KL_MSG_DATA));
+    ready(10, "a");
+    assert_int_equal(state_of(10, 0), KL_MEMBER_READY);
+    ready(12, "a");
+    assert_int_equal(state_of(10, 1), KL_MEMBER_PLAYING);
+}
+
+static void a_game_may_begin_while_one_who_is_ready_is_away(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    keep_token(1, 1);
+    give(0, "save");
+    ready(1, "a");
+    lose(1);
+    ready(0, "a");
+    assert_int_equal(state_of(0, 0), KL_MEMBER_PLAYING);
+    assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
+    pass(SECOND);
+    come_back(1, 11, false);
+    assert_null(heard(11, KL_MSG_PREPARE));
+    assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
+}
+
+static void the_maker_says_how_long(void **state) {
+    (void)state;
+    struct kl_msg m = a_hello(0, "room", 1, 2, "x");
+    m.hello.seat_time_s = 5;
+    connect_peer(0);
+    say(0, &m);
+    assert_int_equal(heard(0, KL_MSG_WELCOME)->welcome.seat_time_s, 5);
+    hello(1, "room", 1, 2, "x");
+    assert_int_equal(heard(1, KL_MSG_WELCOME)->welcome.seat_time_s, 5);
+    lose(1);
+    pass(4900000);
+    assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
+    pass(700000);
+    assert_null(member_of(0, 1));
+    m = a_hello(2, "other", 1, 2, "x");
+    m.hello.seat_time_s = 60000;
+    connect_peer(2);
+    say(2, &m);
+    assert_int_equal(heard(2, KL_MSG_WELCOME)->welcome.seat_time_s, 600); /* the relay's limit */
+}
+
+static void who_left_does_not_come_back(void **state) {
+    (void)state;
+    start_game(2);
+    bye(1);
+    come_back_with(1, 11, false, "");
+    expect_refusal(11, KL_REFUSE_SEAT, "no seat");
+}
+
+static void a_room_that_nobody_comes_back_to_ends(void **state) {
+    (void)state;
+    start_game(2);
+    lose(0);
+    lose(1);
+    pass(30 * SECOND);
+    assert_int_equal(kl_lobby_rooms(lobby), 1);
+    come_back(1, 11, false);
+    lose(11);
+    pass(31 * SECOND);
+    assert_int_equal(kl_lobby_members(lobby), 1);
+    pass(31 * SECOND);
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+static void nothing_goes_to_a_link_that_is_lost(void **state) {
+    (void)state;
+    start_game(2);
+    lose(1); /* fake_send() and fake_datagram() would object */
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has_ram = true, .ram = 1}};
+    say(0, &m);
+    assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete); /* who is away is not waited for */
+    pass(5 * SECOND);
+    kl_lobby_shut_down(lobby, now_us);
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(a_lost_link_keeps_seat_and_rights),
+        T(the_same_seat_and_a_new_token),
+        T(the_token_before_is_good_until_the_newest_was_used),
+        T(nobody_else_gets_the_seat),
+        T(the_newest_session_has_the_seat),
+        T(who_comes_back_with_nothing_gets_it_all),
+        T(the_host_gets_the_start_data_back),
+        T(loading_has_its_time_and_no_more),
+        T(rights_go_to_who_played_longest),
+        T(rights_do_not_go_to_who_is_away),
+        T(coming_back_before_the_game),
+        T(a_game_may_begin_while_one_who_is_ready_is_away),
+        T(the_maker_says_how_long),
+        T(who_left_does_not_come_back),
+        T(a_room_that_nobody_comes_back_to_ends),
+        T(nothing_goes_to_a_link_that_is_lost),
+    };
+    return cmocka_run_group_tests_name("lobby_seat", tests, NULL, NULL);
+}
