@@ -169,6 +169,10 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
     case KL_MSG_HISTORY: kl_write_bytes(&w, m->past.bytes, m->past.len); break;
     case KL_MSG_TAGS: kl_write_tags(&w, &m->tags); break;
     case KL_MSG_TICKET: kl_write_piece(&w, &m->piece); break;
+    case KL_MSG_WANT:
+        kl_write_u8(&w, m->want.what);
+        kl_write_u32(&w, m->want.from);
+        break;
     default: break; /* SEND has no body */
     }
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
@@ -208,6 +212,10 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
     case KL_MSG_HISTORY: kl_read_past(&r, &m->past); break;
     case KL_MSG_TAGS: kl_read_tags(&r, &m->tags); break;
     case KL_MSG_TICKET: kl_read_ticket(&r, &m->piece); break;
+    case KL_MSG_WANT:
+        m->want.what = kl_read_count(&r, KL_WANT_TICKET | KL_WANT_START);
+        m->want.from = kl_read_u32(&r);
+        break;
     default: return KL_E_MALFORMED;
     }
     if (result != KL_OK) return result;

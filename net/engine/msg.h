@@ -67,6 +67,7 @@ enum kl_msg_kind {
     KL_MSG_HISTORY = 25, /* closed frames that the client has missed */
     KL_MSG_TAGS = 26,    /* the relay's marks on closed intervals */
     KL_MSG_TICKET = 27,  /* a piece of what BRING brings back; sealed by the relay for itself */
+    KL_MSG_WANT = 28,    /* what BRING is to bring, before a RETURN can be answered */
 };
 
 struct kl_hello {
@@ -124,7 +125,7 @@ struct kl_welcome {
     uint8_t room_id[KL_ROOM_ID_BYTES], token[KL_TOKEN_BYTES];
     uint16_t seat_time_s; /* that the seat is kept for when the link is lost */
 };
-/* Each ends the connection for good, but for KL_REFUSE_BRING. */
+/* Each ends the connection, and for good. */
 enum kl_refuse {
     KL_REFUSE_VERSION = 1,
     KL_REFUSE_IDENTITY,
@@ -133,9 +134,8 @@ enum kl_refuse {
     KL_REFUSE_LIMIT,
     KL_REFUSE_PROTOCOL,
     KL_REFUSE_CLOSED,
-    KL_REFUSE_SEAT,  /* no such room here, or no such seat in it */
-    KL_REFUSE_BRING, /* no such room here (any more): bring it */
-    KL_REFUSE_DOOR   /* password, lock or ban */
+    KL_REFUSE_SEAT,     /* no such room here, or no such seat in it */
+    KL_REFUSE_DOOR = 10 /* password, lock or ban */
 };
 struct kl_text {
     uint8_t code;
@@ -190,7 +190,18 @@ struct kl_tags {
     uint8_t count;      /* 1..KL_TAGS_MAX */
     uint8_t tag[KL_TAGS_MAX][KL_TAG_BYTES];
 };
-enum { KL_BRING_TICKET = 0, KL_BRING_START = 1, KL_BRING_HISTORY = 2, KL_BRING_TAGS = 3 };
+enum { KL_WANT_TICKET = 1, KL_WANT_START = 2 };
+struct kl_want {
+    uint8_t what;  /* KL_WANT_*: these too */
+    uint32_t from; /* frames from here on */
+};
+enum {
+    KL_BRING_TICKET = 0,
+    KL_BRING_START = 1,
+    KL_BRING_HISTORY = 2,
+    KL_BRING_TAGS = 3,
+    KL_BRING_END = 4 /* that was all */
+};
 struct kl_bring {
     uint8_t what;
     union {
@@ -221,6 +232,7 @@ struct kl_msg {
         struct kl_tags tags;
         struct kl_piece piece; /* TICKET */
         struct kl_bring bring;
+        struct kl_want want;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */

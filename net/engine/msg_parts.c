@@ -117,16 +117,18 @@ void kl_write_bring(struct kl_writer *w, const struct kl_bring *b) {
     switch (b->what) {
     case KL_BRING_HISTORY: kl_write_bytes(w, b->past.bytes, b->past.len); break;
     case KL_BRING_TAGS: kl_write_tags(w, &b->tags); break;
+    case KL_BRING_END: break;
     default: kl_write_piece(w, &b->piece); break;
     }
 }
 
 void kl_read_bring(struct kl_reader *r, struct kl_bring *b) {
-    b->what = kl_read_count(r, KL_BRING_TAGS);
+    b->what = kl_read_count(r, KL_BRING_END);
     switch (b->what) {
     case KL_BRING_TICKET: kl_read_ticket(r, &b->piece); break;
     case KL_BRING_START: read_piece(r, &b->piece); break;
     case KL_BRING_HISTORY: kl_read_past(r, &b->past); break;
-    default: kl_read_tags(r, &b->tags); break;
+    case KL_BRING_TAGS: kl_read_tags(r, &b->tags); break;
+    default: break;
     }
 }

@@ -131,6 +131,7 @@ static const char *phase_name(const struct kl_lobby_room *r) {
     case KL_ROOM_GATHERING: return "gathering";
     case KL_ROOM_ASKED:
     case KL_ROOM_LOADING: return "loading";
+    case KL_ROOM_REOPENING: return "reopening";
     case KL_ROOM_PLAYING: return r->lock.paused ? "paused" : "playing";
     }
     return "unknown";

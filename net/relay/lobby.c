@@ -66,8 +66,10 @@ void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]) {
 }
 
 void kl_lobby_destroy(struct kl_lobby *l) {
-    for (unsigned i = 0; i < l->limits.peers; i++)
+    for (unsigned i = 0; i < l->limits.peers; i++) {
         kl_lobby_door_leave(&l->client[i]);
+        kl_lobby_bring_leave(l, &l->client[i]);
+    }
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i]) kl_lobby_free_room(l->room[i]);
     sodium_memzero(l->secret, sizeof l->secret);
@@ -117,6 +119,7 @@ struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name) 
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
     kl_lobby_door_leave(c);
+    kl_lobby_bring_leave(l, c);
     *c = (struct kl_lobby_client){.state = KL_CLIENT_GREETING, .greet_by_us = now_us + KL_GREET_US};
     snprintf(c->address, sizeof c->address, "%s", address);
     kl_log(KL_LOG_DEBUG, "connected", "address=%s", address);
@@ -128,6 +131,7 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
         kl_log(KL_LOG_DEBUG, "hung_up", "address=%s", c->address);
     if (c->state == KL_CLIENT_MEMBER) kl_lobby_cut(c->room, c->member, now_us);
     kl_lobby_door_leave(c);
+    kl_lobby_bring_leave(l, c);
     c->state = KL_CLIENT_NONE;
 }
 
@@ -139,6 +143,7 @@ void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, 
     kl_lobby_refuse(l, peer, code, text);
     l->net.hang_up(l->net.ctx, peer);
     kl_lobby_door_leave(c);
+    kl_lobby_bring_leave(l, c);
     c->state = KL_CLIENT_NONE;
 }
 
@@ -165,6 +170,13 @@ static void knocking(struct kl_lobby *l, unsigned peer, int result, const struct
         kl_lobby_door_prove(l, peer, &m->prove, now_us);
     else
         kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "a PROVE was expected, something else came");
+}
+
+static void bringing(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
+    if (result == KL_OK && m->kind == KL_MSG_BRING)
+        kl_lobby_bring_message(l, peer, &m->bring, now_us);
+    else
+        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "a BRING was expected, something else came");
 }
 
 /* False: no client may say this, or not now. */
@@ -197,6 +209,7 @@ void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, s
     switch (c->state) {
     case KL_CLIENT_GREETING: greeting(l, peer, result, &m, now_us); break;
     case KL_CLIENT_KNOCKING: knocking(l, peer, result, &m, now_us); break;
+    case KL_CLIENT_BRINGING: bringing(l, peer, result, &m, now_us); break;
     default: member_message(c, result, &m, len, now_us); break;
     }
 }
@@ -267,7 +280,9 @@ static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
 }
 
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
+    if (l->born_us == 0) l->born_us = now_us;
     if (now_us >= l->chores_us) put_out_the_silent(l, now_us);
+    kl_lobby_bring_run(l, now_us);
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
         if (r && (r->busy || r->bulk || now_us >= r->due_us)) run_room(r, now_us);
@@ -276,7 +291,8 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
 }
 
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
-    uint64_t due_us = l->chores_us;
+    uint64_t due_us = kl_lobby_bring_due_us(l);
+    if (l->chores_us < due_us) due_us = l->chores_us;
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i] && l->room[i]->due_us < due_us) due_us = l->room[i]->due_us;
     return due_us;
@@ -286,7 +302,7 @@ void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us) {
     static const char text[] = "the relay is shutting down";
     for (unsigned i = 0; i < l->limits.peers; i++) {
         struct kl_lobby_client *c = &l->client[i];
-        if (c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING)
+        if (c->state != KL_CLIENT_NONE && c->state != KL_CLIENT_MEMBER)
             kl_lobby_turn_away(l, i, KL_REFUSE_CLOSED, text);
         if (c->state == KL_CLIENT_MEMBER)
             kl_lobby_put_out(c->room, c->member, KL_REFUSE_CLOSED, text, now_us);

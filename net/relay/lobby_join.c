@@ -123,7 +123,7 @@ static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello 
 static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address, char *text,
                      size_t cap) {
     if (kl_lobby_door_shut(r, h, address, text, cap)) return KL_REFUSE_DOOR;
-    if (r->phase == KL_ROOM_PLAYING) {
+    if (r->phase >= KL_ROOM_PLAYING) {
         snprintf(text, cap, "room %s is already playing; late joining is not possible yet", r->name);
         return KL_REFUSE_STARTED;
     }
@@ -230,13 +230,13 @@ static const char *content_of(const struct kl_facts *f) {
 
 static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *out) {
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r)), most = r->lobby->limits.seats;
-    bool joinable = r->phase != KL_ROOM_PLAYING && !(r->doors & KL_DOOR_LOCKED) &&
+    bool joinable = r->phase < KL_ROOM_PLAYING && !(r->doors & KL_DOOR_LOCKED) &&
                     free_member(r) < KL_MAX_CLIENTS && filled < r->params.players;
     *out = (struct kl_lobby_listing){.players = r->params.players,
                                      .filled = (uint8_t)filled,
                                      .open = (uint8_t)(joinable && most > filled ? most - filled : 0),
                                      .doors = r->doors,
-                                     .playing = r->phase == KL_ROOM_PLAYING};
+                                     .playing = r->phase >= KL_ROOM_PLAYING};
     memcpy(out->name, r->name, sizeof out->name);
     snprintf(out->content, sizeof out->content, "%s", content_of(&r->facts));
     memcpy(out->identity, r->identity, sizeof out->identity);

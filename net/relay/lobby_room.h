@@ -7,6 +7,8 @@
  * lobby_start.c    start data, READY, start
  * lobby_play.c     frames, verdicts, stalls
  * lobby_past.c     history, tags, tickets
+ * lobby_again.c    rooms made again after the relay died
+ * lobby_bring.c    … from what clients bring
  * lobby_command.c  commands, what the operator asks for
  * lobby_say.c      messages and log lines */
 #ifndef KL_LOBBY_ROOM_H
@@ -36,6 +38,7 @@
 #define KL_DRAIN_US    (2 * 1000000ULL)  /* for a leaving client's last samples to be used up */
 #define KL_SPECTATE_US (10 * 1000000ULL) /* for spectators to see the end once the last player has left */
 #define KL_CHORES_US   250000            /* between looks at the clocks above */
+#define KL_HOLD_US     3000000           /* that a room made again waits for all its players */
 #define KL_TAGS_US     500000            /* between TAGS, and between TICKETs */
 
 #define KL_VERDICTS_UNDER_WAY 128 /* messages under way to a client behind which no verdict is sent */
@@ -53,6 +56,7 @@ enum kl_room_phase {
     KL_ROOM_ASKED,     /* the host has been asked for the start data */
     KL_ROOM_LOADING,   /* start data is here; clients fetch it and load */
     KL_ROOM_PLAYING,
+    KL_ROOM_REOPENING, /* made again, and not yet open: lobby_again.h */
 };
 
 struct kl_lobby_member {
@@ -132,6 +136,7 @@ struct kl_lobby_room {
     uint32_t start_have, start_bytes;
     uint8_t start_hash[16]; /* BLAKE2b, once it is here */
     uint64_t epoch_s;
+    uint64_t again_us;         /* reopening: when the last frames were brought */
     bool roster_changed, busy; /* busy: something came in since the last run */
     bool bulk;                 /* some member waits for bulk: run whenever something was acknowledged */
     uint64_t due_us, chores_us;
@@ -157,9 +162,16 @@ struct kl_lobby_knock {
 };
 
 struct kl_lobby_client { /* by peer */
-    enum { KL_CLIENT_NONE, KL_CLIENT_GREETING, KL_CLIENT_KNOCKING, KL_CLIENT_MEMBER } state;
+    enum {
+        KL_CLIENT_NONE,
+        KL_CLIENT_GREETING,
+        KL_CLIENT_KNOCKING,
+        KL_CLIENT_BRINGING,
+        KL_CLIENT_MEMBER
+    } state;
     uint64_t greet_by_us;
     struct kl_lobby_knock *knock; /* while knocking */
+    struct kl_lobby_bring *bring; /* while bringing, or waiting for who does */
     struct kl_lobby_room *room;
     unsigned member;
     char address[KL_ADDRESS_MAX];
@@ -175,6 +187,9 @@ struct kl_lobby {
     unsigned rooms, members;
     uint64_t start_bytes, history_bytes; /* held for all rooms */
     uint64_t chores_us;
+    uint64_t born_us;                /* the first kl_lobby_run() */
+    unsigned bringing;               /* clients in that state */
+    uint64_t bring_us;               /* when they are looked after next */
     struct kl_lobby_client client[]; /* limits.peers of them */
 };
 
@@ -236,6 +251,15 @@ void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_choose_host(struct kl_lobby_room *r);
 /* Gives a member a new token, and tells it all that WELCOME does. */
 void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member);
+
+/* --- lobby_bring.c --- */
+/* True: this RETURN is answered later, when somebody has brought the room. r: NULL, or reopening. */
+bool kl_lobby_bring_wait(struct kl_lobby *l, unsigned peer, const struct kl_lobby_room *r,
+                         const struct kl_return *back, uint64_t now_us);
+void kl_lobby_bring_message(struct kl_lobby *l, unsigned peer, const struct kl_bring *m, uint64_t now_us);
+void kl_lobby_bring_leave(struct kl_lobby *l, struct kl_lobby_client *c);
+void kl_lobby_bring_run(struct kl_lobby *l, uint64_t now_us);
+uint64_t kl_lobby_bring_due_us(const struct kl_lobby *l);
 
 /* --- lobby_start.c --- */
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us);

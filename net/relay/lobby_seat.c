@@ -206,6 +206,7 @@ void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *
     struct kl_lobby_room *r = kl_lobby_find(l, b->room);
     char text[KL_TEXT_MAX];
     unsigned which = 0;
+    if ((!r || r->phase == KL_ROOM_REOPENING) && kl_lobby_bring_wait(l, peer, r, b, now_us)) return;
     unsigned member = r ? owner_of(r, b, &which) : KL_MAX_CLIENTS;
     bool own = member < KL_MAX_CLIENTS &&
                kl_seat_verify(b->seat_key, l->net.binding(l->net.ctx, peer), b->token, b->signature);

@@ -13,6 +13,7 @@ void kl_lobby_start_free(struct kl_lobby_room *r) {
     free(r->start);
     r->start = NULL;
     r->start_have = r->start_bytes = 0;
+    memset(r->start_hash, 0, sizeof r->start_hash);
 }
 
 static bool seats_are_filled(const struct kl_lobby_room *r) {

@@ -144,7 +144,7 @@ def any_message(rng):
                    rng.choice([[1, rng.randrange(2), 0, 0], [0, rng.randrange(2), u32(rng), u32(rng)]]) +
                    [some(16), any_facts(rng)],
         10: lambda: rng.choice([lambda: [0] + make[27](), lambda: [1] + any_piece(2**32 - 1), lambda: [1, 0, 0, ""],
-                                lambda: [2] + make[25](), lambda: [3] + make[26]()])(),
+                                lambda: [2] + make[25](), lambda: [3] + make[26](), lambda: [4]])(),
         16: lambda: [u32(rng), rng.randrange(16), rng.randrange(256), rng.randrange(2), any_params(rng), some(16), some(16),
                      rng.randrange(65536)],
         18: lambda: [rng.randint(0, 8), rng.randint(0, 8), rng.randrange(8),
@@ -158,6 +158,7 @@ def any_message(rng):
         25: lambda: any_history(),
         26: lambda: [u32(rng), u32(rng), [some(16) for _ in range(rng.choice([1, 2, 64]))]],
         27: lambda: any_piece(16384),
+        28: lambda: [rng.randrange(4), u32(rng)],
     }
     make[17] = make[22] = make[5]
     kind = rng.choice(sorted(make))
@@ -268,7 +269,9 @@ def wrong_messages():
     back = lambda flags, have, tags, room=name: lay(8, room, bytes(112), flags, have, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0)
     assert decode("message", 0, back(2, 1, 1)) != "malformed"
     yield from (back(4, 0, 0), back(1, 1, 0), back(1, 0, 1), back(0, 0, 0, b"\x00"))
-    yield lay(10, 4, bytes(9))
+    yield lay(10, 5)
+    yield lay(10, 4, 0)
+    yield lay(28, 4, bytes(4))
     yield lay(10, 0, bytes(8))                                                      # a ticket of nothing
     yield lay(18, 1, 2, 8, 0)                                                       # ROSTER: doors
     yield lay(18, 1, 2, 0, 1, 0, 1, 6, 0, name)                                     # state

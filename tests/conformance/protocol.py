@@ -452,8 +452,8 @@ def read_message(r, _seats):
         m += [flags & 1, flags >> 1, r.u(4), r.u(4), r.hex(16), read_facts(r)]
         need(not m[5] or m[7] == m[8] == 0)
     elif kind == 10:
-        m.append(r.u(1, 3))
-        m += [read_ticket, read_piece, read_history, read_tags][m[1]](r)
+        m.append(r.u(1, 4))
+        m += [read_ticket, read_piece, read_history, read_tags, lambda _: []][m[1]](r)
     elif kind == 16:
         m += [r.u(4), r.u(1, 15), r.u(1), r.u(1, 1), read_params(r), r.hex(16), r.hex(16), r.u(2)]
     elif kind == 18:
@@ -473,6 +473,8 @@ def read_message(r, _seats):
         m += read_tags(r)
     elif kind == 27:
         m += read_ticket(r)
+    elif kind == 28:
+        m += [r.u(1, 3), r.u(4)]
     else:
         need(kind == 20)
     r.end()
@@ -521,7 +523,7 @@ def write_message(m, rng):
         w.u(1, m[1])
         if m[1] == 2:
             write_history(w, m[2:], rng)
-        else:
+        elif m[1] < 4:
             [write_piece, write_piece, None, write_tags][m[1]](w, m[2:])
     elif kind == 24:
         w.hex(m[1])
@@ -531,6 +533,8 @@ def write_message(m, rng):
         write_tags(w, m[1:])
     elif kind == 27:
         write_piece(w, m[1:])
+    elif kind == 28:
+        w.u(1, m[1]), w.u(4, m[2])
     return bytes(w.out)
 
 

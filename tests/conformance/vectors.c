@@ -217,6 +217,7 @@ static void print_bring(const struct kl_bring *b) {
     switch (b->what) {
     case KL_BRING_HISTORY: print_past(&b->past); break;
     case KL_BRING_TAGS: print_tags(&b->tags); break;
+    case KL_BRING_END: break;
     default: print_piece(&b->piece); break;
     }
 }
@@ -262,6 +263,7 @@ static int print_message(const uint8_t *b, size_t len) {
     case KL_MSG_HISTORY: print_past(&m.past); break;
     case KL_MSG_TAGS: print_tags(&m.tags); break;
     case KL_MSG_TICKET: print_piece(&m.piece); break;
+    case KL_MSG_WANT: printf(",%u,%u", m.want.what, m.want.from); break;
     default: printf(",%u,", m.text.code), print_string(m.text.text); break;
     }
     putchar(']');
@@ -467,6 +469,10 @@ static void bulk_messages(void) {
     message(&m);
     m.bring.what = KL_BRING_TAGS;
     m.bring.tags = (struct kl_tags){.first = 1, .end_frame = 5, .count = KL_TAGS_MAX};
+    message(&m);
+    m.bring.what = KL_BRING_END;
+    message(&m);
+    m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {3, 70000}};
     message(&m);
 }
 

@@ -179,6 +179,10 @@ static void bulk_messages(void) {
     m.bring.what = KL_BRING_TAGS;
     m.bring.tags = (struct kl_tags){90, 700, 2, {{1}, {2}}};
     message("bring-tags", &m);
+    m.bring.what = KL_BRING_END;
+    message("bring-end", &m);
+    m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {3, 700}};
+    message("want", &m);
 }
 
 static void messages(void) {

@@ -345,13 +345,13 @@ static void a_relay_that_stops_says_so(void **state) {
 
 static void a_killed_relay_is_noticed(void **state) {
     (void)state;
-    relay = relay_start(NULL);
+    relay = relay_start((const char *const[]){"--seat-time", "6", NULL});
     open_players(2, 1, relay.port, 100, NULL);
     expect_lock(2, 100, 10);
     uint64_t begin_us = kl_now_us();
     assert_int_equal(program_stop(&relay, SIGKILL), -SIGKILL);
-    expect_end(&player[0], "does not answer any more");
-    expect_end(&player[1], "does not answer any more");
+    expect_end(&player[0], "did not answer for as long as it keeps a seat");
+    expect_end(&player[1], "did not answer for as long as it keeps a seat");
     assert_in_range(kl_now_us() - begin_us, 4500000, 11000000);
     close_players(2);
 }

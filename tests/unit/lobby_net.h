@@ -101,6 +101,8 @@ static inline void open_lobby(const struct kl_lobby_limits *limits) {
     on_update = NULL;
     lobby = kl_lobby_create(limits, &net);
     assert_non_null(lobby);
+    kl_lobby_run(lobby, now_us);
+    now_us += 60 * SECOND; /* it is no newborn, to whom rooms are brought */
 }
 
 static inline int set_up(void **state) {

@@ -383,7 +383,12 @@ static void bringing(void **state) {
     m.bring.what = KL_BRING_TAGS;
     m.bring.tags = (struct kl_tags){.first = 1, .end_frame = 2, .count = 3};
     there_and_back(&m, &got);
-    m.bring.what = 4;
+    m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = KL_BRING_END};
+    there_and_back(&m, &got);
+    m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {KL_WANT_TICKET | KL_WANT_START, 70000}};
+    there_and_back(&m, &got);
+    assert_int_equal(got.want.from, 70000);
+    m.want.what = 4;
     rejected(&m);
 }
 
@@ -393,7 +398,7 @@ static void what_nobody_sends(void **state) {
     for (unsigned kind = 0; kind < 256; kind++) {
         uint8_t b[2] = {(uint8_t)kind, 0};
         bool known = (kind >= KL_MSG_HELLO && kind <= KL_MSG_RETURN) || kind == KL_MSG_BRING ||
-                     (kind >= KL_MSG_WELCOME && kind <= KL_MSG_TICKET);
+                     (kind >= KL_MSG_WELCOME && kind <= KL_MSG_WANT);
         if (!known) assert_int_equal(kl_msg_decode(&got, b, 1), KL_E_MALFORMED);
     }
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"", 0), KL_E_MALFORMED);

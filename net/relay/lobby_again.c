@@ -1,0 +1,149 @@
+#include "lobby_again.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "../engine/room_return.h"
+#include "../session/identity.h"
+
+static unsigned free_place(const struct kl_lobby *l) {
+    unsigned i = 0;
+    while (i < l->limits.rooms && l->room[i])
+        i++;
+    return i;
+}
+
+/* A room whose history had become too long has none any more, and needs none. */
+static bool has_start(const struct kl_lobby_ticket *t) {
+    return !sodium_is_zero(t->start_hash, sizeof t->start_hash);
+}
+
+static bool start_fits(const struct kl_lobby_ticket *t, const uint8_t *start, size_t len) {
+    uint8_t hash[sizeof t->start_hash];
+    crypto_generichash(hash, sizeof hash, start, len, NULL, 0);
+    return len == t->start_bytes && memcmp(hash, t->start_hash, sizeof hash) == 0;
+}
+
+static const char *objection(const struct kl_lobby *l, const struct kl_lobby_ticket *t, const uint8_t *start,
+                             size_t len) {
+    if (kl_lobby_find(l, t->name)) return "there is a room of that name";
+    if (free_place(l) == l->limits.rooms) return "all places for rooms are taken";
+    if (l->start_bytes + len > KL_START_BYTES_TOTAL) return "no memory for its start data";
+    return !has_start(t) || start_fits(t, start, len) ? NULL : "the start data is another";
+}
+
+static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_ticket_member *from,
+                        uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[i];
+    if (!from->here) return;
+    *m = (struct kl_lobby_member){.here = true,
+                                  .seats = from->seats,
+                                  .state = KL_MEMBER_PLAYING,
+                                  .joined = from->joined,
+                                  .checked = true,
+                                  .any_token = true,
+                                  .cut_us = now_us};
+    memcpy(m->name, from->name, sizeof m->name);
+    memcpy(m->seat_key, from->seat_key, sizeof m->seat_key);
+    memcpy(m->token_hash, from->token_hash, sizeof m->token_hash);
+    kl_room_add(&r->lock, i, m->seats, now_us);
+    r->lobby->members++;
+}
+
+static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
+    memcpy(r->name, t->name, sizeof r->name);
+    memcpy(r->maker, t->maker, sizeof r->maker);
+    memcpy(r->id, t->id, sizeof r->id);
+    r->doors = t->doors;
+    memcpy(r->salt, t->salt, sizeof r->salt);
+    memcpy(r->secret, t->secret, sizeof r->secret);
+    r->bans = t->bans;
+    memcpy(r->ban, t->ban, sizeof r->ban);
+    r->seat_time_s = t->seat_time_s;
+    r->joins = t->joins;
+    r->params = t->params;
+    r->facts = t->facts;
+    kl_identity(&r->facts, r->identity);
+    r->ready = t->ready;
+    r->ready_known = true;
+    r->host = t->host;
+    r->epoch_s = t->epoch_s;
+    memcpy(r->start_hash, t->start_hash, sizeof r->start_hash);
+    r->past.ticket_number = t->number;
+}
+
+static bool take_start(struct kl_lobby_room *r, const uint8_t *start, size_t len) {
+    r->start = malloc(len ? len : 1);
+    if (!r->start) return false;
+    if (len) memcpy(r->start, start, len);
+    r->start_bytes = r->start_have = (uint32_t)len;
+    r->lobby->start_bytes += len;
+    return true;
+}
+
+struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_ticket *t,
+                                     const uint8_t *start, size_t start_len, uint64_t now_us, char *why,
+                                     size_t cap) {
+    const char *text = objection(l, t, start, start_len);
+    struct kl_lobby_room *r = text ? NULL : calloc(1, sizeof *r);
+    if (r) {
+        r->lobby = l;
+        if (has_start(t) && !take_start(r, start, start_len)) {
+            free(r);
+            r = NULL;
+        }
+    }
+    if (!r) {
+        snprintf(why, cap, "%s", text ? text : "no memory for another room");
+        return NULL;
+    }
+    describe(r, t);
+    r->phase = KL_ROOM_REOPENING;
+    r->chores_us = r->status_us = now_us;
+    kl_room_init(&r->lock, &r->params);
+    kl_verdict_init(&r->verdicts);
+    kl_lobby_past_begin(r, now_us);
+    r->past.reopened = true;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        take_member(r, i, &t->member[i], now_us);
+    l->room[free_place(l)] = r;
+    l->rooms++;
+    return r;
+}
+
+int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
+                         const struct kl_commands *commands) {
+    int result = kl_room_adopt(&r->lock, f, commands);
+    if (result != KL_OK) return result;
+    kl_lobby_past_keep(r, f);
+    return r->past.broken ? KL_E_SPACE : KL_OK;
+}
+
+const uint8_t *kl_lobby_again_tag(const struct kl_lobby_room *r, uint32_t i) {
+    bool kept = i < r->past.tags && i + KL_TAGS_KEPT >= r->past.tags;
+    return kept ? r->past.tag[i % KL_TAGS_KEPT] : NULL;
+}
+
+int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us) {
+    if (r->phase != KL_ROOM_REOPENING) return KL_E_STATE;
+    int result = kl_room_reopen(&r->lock, hold_us, now_us);
+    if (result != KL_OK) return result;
+    r->phase = KL_ROOM_PLAYING;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        r->member[i].cut_us = now_us;
+    r->busy = r->past.ticket_changed = true;
+    r->waited_us = r->status_us = now_us;
+    kl_lobby_log_room(KL_LOG_INFO, "reopened", r, "frame=%u intervals=%u hold_ms=%llu", r->lock.next_close,
+                      r->past.tags, (unsigned long long)hold_us / 1000);
+    return KL_OK;
+}
+
+void kl_lobby_again_drop(struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        r->lobby->members -= r->member[i].here;
+        r->member[i].here = false; /* the next kl_lobby_run() frees it */
+    }
+}

@@ -1,0 +1,39 @@
+/* lobby_again.h - a room that this relay has forgotten is made again: from its ticket, its start data and its
+ * frames, which come from a journal or from clients. net/PROTOCOL.md §7, tags and tickets.
+ *
+ *     r = kl_lobby_again(l, &ticket, start, len, now_us);
+ *     for each frame from 0 on: kl_lobby_again_frame(r, &frame, commands);
+ *     compare kl_lobby_again_tag(r, i) with what was kept of interval i
+ *     kl_lobby_again_open(r, hold_us, now_us);
+ *
+ * Until it is open nobody can enter or return; then its members come back as after a lost link, for the seat
+ * time from now on. Who proves to have the key of a seat has it, whatever his token: the ticket may be older
+ * than that. Only inside net/relay. */
+#ifndef KL_LOBBY_AGAIN_H
+#define KL_LOBBY_AGAIN_H
+
+#include "lobby_ticket.h"
+
+/* NULL, with one line for people in why: there is a room of that name, no place or memory for another, or the
+ * start data is not the one that the ticket names. start is copied. */
+struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_ticket *t,
+                                     const uint8_t *start, size_t start_len, uint64_t now_us, char *why,
+                                     size_t cap);
+
+/* The next frame, and the commands before it (NULL: none). KL_OK; KL_E_WINDOW, KL_E_MALFORMED (see
+ * kl_room_adopt()); KL_E_SPACE where it cannot be kept. */
+int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
+                         const struct kl_commands *commands);
+
+/* The tag of interval i, worked out from the frames so far; NULL where it is not complete, or too long ago.
+ */
+const uint8_t *kl_lobby_again_tag(const struct kl_lobby_room *r, uint32_t i);
+
+/* The game goes on once the first is back, and after hold_us (0: at once) without those who are not.
+ * KL_E_STATE where it has no frames. */
+int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us);
+
+/* Gives up: the room is gone. */
+void kl_lobby_again_drop(struct kl_lobby_room *r);
+
+#endif
