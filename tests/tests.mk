@@ -19,7 +19,7 @@ test-build: $(UNIT) $(FUZZ) $(OUT)/make_corpus $(OUT)/tests/sim $(OUT)/vectors $
 SIM_SEEDS ?= 300
 test-run: test-build
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh "$(MAKE) -s purity" $(UNIT) "$(MAKE) -s conformance" \
-	    $(foreach f,$(FUZZ),"$(f) --smoke") "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 2" $(filter-out %-sound.sh,$(E2E))
+	    $(foreach f,$(FUZZ),"$(f) --smoke") "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 2" "$(OUT)/tests/sim --return" $(filter-out %-sound.sh,$(E2E))
 
 $(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)

@@ -1,5 +1,5 @@
 /* history.h - every closed frame of a room, from the first kept on: coded, to be read again from any frame.
- * net/PROTOCOL.md §9.
+ * net/PROTOCOL.md §5 and §7.
  *
  * Pure, no heap: the caller gives memory in blocks of KL_HISTORY_BLOCK bytes (aligned as malloc does it) and
  * gets them back. Frames are held in pieces (frames.h), those that are not yet a piece as they are.

@@ -1,5 +1,5 @@
 /* lock_return.h - a client that comes back: by a new session after a lost one, or as a new process.
- * net/PROTOCOL.md §9. The client itself: lock_client.h.
+ * net/PROTOCOL.md §5 and §7. The client itself: lock_client.h.
  *
  * Lost link: kl_client_return() when the new session stands, then RETURN with have = kl_client_have(); frames
  * stay, it runs on from where it was. New process: kl_client_init(), kl_client_return(), RETURN with have 0;

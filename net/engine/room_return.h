@@ -1,5 +1,5 @@
 /* room_return.h - clients that lose their session and come back, and rooms that go on after the relay died.
- * net/PROTOCOL.md §9. The room itself: room.h.
+ * net/PROTOCOL.md §5 and §7. The room itself: room.h.
  *
  * A client's session ends: kl_room_cut(). It comes back by a new one: kl_room_return(), and from then on it
  * gets UPDATEs again, is absent until it has caught up and says so (CTRL with resume), and where it lies

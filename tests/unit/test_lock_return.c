@@ -1,4 +1,4 @@
-/* A client that comes back: by a new session, or as a new process. PROTOCOL.md §9. */
+/* A client that comes back: by a new session, or as a new process. PROTOCOL.md §5, §7. */
 #include "unit.h"
 
 #include "frames.h"

@@ -1,4 +1,4 @@
-/* Sessions that end, clients that come back, rooms that go on after the relay died. PROTOCOL.md §9. */
+/* Sessions that end, clients that come back, rooms that go on after the relay died. PROTOCOL.md §5, §7. */
 #include "unit.h"
 
 #include "room_hand.h"
