@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../engine/engine.h"
+#include "../engine/msg.h"
 #include "../session/seal.h"
 #include "../transport/hub.h"
 #include "../transport/link.h"
@@ -56,6 +56,21 @@ static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t le
 
 static unsigned on_rooms(void *ctx) {
     return kl_lobby_rooms(((struct server *)ctx)->lobby);
+}
+
+static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
+    struct kl_lobby_listing r;
+    if (kl_lobby_list(((struct server *)ctx)->lobby, from, &r, 1) == 0) return false;
+    *out = (struct kl_room_line){.players = r.players,
+                                 .filled = r.filled,
+                                 .open = r.open,
+                                 .playing = r.playing,
+                                 .password = r.doors & KL_DOOR_PASSWORD,
+                                 .locked = r.doors & KL_DOOR_LOCKED};
+    snprintf(out->name, sizeof out->name, "%s", r.name);
+    snprintf(out->content, sizeof out->content, "%.*s", (int)sizeof out->content - 1, r.content);
+    memcpy(out->identity, r.identity, sizeof out->identity);
+    return true;
 }
 
 /* --- from the rooms to the network ------------------------------------------------------------------------
@@ -112,7 +127,8 @@ static int open_hub(struct server *s, const struct kl_relay_options *o, const st
                                      .moved = on_moved,
                                      .message = on_message,
                                      .datagram = on_datagram,
-                                     .rooms = on_rooms};
+                                     .rooms = on_rooms,
+                                     .next_line = on_next_line};
     config.ciphers = kl_ciphers_here() | (o->insecure_lan ? KL_CIPHER_CLEAR : 0);
     config.limits.peers = peers;
     int result = kl_hub_open(&s->hub, &config, &handler, err, err_len);

@@ -128,10 +128,12 @@ struct kl_hello hello_make(const char *name, const char *room, unsigned seats, u
 void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max) {
     char err[200] = "";
     struct player kept = *p;
-    *p = (struct player){.hello = *hello,
-                         .digest_cap = frames_max,
-                         .insecure_lan = kept.insecure_lan,
-                         .ciphers = kept.ciphers};
+    *p = (struct player){.hello = *hello, .digest_cap = frames_max};
+    p->insecure_lan = kept.insecure_lan;
+    p->ciphers = kept.ciphers;
+    p->seat = kept.seat;
+    p->fresh = kept.fresh;
+    memcpy(p->token, kept.token, sizeof p->token);
     memcpy(p->fingerprint, kept.fingerprint, sizeof p->fingerprint);
     p->digest = calloc(frames_max, sizeof p->digest[0]);
     kl_facts_add(&p->ready, "system files", "none");
@@ -139,6 +141,9 @@ void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, 
     config.fingerprint = p->fingerprint[0] ? p->fingerprint : NULL;
     config.insecure_lan = p->insecure_lan;
     config.ciphers = p->ciphers;
+    config.seat = p->seat;
+    config.fresh = p->fresh;
+    memcpy(config.token, p->token, sizeof config.token);
     if (kl_link_open(&p->link, &config, err, sizeof err) != 0) {
         fprintf(stderr, "kl_link_open: %s\n", err);
         abort();

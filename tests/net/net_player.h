@@ -47,6 +47,9 @@ struct player {
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* set before player_open(), which keeps it: the relay's */
     bool insecure_lan;                          /* the same */
     uint8_t ciphers;                            /* the same; enum kl_cipher bits */
+    struct kl_seat_key seat; /* the same */
+    bool fresh;              /* the same; a new process takes its seat back with this token */
+    uint8_t token[KL_TOKEN_BYTES];
 };
 
 /* A HELLO with sane params: `players` seats to start, 60 fps, no clock, sub-frames, a hash every 60 frames.

@@ -1,0 +1,189 @@
+/* test_return.c - links that are cut and come back: by themselves after an outage, and as a new process with
+ * what it kept. net/PROTOCOL.md §7, kept seats. */
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net_player.h"
+
+static struct program relay, proxy;
+static struct player player[3];
+
+static struct kl_hello hello_of(const char *name) {
+    struct kl_hello h = hello_make(name, "room", 1, 2);
+    h.params.clocked = true;
+    h.params.policy = KL_POLICY_BOUNDED;
+    h.params.wait_budget_ms = 250;
+    return h;
+}
+
+/* Ann straight to the relay, Bob through the proxy; both play. */
+static void begin(void) {
+    const char *const link[] = {"--delay", "10", "--seed", "5", NULL};
+    struct kl_hello ann = hello_of("ann"), bob = hello_of("bob");
+    memset(player, 0, sizeof player);
+    kl_seat_make(&player[1].seat);
+    relay = relay_start(NULL);
+    proxy = proxy_start(relay.port, link);
+    player_open(&player[0], &ann, relay.port, 100000);
+    assert_true(player_joins(&player[0]));
+    player_open(&player[1], &bob, proxy.port, 100000);
+    assert_true(player_joins(&player[1]));
+    assert_true(players_reach(player, 2, 1, KL_LINK_PLAYING, 10));
+}
+
+static void end(unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        if (player[i].link) player_close(&player[i], 500);
+    program_stop(&proxy, SIGTERM);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+}
+
+/* The longest that Ann waits for a frame. */
+static uint64_t turns_for(unsigned count, unsigned ms) {
+    uint64_t end_us = kl_now_us() + ms * UINT64_C(1000), last_us = kl_now_us(), longest_us = 0;
+    uint32_t frames = player[0].frames;
+    for (uint64_t now_us = last_us; now_us < end_us; now_us = kl_now_us(), poll(NULL, 0, 1)) {
+        for (unsigned i = 0; i < count; i++)
+            player_turn(&player[i]);
+        if (player[0].frames == frames) continue;
+        if (now_us - last_us > longest_us) longest_us = now_us - last_us;
+        last_us = now_us;
+        frames = player[0].frames;
+    }
+    return longest_us;
+}
+
+static void expect_the_same(unsigned a, unsigned b) {
+    uint32_t both = player[a].frames < player[b].frames ? player[a].frames : player[b].frames;
+    for (uint32_t f = 0; f < both; f++)
+        assert_true(player[a].digest[f] == player[b].digest[f]);
+}
+
+/* Turns until b has nearly caught up with a. */
+static bool catches_up(unsigned count, unsigned a, unsigned b, unsigned timeout_s) {
+    uint64_t begin_us = kl_now_us();
+    while (kl_now_us() < begin_us + timeout_s * UINT64_C(1000000)) {
+        turns_for(count, 20);
+        if (player[b].status.phase == KL_LINK_PLAYING && player[b].frames + 60 > player[a].frames &&
+            !player[b].status.lock.absent) {
+            print_message("           back and present after %.1f s\n", (double)(kl_now_us() - begin_us) / 1e6);
+            return true;
+        }
+    }
+    fprintf(stderr, "%u of %u frames, phase %d, absent %d: %s\n", player[b].frames, player[a].frames,
+            player[b].status.phase, player[b].status.lock.absent, player[b].status.reason);
+    return false;
+}
+
+static void outage(unsigned ms) {
+    begin();
+    turns_for(2, 1500);
+    kill(proxy.pid, SIGUSR1);
+    uint32_t before = player[0].frames;
+    uint64_t longest_us = turns_for(2, ms);
+    uint32_t meanwhile = player[0].frames - before;
+    enum kl_link_phase phase = player[1].status.phase;
+    kill(proxy.pid, SIGUSR1);
+    assert_true(catches_up(2, 0, 1, 10));
+    turns_for(2, 500);
+    expect_the_same(0, 1);
+    print_message("           %u ms: Ann ran %u frames meanwhile, longest gap %.0f ms\n", ms, meanwhile,
+                  (double)longest_us / 1e3);
+    assert_true(meanwhile > (ms - 500) * 6 / 100 * 9 / 10);
+    assert_in_range(longest_us, 0, 600000); /* the wait budget once, and this machine */
+    if (ms > 5000) {
+        assert_int_equal(phase, KL_LINK_RETURNING);
+        assert_true(program_said(&relay, "event=returned"));
+    }
+    end(2);
+}
+
+static void three_seconds(void **state) {
+    (void)state;
+    outage(3000);
+}
+static void ten_seconds(void **state) {
+    (void)state;
+    outage(10000);
+}
+static void thirty_seconds(void **state) {
+    (void)state;
+    outage(30000);
+}
+
+/* The seat is not kept for ever, and both ends say so. */
+static void longer_than_the_seat(void **state) {
+    (void)state;
+    const char *const args[] = {"--seat-time", "6", NULL};
+    struct kl_hello ann = hello_of("ann");
+    memset(player, 0, sizeof player);
+    ann.params.players = 1;
+    relay = relay_start(args);
+    proxy = proxy_start(relay.port, NULL);
+    player_open(&player[0], &ann, proxy.port, 10000);
+    assert_true(players_reach(player, 1, 0, KL_LINK_PLAYING, 10));
+    kill(proxy.pid, SIGUSR1);
+    assert_true(players_reach(player, 1, 0, KL_LINK_RETURNING, 6));
+    assert_non_null(strstr(player[0].status.reason, "trying to come back"));
+    assert_true(players_reach(player, 1, 0, KL_LINK_ENDED, 6));
+    assert_non_null(strstr(player[0].status.reason, "did not answer for as long as it keeps a seat"));
+    end(1);
+}
+
+/* A process that was killed, and started again with key and token: it begins anew at frame 0 and catches up,
+ * and whoever still has the seat is told. */
+static void a_new_process(void **state) {
+    (void)state;
+    struct kl_hello bob = hello_of("bob");
+    begin();
+    turns_for(2, 3000);
+    kl_link_status(player[1].link, &player[1].status);
+    player[2].seat = player[1].seat;
+    player[2].fresh = true;
+    memcpy(player[2].token, player[1].status.welcome.token, sizeof player[2].token);
+    uint8_t seats = player[1].status.welcome.seats;
+    player_open(&player[2], &bob, proxy.port, 100000);
+    assert_true(player_joins(&player[2]));
+    assert_true(players_reach(player, 3, 1, KL_LINK_ENDED, 5));
+    assert_non_null(strstr(player[1].status.reason, "taken back by a newer session"));
+    assert_int_equal(player[1].status.refused, KL_REFUSE_CLOSED);
+    assert_true(catches_up(3, 0, 2, 10));
+    turns_for(3, 500);
+    expect_the_same(0, 2);
+    assert_int_equal(player[2].status.welcome.seats, seats);
+    end(3);
+}
+
+/* Somebody who has the token but not the key. */
+static void a_stolen_token(void **state) {
+    (void)state;
+    struct kl_hello bob = hello_of("bob");
+    begin();
+    turns_for(2, 500);
+    kl_seat_make(&player[2].seat);
+    player[2].fresh = true;
+    memcpy(player[2].token, player[1].status.welcome.token, sizeof player[2].token);
+    player_open(&player[2], &bob, proxy.port, 10);
+    assert_true(players_reach(player, 3, 2, KL_LINK_ENDED, 5));
+    assert_int_equal(player[2].status.refused, KL_REFUSE_SEAT);
+    assert_int_equal(player[1].status.phase, KL_LINK_PLAYING);
+    end(3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_seconds),  cmocka_unit_test(ten_seconds),          cmocka_unit_test(thirty_seconds),
+        cmocka_unit_test(a_new_process), cmocka_unit_test(longer_than_the_seat), cmocka_unit_test(a_stolen_token),
+    };
+    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
