@@ -2,9 +2,9 @@
 """hostile.py [--seed N] [--seconds S] [--rate N] HOST PORT... - bad datagrams at a running room.
 
 The first port is the relay's, the rest are clients'. Sends random bytes of all lengths, datagrams that begin as the
-protocol's do (ENet's and our own) and end too early or go on wrongly, CONNECTs that never finish, half-open clients by
-the dozen, and everything that came back, replayed as it was and with a bit turned. Prints what it sent. Deterministic
-from its seed but for what comes back."""
+protocol's do (handshakes, sealed ones, plain ENet) and end too early or go on wrongly, handshakes that never finish,
+questions by the dozen, and everything that came back, replayed as it was and with a bit turned. Prints what it sent, and
+fails where more bytes came back than went out. Deterministic from its seed but for what comes back."""
 import argparse
 import random
 import select
@@ -72,18 +72,37 @@ def bent():
     return bytes(data)
 
 
+def init():
+    """A handshake's first word; now and then with a cookie that is none, or of another version."""
+    version = rng.choice([2, 2, 2, 1, 3, 65535])
+    cookie = rng.choice([bytes(16), rng.randbytes(16)])
+    return b"K\x10" + struct.pack("<H", version) + rng.randbytes(32) + bytes([rng.randrange(8), 0, 0, 0]) + cookie + bytes(200)
+
+
+def sealed():
+    """Looks like a datagram of some session."""
+    session = rng.choice([rng.getrandbits(32), rng.randrange(1 << 20) << 12 | rng.randrange(4)])
+    return b"K" + bytes([rng.choice([1, 2, 3, 4])]) + struct.pack("<II", session, rng.choice([1, 2, 2**32 - 1])) + rng.randbytes(rng.randrange(0, 1300))
+
+
+def question():
+    return rng.choice([b"K\x14" + rng.randbytes(8) + b"\2" + bytes(21), b"K\x16" + rng.randbytes(8) + b"\2" + bytes(1189)])
+
+
 def ours():
     """Begins as our own datagrams might: small numbers, then nonsense."""
     return bytes(rng.choice([[rng.randrange(256), rng.randrange(8)], [0x4B, 0x4C], [0xFF, 0xFF, 0, 1]])) + rng.randbytes(rng.randrange(0, 80))
 
 
-kinds = [junk, enet_like, connect, truncated, replayed, bent, ours]
+kinds = [junk, enet_like, connect, init, sealed, question, truncated, replayed, bent, ours]
+asked = answered = 0
 end = time.monotonic() + a.seconds
 due = time.monotonic()
 while time.monotonic() < end:
     for s in select.select(sockets, [], [], max(0, due - time.monotonic()))[0]:
         try:
             data, _ = s.recvfrom(65536)
+            answered += len(data)
             if len(heard) < 5000:
                 heard.append(data)
         except OSError:
@@ -94,8 +113,10 @@ while time.monotonic() < end:
     kind = rng.choice(kinds)
     target = relay if rng.random() < 0.6 else rng.choice(targets)
     try:
-        rng.choice(sockets).sendto(kind(), target)
+        asked += rng.choice(sockets).sendto(kind(), target)
         counts[kind.__name__] = counts.get(kind.__name__, 0) + 1
     except OSError:
         pass
-print("sent", " ".join(f"{k}={v}" for k, v in sorted(counts.items())), f"heard={len(heard)} ports={len(targets)}")
+print("sent", " ".join(f"{k}={v}" for k, v in sorted(counts.items())),
+      f"heard={len(heard)} ports={len(targets)} bytes_out={asked} bytes_back={answered}")
+raise SystemExit(answered > asked)
