@@ -134,14 +134,20 @@ void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress
 /* --- datagrams --------------------------------------------------------------------------------------------
  */
 
+/* The generic cell rate algorithm (ITU-T I.371): *until_ns is when all that was let in would be over at the
+ * rate, and may lie up to a second ahead. So a burst passes, and what lasts is slowed, never cut off for
+ * long. */
+static bool let_in(uint64_t *until_ns, uint64_t now_ns, uint64_t cost_ns) {
+    uint64_t from_ns = *until_ns > now_ns ? *until_ns : now_ns;
+    if (from_ns + cost_ns > now_ns + 1000000000) return false;
+    *until_ns = from_ns + cost_ns;
+    return true;
+}
+
 static bool within_limits(struct kl_hub *hub, struct kl_hub_session *s, size_t len) {
-    if (hub->now_us - s->second_us >= 1000000) {
-        s->second_us = hub->now_us;
-        s->datagrams = s->bytes = 0;
-    }
-    s->datagrams++;
-    s->bytes += (uint32_t)len;
-    return s->datagrams <= hub->limits.datagrams && s->bytes / 1024 < hub->limits.kbytes;
+    uint64_t now_ns = hub->now_us * 1000;
+    return let_in(&s->datagrams_ns, now_ns, 1000000000 / hub->limits.datagrams) &&
+           let_in(&s->bytes_ns, now_ns, len * 1000000000 / (hub->limits.kbytes * UINT64_C(1024)));
 }
 
 static void proved(struct kl_hub *hub, struct kl_hub_session *s) {

@@ -36,8 +36,7 @@ struct kl_hub_session {
     uint64_t challenge_us;
     uint8_t challenge[KL_CHALLENGE];
 
-    uint64_t second_us; /* the second that these count in */
-    uint32_t datagrams, bytes;
+    uint64_t datagrams_ns, bytes_ns; /* when what was let in would be over at the limits */
 
     uint8_t init[KL_INIT_BYTES], answer[KL_INIT_BYTES]; /* of its handshake, for repetitions */
     size_t answer_len;

@@ -47,8 +47,8 @@ struct player {
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* set before player_open(), which keeps it: the relay's */
     bool insecure_lan;                          /* the same */
     uint8_t ciphers;                            /* the same; enum kl_cipher bits */
-    struct kl_seat_key seat; /* the same */
-    bool fresh;              /* the same; a new process takes its seat back with this token */
+    struct kl_seat_key seat;                    /* the same */
+    bool fresh; /* the same; a new process takes its seat back with this token */
     uint8_t token[KL_TOKEN_BYTES];
 };
 

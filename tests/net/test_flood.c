@@ -272,11 +272,41 @@ static void somebody_on_the_wire(void **state) {
     spoof_close(&spoof);
 }
 
+/* --- somebody with a session
+ * --------------------------------------------------------------------------------
+ */
+
+/* He gets in what the limit says, and goes on to be heard; nobody else notices. */
+static void too_much_of_one(void **state) {
+    (void)state;
+    static const uint8_t ctrl[10];
+    struct intruder n;
+    char line[512];
+    play();
+    intruder_meanwhile = turns;
+    intruder_enter(&n, relay.port);
+    for (unsigned i = 0; i < 30000; i++) {
+        intruder_send(&n, -1, KL_SEAL_CTRL, ctrl, sizeof ctrl);
+        if (i % 30 == 0) turns();
+        if (i % 100 == 0) poll(NULL, 0, 1);
+    }
+    assert_false(n.gone);
+    intruder_serve(&n, 1200);
+    intruder_leave(&n);
+    stop("too much of one", line, sizeof line);
+    unsigned long long in = counted(line, "datagrams_in"), limited = counted(line, "limited");
+    assert_in_range(in + limited, 25000, 40000); /* the game's are among them, some the kernel lost */
+    assert_in_range(in, 5000, 15000);
+    assert_in_range(longest_us, 0, 250000);
+    intruder_meanwhile = NULL;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spoofed_handshakes),
         cmocka_unit_test(answers_are_short),
         cmocka_unit_test(somebody_on_the_wire),
+        cmocka_unit_test(too_much_of_one),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,8 @@ static bool catches_up(unsigned count, unsigned a, unsigned b, unsigned timeout_
         turns_for(count, 20);
         if (player[b].status.phase == KL_LINK_PLAYING && player[b].frames + 60 > player[a].frames &&
             !player[b].status.lock.absent) {
-            print_message("           back and present after %.1f s\n", (double)(kl_now_us() - begin_us) / 1e6);
+            print_message("           back and present after %.1f s\n",
+                          (double)(kl_now_us() - begin_us) / 1e6);
             return true;
         }
     }
@@ -181,8 +182,9 @@ static void a_stolen_token(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_seconds),  cmocka_unit_test(ten_seconds),          cmocka_unit_test(thirty_seconds),
-        cmocka_unit_test(a_new_process), cmocka_unit_test(longer_than_the_seat), cmocka_unit_test(a_stolen_token),
+        cmocka_unit_test(three_seconds),        cmocka_unit_test(ten_seconds),
+        cmocka_unit_test(thirty_seconds),       cmocka_unit_test(a_new_process),
+        cmocka_unit_test(longer_than_the_seat), cmocka_unit_test(a_stolen_token),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
