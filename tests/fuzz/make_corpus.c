@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "handshake.h"
+#include "strangers.h"
 #include "lock_client.h"
 #include "msg.h"
 #include "room.h"
@@ -288,6 +289,43 @@ static void sessions(void) {
     save("fuzz_session", "papers", l.bytes, l.len);
 }
 
+static bool two_lines(void *ctx, unsigned *from, struct kl_room_line *out) {
+    (void)ctx;
+    *out = (struct kl_room_line){"arcade", "croom.nes", 2, 1, 1, false, true, false, {1, 2, 3}};
+    return ++*from <= 2;
+}
+
+static void strangers(void) {
+    uint8_t b[KL_LIST_BYTES];
+    struct kl_question q = {.kind = KL_STRANGER_PING, .version = KL_PROTOCOL_VERSION, .echo = "12345678"};
+    save("fuzz_strangers", "ping", b, kl_question_write(&q, b));
+    q.kind = KL_STRANGER_LIST;
+    save("fuzz_strangers", "list", b, kl_question_write(&q, b));
+    save("fuzz_strangers", "rooms", b, kl_rooms_write(&q, two_lines, NULL, b));
+    struct kl_pong pong = {.echo = "12345678", .version = KL_PROTOCOL_VERSION, .rooms = 3, .clients = 7};
+    save("fuzz_strangers", "pong", b, kl_pong_write(&pong, b));
+}
+
+/* As ENet writes them: header with time and connect id, then commands. */
+static void enet(void) {
+    static const uint8_t connect[] = {0x8f, 0xff, 0, 0, 0, 0,    0, 0, 0x82, 0xff, 0,    1,    0, 0,
+                                      0xff, 0xff, 0, 0, 4, 0x92, 0, 1, 0,    0,    0,    0,    0, 2,
+                                      0,    0,    0, 0, 0, 0,    0, 0, 0,    0,    0x13, 0x88, 0, 0,
+                                      0,    32,   0, 0, 0, 0,    1, 2, 3,    4,    0,    0,    0, 0};
+    static const uint8_t reliable[] = {0x80, 3,   0,   0,    1,    2,    3, 4, 0x86, 0, 0, 1, 0,
+                                       3,    'a', 'b', 'c',  0x85, 0xff, 0, 3, 1,    0, 0, 3, 0,
+                                       3,    0,   9,   0x84, 0xff, 0,    4, 0, 0,    0, 1};
+    static const uint8_t fragment[] = {0x80, 3,  0, 0, 1, 2, 3, 4, 0x88, 1,   0, 7, 0, 7, 0, 4, 0, 0,
+                                       0,    12, 0, 0, 0, 1, 0, 0, 23,   112, 0, 0, 4, 0, 1, 2, 3, 4};
+    struct list l = {0};
+    for (uint8_t extra = 0; extra < 4; extra++) {
+        add(&l, extra, connect, sizeof connect);
+        add(&l, extra, reliable, sizeof reliable);
+        add(&l, extra, fragment, sizeof fragment);
+    }
+    save("fuzz_enet", "each", l.bytes, l.len);
+}
+
 static void start_data(void) {
     static struct kl_start s;
     s = (struct kl_start){.option_count = 2, .device_count = 2, .memory_count = 1, .file_count = 2};
@@ -320,6 +358,8 @@ int main(int argc, char **argv) {
     messages();
     headers();
     sessions();
+    strangers();
+    enet();
     start_data();
     save_text("fuzz_hashfile", "both",
               "59 0123456789abcdef fedcba9876543210\n119 0000000000000001 0000000000000002\n");

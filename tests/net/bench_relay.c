@@ -77,6 +77,8 @@ static unsigned count; /* players of each */
 static bool begin(struct bench *b, const struct mode *mode) {
     const char *const args[] = {"--per-address",
                                 "4000",
+                                "--rooms-per-address",
+                                "1024",
                                 "--handshakes",
                                 "100000",
                                 "--rooms",
