@@ -6,7 +6,7 @@
 #include "udp_filter.h"
 
 #define INIT_FIRST_US 250000
-#define INIT_LAST_US  2000000
+#define INIT_LAST_US  1000000
 #define ANSWER_US     (5 * 1000000ULL) /* for the relay to answer */
 #define REFUSED_US    1000000 /* a refusal is not proved to be the relay's: an ANSWER may still come */
 
