@@ -181,6 +181,8 @@ void kl_link_take_message(struct kl_link *l, const struct kl_msg *m) {
     case KL_MSG_ROSTER: on_roster(l, &m->roster); break;
     case KL_MSG_SEND: on_send(l); break;
     case KL_MSG_HISTORY: on_history(l, &m->past); break;
+    case KL_MSG_TICKET: kl_link_take_ticket(l, &m->piece); break;
+    case KL_MSG_WANT: kl_link_take_want(l, &m->want); break;
     case KL_MSG_TAGS: kl_link_take_tags(l, &m->tags); break;
     case KL_MSG_PREPARE: on_prepare(l, &m->prepare); break;
     case KL_MSG_DATA: on_data(l, &m->data); break;

@@ -6,8 +6,9 @@
 #include "../session/past.h"
 #include "link_state.h"
 
-#define WELCOME_US  (5 * 1000000ULL) /* for ENet to connect and WELCOME to come, after the handshake */
-#define PAST_BLOCKS 128              /* 8 MiB: hours */
+#define CONNECT_US  (5 * 1000000ULL)  /* for ENet to connect, after the handshake */
+#define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
+#define PAST_BLOCKS 128               /* 8 MiB: hours */
 
 static void lock(struct kl_link *l) {
     pthread_mutex_lock(&l->mutex);
@@ -51,8 +52,7 @@ void kl_link_take_tags(struct kl_link *l, const struct kl_tags *t) {
     memcpy(to->tag, t->tag[t->count - 1], sizeof to->tag);
 }
 
-/* The newest whose intervals we have whole; NULL where there is none. */
-static const struct kl_link_tags *newest_tag(const struct kl_link_shared *s) {
+const struct kl_link_tags *kl_link_newest_tag(const struct kl_link_shared *s) {
     const struct kl_link_tags *best = NULL;
     for (uint32_t i = 0; i < KL_LINK_TAGS && i < s->tags_put; i++)
         if (s->tags[i].end_frame <= s->past.next && (!best || s->tags[i].count > best->count))
@@ -63,10 +63,11 @@ static const struct kl_link_tags *newest_tag(const struct kl_link_shared *s) {
 /* Under the mutex: fills in what we have. */
 static void describe_past(struct kl_link_shared *s, struct kl_return *r) {
     static struct kl_history_cursor cursor; /* 4 KiB; one thread of one link at a time is under the mutex */
-    const struct kl_link_tags *tag = newest_tag(s);
+    const struct kl_link_tags *tag = kl_link_newest_tag(s);
     struct kl_digest d;
     struct kl_frame f;
     r->have = s->past.next;
+    r->can_bring = kl_link_can_bring(s);
     r->tags = tag ? tag->count : 0;
     kl_digest_begin(&d, tag ? tag->tag : NULL);
     kl_history_seek(&cursor, &s->past, tag ? tag->end_frame : 0);
@@ -106,6 +107,7 @@ static void begin_return(struct kl_link *l) {
     }
     unlock(l);
     if (l->shared.is_given) l->uploaded = SIZE_MAX; /* until SEND asks again */
+    l->bring.active = false;
     kl_link_session_begin(l);
 }
 
@@ -119,6 +121,13 @@ void kl_link_lost(struct kl_link *l) {
         kl_link_end_with(l, "the relay %s does not answer any more");
 }
 
+/* A relay that speaks but does not welcome us yet may be waiting for others to bring the room. */
+static bool is_overdue(const struct kl_link_session *s, uint64_t now_us) {
+    if (s->stage == KL_STAGE_HANDSHAKE) return false;
+    if (s->stage != KL_STAGE_CONNECTED) return now_us >= s->answered_us + CONNECT_US;
+    return now_us >= s->heard_us + KL_SILENCE_US || now_us >= s->answered_us + WELCOME_US;
+}
+
 static void keep_trying(struct kl_link *l, uint64_t now_us) {
     const struct kl_link_session *s = &l->session;
     lock(l);
@@ -126,8 +135,8 @@ static void keep_trying(struct kl_link *l, uint64_t now_us) {
     unlock(l);
     if (now_us >= until_us)
         kl_link_end_with(l, "the relay %s did not answer for as long as it keeps a seat");
-    else if (s->stage != KL_STAGE_HANDSHAKE && now_us >= s->answered_us + WELCOME_US)
-        kl_link_session_begin(l);
+    else if (is_overdue(s, now_us))
+        begin_return(l);
 }
 
 void kl_link_return_turn(struct kl_link *l, uint64_t now_us) {

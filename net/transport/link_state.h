@@ -58,6 +58,9 @@ struct kl_link_shared {
     struct kl_history past;    /* every frame that was taken */
     struct kl_link_tags tags[KL_LINK_TAGS];
     uint32_t tags_put;
+    uint8_t ticket[KL_TICKET_TOTAL_MAX],
+        ticket_new[KL_TICKET_TOTAL_MAX]; /* the newest whole one; the one that comes */
+    uint32_t ticket_len, ticket_coming;
 
     bool leaving;
     uint64_t leave_by_us;
@@ -81,6 +84,13 @@ struct kl_link_session {
     struct kl_opener opener;
     ENetPeer *peer; /* from KL_STAGE_CONNECTING on */
     struct kl_sent sent[KL_ENET_CHANNELS];
+};
+
+/* What is being brought. The network thread's own. */
+struct kl_link_bring {
+    bool active;
+    uint8_t what, step;
+    uint32_t from, offset;
 };
 
 struct kl_link {
@@ -108,6 +118,7 @@ struct kl_link {
     struct kl_enet_seal seal;
     ENetAddress relay;
     struct kl_link_session session;
+    struct kl_link_bring bring;
     uint8_t known[32]; /* key of the relay that we are with, once there was a session */
     bool over;
     size_t uploaded;
@@ -144,8 +155,20 @@ void kl_link_past_keep(struct kl_link *l, const struct kl_frame *f);
 /* Under the mutex: nothing is known any more, a new game begins at frame 0. */
 void kl_link_past_forget(struct kl_link *l);
 void kl_link_take_tags(struct kl_link *l, const struct kl_tags *t);
+/* The newest whose intervals we have whole; NULL where there is none. */
+const struct kl_link_tags *kl_link_newest_tag(const struct kl_link_shared *s);
 /* Under the mutex: WELCOME in a new session of the same seat. */
 void kl_link_returned(struct kl_link *l, const struct kl_welcome *w);
+
+/* --- link_bring.c --- */
+
+/* Under the mutex: everything is here from frame 0 on. */
+bool kl_link_can_bring(const struct kl_link_shared *s);
+void kl_link_take_ticket(struct kl_link *l, const struct kl_piece *p);
+/* The network thread's, under the mutex. */
+void kl_link_take_want(struct kl_link *l, const struct kl_want *w);
+/* Sends what is wanted, as far as it goes now. The network thread's. */
+void kl_link_bring_turn(struct kl_link *l);
 
 /* Under the mutex: the caller of kl_link_wait() has something to look at. */
 void kl_link_happened(struct kl_link *l);

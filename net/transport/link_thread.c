@@ -240,6 +240,7 @@ static void turn(struct kl_link *l) {
     kl_link_session_turn(l, kl_now_us());
     if (!l->over) kl_link_return_turn(l, kl_now_us());
     if (l->over) return;
+    if (is_connected(l)) kl_link_bring_turn(l);
     if (is_connected(l) && !l->said_bye && !kl_link_is_returning(l)) {
         notice_absence(l);
         send_datagrams(l);

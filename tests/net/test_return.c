@@ -180,11 +180,37 @@ static void a_stolen_token(void **state) {
     end(3);
 }
 
+/* Killed in mid-game and started again, with nothing but its key: the players bring the room. */
+static void the_relay_is_killed(void **state) {
+    (void)state;
+    char port[16];
+    begin();
+    turns_for(2, 4000);
+    snprintf(port, sizeof port, "%u", relay.port);
+    uint32_t before = player[0].frames;
+    assert_int_equal(program_stop(&relay, SIGKILL), -SIGKILL);
+    turns_for(2, 500);
+    relay = relay_start((const char *const[]){"--port", port, NULL});
+    uint64_t from_us = kl_now_us();
+    while (player[0].frames < before + 120 && kl_now_us() < from_us + 20000000)
+        turns_for(2, 50);
+    print_message("           on again %.1f s after the start\n", (double)(kl_now_us() - from_us) / 1e6);
+    assert_true(player[0].frames >= before + 120);
+    assert_true(catches_up(2, 0, 1, 10));
+    turns_for(2, 1000);
+    expect_the_same(0, 1);
+    assert_int_equal(player[0].status.phase, KL_LINK_PLAYING);
+    assert_false(player[0].status.desync);
+    assert_true(program_said(&relay, "event=brought_back"));
+    end(2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_seconds),        cmocka_unit_test(ten_seconds),
         cmocka_unit_test(thirty_seconds),       cmocka_unit_test(a_new_process),
         cmocka_unit_test(longer_than_the_seat), cmocka_unit_test(a_stolen_token),
+        cmocka_unit_test(the_relay_is_killed),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
