@@ -8,6 +8,8 @@
 
 #define CONNECT_US  (5 * 1000000ULL)  /* for ENet to connect, after the handshake */
 #define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
+#define PROBE_US    1000000           /* of silence, and a new handshake is begun beside the session */
+#define PROBED_US   250000            /* after its ANSWER, for the old session to be heard all the same */
 #define PAST_BLOCKS 128               /* 8 MiB: hours */
 
 static void lock(struct kl_link *l) {
@@ -94,7 +96,8 @@ static bool seat_is_kept(const struct kl_link *l) {
            s->status.phase != KL_LINK_ENDED;
 }
 
-static void begin_return(struct kl_link *l) {
+/* found: keys that a probe has got, or NULL. */
+static void begin_return(struct kl_link *l, const struct kl_hs_outcome *found) {
     struct kl_link_status *st = &l->shared.status;
     lock(l);
     if (st->phase != KL_LINK_RETURNING) {
@@ -108,7 +111,10 @@ static void begin_return(struct kl_link *l) {
     unlock(l);
     if (l->shared.is_given) l->uploaded = SIZE_MAX; /* until SEND asks again */
     l->bring.active = false;
-    kl_link_session_begin(l);
+    if (found)
+        kl_link_session_begin_with(l, found);
+    else
+        kl_link_session_begin(l);
 }
 
 void kl_link_lost(struct kl_link *l) {
@@ -116,7 +122,7 @@ void kl_link_lost(struct kl_link *l) {
     bool kept = seat_is_kept(l);
     unlock(l);
     if (kept)
-        begin_return(l);
+        begin_return(l, NULL);
     else
         kl_link_end_with(l, "the relay %s does not answer any more");
 }
@@ -136,7 +142,20 @@ static void keep_trying(struct kl_link *l, uint64_t now_us) {
     if (now_us >= until_us)
         kl_link_end_with(l, "the relay %s did not answer for as long as it keeps a seat");
     else if (is_overdue(s, now_us))
-        begin_return(l);
+        begin_return(l, NULL);
+}
+
+/* An honest relay speaks ten times a second at the least. */
+static void mind_silence(struct kl_link *l, uint64_t now_us) {
+    const struct kl_link_session *s = &l->session;
+    uint64_t silence_us = now_us > s->heard_us ? now_us - s->heard_us : 0;
+    bool new_life = s->found_us > s->heard_us && now_us >= s->found_us + PROBED_US;
+    if (silence_us < PROBE_US)
+        kl_link_probe(l, 0);
+    else if (new_life || silence_us >= KL_SILENCE_US)
+        begin_return(l, s->found_us ? &s->found : NULL);
+    else
+        kl_link_probe(l, now_us);
 }
 
 void kl_link_return_turn(struct kl_link *l, uint64_t now_us) {
@@ -145,8 +164,8 @@ void kl_link_return_turn(struct kl_link *l, uint64_t now_us) {
     unlock(l);
     if (returning)
         keep_trying(l, now_us);
-    else if (kept && l->session.stage == KL_STAGE_CONNECTED && now_us >= l->session.heard_us + KL_SILENCE_US)
-        begin_return(l);
+    else if (kept && l->session.stage == KL_STAGE_CONNECTED)
+        mind_silence(l, now_us);
 }
 
 /* --- entering ----------------------------------------------------------------------------------------------

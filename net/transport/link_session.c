@@ -80,9 +80,9 @@ static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl
 /* --- the handshake -----------------------------------------------------------------------------------------
  */
 
-static void send_init(struct kl_link *l) {
+static void send_init(struct kl_link *l, const struct kl_hs_client *c) {
     uint8_t bytes[KL_INIT_BYTES];
-    kl_hs_client_init(&l->session.handshake, bytes);
+    kl_hs_client_init(c, bytes);
     send_raw(l, bytes, sizeof bytes);
 }
 
@@ -105,12 +105,8 @@ static bool is_the_one(struct kl_link *l, const struct kl_hs_outcome *out, bool 
     return true;
 }
 
-static void take_answer(struct kl_link *l, const struct kl_hs_outcome *out) {
+static void use_keys(struct kl_link *l, const struct kl_hs_outcome *out) {
     struct kl_link_session *s = &l->session;
-    lock(l);
-    bool again = l->shared.status.cipher != 0;
-    unlock(l);
-    if (!is_the_one(l, out, again)) return;
     s->outcome = *out;
     s->heard_us = s->answered_us = kl_now_us();
     s->stage = KL_STAGE_ANSWERED;
@@ -122,13 +118,60 @@ static void take_answer(struct kl_link *l, const struct kl_hs_outcome *out) {
     unlock(l);
 }
 
+static void take_answer(struct kl_link *l, const struct kl_hs_outcome *out) {
+    lock(l);
+    bool again = l->shared.status.cipher != 0;
+    unlock(l);
+    if (is_the_one(l, out, again)) use_keys(l, out);
+}
+
+/* --- probes: a relay that was started anew does not know the session, and cannot say so in a way that one
+ * could believe. So where it is silent a new handshake is begun early, and used if the old session stays
+ * silent. */
+
+void kl_link_probe(struct kl_link *l, uint64_t now_us) {
+    struct kl_link_session *s = &l->session;
+    if (now_us == 0) {
+        if (s->probing) kl_hs_client_end(&s->probe);
+        sodium_memzero(&s->found, sizeof s->found);
+        s->probing = false;
+        s->found_us = 0;
+        return;
+    }
+    if (!s->probing) {
+        kl_hs_client_begin(&s->probe, l->offers);
+        s->probing = true;
+        s->probe_us = now_us;
+    }
+    if (s->found_us || now_us < s->probe_us) return;
+    send_init(l, &s->probe);
+    s->probe_us = now_us + INIT_FIRST_US;
+}
+
+static void take_found(struct kl_link *l, const uint8_t *bytes, size_t len) {
+    struct kl_link_session *s = &l->session;
+    struct kl_hs_outcome out;
+    switch (kl_hs_client_receive(&s->probe, bytes, len, &out)) {
+    case KL_HS_AGAIN: send_init(l, &s->probe); break;
+    case KL_HS_ESTABLISHED:
+        if (memcmp(out.relay_pub, l->known, sizeof l->known) != 0) break;
+        s->found = out;
+        s->found_us = kl_now_us();
+        break;
+    case KL_HS_IGNORED:
+    case KL_HS_REFUSED: break;
+    }
+    sodium_memzero(&out, sizeof out);
+}
+
 static void take_stranger(struct kl_link *l, const uint8_t *bytes, size_t len) {
     struct kl_link_session *s = &l->session;
     struct kl_hs_outcome out;
+    if (s->probing && !s->found_us) take_found(l, bytes, len);
     if (s->stage != KL_STAGE_HANDSHAKE) return;
     switch (kl_hs_client_receive(&s->handshake, bytes, len, &out)) {
     case KL_HS_IGNORED: break;
-    case KL_HS_AGAIN: send_init(l); break;
+    case KL_HS_AGAIN: send_init(l, &s->handshake); break;
     case KL_HS_ESTABLISHED: take_answer(l, &out); break;
     case KL_HS_REFUSED:
         if (!s->refused_us) s->refused_us = kl_now_us();
@@ -213,7 +256,7 @@ static void ask(struct kl_link *l, uint64_t now_us) {
         else
             kl_link_end_with(l, "no answer from %s after 5 s (is keylock-relay running there?)");
     } else if (now_us >= s->init_us) {
-        send_init(l);
+        send_init(l, &s->handshake);
         s->init_us = now_us + s->pause_us;
         if (returning && s->pause_us < INIT_LAST_US) s->pause_us *= 2;
     }
@@ -243,6 +286,13 @@ void kl_link_session_begin(struct kl_link *l) {
     kl_hs_client_begin(&s->handshake, l->offers);
     s->begun_us = s->init_us = s->heard_us = now_us;
     s->pause_us = INIT_FIRST_US;
+}
+
+void kl_link_session_begin_with(struct kl_link *l, const struct kl_hs_outcome *found) {
+    struct kl_hs_outcome out = *found; /* it lies in what is wiped */
+    kl_link_session_begin(l);
+    use_keys(l, &out);
+    sodium_memzero(&out, sizeof out);
 }
 
 void kl_link_session_end(struct kl_link *l) {

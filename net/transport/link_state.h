@@ -82,7 +82,12 @@ struct kl_link_session {
     struct kl_hs_outcome outcome;
     struct kl_sealer sealer;
     struct kl_opener opener;
-    ENetPeer *peer; /* from KL_STAGE_CONNECTING on */
+    /* Once the relay is silent, beside the session: has it been started anew? */
+    struct kl_hs_client probe;
+    struct kl_hs_outcome found;
+    bool probing;
+    uint64_t probe_us, found_us; /* its INIT is due; its ANSWER came (0: not yet) */
+    ENetPeer *peer;              /* from KL_STAGE_CONNECTING on */
     struct kl_sent sent[KL_ENET_CHANNELS];
 };
 
@@ -134,6 +139,10 @@ void kl_link_session_begin(struct kl_link *l);
 /* Sends INIT when it is due; after ANSWER connects ENet. */
 void kl_link_session_turn(struct kl_link *l, uint64_t now_us);
 void kl_link_session_end(struct kl_link *l);
+/* The same with keys that a probe has got. */
+void kl_link_session_begin_with(struct kl_link *l, const struct kl_hs_outcome *found);
+/* Asks the relay, beside the session that there is, for a new one. now_us 0: no more. */
+void kl_link_probe(struct kl_link *l, uint64_t now_us);
 /* A sealed datagram, now. */
 void kl_link_send_sealed(struct kl_link *l, uint8_t kind, const void *body, size_t len);
 /* It is over; what takes the relay's name and port. */
