@@ -42,7 +42,7 @@ void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, 
     kl_lobby_log_member(KL_LOG_INFO, "left", r, member, "frame=%u reason=\"%s\"", r->lock.next_close, why);
     unlink_client(r, member);
     kl_room_remove(&r->lock, member, now_us);
-    m->here = false;
+    m->here = m->absent = false;
     r->lobby->members--;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
     if (!m->leaving) kl_lobby_notice(r, "%s %s", m->name, why);
