@@ -7,8 +7,8 @@
 
 #include "net/engine/frames.h"
 #include "net/engine/lock_return.h"
+#include "net/relay/lobby_again.h"
 #include "net/relay/lobby_room.h"
-#include "net/relay/lobby_ticket.h"
 #include "net/session/past.h"
 #include "net/session/tag.h"
 #include "net/session/ticket.h"
@@ -253,6 +253,45 @@ static inline void expect_tags(const struct player *p, const uint8_t *id) {
         frame += canon[frame].spacing;
     }
     assert_int_equal(frame, p->tags_end);
+}
+
+/* --- the relay dies ---------------------------------------------------------------------------------------
+ */
+
+static struct kl_lobby_ticket ticket;
+static char why[200];
+
+/* As after kill -9: a new process, that has the relay's secret and nothing else. */
+static inline void new_relay(void) {
+    kl_lobby_destroy(lobby);
+    void (*listen)(unsigned, const struct kl_msg *) = on_message;
+    void (*update)(unsigned, const uint8_t *, size_t) = on_update;
+    uint64_t time_us = now_us;
+    open_lobby(&limits_for_tests);
+    now_us = lobby->born_us = time_us;
+    on_message = listen;
+    on_update = update;
+    kl_lobby_set_secret(lobby, secret);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].linked = false;
+}
+
+static inline struct kl_lobby_room *make_again(void) {
+    return kl_lobby_again(lobby, &ticket, (const uint8_t *)"save", 4, now_us, why, sizeof why);
+}
+
+/* Frames of the beginning, as some client has them. */
+static inline void adopt(struct kl_lobby_room *r, uint32_t end) {
+    for (uint32_t f = r->lock.next_close; f < end; f++)
+        assert_int_equal(kl_lobby_again_frame(r, &canon[f], NULL), KL_OK);
+}
+
+static inline void play_and_die(enum kl_policy policy) {
+    start_room(policy);
+    play(10 * SECOND);
+    open_ticket(&player[1], &ticket);
+    new_relay();
+    play(SECOND); /* nobody there */
 }
 
 #endif
