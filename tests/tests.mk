@@ -8,7 +8,7 @@ TEST_LIBS := -lcmocka $(LIBS) -ljson-c
 vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
-.PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke corpus purity e2e soak
+.PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke corpus purity e2e soak trials
 
 test: deps ## everything: installs what is missing, builds, runs; under 10 minutes
 	$(Q)$(MAKE) --no-print-directory all test-build
@@ -17,9 +17,14 @@ test: deps ## everything: installs what is missing, builds, runs; under 10 minut
 test-build: $(UNIT) $(FUZZ) $(OUT)/make_corpus $(OUT)/tests/sim $(OUT)/vectors $(OUT)/session_peer $(OUT)/faultproxy cores
 
 SIM_SEEDS ?= 300
+# Directed trials of the engine in virtual time, each of which ends with 1 on a MISS; the quick ones are part of `test`.
+trial = "$(OUT)/tests/sim --$(1)"
+QUICK_TRIALS := $(call trial,slow) $(call trial,unequal) $(call trial,menu 60) $(call trial,hang 5) $(call trial,return)
+TRIALS := $(QUICK_TRIALS) $(call trial,pace) $(call trial,hour) $(call trial,table --seeds 4) \
+    $(call trial,table --seeds 4 --half-steps) $(call trial,step)
 test-run: test-build
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh "$(MAKE) -s purity" $(UNIT) "$(MAKE) -s conformance" \
-	    $(foreach f,$(FUZZ),"$(f) --smoke") "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 2" "$(OUT)/tests/sim --return" $(filter-out %-sound.sh,$(E2E))
+	    $(foreach f,$(FUZZ),"$(f) --smoke") "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 2" $(QUICK_TRIALS) $(filter-out %-sound.sh,$(E2E))
 
 $(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)
@@ -36,6 +41,9 @@ $(OUT)/tests/sim: $(call obj,$(wildcard tests/sim/*.c) $(ENGINE))
 	$(link) -lm
 sim: $(OUT)/tests/sim ## a room in virtual time: SEEDS=1000 rooms, or SEED=n replayed with its log
 	$(Q)$(OUT)/tests/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --jobs 2)
+
+trials: $(OUT)/tests/sim ## what the lock costs in virtual time, judged: every link, changes, hangs, slow players, an hour (some ten minutes)
+	$(Q)RUN_LIMIT=1800 tests/run.sh $(TRIALS)
 
 $(OUT)/vectors: $(call obj,tests/conformance/vectors.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
