@@ -139,7 +139,9 @@ static int set_hide(struct kl_config *c, const char *v, char *err, size_t err_le
 }
 
 static int set_half_steps(struct kl_config *c, const char *v, char *err, size_t err_len) {
-    return on_off(&c->params.half_steps, "KEYLOCK_HALF_STEPS", v, err, err_len);
+    if (on_off(&c->params.half_steps, "KEYLOCK_HALF_STEPS", v, err, err_len) != 0) return -1;
+    c->sparing = !c->params.half_steps; /* said, not only left as it is: for a joiner it counts too */
+    return 0;
 }
 
 static int set_draw(struct kl_config *c, const char *v, char *err, size_t err_len) {

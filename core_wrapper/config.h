@@ -26,6 +26,7 @@ struct kl_config {
     struct kl_params params;                   /* fps_uhz is left 0 */
     bool epoch_set;
     uint64_t epoch_s; /* alone: where the virtual clock starts */
+    bool sparing;     /* half steps are off, and that was said: a joiner's own wish */
     bool hide;        /* tell the core when a picture will not be seen (GET_AUDIO_VIDEO_ENABLE) */
     bool policy_set;  /* params.policy was said; else it is bounded where the room has a clock, strict without
                        */

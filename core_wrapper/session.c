@@ -51,6 +51,7 @@ bool kl_session_open(void) {
     memset(&config, 0, sizeof config);
     config.host = kl_w.config.host;
     config.port = kl_w.config.port;
+    config.sparing = kl_w.config.sparing;
     kl_w.core.get_system_info(&info);
     player_name(hello->name, sizeof hello->name);
     snprintf(hello->room, sizeof hello->room, "%s", kl_w.config.room);

@@ -52,7 +52,7 @@ static void export_room(const struct kl_run_options *o) {
     tool_export_number("KEYLOCK_PLAYERS", o->players);
     tool_export_number("KEYLOCK_SEATS", o->seats);
     tool_export_number("KEYLOCK_SPACING", o->spacing);
-    setenv("KEYLOCK_HALF_STEPS", o->half_steps ? "on" : "off", 1);
+    if (o->half_steps) setenv("KEYLOCK_HALF_STEPS", o->half_steps, 1);
     if (o->policy) setenv("KEYLOCK_POLICY", o->policy, 1);
     if (o->budget_ms) tool_export_number("KEYLOCK_BUDGET_MS", o->budget_ms);
     if (o->has_hash_every) tool_export_number("KEYLOCK_HASH_EVERY", o->hash_every);

@@ -70,7 +70,8 @@ static const char help[] =
     "the\n"
     "                       clock; --speed real)\n"
     "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 (default 250)\n"
-    "  --half-steps on|off  send what may be lost again after half a frame (default off)\n"
+    "  --half-steps on|off  send what may be lost again after half a frame (default off; off said by a\n"
+    "                       joiner: not to and from here, whatever the room has)\n"
     "  --command FRAME[+MS]:WORDS\n"
     "                       a command for the room once FRAME is next (and MS milliseconds later), as "
     "keylock "
@@ -166,6 +167,13 @@ static int choose(const char *option, const char *text, const char *no, const ch
     *out = strcmp(text, yes) == 0;
     if (*out || strcmp(text, no) == 0) return 0;
     return tool_fail(-1, "run", "--%s: expected %s or %s, got \"%s\"", option, no, yes, text);
+}
+
+/* Off is more than nothing: it counts for a joiner of a room with half steps. */
+static int set_half_steps(struct kl_run_options *o, const char *text) {
+    bool on;
+    o->half_steps = text;
+    return choose("half-steps", text, "off", "on", &on);
 }
 
 static int add_option(struct kl_run_options *o, const char *text) {
@@ -266,7 +274,7 @@ static int take(struct kl_run_options *o, int c, char **argv) {
     case O_BUDGET:
         return tool_number("run", "budget", optarg, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS,
                            &o->budget_ms);
-    case O_HALF_STEPS: return choose("half-steps", optarg, "off", "on", &o->half_steps);
+    case O_HALF_STEPS: return set_half_steps(o, optarg);
     case O_COMMAND: return add_command(o, optarg);
     case O_WAIT: return tool_number("run", "wait", optarg, 0, 1000000, &o->wait_s);
     case O_WRAPPER: o->wrapper = optarg; return 0;

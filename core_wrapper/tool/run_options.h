@@ -26,7 +26,8 @@ struct kl_run_options {
     struct kl_headless_devices devices;
     double hz; /* calls a second at --speed real; 0: the core's rate */
     uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms;
-    bool real_speed, host_clock, subframes_off, half_steps, quiet;
+    bool real_speed, host_clock, subframes_off, quiet;
+    const char *half_steps; /* "on", "off", or NULL */
     bool has_hash_every, has_seats, has_clock, help;
 };
 

@@ -225,7 +225,9 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     uint32_t unheard = s->next_sample - c->sample_acked;
     if (plan.samples > KL_WINDOW_FRAMES - unheard) plan.samples = KL_WINDOW_FRAMES - unheard;
     c->held_before_us = c->held_us;
-    if (c->next_due > sampled_to || c->next_due == s->next_closed + sampled_ahead(c)) c->held_us = now_us;
+    bool none_left = s->next_run + plan.runs == s->next_closed; /* else it is we who are behind */
+    if (none_left && c->next_due == sampled_to) c->held_us = now_us;
+    if (plan.samples > 0) c->sample_batch = 0;
     return plan;
 }
 
@@ -236,7 +238,7 @@ static uint8_t lateness(struct kl_client *c, uint32_t frame, uint64_t now_us) {
     double late = (kl_clock_position(&c->clock, now_us) - frame) * 4;
     double free_for = (double)(now_us - c->held_before_us) * 4 / c->period_us;
     if (c->held_before_us && late > free_for) late = free_for;
-    return late <= 0 ? 0 : late > UINT8_MAX ? UINT8_MAX : (uint8_t)late;
+    return late <= 0 ? 0 : late > UINT8_MAX ? UINT8_MAX : (uint8_t)(late + 0.5);
 }
 
 /* The newest sample says nothing that the one before it did not. */
@@ -266,6 +268,7 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
         if (kept[i].key_count > KL_KEYS) kept[i].key_count = KL_KEYS;
     }
     c->sample_late = lateness(c, frame, now_us);
+    if (c->sample_batch < UINT8_MAX) c->sample_batch++;
     c->sample_frame = frame;
     bool news = !c->by_clock || !same_as_before(c);
     s->next_sample++;
@@ -313,6 +316,10 @@ void kl_client_set_away(struct kl_client *c, bool away) {
     c->away = away;
 }
 
+void kl_client_spare(struct kl_client *c, bool sparing) {
+    c->sparing = sparing;
+}
+
 void kl_client_rate(struct kl_client *c, uint32_t fps_uhz) {
     double period_us = 1e12 / fps_uhz;
     kl_clock_rate(&c->clock, c->stats.next_run, period_us);
@@ -327,7 +334,7 @@ static uint64_t timer_us(const struct kl_client *c) {
     if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
     if (!c->params.clocked) return FREE_RUN_TIMER_US;
     if (c->by_clock && c->sample_acked >= c->news_below) return HEARTBEAT_US;
-    return (uint64_t)(c->period_us * (c->params.half_steps ? HALF_STEP : TIMER_FRAMES));
+    return (uint64_t)(c->period_us * (c->params.half_steps && !c->sparing ? HALF_STEP : TIMER_FRAMES));
 }
 
 uint64_t kl_client_send_at(const struct kl_client *c) {
@@ -370,7 +377,9 @@ size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t
                         .backlog = s->next_closed - s->next_run,
                         .away = c->away,
                         .resume = c->standing == KL_STANDING_BACK,
+                        .sparing = c->sparing,
                         .sample_late = c->sample_late,
+                        .sample_batch = c->sample_batch,
                         .sample_first = first,
                         .sample_count = s->next_sample - first};
     fill_needs(c, &m);

@@ -64,7 +64,7 @@ struct kl_client {
     struct kl_client_stats stats;
     enum kl_standing standing;
     uint64_t back_us; /* KL_STANDING_BACK: since then */
-    bool away;
+    bool away, sparing;
     bool by_clock; /* the newest frame closed by the clock */
 
     /* samples [sample_acked, stats.next_sample) are kept to be repeated */
@@ -73,6 +73,7 @@ struct kl_client {
     uint32_t sample_frame;                                  /* subframes off: keyframe of the last sample */
     struct kl_input sample[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i]: the i-th own seat */
     uint8_t sample_late;              /* how late the newest was taken, quarter frames */
+    uint8_t sample_batch;             /* samples taken in the turn of the newest */
     uint64_t held_us, held_before_us; /* when sampling was last held back because frames were missing; and the
                                          turn before */
     uint32_t cursor;                  /* next sample of a burst under way; UINT32_MAX: none */
@@ -133,6 +134,9 @@ const struct kl_commands *kl_client_commands(struct kl_client *c, uint32_t keyfr
 /* The frontend does not run (a menu, a dragged window), or runs again: the relay is told, and where the
  * room's policy allows it the others do not wait. */
 void kl_client_set_away(struct kl_client *c, bool away);
+
+/* A metered link: nothing goes out again after half a frame, either way, whatever the room has. */
+void kl_client_spare(struct kl_client *c, bool sparing);
 
 /* From the next frame to run on, the core plays at another rate. The relay is told by KL_COMMAND_RATE. */
 void kl_client_rate(struct kl_client *c, uint32_t fps_uhz);

@@ -93,7 +93,9 @@ struct kl_ctrl {
     uint32_t backlog;     /* … and has not run the last `backlog` of them */
     bool away;            /* its frontend does not run */
     bool resume;          /* samples were left out: sample_first is where they go on */
+    bool sparing;         /* nothing is to be sent again at half steps, whatever the room has */
     uint8_t sample_late;  /* how late after its time the newest sample was taken, quarter frames */
+    uint8_t sample_batch; /* samples up to the newest that were taken at that moment; 0: not said */
     uint32_t need_first;
     uint8_t need_count; /* 0..KL_NEEDS_MAX */
     uint8_t need[KL_NEEDS_MAX];

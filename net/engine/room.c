@@ -161,6 +161,21 @@ static uint8_t flags_of(const struct kl_interval *i, bool key) {
     return flags;
 }
 
+/* How much later the frame closes than it would have, had all samples been taken in time. */
+static uint8_t excuse_of(struct kl_room *r, uint64_t now_us) {
+    uint8_t seats = feeding(r);
+    uint32_t lo, hi;
+    if (r->now.by_clock || !seats || !r->params.clocked) return 0;
+    samples_of(r, r->next_close, &lo, &hi);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        if (!(seats >> s & 1)) continue;
+        uint64_t came_us = r->client[r->owner[s]].in_time_us[(hi - 1) % KL_WINDOW_FRAMES];
+        if (came_us > r->in_time_us) r->in_time_us = came_us;
+    }
+    double quarters = (double)(now_us - r->in_time_us) * 4 / kl_room_period_us(r) + 0.5;
+    return quarters < UINT8_MAX ? (uint8_t)quarters : UINT8_MAX;
+}
+
 static void close_frame(struct kl_room *r, uint64_t now_us) {
     struct kl_frame *f = &r->closed[r->next_close % KL_KEPT_FRAMES];
     memset(f, 0, sizeof *f);
@@ -174,6 +189,7 @@ static void close_frame(struct kl_room *r, uint64_t now_us) {
     else
         fill_from_samples(r, f);
     if (r->params.clocked && r->now.first > 0) kl_schedule_closed(&r->schedule, f->number, now_us);
+    r->excuse[r->next_close % KL_KEPT_FRAMES] = excuse_of(r, now_us);
     r->last_close_us = now_us;
     r->next_close++;
 }
@@ -237,8 +253,10 @@ void kl_room_close_frames(struct kl_room *r, uint64_t now_us) {
 
 void kl_room_tick(struct kl_room *r, uint64_t now_us) {
     if (!r->started) return;
+    struct kl_room_event event = kl_room_event_begins(r, now_us);
     kl_room_find_absent(r, now_us);
     kl_room_close_frames(r, now_us);
+    kl_room_event_ends(r, event);
 }
 
 uint64_t kl_room_tick_at(const struct kl_room *r) {
@@ -274,7 +292,7 @@ int kl_room_start(struct kl_room *r, uint64_t now_us) {
                                   .by_clock = r->params.policy == KL_POLICY_OPTIMISTIC,
                                   .samples_end = UINT32_MAX};
     r->hash_next = r->params.hash_every;
-    r->last_close_us = now_us;
+    r->last_close_us = r->charged_us = now_us;
     r->started = true;
     kl_room_close_frames(r, now_us);
     return KL_OK;

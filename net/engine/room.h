@@ -23,13 +23,20 @@ struct kl_room_client {
     bool present;  /* in the room; what presence says is about its samples */
     uint8_t seats; /* bit per seat; 0: spectator */
     uint8_t seat_count;
-    uint8_t presence;     /* enum kl_presence */
-    bool away;            /* it says that its frontend does not run */
-    uint32_t next_sample; /* samples below are in */
-    uint32_t resumed_at;  /* number of the first sample after an absence */
-    uint32_t used;        /* while frames close by the clock: samples below are played */
-    uint32_t frame_acked; /* closed frames below are acknowledged */
-    uint32_t backlog;     /* frames acknowledged and not yet run, by its last word */
+    uint8_t presence;         /* enum kl_presence */
+    bool away;                /* it says that its frontend does not run */
+    uint32_t next_sample;     /* samples below are in */
+    uint32_t resumed_at;      /* number of the first sample after an absence */
+    uint32_t used;            /* while frames close by the clock: samples below are played */
+    uint32_t frame_acked;     /* closed frames below are acknowledged */
+    uint32_t backlog;         /* frames acknowledged and not yet run, by its last word */
+    bool sparing;             /* wants nothing sent at half steps */
+    uint32_t waited_us;       /* how long the room waited for it, less what has drained (room_pace.c) … */
+    uint32_t slowed_us;       /* … and by how much it slowed the room */
+    bool holds_up;            /* one of the two ran over, and has not drained since */
+    uint8_t pauses;           /* that it had to make, of late */
+    uint64_t barred_until_us; /* the last one's end */
+    uint64_t in_time_us[KL_WINDOW_FRAMES]; /* by sample: when it would have come, had it been taken in time */
     struct kl_rtt rtt;
     bool heard;
     uint32_t stamp;       /* its newest time stamp … */
@@ -78,6 +85,9 @@ struct kl_room {
     uint32_t commands_given, given_at; /* bytes of them beyond KL_COMMAND_PACE, as of that frame */
     struct kl_schedule schedule;
     struct kl_spacing spacing;
+    uint64_t charged_us; /* waiting has been charged to whom it is due until then */
+    uint64_t in_time_us; /* when the newest frame would have closed, had all samples been taken in time … */
+    uint8_t excuse[KL_KEPT_FRAMES]; /* … and how much later it did, quarter frames; by frame */
 };
 #define KL_NOBODY 0xff
 
@@ -96,6 +106,13 @@ void kl_room_init(struct kl_room *r, const struct kl_params *params);
 /* Adds a client with the seats of its mask. KL_E_STATE where a seat is taken, the index is in use, or it has
  * seats and the room has started. */
 int kl_room_add(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us);
+
+/* True where this client holds the game up: the room waited for it, or went slower for it, by more than may
+ * be. In a bounded room it is absent for that (this extends DESIGN.md's "waits longer than W", which knows
+ * one wait at a time), and comes back after a pause at the soonest, each longer than the one before. It is
+ * the caller's to tell the room when it becomes true; it becomes false once it has kept pace for some
+ * seconds. */
+bool kl_room_holds_up(const struct kl_room *r, unsigned client);
 
 /* Takes a client out. Its seats are neutral and not waited for from the next frame that closes, and no longer
  * active from the next interval. */

@@ -4,6 +4,7 @@
 
 void kl_room_set_absent(struct kl_room *r, struct kl_room_client *c) {
     c->presence = KL_ABSENT;
+    kl_room_paid(c);
     r->before.present &= (uint8_t)~c->seats;
     r->now.present &= (uint8_t)~c->seats;
 }
@@ -16,9 +17,7 @@ void kl_room_resumed(struct kl_room *r, struct kl_room_client *c, uint32_t sampl
     if (at_once) r->now.present |= c->seats;
 }
 
-/* Since when the room has been waiting for samples: not before the frame's own time, nor before the last one
- * closed. */
-static uint64_t waiting_since(const struct kl_room *r) {
+uint64_t kl_room_waiting_since(const struct kl_room *r) {
     double line_us = r->params.clocked ? kl_schedule_line_us(&r->schedule, r->next_close) : 0;
     return line_us > (double)r->last_close_us ? (uint64_t)line_us : r->last_close_us;
 }
@@ -31,7 +30,7 @@ static uint64_t budget_us(const struct kl_room *r) {
  */
 static void leave_behind(struct kl_room *r, uint64_t now_us) {
     uint8_t missing = kl_room_missing(r);
-    if (missing == 0 || now_us < waiting_since(r) + budget_us(r)) return;
+    if (missing == 0 || now_us < kl_room_waiting_since(r) + budget_us(r)) return;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (missing >> s & 1) kl_room_set_absent(r, &r->client[r->owner[s]]);
     if (r->params.clocked) kl_schedule_move(&r->schedule, r->next_close, now_us);
@@ -48,6 +47,7 @@ void kl_room_find_absent(struct kl_room *r, uint64_t now_us) {
     uint64_t at_us;
     if (!r->started) return; /* heartbeats of the lobby are slow */
     if (r->params.policy == KL_POLICY_BOUNDED) leave_behind(r, now_us);
+    if (r->params.clocked) kl_room_find_who_holds_up(r, now_us);
     if (r->params.policy != KL_POLICY_OPTIMISTIC) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (silent_at(r, &r->client[i], &at_us) && now_us >= at_us) kl_room_set_absent(r, &r->client[i]);
@@ -56,7 +56,10 @@ void kl_room_find_absent(struct kl_room *r, uint64_t now_us) {
 uint64_t kl_room_absence_at(const struct kl_room *r) {
     uint64_t first = UINT64_MAX, at_us;
     if (!r->started || r->paused) return first;
-    if (r->params.policy == KL_POLICY_BOUNDED && kl_room_missing(r)) return waiting_since(r) + budget_us(r);
+    if (r->params.policy == KL_POLICY_BOUNDED && kl_room_missing(r)) {
+        uint64_t budget = kl_room_waiting_since(r) + budget_us(r), over = kl_room_runs_over_at(r);
+        return over < budget ? over : budget;
+    }
     if (r->params.policy != KL_POLICY_OPTIMISTIC) return first;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (silent_at(r, &r->client[i], &at_us) && at_us < first) first = at_us;

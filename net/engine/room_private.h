@@ -3,6 +3,7 @@
  * room.c          clients, closing of frames
  * room_clock.c    closing by the clock (optimistic): what has come is folded into the next open frame
  * room_absence.c  who is not waited for
+ * room_pace.c     who holds the room up
  * room_command.c  commands, policy, pause
  * room_return.c   sessions that end and begin anew, rooms that go on after the relay died
  * room_wire.c     CTRL in, UPDATE out */
@@ -29,6 +30,23 @@ double kl_room_clock_line_us(const struct kl_room *r);
 void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f);
 /* At a keyframe: whether the frames of `next` close by the clock. */
 void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next);
+
+/* Around whatever may close frames as time goes: what the room waited for, and was slowed by, is charged to
+ * those whom it waited for (waited_for: seats). */
+struct kl_room_event {
+    uint8_t waited_for;
+    double line_us; /* the schedule before */
+};
+struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us);
+void kl_room_event_ends(struct kl_room *r, struct kl_room_event e);
+void kl_room_find_who_holds_up(struct kl_room *r, uint64_t now_us);
+uint64_t kl_room_runs_over_at(const struct kl_room *r); /* when that may find somebody who is waited for */
+void kl_room_paid(struct kl_room_client *c);            /* by its absence; not forgotten */
+bool kl_room_may_return(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us);
+
+/* Since when the room has been waiting for samples: not before the frame's own time, nor before the last one
+ * closed. */
+uint64_t kl_room_waiting_since(const struct kl_room *r);
 
 void kl_room_set_absent(struct kl_room *r, struct kl_room_client *c);
 void kl_room_find_absent(struct kl_room *r, uint64_t now_us);

@@ -172,7 +172,7 @@ int kl_room_reopen(struct kl_room *r, uint64_t hold_us, uint64_t now_us) {
     kl_spacing_init(&r->spacing, (uint16_t)r->now.length, r->params.fps_uhz / 1e6, r->next_close);
     kl_schedule_start(&r->schedule, now_us + FIRST_DUE_US, kl_room_period_us(r));
     r->schedule.t0_us -= r->next_close * kl_room_period_us(r);
-    r->last_close_us = now_us;
+    r->last_close_us = r->charged_us = now_us;
     r->hold_until_us = hold_us ? now_us + hold_us : 0;
     r->started = true;
     kl_room_close_frames(r, now_us); /* a pause at its last keyframe begins */

@@ -5,7 +5,7 @@
 #define TIMER_FRAMES   1.25 /* frame times after the last send: where frames close, they come first */
 #define HALF_STEP      0.5
 #define TIMER_FREE_US  5000 /* repetition timer of a room without a clock */
-#define HITCH_QUARTERS 6    /* a sample taken this late was the player's machine's doing, not the link's */
+#define PHASE_QUARTERS 3    /* a frontend's phase makes samples so late; what is more, its machine does */
 #define BURST_RTTS     2    /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
 #define BURST_AGAIN_US 100000
 #define NO_BURST       UINT32_MAX
@@ -13,33 +13,53 @@
 /* --- CTRL in ---------------------------------------------------------------------------------------------
  */
 
-static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_ctrl *m) {
+/* By how much the i-th sample of this datagram was taken late by its player's machine, in quarter frames.
+ * Nothing is known of those that a lost datagram told first. */
+static uint32_t taken_late(const struct kl_room *r, const struct kl_ctrl *m, uint32_t i) {
+    uint32_t newer = m->sample_count - 1 - i, each = 4 * (r->params.subframes ? 1 : r->before.length);
+    if (!r->params.clocked || newer >= m->sample_batch) return 0;
+    uint32_t late = m->sample_late + newer * each;
+    return late > PHASE_QUARTERS ? late - PHASE_QUARTERS : 0;
+}
+
+static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_ctrl *m, uint64_t now_us) {
     struct kl_input in[KL_MAX_SEATS];
     for (uint32_t i = 0; i < m->sample_count; i++) {
         kl_ctrl_sample(m, in);
         if (m->sample_first + i != c->next_sample) continue; /* had before, or behind a gap */
         for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
             if (c->seats >> s & 1) r->sample[s][c->next_sample % KL_WINDOW_FRAMES] = in[k++];
+        uint64_t late_us = (uint64_t)(taken_late(r, m, i) * kl_room_period_us(r) / 4);
+        c->in_time_us[c->next_sample % KL_WINDOW_FRAMES] = now_us > late_us ? now_us - late_us : 0;
         c->next_sample++;
     }
 }
 
 /* Its newest word counts: one that was overtaken must not send it away again, or bring it back. */
-static void note_away(struct kl_room *r, struct kl_room_client *c, const struct kl_ctrl *m) {
+static void note_word(struct kl_room *r, struct kl_room_client *c, const struct kl_ctrl *m, uint64_t now_us) {
     if (m->stamp != c->stamp) return;
+    c->sparing = m->sparing;
     c->away = m->away;
     if (c->away && c->seats && r->started && r->params.policy != KL_POLICY_STRICT) kl_room_set_absent(r, c);
     bool resumes = m->resume && !m->away && c->seats && r->started && !c->fetching;
     if (resumes && m->sample_first > c->next_sample)
         kl_room_set_absent(r, c); /* it took us for deaf and begins anew */
-    if (resumes && c->presence == KL_ABSENT && m->sample_first >= c->next_sample)
-        kl_room_resumed(r, c, m->sample_first);
+    bool may = c->presence == KL_ABSENT && kl_room_may_return(r, c, now_us);
+    if (resumes && may && m->sample_first >= c->next_sample) kl_room_resumed(r, c, m->sample_first);
+}
+
+/* What of this need the links asked for. */
+static uint8_t of_links(const struct kl_room *r, uint32_t frame, uint8_t need) {
+    uint8_t excuse = frame + KL_KEPT_FRAMES < r->next_close ? 0 : r->excuse[frame % KL_KEPT_FRAMES];
+    return need > excuse ? (uint8_t)(need - excuse) : 1;
 }
 
 static void keep_needs(struct kl_room *r, unsigned client, const struct kl_ctrl *m) {
     if (r->client[client].seats == 0 || !r->params.clocked) return;
     for (unsigned i = 0; i < m->need_count; i++)
-        if (m->need[i] > 0) kl_spacing_need(&r->spacing, client, m->need_first + i, m->need[i]);
+        if (m->need[i] > 0)
+            kl_spacing_need(&r->spacing, client, m->need_first + i,
+                            of_links(r, m->need_first + i, m->need[i]));
 }
 
 static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64_t now_us) {
@@ -70,33 +90,33 @@ int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, siz
 
     keep_times(c, &m, now_us);
     if (!r->started) c->owed = true; /* an echo, so that both sides know the RTT when the lock starts */
-    note_away(r, c, &m);
+    struct kl_room_event event = kl_room_event_begins(r, now_us);
+    note_word(r, c, &m, now_us);
     if (m.frame_acked >= c->frame_acked) {
         c->frame_acked = m.frame_acked;
         c->backlog = m.backlog;
         kl_room_note_acked(r, c);
     }
-    uint32_t had = c->next_sample;
-    if (c->presence != KL_ABSENT) keep_samples(r, c, &m);
-    if (c->next_sample > had && m.sample_late > HITCH_QUARTERS && r->params.clocked)
-        kl_spacing_excuse(&r->spacing, r->next_close, r->next_close + m.sample_late / 4 + r->now.length);
+    if (c->presence != KL_ABSENT) keep_samples(r, c, &m, now_us);
     keep_needs(r, client, &m);
     kl_room_find_absent(r, now_us);
     kl_room_close_frames(r, now_us);
+    kl_room_event_ends(r, event);
     return KL_OK;
 }
 
 /* --- UPDATE out ------------------------------------------------------------------------------------------
  */
 
-static uint64_t timer_us(const struct kl_room *r) {
+static uint64_t timer_us(const struct kl_room *r, const struct kl_room_client *c) {
     if (!r->params.clocked) return TIMER_FREE_US;
-    return (uint64_t)(kl_room_period_us(r) * (r->params.half_steps ? HALF_STEP : TIMER_FRAMES));
+    bool half_steps = r->params.half_steps && !c->sparing;
+    return (uint64_t)(kl_room_period_us(r) * (half_steps ? HALF_STEP : TIMER_FRAMES));
 }
 
 static bool due(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us) {
     if (c->owed || c->cursor != NO_BURST) return true;
-    return r->started && now_us >= c->last_send_us + timer_us(r);
+    return r->started && now_us >= c->last_send_us + timer_us(r, c);
 }
 
 uint64_t kl_room_send_at(const struct kl_room *r) {
@@ -105,7 +125,7 @@ uint64_t kl_room_send_at(const struct kl_room *r) {
         const struct kl_room_client *c = &r->client[i];
         if (!c->present || c->link == KL_LINK_CUT) continue;
         if (c->owed || c->cursor != NO_BURST) return 0;
-        if (r->started && c->last_send_us + timer_us(r) < at) at = c->last_send_us + timer_us(r);
+        if (r->started && c->last_send_us + timer_us(r, c) < at) at = c->last_send_us + timer_us(r, c);
     }
     return at;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define EXCUSED 255
+#define NEED_MOST 254
 
 #define RAISE_WINDOW_S   10
 #define LOWER_FAST_S     4.5 /* reports are on their way for a while */
@@ -61,21 +61,14 @@ static bool reach(struct kl_spacing *s, uint32_t frame) {
 
 void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters) {
     if (!reach(s, frame)) return;
-    if (need_quarters == EXCUSED) need_quarters = EXCUSED - 1;
+    if (need_quarters > NEED_MOST) need_quarters = NEED_MOST;
     if (need_quarters > *slot(s, client, frame)) *slot(s, client, frame) = need_quarters;
     if (frame >= s->next[client]) s->next[client] = frame + 1;
     if (frame >= s->reported) s->reported = frame + 1;
 }
 
-void kl_spacing_excuse(struct kl_spacing *s, uint32_t from, uint32_t to) {
-    for (uint32_t f = from; f < to; f++)
-        for (unsigned i = 0; i < KL_MAX_CLIENTS && reach(s, f); i++)
-            *slot(s, i, f) = EXCUSED;
-}
-
 static bool late(struct kl_spacing *s, unsigned client, uint32_t frame, unsigned quarters) {
-    uint8_t need = *slot(s, client, frame);
-    return need != EXCUSED && need > quarters;
+    return *slot(s, client, frame) > quarters;
 }
 
 static uint32_t window_start(const struct kl_spacing *s, uint32_t frames) {
@@ -155,7 +148,7 @@ static struct recent recent_of(struct kl_spacing *s, unsigned client) {
     if (!alive(s, client)) return r;
     for (uint32_t f = s->next[client]; f-- > oldest && r.count < KL_SPACING_RECENT;) {
         uint8_t need = *slot(s, client, f);
-        if (need == 0 || need == EXCUSED) continue;
+        if (need == 0) continue;
         r.need[r.count++] = need;
         r.first = f;
     }
@@ -181,18 +174,18 @@ static bool too_short(struct kl_spacing *s, unsigned spacing) {
 }
 
 struct tally {
-    uint32_t of[EXCUSED + 1], all;
+    uint32_t of[NEED_MOST + 1], all;
 };
 
 static void count_need(struct tally *t, uint8_t need) {
-    if (need == 0 || need == EXCUSED) return;
+    if (need == 0) return;
     t->of[need]++;
     t->all++;
 }
 
 static unsigned middle(const struct tally *t) {
     uint32_t below = 0;
-    for (unsigned need = 0; need < EXCUSED; need++)
+    for (unsigned need = 0; need <= NEED_MOST; need++)
         if ((below += t->of[need]) * 2 > t->all) return need;
     return 0;
 }
@@ -221,9 +214,9 @@ static unsigned grown(struct kl_spacing *s, unsigned client, const struct recent
 static void move_needs(struct kl_spacing *s, unsigned client, uint32_t to, unsigned quarters) {
     for (uint32_t f = window_start(s, KL_SPACING_HISTORY); f < to; f++) {
         uint8_t *need = slot(s, client, f);
-        if (*need == 0 || *need == EXCUSED) continue;
+        if (*need == 0) continue;
         unsigned moved = *need + quarters;
-        *need = (uint8_t)(moved < EXCUSED ? moved : EXCUSED - 1);
+        *need = (uint8_t)(moved < NEED_MOST ? moved : NEED_MOST);
     }
 }
 

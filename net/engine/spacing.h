@@ -30,7 +30,7 @@
 #define KL_SPACING_BURST   6
 
 struct kl_spacing {
-    /* by client and frame, quarter frames; 0: not reported; 255: excused */
+    /* by client and frame, quarter frames; 0: not reported */
     uint8_t need[KL_MAX_CLIENTS][KL_SPACING_HISTORY];
     uint32_t next[KL_MAX_CLIENTS]; /* highest frame that the client has reported + 1 */
     uint32_t cleared;              /* frames below this have (or had) their slots */
@@ -52,12 +52,9 @@ struct kl_spacing {
 /* first: the spacing to start with, at `frame`. */
 void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame);
 
-/* This client (below KL_MAX_CLIENTS) needed so much lead for `frame`. Frames older than the history are
- * ignored. */
+/* This client (below KL_MAX_CLIENTS) needed so much lead for `frame`, what players' machines did left out.
+ * Frames older than the history are ignored. */
 void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters);
-
-/* Frames [from, to) say nothing about the link: a seat took its samples late by itself. */
-void kl_spacing_excuse(struct kl_spacing *s, uint32_t from, uint32_t to);
 
 /* Somebody joins in whose link may need so much: if that is more than now, it is the new guess. */
 void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames);

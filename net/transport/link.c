@@ -87,6 +87,7 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     l->port = config->port;
     l->offers = (config->ciphers ? config->ciphers : kl_ciphers_here()) |
                 (config->insecure_lan ? KL_CIPHER_CLEAR : 0);
+    l->sparing = config->sparing;
     l->hello = config->hello;
     l->hello.version = KL_PROTOCOL_VERSION;
     l->seat = config->seat;

@@ -58,6 +58,7 @@ struct kl_link_config {
         *fingerprint;  /* the relay must have this one, or it is over; NULL: any, see status.fingerprint */
     bool insecure_lan; /* without encryption, where the relay says so too; never else */
     uint8_t ciphers;   /* enum kl_cipher bits to offer, for measurements; 0: what this machine has */
+    bool sparing;      /* a metered link: no half steps to and from here, whatever the room has */
     struct kl_hello hello; /* its version and seat key are filled in */
     /* Signs RETURN. All zero: one is made, and the seat is lost with the process. */
     struct kl_seat_key seat;

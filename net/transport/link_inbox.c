@@ -41,6 +41,7 @@ static void on_welcome(struct kl_link *l, const struct kl_welcome *w) {
     s->joined = true;
     s->status.welcome = *w;
     kl_client_init(&s->lock, &w->params, w->seats, l->held, KL_HELD_FRAMES, kl_now_us());
+    kl_client_spare(&s->lock, l->sparing);
     if (l->fresh) kl_client_return(&s->lock, kl_now_us());
     enter(l, KL_LINK_WAITING);
 }

@@ -108,6 +108,7 @@ struct kl_link {
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh, until the first WELCOME */
     void (*welcomed)(void *ctx, const struct kl_welcome *w);
     void *ctx;
+    bool sparing;
     uint8_t offers;                             /* enum kl_cipher bits */
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* that the relay must have; empty: any */
     int kick_fd;

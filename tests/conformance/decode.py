@@ -63,9 +63,9 @@ def any_ctrl(rng):
     count = rng.choice([0, 1, 2, 9]) if seats else 0
     needs = [rng.randrange(256) for _ in range(rng.choice([0, 1, 32]))]
     streams = [any_stream(rng, count) for _ in range(seats)]
-    f = {"stamp": u32(rng), "away": rng.randrange(2), "resume": rng.randrange(2), "echo": any_echo(rng), "acked": acked, "backlog": rng.randint(0, acked),
+    f = {"stamp": u32(rng), "away": rng.randrange(2), "resume": rng.randrange(2), "sparing": rng.randrange(2), "echo": any_echo(rng), "acked": acked, "backlog": rng.randint(0, acked),
          "need_first": u32(rng, NUMBER_MAX) if needs else 0, "needs": needs, "first": u32(rng, NUMBER_MAX),
-         "late": rng.randrange(256) if count else 0,
+         "late": rng.randrange(256) if count else 0, "batch": rng.randrange(256) if count else 0,
          "samples": [[streams[s][n] for s in range(seats)] for n in range(count)]}
     return "ctrl", seats, f, write_ctrl(f, seats, rng)
 
@@ -218,19 +218,19 @@ def wrong_streams():
 
 
 def wrong_ctrls():
-    def ctrl(flags=0, acked=9, backlog=0, needs=b"\x00", first=0, count=1, rest=b"\x00\x80"):
+    def ctrl(flags=0, acked=9, backlog=0, needs=b"\x00", first=0, count=1, rest=b"\x00\x01\x80"):
         return lay(bytes(4), flags, ("var", acked), ("var", backlog), needs, ("var", first), ("var", count), rest)
-    yield ctrl(flags=8)
+    yield ctrl(flags=16)
     yield ctrl(flags=1)
     yield ctrl(acked=2**32)
     yield ctrl(backlog=10)
     yield ctrl(needs=lay(33, 0, bytes(33)))
     yield ctrl(needs=lay(1, ("var", NUMBER_MAX + 1), 0))
     yield ctrl(first=NUMBER_MAX + 1)
-    yield ctrl(count=257, rest=b"\x00\xff\xff\x80")
-    yield ctrl(rest=b"\x00\x80\x00")
+    yield ctrl(count=257, rest=b"\x00\x01\xff\xff\x80")
+    yield ctrl(rest=b"\x00\x01\x80\x00")
     yield ctrl(count=0)
-    yield from (ctrl(rest=b"\x00" + s) for s in wrong_streams())
+    yield from (ctrl(rest=b"\x00\x01" + s) for s in wrong_streams())
 
 
 def wrong_updates():

@@ -218,8 +218,8 @@ def read_echo(r, flags):
 def read_ctrl(r, seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~7 == 0)
-    f["away"], f["resume"] = flags >> 1 & 1, flags >> 2 & 1
+    need(flags & ~15 == 0)
+    f["away"], f["resume"], f["sparing"] = flags >> 1 & 1, flags >> 2 & 1, flags >> 3 & 1
     f["echo"] = read_echo(r, flags)
     f["acked"] = r.var(2**32 - 1)
     f["backlog"] = r.var(f["acked"])
@@ -229,7 +229,7 @@ def read_ctrl(r, seats):
     f["first"] = r.var(NUMBER_MAX)
     count = r.var(256)
     need(count == 0 or seats > 0)
-    f["late"] = r.u(1) if count else 0
+    f["late"], f["batch"] = (r.u(1), r.u(1)) if count else (0, 0)
     streams = [read_stream(r, count) for _ in range(seats)]
     f["samples"] = [[streams[s][n] for s in range(seats)] for n in range(count)]
     r.end()
@@ -299,7 +299,7 @@ def read_update(r, _seats):
 
 def write_ctrl(f, seats, rng):
     w = Writer()
-    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + 2 * f["away"] + 4 * f["resume"])
+    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + 2 * f["away"] + 4 * f["resume"] + 8 * f["sparing"])
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
     w.var(f["acked"]), w.var(f["backlog"])
@@ -309,7 +309,7 @@ def write_ctrl(f, seats, rng):
         w.out += bytes(f["needs"])
     w.var(f["first"]), w.var(len(f["samples"]))
     if f["samples"]:
-        w.u(1, f["late"])
+        w.u(1, f["late"]), w.u(1, f["batch"])
     for s in range(seats):
         write_stream(w, [sample[s] for sample in f["samples"]], rng)
     return bytes(w.out)

@@ -50,13 +50,14 @@ static int print_ctrl(const uint8_t *b, size_t len, unsigned seats) {
     struct kl_ctrl c;
     struct kl_input in[KL_MAX_SEATS];
     if (kl_ctrl_open(&c, seats, b, len) != 0) return KL_E_MALFORMED;
-    printf("{\"stamp\":%u,\"away\":%d,\"resume\":%d,", c.stamp, c.away, c.resume);
+    printf("{\"stamp\":%u,\"away\":%d,\"resume\":%d,\"sparing\":%d,", c.stamp, c.away, c.resume, c.sparing);
     print_echo(c.has_echo, c.echo, c.hold_us);
     printf("\"acked\":%u,\"backlog\":%u,\"need_first\":%u,\"needs\":[", c.frame_acked, c.backlog,
            c.need_first);
     for (unsigned i = 0; i < c.need_count; i++)
         printf("%s%u", i ? "," : "", c.need[i]);
-    printf("],\"first\":%u,\"late\":%u,\"samples\":[", c.sample_first, c.sample_late);
+    printf("],\"first\":%u,\"late\":%u,\"batch\":%u,\"samples\":[", c.sample_first, c.sample_late,
+           c.sample_batch);
     for (uint32_t n = 0; n < c.sample_count; n++) {
         kl_ctrl_sample(&c, in);
         printf("%s[", n ? "," : "");
@@ -329,7 +330,9 @@ static void ctrl_vectors(void) {
                                 .backlog = 3,
                                 .away = seats % 2,
                                 .resume = count % 2,
+                                .sparing = seats % 3 == 1,
                                 .sample_late = 9,
+                                .sample_batch = (uint8_t)count,
                                 .sample_first = 250 + count};
             c.sample_count = seats ? count : 0;
             c.need_count = (uint8_t)(count * 2);

@@ -139,6 +139,7 @@ static void lay_out(struct truth *t, const struct kl_room *room, uint32_t length
 
 void truth_before(struct truth *t, const struct kl_room *room) {
     t->ref.schedule = room->schedule;
+    t->ref.waited_for = 0;
 }
 
 static void look_at(struct truth *t, const struct kl_room *room) {
@@ -146,6 +147,7 @@ static void look_at(struct truth *t, const struct kl_room *room) {
     double moved = room->schedule.t0_us - ref->schedule.t0_us;
     if (ref->schedule.t0_us > 0) t->slipped_us += moved;
     if (moved < 0 && ref->schedule.t0_us > 0) broken(t, NULL, "the schedule moved %.0f us back", -moved);
+    if (ref->schedule.t0_us > 0) ref_room_slipped(ref, moved);
     ref->schedule = room->schedule;
     ref->slowest_rtt_us = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {

@@ -372,7 +372,7 @@ static void check_plan(struct world *w, unsigned client, const struct kl_plan *p
         world_fail(w, "client=%u keeps %u samples", client, s->next_sample - c->lock.sample_acked);
 }
 
-void drive_turn(struct world *w, unsigned client) {
+uint32_t drive_turn(struct world *w, unsigned client) {
     struct sim_client *c = &w->client[client];
     uint64_t now = drive_client_clock(w, c);
     c->planned_us = now;
@@ -396,4 +396,5 @@ void drive_turn(struct world *w, unsigned client) {
     }
     if (w->probe) w->probe(w, client, &p);
     if (!w->failed) drive_send_client(w, client);
+    return p.runs;
 }

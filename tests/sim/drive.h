@@ -8,7 +8,7 @@
 uint64_t drive_client_clock(const struct world *w, const struct sim_client *c);
 uint64_t drive_relay_clock(const struct world *w);
 
-void drive_turn(struct world *w, unsigned client);      /* one retro_run of its frontend */
+uint32_t drive_turn(struct world *w, unsigned client);  /* one retro_run of its frontend */
 void drive_to_relay(struct world *w, struct packet *p); /* a CTRL arrives */
 void drive_to_client(struct world *w, struct packet *p);
 void drive_before(struct world *w);  /* before the room is told anything */

@@ -39,7 +39,8 @@ static const char usage[] =
     "    [--policy strict|bounded|optimistic] [--half-steps]\n"
     "sim --table [--seconds S] [--seeds N] all links of the table, beside the bound; the options above as "
     "well; the average over N (1) rooms a link\n"
-    "sim --step [--seeds N] | --pace | --hang S | --menu S | --hour | --unequal | --return   directed "
+    "sim --step [--seeds N] | --pace | --hang S | --menu S | --hour | --unequal | --slow | --return   "
+    "directed "
     "trials: trial.h "
     "says what "
     "each measures\n"
@@ -193,19 +194,32 @@ enum {
     OPT_HOUR,
     OPT_UNEQUAL,
     OPT_RETURN,
+    OPT_SLOW,
     OPT_HELP
 };
-static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST},
-                                        {"jobs", 1, 0, OPT_JOBS},       {"seed", 1, 0, OPT_SEED},
-                                        {"cell", 1, 0, OPT_CELL},       {"table", 0, 0, OPT_TABLE},
-                                        {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},
-                                        {"fps", 1, 0, OPT_FPS},         {"off", 0, 0, OPT_OFF},
-                                        {"log", 0, 0, OPT_LOG},         {"policy", 1, 0, OPT_POLICY},
-                                        {"half-steps", 0, 0, OPT_HALF}, {"step", 0, 0, OPT_STEP},
-                                        {"pace", 0, 0, OPT_PACE},       {"hang", 1, 0, OPT_HANG},
-                                        {"menu", 1, 0, OPT_MENU},       {"hour", 0, 0, OPT_HOUR},
-                                        {"unequal", 0, 0, OPT_UNEQUAL}, {"return", 0, 0, OPT_RETURN},
-                                        {"help", 0, 0, OPT_HELP},       {0}};
+static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
+                                        {"first", 1, 0, OPT_FIRST},
+                                        {"jobs", 1, 0, OPT_JOBS},
+                                        {"seed", 1, 0, OPT_SEED},
+                                        {"cell", 1, 0, OPT_CELL},
+                                        {"table", 0, 0, OPT_TABLE},
+                                        {"seconds", 1, 0, OPT_SECONDS},
+                                        {"hz", 1, 0, OPT_HZ},
+                                        {"fps", 1, 0, OPT_FPS},
+                                        {"off", 0, 0, OPT_OFF},
+                                        {"log", 0, 0, OPT_LOG},
+                                        {"policy", 1, 0, OPT_POLICY},
+                                        {"half-steps", 0, 0, OPT_HALF},
+                                        {"step", 0, 0, OPT_STEP},
+                                        {"pace", 0, 0, OPT_PACE},
+                                        {"hang", 1, 0, OPT_HANG},
+                                        {"menu", 1, 0, OPT_MENU},
+                                        {"hour", 0, 0, OPT_HOUR},
+                                        {"unequal", 0, 0, OPT_UNEQUAL},
+                                        {"return", 0, 0, OPT_RETURN},
+                                        {"slow", 0, 0, OPT_SLOW},
+                                        {"help", 0, 0, OPT_HELP},
+                                        {0}};
 
 struct request {
     uint64_t seeds, first, seed;
@@ -229,6 +243,7 @@ static int run_trial(const struct request *q) {
     case OPT_PACE: return trial_pace(&q->cell);
     case OPT_HANG: return trial_hang(&q->cell, q->hang_s);
     case OPT_MENU: return trial_menu(&q->cell, q->hang_s);
+    case OPT_SLOW: return trial_slow(&q->cell);
     case OPT_HOUR: return trial_hour(&q->cell, q->first);
     case OPT_RETURN: return trial_return(&q->cell);
     default: return trial_unequal(&q->cell);
@@ -266,6 +281,7 @@ static int read_options(struct request *q, int argc, char **argv) {
         case OPT_PACE:
         case OPT_HOUR:
         case OPT_RETURN:
+        case OPT_SLOW:
         case OPT_UNEQUAL: q->trial = o; break;
         case OPT_HELP: return 1;
         default: return 2;

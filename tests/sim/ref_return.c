@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ref_pace.h"
 #include "check.h"
 
 void ref_room_cut(struct ref_room *r, unsigned client) {
@@ -63,8 +64,10 @@ void ref_room_rewind(struct ref_room *r, uint32_t at, const struct kl_frame *sho
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         put_out(&r->client[i]);
     put_out(&r->relay);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        ref_pace_forget(&r->client[i]);
     r->next = at;
-    r->last_close_us = now_us;
+    r->last_close_us = r->charged_us = now_us;
     r->hold_until_us = hold_us ? now_us + hold_us : 0;
 }
 

@@ -1,4 +1,5 @@
 #include "ref_fold.h"
+#include "ref_pace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ void ref_room_add(struct ref_room *r, unsigned client, uint8_t pads) {
 
 void ref_room_start(struct ref_room *r, uint64_t now_us) {
     r->started = true;
-    r->last_close_us = now_us;
+    r->last_close_us = r->charged_us = now_us;
 }
 
 uint8_t ref_room_pads(const struct ref_room *r) {
@@ -61,6 +62,7 @@ void ref_make_absent(struct ref_client *c) {
     c->absences += c->presence != REF_ABSENT;
     c->presence = REF_ABSENT;
     c->counted_from = REF_NEVER;
+    ref_pace_paid(c);
 }
 
 static uint64_t waits_since(const struct ref_room *r) {
@@ -86,6 +88,7 @@ static void find_absent(struct ref_room *r, uint64_t now_us) {
         bool silent = c->heard && now_us >= c->heard_us + silence_us(r);
         if (r->params.policy == KL_POLICY_OPTIMISTIC && silent) ref_make_absent(c);
     }
+    ref_pace_out(r, now_us);
 }
 
 /* --- events -----------------------------------------------------------------------------------------------
@@ -116,6 +119,7 @@ static void come_back(struct ref_room *r, struct ref_client *c, uint32_t number)
 void ref_room_ctrl(struct ref_room *r, unsigned client, struct kl_ctrl *m, uint64_t now_us) {
     struct ref_client *c = &r->client[client];
     bool newest = !c->heard || (int32_t)(m->stamp - c->stamp) >= 0;
+    ref_pace_charge(r, now_us);
     if (newest) {
         c->heard = true;
         c->stamp = m->stamp;
@@ -126,7 +130,8 @@ void ref_room_ctrl(struct ref_room *r, unsigned client, struct kl_ctrl *m, uint6
                        m->sample_first >= c->next_sample;
         bool anew = c->presence != REF_ABSENT && m->sample_first > c->next_sample;
         if (resumes && anew) ref_make_absent(c);
-        if (resumes && c->presence == REF_ABSENT) come_back(r, c, m->sample_first);
+        bool barred = c->presence == REF_ABSENT && ref_pace_barred(r, c, now_us);
+        if (resumes && c->presence == REF_ABSENT && !barred) come_back(r, c, m->sample_first);
     }
     if (m->frame_acked > c->acked) c->acked = m->frame_acked;
     if (c->presence != REF_ABSENT) take_samples(r, c, m);
@@ -134,6 +139,7 @@ void ref_room_ctrl(struct ref_room *r, unsigned client, struct kl_ctrl *m, uint6
 }
 
 void ref_room_tick(struct ref_room *r, uint64_t now_us) {
+    ref_pace_charge(r, now_us);
     if (r->started) find_absent(r, now_us);
 }
 

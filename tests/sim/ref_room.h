@@ -36,6 +36,9 @@ struct ref_client {
     struct kl_command queue[KL_COMMANDS_MAX];
     uint64_t ordered, executed;
     uint64_t absences, lost_presses;
+    uint32_t waited_us, slowed_us; /* what it held the room up by, less what has drained (ref_pace.h) */
+    unsigned pauses;
+    uint64_t barred_us; /* it stays out until then */
 };
 
 struct ref_span { /* an interval */
@@ -66,7 +69,8 @@ struct ref_room {
     uint8_t plays[KL_MAX_SEATS];
     struct ref_span before, now;
     uint32_t next; /* to close */
-    uint64_t last_close_us;
+    uint64_t last_close_us, charged_us;
+    uint8_t waited_for; /* pads, when the event began */
     struct kl_schedule schedule;
     uint32_t slowest_rtt_us;
     struct kl_input shown[KL_MAX_SEATS];           /* by the newest frame, by seat */
@@ -97,6 +101,8 @@ void ref_room_rewind(struct ref_room *r, uint32_t at, const struct kl_frame *sho
                      uint64_t now_us);
 /* Pads that nothing closes without, whatever samples there are. */
 uint8_t ref_room_held_for(const struct ref_room *r, uint64_t now_us);
+/* The event is over, and has moved the schedule by so much. */
+void ref_room_slipped(struct ref_room *r, double us);
 
 /* True where the interval under way is closed and the next has not been laid out, nor does the room pause. */
 bool ref_room_wants_interval(struct ref_room *r);

@@ -149,6 +149,11 @@ static void draw_happening(struct scenario *s, struct rng *r, unsigned client) {
     } else if (kind < 0.5) {
         h->kind = HAPPEN_OUTAGE;
         h->length_us = (uint64_t)(rng_chance(r, 0.2) ? rng_between(r, 1e6, 8e6) : rng_between(r, 2e4, 1e6));
+    } else if (kind < 0.55 && s->params.clocked) {
+        h->kind = HAPPEN_CALLS;
+        h->tick_us = rng_range(r, 25000, 200000);
+        h->length_us = (uint64_t)rng_between(r, 1e6, 2e7);
+        need_places(s, (double)h->length_us);
     } else if (kind < 0.9) {
         h->kind = kind < 0.8 ? HAPPEN_STALL : HAPPEN_FREEZE;
         h->length_us = (uint64_t)(h->kind == HAPPEN_STALL ? draw_stall_us(r) : rng_between(r, 2e4, 3e6));

@@ -26,11 +26,13 @@ struct scenario_client {
     double tick_us; /* period of the frontend */
     uint32_t phase_us, tick_jitter_us;
     uint32_t max_runs;
-    uint8_t device;  /* enum device */
-    double activity; /* chance of a change per sample */
+    uint32_t frame_us; /* a frame takes its machine so long; 0: no time */
+    uint8_t device;    /* enum device */
+    double activity;   /* chance of a change per sample */
 };
 
-/* stall: the frontend stops, its network thread goes on and reports it away; freeze: the whole process stops;
+/* calls: the frontend calls so seldom (tick_us) for length_us, then as before;
+ * stall: the frontend stops, its network thread goes on and reports it away; freeze: the whole process stops;
  * order: a command; silence of the link: outage */
 enum happening_kind {
     HAPPEN_LINK,
@@ -40,15 +42,17 @@ enum happening_kind {
     HAPPEN_ORDER,
     HAPPEN_LEAVE,
     HAPPEN_CRASH,
-    HAPPEN_CUT,  /* no link for so long, then a new session */
-    HAPPEN_KILL, /* its process dies, and a new one comes so much later */
-    HAPPEN_RELAY /* the relay dies, and comes back so much later */
+    HAPPEN_CUT,   /* no link for so long, then a new session */
+    HAPPEN_KILL,  /* its process dies, and a new one comes so much later */
+    HAPPEN_RELAY, /* the relay dies, and comes back so much later */
+    HAPPEN_CALLS
 };
 enum { WAY_UP = 1, WAY_DOWN = 2 };
 struct happening {
     uint64_t at_us;
     uint8_t kind, client, ways;
-    uint64_t length_us; /* outage and stall; a crash: how long until the relay gives the client up */
+    uint32_t tick_us;
+    uint64_t length_us; /* outage, stall and calls; a crash: how long until the relay gives the client up */
     struct link_quality up, down;
     struct kl_command order; /* of the relay itself where order.client says so */
     uint64_t

@@ -14,6 +14,10 @@ int trial_pace(const struct cell *like);
 /* One of four hangs for so long (seconds): what the others pay, and how soon he is back. */
 int trial_hang(const struct cell *like, double seconds);
 
+/* One of two calls too seldom, or has a machine that is a few percent too slow: what the other has of it,
+ * what the spacing becomes, and whether he is found. */
+int trial_slow(const struct cell *like);
+
 /* One of four opens a menu for so long while the others give 200 commands: all run them all. */
 int trial_menu(const struct cell *like, double seconds);
 

@@ -44,6 +44,8 @@ static void set_up_client(struct world *w, unsigned i) {
             (struct player){rng_fork(&w->rng), s->device, s->activity, w->scenario.saturating, {0}};
     }
     c->in_room = c->running = true;
+    if (s->frame_us * 1e-12 * w->scenario.params.fps_uhz > 1) /* it cannot keep pace, ever */
+        c->obstacle_us = w->room_obstacle_us = w->scenario.end_us;
     kl_client_init(&c->lock, &w->scenario.params, s->seats, held_places(i, w->scenario.held_frames),
                    w->scenario.held_frames, drive_client_clock(w, c));
     if (kl_room_add(&w->room, i, s->seats, drive_relay_clock(w)) != KL_OK)
@@ -153,8 +155,8 @@ static void order(struct world *w, const struct happening *h) {
 }
 
 static void happen(struct world *w, const struct happening *h) {
-    static const char *const name[] = {"link",  "outage", "stall", "freeze", "order",
-                                       "leave", "crash",  "cut",   "kill",   "relay"};
+    static const char *const name[] = {"link",  "outage", "stall", "freeze", "order", "leave",
+                                       "crash", "cut",    "kill",  "relay",  "calls"};
     struct sim_client *c = &w->client[h->client];
     bool ends = h->kind == HAPPEN_LEAVE || h->kind == HAPPEN_CRASH;
     if (!c->in_room || !c->running || (c->leaving_session && !ends)) return;
@@ -181,6 +183,11 @@ static void happen(struct world *w, const struct happening *h) {
         if (until > c->stalled_until_us) c->stalled_until_us = until;
         deaf(w, c, until + missed_us(w, c, h->length_us));
         break;
+    case HAPPEN_CALLS:
+        c->calls_until_us = until;
+        c->calls_us = h->tick_us;
+        excuse(w, c, until + missed_us(w, c, h->length_us));
+        break;
     case HAPPEN_ORDER: order(w, h); break;
     case HAPPEN_CUT:
     case HAPPEN_KILL:
@@ -204,6 +211,12 @@ static uint64_t patience_us(const struct world *w) {
     return PROGRESS_US + 2 * worst;
 }
 
+/* A moment of the relay's clock, in the world's time. */
+static uint64_t relay_time(const struct world *w, uint64_t relay_us) {
+    return relay_us > (uint64_t)w->scenario.relay_offset_us ? relay_us - (uint64_t)w->scenario.relay_offset_us
+                                                            : 0;
+}
+
 /* Who has nothing that keeps him away any more is one of the room's again, and stays so. */
 static void check_return(struct world *w) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++) {
@@ -215,6 +228,7 @@ static void check_return(struct world *w) {
             continue;
         }
         uint64_t since = later(later(c->in_place_us, c->obstacle_us), later(w->paused_us, w->truth.still_us));
+        since = later(since, relay_time(w, r->barred_us)); /* it pauses */
         if (w->truth.ref.params.policy == KL_POLICY_STRICT || !w->scenario.params.clocked)
             since = later(since, w->room_obstacle_us);
         if (w->now_us > since + patience_us(w) + RETURN_US)
@@ -295,9 +309,11 @@ static void tick(struct world *w, unsigned i) {
         next = c->stalled_until_us;
         c->next_tick_us = (double)next;
     } else {
-        drive_turn(w, i);
+        uint32_t run = drive_turn(w, i);
         if (!w->failed) comeback_feed(w, i);
-        c->next_tick_us += s->tick_us;
+        c->next_tick_us += w->now_us < c->calls_until_us ? c->calls_us : s->tick_us;
+        double done_us = (double)w->now_us + (double)run * s->frame_us;
+        if (c->next_tick_us < done_us) c->next_tick_us = done_us;
         next = (uint64_t)c->next_tick_us;
         if (s->tick_jitter_us) next += rng_range(&c->rng, 0, s->tick_jitter_us);
         if (next <= w->now_us) next = w->now_us + 1;

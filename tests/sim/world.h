@@ -40,6 +40,8 @@ struct sim_client {
     struct player player[KL_MAX_SEATS];
     unsigned seats;
     double next_tick_us;
+    uint64_t calls_until_us; /* until then its frontend calls every … */
+    uint32_t calls_us;
     uint64_t planned_us; /* its clock: the last turn */
     uint64_t stalled_until_us, frozen_until_us;
     uint64_t deaf_until_us; /* until then it may have missed more than the room keeps */

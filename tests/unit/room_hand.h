@@ -9,12 +9,15 @@ static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i][s]: sample i
 static struct kl_frame hand_last;                            /* taken last */
 static uint32_t interval __attribute__((unused));            /* length of interval 0 */
 
+static uint8_t hand_late, hand_batch; /* what the next CTRLs say of their newest sample */
+
 static inline void hand_begin(struct kl_params p) {
     kl_room_init(&r, &p);
     memset(ring, 0, sizeof ring);
+    hand_late = hand_batch = 0;
 }
 
-enum { HAND_AWAY = 1, HAND_RESUME = 2 };
+enum { HAND_AWAY = 1, HAND_RESUME = 2, HAND_SPARING = 4 };
 
 /* Samples [first, first + count) of this client, its word on itself, and everything closed acknowledged. */
 static inline int hand_ctrl(unsigned client, uint32_t first, uint32_t count, unsigned word, uint64_t now_us) {
@@ -23,8 +26,11 @@ static inline int hand_ctrl(unsigned client, uint32_t first, uint32_t count, uns
                         .frame_acked = r.next_close,
                         .sample_first = first,
                         .sample_count = count,
+                        .sample_late = hand_late,
+                        .sample_batch = hand_batch,
                         .away = word & HAND_AWAY,
-                        .resume = word & HAND_RESUME};
+                        .resume = word & HAND_RESUME,
+                        .sparing = word & HAND_SPARING};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, r.client[client].seat_count,
                                buf, sizeof buf);
     assert_true(len > 0);

@@ -146,7 +146,11 @@ static void policies(void **state) {
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
     assert_int_equal(c.params.policy, KL_POLICY_BOUNDED);
     assert_int_equal(c.params.wait_budget_ms, 250);
-    assert_false(c.params.half_steps);
+    assert_false(c.params.half_steps || c.sparing); /* as the room has it */
+    setenv("KEYLOCK_HALF_STEPS", "off", 1);
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
+    assert_true(!c.params.half_steps && c.sparing); /* said: not to and from here */
+    unsetenv("KEYLOCK_HALF_STEPS");
     setenv("KEYLOCK_SPEED", "max", 1);
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
     assert_int_equal(c.params.policy, KL_POLICY_STRICT);
@@ -154,7 +158,7 @@ static void policies(void **state) {
     assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
     assert_int_equal(c.params.policy, KL_POLICY_BOUNDED);
     assert_int_equal(c.params.wait_budget_ms, 1000);
-    assert_true(c.params.half_steps && c.hotkeys_set);
+    assert_true(c.params.half_steps && c.hotkeys_set && !c.sparing);
     assert_string_equal(c.hotkeys, "select+x:save");
     setenv("KEYLOCK_POLICY", "optimistic", 1); /* by a clock that is not there */
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);

@@ -340,6 +340,48 @@ static struct kl_ctrl sent(uint64_t now_us) {
     return m;
 }
 
+/* A frontend that calls seldom takes several samples at once: the relay is told how many, and how late the
+ * newest is. */
+static void a_late_turn_says_how_late_and_how_many(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    told(KL_PRESENT, 0, 16, 0, 100000); /* frame f is due at 100,000 + 20,000 f */
+    turn(100000, 1);
+    struct kl_ctrl m = sent(100000);
+    assert_int_equal(m.sample_late, 0);
+    assert_int_equal(m.sample_batch, 1);
+    assert_int_equal(turn(215000, 1).samples, 5); /* it is at frame 5.75, and runs one */
+    m = sent(215000);
+    assert_int_equal(m.sample_count, 6);
+    assert_int_equal(m.sample_late, 3);
+    assert_int_equal(m.sample_batch, 5);
+}
+
+/* A machine that has the frames and does not run them is not held back by anybody. */
+static void one_who_is_behind_by_himself_says_so(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    told(KL_PRESENT, 0, 100, 0, 100000);
+    for (unsigned i = 0; i < 40; i++) /* a frame in two frame times */
+        turn(100000 + i * 40000, 1);
+    struct kl_ctrl m = sent(100000 + 39 * 40000);
+    assert_in_range(m.sample_late, 4 * 20, 4 * 40); /* at frame 78; samples go to 39 + 12 */
+}
+
+static void on_a_metered_link_nothing_goes_out_at_half_steps(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    c.params.half_steps = true;
+    told(KL_PRESENT, 0, 4, 0, 1000000);
+    struct kl_ctrl m = sent(1200000);
+    assert_false(m.sparing);
+    assert_int_equal(kl_client_send_at(&c), 1210000);
+    kl_client_spare(&c, true);
+    assert_int_equal(kl_client_send_at(&c), 1225000);
+    m = sent(1225000);
+    assert_true(m.sparing);
+}
+
 static void away_is_said_at_once(void **state) {
     (void)state;
     begin(true, true, 1);
@@ -433,6 +475,9 @@ int main(void) {
         cmocka_unit_test(wobble_costs_nothing),
         cmocka_unit_test(a_need_just_over_a_quarter_rounds_up),
         cmocka_unit_test(rtt_is_less_the_hold),
+        cmocka_unit_test(a_late_turn_says_how_late_and_how_many),
+        cmocka_unit_test(one_who_is_behind_by_himself_says_so),
+        cmocka_unit_test(on_a_metered_link_nothing_goes_out_at_half_steps),
         cmocka_unit_test(away_is_said_at_once),
         cmocka_unit_test(one_who_was_absent_runs_everything_and_then_resumes),
         cmocka_unit_test(by_the_clock_only_news_goes_out_at_once),

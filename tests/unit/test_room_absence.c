@@ -103,6 +103,7 @@ static void the_budget_counts_from_the_last_close_where_that_is_later(void **sta
     for (unsigned i = 0; i < 3; i++)
         hand_ctrl(i, 0, i == 2 ? 1 : 2, 0, late);
     assert_int_equal(hand_take_all(), 1);
+    r.client[2].waited_us = 0; /* another rule */
     assert_int_equal(kl_room_tick_at(&r), late + BUDGET_US);
 }
 
@@ -213,6 +214,171 @@ static void where_all_are_absent_nothing_closes_until_one_is_back(void **state) 
     }
 }
 
+/* A metered link: its CTRLs say that nothing is to be sent again at half steps. */
+static void who_is_sparing_gets_nothing_at_half_steps(void **state) {
+    (void)state;
+    uint8_t buf[KL_DATAGRAM_MAX];
+    begin(KL_POLICY_STRICT);
+    r.params.half_steps = true;
+    hand_ctrl(1, 0, 1, HAND_SPARING, line(0));
+    for (unsigned i = 0; i < 3; i++)
+        while (kl_room_send(&r, i, line(0), buf, sizeof buf) > 0) {
+        }
+    assert_true(kl_room_send(&r, 0, line(0) + 10000, buf, sizeof buf) > 0);
+    assert_int_equal(kl_room_send(&r, 1, line(0) + 10000, buf, sizeof buf), 0);
+    assert_int_equal(kl_room_send(&r, 1, line(0) + 24999, buf, sizeof buf), 0);
+    assert_true(kl_room_send(&r, 1, line(0) + 25000, buf, sizeof buf) > 0);
+}
+
+/* --- who holds the room up --- */
+
+/* When frame n is due now: the schedule moves with the stalls. */
+static uint64_t due(uint32_t n) {
+    return (uint64_t)r.schedule.t0_us + n * UINT64_C(20000);
+}
+
+/* The others give a sample a frame; these clients (a mask) call every so many frames and give all at once.
+ * Samples [from, to), by the clock. Gives the first sample at which client 2 was absent; `to`: never. */
+static uint32_t call_seldom(unsigned clients, unsigned every, uint32_t from, uint32_t to) {
+    for (uint32_t n = from; n < to; n++) {
+        uint64_t now_us = due(n);
+        kl_room_tick(&r, now_us);
+        for (unsigned i = 0; i < 3; i++) {
+            bool seldom = clients >> i & 1;
+            uint32_t first = seldom ? n + 1 - every : n, count = seldom ? every : 1;
+            if (seldom && (n + 1) % every) continue;
+            hand_late = 0;
+            hand_batch = (uint8_t)count;
+            assert_int_equal(hand_ctrl(i, first, count, 0, now_us), 0);
+        }
+        hand_take_all();
+        if (r.client[2].presence == KL_ABSENT) return n;
+    }
+    return to;
+}
+
+static void who_calls_too_seldom_is_absent_though_no_wait_is_long(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    uint32_t at = call_seldom(4, 10, 0, 500); /* 5 Hz, of a budget of 250 ms */
+    assert_in_range(at, 10, 80);
+    assert_true(kl_room_holds_up(&r, 2));
+    assert_false(kl_room_holds_up(&r, 0));
+    uint32_t closed = r.next_close;
+    for (uint32_t n = at + 1; n < at + 41; n++)
+        for (unsigned i = 0; i < 2; i++)
+            hand_ctrl(i, n, 1, 0, due(n));
+    assert_in_range(r.next_close, closed + 39, closed + 42); /* nobody waits for him */
+}
+
+static void he_comes_back_after_a_pause_that_grows(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    uint32_t n = call_seldom(4, 10, 0, 500);
+    uint64_t now_us = due(n++), again_us = r.client[2].barred_until_us;
+    assert_in_range(again_us, now_us + 800000, now_us + 1100000);
+    for (; (now_us = due(n)) < again_us; n++) {
+        hand_ctrl(0, n, 1, 0, now_us);
+        hand_ctrl(1, n, 1, 0, now_us);
+        hand_ctrl(2, n, 1, HAND_RESUME, now_us);
+        assert_int_equal(r.client[2].presence, KL_ABSENT);
+    }
+    for (uint32_t from = n; n < from + 20 || n % 10; n++)
+        for (unsigned i = 0; i < 3; i++)
+            hand_ctrl(i, n, 1, i == 2 && n == from ? HAND_RESUME : 0, due(n));
+    assert_int_equal(r.client[2].presence, KL_PRESENT);
+    n = call_seldom(4, 10, n, n + 500);
+    assert_int_equal(r.client[2].presence, KL_ABSENT);
+    assert_in_range(r.client[2].barred_until_us, due(n) + 1800000, due(n) + 2100000);
+}
+
+/* The others follow the schedule; of the frame times of client 2 each is so much too long. Gives the sample
+ * at which it was absent; `to`: never. */
+static uint32_t fall_behind(uint64_t each_us, uint32_t to) {
+    uint32_t others = 0, his = 0;
+    while (his < to && r.client[2].presence != KL_ABSENT) {
+        uint64_t his_us = line(0) + his * (20000 + each_us);
+        if (due(others) <= his_us) {
+            for (unsigned i = 0; i < 2; i++)
+                assert_int_equal(hand_ctrl(i, others, 1, 0, due(others)), 0);
+            others++;
+        } else {
+            assert_int_equal(hand_ctrl(2, his++, 1, 0, his_us), 0);
+        }
+        hand_take_all();
+    }
+    return his;
+}
+
+static void a_machine_that_is_a_few_percent_too_slow_is_found(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    assert_in_range(fall_behind(1000, 3000), 200, 1200); /* 5 % */
+    assert_true(kl_room_holds_up(&r, 2));
+    begin(KL_POLICY_BOUNDED);
+    assert_int_equal(fall_behind(200, 3000), 3000); /* 1 %: he may */
+    assert_false(kl_room_holds_up(&r, 2));
+    begin(KL_POLICY_STRICT);
+    assert_int_equal(fall_behind(1000, 3000), 3000);
+    assert_true(kl_room_holds_up(&r, 2)); /* the room may be told */
+    assert_int_equal(r.client[2].presence, KL_PRESENT);
+}
+
+static void where_nobody_keeps_pace_nobody_is_absent(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    assert_int_equal(call_seldom(7, 10, 0, 1000), 1000);
+}
+
+static void a_late_sample_now_and_then_is_borne(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    assert_int_equal(call_seldom(4, 2, 0, 3000), 3000); /* calls at half the rate */
+    begin(KL_POLICY_BOUNDED);
+    for (uint32_t n = 0; n < 3000; n++) { /* 100 ms of nothing every three seconds */
+        uint64_t now_us = due(n);
+        hand_ctrl(0, n, 1, 0, now_us);
+        hand_ctrl(1, n, 1, 0, now_us);
+        if (n % 150 > 145) continue;
+        bool after = n >= 150 && n % 150 == 0;
+        hand_ctrl(2, after ? n - 4 : n, after ? 5 : 1, 0, now_us);
+        hand_take_all();
+        assert_int_equal(r.client[2].presence, KL_PRESENT);
+    }
+}
+
+/* --- what a frame owes to samples that were taken late --- */
+
+static void lateness_of_the_sampler_is_no_need_of_the_links(void **state) {
+    (void)state;
+    begin(KL_POLICY_STRICT);
+    all_say(7, 0);
+    all_say(7, 1);
+    all_say(3, 2);
+    all_say(3, 3);
+    hand_late = 4 * 10; /* the newest ten frames late, the one before eleven */
+    hand_batch = 2;
+    hand_ctrl(2, 2, 2, 0, line(3) + 300000);
+    hand_take_all();
+    assert_int_equal(r.next_close, interval + 4);
+    assert_int_equal(r.excuse[(interval + 1) % KL_KEPT_FRAMES], 0);
+    assert_int_equal(r.excuse[(interval + 2) % KL_KEPT_FRAMES], 4 * 11 - 3);
+    assert_int_equal(r.excuse[(interval + 3) % KL_KEPT_FRAMES], 4 * 10 - 3);
+}
+
+/* Another's sample came hardly earlier: that is a long link. */
+static void what_would_have_been_late_all_the_same_is_no_excuse(void **state) {
+    (void)state;
+    begin(KL_POLICY_STRICT);
+    all_say(7, 0);
+    hand_ctrl(0, 1, 1, 0, line(1));
+    hand_ctrl(1, 1, 1, 0, line(1) + 90000);
+    hand_late = 255;
+    hand_batch = 1;
+    hand_ctrl(2, 1, 1, 0, line(1) + 100000);
+    assert_int_equal(r.excuse[(interval + 1) % KL_KEPT_FRAMES], 2); /* 10 ms of 20 */
+}
+
 static void nobody_is_absent_before_the_start(void **state) {
     (void)state;
     hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC,
@@ -242,6 +408,14 @@ int main(void) {
         cmocka_unit_test(what_he_said_before_is_not_wanted),
         cmocka_unit_test(he_may_come_back_without_a_sample),
         cmocka_unit_test(where_all_are_absent_nothing_closes_until_one_is_back),
+        cmocka_unit_test(who_is_sparing_gets_nothing_at_half_steps),
+        cmocka_unit_test(who_calls_too_seldom_is_absent_though_no_wait_is_long),
+        cmocka_unit_test(he_comes_back_after_a_pause_that_grows),
+        cmocka_unit_test(a_machine_that_is_a_few_percent_too_slow_is_found),
+        cmocka_unit_test(where_nobody_keeps_pace_nobody_is_absent),
+        cmocka_unit_test(a_late_sample_now_and_then_is_borne),
+        cmocka_unit_test(lateness_of_the_sampler_is_no_need_of_the_links),
+        cmocka_unit_test(what_would_have_been_late_all_the_same_is_no_excuse),
         cmocka_unit_test(nobody_is_absent_before_the_start),
     };
     return cmocka_run_group_tests_name("room_absence", tests, NULL, NULL);

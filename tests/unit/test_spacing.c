@@ -145,19 +145,6 @@ static void two_or_more_are_given_back_soon_the_last_late(void **state) {
     assert_in_range(slow, 20 * FPS, 31 * FPS);
 }
 
-static void excused_frames_do_not_count(void **state) {
-    (void)state;
-    struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
-    need(&s, 0, 100, 15);
-    kl_spacing_excuse(&s, 100, 150);
-    need(&s, 90, 150, 15);
-    need(&s, 100, 150, 60);
-    assert_int_equal(kl_spacing_next(&s, 150), 4);
-    need(&s, 150, 170, 60);
-    assert_int_equal(kl_spacing_next(&s, 170), 15);
-}
-
 static void the_greatest_need_of_a_frame_counts(void **state) {
     (void)state;
     struct kl_spacing s;
@@ -301,7 +288,6 @@ int main(void) {
         cmocka_unit_test(what_begins_late_learns_first),
         cmocka_unit_test(the_first_guess_is_given_back_at_once),
         cmocka_unit_test(two_or_more_are_given_back_soon_the_last_late),
-        cmocka_unit_test(excused_frames_do_not_count),
         cmocka_unit_test(the_greatest_need_of_a_frame_counts),
         cmocka_unit_test(one_who_reports_early_hides_nobodys_lateness),
         cmocka_unit_test(lateness_that_passes_by_itself_raises_nothing),
