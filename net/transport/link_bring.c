@@ -101,7 +101,7 @@ static bool next_of(struct kl_link *l, struct kl_msg *m) {
 }
 
 void kl_link_bring_turn(struct kl_link *l) {
-    static _Thread_local struct kl_msg m;
+    struct kl_msg m;
     while (l->bring.active && kl_bulk_room(l->session.sent) > 0) {
         m = (struct kl_msg){.kind = KL_MSG_BRING};
         lock(l);

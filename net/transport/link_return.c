@@ -64,7 +64,7 @@ const struct kl_link_tags *kl_link_newest_tag(const struct kl_link_shared *s) {
 
 /* Under the mutex: fills in what we have. */
 static void describe_past(struct kl_link_shared *s, struct kl_return *r) {
-    static struct kl_history_cursor cursor; /* 4 KiB; one thread of one link at a time is under the mutex */
+    struct kl_history_cursor cursor;
     const struct kl_link_tags *tag = kl_link_newest_tag(s);
     struct kl_digest d;
     struct kl_frame f;
@@ -172,8 +172,7 @@ void kl_link_return_turn(struct kl_link *l, uint64_t now_us) {
  */
 
 static void send_return(struct kl_link *l) {
-    static struct kl_msg m;
-    m = (struct kl_msg){.kind = KL_MSG_RETURN};
+    struct kl_msg m = {.kind = KL_MSG_RETURN};
     lock(l);
     struct kl_return *r = &m.back;
     const struct kl_link_shared *s = &l->shared;
