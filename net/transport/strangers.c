@@ -33,7 +33,7 @@ static bool open(struct kl_reader *r, const uint8_t *bytes, size_t len, uint8_t 
 
 static uint16_t read_u16(struct kl_reader *r) {
     const uint8_t *b = kl_read_bytes(r, 2);
-    return b ? (uint16_t)(b[0] | b[1] << 8) : 0;
+    return b ? (uint16_t)((unsigned)b[0] | (unsigned)b[1] << 8) : 0;
 }
 
 /* --- questions ---------------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ void intruder_shake(struct intruder *n, uint16_t port, const char *from) {
     n->seal.sealer = sealer_of;
     kl_enet_seal_attach(n->host, &n->seal);
     n->host->intercept = intercept;
+    n->host->maximumPacketSize = ENET_HOST_DEFAULT_MAXIMUM_PACKET_SIZE; /* he keeps to no limit of ours */
     kl_hs_client_begin(&n->handshake, kl_ciphers_here());
     kl_hs_client_init(&n->handshake, init);
     throw_at(n->host->socket, port, init, sizeof init);
