@@ -143,10 +143,13 @@ static const char *yes(bool is) {
 
 static void show_status(const struct kl_lobby *l, FILE *to) {
     struct kl_lobby_stats t = kl_lobby_stats(l);
-    fprintf(to, "put_out=%llu wrong_passwords=%llu wrong_returns=%llu start_kib=%llu history_kib=%llu\n",
+    fprintf(to,
+            "put_out=%llu wrong_passwords=%llu wrong_returns=%llu start_kib=%llu history_kib=%llu "
+            "journal_kib=%llu journal_failures=%llu journal_over=%llu\n",
             (unsigned long long)t.put_out, (unsigned long long)t.wrong_passwords,
             (unsigned long long)t.wrong_returns, (unsigned long long)t.start_bytes / 1024,
-            (unsigned long long)t.history_bytes / 1024);
+            (unsigned long long)t.history_bytes / 1024, (unsigned long long)t.journal.bytes / 1024,
+            (unsigned long long)t.journal.failures, (unsigned long long)t.journal.over);
     fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
 }
 

@@ -65,6 +65,11 @@ void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]) {
     memcpy(l->secret, secret, sizeof l->secret);
 }
 
+void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64_t now_us) {
+    l->journal = journal;
+    kl_journal_load(l, now_us);
+}
+
 void kl_lobby_destroy(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.peers; i++) {
         kl_lobby_door_leave(&l->client[i]);
@@ -89,7 +94,8 @@ struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l) {
                                    .wrong_passwords = l->wrong_passwords,
                                    .wrong_returns = l->wrong_returns,
                                    .start_bytes = l->start_bytes,
-                                   .history_bytes = l->history_bytes};
+                                   .history_bytes = l->history_bytes,
+                                   .journal = kl_journal_stats(l->journal)};
 }
 
 unsigned kl_lobby_count(uint8_t mask) {

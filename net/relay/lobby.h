@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "../engine/msg.h"
+#include "journal.h"
 
 struct kl_lobby_limits {
     unsigned peers; /* connections the network can hold */
@@ -55,6 +56,10 @@ void kl_lobby_destroy(struct kl_lobby *l);
  * first client; without it they are of a secret that nobody has after this process. */
 void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]);
 
+/* What rooms need is written there from now on, and what is there made rooms again (journal.h). After
+ * kl_lobby_set_secret(), before the first client; it must outlive the lobby. */
+void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64_t now_us);
+
 /* What the network reports. bytes are borrowed. */
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us);
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us);
@@ -74,6 +79,7 @@ unsigned kl_lobby_members(const struct kl_lobby *l); /* clients in them, those a
 struct kl_lobby_stats {
     uint64_t put_out, wrong_passwords, wrong_returns; /* since the start */
     uint64_t start_bytes, history_bytes;              /* held */
+    struct kl_journal_stats journal;
 };
 struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l);
 

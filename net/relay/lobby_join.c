@@ -19,6 +19,7 @@ static bool is_empty(const struct kl_lobby_room *r) {
 void kl_lobby_free_room(struct kl_lobby_room *r) {
     kl_lobby_start_free(r);
     kl_lobby_past_free(r);
+    kl_journal_leave(r);
     sodium_memzero(r, sizeof *r);
     free(r);
 }
@@ -26,6 +27,7 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
 void kl_lobby_free_empty_rooms(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         if (!l->room[i] || !is_empty(l->room[i])) continue;
+        kl_journal_end(l->room[i]);
         kl_lobby_free_room(l->room[i]);
         l->room[i] = NULL;
         l->rooms--;

@@ -181,7 +181,7 @@ static void send_ticket(struct kl_lobby_room *r, struct kl_lobby_member *m) {
     }
 }
 
-static void renew_ticket(struct kl_lobby_room *r) {
+void kl_lobby_past_renew(struct kl_lobby_room *r) {
     static struct kl_lobby_ticket t;
     static uint8_t body[KL_TICKET_BODY_MAX];
     struct kl_lobby_past *p = &r->past;
@@ -198,7 +198,7 @@ static void renew_ticket(struct kl_lobby_room *r) {
 void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
     bool due = now_us >= r->past.tags_us;
     if (due) r->past.tags_us = now_us + KL_TAGS_US;
-    if (due && r->past.ticket_changed) renew_ticket(r);
+    if (due && r->past.ticket_changed) kl_lobby_past_renew(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
         if (!kl_lobby_reaches(m) || m->state != KL_MEMBER_PLAYING) continue;

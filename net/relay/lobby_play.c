@@ -160,8 +160,9 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
         let_go(r, now_us);
         kl_room_tick(&r->lock, now_us);
         tell_absence(r);
+        help_the_lost(r, now_us); /* who is put out no longer holds frames up: before they are taken */
         take_frames(r, now_us);
-        help_the_lost(r, now_us);
+        kl_journal_write(r, now_us); /* before anybody gets them */
     }
     send_frames(r, now_us);
     struct kl_verdict v;

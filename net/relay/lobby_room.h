@@ -21,6 +21,7 @@
 #include "../session/seat.h"
 #include "../session/tag.h"
 #include "../session/ticket.h"
+#include "journal.h"
 #include "lobby.h"
 #include "lobby_limit.h"
 #include "relay_log.h"
@@ -144,6 +145,7 @@ struct kl_lobby_room {
     struct kl_room lock;
     struct kl_verdict_table verdicts;
     struct kl_lobby_past past;
+    struct kl_journal_room journal;
     uint16_t spacing;      /* of the last interval seen */
     uint32_t waited_frame; /* the frame that the room waits for … */
     uint64_t waited_us;    /* … since then */
@@ -181,6 +183,7 @@ struct kl_lobby {
     struct kl_lobby_limits limits;
     struct kl_lobby_net net;
     uint8_t secret[32];
+    struct kl_journal *journal; /* NULL: none is kept */
     struct kl_triers triers;
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
     struct kl_lobby_room **room;                      /* limits.rooms of them, NULL where free */
@@ -295,6 +298,8 @@ bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from);
 bool kl_lobby_past_same(const struct kl_lobby_room *r, const struct kl_return *b);
 /* A member is back: TAGS go on from here, and the ticket comes anew. */
 void kl_lobby_past_returned(struct kl_lobby_room *r, unsigned member, uint32_t tags);
+/* A new ticket, of what the room is now. */
+void kl_lobby_past_renew(struct kl_lobby_room *r);
 /* Sends history, tags and ticket as far as they may go now. */
 void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us);
 

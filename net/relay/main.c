@@ -26,6 +26,7 @@ static int catch_signals(void) {
     signal(SIGTERM,
            SIG_DFL); /* a shell's background job comes with SIGINT ignored: signalfd would be deaf to it */
     signal(SIGINT, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* a journal that may not grow is no reason to die */
     signal(SIGPIPE, SIG_IGN); /* a log reader that goes away ends nothing */
     sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -13,6 +13,8 @@
 #define ROOMS_DEFAULT 256
 #define ROOMS_MAX     4096
 
+#define JOURNAL_MIB_DEFAULT 256
+
 /* Eight players behind one NAT, each with a link that comes and goes, must never meet one of these. */
 #define PER_ADDRESS_DEFAULT 64    /* a LAN party; 64 addresses to fill the relay */
 #define HANDSHAKES_DEFAULT  128   /* in 10 s: two each for that party; 0.1 ms of processor time each */
@@ -30,6 +32,10 @@ const char kl_relay_help[] =
     "  --max-seats N      seats of one room, 1 to 8 (8)\n"
     "  --state DIR        where the relay's key is kept, made at the first start\n"
     "                     ($XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay)\n"
+    "  --journal DIR      write down there what rooms need, so that they go on after a crash or kill -9 of "
+    "the\n"
+    "                     relay; without it clients bring them back. Made with mode 0700\n"
+    "  --journal-mib N    of one room (256): some 4 MiB an hour; above it this room's journal ends\n"
     "  --insecure-lan     no encryption with clients who ask for the same; for a network one trusts\n"
     "  --per-address N    connections from one address (64)\n"
     "  --handshakes N     new connections from one address in 10 s (128)\n"
@@ -63,6 +69,8 @@ enum {
     OPT_SEATS,
     OPT_STATE,
     OPT_INSECURE_LAN,
+    OPT_JOURNAL,
+    OPT_JOURNAL_MIB,
     OPT_PER_ADDRESS,
     OPT_HANDSHAKES,
     OPT_HALF_OPEN,
@@ -100,6 +108,8 @@ static const struct option long_options[] = {
     {"max-seats", required_argument, NULL, OPT_SEATS},
     {"state", required_argument, NULL, OPT_STATE},
     {"insecure-lan", no_argument, NULL, OPT_INSECURE_LAN},
+    {"journal", required_argument, NULL, OPT_JOURNAL},
+    {"journal-mib", required_argument, NULL, OPT_JOURNAL_MIB},
     {"per-address", required_argument, NULL, OPT_PER_ADDRESS},
     {"handshakes", required_argument, NULL, OPT_HANDSHAKES},
     {"half-open", required_argument, NULL, OPT_HALF_OPEN},
@@ -186,6 +196,8 @@ static int set_option(struct parser *p, int option) {
     case OPT_SEATS: return set_unsigned(p, "max-seats", 1, KL_MAX_SEATS, &p->out->seats);
     case OPT_STATE: p->out->state = optarg; return 0;
     case OPT_INSECURE_LAN: p->out->insecure_lan = true; return 0;
+    case OPT_JOURNAL: p->out->journal = optarg; return 0;
+    case OPT_JOURNAL_MIB: return set_unsigned(p, "journal-mib", 1, 65536, &p->out->journal_mib);
     case OPT_LOG: return set_log(p);
     case OPT_CONSOLE: p->out->console = true; return 0;
     default: return set_limit(p, option);
@@ -199,6 +211,7 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
                                      .port = KL_DEFAULT_PORT,
                                      .rooms = ROOMS_DEFAULT,
                                      .seats = KL_MAX_SEATS,
+                                     .journal_mib = JOURNAL_MIB_DEFAULT,
                                      .limits = {.per_address = PER_ADDRESS_DEFAULT,
                                                 .handshakes = HANDSHAKES_DEFAULT,
                                                 .half_open = HALF_OPEN_DEFAULT,

@@ -17,6 +17,8 @@ struct kl_relay_options {
     struct kl_hub_limits limits; /* but for peers, which follow from rooms and seats */
     const char *state;           /* folder of the relay's key; NULL: kl_relay_state() */
     bool insecure_lan;
+    const char *journal;          /* folder; NULL: none is kept */
+    unsigned journal_mib;         /* of one room */
     struct kl_lobby_limits lobby; /* but for peers, rooms and seats */
     enum kl_log_level log;
     bool console;

@@ -27,6 +27,7 @@ enum { FD_HUB, FD_SIGNALS, FD_CONSOLE, FDS };
 struct server {
     struct kl_hub *hub;
     struct kl_lobby *lobby;
+    struct kl_journal *journal; /* NULL: none is kept */
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
     struct kl_console console;
     FILE *answers; /* to the console */
@@ -154,6 +155,7 @@ static int open_lobby(struct server *s, const struct kl_relay_options *o, const 
     s->lobby = kl_lobby_create(&limits, &net);
     if (s->lobby) {
         kl_lobby_set_secret(s->lobby, key->secret);
+        kl_lobby_set_journal(s->lobby, s->journal, kl_now_us());
         return 0;
     }
     snprintf(err, err_len, "no memory for %u rooms", o->rooms);
@@ -161,14 +163,21 @@ static int open_lobby(struct server *s, const struct kl_relay_options *o, const 
     return -1;
 }
 
+static int open_journal(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
+    if (!o->journal) return 0;
+    return kl_journal_open(&s->journal, o->journal, o->journal_mib * UINT64_C(1048576), err, err_len);
+}
+
 static int open_server(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
     struct kl_keypair key;
     unsigned peers = o->rooms * o->seats + PEERS_SPARE;
     if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
     if (open_key(s, o, &key, err, err_len) != 0) return -1;
-    int result = open_hub(s, o, &key, peers, err, err_len);
+    int result = open_journal(s, o, err, err_len);
+    if (result == 0) result = open_hub(s, o, &key, peers, err, err_len);
     if (result == 0) result = open_lobby(s, o, &key, peers, err, err_len);
     sodium_memzero(&key, sizeof key);
+    if (result != 0) kl_journal_close(s->journal);
     return result;
 }
 
@@ -218,10 +227,12 @@ static void log_stopped(const struct server *s) {
            "datagrams_in=%llu datagrams_out=%llu handshakes=%llu refused=%llu moves=%llu strange=%llu "
            "forged=%llu "
            "replayed=%llu limited=%llu unfit=%llu asked_bytes=%llu answered_bytes=%llu "
-           "put_out=%llu wrong_passwords=%llu wrong_returns=%llu",
+           "put_out=%llu wrong_passwords=%llu wrong_returns=%llu journal_bytes=%llu journal_failures=%llu "
+           "journal_over=%llu",
            LLU(t.datagrams_in), LLU(t.datagrams_out), LLU(t.handshakes), LLU(t.refused), LLU(t.moves),
            LLU(t.strange), LLU(t.forged), LLU(t.replayed), LLU(t.limited), LLU(t.unfit), LLU(t.asked_bytes),
-           LLU(t.answered_bytes), LLU(rooms.put_out), LLU(rooms.wrong_passwords), LLU(rooms.wrong_returns));
+           LLU(t.answered_bytes), LLU(rooms.put_out), LLU(rooms.wrong_passwords), LLU(rooms.wrong_returns),
+           LLU(rooms.journal.bytes), LLU(rooms.journal.failures), LLU(rooms.journal.over));
 }
 
 static void loop(struct server *s, int signals) {
@@ -251,6 +262,7 @@ int kl_server_run(const struct kl_relay_options *options, int signals, char *err
     log_stopped(&s);
     kl_outlet_close(answers, LAST_ANSWERS_MS);
     kl_lobby_destroy(s.lobby);
+    kl_journal_close(s.journal);
     kl_hub_close(s.hub);
     return 0;
 }

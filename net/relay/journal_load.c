@@ -1,0 +1,228 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "journal_private.h"
+#include "lobby_again.h"
+
+/* A file that is being loaded. */
+struct load {
+    struct kl_lobby *lobby;
+    char name[KL_JOURNAL_NAME];
+    int fd;
+    uint8_t *bytes;
+    uint64_t len;
+    uint8_t id[KL_JOURNAL_ID], key[32];
+    struct kl_lobby_ticket ticket;
+    bool has_ticket, has_frames, torn;
+    const uint8_t *start; /* in bytes; NULL: none */
+    uint32_t start_len;
+};
+
+/* --- the file ---------------------------------------------------------------------------------------------
+ */
+
+/* NULL, or why it is not read. */
+static const char *inspect(const struct load *f, struct stat *st) {
+    if (fstat(f->fd, st) != 0) return strerror(errno);
+    if (!S_ISREG(st->st_mode)) return "it is no plain file";
+    if (st->st_mode & 077) return "others may read it (its mode should be 600)";
+    if (st->st_uid != geteuid() && geteuid() != 0) return "it is another user's";
+    return NULL;
+}
+
+static const char *read_file(struct load *f, int dir_fd) {
+    struct stat st;
+    f->fd = openat(dir_fd, f->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (f->fd < 0) return strerror(errno);
+    const char *why = inspect(f, &st);
+    if (why) return why;
+    f->bytes = malloc(st.st_size ? (size_t)st.st_size : 1);
+    if (!f->bytes) return "there is no memory for it";
+    while (f->len < (uint64_t)st.st_size) {
+        ssize_t n = pread(f->fd, f->bytes + f->len, (size_t)st.st_size - f->len, (off_t)f->len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return strerror(errno);
+        if (n == 0) break;
+        f->len += (uint64_t)n;
+    }
+    return NULL;
+}
+
+static const char *open_head(struct load *f) {
+    char name[KL_JOURNAL_NAME];
+    int result = kl_journal_head_open(f->lobby->secret, f->bytes, f->len, f->id);
+    if (result == KL_E_VERSION) return "it is of another version of this relay";
+    if (result != KL_OK) return "it is no journal of this relay's key";
+    kl_journal_name(name, f->id);
+    if (strcmp(name, f->name) != 0) return "it has the name of another room's journal";
+    kl_journal_key(f->lobby->secret, f->id, f->key);
+    return NULL;
+}
+
+/* --- its records ------------------------------------------------------------------------------------------
+ */
+
+static void take_ticket(struct load *f, const struct kl_journal_cursor *c) {
+    static uint8_t body[KL_TICKET_BODY_MAX];
+    static struct kl_lobby_ticket t;
+    int len = kl_ticket_open(f->lobby->secret, c->body, c->body_len, body);
+    bool good = len > 0 && kl_lobby_ticket_decode(&t, body, (size_t)len) == KL_OK &&
+                memcmp(t.id, f->id, sizeof t.id) == 0;
+    if (good) f->ticket = t;
+    f->has_ticket = f->has_ticket || good;
+    sodium_memzero(body, sizeof body);
+    sodium_memzero(&t, sizeof t);
+}
+
+/* All that is needed before the first frame. */
+static void look_through(struct load *f) {
+    struct kl_journal_cursor c;
+    kl_journal_seek(&c, f->key, f->bytes, f->len);
+    while (kl_journal_next(&c)) {
+        if (c.type == KL_JOURNAL_TICKET) take_ticket(f, &c);
+        if (c.type == KL_JOURNAL_FRAMES) f->has_frames = true;
+        if (c.type != KL_JOURNAL_START) continue;
+        f->start = c.body;
+        f->start_len = c.body_len;
+    }
+    f->torn = c.at != f->len;
+}
+
+/* False: these are not the frames that follow, or not what was tagged. */
+static bool take_frames(struct kl_lobby_room *r, const struct kl_journal_cursor *c) {
+    struct kl_reader in;
+    struct kl_frames frames;
+    struct kl_frame f;
+    kl_reader_init(&in, c->body, c->body_len);
+    uint32_t first = kl_read_u32(&in), count = kl_read_u8(&in);
+    const uint8_t *tags = kl_read_bytes(&in, (size_t)count * KL_TAG);
+    if (in.failed || kl_piece_open(&frames, in.at, kl_reader_left(&in)) != KL_OK) return false;
+    while (kl_frames_next(&frames, &f)) {
+        if (f.number < r->lock.next_close) continue; /* pieces overlap */
+        if (kl_lobby_again_frame(r, &f, f.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL) != KL_OK)
+            return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *ours = kl_lobby_again_tag(r, first + i);
+        if (!ours || !kl_tag_equal(ours, tags + (size_t)i * KL_TAG)) return false;
+    }
+    return true;
+}
+
+/* Its length up to the last record that could be used. */
+static uint64_t play_back(struct load *f, struct kl_lobby_room *r) {
+    struct kl_journal_cursor c;
+    kl_journal_seek(&c, f->key, f->bytes, f->len);
+    uint64_t good = c.at;
+    while (kl_journal_next(&c)) {
+        if (c.type == KL_JOURNAL_FRAMES && !take_frames(r, &c)) {
+            kl_lobby_log_room(KL_LOG_ERROR, "journal_wrong", r, "file=%s at=%llu frame=%u", f->name,
+                              (unsigned long long)good, r->lock.next_close);
+            break;
+        }
+        good = c.at;
+    }
+    return good;
+}
+
+/* --- the room ---------------------------------------------------------------------------------------------
+ */
+
+static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t end) {
+    struct kl_journal_room *j = &r->journal;
+    *j = (struct kl_journal_room){.state = KL_JOURNAL_OPEN,
+                                  .fd = f->fd,
+                                  .bytes = end,
+                                  .frames = r->past.history.next,
+                                  .tags = r->past.tags};
+    memcpy(j->key, f->key, sizeof j->key);
+    f->fd = -1;
+    if (end == f->len) return;
+    bool cut = ftruncate(j->fd, (off_t)end) == 0;
+    kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r, "file=%s bytes=%llu lost_bytes=%llu cut=%d", f->name,
+                      (unsigned long long)end, (unsigned long long)(f->len - end), cut);
+}
+
+/* NULL, or why there is no room. */
+static const char *make_room(struct load *f, uint64_t now_us) {
+    static char why[KL_TEXT_MAX];
+    struct kl_lobby_room *r =
+        kl_lobby_again(f->lobby, &f->ticket, f->start, f->start_len, now_us, why, sizeof why);
+    if (!r) return why;
+    uint64_t end = play_back(f, r);
+    if (r->lock.next_close == 0) {
+        kl_lobby_again_drop(r);
+        return "its frames cannot be played";
+    }
+    r->again_us = now_us;
+    kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s bytes=%llu frame=%u intervals=%u", f->name,
+                      (unsigned long long)end, r->lock.next_close, r->past.tags);
+    go_on_writing(f, r, end);
+    return NULL;
+}
+
+/* The relay died between making it and the first frame: nobody has played anything. */
+static void remove_unplayed(const struct load *f, int dir_fd) {
+    int result = unlinkat(dir_fd, f->name, 0);
+    kl_log(KL_LOG_INFO, "journal_removed", "file=%s reason=\"the game had no frames yet\" error=%d", f->name,
+           result == 0 ? 0 : errno);
+}
+
+static void load_file(struct kl_lobby *l, const char *name, uint64_t now_us) {
+    struct load f = {.lobby = l, .fd = -1};
+    char quoted[2 * KL_JOURNAL_NAME];
+    snprintf(f.name, sizeof f.name, "%s", name);
+    const char *why = read_file(&f, l->journal->dir_fd);
+    if (!why) why = open_head(&f);
+    if (!why) {
+        look_through(&f);
+        if (f.has_ticket && f.start && f.has_frames)
+            why = make_room(&f, now_us);
+        else if (f.torn)
+            why = "it is torn before its first frames";
+        else
+            remove_unplayed(&f, l->journal->dir_fd);
+    }
+    if (why)
+        kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"%s\"",
+               kl_log_quote(quoted, sizeof quoted, name), why);
+    if (f.fd >= 0) close(f.fd);
+    free(f.bytes);
+    sodium_memzero(&f, sizeof f);
+}
+
+/* --- all of them ------------------------------------------------------------------------------------------
+ */
+
+static void look_at(struct kl_lobby *l, const char *name, uint64_t now_us) {
+    char quoted[64];
+    size_t len = strlen(name), suffix = sizeof KL_JOURNAL_SUFFIX - 1;
+    if (len + 1 == KL_JOURNAL_NAME && strcmp(name + len - suffix, KL_JOURNAL_SUFFIX) == 0)
+        load_file(l, name, now_us);
+    else if (name[0] != '.')
+        kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"it has no journal's name\"",
+               kl_log_quote(quoted, sizeof quoted, name));
+}
+
+void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
+    if (!l->journal) return;
+    int fd = openat(l->journal->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0) close(fd);
+        kl_log(KL_LOG_ERROR, "journal_unreadable", "reason=\"%s\"", strerror(errno));
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(dir));)
+        look_at(l, e->d_name, now_us);
+    closedir(dir);
+    kl_lobby_free_empty_rooms(l); /* of which nothing could be played */
+}
