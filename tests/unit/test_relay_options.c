@@ -35,6 +35,8 @@ static void defaults(void **state) {
     assert_int_equal(options.limits.per_address, 64);
     assert_int_equal(options.limits.handshakes, 128);
     assert_null(options.state);
+    assert_null(options.journal);
+    assert_int_equal(options.journal_mib, 256);
     assert_false(options.insecure_lan);
 }
 
@@ -54,6 +56,13 @@ static void values(void **state) {
                            "--datagrams", "900", "--kbytes=64", "--per-address", "9"),
                      KL_RELAY_RUN);
     assert_string_equal(options.state, "/x");
+    assert_int_equal(PARSE("--journal", "/y", "--journal-mib=5"), KL_RELAY_RUN);
+    assert_string_equal(options.journal, "/y");
+    assert_int_equal(options.journal_mib, 5);
+    assert_int_equal(PARSE("--journal-mib=0"), KL_RELAY_BAD);
+    assert_int_equal(PARSE("--state", "/x", "--insecure-lan", "--handshakes=7", "--half-open", "8",
+                           "--datagrams", "900", "--kbytes=64", "--per-address", "9"),
+                     KL_RELAY_RUN);
     assert_true(options.insecure_lan);
     assert_int_equal(options.limits.handshakes, 7);
     assert_int_equal(options.limits.half_open, 8);

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# 72-relay-restart.sh - a relay with --journal is killed with -9 while two pairs play, and started again on the same port
+# with the same folders: all go on within 3 s, with no frame lost or changed. Twice.
+#   PAIRS=2
+# limit: 240
+. "$(dirname "$0")/lib.sh"
+
+PAIRS=${PAIRS:-2} FRAMES=1500
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+fixed=$(free_port)
+options=(--bind 127.0.0.1 --port "$fixed" --state "$tmp/state" --journal "$tmp/journal")
+
+begin_relay() { # NAME
+    start "$1" "$relay_program" "${options[@]}"
+    said "$1" 'event=listening' 5 || { show "$1"; die "restart: $1 does not start"; }
+}
+
+journals() { find "$tmp/journal" -name '*.journal' | wc -l; }
+journalled() { [ "$(journals)" -ge "$PAIRS" ]; }
+
+# all_back NAME: every player has taken its seat back.
+all_back() { [ "$(grep -ac 'event=returned' "$tmp/$1.log")" -ge $((2 * PAIRS)) ]; }
+
+# longest_gap: of all players, seconds between two frames; begin and end of it by the trace's clock.
+longest_gap() {
+    python3 - "$tmp"/pair*.csv <<'END'
+import csv, sys
+for name in sys.argv[1:]:
+    ran = [int(r["wall_us"]) for r in csv.DictReader(open(name, newline="")) if int(r["run"]) > 0]
+    gap, at = max((b - a, a) for a, b in zip(ran, ran[1:]))
+    print(f"     {name.rsplit('/', 1)[1]}: {len(ran)} calls with frames, longest gap {gap / 1e6:.2f} s")
+END
+}
+
+begin_relay relay1
+relay=127.0.0.1:$fixed
+for i in $(seq "$PAIRS"); do
+    for who in a b; do
+        run_in_room "pair$i-$who" --core nestopia --content "$content/shooter.nes" --room "pair$i" --frames $FRAMES \
+            --speed real --input "random:$i$RANDOM" --hash-every 60 --wait 30
+        [ $who = b ] || sleep 0.5
+    done
+done
+eventually 20 journalled || { show relay1; die "restart: $(journals) journals for $PAIRS rooms"; }
+check restart/private "mode of the journal: $(stat -c '%a %n' "$tmp"/journal "$tmp"/journal/*)" \
+    test "$(stat -c %a "$tmp"/journal "$tmp"/journal/* | sort -u | tr '\n' ' ')" = "600 700 "
+sleep 5
+
+for life in 2 3; do
+    stop relay$((life - 1)) KILL 2>/dev/null
+    sleep 2 # a supervisor takes its time
+    begun=$(date +%s%N)
+    begin_relay relay$life
+    while ! all_back relay$life && [ $((($(date +%s%N) - begun) / 1000000)) -lt 10000 ]; do sleep 0.02; done
+    ms=$((($(date +%s%N) - begun) / 1000000))
+    check "restart/resumed-$life: all $((2 * PAIRS)) players back $ms ms after the restart" "after $ms ms" test $ms -lt 3000
+    [ $ms -lt 3000 ] || SHOW_LINES=30 show relay$life
+    check restart/loaded-$life "not every room was loaded" \
+        test "$(grep -ac 'event=journal_loaded' "$tmp/relay$life.log")" = "$PAIRS"
+    sleep 4
+done
+
+for i in $(seq "$PAIRS"); do
+    ended "pair$i-a" 60; a=$?
+    ended "pair$i-b" 20; b=$?
+    if [ $a != 0 ] || [ $b != 0 ]; then
+        fail "restart/pair$i: exit status $a and $b"
+        show "pair$i-a" "pair$i-b" relay3
+    elif ! "$keylock" diff "$tmp/pair$i-a.hash" "$tmp/pair$i-b.hash" >"$tmp/diff" 2>&1 ||
+        ! hashes_move "$tmp/pair$i-a.hash"; then
+        fail "restart/pair$i: $(head -n 1 "$tmp/diff")"
+    else
+        ok "restart/pair$i: $(wc -l <"$tmp/pair$i-a.hash") equal hashes through three lives of the relay"
+    fi
+done
+longest_gap
+gone() { [ "$(journals)" = 0 ]; }
+check restart/removed "$(journals) journals are left of rooms that have ended" eventually 20 gone
+finish
