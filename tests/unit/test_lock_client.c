@@ -361,11 +361,11 @@ static void a_late_turn_says_how_late_and_how_many(void **state) {
 static void one_who_is_behind_by_himself_says_so(void **state) {
     (void)state;
     begin(true, true, 1);
-    told(KL_PRESENT, 0, 100, 0, 100000);
-    for (unsigned i = 0; i < 40; i++) /* a frame in two frame times */
-        turn(100000 + i * 40000, 1);
-    struct kl_ctrl m = sent(100000 + 39 * 40000);
-    assert_in_range(m.sample_late, 4 * 20, 4 * 40); /* at frame 78; samples go to 39 + 12 */
+    told(KL_PRESENT, 0, 40, 0, 100000);
+    for (unsigned i = 0; i < 16; i++) /* a frame in four frame times */
+        turn(100000 + i * 80000, 1);
+    struct kl_ctrl m = sent(100000 + 15 * 80000);
+    assert_in_range(m.sample_late, 4 * 30, 4 * 36); /* at frame 60; samples go to 15 + 12 */
 }
 
 static void on_a_metered_link_nothing_goes_out_at_half_steps(void **state) {

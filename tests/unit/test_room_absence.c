@@ -366,6 +366,33 @@ static void lateness_of_the_sampler_is_no_need_of_the_links(void **state) {
     assert_int_equal(r.excuse[(interval + 3) % KL_KEPT_FRAMES], 4 * 10 - 3);
 }
 
+static uint8_t kept_need(uint32_t frame, uint8_t told) {
+    uint8_t buf[KL_DATAGRAM_MAX];
+    struct kl_ctrl m = {.stamp = 9000000,
+                        .frame_acked = r.next_close,
+                        .need_first = frame,
+                        .need_count = 1,
+                        .need = {told},
+                        .sample_first = r.client[0].next_sample};
+    size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
+    assert_int_equal(kl_room_receive(&r, 0, buf, len, 9000000), 0);
+    return r.spacing.need[0][frame % KL_SPACING_HISTORY];
+}
+
+static void a_need_counts_without_what_the_frame_owes_to_it(void **state) {
+    (void)state;
+    begin(KL_POLICY_STRICT);
+    for (uint32_t n = 0; n < 4; n++)
+        all_say(n < 2 ? 7 : 3, n);
+    hand_late = 4 * 10;
+    hand_batch = 2;
+    hand_ctrl(2, 2, 2, 0, line(3) + 300000);
+    hand_take_all();
+    assert_int_equal(kept_need(interval + 1, 9), 9);
+    assert_int_equal(kept_need(interval + 2, 50), 50 - 41);
+    assert_int_equal(kept_need(interval + 3, 20), 1);
+}
+
 /* Another's sample came hardly earlier: that is a long link. */
 static void what_would_have_been_late_all_the_same_is_no_excuse(void **state) {
     (void)state;
@@ -415,6 +442,7 @@ int main(void) {
         cmocka_unit_test(where_nobody_keeps_pace_nobody_is_absent),
         cmocka_unit_test(a_late_sample_now_and_then_is_borne),
         cmocka_unit_test(lateness_of_the_sampler_is_no_need_of_the_links),
+        cmocka_unit_test(a_need_counts_without_what_the_frame_owes_to_it),
         cmocka_unit_test(what_would_have_been_late_all_the_same_is_no_excuse),
         cmocka_unit_test(nobody_is_absent_before_the_start),
     };
