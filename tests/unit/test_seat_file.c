@@ -1,0 +1,205 @@
+/* Seats that processes leave behind and take up again. Each process here is a real one. */
+#include "unit.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "core_wrapper/seat_file.h"
+
+static char dir[64], err[512];
+static const uint8_t id[KL_SEAT_FILE_ID] = {0xab, 1}, other[KL_SEAT_FILE_ID] = {0xab, 2};
+
+static int make_folder(void **state) {
+    (void)state;
+    strcpy(dir, "/tmp/keylock-seats-XXXXXX");
+    return mkdtemp(dir) && sodium_init() >= 0 ? 0 : -1;
+}
+
+static unsigned files(bool remove_them) {
+    unsigned n = 0;
+    DIR *d = opendir(dir);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        char path[400];
+        if (e->d_name[0] == '.' && (!e->d_name[1] || e->d_name[1] == '.')) continue;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        if (remove_them) (void)unlink(path);
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+static int remove_folder(void **state) {
+    (void)state;
+    files(true);
+    return rmdir(dir);
+}
+
+static void take(struct kl_seat_file *f, const uint8_t *which) {
+    assert_int_equal(kl_seat_file_open(f, dir, which, err, sizeof err), 0);
+}
+static void keep(struct kl_seat_file *f, uint8_t first) {
+    const uint8_t token[KL_SEAT_TOKEN] = {first, 2, 3};
+    assert_int_equal(kl_seat_file_keep(f, token, err, sizeof err), 0);
+}
+
+/* A process that plays with this token until it is killed. */
+static pid_t player(uint8_t first) {
+    int done[2];
+    char c;
+    assert_int_equal(pipe(done), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct kl_seat_file f;
+        const uint8_t token[KL_SEAT_TOKEN] = {first};
+        if (kl_seat_file_open(&f, dir, id, err, sizeof err) != 0 || f.left ||
+            kl_seat_file_keep(&f, token, err, sizeof err) != 0 || write(done[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(done[1]);
+    assert_int_equal(read(done[0], &c, 1), 1);
+    close(done[0]);
+    return pid;
+}
+static void kill_it(pid_t pid) {
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void first_one_is_new(void **state) {
+    (void)state;
+    struct kl_seat_file f;
+    struct stat st;
+    char path[KL_PRIVATE_PATH];
+    take(&f, id);
+    assert_false(f.left);
+    assert_string_equal(strrchr(f.name, '-'), "-0");
+    keep(&f, 7);
+    snprintf(path, sizeof path, "%s/%s", dir, f.name);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    kl_seat_file_close(&f, true);
+    assert_int_equal(files(false), 0);
+}
+
+static void left_by_a_killed_process(void **state) {
+    (void)state;
+    struct kl_seat_file f, g;
+    pid_t one = player(1), two = player(2);
+    take(&f, id); /* both are held */
+    assert_false(f.left);
+    assert_string_equal(strrchr(f.name, '-'), "-2");
+    kill_it(two);
+    take(&g, other); /* another game's */
+    assert_false(g.left);
+    kl_seat_file_close(&g, true);
+    take(&g, id);
+    assert_true(g.left);
+    assert_int_equal(g.token[0], 2);
+    kill_it(one);
+    kl_seat_file_close(&f, true);
+    take(&f, id);
+    assert_true(f.left);
+    assert_int_equal(f.token[0], 1);
+    assert_memory_not_equal(f.key.pub, g.key.pub, sizeof f.key.pub);
+    kl_seat_file_close(&f, true);
+    kl_seat_file_close(&g, true);
+    assert_int_equal(files(false), 0);
+}
+
+static void the_same_key_and_the_newest_token(void **state) {
+    (void)state;
+    struct kl_seat_file f;
+    uint8_t pub[KL_SEAT_PUB];
+    take(&f, id);
+    memcpy(pub, f.key.pub, sizeof pub);
+    keep(&f, 1);
+    keep(&f, 9);
+    kl_seat_file_close(&f, false);
+    take(&f, id);
+    assert_true(f.left);
+    assert_memory_equal(f.key.pub, pub, sizeof pub);
+    assert_int_equal(f.token[0], 9);
+    kl_seat_file_renew(&f); /* the relay knows it no more */
+    assert_false(f.left);
+    assert_memory_not_equal(f.key.pub, pub, sizeof pub);
+    kl_seat_file_close(&f, false);
+    take(&f, id);
+    assert_false(f.left);
+    kl_seat_file_close(&f, true);
+}
+
+static void damage_is_a_new_seat(void **state) {
+    (void)state;
+    struct kl_seat_file f;
+    char path[KL_PRIVATE_PATH];
+    take(&f, id);
+    keep(&f, 1);
+    snprintf(path, sizeof path, "%s/%s", dir, f.name);
+    assert_int_equal(truncate(path, 40), 0);
+    kl_seat_file_close(&f, false);
+    take(&f, id);
+    assert_false(f.left);
+    keep(&f, 1);
+    assert_int_equal(chmod(path, 0644), 0); /* others may have read it */
+    kl_seat_file_close(&f, false);
+    take(&f, id);
+    assert_false(f.left);
+    kl_seat_file_close(&f, true);
+}
+
+static void folders(void **state) {
+    (void)state;
+    char out[KL_PRIVATE_PATH];
+    setenv("XDG_STATE_HOME", "/x/y", 1);
+    setenv("HOME", "/home/ann", 1);
+    assert_int_equal(kl_state_folder("seats", out, err, sizeof err), 0);
+    assert_string_equal(out, "/x/y/keylock/seats");
+    setenv("XDG_STATE_HOME", "relative", 1);
+    assert_int_equal(kl_state_folder(NULL, out, err, sizeof err), 0);
+    assert_string_equal(out, "/home/ann/.local/state/keylock");
+    unsetenv("HOME");
+    assert_int_equal(kl_state_folder(NULL, out, err, sizeof err), -1);
+}
+
+static void what_tells_seats_apart(void **state) {
+    (void)state;
+    static struct kl_hello h;
+    uint8_t a[KL_SEAT_FILE_ID], b[KL_SEAT_FILE_ID];
+    strcpy(h.room, "friends"), strcpy(h.name, "ann");
+    kl_facts_add(&h.facts, "content", "xxh3 1 (a.nes)");
+    kl_seat_file_id(a, "relay", 1, &h);
+    strcpy(h.facts.fact[0].value, "xxh3 1 (b.nes)");
+    kl_seat_file_id(b, "relay", 1, &h);
+    assert_memory_equal(a, b, sizeof a);
+    strcpy(h.facts.fact[0].value, "xxh3 2 (a.nes)");
+    kl_seat_file_id(b, "relay", 1, &h);
+    assert_memory_not_equal(a, b, sizeof a);
+    strcpy(h.facts.fact[0].value, "xxh3 1 (a.nes)");
+    kl_seat_file_id(b, "relay", 2, &h);
+    assert_memory_not_equal(a, b, sizeof a);
+    strcpy(h.name, "bob");
+    kl_seat_file_id(b, "relay", 1, &h);
+    assert_memory_not_equal(a, b, sizeof a);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(first_one_is_new, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(left_by_a_killed_process, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(the_same_key_and_the_newest_token, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(damage_is_a_new_seat, make_folder, remove_folder),
+        cmocka_unit_test(folders),
+        cmocka_unit_test(what_tells_seats_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
