@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "../engine/lock_return.h"
 #include "link_state.h"
 
 static void lock(struct kl_link *l) {
@@ -66,6 +67,7 @@ static void destroy(struct kl_link *l) {
     kl_link_past_forget(l);
     sodium_memzero(&l->seat, sizeof l->seat);
     free(l->held);
+    sodium_memzero(&l->door, sizeof l->door);
     free(l);
 }
 
@@ -75,6 +77,12 @@ static int check_config(const struct kl_link_config *config, char *err, size_t e
         snprintf(err, err_len, "the relay's name is longer than %d bytes", KL_LINK_HOST_MAX - 1);
         return -1;
     }
+    struct kl_link_door door;
+    if (kl_link_door_init(&door, config->password, false) != 0) {
+        snprintf(err, err_len, "a password of 1 to %d bytes is expected", KL_DOOR_PASSWORD_MAX);
+        return -1;
+    }
+    sodium_memzero(&door, sizeof door);
     if (!config->fingerprint || kl_fingerprint_valid(config->fingerprint)) return 0;
     snprintf(err, err_len, "'%.64s' is no fingerprint of a relay: %d letters and digits are expected",
              config->fingerprint, KL_FINGERPRINT_CHARS);
@@ -98,6 +106,9 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     l->welcomed = config->welcomed;
     l->ctx = config->ctx;
     kl_history_init(&l->shared.past, 0, 0);
+    if (config->password) l->hello.door |= KL_DOOR_PASSWORD;
+    (void)kl_link_door_init(&l->door, config->password, config->fresh);
+    l->trust = config->trust;
 }
 
 int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len) {
@@ -136,7 +147,10 @@ void kl_link_close(struct kl_link *l, unsigned linger_ms) {
 void kl_link_status(struct kl_link *l, struct kl_link_status *out) {
     lock(l);
     *out = l->shared.status;
-    if (l->shared.joined) out->lock = l->shared.lock.stats;
+    if (l->shared.joined) {
+        out->lock = l->shared.lock.stats;
+        out->behind = kl_client_behind(&l->shared.lock);
+    }
     unlock(l);
 }
 

@@ -10,6 +10,7 @@
 #include "../engine/lock_client.h"
 #include "../engine/msg.h"
 #include "../engine/room.h"
+#include "../session/door.h"
 #include "../session/keys.h"
 #include "../session/seat.h"
 
@@ -43,6 +44,7 @@ struct kl_link_status {
     struct kl_prepare prepare;                  /* from KL_LINK_FETCHING on */
     struct kl_roster roster;
     uint32_t data_done, data_total; /* start data progress, bytes */
+    uint32_t behind; /* frames that the room has closed and that have not come yet: after a return, many */
     struct kl_client_stats lock;
     bool desync;                 /* a verdict said that hashes differ */
     struct kl_verdict verdict;   /* the newest */
@@ -66,6 +68,11 @@ struct kl_link_config {
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
     /* NULL or: by the network's thread at each WELCOME, before anything follows from it: the token is new */
     void (*welcomed)(void *ctx, const struct kl_welcome *w);
+    const char *password; /* of the room: proved to the relay, or set with the room; NULL: none */
+    /* Whether to go on with a relay that answered with this key; asked where fingerprint is NULL, in the
+     * network's thread, which waits for it (files may be read). NULL: always. 0, or -1 with the reason in
+     * err. */
+    int (*trust)(void *ctx, const uint8_t pub[32], char *err, size_t err_len);
     void *ctx;
 };
 

@@ -98,6 +98,11 @@ static bool is_the_one(struct kl_link *l, const struct kl_hs_outcome *out, bool 
         if (!s->refused_us) s->refused_us = kl_now_us();
         return false;
     }
+    if (!l->fingerprint[0] && l->trust &&
+        l->trust(l->ctx, out->relay_pub, l->untrusted, sizeof l->untrusted)) {
+        if (!s->refused_us) s->refused_us = kl_now_us();
+        return false;
+    }
     memcpy(l->known, out->relay_pub, sizeof l->known);
     lock(l);
     memcpy(l->shared.status.fingerprint, found, sizeof found);
@@ -229,6 +234,13 @@ static void end_refused(struct kl_link *l) {
     const struct kl_hs_outcome *out = &l->session.outcome;
     if (l->session.other[0]) {
         end_unlike(l);
+        return;
+    }
+    if (l->untrusted[0]) {
+        lock(l);
+        kl_link_end(l, l->untrusted);
+        unlock(l);
+        l->over = true;
         return;
     }
     switch (out->code) {

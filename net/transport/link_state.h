@@ -13,6 +13,7 @@
 #include "../session/handshake.h"
 #include "enet_seal.h"
 #include "link.h"
+#include "link_door.h"
 
 #define KL_START_BYTES_MAX (16U * 1024 * 1024)
 #define KL_LINK_HASHES     KL_WINDOW_FRAMES /* that wait to be sent; kl_link_plan() sees that they fit */
@@ -111,6 +112,7 @@ struct kl_link {
     bool sparing;
     uint8_t offers;                             /* enum kl_cipher bits */
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* that the relay must have; empty: any */
+    int (*trust)(void *ctx, const uint8_t pub[32], char *err, size_t err_len);
     int kick_fd;
     pthread_t thread;
 
@@ -125,7 +127,9 @@ struct kl_link {
     ENetAddress relay;
     struct kl_link_session session;
     struct kl_link_bring bring;
-    uint8_t known[32]; /* key of the relay that we are with, once there was a session */
+    uint8_t known[32];           /* key of the relay that we are with, once there was a session */
+    char untrusted[KL_TEXT_MAX]; /* why the relay that answered is not to be trusted; empty: it is */
+    struct kl_link_door door;
     bool over;
     size_t uploaded;
     bool said_bye;

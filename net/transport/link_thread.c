@@ -119,6 +119,7 @@ static void on_receive(struct kl_link *l, ENetPacket *packet) {
         kl_link_end_with(l, "the relay %s sent something that this protocol does not know");
         return;
     }
+    if (kl_link_door_take(l, &m)) return;
     lock(l);
     kl_link_take_message(l, &m);
     if (l->shared.status.phase == KL_LINK_ENDED) l->over = true;
