@@ -139,6 +139,24 @@ static int fit_host(struct kl_words *w, char *answer, size_t cap) {
     return m ? 0 : -1;
 }
 
+static int fit_put_out(struct kl_words *w, char *answer, size_t cap) {
+    if (fit_host(w, answer, cap) != 0) return -1;
+    if (w->order.data[0] != kl_w.status.welcome.client) return 0;
+    return refuse(answer, cap, "that is you: leave the room instead");
+}
+
+static bool is_the_hosts(uint8_t kind) {
+    switch (kind) {
+    case KL_COMMAND_POLICY:
+    case KL_COMMAND_SWAP:
+    case KL_COMMAND_HOST:
+    case KL_COMMAND_LOCK:
+    case KL_COMMAND_KICK:
+    case KL_COMMAND_BAN: return true;
+    default: return false;
+    }
+}
+
 static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
     bool paused = kl_w.status.lock.paused;
     if (w->order.data[0] && paused) return refuse(answer, cap, "the room pauses already");
@@ -148,8 +166,7 @@ static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
 
 int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
     uint8_t kind = w->order.kind;
-    if ((kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_HOST) && !is_host())
-        return refuse(answer, cap, "that is for the host of the room");
+    if (is_the_hosts(kind) && !is_host()) return refuse(answer, cap, "that is for the host of the room");
     switch (kind) {
     case KL_COMMAND_POLICY: return fit_policy(w, answer, cap);
     case KL_COMMAND_SWAP: return fit_swap(w, answer, cap);
@@ -157,6 +174,8 @@ int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
     case KL_COMMAND_OPTION: return fit_option(w, answer, cap);
     case KL_COMMAND_DISK: return fit_disk(w, answer, cap);
     case KL_COMMAND_HOST: return fit_host(w, answer, cap);
+    case KL_COMMAND_KICK:
+    case KL_COMMAND_BAN: return fit_put_out(w, answer, cap);
     case KL_COMMAND_LOAD:
         if (!kl_command_has_state()) return refuse(answer, cap, "no state is saved in this room");
         return 0;

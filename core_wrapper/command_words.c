@@ -233,11 +233,34 @@ static int parse_policy(struct parser *p, const char *rest) {
     return *at ? refuse(p, want, rest) : 0;
 }
 
-static int parse_host(struct parser *p, const char *rest) {
-    if (!*rest) return refuse(p, "host NAME", rest);
+/* ---- the host's, about members and the door ---- */
+
+static int parse_member(struct parser *p, const char *rest, uint8_t kind, const char *want) {
+    if (!*rest) return refuse(p, want, rest);
     snprintf(p->out->who, sizeof p->out->who, "%s", rest);
-    p->out->order.kind = KL_COMMAND_HOST;
+    p->out->order.kind = kind;
     p->out->order.len = 1;
+    return 0;
+}
+static int parse_host(struct parser *p, const char *rest) {
+    return parse_member(p, rest, KL_COMMAND_HOST, "host NAME");
+}
+static int parse_kick(struct parser *p, const char *rest) {
+    return parse_member(p, rest, KL_COMMAND_KICK, "kick NAME");
+}
+static int parse_ban(struct parser *p, const char *rest) {
+    return parse_member(p, rest, KL_COMMAND_BAN, "ban NAME");
+}
+
+static int parse_lock(struct parser *p, const char *rest) {
+    if (plain(p, rest, KL_COMMAND_LOCK) != 0) return -1;
+    p->out->order.len = 1;
+    p->out->order.data[0] = 1;
+    return 0;
+}
+static int parse_unlock(struct parser *p, const char *rest) {
+    if (parse_lock(p, rest) != 0) return -1;
+    p->out->order.data[0] = 0;
     return 0;
 }
 
@@ -248,7 +271,8 @@ static const struct {
     {"pause", parse_pause},   {"resume", parse_resume},   {"reset", parse_reset}, {"save", parse_save},
     {"load", parse_load},     {"panel", parse_panel},     {"say", parse_say},     {"option", parse_option},
     {"disk", parse_disk},     {"swap", parse_swap},       {"give", parse_give},   {"policy", parse_policy},
-    {"budget", parse_budget}, {"spacing", parse_spacing}, {"host", parse_host},
+    {"budget", parse_budget}, {"spacing", parse_spacing}, {"host", parse_host},   {"lock", parse_lock},
+    {"unlock", parse_unlock}, {"kick", parse_kick},       {"ban", parse_ban},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -1,7 +1,8 @@
 /* command_words.h - commands as people write them, and as they travel. net/PROTOCOL.md §5, Commands.
  *
  *     pause | resume | reset | save | load | panel | option KEY=VALUE | disk N|next|previous | swap [A B] |
- *     give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | host NAME|A | say TEXT
+ *     give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | host NAME|A | say TEXT |
+ *     lock | unlock | kick NAME|A | ban NAME|A
  *
  * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. Players 1 and 2 swap where
  * nobody else is said. Spacing 0 follows the link. Pure. */
@@ -14,13 +15,14 @@
 #define KL_WORDS_MAX 512 /* bytes of a line, NUL included */
 #define KL_WORDS_HELP                                                                                        \
     "pause, resume, reset, save, load, panel, option KEY=VALUE, disk N, swap A B, give A NAME, policy NAME " \
-    "[BUDGET_MS] [spacing N], budget MS, spacing N, host NAME or say TEXT"
+    "[BUDGET_MS] [spacing N], budget MS, spacing N, host NAME, say TEXT, lock, unlock, kick NAME or ban "    \
+    "NAME"
 
 /* What the words leave open is for the caller to fill into order.data. */
 struct kl_words {
-    bool panel;                               /* not a command at all: the panel of this machine's screen */
-    char who[KL_WORDS_MAX];                   /* not "": whom host and give (a swap, of data[0]) mean */
-    int disk_step;                            /* disk: not 0: so many on from the one that is in */
+    bool panel;             /* not a command at all: the panel of this machine's screen */
+    char who[KL_WORDS_MAX]; /* not "": whom host, kick, ban and give (a swap, of data[0]) mean */
+    int disk_step;          /* disk: not 0: so many on from the one that is in */
     bool has_policy, has_budget, has_spacing; /* policy: said */
     struct kl_order order;
 };

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include <sodium.h>
+
 #include "hotkeys.h"
+#include "../net/session/url.h"
 #include "../net/transport/link.h"
 
 static int refuse(char *err, size_t err_len, const char *key, const char *want, const char *got) {
@@ -53,6 +56,22 @@ static int set_relay(struct kl_config *c, const char *v, char *err, size_t err_l
     memcpy(c->host, from, len);
     c->host[len] = 0;
     c->port = (uint16_t)port;
+    c->fingerprint[0] = 0;
+    return 0;
+}
+
+/* Of a stranger's making: relay, room, fingerprint and nothing else. */
+static int set_link(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    struct kl_url url;
+    char why[400];
+    if (kl_url_parse(v, &url, why, sizeof why) != 0) {
+        snprintf(err, err_len, "KEYLOCK_LINK: %s", why);
+        return -1;
+    }
+    snprintf(c->host, sizeof c->host, "%s", url.host);
+    c->port = url.port ? url.port : KL_DEFAULT_PORT;
+    snprintf(c->room, sizeof c->room, "%s", url.room);
+    snprintf(c->fingerprint, sizeof c->fingerprint, "%s", url.fingerprint);
     return 0;
 }
 
@@ -144,6 +163,58 @@ static int set_half_steps(struct kl_config *c, const char *v, char *err, size_t 
     return 0;
 }
 
+/* The value is not shown in errors. */
+static int set_password(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    size_t len = strlen(v);
+    if (len == 0 || len > KL_DOOR_PASSWORD_MAX) {
+        snprintf(err, err_len, "KEYLOCK_PASSWORD: expected 1 to %d bytes, got %zu", KL_DOOR_PASSWORD_MAX,
+                 len);
+        return -1;
+    }
+    memcpy(c->password, v, len + 1);
+    return 0;
+}
+
+/* Its first line. */
+static int set_password_file(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    char line[KL_DOOR_PASSWORD_MAX + 3] = "", why[200];
+    FILE *f = fopen(v, "re");
+    if (!f) {
+        snprintf(err, err_len, "KEYLOCK_PASSWORD_FILE: expected a file to read, got \"%s\": %s", v,
+                 strerror(errno));
+        return -1;
+    }
+    if (!fgets(line, sizeof line, f)) line[0] = 0;
+    fclose(f);
+    line[strcspn(line, "\r\n")] = 0;
+    int result = set_password(c, line, why, sizeof why);
+    if (result)
+        snprintf(err, err_len, "KEYLOCK_PASSWORD_FILE: the first line of \"%s\" is no password: %s", v,
+                 strstr(why, "expected"));
+    sodium_memzero(line, sizeof line);
+    return result;
+}
+
+static int set_unlisted(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->unlisted, "KEYLOCK_UNLISTED", v, err, err_len);
+}
+
+static int set_insecure_lan(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->insecure_lan, "KEYLOCK_INSECURE_LAN", v, err, err_len);
+}
+
+static int set_invite(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->invite, "KEYLOCK_INVITE", v, err, err_len);
+}
+
+static int set_seat_time(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    uint64_t n;
+    if (!number(v, KL_CONFIG_SEAT_TIME_MAX, &n))
+        return refuse(err, err_len, "KEYLOCK_SEAT_TIME", "1 to 3600 seconds (0: as the relay has it)", v);
+    c->seat_time_s = (uint16_t)n;
+    return 0;
+}
+
 static int set_draw(struct kl_config *c, const char *v, char *err, size_t err_len) {
     return on_off(&c->draw, "KEYLOCK_DRAW", v, err, err_len);
 }
@@ -201,6 +272,13 @@ static const struct {
     {"core", "KEYLOCK_CORE", set_core},
     {"relay", "KEYLOCK_RELAY", set_relay},
     {"room", "KEYLOCK_ROOM", set_room},
+    {"link", "KEYLOCK_LINK", set_link}, /* behind relay and room: it counts before both */
+    {"password", "KEYLOCK_PASSWORD", set_password},
+    {"password_file", "KEYLOCK_PASSWORD_FILE", set_password_file},
+    {"unlisted", "KEYLOCK_UNLISTED", set_unlisted},
+    {"insecure_lan", "KEYLOCK_INSECURE_LAN", set_insecure_lan},
+    {"seat_time", "KEYLOCK_SEAT_TIME", set_seat_time},
+    {"invite", "KEYLOCK_INVITE", set_invite},
     {"name", "KEYLOCK_NAME", set_name},
     {"seats", "KEYLOCK_SEATS", set_seats},
     {"players", "KEYLOCK_PLAYERS", set_players},
@@ -248,6 +326,13 @@ static char *trim(char *s) {
     return s;
 }
 
+/* Only behind a blank: a link has a # within it, and without what follows would say less than it did. */
+static char *comment(char *value) {
+    for (char *p = value; *p; p++)
+        if (*p == '#' && (p == value || isspace((unsigned char)p[-1]))) return p;
+    return NULL;
+}
+
 /* One line of the file, cut up in place. Quotes protect a #. */
 static int read_line(struct kl_config *c, char *line, char *err, size_t err_len) {
     line = trim(line);
@@ -262,7 +347,7 @@ static int read_line(struct kl_config *c, char *line, char *err, size_t err_len)
     if (*value == '"' && (end = strchr(value + 1, '"'))) {
         *end = 0;
         value++;
-    } else if ((end = strchr(value, '#'))) {
+    } else if ((end = comment(value))) {
         *end = 0;
         value = trim(value);
     }

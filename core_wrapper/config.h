@@ -2,13 +2,15 @@
  * name.
  *
  * The environment counts before the file. keylock.cfg lies in the frontend's system folder and holds lines
- * `key = value` (value may stand in double quotes; # starts a comment); the keys are the names of the
- * environment variables without KEYLOCK_, in small letters. */
+ * `key = value` (value may stand in double quotes; # starts a comment, at the start or behind a blank); the
+ * keys are the names of the environment variables without KEYLOCK_, in small letters. */
 #ifndef KLW_CONFIG_H
 #define KLW_CONFIG_H
 
 #include "../net/engine/engine.h"
 #include "../net/engine/msg.h"
+#include "../net/session/door.h"
+#include "../net/session/keys.h"
 
 #define KL_CONFIG_FILE          "keylock.cfg"
 #define KL_CONFIG_PATH_MAX      4096
@@ -16,14 +18,21 @@
 #define KL_CONFIG_HOTKEYS_MAX   1024
 #define KL_CONFIG_BUDGET_MIN_MS 20 /* below it a single late packet would make a player absent */
 #define KL_CONFIG_BUDGET_MAX_MS 60000
+#define KL_CONFIG_SEAT_TIME_MAX 3600
 
 struct kl_config {
     char core[KL_CONFIG_PATH_MAX]; /* "" : not said; see kl_config_core_from_file_name */
     char host[KL_CONFIG_HOST_MAX]; /* of the relay; "": play alone */
     uint16_t port;
-    char room[KL_NAME_MAX], name[KL_NAME_MAX]; /* name "": the frontend's user name, else the system's */
-    uint8_t seats;                             /* wanted, 0: spectator */
-    struct kl_params params;                   /* fps_uhz is left 0 */
+    char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* that a link gave for the relay; "": none */
+    char room[KL_NAME_MAX], name[KL_NAME_MAX];  /* name "": the frontend's user name, else the system's */
+    uint8_t seats;                              /* wanted, 0: spectator */
+    char password[KL_DOOR_PASSWORD_MAX + 1];    /* of the room; "": none */
+    bool unlisted;                              /* a room of ours is not told to strangers */
+    bool insecure_lan;                          /* without encryption, where the relay says so, too */
+    bool invite;             /* the room's link is written to standard error once it is known */
+    uint16_t seat_time_s;    /* that a room of ours keeps seats; 0: as the relay does */
+    struct kl_params params; /* fps_uhz is left 0 */
     bool epoch_set;
     uint64_t epoch_s; /* alone: where the virtual clock starts */
     bool sparing;     /* half steps are off, and that was said: a joiner's own wish */

@@ -86,6 +86,7 @@ static void follow_backlog(void) {
     struct kl_panel *p = &o.panel;
     p->backlog = kl_w.play.report.backlog;
     p->behind = kl_w.play.pace.behind;
+    if (kl_w.status.behind >= CATCH_UP_FROM) p->behind += kl_w.status.behind;
     if (p->behind <= CATCH_UP_UNTIL || p->stage != KL_PANEL_PLAYING)
         p->catch_up = 0;
     else if ((p->catch_up || p->behind >= CATCH_UP_FROM) && p->behind > p->catch_up)
@@ -115,7 +116,8 @@ static void follow_state(uint64_t now_us) {
     unsigned state = p->stage * 8u + (p->paused ? 1 : p->stalled ? 2 : p->absent ? 3 : 0);
     if (state != o.state || !o.since_us) o.since_us = now_us;
     o.state = state;
-    o.panel.state_us = now_us - o.since_us;
+    /* the silence has begun before it was taken for a loss */
+    o.panel.state_us = now_us - (p->stage == KL_PANEL_RETURNING ? kl_w.status.lost_us : o.since_us);
 }
 
 static void fill(uint64_t now_us) {

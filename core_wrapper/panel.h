@@ -15,8 +15,9 @@ enum kl_panel_stage {
     KL_PANEL_FETCHING, /* the start data comes */
     KL_PANEL_READYING, /* we are ready, others load */
     KL_PANEL_PLAYING,
-    KL_PANEL_LOCAL, /* the room is gone, the game goes on */
-    KL_PANEL_ENDED, /* refused, closed or lost: reason says it */
+    KL_PANEL_RETURNING, /* the connection is lost and being made anew */
+    KL_PANEL_LOCAL,     /* the room is gone, the game goes on */
+    KL_PANEL_ENDED,     /* refused, closed or lost: reason says it */
 };
 
 struct kl_panel_member {
@@ -53,6 +54,7 @@ struct kl_panel {
     bool any_verified, desync;
     bool desync_is_news; /* just found: told before everything else */
     uint32_t verified, desync_frame;
+    unsigned seat_time_s; /* that the room keeps a seat for, without a connection */
     uint64_t
         state_us; /* how long it has been like that: the stage, or the stall, pause or absence within it */
     bool stalled;

@@ -18,15 +18,15 @@ static void fill_member(struct kl_panel_member *out, const struct kl_member *m,
     out->you = m->client == s->welcome.client;
     out->host = m->host;
     out->loading = !playing && (m->state == KL_MEMBER_WAITING || m->state == KL_MEMBER_LOADING);
-    out->away = playing && (m->seats & away);
+    out->away = m->state == KL_MEMBER_AWAY || (playing && (m->seats & away));
     out->lacking = playing && (m->seats & s->lock.waiting_for);
     out->alone = s->desync && (s->first_bad.minority >> m->client & 1);
 }
 
 static enum kl_panel_stage stage_of(enum kl_link_phase phase) {
     switch (phase) {
-    case KL_LINK_CONNECTING:
-    case KL_LINK_RETURNING: return KL_PANEL_REACHING;
+    case KL_LINK_CONNECTING: return KL_PANEL_REACHING;
+    case KL_LINK_RETURNING: return KL_PANEL_RETURNING;
     case KL_LINK_WAITING:
     case KL_LINK_SEND_START: return KL_PANEL_FILLING;
     case KL_LINK_FETCHING:
@@ -56,6 +56,7 @@ void kl_panel_fill(struct kl_panel *p, const struct kl_link_status *s, uint8_t a
     p->late = s->lock.late_frames;
     p->absent = s->lock.absent;
     p->paused = s->lock.paused;
+    p->seat_time_s = s->welcome.seat_time_s;
     p->you_lack = s->lock.waiting_for & s->welcome.seats;
     p->any_verified = s->any_verified;
     p->verified = s->verified;

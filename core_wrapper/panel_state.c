@@ -109,6 +109,9 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
                  since);
         break;
     case KL_PANEL_PLAYING: return say_playing(p, out, percent);
+    case KL_PANEL_RETURNING:
+        snprintf(out, KL_PANEL_LINE, "connection lost, returning (%s of %u s)", since, p->seat_time_s);
+        return KL_PANEL_WARNING;
     case KL_PANEL_LOCAL: return KL_PANEL_QUIET;
     case KL_PANEL_ENDED:
         snprintf(out, KL_PANEL_LINE, "%s%.480s", p->begun ? "disconnected: " : "not in the room: ",

@@ -12,6 +12,7 @@
 #define AT_ONCE_US   1000
 #define REFRESH_US   16000 /* between two refreshes of the memory that the frontend sees */
 #define SLOW_TOLD_US 10000000
+#define MISSING_US   3000000 /* the pace judges by what was behind a second or so before */
 
 static struct kl_play *const play = &kl_w.play;
 
@@ -199,7 +200,11 @@ static void give_sound(uint32_t runs) {
         kl_audio_call(&kl_w.audio, runs, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
 }
 
+/* While missed frames still come in, what is behind grows on the fastest machine. */
 static void say_too_slow(uint64_t now_us) {
+    bool missing = kl_w.status.phase == KL_LINK_RETURNING || kl_w.status.behind >= KL_SPACING_MAX;
+    if (missing) play->missing_us = now_us;
+    if (now_us - play->missing_us < MISSING_US && play->missing_us) return;
     if (!play->pace.too_slow || now_us - play->slow_told_us < SLOW_TOLD_US) return;
     play->slow_told_us = now_us;
     kl_wrapper_say(KL_SCREEN_WARNING, 5000,

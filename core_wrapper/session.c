@@ -7,10 +7,9 @@
 
 #include "command.h"
 #include "control.h"
-#include "identity.h"
+#include "join.h"
 #include "load.h"
 #include "overlay.h"
-#include "own_options.h"
 #include "play.h"
 #include "record.h"
 
@@ -20,51 +19,9 @@ bool kl_session_claim(void) {
     return kl_control_claim(&kl_w.instance);
 }
 
-/* ---- joining ---- */
-
-static void player_name(char *out, size_t cap) {
-    const char *front = NULL, *user = getenv("USER");
-    if (!kl_w.front.environment(RETRO_ENVIRONMENT_GET_USERNAME, &front) || !front || !*front) front = NULL;
-    const char *name = *kl_w.config.name ? kl_w.config.name : front ? front : user && *user ? user : "player";
-    snprintf(out, cap, "%s", name);
-    for (char *p = out; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '_';
-    size_t len = strlen(out);
-    while (len && !kl_start_text_ok(out, cap))
-        out[--len] = 0; /* cut within a character, or not UTF-8 */
-    if (!len) strcpy(out, "player");
-}
-
-/* The menu must be there before it is asked. */
-static void follow_wishes(struct kl_params *p) {
-    if (!kl_w.told.options) kl_own_options_alone(kl_w.front.environment);
-    kl_w.told.options = true;
-    if (p->clocked) kl_control_wish(p, &kl_w.config);
-}
-
 bool kl_session_open(void) {
-    static struct kl_link_config config;
-    struct kl_hello *hello = &config.hello;
-    char err[KLW_TEXT_MAX];
-    struct retro_system_info info = {0};
     kl_overlay_reset();
-    memset(&config, 0, sizeof config);
-    config.host = kl_w.config.host;
-    config.port = kl_w.config.port;
-    config.sparing = kl_w.config.sparing;
-    kl_w.core.get_system_info(&info);
-    player_name(hello->name, sizeof hello->name);
-    snprintf(hello->room, sizeof hello->room, "%s", kl_w.config.room);
-    hello->seats_wanted = kl_w.config.seats;
-    hello->params = kl_w.config.params;
-    follow_wishes(&hello->params);
-    hello->params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
-    kl_identity_core(&hello->facts, &info);
-    kl_identity_content(&hello->facts, &kl_w.content);
-    if (kl_link_open(&kl_w.link, &config, err, sizeof err) != 0) {
-        kl_wrapper_fail("cannot join the room: %s", err);
-        return false;
-    }
+    if (!kl_join_open()) return false;
     kl_w.phase = KL_PHASE_WAITING;
     kl_record_open();
     return true;
@@ -124,6 +81,7 @@ static void begin(void) {
 }
 
 static void end(void) {
+    if (kl_join_anew()) return;
     bool playing = kl_w.phase == KL_PHASE_PLAYING;
     if (!playing || kl_w.attached) {
         die(kl_w.status.reason);
@@ -208,6 +166,21 @@ static void note_figures(const struct kl_link_status *before) {
     r->verified = kl_w.status.any_verified ? (uint64_t)kl_w.status.verified + 1 : 0;
 }
 
+static void note_link(const struct kl_link_status *was) {
+    const struct kl_link_status *is = &kl_w.status;
+    struct klw_report *r = &kl_w.play.report;
+    uint64_t now_us = kl_now_us();
+    r->returning = is->phase == KL_LINK_RETURNING;
+    r->lost_s = r->returning ? (uint32_t)((now_us - is->lost_us) / 1000000) : 0;
+    r->seat_time_s = is->welcome.seat_time_s;
+    r->behind = is->behind;
+    if (r->returning && was->phase != KL_LINK_RETURNING) event("connection lost");
+    if (r->returning || was->phase != KL_LINK_RETURNING || is->phase == KL_LINK_ENDED) return;
+    event("connected again");
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "connected again after=%.1f s",
+                  (double)(now_us - was->lost_us) / 1e6);
+}
+
 static void show_notices(void) {
     char text[KL_TEXT_MAX];
     while (kl_w.link && kl_link_notice(kl_w.link, text, sizeof text))
@@ -247,6 +220,8 @@ void kl_session_update(void) {
     kl_w.play.stats = kl_w.status.lock;
     note_roster(&was.roster);
     note_figures(&was);
+    note_link(&was);
+    kl_join_invite();
     say_desync();
     show_notices();
     follow(was.phase);
@@ -269,10 +244,15 @@ void kl_session_run(void) {
     kl_record_turn(from_us, &kl_w.play.report);
 }
 
+/* The seat is given up where the relay knows so: by our goodbye, or because it told us. */
 void kl_session_leave(unsigned linger_ms) {
+    const struct kl_link_status *s = &kl_w.status;
+    if (kl_w.link) kl_link_status(kl_w.link, &kl_w.status);
+    bool is_in = s->phase >= KL_LINK_WAITING && s->phase <= KL_LINK_PLAYING;
     kl_record_close();
     kl_link_close(kl_w.link, linger_ms);
     kl_w.link = NULL;
+    kl_join_close(is_in || s->refused);
 }
 
 void kl_session_close(void) {

@@ -9,7 +9,11 @@
  *   KEYLOCK_EPOCH       alone: seconds since 1970; the inner core's world is turned to a virtual clock that
  * starts there. Unset (and no room): the core sees the host's clock. In a room the relay's epoch counts.
  *   KEYLOCK_RELAY       HOST[:PORT]; unset: play alone
+ *   KEYLOCK_LINK        a link, keylock://…, instead of KEYLOCK_RELAY and KEYLOCK_ROOM
  *   KEYLOCK_ROOM KEYLOCK_NAME
+ *   KEYLOCK_PASSWORD KEYLOCK_UNLISTED KEYLOCK_SEAT_TIME   of the room
+ *   KEYLOCK_INSECURE_LAN  "on": without encryption where the relay agrees
+ *   KEYLOCK_INVITE      "on": the host's wrapper writes the room's link to standard error
  *   KEYLOCK_PLAYERS     seats that must be filled before frame 0
  *   KEYLOCK_SEATS       seats wanted by this client, 0: spectator
  *   KEYLOCK_SPEED       "max": no schedule; "real": the core's own rate
@@ -35,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KLW_API_VERSION 2
+#define KLW_API_VERSION 3
 #define KLW_API_SYMBOL  "keylock_wrapper_api"
 #define KLW_RUN_WAIT_US 4000
 #define KLW_EVENT_MAX   160 /* bytes, NUL included */
@@ -58,13 +62,16 @@ struct klw_report {
     double lead_frames; /* of the last frame run: its number less that of the last sample in it; 0: unknown */
     uint16_t spacing;   /* length of the interval last announced, frames; 0: alone */
     bool stalled;       /* a frame was due and not closed */
-    bool desync;        /* the relay has found hashes that differ (ram, or state where that counts) … */
-    uint32_t desync_first;          /* … first at this frame label … */
+    bool returning;     /* the connection is lost and being made anew; nothing runs meanwhile */
+    uint32_t lost_s, seat_time_s; /* with returning: for so long; the seat is kept for so long */
+    uint32_t behind;              /* frames that the room has played and that are still on their way here */
+    bool desync;           /* the relay has found hashes that differ (ram, or state where that counts) … */
+    uint32_t desync_first; /* … first at this frame label … */
     char desync_who[KLW_EVENT_MAX]; /* … and who stands alone, "" with a tie: names of the roster */
     uint32_t state_only;            /* verdicts so far with equal ram and unequal state */
     uint64_t verified;         /* frames below this are verified by equal hashes everywhere; 0: none yet */
     char event[KLW_EVENT_MAX]; /* what happened since the call before, "" for nothing: "spacing 4 -> 5",
-                                  "joined ann seats=2" */
+                                  "joined ann seats=2", "connection lost" */
 };
 
 /* A hash that was taken (at a marked keyframe, or the last frame's at finish). frame: its label, the frame

@@ -8,18 +8,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 static const char help[] =
-    "Usage: keylock play --core NAME_OR_PATH --content FILE [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
+    "Usage: keylock play [LINK] --core NAME_OR_PATH --content FILE [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
     "\n"
     "Starts the RetroArch of this machine on the wrapper, locked to the other players of a room.\n"
     "\n"
+    "  LINK                 keylock://HOST[:PORT]/ROOM[#FINGERPRINT]: relay and room, as its host's keylock "
+    "play wrote it;\n"
+    "                       the fingerprint says which relay it must be\n"
+    "  --link LINK          the same\n"
     "  --core NAME_OR_PATH  the libretro core; a name is looked for in the usual core folders\n"
     "  --content FILE       what it plays\n"
     "  --relay HOST[:PORT]  the relay (default: none, play alone)\n"
     "  --room NAME          the room, made by the first who names it (default \"main\")\n"
+    "  --password TEXT|-    of the room: whoever makes it sets it, all others need it; -: the first line of "
+    "standard input\n"
+    "  --password-file FILE the same: the file's first line\n"
+    "  --unlisted           a room that this makes is not told to who asks the relay for its rooms\n"
+    "  --seat-time S        a room that this makes keeps the seat of who is cut off, 1 to 3600 s (default 0: "
+    "as the\n"
+    "                       relay has it, 60)\n"
+    "  --insecure-lan       without encryption, where the relay was started so, too\n"
     "  --players P          seats that must be filled before the game begins (default 2)\n"
     "  --seats K            seats wanted at this machine, 0 to watch (default 1)\n"
     "  --name NAME          what the others see (default: the user's name)\n"
@@ -65,20 +78,27 @@ static const char settings[] = "menu_pause_libretro = \"false\"\n"
 /* What is handed on to the wrapper as config.h has it. */
 static const struct passed {
     const char *option, *key, *variable;
+    bool flag; /* is on where it stands */
 } passed[] = {
-    {"relay", "relay", "KEYLOCK_RELAY"},
-    {"room", "room", "KEYLOCK_ROOM"},
-    {"name", "name", "KEYLOCK_NAME"},
-    {"players", "players", "KEYLOCK_PLAYERS"},
-    {"seats", "seats", "KEYLOCK_SEATS"},
-    {"spacing", "spacing", "KEYLOCK_SPACING"},
-    {"policy", "policy", "KEYLOCK_POLICY"},
-    {"budget", "budget_ms", "KEYLOCK_BUDGET_MS"},
-    {"subframes", "subframes", "KEYLOCK_SUBFRAMES"},
-    {"half-steps", "half_steps", "KEYLOCK_HALF_STEPS"},
-    {"panel", "panel", "KEYLOCK_PANEL"},
-    {"draw", "draw", "KEYLOCK_DRAW"},
-    {"hotkeys", "hotkeys", "KEYLOCK_HOTKEYS"},
+    {"password", "password", "KEYLOCK_PASSWORD", false},
+    {"password-file", "password_file", "KEYLOCK_PASSWORD_FILE", false},
+    {"unlisted", "unlisted", "KEYLOCK_UNLISTED", true},
+    {"seat-time", "seat_time", "KEYLOCK_SEAT_TIME", false},
+    {"insecure-lan", "insecure_lan", "KEYLOCK_INSECURE_LAN", true},
+    {"link", "link", "KEYLOCK_LINK", false}, /* or where no option stands */
+    {"relay", "relay", "KEYLOCK_RELAY", false},
+    {"room", "room", "KEYLOCK_ROOM", false},
+    {"name", "name", "KEYLOCK_NAME", false},
+    {"players", "players", "KEYLOCK_PLAYERS", false},
+    {"seats", "seats", "KEYLOCK_SEATS", false},
+    {"spacing", "spacing", "KEYLOCK_SPACING", false},
+    {"policy", "policy", "KEYLOCK_POLICY", false},
+    {"budget", "budget_ms", "KEYLOCK_BUDGET_MS", false},
+    {"subframes", "subframes", "KEYLOCK_SUBFRAMES", false},
+    {"half-steps", "half_steps", "KEYLOCK_HALF_STEPS", false},
+    {"panel", "panel", "KEYLOCK_PANEL", false},
+    {"draw", "draw", "KEYLOCK_DRAW", false},
+    {"hotkeys", "hotkeys", "KEYLOCK_HOTKEYS", false},
 };
 #define PASSED (sizeof passed / sizeof *passed)
 
@@ -101,14 +121,18 @@ static const struct option own_longs[] = {{"core", required_argument, NULL, O_CO
 static void make_longs(struct option out[OWN + PASSED + 1]) {
     memcpy(out, own_longs, sizeof own_longs);
     for (size_t i = 0; i < PASSED; i++)
-        out[OWN + i] = (struct option){passed[i].option, required_argument, NULL, O_PASSED + (int)i};
+        out[OWN + i] = (struct option){passed[i].option, passed[i].flag ? no_argument : required_argument,
+                                       NULL, O_PASSED + (int)i};
     out[OWN + PASSED] = (struct option){NULL, 0, NULL, 0};
 }
 
 /* Said here rather than by the wrapper in RetroArch's window. */
-static int set_passed(struct play *p, size_t i, const char *text) {
+static int set_passed(struct play *p, size_t i, char *arg) {
     static struct kl_config scratch;
     char err[KL_WORDS_MAX * 2];
+    const char *text = passed[i].flag                       ? "on"
+                       : !strcmp(passed[i].key, "password") ? tool_take_password(arg)
+                                                            : arg;
     p->value[i] = text;
     if (kl_config_set(&scratch, passed[i].key, text, err, sizeof err) == 0) return 0;
     const char *why = strstr(err, ": ");
@@ -125,6 +149,27 @@ static int take(struct play *p, int c, char **argv) {
         if (c >= O_PASSED && c < O_LAST) return set_passed(p, (size_t)(c - O_PASSED), optarg);
         return tool_bad_option(-1, "play", c, argv);
     }
+}
+
+static size_t passed_at(const char *option) {
+    size_t i = 0;
+    while (strcmp(passed[i].option, option) != 0)
+        i++;
+    return i;
+}
+static const char *value_of(const struct play *p, const char *option) {
+    return p->value[passed_at(option)];
+}
+
+/* A link stands before RetroArch's arguments, without an option's name. 1: it was one; 0: it was not. */
+static int take_link(struct play *p, char *text) {
+    if (strncasecmp(text, "keylock:", 8) != 0) return 0;
+    return set_passed(p, passed_at("link"), text) == 0 ? 1 : -1;
+}
+
+static int check_link(const struct play *p) {
+    if (!value_of(p, "link") || (!value_of(p, "relay") && !value_of(p, "room"))) return 0;
+    return tool_fail(-1, "play", "a link names relay and room: expected no --relay and no --room beside it");
 }
 
 /* ---- what must be there ---- */
@@ -185,6 +230,8 @@ static void export_room(const struct play *p) {
     setenv("KEYLOCK_CORE", p->core_path, 1);
     setenv("KEYLOCK_SPEED", "real", 1);
     setenv("DBUS_FATAL_WARNINGS", "0", 0); /* RetroArch 1.14 aborts where there is no session bus */
+    setenv("KEYLOCK_INVITE", "on", 0);
+    if (value_of(p, "relay") || value_of(p, "room")) unsetenv("KEYLOCK_LINK");
     for (size_t i = 0; i < PASSED; i++)
         if (p->value[i]) setenv(passed[i].variable, p->value[i], 1);
 }
@@ -249,7 +296,10 @@ int cmd_play(int argc, char **argv) {
         }
         if (take(p, c, argv) != 0) return KLT_USAGE;
     }
+    int linked = optind < argc ? take_link(p, argv[optind]) : 0;
+    if (linked < 0 || check_link(p) != 0) return KLT_USAGE;
     bool dashes = optind > 0 && strcmp(argv[optind - 1], "--") == 0;
+    optind += linked;
     if (optind < argc && !dashes)
         return tool_fail(KLT_USAGE, "play", "expected RetroArch's arguments behind --, got \"%s\"",
                          argv[optind]);

@@ -41,11 +41,27 @@ static int failed(struct run *r, int code, const char *text) {
 
 /* ---- setting up ---- */
 
+/* Where, and what opens the door. */
+static void export_place(const struct kl_run_options *o) {
+    if (o->link) {
+        setenv("KEYLOCK_LINK", o->link, 1);
+    } else {
+        unsetenv("KEYLOCK_LINK");
+        setenv("KEYLOCK_RELAY", o->relay, 1);
+        setenv("KEYLOCK_ROOM", o->room, 1);
+    }
+    if (o->password) setenv("KEYLOCK_PASSWORD", o->password, 1);
+    if (o->password_file) setenv("KEYLOCK_PASSWORD_FILE", o->password_file, 1);
+    if (o->unlisted) setenv("KEYLOCK_UNLISTED", "on", 1);
+    if (o->insecure_lan) setenv("KEYLOCK_INSECURE_LAN", "on", 1);
+    if (o->seat_time_s) tool_export_number("KEYLOCK_SEAT_TIME", o->seat_time_s);
+    setenv("KEYLOCK_INVITE", "on", 0);
+}
+
 /* What the wrapper is told, see wrapper_api.h. */
 static void export_room(const struct kl_run_options *o) {
     const char *user = o->name ? o->name : getenv("USER");
-    setenv("KEYLOCK_RELAY", o->relay, 1);
-    setenv("KEYLOCK_ROOM", o->room, 1);
+    export_place(o);
     setenv("KEYLOCK_NAME", user && *user ? user : "player", 1);
     setenv("KEYLOCK_SPEED", o->real_speed ? "real" : "max", 1);
     setenv("KEYLOCK_SUBFRAMES", o->subframes_off ? "off" : "on", 1);
@@ -63,17 +79,19 @@ static int choose_core(struct run *r, const char **load) {
     const struct kl_run_options *o = &r->options;
     *load = r->core;
     if (tool_find_core(o->core, r->core, sizeof(r->core), r->error, sizeof(r->error)) != 0) return KLT_LOAD;
-    if (!o->relay && !o->wrapper) return KLT_OK;
+    if (!o->in_room && !o->wrapper) return KLT_OK;
     if (o->wrapper)
         snprintf(r->wrapper, sizeof(r->wrapper), "%s", o->wrapper);
     else if (tool_find_wrapper(r->wrapper, sizeof(r->wrapper), r->error, sizeof(r->error)) != 0)
         return KLT_LOAD;
     *load = r->wrapper;
     setenv("KEYLOCK_CORE", r->core, 1);
-    if (o->relay)
+    if (o->in_room) {
         export_room(o);
-    else
+    } else {
         unsetenv("KEYLOCK_RELAY");
+        unsetenv("KEYLOCK_LINK");
+    }
     return KLT_OK;
 }
 
@@ -91,9 +109,9 @@ static int set_up(struct run *r) {
                                       .options = o->option,
                                       .option_count = o->option_count,
                                       .devices = o->devices,
-                                      .virtual_clock = !o->host_clock && !o->relay,
+                                      .virtual_clock = !o->host_clock && !o->in_room,
                                       .epoch_s = o->epoch_s,
-                                      .in_room = o->relay != NULL,
+                                      .in_room = o->in_room,
                                       .frame_limit = (uint32_t)o->frames,
                                       .on_hash = on_room_hash,
                                       .on_hash_user = r,
@@ -179,7 +197,7 @@ static void one_call(struct run *r) {
     if (r->report.run) {
         if (!r->frames) r->first_us = start_us;
         r->last_us = now_us;
-        r->frames += r->report.run;
+        r->frames = r->report.last + 1; /* a room that begins anew counts from 0 */
     }
     hash_alone(r);
     kl_run_output_trace(&r->out, start_us - r->begin_us, &r->report);
@@ -193,7 +211,7 @@ static bool waited_too_long(const struct run *r) {
 }
 
 static int run_frames(struct run *r) {
-    r->room = r->options.relay != NULL;
+    r->room = r->options.in_room;
     r->begin_us = tool_now_us();
     while (r->frames < r->options.frames && r->report.phase != KLW_REACHED) {
         one_call(r);

@@ -57,6 +57,14 @@ static const char help[] =
     "\n"
     "In a room:\n"
     "  --relay HOST[:PORT]  the relay\n"
+    "  --link LINK          keylock://HOST[:PORT]/ROOM[#FINGERPRINT] instead of --relay and --room\n"
+    "  --password TEXT|-    of the room: set by who makes it, proved by the others; -: the first line of "
+    "standard input\n"
+    "  --password-file FILE the same: the file's first line\n"
+    "  --unlisted           a room that this makes is not told to strangers\n"
+    "  --seat-time S        a room that this makes keeps the seat of who is cut off, 1 to 3600 s (default: "
+    "the relay's)\n"
+    "  --insecure-lan       without encryption, where the relay was started so, too\n"
     "  --room NAME          the room, made by the first who names it (default \"main\")\n"
     "  --players P          seats that must be filled before frame 0 (default 2)\n"
     "  --name NAME          what the others see (default: the user's name)\n"
@@ -116,6 +124,12 @@ enum {
     O_SEATS,
     O_QUIET,
     O_RELAY,
+    O_LINK,
+    O_PASSWORD,
+    O_PASSWORD_FILE,
+    O_UNLISTED,
+    O_SEAT_TIME,
+    O_INSECURE_LAN,
     O_ROOM,
     O_PLAYERS,
     O_NAME,
@@ -149,6 +163,12 @@ static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
                                       {"seats", required_argument, NULL, O_SEATS},
                                       {"quiet", no_argument, NULL, O_QUIET},
                                       {"relay", required_argument, NULL, O_RELAY},
+                                      {"link", required_argument, NULL, O_LINK},
+                                      {"password", required_argument, NULL, O_PASSWORD},
+                                      {"password-file", required_argument, NULL, O_PASSWORD_FILE},
+                                      {"unlisted", no_argument, NULL, O_UNLISTED},
+                                      {"seat-time", required_argument, NULL, O_SEAT_TIME},
+                                      {"insecure-lan", no_argument, NULL, O_INSECURE_LAN},
                                       {"room", required_argument, NULL, O_ROOM},
                                       {"players", required_argument, NULL, O_PLAYERS},
                                       {"name", required_argument, NULL, O_NAME},
@@ -240,6 +260,15 @@ static int add_command(struct kl_run_options *o, const char *text) {
     return 0;
 }
 
+/* As the wrapper would take it. */
+static int checked(const char *option, const char *key, const char *text) {
+    static struct kl_config scratch;
+    char err[KL_WORDS_MAX * 2];
+    if (kl_config_set(&scratch, key, text, err, sizeof(err)) == 0) return 0;
+    const char *why = strstr(err, ": ");
+    return tool_fail(-1, "run", "--%s: %s", option, why ? why + 2 : err);
+}
+
 static int take(struct kl_run_options *o, int c, char **argv) {
     switch (c) {
     case O_CORE: o->core = optarg; return 0;
@@ -265,6 +294,15 @@ static int take(struct kl_run_options *o, int c, char **argv) {
     case O_SEATS: o->has_seats = true; return tool_number("run", "seats", optarg, 0, KL_MAX_SEATS, &o->seats);
     case O_QUIET: o->quiet = true; return 0;
     case O_RELAY: o->relay = optarg; return 0;
+    case O_LINK: o->link = optarg; return checked("link", "link", optarg);
+    case O_PASSWORD:
+        o->password = tool_take_password(optarg);
+        return checked("password", "password", o->password);
+    case O_PASSWORD_FILE: o->password_file = optarg; return checked("password-file", "password_file", optarg);
+    case O_UNLISTED: o->unlisted = true; return 0;
+    case O_SEAT_TIME:
+        return tool_number("run", "seat-time", optarg, 1, KL_CONFIG_SEAT_TIME_MAX, &o->seat_time_s);
+    case O_INSECURE_LAN: o->insecure_lan = true; return 0;
     case O_ROOM: o->room = optarg; return 0;
     case O_PLAYERS: return tool_number("run", "players", optarg, 1, KL_MAX_SEATS, &o->players);
     case O_NAME: o->name = optarg; return 0;
@@ -284,15 +322,22 @@ static int take(struct kl_run_options *o, int c, char **argv) {
 }
 
 static int check(const struct kl_run_options *o) {
+    bool room = o->relay || o->link;
     if (!o->core) return tool_fail(-1, "run", "expected --core NAME_OR_PATH; see keylock run --help");
     if (!o->frames) return tool_fail(-1, "run", "expected --frames N; see keylock run --help");
     if (o->hz > 0 && !o->real_speed) return tool_fail(-1, "run", "--hz needs --speed real");
-    if (o->relay && o->has_clock)
+    if (o->link && (o->relay || o->room))
+        return tool_fail(-1, "run",
+                         "a link names relay and room: expected no --relay and no --room beside it");
+    if (room && o->has_clock)
         return tool_fail(-1, "run",
                          "--clock and --epoch are for a run alone: in a room the relay sets the clock");
-    if (!o->relay && (o->room || o->spacing || o->wait_s))
+    if (!room && (o->room || o->spacing || o->wait_s))
         return tool_fail(-1, "run", "--room, --spacing and --wait need --relay HOST[:PORT]");
-    if (!o->relay && (o->policy || o->budget_ms || o->half_steps || o->command_count))
+    if (!room && (o->password || o->password_file || o->unlisted || o->seat_time_s || o->insecure_lan))
+        return tool_fail(-1, "run",
+                         "--password, --unlisted, --seat-time and --insecure-lan need --relay HOST[:PORT]");
+    if (!room && (o->policy || o->budget_ms || o->half_steps || o->command_count))
         return tool_fail(-1, "run",
                          "--policy, --budget, --half-steps and --command need --relay HOST[:PORT]");
     if (o->policy && !strcmp(o->policy, "optimistic") && (!o->real_speed || o->subframes_off))
@@ -304,8 +349,9 @@ static int check(const struct kl_run_options *o) {
 
 static void fill_in(struct kl_run_options *o) {
     if (!o->input) o->input = "none";
-    if (!o->has_hash_every && o->hash_out && !o->relay) o->hash_every = 60;
-    if (!o->has_seats) o->seats = o->relay ? 1 : 2;
+    o->in_room = o->relay || o->link;
+    if (!o->has_hash_every && o->hash_out && !o->in_room) o->hash_every = 60;
+    if (!o->has_seats) o->seats = o->in_room ? 1 : 2;
     if (!o->room) o->room = "main";
 }
 

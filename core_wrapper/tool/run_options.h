@@ -19,16 +19,19 @@ struct kl_run_command {
 struct kl_run_options {
     const char *core, *content, *input, *hash_out, *trace, *system_dir, *save_dir;
     const char *relay, *room, *name, *wrapper, *wav, *policy; /* policy NULL: the wrapper's default */
+    const char *link, *password, *password_file;
     const char *option[KLT_CORE_OPTIONS];
     unsigned option_count;
     struct kl_run_command command[KLT_COMMANDS];
     unsigned command_count;
     struct kl_headless_devices devices;
     double hz; /* calls a second at --speed real; 0: the core's rate */
-    uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms;
+    uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms, seat_time_s;
     bool real_speed, host_clock, subframes_off, quiet;
     const char *half_steps; /* "on", "off", or NULL */
     bool has_hash_every, has_seats, has_clock, help;
+    bool unlisted, insecure_lan;
+    bool in_room; /* by relay or link */
 };
 
 /* 0, or -1 after a line on standard error. o->help: --help was asked for and printed. */

@@ -70,10 +70,13 @@ void kl_run_output_progress(struct kl_run_output *o, uint64_t now_us, uint32_t d
     if (!o->progress || now_us < o->progress_us + PROGRESS_EVERY_US) return;
     o->progress_us = now_us;
     fprintf(stderr, "\rframe %" PRIu32 " of %" PRIu32, done, frames);
-    if (r->phase == KLW_CONNECTING)
+    if (r->returning)
+        fprintf(stderr, ", connection lost, returning (%" PRIu32 " of %" PRIu32 " s)", r->lost_s,
+                r->seat_time_s);
+    else if (r->phase == KLW_CONNECTING)
         fputs(", waiting for the room", stderr);
     else if (r->phase != KLW_ALONE)
-        fprintf(stderr, ", spacing %u, backlog %" PRIu32 "%s", r->spacing, r->backlog,
+        fprintf(stderr, ", spacing %u, backlog %" PRIu32 "%s", r->spacing, r->backlog + r->behind,
                 r->desync ? ", DESYNC" : "");
     fputs("\x1b[K", stderr);
 }

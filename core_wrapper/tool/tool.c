@@ -131,6 +131,20 @@ void tool_catch_crashes(const char *line) {
         sigaction(signals[i], &action, NULL);
 }
 
+const char *tool_take_password(char *arg) {
+    static char kept[256];
+    size_t len = strlen(arg);
+    kept[0] = 0;
+    if (strcmp(arg, "-") != 0) {
+        snprintf(kept, sizeof(kept), "%s", arg);
+        memset(arg, '*', len);
+    } else if (!fgets(kept, sizeof(kept), stdin)) {
+        kept[0] = 0;
+    }
+    kept[strcspn(kept, "\r\n")] = 0;
+    return kept;
+}
+
 void tool_export_number(const char *name, uint64_t value) {
     char text[32];
     snprintf(text, sizeof(text), "%llu", (unsigned long long)value);

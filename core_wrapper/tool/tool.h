@@ -56,6 +56,11 @@ bool tool_interrupted(void);
  */
 void tool_catch_crashes(const char *line);
 
+/* A room's password from the command line: arg, or with "-" the first line of standard input. What stood in
+ * arg is wiped, so that no list of processes shows it for longer than this takes. Kept until the next call.
+ */
+const char *tool_take_password(char *arg);
+
 /* A number for whoever we start: an environment variable. */
 void tool_export_number(const char *name, uint64_t value);
 

@@ -7,7 +7,9 @@
 #include "link_state.h"
 
 #define GREET_US (5 * 1000000) /* for ENet to connect, and for the relay to greet, after the handshake */
-#define SLEEP_US 10000         /* ENet's repetitions are due to the millisecond; ours are not */
+#define FRESH_US                                                                                             \
+    (12 * 1000000)     /* the same for a seat of before: a relay that was restarted waits for its room */
+#define SLEEP_US 10000 /* ENet's repetitions are due to the millisecond; ours are not */
 
 /* Messages sent past the oldest unacknowledged one. */
 #define HASH_WINDOW 256
@@ -182,7 +184,8 @@ static void check_greeting(struct kl_link *l) {
     lock(l);
     bool waiting = !l->shared.joined;
     unlock(l);
-    if (!waiting || s->stage == KL_STAGE_HANDSHAKE || kl_now_us() < s->answered_us + GREET_US) return;
+    uint64_t patience_us = l->fresh ? FRESH_US : GREET_US;
+    if (!waiting || s->stage == KL_STAGE_HANDSHAKE || kl_now_us() < s->answered_us + patience_us) return;
     kl_link_end_with(l, "%s answers, but does not greet");
 }
 

@@ -12,8 +12,19 @@ needs "$keylock" "$relay_program" "$wrapper" "$game"
 core_path nestopia >/dev/null || die "demo: no nestopia core: apt-get install libretro-nestopia"
 SHOW_LINES=12
 
-player() { # NAME: joins the room
-    start_retroarch "$1" --core nestopia --content "$game" --relay "$relay" --room demo --players 2 -- -v
+player() { # NAME ARGUMENT…: joins the room
+    local name=$1
+    shift
+    start_retroarch "$name" "$@" --core nestopia --content "$game" -- -v
+}
+
+# Ann makes the room; bob has what her keylock says that friends need.
+both() {
+    player ann --relay "$relay" --room demo --players 2
+    said ann 'keylock://' 20 || { show ann; die "demo: ann's keylock says no invitation"; }
+    sleep 1.1 # two machines do not start in the same second
+    invitation=$(grep -ao 'keylock://.*' "$tmp/ann.log" | head -n 1)
+    player bob "$invitation"
 }
 
 window() { # NAME: waits for its window and sets $id
@@ -36,12 +47,13 @@ by_hand() {
     GAP=16
     retroarch_home ann
     retroarch_home bob 'audio_mute_enable = "true"' # the same sound twice is an echo
-    player ann
-    player bob
+    both
     side_by_side || note "the windows could not be placed side by side"
     for who in ann bob; do running $who || { show $who; die "demo: $who's RetroArch did not start"; }; done
     cat <<END
-Two RetroArch windows play one game, locked frame by frame through $relay. The window with the focus gets your keys:
+Two RetroArch windows play one game, locked frame by frame through $relay; bob came by ann's invitation,
+  keylock play $invitation
+ The window with the focus gets your keys:
   arrows  fly        z  fire        Enter  start        (F1: RetroArch's menu; the game goes on behind it)
 The left window is player 1, the right one player 2. Close both windows to end.
 END
@@ -109,9 +121,7 @@ by_script() {
     retroarch_home ann "${no_sound[@]}"
     retroarch_home bob "${no_sound[@]}"
     echo "two RetroArch of $(basename "$game") on nestopia, in lock through $relay, played by script for 20 s"
-    player ann
-    sleep 1.1 # two machines do not start in the same second
-    player bob
+    both
     side_by_side || { show ann bob; die "demo: a RetroArch shows no window"; }
     for who in ann bob; do
         said $who 'playing ' 30 || { show $who relay; die "demo: $who's game did not begin"; }

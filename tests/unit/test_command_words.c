@@ -39,6 +39,8 @@ static void words_become_bytes(void **state) {
         {"swap", 2, 2, {0, 1}},
         {"give 3 bob", 2, 2, {2, 2}},
         {"policy strict", 1, 4, {0, 0, 0, 0}},
+        {"lock", 6, 1, {1}},
+        {"unlock ", 6, 1, {0}},
         {"policy bounded 250", 1, 4, {1, 250, 0, 0}},
         {"policy optimistic 1000", 1, 4, {2, 0xe8, 3, 0}},
     };
@@ -65,6 +67,11 @@ static void texts(void **state) {
     assert_true(kl_words_option(&c, key, value));
     assert_string_equal(key, "core_speed");
     assert_string_equal(value, "very fast=1");
+    assert_int_equal(parse("kick Ann B"), 0);
+    assert_int_equal(w.order.kind, 7);
+    assert_string_equal(w.who, "Ann B");
+    assert_int_equal(parse("ban 2"), 0);
+    assert_int_equal(w.order.kind, 8);
     assert_int_equal(parse("host Ann B"), 0);
     assert_int_equal(w.order.kind, 4);
     assert_string_equal(w.who, "Ann B");
@@ -153,6 +160,10 @@ static void wrong_words(void **state) {
         "policy strict 5x",
         "policy strict 50 50",
         "host",
+        "lock me",
+        "unlock bob",
+        "kick",
+        "ban ",
         "disk later",
         "give",
         "give 1",

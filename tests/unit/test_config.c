@@ -133,6 +133,12 @@ static void values_out_of_range(void **state) {
     refused("panel", "2");
     refused("epoch", "yesterday");
     refused("room", "");
+    refused("link", "http://relay/room");
+    refused("link", "relay/room");
+    refused("seat_time", "3601");
+    refused("unlisted", "perhaps");
+    refused("insecure_lan", "2");
+    refused("password_file", "/nowhere/at/all");
     refused("room", "a room with a name that is too long");
     refused("name", "bell\a");
     struct kl_config c = {0};
@@ -169,6 +175,58 @@ static void policies(void **state) {
     setenv("KEYLOCK_SUBFRAMES", "off", 1);
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);
     assert_non_null(strstr(err, "KEYLOCK_SUBFRAMES=on"));
+}
+
+/* A link is relay, room and fingerprint; what comes by name is pinned elsewhere. */
+static void links(void **state) {
+    (void)state;
+    static const char print[] = "klctam52jbefllrbwzcec4kpzufo5yyd";
+    struct kl_config c;
+    write_file("link = keylock://Example.org/ours#klctam52jbefllrbwzcec4kpzufo5yyd # hers\nplayers = 3\n");
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
+    assert_string_equal(c.host, "example.org");
+    assert_string_equal(c.room, "ours");
+    assert_string_equal(c.fingerprint, print);
+    assert_int_equal(c.port, KL_DEFAULT_PORT);
+    assert_int_equal(c.params.players, 3);
+    setenv("KEYLOCK_RELAY", "other:7", 1); /* another relay: the fingerprint is not its */
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
+    assert_string_equal(c.host, "other");
+    assert_string_equal(c.fingerprint, "");
+    setenv("KEYLOCK_LINK", "keylock://third:9/a%20b", 1); /* before KEYLOCK_RELAY */
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
+    assert_string_equal(c.host, "third");
+    assert_string_equal(c.room, "a b");
+    assert_int_equal(c.port, 9);
+    assert_string_equal(c.fingerprint, "");
+}
+
+static void doors(void **state) {
+    (void)state;
+    struct kl_config c;
+    assert_int_equal(kl_config_set(&c, "link", "keylock://relay/room#short", err, sizeof err), -1);
+    char path[128];
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
+    assert_string_equal(c.password, "");
+    assert_false(c.unlisted || c.insecure_lan || c.invite || c.seat_time_s);
+    snprintf(path, sizeof path, "%s/" KL_CONFIG_FILE, dir);
+    write_file("  swordfish \r\nsecond line\n");
+    setenv("KEYLOCK_PASSWORD_FILE", path, 1);
+    setenv("KEYLOCK_SEAT_TIME", "90", 1);
+    setenv("KEYLOCK_UNLISTED", "on", 1);
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
+    assert_string_equal(c.password, "  swordfish ");
+    assert_int_equal(c.seat_time_s, 90);
+    assert_true(c.unlisted);
+    write_file("\nswordfish\n");
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);
+    assert_non_null(strstr(err, "KEYLOCK_PASSWORD_FILE"));
+    char *secret = calloc(1, KL_DOOR_PASSWORD_MAX + 2);
+    assert_non_null(secret);
+    memset(secret, 'q', KL_DOOR_PASSWORD_MAX + 1);
+    assert_int_equal(kl_config_set(&c, "password", secret, err, sizeof err), -1);
+    assert_null(strchr(err, 'q')); /* errors do not tell it */
+    free(secret);
 }
 
 static void bad_lines_are_named(void **state) {
@@ -210,6 +268,8 @@ int main(void) {
         cmocka_unit_test(relays),
         cmocka_unit_test(values_out_of_range),
         cmocka_unit_test_setup_teardown(policies, setup, teardown),
+        cmocka_unit_test_setup_teardown(links, setup, teardown),
+        cmocka_unit_test_setup_teardown(doors, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_lines_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_room_needs_a_relay, setup, teardown),
         cmocka_unit_test(own_file_name),

@@ -231,6 +231,10 @@ static void each_stage_says_what_is_awaited(void **state) {
     p.stage = KL_PANEL_READYING;
     p.member[1].loading = true;
     check_words(&p, KL_PANEL_INFO, "waiting for bob to load  1:05", -1);
+    p.stage = KL_PANEL_RETURNING;
+    p.state_us = 12900000;
+    p.seat_time_s = 60;
+    check_words(&p, KL_PANEL_WARNING, "connection lost, returning (12 s of 60 s)", -1);
     p.stage = KL_PANEL_ENDED;
     check_words(&p, KL_PANEL_ERROR, "not in the room: the room is over", -1);
     p.begun = true;

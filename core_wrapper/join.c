@@ -1,0 +1,148 @@
+#include "join.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "control.h"
+#include "identity.h"
+#include "own_options.h"
+#include "seat_file.h"
+#include "start.h"
+#include "../net/session/known.h"
+#include "../net/session/url.h"
+
+static struct {
+    struct kl_link_config config;
+    struct kl_seat_file seat;
+    bool back; /* the link began with a seat that was left behind */
+    bool invited;
+} j = {.seat.lock = -1};
+
+/* ---- what we say of ourselves ---- */
+
+static void player_name(char *out, size_t cap) {
+    const char *front = NULL, *user = getenv("USER");
+    if (!kl_w.front.environment(RETRO_ENVIRONMENT_GET_USERNAME, &front) || !front || !*front) front = NULL;
+    const char *name = *kl_w.config.name ? kl_w.config.name : front ? front : user && *user ? user : "player";
+    snprintf(out, cap, "%s", name);
+    for (char *p = out; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '_';
+    size_t len = strlen(out);
+    while (len && !kl_start_text_ok(out, cap))
+        out[--len] = 0; /* cut within a character, or not UTF-8 */
+    if (!len) strcpy(out, "player");
+}
+
+/* The menu must be there before it is asked. */
+static void follow_wishes(struct kl_params *p) {
+    if (!kl_w.told.options) kl_own_options_alone(kl_w.front.environment);
+    kl_w.told.options = true;
+    if (p->clocked) kl_control_wish(p, &kl_w.config);
+}
+
+static void fill_hello(struct kl_hello *hello) {
+    struct retro_system_info info = {0};
+    memset(hello, 0, sizeof *hello);
+    kl_w.core.get_system_info(&info);
+    player_name(hello->name, sizeof hello->name);
+    snprintf(hello->room, sizeof hello->room, "%s", kl_w.config.room);
+    hello->seats_wanted = kl_w.config.seats;
+    hello->params = kl_w.config.params;
+    follow_wishes(&hello->params);
+    hello->params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
+    hello->door = kl_w.config.unlisted ? KL_DOOR_UNLISTED : 0;
+    hello->seat_time_s = kl_w.config.seat_time_s;
+    kl_identity_core(&hello->facts, &info);
+    kl_identity_content(&hello->facts, &kl_w.content);
+}
+
+/* ---- the network thread asks and tells ---- */
+
+/* A relay that the user named: the key that it had at first use, or none. */
+static int trust(void *ctx, const uint8_t pub[32], char *err, size_t err_len) {
+    char dir[KL_PRIVATE_PATH];
+    (void)ctx;
+    if (kl_state_folder(NULL, dir, err, err_len) != 0) return -1;
+    return kl_known_check(dir, kl_w.config.host, kl_w.config.port, pub, err, err_len) < 0 ? -1 : 0;
+}
+
+static void welcomed(void *ctx, const struct kl_welcome *w) {
+    char err[256];
+    (void)ctx;
+    if (kl_seat_file_keep(&j.seat, w->token, err, sizeof err) != 0) fprintf(stderr, "[Keylock] %s\n", err);
+}
+
+/* ---- coming and going ---- */
+
+/* Without a file the seat is lost with the process; the game is not. */
+static void open_seat(void) {
+    uint8_t id[KL_SEAT_FILE_ID];
+    char dir[KL_PRIVATE_PATH], err[256];
+    kl_seat_file_id(id, kl_w.config.host, kl_w.config.port, &j.config.hello);
+    if (kl_state_folder("seats", dir, err, sizeof err) == 0 &&
+        kl_seat_file_open(&j.seat, dir, id, err, sizeof err) == 0)
+        return;
+    kl_seat_make(&j.seat.key);
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "the seat will not outlive this process: %s", err);
+}
+
+static bool open_link(void) {
+    char err[KLW_TEXT_MAX];
+    const struct kl_config *c = &kl_w.config;
+    j.back = j.seat.left;
+    j.config.host = c->host;
+    j.config.port = c->port;
+    j.config.fingerprint = *c->fingerprint ? c->fingerprint : NULL;
+    j.config.insecure_lan = c->insecure_lan;
+    j.config.sparing = c->sparing;
+    j.config.password = *c->password ? c->password : NULL;
+    j.config.seat = j.seat.key;
+    j.config.fresh = j.back;
+    memcpy(j.config.token, j.seat.token, sizeof j.config.token);
+    j.config.trust = trust;
+    j.config.welcomed = welcomed;
+    if (kl_link_open(&kl_w.link, &j.config, err, sizeof err) == 0) return true;
+    kl_wrapper_fail("cannot join the room: %s", err);
+    return false;
+}
+
+bool kl_join_open(void) {
+    j.invited = false;
+    fill_hello(&j.config.hello);
+    open_seat();
+    if (j.seat.left)
+        kl_screen_log(&kl_w.screen, kl_w.front.environment, "a seat was left behind: taking it again");
+    if (open_link()) return true;
+    kl_join_close(false);
+    return false;
+}
+
+bool kl_join_anew(void) {
+    if (!j.back || kl_w.status.refused != KL_REFUSE_SEAT) return false;
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s: joining anew", kl_w.status.reason);
+    kl_link_close(kl_w.link, 0);
+    kl_w.link = NULL;
+    kl_seat_file_renew(&j.seat);
+    return open_link();
+}
+
+void kl_join_invite(void) {
+    struct kl_url url = {.port = kl_w.config.port};
+    char link[KL_URL_MAX + 1];
+    if (j.invited || !kl_w.config.invite || kl_w.status.phase < KL_LINK_WAITING) return;
+    j.invited = true;
+    if (url.port == KL_DEFAULT_PORT) url.port = 0;
+    snprintf(url.host, sizeof url.host, "%.*s", KL_URL_HOST_MAX, kl_w.config.host);
+    snprintf(url.room, sizeof url.room, "%s", kl_w.config.room);
+    snprintf(url.fingerprint, sizeof url.fingerprint, "%s", kl_w.status.fingerprint);
+    if (!kl_w.status.welcome.host || kl_url_write(&url, link, sizeof link) != 0) return;
+    fprintf(stderr, "Your friends come into this room by the link\n  %s\n", link);
+}
+
+void kl_join_close(bool forget) {
+    kl_seat_file_close(&j.seat, forget);
+    sodium_memzero(&j.config.seat, sizeof j.config.seat);
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# 70-return.sh - a seat is kept: who loses his link comes back by himself, who is killed and started again takes his
+# seat again, and the others play on. All hashes are equal afterwards, from frame 0 on.
+# limit: 300
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
+nestopia=$(core_path nestopia) || die "return: no nestopia"
+CUTS=${CUTS:-3 10 30} # seconds
+PARTS=${PARTS:-outage killed twins forgotten}
+start_relay
+
+# player NAME ROOM FRAMES SEED [ARGUMENT…]: in a bounded room in real time; the seat's name is NAME without "2".
+player() {
+    local name=$1 room=$2 frames=$3 seed=$4
+    shift 4
+    start "$name" "$keylock" run --relay "$relay" --room "$room" --name "${name%2}" --core "$nestopia" \
+        --content "$content/shooter.nes" --speed real --policy bounded --frames "$frames" --input "random:$seed" \
+        --hash-every 60 --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" --wait 60 "$@"
+}
+
+plays() { said relay "event=started room=\"$1\"" 20 || { show relay; die "return/$1: the room does not start"; }; }
+
+ends_well() { # WHAT NAME SECONDS
+    local status
+    ended "$2" "$3"
+    status=$?
+    [ $status = 0 ] || show "$2"
+    check "$1/$2-ends" "exit status $status" test $status = 0
+}
+
+equal() { # WHAT NAME NAME
+    "$keylock" diff "$tmp/$2.hash" "$tmp/$3.hash" >"$tmp/diff.log" 2>&1
+    local status=$?
+    check "$1/hashes-$2-$3" "$(head -n 1 "$tmp/diff.log")" test $status = 0
+    note "$(tail -n 1 "$tmp/diff.log")"
+}
+
+# --- the link is cut: for 3 s (shorter than what is taken for a loss), 10 s and 30 s ----------------------------
+
+cut_for() { # SECONDS: the link of this cell's second player is dead so long
+    sleep 4
+    kill -USR1 "${pid[wire$1]}"
+    sleep "$1"
+    kill -USR1 "${pid[wire$1]}"
+}
+
+outage() {
+    local s seed=10 straight=$relay cutters=()
+    for s in $CUTS; do
+        through "wire$s" --delay 10
+        player "near$s" "cut$s" $(((s + 18) * 60)) $((seed++))
+        relay=$link
+        player "far$s" "cut$s" $(((s + 18) * 60)) $((seed++))
+        relay=$straight
+    done
+    for s in $CUTS; do plays "cut$s"; done
+    for s in $CUTS; do
+        start "watch$s" python3 tests/e2e/rundelay.py "${pid[near$s]}" "${pid[relay]}"
+        cut_for "$s" &
+        cutters+=($!)
+    done
+    for s in $CUTS; do
+        ends_well "return/outage-$s" "near$s" $((s + 40))
+        ends_well "return/outage-$s" "far$s" 20
+        stop "watch$s"
+        equal "return/outage-$s" "near$s" "far$s"
+        check "return/outage-$s-moves" "the hashes do not change" hashes_move "$tmp/far$s.hash" 5
+        python3 tests/e2e/judge_trace.py "return/outage-$s/others" "$tmp/near$s.csv" --one-gap 0.15 0.45 \
+            --watch "$tmp/watch$s.log" || checks_failed=1
+        check "return/outage-$s-away" "the other is not told that far$s is away" grep -aq "far$s is away" "$tmp/near$s.log"
+        check "return/outage-$s-back" "nor that it is back" grep -aq "far$s is back" "$tmp/near$s.log"
+    done
+    for s in $CUTS; do
+        [ "$s" -gt 4 ] || continue
+        check "return/outage-$s-told" "its screen does not say so" grep -aq 'connection lost, returning' "$tmp/far$s.log"
+        check "return/outage-$s-alone" "it does not come back by itself" grep -aq 'connected again after=' "$tmp/far$s.log"
+        note "$(grep -ao 'connected again after=.*' "$tmp/far$s.log"), $(json "far$s" stalls) stalls, the longest $(json "far$s" longest_stall_ms) ms"
+    done
+    wait "${cutters[@]}"
+    for s in $CUTS; do stop "wire$s"; done
+}
+
+# --- killed with -9, and started again --------------------------------------------------------------------------
+
+seats() { find "$HOME/.local/state/keylock/seats" -name '*-[0-9]*' ! -name '*.lock' 2>/dev/null | wc -l; }
+
+again() { # WHAT NAME: is killed, and comes again as NAME2
+    local what=$1 name=$2 room=$3 frames=$4 seed=$5
+    stop "$name" KILL
+    check "$what/$name-left" "no seat is left on disk" test "$(seats)" -ge 1
+    sleep 2
+    player "${name}2" "$room" "$frames" "$seed"
+    said "${name}2" 'a seat was left behind' 10 || { show "${name}2"; fail "$what/${name}2: does not find its seat"; }
+    eventually 20 test -s "$tmp/${name}2.hash" || { show "${name}2" relay; fail "$what/${name}2: does not play"; }
+}
+
+killed() {
+    player ann kill 1800 1
+    said relay 'joined room="kill"' 10
+    player bob kill 1800 2
+    plays kill
+    sleep 8
+    again return/killed bob kill 1800 3
+    ends_well return/killed ann 60
+    ends_well return/killed bob2 20
+    equal return/killed ann bob2
+    check return/killed-all "bob2 has not played from frame 0" grep -q '^59 ' "$tmp/bob2.hash"
+    equal return/killed bob bob2
+    check return/killed-seat "the relay tells of another than bob's seat" \
+        test "$(grep -a 'event=joined room="kill"' "$tmp/relay.log" | wc -l)" = 2
+    check return/killed-clean "a seat is still on disk" test "$(seats)" = 0
+}
+
+# --- two of one user on one machine -------------------------------------------------------------------------------
+
+twins() {
+    player twin pair 2400 4
+    said relay 'joined room="pair"' 10
+    mv "$tmp/twin.log" "$tmp/host.log" # it goes on writing there
+    pid[host]=${pid[twin]}
+    unset "pid[twin]"
+    mv "$tmp/twin.hash" "$tmp/host.hash"
+    player twin pair 2400 5
+    plays pair
+    check return/twins-two "they share a seat on disk" test "$(seats)" = 2
+    sleep 4
+    again return/twins twin pair 2400 6 # the guest, while the host plays on
+    sleep 3
+    check return/twins-host-lives "the host was put out by its twin" running host
+    stop host KILL # and the host, whose seat is the only one free now
+    sleep 2
+    pid[guest]=${pid[twin2]}
+    unset "pid[twin2]"
+    mv "$tmp/twin2.log" "$tmp/guest.log"
+    mv "$tmp/twin2.hash" "$tmp/guest.hash"
+    player twin2 pair 2400 7
+    said twin2 'a seat was left behind' 10 || { show twin2; fail "return/twins: the host does not find its seat"; }
+    ends_well return/twins guest 60
+    ends_well return/twins twin2 20
+    equal return/twins guest twin2
+    check return/twins-seats "somebody new has joined" \
+        test "$(grep -a 'event=joined room="pair"' "$tmp/relay.log" | wc -l)" = 2
+    check return/twins-clean "a seat is still on disk" test "$(seats)" = 0
+}
+
+# --- a seat that the relay no longer knows -----------------------------------------------------------------------
+
+forgotten() {
+    player carl gone 600 8
+    said relay 'joined room="gone"' 10
+    eventually 5 eval '[ "$(seats)" = 1 ]'
+    stop carl KILL
+    stop relay KILL
+    : >"$tmp/relay.log"
+    start relay "$relay_program" --bind 127.0.0.1 --port "$port" --log info
+    said relay listening 5 || die "return/forgotten: the relay does not start again"
+    player carl2 gone 600 8
+    said carl2 'joining anew' 20 || { show carl2 relay; fail "return/forgotten: it does not join as somebody new"; }
+    player dora gone 600 9
+    ends_well return/forgotten carl2 40
+    ends_well return/forgotten dora 20
+    equal return/forgotten carl2 dora
+    check return/forgotten-clean "a seat is still on disk" test "$(seats)" = 0
+}
+
+for part in $PARTS; do $part; done
+finish

@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# 71-doors.sh - who comes into a room and who does not: links, the relay's key, passwords, the lock, kicks and bans.
+# limit: 180
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+nestopia=$(core_path nestopia) || die "doors: no nestopia"
+PARTS=${PARTS:-link key password host console}
+game=(--core "$nestopia" --content "$content/shooter.nes" --hash-every 60 --wait 20)
+start_relay
+
+# player NAME FRAMES ARGUMENT…
+player() {
+    local name=$1 frames=$2
+    shift 2
+    start "$name" "$keylock" run "${game[@]}" --name "$name" --frames "$frames" --hash-out "$tmp/$name.hash" "$@"
+}
+
+# refused WHAT REGEX ARGUMENT…: a player who does not get in, and is told why.
+refused() {
+    local what=$1 regex=$2 status line
+    shift 2
+    timeout -k 5 20 "$keylock" run "${game[@]}" --quiet --name mallory --frames 60 "$@" >"$tmp/refused.log" 2>&1 </dev/null
+    status=$?
+    line=$(grep -a '^keylock run: ' "$tmp/refused.log" | tail -n 1)
+    if [ $status = 4 ] && grep -aqE -- "$regex" <<<"$line"; then
+        ok "doors/$what: ${line:13:200}"
+    else
+        fail "doors/$what: exit status $status, expected 4 and /$regex/"
+        show refused
+    fi
+}
+
+pair() { # WHAT NAME NAME: end well and equal
+    local what=$1 a b
+    ended "$2" 60; a=$?
+    ended "$3" 20; b=$?
+    "$keylock" diff "$tmp/$2.hash" "$tmp/$3.hash" >"$tmp/diff.log" 2>&1 && [ $a = 0 ] && [ $b = 0 ] && {
+        ok "doors/$what: $(tail -n 1 "$tmp/diff.log")"
+        return
+    }
+    fail "doors/$what: exit status $a and $b, $(tail -n 1 "$tmp/diff.log")"
+    show "$2" "$3"
+}
+
+fingerprint_of() { grep -ao 'fingerprint=[a-z0-9]*' "$tmp/$1.log" | head -n 1 | cut -d = -f 2; }
+invitation() { said "$1" 'keylock://' 10; grep -ao 'keylock://.*' "$tmp/$1.log" | head -n 1; }
+
+# --- the invitation that the host's keylock says is all that a friend needs -----------------------------------------
+
+link() {
+    player ann 240 --relay "$relay" --room "our game" --unlisted
+    local url
+    url=$(invitation ann)
+    check doors/link-says "\"$url\" is not the room's" \
+        test "$url" = "keylock://$relay/our%20game#$(fingerprint_of relay)"
+    player bob 240 --link "$url"
+    pair link ann bob
+    pins=$HOME/.local/state/keylock/relays
+    check doors/link-pins "only ann named the relay, by name: it is pinned once" test "$(wc -l <"$pins")" = 1
+    refused link-other "fingerprint is $(fingerprint_of relay), expected was aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
+        --link "keylock://$relay/x#aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    "$keylock" run "${game[@]}" --frames 9 --link "keylock://$relay/x?core=evil" >"$tmp/link.log" 2>&1
+    check doors/link-nothing-else "exit status $?" test $? = 2
+    note "$(head -n 1 "$tmp/link.log")"
+}
+
+# --- another relay at the same place ---------------------------------------------------------------------------------
+
+key() {
+    local before after
+    player carl 1 --relay "$relay" --room pin
+    said carl 'keylock://' 10
+    stop carl
+    before=$(fingerprint_of relay)
+    stop relay
+    start other "$relay_program" --bind 127.0.0.1 --port "$port" --log info --state "$tmp/other-state"
+    said other listening 5 || die "doors/key: the other relay does not start"
+    after=$(fingerprint_of other)
+    refused key-changed "another key than before: expected $before, found $after" --relay "$relay" --room pin
+    refused key-changed-link "its fingerprint is $after, expected was $before" --link "keylock://$relay/pin#$before"
+    stop other
+    : >"$tmp/relay.log"
+    start relay "$relay_program" --bind 127.0.0.1 --port "$port" --log info
+    said relay listening 5 || die "doors/key: the relay does not start again"
+    check doors/key-kept "the relay has a new key after a restart" test "$(fingerprint_of relay)" = "$before"
+}
+
+# --- passwords ----------------------------------------------------------------------------------------------------------
+
+password() {
+    printf 'open sesame\n' >"$tmp/password"
+    chmod 600 "$tmp/password"
+    player dora 240 --relay "$relay" --room secret --password "open sesame"
+    said relay 'joined room="secret"' 10 || show relay dora
+    check doors/password-unseen "the process list shows it" \
+        test "$(tr '\0' ' ' <"/proc/${pid[dora]}/cmdline" | grep -c sesame)" = 0
+    refused password-none 'it has a password, you gave none' --relay "$relay" --room secret
+    refused password-wrong 'the password of room secret is another' --relay "$relay" --room secret --password sesame
+    KEYLOCK_PASSWORD=sesam refused password-wrong-by-variable 'is another' --relay "$relay" --room secret
+    player emil 240 --relay "$relay" --room secret --password-file "$tmp/password"
+    pair password dora emil
+    check doors/password-log "the relay's log has the password" test "$(grep -ac sesame "$tmp/relay.log")" = 0
+    refused password-where-none 'nobody|wait|--wait' --relay "$relay" --room empty --password x --wait 2
+}
+
+# --- the host's ----------------------------------------------------------------------------------------------------------
+
+host() {
+    player fred 600 --relay "$relay" --room ours --players 3 --speed real --command 60:lock --command 180:unlock \
+        --command "240:kick gina" --command "360:ban hans"
+    said relay 'joined room="ours"' 10
+    player gina 600 --relay "$relay" --room ours --speed real --command "30:kick hans"
+    said relay 'name="gina"' 10
+    player hans 600 --relay "$relay" --room ours --speed real
+    said relay 'event=locked room="ours"' 20 || show relay fred
+    refused lock 'its host has locked it' --relay "$relay" --room ours
+    check doors/not-the-host "a player who is not the host kicks" grep -aq 'that is for the host' "$tmp/gina.log"
+    ended gina 20
+    check doors/kick "exit status $?, $(tail -n 2 "$tmp/gina.log" | head -n 1)" grep -aqE 'put out by .*fred' "$tmp/gina.log"
+    ended hans 20
+    check doors/ban "$(tail -n 2 "$tmp/hans.log" | head -n 1)" grep -aq 'banned by .*fred' "$tmp/hans.log"
+    refused banned 'you are banned' --relay "$relay" --room ours
+    ended fred 30
+    local status=$?
+    check doors/host-plays-on "exit status $status" test $status = 0
+    for who in gina hans; do
+        "$keylock" diff "$tmp/fred.hash" "$tmp/$who.hash" >"$tmp/diff.log" 2>&1
+        check "doors/hashes-fred-$who" "$(tail -n 1 "$tmp/diff.log")" test $? = 0
+    done
+}
+
+# --- the operator's ---------------------------------------------------------------------------------------------------------
+
+console() {
+    stop relay
+    mkfifo "$tmp/orders"
+    sleep 60 >"$tmp/orders" &
+    local keeper=$!
+    : >"$tmp/relay.log"
+    start relay sh -c 'exec "$@" <"$0"' "$tmp/orders" "$relay_program" --bind 127.0.0.1 --port "$port" --log info --console
+    said relay listening 5 || { show relay; fail "doors/console: the relay does not start"; }
+    player ida 60 --relay "$relay" --room late
+    said relay 'joined room="late"' 10
+    echo "lock late" >"$tmp/orders"
+    said relay 'event=locked room="late"' 5
+    refused console-lock 'locked it' --relay "$relay" --room late
+    echo "kick late ida" >"$tmp/orders"
+    ended ida 10
+    check doors/console-kick "$(tail -n 2 "$tmp/ida.log" | head -n 1)" grep -aq 'put out by' "$tmp/ida.log"
+    kill "$keeper"
+}
+
+for part in $PARTS; do $part; done
+finish
