@@ -82,16 +82,18 @@ static bool is_name(const char *v) {
     return true;
 }
 
-static int set_room(struct kl_config *c, const char *v, char *err, size_t err_len) {
-    if (!is_name(v)) return refuse(err, err_len, "KEYLOCK_ROOM", "a name of 1 to 23 bytes", v);
-    strcpy(c->room, v);
+static int take_name(char out[KL_NAME_MAX], const char *key, const char *v, char *err, size_t err_len) {
+    if (!is_name(v)) return refuse(err, err_len, key, "a name of 1 to 23 bytes", v);
+    strcpy(out, v);
     return 0;
 }
 
+static int set_room(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return take_name(c->room, "KEYLOCK_ROOM", v, err, err_len);
+}
+
 static int set_name(struct kl_config *c, const char *v, char *err, size_t err_len) {
-    if (!is_name(v)) return refuse(err, err_len, "KEYLOCK_NAME", "a name of 1 to 23 bytes", v);
-    strcpy(c->name, v);
-    return 0;
+    return take_name(c->name, "KEYLOCK_NAME", v, err, err_len);
 }
 
 static int set_seats(struct kl_config *c, const char *v, char *err, size_t err_len) {
@@ -175,24 +177,16 @@ static int set_password(struct kl_config *c, const char *v, char *err, size_t er
     return 0;
 }
 
-/* Its first line. */
 static int set_password_file(struct kl_config *c, const char *v, char *err, size_t err_len) {
     char line[KL_DOOR_PASSWORD_MAX + 3] = "", why[200];
     FILE *f = fopen(v, "re");
-    if (!f) {
-        snprintf(err, err_len, "KEYLOCK_PASSWORD_FILE: expected a file to read, got \"%s\": %s", v,
-                 strerror(errno));
-        return -1;
-    }
-    if (!fgets(line, sizeof line, f)) line[0] = 0;
-    fclose(f);
+    const char *want = "a file with a password of 1 to 128 bytes in its first line";
+    bool read = f && fgets(line, sizeof line, f);
+    if (f) fclose(f);
     line[strcspn(line, "\r\n")] = 0;
-    int result = set_password(c, line, why, sizeof why);
-    if (result)
-        snprintf(err, err_len, "KEYLOCK_PASSWORD_FILE: the first line of \"%s\" is no password: %s", v,
-                 strstr(why, "expected"));
+    bool good = read && set_password(c, line, why, sizeof why) == 0;
     sodium_memzero(line, sizeof line);
-    return result;
+    return good ? 0 : refuse(err, err_len, "KEYLOCK_PASSWORD_FILE", want, v);
 }
 
 static int set_unlisted(struct kl_config *c, const char *v, char *err, size_t err_len) {
