@@ -10,6 +10,7 @@
  * lobby_again.c    rooms made again after the relay died
  * lobby_bring.c    … from what clients bring
  * lobby_command.c  commands, what the operator asks for
+ * journal.h        what outlives the relay
  * lobby_say.c      messages and log lines */
 #ifndef KL_LOBBY_ROOM_H
 #define KL_LOBBY_ROOM_H

@@ -35,7 +35,7 @@ const char kl_relay_help[] =
     "  --journal DIR      write down there what rooms need, so that they go on after a crash or kill -9 of "
     "the\n"
     "                     relay; without it clients bring them back. Made with mode 0700\n"
-    "  --journal-mib N    of one room (256): some 4 MiB an hour; above it this room's journal ends\n"
+    "  --journal-mib N    of one room (256): 4 to 12 MiB an hour; above it this room's journal ends\n"
     "  --insecure-lan     no encryption with clients who ask for the same; for a network one trusts\n"
     "  --per-address N    connections from one address (64)\n"
     "  --handshakes N     new connections from one address in 10 s (128)\n"

@@ -39,7 +39,7 @@ static struct program program_start(const char *path, const char *const argv[], 
         _exit(127);
     }
     close(fd);
-    char log[4096];
+    static char log[1 << 16]; /* a relay with a journal names its rooms first */
     for (int i = 0; i < 300 && p.port == 0; i++) {
         read_log(&p, log, sizeof log);
         const char *at = strstr(log, before_port);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/engine/command.h"
 #include "net/relay/journal.h"
 #include "net/relay/journal_file.h"
 #include "net/relay/lobby_again.h"
@@ -73,6 +74,12 @@ static void read_only_file(void) {
 
 static struct kl_lobby_room *the_room(void) {
     return kl_lobby_find(lobby, "room");
+}
+
+/* Frames in the file: all that anybody can have; some more may be closed since, and have not gone out. */
+static uint32_t written(void) {
+    assert_true(the_room()->journal.frames >= canon_end);
+    return the_room()->journal.frames;
 }
 
 static void watch_update(unsigned peer, const uint8_t *body, size_t len) {
@@ -195,10 +202,10 @@ static void the_match_goes_on(void **state) {
     begin_game(KL_POLICY_BOUNDED);
     play(10 * SECOND);
     for (unsigned life = 1; life <= 3; life++) {
-        uint32_t before = canon_end, closed = the_room()->lock.next_close;
+        uint32_t before = canon_end, closed = written();
         die_and_begin_again();
         assert_non_null(the_room());
-        assert_int_equal(the_room()->lock.next_close, closed); /* nothing is lost, run or not */
+        assert_int_equal(the_room()->lock.next_close, closed); /* nothing that was written is lost */
         assert_int_equal(kl_lobby_members(lobby), PLAYERS);
         all_come_back(10 * (life % 3));
         play(5 * SECOND);
@@ -207,6 +214,34 @@ static void the_match_goes_on(void **state) {
     }
     expect_tags(&player[1], the_room()->id); /* one chain through all lives */
     assert_int_equal(unwritten, 0);
+}
+
+static void give_commands(void) {
+    static const char words[] = "what they say in the room is a part of what was played";
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order.kind = KL_COMMAND_CHAT, .order.len = sizeof words - 1};
+    memcpy(m.order.data, words, sizeof words - 1);
+    for (unsigned i = 0; i < 20; i++) {
+        say(player[i % PLAYERS].peer, &m);
+        if (i % 3 == 0) order(player[0].peer, KL_COMMAND_RESET, 0);
+        play(150000);
+    }
+}
+
+/* Their tags are compared when they are loaded. */
+static void commands_come_back(void **state) {
+    (void)state;
+    begin_game(KL_POLICY_BOUNDED);
+    play(SECOND);
+    give_commands();
+    play(2 * SECOND);
+    read_only_file();
+    assert_true(memmem(bytes, bytes_len, "a part of what was played", 25) != NULL);
+    uint32_t closed = written();
+    die_and_begin_again();
+    assert_int_equal(the_room()->lock.next_close, closed);
+    all_come_back(10);
+    play(3 * SECOND);
+    expect_all_at_the_end();
 }
 
 static void a_player_with_nothing_comes_back_too(void **state) {
@@ -376,7 +411,7 @@ static void a_torn_journal_is_written_on(void **state) {
         come_back_with_nothing(i, 10 + i);
     play(4 * SECOND);
     expect_all_at_the_end();
-    uint32_t closed = the_room()->lock.next_close;
+    uint32_t closed = written();
     die_and_begin_again();
     assert_int_equal(frames_in(the_room()), closed);
 }
@@ -494,7 +529,7 @@ static void a_full_disk_stops_no_room(void **state) {
     assert_true(whole_frames(bytes_len, &end) < canon_end - 200);
     assert_int_equal(end, bytes_len); /* no half record stays */
     play(2 * SECOND);                 /* there is room again */
-    uint32_t closed = the_room()->lock.next_close;
+    uint32_t closed = written();
     die_and_begin_again();
     assert_int_equal(frames_in(the_room()), closed);
     all_come_back(10);
@@ -513,7 +548,7 @@ static void no_room_for_a_new_file(void **state) {
     assert_int_equal(bytes_len, 0);
     limit_files(RLIM_INFINITY);
     play(2 * SECOND);
-    uint32_t closed = the_room()->lock.next_close;
+    uint32_t closed = written();
     die_and_begin_again();
     assert_int_equal(frames_in(the_room()), closed);
 }
@@ -549,6 +584,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(records_are_read_as_written),
         T(the_match_goes_on),
+        T(commands_come_back),
         T(a_player_with_nothing_comes_back_too),
         T(the_file_goes_with_the_room),
         T(who_does_not_come_back_ends_it),
