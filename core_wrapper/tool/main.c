@@ -9,6 +9,7 @@ static const char help[] =
     "\n"
     "  play     start RetroArch with a core locked to the other players of a room\n"
     "  command  tell the room that is being played on this machine: pause, reset, say, …\n"
+    "  rooms    ask a relay for its public rooms\n"
     "  run      run a core without screen or sound, alone or in a room, and hash its states\n"
     "  diff     compare two files of hashes\n"
     "  probe    find out whether a core is fit for locking\n"
@@ -19,8 +20,13 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"play", cmd_play}, {"command", cmd_command}, {"run", cmd_run},
-                    {"diff", cmd_diff}, {"probe", cmd_probe},     {"probe-child", cmd_probe_child}};
+    } commands[] = {{"play", cmd_play},
+                    {"command", cmd_command},
+                    {"run", cmd_run},
+                    {"rooms", cmd_rooms},
+                    {"diff", cmd_diff},
+                    {"probe", cmd_probe},
+                    {"probe-child", cmd_probe_child}};
     if (argc < 2) {
         fputs(help, stderr);
         return KLT_USAGE;
@@ -31,6 +37,6 @@ int main(int argc, char **argv) {
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "keylock: expected play, command, run, diff or probe, got \"%s\"\n", argv[1]);
+    fprintf(stderr, "keylock: expected play, command, rooms, run, diff or probe, got \"%s\"\n", argv[1]);
     return KLT_USAGE;
 }

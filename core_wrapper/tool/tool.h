@@ -23,6 +23,7 @@ int cmd_probe(int argc, char **argv);
 int cmd_probe_child(int argc, char **argv); /* one measured run of `probe`, in a process of its own */
 int cmd_play(int argc, char **argv);
 int cmd_command(int argc, char **argv);
+int cmd_rooms(int argc, char **argv);
 
 /* One line on standard error: "keylock COMMAND: …". Returns `code`. */
 int tool_fail(int code, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -55,6 +55,9 @@ link() {
     check doors/link-says "\"$url\" is not the room's" \
         test "$url" = "keylock://$relay/our%20game#$(fingerprint_of relay)"
     player bob 240 --link "$url"
+    "$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1
+    check doors/rooms "$(head -n 1 "$tmp/rooms.log")" grep -q "^relay $relay  .* rooms " "$tmp/rooms.log"
+    check doors/unlisted "the room is told to strangers" test "$(grep -c 'our game' "$tmp/rooms.log")" = 0
     pair link ann bob
     pins=$HOME/.local/state/keylock/relays
     check doors/link-pins "only ann named the relay, by name: it is pinned once" test "$(wc -l <"$pins")" = 1
@@ -95,6 +98,9 @@ password() {
     said relay 'joined room="secret"' 10 || show relay dora
     check doors/password-unseen "the process list shows it" \
         test "$(tr '\0' ' ' <"/proc/${pid[dora]}/cmdline" | grep -c sesame)" = 0
+    "$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1
+    check doors/listed "$(cat "$tmp/rooms.log")" grep -qE '^secret +1/2 +open +password' "$tmp/rooms.log"
+    note "$(tail -n 1 "$tmp/rooms.log")"
     refused password-none 'it has a password, you gave none' --relay "$relay" --room secret
     refused password-wrong 'the password of room secret is another' --relay "$relay" --room secret --password sesame
     KEYLOCK_PASSWORD=sesam refused password-wrong-by-variable 'is another' --relay "$relay" --room secret
