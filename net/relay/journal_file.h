@@ -49,6 +49,7 @@ void kl_journal_record(const uint8_t key[32], uint64_t at, enum kl_journal_type 
 struct kl_journal_cursor {
     const uint8_t *key, *bytes;
     uint64_t len, at; /* at: behind the last whole record */
+    uint64_t checked; /* macs of records below are known to be right: for a second reading. 0 */
     uint8_t type;
     const uint8_t *body;
     uint32_t body_len;

@@ -21,7 +21,8 @@ struct load {
     uint64_t len;
     uint8_t id[KL_JOURNAL_ID], key[32];
     struct kl_lobby_ticket ticket;
-    bool has_ticket, has_frames, torn;
+    bool has_ticket, has_frames;
+    uint64_t whole;       /* its whole records end there */
     const uint8_t *start; /* in bytes; NULL: none */
     uint32_t start_len;
 };
@@ -93,7 +94,7 @@ static void look_through(struct load *f) {
         f->start = c.body;
         f->start_len = c.body_len;
     }
-    f->torn = c.at != f->len;
+    f->whole = c.at;
 }
 
 /* False: these are not the frames that follow, or not what was tagged. */
@@ -120,7 +121,8 @@ static bool take_frames(struct kl_lobby_room *r, const struct kl_journal_cursor 
 /* Its length up to the last record that could be used. */
 static uint64_t play_back(struct load *f, struct kl_lobby_room *r) {
     struct kl_journal_cursor c;
-    kl_journal_seek(&c, f->key, f->bytes, f->len);
+    kl_journal_seek(&c, f->key, f->bytes, f->whole);
+    c.checked = f->whole;
     uint64_t good = c.at;
     while (kl_journal_next(&c)) {
         if (c.type == KL_JOURNAL_FRAMES && !take_frames(r, &c)) {
@@ -186,7 +188,7 @@ static void load_file(struct kl_lobby *l, const char *name, uint64_t now_us) {
         look_through(&f);
         if (f.has_ticket && f.start && f.has_frames)
             why = make_room(&f, now_us);
-        else if (f.torn)
+        else if (f.whole != f.len)
             why = "it is torn before its first frames";
         else
             remove_unplayed(&f, l->journal->dir_fd);
