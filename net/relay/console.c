@@ -6,24 +6,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../engine/command.h"
 #include "lobby_command.h"
 
 #define BUDGET_MIN_MS 20
 #define BUDGET_MAX_MS 60000
 
-static const char help[] = "rooms                          the rooms there are\n"
-                           "who ROOM                       who is in it\n"
-                           "say ROOM TEXT                  a line on everybody's screen\n"
-                           "pause ROOM                     the game stands still\n"
-                           "resume ROOM                    and goes on\n"
-                           "policy ROOM NAME [BUDGET_MS]   strict, bounded or optimistic\n"
-                           "lock ROOM, unlock ROOM         nobody new comes in; everybody may again\n"
-                           "kick ROOM NAME                 puts a member out\n"
-                           "ban ROOM NAME                  and he stays out, he and his address\n"
-                           "host ROOM NAME                 makes a member the host\n"
-                           "status                         what was turned away and is held\n"
-                           "quit                           ends the relay\n"
-                           "A name with blanks stands in double quotes.\n";
+static const char help[] =
+    "rooms                          the rooms there are\n"
+    "who ROOM                       who is in it\n"
+    "say ROOM TEXT                  a line on everybody's screen\n"
+    "pause ROOM                     the game stands still\n"
+    "resume ROOM                    and goes on\n"
+    "policy ROOM NAME [BUDGET_MS]   strict, bounded or optimistic\n"
+    "reset ROOM                     of the emulated machine, on all machines\n"
+    "save ROOM, load ROOM           the room's one state, and back to it\n"
+    "option ROOM KEY=VALUE          a core option\n"
+    "disk ROOM N                    out with the disk, in with that one, from 1; 0: none\n"
+    "swap ROOM A B                  players A and B change places\n"
+    "lock ROOM, unlock ROOM         nobody new comes in; everybody may again\n"
+    "kick ROOM NAME                 puts a member out\n"
+    "ban ROOM NAME                  and he stays out, he and his address\n"
+    "host ROOM NAME                 makes a member the host\n"
+    "status                         what was turned away and is held\n"
+    "quit                           ends the relay\n"
+    "A name with blanks stands in double quotes.\n";
 
 /* --- a line ----------------------------------------------------------------------------------------------
  */
@@ -41,6 +48,12 @@ static const struct {
     {"pause", "pause ROOM", KL_CONSOLE_PAUSE, true, false},
     {"resume", "resume ROOM", KL_CONSOLE_RESUME, true, false},
     {"policy", "policy ROOM NAME [BUDGET_MS]", KL_CONSOLE_POLICY, true, false},
+    {"reset", "reset ROOM", KL_CONSOLE_ORDER, true, false},
+    {"save", "save ROOM", KL_CONSOLE_ORDER, true, false},
+    {"load", "load ROOM", KL_CONSOLE_ORDER, true, false},
+    {"option", "option ROOM KEY=VALUE, of at most 96 bytes", KL_CONSOLE_ORDER, true, true},
+    {"disk", "disk ROOM N, from 1 (0: none)", KL_CONSOLE_ORDER, true, true},
+    {"swap", "swap ROOM A B, two players from 1 to 8", KL_CONSOLE_ORDER, true, true},
     {"lock", "lock ROOM", KL_CONSOLE_LOCK, true, false},
     {"unlock", "unlock ROOM", KL_CONSOLE_UNLOCK, true, false},
     {"kick", "kick ROOM NAME", KL_CONSOLE_KICK, true, false},
@@ -100,6 +113,50 @@ static const char *parse_policy(struct kl_console_line *out, const char *at) {
     return budget_of(text, &out->budget_ms) ? at : NULL;
 }
 
+static bool plain(const char *word, struct kl_order *o) {
+    o->kind = *word == 'r' ? KL_COMMAND_RESET : *word == 's' ? KL_COMMAND_SAVE : KL_COMMAND_LOAD;
+    return true;
+}
+
+static bool option(const char *text, struct kl_order *o) {
+    size_t len = strlen(text);
+    if (!strchr(text, '=') || *text == '=' || len > KL_COMMAND_BYTES) return false;
+    o->kind = KL_COMMAND_OPTION;
+    o->len = (uint8_t)len;
+    memcpy(o->data, text, len);
+    return true;
+}
+
+static bool disk(const char *text, struct kl_order *o) {
+    unsigned n;
+    char more;
+    if (sscanf(text, "%5u%c", &n, &more) != 1 || n > UINT16_MAX) return false;
+    n = n ? n - 1 : UINT16_MAX; /* none */
+    o->kind = KL_COMMAND_DISK;
+    o->data[o->len++] = (uint8_t)n;
+    o->data[o->len++] = (uint8_t)(n >> 8);
+    return true;
+}
+
+static bool swap(const char *text, struct kl_order *o) {
+    unsigned a, b;
+    char more;
+    if (sscanf(text, "%1u %1u%c", &a, &b, &more) != 2 || a == b || !a || !b) return false;
+    if (a > KL_MAX_SEATS || b > KL_MAX_SEATS) return false;
+    o->kind = KL_COMMAND_SWAP;
+    o->data[o->len++] = (uint8_t)(a - 1);
+    o->data[o->len++] = (uint8_t)(b - 1);
+    return true;
+}
+
+static bool parse_order(struct kl_console_line *out, const char *word) {
+    switch (*word) {
+    case 'o': return option(out->text, &out->order);
+    case 'd': return disk(out->text, &out->order);
+    default: return !strcmp(word, "swap") ? swap(out->text, &out->order) : plain(word, &out->order);
+    }
+}
+
 void kl_console_parse(struct kl_console_line *out, const char *line) {
     char first[KL_CONSOLE_LINE];
     memset(out, 0, sizeof *out);
@@ -117,10 +174,12 @@ void kl_console_parse(struct kl_console_line *out, const char *line) {
         if (out->verb == KL_CONSOLE_POLICY) at = parse_policy(out, at);
         bool lacks =
             (verbs[i].room && !*out->room) || ((verbs[i].text || of_a_member(out->verb)) && !*out->text);
+        if (at && !*at && !lacks && out->verb == KL_CONSOLE_ORDER) lacks = !parse_order(out, first);
         if (!at || *at || lacks) bad(out, verbs[i].usage);
         return;
     }
-    bad(out, "rooms, who, say, pause, resume, policy, lock, unlock, kick, ban, host, status, quit or help");
+    bad(out, "rooms, who, say, pause, resume, policy, reset, save, load, option, disk, swap, lock, unlock, "
+             "kick, ban, host, status, quit or help");
 }
 
 /* --- what it does ----------------------------------------------------------------------------------------
@@ -216,6 +275,7 @@ static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FI
     case KL_CONSOLE_PAUSE: tell(to, kl_lobby_order_pause(r, true, now_us)); break;
     case KL_CONSOLE_RESUME: tell(to, kl_lobby_order_pause(r, false, now_us)); break;
     case KL_CONSOLE_POLICY: tell(to, kl_lobby_order_policy(r, c->policy, c->budget_ms)); break;
+    case KL_CONSOLE_ORDER: tell(to, kl_lobby_order_command(r, &c->order)); break;
     case KL_CONSOLE_LOCK: tell(to, kl_lobby_order_lock(r, true)); break;
     case KL_CONSOLE_UNLOCK: tell(to, kl_lobby_order_lock(r, false)); break;
     case KL_CONSOLE_KICK: order_member(r, KL_ORDER_KICK, c->text, to, now_us); break;

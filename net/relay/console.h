@@ -1,6 +1,7 @@
 /* console.h - the operator's lines on the relay's standard input (--console), and the answers.
  *
  *     rooms | who ROOM | say ROOM TEXT | pause ROOM | resume ROOM | policy ROOM NAME [BUDGET_MS] |
+ *     reset ROOM | save ROOM | load ROOM | option ROOM KEY=VALUE | disk ROOM N | swap ROOM A B |
  *     lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | status | quit | help
  *
  * A name with blanks in it stands in double quotes. Every line is answered, by one or more lines;
@@ -10,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "../engine/msg.h"
 #include "lobby.h"
 
 #define KL_CONSOLE_LINE 512 /* bytes of a line; a longer one is refused */
@@ -30,7 +32,8 @@ enum kl_console_verb {
     KL_CONSOLE_BAN,
     KL_CONSOLE_HOST,
     KL_CONSOLE_STATUS,
-    KL_CONSOLE_BAD, /* room holds what is wrong with it */
+    KL_CONSOLE_ORDER, /* a command like the members' */
+    KL_CONSOLE_BAD,   /* room holds what is wrong with it */
 };
 
 struct kl_console_line {
@@ -38,7 +41,8 @@ struct kl_console_line {
     char room[KL_CONSOLE_LINE]; /* KL_CONSOLE_BAD: the answer */
     char text[KL_CONSOLE_LINE]; /* say; kick, ban, host */
     uint8_t policy;
-    uint16_t budget_ms; /* 0: as it is */
+    uint16_t budget_ms;    /* 0: as it is */
+    struct kl_order order; /* KL_CONSOLE_ORDER */
 };
 
 /* Takes a line apart; without its line end. */

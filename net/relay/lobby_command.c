@@ -177,6 +177,15 @@ int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budg
     return logged(r, KL_COMMAND_POLICY, result);
 }
 
+int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *o) {
+    bool nobodys =
+        o->kind == KL_COMMAND_SWAP && (o->data[0] >= r->params.players || o->data[1] >= r->params.players);
+    int result = KL_E_STATE;
+    if (r->phase == KL_ROOM_PLAYING && !nobodys)
+        result = kl_room_command(&r->lock, KL_RELAY_CLIENT, o->kind, o->data, o->len);
+    return logged(r, o->kind, result);
+}
+
 static unsigned member_named(const struct kl_lobby_room *r, const char *name) {
     unsigned i = 0;
     while (i < KL_MAX_CLIENTS &&

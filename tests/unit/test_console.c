@@ -313,10 +313,52 @@ static void in_pieces(void **state) {
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+static void commands_like_the_members(void **state) {
+    (void)state;
+    obey("reset \"my room\"");
+    assert_non_null(strstr(said, "error: not possible there")); /* no game yet */
+    start_game();
+    obey("reset \"my room\"");
+    assert_string_equal(said, "ok\n");
+    assert_int_equal(queued(1)->client, KL_RELAY_CLIENT);
+    assert_int_equal(queued(1)->kind, KL_COMMAND_RESET);
+    obey("save \"my room\"");
+    assert_int_equal(queued(2)->kind, KL_COMMAND_SAVE);
+    obey("load \"my room\"");
+    assert_int_equal(queued(3)->kind, KL_COMMAND_LOAD);
+    obey("option \"my room\" a=b c");
+    assert_int_equal(queued(4)->kind, KL_COMMAND_OPTION);
+    assert_int_equal(queued(4)->len, 5);
+    assert_memory_equal(queued(4)->data, "a=b c", 5);
+    obey("disk \"my room\" 3");
+    assert_memory_equal(queued(5)->data, ((uint8_t[]){2, 0}), 2);
+    obey("disk \"my room\" 0");
+    assert_memory_equal(queued(6)->data, ((uint8_t[]){0xff, 0xff}), 2);
+    obey("swap \"my room\" 1 2");
+    assert_int_equal(queued(7)->kind, KL_COMMAND_SWAP);
+    assert_memory_equal(queued(7)->data, ((uint8_t[]){0, 1}), 2);
+    static const char *const bad[] = {"reset",       "reset \"my room\" now", "option \"my room\" =b",
+                                      "disk ROOM x", "swap \"my room\" 1",    "swap \"my room\" 1 1",
+                                      "disk ROOM",   "swap \"my room\" 0 1",  "swap \"my room\" 1 9"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        obey(bad[i]);
+        assert_non_null(strstr(said, "error: expected: "));
+    }
+    obey("swap \"my room\" 1 3"); /* a room of two */
+    assert_non_null(strstr(said, "error: not possible there"));
+    queued(7);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(lines),           TEST(answers), TEST(events_of_the_relay), TEST(a_member_is_put_out),
-        TEST(the_hosts_alone), TEST(pauses),  TEST(in_pieces),
+        TEST(lines),
+        TEST(answers),
+        TEST(events_of_the_relay),
+        TEST(commands_like_the_members),
+        TEST(a_member_is_put_out),
+        TEST(the_hosts_alone),
+        TEST(pauses),
+        TEST(in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
