@@ -8,9 +8,10 @@ TEST_LIBS := -lcmocka $(LIBS) -ljson-c
 vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
+.SECONDARY: # objects of tests are kept: make would take them for intermediate
 .PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke corpus purity e2e soak trials
 
-test: deps ## everything: installs what is missing, builds, runs; under 10 minutes
+test: deps ## everything: installs what is missing, builds, runs; about a quarter of an hour
 	$(Q)$(MAKE) --no-print-directory all test-build
 	$(Q)$(MAKE) --no-print-directory test-run
 

@@ -137,12 +137,17 @@ static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
     }
 }
 
-/* Who goes absent and who is back, for the log: the screens know it from UPDATE, and show what lasts. */
+/* Who goes absent and who is back, for the log: the screens know it from UPDATE, and show what lasts.
+ * Who is too slow is told to all. */
 static void tell_absence(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
         const struct kl_room_client *c = &r->lock.client[i];
         bool absent = m->here && m->seats && (!m->linked || c->away || c->presence != KL_PRESENT);
+        bool slow = m->here && kl_room_holds_up(&r->lock, i);
+        if (slow && !m->slow)
+            kl_lobby_notice(r, "%s holds the game up: machine or connection too slow", m->name);
+        m->slow = slow;
         if (absent == m->absent) continue;
         m->absent = absent;
         kl_lobby_log_member(KL_LOG_INFO, absent ? "absent" : "back", r, i, "frame=%u away=%d",

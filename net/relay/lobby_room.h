@@ -83,7 +83,7 @@ struct kl_lobby_member {
     bool checked;         /* its READY has been compared */
     struct kl_facts ready;
     unsigned malformed;
-    bool absent; /* as it was last told */
+    bool absent, slow; /* as it was last told */
 
     uint32_t tags_told;                       /* intervals below: their tags are sent, or passed over */
     uint32_t ticket_told, ticket_sent;        /* number of the ticket on its way, and its bytes sent */

@@ -218,6 +218,18 @@ static void events_of_the_relay(void **state) {
     assert_non_null(strstr(said, "too many"));
 }
 
+static void who_is_too_slow_is_told_once(void **state) {
+    (void)state;
+    start_game();
+    room->lock.client[1].holds_up = true;
+    room->lock.client[1].waited_us = 1000000; /* does not drain in this test */
+    kl_lobby_run(lobby, room->due_us);
+    assert_non_null(strstr(notice[0], "bob holds the game up"));
+    notice[0][0] = 0;
+    kl_lobby_run(lobby, room->due_us);
+    assert_string_equal(notice[0], "");
+}
+
 static void a_member_is_put_out(void **state) {
     (void)state;
     start_game();
@@ -355,6 +367,7 @@ int main(void) {
         TEST(answers),
         TEST(events_of_the_relay),
         TEST(commands_like_the_members),
+        TEST(who_is_too_slow_is_told_once),
         TEST(a_member_is_put_out),
         TEST(the_hosts_alone),
         TEST(pauses),
