@@ -61,7 +61,9 @@ static void swap_seats(struct kl_room *r, unsigned a, unsigned b) {
     }
 }
 
+/* Also of what a client brings: what is not of its form does nothing. */
 void kl_room_act(struct kl_room *r, const struct kl_command *c) {
+    if (!allowed(c->kind, c->data, c->len)) return;
     switch (c->kind) {
     case KL_COMMAND_POLICY: change_policy(r, c->data); break;
     case KL_COMMAND_SWAP: swap_seats(r, c->data[0], c->data[1]); break;

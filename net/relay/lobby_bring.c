@@ -12,6 +12,8 @@
 #define WAIT_US      5000000  /* for who brings nothing, that somebody brings his room */
 #define JUST_BORN_US 30000000 /* after the relay's start that is worth waiting for */
 #define LOOK_US      20000
+#define TICKET_US    1000000  /* to show a ticket, until another is asked too */
+#define BRING_US     30000000 /* to bring all of it */
 
 /* Frames past the newest tag that are taken on a client's word: TAGS come every 500 ms, on the slowest
  * channel. No other client has a newer tag (he who has the newest brings first), so nobody could judge them.
@@ -21,10 +23,11 @@
 /* A client whose RETURN cannot be answered yet. */
 struct kl_lobby_bring {
     struct kl_return back;
-    uint64_t since_us, heard_us;
+    uint64_t since_us, heard_us, asked_us;
     bool asked; /* WANT is sent, END has not come */
     bool done;
-    bool makes; /* it brings the whole room */
+    bool makes; /* it brings the whole room … */
+    bool made;  /* … and there was one of it */
     uint8_t bytes[KL_TICKET_MAX];
     uint32_t ticket_len;
     struct kl_lobby_ticket *ticket; /* once whole */
@@ -40,7 +43,7 @@ void kl_lobby_bring_leave(struct kl_lobby *l, struct kl_lobby_client *c) {
     struct kl_lobby_bring *b = c->bring;
     if (!b) return;
     struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
-    if (b->asked && b->makes && r && r->phase == KL_ROOM_REOPENING) kl_lobby_again_drop(r); /* half a room */
+    if (b->asked && b->made && r && r->phase == KL_ROOM_REOPENING) kl_lobby_again_drop(r); /* half a room */
     if (b->ticket) sodium_memzero(b->ticket, sizeof *b->ticket);
     free(b->ticket);
     free(b->start);
@@ -122,6 +125,7 @@ static const char *judge_claim(const struct kl_lobby_room *r, const struct kl_lo
 
 static const char *take_tags(struct kl_lobby *l, struct kl_lobby_bring *b, const struct kl_tags *t) {
     const struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
+    if (b->has_claim && b->makes) return "one newest tag is enough";
     b->has_claim = true;
     b->claim = t->first + t->count - 1;
     b->claim_end = t->end_frame;
@@ -132,8 +136,10 @@ static const char *take_tags(struct kl_lobby *l, struct kl_lobby_bring *b, const
 static const char *make(struct kl_lobby *l, struct kl_lobby_bring *b, uint64_t now_us) {
     static char why[KL_TEXT_MAX];
     if (!b->ticket) return "the ticket is missing";
+    if (b->back.tags && !b->has_claim) return "your newest tag is missing";
     struct kl_lobby_room *r = kl_lobby_again(l, b->ticket, b->start, b->start_len, now_us, why, sizeof why);
     if (!r) return why;
+    b->made = true;
     free(b->start);
     b->start = NULL;
     kl_lobby_log_room(KL_LOG_INFO, "brought_back", r, "ticket=%u", b->ticket->number);
@@ -145,7 +151,7 @@ static const char *take_frames(struct kl_lobby *l, struct kl_lobby_bring *b, con
     struct kl_frames frames;
     struct kl_frame f;
     struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
-    if (b->makes && !r) {
+    if (b->makes && !r && !b->made) {
         const char *why = make(l, b, now_us);
         if (why) return why;
         r = kl_lobby_find(l, b->back.room);
@@ -154,6 +160,8 @@ static const char *take_frames(struct kl_lobby *l, struct kl_lobby_bring *b, con
         return "the room is no longer what it was";
     uint32_t most = (b->has_claim ? b->claim_end : 0) + UNTAGGED_MAX;
     while (kl_frames_next(&frames, &f)) {
+        const uint8_t *known = b->has_claim ? kl_lobby_again_tag(r, b->claim) : NULL;
+        if (known) most = r->past.tag_end[b->claim % KL_TAGS_KEPT] + UNTAGGED_MAX; /* not what he says */
         if (f.number < r->lock.next_close || f.number >= most) continue; /* had, or on his word alone */
         if (kl_lobby_again_frame(r, &f, f.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL) != KL_OK)
             return "frames that do not follow each other";
@@ -165,8 +173,7 @@ static const char *take_frames(struct kl_lobby *l, struct kl_lobby_bring *b, con
 static const char *take_end(struct kl_lobby *l, struct kl_lobby_bring *b) {
     struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
     if (!r || r->lock.next_close == 0) return "no frames came";
-    if (b->makes && b->has_claim && b->claim >= r->past.tags)
-        return "frames are missing below your newest tag";
+    if (b->has_claim && b->claim >= r->past.tags) return "frames are missing below your newest tag";
     b->asked = false;
     b->done = true;
     return NULL;
@@ -199,18 +206,28 @@ static struct kl_lobby_bring *bring_at(struct kl_lobby *l, unsigned peer, const 
 static bool somebody_brings(struct kl_lobby *l, const char *room) {
     for (unsigned i = 0; i < l->limits.peers; i++) {
         const struct kl_lobby_bring *b = bring_at(l, i, room);
-        if (b && b->asked) return true;
+        bool shows = b && (!b->makes || b->ticket || l->bring_us < b->asked_us + TICKET_US);
+        if (b && b->asked && shows) return true;
     }
     return false;
 }
 
+/* Where there is a room already, only its own members may add to it. */
+static bool may_add(const struct kl_lobby_room *r, const uint8_t *seat_key) {
+    for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && memcmp(r->member[i].seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0) return true;
+    return !r;
+}
+
 /* The one with the newest tag, then the most frames; l->limits.peers: nobody who has more than `have`. */
 static unsigned best(struct kl_lobby *l, const char *room, uint32_t have) {
+    const struct kl_lobby_room *r = kl_lobby_find(l, room);
     unsigned found = l->limits.peers;
     const struct kl_return *most = NULL;
     for (unsigned i = 0; i < l->limits.peers; i++) {
         const struct kl_lobby_bring *b = bring_at(l, i, room);
-        if (!b || b->done || !b->back.can_bring || b->back.have <= have) continue;
+        if (!b || b->done || b->asked || !b->back.can_bring || b->back.have <= have) continue;
+        if (!may_add(r, b->back.seat_key)) continue;
         bool more =
             !most || b->back.tags > most->tags || (b->back.tags == most->tags && b->back.have > most->have);
         if (more) {
@@ -227,7 +244,7 @@ static void ask(struct kl_lobby *l, unsigned peer, bool all, uint32_t from, uint
     if (all) m.want.what = KL_WANT_TICKET | KL_WANT_START;
     b->asked = true;
     b->makes = all;
-    b->heard_us = now_us;
+    b->heard_us = b->asked_us = now_us;
     kl_lobby_send(l, peer, &m);
 }
 
@@ -253,7 +270,8 @@ static void look_after(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     const char *name = b->back.room;
     struct kl_lobby_room *r = kl_lobby_find(l, name);
     if (b->asked) {
-        if (now_us >= b->heard_us + IDLE_US) refuse(l, peer, "nothing more came of what you wanted to bring");
+        bool late = now_us >= b->heard_us + IDLE_US || now_us >= b->asked_us + BRING_US;
+        if (late) refuse(l, peer, "nothing more came of what you wanted to bring");
         return;
     }
     if (r && r->phase != KL_ROOM_REOPENING) {

@@ -22,8 +22,9 @@ unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, cons
 void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us) {
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
-    (void)kl_bucket_take(kl_triers_of(&l->triers, host, now_us), l->limits.password_tries, now_us);
-    if (!r) return;
+    /* one address alone cannot shut a room's door for all */
+    bool counts = kl_bucket_take(kl_triers_of(&l->triers, host, now_us), l->limits.password_tries, now_us);
+    if (!r || !counts) return;
     (void)kl_bucket_take(&r->wrong, l->limits.password_tries * KL_ROOM_TRIES, now_us);
     r->wrong_count++;
 }

@@ -89,6 +89,8 @@ bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from) {
     return by_update || (!r->past.broken && from >= r->past.history.first);
 }
 
+#define DIGEST_MAX 4096 /* frames past the newest tag that are looked at for one RETURN */
+
 /* The digest of what this client says it has, from what we have. False where that cannot be told any more. */
 static bool digest_of(const struct kl_lobby_past *p, const struct kl_return *b, uint8_t out[16]) {
     static struct kl_history_cursor c;
@@ -97,7 +99,7 @@ static bool digest_of(const struct kl_lobby_past *p, const struct kl_return *b, 
     uint32_t last = b->tags - 1;
     bool known = b->tags <= p->tags && b->tags + KL_TAGS_KEPT >= p->tags;
     uint32_t from = b->tags && known ? p->tag_end[last % KL_TAGS_KEPT] : 0;
-    if (!known || b->have < from || b->have > p->history.next) return false;
+    if (!known || b->have < from || b->have > p->history.next || b->have - from > DIGEST_MAX) return false;
     kl_digest_begin(&d, b->tags ? p->tag[last % KL_TAGS_KEPT] : NULL);
     kl_history_seek(&c, &p->history, from);
     while (from < b->have && kl_history_next(&c, &f)) {

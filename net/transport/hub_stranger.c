@@ -57,9 +57,10 @@ static void refuse(struct kl_hub *hub, const ENetAddress *to, const struct kl_hs
 }
 
 /* The session that this very INIT has made. */
-static struct kl_hub_session *made_by(struct kl_hub *hub, const struct kl_hs_request *req) {
+static struct kl_hub_session *made_by(struct kl_hub *hub, const ENetAddress *from,
+                                      const struct kl_hs_request *req) {
     for (unsigned n = 0; n < hub->limits.peers; n++)
-        if (hub->holder[n] && memcmp(hub->session[n].init, req->init, sizeof req->init) == 0)
+        if (hub->holder[n] == from->host && memcmp(hub->session[n].init, req->init, sizeof req->init) == 0)
             return &hub->session[n];
     return NULL;
 }
@@ -85,7 +86,7 @@ static void make_session(struct kl_hub *hub, const ENetAddress *from, const stru
 }
 
 static void on_request(struct kl_hub *hub, const ENetAddress *from, const struct kl_hs_request *req) {
-    struct kl_hub_session *s = made_by(hub, req);
+    struct kl_hub_session *s = made_by(hub, from, req);
     if (s && s->state == KL_SESSION_HALF_OPEN && kl_same_address(&s->home, from))
         reply(hub, from, s->answer, s->answer_len);
     else if (s)

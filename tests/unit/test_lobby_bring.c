@@ -113,6 +113,25 @@ static void not_more_on_a_clients_word(void **state) {
     assert_int_equal(r->lock.next_close, player[1].tags_end + 120);
 }
 
+/* However much a stranger says that he has: the room is its members'. */
+static void strangers_add_nothing(void **state) {
+    (void)state;
+    play_and_die(KL_POLICY_BOUNDED);
+    return_able(1, 11);
+    pass(400000);
+    connect_peer(15);
+    struct kl_msg m = a_return(5, 15, "room", player[1].token);
+    m.back.can_bring = true;
+    m.back.have = m.back.tags = UINT32_MAX;
+    say(15, &m);
+    bring_ticket(1);
+    bring_frames(1, 0, player[1].tags_end);
+    bring_end(1);
+    pass(1500000);
+    assert_null(heard(15, KL_MSG_WANT));
+    assert_non_null(heard(11, KL_MSG_WELCOME));
+}
+
 static void what_was_played_cannot_be_rewritten(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
@@ -223,6 +242,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(clients_bring_it),
         T(not_more_on_a_clients_word),
+        T(strangers_add_nothing),
         T(what_was_played_cannot_be_rewritten),
         T(what_is_missing_or_out_of_turn),
         T(who_can_bring_nothing_waits_a_little),

@@ -5,6 +5,8 @@
 #include "room.h"
 #include "room_hand.h"
 
+void kl_room_act(struct kl_room *room, const struct kl_command *c); /* room_private.h, which shadows our r */
+
 /* Two players with spacing 4 and a spectator, who all have everything. */
 static void begin(void) {
     hand_begin((struct kl_params){.policy = KL_POLICY_STRICT,
@@ -291,6 +293,24 @@ static void needs_are_kept_by_client(void **state) {
     assert_int_equal(r.spacing.next[0], 0);
 }
 
+/* As a client may bring them to a relay that begins again. */
+static void what_is_not_of_its_form_does_nothing(void **state) {
+    (void)state;
+    begin();
+    struct kl_command wild[] = {
+        {.kind = KL_COMMAND_SWAP, .len = 2, .data = {1, 255}},
+        {.kind = KL_COMMAND_RATE, .len = 4},
+        {.kind = KL_COMMAND_POLICY, .len = 4, .data = {1, 250, 0, 255}},
+        {.kind = KL_COMMAND_POLICY, .len = 1, .data = {9}},
+    };
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
+        kl_room_act(&r, &wild[i]);
+    assert_int_equal(r.plays[1], 1);
+    assert_int_equal(r.params.fps_uhz, 50000000);
+    assert_int_equal(r.params.policy, KL_POLICY_STRICT);
+    assert_int_equal(r.params.spacing_fixed, 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_stand_at_the_next_keyframe_and_only_once),
@@ -306,6 +326,7 @@ int main(void) {
         cmocka_unit_test(a_full_store_takes_nothing_and_loses_nothing),
         cmocka_unit_test(a_flood_waits_in_the_queues),
         cmocka_unit_test(needs_are_kept_by_client),
+        cmocka_unit_test(what_is_not_of_its_form_does_nothing),
     };
     return cmocka_run_group_tests_name("room_command", tests, NULL, NULL);
 }
