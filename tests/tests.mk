@@ -54,14 +54,23 @@ conformance: $(OUT)/vectors $(OUT)/session_peer ## PROTOCOL.md against the code,
 	$(Q)python3 tests/conformance/decode.py $(OUT)/vectors
 	$(Q)python3 tests/conformance/session.py $(OUT)/session_peer
 
-$(OUT)/fuzz/%: $(OUT)/obj/test/%.o $(call obj,tests/fuzz/replay_main.c) $(OUT)/libkeylock.a
-	$(link) $(LIBS) -ljson-c
+$(OUT)/fuzz/%: $(OUT)/obj/test/%.o $(if $(FUZZER),,$(call obj,tests/fuzz/replay_main.c)) $(OUT)/libkeylock.a
+	$(link) $(if $(FUZZER),-fsanitize=fuzzer) $(LIBS) -ljson-c
 $(OUT)/make_corpus: $(call obj,tests/fuzz/make_corpus.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 corpus: $(OUT)/make_corpus ## write the fuzz targets' seed corpus anew, after a change of the wire
 	$(Q)$(OUT)/make_corpus tests/fuzz/corpus
 fuzz-smoke: $(FUZZ) ## the corpus and some thousand mutations through every hostile surface
 	$(Q)tests/run.sh $(foreach f,$(FUZZ),"$(f) --smoke")
+
+# Each target T seconds with libFuzzer, ASan and UBSan, two at a time, from the committed corpus; what is found lies in
+# build/fuzzer/found. Exits 1 where one of them found something.
+T ?= 60
+FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link
+fuzz: ## each fuzz target for T=60 seconds with libFuzzer
+	$(Q)CFLAGS="$(FUZZ_FLAGS)" $(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/fuzzer SAN=address,undefined FUZZER=1 \
+	    $(patsubst $(OUT)/%,$(BUILD)/fuzzer/san/%,$(FUZZ))
+	$(Q)tests/fuzz/run.sh $(BUILD)/fuzzer $(T) $(notdir $(FUZZ))
 
 # What the engine may call; the session layer libsodium besides, and but for its files no heap, file or clock.
 PURE   := kl_|mem(cpy|set|cmp|move|chr)$$|str(len|cmp|str)$$|__assert_fail$$|_GLOBAL_OFFSET_TABLE_$$|__(asan|ubsan|stack_chk|gcov)|str(len|cmp|str)_chk
