@@ -13,7 +13,7 @@ bench-relay:    ## the relay's processor time for an update against raw UDP
 
 # They share the machine's cores, so never two at once, whatever -j says.
 $(BENCHES:%=bench-%): bench-%: bench-build
-	$(Q)flock $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) python3 tests/bench/$*.py
+	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) python3 tests/bench/$*.py
 
 bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/bench/bench_relay $(OUT)/cores/press_core_libretro.so \
 		$(OUT)/cores/tone_core_libretro.so

@@ -48,16 +48,29 @@ def bound(players, rtt, link):
 tmp = tempfile.mkdtemp(prefix="keylock-bench.")
 started = []
 
+# Everything is started in the process group of a guard, which ends all of it once this process is gone, however that came about.
+guard = subprocess.Popen(["sh", "-c", 'trap "" TERM INT HUP; read _; kill -TERM 0; kill -CONT 0; sleep 1; rm -rf "$1"; kill -KILL 0', "guard", tmp],
+                         stdin=subprocess.PIPE, process_group=0)
+
 
 def end_all():
     for p in list(started):
         stop(p)
     shutil.rmtree(tmp, ignore_errors=True)
+    guard.kill()
+    guard.wait()
+
+
+def end_at_once(*_):
+    """From a signal: other threads may be waiting for what they started, so no orderly end."""
+    guard.stdin.close()
+    os.waitid(os.P_PID, guard.pid, os.WEXITED)
+    os._exit(130)
 
 
 atexit.register(end_all)
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-    signal.signal(number, lambda *_: sys.exit(130))
+    signal.signal(number, end_at_once)
 
 
 def environment(**more):
@@ -72,7 +85,8 @@ def start(name, *command, env=None):
     """In the background; what it says goes to tmp/NAME.log."""
     command = [*(("chrt", "--rr", "5") if REAL_TIME else ()), *command]
     with open(os.path.join(tmp, name + ".log"), "wb") as log:
-        p = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env or environment())
+        p = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env or environment(),
+                             process_group=guard.pid)
     p.name = name
     started.append(p)
     return p

@@ -161,7 +161,7 @@ def content():
 
 def sim(*arguments):
     """Rows of a table that the simulation prints: its own column names, `|` left out."""
-    text = subprocess.run(["chrt", "-i", "0", bench.SIM, *map(str, arguments)], capture_output=True, text=True).stdout.splitlines()
+    text = subprocess.run(["chrt", "-i", "0", bench.SIM, *map(str, arguments)], capture_output=True, text=True, process_group=bench.guard.pid).stdout.splitlines()
     names, rows = [], []
     for line in text:
         words = line.replace("|", " ").split()

@@ -35,7 +35,8 @@ def main():
     bench.say(f"relay: {bench.machine()}")
     rows = []
     for rooms in ROOMS:
-        p = subprocess.run([PROGRAM, str(rooms), str(SECONDS)], capture_output=True, text=True, env=bench.environment(KEYLOCK_RELAY_BIN=bench.RELAY))
+        p = subprocess.run([PROGRAM, str(rooms), str(SECONDS)], capture_output=True, text=True, env=bench.environment(KEYLOCK_RELAY_BIN=bench.RELAY),
+                           process_group=bench.guard.pid)
         found = list(csv.DictReader(p.stdout.splitlines()))
         if p.returncode or not found:
             sys.exit(f"bench: bench_relay {rooms}: exit status {p.returncode}: {p.stderr[-300:]}")

@@ -54,7 +54,7 @@ def by_object(path, core):
 def instructions(way, core, content, frames, relay):
     out = os.path.join(bench.tmp, "callgrind.out")
     p = subprocess.run(["valgrind", "--tool=callgrind", "--compress-pos=no", f"--callgrind-out-file={out}", *command(way, core, content, frames, relay)],
-                       capture_output=True, text=True, env=bench.environment(KEYLOCK_HIDE="off"))
+                       capture_output=True, text=True, env=bench.environment(KEYLOCK_HIDE="off"), process_group=bench.guard.pid)
     if p.returncode:
         bench.say(f"  callgrind, {way}: exit status {p.returncode}: {(p.stdout + p.stderr)[-300:]}")
         return None
@@ -70,7 +70,8 @@ def per_frame(way, core, content, relay):
 def cpu_us(way, core, content, relay):
     """Processor microseconds a frame, less those of a run of one frame."""
     def one(frames):
-        p = subprocess.Popen(command(way, core, content, frames, relay), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=bench.environment(KEYLOCK_HIDE="off"))
+        p = subprocess.Popen(command(way, core, content, frames, relay), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=bench.environment(KEYLOCK_HIDE="off"),
+                             process_group=bench.guard.pid)
         used = os.wait4(p.pid, 0)
         p.returncode = 0
         return (used[2].ru_utime + used[2].ru_stime) * 1e6
