@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""catchup.py - how fast a backlog is run off, as a share of the bare core's unthrottled speed in the same run.
+"""catchup.py - how fast a backlog is run off, as a share of the bare core's unthrottled speed.
 
 Two players in a bounded room in real time. One hangs: its frontend makes no calls, as with a menu open, while its network
 thread goes on (`away`); or its process stands still and the frames must be fetched first (`frozen`). Then the trace says
 how many frames a second were run from the first call after that until fewer than 20 were left (those run off gently, by
 design), when none were left, and how long the other one waited. A backlog is run off in a quarter of a second, in which a
-shared machine may be slower than in the next: each is measured some times, the bare core before and after it, and the
-middle one counts; and a test core takes the same time for each frame whatever the machine does. Nobody presses, so all of them play the same frames: a game's scenes differ in what they cost."""
+shared machine may be slower than in the next. So the yardstick is taken in the same process, by the same frames, right before
+that and two seconds after (yardstick.c), each hang is measured some times, the middle one counts, and beside the time stands the
+processor time of a frame, which what else the machine does changes less; and a test core takes the same time for each frame
+whatever the machine does. Nobody presses, so all of them play the same frames: a game's scenes differ in what they cost."""
 import os
 import re
+import shutil
 import signal
 import statistics
 import sys
@@ -18,22 +21,13 @@ import bench
 
 LEAD_IN = 3
 RTT = 50
-REPEATS = 1 if bench.QUICK else 3
+REPEATS = int(os.environ.get("BENCH_REPEATS", 1 if bench.QUICK else 5))
 TONE_US = 400 # of the test core whose frames take a time by the clock, however quick the machine is just now
 TONE = os.path.join(bench.BUILD, "cores", "tone_core_libretro.so")
 
 
 def environment(**more):
     return bench.environment(TONE_COST_US=TONE_US, **more)
-
-
-def bare_fps(core, content, frames):
-    """Unthrottled, without wrapper."""
-    p = bench.start("bare", bench.KEYLOCK, "run", "--quiet", "--core", core, "--content", content, "--frames", frames, "--hash-every", 0,
-                    "--input", "none", env=environment())
-    p.wait(120)
-    bench.stop(p)
-    return bench.last_json(p)["fps"]
 
 
 def read(path):
@@ -50,11 +44,11 @@ LARGE = 20 # frames: a backlog below runs off gently, by design
 
 def after_gap(rows, seconds):
     """What came after the hang: most frames that waited; frames and seconds until fewer than LARGE were left; the fastest
-    tenth of a second; seconds until none were left. Nothing where it did not come back."""
+    tenth of a second; seconds until none were left; how many calls that took. Nothing where it did not come back."""
     gap = next((i for i in range(1, len(rows)) if rows[i][0] - rows[i - 1][0] > seconds * 5e5), None)
     if gap is None or len(rows) < gap + 60:
         return None
-    most = max(r[1] + r[2] for r in rows[gap:gap + 300])
+    most = max(r[1] + r[2] for r in rows[gap:gap + 100])
     peak = next(i for i in range(gap, len(rows)) if rows[i][1] + rows[i][2] == most)
     def first_below(frames):
         return next((i for i in range(peak, len(rows) - 1) if rows[i][2] < frames), len(rows) - 2)
@@ -70,7 +64,30 @@ def after_gap(rows, seconds):
                 fastest = max(fastest, ran / ((rows[k + 1][0] - rows[i][0]) / 1e6))
                 break
     back_s = (rows[none + 1][0] - rows[gap][0]) / 1e6 if rows[none][2] < 4 else None
-    return most, done, took_s, max(fastest, done / took_s), back_s
+    return {"backlog_frames": most, "frames": done, "seconds": took_s, "frames_per_s": done / took_s,
+            "fastest_per_s": max(fastest, done / took_s), "seconds_to_none": back_s, "calls": large + 1 - gap}
+
+
+def yardsticks(path):
+    """Of a log of press: the bare core before and after, as (wall, processor) microseconds a frame; and the processor time used
+    at the beginning of each call from the hang on."""
+    bare, used = [], []
+    with open(path) as f:
+        for word in (line.split() for line in f):
+            if word[0] == "bare":
+                bare.append((int(word[1]) / int(word[3]), int(word[2]) / int(word[3])))
+            elif word[0] == "call":
+                used.append(int(word[2]))
+    return bare, used
+
+
+def compare(figures, bare, used):
+    """The figures, beside the bare core's."""
+    wall_us, cpu_us = (statistics.mean(of) for of in zip(*bare))
+    spent_us = (used[figures["calls"]] - used[0]) / figures["frames"]
+    return figures | {"bare_frames_per_s": 1e6 / wall_us, "share_of_bare": figures["frames_per_s"] * wall_us / 1e6,
+                      "fastest_share_of_bare": figures["fastest_per_s"] * wall_us / 1e6, "bare_before_us": bare[0][0],
+                      "bare_after_us": bare[-1][0], "bare_cpu_us": cpu_us, "cpu_us_per_frame": spent_us, "cpu_share": cpu_us / spent_us}
 
 
 def longest_wait_ms(rows):
@@ -78,29 +95,41 @@ def longest_wait_ms(rows):
     return worst / 1000
 
 
+def until_stopped(p, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and p.poll() is None:
+        with open(f"/proc/{p.pid}/stat") as f:
+            if f.read().rsplit(")", 1)[1].split()[0] == "T":
+                return
+        time.sleep(0.005)
+    sys.exit(f"bench: {p.name} did not stop within {seconds} s")
+
+
 def room(how, core, content, seconds):
+    """One hang: its figures, or None where it did not come back; how long the other waited; hashes compared; were they equal."""
     relay, at = bench.relay()
     proxy, to = bench.through(at, RTT)
     clients, traces = [], []
-    total = LEAD_IN + 1.5 * seconds + 4
+    total = LEAD_IN + seconds + 6
+    bare = os.path.join(bench.tmp, "bare_libretro.so")
+    shutil.copy(core, bare)
     try:
         for i in (0, 1):
             traces.append(os.path.join(bench.tmp, f"c{i}.csv"))
             env = environment(KEYLOCK_CORE=core, KEYLOCK_RELAY=to, KEYLOCK_ROOM="catchup", KEYLOCK_NAME=f"c{i}", KEYLOCK_PLAYERS=2,
-                                    KEYLOCK_SEATS=1, KEYLOCK_TRACE=traces[i], KEYLOCK_POLICY="bounded", KEYLOCK_HASH_OUT=traces[i] + ".hash",
-                                    KEYLOCK_HASH_EVERY=60)
-            hang = ["--hang", f"{LEAD_IN}:{seconds}"] if how == "away" and i == 1 else []
+                              KEYLOCK_SEATS=1, KEYLOCK_TRACE=traces[i], KEYLOCK_POLICY="bounded", KEYLOCK_HASH_OUT=traces[i] + ".hash",
+                              KEYLOCK_HASH_EVERY=60)
+            hang = ["--hang" if how == "away" else "--stop", f"{LEAD_IN}:{seconds}", "--yardstick", bare] if i == 1 else []
             clients.append(bench.start(f"c{i}", bench.PRESS, "--core", bench.WRAPPER, "--content", content, "--log", traces[i] + ".press",
                                        "--seconds", total, "--still", *hang, env=env))
         for c in clients:
             bench.wait_said(c, "playing seats=|error|expected", 20)
         if how == "frozen":
-            time.sleep(LEAD_IN)
-            clients[1].send_signal(signal.SIGSTOP)
+            until_stopped(clients[1], LEAD_IN + 20)
             time.sleep(seconds)
             clients[1].send_signal(signal.SIGCONT)
         for c in clients:
-            c.wait(total + 20)
+            c.wait(total + 30)
     finally:
         for p in clients + [proxy, relay]:
             bench.stop(p)
@@ -108,34 +137,33 @@ def room(how, core, content, seconds):
         one, other = (dict(line.split(" ", 1) for line in f) for f in (a, b))
     shared = one.keys() & other.keys()
     equal = all(one[k] == other[k] for k in shared)
-    lost = re.search("room is gone|does not answer any more|closed the connection", bench.said(clients[1]))
-    return None if lost else after_gap(read(traces[1]), seconds), longest_wait_ms(read(traces[0])), len(shared), equal
+    figures, (bare, used) = after_gap(read(traces[1]), seconds), yardsticks(traces[1] + ".press")
+    back = figures and len(bare) == 2 and not re.search("room is gone", bench.said(clients[1]))
+    return compare(figures, bare, used) if back else None, longest_wait_ms(read(traces[0])), len(shared), equal
 
 
 def cells():
     shooter, gba = os.path.join(bench.CONTENT, "shooter.nes"), os.path.join(bench.CONTENT, "pads.gba")
     if bench.QUICK:
         return [("away", "nestopia", shooter, 5), ("frozen", "nestopia", shooter, 5)]
-    return [(how, core, content, s) for core, content in (("nestopia", shooter), ("mgba", gba), ("tone", shooter)) for how in ("away", "frozen") for s in (3, 5, 8)]
+    return [(how, core, content, s) for core, content, hangs in (("nestopia", shooter, (3, 5, 8)), ("mgba", gba, (3, 5, 8)), ("tone", shooter, (8,)))
+            for how in ("away", "frozen") for s in hangs]
 
 
 def measure(how, name, core, content, seconds):
     """One hang; a row."""
-    before = bare_fps(core, content, 3000)
     figures, waited_ms, shared, equal = room(how, core, content, seconds)
-    bare = (before + bare_fps(core, content, 3000)) / 2
-    row = {"core": name, "how": how, "hang_s": seconds, "bare_frames_per_s": bare, "other_waited_ms": waited_ms}
+    row = {"core": name, "how": how, "hang_s": seconds, "other_waited_ms": waited_ms}
     if figures is None:
-        bench.say(f"  {name}, {how} for {seconds} s: it did not come back (its connection was given up); the other waited {waited_ms:.0f} ms at most")
+        bench.say(f"  {name}, {how} for {seconds} s: it did not come back; the other waited {waited_ms:.0f} ms at most")
         return row | {"backlog_frames": "lost"}
-    backlog, frames, wall, fastest, settled = figures
-    left = f"none left after {settled:.2f} s" if settled else "some left to the end"
-    bench.say(f"  {name}, {how} for {seconds} s: {frames} frames in {wall:.2f} s, {frames / wall:.0f} of the bare core's {bare:.0f} frames a second"
-              f" ({100 * frames / wall / bare:.0f} %, fastest tenth {100 * fastest / bare:.0f} %), {left}; the other waited {waited_ms:.0f} ms at most;"
+    f = figures
+    left = f"none left after {f['seconds_to_none']:.2f} s" if f["seconds_to_none"] else "some left to the end"
+    bench.say(f"  {name}, {how} for {seconds} s: {f['frames']} frames in {f['seconds']:.2f} s, {f['frames_per_s']:.0f} of the bare core's {f['bare_frames_per_s']:.0f} frames a second"
+              f" ({100 * f['share_of_bare']:.0f} %, fastest tenth {100 * f['fastest_share_of_bare']:.0f} %; of processor {f['cpu_us_per_frame']:.0f} us a frame, bare {f['bare_cpu_us']:.0f}:"
+              f" {100 * f['cpu_share']:.0f} %; bare before {f['bare_before_us']:.0f}, after {f['bare_after_us']:.0f} us), {left}; the other waited {waited_ms:.0f} ms at most;"
               f" {shared} hashes {'equal' if equal else 'DIFFER'}")
-    return row | {"backlog_frames": backlog, "frames": frames, "seconds": wall, "frames_per_s": frames / wall, "seconds_to_none": settled,
-                  "share_of_bare": frames / wall / bare, "fastest_share_of_bare": fastest / bare, "hashes_compared": shared,
-                  "hashes_equal": "yes" if equal else "no"}
+    return row | figures | {"hashes_compared": shared, "hashes_equal": "yes" if equal else "no"}
 
 
 def middle(some):
@@ -144,6 +172,7 @@ def middle(some):
     if not back:
         return some[0] | {"measured": len(some), "came_back": 0}
     return back[len(back) // 2] | {"measured": len(some), "came_back": len(back), "least_share": back[0]["share_of_bare"], "most_share": back[-1]["share_of_bare"],
+                                   "cpu_share": statistics.median(r["cpu_share"] for r in back),
                                    "other_waited_ms": statistics.median(r["other_waited_ms"] for r in back),
                                    "hashes_equal": "yes" if all(r["hashes_equal"] == "yes" for r in back) else "no"}
 

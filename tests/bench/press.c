@@ -1,15 +1,23 @@
 /* press.c - a frontend as small as can be, for measuring: paces retro_run like a display, and presses a
  * button now and then at moments that have nothing to do with frames.
  *
- *   press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang AT:FOR] [--still]
+ *   press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--still]
+ *         [--hang AT:FOR | --stop AT:FOR] [--yardstick CORE]
  *
  * It is a frontend like any other to the wrapper: polled once a call, no view inside. Everything else (room,
- * trace) goes by KEYLOCK_* in the environment. The log holds, in microseconds of the monotonic clock, begin
- * US              the first retro_run press US POLL_US MASK a button went down at US, the poll at POLL_US was
- * the first to see it and what the core logs goes to standard error. S seconds after the wrapper says
- * "playing" it ends, and presses come from then on.
- * --still: nobody presses, so that every run plays the same frames.
- * --hang: AT seconds after that it makes no calls for FOR seconds, as with a menu open. */
+ * trace) goes by KEYLOCK_* in the environment; what the core logs goes to standard error. S seconds after the
+ * wrapper says "playing" it ends, and presses come from then on.
+ * - --still: nobody presses, so that every run plays the same frames.
+ * - --hang: AT seconds after that it makes no calls for FOR seconds, as with a menu open.
+ * - --stop: AT seconds after that it stops by SIGSTOP; another is to send SIGCONT FOR seconds later.
+ * - --yardstick: a copy of the core, whose bare speed over the frames missed then is measured at the end of
+ * the hang (of a stop, at its begin) and two seconds after.
+ *
+ * The log's lines, in microseconds of the monotonic clock:
+ * - begin US: the first retro_run
+ * - press US POLL_US MASK: a button went down at US, the poll at POLL_US was the first to see it
+ * - bare WALL_US CPU_US FRAMES: what those frames took of time and of processor
+ * - call US CPU_US: each call between the two of those, and what this process had used of processor then */
 #include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
@@ -23,6 +31,10 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "yardstick.h"
+
+#define COMPARE_US 2000000 /* after a hang, until the yardstick is measured again */
 
 struct core {
     void *handle;
@@ -38,10 +50,10 @@ struct core {
 };
 
 static struct {
-    const char *core, *content, *log;
+    const char *core, *content, *log, *yardstick;
     double seconds, hz, hang_at, hang_for;
     uint64_t dice;
-    bool still;
+    bool still, stop;
 } asked = {.seconds = 10, .dice = 1};
 
 static struct {
@@ -196,12 +208,61 @@ static void load(struct core *c) {
     free(data);
 }
 
-static void hang(void) {
-    struct timespec t = {(time_t)asked.hang_for,
-                         (long)((asked.hang_for - (double)(time_t)asked.hang_for) * 1e9)};
-    nanosleep(&t, NULL);
-    asked.hang_for = 0;
+/* ---- the hang, and what is measured around it ---- */
+
+static uint64_t hang_us, compare_us; /* when; 0: not, or no more */
+
+static struct yardstick bare(void) {
+    const unsigned fps = 60;
+    return yardstick_measure(asked.yardstick, asked.content, (unsigned)(asked.hang_at * fps),
+                             (unsigned)(asked.hang_for * fps));
 }
+
+static void measure_bare(void) {
+    if (!asked.yardstick) return;
+    struct yardstick y = bare();
+    fprintf(out, "bare %llu %llu %u\n", (unsigned long long)y.wall_us, (unsigned long long)y.cpu_us,
+            y.frames);
+}
+
+static void wait_until(uint64_t until_us) {
+    while (!told_to_end && now_us() < until_us)
+        usleep(1000);
+}
+
+static void hang(void) {
+    uint64_t from_us = now_us(), ends_us = from_us + (uint64_t)(asked.hang_for * 1e6);
+    if (asked.yardstick && !asked.stop) {
+        bare(); /* to know how long it takes */
+        wait_until(ends_us - (now_us() - from_us) * 11 / 10);
+    }
+    measure_bare();
+    if (asked.stop)
+        raise(SIGSTOP);
+    else
+        wait_until(ends_us);
+}
+
+static void note_call(void) {
+    struct timespec t;
+    if (!compare_us) return;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    fprintf(out, "call %llu %llu\n", (unsigned long long)now_us(),
+            (unsigned long long)t.tv_sec * 1000000 + (unsigned long long)t.tv_nsec / 1000);
+}
+
+static void around_hang(void) {
+    if (hang_us && now_us() >= hang_us) {
+        hang();
+        hang_us = 0;
+        compare_us = now_us() + COMPARE_US;
+    } else if (compare_us && now_us() >= compare_us) {
+        compare_us = 0;
+        measure_bare();
+    }
+}
+
+/* ---- the calls ---- */
 
 /* Calls are due at multiples of the period from the first one on, which has a phase of its own. */
 static void play(struct core *c) {
@@ -209,7 +270,7 @@ static void play(struct core *c) {
     c->get_system_av_info(&av);
     double period_us = 1e6 / (asked.hz > 0 ? asked.hz : av.timing.fps),
            next_us = (double)now_us() + (double)between_us(0, 16667);
-    uint64_t ends_us = 0, hang_us = 0;
+    uint64_t ends_us = 0;
     bool first = true;
     while (!told_to_end && (!ends_us || now_us() < ends_us)) {
         struct timespec at = {(time_t)(next_us / 1e6), (long)((uint64_t)next_us % 1000000 * 1000)};
@@ -219,13 +280,14 @@ static void play(struct core *c) {
         if (next_us + 200000 < (double)now_us()) next_us = (double)now_us(); /* a pause is not made up for */
         if (first) fprintf(out, "begin %llu\n", (unsigned long long)now_us());
         first = false;
+        note_call();
         c->run();
         if (!pad.playing) continue;
         if (!ends_us) {
             ends_us = now_us() + (uint64_t)(asked.seconds * 1e6);
-            hang_us = now_us() + (uint64_t)(asked.hang_at * 1e6);
+            if (asked.hang_for > 0) hang_us = now_us() + (uint64_t)(asked.hang_at * 1e6);
         }
-        if (asked.hang_for > 0 && now_us() >= hang_us) hang();
+        around_hang();
     }
 }
 
@@ -236,9 +298,9 @@ static void on_signal(int number) {
 
 static void read_options(int argc, char **argv) {
     static const struct option options[] = {
-        {"core", 1, 0, 'c'},    {"content", 1, 0, 'f'}, {"log", 1, 0, 'l'},
-        {"seconds", 1, 0, 's'}, {"hz", 1, 0, 'h'},      {"seed", 1, 0, 'd'},
-        {"hang", 1, 0, 'g'},    {"still", 0, 0, 'q'},   {0, 0, 0, 0}};
+        {"core", 1, 0, 'c'}, {"content", 1, 0, 'f'},   {"log", 1, 0, 'l'},  {"seconds", 1, 0, 's'},
+        {"hz", 1, 0, 'h'},   {"seed", 1, 0, 'd'},      {"hang", 1, 0, 'g'}, {"still", 0, 0, 'q'},
+        {"stop", 1, 0, 't'}, {"yardstick", 1, 0, 'y'}, {0, 0, 0, 0}};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (o) {
         case 'c': asked.core = optarg; break;
@@ -247,16 +309,20 @@ static void read_options(int argc, char **argv) {
         case 's': asked.seconds = atof(optarg); break;
         case 'h': asked.hz = atof(optarg); break;
         case 'd': asked.dice = strtoull(optarg, NULL, 10); break;
+        case 'y': asked.yardstick = optarg; break;
+        case 't':
         case 'g':
+            asked.stop = o == 't';
             if (sscanf(optarg, "%lf:%lf", &asked.hang_at, &asked.hang_for) != 2) exit(2);
             break;
         case 'q': asked.still = true; break;
         default: exit(2);
         }
     if (!asked.core || !asked.content || !asked.log) {
-        fputs("usage: press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--hang "
-              "AT:FOR] [--still]\n",
-              stderr);
+        fputs(
+            "usage: press --core FILE --content FILE --log FILE [--seconds S] [--hz H] [--seed N] [--still] "
+            "[--hang AT:FOR | --stop AT:FOR] [--yardstick CORE]\n",
+            stderr);
         exit(2);
     }
 }
