@@ -2,10 +2,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command_words.h"
+#include "slot.h"
 
 /* A machine that was emulated for no time with its tray open has not seen it open. */
 #define TRAY_FRAMES 60
@@ -13,10 +13,7 @@
 
 static struct {
     uint8_t plays[KL_MAX_SEATS]; /* by whose pads: the seat they play */
-    uint8_t *state;              /* the slot; NULL: empty */
-    size_t state_bytes;
-    uint32_t state_frame;
-    bool tray_open; /* until tray_frame; then tray_index goes in */
+    bool tray_open;              /* until tray_frame; then tray_index goes in */
     uint32_t tray_frame;
     uint16_t tray_index;
 } room;
@@ -34,10 +31,6 @@ const char *kl_command_name(unsigned client) {
     if (client == KL_RELAY_CLIENT) return "relay";
     if (!m) snprintf(name, sizeof name, "client %u", client % 1000);
     return m ? m->name : name;
-}
-
-bool kl_command_has_state(void) {
-    return room.state != NULL;
 }
 
 /* ---- doing ---- */
@@ -117,29 +110,20 @@ static void do_disk(const struct kl_command *c, uint32_t frame) {
         tell(c, frame, "disk %u", index + 1u);
 }
 
-/* Everybody serializes, or nobody: for some cores it is not without effect. */
 static void do_save(const struct kl_command *c, uint32_t frame) {
-    size_t bytes = kl_w.core.serialize_size();
-    uint8_t *state = bytes ? calloc(1, bytes) : NULL;
-    if (!state || !kl_w.core.serialize(state, bytes)) {
-        free(state);
+    if (kl_slot_save(frame))
+        tell(c, frame, "state saved for all");
+    else
         tell(c, frame, "no state saved: this core cannot do it now");
-        return;
-    }
-    free(room.state);
-    room.state = state;
-    room.state_bytes = bytes;
-    room.state_frame = frame;
-    tell(c, frame, "state saved for all");
 }
 
 static void do_load(const struct kl_command *c, uint32_t frame) {
-    if (!room.state)
-        tell(c, frame, "no state is saved in this room");
-    else if (kl_w.core.unserialize(room.state, room.state_bytes))
-        tell(c, frame, "back to the state of frame %u", room.state_frame);
+    char why[KLW_TEXT_MAX];
+    if (kl_slot_load(c, why, sizeof why) == 0)
+        tell(c, frame, "back to the state of frame %u",
+             c->data[0] | c->data[1] << 8 | c->data[2] << 16 | (unsigned)c->data[3] << 24);
     else
-        tell(c, frame, "the core did not take the state of frame %u", room.state_frame);
+        tell(c, frame, "%s", why);
 }
 
 void kl_command_obey(const struct kl_command *c, uint32_t frame) {
@@ -200,7 +184,7 @@ void kl_command_begin(void) {
 }
 
 void kl_command_end(void) {
-    free(room.state);
+    kl_slot_clear();
     memset(&room, 0, sizeof room);
     for (uint8_t s = 0; s < KL_MAX_SEATS; s++)
         room.plays[s] = s;

@@ -40,8 +40,6 @@ unsigned kl_command_seat(unsigned s);
 uint8_t kl_command_pads(uint8_t played);
 /* NULL: no such client in the roster. Borrowed from it. */
 const struct kl_member *kl_command_member(unsigned client);
-/* The room's slot holds a state here. */
-bool kl_command_has_state(void);
 /* "ann" for a client of the roster, "relay" for KL_RELAY_CLIENT. Borrowed until the next call. */
 const char *kl_command_name(unsigned client);
 

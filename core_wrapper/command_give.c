@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "command_words.h"
+#include "slot.h"
 
 #define SHOWN_MS     4000
 #define GIVEN_FRAMES 120 /* by then what was given has been done, or never will be */
@@ -164,6 +165,11 @@ static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
     return 0;
 }
 
+/* Asking the core itself would be a serialize at a frame of our own. */
+static int fit_save(char *answer, size_t cap) {
+    return kl_w.play.no_states ? refuse(answer, cap, "this core has no savestates") : 0;
+}
+
 int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
     uint8_t kind = w->order.kind;
     if (is_the_hosts(kind) && !is_host()) return refuse(answer, cap, "that is for the host of the room");
@@ -176,9 +182,8 @@ int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
     case KL_COMMAND_HOST: return fit_host(w, answer, cap);
     case KL_COMMAND_KICK:
     case KL_COMMAND_BAN: return fit_put_out(w, answer, cap);
-    case KL_COMMAND_LOAD:
-        if (!kl_command_has_state()) return refuse(answer, cap, "no state is saved in this room");
-        return 0;
+    case KL_COMMAND_SAVE: return fit_save(answer, cap);
+    case KL_COMMAND_LOAD: return kl_slot_wanted(&w->order, answer, cap) ? 0 : -1;
     default: return 0;
     }
 }

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "record.h"
+#include "slot.h"
 
 #define FREE_RUNS    64    /* frames in one call at most, where there is no clock … */
 #define BUDGET_US    10000 /* … and the time for them */
@@ -76,6 +77,7 @@ void kl_play_hash(uint32_t label) {
     struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
     kl_ram_find(&play->ram, &kl_w.core, map.num_descriptors ? &map : NULL);
     kl_statehash_take(&taken, &kl_w.core, &play->ram, &play->buffer);
+    play->no_states = !taken.has_state;
     struct kl_hash h = {.frame = label, .has_ram = taken.has_ram, .has_state = taken.has_state};
     h.ram = taken.ram;
     h.state = taken.state;
@@ -261,6 +263,7 @@ void kl_play_turn(void) {
     note_stall(plan.stalled && !done, done > 0, from_us);
     give_sound(done);
     if (!done) show_again();
+    kl_slot_turn();
     refresh_memory(from_us);
     play->report.run = done;
     play->report.backlog = plan.backlog > done ? plan.backlog - done : 0;
@@ -308,7 +311,7 @@ void kl_play_begin(void) {
     bool ignored;
     play->press = (struct kl_press){0};
     play->next_frame = 0;
-    play->hash_av = false;
+    play->hash_av = play->no_states = false;
     play->av_picture = play->av_sound = 0;
     struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
     kl_ram_find(&play->ram, &kl_w.core, map.num_descriptors ? &map : NULL);

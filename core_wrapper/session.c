@@ -12,6 +12,7 @@
 #include "overlay.h"
 #include "play.h"
 #include "record.h"
+#include "slot.h"
 
 #define LINGER_MS 300
 
@@ -177,6 +178,7 @@ static void note_link(const struct kl_link_status *was) {
     if (r->returning && was->phase != KL_LINK_RETURNING) event("connection lost");
     if (r->returning || was->phase != KL_LINK_RETURNING || is->phase == KL_LINK_ENDED) return;
     event("connected again");
+    kl_slot_connected();
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "connected again after=%.1f s",
                   (double)(now_us - was->lost_us) / 1e6);
 }

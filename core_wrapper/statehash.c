@@ -60,7 +60,7 @@ void kl_ram_find(struct kl_ram *ram, const struct kl_core *c, const struct retro
     if (data && len) add_piece(ram, data, len);
 }
 
-static bool hash_ram(const struct kl_ram *ram, uint64_t *out) {
+bool kl_ram_hash(const struct kl_ram *ram, uint64_t *out) {
     XXH3_state_t state;
     if (ram->count == 0) return false;
     if (ram->count == 1) {
@@ -94,7 +94,7 @@ static bool take_state(const struct kl_core *c, struct kl_statehash_buffer *buf)
 void kl_statehash_take(struct kl_statehash *out, const struct kl_core *c, const struct kl_ram *ram,
                        struct kl_statehash_buffer *buf) {
     memset(out, 0, sizeof(*out));
-    out->has_ram = hash_ram(ram, &out->ram);
+    out->has_ram = kl_ram_hash(ram, &out->ram);
     out->has_state = take_state(c, buf);
     if (!out->has_state) return;
     out->state = XXH3_64bits(buf->data, buf->size);

@@ -21,6 +21,9 @@ struct kl_ram {
  * memory while they load or at a reset: call it before each hash. */
 void kl_ram_find(struct kl_ram *ram, const struct kl_core *c, const struct retro_memory_map *map);
 
+/* XXH3-64 of all of it. False: there is none. */
+bool kl_ram_hash(const struct kl_ram *ram, uint64_t *out);
+
 struct kl_statehash {
     bool has_ram, has_state;
     uint64_t ram, state;

@@ -94,6 +94,7 @@ struct kl_play {
     uint64_t stall_since_us, stall_longest_us, stalls;
     struct kl_ram ram;
     struct kl_statehash_buffer buffer;
+    bool no_states;                /* as the newest hash found */
     bool hash_av;                  /* neither state nor RAM: picture and sound are hashed */
     uint64_t av_picture, av_sound; /* of the last frame run */
     klw_hash_fn hash_fn;

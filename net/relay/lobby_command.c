@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../engine/command.h"
+#include "../engine/wire.h"
 
 /* --- what members ask for --------------------------------------------------------------------------------
  */
@@ -99,6 +100,8 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     }
     if (for_the_relay(o->kind)) return order_of_the_host(r, member, o, now_us);
     if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
+    if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
+    if (o->kind == KL_COMMAND_LOAD && !kl_lobby_slot_agreed(r, o)) return KL_E_STATE;
     if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name, o->data, o->len, now_us);
     if (o->kind == KL_COMMAND_CHAT && r->lock.paused) return chat_in_pause(r, name, o->data, o->len, now_us);
     return kl_room_command(&r->lock, member, o->kind, o->data, o->len);
@@ -120,11 +123,12 @@ static bool too_much(struct kl_lobby_room *r, unsigned member, uint8_t kind, uin
 
 void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                            uint64_t now_us) {
-    if (too_much(r, member, o->kind, now_us)) return;
+    bool answers = o->kind == KL_COMMAND_SAVED; /* others' SAVE: not counted as its own */
+    if (!answers && too_much(r, member, o->kind, now_us)) return;
     int result = obey(r, member, o, now_us);
     if (result == KL_E_FULL) answer(r, member, "too many commands at once: %s", "the last one was dropped");
-    enum kl_log_level level =
-        result == KL_OK ? KL_LOG_INFO : KL_LOG_DEBUG; /* nobody fills the log with what was not done */
+    /* nobody fills the log with what was not done */
+    enum kl_log_level level = result == KL_OK && !answers ? KL_LOG_INFO : KL_LOG_DEBUG;
     kl_lobby_log_member(level, "command", r, member, "kind=%u bytes=%u frame=%u result=%d", o->kind, o->len,
                         r->lock.next_close, result);
 }
@@ -177,11 +181,24 @@ int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budg
     return logged(r, KL_COMMAND_POLICY, result);
 }
 
-int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *o) {
+/* The newest state there is; who lacks it is told to the room. */
+static bool names_a_state(struct kl_lobby_room *r, struct kl_order *o) {
+    struct kl_writer w;
+    uint32_t keyframe;
+    if (o->kind != KL_COMMAND_LOAD) return true;
+    if (!kl_lobby_slot_newest(r, &keyframe)) return false;
+    kl_writer_init(&w, o->data, sizeof o->data);
+    kl_write_u32(&w, keyframe);
+    o->len = KL_LOAD_BYTES;
+    return kl_lobby_slot_agreed(r, o);
+}
+
+int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *order) {
+    struct kl_order filled = *order, *o = &filled;
     bool nobodys =
         o->kind == KL_COMMAND_SWAP && (o->data[0] >= r->params.players || o->data[1] >= r->params.players);
     int result = KL_E_STATE;
-    if (r->phase == KL_ROOM_PLAYING && !nobodys)
+    if (r->phase == KL_ROOM_PLAYING && !nobodys && names_a_state(r, o))
         result = kl_room_command(&r->lock, KL_RELAY_CLIENT, o->kind, o->data, o->len);
     return logged(r, o->kind, result);
 }

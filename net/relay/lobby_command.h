@@ -19,7 +19,8 @@ int kl_lobby_order_say(struct kl_lobby_room *r, const char *text,
 int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause,
                          uint64_t now_us); /* KL_OK where it is so already */
 int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budget_ms); /* 0: as it is */
-int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *o);          /* reset to swap */
+/* Reset to swap; LOAD with nothing in it. */
+int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *o);
 int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked);
 /* For the first member of that name; KL_E_STATE where there is none, or he is away and should be host. */
 enum kl_lobby_order { KL_ORDER_KICK, KL_ORDER_BAN, KL_ORDER_HOST };

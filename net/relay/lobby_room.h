@@ -10,6 +10,7 @@
  * lobby_again.c    rooms made again after the relay died
  * lobby_bring.c    … from what clients bring
  * lobby_command.c  commands, what the operator asks for
+ * lobby_slot.c     who has the room's saved state
  * journal.h        what outlives the relay
  * lobby_say.c      messages and log lines */
 #ifndef KL_LOBBY_ROOM_H
@@ -88,6 +89,11 @@ struct kl_lobby_member {
     uint32_t tags_told;                       /* intervals below: their tags are sent, or passed over */
     uint32_t ticket_told, ticket_sent;        /* number of the ticket on its way, and its bytes sent */
     struct kl_bucket chat, commands, dropped; /* dropped: what was too much of both */
+    struct kl_lobby_slot {
+        bool said, has;
+        uint32_t keyframe;
+        uint64_t hash; /* with has */
+    } slot;            /* what the newest SAVE left there, as the client says */
 };
 
 struct kl_lobby_ban {
@@ -309,6 +315,15 @@ void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us);
  * allowed is ignored; the member is told. */
 void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                            uint64_t now_us);
+
+/* --- lobby_slot.c --- */
+/* Command SAVED. KL_E_MALFORMED. */
+int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o);
+/* The keyframe of the newest SAVE that anybody has told of. False: there was none. */
+bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe);
+/* Whether everybody can go back to what was saved at the keyframe that this LOAD names, and to the same.
+ * False: the room is told who cannot. */
+bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o);
 
 /* --- lobby_say.c --- */
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);

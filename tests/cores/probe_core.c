@@ -9,6 +9,7 @@
  *   state-entropy the state takes such bytes in 4 of its fields, RAM does not
  *   no-state      no savestate
  *   no-ram        neither memory map nor system RAM
+ *   state-breaks:N serializing fails from frame N on
  *   grow-state    the state's size changes with the frame
  *   serialize     serializing changes the game
  *   hidden        frames without picture are played differently
@@ -312,7 +313,7 @@ API size_t retro_serialize_size(void) {
 
 API bool retro_serialize(void *data, size_t size) {
     uint8_t *out = data;
-    if (asked("no-state") || size < retro_serialize_size()) return false;
+    if (asked("no-state") || is_time("state-breaks") || size < retro_serialize_size()) return false;
     if (asked("serialize")) stir(1);
     if (asked("state-entropy")) state_extra = real_entropy();
     memcpy(out, ram.bytes, RAM_BYTES);

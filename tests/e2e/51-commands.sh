@@ -106,6 +106,26 @@ good = len(gaps) == 2 and min(gaps) > 0.55
 print("ok" if good else "FAIL", "commands/pauses: at frames", at, "nothing ran for", [round(g, 2) for g in gaps], "s")
 sys.exit(not good)
 END
+
+# bob's core stops to serialize at frame 250: nobody goes back to what he could not save.
+room=(--core "$test_core" --content "$content/shooter.nes" --room slot --frames 540 --hash-every 30)
+player ann "${room[@]}" --input random:1 --command 100:save --command 160:load --command 300:save --command 360:load
+PROBE_CORE=state-breaks:250 player bob "${room[@]}" --input random:2 --command 380:load --command 420:save
+said bob 'frame 3[0-9][0-9]: load' 30 || { show ann bob relay; die "commands: the game does not get to frame 380"; }
+console load slot
+for who in ann bob; do
+    ended $who 30; status=$?
+    check "commands/slot-$who" "exit status $status: $(tail -n 1 "$tmp/$who.log")" test $status = 0
+    cut -d ' ' -f 1,2 "$tmp/$who.hash" >"$tmp/$who.ram"
+    heard $who slot-all-$who '\[f [0-9]+\] ann: back to the state of frame 1[0-9][0-9]$'
+    heard $who slot-none-$who 'not back to the state of frame 3[0-9][0-9]: bob could not save it'
+    check "commands/slot-once-$who" "loaded more than once" test "$(grep -ac ' back to the state of frame' "$tmp/$who.log")" = \
+        "$(grep -ac 'ann: back to\|not back to' "$tmp/$who.log")"
+done
+check commands/slot-equal "$(diff "$tmp/ann.ram" "$tmp/bob.ram" | head -n 2 | tr '\n' ' ')" cmp -s "$tmp/ann.ram" "$tmp/bob.ram"
+heard bob slot-own 'frame 3[0-9]+: load: not given: this core could not save the state of frame 3'
+heard bob no-savestates 'frame 4[0-9]+: save: not given: this core has no savestates'
+heard relay console-load '^error: not possible there'
 console quit
 ended relay 5
 check commands/console-quit "the relay's exit status is not 0" test $? = 0

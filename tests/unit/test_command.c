@@ -39,6 +39,13 @@ static bool unserialize(const void *data, size_t size) {
     return true;
 }
 
+static void *no_memory(unsigned id) {
+    return (void)id, NULL;
+}
+static size_t no_bytes(unsigned id) {
+    return (void)id, 0;
+}
+
 static bool eject(bool out) {
     strcat(disks, out ? "o" : "c");
     return true;
@@ -62,6 +69,8 @@ static int set_up(void **state) {
     kl_w.core.serialize_size = serialize_size;
     kl_w.core.serialize = serialize;
     kl_w.core.unserialize = unserialize;
+    kl_w.core.get_memory_data = no_memory;
+    kl_w.core.get_memory_size = no_bytes;
     kl_w.status.welcome.params =
         (struct kl_params){.policy = KL_POLICY_BOUNDED, .clocked = true, .subframes = true};
     kl_w.status.roster.count = 1;
@@ -99,27 +108,49 @@ static void reset_is_the_cores(void **state) {
     assert_string_equal(shown, "[f 77] ann: reset");
 }
 
+/* As the room gives it, where it names what was saved at that keyframe. */
+static void back(uint32_t to, uint32_t frame) {
+    struct kl_command c = {.client = 2, .kind = KL_COMMAND_LOAD, .len = KL_LOAD_BYTES};
+    memcpy(c.data, &to, sizeof to); /* little-endian, as this machine */
+    kl_command_obey(&c, frame);
+}
+
 static void the_slot(void **state) {
     (void)state;
-    obey("load", 5);
+    back(0, 5);
     assert_int_equal(loads, 0);
-    assert_string_equal(shown, "[f 5] ann: no state is saved in this room");
+    assert_string_equal(shown, "[f 5] ann: the state of frame 0 is not the room's any more");
     memset(machine, 1, sizeof machine);
     obey("save", 10);
     memset(machine, 2, sizeof machine);
-    obey("load", 20);
+    back(10, 20);
     assert_int_equal(machine[0], 1);
     assert_string_equal(shown, "[f 20] ann: back to the state of frame 10");
+    obey("save", 25);
     memset(machine, 3, sizeof machine);
-    refuses = true; /* a save that fails leaves the slot as it was */
+    back(10, 26); /* given before the second save was known */
+    assert_int_equal(machine[0], 3);
+    assert_string_equal(shown, "[f 26] ann: the state of frame 10 is not the room's any more");
+    obey("load", 27); /* which names nothing */
+    assert_int_equal(machine[0], 3);
+    refuses = true;
+    back(25, 50);
+    assert_non_null(strstr(shown, "did not take"));
+}
+
+/* The others have a state of frame 30 now: to go back to that of frame 10 here would be out of sync. */
+static void a_save_that_fails_leaves_nothing(void **state) {
+    (void)state;
+    obey("save", 10);
+    refuses = true;
     obey("save", 30);
     assert_non_null(strstr(shown, "no state saved"));
     refuses = false;
-    obey("load", 40);
-    assert_int_equal(machine[0], 1);
-    refuses = true;
-    obey("load", 50);
-    assert_non_null(strstr(shown, "did not take"));
+    back(10, 40);
+    back(30, 41);
+    assert_int_equal(loads, 0);
+    assert_string_equal(shown,
+                        "[f 41] ann: this machine could not save the state of frame 30, and is out of sync");
 }
 
 static void a_core_that_cannot_save(void **state) {
@@ -129,7 +160,7 @@ static void a_core_that_cannot_save(void **state) {
     assert_int_equal(saves, 0);
     assert_non_null(strstr(shown, "cannot"));
     kl_command_begin(); /* a new game: an empty slot */
-    obey("load", 11);
+    back(10, 11);
     assert_int_equal(loads, 0);
 }
 
@@ -319,6 +350,23 @@ static void disks_step(void **state) {
     refused("disk 4", "expected a disk from 1 to 3 (0: none), got 4");
 }
 
+static void what_is_known_before(void **state) {
+    (void)state;
+    struct kl_words w;
+    four_here();
+    refused("load", "no state is saved in this room");
+    assert_int_equal(fit("save", &w), 0);
+    obey("save", 0x1234);
+    assert_int_equal(fit("load", &w), 0);
+    assert_int_equal(w.order.len, KL_LOAD_BYTES);
+    assert_memory_equal(w.order.data, ((uint8_t[]){0x34, 0x12, 0, 0}), KL_LOAD_BYTES);
+    refuses = true;
+    obey("save", 70);
+    refused("load", "this core could not save the state of frame 70");
+    kl_w.play.no_states = true; /* as the hashes found */
+    refused("save", "this core has no savestates");
+}
+
 static void policies(void **state) {
     (void)state;
     obey("policy optimistic 300", 10);
@@ -368,7 +416,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(reset_is_the_cores),
         TEST(the_slot),
+        TEST(a_save_that_fails_leaves_nothing),
         TEST(a_core_that_cannot_save),
+        TEST(what_is_known_before),
         TEST(options),
         TEST(a_disk_is_seen_to_be_out),
         TEST(swaps),

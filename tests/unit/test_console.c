@@ -336,8 +336,13 @@ static void commands_like_the_members(void **state) {
     assert_int_equal(queued(1)->kind, KL_COMMAND_RESET);
     obey("save \"my room\"");
     assert_int_equal(queued(2)->kind, KL_COMMAND_SAVE);
+    obey("load \"my room\""); /* of what nobody has */
+    assert_non_null(strstr(said, "error: not possible there"));
+    for (unsigned i = 0; i < 2; i++) /* of frame 0, which nobody waits for */
+        order(i, KL_COMMAND_SAVED, (uint8_t[KL_SAVED_BYTES]){0, 0, 0, 0, 1}, KL_SAVED_BYTES);
     obey("load \"my room\"");
     assert_int_equal(queued(3)->kind, KL_COMMAND_LOAD);
+    assert_memory_equal(queued(3)->data, ((uint8_t[]){0, 0, 0, 0}), KL_LOAD_BYTES);
     obey("option \"my room\" a=b c");
     assert_int_equal(queued(4)->kind, KL_COMMAND_OPTION);
     assert_int_equal(queued(4)->len, 5);

@@ -1,0 +1,92 @@
+#include "slot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "../net/engine/wire.h"
+#include "../net/engine/command.h"
+#include "wrapper.h"
+
+static struct {
+    bool any, told; /* a SAVE has been done; the relay knows */
+    uint32_t frame; /* its keyframe */
+    uint8_t *state; /* NULL: the core did not serialize */
+    size_t bytes;
+    uint64_t hash;
+} slot;
+
+/* What of the machine must be equal: as with the hashes of marked keyframes RAM where there is any, since the
+ * whole state of some cores holds bytes that nothing depends on. */
+static uint64_t hash_now(void) {
+    struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
+    uint64_t h;
+    kl_ram_find(&kl_w.play.ram, &kl_w.core, map.num_descriptors ? &map : NULL);
+    if (kl_ram_hash(&kl_w.play.ram, &h)) return h;
+    return XXH3_64bits(slot.state, slot.bytes);
+}
+
+bool kl_slot_save(uint32_t frame) {
+    size_t bytes = kl_w.core.serialize_size();
+    uint8_t *state = bytes ? calloc(1, bytes) : NULL;
+    kl_slot_clear();
+    slot.any = true;
+    slot.frame = frame;
+    if (!state || !kl_w.core.serialize(state, bytes)) {
+        free(state);
+        return false;
+    }
+    slot.state = state;
+    slot.bytes = bytes;
+    slot.hash = hash_now();
+    return true;
+}
+
+int kl_slot_load(const struct kl_command *c, char *why, size_t cap) {
+    struct kl_reader in;
+    kl_reader_init(&in, c->data, c->len);
+    uint32_t frame = kl_read_u32(&in);
+    if (in.failed || !slot.any || slot.frame != frame)
+        snprintf(why, cap, "the state of frame %u is not the room's any more", frame);
+    else if (!slot.state)
+        snprintf(why, cap, "this machine could not save the state of frame %u, and is out of sync", frame);
+    else if (!kl_w.core.unserialize(slot.state, slot.bytes))
+        snprintf(why, cap, "the core did not take the state of frame %u", frame);
+    else
+        return 0;
+    return -1;
+}
+
+bool kl_slot_wanted(struct kl_order *o, char *why, size_t cap) {
+    struct kl_writer w;
+    kl_writer_init(&w, o->data, sizeof o->data);
+    kl_write_u32(&w, slot.frame);
+    o->len = KL_LOAD_BYTES;
+    if (slot.state) return true;
+    if (!slot.any)
+        snprintf(why, cap, "no state is saved in this room");
+    else
+        snprintf(why, cap, "this core could not save the state of frame %u", slot.frame);
+    return false;
+}
+
+void kl_slot_turn(void) {
+    uint8_t data[KL_SAVED_BYTES];
+    struct kl_writer w;
+    if (!slot.any || slot.told || !kl_w.link) return;
+    kl_writer_init(&w, data, sizeof data);
+    kl_write_u32(&w, slot.frame);
+    kl_write_u8(&w, slot.state != NULL);
+    kl_write_u64(&w, slot.hash);
+    slot.told = kl_link_order(kl_w.link, KL_COMMAND_SAVED, data, sizeof data) == KL_OK;
+}
+
+void kl_slot_connected(void) {
+    slot.told = false;
+}
+
+void kl_slot_clear(void) {
+    free(slot.state);
+    memset(&slot, 0, sizeof slot);
+}

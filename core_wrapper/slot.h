@@ -1,0 +1,31 @@
+/* slot.h - the room's one saved state: each machine has a copy of its own. net/PROTOCOL.md §5, Commands.
+ *
+ * All go back to it or none does. So every machine tells the relay what a SAVE has left here, and the relay
+ * gives a LOAD to the room only where all have the same; the LOAD names the keyframe, so that a SAVE which
+ * comes in between makes it nothing, everywhere. */
+#ifndef KLW_SLOT_H
+#define KLW_SLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kl_command;
+struct kl_order;
+
+/* Everybody serializes, or nobody: for some cores it is not without effect. False: the core did not; the slot
+ * is empty then, of that frame, as a state of an earlier one would be another than the others'. */
+bool kl_slot_save(uint32_t frame);
+/* 0; -1 with one line of why: another state than that one is here, or none, or the core does not take it. */
+int kl_slot_load(const struct kl_command *c, char *why, size_t cap);
+/* The state that a LOAD given now would mean. False with one line of why not. */
+bool kl_slot_wanted(struct kl_order *o, char *why, size_t cap);
+
+/* Once a call, in the game: tells the relay what it has not been told yet. */
+void kl_slot_turn(void);
+/* The relay may know nothing of it any more: tells it again. */
+void kl_slot_connected(void);
+/* Empty. */
+void kl_slot_clear(void);
+
+#endif
