@@ -2,8 +2,10 @@
 
 #include <string.h>
 
-#define SILENCE_US 100000 /* without a datagram */
-#define JUMP_US    500000 /* so much shorter the way is only where this machine and its clock slept */
+#define SILENCE_US   100000 /* without a datagram */
+#define DRIFT_FRAMES 1.0 /* what lasting lateness below is: a slow display, a frame of lead given back, … */
+#define DRIFT_REST   0.1 /* frames beyond a whole that it may see to */
+#define JUMP_US      500000 /* so much shorter the way is only where this machine and its clock slept */
 
 void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us) {
     r->last_us = rtt_us;
@@ -39,9 +41,14 @@ static void first_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
     c->reference = (uint32_t)now_us - stamp;
     c->valid = true;
     c->first_us = now_us;
-    c->window_end_us = now_us + KL_CLOCK_WINDOW_US;
+    c->window_end = stamp - stamp % KL_CLOCK_WINDOW_US + KL_CLOCK_WINDOW_US;
     for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++)
         c->min_us[i] = INT32_MAX;
+}
+
+/* So far past the end of the window under way. */
+static int32_t past_window(const struct kl_clock *c, uint32_t stamp) {
+    return (int32_t)(stamp - c->window_end);
 }
 
 /* How far something may be slewed since then. Two threads may take their times in one order and come here in
@@ -64,12 +71,12 @@ static void slew(struct kl_clock *c, uint64_t now_us) {
 
 void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
     if (!c->valid) first_heard(c, stamp, now_us);
-    for (; now_us >= c->window_end_us + KL_CLOCK_WINDOWS * KL_CLOCK_WINDOW_US;)
-        c->window_end_us += KL_CLOCK_WINDOW_US; /* a long silence: what we knew is still the best we know */
-    while (now_us >= c->window_end_us) {
+    while (past_window(c, stamp) >= KL_CLOCK_WINDOWS * KL_CLOCK_WINDOW_US)
+        c->window_end += KL_CLOCK_WINDOW_US; /* a long silence: what we knew is still the best we know */
+    while (past_window(c, stamp) >= 0) {
         c->window = (c->window + 1) % KL_CLOCK_WINDOWS;
         c->min_us[c->window] = INT32_MAX;
-        c->window_end_us += KL_CLOCK_WINDOW_US;
+        c->window_end += KL_CLOCK_WINDOW_US;
     }
     int32_t t = transit(c, stamp, now_us);
     if (t < c->min_us[c->window]) c->min_us[c->window] = t;
@@ -150,6 +157,13 @@ void kl_schedule_move(struct kl_schedule *s, uint32_t f, uint64_t due_us) {
     s->counted = 0;
 }
 
+/* Whole frames, where it is more than a drift: so frontends keep the phases that they had to each other. */
+static double whole_frames(const struct kl_schedule *s, double later_us) {
+    double frames = later_us / s->period_us;
+    uint32_t whole = (uint32_t)frames;
+    return frames < DRIFT_FRAMES ? later_us : (whole + (frames > whole + DRIFT_REST)) * s->period_us;
+}
+
 bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us) {
     double late = (double)now_us - kl_schedule_line_us(s, f);
     if (late > KL_SCHEDULE_JUMP_US) {
@@ -162,6 +176,7 @@ bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us) {
     for (unsigned i = 1; i < KL_SCHEDULE_WINDOW; i++)
         if (s->late_us[i] < least) least = s->late_us[i];
     if (least <= 0) return false;
+    least = whole_frames(s, least);
     s->t0_us += least;
     for (unsigned i = 0; i < KL_SCHEDULE_WINDOW; i++)
         s->late_us[i] -= least;

@@ -20,7 +20,9 @@ void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us);
  * KL_CLOCK_WINDOWS windows of KL_CLOCK_WINDOW_US each: offset plus the shortest way down. A schedule time of
  * the relay plus `base` is "the same moment, one downlink later" here. It is followed at KL_CLOCK_SLEW_PPM
  * at most and never jumps, but for the first KL_CLOCK_WINDOW_US, when it is followed at once, and where the
- * way seems half a second shorter: then this machine slept, and its clock with it. */
+ * way seems half a second shorter: then this machine slept, and its clock with it. The windows are those of
+ * the relay's stamps, so that clients whose links have changed together slew together: while one is ahead of
+ * another, its samples come too late for the other's frames. */
 #define KL_CLOCK_WINDOWS   8
 #define KL_CLOCK_WINDOW_US 500000
 #define KL_CLOCK_SLEW_PPM  20000 /* 20 ms a second */
@@ -30,7 +32,8 @@ struct kl_clock {
     uint32_t reference; /* base values below are relative to this stamp difference */
     int32_t min_us[KL_CLOCK_WINDOWS];
     unsigned window;
-    uint64_t window_end_us, first_us;
+    uint32_t window_end; /* a stamp */
+    uint64_t first_us;
     double base_us; /* slewed */
     uint64_t slewed_at_us;
     /* what came last, to be echoed */

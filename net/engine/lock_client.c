@@ -16,7 +16,9 @@
 #define ACK_FRAMES        16  /* frames heard of that are worth a datagram of their own */
 #define NEEDS_REPEATED    4   /* needs told once more, for the datagram before may be lost */
 #define NEED_LIMIT        254
+#define LATE_MOST_US      100000000
 #define NEED_MARGIN_US    100000000
+#define NEED_EDGE_US      100 /* what comes so shortly before it is due is late: no clock is that exact */
 #define FRAME_UNITS       INT64_C(1000000000000) /* us times uHz in a frame */
 #define AHEAD_FRAMES      8 /* samples beyond an interval that go out while frames are late */
 #define BACK_RTTS         2 /* … and BACK_AGAIN_US, before we come back anew */
@@ -66,9 +68,12 @@ static void keep_frame(struct kl_client *c, const struct kl_frame *f, uint64_t n
     h->interval = f->number == 0 ? 0 : held_at(c, f->number - 1)->interval + (f->flags & KL_FRAME_KEY);
     c->by_clock = f->flags & KL_FRAME_BY_CLOCK;
     bool fresh = f->number + KL_SPACING_MAX >= c->room_next; /* else it is one that we missed */
-    if (c->by_clock && c->clock.scheduled && fresh)
-        kl_playout_heard(&c->playout, (double)now_us - kl_clock_line_us(&c->clock, f->number, now_us),
-                         now_us);
+    h->late_us = 0;
+    if (c->by_clock && c->clock.scheduled && fresh) {
+        double late_us = (double)now_us - kl_clock_line_us(&c->clock, f->number, now_us);
+        kl_playout_heard(&c->playout, late_us, now_us);
+        h->late_us = (int32_t)(late_us < 0 ? 0 : late_us < LATE_MOST_US ? late_us : LATE_MOST_US);
+    }
     if (f->number < c->next_due && fresh) c->stats.late_frames++;
     c->stats.next_closed = f->number + 1;
     c->stats.spacing = f->spacing;
@@ -282,13 +287,27 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
  * What comes while we catch up says nothing. */
 static uint8_t need_of(const struct kl_client *c, const struct kl_held *h) {
     if (!c->params.clocked || h->lead == 0 || c->standing == KL_STANDING_OUT) return 0;
-    int64_t margin_us = (int64_t)(h->due_us - h->arrival_us);
+    int64_t margin_us = (int64_t)(h->due_us - h->arrival_us) - NEED_EDGE_US;
     if (margin_us > NEED_MARGIN_US) return 1;
     if (margin_us < -NEED_MARGIN_US) return NEED_LIMIT;
     /* whole numbers: what is just over a quarter must not round down */
     int64_t need = h->lead * FRAME_UNITS - margin_us * c->params.fps_uhz;
     int64_t quarters = (4 * need + FRAME_UNITS - 1) / FRAME_UNITS;
     return need <= 0 || quarters <= 1 ? 1 : quarters >= NEED_LIMIT ? NEED_LIMIT : (uint8_t)quarters;
+}
+
+static uint8_t quarters_up(const struct kl_client *c, double us) {
+    double quarters = 4 * us / c->period_us;
+    if (quarters <= 1) return 1;
+    if (quarters >= NEED_LIMIT) return NEED_LIMIT;
+    return (uint8_t)((uint8_t)quarters + (quarters > (uint8_t)quarters));
+}
+
+/* What people are shown of the frame that is run. */
+static void note_need(struct kl_client *c, const struct kl_held *h) {
+    bool by_clock = h->frame.flags & KL_FRAME_BY_CLOCK;
+    c->stats.need = by_clock ? quarters_up(c, h->late_us) : h->need;
+    c->stats.had = by_clock ? quarters_up(c, c->playout.margin_us) : (uint16_t)(4 * h->lead);
 }
 
 bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
@@ -298,7 +317,8 @@ bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
     if (f >= c->next_due) return false; /* not planned */
     struct kl_held *h = held_at(c, f);
     *out = h->frame;
-    h->need = s->need = need_of(c, h);
+    h->need = need_of(c, h);
+    note_need(c, h);
     if (h->lead > 0) {
         s->lead_sum += h->lead;
         s->lead_count++;

@@ -36,7 +36,11 @@ struct kl_client_stats {
     uint64_t stalls;                             /* turns that stalled */
     uint64_t late_frames;                        /* frames that came after they were due */
     uint64_t sent_bytes, sent_datagrams, received_bytes, received_datagrams; /* bodies */
-    uint8_t need; /* lead that the frame run last would have needed, quarter frames; 0: not known */
+    /* Of the frame run last, quarter frames: the lead that it would have needed, 0 where that is not known,
+     * and the lead that it had. Where frames close by the clock it is the playout margin in place of the
+     * lead. */
+    uint8_t need;
+    uint16_t had;
     uint64_t lead_sum, lead_count; /* frames run after interval 0, and the sum of their leads in frames */
 };
 
@@ -51,6 +55,7 @@ struct kl_held {
     uint32_t interval;           /* number of its interval */
     uint16_t lead;               /* frames; 0: made from no sample of a known number */
     uint8_t need;                /* lead that it would have needed, quarter frames; once run */
+    int32_t late_us;             /* by the clock: it came so long after its line, or 0 */
 };
 
 struct kl_client {

@@ -14,10 +14,12 @@
 #define EPISODE_S        0.5
 #define SPARE_QUARTERS   1
 #define OUTLIER_QUARTERS 8
-#define NOISE_QUARTERS   4  /* less is no change of length */
-#define FALLING_QUARTERS 8  /* below the most of the frames before: lateness that is passing by itself */
-#define LENGTH_FRAMES    5  /* whose middle need is the length of a client's link now … */
-#define LENGTH_WINDOW_S  4  /* … and before */
+#define NOISE_QUARTERS   4   /* less is no change of length */
+#define FALLING_QUARTERS 8   /* below the most of the frames before: lateness that is passing by itself */
+#define LENGTH_FRAMES    5   /* whose middle need is the length of a client's link now … */
+#define LENGTH_WINDOW_S  4   /* … and before */
+#define MEND_S           0.5 /* after a raise for longer links: what they have grown by is measured again … */
+#define MEND_LATE        3   /* … and so many late frames of one client tell that the raise was too small */
 #define ALIVE_FRAMES     64 /* a client that has reported nothing for so long says nothing about now */
 
 static void expect_anew(struct kl_spacing *s) {
@@ -201,9 +203,8 @@ static unsigned length_before(struct kl_spacing *s, unsigned client, uint32_t to
 }
 
 /* By how many quarter frames its link is longer than it was. 0 where too little is known. */
-static unsigned grown(struct kl_spacing *s, unsigned client, const struct recent *r) {
+static unsigned grown(const struct recent *r, unsigned before) {
     struct tally now = {{0}, 0};
-    unsigned before = length_before(s, client, r->first);
     for (unsigned k = 0; k < LENGTH_FRAMES && k < r->count; k++)
         count_need(&now, r->need[k]);
     bool known = now.all == LENGTH_FRAMES && before > 0;
@@ -220,19 +221,60 @@ static void move_needs(struct kl_spacing *s, unsigned client, uint32_t to, unsig
     }
 }
 
+/* The first frame that the longer link made late: what was under way when it changed needed something between
+ * the two, and is moved no further. */
+static uint32_t longer_from(struct kl_spacing *s, unsigned client, uint32_t first, unsigned before) {
+    uint32_t oldest = window_start(s, KL_SPACING_HISTORY);
+    while (first > oldest && *slot(s, client, first - 1) > before + NOISE_QUARTERS)
+        first--;
+    return first;
+}
+
 /* Every client's needs moved by what its link has grown; the most of them, in quarter frames. */
 static unsigned follow_growth(struct kl_spacing *s) {
     unsigned most = 0, length = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct recent r = recent_of(s, i);
-        unsigned quarters = grown(s, i, &r), before = length_before(s, i, r.first);
+        unsigned before = length_before(s, i, r.first), quarters = grown(&r, before);
         if (before > length) length = before;
+        s->length[i] = 0;
         if (quarters < NOISE_QUARTERS) continue;
-        move_needs(s, i, r.first, quarters);
+        s->longer_from[i] = longer_from(s, i, r.first, before);
+        move_needs(s, i, s->longer_from[i], quarters);
+        s->length[i] = (uint8_t)before;
+        s->moved[i] = (uint8_t)quarters;
         if (quarters > most) most = quarters;
     }
+    s->grown_at = s->reported;
     if (s->reported >= s->changed + frames_in(s, RAISE_WINDOW_S)) s->sufficed[s->current] = (uint8_t)length;
     return most;
+}
+
+/* The few frames that told of the growth first may have understated it. True where they did. */
+static bool mend_growth(struct kl_spacing *s) {
+    bool mended = false;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct tally now = {{0}, 0};
+        for (uint32_t f = s->longer_from[i]; s->length[i] && f < s->next[i]; f++)
+            count_need(&now, *slot(s, i, f));
+        unsigned moved = s->length[i] + s->moved[i], is = middle(&now);
+        if (now.all < LENGTH_FRAMES || is <= moved) continue;
+        move_needs(s, i, s->longer_from[i], is - moved);
+        s->moved[i] = (uint8_t)(is - s->length[i]);
+        mended = true;
+    }
+    return mended;
+}
+
+/* Some client's frames are late with the new spacing, too: another phase than before, perhaps. */
+static bool late_again(struct kl_spacing *s) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        unsigned count = 0;
+        for (uint32_t f = s->longer_from[i]; s->length[i] && f < s->next[i]; f++)
+            count += late(s, i, f, 4u * s->current);
+        if (count >= MEND_LATE) return true;
+    }
+    return false;
 }
 
 /* It was enough when the links were as long as they are now, and nothing says that it is so no more. */
@@ -292,13 +334,20 @@ static uint16_t raise(struct kl_spacing *s) {
     unsigned quarters = longer ? follow_growth(s) : 0, n = s->current, most = n + (quarters + 3) / 4;
     while (n < KL_SPACING_MAX && (too_short(s, n) || (n < most && !enough_for_long(s, n))))
         n++;
-    if (longer)
+    if (quarters > 0)
         expect_anew(s);
-    else {
+    else { /* no longer than before: what was given back was wanted */
         s->sufficed[s->current] = 0;
         if (s->tried && s->patience_s < PATIENCE_MAX_S) s->patience_s *= 2;
     }
     return (uint16_t)n;
+}
+
+/* Whether, soon after a raise for longer links, one frame more is wanting. */
+static bool understated(struct kl_spacing *s) {
+    if (s->grown_at == 0 || s->reported >= s->grown_at + frames_in(s, MEND_S)) return false;
+    bool mended = mend_growth(s), again = late_again(s);
+    return s->current < KL_SPACING_MAX && (again || (mended && !enough_for_long(s, s->current)));
 }
 
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
@@ -307,6 +356,9 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
         n = raise(s);
         if (n > s->current) s->raised_at = frame;
         s->guess = s->dropping = false;
+    } else if (understated(s)) {
+        n++;
+        s->raised_at = frame;
     } else if (s->guess && settled(s, s->since, GUESS_S)) {
         n = give_back(s, GUESS_S, 1, 0);
         s->guess = false;
@@ -318,7 +370,8 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
         s->dropping = true;
     } else if (settled(s, s->slow_from, s->patience_s) && give_back_late(s) < n) {
         n = give_back_late(s);
-        s->since = s->slow_from = s->reported;
+        s->slow_from = s->reported;
+        s->since = s->reported - frames_in(s, LOWER_FAST_S); /* what is too much shows no later for this */
         s->dropping = false;
         s->tried = true;
     }

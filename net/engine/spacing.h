@@ -13,7 +13,8 @@
  * could have been ready for it and the next one is not in sight; and 0.1 % of late frames, by design, are six
  * in 100 s. Lateness that lasts means that the link has changed its length. What losses and jitter asked for
  * on top of the old length they will ask for on top of the new one, so the needs of before, moved by what the
- * client's typical need has changed, stay as evidence: one raise is enough.
+ * client's typical need has changed, stay as evidence: one raise is enough. By how much it has changed is
+ * known better with each frame: for half a second the move, and the spacing, are mended upwards.
  *
  * Two frames or more too many are given back after 4.5 s (all but one of them), a quarter of a frame being
  * left to spare; the last after 25 s with no more episodes than that (fewer where there are more than two
@@ -32,12 +33,16 @@
 struct kl_spacing {
     /* by client and frame, quarter frames; 0: not reported */
     uint8_t need[KL_MAX_CLIENTS][KL_SPACING_HISTORY];
-    uint32_t next[KL_MAX_CLIENTS]; /* highest frame that the client has reported + 1 */
-    uint32_t cleared;              /* frames below this have (or had) their slots */
-    uint32_t reported;             /* highest frame reported + 1 */
-    uint32_t since;                /* older needs are evidence no more: the link has changed since */
-    uint32_t raised_at;            /* frame of the last raise */
-    uint32_t slow_from;            /* since when the last frame too many may have been one */
+    uint32_t next[KL_MAX_CLIENTS];        /* highest frame that the client has reported + 1 */
+    uint32_t cleared;                     /* frames below this have (or had) their slots */
+    uint32_t reported;                    /* highest frame reported + 1 */
+    uint32_t since;                       /* older needs are evidence no more: the link has changed since */
+    uint32_t raised_at;                   /* frame of the last raise */
+    uint32_t grown_at;                    /* reported + 1 when links were last found to be longer … */
+    uint32_t longer_from[KL_MAX_CLIENTS]; /* … from which frame on, … */
+    uint8_t length[KL_MAX_CLIENTS];       /* … how long they had been before (0: not longer), … */
+    uint8_t moved[KL_MAX_CLIENTS];        /* … and by how much older needs were moved; quarter frames */
+    uint32_t slow_from;                   /* since when the last frame too many may have been one */
     uint16_t current;
     uint32_t changed; /* highest frame reported + 1 at the last change */
     uint8_t

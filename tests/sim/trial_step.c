@@ -9,13 +9,14 @@
 
 #define WORSE_S    60.0
 #define BETTER_S   100.0
-#define STEP_END_S 160.0
+#define STEP_END_S 165.0
 
 struct step {
-    uint16_t before, after_1s, high, low;
-    double raised_s, dropped_s, last_s;                /* last_s: until it was what it had been before */
+    uint16_t settled; /* what the link of before and after asks for */
+    uint16_t before, after_1s, after_10s, high, low;
+    double raised_s, dropped_s, last_s; /* last_s: until it was what it had been before, or `settled` */
     double stalled_ms[KL_MAX_CLIENTS], stalled_all_ms; /* in the second after the change; until it is over */
-    unsigned changes;                                  /* while nothing changed */
+    unsigned changes[3]; /* in the 30 to 40 s in which the link was steady; a minute may have two */
     uint16_t spacing;
 };
 
@@ -23,16 +24,21 @@ static void watch_step(struct world *w, unsigned client, const struct kl_plan *p
     struct step *t = w->probed;
     double at = (double)w->now_us / 1e6 - (double)w->scenario.start_us / 1e6;
     uint16_t n = (uint16_t)w->truth.ref.now.at.length;
-    bool steady = (at > 30 && at < WORSE_S) || (at > BETTER_S - 20 && at < BETTER_S) || at > BETTER_S + 35;
-    if (n != t->spacing && steady) t->changes++;
+    int steady = at > 20 && at < WORSE_S              ? 1
+                 : at > WORSE_S + 10 && at < BETTER_S ? 2
+                 : at > BETTER_S + 32                 ? 3
+                                                      : 0;
+    if (n != t->spacing && steady) t->changes[steady - 1]++;
     if (n != t->spacing && at > WORSE_S && at < WORSE_S + 10 && n > t->spacing) t->raised_s = at - WORSE_S;
     if (n != t->spacing && at > BETTER_S) {
         if (t->dropped_s == 0 && t->high >= n + 2) t->dropped_s = at - BETTER_S;
-        if (t->last_s == STEP_END_S && n <= t->before) t->last_s = at - BETTER_S;
+        if (t->last_s == STEP_END_S && n <= (t->before > t->settled ? t->before : t->settled))
+            t->last_s = at - BETTER_S;
     }
     t->spacing = n;
     if (at < WORSE_S) t->before = n;
     if (at < WORSE_S + 1) t->after_1s = n;
+    if (at < WORSE_S + 10) t->after_10s = n;
     if (at < BETTER_S) t->high = n;
     t->low = n;
     double stalled_ms = plan->stalled ? w->client[client].setting->tick_us / 1e3 : 0;
@@ -49,26 +55,45 @@ struct step_row {
 
 static void add_step(struct step_row *row, const struct step *t, unsigned players) {
     double most = 0;
+    unsigned changes = 0;
     for (unsigned i = 0; i < players; i++)
         most = fmax(most, t->stalled_ms[i]);
-    unsigned missed = row->late_raise + row->early_short + row->long_stall + row->late_last + row->restless;
+    for (unsigned i = 0; i < 3; i++)
+        if (t->changes[i] > changes) changes = t->changes[i];
+    unsigned missed = row->early_short + row->long_stall + row->late_last + row->restless;
     row->rooms++;
     row->late_raise += t->raised_s > 1;
-    row->early_short += t->after_1s < t->before + 6; /* 100 ms are six frames */
+    row->early_short +=
+        t->after_1s < t->before + 6 || t->after_10s > t->after_1s + 1; /* 100 ms are 6 frames */
     row->long_stall += most > 200;
     row->late_last += t->dropped_s > 5 || t->last_s > 30;
-    row->restless += t->changes > 2;
-    row->missed +=
-        row->late_raise + row->early_short + row->long_stall + row->late_last + row->restless > missed;
+    row->restless += changes > 2;
+    row->missed += row->early_short + row->long_stall + row->late_last + row->restless > missed;
     row->raised_s = fmax(row->raised_s, t->raised_s);
     row->stalled_ms = fmax(row->stalled_ms, most);
     row->dropped_s = fmax(row->dropped_s, t->dropped_s);
     row->last_s = fmax(row->last_s, t->last_s);
-    if (t->changes > row->changes) row->changes = t->changes;
+    if (changes > row->changes) row->changes = changes;
     row->before = t->before;
     row->after_1s = t->after_1s;
     row->high = t->high;
     row->low = t->low;
+}
+
+/* What the 50 ms link asks for: the bound (cell.c; a frame for loss alone), one more where phases do not
+ * align. A room may happen to stand below it when its link changes, for by the bound one frame in a thousand
+ * is late, and come back to other phases: who is at the bound has given everything back. */
+static uint16_t settled_at(const struct cell *c) {
+    bool both = c->loss > 0 && c->jitter_ms > 0 && c->players > 2;
+    return (uint16_t)(4 + (c->loss > 0) + both + !c->aligned);
+}
+
+/* Who has all of the shortfall after 1 s may still be raised by one when chance is unkind in the seconds
+ * after, as on any steady link (1 % of loss: two losses in a row, some times in 10 s; the settled bound
+ * itself lets one frame in a thousand be late). That is no part of the step; but of ten rooms no more than
+ * one. */
+static bool step_held(const struct step_row *row) {
+    return row->missed == 0 && row->late_raise <= (row->rooms + 9) / 10;
 }
 
 static void step_link(struct scenario *s, const struct cell *c, uint64_t seed) {
@@ -98,7 +123,7 @@ int trial_step(const struct cell *like, uint64_t seeds) {
         c.aligned = k & 8;
         c.seconds = STEP_END_S;
         for (uint64_t seed = 1; seed <= seeds; seed++) {
-            struct step t = {.last_s = STEP_END_S}; /* never */
+            struct step t = {.settled = settled_at(&c), .last_s = STEP_END_S}; /* never */
             step_link(&s, &c, 100 * k + seed);
             held &= trial_play(w, &s, watch_step, &t);
             add_step(&row, &t, c.players);
@@ -110,8 +135,8 @@ int trial_step(const struct cell *like, uint64_t seeds) {
             c.aligned ? "aligned" : "random", row.rooms, row.raised_s, row.stalled_ms, row.dropped_s,
             row.last_s, row.changes, row.missed, row.late_raise, row.early_short, row.long_stall,
             row.late_last, row.restless, row.before, row.after_1s, row.high, row.low,
-            row.missed ? " MISS" : "");
-        held &= row.missed == 0;
+            step_held(&row) ? "" : " MISS");
+        held &= step_held(&row);
         fflush(stdout);
     }
     free(w);

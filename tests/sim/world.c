@@ -237,6 +237,14 @@ static void check_return(struct world *w) {
     }
 }
 
+/* Frames closed whose time has come by the room's schedule: those that a long lead closed early are no pace,
+ * and a lead that becomes shorter is no standstill. */
+static double come_due(const struct world *w) {
+    const struct kl_schedule *s = &w->room.schedule;
+    double position = ((double)drive_relay_clock(w) - s->t0_us) / s->period_us;
+    return fmin(w->truth.next, position);
+}
+
 static void check_progress(struct world *w) {
     const struct ref_room *ref = &w->truth.ref;
     if (!w->room.started || !ref_room_pads(ref) || w->relay_down) return;
@@ -249,7 +257,7 @@ static void check_progress(struct world *w) {
     if (!w->pacing && w->now_us >= later(w->scenario.start_us, w->room_obstacle_us) + PACE_SETTLE_US) {
         w->pacing = true;
         w->paced_at_us = w->now_us;
-        w->paced_from = w->truth.next;
+        w->paced_from = come_due(w);
     }
     uint64_t patience = patience_us(w);
     uint64_t moved_us = later(w->last_close_us, w->truth.still_us);
@@ -407,5 +415,5 @@ double world_pace(const struct world *w) {
         return -1;
     if (w->now_us < w->paced_at_us + PACE_LEAST_US) return -1;
     double frames = (double)(w->now_us - w->paced_at_us) * p->fps_uhz / 1e12;
-    return (w->truth.next - w->paced_from) / frames;
+    return (come_due(w) - w->paced_from) / frames;
 }

@@ -48,7 +48,7 @@ struct sim_client {
     uint64_t ordered_us;    /* its last command arrives then: they are ordered */
     uint64_t obstacle_us;   /* until then it may be slow: outage, stall, a worse link */
     uint32_t up_counter, down_counter;
-    struct kl_replay up_replay, down_replay;
+    struct link_window up_window, down_window;
     uint32_t knowable;  /* frames below this had closed when the newest datagram that reached it was sent */
     uint32_t next_take; /* frames below were taken */
     uint64_t last_take_us;
@@ -69,9 +69,10 @@ struct sim_client {
 struct packet {
     uint16_t len;
     uint8_t client;
+    uint32_t session, counter;
     uint32_t closed; /* of the room when it was sent */
     struct packet *next_free;
-    uint8_t bytes[KL_DGRAM_HEADER + KL_PIECE_BYTES];
+    uint8_t bytes[KL_PIECE_BYTES];
 };
 
 enum event_kind {
@@ -118,15 +119,16 @@ struct world {
     void *probed;
     bool failed;
     char error[320];
-    uint64_t frames_run, datagrams, bytes, largest;
+    uint64_t frames_run, datagrams, largest;
     uint64_t absences, orders_taken, orders_refused, orders_run;
-    bool pacing; /* nothing has happened for so long that the pace counts: since then, from that frame */
+    bool pacing; /* nothing has happened for so long that the pace counts: since then, from that frame
+                    (come_due()) */
     uint64_t paced_at_us;
-    uint32_t paced_from;
+    double paced_from;
 };
 
-/* Frames closed per frame of the schedule at the end, where nothing but steady links decided it for long
- * enough and the spacing is the room's to choose; else negative. */
+/* Frames that came due closed per frame of the core's at the end, where nothing but steady links decided it
+ * for long enough and the spacing is the room's to choose; else negative. */
 double world_pace(const struct world *w);
 
 typedef void world_probe(struct world *w, unsigned client, const struct kl_plan *plan);

@@ -72,6 +72,27 @@ static void an_old_way_is_forgotten(void **state) {
     assert_near(kl_clock_position(&c, 21030000), 2000, 0.01);
 }
 
+/* Two clients, whatever their own clocks say, forget the old way at the same moment of the relay's clock. */
+static void all_slew_at_the_same_time(void **state) {
+    (void)state;
+    struct kl_clock c[2];
+    const uint32_t began[2] = {0, 310000};
+    for (unsigned i = 0; i < 2; i++) {
+        kl_clock_init(&c[i], 10000);
+        for (uint32_t t = began[i]; t < 10000000; t += 10000) {
+            kl_clock_heard(&c[i], t, 1000000 + 70000 * i + t + (t > 7000000 ? 30000 : 0));
+            kl_clock_schedule(&c[i], t, t / 10000, 0);
+        }
+    }
+    assert_near(c[0].base_us, c[1].base_us, 1e-6);
+    for (uint32_t t = 10000000; t < 11500000; t += 10000) {
+        for (unsigned i = 0; i < 2; i++)
+            kl_clock_heard(&c[i], t, 1030000 + 70000 * i + t);
+        assert_near(c[0].base_us, c[1].base_us, 1);
+    }
+    assert_true(c[0].base_us > 5000 && c[0].base_us < 25000); /* under way */
+}
+
 /* The process stood still for 8 s: what the socket held comes at once, as if it had been under way so long.
  */
 static void what_lay_in_the_socket_is_not_followed(void **state) {
@@ -134,6 +155,22 @@ static void the_line(void **state) {
     kl_schedule_start(&s, 1000000, 10000);
     assert_near(kl_schedule_line_us(&s, 0), 1000000, 1e-6);
     assert_near(kl_schedule_line_us(&s, 36000), 361000000, 1e-3);
+}
+
+/* A longer link: by whole frames, so that who called when stays as it was; but a display's drift as it comes.
+ */
+static void a_lasting_frame_or_more_moves_it_by_whole_frames(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t late_us, moved_us;
+    } row[] = {{9900, 9900}, {10000, 10000}, {10900, 10000}, {27000, 30000}, {46100, 50000}};
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        struct kl_schedule s;
+        kl_schedule_start(&s, 0, 10000);
+        for (uint32_t f = 0; f < KL_SCHEDULE_WINDOW; f++)
+            kl_schedule_closed(&s, f, f * 10000 + row[i].late_us);
+        assert_near(kl_schedule_line_us(&s, 0), row[i].moved_us, 1e-6);
+    }
 }
 
 static void lasting_lateness_moves_the_schedule(void **state) {
@@ -251,11 +288,13 @@ int main(void) {
         cmocka_unit_test(the_shortest_way_counts),
         cmocka_unit_test(later_it_is_followed_slowly),
         cmocka_unit_test(an_old_way_is_forgotten),
+        cmocka_unit_test(all_slew_at_the_same_time),
         cmocka_unit_test(what_lay_in_the_socket_is_not_followed),
         cmocka_unit_test(a_machine_that_slept_goes_on_with_the_room),
         cmocka_unit_test(stamps_wrap),
         cmocka_unit_test(the_newest_stamp_is_echoed),
         cmocka_unit_test(the_line),
+        cmocka_unit_test(a_lasting_frame_or_more_moves_it_by_whole_frames),
         cmocka_unit_test(lasting_lateness_moves_the_schedule),
         cmocka_unit_test(one_frame_in_time_holds_it),
         cmocka_unit_test(a_long_stall_moves_it_at_once_and_never_back),

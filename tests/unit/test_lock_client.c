@@ -274,14 +274,15 @@ static void wobble_costs_nothing(void **state) {
     }
 }
 
-/* The lead that a frame would have needed, told in whole quarters: a microsecond over one is the next. */
+/* The lead that a frame would have needed, told in whole quarters: a microsecond over one is the next. What
+ * comes less than 100 us before it is due counts as late. */
 static void a_need_just_over_a_quarter_rounds_up(void **state) {
     (void)state;
     static const struct {
         int64_t early_us;
         unsigned need;
-    } row[] = {{10000, 14}, {9999, 15},   {9997, 15},        {10001, 14}, {0, 16},
-               {-1, 17},    {-60000, 28}, {-200000000, 254}, {79999, 1}};
+    } row[] = {{10100, 14}, {10099, 15}, {10097, 15},  {10101, 14},       {100, 16}, {99, 17},
+               {0, 17},     {-1, 17},    {-59900, 28}, {-200000000, 254}, {80099, 1}};
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         begin(true, true, 1); /* 50 fps: a quarter frame is 5,000 us; frames 4 to 7 have a lead of 4 */
         update(0, 4, 0, 100000, 1000000);
@@ -460,6 +461,29 @@ static void by_the_clock_nothing_is_due_before_its_line(void **state) {
     }
 }
 
+/* Without a lead, what people are shown is by how much frames came after their line, and the margin held. */
+static void by_the_clock_the_need_is_one_of_margin(void **state) {
+    (void)state;
+    static const struct {
+        int64_t late_us;
+        unsigned need;
+    } row[] = {{0, 1}, {-9000, 1}, {15000, 3}, {15010, 4}, {7000, 2}, {3000000, 254}};
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        begin(true, true, 1); /* a quarter frame is 5,000 us */
+        for (uint32_t f = 0; f < KL_WINDOW_FRAMES; f++)
+            ring[f].flags |= KL_FRAME_BY_CLOCK;
+        update(0, 8, 0, 0, 1000000);
+        c.playout.margin_us = 10001;
+        c.playout.slewed_at_us = UINT64_MAX; /* keeps it */
+        update(8, 1, 0, -row[i].late_us, 1160000 + (uint64_t)row[i].late_us);
+        while (c.stats.next_run < 9)
+            turn(1600000, 8);
+        assert_int_equal(c.stats.need, row[i].need);
+        assert_int_equal(c.stats.had, 3);
+        assert_int_equal(held[8].need, 0); /* the relay is told none */
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_the_start_only_heartbeats),
@@ -482,6 +506,7 @@ int main(void) {
         cmocka_unit_test(one_who_was_absent_runs_everything_and_then_resumes),
         cmocka_unit_test(by_the_clock_only_news_goes_out_at_once),
         cmocka_unit_test(by_the_clock_nothing_is_due_before_its_line),
+        cmocka_unit_test(by_the_clock_the_need_is_one_of_margin),
     };
     return cmocka_run_group_tests_name("lock_client", tests, NULL, NULL);
 }

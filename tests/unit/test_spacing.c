@@ -196,6 +196,86 @@ static void what_was_known_of_losses_stays_known(void **state) {
     }
 }
 
+/* The first frames of a longer link may say too little: what it has grown by is looked at for half a second.
+ */
+static void what_the_first_frames_understated_is_mended_soon(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    for (unsigned frames = 12; frames <= 60; frames += 48) {
+        kl_spacing_init(&s, 5, FPS, 0);
+        uint16_t n = 5;
+        for (uint32_t f = 0; f < 30 * FPS; f++) {
+            unsigned length = f < 20 * FPS ? 15 : f < 20 * FPS + frames ? 37 : 40;
+            need_of(&s, 0, f, f + 1, length + (f % 40 == 7 ? 4 : 0));
+            need_of(&s, 1, f, f + 1, length);
+            n = kl_spacing_next(&s, f + 1);
+            if (f == 20 * FPS + KL_SPACING_RECENT) assert_int_equal(n, 11); /* 10.25 with the losses */
+            if (f == 20 * FPS + 30) assert_int_equal(n, 11);                /* 11 will do: 44 quarters */
+        }
+        assert_int_equal(n, 11);
+        kl_spacing_init(&s, 4, FPS, 0);
+        for (uint32_t f = 0; f < 21 * FPS; f++) {
+            need(&s, f, f + 1, f < 20 * FPS ? 14 : f < 20 * FPS + frames ? 38 : 41);
+            n = kl_spacing_next(&s, f + 1);
+            if (f == 20 * FPS + frames - 1) assert_int_equal(n, 10);
+            if (f == 20 * FPS + frames + 2)
+                assert_int_equal(n, frames == 12 ? 11 : 10); /* later it takes more */
+        }
+    }
+}
+
+/* A frame that was under way when the link changed is no evidence of what the longer link will ask for on
+ * top. */
+static void what_was_under_way_is_not_moved_with_the_rest(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS, 0);
+    uint16_t n = 4;
+    for (uint32_t f = 0; f < 22 * FPS; f++) {
+        unsigned length = f < 20 * FPS ? 14 : f == 20 * FPS ? 26 : 38;
+        bool lost = f == 20 * FPS - 100 || f == 20 * FPS - 200 || f == 20 * FPS - 300 || f == 20 * FPS + 60;
+        for (unsigned i = 0; i < 2; i++)
+            need_of(&s, i, f, f + 1, length + (lost && i == 0 ? 4 : 0));
+        if (f % 10 == 9) n = kl_spacing_next(&s, f + 1);
+        if (f == 20 * FPS + 19) assert_int_equal(n, 10);
+    }
+    assert_int_equal(n, 10); /* four losses are bearable; 26 + 24 of two clients beside them would not be */
+}
+
+/* Late at once when a frame less is tried, on a link of the same length: tried again more seldom, too. */
+static void a_try_that_fails_at_once_is_no_longer_link(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 5, FPS, 0);
+    unsigned given_back = 0;
+    uint16_t before = 5;
+    for (uint32_t f = 0; f < 600 * FPS; f++) {
+        need(&s, f, f + 1, before == 4 ? 17 : 16);
+        uint16_t n = kl_spacing_next(&s, f + 1);
+        given_back += n < before;
+        before = n;
+    }
+    assert_in_range(given_back, 3, 6);
+}
+
+/* The last frame is given back while the link becomes shorter: what is too many then goes no later for that.
+ */
+static void a_late_frame_given_back_delays_no_soon_ones(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 12, FPS, 0);
+    const uint32_t shorter = 23 * FPS;
+    uint32_t late = 0, soon = 0;
+    for (uint32_t f = 0; f < 60 * FPS && !soon; f++) {
+        need(&s, f, f + 1, f >= shorter ? 14 : f == 10 || f == 80 ? 47 : 42);
+        uint16_t n = kl_spacing_next(&s, f + 1);
+        if (!late && n == 11) late = f;
+        if (n < 11) soon = f - shorter;
+    }
+    assert_in_range(late, 24 * FPS, 26 * FPS);
+    assert_in_range(soon, 4 * FPS, 5 * FPS);
+}
+
 /* Needs that were moved must not stand in the way of giving back when the link is short again. */
 static void and_back_again_within_half_a_minute(void **state) {
     (void)state;
@@ -292,6 +372,10 @@ int main(void) {
         cmocka_unit_test(one_who_reports_early_hides_nobodys_lateness),
         cmocka_unit_test(lateness_that_passes_by_itself_raises_nothing),
         cmocka_unit_test(what_was_known_of_losses_stays_known),
+        cmocka_unit_test(what_the_first_frames_understated_is_mended_soon),
+        cmocka_unit_test(what_was_under_way_is_not_moved_with_the_rest),
+        cmocka_unit_test(a_try_that_fails_at_once_is_no_longer_link),
+        cmocka_unit_test(a_late_frame_given_back_delays_no_soon_ones),
         cmocka_unit_test(and_back_again_within_half_a_minute),
         cmocka_unit_test(what_had_to_be_taken_back_is_tried_again_more_seldom),
         cmocka_unit_test(what_sufficed_before_suffices_again),
