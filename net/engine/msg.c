@@ -5,42 +5,6 @@
 #include "msg_parts.h"
 #include "wire.h"
 
-void kl_dgram_write(const struct kl_dgram *d, uint8_t out[KL_DGRAM_HEADER]) {
-    struct kl_writer w;
-    kl_writer_init(&w, out, KL_DGRAM_HEADER);
-    kl_write_u8(&w, KL_DATAGRAM_MAGIC);
-    kl_write_u8(&w, d->kind);
-    kl_write_u32(&w, d->session);
-    kl_write_u32(&w, d->counter);
-}
-
-int kl_dgram_read(struct kl_dgram *d, const uint8_t *buf, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, buf, len);
-    uint8_t magic = kl_read_u8(&r);
-    struct kl_dgram got = {.kind = kl_read_u8(&r)};
-    got.session = kl_read_u32(&r);
-    got.counter = kl_read_u32(&r);
-    if (r.failed || magic != KL_DATAGRAM_MAGIC || got.counter == 0) return KL_E_MALFORMED;
-    if (got.kind != KL_DGRAM_CTRL && got.kind != KL_DGRAM_UPDATE) return KL_E_MALFORMED;
-    *d = got;
-    return KL_OK;
-}
-
-bool kl_replay_fresh(struct kl_replay *w, uint32_t counter) {
-    if (counter > w->highest) {
-        uint32_t ahead = counter - w->highest;
-        w->seen = ahead < 64 ? w->seen << ahead : 0;
-        w->seen |= 1;
-        w->highest = counter;
-        return true;
-    }
-    uint32_t behind = w->highest - counter;
-    if (behind >= 64 || (w->seen >> behind & 1)) return false;
-    w->seen |= UINT64_C(1) << behind;
-    return true;
-}
-
 static void write_data(struct kl_writer *w, const struct kl_data *d) {
     kl_write_u32(w, d->offset);
     kl_write_u32(w, d->total);

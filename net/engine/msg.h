@@ -1,5 +1,5 @@
-/* msg.h - the reliable, ordered messages of a session and the datagram header.
- * net/PROTOCOL.md §2 and §7. Pure; decoding borrows nothing: strings are copied. */
+/* msg.h - the reliable, ordered messages of a session. net/PROTOCOL.md §7. Pure; decoding borrows nothing:
+ * strings are copied. */
 #ifndef KL_MSG_H
 #define KL_MSG_H
 
@@ -23,25 +23,6 @@
 
 #define KL_TAGS_MAX         64
 #define KL_TICKET_TOTAL_MAX 16384
-
-/* The first byte of a Keylock datagram. ENet's first byte has 0x40 set only for compressed packets, which
- * neither side uses, so the two share a port without confusion. */
-#define KL_DATAGRAM_MAGIC 0x4b /* 'K' */
-enum { KL_DGRAM_CTRL = 1, KL_DGRAM_UPDATE = 2 };
-struct kl_dgram {
-    uint8_t kind;
-    uint32_t session; /* given by the relay in WELCOME */
-    uint32_t counter; /* of the sender, from 1, one per datagram; replay window of 64 */
-};
-#define KL_DGRAM_HEADER 10 /* magic, kind, session, counter */
-void kl_dgram_write(const struct kl_dgram *d, uint8_t out[KL_DGRAM_HEADER]);
-int kl_dgram_read(struct kl_dgram *d, const uint8_t *buf, size_t len); /* 0, KL_E_MALFORMED */
-/* Sliding window: true where this counter is new (and remembers it), false for a replay or a too old one. */
-struct kl_replay {
-    uint32_t highest;
-    uint64_t seen;
-};
-bool kl_replay_fresh(struct kl_replay *w, uint32_t counter);
 
 enum kl_msg_kind {
     /* client to relay */

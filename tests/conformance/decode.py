@@ -166,11 +166,6 @@ def any_message(rng):
     return "message", 0, m, write_message(m, rng)
 
 
-def any_header(rng):
-    f = [rng.randint(1, 2), u32(rng), rng.randint(1, 2**32 - 1)]
-    return "header", 0, f, bytes([0x4b, f[0]]) + f[1].to_bytes(4, "little") + f[2].to_bytes(4, "little")
-
-
 def damage(rng, data):
     data = bytearray(data)
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
@@ -311,7 +306,7 @@ def main():
         cases += [(v["what"], v["seats"], damage(rng, data)) for _ in range(DAMAGED)]
     print("%s vectors of the C code: %d" % ("FAIL" if failed else "ok", len(vectors)))
 
-    made = [make(rng) for make in (any_ctrl, any_update, any_message, any_header) for _ in range(ROUNDS)]
+    made = [make(rng) for make in (any_ctrl, any_update, any_message) for _ in range(ROUNDS)]
     for what, seats, fields, data in made:
         assert decode(what, seats, data) == fields, (what, data.hex())
         cases.append((what, seats, data))

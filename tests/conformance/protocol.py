@@ -102,15 +102,6 @@ class Writer:
         self.out += text
 
 
-# --- section 2: header -----------------------------------------------------------------------------------------
-
-def read_header(r, _seats):
-    need(r.u(1) == 0x4b)
-    kind, session, counter = r.u(1), r.u(4), r.u(4)
-    need(kind in (1, 2) and counter != 0)
-    return [kind, session, counter]  # the body follows
-
-
 # --- section 3: inputs: [joypad, sticks, triggers, [dx, dy, buttons], touches, [x, y, buttons], keys] ------------
 
 NEUTRAL = [0, [0, 0, 0, 0], [0, 0], [0, 0, 0], [[0, 0, 0], [0, 0, 0]], [0, 0, 0], []]
@@ -538,7 +529,7 @@ def write_message(m, rng):
     return bytes(w.out)
 
 
-READ = {"header": read_header, "ctrl": read_ctrl, "update": read_update, "message": read_message}
+READ = {"ctrl": read_ctrl, "update": read_update, "message": read_message}
 
 
 def decode(what, seats, data):

@@ -1,6 +1,6 @@
 /* vectors - what the C code says on the wire, for a decoder written from net/PROTOCOL.md alone (decode.py).
  *
- *   vectors          JSON lines: {"what": "header" | "ctrl" | "update" | "message", "seats": N, "hex": …,
+ *   vectors          JSON lines: {"what": "ctrl" | "update" | "message", "seats": N, "hex": …,
  * "fields": …} vectors --judge  reads lines "WHAT SEATS HEX" and answers each with the fields, or
  * "malformed", or "version"
  *
@@ -271,15 +271,7 @@ static int print_message(const uint8_t *b, size_t len) {
     return 0;
 }
 
-static int print_header(const uint8_t *b, size_t len) {
-    struct kl_dgram d;
-    if (kl_dgram_read(&d, b, len) != 0) return KL_E_MALFORMED;
-    printf("[%u,%u,%u]", d.kind, d.session, d.counter);
-    return 0;
-}
-
 static int print_fields(const char *what, unsigned seats, const uint8_t *b, size_t len) {
-    if (strcmp(what, "header") == 0) return print_header(b, len);
     if (strcmp(what, "ctrl") == 0) return print_ctrl(b, len, seats);
     if (strcmp(what, "update") == 0) return print_update(b, len);
     return print_message(b, len);
@@ -536,16 +528,6 @@ static void message_vectors(void) {
     bulk_messages();
 }
 
-static void header_vectors(void) {
-    static const uint32_t counters[] = {1, 2, 0x01020304, UINT32_MAX};
-    for (unsigned i = 0; i < 4; i++) {
-        uint8_t b[KL_DGRAM_HEADER];
-        kl_dgram_write(&(struct kl_dgram){i % 2 ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, 0xa1b2c3d4, counters[i]},
-                       b);
-        vector("header", 0, b, sizeof b);
-    }
-}
-
 /* --- judging -----------------------------------------------------------------------------------------------
  */
 
@@ -579,7 +561,6 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "--judge") == 0) return judge(), 0;
     if (argc > 1) return fputs("vectors [--judge]\n", stderr), 2;
     fill_ring();
-    header_vectors();
     ctrl_vectors();
     update_vectors();
     message_vectors();

@@ -313,15 +313,6 @@ static void messages(void) {
     bulk_messages();
 }
 
-static void headers(void) {
-    uint8_t b[KL_DGRAM_HEADER * 6];
-    static const uint32_t counter[] = {1, 3, 2, 3, 70, 5};
-    for (unsigned i = 0; i < 6; i++)
-        kl_dgram_write(&(struct kl_dgram){i % 2 ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, 7, counter[i]},
-                       b + i * KL_DGRAM_HEADER);
-    save("fuzz_header", "six", b, sizeof b);
-}
-
 /* One file a way in, the numbers being fuzz_session.c's. Fixed keys: the corpus is the same every time. */
 static void sessions(void) {
     struct list l = {0};
@@ -440,7 +431,6 @@ int main(int argc, char **argv) {
     inputs("devices", 12, true);
     messages();
     rooms();
-    headers();
     sessions();
     strangers();
     enet();

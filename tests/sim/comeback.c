@@ -199,7 +199,7 @@ static void session(struct world *w, unsigned i) {
     drop_pieces(w, c);
     c->bulk_bytes = 0;
     c->up_counter = 0;
-    memset(&c->down_replay, 0, sizeof c->down_replay);
+    memset(&c->down_window, 0, sizeof c->down_window);
     if (fresh) begin_anew(w, i);
     kl_client_return(&c->lock, drive_client_clock(w, c));
     c->have = kl_client_have(&c->lock);
@@ -225,7 +225,7 @@ static void returned(struct world *w, unsigned i, uint32_t session_number) {
     if (far && !kl_room_fetching(&w->room, i)) world_fail(w, "client=%u gets no history", i);
     c->bound = c->session;
     c->down_counter = 0;
-    memset(&c->up_replay, 0, sizeof c->up_replay);
+    memset(&c->up_window, 0, sizeof c->up_window);
     c->leaving_session = false;
     w->brought_back++;
     excuse(w, c, comeback_excuse_us(w, i, w->truth.next - c->lock.stats.next_run));

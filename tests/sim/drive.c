@@ -6,8 +6,7 @@
 #include "comeback.h"
 #include "events.h"
 
-#define SESSION 0x5e5510u /* and the number of the client's session */
-#define AWAY_US 150000    /* a frontend that has not called for so long does not run */
+#define AWAY_US 150000 /* a frontend that has not called for so long does not run */
 #define OWN_DOING_US                                                                                         \
     3000000 /* after an obstacle of its own, what a client waits for may be its own doing                    \
              */
@@ -80,27 +79,26 @@ static void check_update(struct world *w, unsigned client, const uint8_t *body, 
     if (!right) world_fail(w, "an UPDATE to client=%u says what is not so", client);
 }
 
-/* Puts a datagram on its way, header and all. */
+/* Puts a datagram on its way. */
 static void transmit(struct world *w, unsigned client, bool up, const uint8_t *body, size_t len) {
     struct sim_client *c = &w->client[client];
     uint64_t arrival[2];
-    struct kl_dgram head = {up ? KL_DGRAM_CTRL : KL_DGRAM_UPDATE, SESSION + (up ? c->session : c->bound),
-                            up ? ++c->up_counter : ++c->down_counter};
+    uint32_t counter = up ? ++c->up_counter : ++c->down_counter;
     unsigned copies = link_send(up ? &c->up : &c->down, w->now_us, arrival);
     w->datagrams++;
-    w->bytes += len + KL_DGRAM_HEADER;
     if (len > w->largest) w->largest = len;
     count_rate(w, up ? &c->rate : &c->relay_rate, up ? "up" : "down", client);
     if (!up) check_update(w, client, body, len);
-    world_log(w, "event=%s client=%u counter=%u bytes=%zu copies=%u", up ? "ctrl" : "update", client,
-              head.counter, len, copies);
+    world_log(w, "event=%s client=%u counter=%u bytes=%zu copies=%u", up ? "ctrl" : "update", client, counter,
+              len, copies);
     for (unsigned i = 0; i < copies; i++) {
         struct packet *p = packet_new(w);
         p->client = (uint8_t)client;
-        p->len = (uint16_t)(len + KL_DGRAM_HEADER);
+        p->len = (uint16_t)len;
+        p->session = up ? c->session : c->bound;
+        p->counter = counter;
         p->closed = w->truth.next;
-        kl_dgram_write(&head, p->bytes);
-        memcpy(p->bytes + KL_DGRAM_HEADER, body, len);
+        memcpy(p->bytes, body, len);
         events_push(w, (struct event){.at_us = arrival[i],
                                       .kind = up ? EVENT_TO_RELAY : EVENT_TO_CLIENT,
                                       .client = (uint8_t)client,
@@ -232,28 +230,23 @@ void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
     drive_send_relay(w);
 }
 
-/* What the transport does with a datagram before the engine sees it. */
-static bool let_in(struct world *w, const struct packet *p, uint8_t kind, uint32_t session,
-                   struct kl_replay *window) {
-    struct kl_dgram head;
-    if (kl_dgram_read(&head, p->bytes, p->len) != 0 || head.kind != kind) {
-        world_fail(w, "the header did not survive");
-        return false;
-    }
-    if (head.session != SESSION + session) return false; /* of one that is over, or not yet known */
-    return !w->scenario.replay_window || kl_replay_fresh(window, head.counter);
+/* What the transport does with a datagram before the engine sees it; those of a session that is over, or not
+ * yet known, go nowhere. */
+static bool let_in(const struct world *w, const struct packet *p, uint32_t session,
+                   struct link_window *window) {
+    if (p->session != session) return false;
+    return !w->scenario.replay_window || link_fresh(window, p->counter);
 }
 
 void drive_to_relay(struct world *w, struct packet *p) {
     struct sim_client *c = &w->client[p->client];
     if (!c->in_room || !c->bound || w->relay_down) return;
-    if (!let_in(w, p, KL_DGRAM_CTRL, c->bound, &c->up_replay)) return;
+    if (!let_in(w, p, c->bound, &c->up_window)) return;
     struct kl_ctrl m;
     drive_before(w);
-    if (kl_ctrl_open(&m, c->seats, p->bytes + KL_DGRAM_HEADER, p->len - KL_DGRAM_HEADER) == KL_OK)
+    if (kl_ctrl_open(&m, c->seats, p->bytes, p->len) == KL_OK)
         ref_room_ctrl(&w->truth.ref, p->client, &m, drive_relay_clock(w));
-    int r = kl_room_receive(&w->room, p->client, p->bytes + KL_DGRAM_HEADER, p->len - KL_DGRAM_HEADER,
-                            drive_relay_clock(w));
+    int r = kl_room_receive(&w->room, p->client, p->bytes, p->len, drive_relay_clock(w));
     if (r != KL_OK) world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
     drive_collect(w);
     drive_send_relay(w);
@@ -261,10 +254,9 @@ void drive_to_relay(struct world *w, struct packet *p) {
 
 void drive_to_client(struct world *w, struct packet *p) {
     struct sim_client *c = &w->client[p->client];
-    if (!c->in_room || c->dead || !let_in(w, p, KL_DGRAM_UPDATE, c->session, &c->down_replay)) return;
+    if (!c->in_room || c->dead || !let_in(w, p, c->session, &c->down_window)) return;
     if (p->closed > c->knowable) c->knowable = p->closed;
-    int r = kl_client_receive(&c->lock, p->bytes + KL_DGRAM_HEADER, p->len - KL_DGRAM_HEADER,
-                              drive_client_clock(w, c));
+    int r = kl_client_receive(&c->lock, p->bytes, p->len, drive_client_clock(w, c));
     if (r != KL_OK) world_fail(w, "client=%u refuses an UPDATE: %d", p->client, r);
     if (c->lock.stats.next_closed > c->knowable)
         world_fail(w, "client=%u knows frames that it cannot", p->client);

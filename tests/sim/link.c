@@ -34,6 +34,14 @@ unsigned link_send(struct link *l, uint64_t now_us, uint64_t arrival_us[2]) {
     return copies;
 }
 
+bool link_fresh(struct link_window *w, uint32_t counter) {
+    uint32_t *seen = &w->seen[counter % LINK_WINDOW];
+    if (*seen == counter || counter + LINK_WINDOW <= w->highest) return false;
+    *seen = counter;
+    if (counter > w->highest) w->highest = counter;
+    return true;
+}
+
 uint32_t link_worst_us(const struct link_quality *q) {
     uint32_t factor = q->jitter == JITTER_EXPONENTIAL ? 14 : 8;
     return q->delay_us + factor * q->jitter_us + (q->reorder > 0 ? q->reorder_us : 0);

@@ -27,6 +27,15 @@ struct link {
 /* Sends at now_us: gives how many copies arrive (0..2) and when. */
 unsigned link_send(struct link *l, uint64_t now_us, uint64_t arrival_us[2]);
 
+/* Which datagrams have come: true for one that is new, false for a copy or one that LINK_WINDOW newer ones
+ * have overtaken. Counters are from 1. */
+#define LINK_WINDOW 2048
+struct link_window {
+    uint32_t highest;
+    uint32_t seen[LINK_WINDOW]; /* by counter */
+};
+bool link_fresh(struct link_window *w, uint32_t counter);
+
 /* What a delay can add up to, but for a spike one in a million. */
 uint32_t link_worst_us(const struct link_quality *q);
 

@@ -21,7 +21,7 @@
 struct worker {
     pid_t pid;
     uint64_t seed; /* under way; 0: none */
-    uint64_t rooms, failed, frames, run, datagrams, bytes, virtual_us, largest;
+    uint64_t rooms, failed, frames, run, datagrams, virtual_us, largest;
     uint64_t paced, slow, absences, commands, policies, lost;
     double pace_least;
 };
@@ -59,7 +59,6 @@ static void play(struct worker *me, struct world *w, uint64_t seed) {
     me->frames += w->truth.next;
     me->run += w->frames_run;
     me->datagrams += w->datagrams;
-    me->bytes += w->bytes;
     me->virtual_us += w->now_us;
     if (w->largest > me->largest) me->largest = w->largest;
     me->commands += w->truth.ref.commands_given;
@@ -139,7 +138,6 @@ static int play_many(uint64_t first, uint64_t count, unsigned jobs) {
         sum.frames += x->frames;
         sum.run += x->run;
         sum.datagrams += x->datagrams;
-        sum.bytes += x->bytes;
         sum.virtual_us += x->virtual_us;
         if (x->largest > sum.largest) sum.largest = x->largest;
         sum.paced += x->paced;

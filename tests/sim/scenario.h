@@ -70,7 +70,8 @@ struct scenario {
     struct scenario_client client[KL_MAX_CLIENTS];
     uint64_t start_us, end_us;
     int64_t relay_offset_us;
-    bool replay_window; /* datagrams carry the header and pass kl_replay_fresh(), as the transport does it */
+    bool replay_window; /* datagrams come once at most, and none that is long overtaken, as the transport does
+                           it */
     bool saturating;    /* motion so large that sums may saturate */
     bool heavy;         /* everybody uses every device at once: datagrams overflow, and the pace may suffer */
     unsigned happenings;

@@ -1,4 +1,4 @@
-/* Reliable messages, the datagram header, the replay window, identity facts. net/PROTOCOL.md §2 and §7. */
+/* Reliable messages, identity facts. net/PROTOCOL.md §7. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -13,68 +13,6 @@ static const struct kl_params params = {.policy = KL_POLICY_STRICT,
                                         .wait_budget_ms = 250,
                                         .hash_every = 60,
                                         .fps_uhz = 60098800};
-
-static void header(void **state) {
-    (void)state;
-    struct kl_dgram d = {KL_DGRAM_UPDATE, 0x01020304, 0x05060708}, got;
-    uint8_t b[KL_DGRAM_HEADER];
-    kl_dgram_write(&d, b);
-    static const uint8_t expected[] = {0x4b, 2, 4, 3, 2, 1, 8, 7, 6, 5};
-    assert_memory_equal(b, expected, sizeof expected);
-    assert_int_equal(kl_dgram_read(&got, b, sizeof b), 0);
-    assert_true(got.kind == d.kind && got.session == d.session && got.counter == d.counter);
-    for (size_t cut = 0; cut < sizeof b; cut++)
-        assert_int_equal(kl_dgram_read(&got, b, cut), KL_E_MALFORMED);
-    b[0] ^= 1;
-    assert_int_equal(kl_dgram_read(&got, b, sizeof b), KL_E_MALFORMED);
-    b[0] ^= 1;
-    b[1] = 3;
-    assert_int_equal(kl_dgram_read(&got, b, sizeof b), KL_E_MALFORMED);
-    b[1] = 1;
-    memset(b + 6, 0, 4); /* counters are from 1 */
-    assert_int_equal(kl_dgram_read(&got, b, sizeof b), KL_E_MALFORMED);
-}
-
-static void replay_window(void **state) {
-    (void)state;
-    struct kl_replay w = {0};
-    assert_true(kl_replay_fresh(&w, 1));
-    assert_false(kl_replay_fresh(&w, 1));
-    assert_true(kl_replay_fresh(&w, 3));
-    assert_true(kl_replay_fresh(&w, 2));
-    assert_false(kl_replay_fresh(&w, 2));
-    assert_false(kl_replay_fresh(&w, 3));
-    assert_true(kl_replay_fresh(&w, 66));
-    assert_false(kl_replay_fresh(&w, 2)); /* 64 behind: too old to know */
-    assert_false(kl_replay_fresh(&w, 3)); /* 63 behind: known */
-    assert_true(kl_replay_fresh(&w, 4));
-    assert_true(kl_replay_fresh(&w, 1000));
-    assert_true(kl_replay_fresh(&w, 937));
-    assert_false(kl_replay_fresh(&w, 936));
-    assert_true(kl_replay_fresh(&w, UINT32_MAX));
-    assert_false(kl_replay_fresh(&w, UINT32_MAX));
-    assert_true(kl_replay_fresh(&w, UINT32_MAX - 63));
-    assert_false(kl_replay_fresh(&w, UINT32_MAX - 64));
-}
-
-/* Against a list of everything ever seen. */
-static void replay_window_against_memory(void **state) {
-    (void)state;
-    static bool seen[5000];
-    struct kl_replay w = {0};
-    uint32_t random = 7, highest = 0;
-    memset(seen, 0, sizeof seen);
-    for (unsigned n = 0; n < 20000 && highest < 4900; n++) {
-        random = random * 1664525 + 1013904223;
-        uint32_t counter = highest + 5 > (random >> 25) ? highest + 5 - (random >> 25) : 1;
-        if (counter == 0) continue;
-        bool fresh = !seen[counter] && (counter > highest || highest - counter < 64);
-        assert_int_equal(kl_replay_fresh(&w, counter), fresh);
-        if (fresh) seen[counter] = true;
-        if (counter > highest) highest = counter;
-    }
-    assert_int_equal(highest > 1000, 1);
-}
 
 static void fill(uint8_t *out, size_t len, uint8_t seed) {
     for (size_t i = 0; i < len; i++)
@@ -456,9 +394,6 @@ static void long_facts_are_cut_between_characters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(header),
-        cmocka_unit_test(replay_window),
-        cmocka_unit_test(replay_window_against_memory),
         cmocka_unit_test(hello),
         cmocka_unit_test(the_longest_hello_fits),
         cmocka_unit_test(hello_out_of_range),
