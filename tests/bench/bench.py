@@ -81,11 +81,15 @@ def environment(**more):
     return env
 
 
+def timed(*command):
+    """The command, at the priority that measurements have."""
+    return [str(c) for c in ((*("chrt", "--rr", "5"), *command) if REAL_TIME else command)]
+
+
 def start(name, *command, env=None):
     """In the background; what it says goes to tmp/NAME.log."""
-    command = [*(("chrt", "--rr", "5") if REAL_TIME else ()), *command]
     with open(os.path.join(tmp, name + ".log"), "wb") as log:
-        p = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env or environment(),
+        p = subprocess.Popen(timed(*command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env or environment(),
                              process_group=guard.pid)
     p.name = name
     started.append(p)

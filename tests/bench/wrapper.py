@@ -70,7 +70,7 @@ def per_frame(way, core, content, relay):
 def cpu_us(way, core, content, relay):
     """Processor microseconds a frame, less those of a run of one frame."""
     def one(frames):
-        p = subprocess.Popen(command(way, core, content, frames, relay), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=bench.environment(KEYLOCK_HIDE="off"),
+        p = subprocess.Popen(bench.timed(*command(way, core, content, frames, relay)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=bench.environment(KEYLOCK_HIDE="off"),
                              process_group=bench.guard.pid)
         used = os.wait4(p.pid, 0)
         p.returncode = 0
