@@ -237,13 +237,17 @@ def say(text):
 def write_csv(name, rows):
     os.makedirs(OUT, exist_ok=True)
     path = os.path.join(OUT, name + ".csv")
-    keys = list(dict.fromkeys(k for row in rows for k in row))
+    keys = list(dict.fromkeys(k for row in rows for k in row)) or ["nothing"]
     with open(path, "w", newline="") as f:
         w = csv.DictWriter(f, keys, restval="", lineterminator="\n")
         w.writeheader()
         w.writerows({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
     say(f"wrote {path}")
     return path
+
+
+def has_csv(name):
+    return os.path.exists(os.path.join(OUT, name + ".csv"))
 
 
 def read_csv(name):

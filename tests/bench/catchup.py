@@ -8,7 +8,9 @@ design), when none were left, and how long the other one waited. A backlog is ru
 shared machine may be slower than in the next. So the yardstick is taken in the same process, by the same frames, right before
 that and two seconds after (yardstick.c), each hang is measured some times, the middle one counts, and beside the time stands the
 processor time of a frame, which what else the machine does changes less; and a test core takes the same time for each frame
-whatever the machine does. Nobody presses, so all of them play the same frames: a game's scenes differ in what they cost."""
+whatever the machine does. Nobody presses, so all of them play the same frames: a game's scenes differ in what they cost.
+
+  catchup.py [CORE]…    only those of nestopia, mgba, tone; what was measured of the others before is kept"""
 import os
 import re
 import shutil
@@ -110,7 +112,7 @@ def room(how, core, content, seconds):
     relay, at = bench.relay()
     proxy, to = bench.through(at, RTT)
     clients, traces = [], []
-    total = LEAD_IN + seconds + 6
+    total = LEAD_IN + seconds + 4
     bare = os.path.join(bench.tmp, "bare_libretro.so")
     shutil.copy(core, bare)
     try:
@@ -171,7 +173,10 @@ def middle(some):
     back = sorted((r for r in some if r["backlog_frames"] != "lost"), key=lambda r: r["share_of_bare"])
     if not back:
         return some[0] | {"measured": len(some), "came_back": 0}
-    return back[len(back) // 2] | {"measured": len(some), "came_back": len(back), "least_share": back[0]["share_of_bare"], "most_share": back[-1]["share_of_bare"],
+    row = back[len(back) // 2]
+    bench.say(f"{row['core']}, {row['how']} for {row['hang_s']} s: middle of {len(back)}: {100 * row['share_of_bare']:.0f} % ({100 * back[0]['share_of_bare']:.0f} to"
+              f" {100 * back[-1]['share_of_bare']:.0f}), of processor {100 * statistics.median(r['cpu_share'] for r in back):.0f} %")
+    return row | {"measured": len(some), "came_back": len(back), "least_share": back[0]["share_of_bare"], "most_share": back[-1]["share_of_bare"],
                                    "cpu_share": statistics.median(r["cpu_share"] for r in back),
                                    "other_waited_ms": statistics.median(r["other_waited_ms"] for r in back),
                                    "hashes_equal": "yes" if all(r["hashes_equal"] == "yes" for r in back) else "no"}
@@ -191,18 +196,25 @@ def picture(rows):
     bench.plot("catchup", script)
 
 
-def main():
-    if "--plot" in sys.argv:
-        return picture(bench.read_csv("catchup"))
-    bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, bench.PRESS, TONE)
-    bench.say(f"catchup: {bench.machine()}")
+def one_core(name):
     rows = []
-    for how, name, content, seconds in cells():
+    for how, _, content, seconds in (c for c in cells() if c[1] == name):
         core = TONE if name == "tone" else bench.core_path(name)
         if core:
             rows.append(middle([measure(how, name, core, content, seconds) for _ in range(REPEATS)]))
         else:
             bench.say(f"  skip {name}: not installed")
+    bench.write_csv("catchup-" + name, rows)
+
+
+def main():
+    cores = list(dict.fromkeys(c[1] for c in cells()))
+    if "--plot" not in sys.argv:
+        bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, bench.PRESS, TONE)
+        bench.say(f"catchup: {bench.machine()}")
+        for name in [a for a in sys.argv[1:] if a in cores] or cores:
+            one_core(name)
+    rows = [row for name in cores if bench.has_csv("catchup-" + name) for row in bench.read_csv("catchup-" + name) if row.get("core")]
     bench.write_csv("catchup", rows)
     picture(rows)
 

@@ -5,7 +5,10 @@ Real: a relay, tests/tools/faultproxy, and for each player a frontend (tests/ben
 core that writes down which press it sees when (tests/cores/press_core.c). press-to-play is from the poll that first saw
 the button to the beginning of the frame that plays it, on the same machine and on the others; press_own_ms counts
 from the press itself, which waits for the next poll. Simulated: the same links in virtual time. Beside them the
-issue's bound, the original algorithm (subframes=off), half steps, and real RetroArch pairs: on Keylock, and on RetroArch's own netplay."""
+issue's bound, the original algorithm (subframes=off), half steps, and real RetroArch pairs: on Keylock, and on RetroArch's own netplay.
+
+  latency.py [simulated | two | eight | retroarch] …    only these parts, and no picture
+  latency.py --plot                                     pictures of what the parts have written"""
 import concurrent.futures
 import os
 import re
@@ -224,14 +227,15 @@ def one_cell(numbered):
             "loss_percent": link[1], "bound_frames": limit, **row}
 
 
-def measured():
-    """Rooms of two some at a time, rooms of eight half as many."""
-    todo = list(enumerate(cells()))
-    rows = []
-    for at_once, some in ((AT_ONCE, [c for c in todo if c[1][1] == 2]), ((AT_ONCE + 1) // 2, [c for c in todo if c[1][1] > 2])):
-        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            rows += pool.map(one_cell, some)
+def measured(players, at_once):
+    """Real rooms of so many, some at a time."""
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        rows = list(pool.map(one_cell, [c for c in enumerate(cells()) if c[1][1] == players]))
     return [r for r in rows if r]
+
+
+PARTS = {"simulated": simulated, "two": lambda: measured(2, AT_ONCE), "eight": lambda: measured(8, (AT_ONCE + 1) // 2),
+         "retroarch": lambda: retroarch.figures(content(), SETTLE, AT_ONCE)}
 
 
 SHOWN = [ # how, algorithm, key, shift along x (so that equal ones stay apart), style, title
@@ -312,19 +316,33 @@ def picture_lead(rows):
     bench.plot("lead", script)
 
 
-def main():
-    bench.needs(bench.RELAY, bench.WRAPPER, bench.PROXY, bench.PRESS, bench.PRESS_CORE, bench.SIM, content())
-    if "--plot" in sys.argv:
-        rows = bench.read_csv("latency")
-        picture(rows)
-        return picture_lead(rows)
-    bench.say(f"latency: {SETTLE:g} s to settle, {MEASURE:g} s measured a cell; {bench.machine()}")
-    with concurrent.futures.ThreadPoolExecutor(1) as beside: # in virtual time and what is left of the processor
-        rows = beside.submit(simulated)
-        rows = measured() + retroarch.figures(content(), SETTLE, AT_ONCE) + rows.result()
+def part(name):
+    return bench.write_csv("latency-" + name, PARTS[name]())
+
+
+def draw():
+    rows = [row for name in PARTS for row in bench.read_csv("latency-" + name)]
     bench.write_csv("latency", rows)
     picture(rows)
     picture_lead(rows)
+
+
+def main():
+    bench.needs(bench.RELAY, bench.WRAPPER, bench.PROXY, bench.PRESS, bench.PRESS_CORE, bench.SIM, content())
+    wanted = [a for a in sys.argv[1:] if a in PARTS]
+    if "--plot" in sys.argv:
+        return draw()
+    bench.say(f"latency: {SETTLE:g} s to settle, {MEASURE:g} s measured a cell; {bench.machine()}")
+    for name in wanted:
+        part(name)
+    if wanted:
+        return None
+    with concurrent.futures.ThreadPoolExecutor(1) as beside: # in virtual time and what is left of the processor
+        simulation = beside.submit(part, "simulated")
+        for name in list(PARTS)[1:]:
+            part(name)
+        simulation.result()
+    return draw()
 
 
 if __name__ == "__main__":

@@ -100,36 +100,58 @@ def picture(rows):
     bench.plot("wrapper", script + "unset multiplot\n")
 
 
-def main():
-    if "--plot" in sys.argv:
-        return picture(bench.read_csv("wrapper"))
-    bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER)
-    bench.say(f"wrapper: {bench.machine()}")
-    relay, at = bench.relay()
-    rows = []
+def installed():
     for name, file in CORES[1:2] if bench.QUICK else CORES:
-        core, content = bench.core_path(name), os.path.join(bench.CONTENT, file)
-        if not core:
+        if bench.core_path(name):
+            yield name, bench.core_path(name), os.path.join(bench.CONTENT, file)
+        else:
             bench.say(f"  skip {name}: not installed")
-            continue
-        count = {way: per_frame(way, core, content, at) if shutil.which("valgrind") else None for way in WAYS}
+
+
+def counted(at):
+    """Instructions of each core and way; they do not mind what else the machine does."""
+    rows = []
+    for name, core, content in installed() if shutil.which("valgrind") else ():
+        count = {way: per_frame(way, core, content, at) for way in WAYS}
+        for way in WAYS:
+            if not count[way] or not count["bare"]:
+                continue
+            (inside, total), bare = count[way], count["bare"]
+            more = (total - inside) - (bare[1] - bare[0])
+            rows.append({"core": name, "way": way, "instructions_per_frame": total, "in_core": inside, "more_outside_core": more, "instructions_ratio": 1 + more / bare[1]})
+            bench.say(f"  {name}, {way}: {total:.0f} instructions a frame, outside the core {more:+.0f} ({rows[-1]['instructions_ratio']:.4f})")
+    return rows
+
+
+def timed(at):
+    """Processor time of each core and way, by turns."""
+    rows = []
+    for name, core, content in installed():
         times = {way: [] for way in WAYS}
         for _ in range(TURNS):
             for way in WAYS:
                 times[way].append(cpu_us(way, core, content, at))
         best = {way: min(times[way]) for way in WAYS}
         for way in WAYS:
-            row = {"core": name, "way": way, "cpu_us_per_frame": best[way], "time_ratio": best[way] / best["bare"],
-                   "time_ratio_median": statistics.median(times[way]) / statistics.median(times["bare"])}
-            counted = ""
-            if count[way] and count["bare"]:
-                (inside, total), bare = count[way], count["bare"]
-                more = (total - inside) - (bare[1] - bare[0])
-                row.update(instructions_per_frame=total, in_core=inside, more_outside_core=more, instructions_ratio=1 + more / bare[1])
-                counted = f"{total:.0f} instructions a frame, outside the core {more:+.0f} ({row['instructions_ratio']:.4f}); "
-            rows.append(row)
-            bench.say(f"  {name}, {way}: {counted}{best[way]:.1f} us of processor ({row['time_ratio']:.3f})")
-    bench.stop(relay)
+            ratios = [mine / bare for mine, bare in zip(times[way], times["bare"])]
+            rows.append({"core": name, "way": way, "cpu_us_per_frame": best[way], "time_ratio": best[way] / best["bare"],
+                         "time_ratio_median": statistics.median(ratios), "time_ratio_least": min(ratios), "time_ratio_most": max(ratios)})
+            bench.say(f"  {name}, {way}: {best[way]:.1f} us of processor ({rows[-1]['time_ratio']:.3f}; by turns {statistics.median(ratios):.3f}, {min(ratios):.3f} to {max(ratios):.3f})")
+    return rows
+
+
+def main():
+    if "--plot" in sys.argv:
+        return picture(bench.read_csv("wrapper"))
+    bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER)
+    bench.say(f"wrapper: {bench.machine()}")
+    relay, at = bench.relay()
+    if "--time" not in sys.argv:
+        bench.write_csv("wrapper-count", counted(at))
+    if "--count" in sys.argv:
+        return None
+    counts = {(r["core"], r["way"]): r for r in bench.read_csv("wrapper-count")}
+    rows = [{**counts.get((r["core"], r["way"]), {}), **r} for r in timed(at)]
     bench.write_csv("wrapper", rows)
     picture(rows)
 
