@@ -29,7 +29,7 @@ test-run: test-build
 
 $(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)
-$(patsubst %.c,$(OUT)/tests/%,$(notdir $(wildcard tests/net/test_*.c))): $(call obj,tests/net/net_player.c tests/net/net_intruder.c tests/net/net_spoof.c)
+$(patsubst %.c,$(OUT)/tests/%,$(notdir $(wildcard tests/net/test_*.c))): $(call obj,tests/net/net_player.c tests/net/net_intruder.c tests/net/net_spoof.c tests/net/net_journal.c)
 $(OUT)/obj/test/%.o: %.c
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "CC    $<")

@@ -148,14 +148,10 @@ void kl_frames_open(struct kl_frames *f, struct kl_reader *r, uint32_t first, ui
     kl_streams_open(&f->streams, r, streams, count);
 }
 
-bool kl_frames_next(struct kl_frames *f, struct kl_frame *out) {
-    if (f->at == f->first + f->count) return false;
-    if (f->at == f->keyframe + f->length) {
-        f->keyframe = f->at;
-        read_interval(f);
-    }
+/* All but its inputs. */
+static void begin_frame(const struct kl_frames *f, struct kl_frame *out) {
     memset(out, 0, sizeof *out);
-    out->number = f->at++;
+    out->number = f->at;
     out->keyframe = f->keyframe;
     out->spacing = f->length;
     out->active = f->active;
@@ -165,11 +161,38 @@ bool kl_frames_next(struct kl_frames *f, struct kl_frame *out) {
         if (f->head & INTERVAL_HASH) out->flags |= KL_FRAME_HASH;
         if (f->head & INTERVAL_COMMANDS) out->flags |= KL_FRAME_COMMANDS;
     }
+}
+
+static void next_interval(struct kl_frames *f) {
+    f->keyframe = f->at;
+    read_interval(f);
+}
+
+bool kl_frames_next(struct kl_frames *f, struct kl_frame *out) {
+    if (f->at == f->first + f->count) return false;
+    if (f->at == f->keyframe + f->length) next_interval(f);
+    begin_frame(f, out);
+    f->at++;
     for (unsigned s = 0, i = 0; s < KL_MAX_SEATS; s++) {
         if (!(f->seats >> s & 1)) continue;
         kl_input_decode(&f->streams.decoder[i], &f->streams.reader[i], &out->in[s]);
         i++;
     }
+    return true;
+}
+
+bool kl_frames_next_key(struct kl_frames *f, struct kl_frame *out) {
+    uint32_t end = f->first + f->count;
+    if (f->at > f->keyframe) { /* of the interval under way it is behind us */
+        f->at = f->keyframe + f->length;
+        if (f->at >= end)
+            f->at = f->keyframe = end, f->length = 0;
+        else
+            next_interval(f);
+    }
+    if (f->at == end) return false;
+    begin_frame(f, out);
+    f->at++;
     return true;
 }
 
@@ -192,14 +215,26 @@ size_t kl_piece_write(const struct kl_frames_from *from, uint32_t first, uint32_
     return 0;
 }
 
+/* Its first five bytes. */
+static int open_piece(struct kl_frames *f, struct kl_reader *r, const uint8_t *piece, size_t len) {
+    kl_reader_init(r, piece, len);
+    memset(f, 0, sizeof *f);
+    f->first = f->at = kl_read_u32(r);
+    f->count = kl_read_u8(r);
+    bool good = f->first <= NUMBER_MAX && f->count >= 1 && f->count <= KL_PIECE_FRAMES;
+    return good && len <= KL_PIECE_BYTES ? KL_OK : KL_E_MALFORMED;
+}
+
 int kl_piece_open(struct kl_frames *f, const uint8_t *piece, size_t len) {
     struct kl_reader r;
-    kl_reader_init(&r, piece, len);
-    memset(f, 0, sizeof *f);
-    uint32_t first = kl_read_u32(&r);
-    uint8_t count = kl_read_u8(&r);
-    if (first > NUMBER_MAX || count < 1 || count > KL_PIECE_FRAMES || len > KL_PIECE_BYTES)
-        return KL_E_MALFORMED;
-    kl_frames_open(f, &r, first, count);
+    if (open_piece(f, &r, piece, len) != KL_OK) return KL_E_MALFORMED;
+    kl_frames_open(f, &r, f->first, f->count);
     return r.failed || kl_reader_left(&r) > 0 ? KL_E_MALFORMED : KL_OK;
+}
+
+int kl_piece_skim(struct kl_frames *f, const uint8_t *piece, size_t len) {
+    struct kl_reader r;
+    if (open_piece(f, &r, piece, len) != KL_OK) return KL_E_MALFORMED;
+    open_intervals(f, &r);
+    return r.failed ? KL_E_MALFORMED : KL_OK;
 }

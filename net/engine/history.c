@@ -131,6 +131,22 @@ static uint32_t first_of(const uint8_t *piece) {
     return piece[0] | (uint32_t)piece[1] << 8 | (uint32_t)piece[2] << 16 | (uint32_t)piece[3] << 24;
 }
 
+int kl_history_adopt(struct kl_history *h, const uint8_t *piece, size_t len, uint32_t intervals) {
+    if (len < 5 || len > KL_PIECE_BYTES) return KL_E_MALFORMED;
+    if (first_of(piece) != h->next || h->sealed != h->next) return KL_E_WINDOW;
+    struct kl_history_block *b = block_to_fill(h);
+    if (!b) return KL_E_SPACE;
+    uint8_t *at = b->bytes + b->used;
+    at[0] = (uint8_t)len;
+    at[1] = (uint8_t)(len >> 8);
+    memcpy(at + LENGTH_BYTES, piece, len);
+    b->used += LENGTH_BYTES + (uint32_t)len;
+    b->end = h->sealed = h->next += piece[4];
+    h->intervals += intervals;
+    h->begun = false;
+    return KL_OK;
+}
+
 /* In this block, which holds the frame. */
 static size_t read_block(const struct kl_history_block *b, uint32_t from, uint8_t *buf, size_t cap,
                          uint32_t *end) {

@@ -28,7 +28,7 @@ struct kl_history_block {
 struct kl_history {
     uint32_t first, next; /* frames [first, next) are held */
     uint32_t sealed;      /* those below are in blocks */
-    bool begun;           /* some frame has come */
+    bool begun;           /* some frame has come, and none was adopted since */
     uint32_t intervals;   /* complete ones since frame 0 (or since kl_history_init's) */
     struct kl_history_block *oldest, *newest, *spare;
     struct kl_frame
@@ -51,6 +51,11 @@ void *kl_history_drop(struct kl_history *h);
  * interval, else 0; or, with nothing changed: KL_E_WINDOW (not frame h->next, or not the interval's next),
  * KL_E_MALFORMED (a frame with KL_FRAME_COMMANDS and none given), KL_E_SPACE (it wants a block). */
 int kl_history_append(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands);
+
+/* Takes a piece as it is, unread: it begins at frame h->next, and no appended frame waits for a piece.
+ * `intervals`: of those that begin in it. The next append must be of a keyframe. KL_E_WINDOW, KL_E_MALFORMED
+ * (too long), KL_E_SPACE as above. */
+int kl_history_adopt(struct kl_history *h, const uint8_t *piece, size_t len, uint32_t intervals);
 
 /* The bytes of the interval that the last append completed, as kl_frames_write() has them from its keyframe
  * on: what tags are computed over. Its length; 0 where the last append completed none. cap >=

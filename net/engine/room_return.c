@@ -162,6 +162,19 @@ int kl_room_adopt(struct kl_room *r, const struct kl_frame *f, const struct kl_c
     return KL_OK;
 }
 
+int kl_room_adopt_interval(struct kl_room *r, const struct kl_frame *key,
+                           const struct kl_commands *commands) {
+    bool marked = key->flags & KL_FRAME_COMMANDS;
+    if (r->started) return KL_E_STATE;
+    if (key->number != r->next_close) return KL_E_WINDOW;
+    if (key->number != r->now.first + r->now.length || !(key->flags & KL_FRAME_KEY)) return KL_E_MALFORMED;
+    if (key->spacing < KL_SPACING_MIN || key->spacing > KL_SPACING_MAX) return KL_E_MALFORMED;
+    if (marked && (!commands || commands->keyframe != key->number)) return KL_E_MALFORMED;
+    adopt_interval(r, key, commands);
+    r->next_hand = r->next_close += key->spacing;
+    return KL_OK;
+}
+
 int kl_room_reopen(struct kl_room *r, uint64_t hold_us, uint64_t now_us) {
     if (r->started || r->next_close == 0 || kl_room_seats_owned(r) == 0) return KL_E_STATE;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {

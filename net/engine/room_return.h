@@ -50,6 +50,10 @@ uint8_t kl_room_out(const struct kl_room *r);
  * one), KL_E_STATE (started). */
 int kl_room_adopt(struct kl_room *r, const struct kl_frame *f, const struct kl_commands *commands);
 
+/* The same for all frames of an interval at once, by its keyframe, whose inputs do not matter: for those that
+ * nobody can get by UPDATE any more. At least KL_KEPT_FRAMES are to follow one by one. */
+int kl_room_adopt_interval(struct kl_room *r, const struct kl_frame *key, const struct kl_commands *commands);
+
 /* Goes on at the frame after the last adopted one. All clients are cut; nothing closes before the first is
  * back, nor, for hold_us at most, before all with seats are (in a strict room: however long that takes;
  * remove whose time is up). The next frame is due soon. KL_E_STATE where it has started, or has no seats or

@@ -211,6 +211,25 @@ static void write_batch(struct kl_lobby_room *r, uint64_t now_us) {
     }
 }
 
+/* Loses nothing where there is no place for it: it is for quick loading only. */
+static void write_mark(struct kl_lobby_room *r, uint64_t now_us) {
+    static uint8_t body[KL_JOURNAL_MARK_BYTES];
+    struct kl_journal_room *j = &r->journal;
+    struct kl_journal_marked marked;
+    struct batch b = {.frames = j->frames, .tags = j->tags};
+    size_t len = kl_journal_mark_write(r, body, &marked);
+    if (len == 0) return;
+    add_record(&b, j, KL_JOURNAL_MARK, body, len);
+    if (j->bytes + b.bytes > r->lobby->journal->limit_bytes) return;
+    int why = append(j, &b);
+    if (why) {
+        note_failure(r, why, now_us);
+        return;
+    }
+    note_success(r, &b);
+    j->marked = marked;
+}
+
 static bool wants(const struct kl_lobby_room *r) {
     const struct kl_journal_room *j = &r->journal;
     return j->frames < r->past.history.next ||
@@ -234,6 +253,7 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
     do
         write_batch(r, now_us);
     while (j->state == KL_JOURNAL_OPEN && !j->failing && wants(r));
+    if (j->state == KL_JOURNAL_OPEN && !j->failing && kl_journal_mark_due(r)) write_mark(r, now_us);
 }
 
 /* --- the end ----------------------------------------------------------------------------------------------

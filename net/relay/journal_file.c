@@ -73,22 +73,27 @@ void kl_journal_seek(struct kl_journal_cursor *c, const uint8_t key[32], const u
     *c = (struct kl_journal_cursor){.key = key, .bytes = bytes, .len = len, .at = KL_JOURNAL_HEAD};
 }
 
-bool kl_journal_next(struct kl_journal_cursor *c) {
-    struct kl_reader r;
-    uint8_t mac[KL_JOURNAL_MAC];
-    if (c->at > c->len) return false;
-    kl_reader_init(&r, c->bytes + c->at, c->len - c->at);
-    uint32_t len = kl_read_u32(&r);
-    uint8_t type = kl_read_u8(&r);
-    const uint8_t *body = kl_read_bytes(&r, len), *given = kl_read_bytes(&r, KL_JOURNAL_MAC);
-    if (r.failed) return false;
-    if (c->at >= c->checked) {
-        mac_of(c->key, c->at, type, body, len, mac);
-        if (sodium_memcmp(mac, given, sizeof mac) != 0) return false;
-    }
-    c->type = type;
-    c->body = body;
+bool kl_journal_hop(struct kl_journal_cursor *c) {
+    if (c->at > c->len || c->len - c->at < KL_JOURNAL_AROUND) return false;
+    const uint8_t *b = c->bytes + c->at;
+    uint32_t len = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    if (len > c->len - c->at - KL_JOURNAL_AROUND) return false;
+    c->type = b[4];
+    c->body = b + KL_JOURNAL_BEFORE;
     c->body_len = len;
     c->at += KL_JOURNAL_AROUND + (uint64_t)len;
+    return true;
+}
+
+bool kl_journal_is_right(const struct kl_journal_cursor *c) {
+    uint8_t mac[KL_JOURNAL_MAC];
+    mac_of(c->key, c->at - KL_JOURNAL_AROUND - c->body_len, c->type, c->body, c->body_len, mac);
+    return sodium_memcmp(mac, c->body + c->body_len, sizeof mac) == 0;
+}
+
+bool kl_journal_next(struct kl_journal_cursor *c) {
+    struct kl_journal_cursor next = *c;
+    if (!kl_journal_hop(&next) || (c->at >= c->checked && !kl_journal_is_right(&next))) return false;
+    *c = next;
     return true;
 }

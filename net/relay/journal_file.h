@@ -13,7 +13,11 @@
  *     TICKET   the room's record (lobby_ticket.h), sealed (net/session/ticket.h); the last one counts
  *     START    the start data as they are
  *     FRAMES   u32 first interval, u8 count, count tags; then a piece (net/engine/frames.h). Pieces may
- * overlap
+ *              overlap
+ *     MARK     the frames of the last 17 s or so once more, in few pieces, so that hours load in
+ *              milliseconds: u32 first frame (where the mark before ends; 0), u32 its interval, u16 count of
+ *              intervals, u16 count of tags (of the last ones of these), the tags; then (u16 length, piece)
+ *              up to the end. Whole intervals
  *
  * Pure but for libsodium; nothing is owned. */
 #ifndef KL_JOURNAL_FILE_H
@@ -31,7 +35,7 @@
 #define KL_JOURNAL_BEFORE  5 /* of a record, before its body */
 #define KL_JOURNAL_AROUND  (KL_JOURNAL_BEFORE + KL_JOURNAL_MAC)
 
-enum kl_journal_type { KL_JOURNAL_TICKET = 1, KL_JOURNAL_START, KL_JOURNAL_FRAMES };
+enum kl_journal_type { KL_JOURNAL_TICKET = 1, KL_JOURNAL_START, KL_JOURNAL_FRAMES, KL_JOURNAL_MARK };
 
 void kl_journal_key(const uint8_t relay_secret[32], const uint8_t id[KL_JOURNAL_ID], uint8_t key[32]);
 
@@ -57,5 +61,9 @@ struct kl_journal_cursor {
 void kl_journal_seek(struct kl_journal_cursor *c, const uint8_t key[32], const uint8_t *bytes, uint64_t len);
 /* False where no whole record follows, c unchanged. */
 bool kl_journal_next(struct kl_journal_cursor *c);
+/* The same, but its mac is not looked at. */
+bool kl_journal_hop(struct kl_journal_cursor *c);
+/* Whether the mac of the record that this hop came to is right. */
+bool kl_journal_is_right(const struct kl_journal_cursor *c);
 
 #endif

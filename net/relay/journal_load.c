@@ -12,16 +12,22 @@
 #include "journal_private.h"
 #include "lobby_again.h"
 
+#define MARKS 4096 /* 19 hours; what is played after that loads slowly */
+
 /* A file that is being loaded. */
 struct load {
     struct kl_lobby *lobby;
     char name[KL_JOURNAL_NAME];
     int fd;
-    uint8_t *bytes;
-    uint64_t len;
+    uint8_t *bytes; /* of the file; place for `cap`, which the next one uses again */
+    uint64_t len, cap;
     uint8_t id[KL_JOURNAL_ID], key[32];
     struct kl_lobby_ticket ticket;
     bool has_ticket, has_frames;
+    struct kl_journal_marked marked;
+    uint64_t marked_end;  /* the last mark ends there; 0: there is none */
+    uint64_t mark[MARKS]; /* where they begin */
+    uint32_t marks, used; /* used: frames that came of them */
     uint64_t whole;       /* its whole records end there */
     const uint8_t *start; /* in bytes; NULL: none */
     uint32_t start_len;
@@ -45,7 +51,11 @@ static const char *read_file(struct load *f, int dir_fd) {
     if (f->fd < 0) return strerror(errno);
     const char *why = inspect(f, &st);
     if (why) return why;
-    f->bytes = malloc(st.st_size ? (size_t)st.st_size : 1);
+    if (f->cap < (uint64_t)st.st_size + 1) {
+        free(f->bytes);
+        f->cap = (uint64_t)st.st_size + 1;
+        f->bytes = malloc(f->cap);
+    }
     if (!f->bytes) return "there is no memory for it";
     while (f->len < (uint64_t)st.st_size) {
         ssize_t n = pread(f->fd, f->bytes + f->len, (size_t)st.st_size - f->len, (off_t)f->len);
@@ -83,16 +93,46 @@ static void take_ticket(struct load *f, const struct kl_journal_cursor *c) {
     sodium_memzero(&t, sizeof t);
 }
 
-/* All that is needed before the first frame. */
+/* What a record says that is needed before the first frame. */
+static void take_record(struct load *f, const struct kl_journal_cursor *c) {
+    if (c->type == KL_JOURNAL_TICKET) take_ticket(f, c);
+    if (c->type == KL_JOURNAL_FRAMES) f->has_frames = true;
+    if (c->type != KL_JOURNAL_START) return;
+    f->start = c->body;
+    f->start_len = c->body_len;
+}
+
+static void forget(struct load *f) {
+    f->has_ticket = f->has_frames = false;
+    f->start = NULL;
+    f->marked = (struct kl_journal_marked){0};
+    f->marked_end = f->marks = f->used = 0;
+}
+
+/* Up to the last mark: frames that marks cover are not looked at. */
+static void look_at_marks(struct load *f) {
+    struct kl_journal_cursor c;
+    kl_journal_seek(&c, f->key, f->bytes, f->len);
+    for (uint64_t at = c.at; f->marks < MARKS && kl_journal_hop(&c); at = c.at) {
+        if (c.type == KL_JOURNAL_FRAMES) continue;
+        if (!kl_journal_is_right(&c)) break;
+        take_record(f, &c);
+        if (c.type != KL_JOURNAL_MARK) continue;
+        if (!kl_journal_mark_look(c.body, c.body_len, &f->marked)) break;
+        f->has_frames = true;
+        f->mark[f->marks++] = at;
+        f->marked_end = c.at;
+    }
+}
+
+/* All the others. */
 static void look_through(struct load *f) {
     struct kl_journal_cursor c;
     kl_journal_seek(&c, f->key, f->bytes, f->len);
+    if (f->marked_end) c.at = f->marked_end;
     while (kl_journal_next(&c)) {
-        if (c.type == KL_JOURNAL_TICKET) take_ticket(f, &c);
-        if (c.type == KL_JOURNAL_FRAMES) f->has_frames = true;
-        if (c.type != KL_JOURNAL_START) continue;
-        f->start = c.body;
-        f->start_len = c.body_len;
+        if (c.type == KL_JOURNAL_MARK) (void)kl_journal_mark_look(c.body, c.body_len, &f->marked);
+        take_record(f, &c);
     }
     f->whole = c.at;
 }
@@ -118,11 +158,29 @@ static bool take_frames(struct kl_lobby_room *r, const struct kl_journal_cursor 
     return true;
 }
 
-/* Its length up to the last record that could be used. */
-static uint64_t play_back(struct load *f, struct kl_lobby_room *r) {
+/* All marks that end so long before the last that UPDATEs no longer reach there. What they cover. False: they
+ * do not fit. */
+static bool play_marks(const struct load *f, struct kl_lobby_room *r, struct kl_journal_marked *used) {
+    struct kl_journal_cursor c;
+    kl_journal_seek(&c, f->key, f->bytes, f->marked_end);
+    for (uint32_t i = 0; i < f->marks; i++) {
+        struct kl_journal_marked next = *used;
+        c.at = f->mark[i];
+        if (!kl_journal_hop(&c) || !kl_journal_mark_look(c.body, c.body_len, &next)) return false;
+        if (next.frames + KL_KEPT_FRAMES > f->marked.frames) break;
+        if (!kl_journal_mark_adopt(r, c.body, c.body_len)) return false;
+        *used = next;
+    }
+    return true;
+}
+
+/* From this byte on; macs are known to be right up to `checked`. Its length up to the last record that could
+ * be used. */
+static uint64_t play_back(struct load *f, struct kl_lobby_room *r, uint64_t from, uint64_t checked) {
     struct kl_journal_cursor c;
     kl_journal_seek(&c, f->key, f->bytes, f->whole);
-    c.checked = f->whole;
+    if (from > c.at) c.at = from;
+    c.checked = checked;
     uint64_t good = c.at;
     while (kl_journal_next(&c)) {
         if (c.type == KL_JOURNAL_FRAMES && !take_frames(r, &c)) {
@@ -145,6 +203,9 @@ static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t end)
                                   .bytes = end,
                                   .frames = r->past.history.next,
                                   .tags = r->past.tags};
+    if (f->marked.frames <= j->frames) j->marked = f->marked;
+    j->marked.next_frames = j->frames;
+    j->marked.next_at = end;
     memcpy(j->key, f->key, sizeof j->key);
     f->fd = -1;
     if (end == f->len) return;
@@ -153,20 +214,55 @@ static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t end)
                       (unsigned long long)end, (unsigned long long)(f->len - end), cut);
 }
 
+static struct kl_lobby_room *again(struct load *f, uint64_t now_us, const char **why) {
+    static char text[KL_TEXT_MAX];
+    *why = text;
+    return kl_lobby_again(f->lobby, &f->ticket, f->start, f->start_len, now_us, text, sizeof text);
+}
+
+/* By its marks, and the records since. NULL: there are none that reach so far, or not all of it is right. */
+static struct kl_lobby_room *quickly(struct load *f, uint64_t now_us, uint64_t *end) {
+    struct kl_journal_marked used = {0};
+    const char *why;
+    struct kl_lobby_room *r = f->marked.frames > KL_KEPT_FRAMES ? again(f, now_us, &why) : NULL;
+    if (!r) return NULL;
+    if (play_marks(f, r, &used) && used.frames) {
+        *end = play_back(f, r, used.at, used.at);
+        f->used = used.frames;
+        if (r->lock.next_close >= used.frames + KL_KEPT_FRAMES) return r;
+    }
+    kl_lobby_again_drop(r);
+    kl_lobby_free_empty_rooms(f->lobby);
+    return NULL;
+}
+
+/* Record by record. NULL, and why. */
+static struct kl_lobby_room *slowly(struct load *f, uint64_t now_us, uint64_t *end, const char **why) {
+    forget(f);
+    look_through(f);
+    if (!f->has_ticket || !f->start || !f->has_frames) {
+        *why = "it is torn before its first frames";
+        return NULL;
+    }
+    struct kl_lobby_room *r = again(f, now_us, why);
+    if (!r) return NULL;
+    *end = play_back(f, r, 0, f->whole);
+    if (r->lock.next_close) return r;
+    kl_lobby_again_drop(r);
+    *why = "its frames cannot be played";
+    return NULL;
+}
+
 /* NULL, or why there is no room. */
 static const char *make_room(struct load *f, uint64_t now_us) {
-    static char why[KL_TEXT_MAX];
-    struct kl_lobby_room *r =
-        kl_lobby_again(f->lobby, &f->ticket, f->start, f->start_len, now_us, why, sizeof why);
+    const char *why;
+    uint64_t end;
+    struct kl_lobby_room *r = quickly(f, now_us, &end);
+    if (!r) r = slowly(f, now_us, &end, &why);
     if (!r) return why;
-    uint64_t end = play_back(f, r);
-    if (r->lock.next_close == 0) {
-        kl_lobby_again_drop(r);
-        return "its frames cannot be played";
-    }
     r->again_us = now_us;
-    kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s bytes=%llu frame=%u intervals=%u", f->name,
-                      (unsigned long long)end, r->lock.next_close, r->past.tags);
+    kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s bytes=%llu frame=%u intervals=%u marked=%u",
+                      f->name, (unsigned long long)end, r->lock.next_close, r->past.tags, f->used);
     go_on_writing(f, r, end);
     return NULL;
 }
@@ -178,43 +274,43 @@ static void remove_unplayed(const struct load *f, int dir_fd) {
            result == 0 ? 0 : errno);
 }
 
-static void load_file(struct kl_lobby *l, const char *name, uint64_t now_us) {
-    struct load f = {.lobby = l, .fd = -1};
+static void load_file(struct load *f, struct kl_lobby *l, const char *name, uint64_t now_us) {
     char quoted[2 * KL_JOURNAL_NAME];
-    snprintf(f.name, sizeof f.name, "%s", name);
-    const char *why = read_file(&f, l->journal->dir_fd);
-    if (!why) why = open_head(&f);
+    *f = (struct load){.lobby = l, .fd = -1, .bytes = f->bytes, .cap = f->cap};
+    snprintf(f->name, sizeof f->name, "%s", name);
+    const char *why = read_file(f, l->journal->dir_fd);
+    if (!why) why = open_head(f);
     if (!why) {
-        look_through(&f);
-        if (f.has_ticket && f.start && f.has_frames)
-            why = make_room(&f, now_us);
-        else if (f.whole != f.len)
+        look_at_marks(f);
+        look_through(f);
+        if (f->has_ticket && f->start && f->has_frames)
+            why = make_room(f, now_us);
+        else if (f->whole != f->len)
             why = "it is torn before its first frames";
         else
-            remove_unplayed(&f, l->journal->dir_fd);
+            remove_unplayed(f, l->journal->dir_fd);
     }
     if (why)
         kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"%s\"",
                kl_log_quote(quoted, sizeof quoted, name), why);
-    if (f.fd >= 0) close(f.fd);
-    free(f.bytes);
-    sodium_memzero(&f, sizeof f);
+    if (f->fd >= 0) close(f->fd);
 }
 
 /* --- all of them ------------------------------------------------------------------------------------------
  */
 
-static void look_at(struct kl_lobby *l, const char *name, uint64_t now_us) {
+static void look_at(struct load *f, struct kl_lobby *l, const char *name, uint64_t now_us) {
     char quoted[64];
     size_t len = strlen(name), suffix = sizeof KL_JOURNAL_SUFFIX - 1;
     if (len + 1 == KL_JOURNAL_NAME && strcmp(name + len - suffix, KL_JOURNAL_SUFFIX) == 0)
-        load_file(l, name, now_us);
+        load_file(f, l, name, now_us);
     else if (name[0] != '.')
         kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"it has no journal's name\"",
                kl_log_quote(quoted, sizeof quoted, name));
 }
 
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
+    static struct load f;
     if (!l->journal) return;
     int fd = openat(l->journal->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -224,7 +320,9 @@ void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
         return;
     }
     for (const struct dirent *e; (e = readdir(dir));)
-        look_at(l, e->d_name, now_us);
+        look_at(&f, l, e->d_name, now_us);
     closedir(dir);
+    free(f.bytes);
+    sodium_memzero(&f, sizeof f);
     kl_lobby_free_empty_rooms(l); /* of which nothing could be played */
 }

@@ -1,4 +1,5 @@
-/* journal_private.h - the journal as its own parts see it: journal.c writes, journal_load.c loads. */
+/* journal_private.h - the journal as its own parts see it: journal.c writes, journal_load.c loads,
+ * journal_mark.c has what makes loading quick. */
 #ifndef KL_JOURNAL_PRIVATE_H
 #define KL_JOURNAL_PRIVATE_H
 
@@ -16,5 +17,19 @@ struct kl_journal {
 #define KL_JOURNAL_NAME   (2 * KL_JOURNAL_ID + sizeof KL_JOURNAL_SUFFIX)
 
 void kl_journal_name(char out[KL_JOURNAL_NAME], const uint8_t id[KL_JOURNAL_ID]);
+
+/* --- journal_mark.c: MARK (journal_file.h) ---
+ */
+#define KL_JOURNAL_MARK_BYTES (256 * 1024) /* the longest */
+
+/* Enough frames are written that no mark covers. */
+bool kl_journal_mark_due(const struct kl_lobby_room *r);
+/* Its body in buf, KL_JOURNAL_MARK_BYTES, to be written now, and what is marked then. 0: there is none. */
+size_t kl_journal_mark_write(const struct kl_lobby_room *r, uint8_t *buf, struct kl_journal_marked *m);
+
+/* A body whose mac is right. Moves m (frames, intervals, at) behind it; false: it does not begin there. */
+bool kl_journal_mark_look(const uint8_t *body, size_t len, struct kl_journal_marked *m);
+/* Its frames go into the room, which has those before. False: no more can be done with this room. */
+bool kl_journal_mark_adopt(struct kl_lobby_room *r, const uint8_t *body, size_t len);
 
 #endif

@@ -63,13 +63,17 @@ static void tag_interval(struct kl_lobby_room *r) {
     p->tags = i + 1;
 }
 
+static void make_place(struct kl_lobby_room *r) {
+    struct kl_history *h = &r->past.history;
+    if (!kl_history_wants_block(h)) return;
+    void *block = new_block(r);
+    kl_history_give(h, block ? block : reuse_oldest(r));
+}
+
 void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f) {
     struct kl_lobby_past *p = &r->past;
     if (p->broken) return;
-    if (kl_history_wants_block(&p->history)) {
-        void *block = new_block(r);
-        kl_history_give(&p->history, block ? block : reuse_oldest(r));
-    }
+    make_place(r);
     const struct kl_commands *commands =
         f->flags & KL_FRAME_COMMANDS ? kl_room_commands(&r->lock, f->number) : NULL;
     int result = kl_history_append(&p->history, f, commands);
@@ -78,6 +82,19 @@ void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f) {
     if (result >= 0) return;
     p->broken = true;
     kl_lobby_log_room(KL_LOG_ERROR, "history_broken", r, "frame=%u error=%d", f->number, result);
+}
+
+bool kl_lobby_past_adopt(struct kl_lobby_room *r, const uint8_t *piece, size_t len, uint32_t intervals) {
+    struct kl_lobby_past *p = &r->past;
+    make_place(r);
+    return kl_history_adopt(&p->history, piece, len, intervals) == KL_OK;
+}
+
+void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG], uint32_t end) {
+    struct kl_lobby_past *p = &r->past;
+    memcpy(p->tag[i % KL_TAGS_KEPT], tag, KL_TAG);
+    p->tag_end[i % KL_TAGS_KEPT] = end;
+    p->tags = i + 1;
 }
 
 /* --- who comes back ---------------------------------------------------------------------------------------

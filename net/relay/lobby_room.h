@@ -299,6 +299,11 @@ void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us); /* with the first frame */
 void kl_lobby_past_free(struct kl_lobby_room *r);
 void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f);
+/* From a journal: the next piece of frames as it is, with the intervals that begin in it, and the tag of
+ * interval i, which ends before frame `end`; nothing is worked out anew. False: it does not follow, or there
+ * is no memory. */
+bool kl_lobby_past_adopt(struct kl_lobby_room *r, const uint8_t *piece, size_t len, uint32_t intervals);
+void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG], uint32_t end);
 /* Whether frame `from` on is kept. */
 bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from);
 /* Whether what this client has is what the room has: always, but after the room was made again. */

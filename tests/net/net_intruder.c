@@ -56,8 +56,11 @@ static int intercept(ENetHost *host, ENetEvent *event) {
 
 static void take_message(struct intruder *n, ENetPacket *packet) {
     struct kl_msg m;
-    if (kl_msg_decode(&m, packet->data, packet->dataLength) == KL_OK && m.kind == KL_MSG_REFUSE)
-        snprintf(n->refusal, sizeof n->refusal, "%s", m.text.text);
+    if (kl_msg_decode(&m, packet->data, packet->dataLength) == KL_OK) {
+        if (m.kind == KL_MSG_REFUSE) snprintf(n->refusal, sizeof n->refusal, "%s", m.text.text);
+        if (m.kind == KL_MSG_WELCOME) n->welcome = true;
+        if (m.kind == KL_MSG_PREPARE) n->prepare = true;
+    }
     enet_packet_destroy(packet);
 }
 
@@ -88,15 +91,15 @@ void intruder_shake(struct intruder *n, uint16_t port, const char *from) {
     kl_hs_client_begin(&n->handshake, kl_ciphers_here());
     kl_hs_client_init(&n->handshake, init);
     throw_at(n->host->socket, port, init, sizeof init);
-    for (int i = 0; i < 400 && !n->has_keys && !n->refused; i++)
-        intruder_serve(n, 5);
+    for (int i = 0; i < 2000 && !n->has_keys && !n->refused; i++)
+        intruder_serve(n, 1);
 }
 
 void intruder_enter(struct intruder *n, uint16_t port) {
     intruder_shake(n, port, "127.0.0.1");
     if (n->has_keys) n->peer = kl_enet_seal_connect(n->host, &n->relay, n->outcome.keys.session);
-    for (int i = 0; i < 400 && n->peer && !n->connected; i++)
-        intruder_serve(n, 5);
+    for (int i = 0; i < 2000 && n->peer && !n->connected; i++)
+        intruder_serve(n, 1);
     if (n->connected) return;
     fprintf(stderr, "an intruder does not get in: keys %d refused %d\n", n->has_keys, n->refused);
     abort();

@@ -22,6 +22,7 @@ struct intruder {
     bool has_keys, connected, gone, refused;
     unsigned heard, paths; /* authentic datagrams; path challenges */
     bool mute;             /* gives no answer to path challenges */
+    bool welcome, prepare; /* got this message */
     char refusal[KL_TEXT_MAX];
 };
 

@@ -1,5 +1,5 @@
-/* test_restart.c - fifty rooms, and the relay is killed with -9 and started again, with a journal. journal.h.
- */
+/* test_restart.c - many rooms, and the relay is killed with -9 and started again, with a journal. journal.h.
+ *   HOURS=50  so many rooms of an hour each, not 10 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "net_player.h"
+#include "net/session/seat.h"
+#include "net_intruder.h"
+#include "net_journal.h"
 
 #define ROOMS      50
 #define COUNT      (2 * ROOMS)
@@ -124,9 +126,139 @@ static void fifty_rooms_go_on(void **state) {
     assert_int_equal(files(), 0); /* SIGTERM ends all rooms */
 }
 
+/* --- a journal that has ended before its room --------------------------------------------------------------
+ */
+
+/* What was played since comes from the players. */
+static void past_its_limit(void **state) {
+    (void)state;
+    const char *const args[] = {"--port", "0", "--journal", folder, "--journal-mib", "1", NULL};
+    struct program relay = relay_start(args);
+    char number[8];
+    static uint8_t start[(1 << 20) - 20000]; /* leaves place for some seconds of frames */
+    uint32_t had[2];
+    for (unsigned i = 0; i < 2; i++) {
+        struct kl_hello h = hello_make(i ? "bob" : "ann", "room", 1, 2);
+        h.params.clocked = true;
+        player_open(&player[i], &h, relay.port, FRAMES_MAX);
+        player[i].start = start;
+        player[i].start_len = sizeof start;
+        assert_true(player_joins(&player[i]));
+    }
+    for (uint32_t frames = 120; lines_with(&relay, "event=journal_over") == 0; frames += 60) {
+        assert_in_range(frames, 0, 2400);
+        assert_true(players_run(player, 2, frames, 20));
+    }
+    assert_true(players_run(player, 2, player[0].frames + 180, 10));
+    snprintf(number, sizeof number, "%u", relay.port);
+    assert_int_equal(program_stop(&relay, SIGKILL), -SIGKILL);
+    for (unsigned i = 0; i < 2; i++)
+        had[i] = player[i].frames;
+    relay =
+        relay_start((const char *const[]){"--port", number, "--journal", folder, "--journal-mib", "1", NULL});
+    bool on = players_run(player, 2, had[0] + 180, 20);
+    if (!on)
+        print_error("%u and %u frames, had %u: %s\n", player[0].frames, player[1].frames, had[0],
+                    player[0].status.reason);
+    assert_true(on);
+    uint32_t both = player[0].frames < player[1].frames ? player[0].frames : player[1].frames;
+    assert_int_equal(players_differ(player, 2, both), -1);
+    assert_true(program_said(&relay, "event=journal_loaded"));
+    assert_int_equal(lines_with(&relay, "event=returned"), 2);
+    assert_int_equal(lines_with(&relay, "event=journal_over"), 1); /* again: it had no place for more */
+    for (unsigned i = 0; i < 2; i++)
+        player_close(&player[i], 500);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+    assert_int_equal(files(), 0);
+}
+
+/* --- rooms of an hour -------------------------------------------------------------------------------------
+ */
+
+#define HOUR      (60 * 3600 + 3)
+#define HOURS_MAX 50
+
+static struct long_game game[HOURS_MAX];
+
+static void make_games(unsigned count) {
+    uint64_t from_us = kl_now_us();
+    for (unsigned i = 0; i < count; i++) {
+        char room[16];
+        snprintf(room, sizeof room, "hour%u", i);
+        game[i] = (struct long_game){
+            .hello = hello_make("", room, 1, 2), .frames = HOUR, .spacing = 3 + i % 6, .writes = 1};
+        game[i].hello.params.clocked = true;
+        assert_true(journal_make(&game[i], relay_state(), folder));
+    }
+    print_message("%u journals made in %.1f s, %.1f MiB each\n", count, (double)(kl_now_us() - from_us) / 1e6,
+                  (double)game[0].bytes / 1048576);
+}
+
+/* As a link that was there when the relay died: it has every frame. */
+static void ask_back(struct intruder *n, const struct long_game *g, unsigned who, uint16_t port) {
+    uint8_t bytes[KL_MSG_MAX];
+    struct kl_msg m = {.kind = KL_MSG_RETURN};
+    struct kl_return *b = &m.back;
+    intruder_enter(n, port);
+    snprintf(b->room, sizeof b->room, "%s", g->hello.room);
+    memcpy(b->seat_key, g->seat[who].pub, sizeof b->seat_key);
+    kl_seat_sign(&g->seat[who], n->outcome.keys.binding, b->token, b->signature);
+    b->have = g->frames;
+    b->tags = g->tags;
+    memcpy(b->digest, g->digest, sizeof b->digest);
+    int len = kl_msg_encode(&m, bytes, sizeof bytes);
+    assert_true(len > 0);
+    intruder_say(n, bytes, (size_t)len);
+}
+
+static void both_come_back(const struct long_game *g, uint16_t port) {
+    static struct intruder n[2];
+    for (unsigned who = 0; who < 2; who++)
+        ask_back(&n[who], g, who, port);
+    for (int i = 0; i < 3000 && !(n[0].welcome && n[1].welcome); i++) {
+        intruder_serve(&n[0], 1);
+        intruder_serve(&n[1], 1);
+    }
+    for (unsigned who = 0; who < 2; who++) {
+        if (!n[who].welcome) print_error("%s, player %u: %s\n", g->hello.room, who, n[who].refusal);
+        assert_true(n[who].welcome);
+        assert_false(n[who].prepare); /* on from what it has */
+        intruder_leave(&n[who]);
+    }
+}
+
+/* All are taken back within 3 s of the start. */
+static void rooms_of_an_hour_go_on(void **state) {
+    (void)state;
+    const char *many = getenv("HOURS");
+    unsigned count = many ? (unsigned)atoi(many) : 10;
+    unsigned most_ms = count * 60 > 1500 ? count * 60 : 1500; /* 50 of them: 3 s */
+    assert_in_range(count, 1, HOURS_MAX);
+    make_games(count);
+    assert_int_equal(files(), count);
+    uint64_t begun_us = kl_now_us();
+    struct program relay = begin_relay(0);
+    unsigned start_ms = (unsigned)((kl_now_us() - begun_us) / 1000);
+    for (unsigned i = 0; i < count; i++)
+        both_come_back(&game[i], relay.port);
+    unsigned ms = (unsigned)((kl_now_us() - begun_us) / 1000);
+    print_message("%u rooms of an hour: listening after %u ms, all taken back after %u ms\n", count, start_ms,
+                  ms);
+    assert_int_equal(lines_with(&relay, "marked=0"), 0);
+    assert_int_equal(lines_with(&relay, "event=journal_loaded"), count);
+    assert_int_equal(lines_with(&relay, "event=reopened"), count);
+    assert_int_equal(lines_with(&relay, "event=returned"), 2 * count);
+    assert_int_equal(lines_with(&relay, "have=216003 fresh=0"), 2 * count);
+    assert_in_range(ms, 1, most_ms);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+    assert_int_equal(files(), 0);
+}
+
 int main(void) {
     if (!mkdtemp(folder)) return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fifty_rooms_go_on)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fifty_rooms_go_on), cmocka_unit_test(past_its_limit),
+                                       cmocka_unit_test(rooms_of_an_hour_go_on)};
+    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     int failed = cmocka_run_group_tests_name("restart", tests, NULL, NULL);
     rmdir(folder);
     return failed;

@@ -1,0 +1,103 @@
+#include "net_journal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "net/relay/lobby_again.h"
+#include "net/session/keys.h"
+#include "net/session/past.h"
+
+static const char start[] = "start data";
+
+/* The network of a relay that nobody is connected to. */
+static struct kl_lobby *make_lobby(void) {
+    static const struct kl_lobby_limits limits = {.peers = 1, .rooms = 1, .seats = 2};
+    return kl_lobby_create(&limits, &(struct kl_lobby_net){0});
+}
+
+static struct kl_lobby_ticket *ticket_of(struct long_game *g) {
+    struct kl_lobby_ticket *t = calloc(1, sizeof *t);
+    t->seat_time_s = 60;
+    t->start_bytes = sizeof start;
+    crypto_generichash(t->start_hash, sizeof t->start_hash, (const uint8_t *)start, sizeof start, NULL, 0);
+    snprintf(t->name, sizeof t->name, "%s", g->hello.room);
+    snprintf(t->maker, sizeof t->maker, "127.0.0.1");
+    randombytes_buf(t->id, sizeof t->id);
+    t->params = g->hello.params;
+    t->facts = g->hello.facts;
+    for (unsigned i = 0; i < 2; i++) {
+        struct kl_ticket_member *m = &t->member[i];
+        kl_seat_make(&g->seat[i]);
+        *m = (struct kl_ticket_member){.here = true, .seats = (uint8_t)(1u << i), .joined = i};
+        snprintf(m->name, sizeof m->name, "player%u", i);
+        memcpy(m->seat_key, g->seat[i].pub, sizeof m->seat_key);
+    }
+    return t;
+}
+
+/* Two who press something else every ten frames or so. */
+static void play_frame(struct long_game *g, struct kl_lobby_room *r, struct kl_frame *f) {
+    uint32_t key = f->number / g->spacing * g->spacing;
+    f->keyframe = key;
+    f->spacing = (uint16_t)g->spacing;
+    f->active = 3;
+    f->flags = f->number == key ? KL_FRAME_KEY : 0;
+    if (f->number == key && f->number && f->number / 60 != (f->number - g->spacing) / 60)
+        f->flags |= KL_FRAME_HASH;
+    for (unsigned s = 0; s < 2; s++)
+        if (randombytes_uniform(10) == 0) f->in[s].joypad = (uint16_t)randombytes_random() & 0x1ff;
+    if (kl_lobby_again_frame(r, f, NULL) != KL_OK) abort();
+}
+
+static void digest(struct long_game *g, const struct kl_lobby_room *r) {
+    static struct kl_history_cursor c;
+    struct kl_digest d;
+    struct kl_frame f;
+    g->tags = r->past.tags;
+    g->tags_end = r->past.tag_end[(g->tags - 1) % KL_TAGS_KEPT];
+    memcpy(g->tag, kl_lobby_again_tag(r, g->tags - 1), sizeof g->tag);
+    kl_digest_begin(&d, g->tag);
+    kl_history_seek(&c, &r->past.history, g->tags_end);
+    while (kl_history_next(&c, &f))
+        kl_digest_frame(&d, &f, NULL);
+    kl_digest_end(&d, g->digest);
+}
+
+static void play(struct long_game *g, struct kl_lobby_room *r) {
+    struct kl_frame f = {0};
+    kl_lobby_past_renew(r);
+    for (; f.number < g->frames; f.number++) {
+        play_frame(g, r, &f);
+        if ((f.number + 1) % g->writes == 0) kl_journal_write(r, 1);
+    }
+    kl_journal_write(r, 1);
+    g->bytes = r->journal.bytes;
+    digest(g, r);
+}
+
+bool journal_make(struct long_game *g, const char *state, const char *folder) {
+    char why[300] = "";
+    struct kl_keypair key;
+    struct kl_journal *journal;
+    if (kl_keys_open(state, &key, why, sizeof why) != 0 ||
+        kl_journal_open(&journal, folder, UINT64_C(1) << 30, why, sizeof why) != 0) {
+        fprintf(stderr, "%s\n", why);
+        return false;
+    }
+    struct kl_lobby *lobby = make_lobby();
+    struct kl_lobby_ticket *t = ticket_of(g);
+    kl_lobby_set_secret(lobby, key.secret);
+    lobby->journal = journal; /* what lies there already is none of ours to load */
+    struct kl_lobby_room *r =
+        kl_lobby_again(lobby, t, (const uint8_t *)start, sizeof start, 1, why, sizeof why);
+    if (r) play(g, r);
+    bool good = r && r->journal.frames == g->frames;
+    if (!good) fprintf(stderr, "no journal: %s\n", why);
+    kl_lobby_destroy(lobby);
+    kl_journal_close(journal);
+    free(t);
+    return good;
+}

@@ -1,0 +1,220 @@
+/* journal_lives.h - a relay that keeps a journal, killed and started again in one process. Include once. */
+#ifndef TEST_JOURNAL_LIVES_H
+#define TEST_JOURNAL_LIVES_H
+
+#include "lobby_players.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "net/relay/journal.h"
+#include "net/relay/journal_file.h"
+#include "net/relay/lobby_again.h"
+
+#define MIB       (UINT64_C(1) << 20)
+#define BYTES_MAX (4 * MIB)
+
+static char folder[64], err[300];
+static struct kl_journal *journal;
+static uint64_t limit;
+static uint8_t bytes[BYTES_MAX]; /* of the one file */
+static size_t bytes_len;
+static uint32_t unwritten; /* datagrams that went out before what they carry was written */
+
+/* --- folder and file --------------------------------------------------------------------------------------
+ */
+
+static inline const char *path_of(const char *name) {
+    static char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* The name of the only file there; NULL: there is none. */
+static inline const char *only_file(void) {
+    static char name[256];
+    DIR *dir = opendir(folder);
+    unsigned count = 0;
+    assert_non_null(dir);
+    for (const struct dirent *e; (e = readdir(dir));)
+        if (e->d_name[0] != '.') {
+            snprintf(name, sizeof name, "%s", e->d_name);
+            count++;
+        }
+    closedir(dir);
+    assert_in_range(count, 0, 1);
+    return count ? name : NULL;
+}
+
+static inline void put_file(const char *name, const void *from, size_t len, unsigned mode) {
+    int fd = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0 && fchmod(fd, mode) == 0);
+    assert_int_equal(write(fd, from, len), (ssize_t)len);
+    close(fd);
+}
+
+static inline size_t get_file(const char *name, uint8_t *to, size_t cap) {
+    int fd = open(path_of(name), O_RDONLY);
+    assert_true(fd >= 0);
+    ssize_t n = read(fd, to, cap);
+    close(fd);
+    assert_in_range(n, 0, cap - 1);
+    return (size_t)n;
+}
+
+static inline void read_only_file(void) {
+    assert_non_null(only_file());
+    bytes_len = get_file(only_file(), bytes, sizeof bytes);
+}
+
+/* --- the relay's lives ------------------------------------------------------------------------------------
+ */
+
+static inline struct kl_lobby_room *the_room(void) {
+    return kl_lobby_find(lobby, "room");
+}
+
+/* Frames in the file: all that anybody can have; some more may be closed since, and have not gone out. */
+static inline uint32_t written(void) {
+    assert_true(the_room()->journal.frames >= canon_end);
+    return the_room()->journal.frames;
+}
+
+static inline void watch_update(unsigned peer, const uint8_t *body, size_t len) {
+    const struct kl_lobby_room *r = the_room();
+    bool writes = r && r->journal.state == KL_JOURNAL_OPEN && !r->journal.failing;
+    if (writes && r->journal.frames < r->lock.next_close) unwritten++;
+    listen_update(peer, body, len);
+}
+
+static inline void open_journal(void) {
+    if (kl_journal_open(&journal, folder, limit, err, sizeof err) != 0) fail_msg("%s", err);
+    kl_lobby_set_journal(lobby, journal, now_us);
+}
+
+static inline void begin_life(uint64_t time_us) {
+    open_lobby(&limits_for_tests);
+    now_us = lobby->born_us = time_us;
+    on_message = listen_message;
+    on_update = watch_update;
+    kl_lobby_set_secret(lobby, secret);
+    open_journal();
+}
+
+/* As kill -9: nobody is told, nothing is put in order. */
+static inline void die(void) {
+    kl_lobby_destroy(lobby);
+    kl_journal_close(journal);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].linked = false;
+}
+
+static inline void die_and_begin_again(void) {
+    die();
+    begin_life(now_us);
+    play(SECOND); /* the players run what they have */
+}
+
+static inline int make_folder(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/test_journal.XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    limit = BYTES_MAX;
+    unwritten = 0;
+    begin_life(100 * SECOND);
+    return 0;
+}
+
+static inline int remove_folder(void **state) {
+    (void)state;
+    die();
+    kl_log_to(NULL);
+    DIR *dir = opendir(folder);
+    for (const struct dirent *e; (e = readdir(dir));)
+        if (e->d_name[0] != '.') unlink(path_of(e->d_name));
+    closedir(dir);
+    return rmdir(folder);
+}
+
+static inline void begin_game(enum kl_policy policy) {
+    start_room(policy);
+    on_update = watch_update;
+}
+
+static inline void all_come_back(unsigned peer) {
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        struct kl_msg m = prepare_return(i, peer + i);
+        say(peer + i, &m);
+    }
+    pass(200000);
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        assert_non_null(heard(peer + i, KL_MSG_WELCOME));
+        assert_null(heard(peer + i, KL_MSG_PREPARE)); /* with what it has */
+    }
+}
+
+/* --- what a file holds ------------------------------------------------------------------------------------
+ */
+
+/* Compares each with what was played. */
+static inline uint32_t frames_in(const struct kl_lobby_room *r) {
+    static struct kl_history_cursor c;
+    struct kl_frame f;
+    uint32_t count = 0;
+    kl_history_seek(&c, &r->past.history, 0);
+    for (; kl_history_next(&c, &f); count++) {
+        assert_int_equal(f.number, count);
+        if (count >= canon_end) continue; /* closed, and nobody has run it */
+        assert_int_equal(f.spacing, canon[count].spacing);
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            assert_true(kl_input_equal(&f.in[s], &canon[count].in[s]));
+    }
+    assert_int_equal(count, r->lock.next_close);
+    return count;
+}
+
+/* The frames that whole records within len bytes hold. */
+static inline uint32_t whole_frames(size_t len, uint64_t *end) {
+    struct kl_journal_cursor c;
+    uint8_t key[32], id[KL_JOURNAL_ID];
+    uint32_t frames = 0;
+    *end = 0;
+    if (kl_journal_head_open(secret, bytes, len, id) != KL_OK) return 0;
+    kl_journal_key(secret, id, key);
+    kl_journal_seek(&c, key, bytes, len);
+    while (kl_journal_next(&c)) {
+        if (c.type != KL_JOURNAL_FRAMES) continue;
+        const uint8_t *piece = c.body + 5 + c.body[4] * KL_TAG;
+        frames = (uint32_t)(piece[0] | piece[1] << 8 | piece[2] << 16) + piece[4];
+    }
+    *end = c.at;
+    return frames;
+}
+
+/* Hundreds of warnings, all deserved. */
+static inline void be_quiet(void) {
+    static FILE *nothing;
+    if (!nothing) nothing = fopen("/dev/null", "w");
+    kl_log_to(nothing);
+}
+
+static char journal_name[256];
+
+static inline void make_small_journal(void) {
+    be_quiet();
+    begin_game(KL_POLICY_BOUNDED);
+    play(800000);
+    pass(0);
+    die();
+    read_only_file();
+    snprintf(journal_name, sizeof journal_name, "%s", only_file());
+    uint64_t end;
+    assert_true(whole_frames(bytes_len, &end) >= 30);
+    assert_int_equal(end, bytes_len);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+
+#endif
