@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# run.sh - the runner behind `make test`: runs each argument as a shell command, one after the other.
+# run.sh - the runner behind `make test`: runs each argument as a shell command.
 #
-#   tests/run.sh COMMAND…
+#   tests/run.sh [--beside N | --alone | COMMAND]…
 #
-# Prints one line a command, all output of what failed, and as its last line the count:
+# One after the other; those after --beside N, up to --alone, N at a time, begun in that order.
+#
+# Prints one line a command with the seconds it took, all output of what failed, and as its last line the count:
 #   N passed, N failed[, N skipped]
 # What counts: lines "ok …", "FAIL …" and "skip …", and cmocka's own totals. A command that prints none of these
 # counts as one by its exit status; one that prints only good news and yet exits non-zero, or runs into its time
@@ -12,10 +14,11 @@
 #   RUN_LIMIT  seconds that every command may take at least. Else 300, or what a script's line "# limit: N" says.
 #   V=1        shows the output of everything
 set -u
-passed=0 failed=0 skipped=0 child=
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-trap '[ -z "$child" ] || kill "$child" 2>/dev/null; wait; exit 130' INT TERM HUP
+passed=0 failed=0 skipped=0 at_once=1
+declare -A job=() # process → number
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+trap '[ ${#job[@]} = 0 ] || kill "${!job[@]}" 2>/dev/null; wait; exit 130' INT TERM HUP
 
 limit_of() { # COMMAND: its first word may be a script that names its own limit
     local own=
@@ -34,20 +37,21 @@ count() {
         /^\[  PASSED  \] [0-9]+ test\(s\)/  { good += $4 }
         /^\[  FAILED  \] [0-9]+ test\(s\)/  { bad += $4 }
         /^\[  SKIPPED \] [0-9]+ test\(s\)/  { left += $4 }
-        END { print good + 0, bad + 0, left + 0 }' "$log")
+        END { print good + 0, bad + 0, left + 0 }' "$1")
 }
 
-run_one() { # COMMAND
-    local limit begin status seconds note=
+# One command, in a process of its own: what is to be said of it in NUMBER.out, its counts in NUMBER.count.
+run_one() { # COMMAND NUMBER
+    local limit begin status seconds note='' word=ok child log=$dir/$2.log
     limit=$(limit_of "$1")
     begin=$SECONDS
     timeout -k 10 "$limit" sh -c "$1" >"$log" 2>&1 </dev/null &
     child=$!
+    trap 'kill "$child" 2>/dev/null; wait; exit 130' INT TERM HUP
     wait "$child" 2>/dev/null
     status=$?
-    child=
     seconds=$((SECONDS - begin))
-    count
+    count "$log"
     if [ "${CI:-}" = true ] && [[ $1 == *tests/e2e/* ]]; then
         bad=$((bad + left)) left=0
     fi
@@ -55,22 +59,51 @@ run_one() { # COMMAND
     if [ "$status" = 0 ] && [ $((good + bad + left)) = 0 ]; then good=1; fi
     if [ "$status" = 124 ] || [ "$status" = 137 ]; then note=", ran into its limit of $limit s"
     elif [ "$status" != 0 ]; then note=", exit status $status"; fi
-    passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
-    local word=ok
     [ "$left" = 0 ] || word=skip
     [ "$bad" = 0 ] || word=FAIL
-    printf '%-4s %5d s  %s: %d passed' "$word" "$seconds" "$1" "$good"
-    [ "$bad" = 0 ] || printf ', %d failed' "$bad"
-    [ "$left" = 0 ] || printf ', %d skipped' "$left"
-    printf '%s\n' "$note"
-    if [ "$bad" != 0 ] || [ "${V:-0}" = 1 ]; then
-        sed 's/^/    | /' "$log"
-    elif [ "$left" != 0 ]; then
-        grep -aE '^skip |  SKIPPED \] [^0-9]' "$log" | sed 's/^/    | /'
-    fi
+    {
+        printf '%-4s %5d s  %s: %d passed' "$word" "$seconds" "$1" "$good"
+        [ "$bad" = 0 ] || printf ', %d failed' "$bad"
+        [ "$left" = 0 ] || printf ', %d skipped' "$left"
+        printf '%s\n' "$note"
+        if [ "$bad" != 0 ] || [ "${V:-0}" = 1 ]; then
+            sed 's/^/    | /' "$log"
+        elif [ "$left" != 0 ]; then
+            grep -aE '^skip |  SKIPPED \] [^0-9]' "$log" | sed 's/^/    | /'
+        fi
+    } >"$dir/$2.out"
+    rm -f "$log"
+    echo "$good $bad $left" >"$dir/$2.count"
 }
 
-for command in "$@"; do run_one "$command"; done
+# Waits until one of those that run has ended.
+take_one() {
+    local pid='' number good=0 bad=1 left=0
+    wait -n -p pid "${!job[@]}"
+    [ -n "$pid" ] || return
+    number=${job[$pid]}
+    unset "job[$pid]"
+    cat "$dir/$number.out"
+    read -r good bad left <"$dir/$number.count"
+    passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
+}
+take_all() { while [ ${#job[@]} -gt 0 ]; do take_one; done; }
+
+begun=0
+while [ $# -gt 0 ]; do
+    case $1 in
+    --beside) at_once=$2; shift ;;
+    --alone) take_all; at_once=1 ;;
+    *)
+        while [ ${#job[@]} -ge "$at_once" ]; do take_one; done
+        begun=$((begun + 1))
+        run_one "$1" $begun &
+        job[$!]=$begun
+        ;;
+    esac
+    shift
+done
+take_all
 if [ "$skipped" = 0 ]; then
     echo "$passed passed, $failed failed"
 else

@@ -11,7 +11,7 @@ vpath fuzz_%.c tests/fuzz
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
 .PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke corpus purity e2e soak trials
 
-test: deps ## everything: installs what is missing, builds, runs; about a quarter of an hour
+test: deps ## everything: installs what is missing, builds, runs; about ten minutes
 	$(Q)$(MAKE) --no-print-directory all test-build
 	$(Q)$(MAKE) --no-print-directory test-run
 
@@ -23,9 +23,20 @@ trial = "$(OUT)/tests/sim --$(1)"
 QUICK_TRIALS := $(call trial,slow) $(call trial,unequal) $(call trial,menu 60) $(call trial,hang 5) $(call trial,return)
 TRIALS := $(QUICK_TRIALS) $(call trial,pace) $(call trial,hour) $(call trial,table --seeds 4) \
     $(call trial,table --seeds 4 --half-steps) $(call trial,step)
+# What is judged by time, to a frame or so or by what the machine can do, runs alone. What plays in real time but
+# mostly waits runs three at a time, all else (the processors' work) two at a time; what takes long comes first.
+net_tests  = $(patsubst %,$(OUT)/tests/test_%,$(1))
+scenarios  = $(foreach n,$(1),$(wildcard tests/e2e/$(n)-*.sh))
+ALONE     := $(call net_tests,flood hostile restart) $(call scenarios,20 30 32 40 50 52)
+REAL_TIME := $(call scenarios,51 55 54 74 72 71) $(call net_tests,relay return roam)
+AT_WORK   := $(call scenarios,10 11)
+REST      := $(filter-out $(ALONE) $(REAL_TIME) $(AT_WORK) %/70-return.sh %-sound.sh,$(UNIT) $(E2E))
 test-run: test-build
-	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh "$(MAKE) -s purity" $(UNIT) "$(MAKE) -s conformance" \
-	    $(foreach f,$(FUZZ),"$(f) --smoke") "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 2" $(QUICK_TRIALS) $(filter-out %-sound.sh,$(E2E))
+	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh \
+	    --beside 2 "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 1" $(AT_WORK) "$(MAKE) -s purity" "$(MAKE) -s conformance" \
+	    $(foreach f,$(FUZZ),"$(f) --smoke") $(QUICK_TRIALS) $(REST) \
+	    --alone --beside 3 "PARTS=outage tests/e2e/70-return.sh" "PARTS='killed twins forgotten' tests/e2e/70-return.sh" \
+	    $(REAL_TIME) --alone $(ALONE)
 
 $(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)
@@ -67,7 +78,7 @@ fuzz-smoke: $(FUZZ) ## the corpus and some thousand mutations through every host
 # build/fuzzer/found. Exits 1 where one of them found something.
 T ?= 60
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link
-fuzz: ## each fuzz target for T=60 seconds with libFuzzer
+fuzz: deps ## each fuzz target for T=60 seconds with libFuzzer
 	$(Q)CFLAGS="$(FUZZ_FLAGS)" $(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/fuzzer SAN=address,undefined FUZZER=1 \
 	    $(patsubst $(OUT)/%,$(BUILD)/fuzzer/san/%,$(FUZZ))
 	$(Q)tests/fuzz/run.sh $(BUILD)/fuzzer $(T) $(notdir $(FUZZ))
@@ -94,9 +105,10 @@ $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 
 e2e: all test-build ## only the end-to-end scenarios
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh $(E2E)
-soak: all test-build ## what takes longer: 10,000 frames on every core, ten minutes of two RetroArch, 1,000 simulated rooms
-	$(Q)KL_BUILD=$(OUT) FRAMES=10000 SECONDS_OF_PLAY=600 RUN_LIMIT=1500 tests/run.sh tests/e2e/10-cores.sh tests/e2e/11-four.sh \
-	    tests/e2e/50-retroarch.sh tests/e2e/53-sound.sh "$(OUT)/tests/sim --seeds 1000 --jobs 2"
+soak: all test-build ## what takes longer: 10,000 frames on every core, ten minutes of two RetroArch, 50 rooms of an hour, 1,000 simulated rooms
+	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy FRAMES=10000 SECONDS_OF_PLAY=600 RUN_LIMIT=1500 tests/run.sh tests/e2e/10-cores.sh tests/e2e/11-four.sh \
+	    tests/e2e/50-retroarch.sh tests/e2e/53-sound.sh "LONG=1 $(OUT)/tests/test_return" \
+	    "HOURS=50 $(OUT)/tests/test_restart" "$(OUT)/tests/sim --seeds 1000 --jobs 2"
 
 screens: all test-build ## the README's pictures of every state, from real RetroArch
 	$(Q)KL_BUILD=$(OUT) tests/e2e/screens.sh

@@ -96,12 +96,12 @@ again() { # WHAT NAME: is killed, and comes again as NAME2
 }
 
 killed() {
-    player ann kill 1800 1
+    player ann kill 1200 1
     said relay 'joined room="kill"' 10
-    player bob kill 1800 2
+    player bob kill 1200 2
     plays kill
-    sleep 8
-    again return/killed bob kill 1800 3
+    sleep 5
+    again return/killed bob kill 1200 3
     ends_well return/killed ann 60
     ends_well return/killed bob2 20
     equal return/killed ann bob2
@@ -115,17 +115,17 @@ killed() {
 # --- two of one user on one machine -------------------------------------------------------------------------------
 
 twins() {
-    player twin pair 2400 4
+    player twin pair 1800 4
     said relay 'joined room="pair"' 10
     mv "$tmp/twin.log" "$tmp/host.log" # it goes on writing there
     pid[host]=${pid[twin]}
     unset "pid[twin]"
     mv "$tmp/twin.hash" "$tmp/host.hash"
-    player twin pair 2400 5
+    player twin pair 1800 5
     plays pair
     check return/twins-two "they share a seat on disk" test "$(seats)" = 2
     sleep 4
-    again return/twins twin pair 2400 6 # the guest, while the host plays on
+    again return/twins twin pair 1800 6 # the guest, while the host plays on
     sleep 3
     check return/twins-host-lives "the host was put out by its twin" running host
     stop host KILL # and the host, whose seat is the only one free now
@@ -134,7 +134,7 @@ twins() {
     unset "pid[twin2]"
     mv "$tmp/twin2.log" "$tmp/guest.log"
     mv "$tmp/twin2.hash" "$tmp/guest.hash"
-    player twin2 pair 2400 7
+    player twin2 pair 1800 7
     said twin2 'a seat was left behind' 10 || { show twin2; fail "return/twins: the host does not find its seat"; }
     ends_well return/twins guest 60
     ends_well return/twins twin2 20

@@ -1,5 +1,6 @@
 /* test_return.c - links that are cut and come back: by themselves after an outage, and as a new process with
- * what it kept. net/PROTOCOL.md §7, kept seats. */
+ * what it kept. net/PROTOCOL.md §7, kept seats.
+ *   LONG=1  cut for 10 and 30 s as well, which tests/e2e/70-return.sh does with the programs themselves */
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -207,11 +208,12 @@ static void the_relay_is_killed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_seconds),        cmocka_unit_test(ten_seconds),
-        cmocka_unit_test(thirty_seconds),       cmocka_unit_test(a_new_process),
+        cmocka_unit_test(three_seconds),        cmocka_unit_test(a_new_process),
         cmocka_unit_test(longer_than_the_seat), cmocka_unit_test(a_stolen_token),
         cmocka_unit_test(the_relay_is_killed),
     };
+    const struct CMUnitTest long_ones[] = {cmocka_unit_test(ten_seconds), cmocka_unit_test(thirty_seconds)};
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("return", tests, NULL, NULL);
+    return getenv("LONG") ? failed + cmocka_run_group_tests_name("long", long_ones, NULL, NULL) : failed;
 }

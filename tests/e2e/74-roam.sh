@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# 74-roam.sh - players whose address changes while they play: from Wi-Fi to mobile and back (network namespaces, two
+# links, the address of the one goes), without and with a second in which there is none; and a NAT that forgets. Nobody
+# loses his session, nobody waits longer than there was no link, and all hashes are equal. Needs root, for namespaces.
+# limit: 240
+. "$(dirname "$0")/lib.sh"
+
+PARTS=${PARTS:-walk nat}
+needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
+nestopia=$(core_path nestopia) || die "roam: no nestopia"
+
+# --- a relay, a desk, and a phone with two networks ---------------------------------------------------------------
+
+nets=()
+drop_nets() { for n in "${nets[@]}"; do ip netns del "$n" 2>/dev/null; done; }
+trap 'left=$?; drop_nets; (exit $left); cleanup' EXIT
+
+net() { ip netns add "$1" && nets+=("$1") && ip -n "$1" link set lo up; } # NAME
+cable() { # NET DEVICE NUMBER: from there to the relay's, by 10.77.NUMBER.0/24
+    ip link add "$2" netns "$1" type veth peer name "to-$2" netns "$at_relay" &&
+        ip -n "$1" addr add "10.77.$3.2/24" dev "$2" && ip -n "$1" link set "$2" up &&
+        ip -n "$at_relay" addr add "10.77.$3.1/24" dev "to-$2" && ip -n "$at_relay" link set "to-$2" up
+}
+at_relay=kl$$-relay at_desk=kl$$-desk phone=kl$$-phone
+build_nets() {
+    net $at_relay && net $at_desk && net $phone && ip -n $at_relay addr add 10.77.0.1/32 dev lo &&
+        cable $at_desk desk 1 && cable $phone wifi 2 && cable $phone mobile 3 &&
+        ip -n $at_desk route add 10.77.0.1 via 10.77.1.1 && ip -n $phone route add 10.77.0.1 via 10.77.2.1
+}
+
+# The one network is there, then the route leads there, then the address of the other is gone.
+walk_to() { # DEVICE NUMBER OTHER NUMBER
+    ip -n $phone addr replace "10.77.$2.2/24" dev "$1"
+    ip -n $phone route replace 10.77.0.1 via "10.77.$2.1" dev "$1"
+    ip -n $phone addr del "10.77.$4.2/24" dev "$3"
+}
+# Between the two there is none for a second.
+walk_through_a_hole() { # DEVICE NUMBER OTHER NUMBER
+    ip -n $phone addr del "10.77.$4.2/24" dev "$3" # and with it the route
+    sleep 1
+    ip -n $phone addr replace "10.77.$2.2/24" dev "$1"
+    ip -n $phone route replace 10.77.0.1 via "10.77.$2.1" dev "$1"
+}
+
+now_us() { python3 -c 'import time; print(time.monotonic_ns() // 1000)'; }
+change() { # WITHOUT_MS COMMAND…: noted with the time at which it begins
+    echo "$(now_us) $1" >>"$tmp/changes"
+    "${@:2}"
+    sleep 4
+}
+
+# --- judging ---------------------------------------------------------------------------------------------------
+
+# judge WHAT NAME EXTRA_MS [BUDGET_MS]: around every change, the longest time without a frame is that without a link (not
+# more than the budget), a frame, 50 ms and EXTRA_MS at most, but for what the scheduler held back. A trace's clock begins
+# when its file is made.
+judge() {
+    python3 - "$1" "$tmp/$2.csv" "$3" "${4:-10000}" "$tmp/changes" "$tmp/watch.log" "$(stat -c %.6W "$tmp/$2.csv")" <<'END' || checks_failed=1
+import csv, sys, time
+what, trace, extra, budget, changes, watch, made = sys.argv[1:]
+zero = (float(made) - time.time() + time.monotonic()) * 1e6
+ran = [zero + int(r["wall_us"]) for r in csv.DictReader(open(trace, newline="")) if int(r["run"]) > 0]
+hitches = [(float(l.split()[0]), float(l.split()[1])) for l in open(watch) if l.strip()]
+bad = False
+for number, line in enumerate(open(changes), 1):
+    at, without = map(int, line.split())
+    begin, end = at - 500000, at + without * 1000 + 2500000
+    gap = max((b - a for a, b in zip(ran, ran[1:]) if b > begin and a < end), default=1e9) / 1000
+    held = sum(ms for us, ms in hitches if begin < us < end + 100000)
+    most = min(without, int(budget)) + 17 + 50 + float(extra)
+    good = gap <= most + held
+    bad |= not good
+    print(f"{'ok' if good else 'FAIL'} {what}-{number}: longest gap {gap:.0f} ms, without a link {without} ms,"
+          f" held back {held:.0f} ms (expected {most:.0f} at most, and what was held back)")
+sys.exit(bad)
+END
+}
+
+ends() { # WHAT NAME
+    local status
+    ended "$2" 60
+    status=$?
+    [ $status = 0 ] || show "$2"
+    check "$1/$2-ends" "exit status $status" test $status = 0
+}
+
+# Equal, and the session is the one they began with.
+same_session() { # WHAT MOVES NAME NAME
+    local status
+    stop watch
+    "$keylock" diff "$tmp/$3.hash" "$tmp/$4.hash" >"$tmp/diff.log" 2>&1
+    status=$?
+    check "$1/hashes" "$(head -n 1 "$tmp/diff.log")" test $status = 0
+    note "$(tail -n 1 "$tmp/diff.log")"
+    check "$1/moves" "the hashes do not change" hashes_move "$tmp/$3.hash" 5
+    check "$1/moved: $(grep -ac 'event=moved' "$tmp/relay.log") times" "expected $2 at least" \
+        test "$(grep -ac 'event=moved' "$tmp/relay.log")" -ge "$2"
+    check "$1/session" "$(grep -aE "event=(cut|returned|displaced|put_out)" "$tmp/relay.log" | head -n 1)" \
+        test "$(grep -acE 'event=(cut|returned|displaced|put_out)' "$tmp/relay.log")" = 0
+    check "$1/joined" "joined more than twice" test "$(grep -ac 'event=joined' "$tmp/relay.log")" = 2
+}
+
+common=(--core "$nestopia" --content "$content/shooter.nes")
+run_options=("${common[@]}" --quiet --speed real --hash-every 60 --wait 40)
+
+# --- from network to network: real RetroArch on the phone ---------------------------------------------------------
+
+retroarch_on_the_phone() {
+    local program
+    for program in retroarch Xvfb; do
+        command -v $program >/dev/null || { skip "roam/walk: no $program"; return 1; }
+    done
+    start_xvfb 600x500
+    retroarch_home bob "${no_sound[@]}" 'pause_nonactive = "false"'
+    home_of bob
+    start bob ip netns exec $phone env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/bob.hash" KEYLOCK_TRACE="$tmp/bob.csv" \
+        "$keylock" play --name bob "${common[@]}" --relay 10.77.0.1:55435 --room walk
+    said relay 'event=started' 40
+}
+
+walk() {
+    build_nets >"$tmp/nets.log" 2>&1 || { skip "roam/walk: no network namespaces: $(head -n 1 "$tmp/nets.log")"; return; }
+    start relay ip netns exec $at_relay "$relay_program" --bind 10.77.0.1 --port 55435 --state "$tmp/relay-state"
+    said relay 'event=listening' 5 || { show relay; die "roam: the relay does not start"; }
+    start ann ip netns exec $at_desk "$keylock" run "${run_options[@]}" --relay 10.77.0.1:55435 --room walk --name ann \
+        --frames 2100 --input random:1 --hash-out "$tmp/ann.hash" --trace "$tmp/ann.csv"
+    said relay 'event=joined' 10
+    retroarch_on_the_phone || { show bob ann relay; fail "roam/walk: RetroArch does not play"; return; }
+    start watch python3 tests/e2e/rundelay.py "${pid[ann]}" "${pid[bob]}" "${pid[relay]}" "${pid[xvfb]}"
+    : >"$tmp/changes"
+    sleep 4
+    change 0 walk_to mobile 3 wifi 2
+    change 0 walk_to wifi 2 mobile 3
+    change 1000 walk_through_a_hole mobile 3 wifi 2
+    change 1000 walk_through_a_hole wifi 2 mobile 3
+    ends roam/walk ann
+    stop bob
+    same_session roam/walk 4 ann bob
+    judge roam/walk/phone bob 0
+    judge roam/walk/desk ann 0 250 # the wait budget: nobody waits for a second
+    stop relay
+}
+
+# --- a NAT that forgets -------------------------------------------------------------------------------------------
+
+nat() {
+    local i
+    start_relay
+    through wire --delay 20 --jitter 2
+    for who in carl dora; do
+        start $who "$keylock" run "${run_options[@]}" --relay "$link" --room nat --name $who --frames 1200 \
+            --input "random:$RANDOM" --hash-out "$tmp/$who.hash" --trace "$tmp/$who.csv"
+        sleep 0.3
+    done
+    said relay 'event=started' 20 || { show relay; die "roam/nat: the room does not start"; }
+    start watch python3 tests/e2e/rundelay.py "${pid[carl]}" "${pid[dora]}" "${pid[relay]}" "${pid[wire]}"
+    : >"$tmp/changes"
+    sleep 4
+    for i in 1 2 3; do change 0 kill -USR2 "${pid[wire]}"; done
+    for who in carl dora; do ends roam/nat $who; done
+    same_session roam/nat 6 carl dora
+    judge roam/nat/carl carl 40 # what was under way to the old port is lost: a round trip
+    judge roam/nat/dora dora 40
+}
+
+for part in $PARTS; do $part; done
+finish
