@@ -35,8 +35,8 @@ void kl_command_pending(uint32_t frame);
 
 /* The seat that the pads of seat s play: s, until somebody swapped. */
 unsigned kl_command_seat(unsigned s);
-/* The seats whose pads play these: the relay names seats as they are played, the roster as they were given.
- * Between a swap's closing and its frame here it is off by that swap. */
+/* The seats whose pads play these: players are numbered as the game has them, the roster's seats as they were
+ * given. */
 uint8_t kl_command_pads(uint8_t played);
 /* NULL: no such client in the roster. Borrowed from it. */
 const struct kl_member *kl_command_member(unsigned client);

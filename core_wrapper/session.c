@@ -208,17 +208,10 @@ static void follow(enum kl_link_phase before) {
     }
 }
 
-/* Who is accused is looked up in the roster, which knows nothing of swaps. */
-static void name_by_pads(struct kl_client_stats *s) {
-    s->waiting_for = kl_command_pads(s->waiting_for);
-    s->away = kl_command_pads(s->away);
-}
-
 void kl_session_update(void) {
     static struct kl_link_status was;
     was = kl_w.status;
     kl_link_status(kl_w.link, &kl_w.status);
-    name_by_pads(&kl_w.status.lock);
     kl_w.play.stats = kl_w.status.lock;
     note_roster(&was.roster);
     note_figures(&was);

@@ -76,7 +76,7 @@ uint8_t kl_room_missing(const struct kl_room *r) {
 }
 
 uint8_t kl_room_waiting_for(const struct kl_room *r) {
-    return played(r, kl_room_missing(r) | kl_room_held_for(r));
+    return kl_room_missing(r) | kl_room_held_for(r);
 }
 
 uint8_t kl_room_away(const struct kl_room *r) {
@@ -85,7 +85,7 @@ uint8_t kl_room_away(const struct kl_room *r) {
         const struct kl_room_client *c = &r->client[i];
         if (c->present && (c->away || c->presence != KL_PRESENT)) seats |= c->seats;
     }
-    return played(r, seats);
+    return seats;
 }
 
 static void make_input(const struct kl_room *r, unsigned seat, struct kl_input *out) {

@@ -138,10 +138,10 @@ int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint
 /* Ends a pause: the next frame is due a moment from now. KL_E_STATE where there is none. */
 int kl_room_resume(struct kl_room *r, uint64_t now_us);
 
-/* The same, named by whose pads they are: differs from kl_room_waiting_for() after a seat swap. */
+/* Of those that kl_room_waiting_for() says, the ones whose samples are missing. */
 uint8_t kl_room_missing(const struct kl_room *r);
 
-/* Seats that are absent or away. */
+/* Seats that are absent or away, by whose pads they are: a swap changes nothing. */
 uint8_t kl_room_away(const struct kl_room *r);
 
 /* Writes the body of the UPDATE datagram due to this client; 0 where nothing is due. Call until 0.
@@ -155,7 +155,8 @@ uint64_t kl_room_send_at(const struct kl_room *r);
  * Frames not taken within KL_KEPT_FRAMES are passed over. */
 bool kl_room_take(struct kl_room *r, struct kl_frame *out);
 
-/* Seats whose samples the next frame waits for, as a mask; 0 where it waits for nobody. */
+/* Seats whose samples the next frame waits for, as a mask, by whose pads they are; 0 where it waits for
+ * nobody. */
 uint8_t kl_room_waiting_for(const struct kl_room *r);
 
 /* True where this client has fallen behind what the room keeps, and nothing was done about it

@@ -250,7 +250,7 @@ static void four_here(void) {
     kl_w.status.welcome.client = 2;
 }
 
-/* The relay says which played seats are waited for; the roster knows whose pads have which seat. */
+/* Players name seats as they are played; the roster knows whose pads have which seat. */
 static void masks_go_back_to_pads(void **state) {
     (void)state;
     assert_int_equal(kl_command_pads(0x05), 0x05);
