@@ -14,6 +14,7 @@
  *   serialize     serializing changes the game
  *   hidden        frames without picture are played differently
  *   shutdown:N    asks to be shut down in frame N
+ *   disks         has three disks; which one is in is in its RAM, and what happens to them in the log
  *   size:WxH      draws a calm picture of that size, up to 640x480, instead of its RAM
  *   cost:N        every frame takes N microseconds of processor time
  *   turn:N        asks for the picture to be turned by N quarters
@@ -49,7 +50,7 @@ struct seen {
     uint32_t pad[4];
     int64_t time_s, real_ns, mono_ns, made_s;
     int32_t hour, year, utc_offset, timeouts;
-    uint32_t random, speed, bios_bytes, reserved;
+    uint32_t random, speed, bios_bytes, disk; /* disk: from 1; 0: the tray is open, or none */
 };
 
 static union {
@@ -263,6 +264,55 @@ API void retro_run(void) {
     show();
 }
 
+/* ---- disks ---- */
+
+#define DISKS 3
+
+static unsigned disk; /* DISKS: none */
+static bool tray_open;
+
+static void tell_disk(void) {
+    struct retro_log_callback log = {0};
+    ram.seen.disk = tray_open || disk == DISKS ? 0 : disk + 1;
+    if (environment(RETRO_ENVIRONMENT_GET_LOG_INTERFACE, &log) && log.log)
+        log.log(RETRO_LOG_INFO, "probe: frame %u: tray %s, disk %u\n", ram.seen.frame,
+                tray_open ? "open" : "closed", disk == DISKS ? 0 : disk + 1);
+}
+
+static bool set_eject_state(bool out) {
+    tray_open = out;
+    tell_disk();
+    return true;
+}
+static bool get_eject_state(void) {
+    return tray_open;
+}
+static unsigned get_image_index(void) {
+    return disk;
+}
+static bool set_image_index(unsigned i) {
+    if (!tray_open || i > DISKS) return false;
+    disk = i;
+    return true;
+}
+static unsigned get_num_images(void) {
+    return DISKS;
+}
+static bool replace_image_index(unsigned i, const struct retro_game_info *info) {
+    return (void)i, (void)info, false;
+}
+static bool add_image_index(void) {
+    return false;
+}
+
+static void offer_disks(void) {
+    static struct retro_disk_control_callback control = {
+        set_eject_state, get_eject_state,     get_image_index, set_image_index,
+        get_num_images,  replace_image_index, add_image_index};
+    environment(RETRO_ENVIRONMENT_SET_DISK_CONTROL_INTERFACE, &control);
+    ram.seen.disk = disk + 1;
+}
+
 /* ---- the rest of libretro ---- */
 
 static void show_memory(void) {
@@ -299,6 +349,7 @@ API bool retro_load_game(const struct retro_game_info *game) {
     environment(RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format);
     set_picture();
     if (!asked("no-ram")) show_memory();
+    if (asked("disks")) offer_disks();
     ram.seen.speed = read_speed();
     if (asked("no-clock")) return true;
     read_bios();

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# 56-disk.sh - a disk is swapped on every machine at the same frame: by the room's command, by real RetroArch's disk
+# control, and by the pad, as nestopia has it for the sides of a Famicom disk.
+# limit: 180
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/sides.fds" "$content/system/disksys.rom"
+start_relay
+
+equal() { # WHAT NAME NAME
+    "$keylock" diff "$tmp/$2.hash" "$tmp/$3.hash" >"$tmp/diff" 2>&1
+    local status=$?
+    check "disk/$1-hashes" "$(tail -n 1 "$tmp/diff")" test $status = 0
+}
+
+# --- nestopia: our own disk of two sides. Without a press its RAM is a function of the side that has been read -------------
+
+side() { # CONTENT: what the RAM is in the end, with that side in from the start
+    "$keylock" run --quiet --core nestopia --content "$1" --system "$content/system" --frames 600 2>/dev/null |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["ram"])'
+}
+nestopia_swaps() {
+    local sides=(--core nestopia --content "$content/sides.fds" --system "$content/system" --room sides --frames 900 --hash-every 30)
+    local first second
+    { # the disk turned over
+        head -c 16 "$content/sides.fds"
+        tail -c 65500 "$content/sides.fds"
+        tail -c +17 "$content/sides.fds" | head -c 65500
+    } >"$tmp/turned.fds"
+    first=$(side "$content/sides.fds") second=$(side "$tmp/turned.fds")
+    check disk/sides-differ "RAM is $first with either side in" test "$first" != "$second" -a -n "$second"
+    printf '300 0 400\n301 0 0\n' >"$tmp/turn" # L turns the disk over
+    run_in_room ann "${sides[@]}" --input "$tmp/turn"
+    run_in_room bob "${sides[@]}"
+    for who in ann bob; do
+        ended $who 60
+        check "disk/side-$who" "exit status $?" test $? = 0
+        check "disk/side-two-$who" "RAM is $(json $who ram) in the end, with side one $first, with side two $second" \
+            test "$(json $who ram)" = "$second"
+        check "disk/side-one-$who" "side one was never read" grep -q " $first " "$tmp/$who.hash"
+    done
+    equal sides ann bob
+}
+if core_path nestopia >/dev/null; then nestopia_swaps; else skip "disk/sides: no nestopia"; fi
+
+# --- a core with disk control, in RetroArch and without -------------------------------------------------------------------
+
+for program in retroarch Xvfb; do
+    command -v $program >/dev/null || { skip "disk: no $program"; finish; }
+done
+export PROBE_CORE=disks
+retroarch_home dora "${no_sound[@]}" 'network_cmd_enable = "true"' "network_cmd_port = \"${remote:=$(free_port)}\""
+start_xvfb 600x460
+start_retroarch dora --core "$test_core" --content "$content/shooter.nes" --relay "$relay" --room disks -- -v
+said relay 'event=joined .*name="dora"' 30 || { show dora relay; die "disk: dora does not join"; }
+start eve "$keylock" run --relay "$relay" --room disks --name eve --core "$test_core" --content "$content/shooter.nes" \
+    --speed real --frames 100000 --input random:3 --hash-out "$tmp/eve.hash"
+for who in dora eve; do
+    said $who 'playing ' 30 || { show $who relay; die "disk: $who's game did not begin"; }
+done
+sleep 2
+frontend() { # COMMAND…: RetroArch's own, one after the other
+    local c
+    for c in "$@"; do
+        printf '%s' "$c" >"/dev/udp/127.0.0.1/$remote"
+        sleep 0.7
+    done
+}
+swapped() { # WHAT WHO DISK: both machines' cores have had it in at the same frame
+    local who line
+    for who in dora eve; do
+        said $who "\[f [0-9]+\] $2: disk $3" 10
+        check "disk/$1-told-$who" "its log does not tell" grep -aqE "\[f [0-9]+\] $2: disk $3" "$tmp/$who.log"
+        said $who "probe: frame [0-9]+: tray closed, disk $3" 10
+    done
+    line=$(grep -aoE "probe: frame [0-9]+: tray closed, disk $3" "$tmp/eve.log" | tail -n 1)
+    check "disk/$1-in" "eve's core says \"$line\", dora's not" eval 'test -n "$line" && grep -aqF "$line" "$tmp/dora.log"'
+}
+frontend DISK_EJECT_TOGGLE DISK_NEXT DISK_EJECT_TOGGLE
+swapped by-retroarch dora 2
+"$keylock" command --pid "${pid[eve]}" disk 3 >"$tmp/tell" 2>&1
+check disk/given "$(cat "$tmp/tell")" grep -q '^given' "$tmp/tell"
+swapped by-command eve 3
+frontend DISK_EJECT_TOGGLE DISK_PREV DISK_PREV DISK_EJECT_TOGGLE
+swapped back dora 1
+sleep 1.5
+for who in dora eve; do stop $who; done
+equal control dora eve
+check disk/moves "the hashes do not change" hashes_move "$tmp/eve.hash"
+if grep -aqE 'desync=[0-9]' "$tmp/dora.log" "$tmp/eve.log"; then fail "disk/desync: the relay found one"; fi
+finish
