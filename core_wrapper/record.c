@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "wrapper.h"
+#include "../net/session/seal.h"
 
 static FILE *hashes, *trace;
 static uint64_t begin_us;
@@ -37,8 +38,8 @@ void kl_record_begin(void) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (kl_w.status.welcome.seats >> s & 1)
             used += (size_t)snprintf(seats + used, sizeof seats - used, "%s%u", used ? "," : "", s);
-    snprintf(line, sizeof line, "keylock: playing seats=%s room=%s spacing=%u", seats, kl_w.config.room,
-             kl_w.status.lock.spacing);
+    snprintf(line, sizeof line, "keylock: playing seats=%s room=%s spacing=%u cipher=%s", seats,
+             kl_w.config.room, kl_w.status.lock.spacing, kl_cipher_name(kl_w.status.cipher));
     log_line(line);
     begun = true;
 }

@@ -7,7 +7,7 @@
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 nestopia=$(core_path nestopia) || die "return: no nestopia"
 CUTS=${CUTS:-3 10 30} # seconds
-PARTS=${PARTS:-outage killed twins forgotten}
+PARTS=${PARTS:-outage killed twins forgotten expired}
 start_relay
 
 # player NAME ROOM FRAMES SEED [ARGUMENT…]: in a bounded room in real time; the seat's name is NAME without "2".
@@ -162,6 +162,23 @@ forgotten() {
     ends_well return/forgotten dora 20
     equal return/forgotten carl2 dora
     check return/forgotten-clean "a seat is still on disk" test "$(seats)" = 0
+}
+
+# --- a seat that is kept for two seconds only, by the wish of who made the room -----------------------------------------
+
+expired() {
+    player emma brief 600 10 --seat-time 2
+    said relay 'joined room="brief"' 10
+    player finn brief 600 11
+    plays brief
+    sleep 2
+    stop finn KILL
+    said relay 'event=left room="brief".*did not come back in time' 15
+    check return/expired-given-up "the relay still keeps it" \
+        grep -aqE 'event=left room="brief".*did not come back in time' "$tmp/relay.log"
+    check return/expired-time "$(grep -a 'event=cut room="brief"' "$tmp/relay.log")" \
+        grep -aqE 'event=cut room="brief".*seat_time_s=2' "$tmp/relay.log"
+    ends_well return/expired emma 30
 }
 
 for part in $PARTS; do $part; done

@@ -5,7 +5,7 @@
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
 nestopia=$(core_path nestopia) || die "doors: no nestopia"
-PARTS=${PARTS:-link key password host console}
+PARTS=${PARTS:-link key password host console clear}
 game=(--core "$nestopia" --content "$content/shooter.nes" --hash-every 60 --wait 20)
 start_relay
 
@@ -104,7 +104,10 @@ password() {
     refused password-none 'it has a password, you gave none' --relay "$relay" --room secret
     refused password-wrong 'the password of room secret is another' --relay "$relay" --room secret --password sesame
     KEYLOCK_PASSWORD=sesam refused password-wrong-by-variable 'is another' --relay "$relay" --room secret
-    player emil 240 --relay "$relay" --room secret --password-file "$tmp/password"
+    sed s/open/close/ "$tmp/password" >"$tmp/wrong-password"
+    refused password-wrong-by-file 'is another' --relay "$relay" --room secret --password-file "$tmp/wrong-password"
+    start emil sh -c 'exec "$@" <"$0"' "$tmp/password" "$keylock" run "${game[@]}" --name emil --frames 240 \
+        --hash-out "$tmp/emil.hash" --relay "$relay" --room secret --password -
     pair password dora emil
     check doors/password-log "the relay's log has the password" test "$(grep -ac sesame "$tmp/relay.log")" = 0
     refused password-where-none 'nobody|wait|--wait' --relay "$relay" --room empty --password x --wait 2
@@ -155,6 +158,21 @@ console() {
     ended ida 10
     check doors/console-kick "$(tail -n 2 "$tmp/ida.log" | head -n 1)" grep -aq 'put out by' "$tmp/ida.log"
     kill "$keeper"
+}
+
+# --- a relay that hides nothing: only from those who want it so, too -------------------------------------------------------
+
+clear() {
+    stop relay
+    : >"$tmp/relay.log"
+    start relay "$relay_program" --bind 127.0.0.1 --port "$port" --log info --insecure-lan
+    said relay listening 5 || { show relay; fail "doors/clear: the relay does not start"; }
+    player kurt 120 --relay "$relay" --room lan --insecure-lan
+    said relay 'joined room="lan"' 10
+    player lena 120 --relay "$relay" --room lan
+    pair clear kurt lena
+    check doors/clear-both "$(grep -ao 'cipher=.*' "$tmp/kurt.log")" grep -aq 'playing .*cipher=clear' "$tmp/kurt.log"
+    check doors/clear-one "$(grep -ao 'cipher=.*' "$tmp/lena.log")" grep -aqE 'playing .*cipher=(aes|chacha)' "$tmp/lena.log"
 }
 
 for part in $PARTS; do $part; done
