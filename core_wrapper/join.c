@@ -129,17 +129,26 @@ bool kl_join_anew(void) {
     return open_link();
 }
 
-void kl_join_invite(void) {
+static bool write_link(char *out, size_t cap, const char *fingerprint) {
     struct kl_url url = {.port = kl_w.config.port};
-    char link[KL_URL_MAX + 1];
-    if (j.invited || !kl_w.config.invite || kl_w.status.phase < KL_LINK_WAITING) return;
-    j.invited = true;
     if (url.port == KL_DEFAULT_PORT) url.port = 0;
     snprintf(url.host, sizeof url.host, "%.*s", KL_URL_HOST_MAX, kl_w.config.host);
     snprintf(url.room, sizeof url.room, "%s", kl_w.config.room);
-    snprintf(url.fingerprint, sizeof url.fingerprint, "%s", kl_w.status.fingerprint);
-    if (!kl_w.status.welcome.host || kl_url_write(&url, link, sizeof link) != 0) return;
+    snprintf(url.fingerprint, sizeof url.fingerprint, "%s", fingerprint);
+    return kl_w.link && kl_w.status.welcome.host && kl_url_write(&url, out, cap) == 0;
+}
+
+void kl_join_invite(void) {
+    char link[KL_URL_MAX + 1];
+    if (j.invited || !kl_w.config.invite || kl_w.status.phase < KL_LINK_WAITING) return;
+    j.invited = true;
+    if (!write_link(link, sizeof link, kl_w.status.fingerprint)) return;
     fprintf(stderr, "Your friends come into this room by the link\n  %s\n", link);
+}
+
+void kl_join_link(char *out, size_t cap) {
+    bool waiting = kl_w.status.phase == KL_LINK_WAITING || kl_w.status.phase == KL_LINK_SEND_START;
+    if (!waiting || !write_link(out, cap, "")) *out = 0;
 }
 
 void kl_join_close(bool forget) {

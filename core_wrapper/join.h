@@ -13,6 +13,9 @@ bool kl_join_open(void);
 bool kl_join_anew(void);
 /* Writes the room's link to standard error, once it is known whom we reached and it was asked for. */
 void kl_join_invite(void);
+/* The same link for the host's screen, while the room waits: short, so that it can be read out and typed, and
+ * so without the relay's fingerprint. "" else. */
+void kl_join_link(char *out, size_t cap);
 /* The link is closed. forget: the seat is given up; else a process to come finds it. */
 void kl_join_close(bool forget);
 

@@ -5,6 +5,7 @@
 
 #include "away.h"
 #include "command.h"
+#include "join.h"
 #include "wrapper.h"
 
 #define SECOND_US         1000000u
@@ -130,6 +131,7 @@ static void fill(uint64_t now_us) {
     kl_panel_fill(p, &kl_w.status, o.away.shown, plays);
     snprintf(p->room, sizeof p->room, "%s", kl_w.config.room);
     snprintf(p->relay, sizeof p->relay, "%.56s:%u", kl_w.config.host, kl_w.config.port);
+    kl_join_link(p->link, sizeof p->link);
     p->policy = params->policy;
     p->budget_ms = params->wait_budget_ms;
     p->stalls = kl_w.play.stalls;

@@ -229,6 +229,7 @@ static void draw_graphs(const struct kl_graph *h, const struct kl_canvas *c, int
     g.y = y;
     for (int i = 0; i < g.steps; i++)
         draw_gap_step(&g, c, i);
+    kl_canvas_shade(c, x, y, 10 * KL_FONT_WIDTH, KL_FONT_HEIGHT);
     kl_canvas_text(c, x, y, 10, GREY, "frame time");
     if (cells >= 5) kl_canvas_text(c, right, y, cells, GREY, "50 ms");
 }

@@ -34,6 +34,7 @@ struct kl_panel {
     enum kl_panel_stage stage;
     bool begun; /* the game has, in this room */
     char room[KL_NAME_MAX], relay[64], reason[KL_PANEL_LINE];
+    char link[KL_PANEL_LINE]; /* by which others come in; "": not for us to tell */
     uint8_t filled, players;
     unsigned count;
     struct kl_panel_member member[KL_MAX_CLIENTS];

@@ -97,8 +97,12 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
     switch (p->stage) {
     case KL_PANEL_REACHING: snprintf(out, KL_PANEL_LINE, "reaching %s  %s", p->relay, since); break;
     case KL_PANEL_FILLING:
-        snprintf(out, KL_PANEL_LINE, "waiting for players (%u/%u)  %s  room %s", p->filled, p->players, since,
-                 p->room);
+        if (*p->link) /* a frontend's line has place for no more */
+            snprintf(out, KL_PANEL_LINE, "waiting (%u/%u)  %s  %.400s", p->filled, p->players, since,
+                     p->link);
+        else
+            snprintf(out, KL_PANEL_LINE, "waiting for players (%u/%u)  %s  room %s", p->filled, p->players,
+                     since, p->room);
         break;
     case KL_PANEL_FETCHING:
         *percent = percent_of(p->data_done, p->data_total);

@@ -6,6 +6,8 @@
 
 #include "../net/transport/link.h"
 
+#define BRIEF 72 /* bytes that fit into RetroArch's smallest window */
+
 static bool panel, draw;
 
 void kl_screen_panel(bool on) {
@@ -51,8 +53,18 @@ void kl_screen_log(struct kl_screen *s, retro_environment_t environment, const c
 
 static const enum retro_log_level levels[] = {RETRO_LOG_INFO, RETRO_LOG_WARN, RETRO_LOG_ERROR};
 
+/* Of a long list of reasons the first: a frontend's message is one line, and the picture has all of it. */
+static const char *brief(const char *line, enum kl_screen_tone tone) {
+    static char first[BRIEF + 1];
+    const char *end = strstr(line, "; ");
+    if (tone != KL_SCREEN_ERROR || strlen(line) <= BRIEF || !end || end - line > BRIEF) return line;
+    snprintf(first, sizeof first, "%.*s", (int)(end - line), line);
+    return first;
+}
+
 static bool tell(const struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                 unsigned ms, const char *line, int percent) {
+                 unsigned ms, const char *whole, int percent) {
+    const char *line = brief(whole, tone);
     if (s->version >= 1) {
         struct retro_message_ext m = {.msg = line, .duration = ms, .priority = 3, .level = levels[tone]};
         m.target = RETRO_MESSAGE_TARGET_OSD;

@@ -224,6 +224,8 @@ static void each_stage_says_what_is_awaited(void **state) {
     p.stage = KL_PANEL_FILLING;
     p.state_us = 65000000;
     check_words(&p, KL_PANEL_INFO, "waiting for players (1/2)  1:05  room pair", -1);
+    strcpy(p.link, "keylock://relay.example.org/pair"); /* the host's */
+    check_words(&p, KL_PANEL_INFO, "waiting (1/2)  1:05  keylock://relay.example.org/pair", -1);
     p.stage = KL_PANEL_FETCHING;
     p.data_done = 1024 * 300;
     p.data_total = 1024 * 1200;
