@@ -30,7 +30,17 @@ static const char help[] =
     "kick ROOM NAME                 puts a member out\n"
     "ban ROOM NAME                  and he stays out, he and his address\n"
     "host ROOM NAME                 makes a member the host\n"
-    "status                         what was turned away and is held\n"
+    "status                         since the start, a line each:\n"
+    "                                 sessions     open now, made, refused, moved, hung up on for flooding\n"
+    "                                 taken        inputs and messages; inputs sent\n"
+    "                                 dropped      malformed; strange: of no session; forged: not made with "
+    "its\n"
+    "                                              keys; replayed; unfit: nothing a client says; limited: "
+    "too\n"
+    "                                              many; slowed: the same of messages, which come again\n"
+    "                                 strangers    bytes from and to who has no session, cookies sent\n"
+    "                                 turned_away  clients put out, wrong passwords, wrong returns\n"
+    "                                 held         memory of rooms, the journal\n"
     "quit                           ends the relay\n"
     "A name with blanks stands in double quotes.\n";
 
@@ -202,15 +212,31 @@ static const char *yes(bool is) {
     return is ? "yes" : "no";
 }
 
-static void show_status(const struct kl_lobby *l, FILE *to) {
+#define LLU(x) ((unsigned long long)(x))
+
+static void show_network(const struct kl_hub_stats *n, FILE *to) {
+    fprintf(to, "sessions open=%u handshakes=%llu refused=%llu moves=%llu flooded=%llu\n", n->peers,
+            LLU(n->handshakes), LLU(n->refused), LLU(n->moves), LLU(n->flooded));
+    fprintf(to, "taken inputs=%llu messages=%llu inputs_sent=%llu\n", LLU(n->datagrams_in),
+            LLU(n->messages_in), LLU(n->datagrams_out));
+    fprintf(
+        to,
+        "dropped malformed=%llu strange=%llu forged=%llu replayed=%llu unfit=%llu limited=%llu slowed=%llu\n",
+        LLU(n->malformed), LLU(n->strange), LLU(n->forged), LLU(n->replayed), LLU(n->unfit), LLU(n->limited),
+        LLU(n->slowed));
+    fprintf(to, "strangers bytes_in=%llu bytes_out=%llu cookies=%llu\n", LLU(n->asked_bytes),
+            LLU(n->answered_bytes), LLU(n->cookies));
+}
+
+static void show_status(const struct kl_lobby *l, const struct kl_hub_stats *network, FILE *to) {
     struct kl_lobby_stats t = kl_lobby_stats(l);
+    show_network(network, to);
+    fprintf(to, "turned_away put_out=%llu wrong_passwords=%llu wrong_returns=%llu\n", LLU(t.put_out),
+            LLU(t.wrong_passwords), LLU(t.wrong_returns));
     fprintf(to,
-            "put_out=%llu wrong_passwords=%llu wrong_returns=%llu start_kib=%llu history_kib=%llu "
-            "journal_kib=%llu journal_failures=%llu journal_over=%llu\n",
-            (unsigned long long)t.put_out, (unsigned long long)t.wrong_passwords,
-            (unsigned long long)t.wrong_returns, (unsigned long long)t.start_bytes / 1024,
-            (unsigned long long)t.history_bytes / 1024, (unsigned long long)t.journal.bytes / 1024,
-            (unsigned long long)t.journal.failures, (unsigned long long)t.journal.over);
+            "held start_kib=%llu history_kib=%llu journal_kib=%llu journal_failures=%llu journal_over=%llu\n",
+            LLU(t.start_bytes) / 1024, LLU(t.history_bytes) / 1024, LLU(t.journal.bytes) / 1024,
+            LLU(t.journal.failures), LLU(t.journal.over));
     fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
 }
 
@@ -287,7 +313,8 @@ static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FI
     }
 }
 
-bool kl_console_obey(struct kl_lobby *l, const char *line, FILE *to, uint64_t now_us) {
+bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, const char *line, FILE *to,
+                     uint64_t now_us) {
     struct kl_console_line c;
     kl_console_parse(&c, line);
     switch (c.verb) {
@@ -295,7 +322,7 @@ bool kl_console_obey(struct kl_lobby *l, const char *line, FILE *to, uint64_t no
     case KL_CONSOLE_HELP: fputs(help, to); break;
     case KL_CONSOLE_QUIT: fputs("ok\n", to); break;
     case KL_CONSOLE_ROOMS: show_rooms(l, to); break;
-    case KL_CONSOLE_STATUS: show_status(l, to); break;
+    case KL_CONSOLE_STATUS: show_status(l, network, to); break;
     case KL_CONSOLE_BAD: fprintf(to, "error: %s\n", c.room); break;
     default: {
         struct kl_lobby_room *r = kl_lobby_room_named(l, c.room);
@@ -323,7 +350,7 @@ static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, FILE 
     if (c->too_long)
         fprintf(to, "error: expected a line of at most %zu bytes\n", sizeof c->line - 1), fflush(to);
     else
-        go_on = kl_console_obey(l, c->line, to, now_us);
+        go_on = kl_console_obey(l, &c->network, c->line, to, now_us);
     c->len = 0;
     c->too_long = false;
     return go_on;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "../engine/msg.h"
+#include "../transport/hub.h"
 #include "lobby.h"
 
 #define KL_CONSOLE_LINE 512 /* bytes of a line; a longer one is refused */
@@ -48,12 +49,14 @@ struct kl_console_line {
 /* Takes a line apart; without its line end. */
 void kl_console_parse(struct kl_console_line *out, const char *line);
 
-/* Carries a line out and answers to `to`. False: quit. */
-bool kl_console_obey(struct kl_lobby *l, const char *line, FILE *to, uint64_t now_us);
+/* Carries a line out and answers to `to`. network: for `status`. False: quit. */
+bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, const char *line, FILE *to,
+                     uint64_t now_us);
 
 /* Collects lines from a descriptor that does not block. */
 struct kl_console {
-    int fd; /* -1: at its end */
+    int fd;                      /* -1: at its end */
+    struct kl_hub_stats network; /* of now: set before each read */
     char line[KL_CONSOLE_LINE];
     size_t len;
     bool too_long; /* the line under way is dropped */

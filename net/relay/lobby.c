@@ -235,6 +235,14 @@ void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, s
     }
 }
 
+void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, uint64_t now_us) {
+    const struct kl_lobby_client *c = &l->client[peer];
+    if (c->state == KL_CLIENT_MEMBER)
+        kl_lobby_put_out(c->room, c->member, KL_REFUSE_LIMIT, why, now_us);
+    else if (c->state != KL_CLIENT_NONE)
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, why);
+}
+
 /* --- what is due -----------------------------------------------------------------------------------------
  */
 

@@ -66,6 +66,10 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us);
 void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us);
 void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint64_t now_us);
 
+/* The network finds that it does not keep to the limits: it is told why, hung up on and in no room any more.
+ */
+void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, uint64_t now_us);
+
 /* Everything that is owed by now: call it after each batch of the above, and at kl_lobby_due_us(). */
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us);
 uint64_t kl_lobby_due_us(const struct kl_lobby *l);

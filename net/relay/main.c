@@ -37,8 +37,10 @@ static int run(const struct kl_relay_options *options) {
     int signals = catch_signals(); /* before there are threads, so that none of them takes one */
     struct kl_outlet *log = kl_outlet_open(STDERR_FILENO);
     kl_log_set_level(options->log);
+    kl_log_set_lines(options->log_lines);
     kl_log_to(log ? kl_outlet_stream(log) : NULL);
     int result = kl_server_run(options, signals, err, sizeof err);
+    kl_log_left_out(true);
     kl_log_to(NULL);
     kl_outlet_close(log, LAST_LINES_MS);
     if (result == 0) return 0;

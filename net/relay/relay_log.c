@@ -5,8 +5,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "../transport/link.h"
+#include "log_limit.h"
+
 static enum kl_log_level wanted = KL_LOG_INFO;
 static FILE *stream; /* NULL: standard error */
+static struct kl_log_limit limit;
 static const char *const names[] = {"error", "info", "debug"};
 
 void kl_log_set_level(enum kl_log_level level) {
@@ -28,20 +32,46 @@ bool kl_log_level_parse(const char *name, enum kl_log_level *out) {
     return false;
 }
 
-void kl_log(enum kl_log_level level, const char *event, const char *format, ...) {
-    if (!kl_log_wants(level)) return;
-    char line[1024], when[32];
+static void put(enum kl_log_level level, const char *event, const char *rest) {
+    char when[32];
     struct timespec t;
     struct tm tm;
     clock_gettime(CLOCK_REALTIME, &t);
     gmtime_r(&t.tv_sec, &tm);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &tm);
+    fprintf(stream ? stream : stderr, "%s.%03dZ %s event=%s%s%s\n", when, (int)(t.tv_nsec / 1000000),
+            names[level], event, rest[0] ? " " : "", rest);
+}
+
+static void put_left_out(const char *key, uint64_t lines) {
+    char rest[KL_LOG_KEY + 64];
+    snprintf(rest, sizeof rest, "lines=%llu of=%s", (unsigned long long)lines, key);
+    put(KL_LOG_INFO, "left_out", rest);
+}
+
+void kl_log(enum kl_log_level level, const char *event, const char *format, ...) {
+    if (!kl_log_wants(level)) return;
+    char line[1024], key[KL_LOG_KEY];
+    uint64_t missing = 0;
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    fprintf(stream ? stream : stderr, "%s.%03dZ %s event=%s%s%s\n", when, (int)(t.tv_nsec / 1000000),
-            names[level], event, line[0] ? " " : "", line);
+    kl_log_key(key, event, line);
+    if (level != KL_LOG_ERROR && !kl_log_take(&limit, key, kl_now_us(), &missing)) return;
+    if (missing) put_left_out(key, missing);
+    put(level, event, line);
+}
+
+void kl_log_set_lines(unsigned per_min) {
+    limit.per_min = per_min;
+}
+
+void kl_log_left_out(bool all) {
+    uint64_t missing;
+    const struct kl_log_cell *c;
+    while ((c = kl_log_untold(&limit, kl_now_us(), all, &missing)))
+        put_left_out(c->key, missing);
 }
 
 const char *kl_log_quote(char *out, size_t cap, const char *s) {

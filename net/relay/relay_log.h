@@ -16,6 +16,12 @@ void kl_log_to(FILE *to);
 bool kl_log_level_parse(const char *name, enum kl_log_level *out);
 bool kl_log_wants(enum kl_log_level level);
 
+/* So many lines of one kind a minute about one client, room or address (log_limit.h); 0, as at first: any
+ * number. Errors are not limited. */
+void kl_log_set_lines(unsigned per_min);
+/* Tells what was left out and not yet told of; all: also of the last seconds. Call it now and then. */
+void kl_log_left_out(bool all);
+
 /* 2024-05-06T07:08:09.123Z info event=<event> <the rest> */
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

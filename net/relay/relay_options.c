@@ -21,6 +21,9 @@
 #define HALF_OPEN_DEFAULT   512   /* all at once after a restart */
 #define DATAGRAMS_DEFAULT   5000  /* a second: a room without a clock; a game at 60 fps sends 60 to 240 */
 #define KBYTES_DEFAULT      16384 /* a second: start data over a LAN */
+#define MESSAGES_DEFAULT    500   /* a second: hashes of a room without a clock; a game at 60 fps sends one */
+#define PIECES_DEFAULT      4096  /* a second: 3 MiB of start data at once */
+#define LOG_LINES_DEFAULT   120
 
 const char kl_relay_help[] =
     "Usage: keylock-relay [OPTION]...\n"
@@ -42,6 +45,8 @@ const char kl_relay_help[] =
     "  --half-open N      new connections at once that nothing has come from yet (512)\n"
     "  --datagrams N      datagrams a second from one connection (5000); more are dropped\n"
     "  --kbytes N         KiB a second from one connection (16384); more are dropped\n"
+    "  --messages N       reliable messages a second from one connection (500); more have to wait\n"
+    "  --pieces N         pieces of start data and history a second from one connection (4096); the same\n"
     "  --rooms-per-address N   rooms made from one address (16)\n"
     "  --seat-time S      seconds that a seat is kept for who loses his link (60), where his room says "
     "nothing else\n"
@@ -53,6 +58,9 @@ const char kl_relay_help[] =
     "  --start-kib N      start data (saves) of one room, KiB (3072)\n"
     "  --history-kib N    history of one room, KiB (2560): an hour of two pads takes some 1000\n"
     "  --log LEVEL        error, info (default) or debug; to standard error\n"
+    "  --log-lines N      lines a minute of one kind about one client, room or address (120; 0: any number); "
+    "more\n"
+    "                     are counted in a line `left_out'\n"
     "  --console          take the operator's lines from standard input (try `help'); answers go to standard "
     "output\n"
     "  --help             this text\n"
@@ -76,7 +84,10 @@ enum {
     OPT_HALF_OPEN,
     OPT_DATAGRAMS,
     OPT_KBYTES,
+    OPT_MESSAGES,
+    OPT_PIECES,
     OPT_LOG,
+    OPT_LOG_LINES,
     OPT_CONSOLE,
     OPT_HELP,
     OPT_VERSION,
@@ -115,7 +126,10 @@ static const struct option long_options[] = {
     {"half-open", required_argument, NULL, OPT_HALF_OPEN},
     {"datagrams", required_argument, NULL, OPT_DATAGRAMS},
     {"kbytes", required_argument, NULL, OPT_KBYTES},
+    {"messages", required_argument, NULL, OPT_MESSAGES},
+    {"pieces", required_argument, NULL, OPT_PIECES},
     {"log", required_argument, NULL, OPT_LOG},
+    {"log-lines", required_argument, NULL, OPT_LOG_LINES},
     {"console", no_argument, NULL, OPT_CONSOLE},
     {"rooms-per-address", required_argument, NULL, OPT_LOBBY},
     {"seat-time", required_argument, NULL, OPT_LOBBY + 1},
@@ -174,6 +188,8 @@ static int set_limit(struct parser *p, int option) {
     case OPT_HALF_OPEN: return set_unsigned(p, "half-open", 1, KL_HUB_PEERS_MAX, &l->half_open);
     case OPT_DATAGRAMS: return set_unsigned(p, "datagrams", 100, 1000000, &l->datagrams);
     case OPT_KBYTES: return set_unsigned(p, "kbytes", 64, 1000000, &l->kbytes);
+    case OPT_MESSAGES: return set_unsigned(p, "messages", 100, 1000000, &l->messages);
+    case OPT_PIECES: return set_unsigned(p, "pieces", 100, 1000000, &l->pieces);
     default: return -1;
     }
 }
@@ -199,6 +215,7 @@ static int set_option(struct parser *p, int option) {
     case OPT_JOURNAL: p->out->journal = optarg; return 0;
     case OPT_JOURNAL_MIB: return set_unsigned(p, "journal-mib", 1, 65536, &p->out->journal_mib);
     case OPT_LOG: return set_log(p);
+    case OPT_LOG_LINES: return set_unsigned(p, "log-lines", 0, 1000000, &p->out->log_lines);
     case OPT_CONSOLE: p->out->console = true; return 0;
     default: return set_limit(p, option);
     }
@@ -216,9 +233,12 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
                                                 .handshakes = HANDSHAKES_DEFAULT,
                                                 .half_open = HALF_OPEN_DEFAULT,
                                                 .datagrams = DATAGRAMS_DEFAULT,
-                                                .kbytes = KBYTES_DEFAULT},
+                                                .kbytes = KBYTES_DEFAULT,
+                                                .messages = MESSAGES_DEFAULT,
+                                                .pieces = PIECES_DEFAULT},
                                      .lobby = kl_lobby_defaults,
-                                     .log = KL_LOG_INFO};
+                                     .log = KL_LOG_INFO,
+                                     .log_lines = LOG_LINES_DEFAULT};
     int option;
     optind = 1;
     while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {

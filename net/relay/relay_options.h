@@ -21,6 +21,7 @@ struct kl_relay_options {
     unsigned journal_mib;         /* of one room */
     struct kl_lobby_limits lobby; /* but for peers, rooms and seats */
     enum kl_log_level log;
+    unsigned log_lines; /* kl_log_set_lines() */
     bool console;
 };
 

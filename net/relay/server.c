@@ -20,6 +20,7 @@
 #define PEERS_SPARE 128
 
 #define LAST_ANSWERS_MS 500
+#define LEFT_OUT_US     1000000 /* between looks at what the log lacks */
 #define FAREWELL_US     1000000 /* for clients to acknowledge that the relay goes */
 
 enum { FD_HUB, FD_SIGNALS, FD_CONSOLE, FDS };
@@ -32,7 +33,8 @@ struct server {
     struct kl_console console;
     FILE *answers; /* to the console */
     struct pollfd fds[FDS];
-    bool quit; /* the operator said so */
+    bool quit;            /* the operator said so */
+    uint64_t left_out_us; /* when the log tells next what it lacks */
 };
 
 /* --- from the network to the rooms ------------------------------------------------------------------------
@@ -53,6 +55,10 @@ static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t le
 }
 static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
     kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, kl_now_us());
+}
+
+static void on_flooded(void *ctx, unsigned peer, const char *why) {
+    kl_lobby_put_out_peer(((struct server *)ctx)->lobby, peer, why, kl_now_us());
 }
 
 static unsigned on_rooms(void *ctx) {
@@ -126,6 +132,7 @@ static int open_hub(struct server *s, const struct kl_relay_options *o, const st
                                      .opened = on_opened,
                                      .lost = on_lost,
                                      .moved = on_moved,
+                                     .flooded = on_flooded,
                                      .message = on_message,
                                      .datagram = on_datagram,
                                      .rooms = on_rooms,
@@ -193,11 +200,23 @@ static void rest(struct server *s) {
         s->fds[i].revents = 0;
 }
 
+static void read_console(struct server *s) {
+    s->console.network = kl_hub_stats(s->hub);
+    s->quit = !kl_console_read(&s->console, s->lobby, s->answers, kl_now_us());
+}
+
+static void tell_left_out(struct server *s) {
+    uint64_t now_us = kl_now_us();
+    if (now_us < s->left_out_us) return;
+    s->left_out_us = now_us + LEFT_OUT_US;
+    kl_log_left_out(false);
+}
+
 /* All that waits is taken in first, then each room that is concerned speaks once. */
 static void serve(struct server *s) {
     kl_hub_service(s->hub);
-    if (s->fds[FD_CONSOLE].revents)
-        s->quit = !kl_console_read(&s->console, s->lobby, s->answers, kl_now_us());
+    if (s->fds[FD_CONSOLE].revents) read_console(s);
+    tell_left_out(s);
     kl_lobby_run(s->lobby, kl_now_us());
     kl_hub_flush(s->hub);
 }
@@ -224,13 +243,15 @@ static void log_stopped(const struct server *s) {
     struct kl_hub_stats t = kl_hub_stats(s->hub);
     struct kl_lobby_stats rooms = kl_lobby_stats(s->lobby);
     kl_log(KL_LOG_INFO, "stopped",
-           "datagrams_in=%llu datagrams_out=%llu handshakes=%llu refused=%llu moves=%llu strange=%llu "
-           "forged=%llu "
-           "replayed=%llu limited=%llu unfit=%llu asked_bytes=%llu answered_bytes=%llu "
+           "datagrams_in=%llu datagrams_out=%llu messages_in=%llu handshakes=%llu refused=%llu cookies=%llu "
+           "moves=%llu "
+           "malformed=%llu strange=%llu forged=%llu replayed=%llu limited=%llu slowed=%llu unfit=%llu "
+           "flooded=%llu asked_bytes=%llu answered_bytes=%llu "
            "put_out=%llu wrong_passwords=%llu wrong_returns=%llu journal_bytes=%llu journal_failures=%llu "
            "journal_over=%llu",
-           LLU(t.datagrams_in), LLU(t.datagrams_out), LLU(t.handshakes), LLU(t.refused), LLU(t.moves),
-           LLU(t.strange), LLU(t.forged), LLU(t.replayed), LLU(t.limited), LLU(t.unfit), LLU(t.asked_bytes),
+           LLU(t.datagrams_in), LLU(t.datagrams_out), LLU(t.messages_in), LLU(t.handshakes), LLU(t.refused),
+           LLU(t.cookies), LLU(t.moves), LLU(t.malformed), LLU(t.strange), LLU(t.forged), LLU(t.replayed),
+           LLU(t.limited), LLU(t.slowed), LLU(t.unfit), LLU(t.flooded), LLU(t.asked_bytes),
            LLU(t.answered_bytes), LLU(rooms.put_out), LLU(rooms.wrong_passwords), LLU(rooms.wrong_returns),
            LLU(rooms.journal.bytes), LLU(rooms.journal.failures), LLU(rooms.journal.over));
 }

@@ -66,6 +66,10 @@ unsigned kl_sent_span(struct kl_sent *sent) {
     return sent->next - sent->oldest;
 }
 
+bool kl_sent_full(struct kl_sent *sent, size_t len) {
+    return kl_sent_span(sent) >= KL_SENT_MAX || sent->bytes + len > KL_CONTROL_UNDER_WAY;
+}
+
 size_t kl_bulk_room(struct kl_sent sent[KL_ENET_CHANNELS]) {
     struct kl_sent *bulk = &sent[KL_CHANNEL_BULK];
     if (kl_sent_span(&sent[KL_CHANNEL_CONTROL]) > 0 || kl_sent_span(bulk) >= KL_SENT_MAX) return 0;

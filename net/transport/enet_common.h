@@ -47,6 +47,10 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
  * with who has it, so a control message never waits behind more than this. */
 #define KL_BULK_UNDER_WAY (32 * 1024)
 
+/* Bytes of control on their way to one peer at most: more than any honest client, whose link may be gone for
+ * ten seconds, was ever seen to need. */
+#define KL_CONTROL_UNDER_WAY (256 * 1024)
+
 /* One channel's messages on their way, so that a sender can hold back behind a lost one: ENet acknowledges
  * packets one by one and would go on to the end of its sequence window. */
 #define KL_SENT_MAX 512
@@ -65,6 +69,8 @@ int kl_enet_send(ENetPeer *peer, struct kl_sent sent[KL_ENET_CHANNELS], uint8_t 
 /* Messages from the oldest that the peer has not acknowledged to the newest. Beyond KL_SENT_MAX they go
  * uncounted. */
 unsigned kl_sent_span(struct kl_sent *sent);
+/* True where so many more bytes would be over KL_SENT_MAX or KL_CONTROL_UNDER_WAY. */
+bool kl_sent_full(struct kl_sent *sent, size_t len);
 /* Bytes that bulk may be given now. 0 while control has something on its way: the channels know no order
  * among themselves, and so what was said first also comes first. */
 size_t kl_bulk_room(struct kl_sent sent[KL_ENET_CHANNELS]);

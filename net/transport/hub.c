@@ -21,30 +21,43 @@
 
 #define INPUT_BYTES_MAX 2048
 
+/* So many datagrams of one session may be dropped for what is in them: what is repeated is counted, too. */
+#define UNFIT_PER_S 1000
+
 /* --- what comes in -----------------------------------------------------------------------------------------
  */
 
+/* Always false. */
+static bool unfit(struct kl_hub *hub, struct kl_hub_session *s) {
+    hub->stats.unfit++;
+    kl_hub_blame(hub, s, UNFIT_PER_S);
+    return false;
+}
+
 /* An authentic ENet datagram is for the ENet peer of its own session. CONNECT comes before there is one. */
-static bool enet_may_have(struct kl_hub *hub, const struct kl_hub_session *s, const struct kl_opened *o) {
+static bool enet_may_have(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_opened *o) {
     uint16_t n = kl_udp_peer(o->body, o->len), base[KL_ENET_CHANNELS];
     if (n == ENET_PROTOCOL_MAXIMUM_PEER_ID) {
         struct kl_udp_verdict v = kl_udp_judge(KL_UDP_RELAY, o->body, o->len, NULL);
-        return v.pass && v.connect_id == s->number && !s->enet;
+        return (v.pass && v.connect_id == s->number && !s->enet) || unfit(hub, s);
     }
     const ENetPeer *enet = n < hub->host->peerCount ? &hub->host->peers[n] : NULL;
-    if (!enet || enet->connectID != s->number) return false;
+    if (!enet || enet->connectID != s->number) return unfit(hub, s);
     bool has_channels = enet->channelCount == KL_ENET_CHANNELS; /* none while it is being disconnected */
     for (unsigned i = 0; i < KL_ENET_CHANNELS && has_channels; i++)
         base[i] = enet->channels[i].incomingReliableSequenceNumber;
     struct kl_udp_verdict v = kl_udp_judge(KL_UDP_RELAY, o->body, o->len, has_channels ? base : NULL);
-    return v.pass && v.ahead <= KL_ENET_AHEAD_MAX;
+    if (!v.pass || v.ahead > KL_ENET_AHEAD_MAX) return unfit(hub, s);
+    if (kl_hub_paced(hub, s, v.pieces)) return true;
+    kl_hub_blame(hub, s, UNFIT_PER_S);
+    return false;
 }
 
 /* True where it is ENet's: s and o say what to give it. */
 static bool take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
                  struct kl_hub_session **s, struct kl_opened *o) {
     if (kl_udp_source_bad(ntohl(from->host), from->port) || len < 2 || bytes[0] != KL_SEAL_MAGIC) {
-        hub->stats.strange++;
+        hub->stats.malformed++;
         return false;
     }
     if (bytes[1] >= KL_HS_INIT) {
@@ -54,14 +67,14 @@ static bool take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, si
     *s = kl_hub_take(hub, from, bytes, len, o);
     if (!*s) return false;
     bool known = (*s)->enet && (*s)->state == KL_SESSION_OPEN;
-    if (o->kind == KL_SEAL_ENET && enet_may_have(hub, *s, o)) return true;
+    if (o->kind == KL_SEAL_ENET) return enet_may_have(hub, *s, o);
     if (o->kind == KL_SEAL_CTRL && known) {
         hub->stats.datagrams_in++;
         hub->handler.datagram(hub->handler.ctx, kl_hub_slot((*s)->number), o->body, o->len);
     } else if (o->kind == KL_SEAL_PATH) {
         kl_hub_path(hub, *s, from, o);
     } else {
-        hub->stats.unfit++;
+        unfit(hub, *s);
     }
     return false;
 }
@@ -97,7 +110,7 @@ static void receive_input(struct kl_hub *hub) {
     struct kl_opened o;
     if (len < 0) return;
     if ((size_t)len > sizeof bytes)
-        hub->stats.strange++;
+        hub->stats.malformed++;
     else if (take(hub, &from, bytes, (size_t)len, &s, &o))
         hub->stats.unfit++; /* never: only what is not ENet's is read here */
 }
@@ -263,6 +276,7 @@ static void on_disconnect(struct kl_hub *hub, ENetPeer *enet) {
 
 static void on_receive(struct kl_hub *hub, const ENetPeer *enet, ENetPacket *packet) {
     const struct kl_hub_session *s = session_of(hub, enet);
+    hub->stats.messages_in++;
     if (s->enet == enet && s->state == KL_SESSION_OPEN)
         hub->handler.message(hub->handler.ctx, kl_hub_slot(s->number), packet->data, packet->dataLength);
     enet_packet_destroy(packet);
@@ -284,10 +298,18 @@ static void service_enet(struct kl_hub *hub, uint64_t now_us) {
         dispatch(hub, &event);
 }
 
+static void put_out_the_stuffed(struct kl_hub *hub) {
+    hub->stuffed = false;
+    for (unsigned n = 0; n < hub->limits.peers; n++)
+        if (hub->session[n].stuffed)
+            kl_hub_put_out(hub, &hub->session[n], "you do not take what the relay sends");
+}
+
 void kl_hub_service(struct kl_hub *hub) {
     enum waiting waiting = INPUT_TAKEN;
     hub->now_us = kl_now_us();
     if (hub->now_us >= hub->sweep_us) kl_hub_sweep(hub);
+    if (hub->stuffed) put_out_the_stuffed(hub);
     for (int i = 0; i < INPUTS_MAX && waiting == INPUT_TAKEN; i++)
         waiting = take_input(hub);
     if (waiting == ENET_WAITS || hub->now_us >= hub->enet_us) service_enet(hub, hub->now_us);
@@ -326,7 +348,11 @@ size_t kl_hub_bulk_room(struct kl_hub *hub, unsigned peer) {
 
 static int send_on(struct kl_hub *hub, unsigned peer, uint8_t channel, const void *bytes, size_t len) {
     struct kl_hub_session *s = &hub->session[peer];
-    if (!is_open(hub, peer)) return -1;
+    if (!is_open(hub, peer) || s->stuffed) return -1;
+    if (kl_sent_full(&s->sent[channel], len)) {
+        s->stuffed = hub->stuffed = true; /* told in the next service: the caller is busy with it */
+        return -1;
+    }
     hub->queued = true;
     return kl_enet_send(s->enet, s->sent, channel, bytes, len);
 }
@@ -348,6 +374,7 @@ void kl_hub_disconnect(struct kl_hub *hub, unsigned peer) {
     struct kl_hub_session *s = &hub->session[peer];
     if (!is_open(hub, peer)) return;
     s->state = KL_SESSION_ENDING;
+    s->until_us = hub->now_us + KL_ENDING_US;
     hub->stats.peers--;
     enet_peer_disconnect_later(s->enet, KL_ENET_BYE);
 }

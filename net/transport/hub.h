@@ -27,6 +27,8 @@ struct kl_hub_limits {
     unsigned half_open;   /* sessions at most that nothing has come from yet */
     unsigned datagrams;   /* that one session may send in a second; more are dropped */
     unsigned kbytes;      /* KiB, the same */
+    unsigned messages;    /* the same, of control; more of them wait at the sender's. 0: any number */
+    unsigned pieces;      /* the same, of bulk */
 };
 
 struct kl_hub_config {
@@ -44,6 +46,9 @@ struct kl_hub_handler {
     void (*opened)(void *ctx, unsigned peer, const char *address);
     void (*lost)(void *ctx, unsigned peer); /* timed out or hung up; not after kl_hub_disconnect() */
     void (*moved)(void *ctx, unsigned peer, const char *address); /* may be NULL */
+    /* It does not keep to the limits, or takes nothing, and is hung up on next. why: a line for it and for
+     * the log. May be NULL. */
+    void (*flooded)(void *ctx, unsigned peer, const char *why);
     void (*message)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len); /* authentic and fresh */
     /* For strangers (strangers.h); either may be NULL: how many rooms there are; the next public one. */
@@ -75,7 +80,8 @@ uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer);
 /* 32 bytes that name the peer's handshake: what it proves inside the session is proved over them. */
 const uint8_t *kl_hub_binding(const struct kl_hub *hub, unsigned peer);
 
-/* Queues a reliable message (copied). -1 where the peer has gone or memory has. */
+/* Queues a reliable message (copied). -1 where the peer has gone or memory has, or where so much waits for it
+ * (KL_CONTROL_UNDER_WAY) that it is hung up on. */
 int kl_hub_send(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len);
 /* Messages, bulk included, from the oldest that this peer has not acknowledged to the newest. Who sends much
  * holds back by it: behind a lost one a peer keeps only so much (net/PROTOCOL.md §8). */
@@ -95,11 +101,15 @@ unsigned kl_hub_lingering(const struct kl_hub *hub);
 
 struct kl_hub_stats {
     uint64_t datagrams_in, datagrams_out; /* input datagrams */
-    /* Dropped: not of Keylock or of no session; not made with the session's keys; seen before; above the
-     * session's limits; authentic, but nothing a client says. */
-    uint64_t strange, forged, replayed, limited, unfit;
+    uint64_t messages_in;
+    /* Dropped: nothing that Keylock says; of no session; not made with the session's keys; seen before; above
+     * the session's limits on datagrams and bytes; on messages (those come again); authentic, but nothing a
+     * client says. */
+    uint64_t malformed, strange, forged, replayed, limited, slowed, unfit;
     uint64_t asked_bytes, answered_bytes; /* what strangers said, and were told */
+    uint64_t cookies;                     /* sent */
     uint64_t handshakes, refused;         /* completed; turned away by a limit */
+    uint64_t flooded;                     /* sessions hung up on for what flooded() says */
     uint64_t moves;                       /* to other addresses */
     unsigned peers;                       /* connected */
 };

@@ -11,6 +11,9 @@
 /* To an address that has not answered: so many times what came from there. */
 #define AMPLIFICATION 3
 
+#define SECOND_NS UINT64_C(1000000000)
+#define EXCESS_NS (10 * SECOND_NS) /* of what is too much, before who sends it is put out */
+
 void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MAX]) {
     struct in_addr in = {.s_addr = address->host};
     char host[INET_ADDRSTRLEN];
@@ -135,19 +138,44 @@ void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress
  */
 
 /* The generic cell rate algorithm (ITU-T I.371): *until_ns is when all that was let in would be over at the
- * rate, and may lie up to a second ahead. So a burst passes, and what lasts is slowed, never cut off for
+ * rate, and may lie so far ahead (a second). So a burst passes, and what lasts is slowed, never cut off for
  * long. */
-static bool let_in(uint64_t *until_ns, uint64_t now_ns, uint64_t cost_ns) {
+static bool let_in(uint64_t *until_ns, uint64_t now_ns, uint64_t cost_ns, uint64_t ahead_ns) {
     uint64_t from_ns = *until_ns > now_ns ? *until_ns : now_ns;
-    if (from_ns + cost_ns > now_ns + 1000000000) return false;
+    if (from_ns + cost_ns > now_ns + ahead_ns) return false;
     *until_ns = from_ns + cost_ns;
     return true;
 }
 
 static bool within_limits(struct kl_hub *hub, struct kl_hub_session *s, size_t len) {
     uint64_t now_ns = hub->now_us * 1000;
-    return let_in(&s->datagrams_ns, now_ns, 1000000000 / hub->limits.datagrams) &&
-           let_in(&s->bytes_ns, now_ns, len * 1000000000 / (hub->limits.kbytes * UINT64_C(1024)));
+    return let_in(&s->datagrams_ns, now_ns, SECOND_NS / hub->limits.datagrams, SECOND_NS) &&
+           let_in(&s->bytes_ns, now_ns, len * SECOND_NS / (hub->limits.kbytes * UINT64_C(1024)), SECOND_NS);
+}
+
+bool kl_hub_paced(struct kl_hub *hub, struct kl_hub_session *s, const uint16_t pieces[KL_ENET_CHANNELS]) {
+    const unsigned limit[KL_ENET_CHANNELS] = {
+        [KL_CHANNEL_CONTROL] = hub->limits.messages, [KL_CHANNEL_BULK] = hub->limits.pieces};
+    for (unsigned i = 0; i < KL_ENET_CHANNELS; i++)
+        if (pieces[i] && limit[i] &&
+            !let_in(&s->pieces_ns[i], hub->now_us * 1000, pieces[i] * SECOND_NS / limit[i], SECOND_NS)) {
+            hub->stats.slowed++;
+            return false;
+        }
+    return true;
+}
+
+void kl_hub_put_out(struct kl_hub *hub, struct kl_hub_session *s, const char *why) {
+    unsigned peer = kl_hub_slot(s->number);
+    if (s->state != KL_SESSION_OPEN || !s->enet) return;
+    hub->stats.flooded++;
+    if (hub->handler.flooded) hub->handler.flooded(hub->handler.ctx, peer, why);
+    kl_hub_disconnect(hub, peer);
+}
+
+void kl_hub_blame(struct kl_hub *hub, struct kl_hub_session *s, unsigned per_s) {
+    if (!let_in(&s->excess_ns, hub->now_us * 1000, SECOND_NS / per_s, EXCESS_NS))
+        kl_hub_put_out(hub, s, "you send more than this relay takes");
 }
 
 static void proved(struct kl_hub *hub, struct kl_hub_session *s) {
@@ -172,6 +200,7 @@ struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const ENetAddress *from, 
     if (s->state == KL_SESSION_HALF_OPEN) proved(hub, s);
     if (!within_limits(hub, s, len)) {
         hub->stats.limited++;
+        kl_hub_blame(hub, s, hub->limits.datagrams);
         return NULL;
     }
     if (s->moving && kl_same_address(from, &s->at)) s->credit += AMPLIFICATION * len;
@@ -180,7 +209,7 @@ struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const ENetAddress *from, 
 }
 
 static void sweep_session(struct kl_hub *hub, struct kl_hub_session *s) {
-    bool waits = s->state == KL_SESSION_HALF_OPEN || (s->state == KL_SESSION_OPEN && !s->enet);
+    bool waits = s->state != KL_SESSION_OPEN || !s->enet;
     bool over = s->state == KL_SESSION_ENDING && (!s->enet || s->enet->connectID != s->number);
     if (over || (waits && hub->now_us >= s->until_us))
         kl_hub_free(hub, s);

@@ -9,10 +9,11 @@
 
 #define KL_PEER_BITS 12 /* a session's low bits name the peer, so that finding it costs nothing */
 
-#define KL_HALF_OPEN_US   (3 * 1000000ULL) /* for the first datagram after ANSWER */
-#define KL_UNCONNECTED_US (5 * 1000000ULL) /* for ENet to be connected after that */
-#define KL_CHALLENGE_US   100000           /* between repetitions of a path challenge */
-#define KL_CHALLENGE      8                /* bytes */
+#define KL_HALF_OPEN_US   (3 * 1000000ULL)  /* for the first datagram after ANSWER */
+#define KL_UNCONNECTED_US (5 * 1000000ULL)  /* for ENet to be connected after that */
+#define KL_ENDING_US      (10 * 1000000ULL) /* for a peer to take what it was sent before we hung up */
+#define KL_CHALLENGE_US   100000            /* between repetitions of a path challenge */
+#define KL_CHALLENGE      8                 /* bytes */
 
 struct kl_hub_session {
     enum {
@@ -22,7 +23,7 @@ struct kl_hub_session {
         KL_SESSION_ENDING,    /* hung up by us: ENet still delivers */
     } state;
     uint32_t number;
-    uint64_t until_us; /* while half open, or open without ENet: then it is forgotten */
+    uint64_t until_us; /* while half open, open without ENet, or ending: then it is forgotten */
     ENetPeer *enet;
     uint8_t binding[32];
     struct kl_sealer sealer;
@@ -36,7 +37,9 @@ struct kl_hub_session {
     uint64_t challenge_us;
     uint8_t challenge[KL_CHALLENGE];
 
-    uint64_t datagrams_ns, bytes_ns; /* when what was let in would be over at the limits */
+    /* When what was let in would be over at the limits; when what was not would be forgiven. */
+    uint64_t datagrams_ns, bytes_ns, pieces_ns[KL_ENET_CHANNELS], excess_ns;
+    bool stuffed; /* more waits for it than may */
 
     uint8_t init[KL_INIT_BYTES], answer[KL_INIT_BYTES]; /* of its handshake, for repetitions */
     size_t answer_len;
@@ -59,6 +62,7 @@ struct kl_hub {
     uint16_t port;
     uint64_t now_us, sweep_us, enet_us; /* of this service; when these are due */
     bool queued;                        /* messages that ENet has not been asked to send yet */
+    bool stuffed;                       /* some session is */
     unsigned half_open, moving;         /* sessions */
     struct kl_hub_stats stats;
     struct kl_hub_rate rate[KL_RATE_CELLS];
@@ -91,6 +95,13 @@ void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress
 /* Seals and sends; while the address is not proved no more than it has earned. */
 void kl_hub_send_sealed(struct kl_hub *hub, struct kl_hub_session *s, uint8_t kind, const void *body,
                         size_t len);
+/* False: more messages than its limits, so they shall come again; counted. pieces: by channel. */
+bool kl_hub_paced(struct kl_hub *hub, struct kl_hub_session *s, const uint16_t pieces[KL_ENET_CHANNELS]);
+/* Counts a datagram that was authentic and yet dropped. Who goes on and on is hung up on: at per_s a second
+ * one may for ever, above it for ten seconds' worth. */
+void kl_hub_blame(struct kl_hub *hub, struct kl_hub_session *s, unsigned per_s);
+/* Tells the caller why, and hangs up. */
+void kl_hub_put_out(struct kl_hub *hub, struct kl_hub_session *s, const char *why);
 /* Forgets who did not go on, repeats challenges. Call it at sweep_us. */
 void kl_hub_sweep(struct kl_hub *hub);
 

@@ -74,7 +74,7 @@ static void make_session(struct kl_hub *hub, const ENetAddress *from, const stru
     }
     if (kl_hs_relay_answer(&hub->handshake, req, s->number, &keys, s->answer, &s->answer_len) != 0) {
         kl_hub_free(hub, s);
-        hub->stats.strange++;
+        hub->stats.malformed++;
         return;
     }
     memcpy(s->init, req->init, sizeof s->init);
@@ -109,7 +109,7 @@ static void answer_question(struct kl_hub *hub, const ENetAddress *from, const u
     struct kl_pong pong = {.version = KL_PROTOCOL_VERSION};
     const struct kl_hub_handler *h = &hub->handler;
     if (kl_question_read(&q, bytes, len) != KL_OK) {
-        hub->stats.strange++;
+        hub->stats.malformed++;
     } else if (q.kind == KL_STRANGER_LIST) {
         if (h->next_line) reply(hub, from, out, kl_rooms_write(&q, h->next_line, h->ctx, out));
     } else {
@@ -128,7 +128,7 @@ void kl_hub_stranger(struct kl_hub *hub, const ENetAddress *from, const uint8_t 
     uint16_t port = htons(from->port);
     hub->stats.asked_bytes += len;
     if (len > sizeof out) {
-        hub->stats.strange++;
+        hub->stats.malformed++;
         return;
     }
     if (bytes[1] >= KL_STRANGER_PING) {
@@ -138,8 +138,11 @@ void kl_hub_stranger(struct kl_hub *hub, const ENetAddress *from, const uint8_t 
     memcpy(address, &from->host, 4);
     memcpy(address + 4, &port, 2);
     switch (kl_hs_relay_receive(&hub->handshake, hub->now_us, address, bytes, len, &req, out, &out_len)) {
-    case KL_HS_DROP: hub->stats.strange++; break;
-    case KL_HS_REPLY: reply(hub, from, out, out_len); break;
+    case KL_HS_DROP: hub->stats.malformed++; break;
+    case KL_HS_REPLY:
+        hub->stats.cookies += out[1] == KL_HS_COOKIE;
+        reply(hub, from, out, out_len);
+        break;
     case KL_HS_WANTS: on_request(hub, from, &req); break;
     }
 }

@@ -19,6 +19,7 @@ struct kl_udp_verdict {
     bool sequenced; /* it carries reliable data; furthest is the highest sequence number relative to base */
     uint16_t peer;  /* ENet's peer number in the header, 0xfff for a CONNECT */
     uint16_t ahead; /* how far the furthest of them lies ahead of its channel's base */
+    uint16_t pieces[2];  /* by channel: messages and pieces of messages in it */
     uint32_t connect_id; /* of a CONNECT */
 };
 

@@ -48,8 +48,9 @@ static int intercept(ENetHost *host, ENetEvent *event) {
     if (host->receivedDataLength > 1 && host->receivedData[1] >= KL_HS_INIT) take_stranger(n);
     if (!n->has_keys || kl_open(&n->opener, host->receivedData, host->receivedDataLength, &o) != 0) return 1;
     n->heard++;
+    n->updates += o.kind == KL_SEAL_UPDATE;
     if (o.kind == KL_SEAL_PATH) answer_path(n, &o);
-    if (o.kind != KL_SEAL_ENET || !n->peer) return 1;
+    if (o.kind != KL_SEAL_ENET || !n->peer || n->deaf) return 1;
     kl_enet_seal_deliver(host, &o, &n->relay);
     return 0;
 }
@@ -112,6 +113,38 @@ void intruder_leave(struct intruder *n) {
 
 void intruder_say(struct intruder *n, const void *bytes, size_t len) {
     enet_peer_send(n->peer, 0, enet_packet_create(bytes, len, ENET_PACKET_FLAG_RELIABLE));
+}
+
+void intruder_hello(struct intruder *n, const struct kl_hello *hello) {
+    struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = *hello};
+    uint8_t bytes[KL_MSG_MAX];
+    int len = kl_msg_encode(&m, bytes, sizeof bytes);
+    if (len <= 0) abort();
+    intruder_say(n, bytes, (size_t)len);
+    intruder_serve(n, 50);
+}
+
+void intruder_enet(struct intruder *n, const void *commands, size_t len) {
+    uint8_t body[ENET_PROTOCOL_MAXIMUM_MTU];
+    uint16_t to = htons((uint16_t)(n->peer->outgoingPeerID |
+                                   n->peer->outgoingSessionID << ENET_PROTOCOL_HEADER_SESSION_SHIFT |
+                                   ENET_PROTOCOL_HEADER_FLAG_SENT_TIME));
+    memcpy(body, &to, 2);
+    memset(body + 2, 0, 2);
+    memcpy(body + 4, &n->outcome.keys.session, 4);
+    memcpy(body + 8, commands, len);
+    intruder_send(n, -1, KL_SEAL_ENET, body, 8 + len);
+}
+
+void intruder_push(struct intruder *n, const void *bytes, size_t len) {
+    uint8_t command[ENET_PROTOCOL_MAXIMUM_MTU];
+    ENetProtocolSendReliable c = {.dataLength = htons((uint16_t)len)};
+    if (n->sequence == 0) n->sequence = n->peer->channels[0].outgoingReliableSequenceNumber;
+    c.header.command = ENET_PROTOCOL_COMMAND_SEND_RELIABLE | ENET_PROTOCOL_COMMAND_FLAG_ACKNOWLEDGE;
+    c.header.reliableSequenceNumber = htons(++n->sequence);
+    memcpy(command, &c, sizeof c);
+    memcpy(command + sizeof c, bytes, len);
+    intruder_enet(n, command, sizeof c + len);
 }
 
 void intruder_send(struct intruder *n, int fd, uint8_t kind, const void *body, size_t len) {

@@ -24,6 +24,9 @@ struct intruder {
     bool mute;             /* gives no answer to path challenges */
     bool welcome, prepare; /* got this message */
     char refusal[KL_TEXT_MAX];
+    unsigned updates;  /* UPDATEs that have come */
+    bool deaf;         /* takes nothing of ENet's, and so acknowledges nothing */
+    uint16_t sequence; /* of the last reliable packet made by hand */
 };
 
 /* A socket of its own and a handshake, up to the keys (or refused); ENet not yet. By pointer: it may not
@@ -35,6 +38,11 @@ void intruder_leave(struct intruder *n);
 
 void intruder_serve(struct intruder *n, unsigned ms);
 void intruder_say(struct intruder *n, const void *bytes, size_t len); /* a reliable message */
+void intruder_hello(struct intruder *n, const struct kl_hello *hello);
+/* ENet's commands made by hand, in one datagram; acknowledged or not. */
+void intruder_enet(struct intruder *n, const void *commands, size_t len);
+/* A reliable packet on channel 0 by hand: out of ENet's sight, and never sent again. */
+void intruder_push(struct intruder *n, const void *bytes, size_t len);
 /* Seals and sends. fd: from another socket; -1: its own. */
 void intruder_send(struct intruder *n, int fd, uint8_t kind, const void *body, size_t len);
 

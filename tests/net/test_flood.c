@@ -64,6 +64,8 @@ static void play(void) {
     longest_us = 0;
 }
 
+static void end(char *line, size_t cap);
+
 /* Still playing, both the same; ends the relay. Gives what it counted. */
 static void stop(const char *what, char *line, size_t cap) {
     assert_int_equal(player[0].status.phase, KL_LINK_PLAYING);
@@ -72,6 +74,11 @@ static void stop(const char *what, char *line, size_t cap) {
     print_message("           %s: %u frames, longest gap %.0f ms\n", what, frames, (double)longest_us / 1e3);
     player_close(&player[0], 500);
     player_close(&player[1], 500);
+    end(line, cap);
+}
+
+/* Ends the relay; gives what it counted. */
+static void end(char *line, size_t cap) {
     kill(relay.pid, SIGTERM);
     assert_true(program_said(&relay, "event=stopped"));
     static char log[1 << 20];
@@ -190,6 +197,52 @@ static void answers_are_short(void **state) {
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 
+/* Of rooms there are as many as one answer tells of, and more, with the longest names; it is full of them. */
+static void a_list_is_short(void **state) {
+    (void)state;
+    enum { ROOMS = 32 };
+    static struct intruder n[ROOMS];
+    struct kl_question q = {.kind = KL_STRANGER_LIST, .version = KL_PROTOCOL_VERSION};
+    relay = relay_start((const char *const[]){"--rooms-per-address", "100", NULL});
+    for (unsigned i = 0; i < ROOMS; i++) {
+        char room[24];
+        snprintf(room, sizeof room, "a room with a name %04u", i);
+        struct kl_hello h = hello_make("eve", room, 1, 2);
+        intruder_enter(&n[i], relay.port);
+        intruder_hello(&n[i], &h);
+    }
+    int fd = stranger("127.0.0.9");
+    size_t asked = kl_question_write(&q, packet.bytes), came = answer_to(fd, asked);
+    print_message("           LIST: %zu bytes for %zu\n", came, asked);
+    assert_in_range(came, 1000, asked);
+    close(fd);
+    for (unsigned i = 0; i < ROOMS; i++)
+        intruder_leave(&n[i]);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+}
+
+/* COOKIE, ANSWER, and REFUSAL for each reason there is. */
+static void a_refusal_is_short(void **state) {
+    (void)state;
+    const char *const limits[][3] = {
+        {"--per-address", "1", NULL}, {"--handshakes", "1", NULL}, {"--half-open", "1", NULL}};
+    char line[512];
+    for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct intruder first, second;
+        relay = relay_start(limits[i]);
+        intruder_shake(&first, relay.port, "127.0.0.9");
+        intruder_shake(&second, relay.port, "127.0.0.9");
+        assert_true(first.has_keys && second.refused);
+        intruder_leave(&first);
+        intruder_leave(&second);
+        end(line, sizeof line);
+        assert_int_equal(counted(line, "refused"), 1);
+        assert_int_equal(counted(line, "cookies"), 2);
+        assert_int_equal(counted(line, "asked_bytes"), 4 * KL_INIT_BYTES);
+        assert_in_range(counted(line, "answered_bytes"), 1, 2 * 34 + 103 + 21);
+    }
+}
+
 /* --- somebody on the wire
  * ------------------------------------------------------------------------------------
  */
@@ -301,12 +354,133 @@ static void too_much_of_one(void **state) {
     intruder_meanwhile = NULL;
 }
 
+/* ENet sends every 65,536th unreliable packet of a channel as a reliable one, which then blocks; inputs are
+ * none of its packets. */
+static void more_inputs_than_a_u16_counts(void **state) {
+    (void)state;
+    enum { COUNT = 70000, BATCH = 25 };
+    static const uint8_t ctrl[10];
+    struct intruder n;
+    struct kl_hello h = hello_make("eve", "another", 1, 2);
+    char line[512];
+    relay = relay_start((const char *const[]){"--datagrams", "1000000", NULL});
+    intruder_enter(&n, relay.port);
+    intruder_hello(&n, &h);
+    intruder_serve(&n, 200);
+    unsigned reliable = n.peer->channels[0].incomingReliableSequenceNumber;
+    for (unsigned i = 0; i < COUNT && !n.gone; i += BATCH) {
+        unsigned before = n.updates;
+        for (unsigned k = 0; k < BATCH; k++)
+            intruder_send(&n, -1, KL_SEAL_CTRL, ctrl, sizeof ctrl);
+        for (unsigned k = 0; k < 5 && n.updates == before; k++)
+            intruder_serve(&n, 1); /* the relay has had its turn */
+    }
+    print_message("           %u inputs, %u UPDATEs\n", COUNT, n.updates);
+    assert_int_equal(n.peer->channels[0].incomingReliableSequenceNumber, reliable);
+    assert_false(n.gone);
+    intruder_leave(&n);
+    end(line, sizeof line);
+    assert_in_range(counted(line, "datagrams_in"), COUNT - COUNT / 50,
+                    COUNT);                            /* a full buffer may cost some */
+    assert_int_equal(counted(line, "messages_in"), 1); /* HELLO */
+}
+
+static bool told(const char *text) {
+    static char log[1 << 20];
+    FILE *f = fopen(relay.log, "r");
+    log[fread(log, 1, sizeof log - 1, f)] = 0;
+    fclose(f);
+    return strstr(log, text);
+}
+
+/* So many messages as the limit says get through; the rest has to come again. Who does not even then slow
+ * down is put out. Nobody else notices. */
+static void messages_without_end(void **state) {
+    (void)state;
+    enum { PER_S = 500 };
+    static const uint8_t hash[30] = {KL_MSG_HASH, 1};
+    struct intruder n;
+    struct kl_hello h = hello_make("eve", "another", 1, 2);
+    char line[512];
+    play();
+    intruder_meanwhile = turns;
+    intruder_enter(&n, relay.port);
+    intruder_hello(&n, &h);
+    uint8_t bytes[KL_MSG_MAX];
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has_ram = true}};
+    int len = kl_msg_encode(&m, bytes, sizeof bytes);
+    assert_in_range(len, 1, sizeof hash);
+    uint64_t begin_us = kl_now_us(), due_us = begin_us;
+    unsigned sent = 0;
+    n.deaf = true; /* acknowledged or not, he goes on */
+    while (!told("event=put_out") && kl_now_us() < begin_us + 15000000) {
+        for (due_us += 10000; kl_now_us() < due_us;)
+            turns_for(1);
+        for (unsigned i = 0; i < 40; i++, sent++)
+            intruder_push(&n, bytes, (size_t)len);
+        if (sent % 1000 == 0) n.sequence = (uint16_t)(n.sequence - 1000); /* within what may be ahead */
+    }
+    double took_s = (double)(kl_now_us() - begin_us) / 1e6;
+    print_message("           %u messages in %.1f s\n", sent, took_s);
+    assert_true(program_said(&relay, "reason=\"you send more than this relay takes\""));
+    intruder_leave(&n);
+    turns_for(500);
+    stop("messages without end", line, sizeof line);
+    assert_in_range(counted(line, "slowed"), 10000, sent);
+    assert_in_range(counted(line, "messages_in"), 1, (unsigned long long)((took_s + 2) * PER_S) + 200);
+    assert_int_equal(counted(line, "flooded"), 1);
+    assert_in_range(longest_us, 0, 250000);
+    intruder_meanwhile = NULL;
+}
+
+/* Two who make every frame a desync fill no disk. */
+static void log_lines_without_end(void **state) {
+    (void)state;
+    enum { FRAMES = 3000 };
+    static char log[1 << 20];
+    unsigned lines = 0;
+    relay = relay_start((const char *const[]){"--log", "info", NULL});
+    for (unsigned i = 0; i < 2; i++) {
+        struct kl_hello h = hello_make(i ? "bob" : "eve", "room", 1, 2);
+        h.params.hash_every = 1;
+        h.params.spacing_fixed = 1;
+        player_open(&player[i], &h, relay.port, FRAMES);
+        player[i].wrong_from = i ? 0 : 1;
+        assert_true(player_joins(&player[i]));
+    }
+    assert_true(players_run(player, 2, FRAMES, 60));
+    assert_true(program_said(&relay, "event=left_out"));
+    for (unsigned i = 0; i < 2; i++)
+        player_close(&player[i], 500);
+    kill(relay.pid, SIGTERM);
+    assert_true(program_said(&relay, "event=stopped"));
+    FILE *f = fopen(relay.log, "r");
+    log[fread(log, 1, sizeof log - 1, f)] = 0;
+    fclose(f);
+    unsigned long long missing = 0;
+    for (const char *at = log; (at = strstr(at, "event=")); at++) {
+        lines++;
+        if (strncmp(at, "event=left_out lines=", 21) == 0 &&
+            strstr(at, "of=desync room=\"room\"") < strchr(at, '\n'))
+            missing += strtoull(at + 21, NULL, 10);
+    }
+    print_message("           %u lines for %u frames, %llu left out\n", lines, FRAMES, missing);
+    assert_in_range(lines, 120, 400);
+    assert_in_range(missing, 200, FRAMES);
+    program_stop(&relay, SIGKILL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spoofed_handshakes),
         cmocka_unit_test(answers_are_short),
+        cmocka_unit_test(a_list_is_short),
+        cmocka_unit_test(a_refusal_is_short),
         cmocka_unit_test(somebody_on_the_wire),
         cmocka_unit_test(too_much_of_one),
+        cmocka_unit_test(more_inputs_than_a_u16_counts),
+        cmocka_unit_test(messages_without_end),
+        cmocka_unit_test(log_lines_without_end),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,10 +116,12 @@ static int tear_down(void **state) {
     return 0;
 }
 
+static struct kl_hub_stats network;
+
 static bool obey(const char *line) {
     free(said);
     FILE *to = open_memstream(&said, &said_len);
-    bool go_on = kl_console_obey(lobby, line, to, now_us);
+    bool go_on = kl_console_obey(lobby, &network, line, to, now_us);
     fclose(to);
     return go_on;
 }
@@ -289,6 +291,36 @@ static void pauses(void **state) {
     assert_string_equal(notice[0], "bob goes on with the game");
 }
 
+/* Every counter of the network once, each with a word of its own; and help has a line for each group. */
+static void status_has_every_counter(void **state) {
+    (void)state;
+    static const char *const groups[] = {"sessions", "taken", "dropped", "strangers", "turned_away", "held"};
+    network = (struct kl_hub_stats){
+        .datagrams_in = 101, .datagrams_out = 102, .messages_in = 103, .malformed = 104};
+    network.strange = 105, network.forged = 106, network.replayed = 107, network.limited = 108,
+    network.slowed = 109;
+    network.unfit = 110, network.asked_bytes = 111, network.answered_bytes = 112, network.cookies = 113;
+    network.handshakes = 114, network.refused = 115, network.flooded = 116, network.moves = 117,
+    network.peers = 118;
+    assert_true(obey("status"));
+    for (unsigned i = 101; i <= 118; i++) {
+        char number[8];
+        snprintf(number, sizeof number, "=%u", i);
+        if (!strstr(said, number)) print_error("%u is not in: %s", i, said);
+        assert_non_null(strstr(said, number));
+    }
+    assert_non_null(strstr(
+        said,
+        "dropped malformed=104 strange=105 forged=106 replayed=107 unfit=110 limited=108 slowed=109\n"));
+    assert_non_null(strstr(said, "strangers bytes_in=111 bytes_out=112 cookies=113\n"));
+    for (unsigned i = 0; i < COUNT(groups); i++) {
+        assert_true(obey("status"));
+        assert_non_null(strstr(said, groups[i]));
+        assert_true(obey("help"));
+        assert_non_null(strstr(said, groups[i]));
+    }
+}
+
 static void in_pieces(void **state) {
     (void)state;
     int fd[2];
@@ -376,6 +408,7 @@ int main(void) {
         TEST(a_member_is_put_out),
         TEST(the_hosts_alone),
         TEST(pauses),
+        TEST(status_has_every_counter),
         TEST(in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,9 @@ static void defaults(void **state) {
     assert_int_equal(options.log, KL_LOG_INFO);
     assert_int_equal(options.limits.per_address, 64);
     assert_int_equal(options.limits.handshakes, 128);
+    assert_int_equal(options.limits.messages, 500);
+    assert_int_equal(options.limits.pieces, 4096);
+    assert_int_equal(options.log_lines, 120);
     assert_null(options.state);
     assert_null(options.journal);
     assert_int_equal(options.journal_mib, 256);
@@ -69,6 +72,11 @@ static void values(void **state) {
     assert_int_equal(options.limits.datagrams, 900);
     assert_int_equal(options.limits.kbytes, 64);
     assert_int_equal(options.limits.per_address, 9);
+    assert_int_equal(PARSE("--messages=100", "--pieces", "200", "--log-lines=0"), KL_RELAY_RUN);
+    assert_int_equal(options.limits.messages, 100);
+    assert_int_equal(options.limits.pieces, 200);
+    assert_int_equal(options.log_lines, 0);
+    assert_int_equal(PARSE("--messages=99"), KL_RELAY_BAD);
     assert_int_equal(PARSE("--help"), KL_RELAY_HELP);
     assert_int_equal(PARSE("--version"), KL_RELAY_VERSION);
 }
