@@ -15,7 +15,7 @@ test: deps ## everything: installs what is missing, builds, runs; about ten minu
 	$(Q)$(MAKE) --no-print-directory all test-build
 	$(Q)$(MAKE) --no-print-directory test-run
 
-test-build: $(UNIT) $(FUZZ) $(OUT)/make_corpus $(OUT)/tests/sim $(OUT)/vectors $(OUT)/session_peer $(OUT)/faultproxy cores
+test-build: $(UNIT) $(FUZZ) $(OUT)/make_corpus $(OUT)/tests/sim $(OUT)/vectors $(OUT)/session_peer $(OUT)/faultproxy $(OUT)/storm cores
 
 SIM_SEEDS ?= 300
 # Directed trials of the engine in virtual time, each of which ends with 1 on a MISS; the quick ones are part of `test`.
@@ -102,6 +102,9 @@ $(OUT)/cores/%_libretro.so: tests/cores/%.c tests/cores/libretro_core.h
 
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm
+
+$(OUT)/storm: $(call obj,tests/net/storm.c tests/net/net_player.c tests/net/net_intruder.c tests/net/net_spoof.c) $(OUT)/libkeylock.a
+	$(link) $(NET_LIBS)
 
 e2e: all test-build ## only the end-to-end scenarios
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh $(E2E)

@@ -9,6 +9,8 @@ Prints `ok NAME/...` or `FAIL NAME/...: why` lines and exits with 1 when somethi
   --max-lead-held-back N  the same where the scheduler held threads back for over 100 ms in all (see --watch)
   --max-late X     share of frames that were due and not there, at most
   --watch FILE     lines of rundelay.py: what the machine's scheduler is to blame for is shown and taken off
+  --max-gap MS     no time without frames is longer, less what a thread was held back for meanwhile
+  --begin US       rundelay's clock when the trace's began, about: only what was held back in a gap counts
   --one-gap A B    exactly one gap without frames is longer than A seconds, and it is shorter than B
   --settled S      S seconds after that gap the lead is back within two frames of what it was, and 60 fps held"""
 import argparse
@@ -26,6 +28,8 @@ parser.add_argument("--min-share", type=float)
 parser.add_argument("--max-lead", type=float)
 parser.add_argument("--max-lead-held-back", type=float)
 parser.add_argument("--max-late", type=float)
+parser.add_argument("--max-gap", type=float)
+parser.add_argument("--begin", type=float, default=0)
 parser.add_argument("--one-gap", type=float, nargs=2)
 parser.add_argument("--settled", type=float)
 a = parser.parse_args()
@@ -57,11 +61,11 @@ leads = [float(r["lead"]) for r in ran if float(r["lead"]) > 0]
 gap = max((int(y["wall_us"]) - int(x["wall_us"]) for x, y in zip(ran, ran[1:])), default=0) / 1000
 lead = sum(leads) / len(leads) if leads else 0
 
-hitches = []
+hitches, held = [], []
 if a.watch:
     with open(a.watch) as f:
-        hitches = [float(line.split()[1]) for line in f if line.strip()]
-    hitches = [ms for ms in hitches if ms > 8]
+        held = [tuple(map(float, line.split()[:2])) for line in f if line.strip()]
+    hitches = [ms for _, ms in held if ms > 8]
     print(f"     the scheduler held a thread back for over 8 ms in {len(hitches)} tenths of a second, worst {max(hitches, default=0):.0f} ms")
 if a.min_share:
     fps = frames / seconds
@@ -82,6 +86,16 @@ if a.max_late is not None:
     share = (late - excused) / max(1, frames)
     say(share <= a.max_late, "late",
         f"{late} of {frames} frames late, {excused} of them at most by the scheduler: {share * 100:.2f} % (expected at most {a.max_late * 100:g} %)")
+if a.max_gap:
+    def net(x, y):
+        """Milliseconds between two calls, less those of rundelay's tenths of a second that overlap with them."""
+        x, y = int(x["wall_us"]) + a.begin, int(y["wall_us"]) + a.begin
+        return (y - x) / 1000 - sum(ms for at, ms in held if x - 50000 <= at and at - 150000 <= y)
+    gaps = [(int(y["wall_us"]) - int(x["wall_us"]), int(x["wall_us"]), net(x, y)) for x, y in zip(ran, ran[1:])]
+    worst = max(ms for _, _, ms in gaps)
+    say(worst <= a.max_gap, "gap", f"longest times without a frame, in ms at s (less what the scheduler held back): "
+        + ", ".join(f"{us / 1000:.0f} at {at / 1e6:.1f} ({ms:.0f})" for us, at, ms in sorted(gaps, reverse=True)[:4])
+        + f" (expected at most {a.max_gap:g})")
 if a.one_gap:
     low, high = a.one_gap
     gaps = [(int(y["wall_us"]) - int(x["wall_us"]), i) for i, (x, y) in enumerate(zip(ran, ran[1:]))]

@@ -5,7 +5,7 @@ packages='build-essential pkg-config git libenet-dev libsodium-dev libsamplerate
 retroarch retroarch-dev libretro-core-info libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance
 cc65 sdcc gcc-arm-none-eabi python3 clang libclang-rt-14-dev
-xvfb xdotool imagemagick x11-utils iproute2 gnuplot-nox fonts-dejavu-core valgrind'
+xvfb xdotool imagemagick x11-utils iproute2 tcpdump gnuplot-nox fonts-dejavu-core valgrind'
 command -v npm >/dev/null || packages="$packages npm" # Debian's would clash with another distribution's Node.js
 
 missing=
