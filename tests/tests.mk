@@ -27,7 +27,7 @@ TRIALS := $(QUICK_TRIALS) $(call trial,pace) $(call trial,hour) $(call trial,tab
 # mostly waits runs three at a time, all else (the processors' work) two at a time; what takes long comes first.
 net_tests  = $(patsubst %,$(OUT)/tests/test_%,$(1))
 scenarios  = $(foreach n,$(1),$(wildcard tests/e2e/$(n)-*.sh))
-ALONE     := $(call net_tests,flood hostile restart) $(call scenarios,20 30 32 40 50 52)
+ALONE     := $(call net_tests,flood hostile restart) $(call scenarios,20 30 32 40 50 52 73)
 REAL_TIME := $(call scenarios,51 55 54 74 72 71) $(call net_tests,relay return roam)
 AT_WORK   := $(call scenarios,10 11)
 REST      := $(filter-out $(ALONE) $(REAL_TIME) $(AT_WORK) %/70-return.sh %-sound.sh,$(UNIT) $(E2E))
