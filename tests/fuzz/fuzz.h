@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,6 +19,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                                         \
         }                                                                                                    \
     } while (0)
+
+/* mkdtemp() in memory, where there is such a place: a target writes thousands of files a second. */
+static inline char *fuzz_folder(char out[40]) {
+    snprintf(out, 40, "%s/keylock-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    return mkdtemp(out);
+}
 
 /* Records of a corpus file: u8 extra, u16 length (little-endian), bytes. The last may be cut short. */
 struct record {

@@ -6,7 +6,7 @@
 
 #include "config.h"
 
-static char folder[] = "/tmp/keylock-fuzz-XXXXXX", file[64];
+static char folder[40], file[64];
 
 static void clean_up(void) {
     unlink(file);
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct kl_config c;
     char err[300] = "";
     if (!file[0]) {
-        MUST(mkdtemp(folder));
+        MUST(fuzz_folder(folder));
         snprintf(file, sizeof file, "%s/%s", folder, KL_CONFIG_FILE);
         atexit(clean_up);
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "corpus.h"
 #include "handshake.h"
 #include "strangers.h"
 #include "lock_client.h"
@@ -17,7 +18,7 @@
 
 static const char *top;
 
-static void save(const char *target, const char *name, const void *bytes, size_t len) {
+void save(const char *target, const char *name, const void *bytes, size_t len) {
     char path[600];
     snprintf(path, sizeof path, "%s/%s", top, target);
     if (mkdir(path, 0755) != 0 && errno != EEXIST) perror(path), exit(1);
@@ -30,18 +31,13 @@ static void save_text(const char *target, const char *name, const char *text) {
     save(target, name, text, strlen(text));
 }
 
-/* A list of records, as fuzz.h has them. */
-struct list {
-    size_t len;
-    uint8_t bytes[8000];
-};
-static void add(struct list *l, uint8_t extra, const uint8_t *bytes, size_t len) {
+void add(struct list *l, uint8_t extra, const uint8_t *bytes, size_t len) {
     if (l->len + 3 + len > sizeof l->bytes) return;
     uint8_t *at = l->bytes + l->len;
     at[0] = extra;
     at[1] = (uint8_t)len;
     at[2] = (uint8_t)(len >> 8);
-    memcpy(at + 3, bytes, len);
+    if (len) memcpy(at + 3, bytes, len);
     l->len += 3 + len;
 }
 
@@ -435,6 +431,10 @@ int main(int argc, char **argv) {
     strangers();
     enet();
     start_data();
+    corpus_link();
+    corpus_hub();
+    corpus_journal();
+    corpus_files();
     save_text("fuzz_hashfile", "both",
               "59 0123456789abcdef fedcba9876543210\n119 0000000000000001 0000000000000002\n");
     save_text("fuzz_hashfile", "state-only", "59 - fedcba9876543210\n119 - 0000000000000002\n");

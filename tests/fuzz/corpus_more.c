@@ -1,0 +1,305 @@
+/* corpus_more.c - the seed corpus of fuzz_link, fuzz_journal and fuzz_files: a whole session as a relay tells
+ * it to a client, and what a relay and a client keep on disk. Part of make_corpus. */
+#include "corpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "command.h"
+#include "lock_client.h"
+#include "net/relay/lobby_ticket.h"
+#include "net/session/seal.h"
+#include "room.h"
+#include "strangers.h"
+
+#define RING 64
+
+static const struct kl_params params = {.policy = KL_POLICY_BOUNDED,
+                                        .subframes = true,
+                                        .clocked = true,
+                                        .players = 1,
+                                        .hash_every = 8,
+                                        .wait_budget_ms = 250,
+                                        .fps_uhz = 60098800};
+
+/* --- a relay to a client: fuzz_link.c says what extra is --- */
+
+enum {
+    TELL = 0,
+    UPDATE = 2,
+    FRONTEND = 4 | 3 << 4,
+    ANSWER = 5,
+    WAIT = 6,
+    LOSE = 7,
+    BRING = 8,
+    PANEL = 9,
+    ORDER = 10
+};
+
+static struct kl_room room;
+static struct kl_client player;
+static struct kl_frame ring[RING];
+static uint64_t now_us;
+
+static void tell(struct list *l, const struct kl_msg *m) {
+    static uint8_t buf[KL_MSG_MAX];
+    int len = kl_msg_encode(m, buf, sizeof buf);
+    if (len < 0) abort();
+    add(l, TELL, buf, (size_t)len);
+}
+static void nudge(struct list *l, uint8_t what) {
+    add(l, what, (const uint8_t *)"\x03", 1);
+}
+static void welcome(struct list *l, bool as_host) {
+    static struct kl_msg m;
+    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 0, 1, as_host, params, {1}, {2}, 60}};
+    tell(l, &m);
+    m = (struct kl_msg){.kind = KL_MSG_ROSTER};
+    m.roster = (struct kl_roster){1, 1, 2, 0, {{0, 1, 1, as_host, "ann"}, {3, 0, 5, false, "ben"}}};
+    tell(l, &m);
+}
+
+/* Into the room, up to its first frame. */
+static void enter(struct list *l, bool as_host) {
+    static struct kl_msg m;
+    static struct kl_held held[KL_WINDOW_FRAMES];
+    welcome(l, as_host);
+    tell(l, &(struct kl_msg){.kind = KL_MSG_NOTICE, .text = {0, "good evening"}});
+    tell(l, &(struct kl_msg){.kind = KL_MSG_SEND});
+    if (as_host) add(l, ANSWER, (const uint8_t *)"save", 4);
+    tell(l, &(struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4}});
+    nudge(l, PANEL);
+    m = (struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}};
+    if (!as_host) tell(l, &m);
+    nudge(l, ANSWER);
+    now_us = 1000000;
+    kl_room_init(&room, &params);
+    kl_room_add(&room, 0, 1, now_us);
+    kl_room_start(&room, now_us);
+    kl_client_init(&player, &params, 1, held, KL_WINDOW_FRAMES, now_us);
+}
+
+static void order(unsigned n) {
+    static const struct {
+        uint8_t kind, len;
+        const char *data;
+    } all[] = {{KL_COMMAND_POLICY, 4, "\x00\x00\x00\x04"},
+               {KL_COMMAND_SWAP, 2, "\x00\x01"},
+               {KL_COMMAND_RESET, 0, ""},
+               {KL_COMMAND_OPTION, 10, "speed=fast"},
+               {KL_COMMAND_DISK, 2, "\x01\x00"},
+               {KL_COMMAND_CHAT, 5, "hello"},
+               {KL_COMMAND_SAVE, 0, ""},
+               {KL_COMMAND_LOAD, 0, ""}};
+    n %= sizeof all / sizeof *all;
+    kl_room_command(&room, KL_RELAY_CLIENT, all[n].kind, (const uint8_t *)all[n].data, all[n].len);
+}
+
+static void frontend(struct list *l) {
+    struct kl_input in[KL_MAX_SEATS] = {{.joypad = 1}};
+    struct kl_plan p = kl_client_plan(&player, now_us, 4);
+    struct kl_frame f;
+    for (uint32_t i = 0; i < p.samples; i++)
+        kl_client_sample(&player, in, now_us);
+    for (uint32_t i = 0; i < p.runs; i++)
+        kl_client_take(&player, &f);
+    nudge(l, FRONTEND);
+}
+
+/* Frames as a room closes them, with a command of each kind among them. */
+static void frames(struct list *l, unsigned steps) {
+    uint8_t buf[KL_DATAGRAM_MAX];
+    size_t len;
+    struct kl_frame f;
+    for (unsigned n = 0; n < steps; n++, now_us += 16000) {
+        if (n % 3 == 0) order(n / 3);
+        kl_room_tick(&room, now_us);
+        while ((len = kl_room_send(&room, 0, now_us, buf, sizeof buf)) > 0) {
+            add(l, UPDATE, buf, len);
+            kl_client_receive(&player, buf, len, now_us);
+        }
+        frontend(l);
+        while ((len = kl_client_send(&player, now_us, buf, sizeof buf)) > 0)
+            kl_room_receive(&room, 0, buf, len, now_us);
+        while (kl_room_take(&room, &f))
+            ring[f.number % RING] = f;
+        nudge(l, WAIT);
+    }
+}
+
+static void tags_and_ticket(struct list *l) {
+    static struct kl_msg m;
+    m = (struct kl_msg){.kind = KL_MSG_TAGS, .tags = {0, 8, 2, {{1}, {2}}}};
+    tell(l, &m);
+    m = (struct kl_msg){.kind = KL_MSG_TICKET, .piece = {0, 10, 6, "sealed"}};
+    tell(l, &m);
+    m.piece = (struct kl_piece){6, 10, 4, "ness"};
+    tell(l, &m);
+}
+
+/* The link is lost; the relay welcomes it back and says what it missed. */
+static void come_back(struct list *l) {
+    static struct kl_msg m;
+    uint32_t count, from = player.stats.next_closed;
+    struct kl_frames_from have = {.ring = ring, .places = RING};
+    nudge(l, LOSE);
+    nudge(l, PANEL);
+    m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {KL_WANT_TICKET | KL_WANT_START, 0}};
+    tell(l, &m);
+    nudge(l, BRING);
+    welcome(l, false);
+    m = (struct kl_msg){.kind = KL_MSG_HISTORY};
+    if (room.next_hand > from) {
+        m.past.len = (uint16_t)kl_piece_write(&have, from, room.next_hand - from, m.past.bytes,
+                                              sizeof m.past.bytes, &count);
+        tell(l, &m);
+    }
+    frontend(l);
+}
+
+void corpus_link(void) {
+    static struct list l;
+    for (int as_host = 0; as_host < 2; as_host++) {
+        l = (struct list){.len = 1}; /* kind 0: no password, no seat of before */
+        enter(&l, as_host);
+        frames(&l, as_host ? 12 : 30);
+        add(&l, ORDER | 3 << 4, (const uint8_t *)"hi", 2);
+        tell(&l, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {7, 7, 1, true, 1}});
+        tags_and_ticket(&l);
+        nudge(&l, PANEL);
+        come_back(&l);
+        frames(&l, 6);
+        if (as_host) tell(&l, &(struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000001, 4}});
+        if (as_host)
+            tell(&l, &(struct kl_msg){.kind = KL_MSG_REFUSE, .text = {KL_REFUSE_CLOSED, "good night"}});
+        save("fuzz_link", as_host ? "host" : "guest", l.bytes, l.len);
+    }
+    l = (struct list){.len = 1, .bytes = {2}};
+    tell(&l, &(struct kl_msg){.kind = KL_MSG_PROVED, .proved.mac = {9}});
+    welcome(&l, false);
+    save("fuzz_link", "door", l.bytes, l.len);
+}
+
+/* --- journals: fuzz_journal.c --- */
+
+enum { AS_IT_IS = 4, CUT = 8 };
+
+static void journal_frames(struct list *l, uint32_t from, uint32_t to) {
+    uint8_t body[5 + KL_PIECE_BYTES] = {0}; /* no tags */
+    uint32_t count;
+    struct kl_frames_from have = {.ring = ring, .places = RING};
+    size_t len = kl_piece_write(&have, from, to - from, body + 5, KL_PIECE_BYTES, &count);
+    add(l, 3, body, 5 + len);
+}
+
+void corpus_journal(void) {
+    static struct list l;
+    static struct kl_lobby_ticket t;
+    static uint8_t body[KL_TICKET_BODY_MAX];
+    l.len = 0;
+    t.number = 1;
+    strcpy(t.name, "arcade");
+    strcpy(t.maker, "192.0.2.1");
+    t.seat_time_s = 60;
+    t.epoch_s = 1700000000;
+    t.params = params;
+    kl_facts_add(&t.facts, "content", "x");
+    t.joins = 1;
+    t.member[0] = (struct kl_ticket_member){.here = true, .seats = 1, .name = "ann"};
+    t.bans = 1;
+    strcpy(t.ban[0].host, "192.0.2.9");
+    int len = kl_lobby_ticket_encode(&t, body, sizeof body);
+    if (len < 0) abort();
+    add(&l, 1, body, (size_t)len);
+    add(&l, 2, (const uint8_t *)"save", 4);
+    save("fuzz_journal", "unplayed", l.bytes, l.len);
+    static struct list nobody;
+    enter(&nobody, false);
+    frames(&nobody, 30);
+    journal_frames(&l, 0, 9);
+    journal_frames(&l, 6, room.next_hand);
+    save("fuzz_journal", "whole", l.bytes, l.len);
+    add(&l, CUT, body, 7);
+    save("fuzz_journal", "torn", l.bytes, l.len);
+    add(&l, AS_IT_IS, body, 40);
+    save("fuzz_journal", "spoilt", l.bytes, l.len);
+}
+
+/* --- the relay's port: fuzz_hub.c --- */
+
+void corpus_hub(void) {
+    enum {
+        RAW,
+        SEALED,
+        AS_ENET,
+        CONNECT = 4,
+        SAY,
+        PATH,
+        PASS,
+        OLD,
+        RELAY_SAYS,
+        RELAY_BULK,
+        RELAY_DATAGRAM,
+        HANG_UP
+    };
+    enum { FROM_AWAY = 1 << 4 };
+    static const uint8_t ctrl[40] = {KL_SEAL_CTRL, 1}, one[1] = {1}, wait[1] = {10}, long_wait[1] = {255};
+    static const uint8_t ping[] = {0x85, 0xff, 0, 9}, bye[] = {0x83, 0xff, 0, 9, 0, 0, 0, 1};
+    static const uint8_t piece[] = {0x88, 0, 0, 3, 0, 3,  0, 4, 0, 0, 0, 3, 0, 0,
+                                    0,    1, 0, 0, 0, 12, 0, 0, 0, 4, 1, 2, 3, 4};
+    static uint8_t much[3000];
+    struct kl_question q = {.kind = KL_STRANGER_LIST, .version = KL_PROTOCOL_VERSION, .echo = "12345678"};
+    uint8_t asked[KL_LIST_BYTES];
+    static struct list l;
+    l.len = 0;
+    add(&l, CONNECT, NULL, 0);
+    add(&l, SAY, ctrl, 20);
+    add(&l, SAY | 1 << 4, much, 2000);
+    add(&l, SEALED, ctrl, sizeof ctrl);
+    add(&l, RELAY_SAYS, ctrl, 20);
+    add(&l, RELAY_BULK, much, sizeof much);
+    add(&l, PASS, wait, 1);
+    add(&l, AS_ENET, ping, sizeof ping);
+    add(&l, AS_ENET, piece, sizeof piece);
+    add(&l, OLD, one, 1);
+    add(&l, SEALED, ctrl, sizeof ctrl);
+    save("fuzz_hub", "talk", l.bytes, l.len);
+    add(&l, PATH, one, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        add(&l, SEALED | FROM_AWAY, ctrl, sizeof ctrl);
+        add(&l, RELAY_DATAGRAM, ctrl, sizeof ctrl);
+        add(&l, PASS, wait, 1);
+    }
+    add(&l, SAY, ctrl, 20);
+    save("fuzz_hub", "move", l.bytes, l.len);
+    add(&l, PATH, NULL, 0);
+    add(&l, SEALED, ctrl, sizeof ctrl);
+    add(&l, RELAY_DATAGRAM, much, 900);
+    add(&l, AS_ENET, bye, sizeof bye);
+    add(&l, PASS, long_wait, 1);
+    add(&l, HANG_UP, NULL, 0);
+    add(&l, PASS, long_wait, 1);
+    save("fuzz_hub", "leave", l.bytes, l.len);
+    l.len = 0;
+    add(&l, RAW, asked, kl_question_write(&q, asked));
+    q.kind = KL_STRANGER_PING;
+    add(&l, RAW, asked, kl_question_write(&q, asked));
+    add(&l, PASS, long_wait, 1);
+    save("fuzz_hub", "stranger", l.bytes, l.len);
+}
+
+void corpus_files(void) {
+    char text[400] = "";
+    strcat(text + 1, "keylock seat 1\n");
+    memset(text + strlen(text + 1) + 1, 'a', 64);
+    strcat(text + 1, "\n");
+    memset(text + strlen(text + 1) + 1, 'b', 2 * KL_TOKEN_BYTES);
+    strcat(text + 1, "\n");
+    save("fuzz_files", "seat", text, 1 + strlen(text + 1));
+    static const char relays[] = "\001"
+                                 "192.0.2.7:55435 wgythom7kfxgzawo3kes55npkd5ewttr\n"
+                                 "example.org:1 wgythom7kfxgzawo3kes55npkd5ewttr\n";
+    save("fuzz_files", "relays", relays, sizeof relays - 1);
+}

@@ -1,0 +1,87 @@
+/* What lies on a player's disk, as somebody else's program may have left it: a seat, the relays that were
+ * met. The first byte says which; the rest is the file. */
+#include "fuzz.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "core_wrapper/seat_file.h"
+#include "net/session/keys.h"
+#include "net/session/known.h"
+
+static char folder[40];
+static const uint8_t id[KL_SEAT_FILE_ID] = {1};
+
+static const char *path_of(const char *name) {
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static const char *seat_name(void) {
+    static char name[2 * KL_SEAT_FILE_ID + 3];
+    sodium_bin2hex(name, sizeof name, id, sizeof id);
+    return strcat(name, "-0");
+}
+
+static void clean_up(void) {
+    unlink(path_of("relays"));
+    unlink(path_of("relays.lock"));
+    unlink(path_of(seat_name()));
+    rmdir(folder);
+}
+
+static void put(const char *name, const uint8_t *bytes, size_t len) {
+    int fd = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    MUST(fd >= 0 && write(fd, bytes, len) == (ssize_t)len && close(fd) == 0);
+}
+
+static bool printable(const char *line, size_t cap) {
+    const char *end = memchr(line, 0, cap);
+    return end && end != line;
+}
+
+/* What is no seat is none; a new one takes its place. */
+static void seat(const uint8_t *bytes, size_t len) {
+    static const uint8_t token[KL_SEAT_TOKEN] = {7};
+    struct kl_seat_file f;
+    char err[300] = "";
+    put(seat_name(), bytes, len);
+    MUST(kl_seat_file_open(&f, folder, id, err, sizeof err) == 0 && f.lock >= 0);
+    MUST(!sodium_is_zero(f.key.pub, sizeof f.key.pub));
+    MUST(kl_seat_file_keep(&f, token, err, sizeof err) == 0);
+    kl_seat_file_close(&f, false);
+    MUST(kl_seat_file_open(&f, folder, id, err, sizeof err) == 0 && f.left);
+    MUST(memcmp(f.token, token, sizeof token) == 0);
+    kl_seat_file_close(&f, true);
+}
+
+/* Whatever was there, nothing is taken for pinned that is not; what is pinned stays. */
+static void relays(const uint8_t *bytes, size_t len) {
+    uint8_t one[32] = {1}, other[32] = {2};
+    char err[400] = "";
+    put("relays", bytes, len);
+    enum kl_known_result first = kl_known_check(folder, "example.org", 55435, one, err, sizeof err);
+    if (first == KL_KNOWN_CHANGED || first == KL_KNOWN_FAILED) {
+        MUST(printable(err, sizeof err));
+        return;
+    }
+    MUST(kl_known_check(folder, "Example.org", 55435, one, err, sizeof err) == KL_KNOWN_SAME);
+    MUST(kl_known_check(folder, "example.org", 55435, other, err, sizeof err) == KL_KNOWN_CHANGED);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static bool ready;
+    if (!ready) {
+        MUST(sodium_init() >= 0 && fuzz_folder(folder));
+        atexit(clean_up);
+        ready = true;
+    }
+    if (size < 1) return 0;
+    (data[0] & 1 ? relays : seat)(data + 1, size - 1);
+    return 0;
+}

@@ -1,0 +1,253 @@
+/* A hostile relay: whatever it may say to a client inside a session (messages, UPDATE datagrams), and what
+ * the wrapper's side then does with it: status, frames, commands, start data, the panel. Records: extra =
+ * what (4 bits), an argument (4 bits).
+ *
+ * There is a link without its thread, and without a network: what the client says is gone at once. */
+#include "fuzz.h"
+
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "core_wrapper/command.h"
+#include "core_wrapper/overlay.h"
+#include "net/transport/link_state.h"
+
+enum { MESSAGE, MESSAGE_TOO, UPDATE, UPDATE_TOO, FRONTEND, ANSWER, PASS, LOST, BRING, PANEL, ORDER, PROBE };
+
+static struct kl_link *l;
+static struct kl_held *held;
+static ENetHost *enet;
+static uint64_t now_us;
+static uint32_t next_frame;
+
+uint64_t kl_now_us(void) {
+    return now_us;
+}
+
+/* --- stand-ins for frontend and core --- */
+
+static bool front(unsigned cmd, void *data) {
+    if (cmd != RETRO_ENVIRONMENT_SET_MESSAGE) return cmd == RETRO_ENVIRONMENT_GET_LOG_INTERFACE;
+    for (const char *c = ((const struct retro_message *)data)->msg; *c; c++)
+        MUST((unsigned char)*c >= 0x20 && *c != 0x7f); /* no relay and no player writes to a terminal */
+    return true;
+}
+static void no_log(enum retro_log_level level, const char *format, ...) {
+    (void)level, (void)format;
+}
+static uint8_t machine[16];
+static void reset(void) {}
+static size_t serialize_size(void) {
+    return sizeof machine;
+}
+static bool serialize(void *data, size_t size) {
+    memcpy(data, machine, size);
+    return true;
+}
+static bool unserialize(const void *data, size_t size) {
+    memcpy(machine, data, size);
+    return true;
+}
+static bool eject(bool out) {
+    (void)out;
+    return true;
+}
+static bool insert(unsigned i) {
+    MUST(i <= 3);
+    return true;
+}
+static unsigned images(void) {
+    return 3;
+}
+
+static void begin_wrapper(void) {
+    static const struct retro_variable options[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
+    kl_options_free(&kl_w.options);
+    memset(&kl_w, 0, sizeof kl_w);
+    kl_w.instance = -1;
+    kl_w.front.environment = front;
+    kl_w.screen = (struct kl_screen){.log = no_log, .asked = true};
+    kl_w.core.reset = reset;
+    kl_w.core.serialize_size = serialize_size;
+    kl_w.core.serialize = serialize;
+    kl_w.core.unserialize = unserialize;
+    kl_w.told.disk_control.set_eject_state = eject;
+    kl_w.told.disk_control.set_image_index = insert;
+    kl_w.told.disk_control.get_num_images = images;
+    MUST(kl_options_declare(&kl_w.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
+    kl_w.link = l;
+    kl_latch_init(&kl_w.latch, false);
+    kl_overlay_reset();
+    kl_command_begin();
+}
+
+/* --- the link --- */
+
+/* A session with keys, in which ENet is connected to nobody. */
+static void connect_again(void) {
+    static const ENetAddress nobody = {.host = ENET_HOST_BROADCAST, .port = 9};
+    if (l->session.peer) enet_peer_reset(l->session.peer);
+    l->session.peer = enet_host_connect(enet, &nobody, KL_ENET_CHANNELS, 0);
+    MUST(l->session.peer);
+    l->session.stage = KL_STAGE_CONNECTED;
+    l->session.heard_us = l->session.answered_us = now_us;
+}
+
+static void begin(const uint8_t kind) {
+    if (!enet) {
+        MUST(sodium_init() >= 0);
+        enet = kl_enet_host_create(1);
+        held = calloc(KL_HELD_FRAMES, sizeof *held);
+        l = calloc(1, sizeof *l);
+        MUST(enet && held && l);
+    }
+    memset(l, 0, sizeof *l);
+    now_us = 1000000;
+    next_frame = 0;
+    strcpy(l->host, "relay");
+    strcpy(l->hello.room, "arcade");
+    l->enet = enet;
+    l->held = held;
+    l->kick_fd = eventfd(0, EFD_NONBLOCK);
+    l->fresh = kind & 1;
+    pthread_mutex_init(&l->mutex, NULL);
+    pthread_cond_init(&l->changed, NULL);
+    kl_history_init(&l->shared.past, 0, 0);
+    MUST(kl_link_door_init(&l->door, kind & 2 ? "swordfish" : NULL, false) == 0);
+    if (kind & 4) l->door.state = KL_DOOR_PASSED;
+    connect_again();
+    begin_wrapper();
+}
+
+static void end(void) {
+    struct kl_link_shared *s = &l->shared;
+    kl_command_end();
+    kl_w.link = NULL; /* its thread has never been started */
+    enet_peer_reset(l->session.peer);
+    if (s->start != s->given) free(s->start);
+    free(s->given);
+    free(s->start_before);
+    kl_link_past_forget(l);
+    close(l->kick_fd);
+    pthread_cond_destroy(&l->changed);
+    pthread_mutex_destroy(&l->mutex);
+}
+
+static void message(const struct record *r) {
+    static struct kl_msg m;
+    if (kl_msg_decode(&m, r->bytes, r->len) != KL_OK) return; /* the thread would end the link */
+    if (m.kind == KL_MSG_DOOR && l->door.state == KL_DOOR_OUTSIDE)
+        return; /* 64 MiB and a tenth of a second */
+    l->session.heard_us = now_us;
+    if (!kl_link_door_take(l, &m)) kl_link_take_message(l, &m);
+}
+
+/* --- the frontend's thread --- */
+
+static void look(void) {
+    static struct kl_link_status *const s = &kl_w.status;
+    char notice[KL_TEXT_MAX];
+    kl_link_status(l, s);
+    MUST(memchr(s->reason, 0, sizeof s->reason) && s->roster.count <= KL_MAX_CLIENTS);
+    MUST(s->data_done <= s->data_total && (s->data_total <= KL_START_BYTES_MAX || l->over || s->reason[0]));
+    while (kl_link_notice(l, notice, sizeof notice))
+        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s", notice);
+}
+
+static void run_frames(unsigned most) {
+    static struct kl_frame f;
+    struct kl_input in[KL_MAX_SEATS] = {{.joypad = (uint16_t)now_us}};
+    struct kl_plan p = kl_link_plan(l, now_us, most);
+    MUST(p.runs <= most && p.runs <= p.backlog && p.samples <= KL_WINDOW_FRAMES);
+    for (uint32_t i = 0; i < p.samples; i++)
+        kl_link_sample(l, in, now_us);
+    for (uint32_t i = 0; i < p.runs && kl_link_take(l, &f); i++) {
+        if (f.number == 0) next_frame = 0; /* begun anew */
+        MUST(f.number == next_frame++);
+        kl_command_before(&f);
+        kl_latch_frame(&kl_w.latch, &f);
+        for (unsigned port = 0; port < KL_MAX_SEATS; port++)
+            MUST(kl_command_seat(port) < KL_MAX_SEATS);
+        if (f.flags & KL_FRAME_HASH) kl_link_hash(l, &(struct kl_hash){.frame = f.number, .has_ram = true});
+    }
+}
+
+/* What the link waits for. */
+static void answer(const struct record *r) {
+    size_t len;
+    struct kl_facts facts = {0};
+    const uint8_t *start;
+    switch (l->shared.status.phase) {
+    case KL_LINK_SEND_START: kl_link_give_start(l, r->bytes, r->len); break;
+    case KL_LINK_LOAD:
+        start = kl_link_start_data(l, &len);
+        MUST(start && len == l->shared.status.data_total);
+        for (size_t i = 0; i < len; i += 4096)
+            machine[0] ^= start[i];
+        kl_link_ready(l, &facts);
+        break;
+    default: break;
+    }
+}
+
+static void panel(unsigned turn) {
+    static uint8_t pixels[160 * 100 * 2];
+    static struct kl_panel p;
+    static struct kl_graph graph;
+    static const uint8_t plays[KL_MAX_SEATS] = {1, 0, 2, 3, 4, 5, 6, 7};
+    struct kl_canvas c = {.pixels = pixels, .width = 160, .height = 100, .pitch = 320, .turn = turn};
+    char line[KL_PANEL_LINE];
+    int percent;
+    c.format = RETRO_PIXEL_FORMAT_RGB565;
+    kl_canvas_measure(&c);
+    kl_panel_fill(&p, &kl_w.status, (uint8_t)kl_w.status.lock.away, plays);
+    enum kl_panel_tone tone = kl_panel_state(&p, line, &percent);
+    MUST(memchr(line, 0, sizeof line) && percent >= -1 && percent <= 100);
+    kl_panel_draw_line(&c, line, tone, percent, turn & 1);
+    kl_panel_draw(&p, &graph, &c);
+    kl_panel_desync(&p, line);
+}
+
+static void lose(void) {
+    kl_link_lost(l);
+    if (!l->over) connect_again();
+    if (!l->over) kl_link_enter(l);
+}
+
+static void step(const struct record *r) {
+    unsigned argument = r->extra >> 4;
+    switch (r->extra & 15) {
+    case UPDATE:
+    case UPDATE_TOO:
+        if (l->shared.joined) kl_link_take_update(l, r->bytes, r->len, now_us);
+        break;
+    case FRONTEND: run_frames(argument + 1); break;
+    case ANSWER: answer(r); break;
+    case PASS: now_us += (r->len ? r->bytes[0] + 1u : 1u) * 4000u; break;
+    case LOST: lose(); break;
+    case BRING: kl_link_bring_turn(l); break;
+    case PANEL: panel(argument & 3); break;
+    case ORDER: kl_link_order(l, (uint8_t)argument, r->bytes, r->len); break;
+    case PROBE: kl_link_return_turn(l, now_us); break;
+    default: message(r);
+    }
+    if (!l->session.peer && !l->over) connect_again();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct record r;
+    if (size < 1) return 0;
+    begin(*data);
+    data++, size--;
+    for (unsigned n = 0; n < 300 && !l->over && next_record(&data, &size, &r); n++) {
+        step(&r);
+        if (l->shared.status.phase == KL_LINK_ENDED) l->over = true;
+        look();
+        MUST(l->shared.ticket_len <= sizeof l->shared.ticket);
+    }
+    end();
+    return 0;
+}
