@@ -8,10 +8,11 @@ PREFIX   ?= /usr/local
 DESTDIR  ?=
 BUILD    ?= build
 SEEDS    ?= 1000
+comma    := ,
 Q        := $(if $(filter 1,$(V)),,@)
 
 # Binaries of another build (sanitizers, coverage) stand in a folder of their own.
-OUT      := $(BUILD)$(if $(SAN),/san)$(if $(COV),/cov)
+OUT      := $(BUILD)$(if $(SAN),/$(if $(filter thread,$(SAN)),tsan,san))$(if $(COV),/cov)
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -iquote . -iquote net/engine -iquote net/session -iquote net/transport -iquote core_wrapper -isystem /usr/include/libretro-common
@@ -61,8 +62,9 @@ endef
 $(OUT)/keylock-relay: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(RELAY))
 	$(link) $(NET_LIBS)
 
+# A sanitizer gives names to what the wrapper has left behind only while it is loaded: it stays.
 $(OUT)/keylock_libretro.so: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(WRAPPER))
-	$(link) -shared -Wl,-z,defs -Wl,-z,now $(LIBS)
+	$(link) -shared -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete) $(LIBS)
 
 $(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS) -ljson-c -rdynamic

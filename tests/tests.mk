@@ -4,12 +4,13 @@ UNIT     := $(patsubst %.c,$(OUT)/tests/%,$(notdir $(wildcard tests/unit/test_*.
 FUZZ     := $(patsubst %.c,$(OUT)/fuzz/%,$(notdir $(wildcard tests/fuzz/fuzz_*.c)))
 CORES    := $(patsubst tests/cores/%.c,$(OUT)/cores/%_libretro.so,$(wildcard tests/cores/*.c))
 E2E      := $(sort $(wildcard tests/e2e/[0-9]*.sh))
+RETROARCH_E2E = $(shell grep -l start_retroarch $(E2E))
 TEST_LIBS := -lcmocka $(LIBS) -ljson-c
 vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
-.PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke corpus purity e2e soak trials
+.PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke corpus purity e2e e2e-san e2e-tsan soak trials
 
 test: deps ## everything: installs what is missing, builds, runs; about ten minutes
 	$(Q)$(MAKE) --no-print-directory all test-build
@@ -108,6 +109,13 @@ $(OUT)/storm: $(call obj,tests/net/storm.c tests/net/net_player.c tests/net/net_
 
 e2e: all test-build ## only the end-to-end scenarios
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh $(E2E)
+# The same with programs that watch themselves; RetroArch gets the sanitizer's library put before it. What depends on how
+# fast this machine is, is not judged. make e2e-san E2E='tests/e2e/31-saves.sh …': only these.
+sanitized = $(Q)KL_SAN=$(1) KL_JUDGE_TIME=off RUN_LIMIT=1200 $(MAKE) --no-print-directory SAN=$(2) e2e
+e2e-san: ## the end-to-end scenarios with ASan and UBSan, leaks too (half an hour)
+	$(call sanitized,address,address$(comma)undefined)
+e2e-tsan: ## the same with TSan, for those that need no RetroArch
+	$(call sanitized,thread,thread) E2E="$(or $(TSAN_E2E),$(filter-out $(RETROARCH_E2E),$(E2E)))"
 soak: all test-build ## what takes longer: 10,000 frames on every core, ten minutes of two RetroArch, 50 rooms of an hour, 1,000 simulated rooms
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy FRAMES=10000 SECONDS_OF_PLAY=600 RUN_LIMIT=1500 tests/run.sh tests/e2e/10-cores.sh tests/e2e/11-four.sh \
 	    tests/e2e/50-retroarch.sh tests/e2e/53-sound.sh "LONG=1 $(OUT)/tests/test_return" \

@@ -60,14 +60,14 @@ judge_fair() { # ROOM
     for who in a b; do
         note "client $who: rtt $(json $1-$who rtt_ms) ms, lead $(json $1-$who lead_frames_avg), stalls" \
             "$(json $1-$who stalls), longest $(json $1-$who longest_stall_ms) ms"
-        python3 tests/e2e/judge_trace.py "link/client-$who" "$tmp/$1-$who.csv" --watch "$tmp/$1-watch.log" --after 5 \
+        in_time python3 tests/e2e/judge_trace.py "link/client-$who" "$tmp/$1-$who.csv" --watch "$tmp/$1-watch.log" --after 5 \
             --fps 60 --min-share 0.99833 --max-lead 6 --max-lead-held-back 8 --max-late 0.005 || status=1
     done
     return $status
 }
 
 judge_gone() { # ROOM
-    python3 tests/e2e/judge_trace.py link/outage-recovers "$tmp/$1-a.csv" --watch "$tmp/$1-watch.log" \
+    in_time python3 tests/e2e/judge_trace.py link/outage-recovers "$tmp/$1-a.csv" --watch "$tmp/$1-watch.log" \
         --one-gap 0.5 2.0 --settled 2
 }
 

@@ -58,7 +58,7 @@ speed() { # CORE CONTENT
         alone wrapped "$path" "$2" --frames "${SPEED_FRAMES:-3000}" --hash-every 0 --input random:5 --wrapper "$wrapper"
         json wrapped fps >>"$tmp/wrapped.fps"
     done
-    python3 - "$(best bare)" "$(best wrapped)" "${SPEED_SHARE:-0.9}" "$1" <<'END' || checks_failed=1
+    in_time python3 - "$(best bare)" "$(best wrapped)" "${SPEED_SHARE:-0.9}" "$1" <<'END' || checks_failed=1
 import sys
 bare, wrapped, share, core = float(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
 good = wrapped / bare >= share

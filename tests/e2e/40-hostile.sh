@@ -57,7 +57,7 @@ undisturbed() { # NAME WHAT
     elif ! "$keylock" diff "$tmp/$1-a.hash" "$tmp/$1-b.hash" >"$tmp/diff" 2>&1 || ! hashes_move "$tmp/$1-a.hash"; then
         fail "hostile/$2: $(head -n 1 "$tmp/diff")"
     else
-        python3 tests/e2e/judge_trace.py "hostile/$2" "$tmp/$1-a.csv" --after 2 --fps 60 --min-share 0.99 \
+        in_time python3 tests/e2e/judge_trace.py "hostile/$2" "$tmp/$1-a.csv" --after 2 --fps 60 --min-share 0.99 \
             --watch "$tmp/$1-watch.log" && return
         checks_failed=1
         note "$(grep -aE "event=(stall|spacing|left).*room=\"$1\"" "$tmp/relay.log" | tail -n 5)"
@@ -76,7 +76,8 @@ expect bad-number 2 'frames' "$keylock" run --frames many --core "$nestopia" --c
 expect bad-command '1|2' 'dance' "$keylock" dance
 expect no-relay 4 '.' "$keylock" run --quiet --frames 10 --wait 12 --core "$nestopia" --content "$shooter" \
     --relay "127.0.0.1:$(free_port)" --room x
-expect no-such-host 4 'nosuchhost' "$keylock" run --quiet --frames 10 --wait 12 --core "$nestopia" --content "$shooter" \
+# TSan does not know the thread of libc's own in which names are looked up, and falls over it.
+[ "${KL_SAN:-}" = thread ] || expect no-such-host 4 'nosuchhost' "$keylock" run --quiet --frames 10 --wait 12 --core "$nestopia" --content "$shooter" \
     --relay nosuchhost.invalid --room x
 expect alone-in-the-room 4 'wait' "$keylock" run --quiet --frames 10 --wait 2 --core "$nestopia" --content "$shooter" \
     --relay "$relay" --room lonely

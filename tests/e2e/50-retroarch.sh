@@ -151,7 +151,8 @@ while [ $((SECONDS - began)) -lt "$PLAY" ]; do
 done
 [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
 ann_grown=$(($(rss ann) - ann_kb)) bob_grown=$(($(rss bob) - bob_kb))
-check retroarch/memory "grew by $ann_grown and $bob_grown KB after the abuse; expected less than 4096" \
+# A sanitizer keeps what is freed for a while: its growth says nothing.
+[ -n "${KL_SAN:-}" ] || check retroarch/memory "grew by $ann_grown and $bob_grown KB after the abuse; expected less than 4096" \
     test $ann_grown -lt 4096 -a $bob_grown -lt 4096
 note "resident: $ann_kb and $bob_kb KB, grown by $ann_grown and $bob_grown KB"
 
@@ -169,7 +170,7 @@ check retroarch/hashes "$(head -n 1 "$tmp/diff.log")" test $status = 0
 check retroarch/moves "the hashes do not change" hashes_move "$tmp/ann.hash"
 if grep -aqE 'desync=[0-9]' "$tmp/ann.log" "$tmp/bob.log"; then fail "retroarch/desync: the relay found one"; fi
 for who in ann bob; do
-    python3 tests/e2e/judge_trace.py "retroarch/$who" "$tmp/$who.csv" --after 5 --fps 60 \
+    in_time python3 tests/e2e/judge_trace.py "retroarch/$who" "$tmp/$who.csv" --after 5 --fps 60 \
         --min-share 0.99833 --watch "$tmp/watch.log" || checks_failed=1
     check "retroarch/srm-$who" "the player's .srm is another now" cmp "$tmp/$who.srm" "$tmp/$who/save/shooter.srm"
 done

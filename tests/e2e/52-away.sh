@@ -100,7 +100,7 @@ dragged() { # POLICY: in a room of that policy
     if [ "$quiet" -lt 58 ]; then
         note "away/drag-$1: this machine makes $quiet fps of a room where nothing is dragged: $busy with it says nothing"
     else
-        check "away/drag-$1" "bob plays at $busy fps while ann's window is dragged, at $quiet before" test "$busy" -ge 55
+        in_time check "away/drag-$1" "bob plays at $busy fps while ann's window is dragged, at $quiet before" test "$busy" -ge 55
     fi
     sleep 2
 }

@@ -66,7 +66,7 @@ outage() {
         stop "watch$s"
         equal "return/outage-$s" "near$s" "far$s"
         check "return/outage-$s-moves" "the hashes do not change" hashes_move "$tmp/far$s.hash" 5
-        python3 tests/e2e/judge_trace.py "return/outage-$s/others" "$tmp/near$s.csv" --one-gap 0.15 0.45 \
+        in_time python3 tests/e2e/judge_trace.py "return/outage-$s/others" "$tmp/near$s.csv" --one-gap 0.15 0.45 \
             --watch "$tmp/watch$s.log" || checks_failed=1
         check "return/outage-$s-away" "the other is not told that far$s is away" grep -aq "far$s is away" "$tmp/near$s.log"
         check "return/outage-$s-back" "nor that it is back" grep -aq "far$s is back" "$tmp/near$s.log"

@@ -116,8 +116,8 @@ password() {
 # --- the host's ----------------------------------------------------------------------------------------------------------
 
 host() {
-    player fred 600 --relay "$relay" --room ours --players 3 --speed real --command 60:lock --command 180:unlock \
-        --command "240:kick gina" --command "360:ban hans"
+    player fred 1100 --relay "$relay" --room ours --players 3 --speed real --command 60:lock --command 420:unlock \
+        --command "480:kick gina" --command "540:ban hans"
     said relay 'joined room="ours"' 10
     player gina 600 --relay "$relay" --room ours --speed real --command "30:kick hans"
     said relay 'name="gina"' 10
@@ -130,7 +130,7 @@ host() {
     ended hans 20
     check doors/ban "$(tail -n 2 "$tmp/hans.log" | head -n 1)" grep -aq 'banned by .*fred' "$tmp/hans.log"
     refused banned 'you are banned' --relay "$relay" --room ours
-    ended fred 30
+    ended fred 40
     local status=$?
     check doors/host-plays-on "exit status $status" test $status = 0
     for who in gina hans; do

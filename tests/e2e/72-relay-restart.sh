@@ -53,7 +53,7 @@ for life in 2 3; do
     begin_relay relay$life
     while ! all_back relay$life && [ $((($(date +%s%N) - begun) / 1000000)) -lt 10000 ]; do sleep 0.02; done
     ms=$((($(date +%s%N) - begun) / 1000000))
-    check "restart/resumed-$life: all $((2 * PAIRS)) players back $ms ms after the restart" "after $ms ms" test $ms -lt 3000
+    in_time check "restart/resumed-$life: all $((2 * PAIRS)) players back $ms ms after the restart" "after $ms ms" test $ms -lt 3000
     [ $ms -lt 3000 ] || SHOW_LINES=30 show relay$life
     check restart/loaded-$life "not every room was loaded" \
         test "$(grep -ac 'event=journal_loaded' "$tmp/relay$life.log")" = "$PAIRS"

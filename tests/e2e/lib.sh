@@ -5,6 +5,9 @@
 #   KL_BUILD    where the programs are (build)
 #   KL_CONTENT  where the assembled content is (content/ there, else build/content)
 #   KEEP=1      leaves the folder there and says where
+#   KL_SAN      address or thread: the programs were built with these sanitizers (make e2e-san); what they report of any
+#               process fails the scenario
+#   KL_JUDGE_TIME=off  frames a second, gaps and durations are noted, not judged: nothing is in time under sanitizers
 # shellcheck shell=bash
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
@@ -52,6 +55,12 @@ check() {
     local name=$1 why=$2
     shift 2
     if "$@"; then ok "$name"; else fail "$name: $why"; fi
+}
+
+# in_time COMMAND…: a judgement that depends on how fast this machine is. Where that is not judged, its FAIL lines are notes
+# and it succeeds.
+in_time() {
+    if [ "${KL_JUDGE_TIME:-on}" = off ]; then "$@" | sed 's/^FAIL /     not in time: /'; else "$@"; fi
 }
 
 # The last lines of what the named processes said, for a failure.
@@ -133,11 +142,64 @@ cleanup() {
     trap - EXIT
     for name in "${!pid[@]}"; do [ "$name" = xvfb ] || stop "$name"; done
     stop xvfb
+    [ -z "${KL_SAN:-}" ] || clean_run || status=1
     if [ "${KEEP:-0}" = 1 ]; then echo "     kept: $tmp"; else rm -rf "$tmp"; fi
     exit "$status"
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
+
+# --- sanitizers -----------------------------------------------------------------------------------------------
+
+# Every process writes what it finds to a file of its own, and ends at the first: no exit status has to be looked at, and
+# none that was looked for hides it. What is passed over is others' code, cores above all: tests/e2e/*.supp, and leaks.
+preload=() # for programs that were not built with it, and load the wrapper
+watch_memory() {
+    local options="log_path=$tmp/sanitizer/report:halt_on_error=1:print_suppressions=0" supp=$PWD/tests/e2e
+    mkdir -p "$tmp/sanitizer"
+    export ASAN_OPTIONS=$options:detect_leaks=1:detect_stack_use_after_return=1:alloc_dealloc_mismatch=0:suppressions=$supp/asan.supp
+    export LSAN_OPTIONS=exitcode=0 UBSAN_OPTIONS=$options:print_stacktrace=1:exitcode=99
+    export TSAN_OPTIONS=$options:second_deadlock_stack=1:suppressions=$supp/tsan.supp
+    case $KL_SAN in
+    address)
+        preload=(LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
+            ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0") # RetroArch and its drivers leave much behind
+        ;;
+    thread) preload=(LD_PRELOAD="$(gcc -print-file-name=libtsan.so)") ;;
+    esac
+}
+
+# What counts of a report. Cores leave memory behind, and once unloaded have no name that a suppression could give: a leak
+# counts where the memory was asked for by code of ours (not by that which asks for a core: world_heap.c).
+what_counts() { # FILE
+    awk -v RS= '
+        /(Direct|Indirect) leak of/ {
+            n = split($0, line, "\n")
+            for (i = 2; i < n && line[i] ~ /interceptor_|operator new|world_heap\.c/; i++) ;
+            if (line[i] ~ / (core_wrapper|net)\//) print
+            next
+        }
+        /ERROR: LeakSanitizer: detected|^SUMMARY: .* leaked in / { next }
+        { print }' "$1"
+}
+
+# False, and a line for each, where some process has reported something. (GCC's UBSan beside ASan knows no log_path: it
+# writes to standard error, and ends the process with a status that nobody expects.)
+clean_run() {
+    local report clean=0
+    for report in "$tmp"/sanitizer/report* $(grep -alE '^[^ ]+:[0-9]+:[0-9]+: runtime error: ' "$tmp"/* 2>/dev/null); do
+        case $report in
+        */report*) what_counts "$report" ;;
+        *) grep -aE -A 20 ' runtime error: ' "$report" ;;
+        esac >"$tmp/sanitizer/counts" 2>/dev/null
+        [ -s "$tmp/sanitizer/counts" ] || continue
+        fail "sanitizer: $(grep -m 1 -aE 'ERROR:|WARNING:|runtime error:|leak of' "$tmp/sanitizer/counts")"
+        head -n "${REPORT_LINES:-60}" "$tmp/sanitizer/counts" | cut -c 1-200 | sed 's/^/     | /'
+        clean=1
+    done
+    return $clean
+}
+[ -z "${KL_SAN:-}" ] || watch_memory
 
 # --- relay, content, runs -------------------------------------------------------------------------------------
 
@@ -268,7 +330,7 @@ END
 home_of() {
     local at=$tmp/$1
     home=(HOME="$at" XDG_CONFIG_HOME="$at/config" XDG_CACHE_HOME="$at/cache" XDG_DATA_HOME="$at/data"
-        XDG_STATE_HOME="$at/state-home" DBUS_FATAL_WARNINGS=0)
+        XDG_STATE_HOME="$at/state-home" DBUS_FATAL_WARNINGS=0 "${preload[@]}")
 }
 
 # start_retroarch NAME ARGUMENT…: `keylock play` from that home, with $tmp/NAME.hash, .csv and .log.
