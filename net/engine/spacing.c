@@ -328,11 +328,19 @@ static uint16_t give_back_late(struct kl_spacing *s) {
     return n;
 }
 
-/* By the whole shortfall: as the needs say, those of before a change of the link among them. */
+/* Nothing that two frames more would have covered was late, for long. */
+static bool spotless(struct kl_spacing *s, unsigned spacing) {
+    return episodes(s, 4 * spacing, LOWER_SLOW_S).near == 0;
+}
+
+/* By the whole shortfall: as the needs say, those of before a change of the link among them. A spare frame
+ * that the room had goes for it only where nothing at all speaks for keeping it. */
 static uint16_t raise(struct kl_spacing *s) {
     bool longer = burst(s, 4u * s->current);
-    unsigned quarters = longer ? follow_growth(s) : 0, n = s->current, most = n + (quarters + 3) / 4;
-    while (n < KL_SPACING_MAX && (too_short(s, n) || (n < most && !enough_for_long(s, n))))
+    unsigned quarters = longer ? follow_growth(s) : 0, n = s->current;
+    unsigned least = n + quarters / 4, most = n + (quarters + 3) / 4;
+    while (n < KL_SPACING_MAX &&
+           (too_short(s, n) || (n < least && !spotless(s, n)) || (n < most && !enough_for_long(s, n))))
         n++;
     if (quarters > 0)
         expect_anew(s);

@@ -80,12 +80,14 @@ static void add_step(struct step_row *row, const struct step *t, unsigned player
     row->low = t->low;
 }
 
-/* What the 50 ms link asks for: the bound (cell.c; a frame for loss alone), one more where phases do not
- * align. A room may happen to stand below it when its link changes, for by the bound one frame in a thousand
- * is late, and come back to other phases: who is at the bound has given everything back. */
+/* What the 50 ms link asks for: the bound (cell.c), one more where phases do not align. With 1 % of loss that
+ * is a frame more for two players and two for eight: of the eight samples that make a frame, and the frame
+ * itself, two are lost in 1.6 of 1,000 frames, and the bound lets one of 1,000 be late. A room may happen to
+ * stand below it when its link changes, and come back to other phases: who is at the bound has given
+ * everything back. */
 static uint16_t settled_at(const struct cell *c) {
-    bool both = c->loss > 0 && c->jitter_ms > 0 && c->players > 2;
-    return (uint16_t)(4 + (c->loss > 0) + both + !c->aligned);
+    unsigned lost = c->loss == 0 ? 0 : c->players > 2 ? 2 : 1;
+    return (uint16_t)(4 + lost + !c->aligned);
 }
 
 /* Who has all of the shortfall after 1 s may still be raised by one when chance is unkind in the seconds
