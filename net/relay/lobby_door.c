@@ -162,10 +162,12 @@ void kl_lobby_door_prove(struct kl_lobby *l, unsigned peer, const struct kl_prov
  */
 
 void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who) {
+    char quoted[2 * KL_TEXT_MAX];
     if (locked == !!(r->doors & KL_DOOR_LOCKED)) return;
     r->doors ^= KL_DOOR_LOCKED;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
-    kl_lobby_log_room(KL_LOG_INFO, locked ? "locked" : "unlocked", r, "by=\"%s\"", who);
+    kl_lobby_log_room(KL_LOG_INFO, locked ? "locked" : "unlocked", r, "by=%s",
+                      kl_log_quote(quoted, sizeof quoted, who));
     kl_lobby_notice(r, locked ? "%s locks the room" : "%s opens the room", who);
 }
 

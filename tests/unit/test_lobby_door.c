@@ -245,6 +245,27 @@ static void locked_is_for_newcomers(void **state) {
     assert_non_null(heard(2, KL_MSG_WELCOME));
 }
 
+/* A name may hold anything that is text: in the log it stays a name. */
+static void no_name_writes_the_log(void **state) {
+    (void)state;
+    char *text = NULL, quoted[20];
+    size_t len;
+    FILE *log = open_memstream(&text, &len);
+    struct kl_msg m = a_hello(0, "room", 1, 3, "x");
+    strcpy(m.hello.name, "a\" code=0 b=\"");
+    connect_peer(0);
+    say(0, &m);
+    kl_log_set_level(KL_LOG_INFO);
+    kl_log_to(log);
+    order(0, KL_COMMAND_LOCK, 1);
+    kl_log_to(NULL);
+    kl_log_set_level(KL_LOG_ERROR);
+    fclose(log);
+    assert_non_null(strstr(text, "event=locked room=\"room\" by=\"the host a\\\" code=0 b=\\\"\"\n"));
+    free(text);
+    assert_string_equal(kl_log_quote(quoted, sizeof quoted, "a\xc2\x9b" "2J\xc3\xa4"), "\"a?2J\xc3\xa4\"");
+}
+
 static void kicked_may_come_again_and_banned_may_not(void **state) {
     (void)state;
     hello(0, "room", 1, 4, "x");
@@ -366,6 +387,7 @@ int main(void) {
         T(guessing_gets_slow),
         T(guessing_from_everywhere_gets_slow),
         T(locked_is_for_newcomers),
+        T(no_name_writes_the_log),
         T(kicked_may_come_again_and_banned_may_not),
         T(orders_that_make_no_sense),
         T(handing_over),
