@@ -27,13 +27,11 @@ static const char *host_name(const struct kl_lobby_room *r) {
 }
 
 static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
-    if (!kl_lobby_reaches(&r->member[to])) return KL_E_STATE;
+    if (!kl_lobby_reaches(&r->member[to]) || kl_lobby_start_under_way(r)) return KL_E_STATE;
     if (to == r->host) return KL_OK;
     kl_lobby_notice(r, "%s makes %s the host", who, r->member[to].name);
-    bool was_host_asked = r->phase == KL_ROOM_ASKED;
     r->host = to;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
-    kl_lobby_start_left(r, was_host_asked); /* the new one is asked for the start data */
     return KL_OK;
 }
 
@@ -51,7 +49,11 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     }
     const struct kl_lobby_member *m = &r->member[whom];
     if (!m->here || m->leaving) return KL_E_STATE;
-    if (o->kind == KL_COMMAND_HOST) return hand_over(r, whom, r->member[member].name);
+    if (o->kind == KL_COMMAND_HOST) {
+        if (kl_lobby_start_under_way(r))
+            answer(r, member, "you are sending the room's start data: %s", "hand over when the game begins");
+        return hand_over(r, whom, r->member[member].name);
+    }
     if (whom == member) return KL_E_STATE; /* he may leave, if he wants to go */
     if (o->kind == KL_COMMAND_KICK)
         kl_lobby_kick(r, whom, who, now_us);

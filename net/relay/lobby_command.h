@@ -22,7 +22,8 @@ int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budg
 /* Reset to swap; LOAD with nothing in it. */
 int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *o);
 int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked);
-/* For the first member of that name; KL_E_STATE where there is none, or he is away and should be host. */
+/* For the first member of that name; KL_E_STATE where there is none, or he should be host and is away, or the
+ * host is sending the start data. */
 enum kl_lobby_order { KL_ORDER_KICK, KL_ORDER_BAN, KL_ORDER_HOST };
 int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name,
                           uint64_t now_us);

@@ -274,6 +274,8 @@ uint64_t kl_lobby_bring_due_us(const struct kl_lobby *l);
 /* --- lobby_start.c --- */
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host);
+/* The host has been asked for the start data, and not all of it is here: he stays host until then. */
+bool kl_lobby_start_under_way(const struct kl_lobby_room *r);
 /* A member is back before the game begins. */
 void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us);
 /* In the game: it gets everything from the beginning. False where that is not kept. */

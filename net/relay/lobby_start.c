@@ -218,7 +218,7 @@ void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t no
 
 void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    if (r->phase == KL_ROOM_ASKED && member == r->host && !has_start_data(r)) {
+    if (member == r->host && kl_lobby_start_under_way(r)) {
         kl_lobby_start_free(r); /* what was under way is lost */
         ask_host(r, now_us);
     }
@@ -232,9 +232,13 @@ bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now
     return true;
 }
 
+bool kl_lobby_start_under_way(const struct kl_lobby_room *r) {
+    return r->phase == KL_ROOM_ASKED && !has_start_data(r);
+}
+
 /* A host that goes before it has given everything: the next one is asked from the beginning. */
 void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host) {
-    if (r->phase != KL_ROOM_ASKED || !was_host || has_start_data(r)) return;
+    if (!was_host || !kl_lobby_start_under_way(r)) return;
     kl_lobby_start_free(r);
     r->phase = KL_ROOM_GATHERING;
 }

@@ -315,15 +315,35 @@ static void orders_that_make_no_sense(void **state) {
 /* Also before the game: then the new host is asked for the start data. */
 static void handing_over(void **state) {
     (void)state;
-    hello(0, "room", 1, 2, "x");
-    hello(1, "room", 1, 2, "x");
+    hello(0, "room", 1, 3, "x");
+    hello(1, "room", 1, 3, "x");
     order(0, KL_COMMAND_HOST, 1);
     assert_true(member_of(0, 1)->host);
-    run();
+    hello(2, "room", 1, 3, "x");
     assert_non_null(heard(1, KL_MSG_SEND));
     give(1, "save");
     assert_non_null(heard(0, KL_MSG_PREPARE));
     assert_non_null(heard(0, KL_MSG_DATA));
+    order(1, KL_COMMAND_HOST, 0); /* while they load */
+    assert_true(member_of(2, 0)->host);
+}
+
+/* Not between SEND and the last of the start data: what is under way would be a stranger's. */
+static void no_handing_over_while_the_host_sends(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    assert_non_null(heard(0, KL_MSG_SEND));
+    order(0, KL_COMMAND_HOST, 1);
+    assert_non_null(strstr(heard(0, KL_MSG_NOTICE)->text.text, "you are sending the room's start data"));
+    assert_true(member_of(0, 0)->host);
+    assert_null(heard(1, KL_MSG_SEND));
+    give(0, "save");
+    assert_false(inbox[0].hung_up);
+    ready(0, "a"), ready(1, "a");
+    pass(70 * SECOND); /* nothing is waited for any more */
+    assert_false(inbox[0].hung_up);
+    assert_int_equal(state_of(1, 0), KL_MEMBER_PLAYING);
 }
 
 static void strangers_see_public_rooms(void **state) {
@@ -391,6 +411,7 @@ int main(void) {
         T(kicked_may_come_again_and_banned_may_not),
         T(orders_that_make_no_sense),
         T(handing_over),
+        T(no_handing_over_while_the_host_sends),
         T(strangers_see_public_rooms),
         T(an_identity_counts_what_counts),
     };
