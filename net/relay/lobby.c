@@ -131,6 +131,13 @@ void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uin
     kl_log(KL_LOG_DEBUG, "connected", "address=%s", address);
 }
 
+/* Limits and bans are for where a client is, not for where it once began. */
+void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address) {
+    struct kl_lobby_client *c = &l->client[peer];
+    snprintf(c->address, sizeof c->address, "%s", address);
+    if (c->state == KL_CLIENT_MEMBER) kl_lobby_note_address(&c->room->member[c->member], address);
+}
+
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
     if (c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING)

@@ -62,6 +62,7 @@ void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64
 
 /* What the network reports. bytes are borrowed. */
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us);
+void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address); /* it has proved to be there */
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us);
 void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us);
 void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint64_t now_us);

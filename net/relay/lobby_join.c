@@ -180,7 +180,7 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
                                   .joined = r->joins++};
     memcpy(m->name, h->name, sizeof m->name);
     memcpy(m->seat_key, h->seat_key, sizeof m->seat_key);
-    kl_address_host(m->host, c->address);
+    kl_lobby_note_address(m, c->address);
     c->state = KL_CLIENT_MEMBER;
     c->room = r;
     c->member = i;

@@ -72,7 +72,7 @@ struct kl_lobby_member {
     uint8_t seats, state; /* enum kl_member_state; told as KL_MEMBER_AWAY where it is not linked */
     char name[KL_NAME_MAX];
     uint32_t joined;           /* the room's number of it: who has been here longest */
-    char host[KL_ADDRESS_MAX]; /* address without port, by which it came last */
+    char host[2][KL_ADDRESS_MAX]; /* addresses without port: where it is, and where it was before ("": nowhere) */
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
     uint8_t token_hash[2][KL_SEAT_HASH]; /* of the newest, and of the one before */
     bool any_token; /* the room was made again from a ticket, which may be older than its token: the key does
@@ -244,6 +244,8 @@ unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, cons
 void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us);
 
 /* --- lobby_seat.c --- */
+/* It is at this address now (with port). */
+void kl_lobby_note_address(struct kl_lobby_member *m, const char *address);
 /* Says why, hangs up, and takes the member out of the room. (A room that is empty is freed by the next
  * kl_lobby_run(), so a pointer to it stays good until then.) */
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,

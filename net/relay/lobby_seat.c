@@ -85,6 +85,14 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
     if (r->host == member) kl_lobby_choose_host(r);
 }
 
+void kl_lobby_note_address(struct kl_lobby_member *m, const char *address) {
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    if (strcmp(m->host[0], host) == 0) return;
+    memcpy(m->host[1], m->host[0], sizeof m->host[1]);
+    memcpy(m->host[0], host, sizeof m->host[0]);
+}
+
 /* --- seats that are kept ----------------------------------------------------------------------------------
  */
 
@@ -187,7 +195,7 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
     m->peer = peer;
     m->malformed = 0;
     m->deadline_us = 0;
-    kl_address_host(m->host, c->address);
+    kl_lobby_note_address(m, c->address);
     c->state = KL_CLIENT_MEMBER;
     c->room = r;
     c->member = member;

@@ -49,6 +49,7 @@ static void on_lost(void *ctx, unsigned peer) {
 static void on_moved(void *ctx, unsigned peer, const char *address) {
     kl_log(KL_LOG_INFO, "moved", "session=%08x address=%s", kl_hub_session(((struct server *)ctx)->hub, peer),
            address);
+    kl_lobby_moved(((struct server *)ctx)->lobby, peer, address);
 }
 static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     kl_lobby_message(((struct server *)ctx)->lobby, peer, bytes, len, kl_now_us());

@@ -299,6 +299,42 @@ static void kicked_may_come_again_and_banned_may_not(void **state) {
     assert_non_null(heard(1, KL_MSG_WELCOME));
 }
 
+/* Wherever he was when he came, and wherever he is when he is banned. */
+static void who_moves_is_banned_all_the_same(void **state) {
+    (void)state;
+    hello(0, "room", 1, 4, "x");
+    address_of_peers = "192.0.2.9:5";
+    hello(1, "room", 1, 4, "x");
+    kl_lobby_moved(lobby, 1, "192.0.2.9:6"); /* another port is no other place */
+    kl_lobby_moved(lobby, 1, "192.0.2.10:7");
+    order(0, KL_COMMAND_BAN, 1);
+    expect_refusal(1, KL_REFUSE_DOOR, "banned");
+    hello(2, "room", 1, 4, "x"); /* another key, where he came from */
+    expect_refusal(2, KL_REFUSE_DOOR, "you are banned from it");
+    address_of_peers = "192.0.2.10:8";
+    hello(3, "room", 1, 4, "x"); /* … and where he went */
+    expect_refusal(3, KL_REFUSE_DOOR, "you are banned from it");
+    address_of_peers = "192.0.2.11:8";
+    hello(4, "room", 1, 4, "x");
+    assert_non_null(heard(4, KL_MSG_WELCOME));
+}
+
+/* Who has used up his tries somewhere has them no more for a session that he began elsewhere. */
+static void tries_count_where_one_is(void **state) {
+    (void)state;
+    make_with_password(0, "room", "open sesame", 0);
+    address_of_peers = "192.0.2.9:5";
+    for (unsigned i = 0; i < 20; i++)
+        guess(1);
+    address_of_peers = "192.0.2.10:5";
+    for (unsigned i = 0; i < 3; i++) {
+        hello_with(2 + i, "room", KL_DOOR_PASSWORD);
+        kl_lobby_moved(lobby, 2 + i, "192.0.2.9:6");
+        say(2 + i, &(struct kl_msg){.kind = KL_MSG_PROVE, .prove.what = KL_PROVE});
+        expect_refusal(2 + i, KL_REFUSE_DOOR, "too many wrong passwords");
+    }
+}
+
 static void orders_that_make_no_sense(void **state) {
     (void)state;
     hello(0, "room", 1, 4, "x");
@@ -409,6 +445,8 @@ int main(void) {
         T(locked_is_for_newcomers),
         T(no_name_writes_the_log),
         T(kicked_may_come_again_and_banned_may_not),
+        T(who_moves_is_banned_all_the_same),
+        T(tries_count_where_one_is),
         T(orders_that_make_no_sense),
         T(handing_over),
         T(no_handing_over_while_the_host_sends),
