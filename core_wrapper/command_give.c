@@ -192,7 +192,12 @@ int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
 
 static int give(const struct kl_order *o, char *answer, size_t cap) {
     switch (kl_link_order(kl_w.link, o->kind, o->data, o->len)) {
-    case KL_OK: snprintf(answer, cap, "given to the room at frame %u", kl_w.play.next_frame); return 0;
+    case KL_OK:
+        if (kl_w.phase == KL_PHASE_PLAYING)
+            snprintf(answer, cap, "given to the room at frame %u", kl_w.play.next_frame);
+        else
+            snprintf(answer, cap, "given to the room");
+        return 0;
     case KL_E_FULL: return refuse(answer, cap, "too many commands at once");
     default: return refuse(answer, cap, "the game has not begun");
     }
@@ -203,11 +208,16 @@ static int show_panel(char *answer, size_t cap) {
     return 0;
 }
 
+static bool is_for_now(uint8_t kind) {
+    bool open = kl_w.phase == KL_PHASE_WAITING || kl_w.phase == KL_PHASE_READY;
+    return kl_w.phase == KL_PHASE_PLAYING || (open && kl_link_takes_early(kind));
+}
+
 int kl_command_do(const char *words, char *answer, size_t cap) {
     struct kl_words w;
     if (kl_words_parse(&w, words, answer, cap) != 0) return -1;
     if (w.panel) return show_panel(answer, cap);
-    if (!kl_w.link || kl_w.phase != KL_PHASE_PLAYING)
+    if (!kl_w.link || !is_for_now(w.order.kind))
         return refuse(answer, cap,
                       kl_w.phase == KL_PHASE_LOCAL ? "the room is gone" : "the game has not begun");
     if (kl_command_fit(&w, answer, cap) != 0) return -1;

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "../engine/command.h"
 #include "../engine/lock_return.h"
 #include "link_state.h"
 
@@ -239,12 +240,22 @@ bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *
     return set != NULL;
 }
 
+bool kl_link_takes_early(uint8_t kind) {
+    return kind == KL_COMMAND_HOST || (kind >= KL_COMMAND_LOCK && kind <= KL_COMMAND_BAN);
+}
+
+static bool may_order(const struct kl_link_shared *s, uint8_t kind) {
+    enum kl_link_phase phase = s->status.phase;
+    bool open = phase >= KL_LINK_WAITING && phase < KL_LINK_PLAYING;
+    return phase == KL_LINK_PLAYING || (open && kl_link_takes_early(kind));
+}
+
 int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len) {
     struct kl_link_shared *s = &l->shared;
     int result = KL_E_STATE;
     if (len > KL_COMMAND_BYTES) return KL_E_SPACE;
     lock(l);
-    if (s->status.phase == KL_LINK_PLAYING)
+    if (may_order(s, kind))
         result = s->order_put - s->order_got == KL_LINK_ORDERS ? KL_E_FULL : KL_OK;
     if (result == KL_OK) {
         struct kl_order *o = &s->order[s->order_put++ % KL_LINK_ORDERS];

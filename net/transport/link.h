@@ -108,6 +108,9 @@ bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *
  * Copied. KL_OK; KL_E_SPACE above KL_COMMAND_BYTES, KL_E_FULL where too many wait, KL_E_STATE before and
  * after the game. */
 int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len);
+/* The door and who is host are the room's business before the game, too: these kinds are taken as soon as we
+ * are in the room. */
+bool kl_link_takes_early(uint8_t kind);
 
 /* The core has changed its frame rate, from the next frame on. Here at once; the relay is told. */
 void kl_link_rate(struct kl_link *l, uint32_t fps_uhz);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "net/engine/command.h"
 #include "net/session/seal.h"
 #include "net_player.h"
 
@@ -239,6 +240,30 @@ static void refusals_name_the_reason(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
+/* The door is the host's to shut while seats are being filled, not only once the game is on. */
+static void the_door_before_the_game(void **state) {
+    (void)state;
+    const uint8_t yes = 1, no = 0;
+    relay = relay_start(NULL);
+    struct kl_hello h = hello_make("ann", "room", 1, 3);
+    player_open(&player[0], &h, relay.port, 100);
+    assert_true(players_reach(player, 1, 0, KL_LINK_WAITING, 5));
+    assert_int_equal(kl_link_order(player[0].link, KL_COMMAND_LOCK, &yes, 1), KL_OK);
+    assert_int_equal(kl_link_order(player[0].link, KL_COMMAND_CHAT, "hi", 2), KL_E_STATE);
+    assert_true(program_said(&relay, "event=locked"));
+    refused(hello_make("bob", "room", 1, 3), "its host has locked it");
+    assert_int_equal(kl_link_order(player[0].link, KL_COMMAND_LOCK, &no, 1), KL_OK);
+    assert_true(program_said(&relay, "event=unlocked"));
+    h = hello_make("cat", "room", 1, 3);
+    player_open(&player[1], &h, relay.port, 100);
+    assert_true(player_joins(&player[1]));
+    const uint8_t cat = player[1].status.welcome.client;
+    assert_int_equal(kl_link_order(player[0].link, KL_COMMAND_BAN, &cat, 1), KL_OK);
+    expect_end(&player[1], "banned by the host ann");
+    close_players(2);
+    program_stop(&relay, SIGTERM);
+}
+
 static void system_files_are_compared(void **state) {
     (void)state;
     relay = relay_start(NULL);
@@ -409,6 +434,7 @@ int main(void) {
         cmocka_unit_test(the_one_who_differs_is_named),
         cmocka_unit_test(somebody_leaves),
         cmocka_unit_test(refusals_name_the_reason),
+        cmocka_unit_test(the_door_before_the_game),
         cmocka_unit_test(system_files_are_compared),
         cmocka_unit_test(the_fingerprint_is_checked),
         cmocka_unit_test(clear_takes_both_ends),
