@@ -111,14 +111,22 @@ int kl_history_append(struct kl_history *h, const struct kl_frame *f, const stru
     return 1;
 }
 
-size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap) {
+size_t kl_history_so_far(const struct kl_history *h, uint8_t *buf, size_t cap, uint32_t *keyframe) {
     const struct kl_frame *last = last_frame(h);
-    if (!last || h->next != last->keyframe + last->spacing) return 0;
+    if (!last) return 0;
     struct kl_frames_from from = open_frames(h);
     struct kl_writer w;
+    *keyframe = last->keyframe;
     kl_writer_init(&w, buf, cap);
-    kl_frames_write(&w, &from, last->keyframe, last->spacing);
+    kl_frames_write(&w, &from, last->keyframe, h->next - last->keyframe);
     return w.failed ? 0 : (size_t)(w.at - buf);
+}
+
+size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap) {
+    const struct kl_frame *last = last_frame(h);
+    uint32_t keyframe;
+    if (!last || h->next != last->keyframe + last->spacing) return 0;
+    return kl_history_so_far(h, buf, cap, &keyframe);
 }
 
 /* --- frames out ------------------------------------------------------------------------------------------

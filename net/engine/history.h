@@ -62,6 +62,10 @@ int kl_history_adopt(struct kl_history *h, const uint8_t *piece, size_t len, uin
  * KL_INTERVAL_BYTES. Its number is h->intervals - 1; its keyframe h->next less its length. */
 size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap);
 
+/* The same of the newest interval as far as it is here; *keyframe: its first frame. 0: there are no frames.
+ */
+size_t kl_history_so_far(const struct kl_history *h, uint8_t *buf, size_t cap, uint32_t *keyframe);
+
 /* The piece that holds frame `from`: it may begin before. Its length (<= KL_PIECE_BYTES), and in *end the
  * frame after its last; 0 where that frame is not held. cap >= KL_PIECE_BYTES. */
 size_t kl_history_read(const struct kl_history *h, uint32_t from, uint8_t *buf, size_t cap, uint32_t *end);

@@ -63,6 +63,7 @@ static uint16_t lead_of(struct kl_client *c, const struct kl_frame *f) {
 static void keep_frame(struct kl_client *c, const struct kl_frame *f, uint64_t now_us) {
     struct kl_held *h = held_at(c, f->number);
     h->frame = *f;
+    h->marked = false;
     h->arrival_us = now_us;
     h->lead = lead_of(c, f);
     h->interval = f->number == 0 ? 0 : held_at(c, f->number - 1)->interval + (f->flags & KL_FRAME_KEY);
@@ -118,6 +119,25 @@ static void follow_presence(struct kl_client *c, const struct kl_update *u) {
     c->stats.absent = c->standing != KL_STANDING_IN || u->presence != KL_PRESENT;
 }
 
+static void keep_mark(struct kl_client *c, const struct kl_update *u) {
+    uint32_t end = u->first + u->count;
+    if (!u->has_mark || end > c->stats.next_closed || end + KL_WINDOW_FRAMES <= c->stats.next_closed) return;
+    struct kl_held *h = held_at(c, end - 1);
+    h->marked = true;
+    memcpy(h->mark, u->mark, sizeof h->mark);
+}
+
+uint32_t kl_client_mark(const struct kl_client *c, uint32_t most, uint8_t mark[KL_MARK_BYTES]) {
+    uint32_t oldest = c->stats.next_closed > c->held_frames ? c->stats.next_closed - c->held_frames : 0;
+    for (uint32_t end = most < c->stats.next_closed ? most : c->stats.next_closed; end > oldest; end--) {
+        const struct kl_held *h = &c->held[(end - 1) % c->held_frames];
+        if (!h->marked) continue;
+        memcpy(mark, h->mark, sizeof h->mark);
+        return end;
+    }
+    return 0;
+}
+
 int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint64_t now_us) {
     struct kl_update u;
     int result = kl_update_open(&u, body, len);
@@ -137,6 +157,7 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     struct kl_frame f;
     while (!gap && kl_update_frame(&u, &f) && kl_client_keep(c, &f, &u.frames.commands, now_us)) {
     } /* those for which there is no place come again */
+    if (!gap) keep_mark(c, &u);
     return KL_OK;
 }
 

@@ -56,6 +56,8 @@ struct kl_held {
     uint16_t lead;               /* frames; 0: made from no sample of a known number */
     uint8_t need;                /* lead that it would have needed, quarter frames; once run */
     int32_t late_us;             /* by the clock: it came so long after its line, or 0 */
+    bool marked;                 /* the relay's mark on all frames up to it: */
+    uint8_t mark[KL_MARK_BYTES];
 };
 
 struct kl_client {
@@ -114,6 +116,10 @@ void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t
 /* Feeds the body of an UPDATE datagram. Returns 0, or leaving c as it was KL_E_MALFORMED (what PROTOCOL.md
  * forbids; drop the datagram). Frames beyond what there is place for are passed over; they come again. */
 int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint64_t now_us);
+
+/* The newest mark of the relay's on frames below `most` (lock_wire.h) that is still held: 0, or the frame
+ * after the last that it is on. */
+uint32_t kl_client_mark(const struct kl_client *c, uint32_t most, uint8_t mark[KL_MARK_BYTES]);
 
 /* What to do in this turn; not more than max_runs frames are planned. Call it once per turn: it marks what is
  * due. A frame that is due by the room's schedule is sampled in time even where it cannot run yet (up to one

@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "facts.h"
 #include "frames.h"
+#include "lock_wire.h"
 
 #define KL_NAME_MAX  24   /* bytes of a player's or room's name, NUL included */
 #define KL_TEXT_MAX  480  /* bytes of a text for people, NUL included */
@@ -181,7 +182,13 @@ enum {
     KL_BRING_START = 1,
     KL_BRING_HISTORY = 2,
     KL_BRING_TAGS = 3,
-    KL_BRING_END = 4 /* that was all */
+    KL_BRING_END = 4, /* that was all */
+    KL_BRING_MARK = 5
+};
+/* What the relay said with an UPDATE of all frames below `end`. */
+struct kl_mark {
+    uint32_t end;
+    uint8_t mark[KL_MARK_BYTES];
 };
 struct kl_bring {
     uint8_t what;
@@ -189,6 +196,7 @@ struct kl_bring {
         struct kl_piece piece; /* ticket, start data */
         struct kl_past past;
         struct kl_tags tags;
+        struct kl_mark mark;
     };
 };
 

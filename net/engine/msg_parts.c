@@ -117,18 +117,26 @@ void kl_write_bring(struct kl_writer *w, const struct kl_bring *b) {
     switch (b->what) {
     case KL_BRING_HISTORY: kl_write_bytes(w, b->past.bytes, b->past.len); break;
     case KL_BRING_TAGS: kl_write_tags(w, &b->tags); break;
+    case KL_BRING_MARK:
+        kl_write_u32(w, b->mark.end);
+        kl_write_bytes(w, b->mark.mark, sizeof b->mark.mark);
+        break;
     case KL_BRING_END: break;
     default: kl_write_piece(w, &b->piece); break;
     }
 }
 
 void kl_read_bring(struct kl_reader *r, struct kl_bring *b) {
-    b->what = kl_read_count(r, KL_BRING_END);
+    b->what = kl_read_count(r, KL_BRING_MARK);
     switch (b->what) {
     case KL_BRING_TICKET: kl_read_ticket(r, &b->piece); break;
     case KL_BRING_START: read_piece(r, &b->piece); break;
     case KL_BRING_HISTORY: kl_read_past(r, &b->past); break;
     case KL_BRING_TAGS: kl_read_tags(r, &b->tags); break;
+    case KL_BRING_MARK:
+        b->mark.end = kl_read_u32(r);
+        kl_read_into(r, b->mark.mark, sizeof b->mark.mark);
+        break;
     default: break;
     }
 }

@@ -87,6 +87,8 @@ struct kl_room {
     struct kl_spacing spacing;
     uint64_t charged_us; /* waiting has been charged to whom it is due until then */
     uint64_t in_time_us; /* when the newest frame would have closed, had all samples been taken in time … */
+    uint32_t mark_end;   /* frames below are under this mark; 0: there is none */
+    uint8_t mark[KL_MARK_BYTES];
     uint8_t excuse[KL_KEPT_FRAMES]; /* … and how much later it did, quarter frames; by frame */
 };
 #define KL_NOBODY 0xff
@@ -124,6 +126,10 @@ int kl_room_start(struct kl_room *r, uint64_t now_us);
 /* Feeds the body of a CTRL datagram. 0; or KL_E_STATE (no such client), KL_E_MALFORMED or KL_E_WINDOW, and
  * then nothing of it counted. */
 int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, size_t len, uint64_t now_us);
+
+/* The caller's mark on all frames below `end`, which clients keep: it goes with every UPDATE that ends there.
+ */
+void kl_room_mark(struct kl_room *r, uint32_t end, const uint8_t mark[KL_MARK_BYTES]);
 
 /* Does what is due by time alone: frames that close by the clock, seats that are waited for no longer. Call
  * when kl_room_tick_at() has come. */

@@ -152,6 +152,21 @@ static bool may_burst(struct kl_room_client *c, uint64_t now_us) {
     return true;
 }
 
+void kl_room_mark(struct kl_room *r, uint32_t end, const uint8_t mark[KL_MARK_BYTES]) {
+    r->mark_end = end;
+    memcpy(r->mark, mark, sizeof r->mark);
+}
+
+/* As many of its frames as fit. */
+static size_t write_update(const struct kl_room *r, struct kl_update *u, uint8_t *buf, size_t cap) {
+    memcpy(u->mark, r->mark, sizeof u->mark);
+    for (;; u->count /= 2) {
+        u->has_mark = u->count > 0 && u->first + u->count == r->mark_end;
+        size_t len = kl_update_write(u, r->closed, r->commands, buf, cap);
+        if (len > 0 || u->count == 0) return len;
+    }
+}
+
 size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return 0;
     struct kl_room_client *c = &r->client[client];
@@ -170,11 +185,8 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
     u.count = r->next_close - u.first;
     if (u.count > KL_WINDOW_FRAMES) u.count = KL_WINDOW_FRAMES;
     if (u.has_schedule) u.due_us = (int64_t)(kl_schedule_line_us(&r->schedule, u.first) - (double)now_us);
-    size_t len;
-    while ((len = kl_update_write(&u, r->closed, r->commands, buf, cap)) == 0) {
-        if (u.count == 0) return 0;
-        u.count /= 2;
-    }
+    size_t len = write_update(r, &u, buf, cap);
+    if (len == 0) return 0;
     bool more = u.first + u.count < r->next_close && c->burst + 1 < KL_BURST_MAX &&
                 (c->burst > 0 || may_burst(c, now_us));
     c->cursor = more ? u.first + u.count : NO_BURST;

@@ -53,15 +53,20 @@ static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_tic
     r->lobby->members++;
 }
 
+/* What the host may change. */
+static void take_door(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
+    r->doors = t->doors;
+    r->host = t->host;
+    r->bans = t->bans;
+    memcpy(r->ban, t->ban, sizeof r->ban);
+}
+
 static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     memcpy(r->name, t->name, sizeof r->name);
     memcpy(r->maker, t->maker, sizeof r->maker);
     memcpy(r->id, t->id, sizeof r->id);
-    r->doors = t->doors;
     memcpy(r->salt, t->salt, sizeof r->salt);
     memcpy(r->secret, t->secret, sizeof r->secret);
-    r->bans = t->bans;
-    memcpy(r->ban, t->ban, sizeof r->ban);
     r->seat_time_s = t->seat_time_s;
     r->joins = t->joins;
     r->params = t->params;
@@ -69,10 +74,27 @@ static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     kl_identity(&r->facts, r->identity);
     r->ready = t->ready;
     r->ready_known = true;
-    r->host = t->host;
+    take_door(r, t);
     r->epoch_s = t->epoch_s;
     memcpy(r->start_hash, t->start_hash, sizeof r->start_hash);
     r->past.ticket_number = t->number;
+}
+
+void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
+    if (memcmp(r->id, t->id, sizeof r->id) != 0 || t->number <= r->past.ticket_number) return;
+    take_door(r, t);
+    r->past.ticket_number = t->number;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_member *m = &r->member[i];
+        if (!m->here) continue;
+        if (t->member[i].here) {
+            memcpy(m->token_hash, t->member[i].token_hash, sizeof m->token_hash);
+            continue;
+        }
+        m->here = false; /* its frames stay; kl_lobby_again_open() takes it out of the game */
+        r->lobby->members--;
+    }
+    kl_lobby_log_room(KL_LOG_INFO, "newer_ticket", r, "ticket=%u", t->number);
 }
 
 static bool take_start(struct kl_lobby_room *r, const uint8_t *start, size_t len) {
@@ -122,6 +144,61 @@ int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
     return r->past.broken ? KL_E_SPACE : KL_OK;
 }
 
+/* Blocks that were begun since then go; the one that was being filled goes on where it was. */
+struct kl_lobby_trial {
+    struct kl_room lock;
+    struct kl_lobby_past past;
+    uint32_t used, end; /* of the newest block */
+};
+
+bool kl_lobby_again_try(struct kl_lobby_room *r) {
+    struct kl_lobby_trial *t = malloc(sizeof *t);
+    if (!t) return false;
+    t->lock = r->lock;
+    t->past = r->past;
+    const struct kl_history_block *newest = r->past.history.newest;
+    t->used = newest ? newest->used : 0;
+    t->end = newest ? newest->end : 0;
+    r->past.on_trial = true;
+    r->trial = t;
+    return true;
+}
+
+static void free_blocks(struct kl_lobby_room *r, struct kl_history_block *b) {
+    while (b) {
+        struct kl_history_block *next = b->next;
+        free(b);
+        b = next;
+        r->past.bytes -= KL_HISTORY_BLOCK;
+        r->lobby->history_bytes -= KL_HISTORY_BLOCK;
+    }
+}
+
+void kl_lobby_again_undo(struct kl_lobby_room *r) {
+    struct kl_lobby_trial *t = r->trial;
+    struct kl_history_block *newest = t->past.history.newest;
+    free_blocks(r, newest ? newest->next : r->past.history.oldest);
+    free_blocks(r, r->past.history.spare);
+    t->past.history.spare = NULL;
+    t->past.bytes = r->past.bytes;
+    r->lock = t->lock;
+    r->past = t->past;
+    if (newest) {
+        newest->next = NULL;
+        newest->used = t->used;
+        newest->end = t->end;
+    }
+    free(t);
+    r->trial = NULL;
+}
+
+void kl_lobby_again_believe(struct kl_lobby_room *r) {
+    r->past.on_trial = false;
+    kl_lobby_past_trim(r);
+    free(r->trial);
+    r->trial = NULL;
+}
+
 const uint8_t *kl_lobby_again_tag(const struct kl_lobby_room *r, uint32_t i) {
     bool kept = i < r->past.tags && i + KL_TAGS_KEPT >= r->past.tags;
     return kept ? r->past.tag[i % KL_TAGS_KEPT] : NULL;
@@ -129,6 +206,8 @@ const uint8_t *kl_lobby_again_tag(const struct kl_lobby_room *r, uint32_t i) {
 
 int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us) {
     if (r->phase != KL_ROOM_REOPENING) return KL_E_STATE;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* whom a newer ticket does not know any more */
+        if (!r->member[i].here) kl_room_remove(&r->lock, i, now_us);
     int result = kl_room_reopen(&r->lock, hold_us, now_us);
     if (result != KL_OK) return result;
     r->phase = KL_ROOM_PLAYING;

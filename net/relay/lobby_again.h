@@ -29,6 +29,16 @@ int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
  */
 const uint8_t *kl_lobby_again_tag(const struct kl_lobby_room *r, uint32_t i);
 
+/* Frames that come from now on are on trial (r->trial) until one of the other two ends it: they go and all is
+ * as it was before, or they stay. False: there is no memory for that. */
+bool kl_lobby_again_try(struct kl_lobby_room *r);
+void kl_lobby_again_undo(struct kl_lobby_room *r);
+void kl_lobby_again_believe(struct kl_lobby_room *r);
+
+/* A newer ticket of the room: who has left it since is out, its door and its bans and its host are as they
+ * were then. An older one, or the same: nothing. */
+void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket *t);
+
 /* The game goes on once the first is back, and after hold_us (0: at once) without those who are not.
  * KL_E_STATE where it has no frames. */
 int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us);

@@ -1,3 +1,9 @@
+/* A room that this relay has forgotten is brought back by its clients. net/PROTOCOL.md §7, tags and tickets.
+ *
+ * Whoever says that he can bring it shows first: his ticket, which only this relay can have written and which
+ * names his seat, and how far the relay has marked what he has. So nobody else is ever waited for, and of all
+ * tickets the newest counts. Then the one who is marked furthest brings start data and frames. Frames are on
+ * trial until they come to what he has shown, and that fits; else they go again as if they had never come. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,50 +12,87 @@
 #include "../engine/frames.h"
 #include "lobby_again.h"
 
-#define PICK_US      300000 /* after the first who could bring a room: others may have more of it */
+#define PICK_US      300000  /* after the first who could bring a room: others may have more of it */
+#define GATHER_US    3000000 /* after him, that others may come who have a newer ticket or more frames */
 #define OPEN_US      1000000 /* from the last that was brought until the room opens, where somebody is missing */
-#define IDLE_US      10000000 /* without a piece from him who brings */
 #define WAIT_US      5000000  /* for who brings nothing, that somebody brings his room */
 #define JUST_BORN_US 30000000 /* after the relay's start that is worth waiting for */
 #define LOOK_US      20000
-#define TICKET_US    1000000  /* to show a ticket, until another is asked too */
-#define BRING_US     30000000 /* to bring all of it */
-
-/* Frames past the newest tag that are taken on a client's word: TAGS come every 500 ms, on the slowest
- * channel. No other client has a newer tag (he who has the newest brings first), so nobody could judge them.
- */
-#define UNTAGGED_MAX 120
+#define SHOW_US      3000000  /* to show what one has */
+#define BEGIN_US     3000000  /* to bring it: so long, and a second more for every … */
+#define BYTES_A_S    16384    /* … bytes that were of use … */
+#define BRING_US     30000000 /* … and at most */
 
 /* A client whose RETURN cannot be answered yet. */
 struct kl_lobby_bring {
     struct kl_return back;
-    uint64_t since_us, heard_us, asked_us;
-    bool asked; /* WANT is sent, END has not come */
-    bool done;
-    bool makes; /* it brings the whole room … */
-    bool made;  /* … and there was one of it */
+    uint64_t since_us, asked_us;
+    enum { STEP_WAITS, STEP_SHOWS, STEP_SHOWN, STEP_BRINGS, STEP_DONE } step;
+    bool doubtful; /* has brought in vain before: the others first */
+    bool makes;    /* it brings the whole room … */
+    bool made;     /* … and there was one of it */
     uint8_t bytes[KL_TICKET_MAX];
     uint32_t ticket_len;
     struct kl_lobby_ticket *ticket; /* once whole */
     uint8_t *start;
     uint32_t start_len;
     bool start_done;
-    bool has_claim;
-    uint32_t claim, claim_end; /* its newest tag: of this interval, up to this frame */
-    uint8_t claim_tag[KL_TAG];
+    uint32_t goal; /* its newest tag or mark is on the frames below; 0: it has none */
+    bool by_mark;
+    uint32_t interval; /* of the tag */
+    uint8_t proof[KL_TAG];
+    bool added;  /* frames of it are in the room … */
+    bool proved; /* … and are what was played */
+    uint64_t used_bytes;
 };
+
+static void free_start(struct kl_lobby *l, struct kl_lobby_bring *b) {
+    if (b->start) l->start_bytes -= b->ticket->start_bytes;
+    free(b->start);
+    b->start = NULL;
+}
+
+/* What is not proved was never there. */
+static void take_back(struct kl_lobby *l, struct kl_lobby_bring *b) {
+    struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
+    if (b->step != STEP_BRINGS || b->proved || !r || r->phase != KL_ROOM_REOPENING) return;
+    if (b->made) kl_lobby_again_drop(r);
+    if (b->added && r->trial) kl_lobby_again_undo(r);
+}
+
+static void note_doubt(struct kl_lobby *l, const struct kl_lobby_bring *b) {
+    if (b->step != STEP_BRINGS || b->doubtful) return;
+    memcpy(l->doubtful[l->doubts++ % KL_DOUBTS], b->back.seat_key, KL_SEAT_KEY_BYTES);
+}
+
+static bool is_doubtful(const struct kl_lobby *l, const uint8_t *seat_key) {
+    for (unsigned i = 0; i < KL_DOUBTS && i < l->doubts; i++)
+        if (memcmp(l->doubtful[i], seat_key, KL_SEAT_KEY_BYTES) == 0) return true;
+    return false;
+}
 
 void kl_lobby_bring_leave(struct kl_lobby *l, struct kl_lobby_client *c) {
     struct kl_lobby_bring *b = c->bring;
     if (!b) return;
-    struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
-    if (b->asked && b->made && r && r->phase == KL_ROOM_REOPENING) kl_lobby_again_drop(r); /* half a room */
+    note_doubt(l, b);
+    take_back(l, b);
+    free_start(l, b);
     if (b->ticket) sodium_memzero(b->ticket, sizeof *b->ticket);
     free(b->ticket);
-    free(b->start);
     free(b);
     c->bring = NULL;
     l->bringing--;
+}
+
+static void ask(struct kl_lobby *l, unsigned peer, uint8_t what, uint32_t from, uint64_t now_us) {
+    struct kl_msg m = {.kind = KL_MSG_WANT, .want = {.what = what, .from = from}};
+    l->client[peer].bring->asked_us = now_us;
+    kl_lobby_send(l, peer, &m);
+}
+
+/* The journal's tickets are the newest there are. */
+static bool must_show(const struct kl_lobby_room *r, const struct kl_return *back) {
+    return back->can_bring && (!r || r->brought);
 }
 
 bool kl_lobby_bring_wait(struct kl_lobby *l, unsigned peer, const struct kl_lobby_room *r,
@@ -62,12 +105,16 @@ bool kl_lobby_bring_wait(struct kl_lobby *l, unsigned peer, const struct kl_lobb
     struct kl_lobby_bring *b = calloc(1, sizeof *b);
     if (!b) return false;
     b->back = *back;
-    b->since_us = b->heard_us = now_us;
+    b->since_us = now_us;
+    b->doubtful = is_doubtful(l, back->seat_key);
     c->bring = b;
     c->state = KL_CLIENT_BRINGING;
     l->bringing++;
     kl_log(KL_LOG_DEBUG, "waits_for_room", "address=%s can_bring=%d have=%u tags=%u", c->address,
            back->can_bring, back->have, back->tags);
+    if (!must_show(r, back)) return true;
+    b->step = STEP_SHOWS;
+    ask(l, peer, KL_WANT_TICKET, UINT32_MAX, now_us);
     return true;
 }
 
@@ -77,8 +124,27 @@ static void refuse(struct kl_lobby *l, unsigned peer, const char *text) {
     kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT, text);
 }
 
-/* --- what is brought --------------------------------------------------------------------------------------
+static struct kl_lobby_bring *bring_at(struct kl_lobby *l, unsigned peer, const char *room) {
+    struct kl_lobby_bring *b = l->client[peer].state == KL_CLIENT_BRINGING ? l->client[peer].bring : NULL;
+    return b && strcmp(b->back.room, room) == 0 ? b : NULL;
+}
+
+/* --- what is shown ----------------------------------------------------------------------------------------
  */
+
+static bool is_newer(const struct kl_lobby_ticket *a, const struct kl_lobby_ticket *b) {
+    return a->epoch_s != b->epoch_s ? a->epoch_s > b->epoch_s : a->number > b->number;
+}
+
+/* Of all that have been shown of rooms of this name; NULL: none. */
+static const struct kl_lobby_ticket *newest_ticket(struct kl_lobby *l, const char *room) {
+    const struct kl_lobby_ticket *newest = NULL;
+    for (unsigned i = 0; i < l->limits.peers; i++) {
+        const struct kl_lobby_bring *b = bring_at(l, i, room);
+        if (b && b->ticket && (!newest || is_newer(b->ticket, newest))) newest = b->ticket;
+    }
+    return newest;
+}
 
 static bool is_member(const struct kl_lobby_ticket *t, const uint8_t *seat_key) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -88,173 +154,250 @@ static bool is_member(const struct kl_lobby_ticket *t, const uint8_t *seat_key) 
 
 /* Each of these: NULL, or why not. */
 static const char *open_ticket(struct kl_lobby *l, struct kl_lobby_bring *b) {
-    uint8_t body[KL_TICKET_BODY_MAX];
+    static uint8_t body[KL_TICKET_BODY_MAX];
     int len = kl_ticket_open(l->secret, b->bytes, b->ticket_len, body);
-    b->ticket = malloc(sizeof *b->ticket);
-    bool good = len > 0 && b->ticket && kl_lobby_ticket_decode(b->ticket, body, (size_t)len) == KL_OK;
+    struct kl_lobby_ticket *t = malloc(sizeof *t);
+    bool good = len > 0 && t && kl_lobby_ticket_decode(t, body, (size_t)len) == KL_OK;
     sodium_memzero(body, sizeof body);
-    if (!good) return "your ticket is not of this relay";
-    bool fits = strcmp(b->ticket->name, b->back.room) == 0 && is_member(b->ticket, b->back.seat_key);
-    return fits ? NULL : "your ticket is of another room or of others' seats";
+    bool fits = good && strcmp(t->name, b->back.room) == 0 && is_member(t, b->back.seat_key);
+    if (!fits) {
+        free(t);
+        return good ? "your ticket is of another room or of others' seats"
+                    : "your ticket is not of this relay";
+    }
+    b->ticket = t;
+    struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
+    if (r && r->phase == KL_ROOM_REOPENING) kl_lobby_again_renew(r, t);
+    return NULL;
 }
 
 static const char *take_ticket(struct kl_lobby *l, struct kl_lobby_bring *b, const struct kl_piece *p) {
-    if (!b->makes || b->ticket || p->offset != b->ticket_len || p->total > sizeof b->bytes)
+    if (b->step != STEP_SHOWS || b->ticket || p->offset != b->ticket_len || p->total > sizeof b->bytes)
         return "pieces of the ticket do not fit together";
     memcpy(b->bytes + p->offset, p->bytes, p->len);
     b->ticket_len += p->len;
     return b->ticket_len == p->total ? open_ticket(l, b) : NULL;
 }
 
-static const char *take_start(struct kl_lobby_bring *b, const struct kl_piece *p) {
-    bool fits = b->makes && b->ticket && p->total == b->ticket->start_bytes && p->offset == b->start_len;
+/* The further of the two counts: what it is on holds all before. */
+static const char *aim(struct kl_lobby_bring *b, bool by_mark, uint32_t goal, uint32_t interval,
+                       const uint8_t *proof, size_t len) {
+    if (b->added) return "the newest tag comes before the frames";
+    if (goal <= b->goal) return NULL;
+    b->goal = goal;
+    b->by_mark = by_mark;
+    b->interval = interval;
+    memcpy(b->proof, proof, len);
+    return NULL;
+}
+
+static const char *take_tags(struct kl_lobby_bring *b, const struct kl_tags *t) {
+    return aim(b, false, t->end_frame, t->first + t->count - 1, t->tag[t->count - 1], KL_TAG);
+}
+
+static const char *take_mark(struct kl_lobby_bring *b, const struct kl_mark *m) {
+    return aim(b, true, m->end, 0, m->mark, KL_MARK);
+}
+
+/* --- what is brought --------------------------------------------------------------------------------------
+ */
+
+static const char *take_start(struct kl_lobby *l, struct kl_lobby_bring *b, const struct kl_piece *p) {
+    bool fits =
+        b->step == STEP_BRINGS && b->makes && p->total == b->ticket->start_bytes && p->offset == b->start_len;
     if (!fits || b->start_done) return "pieces of the start data do not fit together";
-    if (!b->start) b->start = malloc(p->total ? p->total : 1);
-    if (!b->start) return "this relay has no memory for the start data";
+    if (!b->start) {
+        bool has_room = l->start_bytes + p->total <= KL_START_BYTES_TOTAL;
+        b->start = has_room ? malloc(p->total ? p->total : 1) : NULL;
+        if (!b->start) return "this relay has no memory for the start data";
+        l->start_bytes += p->total;
+    }
     memcpy(b->start + p->offset, p->bytes, p->len);
     b->start_len += p->len;
+    b->used_bytes += p->len;
     b->start_done = b->start_len == p->total;
     return NULL;
 }
 
-static const char *judge_claim(const struct kl_lobby_room *r, const struct kl_lobby_bring *b) {
-    const uint8_t *ours = b->has_claim ? kl_lobby_again_tag(r, b->claim) : NULL;
-    return ours && !kl_tag_equal(ours, b->claim_tag) ? "what you bring is not what this relay saw played"
-                                                     : NULL;
+static bool has_seats(const struct kl_lobby_ticket *t) {
+    uint8_t seats = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        seats |= t->member[i].seats;
+    return seats;
 }
 
-static const char *take_tags(struct kl_lobby *l, struct kl_lobby_bring *b, const struct kl_tags *t) {
-    const struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
-    if (b->has_claim && b->makes) return "one newest tag is enough";
-    b->has_claim = true;
-    b->claim = t->first + t->count - 1;
-    b->claim_end = t->end_frame;
-    memcpy(b->claim_tag, t->tag[t->count - 1], KL_TAG);
-    return b->makes || !r ? NULL : judge_claim(r, b);
-}
-
-static const char *make(struct kl_lobby *l, struct kl_lobby_bring *b, uint64_t now_us) {
+static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring *b, uint64_t now_us) {
     static char why[KL_TEXT_MAX];
-    if (!b->ticket) return "the ticket is missing";
-    if (b->back.tags && !b->has_claim) return "your newest tag is missing";
-    struct kl_lobby_room *r = kl_lobby_again(l, b->ticket, b->start, b->start_len, now_us, why, sizeof why);
-    if (!r) return why;
-    b->made = true;
+    const struct kl_lobby_ticket *t = newest_ticket(l, b->back.room);
+    if (memcmp(t->id, b->ticket->id, sizeof t->id) != 0 || !is_member(t, b->back.seat_key))
+        return "the newest ticket of this room does not know you";
+    if (!has_seats(t)) return "nobody has a seat in this room any more";
+    if (kl_lobby_rooms_of(l, l->client[peer].address) >= l->limits.rooms_per_address)
+        return "this relay gives no more rooms to your address";
+    if (b->start) l->start_bytes -= b->ticket->start_bytes; /* counted once */
+    struct kl_lobby_room *r = kl_lobby_again(l, t, b->start, b->start_len, now_us, why, sizeof why);
     free(b->start);
     b->start = NULL;
-    kl_lobby_log_room(KL_LOG_INFO, "brought_back", r, "ticket=%u", b->ticket->number);
+    if (!r) return why;
+    b->made = r->brought = true;
+    r->gather_us = b->since_us + GATHER_US;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        r->member[i].cut_us = now_us + BRING_US;        /* seats do not run out before it is open */
+    kl_address_host(r->maker, l->client[peer].address); /* who brings it back answers for it */
+    kl_lobby_log_room(KL_LOG_INFO, "brought_back", r, "ticket=%u", t->number);
     return NULL;
 }
 
-static const char *take_frames(struct kl_lobby *l, struct kl_lobby_bring *b, const struct kl_past *p,
-                               uint64_t now_us) {
-    struct kl_frames frames;
+/* At its goal: whether what came is what the relay once said. */
+static bool is_proved(const struct kl_lobby_room *r, const struct kl_lobby_bring *b) {
+    uint8_t mark[KL_MARK];
+    if (b->by_mark) {
+        return kl_lobby_past_mark(r, mark) && kl_mark_equal(mark, b->proof);
+    }
+    const uint8_t *ours = kl_lobby_again_tag(r, b->interval);
+    return ours && b->interval + 1 == r->past.tags && kl_tag_equal(ours, b->proof);
+}
+
+static const char *judge(struct kl_lobby_room *r, struct kl_lobby_bring *b) {
+    if (b->proved || r->lock.next_close < b->goal) return NULL;
+    if (!is_proved(r, b)) return "what you bring is not what this relay saw played";
+    b->proved = true;
+    if (r->trial) kl_lobby_again_believe(r);
+    return NULL;
+}
+
+/* Those below the goal that are not here yet. */
+static const char *add_frames(struct kl_lobby_room *r, struct kl_lobby_bring *b, struct kl_frames *frames) {
     struct kl_frame f;
+    while (kl_frames_next(frames, &f)) {
+        if (f.number < r->lock.next_close || f.number >= b->goal) continue;
+        if (!b->made && !r->trial && !kl_lobby_again_try(r))
+            return "this relay has no memory for more frames";
+        b->added = true;
+        if (kl_lobby_again_frame(r, &f, f.flags & KL_FRAME_COMMANDS ? &frames->commands : NULL) != KL_OK)
+            return "frames that do not follow each other";
+    }
+    return NULL;
+}
+
+static const char *take_frames(struct kl_lobby *l, unsigned peer, const struct kl_past *p, uint64_t now_us) {
+    struct kl_lobby_bring *b = l->client[peer].bring;
+    struct kl_frames frames;
     struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
     if (b->makes && !r && !b->made) {
-        const char *why = make(l, b, now_us);
+        const char *why = make(l, peer, b, now_us);
         if (why) return why;
         r = kl_lobby_find(l, b->back.room);
     }
     if (!r || r->phase != KL_ROOM_REOPENING || kl_piece_open(&frames, p->bytes, p->len) != KL_OK)
         return "the room is no longer what it was";
-    uint32_t most = (b->has_claim ? b->claim_end : 0) + UNTAGGED_MAX;
-    while (kl_frames_next(&frames, &f)) {
-        const uint8_t *known = b->has_claim ? kl_lobby_again_tag(r, b->claim) : NULL;
-        if (known) most = r->past.tag_end[b->claim % KL_TAGS_KEPT] + UNTAGGED_MAX; /* not what he says */
-        if (f.number < r->lock.next_close || f.number >= most) continue; /* had, or on his word alone */
-        if (kl_lobby_again_frame(r, &f, f.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL) != KL_OK)
-            return "frames that do not follow each other";
-    }
+    uint32_t before = r->lock.next_close;
+    const char *why = add_frames(r, b, &frames);
+    if (why || r->lock.next_close == before) return why;
+    b->used_bytes += p->len;
     r->again_us = now_us;
-    return judge_claim(r, b);
+    return judge(r, b);
 }
 
 static const char *take_end(struct kl_lobby *l, struct kl_lobby_bring *b) {
-    struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
+    if (b->step == STEP_SHOWS) {
+        b->step = STEP_SHOWN;
+        return b->ticket ? NULL : "your ticket is missing";
+    }
+    const struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
     if (!r || r->lock.next_close == 0) return "no frames came";
-    if (b->has_claim && b->claim >= r->past.tags) return "frames are missing below your newest tag";
-    b->asked = false;
-    b->done = true;
+    if ((b->added || b->made) && !b->proved) return "frames are missing below your newest tag";
+    b->step = STEP_DONE;
     return NULL;
 }
 
-void kl_lobby_bring_message(struct kl_lobby *l, unsigned peer, const struct kl_bring *m, uint64_t now_us) {
+static const char *take(struct kl_lobby *l, unsigned peer, const struct kl_bring *m, uint64_t now_us) {
     struct kl_lobby_bring *b = l->client[peer].bring;
-    const char *why = "nobody asked you to bring anything";
-    if (b->asked) {
-        b->heard_us = now_us;
-        switch (m->what) {
-        case KL_BRING_TICKET: why = take_ticket(l, b, &m->piece); break;
-        case KL_BRING_START: why = take_start(b, &m->piece); break;
-        case KL_BRING_TAGS: why = take_tags(l, b, &m->tags); break;
-        case KL_BRING_HISTORY: why = take_frames(l, b, &m->past, now_us); break;
-        default: why = take_end(l, b); break;
-        }
+    if (b->step != STEP_SHOWS && b->step != STEP_BRINGS) return "nobody asked you to bring anything";
+    switch (m->what) {
+    case KL_BRING_TICKET: return take_ticket(l, b, &m->piece);
+    case KL_BRING_START: return take_start(l, b, &m->piece);
+    case KL_BRING_TAGS: return take_tags(b, &m->tags);
+    case KL_BRING_MARK: return take_mark(b, &m->mark);
+    case KL_BRING_END: return take_end(l, b);
+    default:
+        return b->step == STEP_BRINGS ? take_frames(l, peer, &m->past, now_us)
+                                      : "nobody asked for frames yet";
     }
+}
+
+void kl_lobby_bring_message(struct kl_lobby *l, unsigned peer, const struct kl_bring *m, uint64_t now_us) {
+    const char *why = take(l, peer, m, now_us);
     if (why) refuse(l, peer, why);
 }
 
 /* --- who brings, and when it goes on ----------------------------------------------------------------------
  */
 
-static struct kl_lobby_bring *bring_at(struct kl_lobby *l, unsigned peer, const char *room) {
-    struct kl_lobby_bring *b = l->client[peer].state == KL_CLIENT_BRINGING ? l->client[peer].bring : NULL;
-    return b && strcmp(b->back.room, room) == 0 ? b : NULL;
-}
-
 static bool somebody_brings(struct kl_lobby *l, const char *room) {
     for (unsigned i = 0; i < l->limits.peers; i++) {
         const struct kl_lobby_bring *b = bring_at(l, i, room);
-        bool shows = b && (!b->makes || b->ticket || l->bring_us < b->asked_us + TICKET_US);
-        if (b && b->asked && shows) return true;
+        if (b && b->step == STEP_BRINGS) return true;
     }
     return false;
 }
 
-/* Where there is a room already, only its own members may add to it. */
-static bool may_add(const struct kl_lobby_room *r, const uint8_t *seat_key) {
+/* Where there is a room already, only its own members may add to it; else those of the newest ticket make it.
+ */
+static bool may_bring(const struct kl_lobby_room *r, const struct kl_lobby_ticket *newest,
+                      const struct kl_lobby_bring *b) {
     for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && memcmp(r->member[i].seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0) return true;
-    return !r;
+        if (r->member[i].here && memcmp(r->member[i].seat_key, b->back.seat_key, KL_SEAT_KEY_BYTES) == 0)
+            return b->step == STEP_SHOWN || (b->step == STEP_WAITS && !r->brought);
+    return !r && newest && b->step == STEP_SHOWN &&
+           memcmp(b->ticket->id, newest->id, sizeof newest->id) == 0 && is_member(newest, b->back.seat_key);
 }
 
-/* The one with the newest tag, then the most frames; l->limits.peers: nobody who has more than `have`. */
+/* Frames that it could bring, as far as the relay can tell. */
+static uint32_t reach(const struct kl_lobby_bring *b) {
+    return b->step == STEP_SHOWN ? b->goal : b->back.have;
+}
+
+static bool rather(const struct kl_lobby_bring *a, const struct kl_lobby_bring *b) {
+    if (a->doubtful != b->doubtful) return b->doubtful;
+    return reach(a) > reach(b);
+}
+
+/* The one who reaches furthest; l->limits.peers: nobody who has more than `have`. */
 static unsigned best(struct kl_lobby *l, const char *room, uint32_t have) {
     const struct kl_lobby_room *r = kl_lobby_find(l, room);
+    const struct kl_lobby_ticket *newest = newest_ticket(l, room);
+    const struct kl_lobby_bring *most = NULL;
     unsigned found = l->limits.peers;
-    const struct kl_return *most = NULL;
     for (unsigned i = 0; i < l->limits.peers; i++) {
         const struct kl_lobby_bring *b = bring_at(l, i, room);
-        if (!b || b->done || b->asked || !b->back.can_bring || b->back.have <= have) continue;
-        if (!may_add(r, b->back.seat_key)) continue;
-        bool more =
-            !most || b->back.tags > most->tags || (b->back.tags == most->tags && b->back.have > most->have);
-        if (more) {
-            most = &b->back;
-            found = i;
-        }
+        if (!b || !b->back.can_bring || !may_bring(r, newest, b) || reach(b) <= have) continue;
+        if (most && !rather(b, most)) continue;
+        most = b;
+        found = i;
     }
     return found;
 }
 
-static void ask(struct kl_lobby *l, unsigned peer, bool all, uint32_t from, uint64_t now_us) {
+static void let_bring(struct kl_lobby *l, unsigned peer, const struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_bring *b = l->client[peer].bring;
-    struct kl_msg m = {.kind = KL_MSG_WANT, .want.from = from};
-    if (all) m.want.what = KL_WANT_TICKET | KL_WANT_START;
-    b->asked = true;
-    b->makes = all;
-    b->heard_us = b->asked_us = now_us;
-    kl_lobby_send(l, peer, &m);
+    b->step = STEP_BRINGS;
+    b->makes = !r;
+    ask(l, peer, r ? 0 : KL_WANT_START, r ? r->lock.next_close : 0, now_us);
 }
 
 static bool all_are_here(struct kl_lobby *l, const struct kl_lobby_room *r) {
-    unsigned seated = 0, here = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        seated += r->member[i].here && r->member[i].seats;
-    for (unsigned i = 0; i < l->limits.peers; i++)
-        here += bring_at(l, i, r->name) != NULL;
-    return here >= seated;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        bool waits = false;
+        for (unsigned k = 0; k < l->limits.peers && m->here && m->seats && !waits; k++) {
+            const struct kl_lobby_bring *b = bring_at(l, k, r->name);
+            waits =
+                b && b->step != STEP_SHOWS && memcmp(b->back.seat_key, m->seat_key, KL_SEAT_KEY_BYTES) == 0;
+        }
+        if (m->here && m->seats && !waits) return false;
+    }
+    return true;
 }
 
 static void serve(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
@@ -265,23 +408,33 @@ static void serve(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     kl_lobby_return(l, peer, &back, now_us);
 }
 
+static bool is_late(const struct kl_lobby_bring *b, uint64_t now_us) {
+    if (b->step == STEP_SHOWS) return now_us >= b->asked_us + SHOW_US;
+    uint64_t allowed_us = BEGIN_US + b->used_bytes * 1000000 / BYTES_A_S;
+    return now_us >= b->asked_us + (allowed_us < BRING_US ? allowed_us : BRING_US);
+}
+
+/* Nobody brings anything to this room, and nobody has more of it. */
+static void go_on(struct kl_lobby *l, struct kl_lobby_room *r, uint64_t now_us) {
+    bool late = now_us >= r->again_us + OPEN_US && now_us >= r->gather_us;
+    if (!all_are_here(l, r) && !late) return;
+    if (kl_lobby_again_open(r, KL_HOLD_US, now_us) != KL_OK) kl_lobby_again_drop(r); /* nobody has a seat */
+}
+
 static void look_after(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
-    struct kl_lobby_bring *b = l->client[peer].bring;
+    const struct kl_lobby_bring *b = l->client[peer].bring;
     const char *name = b->back.room;
     struct kl_lobby_room *r = kl_lobby_find(l, name);
-    if (b->asked) {
-        bool late = now_us >= b->heard_us + IDLE_US || now_us >= b->asked_us + BRING_US;
-        if (late) refuse(l, peer, "nothing more came of what you wanted to bring");
-        return;
-    }
-    if (r && r->phase != KL_ROOM_REOPENING) {
+    if (b->step == STEP_SHOWS || b->step == STEP_BRINGS) {
+        if (is_late(b, now_us)) refuse(l, peer, "nothing more came of what you wanted to bring");
+    } else if (r && r->phase != KL_ROOM_REOPENING) {
         serve(l, peer, now_us);
     } else if (!somebody_brings(l, name)) {
         unsigned next = best(l, name, r ? r->lock.next_close : 0);
         if (next < l->limits.peers && (r || now_us >= b->since_us + PICK_US))
-            ask(l, next, !r, r ? r->lock.next_close : 0, now_us);
-        else if (r && next == l->limits.peers && (all_are_here(l, r) || now_us >= r->again_us + OPEN_US))
-            (void)kl_lobby_again_open(r, KL_HOLD_US, now_us);
+            let_bring(l, next, r, now_us);
+        else if (r && next == l->limits.peers)
+            go_on(l, r, now_us);
         else if (!r && next == l->limits.peers && now_us >= b->since_us + WAIT_US)
             refuse(l, peer, "no seat is kept for you here (any more)");
     }

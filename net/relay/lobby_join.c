@@ -19,6 +19,7 @@ static bool is_empty(const struct kl_lobby_room *r) {
 void kl_lobby_free_room(struct kl_lobby_room *r) {
     kl_lobby_start_free(r);
     kl_lobby_past_free(r);
+    free(r->trial);
     kl_journal_leave(r);
     sodium_memzero(r, sizeof *r);
     free(r);
@@ -137,7 +138,7 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
     return objection_seats(r, h, text, cap);
 }
 
-static unsigned rooms_of(const struct kl_lobby *l, const char *address) {
+unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
     char host[KL_ADDRESS_MAX];
     unsigned count = 0;
     kl_address_host(host, address);
@@ -155,7 +156,7 @@ static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, con
     } else if (l->rooms >= l->limits.rooms) {
         snprintf(text, cap, "this relay has its %u rooms; none is free for room %s", l->limits.rooms,
                  h->room);
-    } else if (rooms_of(l, address) >= l->limits.rooms_per_address) {
+    } else if (kl_lobby_rooms_of(l, address) >= l->limits.rooms_per_address) {
         snprintf(text, cap, "this relay gives %u rooms to one address, yours has them; none for room %s",
                  l->limits.rooms_per_address, h->room);
     } else {

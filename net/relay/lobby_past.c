@@ -10,6 +10,7 @@ void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_past *p = &r->past;
     kl_history_init(&p->history, 0, 0);
     kl_tag_key(r->lobby->secret, r->id, p->tag_key);
+    kl_mark_key(r->lobby->secret, r->id, p->mark_key);
     p->tags_us = now_us;
     p->ticket_changed = true;
 }
@@ -25,9 +26,13 @@ void kl_lobby_past_free(struct kl_lobby_room *r) {
 /* --- keeping ----------------------------------------------------------------------------------------------
  */
 
+static uint64_t most_bytes(const struct kl_lobby_room *r) {
+    return r->lobby->limits.history_kib * UINT64_C(1024) * (r->past.on_trial ? 2 : 1);
+}
+
 static void *new_block(struct kl_lobby_room *r) {
     struct kl_lobby *l = r->lobby;
-    bool fits = r->past.bytes + KL_HISTORY_BLOCK <= l->limits.history_kib * UINT64_C(1024) &&
+    bool fits = r->past.bytes + KL_HISTORY_BLOCK <= most_bytes(r) &&
                 l->history_bytes + KL_HISTORY_BLOCK <= KL_HISTORY_BYTES_TOTAL;
     void *block = fits ? malloc(KL_HISTORY_BLOCK) : NULL;
     if (!block) return NULL;
@@ -39,6 +44,7 @@ static void *new_block(struct kl_lobby_room *r) {
 /* The oldest frames make way where there is no more memory to be had: from then on nobody can begin anew. */
 static void *reuse_oldest(struct kl_lobby_room *r) {
     bool whole = r->past.history.first == 0;
+    if (r->past.on_trial) return NULL;
     void *block = kl_history_drop(&r->past.history);
     if (block && whole) {
         kl_lobby_log_room(KL_LOG_INFO, "history_full", r, "frame=%u kib=%llu", r->lock.next_close,
@@ -48,15 +54,41 @@ static void *reuse_oldest(struct kl_lobby_room *r) {
     return block;
 }
 
+void kl_lobby_past_trim(struct kl_lobby_room *r) {
+    while (r->past.bytes > most_bytes(r)) {
+        void *block = reuse_oldest(r);
+        if (!block) return;
+        free(block);
+        r->past.bytes -= KL_HISTORY_BLOCK;
+        r->lobby->history_bytes -= KL_HISTORY_BLOCK;
+    }
+}
+
+static const uint8_t no_tag[KL_TAG];
+
+static const uint8_t *tag_before(const struct kl_lobby_past *p, uint32_t interval) {
+    return interval ? p->tag[(interval - 1) % KL_TAGS_KEPT] : no_tag;
+}
+
+bool kl_lobby_past_mark(const struct kl_lobby_room *r, uint8_t mark[KL_MARK]) {
+    static uint8_t bytes[KL_INTERVAL_BYTES];
+    const struct kl_lobby_past *p = &r->past;
+    struct kl_mark_of of = {.key = p->mark_key, .room_id = r->id, .end = p->history.next};
+    size_t len = kl_history_so_far(&p->history, bytes, sizeof bytes, &of.keyframe);
+    bool whole = p->tags && p->tag_end[(p->tags - 1) % KL_TAGS_KEPT] == of.end;
+    of.interval = p->tags - whole;
+    of.before = tag_before(p, of.interval);
+    kl_mark_make(&of, bytes, len, mark);
+    return len > 0;
+}
+
 static void tag_interval(struct kl_lobby_room *r) {
-    static const uint8_t none[KL_TAG];
     struct kl_lobby_past *p = &r->past;
     uint8_t bytes[KL_INTERVAL_BYTES];
     struct kl_tag t;
     size_t len = kl_history_interval(&p->history, bytes, sizeof bytes);
     uint32_t i = p->history.intervals - 1, length = r->past.last_spacing;
-    const uint8_t *before = i ? p->tag[(i - 1) % KL_TAGS_KEPT] : none;
-    kl_tag_begin(&t, p->tag_key, before, r->id, i, p->history.next - length);
+    kl_tag_begin(&t, p->tag_key, tag_before(p, i), r->id, i, p->history.next - length);
     kl_tag_add(&t, bytes, len);
     kl_tag_end(&t, p->tag[i % KL_TAGS_KEPT]);
     p->tag_end[i % KL_TAGS_KEPT] = p->history.next;

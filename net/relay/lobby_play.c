@@ -89,6 +89,13 @@ static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f) {
     r->spacing = f->spacing;
 }
 
+/* Before anybody gets them. */
+static void mark_frames(struct kl_lobby_room *r) {
+    uint8_t mark[KL_MARK];
+    if (r->past.broken || r->past.history.next != r->lock.next_close) return;
+    if (kl_lobby_past_mark(r, mark)) kl_room_mark(&r->lock, r->lock.next_close, mark);
+}
+
 static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_frame f;
     while (kl_room_take(&r->lock, &f)) {
@@ -96,6 +103,7 @@ static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
         kl_lobby_past_keep(r, &f);
     }
     if (r->waited_frame == r->lock.next_close) return;
+    mark_frames(r);
     if (r->stall_told)
         kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->waited_frame,
                           (unsigned long long)(now_us - r->waited_us) / 1000);

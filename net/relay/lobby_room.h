@@ -51,7 +51,8 @@
 
 #define KL_NO_HOST KL_MAX_CLIENTS
 
-#define KL_BANS_MAX  64   /* of one room */
+#define KL_BANS_MAX  64 /* of one room */
+#define KL_DOUBTS    32
 #define KL_TAGS_KEPT 4096 /* of one room: five minutes at spacing 5 */
 
 enum kl_room_phase {
@@ -71,8 +72,9 @@ struct kl_lobby_member {
     unsigned peer;
     uint8_t seats, state; /* enum kl_member_state; told as KL_MEMBER_AWAY where it is not linked */
     char name[KL_NAME_MAX];
-    uint32_t joined;           /* the room's number of it: who has been here longest */
-    char host[2][KL_ADDRESS_MAX]; /* addresses without port: where it is, and where it was before ("": nowhere) */
+    uint32_t joined;              /* the room's number of it: who has been here longest */
+    char host[2][KL_ADDRESS_MAX]; /* addresses without port: where it is, and where it was before ("":
+                                     nowhere) */
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
     uint8_t token_hash[2][KL_SEAT_HASH]; /* of the newest, and of the one before */
     bool any_token; /* the room was made again from a ticket, which may be older than its token: the key does
@@ -107,9 +109,10 @@ struct kl_lobby_past {
     struct kl_history history;
     bool broken;           /* there was no memory for a frame: nothing more is kept */
     bool reopened;         /* the room was made again: clients may have frames that it has not */
+    bool on_trial;         /* the newest frames are not proved yet, and may be taken back: none is dropped */
     uint16_t last_spacing; /* of the newest frame kept */
     uint64_t bytes;
-    uint8_t tag_key[32];
+    uint8_t tag_key[32], mark_key[32];
     uint8_t tag[KL_TAGS_KEPT][KL_TAG]; /* of interval i at [i % KL_TAGS_KEPT] */
     uint32_t tag_end[KL_TAGS_KEPT];    /* the frame after it */
     uint32_t tags;                     /* intervals that have one: below */
@@ -144,9 +147,12 @@ struct kl_lobby_room {
     uint32_t start_have, start_bytes;
     uint8_t start_hash[16]; /* BLAKE2b, once it is here */
     uint64_t epoch_s;
-    uint64_t again_us;         /* reopening: when the last frames were brought */
-    bool roster_changed, busy; /* busy: something came in since the last run */
-    bool bulk;                 /* some member waits for bulk: run whenever something was acknowledged */
+    uint64_t again_us;            /* reopening: when the last frames were brought … */
+    uint64_t gather_us;           /* … and until when others may come and bring more, whoever is here */
+    bool brought;                 /* by clients: its ticket may be an old one */
+    struct kl_lobby_trial *trial; /* of frames that are not proved; NULL: none are (lobby_again.h) */
+    bool roster_changed, busy;    /* busy: something came in since the last run */
+    bool bulk;                    /* some member waits for bulk: run whenever something was acknowledged */
     uint64_t due_us, chores_us;
 
     struct kl_room lock;
@@ -197,9 +203,11 @@ struct kl_lobby {
     unsigned rooms, members;
     uint64_t start_bytes, history_bytes; /* held for all rooms */
     uint64_t chores_us;
-    uint64_t born_us;                /* the first kl_lobby_run() */
-    unsigned bringing;               /* clients in that state */
-    uint64_t bring_us;               /* when they are looked after next */
+    uint64_t born_us;  /* the first kl_lobby_run() */
+    unsigned bringing; /* clients in that state */
+    uint64_t bring_us; /* when they are looked after next */
+    unsigned doubts;   /* keys of those who brought in vain, the newest of so many */
+    uint8_t doubtful[KL_DOUBTS][KL_SEAT_KEY_BYTES];
     struct kl_lobby_client client[]; /* limits.peers of them */
 };
 
@@ -220,6 +228,8 @@ void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 /* Why this HELLO comes into no room; 0 where it does. r: the room, or NULL to make one. */
 int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
                        const char *address, char *text, size_t cap);
+/* How many rooms there are that count for this address (with port). */
+unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address);
 void kl_lobby_free_empty_rooms(struct kl_lobby *l);
 void kl_lobby_free_room(struct kl_lobby_room *r);
 
@@ -308,6 +318,10 @@ void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f);
  * is no memory. */
 bool kl_lobby_past_adopt(struct kl_lobby_room *r, const uint8_t *piece, size_t len, uint32_t intervals);
 void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG], uint32_t end);
+/* The mark on all frames so far (tag.h). False: the newest were adopted, and none has closed since. */
+bool kl_lobby_past_mark(const struct kl_lobby_room *r, uint8_t mark[KL_MARK]);
+/* Drops the oldest frames that are more than a room may have. */
+void kl_lobby_past_trim(struct kl_lobby_room *r);
 /* Whether frame `from` on is kept. */
 bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from);
 /* Whether what this client has is what the room has: always, but after the room was made again. */

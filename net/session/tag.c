@@ -39,6 +39,24 @@ void kl_tag_end(struct kl_tag *t, uint8_t tag[KL_TAG]) {
     sodium_memzero(t, sizeof *t);
 }
 
+void kl_mark_key(const uint8_t relay_secret[32], const uint8_t room_id[KL_TAG_ROOM_ID], uint8_t key[32]) {
+    derive(relay_secret, "keylock mark", room_id, key);
+}
+
+void kl_mark_make(const struct kl_mark_of *of, const void *bytes, size_t len, uint8_t mark[KL_MARK]) {
+    struct kl_tag t;
+    uint8_t whole[KL_TAG];
+    kl_tag_begin(&t, of->key, of->before, of->room_id, of->interval, of->keyframe);
+    add_u32(&t, of->end);
+    kl_tag_add(&t, bytes, len);
+    kl_tag_end(&t, whole);
+    memcpy(mark, whole, KL_MARK);
+}
+
+bool kl_mark_equal(const uint8_t a[KL_MARK], const uint8_t b[KL_MARK]) {
+    return sodium_memcmp(a, b, KL_MARK) == 0;
+}
+
 bool kl_tag_equal(const uint8_t a[KL_TAG], const uint8_t b[KL_TAG]) {
     return crypto_verify_16(a, b) == 0;
 }

@@ -31,4 +31,16 @@ void kl_tag_end(struct kl_tag *t, uint8_t tag[KL_TAG]);
 /* In constant time. */
 bool kl_tag_equal(const uint8_t a[KL_TAG], const uint8_t b[KL_TAG]);
 
+/* What goes with UPDATEs: the same of the newest interval as far as it is closed, of 64 bits and under a key
+ * of its own. So whatever a client has of a room, its relay knows it again, to the frame. bytes: the
+ * interval's frames below `end`. */
+#define KL_MARK 8
+void kl_mark_key(const uint8_t relay_secret[32], const uint8_t room_id[KL_TAG_ROOM_ID], uint8_t key[32]);
+struct kl_mark_of {
+    const uint8_t *key, *before, *room_id; /* before: the last tag before this interval */
+    uint32_t interval, keyframe, end;
+};
+void kl_mark_make(const struct kl_mark_of *of, const void *bytes, size_t len, uint8_t mark[KL_MARK]);
+bool kl_mark_equal(const uint8_t a[KL_MARK], const uint8_t b[KL_MARK]);
+
 #endif

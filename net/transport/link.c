@@ -255,8 +255,7 @@ int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len)
     int result = KL_E_STATE;
     if (len > KL_COMMAND_BYTES) return KL_E_SPACE;
     lock(l);
-    if (may_order(s, kind))
-        result = s->order_put - s->order_got == KL_LINK_ORDERS ? KL_E_FULL : KL_OK;
+    if (may_order(s, kind)) result = s->order_put - s->order_got == KL_LINK_ORDERS ? KL_E_FULL : KL_OK;
     if (result == KL_OK) {
         struct kl_order *o = &s->order[s->order_put++ % KL_LINK_ORDERS];
         *o = (struct kl_order){.kind = kind, .len = (uint8_t)len};

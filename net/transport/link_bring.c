@@ -5,7 +5,7 @@
 
 #include "link_state.h"
 
-enum { STEP_TICKET, STEP_START, STEP_TAGS, STEP_FRAMES, STEP_END, STEP_DONE };
+enum { STEP_TICKET, STEP_START, STEP_TAGS, STEP_MARK, STEP_FRAMES, STEP_END, STEP_DONE };
 
 static void lock(struct kl_link *l) {
     pthread_mutex_lock(&l->mutex);
@@ -63,6 +63,14 @@ static bool make_tags(struct kl_link_bring *b, struct kl_msg *m, const struct kl
     return true;
 }
 
+/* What was received and not yet taken is not brought. */
+static bool make_mark(struct kl_link_bring *b, struct kl_msg *m, const struct kl_link_shared *s) {
+    b->step++;
+    m->bring.what = KL_BRING_MARK;
+    m->bring.mark.end = kl_client_mark(&s->lock, s->past.next, m->bring.mark.mark);
+    return m->bring.mark.end > 0;
+}
+
 static bool make_frames(struct kl_link_bring *b, struct kl_msg *m, const struct kl_history *h) {
     uint32_t end = b->from;
     size_t len = b->from < h->next
@@ -90,6 +98,7 @@ static bool next_of(struct kl_link *l, struct kl_msg *m) {
         if (b->what & KL_WANT_START) return make_piece(b, m, KL_BRING_START, s->start, s->start_len);
         break;
     case STEP_TAGS: return make_tags(b, m, kl_link_newest_tag(s));
+    case STEP_MARK: return make_mark(b, m, s);
     case STEP_FRAMES: return make_frames(b, m, &s->past);
     default:
         m->bring.what = KL_BRING_END;

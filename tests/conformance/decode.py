@@ -100,6 +100,7 @@ def any_update(rng):
          "echo": any_echo(rng), "next_sample": u32(rng), "waiting": rng.randrange(256), "away": rng.randrange(256),
          "first": first, "due": rng.choice([None, 0, -1, 2**63 - 1, -2**63, rng.randint(-10**9, 10**9)]), "frames": []}
     f["frames"] = any_frames(rng, first, count)
+    f["mark"] = rng.randbytes(8).hex() if count and rng.randrange(2) else None
     return "update", 0, f, write_update(f, rng)
 
 
@@ -231,7 +232,8 @@ def wrong_ctrls():
 def wrong_updates():
     def update(flags=0, next_sample=0, first=9, count=1, due=b"", offset=1, intervals=b"\x04\xff", rest=b"\x00"):
         return lay(bytes(4), flags, ("var", next_sample), 0, 0, ("var", first), ("var", count), due, offset, intervals, rest)
-    yield update(flags=32)
+    yield update(flags=64)
+    yield update(flags=32, count=0, due=bytes(8))
     yield update(flags=12)
     yield update(next_sample=2**32)
     yield update(first=NUMBER_MAX + 1)

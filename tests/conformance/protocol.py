@@ -274,7 +274,7 @@ def read_frames(r, first, count):
 def read_update(r, _seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~0x1f == 0 and flags & 0x0c != 0x0c)
+    need(flags & ~0x3f == 0 and flags & 0x0c != 0x0c)
     f["absent"], f["returning"], f["paused"] = flags >> 2 & 1, flags >> 3 & 1, flags >> 4 & 1
     f["echo"] = read_echo(r, flags)
     f["next_sample"] = r.var(2**32 - 1)
@@ -283,6 +283,8 @@ def read_update(r, _seats):
     f["first"] = first = r.var(NUMBER_MAX)
     count = r.var(256)
     f["due"] = r.svar() if flags & 2 else None
+    need(count or not flags & 0x20)
+    f["mark"] = r.take(8).hex() if flags & 0x20 else None
     f["frames"] = read_frames(r, first, count) if count else []
     r.end()
     return f
@@ -330,12 +332,14 @@ def write_update(f, rng):
     w = Writer()
     w.u(4, f["stamp"])
     w.u(1, (1 if f["echo"] else 0) + (0 if f["due"] is None else 2) + 4 * f["absent"] + 8 * f["returning"] +
-        16 * f["paused"])
+        16 * f["paused"] + (0 if f["mark"] is None else 32))
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
     w.var(f["next_sample"]), w.u(1, f["waiting"]), w.u(1, f["away"]), w.var(f["first"]), w.var(len(f["frames"]))
     if f["due"] is not None:
         w.svar(f["due"])
+    if f["mark"] is not None:
+        w.hex(f["mark"])
     if f["frames"]:
         write_frames(w, f["frames"], rng)
     return bytes(w.out)
@@ -396,6 +400,10 @@ def read_tags(r):
     return [first, end, [r.hex(16) for _ in range(count)]]
 
 
+def read_mark(r):
+    return [r.u(4), r.hex(8)]
+
+
 def write_piece(w, p):
     w.u(4, p[0]), w.u(4, p[1]), w.hex(p[2])
 
@@ -443,8 +451,8 @@ def read_message(r, _seats):
         m += [flags & 1, flags >> 1, r.u(4), r.u(4), r.hex(16), read_facts(r)]
         need(not m[5] or m[7] == m[8] == 0)
     elif kind == 10:
-        m.append(r.u(1, 4))
-        m += [read_ticket, read_piece, read_history, read_tags, lambda _: []][m[1]](r)
+        m.append(r.u(1, 5))
+        m += [read_ticket, read_piece, read_history, read_tags, lambda _: [], read_mark][m[1]](r)
     elif kind == 16:
         m += [r.u(4), r.u(1, 15), r.u(1), r.u(1, 1), read_params(r), r.hex(16), r.hex(16), r.u(2)]
     elif kind == 18:
@@ -514,6 +522,8 @@ def write_message(m, rng):
         w.u(1, m[1])
         if m[1] == 2:
             write_history(w, m[2:], rng)
+        elif m[1] == 5:
+            w.u(4, m[2]), w.hex(m[3])
         elif m[1] < 4:
             [write_piece, write_piece, None, write_tags][m[1]](w, m[2:])
     elif kind == 24:

@@ -217,6 +217,10 @@ def play_papers(program, rng):
         text = tag + room + struct.pack("<II", i, keyframe) + frames
         before, tag = tag, blake(128, text, blake(256, b"keylock tag" + room, secret))
         assert peer.ask("tag", secret, room, before, i, keyframe, frames) == [["tag", tag.hex()]]
+        end = rng.randrange(2**32)
+        text = before + room + struct.pack("<III", i, keyframe, end) + frames
+        mark = blake(128, text, blake(256, b"keylock mark" + room, secret))[:8]
+        assert peer.ask("mark", secret, room, before, i, keyframe, end, frames) == [["mark", mark.hex()]]
     for size in (0, 1, 100, 3000):
         nonce, body = rng.randbytes(24), rng.randbytes(size)
         key = curves.hchacha20(blake(256, b"keylock ticket", secret), nonce[:16])

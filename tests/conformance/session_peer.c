@@ -5,10 +5,11 @@
  *   then, for each line of
  *     in HEX          a datagram for this end: out HEX, opened KIND HEX, established PUB CIPHER SESSION
  * BINDING, refused CODE VERSION, or nothing seal KIND HEX   out HEX session_peer papers                   for
- * each line of tag SECRET ROOM BEFORE I K BYTES    tag HEX ticket SECRET HEX                   body HEX or
- * malformed token HEX                           hash HEX door SECRET BINDING                 share HEX; the
- * next line is `share HEX' of the other: macs OWN EXPECTED return PUB BINDING TOKEN SIGNATURE  yes or no
- *   prints, then a line with a full stop. All bytes in hexadecimal; `-' for none. */
+ * each line of tag SECRET ROOM BEFORE I K BYTES    tag HEX mark SECRET ROOM BEFORE I K END BYTES mark HEX
+ * ticket SECRET HEX                   body HEX or malformed token HEX                           hash HEX door
+ * SECRET BINDING                 share HEX; the next line is `share HEX' of the other: macs OWN EXPECTED
+ * return PUB BINDING TOKEN SIGNATURE  yes or no prints, then a line with a full stop. All bytes in
+ * hexadecimal; `-' for none. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +149,18 @@ static void do_tag(void) {
     show("tag", out, sizeof out);
 }
 
+static void do_mark(void) {
+    uint8_t secret[32], room[16], before[16], key[32], out[KL_MARK];
+    struct kl_mark_of of = {.key = key, .before = before, .room_id = room};
+    exactly(word(), secret, 32), exactly(word(), room, 16), exactly(word(), before, 16);
+    of.interval = (uint32_t)strtoul(word(), NULL, 10);
+    of.keyframe = (uint32_t)strtoul(word(), NULL, 10);
+    of.end = (uint32_t)strtoul(word(), NULL, 10);
+    kl_mark_key(secret, room, key);
+    kl_mark_make(&of, bytes, parse(word(), bytes, sizeof bytes), out);
+    show("mark", out, sizeof out);
+}
+
 static void do_ticket(void) {
     static uint8_t body[sizeof bytes];
     uint8_t secret[32];
@@ -195,11 +208,8 @@ static void papers(void) {
     static const struct {
         const char *word;
         void (*run)(void);
-    } table[] = {{"tag", do_tag},
-                 {"ticket", do_ticket},
-                 {"token", do_token},
-                 {"door", do_door},
-                 {"return", do_return}};
+    } table[] = {{"tag", do_tag},     {"mark", do_mark}, {"ticket", do_ticket},
+                 {"token", do_token}, {"door", do_door}, {"return", do_return}};
     while (fgets(line, sizeof line, stdin)) {
         const char *what = strtok(line, " \n");
         for (size_t i = 0; what && i < sizeof table / sizeof *table; i++)

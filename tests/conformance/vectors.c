@@ -106,9 +106,14 @@ static int print_update(const uint8_t *b, size_t len) {
     print_echo(u.has_echo, u.echo, u.hold_us);
     printf("\"next_sample\":%u,\"waiting\":%u,\"first\":%u,", u.next_sample, u.waiting_for, u.first);
     if (u.has_schedule)
-        printf("\"due\":%lld,\"frames\":", (long long)u.due_us);
+        printf("\"due\":%lld,\"mark\":", (long long)u.due_us);
     else
-        printf("\"due\":null,\"frames\":");
+        printf("\"due\":null,\"mark\":");
+    if (u.has_mark)
+        print_hex(u.mark, sizeof u.mark);
+    else
+        printf("null");
+    printf(",\"frames\":");
     print_frames(&u.frames, u.count);
     putchar('}');
     return 0;
@@ -219,6 +224,10 @@ static void print_bring(const struct kl_bring *b) {
     case KL_BRING_HISTORY: print_past(&b->past); break;
     case KL_BRING_TAGS: print_tags(&b->tags); break;
     case KL_BRING_END: break;
+    case KL_BRING_MARK:
+        printf(",%u,", b->mark.end);
+        print_hex(b->mark.mark, sizeof b->mark.mark);
+        break;
     default: print_piece(&b->piece); break;
     }
 }
@@ -387,6 +396,8 @@ static void update_vectors(void) {
                                   .paused = count % 3 == 1,
                                   .has_schedule = count % 2,
                                   .due_us = (int64_t)first * 100000 - 5000000,
+                                  .has_mark = count % 2,
+                                  .mark = {1, (uint8_t)first, 3, 4, 5, 6, 7, (uint8_t)count},
                                   .first = first,
                                   .count = count};
             size_t len = kl_update_write(&u, ring, commands, buf, sizeof buf);
@@ -464,6 +475,9 @@ static void bulk_messages(void) {
     message(&m);
     m.bring.what = KL_BRING_TAGS;
     m.bring.tags = (struct kl_tags){.first = 1, .end_frame = 5, .count = KL_TAGS_MAX};
+    message(&m);
+    m.bring.what = KL_BRING_MARK;
+    m.bring.mark = (struct kl_mark){.end = UINT32_MAX, .mark = {8, 7, 6, 5, 4, 3, 2, 1}};
     message(&m);
     m.bring.what = KL_BRING_END;
     message(&m);

@@ -176,6 +176,9 @@ static void bulk_messages(void) {
     m.bring.what = KL_BRING_TAGS;
     m.bring.tags = (struct kl_tags){90, 700, 2, {{1}, {2}}};
     message("bring-tags", &m);
+    m.bring.what = KL_BRING_MARK;
+    m.bring.mark = (struct kl_mark){700, {1, 2, 3, 4, 5, 6, 7, 8}};
+    message("bring-mark", &m);
     m.bring.what = KL_BRING_END;
     message("bring-end", &m);
     m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {3, 700}};
@@ -219,6 +222,12 @@ static void bring_room(struct list *l, unsigned peer) {
     uint32_t count;
     m = (struct kl_msg){.kind = KL_MSG_BRING, .bring = {.what = KL_BRING_TICKET, .piece = {0, 1, 1, "t"}}};
     say(l, peer, &m);
+    m.bring = (struct kl_bring){.what = KL_BRING_MARK, .mark.end = 8};
+    say(l, peer, &m);
+    m.bring = (struct kl_bring){.what = KL_BRING_END};
+    say(l, peer, &m);
+    add(l, PASS << 3, (const uint8_t *)"\x20", 1); /* then it is asked for the rest */
+    add(l, PASS << 3, (const uint8_t *)"\x01", 1);
     m.bring = (struct kl_bring){.what = KL_BRING_START, .piece = {0, 4, 4, "save"}};
     say(l, peer, &m);
     for (uint32_t n = 0; n < 8; n++)
@@ -259,9 +268,9 @@ static void rooms(void) {
     say(&l, 0, &(struct kl_msg){.kind = KL_MSG_BYE});
     add(&l, 4 | 5 << 3, (const uint8_t *)"", 0);
     add(&l, 4 | RETURN << 3, (const uint8_t *)"\x01\x02\x20\x00\x01", 5);
-    add(&l, PASS << 3, (const uint8_t *)"\x40", 1);
     bring_room(&l, 4);
-    add(&l, PASS << 3, (const uint8_t *)"\x40", 1);
+    add(&l, PASS << 3, (const uint8_t *)"\x60", 1);
+    add(&l, PASS << 3, (const uint8_t *)"\x01", 1);
     save("fuzz_lobby", "bring", l.bytes, l.len);
 }
 

@@ -21,6 +21,8 @@
 
 static const uint8_t secret[32] = {1, 2, 3};
 
+static uint8_t fixed_spacing; /* of rooms that are begun from now on; 0: follows the link */
+
 static struct kl_frame canon[FRAMES]; /* as the first who ran each has it */
 static uint32_t canon_end;
 
@@ -159,6 +161,7 @@ static inline void start_room(enum kl_policy policy) {
         struct kl_msg m = a_hello(i, "room", 1, PLAYERS, "x");
         m.hello.params.policy = (uint8_t)policy;
         m.hello.params.wait_budget_ms = 250;
+        m.hello.params.spacing_fixed = fixed_spacing;
         player[i].peer = i;
         player[i].linked = true;
         connect_peer(i);

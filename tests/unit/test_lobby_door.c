@@ -263,7 +263,10 @@ static void no_name_writes_the_log(void **state) {
     fclose(log);
     assert_non_null(strstr(text, "event=locked room=\"room\" by=\"the host a\\\" code=0 b=\\\"\"\n"));
     free(text);
-    assert_string_equal(kl_log_quote(quoted, sizeof quoted, "a\xc2\x9b" "2J\xc3\xa4"), "\"a?2J\xc3\xa4\"");
+    assert_string_equal(kl_log_quote(quoted, sizeof quoted,
+                                     "a\xc2\x9b"
+                                     "2J\xc3\xa4"),
+                        "\"a?2J\xc3\xa4\"");
 }
 
 static void kicked_may_come_again_and_banned_may_not(void **state) {
