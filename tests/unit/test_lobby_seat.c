@@ -46,6 +46,28 @@ static void a_lost_link_keeps_seat_and_rights(void **state) {
     assert_int_equal(kl_lobby_members(lobby), 1);
 }
 
+/* To him who has been seated longest, of those who are there; never to who watches while somebody has a seat. */
+static void rights_pass_to_players(void **state) {
+    (void)state;
+    hello(0, "room", 1, 3, "x");
+    hello(9, "room", 0, 3, "x"); /* watches, and has been here longer than … */
+    hello(1, "room", 1, 3, "x");
+    hello(2, "room", 1, 3, "x");
+    lose(1);
+    lose(2);
+    bye(0);
+    assert_true(member_of(9, 2)->host); /* … both who are away */
+    assert_false(member_of(9, 1)->host);
+    pass(61 * SECOND);
+    assert_true(member_of(9, 1)->host); /* nobody else is left */
+    hello(3, "other", 1, 3, "x");
+    hello(4, "other", 1, 3, "x");
+    hello(5, "other", 1, 3, "x");
+    lose(4);
+    bye(3);
+    assert_true(member_of(5, 2)->host);
+}
+
 static void the_same_seat_and_a_new_token(void **state) {
     (void)state;
     uint8_t old[KL_TOKEN_BYTES];
@@ -319,6 +341,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(a_lost_link_keeps_seat_and_rights),
+        T(rights_pass_to_players),
         T(the_same_seat_and_a_new_token),
         T(the_token_before_is_good_until_the_newest_was_used),
         T(nobody_else_gets_the_seat),
