@@ -7,8 +7,8 @@
 /* --- who is host ------------------------------------------------------------------------------------------
  */
 
-/* The better of two to be host: who plays, then who can be reached, then who has been here longest. Nobody who
- * watches becomes host over players whose links are cut. */
+/* The better of two to be host: who plays, then who can be reached, then who has been here longest. Nobody
+ * who watches becomes host over players whose links are cut. */
 static bool rather(const struct kl_lobby_member *a, const struct kl_lobby_member *b) {
     if (!a->seats != !b->seats) return a->seats;
     if (a->linked != b->linked) return a->linked;

@@ -46,7 +46,8 @@ static void a_lost_link_keeps_seat_and_rights(void **state) {
     assert_int_equal(kl_lobby_members(lobby), 1);
 }
 
-/* To him who has been seated longest, of those who are there; never to who watches while somebody has a seat. */
+/* To him who has been seated longest, of those who are there; never to who watches while somebody has a seat.
+ */
 static void rights_pass_to_players(void **state) {
     (void)state;
     hello(0, "room", 1, 3, "x");
