@@ -36,8 +36,8 @@ one_storm() {
         die "storm: not in the room"
     fi
     player bob 2
-    said storm '^begins' 60 || { show storm relay ann bob; die "storm: does not begin"; }
     start watch python3 tests/e2e/rundelay.py "${pid[ann]}" "${pid[bob]}" "${pid[relay]}" "${pid[link-ann]}" "${pid[link-bob]}"
+    said storm '^begins' 60 || { show storm relay ann bob; die "storm: does not begin"; }
     sleep $((LASTS / 3))
     kill -USR2 "${pid[link-ann]}" # another address, from here on
     sleep $((LASTS / 3))

@@ -9,7 +9,7 @@ Prints `ok NAME/...` or `FAIL NAME/...: why` lines and exits with 1 when somethi
   --max-lead-held-back N  the same where the scheduler held threads back for over 100 ms in all (see --watch)
   --max-late X     share of frames that were due and not there, at most
   --watch FILE     lines of rundelay.py: what the machine's scheduler is to blame for is shown and taken off
-  --max-gap MS     no time without frames is longer, less what a thread was held back for meanwhile
+  --max-gap MS     nobody who asks waits longer for a frame, less what a thread was held back for meanwhile
   --begin US       rundelay's clock when the trace's began, about: only what was held back in a gap counts
   --one-gap A B    exactly one gap without frames is longer than A seconds, and it is shorter than B
   --settled S      S seconds after that gap the lead is back within two frames of what it was, and 60 fps held"""
@@ -87,14 +87,18 @@ if a.max_late is not None:
     say(share <= a.max_late, "late",
         f"{late} of {frames} frames late, {excused} of them at most by the scheduler: {share * 100:.2f} % (expected at most {a.max_late * 100:g} %)")
 if a.max_gap:
-    def net(x, y):
-        """Milliseconds between two calls, less those of rundelay's tenths of a second that overlap with them."""
-        x, y = int(x["wall_us"]) + a.begin, int(y["wall_us"]) + a.begin
-        return (y - x) / 1000 - sum(ms for at, ms in held if x - 50000 <= at and at - 150000 <= y)
-    gaps = [(int(y["wall_us"]) - int(x["wall_us"]), int(x["wall_us"]), net(x, y)) for x, y in zip(ran, ran[1:])]
-    worst = max(ms for _, _, ms in gaps)
-    say(worst <= a.max_gap, "gap", f"longest times without a frame, in ms at s (less what the scheduler held back): "
-        + ", ".join(f"{us / 1000:.0f} at {at / 1e6:.1f} ({ms:.0f})" for us, at, ms in sorted(gaps, reverse=True)[:4])
+    # What counts is how long a player who asks gets no frame: a call that comes late is the player's own machine's doing.
+    def wait(x, y):
+        """From the first call between these two, both of which ran frames, to the second; and the same less those of
+        rundelay's tenths of a second that overlap with it."""
+        at = [int(r["wall_us"]) for r in rows[x + 1:y + 1]]
+        begin, end = at[0] + a.begin, at[-1] + a.begin
+        return (end - begin) / 1000, sum(ms for t, ms in held if begin - 50000 <= t and t - 150000 <= end), at[0] / 1e6
+    places = [i for i, r in enumerate(rows) if int(r["run"]) > 0]
+    waits = [(ms, max(0, ms - took), at) for ms, took, at in (wait(x, y) for x, y in zip(places, places[1:]))]
+    worst = max(ms for _, ms, _ in waits)
+    say(worst <= a.max_gap, "gap", f"longest waits for a frame, in ms at s (less what the scheduler held back): "
+        + ", ".join(f"{ms:.0f} at {at:.1f} ({less:.0f})" for ms, less, at in sorted(waits, reverse=True)[:4])
         + f" (expected at most {a.max_gap:g})")
 if a.one_gap:
     low, high = a.one_gap
