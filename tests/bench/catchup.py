@@ -189,7 +189,7 @@ def picture(rows):
     data = [{"x": i, "share": 100 * (r.get("share_of_bare") or 0), "least": 100 * (r.get("least_share") or 0), "most": 100 * (r.get("most_share") or 0), "fast": 100 * (r.get("fastest_share_of_bare") or 0)} for i, r in enumerate(rows)]
     script = bench.head("catchup", 1000, 560)
     script += 'set title "Running off a backlog, against the bare core\'s unthrottled speed in the same run" font "Sans,14"\n'
-    script += 'set ylabel "%% of the bare core\'s frames a second"\nset yrange [0:140]\nset xrange [-0.7:%g]\nset boxwidth 0.5\nset style fill solid\nset bmargin 5\nset key outside top center horizontal maxcols 2\n' % (len(rows) - 0.3)
+    script += 'set ylabel "%% of the bare core\'s frames a second"\nset yrange [0:%g]\nset xrange [-0.7:%g]\nset boxwidth 0.5\nset style fill solid\nset bmargin 5\nset key outside top center horizontal maxcols 2\n' % (max([d["most"] for d in data] + [140]) * 1.05, len(rows) - 0.3)
     script += "set xtics (" + ", ".join(f'"{r["core"]}\\n{r["how"]} {r["hang_s"]} s\\n{r["backlog_frames"] if r["backlog_frames"] != "lost" else "put out:"} frames" {i}' for i, r in enumerate(rows)) + ") font 'Sans,9'\n"
     script += bench.block("d", data, ("x", "share", "fast", "least", "most"))
     script += 'plot $d using 1:2 with boxes lc rgb "#1f77b4" title "from the first call until fewer than 20 frames are left (the middle one; the line: all)", \\\n'
