@@ -2,7 +2,7 @@
 
 Environment: KL_BUILD, where the programs are (build); KL_CONTENT (build/content); BENCH_OUT, where CSV and PNG go
 ($KL_BUILD/bench); QUICK=1, a version that takes a minute and says less; BENCH_RT=1 gives what is measured
-real-time priority (needs the right to), so that what else a shared machine does counts less."""
+real-time priority (needs the right to), so that what else a shared machine does counts less, and keeps the processors awake."""
 import atexit
 import csv
 import glob
@@ -81,15 +81,17 @@ def environment(**more):
     return env
 
 
+MEASURED = ("chrt", "--rr", "5") if REAL_TIME else () # the priority of what is measured
+
+
 def timed(*command):
-    """The command, at the priority that measurements have."""
-    return [str(c) for c in ((*("chrt", "--rr", "5"), *command) if REAL_TIME else command)]
+    return [str(c) for c in (*MEASURED, *command)]
 
 
-def start(name, *command, env=None):
+def start(name, *command, env=None, priority=MEASURED):
     """In the background; what it says goes to tmp/NAME.log."""
     with open(os.path.join(tmp, name + ".log"), "wb") as log:
-        p = subprocess.Popen(timed(*command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env or environment(),
+        p = subprocess.Popen([str(c) for c in (*priority, *command)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env or environment(),
                              process_group=guard.pid)
     p.name = name
     started.append(p)
@@ -228,6 +230,13 @@ def machine():
     return f"{os.cpu_count()} cores, load {load}" + (", measured at real-time priority" if REAL_TIME else "")
 
 
+def begin(what):
+    """Says what is measured on what; from here on, where measurements have real-time priority, the processors stay awake."""
+    say(f"{what}; {machine()}")
+    if REAL_TIME:
+        start("awake", sys.executable, os.path.join(ROOT, "tests", "bench", "awake.py"), priority=())
+
+
 # --- results -------------------------------------------------------------------------------------------------------
 
 def say(text):
@@ -282,7 +291,7 @@ def block(name, rows, keys):
     return f"${name} << EOD\n" + "".join(" ".join(cell(r.get(k)) for k in keys) + "\n" for r in rows) + "EOD\n"
 
 
-HEAD = """set terminal pngcairo size {w},{h} font "Sans,11" background "#ffffff"
+HEAD = """set terminal pngcairo noenhanced size {w},{h} font "Sans,11" background "#ffffff"
 set output "{name}.png"
 set border 3 lc rgb "#555555"
 set tics nomirror out

@@ -188,7 +188,7 @@ def main():
     if "--plot" in sys.argv:
         return picture(bench.read_csv("bytes"))
     bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, bench.PRESS_CORE)
-    bench.say(f"bytes: {MEASURE:g} s a cell; {bench.machine()}")
+    bench.begin(f"bytes: {MEASURE:g} s a cell")
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         rows = [row for both in pool.map(one_cell, enumerate(cells())) for row in both]
     bench.write_csv("bytes", rows)

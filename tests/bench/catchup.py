@@ -237,13 +237,13 @@ def one_core(name):
 def main():
     cores = list(dict.fromkeys(c[1] for c in cells()))
     if "--where" in sys.argv:
-        bench.say(f"catchup: {bench.machine()}")
+        bench.begin("catchup")
         for how, name, content, seconds in (c for c in cells() if c[1] != "tone" and c[3] == 8):
             where(how, name, bench.core_path(name), content, seconds)
         return
     if "--plot" not in sys.argv:
         bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, bench.PRESS, TONE)
-        bench.say(f"catchup: {bench.machine()}")
+        bench.begin("catchup")
         for name in [a for a in sys.argv[1:] if a in cores] or cores:
             one_core(name)
     rows = [row for name in cores if bench.has_csv("catchup-" + name) for row in bench.read_csv("catchup-" + name) if row.get("core")]

@@ -332,7 +332,7 @@ def main():
     wanted = [a for a in sys.argv[1:] if a in PARTS]
     if "--plot" in sys.argv:
         return draw()
-    bench.say(f"latency: {SETTLE:g} s to settle, {MEASURE:g} s measured a cell; {bench.machine()}")
+    bench.begin(f"latency: {SETTLE:g} s to settle, {MEASURE:g} s measured a cell")
     for name in wanted:
         part(name)
     if wanted:

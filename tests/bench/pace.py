@@ -126,7 +126,7 @@ def main():
     if "--plot" in sys.argv:
         return picture(bench.read_csv("pace"), bench.read_csv("pace-odd"))
     bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, TONE)
-    bench.say(f"pace: {MINUTES:g} minutes; {bench.machine()}")
+    bench.begin(f"pace: {MINUTES:g} minutes")
     relay, at = bench.relay()
     proxy, to = bench.through(at, RTT)
     todo = [(core, hz) for core in cores() for hz in HZ]

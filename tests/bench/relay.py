@@ -55,7 +55,7 @@ def main():
     if "--plot" in sys.argv:
         return picture(bench.read_csv("relay"))
     bench.needs(PROGRAM, bench.RELAY)
-    bench.say(f"relay: {bench.machine()}")
+    bench.begin("relay")
     found = [row for run in range(RUNS) for rooms in ROOMS for row in once(rooms, run)]
     kinds = dict.fromkeys((r["rooms"], r["cipher"]) for r in found)
     rows = [middle([r for r in found if (r["rooms"], r["cipher"]) == kind]) for kind in kinds]

@@ -144,7 +144,7 @@ def main():
     if "--plot" in sys.argv:
         return picture(bench.read_csv("wrapper"))
     bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER)
-    bench.say(f"wrapper: {bench.machine()}")
+    bench.begin("wrapper")
     relay, at = bench.relay()
     if "--time" not in sys.argv:
         bench.write_csv("wrapper-count", counted(at))
