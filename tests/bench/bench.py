@@ -47,9 +47,10 @@ def bound(players, rtt, link):
 
 tmp = tempfile.mkdtemp(prefix="keylock-bench.")
 started = []
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 # Everything is started in the process group of a guard, which ends all of it once this process is gone, however that came about.
-guard = subprocess.Popen(["sh", "-c", 'trap "" TERM INT HUP; read _; kill -TERM 0; kill -CONT 0; sleep 1; rm -rf "$1"; kill -KILL 0', "guard", tmp],
+guard = subprocess.Popen(["sh", "-c", 'trap "" TERM INT HUP; read _; kill -TERM 0; kill -CONT 0; sleep 1; rm -rf "$1" || { sleep 1; rm -rf "$1"; }; kill -KILL 0', "guard", tmp],
                          stdin=subprocess.PIPE, process_group=0)
 
 
@@ -63,13 +64,17 @@ def end_all():
 
 def end_at_once(*_):
     """From a signal: other threads may be waiting for what they started, so no orderly end."""
-    guard.stdin.close()
-    os.waitid(os.P_PID, guard.pid, os.WEXITED)
-    os._exit(130)
+    for n in ENDING:
+        signal.signal(n, signal.SIG_IGN)
+    try:
+        guard.stdin.close()
+        os.waitid(os.P_PID, guard.pid, os.WEXITED)
+    finally:
+        os._exit(130)
 
 
 atexit.register(end_all)
-for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+for number in ENDING:
     signal.signal(number, end_at_once)
 
 

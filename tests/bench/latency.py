@@ -296,11 +296,9 @@ def picture_lead(rows):
         for r in rows:
             if r["algorithm"] == "keylock" and (r["players"], r["rtt_ms"], (r["jitter_ms"], r["loss_percent"])) == (players, rtt, link):
                 cell[f"{r['how']} {r['phases']}"] = r["lead_frames"]
-                if r["how"] == "real":
-                    cell["late"], cell["own"], cell["fps"] = r["late_percent"] - r["late_excused_percent"], r["own_ms"], r["fps"]
         data.append(cell)
     script = bench.head("lead", 1280, 640)
-    script += bench.block("d", data, ("x", "bound", "real random", "simulated random", "simulated aligned", "late", "label"))
+    script += bench.block("d", data, ("x", "bound", "real random", "simulated random", "simulated aligned", "real RetroArch random", "label"))
     script += 'set title "Lead on the table\'s links (settled); jitter in ms / loss in %" font "Sans,14"\n'
     script += 'set ylabel "lead, frames of 1/60 s"\nset yrange [0:17]\nset xrange [-0.8:32.8]\nset key top left\n'
     script += "set xtics (" + ", ".join(f'"{d["label"]}" {d["x"]}' for d in data) + ') font "Sans,9"\nset bmargin 5\n'
@@ -312,7 +310,8 @@ def picture_lead(rows):
     script += '  $d using ($1-0.42):($2+1):(0.84):(0) with vectors nohead lw 1 dt 2 lc rgb "#888888" title "bound + 1 (otherwise)", \\\n'
     script += '  $d using ($1-0.2):5 with points pt 8 ps 1.3 lw 1.5 lc rgb "#2ca02c" title "simulated, phases aligned", \\\n'
     script += '  $d using ($1):4 with points pt 2 ps 1.2 lw 2 lc rgb "#2ca02c" title "simulated, random phases", \\\n'
-    script += '  $d using ($1+0.2):3 with points pt 7 ps 1.3 lc rgb "#1f77b4" title "real wrapper and relay through the fault proxy"\n'
+    script += '  $d using ($1+0.2):3 with points pt 7 ps 1.3 lc rgb "#1f77b4" title "real wrapper and relay through the fault proxy", \\\n'
+    script += '  $d using ($1+0.2):6 with points pt 11 ps 1.3 lc rgb "#17becf" title "the same in real RetroArch"\n'
     bench.plot("lead", script)
 
 
@@ -321,7 +320,7 @@ def part(name):
 
 
 def draw():
-    rows = [row for name in PARTS for row in bench.read_csv("latency-" + name)]
+    rows = [row for name in PARTS if bench.has_csv("latency-" + name) for row in bench.read_csv("latency-" + name)]
     bench.write_csv("latency", rows)
     picture(rows)
     picture_lead(rows)
