@@ -345,10 +345,12 @@ static void give(struct kl_audio *a, unsigned want, double call_s, retro_audio_s
     double lasts = (waiting(a) - look(p.speed)) / fmax(a->speed, p.speed), lacks = want - fmax(lasts, 0);
     p.fall_from = let_go ? 0 : want;
     if (!let_go && lacks > 0 && a->voice == KL_VOICE_FULL) {
-        bool bridge = a->bridged + lacks <= BRIDGE_S * a->rate;
-        if (bridge) a->bridged += lacks;
-        if (bridge) p.want = lasts > 0 ? (unsigned)lasts : 0;
-        p.fall_from = bridge ? want : fmax(lasts - a->rate * FADE_S, 0);
+        double fade = a->rate * FADE_S, left = BRIDGE_S * a->rate - a->bridged - lacks;
+        /* What a fade would want is kept where it can be: backwards, a fade begins with a kink. */
+        double kept = fmin(fmin(fade, left), fmax(lasts, 0));
+        if (left >= 0) a->bridged += lacks + kept;
+        if (left >= 0) p.want = lasts > kept ? (unsigned)(lasts - kept) : 0;
+        p.fall_from = left >= 0 ? want : fmax(lasts - fade, 0);
     }
     play(a, &p, front);
     if (a->voice == KL_VOICE_NONE) forget_old(a, target(a) + 2 * a->worth + want);

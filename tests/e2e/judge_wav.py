@@ -116,6 +116,7 @@ def main():
     def excused(sample):
         return any(a <= o.after + sample / rate <= b for a, b in spans)
 
+    o.after = max(o.after, leading(left) / rate)
     part = slice(int(o.after * rate), int(min(o.until, len(left) / rate) * rate))
     left, right = left[part], right[part]
     bad, loud = [], max(map(abs, clean))

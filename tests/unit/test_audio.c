@@ -101,6 +101,14 @@ static void no_click(size_t from) {
     if (step > STEP + 2) fail_msg("a click: step %g of at most %g, at sample %zu", step, STEP, at);
 }
 
+/* How far it is off what the two samples before let a pure tone go to: a kink, though it is no step. */
+static double worst_kink(size_t from, size_t to) {
+    double worst = 0, turn = 2 * cos(2 * M_PI * TONE / RATE);
+    for (size_t i = from < 2 ? 2 : from; i < to; i++)
+        worst = fmax(worst, fabs(heard[i * 2] - turn * heard[i * 2 - 2] + heard[i * 2 - 4]));
+    return worst;
+}
+
 /* The longest pause, in ms: everything below a hundredth. */
 static double worst_gap(size_t from, size_t to) {
     size_t run = 0, worst = 0;
@@ -291,6 +299,8 @@ static void a_stall_fades_and_comes_back(void **state) {
     size_t quiet = heard_frames;
     calls(60);
     no_click(1);
+    double kink = worst_kink(from, heard_frames);
+    if (kink > LOUD / 100) fail_msg("a kink of %g of %d", kink, LOUD);
     double gap = worst_gap(quiet, heard_frames);
     assert_true(gap > 1 && gap < 50); /* it is back within three calls */
     is_clean(heard_frames - 40 * FRAME);
