@@ -21,13 +21,18 @@ looks=('video_font_enable = "true"' 'video_smooth = "false"' 'video_scale_intege
 
 # --- the room -------------------------------------------------------------------------------------------------
 
-# ann CORE CONTENT SCALE ARGUMENT…: RetroArch, first in the room and so its host; sets $window.
+# wrapped NAME CORE CONTENT SCALE ARGUMENT…: RetroArch, in the room.
+wrapped() {
+    local name=$1 core=$2 game=$3 scale=$4
+    shift 4
+    retroarch_home "$name" "video_scale = \"$scale\"" "${looks[@]}" "${no_sound[@]}"
+    start_retroarch "$name" --core "$core" --content "$game" --relay "${link:-$relay}" --room "$room" "$@" -- -v
+    eventually 20 window_of "$name" >/dev/null || { show "$name"; die "screens/$scene: RetroArch shows no window"; }
+}
+
+# ann CORE CONTENT SCALE ARGUMENT…: first in the room and so its host; sets $window.
 ann() {
-    local core=$1 game=$2 scale=$3
-    shift 3
-    retroarch_home ann "video_scale = \"$scale\"" "${looks[@]}" "${no_sound[@]}"
-    start_retroarch ann --core "$core" --content "$game" --relay "${link:-$relay}" --room "$room" "$@" -- -v
-    eventually 20 window_of ann >/dev/null || { show ann; die "screens/$scene: RetroArch shows no window"; }
+    wrapped ann "$@"
     window=$(window_of ann)
     xdotool windowmove "$window" 0 0
 }
@@ -88,7 +93,7 @@ scene() {
 
 # --- the scenes -----------------------------------------------------------------------------------------------
 
-start_xvfb 1000x800
+start_xvfb 1100x800
 start_relay
 
 # snap NAME: the window as it is now, a tile of the sheet to be.
@@ -268,6 +273,33 @@ if scene catching-up; then # a machine that stood still for some seconds, with a
     done
     check screens/progress "no picture of ten has a bar that is on its way" test "$n" -gt 0
     keep "$tmp/catching-$n.png" catching-up
+fi
+
+if scene returning; then # bob's link is dead for some seconds: his screen, ann's, and hers when he is back
+    export KEYLOCK_POLICY=bounded
+    tiles=()
+    ann nestopia "$shooter" 2
+    through link --delay 10
+    wrapped bob nestopia "$shooter" 2
+    begun
+    anns=$window bobs=$(window_of bob)
+    play 3
+    xdotool windowmove "$bobs" 540 0
+    kill -USR1 "${pid[link]}"
+    sleep 1.5
+    window=$anns
+    snap ann-away
+    said bob 'connection lost' 15 || show bob
+    sleep 2.5
+    window=$bobs
+    snap bob-lost
+    kill -USR1 "${pid[link]}"
+    said ann 'bob is back' 15 || { show ann bob; fail "screens/returning: bob does not come back"; }
+    sleep 1.2 # it slides in
+    window=$anns
+    snap ann-back
+    montage "$tmp/bob-lost.png" "$tmp/ann-away.png" "$tmp/ann-back.png" -tile 3x1 -geometry +4+4 -background gray50 "$tmp/sheet.png"
+    keep "$tmp/sheet.png" returning 48
 fi
 
 if scene paused; then # by the hot key: Select held, then L
