@@ -24,14 +24,15 @@ trial = "$(OUT)/tests/sim --$(1)"
 QUICK_TRIALS := $(call trial,slow) $(call trial,unequal) $(call trial,menu 60) $(call trial,hang 5) $(call trial,return)
 TRIALS := $(QUICK_TRIALS) $(call trial,pace) $(call trial,hour) $(call trial,table --seeds 4) \
     $(call trial,table --seeds 4 --half-steps) $(call trial,step)
-# What is judged by time, to a frame or so or by what the machine can do, runs alone. What plays in real time but
-# mostly waits runs three at a time, all else (the processors' work) two at a time; what takes long comes first.
+# All that is the processors' work runs two at a time, what plays in real time but mostly waits three at a time; what is
+# judged by time, to a frame or so or by what the machine can do, runs alone, and so does every scenario not named here.
 net_tests  = $(patsubst %,$(OUT)/tests/test_%,$(1))
 scenarios  = $(foreach n,$(1),$(wildcard tests/e2e/$(n)-*.sh))
-ALONE     := $(call net_tests,flood hostile restart) $(call scenarios,20 30 32 40 50 52 73)
+AT_WORK   := $(call scenarios,10 11 31 60 80)
 REAL_TIME := $(call scenarios,51 55 54 74 72 71) $(call net_tests,relay return roam)
-AT_WORK   := $(call scenarios,10 11)
-REST      := $(filter-out $(ALONE) $(REAL_TIME) $(AT_WORK) %/70-return.sh %-sound.sh,$(UNIT) $(E2E))
+TIMED     := $(call net_tests,flood hostile restart)
+REST      := $(filter-out $(REAL_TIME) $(TIMED),$(UNIT))
+ALONE     := $(TIMED) $(filter-out $(AT_WORK) $(REAL_TIME) %/70-return.sh %-sound.sh,$(E2E))
 test-run: test-build
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh \
 	    --beside 2 "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 1" $(AT_WORK) "$(MAKE) -s purity" "$(MAKE) -s conformance" \
