@@ -108,7 +108,7 @@ run_options=("${common[@]}" --quiet --speed real --hash-every 60 --wait 40)
 retroarch_on_the_phone() {
     local program
     for program in retroarch Xvfb; do
-        command -v $program >/dev/null || { skip "roam/walk: no $program"; return 1; }
+        command -v $program >/dev/null || die "roam/walk: no $program"
     done
     start_xvfb 600x500
     retroarch_home bob "${no_sound[@]}" 'pause_nonactive = "false"'
@@ -125,7 +125,10 @@ walk() {
     start ann ip netns exec $at_desk "$keylock" run "${run_options[@]}" --relay 10.77.0.1:55435 --room walk --name ann \
         --frames 2100 --input random:1 --hash-out "$tmp/ann.hash" --trace "$tmp/ann.csv"
     said relay 'event=joined' 10
-    retroarch_on_the_phone || { show bob ann relay; fail "roam/walk: RetroArch does not play"; return; }
+    retroarch_on_the_phone || {
+        show bob ann relay
+        die "roam/walk: RetroArch does not play"
+    }
     start watch python3 tests/e2e/rundelay.py "${pid[ann]}" "${pid[bob]}" "${pid[relay]}" "${pid[xvfb]}"
     : >"$tmp/changes"
     sleep 4
