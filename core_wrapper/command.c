@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command_words.h"
+#include "record.h"
 #include "slot.h"
 
 /* A machine that was emulated for no time with its tray open has not seen it open. */
@@ -160,8 +161,10 @@ void kl_command_before(const struct kl_frame *f) {
         kl_screen_log(&kl_w.screen, kl_w.front.environment, "commands lost frame=%u", f->number);
         return;
     }
-    for (unsigned i = 0; i < set.count && i < KL_COMMANDS_MAX; i++)
+    for (unsigned i = 0; i < set.count && i < KL_COMMANDS_MAX; i++) {
         kl_command_obey(&set.at[i], f->number);
+        kl_record_command(&set.at[i], f->number);
+    }
 }
 
 unsigned kl_command_seat(unsigned s) {

@@ -259,6 +259,10 @@ static int set_epoch(struct kl_config *c, const char *v, char *err, size_t err_l
     return 0;
 }
 
+static int set_states(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return copy(c->states, sizeof c->states, "KEYLOCK_STATES", v, err, err_len);
+}
+
 static const struct {
     const char *key, *variable;
     int (*set)(struct kl_config *, const char *, char *, size_t);
@@ -285,6 +289,7 @@ static const struct {
     {"hash_every", "KEYLOCK_HASH_EVERY", set_hash_every},
     {"epoch", "KEYLOCK_EPOCH", set_epoch},
     {"hide", "KEYLOCK_HIDE", set_hide},
+    {"states", "KEYLOCK_STATES", set_states},
     {"draw", "KEYLOCK_DRAW", set_draw},
     {"panel", "KEYLOCK_PANEL", set_panel},
     {"hotkeys", "KEYLOCK_HOTKEYS", set_hotkeys},

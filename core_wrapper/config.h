@@ -41,6 +41,8 @@ struct kl_config {
                        */
     bool budget_set, spacing_set;
     bool draw, panel; /* messages are drawn into the frame; the panel is there from the start */
+    char
+        states[KL_CONFIG_PATH_MAX]; /* folder for the last hashed states at a desync; "": they are not kept */
     bool hotkeys_set;
     char hotkeys[KL_CONFIG_HOTKEYS_MAX]; /* a list as hotkeys.h has it, or "off" */
 };

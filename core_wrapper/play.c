@@ -112,6 +112,7 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
     if (f->flags & KL_FRAME_HASH) kl_play_hash(f->number - 1);
     kl_world_frame(f->number);
     kl_command_before(f);
+    kl_record_frame(f);
     kl_latch_frame(&kl_w.latch, f);
     give_keys(f);
     play->next_frame = f->number;

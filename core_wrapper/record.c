@@ -41,6 +41,7 @@ void kl_record_begin(void) {
     snprintf(line, sizeof line, "keylock: playing seats=%s room=%s spacing=%u cipher=%s", seats,
              kl_w.config.room, kl_w.status.lock.spacing, kl_cipher_name(kl_w.status.cipher));
     log_line(line);
+    kl_record_run_begin();
     begun = true;
 }
 
@@ -52,6 +53,7 @@ static void put_hash(bool has, uint64_t v, char end) {
 }
 
 void kl_record_hash(const struct klw_hash *h) {
+    kl_record_run_hash(h);
     if (!hashes) return;
     fprintf(hashes, "%" PRIu32 " ", h->frame);
     put_hash(h->has_ram, h->ram, ' ');
@@ -82,6 +84,7 @@ void kl_record_close(void) {
     char line[320], desync[16] = "-1";
     close_file(&hashes);
     close_file(&trace);
+    kl_record_run_end();
     if (!begun) return;
     begun = false;
     if (p->report.desync) snprintf(desync, sizeof desync, "%" PRIu32, p->report.desync_first);

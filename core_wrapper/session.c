@@ -128,6 +128,7 @@ static void say_desync(void) {
     snprintf(kl_w.play.report.desync_who, KLW_EVENT_MAX, "%s", who);
     kl_overlay_desync(line);
     kl_wrapper_say_once(&kl_w.said_desync, "%s", line);
+    kl_record_desync();
     event("desync");
 }
 

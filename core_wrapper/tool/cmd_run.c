@@ -3,6 +3,7 @@
 #include "headless.h"
 #include "run_options.h"
 #include "run_output.h"
+#include "run_trail.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ struct run {
     struct kl_headless frontend;
     struct kl_input_source *input;
     struct kl_run_output out;
+    struct kl_run_trail trail; /* alone */
     struct kl_run_summary summary;
     struct klw_report report; /* of the last call */
     uint64_t begin_us, first_us, last_us;
@@ -72,6 +74,7 @@ static void export_room(const struct kl_run_options *o) {
     if (o->policy) setenv("KEYLOCK_POLICY", o->policy, 1);
     if (o->budget_ms) tool_export_number("KEYLOCK_BUDGET_MS", o->budget_ms);
     if (o->has_hash_every) tool_export_number("KEYLOCK_HASH_EVERY", o->hash_every);
+    kl_run_trail_export(o);
 }
 
 /* Decides what is loaded: the core itself, or the wrapper with the core in its environment. */
@@ -128,6 +131,8 @@ static int set_up(struct run *r) {
     kl_headless_input(&r->frontend, r->input, (unsigned)o->seats);
     if (o->wav) r->frontend.wav = &r->wav;
     r->wav.rate = (uint32_t)(r->frontend.av.timing.sample_rate + 0.5);
+    if (!o->in_room && kl_run_trail_begin(&r->trail, o, &r->frontend) != 0)
+        return failed(r, KLT_OUTPUT, r->trail.error);
     return KLT_OK;
 }
 
@@ -150,6 +155,7 @@ static void hash_now(struct run *r) {
     kl_headless_hash(&r->frontend, &h);
     struct kl_hashline line = {r->frames - 1, h.has_ram, h.has_state, h.ram, h.state};
     kl_run_output_hash(&r->out, &line);
+    kl_run_trail_hash(&r->trail, &r->frontend, &h);
 }
 
 /* Without a room nobody else sets the rhythm. */
@@ -190,6 +196,7 @@ static void give_commands(struct run *r) {
 static void one_call(struct run *r) {
     pace(r);
     give_commands(r);
+    kl_run_trail_frame(&r->trail, &r->frontend);
     uint64_t start_us = tool_now_us();
     kl_headless_run(&r->frontend);
     uint64_t now_us = tool_now_us();
@@ -216,6 +223,7 @@ static int run_frames(struct run *r) {
     while (r->frames < r->options.frames && r->report.phase != KLW_REACHED) {
         one_call(r);
         if (r->out.error[0]) return failed(r, KLT_OUTPUT, r->out.error);
+        if (r->trail.error[0]) return failed(r, KLT_OUTPUT, r->trail.error);
         if (r->report.phase == KLW_ENDED) return failed(r, KLT_ROOM, r->frontend.wrapper->error());
         if (tool_interrupted()) return failed(r, KLT_FAILED, "interrupted");
         if (r->frontend.shutdown) return failed(r, KLT_FAILED, "the core asked to be shut down");
@@ -250,6 +258,7 @@ static int finish_room(struct run *r, int code) {
 static void hash_last(struct run *r) {
     FILE *file = r->out.hashes;
     r->out.hashes = NULL;
+    r->trail.states = NULL;
     hash_now(r);
     r->out.hashes = file;
 }
@@ -263,6 +272,7 @@ static int finish(struct run *r, int code) {
 
 static int close_all(struct run *r, int code) {
     char err[KLT_ERR];
+    if (kl_run_trail_end(&r->trail) != 0 && code == KLT_OK) code = failed(r, KLT_OUTPUT, r->trail.error);
     if (kl_run_output_close(&r->out) != 0 && code == KLT_OK) code = failed(r, KLT_OUTPUT, r->out.error);
     if (r->frontend.core.handle && kl_headless_close(&r->frontend, err, sizeof(err)) != 0 && code == KLT_OK)
         code = failed(r, KLT_OUTPUT, err);

@@ -52,7 +52,7 @@ static uint32_t input_frame(const struct kl_headless *h) {
 }
 
 static int16_t on_input_state(unsigned port, unsigned device, unsigned index, unsigned id) {
-    (void)index;
+    if (current && current->latch) return kl_latch_state(current->latch, port, device, index, id);
     if (!current || port >= current->input_ports || (device & RETRO_DEVICE_MASK) != RETRO_DEVICE_JOYPAD)
         return 0;
     uint16_t mask = kl_input_source_joypad(current->input, input_frame(current), port);
@@ -116,7 +116,7 @@ static int settle_world(struct kl_headless *h, char *err, size_t err_len) {
 }
 
 static int set_options(struct kl_headless *h, bool pending, char *err, size_t err_len) {
-    for (unsigned i = 0; i < h->setup.option_count; i++) {
+    for (unsigned i = pending ? 0 : h->setup.optional; i < h->setup.option_count; i++) {
         char key[256];
         const char *equals = strchr(h->setup.options[i], '=');
         if (!equals || equals == h->setup.options[i] ||
@@ -160,6 +160,21 @@ static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
         return -1;
     }
     if (!h->wrapper) kl_world_rate((uint32_t)llround(fps * 1e6));
+    return 0;
+}
+
+int kl_headless_take_device(struct kl_headless_devices *d, const char *text) {
+    char *end = NULL;
+    unsigned long port = strtoul(text, &end, 10), id = 0;
+    bool good = *text >= '0' && *text <= '9' && *end == ':' && port < KL_MAX_SEATS;
+    if (good) {
+        const char *from = end + 1;
+        id = strtoul(from, &end, 0);
+        good = *from >= '0' && *from <= '9' && !*end && id <= UINT32_MAX;
+    }
+    if (!good) return -1;
+    d->set |= (uint8_t)(1u << port);
+    d->id[port] = (uint32_t)id;
     return 0;
 }
 
@@ -237,6 +252,13 @@ void kl_headless_hash(struct kl_headless *h, struct kl_statehash *out) {
     struct kl_ram ram;
     kl_ram_find(&ram, &h->core, &h->map);
     kl_statehash_take(out, &h->core, &ram, &h->buffer);
+}
+
+void kl_headless_hash_ram(struct kl_headless *h, struct kl_statehash *out) {
+    struct kl_ram ram;
+    memset(out, 0, sizeof(*out));
+    kl_ram_find(&ram, &h->core, &h->map);
+    out->has_ram = kl_ram_hash(&ram, &out->ram);
 }
 
 int kl_headless_close(struct kl_headless *h, char *err, size_t err_len) {

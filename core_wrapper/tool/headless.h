@@ -8,6 +8,7 @@
 
 #include "../../net/engine/engine.h"
 #include "../core.h"
+#include "../latch.h"
 #include "../options.h"
 #include "../statehash.h"
 #include "../world.h"
@@ -24,12 +25,17 @@ struct kl_headless_devices {
     uint32_t id[KL_MAX_SEATS];
 };
 
+/* Takes PORT:ID. 0, or -1 where it is something else. */
+int kl_headless_take_device(struct kl_headless_devices *d, const char *text);
+
 struct kl_headless_setup {
     const char *core_path, *content_path;
     const char *system_dir, *save_dir; /* NULL: an empty folder that lives as long as the run */
     const char *const *options;        /* KEY=VALUE */
     unsigned option_count;
+    unsigned optional; /* the first of them may be unknown to the core */
     struct kl_headless_devices devices;
+    bool keep_saves;    /* save RAM is loaded, not stored */
     bool virtual_clock; /* turn the core's world (through the wrapper, where it is one) */
     uint64_t epoch_s;
     bool in_room;         /* the wrapper says which sample the pads answer for */
@@ -58,9 +64,10 @@ struct kl_headless {
     bool support_no_game, shutdown, wants_hw_render, loading, wide_pixels;
     uint32_t frame; /* retro_run calls so far; alone: the next frame */
     struct kl_input_source *input;
-    unsigned input_ports; /* ports below this have pads */
-    int av_enable;        /* answer to GET_AUDIO_VIDEO_ENABLE: bit 0 video, bit 1 audio */
-    bool want_av;         /* fold picture and sound into av_hash */
+    unsigned input_ports;   /* ports below this have pads */
+    struct kl_latch *latch; /* answers instead of input; NULL: none */
+    int av_enable;          /* answer to GET_AUDIO_VIDEO_ENABLE: bit 0 video, bit 1 audio */
+    bool want_av;           /* fold picture and sound into av_hash */
     uint64_t av_hash;
     uint64_t audio_frames, video_frames;
     struct kl_wav *wav; /* takes the sound; NULL: nobody does */
@@ -83,6 +90,8 @@ void kl_headless_rewind(struct kl_headless *h, uint32_t f, uint64_t chance);
 
 /* The two hashes of the core as it stands; h->buffer then holds the state. */
 void kl_headless_hash(struct kl_headless *h, struct kl_statehash *out);
+/* That of RAM alone: nothing is serialized. */
+void kl_headless_hash_ram(struct kl_headless *h, struct kl_statehash *out);
 
 /* Stores the save RAM where there is a save folder, unloads all. 0, or -1 with a line in err where the save
  * RAM could not be written; everything is closed all the same. */

@@ -154,7 +154,7 @@ int kl_headless_store_sram(struct kl_headless *h, char *err, size_t err_len) {
     char path[4352];
     const void *ram = h->core.get_memory_data(RETRO_MEMORY_SAVE_RAM);
     size_t size = h->core.get_memory_size(RETRO_MEMORY_SAVE_RAM);
-    if (!sram_path(h, path, sizeof(path)) || !ram || !size) return 0;
+    if (h->setup.keep_saves || !sram_path(h, path, sizeof(path)) || !ram || !size) return 0;
     FILE *f = fopen(path, "wb");
     bool ok = f && fwrite(ram, 1, size, f) == size;
     if (f && fclose(f) != 0) ok = false;

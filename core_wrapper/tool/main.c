@@ -12,6 +12,8 @@ static const char help[] =
     "  rooms    ask a relay for its public rooms\n"
     "  run      run a core without screen or sound, alone or in a room, and hash its states\n"
     "  diff     compare two files of hashes\n"
+    "  blame    name what differs between two savestates: which memory, which bytes\n"
+    "  bisect   find the first frame in which two runs part, and what differs there\n"
     "  probe    find out whether a core is fit for locking\n"
     "\n"
     "keylock COMMAND --help tells more.\n";
@@ -20,13 +22,11 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"play", cmd_play},
-                    {"command", cmd_command},
-                    {"run", cmd_run},
-                    {"rooms", cmd_rooms},
-                    {"diff", cmd_diff},
-                    {"probe", cmd_probe},
-                    {"probe-child", cmd_probe_child}};
+    } commands[] = {{"play", cmd_play},     {"command", cmd_command},
+                    {"run", cmd_run},       {"rooms", cmd_rooms},
+                    {"diff", cmd_diff},     {"blame", cmd_blame},
+                    {"bisect", cmd_bisect}, {"machine", cmd_machine},
+                    {"probe", cmd_probe},   {"probe-child", cmd_probe_child}};
     if (argc < 2) {
         fputs(help, stderr);
         return KLT_USAGE;
@@ -37,6 +37,7 @@ int main(int argc, char **argv) {
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "keylock: expected play, command, rooms, run, diff or probe, got \"%s\"\n", argv[1]);
+    fprintf(stderr, "keylock: expected play, command, rooms, run, diff, blame, bisect or probe, got \"%s\"\n",
+            argv[1]);
     return KLT_USAGE;
 }

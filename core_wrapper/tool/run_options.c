@@ -3,6 +3,7 @@
 #include "../../net/engine/engine.h"
 #include "../command_words.h"
 #include "../config.h"
+#include "../corrupt.h"
 #include "tool.h"
 
 #include <getopt.h>
@@ -38,6 +39,19 @@ static const char help[] =
     "  --hash-out FILE      lines FRAME RAM STATE: XXH3-64 of system RAM and of the serialized state after "
     "that frame,\n"
     "                       16 hexadecimal digits, - for none\n"
+    "  --record FILE        a recording: what is played with, every input, hashes of RAM after every frame, "
+    "of the state "
+    "where\n"
+    "                       --hash-every has them; for keylock bisect\n"
+    "  --states DIR         alone: the state after each hashed frame, DIR/FRAME.state; in a room: the last "
+    "ones, when "
+    "the\n"
+    "                       hashes turn out to differ; for keylock blame\n"
+    "  --corrupt FRAME[:OFFSET]\n"
+    "                       plants a desync: before that frame, on this machine only, all bits of one byte "
+    "are turned "
+    "over,\n"
+    "                       at OFFSET in system RAM, else in the serialized state (default: its middle)\n"
     "  --trace FILE         CSV, one line per retro_run: "
     "wall_us,first,last,run,backlog,lead,spacing,stall,event\n"
     "  --system DIR         system folder (BIOS images; default: an empty one)\n"
@@ -115,6 +129,9 @@ enum {
     O_HASH_EVERY,
     O_HASH_OUT,
     O_TRACE,
+    O_RECORD,
+    O_STATES,
+    O_CORRUPT,
     O_SYSTEM,
     O_SAVE,
     O_OPTION,
@@ -154,6 +171,9 @@ static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
                                       {"hash-every", required_argument, NULL, O_HASH_EVERY},
                                       {"hash-out", required_argument, NULL, O_HASH_OUT},
                                       {"trace", required_argument, NULL, O_TRACE},
+                                      {"record", required_argument, NULL, O_RECORD},
+                                      {"states", required_argument, NULL, O_STATES},
+                                      {"corrupt", required_argument, NULL, O_CORRUPT},
                                       {"system", required_argument, NULL, O_SYSTEM},
                                       {"save", required_argument, NULL, O_SAVE},
                                       {"option", required_argument, NULL, O_OPTION},
@@ -196,6 +216,14 @@ static int set_half_steps(struct kl_run_options *o, const char *text) {
     return choose("half-steps", text, "off", "on", &on);
 }
 
+static int set_corrupt(struct kl_run_options *o, const char *text) {
+    struct kl_corrupt ignored;
+    char why[256];
+    o->corrupt = text;
+    if (kl_corrupt_parse(&ignored, text, why, sizeof(why)) == 0) return 0;
+    return tool_fail(-1, "run", "--corrupt: %s", why);
+}
+
 static int add_option(struct kl_run_options *o, const char *text) {
     if (o->option_count == KLT_CORE_OPTIONS)
         return tool_fail(-1, "run", "--option: expected at most %d of them", KLT_CORE_OPTIONS);
@@ -206,20 +234,9 @@ static int add_option(struct kl_run_options *o, const char *text) {
 }
 
 static int add_device(struct kl_run_options *o, const char *text) {
-    char *end = NULL;
-    unsigned long port = strtoul(text, &end, 10), id = 0;
-    bool good = *text >= '0' && *text <= '9' && *end == ':' && port < KL_MAX_SEATS;
-    if (good) {
-        const char *from = end + 1;
-        id = strtoul(from, &end, 0);
-        good = *from >= '0' && *from <= '9' && !*end && id <= UINT32_MAX;
-    }
-    if (!good)
-        return tool_fail(-1, "run", "--device: expected PORT:ID with a port from 0 to %d, got \"%s\"",
-                         KL_MAX_SEATS - 1, text);
-    o->devices.set |= (uint8_t)(1u << port);
-    o->devices.id[port] = (uint32_t)id;
-    return 0;
+    if (kl_headless_take_device(&o->devices, text) == 0) return 0;
+    return tool_fail(-1, "run", "--device: expected PORT:ID with a port from 0 to %d, got \"%s\"",
+                     KL_MAX_SEATS - 1, text);
 }
 
 static int set_hz(struct kl_run_options *o, const char *text) {
@@ -314,6 +331,9 @@ static int take(struct kl_run_options *o, int c, char **argv) {
                            &o->budget_ms);
     case O_HALF_STEPS: return set_half_steps(o, optarg);
     case O_COMMAND: return add_command(o, optarg);
+    case O_RECORD: o->record = optarg; return 0;
+    case O_STATES: o->states = optarg; return checked("states", "states", optarg);
+    case O_CORRUPT: return set_corrupt(o, optarg);
     case O_WAIT: return tool_number("run", "wait", optarg, 0, 1000000, &o->wait_s);
     case O_WRAPPER: o->wrapper = optarg; return 0;
     case O_HELP: o->help = true; return 0;
@@ -350,7 +370,7 @@ static int check(const struct kl_run_options *o) {
 static void fill_in(struct kl_run_options *o) {
     if (!o->input) o->input = "none";
     o->in_room = o->relay || o->link;
-    if (!o->has_hash_every && o->hash_out && !o->in_room) o->hash_every = 60;
+    if (!o->has_hash_every && (o->hash_out || o->states || o->record) && !o->in_room) o->hash_every = 60;
     if (!o->has_seats) o->seats = o->in_room ? 1 : 2;
     if (!o->room) o->room = "main";
 }

@@ -10,6 +10,7 @@
  *   no-state      no savestate
  *   no-ram        neither memory map nor system RAM
  *   state-breaks:N serializing fails from frame N on
+ *   crash-state   unserializing crashes
  *   grow-state    the state's size changes with the frame
  *   serialize     serializing changes the game
  *   hidden        frames without picture are played differently
@@ -376,6 +377,7 @@ API bool retro_serialize(void *data, size_t size) {
 
 API bool retro_unserialize(const void *data, size_t size) {
     const uint8_t *in = data;
+    if (asked("crash-state")) crash();
     if (size < RAM_BYTES + SRAM_BYTES + 16) return false;
     memcpy(ram.bytes, in, RAM_BYTES);
     memcpy(sram, in + RAM_BYTES, SRAM_BYTES);

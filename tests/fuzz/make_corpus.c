@@ -448,6 +448,16 @@ int main(int argc, char **argv) {
               "59 0123456789abcdef fedcba9876543210\n119 0000000000000001 0000000000000002\n");
     save_text("fuzz_hashfile", "state-only", "59 - fedcba9876543210\n119 - 0000000000000002\n");
     save_text("fuzz_hashfile", "crlf", "59 0123456789abcdef -\r\n");
+    save_text(
+        "fuzz_recording", "short",
+        "keylock recording 1\ncore Probe core 1\ncontent xxh3 0123456789abcdef (3 bytes, x)\nepoch "
+        "946684800\n"
+        "option speed=fast\ndevice 2 257\nmemory 0 0 00ff10\ninput 0 0 0101\nhash 0 0123456789abcdef -\n"
+        "hash 0 0123456789abcdef fedcba9876543210\ndo 3 reset\nflip 4 512\nalien 5 healed\ninput 9 1 "
+        "0000\nend 9\n");
+    save("fuzz_statefile", "ours", "RASTATE\1KLCK\x08\0\0\0frame 5\nMEM \3\0\0\0abc\0\0\0\0\0END \0\0\0\0",
+         48);
+    save_text("fuzz_statefile", "bare", "some bytes");
     save_text("fuzz_config", "usual",
               "# keylock\nrelay = example.org:55455\nroom = \"arcade # 1\"\nseats = 2\nname = ann\n");
     save_text("fuzz_config", "all",

@@ -1,0 +1,22 @@
+/* corrupt.h - a desync that is planted for tests: before a frame, on this machine only, all bits of one byte
+ * are turned over. `keylock run --corrupt FRAME[:OFFSET]`, KEYLOCK_CORRUPT. */
+#ifndef KLW_CORRUPT_H
+#define KLW_CORRUPT_H
+
+#include "statehash.h"
+
+struct kl_corrupt {
+    bool set, has_offset;
+    uint32_t frame;
+    uint64_t offset; /* in system RAM, pieces in order; in the serialized state where no RAM is exposed */
+};
+
+/* "FRAME" or "FRAME:OFFSET", the offset also as 0x…. Without offset: the middle. 0, or -1 with a line in err.
+ */
+int kl_corrupt_parse(struct kl_corrupt *c, const char *text, char *err, size_t err_len);
+
+/* Does it: line says what was done, or why it could not be. 0, or -1. c->offset is filled in. */
+int kl_corrupt_do(struct kl_corrupt *c, const struct kl_core *core, const struct retro_memory_map *map,
+                  char *line, size_t line_len);
+
+#endif

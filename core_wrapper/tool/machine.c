@@ -1,0 +1,377 @@
+/* The parent's side of a machine. */
+#include "machine.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGS (2 * KLT_MACHINE_OPTIONS + 64)
+
+/* ---- the command line ---- */
+
+static int take_device(struct kl_machine_setup *s, const char *command, const char *text) {
+    if (kl_headless_take_device(&s->devices, text) == 0) return 0;
+    return tool_fail(-1, command, "--device: expected PORT:ID with a port from 0 to %d, got \"%s\"",
+                     KL_MAX_SEATS - 1, text);
+}
+
+static int take_option(struct kl_machine_setup *s, const char *command, const char *text) {
+    if (s->option_count == KLT_MACHINE_OPTIONS || !strchr(text, '=') || *text == '=')
+        return tool_fail(-1, command, "--option: expected KEY=VALUE, %d at most, got \"%s\"",
+                         KLT_MACHINE_OPTIONS, text);
+    s->option[s->option_count++] = text;
+    return 0;
+}
+
+static int take_clock(struct kl_machine_setup *s, const char *command, const char *text) {
+    s->host_clock = strcmp(text, "host") == 0;
+    if (s->host_clock || strcmp(text, "virtual") == 0) return 0;
+    return tool_fail(-1, command, "--clock: expected virtual or host, got \"%s\"", text);
+}
+
+int kl_machine_take(struct kl_machine_setup *s, const char *command, int c, char *value) {
+    switch (c) {
+    case 'c': return s->core = value, 0;
+    case 'f': return s->content = value, 0;
+    case 's': return s->system_dir = value, 0;
+    case 'S': return s->save_dir = value, 0;
+    case 'i': return s->input = value, 0;
+    case 'r': return s->recording = value, 0;
+    case 'x': return s->corrupt = value, 0;
+    case 'o': return take_option(s, command, value);
+    case 'd': return take_device(s, command, value);
+    case 'C': return take_clock(s, command, value);
+    case 'p': return tool_number(command, "seats", value, 1, KL_MAX_SEATS, &s->ports);
+    case 'e': s->has_epoch = true; return tool_number(command, "epoch", value, 0, 8000000000u, &s->epoch_s);
+    default: return 1;
+    }
+}
+
+/* ---- its files ---- */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+/* A core that crashes leaves its folders behind. */
+static void remove_scratch(struct kl_machine *m) {
+    if (m->scratch[0]) nftw(m->scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    m->scratch[0] = 0;
+}
+
+static int make_scratch(struct kl_machine *m, char *err, size_t err_len) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(m->scratch, sizeof(m->scratch), "%s/keylock-machine-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (mkdtemp(m->scratch)) return 0;
+    snprintf(err, err_len, "cannot make a temporary folder (%s): %s", m->scratch, strerror(errno));
+    m->scratch[0] = 0;
+    return -1;
+}
+
+/* ---- the process ---- */
+
+struct args {
+    const char *at[ARGS];
+    char text[16][32];
+    unsigned count, texts;
+};
+
+static void give(struct args *a, const char *option, const char *value) {
+    if (!value || a->count + 3 > ARGS) return;
+    a->at[a->count++] = option;
+    a->at[a->count++] = value;
+}
+
+__attribute__((format(printf, 3, 4))) static void give_text(struct args *a, const char *option,
+                                                            const char *format, ...) {
+    va_list list;
+    char *text = a->text[a->texts++ % 16];
+    va_start(list, format);
+    vsnprintf(text, sizeof(a->text[0]), format, list);
+    va_end(list);
+    give(a, option, text);
+}
+
+static void list_args(struct args *a, const struct kl_machine_setup *s) {
+    a->at[a->count++] = "keylock";
+    a->at[a->count++] = "machine";
+    give(a, "--core", s->core);
+    give(a, "--content", s->content);
+    give(a, "--system", s->system_dir);
+    give(a, "--save", s->save_dir);
+    give(a, "--input", s->input);
+    give(a, "--recording", s->recording);
+    give(a, "--corrupt", s->corrupt);
+    give(a, "--clock", s->host_clock ? "host" : NULL);
+    if (s->has_epoch) give_text(a, "--epoch", "%" PRIu64, s->epoch_s);
+    if (s->ports) give_text(a, "--seats", "%" PRIu64, s->ports);
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
+        if (s->devices.set >> p & 1) give_text(a, "--device", "%u:%" PRIu32, p, s->devices.id[p]);
+    for (unsigned i = 0; i < s->option_count; i++)
+        give(a, "--option", s->option[i]);
+    a->at[a->count] = NULL;
+}
+
+static void log_name(const char *scratch, char out[300]) {
+    snprintf(out, 300, "%s/log", scratch);
+}
+
+/* In the child process; does not come back. What cores print is of interest only where they end. */
+static void become_machine(const struct args *a, const char *scratch, int fd) {
+    char name[300];
+    log_name(scratch, name);
+    setenv("TMPDIR", scratch, 1);
+    int log = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (log < 0) _exit(KLT_FAILED);
+    dup2(log, STDERR_FILENO);
+    dup2(log, STDOUT_FILENO);
+    if (fd == KLT_MACHINE_FD)
+        fcntl(fd, F_SETFD, 0);
+    else
+        dup2(fd, KLT_MACHINE_FD);
+    execv("/proc/self/exe", (char *const *)a->at);
+    _exit(KLT_FAILED);
+}
+
+static int spawn(struct kl_machine *m, const struct args *a, char *err, size_t err_len) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        snprintf(err, err_len, "cannot start a process: %s", strerror(errno));
+        return -1;
+    }
+    fflush(NULL);
+    m->pid = fork();
+    if (m->pid == 0) become_machine(a, m->scratch, pair[1]);
+    close(pair[1]);
+    m->fd = pair[0];
+    if (m->pid > 0) return 0;
+    snprintf(err, err_len, "cannot start a process: %s", strerror(errno));
+    close(pair[0]);
+    return -1;
+}
+
+/* ---- the socket ---- */
+
+bool kl_machine_write(int fd, const void *data, size_t len) {
+    const uint8_t *p = data;
+    while (len) {
+        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR && !tool_interrupted()) continue;
+        if (n <= 0) return false;
+        p += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+bool kl_machine_read(int fd, void *data, size_t len) {
+    uint8_t *p = data;
+    while (len) {
+        ssize_t n = read(fd, p, len);
+        if (n < 0 && errno == EINTR && !tool_interrupted()) continue;
+        if (n <= 0) return false;
+        p += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* Adds the last line that it printed. */
+static void add_last_words(const struct kl_machine *m, char *err, size_t err_len) {
+    char name[300], line[300], last[300] = "";
+    log_name(m->scratch, name);
+    FILE *f = fopen(name, "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        line[strcspn(line, "\r\n")] = 0;
+        if (*line) memcpy(last, line, sizeof(last));
+    }
+    if (f) fclose(f);
+    size_t used = strlen(err);
+    if (*last && used < err_len) snprintf(err + used, err_len - used, " (it said: %s)", last);
+}
+
+/* The process has gone, or we were told to. */
+static int gone(struct kl_machine *m, const char *doing, char *err, size_t err_len) {
+    int status = 0;
+    if (tool_interrupted()) {
+        snprintf(err, err_len, "interrupted");
+        return -1;
+    }
+    while (waitpid(m->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    m->pid = 0;
+    const char *core = m->info.name[0] ? m->info.name : "the core";
+    if (WIFSIGNALED(status))
+        snprintf(err, err_len, "%s crashed %s: %s", core, doing, strsignal(WTERMSIG(status)));
+    else
+        snprintf(err, err_len, "%s ended its process %s (exit status %d)", core, doing, WEXITSTATUS(status));
+    add_last_words(m, err, err_len);
+    return -1;
+}
+
+/* A reply, its bytes in *bytes (heap, ended by NUL). Text of a status that is not 0 goes to err. */
+static int receive(struct kl_machine *m, const char *doing, struct kl_machine_reply *r, uint8_t **bytes,
+                   char *err, size_t err_len) {
+    *bytes = NULL;
+    if (!kl_machine_read(m->fd, r, sizeof(*r))) return gone(m, doing, err, err_len);
+    uint8_t *data = malloc(r->len + 1);
+    if (!data) {
+        snprintf(err, err_len, "out of memory");
+        return -1;
+    }
+    if (!kl_machine_read(m->fd, data, r->len)) {
+        free(data);
+        return gone(m, doing, err, err_len);
+    }
+    data[r->len] = 0;
+    m->frame = r->frame;
+    if (r->status == 0) return *bytes = data, 0;
+    snprintf(err, err_len, "%s", (const char *)data);
+    free(data);
+    return r->status;
+}
+
+static int ask(struct kl_machine *m, const struct kl_machine_request *q, const void *data, const char *doing,
+               struct kl_machine_reply *r, uint8_t **bytes, char *err, size_t err_len) {
+    *bytes = NULL;
+    if (!kl_machine_write(m->fd, q, sizeof(*q)) || !kl_machine_write(m->fd, data, q->len))
+        return gone(m, doing, err, err_len);
+    return receive(m, doing, r, bytes, err, err_len);
+}
+
+/* ---- the interface ---- */
+
+int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup, char *err, size_t err_len) {
+    struct args *args = calloc(1, sizeof(*args));
+    struct kl_machine_reply r;
+    uint8_t *bytes = NULL;
+    memset(m, 0, sizeof(*m));
+    if (!args) {
+        snprintf(err, err_len, "out of memory");
+        return -1;
+    }
+    if (make_scratch(m, err, err_len) != 0) {
+        free(args);
+        return -1;
+    }
+    list_args(args, setup);
+    int result = spawn(m, args, err, err_len);
+    free(args);
+    if (result != 0) return remove_scratch(m), -1;
+    result = receive(m, "while it was loaded", &r, &bytes, err, err_len);
+    if (result == 0 && r.len == sizeof(m->info)) memcpy(&m->info, bytes, sizeof(m->info));
+    free(bytes);
+    if (result == 0) return 0;
+    kl_machine_stop(m);
+    return -1;
+}
+
+void kl_machine_stop(struct kl_machine *m) {
+    if (m->fd > 0) close(m->fd);
+    m->fd = 0;
+    if (m->pid > 0 && tool_interrupted()) kill(m->pid, SIGKILL);
+    while (m->pid > 0 && waitpid(m->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    m->pid = 0;
+    remove_scratch(m);
+}
+
+int kl_machine_run(struct kl_machine *m, uint32_t n, const uint8_t *what, struct kl_hashline *out, char *err,
+                   size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_RUN, .frame = n, .len = n};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    char doing[64];
+    snprintf(doing, sizeof(doing), "in frames %" PRIu32 " to %" PRIu32, m->frame, m->frame + n - 1);
+    int result = ask(m, &q, what, doing, &r, &bytes, err, err_len);
+    if (result == 0 && r.len == n * sizeof(*out)) memcpy(out, bytes, r.len);
+    free(bytes);
+    return result;
+}
+
+int kl_machine_load(struct kl_machine *m, const struct kl_statefile *s, uint32_t next, char *err,
+                    size_t err_len) {
+    const struct kl_origin *o = &s->origin;
+    struct kl_machine_request q = {.op = KLT_OP_LOAD,
+                                   .frame = o->has_frame ? o->frame + 1 : next,
+                                   .has_world = o->has_world,
+                                   .epoch_s = o->epoch_s,
+                                   .chance = o->chance,
+                                   .len = s->len};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    int result = ask(m, &q, s->bytes, "while it loaded the state", &r, &bytes, err, err_len);
+    free(bytes);
+    return result;
+}
+
+/* What follows the heads of the regions are their bytes, one after the other. */
+static bool unpack(struct kl_dump *d, uint8_t *bytes, uint64_t len) {
+    uint32_t count;
+    uint64_t at = sizeof(count);
+    if (len < at) return false;
+    memcpy(&count, bytes, sizeof(count));
+    if (count > KLT_REGIONS + 1 || len - at < count * sizeof(d->at[0])) return false;
+    memcpy(d->at, bytes + at, count * sizeof(d->at[0]));
+    at += count * sizeof(d->at[0]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (d->at[i].len > len - at) return false;
+        d->at[i].ptr = bytes + at;
+        at += d->at[i].len;
+    }
+    d->count = count;
+    d->bytes = bytes;
+    return true;
+}
+
+int kl_machine_look(struct kl_machine *m, struct kl_dump *d, char *err, size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_LOOK};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    memset(d, 0, sizeof(*d));
+    int result = ask(m, &q, NULL, "while it gave its state", &r, &bytes, err, err_len);
+    if (result == 0 && !unpack(d, bytes, r.len)) {
+        snprintf(err, err_len, "a machine's answer is cut short");
+        result = -1;
+    }
+    if (result != 0) free(bytes);
+    return result;
+}
+
+int kl_machine_save(struct kl_machine *m, struct kl_statefile *s, char *err, size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_SAVE};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    memset(s, 0, sizeof(*s));
+    int result = ask(m, &q, NULL, "while it gave its state", &r, &bytes, err, err_len);
+    if (result != 0) return result;
+    s->bytes = bytes;
+    s->len = r.len;
+    s->origin = (struct kl_origin){.has_frame = r.frame > 0,
+                                   .frame = r.frame - 1,
+                                   .has_world = true,
+                                   .epoch_s = m->info.epoch_s,
+                                   .chance = r.chance};
+    snprintf(s->origin.core, sizeof(s->origin.core), "%.80s %.40s", m->info.name, m->info.version);
+    memcpy(s->origin.content, m->info.content, sizeof(s->origin.content));
+    return 0;
+}
+
+int kl_machine_options(struct kl_machine *m, char **list, char *err, size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_OPTIONS};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    int result = ask(m, &q, NULL, "while it gave its options", &r, &bytes, err, err_len);
+    *list = (char *)bytes;
+    return result;
+}

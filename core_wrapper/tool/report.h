@@ -1,0 +1,19 @@
+/* report.h - a comparison for people and for programs. */
+#ifndef KLT_REPORT_H
+#define KLT_REPORT_H
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "dump.h"
+
+/* Each memory that differs, of the savestate only what is not one of those, its ranges with values, at most
+ * `lines` of them each (0: all). */
+void kl_report_text(FILE *f, struct kl_comparison *c, unsigned lines);
+/* The same as an array of memories; those that are equal are there, too. At most `lines` ranges each (0:
+ * all). */
+json_object *kl_report_json(struct kl_comparison *c, unsigned lines);
+/* j on one line, and freed. 0, or -1 where it cannot be written. */
+int kl_report_put(FILE *f, json_object *j);
+
+#endif
