@@ -1,33 +1,54 @@
 #include "probe.h"
+#include "probe_profile.h"
+#include "report.h"
 #include "tool.h"
+
+#include "../identity.h"
 
 #include <errno.h>
 #include <ftw.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char help[] =
-    "Usage: keylock probe --core NAME_OR_PATH --content FILE [--frames N] [--system DIR] [--option "
-    "KEY=VALUE]…\n"
+    "Usage: keylock probe --core NAME_OR_PATH --content FILE [OPTIONS]\n"
     "\n"
     "Finds out whether a core with this content is fit for locking: runs it several times, each in a process "
     "of its own\n"
-    "and with the same random play on two pads, and compares the hashes of RAM and of the serialized state.\n"
+    "and with the same play on two pads, and compares the hashes of RAM and of the serialized state. Then it "
+    "lets a\n"
+    "machine join by a state, and says what a snapshot in a room takes: nothing (\"none\"), that all load "
+    "their own "
+    "state at\n"
+    "that frame (\"all\"), or that it cannot be had and who joins must run the history (\"history\"); "
+    "\"state "
+    "only\": what is played\n"
+    "stays equal, some bytes of the state do not.\n"
     "\n"
-    "  --frames N   frames of each run (default 1800)\n"
+    "  --frames N          frames of each run (default 1800)\n"
+    "  --input SOURCE      what is played, as for keylock run (default random:1)\n"
+    "  --options           tries each value of each core option, a run of 300 frames each: which change the "
+    "game?\n"
+    "  --json FILE         the profile as a JSON object (-: standard output, and nothing else there)\n"
+    "  --system DIR        system folder (BIOS images)\n"
+    "  --option KEY=VALUE  a core option; repeat for more\n"
     "\n"
     "Exit status:\n"
     "  0  fit for locking\n"
     "  1  not fit\n"
     "  2  wrong usage\n"
     "  5  core or content could not be loaded\n"
-    "  6  nothing could be written in the temporary folder\n";
+    "  6  nothing could be written in the temporary folder, or the profile not\n";
 
-#define EVERY 60 /* frames between checks */
+#define EVERY         60  /* frames between checks */
+#define ON_FRAMES     600 /* played on after a join, at most */
+#define OPTION_FRAMES 300
+#define SHOWN_RANGES  12
 
 static const char *const titles[KL_PROBE_MODES] = {
     [KL_PROBE_PLAIN] = "run twice, a second apart",
@@ -45,6 +66,12 @@ struct probe {
     char scratch[256], core[4096];
     struct kl_probe_result first, run[KL_PROBE_MODES]; /* run[PLAIN]: the second plain run */
     struct kl_probe_bytes unstable;                    /* between the two plain runs */
+    struct kl_machine_setup machine;                   /* the same, for joins and options */
+    struct kl_join_result join;
+    struct kl_options_result options;
+    struct kl_profile profile;
+    const char *json;
+    bool try_options, quiet; /* quiet: standard output is the profile's alone */
 };
 
 /* How two runs compare over the frames that both checked. */
@@ -125,13 +152,13 @@ static void print_bytes(const char *what, const struct kl_probe_bytes *b, uint64
     }
     printf("  %-40s %" PRIu64 " of %" PRIu64 " (%.3f %%):", what, b->count, state_bytes,
            state_bytes ? 100.0 * (double)b->count / (double)state_bytes : 0.0);
-    for (unsigned i = 0; i < b->ranges && i < 12; i++) {
+    for (unsigned i = 0; i < b->ranges && i < SHOWN_RANGES; i++) {
         if (b->range[i].from == b->range[i].to)
             printf(" %" PRIu32, b->range[i].from);
         else
             printf(" %" PRIu32 "-%" PRIu32, b->range[i].from, b->range[i].to);
     }
-    printf("%s\n", b->ranges > 12 ? " …" : "");
+    printf("%s\n", b->ranges > SHOWN_RANGES ? " …" : "");
 }
 
 static void state_sizes(const struct kl_probe_result *r, uint64_t *least, uint64_t *most) {
@@ -167,6 +194,46 @@ static void print_head(const struct probe *p) {
     printf("turned      %s\nleft        %s\n\n", *r->turned ? r->turned : "-", *r->left ? r->left : "-");
 }
 
+static void print_pair(const char *what, const struct kl_comparison *c) {
+    char memory[32], state[32];
+    cell(memory, sizeof(memory), c->count > 1, kl_join_memory(c), c->moments);
+    cell(state, sizeof(state), c->count > 0 && c->at[c->count - 1].region.len, kl_join_state(c), c->moments);
+    printf("  %-40s %-16s %s\n", what, memory, state);
+}
+
+static void print_join(const struct probe *p) {
+    const struct kl_join_result *r = &p->join;
+    enum kl_join_verdict v = kl_join_judge(r);
+    printf("  %-40s %-16s %s\n", "joining by a state", "memory", "state");
+    print_pair("own state loaded, against none loaded", &r->a_b);
+    print_pair("who joins, against none loaded", &r->a_c);
+    print_pair("who joins, against own state loaded", &r->b_c);
+    if (r->error[0]) printf("  %s\n", r->error);
+    printf("\nsnapshot    %s\n", kl_join_verdict_name(v));
+    if (v == KLT_JOIN_NONE || v == KLT_JOIN_UNKNOWN || !r->ran) return;
+    struct kl_join_result *shown = (struct kl_join_result *)r; /* what is shown is marked in it */
+    printf("what differs in who joins, the others having loaded %s:\n",
+           v == KLT_JOIN_ALL ? "nothing" : "their own state");
+    kl_report_text(stdout, v == KLT_JOIN_ALL ? &shown->a_c : &shown->b_c, 6);
+}
+
+static void print_options(const struct kl_options_result *r, uint32_t frames) {
+    unsigned none = 0;
+    printf("\noptions     %u other values, %" PRIu32 " frames each\n", r->count, frames);
+    if (r->error[0]) printf("  %s\n", r->error);
+    for (unsigned i = 0; i < r->count; i++) {
+        const struct kl_probed_value *v = &r->at[i];
+        none += v->effect == KLT_EFFECT_NONE;
+        if (v->effect == KLT_EFFECT_BROKEN) printf("  %s=%s: does not run\n", v->key, v->value);
+        if (v->effect == KLT_EFFECT_GAME || v->effect == KLT_EFFECT_STATE)
+            printf("  %s=%s: changes %s, first in frame %" PRIu32 "\n", v->key, v->value,
+                   v->effect == KLT_EFFECT_GAME ? "the game" : "the state only", v->frame);
+    }
+    printf("  %u change nothing", none);
+    if (r->left_out) printf("; %u were left out", r->left_out);
+    printf("\n");
+}
+
 static void print_table(const struct probe *p) {
     uint64_t least, most;
     state_sizes(&p->first, &least, &most);
@@ -179,6 +246,9 @@ static void print_table(const struct probe *p) {
     print_bytes("… after a load and 8 frames", &p->run[KL_PROBE_REPLAY].unstable, most);
     print_bytes("… between two serializes", &p->run[KL_PROBE_TWICE].unstable, most);
     printf("\n");
+    if (most) print_join(p);
+    if (p->try_options) print_options(&p->options, OPTION_FRAMES);
+    printf("\n");
 }
 
 /* ---- the verdict ---- */
@@ -188,60 +258,111 @@ static bool bad(const struct probe *p, enum kl_probe_mode mode) {
     return !p->run[mode].ran || v.ram_bad || v.state_bad;
 }
 
-/* A mask of unstable bytes serves where the size is constant and at most a hundredth differs. DESIGN.md §6.
- */
-static bool maskable(const struct probe *p) {
-    uint64_t least, most;
-    state_sizes(&p->first, &least, &most);
-    return least == most && p->unstable.count && p->unstable.count * 100 <= most;
-}
-
 static void note(const char *text) {
     printf("note: %s\n", text);
 }
 
 static void print_notes(const struct probe *p) {
-    struct verdict host = judge(p, KL_PROBE_HOST), hidden = judge(p, KL_PROBE_HIDDEN);
+    const struct kl_profile *f = &p->profile;
+    enum kl_join_verdict snapshot = kl_join_judge(&p->join);
     if (p->first.left[0]) note("some of its clocks could not be turned, see \"left\"");
-    if (host.ram_bad || host.state_bad)
-        note("it reads the clock: equal only in the virtual world, which rooms have");
-    if (hidden.state_bad > judge(p, KL_PROBE_PLAIN).state_bad)
+    if (f->reads_clock) note("it reads the clock: equal only in the virtual world, which rooms have");
+    if (f->hidden_changes)
         note("hidden output changes its state: KEYLOCK_HIDE=off at the host makes it equal everywhere");
-    if (bad(p, KL_PROBE_QUIET))
+    if (f->serialize_changes)
         note("serializing changes the game: hash at the same frames everywhere (rooms do)");
-    if (bad(p, KL_PROBE_TWICE)) note("two serializes of one frame differ");
-    if (p->first.checks && !p->first.check[0].hash.has_state)
-        note("no savestate: nothing can be healed by one");
-    else if (bad(p, KL_PROBE_LOAD) || bad(p, KL_PROBE_REPLAY))
-        note("loading a state leaves a trace: whoever gives a state must load it too, and late joiners may "
-             "differ in state");
+    if (f->twice_differs) note("two serializes of one frame differ");
+    if (p->unstable.count && !kl_profile_maskable(f, p->unstable.count))
+        note(f->state_least == f->state_most
+                 ? "its unstable bytes are more than 1 % of the state: that is a finding, no mask is made of "
+                   "them"
+                 : "its state changes its size: no mask can be made of offsets in it");
+    if (!f->state_most)
+        note("no savestate: nothing can be healed by one, and who joins late runs all of the history");
+    if (snapshot == KLT_JOIN_ALL)
+        note(
+            "loading a state leaves a trace: at a snapshot all must load their own, then who joins is equal");
+    if (snapshot == KLT_JOIN_STATE_ONLY)
+        note("who joins by a state plays the same game, but his state differs in some bytes, whoever loads");
+    if (f->state_most && snapshot == KLT_JOIN_HISTORY)
+        note("its state is not all of it: who joins by one plays another game, whoever loads; only the "
+             "history brings "
+             "him there");
 }
 
-static int unfit(const char *why) {
-    printf("verdict: not fit for locking: %s\n", why);
-    return 1;
+__attribute__((format(printf, 3, 4))) static void decide(struct probe *p, bool fit, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->profile.verdict, sizeof(p->profile.verdict), format, args);
+    va_end(args);
+    p->profile.fit = fit;
 }
 
-static int give_verdict(const struct probe *p) {
+static void find_verdict(struct probe *p) {
     struct verdict twin = judge(p, KL_PROBE_PLAIN), hidden = judge(p, KL_PROBE_HIDDEN);
-    print_notes(p);
-    if (!p->run[KL_PROBE_PLAIN].ran) return unfit("its second run did not come to the end");
-    if (twin.compared == 0) return unfit("there was nothing to compare");
-    if (twin.ram_bad) return unfit("RAM differs between two runs of the same input");
-    if (!twin.has_ram && !twin.has_state && twin.av_bad)
-        return unfit("picture or sound differs between two runs");
-    if (!twin.has_ram && twin.state_bad && !maskable(p))
-        return unfit("state differs between two runs, in too many bytes for a mask");
-    if (!p->run[KL_PROBE_HIDDEN].ran) return unfit("it does not run with hidden output");
-    if (hidden.ram_bad || (!hidden.has_ram && hidden.state_bad > twin.state_bad))
-        return unfit(
+    bool masked = kl_profile_maskable(&p->profile, p->unstable.count) && p->unstable.count;
+    if (!p->run[KL_PROBE_PLAIN].ran)
+        decide(p, false, "its second run did not come to the end");
+    else if (twin.compared == 0)
+        decide(p, false, "there was nothing to compare");
+    else if (twin.ram_bad)
+        decide(p, false, "RAM differs between two runs of the same input");
+    else if (!twin.has_ram && !twin.has_state && twin.av_bad)
+        decide(p, false, "picture or sound differs between two runs");
+    else if (!twin.has_ram && twin.state_bad && !masked)
+        decide(p, false, "state differs between two runs, in too many bytes for a mask");
+    else if (!p->run[KL_PROBE_HIDDEN].ran)
+        decide(p, false, "it does not run with hidden output");
+    else if (hidden.ram_bad || (!hidden.has_ram && hidden.state_bad > twin.state_bad))
+        decide(
+            p, false,
             "hidden output changes the game (fit where no output is hidden: KEYLOCK_HIDE=off at the host)");
-    if (twin.state_bad && !maskable(p)) {
-        printf("verdict: fit for locking by its RAM; its state differs in too many bytes to be compared\n");
-        return 0;
+    else if (twin.state_bad && !masked)
+        decide(p, true, "by its RAM; its state differs in too many bytes to be compared");
+    else
+        decide(p, true, "%s", twin.state_bad ? "with a mask of the unstable bytes" : "");
+}
+
+static void fill_profile(struct probe *p) {
+    struct kl_profile *f = &p->profile;
+    struct verdict host = judge(p, KL_PROBE_HOST), hidden = judge(p, KL_PROBE_HIDDEN);
+    f->run = &p->first;
+    state_sizes(&p->first, &f->state_least, &f->state_most);
+    snprintf(f->content, sizeof(f->content), "none");
+    if (p->setup.content) kl_identity_hash_file(p->setup.content, f->content, sizeof(f->content));
+    f->reads_clock = host.ram_bad || host.state_bad;
+    f->hidden_changes = !p->run[KL_PROBE_HIDDEN].ran || hidden.ram_bad ||
+                        hidden.state_bad > judge(p, KL_PROBE_PLAIN).state_bad;
+    f->serialize_changes = bad(p, KL_PROBE_QUIET);
+    f->twice_differs = bad(p, KL_PROBE_TWICE);
+    f->unstable = &p->unstable;
+    f->join = f->state_most ? &p->join : NULL;
+    f->options = p->try_options ? &p->options : NULL;
+    find_verdict(p);
+}
+
+static int write_profile(const struct probe *p) {
+    FILE *f = p->quiet ? stdout : fopen(p->json, "w");
+    if (!f) return tool_fail(KLT_OUTPUT, "probe", "cannot write %s: %s", p->json, strerror(errno));
+    int result = kl_report_put(f, kl_profile_json(&p->profile));
+    if (!p->quiet && fclose(f) != 0) result = -1;
+    return result == 0 ? 0 : tool_fail(KLT_OUTPUT, "probe", "cannot write all of %s", p->json);
+}
+
+static int tell(struct probe *p) {
+    const struct kl_profile *f = &p->profile;
+    fill_profile(p);
+    if (!p->quiet) {
+        print_table(p);
+        print_notes(p);
+        printf("verdict: %sfit for locking%s%s\n", f->fit ? "" : "not ",
+               !*f->verdict ? ""
+               : f->fit     ? ", "
+                            : ": ",
+               f->verdict);
     }
-    printf("verdict: fit for locking%s\n", twin.state_bad ? ", with a mask of the unstable bytes" : "");
-    return 0;
+    if (p->json && write_profile(p) != 0) return KLT_OUTPUT;
+    return f->fit ? 0 : 1;
 }
 
 /* ---- the runs ---- */
@@ -255,8 +376,10 @@ static int not_even_once(const struct probe *p) {
     const struct kl_probe_result *r = &p->first;
     if (!r->signal && r->code != KLT_FAILED)
         return tool_fail(r->code ? r->code : KLT_FAILED, "probe", "%s", r->error);
-    if (*r->error) printf("%s\n", r->error);
-    return unfit(r->signal ? strsignal(r->signal) : "it does not run to the end");
+    const char *why = r->signal ? strsignal(r->signal) : "it does not run to the end";
+    if (*r->error) fprintf(stderr, "keylock probe: %s\n", r->error);
+    printf("verdict: not fit for locking: %s\n", why);
+    return 1;
 }
 
 static int run_all(struct probe *p) {
@@ -268,11 +391,15 @@ static int run_all(struct probe *p) {
         if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
         kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);
     }
+    if (isatty(STDERR_FILENO)) fputs("\r\x1b[Kjoining by a state …\r", stderr);
+    uint32_t on = p->setup.frames < ON_FRAMES ? p->setup.frames : ON_FRAMES;
+    if (p->first.checks && p->first.check[0].hash.has_state && !tool_interrupted())
+        kl_join_run(&p->join, &p->machine, p->setup.frames, on);
     if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
+    if (p->try_options && !tool_interrupted()) kl_options_probe(&p->options, &p->machine, OPTION_FRAMES);
     if (tool_interrupted()) return tool_fail(KLT_FAILED, "probe", "interrupted");
     kl_probe_compare_states(&p->unstable, p->scratch);
-    print_table(p);
-    return give_verdict(p);
+    return tell(p);
 }
 
 static int probe(struct probe *p) {
@@ -286,6 +413,8 @@ static int probe(struct probe *p) {
     kl_probe_free(&p->first);
     for (int mode = 0; mode < KL_PROBE_MODES; mode++)
         kl_probe_free(&p->run[mode]);
+    kl_join_free(&p->join);
+    kl_options_result_free(&p->options);
     return code;
 }
 
@@ -295,6 +424,12 @@ static int take(struct probe *p, const char **core, int c, char **argv) {
     case 'c': *core = optarg; return 0;
     case 'f': p->setup.content = optarg; return 0;
     case 's': p->setup.system_dir = optarg; return 0;
+    case 'i': p->setup.input = optarg; return 0;
+    case 'O': p->try_options = true; return 0;
+    case 'j':
+        p->json = optarg;
+        p->quiet = strcmp(optarg, "-") == 0;
+        return 0;
     case 'n':
         if (tool_number("probe", "frames", optarg, 10, 10000000, &frames) != 0) return -1;
         p->setup.frames = (uint32_t)frames;
@@ -308,19 +443,29 @@ static int take(struct probe *p, const char **core, int c, char **argv) {
     }
 }
 
+static void set_machine(struct probe *p) {
+    p->machine = (struct kl_machine_setup){.core = p->core,
+                                           .content = p->setup.content,
+                                           .system_dir = p->setup.system_dir,
+                                           .input = p->setup.input,
+                                           .option_count = p->setup.option_count,
+                                           .ports = 2};
+    memcpy(p->machine.option, p->option, sizeof(p->option));
+}
+
 int cmd_probe(int argc, char **argv) {
-    static const struct option longs[] = {{"core", required_argument, NULL, 'c'},
-                                          {"content", required_argument, NULL, 'f'},
-                                          {"frames", required_argument, NULL, 'n'},
-                                          {"system", required_argument, NULL, 's'},
-                                          {"option", required_argument, NULL, 'o'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"core", required_argument, NULL, 'c'},   {"content", required_argument, NULL, 'f'},
+        {"frames", required_argument, NULL, 'n'}, {"system", required_argument, NULL, 's'},
+        {"option", required_argument, NULL, 'o'}, {"input", required_argument, NULL, 'i'},
+        {"options", no_argument, NULL, 'O'},      {"json", required_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     static struct probe state; /* large, and zero */
     struct probe *p = &state;
     const char *core = NULL;
     char err[KLT_ERR];
-    p->setup = (struct kl_probe_setup){.options = p->option, .frames = 1800, .every = EVERY};
+    p->setup =
+        (struct kl_probe_setup){.options = p->option, .frames = 1800, .every = EVERY, .input = "random:1"};
     for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1;) {
         if (c == 'h') {
             fputs(help, stdout);
@@ -334,6 +479,7 @@ int cmd_probe(int argc, char **argv) {
     if (tool_find_core(core, p->core, sizeof(p->core), err, sizeof(err)) != 0)
         return tool_fail(KLT_LOAD, "probe", "%s", err);
     p->setup.core = p->core;
+    set_machine(p);
     tool_catch_signals();
     return probe(p);
 }

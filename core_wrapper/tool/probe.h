@@ -22,7 +22,7 @@ enum kl_probe_mode {
 #define KL_PROBE_REPLAY_FRAMES 8
 
 struct kl_probe_setup {
-    const char *core, *content, *system_dir;
+    const char *core, *content, *system_dir, *input;
     const char *const *options;
     unsigned option_count;
     uint32_t frames, every;

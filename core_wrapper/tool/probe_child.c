@@ -191,22 +191,22 @@ static int run_core(struct child *c) {
     return bad ? tool_fail(KLT_OUTPUT, "probe", "cannot write its findings: %s", strerror(errno)) : KLT_OK;
 }
 
-/* Every argument is written by kl_probe_run(): MODE FRAMES EVERY OUT STATES CORE CONTENT SYSTEM [KEY=VALUE]…,
- * where "-" is none. */
+/* Every argument is written by kl_probe_run(): MODE FRAMES EVERY OUT STATES CORE CONTENT SYSTEM INPUT
+ * [KEY=VALUE]…, where "-" is none. */
 int cmd_probe_child(int argc, char **argv) {
     static struct child child;
     struct child *c = &child;
     char err[KLT_ERR];
     struct kl_input_source *input = NULL;
-    if (argc < 9) return tool_fail(KLT_USAGE, "probe-child", "is called by keylock probe");
+    if (argc < 10) return tool_fail(KLT_USAGE, "probe-child", "is called by keylock probe");
     c->mode = (enum kl_probe_mode)atoi(argv[1]);
     c->frames = (uint32_t)strtoul(argv[2], NULL, 10);
     c->every = (uint32_t)strtoul(argv[3], NULL, 10);
     struct kl_headless_setup setup = {.core_path = argv[6],
                                       .content_path = strcmp(argv[7], "-") == 0 ? NULL : argv[7],
                                       .system_dir = strcmp(argv[8], "-") == 0 ? NULL : argv[8],
-                                      .options = (const char *const *)argv + 9,
-                                      .option_count = (unsigned)argc - 9,
+                                      .options = (const char *const *)argv + 10,
+                                      .option_count = (unsigned)argc - 10,
                                       .virtual_clock = c->mode != KL_PROBE_HOST,
                                       .epoch_s = KLT_EPOCH_DEFAULT,
                                       .quiet = true};
@@ -216,7 +216,7 @@ int cmd_probe_child(int argc, char **argv) {
     if (strcmp(argv[5], "-") != 0) c->states = fopen(argv[5], "wb");
     if (!c->frame_us || !c->out)
         return tool_fail(KLT_OUTPUT, "probe", "cannot write %s: %s", argv[4], strerror(errno));
-    if (kl_input_source_open(&input, "random:1", err, sizeof(err)) != 0 ||
+    if (kl_input_source_open(&input, argv[9], err, sizeof(err)) != 0 ||
         kl_headless_open(&c->h, &setup, err, sizeof(err)) != 0)
         return tool_fail(KLT_LOAD, "probe", "%s", err);
     kl_headless_input(&c->h, input, 2);

@@ -23,7 +23,7 @@ static void name_files(struct files *f, const char *scratch, enum kl_probe_mode 
 /* In the child process; does not come back. */
 static void become_child(const struct kl_probe_setup *s, enum kl_probe_mode mode, const struct files *f) {
     char mode_text[16], frames[16], every[16];
-    const char **args = calloc(11 + s->option_count, sizeof(*args));
+    const char **args = calloc(12 + s->option_count, sizeof(*args));
     unsigned n = 0;
     int errors = open(f->errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (!args || errors < 0) _exit(KLT_FAILED);
@@ -41,7 +41,8 @@ static void become_child(const struct kl_probe_setup *s, enum kl_probe_mode mode
                            mode == KL_PROBE_PLAIN ? f->states : "-",
                            s->core,
                            s->content ? s->content : "-",
-                           s->system_dir ? s->system_dir : "-"};
+                           s->system_dir ? s->system_dir : "-",
+                           s->input};
     for (; n < sizeof(fixed) / sizeof(fixed[0]); n++)
         args[n] = fixed[n];
     for (unsigned i = 0; i < s->option_count; i++)
