@@ -392,7 +392,7 @@ static int run_all(struct probe *p) {
         kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);
     }
     if (isatty(STDERR_FILENO)) fputs("\r\x1b[Kjoining by a state …\r", stderr);
-    uint32_t on = p->setup.frames < ON_FRAMES ? p->setup.frames : ON_FRAMES;
+    uint32_t half = p->setup.frames / 2, on = half < ON_FRAMES ? half : ON_FRAMES;
     if (p->first.checks && p->first.check[0].hash.has_state && !tool_interrupted())
         kl_join_run(&p->join, &p->machine, p->setup.frames, on);
     if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);

@@ -7,12 +7,15 @@
  *   crash:N       crashes in frame N
  *   entropy:N     from frame N on, RAM takes random bytes that no world can turn (a direct system call)
  *   state-entropy the state takes such bytes in 4 of its fields, RAM does not
+ *   state-entropy-much  … in 64 bytes
  *   no-state      no savestate
  *   no-ram        neither memory map nor system RAM
  *   state-breaks:N serializing fails from frame N on
  *   crash-state   unserializing crashes
  *   grow-state    the state's size changes with the frame
  *   serialize     serializing changes the game
+ *   forget        a counter that the game goes by is not in the state
+ *   scar          loading a state leaves a trace in the game
  *   hidden        frames without picture are played differently
  *   shutdown:N    asks to be shut down in frame N
  *   disks         has three disks; which one is in is in its RAM, and what happens to them in the log
@@ -59,7 +62,7 @@ static union {
     uint8_t bytes[RAM_BYTES];
 } ram;
 static uint8_t sram[SRAM_BYTES];
-static uint32_t state_extra, hidden_frames;
+static uint32_t state_extra, hidden_frames, forgotten;
 static uint32_t pixels[WIDTH_MAX * HEIGHT_MAX];
 static unsigned shown_width = WIDTH, shown_height = HEIGHT;
 
@@ -258,7 +261,8 @@ API void retro_run(void) {
     read_pads();
     look_at_world();
     if (!(enabled & 1) && asked("hidden")) hidden_frames++;
-    stir(hidden_frames + (is_time("entropy") ? real_entropy() : 0));
+    if (asked("forget")) forgotten++;
+    stir(hidden_frames + forgotten + (is_time("entropy") ? real_entropy() : 0));
     ram.seen.frame++;
     sram[0]++;
     burn(from_us);
@@ -370,6 +374,8 @@ API bool retro_serialize(void *data, size_t size) {
     if (asked("state-entropy")) state_extra = real_entropy();
     memcpy(out, ram.bytes, RAM_BYTES);
     memcpy(out + RAM_BYTES, sram, SRAM_BYTES);
+    for (unsigned i = 0; i < SRAM_BYTES && asked("state-entropy-much"); i++)
+        out[RAM_BYTES + i] = (uint8_t)real_entropy();
     memcpy(out + RAM_BYTES + SRAM_BYTES, &state_extra, 4);
     memcpy(out + RAM_BYTES + SRAM_BYTES + 4, &hidden_frames, 4);
     return true;
@@ -383,6 +389,7 @@ API bool retro_unserialize(const void *data, size_t size) {
     memcpy(sram, in + RAM_BYTES, SRAM_BYTES);
     memcpy(&state_extra, in + RAM_BYTES + SRAM_BYTES, 4);
     memcpy(&hidden_frames, in + RAM_BYTES + SRAM_BYTES + 4, 4);
+    if (asked("scar")) stir(7);
     return true;
 }
 
