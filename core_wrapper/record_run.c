@@ -131,11 +131,15 @@ void kl_record_run_hash(const struct klw_hash *h) {
 
 void kl_record_command(const struct kl_command *c, uint32_t frame) {
     char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1], text[KL_RECORDING_TEXT] = "";
+    struct kl_reader in;
     uint16_t disk;
     switch (c->kind) {
     case KL_COMMAND_RESET: snprintf(text, sizeof text, "%" PRIu32 " reset", frame); break;
     case KL_COMMAND_SAVE: snprintf(text, sizeof text, "%" PRIu32 " save", frame); break;
-    case KL_COMMAND_LOAD: snprintf(text, sizeof text, "%" PRIu32 " load", frame); break;
+    case KL_COMMAND_LOAD:
+        kl_reader_init(&in, c->data, c->len);
+        snprintf(text, sizeof text, "%" PRIu32 " load %" PRIu32, frame, kl_read_u32(&in));
+        break;
     case KL_COMMAND_OPTION:
         if (kl_words_option(c, key, value))
             snprintf(text, sizeof text, "%" PRIu32 " option %.240s=%.240s", frame, key, value);

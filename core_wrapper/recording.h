@@ -1,16 +1,18 @@
 /* recording.h - a run as a text file: what it was played with, its inputs and its hashes, for `keylock
  * bisect`.
  *
- * The first line is KL_RECORDING_MAGIC; a line each, in order of frames:
- *   core NAME VERSION | content VALUE (identity.h) | epoch SECONDS | option KEY=VALUE | device PORT ID
- *   memory ID OFFSET HEX        what retro_get_memory_data held at frame 0: save RAM that was brought
- *   input FRAME SEAT PAD [HEX]  from that frame on, until the seat's next line. PAD: its buttons,
- * hexadecimal; HEX: all of the input as PROTOCOL.md §3 codes it, where it is more than a pad hash FRAME RAM
- * STATE        as in hash files; RAM after every frame, where there is any do FRAME WORDS              a
- * command that changed the machine, before that frame: reset, option KEY=VALUE, save, load; disk N cannot be
- * replayed flip FRAME OFFSET           a desync was planted (corrupt.h), before that frame alien FRAME WHY
- * before that frame the machine was changed by what is not in here end FRAMES A file that broke off is good
- * up to its last whole line. */
+ * The first line is KL_RECORDING_MAGIC; then one of these on each, in order of frames:
+ * - core NAME VERSION; content VALUE (identity.h); epoch SECONDS; option KEY=VALUE; device PORT ID
+ * - memory ID OFFSET HEX: what retro_get_memory_data held at frame 0 (save RAM that was brought)
+ * - input FRAME SEAT PAD [HEX]: from that frame on, until the seat's next line. PAD: its buttons,
+ * hexadecimal; HEX: all of the input as PROTOCOL.md §3 codes it, where it is more than a pad
+ * - hash FRAME RAM STATE: as in hash files; RAM after every frame, where there is any
+ * - do FRAME WORDS: a command that changed the machine, before that frame: reset, option KEY=VALUE, save,
+ * load FRAME (of its save); disk N cannot be replayed
+ * - flip FRAME OFFSET: a desync was planted (corrupt.h), before that frame
+ * - alien FRAME WHY: before that frame the machine was changed by what is not in here
+ * - end FRAMES
+ * A file that broke off is good up to its last whole line. */
 #ifndef KLW_RECORDING_H
 #define KLW_RECORDING_H
 

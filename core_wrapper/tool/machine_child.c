@@ -24,6 +24,7 @@ struct child {
     struct kl_corrupt corrupt;
     uint8_t *saved; /* the room's slot */
     size_t saved_len;
+    uint32_t saved_frame;
 };
 
 /* ---- answering ---- */
@@ -49,14 +50,19 @@ static void reset_or_option(struct child *c, const char *words) {
     kl_options_set(&c->h.options, key, equals + 1, true, err, sizeof(err));
 }
 
-static void save_or_load(struct child *c, const char *words) {
-    if (strcmp(words, "save") == 0) {
-        struct kl_statehash ignored;
-        kl_headless_hash(&c->h, &ignored);
-        uint8_t *copy = realloc(c->saved, c->h.buffer.size ? c->h.buffer.size : 1);
-        if (copy) c->saved = memcpy(copy, c->h.buffer.data, c->saved_len = c->h.buffer.size);
-    }
-    if (strcmp(words, "load") == 0 && c->saved_len) c->h.core.unserialize(c->saved, c->saved_len);
+/* The room's slot: a load names the frame of the save that it means. */
+static void save_or_load(struct child *c, const struct kl_recorded_deed *d) {
+    char wanted[32];
+    snprintf(wanted, sizeof(wanted), "load %" PRIu32, c->saved_frame);
+    if (strcmp(d->text, wanted) == 0 && c->saved_len) c->h.core.unserialize(c->saved, c->saved_len);
+    if (strcmp(d->text, "save") != 0) return;
+    struct kl_statehash ignored;
+    kl_headless_hash(&c->h, &ignored);
+    uint8_t *copy = realloc(c->saved, c->h.buffer.size ? c->h.buffer.size : 1);
+    if (!copy) return;
+    c->saved = memcpy(copy, c->h.buffer.data, c->h.buffer.size);
+    c->saved_len = c->h.buffer.size;
+    c->saved_frame = d->frame;
 }
 
 static void flip(struct child *c, struct kl_corrupt *what) {
@@ -67,7 +73,7 @@ static void flip(struct child *c, struct kl_corrupt *what) {
 static void do_deed(struct child *c, const struct kl_recorded_deed *d) {
     if (d->kind == KL_DEED_COMMAND) {
         reset_or_option(c, d->text);
-        save_or_load(c, d->text);
+        save_or_load(c, d);
     }
     if (d->kind == KL_DEED_FLIP) {
         struct kl_corrupt what = {true, true, d->frame, strtoull(d->text, NULL, 10)};
