@@ -25,7 +25,7 @@ struct kl_machine_setup {
     uint64_t epoch_s, ports; /* ports: pads that get input */
 };
 
-/* getopt_long() entries of a setup, for the commands that have them, and their lines of help. */
+/* getopt_long() entries of a setup, for the commands that have them. */
 #define KLT_MACHINE_LONGS                                                                                    \
     {"core", required_argument, NULL, 'c'}, {"content", required_argument, NULL, 'f'},                       \
         {"system", required_argument, NULL, 's'}, {"save", required_argument, NULL, 'S'},                    \

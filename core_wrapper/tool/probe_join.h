@@ -11,11 +11,11 @@
 
 /* What the profile says of snapshots. */
 enum kl_join_verdict {
-    KLT_JOIN_UNKNOWN, /* no savestate, or it did not run */
-    KLT_JOIN_NONE,    /* nobody else need load: A, B and C are equal */
-    KLT_JOIN_ALL,     /* all must load their own: B and C are equal */
-    KLT_JOIN_STATE_ONLY /* RAM, or all that is exposed, stays equal; some bytes of the state do not */,
-    KLT_JOIN_HISTORY, /* what is played differs: no snapshot serves */
+    KLT_JOIN_UNKNOWN,    /* no savestate, or it did not run */
+    KLT_JOIN_NONE,       /* nobody else need load: A, B and C are equal */
+    KLT_JOIN_ALL,        /* all must load their own: B and C are equal */
+    KLT_JOIN_STATE_ONLY, /* memory stays equal; some bytes of the state do not */
+    KLT_JOIN_HISTORY,    /* what is played differs: no snapshot serves */
 };
 const char *kl_join_verdict_name(enum kl_join_verdict v); /* "none", "all", "state only", "history" */
 
