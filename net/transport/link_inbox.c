@@ -83,13 +83,14 @@ static void fetch(struct kl_link *l, const struct kl_prepare *p) {
     s->status.data_total = p->data_bytes;
     s->status.data_done = 0;
     s->start_len = 0;
+    if (s->start != s->given) free(s->start);
+    s->start = NULL;
     if (s->is_given && s->given_len == p->data_bytes) { /* what we gave is not sent back to us */
         s->start = s->given;
         s->start_len = s->given_len;
         start_is_here(l);
         return;
     }
-    if (s->start != s->given) free(s->start);
     s->start = p->data_bytes <= KL_START_BYTES_MAX ? malloc(p->data_bytes ? p->data_bytes : 1) : NULL;
     if (!s->start) {
         kl_link_end(l, "no memory for the room's start data");
