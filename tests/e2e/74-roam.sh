@@ -55,7 +55,7 @@ change() { # WITHOUT_MS COMMAND…: noted with the time at which it begins
 # more than the budget), a frame, 50 ms and EXTRA_MS at most, but for what the scheduler held back. A trace's clock begins
 # when its file is made.
 judge() {
-    python3 - "$1" "$tmp/$2.csv" "$3" "${4:-10000}" "$tmp/changes" "$tmp/watch.log" "$(stat -c %.6W "$tmp/$2.csv")" <<'END' || checks_failed=1
+    in_time python3 - "$1" "$tmp/$2.csv" "$3" "${4:-10000}" "$tmp/changes" "$tmp/watch.log" "$(stat -c %.6W "$tmp/$2.csv")" <<'END' || checks_failed=1
 import csv, sys, time
 what, trace, extra, budget, changes, watch, made = sys.argv[1:]
 zero = (float(made) - time.time() + time.monotonic()) * 1e6

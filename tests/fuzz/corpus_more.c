@@ -9,10 +9,12 @@
 
 #include "command.h"
 #include "lock_client.h"
+#include "net/relay/journal_file.h"
 #include "net/relay/lobby_ticket.h"
 #include "net/session/seal.h"
 #include "room.h"
 #include "strangers.h"
+#include "wire.h"
 
 #define RING 64
 
@@ -176,6 +178,14 @@ void corpus_link(void) {
             tell(&l, &(struct kl_msg){.kind = KL_MSG_REFUSE, .text = {KL_REFUSE_CLOSED, "good night"}});
         save("fuzz_link", as_host ? "host" : "guest", l.bytes, l.len);
     }
+    /* What the host gave is not sent back, but something else was announced before. */
+    l = (struct list){.len = 1};
+    welcome(&l, true);
+    tell(&l, &(struct kl_msg){.kind = KL_MSG_SEND});
+    add(&l, ANSWER, (const uint8_t *)"save", 4);
+    tell(&l, &(struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 65}});
+    tell(&l, &(struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4}});
+    save("fuzz_link", "prepared-twice", l.bytes, l.len);
     l = (struct list){.len = 1, .bytes = {2}};
     tell(&l, &(struct kl_msg){.kind = KL_MSG_PROVED, .proved.mac = {9}});
     welcome(&l, false);
@@ -184,47 +194,82 @@ void corpus_link(void) {
 
 /* --- journals: fuzz_journal.c --- */
 
-enum { AS_IT_IS = 4, CUT = 8 };
+enum { AS_IT_IS = 8, CUT = 16 };
+
+/* Frames of intervals of eight, with nothing pressed. */
+static size_t quiet_piece(uint32_t from, uint32_t count, uint8_t *out) {
+    static struct kl_frame quiet[KL_PIECE_FRAMES];
+    struct kl_frames_from have = {.ring = quiet, .places = KL_PIECE_FRAMES};
+    for (uint32_t n = from; n < from + count; n++)
+        quiet[n % KL_PIECE_FRAMES] = (struct kl_frame){
+            .number = n, .keyframe = n / 8 * 8, .spacing = 8, .flags = n % 8 ? 0 : KL_FRAME_KEY, .active = 1};
+    return kl_piece_write(&have, from, count, out, KL_PIECE_BYTES, &count);
+}
 
 static void journal_frames(struct list *l, uint32_t from, uint32_t to) {
     uint8_t body[5 + KL_PIECE_BYTES] = {0}; /* no tags */
-    uint32_t count;
-    struct kl_frames_from have = {.ring = ring, .places = RING};
-    size_t len = kl_piece_write(&have, from, to - from, body + 5, KL_PIECE_BYTES, &count);
-    add(l, 3, body, 5 + len);
+    add(l, KL_JOURNAL_FRAMES, body, 5 + quiet_piece(from, to - from, body + 5));
+}
+
+/* What the frames from..to are once more; those that follow stand from `at` on. */
+static void journal_mark(struct list *l, uint64_t at, uint32_t from, uint32_t to) {
+    static uint8_t body[6000], piece[KL_PIECE_BYTES];
+    struct kl_writer w;
+    kl_writer_init(&w, body, sizeof body);
+    kl_write_u64(&w, at);
+    kl_write_u32(&w, from);
+    kl_write_u32(&w, from / 8);
+    kl_write_u16(&w, (uint16_t)((to - from) / 8));
+    kl_write_u16(&w, 0);
+    for (; from < to; from += KL_PIECE_FRAMES) {
+        size_t len = quiet_piece(from, to - from < KL_PIECE_FRAMES ? to - from : KL_PIECE_FRAMES, piece);
+        kl_write_u16(&w, (uint16_t)len);
+        kl_write_bytes(&w, piece, len);
+    }
+    if (w.failed) abort();
+    add(l, KL_JOURNAL_MARK, body, (size_t)(w.at - body));
+}
+
+/* The room's record; its length in the file. */
+static size_t journal_ticket(struct list *l) {
+    static struct kl_lobby_ticket t;
+    static uint8_t body[KL_TICKET_BODY_MAX];
+    t = (struct kl_lobby_ticket){
+        .number = 1, .seat_time_s = 60, .epoch_s = 1700000000, .params = params, .joins = 1, .bans = 1};
+    strcpy(t.name, "arcade");
+    strcpy(t.maker, "192.0.2.1");
+    kl_facts_add(&t.facts, "content", "x");
+    t.member[0] = (struct kl_ticket_member){.here = true, .seats = 1, .name = "ann"};
+    strcpy(t.ban[0].host, "192.0.2.9");
+    int len = kl_lobby_ticket_encode(&t, body, sizeof body);
+    if (len < 0) abort();
+    add(l, KL_JOURNAL_TICKET, body, (size_t)len);
+    return (size_t)len + KL_TICKET_OVERHEAD + KL_JOURNAL_AROUND;
 }
 
 void corpus_journal(void) {
     static struct list l;
-    static struct kl_lobby_ticket t;
-    static uint8_t body[KL_TICKET_BODY_MAX];
+    static const uint8_t junk[40] = {1, 2, 3};
     l.len = 0;
-    t.number = 1;
-    strcpy(t.name, "arcade");
-    strcpy(t.maker, "192.0.2.1");
-    t.seat_time_s = 60;
-    t.epoch_s = 1700000000;
-    t.params = params;
-    kl_facts_add(&t.facts, "content", "x");
-    t.joins = 1;
-    t.member[0] = (struct kl_ticket_member){.here = true, .seats = 1, .name = "ann"};
-    t.bans = 1;
-    strcpy(t.ban[0].host, "192.0.2.9");
-    int len = kl_lobby_ticket_encode(&t, body, sizeof body);
-    if (len < 0) abort();
-    add(&l, 1, body, (size_t)len);
-    add(&l, 2, (const uint8_t *)"save", 4);
+    size_t at = KL_JOURNAL_HEAD + journal_ticket(&l);
+    add(&l, KL_JOURNAL_START, (const uint8_t *)"save", 4);
+    at += KL_JOURNAL_AROUND + 4;
+    struct list begun = l;
     save("fuzz_journal", "unplayed", l.bytes, l.len);
-    static struct list nobody;
-    enter(&nobody, false);
-    frames(&nobody, 30);
-    journal_frames(&l, 0, 9);
-    journal_frames(&l, 6, room.next_hand);
+    journal_frames(&l, 0, 20);
+    journal_frames(&l, 16, 48);
     save("fuzz_journal", "whole", l.bytes, l.len);
-    add(&l, CUT, body, 7);
+    add(&l, CUT, junk, 7);
     save("fuzz_journal", "torn", l.bytes, l.len);
-    add(&l, AS_IT_IS, body, 40);
+    add(&l, AS_IT_IS, junk, sizeof junk);
     save("fuzz_journal", "spoilt", l.bytes, l.len);
+    /* Loaded by its first mark; the frames since the second are those that UPDATEs may still repeat. */
+    l = begun;
+    for (uint32_t n = 64; n < 64 + KL_KEPT_FRAMES + 64; n += KL_PIECE_FRAMES)
+        journal_frames(&l, n, n + KL_PIECE_FRAMES);
+    journal_mark(&l, at, 0, 64);
+    journal_mark(&l, at, 64, 64 + KL_KEPT_FRAMES);
+    save("fuzz_journal", "marked", l.bytes, l.len);
 }
 
 /* --- the relay's port: fuzz_hub.c --- */

@@ -1,5 +1,5 @@
 /* A journal as a relay finds it: torn, spoilt, or whole and hostile: records with good macs and any body.
- * Records: extra = type (2 bits), 4: its bytes stand in the file as they are, 8: cut so many bytes off the
+ * Records: extra = type (3 bits), 8: its bytes stand in the file as they are, 16: cut so many bytes off the
  * end.
  *
  * The ticket's id and the hash of the start data are put right, for nobody guesses them. */
@@ -15,7 +15,7 @@
 #include "net/relay/journal_private.h"
 #include "net/relay/lobby_again.h"
 
-enum { TYPE = 3, AS_IT_IS = 4, CUT = 8 };
+enum { TYPE = 7, AS_IT_IS = 8, CUT = 16 };
 
 static char folder[40], path[128];
 static const uint8_t secret[32] = {1}, id[KL_JOURNAL_ID] = {2};

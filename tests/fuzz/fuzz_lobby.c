@@ -17,10 +17,11 @@ enum { MESSAGE, MESSAGE_TOO, MESSAGE_AS_WELL, RETURN, DATAGRAM, OPEN, LOSE, PASS
 static struct kl_lobby *lobby;
 static struct peer {
     bool hung_up;
-    uint8_t binding[32], token[KL_TOKEN_BYTES];
+    uint8_t binding[32], token[KL_TOKEN_BYTES], share[KL_SHARE_BYTES];
     unsigned sent;
 } peer[PEERS];
 static char room_of_tokens[KL_NAME_MAX];
+static uint8_t door_secret[KL_DOOR_SECRET];
 static struct kl_piece ticket; /* the newest that was given out */
 static struct kl_mark mark;    /* the same */
 
@@ -30,6 +31,7 @@ static int net_send(void *ctx, unsigned to, const uint8_t *bytes, size_t len) {
     MUST(!peer[to].hung_up);
     MUST(kl_msg_decode(&m, bytes, len) == KL_OK); /* what the relay says is well-formed, whatever it heard */
     if (m.kind == KL_MSG_TICKET) ticket = m.piece;
+    if (m.kind == KL_MSG_DOOR) memcpy(peer[to].share, m.door.share, KL_SHARE_BYTES);
     if (m.kind == KL_MSG_WELCOME) memcpy(peer[to].token, m.welcome.token, KL_TOKEN_BYTES);
     peer[to].sent++;
     return 0;
@@ -79,6 +81,7 @@ static void begin(void) {
     static const uint8_t secret[32] = {1};
     kl_log_set_level(getenv("KL_FUZZ_LOG") ? KL_LOG_DEBUG : KL_LOG_ERROR);
     memset(peer, 0, sizeof peer);
+    memset(door_secret, 0, sizeof door_secret);
     ticket.len = 0;
     mark.end = 0;
     for (unsigned i = 0; i < PEERS; i++)
@@ -126,29 +129,55 @@ static bool is_secret(uint8_t what) {
     return (what == KL_BRING_TICKET && ticket.len) || (what == KL_BRING_MARK && mark.end);
 }
 
-/* A HELLO gets this peer's key, so that its returns are good; a ticket is one that the relay gave. */
+/* Who knows the room's password, the last that was set. */
+static void prove(unsigned i, struct kl_prove *p) {
+    struct kl_door run;
+    struct kl_door_macs macs = {0};
+    if (p->what == KL_PROVE_SET) {
+        memcpy(door_secret, p->share, sizeof door_secret);
+        return;
+    }
+    kl_door_begin(&run, KL_DOOR_CLIENT, door_secret, peer[i].binding);
+    memcpy(p->share, run.share, sizeof p->share);
+    if (kl_door_finish(&run, peer[i].share, &macs) == KL_OK) memcpy(p->mac, macs.own, sizeof p->mac);
+}
+
+/* What nobody guesses is put right: a HELLO gets this peer's key, so that its returns are good; a ticket is
+ * one that the relay gave; a password is the right one. False where the bytes go as they are. */
+static bool mend(unsigned i, const struct record *r, struct kl_msg *m) {
+    struct kl_seat_key k;
+    if (kl_msg_decode(m, r->bytes, r->len) != KL_OK) return false;
+    switch (m->kind) {
+    case KL_MSG_HELLO:
+        key_of(i, &k);
+        memcpy(m->hello.seat_key, k.pub, sizeof k.pub);
+        memcpy(room_of_tokens, m->hello.room, sizeof room_of_tokens);
+        return true;
+    case KL_MSG_BRING:
+        if (!is_secret(m->bring.what) || r->extra >> 6) return false;
+        if (m->bring.what == KL_BRING_TICKET)
+            m->bring.piece = ticket;
+        else
+            m->bring.mark = mark;
+        return true;
+    case KL_MSG_PROVE:
+        if (r->extra >> 6) return false;
+        prove(i, &m->prove);
+        return true;
+    default: return false;
+    }
+}
+
 static void say(unsigned i, const struct record *r, uint64_t now_us) {
     static struct kl_msg m;
     static uint8_t buf[KL_MSG_MAX];
-    if (kl_msg_decode(&m, r->bytes, r->len) == KL_OK && m.kind == KL_MSG_HELLO) {
-        struct kl_seat_key k;
-        key_of(i, &k);
-        memcpy(m.hello.seat_key, k.pub, sizeof k.pub);
-        memcpy(room_of_tokens, m.hello.room, sizeof room_of_tokens);
-        int len = kl_msg_encode(&m, buf, sizeof buf);
-        MUST(len > 0);
-        kl_lobby_message(lobby, i, buf, (size_t)len, now_us);
-    } else if (m.kind == KL_MSG_BRING && is_secret(m.bring.what) && r->extra >> 6 == 0) {
-        if (m.bring.what == KL_BRING_TICKET)
-            m.bring.piece = ticket;
-        else
-            m.bring.mark = mark;
-        int len = kl_msg_encode(&m, buf, sizeof buf);
-        MUST(len > 0);
-        kl_lobby_message(lobby, i, buf, (size_t)len, now_us);
-    } else {
+    if (!mend(i, r, &m)) {
         kl_lobby_message(lobby, i, r->bytes, r->len, now_us);
+        return;
     }
+    int len = kl_msg_encode(&m, buf, sizeof buf);
+    MUST(len > 0);
+    kl_lobby_message(lobby, i, buf, (size_t)len, now_us);
 }
 
 static void lose(unsigned i, uint64_t now_us) {
