@@ -38,7 +38,7 @@ static uint64_t charged_from(const struct kl_room *r) {
 }
 
 struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us) {
-    struct kl_room_event e = {0, r->schedule.t0_us};
+    struct kl_room_event e = {0, r->schedule.t0_us, r->schedule.period_us};
     if (!r->started || !r->params.clocked) return e;
     e.waited_for = kl_room_missing(r);
     uint64_t from = charged_from(r), elapsed_us = now_us - r->charged_us;
@@ -55,6 +55,7 @@ struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us) {
 
 void kl_room_event_ends(struct kl_room *r, struct kl_room_event e) {
     double later_us = r->schedule.t0_us - e.line_us;
+    if (r->schedule.period_us != e.period_us) return; /* it is the core that plays at another rate */
     if (later_us <= 0 || later_us > KL_SCHEDULE_JUMP_US) return; /* a stall was charged as waiting */
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_room_client *c = &r->client[i];

@@ -35,7 +35,7 @@ void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next);
  * those whom it waited for (waited_for: seats). */
 struct kl_room_event {
     uint8_t waited_for;
-    double line_us; /* the schedule before */
+    double line_us, period_us; /* the schedule before */
 };
 struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us);
 void kl_room_event_ends(struct kl_room *r, struct kl_room_event e);

@@ -144,7 +144,8 @@ void truth_before(struct truth *t, const struct kl_room *room) {
 
 static void look_at(struct truth *t, const struct kl_room *room) {
     struct ref_room *ref = &t->ref;
-    double moved = room->schedule.t0_us - ref->schedule.t0_us;
+    bool same_rate = room->schedule.period_us == ref->schedule.period_us;
+    double moved = same_rate ? room->schedule.t0_us - ref->schedule.t0_us : 0;
     if (ref->schedule.t0_us > 0) t->slipped_us += moved;
     if (moved < 0 && ref->schedule.t0_us > 0) broken(t, NULL, "the schedule moved %.0f us back", -moved);
     if (ref->schedule.t0_us > 0) ref_room_slipped(ref, moved);

@@ -1,5 +1,6 @@
 #include "drive.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -187,7 +188,8 @@ void drive_collect(struct world *w) {
     const struct kl_params *p = &w->scenario.params;
     if (p->clocked && w->room.started) {
         double elapsed_s = (double)(w->now_us - w->scenario.start_us) / 1e6;
-        if (w->truth.next > elapsed_s * p->fps_uhz * 1.0002e-6 + 2 * KL_SPACING_MAX + 4)
+        double fps = fmax(p->fps_uhz, w->scenario.rate_uhz) / 1e6;
+        if (w->truth.next > elapsed_s * fps * 1.0002 + 2 * KL_SPACING_MAX + 4)
             world_fail(w, "the room runs ahead of its clock: frame=%u after %.3f s", w->truth.next,
                        elapsed_s);
     }
@@ -341,6 +343,7 @@ static bool take(struct world *w, unsigned client) {
     bool own_doing = gap_from < c->obstacle_us + OWN_DOING_US || c->lock.standing != KL_STANDING_IN;
     if (!own_doing && w->now_us - gap_from > c->longest_gap_us) c->longest_gap_us = w->now_us - gap_from;
     c->next_take++;
+    if (c->next_take == w->scenario.rate_from) kl_client_rate(&c->lock, w->scenario.rate_uhz);
     c->last_take_us = w->now_us;
     w->frames_run++;
     count_work(w, &c->rate);

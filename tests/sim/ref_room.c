@@ -185,6 +185,9 @@ static void act(struct ref_room *r, const struct kl_command *c) {
         r->now.swapped = true;
     } else if (c->kind == 3) {
         r->pausing = true;
+    } else if (c->kind == 5) {
+        r->params.fps_uhz =
+            c->data[0] | (uint32_t)c->data[1] << 8 | (uint32_t)c->data[2] << 16 | (uint32_t)c->data[3] << 24;
     }
 }
 

@@ -69,6 +69,7 @@ struct scenario {
     struct kl_params params;
     struct scenario_client client[KL_MAX_CLIENTS];
     uint64_t start_us, end_us;
+    uint32_t rate_from, rate_uhz; /* from this frame on the core plays at that rate; 0: it never changes */
     int64_t relay_offset_us;
     bool replay_window; /* datagrams come once at most, and none that is long overtaken, as the transport does
                            it */

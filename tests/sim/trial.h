@@ -8,7 +8,8 @@
 int trial_step(const struct cell *like, uint64_t seeds);
 
 /* Frontends and cores of unlike rates for ten minutes: calls with no frame or two beyond what the drift asks
- * for, and the rate at which the room plays: at least the slowest display's, at most the core's. */
+ * for, and the rate at which the room plays: at least the slowest display's, at most the core's. Cores that
+ * change their rate, too. */
 int trial_pace(const struct cell *like);
 
 /* One of four hangs for so long (seconds): what the others pay, and how soon he is back. */
