@@ -39,7 +39,7 @@ static const char usage[] =
     "    [--policy strict|bounded|optimistic] [--half-steps]\n"
     "sim --table [--seconds S] [--seeds N] all links of the table, beside the bound; the options above as "
     "well; the average over N (1) rooms a link\n"
-    "sim --step [--seeds N] | --pace | --hang S | --menu S | --hour | --unequal | --slow | --return   "
+    "sim --step [--seeds N] | --pace | --hang S | --menu S | --hour | --unequal | --slow | --hitch | --return   "
     "directed "
     "trials: trial.h "
     "says what "
@@ -193,6 +193,7 @@ enum {
     OPT_UNEQUAL,
     OPT_RETURN,
     OPT_SLOW,
+    OPT_HITCH,
     OPT_HELP
 };
 static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
@@ -216,6 +217,7 @@ static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
                                         {"unequal", 0, 0, OPT_UNEQUAL},
                                         {"return", 0, 0, OPT_RETURN},
                                         {"slow", 0, 0, OPT_SLOW},
+                                        {"hitch", 0, 0, OPT_HITCH},
                                         {"help", 0, 0, OPT_HELP},
                                         {0}};
 
@@ -242,6 +244,7 @@ static int run_trial(const struct request *q) {
     case OPT_HANG: return trial_hang(&q->cell, q->hang_s);
     case OPT_MENU: return trial_menu(&q->cell, q->hang_s);
     case OPT_SLOW: return trial_slow(&q->cell);
+    case OPT_HITCH: return trial_hitch(&q->cell);
     case OPT_HOUR: return trial_hour(&q->cell, q->first);
     case OPT_RETURN: return trial_return(&q->cell);
     default: return trial_unequal(&q->cell);
@@ -280,6 +283,7 @@ static int read_options(struct request *q, int argc, char **argv) {
         case OPT_HOUR:
         case OPT_RETURN:
         case OPT_SLOW:
+        case OPT_HITCH:
         case OPT_UNEQUAL: q->trial = o; break;
         case OPT_HELP: return 1;
         default: return 2;

@@ -15,6 +15,9 @@ int trial_pace(const struct cell *like);
 /* One of four hangs for so long (seconds): what the others pay, and how soon he is back. */
 int trial_hang(const struct cell *like, double seconds);
 
+/* All machines stand still at once, once or again and again: how soon the lead is what it was. */
+int trial_hitch(const struct cell *like);
+
 /* One of two calls too seldom, or has a machine that is a few percent too slow: what the other has of it,
  * what the spacing becomes, and whether he is found. */
 int trial_slow(const struct cell *like);
