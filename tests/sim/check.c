@@ -95,7 +95,7 @@ static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_
     struct ref_room *ref = &t->ref;
     struct kl_frame expected;
     uint32_t range[KL_MAX_SEATS][2];
-    if (!ref_room_can_close(ref, relay_us))
+    if (!ref_room_can_close(ref, relay_us + (uint64_t)t->moved_us)) /* by the line that it had */
         return broken(t, f, "closed too early; pads %02x are missing", ref_room_missing(ref));
     if (f->number > 0) note_wait(t, f, relay_us, now_us);
     ref_room_close(ref, &expected, range, relay_us);
@@ -147,6 +147,7 @@ static void look_at(struct truth *t, const struct kl_room *room) {
     bool same_rate = room->schedule.period_us == ref->schedule.period_us;
     double moved = same_rate ? room->schedule.t0_us - ref->schedule.t0_us : 0;
     if (ref->schedule.t0_us > 0) t->slipped_us += moved;
+    t->moved_us = ref->schedule.t0_us > 0 ? moved : 0;
     if (moved < 0 && ref->schedule.t0_us > 0) broken(t, NULL, "the schedule moved %.0f us back", -moved);
     if (ref->schedule.t0_us > 0) ref_room_slipped(ref, moved);
     ref->schedule = room->schedule;

@@ -18,7 +18,8 @@ struct truth {
     struct kl_commands commands[REF_RING]; /* by keyframe; count 0: none */
     uint64_t still_us;                     /* when the room last held still: paused, or all absent */
     uint64_t longest_wait_us;              /* from a frame's line (or the last close) to its close */
-    double slipped_us;                     /* by which the schedule has moved since the start */
+    double slipped_us;                     /* by which the schedule has moved since the start … */
+    double moved_us;                       /* … and in this event, by frames that closed late in it */
     uint32_t marks, changes, changes_settled;
     bool renumbers[KL_MAX_SEATS]; /* a new process: its next sample may have any number */
     uint64_t *print;              /* of every frame; clients that begin anew run old ones */

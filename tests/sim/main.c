@@ -39,7 +39,8 @@ static const char usage[] =
     "    [--policy strict|bounded|optimistic] [--half-steps]\n"
     "sim --table [--seconds S] [--seeds N] all links of the table, beside the bound; the options above as "
     "well; the average over N (1) rooms a link\n"
-    "sim --step [--seeds N] | --pace | --hang S | --menu S | --hour | --unequal | --slow | --hitch | --return   "
+    "sim --step [--seeds N] | --pace | --hang S | --menu S | --hour | --unequal | --slow | --hitch | "
+    "--return   "
     "directed "
     "trials: trial.h "
     "says what "
@@ -196,30 +197,15 @@ enum {
     OPT_HITCH,
     OPT_HELP
 };
-static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
-                                        {"first", 1, 0, OPT_FIRST},
-                                        {"jobs", 1, 0, OPT_JOBS},
-                                        {"seed", 1, 0, OPT_SEED},
-                                        {"cell", 1, 0, OPT_CELL},
-                                        {"table", 0, 0, OPT_TABLE},
-                                        {"seconds", 1, 0, OPT_SECONDS},
-                                        {"hz", 1, 0, OPT_HZ},
-                                        {"fps", 1, 0, OPT_FPS},
-                                        {"off", 0, 0, OPT_OFF},
-                                        {"log", 0, 0, OPT_LOG},
-                                        {"policy", 1, 0, OPT_POLICY},
-                                        {"half-steps", 0, 0, OPT_HALF},
-                                        {"step", 0, 0, OPT_STEP},
-                                        {"pace", 0, 0, OPT_PACE},
-                                        {"hang", 1, 0, OPT_HANG},
-                                        {"menu", 1, 0, OPT_MENU},
-                                        {"hour", 0, 0, OPT_HOUR},
-                                        {"unequal", 0, 0, OPT_UNEQUAL},
-                                        {"return", 0, 0, OPT_RETURN},
-                                        {"slow", 0, 0, OPT_SLOW},
-                                        {"hitch", 0, 0, OPT_HITCH},
-                                        {"help", 0, 0, OPT_HELP},
-                                        {0}};
+static const struct option options[] = {
+    {"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST},   {"jobs", 1, 0, OPT_JOBS},
+    {"seed", 1, 0, OPT_SEED},       {"cell", 1, 0, OPT_CELL},     {"table", 0, 0, OPT_TABLE},
+    {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},         {"fps", 1, 0, OPT_FPS},
+    {"off", 0, 0, OPT_OFF},         {"log", 0, 0, OPT_LOG},       {"policy", 1, 0, OPT_POLICY},
+    {"half-steps", 0, 0, OPT_HALF}, {"step", 0, 0, OPT_STEP},     {"pace", 0, 0, OPT_PACE},
+    {"hang", 1, 0, OPT_HANG},       {"menu", 1, 0, OPT_MENU},     {"hour", 0, 0, OPT_HOUR},
+    {"unequal", 0, 0, OPT_UNEQUAL}, {"return", 0, 0, OPT_RETURN}, {"slow", 0, 0, OPT_SLOW},
+    {"hitch", 0, 0, OPT_HITCH},     {"help", 0, 0, OPT_HELP},     {0}};
 
 struct request {
     uint64_t seeds, first, seed;

@@ -1,7 +1,7 @@
-/* What the spacing does when all the players' machines stand still at once, as on a host that is itself held back: once
- * for long, and, more like a busy machine, again and again for a moment. The links stay as they are, so the
- * lead of before is soon the right one again: what is two frames or more above it is given back within 5 s, the last
- * frame within 30 s. */
+/* What the spacing does when all the players' machines stand still at once, as on a host that is itself held
+ * back: once for long, and, more like a busy machine, again and again for a moment. The links stay as they
+ * are, so the lead of before is soon the right one again: what is two frames or more above it is given back
+ * within 5 s, the last frame within 30 s. */
 #include "trial.h"
 
 #include <stdio.h>
