@@ -12,7 +12,7 @@ vpath fuzz_%.c tests/fuzz
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
 .PHONY: test test-run test-build unit sim conformance fuzz fuzz-smoke corpus purity e2e e2e-san e2e-tsan soak trials
 
-test: deps ## everything: installs what is missing, builds, runs; about ten minutes
+test: deps ## everything: installs what is missing, builds, runs; about a quarter of an hour
 	$(Q)$(MAKE) --no-print-directory all test-build
 	$(Q)$(MAKE) --no-print-directory test-run
 
