@@ -23,13 +23,14 @@ struct load {
     uint64_t len, cap;
     uint8_t id[KL_JOURNAL_ID], key[32];
     struct kl_lobby_ticket ticket;
+    struct kl_journal_cursor sealed; /* its record, where has_ticket */
     bool has_ticket, has_frames;
     struct kl_journal_marked marked;
     uint64_t marked_end;  /* the last mark ends there; 0: there is none */
     uint64_t mark[MARKS]; /* where they begin */
     uint32_t marks, used; /* used: frames that came of them */
     uint64_t whole;       /* its whole records end there */
-    const uint8_t *start; /* in bytes; NULL: none */
+    const uint8_t *start; /* the first, in bytes; NULL: none */
     uint32_t start_len;
 };
 
@@ -87,8 +88,11 @@ static void take_ticket(struct load *f, const struct kl_journal_cursor *c) {
     int len = kl_ticket_open(f->lobby->secret, c->body, c->body_len, body);
     bool good = len > 0 && kl_lobby_ticket_decode(&t, body, (size_t)len) == KL_OK &&
                 memcmp(t.id, f->id, sizeof t.id) == 0;
-    if (good) f->ticket = t;
-    f->has_ticket = f->has_ticket || good;
+    if (good) {
+        f->ticket = t;
+        f->sealed = *c;
+        f->has_ticket = true;
+    }
     sodium_memzero(body, sizeof body);
     sodium_memzero(&t, sizeof t);
 }
@@ -97,7 +101,7 @@ static void take_ticket(struct load *f, const struct kl_journal_cursor *c) {
 static void take_record(struct load *f, const struct kl_journal_cursor *c) {
     if (c->type == KL_JOURNAL_TICKET) take_ticket(f, c);
     if (c->type == KL_JOURNAL_FRAMES) f->has_frames = true;
-    if (c->type != KL_JOURNAL_START) return;
+    if (c->type != KL_JOURNAL_START || f->start) return;
     f->start = c->body;
     f->start_len = c->body_len;
 }
@@ -196,7 +200,15 @@ static uint64_t play_back(struct load *f, struct kl_lobby_room *r, uint64_t from
 /* --- the room ---------------------------------------------------------------------------------------------
  */
 
-static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t end) {
+/* The ticket that counts stood in what is cut off. */
+static void keep_ticket(const struct load *f, struct kl_lobby_room *r, uint64_t now_us) {
+    memcpy(r->past.ticket, f->sealed.body, f->sealed.body_len);
+    r->past.ticket_len = f->sealed.body_len;
+    r->journal.ticket = r->past.ticket_number - 1;
+    kl_journal_write(r, now_us);
+}
+
+static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t end, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
     *j = (struct kl_journal_room){.state = KL_JOURNAL_OPEN,
                                   .fd = f->fd,
@@ -212,6 +224,7 @@ static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t end)
     bool cut = ftruncate(j->fd, (off_t)end) == 0;
     kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r, "file=%s bytes=%llu lost_bytes=%llu cut=%d", f->name,
                       (unsigned long long)end, (unsigned long long)(f->len - end), cut);
+    if (f->sealed.at > end) keep_ticket(f, r, now_us);
 }
 
 static struct kl_lobby_room *again(struct load *f, uint64_t now_us, const char **why) {
@@ -263,7 +276,7 @@ static const char *make_room(struct load *f, uint64_t now_us) {
     r->again_us = now_us;
     kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s bytes=%llu frame=%u intervals=%u marked=%u",
                       f->name, (unsigned long long)end, r->lock.next_close, r->past.tags, f->used);
-    go_on_writing(f, r, end);
+    go_on_writing(f, r, end, now_us);
     return NULL;
 }
 

@@ -270,6 +270,13 @@ void corpus_journal(void) {
     journal_mark(&l, at, 0, 64);
     journal_mark(&l, at, 64, 64 + KL_KEPT_FRAMES);
     save("fuzz_journal", "marked", l.bytes, l.len);
+    /* What follows frames that do not fit is cut off; the ticket among it is the only one. */
+    l.len = 0;
+    add(&l, KL_JOURNAL_START, (const uint8_t *)"save", 4);
+    journal_frames(&l, 0, 20);
+    journal_frames(&l, 40, 48);
+    journal_ticket(&l);
+    save("fuzz_journal", "misfit", l.bytes, l.len);
 }
 
 /* --- the relay's port: fuzz_hub.c --- */

@@ -103,16 +103,16 @@ static void append_ticket(const struct record *r, const struct record *start) {
     append_record(KL_JOURNAL_TICKET, sealed, (size_t)n);
 }
 
-static struct record last_start(const uint8_t *data, size_t size) {
-    struct record r, start = {.bytes = (const uint8_t *)"", .len = 0};
+static struct record first_start(const uint8_t *data, size_t size) {
+    struct record r;
     while (next_record(&data, &size, &r))
-        if ((r.extra & (TYPE | AS_IT_IS | CUT)) == KL_JOURNAL_START) start = r;
-    return start;
+        if ((r.extra & (TYPE | AS_IT_IS | CUT)) == KL_JOURNAL_START) return r;
+    return (struct record){.bytes = (const uint8_t *)"", .len = 0};
 }
 
 static void build(const uint8_t *data, size_t size) {
     uint8_t head[KL_JOURNAL_HEAD];
-    struct record r, start = last_start(data, size);
+    struct record r, start = first_start(data, size);
     len = 0;
     kl_journal_head(key, id, head);
     append(head, sizeof head);
