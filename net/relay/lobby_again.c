@@ -53,12 +53,25 @@ static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_tic
     r->lobby->members++;
 }
 
-/* What the host may change. */
+static bool knows_ban(const struct kl_lobby_ticket *t, const struct kl_lobby_ban *b) {
+    for (unsigned i = 0; i < t->bans; i++)
+        if (memcmp(t->ban[i].seat_key, b->seat_key, sizeof b->seat_key) == 0 &&
+            strcmp(t->ban[i].host, b->host) == 0)
+            return true;
+    return false;
+}
+
+/* What the host may change. Whom the room has banned since stays out. */
 static void take_door(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
+    struct kl_lobby_ban ban[KL_BANS_MAX];
+    unsigned bans = t->bans;
+    memcpy(ban, t->ban, sizeof ban);
+    for (unsigned i = 0; i < r->bans && bans < KL_BANS_MAX; i++)
+        if (!knows_ban(t, &r->ban[i])) ban[bans++] = r->ban[i];
+    memcpy(r->ban, ban, sizeof r->ban);
+    r->bans = bans;
     r->doors = t->doors;
     r->host = t->host;
-    r->bans = t->bans;
-    memcpy(r->ban, t->ban, sizeof r->ban);
 }
 
 static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
@@ -77,23 +90,34 @@ static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     take_door(r, t);
     r->epoch_s = t->epoch_s;
     memcpy(r->start_hash, t->start_hash, sizeof r->start_hash);
-    r->past.ticket_number = t->number;
+    r->past.ticket_number = r->made_of = t->number;
 }
 
-void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
-    if (memcmp(r->id, t->id, sizeof r->id) != 0 || t->number <= r->past.ticket_number) return;
+/* Whom the newer ticket does not know any more. */
+static void remove_member(struct kl_lobby_room *r, unsigned i, uint64_t now_us) {
+    if (r->phase == KL_ROOM_PLAYING) {
+        kl_lobby_put_out(r, i, KL_REFUSE_SEAT, "you were no longer in this room when its relay died", now_us);
+        return;
+    }
+    r->member[i].here = false; /* its frames stay; kl_lobby_again_open() takes it out of the game */
+    r->lobby->members--;
+}
+
+void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket *t, uint64_t now_us) {
+    if (memcmp(r->id, t->id, sizeof r->id) != 0 || t->number <= r->made_of) return;
     take_door(r, t);
-    r->past.ticket_number = t->number;
+    r->made_of = t->number;
+    if (r->past.ticket_number < t->number) r->past.ticket_number = t->number;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
-        if (!m->here) continue;
-        if (t->member[i].here) {
+        if (m->here && !t->member[i].here)
+            remove_member(r, i, now_us);
+        else if (m->here && m->any_token) /* else it has had a newer one here */
             memcpy(m->token_hash, t->member[i].token_hash, sizeof m->token_hash);
-            continue;
-        }
-        m->here = false; /* its frames stay; kl_lobby_again_open() takes it out of the game */
-        r->lobby->members--;
     }
+    if (r->host != KL_NO_HOST && (!r->member[r->host].here || r->member[r->host].leaving))
+        kl_lobby_choose_host(r);
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
     kl_lobby_log_room(KL_LOG_INFO, "newer_ticket", r, "ticket=%u", t->number);
 }
 

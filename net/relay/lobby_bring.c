@@ -3,7 +3,10 @@
  * Whoever says that he can bring it shows first: his ticket, which only this relay can have written and which
  * names his seat, and how far the relay has marked what he has. So nobody else is ever waited for, and of all
  * tickets the newest counts. Then the one who is marked furthest brings start data and frames. Frames are on
- * trial until they come to what he has shown, and that fits; else they go again as if they had never come. */
+ * trial until they come to what he has shown, and that fits; else they go again as if they had never come.
+ *
+ * A stranger who was quicker than all of them has the name of the room meanwhile, with a room of his own: it
+ * goes when the old one is brought. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,16 +21,19 @@
 #define WAIT_US      5000000  /* for who brings nothing, that somebody brings his room */
 #define JUST_BORN_US 30000000 /* after the relay's start that is worth waiting for */
 #define LOOK_US      20000
-#define SHOW_US      3000000  /* to show what one has */
-#define BEGIN_US     3000000  /* to bring it: so long, and a second more for every … */
-#define BYTES_A_S    16384    /* … bytes that were of use … */
-#define BRING_US     30000000 /* … and at most */
+#define SHOW_US      3000000   /* to show what one has */
+#define BEGIN_US     3000000   /* to bring it: so long, and a second more for every … */
+#define BYTES_A_S    16384     /* … bytes that were of use … */
+#define BRING_US     30000000  /* … and at most */
+#define PATIENCE_US  8000000   /* … so long, where it goes without him */
+#define IGNORE_US    120000000 /* for the rest of what he wanted to bring then */
+#define RENEW_US     30000000  /* from a room's opening: newer tickets of it count */
 
 /* A client whose RETURN cannot be answered yet. */
 struct kl_lobby_bring {
     struct kl_return back;
     uint64_t since_us, asked_us;
-    enum { STEP_WAITS, STEP_SHOWS, STEP_SHOWN, STEP_BRINGS, STEP_DONE } step;
+    enum { STEP_WAITS, STEP_SHOWS, STEP_SHOWN, STEP_BRINGS, STEP_PUT_OFF, STEP_DONE } step;
     bool doubtful; /* has brought in vain before: the others first */
     bool makes;    /* it brings the whole room … */
     bool made;     /* … and there was one of it */
@@ -46,6 +52,12 @@ struct kl_lobby_bring {
     uint64_t used_bytes;
 };
 
+/* The room that comes back under this name; NULL: there is none yet, whatever else has the name. */
+static struct kl_lobby_room *reopening(const struct kl_lobby *l, const char *name) {
+    struct kl_lobby_room *r = kl_lobby_find(l, name);
+    return r && r->phase == KL_ROOM_REOPENING ? r : NULL;
+}
+
 static void free_start(struct kl_lobby *l, struct kl_lobby_bring *b) {
     if (b->start) l->start_bytes -= b->ticket->start_bytes;
     free(b->start);
@@ -54,8 +66,8 @@ static void free_start(struct kl_lobby *l, struct kl_lobby_bring *b) {
 
 /* What is not proved was never there. */
 static void take_back(struct kl_lobby *l, struct kl_lobby_bring *b) {
-    struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
-    if (b->step != STEP_BRINGS || b->proved || !r || r->phase != KL_ROOM_REOPENING) return;
+    struct kl_lobby_room *r = reopening(l, b->back.room);
+    if (b->step != STEP_BRINGS || b->proved || !r) return;
     if (b->made) kl_lobby_again_drop(r);
     if (b->added && r->trial) kl_lobby_again_undo(r);
 }
@@ -90,16 +102,39 @@ static void ask(struct kl_lobby *l, unsigned peer, uint8_t what, uint32_t from, 
     kl_lobby_send(l, peer, &m);
 }
 
+static bool is_young(const struct kl_lobby *l, uint64_t now_us) {
+    return now_us < l->born_us + JUST_BORN_US;
+}
+
+/* Made by HELLO when a game of that name may have been on its way back. */
+static bool gives_way(const struct kl_lobby *l, const struct kl_lobby_room *r, uint64_t now_us) {
+    return !r->past.reopened && is_young(l, now_us);
+}
+
+static bool is_in(const struct kl_lobby_room *r, const uint8_t *seat_key) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && memcmp(r->member[i].seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0) return true;
+    return false;
+}
+
+static bool may_wait(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_return *back,
+                     uint64_t now_us) {
+    if (!r) return back->can_bring || is_young(l, now_us);
+    if (r->phase == KL_ROOM_REOPENING) return true;
+    bool in = is_in(r, back->seat_key);
+    if (r->brought && r->phase == KL_ROOM_PLAYING) return in && back->can_bring && now_us < r->gather_us;
+    return !in && gives_way(l, r, now_us);
+}
+
 /* The journal's tickets are the newest there are. */
 static bool must_show(const struct kl_lobby_room *r, const struct kl_return *back) {
-    return back->can_bring && (!r || r->brought);
+    return back->can_bring && (!r || r->brought || !r->past.reopened);
 }
 
 bool kl_lobby_bring_wait(struct kl_lobby *l, unsigned peer, const struct kl_lobby_room *r,
                          const struct kl_return *back, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
-    bool may_come = !r && (back->can_bring || now_us < l->born_us + JUST_BORN_US);
-    if (!may_come && !(r && r->phase == KL_ROOM_REOPENING)) return false;
+    if (!may_wait(l, r, back, now_us)) return false;
     if (!kl_seat_verify(back->seat_key, l->net.binding(l->net.ctx, peer), back->token, back->signature))
         return false;
     struct kl_lobby_bring *b = calloc(1, sizeof *b);
@@ -153,7 +188,7 @@ static bool is_member(const struct kl_lobby_ticket *t, const uint8_t *seat_key) 
 }
 
 /* Each of these: NULL, or why not. */
-static const char *open_ticket(struct kl_lobby *l, struct kl_lobby_bring *b) {
+static const char *open_ticket(struct kl_lobby *l, struct kl_lobby_bring *b, uint64_t now_us) {
     static uint8_t body[KL_TICKET_BODY_MAX];
     int len = kl_ticket_open(l->secret, b->bytes, b->ticket_len, body);
     struct kl_lobby_ticket *t = malloc(sizeof *t);
@@ -167,16 +202,17 @@ static const char *open_ticket(struct kl_lobby *l, struct kl_lobby_bring *b) {
     }
     b->ticket = t;
     struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
-    if (r && r->phase == KL_ROOM_REOPENING) kl_lobby_again_renew(r, t);
+    if (r && r->brought) kl_lobby_again_renew(r, t, now_us);
     return NULL;
 }
 
-static const char *take_ticket(struct kl_lobby *l, struct kl_lobby_bring *b, const struct kl_piece *p) {
+static const char *take_ticket(struct kl_lobby *l, struct kl_lobby_bring *b, const struct kl_piece *p,
+                               uint64_t now_us) {
     if (b->step != STEP_SHOWS || b->ticket || p->offset != b->ticket_len || p->total > sizeof b->bytes)
         return "pieces of the ticket do not fit together";
     memcpy(b->bytes + p->offset, p->bytes, p->len);
     b->ticket_len += p->len;
-    return b->ticket_len == p->total ? open_ticket(l, b) : NULL;
+    return b->ticket_len == p->total ? open_ticket(l, b, now_us) : NULL;
 }
 
 /* The further of the two counts: what it is on holds all before. */
@@ -226,6 +262,20 @@ static bool has_seats(const struct kl_lobby_ticket *t) {
     return seats;
 }
 
+static void clear_name(struct kl_lobby *l, const char *name, uint64_t now_us) {
+    struct kl_lobby_room *r = kl_lobby_find(l, name);
+    if (!r || !gives_way(l, r, now_us)) return;
+    kl_lobby_log_room(KL_LOG_INFO, "gives_way", r, "phase=%d frame=%u", r->phase, r->lock.next_close);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here)
+            kl_lobby_put_out(
+                r, i, KL_REFUSE_CLOSED,
+                "a game of this name that this relay had before it was started anew has come back; "
+                "choose another name",
+                now_us);
+    kl_lobby_free_empty_rooms(l);
+}
+
 static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring *b, uint64_t now_us) {
     static char why[KL_TEXT_MAX];
     const struct kl_lobby_ticket *t = newest_ticket(l, b->back.room);
@@ -234,6 +284,7 @@ static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring
     if (!has_seats(t)) return "nobody has a seat in this room any more";
     if (kl_lobby_rooms_of(l, l->client[peer].address) >= l->limits.rooms_per_address)
         return "this relay gives no more rooms to your address";
+    clear_name(l, t->name, now_us);
     if (b->start) l->start_bytes -= b->ticket->start_bytes; /* counted once */
     struct kl_lobby_room *r = kl_lobby_again(l, t, b->start, b->start_len, now_us, why, sizeof why);
     free(b->start);
@@ -283,14 +334,13 @@ static const char *add_frames(struct kl_lobby_room *r, struct kl_lobby_bring *b,
 static const char *take_frames(struct kl_lobby *l, unsigned peer, const struct kl_past *p, uint64_t now_us) {
     struct kl_lobby_bring *b = l->client[peer].bring;
     struct kl_frames frames;
-    struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
+    struct kl_lobby_room *r = reopening(l, b->back.room);
     if (b->makes && !r && !b->made) {
         const char *why = make(l, peer, b, now_us);
         if (why) return why;
-        r = kl_lobby_find(l, b->back.room);
+        r = reopening(l, b->back.room);
     }
-    if (!r || r->phase != KL_ROOM_REOPENING || kl_piece_open(&frames, p->bytes, p->len) != KL_OK)
-        return "the room is no longer what it was";
+    if (!r || kl_piece_open(&frames, p->bytes, p->len) != KL_OK) return "the room is no longer what it was";
     uint32_t before = r->lock.next_close;
     const char *why = add_frames(r, b, &frames);
     if (why || r->lock.next_close == before) return why;
@@ -304,7 +354,7 @@ static const char *take_end(struct kl_lobby *l, struct kl_lobby_bring *b) {
         b->step = STEP_SHOWN;
         return b->ticket ? NULL : "your ticket is missing";
     }
-    const struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
+    const struct kl_lobby_room *r = reopening(l, b->back.room);
     if (!r || r->lock.next_close == 0) return "no frames came";
     if ((b->added || b->made) && !b->proved) return "frames are missing below your newest tag";
     b->step = STEP_DONE;
@@ -313,9 +363,13 @@ static const char *take_end(struct kl_lobby *l, struct kl_lobby_bring *b) {
 
 static const char *take(struct kl_lobby *l, unsigned peer, const struct kl_bring *m, uint64_t now_us) {
     struct kl_lobby_bring *b = l->client[peer].bring;
+    if (b->step == STEP_PUT_OFF) {
+        if (m->what == KL_BRING_END) b->step = STEP_SHOWN; /* and may be asked again */
+        return NULL;
+    }
     if (b->step != STEP_SHOWS && b->step != STEP_BRINGS) return "nobody asked you to bring anything";
     switch (m->what) {
-    case KL_BRING_TICKET: return take_ticket(l, b, &m->piece);
+    case KL_BRING_TICKET: return take_ticket(l, b, &m->piece, now_us);
     case KL_BRING_START: return take_start(l, b, &m->piece);
     case KL_BRING_TAGS: return take_tags(b, &m->tags);
     case KL_BRING_MARK: return take_mark(b, &m->mark);
@@ -346,9 +400,8 @@ static bool somebody_brings(struct kl_lobby *l, const char *room) {
  */
 static bool may_bring(const struct kl_lobby_room *r, const struct kl_lobby_ticket *newest,
                       const struct kl_lobby_bring *b) {
-    for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && memcmp(r->member[i].seat_key, b->back.seat_key, KL_SEAT_KEY_BYTES) == 0)
-            return b->step == STEP_SHOWN || (b->step == STEP_WAITS && !r->brought);
+    if (r && is_in(r, b->back.seat_key))
+        return b->step == STEP_SHOWN || (b->step == STEP_WAITS && !r->brought);
     return !r && newest && b->step == STEP_SHOWN &&
            memcmp(b->ticket->id, newest->id, sizeof newest->id) == 0 && is_member(newest, b->back.seat_key);
 }
@@ -365,7 +418,7 @@ static bool rather(const struct kl_lobby_bring *a, const struct kl_lobby_bring *
 
 /* The one who reaches furthest; l->limits.peers: nobody who has more than `have`. */
 static unsigned best(struct kl_lobby *l, const char *room, uint32_t have) {
-    const struct kl_lobby_room *r = kl_lobby_find(l, room);
+    const struct kl_lobby_room *r = reopening(l, room);
     const struct kl_lobby_ticket *newest = newest_ticket(l, room);
     const struct kl_lobby_bring *most = NULL;
     unsigned found = l->limits.peers;
@@ -405,11 +458,35 @@ static void serve(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     kl_lobby_bring_leave(l, &l->client[peer]);
     l->client[peer].state = KL_CLIENT_GREETING;
     l->client[peer].greet_by_us = now_us + KL_GREET_US;
-    kl_lobby_return(l, peer, &back, now_us);
+    kl_lobby_take_return(l, peer, &back, now_us);
+}
+
+/* So slow that others may be asked, where there are any, or where the room needs him no more. */
+static bool is_slow(struct kl_lobby *l, const struct kl_lobby_bring *b, uint64_t now_us) {
+    if (b->step != STEP_BRINGS || b->proved || now_us < b->asked_us + PATIENCE_US) return false;
+    const struct kl_lobby_room *r = reopening(l, b->back.room);
+    unsigned other = best(l, b->back.room, 0);
+    return (r && !b->made) || (other < l->limits.peers && !l->client[other].bring->doubtful);
+}
+
+/* What it has brought was never there, what else it brings is passed over. */
+static void put_off(struct kl_lobby *l, struct kl_lobby_client *c) {
+    struct kl_lobby_bring *b = c->bring;
+    kl_log(KL_LOG_INFO, "put_off", "address=%s bytes=%llu", c->address, (unsigned long long)b->used_bytes);
+    note_doubt(l, b);
+    take_back(l, b);
+    free_start(l, b);
+    b->doubtful = true;
+    b->step = STEP_PUT_OFF;
+    b->makes = b->made = b->added = b->start_done = false;
+    b->start_len = 0;
+    b->used_bytes = 0;
+    kl_lobby_free_empty_rooms(l);
 }
 
 static bool is_late(const struct kl_lobby_bring *b, uint64_t now_us) {
     if (b->step == STEP_SHOWS) return now_us >= b->asked_us + SHOW_US;
+    if (b->step == STEP_PUT_OFF) return now_us >= b->asked_us + IGNORE_US;
     uint64_t allowed_us = BEGIN_US + b->used_bytes * 1000000 / BYTES_A_S;
     return now_us >= b->asked_us + (allowed_us < BRING_US ? allowed_us : BRING_US);
 }
@@ -419,15 +496,19 @@ static void go_on(struct kl_lobby *l, struct kl_lobby_room *r, uint64_t now_us) 
     bool late = now_us >= r->again_us + OPEN_US && now_us >= r->gather_us;
     if (!all_are_here(l, r) && !late) return;
     if (kl_lobby_again_open(r, KL_HOLD_US, now_us) != KL_OK) kl_lobby_again_drop(r); /* nobody has a seat */
+    r->gather_us = now_us + RENEW_US;
 }
 
 static void look_after(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     const struct kl_lobby_bring *b = l->client[peer].bring;
     const char *name = b->back.room;
-    struct kl_lobby_room *r = kl_lobby_find(l, name);
-    if (b->step == STEP_SHOWS || b->step == STEP_BRINGS) {
-        if (is_late(b, now_us)) refuse(l, peer, "nothing more came of what you wanted to bring");
-    } else if (r && r->phase != KL_ROOM_REOPENING) {
+    struct kl_lobby_room *any = kl_lobby_find(l, name), *r = reopening(l, name);
+    if (b->step == STEP_SHOWS || b->step == STEP_BRINGS || b->step == STEP_PUT_OFF) {
+        if (is_late(b, now_us))
+            refuse(l, peer, "nothing more came of what you wanted to bring");
+        else if (is_slow(l, b, now_us))
+            put_off(l, &l->client[peer]);
+    } else if (any && !r && !gives_way(l, any, now_us)) {
         serve(l, peer, now_us);
     } else if (!somebody_brings(l, name)) {
         unsigned next = best(l, name, r ? r->lock.next_close : 0);

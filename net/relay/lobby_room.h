@@ -148,8 +148,10 @@ struct kl_lobby_room {
     uint8_t start_hash[16]; /* BLAKE2b, once it is here */
     uint64_t epoch_s;
     uint64_t again_us;            /* reopening: when the last frames were brought … */
-    uint64_t gather_us;           /* … and until when others may come and bring more, whoever is here */
-    bool brought;                 /* by clients: its ticket may be an old one */
+    uint64_t gather_us;           /* … and until when others may come and bring more, whoever is here; once
+                                     it is open: until when a newer ticket counts */
+    bool brought;                 /* by clients: its ticket may be an old one … */
+    uint32_t made_of;             /* … the one of this number */
     struct kl_lobby_trial *trial; /* of frames that are not proved; NULL: none are (lobby_again.h) */
     bool roster_changed, busy;    /* busy: something came in since the last run */
     bool bulk;                    /* some member waits for bulk: run whenever something was acknowledged */
@@ -268,6 +270,8 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
 /* Its connection is lost; the seat is kept. */
 void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
+/* … by what the relay has now, waiting for nobody. */
+void kl_lobby_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
 /* Seats whose time is up. */
 void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_choose_host(struct kl_lobby_room *r);
@@ -275,7 +279,8 @@ void kl_lobby_choose_host(struct kl_lobby_room *r);
 void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member);
 
 /* --- lobby_bring.c --- */
-/* True: this RETURN is answered later, when somebody has brought the room. r: NULL, or reopening. */
+/* True: this RETURN is answered later, when somebody has brought the room, or he has shown his ticket. r:
+ * what has the name now, or NULL. */
 bool kl_lobby_bring_wait(struct kl_lobby *l, unsigned peer, const struct kl_lobby_room *r,
                          const struct kl_return *back, uint64_t now_us);
 void kl_lobby_bring_message(struct kl_lobby *l, unsigned peer, const struct kl_bring *m, uint64_t now_us);

@@ -150,12 +150,13 @@ static unsigned owner_of(const struct kl_lobby_room *r, const struct kl_return *
 
 /* Wrong returns make passwords wait, not other returns: nobody guesses a token, and nobody shall be kept from
  * his seat by others' noise. */
-static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const char *room,
+static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const struct kl_return *b,
                       uint64_t now_us) {
     char text[KL_TEXT_MAX];
     l->wrong_returns++;
     kl_lobby_tries_wrong(l, r, l->client[peer].address, now_us);
-    snprintf(text, sizeof text, "no seat is kept for you in room %s (any more)", room);
+    snprintf(text, sizeof text, "no seat is kept for you in room %s (any more)%s", b->room,
+             r && b->can_bring ? ": it goes on without you, or is another game by now" : "");
     kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT, text);
 }
 
@@ -213,14 +214,18 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
 
 void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us) {
     struct kl_lobby_room *r = kl_lobby_find(l, b->room);
+    if (!kl_lobby_bring_wait(l, peer, r, b, now_us)) kl_lobby_take_return(l, peer, b, now_us);
+}
+
+void kl_lobby_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us) {
+    struct kl_lobby_room *r = kl_lobby_find(l, b->room);
     char text[KL_TEXT_MAX];
     unsigned which = 0;
-    if ((!r || r->phase == KL_ROOM_REOPENING) && kl_lobby_bring_wait(l, peer, r, b, now_us)) return;
     unsigned member = r ? owner_of(r, b, &which) : KL_MAX_CLIENTS;
     bool own = member < KL_MAX_CLIENTS &&
                kl_seat_verify(b->seat_key, l->net.binding(l->net.ctx, peer), b->token, b->signature);
     if (!own)
-        turn_back(l, peer, r, b->room, now_us);
+        turn_back(l, peer, r, b, now_us);
     else if (b->fresh && kl_facts_differ(&r->facts, &b->facts, text, sizeof text) > 0)
         kl_lobby_turn_away(l, peer, KL_REFUSE_IDENTITY, text);
     else

@@ -233,7 +233,9 @@ def wrong_updates():
     def update(flags=0, next_sample=0, first=9, count=1, due=b"", offset=1, intervals=b"\x04\xff", rest=b"\x00"):
         return lay(bytes(4), flags, ("var", next_sample), 0, 0, ("var", first), ("var", count), due, offset, intervals, rest)
     yield update(flags=64)
-    yield update(flags=32, count=0, due=bytes(8))
+    nothing = {"count": 0, "offset": b"", "intervals": b"", "rest": b""}
+    assert decode("update", 0, update(**nothing)) != "malformed"
+    yield update(flags=32, due=bytes(8), **nothing)
     yield update(flags=12)
     yield update(next_sample=2**32)
     yield update(first=NUMBER_MAX + 1)
