@@ -62,9 +62,10 @@ endef
 $(OUT)/keylock-relay: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(RELAY))
 	$(link) $(NET_LIBS)
 
+# Where RetroArch runs in a box, keylock install puts the libraries beside the wrapper (core_wrapper/tool/travel.h).
 # A sanitizer gives names to what the wrapper has left behind only while it is loaded: it stays.
 $(OUT)/keylock_libretro.so: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(WRAPPER))
-	$(link) -shared -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete) $(LIBS)
+	$(link) -shared -Wl,-rpath,'$$ORIGIN/keylock-libs' -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete) $(LIBS)
 
 $(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS) -ljson-c -rdynamic

@@ -254,3 +254,9 @@ int kl_core_text_len(const char *text, int max) {
         n--;
     return n;
 }
+
+void kl_core_locked_name(char out[KL_CORE_NAME_BYTES], const char *library_name) {
+    const int left = KL_CORE_NAME_BYTES - 1 - (int)strlen(" Keylock");
+    snprintf(out, KL_CORE_NAME_BYTES, "%.*s Keylock", kl_core_text_len(library_name, left),
+             library_name ? library_name : "");
+}

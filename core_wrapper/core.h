@@ -72,4 +72,8 @@ int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, s
  * one), at most `max`; 0 for NULL. For "%.*s". */
 int kl_core_text_len(const char *text, int max);
 
+/* "<core> Keylock": the wrapper's own library_name, so that options, remaps and sorted saves are its own. */
+#define KL_CORE_NAME_BYTES 32 /* NUL included: RetroArch refuses its own twin with a longer one */
+void kl_core_locked_name(char out[KL_CORE_NAME_BYTES], const char *library_name);
+
 #endif

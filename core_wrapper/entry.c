@@ -12,8 +12,6 @@
 #include "session.h"
 #include "wrapper.h"
 
-#define NAME_MAX_BYTES 31 /* RetroArch refuses its own twin with a longer one */
-
 struct kl_wrapper kl_w = {.instance = -1};
 
 void kl_wrapper_say(enum kl_screen_tone tone, unsigned ms, const char *format, ...) {
@@ -103,13 +101,10 @@ RETRO_API void retro_set_input_state(retro_input_state_t callback) {
     if (alone()) kl_w.core.set_input_state(callback);
 }
 
-/* "<core> Keylock": options, remaps and sorted saves of the wrapped core are its own. */
 static void rename_core(struct retro_system_info *info) {
-    static char name[NAME_MAX_BYTES + 1], version[128];
-    const int room_for_core = NAME_MAX_BYTES - (int)strlen(" Keylock");
-    int name_len = kl_core_text_len(info->library_name, room_for_core);
+    static char name[KL_CORE_NAME_BYTES], version[128];
     int version_len = kl_core_text_len(info->library_version, 80);
-    snprintf(name, sizeof name, "%.*s Keylock", name_len, info->library_name ? info->library_name : "");
+    kl_core_locked_name(name, info->library_name);
     snprintf(version, sizeof version, "%.*s (Keylock %s)", version_len,
              info->library_version ? info->library_version : "", KL_WRAPPER_VERSION);
     info->library_name = name;

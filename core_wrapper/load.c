@@ -49,9 +49,9 @@ static int find_core(char *path, size_t cap, char *err, size_t err_len) {
     folder_of(frontend);
     bool two = *frontend && strcmp(frontend, beside) != 0;
     const char *dirs[] = {beside, two ? frontend : NULL, NULL};
-    if (*kl_w.config.core) return kl_core_find(kl_w.config.core, dirs, path, cap, err, err_len);
-    if (kl_config_core_from_file_name(kl_w.own_path, name, sizeof name))
+    if (kl_config_core_from_file_name(kl_w.own_path, name, sizeof name)) /* chosen from the list of cores */
         return kl_core_find(name, dirs, path, cap, err, err_len);
+    if (*kl_w.config.core) return kl_core_find(kl_w.config.core, dirs, path, cap, err, err_len);
     if (memo) return kl_core_find(memo, dirs, path, cap, err, err_len);
     snprintf(err, err_len,
              "no core to wrap: set KEYLOCK_CORE, or name the wrapper NAME_keylock_libretro.so, or "

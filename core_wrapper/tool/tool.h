@@ -24,6 +24,7 @@ int cmd_probe_child(int argc, char **argv); /* one measured run of `probe`, in a
 int cmd_blame(int argc, char **argv);
 int cmd_bisect(int argc, char **argv);
 int cmd_machine(int argc, char **argv); /* machine.h: a core in a process of its own */
+int cmd_install(int argc, char **argv);
 int cmd_play(int argc, char **argv);
 int cmd_command(int argc, char **argv);
 int cmd_rooms(int argc, char **argv);

@@ -1,0 +1,18 @@
+/* card.h - what a core says of itself before it has content, asked in a process of its own: a core that
+ * crashes or hangs while it is loaded takes nothing with it. */
+#ifndef KLT_CARD_H
+#define KLT_CARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct kl_card {
+    char name[128], version[128], extensions[1024]; /* library_name, … */
+    bool full_path;                                 /* it wants the content's path, not its bytes */
+    bool ours;                                      /* it is a wrapper itself */
+};
+
+/* 0, or -1 with a line in err that names the file. */
+int kl_card_read(struct kl_card *card, const char *core, char *err, size_t err_len);
+
+#endif

@@ -1,0 +1,174 @@
+#include "install.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../core.h"
+#include "card.h"
+#include "files.h"
+#include "info_file.h"
+#include "takeover.h"
+
+#define CORE_END "_libretro.so"
+#define LOCKED   "_keylock"
+#define INFO_DIR "/usr/share/libretro/info" /* the distribution's */
+
+bool kl_install_name(const char *text, char out[KLT_CORE_NAME]) {
+    const char *slash = strrchr(text, '/'), *base = slash ? slash + 1 : text;
+    size_t len = strlen(base);
+    if (kl_ends_with(base, CORE_END)) len -= strlen(CORE_END);
+    if (len == 0 || len >= KLT_CORE_NAME - strlen(LOCKED CORE_END)) return false;
+    memcpy(out, base, len);
+    out[len] = 0;
+    return strcmp(out, "keylock") != 0 && !kl_ends_with(out, LOCKED) && out[0] != '.';
+}
+
+static void core_path(const struct kl_place *p, const char *name, char out[KLT_PATH]) {
+    snprintf(out, KLT_PATH, "%.3800s/%s" CORE_END, p->cores, name);
+}
+static void locked_path(const struct kl_place *p, const char *name, char out[KLT_PATH]) {
+    snprintf(out, KLT_PATH, "%.3800s/%s" LOCKED CORE_END, p->cores, name);
+}
+static void info_path(const struct kl_place *p, const char *name, const char *locked, char out[KLT_PATH]) {
+    snprintf(out, KLT_PATH, "%.3800s/%s%s_libretro.info", p->info, name, locked);
+}
+
+bool kl_install_has_core(const struct kl_place *p, const char *name) {
+    char path[KLT_PATH];
+    struct stat st;
+    core_path(p, name, path);
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+enum kl_installed kl_install_state(const struct kl_place *p, const char *name, const char *wrapper) {
+    char path[KLT_PATH];
+    locked_path(p, name, path);
+    if (access(path, F_OK) != 0) return KL_NOT_INSTALLED;
+    return kl_file_equal(path, wrapper) ? KL_INSTALLED : KL_INSTALLED_OTHER;
+}
+
+void kl_install_refresh(const struct kl_place *p) {
+    char path[KLT_PATH], ignored[KLT_PATH + 64];
+    snprintf(path, sizeof path, "%.4000s/core_info.refresh", p->info);
+    (void)kl_file_write(path, "", 0, 0644, ignored, sizeof ignored);
+}
+
+/* ---- installing ---- */
+
+/* The inner core's info file: in RetroArch's folder, beside the core, or the distribution's. */
+static int read_info(const struct kl_place *p, const char *name, struct kl_settings *out, char *err,
+                     size_t err_len) {
+    const char *dirs[] = {p->info, p->cores, INFO_DIR};
+    char path[KLT_PATH];
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+        if (i) kl_settings_free(out);
+        snprintf(path, sizeof path, "%.3800s/%s_libretro.info", dirs[i], name);
+        if (kl_settings_read(out, path, err, err_len) != 0) return -1;
+        if (out->there) break;
+    }
+    return 0;
+}
+
+/* A core of a box may need what this machine has not: its info file knows its name as well. */
+static int ask_core(const struct kl_place *p, const char *name, const struct kl_settings *info,
+                    struct kl_card *card, char *err, size_t err_len) {
+    char path[KLT_PATH];
+    core_path(p, name, path);
+    if (kl_card_read(card, path, err, err_len) == 0) {
+        if (!card->ours) return 0;
+        snprintf(err, err_len, "%.3800s is Keylock itself: expected the core that it shall wrap", path);
+        return -1;
+    }
+    memset(card, 0, sizeof *card);
+    if (p->kind == KL_PLACE_NATIVE || !kl_settings_get(info, "corename", card->name, sizeof card->name))
+        return -1;
+    kl_settings_get(info, "supported_extensions", card->extensions, sizeof card->extensions);
+    return 0;
+}
+
+static int put_files(const struct kl_place *p, const char *name, const char *wrapper,
+                     const struct kl_settings *info, const struct kl_card *card, char *err, size_t err_len) {
+    char path[KLT_PATH], *text = kl_info_make(info, card);
+    int r = -1;
+    info_path(p, name, LOCKED, path);
+    if (text)
+        r = kl_file_write(path, text, strlen(text), 0644, err, err_len);
+    else
+        snprintf(err, err_len, "out of memory");
+    free(text);
+    locked_path(p, name, path);
+    return r == 0 ? kl_file_copy(wrapper, path, 0755, err, err_len) : -1;
+}
+
+static int take_over(const struct kl_place *p, const struct kl_card *card, char *err, size_t err_len) {
+    char locked[KL_CORE_NAME_BYTES];
+    unsigned copied = 0;
+    kl_core_locked_name(locked, card->name);
+    if (kl_takeover(p, card->name, locked, &copied, err, err_len) != 0) return -1;
+    if (copied)
+        printf("    copied %u of its files (options, saves, states) to folders \"%s\"\n", copied, locked);
+    return 0;
+}
+
+int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, char *err, size_t err_len) {
+    static struct kl_card card;
+    struct kl_settings info = {0};
+    char shown[512];
+    enum kl_installed before = kl_install_state(p, name, wrapper);
+    int r = read_info(p, name, &info, err, err_len);
+    if (r == 0) r = ask_core(p, name, &info, &card, err, err_len);
+    if (r == 0) r = put_files(p, name, wrapper, &info, &card, err, err_len) < 0 ? -1 : 0;
+    if (r == 0) {
+        bool known = kl_settings_get(&info, "display_name", shown, sizeof shown) && *shown;
+        printf("  %s: \"%s Keylock\" %s\n", name, known ? shown : card.name,
+               before == KL_NOT_INSTALLED ? "is in the list"
+               : before == KL_INSTALLED   ? "was in the list"
+                                          : "is in the list, renewed");
+        r = take_over(p, &card, err, err_len);
+    }
+    kl_settings_free(&info);
+    return r;
+}
+
+static int link_to(const char *from, const char *to, char *err, size_t err_len) {
+    if (symlink(from, to) == 0 || errno == EEXIST) return 0;
+    snprintf(err, err_len, "cannot make the link %.1900s to %.1900s: %s", to, from, strerror(errno));
+    return -1;
+}
+
+int kl_install_link(struct kl_place *p, const char *name, const char *path, char *err, size_t err_len) {
+    char real[KLT_PATH], to[KLT_PATH];
+    core_path(p, name, to);
+    if (!realpath(path, real)) {
+        snprintf(err, err_len, "no core at %.4000s: %s", path, strerror(errno));
+        return -1;
+    }
+    if (p->kind != KL_PLACE_NATIVE) {
+        snprintf(err, err_len, "%s sees only what is in its own folders: copy %.1900s to %.1900s first",
+                 p->name, real, p->cores);
+        return -1;
+    }
+    if (link_to(real, to, err, err_len) != 0) return -1;
+    printf("  %s: a link to %s is among the cores\n", name, real);
+    strcpy(real + strlen(real) - strlen(".so"), ".info");
+    info_path(p, name, "", to);
+    return access(real, R_OK) == 0 ? link_to(real, to, err, err_len) : 0;
+}
+
+int kl_install_remove(struct kl_place *p, const char *name, char *err, size_t err_len) {
+    char path[KLT_PATH];
+    info_path(p, name, LOCKED, path);
+    if (unlink(path) != 0 && errno != ENOENT) {
+        snprintf(err, err_len, "cannot remove %s: %s", path, strerror(errno));
+        return -1;
+    }
+    locked_path(p, name, path);
+    if (unlink(path) == 0) return 0;
+    if (errno == ENOENT) return 1;
+    snprintf(err, err_len, "cannot remove %s: %s", path, strerror(errno));
+    return -1;
+}

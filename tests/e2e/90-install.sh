@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# 90-install.sh - `keylock install` as a user who may not write into the system's folders: Debian's layout and upstream's,
+# trees as Flatpak and Steam have them; and the installed core chosen from real RetroArch's list, by its menu.
+# limit: 120
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$wrapper" "$content/shooter.nes"
+nestopia=$(core_path nestopia) && gambatte=$(core_path gambatte) || { skip "install: no nestopia and gambatte"; finish; }
+chmod 711 "$tmp"
+
+# user HOME COMMAND…: as somebody to whom the system's folders are root's.
+user() {
+    local home=$1 as=()
+    shift
+    [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    "${as[@]}" env -i PATH="$PATH" HOME="$home" "$@"
+}
+home_for() { # NAME
+    mkdir -p "$tmp/$1"
+    [ "$(id -u)" != 0 ] || chown 65534:65534 "$tmp/$1"
+}
+user / test -x "$keylock" -a -r "$wrapper" || { skip "install: another user cannot read $build"; finish; }
+
+# run NAME WANTED_STATUS ARGUMENT…: `keylock install` in that home.
+run() {
+    local name=$1 wanted=$2 status
+    shift 2
+    user "$tmp/$name" "$keylock" install --wrapper "$wrapper" "$@" >"$tmp/$name.log" 2>&1
+    status=$?
+    [ $status = "$wanted" ] && return
+    fail "install/$name: keylock install $*: exit status $status, expected $wanted"
+    show "$name"
+}
+says() { grep -qF "$2" "$tmp/$1.log"; }
+
+# --- upstream's layout, its folders root's: links, options, saves -----------------------------------------------
+
+sys=$tmp/sys
+mkdir -p "$sys/cores" "$sys/info"
+cp "$nestopia" "$gambatte" "$sys/cores"
+cp /usr/share/libretro/info/{nestopia,gambatte}_libretro.info "$sys/info"
+home_for ann
+ra=$tmp/ann/.config/retroarch
+user "$tmp/ann" mkdir -p "$ra/config/Nestopia" "$ra/saves/Nestopia" "$ra/games"
+user "$tmp/ann" cp "$content/shooter.nes" "$ra/games"
+{
+    cat <<END
+# mine
+libretro_directory = "$sys/cores"
+libretro_info_path = "$sys/info"
+sort_savefiles_enable = "true"
+rgui_browser_directory = "$ra/games"
+video_driver = "gl"
+video_context_driver = "x"
+video_fullscreen = "false"
+video_scale = "2.0"
+input_driver = "x"
+menu_driver = "rgui"
+rgui_show_start_screen = "false"
+pause_nonactive = "false"
+network_cmd_enable = "true"
+network_cmd_port = "$(free_port)"
+config_save_on_exit = "false"
+END
+    printf '%s\n' "${no_sound[@]}"
+} | user "$tmp/ann" tee "$ra/retroarch.cfg" >"$tmp/before.cfg"
+echo 'nestopia_palette = "raw"' | user "$tmp/ann" tee "$ra/config/Nestopia/Nestopia.opt" >/dev/null
+echo save | user "$tmp/ann" tee "$ra/saves/Nestopia/game.srm" >/dev/null
+
+run ann 0 nestopia --room "my room" --relay relay.example.org
+check install/links "no folder with links was made" \
+    test -L "$ra/cores/gambatte_libretro.so" -a -L "$ra/info/gambatte_libretro.info"
+check install/said "it does not say what was changed" says ann "libretro_directory = \"$ra/cores\""
+check install/options "the option file is not there under the wrapped core's name" \
+    cmp -s "$ra/config/Nestopia/Nestopia.opt" "$ra/config/Nestopia Keylock/Nestopia Keylock.opt"
+check install/saves "the save is not there under the wrapped core's name" \
+    cmp -s "$ra/saves/Nestopia/game.srm" "$ra/saves/Nestopia Keylock/game.srm"
+check install/relay "keylock.cfg does not name the relay" grep -qx 'relay = "relay.example.org"' "$ra/system/keylock.cfg"
+check install/root-untouched "something was written to the system's folder" test "$(ls "$sys/cores" | wc -l)" = 2
+
+echo other | user "$tmp/ann" tee "$ra/saves/Nestopia/game.srm" >/dev/null
+cp "$wrapper" "$sys/cores/mgba_libretro.so" # a wrapper is no core, and a file that is none is no core either
+echo nothing >"$sys/cores/snes9x_libretro.so"
+run ann 1 --all
+check install/all "gambatte was not installed" test -s "$ra/cores/gambatte_keylock_libretro.so"
+check install/no-core "what is no core was taken for one" \
+    test ! -e "$ra/cores/mgba_keylock_libretro.so" -a ! -e "$ra/cores/snes9x_keylock_libretro.so"
+check install/once "the save was copied a second time" grep -qx save "$ra/saves/Nestopia Keylock/game.srm"
+rm "$sys/cores/mgba_libretro.so" "$sys/cores/snes9x_libretro.so"
+run ann 0 --all
+check install/dead-links "links to cores that are gone stay" test ! -L "$ra/cores/snes9x_libretro.so"
+run ann 0 --list
+check install/list "the list does not say that nestopia is installed" grep -qE '^  nestopia +installed$' "$tmp/ann.log"
+
+# --- from RetroArch's own menu ------------------------------------------------------------------------------------
+
+status() { # of ann's RetroArch, by its network command interface
+    python3 - "$(sed -n 's/^network_cmd_port = "\(.*\)"/\1/p' "$ra/retroarch.cfg")" <<'END'
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(1)
+s.sendto(b"GET_STATUS", ("127.0.0.1", int(sys.argv[1])))
+try: print(s.recv(4096).decode())
+except OSError: print("no answer")
+END
+}
+plays() { status | grep -q 'PLAYING .*shooter'; }
+
+if command -v retroarch >/dev/null && command -v Xvfb >/dev/null && command -v xdotool >/dev/null; then
+    run ann 0 --remove gambatte
+    # A core that keylock.cfg names is not the one that was chosen; and no relay: this one does not exist.
+    echo 'core = gambatte' >"$ra/system/keylock.cfg"
+    start_xvfb 700x600
+    start ann env -u XDG_CONFIG_HOME HOME="$tmp/ann" DBUS_FATAL_WARNINGS=0 "${preload[@]}" retroarch -v --menu
+    eventually 20 window_of ann >/dev/null || { show ann; die "install/menu: RetroArch shows no window"; }
+    window=$(window_of ann)
+    sleep 1
+    # Load Core: gambatte, nestopia, nestopia Keylock; Load Content, Start Directory: behind Parent Directory; the core again.
+    for key in x Down Down x Down x x Down x x; do
+        press "$window" $key
+        sleep 0.4
+    done
+    check install/plays "it does not play: $(status)" eventually 10 plays
+    check install/wrapped "RetroArch did not load the wrapper" \
+        grep -aqF "$ra/cores/nestopia_keylock_libretro.so" "$tmp/ann.log"
+    check install/option-kept "the option that was taken over is not in force" \
+        grep -q 'nestopia_palette = "raw"' "$ra/config/Nestopia Keylock/Nestopia Keylock.opt"
+    sleep 1
+    window=$(window_of ann) # made anew for the game
+    [ -z "${PICTURE:-}" ] || import -window "$window" "$PICTURE"
+    check install/picture "the screen is empty" \
+        test "$(import -window "$window" -depth 8 -format %k info:)" -gt 3
+    stop ann
+    check install/end "exit status $?" test $? = 0
+else
+    skip "install/menu: no retroarch, Xvfb or xdotool"
+fi
+
+# --- and back -----------------------------------------------------------------------------------------------------
+
+run ann 0 --remove --all
+check install/back "RetroArch's settings are not as before" diff <(sed '/^libretro_/d' "$tmp/before.cfg") \
+    <(sed '/^libretro_/d' "$ra/retroarch.cfg")
+check install/back-folders "its folders are not as before" \
+    grep -qx "libretro_directory = \"$sys/cores\"" "$ra/retroarch.cfg"
+check install/nothing-left "links or wrappers are left" test ! -e "$ra/cores" -a ! -e "$ra/info"
+check install/saves-stay "the wrapped core's saves are gone" test -s "$ra/saves/Nestopia Keylock/game.srm"
+
+# --- Debian's layout: no settings yet, they begin as /etc/retroarch.cfg -------------------------------------------
+
+if [ -e /etc/retroarch.cfg ] && command -v retroarch >/dev/null; then
+    home_for deb
+    run deb 0 gambatte
+    check install/debian "no settings with Debian's own lines were made" \
+        grep -q '^assets_directory' "$tmp/deb/.config/retroarch/retroarch.cfg"
+    check install/debian-core "the core is not in the folder" test -s "$tmp/deb/.config/retroarch/cores/gambatte_keylock_libretro.so"
+fi
+
+# --- boxes: Flatpak's and Steam's trees ---------------------------------------------------------------------------
+
+home_for box
+flatpak=$tmp/box/.var/app/org.libretro.RetroArch/config/retroarch
+steam=$tmp/box/.local/share/Steam/steamapps/common/RetroArch
+for at in "$flatpak" "$steam"; do
+    user "$tmp/box" mkdir -p "$at/cores"
+    user "$tmp/box" cp "$nestopia" "$at/cores"
+done
+echo 'libretro_directory = "~/.var/app/org.libretro.RetroArch/config/retroarch/cores"' |
+    user "$tmp/box" tee "$flatpak/retroarch.cfg" >/dev/null
+echo 'libretro_directory = ":/cores"' | user "$tmp/box" tee "$steam/retroarch.cfg" >/dev/null
+user "$tmp/box" "$keylock" install --wrapper "$wrapper" --for flatpak nestopia >"$tmp/box.log" 2>&1 ||
+    { fail "install/flatpak: exit status $?"; show box; }
+check install/for "--for flatpak installs for Steam as well" test ! -e "$steam/cores/nestopia_keylock_libretro.so"
+run box 0 nestopia --for steam
+run box 2 nestopia --for windows
+for at in "$flatpak" "$steam"; do
+    name=$(basename "$(dirname "$(dirname "$at")")")
+    needed=$(ldd "$at/cores/nestopia_keylock_libretro.so" | grep -cF "$at/cores/keylock-libs/")
+    check "install/libraries-$name" "$needed of its libraries are found beside it; expected 4 at least" test "$needed" -ge 4
+    "$keylock" run --quiet --core "$at/cores/nestopia_libretro.so" --wrapper "$at/cores/nestopia_keylock_libretro.so" \
+        --content "$content/shooter.nes" --frames 60 >"$tmp/run.log" 2>&1
+    status=$?
+    check "install/runs-$name" "exit status $status" test $status = 0
+done
+finish

@@ -1,0 +1,188 @@
+/* Settings files as RetroArch has them, and the info files made of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core_wrapper/core.h"
+#include "core_wrapper/tool/files.h"
+#include "core_wrapper/tool/info_file.h"
+#include "core_wrapper/tool/install.h"
+#include "core_wrapper/tool/place.h"
+
+static char dir[64], err[8192];
+
+static int setup(void **state) {
+    (void)state;
+    strcpy(dir, "/tmp/keylock-test-settings-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    char line[128];
+    snprintf(line, sizeof line, "/bin/rm -rf %s", dir);
+    return system(line);
+}
+
+static const char *path_of(const char *name) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void write_file(const char *name, const char *text) {
+    FILE *f = fopen(path_of(name), "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static struct kl_settings of(const char *text) {
+    struct kl_settings s;
+    write_file("s.cfg", text);
+    assert_int_equal(kl_settings_read(&s, path_of("s.cfg"), err, sizeof err), 0);
+    return s;
+}
+
+static void reads_as_retroarch(void **state) {
+    (void)state;
+    struct kl_settings s = of(
+        "# note\n  a = \"x = y # z\"\na = \"second\"\nb=bare # said\n\nc = \"\"\nno line\n=odd\nd = \"open");
+    char v[64];
+    assert_true(kl_settings_get(&s, "a", v, sizeof v)), assert_string_equal(v, "x = y # z");
+    assert_true(kl_settings_get(&s, "b", v, sizeof v)), assert_string_equal(v, "bare");
+    assert_true(kl_settings_get(&s, "c", v, sizeof v)), assert_string_equal(v, "");
+    assert_true(kl_settings_get(&s, "d", v, sizeof v)), assert_string_equal(v, "open");
+    assert_false(kl_settings_get(&s, "e", v, sizeof v)), assert_string_equal(v, "");
+    assert_true(kl_settings_get(&s, "a", v, 4)), assert_string_equal(v, "x =");
+    kl_settings_free(&s);
+    assert_int_equal(kl_settings_read(&s, path_of("none.cfg"), err, sizeof err), 0);
+    assert_false(s.there);
+    kl_settings_free(&s);
+    assert_int_equal(kl_settings_read(&s, dir, err, sizeof err), -1);
+    kl_settings_free(&s);
+}
+
+static void changes_one_line(void **state) {
+    (void)state;
+    struct kl_settings s = of("# note\na = \"1\"\n  odd line\nb = \"2\"\na = \"3\"");
+    assert_true(kl_settings_put(&s, "a", "new"));
+    assert_string_equal(s.text, "# note\na = \"new\"\n  odd line\nb = \"2\"\n");
+    assert_true(kl_settings_put(&s, "c", "4"));
+    assert_string_equal(s.text, "# note\na = \"new\"\n  odd line\nb = \"2\"\nc = \"4\"\n");
+    char link_path[256];
+    chmod(path_of("s.cfg"), 0640);
+    strcpy(link_path, path_of("link"));
+    assert_int_equal(symlink("s.cfg", link_path), 0); /* a link is written through */
+    assert_int_equal(kl_settings_write(&s, link_path, err, sizeof err), 0);
+
+    kl_settings_free(&s);
+    struct stat st;
+    assert_int_equal(stat(path_of("s.cfg"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(kl_settings_read(&s, path_of("s.cfg"), err, sizeof err), 0);
+    assert_non_null(strstr(s.text, "c = \"4\""));
+    assert_int_equal(kl_settings_write(&s, path_of("no/such"), err, sizeof err), -1);
+    assert_non_null(strstr(err, "no/such"));
+    kl_settings_free(&s);
+}
+
+/* What RetroArch asks of a twin: its name is what the core says, and short enough. */
+static void info_of_a_wrapped_core(void **state) {
+    (void)state;
+    struct kl_card card = {"A core of a very long name indeed", "1", "zip|7z", true, false};
+    struct kl_settings inner =
+        of("display_name = \"Arcade (A)\"\ncorename = \"A\"\nsavestate_features = \"deterministic\"\n"
+           "supported_extensions = \"zip\"\nfirmware_count = 1\nfirmware0_path = \"a/b.zip\"\n"
+           "needs_fullpath = \"false\"\ndatabase = \"Games\"\ndescription = \"Good.\"\n");
+    char *text = kl_info_make(&inner, &card), v[256], locked[KL_CORE_NAME_BYTES];
+    kl_settings_free(&inner);
+    struct kl_settings s = of(text);
+    free(text);
+    kl_core_locked_name(locked, card.name);
+    assert_true(strlen(locked) <= 31);
+    assert_true(kl_settings_get(&s, "corename", v, sizeof v)), assert_string_equal(v, locked);
+    assert_true(kl_settings_get(&s, "display_name", v, sizeof v)),
+        assert_string_equal(v, "Arcade (A) Keylock");
+    assert_true(kl_settings_get(&s, "savestate_features", v, sizeof v)), assert_string_equal(v, "serialized");
+    assert_true(kl_settings_get(&s, "supported_extensions", v, sizeof v)), assert_string_equal(v, "zip");
+    assert_true(kl_settings_get(&s, "needs_fullpath", v, sizeof v)), assert_string_equal(v, "true");
+    assert_true(kl_settings_get(&s, "firmware0_path", v, sizeof v)), assert_string_equal(v, "a/b.zip");
+    assert_true(kl_settings_get(&s, "database", v, sizeof v)), assert_string_equal(v, "Games");
+    kl_settings_free(&s);
+    struct kl_settings none = {.text = NULL};
+    text = kl_info_make(&none, &card);
+    s = of(text);
+    free(text);
+    assert_true(kl_settings_get(&s, "supported_extensions", v, sizeof v)), assert_string_equal(v, "zip|7z");
+    assert_true(kl_settings_get(&s, "savestate", v, sizeof v)), assert_string_equal(v, "true");
+    kl_settings_free(&s);
+}
+
+static void names_of_cores(void **state) {
+    (void)state;
+    char name[KLT_CORE_NAME], longest[300];
+    assert_true(kl_install_name("fbneo", name)), assert_string_equal(name, "fbneo");
+    assert_true(kl_install_name("/x/y/fbneo_libretro.so", name)), assert_string_equal(name, "fbneo");
+    assert_false(kl_install_name("fbneo_keylock_libretro.so", name));
+    assert_false(kl_install_name("keylock_libretro.so", name));
+    assert_false(kl_install_name("", name));
+    assert_false(kl_install_name("a/..", name));
+    memset(longest, 'a', sizeof longest);
+    longest[299] = 0;
+    assert_false(kl_install_name(longest, name));
+}
+
+static void make_folder(const char *name) {
+    assert_int_equal(kl_folder_make(path_of(name), err, sizeof err), 0);
+}
+
+/* Where the folders are: as said, as upstream has them, in boxes. */
+static void finds_folders(void **state) {
+    (void)state;
+    struct kl_place p[KL_PLACES];
+    setenv("HOME", dir, 1);
+    unsetenv("XDG_CONFIG_HOME");
+    setenv("PATH", "/nowhere", 1);
+    assert_int_equal(kl_place_find(p, err, sizeof err), 0);
+    make_folder(".config/retroarch");
+    make_folder(".var/app/org.libretro.RetroArch/config/retroarch");
+    make_folder(".local/share/Steam/steamapps/common/RetroArch");
+    write_file(".config/retroarch/retroarch.cfg", "libretro_directory = \"~/my cores/\"\nsavefile_directory "
+                                                  "= \"default\"\nsort_savefiles_enable = \"true\"\n");
+    write_file(".local/share/Steam/steamapps/common/RetroArch/retroarch.cfg",
+               "libretro_directory = \":/cores\"\nsystem_directory = \"default\"\n");
+    assert_int_equal(kl_place_find(p, err, sizeof err), 3);
+    assert_string_equal(p[0].cores, path_of("my cores"));
+    assert_string_equal(p[0].info, path_of(".config/retroarch/cores"));
+    assert_string_equal(p[0].saves, "");
+    assert_string_equal(p[0].states, path_of(".config/retroarch/states"));
+    assert_true(p[0].sort_saves);
+    assert_int_equal(p[1].kind, KL_PLACE_FLATPAK);
+    assert_string_equal(p[1].cores, path_of(".var/app/org.libretro.RetroArch/config/retroarch/cores"));
+    assert_int_equal(p[2].kind, KL_PLACE_STEAM);
+    assert_string_equal(p[2].cores, path_of(".local/share/Steam/steamapps/common/RetroArch/cores"));
+    assert_string_equal(p[2].info, path_of(".local/share/Steam/steamapps/common/RetroArch/info"));
+    assert_string_equal(p[2].system, path_of(".local/share/Steam/steamapps/common/RetroArch/system"));
+    for (int i = 0; i < 3; i++)
+        kl_place_free(&p[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(reads_as_retroarch, setup, teardown),
+        cmocka_unit_test_setup_teardown(changes_one_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(info_of_a_wrapped_core, setup, teardown),
+        cmocka_unit_test_setup_teardown(names_of_cores, setup, teardown),
+        cmocka_unit_test_setup_teardown(finds_folders, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
