@@ -29,7 +29,7 @@ TOOL      := $(wildcard core_wrapper/tool/*.c)
 obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
 PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
-NET_LIBS := -lenet -lsodium -lm
+NET_LIBS := -lenet -lsodium -lzstd -lm
 LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ldl
 
 .PHONY: all deps content demo test help clean install uninstall format format-check lint

@@ -7,6 +7,8 @@
 #include "command_words.h"
 #include "record.h"
 #include "slot.h"
+#include "snapshot.h"
+#include "snapshot_form.h"
 
 /* A machine that was emulated for no time with its tray open has not seen it open. */
 #define TRAY_FRAMES 60
@@ -17,6 +19,7 @@ static struct {
     bool tray_open;              /* until tray_frame; then tray_index goes in */
     uint32_t tray_frame;
     uint16_t tray_index;
+    bool quiet; /* what is done has been told before */
 } room;
 
 const struct kl_member *kl_command_member(unsigned client) {
@@ -44,7 +47,8 @@ __attribute__((format(printf, 3, 4))) static void tell(const struct kl_command *
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "[f %u] %s: %s", frame, kl_command_name(c->client), what);
+    if (!room.quiet)
+        kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "[f %u] %s: %s", frame, kl_command_name(c->client), what);
 }
 
 static void do_policy(const struct kl_command *c, uint32_t frame) {
@@ -145,6 +149,9 @@ void kl_command_obey(const struct kl_command *c, uint32_t frame) {
         break;
     case KL_COMMAND_SAVE: do_save(c, frame); break;
     case KL_COMMAND_LOAD: do_load(c, frame); break;
+    case KL_COMMAND_SNAPSHOT:
+        if (c->client == KL_RELAY_CLIENT) kl_snapshot_take(frame);
+        break;
     default: break; /* of a later version, or nothing to us */
     }
 }
@@ -165,6 +172,45 @@ void kl_command_before(const struct kl_frame *f) {
         kl_command_obey(&set.at[i], f->number);
         kl_record_command(&set.at[i], f->number);
     }
+}
+
+/* ---- going back to a snapshot ---- */
+
+void kl_command_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot) {
+    unsigned i = 0, count = f->flags & KL_FRAME_COMMANDS ? set->count : 0;
+    while (from_snapshot && i < count &&
+           (set->at[i].client != KL_RELAY_CLIENT || set->at[i].kind != KL_COMMAND_SNAPSHOT))
+        i++; /* these are in it */
+    if (from_snapshot) i++;
+    room.quiet = true;
+    if (!from_snapshot) kl_command_pending(f->number);
+    for (; i < count; i++)
+        kl_command_obey(&set->at[i], f->number);
+    room.quiet = false;
+}
+
+void kl_command_keep(struct kl_snapshot_head *h) {
+    const struct retro_disk_control_ext_callback *d = &kl_w.told.disk_control;
+    memcpy(h->plays, room.plays, sizeof h->plays);
+    h->tray_open = room.tray_open;
+    h->tray_frame = room.tray_open ? room.tray_frame : 0;
+    h->tray_index = room.tray_open ? room.tray_index : 0;
+    h->disk = d->get_image_index ? (uint16_t)d->get_image_index() : KL_SNAPSHOT_NO_DISK;
+    h->ejected = d->get_eject_state && d->get_eject_state();
+}
+
+void kl_command_restore(const struct kl_snapshot_head *h) {
+    const struct retro_disk_control_ext_callback *d = &kl_w.told.disk_control;
+    memcpy(room.plays, h->plays, sizeof room.plays);
+    room.tray_open = h->tray_open;
+    room.tray_frame = h->tray_frame;
+    room.tray_index = h->tray_index;
+    if (h->disk == KL_SNAPSHOT_NO_DISK || !d->get_image_index || !d->set_eject_state || !d->set_image_index)
+        return;
+    if (d->get_image_index() == h->disk && d->get_eject_state && d->get_eject_state() == h->ejected) return;
+    d->set_eject_state(true);
+    d->set_image_index(h->disk);
+    d->set_eject_state(h->ejected);
 }
 
 unsigned kl_command_seat(unsigned s) {
@@ -188,6 +234,7 @@ void kl_command_begin(void) {
 
 void kl_command_end(void) {
     kl_slot_clear();
+    kl_snapshot_clear();
     memset(&room, 0, sizeof room);
     for (uint8_t s = 0; s < KL_MAX_SEATS; s++)
         room.plays[s] = s;

@@ -33,6 +33,14 @@ void kl_command_before(const struct kl_frame *f);
 void kl_command_obey(const struct kl_command *c, uint32_t frame);
 void kl_command_pending(uint32_t frame);
 
+/* What the commands so far have made of the room, for a snapshot, and out of one. */
+struct kl_snapshot_head;
+void kl_command_keep(struct kl_snapshot_head *h);
+void kl_command_restore(const struct kl_snapshot_head *h);
+/* Before a frame that is run again: does what these commands say, without a word. from_snapshot: only those
+ * behind the SNAPSHOT. */
+void kl_command_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot);
+
 /* The seat that the pads of seat s play: s, until somebody swapped. */
 unsigned kl_command_seat(unsigned s);
 /* The seats whose pads play these: players are numbered as the game has them, the roster's seats as they were

@@ -159,6 +159,10 @@ static int set_hide(struct kl_config *c, const char *v, char *err, size_t err_le
     return on_off(&c->hide, "KEYLOCK_HIDE", v, err, err_len);
 }
 
+static int set_load_own(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->load_own, "KEYLOCK_LOAD_OWN", v, err, err_len);
+}
+
 static int set_half_steps(struct kl_config *c, const char *v, char *err, size_t err_len) {
     if (on_off(&c->params.half_steps, "KEYLOCK_HALF_STEPS", v, err, err_len) != 0) return -1;
     c->sparing = !c->params.half_steps; /* said, not only left as it is: for a joiner it counts too */
@@ -289,6 +293,7 @@ static const struct {
     {"hash_every", "KEYLOCK_HASH_EVERY", set_hash_every},
     {"epoch", "KEYLOCK_EPOCH", set_epoch},
     {"hide", "KEYLOCK_HIDE", set_hide},
+    {"load_own", "KEYLOCK_LOAD_OWN", set_load_own},
     {"states", "KEYLOCK_STATES", set_states},
     {"draw", "KEYLOCK_DRAW", set_draw},
     {"panel", "KEYLOCK_PANEL", set_panel},

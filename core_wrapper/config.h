@@ -37,6 +37,7 @@ struct kl_config {
     uint64_t epoch_s; /* alone: where the virtual clock starts */
     bool sparing;     /* half steps are off, and that was said: a joiner's own wish */
     bool hide;        /* tell the core when a picture will not be seen (GET_AUDIO_VIDEO_ENABLE) */
+    bool load_own;    /* every machine loads its own state at a snapshot: a room of ours */
     bool policy_set;  /* params.policy was said; else it is bounded where the room has a clock, strict without
                        */
     bool budget_set, spacing_set;

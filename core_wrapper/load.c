@@ -201,9 +201,12 @@ bool kl_load_first(bool special, unsigned type, const struct retro_game_info *in
 
 /* Not an option of the core's: where the host has KEYLOCK_HIDE=off, nobody's frames are hidden. */
 #define SHOW_ALL "keylock_hide"
+/* Nor this: with KEYLOCK_LOAD_OWN=on every machine loads its own state at a snapshot. */
+#define LOAD_OWN "keylock_load_own"
 
 static void put_options(struct kl_start *s) {
     if (!kl_w.config.hide) s->option[s->option_count++] = (struct kl_start_option){SHOW_ALL, "off"};
+    if (kl_w.config.load_own) s->option[s->option_count++] = (struct kl_start_option){LOAD_OWN, "on"};
     for (unsigned i = 0; i < kl_w.options.count && s->option_count < KL_START_OPTIONS; i++) {
         struct retro_variable v = {.key = kl_w.options.at[i].key};
         struct kl_start_option *o = &s->option[s->option_count];
@@ -300,25 +303,28 @@ static void forget_library(void) {
     memset(&kl_w.told.frame_time, 0, sizeof kl_w.told.frame_time);
 }
 
-static bool is_show_all(const struct kl_start_option *o) {
-    return !strcmp(o->key, SHOW_ALL);
+/* True where it is one of ours, and done. */
+static bool is_ours(const struct kl_start_option *o) {
+    bool shows = !strcmp(o->key, SHOW_ALL), loads = !strcmp(o->key, LOAD_OWN);
+    kl_w.show_all = kl_w.show_all || shows;
+    kl_w.load_own = kl_w.load_own || loads;
+    return shows || loads;
 }
 
 static void take_options(const struct kl_start *s) {
     char why[256];
     kl_options_free(&kl_w.options);
     kl_w.show_all = !kl_w.config.hide;
+    kl_w.load_own = false;
     for (unsigned i = 0; i < s->option_count; i++)
-        if (is_show_all(&s->option[i]))
-            kl_w.show_all = true;
-        else
+        if (!is_ours(&s->option[i]))
             kl_options_set(&kl_w.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
 }
 
 static void check_options(const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++) {
         const char *v = kl_options_get(&kl_w.options, s->option[i].key);
-        if ((!v || strcmp(v, s->option[i].value) != 0) && !is_show_all(&s->option[i]))
+        if ((!v || strcmp(v, s->option[i].value) != 0) && !is_ours(&s->option[i]))
             kl_screen_log(&kl_w.screen, kl_w.front.environment, "option key=%s room=%s here=%s",
                           s->option[i].key, s->option[i].value, v ? v : "-");
     }

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "record.h"
 #include "slot.h"
+#include "snapshot.h"
 
 #define FREE_RUNS    64    /* frames in one call at most, where there is no clock … */
 #define BUDGET_US    10000 /* … and the time for them */
@@ -53,7 +54,7 @@ void kl_play_video(const void *data, unsigned width, unsigned height, size_t pit
 
 size_t kl_play_batch(const int16_t *stereo, size_t frames) {
     if (play->hash_av) play->av_sound = XXH3_64bits_withSeed(stereo, frames * 4, play->av_sound);
-    kl_audio_add(&kl_w.audio, stereo, frames);
+    if (!play->again) kl_audio_add(&kl_w.audio, stereo, frames);
     return frames;
 }
 
@@ -107,15 +108,9 @@ static void note_press(const struct kl_frame *f) {
                        kl_now_us());
 }
 
-static void run_frame(const struct kl_frame *f, bool hidden) {
-    uint64_t from_us = kl_now_us();
-    if (f->flags & KL_FRAME_HASH) kl_play_hash(f->number - 1);
-    kl_world_frame(f->number);
-    kl_command_before(f);
-    kl_record_frame(f);
+static void run_core(const struct kl_frame *f, bool hidden) {
     kl_latch_frame(&kl_w.latch, f);
     give_keys(f);
-    play->next_frame = f->number;
     play->av_sound = 0;
     play->hidden = hidden;
     if (kl_w.told.frame_time.callback) {
@@ -125,9 +120,31 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
     }
     kl_w.core.run();
     play->hidden = false;
+}
+
+static void run_frame(const struct kl_frame *f, bool hidden) {
+    uint64_t from_us = kl_now_us();
+    if (f->flags & KL_FRAME_HASH) kl_play_hash(f->number - 1);
+    kl_world_frame(f->number);
+    kl_command_before(f);
+    kl_record_frame(f);
+    play->next_frame = f->number;
+    run_core(f, hidden);
     play->next_frame = f->number + 1;
     note_press(f);
     kl_pace_cost(&play->pace, hidden, (double)(kl_now_us() - from_us));
+}
+
+/* Everything that leaves a trace in the core is done as it was the first time. */
+void kl_play_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot) {
+    struct kl_statehash ignored;
+    if (f->flags & KL_FRAME_HASH && !from_snapshot)
+        kl_statehash_take(&ignored, &kl_w.core, &play->ram, &play->buffer);
+    kl_world_frame(f->number);
+    kl_command_again(f, set, from_snapshot);
+    play->again = true;
+    run_core(f, true);
+    play->again = false;
 }
 
 /* ---- a turn ---- */
@@ -251,6 +268,15 @@ static struct kl_plan plan_turn(uint64_t now_us) {
     return plan;
 }
 
+/* Nothing new is run in this call. */
+static void rest(uint64_t from_us) {
+    give_sound(0);
+    show_again();
+    refresh_memory(from_us);
+    play->report.run = 0;
+    play->last_end_us = kl_now_us();
+}
+
 void kl_play_turn(void) {
     uint64_t from_us = kl_now_us();
     if (!kl_w.attached) poll_frontend(kl_w.own_seats);
@@ -259,12 +285,18 @@ void kl_play_turn(void) {
         return;
     }
     kl_pace_call(&play->pace, from_us);
+    if (kl_snapshot_rerun(from_us)) {
+        give_samples(kl_link_plan(kl_w.link, from_us, 0).samples);
+        rest(from_us);
+        return;
+    }
     struct kl_plan plan = plan_turn(from_us);
     uint32_t done = run_planned(plan.runs, from_us);
     note_stall(plan.stalled && !done, done > 0, from_us);
     give_sound(done);
     if (!done) show_again();
     kl_slot_turn();
+    kl_snapshot_turn();
     refresh_memory(from_us);
     play->report.run = done;
     play->report.backlog = plan.backlog > done ? plan.backlog - done : 0;
@@ -275,7 +307,8 @@ void kl_play_turn(void) {
 
 void kl_play_rate(double fps) {
     kl_pace_rate(&play->pace, 1e12 / kl_wrapper_fps_uhz(fps));
-    if (kl_w.phase == KL_PHASE_PLAYING && kl_w.link) kl_link_rate(kl_w.link, kl_wrapper_fps_uhz(fps));
+    if (kl_w.phase == KL_PHASE_PLAYING && kl_w.link && !play->again)
+        kl_link_rate(kl_w.link, kl_wrapper_fps_uhz(fps));
 }
 
 void kl_play_idle(void) {

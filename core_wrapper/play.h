@@ -23,6 +23,10 @@ void kl_play_turn(void);
 void kl_play_local(void);
 void kl_play_idle(void);
 
+/* A frame that has been run before, with the commands before it, from another state: unseen and untold.
+ * from_snapshot: that state was taken between those commands. */
+void kl_play_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot);
+
 /* The hashes of the core as it stands, given to relay and runner. */
 void kl_play_hash(uint32_t label);
 

@@ -8,7 +8,8 @@
  * hexadecimal; HEX: all of the input as PROTOCOL.md §3 codes it, where it is more than a pad
  * - hash FRAME RAM STATE: as in hash files; RAM after every frame, where there is any
  * - do FRAME WORDS: a command that changed the machine, before that frame: reset, option KEY=VALUE, save,
- * load FRAME (of its save); disk N cannot be replayed
+ * load FRAME (of its save), snapshot (all serialized) or snapshot load (and loaded that again); disk N cannot
+ * be replayed
  * - flip FRAME OFFSET: a desync was planted (corrupt.h), before that frame
  * - alien FRAME WHY: before that frame the machine was changed by what is not in here
  * - end FRAMES

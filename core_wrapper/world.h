@@ -51,6 +51,15 @@ void kl_world_frame(uint32_t f);
  * since frame 0. Never goes back, also where the rate changes. */
 int64_t kl_world_read_ns(void);
 
+/* How the clock goes: base_ns after frame 0 at base_frame, and on from there at that rate. Whoever goes back
+ * to a state takes it along, and says which frame is next by kl_world_frame(). */
+struct kl_world_time {
+    int64_t base_ns;
+    uint32_t base_frame, fps_uhz;
+};
+struct kl_world_time kl_world_time(void);
+void kl_world_time_set(const struct kl_world_time *t);
+
 /* Where the generator stands. It is no part of a core's savestate: whoever goes back to a state, or gives one
  * to another machine, takes it along. */
 uint64_t kl_world_chance(void);

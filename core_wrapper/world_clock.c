@@ -50,6 +50,16 @@ void kl_world_clock_frame(uint32_t f) {
     atomic_store(&clk.reads, 0);
 }
 
+struct kl_world_time kl_world_time(void) {
+    return (struct kl_world_time){clk.base_ns, clk.base_frame, clk.fps_uhz};
+}
+
+void kl_world_time_set(const struct kl_world_time *t) {
+    clk.base_ns = t->base_ns;
+    clk.base_frame = t->base_frame;
+    clk.fps_uhz = t->fps_uhz;
+}
+
 static int64_t mono_now_ns(void) {
     return atomic_load(&clk.since_ns);
 }

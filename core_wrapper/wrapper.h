@@ -85,6 +85,7 @@ struct kl_play {
     uint32_t limit;               /* of the runner; 0: none */
     bool limit_reached;
     bool hidden;     /* the frame that runs will not be seen */
+    bool again;      /* … and has been run before */
     bool core_dupes; /* it gives NULL for "the same picture again" */
     struct kl_pace pace;
     struct kl_press press;
@@ -129,6 +130,7 @@ struct kl_wrapper {
     unsigned device[KL_MAX_SEATS]; /* of the frontend, by port */
     uint8_t device_set;            /* bit per port */
     bool show_all;                 /* the core is not told of hidden frames: the host's wish, or ours */
+    bool load_own;                 /* at a snapshot every machine loads its own: the host's wish */
 
     struct kl_link *link;
     struct kl_link_status status;

@@ -24,6 +24,7 @@
  *   KEYLOCK_BUDGET_MS   the wait budget
  *   KEYLOCK_HIDE        "off": the core is not told which frames are not seen, for one that plays those
  * differently; with the host's all have it off
+ *   KEYLOCK_LOAD_OWN    "on": at a snapshot every machine loads its own state; the host's counts
  *
  * With KEYLOCK_SPEED=max retro_run may wait for a frame to close, at most KLW_RUN_WAIT_US (kl_link_wait), so
  * that the runner need not spin; with "real" it never waits: the runner paces the calls.

@@ -45,6 +45,10 @@ enum {
  * keeps what it held, and is absent after the wait budget. */
 enum kl_policy { KL_POLICY_STRICT = 0, KL_POLICY_BOUNDED = 1, KL_POLICY_OPTIMISTIC = 2 };
 
+/* What the relay does where the hashes differ: those who are wrong get the state of those who are right; the
+ * room pauses; nothing but telling. */
+enum kl_desync_policy { KL_DESYNC_HEAL = 0, KL_DESYNC_PAUSE = 1, KL_DESYNC_IGNORE = 2 };
+
 /* What a room is played by: chosen by the client that makes the room, told to all others. */
 struct kl_params {
     uint8_t policy;          /* enum kl_policy */
@@ -56,6 +60,7 @@ struct kl_params {
     uint16_t hash_every;     /* frames between marked keyframes, rounded up to keyframes; 0: never */
     uint32_t fps_uhz;        /* the core's frame rate, 1,000,000..1,000,000,000 */
     bool half_steps;         /* what is unacknowledged goes out again half a frame later, too */
+    uint8_t desync;          /* enum kl_desync_policy */
 };
 
 #endif

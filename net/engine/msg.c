@@ -137,6 +137,12 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
         kl_write_u8(&w, m->want.what);
         kl_write_u32(&w, m->want.from);
         break;
+    case KL_MSG_STATE: kl_write_state(&w, &m->state); break;
+    case KL_MSG_GIVE:
+    case KL_MSG_SNAPSHOT: kl_write_shot(&w, &m->shot); break;
+    case KL_MSG_HEALED: kl_write_healed(&w, &m->healed); break;
+    case KL_MSG_ASK: kl_write_u32(&w, m->ask); break;
+    case KL_MSG_OFFER: kl_write_offer(&w, &m->offer); break;
     default: break; /* SEND has no body */
     }
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
@@ -180,6 +186,12 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
         m->want.what = kl_read_count(&r, KL_WANT_TICKET | KL_WANT_START);
         m->want.from = kl_read_u32(&r);
         break;
+    case KL_MSG_STATE: kl_read_state(&r, &m->state); break;
+    case KL_MSG_GIVE:
+    case KL_MSG_SNAPSHOT: kl_read_shot(&r, &m->shot); break;
+    case KL_MSG_HEALED: kl_read_healed(&r, &m->healed); break;
+    case KL_MSG_ASK: m->ask = kl_read_u32(&r); break;
+    case KL_MSG_OFFER: kl_read_offer(&r, &m->offer); break;
     default: return KL_E_MALFORMED;
     }
     if (result != KL_OK) return result;
@@ -188,5 +200,5 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
 
 bool kl_msg_is_bulk(uint8_t kind) {
     return kind == KL_MSG_DATA || kind == KL_MSG_HISTORY || kind == KL_MSG_TAGS || kind == KL_MSG_TICKET ||
-           kind == KL_MSG_BRING;
+           kind == KL_MSG_BRING || kind == KL_MSG_GIVE || kind == KL_MSG_SNAPSHOT;
 }

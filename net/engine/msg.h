@@ -22,6 +22,9 @@
 #define KL_MAC_BYTES       16
 #define KL_TAG_BYTES       16 /* of one interval */
 
+#define KL_SNAPSHOT_HASH 32          /* bytes of BLAKE2b */
+#define KL_SNAPSHOT_MAX  (64U << 20) /* bytes of a snapshot, packed or not */
+
 #define KL_TAGS_MAX         64
 #define KL_TICKET_TOTAL_MAX 16384
 
@@ -36,6 +39,9 @@ enum kl_msg_kind {
     KL_MSG_PROVE = 7,   /* answer to DOOR */
     KL_MSG_RETURN = 8,  /* takes a kept seat back; instead of HELLO */
     KL_MSG_BRING = 10,  /* what a relay that has forgotten a room needs of it */
+    KL_MSG_STATE = 11,  /* what a SNAPSHOT command has found here: size and hash */
+    KL_MSG_GIVE = 12,   /* a piece of that snapshot, where ASK came for it */
+    KL_MSG_HEALED = 13, /* the snapshot of OFFER is loaded, and what follows it has been run */
     /* relay to client */
     KL_MSG_WELCOME = 16, /* session, client index, seats, host?, params in force */
     KL_MSG_REFUSE = 17,  /* code and text; the connection ends */
@@ -50,6 +56,9 @@ enum kl_msg_kind {
     KL_MSG_TAGS = 26,    /* the relay's marks on closed intervals */
     KL_MSG_TICKET = 27,  /* a piece of what BRING brings back; sealed by the relay for itself */
     KL_MSG_WANT = 28,    /* what BRING is to bring, before a RETURN can be answered */
+    KL_MSG_ASK = 29,     /* for the snapshot of a keyframe */
+    KL_MSG_OFFER = 30,   /* a snapshot comes, to be loaded */
+    KL_MSG_SNAPSHOT = 31 /* a piece of it */
 };
 
 struct kl_hello {
@@ -117,6 +126,7 @@ enum kl_refuse {
     KL_REFUSE_PROTOCOL,
     KL_REFUSE_CLOSED,
     KL_REFUSE_SEAT,     /* no such room here, or no such seat in it */
+    KL_REFUSE_DESYNC,   /* out of sync again and again, alone against the others */
     KL_REFUSE_DOOR = 10 /* password, lock or ban */
 };
 struct kl_text {
@@ -200,6 +210,30 @@ struct kl_bring {
     };
 };
 
+/* STATE. has false: the core gave none, bytes 0. */
+struct kl_state_said {
+    uint32_t keyframe, bytes;
+    bool has;
+    uint8_t hash[KL_SNAPSHOT_HASH]; /* of all its bytes, unpacked */
+};
+struct kl_shot_piece {
+    uint32_t keyframe;
+    struct kl_piece piece;
+}; /* GIVE, SNAPSHOT */
+struct kl_offer {
+    uint32_t keyframe, bytes, packed; /* packed: bytes that come */
+    uint8_t hash[KL_SNAPSHOT_HASH];
+};
+enum {
+    KL_HEALED_SAME = 0,  /* serialized again, it is the same */
+    KL_HEALED_OTHER = 1, /* it differs in some bytes: the state does not hold all of the core */
+    KL_HEALED_NOT = 2    /* it could not be loaded */
+};
+struct kl_healed {
+    uint32_t keyframe, next; /* of the snapshot; the frame that runs next */
+    uint8_t how;
+};
+
 struct kl_msg {
     uint8_t kind; /* enum kl_msg_kind */
     union {
@@ -222,6 +256,11 @@ struct kl_msg {
         struct kl_piece piece; /* TICKET */
         struct kl_bring bring;
         struct kl_want want;
+        struct kl_state_said state;
+        struct kl_shot_piece shot; /* GIVE, SNAPSHOT */
+        struct kl_offer offer;
+        struct kl_healed healed;
+        uint32_t ask; /* the keyframe */
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */
@@ -230,7 +269,7 @@ struct kl_msg {
 int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap);
 /* 0; KL_E_MALFORMED; KL_E_VERSION for a HELLO of another version (hello.version is set, nothing else). */
 int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len);
-/* True for what rides on channel 1, below the rest: DATA, HISTORY, TAGS, TICKET, BRING. */
+/* True for what rides on channel 1, below the rest: DATA, HISTORY, TAGS, TICKET, BRING, GIVE, SNAPSHOT. */
 bool kl_msg_is_bulk(uint8_t kind);
 
 #endif

@@ -36,6 +36,7 @@ void kl_write_params(struct kl_writer *w, const struct kl_params *p) {
     kl_write_u16(w, p->wait_budget_ms);
     kl_write_u16(w, p->hash_every);
     kl_write_u32(w, p->fps_uhz);
+    kl_write_u8(w, p->desync);
 }
 
 void kl_read_params(struct kl_reader *r, struct kl_params *p) {
@@ -49,6 +50,7 @@ void kl_read_params(struct kl_reader *r, struct kl_params *p) {
     p->wait_budget_ms = kl_read_u16(r);
     p->hash_every = kl_read_u16(r);
     p->fps_uhz = kl_read_u32(r);
+    p->desync = kl_read_count(r, KL_DESYNC_IGNORE);
     if (p->players < 1 || p->fps_uhz < KL_FPS_MIN || p->fps_uhz > KL_FPS_MAX) r->failed = true;
 }
 
@@ -84,6 +86,63 @@ static void read_piece(struct kl_reader *r, struct kl_piece *p) {
 void kl_read_ticket(struct kl_reader *r, struct kl_piece *p) {
     read_piece(r, p);
     if (p->total < 1 || p->total > KL_TICKET_TOTAL_MAX) r->failed = true;
+}
+
+/* --- snapshots --------------------------------------------------------------------------------------------
+ */
+
+void kl_write_state(struct kl_writer *w, const struct kl_state_said *s) {
+    kl_write_u32(w, s->keyframe);
+    kl_write_u8(w, s->has);
+    kl_write_u32(w, s->bytes);
+    kl_write_bytes(w, s->hash, sizeof s->hash);
+}
+
+void kl_read_state(struct kl_reader *r, struct kl_state_said *s) {
+    s->keyframe = kl_read_u32(r);
+    s->has = kl_read_bool(r);
+    s->bytes = kl_read_u32(r);
+    kl_read_into(r, s->hash, sizeof s->hash);
+    if (s->has != (s->bytes > 0) || s->bytes > KL_SNAPSHOT_MAX) r->failed = true;
+}
+
+void kl_write_shot(struct kl_writer *w, const struct kl_shot_piece *p) {
+    kl_write_u32(w, p->keyframe);
+    kl_write_piece(w, &p->piece);
+}
+
+void kl_read_shot(struct kl_reader *r, struct kl_shot_piece *p) {
+    p->keyframe = kl_read_u32(r);
+    read_piece(r, &p->piece);
+    if (p->piece.total < 1 || p->piece.total > KL_SNAPSHOT_MAX) r->failed = true;
+}
+
+void kl_write_offer(struct kl_writer *w, const struct kl_offer *o) {
+    kl_write_u32(w, o->keyframe);
+    kl_write_u32(w, o->bytes);
+    kl_write_u32(w, o->packed);
+    kl_write_bytes(w, o->hash, sizeof o->hash);
+}
+
+void kl_read_offer(struct kl_reader *r, struct kl_offer *o) {
+    o->keyframe = kl_read_u32(r);
+    o->bytes = kl_read_u32(r);
+    o->packed = kl_read_u32(r);
+    kl_read_into(r, o->hash, sizeof o->hash);
+    if (o->bytes < 1 || o->bytes > KL_SNAPSHOT_MAX || o->packed < 1 || o->packed > KL_SNAPSHOT_MAX)
+        r->failed = true;
+}
+
+void kl_write_healed(struct kl_writer *w, const struct kl_healed *h) {
+    kl_write_u32(w, h->keyframe);
+    kl_write_u32(w, h->next);
+    kl_write_u8(w, h->how);
+}
+
+void kl_read_healed(struct kl_reader *r, struct kl_healed *h) {
+    h->keyframe = kl_read_u32(r);
+    h->next = kl_read_u32(r);
+    h->how = kl_read_count(r, KL_HEALED_NOT);
 }
 
 void kl_read_past(struct kl_reader *r, struct kl_past *p) {

@@ -21,6 +21,14 @@ void kl_read_ticket(struct kl_reader *r, struct kl_piece *p);
 void kl_read_past(struct kl_reader *r, struct kl_past *p);
 void kl_write_tags(struct kl_writer *w, const struct kl_tags *t);
 void kl_read_tags(struct kl_reader *r, struct kl_tags *t);
+void kl_write_state(struct kl_writer *w, const struct kl_state_said *s);
+void kl_read_state(struct kl_reader *r, struct kl_state_said *s);
+void kl_write_shot(struct kl_writer *w, const struct kl_shot_piece *p);
+void kl_read_shot(struct kl_reader *r, struct kl_shot_piece *p);
+void kl_write_offer(struct kl_writer *w, const struct kl_offer *o);
+void kl_read_offer(struct kl_reader *r, struct kl_offer *o);
+void kl_write_healed(struct kl_writer *w, const struct kl_healed *h);
+void kl_read_healed(struct kl_reader *r, struct kl_healed *h);
 void kl_write_bring(struct kl_writer *w, const struct kl_bring *b);
 void kl_read_bring(struct kl_reader *r, struct kl_bring *b);
 

@@ -22,6 +22,7 @@ static const char help[] =
     "reset ROOM                     of the emulated machine, on all machines\n"
     "save ROOM                      the room's one state, on all machines\n"
     "load ROOM                      back to it\n"
+    "snapshot ROOM                  of all machines' states; one that they agree on is kept here\n"
     "option ROOM KEY=VALUE          a core option\n"
     "disk ROOM N                    out with the disk, in with that one, from 1; 0: none\n"
     "swap ROOM A B                  players A and B change places\n"
@@ -63,6 +64,7 @@ static const struct {
     {"reset", "reset ROOM", KL_CONSOLE_ORDER, true, false},
     {"save", "save ROOM", KL_CONSOLE_ORDER, true, false},
     {"load", "load ROOM", KL_CONSOLE_ORDER, true, false},
+    {"snapshot", "snapshot ROOM", KL_CONSOLE_SNAPSHOT, true, false},
     {"option", "option ROOM KEY=VALUE, of at most 96 bytes", KL_CONSOLE_ORDER, true, true},
     {"disk", "disk ROOM N, from 1 (0: none)", KL_CONSOLE_ORDER, true, true},
     {"swap", "swap ROOM A B, two players from 1 to 8", KL_CONSOLE_ORDER, true, true},
@@ -234,9 +236,10 @@ static void show_status(const struct kl_lobby *l, const struct kl_hub_stats *net
     fprintf(to, "turned_away put_out=%llu wrong_passwords=%llu wrong_returns=%llu\n", LLU(t.put_out),
             LLU(t.wrong_passwords), LLU(t.wrong_returns));
     fprintf(to,
-            "held start_kib=%llu history_kib=%llu journal_kib=%llu journal_failures=%llu journal_over=%llu\n",
-            LLU(t.start_bytes) / 1024, LLU(t.history_bytes) / 1024, LLU(t.journal.bytes) / 1024,
-            LLU(t.journal.failures), LLU(t.journal.over));
+            "held start_kib=%llu history_kib=%llu snapshot_kib=%llu journal_kib=%llu journal_failures=%llu "
+            "journal_over=%llu\n",
+            LLU(t.start_bytes) / 1024, LLU(t.history_bytes) / 1024, LLU(t.snapshot_bytes) / 1024,
+            LLU(t.journal.bytes) / 1024, LLU(t.journal.failures), LLU(t.journal.over));
     fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
 }
 
@@ -304,6 +307,7 @@ static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FI
     case KL_CONSOLE_RESUME: tell(to, kl_lobby_order_pause(r, false, now_us)); break;
     case KL_CONSOLE_POLICY: tell(to, kl_lobby_order_policy(r, c->policy, c->budget_ms)); break;
     case KL_CONSOLE_ORDER: tell(to, kl_lobby_order_command(r, &c->order)); break;
+    case KL_CONSOLE_SNAPSHOT: tell(to, kl_lobby_snapshot_order(r, 0, now_us) ? KL_OK : KL_E_STATE); break;
     case KL_CONSOLE_LOCK: tell(to, kl_lobby_order_lock(r, true)); break;
     case KL_CONSOLE_UNLOCK: tell(to, kl_lobby_order_lock(r, false)); break;
     case KL_CONSOLE_KICK: order_member(r, KL_ORDER_KICK, c->text, to, now_us); break;

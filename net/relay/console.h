@@ -1,8 +1,8 @@
 /* console.h - the operator's lines on the relay's standard input (--console), and the answers.
  *
  *     rooms | who ROOM | say ROOM TEXT | pause ROOM | resume ROOM | policy ROOM NAME [BUDGET_MS] |
- *     reset ROOM | save ROOM | load ROOM | option ROOM KEY=VALUE | disk ROOM N | swap ROOM A B |
- *     lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | status | quit | help
+ *     reset ROOM | save ROOM | load ROOM | snapshot ROOM | option ROOM KEY=VALUE | disk ROOM N | swap ROOM A
+ * B | lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | status | quit | help
  *
  * A name with blanks in it stands in double quotes. Every line is answered, by one or more lines;
  * a stream that waits for its reader would hold up all rooms (outlet.h). */
@@ -27,6 +27,7 @@ enum kl_console_verb {
     KL_CONSOLE_PAUSE,
     KL_CONSOLE_RESUME,
     KL_CONSOLE_POLICY,
+    KL_CONSOLE_SNAPSHOT,
     KL_CONSOLE_LOCK,
     KL_CONSOLE_UNLOCK,
     KL_CONSOLE_KICK,

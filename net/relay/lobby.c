@@ -22,6 +22,7 @@ const struct kl_lobby_limits kl_lobby_defaults = {
     .malformed = 64,
     .start_kib = 3072,   /* these two and the room itself: */
     .history_kib = 2560, /* less than 8 MiB */
+    .snapshot_kib = 8192,
 };
 
 static unsigned or_default(unsigned value, unsigned otherwise) {
@@ -43,6 +44,7 @@ static struct kl_lobby_limits complete(const struct kl_lobby_limits *l) {
         .malformed = or_default(l->malformed, d->malformed),
         .start_kib = or_default(l->start_kib, d->start_kib),
         .history_kib = or_default(l->history_kib, d->history_kib),
+        .snapshot_kib = or_default(l->snapshot_kib, d->snapshot_kib),
     };
 }
 
@@ -95,6 +97,7 @@ struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l) {
                                    .wrong_returns = l->wrong_returns,
                                    .start_bytes = l->start_bytes,
                                    .history_bytes = l->history_bytes,
+                                   .snapshot_bytes = l->snapshot_bytes,
                                    .journal = kl_journal_stats(l->journal)};
 }
 
@@ -200,6 +203,9 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
     case KL_MSG_HASH: kl_lobby_play_hash(r, member, &m->hash, now_us); return true;
     case KL_MSG_BYE: kl_lobby_take_leave(r, member, now_us); return true;
     case KL_MSG_COMMAND: kl_lobby_play_command(r, member, &m->order, now_us); return true;
+    case KL_MSG_STATE: return kl_lobby_snapshot_said(r, member, &m->state);
+    case KL_MSG_HEALED: return kl_lobby_snapshot_healed(r, member, &m->healed);
+    case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->shot, now_us);
     default: return false;
     }
 }
@@ -278,7 +284,9 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     if (now_us >= r->chores_us) run_chores(r, now_us);
     kl_lobby_start_run(r, now_us);
     kl_lobby_play_run(r, now_us);
+    r->shot.due_us = UINT64_MAX;
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_past_run(r, now_us);
+    if (r->phase == KL_ROOM_PLAYING) kl_lobby_snapshot_run(r, now_us);
     if (r->roster_changed) kl_lobby_send_roster(r);
     uint64_t lock_us = kl_room_send_at(&r->lock), tick_us = kl_room_tick_at(&r->lock),
              verdict_us = kl_verdict_due_us(&r->verdicts);
@@ -286,6 +294,7 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     if (lock_us < r->due_us) r->due_us = lock_us;
     if (tick_us < r->due_us) r->due_us = tick_us;
     if (verdict_us < r->due_us) r->due_us = verdict_us;
+    if (r->shot.due_us < r->due_us) r->due_us = r->shot.due_us;
 }
 
 static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {

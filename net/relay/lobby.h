@@ -29,6 +29,7 @@ struct kl_lobby_limits {
     unsigned malformed;        /* input datagrams in a row. One is dropped without a word */
     unsigned start_kib;        /* start data of one room */
     unsigned history_kib;      /* of one room; above it the oldest frames go */
+    unsigned snapshot_kib;     /* packed, of one room; the one before is kept while the next one comes */
 };
 extern const struct kl_lobby_limits kl_lobby_defaults;
 
@@ -82,8 +83,8 @@ unsigned kl_lobby_rooms(const struct kl_lobby *l);   /* rooms there are */
 unsigned kl_lobby_members(const struct kl_lobby *l); /* clients in them, those away included */
 
 struct kl_lobby_stats {
-    uint64_t put_out, wrong_passwords, wrong_returns; /* since the start */
-    uint64_t start_bytes, history_bytes;              /* held */
+    uint64_t put_out, wrong_passwords, wrong_returns;    /* since the start */
+    uint64_t start_bytes, history_bytes, snapshot_bytes; /* held */
     struct kl_journal_stats journal;
 };
 struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l);

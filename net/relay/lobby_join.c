@@ -19,6 +19,7 @@ static bool is_empty(const struct kl_lobby_room *r) {
 void kl_lobby_free_room(struct kl_lobby_room *r) {
     kl_lobby_start_free(r);
     kl_lobby_past_free(r);
+    kl_lobby_snapshot_free(r);
     free(r->trial);
     kl_journal_leave(r);
     sodium_memzero(r, sizeof *r);

@@ -46,7 +46,7 @@ static void *reuse_oldest(struct kl_lobby_room *r) {
     bool whole = r->past.history.first == 0;
     if (r->past.on_trial) return NULL;
     void *block = kl_history_drop(&r->past.history);
-    if (block && whole) {
+    if (block && whole && !kl_lobby_snapshot_reaches(r)) {
         kl_lobby_log_room(KL_LOG_INFO, "history_full", r, "frame=%u kib=%llu", r->lock.next_close,
                           (unsigned long long)r->past.bytes / 1024);
         kl_lobby_start_free(r);

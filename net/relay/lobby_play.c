@@ -80,8 +80,9 @@ static void announce(struct kl_lobby_room *r, const struct kl_verdict *v) {
 /* --- frames ----------------------------------------------------------------------------------------------
  */
 
-static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f) {
+static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f, uint64_t now_us) {
     if (f->flags & KL_FRAME_HASH) kl_verdict_expect(&r->verdicts, f->number - 1);
+    if (f->flags & KL_FRAME_COMMANDS) kl_lobby_snapshot_closed(r, f->number, now_us);
     if (f->spacing == r->spacing) return;
     if (r->spacing)
         kl_lobby_log_room(KL_LOG_INFO, "spacing", r, "frame=%u from=%u to=%u", f->number, r->spacing,
@@ -99,7 +100,7 @@ static void mark_frames(struct kl_lobby_room *r) {
 static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_frame f;
     while (kl_room_take(&r->lock, &f)) {
-        if (f.flags & KL_FRAME_KEY) note_keyframe(r, &f);
+        if (f.flags & KL_FRAME_KEY) note_keyframe(r, &f, now_us);
         kl_lobby_past_keep(r, &f);
     }
     if (r->waited_frame == r->lock.next_close) return;

@@ -11,6 +11,7 @@
  * lobby_bring.c    … from what clients bring
  * lobby_command.c  commands, what the operator asks for
  * lobby_slot.c     who has the room's saved state
+ * lobby_snapshot.c states that the room has agreed on
  * journal.h        what outlives the relay
  * lobby_say.c      messages and log lines */
 #ifndef KL_LOBBY_ROOM_H
@@ -31,6 +32,8 @@
 
 #define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
+
+#define KL_SNAPSHOT_BYTES_TOTAL (512U * 1024 * 1024)
 
 #define KL_GREET_US (5 * 1000000ULL) /* for a connection to say HELLO or RETURN */
 #define KL_PROVE_US                                                                                          \
@@ -94,8 +97,10 @@ struct kl_lobby_member {
     struct kl_lobby_slot {
         bool said, has;
         uint32_t keyframe;
-        uint64_t hash; /* with has */
-    } slot;            /* what the newest SAVE left there, as the client says */
+        uint64_t hash;  /* with has */
+    } slot;             /* what the newest SAVE left there, as the client says */
+    bool shot_wanted;   /* the snapshot that is kept is on its way there … */
+    uint32_t shot_sent; /* … and so many bytes of it are gone */
 };
 
 struct kl_lobby_ban {
@@ -120,6 +125,31 @@ struct kl_lobby_past {
     uint8_t ticket[KL_TICKET_MAX];
     uint32_t ticket_len, ticket_number; /* number: from 1 */
     bool ticket_changed;                /* what is in it */
+};
+
+/* A snapshot as it travels: packed by zstd. */
+struct kl_lobby_packed {
+    uint8_t *packed; /* NULL: there is none */
+    uint32_t len;
+    uint32_t keyframe, bytes; /* before which frame; unpacked */
+    uint8_t hash[KL_SNAPSHOT_HASH];
+};
+
+/* The newest one that was agreed on, and the one under way. */
+struct kl_lobby_shot {
+    enum { KL_SHOT_NONE, KL_SHOT_ORDERED, KL_SHOT_HASHING, KL_SHOT_GIVING } phase;
+    uint64_t since_us, heard_us; /* in this phase; of the giver */
+    uint64_t due_us, wish_us;
+    uint16_t trusted; /* clients whose word counts; 0: all who play */
+    uint32_t keyframe;
+    uint16_t said, has, agreed, failed; /* clients; failed: to give it */
+    struct kl_state_said word[KL_MAX_CLIENTS], wanted;
+    unsigned giver;
+    uint32_t have; /* bytes of what is coming */
+    struct kl_lobby_packed coming, kept;
+    struct kl_unpack *unpack;
+    uint32_t failures; /* orders that came to nothing */
+    bool unfit;        /* this core gives no state, or one too large: none is ordered any more */
 };
 
 struct kl_lobby_room {
@@ -160,6 +190,7 @@ struct kl_lobby_room {
     struct kl_room lock;
     struct kl_verdict_table verdicts;
     struct kl_lobby_past past;
+    struct kl_lobby_shot shot;
     struct kl_journal_room journal;
     uint16_t spacing;      /* of the last interval seen */
     uint32_t waited_frame; /* the frame that the room waits for … */
@@ -203,7 +234,7 @@ struct kl_lobby {
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
     struct kl_lobby_room **room;                      /* limits.rooms of them, NULL where free */
     unsigned rooms, members;
-    uint64_t start_bytes, history_bytes; /* held for all rooms */
+    uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
     uint64_t chores_us;
     uint64_t born_us;  /* the first kl_lobby_run() */
     unsigned bringing; /* clients in that state */
@@ -352,6 +383,30 @@ bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe);
 /* Whether everybody can go back to what was saved at the keyframe that this LOAD names, and to the same.
  * False: the room is told who cannot. */
 bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o);
+
+/* --- lobby_snapshot.c --- */
+/* Has everybody serialize at a keyframe to come. trusted: the clients who say what is right; 0: all who play.
+ * What comes of it: shot.kept is newer, or shot.failures has grown. False: not now (one is under way, or
+ * being fetched), or never (shot.unfit). */
+bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us);
+/* A keyframe with commands has closed. */
+void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us);
+/* STATE, GIVE. False: it breaks the protocol. */
+bool kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w);
+bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
+                             uint64_t now_us);
+/* Sends the one that is kept to this member. False: there is none, or nobody. */
+bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member);
+/* HEALED. False: it breaks the protocol. */
+bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h);
+/* Its link is gone, or it is. */
+void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us); /* sets shot.due_us */
+void kl_lobby_snapshot_free(struct kl_lobby_room *r);
+/* There is one, and all frames since are kept. */
+bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r);
+/* It has a seat, and frames wait for its samples. */
+bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member);
 
 /* --- lobby_say.c --- */
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);

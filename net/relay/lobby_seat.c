@@ -35,6 +35,7 @@ static void unlink_client(struct kl_lobby_room *r, unsigned member) {
     if (!m->linked) return;
     struct kl_lobby_client *c = &r->lobby->client[m->peer];
     m->linked = false;
+    m->shot_wanted = false;
     if (c->state == KL_CLIENT_MEMBER && c->room == r && c->member == member) c->state = KL_CLIENT_NONE;
 }
 
@@ -42,6 +43,7 @@ void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, 
     struct kl_lobby_member *m = &r->member[member];
     kl_lobby_log_member(KL_LOG_INFO, "left", r, member, "frame=%u reason=\"%s\"", r->lock.next_close, why);
     unlink_client(r, member);
+    kl_lobby_snapshot_left(r, member, now_us);
     kl_room_remove(&r->lock, member, now_us);
     m->here = m->absent = false;
     r->lobby->members--;
@@ -100,6 +102,7 @@ void kl_lobby_note_address(struct kl_lobby_member *m, const char *address) {
 void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     unlink_client(r, member);
+    kl_lobby_snapshot_left(r, member, now_us);
     m->cut_us = now_us;
     r->roster_changed = r->busy = true;
     if (r->phase == KL_ROOM_PLAYING) kl_room_cut(&r->lock, member, now_us);

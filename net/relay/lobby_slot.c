@@ -33,17 +33,12 @@ bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe) {
     return any;
 }
 
-static bool plays_now(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
-    const struct kl_room_client *c = &r->lock.client[member];
-    return m->seats && m->linked && !c->away && c->presence == KL_PRESENT;
-}
-
 /* What keeps this member from it; NULL: nothing. */
 static const char *objection(const struct kl_lobby_room *r, unsigned member, uint32_t keyframe,
                              uint64_t hash) {
     const struct kl_lobby_slot *s = &r->member[member].slot;
-    if (!s->said || s->keyframe < keyframe) return plays_now(r, member) ? "has not got as far as that" : NULL;
+    if (!s->said || s->keyframe < keyframe)
+        return kl_lobby_plays_now(r, member) ? "has not got as far as that" : NULL;
     if (s->keyframe > keyframe) return "has saved a newer one";
     if (!s->has) return "could not save it";
     return s->hash == hash ? NULL : "has saved another, out of sync";

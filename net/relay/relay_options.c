@@ -57,6 +57,8 @@ const char kl_relay_help[] =
     "  --malformed N      malformed input datagrams in a row before a client is put out (64)\n"
     "  --start-kib N      start data (saves) of one room, KiB (3072)\n"
     "  --history-kib N    history of one room, KiB (2560): an hour of two pads takes some 1000\n"
+    "  --snapshot-kib N   the newest snapshot of one room, packed, KiB (8192); twice that while the next "
+    "one comes\n"
     "  --log LEVEL        error, info (default) or debug; to standard error\n"
     "  --log-lines N      lines a minute of one kind about one client, room or address (120; 0: any number); "
     "more\n"
@@ -109,6 +111,7 @@ static const struct {
     {"malformed", LOBBY_FIELD(malformed), 1, 1000000},
     {"start-kib", LOBBY_FIELD(start_kib), 1, 65536},
     {"history-kib", LOBBY_FIELD(history_kib), 192, 1048576},
+    {"snapshot-kib", LOBBY_FIELD(snapshot_kib), 16, 65536},
 };
 #define LOBBY_OPTIONS (sizeof lobby_options / sizeof lobby_options[0])
 
@@ -140,6 +143,7 @@ static const struct option long_options[] = {
     {"malformed", required_argument, NULL, OPT_LOBBY + 6},
     {"start-kib", required_argument, NULL, OPT_LOBBY + 7},
     {"history-kib", required_argument, NULL, OPT_LOBBY + 8},
+    {"snapshot-kib", required_argument, NULL, OPT_LOBBY + 9},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},

@@ -20,7 +20,7 @@ static void unlock(struct kl_link *l) {
 }
 
 /* Wakes the network thread. Non-blocking: an eventfd that is full wakes it as well. */
-static void kick(struct kl_link *l) {
+void kl_link_kick(struct kl_link *l) {
     uint64_t one = 1;
     ssize_t put = write(l->kick_fd, &one, sizeof one);
     (void)put;
@@ -66,6 +66,7 @@ static void destroy(struct kl_link *l) {
     free(s->given);
     free(s->start_before);
     kl_link_past_forget(l);
+    kl_link_shot_forget(l);
     sodium_memzero(&l->seat, sizeof l->seat);
     free(l->held);
     sodium_memzero(&l->door, sizeof l->door);
@@ -140,7 +141,7 @@ void kl_link_close(struct kl_link *l, unsigned linger_ms) {
     l->shared.leaving = true;
     l->shared.leave_by_us = kl_now_us() + linger_ms * UINT64_C(1000);
     unlock(l);
-    kick(l);
+    kl_link_kick(l);
     pthread_join(l->thread, NULL);
     destroy(l);
 }
@@ -171,7 +172,7 @@ int kl_link_give_start(struct kl_link *l, const void *data, size_t len) {
     }
     unlock(l);
     if (!wanted) free(copy);
-    kick(l);
+    kl_link_kick(l);
     return wanted ? 0 : -1;
 }
 
@@ -192,7 +193,7 @@ void kl_link_ready(struct kl_link *l, const struct kl_facts *facts) {
         kl_link_happened(l);
     }
     unlock(l);
-    kick(l);
+    kl_link_kick(l);
 }
 
 struct kl_plan kl_link_plan(struct kl_link *l, uint64_t now_us, uint32_t max_runs) {
@@ -218,7 +219,7 @@ int kl_link_sample(struct kl_link *l, const struct kl_input *in, uint64_t now_us
         due = send_is_due(l);
     }
     unlock(l);
-    if (due) kick(l);
+    if (due) kl_link_kick(l);
     return result;
 }
 
@@ -228,7 +229,7 @@ bool kl_link_take(struct kl_link *l, struct kl_frame *out) {
     if (got) kl_link_past_keep(l, out);
     bool due = got && send_is_due(l);
     unlock(l);
-    if (due) kick(l);
+    if (due) kl_link_kick(l);
     return got;
 }
 
@@ -262,7 +263,7 @@ int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len)
         if (len) memcpy(o->data, data, len);
     }
     unlock(l);
-    if (result == KL_OK) kick(l);
+    if (result == KL_OK) kl_link_kick(l);
     return result;
 }
 
@@ -293,7 +294,7 @@ void kl_link_hash(struct kl_link *l, const struct kl_hash *h) {
     bool fits = s->hash_put - s->hash_got < KL_LINK_HASHES;
     if (fits) s->hash[s->hash_put++ % KL_LINK_HASHES] = *h;
     unlock(l);
-    kick(l);
+    kl_link_kick(l);
 }
 
 bool kl_link_notice(struct kl_link *l, char *out, size_t cap) {

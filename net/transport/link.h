@@ -7,6 +7,7 @@
 #ifndef KL_LINK_H
 #define KL_LINK_H
 
+#include "../engine/history.h"
 #include "../engine/lock_client.h"
 #include "../engine/msg.h"
 #include "../engine/room.h"
@@ -114,6 +115,24 @@ bool kl_link_takes_early(uint8_t kind);
 
 /* The core has changed its frame rate, from the next frame on. Here at once; the relay is told. */
 void kl_link_rate(struct kl_link *l, uint32_t fps_uhz);
+
+/* --- snapshots (net/PROTOCOL.md §7) --- */
+
+/* What the SNAPSHOT command of that keyframe has found here. */
+void kl_link_say_state(struct kl_link *l, const struct kl_state_said *s);
+/* The relay wants that of a keyframe from us: true once. */
+bool kl_link_asked(struct kl_link *l, uint32_t *keyframe);
+/* Gives it, packed; the link frees it. */
+void kl_link_give_snapshot(struct kl_link *l, uint32_t keyframe, uint8_t *packed, uint32_t len);
+/* A whole one has come, to be loaded: true once, and the caller frees it. It is what some relay sent: nothing
+ * of it is checked but that it has offer->packed bytes. */
+bool kl_link_snapshot(struct kl_link *l, struct kl_offer *offer, uint8_t **packed);
+/* It is loaded, and all that had been run since has been run again; or not. */
+void kl_link_say_healed(struct kl_link *l, const struct kl_healed *h);
+/* Frames that were taken, to be run again from a keyframe on. False: they are not kept so far back. The next
+ * one, with its commands in c->frames.commands; false: there are no more. */
+bool kl_link_past_seek(struct kl_link *l, struct kl_history_cursor *c, uint32_t from);
+bool kl_link_past_next(struct kl_link *l, struct kl_history_cursor *c, struct kl_frame *out);
 
 void kl_link_hash(struct kl_link *l, const struct kl_hash *h);
 /* Takes the next line for the screen. False where there is none. */

@@ -108,6 +108,7 @@ static void begin_return(struct kl_link *l, const struct kl_hs_outcome *found) {
                  l->host, l->port);
         kl_link_happened(l);
     }
+    kl_link_shot_forget(l);
     unlock(l);
     if (l->shared.is_given) l->uploaded = SIZE_MAX; /* until SEND asks again */
     l->bring.active = false;

@@ -1,6 +1,6 @@
 /* link_state.h - what the parts of a link share: link.c (the frontend's side), link_thread.c (the network's),
  * link_session.c (its datagrams: handshake, keys), link_inbox.c (what the relay's messages do), link_return.c
- * (losing the relay and coming back). Only inside net/transport.
+ * (losing the relay and coming back), link_snapshot.c. Only inside net/transport.
  *
  * A field belongs to the mutex, or to the network thread alone; the two are kept apart below. */
 #ifndef KL_LINK_STATE_H
@@ -28,6 +28,23 @@
 struct kl_link_tags {
     uint32_t count, end_frame; /* intervals up to this one; the first frame after it */
     uint8_t tag[KL_TAG_BYTES];
+};
+
+/* Snapshots: what we say and give, and what comes. */
+struct kl_link_shot {
+    bool state_wanted, healed_wanted; /* are to be sent */
+    struct kl_state_said state;
+    struct kl_healed healed;
+    bool asked; /* the relay wants it, and nobody has looked yet */
+    uint32_t asked_keyframe;
+    uint8_t *given; /* on its way up; NULL: nothing is */
+    uint32_t given_len, given_keyframe, given_sent;
+    uint32_t rate, rtt_us; /* bytes a second, 0: not begun; the shortest round trip meanwhile */
+    uint64_t rate_us, tokens_us;
+    double tokens; /* bytes that may go */
+    struct kl_offer offer;
+    uint8_t *coming; /* offer.packed bytes, `have` of them here; NULL: nothing comes */
+    uint32_t have;
 };
 
 struct kl_link_shared {
@@ -62,6 +79,8 @@ struct kl_link_shared {
     uint8_t ticket[KL_TICKET_TOTAL_MAX],
         ticket_new[KL_TICKET_TOTAL_MAX]; /* the newest whole one; the one that comes */
     uint32_t ticket_len, ticket_coming;
+
+    struct kl_link_shot shot;
 
     bool leaving;
     uint64_t leave_by_us;
@@ -183,6 +202,19 @@ void kl_link_take_ticket(struct kl_link *l, const struct kl_piece *p);
 void kl_link_take_want(struct kl_link *l, const struct kl_want *w);
 /* Sends what is wanted, as far as it goes now. The network thread's. */
 void kl_link_bring_turn(struct kl_link *l);
+
+/* --- link_snapshot.c --- */
+
+/* Under the mutex. */
+void kl_link_take_ask(struct kl_link *l, uint32_t keyframe);
+void kl_link_take_offer(struct kl_link *l, const struct kl_offer *o);
+void kl_link_take_shot(struct kl_link *l, const struct kl_shot_piece *p);
+void kl_link_shot_forget(struct kl_link *l);
+/* The network thread's: sends what may go now. */
+void kl_link_shot_turn(struct kl_link *l);
+
+/* Wakes the network thread. */
+void kl_link_kick(struct kl_link *l);
 
 /* Under the mutex: the caller of kl_link_wait() has something to look at. */
 void kl_link_happened(struct kl_link *l);

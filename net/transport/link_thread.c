@@ -110,6 +110,7 @@ static void send_messages(struct kl_link *l) {
         kl_link_send_message(l, &m);
     if (next_ready(l, &m)) kl_link_send_message(l, &m);
     upload(l);
+    kl_link_shot_turn(l);
     enet_host_flush(l->enet);
 }
 

@@ -14,7 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True  # before the import below: leave no cache in the tree
 
-from protocol import (NEUTRAL, NUMBER_MAX, Writer, decode, remainder, write_ctrl, write_message,
+from protocol import (NEUTRAL, NUMBER_MAX, SNAPSHOT_MAX, Writer, decode, remainder, write_ctrl, write_message,
                       write_update)
 
 ROUNDS = 300     # messages of each kind that are encoded here
@@ -111,7 +111,8 @@ def any_text(rng, longest, shortest=0):
 
 def any_params(rng):
     return [rng.randrange(3), rng.randrange(2), rng.randrange(2), rng.randrange(2), rng.randint(1, 8), rng.randint(0, 30),
-            rng.randrange(65536), rng.randrange(65536), rng.choice([1000000, 1000000000, 60098800])]
+            rng.randrange(65536), rng.randrange(65536), rng.choice([1000000, 1000000000, 60098800]),
+            rng.randrange(3)]
 
 
 def any_facts(rng):
@@ -160,8 +161,14 @@ def any_message(rng):
         26: lambda: [u32(rng), u32(rng), [some(16) for _ in range(rng.choice([1, 2, 64]))]],
         27: lambda: any_piece(16384),
         28: lambda: [rng.randrange(4), u32(rng)],
+        11: lambda: [u32(rng)] + rng.choice([[0, 0], [1, rng.randint(1, SNAPSHOT_MAX)]]) + [some(32)],
+        12: lambda: [u32(rng)] + any_piece(SNAPSHOT_MAX),
+        13: lambda: [u32(rng), u32(rng), rng.randrange(3)],
+        29: lambda: [u32(rng)],
+        30: lambda: [u32(rng), rng.randint(1, SNAPSHOT_MAX), rng.randint(1, SNAPSHOT_MAX), some(32)],
     }
     make[17] = make[22] = make[5]
+    make[31] = make[12]
     kind = rng.choice(sorted(make))
     m = [kind] + make[kind]()
     return "message", 0, m, write_message(m, rng)
@@ -260,7 +267,7 @@ def wrong_updates():
 
 
 def wrong_messages():
-    params = bytes([1, 3, 2, 0]) + bytes(4) + (60000000).to_bytes(4, "little")
+    params = bytes([1, 3, 2, 0]) + bytes(4) + (60000000).to_bytes(4, "little") + bytes(1)
     name, frame = b"\x01a", b"\x00\x01\xff\x00"
     yield lay(6, 16, bytes(97))
     yield lay(1, 2, 0, name, name, 1, params, 0, 4, bytes(34))                      # HELLO: locked
@@ -279,6 +286,19 @@ def wrong_messages():
     assert decode("message", 0, history()) != "malformed"
     yield from (history(first=NUMBER_MAX + 1), history(count=0), history(count=65), history(count=2))
     yield from (history(rest=frame + b"\x00"), history(rest=b""), history(rest=b"\x01" + frame[1:]))
+    yield lay(1, 2, 0, name, name, 1, params[:-1] + b"\x03", 0, 0, bytes(34))           # what to do on a desync
+    number = lambda n: n.to_bytes(4, "little")
+    state = lambda has, size: lay(11, bytes(4), has, number(size), bytes(32))
+    assert decode("message", 0, state(1, SNAPSHOT_MAX)) != "malformed"
+    yield from (state(1, 0), state(0, 1), state(2, 1), state(1, SNAPSHOT_MAX + 1))
+    shot = lambda kind, offset, total, n: lay(kind, bytes(4), number(offset), number(total), bytes(n))
+    assert decode("message", 0, shot(12, SNAPSHOT_MAX - 4000, SNAPSHOT_MAX, 4000)) != "malformed"
+    for kind in (12, 31):
+        yield from (shot(kind, 0, 0, 0), shot(kind, 0, 9, 0), shot(kind, 0, 9, 10), shot(kind, 0, 9000, 4001))
+        yield shot(kind, 0, SNAPSHOT_MAX + 1, 1)
+    yield lay(13, bytes(8), 3)
+    offer = lambda size, packed: lay(30, bytes(4), number(size), number(packed), bytes(32))
+    yield from (offer(0, 1), offer(1, 0), offer(SNAPSHOT_MAX + 1, 1), offer(1, SNAPSHOT_MAX + 1))
     yield lay(26, bytes(8), 0)
     yield lay(26, bytes(8), 65, bytes(65 * 16))
     ticket = lambda offset, total, n: lay(27, offset.to_bytes(4, "little"), total.to_bytes(4, "little"), bytes(n))

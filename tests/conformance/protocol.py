@@ -349,14 +349,14 @@ def write_update(f, rng):
 
 def read_params(r):
     policy, flags = r.u(1, 2), r.u(1, 7)
-    p = [policy, flags & 1, flags >> 1 & 1, flags >> 2, r.u(1, 8), r.u(1, 30), r.u(2), r.u(2), r.u(4)]
+    p = [policy, flags & 1, flags >> 1 & 1, flags >> 2, r.u(1, 8), r.u(1, 30), r.u(2), r.u(2), r.u(4), r.u(1, 2)]
     need(p[4] >= 1 and 1000000 <= p[8] <= 1000000000)
     return p
 
 
 def write_params(w, p):
     w.u(1, p[0]), w.u(1, p[1] + 2 * p[2] + 4 * p[3]), w.u(1, p[4]), w.u(1, p[5]), w.u(2, p[6]), w.u(2, p[7])
-    w.u(4, p[8])
+    w.u(4, p[8]), w.u(1, p[9])
 
 
 def read_facts(r):
@@ -385,6 +385,27 @@ def read_ticket(r):
     piece = read_piece(r)
     need(1 <= piece[1] <= 16384)
     return piece
+
+
+SNAPSHOT_MAX = 64 * 2**20
+
+
+def read_state(r):
+    keyframe, has, size, digest = r.u(4), r.u(1, 1), r.u(4, SNAPSHOT_MAX), r.hex(32)
+    need(bool(has) == (size > 0))
+    return [keyframe, has, size, digest]
+
+
+def read_shot(r):
+    keyframe, piece = r.u(4), read_piece(r)
+    need(1 <= piece[1] <= SNAPSHOT_MAX)
+    return [keyframe] + piece
+
+
+def read_offer(r):
+    offer = [r.u(4), r.u(4, SNAPSHOT_MAX), r.u(4, SNAPSHOT_MAX), r.hex(32)]
+    need(offer[1] and offer[2])
+    return offer
 
 
 def read_history(r):
@@ -453,6 +474,12 @@ def read_message(r, _seats):
     elif kind == 10:
         m.append(r.u(1, 5))
         m += [read_ticket, read_piece, read_history, read_tags, lambda _: [], read_mark][m[1]](r)
+    elif kind == 11:
+        m += read_state(r)
+    elif kind in (12, 31):
+        m += read_shot(r)
+    elif kind == 13:
+        m += [r.u(4), r.u(4), r.u(1, 2)]
     elif kind == 16:
         m += [r.u(4), r.u(1, 15), r.u(1), r.u(1, 1), read_params(r), r.hex(16), r.hex(16), r.u(2)]
     elif kind == 18:
@@ -474,6 +501,10 @@ def read_message(r, _seats):
         m += read_ticket(r)
     elif kind == 28:
         m += [r.u(1, 3), r.u(4)]
+    elif kind == 29:
+        m.append(r.u(4))
+    elif kind == 30:
+        m += read_offer(r)
     else:
         need(kind == 20)
     r.end()
@@ -536,6 +567,16 @@ def write_message(m, rng):
         write_piece(w, m[1:])
     elif kind == 28:
         w.u(1, m[1]), w.u(4, m[2])
+    elif kind == 11:
+        w.u(4, m[1]), w.u(1, m[2]), w.u(4, m[3]), w.hex(m[4])
+    elif kind in (12, 31):
+        w.u(4, m[1]), write_piece(w, m[2:])
+    elif kind == 13:
+        w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3])
+    elif kind == 29:
+        w.u(4, m[1])
+    elif kind == 30:
+        w.u(4, m[1]), w.u(4, m[2]), w.u(4, m[3]), w.hex(m[4])
     return bytes(w.out)
 
 

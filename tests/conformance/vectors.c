@@ -120,8 +120,8 @@ static int print_update(const uint8_t *b, size_t len) {
 }
 
 static void print_params(const struct kl_params *p) {
-    printf("[%u,%d,%d,%d,%u,%u,%u,%u,%u]", p->policy, p->subframes, p->clocked, p->half_steps, p->players,
-           p->spacing_fixed, p->wait_budget_ms, p->hash_every, p->fps_uhz);
+    printf("[%u,%d,%d,%d,%u,%u,%u,%u,%u,%u]", p->policy, p->subframes, p->clocked, p->half_steps, p->players,
+           p->spacing_fixed, p->wait_budget_ms, p->hash_every, p->fps_uhz, p->desync);
 }
 
 static void print_facts(const struct kl_facts *f) {
@@ -273,6 +273,18 @@ static int print_message(const uint8_t *b, size_t len) {
     case KL_MSG_HISTORY: print_past(&m.past); break;
     case KL_MSG_TAGS: print_tags(&m.tags); break;
     case KL_MSG_TICKET: print_piece(&m.piece); break;
+    case KL_MSG_STATE:
+        printf(",%u,%d,%u,", m.state.keyframe, m.state.has, m.state.bytes);
+        print_hex(m.state.hash, sizeof m.state.hash);
+        break;
+    case KL_MSG_GIVE:
+    case KL_MSG_SNAPSHOT: printf(",%u", m.shot.keyframe), print_piece(&m.shot.piece); break;
+    case KL_MSG_HEALED: printf(",%u,%u,%u", m.healed.keyframe, m.healed.next, m.healed.how); break;
+    case KL_MSG_ASK: printf(",%u", m.ask); break;
+    case KL_MSG_OFFER:
+        printf(",%u,%u,%u,", m.offer.keyframe, m.offer.bytes, m.offer.packed);
+        print_hex(m.offer.hash, sizeof m.offer.hash);
+        break;
     case KL_MSG_WANT: printf(",%u,%u", m.want.what, m.want.from); break;
     default: printf(",%u,", m.text.code), print_string(m.text.text); break;
     }
@@ -485,9 +497,34 @@ static void bulk_messages(void) {
     message(&m);
 }
 
+static void snapshot_messages(void) {
+    static struct kl_msg m;
+    m = (struct kl_msg){.kind = KL_MSG_STATE, .state = {.keyframe = 606}};
+    message(&m);
+    m.state = (struct kl_state_said){.keyframe = 607, .bytes = KL_SNAPSHOT_MAX, .has = true};
+    count_up(m.state.hash, sizeof m.state.hash, 4);
+    message(&m);
+    for (uint8_t kind = KL_MSG_GIVE; kind; kind = kind == KL_MSG_GIVE ? KL_MSG_SNAPSHOT : 0) {
+        m = (struct kl_msg){.kind = kind,
+                            .shot = {600, {.total = 4004, .len = KL_BULK_MAX, .bytes = {1, 2}}}};
+        message(&m);
+        m.shot.piece = (struct kl_piece){.offset = KL_SNAPSHOT_MAX - 3, .total = KL_SNAPSHOT_MAX, .len = 3};
+        message(&m);
+    }
+    for (uint8_t how = 0; how <= KL_HEALED_NOT; how++) {
+        m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = {600, 660, how}};
+        message(&m);
+    }
+    m = (struct kl_msg){.kind = KL_MSG_ASK, .ask = 600};
+    message(&m);
+    m = (struct kl_msg){.kind = KL_MSG_OFFER, .offer = {600, 20000, 1500, {9}}};
+    message(&m);
+}
+
 static void message_vectors(void) {
     static struct kl_msg m;
-    static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 250, 60, 60098800, true};
+    static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 250, 60, 60098800, true,
+                                            KL_DESYNC_IGNORE};
     m = (struct kl_msg){.kind = KL_MSG_HELLO,
                         .hello = {.version = KL_PROTOCOL_VERSION,
                                   .name = "Zo\xc3\xab",
@@ -540,6 +577,7 @@ static void message_vectors(void) {
     message(&m);
     seat_messages();
     bulk_messages();
+    snapshot_messages();
 }
 
 /* --- judging -----------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core_wrapper/snapshot.h"
+#include "core_wrapper/snapshot_form.h"
 #include "corpus.h"
 #include "handshake.h"
 #include "strangers.h"
@@ -185,6 +187,44 @@ static void bulk_messages(void) {
     message("want", &m);
 }
 
+static void snapshot_messages(void) {
+    static struct kl_msg m;
+    m = (struct kl_msg){.kind = KL_MSG_STATE, .state = {.keyframe = 600, .bytes = 20000, .has = true}};
+    message("state", &m);
+    m = (struct kl_msg){.kind = KL_MSG_GIVE, .shot = {600, {4, 10, 6, "packed"}}};
+    message("give", &m);
+    m.kind = KL_MSG_SNAPSHOT;
+    message("snapshot", &m);
+    m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = {600, 640, KL_HEALED_OTHER}};
+    message("healed", &m);
+    m = (struct kl_msg){.kind = KL_MSG_ASK, .ask = 600};
+    message("ask", &m);
+    m = (struct kl_msg){.kind = KL_MSG_OFFER, .offer = {600, 20000, 1500, {9}}};
+    message("offer", &m);
+}
+
+/* What fuzz_snapshot.c takes: a byte, then a snapshot, or a packed one. */
+static void snapshots(void) {
+    static uint8_t file[8192];
+    struct kl_option options[] = {{.key = (char *)"core_speed", .value = (char *)"2x"}};
+    struct kl_snapshot_head head = {.frame = 600, .time = {.fps_uhz = 60000000}, .disk = KL_SNAPSHOT_NO_DISK};
+    uint8_t *state;
+    size_t len, packed_len;
+    uint8_t *bytes =
+        kl_snapshot_begin(&head, &(struct kl_options){.at = options, .count = 1}, 200, &state, &len);
+    if (!bytes || len >= sizeof file) abort();
+    memset(state, 7, 100);
+    memcpy(file + 1, bytes, len);
+    save("fuzz_snapshot", "plain", file, len + 1);
+    uint8_t *packed = kl_snapshot_pack(bytes, len, &packed_len);
+    if (!packed || packed_len >= sizeof file) abort();
+    file[0] = 1;
+    memcpy(file + 1, packed, packed_len);
+    save("fuzz_snapshot", "packed", file, packed_len + 1);
+    free(packed);
+    free(bytes);
+}
+
 /* Two clients make a room and play; one is lost and comes back: fuzz_lobby.c says what extra is. */
 enum { SAY = 0, RETURN = 3, DATAGRAM = 4, LOSE = 6, PASS = 7 };
 static void say(struct list *l, unsigned peer, const struct kl_msg *m) {
@@ -316,6 +356,8 @@ static void messages(void) {
     message("verdict", &m);
     seat_messages();
     bulk_messages();
+    snapshot_messages();
+    snapshots();
 }
 
 /* One file a way in, the numbers being fuzz_session.c's. Fixed keys: the corpus is the same every time. */

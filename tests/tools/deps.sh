@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that Keylock builds, tests and shows itself with, where they are missing.
 set -eu
-packages='build-essential pkg-config git libenet-dev libsodium-dev libsamplerate0-dev libxxhash-dev libjson-c-dev libcmocka-dev
+packages='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libsamplerate0-dev libxxhash-dev libjson-c-dev libcmocka-dev
 retroarch retroarch-dev libretro-core-info libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance
 cc65 sdcc gcc-arm-none-eabi python3 clang libclang-rt-14-dev

@@ -286,6 +286,7 @@ static void a_long_trial_leaves_nothing(void **state) {
     kl_lobby_destroy(lobby);
     open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 2, .seats = 4, .history_kib = 256});
     start_room(KL_POLICY_BOUNDED);
+    lobby->room[0]->shot.unfit = true; /* no commands among its frames: those here bring none */
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].mashes = true;
     play(50 * SECOND);

@@ -1,0 +1,304 @@
+#include "snapshot.h"
+
+#include <pthread.h>
+#include <sodium.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "command.h"
+#include "play.h"
+#include "record.h"
+#include "snapshot_form.h"
+#include "wrapper.h"
+
+#define LEVEL     3     /* of zstd's */
+#define BUDGET_US 10000 /* for frames that are run again, in one call */
+#define SHOWN_MS  4000
+
+/* What the thread does, one at a time. */
+static struct {
+    enum { JOB_NONE, JOB_HASH, JOB_PACK, JOB_UNPACK } kind;
+    bool threaded;
+    pthread_t thread;
+    atomic_bool done;
+    const uint8_t *in;
+    size_t in_len;
+    struct kl_offer offer; /* JOB_UNPACK: what it should be */
+    uint8_t *packed;       /* … and what is freed after */
+    uint8_t *out;          /* NULL: it came to nothing */
+    size_t out_len;
+    uint8_t hash[KL_SNAPSHOT_HASH];
+} job;
+
+static struct {
+    uint8_t *bytes; /* the newest that was taken here; NULL: the core gave none */
+    size_t len;
+    uint32_t frame;
+    bool taken, said; /* said: or being hashed */
+    bool asked;       /* the relay wants it */
+} own;
+
+static struct {
+    uint8_t *bytes; /* unpacked and checked, to be loaded; NULL: none */
+    size_t len;
+    struct kl_offer offer;
+    bool running; /* frames [at, end) are to be run again */
+    uint32_t at, end;
+    uint8_t how;
+    struct kl_history_cursor past;
+} got;
+
+/* ---- what the thread does ---- */
+
+uint8_t *kl_snapshot_pack(const uint8_t *bytes, size_t len, size_t *packed_len) {
+    size_t bound = ZSTD_compressBound(len);
+    uint8_t *packed = malloc(bound);
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    size_t n = 0;
+    if (packed && zstd) {
+        ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL);
+        ZSTD_CCtx_setParameter(zstd, ZSTD_c_windowLog, KL_SNAPSHOT_WINDOW_LOG);
+        n = ZSTD_compress2(zstd, packed, bound, bytes, len);
+    }
+    ZSTD_freeCCtx(zstd);
+    if (n && !ZSTD_isError(n)) {
+        *packed_len = n;
+        return packed;
+    }
+    free(packed);
+    return NULL;
+}
+
+uint8_t *kl_snapshot_unpack(const uint8_t *packed, size_t len, uint32_t bytes, const uint8_t hash[32]) {
+    uint8_t is[KL_SNAPSHOT_HASH];
+    if (bytes == 0 || bytes > KL_SNAPSHOT_MAX) return NULL;
+    uint8_t *out = malloc(bytes);
+    if (!out) return NULL;
+    size_t n = ZSTD_decompress(out, bytes, packed, len);
+    if (!ZSTD_isError(n) && n == bytes) {
+        crypto_generichash(is, sizeof is, out, bytes, NULL, 0);
+        if (memcmp(is, hash, sizeof is) == 0) return out;
+    }
+    free(out);
+    return NULL;
+}
+
+static void *work(void *arg) {
+    (void)arg;
+    switch (job.kind) {
+    case JOB_HASH: crypto_generichash(job.hash, sizeof job.hash, job.in, job.in_len, NULL, 0); break;
+    case JOB_PACK: job.out = kl_snapshot_pack(job.in, job.in_len, &job.out_len); break;
+    case JOB_UNPACK:
+        job.out = kl_snapshot_unpack(job.in, job.in_len, job.offer.bytes, job.offer.hash);
+        job.out_len = job.offer.bytes;
+        break;
+    case JOB_NONE: break;
+    }
+    atomic_store(&job.done, true);
+    return NULL;
+}
+
+static void start_job(int kind, const uint8_t *in, size_t len) {
+    job.kind = kind;
+    job.in = in;
+    job.in_len = len;
+    job.out = NULL;
+    atomic_store(&job.done, false);
+    job.threaded = pthread_create(&job.thread, NULL, work, NULL) == 0;
+    if (job.threaded)
+        pthread_setname_np(job.thread, "keylock-state");
+    else
+        work(NULL);
+}
+
+static void say_state(void) {
+    struct kl_state_said s = {.keyframe = own.frame, .has = own.bytes != NULL};
+    if (own.bytes) {
+        s.bytes = (uint32_t)own.len;
+        memcpy(s.hash, job.hash, sizeof s.hash);
+    }
+    kl_link_say_state(kl_w.link, &s);
+}
+
+static void unpacked(void) {
+    free(job.packed);
+    job.packed = NULL;
+    free(got.bytes);
+    got.bytes = job.out;
+    got.len = job.out_len;
+    got.offer = job.offer;
+    if (got.bytes || !kl_w.link) return;
+    struct kl_healed h = {.keyframe = job.offer.keyframe, .how = KL_HEALED_NOT};
+    kl_link_say_healed(kl_w.link, &h);
+}
+
+/* wait: however long it takes. */
+static void end_job(bool wait) {
+    if (job.kind == JOB_NONE || (!wait && !atomic_load(&job.done))) return;
+    if (job.threaded) pthread_join(job.thread, NULL);
+    int kind = job.kind;
+    job.kind = JOB_NONE;
+    if (kind == JOB_HASH && kl_w.link) say_state();
+    if (kind == JOB_PACK && job.out && kl_w.link)
+        kl_link_give_snapshot(kl_w.link, own.frame, job.out, (uint32_t)job.out_len);
+    else if (kind == JOB_PACK)
+        free(job.out);
+    if (kind == JOB_UNPACK) unpacked();
+}
+
+/* ---- taking ---- */
+
+static void fill_head(struct kl_snapshot_head *h, uint32_t frame) {
+    memset(h, 0, sizeof *h);
+    h->frame = frame;
+    h->chance = kl_world_chance();
+    h->time = kl_world_time();
+    h->policy = kl_w.room.policy;
+    h->wait_budget_ms = kl_w.room.wait_budget_ms;
+    h->spacing_fixed = kl_w.room.spacing_fixed;
+    kl_command_keep(h);
+}
+
+static void drop_own(void) {
+    free(own.bytes);
+    memset(&own, 0, sizeof own);
+}
+
+/* As with hashes: everybody serializes, or nobody, and bytes that a core never writes are zeros. */
+void kl_snapshot_take(uint32_t frame) {
+    struct kl_snapshot_head head;
+    uint8_t *state;
+    end_job(true);
+    drop_own();
+    own.taken = true;
+    own.frame = frame;
+    fill_head(&head, frame);
+    size_t bytes = kl_w.core.serialize_size();
+    if (bytes) own.bytes = kl_snapshot_begin(&head, &kl_w.options, bytes, &state, &own.len);
+    if (own.bytes && !kl_w.core.serialize(state, bytes)) {
+        free(own.bytes);
+        own.bytes = NULL;
+    }
+    if (own.bytes && kl_w.load_own) kl_w.core.unserialize(state, bytes);
+}
+
+/* ---- loading ---- */
+
+static void take_options(struct kl_snapshot_view *v) {
+    char key[KL_SNAPSHOT_KEY_MAX], value[KL_SNAPSHOT_VALUE_MAX], why[256];
+    while (kl_snapshot_option(v, key, value)) {
+        const char *is = kl_options_get(&kl_w.options, key);
+        if (is && strcmp(is, value) != 0) kl_options_set(&kl_w.options, key, value, true, why, sizeof why);
+    }
+}
+
+/* Is the state all of the core? Looking changes some cores, so it is loaded once more. */
+static uint8_t look(const struct kl_snapshot_view *v) {
+    size_t bytes = kl_w.core.serialize_size();
+    uint8_t *again = bytes == v->state_len ? calloc(1, bytes) : NULL;
+    bool same = again && kl_w.core.serialize(again, bytes) && memcmp(again, v->state, bytes) == 0;
+    free(again);
+    return kl_w.core.unserialize(v->state, v->state_len) ? (same ? KL_HEALED_SAME : KL_HEALED_OTHER)
+                                                         : KL_HEALED_NOT;
+}
+
+/* The room's own state is in the head; what follows from it (rate, memory) the core tells itself. */
+static uint8_t load(struct kl_snapshot_view *v) {
+    take_options(v);
+    kl_command_restore(&v->head);
+    if (!kl_w.core.unserialize(v->state, v->state_len)) return KL_HEALED_NOT;
+    uint8_t how = look(v);
+    kl_world_chance_set(v->head.chance);
+    kl_world_time_set(&v->head.time);
+    kl_w.room.policy = v->head.policy;
+    kl_w.room.wait_budget_ms = v->head.wait_budget_ms;
+    kl_w.room.spacing_fixed = v->head.spacing_fixed;
+    return how;
+}
+
+static void say_healed(void) {
+    struct kl_healed h = {.keyframe = got.offer.keyframe, .next = got.end, .how = got.how};
+    if (kl_w.link) kl_link_say_healed(kl_w.link, &h);
+    got.running = false;
+}
+
+/* It is of a frame that we have run, or of the next. */
+static void load_got(void) {
+    struct kl_snapshot_view v;
+    bool good = kl_snapshot_open(&v, got.bytes, got.len) == KL_OK && v.head.frame == got.offer.keyframe;
+    if (good && v.head.frame > kl_w.play.next_frame) return; /* not yet */
+    got.end = kl_w.play.next_frame;
+    got.at = got.offer.keyframe;
+    good = good && kl_link_past_seek(kl_w.link, &got.past, got.at);
+    got.how = good ? load(&v) : KL_HEALED_NOT;
+    free(got.bytes);
+    got.bytes = NULL;
+    if (got.how == KL_HEALED_NOT) {
+        kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "the room's state of frame %u could not be loaded here",
+                       got.offer.keyframe);
+        say_healed();
+        return;
+    }
+    got.running = true;
+    char why[80];
+    snprintf(why, sizeof why, "the room's state of frame %u was loaded", got.at);
+    kl_record_alien(got.end, why);
+}
+
+bool kl_snapshot_is_rerun(void) {
+    return got.running;
+}
+
+bool kl_snapshot_rerun(uint64_t from_us) {
+    struct kl_frame f;
+    if (!got.running) return false;
+    while (got.at < got.end && kl_now_us() - from_us < BUDGET_US) {
+        if (!kl_link_past_next(kl_w.link, &got.past, &f)) got.how = KL_HEALED_NOT; /* a hole: cannot be */
+        if (got.how == KL_HEALED_NOT) break;
+        bool first = got.at == got.offer.keyframe;
+        kl_play_again(&f, &got.past.frames.commands, first);
+        got.at++;
+    }
+    if (got.at == got.end || got.how == KL_HEALED_NOT) {
+        kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS,
+                       "back in sync: the room's state of frame %u and the %u frames since",
+                       got.offer.keyframe, got.end - got.offer.keyframe);
+        say_healed();
+    }
+    return true;
+}
+
+/* ---- a turn ---- */
+
+static void start_next(void) {
+    uint32_t keyframe;
+    if (kl_link_asked(kl_w.link, &keyframe)) own.asked = keyframe == own.frame && own.bytes;
+    if (own.taken && !own.said) {
+        own.said = true;
+        if (own.bytes)
+            start_job(JOB_HASH, own.bytes, own.len);
+        else
+            say_state();
+    } else if (own.asked) {
+        own.asked = false;
+        start_job(JOB_PACK, own.bytes, own.len);
+    } else if (!got.running && kl_link_snapshot(kl_w.link, &job.offer, &job.packed)) {
+        start_job(JOB_UNPACK, job.packed, job.offer.packed);
+    }
+}
+
+void kl_snapshot_turn(void) {
+    if (!kl_w.link) return;
+    end_job(false);
+    if (job.kind == JOB_NONE) start_next();
+    if (got.bytes && !got.running) load_got();
+}
+
+void kl_snapshot_clear(void) {
+    end_job(true);
+    drop_own();
+    free(got.bytes);
+    memset(&got, 0, sizeof got);
+}

@@ -1,0 +1,38 @@
+/* snapshot.h - the room's snapshots on this machine: taken at a keyframe, said and given to the relay; one
+ * that the room agreed on loaded, and what has been run since then run again. DESIGN.md §5, net/PROTOCOL.md
+ * §7.
+ *
+ * Serializing and loading are the core's and done where it runs; hashing, packing and unpacking are done in a
+ * thread beside it. */
+#ifndef KLW_SNAPSHOT_H
+#define KLW_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KL_SNAPSHOT_WINDOW_LOG 20 /* of zstd's: what a relay takes */
+
+struct kl_snapshot_view;
+
+/* The SNAPSHOT command, before this frame: serializes, and loads that again where the room's cores need it.
+ */
+void kl_snapshot_take(uint32_t frame);
+/* Once a call, in the game: says, gives, loads as far as it is due. */
+void kl_snapshot_turn(void);
+
+/* While frames are run again: true, and the turn has been spent on it. Nothing else runs before it is over.
+ */
+bool kl_snapshot_rerun(uint64_t from_us);
+/* The frame that runs is one that has been run and seen before. */
+bool kl_snapshot_is_rerun(void);
+
+/* Packs by zstd. Heap; NULL where there is no memory. */
+uint8_t *kl_snapshot_pack(const uint8_t *bytes, size_t len, size_t *packed_len);
+/* Unpacks what should have `bytes` bytes and this BLAKE2b hash. Heap; NULL where it does not. */
+uint8_t *kl_snapshot_unpack(const uint8_t *packed, size_t len, uint32_t bytes, const uint8_t hash[32]);
+
+/* Nothing is under way; all is freed. Waits for the thread. */
+void kl_snapshot_clear(void);
+
+#endif

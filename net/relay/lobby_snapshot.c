@@ -1,0 +1,361 @@
+/* Snapshots: everybody serializes at one keyframe and says what came of it; where enough of those whose word
+ * counts say the same, one of them gives it, and it is kept if it is what they said. net/PROTOCOL.md §7,
+ * Snapshots.
+ *
+ *     ordered -> (the keyframe has closed) -> hashing -> (they agree) -> giving -> kept
+ *
+ * Any step may fail: then the one kept before stays. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine/command.h"
+#include "../engine/room_return.h"
+#include "lobby_room.h"
+#include "unpack.h"
+
+#define SAY_US        3000000 /* for the last to say what he has */
+#define GIVE_US       5000000 /* for the next piece */
+#define GIVE_LEAST    32768   /* bytes a second, that a giver comes to at least, and … */
+#define GIVE_GRACE_US 10000000
+#define WISH_US       60000000 /* between two tries to get one because history fills */
+
+static bool has_bit(uint16_t mask, unsigned i) {
+    return mask >> i & 1;
+}
+static unsigned count_bits(uint16_t mask) {
+    return (unsigned)__builtin_popcount(mask);
+}
+
+/* --- memory -----------------------------------------------------------------------------------------------
+ */
+
+static uint64_t most_bytes(const struct kl_lobby_room *r) {
+    uint64_t most = r->lobby->limits.snapshot_kib * UINT64_C(1024);
+    return most < KL_SNAPSHOT_MAX ? most : KL_SNAPSHOT_MAX;
+}
+
+static void drop(struct kl_lobby_room *r, struct kl_lobby_packed *p) {
+    if (p->packed) r->lobby->snapshot_bytes -= p->len;
+    free(p->packed);
+    memset(p, 0, sizeof *p);
+}
+
+static void stop_unpacking(struct kl_lobby_shot *s) {
+    kl_unpack_free(s->unpack);
+    s->unpack = NULL;
+}
+
+static void end(struct kl_lobby_room *r, const char *why) {
+    struct kl_lobby_shot *s = &r->shot;
+    drop(r, &s->coming);
+    stop_unpacking(s);
+    s->phase = KL_SHOT_NONE;
+    if (!why) return;
+    s->failures++;
+    kl_lobby_log_room(KL_LOG_INFO, "snapshot_failed", r, "frame=%u reason=\"%s\"", s->keyframe, why);
+}
+
+void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
+    end(r, NULL);
+    drop(r, &r->shot.kept);
+}
+
+/* --- who says what ----------------------------------------------------------------------------------------
+ */
+
+bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_room_client *c = &r->lock.client[member];
+    return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
+}
+
+/* Whose word is asked for, and here: who is away has not come to that frame. */
+static uint16_t jury(const struct kl_lobby_room *r) {
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_plays_now(r, i) && (!r->shot.trusted || has_bit(r->shot.trusted, i)))
+            mask |= (uint16_t)(1U << i);
+    if (mask || !r->shot.trusted) return mask;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* a judge who only watches */
+        if (has_bit(r->shot.trusted, i) && kl_lobby_reaches(&r->member[i])) mask |= (uint16_t)(1U << i);
+    return mask;
+}
+
+static bool same_said(const struct kl_lobby_shot *s, unsigned a, unsigned b) {
+    return s->word[a].bytes == s->word[b].bytes &&
+           memcmp(s->word[a].hash, s->word[b].hash, KL_SNAPSHOT_HASH) == 0;
+}
+
+/* Those who say the same as `one`. */
+static uint16_t agreeing(const struct kl_lobby_shot *s, uint16_t among, unsigned one) {
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(among & s->has, i) && same_said(s, one, i)) mask |= (uint16_t)(1U << i);
+    return mask;
+}
+
+/* More than half of the jury; 0: nobody has so many with him. */
+static uint16_t agreed(const struct kl_lobby_shot *s, uint16_t among) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        uint16_t with = has_bit(among & s->has, i) ? agreeing(s, among, i) : 0;
+        if (count_bits(with) * 2 > count_bits(among)) return with;
+    }
+    return 0;
+}
+
+/* --- ordering ---------------------------------------------------------------------------------------------
+ */
+
+static bool is_being_fetched(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i]) && r->member[i].shot_wanted) return true;
+    return false;
+}
+
+bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    if (r->phase != KL_ROOM_PLAYING || s->phase != KL_SHOT_NONE || s->unfit || is_being_fetched(r))
+        return false;
+    if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_SNAPSHOT, NULL, 0) != KL_OK) return false;
+    s->phase = KL_SHOT_ORDERED;
+    s->since_us = now_us;
+    s->trusted = trusted;
+    s->said = s->has = s->failed = 0;
+    r->busy = true;
+    return true;
+}
+
+void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us) {
+    const struct kl_commands *set = kl_room_commands(&r->lock, keyframe);
+    struct kl_lobby_shot *s = &r->shot;
+    if (s->phase != KL_SHOT_ORDERED || !set) return;
+    for (unsigned i = 0; i < set->count; i++) {
+        if (set->at[i].client != KL_RELAY_CLIENT || set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
+        s->phase = KL_SHOT_HASHING;
+        s->keyframe = keyframe;
+        s->since_us = now_us;
+        kl_lobby_log_room(KL_LOG_DEBUG, "snapshot", r, "frame=%u", keyframe);
+    }
+}
+
+bool kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w) {
+    struct kl_lobby_shot *s = &r->shot;
+    if (r->phase != KL_ROOM_PLAYING || w->keyframe >= r->lock.next_close) return false;
+    if (s->phase != KL_SHOT_HASHING || w->keyframe != s->keyframe || has_bit(s->said, member))
+        return true; /* of an earlier one, by who is late */
+    s->said |= (uint16_t)(1U << member);
+    if (w->has) s->has |= (uint16_t)(1U << member);
+    s->word[member] = *w;
+    return true;
+}
+
+/* --- giving -----------------------------------------------------------------------------------------------
+ */
+
+/* He whose link is quickest. */
+static unsigned choose_giver(const struct kl_lobby_room *r, uint16_t among) {
+    unsigned best = KL_MAX_CLIENTS;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!has_bit(among, i) || !kl_lobby_reaches(&r->member[i])) continue;
+        const struct kl_room_client *c = r->lock.client;
+        if (best == KL_MAX_CLIENTS || c[i].rtt.srtt_us < c[best].rtt.srtt_us) best = i;
+    }
+    return best;
+}
+
+static void ask(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    unsigned giver = choose_giver(r, s->agreed & (uint16_t)~s->failed);
+    drop(r, &s->coming);
+    stop_unpacking(s);
+    if (giver == KL_MAX_CLIENTS) {
+        end(r, "nobody gave it");
+        return;
+    }
+    s->phase = KL_SHOT_GIVING;
+    s->giver = giver;
+    s->have = 0;
+    s->since_us = s->heard_us = now_us;
+    kl_lobby_send(r->lobby, r->member[giver].peer, &(struct kl_msg){.kind = KL_MSG_ASK, .ask = s->keyframe});
+}
+
+static void next_giver(struct kl_lobby_room *r, uint64_t now_us) {
+    r->shot.failed |= (uint16_t)(1U << r->shot.giver);
+    ask(r, now_us);
+}
+
+/* What the core does not give now it will not give later, and what is too large stays so. */
+static void decide(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    uint16_t among = jury(r), late = among & (uint16_t)~s->said;
+    bool over = !late || now_us >= s->since_us + SAY_US;
+    uint16_t with = agreed(s, among);
+    if (over && !with) with = agreed(s, among & s->said);
+    if (with) {
+        s->agreed = with;
+        unsigned one = (unsigned)__builtin_ctz(with);
+        s->wanted = s->word[one];
+        ask(r, now_us);
+    } else if (over) {
+        s->unfit = (among & s->said) && !(among & s->has);
+        end(r, s->unfit ? "the core gives no state" : "no two machines have the same");
+    }
+}
+
+static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
+    struct kl_lobby_shot *s = &r->shot;
+    bool fits = total <= most_bytes(r) && r->lobby->snapshot_bytes + total <= KL_SNAPSHOT_BYTES_TOTAL;
+    s->coming.packed = fits ? malloc(total) : NULL;
+    s->unpack = s->coming.packed ? kl_unpack_begin(s->wanted.bytes) : NULL;
+    if (!s->unpack) {
+        free(s->coming.packed);
+        s->coming.packed = NULL;
+        return false;
+    }
+    s->coming.len = total;
+    r->lobby->snapshot_bytes += total;
+    return true;
+}
+
+/* Another than the one asked may have been asked before. */
+bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
+                             uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    const struct kl_piece *piece = &p->piece;
+    if (s->phase != KL_SHOT_GIVING || member != s->giver || p->keyframe != s->keyframe) return true;
+    if (piece->offset != s->have || (s->coming.packed && piece->total != s->coming.len)) return false;
+    if (!s->coming.packed && !begin_coming(r, piece->total)) {
+        s->unfit = piece->total > most_bytes(r);
+        kl_lobby_notice(r, "no snapshot of this room: it has %u KiB, this relay takes %llu",
+                        piece->total / 1024, (unsigned long long)most_bytes(r) / 1024);
+        end(r, "too large");
+        return true;
+    }
+    memcpy(s->coming.packed + s->have, piece->bytes, piece->len);
+    s->have += piece->len;
+    s->heard_us = now_us;
+    return true;
+}
+
+static void keep(struct kl_lobby_room *r) {
+    struct kl_lobby_shot *s = &r->shot;
+    drop(r, &s->kept);
+    s->kept = s->coming;
+    s->kept.keyframe = s->keyframe;
+    s->kept.bytes = s->wanted.bytes;
+    memcpy(s->kept.hash, s->wanted.hash, sizeof s->kept.hash);
+    s->coming = (struct kl_lobby_packed){0};
+    stop_unpacking(s);
+    s->phase = KL_SHOT_NONE;
+    kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver, "frame=%u bytes=%u packed=%u agreed=%u",
+                        s->kept.keyframe, s->kept.bytes, s->kept.len, count_bits(s->agreed));
+}
+
+/* He said that he had what the others have, and gave something else. */
+static void forged(struct kl_lobby_room *r, uint64_t now_us) {
+    unsigned liar = r->shot.giver;
+    kl_lobby_put_out(r, liar, KL_REFUSE_PROTOCOL,
+                     "protocol error: the snapshot you gave is not what you said it was",
+                     now_us); /* and the next one is asked */
+}
+
+/* True: there is more to look at, at once. */
+static bool check(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    if (!s->coming.packed) return false;
+    bool more = kl_unpack_step(s->unpack, s->coming.packed, s->have);
+    bool whole = !more && s->have == s->coming.len;
+    if (kl_unpack_failed(s->unpack))
+        forged(r, now_us);
+    else if (whole && kl_unpack_good(s->unpack, s->have, s->wanted.hash))
+        keep(r);
+    else if (whole)
+        forged(r, now_us);
+    return more && s->phase == KL_SHOT_GIVING;
+}
+
+static bool is_late(const struct kl_lobby_shot *s, uint64_t now_us) {
+    uint64_t whole_us = GIVE_GRACE_US + s->coming.len * UINT64_C(1000000) / GIVE_LEAST;
+    return now_us >= s->heard_us + GIVE_US || now_us >= s->since_us + whole_us;
+}
+
+/* --- sending it on ----------------------------------------------------------------------------------------
+ */
+
+bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_packed *k = &r->shot.kept;
+    struct kl_lobby_member *m = &r->member[member];
+    struct kl_msg msg = {.kind = KL_MSG_OFFER};
+    if (!k->packed || !kl_lobby_reaches(m)) return false;
+    msg.offer = (struct kl_offer){.keyframe = k->keyframe, .bytes = k->bytes, .packed = k->len};
+    memcpy(msg.offer.hash, k->hash, sizeof msg.offer.hash);
+    kl_lobby_send(r->lobby, m->peer, &msg);
+    m->shot_wanted = true;
+    m->shot_sent = 0;
+    r->busy = true;
+    return true;
+}
+
+static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    const struct kl_lobby_packed *k = &r->shot.kept;
+    while (m->shot_wanted && net->bulk_room(net->ctx, m->peer) > 0) {
+        struct kl_msg msg = {.kind = KL_MSG_SNAPSHOT, .shot.keyframe = k->keyframe};
+        struct kl_piece *p = &msg.shot.piece;
+        uint32_t left = k->len - m->shot_sent;
+        *p = (struct kl_piece){.offset = m->shot_sent, .total = k->len};
+        p->len = (uint16_t)(left < KL_BULK_MAX ? left : KL_BULK_MAX);
+        memcpy(p->bytes, k->packed + m->shot_sent, p->len);
+        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
+        m->shot_sent += p->len;
+        m->shot_wanted = m->shot_sent < k->len;
+    }
+    if (m->shot_wanted) r->bulk = true;
+}
+
+bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h) {
+    static const char *const how[] = {"same", "other", "not"};
+    if (r->phase != KL_ROOM_PLAYING || h->keyframe >= r->lock.next_close || h->next > r->lock.next_close)
+        return false;
+    kl_lobby_log_member(KL_LOG_INFO, "loaded", r, member, "snapshot=%u frame=%u how=%s", h->keyframe, h->next,
+                        how[h->how]);
+    return true;
+}
+
+/* --- now --------------------------------------------------------------------------------------------------
+ */
+
+void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    uint16_t bit = (uint16_t)(1U << member);
+    r->member[member].shot_wanted = false;
+    s->said &= (uint16_t)~bit;
+    s->has &= (uint16_t)~bit;
+    s->agreed &= (uint16_t)~bit;
+    if (s->phase == KL_SHOT_GIVING && s->giver == member) next_giver(r, now_us);
+}
+
+/* Before history takes all the memory that it may, a snapshot is to stand in for its beginning. */
+static bool history_fills(const struct kl_lobby_room *r) {
+    const struct kl_history *h = &r->past.history;
+    uint64_t most = r->lobby->limits.history_kib * UINT64_C(1024);
+    bool recent = r->shot.kept.packed && r->shot.kept.keyframe >= h->first + (h->next - h->first) / 2;
+    return r->past.bytes * 4 >= most * 3 && !recent;
+}
+
+bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r) {
+    return r->shot.kept.packed && kl_lobby_past_reaches(r, r->shot.kept.keyframe);
+}
+
+void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    if (now_us >= s->wish_us && history_fills(r)) {
+        s->wish_us = now_us + WISH_US;
+        (void)kl_lobby_snapshot_order(r, 0, now_us);
+    }
+    if (s->phase == KL_SHOT_HASHING) decide(r, now_us);
+    if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) next_giver(r, now_us);
+    if (s->phase == KL_SHOT_GIVING && check(r, now_us)) s->due_us = now_us;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i]) && r->member[i].shot_wanted) send_pieces(r, &r->member[i]);
+}

@@ -1,0 +1,326 @@
+/* Snapshots in the lobby: three who play, what they say, what they give. net/PROTOCOL.md §7, Snapshots. */
+#include "lobby_players.h"
+
+#include <sodium.h>
+#include <zstd.h>
+
+#include "net/engine/command.h"
+
+#define BYTES 50000
+
+static uint8_t state[PLAYERS][BYTES]; /* of whom; equal where they are in sync */
+static bool stateless[PLAYERS], mute[PLAYERS];
+static uint32_t keyframe; /* of the newest SNAPSHOT that was run */
+static unsigned asked[PLAYERS];
+static uint8_t got[BYTES];
+static uint32_t got_len;
+
+static struct kl_lobby_room *room(void) {
+    return lobby->room[0];
+}
+
+static void say_state(unsigned who, uint32_t at) {
+    struct kl_msg m = {.kind = KL_MSG_STATE, .state = {.keyframe = at, .has = !stateless[who]}};
+    if (!stateless[who]) {
+        m.state.bytes = BYTES;
+        crypto_generichash(m.state.hash, sizeof m.state.hash, state[who], BYTES, NULL, 0);
+    }
+    say(player[who].peer, &m);
+}
+
+static void obey(struct player *p, const struct kl_commands *set) {
+    unsigned who = (unsigned)(p - player);
+    for (unsigned i = 0; i < set->count; i++) {
+        if (set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
+        assert_int_equal(set->at[i].client, KL_RELAY_CLIENT);
+        keyframe = set->keyframe;
+        if (!mute[who]) say_state(who, keyframe);
+    }
+}
+
+static void listen(unsigned peer, const struct kl_msg *m) {
+    struct player *p = at_peer(peer);
+    listen_message(peer, m);
+    if (p && m->kind == KL_MSG_ASK) {
+        assert_int_equal(m->ask, keyframe);
+        asked[p - player]++;
+    }
+    if (m->kind != KL_MSG_SNAPSHOT) return;
+    assert_int_equal(m->shot.piece.offset, got_len);
+    memcpy(got + got_len, m->shot.piece.bytes, m->shot.piece.len);
+    got_len += m->shot.piece.len;
+}
+
+static uint32_t pack(const uint8_t *bytes, uint8_t *out, size_t cap) {
+    size_t n = ZSTD_compress(out, cap, bytes, BYTES, 1);
+    assert_false(ZSTD_isError(n));
+    return (uint32_t)n;
+}
+
+static void give_pieces(unsigned who, const uint8_t *packed, uint32_t len) {
+    for (uint32_t at = 0; at < len && !inbox[player[who].peer].hung_up;) {
+        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot.keyframe = keyframe};
+        m.shot.piece = (struct kl_piece){.offset = at, .total = len};
+        m.shot.piece.len = (uint16_t)(len - at < KL_BULK_MAX ? len - at : KL_BULK_MAX);
+        memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
+        at += m.shot.piece.len;
+        say(player[who].peer, &m);
+    }
+}
+
+static void give_state(unsigned who) {
+    static uint8_t packed[2 * BYTES];
+    give_pieces(who, packed, pack(state[who], packed, sizeof packed));
+}
+
+static unsigned who_is_asked(void) {
+    for (unsigned i = 0; i < PLAYERS; i++)
+        if (asked[i]) return asked[i] = 0, i;
+    fail_msg("nobody is asked");
+    return 0;
+}
+
+static void begin(void) {
+    memset(stateless, 0, sizeof stateless);
+    memset(mute, 0, sizeof mute);
+    memset(asked, 0, sizeof asked);
+    got_len = 0;
+    for (unsigned i = 0; i < PLAYERS; i++)
+        for (unsigned n = 0; n < BYTES; n++)
+            state[i][n] = n % 3000 < 2000 ? 0 : (uint8_t)(n * n / 77);
+    start_room(KL_POLICY_BOUNDED);
+    on_message = listen;
+    on_commands = obey;
+    play(SECOND);
+}
+
+static void order_one(void) {
+    assert_true(kl_lobby_snapshot_order(room(), 0, now_us));
+    assert_false(kl_lobby_snapshot_order(room(), 0, now_us)); /* one at a time */
+    play(SECOND / 2);
+}
+
+static void expect_kept(unsigned who) {
+    const struct kl_lobby_packed *k = &room()->shot.kept;
+    static uint8_t out[BYTES];
+    assert_non_null(k->packed);
+    assert_int_equal(k->keyframe, keyframe);
+    assert_int_equal(ZSTD_decompress(out, BYTES, k->packed, k->len), BYTES);
+    assert_memory_equal(out, state[who], BYTES);
+    assert_int_equal(lobby->snapshot_bytes, k->len);
+}
+
+static void is_kept_and_sent_on(void **unused) {
+    (void)unused;
+    begin();
+    order_one();
+    unsigned giver = who_is_asked();
+    give_state(giver);
+    expect_kept(giver);
+    assert_true(kl_lobby_snapshot_offer(room(), 2));
+    assert_false(kl_lobby_snapshot_order(room(), 0, now_us)); /* it is being fetched */
+    play(SECOND);
+    const struct kl_msg *offer = heard(player[2].peer, KL_MSG_OFFER);
+    assert_non_null(offer);
+    assert_int_equal(offer->offer.keyframe, keyframe);
+    assert_int_equal(offer->offer.bytes, BYTES);
+    assert_int_equal(offer->offer.packed, got_len);
+    assert_memory_equal(got, room()->shot.kept.packed, got_len);
+    uint32_t before = keyframe;
+    order_one(); /* a newer one takes its place */
+    assert_true(keyframe > before);
+    give_state(who_is_asked());
+    expect_kept(0);
+    expect_all_at_the_end();
+}
+
+static void most_are_right(void **unused) {
+    (void)unused;
+    begin();
+    state[0][777] ^= 1;
+    order_one();
+    unsigned giver = who_is_asked();
+    assert_int_not_equal(giver, 0);
+    give_state(giver);
+    expect_kept(1);
+}
+
+static void who_counts_is_right(void **unused) {
+    (void)unused;
+    begin();
+    state[1][777] ^= 1;
+    state[2][777] ^= 1;
+    assert_true(kl_lobby_snapshot_order(room(), 1U << 0, now_us));
+    play(SECOND / 2);
+    assert_int_equal(who_is_asked(), 0);
+    give_state(0);
+    expect_kept(0);
+}
+
+static void forger(void **unused) {
+    (void)unused;
+    static const char *const how[] = {"other bytes", "too short", "no zstd"};
+    static uint8_t packed[2 * BYTES], other[BYTES];
+    for (unsigned i = 0; i < 3; i++) {
+        begin();
+        print_message("%s\n", how[i]);
+        order_one();
+        unsigned liar = who_is_asked();
+        memcpy(other, state[liar], BYTES);
+        other[BYTES / 2] ^= 1;
+        uint32_t len = pack(other, packed, sizeof packed);
+        if (i == 1) len -= 3;
+        if (i == 2) memset(packed, 7, len);
+        if (i == 1) { /* what is missing at the end: the frame is not whole */
+            len = pack(state[liar], packed, sizeof packed) - 3;
+        }
+        give_pieces(liar, packed, len);
+        expect_refusal(player[liar].peer, KL_REFUSE_PROTOCOL, "is not what you said");
+        player[liar].linked = player[liar].plays = false;
+        unsigned next = who_is_asked();
+        assert_int_not_equal(next, liar);
+        give_state(next);
+        expect_kept(next);
+        tear_down(NULL);
+        set_up(NULL);
+    }
+}
+
+static void silent_giver(void **unused) {
+    (void)unused;
+    begin();
+    order_one();
+    unsigned first = who_is_asked();
+    play(4 * SECOND);
+    assert_int_equal(room()->shot.giver, first);
+    play(2 * SECOND);
+    unsigned second = who_is_asked();
+    assert_int_not_equal(first, second);
+    give_state(first); /* too late, and nothing to him */
+    assert_null(room()->shot.kept.packed);
+    give_state(second);
+    expect_kept(second);
+}
+
+static void giver_goes(void **unused) {
+    (void)unused;
+    begin();
+    order_one();
+    unsigned first = who_is_asked();
+    cut(first);
+    play(SECOND);
+    unsigned second = who_is_asked();
+    assert_int_not_equal(first, second);
+    give_state(second);
+    expect_kept(second);
+}
+
+static void nobody_agrees(void **unused) {
+    (void)unused;
+    begin();
+    state[0][1] ^= 1;
+    state[1][1] ^= 2;
+    order_one();
+    assert_int_equal(room()->shot.phase, KL_SHOT_NONE);
+    assert_int_equal(room()->shot.failures, 1);
+    assert_null(room()->shot.kept.packed);
+    assert_true(kl_lobby_snapshot_order(room(), 0, now_us)); /* it may be better next time */
+}
+
+static void no_states(void **unused) {
+    (void)unused;
+    begin();
+    for (unsigned i = 0; i < PLAYERS; i++)
+        stateless[i] = true;
+    order_one();
+    assert_int_equal(room()->shot.failures, 1);
+    assert_false(kl_lobby_snapshot_order(room(), 0, now_us));
+}
+
+/* Two who agree are enough, the third is waited for a while. */
+static void one_says_nothing(void **unused) {
+    (void)unused;
+    begin();
+    state[0][1] ^= 1;
+    mute[2] = true;
+    order_one();
+    assert_int_equal(room()->shot.phase, KL_SHOT_HASHING);
+    play(3 * SECOND);
+    assert_int_equal(room()->shot.failures, 1); /* one against one */
+    state[0][1] ^= 1;
+    order_one();
+    give_state(who_is_asked());
+    expect_kept(0);
+}
+
+static void too_large(void **unused) {
+    (void)unused;
+    static uint8_t packed[40000];
+    begin();
+    lobby->limits.snapshot_kib = 16;
+    order_one();
+    unsigned giver = who_is_asked();
+    give_pieces(giver, packed, 16 * 1024 + 1);
+    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "this relay takes 16"));
+    assert_int_equal(lobby->snapshot_bytes, 0);
+    assert_false(inbox[player[giver].peer].hung_up);
+    assert_false(kl_lobby_snapshot_order(room(), 0, now_us));
+}
+
+static void against_the_protocol(void **unused) {
+    (void)unused;
+    begin();
+    order_one();
+    unsigned giver = who_is_asked(), other = (giver + 1) % PLAYERS;
+    struct kl_msg m = {.kind = KL_MSG_GIVE, .shot = {keyframe, {.offset = 4, .total = 9, .len = 5}}};
+    say(player[other].peer, &m); /* may have been asked before */
+    assert_false(inbox[player[other].peer].hung_up);
+    say(player[giver].peer, &m); /* in order, that is */
+    assert_true(inbox[player[giver].peer].hung_up);
+    player[giver].linked = player[giver].plays = false;
+    m = (struct kl_msg){.kind = KL_MSG_STATE, .state.keyframe = 1000000};
+    say(player[other].peer, &m);
+    assert_true(inbox[player[other].peer].hung_up);
+}
+
+/* The command is the relay's. */
+static void not_for_members(void **unused) {
+    (void)unused;
+    begin();
+    keyframe = 0;
+    say(player[0].peer, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order.kind = KL_COMMAND_SNAPSHOT});
+    play(SECOND);
+    assert_int_equal(keyframe, 0);
+}
+
+/* A history that fills asks for one by itself. */
+static void before_history_is_full(void **unused) {
+    (void)unused;
+    begin();
+    lobby->limits.history_kib = 80;
+    play(SECOND);
+    give_state(who_is_asked());
+    expect_kept(0);
+    assert_true(kl_lobby_snapshot_reaches(room()));
+    play(2 * SECOND);
+    assert_int_equal(room()->shot.phase, KL_SHOT_NONE); /* and no other so soon */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(is_kept_and_sent_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(most_are_right, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_counts_is_right, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(forger, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(silent_giver, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(giver_goes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nobody_agrees, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_states, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_says_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(against_the_protocol, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_for_members, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(before_history_is_full, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
