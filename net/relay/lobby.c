@@ -14,6 +14,7 @@ const struct kl_lobby_limits kl_lobby_defaults = {
     .rooms = 256,
     .seats = KL_MAX_SEATS,
     .rooms_per_address = 16,
+    .mib_per_address = 64,
     .seat_time_s = 60,
     .seat_time_max_s = 600,
     .chat_per_min = 60,
@@ -36,6 +37,7 @@ static struct kl_lobby_limits complete(const struct kl_lobby_limits *l) {
         .rooms = l->rooms,
         .seats = l->seats,
         .rooms_per_address = or_default(l->rooms_per_address, d->rooms_per_address),
+        .mib_per_address = or_default(l->mib_per_address, d->mib_per_address),
         .seat_time_s = or_default(l->seat_time_s, d->seat_time_s),
         .seat_time_max_s = or_default(l->seat_time_max_s, d->seat_time_max_s),
         .chat_per_min = or_default(l->chat_per_min, d->chat_per_min),
@@ -263,8 +265,9 @@ static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_u
     const struct kl_lobby_net *net = &r->lobby->net;
     const struct kl_lobby_member *m = &r->member[i];
     if (m->deadline_us && now_us >= m->deadline_us) {
-        const char *text = m->state == KL_MEMBER_LOADING ? "loading the game took more than 60 s"
-                                                         : "the room's start data did not come within 60 s";
+        const char *text = m->state == KL_MEMBER_LOADING
+                               ? "loading the game took more than 60 s"
+                               : "the room's start data came too slowly, or not at all";
         kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, text, now_us);
     } else if (net->pending(net->ctx, m->peer) > KL_UNDER_WAY_MAX) {
         kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "you do not take what the relay sends", now_us);

@@ -20,6 +20,7 @@ struct kl_lobby_limits {
     unsigned seats; /* of one room, 1..KL_MAX_SEATS */
     /* where 0: the defaults of kl_lobby_defaults */
     unsigned rooms_per_address;
+    unsigned mib_per_address;  /* of those rooms, with their start data, history and snapshots */
     unsigned seat_time_s;      /* that a seat is kept, where the room's maker has no wish … */
     unsigned seat_time_max_s;  /* … and at most */
     unsigned chat_per_min;     /* lines of one client */

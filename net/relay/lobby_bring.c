@@ -58,10 +58,12 @@ static struct kl_lobby_room *reopening(const struct kl_lobby *l, const char *nam
     return r && r->phase == KL_ROOM_REOPENING ? r : NULL;
 }
 
-static void free_start(struct kl_lobby *l, struct kl_lobby_bring *b) {
+static void free_start(struct kl_lobby *l, struct kl_lobby_client *c) {
+    struct kl_lobby_bring *b = c->bring;
     if (b->start) l->start_bytes -= b->ticket->start_bytes;
     free(b->start);
     b->start = NULL;
+    c->bringing_bytes = 0;
 }
 
 /* What is not proved was never there. */
@@ -88,7 +90,7 @@ void kl_lobby_bring_leave(struct kl_lobby *l, struct kl_lobby_client *c) {
     if (!b) return;
     note_doubt(l, b);
     take_back(l, b);
-    free_start(l, b);
+    free_start(l, c);
     if (b->ticket) sodium_memzero(b->ticket, sizeof *b->ticket);
     free(b->ticket);
     free(b);
@@ -238,16 +240,24 @@ static const char *take_mark(struct kl_lobby_bring *b, const struct kl_mark *m) 
 /* --- what is brought --------------------------------------------------------------------------------------
  */
 
-static const char *take_start(struct kl_lobby *l, struct kl_lobby_bring *b, const struct kl_piece *p) {
+static const char *open_start(struct kl_lobby *l, struct kl_lobby_client *c, uint32_t total) {
+    if (!kl_lobby_address_has(l, c->address, total))
+        return "the rooms of your address have no memory left for the start data on this relay";
+    bool has_room = l->start_bytes + total <= KL_START_BYTES_TOTAL;
+    c->bring->start = has_room ? malloc(total ? total : 1) : NULL;
+    if (!c->bring->start) return "this relay has no memory for the start data";
+    c->bringing_bytes = total;
+    l->start_bytes += total;
+    return NULL;
+}
+
+static const char *take_start(struct kl_lobby *l, struct kl_lobby_client *c, const struct kl_piece *p) {
+    struct kl_lobby_bring *b = c->bring;
     bool fits =
         b->step == STEP_BRINGS && b->makes && p->total == b->ticket->start_bytes && p->offset == b->start_len;
     if (!fits || b->start_done) return "pieces of the start data do not fit together";
-    if (!b->start) {
-        bool has_room = l->start_bytes + p->total <= KL_START_BYTES_TOTAL;
-        b->start = has_room ? malloc(p->total ? p->total : 1) : NULL;
-        if (!b->start) return "this relay has no memory for the start data";
-        l->start_bytes += p->total;
-    }
+    const char *why = b->start ? NULL : open_start(l, c, p->total);
+    if (why) return why;
     memcpy(b->start + p->offset, p->bytes, p->len);
     b->start_len += p->len;
     b->used_bytes += p->len;
@@ -289,6 +299,7 @@ static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring
     struct kl_lobby_room *r = kl_lobby_again(l, t, b->start, b->start_len, now_us, why, sizeof why);
     free(b->start);
     b->start = NULL;
+    l->client[peer].bringing_bytes = 0;
     if (!r) return why;
     b->made = r->brought = true;
     r->gather_us = b->since_us + GATHER_US;
@@ -370,7 +381,7 @@ static const char *take(struct kl_lobby *l, unsigned peer, const struct kl_bring
     if (b->step != STEP_SHOWS && b->step != STEP_BRINGS) return "nobody asked you to bring anything";
     switch (m->what) {
     case KL_BRING_TICKET: return take_ticket(l, b, &m->piece, now_us);
-    case KL_BRING_START: return take_start(l, b, &m->piece);
+    case KL_BRING_START: return take_start(l, &l->client[peer], &m->piece);
     case KL_BRING_TAGS: return take_tags(b, &m->tags);
     case KL_BRING_MARK: return take_mark(b, &m->mark);
     case KL_BRING_END: return take_end(l, b);
@@ -475,7 +486,7 @@ static void put_off(struct kl_lobby *l, struct kl_lobby_client *c) {
     kl_log(KL_LOG_INFO, "put_off", "address=%s bytes=%llu", c->address, (unsigned long long)b->used_bytes);
     note_doubt(l, b);
     take_back(l, b);
-    free_start(l, b);
+    free_start(l, c);
     b->doubtful = true;
     b->step = STEP_PUT_OFF;
     b->makes = b->made = b->added = b->start_done = false;

@@ -148,6 +148,23 @@ unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
     return count;
 }
 
+bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes) {
+    char host[KL_ADDRESS_MAX], other[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        const struct kl_lobby_room *r = l->room[i];
+        if (r && strcmp(r->maker, host) == 0)
+            bytes += sizeof *r + r->past.bytes + (r->start ? r->start_bytes : 0) + r->shot.coming.len +
+                     r->shot.kept.len;
+    }
+    for (unsigned i = 0; i < l->limits.peers && l->bringing; i++) {
+        if (l->client[i].bringing_bytes == 0) continue;
+        kl_address_host(other, l->client[i].address);
+        if (strcmp(other, host) == 0) bytes += l->client[i].bringing_bytes;
+    }
+    return bytes <= l->limits.mib_per_address * UINT64_C(1048576);
+}
+
 static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, const char *address, char *text,
                          size_t cap) {
     unsigned most = h->seats_wanted > h->params.players ? h->seats_wanted : h->params.players;

@@ -32,6 +32,7 @@
 
 #define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
+#define KL_HISTORY_LEAST       (192U * 1024) /* that a room has, however much its address has elsewhere */
 
 #define KL_SNAPSHOT_BYTES_TOTAL (512U * 1024 * 1024)
 
@@ -40,7 +41,8 @@
     (15 * 1000000ULL) /* for a client to stretch its password: 0.1 s, on a slow machine 2 s                  \
                        */
 #define KL_LOAD_US     (60 * 1000000ULL) /* for a client to load, once it has the start data */
-#define KL_GIVE_US     (60 * 1000000ULL) /* for the host between pieces of start data */
+#define KL_GIVE_US     (60 * 1000000ULL) /* for the host to send the start data, and a second more for every */
+#define KL_GIVE_BYTES  16384U            /* … bytes of it that are here */
 #define KL_DRAIN_US    (2 * 1000000ULL)  /* for a leaving client's last samples to be used up */
 #define KL_SPECTATE_US (10 * 1000000ULL) /* for spectators to see the end once the last player has left */
 #define KL_CHORES_US   250000            /* between looks at the clocks above */
@@ -175,6 +177,7 @@ struct kl_lobby_room {
     struct kl_lobby_member member[KL_MAX_CLIENTS];
     uint8_t *start;
     uint32_t start_have, start_bytes;
+    uint64_t asked_us;      /* when the host was asked for it */
     uint8_t start_hash[16]; /* BLAKE2b, once it is here */
     uint64_t epoch_s;
     uint64_t again_us;            /* reopening: when the last frames were brought … */
@@ -220,6 +223,7 @@ struct kl_lobby_client { /* by peer */
     uint64_t greet_by_us;
     struct kl_lobby_knock *knock; /* while knocking */
     struct kl_lobby_bring *bring; /* while bringing, or waiting for who does */
+    uint32_t bringing_bytes;      /* of start data that it has brought, and of which there is no room yet */
     struct kl_lobby_room *room;
     unsigned member;
     char address[KL_ADDRESS_MAX];
@@ -263,6 +267,8 @@ int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, 
                        const char *address, char *text, size_t cap);
 /* How many rooms there are that count for this address (with port). */
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address);
+/* Whether these rooms may hold so many bytes more. */
+bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes);
 void kl_lobby_free_empty_rooms(struct kl_lobby *l);
 void kl_lobby_free_room(struct kl_lobby_room *r);
 

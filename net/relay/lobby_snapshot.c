@@ -204,7 +204,8 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
 
 static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
     struct kl_lobby_shot *s = &r->shot;
-    bool fits = total <= most_bytes(r) && r->lobby->snapshot_bytes + total <= KL_SNAPSHOT_BYTES_TOTAL;
+    bool fits = total <= most_bytes(r) && r->lobby->snapshot_bytes + total <= KL_SNAPSHOT_BYTES_TOTAL &&
+                kl_lobby_address_has(r->lobby, r->maker, total);
     s->coming.packed = fits ? malloc(total) : NULL;
     s->unpack = s->coming.packed ? kl_unpack_begin(s->wanted.bytes) : NULL;
     if (!s->unpack) {
@@ -226,9 +227,13 @@ bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const str
     if (piece->offset != s->have || (s->coming.packed && piece->total != s->coming.len)) return false;
     if (!s->coming.packed && !begin_coming(r, piece->total)) {
         s->unfit = piece->total > most_bytes(r);
-        kl_lobby_notice(r, "no snapshot of this room: it has %u KiB, this relay takes %llu",
-                        piece->total / 1024, (unsigned long long)most_bytes(r) / 1024);
-        end(r, "too large");
+        if (s->unfit)
+            kl_lobby_notice(r, "no snapshot of this room: it has %u KiB, this relay takes %llu",
+                            piece->total / 1024, (unsigned long long)most_bytes(r) / 1024);
+        else
+            kl_lobby_notice(r, "no snapshot of this room now: the relay has no %u KiB left for it",
+                            piece->total / 1024);
+        end(r, s->unfit ? "too large" : "no memory");
         return true;
     }
     memcpy(s->coming.packed + s->have, piece->bytes, piece->len);

@@ -26,6 +26,7 @@ static bool seats_are_filled(const struct kl_lobby_room *r) {
 static void ask_host(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_member *host = &r->member[r->host];
     r->phase = KL_ROOM_ASKED;
+    r->asked_us = now_us;
     host->deadline_us = now_us + KL_GIVE_US;
     kl_lobby_log_member(KL_LOG_INFO, "asked_start_data", r, r->host, "filled=%u",
                         kl_lobby_count(kl_lobby_seats_filled(r)));
@@ -58,14 +59,16 @@ static bool has_start_data(const struct kl_lobby_room *r) {
     return r->start && r->start_have == r->start_bytes;
 }
 
-/* Takes memory for the start data; false where there is none to spare. */
-static bool open_start(struct kl_lobby_room *r, uint32_t total) {
-    if (r->lobby->start_bytes + total > KL_START_BYTES_TOTAL) return false;
-    r->start = malloc(total ? total : 1);
-    if (!r->start) return false;
+/* Takes memory for the start data; NULL, or why there is none to spare. */
+static const char *open_start(struct kl_lobby_room *r, uint32_t total) {
+    if (!kl_lobby_address_has(r->lobby, r->maker, total))
+        return "the rooms made from your address have no memory left for the start data on this relay";
+    bool fits = r->lobby->start_bytes + total <= KL_START_BYTES_TOTAL;
+    r->start = fits ? malloc(total ? total : 1) : NULL;
+    if (!r->start) return "this relay has no memory for the start data now";
     r->start_bytes = total;
     r->lobby->start_bytes += total;
-    return true;
+    return NULL;
 }
 
 bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us) {
@@ -80,16 +83,16 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
         kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, text, now_us);
         return true;
     }
-    if (!r->start && !open_start(r, d->total)) {
-        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "this relay has no memory for the start data now",
-                         now_us);
+    const char *why = r->start ? NULL : open_start(r, d->total);
+    if (why) {
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, why, now_us);
         return true;
     }
     if (d->total != r->start_bytes || d->len > d->total - d->offset || (d->len == 0 && d->total > 0))
         return false;
     memcpy(r->start + d->offset, d->bytes, d->len);
     r->start_have += d->len;
-    m->deadline_us = now_us + KL_GIVE_US;
+    m->deadline_us = r->asked_us + KL_GIVE_US + r->start_have * UINT64_C(1000000) / KL_GIVE_BYTES;
     if (!has_start_data(r)) return true;
     m->gave = true;
     m->deadline_us = 0;

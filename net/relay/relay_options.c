@@ -48,6 +48,7 @@ const char kl_relay_help[] =
     "  --messages N       reliable messages a second from one connection (500); more have to wait\n"
     "  --pieces N         pieces of start data and history a second from one connection (4096); the same\n"
     "  --rooms-per-address N   rooms made from one address (16)\n"
+    "  --mib-per-address N     MiB that these rooms hold, with start data, history and snapshots (64)\n"
     "  --seat-time S      seconds that a seat is kept for who loses his link (60), where his room says "
     "nothing else\n"
     "  --seat-time-max S  the most that a room may say (600)\n"
@@ -112,6 +113,7 @@ static const struct {
     {"start-kib", LOBBY_FIELD(start_kib), 1, 65536},
     {"history-kib", LOBBY_FIELD(history_kib), 192, 1048576},
     {"snapshot-kib", LOBBY_FIELD(snapshot_kib), 16, 65536},
+    {"mib-per-address", LOBBY_FIELD(mib_per_address), 1, 1048576},
 };
 #define LOBBY_OPTIONS (sizeof lobby_options / sizeof lobby_options[0])
 
@@ -144,6 +146,7 @@ static const struct option long_options[] = {
     {"start-kib", required_argument, NULL, OPT_LOBBY + 7},
     {"history-kib", required_argument, NULL, OPT_LOBBY + 8},
     {"snapshot-kib", required_argument, NULL, OPT_LOBBY + 9},
+    {"mib-per-address", required_argument, NULL, OPT_LOBBY + 10},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},

@@ -58,6 +58,12 @@ static void on_moved(void *ctx, unsigned peer, const char *address) {
     (void)ctx;
     MUST(known == (int)peer && strncmp(address, "127.0.0.", 8) == 0);
 }
+static void on_flooded(void *ctx, unsigned peer, const char *why) {
+    (void)ctx;
+    MUST(known == (int)peer && why[0]);
+    kl_hub_disconnect(hub, peer); /* as the lobby does */
+    known = -1;
+}
 static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     (void)ctx;
     MUST(known == (int)peer && len <= KL_MSG_MAX && bytes);
@@ -189,6 +195,7 @@ static void begin(void) {
     const struct kl_hub_handler handler = {.opened = on_opened,
                                            .lost = on_lost,
                                            .moved = on_moved,
+                                           .flooded = on_flooded,
                                            .message = on_message,
                                            .datagram = on_datagram,
                                            .rooms = rooms,

@@ -203,7 +203,8 @@ static void a_list_is_short(void **state) {
     enum { ROOMS = 32 };
     static struct intruder n[ROOMS];
     struct kl_question q = {.kind = KL_STRANGER_LIST, .version = KL_PROTOCOL_VERSION};
-    relay = relay_start((const char *const[]){"--rooms-per-address", "100", NULL});
+    relay =
+        relay_start((const char *const[]){"--rooms-per-address", "100", "--mib-per-address", "1000", NULL});
     for (unsigned i = 0; i < ROOMS; i++) {
         char room[24];
         snprintf(room, sizeof room, "a room with a name %04u", i);

@@ -39,6 +39,8 @@ static struct program begin_relay(uint16_t port) {
                                 "100000",
                                 "--rooms-per-address",
                                 "1000",
+                                "--mib-per-address",
+                                "4096",
                                 NULL};
     return relay_start(args);
 }

@@ -1,5 +1,5 @@
 /* test_return.c - links that are cut and come back: by themselves after an outage, and as a new process with
- * what it kept. net/PROTOCOL.md §7, kept seats.
+ * what it kept; all of it at once to eight players of one house. net/PROTOCOL.md §7, kept seats.
  *   LONG=1  cut for 10 and 30 s as well, which tests/e2e/70-return.sh does with the programs themselves */
 #include <poll.h>
 #include <setjmp.h>
@@ -13,10 +13,12 @@
 
 #include <cmocka.h>
 
+#include "net/engine/command.h"
 #include "net_player.h"
 
 static struct program relay, proxy;
-static struct player player[3];
+#define HOUSE 8 /* who live together */
+static struct player player[HOUSE];
 
 static struct kl_hello hello_of(const char *name) {
     struct kl_hello h = hello_make(name, "room", 1, 2);
@@ -206,11 +208,121 @@ static void the_relay_is_killed(void **state) {
     end(2);
 }
 
+/* --- eight players behind one NAT --------------------------------------------------------------------------
+ */
+
+static void house_opens(const char *room, const uint8_t *start, size_t start_len) {
+    for (unsigned i = 0; i < HOUSE; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "p%u", i);
+        struct kl_hello h = hello_make(name, room, 1, HOUSE);
+        h.params.clocked = true;
+        h.params.policy = KL_POLICY_BOUNDED;
+        h.params.wait_budget_ms = 250;
+        kl_seat_make(&player[i].seat);
+        player_open(&player[i], &h, proxy.port, 100000);
+        player[i].start = start;
+        player[i].start_len = start_len;
+    }
+    for (unsigned i = 0; i < HOUSE; i++) /* all at once */
+        assert_true(player_joins(&player[i]));
+    for (unsigned i = 0; i < HOUSE; i++)
+        assert_true(players_reach(player, HOUSE, i, KL_LINK_PLAYING, 20));
+}
+
+/* They play, and each has something to say every second, and is heard. */
+static void house_plays(unsigned s) {
+    char text[KL_TEXT_MAX];
+    for (unsigned k = 0; k < s; k++) {
+        for (unsigned i = 0; i < HOUSE; i++)
+            kl_link_order(player[i].link, KL_COMMAND_CHAT, "well played", 11);
+        (void)turns_for(HOUSE, 1000);
+        for (unsigned i = 0; i < HOUSE; i++)
+            while (kl_link_notice(player[i].link, text, sizeof text))
+                assert_null(strstr(text, "dropped"));
+    }
+}
+
+static void house_is_whole_again(void) {
+    for (unsigned i = 1; i < HOUSE; i++)
+        assert_true(catches_up(HOUSE, 0, i, 15));
+    (void)turns_for(HOUSE, 500);
+    for (unsigned i = 0; i < HOUSE; i++) {
+        assert_int_equal(player[i].status.phase, KL_LINK_PLAYING);
+        assert_false(player[i].status.desync);
+        expect_the_same(0, i);
+    }
+}
+
+static unsigned lines_with(const struct program *p, const char *what) {
+    static char line[4000];
+    unsigned count = 0;
+    FILE *f = fopen(p->log, "r");
+    while (f && fgets(line, sizeof line, f))
+        count += strstr(line, what) != NULL;
+    if (f) fclose(f);
+    return count;
+}
+
+static void nobody_was_turned_away(void) {
+    assert_int_equal(lines_with(&relay, "event=refused"), 0);
+    assert_int_equal(lines_with(&relay, "event=put_out"), 0);
+    assert_int_equal(lines_with(&relay, "result=-"), 0); /* a command that was dropped */
+}
+
+/* With all limits as they are by default: joining, a megabyte of saves, talk, the relay killed, all links
+ * cut, the NAT's ports forgotten, and the next match. */
+static void eight_behind_one_nat(void **state) {
+    static uint8_t start[1 << 20];
+    char port[16];
+    (void)state;
+    memset(player, 0, sizeof player);
+    for (size_t i = 0; i < sizeof start; i++)
+        start[i] = (uint8_t)(i * 2654435761U >> 13);
+    relay = relay_start(NULL);
+    proxy = proxy_start(relay.port, (const char *const[]){"--delay", "10", "--seed", "6", NULL});
+    snprintf(port, sizeof port, "%u", relay.port);
+    house_opens("house", start, 10000);
+    house_plays(4);
+    nobody_was_turned_away();
+    assert_int_equal(program_stop(&relay, SIGKILL), -SIGKILL);
+    (void)turns_for(HOUSE, 500);
+    relay = relay_start((const char *const[]){"--port", port, NULL});
+    (void)turns_for(HOUSE, 5000);
+    house_is_whole_again();
+    kill(proxy.pid, SIGUSR1);
+    (void)turns_for(HOUSE, 6000);
+    kill(proxy.pid, SIGUSR1);
+    (void)turns_for(HOUSE, 500);
+    house_is_whole_again();
+    assert_int_equal(lines_with(&relay, "event=returned"), 2 * HOUSE);
+    for (unsigned i = 0; i < 3; i++) {
+        kill(proxy.pid, SIGUSR2);
+        house_plays(1);
+    }
+    house_is_whole_again();
+    for (unsigned i = 0; i < HOUSE; i++)
+        player_close(&player[i], 500);
+    memset(player, 0, sizeof player);
+    house_opens("house", start, sizeof start);
+    house_plays(4);
+    house_is_whole_again();
+    nobody_was_turned_away();
+    for (unsigned i = 0; i < HOUSE; i++)
+        player_close(&player[i], 500);
+    program_stop(&proxy, SIGTERM);
+    kill(relay.pid, SIGTERM);
+    assert_true(program_said(&relay, " put_out=0 wrong_passwords=0 wrong_returns=0 "));
+    assert_true(program_said(&relay, " limited=0 slowed=0 unfit=0 flooded=0 "));
+    assert_true(program_said(&relay, " refused=0 "));
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_seconds),        cmocka_unit_test(a_new_process),
         cmocka_unit_test(longer_than_the_seat), cmocka_unit_test(a_stolen_token),
-        cmocka_unit_test(the_relay_is_killed),
+        cmocka_unit_test(the_relay_is_killed),  cmocka_unit_test(eight_behind_one_nat),
     };
     const struct CMUnitTest long_ones[] = {cmocka_unit_test(ten_seconds), cmocka_unit_test(thirty_seconds)};
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));

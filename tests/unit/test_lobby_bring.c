@@ -613,8 +613,15 @@ static void start_data_on_its_way_is_counted(void **state) {
     pass(400000);
     bring_start(1);
     assert_int_equal(lobby->start_bytes, 4);
+    lobby->limits.mib_per_address = 1;
+    assert_true(kl_lobby_address_has(lobby, "192.0.2.1:9", 1048576 - 4));
+    assert_false(kl_lobby_address_has(lobby, "192.0.2.1:9", 1048576 - 3));
+    assert_true(kl_lobby_address_has(lobby, "192.0.2.2:9", 1048576));
     lose(11);
     assert_int_equal(lobby->start_bytes, 0);
+    assert_int_equal(lobby->client[11].bringing_bytes, 0);
+    assert_true(kl_lobby_address_has(lobby, "192.0.2.1:9", 1048576));
+    lobby->limits.mib_per_address = 64;
     show(2, 12);
     lobby->start_bytes = KL_START_BYTES_TOTAL - 3; /* others have it all */
     pass(400000);
@@ -622,10 +629,19 @@ static void start_data_on_its_way_is_counted(void **state) {
     expect_refusal(12, KL_REFUSE_SEAT, "no memory for the start data");
     assert_int_equal(lobby->start_bytes, KL_START_BYTES_TOTAL - 3);
     lobby->start_bytes = 0;
+    address_of_peers = "192.0.2.7:1";
+    lobby->limits.mib_per_address = 1;
+    hello(20, "other", 1, 1, "x"); /* a room alone has more */
+    show(1, 14);
+    pass(400000);
+    bring_start(1);
+    expect_refusal(14, KL_REFUSE_SEAT, "the rooms of your address have no memory left");
+    lobby->limits.mib_per_address = 64;
     show(0, 13);
     pass(400000);
     bring_all(0);
     assert_int_equal(lobby->start_bytes, 4); /* the room's */
+    assert_int_equal(lobby->client[13].bringing_bytes, 0);
 }
 
 static void rooms_that_are_brought_count(void **state) {

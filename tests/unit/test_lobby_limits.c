@@ -1,5 +1,5 @@
 /* test_lobby_limits.c - what one client or one address may take of the relay. PROTOCOL.md §7, limits. */
-#include "lobby_net.h"
+#include "lobby_players.h"
 
 #include "net/engine/command.h"
 
@@ -57,13 +57,86 @@ static void start_data_has_its_measure(void **state) {
     expect_refusal(0, KL_REFUSE_LIMIT, "the start data (saves) has 3145729 bytes, this relay takes 3145728");
 }
 
+/* A piece of start data; all of it zero. */
+static void piece(unsigned peer, uint32_t at, uint16_t len, uint32_t total) {
+    struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = at, .total = total, .len = len}};
+    say(peer, &m);
+}
+
+/* Who goes on sending some is not waited for on that account. */
+static void who_trickles_start_data_is_put_out(void **state) {
+    (void)state;
+    hello(0, "room", 1, 1, "x");
+    for (uint32_t at = 0; at < 2 && !inbox[0].hung_up; at++) {
+        piece(0, at, 1, 1000);
+        pass(29 * SECOND);
+    }
+    assert_false(inbox[0].hung_up);
+    piece(0, 2, 1, 1000);
+    pass(3 * SECOND);
+    expect_refusal(0, KL_REFUSE_CLOSED, "the room's start data came too slowly");
+    assert_int_equal(lobby->start_bytes, 0);
+}
+
+static void a_slow_uplink_may_take_its_time(void **state) {
+    const uint32_t total = 3072 * 1024;
+    uint64_t from_us = now_us;
+    (void)state;
+    hello(0, "room", 1, 1, "x");
+    for (uint32_t at = 0; at < total; at += 512) { /* 128 kbit/s */
+        piece(0, at, 512, total);
+        now_us += 31250;
+        run();
+    }
+    assert_in_range(now_us - from_us, 190 * SECOND, 195 * SECOND);
+    assert_non_null(heard(0, KL_MSG_PREPARE));
+}
+
+static void so_many_bytes_to_one_address(void **state) {
+    const uint32_t total = 2048 * 1024;
+    static const char *const room[] = {"a", "b", "c", "d"};
+    (void)state;
+    kl_lobby_destroy(lobby);
+    open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 8});
+    for (unsigned i = 0; i < 3; i++) {
+        hello(i, room[i], 1, 1, "x");
+        piece(i, 0, 1000, total);
+    }
+    assert_false(inbox[0].hung_up || inbox[1].hung_up);
+    expect_refusal(2, KL_REFUSE_LIMIT, "the rooms made from your address have no memory left");
+    address_of_peers = "192.0.2.2:5";
+    hello(3, room[3], 1, 1, "x");
+    piece(3, 0, 1000, total);
+    assert_false(inbox[3].hung_up);
+    assert_int_equal(lobby->start_bytes, 3 * total);
+}
+
+/* Where an address has had its share its rooms play on, with less of a past. */
+static void a_room_has_some_history_all_the_same(void **state) {
+    (void)state;
+    for (unsigned least = 0; least < 2; least++) {
+        kl_lobby_destroy(lobby);
+        open_lobby(&limits_for_tests);
+        start_room(KL_POLICY_BOUNDED);
+        lobby->limits.mib_per_address = least ? 1 : 64;
+        for (unsigned i = 0; i < PLAYERS; i++)
+            player[i].mashes = true;
+        play(150 * SECOND);
+        const struct kl_lobby_past *p = &kl_lobby_find(lobby, "room")->past;
+        assert_false(p->broken);
+        assert_true(least ? p->bytes == KL_HISTORY_LEAST : p->bytes > KL_HISTORY_LEAST);
+        assert_true(least ? p->history.first > 0 : p->history.first == 0);
+        expect_all_at_the_end();
+    }
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(so_many_rooms_to_one_address),
-        T(so_many_lines_and_commands),
-        T(who_takes_nothing_is_put_out),
-        T(start_data_has_its_measure),
+        T(so_many_rooms_to_one_address),       T(so_many_lines_and_commands),
+        T(who_takes_nothing_is_put_out),       T(start_data_has_its_measure),
+        T(who_trickles_start_data_is_put_out), T(a_slow_uplink_may_take_its_time),
+        T(so_many_bytes_to_one_address),       T(a_room_has_some_history_all_the_same),
     };
     return cmocka_run_group_tests_name("lobby_limits", tests, NULL, NULL);
 }

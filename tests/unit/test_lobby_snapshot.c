@@ -267,6 +267,20 @@ static void too_large(void **unused) {
     assert_false(kl_lobby_snapshot_order(room(), 0, now_us));
 }
 
+/* Its address has had its share: none now, another time perhaps. */
+static void no_memory_left(void **unused) {
+    (void)unused;
+    static uint8_t packed[40000];
+    begin();
+    lobby->limits.mib_per_address = 1;
+    order_one();
+    unsigned giver = who_is_asked();
+    give_pieces(giver, packed, sizeof packed);
+    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "has no 39 KiB left for it"));
+    assert_int_equal(lobby->snapshot_bytes, 0);
+    assert_false(inbox[player[giver].peer].hung_up || room()->shot.unfit);
+}
+
 static void against_the_protocol(void **unused) {
     (void)unused;
     begin();
@@ -318,6 +332,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(no_states, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_says_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_memory_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(against_the_protocol, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_for_members, set_up, tear_down),
         cmocka_unit_test_setup_teardown(before_history_is_full, set_up, tear_down),

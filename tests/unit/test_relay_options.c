@@ -86,6 +86,7 @@ static void limits_of_rooms(void **state) {
     assert_int_equal(PARSE(), KL_RELAY_RUN);
     assert_int_equal(options.lobby.seat_time_s, 60);
     assert_int_equal(options.lobby.rooms_per_address, 16);
+    assert_int_equal(options.lobby.mib_per_address, 64);
     assert_int_equal(PARSE("--rooms-per-address=1", "--seat-time=2", "--seat-time-max=3", "--chat=4"),
                      KL_RELAY_RUN);
     assert_int_equal(options.lobby.rooms_per_address, 1);
@@ -100,9 +101,11 @@ static void limits_of_rooms(void **state) {
     assert_int_equal(options.lobby.malformed, 7);
     assert_int_equal(options.lobby.start_kib, 8);
     assert_int_equal(options.lobby.history_kib, 900);
+    assert_int_equal(PARSE("--mib-per-address=10"), KL_RELAY_RUN);
+    assert_int_equal(options.lobby.mib_per_address, 10);
     static const char *const names[] = {
-        "--rooms-per-address", "--seat-time", "--seat-time-max", "--chat",       "--commands",
-        "--password-tries",    "--malformed", "--start-kib",     "--history-kib"};
+        "--rooms-per-address", "--mib-per-address", "--seat-time", "--seat-time-max", "--chat",
+        "--commands",          "--password-tries",  "--malformed", "--start-kib",     "--history-kib"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         assert_non_null(strstr(kl_relay_help, names[i]));
 }
