@@ -24,6 +24,7 @@ static enum klw_phase phase(void) {
     case KL_PHASE_READY: return KLW_CONNECTING;
     case KL_PHASE_PLAYING:
         return kl_w.play.limit && kl_w.play.next_frame >= kl_w.play.limit ? KLW_REACHED : KLW_PLAYING;
+    case KL_PHASE_FREE:
     case KL_PHASE_LOCAL: return KLW_PLAYING;
     case KL_PHASE_IDLE:
     case KL_PHASE_DEAD: return KLW_ENDED;

@@ -209,7 +209,7 @@ static int show_panel(char *answer, size_t cap) {
 }
 
 static bool is_for_now(uint8_t kind) {
-    bool open = kl_w.phase == KL_PHASE_WAITING || kl_w.phase == KL_PHASE_READY;
+    bool open = kl_w.phase == KL_PHASE_WAITING || kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_READY;
     return kl_w.phase == KL_PHASE_PLAYING || (open && kl_link_takes_early(kind));
 }
 

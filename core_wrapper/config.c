@@ -134,6 +134,29 @@ static int set_policy(struct kl_config *c, const char *v, char *err, size_t err_
     return 0;
 }
 
+bool kl_config_mode(const char *name, enum kl_play_mode *out) {
+    static const char *const modes[] = {"alone", "quick", "room", "spectate"};
+    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (!strcmp(name, modes[i])) return *out = KL_PLAY_ALONE + i, true;
+    return false;
+}
+
+bool kl_config_practice(const char *name, enum kl_practice *out) {
+    if (strcmp(name, "on") != 0 && strcmp(name, "off") != 0) return false;
+    *out = !strcmp(name, "on") ? KL_PRACTICE_ON : KL_PRACTICE_OFF;
+    return true;
+}
+
+static int set_mode(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    if (kl_config_mode(v, &c->mode)) return 0;
+    return refuse(err, err_len, "KEYLOCK_MODE", "alone, quick, room or spectate", v);
+}
+
+static int set_practice(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    if (kl_config_practice(v, &c->practice)) return 0;
+    return refuse(err, err_len, "KEYLOCK_PRACTICE", "on or off", v);
+}
+
 static int set_budget(struct kl_config *c, const char *v, char *err, size_t err_len) {
     uint64_t n;
     if (!number(v, KL_CONFIG_BUDGET_MAX_MS, &n) || n < KL_CONFIG_BUDGET_MIN_MS)
@@ -273,6 +296,8 @@ static const struct {
 } keys[] = {
     {"core", "KEYLOCK_CORE", set_core},
     {"relay", "KEYLOCK_RELAY", set_relay},
+    {"mode", "KEYLOCK_MODE", set_mode},
+    {"practice", "KEYLOCK_PRACTICE", set_practice},
     {"room", "KEYLOCK_ROOM", set_room},
     {"link", "KEYLOCK_LINK", set_link}, /* behind relay and room: it counts before both */
     {"password", "KEYLOCK_PASSWORD", set_password},

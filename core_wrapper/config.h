@@ -20,16 +20,21 @@
 #define KL_CONFIG_BUDGET_MAX_MS 60000
 #define KL_CONFIG_SEAT_TIME_MAX 3600
 
+enum kl_play_mode { KL_PLAY_AUTO, KL_PLAY_ALONE, KL_PLAY_QUICK, KL_PLAY_ROOM, KL_PLAY_SPECTATE };
+enum kl_practice { KL_PRACTICE_AUTO, KL_PRACTICE_ON, KL_PRACTICE_OFF }; /* AUTO: in quick matches */
+
 struct kl_config {
     char core[KL_CONFIG_PATH_MAX]; /* "" : not said; see kl_config_core_from_file_name */
     char host[KL_CONFIG_HOST_MAX]; /* of the relay; "": play alone */
     uint16_t port;
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* that a link gave for the relay; "": none */
-    char room[KL_NAME_MAX], name[KL_NAME_MAX];  /* name "": the frontend's user name, else the system's */
-    uint8_t seats;                              /* wanted, 0: spectator */
-    char password[KL_DOOR_PASSWORD_MAX + 1];    /* of the room; "": none */
-    bool unlisted;                              /* a room of ours is not told to strangers */
-    bool insecure_lan;                          /* without encryption, where the relay says so, too */
+    enum kl_play_mode mode;                     /* KL_PLAY_AUTO: not said */
+    enum kl_practice practice; /* the core runs while the room waits; KL_PRACTICE_AUTO: not said */
+    char room[KL_NAME_MAX], name[KL_NAME_MAX]; /* name "": the frontend's user name, else the system's */
+    uint8_t seats;                             /* wanted, 0: spectator */
+    char password[KL_DOOR_PASSWORD_MAX + 1];   /* of the room; "": none */
+    bool unlisted;                             /* a room of ours is not told to strangers */
+    bool insecure_lan;                         /* without encryption, where the relay says so, too */
     bool invite;             /* the room's link is written to standard error once it is known */
     uint16_t seat_time_s;    /* that a room of ours keeps seats; 0: as the relay does */
     struct kl_params params; /* fps_uhz is left 0 */
@@ -55,6 +60,9 @@ int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_
 /* "strict", "bounded", "optimistic" as a number of enum kl_policy. False for anything else. */
 bool kl_config_policy(const char *name, uint8_t *out);
 const char *kl_config_policy_name(uint8_t policy);
+/* "alone", "quick", "room", "spectate"; "on", "off". False for anything else, and nothing changes. */
+bool kl_config_mode(const char *name, enum kl_play_mode *out);
+bool kl_config_practice(const char *name, enum kl_practice *out);
 
 /* The same for one key (without KEYLOCK_, small letters). -2 for a key that does not exist. */
 int kl_config_set(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len);

@@ -117,10 +117,14 @@ static void give_own(void) {
     }
 }
 
+static bool is_panel(unsigned i) {
+    return !strcmp(kl_own_option[i].key, KL_OWN_PANEL);
+}
+
 /* It is nobody else's: at once. */
 static void follow_panel(void) {
     for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        if (!kl_own_option[i].verb && turned(i)) kl_screen_panel(!is_neutral(i));
+        if (is_panel(i) && turned(i)) kl_screen_panel(!is_neutral(i));
 }
 
 /* What the player turns in the menu is meant for the game, which is everybody's. One at a time; true: there
@@ -148,6 +152,7 @@ static void look_at_menu(uint64_t now_us) {
     if (++menu.calls % LOOK_EVERY == 0 &&
         kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &changed) && changed) {
         follow_panel();
+        if (kl_w.phase == KL_PHASE_FREE) kl_w.options.updated = true; /* the core asks for them anew */
         menu.turned_us = now_us;
         menu.given = false;
     }
@@ -241,7 +246,7 @@ static bool take_line(void) {
 void kl_control_begin(void) {
     see_menu();
     for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        if (!kl_own_option[i].verb && !is_neutral(i)) kl_screen_panel(true);
+        if (is_panel(i) && !is_neutral(i)) kl_screen_panel(true);
 }
 
 void kl_control_turn(uint64_t now_us) {

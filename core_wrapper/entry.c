@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "choice.h"
 #include "command.h"
 #include "env.h"
 #include "load.h"
@@ -55,9 +56,8 @@ static bool room(void) {
 static bool core(void) {
     return kl_w.mode != KL_MODE_NONE;
 }
-/* The core is the player's own again. */
-static bool local(void) {
-    return room() && kl_w.phase == KL_PHASE_LOCAL;
+bool kl_wrapper_local(void) {
+    return room() && (kl_w.phase == KL_PHASE_LOCAL || kl_w.phase == KL_PHASE_FREE);
 }
 
 /* ---- before content ---- */
@@ -177,6 +177,7 @@ static bool load_room(bool special, unsigned type, const struct retro_game_info 
     }
     kl_memory_free(&kl_w.memory);
     kl_content_free(&kl_w.content);
+    kl_w.own_saves = kl_choice_alone();
     if (kl_load_first(special, type, info, count) && kl_session_open()) return true;
     kl_session_close();
     return false;
@@ -228,6 +229,7 @@ RETRO_API void retro_run(void) {
         kl_w.play.report.run = 1;
         kl_w.play.report.first = kl_w.play.report.last = kl_w.play.next_frame++;
         kl_w.core.run();
+        kl_choice_turn(kl_now_us());
     } else if (room())
         kl_session_run();
 }
@@ -238,14 +240,14 @@ RETRO_API void retro_set_controller_port_device(unsigned port, unsigned device) 
     bool changed = !(kl_w.device_set >> port & 1) || kl_w.device[port] != device;
     kl_w.device[port] = device;
     kl_w.device_set |= (uint8_t)(1u << port);
-    if (local())
+    if (kl_wrapper_local())
         kl_w.core.set_controller_port_device(port, device);
     else if (changed && kl_w.phase == KL_PHASE_PLAYING)
         kl_wrapper_say(KL_SCREEN_WARNING, 4000, "controller devices are the host's while the room plays");
 }
 
 RETRO_API void retro_reset(void) {
-    if (alone() || local())
+    if (alone() || kl_wrapper_local())
         kl_w.core.reset();
     else if (room())
         kl_command_key("reset"); /* everybody's, at the next keyframe */
@@ -254,7 +256,7 @@ RETRO_API void retro_reset(void) {
 /* ---- states, cheats: nothing private while locked ---- */
 
 static bool own_states(void) {
-    return alone() || local();
+    return alone() || kl_wrapper_local();
 }
 
 /* 0 while loading, so that rewind and run-ahead are not even set up; more than that in play, so that a player
@@ -273,7 +275,7 @@ RETRO_API bool retro_serialize(void *data, size_t size) {
 RETRO_API bool retro_unserialize(const void *data, size_t size) {
     if (own_states()) return kl_w.core.unserialize(data, size);
     if (room())
-        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "no state is loaded in a room: it would be yours alone");
+        kl_wrapper_say_once(&kl_w.said_loads, "no state is loaded in a room: it would be yours alone");
     return false;
 }
 

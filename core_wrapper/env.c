@@ -1,6 +1,7 @@
 #include "env.h"
 
 #include "env_answers.h"
+#include "own_options.h"
 #include "wrapper.h"
 
 static bool forward(unsigned cmd, void *data) {
@@ -12,6 +13,8 @@ bool kl_env_alone(unsigned cmd, void *data) {
     if (cmd == RETRO_ENVIRONMENT_GET_LIBRETRO_PATH) return kl_env_libretro_path(cmd, data);
     if (cmd == RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO && data && kl_w.config.epoch_set)
         kl_world_rate(kl_wrapper_fps_uhz(((struct retro_system_av_info *)data)->timing.fps));
+    if (!kl_w.attached && kl_w.front.environment && kl_own_options_declare(kl_w.front.environment, cmd, data))
+        return kl_w.told.options = true;
     return forward(cmd, data);
 }
 

@@ -118,7 +118,7 @@ bool kl_env_variable(unsigned cmd, void *data) {
 
 bool kl_env_variable_update(unsigned cmd, void *data) {
     (void)cmd;
-    bool playing = kl_w.phase >= KL_PHASE_READY && kl_w.load == KL_LOAD_NONE;
+    bool playing = kl_w.phase >= KL_PHASE_FREE && kl_w.load == KL_LOAD_NONE;
     bool updated = playing && kl_w.options.updated;
     if (playing) kl_w.options.updated = false;
     return give_bool(data, updated);

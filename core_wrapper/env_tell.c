@@ -94,7 +94,7 @@ bool kl_env_controllers(unsigned cmd, void *data) {
 }
 
 static void key_event(bool down, unsigned code, uint32_t character, uint16_t modifiers) {
-    if (kl_w.phase == KL_PHASE_PLAYING || kl_w.phase == KL_PHASE_LOCAL)
+    if (kl_w.phase == KL_PHASE_PLAYING || kl_wrapper_local())
         kl_latch_key(&kl_w.latch, down, code, character, modifiers);
 }
 
@@ -134,7 +134,7 @@ static bool disk_close_tray(void) {
 
 static bool disk_eject(bool out) {
     bool (*f)(bool) = kl_w.told.disk_control.set_eject_state;
-    if (!swapping()) return f && kl_w.phase == KL_PHASE_LOCAL && f(out);
+    if (!swapping()) return f && kl_wrapper_local() && f(out);
     if (!f) return false;
     if (!out) return !kl_w.told.tray_open || disk_close_tray();
     if (!kl_w.told.tray_open) kl_w.told.tray_index = disk_now();
@@ -149,14 +149,14 @@ static unsigned disk_index(void) {
 }
 static bool disk_set_index(unsigned i) {
     bool (*f)(unsigned) = kl_w.told.disk_control.set_image_index;
-    if (!swapping()) return f && kl_w.phase == KL_PHASE_LOCAL && f(i);
+    if (!swapping()) return f && kl_wrapper_local() && f(i);
     if (kl_w.told.tray_open) kl_w.told.tray_index = i;
     return kl_w.told.tray_open;
 }
 
 /* A file of one player's is not on the others' machines. */
 static bool may_change_list(void) {
-    if (kl_w.phase == KL_PHASE_LOCAL) return true;
+    if (kl_wrapper_local()) return true;
     if (swapping())
         kl_wrapper_say_once(&kl_w.said_disk, "no disk can be added in a room: the others do not have it");
     return false;

@@ -11,6 +11,7 @@
 #include "own_options.h"
 #include "seat_file.h"
 #include "start.h"
+#include "../net/session/identity.h"
 #include "../net/session/known.h"
 #include "../net/session/url.h"
 
@@ -57,6 +58,12 @@ static void fill_hello(struct kl_hello *hello) {
     hello->seat_time_s = kl_w.config.seat_time_s;
     kl_identity_core(&hello->facts, &info);
     kl_identity_content(&hello->facts, &kl_w.content);
+}
+
+void kl_join_identity(uint8_t out[16]) {
+    static struct kl_hello hello;
+    fill_hello(&hello);
+    kl_identity(&hello.facts, out);
 }
 
 /* ---- the network thread asks and tells ---- */

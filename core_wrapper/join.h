@@ -8,6 +8,8 @@
 /* Opens the link: to the seat that a killed process left, else as somebody new. False after
  * kl_wrapper_fail(). */
 bool kl_join_open(void);
+/* What is played here, as the relay's list of rooms has it. */
+void kl_join_identity(uint8_t out[16]);
 /* The link has ended. True where that was because the relay no longer knows the seat that we came back to: a
  * link as somebody new is open instead. */
 bool kl_join_anew(void);

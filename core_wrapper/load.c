@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "control.h"
@@ -72,7 +73,8 @@ static void turn_world(uint64_t epoch_s) {
 
 static int open_core(char *err, size_t err_len) {
     char path[4096];
-    bool turn = *kl_w.config.host || kl_w.config.epoch_set;
+    bool room = *kl_w.config.host && kl_w.config.mode != KL_PLAY_ALONE;
+    bool turn = room || kl_w.config.epoch_set;
     int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
     if (find_core(path, sizeof path, err, err_len) != 0) return -1;
     if (open(&kl_w.core, path, err, err_len) != 0) return -1;
@@ -82,7 +84,7 @@ static int open_core(char *err, size_t err_len) {
         return -1;
     }
     setenv(memo_name(), path, 1);
-    if (turn) turn_world(kl_w.config.epoch_s);
+    if (turn) turn_world(kl_w.config.epoch_set ? kl_w.config.epoch_s : (uint64_t)time(NULL));
     return 0;
 }
 
@@ -106,7 +108,8 @@ void kl_load_open(bool final) {
         if (final) kl_wrapper_fail("%s", err);
         return;
     }
-    kl_w.mode = *kl_w.config.host ? KL_MODE_ROOM : KL_MODE_ALONE;
+    bool alone = !*kl_w.config.host || kl_w.config.mode == KL_PLAY_ALONE;
+    kl_w.mode = alone ? KL_MODE_ALONE : KL_MODE_ROOM;
 }
 
 /* ---- both loads of a room ---- */
@@ -131,13 +134,19 @@ static bool load_content(void) {
 
 /* ---- the first load ---- */
 
-/* The core sees copies of the player's save files: what it writes while it loads or unloads stays here. */
+/* The core sees copies of the player's save files: what it writes while it loads or unloads stays here.
+ * Whoever begins alone has his own. */
 static int prepare_first_folder(char *err, size_t err_len) {
     struct kl_savefiles *files = calloc(1, sizeof *files);
     ask_folder(RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY, kl_w.player_dir, sizeof kl_w.player_dir);
     ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, kl_w.system_dir, sizeof kl_w.system_dir);
     int r = files ? kl_savedir_open(&kl_w.dir, NULL, kl_w.config.room, err, err_len) : -1;
     if (r == 0) r = kl_savedir_fresh(&kl_w.dir, "first", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len);
+    if (r == 0 && kl_w.own_saves && *kl_w.player_dir) {
+        strcpy(kl_w.save_dir, kl_w.player_dir);
+        free(files);
+        return 0;
+    }
     if (r == 0 && *kl_w.player_dir) kl_savefiles_collect(files, kl_w.player_dir, kl_w.content.stem);
     for (unsigned i = 0; r == 0 && i < files->count; i++)
         r = kl_savedir_write(kl_w.save_dir, files->file[i].path, files->file[i].bytes, files->file[i].len,

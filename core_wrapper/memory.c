@@ -158,6 +158,25 @@ struct retro_memory_map kl_memory_inner(const struct kl_memory *m) {
     return (struct retro_memory_map){.descriptors = m->inner, .num_descriptors = m->attached ? m->count : 0};
 }
 
+static void *core_saves(const struct kl_memory *m, const struct kl_core *core, unsigned i) {
+    void *data = m->view[i].save ? core->get_memory_data(m->view[i].id) : NULL;
+    return data && core->get_memory_size(m->view[i].id) >= m->view[i].size ? data : NULL;
+}
+
+void kl_memory_give_saves(const struct kl_memory *m, const struct kl_core *core) {
+    for (unsigned i = 0; i < m->views; i++) {
+        void *data = core_saves(m, core, i);
+        if (data) memcpy(data, m->view[i].bytes, m->view[i].size);
+    }
+}
+
+void kl_memory_take_saves(struct kl_memory *m, const struct kl_core *core) {
+    for (unsigned i = 0; i < m->views; i++) {
+        const void *data = core_saves(m, core, i);
+        if (data) memcpy(m->view[i].bytes, data, m->view[i].size);
+    }
+}
+
 void kl_memory_refresh(struct kl_memory *m, const struct kl_core *core) {
     for (unsigned i = 0; i < m->views; i++) {
         if (m->view[i].save) continue;

@@ -47,6 +47,10 @@ struct retro_memory_map kl_memory_shown(const struct kl_memory *m);
 /* The core's own map; num_descriptors 0 where it has declared none. */
 struct retro_memory_map kl_memory_inner(const struct kl_memory *m);
 
+/* The save views to the core, or back: where it is the player's own. */
+void kl_memory_give_saves(const struct kl_memory *m, const struct kl_core *core);
+void kl_memory_take_saves(struct kl_memory *m, const struct kl_core *core);
+
 /* Copies the core's memory of now into what the frontend sees. */
 void kl_memory_refresh(struct kl_memory *m, const struct kl_core *core);
 /* The library goes: forget its pointers. */

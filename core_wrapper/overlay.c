@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "away.h"
+#include "choice.h"
 #include "command.h"
 #include "join.h"
 #include "wrapper.h"
@@ -104,8 +105,14 @@ static void follow_phase(void) {
         p->stage = KL_PANEL_ENDED;
         snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, kl_w.error);
         break;
-    case KL_PHASE_IDLE:
     case KL_PHASE_WAITING:
+    case KL_PHASE_FREE:
+        if (kl_choice_looking())
+            p->stage = KL_PANEL_LOOKING;
+        else if (!kl_w.link)
+            p->stage = KL_PANEL_LOCAL;
+        break;
+    case KL_PHASE_IDLE:
     case KL_PHASE_READY:
     case KL_PHASE_PLAYING: break;
     }

@@ -9,13 +9,11 @@
 #define V0_MAX      1024 /* bytes of an option in the oldest form */
 
 const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
-    {KL_OWN_POLICY, "room", "policy ", false},
-    {KL_OWN_BUDGET, "room", "budget ", false},
-    {KL_OWN_SPACING, "room", "spacing ", false},
-    {KL_OWN_PANEL, "off", NULL, false},
-    {KL_OWN_DO, "nothing", "", true},
-    {KL_OWN_SWAP, "nothing", "swap ", true},
-    {KL_OWN_HOST, "nothing", "host ", true},
+    {KL_OWN_MODE, "auto", NULL, false},        {KL_OWN_ROOM, "own", NULL, false},
+    {KL_OWN_PRACTICE, "auto", NULL, false},    {KL_OWN_POLICY, "room", "policy ", false},
+    {KL_OWN_BUDGET, "room", "budget ", false}, {KL_OWN_SPACING, "room", "spacing ", false},
+    {KL_OWN_PANEL, "off", NULL, false},        {KL_OWN_DO, "nothing", "", true},
+    {KL_OWN_SWAP, "nothing", "swap ", true},   {KL_OWN_HOST, "nothing", "host ", true},
     {KL_OWN_SAY, "nothing", "say ", true},
 };
 
@@ -36,6 +34,28 @@ const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
 
 /* In the order of kl_own_option. */
 static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
+    {KL_OWN_MODE,
+     "Play",
+     "Alone; a quick match with whoever plays this very game on the relay, or waits for somebody; the room "
+     "named below; or "
+     "watch that room. Automatic: alone until a relay is set, then the room.",
+     {V("auto", "Automatic"), V("alone", "Alone"), V("quick", "Quick match"), V("room", "Named room"),
+      V("spectate", "Watch the named room"), END},
+     "auto"},
+    {KL_OWN_ROOM,
+     "Named room",
+     "Whoever chooses the same meets you there, on the same relay. As set up: room = NAME in keylock.cfg, "
+     "else \"main\".",
+     {V("own", "As set up"), V("red", "Red"), V("orange", "Orange"), V("yellow", "Yellow"),
+      V("green", "Green"), V("blue", "Blue"), V("violet", "Violet"), V("white", "White"), V("black", "Black"),
+      END},
+     "own"},
+    {KL_OWN_PRACTICE,
+     "Practise while waiting",
+     "The game runs until somebody comes; the match then starts afresh, and what you did until then is not "
+     "in it.",
+     {V("auto", "In quick matches"), V("on", "Always"), V("off", "Never"), END},
+     "auto"},
     {KL_OWN_POLICY,
      "Room policy (host only)",
      "When a frame closes: strict waits for every player, bounded for a limited time, optimistic for nobody.",

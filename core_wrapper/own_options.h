@@ -9,20 +9,23 @@
 #include <libretro.h>
 #include <stdbool.h>
 
-#define KL_OWN_POLICY  "keylock_policy"  /* room (as it is), strict, bounded, optimistic */
-#define KL_OWN_BUDGET  "keylock_budget"  /* room, or milliseconds */
-#define KL_OWN_SPACING "keylock_spacing" /* room, 0 (follows the link), or frames */
-#define KL_OWN_PANEL   "keylock_panel"   /* off, on */
-#define KL_OWN_DO      "keylock_do"      /* nothing, or a command */
-#define KL_OWN_SWAP    "keylock_swap"    /* nothing, or "A B" */
-#define KL_OWN_HOST    "keylock_host"    /* nothing, or a player's number */
-#define KL_OWN_SAY     "keylock_say"     /* nothing, or what to say */
-#define KL_OWN_COUNT   8
+#define KL_OWN_MODE     "keylock_mode"     /* auto, alone, quick, room, spectate: choice.h */
+#define KL_OWN_ROOM     "keylock_room"     /* own (as configured), or a name */
+#define KL_OWN_PRACTICE "keylock_practice" /* auto (in quick matches), on, off */
+#define KL_OWN_POLICY   "keylock_policy"   /* room (as it is), strict, bounded, optimistic */
+#define KL_OWN_BUDGET   "keylock_budget"   /* room, or milliseconds */
+#define KL_OWN_SPACING  "keylock_spacing"  /* room, 0 (follows the link), or frames */
+#define KL_OWN_PANEL    "keylock_panel"    /* off, on */
+#define KL_OWN_DO       "keylock_do"       /* nothing, or a command */
+#define KL_OWN_SWAP     "keylock_swap"     /* nothing, or "A B" */
+#define KL_OWN_HOST     "keylock_host"     /* nothing, or a player's number */
+#define KL_OWN_SAY      "keylock_say"      /* nothing, or what to say */
+#define KL_OWN_COUNT    11
 
 struct kl_own_option {
     const char *key, *neutral; /* neutral: the value that asks for nothing */
-    const char *verb;          /* its value behind these words is a command; NULL: it is none */
-    bool once; /* it goes back to neutral once it is given; else it stays, and new rooms begin so */
+    const char *verb; /* its value behind these words is a command; NULL: it is none, and a local setting */
+    bool once;        /* it goes back to neutral once it is given; else it stays, and new rooms begin so */
 };
 extern const struct kl_own_option kl_own_option[KL_OWN_COUNT];
 

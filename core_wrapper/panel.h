@@ -10,6 +10,7 @@
 #define KL_PANEL_LINE 512 /* bytes of a line, NUL included */
 
 enum kl_panel_stage {
+    KL_PANEL_LOOKING,  /* for a match: no room yet */
     KL_PANEL_REACHING, /* the relay has not answered yet */
     KL_PANEL_FILLING,  /* seats are being filled */
     KL_PANEL_FETCHING, /* the start data comes */

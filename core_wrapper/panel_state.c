@@ -95,6 +95,7 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
     *percent = -1;
     kl_panel_time(p->state_us, since);
     switch (p->stage) {
+    case KL_PANEL_LOOKING: snprintf(out, KL_PANEL_LINE, "looking for a match  %s", since); break;
     case KL_PANEL_REACHING: snprintf(out, KL_PANEL_LINE, "reaching %s  %s", p->relay, since); break;
     case KL_PANEL_FILLING:
         if (*p->link) /* a frontend's line has place for no more */

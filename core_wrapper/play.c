@@ -325,18 +325,34 @@ void kl_play_idle(void) {
     play->last_end_us = kl_now_us();
 }
 
-/* The seats stay as they were; those of the others are empty now. */
+/* After a match the seats stay as they were, and those of the others are empty; before one all pads are here.
+ */
+static unsigned local_seats(void) {
+    if (kl_w.phase == KL_PHASE_FREE) return (1u << KL_MAX_SEATS) - 1;
+    return kl_w.status.welcome.seats ? kl_w.status.welcome.seats : 1;
+}
+
+/* What the frontend has read from the player's file by now is the core's; and what the core makes of it, the
+ * frontend's to write. */
+static void share_saves(bool ran) {
+    if (!ran && kl_w.free_begins) kl_memory_give_saves(&kl_w.memory, &kl_w.core);
+    if (ran && kl_w.own_saves) kl_memory_take_saves(&kl_w.memory, &kl_w.core);
+    if (!ran) kl_w.free_begins = false;
+}
+
 void kl_play_local(void) {
     struct kl_frame f = {.number = play->next_frame};
     struct kl_input in[KL_MAX_SEATS];
-    unsigned mask = kl_w.status.welcome.seats ? kl_w.status.welcome.seats : 1, k = 0;
+    unsigned mask = local_seats(), k = 0;
     unsigned seats = (unsigned)__builtin_popcount(mask);
     poll_frontend(seats);
     kl_latch_sample(&kl_w.latch, in, seats);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (mask >> s & 1) f.in[kl_command_seat(s)] = in[k++]; /* the others' are zero: neutral */
     kl_pace_call(&play->pace, kl_now_us());
+    share_saves(false);
     run_frame(&f, false);
+    share_saves(true);
     kl_audio_call(&kl_w.audio, 1, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
     refresh_memory(kl_now_us());
 }

@@ -20,7 +20,7 @@ void kl_play_begin(void);
 void kl_play_rate(double fps);
 /* One call of retro_run while the lock runs, while we play on alone, and while nothing runs. */
 void kl_play_turn(void);
-void kl_play_local(void);
+void kl_play_local(void); /* also while the core is the player's own */
 void kl_play_idle(void);
 
 /* A frame that has been run before, with the commands before it, from another state: unseen and untold.

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "choice.h"
 #include "command.h"
 #include "control.h"
 #include "join.h"
@@ -22,10 +23,8 @@ bool kl_session_claim(void) {
 
 bool kl_session_open(void) {
     kl_overlay_reset();
-    if (!kl_join_open()) return false;
-    kl_w.phase = KL_PHASE_WAITING;
-    kl_record_open();
-    return true;
+    kl_command_end(); /* nobody has swapped */
+    return kl_choice_open();
 }
 
 /* ---- what is done ---- */
@@ -58,6 +57,7 @@ static void load_afresh(void) {
         return;
     }
     kl_w.phase = KL_PHASE_READY;
+    kl_w.own_saves = false;
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "world turned=%s left=%s", kl_w.world.turned,
                   kl_w.world.left);
     kl_link_ready(kl_w.link, &facts);
@@ -70,7 +70,22 @@ static void hold_pace(bool hold) {
         kl_w.front.environment(RETRO_ENVIRONMENT_SET_FASTFORWARDING_OVERRIDE, &o);
 }
 
+void kl_session_free(void) {
+    bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
+    kl_w.phase = KL_PHASE_FREE;
+    if (runs) return;
+    kl_play_begin();
+    kl_world_rate(kl_wrapper_fps_uhz(kl_w.av.timing.fps));
+    kl_w.free_begins = true;
+}
+
+void kl_session_local(void) {
+    hold_pace(false);
+    kl_w.phase = KL_PHASE_LOCAL;
+}
+
 static void begin(void) {
+    kl_choice_begun();
     kl_w.own_seats = (unsigned)__builtin_popcount(kl_w.status.welcome.seats);
     kl_w.phase = KL_PHASE_PLAYING;
     kl_command_begin();
@@ -83,6 +98,7 @@ static void begin(void) {
 
 static void end(void) {
     if (kl_join_anew()) return;
+    if (kl_w.phase != KL_PHASE_PLAYING && kl_choice_ended()) return;
     bool playing = kl_w.phase == KL_PHASE_PLAYING;
     if (!playing || kl_w.attached) {
         die(kl_w.status.reason);
@@ -90,9 +106,8 @@ static void end(void) {
     }
     kl_wrapper_fail("%s", kl_w.status.reason);
     kl_wrapper_say(KL_SCREEN_WARNING, 6000, "the room is gone; you play on alone (%s)", kl_w.status.reason);
-    hold_pace(false);
     kl_session_leave(0);
-    kl_w.phase = KL_PHASE_LOCAL;
+    kl_session_local();
 }
 
 /* ---- what is said ---- */
@@ -227,10 +242,12 @@ void kl_session_run(void) {
     uint64_t from_us = kl_now_us();
     kl_w.play.report.event[0] = 0;
     if (kl_w.link) kl_session_update();
+    kl_choice_turn(from_us);
     kl_control_turn(from_us);
     kl_overlay_turn(from_us);
     switch (kl_w.phase) {
     case KL_PHASE_PLAYING: kl_play_turn(); break;
+    case KL_PHASE_FREE:
     case KL_PHASE_LOCAL: kl_play_local(); break;
     case KL_PHASE_IDLE:
     case KL_PHASE_WAITING:
@@ -254,12 +271,13 @@ void kl_session_leave(unsigned linger_ms) {
 void kl_session_close(void) {
     if (kl_w.phase == KL_PHASE_PLAYING) hold_pace(false);
     kl_session_leave(LINGER_MS);
+    kl_choice_close();
     kl_w.phase = KL_PHASE_IDLE;
     kl_overlay_reset();
     kl_savedir_close(&kl_w.dir);
     if (kl_w.instance >= 0) close(kl_w.instance);
     kl_w.instance = -1;
-    kl_w.said_states = kl_w.said_cheats = kl_w.said_disk = kl_w.said_desync = false;
+    kl_w.said_states = kl_w.said_loads = kl_w.said_cheats = kl_w.said_disk = kl_w.said_desync = false;
     kl_w.told.tray_open = false;
     kl_control_end();
     kl_command_end();

@@ -14,6 +14,10 @@ bool kl_session_open(void);
 void kl_session_update(void);
 /* One call of retro_run. */
 void kl_session_run(void);
+/* The core runs as the player's own, before a room and beside one that waits; and after one that he has left.
+ */
+void kl_session_free(void);
+void kl_session_local(void);
 /* Leaves the room; the core is not touched. Harmless where there is none. */
 void kl_session_leave(unsigned linger_ms);
 /* Leaves, and forgets the session: folders, claim, messages said. */

@@ -45,6 +45,7 @@ enum kl_mode {
 enum kl_phase {
     KL_PHASE_IDLE,    /* no content */
     KL_PHASE_WAITING, /* in a room that does not play yet; the core stands still */
+    KL_PHASE_FREE,    /* the same or no room at all, and the core runs: the player's own */
     KL_PHASE_READY,   /* loaded afresh */
     KL_PHASE_PLAYING,
     KL_PHASE_LOCAL, /* the room is gone; played on alone */
@@ -138,11 +139,15 @@ struct kl_wrapper {
     unsigned own_seats;    /* how many */
     int instance;     /* socket that marks this process as being in a room, and takes commands; -1: none */
     uint64_t said_us; /* when the last line about waiting was shown */
-    bool said_states, said_cheats, said_disk, said_desync;
+    bool own_saves;   /* the core works on the player's own save RAM and files: no match has begun yet */
+    bool free_begins; /* KL_PHASE_FREE: no frame has run in it */
+    bool said_states, said_loads, said_cheats, said_disk, said_desync;
 };
 
 extern struct kl_wrapper kl_w;
 
+/* In a room's place the core is the player's own: before a match, or after it. */
+bool kl_wrapper_local(void);
 /* Keeps the line for klw_api.error() and shows it. */
 __attribute__((format(printf, 1, 2))) void kl_wrapper_fail(const char *format, ...);
 /* A line on the screen; tone as in screen.h. */

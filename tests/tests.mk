@@ -126,5 +126,6 @@ soak: all test-build ## what takes longer: 10,000 frames on every core, ten minu
 
 screens: all test-build ## the README's pictures of every state, from real RetroArch
 	$(Q)KL_BUILD=$(OUT) tests/e2e/screens.sh
+screenshots: screens ## the same
 
 include tests/bench/bench.mk

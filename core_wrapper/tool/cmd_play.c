@@ -25,6 +25,12 @@ static const char help[] =
     "  --content FILE       what it plays\n"
     "  --relay HOST[:PORT]  the relay (default: none, play alone)\n"
     "  --room NAME          the room, made by the first who names it (default \"main\")\n"
+    "  --mode MODE          room (default with a relay), quick (a match with whoever plays this very game "
+    "there, "
+    "or\n"
+    "                       waits for somebody), spectate (that room), alone\n"
+    "  --practice on|off    the game runs while the room waits, and then starts afresh (default: on in quick "
+    "matches)\n"
     "  --password TEXT|-    of the room: whoever makes it sets it, all others need it; -: the first line of "
     "standard input\n"
     "  --password-file FILE the same: the file's first line\n"
@@ -87,6 +93,8 @@ static const struct passed {
     {"insecure-lan", "insecure_lan", "KEYLOCK_INSECURE_LAN", true},
     {"link", "link", "KEYLOCK_LINK", false}, /* or where no option stands */
     {"relay", "relay", "KEYLOCK_RELAY", false},
+    {"mode", "mode", "KEYLOCK_MODE", false},
+    {"practice", "practice", "KEYLOCK_PRACTICE", false},
     {"room", "room", "KEYLOCK_ROOM", false},
     {"name", "name", "KEYLOCK_NAME", false},
     {"players", "players", "KEYLOCK_PLAYERS", false},

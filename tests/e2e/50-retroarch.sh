@@ -13,19 +13,8 @@ for program in retroarch Xvfb xdotool; do
 done
 core_path nestopia >/dev/null || { skip "retroarch: no nestopia"; finish; }
 
-# The game with a battery: save RAM that it counts in, every frame, so that there is an .srm to spoil.
 game=$tmp/shooter.nes
-python3 - "$content/shooter.nes" "$game" <<'END' || die "retroarch: the game cannot be given a battery"
-import sys
-rom = bytearray(open(sys.argv[1], "rb").read())
-rom[6] |= 2                        # a battery,
-rom[10] = 0x70                     # and 8 KB behind it (NES 2.0)
-vector = 16 + 0x8000 - 6           # of the interrupt at each frame's end
-free = rom.index(bytes(16), 16, vector)
-rom[free + 8:free + 14] = b"\xEE\x00\x60\x4C" + rom[vector:vector + 2]  # inc $6000, jmp to where it went
-rom[vector:vector + 2] = (0x8000 + free + 8 - 16).to_bytes(2, "little")
-open(sys.argv[2], "wb").write(rom)
-END
+battery_game "$game" || die "retroarch: the game cannot be given a battery"
 mkdir "$tmp/control"
 "$keylock" run --quiet --core nestopia --content "$game" --frames 100 --save "$tmp/control" >"$tmp/control.log" 2>&1
 check retroarch/battery "alone the game does not count in its save RAM, so .srm files say nothing" \

@@ -56,6 +56,7 @@ steps() {
     slow=0 heard=
     eventually 10 eval '[ "$(calls)" -ge 60 ]'
     keys MENU_TOGGLE MENU_A MENU_UP MENU_A # the quick menu; the core's options; the last category is ours; in
+    keys MENU_DOWN MENU_DOWN MENU_DOWN # past play, room and practice
     keys MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN # past policy, budget, spacing and panel
     stays do 'state saved for all' MENU_RIGHT MENU_RIGHT MENU_RIGHT
     [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"

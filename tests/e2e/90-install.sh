@@ -64,7 +64,7 @@ config_save_on_exit = "false"
 END
     printf '%s\n' "${no_sound[@]}"
 } | user "$tmp/ann" tee "$ra/retroarch.cfg" >"$tmp/before.cfg"
-echo 'nestopia_palette = "raw"' | user "$tmp/ann" tee "$ra/config/Nestopia/Nestopia.opt" >/dev/null
+printf '%s\n' 'nestopia_palette = "raw"' 'keylock_mode = "quick"' | user "$tmp/ann" tee "$ra/config/Nestopia/Nestopia.opt" >/dev/null
 echo save | user "$tmp/ann" tee "$ra/saves/Nestopia/game.srm" >/dev/null
 
 run ann 0 nestopia --room "my room" --relay relay.example.org
@@ -123,6 +123,7 @@ if command -v retroarch >/dev/null && command -v Xvfb >/dev/null && command -v x
     check install/plays "it does not play: $(status)" eventually 10 plays
     check install/wrapped "RetroArch did not load the wrapper" \
         grep -aqF "$ra/cores/nestopia_keylock_libretro.so" "$tmp/ann.log"
+    check install/no-relay "it does not say that a quick match needs a relay" said ann 'no relay is set' 5
     check install/option-kept "the option that was taken over is not in force" \
         grep -q 'nestopia_palette = "raw"' "$ra/config/Nestopia Keylock/Nestopia Keylock.opt"
     sleep 1

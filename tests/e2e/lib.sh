@@ -240,6 +240,21 @@ core_path() {
     return 1
 }
 
+# battery_game FILE: the bundled game with save RAM that it counts in, every frame, so that there is an .srm to spoil.
+battery_game() {
+    python3 - "$content/shooter.nes" "$1" <<'END'
+import sys
+rom = bytearray(open(sys.argv[1], "rb").read())
+rom[6] |= 2                        # a battery,
+rom[10] = 0x70                     # and 8 KB behind it (NES 2.0)
+vector = 16 + 0x8000 - 6           # of the interrupt at each frame's end
+free = rom.index(bytes(16), 16, vector)
+rom[free + 8:free + 14] = b"\xEE\x00\x60\x4C" + rom[vector:vector + 2]  # inc $6000, jmp to where it went
+rom[vector:vector + 2] = (0x8000 + free + 8 - 16).to_bytes(2, "little")
+open(sys.argv[2], "wb").write(rom)
+END
+}
+
 # jsnes_rom NAME: a homebrew of the npm package jsnes (croom, lj65), fetched once.
 jsnes_rom() {
     local dir=build/npm

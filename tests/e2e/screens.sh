@@ -170,6 +170,56 @@ if scene panel; then # a link of 50 ms and some jitter
     shot panel
 fi
 
+# listed ARGUMENT…: RetroArch as its users have it, nestopia and gambatte installed; sets $window.
+listed() {
+    local n
+    rm -rf "$tmp/ann"
+    retroarch_home ann "${looks[@]}" "${no_sound[@]}" 'rgui_show_start_screen = "false"' 'rgui_aspect_ratio = "1"' \
+        'video_scale = "2.5"' "libretro_directory = \"$tmp/ann/cores\"" "libretro_info_path = \"$tmp/ann/info\""
+    mkdir -p "$tmp/ann/cores" "$tmp/ann/info"
+    for n in nestopia gambatte mgba; do
+        ln -s "$(core_path $n)" "$tmp/ann/cores"
+        ln -s "/usr/share/libretro/info/${n}_libretro.info" "$tmp/ann/info"
+    done
+    home_of ann
+    env "${home[@]}" "$keylock" install nestopia gambatte --wrapper "$wrapper" >"$tmp/install.log" 2>&1 ||
+        { show install; die "screens/$scene: keylock install"; }
+    echo "relay = $relay" >"$tmp/ann/system/keylock.cfg"
+    start ann env "${home[@]}" retroarch -v "$@"
+    eventually 20 window_of ann >/dev/null || { show ann; die "screens/$scene: RetroArch shows no window"; }
+    sleep 2
+    window=$(window_of ann)
+}
+keys() {
+    local key
+    for key in "$@"; do
+        press "$window" "$key"
+        sleep 0.3
+    done
+}
+
+if scene core-list; then
+    listed --menu
+    keys x Down
+    sleep 2
+    shot core-list
+fi
+
+if scene core-options; then
+    listed -L "$tmp/ann/cores/nestopia_keylock_libretro.so" "$shooter"
+    keys F1 Down Down Down Down Down Down Down Down x Up x
+    sleep 1
+    shot core-options
+fi
+
+if scene practice; then
+    export KEYLOCK_MODE=quick
+    listed -L "$tmp/ann/cores/nestopia_keylock_libretro.so" "$shooter"
+    said ann 'waiting' 20
+    play 3
+    shot practice
+fi
+
 if scene panel-optimistic; then # frames close by the clock: the lead is that of the newest press
     through link --delay 25 --jitter 5 --loss 1
     export KEYLOCK_PANEL=on KEYLOCK_POLICY=optimistic

@@ -103,6 +103,22 @@ static void relays(void **state) {
     }
 }
 
+static void modes(void **state) {
+    (void)state;
+    struct kl_config c = {0};
+    static const char *const words[] = {"alone", "quick", "room", "spectate"};
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(kl_config_set(&c, "mode", words[i], err, sizeof err), 0);
+        assert_int_equal(c.mode, KL_PLAY_ALONE + i);
+    }
+    assert_int_equal(kl_config_set(&c, "mode", "auto", err, sizeof err), -1);
+    assert_non_null(strstr(err, "quick"));
+    assert_int_equal(c.mode, KL_PLAY_SPECTATE);
+    assert_int_equal(kl_config_set(&c, "practice", "on", err, sizeof err), 0);
+    assert_int_equal(c.practice, KL_PRACTICE_ON);
+    assert_int_equal(kl_config_set(&c, "practice", "maybe", err, sizeof err), -1);
+}
+
 static void refused(const char *key, const char *value) {
     struct kl_config c = {0};
     err[0] = 0;
@@ -266,6 +282,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nothing_said_plays_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(file_and_environment, setup, teardown),
         cmocka_unit_test(relays),
+        cmocka_unit_test(modes),
         cmocka_unit_test(values_out_of_range),
         cmocka_unit_test_setup_teardown(policies, setup, teardown),
         cmocka_unit_test_setup_teardown(links, setup, teardown),

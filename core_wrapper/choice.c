@@ -1,0 +1,245 @@
+#include "choice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "join.h"
+#include "own_options.h"
+#include "quick.h"
+#include "record.h"
+#include "session.h"
+#include "wrapper.h"
+
+#define LOOK_US    300000  /* between looks at the frontend's options */
+#define SETTLED_US 1500000 /* a menu is stepped through */
+
+static struct {
+    enum kl_play_mode mode;           /* as it is played */
+    char menu[64], room[KL_NAME_MAX]; /* the options as last seen; what they said of the room */
+    uint64_t looked_us, turned_us;
+    struct kl_config
+        said; /* room, seats, password, unlisted as they were before a quick match changed them */
+    struct kl_quick *quick;
+    char barred[KL_NAME_MAX]; /* a room that we were refused */
+    bool made;                /* the room that we are in is ours, for a quick match */
+    bool told_no_relay;
+} c;
+
+/* ---- what is said ---- */
+
+static const char *ask(const char *key) {
+    struct retro_variable v = {.key = key};
+    if (kl_w.attached || !kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE, &v)) return NULL;
+    return v.value;
+}
+
+static enum kl_play_mode wanted(void) {
+    enum kl_play_mode mode = kl_w.config.mode;
+    const char *menu = ask(KL_OWN_MODE);
+    if (mode == KL_PLAY_AUTO && menu) (void)kl_config_mode(menu, &mode);
+    return mode == KL_PLAY_AUTO ? KL_PLAY_ROOM : mode;
+}
+
+static bool practises(void) {
+    enum kl_practice p = kl_w.config.practice;
+    const char *menu = ask(KL_OWN_PRACTICE);
+    if (p == KL_PRACTICE_AUTO && menu) (void)kl_config_practice(menu, &p);
+    if (kl_w.attached) return false;
+    return p == KL_PRACTICE_ON || (p == KL_PRACTICE_AUTO && c.mode == KL_PLAY_QUICK);
+}
+
+/* A frontend that has no options yet shows them from now on. */
+static void see_menu(char out[64]) {
+    const char *mode = ask(KL_OWN_MODE), *room = ask(KL_OWN_ROOM);
+    snprintf(out, 64, "%.20s %.40s", mode ? mode : "auto", room ? room : "own");
+}
+
+bool kl_choice_alone(void) {
+    if (!kl_w.told.options && !kl_w.attached) kl_own_options_alone(kl_w.front.environment);
+    kl_w.told.options = !kl_w.attached;
+    return wanted() == KL_PLAY_ALONE;
+}
+
+/* ---- going somewhere ---- */
+
+static bool join(const char *room, uint8_t seats) {
+    struct kl_config *is = &kl_w.config;
+    bool quick = c.mode == KL_PLAY_QUICK;
+    if (room) snprintf(is->room, sizeof is->room, "%s", room);
+    is->seats = seats;
+    is->unlisted = !quick && c.said.unlisted;
+    if (quick) is->password[0] = 0;
+    memset(&kl_w.status, 0, sizeof kl_w.status);
+    if (!kl_join_open()) return false;
+    kl_record_open();
+    return true;
+}
+
+static bool join_named(uint8_t seats) {
+    const char *room = ask(KL_OWN_ROOM);
+    bool own = !room || !strcmp(room, "own");
+    kl_w.config = c.said;
+    return join(own ? NULL : room, seats);
+}
+
+static bool look_for_match(void) {
+    struct kl_quick_want want = {.port = kl_w.config.port, .seats = c.said.seats ? c.said.seats : 1};
+    snprintf(want.host, sizeof want.host, "%s", kl_w.config.host);
+    kl_join_identity(want.identity);
+    c.barred[0] = 0;
+    c.made = false;
+    c.quick = kl_quick_open(&want);
+    if (!c.quick) kl_wrapper_fail("cannot look for a match: no memory");
+    return c.quick != NULL;
+}
+
+static void leave(void) {
+    kl_quick_close(c.quick);
+    c.quick = NULL;
+    c.made = false;
+    kl_session_leave(100);
+    memset(&kl_w.status, 0, sizeof kl_w.status);
+}
+
+/* From wherever we are, the core loaded and not in a game. */
+static bool go(enum kl_play_mode mode) {
+    c.mode = mode;
+    bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
+    if (mode == KL_PLAY_ALONE || runs || practises())
+        kl_session_free();
+    else
+        kl_w.phase = KL_PHASE_WAITING;
+    switch (mode) {
+    case KL_PLAY_AUTO:
+    case KL_PLAY_ALONE: return true;
+    case KL_PLAY_QUICK: return look_for_match();
+    case KL_PLAY_ROOM: return join_named(c.said.seats);
+    case KL_PLAY_SPECTATE: return join_named(0); /* of a game under way where the relay lets spectators in */
+    }
+    return false;
+}
+
+bool kl_choice_open(void) {
+    c.said = kl_w.config;
+    see_menu(c.menu);
+    return go(wanted());
+}
+
+/* ---- a quick match ---- */
+
+static void enter(const char *room) {
+    char name[KL_NAME_MAX];
+    snprintf(name, sizeof name, "%s", room);
+    if (kl_w.link) kl_session_leave(100);
+    if (!join(name, c.said.seats ? c.said.seats : 1)) leave();
+}
+
+/* In a room of ours somebody may have come by now. */
+static bool is_alone(void) {
+    return kl_w.status.phase == KL_LINK_WAITING && kl_w.status.roster.count <= 1;
+}
+
+static void follow_quick(void) {
+    char room[256], why[256], mine[KL_NAME_MAX];
+    switch (kl_quick_news(c.quick, room, why)) {
+    case KL_QUICK_LOOKING: return;
+    case KL_QUICK_FAILED:
+        if (!kl_w.link) kl_wrapper_say(KL_SCREEN_WARNING, 3000, "quick match: %s", why);
+        return;
+    case KL_QUICK_NONE:
+        if (kl_w.link) return;
+        kl_quick_name(mine);
+        c.made = true;
+        kl_quick_look(c.quick, mine, c.barred);
+        enter(mine);
+        return;
+    case KL_QUICK_FOUND:
+        if (kl_w.link && (!c.made || !is_alone() || !strcmp(room, kl_w.config.room))) return;
+        c.made = false;
+        enter(room);
+        return;
+    }
+}
+
+bool kl_choice_ended(void) {
+    bool wandering = kl_w.phase == KL_PHASE_FREE;
+    if (c.quick) { /* taken by another in the meantime: look on */
+        snprintf(c.barred, sizeof c.barred, "%s", c.made ? "" : kl_w.config.room);
+        kl_wrapper_say(KL_SCREEN_WARNING, 3000, "quick match: %s", kl_w.status.reason);
+        c.made = false;
+        kl_session_leave(0);
+        kl_quick_look(c.quick, "", c.barred);
+        if (kl_w.phase == KL_PHASE_READY) kl_w.phase = KL_PHASE_WAITING;
+        if (practises()) kl_session_free();
+        return true;
+    }
+    if (!wandering) return false;
+    kl_wrapper_fail("%s", kl_w.status.reason);
+    leave();
+    c.mode = KL_PLAY_ALONE;
+    return true;
+}
+
+bool kl_choice_looking(void) {
+    return c.quick && !kl_w.link;
+}
+
+void kl_choice_begun(void) {
+    kl_quick_close(c.quick);
+    c.quick = NULL;
+}
+
+/* ---- changing one's mind ---- */
+
+static void change(enum kl_play_mode mode) {
+    bool playing = kl_w.phase == KL_PHASE_PLAYING;
+    if (playing && mode != KL_PLAY_ALONE) {
+        kl_wrapper_say(KL_SCREEN_INFO, 4000, "you are in a match: choose \"Alone\" to leave it first");
+        return;
+    }
+    if (!kl_w.core.game_loaded) return;
+    if (playing) kl_wrapper_say(KL_SCREEN_INFO, 4000, "you have left the room, and play on alone");
+    leave();
+    if (playing)
+        kl_session_local();
+    else if (!go(mode))
+        kl_session_free();
+}
+
+static void look(uint64_t now_us) {
+    char now[sizeof c.menu];
+    see_menu(now);
+    if (strcmp(now, c.menu) != 0) {
+        strcpy(c.menu, now);
+        c.turned_us = now_us;
+    }
+    if (!c.turned_us || now_us - c.turned_us < SETTLED_US) return;
+    c.turned_us = 0;
+    if (kl_w.phase != KL_PHASE_READY) change(wanted());
+}
+
+static void say_no_relay(void) {
+    const char *menu = ask(KL_OWN_MODE);
+    bool alone = !menu || !strcmp(menu, "auto") || !strcmp(menu, "alone");
+    if (!alone && !c.told_no_relay)
+        kl_wrapper_say(KL_SCREEN_WARNING, 6000, "no relay is set: write relay = HOST into %.200s/%s",
+                       *kl_w.system_dir ? kl_w.system_dir : "the system folder", KL_CONFIG_FILE);
+    c.told_no_relay = !alone;
+}
+
+void kl_choice_turn(uint64_t now_us) {
+    if (c.quick) follow_quick();
+    if (kl_w.attached || now_us - c.looked_us < LOOK_US) return;
+    c.looked_us = now_us;
+    if (kl_w.mode == KL_MODE_ALONE)
+        say_no_relay();
+    else
+        look(now_us);
+}
+
+void kl_choice_close(void) {
+    kl_quick_close(c.quick);
+    if (c.said.seats || *c.said.host) kl_w.config = c.said;
+    memset(&c, 0, sizeof c);
+}

@@ -1,0 +1,49 @@
+/* quick.h - looking for a match: the first public room of this very game with free seats, as a relay lists
+ * them, asked by a thread of its own.
+ *
+ * Where there is none, the player makes one (its name begins with KL_QUICK_PREFIX) and goes on looking: two
+ * who made theirs at the same moment would wait for each other for ever. Of such two the one whose room has
+ * the greater name goes to the other's, so nobody goes round in circles. */
+#ifndef KLW_QUICK_H
+#define KLW_QUICK_H
+
+#include "../net/engine/engine.h"
+#include "../net/engine/msg.h"
+#include "../net/transport/strangers.h"
+
+#define KL_QUICK_PREFIX "quick-"
+
+struct kl_quick;
+
+enum kl_quick_news {
+    KL_QUICK_LOOKING, /* nothing new */
+    KL_QUICK_FOUND,   /* room: go there. It looks no more until kl_quick_look() */
+    KL_QUICK_NONE,    /* there is none, said after each time that the relay was asked */
+    KL_QUICK_FAILED,  /* no relay, or no answer; it tries again. why says it */
+};
+
+struct kl_quick_want {
+    char host[256];
+    uint16_t port;
+    uint8_t identity[16]; /* of what is played */
+    uint8_t seats;        /* wanted, 1 at least */
+};
+
+/* Starts the thread, which asks at once. NULL without memory or thread. */
+struct kl_quick *kl_quick_open(const struct kl_quick_want *want);
+/* Asks again after a moment. mine: the room that we have made, "" for none; barred: one that we could not
+ * enter.
+ */
+void kl_quick_look(struct kl_quick *q, const char *mine, const char *barred);
+/* The news since the call before. room or why, as it says; both hold 256 bytes. */
+enum kl_quick_news kl_quick_news(struct kl_quick *q, char *room, char *why);
+/* Ends the thread, without waiting for any answer; NULL is allowed. */
+void kl_quick_close(struct kl_quick *q);
+
+/* Pure: is this a room to go to? mine, barred: as above. */
+bool kl_quick_fits(const struct kl_room_line *l, const struct kl_quick_want *want, const char *mine,
+                   const char *barred);
+/* A name for a room of ours. */
+void kl_quick_name(char out[KL_NAME_MAX]);
+
+#endif

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# 91-quick.sh - quick matches, practice while waiting, and changing one's mind: without a screen, and in real RetroArch by its
+# core options.
+# limit: 150
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes" "$content/pads.gb"
+core_path nestopia >/dev/null || { skip "quick: no nestopia"; finish; }
+start_relay
+
+# quick NAME CORE CONTENT [OPTION…]
+quick() {
+    local name=$1 core=$2 game=$3
+    shift 3
+    KEYLOCK_MODE=quick start "$name" "$keylock" run --quiet --core "$core" --content "$game" --relay "$relay" \
+        --name "$name" --speed real --frames 240 --input "random:${#name}" --hash-out "$tmp/$name.hash" "$@"
+}
+rooms() { "$keylock" rooms "$relay" --json; }
+
+# --- two who begin at the same moment, and one with another game -------------------------------------------------
+
+if core_path gambatte >/dev/null; then quick other gambatte "$content/pads.gb"; fi
+quick ann nestopia "$content/shooter.nes"
+quick bob nestopia "$content/shooter.nes"
+for who in ann bob; do
+    ended $who 40
+    status=$?
+    check "quick/$who" "exit status $status: no match was found" test $status = 0
+    [ $status = 0 ] || show $who relay
+done
+"$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
+check quick/hashes "$(head -n 1 "$tmp/diff.log")" test $? = 0
+if running other; then
+    check quick/own-game "who has another game is in no room of his own" \
+        grep -q '"content":"[^"]*pads.gb' <(rooms)
+    stop other INT
+fi
+
+# --- an open room of this game is taken before one is made; one with a password is not ----------------------------
+
+start host "$keylock" run --quiet --core nestopia --content "$content/shooter.nes" --relay "$relay" --room open --name host \
+    --speed real --frames 240 --input random:1
+start shut "$keylock" run --quiet --core nestopia --content "$content/shooter.nes" --relay "$relay" --room a-shut --name shut \
+    --password secret --speed real --frames 240 --input random:1
+eventually 10 grep -q '"a-shut".*"open"\|"open".*"a-shut"' <(rooms) || sleep 1
+quick carl nestopia "$content/shooter.nes"
+ended carl 30
+status=$?
+check quick/open-room "exit status $status" test $status = 0
+ended host 10
+check quick/host "exit status $?" test $? = 0
+stop shut INT
+
+# --- RetroArch: alone first, then a quick match by the menu, practising; at last alone again ----------------------
+
+for program in retroarch Xvfb xdotool; do
+    command -v $program >/dev/null || { skip "quick/retroarch: no $program"; finish; }
+done
+game=$tmp/shooter.nes
+battery_game "$game" || die "quick: the game cannot be given a battery"
+mkdir -p "$tmp/dan/cores" "$tmp/dan/info" "$tmp/dan/config/retroarch/config/Nestopia Keylock"
+retroarch_home dan "libretro_directory = \"$tmp/dan/cores\"" "libretro_info_path = \"$tmp/dan/info\"" 'autosave_interval = "1"' \
+    'pause_nonactive = "false"' 'menu_pause_libretro = "false"' 'video_font_enable = "true"' 'menu_enable_widgets = "true"' "${no_sound[@]}"
+ln -s "$(core_path nestopia)" "$tmp/dan/cores"
+ln -s /usr/share/libretro/info/nestopia_libretro.info "$tmp/dan/info"
+home_of dan
+env "${home[@]}" "$keylock" install nestopia --wrapper "$wrapper" --relay "$relay" >"$tmp/install.log" 2>&1 ||
+    { show install; die "quick/install: exit status $?"; }
+echo 'keylock_mode = "alone"' >"$tmp/dan/config/retroarch/config/Nestopia Keylock/Nestopia Keylock.opt"
+start_xvfb 700x600
+start dan env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/dan.hash" KEYLOCK_NAME=dan retroarch -v \
+    -L "$tmp/dan/cores/nestopia_keylock_libretro.so" "$game"
+eventually 20 window_of dan >/dev/null || { show dan; die "quick/retroarch: no window"; }
+sleep 3
+window=$(window_of dan)
+srm() { od -An -tu1 -N1 "$tmp/dan/save/shooter.srm" 2>/dev/null | tr -d ' '; }
+srm_moves() { local was=$(srm); sleep 1.2; [ -n "$was" ] && [ "$(srm)" != "$was" ]; }
+check quick/alone "alone it joined a room" test "$(grep -ac 'name="dan"' "$tmp/relay.log")" = 0
+check quick/alone-saves "alone the game's save RAM does not reach the player's file" eventually 6 srm_moves
+shows() { import -window "$window" -depth 8 rgb:- | md5sum; }
+
+# menu KEY…: Quick Menu, Core Options, Keylock, where Play stands first; and back to the game.
+menu() {
+    local key
+    for key in F1 Down Down Down Down Down Down Down Down x Up x "$@" F1; do
+        press "$window" "$key"
+        sleep 0.25
+    done
+}
+menu Right # from Alone to Quick match
+check quick/looks "no room was made for it" said relay 'joined room="quick-.*name="dan"' 12
+one=$(shows)
+sleep 0.7
+check quick/practice "the game stands still while it waits" test "$one" != "$(shows)"
+[ -z "${PICTURE:-}" ] || import -window "$window" "$PICTURE"
+quick eve nestopia "$game" --frames 600
+check quick/meets "the match did not begin" said dan 'playing seats=' 20
+sleep 1.5
+check quick/declined "a state that is saved in a match is not declined" test "$(press "$window" F2; sleep 1; ls "$tmp/dan/state" | wc -l)" = 0
+before=$(srm)
+ended eve 30
+status=$? # 4: nobody else stopped at its last frame, so the relay had no verdict on that
+check quick/eve "exit status $status" test $status = 0 -o $status = 4
+check quick/saves-kept "the match wrote to the player's save file" test "$(srm)" = "$before"
+for key in F1 Left F1; do # Alone; the menu is where it was
+    press "$window" "$key"
+    sleep 0.25
+done
+check quick/leaves "he did not leave the room" said relay 'left room="quick-.*name="dan"' 12
+sleep 1
+one=$(shows)
+sleep 0.7
+check quick/plays-on "the game stands still after he has left" test "$one" != "$(shows)"
+stop dan
+status=$?
+check quick/end "exit status $status" test $status = 0
+"$keylock" diff "$tmp/eve.hash" "$tmp/dan.hash" >"$tmp/diff.log" 2>&1
+status=$?
+check quick/retroarch-hashes "$(head -n 1 "$tmp/diff.log")" test $status = 0
+check quick/saves-kept-to-the-end "the match reached the player's save file" test "$(srm)" = "$before"
+finish

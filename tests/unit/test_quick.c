@@ -1,0 +1,55 @@
+/* Which of a relay's rooms a quick match goes to. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "core_wrapper/quick.h"
+
+static const struct kl_quick_want want = {.identity = {7}, .seats = 1};
+
+static struct kl_room_line room(const char *name) {
+    struct kl_room_line l = {.identity = {7}, .players = 2, .filled = 1, .open = 1};
+    snprintf(l.name, sizeof l.name, "%s", name);
+    return l;
+}
+
+static void takes_what_is_open(void **state) {
+    (void)state;
+    struct kl_room_line l = room("a");
+    struct kl_quick_want two = want;
+    two.seats = 2;
+    assert_true(kl_quick_fits(&l, &want, "", ""));
+    assert_false(kl_quick_fits(&l, &want, "", "a"));
+    assert_false(kl_quick_fits(&l, &two, "", ""));
+    l.password = true;
+    assert_false(kl_quick_fits(&l, &want, "", ""));
+    l = room("a");
+    l.locked = true;
+    assert_false(kl_quick_fits(&l, &want, "", ""));
+    l = room("a");
+    l.open = 0;
+    assert_false(kl_quick_fits(&l, &want, "", ""));
+    l = room("a");
+    l.identity[15] = 1;
+    assert_false(kl_quick_fits(&l, &want, "", ""));
+}
+
+/* Of two that each made a room, exactly one goes to the other's. */
+static void two_meet(void **state) {
+    (void)state;
+    char a[KL_NAME_MAX], b[KL_NAME_MAX];
+    for (unsigned i = 0; i < 100; i++) {
+        kl_quick_name(a);
+        kl_quick_name(b);
+        assert_true(strlen(a) < KL_NAME_MAX && strncmp(a, KL_QUICK_PREFIX, strlen(KL_QUICK_PREFIX)) == 0);
+        struct kl_room_line of_a = room(a), of_b = room(b), named = room("friends");
+        assert_int_equal(kl_quick_fits(&of_b, &want, a, "") + kl_quick_fits(&of_a, &want, b, ""), 1);
+        assert_false(kl_quick_fits(&of_a, &want, a, ""));
+        assert_true(kl_quick_fits(&named, &want, a, ""));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_is_open), cmocka_unit_test(two_meet)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
