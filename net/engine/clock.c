@@ -8,7 +8,7 @@
 #define JUMP_US      500000 /* so much shorter the way is only where this machine and its clock slept */
 
 void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us) {
-    r->last_us = rtt_us;
+    r->last_us = r->recent_us[r->count % KL_RTT_RECENT] = rtt_us;
     if (r->count++ == 0) {
         r->srtt_us = rtt_us;
         r->rttvar_us = rtt_us / 2;
@@ -17,6 +17,36 @@ void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us) {
     uint32_t off = r->srtt_us > rtt_us ? r->srtt_us - rtt_us : rtt_us - r->srtt_us;
     r->rttvar_us = (uint32_t)((3 * (uint64_t)r->rttvar_us + off) / 4);
     r->srtt_us = (uint32_t)((7 * (uint64_t)r->srtt_us + rtt_us) / 8);
+}
+
+uint32_t kl_rtt_least_us(const struct kl_rtt *r, uint32_t *spread_us) {
+    uint32_t sorted[KL_RTT_RECENT], count = 0;
+    for (; count < KL_RTT_RECENT && count < r->count; count++) {
+        uint32_t at = count, us = r->recent_us[count];
+        for (; at > 0 && sorted[at - 1] > us; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = us;
+    }
+    *spread_us = count > 2 ? sorted[count - 3] - sorted[0] : 0;
+    return count ? sorted[0] : 0;
+}
+
+void kl_usual_add(struct kl_usual *u, double value) {
+    u->value[u->next++ % KL_USUAL_COUNT] = value < UINT16_MAX ? (uint16_t)(value + 0.5) : UINT16_MAX;
+}
+
+uint16_t kl_usual(const struct kl_usual *u) {
+    uint16_t most[3] = {0};
+    for (unsigned i = 0; i < KL_USUAL_COUNT; i++) {
+        uint16_t value = u->value[i];
+        for (unsigned k = 0; k < 3; k++) {
+            uint16_t less = most[k];
+            if (value <= less) continue;
+            most[k] = value;
+            value = less;
+        }
+    }
+    return most[2];
 }
 
 void kl_clock_init(struct kl_clock *c, double period_us) {

@@ -10,11 +10,26 @@
 #include <stdint.h>
 
 /* Smoothed RTT and mean deviation as in RFC 6298 §2 (gains 1/8 and 1/4). */
+#define KL_RTT_RECENT 8
 struct kl_rtt {
     uint32_t count;
     uint32_t srtt_us, rttvar_us, last_us;
+    uint32_t recent_us[KL_RTT_RECENT]; /* the last ones, in any order */
 };
 void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us);
+/* Of the last KL_RTT_RECENT, the least, and how much more all but the two longest were at most: what a
+ * machine that stood still for a moment does not spoil. 0 where there are none. */
+uint32_t kl_rtt_least_us(const struct kl_rtt *r, uint32_t *spread_us);
+
+/* What somebody's machine does as a rule: the most of the last KL_USUAL_COUNT values, but for the two highest
+ * of them, so that being held back now and then is no rule. All zero at first. */
+#define KL_USUAL_COUNT 32
+struct kl_usual {
+    uint16_t value[KL_USUAL_COUNT];
+    uint8_t next;
+};
+void kl_usual_add(struct kl_usual *u, double value); /* capped at what 16 bits hold */
+uint16_t kl_usual(const struct kl_usual *u);
 
 /* The relay's clock as this client sees it: `base` is the smallest (receive time - send stamp) of the last
  * KL_CLOCK_WINDOWS windows of KL_CLOCK_WINDOW_US each: offset plus the shortest way down. A schedule time of

@@ -14,6 +14,7 @@
 #define BURST_AGAIN_US    100000
 #define HALF_STEP         0.5 /* the same where the room sends again at half steps */
 #define ACK_FRAMES        16  /* frames heard of that are worth a datagram of their own */
+#define TURN_WOBBLE       4   /* sixteenths of a frame: a turn so much later than usual is late */
 #define NEEDS_REPEATED    4   /* needs told once more, for the datagram before may be lost */
 #define NEED_LIMIT        254
 #define LATE_MOST_US      100000000
@@ -165,8 +166,19 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
  */
 
 static void mark_due(struct kl_client *c, uint32_t to, uint64_t now_us) {
-    for (; c->next_due < to; c->next_due++)
+    for (; c->next_due < to; c->next_due++) {
         held_at(c, c->next_due)->due_us = now_us;
+        held_at(c, c->next_due)->held_back = c->turn_late > 0;
+    }
+}
+
+/* Whether this machine held its breath before this turn. */
+static void note_turn(struct kl_client *c, uint64_t now_us) {
+    double since = c->turn_us ? (double)(now_us - c->turn_us) * 16 / c->period_us : 0;
+    double late = since - kl_usual(&c->turns);
+    c->turn_late = late <= TURN_WOBBLE ? 0 : late < UINT16_MAX ? (uint16_t)late : UINT16_MAX;
+    kl_usual_add(&c->turns, since);
+    c->turn_us = now_us;
 }
 
 /* How far beyond what has been run samples are taken on the schedule. Where the link has become longer than
@@ -233,6 +245,7 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     struct kl_plan plan = {0};
     if (!c->started) return plan;
     struct kl_client_stats *s = &c->stats;
+    note_turn(c, now_us);
     plan.backlog = s->next_closed - s->next_run;
     if (c->params.clocked)
         follow_schedule(c, now_us);
@@ -257,14 +270,14 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     return plan;
 }
 
-/* How late a sample is taken now, in quarter frames: after its frame's time, or after the last turn in which
- * it was the missing frames that held it back. */
-static uint8_t lateness(struct kl_client *c, uint32_t frame, uint64_t now_us) {
+/* How late a sample is taken now, in sixteenths of a frame: after its frame's time, or after the last turn in
+ * which it was the missing frames that held it back. */
+static uint16_t lateness(struct kl_client *c, uint32_t frame, uint64_t now_us) {
     if (!c->params.clocked) return 0;
-    double late = (kl_clock_position(&c->clock, now_us) - frame) * 4;
-    double free_for = (double)(now_us - c->held_before_us) * 4 / c->period_us;
+    double late = (kl_clock_position(&c->clock, now_us) - frame) * 16;
+    double free_for = (double)(now_us - c->held_before_us) * 16 / c->period_us;
     if (c->held_before_us && late > free_for) late = free_for;
-    return late <= 0 ? 0 : late > UINT8_MAX ? UINT8_MAX : (uint8_t)(late + 0.5);
+    return late <= 0 ? 0 : late > UINT16_MAX ? UINT16_MAX : (uint16_t)(late + 0.5);
 }
 
 /* The newest sample says nothing that the one before it did not. */
@@ -294,6 +307,7 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
         if (kept[i].key_count > KL_KEYS) kept[i].key_count = KL_KEYS;
     }
     c->sample_late = lateness(c, frame, now_us);
+    c->sample_turn_late = c->turn_late;
     if (c->sample_batch < UINT8_MAX) c->sample_batch++;
     c->sample_frame = frame;
     bool news = !c->by_clock || !same_as_before(c);
@@ -305,9 +319,9 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
 }
 
 /* The lead that a frame would have needed to be there when it was asked for, in quarter frames, rounded up.
- * What comes while we catch up says nothing. */
+ * What comes while we catch up says nothing, nor what this machine, held back, may have read late itself. */
 static uint8_t need_of(const struct kl_client *c, const struct kl_held *h) {
-    if (!c->params.clocked || h->lead == 0 || c->standing == KL_STANDING_OUT) return 0;
+    if (!c->params.clocked || h->lead == 0 || h->held_back || c->standing == KL_STANDING_OUT) return 0;
     int64_t margin_us = (int64_t)(h->due_us - h->arrival_us) - NEED_EDGE_US;
     if (margin_us > NEED_MARGIN_US) return 1;
     if (margin_us < -NEED_MARGIN_US) return NEED_LIMIT;
@@ -420,6 +434,7 @@ size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t
                         .resume = c->standing == KL_STANDING_BACK,
                         .sparing = c->sparing,
                         .sample_late = c->sample_late,
+                        .turn_late = c->sample_turn_late,
                         .sample_batch = c->sample_batch,
                         .sample_first = first,
                         .sample_count = s->next_sample - first};

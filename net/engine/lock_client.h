@@ -56,6 +56,7 @@ struct kl_held {
     uint16_t lead;               /* frames; 0: made from no sample of a known number */
     uint8_t need;                /* lead that it would have needed, quarter frames; once run */
     int32_t late_us;             /* by the clock: it came so long after its line, or 0 */
+    bool held_back;              /* it became due in a turn that this machine was late for */
     bool marked;                 /* the relay's mark on all frames up to it: */
     uint8_t mark[KL_MARK_BYTES];
 };
@@ -79,8 +80,12 @@ struct kl_client {
     uint32_t news_below;                                    /* samples from here on say nothing new */
     uint32_t sample_frame;                                  /* subframes off: keyframe of the last sample */
     struct kl_input sample[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i]: the i-th own seat */
-    uint8_t sample_late;              /* how late the newest was taken, quarter frames */
+    uint16_t sample_late;             /* how late the newest was taken, sixteenths of a frame … */
+    uint16_t sample_turn_late;        /* … in a turn that came so late itself */
     uint8_t sample_batch;             /* samples taken in the turn of the newest */
+    struct kl_usual turns;            /* between two turns, sixteenths of a frame … */
+    uint64_t turn_us;                 /* … the last one … */
+    uint16_t turn_late;               /* … was so much later than is usual here */
     uint64_t held_us, held_before_us; /* when sampling was last held back because frames were missing; and the
                                          turn before */
     uint32_t cursor;                  /* next sample of a burst under way; UINT32_MAX: none */

@@ -11,7 +11,7 @@ enum {
     UPDATE_MARK = 32,
     UPDATE_FLAGS = 63
 };
-enum { CTRL_AWAY = 2, CTRL_RESUME = 4, CTRL_SPARING = 8, CTRL_FLAGS = 15 };
+enum { CTRL_AWAY = 2, CTRL_RESUME = 4, CTRL_SPARING = 8, CTRL_TURN_LATE = 16, CTRL_FLAGS = 31 };
 #define NUMBER_MAX                                                                                           \
     (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
 
@@ -95,8 +95,10 @@ size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_M
                      unsigned seat_count, uint8_t *buf, size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
-    uint8_t flags = (uint8_t)((c->has_echo ? HAS_ECHO : 0) | (c->away ? CTRL_AWAY : 0) |
-                              (c->resume ? CTRL_RESUME : 0) | (c->sparing ? CTRL_SPARING : 0));
+    bool turn_late = c->turn_late > 0 && c->sample_count > 0;
+    uint8_t flags =
+        (uint8_t)((c->has_echo ? HAS_ECHO : 0) | (c->away ? CTRL_AWAY : 0) | (c->resume ? CTRL_RESUME : 0) |
+                  (c->sparing ? CTRL_SPARING : 0) | (turn_late ? CTRL_TURN_LATE : 0));
     write_times(&w, c->stamp, flags, c->echo, c->hold_us);
     kl_write_var(&w, c->frame_acked);
     kl_write_var(&w, c->backlog);
@@ -108,7 +110,8 @@ size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_M
     kl_write_var(&w, c->sample_first);
     kl_write_var(&w, c->sample_count);
     if (c->sample_count > 0) {
-        kl_write_u8(&w, c->sample_late);
+        kl_write_var(&w, c->sample_late);
+        if (turn_late) kl_write_var(&w, c->turn_late);
         kl_write_u8(&w, c->sample_batch);
     }
     for (unsigned s = 0; s < seat_count; s++) {
@@ -147,7 +150,8 @@ int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, const uint8_t *body, si
     c->sample_first = (uint32_t)kl_read_var(&r, NUMBER_MAX);
     c->sample_count = (uint32_t)kl_read_var(&r, seat_count > 0 ? KL_WINDOW_FRAMES : 0);
     if (c->sample_count > 0) {
-        c->sample_late = kl_read_u8(&r);
+        c->sample_late = (uint16_t)kl_read_var(&r, UINT16_MAX);
+        if (flags & CTRL_TURN_LATE) c->turn_late = (uint16_t)kl_read_var(&r, UINT16_MAX);
         c->sample_batch = kl_read_u8(&r);
     }
     kl_streams_open(&c->streams, &r, seat_count, c->sample_count);

@@ -98,7 +98,9 @@ struct kl_ctrl {
     bool away;            /* its frontend does not run */
     bool resume;          /* samples were left out: sample_first is where they go on */
     bool sparing;         /* nothing is to be sent again at half steps, whatever the room has */
-    uint8_t sample_late;  /* how late after its time the newest sample was taken, quarter frames */
+    uint16_t sample_late; /* how late after its time the newest sample was taken, sixteenths of a frame */
+    uint16_t
+        turn_late; /* how much later than usual on this machine the turn was that took it; the same unit */
     uint8_t sample_batch; /* samples up to the newest that were taken at that moment; 0: not said */
     uint32_t need_first;
     uint8_t need_count; /* 0..KL_NEEDS_MAX */

@@ -115,8 +115,8 @@ static uint32_t next_length(struct kl_room *r, const struct kl_interval *next) {
 
 /* What this client's link will need, by its round trips alone. */
 static uint16_t first_spacing(const struct kl_room *r, const struct kl_room_client *c) {
-    return kl_spacing_from_rtt(c->rtt.count ? c->rtt.srtt_us : UNKNOWN_RTT_US, c->rtt.rttvar_us,
-                               r->params.fps_uhz / 1e6);
+    uint32_t spread_us, rtt_us = kl_rtt_least_us(&c->rtt, &spread_us);
+    return kl_spacing_from_rtt(c->rtt.count ? rtt_us : UNKNOWN_RTT_US, spread_us, r->params.fps_uhz / 1e6);
 }
 
 /* Those who have come back and whose samples reach back to this interval's start count again. */

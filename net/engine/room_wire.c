@@ -2,24 +2,28 @@
 
 #include <string.h>
 
-#define TIMER_FRAMES   1.25 /* frame times after the last send: where frames close, they come first */
-#define HALF_STEP      0.5
-#define TIMER_FREE_US  5000 /* repetition timer of a room without a clock */
-#define PHASE_QUARTERS 3    /* a frontend's phase makes samples so late; what is more, its machine does */
-#define BURST_RTTS     2    /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
+#define TIMER_FRAMES  1.25 /* frame times after the last send: where frames close, they come first */
+#define HALF_STEP     0.5
+#define TIMER_FREE_US 5000 /* repetition timer of a room without a clock */
+#define PHASE                                                                                                \
+    13 /* sixteenths of a frame: a frontend's phase makes samples so late, with what is due early or late */
+#define ROUNDED_UP     2 /* … and so much more is in needs */
+#define BURST_RTTS     2 /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
 #define BURST_AGAIN_US 100000
 #define NO_BURST       UINT32_MAX
 
 /* --- CTRL in ---------------------------------------------------------------------------------------------
  */
 
-/* By how much the i-th sample of this datagram was taken late by its player's machine, in quarter frames.
- * Nothing is known of those that a lost datagram told first. */
+/* By how much the i-th sample of this datagram was taken late by its player's machine, in sixteenths of a
+ * frame: later than by its frontend's phase, or because that turn came late. Nothing is known of those that a
+ * lost datagram told first. */
 static uint32_t taken_late(const struct kl_room *r, const struct kl_ctrl *m, uint32_t i) {
-    uint32_t newer = m->sample_count - 1 - i, each = 4 * (r->params.subframes ? 1 : r->before.length);
+    uint32_t newer = m->sample_count - 1 - i, each = 16 * (r->params.subframes ? 1 : r->before.length);
     if (!r->params.clocked || newer >= m->sample_batch) return 0;
-    uint32_t late = m->sample_late + newer * each;
-    return late > PHASE_QUARTERS ? late - PHASE_QUARTERS : 0;
+    uint32_t late = m->sample_late + newer * each, held = late < m->turn_late ? late : m->turn_late;
+    if (held) held += ROUNDED_UP;
+    return late > held + PHASE ? late - PHASE : held;
 }
 
 static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_ctrl *m, uint64_t now_us) {
@@ -29,7 +33,7 @@ static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_
         if (m->sample_first + i != c->next_sample) continue; /* had before, or behind a gap */
         for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
             if (c->seats >> s & 1) r->sample[s][c->next_sample % KL_WINDOW_FRAMES] = in[k++];
-        uint64_t late_us = (uint64_t)(taken_late(r, m, i) * kl_room_period_us(r) / 4);
+        uint64_t late_us = (uint64_t)(taken_late(r, m, i) * kl_room_period_us(r) / 16);
         c->in_time_us[c->next_sample % KL_WINDOW_FRAMES] = now_us > late_us ? now_us - late_us : 0;
         c->next_sample++;
     }

@@ -5,7 +5,7 @@
 #define NEED_MOST 254
 
 #define RAISE_WINDOW_S   10
-#define LOWER_FAST_S     4.5 /* reports are on their way for a while */
+#define LOWER_FAST_S     4   /* reports are on their way for a while */
 #define STILL_S          0.4 /* … and what the oldest of them say is not decided by less */
 #define FRESH_S          2   /* what is kept of the evidence when the lead is given back */
 #define LOWER_SLOW_S     25
@@ -14,10 +14,11 @@
 #define EPISODE_S        0.5
 #define SPARE_QUARTERS   1
 #define OUTLIER_QUARTERS 8
-#define NOISE_QUARTERS   4   /* less is no change of length */
-#define FALLING_QUARTERS 8   /* below the most of the frames before: lateness that is passing by itself */
-#define LENGTH_FRAMES    5   /* whose middle need is the length of a client's link now … */
-#define LENGTH_WINDOW_S  4   /* … and before */
+#define MOST_FRAMES      10 /* late in RAISE_WINDOW_S, however few the episodes */
+#define NOISE_QUARTERS   4  /* less is no change of length */
+#define FALLING_QUARTERS 8  /* below the most of the frames before: lateness that is passing by itself */
+#define LENGTH_FRAMES    5  /* whose middle need is the length of a client's link now … */
+#define LENGTH_WINDOW_S  4  /* … and before */
 #define MEND_S           0.5 /* after a raise for longer links: what they have grown by is measured again … */
 #define MEND_LATE        3   /* … and so many late frames of one client tell that the raise was too small */
 #define ALIVE_FRAMES     64 /* a client that has reported nothing for so long says nothing about now */
@@ -92,23 +93,31 @@ static bool alive(const struct kl_spacing *s, unsigned client) {
 /* Late episodes there would have been with a lead of so many quarter frames, of all clients together. */
 struct episodes {
     unsigned clients, all;
-    unsigned near; /* of them, those that OUTLIER_QUARTERS more would have covered */
+    unsigned near;   /* of them, those that OUTLIER_QUARTERS more would have covered, … */
+    unsigned frames; /* … and the late frames in these, of the client that has the most */
 };
 
 static void count_episodes(struct kl_spacing *s, unsigned client, unsigned quarters, uint32_t from,
                            struct episodes *e) {
     uint32_t longest = frames_in(s, EPISODE_S);
+    unsigned frames = 0;
     for (uint32_t f = from; f < s->reported;) {
         if (!late(s, client, f, quarters)) {
             f++;
             continue;
         }
         bool outlier = false;
-        for (uint32_t end = f + longest; f < end && f < s->reported; f++)
+        unsigned count = 0;
+        for (uint32_t end = f + longest; f < end && f < s->reported; f++) {
             outlier = outlier || late(s, client, f, quarters + OUTLIER_QUARTERS);
+            count += late(s, client, f, quarters);
+        }
         e->all++;
-        e->near += !outlier;
+        if (outlier) continue;
+        e->near++;
+        frames += count;
     }
+    if (frames > e->frames) e->frames = frames;
 }
 
 static struct episodes episodes(struct kl_spacing *s, unsigned quarters, double seconds) {
@@ -125,7 +134,7 @@ static struct episodes episodes(struct kl_spacing *s, unsigned quarters, double 
 /* By design some frames are late: for one client, two episodes, three with outliers; for two, four and five.
  * Of more, somewhat less each, for what makes one late often makes all late. */
 static bool bearable(const struct episodes *e) {
-    return e->near <= 1 + 3 * e->clients / 2 && e->all <= 1 + 2 * e->clients;
+    return e->near <= 1 + 3 * e->clients / 2 && e->all <= 1 + 2 * e->clients && e->frames <= MOST_FRAMES;
 }
 
 /* The same for two clients; of more, less again: what was given back must not be taken back soon. */
@@ -388,8 +397,8 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
     return n;
 }
 
-uint16_t kl_spacing_from_rtt(uint32_t srtt_us, uint32_t rttvar_us, double fps) {
-    double frames = ((double)srtt_us + 2.0 * rttvar_us + 4000) * fps / 1e6;
+uint16_t kl_spacing_from_rtt(uint32_t rtt_us, uint32_t spread_us, double fps) {
+    double frames = ((double)rtt_us + spread_us + 4000) * fps / 1e6;
     uint32_t whole = (uint32_t)frames + 1 + 1; /* up to a whole frame, and one */
     return (uint16_t)(whole > KL_SPACING_MAX ? KL_SPACING_MAX : whole);
 }

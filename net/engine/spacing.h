@@ -9,14 +9,15 @@
  * - when lateness lasts: of some client's last KL_SPACING_RECENT frames, KL_SPACING_BURST were late, and not
  *   less and less so, as where a link held its breath and then gave all at once;
  * - when within 10 s there are more episodes, of all clients together, than may be: two that are no outliers
- *   and three of any kind for one client; four and five for two. A lone hitch never raises it, for no lead
- * could have been ready for it and the next one is not in sight; and 0.1 % of late frames, by design, are six
- * in 100 s. Lateness that lasts means that the link has changed its length. What losses and jitter asked for
- * on top of the old length they will ask for on top of the new one, so the needs of before, moved by what the
- * client's typical need has changed, stay as evidence: one raise is enough. By how much it has changed is
- * known better with each frame: for half a second the move, and the spacing, are mended upwards.
+ *   and three of any kind for one client; four and five for two; or more than ten late frames of one client
+ * in those that are no outliers. A lone hitch never raises it, for no lead could have been ready for it and
+ * the next one is not in sight; and 0.1 % of late frames, by design, are six in 100 s. Lateness that lasts
+ * means that the link has changed its length. What losses and jitter asked for on top of the old length they
+ * will ask for on top of the new one, so the needs of before, moved by what the client's typical need has
+ * changed, stay as evidence: one raise is enough. By how much it has changed is known better with each frame:
+ * for half a second the move, and the spacing, are mended upwards.
  *
- * Two frames or more too many are given back after 4.5 s (all but one of them), a quarter of a frame being
+ * Two frames or more too many are given back after 4 s (all but one of them), a quarter of a frame being
  * left to spare; the last after 25 s with no more episodes than that (fewer where there are more than two
  * clients), and after twice as long each time that had to be taken back, until the link changes its length
  * (or as soon as the link is as short as it was once when so much sufficed for 10 s, and does in the last
@@ -67,8 +68,7 @@ void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames);
 /* The length of the interval that starts at `frame`. */
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame);
 
-/* Before any report: smoothed RTT, twice its mean deviation and 4 ms, in frames, and one for unlike phases.
- */
-uint16_t kl_spacing_from_rtt(uint32_t srtt_us, uint32_t rttvar_us, double fps);
+/* Before any report: the round trip, what it varies by and 4 ms, in frames, and one for unlike phases. */
+uint16_t kl_spacing_from_rtt(uint32_t rtt_us, uint32_t spread_us, double fps);
 
 #endif

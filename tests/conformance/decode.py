@@ -65,7 +65,7 @@ def any_ctrl(rng):
     streams = [any_stream(rng, count) for _ in range(seats)]
     f = {"stamp": u32(rng), "away": rng.randrange(2), "resume": rng.randrange(2), "sparing": rng.randrange(2), "echo": any_echo(rng), "acked": acked, "backlog": rng.randint(0, acked),
          "need_first": u32(rng, NUMBER_MAX) if needs else 0, "needs": needs, "first": u32(rng, NUMBER_MAX),
-         "late": rng.randrange(256) if count else 0, "batch": rng.randrange(256) if count else 0,
+         "late": rng.randrange(2**16) if count else 0, "turn_late": rng.choice([0, 1, 2**16 - 1]) if count else 0, "batch": rng.randrange(256) if count else 0,
          "samples": [[streams[s][n] for s in range(seats)] for n in range(count)]}
     return "ctrl", seats, f, write_ctrl(f, seats, rng)
 
@@ -223,7 +223,9 @@ def wrong_streams():
 def wrong_ctrls():
     def ctrl(flags=0, acked=9, backlog=0, needs=b"\x00", first=0, count=1, rest=b"\x00\x01\x80"):
         return lay(bytes(4), flags, ("var", acked), ("var", backlog), needs, ("var", first), ("var", count), rest)
-    yield ctrl(flags=16)
+    yield ctrl(flags=32)
+    yield ctrl(flags=16, rest=lay(0, ("var", 2**16), 1, b"\x80"))
+    yield ctrl(rest=lay(("var", 2**16), 1, b"\x80"))
     yield ctrl(flags=1)
     yield ctrl(acked=2**32)
     yield ctrl(backlog=10)

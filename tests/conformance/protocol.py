@@ -209,7 +209,7 @@ def read_echo(r, flags):
 def read_ctrl(r, seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~15 == 0)
+    need(flags & ~31 == 0)
     f["away"], f["resume"], f["sparing"] = flags >> 1 & 1, flags >> 2 & 1, flags >> 3 & 1
     f["echo"] = read_echo(r, flags)
     f["acked"] = r.var(2**32 - 1)
@@ -220,7 +220,9 @@ def read_ctrl(r, seats):
     f["first"] = r.var(NUMBER_MAX)
     count = r.var(256)
     need(count == 0 or seats > 0)
-    f["late"], f["batch"] = (r.u(1), r.u(1)) if count else (0, 0)
+    f["late"] = r.var(2**16 - 1) if count else 0
+    f["turn_late"] = r.var(2**16 - 1) if count and flags & 16 else 0
+    f["batch"] = r.u(1) if count else 0
     streams = [read_stream(r, count) for _ in range(seats)]
     f["samples"] = [[streams[s][n] for s in range(seats)] for n in range(count)]
     r.end()
@@ -292,7 +294,7 @@ def read_update(r, _seats):
 
 def write_ctrl(f, seats, rng):
     w = Writer()
-    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + 2 * f["away"] + 4 * f["resume"] + 8 * f["sparing"])
+    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + 2 * f["away"] + 4 * f["resume"] + 8 * f["sparing"] + (16 if f["turn_late"] else 0))
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
     w.var(f["acked"]), w.var(f["backlog"])
@@ -302,7 +304,10 @@ def write_ctrl(f, seats, rng):
         w.out += bytes(f["needs"])
     w.var(f["first"]), w.var(len(f["samples"]))
     if f["samples"]:
-        w.u(1, f["late"]), w.u(1, f["batch"])
+        w.var(f["late"])
+        if f["turn_late"]:
+            w.var(f["turn_late"])
+        w.u(1, f["batch"])
     for s in range(seats):
         write_stream(w, [sample[s] for sample in f["samples"]], rng)
     return bytes(w.out)

@@ -56,8 +56,8 @@ static int print_ctrl(const uint8_t *b, size_t len, unsigned seats) {
            c.need_first);
     for (unsigned i = 0; i < c.need_count; i++)
         printf("%s%u", i ? "," : "", c.need[i]);
-    printf("],\"first\":%u,\"late\":%u,\"batch\":%u,\"samples\":[", c.sample_first, c.sample_late,
-           c.sample_batch);
+    printf("],\"first\":%u,\"late\":%u,\"turn_late\":%u,\"batch\":%u,\"samples\":[", c.sample_first,
+           c.sample_late, c.turn_late, c.sample_batch);
     for (uint32_t n = 0; n < c.sample_count; n++) {
         kl_ctrl_sample(&c, in);
         printf("%s[", n ? "," : "");
@@ -345,6 +345,7 @@ static void ctrl_vectors(void) {
                                 .resume = count % 2,
                                 .sparing = seats % 3 == 1,
                                 .sample_late = 9,
+                                .turn_late = count == 6 ? 300 : 0,
                                 .sample_batch = (uint8_t)count,
                                 .sample_first = 250 + count};
             c.sample_count = seats ? count : 0;

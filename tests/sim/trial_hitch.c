@@ -20,7 +20,8 @@
 struct hitch {
     uint64_t from_us, until_us; /* the first begins, the last is over */
     uint16_t before, high;      /* spacing, frames: right before; the largest since */
-    double soon_s, back_s;      /* since it was over: last seen two or more above, and above, what it was */
+    double soon_s, back_s; /* since it was over: last seen two or more above what it was, first seen back */
+    bool back;
 };
 
 static void watch_hitch(struct world *w, unsigned client, const struct kl_plan *plan) {
@@ -35,7 +36,8 @@ static void watch_hitch(struct world *w, unsigned client, const struct kl_plan *
     if (w->now_us < h->until_us) return;
     double since_s = (double)(w->now_us - h->until_us) / 1e6;
     if (spacing > h->before + 1) h->soon_s = since_s;
-    if (spacing > h->before) h->back_s = since_s;
+    h->back = h->back || spacing <= h->before;
+    if (!h->back) h->back_s = since_s;
 }
 
 static void freeze_all(struct scenario *s, double at_s, double ms) {

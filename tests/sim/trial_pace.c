@@ -6,7 +6,8 @@
  * has two frames; with one to spare (that the link's jitter asks for, or a faster display's phases) it keeps
  * the core's, and the slow display has two frames in a call each time the drift amounts to one. Never slower
  * than the slowest display, and, on displays of 59.94 Hz and more, never half a percent under the core. A
- * core that changes its rate in play is judged from the change on. */
+ * core that changes its rate in play is judged from a second after the change on: what was under way then has
+ * the old rate's times. */
 #include "trial.h"
 
 #include <math.h>
@@ -136,7 +137,10 @@ static bool play_pace(struct world *w, const struct cell *like, const struct pac
     }
     if (row->how == WOBBLY_SPARE) s.params.spacing_fixed = 8; /* the pace alone */
     struct pace p = {.from = (uint32_t)(SETTLED_S * row->core)};
-    if (row->becomes > 0) change_rate(&s, row->becomes, p.from);
+    if (row->becomes > 0) {
+        change_rate(&s, row->becomes, p.from);
+        p.from += (uint32_t)row->becomes;
+    }
     bool held = trial_play(w, &s, watch_pace, &p);
     return print_pace(&p, row) && held;
 }

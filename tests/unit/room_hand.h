@@ -9,12 +9,13 @@ static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i][s]: sample i
 static struct kl_frame hand_last;                            /* taken last */
 static uint32_t interval __attribute__((unused));            /* length of interval 0 */
 
-static uint8_t hand_late, hand_batch; /* what the next CTRLs say of their newest sample */
+static uint16_t hand_late, hand_turn_late;
+static uint8_t hand_batch; /* what the next CTRLs say of their newest sample */
 
 static inline void hand_begin(struct kl_params p) {
     kl_room_init(&r, &p);
     memset(ring, 0, sizeof ring);
-    hand_late = hand_batch = 0;
+    hand_late = hand_turn_late = hand_batch = 0;
 }
 
 enum { HAND_AWAY = 1, HAND_RESUME = 2, HAND_SPARING = 4 };
@@ -27,6 +28,7 @@ static inline int hand_ctrl(unsigned client, uint32_t first, uint32_t count, uns
                         .sample_first = first,
                         .sample_count = count,
                         .sample_late = hand_late,
+                        .turn_late = hand_turn_late,
                         .sample_batch = hand_batch,
                         .away = word & HAND_AWAY,
                         .resume = word & HAND_RESUME,

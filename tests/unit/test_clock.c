@@ -21,6 +21,38 @@ static void rtt_as_rfc_6298_has_it(void **state) {
     assert_int_equal(r.count, 3);
 }
 
+/* Eight round trips; a machine that stood still for 400 ms spoils two of them. */
+static void what_a_standstill_spoils_is_not_in_the_least(void **state) {
+    (void)state;
+    struct kl_rtt r = {0};
+    uint32_t spread;
+    assert_int_equal(kl_rtt_least_us(&r, &spread), 0);
+    kl_rtt_sample(&r, 900000);
+    assert_int_equal(kl_rtt_least_us(&r, &spread), 900000);
+    assert_int_equal(spread, 0);
+    for (uint32_t i = 0; i < 6; i++)
+        kl_rtt_sample(&r, 50000 + i * 1000);
+    kl_rtt_sample(&r, 450000);
+    assert_int_equal(kl_rtt_least_us(&r, &spread), 50000);
+    assert_int_equal(spread, 5000);
+    kl_rtt_sample(&r, 51500); /* in place of the first */
+    kl_rtt_sample(&r, 52500);
+    assert_int_equal(kl_rtt_least_us(&r, &spread), 51000); /* 50000 is forgotten */
+}
+
+static void what_is_usual_leaves_two_out(void **state) {
+    (void)state;
+    struct kl_usual u = {0};
+    kl_usual_add(&u, 1e9);
+    kl_usual_add(&u, 300);
+    assert_int_equal(kl_usual(&u), 0);
+    kl_usual_add(&u, 15.6);
+    assert_int_equal(kl_usual(&u), 16);
+    for (unsigned i = 0; i < KL_USUAL_COUNT - 1; i++)
+        kl_usual_add(&u, 10);
+    assert_int_equal(kl_usual(&u), 10); /* one of the three is left */
+}
+
 static void a_schedule_is_seen_one_way_later(void **state) {
     (void)state;
     struct kl_clock c;
@@ -284,6 +316,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_out_of_order_do_not_slew),
         cmocka_unit_test(rtt_as_rfc_6298_has_it),
+        cmocka_unit_test(what_a_standstill_spoils_is_not_in_the_least),
+        cmocka_unit_test(what_is_usual_leaves_two_out),
         cmocka_unit_test(a_schedule_is_seen_one_way_later),
         cmocka_unit_test(the_shortest_way_counts),
         cmocka_unit_test(later_it_is_followed_slowly),

@@ -354,8 +354,28 @@ static void a_late_turn_says_how_late_and_how_many(void **state) {
     assert_int_equal(turn(215000, 1).samples, 5); /* it is at frame 5.75, and runs one */
     m = sent(215000);
     assert_int_equal(m.sample_count, 6);
-    assert_int_equal(m.sample_late, 3);
+    assert_int_equal(m.sample_late, 12);
     assert_int_equal(m.sample_batch, 5);
+}
+
+/* Turns 20 ms apart, some wobbling by 5 ms. One that comes 40 ms after the last, 15 more than usual, says so,
+ * and the frame that it makes due tells no need. */
+static void a_turn_that_comes_late_is_told_apart_from_a_phase(void **state) {
+    (void)state;
+    begin(true, true, 1);
+    told(KL_PRESENT, 0, 60, 0, 100000);
+    uint64_t now = 100000;
+    for (unsigned i = 0; i < 40; i++)
+        turn(now = 100000 + i * 20000 + (i % 8 == 3) * 5000, 1);
+    assert_int_equal(sent(now).turn_late, 0);
+    turn(now += 40000, 2);
+    assert_in_range(sent(now).turn_late, 11, 13); /* sixteenths of 20 ms */
+    turn(now += 20000, 1);
+    struct kl_ctrl m = sent(now);
+    assert_int_equal(m.turn_late, 0);
+    for (uint32_t f = 39; f < 43; f++)
+        if (f >= m.need_first && f < m.need_first + m.need_count)
+            assert_int_equal(m.need[f - m.need_first] == 0, f == 40);
 }
 
 /* A machine that has the frames and does not run them is not held back by anybody. */
@@ -366,7 +386,7 @@ static void one_who_is_behind_by_himself_says_so(void **state) {
     for (unsigned i = 0; i < 16; i++) /* a frame in four frame times */
         turn(100000 + i * 80000, 1);
     struct kl_ctrl m = sent(100000 + 15 * 80000);
-    assert_in_range(m.sample_late, 4 * 30, 4 * 36); /* at frame 60; samples go to 15 + 12 */
+    assert_in_range(m.sample_late, 16 * 30, 16 * 36); /* at frame 60; samples go to 15 + 12 */
 }
 
 static void on_a_metered_link_nothing_goes_out_at_half_steps(void **state) {
@@ -500,6 +520,7 @@ int main(void) {
         cmocka_unit_test(a_need_just_over_a_quarter_rounds_up),
         cmocka_unit_test(rtt_is_less_the_hold),
         cmocka_unit_test(a_late_turn_says_how_late_and_how_many),
+        cmocka_unit_test(a_turn_that_comes_late_is_told_apart_from_a_phase),
         cmocka_unit_test(one_who_is_behind_by_himself_says_so),
         cmocka_unit_test(on_a_metered_link_nothing_goes_out_at_half_steps),
         cmocka_unit_test(away_is_said_at_once),

@@ -356,7 +356,7 @@ static void lateness_of_the_sampler_is_no_need_of_the_links(void **state) {
     all_say(7, 1);
     all_say(3, 2);
     all_say(3, 3);
-    hand_late = 4 * 10; /* the newest ten frames late, the one before eleven */
+    hand_late = 16 * 10; /* the newest ten frames late, the one before eleven */
     hand_batch = 2;
     hand_ctrl(2, 2, 2, 0, line(3) + 300000);
     hand_take_all();
@@ -384,13 +384,30 @@ static void a_need_counts_without_what_the_frame_owes_to_it(void **state) {
     begin(KL_POLICY_STRICT);
     for (uint32_t n = 0; n < 4; n++)
         all_say(n < 2 ? 7 : 3, n);
-    hand_late = 4 * 10;
+    hand_late = 16 * 10;
     hand_batch = 2;
     hand_ctrl(2, 2, 2, 0, line(3) + 300000);
     hand_take_all();
     assert_int_equal(kept_need(interval + 1, 9), 9);
     assert_int_equal(kept_need(interval + 2, 50), 50 - 41);
     assert_int_equal(kept_need(interval + 3, 20), 1);
+}
+
+/* 5/16 of a frame are a frontend's phase; where the turn came late they are not, and what is rounded up in
+ * needs goes with them. */
+static void a_late_turn_is_no_phase(void **state) {
+    (void)state;
+    begin(KL_POLICY_STRICT);
+    for (uint32_t n = 0; n < 4; n++)
+        all_say(n < 2 ? 7 : 3, n);
+    hand_late = 5;
+    hand_batch = 1;
+    hand_ctrl(2, 2, 1, 0, line(2) + 6250);
+    hand_turn_late = 5;
+    hand_ctrl(2, 3, 1, 0, line(3) + 6250);
+    hand_take_all();
+    assert_int_equal(r.excuse[(interval + 2) % KL_KEPT_FRAMES], 0);
+    assert_int_equal(r.excuse[(interval + 3) % KL_KEPT_FRAMES], 1); /* the others' came at its line */
 }
 
 /* Another's sample came hardly earlier: that is a long link. */
@@ -400,7 +417,7 @@ static void what_would_have_been_late_all_the_same_is_no_excuse(void **state) {
     all_say(7, 0);
     hand_ctrl(0, 1, 1, 0, line(1));
     hand_ctrl(1, 1, 1, 0, line(1) + 90000);
-    hand_late = 255;
+    hand_late = 16 * 60;
     hand_batch = 1;
     hand_ctrl(2, 1, 1, 0, line(1) + 100000);
     assert_int_equal(r.excuse[(interval + 1) % KL_KEPT_FRAMES], 2); /* 10 ms of 20 */
@@ -443,6 +460,7 @@ int main(void) {
         cmocka_unit_test(a_late_sample_now_and_then_is_borne),
         cmocka_unit_test(lateness_of_the_sampler_is_no_need_of_the_links),
         cmocka_unit_test(a_need_counts_without_what_the_frame_owes_to_it),
+        cmocka_unit_test(a_late_turn_is_no_phase),
         cmocka_unit_test(what_would_have_been_late_all_the_same_is_no_excuse),
         cmocka_unit_test(nobody_is_absent_before_the_start),
     };
