@@ -294,7 +294,8 @@ void corpus_hub(void) {
         RELAY_SAYS,
         RELAY_BULK,
         RELAY_DATAGRAM,
-        HANG_UP
+        HANG_UP,
+        FLOOD
     };
     enum { FROM_AWAY = 1 << 4 };
     static const uint8_t ctrl[40] = {KL_SEAL_CTRL, 1}, one[1] = {1}, wait[1] = {10}, long_wait[1] = {255};
@@ -340,6 +341,12 @@ void corpus_hub(void) {
     add(&l, RAW, asked, kl_question_write(&q, asked));
     add(&l, PASS, long_wait, 1);
     save("fuzz_hub", "stranger", l.bytes, l.len);
+    l.len = 0;
+    add(&l, CONNECT, NULL, 0);
+    add(&l, FLOOD, (const uint8_t *)"\x96", 1);
+    add(&l, PASS, wait, 1);
+    add(&l, SEALED, ctrl, sizeof ctrl);
+    save("fuzz_hub", "flood", l.bytes, l.len);
 }
 
 void corpus_files(void) {
