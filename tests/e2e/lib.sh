@@ -187,7 +187,7 @@ what_counts() { # FILE
 # writes to standard error, and ends the process with a status that nobody expects.)
 clean_run() {
     local report clean=0
-    for report in "$tmp"/sanitizer/report* $(grep -alE '^[^ ]+:[0-9]+:[0-9]+: runtime error: ' "$tmp"/* 2>/dev/null); do
+    for report in "$tmp"/sanitizer/report* $(grep -D skip -alE '^[^ ]+:[0-9]+:[0-9]+: runtime error: ' "$tmp"/* 2>/dev/null); do
         case $report in
         */report*) what_counts "$report" ;;
         *) grep -aE -A 20 ' runtime error: ' "$report" ;;
