@@ -8,6 +8,7 @@ static const char help[] =
     "Usage: keylock COMMAND [ARGUMENTS]\n"
     "\n"
     "  install  put cores into RetroArch's list for playing online\n"
+    "  doctor   say whether all is there that a match needs, and what to do where it is not\n"
     "  play     start RetroArch with a core locked to the other players of a room\n"
     "  command  tell the room that is being played on this machine: pause, reset, say, …\n"
     "  rooms    ask a relay for its public rooms\n"
@@ -23,17 +24,10 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"install", cmd_install},
-                    {"play", cmd_play},
-                    {"command", cmd_command},
-                    {"run", cmd_run},
-                    {"rooms", cmd_rooms},
-                    {"diff", cmd_diff},
-                    {"blame", cmd_blame},
-                    {"bisect", cmd_bisect},
-                    {"machine", cmd_machine},
-                    {"probe", cmd_probe},
-                    {"probe-child", cmd_probe_child}};
+    } commands[] = {{"install", cmd_install}, {"doctor", cmd_doctor}, {"play", cmd_play},
+                    {"command", cmd_command}, {"run", cmd_run},       {"rooms", cmd_rooms},
+                    {"diff", cmd_diff},       {"blame", cmd_blame},   {"bisect", cmd_bisect},
+                    {"machine", cmd_machine}, {"probe", cmd_probe},   {"probe-child", cmd_probe_child}};
     if (argc < 2) {
         fputs(help, stderr);
         return KLT_USAGE;
@@ -44,9 +38,9 @@ int main(int argc, char **argv) {
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    fprintf(
-        stderr,
-        "keylock: expected install, play, command, rooms, run, diff, blame, bisect or probe, got \"%s\"\n",
-        argv[1]);
+    fprintf(stderr,
+            "keylock: expected install, doctor, play, command, rooms, run, diff, blame, bisect or probe, got "
+            "\"%s\"\n",
+            argv[1]);
     return KLT_USAGE;
 }

@@ -25,6 +25,7 @@ int cmd_blame(int argc, char **argv);
 int cmd_bisect(int argc, char **argv);
 int cmd_machine(int argc, char **argv); /* machine.h: a core in a process of its own */
 int cmd_install(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_play(int argc, char **argv);
 int cmd_command(int argc, char **argv);
 int cmd_rooms(int argc, char **argv);

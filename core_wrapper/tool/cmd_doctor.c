@@ -1,0 +1,111 @@
+/* `keylock doctor`: is all there that a match needs, and what to do where it is not. */
+#include "tool.h"
+
+#include "doctor.h"
+#include "report.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: keylock doctor [OPTIONS]\n"
+    "\n"
+    "Looks at RetroArch, the installed cores, the wrapper, the relay and this machine's clock, and says what "
+    "to do\n"
+    "where something is not as it should be. Nothing is changed.\n"
+    "\n"
+    "  --relay HOST[:PORT]  the relay (default: as KEYLOCK_RELAY or keylock.cfg in RetroArch's system folder "
+    "has it)\n"
+    "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
+    "  --json               one object instead of lines\n"
+    "\n"
+    "Exit status: 0, also where something could be better; 1 where something does not work; 2 for wrong "
+    "usage.\n";
+
+static const char *const healths[] = {"ok", "note", "wrong"};
+
+void kl_doctor_find(struct kl_doctor *d, enum kl_health health, const char *about, const char *todo,
+                    const char *format, ...) {
+    va_list args;
+    if (d->count == KLT_FINDINGS) return;
+    struct kl_finding *f = &d->finding[d->count++];
+    f->health = health;
+    snprintf(f->about, sizeof f->about, "%s", about);
+    snprintf(f->todo, sizeof f->todo, "%s", todo ? todo : "");
+    va_start(args, format);
+    vsnprintf(f->text, sizeof f->text, format, args);
+    va_end(args);
+}
+
+static unsigned count_of(const struct kl_doctor *d, enum kl_health health) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < d->count; i++)
+        n += d->finding[i].health == health;
+    return n;
+}
+
+static void print(const struct kl_doctor *d) {
+    for (unsigned i = 0; i < d->count; i++) {
+        const struct kl_finding *f = &d->finding[i];
+        printf("%-5s  %s: %s\n", healths[f->health], f->about, f->text);
+        if (*f->todo) printf("       -> %s\n", f->todo);
+    }
+    unsigned wrong = count_of(d, KL_WRONG), odd = count_of(d, KL_ODD);
+    if (wrong)
+        printf("%u thing%s to put right.\n", wrong, wrong == 1 ? "" : "s");
+    else
+        printf("All that is needed is there%s.\n", odd ? "; the notes say what could be better" : "");
+}
+
+static int print_json(const struct kl_doctor *d) {
+    json_object *all = json_object_new_object(), *list = json_object_new_array();
+    for (unsigned i = 0; i < d->count; i++) {
+        const struct kl_finding *f = &d->finding[i];
+        json_object *j = json_object_new_object();
+        json_object_object_add(j, "health", json_object_new_string(healths[f->health]));
+        json_object_object_add(j, "about", json_object_new_string(f->about));
+        json_object_object_add(j, "found", json_object_new_string(f->text));
+        if (*f->todo) json_object_object_add(j, "do", json_object_new_string(f->todo));
+        json_object_array_add(list, j);
+    }
+    json_object_object_add(all, "well", json_object_new_boolean(count_of(d, KL_WRONG) == 0));
+    json_object_object_add(all, "findings", list);
+    return kl_report_put(stdout, all);
+}
+
+int cmd_doctor(int argc, char **argv) {
+    static struct kl_doctor d;
+    static struct kl_config scratch;
+    static const struct option longs[] = {{"relay", required_argument, NULL, 'r'},
+                                          {"wrapper", required_argument, NULL, 'w'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    bool json = false;
+    char err[512];
+    for (int c; (c = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(help, stdout);
+            return KLT_OK;
+        }
+        if (c == ':' || c == '?') return tool_bad_option(KLT_USAGE, "doctor", c, argv);
+        if (c == 'r' && kl_config_set(&scratch, "relay", optarg, err, sizeof err) != 0)
+            return tool_fail(KLT_USAGE, "doctor", "--relay: %s", strstr(err, "expected"));
+        if (c == 'r') d.relay = optarg;
+        if (c == 'w') d.wrapper = optarg;
+        json = json || c == 'j';
+    }
+    if (optind < argc)
+        return tool_fail(KLT_USAGE, "doctor", "expected options only, got \"%s\"", argv[optind]);
+    kl_doctor_retroarch(&d);
+    kl_doctor_wrapper(&d);
+    kl_doctor_cores(&d);
+    kl_doctor_relay(&d);
+    kl_doctor_clock(&d);
+    if (!json) print(&d);
+    if (json && print_json(&d) != 0) return KLT_OUTPUT;
+    return count_of(&d, KL_WRONG) ? KLT_FAILED : KLT_OK;
+}

@@ -1,0 +1,226 @@
+/* The doctor's looks at this machine: RetroArch, wrapper, cores, clock. */
+#include "doctor.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timex.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../net/session/private_file.h"
+#include "../seat_file.h"
+#include "../wrapper_api.h"
+#include "files.h"
+#include "install.h"
+#include "tool.h"
+
+#define ANSWER_MS   5000
+#define OLDEST      19 /* RetroArch 1.9: core options with categories came soon after */
+#define NAPS        100
+#define NAP_US      2000
+#define NAP_LATE_US 8000 /* half a frame: then a frame is missed now and then */
+
+/* ---- RetroArch ---- */
+
+static void ask_version(const char *program, char *out, size_t cap) {
+    int ends[2];
+    size_t got = 0;
+    out[0] = 0;
+    if (pipe(ends) != 0) return;
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("DBUS_FATAL_WARNINGS", "0", 1);
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        execl(program, program, "--version", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    struct pollfd p = {.fd = ends[0], .events = POLLIN};
+    for (ssize_t n = 1; child > 0 && n > 0 && got + 1 < cap && poll(&p, 1, ANSWER_MS) > 0;) {
+        n = read(ends[0], out + got, cap - 1 - got);
+        if (n > 0) got += (size_t)n;
+    }
+    out[got] = 0;
+    close(ends[0]);
+    if (child > 0) kill(child, SIGKILL);
+    if (child > 0) waitpid(child, NULL, 0);
+}
+
+static void look_at_program(struct kl_doctor *d) {
+    char program[KLT_PATH], said[2048];
+    unsigned major = 0, minor = 0, patch = 0;
+    if (!kl_on_path("retroarch", program, sizeof program)) return; /* its settings alone may be left */
+    ask_version(program, said, sizeof said);
+    const char *v = strstr(said, "-- v");
+    if (!v || sscanf(v, "-- v%u.%u.%u", &major, &minor, &patch) < 2)
+        kl_doctor_find(d, KL_WRONG, "RetroArch", "Start it once by hand and see what it says.",
+                       "%.500s does not say its version", program);
+    else if (major * 10 + minor < OLDEST && major < 2)
+        kl_doctor_find(d, KL_ODD, "RetroArch", "Take a newer one: 1.14 and 1.20 were tried.",
+                       "%.500s is %u.%u.%u", program, major, minor, patch);
+    else
+        kl_doctor_find(d, KL_WELL, "RetroArch", NULL, "%u.%u.%u (%.500s)", major, minor, patch, program);
+}
+
+/* Both are on unless somebody turned them off. */
+static bool pauses(const struct kl_place *p, const char *key) {
+    char value[16];
+    return !kl_settings_get(&p->values, key, value, sizeof value) || strcmp(value, "false") != 0;
+}
+
+static void look_at_place(struct kl_doctor *d, const struct kl_place *p) {
+    char todo[1024];
+    kl_doctor_find(d, KL_WELL, p->name, NULL, "settings %.400s%s, cores %.400s", p->config,
+                   p->values.there ? "" : " (not there yet)", p->cores);
+    if (!kl_folder_there(p->cores)) {
+        snprintf(todo, sizeof todo,
+                 "Install a core, with the distribution's packages (libretro-…) or in RetroArch: Main "
+                 "Menu, Load Core, Download a Core.");
+        kl_doctor_find(d, KL_WRONG, p->name, todo, "there is no folder %.400s", p->cores);
+    }
+    if (pauses(p, "pause_nonactive") || pauses(p, "menu_pause_libretro"))
+        kl_doctor_find(
+            d, KL_ODD, p->name,
+            "In RetroArch: Settings, User Interface, turn off \"Pause Content When Not in Focus\", and under "
+            "Menu "
+            "\"Pause Content When Menu Is Active\". (keylock play does so by itself.)",
+            "it stops the game while its menu is open or another window has the focus: you are away then");
+}
+
+void kl_doctor_retroarch(struct kl_doctor *d) {
+    char err[2 * KLT_PATH];
+    look_at_program(d);
+    d->places = kl_place_find(d->place, err, sizeof err);
+    if (d->places < 0)
+        kl_doctor_find(d, KL_WRONG, "RetroArch", "Look at that file's permissions.", "%.900s", err);
+    if (d->places < 0) d->places = 0;
+    if (d->places == 0)
+        kl_doctor_find(d, KL_WRONG, "RetroArch", "Install it: apt-get install retroarch.",
+                       "there is none here");
+    for (int i = 0; i < d->places; i++)
+        look_at_place(d, &d->place[i]);
+}
+
+/* ---- the wrapper ---- */
+
+static void load_wrapper(struct kl_doctor *d) {
+    void *handle = dlopen(d->wrapper_path, RTLD_NOW | RTLD_LOCAL);
+    klw_api_fn fn = NULL;
+    if (!handle) {
+        kl_doctor_find(d, KL_WRONG, "wrapper",
+                       "Install the library that it names, or build Keylock here (make deps, make).",
+                       "it does not load: %.900s", dlerror());
+        return;
+    }
+    *(void **)&fn = dlsym(handle, KLW_API_SYMBOL);
+    const struct klw_api *api = fn ? fn() : NULL;
+    if (!api || api->version != KLW_API_VERSION)
+        kl_doctor_find(d, KL_WRONG, "wrapper", "Build and install keylock and the wrapper together.",
+                       "%.600s is of another version than this keylock: expected %d, got %u", d->wrapper_path,
+                       KLW_API_VERSION, api ? api->version : 0);
+    else
+        kl_doctor_find(d, KL_WELL, "wrapper", NULL, "%.900s", d->wrapper_path);
+    dlclose(handle);
+}
+
+void kl_doctor_wrapper(struct kl_doctor *d) {
+    char err[2048], dir[KL_PRIVATE_PATH];
+    if (d->wrapper)
+        snprintf(d->wrapper_path, sizeof d->wrapper_path, "%s", d->wrapper);
+    else if (tool_find_wrapper(d->wrapper_path, sizeof d->wrapper_path, err, sizeof err) != 0)
+        d->wrapper_path[0] = 0;
+    if (*d->wrapper_path)
+        load_wrapper(d);
+    else
+        kl_doctor_find(d, KL_WRONG, "wrapper", "Run make install, or name it with --wrapper.", "%.900s", err);
+    if (kl_state_folder(NULL, dir, err, sizeof err) == 0)
+        kl_doctor_find(d, KL_WELL, "own folder", NULL, "%.900s", dir);
+    else
+        kl_doctor_find(d, KL_WRONG, "own folder",
+                       "Seats and relays' keys are kept there: make it yours, mode 700.", "%.900s", err);
+}
+
+/* ---- the cores ---- */
+
+struct look {
+    struct kl_doctor *d;
+    const struct kl_place *p;
+    unsigned installed;
+};
+
+static void look_at_core(void *ctx, const char *file) {
+    struct look *l = ctx;
+    char name[KLT_CORE_NAME], info[KLT_PATH], todo[KLT_CORE_NAME + 64];
+    size_t len = strlen(file) - strlen("_keylock_libretro.so");
+    if (!len || len >= sizeof name) return;
+    snprintf(name, sizeof name, "%.*s", (int)len, file);
+    snprintf(info, sizeof info, "%.3800s/%s_keylock_libretro.info", l->p->info, name);
+    snprintf(todo, sizeof todo, "keylock install %s", name);
+    l->installed++;
+    if (!kl_install_has_core(l->p, name))
+        kl_doctor_find(l->d, KL_WRONG, name, "Install that core, or keylock install --remove its name.",
+                       "there is no %s_libretro.so for it in %.600s", name, l->p->cores);
+    else if (access(info, R_OK) != 0)
+        kl_doctor_find(l->d, KL_WRONG, name, todo, "RetroArch finds no %.900s", info);
+    else if (kl_install_state(l->p, name, l->d->wrapper_path) == KL_INSTALLED_OTHER)
+        kl_doctor_find(l->d, KL_ODD, name, todo, "its copy of the wrapper is of another build than %.600s",
+                       l->d->wrapper_path);
+    else
+        kl_doctor_find(l->d, KL_WELL, name, NULL, "in %s's list of cores", l->p->name);
+}
+
+void kl_doctor_cores(struct kl_doctor *d) {
+    for (int i = 0; i < d->places; i++) {
+        struct look l = {d, &d->place[i], 0};
+        kl_folder_each(l.p->cores, "_keylock_libretro.so", look_at_core, &l);
+        if (!l.installed)
+            kl_doctor_find(d, KL_ODD, l.p->name,
+                           "keylock install CORE puts one there; keylock play needs none.",
+                           "no core is installed for online play in its list");
+    }
+}
+
+/* ---- the clock ---- */
+
+static int by_size(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void look_at_naps(struct kl_doctor *d) {
+    uint64_t late[NAPS];
+    struct timespec nap = {0, NAP_US * 1000};
+    for (unsigned i = 0; i < NAPS; i++) {
+        uint64_t from_us = tool_now_us();
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+        uint64_t took_us = tool_now_us() - from_us;
+        late[i] = took_us > NAP_US ? took_us - NAP_US : 0;
+    }
+    qsort(late, NAPS, sizeof *late, by_size);
+    double usual = (double)late[NAPS * 95 / 100] / 1000, worst = (double)late[NAPS - 1] / 1000;
+    bool bad = late[NAPS * 95 / 100] > NAP_LATE_US;
+    kl_doctor_find(
+        d, bad ? KL_ODD : KL_WELL, "clock",
+        bad ? "End what keeps the processor busy; on a laptop, take the power plan for performance." : NULL,
+        "programs wake up to %.1f ms late (95 of 100; the worst of all %.1f ms)", usual, worst);
+}
+
+void kl_doctor_clock(struct kl_doctor *d) {
+    struct timex t = {0};
+    look_at_naps(d);
+    if (time(NULL) < 1700000000)
+        kl_doctor_find(d, KL_ODD, "clock", "Set it: a room that you make starts its games at that time.",
+                       "this machine's date is before 2023");
+    else if (adjtimex(&t) == TIME_ERROR)
+        kl_doctor_find(d, KL_WELL, "clock", NULL,
+                       "the date is set by nobody else; the lock needs no right time");
+    else
+        kl_doctor_find(d, KL_WELL, "clock", NULL, "the date is kept by a time server");
+}

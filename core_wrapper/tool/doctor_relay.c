@@ -1,0 +1,112 @@
+/* The doctor's look at the relay: is it reached, how far is it, how steady. */
+#include "doctor.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../net/engine/engine.h"
+#include "../../net/transport/link.h"
+#include "../../net/transport/ask.h"
+
+#define PINGS    24
+#define GAP_US   40000
+#define FRAME_MS (1000.0 / 60)
+#define FAR_MS   200 /* it plays, and nobody likes it */
+#define SHAKY_MS 20
+#define LOSSY    2 /* of PINGS */
+
+/* As the player will have it: the environment before any file. */
+static bool find_relay(struct kl_doctor *d, struct kl_config *c) {
+    char err[2 * KLT_PATH], todo[512];
+    bool found = false;
+    for (int i = 0; i <= d->places && !found; i++) {
+        const char *dir = i < d->places ? d->place[i].system : NULL;
+        if (kl_config_read(c, dir, err, sizeof err) != 0) {
+            kl_doctor_find(d, KL_WRONG, "settings", "Put that line, or that variable, right.", "%.900s", err);
+            continue;
+        }
+        found = *c->host;
+    }
+    if (d->relay) found = kl_config_set(c, "relay", d->relay, err, sizeof err) == 0;
+    snprintf(todo, sizeof todo,
+             "keylock install --relay HOST sets one; keylock-relay is one, on any machine that can be "
+             "reached by UDP port %u.",
+             KL_DEFAULT_PORT);
+    if (!found) kl_doctor_find(d, KL_ODD, "relay", todo, "none is set: cores play alone");
+    return found;
+}
+
+struct pings {
+    double ms[PINGS], jitter_ms;
+    unsigned came;
+    struct kl_pong pong;
+};
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void ping(int fd, struct pings *p) {
+    double sum = 0;
+    struct kl_pong pong;
+    for (unsigned i = 0; i < PINGS; i++) {
+        double ms = kl_ask_ping(fd, &pong);
+        if (i >= 2 && p->came == 0) break; /* nobody there: no need to wait for the rest */
+        if (ms < 0) continue;
+        if (p->came) sum += fabs(ms - p->ms[p->came - 1]);
+        p->ms[p->came++] = ms;
+        p->pong = pong;
+        usleep(GAP_US);
+    }
+    p->jitter_ms = p->came > 1 ? sum / (p->came - 1) : 0;
+    qsort(p->ms, p->came, sizeof *p->ms, by_size);
+}
+
+static void judge(struct kl_doctor *d, const struct kl_config *c, const struct pings *p) {
+    double middle = p->ms[p->came / 2];
+    unsigned lost = PINGS - p->came;
+    unsigned frames = (unsigned)ceil((middle + 2 * p->jitter_ms) / FRAME_MS);
+    bool far = middle > FAR_MS, shaky = p->jitter_ms > SHAKY_MS || lost > LOSSY;
+    const char *todo = far     ? "Take a relay that is nearer to all players."
+                       : shaky ? "Take a cable instead of Wi-Fi where you can; keylock play --half-steps on "
+                                 "spares a frame where "
+                                 "packets are lost."
+                               : NULL;
+    kl_doctor_find(
+        d, far || shaky ? KL_ODD : KL_WELL, "relay", todo,
+        "%.200s:%u answers after %.1f ms (%.1f to %.1f, jitter %.1f; %u of %d lost): about %u frame%s from a "
+        "press to its play, if nobody is farther away; %u rooms, %u players",
+        c->host, c->port, middle, p->ms[0], p->ms[p->came - 1], p->jitter_ms, lost, PINGS,
+        frames ? frames : 1, frames > 1 ? "s" : "", p->pong.rooms, p->pong.clients);
+    if (p->pong.version == KL_PROTOCOL_VERSION) return;
+    kl_doctor_find(d, KL_WRONG, "relay",
+                   p->pong.version > KL_PROTOCOL_VERSION ? "Update Keylock here."
+                                                         : "Ask its host to update the relay.",
+                   "it speaks protocol %u, this Keylock %d", p->pong.version, KL_PROTOCOL_VERSION);
+}
+
+void kl_doctor_relay(struct kl_doctor *d) {
+    static struct kl_config c;
+    static struct pings p;
+    char err[1024];
+    if (!find_relay(d, &c)) return;
+    int fd = sodium_init() < 0 ? -1 : kl_ask_open(c.host, c.port, err, sizeof err);
+    if (fd < 0) {
+        kl_doctor_find(d, KL_WRONG, "relay", "Look at the name, and whether this machine is online.",
+                       "%.900s", err);
+        return;
+    }
+    ping(fd, &p);
+    close(fd);
+    if (p.came)
+        judge(d, &c, &p);
+    else
+        kl_doctor_find(d, KL_WRONG, "relay",
+                       "Is keylock-relay running there, and does its firewall let that UDP port in?",
+                       "no answer from %.200s:%u", c.host, c.port);
+}
