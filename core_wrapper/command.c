@@ -13,6 +13,7 @@
 /* A machine that was emulated for no time with its tray open has not seen it open. */
 #define TRAY_FRAMES 60
 #define SHOWN_MS    4000
+#define NEWS_FRAMES 600
 
 static struct {
     uint8_t plays[KL_MAX_SEATS]; /* by whose pads: the seat they play */
@@ -47,8 +48,12 @@ __attribute__((format(printf, 3, 4))) static void tell(const struct kl_command *
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    if (!room.quiet)
-        kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "[f %u] %s: %s", frame, kl_command_name(c->client), what);
+    if (room.quiet) return;
+    const char *who = kl_command_name(c->client);
+    if (kl_w.play.pace.mode == KL_PACE_FLAT_OUT && kl_w.play.pace.behind > NEWS_FRAMES) /* of long ago */
+        kl_screen_log(&kl_w.screen, kl_w.front.environment, "[f %u] %s: %s", frame, who, what);
+    else
+        kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "[f %u] %s: %s", frame, who, what);
 }
 
 static void do_policy(const struct kl_command *c, uint32_t frame) {

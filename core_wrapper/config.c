@@ -220,6 +220,13 @@ static int set_unlisted(struct kl_config *c, const char *v, char *err, size_t er
     return on_off(&c->unlisted, "KEYLOCK_UNLISTED", v, err, err_len);
 }
 
+static int set_slow(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    bool out = !strcmp(v, "out");
+    if (!out && strcmp(v, "watch") != 0) return refuse(err, err_len, "KEYLOCK_SLOW", "watch or out", v);
+    c->let_go = out;
+    return 0;
+}
+
 static int set_insecure_lan(struct kl_config *c, const char *v, char *err, size_t err_len) {
     return on_off(&c->insecure_lan, "KEYLOCK_INSECURE_LAN", v, err, err_len);
 }
@@ -303,6 +310,7 @@ static const struct {
     {"password", "KEYLOCK_PASSWORD", set_password},
     {"password_file", "KEYLOCK_PASSWORD_FILE", set_password_file},
     {"unlisted", "KEYLOCK_UNLISTED", set_unlisted},
+    {"slow", "KEYLOCK_SLOW", set_slow},
     {"insecure_lan", "KEYLOCK_INSECURE_LAN", set_insecure_lan},
     {"seat_time", "KEYLOCK_SEAT_TIME", set_seat_time},
     {"invite", "KEYLOCK_INVITE", set_invite},

@@ -34,7 +34,8 @@ struct kl_config {
     uint8_t seats;                             /* wanted, 0: spectator */
     char password[KL_DOOR_PASSWORD_MAX + 1];   /* of the room; "": none */
     bool unlisted;                             /* a room of ours is not told to strangers */
-    bool insecure_lan;                         /* without encryption, where the relay says so, too */
+    bool let_go; /* in a room of ours: who joins late and cannot catch up leaves again; else he watches */
+    bool insecure_lan;       /* without encryption, where the relay says so, too */
     bool invite;             /* the room's link is written to standard error once it is known */
     uint16_t seat_time_s;    /* that a room of ours keeps seats; 0: as the relay does */
     struct kl_params params; /* fps_uhz is left 0 */

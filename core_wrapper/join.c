@@ -54,7 +54,8 @@ static void fill_hello(struct kl_hello *hello) {
     hello->params = kl_w.config.params;
     follow_wishes(&hello->params);
     hello->params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
-    hello->door = kl_w.config.unlisted ? KL_DOOR_UNLISTED : 0;
+    hello->door =
+        (uint8_t)((kl_w.config.unlisted ? KL_DOOR_UNLISTED : 0) | (kl_w.config.let_go ? KL_DOOR_LET_GO : 0));
     hello->seat_time_s = kl_w.config.seat_time_s;
     kl_identity_core(&hello->facts, &info);
     kl_identity_content(&hello->facts, &kl_w.content);

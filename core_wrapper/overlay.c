@@ -7,6 +7,7 @@
 #include "choice.h"
 #include "command.h"
 #include "join.h"
+#include "remaining.h"
 #include "wrapper.h"
 
 #define SECOND_US         1000000u
@@ -32,6 +33,7 @@ static struct {
     uint64_t since_us; /* … from then on */
     uint64_t ran_us, told_us, desync_us;
     struct kl_away away;
+    struct kl_remaining remaining;
     char told[KL_PANEL_LINE];
     bool said_hardware;
 } o;
@@ -84,7 +86,7 @@ static void remember(uint64_t now_us) {
 }
 
 /* One frame or two are nothing. */
-static void follow_backlog(void) {
+static void follow_backlog(uint64_t now_us) {
     struct kl_panel *p = &o.panel;
     p->backlog = kl_w.play.report.backlog;
     p->behind = kl_w.play.pace.behind;
@@ -93,6 +95,8 @@ static void follow_backlog(void) {
         p->catch_up = 0;
     else if ((p->catch_up || p->behind >= CATCH_UP_FROM) && p->behind > p->catch_up)
         p->catch_up = p->behind;
+    kl_remaining_turn(&o.remaining, p->catch_up ? p->behind : 0, now_us);
+    kl_w.play.report.left_s = p->left_s = kl_remaining_s(&o.remaining);
 }
 
 /* ---- the panel's content ---- */
@@ -242,7 +246,7 @@ void kl_overlay_turn(uint64_t now_us) {
         remember(now_us);
         count_second(now_us);
     }
-    follow_backlog();
+    follow_backlog(now_us);
     follow_away(now_us);
     fill(now_us);
     tell_state(now_us);

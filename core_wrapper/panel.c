@@ -74,9 +74,10 @@ static void seats_text(uint8_t seats, char out[24]) {
 }
 
 static const char *mark_of(const struct kl_panel *p, const struct kl_panel_member *m, uint32_t *rgb) {
-    *rgb = m->away ? GREY : WHITE;
+    *rgb = m->away || m->joining ? GREY : WHITE;
     if (m->alone || (m->lacking && p->stalled)) *rgb = RED;
     if (m->alone) return "alone";
+    if (m->joining) return "joins";
     if (m->away) return "away";
     if (m->loading) return "loads";
     if (m->lacking && p->stalled) return "late";

@@ -26,6 +26,7 @@ struct kl_panel_member {
     uint8_t seats; /* mask; 0: watches */
     bool you, host;
     bool loading; /* it has not begun */
+    bool joining; /* it catches up with the game, and does not play yet */
     bool away;    /* its seats are absent, or its frontend does not run */
     bool lacking; /* the next frame waits for it */
     bool alone;   /* its hashes differ from the majority's */
@@ -51,6 +52,7 @@ struct kl_panel {
     unsigned backlog;  /* frames received and not run */
     unsigned behind;   /* frames that should have run by now, and are here */
     unsigned catch_up; /* the most of them since catching up began; 0: we do not */
+    unsigned left_s;   /* until it is done; 0: not known */
     bool absent;       /* our seats are not waited for */
     bool paused;
     bool any_verified, desync;

@@ -57,8 +57,9 @@ void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
 }
 
 static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
-    char who[KL_PANEL_LINE], since[16];
+    char who[KL_PANEL_LINE], since[16], left_s[16];
     kl_panel_time(p->state_us, since);
+    kl_panel_time(p->left_s * UINT64_C(1000000), left_s);
     if (p->desync && p->desync_is_news) {
         kl_panel_desync(p, out);
         return KL_PANEL_ERROR;
@@ -70,7 +71,8 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
     if (p->catch_up) {
         unsigned left = p->behind < p->catch_up ? p->behind : p->catch_up;
         *percent = percent_of(p->catch_up - left, p->catch_up);
-        snprintf(out, KL_PANEL_LINE, "catching up: %u frames left", p->behind);
+        snprintf(out, KL_PANEL_LINE, "catching up: %u frames left%s%s", p->behind, p->left_s ? ", " : "",
+                 p->left_s ? left_s : "");
         return KL_PANEL_INFO;
     }
     if (p->stalled && p->state_us >= STALL_TOLD_US) {

@@ -156,7 +156,7 @@ static void poll_frontend(unsigned seats) {
 
 /* A runner is polled for each sample, so that its script goes by samples; a frontend once a call. */
 static void give_samples(uint32_t count) {
-    struct kl_input in[KL_MAX_SEATS];
+    struct kl_input in[KL_MAX_SEATS] = {0}; /* the relay may give us more seats at any time */
     for (uint32_t i = 0; i < count; i++) {
         if (kl_w.attached) poll_frontend(kl_w.own_seats);
         kl_latch_sample(&kl_w.latch, in, kl_w.own_seats);

@@ -93,7 +93,7 @@ static void begin(void) {
     kl_control_begin(); /* after kl_play_begin(), which takes the frontend's word that options have changed */
     kl_record_begin();
     hold_pace(true);
-    if (!kl_w.own_seats) kl_wrapper_say(KL_SCREEN_INFO, 3000, "all here: you watch");
+    if (!kl_w.own_seats) kl_wrapper_say(KL_SCREEN_INFO, 3000, "you watch");
 }
 
 static void end(void) {
@@ -199,6 +199,20 @@ static void note_link(const struct kl_link_status *was) {
                   (double)(now_us - was->lost_us) / 1e6);
 }
 
+/* The relay may give us other seats at any time. */
+static void note_seats(uint8_t was) {
+    uint8_t is = kl_w.status.welcome.seats;
+    if (kl_w.phase != KL_PHASE_PLAYING || is == was) return;
+    kl_w.own_seats = (unsigned)__builtin_popcount(is);
+    kl_latch_forget(&kl_w.latch);
+    event(is ? "seated" : "watching");
+    if (is)
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "you play as player %u",
+                       kl_command_seat((unsigned)__builtin_ctz(is)) + 1);
+    else
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "you watch from now on");
+}
+
 static void show_notices(void) {
     char text[KL_TEXT_MAX];
     while (kl_w.link && kl_link_notice(kl_w.link, text, sizeof text))
@@ -232,6 +246,7 @@ void kl_session_update(void) {
     note_roster(&was.roster);
     note_figures(&was);
     note_link(&was);
+    note_seats(was.welcome.seats);
     kl_join_invite();
     say_desync();
     show_notices();

@@ -40,7 +40,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KLW_API_VERSION 3
+#define KLW_API_VERSION 4
 #define KLW_API_SYMBOL  "keylock_wrapper_api"
 #define KLW_RUN_WAIT_US 4000
 #define KLW_EVENT_MAX   160 /* bytes, NUL included */
@@ -66,6 +66,7 @@ struct klw_report {
     bool returning;     /* the connection is lost and being made anew; nothing runs meanwhile */
     uint32_t lost_s, seat_time_s; /* with returning: for so long; the seat is kept for so long */
     uint32_t behind;              /* frames that the room has played and that are still on their way here */
+    uint32_t left_s;              /* so long until it has caught up with them; 0: it has, or nobody knows */
     bool desync;           /* the relay has found hashes that differ (ram, or state where that counts) … */
     uint32_t desync_first; /* … first at this frame label … */
     char desync_who[KLW_EVENT_MAX]; /* … and who stands alone, "" with a tie: names of the roster */

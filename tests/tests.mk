@@ -19,7 +19,7 @@ test: deps ## everything: installs what is missing, builds, runs; about a quarte
 test-build: $(UNIT) $(FUZZ) $(OUT)/make_corpus $(OUT)/tests/sim $(OUT)/vectors $(OUT)/session_peer $(OUT)/faultproxy $(OUT)/storm cores
 
 SIM_SEEDS ?= 300
-SIM_KEPT  := 284 30055 # rooms for which engine or judge was once mended
+SIM_KEPT  := 284 1525 30055 # rooms for which engine or judge was once mended
 # Directed trials of the engine in virtual time, each of which ends with 1 on a MISS; the quick ones are part of `test`.
 trial = "$(OUT)/tests/sim --$(1)"
 QUICK_TRIALS := $(call trial,slow) $(call trial,unequal) $(call trial,menu 60) $(call trial,hang 5) $(call trial,return)
@@ -119,9 +119,9 @@ e2e-san: ## the end-to-end scenarios with ASan and UBSan, leaks too (half an hou
 	$(call sanitized,address,address$(comma)undefined)
 e2e-tsan: ## the same with TSan, for those that need no RetroArch
 	$(call sanitized,thread,thread) E2E="$(or $(TSAN_E2E),$(filter-out $(RETROARCH_E2E),$(E2E)))"
-soak: all test-build ## what takes longer: 10,000 frames on every core, ten minutes of two RetroArch, 50 rooms of an hour, 1,000 simulated rooms
+soak: all test-build ## what takes longer: 10,000 frames on every core, ten minutes of two RetroArch, joining at minute ten, 50 rooms of an hour, 1,000 simulated rooms
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy FRAMES=10000 SECONDS_OF_PLAY=600 RUN_LIMIT=1500 tests/run.sh tests/e2e/10-cores.sh tests/e2e/11-four.sh \
-	    tests/e2e/50-retroarch.sh tests/e2e/53-sound.sh "LONG=1 $(OUT)/tests/test_return" \
+	    tests/e2e/50-retroarch.sh tests/e2e/53-sound.sh "LONG=1 $(OUT)/tests/test_return" "LONG=10 tests/e2e/82-join.sh" \
 	    "HOURS=50 $(OUT)/tests/test_restart" "$(OUT)/tests/sim --seeds 1000 --jobs 2"
 
 screens: all test-build ## the README's pictures of every state, from real RetroArch

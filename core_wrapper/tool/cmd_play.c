@@ -35,6 +35,7 @@ static const char help[] =
     "standard input\n"
     "  --password-file FILE the same: the file's first line\n"
     "  --unlisted           a room that this makes is not told to who asks the relay for its rooms\n"
+    "  --slow watch|out     of a room that this makes: who joins late and is too slow watches, or leaves\n"
     "  --seat-time S        a room that this makes keeps the seat of who is cut off, 1 to 3600 s (default 0: "
     "as the\n"
     "                       relay has it, 60)\n"
@@ -89,6 +90,7 @@ static const struct passed {
     {"password", "password", "KEYLOCK_PASSWORD", false},
     {"password-file", "password_file", "KEYLOCK_PASSWORD_FILE", false},
     {"unlisted", "unlisted", "KEYLOCK_UNLISTED", true},
+    {"slow", "slow", "KEYLOCK_SLOW", false},
     {"seat-time", "seat_time", "KEYLOCK_SEAT_TIME", false},
     {"insecure-lan", "insecure_lan", "KEYLOCK_INSECURE_LAN", true},
     {"link", "link", "KEYLOCK_LINK", false}, /* or where no option stands */

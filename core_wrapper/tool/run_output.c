@@ -78,6 +78,7 @@ void kl_run_output_progress(struct kl_run_output *o, uint64_t now_us, uint32_t d
     else if (r->phase != KLW_ALONE)
         fprintf(stderr, ", spacing %u, backlog %" PRIu32 "%s", r->spacing, r->backlog + r->behind,
                 r->desync ? ", DESYNC" : "");
+    if (r->left_s) fprintf(stderr, ", caught up in %" PRIu32 " s", r->left_s);
     fputs("\x1b[K", stderr);
 }
 

@@ -1,25 +1,42 @@
 #include "lock_return.h"
 
+#include <string.h>
+
 #include "frames.h"
 
 #define NO_BURST UINT32_MAX
 
-void kl_client_return(struct kl_client *c, uint64_t now_us) {
+/* Our seats do not count until we have caught up and said so. */
+static void stand_out(struct kl_client *c) {
     struct kl_client_stats *s = &c->stats;
-    struct kl_rtt rtt = c->clock.rtt;
-    kl_clock_init(&c->clock, c->period_us);
-    c->clock.rtt = rtt;
     c->standing = c->seat_count ? KL_STANDING_OUT : KL_STANDING_IN;
     s->absent = c->seat_count > 0;
-    s->paused = false;
     s->waiting_for = 0;
     c->sample_acked = s->next_sample; /* nobody wants them any more */
     c->sample_owed = true;            /* so that the relay hears us at once */
     c->cursor = NO_BURST;
     c->burst = 0;
     c->burst_at_us = c->back_us = 0;
-    c->unacknowledged = 0;
     c->needs_told = s->next_run;
+}
+
+void kl_client_reseat(struct kl_client *c, uint8_t seats) {
+    c->seats = seats;
+    c->seat_count = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        c->seat_count = (uint8_t)(c->seat_count + (seats >> s & 1));
+    memset(c->sample, 0, sizeof c->sample); /* they were of other seats */
+    stand_out(c);
+}
+
+void kl_client_return(struct kl_client *c, uint64_t now_us) {
+    struct kl_client_stats *s = &c->stats;
+    struct kl_rtt rtt = c->clock.rtt;
+    kl_clock_init(&c->clock, c->period_us);
+    c->clock.rtt = rtt;
+    stand_out(c);
+    s->paused = false;
+    c->unacknowledged = 0;
     c->room_next = s->next_closed;
     c->last_send_us = now_us;
 }

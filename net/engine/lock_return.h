@@ -14,6 +14,10 @@
  * there were stays as a guess). */
 void kl_client_return(struct kl_client *c, uint64_t now_us);
 
+/* The relay has given us other seats (0: we watch) while the room plays: they count once we have caught up
+ * and said so, as after an absence. */
+void kl_client_reseat(struct kl_client *c, uint8_t seats);
+
 /* The next closed frame that we need. */
 static inline uint32_t kl_client_have(const struct kl_client *c) {
     return c->stats.next_closed;

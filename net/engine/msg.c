@@ -77,7 +77,7 @@ static void read_roster(struct kl_reader *r, struct kl_roster *o) {
         struct kl_member *m = &o->member[i];
         m->client = kl_read_count(r, KL_MAX_CLIENTS - 1);
         m->seats = kl_read_u8(r);
-        m->state = kl_read_count(r, KL_MEMBER_AWAY);
+        m->state = kl_read_count(r, KL_MEMBER_JOINING);
         m->host = kl_read_bool(r);
         kl_read_string(r, m->name, sizeof m->name);
     }
@@ -143,6 +143,10 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
     case KL_MSG_HEALED: kl_write_healed(&w, &m->healed); break;
     case KL_MSG_ASK: kl_write_u32(&w, m->ask); break;
     case KL_MSG_OFFER: kl_write_offer(&w, &m->offer); break;
+    case KL_MSG_SEAT:
+        kl_write_u8(&w, m->seat.client);
+        kl_write_u8(&w, m->seat.seats);
+        break;
     default: break; /* SEND has no body */
     }
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
@@ -192,6 +196,10 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
     case KL_MSG_HEALED: kl_read_healed(&r, &m->healed); break;
     case KL_MSG_ASK: m->ask = kl_read_u32(&r); break;
     case KL_MSG_OFFER: kl_read_offer(&r, &m->offer); break;
+    case KL_MSG_SEAT:
+        m->seat.client = kl_read_count(&r, KL_MAX_CLIENTS - 1);
+        m->seat.seats = kl_read_u8(&r);
+        break;
     default: return KL_E_MALFORMED;
     }
     if (result != KL_OK) return result;

@@ -43,22 +43,23 @@ enum kl_msg_kind {
     KL_MSG_GIVE = 12,   /* a piece of that snapshot, where ASK came for it */
     KL_MSG_HEALED = 13, /* the snapshot of OFFER is loaded, and what follows it has been run */
     /* relay to client */
-    KL_MSG_WELCOME = 16, /* session, client index, seats, host?, params in force */
-    KL_MSG_REFUSE = 17,  /* code and text; the connection ends */
-    KL_MSG_ROSTER = 18,  /* who is here: client, name, seats, state */
-    KL_MSG_PREPARE = 19, /* all seats are filled: epoch, start data size (pieces follow), then load */
-    KL_MSG_SEND = 20,    /* to the host: send the start data now */
-    KL_MSG_VERDICT = 21, /* hashes of a keyframe compared */
-    KL_MSG_NOTICE = 22,  /* a line for the screen */
-    KL_MSG_DOOR = 23,    /* the room has a password: prove it, or set it */
-    KL_MSG_PROVED = 24,  /* the relay knows it too; WELCOME follows */
-    KL_MSG_HISTORY = 25, /* closed frames that the client has missed */
-    KL_MSG_TAGS = 26,    /* the relay's marks on closed intervals */
-    KL_MSG_TICKET = 27,  /* a piece of what BRING brings back; sealed by the relay for itself */
-    KL_MSG_WANT = 28,    /* what BRING is to bring, before a RETURN can be answered */
-    KL_MSG_ASK = 29,     /* for the snapshot of a keyframe */
-    KL_MSG_OFFER = 30,   /* a snapshot comes, to be loaded */
-    KL_MSG_SNAPSHOT = 31 /* a piece of it */
+    KL_MSG_WELCOME = 16,  /* session, client index, seats, host?, params in force */
+    KL_MSG_REFUSE = 17,   /* code and text; the connection ends */
+    KL_MSG_ROSTER = 18,   /* who is here: client, name, seats, state */
+    KL_MSG_PREPARE = 19,  /* all seats are filled: epoch, start data size (pieces follow), then load */
+    KL_MSG_SEND = 20,     /* to the host: send the start data now */
+    KL_MSG_VERDICT = 21,  /* hashes of a keyframe compared */
+    KL_MSG_NOTICE = 22,   /* a line for the screen */
+    KL_MSG_DOOR = 23,     /* the room has a password: prove it, or set it */
+    KL_MSG_PROVED = 24,   /* the relay knows it too; WELCOME follows */
+    KL_MSG_HISTORY = 25,  /* closed frames that the client has missed */
+    KL_MSG_TAGS = 26,     /* the relay's marks on closed intervals */
+    KL_MSG_TICKET = 27,   /* a piece of what BRING brings back; sealed by the relay for itself */
+    KL_MSG_WANT = 28,     /* what BRING is to bring, before a RETURN can be answered */
+    KL_MSG_ASK = 29,      /* for the snapshot of a keyframe */
+    KL_MSG_OFFER = 30,    /* a snapshot comes, to be loaded */
+    KL_MSG_SNAPSHOT = 31, /* a piece of it */
+    KL_MSG_SEAT = 32,     /* the client has other seats from now on */
 };
 
 struct kl_hello {
@@ -67,11 +68,16 @@ struct kl_hello {
     uint8_t seats_wanted;    /* number of seats, 0: spectator */
     struct kl_params params; /* wish; counts where this client makes the room */
     struct kl_facts facts;
-    uint8_t door;         /* KL_DOOR_UNLISTED, KL_DOOR_PASSWORD; counts where this client makes the room */
+    uint8_t door;         /* KL_DOOR_*, but for LOCKED; counts where this client makes the room */
     uint16_t seat_time_s; /* how long a seat is kept, as this client wishes; 0: as the relay does */
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
 };
-enum { KL_DOOR_UNLISTED = 1, KL_DOOR_PASSWORD = 2, KL_DOOR_LOCKED = 4 };
+enum {
+    KL_DOOR_UNLISTED = 1,
+    KL_DOOR_PASSWORD = 2,
+    KL_DOOR_LOCKED = 4,
+    KL_DOOR_LET_GO = 8 /* who joins and cannot catch up leaves again; else he watches */
+};
 enum { KL_PROVE = 0, KL_PROVE_SET = 1 }; /* what */
 struct kl_door_msg {
     uint8_t what, salt[KL_SALT_BYTES], share[KL_SHARE_BYTES]; /* share: 0 with KL_PROVE_SET */
@@ -138,8 +144,9 @@ enum kl_member_state {
     KL_MEMBER_LOADING,
     KL_MEMBER_READY,
     KL_MEMBER_PLAYING,
-    KL_MEMBER_GONE, /* left; its last samples are being used up */
-    KL_MEMBER_AWAY  /* its link is lost; the seat is kept */
+    KL_MEMBER_GONE,   /* left; its last samples are being used up */
+    KL_MEMBER_AWAY,   /* its link is lost; the seat is kept */
+    KL_MEMBER_JOINING /* its seat counts when it has caught up with the game */
 };
 struct kl_member {
     uint8_t client, seats, state;
@@ -148,7 +155,7 @@ struct kl_member {
 };
 struct kl_roster {
     uint8_t filled, players, count;
-    uint8_t doors; /* KL_DOOR_* */
+    uint8_t doors; /* KL_DOOR_UNLISTED, PASSWORD, LOCKED */
     struct kl_member member[KL_MAX_CLIENTS];
 };
 struct kl_prepare {
@@ -183,6 +190,9 @@ struct kl_tags {
     uint8_t tag[KL_TAGS_MAX][KL_TAG_BYTES];
 };
 enum { KL_WANT_TICKET = 1, KL_WANT_START = 2 };
+struct kl_reseat { /* SEAT */
+    uint8_t client, seats;
+};
 struct kl_want {
     uint8_t what;  /* KL_WANT_*: these too */
     uint32_t from; /* frames from here on */
@@ -261,6 +271,7 @@ struct kl_msg {
         struct kl_offer offer;
         struct kl_healed healed;
         uint32_t ask; /* the keyframe */
+        struct kl_reseat seat;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */

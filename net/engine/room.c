@@ -18,25 +18,75 @@ void kl_room_init(struct kl_room *r, const struct kl_params *params) {
         r->plays[s] = (uint8_t)s;
 }
 
-int kl_room_add(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us) {
-    if (client >= KL_MAX_CLIENTS || r->client[client].present) return KL_E_STATE;
-    if (r->started) return KL_E_STATE;
+static bool may_have(const struct kl_room *r, unsigned client, uint8_t seats) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if ((seats >> s & 1) && r->owner[s] != KL_NOBODY) return KL_E_STATE;
+        if ((seats >> s & 1) && r->owner[s] != KL_NOBODY && r->owner[s] != client) return false;
+    return true;
+}
+
+static void leave_seats(struct kl_room *r, unsigned client) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (r->owner[s] == client) r->owner[s] = KL_NOBODY;
+}
+
+/* While the room plays, they do not count before their samples do. */
+static void take_seats(struct kl_room *r, unsigned client, uint8_t seats) {
     struct kl_room_client *c = &r->client[client];
-    *c = (struct kl_room_client){.present = true, .seats = seats, .last_send_us = now_us, .cursor = NO_BURST};
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(seats >> s & 1)) continue;
-        r->owner[s] = (uint8_t)client;
-        c->seat_count++;
-    }
+    c->seats = seats;
+    c->seat_count = 0;
+    c->joining = r->started && seats;
+    c->presence = c->joining ? KL_ABSENT : KL_PRESENT;
+    r->before.present &= (uint8_t)~seats; /* as they were somebody else's */
+    r->now.present &= (uint8_t)~seats;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (seats >> s & 1) {
+            r->owner[s] = (uint8_t)client;
+            c->seat_count++;
+        }
+}
+
+int kl_room_add(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us) {
+    if (client >= KL_MAX_CLIENTS || r->client[client].present || !may_have(r, client, seats))
+        return KL_E_STATE;
+    struct kl_room_client *c = &r->client[client];
+    *c = (struct kl_room_client){.present = true, .last_send_us = now_us, .cursor = NO_BURST};
+    take_seats(r, client, seats);
+    if (r->started) c->link = KL_LINK_CUT;
     return KL_OK;
+}
+
+int kl_room_reseat(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us) {
+    bool there = client < KL_MAX_CLIENTS && r->client[client].present;
+    if (!r->started || !there || !may_have(r, client, seats)) return KL_E_STATE;
+    struct kl_room_client *c = &r->client[client];
+    kl_room_set_absent(r, c);
+    leave_seats(r, client);
+    take_seats(r, client, seats);
+    c->next_sample = c->resumed_at = c->used = 0;
+    c->waited_us = c->slowed_us = 0;
+    c->holds_up = false;
+    c->owed = true;
+    if (c->link != KL_LINK_CUT) c->link = seats ? KL_LINK_BACK : KL_LINK_UP;
+    kl_room_close_frames(r, now_us);
+    return KL_OK;
+}
+
+bool kl_room_joining(const struct kl_room *r, unsigned client) {
+    return client < KL_MAX_CLIENTS && r->client[client].present && r->client[client].joining;
 }
 
 uint8_t kl_room_seats_owned(const struct kl_room *r) {
     uint8_t seats = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (r->owner[s] != KL_NOBODY) seats |= (uint8_t)(1u << s);
+    return seats;
+}
+
+/* Those that take part in the game. */
+static uint8_t taking_part(const struct kl_room *r) {
+    uint8_t seats = kl_room_seats_owned(r);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->client[i].joining) seats &= (uint8_t)~r->client[i].seats;
     return seats;
 }
 
@@ -83,7 +133,7 @@ uint8_t kl_room_away(const struct kl_room *r) {
     uint8_t seats = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_room_client *c = &r->client[i];
-        if (c->present && (c->away || c->presence != KL_PRESENT)) seats |= c->seats;
+        if (c->present && !c->joining && (c->away || c->presence != KL_PRESENT)) seats |= c->seats;
     }
     return seats;
 }
@@ -132,7 +182,9 @@ static uint8_t count_present(struct kl_room *r, const struct kl_interval *next) 
             if (!next->by_clock) kl_spacing_newcomer(&r->spacing, first_spacing(r, c));
         }
         if (c->presence == KL_PRESENT && !reaches_back && by_samples) c->presence = KL_RETURNING;
-        if (c->presence == KL_PRESENT) seats |= c->seats;
+        if (c->presence != KL_PRESENT) continue;
+        c->joining = false;
+        seats |= c->seats;
     }
     return seats;
 }
@@ -143,8 +195,8 @@ static void announce_interval(struct kl_room *r) {
                                .samples_end = UINT32_MAX};
     kl_room_give_commands(r, &next);
     kl_room_choose_closing(r, &next);
-    next.active = kl_room_seats_owned(r);
     next.present = count_present(r, &next);
+    next.active = taking_part(r);
     next.length = next_length(r, &next);
     next.samples = r->params.subframes ? next.length : 1;
     next.hash = r->hash_next > 0 && next.first >= r->hash_next;
@@ -310,9 +362,8 @@ int kl_room_resume(struct kl_room *r, uint64_t now_us) {
 
 void kl_room_remove(struct kl_room *r, unsigned client, uint64_t now_us) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return;
-    r->client[client].present = false;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (r->owner[s] == client) r->owner[s] = KL_NOBODY;
+    r->client[client].present = r->client[client].joining = false;
+    leave_seats(r, client);
     kl_room_close_frames(r, now_us);
 }
 

@@ -48,6 +48,7 @@ struct kl_room_client {
     uint64_t burst_at_us;  /* when the last one began … */
     uint32_t burst_acked;  /* … and what had been acknowledged then */
     uint8_t link;          /* enum kl_room_link */
+    bool joining;          /* it has got its seats in the game, and they have not counted yet */
     bool fetching;         /* its frames come from the history (room_return.h) … */
     uint32_t history_next; /* … and have been sent below this one */
     uint8_t queued;        /* commands waiting for a keyframe */
@@ -105,9 +106,20 @@ enum {
 
 void kl_room_init(struct kl_room *r, const struct kl_params *params);
 
-/* Adds a client with the seats of its mask. KL_E_STATE where a seat is taken, the index is in use, or it has
- * seats and the room has started. */
+/* Adds a client with the seats of its mask. KL_E_STATE where a seat is taken, or the index is in use. In a
+ * room that has started it has no session yet (kl_room_return() begins one); its seats are neutral, no part
+ * of the game and waited for under no policy, until it has caught up and resumed: then from the next
+ * keyframe on. */
 int kl_room_add(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us);
+
+/* Gives a client other seats while the room plays (0: it watches from now on); frames that it has or fetches
+ * stay as they are. Those that it had are as after kl_room_remove(), those that it gets as with
+ * kl_room_add(). KL_E_STATE where the room has not started, the client is not there, or a seat is another's.
+ */
+int kl_room_reseat(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us);
+
+/* It has got its seats in the game, and they do not count yet. */
+bool kl_room_joining(const struct kl_room *r, unsigned client);
 
 /* True where this client holds the game up: the room waited for it, or went slower for it, by more than may
  * be. In a bounded room it is absent for that (this extends DESIGN.md's "waits longer than W", which knows
@@ -147,7 +159,7 @@ int kl_room_resume(struct kl_room *r, uint64_t now_us);
 /* Of those that kl_room_waiting_for() says, the ones whose samples are missing. */
 uint8_t kl_room_missing(const struct kl_room *r);
 
-/* Seats that are absent or away, by whose pads they are: a swap changes nothing. */
+/* Seats that are absent or away, by whose pads they are: a swap changes nothing. Not those of who joins. */
 uint8_t kl_room_away(const struct kl_room *r);
 
 /* Writes the body of the UPDATE datagram due to this client; 0 where nothing is due. Call until 0.

@@ -14,7 +14,9 @@ void kl_room_resumed(struct kl_room *r, struct kl_room_client *c, uint32_t sampl
     c->link = KL_LINK_UP;
     bool at_once = r->now.by_clock && r->now.samples_end == UINT32_MAX; /* no interval to fit in with */
     c->presence = at_once ? KL_PRESENT : KL_RETURNING;
-    if (at_once) r->now.present |= c->seats;
+    if (!at_once) return;
+    r->now.present |= c->seats;
+    c->joining = false;
 }
 
 uint64_t kl_room_waiting_since(const struct kl_room *r) {

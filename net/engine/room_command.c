@@ -73,12 +73,15 @@ void kl_room_act(struct kl_room *r, const struct kl_command *c) {
     }
 }
 
-/* Everybody has it, or those who have not are lost anyway. */
+/* Everybody has it, or those who have not are lost anyway, or get it by the history. */
 static bool is_free(const struct kl_room *r, const struct kl_commands *set) {
     bool held = set->count > 0 && set->keyframe + KL_KEPT_FRAMES > r->next_close;
     if (!held) return true;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->client[i].present && r->client[i].frame_acked <= set->keyframe) return false;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_room_client *c = &r->client[i];
+        bool by_update = c->present && c->link != KL_LINK_CUT && !c->fetching;
+        if (by_update && c->frame_acked <= set->keyframe) return false;
+    }
     return true;
 }
 

@@ -15,8 +15,10 @@ static struct kl_room_client *client_at(struct kl_room *r, unsigned client) {
 
 uint8_t kl_room_out(const struct kl_room *r) {
     uint8_t pads = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->client[i].present && r->client[i].link != KL_LINK_UP) pads |= r->client[i].seats;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_room_client *c = &r->client[i];
+        if (c->present && !c->joining && c->link != KL_LINK_UP) pads |= c->seats;
+    }
     return pads;
 }
 

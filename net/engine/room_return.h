@@ -41,7 +41,7 @@ void kl_room_gave_history(struct kl_room *r, unsigned client, uint32_t end);
 /* It gets its frames by history, not by UPDATE: so far behind. */
 bool kl_room_fetching(const struct kl_room *r, unsigned client);
 
-/* Pads whose owners are cut, or back and not yet caught up. */
+/* Pads whose owners are cut, or back and not yet caught up, who joins the game left out. */
 uint8_t kl_room_out(const struct kl_room *r);
 
 /* Takes a frame that was closed in an earlier life, before kl_room_reopen(): in order, from frame 0 on, with

@@ -244,7 +244,8 @@ void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, s
     if (result == KL_OK) {
         m->malformed = 0;
         r->busy = true;
-    } else if (result == KL_E_MALFORMED && ++m->malformed == l->limits.malformed) {
+    } else if (result == KL_E_MALFORMED && now_us >= m->late.reseated_us + KL_RESEAT_US &&
+               ++m->malformed == l->limits.malformed) {
         kl_lobby_put_out(r, c->member, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams",
                          now_us);
     }

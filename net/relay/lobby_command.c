@@ -103,6 +103,8 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (for_the_relay(o->kind)) return order_of_the_host(r, member, o, now_us);
     if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
+    bool of_now = kl_lobby_behind(r, member) < KL_WINDOW_FRAMES;
+    if (o->kind == KL_COMMAND_RATE && !of_now) return KL_OK; /* it runs what all have told of long ago */
     if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
     if (o->kind == KL_COMMAND_LOAD && !kl_lobby_slot_agreed(r, o)) return KL_E_STATE;
     if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name, o->data, o->len, now_us);

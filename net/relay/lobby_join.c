@@ -46,7 +46,7 @@ static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const ch
     memcpy(r->name, h->room, sizeof r->name);
     randombytes_buf(r->id, sizeof r->id);
     kl_address_host(r->maker, address);
-    r->doors = h->door & KL_DOOR_UNLISTED;
+    r->doors = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO);
     r->seat_time_s = seat_time_s(&r->lobby->limits, h->seat_time_s);
     r->params = h->params;
     if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
@@ -59,11 +59,12 @@ static void log_made(const struct kl_lobby_room *r) {
     const struct kl_params *p = &r->params;
     kl_lobby_log_room(KL_LOG_INFO, "room_made", r,
                       "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u fps_uhz=%u "
-                      "hash_every=%u listed=%s password=%s seat_time_s=%u",
+                      "hash_every=%u listed=%s password=%s slow=%s seat_time_s=%u",
                       kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players,
                       p->subframes ? "on" : "off", p->clocked ? "on" : "off", p->spacing_fixed, p->fps_uhz,
                       p->hash_every, r->doors & KL_DOOR_UNLISTED ? "no" : "yes",
-                      r->doors & KL_DOOR_PASSWORD ? "yes" : "no", r->seat_time_s);
+                      r->doors & KL_DOOR_PASSWORD ? "yes" : "no", r->doors & KL_DOOR_LET_GO ? "out" : "watch",
+                      r->seat_time_s);
 }
 
 static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello *h, const char *address,
@@ -93,9 +94,10 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
 /* --- joining ---------------------------------------------------------------------------------------------
  */
 
-/* The lowest free seats, `wanted` many; 0 where there are not as many. */
+/* The lowest free seats, `wanted` many; 0 where there are not as many, or the game has all it needs. */
 static uint8_t free_seats(const struct kl_lobby_room *r, unsigned wanted) {
     uint8_t taken = kl_lobby_seats_filled(r), mine = 0;
+    if (kl_lobby_count(taken) >= r->params.players) return 0;
     for (unsigned s = 0; s < r->lobby->limits.seats && kl_lobby_count(mine) < wanted; s++)
         if (!(taken >> s & 1)) mine |= (uint8_t)(1U << s);
     return kl_lobby_count(mine) == wanted ? mine : 0;
@@ -110,7 +112,8 @@ static unsigned free_member(const struct kl_lobby_room *r) {
 
 static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
-    bool fits = h->seats_wanted == 0 || (filled < r->params.players && free_seats(r, h->seats_wanted));
+    bool may_watch = h->seats_wanted == 0 || r->phase == KL_ROOM_PLAYING; /* who comes late and finds none */
+    bool fits = may_watch || free_seats(r, h->seats_wanted);
     if (!fits) {
         unsigned most = r->lobby->limits.seats, open = filled < r->params.players ? most - filled : 0;
         snprintf(
@@ -127,14 +130,19 @@ static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello 
 static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address, char *text,
                      size_t cap) {
     if (kl_lobby_door_shut(r, h, address, text, cap)) return KL_REFUSE_DOOR;
-    if (r->phase >= KL_ROOM_PLAYING) {
-        snprintf(text, cap, "room %s is already playing; late joining is not possible yet", r->name);
+    if (r->phase == KL_ROOM_REOPENING) {
+        snprintf(text, cap, "room %s is being made again after a restart of the relay; try again", r->name);
         return KL_REFUSE_STARTED;
     }
     char why[KL_TEXT_MAX];
     if (kl_facts_differ(&r->facts, &h->facts, why, sizeof why) > 0) {
         snprintf(text, cap, "%s", why);
         return KL_REFUSE_IDENTITY;
+    }
+    if (r->phase == KL_ROOM_PLAYING && kl_lobby_way_to_present(r, 0) == KL_WAY_NONE) {
+        snprintf(text, cap,
+                 "room %s has played for too long: this relay does not keep its beginning any more", r->name);
+        return KL_REFUSE_STARTED;
     }
     return objection_seats(r, h, text, cap);
 }
@@ -209,9 +217,15 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
     kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u", c->address,
                         r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players);
     kl_lobby_welcome(r, i);
-    kl_lobby_notice(r, m->seats ? "%s joined" : "%s is watching", m->name);
     r->roster_changed = r->busy = true;
-    kl_lobby_start_joined(r, i, now_us);
+    if (r->phase == KL_ROOM_PLAYING) {
+        kl_lobby_late_join(r, i, now_us);
+        if (h->seats_wanted && !m->seats)
+            kl_lobby_tell(r, i, "all %u seats are taken: you watch", r->params.players);
+    } else {
+        kl_lobby_notice(r, m->seats ? "%s joined" : "%s is watching", m->name);
+        kl_lobby_start_joined(r, i, now_us);
+    }
 }
 
 void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,
@@ -251,8 +265,10 @@ static const char *content_of(const struct kl_facts *f) {
 
 static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *out) {
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r)), most = r->lobby->limits.seats;
-    bool joinable = r->phase < KL_ROOM_PLAYING && !(r->doors & KL_DOOR_LOCKED) &&
-                    free_member(r) < KL_MAX_CLIENTS && filled < r->params.players;
+    bool way = r->phase < KL_ROOM_PLAYING ||
+               (r->phase == KL_ROOM_PLAYING && kl_lobby_way_to_present(r, 0) != KL_WAY_NONE);
+    bool joinable =
+        way && !(r->doors & KL_DOOR_LOCKED) && free_member(r) < KL_MAX_CLIENTS && filled < r->params.players;
     *out = (struct kl_lobby_listing){.players = r->params.players,
                                      .filled = (uint8_t)filled,
                                      .open = (uint8_t)(joinable && most > filled ? most - filled : 0),

@@ -23,13 +23,15 @@ static uint16_t in_the_game(const struct kl_lobby_room *r) {
     return present;
 }
 
-/* Who will report the hashes of now: not who is away, or runs through what he has missed. */
+/* Who will report the hashes of now: not who is away, or runs through what he has missed, on its way to him
+ * or there already. */
 static uint16_t reporting(const struct kl_lobby_room *r) {
     uint16_t present = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
-        if (kl_lobby_reaches(m) && plays && !kl_room_fetching(&r->lock, i)) present |= (uint16_t)(1U << i);
+        bool now = !kl_room_fetching(&r->lock, i) && kl_lobby_behind(r, i) < KL_KEPT_FRAMES;
+        if (kl_lobby_reaches(m) && plays && now) present |= (uint16_t)(1U << i);
     }
     return present;
 }
@@ -152,7 +154,8 @@ static void tell_absence(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
         const struct kl_room_client *c = &r->lock.client[i];
-        bool absent = m->here && m->seats && (!m->linked || c->away || c->presence != KL_PRESENT);
+        bool out = !m->linked || c->away || c->presence != KL_PRESENT;
+        bool absent = m->here && m->seats && !c->joining && out;
         bool slow = m->here && kl_room_holds_up(&r->lock, i);
         if (slow && !m->slow)
             kl_lobby_notice(r, "%s holds the game up: machine or connection too slow", m->name);
@@ -173,6 +176,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) {
         let_go(r, now_us);
         kl_room_tick(&r->lock, now_us);
+        kl_lobby_late_run(r, now_us);
         tell_absence(r);
         help_the_lost(r, now_us); /* who is put out no longer holds frames up: before they are taken */
         take_frames(r, now_us);
@@ -225,4 +229,5 @@ void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us) {
     tell_stall(r, now_us);
     tell_status(r, now_us);
     close_unplayed(r, now_us);
+    kl_lobby_late_chores(r, now_us);
 }

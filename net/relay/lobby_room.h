@@ -5,6 +5,7 @@
  * lobby_door.c     passwords, locks, bans
  * lobby_seat.c     leaving, seats that are kept, RETURN
  * lobby_start.c    start data, READY, start
+ * lobby_late.c     who joins a game under way, takes other seats, or only watches from then on
  * lobby_play.c     frames, verdicts, stalls
  * lobby_past.c     history, tags, tickets
  * lobby_again.c    rooms made again after the relay died
@@ -48,6 +49,7 @@
 #define KL_CHORES_US   250000            /* between looks at the clocks above */
 #define KL_HOLD_US     3000000           /* that a room made again waits for all its players */
 #define KL_TAGS_US     500000            /* between TAGS, and between TICKETs */
+#define KL_RESEAT_US   5000000           /* for a client to hear of its other seats */
 
 #define KL_VERDICTS_UNDER_WAY 128 /* messages under way to a client behind which no verdict is sent */
 #define KL_UNDER_WAY_MAX      400 /* … and with which it is put out: it does not take what it is sent */
@@ -92,6 +94,13 @@ struct kl_lobby_member {
     struct kl_facts ready;
     unsigned malformed;
     bool absent, slow; /* as it was last told */
+    struct kl_lobby_late {
+        uint64_t since_us;    /* it catches up with a game under way since then; 0: it does not */
+        uint64_t looked_us;   /* its progress was looked at last, when it had run … */
+        uint32_t ran, closed; /* … so many frames of so many */
+        uint8_t slow;         /* looks in a row at which it had not come nearer */
+        uint64_t reseated_us; /* it may not know yet, and sends what does not fit */
+    } late;
 
     uint32_t tags_told;                       /* intervals below: their tags are sent, or passed over */
     uint32_t ticket_told, ticket_sent;        /* number of the ticket on its way, and its bytes sent */
@@ -325,6 +334,22 @@ void kl_lobby_bring_leave(struct kl_lobby *l, struct kl_lobby_client *c);
 void kl_lobby_bring_run(struct kl_lobby *l, uint64_t now_us);
 uint64_t kl_lobby_bring_due_us(const struct kl_lobby *l);
 
+/* --- lobby_late.c --- */
+/* How somebody comes to the present of a room that plays, who has every frame below `have` (0: nothing, not
+ * even the start data). */
+enum kl_way { KL_WAY_NONE, KL_WAY_HISTORY };
+enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, uint32_t have);
+/* In the game: whoever has been let in gets all it needs, and is watched until it has caught up. */
+void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* Gives a member other seats in the game; 0: it watches. KL_E_STATE where one is taken. why: for the log. */
+int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
+                    uint64_t now_us);
+/* Frames that it has not run of those that the room has closed. */
+uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member);
+/* Who has caught up, with each run; who does not, now and then. */
+void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us);
+void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us);
+
 /* --- lobby_start.c --- */
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host);
@@ -341,6 +366,7 @@ bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct
 /* Moves the room towards its start as far as it goes. May put members out. */
 void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_start_free(struct kl_lobby_room *r);
+bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
 
 /* --- lobby_play.c --- */
 void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us);
@@ -420,6 +446,9 @@ void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);
 void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
 void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* To one of them. */
+void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void kl_lobby_send_roster(struct kl_lobby_room *r);
 /* room="…" client=… name="…" seats=… and then the rest. */
 void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,

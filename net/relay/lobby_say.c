@@ -36,12 +36,21 @@ void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) {
     kl_lobby_send_all(r, &m);
 }
 
+void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    va_end(args);
+    if (kl_lobby_reaches(&r->member[member])) kl_lobby_send(r->lobby, r->member[member].peer, &m);
+}
+
 void kl_lobby_send_roster(struct kl_lobby_room *r) {
     struct kl_msg m = {.kind = KL_MSG_ROSTER};
     struct kl_roster *roster = &m.roster;
     roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
     roster->players = r->params.players;
-    roster->doors = r->doors;
+    roster->doors = r->doors & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *from = &r->member[i];
         if (!from->here) continue;
@@ -49,6 +58,7 @@ void kl_lobby_send_roster(struct kl_lobby_room *r) {
         *to = (struct kl_member){.client = (uint8_t)i, .seats = from->seats, .state = from->state};
         to->host = i == r->host;
         memcpy(to->name, from->name, sizeof to->name);
+        if (from->state == KL_MEMBER_PLAYING && kl_room_joining(&r->lock, i)) to->state = KL_MEMBER_JOINING;
         if (!from->linked) to->state = from->leaving ? KL_MEMBER_GONE : KL_MEMBER_AWAY;
     }
     kl_lobby_send_all(r, &m);

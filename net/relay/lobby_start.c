@@ -55,7 +55,7 @@ static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
         if (kl_lobby_reaches(&r->member[i])) prepare(r, i, r->member[i].gave, now_us);
 }
 
-static bool has_start_data(const struct kl_lobby_room *r) {
+bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
     return r->start && r->start_have == r->start_bytes;
 }
 
@@ -75,7 +75,7 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
     struct kl_lobby_member *m = &r->member[member];
     char text[KL_TEXT_MAX];
     uint32_t most = r->lobby->limits.start_kib * 1024;
-    if (r->phase != KL_ROOM_ASKED || member != r->host || has_start_data(r)) return false;
+    if (r->phase != KL_ROOM_ASKED || member != r->host || kl_lobby_start_is_kept(r)) return false;
     if (d->offset != r->start_have) return false;
     if (d->total > most) {
         snprintf(text, sizeof text, "the start data (saves) has %u bytes, this relay takes %u", d->total,
@@ -93,7 +93,7 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
     memcpy(r->start + d->offset, d->bytes, d->len);
     r->start_have += d->len;
     m->deadline_us = r->asked_us + KL_GIVE_US + r->start_have * UINT64_C(1000000) / KL_GIVE_BYTES;
-    if (!has_start_data(r)) return true;
+    if (!kl_lobby_start_is_kept(r)) return true;
     m->gave = true;
     m->deadline_us = 0;
     crypto_generichash(r->start_hash, sizeof r->start_hash, r->start, r->start_bytes, NULL, 0);
@@ -203,7 +203,8 @@ static bool host_is_here(const struct kl_lobby_room *r) {
 
 void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_GATHERING && host_is_here(r) && seats_are_filled(r)) ask_host(r, now_us);
-    if (r->phase == KL_ROOM_ASKED && has_start_data(r) && seats_are_filled(r)) begin_loading(r, now_us);
+    if (r->phase == KL_ROOM_ASKED && kl_lobby_start_is_kept(r) && seats_are_filled(r))
+        begin_loading(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i]) && r->member[i].state == KL_MEMBER_LOADING)
             send_pieces(r, &r->member[i], now_us);
@@ -230,13 +231,13 @@ void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fres
 }
 
 bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    if (!has_start_data(r) || !kl_lobby_past_reaches(r, 0)) return false;
+    if (kl_lobby_way_to_present(r, 0) == KL_WAY_NONE) return false;
     prepare(r, member, false, now_us);
     return true;
 }
 
 bool kl_lobby_start_under_way(const struct kl_lobby_room *r) {
-    return r->phase == KL_ROOM_ASKED && !has_start_data(r);
+    return r->phase == KL_ROOM_ASKED && !kl_lobby_start_is_kept(r);
 }
 
 /* A host that goes before it has given everything: the next one is asked from the beginning. */

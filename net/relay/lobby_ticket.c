@@ -107,7 +107,7 @@ static bool fits_together(const struct kl_lobby_ticket *t) {
 }
 
 static void read_door(struct kl_reader *r, struct kl_lobby_ticket *t) {
-    t->doors = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
+    t->doors = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED | KL_DOOR_LET_GO);
     kl_read_into(r, t->salt, sizeof t->salt);
     kl_read_into(r, t->secret, sizeof t->secret);
     t->seat_time_s = kl_read_u16(r);

@@ -169,6 +169,14 @@ static void on_history(struct kl_link *l, const struct kl_past *p) {
     note_progress(l, closed);
 }
 
+static void on_seat(struct kl_link *l, const struct kl_reseat *m) {
+    struct kl_link_shared *s = &l->shared;
+    s->status.welcome.client = m->client;
+    s->status.welcome.seats = m->seats;
+    kl_client_reseat(&s->lock, m->seats);
+    kl_link_happened(l);
+}
+
 static void on_refuse(struct kl_link *l, const struct kl_text *t) {
     l->shared.status.refused = t->code;
     kl_link_end(l, t->text[0] ? t->text : "the relay closed the connection without a reason");
@@ -181,6 +189,7 @@ void kl_link_take_message(struct kl_link *l, const struct kl_msg *m) {
     case KL_MSG_WELCOME: on_welcome(l, &m->welcome); break;
     case KL_MSG_REFUSE: on_refuse(l, &m->text); break;
     case KL_MSG_ROSTER: on_roster(l, &m->roster); break;
+    case KL_MSG_SEAT: on_seat(l, &m->seat); break;
     case KL_MSG_SEND: on_send(l); break;
     case KL_MSG_HISTORY: on_history(l, &m->past); break;
     case KL_MSG_TICKET: kl_link_take_ticket(l, &m->piece); break;

@@ -199,6 +199,7 @@ void kl_link_enter(struct kl_link *l) {
 void kl_link_returned(struct kl_link *l, const struct kl_welcome *w) {
     struct kl_link_shared *s = &l->shared;
     s->status.welcome = *w;
+    if (w->seats != s->lock.seats) kl_client_reseat(&s->lock, w->seats); /* SEAT was lost with the session */
     kl_client_return(&s->lock, kl_now_us());
     if (s->status.phase != KL_LINK_RETURNING) return;
     s->status.phase = s->before;

@@ -135,7 +135,7 @@ def any_message(rng):
         return [rng.randint(0, total - count), total, some(count)]
     make = {
         1: lambda: [2, any_text(rng, 23, 1), any_text(rng, 23, 1), rng.randint(0, 8), any_params(rng), any_facts(rng),
-                    rng.randrange(4), rng.randrange(65536), some(32)],
+                    rng.choice([0, 1, 2, 3, 8, 9, 11]), rng.randrange(65536), some(32)],
         2: lambda: [1000, 5000, rng.randbytes(rng.choice([0, 1, 1000])).hex()],
         3: lambda: [any_facts(rng)],
         4: lambda: [u32(rng)] + [rng.choice([None, 0, 2**64 - 1]) for _ in range(3)],
@@ -150,7 +150,7 @@ def any_message(rng):
         16: lambda: [u32(rng), rng.randrange(16), rng.randrange(256), rng.randrange(2), any_params(rng), some(16), some(16),
                      rng.randrange(65536)],
         18: lambda: [rng.randint(0, 8), rng.randint(0, 8), rng.randrange(8),
-                     [[rng.randrange(16), rng.randrange(256), rng.randint(0, 5), rng.randrange(2), any_text(rng, 23)]
+                     [[rng.randrange(16), rng.randrange(256), rng.randint(0, 6), rng.randrange(2), any_text(rng, 23)]
                       for _ in range(rng.choice([0, 2, 16]))]],
         19: lambda: [rng.choice([0, 2**64 - 1]), u32(rng)],
         20: lambda: [],
@@ -166,6 +166,7 @@ def any_message(rng):
         13: lambda: [u32(rng), u32(rng), rng.randrange(3)],
         29: lambda: [u32(rng)],
         30: lambda: [u32(rng), rng.randint(1, SNAPSHOT_MAX), rng.randint(1, SNAPSHOT_MAX), some(32)],
+        32: lambda: [rng.randrange(16), rng.randrange(256)],
     }
     make[17] = make[22] = make[5]
     make[31] = make[12]
@@ -272,7 +273,9 @@ def wrong_messages():
     params = bytes([1, 3, 2, 0]) + bytes(4) + (60000000).to_bytes(4, "little") + bytes(1)
     name, frame = b"\x01a", b"\x00\x01\xff\x00"
     yield lay(6, 16, bytes(97))
-    yield lay(1, 2, 0, name, name, 1, params, 0, 4, bytes(34))                      # HELLO: locked
+    hello = lambda door: lay(1, 2, 0, name, name, 1, params, 0, door, bytes(34))
+    assert decode("message", 0, hello(11)) != "malformed"
+    yield from (hello(4), hello(12), hello(16))                                     # HELLO: locked
     yield lay(7, 2, bytes(48))                                                      # PROVE: what
     back = lambda flags, have, tags, room=name: lay(8, room, bytes(112), flags, have, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0)
     assert decode("message", 0, back(2, 1, 1)) != "malformed"
@@ -280,9 +283,10 @@ def wrong_messages():
     yield lay(10, 5)
     yield lay(10, 4, 0)
     yield lay(28, 4, bytes(4))
+    yield lay(32, 16, 1)
     yield lay(10, 0, bytes(8))                                                      # a ticket of nothing
     yield lay(18, 1, 2, 8, 0)                                                       # ROSTER: doors
-    yield lay(18, 1, 2, 0, 1, 0, 1, 6, 0, name)                                     # state
+    yield lay(18, 1, 2, 0, 1, 0, 1, 7, 0, name)                                     # state
     yield lay(23, 2, bytes(48))
     history = lambda first=0, count=1, rest=frame: lay(25, first.to_bytes(4, "little"), count, rest)
     assert decode("message", 0, history()) != "malformed"

@@ -450,7 +450,8 @@ def read_message(r, _seats):
         m.append(r.u(2))
         if m[1] != 2:
             raise Version
-        m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 3), r.u(2), r.hex(32)]
+        m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 11), r.u(2), r.hex(32)]
+        need(not m[7] & 4)
     elif kind == 2:
         m += [r.u(4), r.u(4)]
         rest = r.take(r.left())
@@ -489,7 +490,7 @@ def read_message(r, _seats):
         m += [r.u(4), r.u(1, 15), r.u(1), r.u(1, 1), read_params(r), r.hex(16), r.hex(16), r.u(2)]
     elif kind == 18:
         m += [r.u(1, 8), r.u(1, 8), r.u(1, 7)]
-        m.append([[r.u(1, 15), r.u(1), r.u(1, 5), r.u(1, 1), r.str(23)] for _ in range(r.u(1, 16))])
+        m.append([[r.u(1, 15), r.u(1), r.u(1, 6), r.u(1, 1), r.str(23)] for _ in range(r.u(1, 16))])
     elif kind == 19:
         m += [r.u(8), r.u(4)]
     elif kind == 21:
@@ -510,6 +511,8 @@ def read_message(r, _seats):
         m.append(r.u(4))
     elif kind == 30:
         m += read_offer(r)
+    elif kind == 32:
+        m += [r.u(1, 15), r.u(1)]
     else:
         need(kind == 20)
     r.end()
@@ -582,6 +585,8 @@ def write_message(m, rng):
         w.u(4, m[1])
     elif kind == 30:
         w.u(4, m[1]), w.u(4, m[2]), w.u(4, m[3]), w.hex(m[4])
+    elif kind == 32:
+        w.u(1, m[1]), w.u(1, m[2])
     return bytes(w.out)
 
 

@@ -286,6 +286,7 @@ static int print_message(const uint8_t *b, size_t len) {
         print_hex(m.offer.hash, sizeof m.offer.hash);
         break;
     case KL_MSG_WANT: printf(",%u,%u", m.want.what, m.want.from); break;
+    case KL_MSG_SEAT: printf(",%u,%u", m.seat.client, m.seat.seats); break;
     default: printf(",%u,", m.text.code), print_string(m.text.text); break;
     }
     putchar(']');
@@ -533,7 +534,7 @@ static void message_vectors(void) {
                                   .seats_wanted = 2,
                                   .params = params}};
     message(&m);
-    m.hello.door = KL_DOOR_UNLISTED | KL_DOOR_PASSWORD;
+    m.hello.door = KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO;
     m.hello.seat_time_s = 300;
     count_up(m.hello.seat_key, sizeof m.hello.seat_key, 1);
     kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
@@ -567,14 +568,17 @@ static void message_vectors(void) {
     count_up(m.welcome.token, sizeof m.welcome.token, 3);
     m.welcome.seat_time_s = 60;
     message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_ROSTER,
-                        .roster = {2, 8, 2, 5, {{0, 1, 5, true, "ann"}, {15, 0xfe, 0, false, ""}}}};
+    m = (struct kl_msg){
+        .kind = KL_MSG_ROSTER,
+        .roster = {2, 8, 3, 5, {{0, 1, 5, true, "ann"}, {3, 2, 6, false, "bob"}, {15, 0xfe, 0, false, ""}}}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_SEND};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {119, 59, 2, true, 0x8001}};
+    message(&m);
+    m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {15, 0x81}};
     message(&m);
     seat_messages();
     bulk_messages();

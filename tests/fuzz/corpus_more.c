@@ -152,6 +152,7 @@ static void come_back(struct list *l) {
     tell(l, &m);
     nudge(l, BRING);
     welcome(l, false);
+    tell(l, &(struct kl_msg){.kind = KL_MSG_SEAT, .seat = {0, 2}});
     m = (struct kl_msg){.kind = KL_MSG_HISTORY};
     if (room.next_hand > from) {
         m.past.len = (uint16_t)kl_piece_write(&have, from, room.next_hand - from, m.past.bytes,

@@ -51,6 +51,14 @@ static bool unserialize(const void *data, size_t size) {
     memcpy(machine, data, size);
     return true;
 }
+static void *no_memory(unsigned id) {
+    (void)id;
+    return NULL;
+}
+static size_t no_bytes(unsigned id) {
+    (void)id;
+    return 0;
+}
 static bool eject(bool out) {
     (void)out;
     return true;
@@ -74,6 +82,8 @@ static void begin_wrapper(void) {
     kl_w.core.serialize_size = serialize_size;
     kl_w.core.serialize = serialize;
     kl_w.core.unserialize = unserialize;
+    kl_w.core.get_memory_data = no_memory;
+    kl_w.core.get_memory_size = no_bytes;
     kl_w.told.disk_control.set_eject_state = eject;
     kl_w.told.disk_control.set_image_index = insert;
     kl_w.told.disk_control.get_num_images = images;

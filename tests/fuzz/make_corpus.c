@@ -185,6 +185,8 @@ static void bulk_messages(void) {
     message("bring-end", &m);
     m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {3, 700}};
     message("want", &m);
+    m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {3, 4}};
+    message("seat", &m);
 }
 
 static void snapshot_messages(void) {
@@ -250,7 +252,7 @@ static void begin_rooms(struct list *l, uint8_t door) {
                                                  .fps_uhz = 60000000}}};
         kl_facts_add(&m.hello.facts, "content", "x");
         say(l, i, &m);
-        if (door)
+        if (door & KL_DOOR_PASSWORD)
             say(l, i, &(struct kl_msg){.kind = KL_MSG_PROVE, .prove.what = i ? KL_PROVE : KL_PROVE_SET});
     }
 }
@@ -281,8 +283,33 @@ static void bring_room(struct list *l, unsigned peer) {
     say(l, peer, &m);
 }
 
+/* One goes, and another comes into the game in his place. */
+static void join_late(struct list *l) {
+    static struct kl_msg m;
+    begin_rooms(l, KL_DOOR_LET_GO);
+    say(l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
+    for (unsigned i = 0; i < 2; i++)
+        say(l, i, &(struct kl_msg){.kind = KL_MSG_READY});
+    add(l, PASS << 3, (const uint8_t *)"\x05", 1);
+    say(l, 1, &(struct kl_msg){.kind = KL_MSG_BYE});
+    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+    m = (struct kl_msg){.kind = KL_MSG_HELLO,
+                        .hello = {.version = KL_PROTOCOL_VERSION,
+                                  .name = "carl",
+                                  .room = "arcade",
+                                  .seats_wanted = 1,
+                                  .params = {.players = 1, .fps_uhz = 60000000}}};
+    kl_facts_add(&m.hello.facts, "content", "x");
+    say(l, 2, &m);
+    say(l, 2, &(struct kl_msg){.kind = KL_MSG_READY});
+    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+}
+
 static void rooms(void) {
     static struct list l;
+    l.len = 0;
+    join_late(&l);
+    save("fuzz_lobby", "late", l.bytes, l.len);
     l.len = 0;
     begin_rooms(&l, KL_DOOR_PASSWORD);
     save("fuzz_lobby", "door", l.bytes, l.len);

@@ -200,6 +200,27 @@ static void somebody_leaves(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
+/* The seat of who has left goes to who comes then: it has every frame, and plays. */
+static void a_newcomer_gets_the_seat(void **state) {
+    (void)state;
+    struct kl_params p = hello_make("x", "x", 1, 1).params;
+    p.clocked = true;
+    relay = relay_start(NULL);
+    open_players(3, 1, relay.port, 480, &p);
+    assert_true(players_run(player, 3, 120, 20));
+    player_close(&player[2], 1000);
+    assert_true(players_run(player, 2, 180, 20));
+    struct kl_hello h = hello_make("new", "room", 1, 3);
+    player_open(&player[2], &h, relay.port, 480);
+    assert_true(players_run(player, 3, 480, 30));
+    assert_int_equal(player[2].status.welcome.seats, 4);
+    assert_int_equal(players_differ(player, 3, 480), -1);
+    assert_true(player[2].samples > 60); /* they were wanted */
+    assert_true(program_said(&relay, "event=caught_up"));
+    close_players(3);
+    program_stop(&relay, SIGTERM);
+}
+
 /* --- refusals and ends -------------------------------------------------------------------------------------
  */
 
@@ -233,7 +254,6 @@ static void refusals_name_the_reason(void **state) {
     h = hello_make("cat", "room", 2, 3);
     player_open(&player[1], &h, relay.port, 100);
     assert_true(players_reach(player, 2, 1, KL_LINK_PLAYING, 5));
-    refused(hello_make("dan", "room", 1, 3), "is already playing; late joining is not possible yet");
     expect_lock(2, 100, 10);
     close_players(2);
     refused(hello_make("dan", "room", 4, 4), "this relay's rooms have 3");
@@ -433,6 +453,7 @@ int main(void) {
         cmocka_unit_test(hostile_link),
         cmocka_unit_test(the_one_who_differs_is_named),
         cmocka_unit_test(somebody_leaves),
+        cmocka_unit_test(a_newcomer_gets_the_seat),
         cmocka_unit_test(refusals_name_the_reason),
         cmocka_unit_test(the_door_before_the_game),
         cmocka_unit_test(system_files_are_compared),

@@ -11,7 +11,7 @@ void truth_init(struct truth *t, const struct scenario *s) {
     t->scenario = s;
     ref_room_init(&t->ref, &s->params, t->seat);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (s->client[i].there) ref_room_add(&t->ref, i, s->client[i].seats);
+        if (s->client[i].there && !s->client[i].joins_us) ref_room_add(&t->ref, i, s->client[i].seats);
 }
 
 static bool broken(struct truth *t, const struct kl_frame *f, const char *format, ...) {
@@ -166,7 +166,7 @@ static bool check_standing(struct truth *t, const struct kl_room *room, uint64_t
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct ref_client *c = &ref->client[i];
         if (!c->in_room) continue;
-        if (c->away || c->presence != REF_PRESENT) away |= c->pads;
+        if (!c->joining && (c->away || c->presence != REF_PRESENT)) away |= c->pads;
         if (room->client[i].presence != (uint8_t)c->presence)
             return broken(t, NULL, "client=%u has presence %u, not %u", i, room->client[i].presence,
                           c->presence);
@@ -222,7 +222,7 @@ static bool commands_same(const struct kl_commands *a, const struct kl_commands 
 bool truth_same(struct truth *t, const struct kl_frame *f, const struct kl_commands *commands) {
     if (f->number >= t->next) return broken(t, f, "run before the relay closed it");
     if (truth_print(f, commands) != t->print[f->number]) return broken(t, f, "is not what the relay closed");
-    if (t->next - f->number > REF_RING) return true; /* no more is known of it */
+    if (t->next - f->number >= REF_RING) return true; /* no more is known of it */
     const struct kl_frame *r = &t->frame[f->number % REF_RING];
     if (r->number != f->number || r->keyframe != f->keyframe || r->spacing != f->spacing ||
         r->flags != f->flags || r->active != f->active)

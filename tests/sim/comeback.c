@@ -148,6 +148,7 @@ uint64_t comeback_excuse_us(const struct world *w, unsigned i, uint32_t frames) 
 static void excuse(struct world *w, struct sim_client *c, uint64_t until_us) {
     if (until_us > c->obstacle_us) c->obstacle_us = until_us;
     if (until_us > c->deaf_until_us) c->deaf_until_us = until_us;
+    if (c->joining && w->scenario.params.clocked) return; /* the others notice nothing of it */
     if (until_us > w->room_obstacle_us) w->room_obstacle_us = until_us;
     w->pacing = false;
 }
@@ -305,6 +306,34 @@ static void reopen(struct world *w, const struct happening *h) {
     drive_send_relay(w);
 }
 
+/* --- joining a game under way
+ * --------------------------------------------------------------------------------
+ */
+
+/* Not before the game is on, nor before its seats are free. The process has nothing, and loads. */
+static void join(struct world *w, unsigned i) {
+    struct sim_client *c = &w->client[i];
+    uint8_t taken = ref_room_pads(&w->truth.ref) & c->setting->seats;
+    if (!w->room.started || w->relay_down || w->truth.next == 0 || taken) {
+        push(w, EVENT_JOIN, i, w->now_us + RETRY_US, 0);
+        return;
+    }
+    world_log(w, "event=join client=%u seats=%02x frame=%u", i, c->setting->seats, w->truth.next);
+    w->joined++;
+    drive_before(w);
+    ref_room_add(&w->truth.ref, i, c->setting->seats);
+    if (kl_room_add(&w->room, i, c->setting->seats, drive_relay_clock(w)) != KL_OK)
+        world_fail(w, "client=%u is refused in the game", i);
+    c->in_room = c->running = c->dead = c->fresh = c->leaving_session = c->joining = true;
+    c->bound = 0;
+    c->session = 1;
+    c->next_tick_us = (double)w->now_us + c->setting->phase_us;
+    push(w, EVENT_TICK, i, (uint64_t)c->next_tick_us, 0);
+    push(w, EVENT_SESSION, i, w->now_us + rng_range(&w->rng, 20000, 3000000), 0);
+    drive_collect(w);
+    drive_send_relay(w);
+}
+
 /* --- what happens -----------------------------------------------------------------------------------------
  */
 
@@ -341,6 +370,7 @@ void comeback_handle(struct world *w, const struct event *e) {
     case EVENT_SESSION: session(w, e->client); break;
     case EVENT_RETURN: returned(w, e->client, e->index); break;
     case EVENT_HISTORY: piece_arrives(w, e); break;
+    case EVENT_JOIN: join(w, e->client); break;
     default: reopen(w, &w->scenario.happening[e->index]); break;
     }
 }

@@ -22,7 +22,7 @@ struct worker {
     pid_t pid;
     uint64_t seed; /* under way; 0: none */
     uint64_t rooms, failed, frames, run, datagrams, virtual_us, largest;
-    uint64_t paced, slow, absences, commands, policies, lost;
+    uint64_t paced, slow, absences, commands, policies, lost, joined;
     double pace_least;
 };
 struct shared {
@@ -65,6 +65,7 @@ static void play(struct worker *me, struct world *w, uint64_t seed) {
     me->commands += w->truth.ref.commands_given;
     me->policies += w->truth.ref.policy_changes;
     me->lost += w->truth.ref.presses_lost;
+    me->joined += w->joined;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         me->absences += w->truth.ref.client[i].absences;
     if (!held) printf("seed=%" PRIu64 " failed=1 %s\n", seed, w->error);
@@ -147,17 +148,18 @@ static int play_many(uint64_t first, uint64_t count, unsigned jobs) {
         sum.commands += x->commands;
         sum.policies += x->policies;
         sum.lost += x->lost;
+        sum.joined += x->joined;
         if (x->paced && (sum.pace_least == 0 || x->pace_least < sum.pace_least))
             sum.pace_least = x->pace_least;
     }
     double took = seconds_now() - began;
     printf("rooms=%" PRIu64 " failed=%" PRIu64 " virtual_hours=%.2f frames_closed=%" PRIu64
            " frames_run=%" PRIu64 " datagrams=%" PRIu64 " largest_body=%" PRIu64 " steady=%" PRIu64
-           " absences=%" PRIu64 " commands=%" PRIu64 " policy_changes=%" PRIu64
+           " absences=%" PRIu64 " joins=%" PRIu64 " commands=%" PRIu64 " policy_changes=%" PRIu64
            " presses_lost_by_them=%" PRIu64 " slow=%" PRIu64
            " least_pace=%.4f wall_s=%.1f rooms_per_s=%.1f\n",
            sum.rooms, sum.failed, (double)sum.virtual_us / 3.6e9, sum.frames, sum.run, sum.datagrams,
-           sum.largest, sum.paced, sum.absences, sum.commands, sum.policies, sum.lost, sum.slow,
+           sum.largest, sum.paced, sum.absences, sum.joined, sum.commands, sum.policies, sum.lost, sum.slow,
            sum.pace_least, took, (double)sum.rooms / took);
     return sum.failed > 0 || sum.rooms != count;
 }

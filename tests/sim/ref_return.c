@@ -24,7 +24,8 @@ uint8_t ref_room_held_for(const struct ref_room *r, uint64_t now_us) {
     uint8_t pads = 0;
     bool holds = r->params.policy == KL_POLICY_STRICT || now_us < r->hold_until_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->client[i].in_room && r->client[i].link != REF_UP) pads |= r->client[i].pads;
+        if (r->client[i].in_room && !r->client[i].joining && r->client[i].link != REF_UP)
+            pads |= r->client[i].pads;
     return holds && r->started && !r->paused ? pads : 0;
 }
 
@@ -42,6 +43,7 @@ static void put_out(struct ref_client *c) {
         c->counted_from = REF_NEVER;
     }
     c->link = REF_CUT;
+    c->joining = false;
     c->away = c->heard = false;
     c->acked = c->next_sample = c->resumed = c->unused = 0;
     c->queued = 0;

@@ -18,7 +18,14 @@ void ref_room_init(struct ref_room *r, const struct kl_params *params, struct re
 }
 
 void ref_room_add(struct ref_room *r, unsigned client, uint8_t pads) {
-    r->client[client] = (struct ref_client){.in_room = true, .pads = pads};
+    struct ref_client *c = &r->client[client];
+    *c = (struct ref_client){.in_room = true, .pads = pads};
+    if (!r->started) return;
+    c->link = REF_CUT;
+    c->joining = pads;
+    if (!pads) return;
+    c->presence = REF_ABSENT;
+    c->counted_from = REF_NEVER;
 }
 
 void ref_room_start(struct ref_room *r, uint64_t now_us) {
@@ -114,6 +121,7 @@ static void come_back(struct ref_room *r, struct ref_client *c, uint32_t number)
     c->link = REF_UP;
     c->next_sample = c->resumed = c->unused = number;
     c->counted_from = REF_NEVER;
+    if (at_once) c->joining = false;
 }
 
 void ref_room_ctrl(struct ref_room *r, unsigned client, struct kl_ctrl *m, uint64_t now_us) {
@@ -217,6 +225,11 @@ static bool passed_over(struct ref_room *r, uint32_t had, unsigned room) {
     return false;
 }
 
+/* Who has no session, or comes by the history, gets commands with his frames. */
+static bool by_update(const struct ref_client *c) {
+    return c->in_room && c->link != REF_CUT && !c->fetching;
+}
+
 /* As many keyframes with commands as are kept at once have not reached everybody. */
 static bool no_place(const struct ref_room *r) {
     unsigned kept = 0;
@@ -224,7 +237,7 @@ static bool no_place(const struct ref_room *r) {
         uint32_t k = r->held[(r->sets - 1 - i) % KL_WINDOW_FRAMES];
         bool everybody = true;
         for (unsigned n = 0; n < KL_MAX_CLIENTS; n++)
-            if (r->client[n].in_room && r->client[n].acked <= k) everybody = false;
+            if (by_update(&r->client[n]) && r->client[n].acked <= k) everybody = false;
         kept += !everybody && k + KL_KEPT_FRAMES > r->next;
     }
     return kept >= KL_COMMAND_SETS;
@@ -335,7 +348,6 @@ void ref_room_lay_out(struct ref_room *r, uint32_t length, const struct kl_comma
         next.swapped = r->now.swapped;
     }
     next.at.samples = r->params.subframes ? length : 1;
-    next.active = ref_room_pads(r);
     next.hash = !first && a_multiple_in(r->now.at.first, next.at.first, r->params.hash_every);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct ref_client *c = &r->client[i];
@@ -345,7 +357,11 @@ void ref_room_lay_out(struct ref_room *r, uint32_t length, const struct kl_comma
         if (!c->in_room || !reached) continue;
         if (c->presence == REF_RETURNING) c->presence = REF_PRESENT;
         if (c->presence == REF_PRESENT && c->counted_from == REF_NEVER) c->counted_from = next.number;
+        if (c->presence == REF_PRESENT) c->joining = false;
     }
+    next.active = ref_room_pads(r);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->client[i].in_room && r->client[i].joining) next.active &= (uint8_t)~r->client[i].pads;
     if (length < KL_SPACING_MIN || length > KL_SPACING_MAX) LAY(r, "spacing=%u", length);
     if (r->params.spacing_fixed && length != r->params.spacing_fixed)
         LAY(r, "the fixed spacing is not kept: %u", length);

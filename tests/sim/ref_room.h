@@ -21,6 +21,7 @@ enum ref_link { REF_UP, REF_CUT, REF_BACK };
 struct ref_client {
     enum ref_link link;
     bool fetching; /* shown: it gets its frames by history */
+    bool joining;  /* came into the game, and has not played yet */
     bool in_room, away, heard;
     uint8_t pads;
     enum ref_presence presence;

@@ -195,6 +195,28 @@ static void draw_comebacks(struct scenario *s, struct rng *r) {
     }
 }
 
+/* In some rooms a few come when the game is on, and in some a newcomer gets the seats of somebody who leaves.
+ */
+static void draw_joins(struct scenario *s, struct rng *r) {
+    if (!rng_chance(r, 0.35) || s->heavy) return;
+    double length_us = (double)(s->end_us - s->start_us);
+    unsigned first = rng_range(r, 0, KL_MAX_CLIENTS - 1);
+    while (!s->client[first].there || !s->client[first].seats)
+        first = (first + 1) % KL_MAX_CLIENTS; /* somebody must begin */
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (s->client[i].there && i != first && rng_chance(r, 0.4))
+            s->client[i].joins_us = s->start_us + (uint64_t)(rng_between(r, 0.02, 0.8) * length_us);
+    unsigned next = rng_range(r, 0, KL_MAX_CLIENTS - 1);
+    if (!rng_chance(r, 0.4) || s->client[next].there || s->happenings == SCENARIO_HAPPENINGS) return;
+    struct scenario_client *heir = &s->client[next];
+    draw_client(heir, r, rng_range(r, 0, 4), s->params.clocked);
+    heir->seats = s->client[first].seats;
+    uint64_t left_us = s->start_us + (uint64_t)(rng_between(r, 0.1, 0.6) * length_us);
+    s->happening[s->happenings++] =
+        (struct happening){.at_us = left_us, .kind = HAPPEN_LEAVE, .client = (uint8_t)first};
+    heir->joins_us = left_us + (uint64_t)rng_between(r, 0, 0.3 * length_us);
+}
+
 void scenario_draw(struct scenario *s, uint64_t seed) {
     struct rng r = {seed * 0x9e3779b97f4a7c15u + 1};
     memset(s, 0, sizeof *s);
@@ -222,6 +244,8 @@ void scenario_draw(struct scenario *s, uint64_t seed) {
     struct rng comebacks = {seed * 0x9e3779b97f4a7c15u +
                             11}; /* what was drawn above stays the same for a seed */
     draw_comebacks(s, &comebacks);
+    struct rng joins = {seed * 0x9e3779b97f4a7c15u + 17};
+    draw_joins(s, &joins);
 }
 
 void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed) {

@@ -19,7 +19,8 @@ enum device {
 
 struct scenario_client {
     bool there;
-    uint8_t seats; /* mask; 0: spectator */
+    uint8_t seats;     /* mask; 0: spectator */
+    uint64_t joins_us; /* while the game is on; 0: it is there from the beginning */
     struct link_quality up, down;
     int64_t clock_offset_us; /* of its own clock; may sit just below a wrap of 2^32 us */
     int32_t clock_ppm;

@@ -43,11 +43,15 @@ static void set_up_client(struct world *w, unsigned i) {
         c->player[seat] =
             (struct player){rng_fork(&w->rng), s->device, s->activity, w->scenario.saturating, {0}};
     }
-    c->in_room = c->running = true;
+    if (s->joins_us == 0) c->in_room = c->running = true;
     if (s->frame_us * 1e-12 * w->scenario.params.fps_uhz > 1) /* it cannot keep pace, ever */
         c->obstacle_us = w->room_obstacle_us = w->scenario.end_us;
     kl_client_init(&c->lock, &w->scenario.params, s->seats, held_places(i, w->scenario.held_frames),
                    w->scenario.held_frames, drive_client_clock(w, c));
+    if (s->joins_us) {
+        events_push(w, (struct event){.at_us = s->joins_us, .kind = EVENT_JOIN, .client = (uint8_t)i});
+        return;
+    }
     if (kl_room_add(&w->room, i, s->seats, drive_relay_clock(w)) != KL_OK)
         world_fail(w, "client=%u is refused", i);
     c->next_tick_us = s->phase_us;
@@ -79,7 +83,7 @@ static void set_up(struct world *w, const struct scenario *s, FILE *log) {
         if (s->client[i].there) set_up_client(w, i);
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (s->client[i].there) drive_send_client(w, i);
+        if (s->client[i].there && !s->client[i].joins_us) drive_send_client(w, i);
     events_push(w, (struct event){.at_us = s->start_us, .kind = EVENT_START});
     for (unsigned i = 0; i < s->happenings; i++)
         events_push(w, (struct event){.at_us = s->happening[i].at_us,
@@ -237,6 +241,15 @@ static void check_return(struct world *w) {
     }
 }
 
+/* A newcomer is one of them once it plays, or has seen what there was to see. */
+static void note_joined(struct world *w) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct sim_client *c = &w->client[i];
+        bool near = c->next_take + 4 * KL_SPACING_MAX > w->truth.next;
+        if (c->joining && !c->leaving_session && near && !w->truth.ref.client[i].joining) c->joining = false;
+    }
+}
+
 /* Frames closed whose time has come by the room's schedule: those that a long lead closed early are no pace,
  * and a lead that becomes shorter is no standstill. */
 static double come_due(const struct world *w) {
@@ -253,6 +266,7 @@ static void check_progress(struct world *w) {
         w->pacing = false;
     }
     if (w->room.paused) w->paused_us = w->now_us;
+    note_joined(w);
     if (w->scenario.params.clocked) check_return(w);
     if (!w->pacing && w->now_us >= later(w->scenario.start_us, w->room_obstacle_us) + PACE_SETTLE_US) {
         w->pacing = true;

@@ -59,6 +59,7 @@ struct sim_client {
     uint32_t session, bound; /* its own; the one the relay knows it by, 0: none */
     bool leaving_session;    /* cut or killed, and not back yet */
     bool dead, fresh;        /* no process; the next one has nothing */
+    bool joining;            /* it has come while the game was on, and has not played yet */
     uint32_t have;           /* what its RETURN says */
     uint64_t bulk_us;        /* its last bulk message arrives then */
     size_t bulk_bytes;       /* under way */
@@ -87,6 +88,7 @@ enum event_kind {
     EVENT_RETURN,  /* the relay learns whose it is */
     EVENT_HISTORY, /* a piece arrives */
     EVENT_REOPEN,  /* the relay is back */
+    EVENT_JOIN,    /* a client comes while the game is on */
     EVENT_START
 };
 struct event {
@@ -111,7 +113,7 @@ struct world {
     struct packet *free_packets;
     struct kl_history *history;
     bool relay_down;
-    uint64_t cuts, kills, reopened, pieces_sent, brought_back;
+    uint64_t cuts, kills, reopened, joined, pieces_sent, brought_back;
     struct rng rng;
     FILE *log; /* NULL: quiet */
     /* NULL, or called after each turn of a client. */

@@ -39,7 +39,8 @@ static struct player {
     uint8_t tag[FRAMES][KL_TAG_BYTES];
     uint8_t ticket[KL_TICKET_MAX];
     uint32_t ticket_len;
-    bool mashes; /* every device in motion */
+    bool mashes;   /* every device in motion */
+    uint32_t most; /* frames that its machine runs in a turn; 0: 400 */
 } player[PLAYERS];
 
 static inline struct player *at_peer(unsigned peer) {
@@ -73,6 +74,7 @@ static inline void listen_message(unsigned peer, const struct kl_msg *m) {
         break;
     case KL_MSG_TAGS: take_tags(p, &m->tags); break;
     case KL_MSG_TICKET: take_ticket(p, &m->piece); break;
+    case KL_MSG_SEAT: kl_client_reseat(&p->lock, m->seat.seats); break;
     default: break;
     }
 }
@@ -108,7 +110,7 @@ static inline struct kl_input press(const struct player *p) {
 }
 
 static inline void turn(struct player *p) {
-    struct kl_plan plan = kl_client_plan(&p->lock, now_us, 400);
+    struct kl_plan plan = kl_client_plan(&p->lock, now_us, p->most ? p->most : 400);
     struct kl_input in[KL_MAX_SEATS] = {press(p)};
     for (uint32_t i = 0; i < plan.samples; i++)
         kl_client_sample(&p->lock, in, now_us);
@@ -222,6 +224,26 @@ static inline void come_back_with_nothing(unsigned who, unsigned peer) {
     kl_client_return(&p->lock, now_us);
     play(SECOND); /* it loads */
     ready(peer, "a");
+}
+
+/* A newcomer in the place of a player who has gone. The seats it gets. */
+static inline uint8_t join_late(unsigned who, unsigned peer, unsigned seats) {
+    struct player *p = &player[who];
+    struct kl_msg m = a_hello(peer, "room", seats, PLAYERS, "x");
+    *p = (struct player){.peer = peer, .linked = true};
+    connect_peer(peer);
+    say(peer, &m);
+    assert_non_null(heard(peer, KL_MSG_PREPARE));
+    begin_client(p);
+    play(SECOND); /* it loads */
+    ready(peer, "a");
+    return p->lock.seats;
+}
+
+static inline void leave(unsigned who) {
+    bye(player[who].peer);
+    player[who].linked = player[who].plays = false;
+    play(3 * SECOND);
 }
 
 static inline void expect_all_at_the_end(void) {

@@ -1,6 +1,8 @@
 /* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time. */
 #include "lobby_net.h"
 
+#include "net/engine/command.h"
+
 /* Two clients, loaded and playing. */
 static void start_game(void) {
     start_game_of(2);
@@ -76,11 +78,22 @@ static void refusals(void **state) {
     assert_int_equal(kl_lobby_members(lobby), 2);
 }
 
-static void no_joining_once_it_plays(void **state) {
+static void who_comes_late_is_checked_like_everybody(void **state) {
     (void)state;
     start_game();
-    hello(2, "room", 0, 2, "x");
-    expect_refusal(2, KL_REFUSE_STARTED, "room room is already playing; late joining is not possible yet");
+    hello(2, "room", 1, 2, "y");
+    expect_refusal(2, KL_REFUSE_IDENTITY, "content differs: room has x, you have y");
+    order(0, KL_COMMAND_LOCK, 1);
+    hello(3, "room", 1, 2, "x");
+    expect_refusal(3, KL_REFUSE_DOOR, "its host has locked it");
+    order(0, KL_COMMAND_LOCK, 0);
+    hello(4, "room", 1, 2, "x"); /* no seat is free: it watches */
+    assert_non_null(heard(4, KL_MSG_PREPARE));
+    assert_int_equal(heard(4, KL_MSG_WELCOME)->welcome.seats, 0);
+    assert_non_null(strstr(heard(4, KL_MSG_NOTICE)->text.text, "all 2 seats are taken: you watch"));
+    ready(4, "b");
+    expect_refusal(4, KL_REFUSE_IDENTITY, "system differs: room has a, you have b");
+    assert_int_equal(kl_lobby_members(lobby), 2);
 }
 
 static void too_many_clients(void **state) {
@@ -256,7 +269,7 @@ int main(void) {
         T(a_room_ends_with_the_last),
         T(a_game_from_hello_to_frames),
         T(refusals),
-        T(no_joining_once_it_plays),
+        T(who_comes_late_is_checked_like_everybody),
         T(too_many_clients),
         T(what_shows_while_loading_is_compared_with_the_hosts),
         T(the_next_becomes_host_and_is_asked),

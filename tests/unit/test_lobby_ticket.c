@@ -108,7 +108,7 @@ static void what_does_not_fit_together(void **state) {
     t.host = 5, rejected(); /* nobody is there */
     t.host = KL_NO_HOST + 1, rejected();
     t.name[0] = 0, rejected();
-    t.doors = 8, rejected();
+    t.doors = 16, rejected();
     t.params.players = 0, rejected();
 }
 

@@ -328,6 +328,11 @@ static void bringing(void **state) {
     assert_int_equal(got.want.from, 70000);
     m.want.what = 4;
     rejected(&m);
+    m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {15, 0x84}};
+    there_and_back(&m, &got);
+    assert_true(got.seat.client == 15 && got.seat.seats == 0x84);
+    m.seat.client = KL_MAX_CLIENTS;
+    rejected(&m);
 }
 
 static void what_nobody_sends(void **state) {
@@ -336,7 +341,7 @@ static void what_nobody_sends(void **state) {
     for (unsigned kind = 0; kind < 256; kind++) {
         uint8_t b[2] = {(uint8_t)kind, 0};
         bool known = (kind >= KL_MSG_HELLO && kind <= KL_MSG_RETURN) || kind == KL_MSG_BRING ||
-                     (kind >= KL_MSG_WELCOME && kind <= KL_MSG_WANT);
+                     (kind >= KL_MSG_WELCOME && kind <= KL_MSG_SEAT);
         if (!known) assert_int_equal(kl_msg_decode(&got, b, 1), KL_E_MALFORMED);
     }
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"", 0), KL_E_MALFORMED);

@@ -1,0 +1,125 @@
+/* Who joins a game under way, takes other seats in it, or only watches from then on. net/PROTOCOL.md §7.
+ *
+ * A joiner gets what a client gets that comes back with nothing: start data, and every frame since the
+ * beginning. Nobody waits for it, under any policy, until it has caught up and its seat counts. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../engine/room_return.h"
+#include "lobby_room.h"
+
+#define LOOK_US     5000000 /* between two looks at a joiner's progress */
+#define LOOKS       3       /* in a row without any, and it will never catch up */
+#define LEAST_GAIN  1.02    /* of the room's pace: slower is no progress */
+#define NEAR_FRAMES 60      /* no more than so far behind is not behind */
+
+enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, uint32_t have) {
+    bool begun = have > 0 || kl_lobby_start_is_kept(r);
+    return begun && kl_lobby_past_reaches(r, have) ? KL_WAY_HISTORY : KL_WAY_NONE;
+}
+
+static uint32_t ran(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_room_client *c = &r->lock.client[member];
+    return c->frame_acked - c->backlog;
+}
+
+uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member) {
+    return r->lock.next_close - ran(r, member);
+}
+
+/* --- coming -----------------------------------------------------------------------------------------------
+ */
+
+static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_late *late = &r->member[member].late;
+    *late = (struct kl_lobby_late){.since_us = now_us, .reseated_us = late->reseated_us};
+}
+
+void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    const struct kl_lobby_member *m = &r->member[member];
+    kl_lobby_notice(r, m->seats ? "%s joins the game" : "%s is watching", m->name);
+    begin_watch(r, member, now_us);
+    (void)kl_lobby_start_again(r, member, now_us); /* there is a way: it has been asked for */
+}
+
+int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
+                    uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    int result = kl_room_reseat(&r->lock, member, seats, now_us);
+    if (result != KL_OK) return result;
+    m->seats = seats;
+    m->malformed = 0;
+    m->late.reseated_us = now_us;
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    if (seats) begin_watch(r, member, now_us);
+    kl_lobby_log_member(KL_LOG_INFO, "reseated", r, member, "frame=%u reason=\"%s\"", r->lock.next_close,
+                        why);
+    if (!kl_lobby_reaches(m)) return KL_OK;
+    struct kl_msg msg = {.kind = KL_MSG_SEAT, .seat = {(uint8_t)member, seats}};
+    kl_lobby_send(r->lobby, m->peer, &msg);
+    return KL_OK;
+}
+
+/* --- catching up ------------------------------------------------------------------------------------------
+ */
+
+/* Who watches has no seat that could count: it is there when it is near. */
+static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    if (m->state != KL_MEMBER_PLAYING || kl_room_fetching(&r->lock, member)) return false;
+    return m->seats ? !kl_room_joining(&r->lock, member) : kl_lobby_behind(r, member) <= NEAR_FRAMES;
+}
+
+void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || !m->late.since_us || !has_caught_up(r, i)) continue;
+        kl_lobby_log_member(KL_LOG_INFO, "caught_up", r, i, "frame=%u took_ms=%llu", r->lock.next_close,
+                            (unsigned long long)(now_us - m->late.since_us) / 1000);
+        m->late.since_us = 0;
+        r->roster_changed = true;
+        if (m->seats) kl_lobby_notice(r, "%s plays", m->name);
+    }
+}
+
+/* It will never get there: a seat is no use to it, and of use to others. */
+static void give_up(struct kl_lobby_room *r, unsigned member, double fps, double room_fps, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    bool let_go = r->doors & KL_DOOR_LET_GO;
+    char text[KL_TEXT_MAX];
+    snprintf(text, sizeof text, "cannot catch up: it plays %.0f frames a second, the room %.0f", fps,
+             room_fps);
+    kl_lobby_notice(r, "%s's machine %s: %s", m->name, text, let_go ? "let go" : "watches");
+    if (let_go) {
+        snprintf(text, sizeof text,
+                 "this machine cannot catch up with the game: it plays %.0f frames a second, the room %.0f",
+                 fps, room_fps);
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, text, now_us);
+    } else {
+        m->late.since_us = 0;
+        (void)kl_lobby_reseat(r, member, 0, "cannot catch up", now_us);
+    }
+}
+
+static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_late *late = &r->member[member].late;
+    uint32_t run = ran(r, member), closed = r->lock.next_close;
+    double seconds = (double)(now_us - late->looked_us) / 1e6;
+    double fps = (run - late->ran) / seconds, room_fps = (closed - late->closed) / seconds;
+    bool first = late->looked_us == 0 || late->ran == 0 || run < late->ran;
+    bool nearer = fps > room_fps * LEAST_GAIN || closed - run <= NEAR_FRAMES || room_fps < 1;
+    late->slow = first || nearer ? 0 : (uint8_t)(late->slow + 1);
+    late->looked_us = now_us;
+    late->ran = run;
+    late->closed = closed;
+    if (late->slow == LOOKS) give_up(r, member, fps, room_fps, now_us);
+}
+
+void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        bool runs = m->state == KL_MEMBER_PLAYING && !r->lock.client[i].away && r->params.clocked;
+        if (!kl_lobby_reaches(m) || !m->seats || !m->late.since_us || !runs) continue;
+        if (now_us >= m->late.looked_us + LOOK_US) look_at(r, i, now_us);
+    }
+}

@@ -1,0 +1,266 @@
+/* test_lobby_late.c - who joins a game under way runs it all from the beginning and then plays; the others
+ * notice nothing. The engine is the real one on both sides, the network is a function call. PROTOCOL.md §7.
+ */
+#include "lobby_players.h"
+
+#include "net/engine/command.h"
+
+static const struct kl_lobby_room *the_room(void) {
+    return kl_lobby_find(lobby, "room");
+}
+
+static bool presses_lately(unsigned seat) {
+    bool pressed = false;
+    for (uint32_t f = canon_end - 60; f < canon_end; f++)
+        pressed = pressed || canon[f].in[seat].joypad;
+    return pressed;
+}
+
+/* The seat of who has left goes to the newcomer. In a strict room, too, nobody waits for it until it plays.
+ */
+static void a_seat_that_was_given_up(void **state) {
+    (void)state;
+    for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
+        tear_down(NULL), set_up(NULL);
+        start_room(policy);
+        play(20 * SECOND);
+        leave(2);
+        uint32_t before = canon_end;
+        assert_int_equal(join_late(2, 12, 1), 4);
+        assert_in_range(canon_end - before, 58, 62); /* while it loads, the others play on */
+        player[2].most = 10;
+        play(SECOND);
+        assert_int_equal(state_of(0, 2), KL_MEMBER_JOINING);
+        assert_false(presses_lately(2));
+        player[2].most = 0;
+        play(4 * SECOND);
+        assert_in_range(canon_end - before, 6 * 60, 6 * 60 + 10);
+        assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
+        assert_true(player[2].pieces > 10);
+        expect_all_at_the_end();
+        assert_true(presses_lately(2));
+        assert_int_equal(player[2].lock.stats.absent, 0);
+    }
+}
+
+/* Or of who did not come back in time; while the seat is kept for him, the newcomer watches. */
+static void a_seat_whose_time_is_up(void **state) {
+    (void)state;
+    fixed_spacing = 4;
+    start_room(KL_POLICY_BOUNDED);
+    fixed_spacing = 0;
+    play(5 * SECOND);
+    cut(2);
+    play(5 * SECOND);
+    assert_int_equal(join_late(2, 12, 1), 0);
+    play(3 * SECOND);
+    expect_all_at_the_end();
+    leave(2);
+    play(60 * SECOND);
+    assert_int_equal(join_late(2, 13, 1), 4);
+    play(10 * SECOND);
+    expect_all_at_the_end();
+    assert_true(presses_lately(2));
+}
+
+/* Its link is lost while it catches up: the seat is its own all the same. */
+static void a_joiner_comes_back(void **state) {
+    (void)state;
+    start_room(KL_POLICY_STRICT);
+    play(30 * SECOND);
+    leave(2);
+    player[2].most = 0;
+    join_late(2, 12, 1);
+    player[2].most = 20;
+    play(SECOND / 4);
+    player[2].linked = false;
+    lose(12);
+    uint32_t before = canon_end;
+    play(5 * SECOND);
+    assert_in_range(canon_end - before, 298, 302); /* not even a strict room waits */
+    struct kl_msg m = prepare_return(2, 22);
+    const struct kl_seat_key *k = seat_key(12);
+    memcpy(m.back.seat_key, k->pub, sizeof m.back.seat_key);
+    kl_seat_sign(k, inbox[22].binding, player[2].token, m.back.signature);
+    say(22, &m);
+    assert_non_null(heard(22, KL_MSG_WELCOME));
+    play(10 * SECOND);
+    expect_all_at_the_end();
+    assert_true(presses_lately(2));
+}
+
+/* A machine that only just plays at the room's pace never gets there: it is told so and watches … */
+static void who_is_too_slow_watches(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(20 * SECOND);
+    leave(2);
+    join_late(2, 12, 1);
+    player[2].most = 1;
+    play(10 * SECOND);
+    assert_int_equal(state_of(0, 2), KL_MEMBER_JOINING);
+    play(20 * SECOND);
+    assert_non_null(heard(12, KL_MSG_SEAT));
+    assert_int_equal(member_of(0, 2)->seats, 0);
+    assert_false(inbox[12].hung_up);
+    bool told = false;
+    for (unsigned i = 0; i < inbox[0].count && i < QUEUE; i++)
+        told =
+            told || (inbox[0].msg[i].kind == KL_MSG_NOTICE &&
+                     strstr(inbox[0].msg[i].text.text, "p12's machine cannot catch up: it plays 60 frames"));
+    assert_true(told);
+    player[2].linked = player[2].plays = false;
+    assert_int_equal(join_late(2, 13, 1), 4); /* the seat is for who can use it */
+    play(8 * SECOND);
+    expect_all_at_the_end();
+}
+
+/* … or is let go, where the room's maker has it so. */
+static void who_is_too_slow_is_let_go(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    kl_lobby_find(lobby, "room")->doors |= KL_DOOR_LET_GO;
+    play(10 * SECOND);
+    leave(2);
+    join_late(2, 12, 1);
+    player[2].most = 1;
+    play(10 * SECOND);
+    for (unsigned i = 0; i < 200 && !inbox[12].hung_up; i++)
+        play(SECOND / 10);
+    player[2].linked = player[2].plays = false;
+    expect_refusal(12, KL_REFUSE_LIMIT, "this machine cannot catch up with the game");
+    play(SECOND);
+    expect_all_at_the_end();
+}
+
+/* A frontend that stands still, or a game that pauses, is no slow machine. */
+static void who_is_away_is_not_too_slow(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(10 * SECOND);
+    leave(2);
+    join_late(2, 12, 1);
+    player[2].most = 1;
+    play(SECOND);
+    kl_client_set_away(&player[2].lock, true);
+    play(40 * SECOND);
+    assert_null(heard(12, KL_MSG_SEAT));
+    kl_client_set_away(&player[2].lock, false);
+    player[2].most = 0;
+    order(0, KL_COMMAND_PAUSE, 1);
+    play(30 * SECOND);
+    assert_null(heard(12, KL_MSG_SEAT));
+    order(0, KL_COMMAND_PAUSE, 0);
+    play(5 * SECOND);
+    expect_all_at_the_end();
+    assert_true(presses_lately(2));
+}
+
+/* What a joiner runs through changes nothing now: the core's old rates are not the room's any more. */
+static void old_rates_do_not_count(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(30 * SECOND);
+    leave(2);
+    join_late(2, 12, 1);
+    player[2].most = 2;
+    play(SECOND);
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = 5, .len = 4, .data = {0x80, 0xf0, 0xfa, 2}}};
+    say(12, &m);
+    play(SECOND);
+    assert_int_equal(the_room()->lock.params.fps_uhz, 60000000);
+    player[2].most = 0;
+    play(5 * SECOND);
+    say(12, &m);
+    play(SECOND);
+    assert_int_equal(the_room()->lock.params.fps_uhz, 50000000);
+}
+
+/* Verdicts do not wait for who runs through the past; and the newcomer's hashes count once it is here. */
+static void verdicts_go_on(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(40 * SECOND);
+    leave(2);
+    join_late(2, 12, 1);
+    player[2].most = 2;
+    play(3 * SECOND);
+    uint32_t label = canon_end / 60 * 60 - 1;
+    unsigned heard_before = inbox[0].count;
+    for (unsigned i = 0; i < 2; i++)
+        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
+    assert_true(inbox[0].count > heard_before);
+    assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete);
+    player[2].most = 0;
+    play(10 * SECOND);
+    expect_all_at_the_end();
+    label = canon_end / 60 * 60 - 1;
+    for (unsigned i = 0; i < 2; i++)
+        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
+    say(12, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 8}});
+    const struct kl_verdict *v = &heard(0, KL_MSG_VERDICT)->verdict;
+    assert_int_equal(v->differs, 1);
+    assert_int_equal(v->minority, 4);
+}
+
+/* There is no way to the present any more. */
+static void a_game_that_has_lost_its_beginning(void **state) {
+    (void)state;
+    kl_lobby_destroy(lobby);
+    struct kl_lobby_limits limits = limits_for_tests;
+    limits.history_kib = 128;
+    open_lobby(&limits);
+    start_room(KL_POLICY_BOUNDED);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].mashes = true;
+    struct kl_lobby_listing list;
+    unsigned from = 0;
+    play(10 * SECOND);
+    leave(2);
+    assert_int_equal(kl_lobby_list(lobby, &from, &list, 1), 1);
+    assert_true(list.playing && list.open > 0);
+    play(60 * SECOND);
+    assert_true(the_room()->past.history.first > 0);
+    connect_peer(12);
+    struct kl_msg m = a_hello(12, "room", 1, PLAYERS, "x");
+    say(12, &m);
+    expect_refusal(12, KL_REFUSE_STARTED, "does not keep its beginning any more");
+    from = 0;
+    kl_lobby_list(lobby, &from, &list, 1);
+    assert_int_equal(list.open, 0);
+}
+
+/* The last player goes while somebody joins: the game is his, once he has caught up. */
+static void alone_in_the_game(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(10 * SECOND);
+    leave(2);
+    join_late(2, 12, 1);
+    player[2].most = 20;
+    leave(0);
+    leave(1);
+    play(10 * SECOND);
+    assert_true(presses_lately(2));
+    expect_all_at_the_end();
+    uint32_t before = canon_end;
+    play(SECOND);
+    assert_in_range(canon_end - before, 58, 62);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(a_seat_that_was_given_up),
+        T(a_seat_whose_time_is_up),
+        T(a_joiner_comes_back),
+        T(who_is_too_slow_watches),
+        T(who_is_too_slow_is_let_go),
+        T(who_is_away_is_not_too_slow),
+        T(old_rates_do_not_count),
+        T(verdicts_go_on),
+        T(a_game_that_has_lost_its_beginning),
+        T(alone_in_the_game),
+    };
+    return cmocka_run_group_tests_name("lobby_late", tests, NULL, NULL);
+}
