@@ -56,8 +56,10 @@ static void see_menu(char out[64]) {
 }
 
 bool kl_choice_alone(void) {
-    if (!kl_w.told.options && !kl_w.attached) kl_own_options_alone(kl_w.front.environment);
-    kl_w.told.options = !kl_w.attached;
+    if (!kl_w.told.options && !kl_w.attached) {
+        kl_own_options_alone(kl_w.front.environment);
+        kl_w.told.options = true;
+    }
     return wanted() == KL_PLAY_ALONE;
 }
 
