@@ -34,10 +34,15 @@ static const char *ask(const char *key) {
     return v.value;
 }
 
-static enum kl_play_mode wanted(void) {
+static enum kl_play_mode said(void) {
     enum kl_play_mode mode = kl_w.config.mode;
     const char *menu = ask(KL_OWN_MODE);
     if (mode == KL_PLAY_AUTO && menu) (void)kl_config_mode(menu, &mode);
+    return mode;
+}
+
+static enum kl_play_mode wanted(void) {
+    enum kl_play_mode mode = said();
     return mode == KL_PLAY_AUTO ? KL_PLAY_ROOM : mode;
 }
 
@@ -222,8 +227,7 @@ static void look(uint64_t now_us) {
 }
 
 static void say_no_relay(void) {
-    const char *menu = ask(KL_OWN_MODE);
-    bool alone = !menu || !strcmp(menu, "auto") || !strcmp(menu, "alone");
+    bool alone = *kl_w.config.host || said() == KL_PLAY_AUTO || said() == KL_PLAY_ALONE;
     if (!alone && !c.told_no_relay)
         kl_wrapper_say(KL_SCREEN_WARNING, 6000, "no relay is set: write relay = HOST into %.200s/%s",
                        *kl_w.system_dir ? kl_w.system_dir : "the system folder", KL_CONFIG_FILE);

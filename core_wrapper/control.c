@@ -36,6 +36,7 @@ static struct kl_hotkeys *hotkeys(void) {
 
 uint16_t kl_control_pad(unsigned port, uint16_t pad) {
     const char *words;
+    if (kl_w.phase == KL_PHASE_FREE && !kl_w.link) return pad; /* alone */
     uint16_t shown = kl_hotkeys_filter(hotkeys(), port, pad, kl_now_us(), &words);
     if (words) kl_command_key(words);
     return shown;

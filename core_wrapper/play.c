@@ -332,15 +332,16 @@ static unsigned local_seats(void) {
     return kl_w.status.welcome.seats ? kl_w.status.welcome.seats : 1;
 }
 
-/* What the frontend has read from the player's file by now is the core's; and what the core makes of it, the
- * frontend's to write. */
-static void share_saves(bool ran) {
-    if (!ran && kl_w.free_begins) kl_memory_give_saves(&kl_w.memory, &kl_w.core);
-    if (ran && kl_w.own_saves) kl_memory_take_saves(&kl_w.memory, &kl_w.core);
-    if (!ran) kl_w.free_begins = false;
+/* The first frame: what the frontend has read from the player's file by now is the core's. */
+static void begin_free(void) {
+    kl_w.free_begins = false;
+    kl_play_begin();
+    kl_world_rate(kl_wrapper_fps_uhz(kl_w.av.timing.fps));
+    kl_memory_give_saves(&kl_w.memory, &kl_w.core);
 }
 
 void kl_play_local(void) {
+    if (kl_w.phase == KL_PHASE_FREE && kl_w.free_begins) begin_free();
     struct kl_frame f = {.number = play->next_frame};
     struct kl_input in[KL_MAX_SEATS];
     unsigned mask = local_seats(), k = 0;
@@ -350,9 +351,8 @@ void kl_play_local(void) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (mask >> s & 1) f.in[kl_command_seat(s)] = in[k++]; /* the others' are zero: neutral */
     kl_pace_call(&play->pace, kl_now_us());
-    share_saves(false);
     run_frame(&f, false);
-    share_saves(true);
+    if (kl_w.own_saves) kl_memory_take_saves(&kl_w.memory, &kl_w.core); /* the frontend's to write */
     kl_audio_call(&kl_w.audio, 1, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
     refresh_memory(kl_now_us());
 }

@@ -57,7 +57,7 @@ static void load_afresh(void) {
         return;
     }
     kl_w.phase = KL_PHASE_READY;
-    kl_w.own_saves = false;
+    kl_w.own_saves = kl_w.free_begins = false;
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "world turned=%s left=%s", kl_w.world.turned,
                   kl_w.world.left);
     kl_link_ready(kl_w.link, &facts);
@@ -73,10 +73,7 @@ static void hold_pace(bool hold) {
 void kl_session_free(void) {
     bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
     kl_w.phase = KL_PHASE_FREE;
-    if (runs) return;
-    kl_play_begin();
-    kl_world_rate(kl_wrapper_fps_uhz(kl_w.av.timing.fps));
-    kl_w.free_begins = true;
+    if (!runs) kl_w.free_begins = true;
 }
 
 void kl_session_local(void) {

@@ -11,14 +11,7 @@ for program in retroarch Xvfb; do
 done
 core_path nestopia >/dev/null || { skip "menu: no nestopia"; finish; }
 
-# A quick menu that begins with the core's options.
-short_menu=()
-for entry in resume_content restart_content close_content take_screenshot save_load_state undo_save_load_state \
-    add_to_favorites start_recording start_streaming set_core_association reset_core_association controls cheats shaders \
-    save_core_overrides save_game_overrides information; do
-    short_menu+=("quick_menu_show_$entry = \"false\"")
-done
-retroarch_home ann "${no_sound[@]}" "${short_menu[@]}" 'quick_menu_show_options = "true"' 'core_option_category_enable = "true"' \
+retroarch_home ann "${no_sound[@]}" "${short_menu[@]}" \
     'network_cmd_enable = "true"' "network_cmd_port = \"${remote:=$(free_port)}\""
 start_xvfb 600x460
 start_relay

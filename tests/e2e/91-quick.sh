@@ -58,8 +58,10 @@ for program in retroarch Xvfb xdotool; do
 done
 game=$tmp/shooter.nes
 battery_game "$game" || die "quick: the game cannot be given a battery"
+command_port=$(free_port)
 mkdir -p "$tmp/dan/cores" "$tmp/dan/info" "$tmp/dan/config/retroarch/config/Nestopia Keylock"
 retroarch_home dan "libretro_directory = \"$tmp/dan/cores\"" "libretro_info_path = \"$tmp/dan/info\"" 'autosave_interval = "1"' \
+    'network_cmd_enable = "true"' "network_cmd_port = \"$command_port\"" "${short_menu[@]}" \
     'pause_nonactive = "false"' 'menu_pause_libretro = "false"' 'video_font_enable = "true"' 'menu_enable_widgets = "true"' "${no_sound[@]}"
 ln -s "$(core_path nestopia)" "$tmp/dan/cores"
 ln -s /usr/share/libretro/info/nestopia_libretro.info "$tmp/dan/info"
@@ -79,15 +81,22 @@ check quick/alone "alone it joined a room" test "$(grep -ac 'name="dan"' "$tmp/r
 check quick/alone-saves "alone the game's save RAM does not reach the player's file" eventually 6 srm_moves
 shows() { import -window "$window" -depth 8 rgb:- | md5sum; }
 
-# menu KEY…: Quick Menu, Core Options, Keylock, where Play stands first; and back to the game.
+# menu KEY…: by the network command interface, each once RetroArch has answered behind it, some frames later.
 menu() {
-    local key
-    for key in F1 Down Down Down Down Down Down Down Down x Up x "$@" F1; do
-        press "$window" "$key"
-        sleep 0.25
-    done
+    python3 - "$command_port" "$@" <<'END'
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(10)
+s.connect(("127.0.0.1", int(sys.argv[1])))
+for key in sys.argv[2:]:
+    for what in [b"MENU_" + key.encode()] + [b"GET_STATUS"] * 6:
+        s.send(what)
+        if what == b"GET_STATUS": s.recv(4096)
+    time.sleep(0.15)
+END
 }
-menu Right # from Alone to Quick match
+# The quick menu, the core's options, the last category, where Play stands first: from Alone to Quick match.
+menu TOGGLE A UP A RIGHT TOGGLE
 check quick/looks "no room was made for it" said relay 'joined room="quick-.*name="dan"' 12
 one=$(shows)
 sleep 0.7
@@ -102,10 +111,7 @@ ended eve 30
 status=$? # 4: nobody else stopped at its last frame, so the relay had no verdict on that
 check quick/eve "exit status $status" test $status = 0 -o $status = 4
 check quick/saves-kept "the match wrote to the player's save file" test "$(srm)" = "$before"
-for key in F1 Left F1; do # Alone; the menu is where it was
-    press "$window" "$key"
-    sleep 0.25
-done
+menu TOGGLE LEFT TOGGLE # Alone; the menu is where it was
 check quick/leaves "he did not leave the room" said relay 'left room="quick-.*name="dan"' 12
 sleep 1
 one=$(shows)

@@ -340,6 +340,15 @@ END
     } >"$home/config/retroarch/retroarch.cfg"
 }
 
+# Settings for a quick menu that begins with the core's options.
+short_menu=()
+for entry in resume_content restart_content close_content take_screenshot save_load_state undo_save_load_state \
+    add_to_favorites start_recording start_streaming set_core_association reset_core_association controls cheats shaders \
+    save_core_overrides save_game_overrides information; do
+    short_menu+=("quick_menu_show_$entry = \"false\"")
+done
+short_menu+=('quick_menu_show_options = "true"' 'core_option_category_enable = "true"')
+
 # home_of NAME: sets $home to what puts a program into that home. Without a session bus Debian's RetroArch dies of
 # libgamemode's D-Bus call unless D-Bus lets its warnings pass.
 home_of() {
