@@ -81,22 +81,8 @@ check quick/alone "alone it joined a room" test "$(grep -ac 'name="dan"' "$tmp/r
 check quick/alone-saves "alone the game's save RAM does not reach the player's file" eventually 6 srm_moves
 shows() { import -window "$window" -depth 8 rgb:- | md5sum; }
 
-# menu KEY…: by the network command interface, each once RetroArch has answered behind it, some frames later.
-menu() {
-    python3 - "$command_port" "$@" <<'END'
-import socket, sys, time
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.settimeout(10)
-s.connect(("127.0.0.1", int(sys.argv[1])))
-for key in sys.argv[2:]:
-    for what in [b"MENU_" + key.encode()] + [b"GET_STATUS"] * 6:
-        s.send(what)
-        if what == b"GET_STATUS": s.recv(4096)
-    time.sleep(0.15)
-END
-}
 # The quick menu, the core's options, the last category, where Play stands first: from Alone to Quick match.
-menu TOGGLE A UP A RIGHT TOGGLE
+menu_keys "$command_port" TOGGLE A UP A RIGHT TOGGLE
 check quick/looks "no room was made for it" said relay 'joined room="quick-.*name="dan"' 12
 one=$(shows)
 sleep 0.7
@@ -111,7 +97,7 @@ ended eve 30
 status=$? # 4: nobody else stopped at its last frame, so the relay had no verdict on that
 check quick/eve "exit status $status" test $status = 0 -o $status = 4
 check quick/saves-kept "the match wrote to the player's save file" test "$(srm)" = "$before"
-menu TOGGLE LEFT TOGGLE # Alone; the menu is where it was
+menu_keys "$command_port" TOGGLE LEFT TOGGLE # Alone; the menu is where it was
 check quick/leaves "he did not leave the room" said relay 'left room="quick-.*name="dan"' 12
 sleep 1
 one=$(shows)

@@ -369,6 +369,23 @@ start_retroarch() {
 # window_of NAME: the id of its window. Fails where there is none. (`keylock play` becomes RetroArch: one process.)
 window_of() { xdotool search --onlyvisible --pid "${pid[$1]}" 2>/dev/null | head -n 1 | grep .; }
 
+# menu_keys PORT KEY…: keys of RetroArch's menu (A, UP, TOGGLE …) by its remote control, each once it has answered behind the
+# one before, some frames later.
+menu_keys() {
+    python3 - "$@" <<'END'
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(10)
+s.connect(("127.0.0.1", int(sys.argv[1])))
+for key in sys.argv[2:]:
+    for what in [b"MENU_" + key.encode()] + [b"GET_STATUS"] * 6:
+        try: # a game that begins makes the socket anew
+            s.send(what)
+            if what == b"GET_STATUS": s.recv(4096)
+        except OSError: time.sleep(0.1)
+    time.sleep(0.15)
+END
+}
 # press WINDOW KEY [SECONDS]: that window gets the focus and the key. RetroArch's x driver reads the keyboard
 # only with the focus, once a frame.
 press() {
