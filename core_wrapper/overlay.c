@@ -77,9 +77,11 @@ static uint16_t short_of(uint64_t v) {
 static void remember(uint64_t now_us) {
     const struct klw_report *r = &kl_w.play.report;
     const struct kl_client_stats *s = &kl_w.status.lock;
-    struct kl_graph_step step = {
-        .spacing = s->spacing, .backlog = short_of(r->backlog), .stalled = r->stalled};
-    if (r->run) step.need = s->need;
+    struct kl_graph_step step = {.backlog = short_of(r->backlog), .stalled = r->stalled};
+    if (r->run) {
+        step.need = s->need;
+        step.had = s->had;
+    }
     if (o.ran_us) step.gap_ms = short_of((now_us - o.ran_us) / 1000);
     if (r->run || !o.ran_us) o.ran_us = now_us;
     kl_graph_add(&o.history, &step, now_us);

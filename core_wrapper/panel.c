@@ -174,7 +174,7 @@ static unsigned lead_scale(const struct graph *g) {
     unsigned most = 4;
     for (unsigned i = 0; i < (unsigned)g->steps; i++) {
         struct kl_graph_step s = kl_graph_part(g->h, i, (unsigned)g->steps);
-        unsigned need = s.need / 4u + 1, line = s.spacing + 1u;
+        unsigned need = s.need / 4u + 1, line = s.had / 4u + 1;
         if (need > most) most = need;
         if (line > most) most = line;
     }
@@ -188,12 +188,12 @@ static int bar(unsigned value, unsigned full, int height) {
 /* What each frame needed, against what it got; a stall is a column from top to bottom. */
 static void draw_lead_step(const struct graph *g, const struct kl_canvas *c, int i, unsigned full) {
     struct kl_graph_step s = kl_graph_part(g->h, (unsigned)i, (unsigned)g->steps);
-    int need = bar(s.need, full * 4, LEAD_HEIGHT), line = bar(s.spacing, full, LEAD_HEIGHT);
+    int need = bar(s.need, full * 4, LEAD_HEIGHT), line = bar(s.had, full * 4, LEAD_HEIGHT);
     int backlog = bar(s.backlog, full, LEAD_HEIGHT - 1), bottom = g->y + LEAD_HEIGHT, x = g->x + i;
     if (s.stalled) kl_canvas_fill(c, x, g->y, 1, LEAD_HEIGHT, MAROON);
-    kl_canvas_fill(c, x, bottom - need, 1, need, s.need > s.spacing * 4u ? RED : GREEN);
+    kl_canvas_fill(c, x, bottom - need, 1, need, s.need > s.had ? RED : GREEN);
     if (s.backlog) kl_canvas_fill(c, x, bottom - 1 - backlog, 1, 1, CYAN);
-    if (s.spacing) kl_canvas_fill(c, x, bottom - line, 1, 1, YELLOW);
+    if (s.had) kl_canvas_fill(c, x, bottom - line, 1, 1, YELLOW);
 }
 
 static void draw_gap_step(const struct graph *g, const struct kl_canvas *c, int i) {
@@ -211,7 +211,7 @@ static int draw_words(const struct kl_canvas *c, int x, int y, const char *const
 
 static void draw_graphs(const struct kl_graph *h, const struct kl_canvas *c, int x, int y, int width,
                         bool both) {
-    static const char *const words[] = {"need", "spacing", "backlog", "stall"};
+    static const char *const words[] = {"need", "had", "backlog", "stall"};
     static const uint32_t colours[] = {GREEN, YELLOW, CYAN, RED};
     if (width < 1) return;
     struct graph g = {h, x, y, width < KL_GRAPH_STEPS ? width : KL_GRAPH_STEPS};

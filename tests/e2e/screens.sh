@@ -345,9 +345,15 @@ if scene returning; then # bob's link is dead for some seconds: his screen, ann'
     snap bob-lost
     kill -USR1 "${pid[link]}"
     said ann 'bob is back' 15 || { show ann bob; fail "screens/returning: bob does not come back"; }
-    sleep 1.2 # it slides in
     window=$anns
-    snap ann-back
+    best=0
+    for n in 0 1 2 3 4 5 6 7; do # it slides in, and fades again: the one in which it is brightest
+        sleep 0.25
+        import -window "$window" -depth 8 "$tmp/back-$n.png"
+        bright=$(convert "$tmp/back-$n.png" -gravity SouthWest -crop 300x36+0+0 -threshold 80% -format '%[fx:int(10000*mean)]' info:)
+        [ "$bright" -gt "$best" ] && { best=$bright; cp "$tmp/back-$n.png" "$tmp/ann-back.png"; }
+    done
+    check screens/returning "no picture of eight shows that bob is back" test "$best" -gt 100
     montage "$tmp/bob-lost.png" "$tmp/ann-away.png" "$tmp/ann-back.png" -tile 3x1 -geometry +4+4 -background gray50 "$tmp/sheet.png"
     keep "$tmp/sheet.png" returning 48
 fi

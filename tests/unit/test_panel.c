@@ -159,14 +159,14 @@ static void history_keeps_ten_seconds(void **state) {
     kl_graph_clear(&h);
     uint64_t t0 = 500000000;
     for (unsigned i = 0; i < 600; i++) {
-        struct kl_graph_step s = {.need = 8, .spacing = 4, .gap_ms = 17, .stalled = i == 300};
+        struct kl_graph_step s = {.need = 8, .had = 16, .gap_ms = 17, .stalled = i == 300};
         kl_graph_add(&h, &s, t0 + i * 16667);
     }
     unsigned stalls = 0;
     for (unsigned i = 0; i < 150; i++) {
         struct kl_graph_step s = kl_graph_part(&h, i, 150);
         assert_int_equal(s.need, 8);
-        assert_int_equal(s.spacing, 4);
+        assert_int_equal(s.had, 16);
         stalls += s.stalled;
     }
     assert_int_equal(stalls, 1);
@@ -323,7 +323,7 @@ static struct kl_graph *some_history(void) {
     kl_graph_clear(&h);
     for (unsigned i = 0; i < 700; i++) {
         struct kl_graph_step s = {
-            .need = (uint16_t)(i % 255), .spacing = (uint16_t)(1 + i % 30), .backlog = (uint16_t)i};
+            .need = (uint16_t)(i % 255), .had = (uint16_t)(4 + 4 * (i % 30)), .backlog = (uint16_t)i};
         s.gap_ms = (uint16_t)(i * 90);
         s.stalled = i % 50 == 0;
         kl_graph_add(&h, &s, 1000000 + i * 16667);
