@@ -1,6 +1,7 @@
 #include "command.h"
 #include "play.h"
 #include "session.h"
+#include "snapshot.h"
 #include "wrapper.h"
 
 #include <stdio.h>
@@ -77,10 +78,22 @@ static int wait_for_verdict(uint32_t label, unsigned timeout_ms) {
     }
 }
 
+/* What is being healed is healed first. */
+static void heal(unsigned timeout_ms) {
+    uint64_t until_us = kl_now_us() + timeout_ms * UINT64_C(1000);
+    while (kl_snapshot_busy() && kl_w.link && kl_now_us() < until_us) {
+        kl_session_update();
+        kl_snapshot_rerun(kl_now_us());
+        kl_snapshot_turn();
+        if (kl_w.link) kl_link_wait(kl_w.link, 1000);
+    }
+}
+
 static int finish(unsigned timeout_ms, struct klw_final *out) {
     int result = 0;
     if (kl_w.link && kl_w.phase == KL_PHASE_PLAYING && kl_w.play.next_frame) {
         uint32_t label = kl_w.play.next_frame - 1;
+        heal(timeout_ms);
         kl_play_hash(label);
         result = wait_for_verdict(label, timeout_ms);
     } else if (kl_w.mode == KL_MODE_ROOM)

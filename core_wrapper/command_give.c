@@ -153,7 +153,9 @@ static bool is_the_hosts(uint8_t kind) {
     case KL_COMMAND_HOST:
     case KL_COMMAND_LOCK:
     case KL_COMMAND_KICK:
-    case KL_COMMAND_BAN: return true;
+    case KL_COMMAND_BAN:
+    case KL_COMMAND_DESYNC:
+    case KL_COMMAND_JUDGE: return true;
     default: return false;
     }
 }
@@ -180,6 +182,7 @@ int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
     case KL_COMMAND_OPTION: return fit_option(w, answer, cap);
     case KL_COMMAND_DISK: return fit_disk(w, answer, cap);
     case KL_COMMAND_HOST: return fit_host(w, answer, cap);
+    case KL_COMMAND_JUDGE: return *w->who ? fit_host(w, answer, cap) : 0;
     case KL_COMMAND_KICK:
     case KL_COMMAND_BAN: return fit_put_out(w, answer, cap);
     case KL_COMMAND_SAVE: return fit_save(answer, cap);

@@ -252,6 +252,23 @@ static int parse_ban(struct parser *p, const char *rest) {
     return parse_member(p, rest, KL_COMMAND_BAN, "ban NAME");
 }
 
+static int parse_judge(struct parser *p, const char *rest) {
+    if (parse_member(p, rest, KL_COMMAND_JUDGE, "judge NAME, or judge none") != 0) return -1;
+    if (strcmp(rest, "none") != 0) return 0;
+    p->out->who[0] = 0;
+    p->out->order.data[0] = KL_RELAY_CLIENT;
+    return 0;
+}
+
+static int parse_desync(struct parser *p, const char *rest) {
+    uint8_t policy;
+    if (!kl_config_desync(rest, &policy)) return refuse(p, "desync heal, pause or ignore", rest);
+    p->out->order.kind = KL_COMMAND_DESYNC;
+    p->out->order.len = 1;
+    p->out->order.data[0] = policy;
+    return 0;
+}
+
 static int parse_lock(struct parser *p, const char *rest) {
     if (plain(p, rest, KL_COMMAND_LOCK) != 0) return -1;
     p->out->order.len = 1;
@@ -272,7 +289,8 @@ static const struct {
     {"load", parse_load},     {"panel", parse_panel},     {"say", parse_say},     {"option", parse_option},
     {"disk", parse_disk},     {"swap", parse_swap},       {"give", parse_give},   {"policy", parse_policy},
     {"budget", parse_budget}, {"spacing", parse_spacing}, {"host", parse_host},   {"lock", parse_lock},
-    {"unlock", parse_unlock}, {"kick", parse_kick},       {"ban", parse_ban},
+    {"unlock", parse_unlock}, {"kick", parse_kick},       {"ban", parse_ban},     {"desync", parse_desync},
+    {"judge", parse_judge},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -2,7 +2,7 @@
  *
  *     pause | resume | reset | save | load | panel | option KEY=VALUE | disk N|next|previous | swap [A B] |
  *     give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | host NAME|A | say TEXT |
- *     lock | unlock | kick NAME|A | ban NAME|A
+ *     lock | unlock | kick NAME|A | ban NAME|A | desync heal|pause|ignore | judge NAME|A|none
  *
  * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. Players 1 and 2 swap where
  * nobody else is said. Spacing 0 follows the link. Pure. */
@@ -15,8 +15,8 @@
 #define KL_WORDS_MAX 512 /* bytes of a line, NUL included */
 #define KL_WORDS_HELP                                                                                        \
     "pause, resume, reset, save, load, panel, option KEY=VALUE, disk N, swap A B, give A NAME, policy NAME " \
-    "[BUDGET_MS] [spacing N], budget MS, spacing N, host NAME, say TEXT, lock, unlock, kick NAME or ban "    \
-    "NAME"
+    "[BUDGET_MS] [spacing N], budget MS, spacing N, host NAME, say TEXT, lock, unlock, kick NAME, ban "      \
+    "NAME, desync heal|pause|ignore or judge NAME"
 
 /* What the words leave open is for the caller to fill into order.data. */
 struct kl_words {

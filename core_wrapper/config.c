@@ -114,6 +114,13 @@ static int set_players(struct kl_config *c, const char *v, char *err, size_t err
 
 static const char *const policies[] = {"strict", "bounded", "optimistic"};
 
+bool kl_config_desync(const char *name, uint8_t *out) {
+    static const char *const names[] = {"heal", "pause", "ignore"};
+    for (*out = KL_DESYNC_HEAL; *out <= KL_DESYNC_IGNORE; ++*out)
+        if (!strcmp(name, names[*out])) return true;
+    return false;
+}
+
 bool kl_config_policy(const char *name, uint8_t *out) {
     for (uint8_t i = KL_POLICY_STRICT; i <= KL_POLICY_OPTIMISTIC; i++) {
         if (strcmp(name, policies[i]) != 0) continue;
@@ -155,6 +162,11 @@ static int set_mode(struct kl_config *c, const char *v, char *err, size_t err_le
 static int set_practice(struct kl_config *c, const char *v, char *err, size_t err_len) {
     if (kl_config_practice(v, &c->practice)) return 0;
     return refuse(err, err_len, "KEYLOCK_PRACTICE", "on or off", v);
+}
+
+static int set_desync(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    if (kl_config_desync(v, &c->params.desync)) return 0;
+    return refuse(err, err_len, "KEYLOCK_DESYNC", "heal, pause or ignore", v);
 }
 
 static int set_budget(struct kl_config *c, const char *v, char *err, size_t err_len) {
@@ -319,6 +331,7 @@ static const struct {
     {"players", "KEYLOCK_PLAYERS", set_players},
     {"policy", "KEYLOCK_POLICY", set_policy},
     {"budget_ms", "KEYLOCK_BUDGET_MS", set_budget},
+    {"desync", "KEYLOCK_DESYNC", set_desync},
     {"half_steps", "KEYLOCK_HALF_STEPS", set_half_steps},
     {"subframes", "KEYLOCK_SUBFRAMES", set_subframes},
     {"spacing", "KEYLOCK_SPACING", set_spacing},

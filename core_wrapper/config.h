@@ -65,6 +65,9 @@ const char *kl_config_policy_name(uint8_t policy);
 bool kl_config_mode(const char *name, enum kl_play_mode *out);
 bool kl_config_practice(const char *name, enum kl_practice *out);
 
+/* "heal", "pause", "ignore" as a number of enum kl_desync_policy. False for anything else. */
+bool kl_config_desync(const char *name, uint8_t *out);
+
 /* The same for one key (without KEYLOCK_, small letters). -2 for a key that does not exist. */
 int kl_config_set(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len);
 

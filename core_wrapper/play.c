@@ -280,12 +280,14 @@ static void rest(uint64_t from_us) {
 void kl_play_turn(void) {
     uint64_t from_us = kl_now_us();
     if (!kl_w.attached) poll_frontend(kl_w.own_seats);
+    bool again = kl_snapshot_rerun(from_us);
     if (up_to_limit(1) == 0) {
+        kl_snapshot_turn();
         kl_play_idle();
         return;
     }
     kl_pace_call(&play->pace, from_us);
-    if (kl_snapshot_rerun(from_us)) {
+    if (again) {
         give_samples(kl_link_plan(kl_w.link, from_us, 0).samples);
         rest(from_us);
         return;

@@ -135,13 +135,22 @@ static void say_desync(void) {
     char who[KLW_EVENT_MAX], line[KL_PANEL_LINE];
     if (!kl_w.status.desync || kl_w.said_desync) return;
     names(is_client, v->minority, who, sizeof who);
-    kl_w.play.report.desync = true;
+    kl_w.play.report.desync = kl_w.play.report.desynced = true;
     kl_w.play.report.desync_first = v->frame;
     snprintf(kl_w.play.report.desync_who, KLW_EVENT_MAX, "%s", who);
     kl_overlay_desync(line);
     kl_wrapper_say_once(&kl_w.said_desync, "%s", line);
     kl_record_desync();
     event("desync");
+}
+
+/* What comes after is a new one. */
+static void note_healed(void) {
+    struct klw_report *r = &kl_w.play.report;
+    if (kl_w.status.desync || r->healed == kl_w.status.healed) return;
+    r->healed = kl_w.status.healed;
+    r->desync = kl_w.said_desync = false;
+    event("healed");
 }
 
 static void note_roster(const struct kl_roster *was) {
@@ -245,6 +254,7 @@ void kl_session_update(void) {
     note_link(&was);
     note_seats(was.welcome.seats);
     kl_join_invite();
+    note_healed();
     say_desync();
     show_notices();
     follow(was.phase);

@@ -247,8 +247,8 @@ static void load_got(void) {
     kl_record_alien(got.end, why);
 }
 
-bool kl_snapshot_is_rerun(void) {
-    return got.running;
+bool kl_snapshot_busy(void) {
+    return got.running || got.bytes || job.kind == JOB_UNPACK;
 }
 
 bool kl_snapshot_rerun(uint64_t from_us) {
@@ -261,7 +261,8 @@ bool kl_snapshot_rerun(uint64_t from_us) {
         kl_play_again(&f, &got.past.frames.commands, first);
         got.at++;
     }
-    if (got.at == got.end || got.how == KL_HEALED_NOT) {
+    if (got.how == KL_HEALED_NOT) say_healed();
+    if (got.running && got.at == got.end) {
         kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS,
                        "back in sync: the room's state of frame %u and the %u frames since",
                        got.offer.keyframe, got.end - got.offer.keyframe);

@@ -24,8 +24,8 @@ void kl_snapshot_turn(void);
 /* While frames are run again: true, and the turn has been spent on it. Nothing else runs before it is over.
  */
 bool kl_snapshot_rerun(uint64_t from_us);
-/* The frame that runs is one that has been run and seen before. */
-bool kl_snapshot_is_rerun(void);
+/* One is being loaded, or what follows it is not run yet: the core is not where the room is. */
+bool kl_snapshot_busy(void);
 
 /* Packs by zstd. Heap; NULL where there is no memory. */
 uint8_t *kl_snapshot_pack(const uint8_t *bytes, size_t len, size_t *packed_len);

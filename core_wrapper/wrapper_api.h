@@ -22,6 +22,7 @@
  *   KEYLOCK_SUBFRAMES KEYLOCK_HALF_STEPS   "on" or "off"
  *   KEYLOCK_POLICY      "strict", "bounded", "optimistic"; unset: bounded with a clock, else strict
  *   KEYLOCK_BUDGET_MS   the wait budget
+ *   KEYLOCK_DESYNC      "heal", "pause", "ignore": what the room does where hashes differ
  *   KEYLOCK_HIDE        "off": the core is not told which frames are not seen, for one that plays those
  * differently; with the host's all have it off
  *   KEYLOCK_LOAD_OWN    "on": at a snapshot every machine loads its own state; the host's counts
@@ -67,11 +68,13 @@ struct klw_report {
     uint32_t lost_s, seat_time_s; /* with returning: for so long; the seat is kept for so long */
     uint32_t behind;              /* frames that the room has played and that are still on their way here */
     uint32_t left_s;              /* so long until it has caught up with them; 0: it has, or nobody knows */
-    bool desync;           /* the relay has found hashes that differ (ram, or state where that counts) … */
+    bool desync;           /* hashes differ (ram, or state where that counts), and have not been healed … */
     uint32_t desync_first; /* … first at this frame label … */
     char desync_who[KLW_EVENT_MAX]; /* … and who stands alone, "" with a tie: names of the roster */
-    uint32_t state_only;            /* verdicts so far with equal ram and unequal state */
-    uint64_t verified;         /* frames below this are verified by equal hashes everywhere; 0: none yet */
+    bool desynced;       /* they differed at some time: desync_first and desync_who are of the last time */
+    uint32_t healed;     /* how often the room was brought back in sync */
+    uint32_t state_only; /* verdicts so far with equal ram and unequal state */
+    uint64_t verified;   /* frames below this are verified by equal hashes everywhere; 0: none yet */
     char event[KLW_EVENT_MAX]; /* what happened since the call before, "" for nothing: "spacing 4 -> 5",
                                   "joined ann seats=2", "connection lost" */
 };
@@ -114,8 +117,8 @@ struct klw_api {
     /* After the limit: takes the hash of the last frame run (label limit-1; the callback gets it), reports it
      * to the relay, and waits until every sample of ours is acknowledged and the relay has compared that
      * frame with everyone who stops there, at most timeout_ms; then leaves the room. Fills in out in any
-     * case; without a room only that. 0; 1: left without the verdict (time ran out); 2: desync (report()
-     * names it); -1: ended before (error()). */
+     * case; without a room only that. 0; 1: left without the verdict (time ran out); 2: desync, not healed
+     * (report() names it); -1: ended before (error()). */
     int (*finish)(unsigned timeout_ms, struct klw_final *out);
 
     /* One line about what failed: why load_game returned false or why the phase is KLW_ENDED; "" for nothing.

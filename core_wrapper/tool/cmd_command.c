@@ -42,6 +42,8 @@ static const char help[] =
     "  unlock                     they do again (host only)\n"
     "  kick NAME | A              puts somebody out of the room (host only)\n"
     "  ban NAME | A               and keeps him out (host only)\n"
+    "  desync heal|pause|ignore   what is done where the hashes differ (host only)\n"
+    "  judge NAME | A             who is right where it is one against one; none: the host (host only)\n"
     "  panel                      turns the panel on this machine's screen on or off\n"
     "\n"
     "  --pid PID                  which one, where more than one is in play\n"

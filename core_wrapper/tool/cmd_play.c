@@ -48,6 +48,9 @@ static const char help[] =
     "who is waited\n"
     "                       for too long is absent) or optimistic (by the clock)\n"
     "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 (default 250)\n"
+    "  --desync WHAT        where the players' hashes differ: heal (default: who is wrong gets the others' "
+    "state), "
+    "pause or ignore\n"
     "  --subframes on|off   a sample a frame (default), or one a keyframe: slower, and fewer packets\n"
     "  --half-steps on|off  send what may be lost again after half a frame (default off)\n"
     "  --panel on|off       the panel is on the screen from the start (default off)\n"
@@ -58,7 +61,7 @@ static const char help[] =
     "\n"
     "What is not said here is as KEYLOCK_* in the environment or keylock.cfg in RetroArch's system folder "
     "have it. Spacing,\n"
-    "policy and budget are those of a room that this makes; its host may change them in play.\n"
+    "policy, budget and desync are those of a room that this makes; its host may change them in play.\n"
     "\n"
     "RetroArch's settings are not changed: what the lock needs (it runs on behind a menu and without focus; "
     "no netplay,\n"
@@ -103,6 +106,7 @@ static const struct passed {
     {"seats", "seats", "KEYLOCK_SEATS", false},
     {"spacing", "spacing", "KEYLOCK_SPACING", false},
     {"policy", "policy", "KEYLOCK_POLICY", false},
+    {"desync", "desync", "KEYLOCK_DESYNC", false},
     {"budget", "budget_ms", "KEYLOCK_BUDGET_MS", false},
     {"subframes", "subframes", "KEYLOCK_SUBFRAMES", false},
     {"half-steps", "half_steps", "KEYLOCK_HALF_STEPS", false},

@@ -246,7 +246,8 @@ static int finish_room(struct run *r, int code) {
     const struct klw_api *api = r->frontend.wrapper;
     int verdict = api->finish(code == KLT_OK ? FINISH_MS : 500, &r->summary.final);
     api->report(&r->report);
-    r->summary.desync = r->report.desync;
+    r->summary.desync = r->report.desynced;
+    r->summary.healed = r->report.healed;
     r->summary.desync_first = r->report.desync_first;
     if (r->report.desync || verdict == 2) return desync(r);
     if (code != KLT_OK || verdict == 0) return code;

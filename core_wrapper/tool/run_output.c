@@ -126,6 +126,7 @@ int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summar
     json_object_object_add(j, "sent_bytes", json_object_new_int64((int64_t)s->final.sent_bytes));
     json_object_object_add(j, "received_bytes", json_object_new_int64((int64_t)s->final.received_bytes));
     json_object_object_add(j, "desync_frame", s->desync ? json_object_new_int64(s->desync_first) : NULL);
+    json_object_object_add(j, "healed", json_object_new_int64(s->healed));
     add_text(j, "core", s->core);
     add_text(j, "content", s->content);
     add_text(j, "turned", s->turned);

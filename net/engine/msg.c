@@ -89,6 +89,7 @@ static void write_verdict(struct kl_writer *w, const struct kl_verdict *v) {
     kl_write_u8(w, v->differs);
     kl_write_u8(w, v->complete);
     kl_write_u16(w, v->minority);
+    kl_write_u16(w, v->healed);
 }
 
 static void read_verdict(struct kl_reader *r, struct kl_verdict *v) {
@@ -97,6 +98,7 @@ static void read_verdict(struct kl_reader *r, struct kl_verdict *v) {
     v->differs = kl_read_count(r, 2);
     v->complete = kl_read_bool(r);
     v->minority = kl_read_u16(r);
+    v->healed = kl_read_u16(r);
 }
 
 int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {

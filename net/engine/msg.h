@@ -170,6 +170,7 @@ struct kl_verdict {
     uint8_t differs;
     bool complete;
     uint16_t minority;
+    uint16_t healed; /* how often the room has been brought back in sync: grows, and what differed is over */
 };
 
 /* Part of something longer. TICKET; BRING. */

@@ -35,12 +35,27 @@ static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
     return KL_OK;
 }
 
-/* Kinds 4, 6, 7 and 8: the relay's alone, they stand at no keyframe and need no game. */
+static int about_desyncs(struct kl_lobby_room *r, const struct kl_order *o, const char *who) {
+    unsigned value = o->data[0];
+    bool nobody = o->kind == KL_COMMAND_JUDGE && value == KL_RELAY_CLIENT;
+    if (o->kind == KL_COMMAND_DESYNC) {
+        if (value > KL_DESYNC_IGNORE) return KL_E_MALFORMED;
+        kl_lobby_heal_policy(r, (uint8_t)value, who);
+        return KL_OK;
+    }
+    if (!nobody && (value >= KL_MAX_CLIENTS || !kl_lobby_reaches(&r->member[value]))) return KL_E_STATE;
+    kl_lobby_heal_judge(r, nobody ? KL_MAX_CLIENTS : value, who);
+    return KL_OK;
+}
+
+/* Kinds 4, 6 to 8, 10 and 11: the relay's alone, they stand at no keyframe and need no game. */
 static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                              uint64_t now_us) {
     char who[KL_NAME_MAX + 10];
     snprintf(who, sizeof who, "the host %s", r->member[member].name);
-    if (o->len != 1 || o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
+    if (o->len != 1) return KL_E_MALFORMED;
+    if (o->kind == KL_COMMAND_DESYNC || o->kind == KL_COMMAND_JUDGE) return about_desyncs(r, o, who);
+    if (o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
     unsigned whom = o->data[0];
     if (o->kind == KL_COMMAND_LOCK) {
         if (whom > 1) return KL_E_MALFORMED;
@@ -87,7 +102,7 @@ static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t
 
 static bool for_the_relay(uint8_t kind) {
     return kind == KL_COMMAND_HOST || kind == KL_COMMAND_LOCK || kind == KL_COMMAND_KICK ||
-           kind == KL_COMMAND_BAN;
+           kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE;
 }
 
 static bool for_the_host(uint8_t kind) {

@@ -40,6 +40,7 @@ void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct k
     bool known = r->phase == KL_ROOM_PLAYING && h->frame < r->lock.next_close;
     if (known && h->frame + KL_KEPT_FRAMES < r->lock.next_close)
         return; /* of the past that it runs through */
+    if (!kl_lobby_heal_counts(r, member, h->frame)) return;
     int result = known ? kl_verdict_report(&r->verdicts, member, h, now_us) : KL_E_WINDOW;
     if (result != KL_OK)
         kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u error=%d", h->frame, result);
@@ -55,23 +56,17 @@ static bool verdicts_may_go(const struct kl_lobby_room *r) {
     return true;
 }
 
-static void names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {
-    size_t n = 0;
-    out[0] = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS && n < cap; i++)
-        if (clients >> i & 1)
-            n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", r->member[i].name);
-}
-
-static void announce(struct kl_lobby_room *r, const struct kl_verdict *v) {
+static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
+    v->healed = r->heal.count;
+    kl_lobby_heal_found(r, v, now_us);
     kl_lobby_send_all(r, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = *v});
     if (!v->differs) {
         kl_lobby_log_room(KL_LOG_DEBUG, "verdict", r, "frame=%u equal=yes complete=%d", v->frame,
                           v->complete);
         return;
     }
-    char alone[KL_MAX_CLIENTS * (KL_NAME_MAX + 2)], quoted[2 * sizeof alone];
-    names_of(r, v->minority, alone, sizeof alone);
+    char alone[KL_LOBBY_NAMES], quoted[2 * sizeof alone];
+    kl_lobby_names_of(r, v->minority, alone, sizeof alone);
     kl_lobby_log_room(KL_LOG_INFO, "desync", r, "frame=%u first=%u what=%s complete=%d minority=%s", v->frame,
                       v->first, v->differs == 1 ? "ram" : "state", v->complete,
                       kl_log_quote(quoted, sizeof quoted, alone));
@@ -184,8 +179,10 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     }
     send_frames(r, now_us);
     struct kl_verdict v;
-    while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, reporting(r), now_us, &v))
-        announce(r, &v);
+    struct kl_verdict_court court = kl_lobby_heal_court(r, reporting(r));
+    while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, &court, now_us, &v))
+        announce(r, &v, now_us);
+    if (r->phase == KL_ROOM_PLAYING) kl_lobby_heal_run(r, now_us);
 }
 
 /* --- now and then ----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
  * lobby_command.c  commands, what the operator asks for
  * lobby_slot.c     who has the room's saved state
  * lobby_snapshot.c states that the room has agreed on
+ * lobby_heal.c     who is out of sync, and what is done about it
  * journal.h        what outlives the relay
  * lobby_say.c      messages and log lines */
 #ifndef KL_LOBBY_ROOM_H
@@ -57,6 +58,9 @@
 #define KL_ROOM_TRIES 4 /* wrong passwords at one room, times those of one address */
 
 #define KL_NO_HOST KL_MAX_CLIENTS
+
+#define KL_STRIKES     3 /* out of sync so often within a minute is too often */
+#define KL_LOBBY_NAMES (KL_MAX_CLIENTS * (KL_NAME_MAX + 2))
 
 #define KL_BANS_MAX  64 /* of one room */
 #define KL_DOUBTS    32
@@ -108,10 +112,12 @@ struct kl_lobby_member {
     struct kl_lobby_slot {
         bool said, has;
         uint32_t keyframe;
-        uint64_t hash;  /* with has */
-    } slot;             /* what the newest SAVE left there, as the client says */
-    bool shot_wanted;   /* the snapshot that is kept is on its way there … */
-    uint32_t shot_sent; /* … and so many bytes of it are gone */
+        uint64_t hash;                  /* with has */
+    } slot;                             /* what the newest SAVE left there, as the client says */
+    bool shot_wanted;                   /* the snapshot that is kept is on its way there … */
+    uint32_t shot_sent;                 /* … and so many bytes of it are gone */
+    uint32_t healed_from;               /* hashes of before this frame are of before it was healed */
+    uint64_t strike_us[KL_STRIKES - 1]; /* when it was out of sync, newest first; 0: never */
 };
 
 struct kl_lobby_ban {
@@ -163,6 +169,21 @@ struct kl_lobby_shot {
     bool unfit;        /* this core gives no state, or one too large: none is ordered any more */
 };
 
+/* Out of sync, and back. */
+struct kl_lobby_heal {
+    enum { KL_HEAL_NONE, KL_HEAL_FOUND, KL_HEAL_ORDERING, KL_HEAL_WAITING, KL_HEAL_LOADING } phase;
+    uint64_t found_us, since_us;            /* the difference; the phase */
+    uint32_t label;                         /* of the hashes that differ */
+    uint16_t right, wrong, loading, healed; /* clients; wrong: their hashes do not count now */
+    uint32_t failures, keyframe;            /* of snapshots, when ours was ordered; of ours */
+    uint16_t count;                         /* times that it went well */
+    bool hopeless,
+        states_hopeless; /* it does not help: nothing is done any more; where states alone differ */
+    bool paused;         /* for this difference, by the room's policy */
+    bool judged;         /* the host has appointed one: */
+    unsigned judge;
+};
+
 struct kl_lobby_room {
     struct kl_lobby *lobby;
     char name[KL_NAME_MAX];
@@ -203,6 +224,7 @@ struct kl_lobby_room {
     struct kl_verdict_table verdicts;
     struct kl_lobby_past past;
     struct kl_lobby_shot shot;
+    struct kl_lobby_heal heal;
     struct kl_journal_room journal;
     uint16_t spacing;      /* of the last interval seen */
     uint32_t waited_frame; /* the frame that the room waits for … */
@@ -440,7 +462,26 @@ bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r);
 /* It has a seat, and frames wait for its samples. */
 bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member);
 
+/* --- lobby_heal.c --- */
+/* A verdict has been told. */
+void kl_lobby_heal_found(struct kl_lobby_room *r, const struct kl_verdict *v, uint64_t now_us);
+void kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us);
+/* A member has loaded the snapshot, or not. */
+void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m);
+void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member); /* or its link is gone */
+/* Who judges; reporting: bit per client whose hashes are expected. */
+struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r, uint16_t reporting);
+/* Whether this member's hash of that label is worth looking at: not while it is known to be wrong. */
+bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32_t label);
+/* who: for the words on the screens. */
+void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who);
+void kl_lobby_heal_judge(struct kl_lobby_room *r, unsigned member,
+                         const char *who); /* KL_MAX_CLIENTS: nobody */
+const char *kl_lobby_desync_name(uint8_t policy);
+
 /* --- lobby_say.c --- */
+void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out,
+                       size_t cap); /* "ann, bob" */
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);
 void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m); /* see lobby.h */
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);

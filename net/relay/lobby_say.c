@@ -65,6 +65,14 @@ void kl_lobby_send_roster(struct kl_lobby_room *r) {
     r->roster_changed = false;
 }
 
+void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {
+    size_t n = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && n < cap; i++)
+        if (clients >> i & 1)
+            n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", r->member[i].name);
+}
+
 #define QUOTED_NAME_MAX (2 * KL_NAME_MAX + 3)
 
 void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,

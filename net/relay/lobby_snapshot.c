@@ -324,6 +324,7 @@ bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const st
         return false;
     kl_lobby_log_member(KL_LOG_INFO, "loaded", r, member, "snapshot=%u frame=%u how=%s", h->keyframe, h->next,
                         how[h->how]);
+    kl_lobby_heal_loaded(r, member, h);
     return true;
 }
 

@@ -82,14 +82,22 @@ static uint16_t camp_of(const struct kl_verdict_label *l, unsigned client, int l
     return camp;
 }
 
-/* Those who stand against more than half of all who reported; 0 where no camp is that large. */
-static uint16_t minority(const struct kl_verdict_label *l, int level) {
+/* The camp of more than half of the voters who reported; 0: none is that large. */
+static uint16_t majority(const struct kl_verdict_label *l, uint16_t voters, int level) {
+    if (!(voters & l->reported)) voters = l->reported;
+    voters &= l->reported;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!(l->reported >> i & 1)) continue;
+        if (!(voters >> i & 1)) continue;
         uint16_t camp = camp_of(l, i, level);
-        if (count_bits(camp) * 2 > count_bits(l->reported)) return l->reported & (uint16_t)~camp;
+        if (count_bits(camp & voters) * 2 > count_bits(voters)) return camp;
     }
     return 0;
+}
+
+/* Those who stand against it; 0 where there is none. */
+static uint16_t minority(const struct kl_verdict_label *l, uint16_t voters, int level) {
+    uint16_t camp = majority(l, voters, level);
+    return camp ? l->reported & (uint16_t)~camp : 0;
 }
 
 /* The gravest difference between any two reports. */
@@ -116,12 +124,13 @@ static bool is_due(const struct kl_verdict_label *l, uint16_t present, uint64_t 
     return l->said == SAID_NOTHING && now_us >= l->first_us + KL_VERDICT_WAIT_US;
 }
 
-static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l, uint16_t present,
-                  struct kl_verdict *out) {
-    *out = (struct kl_verdict){.frame = l->frame, .complete = is_complete(l, present)};
+static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l,
+                  const struct kl_verdict_court *court, struct kl_verdict *out) {
+    *out = (struct kl_verdict){.frame = l->frame, .complete = is_complete(l, court->present)};
     int differs = judge(l);
     out->differs = (uint8_t)differs;
-    if (differs != EQUAL) out->minority = minority(l, differs == DIFFERS ? DIFFERS_STATE : EQUAL);
+    if (differs != EQUAL)
+        out->minority = minority(l, court->voters, differs == DIFFERS ? DIFFERS_STATE : EQUAL);
     l->differs = out->differs;
     l->said = out->complete ? SAID_COMPLETE : SAID_INCOMPLETE;
     const struct kl_verdict *bad = &t->first_bad;
@@ -140,18 +149,18 @@ static void drop_settled(struct kl_verdict_table *t) {
 }
 
 /* The next verdict on labels of keyframes. */
-static bool next_expected(struct kl_verdict_table *t, uint16_t present, uint64_t now_us,
+static bool next_expected(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us,
                           struct kl_verdict *out) {
     bool found = false;
     for (uint32_t n = t->begin; n != t->end; n++) {
         struct kl_verdict_label *l = label_at(t, n);
-        if (!is_due(l, present, now_us)) {
+        if (!is_due(l, court->present, now_us)) {
             if (found) break;
             continue;
         }
-        bool equal = judge(l) == EQUAL && is_complete(l, present);
+        bool equal = judge(l) == EQUAL && is_complete(l, court->present);
         if (found && !equal) break;
-        speak(t, l, present, out);
+        speak(t, l, court, out);
         found = true;
         if (!equal) break;
     }
@@ -159,20 +168,64 @@ static bool next_expected(struct kl_verdict_table *t, uint16_t present, uint64_t
     return found;
 }
 
-static bool next_asked(struct kl_verdict_table *t, uint16_t present, uint64_t now_us,
+static bool next_asked(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us,
                        struct kl_verdict *out) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_verdict_label *l = &t->asked[i];
-        if (!is_due(l, present, now_us)) continue;
-        speak(t, l, present, out);
+        if (!is_due(l, court->present, now_us)) continue;
+        speak(t, l, court, out);
         if (l->said == SAID_COMPLETE) l->reported = 0;
         return true;
     }
     return false;
 }
 
-bool kl_verdict_next(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out) {
-    return next_expected(t, present, now_us, out) || next_asked(t, present, now_us, out);
+bool kl_verdict_next(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us,
+                     struct kl_verdict *out) {
+    return next_expected(t, court, now_us, out) || next_asked(t, court, now_us, out);
+}
+
+/* --- who is right ------------------------------------------------------------------------------------------
+ */
+
+static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uint32_t frame) {
+    for (uint32_t n = 0; n < KL_VERDICT_LABELS;
+         n++) /* also what has been settled, until its place is taken */
+        if (t->label[n].reported && t->label[n].frame == frame) return &t->label[n];
+    return NULL;
+}
+
+bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
+                      struct kl_verdict_camps *out) {
+    const struct kl_verdict_label *l = look(t, frame);
+    const unsigned deciding[] = {court->judge, court->host};
+    int differs = l ? judge(l) : EQUAL, level = differs == DIFFERS ? DIFFERS_STATE : EQUAL;
+    if (differs == EQUAL) return false;
+    unsigned first = (unsigned)__builtin_ctz(l->reported);
+    const struct kl_hash *h = &l->hash[first];
+    *out = (struct kl_verdict_camps){.reported = l->reported,
+                                     .ram = differs == DIFFERS && (h->has_ram || h->has_av)};
+    out->right = majority(l, court->voters, level);
+    out->majority = out->right != 0;
+    for (unsigned i = 0; i < 2 && !out->right; i++)
+        if (deciding[i] < KL_MAX_CLIENTS && l->reported >> deciding[i] & 1)
+            out->right = camp_of(l, deciding[i], level);
+    if (!out->right) out->right = camp_of(l, first, level);
+    return true;
+}
+
+void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients) {
+    for (uint32_t n = t->begin; n != t->end; n++) {
+        struct kl_verdict_label *l = label_at(t, n);
+        l->reported &= (uint16_t)~clients;
+        l->differs = (uint8_t)judge(l);
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        t->asked[i].reported &= (uint16_t)~clients;
+}
+
+void kl_verdict_healed(struct kl_verdict_table *t) {
+    t->any_bad = false;
 }
 
 static uint64_t label_due_us(const struct kl_verdict_label *l) {

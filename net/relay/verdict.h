@@ -14,6 +14,14 @@
 #define KL_VERDICT_LABELS  KL_WINDOW_FRAMES
 #define KL_VERDICT_WAIT_US (3 * 1000000)
 
+/* Who is in the game, and whose word counts: the majority of voters is right; on a tie those who agree with
+ * the judge, else with the host. KL_MAX_CLIENTS for judge or host: there is none. Where no voter has
+ * reported, all who have are voters. */
+struct kl_verdict_court {
+    uint16_t present, voters; /* bit per client */
+    unsigned judge, host;
+};
+
 struct kl_verdict_label {
     uint32_t frame;
     uint16_t reported; /* bit per client */
@@ -42,9 +50,25 @@ void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame);
  * their last. Each client can have one of these open; its next one takes the place. */
 int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, uint64_t now_us);
 
-/* The next verdict that is due; present: bit per client in the game. A run of complete labels of
- * keyframes that are equal gives only the newest of them. False where none is due. */
-bool kl_verdict_next(struct kl_verdict_table *t, uint16_t present, uint64_t now_us, struct kl_verdict *out);
+/* The next verdict that is due. A run of complete labels of keyframes that are equal gives only the newest of
+ * them. False where none is due. out->healed is the caller's. */
+bool kl_verdict_next(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us,
+                     struct kl_verdict *out);
+
+/* What a label says of its reports. */
+struct kl_verdict_camps {
+    uint16_t reported, right;
+    bool majority; /* right are more than half of the voters who reported; else it was decided */
+    bool ram; /* it is RAM that differs (or picture and sound); else states alone, or a core shows no RAM */
+};
+/* False where that label is not kept (any more), or nothing differs. */
+bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
+                      struct kl_verdict_camps *out);
+
+/* What these clients have reported, and is not settled yet, does not count. */
+void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients);
+/* All is equal again: verdicts name no earlier difference any more. */
+void kl_verdict_healed(struct kl_verdict_table *t);
 
 /* When kl_verdict_next() is to be asked at the latest; UINT64_MAX where nothing is open. */
 uint64_t kl_verdict_due_us(const struct kl_verdict_table *t);

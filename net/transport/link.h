@@ -47,7 +47,8 @@ struct kl_link_status {
     uint32_t data_done, data_total; /* start data progress, bytes */
     uint32_t behind; /* frames that the room has closed and that have not come yet: after a return, many */
     struct kl_client_stats lock;
-    bool desync;                 /* a verdict said that hashes differ */
+    bool desync;                 /* a verdict said that hashes differ, and they have not been healed since */
+    uint16_t healed;             /* how often the room was */
     struct kl_verdict verdict;   /* the newest */
     struct kl_verdict first_bad; /* the first that differs */
     uint32_t verified; /* hashes up to this frame label agree everywhere; valid where any_verified */

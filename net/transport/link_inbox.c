@@ -129,6 +129,10 @@ static void on_data(struct kl_link *l, const struct kl_data *d) {
 static void on_verdict(struct kl_link *l, const struct kl_verdict *v) {
     struct kl_link_status *st = &l->shared.status;
     st->verdict = *v;
+    if (v->healed != st->healed) { /* a relay that was started anew counts from 0 */
+        st->healed = v->healed;
+        st->desync = false;
+    }
     if (!v->differs) {
         if (v->complete && !st->desync && (!st->any_verified || v->frame > st->verified)) {
             st->verified = v->frame;

@@ -154,7 +154,7 @@ def any_message(rng):
                       for _ in range(rng.choice([0, 2, 16]))]],
         19: lambda: [rng.choice([0, 2**64 - 1]), u32(rng)],
         20: lambda: [],
-        21: lambda: [u32(rng), u32(rng), rng.randint(0, 2), rng.randrange(2), rng.randrange(65536)],
+        21: lambda: [u32(rng), u32(rng), rng.randint(0, 2), rng.randrange(2), rng.randrange(65536), rng.randrange(65536)],
         23: lambda: [rng.randrange(2), some(16), some(32)],
         24: lambda: [some(16)],
         25: lambda: any_history(),

@@ -494,7 +494,7 @@ def read_message(r, _seats):
     elif kind == 19:
         m += [r.u(8), r.u(4)]
     elif kind == 21:
-        m += [r.u(4), r.u(4), r.u(1, 2), r.u(1, 1), r.u(2)]
+        m += [r.u(4), r.u(4), r.u(1, 2), r.u(1, 1), r.u(2), r.u(2)]
     elif kind == 23:
         m += [r.u(1, 1), r.hex(16), r.hex(32)]
     elif kind == 24:
@@ -551,7 +551,7 @@ def write_message(m, rng):
     elif kind == 19:
         w.u(8, m[1]), w.u(4, m[2])
     elif kind == 21:
-        w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(2, m[5])
+        w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(2, m[5]), w.u(2, m[6])
     elif kind in (7, 23):
         w.u(1, m[1]), w.hex(m[2]), w.hex(m[3])
     elif kind == 8:

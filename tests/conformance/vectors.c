@@ -256,8 +256,8 @@ static int print_message(const uint8_t *b, size_t len) {
         break;
     case KL_MSG_SEND: break;
     case KL_MSG_VERDICT:
-        printf(",%u,%u,%u,%d,%u", m.verdict.frame, m.verdict.first, m.verdict.differs, m.verdict.complete,
-               m.verdict.minority);
+        printf(",%u,%u,%u,%d,%u,%u", m.verdict.frame, m.verdict.first, m.verdict.differs, m.verdict.complete,
+               m.verdict.minority, m.verdict.healed);
         break;
     case KL_MSG_PROVE:
         printf(",%u,", m.prove.what), print_hex(m.prove.share, KL_SHARE_BYTES);
@@ -576,7 +576,7 @@ static void message_vectors(void) {
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_SEND};
     message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {119, 59, 2, true, 0x8001}};
+    m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {119, 59, 2, true, 0x8001, 513}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {15, 0x81}};
     message(&m);

@@ -40,6 +40,7 @@ END
 # in_room NAME CORE CONTENT CORRUPT: two in a room, the second with a planted desync; both leave recording and states.
 in_room() {
     local name=$1 core=$2 rom=$3
+    export KEYLOCK_DESYNC=ignore
     run_in_room "$name-a" --core "$core" --content "$rom" --room "$name" --frames $FRAMES --input random:1 --hash-every $EVERY \
         --wait 30 --record "$tmp/$name-a.rec" --states "$tmp/$name-a"
     run_in_room "$name-b" --core "$core" --content "$rom" --room "$name" --frames $FRAMES --input random:2 --wait 30 \

@@ -84,12 +84,12 @@ static inline void listen_update(unsigned peer, const uint8_t *body, size_t len)
     if (p && p->plays) assert_int_equal(kl_client_receive(&p->lock, body, len, now_us), KL_OK);
 }
 
-static void (*on_commands)(struct player *p, const struct kl_commands *set); /* before a frame is run */
+static void (*on_frame)(struct player *p, const struct kl_frame *f); /* before it is run */
 
 static inline void run_frame(struct player *p) {
     struct kl_frame f;
     assert_true(kl_client_take(&p->lock, &f));
-    if (on_commands && f.flags & KL_FRAME_COMMANDS) on_commands(p, kl_client_commands(&p->lock, f.number));
+    if (on_frame) on_frame(p, &f);
     assert_in_range(f.number, 0, FRAMES - 1);
     if (f.number == canon_end) canon[canon_end++] = f;
     assert_true(f.number < canon_end);
@@ -161,7 +161,7 @@ static inline void start_room(enum kl_policy policy) {
     canon_end = 0;
     on_message = listen_message;
     on_update = listen_update;
-    on_commands = NULL;
+    on_frame = NULL;
     kl_lobby_set_secret(lobby, secret);
     for (unsigned i = 0; i < PLAYERS; i++) {
         struct kl_msg m = a_hello(i, "room", 1, PLAYERS, "x");

@@ -75,6 +75,13 @@ static void texts(void **state) {
     assert_int_equal(parse("host Ann B"), 0);
     assert_int_equal(w.order.kind, 4);
     assert_string_equal(w.who, "Ann B");
+    assert_int_equal(parse("judge Ann B"), 0);
+    assert_int_equal(w.order.kind, 11);
+    assert_string_equal(w.who, "Ann B");
+    assert_int_equal(parse("judge none"), 0);
+    assert_true(w.order.kind == 11 && w.order.len == 1 && w.order.data[0] == 0xff && !*w.who);
+    assert_int_equal(parse("desync ignore"), 0);
+    assert_true(w.order.kind == 10 && w.order.len == 1 && w.order.data[0] == 2);
     assert_int_equal(parse("panel"), 0);
     assert_true(w.panel);
 }
@@ -164,6 +171,9 @@ static void wrong_words(void **state) {
         "unlock bob",
         "kick",
         "ban ",
+        "judge",
+        "desync",
+        "desync mend",
         "disk later",
         "give",
         "give 1",

@@ -141,6 +141,8 @@ static void values_out_of_range(void **state) {
     refused("speed", "fast");
     refused("subframes", "maybe");
     refused("policy", "fair");
+    refused("desync", "mend");
+    refused("load_own", "maybe");
     refused("budget_ms", "19");
     refused("budget_ms", "60001");
     refused("budget_ms", "1s");

@@ -357,6 +357,18 @@ static void in_pieces(void **state) {
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+static void a_snapshot_is_ordered(void **state) {
+    (void)state;
+    start_game();
+    obey("snapshot \"my room\"");
+    assert_string_equal(said, "ok\n");
+    assert_int_equal(queued(1)->kind, KL_COMMAND_SNAPSHOT);
+    obey("snapshot \"my room\""); /* one at a time */
+    assert_non_null(strstr(said, "error: not possible there"));
+    obey("snapshot");
+    assert_string_equal(said, "error: expected: snapshot ROOM\n");
+}
+
 static void commands_like_the_members(void **state) {
     (void)state;
     obey("reset \"my room\"");
@@ -404,6 +416,7 @@ int main(void) {
         TEST(answers),
         TEST(events_of_the_relay),
         TEST(commands_like_the_members),
+        TEST(a_snapshot_is_ordered),
         TEST(who_is_too_slow_is_told_once),
         TEST(a_member_is_put_out),
         TEST(the_hosts_alone),

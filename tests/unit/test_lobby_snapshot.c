@@ -28,8 +28,10 @@ static void say_state(unsigned who, uint32_t at) {
     say(player[who].peer, &m);
 }
 
-static void obey(struct player *p, const struct kl_commands *set) {
+static void obey(struct player *p, const struct kl_frame *f) {
     unsigned who = (unsigned)(p - player);
+    if (!(f->flags & KL_FRAME_COMMANDS)) return;
+    const struct kl_commands *set = kl_client_commands(&p->lock, f->number);
     for (unsigned i = 0; i < set->count; i++) {
         if (set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
         assert_int_equal(set->at[i].client, KL_RELAY_CLIENT);
@@ -90,7 +92,7 @@ static void begin(void) {
             state[i][n] = n % 3000 < 2000 ? 0 : (uint8_t)(n * n / 77);
     start_room(KL_POLICY_BOUNDED);
     on_message = listen;
-    on_commands = obey;
+    on_frame = obey;
     play(SECOND);
 }
 

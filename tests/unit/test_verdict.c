@@ -30,14 +30,21 @@ static void report(unsigned client, struct kl_hash h) {
     assert_int_equal(kl_verdict_report(&table, client, &h, SOON), KL_OK);
 }
 
+static struct kl_verdict_court court_of(uint16_t present) {
+    return (struct kl_verdict_court){
+        .present = present, .voters = 0xffff, .judge = KL_MAX_CLIENTS, .host = KL_MAX_CLIENTS};
+}
+
 static struct kl_verdict next(uint16_t present, uint64_t now_us) {
     struct kl_verdict v = {0};
-    assert_true(kl_verdict_next(&table, present, now_us, &v));
+    struct kl_verdict_court court = court_of(present);
+    assert_true(kl_verdict_next(&table, &court, now_us, &v));
     return v;
 }
 static void none(uint16_t present, uint64_t now_us) {
     struct kl_verdict v;
-    assert_false(kl_verdict_next(&table, present, now_us, &v));
+    struct kl_verdict_court court = court_of(present);
+    assert_false(kl_verdict_next(&table, &court, now_us, &v));
 }
 
 static void equal_hashes_agree(void **state) {
@@ -239,6 +246,102 @@ static void a_full_table_forgets_the_oldest(void **state) {
     assert_int_equal(table.end - table.begin, KL_VERDICT_LABELS);
 }
 
+static struct kl_verdict_camps camps(uint32_t frame, struct kl_verdict_court court) {
+    struct kl_verdict_camps c;
+    assert_true(kl_verdict_camps(&table, frame, &court, &c));
+    return c;
+}
+
+/* Spectators' words do not count, but theirs are looked at. */
+static void players_decide(void **state) {
+    (void)state;
+    kl_verdict_expect(&table, 59);
+    for (unsigned i = 0; i < 3; i++)
+        report(i, ram_state(59, i == 2 ? 9 : 1, i)); /* 0 and 1 differ in their states alone */
+    for (unsigned i = 3; i < 8; i++)
+        report(i, ram_state(59, 9, 2)); /* who watch */
+    struct kl_verdict_court court = court_of(0xff);
+    court.voters = 7;
+    struct kl_verdict v;
+    assert_true(kl_verdict_next(&table, &court, SOON, &v));
+    assert_int_equal(v.minority, 0xfc);
+    struct kl_verdict_camps c = camps(59, court);
+    assert_true(c.majority && c.ram);
+    assert_int_equal(c.right, 3);
+    assert_int_equal(c.reported, 0xff);
+    court.voters = 0; /* no player has reported: all who have */
+    assert_int_equal(camps(59, court).right, 0xfc);
+}
+
+static void on_a_tie_the_judge_then_the_host(void **state) {
+    (void)state;
+    kl_verdict_expect(&table, 59);
+    report(0, ram_state(59, 1, 0));
+    report(1, ram_state(59, 2, 0));
+    report(2, ram_state(59, 2, 0)); /* watches */
+    struct kl_verdict_court court = court_of(7);
+    court.voters = 3;
+    struct kl_verdict_camps c = camps(59, court);
+    assert_false(c.majority);
+    assert_int_equal(c.right, 1); /* somebody has to be */
+    court.host = 0, court.judge = 2;
+    assert_int_equal(camps(59, court).right, 6);
+    court.judge = 9; /* has not reported */
+    assert_int_equal(camps(59, court).right, 1);
+    court.host = 1;
+    assert_int_equal(camps(59, court).right, 6);
+}
+
+static void nothing_to_decide(void **state) {
+    (void)state;
+    struct kl_verdict_court court = court_of(3);
+    struct kl_verdict_camps c;
+    kl_verdict_expect(&table, 59);
+    report(0, ram_state(59, 1, 0));
+    assert_false(kl_verdict_camps(&table, 59, &court, &c));
+    report(1, ram_state(59, 1, 0));
+    assert_false(kl_verdict_camps(&table, 59, &court, &c));
+    assert_false(kl_verdict_camps(&table, 60, &court, &c));
+}
+
+static void states_alone(void **state) {
+    (void)state;
+    struct kl_verdict_court court = court_of(7);
+    kl_verdict_expect(&table, 59);
+    report(0, ram_state(59, 1, 5));
+    report(1, ram_state(59, 1, 0));
+    report(2, ram_state(59, 1, 0));
+    struct kl_verdict_camps c = camps(59, court);
+    assert_true(c.majority && !c.ram);
+    assert_int_equal(c.right, 6);
+    kl_verdict_expect(&table, 119);
+    report(0, state_only(119, 5));
+    report(1, state_only(119, 0));
+    c = camps(119, court);
+    assert_true(!c.majority && !c.ram);
+}
+
+static void forgotten_reports_do_not_count(void **state) {
+    (void)state;
+    kl_verdict_expect(&table, 59);
+    kl_verdict_expect(&table, 119);
+    report(0, ram_state(59, 1, 0));
+    report(1, ram_state(59, 2, 0));
+    report(1, ram_state(119, 2, 0));
+    assert_int_equal(next(3, SOON).differs, 1);
+    kl_verdict_forget(&table, 2);
+    kl_verdict_healed(&table);
+    report(0, ram_state(119, 3, 0));
+    struct kl_verdict v = next(1, SOON); /* the other is being healed */
+    assert_int_equal(v.frame, 119);
+    assert_true(v.complete && v.differs == 0 && v.first == 0);
+    kl_verdict_expect(&table, 179);
+    report(0, ram_state(179, 4, 0));
+    none(3, SOON);
+    report(1, ram_state(179, 4, 0));
+    assert_int_equal(next(3, SOON).differs, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup(f, fresh)
     const struct CMUnitTest tests[] = {
@@ -259,6 +362,11 @@ int main(void) {
         T(a_label_of_no_keyframe_is_compared_too),
         T(a_flood_of_labels_pushes_nothing_out),
         T(a_full_table_forgets_the_oldest),
+        cmocka_unit_test_setup(players_decide, fresh),
+        cmocka_unit_test_setup(on_a_tie_the_judge_then_the_host, fresh),
+        cmocka_unit_test_setup(nothing_to_decide, fresh),
+        cmocka_unit_test_setup(states_alone, fresh),
+        cmocka_unit_test_setup(forgotten_reports_do_not_count, fresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

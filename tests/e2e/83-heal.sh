@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# 83-heal.sh - a desync planted with two, three and four machines: found at the next hash, healed, equal from then on.
+#
+# Rooms play side by side: the machine named is the one that goes wrong, before frame 200. With two the host is right, whoever
+# went wrong; with more the majority.
+# limit: 60
+. "$(dirname "$0")/lib.sh"
+
+FRAMES=420
+EVERY=30
+PLANTED=200
+needs "$keylock" "$relay_program" "$wrapper"
+
+# Pads without X and Y: nestopia's turbo is not in its states.
+pads() { # SEED
+    awk -v seed="$1" 'BEGIN {
+        srand(seed)
+        for (f = 0; f < 480; f += 5 + int(rand() * 20))
+            printf "%d 0 %x\n", f, (rand() < 0.5) + 256 * (rand() < 0.3) + 16 * 2 ^ int(rand() * 4) + 8 * (rand() < 0.05)
+    }' >"$tmp/pads.$1"
+    echo "$tmp/pads.$1"
+}
+
+# begin NAME CORE CONTENT MACHINES WRONG [OPTION…]: a room of so many, of which number WRONG goes wrong.
+begin() {
+    local name=$1 path rom=$3 machines=$4 wrong=$5 i planted
+    path=$(core_path "$2") || { skip "heal/$name: the core is not installed"; return 1; }
+    shift 5
+    for i in $(seq "$machines"); do
+        planted=()
+        [ "$i" != "$wrong" ] || planted=(--corrupt "$PLANTED:${OFFSET:-0x300}")
+        run_in_room "$name-$i" --core "$path" --content "$rom" --room "$name" --frames ${LAST:-$FRAMES} --speed real --players "$machines" \
+            --input "$(pads "$i")" --hash-every $EVERY --wait 30 --states "$tmp/$name-$i.states" "${planted[@]}" "$@"
+        [ "$i" != 1 ] || said "$name-$i" . 1 || sleep 0.3 # the first is the host
+    done
+}
+
+# The label of the last hash before which FILE and FILE differ; 0: nowhere.
+parted() { join "$1" "$2" | awk '$2 != $4 { last = $1 } END { print last + 0 }'; }
+
+# judge NAME MACHINES: all healed, equal after, and in time.
+judge() {
+    local name=$1 machines=$2 i status found last ms
+    [ -n "${pid[$name-1]:-}" ] || return
+    for i in $(seq "$machines"); do
+        ended "$name-$i" 40
+        status=$?
+        [ $status = 0 ] || { fail "heal/$name: machine $i: exit status $status"; show "$name-$i" relay; return; }
+        [ "$(json "$name-$i" healed)" = 1 ] || { fail "heal/$name: machine $i says healed=$(json "$name-$i" healed)"; show "$name-$i"; return; }
+    done
+    found=$(json "$name-1" desync_frame)
+    check "heal/$name-found" "planted before frame $PLANTED, found at $found" \
+        test "$found" -ge $PLANTED -a "$found" -le $((PLANTED + EVERY + 8))
+    check "heal/$name-states" "of machines 1 and 2: $(ls "$tmp/$name-1.states" "$tmp/$name-2.states" 2>&1 | tr '\n' ' ')" \
+        test -s "$tmp/$name-1.states/$(printf %09d "$found").state" -a -s "$tmp/$name-2.states/$(printf %09d "$found").state"
+    for i in $(seq 2 "$machines"); do
+        last=$(parted "$tmp/$name-1.hash" "$tmp/$name-$i.hash")
+        [ "$last" -lt $((FRAMES - 120)) ] || { fail "heal/$name: machines 1 and $i differ until $last"; return; }
+        [ "$(json "$name-1" ram) $(json "$name-1" state)" = "$(json "$name-$i" ram) $(json "$name-$i" state)" ] ||
+            { fail "heal/$name: machines 1 and $i end in different states"; return; }
+    done
+    ms=$(grep -a "event=healed room=\"$name\"" "$tmp/relay.log" | grep -o 'ms=[0-9]*' | cut -d= -f2)
+    in_time check "heal/$name-in-time" "it took ${ms:-no time known} ms" test "${ms:-9999}" -le 2000
+    ok "heal/$name: found at $found, healed after ${ms:-?} ms, equal after"
+}
+
+start_relay --per-address 64
+begin two nestopia "$content/shooter.nes" 2 2
+begin host nestopia "$content/shooter.nes" 2 1
+begin three gambatte "$content/pads.gb" 3 1
+begin four nestopia "$content/shooter.nes" 4 3
+# Where the room is to ignore it, or to pause.
+LAST=260
+KEYLOCK_DESYNC=ignore begin ignored nestopia "$content/shooter.nes" 2 2
+KEYLOCK_DESYNC=pause begin paused nestopia "$content/shooter.nes" 2 2
+judge two 2
+judge host 2
+judge three 3
+judge four 4
+loaded=$(grep -a 'event=loaded' "$tmp/relay.log" | grep -ao ' name="[^"]*"' | sort | tr -d '\n')
+check heal/who "healed:$loaded" test "$loaded" = ' name="four-3" name="host-2" name="three-1" name="two-2"'
+ended ignored-1 30
+check heal/ignored "exit status $?, expected 3" test $? = 3
+ended ignored-2 30
+said relay 'event=pauses room="paused" reason="out of sync"' 15
+check heal/paused "$(grep -a 'room="paused"' "$tmp/relay.log" | tail -n 2)" grep -aq 'event=pauses room="paused"' "$tmp/relay.log"
+finish

@@ -1,0 +1,362 @@
+/* Out of sync in the lobby, and back: three who play, one of whom says other hashes. net/PROTOCOL.md §7,
+ * Healing. */
+#include "lobby_players.h"
+
+#include <sodium.h>
+#include <zstd.h>
+
+#include "net/engine/command.h"
+
+#define BYTES 5000
+
+/* A machine is one number, which its hashes and its state are made of. */
+static uint64_t machine[PLAYERS];
+static bool gives[PLAYERS], loads[PLAYERS],
+    at_once[PLAYERS]; /* at_once: goes wrong again when it is healed */
+static bool no_ram;
+static uint32_t keyframe;
+static unsigned offers[PLAYERS], loaded[PLAYERS];
+static struct kl_verdict verdict;
+
+static struct kl_lobby_room *room(void) {
+    return lobby->room[0];
+}
+
+static void state_of_machine(unsigned who, uint8_t out[BYTES]) {
+    memset(out, 0, BYTES);
+    memcpy(out, &machine[who], sizeof machine[who]);
+}
+
+static void say_hash(unsigned who, uint32_t label) {
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = label, .has_state = true, .has_ram = !no_ram}};
+    m.hash.state = m.hash.ram = machine[who];
+    if (no_ram) m.hash.ram = 0;
+    say(player[who].peer, &m);
+}
+
+static void say_state(unsigned who) {
+    static uint8_t bytes[BYTES];
+    struct kl_msg m = {.kind = KL_MSG_STATE, .state = {.keyframe = keyframe, .bytes = BYTES, .has = true}};
+    state_of_machine(who, bytes);
+    crypto_generichash(m.state.hash, sizeof m.state.hash, bytes, BYTES, NULL, 0);
+    say(player[who].peer, &m);
+}
+
+static void obey(struct player *p, const struct kl_frame *f) {
+    unsigned who = (unsigned)(p - player);
+    if (f->flags & KL_FRAME_HASH) say_hash(who, f->number - 1);
+    const struct kl_commands *set =
+        f->flags & KL_FRAME_COMMANDS ? kl_client_commands(&p->lock, f->number) : NULL;
+    for (unsigned i = 0; set && i < set->count; i++) {
+        if (set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
+        keyframe = set->keyframe;
+        say_state(who);
+    }
+}
+
+static bool to_give[PLAYERS], to_load[PLAYERS];
+
+static void listen(unsigned peer, const struct kl_msg *m) {
+    struct player *p = at_peer(peer);
+    listen_message(peer, m);
+    if (!p) return;
+    if (m->kind == KL_MSG_VERDICT) verdict = m->verdict;
+    if (m->kind == KL_MSG_ASK) to_give[p - player] = true;
+    if (m->kind == KL_MSG_OFFER) offers[p - player]++;
+    if (m->kind == KL_MSG_SNAPSHOT) {
+        uint8_t bytes[BYTES];
+        assert_int_equal(ZSTD_decompress(bytes, BYTES, m->shot.piece.bytes, m->shot.piece.len), BYTES);
+        if (loads[p - player]) memcpy(&machine[p - player], bytes, sizeof machine[0]);
+        to_load[p - player] = true;
+    }
+}
+
+static void give_state(unsigned who) {
+    uint8_t bytes[BYTES];
+    struct kl_msg m = {.kind = KL_MSG_GIVE, .shot.keyframe = keyframe};
+    state_of_machine(who, bytes);
+    size_t n = ZSTD_compress(m.shot.piece.bytes, sizeof m.shot.piece.bytes, bytes, BYTES, 1);
+    assert_false(ZSTD_isError(n));
+    m.shot.piece.len = (uint16_t)n;
+    m.shot.piece.total = (uint32_t)n;
+    say(player[who].peer, &m);
+}
+
+static void say_healed(unsigned who) {
+    struct kl_msg m = {.kind = KL_MSG_HEALED,
+                       .healed = {.keyframe = keyframe, .next = player[who].lock.stats.next_run}};
+    loaded[who]++;
+    say(player[who].peer, &m);
+    if (at_once[who]) machine[who] += 100 + loaded[who];
+}
+
+static void go_on(uint64_t us) {
+    for (uint64_t end_us = now_us + us; now_us < end_us;) {
+        play(20000);
+        for (unsigned i = 0; i < PLAYERS; i++) {
+            if (to_give[i] && gives[i] && player[i].linked) to_give[i] = false, give_state(i);
+            if (to_load[i] && loads[i] && player[i].linked) to_load[i] = false, say_healed(i);
+        }
+    }
+}
+
+static void begin(void) {
+    no_ram = false;
+    memset(&verdict, 0, sizeof verdict);
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        machine[i] = 7;
+        gives[i] = loads[i] = true;
+        at_once[i] = to_give[i] = to_load[i] = false;
+        offers[i] = loaded[i] = 0;
+    }
+    start_room(KL_POLICY_BOUNDED);
+    on_message = listen;
+    on_frame = obey;
+    go_on(3 * SECOND);
+    assert_true(verdict.complete && !verdict.differs);
+}
+
+static void expect_in_sync(unsigned healed) {
+    for (unsigned i = 1; i < PLAYERS; i++)
+        if (player[i].linked) assert_int_equal(machine[i], machine[0]);
+    assert_true(verdict.complete);
+    assert_int_equal(verdict.differs, 0);
+    assert_int_equal(verdict.healed, healed);
+    assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
+}
+
+static void gone(unsigned who) {
+    bye(player[who].peer);
+    player[who].linked = player[who].plays = false;
+    go_on(SECOND);
+}
+
+static void two_against_one(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    uint64_t from_us = now_us;
+    while (verdict.differs == 0)
+        go_on(20000);
+    assert_true(now_us - from_us < 1200000); /* with the next hash */
+    from_us = now_us;
+    while (room()->heal.count == 0 && now_us < from_us + 5 * SECOND)
+        go_on(20000);
+    assert_true(now_us - from_us < 1 * SECOND);
+    go_on(2 * SECOND);
+    expect_in_sync(1);
+    assert_int_equal(offers[0] + offers[2], 0);
+    assert_int_equal(machine[1], 7);
+    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "back in sync: p1"));
+    expect_all_at_the_end();
+    machine[2] = 9; /* and another time somebody else */
+    go_on(4 * SECOND);
+    expect_in_sync(2);
+}
+
+/* Its own hashes of before do not start it all again. */
+static void while_it_heals_the_wrong_one_is_not_heard(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    loads[1] = false;
+    go_on(4 * SECOND);
+    assert_int_equal(room()->heal.phase, KL_HEAL_LOADING);
+    assert_true(verdict.complete && !verdict.differs); /* of the others */
+    assert_int_equal(verdict.healed, 0);
+    assert_int_equal(offers[1], 1);
+    machine[1] = 7;
+    loads[1] = true;
+    go_on(2 * SECOND);
+    expect_in_sync(1);
+}
+
+static void on_a_tie_the_host(void **unused) {
+    (void)unused;
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        begin();
+        gone(2);
+        machine[wrong] = 8;
+        go_on(4 * SECOND);
+        assert_int_equal(offers[0], 0);
+        assert_int_equal(offers[1], 1);
+        expect_in_sync(1);
+        assert_int_equal(machine[1], wrong ? 7 : 8);
+        tear_down(NULL);
+        set_up(NULL);
+    }
+}
+
+static void or_whom_he_appoints(void **unused) {
+    (void)unused;
+    begin();
+    gone(2);
+    order(1, KL_COMMAND_JUDGE, 1); /* not his to say */
+    assert_false(room()->heal.judged);
+    order(0, KL_COMMAND_JUDGE, 9);
+    assert_false(room()->heal.judged);
+    order(0, KL_COMMAND_JUDGE, 1);
+    machine[0] = 8;
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    assert_int_equal(machine[0], 7);
+    order(0, KL_COMMAND_JUDGE, 0xff);
+    assert_false(room()->heal.judged);
+}
+
+static void alone_three_times_within_a_minute(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    at_once[1] = true;
+    go_on(12 * SECOND);
+    assert_int_equal(loaded[1], 2);
+    expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
+    player[1].linked = player[1].plays = false;
+    go_on(2 * SECOND);
+    expect_in_sync(2);
+}
+
+/* One a minute is no crime. */
+static void seldom_enough(void **unused) {
+    (void)unused;
+    begin();
+    for (unsigned i = 0; i < 4; i++) {
+        machine[1] = 8;
+        go_on(35 * SECOND);
+        expect_in_sync(i + 1);
+    }
+}
+
+static void nobody_is_put_out_on_a_tie(void **unused) {
+    (void)unused;
+    begin();
+    gone(2);
+    machine[1] = 8;
+    at_once[1] = true;
+    go_on(20 * SECOND);
+    assert_false(inbox[player[1].peer].hung_up);
+    assert_int_equal(loaded[1], 2);
+    assert_true(room()->heal.hopeless);
+    assert_int_equal(verdict.differs, 1);
+    at_once[1] = false;
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL); /* the host tries again */
+    go_on(4 * SECOND);
+    expect_in_sync(3);
+}
+
+/* Nor where only states differ: some cores' states do not hold all, and then loading one does not help. */
+static void states_that_never_agree(void **unused) {
+    (void)unused;
+    begin();
+    no_ram = true;
+    machine[1] = 8;
+    at_once[1] = true;
+    go_on(20 * SECOND);
+    assert_false(inbox[player[1].peer].hung_up);
+    assert_int_equal(loaded[1], 2);
+    assert_true(room()->heal.states_hopeless);
+    assert_false(room()->heal.hopeless);
+    at_once[1] = no_ram = false;
+    machine[1] = 9; /* now it is RAM: that is healed */
+    while (room()->member[1].strike_us[0] && now_us < room()->member[1].strike_us[0] + 60 * SECOND)
+        go_on(SECOND);
+    go_on(4 * SECOND);
+    assert_int_equal(machine[1], 7);
+}
+
+static void who_cannot_load(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    loads[1] = false;
+    go_on(14 * SECOND);
+    const struct kl_msg *m = heard(player[0].peer, KL_MSG_NOTICE);
+    assert_non_null(m);
+    assert_true(offers[1] >= 2); /* tried again */
+    assert_int_equal(room()->heal.count, 0);
+}
+
+static void who_leaves_meanwhile(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    loads[1] = false;
+    go_on(3 * SECOND);
+    assert_int_equal(room()->heal.phase, KL_HEAL_LOADING);
+    gone(1);
+    go_on(2 * SECOND);
+    assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
+    expect_in_sync(0);
+}
+
+static void nobody_gives(void **unused) {
+    (void)unused;
+    begin();
+    gives[0] = gives[2] = false;
+    machine[1] = 8;
+    go_on(14 * SECOND);
+    assert_int_equal(offers[1], 0);
+    gives[0] = gives[2] = true;
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+}
+
+static void policies(void **unused) {
+    (void)unused;
+    begin();
+    order(1, KL_COMMAND_DESYNC, KL_DESYNC_IGNORE); /* not his to say */
+    assert_int_equal(room()->params.desync, KL_DESYNC_HEAL);
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_IGNORE);
+    machine[1] = 8;
+    go_on(3 * SECOND);
+    assert_int_equal(verdict.differs, 1);
+    assert_int_equal(offers[1], 0);
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL); /* mends what is */
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_PAUSE);
+    machine[1] = 8;
+    go_on(3 * SECOND);
+    assert_true(room()->lock.paused);
+    uint32_t frame = room()->lock.next_close;
+    order(0, KL_COMMAND_PAUSE, 0);
+    go_on(3 * SECOND);
+    assert_true(room()->lock.next_close > frame + 100); /* once is enough */
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
+    go_on(4 * SECOND);
+    expect_in_sync(2);
+}
+
+static void what_nobody_asked_for(void **unused) {
+    (void)unused;
+    begin();
+    struct kl_msg m = {.kind = KL_MSG_HEALED, .healed = {.keyframe = 60, .next = 100}};
+    say(player[1].peer, &m);
+    assert_false(inbox[player[1].peer].hung_up);
+    assert_int_equal(room()->heal.count, 0);
+    go_on(2 * SECOND);
+    expect_in_sync(0);
+    m.healed.next = 1000000;
+    say(player[1].peer, &m);
+    assert_true(inbox[player[1].peer].hung_up);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(two_against_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(while_it_heals_the_wrong_one_is_not_heard, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(on_a_tie_the_host, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(or_whom_he_appoints, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(alone_three_times_within_a_minute, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(seldom_enough, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nobody_is_put_out_on_a_tie, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(states_that_never_agree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_cannot_load, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_leaves_meanwhile, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nobody_gives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(policies, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_asked_for, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
