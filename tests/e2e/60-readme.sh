@@ -24,7 +24,7 @@ for n in $(seq "$blocks"); do
         cd "$tmp/desk" || exit 1
         export PATH="$(dirname "$keylock"):$PATH"
         # What a block leaves running ends with it, also where it fails half-way.
-        timeout -k 5 60 bash -e -c 'trap "kill \$(jobs -p) 2>/dev/null || :" EXIT; . "$1"' block "$tmp/block.$n"
+        timeout -k 5 $((60 * slowness)) bash -e -c 'trap "kill \$(jobs -p) 2>/dev/null || :" EXIT; . "$1"' block "$tmp/block.$n"
     ) >"$tmp/block.log" 2>&1
     status=$?
     if [ $status = 0 ]; then ok "$name"; else fail "$name: exit status $status"; show block; fi

@@ -24,6 +24,8 @@ test_core=$build/cores/probe_core_libretro.so
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
 declare -A pid=()
 checks_failed=0
+slowness=1 # by what all waiting is multiplied
+[ -z "${KL_SAN:-}" ] || slowness=4
 unset "${!KEYLOCK_@}" # the player's own settings
 
 # A home of our own, for session folders, caches and settings; what leads to the user's screen and sound stays.
@@ -100,7 +102,7 @@ stop() {
 
 # ended NAME SECONDS: waits for its end; its exit status, or 124 where it had to be stopped.
 ended() {
-    local name=$1 until=$((SECONDS + $2)) status
+    local name=$1 until=$((SECONDS + $2 * slowness)) status
     [ -n "${pid[$name]:-}" ] || return 125
     while running "$name"; do
         if [ "$SECONDS" -gt "$until" ]; then
@@ -117,7 +119,7 @@ ended() {
 
 # said NAME REGEX SECONDS: waits until its output matches. Fails where it does not, or the process has ended.
 said() {
-    local until=$((SECONDS + $3))
+    local until=$((SECONDS + $3 * slowness))
     until grep -aqE -- "$2" "$tmp/$1.log" 2>/dev/null; do
         if ! running "$1" || [ "$SECONDS" -gt "$until" ]; then
             grep -aqE -- "$2" "$tmp/$1.log" 2>/dev/null
@@ -129,7 +131,7 @@ said() {
 
 # eventually SECONDS COMMAND…: repeats until it succeeds.
 eventually() {
-    local until=$((SECONDS + $1))
+    local until=$((SECONDS + $1 * slowness))
     shift
     until "$@"; do
         [ "$SECONDS" -gt "$until" ] && return 1
