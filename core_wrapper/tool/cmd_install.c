@@ -200,7 +200,10 @@ static int find_places(struct job *j) {
     int n = kl_place_find(j->place, err, sizeof err);
     if (n < 0) return fail(j, err);
     for (int i = 0; i < n; i++)
-        if (!j->only || !strcmp(j->only, j->place[i].word)) j->place[j->places++] = j->place[i];
+        if (!j->only || !strcmp(j->only, j->place[i].word))
+            j->place[j->places++] = j->place[i];
+        else
+            kl_place_free(&j->place[i]);
     if (j->places) return 0;
     return tool_fail(
         -1, "install",
