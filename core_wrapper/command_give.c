@@ -115,7 +115,7 @@ static int fit_give(struct kl_words *w, char *answer, size_t cap) {
     const struct kl_member *m = find(w->who, answer, cap);
     if (!m) return -1;
     if (!m->seats) {
-        snprintf(answer, cap, "%s only watches: a seat goes to who has joined with one", m->name);
+        snprintf(answer, cap, "%s only watches: who has a seat can be given another", m->name);
         return -1;
     }
     uint8_t seat = w->order.data[0];
@@ -150,6 +150,7 @@ static bool is_the_hosts(uint8_t kind) {
     switch (kind) {
     case KL_COMMAND_POLICY:
     case KL_COMMAND_SWAP:
+    case KL_COMMAND_PLACES:
     case KL_COMMAND_HOST:
     case KL_COMMAND_LOCK:
     case KL_COMMAND_KICK:
@@ -164,6 +165,13 @@ static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
     bool paused = kl_w.status.lock.paused;
     if (w->order.data[0] && paused) return refuse(answer, cap, "the room pauses already");
     if (!w->order.data[0] && !paused) return refuse(answer, cap, "the room does not pause");
+    return 0;
+}
+
+static int fit_seat(const struct kl_words *w, char *answer, size_t cap) {
+    bool plays = kl_w.status.welcome.seats;
+    if (w->order.data[0] && plays) return refuse(answer, cap, "you play already");
+    if (!w->order.data[0] && !plays) return refuse(answer, cap, "you watch already");
     return 0;
 }
 
@@ -185,6 +193,7 @@ int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
     case KL_COMMAND_JUDGE: return *w->who ? fit_host(w, answer, cap) : 0;
     case KL_COMMAND_KICK:
     case KL_COMMAND_BAN: return fit_put_out(w, answer, cap);
+    case KL_COMMAND_SEAT: return fit_seat(w, answer, cap);
     case KL_COMMAND_SAVE: return fit_save(answer, cap);
     case KL_COMMAND_LOAD: return kl_slot_wanted(&w->order, answer, cap) ? 0 : -1;
     default: return 0;

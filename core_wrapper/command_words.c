@@ -269,6 +269,26 @@ static int parse_desync(struct parser *p, const char *rest) {
     return 0;
 }
 
+/* ---- seats ---- */
+
+static int parse_watch(struct parser *p, const char *rest) {
+    if (plain(p, rest, KL_COMMAND_SEAT) != 0) return -1;
+    p->out->order.len = 1;
+    return 0;
+}
+static int parse_play(struct parser *p, const char *rest) {
+    if (parse_watch(p, rest) != 0) return -1;
+    p->out->order.data[0] = 1;
+    return 0;
+}
+static int parse_places(struct parser *p, const char *rest) {
+    if (rest[0] < '1' || rest[0] > '0' + KL_MAX_SEATS || rest[1]) return refuse(p, "places N, 1 to 8", rest);
+    p->out->order.kind = KL_COMMAND_PLACES;
+    p->out->order.len = 1;
+    p->out->order.data[0] = (uint8_t)(rest[0] - '0');
+    return 0;
+}
+
 static int parse_lock(struct parser *p, const char *rest) {
     if (plain(p, rest, KL_COMMAND_LOCK) != 0) return -1;
     p->out->order.len = 1;
@@ -290,7 +310,7 @@ static const struct {
     {"disk", parse_disk},     {"swap", parse_swap},       {"give", parse_give},   {"policy", parse_policy},
     {"budget", parse_budget}, {"spacing", parse_spacing}, {"host", parse_host},   {"lock", parse_lock},
     {"unlock", parse_unlock}, {"kick", parse_kick},       {"ban", parse_ban},     {"desync", parse_desync},
-    {"judge", parse_judge},
+    {"judge", parse_judge},   {"watch", parse_watch},     {"play", parse_play},   {"places", parse_places},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -38,7 +38,7 @@ static const char *objection(const struct kl_lobby *l, const struct kl_lobby_tic
 static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_ticket_member *from,
                         uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[i];
-    if (!from->here) return;
+    if (!from->here || m->here) return;
     *m = (struct kl_lobby_member){.here = true,
                                   .seats = from->seats,
                                   .state = KL_MEMBER_PLAYING,
@@ -49,8 +49,17 @@ static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_tic
     memcpy(m->name, from->name, sizeof m->name);
     memcpy(m->seat_key, from->seat_key, sizeof m->seat_key);
     memcpy(m->token_hash, from->token_hash, sizeof m->token_hash);
-    kl_room_add(&r->lock, i, m->seats, now_us);
+    if (r->phase == KL_ROOM_PLAYING) (void)kl_room_add(&r->lock, i, m->seats, now_us);
     r->lobby->members++;
+}
+
+/* Before the game goes on: seats are whose the newest ticket says. */
+static void seat_members(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (!r->member[i].here || r->member[i].seats != r->lock.client[i].seats)
+            kl_room_remove(&r->lock, i, now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) (void)kl_room_add(&r->lock, i, r->member[i].seats, now_us);
 }
 
 static bool knows_ban(const struct kl_lobby_ticket *t, const struct kl_lobby_ban *b) {
@@ -103,6 +112,25 @@ static void remove_member(struct kl_lobby_room *r, unsigned i, uint64_t now_us) 
     r->lobby->members--;
 }
 
+static void give_seats(struct kl_lobby_room *r, unsigned i, uint8_t seats, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[i];
+    if (!m->here || m->seats == seats) return;
+    if (r->phase == KL_ROOM_PLAYING)
+        (void)kl_lobby_reseat(r, i, seats, "as before the relay died", now_us);
+    else
+        m->seats = seats;
+}
+
+/* Who has changed his seat, or joined, since the older one: seats are given up before they are taken. */
+static void renew_seats(struct kl_lobby_room *r, const struct kl_lobby_ticket *t, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (t->member[i].here && (r->member[i].seats & ~t->member[i].seats)) give_seats(r, i, 0, now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (t->member[i].here) give_seats(r, i, t->member[i].seats, now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        take_member(r, i, &t->member[i], now_us);
+}
+
 void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket *t, uint64_t now_us) {
     if (memcmp(r->id, t->id, sizeof r->id) != 0 || t->number <= r->made_of) return;
     take_door(r, t);
@@ -115,6 +143,7 @@ void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket 
         else if (m->here && m->any_token) /* else it has had a newer one here */
             memcpy(m->token_hash, t->member[i].token_hash, sizeof m->token_hash);
     }
+    renew_seats(r, t, now_us);
     if (r->host != KL_NO_HOST && (!r->member[r->host].here || r->member[r->host].leaving))
         kl_lobby_choose_host(r);
     r->roster_changed = r->busy = r->past.ticket_changed = true;
@@ -230,8 +259,7 @@ const uint8_t *kl_lobby_again_tag(const struct kl_lobby_room *r, uint32_t i) {
 
 int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us) {
     if (r->phase != KL_ROOM_REOPENING) return KL_E_STATE;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* whom a newer ticket does not know any more */
-        if (!r->member[i].here) kl_room_remove(&r->lock, i, now_us);
+    seat_members(r, now_us);
     int result = kl_room_reopen(&r->lock, hold_us, now_us);
     if (result != KL_OK) return result;
     r->phase = KL_ROOM_PLAYING;

@@ -35,8 +35,9 @@ bool kl_lobby_again_try(struct kl_lobby_room *r);
 void kl_lobby_again_undo(struct kl_lobby_room *r);
 void kl_lobby_again_believe(struct kl_lobby_room *r);
 
-/* A newer ticket of the room than the one that it was made of: who has left it since is out, its door and its
- * bans and its host are as they were then. An older one, or the same: nothing. Also once it is open. */
+/* A newer ticket of the room than the one that it was made of: who has left it since is out, who has joined
+ * it is in, seats, door, bans and host are as they were then. An older one, or the same: nothing. Also once
+ * it is open. */
 void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket *t, uint64_t now_us);
 
 /* The game goes on once the first is back, and after hold_us (0: at once) without those who are not.

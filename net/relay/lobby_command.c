@@ -100,13 +100,24 @@ static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t
     return KL_OK;
 }
 
+/* Kinds 12 and 13: the relay's alone as well. */
+static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                          uint64_t now_us) {
+    if (o->len != 1 || o->data[0] > KL_MAX_SEATS) return KL_E_MALFORMED;
+    if (o->kind == KL_COMMAND_SEAT) return kl_lobby_take_seat(r, member, o->data[0], now_us);
+    int result = kl_lobby_set_places(r, o->data[0], r->member[member].name);
+    if (result != KL_OK) answer(r, member, "the game cannot have so %s seats here", "many or few");
+    return result;
+}
+
 static bool for_the_relay(uint8_t kind) {
     return kind == KL_COMMAND_HOST || kind == KL_COMMAND_LOCK || kind == KL_COMMAND_KICK ||
            kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE;
 }
 
 static bool for_the_host(uint8_t kind) {
-    return kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || for_the_relay(kind);
+    return kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_PLACES ||
+           for_the_relay(kind);
 }
 
 static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
@@ -115,6 +126,8 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
         answer(r, member, "that is for the host of the room, %s", host_name(r));
         return KL_E_STATE;
     }
+    if (o->kind == KL_COMMAND_SEAT || o->kind == KL_COMMAND_PLACES)
+        return order_of_seats(r, member, o, now_us);
     if (for_the_relay(o->kind)) return order_of_the_host(r, member, o, now_us);
     if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */

@@ -95,9 +95,11 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
  */
 
 /* The lowest free seats, `wanted` many; 0 where there are not as many, or the game has all it needs. */
-static uint8_t free_seats(const struct kl_lobby_room *r, unsigned wanted) {
+uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted) {
     uint8_t taken = kl_lobby_seats_filled(r), mine = 0;
-    if (kl_lobby_count(taken) >= r->params.players) return 0;
+    unsigned filled = kl_lobby_count(taken);
+    if (filled >= r->params.players) return 0;
+    if (r->phase == KL_ROOM_PLAYING && filled + wanted > r->params.players) return 0;
     for (unsigned s = 0; s < r->lobby->limits.seats && kl_lobby_count(mine) < wanted; s++)
         if (!(taken >> s & 1)) mine |= (uint8_t)(1U << s);
     return kl_lobby_count(mine) == wanted ? mine : 0;
@@ -113,7 +115,7 @@ static unsigned free_member(const struct kl_lobby_room *r) {
 static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
     bool may_watch = h->seats_wanted == 0 || r->phase == KL_ROOM_PLAYING; /* who comes late and finds none */
-    bool fits = may_watch || free_seats(r, h->seats_wanted);
+    bool fits = may_watch || kl_lobby_free_seats(r, h->seats_wanted);
     if (!fits) {
         unsigned most = r->lobby->limits.seats, open = filled < r->params.players ? most - filled : 0;
         snprintf(
@@ -203,7 +205,7 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
     *m = (struct kl_lobby_member){.here = true,
                                   .linked = true,
                                   .peer = peer,
-                                  .seats = free_seats(r, h->seats_wanted),
+                                  .seats = kl_lobby_free_seats(r, h->seats_wanted),
                                   .joined = r->joins++};
     memcpy(m->name, h->name, sizeof m->name);
     memcpy(m->seat_key, h->seat_key, sizeof m->seat_key);

@@ -60,6 +60,44 @@ int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, con
     return KL_OK;
 }
 
+/* The last player stays: a game that nobody plays is over. */
+static int step_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    const struct kl_lobby_member *m = &r->member[member];
+    if (!m->seats) return KL_OK;
+    if (!(kl_lobby_seats_filled(r) & ~m->seats)) {
+        kl_lobby_tell(r, member, "you are the only player: the game would be over");
+        return KL_E_STATE;
+    }
+    kl_lobby_notice(r, "%s steps back and watches", m->name);
+    return kl_lobby_reseat(r, member, 0, "steps back", now_us);
+}
+
+int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us) {
+    const struct kl_lobby_member *m = &r->member[member];
+    if (r->phase != KL_ROOM_PLAYING || m->state != KL_MEMBER_PLAYING) return KL_E_STATE;
+    if (wanted == 0) return step_back(r, member, now_us);
+    if (m->seats) return KL_OK;
+    uint8_t seats = kl_lobby_free_seats(r, wanted);
+    if (!seats) {
+        kl_lobby_tell(r, member, "no seat is free: the game has %u, all of them are taken",
+                      r->params.players);
+        return KL_E_STATE;
+    }
+    kl_lobby_notice(r, "%s takes a seat", m->name);
+    return kl_lobby_reseat(r, member, seats, "takes a seat", now_us);
+}
+
+int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *who) {
+    if (r->phase != KL_ROOM_PLAYING || places == 0 || places > r->lobby->limits.seats) return KL_E_STATE;
+    if (places < kl_lobby_count(kl_lobby_seats_filled(r))) return KL_E_STATE;
+    if (places == r->params.players) return KL_OK;
+    r->params.players = (uint8_t)places;
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    kl_lobby_log_room(KL_LOG_INFO, "places", r, "players=%u", places);
+    kl_lobby_notice(r, "%s: the game has %u seat%s now", who, places, places == 1 ? "" : "s");
+    return KL_OK;
+}
+
 /* --- catching up ------------------------------------------------------------------------------------------
  */
 

@@ -356,7 +356,17 @@ void kl_lobby_bring_leave(struct kl_lobby *l, struct kl_lobby_client *c);
 void kl_lobby_bring_run(struct kl_lobby *l, uint64_t now_us);
 uint64_t kl_lobby_bring_due_us(const struct kl_lobby *l);
 
+/* The lowest free seats, `wanted` many, as a mask; 0 where there are not as many, or the game has all it
+ * needs. */
+uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted);
+
 /* --- lobby_late.c --- */
+/* A member wants to play in so many seats that are free (1..KL_MAX_SEATS), or to watch (0); he is told where
+ * that cannot be: KL_E_STATE. */
+int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us);
+/* The game has so many seats from now on, 1..KL_MAX_SEATS. KL_E_STATE: more are taken, or this relay's rooms
+ * have fewer. */
+int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *who);
 /* How somebody comes to the present of a room that plays, who has every frame below `have` (0: nothing, not
  * even the start data). */
 enum kl_way { KL_WAY_NONE, KL_WAY_HISTORY };

@@ -9,7 +9,9 @@ needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
 nestopia=$(core_path nestopia) || die "join: no nestopia"
 LONG=${LONG:-0}
 AT=$((LONG > 0 ? LONG * 60 : 10)) # seconds into the game, when the newcomer comes
-ALL=$(((AT + 22) * 60))           # frames of the match
+CATCH_UP=$((LONG * 8))            # seconds more that each of three who come then needs to catch up
+PLAY=$(((AT + 10 + 3 * CATCH_UP) * 60)) # a frame at which they are there
+ALL=$((PLAY + 18 * 60))           # frames of the match
 start_relay --console
 
 # player NAME FRAMES SEED [ARGUMENT…]: in a room in real time.
@@ -49,40 +51,49 @@ refused() { # NAME CODE WORDS [ARGUMENT…]: a newcomer who is told why not
 # --- ann plays on; bob leaves early; carl comes later, to his seat; dora watches ------------------------------------
 
 read -r up _ </proc/uptime
-player ann $ALL 1 --room match --command $((AT * 60 + 900)):lock
+player ann $ALL 1 --room match --seat-time 2 --command $((PLAY + 600)):lock
 said relay 'joined room="match"' 10
-player bob 300 2 --room match
+player bob $ALL 2 --room match
 said relay 'event=started room="match"' 20 || { show relay; die "join: the room does not start"; }
 began=$SECONDS
 start watch python3 tests/e2e/rundelay.py "${pid[ann]}" "${pid[relay]}"
-ends_well bob 30
+sleep 5
+stop bob
 while [ $((SECONDS - began)) -lt "$AT" ]; do sleep 0.2; done
 check join/full-listing "keylock rooms does not offer the seat" \
     eval '"$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1; grep -q "match.*1/2" "$tmp/rooms.log"'
-player carl $ALL 3 --room match
+player carl $ALL 3 --room match --command $((PLAY + 660)):watch --command $((PLAY + 960)):play
 said relay 'event=caught_up room="match".*name="carl"' 60 || { show carl relay; die "join: carl does not catch up"; }
 note "$(grep -a 'event=caught_up.*carl' "$tmp/relay.log" | grep -o 'frame=.*')"
 player dora $ALL 4 --room match --seats 0
 said relay 'event=caught_up room="match".*name="dora"' 60 || { show dora relay; die "join: dora does not catch up"; }
-player erik $ALL 5 --room match # wants a seat, and there is none
+player erik $ALL 5 --room match --command $((PLAY + 780)):play --command $((PLAY + 900)):watch # there is no seat at first
 said relay 'event=caught_up room="match".*name="erik"' 60 || { show erik relay; die "join: erik does not catch up"; }
+start watch2 python3 tests/e2e/rundelay.py "${pid[carl]}" "${pid[dora]}" "${pid[erik]}" # whom ann waits for as well
 check join/erik-told "erik is not told that he watches" grep -aq 'all 2 seats are taken: you watch' "$tmp/erik.log"
 { head -c -1 "$content/shooter.nes" && printf x; } >"$tmp/other.nes"
 start fay "$keylock" run --relay "$relay" --room match --name fay --core "$nestopia" --content "$tmp/other.nes" --frames 60 --wait 20
 ended fay 20
 check join/identity "$(tail -n 1 "$tmp/fay.log")" grep -aq 'content differs: room has .*shooter.nes.*you have .*other.nes' "$tmp/fay.log"
-said relay 'event=locked room="match"' 20
+said relay 'event=locked room="match"' $((20 + 3 * CATCH_UP))
 refused gus 4 'its host has locked it' --room match
-ends_well ann $((AT + 60))
+ends_well ann $((ALL / 60 + 60))
 for who in carl dora erik; do ends_well $who 20; done
 stop watch
+stop watch2
+sort -n "$tmp/watch.log" "$tmp/watch2.log" >"$tmp/held.log"
 for who in bob carl dora erik; do equal ann $who; done
 check join/carl-all "carl has not run from frame 0" grep -q '^59 ' "$tmp/carl.hash"
 check join/carl-last "carl has not run to the end" grep -q "^$((ALL - 1)) " "$tmp/carl.hash"
 check join/carl-catches-up "his screen does not say so" grep -aqE 'catching up: [0-9]+ frames left' "$tmp/carl.log"
 check join/carl-plays "ann is not told that he plays" grep -aq 'carl plays' "$tmp/ann.log"
+for who in carl erik; do
+    check "join/$who-seat" "$who has not changed his seat twice" \
+        test "$(grep -a "event=reseated .*name=\"$who\"" "$tmp/relay.log" | wc -l)" = 2
+done
+check join/erik-plays "ann is not told that he plays" grep -aq 'erik plays' "$tmp/ann.log"
 check join/moves "the hashes do not change" hashes_move "$tmp/carl.hash" 5
-check join/carl-is-no-absentee "he was told of as away" eval '! grep -aq "carl is away" "$tmp/ann.log"'
+check join/carl-is-no-absentee "he was told of as away" eval '! sed "/carl plays/q" "$tmp/ann.log" | grep -aq "carl is away"'
 in_time python3 tests/e2e/judge_trace.py join/ann "$tmp/ann.csv" --after 8 --fps 60 --min-share 0.99 --max-gap 34 \
-    --watch "$tmp/watch.log" --begin "${up/./}0000" || checks_failed=1
+    --watch "$tmp/held.log" --begin "${up/./}0000" || checks_failed=1
 finish

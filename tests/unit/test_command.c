@@ -289,7 +289,7 @@ static void a_seat_is_given_by_name(void **state) {
     kl_w.status.roster.member[1].seats = 2 | 8; /* bob plays as 2 and 4 */
     refused("give 4 bob", "bob plays as player 4 already");
     taken("give 1 bob", 0, 1);
-    refused("give 1 dora", "dora only watches: a seat goes to who has joined with one");
+    refused("give 1 dora", "dora only watches: who has a seat can be given another");
     refused("give 1 eve", "nobody in this room is called \"eve\"");
     kl_w.status.roster.member[0].host = false;
     refused("give 1 carl", "that is for the host of the room");

@@ -137,6 +137,41 @@ static void nobody_enters_meanwhile(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
+/* Since the older ticket the second has stepped back, a newcomer has his seat, and the third has left. */
+static void newer(void) {
+    ticket.number++;
+    ticket.member[7] = ticket.member[1];
+    snprintf(ticket.member[7].name, sizeof ticket.member[7].name, "new");
+    memset(ticket.member[7].seat_key, 7, sizeof ticket.member[7].seat_key);
+    ticket.member[1].seats = 0;
+    ticket.member[2].here = false;
+}
+
+static void a_newer_ticket_says_who_plays(void **state) {
+    (void)state;
+    for (unsigned open_first = 0; open_first < 2; open_first++) {
+        tear_down(NULL), set_up(NULL);
+        play_and_die(KL_POLICY_BOUNDED);
+        struct kl_lobby_room *r = make_again();
+        adopt(r, canon_end);
+        if (open_first) kl_lobby_again_open(r, 0, now_us);
+        newer();
+        kl_lobby_again_renew(r, &ticket, now_us);
+        if (!open_first) kl_lobby_again_open(r, 0, now_us);
+        assert_true(r->member[7].here && r->member[7].seats == 2 && r->lock.client[7].seats == 2);
+        assert_true(r->member[1].here && r->member[1].seats == 0 && r->lock.client[1].seats == 0);
+        assert_false(r->member[2].here || r->lock.client[2].present);
+        assert_int_equal(kl_room_joining(&r->lock, 7), open_first);
+        assert_int_equal(kl_lobby_members(lobby), 3);
+        come_back_with_nothing(0, 20);
+        play(6 * SECOND);
+        expect_all_at_the_end();
+        uint32_t before = canon_end; /* the game goes on */
+        play(SECOND);
+        assert_in_range(canon_end - before, 58, 62);
+    }
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -146,6 +181,7 @@ int main(void) {
         T(who_has_other_frames_begins_anew),
         T(the_key_is_enough_once),
         T(nobody_enters_meanwhile),
+        T(a_newer_ticket_says_who_plays),
     };
     return cmocka_run_group_tests_name("lobby_again", tests, NULL, NULL);
 }

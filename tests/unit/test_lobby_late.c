@@ -248,6 +248,78 @@ static void alone_in_the_game(void **state) {
     assert_in_range(canon_end - before, 58, 62);
 }
 
+static void order_seat(unsigned peer, uint8_t wanted) {
+    order(peer, KL_COMMAND_SEAT, wanted);
+}
+
+/* A player steps back, and who watched plays on in his seat; neither costs the others a frame. */
+static void seats_change_hands(void **state) {
+    (void)state;
+    for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
+        tear_down(NULL), set_up(NULL);
+        start_room(policy);
+        play(5 * SECOND);
+        leave(2);
+        assert_int_equal(join_late(2, 12, 0), 0);
+        play(3 * SECOND);
+        order_seat(12, 2); /* there is but one */
+        assert_non_null(strstr(heard(12, KL_MSG_NOTICE)->text.text, "no seat is free"));
+        uint32_t before = canon_end;
+        order_seat(12, 1);
+        play(3 * SECOND);
+        assert_int_equal(player[2].lock.seats, 4);
+        assert_true(presses_lately(2));
+        order_seat(1, 0);
+        play(2 * SECOND);
+        assert_int_equal(player[1].lock.seats, 0);
+        assert_false(presses_lately(1));
+        assert_true(presses_lately(0) && presses_lately(2));
+        order_seat(1, 1);
+        play(3 * SECOND);
+        assert_int_equal(player[1].lock.seats, 2);
+        assert_true(presses_lately(1));
+        assert_in_range(canon_end - before, 8 * 60 - 2, 8 * 60 + 4);
+        expect_all_at_the_end();
+    }
+}
+
+static void the_last_player_stays(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(2 * SECOND);
+    order_seat(0, 0);
+    order_seat(1, 0);
+    order_seat(2, 0);
+    assert_non_null(strstr(heard(2, KL_MSG_NOTICE)->text.text, "you are the only player"));
+    play(20 * SECOND);
+    assert_int_equal(kl_lobby_rooms(lobby), 1);
+    assert_true(presses_lately(2));
+    assert_false(presses_lately(0) || presses_lately(1));
+    expect_all_at_the_end();
+    order_seat(0, 9); /* no number of seats */
+    assert_int_equal(player[0].lock.seats, 0);
+}
+
+/* The host opens the game to one more. */
+static void more_seats_than_it_began_with(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
+    player[2].linked = false; /* its place here is for the newcomer */
+    inbox[2].hung_up = true;
+    order(1, KL_COMMAND_PLACES, 4); /* not the host */
+    assert_int_equal(the_room()->params.players, 3);
+    order(0, KL_COMMAND_PLACES, 2); /* three are taken */
+    order(0, KL_COMMAND_PLACES, 5); /* this relay's rooms have four */
+    assert_int_equal(the_room()->params.players, 3);
+    inbox[2].hung_up = false;
+    order(0, KL_COMMAND_PLACES, 4);
+    assert_int_equal(heard(1, KL_MSG_ROSTER)->roster.players, 4);
+    assert_int_equal(join_late(2, 12, 1), 8);
+    play(5 * SECOND);
+    assert_true(presses_lately(3));
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -261,6 +333,9 @@ int main(void) {
         T(verdicts_go_on),
         T(a_game_that_has_lost_its_beginning),
         T(alone_in_the_game),
+        T(seats_change_hands),
+        T(the_last_player_stays),
+        T(more_seats_than_it_began_with),
     };
     return cmocka_run_group_tests_name("lobby_late", tests, NULL, NULL);
 }
