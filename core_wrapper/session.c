@@ -140,8 +140,16 @@ static void say_desync(void) {
     snprintf(kl_w.play.report.desync_who, KLW_EVENT_MAX, "%s", who);
     kl_overlay_desync(line);
     kl_wrapper_say_once(&kl_w.said_desync, "%s", line);
-    kl_record_desync();
+    kl_w.desync_owed = true;
     event("desync");
+}
+
+/* Others may have been quicker: the state after the frame that parted is to be among those that are written.
+ */
+static void keep_states(void) {
+    if (!kl_w.desync_owed || kl_w.play.next_frame <= kl_w.play.report.desync_first + 1) return;
+    kl_w.desync_owed = false;
+    kl_record_desync();
 }
 
 /* What comes after is a new one. */
@@ -256,6 +264,7 @@ void kl_session_update(void) {
     kl_join_invite();
     note_healed();
     say_desync();
+    keep_states();
     show_notices();
     follow(was.phase);
 }
@@ -284,6 +293,8 @@ void kl_session_leave(unsigned linger_ms) {
     const struct kl_link_status *s = &kl_w.status;
     if (kl_w.link) kl_link_status(kl_w.link, &kl_w.status);
     bool is_in = s->phase >= KL_LINK_WAITING && s->phase <= KL_LINK_PLAYING;
+    if (kl_w.desync_owed) kl_record_desync(); /* no more frames will come */
+    kl_w.desync_owed = false;
     kl_record_close();
     kl_link_close(kl_w.link, linger_ms);
     kl_w.link = NULL;
@@ -299,6 +310,7 @@ void kl_session_close(void) {
     kl_savedir_close(&kl_w.dir);
     if (kl_w.instance >= 0) close(kl_w.instance);
     kl_w.instance = -1;
+    kl_w.desync_owed = false;
     kl_w.said_states = kl_w.said_loads = kl_w.said_cheats = kl_w.said_disk = kl_w.said_desync = false;
     kl_w.told.tray_open = false;
     kl_control_end();

@@ -142,6 +142,7 @@ struct kl_wrapper {
     bool own_saves;   /* the core works on the player's own save RAM and files: no match has begun yet */
     bool free_begins; /* KL_PHASE_FREE: no frame has run in it */
     bool said_states, said_loads, said_cheats, said_disk, said_desync;
+    bool desync_owed; /* the states at the parting are to be written, once they are here */
 };
 
 extern struct kl_wrapper kl_w;

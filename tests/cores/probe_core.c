@@ -13,6 +13,7 @@
  *   state-breaks:N serializing fails from frame N on
  *   crash-state   unserializing crashes
  *   grow-state    the state's size changes with the frame
+ *   large:N       the state has N KiB more, a quarter of them noise, which the frames go through
  *   serialize     serializing changes the game
  *   forget        a counter that the game goes by is not in the state
  *   scar          loading a state leaves a trace in the game
@@ -218,6 +219,32 @@ static void stir(uint32_t with) {
         words[i] = h = (h ^ words[i]) * 16777619u + i;
 }
 
+/* ---- a large machine ---- */
+
+static uint8_t *large;
+static size_t large_bytes;
+
+static void make_large(void) {
+    const char *kib = asked("large");
+    uint32_t seed = 5;
+    free(large);
+    large_bytes = kib ? strtoul(kib, NULL, 10) * 1024 : 0;
+    large = large_bytes ? calloc(1, large_bytes) : NULL;
+    if (!large) large_bytes = 0;
+    for (size_t i = 0; i < large_bytes; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        if (i / 4096 % 4 == 0) large[i] = (uint8_t)(seed >> 24);
+    }
+}
+
+/* What it holds makes a difference to what is played, and what is played to it. */
+static void use_large(void) {
+    if (!large_bytes) return;
+    for (unsigned i = 0; i < 64; i++)
+        large[(ram.seen.frame * 4099u + i * 65537u) % large_bytes] ^= ram.bytes[RAM_BYTES - 1 - i];
+    ram.bytes[RAM_BYTES - 1] ^= large[ram.seen.frame * 7919u % large_bytes];
+}
+
 /* Hills in the dusk, scrolling. */
 static void draw_calm(void) {
     for (unsigned x = 0; x < shown_width; x++) {
@@ -262,6 +289,7 @@ API void retro_run(void) {
     look_at_world();
     if (!(enabled & 1) && asked("hidden")) hidden_frames++;
     if (asked("forget")) forgotten++;
+    use_large();
     stir(hidden_frames + forgotten + (is_time("entropy") ? real_entropy() : 0));
     ram.seen.frame++;
     sram[0]++;
@@ -356,6 +384,7 @@ API bool retro_load_game(const struct retro_game_info *game) {
     if (!asked("no-ram")) show_memory();
     if (asked("disks")) offer_disks();
     ram.seen.speed = read_speed();
+    make_large();
     if (asked("no-clock")) return true;
     read_bios();
     srand((unsigned)time(NULL));
@@ -364,7 +393,7 @@ API bool retro_load_game(const struct retro_game_info *game) {
 
 API size_t retro_serialize_size(void) {
     if (asked("no-state")) return 0;
-    return RAM_BYTES + SRAM_BYTES + 16 + (asked("grow-state") ? ram.seen.frame % 64 : 0);
+    return RAM_BYTES + SRAM_BYTES + 16 + large_bytes + (asked("grow-state") ? ram.seen.frame % 64 : 0);
 }
 
 API bool retro_serialize(void *data, size_t size) {
@@ -378,17 +407,19 @@ API bool retro_serialize(void *data, size_t size) {
         out[RAM_BYTES + i] = (uint8_t)real_entropy();
     memcpy(out + RAM_BYTES + SRAM_BYTES, &state_extra, 4);
     memcpy(out + RAM_BYTES + SRAM_BYTES + 4, &hidden_frames, 4);
+    if (large_bytes) memcpy(out + RAM_BYTES + SRAM_BYTES + 16, large, large_bytes);
     return true;
 }
 
 API bool retro_unserialize(const void *data, size_t size) {
     const uint8_t *in = data;
     if (asked("crash-state")) crash();
-    if (size < RAM_BYTES + SRAM_BYTES + 16) return false;
+    if (size < RAM_BYTES + SRAM_BYTES + 16 + large_bytes) return false;
     memcpy(ram.bytes, in, RAM_BYTES);
     memcpy(sram, in + RAM_BYTES, SRAM_BYTES);
     memcpy(&state_extra, in + RAM_BYTES + SRAM_BYTES, 4);
     memcpy(&hidden_frames, in + RAM_BYTES + SRAM_BYTES + 4, 4);
+    if (large_bytes) memcpy(large, in + RAM_BYTES + SRAM_BYTES + 16, large_bytes);
     if (asked("scar")) stir(7);
     return true;
 }
