@@ -350,7 +350,7 @@ if scene returning; then # bob's link is dead for some seconds: his screen, ann'
     for n in 0 1 2 3 4 5 6 7; do # it slides in, and fades again: the one in which it is brightest
         sleep 0.25
         import -window "$window" -depth 8 "$tmp/back-$n.png"
-        bright=$(convert "$tmp/back-$n.png" -gravity SouthWest -crop 300x36+0+0 -threshold 80% -format '%[fx:int(10000*mean)]' info:)
+        bright=$(convert "$tmp/back-$n.png" -gravity SouthWest -crop 180x30+4+4 -threshold 70% -format '%[fx:int(10000*mean)]' info:)
         [ "$bright" -gt "$best" ] && { best=$bright; cp "$tmp/back-$n.png" "$tmp/ann-back.png"; }
     done
     check screens/returning "no picture of eight shows that bob is back" test "$best" -gt 100
