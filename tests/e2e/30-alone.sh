@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# 30-alone.sh - the wrapper without a room against the bare core: the same hashes on every core, at the same speed.
-#   SPEED_FRAMES=20000  frames of the speed comparison (3000)
-#   SPEED_SHARE=0.97    what the wrapper must reach of the bare core's frames per second (0.9: two cores, shared)
+# 30-alone.sh - the wrapper without a room against the bare core: the same hashes on every core. What it costs is counted by
+# `make bench-wrapper`.
 # limit: 300
 . "$(dirname "$0")/lib.sh"
 
@@ -45,34 +44,10 @@ clock_counts() {
     fi
 }
 
-best() { # NAME: the best of what was measured so far, to compare like with like on a shared machine
-    sort -g "$tmp/$1.fps" | tail -n 1
-}
-
-speed() { # CORE CONTENT
-    local path turn
-    path=$(core_path "$1") || return
-    for turn in 1 2 3 4; do
-        alone bare "$path" "$2" --frames "${SPEED_FRAMES:-3000}" --hash-every 0 --input random:5
-        json bare fps >>"$tmp/bare.fps"
-        alone wrapped "$path" "$2" --frames "${SPEED_FRAMES:-3000}" --hash-every 0 --input random:5 --wrapper "$wrapper"
-        json wrapped fps >>"$tmp/wrapped.fps"
-    done
-    in_time python3 - "$(best bare)" "$(best wrapped)" "${SPEED_SHARE:-0.9}" "$1" <<'END' || checks_failed=1
-import sys
-bare, wrapped, share, core = float(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-good = wrapped / bare >= share
-print(f"{'ok' if good else 'FAIL'} alone/speed-{core}: {wrapped:.0f} of {bare:.0f} frames a second, {wrapped / bare:.3f}"
-      f" (expected {share:g} at least; best of four each)")
-sys.exit(not good)
-END
-}
-
 core nestopia "$content/shooter.nes"
 core gambatte "$content/pads.gb"
 core mgba "$content/pads.gba"
 core mednafen_pce_fast "$content/pads.pce"
 core bsnes_mercury_performance "$content/pads.sfc"
 clock_counts
-speed nestopia "$content/shooter.nes"
 finish
