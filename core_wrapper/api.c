@@ -67,13 +67,22 @@ static int verdict_on(uint32_t label) {
     return s->phase == KL_LINK_ENDED ? -1 : 1;
 }
 
+/* Who stops at a frame that is not marked, while the others play on, is the only one to speak of it. */
+static bool alone_with(uint32_t label, bool so_far) {
+    const struct kl_verdict *v = &kl_w.status.verdict;
+    return so_far || (v->frame == label && !v->complete && !v->differs);
+}
+
 static int wait_for_verdict(uint32_t label, unsigned timeout_ms) {
     uint64_t until_us = kl_now_us() + timeout_ms * UINT64_C(1000);
+    bool alone = false;
     for (;;) {
         kl_session_update();
         if (!kl_w.link) return kl_w.play.report.desync ? 2 : -1;
         int v = verdict_on(label);
         if (v != 1 || kl_now_us() > until_us) return v;
+        alone = alone_with(label, alone);
+        if (alone && kl_w.status.verdict.frame > label) return 0; /* the room has gone on past it */
         kl_link_wait(kl_w.link, 5000);
     }
 }

@@ -24,7 +24,13 @@ static struct {
     char barred[KL_NAME_MAX]; /* a room that we were refused */
     bool made;                /* the room that we are in is ours, for a quick match */
     bool told_no_relay;
+    bool netplay; /* in a room that RetroArch's netplay led to */
 } c;
+
+/* What he has set up himself. */
+static const struct kl_config *own(void) {
+    return c.netplay ? &c.said : &kl_w.config;
+}
 
 /* ---- what is said ---- */
 
@@ -43,6 +49,7 @@ static enum kl_play_mode said(void) {
 
 static enum kl_play_mode wanted(void) {
     enum kl_play_mode mode = said();
+    if (!*own()->host) return KL_PLAY_ALONE;
     return mode == KL_PLAY_AUTO ? KL_PLAY_ROOM : mode;
 }
 
@@ -75,8 +82,9 @@ static bool join(const char *room, uint8_t seats) {
     bool quick = c.mode == KL_PLAY_QUICK;
     if (room) snprintf(is->room, sizeof is->room, "%s", room);
     is->seats = seats;
-    is->unlisted = !quick && c.said.unlisted;
-    if (quick) is->password[0] = 0;
+    is->unlisted = c.netplay || (!quick && c.said.unlisted);
+    is->once = c.netplay;
+    if (quick || c.netplay) is->password[0] = 0;
     memset(&kl_w.status, 0, sizeof kl_w.status);
     if (!kl_join_open()) return false;
     kl_record_open();
@@ -107,6 +115,8 @@ static void leave(void) {
     c.made = false;
     kl_session_leave(100);
     memset(&kl_w.status, 0, sizeof kl_w.status);
+    if (c.netplay) kl_w.config = c.said;
+    c.netplay = false;
 }
 
 /* From wherever we are, the core loaded and not in a game. */
@@ -125,6 +135,32 @@ static bool go(enum kl_play_mode mode) {
     case KL_PLAY_SPECTATE: return join_named(0); /* of a game under way where the relay lets spectators in */
     }
     return false;
+}
+
+/* ---- RetroArch's netplay ---- */
+
+bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint, const char *room) {
+    struct kl_config to = c.said;
+    if (!kl_w.core.game_loaded || kl_w.mode != KL_MODE_ROOM) return false;
+    snprintf(to.host, sizeof to.host, "%s", host);
+    to.port = port;
+    snprintf(to.fingerprint, sizeof to.fingerprint, "%s", fingerprint);
+    if (kl_w.phase == KL_PHASE_PLAYING) kl_session_local();
+    leave();
+    c.netplay = true;
+    c.mode = KL_PLAY_ROOM;
+    kl_w.config = to;
+    kl_session_free(); /* the game runs until the match begins */
+    if (join(room, c.said.seats ? c.said.seats : 1)) return true;
+    leave();
+    return false;
+}
+
+void kl_choice_netplay_over(void) {
+    if (!c.netplay || kl_w.phase == KL_PHASE_PLAYING) return;
+    leave();
+    kl_session_free();
+    c.mode = KL_PLAY_ALONE;
 }
 
 bool kl_choice_open(void) {
@@ -214,6 +250,12 @@ static void change(enum kl_play_mode mode) {
         kl_session_free();
 }
 
+void kl_choice_leave(void) {
+    if (kl_w.mode != KL_MODE_ROOM || (!kl_w.link && !c.quick)) return;
+    c.said.mode = kl_w.config.mode = KL_PLAY_ALONE;
+    change(KL_PLAY_ALONE);
+}
+
 static void look(uint64_t now_us) {
     char now[sizeof c.menu];
     see_menu(now);
@@ -223,11 +265,12 @@ static void look(uint64_t now_us) {
     }
     if (!c.turned_us || now_us - c.turned_us < SETTLED_US) return;
     c.turned_us = 0;
-    if (kl_w.phase != KL_PHASE_READY) change(wanted());
+    bool stays = c.netplay && said() != KL_PLAY_ALONE; /* its room is none of the menu's */
+    if (kl_w.phase != KL_PHASE_READY && !stays) change(wanted());
 }
 
 static void say_no_relay(void) {
-    bool alone = *kl_w.config.host || said() == KL_PLAY_AUTO || said() == KL_PLAY_ALONE;
+    bool alone = *own()->host || said() == KL_PLAY_AUTO || said() == KL_PLAY_ALONE;
     if (!alone && !c.told_no_relay)
         kl_wrapper_say(KL_SCREEN_WARNING, 6000, "no relay is set: write relay = HOST into %.200s/%s",
                        *kl_w.system_dir ? kl_w.system_dir : "the system folder", KL_CONFIG_FILE);
@@ -238,10 +281,8 @@ void kl_choice_turn(uint64_t now_us) {
     if (c.quick) follow_quick();
     if (kl_w.attached || now_us - c.looked_us < LOOK_US) return;
     c.looked_us = now_us;
-    if (kl_w.mode == KL_MODE_ALONE)
-        say_no_relay();
-    else
-        look(now_us);
+    say_no_relay();
+    if (kl_w.mode == KL_MODE_ROOM) look(now_us);
 }
 
 void kl_choice_close(void) {

@@ -18,8 +18,17 @@ bool kl_choice_open(void);
 void kl_choice_turn(uint64_t now_us);
 /* The link has ended, and it was not in play. True where something else is under way in its place. */
 bool kl_choice_ended(void);
+/* Into a room that RetroArch's netplay led to (netplay.h), unlisted and with a door for one at a time where
+ * it is ours to make; out of any other first. fingerprint: of the relay, or "". False where that cannot
+ * begin. */
+bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint, const char *room);
+/* That session is over: out of its room again, if no match has begun in it. */
+void kl_choice_netplay_over(void);
 /* For a match, and no room yet. */
 bool kl_choice_looking(void);
+/* Out of the room, or of looking for one, whatever the options say: the game goes on alone. Harmless in no
+ * room. */
+void kl_choice_leave(void);
 /* The core's game becomes the room's. */
 void kl_choice_begun(void);
 /* The session is over. Harmless where there was none. */

@@ -165,15 +165,23 @@ void kl_command_pending(uint32_t frame) {
     if (room.tray_open && frame >= room.tray_frame) insert_disk();
 }
 
-void kl_command_before(const struct kl_frame *f) {
+/* How many of them a snapshot taken among them has in it. */
+static unsigned in_snapshot(const struct kl_commands *set, unsigned count) {
+    unsigned i = 0;
+    while (i < count && (set->at[i].client != KL_RELAY_CLIENT || set->at[i].kind != KL_COMMAND_SNAPSHOT))
+        i++;
+    return i < count ? i + 1 : count;
+}
+
+void kl_command_before(const struct kl_frame *f, bool from_snapshot) {
     struct kl_commands set;
-    kl_command_pending(f->number);
+    if (!from_snapshot) kl_command_pending(f->number);
     if (!(f->flags & KL_FRAME_COMMANDS) || !kl_w.link) return;
     if (!kl_link_commands(kl_w.link, f->number, &set)) {
         kl_screen_log(&kl_w.screen, kl_w.front.environment, "commands lost frame=%u", f->number);
         return;
     }
-    for (unsigned i = 0; i < set.count && i < KL_COMMANDS_MAX; i++) {
+    for (unsigned i = from_snapshot ? in_snapshot(&set, set.count) : 0; i < set.count; i++) {
         kl_command_obey(&set.at[i], f->number);
         kl_record_command(&set.at[i], f->number);
     }
@@ -182,14 +190,10 @@ void kl_command_before(const struct kl_frame *f) {
 /* ---- going back to a snapshot ---- */
 
 void kl_command_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot) {
-    unsigned i = 0, count = f->flags & KL_FRAME_COMMANDS ? set->count : 0;
-    while (from_snapshot && i < count &&
-           (set->at[i].client != KL_RELAY_CLIENT || set->at[i].kind != KL_COMMAND_SNAPSHOT))
-        i++; /* these are in it */
-    if (from_snapshot) i++;
+    unsigned count = f->flags & KL_FRAME_COMMANDS ? set->count : 0;
     room.quiet = true;
     if (!from_snapshot) kl_command_pending(f->number);
-    for (; i < count; i++)
+    for (unsigned i = from_snapshot ? in_snapshot(set, count) : 0; i < count; i++)
         kl_command_obey(&set->at[i], f->number);
     room.quiet = false;
 }

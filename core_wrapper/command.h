@@ -27,8 +27,8 @@ void kl_command_give_begin(void);
 /* ---- doing: command.c ---- */
 
 /* Before a frame runs, after the hash of the state before it: does what the room's commands say. Every frame:
- * some take more than one. */
-void kl_command_before(const struct kl_frame *f);
+ * some take more than one. from_snapshot: only those behind the SNAPSHOT, whose state the core is in. */
+void kl_command_before(const struct kl_frame *f, bool from_snapshot);
 /* Its two parts: one command, before this frame; what earlier ones have left to do. */
 void kl_command_obey(const struct kl_command *c, uint32_t frame);
 void kl_command_pending(uint32_t frame);

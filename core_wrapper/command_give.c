@@ -151,6 +151,7 @@ static bool is_the_hosts(uint8_t kind) {
     case KL_COMMAND_POLICY:
     case KL_COMMAND_SWAP:
     case KL_COMMAND_PLACES:
+    case KL_COMMAND_DELAY:
     case KL_COMMAND_HOST:
     case KL_COMMAND_LOCK:
     case KL_COMMAND_KICK:

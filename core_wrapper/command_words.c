@@ -289,6 +289,17 @@ static int parse_places(struct parser *p, const char *rest) {
     return 0;
 }
 
+static int parse_delay(struct parser *p, const char *rest) {
+    const char *at = rest;
+    unsigned long s;
+    if (!number(&at, 0, KL_WATCH_DELAY_MAX_S, &s) || *at) return refuse(p, "delay SECONDS, 0 to 300", rest);
+    p->out->order.kind = KL_COMMAND_DELAY;
+    p->out->order.len = 2;
+    p->out->order.data[0] = (uint8_t)s;
+    p->out->order.data[1] = (uint8_t)(s >> 8);
+    return 0;
+}
+
 static int parse_lock(struct parser *p, const char *rest) {
     if (plain(p, rest, KL_COMMAND_LOCK) != 0) return -1;
     p->out->order.len = 1;
@@ -311,6 +322,7 @@ static const struct {
     {"budget", parse_budget}, {"spacing", parse_spacing}, {"host", parse_host},   {"lock", parse_lock},
     {"unlock", parse_unlock}, {"kick", parse_kick},       {"ban", parse_ban},     {"desync", parse_desync},
     {"judge", parse_judge},   {"watch", parse_watch},     {"play", parse_play},   {"places", parse_places},
+    {"delay", parse_delay},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

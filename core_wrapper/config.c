@@ -232,6 +232,10 @@ static int set_unlisted(struct kl_config *c, const char *v, char *err, size_t er
     return on_off(&c->unlisted, "KEYLOCK_UNLISTED", v, err, err_len);
 }
 
+static int set_netplay(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->netplay, "KEYLOCK_NETPLAY", v, err, err_len);
+}
+
 static int set_slow(struct kl_config *c, const char *v, char *err, size_t err_len) {
     bool out = !strcmp(v, "out");
     if (!out && strcmp(v, "watch") != 0) return refuse(err, err_len, "KEYLOCK_SLOW", "watch or out", v);
@@ -295,6 +299,7 @@ static int set_hash_every(struct kl_config *c, const char *v, char *err, size_t 
     if (!number(v, UINT16_MAX, &n))
         return refuse(err, err_len, "KEYLOCK_HASH_EVERY", "0 (never) to 65535 frames", v);
     c->params.hash_every = (uint16_t)n;
+    c->hash_every_set = true;
     return 0;
 }
 
@@ -303,6 +308,10 @@ static int set_epoch(struct kl_config *c, const char *v, char *err, size_t err_l
         return refuse(err, err_len, "KEYLOCK_EPOCH", "seconds since 1970", v);
     c->epoch_set = true;
     return 0;
+}
+
+static int set_profile(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return copy(c->profile, sizeof c->profile, "KEYLOCK_PROFILE", v, err, err_len);
 }
 
 static int set_states(struct kl_config *c, const char *v, char *err, size_t err_len) {
@@ -338,8 +347,10 @@ static const struct {
     {"speed", "KEYLOCK_SPEED", set_speed},
     {"hash_every", "KEYLOCK_HASH_EVERY", set_hash_every},
     {"epoch", "KEYLOCK_EPOCH", set_epoch},
+    {"netplay", "KEYLOCK_NETPLAY", set_netplay},
     {"hide", "KEYLOCK_HIDE", set_hide},
     {"load_own", "KEYLOCK_LOAD_OWN", set_load_own},
+    {"profile", "KEYLOCK_PROFILE", set_profile},
     {"states", "KEYLOCK_STATES", set_states},
     {"draw", "KEYLOCK_DRAW", set_draw},
     {"panel", "KEYLOCK_PANEL", set_panel},
@@ -358,7 +369,7 @@ static void defaults(struct kl_config *c) {
     memset(c, 0, sizeof *c);
     c->port = KL_DEFAULT_PORT;
     c->seats = 1;
-    c->hide = true;
+    c->hide = c->netplay = true;
     strcpy(c->room, "main");
     strcpy(c->hotkeys, KL_HOTKEYS_DEFAULT);
     c->params =
@@ -367,7 +378,7 @@ static void defaults(struct kl_config *c) {
     c->params.hash_every = 60;
 }
 
-static char *trim(char *s) {
+char *kl_config_trim(char *s) {
     while (isspace((unsigned char)*s))
         s++;
     size_t n = strlen(s);
@@ -385,7 +396,7 @@ static char *comment(char *value) {
 
 /* One line of the file, cut up in place. Quotes protect a #. */
 static int read_line(struct kl_config *c, char *line, char *err, size_t err_len) {
-    line = trim(line);
+    line = kl_config_trim(line);
     if (!*line || *line == '#') return 0;
     char *eq = strchr(line, '=');
     if (!eq) {
@@ -393,13 +404,13 @@ static int read_line(struct kl_config *c, char *line, char *err, size_t err_len)
         return -1;
     }
     *eq = 0;
-    char *key = trim(line), *value = trim(eq + 1), *end = NULL;
+    char *key = kl_config_trim(line), *value = kl_config_trim(eq + 1), *end = NULL;
     if (*value == '"' && (end = strchr(value + 1, '"'))) {
         *end = 0;
         value++;
     } else if ((end = comment(value))) {
         *end = 0;
-        value = trim(value);
+        value = kl_config_trim(value);
     }
     return kl_config_set(c, key, value, err, err_len);
 }
@@ -418,8 +429,7 @@ static int read_file(struct kl_config *c, const char *dir, char *err, size_t err
     return r ? -1 : 0;
 }
 
-/* What goes together is known only when all is read. */
-static int settle_policy(struct kl_config *c, char *err, size_t err_len) {
+int kl_config_settle(struct kl_config *c, char *err, size_t err_len) {
     struct kl_params *p = &c->params;
     if (!c->policy_set) p->policy = p->clocked ? KL_POLICY_BOUNDED : KL_POLICY_STRICT;
     if (p->policy != KL_POLICY_OPTIMISTIC || (p->clocked && p->subframes)) return 0;
@@ -436,7 +446,7 @@ int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_
         const char *v = getenv(keys[i].variable);
         if (v && *v && keys[i].set(c, v, err, err_len) != 0) return -1;
     }
-    if (settle_policy(c, err, err_len) != 0) return -1;
+    if (kl_config_settle(c, err, err_len) != 0) return -1;
     if (getenv("KEYLOCK_ROOM") && *getenv("KEYLOCK_ROOM") && !*c->host) {
         snprintf(err, err_len, "KEYLOCK_ROOM is set (\"%s\"), but no relay: set KEYLOCK_RELAY", c->room);
         return -1;

@@ -34,18 +34,22 @@ struct kl_config {
     uint8_t seats;                             /* wanted, 0: spectator */
     char password[KL_DOOR_PASSWORD_MAX + 1];   /* of the room; "": none */
     bool unlisted;                             /* a room of ours is not told to strangers */
-    bool let_go; /* in a room of ours: who joins late and cannot catch up leaves again; else he watches */
+    bool once;    /* nobody comes into a room of ours but one at a time, when we open: for choice.c to say */
+    bool netplay; /* RetroArch's own Netplay menu leads to rooms */
+    bool let_go;  /* in a room of ours: who joins late and cannot catch up leaves again; else he watches */
     bool insecure_lan;       /* without encryption, where the relay says so, too */
     bool invite;             /* the room's link is written to standard error once it is known */
     uint16_t seat_time_s;    /* that a room of ours keeps seats; 0: as the relay does */
     struct kl_params params; /* fps_uhz is left 0 */
     bool epoch_set;
-    uint64_t epoch_s; /* alone: where the virtual clock starts */
-    bool sparing;     /* half steps are off, and that was said: a joiner's own wish */
-    bool hide;        /* tell the core when a picture will not be seen (GET_AUDIO_VIDEO_ENABLE) */
-    bool load_own;    /* every machine loads its own state at a snapshot: a room of ours */
-    bool policy_set;  /* params.policy was said; else it is bounded where the room has a clock, strict without
-                       */
+    uint64_t epoch_s;    /* alone: where the virtual clock starts */
+    bool sparing;        /* half steps are off, and that was said: a joiner's own wish */
+    bool hide;           /* tell the core when a picture will not be seen (GET_AUDIO_VIDEO_ENABLE) */
+    bool load_own;       /* every machine loads its own state at a snapshot: a room of ours */
+    bool hash_every_set; /* params.hash_every was said; else the profile's counts */
+    char profile[KL_CONFIG_PATH_MAX]; /* a file, a folder of them, or "off"; "": the usual folder */
+    bool policy_set; /* params.policy was said; else it is bounded where the room has a clock, strict without
+                      */
     bool budget_set, spacing_set;
     bool draw, panel; /* messages are drawn into the frame; the panel is there from the start */
     char
@@ -70,6 +74,12 @@ bool kl_config_desync(const char *name, uint8_t *out);
 
 /* The same for one key (without KEYLOCK_, small letters). -2 for a key that does not exist. */
 int kl_config_set(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len);
+
+/* After the last key: what goes together is known only then. 0, or -1 with a line in err. */
+int kl_config_settle(struct kl_config *c, char *err, size_t err_len);
+
+/* Cuts the blanks off both ends, in place; the first that is left. */
+char *kl_config_trim(char *s);
 
 /* "…/fbneo_keylock_libretro.so" wraps "fbneo_libretro.so". False where the name says nothing. */
 bool kl_config_core_from_file_name(const char *wrapper_path, char *out, size_t cap);

@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "browse.h"
 #include "choice.h"
 #include "command.h"
 #include "env.h"
 #include "load.h"
+#include "netplay.h"
 #include "play.h"
 #include "session.h"
+#include "wish.h"
 #include "wrapper.h"
 
 struct kl_wrapper kl_w = {.instance = -1};
@@ -149,6 +152,7 @@ RETRO_API void retro_deinit(void) {
     if (core() && kl_w.core.initialised) kl_w.core.deinit();
     kl_w.core.initialised = false;
     kl_session_close();
+    kl_netplay_close();
 }
 
 /* ---- content ---- */
@@ -186,8 +190,10 @@ static bool load_room(bool special, unsigned type, const struct retro_game_info 
 static bool load(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
     kl_w.error[0] = 0;
     kl_load_open(true);
-    if (alone()) return load_alone(special, type, info, count);
-    return room() && load_room(special, type, info, count);
+    bool loaded =
+        alone() ? load_alone(special, type, info, count) : room() && load_room(special, type, info, count);
+    if (!loaded) kl_wish_forget();
+    return loaded;
 }
 
 RETRO_API bool retro_load_game(const struct retro_game_info *info) {
@@ -204,6 +210,7 @@ RETRO_API void retro_unload_game(void) {
     kl_session_leave(300);
     if (kl_w.core.game_loaded) kl_w.core.unload_game();
     kl_w.core.game_loaded = false;
+    kl_wish_forget();
     if (!room()) return;
     kl_memory_detach(&kl_w.memory);
     kl_session_close();
@@ -302,6 +309,9 @@ RETRO_API size_t retro_get_memory_size(unsigned id) {
 
 /* The library goes, perhaps without retro_deinit: a thread of ours must not stay behind. */
 __attribute__((destructor)) static void leave(void) {
+    kl_browse_end();
     kl_session_close();
+    kl_netplay_close();
+    kl_wish_forget();
     if (kl_w.core.handle) kl_core_close(&kl_w.core);
 }

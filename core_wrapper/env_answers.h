@@ -50,6 +50,7 @@ KL_ANSWER(memory_maps);
 KL_ANSWER(overrides);
 KL_ANSWER(quirks);
 KL_ANSWER(first_load);
+KL_ANSWER(netpacket);
 
 /* env_hw.c: hardware rendering */
 KL_ANSWER(hw_render);

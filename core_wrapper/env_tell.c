@@ -8,6 +8,7 @@
 #include "command_words.h"
 #include "env.h"
 #include "env_answers.h"
+#include "netplay.h"
 #include "own_options.h"
 #include "play.h"
 #include "wrapper.h"
@@ -277,4 +278,11 @@ bool kl_env_quirks(unsigned cmd, void *data) {
 
 bool kl_env_first_load(unsigned cmd, void *data) {
     return told_before() || forward(cmd, data);
+}
+
+/* ---- RetroArch's netplay ---- */
+
+bool kl_env_netpacket(unsigned cmd, void *data) {
+    (void)cmd;
+    return kl_netplay_inner(data);
 }

@@ -9,6 +9,7 @@
 #include "control.h"
 #include "identity.h"
 #include "own_options.h"
+#include "room_profile.h"
 #include "seat_file.h"
 #include "start.h"
 #include "../net/session/identity.h"
@@ -55,7 +56,8 @@ static void fill_hello(struct kl_hello *hello) {
     follow_wishes(&hello->params);
     hello->params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
     hello->door =
-        (uint8_t)((kl_w.config.unlisted ? KL_DOOR_UNLISTED : 0) | (kl_w.config.let_go ? KL_DOOR_LET_GO : 0));
+        (uint8_t)((kl_w.config.unlisted ? KL_DOOR_UNLISTED : 0) | (kl_w.config.let_go ? KL_DOOR_LET_GO : 0) |
+                  (kl_w.config.once ? KL_DOOR_ONCE : 0));
     hello->seat_time_s = kl_w.config.seat_time_s;
     kl_identity_core(&hello->facts, &info);
     kl_identity_content(&hello->facts, &kl_w.content);
@@ -120,6 +122,8 @@ static bool open_link(void) {
 bool kl_join_open(void) {
     j.invited = false;
     fill_hello(&j.config.hello);
+    if (!kl_room_profile_find(&j.config.hello.facts)) return false;
+    kl_room_profile_wish(&j.config.hello.params);
     open_seat();
     if (j.seat.left)
         kl_screen_log(&kl_w.screen, kl_w.front.environment, "a seat was left behind: taking it again");
@@ -137,7 +141,7 @@ bool kl_join_anew(void) {
     return open_link();
 }
 
-static bool write_link(char *out, size_t cap, const char *fingerprint) {
+bool kl_join_write_link(char *out, size_t cap, const char *fingerprint) {
     struct kl_url url = {.port = kl_w.config.port};
     if (url.port == KL_DEFAULT_PORT) url.port = 0;
     snprintf(url.host, sizeof url.host, "%.*s", KL_URL_HOST_MAX, kl_w.config.host);
@@ -150,13 +154,13 @@ void kl_join_invite(void) {
     char link[KL_URL_MAX + 1];
     if (j.invited || !kl_w.config.invite || kl_w.status.phase < KL_LINK_WAITING) return;
     j.invited = true;
-    if (!write_link(link, sizeof link, kl_w.status.fingerprint)) return;
+    if (!kl_join_write_link(link, sizeof link, kl_w.status.fingerprint)) return;
     fprintf(stderr, "Your friends come into this room by the link\n  %s\n", link);
 }
 
 void kl_join_link(char *out, size_t cap) {
     bool waiting = kl_w.status.phase == KL_LINK_WAITING || kl_w.status.phase == KL_LINK_SEND_START;
-    if (!waiting || !write_link(out, cap, "")) *out = 0;
+    if (!waiting || !kl_join_write_link(out, cap, "")) *out = 0;
 }
 
 void kl_join_close(bool forget) {

@@ -15,7 +15,9 @@ void kl_join_identity(uint8_t out[16]);
 bool kl_join_anew(void);
 /* Writes the room's link to standard error, once it is known whom we reached and it was asked for. */
 void kl_join_invite(void);
-/* The same link for the host's screen, while the room waits: short, so that it can be read out and typed, and
+/* The same link. False where this machine is not host of a room that a link can name. */
+bool kl_join_write_link(char *out, size_t cap, const char *fingerprint);
+/* The same for the host's screen, while the room waits: short, so that it can be read out and typed, and
  * so without the relay's fingerprint. "" else. */
 void kl_join_link(char *out, size_t cap);
 /* The link is closed. forget: the seat is given up; else a process to come finds it. */

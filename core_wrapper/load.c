@@ -11,7 +11,10 @@
 #include "env.h"
 #include "env_answers.h"
 #include "identity.h"
+#include "netplay.h"
 #include "play.h"
+#include "room_profile.h"
+#include "wish.h"
 
 /* ---- opening ---- */
 
@@ -71,10 +74,17 @@ static void turn_world(uint64_t epoch_s) {
     kl_core_construct(&kl_w.core);
 }
 
+/* This core may come into a room: one on the relay that is known, or one that RetroArch's netplay leads to.
+ */
+static bool may_lock(void) {
+    const struct kl_config *c = &kl_w.config;
+    if (c->mode == KL_PLAY_ALONE) return false;
+    return (c->netplay && kl_netplay_offer()) || *c->host;
+}
+
 static int open_core(char *err, size_t err_len) {
     char path[4096];
-    bool room = *kl_w.config.host && kl_w.config.mode != KL_PLAY_ALONE;
-    bool turn = room || kl_w.config.epoch_set;
+    bool turn = may_lock() || kl_w.config.epoch_set;
     int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
     if (find_core(path, sizeof path, err, err_len) != 0) return -1;
     if (open(&kl_w.core, path, err, err_len) != 0) return -1;
@@ -98,18 +108,21 @@ static bool is_news(const char *system_dir) {
 void kl_load_open(bool final) {
     char err[KLW_TEXT_MAX], system_dir[4096] = "";
     ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, system_dir, sizeof system_dir);
-    if (kl_w.mode != KL_MODE_NONE && (kl_w.core.initialised || !is_news(system_dir))) return;
+    /* whoever only asks for our name has no interface; the frontend that loads us may */
+    bool lockable = kl_w.mode != KL_MODE_NONE && may_lock();
+    bool news = is_news(system_dir) || kl_wish_new() || (kl_w.mode == KL_MODE_ALONE && lockable);
+    bool stands = kl_w.core.initialised || !news;
+    if (kl_w.mode != KL_MODE_NONE && stands) return;
     if (kl_w.mode != KL_MODE_NONE) kl_core_close(&kl_w.core);
     kl_w.mode = KL_MODE_NONE;
     strcpy(kl_w.system_dir, system_dir);
     if (!*kl_w.own_path) find_own_path();
     if (kl_config_read(&kl_w.config, kl_w.system_dir, err, sizeof err) != 0 ||
-        open_core(err, sizeof err) != 0) {
+        kl_wish_apply(&kl_w.config, err, sizeof err) != 0 || open_core(err, sizeof err) != 0) {
         if (final) kl_wrapper_fail("%s", err);
         return;
     }
-    bool alone = !*kl_w.config.host || kl_w.config.mode == KL_PLAY_ALONE;
-    kl_w.mode = alone ? KL_MODE_ALONE : KL_MODE_ROOM;
+    kl_w.mode = may_lock() ? KL_MODE_ROOM : KL_MODE_ALONE;
 }
 
 /* ---- both loads of a room ---- */
@@ -208,14 +221,7 @@ bool kl_load_first(bool special, unsigned type, const struct retro_game_info *in
 
 /* ---- start data ---- */
 
-/* Not an option of the core's: where the host has KEYLOCK_HIDE=off, nobody's frames are hidden. */
-#define SHOW_ALL "keylock_hide"
-/* Nor this: with KEYLOCK_LOAD_OWN=on every machine loads its own state at a snapshot. */
-#define LOAD_OWN "keylock_load_own"
-
 static void put_options(struct kl_start *s) {
-    if (!kl_w.config.hide) s->option[s->option_count++] = (struct kl_start_option){SHOW_ALL, "off"};
-    if (kl_w.config.load_own) s->option[s->option_count++] = (struct kl_start_option){LOAD_OWN, "on"};
     for (unsigned i = 0; i < kl_w.options.count && s->option_count < KL_START_OPTIONS; i++) {
         struct retro_variable v = {.key = kl_w.options.at[i].key};
         struct kl_start_option *o = &s->option[s->option_count];
@@ -268,6 +274,7 @@ int kl_load_start_data(uint8_t **out, size_t *len, char *err, size_t err_len) {
     int n = -1;
     *out = NULL;
     if (s && files) {
+        kl_room_profile_put(&s->profile);
         put_options(s);
         put_devices(s);
         put_memories(s);
@@ -312,28 +319,17 @@ static void forget_library(void) {
     memset(&kl_w.told.frame_time, 0, sizeof kl_w.told.frame_time);
 }
 
-/* True where it is one of ours, and done. */
-static bool is_ours(const struct kl_start_option *o) {
-    bool shows = !strcmp(o->key, SHOW_ALL), loads = !strcmp(o->key, LOAD_OWN);
-    kl_w.show_all = kl_w.show_all || shows;
-    kl_w.load_own = kl_w.load_own || loads;
-    return shows || loads;
-}
-
 static void take_options(const struct kl_start *s) {
     char why[256];
     kl_options_free(&kl_w.options);
-    kl_w.show_all = !kl_w.config.hide;
-    kl_w.load_own = false;
     for (unsigned i = 0; i < s->option_count; i++)
-        if (!is_ours(&s->option[i]))
-            kl_options_set(&kl_w.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
+        kl_options_set(&kl_w.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
 }
 
 static void check_options(const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++) {
         const char *v = kl_options_get(&kl_w.options, s->option[i].key);
-        if ((!v || strcmp(v, s->option[i].value) != 0) && !is_ours(&s->option[i]))
+        if (!v || strcmp(v, s->option[i].value) != 0)
             kl_screen_log(&kl_w.screen, kl_w.front.environment, "option key=%s room=%s here=%s",
                           s->option[i].key, s->option[i].value, v ? v : "-");
     }
@@ -389,6 +385,7 @@ int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_
     snprintf(err, err_len, "the room's start data is damaged");
     if (s && kl_start_decode(s, data, len) == 0 && write_files(s, err, err_len) == 0) {
         forget_library();
+        kl_room_profile_take(&s->profile);
         take_options(s);
         kl_w.load = KL_LOAD_AFRESH;
         r = run_load(s, epoch_s, err, err_len);

@@ -33,7 +33,7 @@ static struct {
     uint64_t since_us; /* … from then on */
     uint64_t ran_us, told_us, desync_us;
     struct kl_away away;
-    struct kl_remaining remaining;
+    struct kl_remaining remaining, fetching; /* frames; bytes of a state to begin with */
     char told[KL_PANEL_LINE];
     bool said_hardware;
 } o;
@@ -97,8 +97,13 @@ static void follow_backlog(uint64_t now_us) {
         p->catch_up = 0;
     else if ((p->catch_up || p->behind >= CATCH_UP_FROM) && p->behind > p->catch_up)
         p->catch_up = p->behind;
-    kl_remaining_turn(&o.remaining, p->catch_up ? p->behind : 0, now_us);
-    kl_w.play.report.left_s = p->left_s = kl_remaining_s(&o.remaining);
+    const struct kl_link_status *s = &kl_w.status;
+    bool begins = s->begins && s->shot_done < s->shot_total;
+    kl_remaining_turn(&o.remaining, p->catch_up && !s->begins ? p->behind : 0, now_us);
+    kl_remaining_turn(&o.fetching, begins ? s->shot_total - s->shot_done : 0, now_us);
+    p->left_s = begins ? kl_remaining_s(&o.fetching) : kl_remaining_s(&o.remaining);
+    kl_w.play.report.left_s = p->left_s;
+    kl_w.play.report.fetching = begins;
 }
 
 /* ---- the panel's content ---- */

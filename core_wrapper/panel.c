@@ -100,8 +100,15 @@ static void draw_member(const struct kl_panel *p, const struct kl_panel_member *
     kl_canvas_text(c, x + (cells - tail) * KL_FONT_WIDTH, y, tail, rgb == WHITE ? GREY : rgb, mark);
 }
 
+static void draw_watchers(const struct kl_panel *p, const struct kl_canvas *c, int x, int y, int cells) {
+    char line[48], later[24] = "";
+    if (p->delay_s) snprintf(later, sizeof later, ", %u s later", p->delay_s);
+    snprintf(line, sizeof line, "%u watch%s", p->watchers, later);
+    kl_canvas_text(c, x, y, cells, GREY, line);
+}
+
 /* Returns the lines that it took, `room` at most. */
-static int draw_members(const struct kl_panel *p, const struct kl_canvas *c, int x, int y, int cells,
+static int draw_clients(const struct kl_panel *p, const struct kl_canvas *c, int x, int y, int cells,
                         int room) {
     char more[24];
     int count = (int)(p->count < KL_MAX_CLIENTS ? p->count : KL_MAX_CLIENTS);
@@ -112,6 +119,14 @@ static int draw_members(const struct kl_panel *p, const struct kl_canvas *c, int
     snprintf(more, sizeof more, "and %d more", count - shown);
     kl_canvas_text(c, x, y + shown * LINE_HEIGHT, cells, GREY, more);
     return shown + 1;
+}
+
+static int draw_members(const struct kl_panel *p, const struct kl_canvas *c, int x, int y, int cells,
+                        int room) {
+    bool watched = p->watchers > 0 && room > 1;
+    int lines = draw_clients(p, c, x, y, cells, room - watched);
+    if (watched) draw_watchers(p, c, x, y + lines * LINE_HEIGHT, cells);
+    return lines + watched;
 }
 
 /* ---- figures ---- */

@@ -36,11 +36,15 @@ struct kl_panel {
     enum kl_panel_stage stage;
     bool begun; /* the game has, in this room */
     char room[KL_NAME_MAX], relay[64], reason[KL_PANEL_LINE];
-    char link[KL_PANEL_LINE]; /* by which others come in; "": not for us to tell */
+    char link[KL_PANEL_LINE];   /* by which others come in; "": not for us to tell */
+    unsigned watchers, delay_s; /* from outside the game, and how much later */
     uint8_t filled, players;
     unsigned count;
     struct kl_panel_member member[KL_MAX_CLIENTS];
     uint32_t data_done, data_total; /* bytes of start data */
+    bool begins;                    /* a state to begin with is on its way, or being loaded: */
+    uint32_t shot_done, shot_total; /* bytes of it */
+    bool waits_way;                 /* the others play: we wait for the way to them */
     uint8_t policy;
     unsigned budget_ms;
     double rtt_ms, jitter_ms;

@@ -45,11 +45,19 @@ void kl_panel_fill(struct kl_panel *p, const struct kl_link_status *s, uint8_t a
     p->stage = stage_of(s->phase);
     snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, s->reason);
     p->filled = s->roster.filled;
+    p->watchers = s->roster.watchers;
+    p->delay_s = s->roster.delay_s;
     p->players = s->roster.players;
     p->count = 0;
     for (unsigned i = 0; i < s->roster.count && i < KL_MAX_CLIENTS; i++)
         if (s->roster.member[i].state != KL_MEMBER_GONE)
             fill_member(&p->member[p->count++], &s->roster.member[i], s, away, plays);
+    p->waits_way = false;
+    for (unsigned i = 0; i < s->roster.count && i < KL_MAX_CLIENTS; i++)
+        p->waits_way = p->waits_way || s->roster.member[i].state == KL_MEMBER_PLAYING;
+    p->begins = s->begins;
+    p->shot_done = s->shot_done;
+    p->shot_total = s->shot_total;
     p->data_done = s->data_done;
     p->data_total = s->data_total;
     p->rtt_ms = s->lock.rtt_us / 1000.0;

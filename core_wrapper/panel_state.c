@@ -56,6 +56,14 @@ void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
     snprintf(out, KL_PANEL_LINE, "out of sync since frame %u (%.120s)", p->desync_frame, alone(p, who));
 }
 
+static void say_state(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
+    char left_s[16];
+    kl_panel_time(p->left_s * UINT64_C(1000000), left_s);
+    *percent = percent_of(p->shot_done, p->shot_total);
+    snprintf(out, KL_PANEL_LINE, "fetching the room's state: %u of %u KB%s%s", p->shot_done / 1024,
+             p->shot_total / 1024, p->left_s ? ", " : "", p->left_s ? left_s : "");
+}
+
 static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
     char who[KL_PANEL_LINE], since[16], left_s[16];
     kl_panel_time(p->state_us, since);
@@ -66,6 +74,10 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
     }
     if (p->paused) {
         snprintf(out, KL_PANEL_LINE, "paused  %s", since);
+        return KL_PANEL_INFO;
+    }
+    if (p->begins) {
+        say_state(p, out, percent);
         return KL_PANEL_INFO;
     }
     if (p->catch_up) {
@@ -112,8 +124,11 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
         snprintf(out, KL_PANEL_LINE, "loading (%u of %u KB)", p->data_done / 1024, p->data_total / 1024);
         break;
     case KL_PANEL_READYING:
-        snprintf(out, KL_PANEL_LINE, "waiting for %.120s to load  %s", names(p, is_loading, "all", who),
-                 since);
+        if (p->waits_way)
+            snprintf(out, KL_PANEL_LINE, "waiting for the room's state  %s", since);
+        else
+            snprintf(out, KL_PANEL_LINE, "waiting for %.120s to load  %s", names(p, is_loading, "all", who),
+                     since);
         break;
     case KL_PANEL_PLAYING: return say_playing(p, out, percent);
     case KL_PANEL_RETURNING:

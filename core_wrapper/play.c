@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "record.h"
+#include "room_profile.h"
 #include "slot.h"
 #include "snapshot.h"
 
@@ -81,11 +82,11 @@ void kl_play_hash(uint32_t label) {
     play->no_states = !taken.has_state;
     struct kl_hash h = {.frame = label, .has_ram = taken.has_ram, .has_state = taken.has_state};
     h.ram = taken.ram;
-    h.state = taken.state;
+    if (h.has_state) h.state = kl_room_profile_hash(play->buffer.data, play->buffer.size, &h);
     h.has_av = !h.has_ram && !h.has_state;
     h.av = play->av_picture ^ (play->av_sound * UINT64_C(0x9e3779b97f4a7c15));
     if (kl_w.link) kl_link_hash(kl_w.link, &h);
-    struct klw_hash out = {label, h.has_ram, h.has_state, h.ram, h.state};
+    struct klw_hash out = {label, h.has_ram, h.has_state, h.ram, taken.state};
     kl_record_hash(&out);
     if (play->hash_fn) play->hash_fn(play->hash_user, &out);
 }
@@ -124,9 +125,11 @@ static void run_core(const struct kl_frame *f, bool hidden) {
 
 static void run_frame(const struct kl_frame *f, bool hidden) {
     uint64_t from_us = kl_now_us();
-    if (f->flags & KL_FRAME_HASH) kl_play_hash(f->number - 1);
+    bool begun_here =
+        play->from && f->number == play->from; /* hashed and partly obeyed before the snapshot */
+    if ((f->flags & KL_FRAME_HASH) && !begun_here) kl_play_hash(f->number - 1);
     kl_world_frame(f->number);
-    kl_command_before(f);
+    kl_command_before(f, begun_here);
     kl_record_frame(f);
     play->next_frame = f->number;
     run_core(f, hidden);
@@ -144,6 +147,18 @@ void kl_play_again(const struct kl_frame *f, const struct kl_commands *set, bool
     kl_command_again(f, set, from_snapshot);
     play->again = true;
     run_core(f, true);
+    play->again = false;
+}
+
+void kl_play_from(uint32_t frame, uint32_t fps_uhz) {
+    play->from = play->next_frame = frame;
+    if (fps_uhz) kl_pace_rate(&play->pace, 1e12 / fps_uhz);
+}
+
+void kl_play_warm_up(void) {
+    struct kl_frame f = {0};
+    play->again = true;
+    run_core(&f, true);
     play->again = false;
 }
 
@@ -287,8 +302,9 @@ void kl_play_turn(void) {
         return;
     }
     kl_pace_call(&play->pace, from_us);
-    if (again) {
+    if (again || kl_w.status.begins) { /* or the state to begin with is on its way */
         give_samples(kl_link_plan(kl_w.link, from_us, 0).samples);
+        if (!again) kl_snapshot_turn();
         rest(from_us);
         return;
     }
@@ -362,7 +378,7 @@ void kl_play_local(void) {
 void kl_play_begin(void) {
     bool ignored;
     play->press = (struct kl_press){0};
-    play->next_frame = 0;
+    play->next_frame = play->from = 0;
     play->hash_av = play->no_states = false;
     play->av_picture = play->av_sound = 0;
     struct retro_memory_map map = kl_memory_inner(&kl_w.memory);

@@ -16,6 +16,11 @@ void kl_play_poll(void);
 int16_t kl_play_state(unsigned port, unsigned device, unsigned index, unsigned id);
 
 void kl_play_begin(void);
+/* Instead of from frame 0: the core stands where the room took a snapshot before this frame. fps_uhz: the
+ * room's rate since then, where it was changed; else 0. */
+void kl_play_from(uint32_t frame, uint32_t fps_uhz);
+/* A frame of no game, unseen: some cores load nothing before they have run. */
+void kl_play_warm_up(void);
 /* The core has changed its rate, in the frame that is running: schedule and pace follow. */
 void kl_play_rate(double fps);
 /* One call of retro_run while the lock runs, while we play on alone, and while nothing runs. */

@@ -137,7 +137,8 @@ void kl_record_command(const struct kl_command *c, uint32_t frame) {
     case KL_COMMAND_RESET: snprintf(text, sizeof text, "%" PRIu32 " reset", frame); break;
     case KL_COMMAND_SAVE: snprintf(text, sizeof text, "%" PRIu32 " save", frame); break;
     case KL_COMMAND_SNAPSHOT:
-        snprintf(text, sizeof text, "%" PRIu32 " snapshot%s", frame, kl_w.load_own ? " load" : "");
+        if (!kl_w.no_snapshots)
+            snprintf(text, sizeof text, "%" PRIu32 " snapshot%s", frame, kl_w.load_own ? " load" : "");
         break;
     case KL_COMMAND_LOAD:
         kl_reader_init(&in, c->data, c->len);

@@ -10,6 +10,7 @@
 #include "control.h"
 #include "join.h"
 #include "load.h"
+#include "netplay.h"
 #include "overlay.h"
 #include "play.h"
 #include "record.h"
@@ -81,6 +82,20 @@ void kl_session_local(void) {
     kl_w.phase = KL_PHASE_LOCAL;
 }
 
+static void say_watching(void) {
+    bool outside = kl_w.status.welcome.client == KL_WATCHER;
+    if (outside && kl_w.status.roster.delay_s)
+        kl_wrapper_say(KL_SCREEN_INFO, 5000, "you watch, %u s after they play", kl_w.status.roster.delay_s);
+    else
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "you watch");
+}
+
+/* The host may change it at any time. */
+static void note_delay(const struct kl_link_status *was) {
+    bool outside = kl_w.phase == KL_PHASE_PLAYING && kl_w.status.welcome.client == KL_WATCHER;
+    if (outside && was->roster.delay_s != kl_w.status.roster.delay_s) say_watching();
+}
+
 static void begin(void) {
     kl_choice_begun();
     kl_w.own_seats = (unsigned)__builtin_popcount(kl_w.status.welcome.seats);
@@ -90,7 +105,7 @@ static void begin(void) {
     kl_control_begin(); /* after kl_play_begin(), which takes the frontend's word that options have changed */
     kl_record_begin();
     hold_pace(true);
-    if (!kl_w.own_seats) kl_wrapper_say(KL_SCREEN_INFO, 3000, "you watch");
+    if (!kl_w.own_seats) say_watching();
 }
 
 static void end(void) {
@@ -193,7 +208,7 @@ static void note_figures(const struct kl_link_status *before) {
     if (is->lead_count > was->lead_count)
         r->lead_frames = (double)(is->lead_sum - was->lead_sum) / (double)(is->lead_count - was->lead_count);
     const struct kl_verdict *v = &kl_w.status.verdict;
-    if (v->differs == 2 && v->frame != before->verdict.frame) r->state_only++;
+    if (v->differs >= 2 && v->frame != before->verdict.frame) r->state_only++;
     r->verified = kl_w.status.any_verified ? (uint64_t)kl_w.status.verified + 1 : 0;
 }
 
@@ -261,6 +276,7 @@ void kl_session_update(void) {
     note_figures(&was);
     note_link(&was);
     note_seats(was.welcome.seats);
+    note_delay(&was);
     kl_join_invite();
     note_healed();
     say_desync();
@@ -274,6 +290,7 @@ void kl_session_run(void) {
     kl_w.play.report.event[0] = 0;
     if (kl_w.link) kl_session_update();
     kl_choice_turn(from_us);
+    kl_netplay_turn(from_us);
     kl_control_turn(from_us);
     kl_overlay_turn(from_us);
     switch (kl_w.phase) {

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "../net/engine/wire.h"
 #include "../net/engine/command.h"
+#include "room_profile.h"
 #include "wrapper.h"
 
 static struct {
@@ -17,14 +17,15 @@ static struct {
     uint64_t hash;
 } slot;
 
-/* What of the machine must be equal: as with the hashes of marked keyframes RAM where there is any, since the
- * whole state of some cores holds bytes that nothing depends on. */
+/* What of the machine must be equal: as with the hashes of marked keyframes RAM where there is any, else what
+ * the room's profile leaves of the state. */
 static uint64_t hash_now(void) {
     struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
     uint64_t h;
+    struct kl_hash ignored;
     kl_ram_find(&kl_w.play.ram, &kl_w.core, map.num_descriptors ? &map : NULL);
     if (kl_ram_hash(&kl_w.play.ram, &h)) return h;
-    return XXH3_64bits(slot.state, slot.bytes);
+    return kl_room_profile_hash(slot.state, slot.bytes, &ignored);
 }
 
 bool kl_slot_save(uint32_t frame) {

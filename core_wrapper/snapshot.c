@@ -16,6 +16,7 @@
 #define LEVEL     3     /* of zstd's */
 #define BUDGET_US 10000 /* for frames that are run again, in one call */
 #define SHOWN_MS  4000
+#define WARM_UP   60 /* frames at most: some cores load nothing before they have run */
 
 /* What the thread does, one at a time. */
 static struct {
@@ -175,7 +176,7 @@ void kl_snapshot_take(uint32_t frame) {
     own.taken = true;
     own.frame = frame;
     fill_head(&head, frame);
-    size_t bytes = kl_w.core.serialize_size();
+    size_t bytes = kl_w.no_snapshots ? 0 : kl_w.core.serialize_size();
     if (bytes) own.bytes = kl_snapshot_begin(&head, &kl_w.options, bytes, &state, &own.len);
     if (own.bytes && !kl_w.core.serialize(state, bytes)) {
         free(own.bytes);
@@ -218,6 +219,26 @@ static uint8_t load(struct kl_snapshot_view *v) {
     return how;
 }
 
+/* Where the room's frames begin with it: what the core has run before does not matter. */
+static uint8_t load_first(struct kl_snapshot_view *v) {
+    uint8_t how = load(v);
+    for (unsigned i = 0; how == KL_HEALED_NOT && i < WARM_UP; i++) {
+        kl_play_warm_up();
+        how = load(v);
+    }
+    return how;
+}
+
+/* rate: the room's has changed since frame 0, and the core may not say so again; or 0. */
+static void begin_there(uint32_t rate) {
+    char why[80];
+    kl_play_from(got.offer.keyframe, rate);
+    kl_link_begun(kl_w.link, got.offer.keyframe, rate);
+    snprintf(why, sizeof why, "it begins with the room's state of frame %u", got.offer.keyframe);
+    kl_record_alien(got.offer.keyframe, why);
+    kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "begun with the room's state of frame %u", got.offer.keyframe);
+}
+
 static void say_healed(void) {
     struct kl_healed h = {.keyframe = got.offer.keyframe, .next = got.end, .how = got.how};
     if (kl_w.link) kl_link_say_healed(kl_w.link, &h);
@@ -227,14 +248,21 @@ static void say_healed(void) {
 /* It is of a frame that we have run, or of the next. */
 static void load_got(void) {
     struct kl_snapshot_view v;
+    bool begin = got.offer.begin;
+    uint32_t rate = kl_world_time().fps_uhz;
     bool good = kl_snapshot_open(&v, got.bytes, got.len) == KL_OK && v.head.frame == got.offer.keyframe;
-    if (good && v.head.frame > kl_w.play.next_frame) return; /* not yet */
-    got.end = kl_w.play.next_frame;
+    if (good && !begin && v.head.frame > kl_w.play.next_frame) return; /* not yet */
     got.at = got.offer.keyframe;
-    good = good && kl_link_past_seek(kl_w.link, &got.past, got.at);
-    got.how = good ? load(&v) : KL_HEALED_NOT;
+    got.end = begin ? got.at : kl_w.play.next_frame;
+    good = good && (begin || kl_link_past_seek(kl_w.link, &got.past, got.at));
+    got.how = !good ? KL_HEALED_NOT : begin ? load_first(&v) : load(&v);
+    if (begin && got.how != KL_HEALED_NOT) begin_there(v.head.time.fps_uhz != rate ? v.head.time.fps_uhz : 0);
     free(got.bytes);
     got.bytes = NULL;
+    if (begin && got.how != KL_HEALED_NOT) {
+        say_healed();
+        return;
+    }
     if (got.how == KL_HEALED_NOT) {
         kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "the room's state of frame %u could not be loaded here",
                        got.offer.keyframe);

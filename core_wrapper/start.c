@@ -4,7 +4,9 @@
 
 #include "../net/engine/wire.h"
 
-static const uint8_t magic[4] = {'K', 'L', 'S', '1'};
+static const uint8_t magic[4] = {'K', 'L', 'S', '2'};
+
+enum { SHOW_ALL = 1, LOAD_OWN = 2, STATES_EQUAL = 4, NO_SNAPSHOTS = 8, KNOWN = 15 };
 
 bool kl_start_path_ok(const char *path) {
     size_t len = strlen(path);
@@ -35,7 +37,7 @@ bool kl_start_text_ok(const char *text, size_t cap) {
 }
 
 size_t kl_start_bound(const struct kl_start *s) {
-    size_t n = sizeof magic + 4 * 10;
+    size_t n = sizeof magic + 1 + 6 * 10 + s->profile.mask.count * 10u;
     for (unsigned i = 0; i < s->option_count; i++)
         n += strlen(s->option[i].key) + strlen(s->option[i].value) + 20;
     n += s->device_count * 5u;
@@ -46,10 +48,24 @@ size_t kl_start_bound(const struct kl_start *s) {
     return n;
 }
 
+static void encode_profile(struct kl_writer *w, const struct kl_profile_room *p) {
+    uint32_t at = 0;
+    kl_write_u8(w, (uint8_t)(p->show_all * SHOW_ALL | p->load_own * LOAD_OWN |
+                             p->states_equal * STATES_EQUAL | p->no_snapshots * NO_SNAPSHOTS));
+    kl_write_var(w, p->mask.state_bytes);
+    kl_write_var(w, p->mask.count);
+    for (unsigned i = 0; i < p->mask.count; i++) {
+        kl_write_var(w, p->mask.range[i].from - at);
+        kl_write_var(w, p->mask.range[i].to - p->mask.range[i].from + 1);
+        at = p->mask.range[i].to + 1;
+    }
+}
+
 int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
     kl_write_bytes(&w, magic, sizeof magic);
+    encode_profile(&w, &s->profile);
     kl_write_var(&w, s->option_count);
     for (unsigned i = 0; i < s->option_count; i++) {
         kl_write_string(&w, s->option[i].key);
@@ -73,6 +89,30 @@ int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap) {
         kl_write_bytes(&w, s->file[i].bytes, s->file[i].len);
     }
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
+}
+
+static void decode_mask(struct kl_mask *m, struct kl_reader *r) {
+    uint64_t at = 0;
+    m->state_bytes = (uint32_t)kl_read_var(r, KL_MASK_STATE_MAX);
+    unsigned n = (unsigned)kl_read_var(r, KL_MASK_RANGES);
+    for (unsigned i = 0; i < n && !r->failed; i++) {
+        uint64_t from = at + kl_read_var(r, KL_MASK_STATE_MAX), len = kl_read_var(r, KL_MASK_STATE_MAX);
+        if (len == 0 || from + len > m->state_bytes) r->failed = true;
+        at = from + len;
+        if (r->failed) return;
+        m->range[m->count++] = (struct kl_mask_range){(uint32_t)from, (uint32_t)(at - 1)};
+    }
+    if (kl_mask_bad(m)) r->failed = true;
+}
+
+static void decode_profile(struct kl_profile_room *p, struct kl_reader *r) {
+    uint8_t flags = kl_read_u8(r);
+    p->show_all = flags & SHOW_ALL;
+    p->load_own = flags & LOAD_OWN;
+    p->states_equal = flags & STATES_EQUAL;
+    p->no_snapshots = flags & NO_SNAPSHOTS;
+    decode_mask(&p->mask, r);
+    if (flags & ~KNOWN || (p->states_equal && p->mask.count)) r->failed = true;
 }
 
 static void decode_options(struct kl_start *s, struct kl_reader *r) {
@@ -130,10 +170,12 @@ static void decode_files(struct kl_start *s, struct kl_reader *r) {
 
 int kl_start_decode(struct kl_start *s, const uint8_t *buf, size_t len) {
     s->option_count = s->device_count = s->memory_count = s->file_count = 0;
+    memset(&s->profile, 0, sizeof s->profile);
     struct kl_reader r;
     kl_reader_init(&r, buf, len);
     const uint8_t *m = kl_read_bytes(&r, sizeof magic);
     if (!m || memcmp(m, magic, sizeof magic) != 0) return KL_E_MALFORMED;
+    decode_profile(&s->profile, &r);
     decode_options(s, &r);
     decode_devices(s, &r);
     decode_memories(s, &r);

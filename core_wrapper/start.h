@@ -1,8 +1,13 @@
 /* start.h - the start data of a room: what every client's core begins with, as the host had it.
  *
- * Opaque to network and relay. Options, controller devices, save memory and save files, in one run of bytes:
- *     "KLS1"
- *     varint count, then each: string key, string value              core options
+ * Opaque to network and relay. What the room does of the host's profile of the core, options,
+ * controller devices, save memory and save files, in one run of bytes:
+ *     "KLS2"
+ *     u8 flags: 1 frames that nobody sees are not hidden from the core, 2 at a snapshot every machine loads
+ *     its own state, 4 an unequal state counts as unequal RAM does, 8 no snapshots are taken; others are
+ * malformed, and so is 4 with a mask varint bytes of a state (0: of any size), varint count, then each:
+ * varint bytes that count before it (from the end of the last; 0 for the first only), varint bytes that do
+ * not, 1 at least       mask varint count, then each: string key, string value              core options
  *     varint count, then each: u8 port, u32 device                   retro_set_controller_port_device
  *     varint count, then each: u32 id, varint len, bytes             retro_get_memory_data
  *     varint count, then each: string path, varint len, bytes        files below the save directory
@@ -12,6 +17,7 @@
 #define KLW_START_H
 
 #include "../net/engine/engine.h"
+#include "profile.h"
 
 #define KL_START_MAX       (16u << 20) /* bytes in all; the link carries no more */
 #define KL_START_OPTIONS   1024
@@ -40,6 +46,7 @@ struct kl_start_file {
 };
 /* Some 450 KB: allocate it. */
 struct kl_start {
+    struct kl_profile_room profile; /* but for hash_every */
     unsigned option_count, device_count, memory_count, file_count;
     struct kl_start_option option[KL_START_OPTIONS];
     struct kl_start_device device[KL_MAX_SEATS];
@@ -58,8 +65,8 @@ bool kl_start_text_ok(const char *text, size_t cap);
 size_t kl_start_bound(const struct kl_start *s);
 /* Returns the length, or KL_E_SPACE. */
 int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap);
-/* 0, or KL_E_MALFORMED: too many, too long, a path that is not ok, something twice, bytes left over. Borrows
- * from buf. */
+/* 0, or KL_E_MALFORMED: a mask that is not good (mask.h), too many, too long, a path that is not ok,
+ * something twice, bytes left over. Borrows from buf. */
 int kl_start_decode(struct kl_start *s, const uint8_t *buf, size_t len);
 
 #endif

@@ -82,8 +82,9 @@ struct kl_told {
 /* Frames and figures of the session. */
 struct kl_play {
     struct kl_client_stats stats; /* of the turn before */
-    uint32_t next_frame;          /* frames run since frame 0 */
-    uint32_t limit;               /* of the runner; 0: none */
+    uint32_t next_frame;          /* frames run since frame 0, or passed over */
+    uint32_t from;  /* the core was loaded in the middle of this frame's commands; 0: it was not */
+    uint32_t limit; /* of the runner; 0: none */
     bool limit_reached;
     bool hidden;     /* the frame that runs will not be seen */
     bool again;      /* … and has been run before */
@@ -132,6 +133,7 @@ struct kl_wrapper {
     uint8_t device_set;            /* bit per port */
     bool show_all;                 /* the core is not told of hidden frames: the host's wish, or ours */
     bool load_own;                 /* at a snapshot every machine loads its own: the host's wish */
+    bool no_snapshots;             /* the core's state does not hold all of it: none is taken */
 
     struct kl_link *link;
     struct kl_link_status status;

@@ -25,6 +25,7 @@
  *   KEYLOCK_DESYNC      "heal", "pause", "ignore": what the room does where hashes differ
  *   KEYLOCK_HIDE        "off": the core is not told which frames are not seen, for one that plays those
  * differently; with the host's all have it off
+ *   KEYLOCK_PROFILE     a profile of the core, or a folder of them; "off": none. The host's counts
  *   KEYLOCK_LOAD_OWN    "on": at a snapshot every machine loads its own state; the host's counts
  *
  * With KEYLOCK_SPEED=max retro_run may wait for a frame to close, at most KLW_RUN_WAIT_US (kl_link_wait), so
@@ -68,6 +69,7 @@ struct klw_report {
     uint32_t lost_s, seat_time_s; /* with returning: for so long; the seat is kept for so long */
     uint32_t behind;              /* frames that the room has played and that are still on their way here */
     uint32_t left_s;              /* so long until it has caught up with them; 0: it has, or nobody knows */
+    bool fetching;                /* until the state that it begins with is here, rather */
     bool desync;           /* hashes differ (ram, or state where that counts), and have not been healed … */
     uint32_t desync_first; /* … first at this frame label … */
     char desync_who[KLW_EVENT_MAX]; /* … and who stands alone, "" with a tie: names of the roster */

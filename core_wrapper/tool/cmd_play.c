@@ -29,6 +29,7 @@ static const char help[] =
     "there, "
     "or\n"
     "                       waits for somebody), spectate (that room), alone\n"
+    "  --spectate           the same as --mode spectate\n"
     "  --practice on|off    the game runs while the room waits, and then starts afresh (default: on in quick "
     "matches)\n"
     "  --password TEXT|-    of the room: whoever makes it sets it, all others need it; -: the first line of "
@@ -122,14 +123,13 @@ struct play {
     char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
 };
 
-enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_HELP, O_PASSED };
+enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_SPECTATE, O_HELP, O_PASSED };
 #define O_LAST (O_PASSED + (int)PASSED)
 
-static const struct option own_longs[] = {{"core", required_argument, NULL, O_CORE},
-                                          {"content", required_argument, NULL, O_CONTENT},
-                                          {"retroarch", required_argument, NULL, O_RETROARCH},
-                                          {"wrapper", required_argument, NULL, O_WRAPPER},
-                                          {"help", no_argument, NULL, O_HELP}};
+static const struct option own_longs[] = {
+    {"core", required_argument, NULL, O_CORE},           {"content", required_argument, NULL, O_CONTENT},
+    {"retroarch", required_argument, NULL, O_RETROARCH}, {"wrapper", required_argument, NULL, O_WRAPPER},
+    {"spectate", no_argument, NULL, O_SPECTATE},         {"help", no_argument, NULL, O_HELP}};
 #define OWN (sizeof own_longs / sizeof *own_longs)
 
 static void make_longs(struct option out[OWN + PASSED + 1]) {
@@ -153,24 +153,27 @@ static int set_passed(struct play *p, size_t i, char *arg) {
     return tool_fail(-1, "play", "--%s: %s", passed[i].option, why ? why + 2 : err);
 }
 
-static int take(struct play *p, int c, char **argv) {
-    switch (c) {
-    case O_CORE: p->core = optarg; return 0;
-    case O_CONTENT: p->content = optarg; return 0;
-    case O_RETROARCH: p->retroarch = optarg; return 0;
-    case O_WRAPPER: p->wrapper = optarg; return 0;
-    default:
-        if (c >= O_PASSED && c < O_LAST) return set_passed(p, (size_t)(c - O_PASSED), optarg);
-        return tool_bad_option(-1, "play", c, argv);
-    }
-}
-
 static size_t passed_at(const char *option) {
     size_t i = 0;
     while (strcmp(passed[i].option, option) != 0)
         i++;
     return i;
 }
+
+static int take(struct play *p, int c, char **argv) {
+    static char spectate[] = "spectate";
+    switch (c) {
+    case O_CORE: p->core = optarg; return 0;
+    case O_CONTENT: p->content = optarg; return 0;
+    case O_RETROARCH: p->retroarch = optarg; return 0;
+    case O_WRAPPER: p->wrapper = optarg; return 0;
+    case O_SPECTATE: return set_passed(p, passed_at("mode"), spectate);
+    default:
+        if (c >= O_PASSED && c < O_LAST) return set_passed(p, (size_t)(c - O_PASSED), optarg);
+        return tool_bad_option(-1, "play", c, argv);
+    }
+}
+
 static const char *value_of(const struct play *p, const char *option) {
     return p->value[passed_at(option)];
 }

@@ -1,9 +1,10 @@
 #include "probe.h"
-#include "probe_profile.h"
+#include "findings.h"
 #include "report.h"
 #include "tool.h"
 
 #include "../identity.h"
+#include "../seat_file.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -35,6 +36,7 @@ static const char help[] =
     "  --options           tries each value of each core option, a run of 300 frames each: which change the "
     "game?\n"
     "  --json FILE         the profile as a JSON object (-: standard output, and nothing else there)\n"
+    "  --keep              keeps the profile where rooms that are made on this machine look for it\n"
     "  --system DIR        system folder (BIOS images)\n"
     "  --option KEY=VALUE  a core option; repeat for more\n"
     "\n"
@@ -69,19 +71,13 @@ struct probe {
     struct kl_machine_setup machine;                   /* the same, for joins and options */
     struct kl_join_result join;
     struct kl_options_result options;
-    struct kl_profile profile;
+    struct kl_findings profile;
     const char *json;
-    bool try_options, quiet; /* quiet: standard output is the profile's alone */
+    bool try_options, keep, quiet; /* quiet: standard output is the profile's alone */
 };
 
-/* How two runs compare over the frames that both checked. */
-struct verdict {
-    unsigned compared, ram_bad, state_bad, av_bad;
-    bool has_ram, has_state;
-};
-
-static struct verdict against(const struct kl_probe_result *a, const struct kl_probe_result *b) {
-    struct verdict v = {0};
+static struct kl_agreement against(const struct kl_probe_result *a, const struct kl_probe_result *b) {
+    struct kl_agreement v = {0};
     for (unsigned i = 0, k = 0; i < a->checks && k < b->checks;) {
         const struct kl_probe_check *x = &a->check[i], *y = &b->check[k];
         if (x->hash.frame == y->hash.frame) {
@@ -100,8 +96,8 @@ static struct verdict against(const struct kl_probe_result *a, const struct kl_p
 }
 
 /* REPLAY and TWICE compare within themselves. */
-static struct verdict within(const struct kl_probe_result *r) {
-    struct verdict v = {0};
+static struct kl_agreement within(const struct kl_probe_result *r) {
+    struct kl_agreement v = {0};
     for (unsigned i = 0; i < r->checks; i++) {
         if (!r->check[i].compared) continue;
         v.compared++;
@@ -113,7 +109,7 @@ static struct verdict within(const struct kl_probe_result *r) {
     return v;
 }
 
-static struct verdict judge(const struct probe *p, enum kl_probe_mode mode) {
+static struct kl_agreement judge(const struct probe *p, enum kl_probe_mode mode) {
     bool inside = mode == KL_PROBE_REPLAY || mode == KL_PROBE_TWICE;
     return inside ? within(&p->run[mode]) : against(&p->first, &p->run[mode]);
 }
@@ -137,7 +133,7 @@ static void print_row(const struct probe *p, enum kl_probe_mode mode) {
                r->signal ? "crashed: " : "failed: ", r->signal ? strsignal(r->signal) : r->error);
         return;
     }
-    struct verdict v = judge(p, mode);
+    struct kl_agreement v = judge(p, mode);
     cell(ram, sizeof(ram), v.has_ram, v.ram_bad, v.compared);
     cell(state, sizeof(state), v.has_state, v.state_bad, v.compared);
     if (mode == KL_PROBE_PLAIN || mode == KL_PROBE_HOST || mode == KL_PROBE_QUIET)
@@ -254,25 +250,50 @@ static void print_table(const struct probe *p) {
 /* ---- the verdict ---- */
 
 static bool bad(const struct probe *p, enum kl_probe_mode mode) {
-    struct verdict v = judge(p, mode);
+    struct kl_agreement v = judge(p, mode);
     return !p->run[mode].ran || v.ram_bad || v.state_bad;
 }
+
+static struct kl_profile_room in_rooms; /* large */
 
 static void note(const char *text) {
     printf("note: %s\n", text);
 }
 
+/* Bytes of the state differ, and make no mask. */
+static bool maskless(const struct probe *p) {
+    bool differ =
+        p->unstable.count || (p->profile.join && kl_join_judge(p->profile.join) == KLT_JOIN_STATE_ONLY);
+    kl_findings_room(&p->profile, &in_rooms);
+    return differ && !in_rooms.mask.count;
+}
+
+static void print_rooms(const struct probe *p) {
+    kl_findings_room(&p->profile, &in_rooms);
+    printf("in rooms    %" PRIu64 " bytes of the state masked, %s; %s; hidden frames %s; a hash "
+           "every %u frames\n",
+           kl_mask_bytes(&in_rooms.mask),
+           in_rooms.states_equal ? "states count like RAM" : "states alone count less than RAM",
+           in_rooms.no_snapshots ? "no snapshots"
+           : in_rooms.load_own   ? "at a snapshot everybody loads"
+                                 : "at a snapshot nobody else loads",
+           in_rooms.show_all ? "shown to the core" : "hidden", in_rooms.hash_every);
+}
+
 static void print_notes(const struct probe *p) {
-    const struct kl_profile *f = &p->profile;
+    const struct kl_findings *f = &p->profile;
     enum kl_join_verdict snapshot = kl_join_judge(&p->join);
     if (p->first.left[0]) note("some of its clocks could not be turned, see \"left\"");
     if (f->reads_clock) note("it reads the clock: equal only in the virtual world, which rooms have");
     if (f->hidden_changes)
         note("hidden output changes its state: KEYLOCK_HIDE=off at the host makes it equal everywhere");
-    if (f->serialize_changes)
-        note("serializing changes the game: hash at the same frames everywhere (rooms do)");
+    if (f->serialize_changes || f->serialize_marks)
+        note(f->serialize_changes
+                 ? "serializing changes the game: hash at the same frames everywhere (rooms do)"
+                 : "serializing changes the state, not the game: hash at the same frames everywhere (rooms "
+                   "do)");
     if (f->twice_differs) note("two serializes of one frame differ");
-    if (p->unstable.count && !kl_profile_maskable(f, p->unstable.count))
+    if (maskless(p))
         note(f->state_least == f->state_most
                  ? "its unstable bytes are more than 1 % of the state: that is a finding, no mask is made of "
                    "them"
@@ -299,8 +320,8 @@ __attribute__((format(printf, 3, 4))) static void decide(struct probe *p, bool f
 }
 
 static void find_verdict(struct probe *p) {
-    struct verdict twin = judge(p, KL_PROBE_PLAIN), hidden = judge(p, KL_PROBE_HIDDEN);
-    bool masked = kl_profile_maskable(&p->profile, p->unstable.count) && p->unstable.count;
+    struct kl_agreement twin = judge(p, KL_PROBE_PLAIN), hidden = judge(p, KL_PROBE_HIDDEN);
+    bool masked = kl_findings_maskable(&p->profile, p->unstable.count) && p->unstable.count;
     if (!p->run[KL_PROBE_PLAIN].ran)
         decide(p, false, "its second run did not come to the end");
     else if (twin.compared == 0)
@@ -324,18 +345,28 @@ static void find_verdict(struct probe *p) {
 }
 
 static void fill_profile(struct probe *p) {
-    struct kl_profile *f = &p->profile;
-    struct verdict host = judge(p, KL_PROBE_HOST), hidden = judge(p, KL_PROBE_HIDDEN);
+    struct kl_findings *f = &p->profile;
+    struct kl_agreement host = judge(p, KL_PROBE_HOST), hidden = judge(p, KL_PROBE_HIDDEN);
     f->run = &p->first;
     state_sizes(&p->first, &f->state_least, &f->state_most);
+    static struct kl_facts facts;
+    facts.count = 0;
+    kl_identity_core(&facts, &(struct retro_system_info){.library_name = p->first.name,
+                                                         .library_version = p->first.version});
+    snprintf(f->core, sizeof(f->core), "%s", facts.fact[0].value);
     snprintf(f->content, sizeof(f->content), "none");
     if (p->setup.content) kl_identity_hash_file(p->setup.content, f->content, sizeof(f->content));
     f->reads_clock = host.ram_bad || host.state_bad;
     f->hidden_changes = !p->run[KL_PROBE_HIDDEN].ran || hidden.ram_bad ||
                         hidden.state_bad > judge(p, KL_PROBE_PLAIN).state_bad;
-    f->serialize_changes = bad(p, KL_PROBE_QUIET);
+    struct kl_agreement quiet = judge(p, KL_PROBE_QUIET);
+    f->serialize_marks = quiet.has_ram && !quiet.ram_bad && quiet.state_bad;
+    f->serialize_changes = bad(p, KL_PROBE_QUIET) && !f->serialize_marks;
     f->twice_differs = bad(p, KL_PROBE_TWICE);
+    for (int mode = 0; mode < KL_PROBE_MODES; mode++)
+        f->runs[mode] = judge(p, (enum kl_probe_mode)mode);
     f->unstable = &p->unstable;
+    f->load_back_bytes = p->run[KL_PROBE_REPLAY].unstable.count;
     f->join = f->state_most ? &p->join : NULL;
     f->options = p->try_options ? &p->options : NULL;
     find_verdict(p);
@@ -344,16 +375,37 @@ static void fill_profile(struct probe *p) {
 static int write_profile(const struct probe *p) {
     FILE *f = p->quiet ? stdout : fopen(p->json, "w");
     if (!f) return tool_fail(KLT_OUTPUT, "probe", "cannot write %s: %s", p->json, strerror(errno));
-    int result = kl_report_put(f, kl_profile_json(&p->profile));
+    int result = kl_report_put(f, kl_findings_json(&p->profile));
     if (!p->quiet && fclose(f) != 0) result = -1;
     return result == 0 ? 0 : tool_fail(KLT_OUTPUT, "probe", "cannot write all of %s", p->json);
 }
 
+/* As KEYLOCK_PROFILE finds it. */
+static int keep_profile(struct probe *p) {
+    char dir[KL_PRIVATE_PATH], name[KL_PROFILE_NAME_MAX], err[KLT_ERR];
+    static char path[KL_PRIVATE_PATH + KL_PROFILE_NAME_MAX];
+    const char *json = p->json;
+    bool quiet = p->quiet;
+    if (kl_state_folder("profiles", dir, err, sizeof(err)) != 0 ||
+        kl_private_folder(dir, err, sizeof(err)) != 0)
+        return tool_fail(KLT_OUTPUT, "probe", "%s", err);
+    kl_profile_name(name, p->profile.core, p->profile.content);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    p->json = path;
+    p->quiet = false;
+    int result = write_profile(p);
+    p->json = json;
+    p->quiet = quiet;
+    if (result == 0 && !quiet) printf("kept as %s\n", path);
+    return result;
+}
+
 static int tell(struct probe *p) {
-    const struct kl_profile *f = &p->profile;
+    const struct kl_findings *f = &p->profile;
     fill_profile(p);
     if (!p->quiet) {
         print_table(p);
+        print_rooms(p);
         print_notes(p);
         printf("verdict: %sfit for locking%s%s\n", f->fit ? "" : "not ",
                !*f->verdict ? ""
@@ -362,6 +414,7 @@ static int tell(struct probe *p) {
                f->verdict);
     }
     if (p->json && write_profile(p) != 0) return KLT_OUTPUT;
+    if (p->keep && keep_profile(p) != 0) return KLT_OUTPUT;
     return f->fit ? 0 : 1;
 }
 
@@ -426,6 +479,7 @@ static int take(struct probe *p, const char **core, int c, char **argv) {
     case 's': p->setup.system_dir = optarg; return 0;
     case 'i': p->setup.input = optarg; return 0;
     case 'O': p->try_options = true; return 0;
+    case 'k': p->keep = true; return 0;
     case 'j':
         p->json = optarg;
         p->quiet = strcmp(optarg, "-") == 0;
@@ -454,12 +508,17 @@ static void set_machine(struct probe *p) {
 }
 
 int cmd_probe(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"core", required_argument, NULL, 'c'},   {"content", required_argument, NULL, 'f'},
-        {"frames", required_argument, NULL, 'n'}, {"system", required_argument, NULL, 's'},
-        {"option", required_argument, NULL, 'o'}, {"input", required_argument, NULL, 'i'},
-        {"options", no_argument, NULL, 'O'},      {"json", required_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"core", required_argument, NULL, 'c'},
+                                          {"content", required_argument, NULL, 'f'},
+                                          {"frames", required_argument, NULL, 'n'},
+                                          {"system", required_argument, NULL, 's'},
+                                          {"option", required_argument, NULL, 'o'},
+                                          {"input", required_argument, NULL, 'i'},
+                                          {"options", no_argument, NULL, 'O'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"keep", no_argument, NULL, 'k'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     static struct probe state; /* large, and zero */
     struct probe *p = &state;
     const char *core = NULL;

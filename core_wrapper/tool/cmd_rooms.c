@@ -42,8 +42,10 @@ static const char *state_of(const struct kl_room_line *l) {
 }
 
 static void print_room(const struct kl_room_line *l) {
-    printf("%-23s  %u/%u  %-7s  %-8s  %s\n", l->name, l->filled, l->players, state_of(l),
-           l->password ? "password" : "-", l->content);
+    char watched[24] = "";
+    if (l->watchers) snprintf(watched, sizeof watched, " (%u watch)", l->watchers);
+    printf("%-23s  %u/%u  %-7s  %-8s  %s%s\n", l->name, l->filled, l->players, state_of(l),
+           l->password ? "password" : "-", l->content, watched);
 }
 
 static json_object *room_json(const struct kl_room_line *l) {
@@ -56,6 +58,7 @@ static json_object *room_json(const struct kl_room_line *l) {
     json_object_object_add(j, "players", json_object_new_int(l->players));
     json_object_object_add(j, "filled", json_object_new_int(l->filled));
     json_object_object_add(j, "open", json_object_new_int(l->open));
+    json_object_object_add(j, "watchers", json_object_new_int(l->watchers));
     json_object_object_add(j, "password", json_object_new_boolean(l->password));
     json_object_object_add(j, "identity", json_object_new_string(hex));
     return j;

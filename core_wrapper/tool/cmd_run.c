@@ -248,6 +248,7 @@ static int finish_room(struct run *r, int code) {
     api->report(&r->report);
     r->summary.desync = r->report.desynced;
     r->summary.healed = r->report.healed;
+    r->summary.state_only = r->report.state_only;
     r->summary.desync_first = r->report.desync_first;
     if (r->report.desync || verdict == 2) return desync(r);
     if (code != KLT_OK || verdict == 0) return code;

@@ -53,13 +53,19 @@ static void ask_version(const char *program, char *out, size_t cap) {
     if (child > 0) waitpid(child, NULL, 0);
 }
 
+/* The number behind "-- v" (as 1.14 says it) or "Version: " (as 1.20 does). */
+static bool find_version(const char *said, unsigned *major, unsigned *minor, unsigned *patch) {
+    const char *old = strstr(said, "-- v"), *late = strstr(said, "Version: ");
+    if (old) return sscanf(old, "-- v%u.%u.%u", major, minor, patch) >= 2;
+    return late && sscanf(late, "Version: %u.%u.%u", major, minor, patch) >= 2;
+}
+
 static void look_at_program(struct kl_doctor *d) {
     char program[KLT_PATH], said[2048];
     unsigned major = 0, minor = 0, patch = 0;
     if (!kl_on_path("retroarch", program, sizeof program)) return; /* its settings alone may be left */
     ask_version(program, said, sizeof said);
-    const char *v = strstr(said, "-- v");
-    if (!v || sscanf(v, "-- v%u.%u.%u", &major, &minor, &patch) < 2)
+    if (!find_version(said, &major, &minor, &patch))
         kl_doctor_find(d, KL_WRONG, "RetroArch", "Start it once by hand and see what it says.",
                        "%.500s does not say its version", program);
     else if (major * 10 + minor < OLDEST && major < 2)

@@ -56,7 +56,8 @@ struct kl_probe_result {
     char turned[1024], left[1024];
     uint64_t ram_bytes;
     unsigned ram_pieces;
-    double frame_us, frame_p99_us, serialize_us, unserialize_us; /* means; 0: not measured */
+    double frame_us, frame_p99_us, serialize_us, unserialize_us; /* means; of serializing the median,
+                                                                    processor time; 0: not measured */
     struct kl_probe_check *check;                                /* heap */
     unsigned checks;
     struct kl_probe_bytes unstable; /* found by this run alone (REPLAY, TWICE) */

@@ -66,6 +66,15 @@ static int join_once(struct join *j, const struct kl_machine_setup *setup, uint3
     return 0;
 }
 
+/* What a state does not hold shows in one play and not in another. */
+static void other_seed(struct kl_machine_setup *setup, uint32_t by, char text[40]) {
+    static const char random[] = "random:";
+    size_t n = sizeof(random) - 1;
+    if (!setup->input || strncmp(setup->input, random, n) != 0) return;
+    snprintf(text, 40, "%s%llu", random, strtoull(setup->input + n, NULL, 10) + by);
+    setup->input = text;
+}
+
 void kl_join_run(struct kl_join_result *r, const struct kl_machine_setup *setup, uint32_t frames,
                  uint32_t on) {
     memset(r, 0, sizeof(*r));
@@ -73,8 +82,11 @@ void kl_join_run(struct kl_join_result *r, const struct kl_machine_setup *setup,
     int result = 0;
     for (uint32_t i = 1; result == 0 && i <= KLT_JOINS; i++) {
         struct join j = {.r = r};
+        struct kl_machine_setup other = *setup;
+        char input[40];
+        other_seed(&other, i - 1, input);
         uint32_t at = (uint32_t)((uint64_t)frames * i / (KLT_JOINS + 1));
-        result = join_once(&j, setup, at ? at : 1, on);
+        result = join_once(&j, &other, at ? at : 1, on);
         for (unsigned k = 0; k < MACHINES; k++)
             kl_machine_stop(&j.m[k]);
     }

@@ -25,8 +25,8 @@ struct kl_join_result {
     char error[KLT_ERR];
 };
 
-/* Joins at KLT_JOINS frames of `frames`, and compares for `on` frames after each. Fills in r in any case;
- * free it. */
+/* Joins at KLT_JOINS frames of `frames`, and compares for `on` frames after each; with random input each time
+ * with another seed. Fills in r in any case; free it. */
 void kl_join_run(struct kl_join_result *r, const struct kl_machine_setup *setup, uint32_t frames,
                  uint32_t on);
 void kl_join_free(struct kl_join_result *r);

@@ -67,6 +67,7 @@ static const char help[] =
     "  --epoch SECONDS      alone: where the virtual clock starts (default 946684800, 2000-01-01 UTC)\n"
     "  --seats K            pads that get input, alone (default 2); in a room seats wanted, 0 to watch "
     "(default 1)\n"
+    "  --spectate           watches a room, also one that plays: the same as --seats 0\n"
     "  --quiet              drop what the core says below warnings\n"
     "\n"
     "In a room:\n"
@@ -108,7 +109,7 @@ static const char help[] =
     "null for none),\n"
     "stalls, longest_stall_ms, lead_frames_avg, rtt_ms, wall_s, fps, desync_frame (where hashes last "
     "differed first), "
-    "healed (how often), …\n"
+    "healed (how often), state_only (verdicts with equal RAM and unequal states), …\n"
     "\n"
     "Exit status:\n"
     "  0  N frames ran, in a room in sync\n"
@@ -141,6 +142,7 @@ enum {
     O_CLOCK,
     O_EPOCH,
     O_SEATS,
+    O_SPECTATE,
     O_QUIET,
     O_RELAY,
     O_LINK,
@@ -183,6 +185,7 @@ static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
                                       {"clock", required_argument, NULL, O_CLOCK},
                                       {"epoch", required_argument, NULL, O_EPOCH},
                                       {"seats", required_argument, NULL, O_SEATS},
+                                      {"spectate", no_argument, NULL, O_SPECTATE},
                                       {"quiet", no_argument, NULL, O_QUIET},
                                       {"relay", required_argument, NULL, O_RELAY},
                                       {"link", required_argument, NULL, O_LINK},
@@ -311,6 +314,10 @@ static int take(struct kl_run_options *o, int c, char **argv) {
         o->has_clock = true;
         return tool_number("run", "epoch", optarg, 0, 4102444800u, &o->epoch_s);
     case O_SEATS: o->has_seats = true; return tool_number("run", "seats", optarg, 0, KL_MAX_SEATS, &o->seats);
+    case O_SPECTATE:
+        o->has_seats = true;
+        o->seats = 0;
+        return 0;
     case O_QUIET: o->quiet = true; return 0;
     case O_RELAY: o->relay = optarg; return 0;
     case O_LINK: o->link = optarg; return checked("link", "link", optarg);

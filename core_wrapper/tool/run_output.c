@@ -78,7 +78,9 @@ void kl_run_output_progress(struct kl_run_output *o, uint64_t now_us, uint32_t d
     else if (r->phase != KLW_ALONE)
         fprintf(stderr, ", spacing %u, backlog %" PRIu32 "%s", r->spacing, r->backlog + r->behind,
                 r->desync ? ", DESYNC" : "");
-    if (r->left_s) fprintf(stderr, ", caught up in %" PRIu32 " s", r->left_s);
+    if (r->left_s)
+        fprintf(stderr, ", %s in %" PRIu32 " s", r->fetching ? "the room's state is here" : "caught up",
+                r->left_s);
     fputs("\x1b[K", stderr);
 }
 
@@ -127,6 +129,7 @@ int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summar
     json_object_object_add(j, "received_bytes", json_object_new_int64((int64_t)s->final.received_bytes));
     json_object_object_add(j, "desync_frame", s->desync ? json_object_new_int64(s->desync_first) : NULL);
     json_object_object_add(j, "healed", json_object_new_int64(s->healed));
+    json_object_object_add(j, "state_only", json_object_new_int64(s->state_only));
     add_text(j, "core", s->core);
     add_text(j, "content", s->content);
     add_text(j, "turned", s->turned);

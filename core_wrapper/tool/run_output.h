@@ -36,7 +36,7 @@ struct kl_run_summary {
     const char *error; /* "" for none */
     uint32_t desync_first;
     bool desync;
-    uint32_t healed;
+    uint32_t healed, state_only; /* how often; verdicts with equal RAM and unequal state */
 };
 /* The JSON line. 0, or -1 where it cannot be written; closes `to`. */
 int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summary *s, FILE *to);

@@ -1,11 +1,11 @@
 #include "settings.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../config.h"
 #include "files.h"
 
 int kl_settings_read(struct kl_settings *s, const char *path, char *err, size_t err_len) {
@@ -30,28 +30,19 @@ void kl_settings_free(struct kl_settings *s) {
     s->text = NULL;
 }
 
-static char *trim(char *s) {
-    while (isspace((unsigned char)*s))
-        s++;
-    size_t n = strlen(s);
-    while (n && isspace((unsigned char)s[n - 1]))
-        s[--n] = 0;
-    return s;
-}
-
 /* Cuts a line up in place. False where it is no `key = value`. */
 static bool cut(char *line, char **key, char **value) {
-    char *start = trim(line), *equals = strchr(start, '='), *end;
+    char *start = kl_config_trim(line), *equals = strchr(start, '='), *end;
     if (*start == '#' || !equals || equals == start) return false;
     *equals = 0;
-    *key = trim(start);
-    *value = trim(equals + 1);
+    *key = kl_config_trim(start);
+    *value = kl_config_trim(equals + 1);
     if (**value == '"') {
         (*value)++;
         if ((end = strchr(*value, '"'))) *end = 0;
     } else if ((end = strchr(*value, '#'))) {
         *end = 0;
-        *value = trim(*value);
+        *value = kl_config_trim(*value);
     }
     return true;
 }

@@ -1,7 +1,7 @@
 /* command.h - the kinds of commands that the engine itself does not act on. net/PROTOCOL.md §5, Commands.
  *
  * The engine's own (policy, swap, pause) are in room.h. Those here are the clients' business, but for
- * 4 to 13, which are the relay's and stand at no keyframe. What they carry is written and read in
+ * 4 to 14, which are the relay's and stand at no keyframe. What they carry is written and read in
  * core_wrapper/command_words.h; the relay needs the numbers to put in events of its own. */
 #ifndef KL_COMMAND_H
 #define KL_COMMAND_H
@@ -18,6 +18,7 @@ enum {
     KL_COMMAND_JUDGE = 11,  /* u8 client: on a tie he is right; 0xff: nobody in particular, the host */
     KL_COMMAND_SEAT = 12,   /* u8 seats wanted: 0, he watches from now on; else so many that are free */
     KL_COMMAND_PLACES = 13, /* u8 seats that the game has, from now on */
+    KL_COMMAND_DELAY = 14,  /* u16 seconds: so much later watchers see the game */
     KL_COMMAND_RESET = 16,  /* nothing: retro_reset */
     KL_COMMAND_OPTION = 17, /* KEY=VALUE: a core option, text */
     KL_COMMAND_DISK = 18,   /* u16 index: out goes the disk, a second later in comes this one */

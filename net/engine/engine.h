@@ -14,13 +14,15 @@
 
 #define KL_PROTOCOL_VERSION 2
 
-#define KL_MAX_SEATS     8        /* player slots of a room */
-#define KL_MAX_CLIENTS   16       /* clients of a room, spectators included */
-#define KL_FPS_MIN       1000000u /* millionths of a hertz */
-#define KL_FPS_MAX       1000000000u
-#define KL_SPACING_MIN   1   /* frames */
-#define KL_SPACING_MAX   30  /* frames */
-#define KL_WINDOW_FRAMES 256 /* samples under way at most; frames in one datagram at most */
+#define KL_MAX_SEATS         8  /* player slots of a room */
+#define KL_MAX_CLIENTS       16 /* clients of a room's game */
+#define KL_WATCH_DELAY_MAX_S 300
+#define KL_WATCHER           0xff     /* in place of a client's number: it watches from outside the game */
+#define KL_FPS_MIN           1000000u /* millionths of a hertz */
+#define KL_FPS_MAX           1000000000u
+#define KL_SPACING_MIN       1   /* frames */
+#define KL_SPACING_MAX       30  /* frames */
+#define KL_WINDOW_FRAMES     256 /* samples under way at most; frames in one datagram at most */
 #define KL_KEPT_FRAMES                                                                                       \
     1024 /* closed frames a room keeps for a client that has not acknowledged them: 17 s at 60 fps */
 #define KL_DATAGRAM_MAX                                                                                      \

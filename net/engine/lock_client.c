@@ -7,6 +7,7 @@
 #define LOBBY_FAST_US     15000  /* between heartbeats until LOBBY_SAMPLES round trips are known … */
 #define LOBBY_SLOW_US     100000 /* … and after that */
 #define LOBBY_SAMPLES     8
+#define WATCHING_US       100000
 #define FREE_RUN_TIMER_US 5000  /* repetition timer of a room without a clock */
 #define HEARTBEAT_US      50000 /* while frames close by the clock and nothing changes */
 #define TIMER_FRAMES      1.25  /* frame times after the last send: where samples flow, they come first */
@@ -54,7 +55,7 @@ static struct kl_frame *frame_at(struct kl_client *c, uint32_t f) {
 
 /* Frames between f and the last of the samples it is made from; 0 where it is made from none. */
 static uint16_t lead_of(struct kl_client *c, const struct kl_frame *f) {
-    if (f->keyframe == 0 || (f->flags & KL_FRAME_BY_CLOCK)) return 0;
+    if (f->keyframe == c->first || (f->flags & KL_FRAME_BY_CLOCK)) return 0;
     const struct kl_frame *before = frame_at(c, f->keyframe - 1);
     uint32_t lo, hi, samples = c->params.subframes ? before->spacing : 1;
     kl_input_map(f->number - f->keyframe, samples, f->spacing, &lo, &hi);
@@ -67,7 +68,8 @@ static void keep_frame(struct kl_client *c, const struct kl_frame *f, uint64_t n
     h->marked = false;
     h->arrival_us = now_us;
     h->lead = lead_of(c, f);
-    h->interval = f->number == 0 ? 0 : held_at(c, f->number - 1)->interval + (f->flags & KL_FRAME_KEY);
+    h->interval = f->number == c->first ? c->first_interval
+                                        : held_at(c, f->number - 1)->interval + (f->flags & KL_FRAME_KEY);
     c->by_clock = f->flags & KL_FRAME_BY_CLOCK;
     bool fresh = f->number + KL_SPACING_MAX >= c->room_next; /* else it is one that we missed */
     h->late_us = 0;
@@ -130,6 +132,7 @@ static void keep_mark(struct kl_client *c, const struct kl_update *u) {
 
 uint32_t kl_client_mark(const struct kl_client *c, uint32_t most, uint8_t mark[KL_MARK_BYTES]) {
     uint32_t oldest = c->stats.next_closed > c->held_frames ? c->stats.next_closed - c->held_frames : 0;
+    if (oldest < c->first) oldest = c->first;
     for (uint32_t end = most < c->stats.next_closed ? most : c->stats.next_closed; end > oldest; end--) {
         const struct kl_held *h = &c->held[(end - 1) % c->held_frames];
         if (!h->marked) continue;
@@ -227,7 +230,8 @@ static uint32_t samples_below(struct kl_client *c, uint32_t to) {
 static void come_back(struct kl_client *c, uint32_t run_to, uint64_t now_us) {
     struct kl_client_stats *s = &c->stats;
     uint32_t due = c->next_due < s->next_closed ? c->next_due : s->next_closed;
-    if (c->standing != KL_STANDING_OUT || c->away || due > run_to + s->spacing || s->next_closed == 0) return;
+    if (c->standing != KL_STANDING_OUT || c->away || due > run_to + s->spacing) return;
+    if (c->waits || s->next_closed == c->first) return;
     bool lacks = !c->clock.heard || c->room_next > s->next_closed + s->spacing;
     if (lacks) return; /* frames that we have not got */
     const struct kl_held *newest = held_at(c, s->next_closed - 1);
@@ -254,6 +258,7 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     plan.due = c->next_due > s->next_run ? c->next_due - s->next_run : 0;
     uint32_t to = c->next_due < s->next_closed ? c->next_due : s->next_closed;
     plan.runs = to > s->next_run ? to - s->next_run : 0;
+    if (c->waits) max_runs = 0;
     if (plan.runs > max_runs) plan.runs = max_runs;
     come_back(c, s->next_run + plan.runs, now_us);
     plan.stalled = !s->paused && plan.runs == 0 && c->next_due > s->next_run && max_runs > 0;
@@ -349,7 +354,7 @@ bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
     struct kl_client_stats *s = &c->stats;
     uint32_t f = s->next_run;
     if (f == s->next_closed) return false;
-    if (f >= c->next_due) return false; /* not planned */
+    if (f >= c->next_due || c->waits) return false; /* not planned */
     struct kl_held *h = held_at(c, f);
     *out = h->frame;
     h->need = need_of(c, h);
@@ -375,6 +380,10 @@ void kl_client_spare(struct kl_client *c, bool sparing) {
     c->sparing = sparing;
 }
 
+void kl_client_watch(struct kl_client *c, bool watching) {
+    c->watching = watching;
+}
+
 void kl_client_rate(struct kl_client *c, uint32_t fps_uhz) {
     double period_us = 1e12 / fps_uhz;
     kl_clock_rate(&c->clock, c->stats.next_run, period_us);
@@ -386,6 +395,7 @@ void kl_client_rate(struct kl_client *c, uint32_t fps_uhz) {
  */
 
 static uint64_t timer_us(const struct kl_client *c) {
+    if (c->watching) return WATCHING_US;
     if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
     if (!c->params.clocked) return FREE_RUN_TIMER_US;
     if (c->by_clock && c->sample_acked >= c->news_below) return HEARTBEAT_US;
@@ -393,13 +403,14 @@ static uint64_t timer_us(const struct kl_client *c) {
 }
 
 uint64_t kl_client_send_at(const struct kl_client *c) {
-    if (c->sample_owed || c->cursor != NO_BURST || c->unacknowledged >= ACK_FRAMES) return 0;
+    bool many = c->unacknowledged >= ACK_FRAMES && !c->watching;
+    if (c->sample_owed || c->cursor != NO_BURST || many) return 0;
     return c->last_send_us + timer_us(c);
 }
 
 static void fill_needs(struct kl_client *c, struct kl_ctrl *m) {
     uint32_t to = c->stats.next_run;
-    uint32_t from = c->needs_told > NEEDS_REPEATED ? c->needs_told - NEEDS_REPEATED : 0;
+    uint32_t from = c->needs_told > c->first + NEEDS_REPEATED ? c->needs_told - NEEDS_REPEATED : c->first;
     if (!c->params.clocked || c->seat_count == 0)
         return; /* a spectator's link is no reason to change the lead */
     if (to > from + KL_NEEDS_MAX) from = to - KL_NEEDS_MAX;

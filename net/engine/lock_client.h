@@ -65,14 +65,16 @@ struct kl_client {
     struct kl_params params;
     uint8_t seats; /* bit per seat of ours; 0: spectator */
     uint8_t seat_count;
-    bool started; /* frames have come */
+    bool started;                   /* frames have come */
+    uint32_t first, first_interval; /* the frame that it began at, and its interval; below nothing is held */
+    bool waits;                     /* … and the state of before is not loaded yet: lock_return.h */
     double period_us;
     struct kl_clock clock;
     struct kl_playout playout;
     struct kl_client_stats stats;
     enum kl_standing standing;
     uint64_t back_us; /* KL_STANDING_BACK: since then */
-    bool away, sparing;
+    bool away, sparing, watching;
     bool by_clock; /* the newest frame closed by the clock */
 
     /* samples [sample_acked, stats.next_sample) are kept to be repeated */
@@ -153,6 +155,10 @@ void kl_client_set_away(struct kl_client *c, bool away);
 
 /* A metered link: nothing goes out again after half a frame, either way, whatever the room has. */
 void kl_client_spare(struct kl_client *c, bool sparing);
+
+/* From outside the game: frames come in batches, and nobody waits for our word. We speak ten times a second.
+ */
+void kl_client_watch(struct kl_client *c, bool watching);
 
 /* From the next frame to run on, the core plays at another rate. The relay is told by KL_COMMAND_RATE. */
 void kl_client_rate(struct kl_client *c, uint32_t fps_uhz);

@@ -29,6 +29,20 @@ void kl_client_reseat(struct kl_client *c, uint8_t seats) {
     stand_out(c);
 }
 
+void kl_client_drop(struct kl_client *c) {
+    struct kl_client_stats *s = &c->stats;
+    const struct kl_frame *last =
+        s->next_run > c->first ? &c->held[(s->next_run - 1) % c->held_frames].frame : NULL;
+    s->next_closed = s->next_run;
+    if (c->next_due > s->next_run) c->next_due = s->next_run;
+    s->spacing = last ? last->spacing : 0;
+    c->by_clock = last && last->flags & KL_FRAME_BY_CLOCK;
+    c->started = last != NULL;
+    if (last) (void)kl_command_store_find(&c->commands, last->keyframe); /* taken, and to be asked for yet */
+    if (c->commands.first.keyframe >= s->next_run) c->commands.first.count = 0;
+    c->commands.got = c->commands.put;
+}
+
 void kl_client_return(struct kl_client *c, uint64_t now_us) {
     struct kl_client_stats *s = &c->stats;
     struct kl_rtt rtt = c->clock.rtt;
@@ -39,6 +53,32 @@ void kl_client_return(struct kl_client *c, uint64_t now_us) {
     c->unacknowledged = 0;
     c->room_next = s->next_closed;
     c->last_send_us = now_us;
+}
+
+/* Samples go on behind the one that the interval there has had, whoever took it. */
+void kl_client_begin_at(struct kl_client *c, uint32_t keyframe, uint32_t interval, uint64_t now_us) {
+    struct kl_client_stats *s = &c->stats;
+    uint32_t room_next = c->room_next;
+    c->first = keyframe;
+    c->first_interval = interval;
+    c->waits = true;
+    c->started = false;
+    s->next_run = s->next_closed = c->next_due = keyframe;
+    s->next_sample = c->params.subframes ? keyframe : interval + 1;
+    s->waiting_for = 0;
+    c->news_below = s->next_sample;
+    c->sample_frame = keyframe;
+    memset(c->sample, 0, sizeof c->sample);
+    c->commands.put = c->commands.got = 0;
+    c->commands.first.count = 0;
+    stand_out(c);
+    c->unacknowledged = 0;
+    c->room_next = room_next > keyframe ? room_next : keyframe;
+    c->last_send_us = now_us;
+}
+
+void kl_client_go(struct kl_client *c) {
+    c->waits = false;
 }
 
 int kl_client_history(struct kl_client *c, const uint8_t *piece, size_t len, uint64_t now_us) {

@@ -2,8 +2,10 @@
  * net/PROTOCOL.md §5 and §7. The client itself: lock_client.h.
  *
  * Lost link: kl_client_return() when the new session stands, then RETURN with have = kl_client_have(); frames
- * stay, it runs on from where it was. New process: kl_client_init(), kl_client_return(), RETURN with have 0;
- * then everything comes by HISTORY and kl_client_plan() runs it as fast as its caller lets it. */
+ * that were run stay, it goes on from where it was. New process: kl_client_init(), kl_client_return(), RETURN
+ * with have 0; then everything comes by HISTORY and kl_client_plan() runs it as fast as its caller lets it.
+ * By a snapshot: kl_client_begin_at(), the state is loaded, kl_client_go(); HISTORY brings the frames from
+ * there on. */
 #ifndef KL_LOCK_RETURN_H
 #define KL_LOCK_RETURN_H
 
@@ -13,6 +15,16 @@
  * dropped, our seats are out until we have caught up, the relay's clock is learnt anew (what round trips
  * there were stays as a guess). */
 void kl_client_return(struct kl_client *c, uint64_t now_us);
+/* Before it, where the session was lost: frames that have come and were not run go. A relay that was started
+ * anew may never have heard of them, and close others in their place. */
+void kl_client_drop(struct kl_client *c);
+
+/* Begins anew at this keyframe, of that interval, from a state that is to be loaded: what was held is gone,
+ * frames from there on are taken and kept, and none is run before kl_client_go(). After kl_client_return().
+ */
+void kl_client_begin_at(struct kl_client *c, uint32_t keyframe, uint32_t interval, uint64_t now_us);
+/* The state is loaded. Nothing happens where none was awaited. */
+void kl_client_go(struct kl_client *c);
 
 /* The relay has given us other seats (0: we watch) while the room plays: they count once we have caught up
  * and said so, as after an absence. */

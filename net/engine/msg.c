@@ -22,11 +22,12 @@ static void read_data(struct kl_reader *r, struct kl_data *d) {
     if (len) memcpy(d->bytes, p, len);
 }
 
-enum { HASH_RAM = 1, HASH_STATE = 2, HASH_AV = 4 };
+enum { HASH_RAM = 1, HASH_STATE = 2, HASH_AV = 4, HASH_FULL = 8, HASH_NOTED = 16 };
 
 static void write_hash(struct kl_writer *w, const struct kl_hash *h) {
     kl_write_u32(w, h->frame);
-    kl_write_u8(w, (uint8_t)(h->has_ram * HASH_RAM | h->has_state * HASH_STATE | h->has_av * HASH_AV));
+    kl_write_u8(w, (uint8_t)(h->has_ram * HASH_RAM | h->has_state * HASH_STATE | h->has_av * HASH_AV |
+                             h->full * HASH_FULL | h->noted * HASH_NOTED));
     if (h->has_ram) kl_write_u64(w, h->ram);
     if (h->has_state) kl_write_u64(w, h->state);
     if (h->has_av) kl_write_u64(w, h->av);
@@ -34,13 +35,40 @@ static void write_hash(struct kl_writer *w, const struct kl_hash *h) {
 
 static void read_hash(struct kl_reader *r, struct kl_hash *h) {
     h->frame = kl_read_u32(r);
-    uint8_t has = kl_read_count(r, HASH_RAM | HASH_STATE | HASH_AV);
+    uint8_t has = kl_read_count(r, HASH_RAM | HASH_STATE | HASH_AV | HASH_FULL | HASH_NOTED);
     h->has_ram = has & HASH_RAM;
     h->has_state = has & HASH_STATE;
     h->has_av = has & HASH_AV;
+    h->full = has & HASH_FULL;
+    h->noted = has & HASH_NOTED;
+    if ((h->full || h->noted) && (!h->has_state || h->full == h->noted)) r->failed = true;
     if (h->has_ram) h->ram = kl_read_u64(r);
     if (h->has_state) h->state = kl_read_u64(r);
     if (h->has_av) h->av = kl_read_u64(r);
+}
+
+/* What is committed to first, and revealed. */
+static bool is_committed_to(uint8_t kind) {
+    return kind == KL_MSG_HASH;
+}
+
+static void write_commit(struct kl_writer *w, const struct kl_commit *c) {
+    kl_write_u8(w, c->kind);
+    kl_write_u32(w, c->frame);
+    kl_write_bytes(w, c->commitment, sizeof c->commitment);
+}
+
+static void read_commit(struct kl_reader *r, struct kl_commit *c) {
+    c->kind = kl_read_u8(r);
+    c->frame = kl_read_u32(r);
+    kl_read_into(r, c->commitment, sizeof c->commitment);
+    if (!is_committed_to(c->kind)) r->failed = true;
+}
+
+static void read_reveal(struct kl_reader *r, struct kl_reveal *v) {
+    v->kind = kl_read_u8(r);
+    v->frame = kl_read_u32(r);
+    if (!is_committed_to(v->kind)) r->failed = true;
 }
 
 static void read_order(struct kl_reader *r, struct kl_order *o) {
@@ -66,6 +94,8 @@ static void write_roster(struct kl_writer *w, const struct kl_roster *o) {
         kl_write_u8(w, m->host);
         kl_write_string(w, m->name);
     }
+    kl_write_u16(w, o->watchers);
+    kl_write_u16(w, o->delay_s);
 }
 
 static void read_roster(struct kl_reader *r, struct kl_roster *o) {
@@ -81,6 +111,9 @@ static void read_roster(struct kl_reader *r, struct kl_roster *o) {
         m->host = kl_read_bool(r);
         kl_read_string(r, m->name, sizeof m->name);
     }
+    o->watchers = kl_read_u16(r);
+    o->delay_s = kl_read_u16(r);
+    if (o->delay_s > KL_WATCH_DELAY_MAX_S) r->failed = true;
 }
 
 static void write_verdict(struct kl_writer *w, const struct kl_verdict *v) {
@@ -95,7 +128,7 @@ static void write_verdict(struct kl_writer *w, const struct kl_verdict *v) {
 static void read_verdict(struct kl_reader *r, struct kl_verdict *v) {
     v->frame = kl_read_u32(r);
     v->first = kl_read_u32(r);
-    v->differs = kl_read_count(r, 2);
+    v->differs = kl_read_count(r, 3);
     v->complete = kl_read_bool(r);
     v->minority = kl_read_u16(r);
     v->healed = kl_read_u16(r);
@@ -105,11 +138,13 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
     kl_write_u8(&w, m->kind);
+    if (is_committed_to(m->kind)) kl_write_bytes(&w, m->nonce, sizeof m->nonce);
     switch (m->kind) {
     case KL_MSG_HELLO: kl_write_hello(&w, &m->hello); break;
     case KL_MSG_DATA: write_data(&w, &m->data); break;
     case KL_MSG_READY: kl_write_facts(&w, &m->ready.facts); break;
     case KL_MSG_HASH: write_hash(&w, &m->hash); break;
+    case KL_MSG_COMMIT: write_commit(&w, &m->commit); break;
     case KL_MSG_COMMAND:
         kl_write_u8(&w, m->order.kind);
         kl_write_bytes(&w, m->order.data, m->order.len);
@@ -149,6 +184,10 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
         kl_write_u8(&w, m->seat.client);
         kl_write_u8(&w, m->seat.seats);
         break;
+    case KL_MSG_REVEAL:
+        kl_write_u8(&w, m->reveal.kind);
+        kl_write_u32(&w, m->reveal.frame);
+        break;
     default: break; /* SEND has no body */
     }
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
@@ -160,11 +199,13 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
     kl_reader_init(&r, buf, len);
     memset(m, 0, sizeof *m);
     m->kind = kl_read_u8(&r);
+    if (is_committed_to(m->kind)) kl_read_into(&r, m->nonce, sizeof m->nonce);
     switch (m->kind) {
     case KL_MSG_HELLO: result = kl_read_hello(&r, &m->hello); break;
     case KL_MSG_DATA: read_data(&r, &m->data); break;
     case KL_MSG_READY: kl_read_facts(&r, &m->ready.facts); break;
     case KL_MSG_HASH: read_hash(&r, &m->hash); break;
+    case KL_MSG_COMMIT: read_commit(&r, &m->commit); break;
     case KL_MSG_COMMAND: read_order(&r, &m->order); break;
     case KL_MSG_BYE:
     case KL_MSG_REFUSE:
@@ -202,6 +243,7 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
         m->seat.client = kl_read_count(&r, KL_MAX_CLIENTS - 1);
         m->seat.seats = kl_read_u8(&r);
         break;
+    case KL_MSG_REVEAL: read_reveal(&r, &m->reveal); break;
     default: return KL_E_MALFORMED;
     }
     if (result != KL_OK) return result;
@@ -210,5 +252,5 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
 
 bool kl_msg_is_bulk(uint8_t kind) {
     return kind == KL_MSG_DATA || kind == KL_MSG_HISTORY || kind == KL_MSG_TAGS || kind == KL_MSG_TICKET ||
-           kind == KL_MSG_BRING || kind == KL_MSG_GIVE || kind == KL_MSG_SNAPSHOT;
+           kind == KL_MSG_BRING || kind == KL_MSG_GIVE || kind == KL_MSG_OFFER || kind == KL_MSG_SNAPSHOT;
 }

@@ -22,6 +22,9 @@
 #define KL_MAC_BYTES       16
 #define KL_TAG_BYTES       16 /* of one interval */
 
+#define KL_NONCE_BYTES      16 /* random, in front of what was committed to */
+#define KL_COMMITMENT_BYTES 16 /* of BLAKE2b */
+
 #define KL_SNAPSHOT_HASH 32          /* bytes of BLAKE2b */
 #define KL_SNAPSHOT_MAX  (64U << 20) /* bytes of a snapshot, packed or not */
 
@@ -33,7 +36,7 @@ enum kl_msg_kind {
     KL_MSG_HELLO = 1,   /* version, name, room, seat wish, params wish, identity facts */
     KL_MSG_DATA = 2,    /* a piece of start data (host to relay, relay to clients) */
     KL_MSG_READY = 3,   /* loaded afresh, with the facts that only show then (system files) */
-    KL_MSG_HASH = 4,    /* hashes of a marked keyframe */
+    KL_MSG_HASH = 4,    /* hashes of a marked keyframe, once REVEAL has come */
     KL_MSG_BYE = 5,     /* leaving on purpose, with a reason */
     KL_MSG_COMMAND = 6, /* a command for the next keyframe, or for the relay */
     KL_MSG_PROVE = 7,   /* answer to DOOR */
@@ -42,6 +45,7 @@ enum kl_msg_kind {
     KL_MSG_STATE = 11,  /* what a SNAPSHOT command has found here: size and hash */
     KL_MSG_GIVE = 12,   /* a piece of that snapshot, where ASK came for it */
     KL_MSG_HEALED = 13, /* the snapshot of OFFER is loaded, and what follows it has been run */
+    KL_MSG_COMMIT = 14, /* to what HASH will say */
     /* relay to client */
     KL_MSG_WELCOME = 16,  /* session, client index, seats, host?, params in force */
     KL_MSG_REFUSE = 17,   /* code and text; the connection ends */
@@ -60,12 +64,13 @@ enum kl_msg_kind {
     KL_MSG_OFFER = 30,    /* a snapshot comes, to be loaded */
     KL_MSG_SNAPSHOT = 31, /* a piece of it */
     KL_MSG_SEAT = 32,     /* the client has other seats from now on */
+    KL_MSG_REVEAL = 33,   /* what was committed to may be said */
 };
 
 struct kl_hello {
     uint16_t version;
     char name[KL_NAME_MAX], room[KL_NAME_MAX];
-    uint8_t seats_wanted;    /* number of seats, 0: spectator */
+    uint8_t seats_wanted;    /* number of seats, 0: to watch */
     struct kl_params params; /* wish; counts where this client makes the room */
     struct kl_facts facts;
     uint8_t door;         /* KL_DOOR_*, but for LOCKED; counts where this client makes the room */
@@ -76,7 +81,8 @@ enum {
     KL_DOOR_UNLISTED = 1,
     KL_DOOR_PASSWORD = 2,
     KL_DOOR_LOCKED = 4,
-    KL_DOOR_LET_GO = 8 /* who joins and cannot catch up leaves again; else he watches */
+    KL_DOOR_LET_GO = 8, /* who joins and cannot catch up leaves again; else he watches */
+    KL_DOOR_ONCE = 16   /* the door locks itself behind whoever comes in, the room's maker included */
 };
 enum { KL_PROVE = 0, KL_PROVE_SET = 1 }; /* what */
 struct kl_door_msg {
@@ -112,11 +118,24 @@ struct kl_ready {
 struct kl_hash {
     uint32_t frame;
     bool has_ram, has_state, has_av;
-    uint64_t ram, state, av;
+    uint64_t ram, state, av; /* state: what counts of it, by the host's profile of the core */
+    bool full, noted; /* … and where only that differs, it counts as RAM does, or is only noted; not both */
+};
+/* COMMIT. kind, frame: of the message that will be said (KL_MSG_HASH); session/commit.h makes the commitment.
+ */
+struct kl_commit {
+    uint8_t kind;
+    uint32_t frame;
+    uint8_t commitment[KL_COMMITMENT_BYTES];
+};
+/* REVEAL: every message of that kind about this frame and all before. */
+struct kl_reveal {
+    uint8_t kind;
+    uint32_t frame;
 };
 struct kl_welcome {
     uint32_t session;
-    uint8_t client, seats;
+    uint8_t client, seats; /* KL_WATCHER: no client of the game; seats, token and seat time are 0 */
     bool host;
     struct kl_params params;
     uint8_t room_id[KL_ROOM_ID_BYTES], token[KL_TOKEN_BYTES];
@@ -157,12 +176,15 @@ struct kl_roster {
     uint8_t filled, players, count;
     uint8_t doors; /* KL_DOOR_UNLISTED, PASSWORD, LOCKED */
     struct kl_member member[KL_MAX_CLIENTS];
+    uint16_t watchers, delay_s; /* who watch from outside the game, and how much later they see it */
 };
 struct kl_prepare {
     uint64_t epoch_s;
     uint32_t data_bytes;
 };
-/* frame: label of the hashes. differs: 0 equal everywhere, 1 ram (or av) differs, 2 state differs only.
+enum { KL_VERDICT_NOTED = 3 };
+/* frame: label of the hashes. differs: 0 equal everywhere, 1 ram (or av) differs, 2 state differs only, 3 so,
+ * and it is only noted: no desync.
  * first: the first frame label that ever differed (meaning as differs). minority: mask of the clients who
  * stand against a majority; 0 with a tie. complete: every client present had reported. */
 struct kl_verdict {
@@ -232,7 +254,8 @@ struct kl_shot_piece {
     struct kl_piece piece;
 }; /* GIVE, SNAPSHOT */
 struct kl_offer {
-    uint32_t keyframe, bytes, packed; /* packed: bytes that come */
+    uint32_t keyframe, interval, bytes, packed; /* packed: bytes that come */
+    bool begin; /* the client begins there; else it runs again what it has run since */
     uint8_t hash[KL_SNAPSHOT_HASH];
 };
 enum {
@@ -246,13 +269,16 @@ struct kl_healed {
 };
 
 struct kl_msg {
-    uint8_t kind; /* enum kl_msg_kind */
+    uint8_t kind;                  /* enum kl_msg_kind */
+    uint8_t nonce[KL_NONCE_BYTES]; /* HASH */
     union {
         struct kl_hello hello;
         struct kl_data data;
         struct kl_ready ready;
         struct kl_order order;
         struct kl_hash hash;
+        struct kl_commit commit;
+        struct kl_reveal reveal;
         struct kl_text text;
         struct kl_welcome welcome;
         struct kl_roster roster;
@@ -281,7 +307,8 @@ struct kl_msg {
 int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap);
 /* 0; KL_E_MALFORMED; KL_E_VERSION for a HELLO of another version (hello.version is set, nothing else). */
 int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len);
-/* True for what rides on channel 1, below the rest: DATA, HISTORY, TAGS, TICKET, BRING, GIVE, SNAPSHOT. */
+/* True for what rides on channel 1, below the rest: DATA, HISTORY, TAGS, TICKET, BRING, GIVE, OFFER,
+ * SNAPSHOT. */
 bool kl_msg_is_bulk(uint8_t kind);
 
 #endif

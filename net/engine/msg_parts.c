@@ -119,6 +119,8 @@ void kl_read_shot(struct kl_reader *r, struct kl_shot_piece *p) {
 
 void kl_write_offer(struct kl_writer *w, const struct kl_offer *o) {
     kl_write_u32(w, o->keyframe);
+    kl_write_u32(w, o->interval);
+    kl_write_u8(w, o->begin);
     kl_write_u32(w, o->bytes);
     kl_write_u32(w, o->packed);
     kl_write_bytes(w, o->hash, sizeof o->hash);
@@ -126,11 +128,14 @@ void kl_write_offer(struct kl_writer *w, const struct kl_offer *o) {
 
 void kl_read_offer(struct kl_reader *r, struct kl_offer *o) {
     o->keyframe = kl_read_u32(r);
+    o->interval = kl_read_u32(r);
+    o->begin = kl_read_bool(r);
     o->bytes = kl_read_u32(r);
     o->packed = kl_read_u32(r);
     kl_read_into(r, o->hash, sizeof o->hash);
     if (o->bytes < 1 || o->bytes > KL_SNAPSHOT_MAX || o->packed < 1 || o->packed > KL_SNAPSHOT_MAX)
         r->failed = true;
+    if (o->interval > o->keyframe || (o->keyframe > 0 && o->interval == 0)) r->failed = true;
 }
 
 void kl_write_healed(struct kl_writer *w, const struct kl_healed *h) {

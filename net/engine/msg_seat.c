@@ -20,7 +20,7 @@ int kl_read_hello(struct kl_reader *r, struct kl_hello *h) {
     h->seats_wanted = kl_read_count(r, KL_MAX_SEATS);
     kl_read_params(r, &h->params);
     kl_read_facts(r, &h->facts);
-    h->door = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO);
+    h->door = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO | KL_DOOR_ONCE);
     if (h->door & KL_DOOR_LOCKED) r->failed = true;
     h->seat_time_s = kl_read_u16(r);
     kl_read_into(r, h->seat_key, sizeof h->seat_key);
@@ -41,9 +41,11 @@ void kl_write_welcome(struct kl_writer *w, const struct kl_welcome *m) {
 
 void kl_read_welcome(struct kl_reader *r, struct kl_welcome *m) {
     m->session = kl_read_u32(r);
-    m->client = kl_read_count(r, KL_MAX_CLIENTS - 1);
+    m->client = kl_read_u8(r);
     m->seats = kl_read_u8(r);
     m->host = kl_read_bool(r);
+    bool watches = m->client == KL_WATCHER;
+    if (watches ? m->seats || m->host : m->client >= KL_MAX_CLIENTS) r->failed = true;
     kl_read_params(r, &m->params);
     kl_read_into(r, m->room_id, sizeof m->room_id);
     kl_read_into(r, m->token, sizeof m->token);

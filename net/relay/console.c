@@ -31,6 +31,7 @@ static const char help[] =
     "kick ROOM NAME                 puts a member out\n"
     "ban ROOM NAME                  and he stays out, he and his address\n"
     "host ROOM NAME                 makes a member the host\n"
+    "delay ROOM SECONDS             so much later who watches sees the game, 0 to 300\n"
     "status                         since the start, a line each:\n"
     "                                 sessions     open now, made, refused, moved, hung up on for flooding\n"
     "                                 taken        inputs and messages; inputs sent\n"
@@ -73,6 +74,7 @@ static const struct {
     {"kick", "kick ROOM NAME", KL_CONSOLE_KICK, true, false},
     {"ban", "ban ROOM NAME", KL_CONSOLE_BAN, true, false},
     {"host", "host ROOM NAME", KL_CONSOLE_HOST, true, false},
+    {"delay", "delay ROOM SECONDS, 0 to 300", KL_CONSOLE_DELAY, true, true},
     {"status", "status", KL_CONSOLE_STATUS, false, false},
 };
 #define VERBS (sizeof verbs / sizeof *verbs)
@@ -163,6 +165,12 @@ static bool swap(const char *text, struct kl_order *o) {
     return true;
 }
 
+static bool seconds(const char *text, unsigned *out) {
+    char more;
+    return sscanf(text, "%4u%c", out, &more) == 1 && isdigit((unsigned char)*text) &&
+           *out <= KL_WATCH_DELAY_MAX_S;
+}
+
 static bool parse_order(struct kl_console_line *out, const char *word) {
     switch (*word) {
     case 'o': return option(out->text, &out->order);
@@ -189,11 +197,12 @@ void kl_console_parse(struct kl_console_line *out, const char *line) {
         bool lacks =
             (verbs[i].room && !*out->room) || ((verbs[i].text || of_a_member(out->verb)) && !*out->text);
         if (at && !*at && !lacks && out->verb == KL_CONSOLE_ORDER) lacks = !parse_order(out, first);
+        if (at && !*at && !lacks && out->verb == KL_CONSOLE_DELAY) lacks = !seconds(out->text, &out->delay_s);
         if (!at || *at || lacks) bad(out, verbs[i].usage);
         return;
     }
     bad(out, "rooms, who, say, pause, resume, policy, reset, save, load, option, disk, swap, lock, unlock, "
-             "kick, ban, host, status, quit or help");
+             "kick, ban, host, delay, status, quit or help");
 }
 
 /* --- what it does ----------------------------------------------------------------------------------------
@@ -251,11 +260,12 @@ static void show_rooms(const struct kl_lobby *l, FILE *to) {
         const struct kl_params *p = &r->lock.params;
         fprintf(to,
                 "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u listed=%s "
-                "password=%s locked=%s\n",
+                "password=%s locked=%s watchers=%u delay_s=%u\n",
                 kl_log_quote(name, sizeof name, r->name), phase_name(r),
                 kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players, r->lock.next_close, r->spacing,
                 kl_lobby_policy_name(p->policy), p->wait_budget_ms, yes(!(r->doors & KL_DOOR_UNLISTED)),
-                yes(r->doors & KL_DOOR_PASSWORD), yes(r->doors & KL_DOOR_LOCKED));
+                yes(r->doors & KL_DOOR_PASSWORD), yes(r->doors & KL_DOOR_LOCKED), r->watch.count,
+                r->watch.delay_s);
     }
     fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
 }
@@ -277,7 +287,11 @@ static void show_members(const struct kl_lobby_room *r, FILE *to) {
                 : c->away    ? "away"
                              : presence[c->presence % 3]);
     }
-    fprintf(to, "ok members=%u\n", n);
+    for (unsigned i = 0; i < r->watch.count; i++)
+        fprintf(to, "client=watcher name=%s behind=%u\n",
+                kl_log_quote(name, sizeof name, r->watch.at[i]->name),
+                r->lock.next_close - r->watch.at[i]->ran);
+    fprintf(to, "ok members=%u watchers=%u\n", n, r->watch.count);
 }
 
 static void tell(FILE *to, int result) {
@@ -308,6 +322,7 @@ static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FI
     case KL_CONSOLE_POLICY: tell(to, kl_lobby_order_policy(r, c->policy, c->budget_ms)); break;
     case KL_CONSOLE_ORDER: tell(to, kl_lobby_order_command(r, &c->order)); break;
     case KL_CONSOLE_SNAPSHOT: tell(to, kl_lobby_snapshot_order(r, 0, now_us) ? KL_OK : KL_E_STATE); break;
+    case KL_CONSOLE_DELAY: tell(to, kl_lobby_order_delay(r, c->delay_s)); break;
     case KL_CONSOLE_LOCK: tell(to, kl_lobby_order_lock(r, true)); break;
     case KL_CONSOLE_UNLOCK: tell(to, kl_lobby_order_lock(r, false)); break;
     case KL_CONSOLE_KICK: order_member(r, KL_ORDER_KICK, c->text, to, now_us); break;

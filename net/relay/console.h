@@ -2,7 +2,8 @@
  *
  *     rooms | who ROOM | say ROOM TEXT | pause ROOM | resume ROOM | policy ROOM NAME [BUDGET_MS] |
  *     reset ROOM | save ROOM | load ROOM | snapshot ROOM | option ROOM KEY=VALUE | disk ROOM N | swap ROOM A
- * B | lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | status | quit | help
+ * B | lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | delay ROOM SECONDS | status
+ * | quit | help
  *
  * A name with blanks in it stands in double quotes. Every line is answered, by one or more lines;
  * a stream that waits for its reader would hold up all rooms (outlet.h). */
@@ -33,6 +34,7 @@ enum kl_console_verb {
     KL_CONSOLE_KICK,
     KL_CONSOLE_BAN,
     KL_CONSOLE_HOST,
+    KL_CONSOLE_DELAY,
     KL_CONSOLE_STATUS,
     KL_CONSOLE_ORDER, /* a command like the members' */
     KL_CONSOLE_BAD,   /* room holds what is wrong with it */
@@ -42,6 +44,7 @@ struct kl_console_line {
     enum kl_console_verb verb;
     char room[KL_CONSOLE_LINE]; /* KL_CONSOLE_BAD: the answer */
     char text[KL_CONSOLE_LINE]; /* say; kick, ban, host */
+    unsigned delay_s;
     uint8_t policy;
     uint16_t budget_ms;    /* 0: as it is */
     struct kl_order order; /* KL_CONSOLE_ORDER */

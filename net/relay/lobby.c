@@ -13,6 +13,7 @@ const struct kl_lobby_limits kl_lobby_defaults = {
     .peers = 4095,
     .rooms = 256,
     .seats = KL_MAX_SEATS,
+    .watchers = 128,
     .rooms_per_address = 16,
     .mib_per_address = 64,
     .seat_time_s = 60,
@@ -24,6 +25,7 @@ const struct kl_lobby_limits kl_lobby_defaults = {
     .start_kib = 3072,   /* these two and the room itself: */
     .history_kib = 2560, /* less than 8 MiB */
     .snapshot_kib = 8192,
+    .catch_up_s = 10,
 };
 
 static unsigned or_default(unsigned value, unsigned otherwise) {
@@ -36,6 +38,7 @@ static struct kl_lobby_limits complete(const struct kl_lobby_limits *l) {
         .peers = l->peers,
         .rooms = l->rooms,
         .seats = l->seats,
+        .watchers = l->watchers,
         .rooms_per_address = or_default(l->rooms_per_address, d->rooms_per_address),
         .mib_per_address = or_default(l->mib_per_address, d->mib_per_address),
         .seat_time_s = or_default(l->seat_time_s, d->seat_time_s),
@@ -47,6 +50,7 @@ static struct kl_lobby_limits complete(const struct kl_lobby_limits *l) {
         .start_kib = or_default(l->start_kib, d->start_kib),
         .history_kib = or_default(l->history_kib, d->history_kib),
         .snapshot_kib = or_default(l->snapshot_kib, d->snapshot_kib),
+        .catch_up_s = or_default(l->catch_up_s, d->catch_up_s),
     };
 }
 
@@ -148,6 +152,7 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     if (c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING)
         kl_log(KL_LOG_DEBUG, "hung_up", "address=%s", c->address);
     if (c->state == KL_CLIENT_MEMBER) kl_lobby_cut(c->room, c->member, now_us);
+    if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_lost(c->room, c->watcher, "its link is gone");
     kl_lobby_door_leave(c);
     kl_lobby_bring_leave(l, c);
     c->state = KL_CLIENT_NONE;
@@ -202,11 +207,12 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
     switch (m->kind) {
     case KL_MSG_DATA: return kl_lobby_start_data(r, member, &m->data, now_us);
     case KL_MSG_READY: return kl_lobby_start_ready(r, member, &m->ready.facts, now_us);
-    case KL_MSG_HASH: kl_lobby_play_hash(r, member, &m->hash, now_us); return true;
+    case KL_MSG_COMMIT: kl_lobby_play_commit(r, member, &m->commit, now_us); return true;
+    case KL_MSG_HASH: kl_lobby_play_hash(r, member, m, now_us); return true;
     case KL_MSG_BYE: kl_lobby_take_leave(r, member, now_us); return true;
     case KL_MSG_COMMAND: kl_lobby_play_command(r, member, &m->order, now_us); return true;
     case KL_MSG_STATE: return kl_lobby_snapshot_said(r, member, &m->state);
-    case KL_MSG_HEALED: return kl_lobby_snapshot_healed(r, member, &m->healed);
+    case KL_MSG_HEALED: return kl_lobby_snapshot_healed(r, member, &m->healed, now_us);
     case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->shot, now_us);
     default: return false;
     }
@@ -231,12 +237,14 @@ void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, s
     case KL_CLIENT_GREETING: greeting(l, peer, result, &m, now_us); break;
     case KL_CLIENT_KNOCKING: knocking(l, peer, result, &m, now_us); break;
     case KL_CLIENT_BRINGING: bringing(l, peer, result, &m, now_us); break;
+    case KL_CLIENT_WATCHER: kl_lobby_watch_message(c->room, c->watcher, result, &m, len, now_us); break;
     default: member_message(c, result, &m, len, now_us); break;
     }
 }
 
 void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
+    if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_datagram(c->room, c->watcher, body, len, now_us);
     if (c->state != KL_CLIENT_MEMBER) return;
     struct kl_lobby_room *r = c->room;
     struct kl_lobby_member *m = &r->member[c->member];
@@ -255,6 +263,8 @@ void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, u
     const struct kl_lobby_client *c = &l->client[peer];
     if (c->state == KL_CLIENT_MEMBER)
         kl_lobby_put_out(c->room, c->member, KL_REFUSE_LIMIT, why, now_us);
+    else if (c->state == KL_CLIENT_WATCHER)
+        kl_lobby_watch_put_out(c->room, c->watcher, KL_REFUSE_LIMIT, why);
     else if (c->state != KL_CLIENT_NONE)
         kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, why);
 }
@@ -281,6 +291,7 @@ static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
         if (kl_lobby_reaches(&r->member[i])) put_out_the_slow(r, i, now_us);
     kl_lobby_seat_chores(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_play_chores(r, now_us);
+    kl_lobby_watch_chores(r, now_us);
 }
 
 static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
@@ -292,13 +303,15 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_past_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_snapshot_run(r, now_us);
     if (r->roster_changed) kl_lobby_send_roster(r);
+    kl_lobby_watch_run(r, now_us); /* last: those who play come first */
     uint64_t lock_us = kl_room_send_at(&r->lock), tick_us = kl_room_tick_at(&r->lock),
              verdict_us = kl_verdict_due_us(&r->verdicts);
     r->due_us = r->chores_us;
     if (lock_us < r->due_us) r->due_us = lock_us;
     if (tick_us < r->due_us) r->due_us = tick_us;
-    if (verdict_us < r->due_us) r->due_us = verdict_us;
+    if (verdict_us < r->due_us && verdict_us > now_us) r->due_us = verdict_us; /* else it is held back */
     if (r->shot.due_us < r->due_us) r->due_us = r->shot.due_us;
+    if (r->watch.due_us < r->due_us) r->due_us = r->watch.due_us;
 }
 
 static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
@@ -336,7 +349,9 @@ void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us) {
     static const char text[] = "the relay is shutting down";
     for (unsigned i = 0; i < l->limits.peers; i++) {
         struct kl_lobby_client *c = &l->client[i];
-        if (c->state != KL_CLIENT_NONE && c->state != KL_CLIENT_MEMBER)
+        if (c->state == KL_CLIENT_WATCHER)
+            kl_lobby_watch_put_out(c->room, c->watcher, KL_REFUSE_CLOSED, text);
+        else if (c->state != KL_CLIENT_NONE && c->state != KL_CLIENT_MEMBER)
             kl_lobby_turn_away(l, i, KL_REFUSE_CLOSED, text);
         if (c->state == KL_CLIENT_MEMBER)
             kl_lobby_put_out(c->room, c->member, KL_REFUSE_CLOSED, text, now_us);

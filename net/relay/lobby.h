@@ -15,9 +15,11 @@
 #include "journal.h"
 
 struct kl_lobby_limits {
-    unsigned peers; /* connections the network can hold */
-    unsigned rooms; /* at once */
-    unsigned seats; /* of one room, 1..KL_MAX_SEATS */
+    unsigned peers;    /* connections the network can hold */
+    unsigned rooms;    /* at once */
+    unsigned seats;    /* of one room, 1..KL_MAX_SEATS */
+    unsigned watchers; /* of one room, from outside the game, and of all rooms a quarter of the peers; 0: who
+                          watches is one of the room's clients */
     /* where 0: the defaults of kl_lobby_defaults */
     unsigned rooms_per_address;
     unsigned mib_per_address;  /* of those rooms, with their start data, history and snapshots */
@@ -31,6 +33,7 @@ struct kl_lobby_limits {
     unsigned start_kib;        /* start data of one room */
     unsigned history_kib;      /* of one room; above it the oldest frames go */
     unsigned snapshot_kib;     /* packed, of one room; the one before is kept while the next one comes */
+    unsigned catch_up_s;       /* what is replayed within so long is; else a snapshot is loaded */
 };
 extern const struct kl_lobby_limits kl_lobby_defaults;
 
@@ -95,6 +98,7 @@ struct kl_lobby_listing {
     char name[KL_NAME_MAX], content[KL_FACT_VAL_MAX]; /* content: the fact, with what is for people; or "" */
     uint8_t players, filled;                          /* seats that the game needs, that are taken */
     uint8_t open;                                     /* that somebody could have now */
+    uint16_t watchers;                                /* from outside the game */
     uint8_t doors;                                    /* KL_DOOR_* */
     bool playing;
     uint8_t identity[16]; /* kl_identity() of its facts */

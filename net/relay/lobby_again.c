@@ -80,6 +80,7 @@ static void take_door(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) 
     memcpy(r->ban, ban, sizeof r->ban);
     r->bans = bans;
     r->doors = t->doors;
+    r->watch.delay_s = t->delay_s;
     r->host = t->host;
 }
 

@@ -283,6 +283,7 @@ static void clear_name(struct kl_lobby *l, const char *name, uint64_t now_us) {
                 "a game of this name that this relay had before it was started anew has come back; "
                 "choose another name",
                 now_us);
+    kl_lobby_watch_end(r, "a game of this name that was here before has come back");
     kl_lobby_free_empty_rooms(l);
 }
 

@@ -100,6 +100,16 @@ static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t
     return KL_OK;
 }
 
+/* Kind 14: the relay's alone, and needs no game. */
+static int order_of_delay(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
+    char who[KL_NAME_MAX + 10];
+    snprintf(who, sizeof who, "the host %s", r->member[member].name);
+    if (o->len != 2) return KL_E_MALFORMED;
+    int result = kl_lobby_watch_delay(r, o->data[0] | (unsigned)o->data[1] << 8, who);
+    if (result != KL_OK) answer(r, member, "the delay of who watches is %s", "0 to 300 s");
+    return result;
+}
+
 /* Kinds 12 and 13: the relay's alone as well. */
 static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                           uint64_t now_us) {
@@ -117,7 +127,7 @@ static bool for_the_relay(uint8_t kind) {
 
 static bool for_the_host(uint8_t kind) {
     return kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_PLACES ||
-           for_the_relay(kind);
+           kind == KL_COMMAND_DELAY || for_the_relay(kind);
 }
 
 static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
@@ -128,6 +138,7 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     }
     if (o->kind == KL_COMMAND_SEAT || o->kind == KL_COMMAND_PLACES)
         return order_of_seats(r, member, o, now_us);
+    if (o->kind == KL_COMMAND_DELAY) return order_of_delay(r, member, o);
     if (for_the_relay(o->kind)) return order_of_the_host(r, member, o, now_us);
     if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
@@ -249,9 +260,25 @@ int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked) {
     return KL_OK;
 }
 
+static int order_watcher(struct kl_lobby_room *r, enum kl_lobby_order order, struct kl_lobby_watcher *w) {
+    char host[KL_ADDRESS_MAX];
+    if (order == KL_ORDER_HOST) return KL_E_STATE; /* no client of the game */
+    kl_address_host(host, r->lobby->client[w->peer].address);
+    if (order == KL_ORDER_BAN) kl_lobby_add_ban(r, w->seat_key, host);
+    kl_lobby_watch_put_out(r, w, order == KL_ORDER_BAN ? KL_REFUSE_DOOR : KL_REFUSE_CLOSED,
+                           order == KL_ORDER_BAN ? "banned by " OPERATOR : "put out by " OPERATOR);
+    return KL_OK;
+}
+
+int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds) {
+    return logged(r, KL_COMMAND_DELAY, kl_lobby_watch_delay(r, seconds, OPERATOR));
+}
+
 int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name,
                           uint64_t now_us) {
     unsigned i = member_named(r, name);
+    struct kl_lobby_watcher *w = i == KL_MAX_CLIENTS ? kl_lobby_watch_named(r, name) : NULL;
+    if (w) return order_watcher(r, order, w);
     if (i == KL_MAX_CLIENTS) return KL_E_STATE;
     switch (order) {
     case KL_ORDER_KICK: kl_lobby_kick(r, i, OPERATOR, now_us); return KL_OK;

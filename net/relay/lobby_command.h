@@ -21,9 +21,11 @@ int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause,
 int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budget_ms); /* 0: as it is */
 /* Reset to swap; LOAD with nothing in it. */
 int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *o);
+/* KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S. */
+int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds);
 int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked);
-/* For the first member of that name; KL_E_STATE where there is none, or he should be host and is away, or the
- * host is sending the start data. */
+/* For the first member, or watcher, of that name; KL_E_STATE where there is none, or he should be host and is
+ * away, or the host is sending the start data. */
 enum kl_lobby_order { KL_ORDER_KICK, KL_ORDER_BAN, KL_ORDER_HOST };
 int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name,
                           uint64_t now_us);

@@ -177,7 +177,7 @@ void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, ui
     kl_lobby_put_out(r, member, KL_REFUSE_CLOSED, text, now_us);
 }
 
-static void add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host) {
+void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host) {
     if (r->bans == KL_BANS_MAX) { /* the oldest one is forgotten */
         memmove(r->ban, r->ban + 1, --r->bans * sizeof r->ban[0]);
         kl_lobby_log_room(KL_LOG_INFO, "bans_full", r, "kept=%d", KL_BANS_MAX);
@@ -191,7 +191,7 @@ void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uin
     const struct kl_lobby_member *m = &r->member[member];
     char text[KL_TEXT_MAX];
     for (unsigned i = 0; i < 2; i++)
-        if (i == 0 || m->host[i][0]) add_ban(r, m->seat_key, m->host[i]);
+        if (i == 0 || m->host[i][0]) kl_lobby_add_ban(r, m->seat_key, m->host[i]);
     snprintf(text, sizeof text, "banned by %s", who);
     kl_lobby_put_out(r, member, KL_REFUSE_DOOR, text, now_us);
 }

@@ -32,8 +32,12 @@ struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r, uint1
     struct kl_verdict_court c = {.present = reporting & (uint16_t)~r->heal.wrong};
     c.judge = r->heal.judged && kl_lobby_reaches(&r->member[r->heal.judge]) ? r->heal.judge : KL_MAX_CLIENTS;
     c.host = r->host;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && r->member[i].seats) c.voters |= (uint16_t)(1U << i);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        uint16_t bit = (uint16_t)(1U << i);
+        if (r->member[i].here && r->member[i].seats) c.voters |= bit;
+        bool decides = i == c.judge || kl_lobby_plays_now(r, i);
+        if (decides && !has_bit(r->heal.wrong, i)) c.awaited |= bit;
+    }
     return c;
 }
 
@@ -93,6 +97,21 @@ static void forget_strikes(struct kl_lobby_member *m) {
     memset(m->strike_us, 0, sizeof m->strike_us);
 }
 
+/* Who began with a snapshot and was never in sync since shows that states of this core do not hold all of it.
+ */
+static void who_replays(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_heal *h = &r->heal;
+    uint16_t replay = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(h->wrong, i) && r->member[i].late.unchecked && kl_lobby_way_untrue(r, i, now_us))
+            replay |= (uint16_t)(1U << i);
+    if (!replay) return;
+    h->wrong &= (uint16_t)~replay;
+    h->count++; /* what differed is over */
+    kl_verdict_healed(&r->verdicts);
+    kl_verdict_forget(&r->verdicts, replay);
+}
+
 /* True: nobody is left to be healed, or nothing helps. */
 static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uint64_t now_us) {
     uint16_t wrong = r->heal.wrong;
@@ -119,13 +138,20 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
 
 static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
+    kl_lobby_play_tell_owing(r, h->label);
     h->right = c->right;
     h->wrong = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(c->reported & (uint16_t)~c->right, i) && kl_lobby_reaches(&r->member[i]))
+        if (has_bit(c->reported & (uint16_t)~c->right, i) && kl_lobby_reaches(&r->member[i]) &&
+            !r->member[i].way.loading)
             h->wrong |= (uint16_t)(1U << i);
-    if (!h->wrong || (!c->ram && h->states_hopeless)) {
-        stop(r);
+    if (!h->right)
+        kl_lobby_log_room(KL_LOG_INFO, "heal_waits", r, "frame=%u reason=\"nobody can say who is right\"",
+                          h->label);
+    else if (c->ram)
+        who_replays(r, now_us);
+    if (!h->right || !h->wrong || (!c->ram && h->states_hopeless)) {
+        stop(r); /* until the next hashes differ */
         return;
     }
     if (too_often(r, c, now_us)) return;
@@ -150,8 +176,9 @@ static void pause_once(struct kl_lobby_room *r) {
 void kl_lobby_heal_found(struct kl_lobby_room *r, const struct kl_verdict *v, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     if (r->phase != KL_ROOM_PLAYING) return;
-    if (!v->differs && v->complete) h->paused = false;
-    if (!v->differs || (v->differs == 2 && h->states_hopeless)) return;
+    bool apart = v->differs && v->differs != KL_VERDICT_NOTED;
+    if (!apart && v->complete) h->paused = false;
+    if (!apart || (v->differs == 2 && h->states_hopeless)) return;
     if (r->params.desync == KL_DESYNC_PAUSE) pause_once(r);
     if (r->params.desync != KL_DESYNC_HEAL || h->hopeless || h->phase != KL_HEAL_NONE) return;
     h->phase = KL_HEAL_FOUND;
@@ -196,7 +223,8 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (has_bit(h->wrong, i) && kl_lobby_snapshot_offer(r, i)) h->loading |= (uint16_t)(1U << i);
     h->phase = KL_HEAL_LOADING;
-    h->keyframe = r->shot.kept.keyframe;
+    h->keyframe = r->shot.kept->keyframe;
+    h->bytes = r->shot.kept->len;
     h->since_us = now_us;
 }
 
@@ -213,7 +241,7 @@ static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {
 
 static void wait_for_loading(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
-    uint64_t most_us = LOAD_US + r->shot.kept.len * UINT64_C(1000000) / LOAD_LEAST;
+    uint64_t most_us = LOAD_US + h->bytes * UINT64_C(1000000) / LOAD_LEAST;
     if (h->loading && now_us >= h->since_us + most_us) {
         char who[KL_LOBBY_NAMES];
         kl_lobby_names_of(r, h->loading, who, sizeof who);
@@ -248,6 +276,7 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member) {
     h->right &= (uint16_t)~bit;
     h->loading &= (uint16_t)~bit;
     r->member[member].healed_from = 0;
+    kl_verdict_withdraw(&r->verdicts, member);
     if (!r->member[member].here && h->judge == member) h->judged = false;
     bool over = !h->wrong && !h->healed;
     bool lost = !h->right && h->phase < KL_HEAL_WAITING; /* nobody has the right state any more */

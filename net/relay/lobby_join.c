@@ -20,6 +20,7 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
     kl_lobby_start_free(r);
     kl_lobby_past_free(r);
     kl_lobby_snapshot_free(r);
+    kl_lobby_watch_end(r, "the room is gone");
     free(r->trial);
     kl_journal_leave(r);
     sodium_memzero(r, sizeof *r);
@@ -28,7 +29,7 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
 
 void kl_lobby_free_empty_rooms(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.rooms; i++) {
-        if (!l->room[i] || !is_empty(l->room[i])) continue;
+        if (!l->room[i] || !is_empty(l->room[i]) || !kl_lobby_watch_over(l->room[i])) continue;
         kl_journal_end(l->room[i]);
         kl_lobby_free_room(l->room[i]);
         l->room[i] = NULL;
@@ -46,7 +47,7 @@ static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const ch
     memcpy(r->name, h->room, sizeof r->name);
     randombytes_buf(r->id, sizeof r->id);
     kl_address_host(r->maker, address);
-    r->doors = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO);
+    r->doors = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE);
     r->seat_time_s = seat_time_s(&r->lobby->limits, h->seat_time_s);
     r->params = h->params;
     if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
@@ -105,7 +106,7 @@ uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted) {
     return kl_lobby_count(mine) == wanted ? mine : 0;
 }
 
-static unsigned free_member(const struct kl_lobby_room *r) {
+unsigned kl_lobby_member_free(const struct kl_lobby_room *r) {
     unsigned i = 0;
     while (i < KL_MAX_CLIENTS && r->member[i].here)
         i++;
@@ -113,6 +114,7 @@ static unsigned free_member(const struct kl_lobby_room *r) {
 }
 
 static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
+    if (kl_lobby_watch_wanted(r, h)) return kl_lobby_watch_open(r, text, cap) ? 0 : KL_REFUSE_FULL;
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
     bool may_watch = h->seats_wanted == 0 || r->phase == KL_ROOM_PLAYING; /* who comes late and finds none */
     bool fits = may_watch || kl_lobby_free_seats(r, h->seats_wanted);
@@ -124,7 +126,7 @@ static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello 
             r->name, filled, r->params.players, open, most, h->seats_wanted);
         return KL_REFUSE_FULL;
     }
-    if (free_member(r) < KL_MAX_CLIENTS) return 0;
+    if (kl_lobby_member_free(r) < KL_MAX_CLIENTS) return 0;
     snprintf(text, cap, "room %s has its %d clients", r->name, KL_MAX_CLIENTS);
     return KL_REFUSE_FULL;
 }
@@ -141,9 +143,8 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
         snprintf(text, cap, "%s", why);
         return KL_REFUSE_IDENTITY;
     }
-    if (r->phase == KL_ROOM_PLAYING && kl_lobby_way_to_present(r, 0) == KL_WAY_NONE) {
-        snprintf(text, cap,
-                 "room %s has played for too long: this relay does not keep its beginning any more", r->name);
+    if (r->phase == KL_ROOM_PLAYING && kl_lobby_way_closed(r, why, sizeof why)) {
+        snprintf(text, cap, "%s", why);
         return KL_REFUSE_STARTED;
     }
     return objection_seats(r, h, text, cap);
@@ -164,8 +165,7 @@ bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = l->room[i];
         if (r && strcmp(r->maker, host) == 0)
-            bytes += sizeof *r + r->past.bytes + (r->start ? r->start_bytes : 0) + r->shot.coming.len +
-                     r->shot.kept.len;
+            bytes += sizeof *r + r->past.bytes + (r->start ? r->start_bytes : 0) + r->shot.bytes;
     }
     for (unsigned i = 0; i < l->limits.peers && l->bringing; i++) {
         if (l->client[i].bringing_bytes == 0) continue;
@@ -198,17 +198,15 @@ int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, 
     return r ? objection(r, h, address, text, cap) : objection_new(l, h, address, text, cap);
 }
 
-static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
-    unsigned i = free_member(r);
+unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
+                        uint8_t seats, uint64_t now_us) {
+    unsigned i = kl_lobby_member_free(r);
     struct kl_lobby_client *c = &r->lobby->client[peer];
     struct kl_lobby_member *m = &r->member[i];
-    *m = (struct kl_lobby_member){.here = true,
-                                  .linked = true,
-                                  .peer = peer,
-                                  .seats = kl_lobby_free_seats(r, h->seats_wanted),
-                                  .joined = r->joins++};
-    memcpy(m->name, h->name, sizeof m->name);
-    memcpy(m->seat_key, h->seat_key, sizeof m->seat_key);
+    *m = (struct kl_lobby_member){
+        .here = true, .linked = true, .peer = peer, .seats = seats, .joined = r->joins++};
+    memcpy(m->name, name, sizeof m->name);
+    memcpy(m->seat_key, seat_key, sizeof m->seat_key);
     kl_lobby_note_address(m, c->address);
     c->state = KL_CLIENT_MEMBER;
     c->room = r;
@@ -218,8 +216,17 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
     kl_room_add(&r->lock, i, m->seats, now_us);
     kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u", c->address,
                         r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players);
+    kl_verdict_forget(&r->verdicts, (uint16_t)(1U << i)); /* what he said whose place it is now */
     kl_lobby_welcome(r, i);
     r->roster_changed = r->busy = true;
+    if (r->doors & KL_DOOR_ONCE) r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = true;
+    return i;
+}
+
+static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
+    uint8_t seats = kl_lobby_free_seats(r, h->seats_wanted);
+    unsigned i = kl_lobby_admit(r, peer, h->name, h->seat_key, seats, now_us);
+    const struct kl_lobby_member *m = &r->member[i];
     if (r->phase == KL_ROOM_PLAYING) {
         kl_lobby_late_join(r, i, now_us);
         if (h->seats_wanted && !m->seats)
@@ -234,7 +241,9 @@ void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
                     const uint8_t *secret, uint64_t now_us) {
     struct kl_lobby_room *r = kl_lobby_find(l, h->room);
     if (!r) r = make_room(l, h, l->client[peer].address, salt, secret, now_us);
-    if (r)
+    if (r && kl_lobby_watch_wanted(r, h))
+        kl_lobby_watch_join(r, peer, h, now_us);
+    else if (r)
         join(r, peer, h, now_us);
     else
         kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "this relay has no memory for another room");
@@ -267,13 +276,15 @@ static const char *content_of(const struct kl_facts *f) {
 
 static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *out) {
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r)), most = r->lobby->limits.seats;
+    char why[KL_TEXT_MAX];
     bool way = r->phase < KL_ROOM_PLAYING ||
-               (r->phase == KL_ROOM_PLAYING && kl_lobby_way_to_present(r, 0) != KL_WAY_NONE);
-    bool joinable =
-        way && !(r->doors & KL_DOOR_LOCKED) && free_member(r) < KL_MAX_CLIENTS && filled < r->params.players;
+               (r->phase == KL_ROOM_PLAYING && !kl_lobby_way_closed(r, why, sizeof why));
+    bool joinable = way && !(r->doors & KL_DOOR_LOCKED) && kl_lobby_member_free(r) < KL_MAX_CLIENTS &&
+                    filled < r->params.players;
     *out = (struct kl_lobby_listing){.players = r->params.players,
                                      .filled = (uint8_t)filled,
                                      .open = (uint8_t)(joinable && most > filled ? most - filled : 0),
+                                     .watchers = (uint16_t)r->watch.count,
                                      .doors = r->doors,
                                      .playing = r->phase >= KL_ROOM_PLAYING};
     memcpy(out->name, r->name, sizeof out->name);

@@ -1,7 +1,7 @@
 /* Who joins a game under way, takes other seats in it, or only watches from then on. net/PROTOCOL.md §7.
  *
- * A joiner gets what a client gets that comes back with nothing: start data, and every frame since the
- * beginning. Nobody waits for it, under any policy, until it has caught up and its seat counts. */
+ * A joiner gets what a client gets that comes back with nothing: start data, and a way to the present
+ * (lobby_way.c). Nobody waits for it, under any policy, until it has caught up and its seat counts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,11 +12,6 @@
 #define LOOKS       3       /* in a row without any, and it will never catch up */
 #define LEAST_GAIN  1.02    /* of the room's pace: slower is no progress */
 #define NEAR_FRAMES 60      /* no more than so far behind is not behind */
-
-enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, uint32_t have) {
-    bool begun = have > 0 || kl_lobby_start_is_kept(r);
-    return begun && kl_lobby_past_reaches(r, have) ? KL_WAY_HISTORY : KL_WAY_NONE;
-}
 
 static uint32_t ran(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_room_client *c = &r->lock.client[member];
@@ -32,7 +27,7 @@ uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member) {
 
 static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_late *late = &r->member[member].late;
-    *late = (struct kl_lobby_late){.since_us = now_us, .reseated_us = late->reseated_us};
+    *late = (struct kl_lobby_late){.since_us = now_us, .reseated_us = late->reseated_us, .unchecked = true};
 }
 
 void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
@@ -40,6 +35,16 @@ void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_u
     kl_lobby_notice(r, m->seats ? "%s joins the game" : "%s is watching", m->name);
     begin_watch(r, member, now_us);
     (void)kl_lobby_start_again(r, member, now_us); /* there is a way: it has been asked for */
+}
+
+void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    begin_watch(r, member, now_us);
+    m->state = KL_MEMBER_PLAYING;
+    m->checked = true;
+    m->late.reseated_us = now_us;
+    (void)kl_room_return(&r->lock, member, have, now_us); /* it has what it was sent */
+    kl_lobby_past_returned(r, member, 0);
 }
 
 int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
@@ -104,7 +109,7 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
 /* Who watches has no seat that could count: it is there when it is near. */
 static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    if (m->state != KL_MEMBER_PLAYING || kl_room_fetching(&r->lock, member)) return false;
+    if (m->state != KL_MEMBER_PLAYING || m->way.loading || kl_room_fetching(&r->lock, member)) return false;
     return m->seats ? !kl_room_joining(&r->lock, member) : kl_lobby_behind(r, member) <= NEAR_FRAMES;
 }
 
@@ -112,11 +117,29 @@ void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
         if (!m->here || !m->late.since_us || !has_caught_up(r, i)) continue;
-        kl_lobby_log_member(KL_LOG_INFO, "caught_up", r, i, "frame=%u took_ms=%llu", r->lock.next_close,
-                            (unsigned long long)(now_us - m->late.since_us) / 1000);
+        kl_lobby_log_member(KL_LOG_INFO, "caught_up", r, i, "frame=%u took_ms=%llu from=%u fps=%.0f",
+                            r->lock.next_close, (unsigned long long)(now_us - m->late.since_us) / 1000,
+                            m->way.keyframe, m->way.fps);
         m->late.since_us = 0;
         r->roster_changed = true;
         if (m->seats) kl_lobby_notice(r, "%s plays", m->name);
+    }
+}
+
+void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame) {
+    struct kl_lobby_late *late = &r->member[member].late;
+    if (!late->unchecked || late->said) return;
+    late->said = true;
+    late->label = frame;
+}
+
+/* The state that it came with, or has replayed, is the room's: whoever's is not is healed instead. */
+void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_late *late = &r->member[i].late;
+        if (!r->member[i].here || !late->unchecked || !late->said || frame < late->label) continue;
+        late->unchecked = false;
+        kl_lobby_log_member(KL_LOG_INFO, "checked", r, i, "frame=%u equal=yes", frame);
     }
 }
 
@@ -156,7 +179,8 @@ static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
 void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        bool runs = m->state == KL_MEMBER_PLAYING && !r->lock.client[i].away && r->params.clocked;
+        bool runs =
+            m->state == KL_MEMBER_PLAYING && !m->way.loading && !r->lock.client[i].away && r->params.clocked;
         if (!kl_lobby_reaches(m) || !m->seats || !m->late.since_us || !runs) continue;
         if (now_us >= m->late.looked_us + LOOK_US) look_at(r, i, now_us);
     }

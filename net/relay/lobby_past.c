@@ -43,15 +43,20 @@ static void *new_block(struct kl_lobby_room *r) {
     return block;
 }
 
-/* The oldest frames make way where there is no more memory to be had: from then on nobody can begin anew. */
+/* The oldest frames make way where there is no more memory to be had: from then on newcomers begin with a
+ * snapshot, or there are none. */
 static void *reuse_oldest(struct kl_lobby_room *r) {
     bool whole = r->past.history.first == 0;
     if (r->past.on_trial) return NULL;
     void *block = kl_history_drop(&r->past.history);
-    if (block && whole && !kl_lobby_snapshot_reaches(r)) {
+    if (!block) return NULL;
+    if (whole)
         kl_lobby_log_room(KL_LOG_INFO, "history_full", r, "frame=%u kib=%llu", r->lock.next_close,
                           (unsigned long long)r->past.bytes / 1024);
+    if (r->shot.unfit && kl_lobby_start_is_kept(r)) {
         kl_lobby_start_free(r);
+        kl_lobby_notice(r, "nobody can join this room any more: its beginning is not kept, and its core "
+                           "gives no state");
     }
     return block;
 }

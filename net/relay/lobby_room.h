@@ -6,6 +6,7 @@
  * lobby_seat.c     leaving, seats that are kept, RETURN
  * lobby_start.c    start data, READY, start
  * lobby_late.c     who joins a game under way, takes other seats, or only watches from then on
+ * lobby_way.c      how they, and who comes back, come to the present
  * lobby_play.c     frames, verdicts, stalls
  * lobby_past.c     history, tags, tickets
  * lobby_again.c    rooms made again after the relay died
@@ -15,6 +16,7 @@
  * lobby_snapshot.c states that the room has agreed on
  * lobby_heal.c     who is out of sync, and what is done about it
  * journal.h        what outlives the relay
+ * lobby_watch.h    who watches from outside the game
  * lobby_say.c      messages and log lines */
 #ifndef KL_LOBBY_ROOM_H
 #define KL_LOBBY_ROOM_H
@@ -29,6 +31,7 @@
 #include "journal.h"
 #include "lobby.h"
 #include "lobby_limit.h"
+#include "lobby_watch.h"
 #include "relay_log.h"
 #include "verdict.h"
 
@@ -74,6 +77,22 @@ enum kl_room_phase {
     KL_ROOM_REOPENING, /* made again, and not yet open: lobby_again.h */
 };
 
+/* A snapshot as it travels, packed by zstd; it lives as long as somebody fetches it. */
+struct kl_lobby_packed {
+    unsigned refs;
+    uint32_t len, have; /* have: bytes of it that are here */
+    bool good, failed;  /* it is what the room agreed on; it will never be: who fetches it needs another */
+    uint32_t keyframe, interval, bytes; /* before which frame, of which interval; unpacked */
+    uint8_t hash[KL_SNAPSHOT_HASH];
+    uint8_t packed[];
+};
+
+/* One of them on its way to somebody, member or not; all zero: none. */
+struct kl_lobby_fetch {
+    struct kl_lobby_packed *shot;
+    uint32_t sent;
+};
+
 struct kl_lobby_member {
     bool here;
     bool linked; /* has a connection, `peer`; else its seat is kept, since: */
@@ -98,13 +117,32 @@ struct kl_lobby_member {
     struct kl_facts ready;
     unsigned malformed;
     bool absent, slow; /* as it was last told */
+    bool owes;         /* hashes that it committed to; the log knows */
     struct kl_lobby_late {
         uint64_t since_us;    /* it catches up with a game under way since then; 0: it does not */
         uint64_t looked_us;   /* its progress was looked at last, when it had run … */
         uint32_t ran, closed; /* … so many frames of so many */
         uint8_t slow;         /* looks in a row at which it had not come nearer */
         uint64_t reseated_us; /* it may not know yet, and sends what does not fit */
+        bool unchecked;       /* its hashes have not been found equal to others' since then */
+        bool said;            /* it has sent a hash that is compared, for the first time of … */
+        uint32_t label;       /* … this frame */
     } late;
+
+    struct kl_lobby_way {
+        bool waits;          /* its way is not known yet: a snapshot is to be made first */
+        bool loading;        /* it has been sent one, to begin there, and has not said HEALED … */
+        uint64_t load_by_us; /* … and is given up then */
+        bool offered;        /* it has been sent one since it loaded afresh: what it had before is gone */
+        bool no_states;      /* it could not load one */
+        uint32_t have;       /* the frame that it comes with */
+        uint32_t came_at;    /* the room's frame when it came: a snapshot of then or later was made for it */
+        uint32_t keyframe;   /* of the snapshot, or 0 */
+        uint64_t since_us;   /* it waits */
+        uint64_t ran_us;     /* it was first seen to run frames, and had run … */
+        uint32_t ran_from;   /* … so many */
+        double fps;          /* that it replays; 0: not known */
+    } way;
 
     uint32_t tags_told;                       /* intervals below: their tags are sent, or passed over */
     uint32_t ticket_told, ticket_sent;        /* number of the ticket on its way, and its bytes sent */
@@ -114,8 +152,7 @@ struct kl_lobby_member {
         uint32_t keyframe;
         uint64_t hash;                  /* with has */
     } slot;                             /* what the newest SAVE left there, as the client says */
-    bool shot_wanted;                   /* the snapshot that is kept is on its way there … */
-    uint32_t shot_sent;                 /* … and so many bytes of it are gone */
+    struct kl_lobby_fetch fetch;        /* a snapshot on its way there */
     uint32_t healed_from;               /* hashes of before this frame are of before it was healed */
     uint64_t strike_us[KL_STRIKES - 1]; /* when it was out of sync, newest first; 0: never */
 };
@@ -144,29 +181,25 @@ struct kl_lobby_past {
     bool ticket_changed;                /* what is in it */
 };
 
-/* A snapshot as it travels: packed by zstd. */
-struct kl_lobby_packed {
-    uint8_t *packed; /* NULL: there is none */
-    uint32_t len;
-    uint32_t keyframe, bytes; /* before which frame; unpacked */
-    uint8_t hash[KL_SNAPSHOT_HASH];
-};
-
 /* The newest one that was agreed on, and the one under way. */
 struct kl_lobby_shot {
     enum { KL_SHOT_NONE, KL_SHOT_ORDERED, KL_SHOT_HASHING, KL_SHOT_GIVING } phase;
     uint64_t since_us, heard_us; /* in this phase; of the giver */
     uint64_t due_us, wish_us;
     uint16_t trusted; /* clients whose word counts; 0: all who play */
-    uint32_t keyframe;
-    uint16_t said, has, agreed, failed; /* clients; failed: to give it */
+    uint32_t keyframe, interval;
+    uint16_t said, has, agreed, failed, too_large; /* clients; failed: to give it; too large as they say */
     struct kl_state_said word[KL_MAX_CLIENTS], wanted;
     unsigned giver;
-    uint32_t have; /* bytes of what is coming */
-    struct kl_lobby_packed coming, kept;
+    uint32_t have;                         /* bytes of what is coming */
+    struct kl_lobby_packed *coming, *kept; /* NULL: none */
+    uint64_t bytes;                        /* of all that live */
     struct kl_unpack *unpack;
-    uint32_t failures; /* orders that came to nothing */
-    bool unfit;        /* this core gives no state, or one too large: none is ordered any more */
+    uint32_t failures; /* orders that came to nothing … */
+    unsigned in_a_row; /* … since one did not */
+    unsigned untrue;   /* newcomers who began with one and were not in sync */
+    uint64_t failed_us;
+    bool unfit; /* this core gives no state, or one too large: none is ordered any more */
 };
 
 /* Out of sync, and back. */
@@ -175,7 +208,7 @@ struct kl_lobby_heal {
     uint64_t found_us, since_us;            /* the difference; the phase */
     uint32_t label;                         /* of the hashes that differ */
     uint16_t right, wrong, loading, healed; /* clients; wrong: their hashes do not count now */
-    uint32_t failures, keyframe;            /* of snapshots, when ours was ordered; of ours */
+    uint32_t failures, keyframe, bytes;     /* of snapshots, when ours was ordered; of ours */
     uint16_t count;                         /* times that it went well */
     bool hopeless,
         states_hopeless; /* it does not help: nothing is done any more; where states alone differ */
@@ -222,10 +255,12 @@ struct kl_lobby_room {
 
     struct kl_room lock;
     struct kl_verdict_table verdicts;
+    bool reveal_owed; /* more labels are open than was told */
     struct kl_lobby_past past;
     struct kl_lobby_shot shot;
     struct kl_lobby_heal heal;
     struct kl_journal_room journal;
+    struct kl_lobby_watch watch;
     uint16_t spacing;      /* of the last interval seen */
     uint32_t waited_frame; /* the frame that the room waits for … */
     uint64_t waited_us;    /* … since then */
@@ -249,7 +284,8 @@ struct kl_lobby_client { /* by peer */
         KL_CLIENT_GREETING,
         KL_CLIENT_KNOCKING,
         KL_CLIENT_BRINGING,
-        KL_CLIENT_MEMBER
+        KL_CLIENT_MEMBER,
+        KL_CLIENT_WATCHER
     } state;
     uint64_t greet_by_us;
     struct kl_lobby_knock *knock; /* while knocking */
@@ -257,6 +293,7 @@ struct kl_lobby_client { /* by peer */
     uint32_t bringing_bytes;      /* of start data that it has brought, and of which there is no room yet */
     struct kl_lobby_room *room;
     unsigned member;
+    struct kl_lobby_watcher *watcher; /* with KL_CLIENT_WATCHER */
     char address[KL_ADDRESS_MAX];
 };
 
@@ -268,7 +305,7 @@ struct kl_lobby {
     struct kl_triers triers;
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
     struct kl_lobby_room **room;                      /* limits.rooms of them, NULL where free */
-    unsigned rooms, members;
+    unsigned rooms, members, watchers;
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
     uint64_t chores_us;
     uint64_t born_us;  /* the first kl_lobby_run() */
@@ -294,6 +331,10 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,
                     const uint8_t *secret, uint64_t now_us);
 /* Why this HELLO comes into no room; 0 where it does. r: the room, or NULL to make one. */
+unsigned kl_lobby_member_free(const struct kl_lobby_room *r); /* KL_MAX_CLIENTS: there is none */
+/* Makes the client of this connection a member there, with these seats, and welcomes it. */
+unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
+                        uint8_t seats, uint64_t now_us);
 int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
                        const char *address, char *text, size_t cap);
 /* How many rooms there are that count for this address (with port). */
@@ -314,6 +355,7 @@ void kl_lobby_door_leave(struct kl_lobby_client *c); /* knocks no longer */
  * says so. */
 bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address,
                         char *text, size_t cap);
+void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host); /* without port */
 void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who);
 /* who: for the log and the words on the screens, "the host". */
 void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
@@ -367,20 +409,52 @@ int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted
 /* The game has so many seats from now on, 1..KL_MAX_SEATS. KL_E_STATE: more are taken, or this relay's rooms
  * have fewer. */
 int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *who);
-/* How somebody comes to the present of a room that plays, who has every frame below `have` (0: nothing, not
- * even the start data). */
-enum kl_way { KL_WAY_NONE, KL_WAY_HISTORY };
-enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, uint32_t have);
 /* In the game: whoever has been let in gets all it needs, and is watched until it has caught up. */
 void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* The same for who was a watcher, and has every frame below `have`. */
+void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us);
 /* Gives a member other seats in the game; 0: it watches. KL_E_STATE where one is taken. why: for the log. */
 int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
                     uint64_t now_us);
+/* A hash of it is compared, of this frame; and all that were, up to that frame, are equal. */
+void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame);
+void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame);
 /* Frames that it has not run of those that the room has closed. */
 uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member);
 /* Who has caught up, with each run; who does not, now and then. */
 void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us);
+
+/* --- lobby_way.c --- */
+/* How somebody comes to the present of a room that plays: by all frames from `have` on; by the snapshot that
+ * is kept and the frames from its keyframe on; by one that is to be ordered first (ask again once shot.kept
+ * is newer, or shot.failures has grown). */
+enum kl_way { KL_WAY_NONE, KL_WAY_HISTORY, KL_WAY_SNAPSHOT, KL_WAY_ORDER };
+struct kl_lobby_wish {
+    uint32_t have; /* every frame below; 0: nothing, not even the start data */
+    double fps;    /* that it replays; 0: not known */
+    bool states;   /* it can begin from one … */
+    uint32_t
+        made; /* … and one of this frame or later was made for it, however old it is by now; 0: none was */
+};
+enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_lobby_wish *w);
+/* Snapshots of this room can be had. */
+bool kl_lobby_way_has_states(const struct kl_lobby_room *r);
+/* True: there is no way for who has nothing. why: in any case, what would be said to him. */
+bool kl_lobby_way_closed(const struct kl_lobby_room *r, char *why, size_t cap);
+/* Somebody is about to load who will then want to come to the present. */
+void kl_lobby_way_ahead(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* A member that is loaded and has every frame below `have` sets out, now or when its way is known. May put it
+ * out. */
+void kl_lobby_set_out(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us);
+/* HEALED. May put it out. */
+void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+                         uint64_t now_us);
+/* A member is out of sync, and never was in since it came: true where it came by a snapshot, and now gets all
+ * by history instead. */
+bool kl_lobby_way_untrue(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+void kl_lobby_way_run(struct kl_lobby_room *r, uint64_t now_us);
+void kl_lobby_way_left(struct kl_lobby_room *r, unsigned member); /* its link is gone, or it is */
 
 /* --- lobby_start.c --- */
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
@@ -402,7 +476,15 @@ bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
 
 /* --- lobby_play.c --- */
 void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us);
-void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us);
+/* COMMIT, then HASH (a message of that kind). May put the member out. */
+void kl_lobby_play_commit(struct kl_lobby_room *r, unsigned member, const struct kl_commit *c,
+                          uint64_t now_us);
+void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_msg *m, uint64_t now_us);
+/* Logs who has committed to hashes of that frame and has not said them in time: each once, until it says some
+ * again. */
+void kl_lobby_play_tell_owing(struct kl_lobby_room *r, uint32_t frame);
+/* A member that has just been welcomed hears what is open. */
+void kl_lobby_play_reveal_to(struct kl_lobby_room *r, unsigned member);
 const char *kl_lobby_policy_name(uint8_t policy);
 /* Takes closed frames, sends what is due. */
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us);
@@ -450,8 +532,8 @@ bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o);
 
 /* --- lobby_snapshot.c --- */
 /* Has everybody serialize at a keyframe to come. trusted: the clients who say what is right; 0: all who play.
- * What comes of it: shot.kept is newer, or shot.failures has grown. False: not now (one is under way, or
- * being fetched), or never (shot.unfit). */
+ * What comes of it: shot.kept is newer, or shot.failures has grown. False: not now (one is under way), or
+ * never (shot.unfit). */
 bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us);
 /* A keyframe with commands has closed. */
 void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us);
@@ -459,10 +541,20 @@ void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64
 bool kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w);
 bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
                              uint64_t now_us);
-/* Sends the one that is kept to this member. False: there is none, or nobody. */
+/* Sends the one that is kept to this member, who runs again what he has run since. False: there is none, or
+ * nobody. */
 bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member);
+/* The same to any peer, of the one that is kept, or still coming: its last bytes go when it has proved good.
+ * begin: he begins there, and needs history from its keyframe on, which is to be sent
+ * from now on (as bulk). What was on its way to him is no more. */
+bool kl_lobby_fetch_begin(struct kl_lobby_room *r, struct kl_lobby_fetch *f, struct kl_lobby_packed *k,
+                          unsigned peer, bool begin);
+/* Sends as much of it as may go now; true where there is more. */
+bool kl_lobby_fetch_run(struct kl_lobby_room *r, struct kl_lobby_fetch *f, unsigned peer);
+void kl_lobby_fetch_end(struct kl_lobby_room *r, struct kl_lobby_fetch *f); /* harmless twice */
 /* HEALED. False: it breaks the protocol. */
-bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h);
+bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+                              uint64_t now_us);
 /* Its link is gone, or it is. */
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us); /* sets shot.due_us */
@@ -501,6 +593,7 @@ void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) __attribu
 void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void kl_lobby_send_roster(struct kl_lobby_room *r);
+void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer);
 /* room="…" client=… name="…" seats=… and then the rest. */
 void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                          unsigned member, const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -34,6 +34,7 @@ void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) {
     vsnprintf(m.text.text, sizeof m.text.text, format, args);
     va_end(args);
     kl_lobby_send_all(r, &m);
+    if (r->watch.delay_s == 0) kl_lobby_watch_notice(r, &m.text); /* else it is of what they have not seen */
 }
 
 void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...) {
@@ -45,7 +46,7 @@ void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format,
     if (kl_lobby_reaches(&r->member[member])) kl_lobby_send(r->lobby, r->member[member].peer, &m);
 }
 
-void kl_lobby_send_roster(struct kl_lobby_room *r) {
+static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     struct kl_msg m = {.kind = KL_MSG_ROSTER};
     struct kl_roster *roster = &m.roster;
     roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
@@ -61,8 +62,21 @@ void kl_lobby_send_roster(struct kl_lobby_room *r) {
         if (from->state == KL_MEMBER_PLAYING && kl_room_joining(&r->lock, i)) to->state = KL_MEMBER_JOINING;
         if (!from->linked) to->state = from->leaving ? KL_MEMBER_GONE : KL_MEMBER_AWAY;
     }
+    roster->watchers = (uint16_t)r->watch.count;
+    roster->delay_s = r->watch.delay_s;
+    return m;
+}
+
+void kl_lobby_send_roster(struct kl_lobby_room *r) {
+    struct kl_msg m = roster_of(r);
     kl_lobby_send_all(r, &m);
+    kl_lobby_watch_roster(r, &m.roster);
     r->roster_changed = false;
+}
+
+void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer) {
+    struct kl_msg m = roster_of(r);
+    kl_lobby_send(r->lobby, peer, &m);
 }
 
 void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {

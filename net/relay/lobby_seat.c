@@ -35,7 +35,8 @@ static void unlink_client(struct kl_lobby_room *r, unsigned member) {
     if (!m->linked) return;
     struct kl_lobby_client *c = &r->lobby->client[m->peer];
     m->linked = false;
-    m->shot_wanted = false;
+    kl_lobby_fetch_end(r, &m->fetch);
+    kl_lobby_way_left(r, member);
     if (c->state == KL_CLIENT_MEMBER && c->room == r && c->member == member) c->state = KL_CLIENT_NONE;
 }
 
@@ -137,6 +138,7 @@ void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member) {
     kl_seat_token_hash(w->token, m->token_hash[0]);
     r->past.ticket_changed = true;
     kl_lobby_send(r->lobby, m->peer, &msg);
+    kl_lobby_play_reveal_to(r, member);
 }
 
 /* --- RETURN -----------------------------------------------------------------------------------------------
@@ -165,7 +167,7 @@ static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r
     kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT, text);
 }
 
-static void displace(struct kl_lobby_room *r, unsigned member) {
+static void displace(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     if (!m->linked) return;
     kl_lobby_log_member(KL_LOG_INFO, "displaced", r, member, "by=a_newer_session");
@@ -173,15 +175,18 @@ static void displace(struct kl_lobby_room *r, unsigned member) {
                     "your seat was taken back by a newer session of yours");
     r->lobby->net.hang_up(r->lobby->net.ctx, m->peer);
     unlink_client(r, member);
+    kl_lobby_snapshot_left(r, member, now_us);
+    kl_lobby_heal_left(r, member);
 }
 
 /* In the game: on from what it has, or everything anew. */
 static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_return *b, uint64_t now_us) {
-    bool on = !b->fresh && kl_lobby_past_reaches(r, b->have) && kl_lobby_past_same(r, b) &&
-              kl_room_return(&r->lock, member, b->have, now_us) == KL_OK;
+    struct kl_lobby_wish w = {.have = b->have, .fps = r->member[member].way.fps, .states = true};
+    bool on = !b->fresh && b->have <= r->lock.next_close && kl_lobby_past_same(r, b) &&
+              kl_lobby_way_to_present(r, &w) != KL_WAY_NONE;
     kl_lobby_past_returned(r, member, on ? b->tags : 0);
     if (on) {
-        r->member[member].state = KL_MEMBER_PLAYING;
+        kl_lobby_set_out(r, member, b->have, now_us);
         return;
     }
     kl_room_cut(&r->lock, member, now_us); /* what is left of an older session */
@@ -195,7 +200,7 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
     struct kl_lobby_member *m = &r->member[member];
     struct kl_lobby_client *c = &r->lobby->client[peer];
     uint64_t away_us = m->linked ? 0 : now_us - m->cut_us;
-    displace(r, member);
+    displace(r, member, now_us);
     memmove(m->token_hash[1], m->token_hash[which], KL_SEAT_HASH); /* until the new one has been used */
     m->any_token = false;
     m->linked = true;

@@ -18,6 +18,7 @@
 #define GIVE_LEAST    32768   /* bytes a second, that a giver comes to at least, and … */
 #define GIVE_GRACE_US 10000000
 #define WISH_US       60000000 /* between two tries to get one because history fills */
+#define AGAIN_US      60000000 /* failures of so long ago say nothing */
 
 static bool has_bit(uint16_t mask, unsigned i) {
     return mask >> i & 1;
@@ -34,10 +35,28 @@ static uint64_t most_bytes(const struct kl_lobby_room *r) {
     return most < KL_SNAPSHOT_MAX ? most : KL_SNAPSHOT_MAX;
 }
 
-static void drop(struct kl_lobby_room *r, struct kl_lobby_packed *p) {
-    if (p->packed) r->lobby->snapshot_bytes -= p->len;
-    free(p->packed);
-    memset(p, 0, sizeof *p);
+static struct kl_lobby_packed *take(struct kl_lobby_room *r, uint32_t len) {
+    struct kl_lobby_packed *p = malloc(sizeof *p + len);
+    if (!p) return NULL;
+    *p = (struct kl_lobby_packed){.refs = 1, .len = len};
+    r->shot.bytes += len;
+    r->lobby->snapshot_bytes += len;
+    return p;
+}
+
+static void drop(struct kl_lobby_room *r, struct kl_lobby_packed **at) {
+    struct kl_lobby_packed *p = *at;
+    *at = NULL;
+    if (!p || --p->refs > 0) return;
+    r->shot.bytes -= p->len;
+    r->lobby->snapshot_bytes -= p->len;
+    free(p);
+}
+
+/* What is coming comes to nothing. */
+static void drop_coming(struct kl_lobby_room *r) {
+    if (r->shot.coming) r->shot.coming->failed = true;
+    drop(r, &r->shot.coming);
 }
 
 static void stop_unpacking(struct kl_lobby_shot *s) {
@@ -47,17 +66,21 @@ static void stop_unpacking(struct kl_lobby_shot *s) {
 
 static void end(struct kl_lobby_room *r, const char *why) {
     struct kl_lobby_shot *s = &r->shot;
-    drop(r, &s->coming);
+    drop_coming(r);
     stop_unpacking(s);
     s->phase = KL_SHOT_NONE;
     if (!why) return;
     s->failures++;
+    s->in_a_row++;
+    s->failed_us = s->since_us;
     kl_lobby_log_room(KL_LOG_INFO, "snapshot_failed", r, "frame=%u reason=\"%s\"", s->keyframe, why);
 }
 
 void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
     end(r, NULL);
     drop(r, &r->shot.kept);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        kl_lobby_fetch_end(r, &r->member[i].fetch);
 }
 
 /* --- who says what ----------------------------------------------------------------------------------------
@@ -106,21 +129,14 @@ static uint16_t agreed(const struct kl_lobby_shot *s, uint16_t among) {
 /* --- ordering ---------------------------------------------------------------------------------------------
  */
 
-static bool is_being_fetched(const struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) && r->member[i].shot_wanted) return true;
-    return false;
-}
-
 bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
-    if (r->phase != KL_ROOM_PLAYING || s->phase != KL_SHOT_NONE || s->unfit || is_being_fetched(r))
-        return false;
+    if (r->phase != KL_ROOM_PLAYING || s->phase != KL_SHOT_NONE || s->unfit) return false;
     if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_SNAPSHOT, NULL, 0) != KL_OK) return false;
     s->phase = KL_SHOT_ORDERED;
     s->since_us = now_us;
     s->trusted = trusted;
-    s->said = s->has = s->failed = 0;
+    s->said = s->has = s->failed = s->too_large = 0;
     r->busy = true;
     return true;
 }
@@ -133,6 +149,8 @@ void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64
         if (set->at[i].client != KL_RELAY_CLIENT || set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
         s->phase = KL_SHOT_HASHING;
         s->keyframe = keyframe;
+        s->interval = r->past.history.intervals;               /* those before it are whole */
+        if (s->interval == 0 && keyframe > 0) s->interval = 1; /* no history is kept: nobody begins there */
         s->since_us = now_us;
         kl_lobby_log_room(KL_LOG_DEBUG, "snapshot", r, "frame=%u", keyframe);
     }
@@ -166,10 +184,11 @@ static unsigned choose_giver(const struct kl_lobby_room *r, uint16_t among) {
 static void ask(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     unsigned giver = choose_giver(r, s->agreed & (uint16_t)~s->failed);
-    drop(r, &s->coming);
+    drop_coming(r);
     stop_unpacking(s);
     if (giver == KL_MAX_CLIENTS) {
-        end(r, "nobody gave it");
+        s->unfit = s->too_large && !(s->agreed & (uint16_t)~s->too_large); /* by the word of all of them */
+        end(r, s->unfit ? "too large" : "nobody gave it");
         return;
     }
     s->phase = KL_SHOT_GIVING;
@@ -188,7 +207,7 @@ static void next_giver(struct kl_lobby_room *r, uint64_t now_us) {
 static void decide(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     uint16_t among = jury(r), late = among & (uint16_t)~s->said;
-    bool over = !late || now_us >= s->since_us + SAY_US;
+    bool over = (among && !late) || now_us >= s->since_us + SAY_US; /* nobody: all who play stand still */
     uint16_t with = agreed(s, among);
     if (over && !with) with = agreed(s, among & s->said);
     if (with) {
@@ -206,16 +225,39 @@ static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
     struct kl_lobby_shot *s = &r->shot;
     bool fits = total <= most_bytes(r) && r->lobby->snapshot_bytes + total <= KL_SNAPSHOT_BYTES_TOTAL &&
                 kl_lobby_address_has(r->lobby, r->maker, total);
-    s->coming.packed = fits ? malloc(total) : NULL;
-    s->unpack = s->coming.packed ? kl_unpack_begin(s->wanted.bytes) : NULL;
+    s->coming = fits ? take(r, total) : NULL;
+    s->unpack = s->coming ? kl_unpack_begin(s->wanted.bytes) : NULL;
     if (!s->unpack) {
-        free(s->coming.packed);
-        s->coming.packed = NULL;
+        drop(r, &s->coming);
         return false;
     }
-    s->coming.len = total;
-    r->lobby->snapshot_bytes += total;
+    s->coming->keyframe = s->keyframe;
+    s->coming->interval = s->interval;
+    s->coming->bytes = s->wanted.bytes;
+    memcpy(s->coming->hash, s->wanted.hash, sizeof s->coming->hash);
     return true;
+}
+
+/* One giver's word is not enough: he may say so to leave the room without snapshots. */
+static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    bool too_large = total > most_bytes(r);
+    if (too_large) s->too_large |= (uint16_t)(1U << s->giver);
+    if (s->agreed & (uint16_t) ~(s->failed | 1U << s->giver)) {
+        next_giver(r, now_us);
+        return;
+    }
+    if (too_large)
+        kl_lobby_notice(r, "no snapshot of this room: it has %u KiB, this relay takes %llu", total / 1024,
+                        (unsigned long long)most_bytes(r) / 1024);
+    else
+        kl_lobby_notice(r, "no snapshot of this room now: the relay has no %u KiB left for it", total / 1024);
+    next_giver(r, now_us);
+}
+
+/* More than any packing of it has, however bad. */
+static bool is_padded(const struct kl_lobby_shot *s, uint32_t total) {
+    return total > s->wanted.bytes + s->wanted.bytes / 8 + 1024;
 }
 
 /* Another than the one asked may have been asked before. */
@@ -224,36 +266,33 @@ bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const str
     struct kl_lobby_shot *s = &r->shot;
     const struct kl_piece *piece = &p->piece;
     if (s->phase != KL_SHOT_GIVING || member != s->giver || p->keyframe != s->keyframe) return true;
-    if (piece->offset != s->have || (s->coming.packed && piece->total != s->coming.len)) return false;
-    if (!s->coming.packed && !begin_coming(r, piece->total)) {
-        s->unfit = piece->total > most_bytes(r);
-        if (s->unfit)
-            kl_lobby_notice(r, "no snapshot of this room: it has %u KiB, this relay takes %llu",
-                            piece->total / 1024, (unsigned long long)most_bytes(r) / 1024);
-        else
-            kl_lobby_notice(r, "no snapshot of this room now: the relay has no %u KiB left for it",
-                            piece->total / 1024);
-        end(r, s->unfit ? "too large" : "no memory");
+    if (piece->offset != s->have || is_padded(s, piece->total) ||
+        (s->coming && piece->total != s->coming->len))
+        return false;
+    if (!s->coming && !begin_coming(r, piece->total)) {
+        no_place(r, piece->total, now_us);
         return true;
     }
-    memcpy(s->coming.packed + s->have, piece->bytes, piece->len);
+    memcpy(s->coming->packed + s->have, piece->bytes, piece->len);
     s->have += piece->len;
+    s->coming->have = s->have;
     s->heard_us = now_us;
     return true;
 }
 
 static void keep(struct kl_lobby_room *r) {
     struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_packed *k = s->coming;
     drop(r, &s->kept);
-    s->kept = s->coming;
-    s->kept.keyframe = s->keyframe;
-    s->kept.bytes = s->wanted.bytes;
-    memcpy(s->kept.hash, s->wanted.hash, sizeof s->kept.hash);
-    s->coming = (struct kl_lobby_packed){0};
+    s->kept = k;
+    s->coming = NULL;
+    k->good = true;
     stop_unpacking(s);
     s->phase = KL_SHOT_NONE;
+    s->in_a_row = 0;
+    r->busy = true;
     kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver, "frame=%u bytes=%u packed=%u agreed=%u",
-                        s->kept.keyframe, s->kept.bytes, s->kept.len, count_bits(s->agreed));
+                        k->keyframe, k->bytes, k->len, count_bits(s->agreed));
 }
 
 /* He said that he had what the others have, and gave something else. */
@@ -267,9 +306,9 @@ static void forged(struct kl_lobby_room *r, uint64_t now_us) {
 /* True: there is more to look at, at once. */
 static bool check(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
-    if (!s->coming.packed) return false;
-    bool more = kl_unpack_step(s->unpack, s->coming.packed, s->have);
-    bool whole = !more && s->have == s->coming.len;
+    if (!s->coming) return false;
+    bool more = kl_unpack_step(s->unpack, s->coming->packed, s->have);
+    bool whole = !more && s->have == s->coming->len;
     if (kl_unpack_failed(s->unpack))
         forged(r, now_us);
     else if (whole && kl_unpack_good(s->unpack, s->have, s->wanted.hash))
@@ -280,51 +319,76 @@ static bool check(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static bool is_late(const struct kl_lobby_shot *s, uint64_t now_us) {
-    uint64_t whole_us = GIVE_GRACE_US + s->coming.len * UINT64_C(1000000) / GIVE_LEAST;
+    uint64_t whole_us = GIVE_GRACE_US;
+    if (s->coming) whole_us += s->coming->len * UINT64_C(1000000) / GIVE_LEAST;
     return now_us >= s->heard_us + GIVE_US || now_us >= s->since_us + whole_us;
 }
 
 /* --- sending it on ----------------------------------------------------------------------------------------
  */
 
-bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_packed *k = &r->shot.kept;
-    struct kl_lobby_member *m = &r->member[member];
+/* As bulk, so that it comes before its pieces, and before the history from there on. */
+bool kl_lobby_fetch_begin(struct kl_lobby_room *r, struct kl_lobby_fetch *f, struct kl_lobby_packed *k,
+                          unsigned peer, bool begin) {
     struct kl_msg msg = {.kind = KL_MSG_OFFER};
-    if (!k->packed || !kl_lobby_reaches(m)) return false;
-    msg.offer = (struct kl_offer){.keyframe = k->keyframe, .bytes = k->bytes, .packed = k->len};
+    kl_lobby_fetch_end(r, f);
+    if (!k) return false;
+    msg.offer = (struct kl_offer){.keyframe = k->keyframe,
+                                  .interval = k->interval,
+                                  .begin = begin,
+                                  .bytes = k->bytes,
+                                  .packed = k->len};
     memcpy(msg.offer.hash, k->hash, sizeof msg.offer.hash);
-    kl_lobby_send(r->lobby, m->peer, &msg);
-    m->shot_wanted = true;
-    m->shot_sent = 0;
+    kl_lobby_send_bulk(r->lobby, peer, &msg);
+    k->refs++;
+    *f = (struct kl_lobby_fetch){.shot = k};
     r->busy = true;
     return true;
 }
 
-static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    const struct kl_lobby_packed *k = &r->shot.kept;
-    while (m->shot_wanted && net->bulk_room(net->ctx, m->peer) > 0) {
-        struct kl_msg msg = {.kind = KL_MSG_SNAPSHOT, .shot.keyframe = k->keyframe};
-        struct kl_piece *p = &msg.shot.piece;
-        uint32_t left = k->len - m->shot_sent;
-        *p = (struct kl_piece){.offset = m->shot_sent, .total = k->len};
-        p->len = (uint16_t)(left < KL_BULK_MAX ? left : KL_BULK_MAX);
-        memcpy(p->bytes, k->packed + m->shot_sent, p->len);
-        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
-        m->shot_sent += p->len;
-        m->shot_wanted = m->shot_sent < k->len;
-    }
-    if (m->shot_wanted) r->bulk = true;
+void kl_lobby_fetch_end(struct kl_lobby_room *r, struct kl_lobby_fetch *f) {
+    drop(r, &f->shot);
 }
 
-bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h) {
+/* Of one that is not proved good nobody gets all, so that nobody loads it. */
+static uint32_t may_go(const struct kl_lobby_fetch *f) {
+    const struct kl_lobby_packed *k = f->shot;
+    if (!k || k->failed) return 0;
+    uint32_t here = k->good || k->have < k->len ? k->have : k->len - 1;
+    return k->good || here >= f->sent + KL_BULK_MAX ? here - f->sent : 0;
+}
+
+bool kl_lobby_fetch_run(struct kl_lobby_room *r, struct kl_lobby_fetch *f, unsigned peer) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    const struct kl_lobby_packed *k = f->shot;
+    uint32_t left;
+    while ((left = may_go(f)) > 0 && net->bulk_room(net->ctx, peer) > 0) {
+        struct kl_msg msg = {.kind = KL_MSG_SNAPSHOT, .shot.keyframe = k->keyframe};
+        struct kl_piece *p = &msg.shot.piece;
+        *p = (struct kl_piece){.offset = f->sent, .total = k->len};
+        p->len = (uint16_t)(left < KL_BULK_MAX ? left : KL_BULK_MAX);
+        memcpy(p->bytes, k->packed + f->sent, p->len);
+        kl_lobby_send_bulk(r->lobby, peer, &msg);
+        f->sent += p->len;
+        if (f->sent == k->len) kl_lobby_fetch_end(r, f);
+    }
+    return may_go(f) > 0;
+}
+
+bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member) {
+    struct kl_lobby_member *m = &r->member[member];
+    return kl_lobby_reaches(m) && kl_lobby_fetch_begin(r, &m->fetch, r->shot.kept, m->peer, false);
+}
+
+bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+                              uint64_t now_us) {
     static const char *const how[] = {"same", "other", "not"};
     if (r->phase != KL_ROOM_PLAYING || h->keyframe >= r->lock.next_close || h->next > r->lock.next_close)
         return false;
     kl_lobby_log_member(KL_LOG_INFO, "loaded", r, member, "snapshot=%u frame=%u how=%s", h->keyframe, h->next,
                         how[h->how]);
     kl_lobby_heal_loaded(r, member, h);
+    kl_lobby_way_loaded(r, member, h, now_us);
     return true;
 }
 
@@ -334,7 +398,7 @@ bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const st
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     uint16_t bit = (uint16_t)(1U << member);
-    r->member[member].shot_wanted = false;
+    kl_lobby_fetch_end(r, &r->member[member].fetch);
     s->said &= (uint16_t)~bit;
     s->has &= (uint16_t)~bit;
     s->agreed &= (uint16_t)~bit;
@@ -345,16 +409,17 @@ void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t n
 static bool history_fills(const struct kl_lobby_room *r) {
     const struct kl_history *h = &r->past.history;
     uint64_t most = r->lobby->limits.history_kib * UINT64_C(1024);
-    bool recent = r->shot.kept.packed && r->shot.kept.keyframe >= h->first + (h->next - h->first) / 2;
+    bool recent = r->shot.kept && r->shot.kept->keyframe >= h->first + (h->next - h->first) / 2;
     return r->past.bytes * 4 >= most * 3 && !recent;
 }
 
 bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r) {
-    return r->shot.kept.packed && kl_lobby_past_reaches(r, r->shot.kept.keyframe);
+    return r->shot.kept && kl_lobby_past_reaches(r, r->shot.kept->keyframe);
 }
 
 void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
+    if (s->in_a_row && now_us >= s->failed_us + AGAIN_US) s->in_a_row = 0;
     if (now_us >= s->wish_us && history_fills(r)) {
         s->wish_us = now_us + WISH_US;
         (void)kl_lobby_snapshot_order(r, 0, now_us);
@@ -363,5 +428,6 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) next_giver(r, now_us);
     if (s->phase == KL_SHOT_GIVING && check(r, now_us)) s->due_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) && r->member[i].shot_wanted) send_pieces(r, &r->member[i]);
+        if (kl_lobby_reaches(&r->member[i]) && kl_lobby_fetch_run(r, &r->member[i].fetch, r->member[i].peer))
+            r->bulk = true;
 }

@@ -130,16 +130,12 @@ static void goes_on(struct kl_lobby_room *r, unsigned member, const struct kl_fa
     m->deadline_us = 0;
     if (r->ready_known && kl_facts_differ(&r->ready, f, why, sizeof why) > 0) {
         kl_lobby_put_out(r, member, KL_REFUSE_IDENTITY, why, now_us);
-    } else if (!kl_lobby_past_reaches(r, 0) || kl_room_return(&r->lock, member, 0, now_us) != KL_OK) {
-        kl_lobby_put_out(r, member, KL_REFUSE_SEAT, "this relay does not keep the game's beginning any more",
-                         now_us);
-    } else {
-        m->checked = true;
-        m->state = KL_MEMBER_PLAYING;
-        r->roster_changed = true;
-        kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u frames_to_run=%u", f->count,
-                            r->lock.next_close);
+        return;
     }
+    m->checked = true;
+    r->roster_changed = true;
+    kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u frame=%u", f->count, r->lock.next_close);
+    kl_lobby_set_out(r, member, 0, now_us);
 }
 
 bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
@@ -231,7 +227,9 @@ void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fres
 }
 
 bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    if (kl_lobby_way_to_present(r, 0) == KL_WAY_NONE) return false;
+    struct kl_lobby_wish w = {.states = !r->member[member].way.no_states};
+    if (kl_lobby_way_to_present(r, &w) == KL_WAY_NONE) return false;
+    kl_lobby_way_ahead(r, member, now_us);
     prepare(r, member, false, now_us);
     return true;
 }

@@ -28,6 +28,7 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     memcpy(t->salt, r->salt, sizeof t->salt);
     memcpy(t->secret, r->secret, sizeof t->secret);
     t->seat_time_s = r->seat_time_s;
+    t->delay_s = r->watch.delay_s;
     t->epoch_s = r->epoch_s;
     t->start_bytes = r->start_bytes;
     memcpy(t->start_hash, r->start_hash, sizeof t->start_hash);
@@ -78,6 +79,7 @@ int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t
     kl_write_bytes(&w, t->salt, sizeof t->salt);
     kl_write_bytes(&w, t->secret, sizeof t->secret);
     kl_write_u16(&w, t->seat_time_s);
+    kl_write_u16(&w, t->delay_s);
     kl_write_u64(&w, t->epoch_s);
     kl_write_u32(&w, t->start_bytes);
     kl_write_bytes(&w, t->start_hash, sizeof t->start_hash);
@@ -107,10 +109,13 @@ static bool fits_together(const struct kl_lobby_ticket *t) {
 }
 
 static void read_door(struct kl_reader *r, struct kl_lobby_ticket *t) {
-    t->doors = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED | KL_DOOR_LET_GO);
+    t->doors = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED | KL_DOOR_LET_GO |
+                                    KL_DOOR_ONCE);
     kl_read_into(r, t->salt, sizeof t->salt);
     kl_read_into(r, t->secret, sizeof t->secret);
     t->seat_time_s = kl_read_u16(r);
+    t->delay_s = kl_read_u16(r);
+    if (t->delay_s > KL_WATCH_DELAY_MAX_S) r->failed = true;
 }
 
 static void read_bans(struct kl_reader *r, struct kl_lobby_ticket *t) {

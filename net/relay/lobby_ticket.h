@@ -23,7 +23,7 @@ struct kl_lobby_ticket {
     char name[KL_NAME_MAX], maker[KL_ADDRESS_MAX];
     uint8_t id[KL_ROOM_ID_BYTES];
     uint8_t doors, salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
-    uint16_t seat_time_s;
+    uint16_t seat_time_s, delay_s;
     uint64_t epoch_s;
     uint32_t start_bytes;
     uint8_t start_hash[16]; /* BLAKE2b of the start data */

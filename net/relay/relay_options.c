@@ -33,6 +33,9 @@ const char kl_relay_help[] =
     "  --port N           UDP port (55435); 0 takes any free one, see the `listening' line\n"
     "  --rooms N          rooms at once (256)\n"
     "  --max-seats N      seats of one room, 1 to 8 (8)\n"
+    "  --watchers N       who watch one room from outside the game (128); all rooms together a quarter of "
+    "the\n"
+    "                     relay's connections; 0: who watches is one of the 16 clients of a room\n"
     "  --state DIR        where the relay's key is kept, made at the first start\n"
     "                     ($XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay)\n"
     "  --journal DIR      write down there what rooms need, so that they go on after a crash or kill -9 of "
@@ -60,6 +63,10 @@ const char kl_relay_help[] =
     "  --history-kib N    history of one room, KiB (2560): an hour of two pads takes some 1000\n"
     "  --snapshot-kib N   the newest snapshot of one room, packed, KiB (8192); twice that while the next "
     "one comes\n"
+    "  --catch-up S       who joins late replays the game where that takes S seconds (10), at what his "
+    "machine "
+    "is\n"
+    "                     known to replay or 5 times the game's pace; else he loads a snapshot\n"
     "  --log LEVEL        error, info (default) or debug; to standard error\n"
     "  --log-lines N      lines a minute of one kind about one client, room or address (120; 0: any number); "
     "more\n"
@@ -114,6 +121,8 @@ static const struct {
     {"history-kib", LOBBY_FIELD(history_kib), 192, 1048576},
     {"snapshot-kib", LOBBY_FIELD(snapshot_kib), 16, 65536},
     {"mib-per-address", LOBBY_FIELD(mib_per_address), 1, 1048576},
+    {"catch-up", LOBBY_FIELD(catch_up_s), 1, 86400},
+    {"watchers", LOBBY_FIELD(watchers), 0, KL_HUB_PEERS_MAX / 4},
 };
 #define LOBBY_OPTIONS (sizeof lobby_options / sizeof lobby_options[0])
 
@@ -147,6 +156,8 @@ static const struct option long_options[] = {
     {"history-kib", required_argument, NULL, OPT_LOBBY + 8},
     {"snapshot-kib", required_argument, NULL, OPT_LOBBY + 9},
     {"mib-per-address", required_argument, NULL, OPT_LOBBY + 10},
+    {"catch-up", required_argument, NULL, OPT_LOBBY + 11},
+    {"watchers", required_argument, NULL, OPT_LOBBY + 12},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -228,9 +239,7 @@ static int set_option(struct parser *p, int option) {
     }
 }
 
-enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
-                                            size_t err_len) {
-    struct parser p = {out, err, err_len};
+void kl_relay_options_defaults(struct kl_relay_options *out) {
     *out = (struct kl_relay_options){.bind = "0.0.0.0",
                                      .port = KL_DEFAULT_PORT,
                                      .rooms = ROOMS_DEFAULT,
@@ -246,7 +255,13 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
                                      .lobby = kl_lobby_defaults,
                                      .log = KL_LOG_INFO,
                                      .log_lines = LOG_LINES_DEFAULT};
+}
+
+enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
+                                            size_t err_len) {
+    struct parser p = {out, err, err_len};
     int option;
+    kl_relay_options_defaults(out);
     optind = 1;
     while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
         if (option == OPT_HELP) return KL_RELAY_HELP;

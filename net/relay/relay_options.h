@@ -23,10 +23,14 @@ struct kl_relay_options {
     enum kl_log_level log;
     unsigned log_lines; /* kl_log_set_lines() */
     bool console;
+    /* NULL or: once it listens, before it serves anybody; by no option */
+    void (*listening)(void *ctx, uint16_t port, const char *fingerprint);
+    void *ctx;
 };
 
 enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };
 
+void kl_relay_options_defaults(struct kl_relay_options *out);
 /* Fills out with the defaults and what argv says. KL_RELAY_BAD: one line for people is in err. */
 enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
                                             size_t err_len);

@@ -16,8 +16,10 @@
 #include "lobby.h"
 #include "outlet.h"
 
-/* Beyond the seats of all rooms: for spectators, and for those who are to be told that the relay is full. */
-#define PEERS_SPARE 128
+/* Beyond the seats of all rooms: for who has none, and for those who are to be told that the relay is full;
+ * and for watchers, who have a quarter of all (lobby.h). */
+#define PEERS_SPARE    128
+#define PEERS_WATCHERS 4 /* rooms full of them */
 
 #define LAST_ANSWERS_MS 500
 #define LEFT_OUT_US     1000000 /* between looks at what the log lacks */
@@ -72,6 +74,7 @@ static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
     *out = (struct kl_room_line){.players = r.players,
                                  .filled = r.filled,
                                  .open = r.open,
+                                 .watchers = r.watchers,
                                  .playing = r.playing,
                                  .password = r.doors & KL_DOOR_PASSWORD,
                                  .locked = r.doors & KL_DOOR_LOCKED};
@@ -178,7 +181,7 @@ static int open_journal(struct server *s, const struct kl_relay_options *o, char
 
 static int open_server(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
     struct kl_keypair key;
-    unsigned peers = o->rooms * o->seats + PEERS_SPARE;
+    unsigned peers = o->rooms * o->seats + PEERS_SPARE + PEERS_WATCHERS * o->lobby.watchers;
     if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
     if (open_key(s, o, &key, err, err_len) != 0) return -1;
     int result = open_journal(s, o, err, err_len);
@@ -274,6 +277,7 @@ int kl_server_run(const struct kl_relay_options *options, int signals, char *err
     struct kl_outlet *answers = options->console ? kl_outlet_open(STDOUT_FILENO) : NULL;
     if (answers) s.answers = kl_outlet_stream(answers);
     log_listening(&s, options);
+    if (options->listening) options->listening(options->ctx, kl_hub_port(s.hub), s.fingerprint);
     loop(&s, signals);
     struct signalfd_siginfo info = {0};
     ssize_t got = s.quit ? 0 : read(signals, &info, sizeof info);

@@ -13,6 +13,7 @@ struct kl_unpack {
     crypto_generichash_state hash;
     uint32_t bytes, out, at; /* wanted, come out so far; packed bytes used */
     bool ended, failed;      /* the frame has */
+    bool dry;                /* nothing more comes of what is here: to ask zstd again and again is an error */
     uint8_t buf[65536];
 };
 
@@ -39,7 +40,7 @@ void kl_unpack_free(struct kl_unpack *u) {
 static bool some(struct kl_unpack *u, const uint8_t *packed, uint32_t len) {
     ZSTD_inBuffer in = {packed, len, u->at};
     ZSTD_outBuffer out = {u->buf, sizeof u->buf, 0};
-    if (u->ended || u->failed) return false;
+    if (u->ended || u->failed || (u->dry && u->at == len)) return false;
     size_t left = ZSTD_decompressStream(u->zstd, &out, &in);
     bool moved = in.pos > u->at || out.pos > 0;
     u->at = (uint32_t)in.pos;
@@ -48,6 +49,7 @@ static bool some(struct kl_unpack *u, const uint8_t *packed, uint32_t len) {
     crypto_generichash_update(&u->hash, u->buf, out.pos);
     u->out += (uint32_t)out.pos;
     u->ended = left == 0;
+    u->dry = !moved;
     return moved;
 }
 

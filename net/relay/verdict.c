@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum { SAID_NOTHING = 0, SAID_INCOMPLETE = 1, SAID_COMPLETE = 2 };
-enum { EQUAL = 0, DIFFERS = 1, DIFFERS_STATE = 2 };
+enum { EQUAL = 0, DIFFERS = 1, DIFFERS_STATE = 2, NOTED = 3 };
 
 void kl_verdict_init(struct kl_verdict_table *t) {
     memset(t, 0, sizeof *t);
@@ -15,7 +15,7 @@ static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n)
 
 static void open_label(struct kl_verdict_label *l, uint32_t frame) {
     l->frame = frame;
-    l->reported = 0;
+    l->committed = l->reported = l->late = 0;
     l->said = SAID_NOTHING;
     l->differs = EQUAL;
     l->first_us = 0;
@@ -26,9 +26,9 @@ void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
     struct kl_verdict_label *l = label_at(t, t->end++);
     open_label(l, frame);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!t->asked[i].reported || t->asked[i].frame != frame) continue;
+        if (!t->asked[i].committed || t->asked[i].frame != frame) continue;
         *l = t->asked[i]; /* somebody stopped just here, before the mark was known */
-        t->asked[i].reported = 0;
+        t->asked[i].committed = 0;
         break;
     }
 }
@@ -37,33 +37,91 @@ static struct kl_verdict_label *find(struct kl_verdict_table *t, uint32_t frame)
     for (uint32_t n = t->begin; n != t->end; n++)
         if (label_at(t, n)->frame == frame) return label_at(t, n);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (t->asked[i].reported && t->asked[i].frame == frame) return &t->asked[i];
+        if (t->asked[i].committed && t->asked[i].frame == frame) return &t->asked[i];
     return NULL;
 }
 
-int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, uint64_t now_us) {
-    struct kl_verdict_label *l = find(t, h->frame);
+static bool has_bit(uint16_t mask, unsigned i) {
+    return mask >> i & 1;
+}
+
+static bool is_open(const struct kl_verdict_table *t, uint32_t frame) {
+    return t->any_open && frame <= t->open;
+}
+
+/* All who were there have spoken of it; who comes later speaks of the next. */
+static bool is_settled(const struct kl_verdict_table *t, uint32_t frame) {
+    for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++)
+        if (t->label[n].said == SAID_COMPLETE && t->label[n].frame == frame) return true;
+    return false;
+}
+
+int kl_verdict_commit(struct kl_verdict_table *t, unsigned client, uint32_t frame,
+                      const uint8_t commitment[KL_COMMITMENT_BYTES], uint64_t now_us) {
+    struct kl_verdict_label *l = find(t, frame);
+    uint16_t bit = (uint16_t)(1U << client);
+    if (!l && is_settled(t, frame)) return KL_E_STATE;
     if (!l) {
         l = &t->asked[client];
-        open_label(l, h->frame);
+        open_label(l, frame);
     }
-    if (l->reported >> client & 1) return KL_E_STATE;
-    if (l->reported == 0) l->first_us = now_us;
-    l->reported |= (uint16_t)(1U << client);
-    l->hash[client] = *h;
+    if (l->reported & bit) return KL_E_STATE;
+    if (l->committed == 0) l->first_us = now_us;
+    l->committed |= bit;
+    if (is_open(t, frame)) l->late |= bit;
+    memcpy(l->word[client].commitment, commitment, KL_COMMITMENT_BYTES);
     return KL_OK;
+}
+
+const uint8_t *kl_verdict_commitment(struct kl_verdict_table *t, unsigned client, uint32_t frame) {
+    const struct kl_verdict_label *l = find(t, frame);
+    return l && has_bit(l->committed & (uint16_t)~l->reported, client) ? l->word[client].commitment : NULL;
+}
+
+int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h) {
+    if (!kl_verdict_commitment(t, client, h->frame)) return KL_E_STATE;
+    struct kl_verdict_label *l = find(t, h->frame);
+    l->reported |= (uint16_t)(1U << client);
+    l->word[client].hash = *h;
+    return KL_OK;
+}
+
+uint16_t kl_verdict_owing(struct kl_verdict_table *t, uint32_t frame) {
+    const struct kl_verdict_label *l = find(t, frame);
+    return l ? l->committed & (uint16_t)~l->reported : 0;
+}
+
+static bool may_open(const struct kl_verdict_table *t, const struct kl_verdict_label *l, uint16_t awaited,
+                     uint64_t now_us) {
+    if (!l->committed || is_open(t, l->frame)) return false;
+    return !(awaited & ~l->committed) || now_us >= l->first_us + KL_COMMIT_WAIT_US;
+}
+
+static void open_up_to(struct kl_verdict_table *t, uint32_t frame) {
+    t->any_open = true;
+    t->open = frame;
+}
+
+bool kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us) {
+    uint32_t before = t->open;
+    bool any = t->any_open;
+    for (uint32_t n = t->begin; n != t->end; n++)
+        if (may_open(t, label_at(t, n), court->awaited, now_us)) open_up_to(t, label_at(t, n)->frame);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (may_open(t, &t->asked[i], court->awaited, now_us)) open_up_to(t, t->asked[i].frame);
+    return t->any_open && (!any || t->open != before);
 }
 
 static bool same_value(bool has_a, uint64_t a, bool has_b, uint64_t b) {
     return has_a == has_b && (!has_a || a == b);
 }
 
-/* What two reports differ in. Without RAM the state is all there is, so then it counts in full. */
-static int difference(const struct kl_hash *a, const struct kl_hash *b) {
+int kl_verdict_difference(const struct kl_hash *a, const struct kl_hash *b) {
     if (!same_value(a->has_ram, a->ram, b->has_ram, b->ram)) return DIFFERS;
     if (!same_value(a->has_av, a->av, b->has_av, b->av)) return DIFFERS;
     if (same_value(a->has_state, a->state, b->has_state, b->state)) return EQUAL;
-    return a->has_ram ? DIFFERS_STATE : DIFFERS;
+    if (!a->has_ram || (a->full && b->full)) return DIFFERS;
+    return a->noted && b->noted ? NOTED : DIFFERS_STATE;
 }
 
 static unsigned count_bits(uint16_t mask) {
@@ -75,21 +133,23 @@ static unsigned count_bits(uint16_t mask) {
 static uint16_t camp_of(const struct kl_verdict_label *l, unsigned client, int level) {
     uint16_t camp = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!(l->reported >> i & 1)) continue;
-        int d = difference(&l->hash[client], &l->hash[i]);
-        if (d == EQUAL || d == level) camp |= (uint16_t)(1U << i);
+        if (!has_bit(l->reported, i)) continue;
+        int d = kl_verdict_difference(&l->word[client].hash, &l->word[i].hash);
+        if (d == EQUAL || d == NOTED || d == level) camp |= (uint16_t)(1U << i);
     }
     return camp;
 }
 
-/* The camp of more than half of the voters who reported; 0: none is that large. */
+/* The camp of more than half of the voters who committed; 0: none is that large. Who has not revealed what he
+ * committed to, or committed late, is counted among them, but on nobody's side. */
 static uint16_t majority(const struct kl_verdict_label *l, uint16_t voters, int level) {
-    if (!(voters & l->reported)) voters = l->reported;
-    voters &= l->reported;
+    if (!(voters & l->committed)) voters = l->committed;
+    voters &= l->committed;
+    uint16_t in_time = voters & l->reported & (uint16_t)~l->late;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!(voters >> i & 1)) continue;
+        if (!has_bit(in_time, i)) continue;
         uint16_t camp = camp_of(l, i, level);
-        if (count_bits(camp & voters) * 2 > count_bits(voters)) return camp;
+        if (count_bits(camp & in_time) * 2 > count_bits(voters)) return camp;
     }
     return 0;
 }
@@ -102,12 +162,13 @@ static uint16_t minority(const struct kl_verdict_label *l, uint16_t voters, int 
 
 /* The gravest difference between any two reports. */
 static int judge(const struct kl_verdict_label *l) {
+    static const int gravity[] = {[EQUAL] = 0, [NOTED] = 1, [DIFFERS_STATE] = 2, [DIFFERS] = 3};
     int worst = EQUAL;
     unsigned first = l->reported ? (unsigned)__builtin_ctz(l->reported) : 0;
     for (unsigned i = first + 1; i < KL_MAX_CLIENTS; i++) {
-        if (!(l->reported >> i & 1)) continue;
-        int d = difference(&l->hash[first], &l->hash[i]);
-        if (d == DIFFERS || worst == EQUAL) worst = d;
+        if (!has_bit(l->reported, i)) continue;
+        int d = kl_verdict_difference(&l->word[first].hash, &l->word[i].hash);
+        if (gravity[d] > gravity[worst]) worst = d;
         if (worst == DIFFERS) break;
     }
     return worst;
@@ -135,7 +196,7 @@ static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l,
     l->said = out->complete ? SAID_COMPLETE : SAID_INCOMPLETE;
     const struct kl_verdict *bad = &t->first_bad;
     bool graver = bad->differs == DIFFERS_STATE && differs == DIFFERS;
-    if (differs != EQUAL && (!t->any_bad || out->frame <= bad->frame || graver)) {
+    if (differs != EQUAL && differs != NOTED && (!t->any_bad || out->frame <= bad->frame || graver)) {
         t->first_bad = *out;
         t->any_bad = true;
     }
@@ -174,7 +235,7 @@ static bool next_asked(struct kl_verdict_table *t, const struct kl_verdict_court
         struct kl_verdict_label *l = &t->asked[i];
         if (!is_due(l, court->present, now_us)) continue;
         speak(t, l, court, out);
-        if (l->said == SAID_COMPLETE) l->reported = 0;
+        if (l->said == SAID_COMPLETE) l->committed = l->reported = 0;
         return true;
     }
     return false;
@@ -195,51 +256,81 @@ static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uin
     return NULL;
 }
 
+/* Who is right; 0: nobody can say. Of those whose votes there should be more than half have spoken in time,
+ * for a majority among them to be one, and half of them where one decides: so nobody's word is taken who
+ * spoke when the others could not, because he held the game up or because their links did. */
+static uint16_t find_right(const struct kl_verdict_label *l, const struct kl_verdict_court *court, int level,
+                           bool *by_majority) {
+    uint16_t in_time = l->reported & (uint16_t)~l->late;
+    unsigned voters = count_bits(court->voters & (l->committed | court->awaited));
+    unsigned spoken = count_bits(court->voters & in_time);
+    const unsigned deciding[] = {court->judge, court->host};
+    uint16_t right = spoken * 2 > voters ? majority(l, court->voters, level) : 0;
+    *by_majority = right != 0;
+    for (unsigned i = 0; i < 2 && !right && spoken * 2 >= voters; i++)
+        if (deciding[i] < KL_MAX_CLIENTS && has_bit(in_time, deciding[i]))
+            right = camp_of(l, deciding[i], level);
+    return right;
+}
+
 bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
                       struct kl_verdict_camps *out) {
     const struct kl_verdict_label *l = look(t, frame);
-    const unsigned deciding[] = {court->judge, court->host};
     int differs = l ? judge(l) : EQUAL, level = differs == DIFFERS ? DIFFERS_STATE : EQUAL;
-    if (differs == EQUAL) return false;
-    unsigned first = (unsigned)__builtin_ctz(l->reported);
-    const struct kl_hash *h = &l->hash[first];
+    if (differs == EQUAL || differs == NOTED) return false;
+    uint16_t in_time = l->reported & (uint16_t)~l->late;
+    const struct kl_hash *h = &l->word[__builtin_ctz(in_time ? in_time : l->reported)].hash;
     *out = (struct kl_verdict_camps){.reported = l->reported,
                                      .ram = differs == DIFFERS && (h->has_ram || h->has_av)};
-    out->right = majority(l, court->voters, level);
-    out->majority = out->right != 0;
-    for (unsigned i = 0; i < 2 && !out->right; i++)
-        if (deciding[i] < KL_MAX_CLIENTS && l->reported >> deciding[i] & 1)
-            out->right = camp_of(l, deciding[i], level);
-    if (!out->right) out->right = camp_of(l, first, level);
+    out->right = find_right(l, court, level, &out->majority);
     return true;
 }
 
+static void drop_words(struct kl_verdict_label *l, uint16_t clients) {
+    l->committed &= (uint16_t)~clients;
+    l->reported &= (uint16_t)~clients;
+    l->late &= (uint16_t)~clients;
+}
+
 void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients) {
-    for (uint32_t n = t->begin; n != t->end; n++) {
-        struct kl_verdict_label *l = label_at(t, n);
-        l->reported &= (uint16_t)~clients;
+    for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++) {
+        struct kl_verdict_label *l = &t->label[n];
+        drop_words(l, clients);
         l->differs = (uint8_t)judge(l);
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        t->asked[i].reported &= (uint16_t)~clients;
+        drop_words(&t->asked[i], clients);
+}
+
+void kl_verdict_withdraw(struct kl_verdict_table *t, unsigned client) {
+    uint16_t bit = (uint16_t)(1U << client);
+    for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++)
+        drop_words(&t->label[n], bit & (uint16_t)~t->label[n].reported);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        drop_words(&t->asked[i], bit & (uint16_t)~t->asked[i].reported);
 }
 
 void kl_verdict_healed(struct kl_verdict_table *t) {
     t->any_bad = false;
 }
 
-static uint64_t label_due_us(const struct kl_verdict_label *l) {
-    return l->reported && l->said == SAID_NOTHING ? l->first_us + KL_VERDICT_WAIT_US : UINT64_MAX;
+static uint64_t label_due_us(const struct kl_verdict_table *t, const struct kl_verdict_label *l) {
+    uint64_t due_us = UINT64_MAX;
+    if (l->committed && !is_open(t, l->frame))
+        due_us = l->first_us + KL_COMMIT_WAIT_US;
+    else if (l->reported && l->said == SAID_NOTHING)
+        due_us = l->first_us + KL_VERDICT_WAIT_US;
+    return due_us;
 }
 
 uint64_t kl_verdict_due_us(const struct kl_verdict_table *t) {
     uint64_t due_us = UINT64_MAX;
     for (uint32_t n = t->begin; n != t->end; n++) {
-        uint64_t at_us = label_due_us(&t->label[n % KL_VERDICT_LABELS]);
+        uint64_t at_us = label_due_us(t, &t->label[n % KL_VERDICT_LABELS]);
         if (at_us < due_us) due_us = at_us;
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        uint64_t at_us = label_due_us(&t->asked[i]);
+        uint64_t at_us = label_due_us(t, &t->asked[i]);
         if (at_us < due_us) due_us = at_us;
     }
     return due_us;

@@ -65,7 +65,7 @@ static void destroy(struct kl_link *l) {
     if (s->start != s->given) free(s->start);
     free(s->given);
     free(s->start_before);
-    kl_link_past_forget(l);
+    kl_link_past_forget(l, 0, 0);
     kl_link_shot_forget(l);
     sodium_memzero(&l->seat, sizeof l->seat);
     free(l->held);
@@ -152,6 +152,9 @@ void kl_link_status(struct kl_link *l, struct kl_link_status *out) {
     if (l->shared.joined) {
         out->lock = l->shared.lock.stats;
         out->behind = kl_client_behind(&l->shared.lock);
+        out->begins = l->shared.shot.begins;
+        out->shot_done = l->shared.shot.have;
+        out->shot_total = l->shared.shot.offer.packed;
     }
     unlock(l);
 }
@@ -243,7 +246,7 @@ bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *
 
 bool kl_link_takes_early(uint8_t kind) {
     return kind == KL_COMMAND_HOST || (kind >= KL_COMMAND_LOCK && kind <= KL_COMMAND_BAN) ||
-           kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE;
+           kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE || kind == KL_COMMAND_DELAY;
 }
 
 static bool may_order(const struct kl_link_shared *s, uint8_t kind) {
@@ -292,8 +295,12 @@ void kl_link_wait(struct kl_link *l, uint32_t timeout_us) {
 void kl_link_hash(struct kl_link *l, const struct kl_hash *h) {
     struct kl_link_shared *s = &l->shared;
     lock(l);
-    bool fits = s->hash_put - s->hash_got < KL_LINK_HASHES;
-    if (fits) s->hash[s->hash_put++ % KL_LINK_HASHES] = *h;
+    bool said = s->hash_put != s->hash_got && s->hash[(s->hash_put - 1) % KL_LINK_HASHES].frame == h->frame;
+    bool fits = !said && s->hash_put - s->hash_got < KL_LINK_HASHES;
+    if (fits) {
+        randombytes_buf(s->nonce[s->hash_put % KL_LINK_HASHES], KL_NONCE_BYTES);
+        s->hash[s->hash_put++ % KL_LINK_HASHES] = *h;
+    }
     unlock(l);
     kl_link_kick(l);
 }

@@ -46,6 +46,8 @@ struct kl_link_status {
     struct kl_roster roster;
     uint32_t data_done, data_total; /* start data progress, bytes */
     uint32_t behind; /* frames that the room has closed and that have not come yet: after a return, many */
+    bool begins;     /* while playing: nothing runs before a snapshot has come and been loaded; of it … */
+    uint32_t shot_done, shot_total; /* … so many bytes are here, packed */
     struct kl_client_stats lock;
     bool desync;                 /* a verdict said that hashes differ, and they have not been healed since */
     uint16_t healed;             /* how often the room was */
@@ -128,6 +130,9 @@ void kl_link_give_snapshot(struct kl_link *l, uint32_t keyframe, uint8_t *packed
 /* A whole one has come, to be loaded: true once, and the caller frees it. It is what some relay sent: nothing
  * of it is checked but that it has offer->packed bytes. */
 bool kl_link_snapshot(struct kl_link *l, struct kl_offer *offer, uint8_t **packed);
+/* With offer->begin: it is loaded, and frames may run from its keyframe on. fps_uhz: at another rate than the
+ * room began with; 0: at that. */
+void kl_link_begun(struct kl_link *l, uint32_t keyframe, uint32_t fps_uhz);
 /* It is loaded, and all that had been run since has been run again; or not. */
 void kl_link_say_healed(struct kl_link *l, const struct kl_healed *h);
 /* Frames that were taken, to be run again from a keyframe on. False: they are not kept so far back. The next

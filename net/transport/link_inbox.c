@@ -32,8 +32,9 @@ static void put_notice(struct kl_link *l, const char *text) {
 
 static void on_welcome(struct kl_link *l, const struct kl_welcome *w) {
     struct kl_link_shared *s = &l->shared;
-    if (s->joined && s->status.phase != KL_LINK_RETURNING) return;
-    if (l->welcomed) l->welcomed(l->ctx, w);
+    bool watched = s->joined && s->status.welcome.client == KL_WATCHER; /* and is a client of the game now */
+    if (s->joined && s->status.phase != KL_LINK_RETURNING && !watched) return;
+    if (l->welcomed && w->client != KL_WATCHER) l->welcomed(l->ctx, w);
     if (s->joined) {
         kl_link_returned(l, w);
         return;
@@ -42,6 +43,7 @@ static void on_welcome(struct kl_link *l, const struct kl_welcome *w) {
     s->status.welcome = *w;
     kl_client_init(&s->lock, &w->params, w->seats, l->held, KL_HELD_FRAMES, kl_now_us());
     kl_client_spare(&s->lock, l->sparing);
+    kl_client_watch(&s->lock, w->client == KL_WATCHER);
     if (l->fresh) kl_client_return(&s->lock, kl_now_us());
     enter(l, KL_LINK_WAITING);
 }
@@ -69,11 +71,14 @@ static void begin_anew(struct kl_link *l) {
         s->start_before = s->start;
     }
     s->start = NULL;
-    s->hash_got = s->hash_put;
+    s->hash_got = s->hash_committed = s->hash_put;
     s->order_got = s->order_put;
     s->status.desync = s->status.any_verified = false;
-    kl_link_past_forget(l);
+    kl_link_past_forget(l, 0, 0);
+    kl_link_shot_drop(l);
+    s->unloaded = false;
     kl_client_init(&s->lock, &w->params, w->seats, l->held, KL_HELD_FRAMES, kl_now_us());
+    kl_client_watch(&s->lock, w->client == KL_WATCHER);
     kl_client_return(&s->lock, kl_now_us());
 }
 
@@ -133,7 +138,7 @@ static void on_verdict(struct kl_link *l, const struct kl_verdict *v) {
         st->healed = v->healed;
         st->desync = false;
     }
-    if (!v->differs) {
+    if (!v->differs || v->differs == KL_VERDICT_NOTED) {
         if (v->complete && !st->desync && (!st->any_verified || v->frame > st->verified)) {
             st->verified = v->frame;
             st->any_verified = true;
@@ -146,6 +151,13 @@ static void on_verdict(struct kl_link *l, const struct kl_verdict *v) {
     if (!st->desync || v->frame <= bad->frame || (bad->differs == 2 && v->differs == 1)) st->first_bad = *v;
     st->desync = true;
     kl_link_happened(l);
+}
+
+/* The network thread says what it may, before it sleeps. */
+static void on_reveal(struct kl_link_shared *s, const struct kl_reveal *v) {
+    if (s->any_reveal && v->frame <= s->reveal) return;
+    s->any_reveal = true;
+    s->reveal = v->frame;
 }
 
 static void on_send(struct kl_link *l) {
@@ -186,6 +198,13 @@ static void on_refuse(struct kl_link *l, const struct kl_text *t) {
     kl_link_end(l, t->text[0] ? t->text : "the relay closed the connection without a reason");
 }
 
+void kl_link_begin_at(struct kl_link *l, const struct kl_offer *o) {
+    struct kl_link_shared *s = &l->shared;
+    kl_link_past_forget(l, o->keyframe, o->interval);
+    kl_client_begin_at(&s->lock, o->keyframe, o->interval, kl_now_us());
+    enter(l, KL_LINK_PLAYING);
+}
+
 void kl_link_take_message(struct kl_link *l, const struct kl_msg *m) {
     bool before_welcome = m->kind == KL_MSG_WELCOME || m->kind == KL_MSG_REFUSE || m->kind == KL_MSG_NOTICE;
     if (!l->shared.joined && !before_welcome) return;
@@ -205,6 +224,7 @@ void kl_link_take_message(struct kl_link *l, const struct kl_msg *m) {
     case KL_MSG_OFFER: kl_link_take_offer(l, &m->offer); break;
     case KL_MSG_SNAPSHOT: kl_link_take_shot(l, &m->shot); break;
     case KL_MSG_VERDICT: on_verdict(l, &m->verdict); break;
+    case KL_MSG_REVEAL: on_reveal(&l->shared, &m->reveal); break;
     case KL_MSG_NOTICE: put_notice(l, m->text.text); break;
     default: break; /* a client's message: nothing to do with it */
     }

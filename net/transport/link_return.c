@@ -22,11 +22,11 @@ static void unlock(struct kl_link *l) {
 /* --- what was played ---------------------------------------------------------------------------------------
  */
 
-void kl_link_past_forget(struct kl_link *l) {
+void kl_link_past_forget(struct kl_link *l, uint32_t keyframe, uint32_t interval) {
     void *block;
     while ((block = kl_history_drop(&l->shared.past)) != NULL)
         free(block);
-    kl_history_init(&l->shared.past, 0, 0);
+    kl_history_init(&l->shared.past, keyframe, interval);
     l->shared.tags_put = 0;
 }
 
@@ -57,7 +57,8 @@ void kl_link_take_tags(struct kl_link *l, const struct kl_tags *t) {
 const struct kl_link_tags *kl_link_newest_tag(const struct kl_link_shared *s) {
     const struct kl_link_tags *best = NULL;
     for (uint32_t i = 0; i < KL_LINK_TAGS && i < s->tags_put; i++)
-        if (s->tags[i].end_frame <= s->past.next && (!best || s->tags[i].count > best->count))
+        if (s->tags[i].end_frame <= s->past.next && s->tags[i].end_frame >= s->past.first &&
+            (!best || s->tags[i].count > best->count))
             best = &s->tags[i];
     return best;
 }
@@ -108,6 +109,7 @@ static void begin_return(struct kl_link *l, const struct kl_hs_outcome *found) {
                  l->host, l->port);
         kl_link_happened(l);
     }
+    if (l->shared.shot.begins) l->shared.unloaded = true; /* until all is done again */
     kl_link_shot_forget(l);
     unlock(l);
     if (l->shared.is_given) l->uploaded = SIZE_MAX; /* until SEND asks again */
@@ -180,9 +182,9 @@ static void send_return(struct kl_link *l) {
     memcpy(r->room, l->hello.room, sizeof r->room);
     memcpy(r->token, s->joined ? s->status.welcome.token : l->token, sizeof r->token);
     memcpy(r->seat_key, l->seat.pub, sizeof r->seat_key);
-    r->fresh = !s->joined;
+    r->fresh = !s->joined || s->unloaded;
     r->facts = l->hello.facts;
-    if (s->joined) describe_past(&l->shared, r);
+    if (!r->fresh) describe_past(&l->shared, r);
     unlock(l);
     kl_seat_sign(&l->seat, l->session.outcome.keys.binding, r->token, r->signature);
     kl_link_send_message(l, &m);
@@ -199,7 +201,11 @@ void kl_link_enter(struct kl_link *l) {
 void kl_link_returned(struct kl_link *l, const struct kl_welcome *w) {
     struct kl_link_shared *s = &l->shared;
     s->status.welcome = *w;
+    s->hash_committed = s->hash_got; /* the relay has forgotten what was not revealed */
+    s->any_reveal = false;
+    kl_client_watch(&s->lock, w->client == KL_WATCHER);
     if (w->seats != s->lock.seats) kl_client_reseat(&s->lock, w->seats); /* SEAT was lost with the session */
+    if (s->status.phase == KL_LINK_RETURNING) kl_client_drop(&s->lock);
     kl_client_return(&s->lock, kl_now_us());
     if (s->status.phase != KL_LINK_RETURNING) return;
     s->status.phase = s->before;

@@ -2,11 +2,12 @@
  * Snapshots.
  *
  * What goes up shares the player's uplink with his inputs. It begins slowly, grows as long as round trips
- * stay as they were, and gives way when they grow: so it takes what the inputs leave, and no queue builds up
- * before them. */
+ * stay as they were, quickly until they grow for the first time, and gives way when they do: so it takes what
+ * the inputs leave, and no queue builds up before them. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../engine/lock_return.h"
 #include "link_state.h"
 
 #define RATE_FIRST 131072 /* bytes a second */
@@ -69,6 +70,17 @@ bool kl_link_snapshot(struct kl_link *l, struct kl_offer *offer, uint8_t **packe
     return whole;
 }
 
+void kl_link_begun(struct kl_link *l, uint32_t keyframe, uint32_t fps_uhz) {
+    struct kl_link_shared *s = &l->shared;
+    lock(l);
+    if (s->shot.begins && s->shot.offer.keyframe == keyframe) {
+        s->shot.begins = false;
+        if (fps_uhz) kl_client_rate(&s->lock, fps_uhz);
+        kl_client_go(&s->lock);
+    }
+    unlock(l);
+}
+
 void kl_link_say_healed(struct kl_link *l, const struct kl_healed *h) {
     lock(l);
     l->shared.shot.healed = *h;
@@ -102,10 +114,21 @@ void kl_link_take_ask(struct kl_link *l, uint32_t keyframe) {
     kl_link_happened(l);
 }
 
-/* What was coming is of no use any more. */
-void kl_link_take_offer(struct kl_link *l, const struct kl_offer *o) {
+void kl_link_shot_drop(struct kl_link *l) {
     struct kl_link_shot *s = &l->shared.shot;
     free(s->coming);
+    s->coming = NULL;
+    s->begins = false;
+}
+
+/* What was coming is of no use any more; but who has not begun yet has nothing to mend. */
+void kl_link_take_offer(struct kl_link *l, const struct kl_offer *o) {
+    struct kl_link_shot *s = &l->shared.shot;
+    enum kl_link_phase phase = l->shared.status.phase;
+    if (o->begin ? phase != KL_LINK_READY && phase != KL_LINK_PLAYING : s->begins) return;
+    kl_link_shot_drop(l);
+    s->begins = o->begin;
+    if (s->begins) kl_link_begin_at(l, o);
     s->offer = *o;
     s->have = 0;
     s->coming = malloc(o->packed);
@@ -138,6 +161,7 @@ void kl_link_shot_forget(struct kl_link *l) {
 static void adapt(struct kl_link_shot *s, uint32_t rtt_us, uint64_t now_us) {
     if (s->rate == 0) {
         s->rate = RATE_FIRST;
+        s->met = false;
         s->rtt_us = rtt_us;
         s->tokens_us = s->rate_us = now_us;
         s->tokens = 0;
@@ -145,7 +169,9 @@ static void adapt(struct kl_link_shot *s, uint32_t rtt_us, uint64_t now_us) {
     if (rtt_us < s->rtt_us) s->rtt_us = rtt_us;
     if (now_us < s->rate_us + STEP_US) return;
     s->rate_us = now_us;
-    s->rate = rtt_us > s->rtt_us + QUEUE_US ? s->rate / 2 : s->rate + s->rate / 4;
+    bool queue = rtt_us > s->rtt_us + QUEUE_US;
+    s->met = s->met || queue;
+    s->rate = queue ? s->rate - s->rate / 3 : s->rate + s->rate / (s->met ? 8 : 2);
     if (s->rate < RATE_LEAST) s->rate = RATE_LEAST;
     if (s->rate > RATE_MOST) s->rate = RATE_MOST;
 }

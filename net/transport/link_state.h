@@ -40,11 +40,13 @@ struct kl_link_shot {
     uint8_t *given; /* on its way up; NULL: nothing is */
     uint32_t given_len, given_keyframe, given_sent;
     uint32_t rate, rtt_us; /* bytes a second, 0: not begun; the shortest round trip meanwhile */
+    bool met;              /* it has met the link's limit */
     uint64_t rate_us, tokens_us;
     double tokens; /* bytes that may go */
     struct kl_offer offer;
     uint8_t *coming; /* offer.packed bytes, `have` of them here; NULL: nothing comes */
     uint32_t have;
+    bool begins; /* we begin at offer.keyframe, and have not loaded that yet: nothing that we have counts */
 };
 
 struct kl_link_shared {
@@ -54,8 +56,12 @@ struct kl_link_shared {
     uint64_t events, seen; /* things kl_link_wait() waits for: happened, and known to the caller */
     uint64_t wake_us;      /* when the thread gets up by itself */
 
+    /* Hashes: put by the frontend, committed to, revealed, in this order. */
     struct kl_hash hash[KL_LINK_HASHES];
-    uint32_t hash_put, hash_got;
+    uint8_t nonce[KL_LINK_HASHES][KL_NONCE_BYTES];
+    uint32_t hash_put, hash_committed, hash_got;
+    bool any_reveal;
+    uint32_t reveal;                       /* REVEAL has come for frames up to this one, where any_reveal */
     struct kl_order order[KL_LINK_ORDERS]; /* commands that wait to be sent */
     uint32_t order_put, order_got;
     uint64_t planned_us; /* when the frontend last asked for a plan */
@@ -81,6 +87,7 @@ struct kl_link_shared {
     uint32_t ticket_len, ticket_coming;
 
     struct kl_link_shot shot;
+    bool unloaded; /* a session ended before its snapshot was loaded: we have nothing */
 
     bool leaving;
     uint64_t leave_by_us;
@@ -185,8 +192,8 @@ bool kl_link_is_returning(struct kl_link *l);
 void kl_link_send_message(struct kl_link *l, const struct kl_msg *m);
 /* Under the mutex: a frame has been taken. */
 void kl_link_past_keep(struct kl_link *l, const struct kl_frame *f);
-/* Under the mutex: nothing is known any more, a new game begins at frame 0. */
-void kl_link_past_forget(struct kl_link *l);
+/* Under the mutex: nothing is known any more, we begin at this keyframe, of that interval (0, 0: anew). */
+void kl_link_past_forget(struct kl_link *l, uint32_t keyframe, uint32_t interval);
 void kl_link_take_tags(struct kl_link *l, const struct kl_tags *t);
 /* The newest whose intervals we have whole; NULL where there is none. */
 const struct kl_link_tags *kl_link_newest_tag(const struct kl_link_shared *s);
@@ -210,6 +217,8 @@ void kl_link_take_ask(struct kl_link *l, uint32_t keyframe);
 void kl_link_take_offer(struct kl_link *l, const struct kl_offer *o);
 void kl_link_take_shot(struct kl_link *l, const struct kl_shot_piece *p);
 void kl_link_shot_forget(struct kl_link *l);
+/* The one that comes, if any, is for a game that is over. */
+void kl_link_shot_drop(struct kl_link *l);
 /* The network thread's: sends what may go now. */
 void kl_link_shot_turn(struct kl_link *l);
 
@@ -221,6 +230,8 @@ void kl_link_happened(struct kl_link *l);
 /* Under the mutex: it is over. The first reason stays. */
 void kl_link_end(struct kl_link *l, const char *reason);
 
+/* Under the mutex: we play from this snapshot on, once it is loaded. */
+void kl_link_begin_at(struct kl_link *l, const struct kl_offer *o);
 /* Under the mutex: acts on one message of the relay. */
 void kl_link_take_message(struct kl_link *l, const struct kl_msg *m);
 /* Under the mutex: feeds the body of an UPDATE. */

@@ -7,7 +7,7 @@
 #include "../engine/wire.h"
 #include "../session/seal.h"
 
-#define LINE_MAX_BYTES (1 + KL_LINE_NAME + 1 + KL_LINE_TEXT + 4 + 16)
+#define LINE_MAX_BYTES (1 + KL_LINE_NAME + 1 + KL_LINE_TEXT + 6 + 16)
 
 enum { FLAG_INSECURE_LAN = 1 };                                /* PONG */
 enum { FLAG_PLAYING = 1, FLAG_PASSWORD = 2, FLAG_LOCKED = 4 }; /* a line of ROOMS */
@@ -100,6 +100,7 @@ static void write_line(struct kl_writer *w, const struct kl_room_line *l) {
     kl_write_u8(w, l->players);
     kl_write_u8(w, l->filled);
     kl_write_u8(w, l->open);
+    kl_write_u16(w, l->watchers);
     kl_write_u8(w, (uint8_t)((l->playing ? FLAG_PLAYING : 0) | (l->password ? FLAG_PASSWORD : 0) |
                              (l->locked ? FLAG_LOCKED : 0)));
     kl_write_bytes(w, l->identity, sizeof l->identity);
@@ -135,6 +136,7 @@ static bool read_line(struct kl_reader *r, struct kl_room_line *l) {
     l->players = kl_read_u8(r);
     l->filled = kl_read_u8(r);
     l->open = kl_read_u8(r);
+    l->watchers = read_u16(r);
     uint8_t flags = kl_read_u8(r);
     const uint8_t *identity = kl_read_bytes(r, sizeof l->identity);
     if (!identity || r->failed || flags > (FLAG_PLAYING | FLAG_PASSWORD | FLAG_LOCKED)) return false;

@@ -33,6 +33,7 @@ struct kl_pong {
 struct kl_room_line {
     char name[KL_LINE_NAME], content[KL_LINE_TEXT]; /* content: for people */
     uint8_t players, filled, open; /* seats that the game needs, that are taken, that one could have now */
+    uint16_t watchers;             /* from outside the game */
     bool playing, password, locked;
     uint8_t identity[16]; /* of what is played (net/PROTOCOL.md §7, facts) */
 };

@@ -1,6 +1,6 @@
 # `make bench`: figures as CSV and plots in build/bench; QUICK=1 for a version of a minute or two. Included by tests/tests.mk.
 
-BENCHES := latency wrapper catchup bytes relay pace
+BENCHES := cores latency wrapper catchup bytes relay pace
 
 .PHONY: bench bench-build $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
@@ -10,6 +10,7 @@ bench-wrapper:  ## cost of a frame in the wrapper against the bare core: instruc
 bench-catchup:  ## how fast a backlog is run off against the bare core's unthrottled speed
 bench-bytes:    ## on the wire for each client, up and down, idle and mashing
 bench-relay:    ## the relay's processor time for an update against raw UDP
+bench-cores:    ## what `keylock probe` says of each installed core
 bench-pace:     ## cores of odd rates under displays of odd rates for MINUTES=10: hitches that come back
 
 # They share the machine's cores, so never two at once, whatever -j says.
@@ -20,6 +21,6 @@ bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/be
 		$(OUT)/cores/tone_core_libretro.so
 
 $(OUT)/bench/press: $(call obj,tests/bench/press.c tests/bench/yardstick.c) $(OUT)/libkeylock.a
-	$(link) $(LIBS) -ljson-c
+	$(link) $(LIBS)
 $(OUT)/bench/bench_relay: $(call obj,tests/net/bench_relay.c tests/net/net_player.c) $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)

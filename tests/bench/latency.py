@@ -163,15 +163,17 @@ def content():
 # --- the simulation ------------------------------------------------------------------------------------------------
 
 def sim(*arguments):
-    """Rows of a table that the simulation prints: its own column names, `|` left out."""
+    """Rows of a table that the simulation prints: its own column names, `|` left out; those that MISS their bound as well."""
     text = subprocess.run(["chrt", "-i", "0", bench.SIM, *map(str, arguments)], capture_output=True, text=True, process_group=bench.guard.pid).stdout.splitlines()
     names, rows = [], []
     for line in text:
-        words = line.replace("|", " ").split()
+        words = line.replace("|", " ").removesuffix("MISS").split()
         if words[:2] == ["rtt", "jitter"]:
             names = words
         elif names and len(words) == len(names):
             rows.append(dict(zip(names, words)))
+        elif line:
+            bench.say(f"  not a row of the simulation: {line}")
     return rows
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pace.py - cores of odd rates under displays of odd rates: is there a hitch that comes back?
 
-Pairs of `keylock run --speed real --hz H` in bounded rooms, all at once, MINUTES each (10). A display calls H times a second, a
+Pairs of `keylock run --speed real --hz H` in bounded rooms, PAIRS at once (4), MINUTES each (10). A display calls H times a second, a
 room plays F frames a second (measured; the room may follow its players' displays); so from frame to frame there are H / F
 calls, of which only the whole number below and the one above may occur. Near a whole number (60 frames at 59.94, 60, 120 Hz)
 that is: a usual number of calls, and now and then one less or one more, as often as the drift amounts to a call, evenly
@@ -15,6 +15,7 @@ import time
 
 import bench
 
+PAIRS = int(os.environ.get("PAIRS", 4))
 MINUTES = float(os.environ.get("MINUTES", 0.5 if bench.QUICK else 10))
 SETTLE_S = 15
 RTT = 40
@@ -25,8 +26,8 @@ HZ = (59.94, 60, 120, 144)
 def cores():
     """(rate, name, path, content, options)"""
     shooter, gb = os.path.join(bench.CONTENT, "shooter.nes"), os.path.join(bench.CONTENT, "pads.gb")
-    known = [(60.0988, "nestopia", bench.core_path("nestopia"), shooter, ()), (59.7275, "gambatte", bench.core_path("gambatte"), gb, ()),
-             (59.1856, "tone core", TONE, shooter, ("--option", "tone_fps=59.1856")), (50.007, "tone core", TONE, shooter, ("--option", "tone_fps=50.007"))]
+    known = [(60, "nestopia", bench.core_path("nestopia"), shooter, ()), (59.7275, "gambatte", bench.core_path("gambatte"), gb, ())]
+    known += [(rate, "tone core", TONE, shooter, ("--option", f"tone_fps={rate}")) for rate in (60.0988, 59.1856, 50.007)]
     for core in known:
         if not core[2]:
             bench.say(f"  skip {core[1]}: not installed")
@@ -130,22 +131,25 @@ def main():
     relay, at = bench.relay()
     proxy, to = bench.through(at, RTT)
     todo = [(core, hz) for core in cores() for hz in HZ]
-    pairs = [begin(i, core, hz, to) for i, (core, hz) in enumerate(todo)]
-    everyone = [p for pair in pairs for p in pair]
-    watch = bench.RunDelay([p.pid for p in everyone] + [relay.pid, proxy.pid])
-    watch.watch(60 * MINUTES * 1.1 + SETTLE_S + 30, lambda: all(p.poll() is not None for p in everyone))
-    codes = {p.name: bench.stop(p) for p in everyone}
-    rows, dots = [], []
-    for i, (core, hz) in enumerate(todo):
-        if codes[f"{i}a"] or codes[f"{i}b"]:
-            bench.say(f"  {core[1]}, {core[0]:g} fps at {hz:g} Hz: exit status {codes[f'{i}a']} and {codes[f'{i}b']}")
-            continue
-        row, odd = report(core, hz, i, watch, pairs[i])
-        rows.append(row)
-        dots += [{"minute": s / 60, "row": len(rows) - 1} for s, _ in odd]
+    rows, dots, hitches = [], [], []
+    for first in range(0, len(todo), PAIRS):
+        some = list(enumerate(todo))[first:first + PAIRS]
+        pairs = [begin(i, core, hz, to) for i, (core, hz) in some]
+        everyone = [p for pair in pairs for p in pair]
+        watch = bench.RunDelay([p.pid for p in everyone] + [relay.pid, proxy.pid])
+        watch.watch(60 * MINUTES * 1.1 + SETTLE_S + 30, lambda: all(p.poll() is not None for p in everyone))
+        codes = {p.name: bench.stop(p) for p in everyone}
+        hitches += watch.hitches
+        for (i, (core, hz)), pair in zip(some, pairs):
+            if codes[f"{i}a"] or codes[f"{i}b"]:
+                bench.say(f"  {core[1]}, {core[0]:g} fps at {hz:g} Hz: exit status {codes[f'{i}a']} and {codes[f'{i}b']}")
+                continue
+            row, odd = report(core, hz, i, watch, pair)
+            rows.append(row)
+            dots += [{"minute": s / 60, "row": len(rows) - 1} for s, _ in odd]
     for p in (proxy, relay):
         bench.stop(p)
-    bench.say(f"  the machine: {len(watch.hitches)} hitches, worst {max((ms for _, ms in watch.hitches), default=0):.0f} ms")
+    bench.say(f"  the machine: {len(hitches)} hitches, worst {max((ms for _, ms in hitches), default=0):.0f} ms")
     bench.write_csv("pace", rows)
     bench.write_csv("pace-odd", dots or [{"minute": "", "row": ""}])
     picture(rows, dots)

@@ -14,8 +14,8 @@ import sys
 
 sys.dont_write_bytecode = True  # before the import below: leave no cache in the tree
 
-from protocol import (NEUTRAL, NUMBER_MAX, SNAPSHOT_MAX, Writer, decode, remainder, write_ctrl, write_message,
-                      write_update)
+from primitives import NEUTRAL, Writer, remainder
+from protocol import NUMBER_MAX, SNAPSHOT_MAX, decode, write_ctrl, write_message, write_update
 
 ROUNDS = 300     # messages of each kind that are encoded here
 DAMAGED = 12     # damaged forms of each message and vector
@@ -138,7 +138,8 @@ def any_message(rng):
                     rng.choice([0, 1, 2, 3, 8, 9, 11]), rng.randrange(65536), some(32)],
         2: lambda: [1000, 5000, rng.randbytes(rng.choice([0, 1, 1000])).hex()],
         3: lambda: [any_facts(rng)],
-        4: lambda: [u32(rng)] + [rng.choice([None, 0, 2**64 - 1]) for _ in range(3)],
+        4: lambda: (lambda values: [some(16), u32(rng)] + values + [0 if values[1] is None else rng.randrange(3)])(
+            [rng.choice([None, 0, 2**64 - 1]) for _ in range(3)]),
         5: lambda: [rng.randrange(256), any_text(rng, 479)],
         6: lambda: [rng.randrange(256), rng.randbytes(rng.choice([0, 1, 96])).hex()],
         7: lambda: [rng.randrange(2), some(32), some(16)],
@@ -147,14 +148,14 @@ def any_message(rng):
                    [some(16), any_facts(rng)],
         10: lambda: rng.choice([lambda: [0] + make[27](), lambda: [1] + any_piece(2**32 - 1), lambda: [1, 0, 0, ""],
                                 lambda: [2] + make[25](), lambda: [3] + make[26](), lambda: [4]])(),
-        16: lambda: [u32(rng), rng.randrange(16), rng.randrange(256), rng.randrange(2), any_params(rng), some(16), some(16),
-                     rng.randrange(65536)],
+        16: lambda: [u32(rng)] + rng.choice([[255, 0, 0], [rng.randrange(16), rng.randrange(256), rng.randrange(2)]]) +
+                    [any_params(rng), some(16), some(16), rng.randrange(65536)],
         18: lambda: [rng.randint(0, 8), rng.randint(0, 8), rng.randrange(8),
                      [[rng.randrange(16), rng.randrange(256), rng.randint(0, 6), rng.randrange(2), any_text(rng, 23)]
-                      for _ in range(rng.choice([0, 2, 16]))]],
+                      for _ in range(rng.choice([0, 2, 16]))], rng.randrange(65536), rng.randint(0, 300)],
         19: lambda: [rng.choice([0, 2**64 - 1]), u32(rng)],
         20: lambda: [],
-        21: lambda: [u32(rng), u32(rng), rng.randint(0, 2), rng.randrange(2), rng.randrange(65536), rng.randrange(65536)],
+        21: lambda: [u32(rng), u32(rng), rng.randint(0, 3), rng.randrange(2), rng.randrange(65536), rng.randrange(65536)],
         23: lambda: [rng.randrange(2), some(16), some(32)],
         24: lambda: [some(16)],
         25: lambda: any_history(),
@@ -165,8 +166,10 @@ def any_message(rng):
         12: lambda: [u32(rng)] + any_piece(SNAPSHOT_MAX),
         13: lambda: [u32(rng), u32(rng), rng.randrange(3)],
         29: lambda: [u32(rng)],
-        30: lambda: [u32(rng), rng.randint(1, SNAPSHOT_MAX), rng.randint(1, SNAPSHOT_MAX), some(32)],
+        30: lambda: [u32(rng) | 1 << 31, rng.randint(1, 2**31), rng.randrange(2), rng.randint(1, SNAPSHOT_MAX), rng.randint(1, SNAPSHOT_MAX), some(32)],
         32: lambda: [rng.randrange(16), rng.randrange(256)],
+        14: lambda: [4, u32(rng), some(16)],
+        33: lambda: [4, u32(rng)],
     }
     make[17] = make[22] = make[5]
     make[31] = make[12]
@@ -274,8 +277,8 @@ def wrong_messages():
     name, frame = b"\x01a", b"\x00\x01\xff\x00"
     yield lay(6, 16, bytes(97))
     hello = lambda door: lay(1, 2, 0, name, name, 1, params, 0, door, bytes(34))
-    assert decode("message", 0, hello(11)) != "malformed"
-    yield from (hello(4), hello(12), hello(16))                                     # HELLO: locked
+    assert decode("message", 0, hello(27)) != "malformed"
+    yield from (hello(4), hello(12), hello(20), hello(32))                                     # HELLO: locked
     yield lay(7, 2, bytes(48))                                                      # PROVE: what
     back = lambda flags, have, tags, room=name: lay(8, room, bytes(112), flags, have, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0)
     assert decode("message", 0, back(2, 1, 1)) != "malformed"
@@ -284,9 +287,14 @@ def wrong_messages():
     yield lay(10, 4, 0)
     yield lay(28, 4, bytes(4))
     yield lay(32, 16, 1)
+    yield from (lay(14, 5, bytes(20)), lay(14, 4, bytes(19)), lay(33, 5, bytes(4)))     # COMMIT, REVEAL
     yield lay(10, 0, bytes(8))                                                      # a ticket of nothing
-    yield lay(18, 1, 2, 8, 0)                                                       # ROSTER: doors
-    yield lay(18, 1, 2, 0, 1, 0, 1, 7, 0, name)                                     # state
+    roster = lambda doors=0, state=0, delay=300: lay(18, 1, 2, doors, 1, 0, 1, state, 0, name, 0, 0, delay.to_bytes(2, "little"))
+    assert decode("message", 0, roster()) != "malformed"
+    yield from (roster(doors=8), roster(state=7), roster(delay=301))
+    welcome = lambda client, seats=0, host=0: lay(16, bytes(4), client, seats, host, params, bytes(34))
+    assert decode("message", 0, welcome(255)) != "malformed"
+    yield from (welcome(16), welcome(254), welcome(255, seats=1), welcome(255, host=1))
     yield lay(23, 2, bytes(48))
     history = lambda first=0, count=1, rest=frame: lay(25, first.to_bytes(4, "little"), count, rest)
     assert decode("message", 0, history()) != "malformed"
@@ -303,8 +311,10 @@ def wrong_messages():
         yield from (shot(kind, 0, 0, 0), shot(kind, 0, 9, 0), shot(kind, 0, 9, 10), shot(kind, 0, 9000, 4001))
         yield shot(kind, 0, SNAPSHOT_MAX + 1, 1)
     yield lay(13, bytes(8), 3)
-    offer = lambda size, packed: lay(30, bytes(4), number(size), number(packed), bytes(32))
+    offer = lambda size, packed, begin=0, interval=7, keyframe=60: lay(
+        30, number(keyframe), number(interval), bytes([begin]), number(size), number(packed), bytes(32))
     yield from (offer(0, 1), offer(1, 0), offer(SNAPSHOT_MAX + 1, 1), offer(1, SNAPSHOT_MAX + 1))
+    yield from (offer(1, 1, 2), offer(1, 1, 1, 61), offer(1, 1, 1, 0), offer(1, 1, 0, 1, 0))
     yield lay(26, bytes(8), 0)
     yield lay(26, bytes(8), 65, bytes(65 * 16))
     ticket = lambda offset, total, n: lay(27, offset.to_bytes(4, "little"), total.to_bytes(4, "little"), bytes(n))

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commit.h"
 #include "door.h"
 #include "handshake.h"
 #include "seat.h"
@@ -204,12 +205,22 @@ static void do_return(void) {
     puts(kl_seat_verify(pub, binding, token, signature) ? "yes" : "no");
 }
 
+static void do_commit(void) {
+    static struct kl_msg m;
+    uint8_t room[16], out[16];
+    exactly(word(), room, 16);
+    uint8_t number = (uint8_t)atoi(word());
+    if (kl_msg_decode(&m, bytes, parse(word(), bytes, sizeof bytes)) != KL_OK) die("a message was expected");
+    if (kl_commit_make(&m, room, number, out) != KL_OK) die("no commitment");
+    show("commitment", out, sizeof out);
+}
+
 static void papers(void) {
     static const struct {
         const char *word;
         void (*run)(void);
-    } table[] = {{"tag", do_tag},     {"mark", do_mark}, {"ticket", do_ticket},
-                 {"token", do_token}, {"door", do_door}, {"return", do_return}};
+    } table[] = {{"tag", do_tag},   {"mark", do_mark},     {"ticket", do_ticket}, {"token", do_token},
+                 {"door", do_door}, {"return", do_return}, {"commit", do_commit}};
     while (fgets(line, sizeof line, stdin)) {
         const char *what = strtok(line, " \n");
         for (size_t i = 0; what && i < sizeof table / sizeof *table; i++)

@@ -2,6 +2,7 @@
 # 50-retroarch.sh - two real RetroArch in a room, and in the middle of it all that a frontend can do to a core: save
 # and load of states, reset, rewind, fast-forward, cheats, autosave of save RAM, the menu, another window's focus.
 #   SECONDS_OF_PLAY=600  instead of 60
+#   OTHER_RETROARCH=1.20 the second of them is of that version (57-versions.sh)
 #   PICTURE=FILE         keeps a picture of the two windows
 # limit: 1000
 . "$(dirname "$0")/lib.sh"
@@ -61,6 +62,7 @@ start_relay
 start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room pair -- -v
 sleep 1.1
 home_of bob
+with_retroarch "${OTHER_RETROARCH:-${KL_RETROARCH:-}}" || { skip "retroarch: $(tail -n 1 "$tmp/fetch.log")"; finish; }
 start bob env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/bob.hash" KEYLOCK_TRACE="$tmp/bob.csv" \
     KEYLOCK_CORE="$(core_path nestopia)" KEYLOCK_RELAY="$relay" KEYLOCK_ROOM=pair KEYLOCK_NAME=bob \
     retroarch -v -L "$wrapper" "$game"

@@ -123,7 +123,7 @@ walk() {
     start relay ip netns exec $at_relay "$relay_program" --bind 10.77.0.1 --port 55435 --state "$tmp/relay-state"
     said relay 'event=listening' 5 || { show relay; die "roam: the relay does not start"; }
     start ann ip netns exec $at_desk "$keylock" run "${run_options[@]}" --relay 10.77.0.1:55435 --room walk --name ann \
-        --frames 2100 --input random:1 --hash-out "$tmp/ann.hash" --trace "$tmp/ann.csv"
+        --frames 2077 --input random:1 --hash-out "$tmp/ann.hash" --trace "$tmp/ann.csv"
     said relay 'event=joined' 10
     retroarch_on_the_phone || {
         show bob ann relay

@@ -12,7 +12,7 @@ AT=$((LONG > 0 ? LONG * 60 : 10)) # seconds into the game, when the newcomer com
 CATCH_UP=$((LONG * 8))            # seconds more that each of three who come then needs to catch up
 PLAY=$(((AT + 10 + 3 * CATCH_UP) * 60)) # a frame at which they are there
 ALL=$((PLAY + 18 * 60))           # frames of the match
-start_relay --console
+start_relay --console --catch-up 3600 # all of it by history, however long
 
 # player NAME FRAMES SEED [ARGUMENT…]: in a room in real time.
 player() {

@@ -4,6 +4,7 @@
 # starts ends with it, however it ends. Nothing of the user's is read or written.
 #   KL_BUILD    where the programs are (build)
 #   KL_CONTENT  where the assembled content is (content/ there, else build/content)
+#   KL_RETROARCH  1.20: the scenario's RetroArch is Debian 13's, fetched where it is not there (else the one on PATH)
 #   KEEP=1      leaves the folder there and says where
 #   KL_SAN      address or thread: the programs were built with these sanitizers (make e2e-san); what they report of any
 #               process fails the scenario
@@ -24,6 +25,7 @@ test_core=$build/cores/probe_core_libretro.so
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
 declare -A pid=()
 checks_failed=0
+on_path=$PATH
 slowness=1 # by what all waiting is multiplied
 [ -z "${KL_SAN:-}" ] || slowness=4
 unset "${!KEYLOCK_@}" # the player's own settings
@@ -336,6 +338,8 @@ input_driver = "x"
 menu_driver = "rgui"
 menu_show_core_updater = "false"
 config_save_on_exit = "false"
+sort_savefiles_enable = "false"
+sort_savestates_enable = "false"
 history_list_enable = "false"
 suspend_screensaver_enable = "false"
 END
@@ -346,7 +350,7 @@ END
 short_menu=()
 for entry in resume_content restart_content close_content take_screenshot save_load_state undo_save_load_state \
     add_to_favorites start_recording start_streaming set_core_association reset_core_association controls cheats shaders \
-    save_core_overrides save_game_overrides information; do
+    savestate_submenu save_core_overrides save_game_overrides information; do
     short_menu+=("quick_menu_show_$entry = \"false\"")
 done
 short_menu+=('quick_menu_show_options = "true"' 'core_option_category_enable = "true"')
@@ -367,6 +371,20 @@ start_retroarch() {
     start "$name" env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/$name.hash" KEYLOCK_TRACE="$tmp/$name.csv" \
         "$keylock" play --name "$name" "$@"
 }
+
+# with_retroarch VERSION: from here on `retroarch` is that one: 1.20, or whichever the machine has (any other word). Fails
+# where it can be had neither from the folder it is kept in nor from the distribution.
+with_retroarch() {
+    local program
+    PATH=$on_path
+    [ "$1" = 1.20 ] || return 0
+    program=$(HOME=$user_home tests/tools/retroarch_120.sh 2>"$tmp/fetch.log") || return 1
+    PATH=$(dirname "$program"):$PATH
+}
+if [ -n "${KL_RETROARCH:-}" ] && ! with_retroarch "$KL_RETROARCH"; then
+    skip "retroarch $KL_RETROARCH: $(tail -n 1 "$tmp/fetch.log")"
+    exit 0
+fi
 
 # window_of NAME: the id of its window. Fails where there is none. (`keylock play` becomes RetroArch: one process.)
 window_of() { xdotool search --onlyvisible --pid "${pid[$1]}" 2>/dev/null | head -n 1 | grep .; }

@@ -19,5 +19,6 @@ void corpus_link(void);
 void corpus_hub(void);
 void corpus_journal(void);
 void corpus_files(void);
+void corpus_channel(void);
 
 #endif

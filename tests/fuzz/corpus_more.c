@@ -1,5 +1,6 @@
 /* corpus_more.c - the seed corpus of fuzz_link, fuzz_journal and fuzz_files: a whole session as a relay tells
  * it to a client, and what a relay and a client keep on disk. Part of make_corpus. */
+#include "channel.h"
 #include "corpus.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static void welcome(struct list *l, bool as_host) {
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 0, 1, as_host, params, {1}, {2}, 60}};
     tell(l, &m);
     m = (struct kl_msg){.kind = KL_MSG_ROSTER};
-    m.roster = (struct kl_roster){1, 1, 2, 0, {{0, 1, 1, as_host, "ann"}, {3, 0, 5, false, "ben"}}};
+    m.roster = (struct kl_roster){1, 1, 2, 0, {{0, 1, 1, as_host, "ann"}, {3, 0, 5, false, "ben"}}, 3, 5};
     tell(l, &m);
 }
 
@@ -362,4 +363,24 @@ void corpus_files(void) {
                                  "192.0.2.7:55435 wgythom7kfxgzawo3kes55npkd5ewttr\n"
                                  "example.org:1 wgythom7kfxgzawo3kes55npkd5ewttr\n";
     save("fuzz_files", "relays", relays, sizeof relays - 1);
+}
+
+static void channel(const char *name, struct kl_channel_packet p) {
+    uint8_t bytes[KL_CHANNEL_MAX];
+    int len = kl_channel_encode(&p, bytes, sizeof bytes);
+    if (len > 0) save("fuzz_channel", name, bytes, (size_t)len);
+}
+
+void corpus_channel(void) {
+    struct kl_channel_packet ticket = {.kind = KL_CHANNEL_TICKET, .url.port = 55435};
+    strcpy(ticket.url.host, "relay.example.org");
+    strcpy(ticket.url.room, "np-0123456789");
+    strcpy(ticket.url.fingerprint, "wgythom7kfxgzawo3kes55npkd5ewttr");
+    channel("ticket", ticket);
+    channel("greet", (struct kl_channel_packet){.kind = KL_CHANNEL_GREET,
+                                                .version = KL_CHANNEL_VERSION,
+                                                .protocol = KL_PROTOCOL_VERSION});
+    channel("outcome", (struct kl_channel_packet){.kind = KL_CHANNEL_OUTCOME, .outcome = KL_CHANNEL_FAILED});
+    channel("refuse", (struct kl_channel_packet){.kind = KL_CHANNEL_REFUSE, .text = "the room is full"});
+    channel("beat", (struct kl_channel_packet){.kind = KL_CHANNEL_BEAT});
 }

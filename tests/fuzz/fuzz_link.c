@@ -140,7 +140,7 @@ static void end(void) {
     if (s->start != s->given) free(s->start);
     free(s->given);
     free(s->start_before);
-    kl_link_past_forget(l);
+    kl_link_past_forget(l, 0, 0);
     close(l->kick_fd);
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->mutex);
@@ -177,7 +177,7 @@ static void run_frames(unsigned most) {
     for (uint32_t i = 0; i < p.runs && kl_link_take(l, &f); i++) {
         if (f.number == 0) next_frame = 0; /* begun anew */
         MUST(f.number == next_frame++);
-        kl_command_before(&f);
+        kl_command_before(&f, false);
         kl_latch_frame(&kl_w.latch, &f);
         for (unsigned port = 0; port < KL_MAX_SEATS; port++)
             MUST(kl_command_seat(port) < KL_MAX_SEATS);

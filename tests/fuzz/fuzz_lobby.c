@@ -69,7 +69,8 @@ static const uint8_t *net_binding(void *ctx, unsigned of) {
 }
 
 static void begin(void) {
-    const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 3, .seats = 4, .history_kib = 192};
+    const struct kl_lobby_limits limits = {
+        .peers = PEERS, .rooms = 3, .seats = 4, .watchers = 2, .history_kib = 192};
     const struct kl_lobby_net net = {.send = net_send,
                                      .bulk_room = net_bulk_room,
                                      .send_bulk = net_send,
@@ -216,6 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     kl_lobby_shut_down(lobby, now_us);
     MUST(kl_lobby_rooms(lobby) == 0 && kl_lobby_members(lobby) == 0 && lobby->bringing == 0);
+    MUST(lobby->watchers == 0);
     MUST(lobby->start_bytes == 0 && lobby->history_bytes == 0);
     kl_lobby_destroy(lobby);
     return 0;

@@ -14,12 +14,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         MUST(path[0] != '/' && strncmp(path, "../", 3) != 0 && !strstr(path, "/../") &&
              strcmp(path, "..") != 0);
     }
+    MUST(!kl_mask_bad(&s.profile.mask) && kl_mask_bytes(&s.profile.mask) * 100 <= s.profile.mask.state_bytes);
+    MUST(!s.profile.states_equal || !s.profile.mask.count);
     size_t cap = kl_start_bound(&s);
     uint8_t *buf = malloc(cap ? cap : 1);
     MUST(buf);
     int len = kl_start_encode(&s, buf, cap);
     MUST(len >= 0 && (size_t)len <= cap);
     MUST(kl_start_decode(&again, buf, (size_t)len) == 0);
+    MUST(memcmp(&again.profile, &s.profile, sizeof s.profile) == 0);
     MUST(again.option_count == s.option_count && again.file_count == s.file_count &&
          again.memory_count == s.memory_count && again.device_count == s.device_count);
     free(buf);

@@ -10,6 +10,7 @@
 
 #include "core_wrapper/snapshot.h"
 #include "core_wrapper/snapshot_form.h"
+#include "net/engine/command.h"
 #include "corpus.h"
 #include "handshake.h"
 #include "strangers.h"
@@ -201,7 +202,7 @@ static void snapshot_messages(void) {
     message("healed", &m);
     m = (struct kl_msg){.kind = KL_MSG_ASK, .ask = 600};
     message("ask", &m);
-    m = (struct kl_msg){.kind = KL_MSG_OFFER, .offer = {600, 20000, 1500, {9}}};
+    m = (struct kl_msg){.kind = KL_MSG_OFFER, .offer = {600, 100, 20000, 1500, true, {9}}};
     message("offer", &m);
 }
 
@@ -305,8 +306,41 @@ static void join_late(struct list *l) {
     add(l, PASS << 3, (const uint8_t *)"\xff", 1);
 }
 
+/* Somebody watches from outside the game, talks, and takes the seat of who goes. */
+static void watch(struct list *l) {
+    static struct kl_msg m;
+    static const uint8_t ctrl[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* nothing acknowledged yet */
+    say(l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
+    m = (struct kl_msg){.kind = KL_MSG_HELLO,
+                        .hello = {.version = KL_PROTOCOL_VERSION,
+                                  .name = "dora",
+                                  .room = "arcade",
+                                  .params = {.players = 1, .fps_uhz = 60000000}}};
+    kl_facts_add(&m.hello.facts, "content", "x");
+    say(l, 3, &m);
+    for (unsigned i = 0; i < 2; i++)
+        say(l, i, &(struct kl_msg){.kind = KL_MSG_READY});
+    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+    say(l, 3, &(struct kl_msg){.kind = KL_MSG_READY});
+    add(l, PASS << 3, (const uint8_t *)"\x20", 1);
+    add(l, (uint8_t)(DATAGRAM << 3 | 3), ctrl, sizeof ctrl);
+    say(l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_DELAY, 2, {1, 0}}});
+    say(l, 3, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has_ram = true, .ram = 9}});
+    say(l, 0, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has_ram = true, .ram = 8}});
+    say(l, 3, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_CHAT, 2, "hi"}});
+    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+    say(l, 1, &(struct kl_msg){.kind = KL_MSG_BYE});
+    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+    say(l, 3, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_SEAT, 1, {1}}});
+    add(l, PASS << 3, (const uint8_t *)"\x20", 1);
+}
+
 static void rooms(void) {
     static struct list l;
+    l.len = 0;
+    begin_rooms(&l, 0);
+    watch(&l);
+    save("fuzz_lobby", "watch", l.bytes, l.len);
     l.len = 0;
     join_late(&l);
     save("fuzz_lobby", "late", l.bytes, l.len);
@@ -366,16 +400,22 @@ static void messages(void) {
     m = (struct kl_msg){.kind = KL_MSG_HASH,
                         .hash = {.frame = 59, .has_ram = true, .has_state = true, .ram = 1, .state = 2}};
     message("hash", &m);
+    m = (struct kl_msg){.kind = KL_MSG_COMMIT, .commit = {KL_MSG_HASH, 59, {1, 2, 3}}};
+    message("commit", &m);
+    m = (struct kl_msg){.kind = KL_MSG_REVEAL, .reveal = {KL_MSG_HASH, 59}};
+    message("reveal", &m);
     m = (struct kl_msg){.kind = KL_MSG_BYE, .text = {.code = 1, .text = "closed"}};
     message("bye", &m);
     m.kind = KL_MSG_REFUSE, message("refuse", &m);
     m.kind = KL_MSG_NOTICE, message("notice", &m);
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 1, 2, true, params, {1}, {2}, 60}};
     message("welcome", &m);
+    m.welcome = (struct kl_welcome){7, KL_WATCHER, 0, false, params, {1}, {0}, 0};
+    message("welcome_watcher", &m);
     m = (struct kl_msg){.kind = KL_MSG_SEND};
     message("send", &m);
     m = (struct kl_msg){.kind = KL_MSG_ROSTER,
-                        .roster = {1, 2, 2, 5, {{0, 1, 1, true, "ann"}, {1, 2, 5, false, "ben"}}}};
+                        .roster = {1, 2, 2, 5, {{0, 1, 1, true, "ann"}, {1, 2, 5, false, "ben"}}, 3, 5}};
     message("roster", &m);
     m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
     message("prepare", &m);
@@ -439,7 +479,7 @@ static void sessions(void) {
 
 static bool two_lines(void *ctx, unsigned *from, struct kl_room_line *out) {
     (void)ctx;
-    *out = (struct kl_room_line){"arcade", "croom.nes", 2, 1, 1, false, true, false, {1, 2, 3}};
+    *out = (struct kl_room_line){"arcade", "croom.nes", 2, 1, 1, 9, false, true, false, {1, 2, 3}};
     return ++*from <= 2;
 }
 
@@ -477,6 +517,10 @@ static void enet(void) {
 static void start_data(void) {
     static struct kl_start s;
     s = (struct kl_start){.option_count = 2, .device_count = 2, .memory_count = 1, .file_count = 2};
+    s.profile =
+        (struct kl_profile_room){.mask = {.state_bytes = 5050, .count = 2, .range = {{0, 3}, {320, 331}}},
+                                 .show_all = true,
+                                 .load_own = true};
     s.option[0] = (struct kl_start_option){"nestopia_blargg_ntsc_filter", "disabled"};
     s.option[1] = (struct kl_start_option){"nestopia_palette", "consumer"};
     s.device[1].port = 1;
@@ -488,6 +532,9 @@ static void start_data(void) {
     int len = kl_start_encode(&s, buf, sizeof buf);
     if (len < 0) abort();
     save("fuzz_start", "small", buf, (size_t)len);
+    s = (struct kl_start){.profile = {.mask = {.state_bytes = 1 << 20}, .states_equal = true}};
+    len = kl_start_encode(&s, buf, sizeof buf);
+    save("fuzz_start", "states-equal", buf, (size_t)len);
     s = (struct kl_start){0};
     len = kl_start_encode(&s, buf, sizeof buf);
     save("fuzz_start", "empty", buf, (size_t)len);
@@ -513,6 +560,7 @@ int main(int argc, char **argv) {
     corpus_hub();
     corpus_journal();
     corpus_files();
+    corpus_channel();
     save_text("fuzz_hashfile", "both",
               "59 0123456789abcdef fedcba9876543210\n119 0000000000000001 0000000000000002\n");
     save_text("fuzz_hashfile", "state-only", "59 - fedcba9876543210\n119 - 0000000000000002\n");
@@ -527,6 +575,17 @@ int main(int argc, char **argv) {
     save("fuzz_statefile", "ours", "RASTATE\1KLCK\x08\0\0\0frame 5\nMEM \3\0\0\0abc\0\0\0\0\0END \0\0\0\0",
          48);
     save_text("fuzz_statefile", "bare", "some bytes");
+    save_text(
+        "fuzz_profile", "mask",
+        "{\"keylock_profile\":1,\"key\":{\"core\":\"mGBA 0.10\",\"content\":\"xxh3 0123456789abcdef\","
+        "\"state_bytes\":528448,\"state_bytes_constant\":true},\"room\":{\"mask\":[[304,307],[320,323]],"
+        "\"states_equal\":false,\"load_own\":true,\"snapshots\":true,\"hide\":false,\"hash_every\":60},"
+        "\"fit\":true}\n");
+    save_text(
+        "fuzz_profile", "equal",
+        "{\"keylock_profile\":1,\"key\":{\"core\":\"a\",\"content\":\"none\",\"state_bytes\":0,"
+        "\"state_bytes_constant\":false},\"room\":{\"mask\":[],\"states_equal\":true,\"load_own\":false,"
+        "\"snapshots\":false,\"hide\":true,\"hash_every\":3600}}");
     save_text("fuzz_config", "usual",
               "# keylock\nrelay = example.org:55455\nroom = \"arcade # 1\"\nseats = 2\nname = ann\n");
     save_text("fuzz_config", "all",

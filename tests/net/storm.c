@@ -199,7 +199,7 @@ static void misbehave(struct intruder *n) {
     static const uint8_t chat[] = {KL_MSG_COMMAND, KL_COMMAND_CHAT, 'e', 'v', 'e'};
     static const uint8_t kick[] = {KL_MSG_COMMAND, KL_COMMAND_KICK, 0};
     static const uint8_t swap[] = {KL_MSG_COMMAND, KL_COMMAND_SWAP, 0, 1};
-    static const uint8_t hash[14] = {KL_MSG_HASH, 0xff, 0xff, 0xff, 0x7f, 1};
+    static const uint8_t hash[30] = {KL_MSG_HASH, [17] = 0xff, 0xff, 0xff, 0x7f, 1};
     uint8_t bytes[64];
     if (n->gone) return;
     switch (any(6)) {

@@ -294,7 +294,7 @@ static struct intruder bad[HOSTILE];
 static int begin_alone(void **state) {
     (void)state;
     relay = relay_start((const char *const[]){"--handshakes", "1000", "--rooms-per-address", "50",
-                                              "--mib-per-address", "1000", NULL});
+                                              "--mib-per-address", "1000", "--watchers", "0", NULL});
     intruder_meanwhile = NULL;
     struct intruder first; /* so that what any client costs the first time is not theirs */
     intruder_enter(&first, relay.port);

@@ -5,7 +5,8 @@ packages='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev l
 retroarch retroarch-dev libretro-core-info libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance
 cc65 sdcc gcc-arm-none-eabi python3 clang libclang-rt-14-dev
-xvfb xdotool imagemagick x11-utils iproute2 tcpdump gnuplot-nox fonts-dejavu-core valgrind'
+xvfb xdotool imagemagick x11-utils iproute2 tcpdump gnuplot-nox fonts-dejavu-core valgrind
+patch xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev zlib1g-dev libasound2-dev'
 command -v npm >/dev/null || packages="$packages npm" # Debian's would clash with another distribution's Node.js
 
 missing=

@@ -2,17 +2,19 @@
  *
  *   faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] [--loss PCT] [--dup PCT]
  *              [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] [--garbage PCT]
- *              [--seed N] [--for S]
+ *              [--rate KBIT] [--seed N] [--for S]
  *
  * Per datagram and in each direction: the delay (one way, so an RTT has it twice), plus the absolute value of
  * a normal variate times the jitter (half-normal: mean 0.8, 99.9 % below 3.3 times the jitter). With --order
  * keep (default) jitter never changes the order, a datagram waits for the one before; any lets it. --reorder:
  * this share comes 20 ms later than it should, behind others, in either mode. A copy (--dup) draws its own
- * jitter. Hostility: --truncate cuts a datagram short, --replay sends one of the last 64 of its direction
- * again behind it, --garbage a random one. The random stream is the seed's alone; it prints the seed. Port 0
- * takes a free one; the first line on standard output names it. SIGUSR1 switches an outage on, and off again;
- * SIGUSR2 gives every client a new port towards the relay, as a NAT does that has forgotten (the old one is
- * deaf). Ends with 0 on SIGTERM, SIGINT or after
+ * jitter. --rate: each client's link carries so many kbit/s each way, IP and UDP headers counted; what would
+ * have to wait for it longer than 300 ms is dropped, as by a router. Hostility: --truncate cuts a datagram
+ * short, --replay sends one of the last 64 of its direction again behind it, --garbage a random one. The
+ * random stream is the seed's alone; it prints the seed. Port 0 takes a free one; the first line on standard
+ * output names it. SIGUSR1 switches an outage on, and off again; SIGUSR2 gives every client a new port
+ * towards the relay, as a NAT does that has forgotten (the old one is deaf). Ends with 0 on SIGTERM, SIGINT
+ * or after
  * --for; counters go to standard error. */
 #include <errno.h>
 #include <getopt.h>
@@ -37,6 +39,8 @@
 #define REORDER_BY_US 20000
 #define REMEMBERED    64
 #define BUFFER_BYTES  (4 * 1024 * 1024)
+#define HEADER_BYTES  28     /* of IP and UDP */
+#define ROUTER_US     300000 /* of traffic that a router keeps */
 
 enum { UP, DOWN };
 
@@ -44,6 +48,7 @@ struct options {
     uint16_t listen;
     struct sockaddr_in to;
     double delay_us, jitter_us, loss, dup, reorder, truncate, replay, garbage; /* shares of 1 */
+    double rate_kbit;                                                          /* 0: as much as comes */
     bool keep;
     uint64_t seed;
     double for_s;
@@ -56,8 +61,8 @@ struct seen {
 
 struct flow { /* one client */
     struct sockaddr_in client;
-    int fd; /* connected to the relay */
-    uint64_t last_us[2];
+    int fd;                          /* connected to the relay */
+    uint64_t last_us[2], free_us[2]; /* free_us: the link has carried all that it was given */
     unsigned seen_count[2];
     struct seen seen[2][REMEMBERED];
 };
@@ -79,6 +84,7 @@ struct proxy {
     unsigned queued;
     uint64_t order, random;
     uint64_t passed, lost, copied, late, hostile, overflow;
+    uint64_t bytes[2]; /* by direction, of what passed */
 };
 
 static uint64_t now_us(void) {
@@ -133,8 +139,18 @@ static struct packet *pop(struct proxy *p) {
     return top;
 }
 
+/* When the link has carried so many bytes more; 0: they are dropped. */
+static uint64_t carried_us(struct proxy *p, unsigned flow, unsigned direction, size_t len, uint64_t at_us) {
+    uint64_t *free_us = &p->flow[flow].free_us[direction];
+    if (p->o.rate_kbit == 0) return at_us;
+    if (*free_us > at_us + ROUTER_US) return 0;
+    if (*free_us < at_us) *free_us = at_us;
+    return *free_us += (uint64_t)((double)(len + HEADER_BYTES) * 8000 / p->o.rate_kbit);
+}
+
 static void schedule(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes, size_t len) {
-    struct packet *k = p->queued < QUEUE_MAX ? malloc(sizeof *k) : NULL;
+    uint64_t sent_us = carried_us(p, flow, direction, len, now_us());
+    struct packet *k = sent_us && p->queued < QUEUE_MAX ? malloc(sizeof *k) : NULL;
     if (!k) {
         p->overflow++;
         return;
@@ -144,7 +160,7 @@ static void schedule(struct proxy *p, unsigned flow, unsigned direction, const u
     k->direction = direction;
     k->len = len;
     k->order = p->order++;
-    k->due_us = now_us() + (uint64_t)(p->o.delay_us + half_normal(p) * p->o.jitter_us);
+    k->due_us = sent_us + (uint64_t)(p->o.delay_us + half_normal(p) * p->o.jitter_us);
     memcpy(k->bytes, bytes, len);
     if (uniform(p) < p->o.reorder) {
         k->due_us += REORDER_BY_US;
@@ -216,6 +232,7 @@ static void deliver_due(struct proxy *p) {
             (void)!sendto(p->fd, k->bytes, k->len, MSG_DONTWAIT, (struct sockaddr *)&f->client,
                           sizeof f->client);
         p->passed++;
+        p->bytes[k->direction] += k->len;
         free(k);
     }
 }
@@ -301,7 +318,7 @@ static void usage(const char *why) {
     fprintf(stderr,
             "faultproxy: %s\nusage: faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] "
             "[--loss PCT] [--dup PCT] [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] "
-            "[--garbage PCT] [--seed N] [--for S]\n",
+            "[--garbage PCT] [--rate KBIT] [--seed N] [--for S]\n",
             why);
     exit(2);
 }
@@ -340,6 +357,7 @@ static void set_option(struct options *o, int option) {
         if (strcmp(optarg, "keep") && strcmp(optarg, "any")) usage("--order takes keep or any");
         o->keep = strcmp(optarg, "keep") == 0;
         break;
+    case 'b': o->rate_kbit = number(optarg, 1e7); break;
     case 's': o->seed = (uint64_t)number(optarg, 9e15); break;
     case 'f': o->for_s = number(optarg, 1e6); break;
     default: usage("bad option");
@@ -352,7 +370,7 @@ static void parse(struct options *o, int argc, char **argv) {
         {"jitter", 1, NULL, 'j'},  {"loss", 1, NULL, 'l'},    {"dup", 1, NULL, 'u'},
         {"reorder", 1, NULL, 'r'}, {"order", 1, NULL, 'o'},   {"truncate", 1, NULL, 'T'},
         {"replay", 1, NULL, 'R'},  {"garbage", 1, NULL, 'G'}, {"seed", 1, NULL, 's'},
-        {"for", 1, NULL, 'f'},     {NULL, 0, NULL, 0}};
+        {"for", 1, NULL, 'f'},     {"rate", 1, NULL, 'b'},    {NULL, 0, NULL, 0}};
     int option;
     *o = (struct options){.keep = true, .seed = 1, .for_s = 1e6};
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
@@ -406,8 +424,10 @@ int main(int argc, char **argv) {
         deliver_due(&p);
     }
     fprintf(stderr,
-            "faultproxy: clients=%u passed=%llu lost=%llu copied=%llu late=%llu hostile=%llu overflow=%llu\n",
-            p.flows, (unsigned long long)p.passed, (unsigned long long)p.lost, (unsigned long long)p.copied,
+            "faultproxy: clients=%u up_bytes=%llu down_bytes=%llu passed=%llu lost=%llu copied=%llu "
+            "late=%llu hostile=%llu overflow=%llu\n",
+            p.flows, (unsigned long long)p.bytes[UP], (unsigned long long)p.bytes[!UP],
+            (unsigned long long)p.passed, (unsigned long long)p.lost, (unsigned long long)p.copied,
             (unsigned long long)p.late, (unsigned long long)p.hostile, (unsigned long long)p.overflow);
     return 0;
 }

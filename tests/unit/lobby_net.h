@@ -82,7 +82,7 @@ static inline uint32_t fake_session(void *ctx, unsigned peer) {
     return 1000 + peer;
 }
 
-static struct kl_lobby_limits limits_for_tests = {.peers = PEERS, .rooms = 2, .seats = 4};
+static struct kl_lobby_limits limits_for_tests = {.peers = PEERS, .rooms = 2, .seats = 4, .catch_up_s = 3600};
 
 static inline void open_lobby(const struct kl_lobby_limits *limits) {
     const struct kl_lobby_net net = {.send = fake_send,

@@ -315,12 +315,18 @@ static inline void adopt(struct kl_lobby_room *r, uint32_t end) {
         assert_int_equal(kl_lobby_again_frame(r, &canon[f], NULL), KL_OK);
 }
 
-static inline void play_and_die(enum kl_policy policy) {
+static inline void play_so_long_and_die(enum kl_policy policy, unsigned seconds, bool mashing) {
     start_room(policy);
-    play(10 * SECOND);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].mashes = mashing;
+    play(seconds * SECOND);
     open_ticket(&player[1], &ticket);
     new_relay();
     play(SECOND); /* nobody there */
+}
+
+static inline void play_and_die(enum kl_policy policy) {
+    play_so_long_and_die(policy, 10, false);
 }
 
 #endif

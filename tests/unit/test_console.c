@@ -337,7 +337,7 @@ static void in_pieces(void **state) {
     assert_int_equal(write(fd[1], " room\"\r\nwho x\nro", 16), 16);
     assert_true(kl_console_read(&c, lobby, to, now_us));
     fflush(to);
-    assert_non_null(strstr(said, "ok members=1\nerror: there is no room \"x\"\n"));
+    assert_non_null(strstr(said, "ok members=1 watchers=0\nerror: there is no room \"x\"\n"));
     memset(big, 'x', sizeof big);
     big[sizeof big - 1] = '\n';
     assert_int_equal(write(fd[1], big, sizeof big), (ssize_t)sizeof big);

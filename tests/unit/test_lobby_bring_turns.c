@@ -48,12 +48,7 @@ static void who_dawdles_is_put_off(void **state) {
  * the same. */
 static void who_is_slow_is_put_off(void **state) {
     (void)state;
-    start_room(KL_POLICY_BOUNDED);
-    for (unsigned i = 0; i < PLAYERS; i++)
-        player[i].mashes = true;
-    play(30 * SECOND);
-    new_relay();
-    play(SECOND);
+    play_so_long_and_die(KL_POLICY_BOUNDED, 30, true);
     uint32_t end = canon_end;
     show_off(2, 12, 100000);
     show(0, 10);
@@ -81,12 +76,7 @@ static void who_is_slow_is_put_off(void **state) {
 /* The same with what he would add to a room that is there. */
 static void who_adds_slowly_is_put_off(void **state) {
     (void)state;
-    start_room(KL_POLICY_BOUNDED);
-    for (unsigned i = 0; i < PLAYERS; i++)
-        player[i].mashes = true;
-    play(10 * SECOND);
-    new_relay();
-    play(SECOND);
+    play_so_long_and_die(KL_POLICY_BOUNDED, 10, true);
     uint32_t end = canon_end;
     show(0, 10);
     pass(400000);
@@ -105,12 +95,7 @@ static void who_adds_slowly_is_put_off(void **state) {
 
 static void where_nobody_else_could_the_slow_one_goes_on(void **state) {
     (void)state;
-    start_room(KL_POLICY_BOUNDED);
-    for (unsigned i = 0; i < PLAYERS; i++)
-        player[i].mashes = true;
-    play(30 * SECOND);
-    new_relay();
-    play(SECOND);
+    play_so_long_and_die(KL_POLICY_BOUNDED, 30, true);
     show(1, 11);
     pass(400000);
     bring_start(1);

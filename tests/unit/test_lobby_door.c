@@ -245,6 +245,22 @@ static void locked_is_for_newcomers(void **state) {
     assert_non_null(heard(2, KL_MSG_WELCOME));
 }
 
+/* One comes in each time that the host opens; a second with the same ticket stands before a shut door. */
+static void a_door_for_one_at_a_time(void **state) {
+    (void)state;
+    hello_with(0, "room", KL_DOOR_ONCE | KL_DOOR_UNLISTED);
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.doors, KL_DOOR_LOCKED | KL_DOOR_UNLISTED);
+    hello(1, "room", 1, 3, "x");
+    expect_refusal(1, KL_REFUSE_DOOR, "its host has locked it");
+    order(0, KL_COMMAND_LOCK, 0);
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.doors, KL_DOOR_UNLISTED);
+    hello(2, "room", 1, 3, "x");
+    assert_non_null(heard(2, KL_MSG_WELCOME));
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.doors, KL_DOOR_LOCKED | KL_DOOR_UNLISTED);
+    hello(3, "room", 1, 3, "x");
+    expect_refusal(3, KL_REFUSE_DOOR, "its host has locked it");
+}
+
 /* A name may hold anything that is text: in the log it stays a name. */
 static void no_name_writes_the_log(void **state) {
     (void)state;
@@ -446,6 +462,7 @@ int main(void) {
         T(guessing_gets_slow),
         T(guessing_from_everywhere_gets_slow),
         T(locked_is_for_newcomers),
+        T(a_door_for_one_at_a_time),
         T(no_name_writes_the_log),
         T(kicked_may_come_again_and_banned_may_not),
         T(who_moves_is_banned_all_the_same),

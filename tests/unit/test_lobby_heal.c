@@ -5,6 +5,7 @@
 #include <sodium.h>
 #include <zstd.h>
 
+#include "lobby_hashes.h"
 #include "net/engine/command.h"
 
 #define BYTES 5000
@@ -15,6 +16,14 @@ static bool gives[PLAYERS], loads[PLAYERS],
     at_once[PLAYERS]; /* at_once: goes wrong again when it is healed */
 static bool no_ram;
 static uint32_t keyframe;
+enum { OWED = 100 };
+static bool commits[PLAYERS], reveals[PLAYERS], lies[PLAYERS];
+static struct kl_msg owed[PLAYERS][OWED];
+static unsigned owes[PLAYERS];
+static uint32_t committed[PLAYERS]; /* the newest label that it has committed to */
+static bool any_open;
+static uint32_t open_to;
+static unsigned reveals_heard, too_early;
 static unsigned offers[PLAYERS], loaded[PLAYERS];
 static struct kl_verdict verdict;
 
@@ -31,7 +40,28 @@ static void say_hash(unsigned who, uint32_t label) {
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = label, .has_state = true, .has_ram = !no_ram}};
     m.hash.state = m.hash.ram = machine[who];
     if (no_ram) m.hash.ram = 0;
-    say(player[who].peer, &m);
+    m.nonce[0] = (uint8_t)label;
+    if (!commits[who]) return;
+    struct kl_msg c = commitment_to(player[who].peer, &m);
+    committed[who] = label;
+    say(player[who].peer, &c);
+    owed[who][owes[who]++ % OWED] = m;
+}
+
+static void say_owed(void) {
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        unsigned kept = 0;
+        for (unsigned n = 0; n < owes[i]; n++) {
+            struct kl_msg m = owed[i][n];
+            bool open = any_open && m.hash.frame <= open_to;
+            if (open && reveals[i] && player[i].linked) {
+                if (lies[i]) m.hash.ram++;
+                say(player[i].peer, &m);
+            } else if (!open)
+                owed[i][kept++] = m;
+        }
+        owes[i] = kept;
+    }
 }
 
 static void say_state(unsigned who) {
@@ -61,6 +91,13 @@ static void listen(unsigned peer, const struct kl_msg *m) {
     listen_message(peer, m);
     if (!p) return;
     if (m->kind == KL_MSG_VERDICT) verdict = m->verdict;
+    if (m->kind == KL_MSG_REVEAL) {
+        any_open = true;
+        open_to = m->reveal.frame;
+        reveals_heard++;
+        for (unsigned i = 0; i < PLAYERS; i++)
+            if (player[i].linked && committed[i] < open_to) too_early++;
+    }
     if (m->kind == KL_MSG_ASK) to_give[p - player] = true;
     if (m->kind == KL_MSG_OFFER) offers[p - player]++;
     if (m->kind == KL_MSG_SNAPSHOT) {
@@ -93,6 +130,7 @@ static void say_healed(unsigned who) {
 static void go_on(uint64_t us) {
     for (uint64_t end_us = now_us + us; now_us < end_us;) {
         play(20000);
+        say_owed();
         for (unsigned i = 0; i < PLAYERS; i++) {
             if (to_give[i] && gives[i] && player[i].linked) to_give[i] = false, give_state(i);
             if (to_load[i] && loads[i] && player[i].linked) to_load[i] = false, say_healed(i);
@@ -103,11 +141,17 @@ static void go_on(uint64_t us) {
 static void begin(void) {
     no_ram = false;
     memset(&verdict, 0, sizeof verdict);
+    any_open = false;
+    reveals_heard = too_early = 0;
+    memset(committed, 0, sizeof committed);
     for (unsigned i = 0; i < PLAYERS; i++) {
         machine[i] = 7;
         gives[i] = loads[i] = true;
         at_once[i] = to_give[i] = to_load[i] = false;
         offers[i] = loaded[i] = 0;
+        commits[i] = reveals[i] = true;
+        lies[i] = false;
+        owes[i] = 0;
     }
     start_room(KL_POLICY_BOUNDED);
     on_message = listen;
@@ -342,6 +386,171 @@ static void what_nobody_asked_for(void **unused) {
     assert_true(inbox[player[1].peer].hung_up);
 }
 
+/* --- commitments -------------------------------------------------------------------------------------------
+ */
+
+/* Nobody says a hash before all who play are bound to theirs: not with the slowest of them either. */
+static void nothing_is_revealed_before_all_have_committed(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    assert_true(reveals_heard > 5);
+    assert_int_equal(too_early, 0);
+}
+
+static void who_says_another_hash_than_it_committed_to(void **unused) {
+    (void)unused;
+    begin();
+    lies[1] = true;
+    go_on(2 * SECOND);
+    expect_refusal(player[1].peer, KL_REFUSE_PROTOCOL, "are not those that you had committed to");
+    player[1].linked = player[1].plays = false;
+    go_on(3 * SECOND);
+    expect_in_sync(0);
+}
+
+/* Silence has no vote, and is nobody's fault: the others are compared. */
+static void who_does_not_reveal(void **unused) {
+    (void)unused;
+    begin();
+    reveals[1] = false;
+    machine[1] = 8;
+    go_on(5 * SECOND);
+    assert_false(inbox[player[1].peer].hung_up);
+    assert_false(verdict.complete);
+    assert_int_equal(verdict.differs, 0);
+    assert_true(room()->member[1].owes);
+    machine[2] = 9; /* one against one, as far as is known: the host is right */
+    go_on(3 * SECOND);
+    assert_int_equal(machine[2], 7);
+    assert_int_equal(offers[1], 0);
+    assert_int_equal(room()->heal.count, 1);
+    reveals[1] = true; /* what it held back is told now, and looked at */
+    go_on(5 * SECOND);
+    assert_false(room()->member[1].owes);
+    expect_in_sync(2);
+}
+
+static void who_does_not_commit(void **unused) {
+    (void)unused;
+    begin();
+    commits[1] = false;
+    unsigned before = reveals_heard;
+    go_on(5 * SECOND);
+    assert_true(reveals_heard > before + 2); /* it holds nothing up */
+    assert_false(verdict.complete);
+    machine[2] = 9;
+    go_on(4 * SECOND);
+    assert_int_equal(machine[2], 7);
+    assert_int_equal(room()->heal.count, 1);
+    commits[1] = true;
+    go_on(2 * SECOND);
+    expect_in_sync(1);
+}
+
+/* What was not revealed in a session is committed to anew in the next. */
+static void who_comes_back(void **unused) {
+    (void)unused;
+    begin();
+    reveals[1] = false;
+    go_on(SECOND);
+    cut(1);
+    for (unsigned i = 0; i < owes[1]; i++)
+        owed[1][i].nonce[1] = 77; /* and its nonces are others */
+    owes[1] = 0;
+    go_on(SECOND);
+    reveals[1] = true;
+    come_back(1, 11);
+    assert_int_equal(heard(11, KL_MSG_REVEAL)->reveal.frame, open_to);
+    go_on(4 * SECOND);
+    assert_false(inbox[11].hung_up);
+    expect_in_sync(0);
+}
+
+/* A newer session of whom it is about: what the old one was sent is not waited for. */
+static void who_comes_back_before_he_is_missed(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    loads[1] = false;
+    while (room()->heal.phase != KL_HEAL_LOADING)
+        go_on(20000);
+    to_load[1] = false;
+    owes[1] = 0;
+    come_back(1, 11);
+    assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
+    to_load[1] = false;
+    loads[1] = true;
+    go_on(5 * SECOND);
+    expect_in_sync(1);
+}
+
+/* Who takes a place has not said what was said there before. */
+static void whose_place_it_was(void **unused) {
+    (void)unused;
+    begin();
+    reveals[2] = false;
+    machine[1] = 8;
+    while (room()->heal.phase != KL_HEAL_FOUND) /* and the third is waited for */
+        go_on(20000);
+    cut(1);
+    player[1].plays = false;
+    room()->seat_time_s = 0;
+    while (room()->member[1].here)
+        play(STEP_US);
+    struct kl_msg m = a_hello(12, "room", 1, PLAYERS, "x");
+    connect_peer(12);
+    say(12, &m);
+    assert_int_equal(heard(12, KL_MSG_WELCOME)->welcome.client, 1);
+    play(1500000);
+    assert_null(heard(12, KL_MSG_OFFER));
+    assert_int_equal(room()->member[1].strike_us[0], 0);
+    assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
+}
+
+/* Verdicts that are held back for who takes nothing do not keep the relay awake. */
+static void held_back(void **unused) {
+    (void)unused;
+    begin();
+    reveals[2] = false;
+    go_on(1200000);
+    inbox[1].pending = KL_VERDICTS_UNDER_WAY + 1;
+    go_on(4 * SECOND);
+    for (unsigned i = 0; i < 250; i++) {
+        run();
+        assert_true(kl_lobby_due_us(lobby) > now_us);
+        now_us += 1000;
+    }
+}
+
+/* Before a keyframe comes nobody honest can have hashed what stands before it. Who makes the room stand still
+ * there, and speaks at once, makes all others late; that decides nothing. */
+static void who_speaks_while_the_room_stands(void **unused) {
+    (void)unused;
+    fixed_spacing = 30;
+    begin();
+    fixed_spacing = 0;
+    do {
+        order(0, KL_COMMAND_PAUSE, 0);
+        go_on(300000);
+        order(0, KL_COMMAND_PAUSE, 1);
+        go_on(2 * SECOND);
+        assert_true(room()->lock.paused);
+    } while (room()->lock.next_close % 60 != 0); /* until the next keyframe is one that will be marked */
+    machine[1] = 8;
+    say_hash(1, room()->lock.next_close - 1);
+    say(player[1].peer, &owed[1][--owes[1]]);
+    go_on(1500000);
+    assert_true(any_open && open_to == room()->lock.next_close - 1);
+    order(0, KL_COMMAND_PAUSE, 0);
+    go_on(5 * SECOND);
+    assert_int_equal(offers[0] + offers[2], 0);
+    assert_int_equal(machine[0], 7);
+    expect_in_sync(1); /* with the next hash he is found out */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(two_against_one, set_up, tear_down),
@@ -357,6 +566,15 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nobody_gives, set_up, tear_down),
         cmocka_unit_test_setup_teardown(policies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_asked_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_is_revealed_before_all_have_committed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_says_another_hash_than_it_committed_to, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_does_not_reveal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_does_not_commit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_comes_back_before_he_is_missed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(whose_place_it_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(held_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_speaks_while_the_room_stands, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

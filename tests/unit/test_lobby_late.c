@@ -3,6 +3,7 @@
  */
 #include "lobby_players.h"
 
+#include "lobby_hashes.h"
 #include "net/engine/command.h"
 
 static const struct kl_lobby_room *the_room(void) {
@@ -188,7 +189,8 @@ static void verdicts_go_on(void **state) {
     uint32_t label = canon_end / 60 * 60 - 1;
     unsigned heard_before = inbox[0].count;
     for (unsigned i = 0; i < 2; i++)
-        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
+        commit_and_say(
+            i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
     assert_true(inbox[0].count > heard_before);
     assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete);
     player[2].most = 0;
@@ -196,14 +198,16 @@ static void verdicts_go_on(void **state) {
     expect_all_at_the_end();
     label = canon_end / 60 * 60 - 1;
     for (unsigned i = 0; i < 2; i++)
-        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
-    say(12, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 8}});
+        commit_and_say(
+            i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
+    commit_and_say(
+        12, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 8}});
     const struct kl_verdict *v = &heard(0, KL_MSG_VERDICT)->verdict;
     assert_int_equal(v->differs, 1);
     assert_int_equal(v->minority, 4);
 }
 
-/* There is no way to the present any more. */
+/* There is no way to the present any more: the core gives no state. */
 static void a_game_that_has_lost_its_beginning(void **state) {
     (void)state;
     kl_lobby_destroy(lobby);
@@ -211,6 +215,7 @@ static void a_game_that_has_lost_its_beginning(void **state) {
     limits.history_kib = 128;
     open_lobby(&limits);
     start_room(KL_POLICY_BOUNDED);
+    lobby->room[0]->shot.unfit = true;
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].mashes = true;
     struct kl_lobby_listing list;
@@ -224,7 +229,7 @@ static void a_game_that_has_lost_its_beginning(void **state) {
     connect_peer(12);
     struct kl_msg m = a_hello(12, "room", 1, PLAYERS, "x");
     say(12, &m);
-    expect_refusal(12, KL_REFUSE_STARTED, "does not keep its beginning any more");
+    expect_refusal(12, KL_REFUSE_STARTED, "does not keep its beginning any more, and not its saves either");
     from = 0;
     kl_lobby_list(lobby, &from, &list, 1);
     assert_int_equal(list.open, 0);

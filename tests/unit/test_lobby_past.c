@@ -147,7 +147,8 @@ static void the_ticket_says_who_is_who(void **state) {
 /* --- bounds ----------------------------------------------------------------------------------------------
  */
 
-/* Where the beginning is gone, nobody can begin anew; who has enough can still come back. */
+/* Where the beginning is gone, and there are no states, nobody can begin anew; who has enough can still come
+ * back. */
 static void history_has_its_measure(void **state) {
     (void)state;
     kl_lobby_destroy(lobby);
@@ -155,6 +156,7 @@ static void history_has_its_measure(void **state) {
     limits.history_kib = 192;
     open_lobby(&limits);
     start_room(KL_POLICY_BOUNDED);
+    lobby->room[0]->shot.unfit = true;
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].mashes = true;
     play(60 * SECOND);

@@ -2,6 +2,8 @@
  */
 #include "lobby_net.h"
 
+#include "lobby_hashes.h"
+
 static uint8_t token[PEERS][KL_TOKEN_BYTES]; /* that each peer's player last got */
 
 static void keep_token(unsigned whose, unsigned peer) {
@@ -331,7 +333,7 @@ static void nothing_goes_to_a_link_that_is_lost(void **state) {
     start_game(2);
     lose(1); /* fake_send() and fake_datagram() would object */
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has_ram = true, .ram = 1}};
-    say(0, &m);
+    commit_and_say(0, &m);
     assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete); /* who is away is not waited for */
     pass(5 * SECOND);
     kl_lobby_shut_down(lobby, now_us);

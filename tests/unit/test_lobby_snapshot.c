@@ -103,7 +103,7 @@ static void order_one(void) {
 }
 
 static void expect_kept(unsigned who) {
-    const struct kl_lobby_packed *k = &room()->shot.kept;
+    const struct kl_lobby_packed *k = room()->shot.kept;
     static uint8_t out[BYTES];
     assert_non_null(k->packed);
     assert_int_equal(k->keyframe, keyframe);
@@ -120,14 +120,13 @@ static void is_kept_and_sent_on(void **unused) {
     give_state(giver);
     expect_kept(giver);
     assert_true(kl_lobby_snapshot_offer(room(), 2));
-    assert_false(kl_lobby_snapshot_order(room(), 0, now_us)); /* it is being fetched */
     play(SECOND);
     const struct kl_msg *offer = heard(player[2].peer, KL_MSG_OFFER);
     assert_non_null(offer);
     assert_int_equal(offer->offer.keyframe, keyframe);
     assert_int_equal(offer->offer.bytes, BYTES);
     assert_int_equal(offer->offer.packed, got_len);
-    assert_memory_equal(got, room()->shot.kept.packed, got_len);
+    assert_memory_equal(got, room()->shot.kept->packed, got_len);
     uint32_t before = keyframe;
     order_one(); /* a newer one takes its place */
     assert_true(keyframe > before);
@@ -199,7 +198,7 @@ static void silent_giver(void **unused) {
     unsigned second = who_is_asked();
     assert_int_not_equal(first, second);
     give_state(first); /* too late, and nothing to him */
-    assert_null(room()->shot.kept.packed);
+    assert_null(room()->shot.kept);
     give_state(second);
     expect_kept(second);
 }
@@ -225,7 +224,7 @@ static void nobody_agrees(void **unused) {
     order_one();
     assert_int_equal(room()->shot.phase, KL_SHOT_NONE);
     assert_int_equal(room()->shot.failures, 1);
-    assert_null(room()->shot.kept.packed);
+    assert_null(room()->shot.kept);
     assert_true(kl_lobby_snapshot_order(room(), 0, now_us)); /* it may be better next time */
 }
 
@@ -263,10 +262,35 @@ static void too_large(void **unused) {
     order_one();
     unsigned giver = who_is_asked();
     give_pieces(giver, packed, 16 * 1024 + 1);
+    assert_false(room()->shot.unfit);                   /* so he says */
+    give_pieces(who_is_asked(), packed, 16 * 1024 + 2); /* two had agreed before the third spoke */
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "this relay takes 16"));
     assert_int_equal(lobby->snapshot_bytes, 0);
     assert_false(inbox[player[giver].peer].hung_up);
     assert_false(kl_lobby_snapshot_order(room(), 0, now_us));
+}
+
+/* He who says that it is too large is not the only one who has it. */
+static void who_says_that_it_is_too_large(void **unused) {
+    (void)unused;
+    static uint8_t packed[BYTES];
+    begin();
+    lobby->limits.snapshot_kib = 16;
+    order_one();
+    give_pieces(who_is_asked(), packed, 16 * 1024 + 1);
+    unsigned other = who_is_asked();
+    give_state(other);
+    expect_kept(other);
+    order_one();
+    unsigned giver = who_is_asked();
+    struct kl_msg m = {.kind = KL_MSG_GIVE,
+                       .shot = {keyframe, {.total = BYTES + BYTES / 8 + 1025, .len = 5}}};
+    say(player[giver].peer, &m); /* nothing is packed so badly */
+    assert_true(inbox[player[giver].peer].hung_up);
+    player[giver].linked = player[giver].plays = false;
+    other = who_is_asked();
+    give_state(other);
+    expect_kept(other);
 }
 
 /* Its address has had its share: none now, another time perhaps. */
@@ -278,6 +302,7 @@ static void no_memory_left(void **unused) {
     order_one();
     unsigned giver = who_is_asked();
     give_pieces(giver, packed, sizeof packed);
+    give_pieces(who_is_asked(), packed, sizeof packed);
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "has no 39 KiB left for it"));
     assert_int_equal(lobby->snapshot_bytes, 0);
     assert_false(inbox[player[giver].peer].hung_up || room()->shot.unfit);
@@ -334,6 +359,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(no_states, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_says_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_says_that_it_is_too_large, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_memory_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(against_the_protocol, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_for_members, set_up, tear_down),

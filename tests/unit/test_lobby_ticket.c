@@ -36,6 +36,7 @@ static void a_small_one(void) {
                                  .maker = "192.0.2.1",
                                  .doors = KL_DOOR_PASSWORD,
                                  .seat_time_s = 60,
+                                 .delay_s = 300,
                                  .epoch_s = 1700000000,
                                  .start_bytes = 4000,
                                  .host = 3,
@@ -108,7 +109,7 @@ static void what_does_not_fit_together(void **state) {
     t.host = 5, rejected(); /* nobody is there */
     t.host = KL_NO_HOST + 1, rejected();
     t.name[0] = 0, rejected();
-    t.doors = 16, rejected();
+    t.doors = 32, rejected();
     t.params.players = 0, rejected();
 }
 

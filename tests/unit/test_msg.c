@@ -188,9 +188,16 @@ static void the_others(void **state) {
                                     .ram = 1,
                                     .state = UINT64_MAX,
                                     .av = 3}};
+        memset(m.nonce, (int)has, sizeof m.nonce);
         there_and_back(&m, &got);
+        assert_memory_equal(got.nonce, m.nonce, sizeof m.nonce);
         assert_true(!(has & 2) || got.hash.state == UINT64_MAX);
     }
+    struct kl_msg commit = {.kind = KL_MSG_COMMIT, .commit = {KL_MSG_HASH, 59, {1, 2, 3}}};
+    there_and_back(&commit, &got);
+    assert_int_equal(got.commit.frame, 59);
+    struct kl_msg reveal = {.kind = KL_MSG_REVEAL, .reveal = {KL_MSG_HASH, 59}};
+    there_and_back(&reveal, &got);
     static const uint8_t kinds[] = {KL_MSG_BYE, KL_MSG_REFUSE, KL_MSG_NOTICE};
     for (unsigned i = 0; i < COUNT(kinds); i++) {
         struct kl_msg m = {.kind = kinds[i], .text = {.code = KL_REFUSE_FULL}};
@@ -204,11 +211,19 @@ static void the_others(void **state) {
     there_and_back(&welcome, &got);
     assert_memory_equal(got.welcome.token, welcome.welcome.token, KL_TOKEN_BYTES);
     assert_int_equal(got.welcome.seat_time_s, 60);
+    there_and_back(&(struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, KL_WATCHER, 0, false, params}},
+                   &got);
+    assert_int_equal(got.welcome.client, KL_WATCHER);
     there_and_back(&(struct kl_msg){.kind = KL_MSG_SEND}, &got);
     there_and_back(&(struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {UINT64_MAX, 16 << 20}}, &got);
     there_and_back(&(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {59, 59, 2, true, 0x8001}}, &got);
     struct kl_msg roster = {.kind = KL_MSG_ROSTER,
-                            .roster = {.filled = 2, .players = 8, .count = KL_MAX_CLIENTS, .doors = 7}};
+                            .roster = {.filled = 2,
+                                       .players = 8,
+                                       .count = KL_MAX_CLIENTS,
+                                       .doors = 7,
+                                       .watchers = 1000,
+                                       .delay_s = KL_WATCH_DELAY_MAX_S}};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         roster.roster.member[i] =
             (struct kl_member){.client = (uint8_t)i, .seats = 1, .state = KL_MEMBER_AWAY, .host = !i};
@@ -216,6 +231,7 @@ static void the_others(void **state) {
     }
     there_and_back(&roster, &got);
     assert_string_equal(got.roster.member[15].name, roster.roster.member[15].name);
+    assert_true(got.roster.watchers == 1000 && got.roster.delay_s == KL_WATCH_DELAY_MAX_S);
 }
 
 static struct kl_msg a_return(void) {

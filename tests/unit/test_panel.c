@@ -233,6 +233,8 @@ static void each_stage_says_what_is_awaited(void **state) {
     p.stage = KL_PANEL_READYING;
     p.member[1].loading = true;
     check_words(&p, KL_PANEL_INFO, "waiting for bob to load  1:05", -1);
+    p.waits_way = true;
+    check_words(&p, KL_PANEL_INFO, "waiting for the room's state  1:05", -1);
     p.stage = KL_PANEL_RETURNING;
     p.state_us = 12900000;
     p.seat_time_s = 60;
@@ -270,6 +272,12 @@ static void coming_back_shows_progress(void **state) {
     check_words(&p, KL_PANEL_INFO, "catching up: 150 frames left", 25);
     p.behind = 300; /* it grew since */
     check_words(&p, KL_PANEL_INFO, "catching up: 300 frames left", 0);
+    p.begins = true;
+    p.shot_done = 1024 * 400;
+    p.shot_total = 1024 * 4000;
+    check_words(&p, KL_PANEL_INFO, "fetching the room's state: 400 of 4000 KB", 10);
+    p.left_s = 65;
+    check_words(&p, KL_PANEL_INFO, "fetching the room's state: 400 of 4000 KB, 1:05", 10);
 }
 
 static void a_desync_says_where_and_who(void **state) {

@@ -15,6 +15,8 @@ static const uint8_t save_ram[5] = {1, 2, 3, 4, 5};
 static struct kl_start *sample(void) {
     struct kl_start *s = calloc(1, sizeof *s);
     assert_non_null(s);
+    s->profile.load_own = true;
+    s->profile.mask = (struct kl_mask){.state_bytes = 1000, .count = 2, .range = {{0, 3}, {990, 993}}};
     s->option_count = 1;
     strcpy(s->option[0].key, "core_region");
     strcpy(s->option[0].value, "pal");
@@ -45,6 +47,7 @@ static void comes_back(void **state) {
     struct kl_start *s = sample(), *t = sample();
     memset(t, 0xee, sizeof *t);
     assert_int_equal(through(s, t), 0);
+    assert_memory_equal(&t->profile, &s->profile, sizeof s->profile);
     assert_int_equal(t->option_count, 1);
     assert_string_equal(t->option[0].value, "pal");
     assert_int_equal(t->device_count, 2);
@@ -87,9 +90,13 @@ static void any_byte_changed_is_survived(void **state) {
         for (unsigned v = 0; v < 256; v++) {
             uint8_t was = buf[i];
             buf[i] = (uint8_t)v;
-            if (kl_start_decode(t, buf, (size_t)len) == 0)
-                for (unsigned f = 0; f < t->file_count; f++)
-                    assert_true(kl_start_path_ok(t->file[f].path));
+            if (kl_start_decode(t, buf, (size_t)len) != 0) {
+                buf[i] = was;
+                continue;
+            }
+            assert_null(kl_mask_bad(&t->profile.mask));
+            for (unsigned f = 0; f < t->file_count; f++)
+                assert_true(kl_start_path_ok(t->file[f].path));
             buf[i] = was;
         }
     free(s);
@@ -140,6 +147,42 @@ static void what_contradicts_itself_is_refused(void **state) {
     free(t);
 }
 
+/* Decodes a start whose profile section is these bytes, and nothing else in it. */
+static int profile_of(const uint8_t *section, size_t len, struct kl_start *out) {
+    uint8_t buf[64] = "KLS2";
+    memcpy(buf + 4, section, len);
+    memset(buf + 4 + len, 0, 4); /* no options, devices, memories, files */
+    return kl_start_decode(out, buf, len + 8);
+}
+
+static void a_mask_from_outside(void **state) {
+    (void)state;
+    struct kl_start *t = calloc(1, sizeof *t);
+    static const struct {
+        uint8_t bytes[16];
+        size_t len;
+        bool good;
+    } of[] = {
+        {{0, 0, 0}, 3, true},                             /* no profile */
+        {{15, 0, 0}, 3, true},                            /* all that there is */
+        {{16, 0, 0}, 3, false},                           /* a flag that nobody knows */
+        {{0, 0xe8, 0x07, 1, 0, 10}, 6, true},             /* 10 of 1000 bytes */
+        {{0, 0xe8, 0x07, 1, 0, 11}, 6, false},            /* more than 1 % */
+        {{4, 0xe8, 0x07, 1, 0, 10}, 6, false},            /* equal states, and a mask */
+        {{0, 0, 1, 0, 1}, 5, false},                      /* of a state of any size */
+        {{0, 0xe8, 0x07, 1, 0xe7, 0x07, 1}, 7, true},     /* the last byte */
+        {{0, 0xe8, 0x07, 1, 0xe8, 0x07, 1}, 7, false},    /* the one behind it */
+        {{0, 0xe8, 0x07, 1, 5, 0}, 6, false},             /* a range of nothing */
+        {{0, 0xe8, 0x07, 2, 5, 2, 0, 2}, 8, false},       /* two that touch */
+        {{0, 0xe8, 0x07, 2, 5, 2, 1, 2}, 8, true},        /* … that do not */
+        {{0, 0x81, 0x80, 0x80, 0x80, 0x04, 0}, 7, false}, /* a state of 2^30 + 1 bytes */
+        {{0, 0xe8, 0x07, 0x81, 0x08, 0, 1}, 7, false},    /* 1025 ranges */
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        assert_int_equal(profile_of(of[i].bytes, of[i].len, t), of[i].good ? 0 : KL_E_MALFORMED);
+    free(t);
+}
+
 static void full_buffers_are_said(void **state) {
     (void)state;
     static uint8_t buf[8192];
@@ -168,6 +211,7 @@ int main(void) {
         cmocka_unit_test(any_byte_changed_is_survived),
         cmocka_unit_test(paths_that_lead_elsewhere),
         cmocka_unit_test(what_contradicts_itself_is_refused),
+        cmocka_unit_test(a_mask_from_outside),
         cmocka_unit_test(full_buffers_are_said),
         cmocka_unit_test(text),
     };

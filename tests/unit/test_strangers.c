@@ -20,7 +20,7 @@ static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
         ++*from;
     if (*from >= places) return false;
     *out = (struct kl_room_line){
-        .players = 2, .filled = 1, .open = 1, .password = *from % 4 == 0, .identity = {7}};
+        .players = 2, .filled = 1, .open = 1, .watchers = 300, .password = *from % 4 == 0, .identity = {7}};
     snprintf(out->name, sizeof out->name, "room %u", *from);
     snprintf(out->content, sizeof out->content, "%063u", *from);
     ++*from;
@@ -88,6 +88,7 @@ static void all_rooms_once(void **state) {
                 snprintf(name, sizeof name, "room %u", expected);
                 assert_string_equal(rooms.line[i].name, name);
                 assert_int_equal(rooms.line[i].password, expected % 4 == 0);
+                assert_int_equal(rooms.line[i].watchers, 300);
                 assert_int_equal(rooms.line[i].identity[0], 7);
             }
             assert_true(rooms.count > 0 || rooms.next == KL_ROOMS_END);

@@ -26,8 +26,17 @@ static struct kl_hash state_only(uint32_t frame, uint64_t state) {
     return (struct kl_hash){.frame = frame, .has_state = true, .state = state};
 }
 
+static const uint8_t commitment[KL_COMMITMENT_BYTES] = {1, 2, 3};
+
+static void commit_at(unsigned client, uint32_t frame, uint64_t at_us) {
+    assert_int_equal(kl_verdict_commit(&table, client, frame, commitment, at_us), KL_OK);
+}
+static void reveal(unsigned client, struct kl_hash h) {
+    assert_int_equal(kl_verdict_report(&table, client, &h), KL_OK);
+}
 static void report(unsigned client, struct kl_hash h) {
-    assert_int_equal(kl_verdict_report(&table, client, &h, SOON), KL_OK);
+    commit_at(client, h.frame, SOON);
+    reveal(client, h);
 }
 
 static struct kl_verdict_court court_of(uint16_t present) {
@@ -45,6 +54,11 @@ static void none(uint16_t present, uint64_t now_us) {
     struct kl_verdict v;
     struct kl_verdict_court court = court_of(present);
     assert_false(kl_verdict_next(&table, &court, now_us, &v));
+}
+
+static bool opens(uint16_t awaited, uint64_t now_us) {
+    struct kl_verdict_court court = {.awaited = awaited};
+    return kl_verdict_open(&table, &court, now_us);
 }
 
 static void equal_hashes_agree(void **state) {
@@ -132,6 +146,34 @@ static void states_alone_differ_less(void **state) {
     assert_int_equal(v.minority, 4);
 }
 
+/* By the word of both: where one has a state of another size, its profile does not fit. */
+static void states_that_count_in_full(void **state) {
+    (void)state;
+    static const uint8_t noted_by_all[] = {0, 2, 3};
+    for (unsigned n = 0; n < 3; n++) {
+        kl_verdict_init(&table);
+        kl_verdict_expect(&table, 59);
+        for (unsigned c = 0; c < 2; c++) {
+            struct kl_hash h = ram_state(59, 1 + (n == 0 && c), c ? 5 : 4);
+            h.noted = n != 1 || c;
+            report(c, h);
+        }
+        struct kl_verdict v = next(3, SOON); /* RAM differs; one has no mask for it; only states */
+        assert_int_equal(v.differs, n == 0 ? 1 : noted_by_all[n]);
+        assert_int_equal(table.any_bad, n < 2);
+    }
+    for (unsigned full = 0; full < 4; full++) {
+        kl_verdict_init(&table);
+        kl_verdict_expect(&table, 59);
+        for (unsigned c = 0; c < 2; c++) {
+            struct kl_hash h = ram_state(59, 1, c ? 5 : 4);
+            h.full = full >> c & 1;
+            report(c, h);
+        }
+        assert_int_equal(next(3, SOON).differs, full == 3 ? 1 : 2);
+    }
+}
+
 static void without_ram_the_state_counts(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
@@ -170,6 +212,8 @@ static void silence_is_waited_for_but_not_for_ever(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4));
+    assert_int_equal(kl_verdict_due_us(&table), SOON + KL_COMMIT_WAIT_US);
+    assert_true(opens(3, SOON + KL_COMMIT_WAIT_US));
     assert_int_equal(kl_verdict_due_us(&table), LATE);
     none(3, LATE - 1);
     struct kl_verdict v = next(3, LATE);
@@ -209,7 +253,8 @@ static void one_report_each(void **state) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4));
     struct kl_hash again = ram_state(59, 2, 4);
-    assert_int_equal(kl_verdict_report(&table, 0, &again, SOON), KL_E_STATE);
+    assert_int_equal(kl_verdict_commit(&table, 0, 59, commitment, SOON), KL_E_STATE);
+    assert_int_equal(kl_verdict_report(&table, 0, &again), KL_E_STATE);
     report(1, ram_state(59, 1, 4));
     assert_int_equal(next(3, SOON).differs, 0);
 }
@@ -269,8 +314,8 @@ static void players_decide(void **state) {
     assert_true(c.majority && c.ram);
     assert_int_equal(c.right, 3);
     assert_int_equal(c.reported, 0xff);
-    court.voters = 0; /* no player has reported: all who have */
-    assert_int_equal(camps(59, court).right, 0xfc);
+    court.voters = 0x700; /* no player has spoken: who only watches decides nothing */
+    assert_int_equal(camps(59, court).right, 0);
 }
 
 static void on_a_tie_the_judge_then_the_host(void **state) {
@@ -283,7 +328,7 @@ static void on_a_tie_the_judge_then_the_host(void **state) {
     court.voters = 3;
     struct kl_verdict_camps c = camps(59, court);
     assert_false(c.majority);
-    assert_int_equal(c.right, 1); /* somebody has to be */
+    assert_int_equal(c.right, 0); /* there is neither judge nor host */
     court.host = 0, court.judge = 2;
     assert_int_equal(camps(59, court).right, 6);
     court.judge = 9; /* has not reported */
@@ -342,6 +387,179 @@ static void forgotten_reports_do_not_count(void **state) {
     assert_int_equal(next(3, SOON).differs, 0);
 }
 
+/* --- commitments -------------------------------------------------------------------------------------------
+ */
+
+static void all_commit_before_any_reveals(void **state) {
+    (void)state;
+    kl_verdict_expect(&table, 59);
+    kl_verdict_expect(&table, 119);
+    commit_at(0, 59, SOON);
+    commit_at(0, 119, SOON);
+    commit_at(2, 59, SOON); /* watches */
+    assert_false(opens(3, SOON));
+    assert_int_equal(kl_verdict_due_us(&table), SOON + KL_COMMIT_WAIT_US);
+    commit_at(1, 59, SOON);
+    assert_true(opens(3, SOON));
+    assert_true(table.any_open);
+    assert_int_equal(table.open, 59);
+    assert_false(opens(3, SOON));
+    commit_at(1, 119, SOON);
+    assert_true(opens(3, SOON));
+    assert_int_equal(table.open, 119);
+    assert_true(kl_verdict_due_us(&table) == UINT64_MAX);
+}
+
+static void who_does_not_commit_holds_nothing_up(void **state) {
+    (void)state;
+    kl_verdict_expect(&table, 59);
+    assert_false(opens(3, LATE)); /* nobody has */
+    commit_at(0, 59, SOON);
+    assert_false(opens(3, SOON + KL_COMMIT_WAIT_US - 1));
+    assert_true(opens(3, SOON + KL_COMMIT_WAIT_US));
+    kl_verdict_expect(&table, 119);
+    commit_at(0, 119, LATE);
+    assert_true(opens(1, LATE)); /* he is absent */
+    commit_at(0, 4711, LATE);    /* of no keyframe */
+    assert_true(opens(1, LATE));
+    assert_int_equal(table.open, 4711);
+}
+
+static void only_what_was_committed_to_is_revealed(void **state) {
+    (void)state;
+    kl_verdict_expect(&table, 59);
+    struct kl_hash h = ram_state(59, 1, 2);
+    assert_int_equal(kl_verdict_report(&table, 0, &h), KL_E_STATE);
+    assert_null(kl_verdict_commitment(&table, 0, 59));
+    commit_at(0, 59, SOON);
+    assert_memory_equal(kl_verdict_commitment(&table, 0, 59), commitment, sizeof commitment);
+    assert_null(kl_verdict_commitment(&table, 1, 59));
+    assert_int_equal(kl_verdict_owing(&table, 59), 1);
+    reveal(0, h);
+    assert_null(kl_verdict_commitment(&table, 0, 59));
+    assert_int_equal(kl_verdict_owing(&table, 59), 0);
+    assert_int_equal(kl_verdict_report(&table, 0, &h), KL_E_STATE);
+}
+
+/* Who commits when the others' hashes may be known is compared, and has no vote: two against one, of whom one
+ * was late, is a tie; and nobody is host or judge too late. */
+static void who_is_late_has_no_vote(void **state) {
+    (void)state;
+    struct kl_verdict_court court = court_of(7);
+    court.voters = 7;
+    kl_verdict_expect(&table, 59);
+    commit_at(0, 59, SOON);
+    commit_at(1, 59, SOON);
+    assert_true(opens(3, SOON));
+    commit_at(2, 59, SOON);
+    for (unsigned i = 0; i < 3; i++)
+        reveal(i, ram_state(59, i == 1 ? 9 : 1, 0)); /* 2 agrees with 0 */
+    struct kl_verdict v = next(7, SOON);
+    assert_int_equal(v.differs, 1);
+    assert_int_equal(v.minority, 0);
+    struct kl_verdict_camps c = camps(59, court);
+    assert_false(c.majority);
+    assert_int_equal(c.right, 0);
+    court.host = 0;
+    assert_int_equal(camps(59, court).right, 5); /* he is right, then, as he agrees with who is */
+    court.host = 1;
+    assert_int_equal(camps(59, court).right, 2);
+    court.host = 2;
+    assert_int_equal(camps(59, court).right, 0);
+    court.judge = 2, court.host = 1;
+    assert_int_equal(camps(59, court).right, 2);
+}
+
+/* He can have held the game up until it was too late for the others. As host he decides only what half of
+ * them were there for. */
+static void who_is_alone_in_time_decides_nothing(void **state) {
+    (void)state;
+    struct kl_verdict_court court = court_of(7);
+    court.voters = 7, court.host = 0;
+    kl_verdict_expect(&table, 59);
+    commit_at(0, 59, SOON);
+    assert_true(opens(7, SOON + KL_COMMIT_WAIT_US));
+    reveal(0, ram_state(59, 9, 0));
+    report(3, ram_state(59, 1, 0)); /* watches: theirs is no tie either */
+    court.awaited = 7;
+    assert_int_equal(camps(59, court).right, 0);
+    court.awaited = 1; /* the others are away */
+    assert_int_equal(camps(59, court).right, 1);
+    for (unsigned i = 1; i < 3; i++)
+        report(i, ram_state(59, 1, 0));
+    assert_int_equal(camps(59, court).right, 0);
+    court.voters = 3;
+    assert_int_equal(camps(59, court).right, 1); /* of two players the host decides */
+}
+
+/* Two of three who agree are more than half, whatever the third does; one of two is not. */
+static void who_does_not_reveal_is_nobodys_majority(void **state) {
+    (void)state;
+    struct kl_verdict_court court = court_of(7);
+    court.voters = 7;
+    kl_verdict_expect(&table, 59);
+    for (unsigned i = 0; i < 3; i++)
+        commit_at(i, 59, SOON);
+    reveal(0, ram_state(59, 1, 0));
+    reveal(1, ram_state(59, 2, 0));
+    assert_false(camps(59, court).majority);
+    commit_at(3, 59, SOON);
+    reveal(3, ram_state(59, 1, 0));
+    court.voters = 11; /* who withholds it has no seat */
+    assert_true(camps(59, court).majority);
+    assert_int_equal(camps(59, court).right, 9);
+    court.voters = 15;
+    assert_false(camps(59, court).majority);
+}
+
+/* Or the reports of long ago would be held against who has been healed since. */
+static void a_settled_label_is_not_opened_again(void **state) {
+    (void)state;
+    kl_verdict_expect(&table, 59);
+    for (unsigned i = 0; i < 3; i++)
+        report(i, ram_state(59, i == 2 ? 9 : 1, 0));
+    assert_int_equal(next(7, SOON).minority, 4);
+    assert_int_equal(kl_verdict_commit(&table, 3, 59, commitment, SOON), KL_E_STATE);
+    assert_int_equal(kl_verdict_commit(&table, 4, 59, commitment, SOON), KL_E_STATE);
+    none(31, LATE);
+}
+
+/* Bound is who has committed when the label is opened; who changes his mind later is late. */
+static void who_commits_anew(void **state) {
+    (void)state;
+    static const uint8_t other[KL_COMMITMENT_BYTES] = {9};
+    struct kl_verdict_court court = court_of(3);
+    court.voters = 3;
+    court.host = 0;
+    kl_verdict_expect(&table, 59);
+    commit_at(0, 59, SOON);
+    assert_int_equal(kl_verdict_commit(&table, 0, 59, other, SOON), KL_OK);
+    assert_memory_equal(kl_verdict_commitment(&table, 0, 59), other, sizeof other);
+    commit_at(1, 59, SOON);
+    assert_true(opens(3, SOON));
+    commit_at(0, 59, SOON);
+    reveal(0, ram_state(59, 1, 0));
+    reveal(1, ram_state(59, 2, 0));
+    assert_int_equal(camps(59, court).right, 0); /* the host's word came too late to decide */
+}
+
+static void who_is_gone_may_commit_again(void **state) {
+    (void)state;
+    kl_verdict_expect(&table, 59);
+    kl_verdict_expect(&table, 119);
+    report(0, ram_state(59, 1, 2));
+    commit_at(0, 119, SOON);
+    commit_at(0, 4711, SOON);
+    kl_verdict_withdraw(&table, 0);
+    assert_null(kl_verdict_commitment(&table, 0, 119));
+    assert_null(kl_verdict_commitment(&table, 0, 4711));
+    commit_at(0, 119, SOON);
+    commit_at(0, 4711, SOON);
+    struct kl_hash other = ram_state(59, 9, 9);
+    assert_int_equal(kl_verdict_commit(&table, 0, 59, commitment, SOON), KL_E_STATE); /* it is said */
+    assert_int_equal(kl_verdict_report(&table, 0, &other), KL_E_STATE);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup(f, fresh)
     const struct CMUnitTest tests[] = {
@@ -352,6 +570,7 @@ int main(void) {
         T(the_minority_is_named_once_all_have_spoken),
         T(four_in_three_camps_have_no_majority),
         T(states_alone_differ_less),
+        T(states_that_count_in_full),
         T(without_ram_the_state_counts),
         T(a_missing_hash_differs),
         T(ram_outweighs_state_in_naming),
@@ -367,6 +586,15 @@ int main(void) {
         cmocka_unit_test_setup(nothing_to_decide, fresh),
         cmocka_unit_test_setup(states_alone, fresh),
         cmocka_unit_test_setup(forgotten_reports_do_not_count, fresh),
+        T(all_commit_before_any_reveals),
+        T(who_does_not_commit_holds_nothing_up),
+        T(only_what_was_committed_to_is_revealed),
+        T(who_is_late_has_no_vote),
+        T(who_is_alone_in_time_decides_nothing),
+        T(who_does_not_reveal_is_nobodys_majority),
+        T(a_settled_label_is_not_opened_again),
+        T(who_commits_anew),
+        T(who_is_gone_may_commit_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

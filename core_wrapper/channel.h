@@ -1,0 +1,40 @@
+/* channel.h - what two wrappers say to each other over RetroArch's own netplay, its packet interface: the way
+ * into a room, and nothing of the match. net/PROTOCOL.md §11. Pure.
+ *
+ * A packet comes from whoever reached the other's RetroArch by TCP: the decoder trusts nothing. */
+#ifndef KLW_CHANNEL_H
+#define KLW_CHANNEL_H
+
+#include "../net/engine/engine.h"
+#include "../net/engine/msg.h"
+#include "../net/session/url.h"
+
+#define KL_CHANNEL_VERSION 1
+#define KL_CHANNEL_MAX     1500 /* bytes of a packet; longer ones are not looked at */
+
+enum kl_channel_kind {
+    KL_CHANNEL_GREET = 1,   /* each side's first packet; the guest begins */
+    KL_CHANNEL_TICKET = 2,  /* to the guest: where the room is; good for one who comes in */
+    KL_CHANNEL_OUTCOME = 3, /* to the host: what became of the ticket */
+    KL_CHANNEL_REFUSE = 4,  /* no room: why, for people */
+    KL_CHANNEL_BEAT = 5,    /* every second: the other side is there */
+};
+enum kl_channel_outcome { KL_CHANNEL_IN, KL_CHANNEL_FAILED };
+
+struct kl_channel_packet {
+    uint8_t kind;           /* enum kl_channel_kind */
+    uint16_t version;       /* GREET: of the channel */
+    uint16_t protocol;      /* GREET: of the relay's, KL_PROTOCOL_VERSION */
+    struct kl_url url;      /* TICKET: relay, room and fingerprint, none of them empty; port not 0 */
+    bool hosted;            /* TICKET: the relay is the host\'s own machine, which may have other addresses */
+    uint8_t outcome;        /* enum kl_channel_outcome */
+    char text[KL_TEXT_MAX]; /* REFUSE */
+};
+
+/* The length, or KL_E_SPACE. p is what the decoder takes. */
+int kl_channel_encode(const struct kl_channel_packet *p, uint8_t *buf, size_t cap);
+/* KL_OK; KL_E_VERSION: a GREET of another version of the channel, of which nothing but p->version is read;
+ * KL_E_MALFORMED. */
+int kl_channel_decode(struct kl_channel_packet *p, const void *buf, size_t len);
+
+#endif

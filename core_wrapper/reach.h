@@ -1,0 +1,33 @@
+/* reach.h - finding a relay on a machine of whose addresses one leads there: asked in a thread of its own. */
+#ifndef KLW_REACH_H
+#define KLW_REACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KL_REACH_MAX  8  /* addresses */
+#define KL_REACH_TEXT 16 /* bytes of one, NUL included: IPv4 */
+#define KL_REACH_US   3000000
+
+struct kl_reach_list {
+    char address[KL_REACH_MAX][KL_REACH_TEXT];
+    unsigned count;
+};
+/* An IPv4 address, once. Anything else is passed over. */
+void kl_reach_add(struct kl_reach_list *list, const char *address);
+/* Where the TCP connections of this process lead to. */
+void kl_reach_add_peers(struct kl_reach_list *list);
+/* What this machine calls itself to others: its first address that is not its own loop, else that. */
+void kl_reach_own(char out[KL_REACH_TEXT]);
+
+struct kl_reach;
+enum kl_reach_news { KL_REACH_ASKING, KL_REACH_FOUND, KL_REACH_NOWHERE };
+/* Asks them all, for KL_REACH_US at most. NULL without memory or thread. */
+struct kl_reach *kl_reach_open(const struct kl_reach_list *list, uint16_t port);
+/* address: where it was found. */
+enum kl_reach_news kl_reach_look(struct kl_reach *r, char address[KL_REACH_TEXT]);
+/* Waits for one answer's time (KL_ASK_MS) at most. NULL is allowed. */
+void kl_reach_close(struct kl_reach *r);
+
+#endif

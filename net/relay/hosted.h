@@ -1,0 +1,23 @@
+/* hosted.h - a relay for one match, in a thread of the program that asks for it: for players who know no
+ * other. The one header of the relay that the wrapper sees. */
+#ifndef KL_HOSTED_H
+#define KL_HOSTED_H
+
+#include <stdint.h>
+
+#include "../session/keys.h"
+
+struct kl_hosted;
+
+enum kl_hosted_state { KL_HOSTED_STARTING, KL_HOSTED_LISTENS, KL_HOSTED_FAILED };
+
+/* Starts it at Keylock's port, or at any free one where that is taken, with the key in folder `state` (made
+ * where it is not there). NULL without memory or thread. */
+struct kl_hosted *kl_hosted_open(const char *state);
+/* port and fingerprint once it listens; where it failed a line in err. */
+enum kl_hosted_state kl_hosted_look(struct kl_hosted *h, uint16_t *port,
+                                    char fingerprint[KL_FINGERPRINT_CHARS + 1], char *err, size_t err_len);
+/* Tells its clients that it goes, and waits a second at most for them. NULL is allowed. */
+void kl_hosted_close(struct kl_hosted *h);
+
+#endif

@@ -1,0 +1,368 @@
+#include "lobby_watch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine/command.h"
+#include "../engine/room_return.h"
+#include "lobby_room.h"
+
+#define AT_ONCE     16                       /* watchers who are served in one turn */
+#define TOLD_US     1000000                  /* between two words to the clients of how many watch */
+#define SILENT_US   (15 * UINT64_C(1000000)) /* without a datagram: it is let go */
+#define LAST_US     10000000                 /* for them to see the last frames, once these may be seen */
+#define NOTICES_FOR 4                        /* as many come by name; of more there is the number */
+#define UNDER_WAY   32     /* messages under way to one behind which nothing waits that can be left out */
+#define CHAT_US     250000 /* between two lines of watchers of a room */
+
+static const struct kl_lobby_net *net_of(const struct kl_lobby_room *r) {
+    return &r->lobby->net;
+}
+
+static void log_watcher(const char *event, const struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
+                        const char *rest) {
+    char name[2 * KL_NAME_MAX + 3];
+    kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u%s%s",
+                      kl_log_quote(name, sizeof name, w->name), r->watch.count, r->lock.next_close,
+                      rest[0] ? " " : "", rest);
+}
+
+void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE};
+    va_list args;
+    if (net_of(r)->pending(net_of(r)->ctx, w->peer) > UNDER_WAY) return;
+    va_start(args, format);
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    va_end(args);
+    kl_lobby_send(r->lobby, w->peer, &m);
+}
+
+/* --- coming ------------------------------------------------------------------------------------------------
+ */
+
+bool kl_lobby_watch_wanted(const struct kl_lobby_room *r, const struct kl_hello *h) {
+    if (!r->lobby->limits.watchers || !r->joins) return false; /* who makes the room is a client of it */
+    if (h->seats_wanted == 0) return true;
+    return r->phase == KL_ROOM_PLAYING && !kl_lobby_free_seats(r, h->seats_wanted);
+}
+
+bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap) {
+    const struct kl_lobby *l = r->lobby;
+    if (r->watch.count >= l->limits.watchers)
+        snprintf(text, cap, "room %s has its %u watchers", r->name, l->limits.watchers);
+    else if (l->watchers >= l->limits.peers / 4)
+        snprintf(text, cap, "this relay has its %u watchers", l->limits.peers / 4);
+    else
+        return true;
+    return false;
+}
+
+static struct kl_lobby_watcher *add(struct kl_lobby_room *r) {
+    struct kl_lobby_watch *a = &r->watch;
+    if (!a->at) a->at = calloc(r->lobby->limits.watchers, sizeof(struct kl_lobby_watcher *));
+    struct kl_lobby_watcher *w = a->at ? calloc(1, sizeof *w) : NULL;
+    if (!w) return NULL;
+    w->place = a->count;
+    a->at[a->count++] = w;
+    r->lobby->watchers++;
+    return w;
+}
+
+static void remove_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
+    struct kl_lobby_watch *a = &r->watch;
+    struct kl_lobby_client *c = &r->lobby->client[w->peer];
+    if (c->state == KL_CLIENT_WATCHER && c->watcher == w) c->state = KL_CLIENT_NONE;
+    a->at[w->place] = a->at[--a->count];
+    a->at[w->place]->place = w->place;
+    r->lobby->watchers--;
+    r->busy = true;
+    free(w);
+}
+
+static void welcome(struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
+    struct kl_msg msg = {.kind = KL_MSG_WELCOME};
+    msg.welcome = (struct kl_welcome){
+        .session = net_of(r)->session(net_of(r)->ctx, w->peer), .client = KL_WATCHER, .params = r->params};
+    memcpy(msg.welcome.room_id, r->id, sizeof msg.welcome.room_id);
+    kl_lobby_send(r->lobby, w->peer, &msg);
+}
+
+void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
+    struct kl_lobby_client *c = &r->lobby->client[peer];
+    struct kl_lobby_watcher *w = add(r);
+    char rest[KL_ADDRESS_MAX + 16];
+    if (!w) {
+        kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, "this relay has no memory for another watcher");
+        return;
+    }
+    w->peer = peer;
+    w->since_us = w->heard_at_us = now_us;
+    memcpy(w->name, h->name, sizeof w->name);
+    memcpy(w->seat_key, h->seat_key, sizeof w->seat_key);
+    w->notices = r->watch.notices;
+    c->state = KL_CLIENT_WATCHER;
+    c->room = r;
+    c->watcher = w;
+    snprintf(rest, sizeof rest, "address=%s", c->address);
+    log_watcher("watches", r, w, rest);
+    welcome(r, w);
+    kl_lobby_send_roster_to(r, peer);
+    w->roster = r->watch.roster;
+    r->busy = true;
+    if (r->doors & KL_DOOR_ONCE)
+        r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = r->roster_changed = true;
+    if (h->seats_wanted) kl_lobby_watch_tell(r, w, "all %u seats are taken: you watch", r->params.players);
+    if (r->watch.count <= NOTICES_FOR) kl_lobby_notice(r, "%s is watching", w->name);
+}
+
+bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    if (!kl_lobby_start_is_kept(r) || !kl_lobby_past_reaches(r, 0)) return false;
+    struct kl_msg m = {.kind = KL_MSG_PREPARE, .prepare = {r->epoch_s, r->start_bytes}};
+    w->state = KL_MEMBER_LOADING;
+    w->since_us = now_us;
+    w->sent = w->next = w->acked = w->ran = 0;
+    w->deadline_us = r->start_bytes ? 0 : now_us + KL_LOAD_US;
+    w->hashes = 0;
+    w->caught_up = false;
+    kl_lobby_send(r->lobby, w->peer, &m);
+    return true;
+}
+
+/* --- going -------------------------------------------------------------------------------------------------
+ */
+
+static void goes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *event, unsigned code,
+                 const char *why) {
+    char rest[2 * KL_TEXT_MAX + 32], quoted[2 * KL_TEXT_MAX];
+    snprintf(rest, sizeof rest, "code=%u reason=%s", code, kl_log_quote(quoted, sizeof quoted, why));
+    log_watcher(event, r, w, rest);
+    remove_watcher(r, w);
+}
+
+void kl_lobby_watch_lost(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *why) {
+    goes(r, w, "left", 0, why);
+}
+
+void kl_lobby_watch_put_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, enum kl_refuse code,
+                            const char *text) {
+    kl_lobby_refuse(r->lobby, w->peer, code, text);
+    net_of(r)->hang_up(net_of(r)->ctx, w->peer);
+    r->lobby->put_out++;
+    goes(r, w, "put_out", code, text);
+}
+
+void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why) {
+    while (r->watch.count > 0)
+        kl_lobby_watch_put_out(r, r->watch.at[r->watch.count - 1], KL_REFUSE_CLOSED, why);
+    free(r->watch.at);
+    r->watch.at = NULL;
+}
+
+bool kl_lobby_watch_over(const struct kl_lobby_room *r) {
+    return r->watch.count == 0;
+}
+
+/* Nobody is left who could play on. */
+static void see_it_end(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    bool members = false;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        members = members || r->member[i].here;
+    if (members || !a->count) {
+        a->left_us = 0;
+        return;
+    }
+    if (a->left_us == 0) a->left_us = now_us;
+    uint64_t until_us = a->left_us + LAST_US + a->delay_s * UINT64_C(1000000);
+    if (r->phase != KL_ROOM_PLAYING || now_us >= until_us)
+        kl_lobby_watch_end(r, "all players have left the game");
+}
+
+struct kl_lobby_watcher *kl_lobby_watch_named(const struct kl_lobby_room *r, const char *name) {
+    for (unsigned i = 0; i < r->watch.count; i++)
+        if (strcmp(r->watch.at[i]->name, name) == 0) return r->watch.at[i];
+    return NULL;
+}
+
+/* --- what it says ------------------------------------------------------------------------------------------
+ */
+
+static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_facts *f) {
+    char why[KL_TEXT_MAX];
+    w->deadline_us = 0;
+    if (r->ready_known && kl_facts_differ(&r->ready, f, why, sizeof why) > 0)
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_IDENTITY, why);
+    else
+        w->state = KL_MEMBER_PLAYING;
+}
+
+/* It takes a seat: from now on it is a client of the game, as one who has come late and has what it has. */
+static void takes_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *w, unsigned wanted,
+                       uint64_t now_us) {
+    struct kl_lobby_watcher was = *w;
+    bool there = w->state == KL_MEMBER_PLAYING && r->phase == KL_ROOM_PLAYING;
+    uint8_t seats = there ? kl_lobby_free_seats(r, wanted) : 0;
+    const char *why = !there                                      ? "the game is not there yet"
+                      : !seats                                    ? "no seat is free"
+                      : kl_lobby_member_free(r) == KL_MAX_CLIENTS ? "the game has all the clients it can have"
+                                                                  : NULL;
+    if (why) {
+        kl_lobby_watch_tell(r, w, "%s (the game has %u seats)", why, r->params.players);
+        return;
+    }
+    remove_watcher(r, w);
+    unsigned i = kl_lobby_admit(r, was.peer, was.name, was.seat_key, seats, now_us);
+    kl_lobby_notice(r, "%s takes a seat", was.name);
+    kl_lobby_log_member(KL_LOG_INFO, "reseated", r, i, "frame=%u reason=\"takes a seat\"",
+                        r->lock.next_close);
+    kl_lobby_late_goes_on(r, i, was.acked, now_us);
+}
+
+static void says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
+                 uint64_t now_us) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE};
+    bool due = now_us >= r->chat_us;
+    if (!due) {
+        kl_lobby_watch_tell(r, w, "too many talk at once: the last line was dropped");
+        return;
+    }
+    r->chat_us = now_us + CHAT_US;
+    snprintf(m.text.text, sizeof m.text.text, "%s (watches): %.*s", w->name, (int)o->len,
+             (const char *)o->data);
+    kl_lobby_send_all(r, &m);
+    kl_lobby_watch_notice(r, &m.text);
+}
+
+/* What is too much is dropped, and who goes on dropping is put out. True: it is gone, or said too much. */
+static bool too_much(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t kind, uint64_t now_us) {
+    const struct kl_lobby_limits *limits = &r->lobby->limits;
+    bool chat = kind == KL_COMMAND_CHAT;
+    unsigned most = chat ? limits->chat_per_min : limits->commands_per_min;
+    if (kl_bucket_take(chat ? &w->chat : &w->commands, most, now_us)) return false;
+    if (kl_bucket_take(&w->dropped, limits->commands_per_min, now_us))
+        kl_lobby_watch_tell(r, w, "too many %s a minute: the last one was dropped",
+                            chat ? "lines" : "commands");
+    else
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "commands without end");
+    return true;
+}
+
+/* Whom a keyframe's commands of others make say something, all the same. */
+static bool answers(uint8_t kind) {
+    return kind == KL_COMMAND_SAVED || kind == KL_COMMAND_RATE;
+}
+
+static void orders(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
+                   uint64_t now_us) {
+    if (answers(o->kind) || too_much(r, w, o->kind, now_us)) return;
+    bool seat = o->kind == KL_COMMAND_SEAT && o->len == 1 && o->data[0] > 0 && o->data[0] <= KL_MAX_SEATS;
+    if (seat)
+        takes_seat(r, w, o->data[0], now_us);
+    else if (o->kind == KL_COMMAND_CHAT)
+        says(r, w, o, now_us);
+    else
+        kl_lobby_watch_tell(r, w,
+                            "that is for who plays: you watch, and may talk, or `play' where a seat is free");
+}
+
+/* False: no watcher may say this, or not now. */
+static bool takes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_msg *m,
+                  uint64_t now_us) {
+    switch (m->kind) {
+    case KL_MSG_READY:
+        if (w->state == KL_MEMBER_PLAYING) return true;
+        if (w->state != KL_MEMBER_LOADING || w->sent < r->start_bytes) return false;
+        is_ready(r, w, &m->ready.facts);
+        return true;
+    case KL_MSG_HASH: kl_lobby_watch_hash(r, w, &m->hash); return true;
+    case KL_MSG_COMMAND: orders(r, w, &m->order, now_us); return true;
+    case KL_MSG_BYE:
+        net_of(r)->hang_up(net_of(r)->ctx, w->peer);
+        kl_lobby_watch_lost(r, w, "left");
+        return true;
+    case KL_MSG_COMMIT:
+    case KL_MSG_STATE: return true; /* of a snapshot that all make: nobody asks a watcher */
+    default: return false;
+    }
+}
+
+void kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher *w, int result,
+                            const struct kl_msg *m, size_t len, uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    r->busy = true;
+    if (result == KL_OK && takes(r, w, m, now_us)) return;
+    snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
+             result == KL_OK ? "not expected now" : "malformed");
+    kl_lobby_watch_put_out(r, w, KL_REFUSE_PROTOCOL, text);
+}
+
+/* --- what it hears -----------------------------------------------------------------------------------------
+ */
+
+void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t) {
+    struct kl_lobby_watch *a = &r->watch;
+    a->notice[a->notices++ % KL_WATCH_NOTICES] = *t;
+}
+
+void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *roster) {
+    r->watch.now = *roster;
+    r->watch.roster++;
+}
+
+int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *who) {
+    if (seconds > KL_WATCH_DELAY_MAX_S) return KL_E_MALFORMED;
+    if (seconds == r->watch.delay_s) return KL_OK;
+    r->watch.delay_s = (uint16_t)seconds;
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    kl_lobby_log_room(KL_LOG_INFO, "delay", r, "frame=%u seconds=%u", r->lock.next_close, seconds);
+    kl_lobby_notice(r, "%s: who watches sees the game %u s later", who, seconds);
+    return KL_OK;
+}
+
+/* --- now and then ------------------------------------------------------------------------------------------
+ */
+
+static void look_after(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    const struct kl_lobby_net *net = net_of(r);
+    if (w->deadline_us && now_us >= w->deadline_us)
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED, "loading the game took more than 60 s");
+    else if (now_us >= w->heard_at_us + SILENT_US)
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED, "nothing has come from you for 15 s");
+    else if (net->pending(net->ctx, w->peer) > KL_UNDER_WAY_MAX)
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "you do not take what the relay sends");
+    else if (w->state == KL_MEMBER_PLAYING && !kl_lobby_past_reaches(r, w->next))
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT,
+                               "too far behind the game: what you have not seen is not kept any more");
+    else if (w->state == KL_MEMBER_WAITING && r->phase == KL_ROOM_PLAYING &&
+             !kl_lobby_watch_begin(r, w, now_us))
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_STARTED,
+                               "this relay does not keep the game's beginning any more");
+}
+
+void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    for (unsigned i = a->count; i-- > 0;)
+        look_after(r, a->at[i], now_us);
+    see_it_end(r, now_us);
+    if (a->told == a->count || now_us < a->told_us + TOLD_US) return;
+    a->told = (uint16_t)a->count;
+    a->told_us = now_us;
+    r->roster_changed = true;
+}
+
+void kl_lobby_watch_run(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    unsigned served = 0, looked = 0, all = a->count;
+    a->due_us = UINT64_MAX;
+    kl_lobby_watch_see(r, now_us);
+    for (; looked < all && a->count > 0 && served < AT_ONCE; looked++) {
+        bool more = false;
+        struct kl_lobby_watcher *w = a->at[a->turn++ % a->count];
+        if (!kl_lobby_watch_judge(r, w, now_us)) continue;
+        served += kl_lobby_watch_serve(r, w, now_us, &more);
+        r->bulk = r->bulk || more;
+    }
+    if (looked < all && a->count > 0) a->due_us = now_us; /* the clients have their turn in between */
+}

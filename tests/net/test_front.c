@@ -1,0 +1,244 @@
+/* The interface for frontends (keylock_api.h) against a real relay: rooms listed while nobody waits for them,
+ * a game that goes into a room because the menu said so, and out of it again. */
+#include "../unit/unit.h"
+
+#include <libretro.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core_wrapper/keylock_api.h"
+#include "core_wrapper/wish.h"
+#include "net_player.h"
+
+const struct keylock_api *keylock_api(void);
+#define MAX 64
+
+static struct program relay, far;
+static struct player other[2];
+static char err[512], line[KEYLOCK_LINE];
+
+static int begin(void **state) {
+    (void)state;
+    unsetenv("KEYLOCK_RELAY");
+    relay = relay_start(NULL);
+    far = proxy_start(relay.port, (const char *const[]){"--delay", "40", NULL});
+    return relay.port && far.port ? 0 : -1;
+}
+static int end(void **state) {
+    (void)state;
+    program_stop(&far, SIGTERM);
+    return program_stop(&relay, SIGTERM);
+}
+
+/* ---- fields ---- */
+
+static void fields_are_checked(void **state) {
+    (void)state;
+    static const char *const bad[][3] = {
+        {"relay", "host:port", "relay: expected HOST or HOST:PORT"},
+        {"room", "", "room: expected a name of 1 to 23 bytes"},
+        {"seats", "9", "seats: expected 0 (to watch) to 8"},
+        {"policy", "lax", "policy: expected strict, bounded or optimistic"},
+        {"link", "http://x/y", "link: this link is not one of Keylock's: expected"},
+        {"colour", "red", "there is no key \"colour\""}};
+    const struct keylock_api *api = keylock_api();
+    assert_int_equal(api->version, KEYLOCK_API_VERSION);
+    for (unsigned i = 0; i < COUNT(bad); i++) {
+        assert_int_equal(api->check(bad[i][0], bad[i][1], err, sizeof err), -1);
+        if (strncmp(err, bad[i][2], strlen(bad[i][2])) != 0) fail_msg("%s", err);
+        assert_int_equal(api->check(bad[i][0], bad[i][1], NULL, 0), -1);
+    }
+    assert_int_equal(api->check("password", "", err, sizeof err), -1);
+    assert_int_equal(api->check("relay", "relay.example.org:55435", err, sizeof err), 0);
+}
+
+static void a_wish_is_whole_or_none(void **state) {
+    (void)state;
+    static struct kl_config c;
+    const struct keylock_setting good[] = {{"mode", "room"}, {"relay", "h:7"}, {"room", "r"}},
+                                 bad[] = {{"mode", "room"}, {"relay", "h"}, {"seats", "many"}},
+                                 nowhere[] = {{"mode", "quick"}};
+    const struct keylock_api *api = keylock_api();
+    assert_int_equal(api->join(good, 3, err, sizeof err), 0);
+    assert_int_equal(api->join(bad, 3, err, sizeof err), -1);
+    assert_non_null(strstr(err, "seats: expected"));
+    assert_int_equal(api->join(nowhere, 1, err, sizeof err), -1);
+    assert_non_null(strstr(err, "relay: expected"));
+    assert_int_equal(kl_wish_apply(&c, err, sizeof err), 0);
+    assert_string_equal(c.host, "h");
+    assert_int_equal(c.port, 7);
+    assert_string_equal(c.room, "r");
+    kl_wish_forget();
+}
+
+/* ---- browsing ---- */
+
+static unsigned browse(const char *relays, struct keylock_room *room) {
+    const struct keylock_api *api = keylock_api();
+    bool asking = true;
+    unsigned count = 0;
+    uint64_t from_us = kl_now_us();
+    assert_int_equal(api->browse(relays, err, sizeof err), 0);
+    assert_true(kl_now_us() - from_us < 100000);
+    for (unsigned i = 0; asking && i < 100; i++) {
+        usleep(100000);
+        count = api->rooms(room, MAX, &asking, line);
+    }
+    assert_false(asking);
+    return count;
+}
+
+static void open_room(struct player *p, const char *name) {
+    struct kl_hello h = hello_make("ann", name, 1, 2);
+    player_open(p, &h, relay.port, 10);
+    assert_true(player_joins(p));
+}
+
+static void rooms_come_by_ping(void **state) {
+    (void)state;
+    static struct keylock_room room[MAX];
+    char relays[128], near_us[64];
+    open_room(&other[0], "b-room");
+    open_room(&other[1], "a-room");
+    snprintf(relays, sizeof relays, "127.0.0.1:%u, 127.0.0.1:%u 127.0.0.1:9", far.port, relay.port);
+    snprintf(near_us, sizeof near_us, "127.0.0.1:%u", relay.port);
+    assert_int_equal(browse(relays, room), 4);
+    assert_string_equal(room[0].relay, near_us);
+    assert_string_equal(room[0].name, "a-room");
+    assert_string_equal(room[1].name, "b-room");
+    assert_string_equal(room[2].name, "a-room");
+    assert_true(room[0].ping_ms < room[2].ping_ms && room[2].ping_ms >= 75 &&
+                room[3].ping_ms == room[2].ping_ms);
+    assert_int_equal(room[0].players, 2);
+    assert_int_equal(room[0].filled, 1);
+    assert_true(room[0].open >= 1);
+    assert_non_null(strstr(line, "127.0.0.1:9"));
+    assert_int_equal(keylock_api()->browse("a b c d e f g h i", err, sizeof err), -1);
+    assert_int_equal(keylock_api()->browse(" , ", err, sizeof err), -1);
+    assert_int_equal(keylock_api()->browse("a:b", err, sizeof err), -1);
+    for (unsigned i = 0; i < 2; i++)
+        player_close(&other[i], 100);
+}
+
+/* Nobody waits for who is asked. */
+static void browsing_ends_at_once(void **state) {
+    (void)state;
+    char relays[64];
+    struct program mute = proxy_start(relay.port, (const char *const[]){"--loss", "100", NULL});
+    snprintf(relays, sizeof relays, "127.0.0.1:%u", mute.port);
+    uint64_t from_us = kl_now_us();
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(keylock_api()->browse(relays, err, sizeof err), 0);
+    keylock_api()->browse_end();
+    assert_true(kl_now_us() - from_us < 300000);
+    program_stop(&mute, SIGTERM);
+}
+
+/* ---- a game ---- */
+
+static bool environment(unsigned cmd, void *data) {
+    switch (cmd) {
+    case RETRO_ENVIRONMENT_SET_PIXEL_FORMAT:
+    case RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO: return true;
+    case RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY:
+    case RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY: *(const char **)data = relay_state(); return true;
+    default: return false;
+    }
+}
+static void video(const void *data, unsigned w, unsigned h, size_t pitch) {
+    (void)data, (void)w, (void)h, (void)pitch;
+}
+static void sample(int16_t l, int16_t r) {
+    (void)l, (void)r;
+}
+static size_t batch(const int16_t *data, size_t frames) {
+    (void)data;
+    return frames;
+}
+static void poll_input(void) {}
+static int16_t input(unsigned port, unsigned device, unsigned index, unsigned id) {
+    (void)port, (void)device, (void)index, (void)id;
+    return 0;
+}
+
+static enum keylock_state run_until(enum keylock_state wanted) {
+    enum keylock_state is = keylock_api()->state(line);
+    for (unsigned i = 0; i < 500 && is != wanted; i++) {
+        retro_run();
+        usleep(10000);
+        is = keylock_api()->state(line);
+    }
+    return is;
+}
+
+static bool load(void) {
+    static const uint8_t bytes[1024] = "a game";
+    struct retro_game_info game = {.path = "game.bin", .data = bytes, .size = sizeof bytes};
+    retro_set_environment(environment);
+    retro_set_video_refresh(video);
+    retro_set_audio_sample(sample);
+    retro_set_audio_sample_batch(batch);
+    retro_set_input_poll(poll_input);
+    retro_set_input_state(input);
+    retro_init();
+    return retro_load_game(&game);
+}
+
+static void a_game_goes_where_the_menu_says(void **state) {
+    (void)state;
+    const struct keylock_api *api = keylock_api();
+    char where[64], core[4096];
+    const char *build = getenv("KL_BUILD");
+    snprintf(where, sizeof where, "127.0.0.1:%u", relay.port);
+    snprintf(core, sizeof core, "%s/cores/probe_core_libretro.so", build ? build : "build");
+    const struct keylock_setting want[] = {{"core", core},     {"mode", "room"}, {"relay", where},
+                                           {"room", "mine"},   {"name", "ann"},  {"players", "1"},
+                                           {"password", "pw"}, {"seats", "1"}};
+    assert_int_equal(api->state(line), KEYLOCK_IDLE);
+    assert_int_equal(api->join(want, COUNT(want), err, sizeof err), 0);
+    assert_true(load());
+    assert_int_equal(run_until(KEYLOCK_PLAYING), KEYLOCK_PLAYING);
+    assert_string_equal(line, "room mine: playing, 1 of 1 seats taken");
+    assert_int_equal(api->state(NULL), KEYLOCK_PLAYING);
+    assert_true(KEYLOCK_IN_ROOM(KEYLOCK_PLAYING));
+    assert_true(api->link(line, sizeof line));
+    assert_non_null(strstr(line, "/mine#"));
+    api->leave();
+    assert_int_equal(api->state(line), KEYLOCK_ALONE);
+    assert_false(api->link(line, sizeof line));
+    for (unsigned i = 0; i < 200; i++)
+        retro_run(); /* and does not come back */
+    assert_int_equal(api->state(line), KEYLOCK_ALONE);
+    retro_unload_game();
+    retro_deinit();
+    assert_int_equal(api->state(line), KEYLOCK_IDLE);
+}
+
+/* The same library, not unloaded: the wish of before is gone. */
+static void a_wish_is_for_one_game(void **state) {
+    (void)state;
+    char core[4096];
+    const char *build = getenv("KL_BUILD");
+    snprintf(core, sizeof core, "%s/cores/probe_core_libretro.so", build ? build : "build");
+    setenv("KEYLOCK_CORE", core, 1);
+    assert_true(load());
+    assert_int_equal(keylock_api()->state(line), KEYLOCK_ALONE);
+    retro_run();
+    retro_unload_game();
+    retro_deinit();
+    unsetenv("KEYLOCK_CORE");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_are_checked),
+        cmocka_unit_test(a_wish_is_whole_or_none),
+        cmocka_unit_test(rooms_come_by_ping),
+        cmocka_unit_test(browsing_ends_at_once),
+        cmocka_unit_test(a_game_goes_where_the_menu_says),
+        cmocka_unit_test(a_wish_is_for_one_game),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

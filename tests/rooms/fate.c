@@ -1,0 +1,161 @@
+/* Which kinds of mishaps a room has, and how often, is drawn with it: some rooms have one kind alone. */
+#include "rooms.h"
+
+enum { CORRUPT, LOSE, CRASH, LEAVE, SEAT, RESET, JUDGE, KINDS };
+
+static double rate[KINDS]; /* a second; 0: never */
+static uint64_t started_us, until_us, relay_us, relay_died_us;
+static unsigned relay_lives;
+static bool opening;
+
+#define CALM_US (26 * SECOND)
+
+static unsigned count_seated(void) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < CLIENTS; i++)
+        n += is_playing(&client[i]) && client[i].lock.seats != 0;
+    return n;
+}
+
+/* One that plays, at random; NULL: none does. */
+static struct client *somebody(void) {
+    unsigned from = rng_range(&fate_rng, 0, CLIENTS - 1);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        if (is_playing(&client[(from + i) % CLIENTS])) return &client[(from + i) % CLIENTS];
+    return NULL;
+}
+
+static void corrupt(struct client *c) {
+    c->machine.is ^= rng_next(&fate_rng) | 1;
+    c->machine.was[c->machine.next] = c->machine.is;
+    c->strike_us[c->strikes++ % 64] = now_us;
+    counts.corrupted++;
+    story("%s is corrupted before frame %u", c->name, c->machine.next);
+}
+
+static void lose(struct client *c, bool fresh) {
+    uint64_t back_us = rng_range(&fate_rng, 300000, fresh ? 9000000 : 7000000);
+    story("%s %s at frame %u, back in %.1f s", c->name, fresh ? "crashes" : "is cut off", c->machine.next,
+          (double)back_us / 1e6);
+    fresh ? counts.crashed++ : counts.lost++;
+    client_lose(c, back_us, fresh);
+}
+
+static void take_seat(struct client *c) {
+    if (c->lock.seats && count_seated() < 3) return;
+    uint8_t wanted = c->lock.seats == 0;
+    story("%s %s", c->name, wanted ? "wants a seat" : "steps back");
+    client_order(c, KL_COMMAND_SEAT, &wanted, 1);
+}
+
+static void appoint(struct client *c) {
+    uint8_t who = (uint8_t)rng_range(&fate_rng, 0, CLIENTS);
+    if (who == CLIENTS) who = 0xff;
+    if (c->host) client_order(c, KL_COMMAND_JUDGE, &who, 1);
+}
+
+static void happen(unsigned kind) {
+    struct client *c = somebody();
+    if (!c) return;
+    switch (kind) {
+    case CORRUPT: corrupt(c); break;
+    case LOSE: lose(c, false); break;
+    case CRASH: lose(c, true); break;
+    case LEAVE:
+        if (c->lock.seats && count_seated() < 3) break;
+        story("%s leaves", c->name);
+        client_leave(c);
+        break;
+    case SEAT: take_seat(c); break;
+    case RESET: client_order(c, KL_COMMAND_RESET, NULL, 0); break;
+    default: appoint(c); break;
+    }
+}
+
+static void relay_dies(void) {
+    relay_lives--;
+    relay_died_us = now_us;
+    relay_us = now_us + rng_range(&fate_rng, 15000000, 25000000);
+    opening = true;
+    counts.relay_deaths++;
+    story("the relay dies at frame %u", canon_end);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        struct client *c = &client[i];
+        if (c->state == ENTERING || c->state == IN)
+            client_lose(c, rng_range(&fate_rng, 1000000, 4500000), false);
+        if (c->state == LOST && c->again_us < now_us + SECOND) c->again_us = now_us + SECOND;
+    }
+    relay_begin();
+}
+
+/* What a relay begins again with is what was played; the room opens before anything more is. */
+static void watch_it_open(void) {
+    struct kl_lobby_room *r = the_room();
+    if (!opening || !r || r->phase != KL_ROOM_PLAYING) return;
+    opening = false;
+    story("the room is open again at frame %u of %u", r->lock.next_close, canon_end);
+    if (r->lock.next_close < canon_end) counts.cut_frames += canon_end - r->lock.next_close;
+    canon_cut(r->lock.next_close);
+}
+
+static void let_in(void) {
+    if (now_us < relay_died_us + 12 * SECOND && relay_died_us) return;
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        struct client *c = &client[i];
+        if (c->state != OFF || !rng_chance(&fate_rng, 0.001)) continue;
+        c->seats_wanted = rng_chance(&fate_rng, 0.7);
+        story("%s comes, for %u seats", c->name, c->seats_wanted);
+        client_enter(c);
+    }
+}
+
+/* Where nothing helps any more the host says that it shall be tried again. */
+static void host_insists(void) {
+    const struct kl_lobby_room *r = the_room();
+    uint8_t heal = KL_DESYNC_HEAL;
+    if (!r || !(r->heal.hopeless || r->heal.states_hopeless) || now_us % SECOND >= STEP_US) return;
+    for (unsigned i = 0; i < CLIENTS; i++)
+        if (is_playing(&client[i]) && client[i].host) client_order(&client[i], KL_COMMAND_DESYNC, &heal, 1);
+}
+
+static const double usual_s[KINDS] = {
+    [CORRUPT] = 7, [LOSE] = 9, [CRASH] = 14, [LEAVE] = 14, [SEAT] = 10, [RESET] = 4, [JUDGE] = 12};
+
+void fate_begin(void) {
+    struct kl_params params = {.subframes = true, .clocked = true, .fps_uhz = 60000000, .hash_every = EVERY};
+    unsigned players = rng_range(&fate_rng, 2, 4);
+    params.policy = (uint8_t)rng_range(&fate_rng, 0, 2);
+    params.wait_budget_ms = 250;
+    params.players = (uint8_t)players;
+    for (unsigned k = 0; k < KINDS; k++)
+        if (k == CORRUPT || rng_chance(&fate_rng, 0.5)) rate[k] = 1 / usual_s[k];
+    relay_lives = rng_chance(&fate_rng, 0.3) ? rng_range(&fate_rng, 1, 2) : 0;
+    until_us = now_us + rng_range(&fate_rng, 15, 40) * SECOND;
+    started_us = now_us;
+    relay_us = now_us + rng_range(&fate_rng, 5000000, 20000000);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        client[i].number = i;
+        client[i].params = params;
+        snprintf(client[i].name, sizeof client[i].name, "c%u", i);
+        client[i].seats_wanted = 1;
+        if (i < players) client_enter(&client[i]);
+    }
+    story("players=%u policy=%u", players, params.policy);
+}
+
+void fate_step(void) {
+    watch_it_open();
+    host_insists();
+    if (now_us < started_us + 2 * SECOND || now_us >= until_us) {
+        if (now_us >= until_us) wire_calm();
+        return;
+    }
+    for (unsigned k = 0; k < KINDS; k++)
+        if (rng_chance(&fate_rng, rate[k] * STEP_US / 1e6)) happen(k);
+    if (relay_lives && now_us >= relay_us && now_us + 12 * SECOND < until_us + CALM_US) relay_dies();
+    let_in();
+}
+
+bool fate_is_over(void) {
+    return now_us >= until_us + CALM_US;
+}

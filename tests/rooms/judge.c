@@ -1,0 +1,125 @@
+/* What must hold. All frames equal: canon_check(). Nobody is put out who has not earned it: client.c. Here:
+ * who is out of sync is found, and healed, by the state of those who are right. */
+#include "rooms.h"
+
+#define LOOK_US  100000
+#define STEADY   (3 * SECOND)  /* so long nothing happened to it: it takes part in everything */
+#define FOUND_US (4 * SECOND)  /* the next hash, everybody's commitment or a second, what the links take */
+#define HEAL_US  (25 * SECOND) /* with one who is gone in the midst of it, and is waited for */
+
+struct counts counts;
+static uint64_t looked_us, differing_us, told_us;
+static uint32_t looked_end;
+static uint16_t healed;
+static bool doubt; /* as many are wrong as are right: whoever wins */
+static uint64_t doubt_us[64];
+static unsigned doubt_count;
+
+struct kl_lobby_room *the_room(void) {
+    return kl_lobby_find(lobby, "room");
+}
+
+static bool is_steady(const struct client *c) {
+    return is_playing(c) && now_us >= c->steady_us + STEADY && c->machine.next + 60 >= canon_end &&
+           c->lock.standing == KL_STANDING_IN;
+}
+
+static bool agree(const struct client *a, const struct client *b) {
+    uint32_t f = a->machine.next < b->machine.next ? a->machine.next : b->machine.next;
+    return a->machine.was[f] == b->machine.was[f];
+}
+
+static bool all_agree(bool (*who)(const struct client *)) {
+    const struct client *first = NULL;
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        if (!who(&client[i])) continue;
+        if (first && !agree(first, &client[i])) return false;
+        first = &client[i];
+    }
+    return true;
+}
+
+static void look_for_doubt(void) {
+    unsigned right = 0, wrong = 0;
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        const struct client *c = &client[i];
+        if (!is_playing(c) || !c->lock.seats) continue;
+        wrong += is_wrong(c);
+        right += !is_wrong(c) && is_steady(c);
+    }
+    if (!doubt && wrong && wrong >= right) {
+        doubt = true;
+        doubt_us[doubt_count++ % 64] = now_us;
+        counts.doubts++;
+        story("in doubt at frame %u: %u wrong, %u right", canon_end, wrong, right);
+    }
+    if (!doubt || !all_agree(is_playing)) return;
+    for (unsigned i = 0; i < CLIENTS; i++)
+        if (is_steady(&client[i])) {
+            truth_is(&client[i].machine);
+            doubt = false;
+            story("agreed on at frame %u", canon_end);
+            return;
+        }
+}
+
+static void look_at_verdicts(void) {
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        struct client *c = &client[i];
+        if (!c->any_verdict) continue;
+        if (c->verdict.differs) told_us = now_us;
+        if (c->verdict.healed > healed) counts.healed++;
+        if (c->verdict.healed != healed) healed = c->verdict.healed;
+        c->any_verdict = false;
+    }
+}
+
+unsigned doubts_since(uint64_t us) {
+    unsigned n = doubt;
+    for (unsigned i = 0; i < doubt_count && i < 64; i++)
+        n += doubt_us[i] + us > now_us;
+    return n;
+}
+
+void judge_step(void) {
+    if (now_us < looked_us + LOOK_US) return;
+    bool frames_flow = canon_end > looked_end;
+    looked_us = now_us;
+    looked_end = canon_end;
+    look_at_verdicts();
+    look_for_doubt();
+    if (all_agree(is_steady))
+        differing_us = 0;
+    else if (frames_flow)
+        differing_us += LOOK_US;
+    if (differing_us > FOUND_US && told_us + differing_us < now_us)
+        fail("a difference of %.1f s is not found", (double)differing_us / 1e6);
+    if (differing_us > HEAL_US) fail("a difference of %.1f s is not healed", (double)differing_us / 1e6);
+}
+
+static void expect_in_sync(const struct client *c) {
+    if (c->machine.next + 90 < canon_end)
+        fail("%s has run %u of %u frames", c->name, c->machine.next, canon_end);
+    if (!doubt && is_wrong(c)) fail("%s is not what it should be at the end", c->name);
+    if (c->lock.standing != KL_STANDING_IN) fail("%s is not in the game at the end", c->name);
+    if (c->verdict.differs || !c->verdict.complete) fail("%s heard no good verdict at the end", c->name);
+}
+
+void judge_end(void) {
+    struct kl_lobby_room *r = the_room();
+    unsigned playing = 0;
+    for (unsigned i = 0; i < CLIENTS; i++)
+        playing += client[i].state != OFF;
+    if (!playing && !r) {
+        counts.ended++;
+        return;
+    }
+    if (!r || r->phase != KL_ROOM_PLAYING) fail("%u clients, and no game at the end", playing);
+    if (r->heal.phase != KL_HEAL_NONE) fail("it is still being healed at the end: phase %d", r->heal.phase);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        if (client[i].state == OFF) continue;
+        if (!is_playing(&client[i])) fail("%s is not in the game at the end", client[i].name);
+        expect_in_sync(&client[i]);
+    }
+    if (!all_agree(is_playing)) fail("they are not in sync at the end");
+}

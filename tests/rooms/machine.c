@@ -1,0 +1,122 @@
+#include "rooms.h"
+
+struct kl_frame canon[FRAMES];
+uint32_t canon_end;
+struct machine truth;
+static struct kl_commands *commands[FRAMES];
+
+static uint64_t mix(uint64_t z) { /* splitmix64's finalizer */
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+void machine_begin(struct machine *m) {
+    m->is = 1;
+    m->next = 0;
+    m->was[0] = 1;
+}
+
+static void obey(struct machine *m, const struct kl_command *c) {
+    if (c->kind == KL_COMMAND_RESET) m->is = mix(m->is ^ 0xdead);
+}
+
+bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_commands *set, uint8_t *shot) {
+    bool found = false;
+    for (unsigned i = 0; set && i < set->count; i++) {
+        if (set->at[i].kind == KL_COMMAND_SNAPSHOT && shot) machine_save(m, shot);
+        found |= set->at[i].kind == KL_COMMAND_SNAPSHOT;
+        obey(m, &set->at[i]);
+    }
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        m->is = mix(m->is * 31 + f->in[s].joypad + 1);
+    m->next = f->number + 1;
+    if (m->next < FRAMES) m->was[m->next] = m->is;
+    return found;
+}
+
+void machine_save(const struct machine *m, uint8_t shot[SHOT_BYTES]) {
+    struct rng noise = {m->is};
+    for (unsigned i = 0; i < SHOT_BYTES; i++)
+        shot[i] = (uint8_t)rng_next(&noise); /* no zstd makes that less than it is */
+    memcpy(shot, &m->is, sizeof m->is);
+    memcpy(shot + 8, &m->next, sizeof m->next);
+}
+
+/* What came before the SNAPSHOT at its keyframe is in it. */
+static void run_behind_snapshot(struct machine *m, uint32_t keyframe) {
+    const struct kl_commands *set = canon_commands(keyframe);
+    struct kl_commands behind = {.keyframe = keyframe};
+    bool seen = false;
+    for (unsigned i = 0; set && i < set->count; i++) {
+        if (seen) behind.at[behind.count++] = set->at[i];
+        seen |= set->at[i].kind == KL_COMMAND_SNAPSHOT;
+    }
+    if (!seen) fail("a snapshot of frame %u, where none was ordered", keyframe);
+    machine_run(m, &canon[keyframe], &behind, NULL);
+}
+
+bool machine_load(struct machine *m, const uint8_t *shot, uint32_t keyframe, uint32_t end) {
+    memcpy(&m->is, shot, sizeof m->is);
+    memcpy(&m->next, shot + 8, sizeof m->next);
+    if (m->next != keyframe) return false;
+    m->was[keyframe] = m->is;
+    if (keyframe < end) run_behind_snapshot(m, keyframe);
+    while (m->next < end)
+        machine_run(m, &canon[m->next], canon_commands(m->next), NULL);
+    return true;
+}
+
+const struct kl_commands *canon_commands(uint32_t frame) {
+    return commands[frame];
+}
+
+static bool same_commands(const struct kl_commands *a, const struct kl_commands *b) {
+    if (!a || !b) return a == b;
+    bool same = a->keyframe == b->keyframe && a->count == b->count;
+    for (unsigned i = 0; same && i < a->count; i++)
+        same = a->at[i].client == b->at[i].client && a->at[i].kind == b->at[i].kind &&
+               a->at[i].len == b->at[i].len && memcmp(a->at[i].data, b->at[i].data, a->at[i].len) == 0;
+    return same;
+}
+
+static void take(const struct kl_frame *f, const struct kl_commands *set) {
+    uint32_t n = canon_end++;
+    canon[n] = *f;
+    free(commands[n]);
+    commands[n] = NULL;
+    if (set) {
+        commands[n] = malloc(sizeof *set);
+        if (!commands[n]) fail("no memory");
+        *commands[n] = *set;
+    }
+    machine_run(&truth, f, set, NULL);
+}
+
+void canon_check(const char *who, const struct kl_frame *f, const struct kl_commands *set) {
+    if (f->number >= FRAMES) fail("%s runs frame %u: more than there should be", who, f->number);
+    if (f->number == canon_end) take(f, set);
+    if (f->number > canon_end) fail("%s runs frame %u, %u is the next", who, f->number, canon_end);
+    const struct kl_frame *same = &canon[f->number];
+    bool equal = f->keyframe == same->keyframe && f->spacing == same->spacing && f->active == same->active &&
+                 f->flags == same->flags && same_commands(set, commands[f->number]);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        equal = equal && kl_input_equal(&f->in[s], &same->in[s]);
+    if (!equal) fail("%s runs another frame %u than others did", who, f->number);
+}
+
+void truth_is(const struct machine *m) {
+    memcpy(&truth, m, sizeof truth);
+    while (truth.next < canon_end)
+        machine_run(&truth, &canon[truth.next], commands[truth.next], NULL);
+}
+
+void canon_cut(uint32_t end) {
+    if (end >= canon_end) return;
+    story("frames %u to %u were never played", end, canon_end - 1);
+    canon_end = end;
+    truth.next = end;
+    truth.is = truth.was[end];
+    for (unsigned i = 0; i < CLIENTS; i++)
+        client[i].strayed |= client[i].machine.next > end;
+}

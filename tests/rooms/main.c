@@ -1,0 +1,166 @@
+/* rooms - whole rooms with their relay in virtual time, in which much goes wrong. See --help. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sodium.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rooms.h"
+
+#define LIMIT_S 120 /* of real time for one room: beyond it hangs */
+
+static const char usage[] =
+    "rooms --seeds N [--first S] [--jobs J]  plays N rooms, of the seeds from S (1) on, J (1) at a time\n"
+    "rooms --seed N                          plays one, with its story and the relay's log\n"
+    "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
+
+uint64_t now_us;
+struct rng fate_rng, wire_rng;
+bool verbose;
+struct kl_lobby *lobby;
+const uint8_t relay_secret[32] = {7, 7, 7};
+
+static uint64_t seed_now;
+static struct rng chance_rng; /* of the relay's own randomness */
+static struct totals {
+    struct counts counts;
+    uint64_t rooms, failed, frames, virtual_us;
+} * totals;
+
+void story(const char *format, ...) {
+    va_list args;
+    if (!verbose) return;
+    va_start(args, format);
+    fprintf(stderr, "%9.3f ", (double)now_us / 1e6);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+void fail(const char *format, ...) {
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    printf("seed=%" PRIu64 " failed=1 at_s=%.3f frame=%u reason=\"%s\"\n", seed_now, (double)now_us / 1e6,
+           canon_end, text);
+    fflush(stdout);
+    _exit(1);
+}
+
+/* What libsodium gives the lobby: of the seed, too. */
+static const char *chance_name(void) {
+    return "rooms";
+}
+static uint32_t chance_32(void) {
+    return (uint32_t)(rng_next(&chance_rng) >> 32);
+}
+static void chance_bytes(void *const buf, const size_t len) {
+    for (size_t i = 0; i < len; i++)
+        ((uint8_t *)buf)[i] = (uint8_t)(rng_next(&chance_rng) >> 56);
+}
+static struct randombytes_implementation chance = {
+    .implementation_name = chance_name, .random = chance_32, .buf = chance_bytes};
+
+static void play(uint64_t seed) {
+    seed_now = seed;
+    alarm(LIMIT_S);
+    chance_rng = (struct rng){seed};
+    fate_rng = rng_fork(&chance_rng);
+    wire_rng = rng_fork(&chance_rng);
+    now_us = 1000 * SECOND;
+    kl_log_set_level(verbose ? KL_LOG_DEBUG : KL_LOG_ERROR);
+    machine_begin(&truth);
+    wire_begin();
+    relay_begin();
+    fate_begin();
+    for (; !fate_is_over(); now_us += STEP_US) {
+        wire_step();
+        for (unsigned i = 0; i < CLIENTS; i++)
+            client_step(&client[i]);
+        kl_lobby_run(lobby, now_us);
+        fate_step();
+        judge_step();
+    }
+    judge_end();
+    kl_lobby_destroy(lobby);
+}
+
+static void count(void) {
+    struct totals *t = totals;
+    t->rooms++;
+    t->frames += canon_end;
+    t->virtual_us += now_us - 1000 * SECOND;
+    const uint64_t *from = (const uint64_t *)&counts;
+    for (size_t i = 0; i < sizeof counts / sizeof *from; i++)
+        __atomic_add_fetch((uint64_t *)&t->counts + i, from[i], __ATOMIC_RELAXED);
+}
+
+/* A process for each room: what fails ends it, and the next is none the worse. */
+static void run_room(uint64_t seed) {
+    fflush(stdout);
+    if (fork() != 0) return;
+    play(seed);
+    count();
+    _exit(0);
+}
+
+static bool wait_for_one(void) {
+    int status;
+    if (wait(&status) < 0) return false;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    totals->failed++;
+    if (WIFSIGNALED(status)) printf("failed=1 crash=\"%s\"\n", strsignal(WTERMSIG(status)));
+    return true;
+}
+
+static int run_rooms(uint64_t first, uint64_t seeds, unsigned jobs) {
+    unsigned under_way = 0;
+    for (uint64_t s = first; s < first + seeds; s++) {
+        run_room(s);
+        if (++under_way == jobs) under_way -= wait_for_one();
+    }
+    while (under_way && wait_for_one())
+        under_way--;
+    const struct counts *c = &totals->counts;
+    printf("rooms=%" PRIu64 " failed=%" PRIu64 " first=%" PRIu64 " frames=%" PRIu64 " virtual_s=%" PRIu64
+           " corrupted=%" PRIu64 " healed=%" PRIu64 " doubts=%" PRIu64 " cut_off=%" PRIu64 " crashed=%" PRIu64
+           " relay_deaths=%" PRIu64 " frames_lost_with_it=%" PRIu64 " ended=%" PRIu64 "\n",
+           seeds, totals->failed, first, totals->frames, totals->virtual_us / SECOND, c->corrupted, c->healed,
+           c->doubts, c->lost, c->crashed, c->relay_deaths, c->cut_frames, c->ended);
+    return totals->failed > 0;
+}
+
+int main(int argc, char **argv) {
+    static const struct option options[] = {{"seeds", 1, NULL, 'n'}, {"first", 1, NULL, 'f'},
+                                            {"jobs", 1, NULL, 'j'},  {"seed", 1, NULL, 's'},
+                                            {"help", 0, NULL, 'h'},  {0}};
+    uint64_t first = 1, seeds = 0, one = 0;
+    unsigned jobs = 1;
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (o == 'n')
+            seeds = strtoull(optarg, NULL, 10);
+        else if (o == 'f')
+            first = strtoull(optarg, NULL, 10);
+        else if (o == 'j')
+            jobs = (unsigned)strtoul(optarg, NULL, 10);
+        else if (o == 's')
+            one = strtoull(optarg, NULL, 10);
+        else
+            return fputs(usage, o == 'h' ? stdout : stderr), o == 'h' ? 0 : 2;
+    }
+    if ((!seeds && !one) || !jobs || optind < argc) return fputs(usage, stderr), 2;
+    totals = mmap(NULL, sizeof *totals, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (totals == MAP_FAILED) return 2;
+    randombytes_set_implementation(&chance);
+    if (sodium_init() < 0) return 2;
+    if (one) {
+        verbose = true;
+        play(one);
+        return puts("held"), 0;
+    }
+    return run_rooms(first, seeds, jobs);
+}

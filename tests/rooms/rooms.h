@@ -1,0 +1,185 @@
+/* rooms.h - a whole relay's room in virtual time, from a seed: the lobby of the relay and the lock clients
+ * are the real ones; links, machines and what a frontend does are models. net/PROTOCOL.md §5 and §7.
+ *
+ * wire.c     links: delay, loss, sessions that break
+ * client.c   a client as the wrapper and its link are: it joins, plays, commits, is healed, comes back
+ * bring.c    … and brings the room back to a relay that was started anew
+ * machine.c  an emulated machine in eight bytes, its snapshot, what everybody should have run
+ * fate.c     what goes wrong, and when
+ * judge.c    what must hold
+ * main.c     seeds
+ *
+ * Single-threaded; a failure ends the process of that room (fail()). */
+#ifndef TEST_ROOMS_H
+#define TEST_ROOMS_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/engine/command.h"
+#include "net/engine/lock_return.h"
+#include "net/relay/lobby_room.h"
+#include "net/session/commit.h"
+#include "net/session/past.h"
+#include "tests/sim/rng.h"
+
+#define CLIENTS    6
+#define PEERS      64
+#define FRAMES     8000
+#define STEP_US    4000
+#define HELD       2048
+#define SECOND     UINT64_C(1000000)
+#define EVERY      30   /* frames between hashes */
+#define SHOT_BYTES 9000 /* of a snapshot */
+#define OWED       2048 /* hashes that wait for REVEAL */
+#define PIECES     600  /* of history, for one return */
+#define TAGS       16
+#define START_TEXT "save"
+
+extern uint64_t now_us;
+extern struct rng fate_rng, wire_rng; /* streams of their own: what one draws does not shift the other's */
+extern bool verbose;
+extern struct kl_lobby *lobby;
+extern const uint8_t relay_secret[32];
+
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void story(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- machine.c --- */
+
+struct machine {
+    uint64_t is;          /* before frame … */
+    uint32_t next;        /* … this one */
+    uint64_t was[FRAMES]; /* before each */
+};
+void machine_begin(struct machine *m);
+/* Runs frame m->next, which is f, with its commands; shot: filled before the SNAPSHOT among them, or NULL.
+ * True: there was one. */
+bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_commands *set, uint8_t *shot);
+void machine_save(const struct machine *m, uint8_t shot[SHOT_BYTES]);
+/* False: it is none. Then runs all frames on to `end` again. */
+bool machine_load(struct machine *m, const uint8_t *shot, uint32_t keyframe, uint32_t end);
+
+/* What is played, as the first who runs a frame has it. */
+extern struct kl_frame canon[FRAMES];
+extern uint32_t canon_end;
+extern struct machine truth;                              /* what all machines should be */
+void truth_is(const struct machine *m);                   /* from now on */
+const struct kl_commands *canon_commands(uint32_t frame); /* NULL: none */
+/* Somebody runs it: it is the same as for everybody. */
+void canon_check(const char *who, const struct kl_frame *f, const struct kl_commands *set);
+/* A relay that was started anew goes on from here: what nobody brought back was never played. */
+void canon_cut(uint32_t end);
+
+/* --- client.c --- */
+
+struct client {
+    char name[8];
+    unsigned number; /* of us */
+    struct kl_seat_key key;
+    uint8_t seats_wanted;
+    enum { OFF, ENTERING, IN, LOST } state; /* LOST: its session is; it comes back at: */
+    uint64_t again_us;
+    bool fresh;         /* the process died */
+    unsigned session;   /* of the wire, from 1; 0: none */
+    uint64_t steady_us; /* nothing has happened to it since */
+
+    bool welcomed;
+    uint8_t id; /* client */
+    bool host;
+    uint8_t room_id[KL_ROOM_ID_BYTES], token[KL_TOKEN_BYTES];
+    struct kl_params params;
+    struct kl_client lock;
+    struct kl_held held[HELD];
+    uint64_t turn_us;
+    enum { UNLOADED, LOADING, LOADED } load;
+    uint64_t loaded_us;
+    uint32_t data_bytes;
+    struct kl_past *piece;
+    uint32_t pieces, pieces_done;
+
+    struct machine machine;
+    bool strayed;     /* it has run frames that were never played, as the room has it now */
+    uint32_t strikes; /* times that it had to be healed: corrupted, or begun anew in a room that plays on from
+                         a wrong state */
+    uint64_t strike_us[64];
+
+    struct kl_msg owed[OWED];
+    uint32_t owed_put, owed_got;
+    bool any_reveal;
+    uint32_t reveal;
+
+    uint8_t shot[SHOT_BYTES];
+    uint32_t shot_keyframe;
+    uint64_t give_us; /* the relay has asked; 0: no */
+    struct kl_offer offer;
+    uint8_t *coming;
+    uint32_t have;
+    uint64_t load_us; /* it is whole; 0: no */
+
+    struct {
+        uint32_t count, end;
+        uint8_t tag[KL_TAG_BYTES];
+    } tags[TAGS];
+    uint32_t tags_put;
+    uint8_t ticket[KL_TICKET_TOTAL_MAX], ticket_new[KL_TICKET_TOTAL_MAX];
+    uint32_t ticket_len, ticket_coming;
+
+    struct kl_verdict verdict;
+    bool any_verdict;
+    uint64_t apart_us; /* so long it has been wrong beside others who are right */
+};
+extern struct client client[CLIENTS];
+
+bool is_playing(const struct client *c); /* it has a session, and runs frames */
+bool is_wrong(const struct client *c);   /* its machine is not what it should be */
+void client_enter(struct client *c);     /* HELLO, by a new session */
+void client_return(struct client *c);    /* RETURN, by a new session */
+void client_leave(struct client *c);
+/* Its session breaks; it comes back after so long. fresh: the process with it. */
+void client_lose(struct client *c, uint64_t back_us, bool fresh);
+void client_order(struct client *c, uint8_t kind, const uint8_t *data, size_t len);
+void client_hears(struct client *c, const uint8_t *bytes, size_t len);
+void client_update(struct client *c, const uint8_t *body, size_t len);
+void client_hung_up(struct client *c);
+void client_step(struct client *c);
+void client_say(struct client *c, const struct kl_msg *m);
+uint32_t client_newest_tag(const struct client *c, const uint8_t **tag, uint32_t *count); /* its end */
+
+/* --- bring.c --- */
+bool can_bring(const struct client *c);
+void bring(struct client *c, const struct kl_want *w);
+
+/* --- wire.c --- */
+void wire_begin(void);
+void relay_begin(void); /* a process of the relay; the one before is gone, with all its sessions */
+/* A session of this client with the relay; its number. */
+unsigned wire_open(struct client *c);
+/* Nothing more goes either way; the relay learns of it after so long (or by itself, from a newer session). */
+void wire_break(unsigned session, uint64_t learns_us);
+/* The client is done with it; what it said still arrives. */
+void wire_detach(unsigned session);
+void wire_say(unsigned session, const uint8_t *bytes, size_t len);
+void wire_datagram(unsigned session, const uint8_t *body, size_t len);
+const uint8_t *wire_binding(unsigned session);
+void wire_calm(void); /* from now on nothing is lost any more */
+void wire_step(void);
+
+/* --- fate.c --- */
+void fate_begin(void);
+void fate_step(void);
+bool fate_is_over(void); /* nothing has happened for a while */
+
+/* --- judge.c --- */
+struct kl_lobby_room *the_room(void); /* NULL: there is none */
+extern struct counts {
+    uint64_t corrupted, healed, lost, crashed, relay_deaths, cut_frames, doubts, ended;
+} counts;
+unsigned doubts_since(uint64_t us); /* that began, or were there, within that time */
+void judge_step(void);
+void judge_end(void);
+
+#endif

@@ -1,0 +1,245 @@
+#include "rooms.h"
+
+#define PACKETS 4096 /* under way at once */
+
+#define FREE UINT64_MAX
+
+struct packet {
+    bool reliable, to_relay;
+    unsigned session;
+    uint64_t order;
+    size_t len;
+    uint8_t bytes[KL_MSG_MAX];
+};
+static struct packet *packet;
+static uint64_t due_us[PACKETS]; /* of each; FREE: there is none */
+static unsigned top;             /* all above are free */
+static uint64_t order;
+
+struct way {
+    uint64_t last_us, sent_us; /* when the newest reliable message arrives; when it was said */
+    unsigned under_way;        /* reliable ones */
+};
+
+static struct session {
+    struct client *client; /* NULL: nobody is there any more */
+    unsigned peer;         /* at the relay; PEERS: none */
+    bool hung_up;          /* by the relay, once all has arrived */
+    uint64_t learns_us;    /* the relay that it is broken; 0: it is not, or knows */
+    struct way up, down;
+    uint8_t binding[32];
+    double delay_us, jitter_us, loss;
+} * session;
+static unsigned sessions;
+static unsigned at_peer[PEERS]; /* session; 0: none */
+static bool calm;
+
+#define SESSIONS 4000
+
+void wire_begin(void) {
+    packet = calloc(PACKETS, sizeof *packet);
+    session = calloc(SESSIONS, sizeof *session);
+    if (!packet || !session) fail("no memory");
+}
+
+void wire_calm(void) {
+    calm = true;
+}
+
+const uint8_t *wire_binding(unsigned s) {
+    return session[s].binding;
+}
+
+static void put(unsigned s, bool to_relay, bool reliable, uint64_t at_us, const uint8_t *bytes, size_t len) {
+    unsigned i = 0;
+    while (i < top && due_us[i] != FREE)
+        i++;
+    if (i == PACKETS) fail("more packets under way than this test has room for");
+    if (i == top) top++;
+    struct packet *p = &packet[i];
+    due_us[i] = at_us;
+    p->reliable = reliable;
+    p->to_relay = to_relay;
+    p->session = s;
+    p->order = order++;
+    p->len = len;
+    memcpy(p->bytes, bytes, len);
+}
+
+static uint64_t delay(const struct session *s) {
+    return (uint64_t)(s->delay_us + s->jitter_us * rng_exponential(&wire_rng));
+}
+
+/* Once more for each that is lost; in order; what is said in one go arrives in one. */
+static void put_reliable(unsigned n, bool to_relay, const uint8_t *bytes, size_t len) {
+    struct session *s = &session[n];
+    struct way *w = to_relay ? &s->up : &s->down;
+    uint64_t at_us = now_us + delay(s);
+    while (!calm && rng_chance(&wire_rng, s->loss))
+        at_us += (uint64_t)(3 * s->delay_us) + 20000;
+    if (at_us < w->last_us || (w->last_us && w->sent_us == now_us)) at_us = w->last_us;
+    w->last_us = at_us;
+    w->sent_us = now_us;
+    w->under_way++;
+    put(n, to_relay, true, at_us, bytes, len);
+}
+
+void wire_say(unsigned s, const uint8_t *bytes, size_t len) {
+    if (s) put_reliable(s, true, bytes, len);
+}
+
+void wire_datagram(unsigned s, const uint8_t *body, size_t len) {
+    if (!s || (!calm && rng_chance(&wire_rng, session[s].loss))) return;
+    put(s, true, false, now_us + delay(&session[s]), body, len);
+}
+
+/* --- the relay's side -------------------------------------------------------------------------------------
+ */
+
+static int relay_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    (void)ctx;
+    if (!at_peer[peer]) fail("the relay speaks to a peer that it hung up on");
+    put_reliable(at_peer[peer], false, bytes, len);
+    return 0;
+}
+static size_t relay_bulk_room(void *ctx, unsigned peer) {
+    (void)ctx;
+    unsigned n = session[at_peer[peer]].down.under_way;
+    return n < 8 ? 4000 : 0;
+}
+static unsigned relay_pending(void *ctx, unsigned peer) {
+    (void)ctx;
+    return session[at_peer[peer]].down.under_way;
+}
+static void relay_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    (void)ctx;
+    unsigned s = at_peer[peer];
+    if (!s) fail("the relay sends inputs to a peer that it hung up on");
+    if (!calm && rng_chance(&wire_rng, session[s].loss)) return;
+    put(s, false, false, now_us + delay(&session[s]), body, len);
+}
+static void relay_hang_up(void *ctx, unsigned peer) {
+    (void)ctx;
+    session[at_peer[peer]].hung_up = true;
+    session[at_peer[peer]].peer = PEERS;
+    at_peer[peer] = 0;
+}
+static uint32_t relay_session(void *ctx, unsigned peer) {
+    (void)ctx;
+    return at_peer[peer];
+}
+static const uint8_t *relay_binding(void *ctx, unsigned peer) {
+    (void)ctx;
+    return session[at_peer[peer]].binding;
+}
+
+void relay_begin(void) {
+    static const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 8, .catch_up_s = 600};
+    const struct kl_lobby_net net = {.send = relay_send,
+                                     .send_bulk = relay_send,
+                                     .bulk_room = relay_bulk_room,
+                                     .pending = relay_pending,
+                                     .datagram = relay_datagram,
+                                     .hang_up = relay_hang_up,
+                                     .session = relay_session,
+                                     .binding = relay_binding};
+    bool again = lobby != NULL;
+    if (again) kl_lobby_destroy(lobby);
+    for (unsigned i = 0; i < PEERS; i++) {
+        if (at_peer[i]) session[at_peer[i]].peer = PEERS;
+        at_peer[i] = 0;
+    }
+    lobby = kl_lobby_create(&limits, &net);
+    if (!lobby) fail("no memory");
+    kl_lobby_set_secret(lobby, relay_secret);
+    kl_lobby_run(lobby, again ? now_us : now_us - 60 * SECOND); /* the first is no newborn */
+}
+
+/* --- sessions ---------------------------------------------------------------------------------------------
+ */
+
+unsigned wire_open(struct client *c) {
+    unsigned peer = 0;
+    while (peer < PEERS && at_peer[peer])
+        peer++;
+    if (peer == PEERS || sessions + 1 == SESSIONS) fail("more sessions than this test has room for");
+    unsigned n = ++sessions;
+    struct session *s = &session[n];
+    *s = (struct session){.client = c, .peer = peer};
+    s->delay_us = rng_between(&wire_rng, 1000, 90000);
+    s->jitter_us = rng_chance(&wire_rng, 0.5) ? 0 : rng_between(&wire_rng, 0, 8000);
+    s->loss = rng_chance(&wire_rng, 0.5) ? 0 : rng_between(&wire_rng, 0, 0.05);
+    memcpy(s->binding, &n, sizeof n);
+    at_peer[peer] = n;
+    kl_lobby_opened(lobby, peer, "192.0.2.1:5", now_us);
+    return n;
+}
+
+void wire_break(unsigned n, uint64_t learns_us) {
+    if (!n) return;
+    struct session *s = &session[n];
+    s->client = NULL;
+    if (s->peer < PEERS) s->learns_us = now_us + learns_us;
+    for (unsigned i = 0; i < top; i++)
+        if (due_us[i] != FREE && packet[i].session == n) due_us[i] = FREE;
+    s->up.under_way = s->down.under_way = 0;
+}
+
+void wire_detach(unsigned n) {
+    session[n].client = NULL;
+}
+
+static void deliver(struct packet *p) {
+    struct session *s = &session[p->session];
+    static uint8_t bytes[KL_MSG_MAX];
+    size_t len = p->len;
+    bool reliable = p->reliable, to_relay = p->to_relay;
+    memcpy(bytes, p->bytes, len);
+    due_us[p - packet] = FREE;
+    while (top && due_us[top - 1] == FREE)
+        top--;
+    if (reliable) (to_relay ? &s->up : &s->down)->under_way--;
+    if (to_relay && s->peer < PEERS) {
+        if (reliable)
+            kl_lobby_message(lobby, s->peer, bytes, len, now_us);
+        else
+            kl_lobby_datagram(lobby, s->peer, bytes, len, now_us);
+    }
+    if (to_relay || !s->client) return;
+    if (reliable)
+        client_hears(s->client, bytes, len);
+    else
+        client_update(s->client, bytes, len);
+}
+
+static struct packet *next_due(void) {
+    unsigned next = PACKETS;
+    for (unsigned i = 0; i < top; i++) {
+        if (due_us[i] > now_us) continue;
+        bool sooner = next == PACKETS || due_us[i] < due_us[next] ||
+                      (due_us[i] == due_us[next] && packet[i].order < packet[next].order);
+        if (sooner) next = i;
+    }
+    return next < PACKETS ? &packet[next] : NULL;
+}
+
+void wire_step(void) {
+    struct packet *p;
+    while ((p = next_due()) != NULL)
+        deliver(p);
+    for (unsigned n = 1; n <= sessions; n++) {
+        struct session *s = &session[n];
+        if (s->hung_up && s->client && !s->down.under_way) {
+            struct client *c = s->client;
+            s->client = NULL;
+            client_hung_up(c);
+        }
+        if (!s->learns_us || now_us < s->learns_us) continue;
+        s->learns_us = 0;
+        if (s->peer == PEERS) continue;
+        unsigned peer = s->peer;
+        s->peer = PEERS;
+        kl_lobby_lost(lobby, peer, now_us);
+        at_peer[peer] = 0;
+    }
+}

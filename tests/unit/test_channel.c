@@ -1,0 +1,135 @@
+/* What comes over RetroArch's packet channel: nothing but whole packets of this version. PROTOCOL.md §11. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_wrapper/channel.h"
+
+#define FP "wgythom7kfxgzawo3kes55npkd5ewttr"
+
+static struct kl_channel_packet a_ticket(void) {
+    struct kl_channel_packet p = {.kind = KL_CHANNEL_TICKET, .url.port = 55435};
+    strcpy(p.url.host, "relay.example.org");
+    strcpy(p.url.room, "np-abcdefgh");
+    strcpy(p.url.fingerprint, FP);
+    return p;
+}
+
+static struct kl_channel_packet a_packet(uint8_t kind) {
+    struct kl_channel_packet p = {.kind = kind};
+    if (kind == KL_CHANNEL_GREET) p.version = KL_CHANNEL_VERSION, p.protocol = KL_PROTOCOL_VERSION;
+    if (kind == KL_CHANNEL_TICKET) p = a_ticket();
+    if (kind == KL_CHANNEL_OUTCOME) p.outcome = KL_CHANNEL_FAILED;
+    if (kind == KL_CHANNEL_REFUSE) strcpy(p.text, "the room is full");
+    return p;
+}
+
+static int take(const uint8_t *bytes, size_t len) {
+    struct kl_channel_packet p;
+    uint8_t *own = malloc(len ? len : 1); /* so that a byte read past the end is seen */
+    memcpy(own, bytes, len);
+    int result = kl_channel_decode(&p, own, len);
+    free(own);
+    return result;
+}
+
+static void there_and_back(void **state) {
+    (void)state;
+    for (uint8_t kind = KL_CHANNEL_GREET; kind <= KL_CHANNEL_BEAT; kind++) {
+        uint8_t bytes[KL_CHANNEL_MAX];
+        struct kl_channel_packet is = a_packet(kind), back;
+        int len = kl_channel_encode(&is, bytes, sizeof bytes);
+        assert_true(len > 0);
+        assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len), KL_OK);
+        assert_memory_equal(&is, &back, sizeof is);
+    }
+}
+
+static void cut_and_long_packets(void **state) {
+    (void)state;
+    for (uint8_t kind = KL_CHANNEL_GREET; kind <= KL_CHANNEL_BEAT; kind++) {
+        uint8_t bytes[KL_CHANNEL_MAX + 1] = {0};
+        struct kl_channel_packet is = a_packet(kind);
+        int len = kl_channel_encode(&is, bytes, sizeof bytes);
+        for (int n = 0; n < len; n++)
+            assert_int_equal(take(bytes, (size_t)n), KL_E_MALFORMED);
+        assert_int_equal(take(bytes, (size_t)len + 1), KL_E_MALFORMED);
+        assert_int_equal(take(bytes, sizeof bytes), KL_E_MALFORMED);
+        for (size_t room = 0; room < (size_t)len; room++)
+            assert_int_equal(kl_channel_encode(&is, bytes, room), KL_E_SPACE);
+    }
+}
+
+static void another_version_is_told_apart(void **state) {
+    (void)state;
+    uint8_t bytes[64];
+    struct kl_channel_packet is = a_packet(KL_CHANNEL_GREET), back;
+    int len = kl_channel_encode(&is, bytes, sizeof bytes);
+    bytes[5] = 2; /* whatever comes behind it */
+    assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len), KL_E_VERSION);
+    assert_int_equal(back.version, 2);
+    assert_int_equal(kl_channel_decode(&back, bytes, 7), KL_E_VERSION);
+    assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len + 20), KL_E_VERSION);
+    bytes[1] = 'X';
+    assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len), KL_E_MALFORMED);
+}
+
+static void tickets_name_all(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "keylock://relay.example.org/room#" FP,   /* no port */
+        "keylock://relay.example.org:55435/room", /* no fingerprint */
+        "keylock://relay.example.org:0/room#" FP, /* a port that is none */
+        "keylock://:55435/room#" FP,              /* no host */
+        "keylock://-x:55435/room#" FP,            /* a host that is an option */
+        "keylock://relay.example.org:55435/#" FP, /* no room */
+        "https://relay.example.org:55435/r#" FP,  /* something else */
+        "keylock://relay.example.org:55435/r#" FP " -v",
+    };
+    uint8_t bytes[KL_CHANNEL_MAX] = {KL_CHANNEL_TICKET, 0};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        memcpy(bytes + 2, bad[i], strlen(bad[i]));
+        if (take(bytes, 2 + strlen(bad[i])) != KL_E_MALFORMED) fail_msg("%s", bad[i]);
+    }
+    struct kl_channel_packet is = a_ticket();
+    int len = kl_channel_encode(&is, bytes, sizeof bytes);
+    bytes[1] = 2; /* neither the host's own nor another */
+    assert_int_equal(take(bytes, (size_t)len), KL_E_MALFORMED);
+    bytes[1] = 1;
+    assert_int_equal(take(bytes, (size_t)len), KL_OK);
+    bytes[len - 3] = 0; /* a NUL within */
+    assert_int_equal(take(bytes, (size_t)len), KL_E_MALFORMED);
+    strcpy(is.url.host, "2001:db8::1");
+    assert_int_equal(kl_channel_encode(&is, bytes, sizeof bytes), KL_E_SPACE);
+}
+
+static void garbage(void **state) {
+    (void)state;
+    unsigned seed = 20;
+    for (unsigned round = 0; round < 200000; round++) {
+        uint8_t bytes[96];
+        size_t len = (size_t)rand_r(&seed) % sizeof bytes;
+        for (size_t i = 0; i < len; i++)
+            bytes[i] = (uint8_t)rand_r(&seed);
+        if (len) bytes[0] = (uint8_t)(rand_r(&seed) % 7);
+        int result = take(bytes, len);
+        assert_true(result == KL_OK || result == KL_E_MALFORMED || result == KL_E_VERSION);
+        if (result == KL_OK && bytes[0] == KL_CHANNEL_TICKET) fail_msg("a ticket out of chance, seed 20");
+    }
+    assert_int_equal(take((const uint8_t *)"\x05", 1), KL_OK);
+    assert_int_equal(take((const uint8_t *)"\x06", 1), KL_E_MALFORMED);
+    assert_int_equal(take((const uint8_t *)"\x03\x02", 2), KL_E_MALFORMED);
+    assert_int_equal(take((const uint8_t *)"\x04\x02\x1b[", 4), KL_E_MALFORMED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(cut_and_long_packets),
+        cmocka_unit_test(another_version_is_told_apart),
+        cmocka_unit_test(tickets_name_all),
+        cmocka_unit_test(garbage),
+    };
+    return cmocka_run_group_tests_name("channel", tests, NULL, NULL);
+}

@@ -1,0 +1,532 @@
+/* test_lobby_watch.c - who watches from outside the game: what he sees and when, what he may say, and that
+ * nobody who plays notices. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
+#include "lobby_players.h"
+
+#include "lobby_hashes.h"
+#include "net/engine/command.h"
+#include "net/relay/lobby_command.h"
+
+#define WATCHERS 6
+#define AT_PEER  20 /* the first of them */
+
+static struct player watcher[WATCHERS];
+static char served[4096]; /* who got datagrams, in order: 'p' plays, 'w' watches */
+static unsigned served_count;
+
+static struct kl_lobby_room *the_room(void) {
+    return kl_lobby_find(lobby, "room");
+}
+
+static struct player *watcher_at(unsigned peer) {
+    for (unsigned i = 0; i < WATCHERS; i++)
+        if (watcher[i].linked && watcher[i].peer == peer) return &watcher[i];
+    return NULL;
+}
+
+/* It is a client of the game from now on. */
+static void is_seated(struct player *w, const struct kl_welcome *m) {
+    memcpy(w->token, m->token, sizeof w->token);
+    kl_client_watch(&w->lock, false);
+    kl_client_reseat(&w->lock, m->seats);
+    kl_client_return(&w->lock, now_us);
+}
+
+static void begin_watcher(struct player *w, const struct kl_welcome *m) {
+    kl_client_init(&w->lock, &m->params, 0, w->held, HELD, now_us);
+    kl_client_watch(&w->lock, true);
+    w->pieces = w->pieces_done = 0;
+    w->plays = true;
+    w->turn_us = now_us;
+}
+
+static struct kl_msg newest[PEERS][KL_MSG_SEAT + 1]; /* by kind; kind 0: none has come */
+
+static const struct kl_msg *got(unsigned peer, uint8_t kind) {
+    return newest[peer][kind].kind ? &newest[peer][kind] : NULL;
+}
+
+static void hear_message(unsigned peer, const struct kl_msg *m) {
+    struct player *w = watcher_at(peer);
+    newest[peer][m->kind] = *m;
+    if (!w) {
+        listen_message(peer, m);
+        return;
+    }
+    if (m->kind == KL_MSG_WELCOME && w->plays) is_seated(w, &m->welcome);
+    if (m->kind == KL_MSG_WELCOME && !w->plays) begin_watcher(w, &m->welcome);
+    if (m->kind == KL_MSG_HISTORY) {
+        assert_true(w->pieces - w->pieces_done < PIECES);
+        w->piece[w->pieces++ % PIECES] = m->past;
+    }
+}
+
+static void hear_update(unsigned peer, const uint8_t *body, size_t len) {
+    struct player *w = watcher_at(peer);
+    if (served_count < sizeof served) served[served_count++] = w ? 'w' : 'p';
+    if (w)
+        assert_int_equal(kl_client_receive(&w->lock, body, len, now_us), KL_OK);
+    else
+        listen_update(peer, body, len);
+}
+
+static void feed_watcher(struct player *w) {
+    for (; w->pieces_done < w->pieces; w->pieces_done++) {
+        const struct kl_past *piece = &w->piece[w->pieces_done % PIECES];
+        int left = kl_client_history(&w->lock, piece->bytes, piece->len, now_us);
+        assert_true(left >= 0);
+        if (left > 0) return;
+    }
+}
+
+static void (*on_step)(void);
+
+static void go(uint64_t us) {
+    for (uint64_t end_us = now_us + us; now_us < end_us; now_us += STEP_US) {
+        run();
+        for (unsigned i = 0; i < PLAYERS; i++)
+            step_player(&player[i]);
+        for (unsigned i = 0; i < WATCHERS; i++) {
+            if (!watcher[i].plays) continue;
+            feed_watcher(&watcher[i]);
+            step_player(&watcher[i]);
+        }
+        if (on_step) on_step();
+    }
+}
+
+/* A watcher's word that it has loaded, where it has been asked to. */
+static void loads(unsigned i) {
+    assert_non_null(got(watcher[i].peer, KL_MSG_PREPARE));
+    ready(watcher[i].peer, "a");
+}
+
+static void comes(unsigned i, unsigned seats) {
+    struct kl_msg m = a_hello(AT_PEER + i, "room", seats, PLAYERS, "x");
+    watcher[i] = (struct player){.peer = AT_PEER + i, .linked = true};
+    connect_peer(AT_PEER + i);
+    say(AT_PEER + i, &m);
+}
+
+static void watches(unsigned i) {
+    comes(i, 0);
+    go(SECOND / 2);
+    loads(i);
+}
+
+static void goes(unsigned i) {
+    watcher[i].linked = watcher[i].plays = false;
+}
+
+static void begin(void) {
+    memset(watcher, 0, sizeof watcher);
+    memset(newest, 0, sizeof newest);
+    on_step = NULL;
+    start_room(KL_POLICY_BOUNDED);
+    on_message = hear_message;
+    on_update = hear_update;
+}
+
+static int set_up_watched(void **state) {
+    static struct kl_lobby_limits limits;
+    (void)state;
+    limits = limits_for_tests;
+    limits.watchers = WATCHERS;
+    open_lobby(&limits);
+    return 0;
+}
+
+static uint32_t behind(unsigned i) {
+    return canon_end - watcher[i].lock.stats.next_run;
+}
+
+static bool told(unsigned peer, const char *text) {
+    const struct inbox *in = &inbox[peer];
+    for (unsigned i = 0; i < in->count && i < QUEUE; i++)
+        if (in->msg[i].kind == KL_MSG_NOTICE && strstr(in->msg[i].text.text, text)) return true;
+    return false;
+}
+
+/* --- what they see
+ * ------------------------------------------------------------------------------------------
+ */
+
+static void they_see_the_same_and_soon(void **state) {
+    (void)state;
+    begin();
+    go(5 * SECOND);
+    for (unsigned i = 0; i < WATCHERS; i++) {
+        watches(i);
+        assert_int_equal(got(AT_PEER + i, KL_MSG_WELCOME)->welcome.client, KL_WATCHER);
+        assert_int_equal(got(AT_PEER + i, KL_MSG_WELCOME)->welcome.seat_time_s, 0);
+    }
+    uint32_t before = canon_end;
+    go(20 * SECOND);
+    assert_in_range(canon_end - before, 20 * 60 - 2, 20 * 60 + 2); /* those who play notice nothing */
+    for (unsigned i = 0; i < PLAYERS; i++)
+        assert_in_range(player[i].lock.stats.stalls, 0, 3);
+    for (unsigned i = 0; i < WATCHERS; i++) {
+        assert_in_range(behind(i), 10, 45);
+        assert_in_range(watcher[i].lock.stats.stalls, 0, 3); /* nor does it stutter for them */
+    }
+    assert_int_equal(the_room()->watch.count, WATCHERS);
+    assert_int_equal(got(0, KL_MSG_ROSTER)->roster.watchers, WATCHERS);
+    assert_int_equal(got(0, KL_MSG_ROSTER)->roster.count, PLAYERS);
+    assert_int_equal(got(AT_PEER, KL_MSG_ROSTER)->roster.watchers, WATCHERS);
+}
+
+/* Before the game it waits, and is waited for by nobody. */
+static void one_who_is_there_before(void **state) {
+    (void)state;
+    memset(watcher, 0, sizeof watcher);
+    memset(newest, 0, sizeof newest);
+    on_step = NULL;
+    hello(30, "room", 1, 2, "x");
+    on_message = hear_message;
+    on_update = hear_update;
+    comes(0, 0);
+    go(SECOND);
+    assert_int_equal(got(30, KL_MSG_ROSTER)->roster.watchers, 1);
+    hello(31, "room", 1, 2, "x");
+    give(30, "save");
+    ready(30, "a"), ready(31, "a");
+    assert_int_equal(the_room()->phase, KL_ROOM_PLAYING);
+    assert_null(got(AT_PEER, KL_MSG_PREPARE));
+    go(SECOND);
+    assert_non_null(got(AT_PEER, KL_MSG_PREPARE));
+    assert_int_equal(got(AT_PEER, KL_MSG_DATA)->data.total, 4);
+    ready(AT_PEER, "b"); /* other system files than the host's */
+    watcher[0].linked = false;
+    expect_refusal(AT_PEER, KL_REFUSE_IDENTITY, "system differs");
+}
+
+/* A few at a time, and after those who play. */
+static void who_plays_comes_first(void **state) {
+    (void)state;
+    begin();
+    go(SECOND);
+    for (unsigned i = 0; i < WATCHERS; i++)
+        watches(i);
+    go(2 * SECOND);
+    unsigned after = 0, before = 0;
+    for (unsigned n = 0; n < 400; n++) {
+        served_count = 0;
+        go(STEP_US);
+        for (unsigned i = 1; i < served_count; i++) {
+            before += served[i - 1] == 'p' && served[i] == 'w';
+            after += served[i - 1] == 'w' && served[i] == 'p';
+        }
+    }
+    assert_true(before > 5);
+    assert_int_equal(after, 0);
+}
+
+/* --- the delay
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static uint32_t latest; /* of all frames that a watcher has, how near to the present */
+
+static void note_latest(void) {
+    uint32_t ahead = the_room()->lock.next_close - watcher[0].lock.stats.next_closed;
+    if (ahead < latest) latest = ahead;
+}
+
+static void as_much_later_as_the_host_says(void **state) {
+    (void)state;
+    begin();
+    go(10 * SECOND);
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_DELAY, .len = 2, .data = {5}}};
+    say(1, &m); /* not the host */
+    assert_int_equal(the_room()->watch.delay_s, 0);
+    say(0, &m);
+    assert_int_equal(the_room()->watch.delay_s, 5);
+    watches(0);
+    assert_int_equal(got(AT_PEER, KL_MSG_ROSTER)->roster.delay_s, 5);
+    go(6 * SECOND); /* what could be seen before he said so has been seen */
+    latest = UINT32_MAX;
+    on_step = note_latest;
+    go(20 * SECOND);
+    assert_in_range(latest, 5 * 60 - 1, 5 * 60 + 20);
+    assert_in_range(behind(0), 5 * 60 + 10, 5 * 60 + 45);
+    assert_in_range(watcher[0].lock.stats.stalls, 0, 3);
+    say(0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_DELAY, .len = 2}});
+    on_step = NULL;
+    go(5 * SECOND);
+    assert_in_range(behind(0), 10, 45);
+    assert_int_equal(got(AT_PEER, KL_MSG_ROSTER)->roster.delay_s, 0);
+    assert_int_equal(kl_lobby_order_delay(the_room(), 301), KL_E_MALFORMED);
+    assert_int_equal(kl_lobby_order_delay(the_room(), 300), KL_OK);
+    latest = UINT32_MAX;
+    on_step = note_latest;
+    go(10 * SECOND); /* what it has seen it has seen; it sees no more for now */
+    assert_in_range(behind(0), 600, 660);
+}
+
+/* Also when the last who played has gone. */
+static void they_see_the_end(void **state) {
+    (void)state;
+    begin();
+    go(5 * SECOND);
+    assert_int_equal(kl_lobby_order_delay(the_room(), 5), KL_OK);
+    watches(0);
+    go(5 * SECOND);
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        bye(player[i].peer);
+        player[i].linked = player[i].plays = false;
+    }
+    go(4 * SECOND);
+    assert_non_null(the_room());
+    assert_true(behind(0) > 60);
+    go(6 * SECOND);
+    assert_int_equal(watcher[0].lock.stats.next_closed, the_room()->lock.next_close);
+    go(5 * SECOND);
+    watcher[0].plays = false;
+    go(5 * SECOND);
+    expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "all players have left the game");
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+/* --- seats
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static void one_takes_a_seat(void **state) {
+    (void)state;
+    begin();
+    go(5 * SECOND);
+    comes(0, 1); /* there is none for it */
+    go(SECOND / 2);
+    loads(0);
+    assert_true(told(AT_PEER, "all 3 seats are taken: you watch"));
+    go(5 * SECOND);
+    order(AT_PEER, KL_COMMAND_SEAT, 1);
+    assert_true(told(AT_PEER, "no seat is free"));
+    bye(2);
+    player[2].linked = player[2].plays = false;
+    go(3 * SECOND);
+    order(AT_PEER, KL_COMMAND_SEAT, 1);
+    const struct kl_welcome *w = &got(AT_PEER, KL_MSG_WELCOME)->welcome;
+    assert_int_equal(w->client, 2);
+    assert_int_equal(w->seats, 4);
+    assert_true(w->seat_time_s > 0);
+    go(5 * SECOND);
+    assert_int_equal(the_room()->watch.count, 0);
+    assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
+    assert_int_equal(watcher[0].lock.standing, KL_STANDING_IN);
+    assert_in_range(behind(0), 0, 30);
+    bool presses = false;
+    for (uint32_t f = canon_end - 60; f < canon_end; f++)
+        presses = presses || canon[f].in[2].joypad;
+    assert_true(presses);
+    order(AT_PEER, KL_COMMAND_SEAT, 0); /* and back: it watches as a client of the game */
+    go(SECOND);
+    assert_int_equal(member_of(0, 2)->seats, 0);
+}
+
+/* --- hashes
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t lie; /* what is wrong with a watcher's hashes */
+
+/* Without a turn of the relay's. */
+static void speak(unsigned peer, const struct kl_msg *m) {
+    uint8_t bytes[KL_MSG_MAX];
+    int len = kl_msg_encode(m, bytes, sizeof bytes);
+    kl_lobby_message(lobby, peer, bytes, (size_t)len, now_us);
+}
+
+static void report(struct player *p, const struct kl_frame *f) {
+    if (!(f->flags & KL_FRAME_HASH)) return;
+    bool watching = p >= watcher && p < watcher + WATCHERS;
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has_ram = true}};
+    m.hash.ram = f->number + (watching ? lie : 0);
+    if (!p->linked || inbox[p->peer].hung_up) return;
+    struct kl_msg c = {0};
+    if (!watching) c = commitment_to(p->peer, &m);
+    if (!watching) speak(p->peer, &c);
+    speak(p->peer, &m);
+}
+
+static void its_hashes_count_for_itself_alone(void **state) {
+    (void)state;
+    begin();
+    on_frame = report;
+    lie = 0;
+    go(5 * SECOND);
+    watches(0);
+    go(12 * SECOND);
+    const struct kl_verdict *v = &got(AT_PEER, KL_MSG_VERDICT)->verdict;
+    assert_true(v->differs == 0 && v->complete && v->frame > 400);
+    lie = 7;
+    for (unsigned time = 1; time <= 3; time++) {
+        inbox[AT_PEER].count = 0;
+        newest[AT_PEER][KL_MSG_VERDICT].kind = 0;
+        newest[AT_PEER][KL_MSG_PREPARE].kind = 0;
+        for (unsigned i = 0; i < 100 && !got(AT_PEER, KL_MSG_VERDICT); i++)
+            go(SECOND / 10);
+        v = &got(AT_PEER, KL_MSG_VERDICT)->verdict;
+        assert_int_equal(v->differs, 1);
+        assert_true(told(AT_PEER, "this machine is out of sync"));
+        if (time == 3) break;
+        assert_non_null(got(AT_PEER, KL_MSG_PREPARE)); /* it begins anew */
+        begin_watcher(&watcher[0], &got(AT_PEER, KL_MSG_WELCOME)->welcome);
+        loads(0);
+        lie = 0;
+        go(6 * SECOND);
+        assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 0);
+        lie = 7;
+    }
+    expect_refusal(AT_PEER, KL_REFUSE_DESYNC, "out of sync with the game again and again");
+    goes(0);
+    go(2 * SECOND);
+    v = &got(0, KL_MSG_VERDICT)->verdict; /* those who play have heard nothing of it */
+    assert_true(v->differs == 0 && v->healed == 0);
+    assert_false(the_room()->verdicts.any_bad);
+}
+
+/* Where the room does nothing about it, it is told and watches on. */
+static void out_of_sync_and_ignored(void **state) {
+    (void)state;
+    begin();
+    kl_lobby_heal_policy(the_room(), KL_DESYNC_IGNORE, "x");
+    on_frame = report;
+    lie = 7;
+    go(SECOND);
+    watches(0);
+    go(20 * SECOND);
+    assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 1);
+    assert_false(inbox[AT_PEER].hung_up);
+    assert_int_equal(watcher[0].lock.stats.next_run > 600, true);
+}
+
+/* --- what it may say, and limits ---------------------------------------------------------------------------
+ */
+
+static void speaks(unsigned peer, const char *text) {
+    struct kl_msg m = {.kind = KL_MSG_COMMAND,
+                       .order = {.kind = KL_COMMAND_CHAT, .len = (uint8_t)strlen(text)}};
+    memcpy(m.order.data, text, m.order.len);
+    say(peer, &m);
+}
+
+static void they_talk_and_no_more(void **state) {
+    (void)state;
+    begin();
+    go(SECOND);
+    watches(0), watches(1);
+    go(SECOND);
+    speaks(AT_PEER, "hello");
+    go(SECOND);
+    assert_true(told(0, "p20 (watches): hello"));
+    assert_true(told(AT_PEER + 1, "p20 (watches): hello"));
+    order(AT_PEER, KL_COMMAND_PAUSE, 1);
+    order(AT_PEER, KL_COMMAND_KICK, 1);
+    order(AT_PEER, KL_COMMAND_DELAY, 1);
+    go(SECOND);
+    assert_false(the_room()->lock.paused);
+    assert_true(told(AT_PEER, "that is for who plays"));
+    assert_int_equal(the_room()->watch.delay_s, 0);
+    for (unsigned i = 0; i < 1000 && !inbox[AT_PEER].hung_up; i++)
+        speaks(AT_PEER, "spam");
+    goes(0);
+    expect_refusal(AT_PEER, KL_REFUSE_LIMIT, "commands without end");
+    say(AT_PEER + 1, &(struct kl_msg){.kind = KL_MSG_BRING, .bring = {.what = KL_BRING_END}});
+    goes(1);
+    expect_refusal(AT_PEER + 1, KL_REFUSE_PROTOCOL, "not expected now");
+    go(SECOND);
+    expect_all_at_the_end();
+}
+
+static void so_many_and_no_more(void **state) {
+    (void)state;
+    begin();
+    go(SECOND);
+    for (unsigned i = 0; i < WATCHERS; i++)
+        comes(i, 0);
+    hello(35, "room", 0, PLAYERS, "x");
+    expect_refusal(35, KL_REFUSE_FULL, "room room has its 6 watchers");
+    assert_int_equal(lobby->watchers, WATCHERS);
+    assert_int_equal(kl_lobby_order_member(the_room(), KL_ORDER_KICK, "p20", now_us), KL_OK);
+    goes(0);
+    expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "put out by the relay's operator");
+    assert_int_equal(kl_lobby_order_member(the_room(), KL_ORDER_BAN, "p21", now_us), KL_OK);
+    goes(1);
+    hello(36, "room", 0, PLAYERS, "x"); /* from the same address */
+    expect_refusal(36, KL_REFUSE_DOOR, "you are banned");
+    bye(AT_PEER + 2);
+    goes(2);
+    assert_int_equal(lobby->watchers, 3);
+    lose(AT_PEER + 3);
+    goes(3);
+    assert_int_equal(lobby->watchers, 2);
+}
+
+/* It takes nothing, or says nothing: that is its own affair, up to a point. */
+static void who_is_slow_holds_up_nobody(void **state) {
+    (void)state;
+    begin();
+    go(SECOND);
+    watches(0), watches(1), watches(2);
+    go(SECOND);
+    inbox[AT_PEER].pending = 30; /* its link is stuffed: no bulk goes there */
+    watcher[1].linked = false;   /* nothing comes from it */
+    uint32_t pieces = watcher[0].pieces;
+    go(10 * SECOND);
+    assert_int_equal(watcher[0].pieces, pieces);
+    assert_in_range(behind(2), 10, 45);
+    inbox[AT_PEER].pending = 0;
+    go(4 * SECOND);
+    assert_in_range(behind(0), 10, 45);
+    inbox[AT_PEER].pending = 401;
+    go(3 * SECOND);
+    goes(0), goes(1);
+    expect_refusal(AT_PEER, KL_REFUSE_LIMIT, "you do not take what the relay sends");
+    expect_refusal(AT_PEER + 1, KL_REFUSE_CLOSED, "nothing has come from you");
+    expect_all_at_the_end();
+}
+
+static void malformed_words(void **state) {
+    static const uint8_t bad[] = {1, 2, 3};
+    (void)state;
+    begin();
+    watches(0);
+    for (unsigned i = 0; i < 63; i++)
+        kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, now_us);
+    assert_false(inbox[AT_PEER].hung_up);
+    kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, now_us);
+    goes(0);
+    expect_refusal(AT_PEER, KL_REFUSE_PROTOCOL, "malformed input datagrams");
+}
+
+/* The relay goes, or the room does: all are told. */
+static void all_are_told_of_the_end(void **state) {
+    (void)state;
+    begin();
+    watches(0);
+    kl_lobby_shut_down(lobby, now_us);
+    goes(0);
+    expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "the relay is shutting down");
+    assert_int_equal(lobby->watchers, 0);
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up_watched, tear_down)
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        T(they_see_the_same_and_soon),
+        T(one_who_is_there_before),
+        T(who_plays_comes_first),
+        T(as_much_later_as_the_host_says),
+        T(they_see_the_end),
+        T(one_takes_a_seat),
+        T(its_hashes_count_for_itself_alone),
+        T(out_of_sync_and_ignored),
+        T(they_talk_and_no_more),
+        T(so_many_and_no_more),
+        T(who_is_slow_holds_up_nobody),
+        T(malformed_words),
+        T(all_are_told_of_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

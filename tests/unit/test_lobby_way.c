@@ -1,0 +1,495 @@
+/* How a newcomer, or who comes back, gets to the present: by history, by a snapshot and what came after it,
+ * by one that is ordered first. The engine is the real one on both sides. net/PROTOCOL.md §7. */
+#include "lobby_players.h"
+
+#include <sodium.h>
+#include <zstd.h>
+
+#include "net/engine/command.h"
+
+#define BYTES 50000
+
+static uint8_t state[PLAYERS][BYTES];       /* what each serializes */
+static bool stateless, mute, halts, spoils; /* halts: gives a half; spoils: gives something else */
+static unsigned ordered;                    /* SNAPSHOTs that player 0 has run */
+static struct fetch {
+    struct kl_offer offer;
+    unsigned offers;
+    uint32_t got;
+    uint8_t packed[2 * BYTES];
+    bool unable, slow; /* to load it */
+    bool asked,
+        whole; /* to give one; one has come: done when the next frame runs, not within the lobby's turn */
+    uint32_t begun; /* the first frame that was run after it */
+} fetch[PLAYERS];
+
+static struct kl_lobby_room *the_room(void) {
+    return lobby->room[0];
+}
+
+static uint32_t given_from;
+static void give_state(struct player *p) {
+    static uint8_t packed[2 * BYTES];
+    uint32_t len = (uint32_t)ZSTD_compress(packed, sizeof packed, state[p - player], BYTES, 1);
+    uint32_t end = halts ? len / 2 : len;
+    packed[len - 1] ^= spoils;
+    spoils = false; /* the next one does not */
+    for (uint32_t at = given_from; at < end;) {
+        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot.keyframe = the_room()->shot.keyframe};
+        m.shot.piece = (struct kl_piece){.offset = at, .total = len};
+        m.shot.piece.len = (uint16_t)(len - at < KL_BULK_MAX ? len - at : KL_BULK_MAX);
+        memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
+        at += m.shot.piece.len;
+        say(p->peer, &m);
+    }
+}
+
+static void take_offer(struct player *p, const struct kl_offer *o) {
+    struct fetch *f = &fetch[p - player];
+    f->offer = *o;
+    f->offers++;
+    f->got = f->begun = 0;
+    assert_true(o->begin);
+    kl_client_begin_at(&p->lock, o->keyframe, o->interval, now_us);
+    p->pieces = p->pieces_done = 0;
+    p->tags = o->interval; /* tags go on from there */
+}
+
+static void load(struct player *p) {
+    static uint8_t out[BYTES];
+    struct fetch *f = &fetch[p - player];
+    struct kl_msg m = {.kind = KL_MSG_HEALED, .healed = {f->offer.keyframe, f->offer.keyframe, 0}};
+    assert_int_equal(ZSTD_decompress(out, BYTES, f->packed, f->got), BYTES);
+    assert_memory_equal(out, state[0], BYTES);
+    if (f->unable)
+        m.healed.how = KL_HEALED_NOT;
+    else
+        kl_client_go(&p->lock);
+    say(p->peer, &m);
+}
+
+static void do_what_is_owed(void) {
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        bool asked = fetch[i].asked, whole = fetch[i].whole && !fetch[i].slow;
+        if (asked) fetch[i].asked = false;
+        if (whole) fetch[i].whole = false;
+        if (asked) give_state(&player[i]);
+        if (whole && player[i].linked) load(&player[i]);
+    }
+}
+
+static void obey(struct player *p, const struct kl_frame *f) {
+    unsigned who = (unsigned)(p - player);
+    do_what_is_owed();
+    if (fetch[who].offers && !fetch[who].begun) fetch[who].begun = f->number;
+    if (!(f->flags & KL_FRAME_COMMANDS)) return;
+    const struct kl_commands *set = kl_client_commands(&p->lock, f->number);
+    for (unsigned i = 0; i < set->count; i++) {
+        if (set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
+        ordered += who == 0;
+        struct kl_msg m = {.kind = KL_MSG_STATE, .state = {.keyframe = f->number, .has = !stateless}};
+        if (!stateless) {
+            m.state.bytes = BYTES;
+            crypto_generichash(m.state.hash, sizeof m.state.hash, state[who], BYTES, NULL, 0);
+        }
+        if (!mute) say(p->peer, &m);
+    }
+}
+
+static void take_piece(struct player *p, const struct kl_shot_piece *s) {
+    struct fetch *f = &fetch[p - player];
+    assert_int_equal(s->keyframe, f->offer.keyframe);
+    assert_int_equal(s->piece.offset, f->got);
+    memcpy(f->packed + f->got, s->piece.bytes, s->piece.len);
+    f->got += s->piece.len;
+    f->whole = f->got == f->offer.packed;
+}
+
+static void listen(unsigned peer, const struct kl_msg *m) {
+    struct player *p = at_peer(peer);
+    listen_message(peer, m);
+    if (!p) return;
+    if (m->kind == KL_MSG_ASK) fetch[p - player].asked = true;
+    if (m->kind == KL_MSG_OFFER) take_offer(p, &m->offer);
+    if (m->kind == KL_MSG_SNAPSHOT) take_piece(p, &m->shot);
+}
+
+/* The limit: what is replayed within a second, of a machine that nothing is known of: 300 frames. */
+static void begin_with(unsigned history_kib, enum kl_policy policy) {
+    kl_lobby_destroy(lobby);
+    struct kl_lobby_limits limits = limits_for_tests;
+    limits.catch_up_s = 1;
+    limits.history_kib = history_kib;
+    open_lobby(&limits);
+    stateless = mute = halts = spoils = false;
+    given_from = 0;
+    ordered = 0;
+    memset(fetch, 0, sizeof fetch);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        for (unsigned n = 0; n < BYTES; n++)
+            state[i][n] = n % 3000 < 2000 ? 0 : (uint8_t)(n * n / 77);
+    start_room(policy);
+    on_message = listen;
+    on_frame = obey;
+}
+
+static void begin(void) {
+    begin_with(0, KL_POLICY_BOUNDED);
+}
+
+static bool presses_lately(unsigned seat) {
+    bool pressed = false;
+    for (uint32_t f = canon_end - 60; f < canon_end; f++)
+        pressed = pressed || canon[f].in[seat].joypad;
+    return pressed;
+}
+
+static void expect_begun_at(unsigned who, uint32_t keyframe) {
+    assert_true(keyframe > 0);
+    assert_int_equal(fetch[who].begun, keyframe);
+    assert_int_equal(the_room()->member[2].way.loading, false);
+    expect_all_at_the_end();
+    assert_true(presses_lately(who));
+}
+
+/* What is soon replayed is replayed. */
+static void a_short_game_is_replayed(void **unused) {
+    (void)unused;
+    begin();
+    play(SECOND);
+    leave(2);
+    assert_int_equal(join_late(2, 12, 1), 4);
+    play(4 * SECOND);
+    assert_int_equal(ordered + fetch[2].offers, 0);
+    expect_all_at_the_end();
+    assert_true(presses_lately(2));
+}
+
+/* One is ordered while the newcomer loads, it begins there, and nobody waits for anything. */
+static void a_long_game_by_a_snapshot(void **unused) {
+    (void)unused;
+    for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
+        begin_with(0, policy);
+        play(30 * SECOND);
+        leave(2);
+        uint32_t before = canon_end;
+        assert_int_equal(join_late(2, 12, 1), 4);
+        assert_int_equal(ordered, 1);
+        assert_true(the_room()->shot.kept->keyframe >= before);
+        play(4 * SECOND);
+        assert_in_range(canon_end - before, 5 * 60 - 5, 5 * 60 + 10);
+        assert_int_equal(fetch[2].offers, 1);
+        expect_begun_at(2, the_room()->shot.kept->keyframe);
+        assert_int_equal(player[2].lock.standing, KL_STANDING_IN);
+        for (uint32_t i = fetch[2].offer.interval; i < player[2].tags; i++)
+            assert_memory_equal(player[2].tag[i], player[0].tag[i], KL_TAG_BYTES);
+        assert_true(player[2].tags > fetch[2].offer.interval + 10);
+    }
+}
+
+/* Samples without sub-frames are numbered by intervals, from the room's beginning. */
+static void intervals_go_on(void **unused) {
+    (void)unused;
+    fixed_spacing = 4;
+    begin();
+    fixed_spacing = 0;
+    play(20 * SECOND);
+    leave(2);
+    assert_int_equal(join_late(2, 12, 1), 4);
+    play(4 * SECOND);
+    expect_begun_at(2, the_room()->shot.kept->keyframe);
+    assert_int_equal(fetch[2].offer.interval * 4, fetch[2].offer.keyframe);
+    assert_int_equal(player[2].held[(canon_end - 30) % HELD].interval, (canon_end - 30) / 4);
+}
+
+/* A recent one is good for the next newcomer as well; what is too old is not. */
+static void the_kept_one_serves_again(void **unused) {
+    (void)unused;
+    begin();
+    lobby->limits.catch_up_s = 2;
+    play(20 * SECOND);
+    leave(2);
+    assert_int_equal(join_late(2, 12, 1), 4);
+    play(SECOND);
+    leave(2);
+    assert_int_equal(join_late(2, 13, 0), 0); /* it watches */
+    play(SECOND);
+    assert_int_equal(ordered, 1);
+    assert_int_equal(fetch[2].offers, 2);
+    assert_true(player[2].lock.stats.next_run + 60 >= canon_end);
+    leave(2);
+    play(10 * SECOND);
+    assert_int_equal(join_late(2, 14, 1), 4);
+    play(SECOND);
+    assert_int_equal(ordered, 2);
+    expect_begun_at(2, the_room()->shot.kept->keyframe);
+}
+
+/* A core without states, machines that do not agree, or do not answer: all is replayed. */
+static void else_all_is_replayed(void **unused) {
+    (void)unused;
+    for (unsigned way = 0; way < 3; way++) {
+        begin();
+        stateless = way == 0;
+        mute = way == 1;
+        state[1][5] ^= way == 2;
+        play(20 * SECOND);
+        leave(2);
+        assert_int_equal(join_late(2, 12, 1), 4);
+        play(12 * SECOND);
+        assert_int_equal(ordered, way == 0 ? 1 : 2);
+        assert_int_equal(fetch[2].offers, 0);
+        assert_int_equal(player[2].lock.first, 0);
+        expect_all_at_the_end();
+        assert_true(presses_lately(2));
+    }
+}
+
+/* Who cannot load it replays all; where the beginning is gone, it is told so. */
+static void who_cannot_load(void **unused) {
+    (void)unused;
+    begin();
+    play(20 * SECOND);
+    leave(2);
+    fetch[2].unable = true;
+    join_late(2, 12, 1);
+    const struct kl_msg *again = heard(12, KL_MSG_PREPARE);
+    play(SECOND / 2);
+    assert_ptr_not_equal(heard(12, KL_MSG_PREPARE), again);
+    begin_client(&player[2]);
+    kl_client_return(&player[2].lock, now_us);
+    ready(12, "a");
+    play(5 * SECOND);
+    assert_int_equal(fetch[2].offers, 1);
+    expect_all_at_the_end();
+    assert_true(presses_lately(2));
+}
+
+static void mash(void) {
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].mashes = true;
+}
+
+/* Before history takes all the memory that it may, a snapshot is made; then the beginning may go. */
+static void the_beginning_makes_way(void **unused) {
+    (void)unused;
+    begin_with(192, KL_POLICY_BOUNDED);
+    mash();
+    play(60 * SECOND);
+    assert_true(the_room()->past.history.first > 0);
+    assert_true(ordered > 0);
+    leave(2);
+    assert_int_equal(join_late(2, 12, 1), 4);
+    play(4 * SECOND);
+    assert_true(fetch[2].begun > 0);
+    expect_all_at_the_end();
+    leave(2);
+    fetch[2].unable = true;
+    join_late(2, 13, 1);
+    play(SECOND);
+    player[2].linked = player[2].plays = false;
+    expect_refusal(13, KL_REFUSE_STARTED, "could not be loaded on this machine");
+}
+
+/* A core without states closes the room to newcomers, and everybody is told. */
+static void no_beginning_and_no_states(void **unused) {
+    (void)unused;
+    begin_with(192, KL_POLICY_BOUNDED);
+    stateless = true;
+    mash();
+    play(60 * SECOND);
+    assert_true(the_room()->past.history.first > 0);
+    bool told = false;
+    for (unsigned i = 0; i < inbox[0].count && i < QUEUE; i++)
+        told = told || (inbox[0].msg[i].kind == KL_MSG_NOTICE &&
+                        strstr(inbox[0].msg[i].text.text, "nobody can join this room any more"));
+    assert_true(told);
+    leave(2);
+    connect_peer(12);
+    struct kl_msg m = a_hello(12, "room", 1, PLAYERS, "x");
+    say(12, &m);
+    expect_refusal(12, KL_REFUSE_STARTED, "does not keep its beginning any more");
+}
+
+/* Who was away for long does not run all that he missed either, but goes on from a snapshot. */
+static void back_after_long(void **unused) {
+    (void)unused;
+    begin();
+    play(5 * SECOND);
+    uint32_t had = player[2].lock.stats.next_run;
+    cut(2);
+    play(20 * SECOND);
+    come_back(2, 12);
+    play(4 * SECOND);
+    assert_int_equal(ordered, 1);
+    assert_true(fetch[2].begun > had + 60 * 18);
+    expect_begun_at(2, the_room()->shot.kept->keyframe);
+    cut(2);
+    play(2 * SECOND);
+    come_back(2, 13); /* and what he has since then is as good as from the beginning */
+    play(2 * SECOND);
+    assert_int_equal(ordered, 1);
+    expect_all_at_the_end();
+}
+
+/* Its link is lost before it has loaded: it has nothing, and says so. */
+static void lost_before_it_is_loaded(void **unused) {
+    (void)unused;
+    begin();
+    play(20 * SECOND);
+    leave(2);
+    fetch[2].slow = true;
+    join_late(2, 12, 1);
+    play(SECOND);
+    assert_true(the_room()->member[2].way.loading);
+    assert_int_equal(player[2].lock.stats.next_run, fetch[2].offer.keyframe);
+    player[2].linked = false;
+    lose(12);
+    fetch[2].slow = false;
+    play(SECOND);
+    struct kl_msg m = prepare_return(2, 22);
+    const struct kl_seat_key *k = seat_key(12);
+    m.back.fresh = true;
+    m.back.have = m.back.tags = 0;
+    kl_facts_add(&m.back.facts, "content", "x");
+    memcpy(m.back.seat_key, k->pub, sizeof m.back.seat_key);
+    kl_seat_sign(k, inbox[22].binding, player[2].token, m.back.signature);
+    say(22, &m);
+    assert_non_null(heard(22, KL_MSG_PREPARE));
+    begin_client(&player[2]);
+    kl_client_return(&player[2].lock, now_us);
+    ready(22, "a");
+    play(4 * SECOND);
+    expect_begun_at(2, fetch[2].offer.keyframe);
+    assert_int_equal(fetch[2].offers, 2);
+}
+
+/* A snapshot that never gets there is no way. */
+static void it_does_not_arrive(void **unused) {
+    (void)unused;
+    begin();
+    play(20 * SECOND);
+    leave(2);
+    fetch[2].slow = true;
+    join_late(2, 12, 1);
+    play(9 * SECOND);
+    assert_false(inbox[12].hung_up);
+    play(10 * SECOND);
+    player[2].linked = player[2].plays = false;
+    expect_refusal(12, KL_REFUSE_LIMIT, "did not come to you in time");
+    play(SECOND);
+    expect_all_at_the_end();
+}
+
+/* What comes up goes on at once, but for the end: that goes when it has proved good. */
+static void it_goes_on_as_it_comes(void **unused) {
+    (void)unused;
+    begin();
+    play(20 * SECOND);
+    leave(2);
+    halts = true;
+    join_late(2, 12, 1);
+    play(SECOND);
+    const struct kl_lobby_packed *k = the_room()->shot.coming;
+    assert_non_null(k);
+    assert_int_equal(fetch[2].offers, 1);
+    assert_int_equal(fetch[2].offer.keyframe, k->keyframe);
+    assert_in_range(fetch[2].got, k->have - KL_BULK_MAX, k->have);
+    assert_int_equal(player[2].lock.stats.next_run, k->keyframe);
+    halts = false;
+    given_from = k->have;
+    unsigned giver = the_room()->shot.giver;
+    give_state(&player[giver]);
+    play(4 * SECOND);
+    assert_int_equal(fetch[2].offers, 1);
+    expect_begun_at(2, fetch[2].offer.keyframe);
+}
+
+/* Who gives it goes in the middle of it, or gives something else: nobody has got all of that, and the next
+ * one is asked. */
+static void the_next_one_gives_it(void **unused) {
+    (void)unused;
+    for (unsigned way = 0; way < 2; way++) {
+        begin();
+        play(20 * SECOND);
+        leave(2);
+        halts = way == 0;
+        spoils = way == 1;
+        join_late(2, 12, 1);
+        unsigned giver = way == 0 ? the_room()->shot.giver : inbox[0].hung_up ? 0 : 1;
+        halts = spoils = false;
+        if (way == 0) play(SECOND);
+        player[giver].linked = player[giver].plays = false;
+        if (way == 0) lose(player[giver].peer);
+        play(6 * SECOND);
+        assert_int_equal(player[2].lock.waits, false);
+        assert_true(fetch[2].begun > 0);
+        assert_int_equal(fetch[2].begun, fetch[2].offer.keyframe);
+        assert_true(player[2].lock.stats.next_run + 60 >= canon_end);
+    }
+}
+
+/* A room that stands still serializes nothing: then all is replayed. */
+static void a_room_that_pauses(void **unused) {
+    (void)unused;
+    begin();
+    play(20 * SECOND);
+    leave(2);
+    order(0, KL_COMMAND_PAUSE, 1);
+    play(SECOND);
+    assert_int_equal(join_late(2, 12, 1), 4);
+    play(SECOND);
+    assert_int_equal(player[2].lock.stats.next_run, 0);
+    play(8 * SECOND);
+    assert_int_equal(fetch[2].offers, 0);
+    order(0, KL_COMMAND_PAUSE, 0);
+    play(4 * SECOND);
+    expect_all_at_the_end();
+    assert_true(presses_lately(2));
+}
+
+/* What is known of a machine counts: one that replays slowly gets a snapshot sooner. */
+static void a_slow_machine(void **unused) {
+    (void)unused;
+    begin();
+    play(4 * SECOND);
+    leave(2);
+    join_late(2, 12, 1); /* some 480 frames: a snapshot */
+    play(3 * SECOND);
+    assert_int_equal(ordered, 1);
+    struct kl_lobby_wish w = {.have = canon_end - 250, .states = true};
+    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
+    w.fps = 100;
+    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_ORDER);
+    play(5 * SECOND);
+    w = (struct kl_lobby_wish){.have = 1, .states = true};
+    assert_int_equal(kl_lobby_way_to_present(the_room(), &w),
+                     KL_WAY_ORDER); /* the kept one is old by now … */
+    w.made = the_room()->shot.kept->keyframe;
+    assert_int_equal(kl_lobby_way_to_present(the_room(), &w),
+                     KL_WAY_SNAPSHOT); /* … and was made for this one */
+    w.fps = 1000;
+    w.made = 0;
+    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_short_game_is_replayed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_long_game_by_a_snapshot, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(intervals_go_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_kept_one_serves_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(else_all_is_replayed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_cannot_load, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_beginning_makes_way, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_beginning_and_no_states, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(back_after_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lost_before_it_is_loaded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(it_does_not_arrive, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(it_goes_on_as_it_comes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_next_one_gives_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_room_that_pauses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_slow_machine, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* RetroArch's netplay as a way into a room: what the wrapper answers there, and whom it does not. No room
+ * comes about here: that is 58-netplay.sh's. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core_wrapper/channel.h"
+#include "core_wrapper/netplay.h"
+#include "core_wrapper/wrapper.h"
+
+#define FP "wgythom7kfxgzawo3kes55npkd5ewttr"
+
+static struct kl_netpacket ours;
+static bool has_interface;
+
+static bool environment(unsigned cmd, void *data) {
+    if (cmd != KL_NETPACKET_CALL || !has_interface) return false;
+    ours = *(struct kl_netpacket *)data;
+    return true;
+}
+
+/* What went out. */
+static struct {
+    struct kl_channel_packet packet;
+    unsigned to, count;
+} out;
+
+static void send_packet(int flags, const void *buf, size_t len, uint16_t client) {
+    assert_int_equal(flags, KL_NETPACKET_RELIABLE | KL_NETPACKET_FLUSH);
+    assert_int_equal(kl_channel_decode(&out.packet, buf, len), KL_OK);
+    out.to = client;
+    out.count++;
+}
+
+static int begin(void **state) {
+    (void)state;
+    kl_netplay_close();
+    memset(&out, 0, sizeof out);
+    kl_w.front.environment = environment;
+    kl_w.config.host[0] = 0;
+    has_interface = true;
+    return kl_netplay_offer() ? 0 : -1;
+}
+
+static void come(unsigned from, const struct kl_channel_packet *p) {
+    uint8_t bytes[KL_CHANNEL_MAX];
+    int len = kl_channel_encode(p, bytes, sizeof bytes);
+    assert_true(len > 0);
+    ours.receive(bytes, (size_t)len, (uint16_t)from);
+}
+
+static struct kl_channel_packet greeting(void) {
+    return (struct kl_channel_packet){
+        .kind = KL_CHANNEL_GREET, .version = KL_CHANNEL_VERSION, .protocol = KL_PROTOCOL_VERSION};
+}
+
+static struct kl_channel_packet ticket(const char *room) {
+    struct kl_channel_packet p = {.kind = KL_CHANNEL_TICKET, .url.port = 55435};
+    strcpy(p.url.host, "relay.example.org");
+    snprintf(p.url.room, sizeof p.url.room, "%s", room);
+    strcpy(p.url.fingerprint, FP);
+    return p;
+}
+
+static void old_frontends_have_none(void **state) {
+    (void)state;
+    kl_netplay_close();
+    has_interface = false;
+    assert_false(kl_netplay_offer());
+    assert_false(kl_netplay_inner(&ours));
+}
+
+static void the_host_greets_back(void **state) {
+    (void)state;
+    struct kl_channel_packet p = greeting();
+    ours.start(0, send_packet, NULL);
+    assert_true(ours.connected(1));
+    come(1, &p);
+    assert_int_equal(out.count, 1);
+    assert_int_equal(out.to, 1);
+    assert_int_equal(out.packet.kind, KL_CHANNEL_GREET);
+    come(1, &p); /* once is enough */
+    assert_int_equal(out.count, 1);
+}
+
+static void the_host_refuses_other_versions(void **state) {
+    (void)state;
+    struct kl_channel_packet p = greeting();
+    ours.start(0, send_packet, NULL);
+    p.version = KL_CHANNEL_VERSION + 1;
+    come(2, &p);
+    assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
+    assert_int_equal(out.to, 2);
+    assert_non_null(strstr(out.packet.text, "has version 1, the other one's 2"));
+    p = greeting();
+    p.protocol++;
+    come(3, &p);
+    assert_int_equal(out.to, 3);
+    assert_non_null(strstr(out.packet.text, "speaks protocol"));
+    p = greeting();
+    come(2, &p);
+    come(3, &p); /* it had its turn */
+    assert_int_equal(out.count, 2);
+    ours.disconnected(2);
+    come(2, &p); /* another one, by the same number */
+    assert_int_equal(out.packet.kind, KL_CHANNEL_GREET);
+}
+
+static void the_host_takes_no_garbage(void **state) {
+    (void)state;
+    uint8_t huge[65536] = {KL_CHANNEL_GREET};
+    struct kl_channel_packet p = greeting();
+    ours.start(0, send_packet, NULL);
+    ours.receive("\x7f", 1, 1);
+    assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
+    come(1, &p);
+    ours.receive(huge, sizeof huge, 2);
+    ours.receive(NULL, 0, 3);
+    assert_int_equal(out.count, 3);
+    p = ticket("np-1"); /* no guest gives tickets, and nobody before he has greeted */
+    come(4, &p);
+    assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
+    come(33, &p);
+    come(65535, &p);
+    come(0, &p);
+    assert_int_equal(out.count, 4);
+    kl_netplay_turn(kl_now_us());
+}
+
+static void a_guest_takes_one_ticket(void **state) {
+    (void)state;
+    struct kl_channel_packet p = ticket("np-1"), hello = greeting();
+    ours.start(1, send_packet, NULL);
+    assert_int_equal(out.count, 0); /* the host could not answer yet */
+    ours.poll();
+    assert_int_equal(out.count, 2); /* and a beat */
+    come(0, &hello);
+    come(1, &p); /* another guest's */
+    kl_netplay_turn(kl_now_us());
+    assert_int_equal(out.count, 2);
+    come(0, &p);
+    kl_netplay_turn(kl_now_us()); /* no game is loaded: no room */
+    assert_int_equal(out.count, 3);
+    assert_int_equal(out.packet.kind, KL_CHANNEL_OUTCOME);
+    assert_int_equal(out.packet.outcome, KL_CHANNEL_FAILED);
+    come(0, &p); /* again, and another */
+    p = ticket("np-2");
+    come(0, &p);
+    kl_netplay_turn(kl_now_us());
+    assert_int_equal(out.count, 3);
+    ours.stop();
+    come(0, &p);
+    kl_netplay_turn(kl_now_us());
+    assert_int_equal(out.count, 3);
+}
+
+static void a_guest_takes_none_from_a_stranger(void **state) {
+    (void)state;
+    struct kl_channel_packet p = ticket("np-1"), hello = greeting();
+    ours.start(1, send_packet, NULL);
+    come(0, &p);
+    come(0, &hello);
+    come(0, &p);
+    kl_netplay_turn(kl_now_us());
+    assert_int_equal(out.count, 0);
+    struct kl_channel_packet no = {.kind = KL_CHANNEL_REFUSE};
+    strcpy(no.text, "another version");
+    ours.start(1, send_packet, NULL);
+    come(0, &no); /* that may come first */
+    assert_string_equal(kl_w.error, "the host has no room for you: another version");
+}
+
+/* ---- a core with an interface of its own ---- */
+
+static unsigned core_started, core_heard, core_stopped;
+static void core_start(uint16_t client, kl_netpacket_send_fn send, kl_netpacket_poll_fn poll_receive) {
+    (void)client, (void)send, (void)poll_receive;
+    core_started++;
+}
+static void core_receive(const void *buf, size_t len, uint16_t client) {
+    (void)buf, (void)len, (void)client;
+    core_heard++;
+}
+static void core_stop(void) {
+    core_stopped++;
+}
+
+static void a_core_is_served_without_a_relay(void **state) {
+    (void)state;
+    struct kl_netpacket core = {.start = core_start, .receive = core_receive, .stop = core_stop};
+    assert_true(kl_netplay_inner(&core));
+    ours.start(0, send_packet, NULL);
+    assert_true(ours.connected(1));
+    ours.receive("x", 1, 1);
+    ours.poll();
+    ours.disconnected(1);
+    ours.stop();
+    assert_int_equal(core_started, 1);
+    assert_int_equal(core_heard, 1);
+    assert_int_equal(core_stopped, 1);
+    assert_int_equal(out.count, 0);
+    strcpy(kl_w.config.host, "relay.example.org");
+    ours.start(0, send_packet, NULL);
+    ours.receive("x", 1, 1);
+    assert_int_equal(core_started, 1);
+    assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
+    core.receive = NULL; /* half of one */
+    assert_false(kl_netplay_inner(&core));
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, begin)
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(old_frontends_have_none),          TEST(the_host_greets_back),
+        TEST(the_host_refuses_other_versions),  TEST(the_host_takes_no_garbage),
+        TEST(a_guest_takes_one_ticket),         TEST(a_guest_takes_none_from_a_stranger),
+        TEST(a_core_is_served_without_a_relay),
+    };
+    return cmocka_run_group_tests_name("netplay", tests, NULL, NULL);
+}

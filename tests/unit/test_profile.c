@@ -1,0 +1,142 @@
+/* A profile of a core: what is taken, what is refused, and what a mask leaves of a state. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "unit.h"
+#include "profile.h"
+
+static char err[300];
+
+/* A good profile with one place changed; NULL: none. */
+static int parse(struct kl_profile *p, const char *from, const char *to) {
+    static const char good[] =
+        "{\"keylock_profile\": 1, \"key\": {\"core\": \"Probe 1\", \"content\": \"xxh3 00ff\", "
+        "\"state_bytes\": 1000, "
+        "\"state_bytes_constant\": true}, \"room\": {\"mask\": [[4, 7], [100, 105]], \"states_equal\": "
+        "false, "
+        "\"load_own\": true, \"snapshots\": false, \"hide\": false, \"hash_every\": 300}, \"verdict\": "
+        "\"what else is there\"}";
+    char text[1000];
+    const char *at = from ? strstr(good, from) : NULL;
+    assert_true(!from || at);
+    if (at)
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    else
+        strcpy(text, good);
+    err[0] = 0;
+    return kl_profile_parse(p, text, strlen(text), err, sizeof err);
+}
+
+static void a_good_one(void **state) {
+    (void)state;
+    struct kl_profile p;
+    assert_int_equal(parse(&p, NULL, NULL), 0);
+    assert_string_equal(p.core, "Probe 1");
+    assert_string_equal(p.content, "xxh3 00ff");
+    assert_int_equal(p.room.mask.state_bytes, 1000);
+    assert_int_equal(p.room.mask.count, 2);
+    assert_int_equal(kl_mask_bytes(&p.room.mask), 10);
+    assert_true(p.room.no_snapshots && p.room.load_own && p.room.show_all && !p.room.states_equal);
+    assert_int_equal(p.room.hash_every, 300);
+}
+
+static void bad_ones(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to, *says;
+    } bad[] = {
+        {"\"keylock_profile\": 1", "\"keylock_profile\": 2", "from 1 to 1, got 2"},
+        {"\"keylock_profile\": 1, ", "", "\"keylock_profile\": expected int, got none"},
+        {"{\"keylock", "[{\"keylock", "JSON"},
+        {"what else is there\"", "", "JSON"},
+        {"\"room\": {", "\"rooms\": {", "\"room\": expected object, got none"},
+        {"\"Probe 1\"", "7", "\"core\": expected string, got int"},
+        {"1000", "-1", "\"state_bytes\": expected a number from 0"},
+        {"1000", "1e3", "\"state_bytes\": expected int, got double"},
+        {"1000", "99999999999999999999", "\"state_bytes\": expected a number from 0"},
+        {"1000", "999", "more than 1 %"},
+        {"105]", "106]", "more than 1 %"},
+        {"105]", "1000]", "reaches past the state"},
+        {"105]", "99]", "ends before it begins"},
+        {"[100, 105]", "[8, 9]", "not in order, or touch"},
+        {"[100, 105]", "[1, 2]", "not in order, or touch"},
+        {"[100, 105]", "[100]", "expected ranges [first, last]"},
+        {"[100, 105]", "[100, \"b\"]", "\"mask\": expected a number"},
+        {"constant\": true", "constant\": false",
+         "reaches past the state"}, /* offsets in states of any size */
+        {"states_equal\": false", "states_equal\": true", "beside a mask"},
+        {"\"load_own\": true", "\"load_own\": \"yes\"", "\"load_own\": expected boolean, got string"},
+        {"300", "0", "\"hash_every\": expected a number from 1 to 65535, got 0"},
+    };
+    struct kl_profile p;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(parse(&p, bad[i].from, bad[i].to), -1);
+        if (!strstr(err, bad[i].says))
+            fail_msg("%s: expected \"%s\", got \"%s\"", bad[i].to, bad[i].says, err);
+    }
+    assert_int_equal(kl_profile_parse(&p, "", 0, err, sizeof err), -1);
+    assert_int_equal(kl_profile_parse(&p, "{}\0{}", 5, err, sizeof err), -1);
+    assert_int_equal(kl_profile_parse(&p, "null", 4, err, sizeof err), -1);
+    assert_int_equal(kl_profile_read(&p, "/nowhere/at/all.json", err, sizeof err), 1);
+    assert_int_equal(kl_profile_read(&p, "/", err, sizeof err), -1);
+    assert_non_null(strstr(err, "plain file"));
+}
+
+static void names_and_fit(void **state) {
+    (void)state;
+    struct kl_profile p;
+    char name[KL_PROFILE_NAME_MAX];
+    assert_int_equal(parse(&p, NULL, NULL), 0);
+    kl_profile_name(name, "Probe 1", "xxh3 00ff (3 bytes, x.nes)");
+    assert_string_equal(name, "Probe_1-xxh3_00ff.json");
+    kl_profile_name(name, "../a/b", "..");
+    assert_string_equal(name, "_._a_b-...json");
+    assert_true(kl_profile_fits(&p, "Probe 1", "xxh3 00ff (3 bytes, y.nes)", err, sizeof err));
+    assert_false(kl_profile_fits(&p, "Probe 2", "xxh3 00ff", err, sizeof err));
+    assert_string_equal(err, "it is of the core Probe 1, this is Probe 2");
+    assert_false(kl_profile_fits(&p, "Probe 1", "xxh3 00fe (3 bytes, x.nes)", err, sizeof err));
+    assert_string_equal(err, "it is of the content xxh3 00ff, this is xxh3 00fe");
+}
+
+static void what_a_mask_leaves(void **state) {
+    (void)state;
+    uint8_t a[1000], b[1000];
+    struct kl_mask m = {.state_bytes = 1000, .count = 2, .range = {{0, 3}, {996, 999}}}, none = {0};
+    bool used;
+    for (unsigned i = 0; i < 1000; i++)
+        a[i] = b[i] = (uint8_t)i;
+    b[3] = b[996] = 77;
+    assert_true(kl_mask_hash(&m, a, 1000, &used) == kl_mask_hash(&m, b, 1000, &used) && used);
+    assert_true(kl_mask_hash(&m, a, 1000, &used) == XXH3_64bits(a + 4, 992));
+    assert_true(kl_mask_hash(&none, b, 1000, &used) == XXH3_64bits(b, 1000) && used);
+    b[4] ^= 1;
+    assert_true(kl_mask_hash(&m, a, 1000, &used) != kl_mask_hash(&m, b, 1000, &used));
+    assert_true(kl_mask_hash(&m, b, 999, &used) == XXH3_64bits(b, 999) &&
+                !used); /* of another size: all of it */
+}
+
+static void how_often(void **state) {
+    (void)state;
+    assert_int_equal(kl_profile_hash_every(0), 60);
+    assert_int_equal(kl_profile_hash_every(400), 60);
+    assert_int_equal(kl_profile_hash_every(2000), 60);
+    assert_int_equal(kl_profile_hash_every(10000), 300);
+    assert_int_equal(kl_profile_hash_every(1e9), 3600);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_one),         cmocka_unit_test(bad_ones),  cmocka_unit_test(names_and_fit),
+        cmocka_unit_test(what_a_mask_leaves), cmocka_unit_test(how_often),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
