@@ -104,7 +104,7 @@ uninstall: ## take it away again
 
 C_FILES = $(shell git ls-files '*.c' '*.h')
 format: ## format the C code
-	clang-format -i $(C_FILES)
+	$(Q)clang-format -i $(C_FILES)
 format-check: ## say where the format differs
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 lint: ## static analysis

@@ -45,7 +45,7 @@ test-run: test-build
 	    $(foreach s,$(SIM_KEPT),"$(OUT)/tests/sim --seeds 1 --first $(s)") "$(OUT)/tests/rooms --seeds $(ROOM_SEEDS) --first 200" \
 	    $(foreach s,$(ROOMS_KEPT),"$(OUT)/tests/rooms --seeds 1 --first $(s)") $(AT_WORK) "$(MAKE) -s purity" "$(MAKE) -s conformance" \
 	    $(foreach f,$(FUZZ),"$(f) --smoke") $(QUICK_TRIALS) $(REST) \
-	    --alone --beside 3 "PARTS=outage tests/e2e/70-return.sh" "PARTS='killed twins forgotten' tests/e2e/70-return.sh" \
+	    --alone --timed --beside 3 "PARTS=outage tests/e2e/70-return.sh" "PARTS='killed twins forgotten' tests/e2e/70-return.sh" \
 	    $(REAL_TIME) --alone $(ALONE) $(OTHER_RETROARCH)
 
 $(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a

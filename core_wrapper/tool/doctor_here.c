@@ -20,7 +20,7 @@
 #include "install.h"
 #include "tool.h"
 
-#define ANSWER_MS   5000
+#define ANSWER_MS   20000
 #define OLDEST      19 /* RetroArch 1.9: core options with categories came soon after */
 #define NAPS        100
 #define NAP_US      2000

@@ -29,36 +29,47 @@ int kl_ask_open(const char *host, uint16_t port, char *err, size_t err_len) {
     return -1;
 }
 
-/* Asks once. Length of the datagram that came, at most KL_LIST_BYTES; 0: none in time. */
-static size_t ask(int fd, struct kl_question *q, uint8_t answer[KL_LIST_BYTES]) {
+/* Whether these bytes are the answer to a question with this echo; fills out. */
+typedef bool take_fn(void *out, const uint8_t *bytes, size_t len, const uint8_t *echo);
+
+static bool take_pong(void *out, const uint8_t *bytes, size_t len, const uint8_t *echo) {
+    struct kl_pong *pong = out;
+    return kl_pong_read(pong, bytes, len) == 0 && memcmp(pong->echo, echo, sizeof pong->echo) == 0;
+}
+
+static bool take_rooms(void *out, const uint8_t *bytes, size_t len, const uint8_t *echo) {
+    struct kl_rooms *rooms = out;
+    return kl_rooms_read(rooms, bytes, len) == 0 && memcmp(rooms->echo, echo, sizeof rooms->echo) == 0;
+}
+
+/* Asks once and waits KL_ASK_MS for that question's answer; what else comes, a late answer to one before, is
+ * passed over. The time it took, ms; -1: none came. */
+static double ask(int fd, struct kl_question *q, take_fn *take, void *out) {
     uint8_t bytes[KL_LIST_BYTES];
     struct pollfd p = {.fd = fd, .events = POLLIN};
     q->version = KL_PROTOCOL_VERSION;
     randombytes_buf(q->echo, sizeof q->echo);
     size_t len = kl_question_write(q, bytes);
-    if (send(fd, bytes, len, MSG_NOSIGNAL) < 0 || poll(&p, 1, KL_ASK_MS) <= 0) return 0;
-    ssize_t got = recv(fd, answer, KL_LIST_BYTES, MSG_DONTWAIT);
-    return got > 0 ? (size_t)got : 0;
+    uint64_t from_us = kl_now_us(), took_us;
+    if (send(fd, bytes, len, MSG_NOSIGNAL) < 0) return -1;
+    while ((took_us = kl_now_us() - from_us) < KL_ASK_MS * 1000) {
+        if (poll(&p, 1, KL_ASK_MS - (int)(took_us / 1000)) <= 0) return -1;
+        ssize_t got = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (got < 0) return -1; /* nobody listens there */
+        if (take(out, bytes, (size_t)got, q->echo)) return (double)(kl_now_us() - from_us) / 1000;
+    }
+    return -1;
 }
 
 double kl_ask_ping(int fd, struct kl_pong *out) {
-    uint8_t answer[KL_LIST_BYTES];
     struct kl_question q = {.kind = KL_STRANGER_PING};
-    uint64_t from_us = kl_now_us();
-    size_t len = ask(fd, &q, answer);
-    double took_ms = (double)(kl_now_us() - from_us) / 1000;
-    if (!len || kl_pong_read(out, answer, len) != 0 || memcmp(out->echo, q.echo, sizeof q.echo) != 0)
-        return -1;
-    return took_ms;
+    return ask(fd, &q, take_pong, out);
 }
 
 int kl_ask_rooms(int fd, uint16_t from, struct kl_rooms *out) {
-    uint8_t answer[KL_LIST_BYTES];
     for (unsigned i = 0; i < KL_ASK_TRIES; i++) {
         struct kl_question q = {.kind = KL_STRANGER_LIST, .from = from};
-        size_t len = ask(fd, &q, answer);
-        if (len && kl_rooms_read(out, answer, len) == 0 && memcmp(out->echo, q.echo, sizeof q.echo) == 0)
-            return 0;
+        if (ask(fd, &q, take_rooms, out) >= 0) return 0;
     }
     return -1;
 }

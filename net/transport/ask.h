@@ -7,7 +7,7 @@
 #include "strangers.h"
 
 #define KL_ASK_TRIES 5   /* of one question */
-#define KL_ASK_MS    400 /* for an answer */
+#define KL_ASK_MS    700 /* for an answer: a relay on the other side of the world, by radio */
 
 /* A socket that leads to the relay (IPv4, as the link's). -1 with a line in err. Close it. */
 int kl_ask_open(const char *host, uint16_t port, char *err, size_t err_len);

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # 11-four.sh - rooms of four: four clients; two clients with two seats each; a host who only watches.
-# limit: 300
 . "$(dirname "$0")/lib.sh"
 
 FRAMES=${FRAMES:-1200}

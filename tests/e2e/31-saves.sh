@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # 31-saves.sh - a session plays on the host's save RAM and leaves every player's own save as it was.
-# limit: 120
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper"

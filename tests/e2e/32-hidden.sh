@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # 32-hidden.sh - frames that nobody sees: a core that plays them differently is found, and plays in lock where the host
 # has KEYLOCK_HIDE=off; a machine too slow for them is told so.
-# limit: 180
 . "$(dirname "$0")/lib.sh"
 
 press=$build/cores/press_core_libretro.so

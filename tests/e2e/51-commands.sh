@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # 51-commands.sh - the room's commands, each by its way and on every machine at the same frame; and a player who hangs
 # for 5 s in a bounded room of four.
-# limit: 240
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # 53-sound.sh - the sound of sessions over bad links against that of one without faults: two pure tones, as WAV files.
 #   SECONDS_OF_PLAY=120  instead of 20
-# limit: 600
 . "$(dirname "$0")/lib.sh"
 
 PLAY=${SECONDS_OF_PLAY:-20}

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # 54-swap.sh - after seats have changed hands the screens still name the right player: whom the room waits for, and who
 # is away.
-# limit: 60
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"

@@ -2,7 +2,6 @@
 # 55-menu.sh - the room's commands in real RetroArch's menu: whoever steps through the values of one of the wrapper's
 # options gives the room the one that he stays on, once, and the option is ready for the next.
 #   PICTURE=FILE  keeps a picture of the menu
-# limit: 180
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

@@ -1,17 +1,10 @@
 #!/usr/bin/env bash
 # 56-disk.sh - a disk is swapped on every machine at the same frame: by the room's command, by real RetroArch's disk
 # control, and by the pad, as nestopia has it for the sides of a Famicom disk.
-# limit: 180
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/sides.fds" "$content/system/disksys.rom"
 start_relay
-
-equal() { # WHAT NAME NAME
-    "$keylock" diff "$tmp/$2.hash" "$tmp/$3.hash" >"$tmp/diff" 2>&1
-    local status=$?
-    check "disk/$1-hashes" "$(tail -n 1 "$tmp/diff")" test $status = 0
-}
 
 # --- nestopia: our own disk of two sides. Without a press its RAM is a function of the side that has been read -------------
 
@@ -39,7 +32,7 @@ nestopia_swaps() {
             test "$(json $who ram)" = "$second"
         check "disk/side-one-$who" "side one was never read" grep -q " $first " "$tmp/$who.hash"
     done
-    equal sides ann bob
+    equal disk/sides ann bob
 }
 if core_path nestopia >/dev/null; then nestopia_swaps; else skip "disk/sides: no nestopia"; fi
 
@@ -85,7 +78,7 @@ frontend DISK_EJECT_TOGGLE DISK_PREV DISK_PREV DISK_EJECT_TOGGLE
 swapped back dora 1
 sleep 1.5
 for who in dora eve; do stop $who; done
-equal control dora eve
+equal disk/control dora eve
 check disk/moves "the hashes do not change" hashes_move "$tmp/eve.hash"
 if grep -aqE 'desync=[0-9]' "$tmp/dora.log" "$tmp/eve.log"; then fail "disk/desync: the relay found one"; fi
 finish

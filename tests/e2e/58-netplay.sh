@@ -2,7 +2,6 @@
 # 58-netplay.sh - two real RetroArch 1.20 by RetroArch's own Netplay menu (its Host and Connect are --host and --connect): the
 # host's wrapper makes a room on its relay, the guest's, which knows no relay, gets a ticket through RetroArch's packet interface.
 #   NO_RELAY=1  the host knows none either: its wrapper is one (59-netplay-host.sh)
-# limit: 300
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

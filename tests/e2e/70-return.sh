@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # 70-return.sh - a seat is kept: who loses his link comes back by himself, who is killed and started again takes his
 # seat again, and the others play on. All hashes are equal afterwards, from frame 0 on.
-# limit: 300
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
@@ -20,21 +19,6 @@ player() {
 }
 
 plays() { said relay "event=started room=\"$1\"" 20 || { show relay; die "return/$1: the room does not start"; }; }
-
-ends_well() { # WHAT NAME SECONDS
-    local status
-    ended "$2" "$3"
-    status=$?
-    [ $status = 0 ] || show "$2"
-    check "$1/$2-ends" "exit status $status" test $status = 0
-}
-
-equal() { # WHAT NAME NAME
-    "$keylock" diff "$tmp/$2.hash" "$tmp/$3.hash" >"$tmp/diff.log" 2>&1
-    local status=$?
-    check "$1/hashes-$2-$3" "$(head -n 1 "$tmp/diff.log")" test $status = 0
-    note "$(tail -n 1 "$tmp/diff.log")"
-}
 
 # --- the link is cut: for 3 s (shorter than what is taken for a loss), 10 s and 30 s ----------------------------
 

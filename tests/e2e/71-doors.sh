@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # 71-doors.sh - who comes into a room and who does not: links, the relay's key, passwords, the lock, kicks and bans.
-# limit: 180
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # 80-blame.sh - a planted desync on every core: found at the next hash, the frame named by bisect, the byte by blame.
 #   CORES='nestopia gambatte'  only these
-# limit: 300
 . "$(dirname "$0")/lib.sh"
 
 CORES=${CORES:-}

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # 81-profile.sh - the profile of a core that keylock probe keeps, and what a room does by the host's: the mask of the state,
 # loading at snapshots, hidden frames, how often is hashed; one that does not fit, and one that is bad.
-# limit: 200
 . "$(dirname "$0")/lib.sh"
 
 game=$content/shooter.nes

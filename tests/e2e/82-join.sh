@@ -2,7 +2,6 @@
 # 82-join.sh - who comes when the game is on runs it all from the beginning, without picture and sound, and then plays in a
 # seat that is free; or watches where none is. The others notice nothing. All hashes are equal, from frame 0 on.
 # LONG=MINUTES: the newcomer comes so many minutes into the match.
-# limit: 120
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
@@ -21,21 +20,6 @@ player() {
     start "$name" "$keylock" run --relay "$relay" --name "$name" --core "$nestopia" --content "$content/shooter.nes" \
         --speed real --frames "$frames" --input "random:$seed" --hash-every 60 --hash-out "$tmp/$name.hash" \
         --trace "$tmp/$name.csv" --wait 60 "$@"
-}
-
-ends_well() { # NAME SECONDS
-    local status
-    ended "$1" "$2"
-    status=$?
-    [ $status = 0 ] || show "$1" relay
-    check "join/$1-ends" "exit status $status" test $status = 0
-}
-
-equal() { # NAME NAME
-    "$keylock" diff "$tmp/$1.hash" "$tmp/$2.hash" >"$tmp/diff.log" 2>&1
-    local status=$?
-    check "join/hashes-$1-$2" "$(head -n 1 "$tmp/diff.log")" test $status = 0
-    note "$(tail -n 1 "$tmp/diff.log")"
 }
 
 refused() { # NAME CODE WORDS [ARGUMENT…]: a newcomer who is told why not
@@ -77,12 +61,12 @@ ended fay 20
 check join/identity "$(tail -n 1 "$tmp/fay.log")" grep -aq 'content differs: room has .*shooter.nes.*you have .*other.nes' "$tmp/fay.log"
 said relay 'event=locked room="match"' $((20 + 3 * CATCH_UP))
 refused gus 4 'its host has locked it' --room match
-ends_well ann $((ALL / 60 + 60))
-for who in carl dora erik; do ends_well $who 20; done
+ends_well join ann $((ALL / 60 + 60))
+for who in carl dora erik; do ends_well join $who 20; done
 stop watch
 stop watch2
 sort -n "$tmp/watch.log" "$tmp/watch2.log" >"$tmp/held.log"
-for who in bob carl dora erik; do equal ann $who; done
+for who in bob carl dora erik; do equal join ann $who; done
 check join/carl-all "carl has not run from frame 0" grep -q '^59 ' "$tmp/carl.hash"
 check join/carl-last "carl has not run to the end" grep -q "^$((ALL - 1)) " "$tmp/carl.hash"
 check join/carl-catches-up "his screen does not say so" grep -aqE 'catching up: [0-9]+ frames left' "$tmp/carl.log"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # 91-quick.sh - quick matches, practice while waiting, and changing one's mind: without a screen, and in real RetroArch by its
 # core options.
-# limit: 150
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes" "$content/pads.gb"

@@ -26,8 +26,8 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
 declare -A pid=()
 checks_failed=0
 on_path=$PATH
-slowness=1 # by what all waiting is multiplied
-[ -z "${KL_SAN:-}" ] || slowness=4
+slowness=3 # by what all waiting is multiplied, for machines that others share
+[ -z "${KL_SAN:-}" ] || slowness=6
 unset "${!KEYLOCK_@}" # the player's own settings
 
 # A home of our own, for session folders, caches and settings; what leads to the user's screen and sound stays.
@@ -117,6 +117,23 @@ ended() {
     status=$?
     unset "pid[$name]"
     return $status
+}
+
+# ends_well WHAT NAME SECONDS: it ends with 0 by then; else it is shown, and the relay too.
+ends_well() {
+    local status
+    ended "$2" "$3"
+    status=$?
+    [ $status = 0 ] || show "$2" relay
+    check "$1/$2-ends" "exit status $status" test $status = 0
+}
+
+# equal WHAT NAME NAME: their hash files agree wherever both have run.
+equal() {
+    "$keylock" diff "$tmp/$2.hash" "$tmp/$3.hash" >"$tmp/diff.log" 2>&1
+    local status=$?
+    check "$1/hashes-$2-$3" "$(head -n 1 "$tmp/diff.log")" test $status = 0
+    note "$(tail -n 1 "$tmp/diff.log")"
 }
 
 # said NAME REGEX SECONDS: waits until its output matches. Fails where it does not, or the process has ended.
