@@ -13,8 +13,8 @@
  * lobby_bring.c    … from what clients bring
  * lobby_command.c  commands, what the operator asks for
  * lobby_slot.c     who has the room's saved state
- * lobby_snapshot.c states that the room has agreed on
- * lobby_heal.c     who is out of sync, and what is done about it
+ * lobby_snapshot.h states that the room has agreed on
+ * lobby_heal.h     who is out of sync, and what is done about it
  * journal.h        what outlives the relay
  * lobby_watch.h    who watches from outside the game
  * lobby_say.c      messages and log lines */
@@ -30,7 +30,9 @@
 #include "../session/ticket.h"
 #include "journal.h"
 #include "lobby.h"
+#include "lobby_heal.h"
 #include "lobby_limit.h"
+#include "lobby_snapshot.h"
 #include "lobby_watch.h"
 #include "relay_log.h"
 #include "verdict.h"
@@ -38,8 +40,6 @@
 #define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
 #define KL_HISTORY_LEAST       (192U * 1024) /* that a room has, however much its address has elsewhere */
-
-#define KL_SNAPSHOT_BYTES_TOTAL (512U * 1024 * 1024)
 
 #define KL_GREET_US (5 * 1000000ULL) /* for a connection to say HELLO or RETURN */
 #define KL_PROVE_US                                                                                          \
@@ -62,7 +62,6 @@
 
 #define KL_NO_HOST KL_MAX_CLIENTS
 
-#define KL_STRIKES     3 /* out of sync so often within a minute is too often */
 #define KL_LOBBY_NAMES (KL_MAX_CLIENTS * (KL_NAME_MAX + 2))
 
 #define KL_BANS_MAX  64 /* of one room */
@@ -75,22 +74,6 @@ enum kl_room_phase {
     KL_ROOM_LOADING,   /* start data is here; clients fetch it and load */
     KL_ROOM_PLAYING,
     KL_ROOM_REOPENING, /* made again, and not yet open: lobby_again.h */
-};
-
-/* A snapshot as it travels, packed by zstd; it lives as long as somebody fetches it. */
-struct kl_lobby_packed {
-    unsigned refs;
-    uint32_t len, have; /* have: bytes of it that are here */
-    bool good, failed;  /* it is what the room agreed on; it will never be: who fetches it needs another */
-    uint32_t keyframe, interval, bytes; /* before which frame, of which interval; unpacked */
-    uint8_t hash[KL_SNAPSHOT_HASH];
-    uint8_t packed[];
-};
-
-/* One of them on its way to somebody, member or not; all zero: none. */
-struct kl_lobby_fetch {
-    struct kl_lobby_packed *shot;
-    uint32_t sent;
 };
 
 struct kl_lobby_member {
@@ -179,42 +162,6 @@ struct kl_lobby_past {
     uint8_t ticket[KL_TICKET_MAX];
     uint32_t ticket_len, ticket_number; /* number: from 1 */
     bool ticket_changed;                /* what is in it */
-};
-
-/* The newest one that was agreed on, and the one under way. */
-struct kl_lobby_shot {
-    enum { KL_SHOT_NONE, KL_SHOT_ORDERED, KL_SHOT_HASHING, KL_SHOT_GIVING } phase;
-    uint64_t since_us, heard_us; /* in this phase; of the giver */
-    uint64_t due_us, wish_us;
-    uint16_t trusted; /* clients whose word counts; 0: all who play */
-    uint32_t keyframe, interval;
-    uint16_t said, has, agreed, failed, too_large; /* clients; failed: to give it; too large as they say */
-    struct kl_state_said word[KL_MAX_CLIENTS], wanted;
-    unsigned giver;
-    uint32_t have;                         /* bytes of what is coming */
-    struct kl_lobby_packed *coming, *kept; /* NULL: none */
-    uint64_t bytes;                        /* of all that live */
-    struct kl_unpack *unpack;
-    uint32_t failures; /* orders that came to nothing … */
-    unsigned in_a_row; /* … since one did not */
-    unsigned untrue;   /* newcomers who began with one and were not in sync */
-    uint64_t failed_us;
-    bool unfit; /* this core gives no state, or one too large: none is ordered any more */
-};
-
-/* Out of sync, and back. */
-struct kl_lobby_heal {
-    enum { KL_HEAL_NONE, KL_HEAL_FOUND, KL_HEAL_ORDERING, KL_HEAL_WAITING, KL_HEAL_LOADING } phase;
-    uint64_t found_us, since_us;            /* the difference; the phase */
-    uint32_t label;                         /* of the hashes that differ */
-    uint16_t right, wrong, loading, healed; /* clients; wrong: their hashes do not count now */
-    uint32_t failures, keyframe, bytes;     /* of snapshots, when ours was ordered; of ours */
-    uint16_t count;                         /* times that it went well */
-    bool hopeless,
-        states_hopeless; /* it does not help: nothing is done any more; where states alone differ */
-    bool paused;         /* for this difference, by the room's policy */
-    bool judged;         /* the host has appointed one: */
-    unsigned judge;
 };
 
 struct kl_lobby_room {
@@ -529,57 +476,6 @@ bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe);
 /* Whether everybody can go back to what was saved at the keyframe that this LOAD names, and to the same.
  * False: the room is told who cannot. */
 bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o);
-
-/* --- lobby_snapshot.c --- */
-/* Has everybody serialize at a keyframe to come. trusted: the clients who say what is right; 0: all who play.
- * What comes of it: shot.kept is newer, or shot.failures has grown. False: not now (one is under way), or
- * never (shot.unfit). */
-bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us);
-/* A keyframe with commands has closed. */
-void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us);
-/* STATE, GIVE. False: it breaks the protocol. */
-bool kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w);
-bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
-                             uint64_t now_us);
-/* Sends the one that is kept to this member, who runs again what he has run since. False: there is none, or
- * nobody. */
-bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member);
-/* The same to any peer, of the one that is kept, or still coming: its last bytes go when it has proved good.
- * begin: he begins there, and needs history from its keyframe on, which is to be sent
- * from now on (as bulk). What was on its way to him is no more. */
-bool kl_lobby_fetch_begin(struct kl_lobby_room *r, struct kl_lobby_fetch *f, struct kl_lobby_packed *k,
-                          unsigned peer, bool begin);
-/* Sends as much of it as may go now; true where there is more. */
-bool kl_lobby_fetch_run(struct kl_lobby_room *r, struct kl_lobby_fetch *f, unsigned peer);
-void kl_lobby_fetch_end(struct kl_lobby_room *r, struct kl_lobby_fetch *f); /* harmless twice */
-/* HEALED. False: it breaks the protocol. */
-bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
-                              uint64_t now_us);
-/* Its link is gone, or it is. */
-void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us); /* sets shot.due_us */
-void kl_lobby_snapshot_free(struct kl_lobby_room *r);
-/* There is one, and all frames since are kept. */
-bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r);
-/* It has a seat, and frames wait for its samples. */
-bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member);
-
-/* --- lobby_heal.c --- */
-/* A verdict has been told. */
-void kl_lobby_heal_found(struct kl_lobby_room *r, const struct kl_verdict *v, uint64_t now_us);
-void kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us);
-/* A member has loaded the snapshot, or not. */
-void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m);
-void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member); /* or its link is gone */
-/* Who judges; reporting: bit per client whose hashes are expected. */
-struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r, uint16_t reporting);
-/* Whether this member's hash of that label is worth looking at: not while it is known to be wrong. */
-bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32_t label);
-/* who: for the words on the screens. */
-void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who);
-void kl_lobby_heal_judge(struct kl_lobby_room *r, unsigned member,
-                         const char *who); /* KL_MAX_CLIENTS: nobody */
-const char *kl_lobby_desync_name(uint8_t policy);
 
 /* --- lobby_say.c --- */
 void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out,
