@@ -170,7 +170,7 @@ static void keep_states(void) {
 /* What comes after is a new one. */
 static void note_healed(void) {
     struct klw_report *r = &kl_w.play.report;
-    if (kl_w.status.desync || r->healed == kl_w.status.healed) return;
+    if (kl_w.status.desync || (!r->desync && r->healed == kl_w.status.healed)) return;
     r->healed = kl_w.status.healed;
     r->desync = kl_w.said_desync = false;
     event("healed");

@@ -18,7 +18,7 @@
 #define SHOWN_MS  4000
 #define WARM_UP   60 /* frames at most: some cores load nothing before they have run */
 
-/* What the thread does, one at a time. */
+/* What the thread does, one at a time. What is taken meanwhile does not wait for it. */
 static struct {
     enum { JOB_NONE, JOB_HASH, JOB_PACK, JOB_UNPACK } kind;
     bool threaded;
@@ -27,7 +27,8 @@ static struct {
     const uint8_t *in;
     size_t in_len;
     struct kl_offer offer; /* JOB_UNPACK: what it should be */
-    uint8_t *packed;       /* … and what is freed after */
+    uint8_t *freed;        /* after it, whoever had it before; or NULL */
+    bool stale;            /* nobody wants it any more */
     uint8_t *out;          /* NULL: it came to nothing */
     size_t out_len;
     uint8_t hash[KL_SNAPSHOT_HASH];
@@ -106,6 +107,7 @@ static void start_job(int kind, const uint8_t *in, size_t len) {
     job.in = in;
     job.in_len = len;
     job.out = NULL;
+    job.stale = false;
     atomic_store(&job.done, false);
     job.threaded = pthread_create(&job.thread, NULL, work, NULL) == 0;
     if (job.threaded)
@@ -124,8 +126,6 @@ static void say_state(void) {
 }
 
 static void unpacked(void) {
-    free(job.packed);
-    job.packed = NULL;
     free(got.bytes);
     got.bytes = job.out;
     got.len = job.out_len;
@@ -141,12 +141,14 @@ static void end_job(bool wait) {
     if (job.threaded) pthread_join(job.thread, NULL);
     int kind = job.kind;
     job.kind = JOB_NONE;
-    if (kind == JOB_HASH && kl_w.link) say_state();
-    if (kind == JOB_PACK && job.out && kl_w.link)
+    if (kind == JOB_HASH && !job.stale && kl_w.link) say_state();
+    if (kind == JOB_PACK && job.out && !job.stale && kl_w.link)
         kl_link_give_snapshot(kl_w.link, own.frame, job.out, (uint32_t)job.out_len);
     else if (kind == JOB_PACK)
         free(job.out);
     if (kind == JOB_UNPACK) unpacked();
+    free(job.freed);
+    job.freed = NULL;
 }
 
 /* ---- taking ---- */
@@ -162,8 +164,15 @@ static void fill_head(struct kl_snapshot_head *h, uint32_t frame) {
     kl_command_keep(h);
 }
 
+/* What is being hashed or packed of it is the thread's until that is done. */
 static void drop_own(void) {
-    free(own.bytes);
+    bool used = own.bytes && (job.kind == JOB_HASH || job.kind == JOB_PACK) && job.in == own.bytes;
+    if (used) {
+        job.freed = own.bytes;
+        job.stale = true;
+    } else {
+        free(own.bytes);
+    }
     memset(&own, 0, sizeof own);
 }
 
@@ -171,7 +180,6 @@ static void drop_own(void) {
 void kl_snapshot_take(uint32_t frame) {
     struct kl_snapshot_head head;
     uint8_t *state;
-    end_job(true);
     drop_own();
     own.taken = true;
     own.frame = frame;
@@ -245,13 +253,14 @@ static void say_healed(void) {
     got.running = false;
 }
 
-/* It is of a frame that we have run, or of the next. */
+/* It is of a frame that we have run. What is of one that we have not, waits: its frame is hashed and its
+ * commands are obeyed as ever, and then it is loaded and those behind it are obeyed again. */
 static void load_got(void) {
     struct kl_snapshot_view v;
     bool begin = got.offer.begin;
     uint32_t rate = kl_world_time().fps_uhz;
     bool good = kl_snapshot_open(&v, got.bytes, got.len) == KL_OK && v.head.frame == got.offer.keyframe;
-    if (good && !begin && v.head.frame > kl_w.play.next_frame) return; /* not yet */
+    if (good && !begin && v.head.frame >= kl_w.play.next_frame) return; /* not yet */
     got.at = got.offer.keyframe;
     got.end = begin ? got.at : kl_w.play.next_frame;
     good = good && (begin || kl_link_past_seek(kl_w.link, &got.past, got.at));
@@ -313,8 +322,8 @@ static void start_next(void) {
     } else if (own.asked) {
         own.asked = false;
         start_job(JOB_PACK, own.bytes, own.len);
-    } else if (!got.running && kl_link_snapshot(kl_w.link, &job.offer, &job.packed)) {
-        start_job(JOB_UNPACK, job.packed, job.offer.packed);
+    } else if (!got.running && kl_link_snapshot(kl_w.link, &job.offer, &job.freed)) {
+        start_job(JOB_UNPACK, job.freed, job.offer.packed);
     }
 }
 

@@ -23,7 +23,7 @@ test-build: $(UNIT) $(FUZZ) $(OUT)/make_corpus $(OUT)/tests/sim $(OUT)/tests/roo
 SIM_SEEDS ?= 300
 SIM_KEPT  := 284 1525 30055 # rooms for which engine or judge was once mended
 ROOM_SEEDS ?= 60
-ROOMS_KEPT := 20 32 1101 1213 1327 # rooms for which the relay or a client was once mended
+ROOMS_KEPT := 20 32 1101 1213 1327 20205 20482 # rooms for which the relay or a client was once mended
 # Directed trials of the engine in virtual time, each of which ends with 1 on a MISS; the quick ones are part of `test`.
 trial = "$(OUT)/tests/sim --$(1)"
 QUICK_TRIALS := $(call trial,slow) $(call trial,unequal) $(call trial,menu 60) $(call trial,hang 5) $(call trial,return)

@@ -211,8 +211,8 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
     case KL_MSG_HASH: kl_lobby_play_hash(r, member, m, now_us); return true;
     case KL_MSG_BYE: kl_lobby_take_leave(r, member, now_us); return true;
     case KL_MSG_COMMAND: kl_lobby_play_command(r, member, &m->order, now_us); return true;
-    case KL_MSG_STATE: return kl_lobby_snapshot_said(r, member, &m->state);
-    case KL_MSG_HEALED: return kl_lobby_snapshot_healed(r, member, &m->healed, now_us);
+    case KL_MSG_STATE: kl_lobby_snapshot_said(r, member, &m->state); return true;
+    case KL_MSG_HEALED: kl_lobby_snapshot_healed(r, member, &m->healed, now_us); return true;
     case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->shot, now_us);
     default: return false;
     }

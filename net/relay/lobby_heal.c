@@ -1,10 +1,12 @@
 /* Healing: who is out of sync gets the others' state. net/PROTOCOL.md §7, Healing.
  *
  *     found -> (all who play have reported, or a second is over) -> ordered -> (a snapshot is kept) ->
- * loading -> none
+ * offered
  *
- * The wrong ones' hashes do not count from the decision until they say HEALED. What fails is tried again when
- * the next hashes differ; what does not help is given up, for healing takes everybody a moment each time. */
+ * The wrong ones' hashes do not count from the decision until they say HEALED. From the offer on each of them
+ * is on his own: what somebody else's hashes say meanwhile is found and healed without waiting for him. What
+ * fails is tried again when the next hashes differ; what does not help is given up, for healing takes
+ * everybody a moment each time. */
 #include <string.h>
 
 #include "../engine/command.h"
@@ -28,21 +30,28 @@ const char *kl_lobby_desync_name(uint8_t policy) {
     return policy <= KL_DESYNC_IGNORE ? names[policy] : "unknown";
 }
 
-struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r, uint16_t reporting) {
-    struct kl_verdict_court c = {.present = reporting & (uint16_t)~r->heal.wrong};
+bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member) {
+    return has_bit(r->heal.wrong, member) || r->member[member].heal.loads;
+}
+
+/* Who decides where there is no majority is waited for as those are who play, though he may only watch. */
+struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r) {
+    struct kl_verdict_court c = {.host = r->host};
     c.judge = r->heal.judged && kl_lobby_reaches(&r->member[r->heal.judge]) ? r->heal.judge : KL_MAX_CLIENTS;
-    c.host = r->host;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         uint16_t bit = (uint16_t)(1U << i);
         if (r->member[i].here && r->member[i].seats) c.voters |= bit;
-        bool decides = i == c.judge || kl_lobby_plays_now(r, i);
-        if (decides && !has_bit(r->heal.wrong, i)) c.awaited |= bit;
+        if (kl_lobby_heal_busy(r, i)) continue;
+        bool reports = kl_lobby_play_reports(r, i), away = r->lock.client[i].away;
+        bool decides = (i == c.judge || i == c.host) && reports && !away;
+        if (reports) c.present |= bit;
+        if (decides || kl_lobby_plays_now(r, i)) c.awaited |= bit;
     }
     return c;
 }
 
 bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32_t label) {
-    return !has_bit(r->heal.wrong, member) && label + 1 >= r->member[member].healed_from;
+    return !kl_lobby_heal_busy(r, member) && label + 1 >= r->member[member].heal.from;
 }
 
 /* --- the end of it -----------------------------------------------------------------------------------------
@@ -50,7 +59,7 @@ bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32
 
 static void stop(struct kl_lobby_room *r) {
     r->heal.phase = KL_HEAL_NONE;
-    r->heal.wrong = r->heal.loading = 0;
+    r->heal.wrong = 0;
     r->busy = true;
 }
 
@@ -66,35 +75,80 @@ static void no_more(struct kl_lobby_room *r, const char *why) {
     give_up(r, why);
 }
 
-static void done(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_heal *h = &r->heal;
+/* What differed is over. */
+static void count_one(struct kl_lobby_room *r) {
+    r->heal.count++;
+    r->heal.left = false;
+    kl_verdict_healed(&r->verdicts);
+}
+
+/* All who were offered this member's snapshot have it, or were given up. */
+static void look_for_end(struct kl_lobby_room *r, const struct kl_lobby_healing *one, uint64_t now_us) {
     char who[KL_LOBBY_NAMES];
-    kl_lobby_names_of(r, h->healed, who, sizeof who);
-    kl_lobby_log_room(KL_LOG_INFO, "healed", r, "frame=%u snapshot=%u ms=%llu", h->label, h->keyframe,
-                      (unsigned long long)(now_us - h->found_us) / 1000);
-    if (h->healed) {
-        kl_lobby_notice(r, "back in sync: %s has the state of frame %u", who, h->keyframe);
-        h->count++;
-        kl_verdict_healed(&r->verdicts);
+    uint16_t healed = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_healing *h = &r->member[i].heal;
+        if (!r->member[i].here || h->keyframe != one->keyframe) continue;
+        if (h->loads) return;
+        if (h->loaded) healed |= (uint16_t)(1U << i);
     }
-    stop(r);
+    if (!healed) return;
+    kl_lobby_names_of(r, healed, who, sizeof who);
+    kl_lobby_log_room(KL_LOG_INFO, "healed", r, "frame=%u snapshot=%u ms=%llu", one->label, one->keyframe,
+                      (unsigned long long)(now_us - one->found_us) / 1000);
+    kl_lobby_notice(r, "back in sync: %s has the state of frame %u", who, one->keyframe);
+    count_one(r);
+}
+
+/* The time that loading took is none in which it could have been in sync. */
+static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, uint64_t now_us) {
+    struct kl_lobby_healing *h = &r->member[member].heal;
+    h->loads = false;
+    h->loaded = loaded;
+    if (loaded) h->spared = 0;
+    for (unsigned i = 0; i < KL_STRIKES - 1; i++)
+        if (h->strike_us[i]) h->strike_us[i] += now_us - h->since_us;
+    look_for_end(r, h, now_us);
+    r->busy = true;
+}
+
+/* Nobody was healed, and all who are here are equal: who differed has left, or a reset made them so. */
+static void over_by_itself(struct kl_lobby_room *r, struct kl_verdict *v) {
+    const struct kl_verdict_table *t = &r->verdicts;
+    bool clear = t->any_bad && v->frame > t->first_bad.frame && r->heal.phase == KL_HEAL_NONE;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        clear = clear && !kl_lobby_heal_busy(r, i);
+    if (!clear || (!r->heal.left && t->first_bad.differs != 1)) return;
+    kl_lobby_log_room(KL_LOG_INFO, "in_sync", r, "frame=%u", v->frame);
+    kl_lobby_notice(r, "in sync again: all who are here say the same of frame %u", v->frame);
+    count_one(r);
+    v->first = 0;
 }
 
 /* --- who is out of sync ------------------------------------------------------------------------------------
  */
 
 /* How often within the last minute, this time included. */
-static unsigned strikes(struct kl_lobby_member *m, uint64_t now_us) {
+static unsigned strikes(struct kl_lobby_healing *h, uint64_t now_us) {
     unsigned count = 1;
     for (unsigned i = 0; i < KL_STRIKES - 1; i++)
-        count += m->strike_us[i] && now_us < m->strike_us[i] + MINUTE_US;
-    memmove(&m->strike_us[1], &m->strike_us[0], sizeof m->strike_us - sizeof m->strike_us[0]);
-    m->strike_us[0] = now_us;
+        count += h->strike_us[i] && now_us < h->strike_us[i] + MINUTE_US;
+    memmove(&h->strike_us[1], &h->strike_us[0], sizeof h->strike_us - sizeof h->strike_us[0]);
+    h->strike_us[0] = now_us;
     return count;
 }
 
-static void forget_strikes(struct kl_lobby_member *m) {
-    memset(m->strike_us, 0, sizeof m->strike_us);
+/* Its link was lost before it had the others' state: when it is back and still out of sync, that is the same
+ * time. */
+static void take_strike_back(struct kl_lobby_healing *h) {
+    if (h->spared == KL_SPARED) return;
+    h->spared++;
+    memmove(&h->strike_us[0], &h->strike_us[1], sizeof h->strike_us - sizeof h->strike_us[0]);
+    h->strike_us[KL_STRIKES - 2] = 0;
+}
+
+static void forget_strikes(struct kl_lobby_healing *h) {
+    memset(h->strike_us, 0, sizeof h->strike_us);
 }
 
 /* Who began with a snapshot and was never in sync since shows that states of this core do not hold all of it.
@@ -107,8 +161,7 @@ static void who_replays(struct kl_lobby_room *r, uint64_t now_us) {
             replay |= (uint16_t)(1U << i);
     if (!replay) return;
     h->wrong &= (uint16_t)~replay;
-    h->count++; /* what differed is over */
-    kl_verdict_healed(&r->verdicts);
+    count_one(r);
     kl_verdict_forget(&r->verdicts, replay);
 }
 
@@ -117,9 +170,9 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
     uint16_t wrong = r->heal.wrong;
     bool alone = c->majority && count_bits(wrong) == 1;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        struct kl_lobby_member *m = &r->member[i];
-        if (!has_bit(wrong, i) || strikes(m, now_us) < KL_STRIKES) continue;
-        forget_strikes(m);
+        struct kl_lobby_healing *h = &r->member[i].heal;
+        if (!has_bit(wrong, i) || strikes(h, now_us) < KL_STRIKES) continue;
+        forget_strikes(h);
         if (!c->ram) { /* where the core does not keep all in its state, nothing helps, and nobody is to blame
                         */
             r->heal.states_hopeless = true;
@@ -140,6 +193,7 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
     struct kl_lobby_heal *h = &r->heal;
     kl_lobby_play_tell_owing(r, h->label);
     h->right = c->right;
+    h->ram = c->ram;
     h->wrong = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (has_bit(c->reported & (uint16_t)~c->right, i) && kl_lobby_reaches(&r->member[i]) &&
@@ -162,7 +216,6 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
     kl_verdict_forget(&r->verdicts, h->wrong);
     h->phase = KL_HEAL_ORDERING;
     h->since_us = now_us;
-    h->healed = 0;
 }
 
 static void pause_once(struct kl_lobby_room *r) {
@@ -173,11 +226,15 @@ static void pause_once(struct kl_lobby_room *r) {
     kl_lobby_notice(r, "the room pauses, out of sync; `resume' goes on, `desync heal' mends it then");
 }
 
-void kl_lobby_heal_found(struct kl_lobby_room *r, const struct kl_verdict *v, uint64_t now_us) {
+void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
-    if (r->phase != KL_ROOM_PLAYING) return;
     bool apart = v->differs && v->differs != KL_VERDICT_NOTED;
-    if (!apart && v->complete) h->paused = false;
+    if (!apart && v->complete) {
+        h->paused = false;
+        over_by_itself(r, v);
+    }
+    v->healed = h->count;
+    if (r->phase != KL_ROOM_PLAYING) return;
     if (!apart || (v->differs == 2 && h->states_hopeless)) return;
     if (r->params.desync == KL_DESYNC_PAUSE) pause_once(r);
     if (r->params.desync != KL_DESYNC_HEAL || h->hopeless || h->phase != KL_HEAL_NONE) return;
@@ -190,20 +247,13 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, const struct kl_verdict *v, ui
 /* --- on the way --------------------------------------------------------------------------------------------
  */
 
-/* Who plays and has not reported that label. */
-static bool somebody_is_owed(const struct kl_lobby_room *r, const struct kl_verdict_camps *c) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (!has_bit(c->reported, i) && kl_lobby_plays_now(r, i)) return true;
-    return false;
-}
-
 static void wait_for_reports(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     struct kl_verdict_camps c;
-    struct kl_verdict_court court = kl_lobby_heal_court(r, 0);
+    struct kl_verdict_court court = kl_lobby_heal_court(r);
     if (!kl_verdict_camps(&r->verdicts, h->label, &court, &c))
         stop(r); /* of the game's end */
-    else if (!somebody_is_owed(r, &c) || now_us >= h->since_us + REPORTS_US)
+    else if (!(court.awaited & ~c.reported) || now_us >= h->since_us + REPORTS_US)
         begin(r, &c, now_us);
 }
 
@@ -219,13 +269,43 @@ static void order(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void offer(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_heal *h = &r->heal;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(h->wrong, i) && kl_lobby_snapshot_offer(r, i)) h->loading |= (uint16_t)(1U << i);
-    h->phase = KL_HEAL_LOADING;
-    h->keyframe = r->shot.kept->keyframe;
-    h->bytes = r->shot.kept->len;
-    h->since_us = now_us;
+    const struct kl_lobby_packed *k = r->shot.kept;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_healing *h = &r->member[i].heal;
+        if (!has_bit(r->heal.wrong, i) || !kl_lobby_snapshot_offer(r, i)) continue;
+        h->loads = true;
+        h->loaded = false;
+        h->keyframe = k->keyframe;
+        h->label = r->heal.label;
+        h->found_us = r->heal.found_us;
+        h->since_us = now_us;
+        h->by_us = now_us + LOAD_US + k->len * UINT64_C(1000000) / LOAD_LEAST;
+    }
+    stop(r);
+}
+
+/* Those who are right agree in what is compared, and not in all that a state has. The wrong ones need none of
+ * theirs where they can run all from the beginning. */
+static void without_state(struct kl_lobby_room *r, uint64_t now_us) {
+    uint16_t anew = 0;
+    bool can = r->shot.apart && r->heal.ram;
+    char who[KL_LOBBY_NAMES];
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_healing *h = &r->member[i].heal;
+        if (!has_bit(r->heal.wrong, i) || !can || h->anew >= KL_STRIKES - 1) continue;
+        if (!kl_lobby_way_anew(r, i, now_us)) continue;
+        h->anew++;
+        anew |= (uint16_t)(1U << i);
+    }
+    if (anew != r->heal.wrong) {
+        give_up(r, r->shot.apart ? "those who are right have no state in common" : "nobody gave a state");
+        return;
+    }
+    kl_lobby_names_of(r, anew, who, sizeof who);
+    kl_lobby_log_room(KL_LOG_INFO, "heal_anew", r, "frame=%u", r->heal.label);
+    kl_lobby_notice(r, "the others have no state in common: %s runs all from the beginning", who);
+    count_one(r);
+    stop(r);
 }
 
 static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {
@@ -236,51 +316,47 @@ static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {
     else if (r->shot.unfit)
         no_more(r, "there is no state to be had of this core");
     else
-        give_up(r, "those who are right have no state in common");
+        without_state(r, now_us);
 }
 
-static void wait_for_loading(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_heal *h = &r->heal;
-    uint64_t most_us = LOAD_US + h->bytes * UINT64_C(1000000) / LOAD_LEAST;
-    if (h->loading && now_us >= h->since_us + most_us) {
-        char who[KL_LOBBY_NAMES];
-        kl_lobby_names_of(r, h->loading, who, sizeof who);
-        kl_lobby_notice(r, "%s did not load the others' state in time", who);
-        h->loading = 0;
-    }
-    if (!h->loading) done(r, now_us);
+static void look_at_loading(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    const struct kl_lobby_member *m = &r->member[member];
+    if (!m->heal.loads || now_us < m->heal.by_us) return;
+    kl_lobby_log_member(KL_LOG_INFO, "not_loaded", r, member, "snapshot=%u", m->heal.keyframe);
+    kl_lobby_notice(r, "%s did not load the others' state in time", m->name);
+    end_loading(r, member, false, now_us);
 }
 
 void kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->heal.phase == KL_HEAL_FOUND) wait_for_reports(r, now_us);
     if (r->heal.phase == KL_HEAL_ORDERING) order(r, now_us);
     if (r->heal.phase == KL_HEAL_WAITING) wait_for_snapshot(r, now_us);
-    if (r->heal.phase == KL_HEAL_LOADING) wait_for_loading(r, now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        look_at_loading(r, i, now_us);
 }
 
-void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m) {
-    struct kl_lobby_heal *h = &r->heal;
-    uint16_t bit = (uint16_t)(1U << member);
-    if (h->phase != KL_HEAL_LOADING || !(h->loading & bit) || m->keyframe != h->keyframe) return;
-    h->loading &= (uint16_t)~bit;
-    h->wrong &= (uint16_t)~bit;
-    if (m->how == KL_HEALED_NOT) return; /* its hashes will say so */
-    h->healed |= bit;
-    r->member[member].healed_from = m->next;
+void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m,
+                          uint64_t now_us) {
+    struct kl_lobby_healing *h = &r->member[member].heal;
+    if (!h->loads || m->keyframe != h->keyframe) return;
+    bool loaded = m->how != KL_HEALED_NOT; /* if not, its hashes will say so */
+    if (loaded) h->from = m->next;
+    end_loading(r, member, loaded, now_us);
 }
 
-void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member) {
+void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     uint16_t bit = (uint16_t)(1U << member);
+    if (kl_lobby_heal_busy(r, member)) take_strike_back(&r->member[member].heal);
+    h->left = true;
     h->wrong &= (uint16_t)~bit;
     h->right &= (uint16_t)~bit;
-    h->loading &= (uint16_t)~bit;
-    r->member[member].healed_from = 0;
+    r->member[member].heal.from = 0;
+    if (r->member[member].heal.loads) end_loading(r, member, false, now_us);
     kl_verdict_withdraw(&r->verdicts, member);
     if (!r->member[member].here && h->judge == member) h->judged = false;
-    bool over = !h->wrong && !h->healed;
     bool lost = !h->right && h->phase < KL_HEAL_WAITING; /* nobody has the right state any more */
-    if (h->phase > KL_HEAL_FOUND && (over || lost)) stop(r);
+    if (h->phase > KL_HEAL_FOUND && (!h->wrong || lost)) stop(r);
 }
 
 /* --- what the host says ------------------------------------------------------------------------------------
@@ -289,6 +365,10 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member) {
 void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who) {
     r->heal.hopeless = r->heal.states_hopeless = false;
     if (policy != KL_DESYNC_HEAL) stop(r);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        r->member[i].heal.anew = 0;
+        if (policy != KL_DESYNC_HEAL) r->member[i].heal.loads = false;
+    }
     if (r->params.desync == policy) return;
     r->params.desync = policy;
     r->past.ticket_changed = true;

@@ -24,18 +24,13 @@ static uint16_t in_the_game(const struct kl_lobby_room *r) {
     return present;
 }
 
-/* Who will report the hashes of now: not who is away, or runs through what he has missed, on its way to him
- * or there already. */
-static uint16_t reporting(const struct kl_lobby_room *r) {
-    uint16_t present = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
-        bool now =
-            !m->way.loading && !kl_room_fetching(&r->lock, i) && kl_lobby_behind(r, i) < KL_KEPT_FRAMES;
-        if (kl_lobby_reaches(m) && plays && now) present |= (uint16_t)(1U << i);
-    }
-    return present;
+/* Not who is away, or runs through what he has missed, on its way to him or there already. */
+bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
+    bool now =
+        !m->way.loading && !kl_room_fetching(&r->lock, member) && kl_lobby_behind(r, member) < KL_KEPT_FRAMES;
+    return kl_lobby_reaches(m) && plays && now;
 }
 
 /* Not of the past that it runs through, nor of before it was healed. */
@@ -108,7 +103,6 @@ static bool verdicts_may_go(const struct kl_lobby_room *r) {
 }
 
 static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
-    v->healed = r->heal.count;
     if (!v->complete && !v->differs) kl_lobby_play_tell_owing(r, v->frame); /* the time for it is over */
     kl_lobby_heal_found(r, v, now_us);
     kl_lobby_send_all(r, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = *v});
@@ -233,7 +227,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     }
     send_frames(r, now_us);
     struct kl_verdict v;
-    struct kl_verdict_court court = kl_lobby_heal_court(r, reporting(r));
+    struct kl_verdict_court court = kl_lobby_heal_court(r);
     if (kl_verdict_open(&r->verdicts, &court, now_us)) r->reveal_owed = true;
     if (r->reveal_owed && verdicts_may_go(r)) {
         struct kl_msg m = reveal_of(r);

@@ -133,11 +133,11 @@ struct kl_lobby_member {
     struct kl_lobby_slot {
         bool said, has;
         uint32_t keyframe;
-        uint64_t hash;                  /* with has */
-    } slot;                             /* what the newest SAVE left there, as the client says */
-    struct kl_lobby_fetch fetch;        /* a snapshot on its way there */
-    uint32_t healed_from;               /* hashes of before this frame are of before it was healed */
-    uint64_t strike_us[KL_STRIKES - 1]; /* when it was out of sync, newest first; 0: never */
+        uint64_t hash;           /* with has */
+    } slot;                      /* what the newest SAVE left there, as the client says */
+    struct kl_lobby_fetch fetch; /* a snapshot on its way there */
+    uint8_t in_vain;             /* times in a row that it was asked for one, and did not give it in time */
+    struct kl_lobby_healing heal;
 };
 
 struct kl_lobby_ban {
@@ -400,6 +400,9 @@ void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct 
 /* A member is out of sync, and never was in since it came: true where it came by a snapshot, and now gets all
  * by history instead. */
 bool kl_lobby_way_untrue(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* It is out of sync, and the others have no state for it: true where it gets all from the beginning instead.
+ */
+bool kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_way_run(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_way_left(struct kl_lobby_room *r, unsigned member); /* its link is gone, or it is */
 
@@ -423,6 +426,8 @@ bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
 
 /* --- lobby_play.c --- */
 void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us);
+/* It says the hashes of now, or should: it is here, and does not run through what it has missed. */
+bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
 /* COMMIT, then HASH (a message of that kind). May put the member out. */
 void kl_lobby_play_commit(struct kl_lobby_room *r, unsigned member, const struct kl_commit *c,
                           uint64_t now_us);

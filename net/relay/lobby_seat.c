@@ -47,7 +47,7 @@ void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, 
     kl_lobby_snapshot_left(r, member, now_us);
     kl_room_remove(&r->lock, member, now_us);
     m->here = m->absent = false;
-    kl_lobby_heal_left(r, member);
+    kl_lobby_heal_left(r, member, now_us);
     r->lobby->members--;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
     if (!m->leaving) kl_lobby_notice(r, "%s %s", m->name, why);
@@ -105,7 +105,7 @@ void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     unlink_client(r, member);
     kl_lobby_snapshot_left(r, member, now_us);
-    kl_lobby_heal_left(r, member);
+    kl_lobby_heal_left(r, member, now_us);
     m->cut_us = now_us;
     r->roster_changed = r->busy = true;
     if (r->phase == KL_ROOM_PLAYING) kl_room_cut(&r->lock, member, now_us);
@@ -176,7 +176,7 @@ static void displace(struct kl_lobby_room *r, unsigned member, uint64_t now_us) 
     r->lobby->net.hang_up(r->lobby->net.ctx, m->peer);
     unlink_client(r, member);
     kl_lobby_snapshot_left(r, member, now_us);
-    kl_lobby_heal_left(r, member);
+    kl_lobby_heal_left(r, member, now_us);
 }
 
 /* In the game: on from what it has, or everything anew. */

@@ -11,7 +11,6 @@
 #include "../engine/command.h"
 #include "../engine/room_return.h"
 #include "lobby_room.h"
-#include "unpack.h"
 
 #define SAY_US        3000000 /* for the last to say what he has */
 #define GIVE_US       5000000 /* for the next piece */
@@ -92,12 +91,17 @@ bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
     return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
 }
 
-/* Whose word is asked for, and here: who is away has not come to that frame. */
-static uint16_t jury(const struct kl_lobby_room *r) {
+static uint16_t who_plays(const struct kl_lobby_room *r) {
     uint16_t mask = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_plays_now(r, i) && (!r->shot.trusted || has_bit(r->shot.trusted, i)))
-            mask |= (uint16_t)(1U << i);
+        if (kl_lobby_plays_now(r, i)) mask |= (uint16_t)(1U << i);
+    return mask;
+}
+
+/* Whose word is asked for, and here: who is away has not come to that frame. */
+static uint16_t jury(const struct kl_lobby_room *r) {
+    uint16_t mask = who_plays(r);
+    if (r->shot.trusted) mask &= r->shot.trusted;
     if (mask || !r->shot.trusted) return mask;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* a judge who only watches */
         if (has_bit(r->shot.trusted, i) && kl_lobby_reaches(&r->member[i])) mask |= (uint16_t)(1U << i);
@@ -126,6 +130,23 @@ static uint16_t agreed(const struct kl_lobby_shot *s, uint16_t among) {
     return 0;
 }
 
+/* To heal somebody: where those who are right say different things, as it is decided who is right (Healing).
+ * A single one of them cannot have it that nothing is healed. */
+static uint16_t decided(const struct kl_lobby_room *r, uint16_t among) {
+    const struct kl_lobby_shot *s = &r->shot;
+    const unsigned deciding[] = {r->heal.judged ? r->heal.judge : KL_MAX_CLIENTS, r->host};
+    for (unsigned i = 0; s->trusted && i < 2; i++)
+        if (deciding[i] < KL_MAX_CLIENTS && has_bit(among & s->has, deciding[i]))
+            return agreeing(s, among, deciding[i]);
+    return 0;
+}
+
+/* What this core gives is everybody's to say: nobody alone leaves the room without snapshots for good. */
+static bool most_of_who_play(const struct kl_lobby_room *r, uint16_t say_so) {
+    uint16_t all = who_plays(r);
+    return count_bits(all & say_so) * 2 > count_bits(all);
+}
+
 /* --- ordering ---------------------------------------------------------------------------------------------
  */
 
@@ -137,6 +158,7 @@ bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t
     s->since_us = now_us;
     s->trusted = trusted;
     s->said = s->has = s->failed = s->too_large = 0;
+    s->apart = false;
     r->busy = true;
     return true;
 }
@@ -156,27 +178,29 @@ void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64
     }
 }
 
-bool kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w) {
+void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w) {
     struct kl_lobby_shot *s = &r->shot;
-    if (r->phase != KL_ROOM_PLAYING || w->keyframe >= r->lock.next_close) return false;
-    if (s->phase != KL_SHOT_HASHING || w->keyframe != s->keyframe || has_bit(s->said, member))
-        return true; /* of an earlier one, by who is late */
+    if (s->phase != KL_SHOT_HASHING || w->keyframe != s->keyframe || has_bit(s->said, member)) return;
     s->said |= (uint16_t)(1U << member);
     if (w->has) s->has |= (uint16_t)(1U << member);
     s->word[member] = *w;
-    return true;
 }
 
 /* --- giving -----------------------------------------------------------------------------------------------
  */
 
-/* He whose link is quickest. */
+/* Rather a than b: who was asked in vain before is asked last, of the others he whose link is quickest. */
+static bool gives_better(const struct kl_lobby_room *r, unsigned a, unsigned b) {
+    const struct kl_lobby_member *m = r->member;
+    if (m[a].in_vain != m[b].in_vain) return m[a].in_vain < m[b].in_vain;
+    return r->lock.client[a].rtt.srtt_us < r->lock.client[b].rtt.srtt_us;
+}
+
 static unsigned choose_giver(const struct kl_lobby_room *r, uint16_t among) {
     unsigned best = KL_MAX_CLIENTS;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!has_bit(among, i) || !kl_lobby_reaches(&r->member[i])) continue;
-        const struct kl_room_client *c = r->lock.client;
-        if (best == KL_MAX_CLIENTS || c[i].rtt.srtt_us < c[best].rtt.srtt_us) best = i;
+        if (best == KL_MAX_CLIENTS || gives_better(r, i, best)) best = i;
     }
     return best;
 }
@@ -187,7 +211,7 @@ static void ask(struct kl_lobby_room *r, uint64_t now_us) {
     drop_coming(r);
     stop_unpacking(s);
     if (giver == KL_MAX_CLIENTS) {
-        s->unfit = s->too_large && !(s->agreed & (uint16_t)~s->too_large); /* by the word of all of them */
+        s->unfit = !(s->agreed & (uint16_t)~s->too_large) && most_of_who_play(r, s->too_large);
         end(r, s->unfit ? "too large" : "nobody gave it");
         return;
     }
@@ -203,21 +227,42 @@ static void next_giver(struct kl_lobby_room *r, uint64_t now_us) {
     ask(r, now_us);
 }
 
+static void give_in_vain(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[r->shot.giver];
+    if (m->in_vain < UINT8_MAX) m->in_vain++;
+    next_giver(r, now_us);
+}
+
+/* They are in sync, or enough of them, and cannot serialize the same. */
+static void tell_apart(struct kl_lobby_room *r) {
+    if (r->shot.told_apart) return;
+    r->shot.told_apart = true;
+    kl_lobby_notice(r, "no snapshot of this room: its machines' states are not the same; who comes runs all "
+                       "from the beginning");
+}
+
 /* What the core does not give now it will not give later, and what is too large stays so. */
 static void decide(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     uint16_t among = jury(r), late = among & (uint16_t)~s->said;
-    bool over = (among && !late) || now_us >= s->since_us + SAY_US; /* nobody: all who play stand still */
+    uint16_t none = s->said & (uint16_t)~s->has;
+    bool tired = now_us >= s->since_us + SAY_US;
+    bool over = (among && !late) || tired; /* nobody: all who play stand still */
     uint16_t with = agreed(s, among);
     if (over && !with) with = agreed(s, among & s->said);
+    if (over && !with) with = decided(r, among & s->said);
     if (with) {
         s->agreed = with;
         unsigned one = (unsigned)__builtin_ctz(with);
         s->wanted = s->word[one];
         ask(r, now_us);
     } else if (over) {
-        s->unfit = (among & s->said) && !(among & s->has);
-        end(r, s->unfit ? "the core gives no state" : "no two machines have the same");
+        bool nothing = (among & s->said) && !(among & s->has);
+        if (nothing && !tired && (who_plays(r) & (uint16_t)~s->said)) return; /* do the others say so, too? */
+        s->unfit = nothing && most_of_who_play(r, none);
+        s->apart = !nothing;
+        if (!nothing && !s->trusted && s->in_a_row) tell_apart(r); /* as the time before */
+        end(r, nothing ? "the core gives no state" : "no two machines have the same");
     }
 }
 
@@ -287,6 +332,7 @@ static void keep(struct kl_lobby_room *r) {
     s->kept = k;
     s->coming = NULL;
     k->good = true;
+    r->member[s->giver].in_vain = 0;
     stop_unpacking(s);
     s->phase = KL_SHOT_NONE;
     s->in_a_row = 0;
@@ -380,16 +426,15 @@ bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member) {
     return kl_lobby_reaches(m) && kl_lobby_fetch_begin(r, &m->fetch, r->shot.kept, m->peer, false);
 }
 
-bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+void kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
                               uint64_t now_us) {
     static const char *const how[] = {"same", "other", "not"};
     if (r->phase != KL_ROOM_PLAYING || h->keyframe >= r->lock.next_close || h->next > r->lock.next_close)
-        return false;
+        return;
     kl_lobby_log_member(KL_LOG_INFO, "loaded", r, member, "snapshot=%u frame=%u how=%s", h->keyframe, h->next,
                         how[h->how]);
-    kl_lobby_heal_loaded(r, member, h);
+    kl_lobby_heal_loaded(r, member, h, now_us);
     kl_lobby_way_loaded(r, member, h, now_us);
-    return true;
 }
 
 /* --- now --------------------------------------------------------------------------------------------------
@@ -425,7 +470,7 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
         (void)kl_lobby_snapshot_order(r, 0, now_us);
     }
     if (s->phase == KL_SHOT_HASHING) decide(r, now_us);
-    if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) next_giver(r, now_us);
+    if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) give_in_vain(r, now_us);
     if (s->phase == KL_SHOT_GIVING && check(r, now_us)) s->due_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i]) && kl_lobby_fetch_run(r, &r->member[i].fetch, r->member[i].peer))

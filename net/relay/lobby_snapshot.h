@@ -1,5 +1,5 @@
-/* lobby_snapshot.h - states that a room has agreed on: ordered, said, given, kept, sent on. net/PROTOCOL.md §7,
- * Snapshots. Only inside net/relay. */
+/* lobby_snapshot.h - states that a room has agreed on: ordered, said, given, kept, sent on. net/PROTOCOL.md
+ * §7, Snapshots. Only inside net/relay. */
 #ifndef KL_LOBBY_SNAPSHOT_H
 #define KL_LOBBY_SNAPSHOT_H
 
@@ -31,7 +31,7 @@ struct kl_lobby_shot {
     enum { KL_SHOT_NONE, KL_SHOT_ORDERED, KL_SHOT_HASHING, KL_SHOT_GIVING } phase;
     uint64_t since_us, heard_us; /* in this phase; of the giver */
     uint64_t due_us, wish_us;
-    uint16_t trusted; /* clients whose word counts; 0: all who play */
+    uint16_t trusted; /* clients whose word counts, to heal others; 0: all who play */
     uint32_t keyframe, interval;
     uint16_t said, has, agreed, failed, too_large; /* clients; failed: to give it; too large as they say */
     struct kl_state_said word[KL_MAX_CLIENTS], wanted;
@@ -44,7 +44,9 @@ struct kl_lobby_shot {
     unsigned in_a_row; /* … since one did not */
     unsigned untrue;   /* newcomers who began with one and were not in sync */
     uint64_t failed_us;
-    bool unfit; /* this core gives no state, or one too large: none is ordered any more */
+    bool apart;      /* the newest one did not, for those who were asked have different states */
+    bool unfit;      /* this core gives no state, or one too large: none is ordered any more */
+    bool told_apart; /* that the machines' states are not the same */
 };
 
 /* Has everybody serialize at a keyframe to come. trusted: the clients who say what is right; 0: all who play.
@@ -53,8 +55,10 @@ struct kl_lobby_shot {
 bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us);
 /* A keyframe with commands has closed. */
 void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us);
-/* STATE, GIVE. False: it breaks the protocol. */
-bool kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w);
+/* STATE. What is of another frame than the one that is asked for says nothing: nor does one of a frame that
+ * this relay does not know, and another before it did. */
+void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w);
+/* GIVE. False: it breaks the protocol. */
 bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
                              uint64_t now_us);
 /* Sends the one that is kept to this member, who runs again what he has run since. False: there is none, or
@@ -68,8 +72,8 @@ bool kl_lobby_fetch_begin(struct kl_lobby_room *r, struct kl_lobby_fetch *f, str
 /* Sends as much of it as may go now; true where there is more. */
 bool kl_lobby_fetch_run(struct kl_lobby_room *r, struct kl_lobby_fetch *f, unsigned peer);
 void kl_lobby_fetch_end(struct kl_lobby_room *r, struct kl_lobby_fetch *f); /* harmless twice */
-/* HEALED. False: it breaks the protocol. */
-bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+/* HEALED. The same of a frame that this relay does not know. */
+void kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
                               uint64_t now_us);
 /* Its link is gone, or it is. */
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us);

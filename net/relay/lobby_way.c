@@ -192,6 +192,15 @@ bool kl_lobby_way_untrue(struct kl_lobby_room *r, unsigned member, uint64_t now_
     return kl_lobby_start_again(r, member, now_us);
 }
 
+bool kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_wish w = {0};
+    if (!kl_lobby_start_is_kept(r) || kl_lobby_way_to_present(r, &w) != KL_WAY_HISTORY) return false;
+    m->way.no_states = true;
+    kl_room_cut(&r->lock, member, now_us);
+    return kl_lobby_start_again(r, member, now_us);
+}
+
 /* How fast it replays, for the next time. */
 static void measure(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_way *w = &r->member[member].way;

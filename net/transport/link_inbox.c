@@ -134,11 +134,13 @@ static void on_data(struct kl_link *l, const struct kl_data *d) {
 static void on_verdict(struct kl_link *l, const struct kl_verdict *v) {
     struct kl_link_status *st = &l->shared.status;
     st->verdict = *v;
-    if (v->healed != st->healed) { /* a relay that was started anew counts from 0 */
+    bool equal = !v->differs || v->differs == KL_VERDICT_NOTED;
+    bool over = equal && v->complete && v->first == 0; /* a relay that was started anew may know of none */
+    if (v->healed != st->healed || over) {             /* … and counts from 0 */
         st->healed = v->healed;
         st->desync = false;
     }
-    if (!v->differs || v->differs == KL_VERDICT_NOTED) {
+    if (equal) {
         if (v->complete && !st->desync && (!st->any_verified || v->frame > st->verified)) {
             st->verified = v->frame;
             st->any_verified = true;

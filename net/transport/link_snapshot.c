@@ -198,30 +198,11 @@ static bool next_piece(struct kl_link_shared *shared, struct kl_msg *m, uint64_t
     return true;
 }
 
-static bool next_word(struct kl_link_shot *s, struct kl_msg *m) {
-    if (s->healed_wanted) {
-        *m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = s->healed};
-        s->healed_wanted = false;
-        return true;
-    }
-    *m = (struct kl_msg){.kind = KL_MSG_STATE, .state = s->state};
-    bool some = s->state_wanted;
-    s->state_wanted = false;
-    return some;
-}
-
 void kl_link_shot_turn(struct kl_link *l) {
     struct kl_msg m;
-    bool more = true;
-    while (more) {
-        lock(l);
-        more = next_word(&l->shared.shot, &m);
-        unlock(l);
-        if (more) kl_link_send_message(l, &m);
-    }
     while (kl_bulk_room(l->session.sent) > 0) {
         lock(l);
-        more = next_piece(&l->shared, &m, kl_now_us());
+        bool more = next_piece(&l->shared, &m, kl_now_us());
         unlock(l);
         if (!more) return;
         kl_link_send_message(l, &m);

@@ -1,6 +1,7 @@
 /* link_state.h - what the parts of a link share: link.c (the frontend's side), link_thread.c (the network's),
  * link_session.c (its datagrams: handshake, keys), link_inbox.c (what the relay's messages do), link_return.c
- * (losing the relay and coming back), link_snapshot.c. Only inside net/transport.
+ * (losing the relay and coming back), link_say.c (what it says of its machine), link_snapshot.c. Only inside
+ * net/transport.
  *
  * A field belongs to the mutex, or to the network thread alone; the two are kept apart below. */
 #ifndef KL_LINK_STATE_H
@@ -219,8 +220,13 @@ void kl_link_take_shot(struct kl_link *l, const struct kl_shot_piece *p);
 void kl_link_shot_forget(struct kl_link *l);
 /* The one that comes, if any, is for a game that is over. */
 void kl_link_shot_drop(struct kl_link *l);
-/* The network thread's: sends what may go now. */
+/* The network thread's: sends as much of what is given as may go now. */
 void kl_link_shot_turn(struct kl_link *l);
+
+/* --- link_say.c --- */
+
+/* Under the mutex: the next of what we have to say of our machine. may_hash: COMMIT and HASH, too. */
+bool kl_link_next_word(struct kl_link_shared *s, bool may_hash, struct kl_msg *m);
 
 /* Wakes the network thread. */
 void kl_link_kick(struct kl_link *l);

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../session/commit.h"
 #include "link_lookup.h"
 #include "link_state.h"
 
@@ -55,40 +54,10 @@ void kl_link_send_message(struct kl_link *l, const struct kl_msg *m) {
     send_on(l, kl_msg_is_bulk(m->kind) ? KL_CHANNEL_BULK : KL_CHANNEL_CONTROL, m);
 }
 
-/* Under the mutex. */
-static struct kl_msg hash_message(const struct kl_link_shared *s, uint32_t n) {
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = s->hash[n % KL_LINK_HASHES]};
-    memcpy(m.nonce, s->nonce[n % KL_LINK_HASHES], sizeof m.nonce);
-    return m;
-}
-
-static void commit_to(const struct kl_link_shared *s, const struct kl_msg *said, uint32_t frame,
-                      struct kl_msg *m) {
-    *m = (struct kl_msg){.kind = KL_MSG_COMMIT, .commit = {.kind = said->kind, .frame = frame}};
-    const struct kl_welcome *w = &s->status.welcome;
-    (void)kl_commit_make(said, w->room_id, w->client, m->commit.commitment);
-}
-
-/* Each is committed to at once, and said when the relay has everybody's commitment. */
-static bool next_hash(struct kl_link *l, struct kl_msg *m) {
-    struct kl_link_shared *s = &l->shared;
-    bool some = false;
+static bool next_word(struct kl_link *l, struct kl_msg *m) {
+    bool may_hash = kl_sent_span(&l->session.sent[KL_CHANNEL_CONTROL]) < HASH_WINDOW;
     lock(l);
-    bool watches = s->status.welcome.client == KL_WATCHER; /* its word counts for nothing */
-    if (s->joined && watches && s->hash_got != s->hash_put) {
-        *m = hash_message(s, s->hash_got++);
-        s->hash_committed = s->hash_got;
-        some = true;
-    } else if (s->joined && s->hash_committed != s->hash_put) {
-        struct kl_msg said = hash_message(s, s->hash_committed++);
-        commit_to(s, &said, said.hash.frame, m);
-        some = true;
-    } else if (s->joined && s->hash_got != s->hash_put) {
-        struct kl_msg said = hash_message(s, s->hash_got);
-        some = s->any_reveal && said.hash.frame <= s->reveal;
-        if (some) *m = said;
-        if (some) s->hash_got++;
-    }
+    bool some = kl_link_next_word(&l->shared, may_hash, m);
     unlock(l);
     return some;
 }
@@ -134,7 +103,7 @@ static void upload(struct kl_link *l) {
 
 static void send_messages(struct kl_link *l) {
     struct kl_msg m;
-    while (kl_sent_span(&l->session.sent[KL_CHANNEL_CONTROL]) < HASH_WINDOW && next_hash(l, &m))
+    while (next_word(l, &m))
         kl_link_send_message(l, &m);
     while (next_order(l, &m))
         kl_link_send_message(l, &m);

@@ -18,6 +18,10 @@ static bool no_ram;
 static uint32_t keyframe;
 enum { OWED = 100 };
 static bool commits[PLAYERS], reveals[PLAYERS], lies[PLAYERS];
+static bool false_state[PLAYERS]; /* what it says of its state is not so */
+static uint64_t commits_late_us[PLAYERS];
+static struct kl_msg late[PLAYERS];
+static uint64_t late_us[PLAYERS]; /* when that goes; 0: nothing */
 static struct kl_msg owed[PLAYERS][OWED];
 static unsigned owes[PLAYERS];
 static uint32_t committed[PLAYERS]; /* the newest label that it has committed to */
@@ -44,13 +48,23 @@ static void say_hash(unsigned who, uint32_t label) {
     if (!commits[who]) return;
     struct kl_msg c = commitment_to(player[who].peer, &m);
     committed[who] = label;
-    say(player[who].peer, &c);
+    if (commits_late_us[who]) {
+        late[who] = c;
+        late_us[who] = now_us + commits_late_us[who];
+    } else {
+        say(player[who].peer, &c);
+    }
     owed[who][owes[who]++ % OWED] = m;
 }
 
 static void say_owed(void) {
     for (unsigned i = 0; i < PLAYERS; i++) {
         unsigned kept = 0;
+        if (late_us[i] && now_us >= late_us[i]) {
+            late_us[i] = 0;
+            if (player[i].linked) say(player[i].peer, &late[i]);
+        }
+        if (late_us[i]) continue;
         for (unsigned n = 0; n < owes[i]; n++) {
             struct kl_msg m = owed[i][n];
             bool open = any_open && m.hash.frame <= open_to;
@@ -69,6 +83,7 @@ static void say_state(unsigned who) {
     struct kl_msg m = {.kind = KL_MSG_STATE, .state = {.keyframe = keyframe, .bytes = BYTES, .has = true}};
     state_of_machine(who, bytes);
     crypto_generichash(m.state.hash, sizeof m.state.hash, bytes, BYTES, NULL, 0);
+    m.state.hash[0] ^= false_state[who];
     say(player[who].peer, &m);
 }
 
@@ -150,7 +165,8 @@ static void begin(void) {
         at_once[i] = to_give[i] = to_load[i] = false;
         offers[i] = loaded[i] = 0;
         commits[i] = reveals[i] = true;
-        lies[i] = false;
+        lies[i] = false_state[i] = false;
+        commits_late_us[i] = late_us[i] = 0;
         owes[i] = 0;
     }
     start_room(KL_POLICY_BOUNDED);
@@ -205,7 +221,7 @@ static void while_it_heals_the_wrong_one_is_not_heard(void **unused) {
     machine[1] = 8;
     loads[1] = false;
     go_on(4 * SECOND);
-    assert_int_equal(room()->heal.phase, KL_HEAL_LOADING);
+    assert_true(room()->member[1].heal.loads);
     assert_true(verdict.complete && !verdict.differs); /* of the others */
     assert_int_equal(verdict.healed, 0);
     assert_int_equal(offers[1], 1);
@@ -258,7 +274,8 @@ static void alone_three_times_within_a_minute(void **unused) {
     expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
     player[1].linked = player[1].plays = false;
     go_on(2 * SECOND);
-    expect_in_sync(2);
+    expect_in_sync(3); /* what differed is over, and everybody hears so */
+    assert_int_equal(verdict.first, 0);
 }
 
 /* One a minute is no crime. */
@@ -303,7 +320,7 @@ static void states_that_never_agree(void **unused) {
     assert_false(room()->heal.hopeless);
     at_once[1] = no_ram = false;
     machine[1] = 9; /* now it is RAM: that is healed */
-    while (room()->member[1].strike_us[0] && now_us < room()->member[1].strike_us[0] + 60 * SECOND)
+    while (room()->member[1].heal.strike_us[0] && now_us < room()->member[1].heal.strike_us[0] + 60 * SECOND)
         go_on(SECOND);
     go_on(4 * SECOND);
     assert_int_equal(machine[1], 7);
@@ -327,11 +344,112 @@ static void who_leaves_meanwhile(void **unused) {
     machine[1] = 8;
     loads[1] = false;
     go_on(3 * SECOND);
-    assert_int_equal(room()->heal.phase, KL_HEAL_LOADING);
+    assert_true(room()->member[1].heal.loads);
     gone(1);
     go_on(2 * SECOND);
     assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
-    expect_in_sync(0);
+    expect_in_sync(1); /* with him the difference */
+}
+
+/* He holds up himself alone. */
+static void who_never_loads_keeps_nobody_from_it(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    loads[1] = false;
+    go_on(3 * SECOND);
+    assert_true(room()->member[1].heal.loads);
+    machine[2] = 9;
+    go_on(3 * SECOND);
+    assert_true(room()->member[1].heal.loads); /* still the first time */
+    assert_int_equal(offers[1], 1);
+    assert_int_equal(offers[2], 1);
+    assert_int_equal(machine[2], 7);
+    assert_int_equal(room()->heal.count, 1);
+}
+
+/* However long he is given for it: what he spends loading is no time in sync. */
+static void who_never_loads_is_put_out(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    loads[1] = false;
+    for (unsigned tries = 1; tries <= 2; tries++) {
+        for (uint64_t end_us = now_us + 10 * SECOND; !room()->member[1].heal.loads && now_us < end_us;)
+            go_on(20000);
+        assert_int_equal(offers[1], tries);
+        room()->member[1].heal.by_us += 30 * SECOND; /* as for a large state */
+        go_on(35 * SECOND);
+        assert_true(room()->member[1].heal.loads);
+        go_on(6 * SECOND);
+    }
+    go_on(4 * SECOND);
+    expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
+    player[1].linked = player[1].plays = false;
+}
+
+/* Whose link breaks each time before he has it is out of sync once. */
+static void who_is_cut_off_while_it_heals(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    loads[1] = false;
+    for (unsigned peer = 11; peer < 11 + 4; peer++) {
+        while (!room()->member[1].heal.loads)
+            go_on(20000);
+        owes[1] = 0;
+        to_load[1] = false;
+        come_back(1, peer);
+    }
+    loads[1] = true;
+    go_on(5 * SECOND);
+    assert_false(inbox[14].hung_up);
+    assert_int_equal(machine[1], 7);
+    expect_in_sync(1);
+}
+
+/* He decides where nobody is more than half: so he is waited for, though he has no seat, and a slow link. */
+static void the_host_watches(void **unused) {
+    (void)unused;
+    begin();
+    order(0, KL_COMMAND_SEAT, 0);
+    go_on(2 * SECOND);
+    assert_int_equal(room()->member[0].seats, 0);
+    assert_int_equal(room()->host, 0);
+    commits_late_us[0] = 300000;
+    machine[1] = 8;
+    machine[2] = 9;
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    assert_int_equal(machine[1], 7);
+}
+
+/* In sync, and yet one of two says another state: the host is right. */
+static void false_word_on_the_state(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    false_state[2] = true;
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    assert_int_equal(machine[1], 7);
+}
+
+/* Where the host is the one who is out of sync, nobody knows which of two is true: so neither is loaded. */
+static void without_a_state_all_is_run_again(void **unused) {
+    (void)unused;
+    begin();
+    machine[0] = 8;
+    false_state[2] = true;
+    while (!heard(player[0].peer, KL_MSG_NOTICE) ||
+           !strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "runs all from the beginning")) {
+        go_on(20000);
+        assert_true(now_us < 3600 * SECOND);
+    }
+    assert_int_equal(offers[0], 0);
+    assert_int_equal(room()->member[0].state, KL_MEMBER_LOADING);
+    assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
+    assert_int_equal(room()->heal.count, 1);
 }
 
 static void nobody_gives(void **unused) {
@@ -381,9 +499,13 @@ static void what_nobody_asked_for(void **unused) {
     assert_int_equal(room()->heal.count, 0);
     go_on(2 * SECOND);
     expect_in_sync(0);
-    m.healed.next = 1000000;
+    m.healed.next = 1000000; /* of a relay before this one, which had more */
     say(player[1].peer, &m);
-    assert_true(inbox[player[1].peer].hung_up);
+    m.healed.keyframe = 999999;
+    say(player[1].peer, &m);
+    assert_false(inbox[player[1].peer].hung_up);
+    go_on(2 * SECOND);
+    expect_in_sync(0);
 }
 
 /* --- commitments -------------------------------------------------------------------------------------------
@@ -475,12 +597,12 @@ static void who_comes_back_before_he_is_missed(void **unused) {
     begin();
     machine[1] = 8;
     loads[1] = false;
-    while (room()->heal.phase != KL_HEAL_LOADING)
+    while (!room()->member[1].heal.loads)
         go_on(20000);
     to_load[1] = false;
     owes[1] = 0;
     come_back(1, 11);
-    assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
+    assert_false(room()->member[1].heal.loads);
     to_load[1] = false;
     loads[1] = true;
     go_on(5 * SECOND);
@@ -506,7 +628,7 @@ static void whose_place_it_was(void **unused) {
     assert_int_equal(heard(12, KL_MSG_WELCOME)->welcome.client, 1);
     play(1500000);
     assert_null(heard(12, KL_MSG_OFFER));
-    assert_int_equal(room()->member[1].strike_us[0], 0);
+    assert_int_equal(room()->member[1].heal.strike_us[0], 0);
     assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
 }
 
@@ -563,6 +685,12 @@ int main(void) {
         cmocka_unit_test_setup_teardown(states_that_never_agree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_cannot_load, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_leaves_meanwhile, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_never_loads_keeps_nobody_from_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_never_loads_is_put_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_cut_off_while_it_heals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_host_watches, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(false_word_on_the_state, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_a_state_all_is_run_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_gives, set_up, tear_down),
         cmocka_unit_test_setup_teardown(policies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_asked_for, set_up, tear_down),

@@ -238,6 +238,73 @@ static void no_states(void **unused) {
     assert_false(kl_lobby_snapshot_order(room(), 0, now_us));
 }
 
+/* What a core gives is not one client's to say, whoever is asked. */
+static void one_says_that_there_are_none(void **unused) {
+    (void)unused;
+    begin();
+    stateless[1] = true;
+    assert_true(kl_lobby_snapshot_order(room(), 1U << 1, now_us));
+    play(SECOND / 2);
+    assert_int_equal(room()->shot.failures, 1);
+    assert_false(room()->shot.unfit);
+    mute[0] = mute[2] = true; /* who does not speak has not said so either */
+    assert_true(kl_lobby_snapshot_order(room(), 0, now_us));
+    play(4 * SECOND);
+    assert_int_equal(room()->shot.failures, 2);
+    assert_false(room()->shot.unfit);
+    mute[0] = mute[2] = false;
+    order_one();
+    give_state(who_is_asked());
+    expect_kept(0);
+}
+
+/* Nor how large it is. */
+static void one_says_that_it_is_too_large(void **unused) {
+    (void)unused;
+    static uint8_t packed[BYTES];
+    begin();
+    lobby->limits.snapshot_kib = 16;
+    assert_true(kl_lobby_snapshot_order(room(), 1U << 1, now_us));
+    play(SECOND / 2);
+    assert_int_equal(who_is_asked(), 1);
+    give_pieces(1, packed, 16 * 1024 + 1);
+    assert_int_equal(room()->shot.failures, 1);
+    assert_false(room()->shot.unfit);
+}
+
+/* Who was asked in vain is asked last, however short his round trip. */
+static void never_gives(void **unused) {
+    (void)unused;
+    begin();
+    order_one();
+    unsigned first = who_is_asked();
+    play(6 * SECOND);
+    give_state(who_is_asked());
+    order_one();
+    unsigned second = who_is_asked();
+    assert_int_not_equal(first, second);
+    give_state(second);
+    expect_kept(second);
+}
+
+/* They play in sync, and their states differ in what no verdict looks at: newcomers get history, and all are
+ * told once. */
+static void states_apart(void **unused) {
+    (void)unused;
+    begin();
+    state[0][1] ^= 1;
+    state[1][1] ^= 2;
+    order_one();
+    assert_false(room()->shot.told_apart); /* one of them may have been out of sync */
+    assert_true(kl_lobby_way_has_states(room()));
+    order_one();
+    assert_true(room()->shot.told_apart);
+    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "states are not the same"));
+    assert_false(kl_lobby_way_has_states(room()) || room()->shot.unfit);
+    struct kl_lobby_wish w = {.states = true};
+    assert_int_equal(kl_lobby_way_to_present(room(), &w), KL_WAY_HISTORY);
+}
+
 /* Two who agree are enough, the third is waited for a while. */
 static void one_says_nothing(void **unused) {
     (void)unused;
@@ -320,8 +387,8 @@ static void against_the_protocol(void **unused) {
     assert_true(inbox[player[giver].peer].hung_up);
     player[giver].linked = player[giver].plays = false;
     m = (struct kl_msg){.kind = KL_MSG_STATE, .state.keyframe = 1000000};
-    say(player[other].peer, &m);
-    assert_true(inbox[player[other].peer].hung_up);
+    say(player[other].peer, &m); /* of a relay before this one */
+    assert_false(inbox[player[other].peer].hung_up);
 }
 
 /* The command is the relay's. */
@@ -357,6 +424,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(giver_goes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_agrees, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_states, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_says_that_there_are_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_says_that_it_is_too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(never_gives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(states_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_says_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_says_that_it_is_too_large, set_up, tear_down),

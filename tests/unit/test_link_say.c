@@ -1,0 +1,106 @@
+/* What a client says of its machine comes in an order that the relay can use; and what it takes from
+ * verdicts. */
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "net/transport/link_state.h"
+
+static struct kl_link *l;
+
+static int make(void **state) {
+    (void)state;
+    l = calloc(1, sizeof *l);
+    if (!l) return -1;
+    pthread_mutex_init(&l->mutex, NULL);
+    pthread_cond_init(&l->changed, NULL);
+    l->shared.joined = true;
+    l->kick_fd = -1;
+    return 0;
+}
+static int drop(void **state) {
+    (void)state;
+    pthread_cond_destroy(&l->changed);
+    pthread_mutex_destroy(&l->mutex);
+    free(l);
+    return 0;
+}
+
+static void hash(uint32_t frame) {
+    struct kl_link_shared *s = &l->shared;
+    s->hash[s->hash_put++ % KL_LINK_HASHES] = (struct kl_hash){.frame = frame, .has_ram = true};
+}
+static void expect(uint8_t kind) {
+    struct kl_msg m = {0};
+    assert_true(kl_link_next_word(&l->shared, true, &m));
+    assert_int_equal(m.kind, kind);
+}
+static void expect_nothing(bool may_hash) {
+    struct kl_msg m;
+    assert_false(kl_link_next_word(&l->shared, may_hash, &m));
+}
+
+/* COMMIT for a frame that was hashed when it was healed: the relay looks at it once HEALED is there. */
+static void healed_before_hashes(void **state) {
+    (void)state;
+    struct kl_link_shared *s = &l->shared;
+    hash(59);
+    s->any_reveal = true;
+    s->reveal = 59;
+    s->shot.state_wanted = s->shot.healed_wanted = true;
+    expect(KL_MSG_HEALED);
+    expect(KL_MSG_STATE);
+    expect(KL_MSG_COMMIT);
+    s->shot.healed_wanted = true;
+    expect(KL_MSG_HEALED);
+    expect(KL_MSG_HASH);
+    expect_nothing(true);
+}
+
+static void what_is_not_open_waits(void **state) {
+    (void)state;
+    hash(59);
+    hash(119);
+    l->shared.any_reveal = true;
+    l->shared.reveal = 59;
+    l->shared.shot.state_wanted = true;
+    expect(KL_MSG_STATE); /* though too much is under way for hashes */
+    expect_nothing(false);
+    expect(KL_MSG_COMMIT);
+    expect(KL_MSG_COMMIT);
+    expect(KL_MSG_HASH);
+    expect_nothing(true);
+}
+
+static void hear(uint32_t frame, uint32_t first, uint8_t differs, uint16_t healed) {
+    struct kl_msg m = {.kind = KL_MSG_VERDICT,
+                       .verdict = {.frame = frame, .first = first, .differs = differs, .healed = healed}};
+    m.verdict.complete = true;
+    kl_link_take_message(l, &m);
+}
+
+/* Out of sync until a verdict says that it is over: by healing, or because who differed has left; or because
+ * this relay is another, to which nothing ever differed. */
+static void out_of_sync_ends(void **state) {
+    (void)state;
+    const struct kl_link_status *st = &l->shared.status;
+    hear(59, 59, 1, 0);
+    assert_true(st->desync);
+    hear(119, 59, 0, 0); /* of those who are not being healed */
+    assert_true(st->desync && !st->any_verified);
+    hear(179, 0, 0, 1);
+    assert_true(!st->desync && st->any_verified && st->verified == 179);
+    hear(239, 239, 1, 1);
+    assert_true(st->desync);
+    hear(299, 0, 0, 1);
+    assert_true(!st->desync && st->verified == 299);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(healed_before_hashes, make, drop),
+        cmocka_unit_test_setup_teardown(what_is_not_open_waits, make, drop),
+        cmocka_unit_test_setup_teardown(out_of_sync_ends, make, drop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* Snapshots in the wrapper: taken while the thread beside the game is still at the one before, and loaded
+ * where the machine has not come that far yet. The core is a stand-in, and the thread runs when it is told. */
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "net/transport/link_state.h"
+
+static void *(*held)(void *);
+static void *held_arg;
+static bool held_back; /* the thread has been started, and has not run */
+static unsigned waits;
+
+static void run_thread(void) {
+    assert_true(held_back);
+    held_back = false;
+    held(held_arg);
+}
+static int start_held(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg) {
+    (void)t, (void)a;
+    assert_false(held_back);
+    held = f;
+    held_arg = arg;
+    held_back = true;
+    return 0;
+}
+static int join_held(pthread_t t, void **out) {
+    (void)t, (void)out;
+    waits += held_back;
+    if (held_back) run_thread();
+    return 0;
+}
+#define pthread_create           start_held
+#define pthread_join             join_held
+#define pthread_setname_np(t, n) ((void)0)
+#include "core_wrapper/snapshot.c"
+
+static struct kl_link *l;
+static uint8_t machine[512];
+static unsigned resets, loads, runs;
+
+static size_t serialize_size(void) {
+    return sizeof machine;
+}
+static bool serialize(void *data, size_t size) {
+    memcpy(data, machine, size);
+    return true;
+}
+static bool unserialize(const void *data, size_t size) {
+    loads++;
+    memcpy(machine, data, size);
+    return true;
+}
+static void reset(void) {
+    resets++;
+}
+static void run(void) {
+    runs++;
+}
+static bool front(unsigned cmd, void *data) {
+    return (void)cmd, (void)data, false;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    memset(&kl_w, 0, sizeof kl_w);
+    l = calloc(1, sizeof *l);
+    if (!l || sodium_init() < 0) return -1;
+    pthread_mutex_init(&l->mutex, NULL);
+    pthread_cond_init(&l->changed, NULL);
+    l->kick_fd = -1;
+    l->shared.status.phase = KL_LINK_PLAYING;
+    kl_history_init(&l->shared.past, 0, 0);
+    kl_w.link = l;
+    kl_w.instance = -1;
+    kl_w.front.environment = front;
+    kl_w.core = (struct kl_core){.serialize_size = serialize_size,
+                                 .serialize = serialize,
+                                 .unserialize = unserialize,
+                                 .reset = reset,
+                                 .run = run};
+    kl_command_end();
+    kl_world_start(1, 60000000);
+    memset(machine, 1, sizeof machine);
+    resets = loads = runs = waits = 0;
+    held_back = false;
+    return 0;
+}
+static int tear_down(void **state) {
+    (void)state;
+    void *block;
+    kl_snapshot_clear();
+    while ((block = kl_history_drop(&l->shared.past)) != NULL)
+        free(block);
+    kl_link_shot_forget(l);
+    kl_w.link = NULL;
+    free(l);
+    return 0;
+}
+
+static bool said(uint32_t keyframe) {
+    const struct kl_link_shot *s = &l->shared.shot;
+    bool wanted = s->state_wanted;
+    l->shared.shot.state_wanted = false;
+    return wanted && s->state.keyframe == keyframe && s->state.has;
+}
+
+static void the_game_waits_for_no_thread(void **unused) {
+    (void)unused;
+    uint8_t hash[KL_SNAPSHOT_HASH];
+    kl_snapshot_take(10);
+    kl_snapshot_turn();
+    assert_true(held_back); /* it is being hashed */
+    machine[7] = 99;
+    kl_snapshot_take(20);
+    assert_int_equal(waits, 0);
+    run_thread();
+    kl_snapshot_turn();
+    assert_false(said(10)); /* nobody asks any more */
+    run_thread();
+    kl_snapshot_turn();
+    crypto_generichash(hash, sizeof hash, own.bytes, own.len, NULL, 0);
+    assert_true(said(20));
+    assert_memory_equal(l->shared.shot.state.hash, hash, sizeof hash);
+    kl_link_take_ask(l, 20);
+    kl_snapshot_turn();
+    assert_true(held_back); /* it is being packed */
+    kl_snapshot_take(30);
+    assert_int_equal(waits, 0);
+    run_thread();
+    kl_snapshot_turn();
+    assert_null(l->shared.shot.given); /* what was asked for is not what it is now */
+    run_thread();
+    kl_snapshot_turn();
+    assert_true(said(30));
+}
+
+static const struct kl_commands at_five = {.keyframe = 5,
+                                           .count = 3,
+                                           .at = {{.client = 2, .kind = KL_COMMAND_RESET},
+                                                  {.client = KL_RELAY_CLIENT, .kind = KL_COMMAND_SNAPSHOT},
+                                                  {.client = 2, .kind = KL_COMMAND_RESET}}};
+
+static void take_frame(uint32_t n) {
+    struct kl_frame f = {.number = n, .keyframe = n / 5 * 5, .spacing = 5};
+    if (n % 5 == 0) f.flags = KL_FRAME_KEY;
+    if (n == 5) f.flags |= KL_FRAME_COMMANDS;
+    if (kl_history_wants_block(&l->shared.past))
+        kl_history_give(&l->shared.past, malloc(KL_HISTORY_BLOCK));
+    assert_true(kl_history_append(&l->shared.past, &f, n == 5 ? &at_five : NULL) >= 0);
+}
+
+/* Somebody else's, of frame 5. */
+static void snapshot_comes(void) {
+    struct kl_link_shot *s = &l->shared.shot;
+    size_t packed_len;
+    memset(machine, 55, sizeof machine);
+    kl_snapshot_take(5);
+    s->offer = (struct kl_offer){.keyframe = 5, .interval = 1, .bytes = (uint32_t)own.len};
+    crypto_generichash(s->offer.hash, sizeof s->offer.hash, own.bytes, own.len, NULL, 0);
+    s->coming = kl_snapshot_pack(own.bytes, own.len, &packed_len);
+    s->offer.packed = s->have = (uint32_t)packed_len;
+    kl_snapshot_clear();
+    memset(machine, 1, sizeof machine);
+}
+
+static void load_what_has_come(void) {
+    kl_snapshot_turn();
+    run_thread();
+    kl_snapshot_turn();
+}
+
+/* Who is behind gets the state of the frame that it runs next: with what comes before it done. That frame is
+ * run first, so that nothing is done twice. */
+static void commands_before_it_are_obeyed_once(void **unused) {
+    (void)unused;
+    for (uint32_t n = 0; n < 5; n++)
+        take_frame(n);
+    kl_w.play.next_frame = 5;
+    snapshot_comes();
+    load_what_has_come();
+    assert_int_equal(loads, 0);
+    assert_true(kl_snapshot_busy());
+    assert_false(kl_snapshot_rerun(kl_now_us()));
+    take_frame(5); /* and it is run */
+    kl_w.play.next_frame = 6;
+    kl_snapshot_turn();
+    assert_true(loads > 0);
+    assert_true(kl_snapshot_rerun(kl_now_us()));
+    assert_int_equal(resets, 1); /* the one behind */
+    assert_int_equal(runs, 1);
+    assert_int_equal(machine[0], 55);
+    assert_false(kl_snapshot_busy());
+    assert_true(l->shared.shot.healed_wanted);
+    assert_int_equal(l->shared.shot.healed.keyframe, 5);
+    assert_int_equal(l->shared.shot.healed.next, 6);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_game_waits_for_no_thread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commands_before_it_are_obeyed_once, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
