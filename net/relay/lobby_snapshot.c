@@ -260,9 +260,11 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
         bool nothing = (among & s->said) && !(among & s->has);
         if (nothing && !tired && (who_plays(r) & (uint16_t)~s->said)) return; /* do the others say so, too? */
         s->unfit = nothing && most_of_who_play(r, none);
-        s->apart = !nothing;
-        if (!nothing && !s->trusted && s->in_a_row) tell_apart(r); /* as the time before */
-        end(r, nothing ? "the core gives no state" : "no two machines have the same");
+        s->apart = among & s->has;
+        if (s->apart && !s->trusted && s->in_a_row) tell_apart(r); /* as the time before */
+        end(r, nothing    ? "the core gives no state"
+               : s->apart ? "no two machines have the same"
+                          : "nobody said anything");
     }
 }
 

@@ -19,6 +19,7 @@ static uint32_t keyframe;
 enum { OWED = 100 };
 static bool commits[PLAYERS], reveals[PLAYERS], lies[PLAYERS];
 static bool false_state[PLAYERS]; /* what it says of its state is not so */
+static bool mute[PLAYERS];        /* it says nothing of it */
 static uint64_t commits_late_us[PLAYERS];
 static struct kl_msg late[PLAYERS];
 static uint64_t late_us[PLAYERS]; /* when that goes; 0: nothing */
@@ -84,7 +85,7 @@ static void say_state(unsigned who) {
     state_of_machine(who, bytes);
     crypto_generichash(m.state.hash, sizeof m.state.hash, bytes, BYTES, NULL, 0);
     m.state.hash[0] ^= false_state[who];
-    say(player[who].peer, &m);
+    if (!mute[who]) say(player[who].peer, &m);
 }
 
 static void obey(struct player *p, const struct kl_frame *f) {
@@ -165,7 +166,7 @@ static void begin(void) {
         at_once[i] = to_give[i] = to_load[i] = false;
         offers[i] = loaded[i] = 0;
         commits[i] = reveals[i] = true;
-        lies[i] = false_state[i] = false;
+        lies[i] = false_state[i] = mute[i] = false;
         commits_late_us[i] = late_us[i] = 0;
         owes[i] = 0;
     }
@@ -435,6 +436,21 @@ static void false_word_on_the_state(void **unused) {
     assert_int_equal(machine[1], 7);
 }
 
+/* Nor is silence: the next time it is there. */
+static void no_word_on_the_state(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    mute[0] = mute[2] = true;
+    while (room()->shot.failures == 0)
+        go_on(20000);
+    mute[0] = mute[2] = false;
+    assert_int_equal(room()->member[1].state, KL_MEMBER_PLAYING);
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    assert_int_equal(offers[1], 1);
+}
+
 /* Where the host is the one who is out of sync, nobody knows which of two is true: so neither is loaded. */
 static void without_a_state_all_is_run_again(void **unused) {
     (void)unused;
@@ -690,6 +706,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(who_is_cut_off_while_it_heals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_host_watches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(false_word_on_the_state, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_word_on_the_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_state_all_is_run_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_gives, set_up, tear_down),
         cmocka_unit_test_setup_teardown(policies, set_up, tear_down),

@@ -1,5 +1,6 @@
 /* Snapshots in the wrapper: taken while the thread beside the game is still at the one before, and loaded
- * where the machine has not come that far yet. The core is a stand-in, and the thread runs when it is told. */
+ * where the machine has not come that far yet. The core is a stand-in, and the thread runs when it is told.
+ */
 #include "unit.h"
 
 #include <pthread.h>
@@ -146,8 +147,7 @@ static void take_frame(uint32_t n) {
     struct kl_frame f = {.number = n, .keyframe = n / 5 * 5, .spacing = 5};
     if (n % 5 == 0) f.flags = KL_FRAME_KEY;
     if (n == 5) f.flags |= KL_FRAME_COMMANDS;
-    if (kl_history_wants_block(&l->shared.past))
-        kl_history_give(&l->shared.past, malloc(KL_HISTORY_BLOCK));
+    if (kl_history_wants_block(&l->shared.past)) kl_history_give(&l->shared.past, malloc(KL_HISTORY_BLOCK));
     assert_true(kl_history_append(&l->shared.past, &f, n == 5 ? &at_five : NULL) >= 0);
 }
 
