@@ -81,7 +81,7 @@ conformance: $(OUT)/vectors $(OUT)/session_peer ## PROTOCOL.md against the code,
 
 $(OUT)/fuzz/%: $(OUT)/obj/test/%.o $(if $(FUZZER),,$(call obj,tests/fuzz/replay_main.c)) $(OUT)/libkeylock.a
 	$(link) $(if $(FUZZER),-fsanitize=fuzzer) $(LIBS)
-$(OUT)/make_corpus: $(call obj,tests/fuzz/make_corpus.c tests/fuzz/corpus_more.c) $(OUT)/libkeylock.a
+$(OUT)/make_corpus: $(call obj,tests/fuzz/make_corpus.c tests/fuzz/corpus_more.c tests/fuzz/corpus_rooms.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 corpus: $(OUT)/make_corpus ## write the fuzz targets' seed corpus anew, after a change of the wire
 	$(Q)$(OUT)/make_corpus tests/fuzz/corpus

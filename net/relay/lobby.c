@@ -276,9 +276,10 @@ static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_u
     const struct kl_lobby_net *net = &r->lobby->net;
     const struct kl_lobby_member *m = &r->member[i];
     if (m->deadline_us && now_us >= m->deadline_us) {
-        const char *text = m->state == KL_MEMBER_LOADING
-                               ? "loading the game took more than 60 s"
-                               : "the room's start data came too slowly, or not at all";
+        const char *text = m->state != KL_MEMBER_LOADING
+                               ? "the room's start data came too slowly, or not at all"
+                           : m->fetched ? "loading the game took more than 60 s"
+                                        : "the room's start data went to you too slowly";
         kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, text, now_us);
     } else if (net->pending(net->ctx, m->peer) > KL_UNDER_WAY_MAX) {
         kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "you do not take what the relay sends", now_us);

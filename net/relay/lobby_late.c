@@ -167,7 +167,7 @@ static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     uint32_t run = ran(r, member), closed = r->lock.next_close;
     double seconds = (double)(now_us - late->looked_us) / 1e6;
     double fps = (run - late->ran) / seconds, room_fps = (closed - late->closed) / seconds;
-    bool first = late->looked_us == 0 || late->ran == 0 || run < late->ran;
+    bool first = late->looked_us == 0 || run < late->ran;
     bool nearer = fps > room_fps * LEAST_GAIN || closed - run <= NEAR_FRAMES || room_fps < 1;
     late->slow = first || nearer ? 0 : (uint8_t)(late->slow + 1);
     late->looked_us = now_us;

@@ -46,8 +46,9 @@
     (15 * 1000000ULL) /* for a client to stretch its password: 0.1 s, on a slow machine 2 s                  \
                        */
 #define KL_LOAD_US     (60 * 1000000ULL) /* for a client to load, once it has the start data */
-#define KL_GIVE_US     (60 * 1000000ULL) /* for the host to send the start data, and a second more for every */
-#define KL_GIVE_BYTES  16384U            /* … bytes of it that are here */
+#define KL_GIVE_US     (60 * 1000000ULL) /* for the start data to come from the host, or to go to a client, … */
+#define KL_GIVE_BYTES  16384U            /* … and a second more for so many bytes of it that have */
+#define KL_SETTLED_US  (60 * 1000000ULL) /* since a return: a cut before that goes on from the one before */
 #define KL_DRAIN_US    (2 * 1000000ULL)  /* for a leaving client's last samples to be used up */
 #define KL_SPECTATE_US (10 * 1000000ULL) /* for spectators to see the end once the last player has left */
 #define KL_CHORES_US   250000            /* between looks at the clocks above */
@@ -79,8 +80,9 @@ enum kl_room_phase {
 struct kl_lobby_member {
     bool here;
     bool linked; /* has a connection, `peer`; else its seat is kept, since: */
-    uint64_t cut_us;
-    bool leaving; /* hung up on; its last samples are being used up */
+    uint64_t cut_us, back_us;
+    uint64_t away_us; /* of its seat's time, in cuts that followed each other closely */
+    bool leaving;     /* hung up on; its last samples are being used up */
     uint64_t leaving_us;
     unsigned peer;
     uint8_t seats, state; /* enum kl_member_state; told as KL_MEMBER_AWAY where it is not linked */
@@ -94,8 +96,12 @@ struct kl_lobby_member {
                      */
 
     uint32_t sent;        /* bytes of start data sent */
+    bool fetched;         /* … all of them, and acknowledged: it loads */
     bool gave;            /* it is the one who gave the start data */
     uint64_t deadline_us; /* for what we wait for from it; 0: nothing */
+    uint64_t waited_us;   /* … since then, but for the time that it was away … */
+    uint32_t furthest;    /* … and so many bytes have gone over at most … */
+    bool again;           /* … and its link was cut meanwhile */
     bool checked;         /* its READY has been compared */
     struct kl_facts ready;
     unsigned malformed;
@@ -187,7 +193,6 @@ struct kl_lobby_room {
     struct kl_lobby_member member[KL_MAX_CLIENTS];
     uint8_t *start;
     uint32_t start_have, start_bytes;
-    uint64_t asked_us;      /* when the host was asked for it */
     uint8_t start_hash[16]; /* BLAKE2b, once it is here */
     uint64_t epoch_s;
     uint64_t again_us;            /* reopening: when the last frames were brought … */

@@ -107,17 +107,18 @@ void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     kl_lobby_snapshot_left(r, member, now_us);
     kl_lobby_heal_left(r, member, now_us);
     m->cut_us = now_us;
+    if (now_us >= m->back_us + KL_SETTLED_US) m->away_us = 0;
     r->roster_changed = r->busy = true;
     if (r->phase == KL_ROOM_PLAYING) kl_room_cut(&r->lock, member, now_us);
-    kl_lobby_log_member(KL_LOG_INFO, "cut", r, member, "frame=%u seat_time_s=%u", r->lock.next_close,
-                        r->seat_time_s);
+    kl_lobby_log_member(KL_LOG_INFO, "cut", r, member, "frame=%u seat_time_s=%u used_ms=%llu",
+                        r->lock.next_close, r->seat_time_s, (unsigned long long)m->away_us / 1000);
 }
 
 void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         bool kept = m->here && !m->linked && !m->leaving;
-        if (kept && now_us >= m->cut_us + r->seat_time_s * UINT64_C(1000000))
+        if (kept && now_us + m->away_us >= m->cut_us + r->seat_time_s * UINT64_C(1000000))
             kl_lobby_forget(r, i, "did not come back in time", now_us);
     }
 }
@@ -207,6 +208,9 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
     m->peer = peer;
     m->malformed = 0;
     m->deadline_us = 0;
+    m->away_us += away_us;
+    m->waited_us += away_us;
+    m->back_us = now_us;
     kl_lobby_note_address(m, c->address);
     c->state = KL_CLIENT_MEMBER;
     c->room = r;

@@ -20,14 +20,44 @@ static bool seats_are_filled(const struct kl_lobby_room *r) {
     return kl_lobby_count(kl_lobby_seats_filled(r)) >= r->params.players;
 }
 
+/* --- how long is waited ----------------------------------------------------------------------------------
+ */
+
+static void begin_waiting(struct kl_lobby_member *m, uint64_t now_us) {
+    m->waited_us = now_us;
+    m->furthest = 0;
+    m->again = false;
+}
+
+/* It has to load; where that was so before, it is the same wait. */
+static void wait_anew(struct kl_lobby_member *m, uint64_t now_us) {
+    if (m->state == KL_MEMBER_LOADING)
+        m->again = true;
+    else
+        begin_waiting(m, now_us);
+}
+
+/* With so many bytes gone over. Who loses his link, and begins anew, has a minute more, however often: nobody
+ * can hold the others up for ever. */
+static uint64_t by_when_us(struct kl_lobby_member *m, uint32_t bytes) {
+    if (bytes > m->furthest) m->furthest = bytes;
+    return m->waited_us + (m->again ? 2 : 1) * KL_GIVE_US + m->furthest * UINT64_C(1000000) / KL_GIVE_BYTES;
+}
+
+/* To fetch, and then to load. */
+static void set_deadline(struct kl_lobby_member *m, uint64_t now_us) {
+    uint64_t by_us = by_when_us(m, m->sent), load_us = now_us + KL_LOAD_US;
+    bool load = m->fetched && !(m->again && by_us < load_us);
+    m->deadline_us = load ? load_us : by_us;
+}
+
 /* --- the host gives --------------------------------------------------------------------------------------
  */
 
-static void ask_host(struct kl_lobby_room *r, uint64_t now_us) {
+static void ask_host(struct kl_lobby_room *r) {
     struct kl_lobby_member *host = &r->member[r->host];
     r->phase = KL_ROOM_ASKED;
-    r->asked_us = now_us;
-    host->deadline_us = now_us + KL_GIVE_US;
+    host->deadline_us = by_when_us(host, 0);
     kl_lobby_log_member(KL_LOG_INFO, "asked_start_data", r, r->host, "filled=%u",
                         kl_lobby_count(kl_lobby_seats_filled(r)));
     kl_lobby_send(r->lobby, host->peer, &(struct kl_msg){.kind = KL_MSG_SEND});
@@ -41,7 +71,8 @@ static void prepare(struct kl_lobby_room *r, unsigned member, bool had, uint64_t
     m->state = KL_MEMBER_LOADING;
     m->checked = false;
     m->sent = had ? r->start_bytes : 0;
-    m->deadline_us = m->sent == r->start_bytes ? now_us + KL_LOAD_US : 0;
+    m->fetched = m->sent == r->start_bytes;
+    set_deadline(m, now_us);
     r->roster_changed = true;
     kl_lobby_send(r->lobby, m->peer, &msg);
 }
@@ -51,8 +82,10 @@ static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
     r->epoch_s = (uint64_t)time(NULL);
     kl_lobby_log_room(KL_LOG_INFO, "prepare", r, "data_bytes=%u epoch_s=%llu", r->start_bytes,
                       (unsigned long long)r->epoch_s);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        begin_waiting(&r->member[i], now_us);
         if (kl_lobby_reaches(&r->member[i])) prepare(r, i, r->member[i].gave, now_us);
+    }
 }
 
 bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
@@ -92,7 +125,7 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
         return false;
     memcpy(r->start + d->offset, d->bytes, d->len);
     r->start_have += d->len;
-    m->deadline_us = r->asked_us + KL_GIVE_US + r->start_have * UINT64_C(1000000) / KL_GIVE_BYTES;
+    m->deadline_us = by_when_us(m, r->start_have);
     if (!kl_lobby_start_is_kept(r)) return true;
     m->gave = true;
     m->deadline_us = 0;
@@ -115,12 +148,10 @@ static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint
         kl_lobby_send_bulk(r->lobby, m->peer, &msg);
         m->sent += msg.data.len;
     }
-    if (m->deadline_us) return;
-    /* the time to load begins when all has come */
-    if (m->sent == r->start_bytes && net->pending(net->ctx, m->peer) == 0)
-        m->deadline_us = now_us + KL_LOAD_US;
-    else
-        r->bulk = true;
+    if (m->fetched) return;
+    m->fetched = m->sent == r->start_bytes && net->pending(net->ctx, m->peer) == 0;
+    set_deadline(m, now_us);
+    if (!m->fetched) r->bulk = true;
 }
 
 /* One who has come back with nothing has loaded; the game goes on meanwhile. */
@@ -198,7 +229,10 @@ static bool host_is_here(const struct kl_lobby_room *r) {
 }
 
 void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
-    if (r->phase == KL_ROOM_GATHERING && host_is_here(r) && seats_are_filled(r)) ask_host(r, now_us);
+    if (r->phase == KL_ROOM_GATHERING && host_is_here(r) && seats_are_filled(r)) {
+        begin_waiting(&r->member[r->host], now_us);
+        ask_host(r);
+    }
     if (r->phase == KL_ROOM_ASKED && kl_lobby_start_is_kept(r) && seats_are_filled(r))
         begin_loading(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -213,6 +247,7 @@ void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
  */
 
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    begin_waiting(&r->member[member], now_us);
     if (r->phase == KL_ROOM_LOADING) prepare(r, member, false, now_us);
 }
 
@@ -220,15 +255,20 @@ void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fres
     struct kl_lobby_member *m = &r->member[member];
     if (member == r->host && kl_lobby_start_under_way(r)) {
         kl_lobby_start_free(r); /* what was under way is lost */
-        ask_host(r, now_us);
+        m->again = true;
+        ask_host(r);
     }
     bool loaded = m->state == KL_MEMBER_READY && !fresh;
-    if (r->phase == KL_ROOM_LOADING && !loaded) prepare(r, member, m->gave && !fresh, now_us);
+    if (r->phase != KL_ROOM_LOADING || loaded) return;
+    wait_anew(m, now_us);
+    prepare(r, member, m->gave && !fresh, now_us);
 }
 
 bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_wish w = {.states = !r->member[member].way.no_states};
+    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_wish w = {.states = !m->way.no_states};
     if (kl_lobby_way_to_present(r, &w) == KL_WAY_NONE) return false;
+    wait_anew(m, now_us);
     kl_lobby_way_ahead(r, member, now_us);
     prepare(r, member, false, now_us);
     return true;

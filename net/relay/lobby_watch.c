@@ -123,7 +123,8 @@ bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
     w->state = KL_MEMBER_LOADING;
     w->since_us = now_us;
     w->sent = w->next = w->acked = w->ran = 0;
-    w->deadline_us = r->start_bytes ? 0 : now_us + KL_LOAD_US;
+    w->fetched = false;
+    w->deadline_us = now_us + KL_GIVE_US;
     w->hashes = 0;
     w->caught_up = false;
     kl_lobby_send(r->lobby, w->peer, &m);
@@ -327,7 +328,9 @@ int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *
 static void look_after(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     const struct kl_lobby_net *net = net_of(r);
     if (w->deadline_us && now_us >= w->deadline_us)
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED, "loading the game took more than 60 s");
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED,
+                               w->fetched ? "loading the game took more than 60 s"
+                                          : "the room's start data went to you too slowly");
     else if (now_us >= w->heard_at_us + SILENT_US)
         kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED, "nothing has come from you for 15 s");
     else if (net->pending(net->ctx, w->peer) > KL_UNDER_WAY_MAX)

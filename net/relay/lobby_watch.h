@@ -30,7 +30,8 @@ struct kl_lobby_watcher {
     uint8_t state;        /* enum kl_member_state, but for READY, GONE and AWAY */
     uint64_t since_us;    /* it came, or began anew */
     uint32_t sent;        /* bytes of start data … */
-    uint64_t deadline_us; /* … and until when it has to have loaded */
+    bool fetched;         /* … all of them, and acknowledged */
+    uint64_t deadline_us; /* until when it has to have more of them, or to have loaded */
     uint32_t next;        /* frames below are sent */
     uint32_t acked, ran;  /* by its word */
     bool caught_up;

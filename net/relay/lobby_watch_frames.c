@@ -131,11 +131,11 @@ static bool send_start(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
         kl_lobby_send_bulk(r->lobby, w->peer, &m);
         w->sent += m.data.len;
     }
-    if (w->deadline_us) return w->sent > before;
-    if (w->sent == r->start_bytes && net->pending(net->ctx, w->peer) == 0)
-        w->deadline_us = now_us + KL_LOAD_US;
-    else
-        *more = true;
+    if (w->fetched) return w->sent > before;
+    w->fetched = w->sent == r->start_bytes && net->pending(net->ctx, w->peer) == 0;
+    w->deadline_us = w->fetched ? now_us + KL_LOAD_US
+                                : w->since_us + KL_GIVE_US + w->sent * UINT64_C(1000000) / KL_GIVE_BYTES;
+    if (!w->fetched) *more = true;
     return w->sent > before;
 }
 

@@ -16,6 +16,7 @@ struct list {
 void add(struct list *l, uint8_t extra, const uint8_t *bytes, size_t len);
 
 void corpus_link(void);
+void corpus_rooms(void);
 void corpus_hub(void);
 void corpus_journal(void);
 void corpus_files(void);

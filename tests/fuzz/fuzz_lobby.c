@@ -187,6 +187,21 @@ static void lose(unsigned i, uint64_t now_us) {
     if (was_open) kl_lobby_lost(lobby, i, now_us);
 }
 
+/* What rooms hold of the past is what is counted of it. */
+static void count_blocks(void) {
+    uint64_t bytes = 0, counted = 0;
+    for (unsigned i = 0; i < lobby->limits.rooms; i++) {
+        if (!lobby->room[i]) continue;
+        const struct kl_lobby_past *p = &lobby->room[i]->past;
+        for (const struct kl_history_block *b = p->history.oldest; b; b = b->next)
+            bytes += KL_HISTORY_BLOCK;
+        for (const struct kl_history_block *b = p->history.spare; b; b = b->next)
+            bytes += KL_HISTORY_BLOCK;
+        counted += p->bytes;
+    }
+    MUST(bytes == counted && bytes == lobby->history_bytes);
+}
+
 static uint64_t step(const struct record *r, uint64_t now_us) {
     unsigned i = r->extra & 7, what = r->extra >> 3 & 7;
     switch (what) {
@@ -212,6 +227,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         now_us = step(&r, now_us);
         kl_lobby_run(lobby, now_us);
         MUST(kl_lobby_rooms(lobby) <= 3 && kl_lobby_members(lobby) <= 3 * KL_MAX_CLIENTS);
+        count_blocks();
         struct kl_lobby_stats t = kl_lobby_stats(lobby);
         MUST(t.history_bytes <= 3 * 2 * 192 * 1024 && t.start_bytes <= 3 * 3072 * 1024);
     }

@@ -10,7 +10,6 @@
 
 #include "core_wrapper/snapshot.h"
 #include "core_wrapper/snapshot_form.h"
-#include "net/engine/command.h"
 #include "corpus.h"
 #include "handshake.h"
 #include "strangers.h"
@@ -228,153 +227,6 @@ static void snapshots(void) {
     free(bytes);
 }
 
-/* Two clients make a room and play; one is lost and comes back: fuzz_lobby.c says what extra is. */
-enum { SAY = 0, RETURN = 3, DATAGRAM = 4, LOSE = 6, PASS = 7 };
-static void say(struct list *l, unsigned peer, const struct kl_msg *m) {
-    static uint8_t buf[KL_MSG_MAX];
-    int len = kl_msg_encode(m, buf, sizeof buf);
-    if (len > 0) add(l, (uint8_t)(peer | SAY << 3), buf, (size_t)len);
-}
-
-static void begin_rooms(struct list *l, uint8_t door) {
-    static struct kl_msg m;
-    for (unsigned i = 0; i < 2; i++) {
-        m = (struct kl_msg){.kind = KL_MSG_HELLO,
-                            .hello = {.version = KL_PROTOCOL_VERSION,
-                                      .name = "ann",
-                                      .room = "arcade",
-                                      .seats_wanted = 1,
-                                      .door = door,
-                                      .params = {.policy = KL_POLICY_BOUNDED,
-                                                 .subframes = true,
-                                                 .clocked = true,
-                                                 .players = 2,
-                                                 .wait_budget_ms = 250,
-                                                 .fps_uhz = 60000000}}};
-        kl_facts_add(&m.hello.facts, "content", "x");
-        say(l, i, &m);
-        if (door & KL_DOOR_PASSWORD)
-            say(l, i, &(struct kl_msg){.kind = KL_MSG_PROVE, .prove.what = i ? KL_PROVE : KL_PROVE_SET});
-    }
-}
-
-/* The eight neutral frames of the game above. */
-static void bring_room(struct list *l, unsigned peer) {
-    static struct kl_msg m;
-    static struct kl_frame ring[8];
-    uint32_t count;
-    m = (struct kl_msg){.kind = KL_MSG_BRING, .bring = {.what = KL_BRING_TICKET, .piece = {0, 1, 1, "t"}}};
-    say(l, peer, &m);
-    m.bring = (struct kl_bring){.what = KL_BRING_MARK, .mark.end = 8};
-    say(l, peer, &m);
-    m.bring = (struct kl_bring){.what = KL_BRING_END};
-    say(l, peer, &m);
-    add(l, PASS << 3, (const uint8_t *)"\x20", 1); /* then it is asked for the rest */
-    add(l, PASS << 3, (const uint8_t *)"\x01", 1);
-    m.bring = (struct kl_bring){.what = KL_BRING_START, .piece = {0, 4, 4, "save"}};
-    say(l, peer, &m);
-    for (uint32_t n = 0; n < 8; n++)
-        ring[n] = (struct kl_frame){.number = n, .spacing = 8, .active = 3, .flags = n ? 0 : KL_FRAME_KEY};
-    struct kl_frames_from from = {.ring = ring, .places = 8};
-    m.bring = (struct kl_bring){.what = KL_BRING_HISTORY};
-    m.bring.past.len =
-        (uint16_t)kl_piece_write(&from, 0, 8, m.bring.past.bytes, sizeof m.bring.past.bytes, &count);
-    say(l, peer, &m);
-    m.bring = (struct kl_bring){.what = KL_BRING_END};
-    say(l, peer, &m);
-}
-
-/* One goes, and another comes into the game in his place. */
-static void join_late(struct list *l) {
-    static struct kl_msg m;
-    begin_rooms(l, KL_DOOR_LET_GO);
-    say(l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
-    for (unsigned i = 0; i < 2; i++)
-        say(l, i, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(l, PASS << 3, (const uint8_t *)"\x05", 1);
-    say(l, 1, &(struct kl_msg){.kind = KL_MSG_BYE});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
-    m = (struct kl_msg){.kind = KL_MSG_HELLO,
-                        .hello = {.version = KL_PROTOCOL_VERSION,
-                                  .name = "carl",
-                                  .room = "arcade",
-                                  .seats_wanted = 1,
-                                  .params = {.players = 1, .fps_uhz = 60000000}}};
-    kl_facts_add(&m.hello.facts, "content", "x");
-    say(l, 2, &m);
-    say(l, 2, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
-}
-
-/* Somebody watches from outside the game, talks, and takes the seat of who goes. */
-static void watch(struct list *l) {
-    static struct kl_msg m;
-    static const uint8_t ctrl[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* nothing acknowledged yet */
-    say(l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
-    m = (struct kl_msg){.kind = KL_MSG_HELLO,
-                        .hello = {.version = KL_PROTOCOL_VERSION,
-                                  .name = "dora",
-                                  .room = "arcade",
-                                  .params = {.players = 1, .fps_uhz = 60000000}}};
-    kl_facts_add(&m.hello.facts, "content", "x");
-    say(l, 3, &m);
-    for (unsigned i = 0; i < 2; i++)
-        say(l, i, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
-    say(l, 3, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(l, PASS << 3, (const uint8_t *)"\x20", 1);
-    add(l, (uint8_t)(DATAGRAM << 3 | 3), ctrl, sizeof ctrl);
-    say(l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_DELAY, 2, {1, 0}}});
-    say(l, 3, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has_ram = true, .ram = 9}});
-    say(l, 0, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has_ram = true, .ram = 8}});
-    say(l, 3, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_CHAT, 2, "hi"}});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
-    say(l, 1, &(struct kl_msg){.kind = KL_MSG_BYE});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
-    say(l, 3, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_SEAT, 1, {1}}});
-    add(l, PASS << 3, (const uint8_t *)"\x20", 1);
-}
-
-static void rooms(void) {
-    static struct list l;
-    l.len = 0;
-    begin_rooms(&l, 0);
-    watch(&l);
-    save("fuzz_lobby", "watch", l.bytes, l.len);
-    l.len = 0;
-    join_late(&l);
-    save("fuzz_lobby", "late", l.bytes, l.len);
-    l.len = 0;
-    begin_rooms(&l, KL_DOOR_PASSWORD);
-    save("fuzz_lobby", "door", l.bytes, l.len);
-    l.len = 0;
-    begin_rooms(&l, 0);
-    say(&l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
-    for (unsigned i = 0; i < 2; i++)
-        say(&l, i, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(&l, PASS << 3, (const uint8_t *)"\x05", 1);
-    say(&l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {6, 1, {1}}});
-    say(&l, 1, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_FREE, 0, {0}}});
-    add(&l, 1 | LOSE << 3, (const uint8_t *)"", 0);
-    add(&l, PASS << 3, (const uint8_t *)"\xff", 1);
-    add(&l, 2 | 5 << 3, (const uint8_t *)"", 0);
-    add(&l, 2 | RETURN << 3, (const uint8_t *)"\x01\x00\x03\x00\x00", 5);
-    add(&l, PASS << 3, (const uint8_t *)"\x20", 1);
-    add(&l, 3 | 5 << 3, (const uint8_t *)"", 0);
-    add(&l, 3 | RETURN << 3, (const uint8_t *)"\x01\x01", 2);
-    say(&l, 3, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(&l, PASS << 3, (const uint8_t *)"\x20", 1);
-    save("fuzz_lobby", "return", l.bytes, l.len);
-    say(&l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {8, 1, {1}}});
-    say(&l, 0, &(struct kl_msg){.kind = KL_MSG_BYE});
-    add(&l, 4 | 5 << 3, (const uint8_t *)"", 0);
-    add(&l, 4 | RETURN << 3, (const uint8_t *)"\x01\x02\x20\x00\x01", 5);
-    bring_room(&l, 4);
-    add(&l, PASS << 3, (const uint8_t *)"\x60", 1);
-    add(&l, PASS << 3, (const uint8_t *)"\x01", 1);
-    save("fuzz_lobby", "bring", l.bytes, l.len);
-}
-
 static void messages(void) {
     static struct kl_msg m;
     static const struct kl_params params = {.subframes = true,
@@ -551,7 +403,7 @@ int main(int argc, char **argv) {
     inputs("pads", 60, false);
     inputs("devices", 12, true);
     messages();
-    rooms();
+    corpus_rooms();
     sessions();
     strangers();
     enet();

@@ -355,6 +355,60 @@ static void too_much_of_one(void **state) {
     intruder_meanwhile = NULL;
 }
 
+/* By bytes as by datagrams: of large ones fewer get in. */
+static void too_many_bytes_of_one(void **state) {
+    (void)state;
+    enum { KBYTES = 64, COUNT = 600, SECONDS = 2 };
+    static const uint8_t ctrl[1100];
+    struct intruder n;
+    char line[512];
+    relay = relay_start((const char *const[]){"--kbytes", "64", NULL});
+    intruder_enter(&n, relay.port);
+    uint64_t begin_us = kl_now_us();
+    for (unsigned i = 0; i < COUNT; i++) {
+        intruder_send(&n, -1, KL_SEAL_CTRL, ctrl, sizeof ctrl);
+        if (i % 10 == 0) intruder_serve(&n, SECONDS * 1000 * 10 / COUNT);
+    }
+    intruder_serve(&n, 100);
+    double took_s = (double)(kl_now_us() - begin_us) / 1e6;
+    intruder_leave(&n);
+    end(line, sizeof line);
+    unsigned long long in = counted(line, "datagrams_in"), limited = counted(line, "limited");
+    assert_in_range(in, KBYTES * 1024 / sizeof ctrl / 2,
+                    (unsigned)(KBYTES * 1024 * (took_s + 1) / sizeof ctrl));
+    assert_true(limited > 0 && in + limited > COUNT / 2); /* some the kernel lost */
+}
+
+/* Pieces of start data above the limit come again: it takes longer, and all of it arrives. */
+static void pieces_wait_at_the_senders(void **state) {
+    (void)state;
+    enum { TOTAL = 300000, PER_S = 100 };
+    static uint8_t start[TOTAL];
+    char line[512];
+    for (size_t i = 0; i < sizeof start; i++)
+        start[i] = (uint8_t)(i * 2654435761U >> 13);
+    relay = relay_start((const char *const[]){"--pieces", "100", NULL});
+    for (unsigned i = 0; i < 2; i++) {
+        struct kl_hello h = hello_make(i ? "bob" : "ann", "room", 1, 2);
+        player[i] = (struct player){0};
+        player_open(&player[i], &h, relay.port, 1000);
+        player[i].start = start;
+        player[i].start_len = sizeof start;
+        assert_true(player_joins(&player[i]));
+    }
+    uint64_t begin_us = kl_now_us();
+    assert_true(players_reach(player, 2, 1, KL_LINK_PLAYING, 60));
+    double took_s = (double)(kl_now_us() - begin_us) / 1e6;
+    print_message("           %.1f s\n", took_s);
+    assert_true(player[1].start_ok);
+    assert_true(took_s > (double)TOTAL / 1000 / PER_S - 1.1); /* a second's worth at once */
+    for (unsigned i = 0; i < 2; i++)
+        player_close(&player[i], 500);
+    end(line, sizeof line);
+    assert_true(counted(line, "slowed") > 0);
+    assert_int_equal(counted(line, "flooded"), 0);
+}
+
 /* ENet sends every 65,536th unreliable packet of a channel as a reliable one, which then blocks; inputs are
  * none of its packets. */
 static void more_inputs_than_a_u16_counts(void **state) {
@@ -480,6 +534,8 @@ int main(void) {
         cmocka_unit_test(a_refusal_is_short),
         cmocka_unit_test(somebody_on_the_wire),
         cmocka_unit_test(too_much_of_one),
+        cmocka_unit_test(too_many_bytes_of_one),
+        cmocka_unit_test(pieces_wait_at_the_senders),
         cmocka_unit_test(more_inputs_than_a_u16_counts),
         cmocka_unit_test(messages_without_end),
         cmocka_unit_test(log_lines_without_end),

@@ -32,6 +32,8 @@ static struct inbox {
     unsigned count;
     bool hung_up;
     unsigned datagrams, pending;
+    bool slow; /* its link takes no bulk but `takes` pieces more */
+    unsigned takes;
     uint8_t binding[32];
 } inbox[PEERS];
 
@@ -52,11 +54,13 @@ static inline int fake_send(void *ctx, unsigned peer, const uint8_t *bytes, size
 static inline size_t fake_bulk_room(void *ctx, unsigned peer) {
     (void)ctx;
     assert_false(inbox[peer].hung_up);
-    return inbox[peer].pending ? 0 : 4000;
+    const struct inbox *in = &inbox[peer];
+    return in->pending || (in->slow && in->takes == 0) ? 0 : 4000;
 }
 static inline int fake_send_bulk(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     assert_true(kl_msg_is_bulk(bytes[0]));
     assert_true(fake_bulk_room(ctx, peer) > 0);
+    if (inbox[peer].slow) inbox[peer].takes--;
     return fake_send(ctx, peer, bytes, len);
 }
 static inline const uint8_t *fake_binding(void *ctx, unsigned peer) {

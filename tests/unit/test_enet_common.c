@@ -180,11 +180,38 @@ static void what_waits_is_bounded(void **state) {
     assert_false(kl_sent_full(control, sizeof big)); /* acknowledged */
 }
 
+/* Bulk waits while anything of control is on its way, and no more than its measure is on its way at a time.
+ */
+static void bulk_comes_last(void **state) {
+    (void)state;
+    static uint8_t piece[1000];
+    size_t bytes = 0;
+    unsigned count = 0;
+    assert_int_equal(kl_bulk_room(sent), KL_BULK_UNDER_WAY);
+    assert_int_equal(kl_enet_send(peer, sent, KL_CHANNEL_CONTROL, "x", 1), 0);
+    assert_int_equal(kl_bulk_room(sent), 0);
+    for (unsigned i = 0; i < 2000 && kl_bulk_room(sent) == 0; i++)
+        turns(1);
+    for (; kl_bulk_room(sent) > 0; bytes += sizeof piece, count++)
+        assert_int_equal(kl_enet_send(peer, sent, KL_CHANNEL_BULK, piece, sizeof piece), 0);
+    assert_in_range(bytes, KL_BULK_UNDER_WAY, KL_BULK_UNDER_WAY + sizeof piece);
+    assert_false(kl_sent_full(&sent[KL_CHANNEL_CONTROL], KL_MSG_MAX)); /* control goes on meanwhile */
+    until_received(1 + count);
+    for (unsigned i = 0; i < 2000 && sent[KL_CHANNEL_BULK].bytes; i++)
+        turns(1);
+    assert_int_equal(kl_bulk_room(sent), KL_BULK_UNDER_WAY);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, finish)
     const struct CMUnitTest tests[] = {
-        T(the_socket_holds_a_burst),           T(packets_and_datagrams_are_small), T(the_clock_may_step),
-        T(a_datagram_too_long_is_passed_over), T(the_throttle_drops_nothing),      T(what_waits_is_bounded),
+        T(the_socket_holds_a_burst),
+        T(packets_and_datagrams_are_small),
+        T(the_clock_may_step),
+        T(a_datagram_too_long_is_passed_over),
+        T(the_throttle_drops_nothing),
+        T(what_waits_is_bounded),
+        T(bulk_comes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,6 +116,21 @@ static void who_is_too_slow_watches(void **state) {
     expect_all_at_the_end();
 }
 
+/* Nor does one that says that it has loaded, and never runs a frame. */
+static void who_runs_nothing_watches(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(10 * SECOND);
+    leave(2);
+    join_late(2, 12, 1);
+    player[2].plays = false;
+    play(10 * SECOND);
+    assert_null(heard(12, KL_MSG_SEAT));
+    play(15 * SECOND);
+    assert_non_null(heard(12, KL_MSG_SEAT));
+    assert_int_equal(member_of(0, 2)->seats, 0);
+}
+
 /* … or is let go, where the room's maker has it so. */
 static void who_is_too_slow_is_let_go(void **state) {
     (void)state;
@@ -332,6 +347,7 @@ int main(void) {
         T(a_seat_whose_time_is_up),
         T(a_joiner_comes_back),
         T(who_is_too_slow_watches),
+        T(who_runs_nothing_watches),
         T(who_is_too_slow_is_let_go),
         T(who_is_away_is_not_too_slow),
         T(old_rates_do_not_count),

@@ -40,6 +40,36 @@ static void so_many_lines_and_commands(void **state) {
     assert_false(inbox[0].hung_up);
 }
 
+static void so_many_commands(void **state) {
+    (void)state;
+    start_game_of(2);
+    for (unsigned i = 0; i < 240; i++)
+        order(1, KL_COMMAND_LOCK, 1);
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "that is for the host"));
+    order(1, KL_COMMAND_LOCK, 1);
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "too many commands a minute"));
+    inbox[1].count = 0;
+    chat(1); /* counts by itself */
+    assert_null(heard(1, KL_MSG_NOTICE));
+    pass(61 * SECOND);
+    order(1, KL_COMMAND_LOCK, 1);
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "that is for the host"));
+    assert_false(inbox[1].hung_up);
+}
+
+/* An answer to nonsense waits for nobody who takes none: it is left out. */
+static void answers_are_left_out_first(void **state) {
+    (void)state;
+    start_game_of(2);
+    for (unsigned i = 0; i < 2; i++) {
+        inbox[1].count = 0;
+        inbox[1].pending = i ? 65 : 64;
+        order(1, KL_COMMAND_LOCK, 1);
+        assert_int_equal(inbox[1].count, !i);
+    }
+    assert_false(inbox[1].hung_up);
+}
+
 static void who_takes_nothing_is_put_out(void **state) {
     (void)state;
     start_game_of(2);
@@ -133,10 +163,16 @@ static void a_room_has_some_history_all_the_same(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(so_many_rooms_to_one_address),       T(so_many_lines_and_commands),
-        T(who_takes_nothing_is_put_out),       T(start_data_has_its_measure),
-        T(who_trickles_start_data_is_put_out), T(a_slow_uplink_may_take_its_time),
-        T(so_many_bytes_to_one_address),       T(a_room_has_some_history_all_the_same),
+        T(so_many_commands),
+        T(answers_are_left_out_first),
+        T(so_many_rooms_to_one_address),
+        T(so_many_lines_and_commands),
+        T(who_takes_nothing_is_put_out),
+        T(start_data_has_its_measure),
+        T(who_trickles_start_data_is_put_out),
+        T(a_slow_uplink_may_take_its_time),
+        T(so_many_bytes_to_one_address),
+        T(a_room_has_some_history_all_the_same),
     };
     return cmocka_run_group_tests_name("lobby_limits", tests, NULL, NULL);
 }

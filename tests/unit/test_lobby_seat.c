@@ -3,33 +3,7 @@
 #include "lobby_net.h"
 
 #include "lobby_hashes.h"
-
-static uint8_t token[PEERS][KL_TOKEN_BYTES]; /* that each peer's player last got */
-
-static void keep_token(unsigned whose, unsigned peer) {
-    const struct kl_msg *m = heard(peer, KL_MSG_WELCOME);
-    assert_non_null(m);
-    memcpy(token[whose], m->welcome.token, KL_TOKEN_BYTES);
-}
-
-static void start_game(unsigned players) {
-    start_game_of(players);
-    for (unsigned i = 0; i < players; i++)
-        keep_token(i, i);
-}
-
-static void come_back_with(unsigned whose, unsigned peer, bool fresh, const char *content) {
-    connect_peer(peer);
-    struct kl_msg m = a_return(whose, peer, "room", token[whose]);
-    m.back.fresh = fresh;
-    if (fresh) kl_facts_add(&m.back.facts, "content", content);
-    say(peer, &m);
-}
-
-static void come_back(unsigned whose, unsigned peer, bool fresh) {
-    come_back_with(whose, peer, fresh, "x");
-    keep_token(whose, peer);
-}
+#include "lobby_seats.h"
 
 static void a_lost_link_keeps_seat_and_rights(void **state) {
     (void)state;
@@ -321,10 +295,12 @@ static void a_room_that_nobody_comes_back_to_ends(void **state) {
     pass(30 * SECOND);
     assert_int_equal(kl_lobby_rooms(lobby), 1);
     come_back(1, 11, false);
-    lose(11);
-    pass(31 * SECOND);
+    pass(61 * SECOND);
     assert_int_equal(kl_lobby_members(lobby), 1);
-    pass(31 * SECOND);
+    lose(11);
+    pass(59 * SECOND);
+    assert_int_equal(kl_lobby_members(lobby), 1);
+    pass(2 * SECOND);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 

@@ -486,6 +486,25 @@ static void who_is_slow_holds_up_nobody(void **state) {
     expect_all_at_the_end();
 }
 
+/* To whom the start data does not get has a minute, and a second more for every 16 KiB. */
+static void who_takes_no_start_data(void **state) {
+    (void)state;
+    begin();
+    struct kl_msg m = a_hello(AT_PEER, "room", 0, PLAYERS, "x");
+    watcher[0] = (struct player){.peer = AT_PEER, .linked = true};
+    connect_peer(AT_PEER);
+    inbox[AT_PEER].slow = true;
+    say(AT_PEER, &m);
+    go(59 * SECOND);
+    assert_false(inbox[AT_PEER].hung_up);
+    go(SECOND / 2);
+    for (unsigned i = 0; i < 8 && !inbox[AT_PEER].hung_up; i++)
+        go(SECOND / 4);
+    goes(0);
+    expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "the room's start data went to you too slowly");
+    expect_all_at_the_end();
+}
+
 static void malformed_words(void **state) {
     static const uint8_t bad[] = {1, 2, 3};
     (void)state;
@@ -525,6 +544,7 @@ int main(void) {
         T(they_talk_and_no_more),
         T(so_many_and_no_more),
         T(who_is_slow_holds_up_nobody),
+        T(who_takes_no_start_data),
         T(malformed_words),
         T(all_are_told_of_the_end),
     };

@@ -34,6 +34,9 @@ static void defaults(void **state) {
     assert_int_equal(options.log, KL_LOG_INFO);
     assert_int_equal(options.limits.per_address, 64);
     assert_int_equal(options.limits.handshakes, 128);
+    assert_int_equal(options.limits.half_open, 512);
+    assert_int_equal(options.limits.datagrams, 5000);
+    assert_int_equal(options.limits.kbytes, 16384);
     assert_int_equal(options.limits.messages, 500);
     assert_int_equal(options.limits.pieces, 4096);
     assert_int_equal(options.log_lines, 120);
@@ -87,6 +90,16 @@ static void limits_of_rooms(void **state) {
     assert_int_equal(options.lobby.seat_time_s, 60);
     assert_int_equal(options.lobby.rooms_per_address, 16);
     assert_int_equal(options.lobby.mib_per_address, 64);
+    assert_int_equal(options.lobby.seat_time_max_s, 600);
+    assert_int_equal(options.lobby.chat_per_min, 60);
+    assert_int_equal(options.lobby.commands_per_min, 240);
+    assert_int_equal(options.lobby.password_tries, 20);
+    assert_int_equal(options.lobby.malformed, 64);
+    assert_int_equal(options.lobby.start_kib, 3072);
+    assert_int_equal(options.lobby.history_kib, 2560);
+    assert_int_equal(options.lobby.snapshot_kib, 8192);
+    assert_int_equal(options.lobby.watchers, 128);
+    assert_int_equal(options.lobby.catch_up_s, 10);
     assert_int_equal(PARSE("--rooms-per-address=1", "--seat-time=2", "--seat-time-max=3", "--chat=4"),
                      KL_RELAY_RUN);
     assert_int_equal(options.lobby.rooms_per_address, 1);
@@ -101,11 +114,17 @@ static void limits_of_rooms(void **state) {
     assert_int_equal(options.lobby.malformed, 7);
     assert_int_equal(options.lobby.start_kib, 8);
     assert_int_equal(options.lobby.history_kib, 900);
+    assert_int_equal(PARSE("--snapshot-kib=16", "--watchers=0", "--catch-up=5"), KL_RELAY_RUN);
+    assert_int_equal(options.lobby.snapshot_kib, 16);
+    assert_int_equal(options.lobby.watchers, 0);
+    assert_int_equal(options.lobby.catch_up_s, 5);
     assert_int_equal(PARSE("--mib-per-address=10"), KL_RELAY_RUN);
     assert_int_equal(options.lobby.mib_per_address, 10);
     static const char *const names[] = {
-        "--rooms-per-address", "--mib-per-address", "--seat-time", "--seat-time-max", "--chat",
-        "--commands",          "--password-tries",  "--malformed", "--start-kib",     "--history-kib"};
+        "--per-address",       "--handshakes",      "--half-open",    "--datagrams",     "--kbytes",
+        "--messages",          "--pieces",          "--snapshot-kib", "--watchers",      "--catch-up",
+        "--rooms-per-address", "--mib-per-address", "--seat-time",    "--seat-time-max", "--chat",
+        "--commands",          "--password-tries",  "--malformed",    "--start-kib",     "--history-kib"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         assert_non_null(strstr(kl_relay_help, names[i]));
 }
