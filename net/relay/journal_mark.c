@@ -19,8 +19,7 @@ static uint32_t whole_frames(const struct kl_lobby_past *p) {
 
 bool kl_journal_mark_due(const struct kl_lobby_room *r) {
     const struct kl_journal_marked *m = &r->journal.marked;
-    return r->past.history.first <= m->frames && whole_frames(&r->past) >= m->frames + MARK_FRAMES &&
-           r->journal.frames >= whole_frames(&r->past);
+    return r->past.history.first <= m->frames && whole_frames(&r->past) >= m->frames + MARK_FRAMES;
 }
 
 /* What is gathered until it is a piece. */

@@ -22,7 +22,7 @@ void kl_journal_name(char out[KL_JOURNAL_NAME], const uint8_t id[KL_JOURNAL_ID])
  */
 #define KL_JOURNAL_MARK_BYTES (256 * 1024) /* the longest */
 
-/* Enough frames are written that no mark covers. */
+/* Where all frames are written: so many that no mark covers that the next one is due. */
 bool kl_journal_mark_due(const struct kl_lobby_room *r);
 /* Its body in buf, KL_JOURNAL_MARK_BYTES, to be written now, and what is marked then. 0: there is none. */
 size_t kl_journal_mark_write(const struct kl_lobby_room *r, uint8_t *buf, struct kl_journal_marked *m);

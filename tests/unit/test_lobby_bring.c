@@ -201,11 +201,18 @@ static void strangers_add_nothing(void **state) {
         m.back.have = m.back.tags = UINT32_MAX;
         say(20 + i, &m);
     }
+    connect_peer(29); /* somebody else's key, of which he has only heard: he is not even asked */
+    struct kl_msg m = prepare_return(0, 29);
+    m.back.can_bring = true;
+    m.back.signature[5] ^= 1;
+    say(29, &m);
+    assert_null(heard(29, KL_MSG_WANT));
+    expect_refusal(29, KL_REFUSE_SEAT, "no seat is kept for you");
     show(1, 11);
     pass(400000);
     expect_want(1, KL_WANT_START, 0);
     connect_peer(30); /* a good ticket in the hands of somebody else */
-    struct kl_msg m = a_return(5, 30, "room", player[1].token);
+    m = a_return(5, 30, "room", player[1].token);
     m.back.can_bring = true, m.back.have = 100;
     say(30, &m);
     struct player thief = player[1];

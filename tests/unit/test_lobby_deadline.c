@@ -172,6 +172,22 @@ static void who_loads_and_comes_and_goes(void **state) {
     }
 }
 
+/* The time away is of his seat, and not of what he had to give. */
+static void away_is_not_slow(void **state) {
+    (void)state;
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x");
+    keep_token(0, 0);
+    pass(30 * SECOND);
+    lose(0);
+    pass(55 * SECOND);
+    come_back(0, 10, false);
+    pass(80 * SECOND);
+    assert_false(inbox[10].hung_up);
+    give(10, "save");
+    assert_non_null(heard(1, KL_MSG_PREPARE));
+}
+
 /* Whom the room does not wait for has all his time when it does. */
 static void who_was_ready_begins_anew(void **state) {
     (void)state;
@@ -233,6 +249,7 @@ int main(void) {
         T(a_host_who_comes_and_goes),
         T(a_host_who_gives_nearly_all_again_and_again),
         T(who_loads_and_comes_and_goes),
+        T(away_is_not_slow),
         T(who_was_ready_begins_anew),
         T(cuts_in_a_row_count_together),
         T(a_minute_later_it_is_another),

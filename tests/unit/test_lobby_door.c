@@ -195,6 +195,24 @@ static void guessing_gets_slow(void **state) {
     expect_refusal(1, KL_REFUSE_DOOR, "too many");
 }
 
+/* A token is nothing to guess; who tries all the same has fewer passwords. */
+static void wrong_returns_count(void **state) {
+    (void)state;
+    make_with_password(0, "room", "open sesame", 0);
+    for (unsigned i = 0; i < 20; i++) {
+        const uint8_t token[KL_TOKEN_BYTES] = {(uint8_t)i};
+        connect_peer(1);
+        struct kl_msg m = a_return(0, 1, "room", token);
+        say(1, &m);
+        expect_refusal(1, KL_REFUSE_SEAT, "no seat is kept for you");
+    }
+    guess(1);
+    expect_refusal(1, KL_REFUSE_DOOR, "too many wrong passwords");
+    address_of_peers = "192.0.2.2:5";
+    guess(2);
+    expect_refusal(2, KL_REFUSE_DOOR, "the password of");
+}
+
 /* From many addresses: the room itself slows down. Runs begun at once are no more tries. */
 static void guessing_from_everywhere_gets_slow(void **state) {
     (void)state;
@@ -460,6 +478,7 @@ int main(void) {
         T(two_who_make_the_room_at_once),
         T(who_stands_in_the_door_is_sent_away),
         T(guessing_gets_slow),
+        T(wrong_returns_count),
         T(guessing_from_everywhere_gets_slow),
         T(locked_is_for_newcomers),
         T(a_door_for_one_at_a_time),

@@ -141,6 +141,24 @@ static void so_many_bytes_to_one_address(void **state) {
     assert_int_equal(lobby->start_bytes, 3 * total);
 }
 
+/* Of what a room holds everything counts: start data, history, the states that it keeps. */
+static void all_of_a_room_counts(void **state) {
+    const uint32_t total = 1024 * 1024;
+    (void)state;
+    kl_lobby_destroy(lobby);
+    open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 8});
+    hello(0, "a", 1, 1, "x");
+    piece(0, 0, 1000, total);
+    struct kl_lobby_room *r = kl_lobby_find(lobby, "a");
+    for (unsigned i = 0; i < 3; i++) {
+        r->shot.bytes = i == 1 ? 6 * total : 0;
+        r->past.bytes = i == 2 ? 6 * total : 0;
+        assert_int_equal(kl_lobby_address_has(lobby, "192.0.2.1:9", total), i == 0);
+        assert_true(kl_lobby_address_has(lobby, "192.0.2.2:9", total));
+    }
+    r->past.bytes = 0;
+}
+
 /* Where an address has had its share its rooms play on, with less of a past. */
 static void a_room_has_some_history_all_the_same(void **state) {
     (void)state;
@@ -165,6 +183,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(so_many_commands),
         T(answers_are_left_out_first),
+        T(all_of_a_room_counts),
         T(so_many_rooms_to_one_address),
         T(so_many_lines_and_commands),
         T(who_takes_nothing_is_put_out),

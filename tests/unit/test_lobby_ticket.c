@@ -171,6 +171,13 @@ static void triers_are_told_apart(void **state) {
     struct kl_bucket *new = kl_triers_of(&triers, "203.0.113.9", 1001); /* the longest unused makes way */
     assert_true(kl_bucket_take(new, 1, 1001));
     assert_ptr_equal(kl_triers_of(&triers, "192.0.2.1", 1002), one);
+    for (unsigned i = 0; i < 4 * KL_TRIERS;
+         i++) { /* who goes on trying is not forgotten, however many others come */
+        snprintf(host, sizeof host, "10.1.%u.%u", i / 250, i % 250);
+        (void)kl_triers_of(&triers, host, 1003 + i);
+        if (i % 100 == 0) assert_ptr_equal(kl_triers_of(&triers, "192.0.2.1", 1003 + i), one);
+    }
+    assert_false(kl_bucket_take(one, 1, 3000));
 }
 
 int main(void) {

@@ -127,6 +127,14 @@ static void what_keylock_never_says_is_dropped(void **state) {
         assert_false(passes(KL_UDP_RELAY));
         assert_false(passes(KL_UDP_CLIENT));
     }
+    for (unsigned i = 0; i < 4; i++) { /* a stock ENet says that it has no limits */
+        header(3);
+        command(BANDWIDTH, 255, 1);
+        u32(i & 1 ? 9600 : 0);
+        u32(i & 2 ? 9600 : 0);
+        assert_int_equal(passes(KL_UDP_RELAY), i == 0);
+        assert_int_equal(passes(KL_UDP_CLIENT), i == 0);
+    }
     header(3);
     bytes[0] |= 0x40; /* compressed */
     reliable(1, 10);
