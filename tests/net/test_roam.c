@@ -191,29 +191,41 @@ static void little_goes_to_an_unproved_address(void **state) {
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 
+/* The answer to the challenge that has come there, or nothing of the kind. */
+static bool challenged(struct intruder *n, int fd, uint8_t answer[9]) {
+    struct kl_opened o;
+    uint8_t one[2048];
+    size_t len;
+    bool asked = false;
+    usleep(20000);
+    while ((len = (size_t)recv(fd, one, sizeof one, MSG_DONTWAIT)) <= sizeof one)
+        if (kl_open(&n->opener, one, len, &o) == 0 && o.kind == KL_SEAL_PATH && o.len == 9) {
+            asked = true;
+            memcpy(answer + 1, o.body + 1, 8);
+        }
+    return asked;
+}
+
 /* The answer from where the challenge went moves all; a wrong one, or from elsewhere, nothing. */
 static void an_answered_challenge_moves_all(void **state) {
     (void)state;
     struct intruder n;
-    struct kl_opened o;
     size_t came = 0, len = 0;
     uint8_t one[2048], answer[9] = {1};
     wait_in_a_room(&n);
-    int elsewhere = stranger("127.0.0.5");
+    int elsewhere = stranger("127.0.0.5"), third = stranger("127.0.0.6");
     intruder_send(&n, elsewhere, KL_SEAL_CTRL, ctrl, sizeof ctrl);
-    usleep(20000);
-    bool asked = false;
-    while ((len = (size_t)recv(elsewhere, one, sizeof one, MSG_DONTWAIT)) <= sizeof one)
-        if (kl_open(&n.opener, one, len, &o) == 0 && o.kind == KL_SEAL_PATH && o.len == 9) {
-            asked = true;
-            memcpy(answer + 1, o.body + 1, 8);
-        }
-    assert_true(asked);
+    assert_true(challenged(&n, elsewhere, answer));
     answer[3] ^= 1;
     intruder_send(&n, elsewhere, KL_SEAL_PATH, answer, sizeof answer);
     usleep(20000);
     assert_false(log_has(&relay, "event=moved"));
     answer[3] ^= 1;
+    len = kl_seal(&n.sealer, KL_SEAL_PATH, answer, sizeof answer, one); /* older than what comes from there */
+    intruder_send(&n, elsewhere, KL_SEAL_CTRL, ctrl, sizeof ctrl);
+    throw_at(third, relay.port, one, len);
+    usleep(20000);
+    assert_false(log_has(&relay, "event=moved"));
     intruder_send(&n, elsewhere, KL_SEAL_PATH, answer, sizeof answer);
     assert_true(program_said(&relay, "event=moved"));
     drain(elsewhere, &came);
@@ -225,6 +237,33 @@ static void an_answered_challenge_moves_all(void **state) {
     }
     assert_true(enet > 0);
     close(elsewhere);
+    close(third);
+    intruder_leave(&n);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+}
+
+/* Who has moved counts where he is, and no more where he was. */
+static void limits_are_for_where_one_is(void **state) {
+    (void)state;
+    struct intruder n, other;
+    uint8_t answer[9] = {1};
+    relay = relay_start((const char *const[]){"--per-address", "1", NULL});
+    intruder_enter(&n, relay.port);
+    int elsewhere = stranger("127.0.0.5");
+    intruder_send(&n, elsewhere, KL_SEAL_CTRL, ctrl, sizeof ctrl);
+    assert_true(challenged(&n, elsewhere, answer));
+    intruder_shake(&other, relay.port, "127.0.0.1");
+    assert_true(other.refused);
+    intruder_leave(&other);
+    intruder_send(&n, elsewhere, KL_SEAL_PATH, answer, sizeof answer);
+    assert_true(program_said(&relay, "event=moved"));
+    intruder_shake(&other, relay.port, "127.0.0.5");
+    assert_true(other.refused);
+    intruder_leave(&other);
+    intruder_shake(&other, relay.port, "127.0.0.1");
+    assert_true(other.has_keys);
+    intruder_leave(&other);
+    close(elsewhere);
     intruder_leave(&n);
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
@@ -235,6 +274,7 @@ int main(void) {
         cmocka_unit_test(a_copy_from_elsewhere),
         cmocka_unit_test(little_goes_to_an_unproved_address),
         cmocka_unit_test(an_answered_challenge_moves_all),
+        cmocka_unit_test(limits_are_for_where_one_is),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
