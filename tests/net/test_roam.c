@@ -1,5 +1,6 @@
 /* test_roam.c - sessions whose address changes: followed after one datagram, with little said to an address
  * that has not answered; and those who pretend to be such a session. net/PROTOCOL.md §8. */
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -191,19 +192,20 @@ static void little_goes_to_an_unproved_address(void **state) {
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 
-/* The answer to the challenge that has come there, or nothing of the kind. */
+/* Waits for a challenge there, and makes the answer to it. */
 static bool challenged(struct intruder *n, int fd, uint8_t answer[9]) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
     struct kl_opened o;
     uint8_t one[2048];
-    size_t len;
-    bool asked = false;
-    usleep(20000);
-    while ((len = (size_t)recv(fd, one, sizeof one, MSG_DONTWAIT)) <= sizeof one)
-        if (kl_open(&n->opener, one, len, &o) == 0 && o.kind == KL_SEAL_PATH && o.len == 9) {
-            asked = true;
-            memcpy(answer + 1, o.body + 1, 8);
-        }
-    return asked;
+    for (uint64_t end_us = kl_now_us() + 5 * UINT64_C(1000000); kl_now_us() < end_us;) {
+        if (poll(&p, 1, 100) <= 0) continue;
+        size_t len = (size_t)recv(fd, one, sizeof one, MSG_DONTWAIT);
+        if (len > sizeof one || kl_open(&n->opener, one, len, &o) != 0) continue;
+        if (o.kind != KL_SEAL_PATH || o.len != 9) continue;
+        memcpy(answer + 1, o.body + 1, 8);
+        return true;
+    }
+    return false;
 }
 
 /* The answer from where the challenge went moves all; a wrong one, or from elsewhere, nothing. */
