@@ -31,6 +31,10 @@ int kl_channel_encode(const struct kl_channel_packet *p, uint8_t *buf, size_t ca
         break;
     case KL_CHANNEL_OUTCOME: kl_write_u8(&w, p->outcome); break;
     case KL_CHANNEL_REFUSE: kl_write_string(&w, p->text); break;
+    case KL_CHANNEL_CARRY:
+        kl_write_u32(&w, p->taken);
+        kl_write_bytes(&w, p->datagram, p->len);
+        break;
     default: break;
     }
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
@@ -60,6 +64,18 @@ static void read_ticket(struct kl_reader *r, struct kl_url *url) {
     if (!good || !url->port || !*url->fingerprint) r->failed = true;
 }
 
+/* The rest of the packet. */
+static void read_carry(struct kl_reader *r, struct kl_channel_packet *p) {
+    p->taken = kl_read_u32(r);
+    size_t len = kl_reader_left(r);
+    if (r->failed || len > KL_CARRY_MAX) {
+        r->failed = true;
+        return;
+    }
+    p->len = (uint16_t)len;
+    if (len) memcpy(p->datagram, kl_read_bytes(r, len), len);
+}
+
 static uint8_t read_u8(struct kl_reader *r, uint8_t max) {
     uint8_t v = kl_read_u8(r);
     if (v > max) r->failed = true;
@@ -82,6 +98,7 @@ int kl_channel_decode(struct kl_channel_packet *p, const void *buf, size_t len) 
     case KL_CHANNEL_OUTCOME: p->outcome = read_u8(&r, KL_CHANNEL_FAILED); break;
     case KL_CHANNEL_REFUSE: kl_read_string(&r, p->text, sizeof p->text); break;
     case KL_CHANNEL_BEAT: break;
+    case KL_CHANNEL_CARRY: read_carry(&r, p); break;
     default: r.failed = true;
     }
     if (result == KL_E_VERSION) return result;

@@ -1,5 +1,5 @@
 /* channel.h - what two wrappers say to each other over RetroArch's own netplay, its packet interface: the way
- * into a room, and nothing of the match. net/PROTOCOL.md §11. Pure.
+ * into a room and, where no other way leads to its relay, the match's datagrams. net/PROTOCOL.md §11. Pure.
  *
  * A packet comes from whoever reached the other's RetroArch by TCP: the decoder trusts nothing. */
 #ifndef KLW_CHANNEL_H
@@ -9,8 +9,9 @@
 #include "../net/engine/msg.h"
 #include "../net/session/url.h"
 
-#define KL_CHANNEL_VERSION 1
+#define KL_CHANNEL_VERSION 2
 #define KL_CHANNEL_MAX     1500 /* bytes of a packet; longer ones are not looked at */
+#define KL_CARRY_MAX       1400 /* bytes of a datagram in one: more than a session's have */
 
 enum kl_channel_kind {
     KL_CHANNEL_GREET = 1,   /* each side's first packet; the guest begins */
@@ -18,6 +19,7 @@ enum kl_channel_kind {
     KL_CHANNEL_OUTCOME = 3, /* to the host: what became of the ticket */
     KL_CHANNEL_REFUSE = 4,  /* no room: why, for people */
     KL_CHANNEL_BEAT = 5,    /* every second: the other side is there */
+    KL_CHANNEL_CARRY = 6,   /* a datagram between the guest and the relay on the host's machine */
 };
 enum kl_channel_outcome { KL_CHANNEL_IN, KL_CHANNEL_FAILED };
 
@@ -26,9 +28,12 @@ struct kl_channel_packet {
     uint16_t version;       /* GREET: of the channel */
     uint16_t protocol;      /* GREET: of the relay's, KL_PROTOCOL_VERSION */
     struct kl_url url;      /* TICKET: relay, room and fingerprint, none of them empty; port not 0 */
-    bool hosted;            /* TICKET: the relay is the host\'s own machine, which may have other addresses */
+    bool hosted;            /* TICKET: the relay is the host's own machine, which may have other addresses */
     uint8_t outcome;        /* enum kl_channel_outcome */
     char text[KL_TEXT_MAX]; /* REFUSE */
+    uint32_t taken;         /* CARRY: bytes of datagrams that its sender has taken, in all */
+    uint16_t len;           /* CARRY: of the datagram; 0: there is none, only `taken' is said */
+    uint8_t datagram[KL_CARRY_MAX];
 };
 
 /* The length, or KL_E_SPACE. p is what the decoder takes. */

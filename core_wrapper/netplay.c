@@ -1,10 +1,12 @@
 #include "netplay.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <sodium.h>
 
+#include "carrier.h"
 #include "channel.h"
 #include "choice.h"
 #include "reach.h"
@@ -33,28 +35,34 @@ static struct {
     bool core_has, core_serves; /* … its own; this session is its */
     bool active, host;          /* a session of ours */
     kl_netpacket_send_fn send;
-    bool room_wanted, in_room, told; /* in_room: the link was in it; told: the host, what became of it */
-    bool greeted;                    /* guest: our GREET is out */
-    struct kl_url ticket;            /* guest: with ->port 0 there is none yet */
+    kl_netpacket_poll_fn poll_receive; /* may be NULL */
+    bool room_wanted, in_room, told;   /* in_room: the link was in it; told: the host, what became of it */
+    bool greeted;                      /* guest: our GREET is out */
+    struct kl_url ticket;              /* guest: with ->port 0 there is none yet */
     uint64_t beat_us, door_us, ticket_us;
     struct kl_hosted *hosted; /* host: the relay of this match, where no other is known */
+    uint16_t hosted_port;
     struct kl_reach *reach;   /* guest: … is looked for */
     bool ticket_hosted, lost; /* guest: the ticket is for such a one; nobody answers there */
     unsigned serving;         /* host: the guest with a ticket; 0: none */
     struct {
         uint8_t state; /* enum guest_state */
         uint64_t heard_us;
-        bool silent;     /* was said */
-    } guest[GUESTS + 1]; /* by RetroArch's number; a guest has the host as 0 */
+        bool silent;                        /* was said */
+    } guest[GUESTS + 1];                    /* by RetroArch's number; a guest has the host as 0 */
+    struct kl_carrier *carrier[GUESTS + 1]; /* for whom the channel carries the match itself; so numbered */
 } n;
 
 /* ---- packets ---- */
 
-static void tell(unsigned to, const struct kl_channel_packet *p) {
+static void put(unsigned to, const struct kl_channel_packet *p, int flags) {
     uint8_t bytes[KL_CHANNEL_MAX];
     int len = kl_channel_encode(p, bytes, sizeof bytes);
-    if (n.send && len > 0)
-        n.send(KL_NETPACKET_RELIABLE | KL_NETPACKET_FLUSH, bytes, (size_t)len, (uint16_t)to);
+    if (n.send && len > 0) n.send(KL_NETPACKET_RELIABLE | flags, bytes, (size_t)len, (uint16_t)to);
+}
+
+static void tell(unsigned to, const struct kl_channel_packet *p) {
+    put(to, p, KL_NETPACKET_FLUSH);
 }
 
 static void greet(unsigned to) {
@@ -72,6 +80,87 @@ static void refuse(unsigned guest, const char *why) {
 static void say_outcome(uint8_t outcome) {
     n.told = true;
     tell(0, &(struct kl_channel_packet){.kind = KL_CHANNEL_OUTCOME, .outcome = outcome});
+}
+
+/* ---- the match itself over the channel ---- */
+
+static void end_carrying(unsigned other) {
+    uint64_t in, out, dropped;
+    if (!n.carrier[other]) return;
+    kl_carrier_count(n.carrier[other], &in, &out, &dropped);
+    kl_screen_log(&kl_w.screen, kl_w.front.environment,
+                  "netplay: carried over the channel in=%" PRIu64 " out=%" PRIu64 " dropped=%" PRIu64, in,
+                  out, dropped);
+    kl_carrier_close(n.carrier[other]);
+    n.carrier[other] = NULL;
+}
+
+static void end_all_carrying(void) {
+    for (unsigned i = 0; i <= GUESTS; i++)
+        end_carrying(i);
+}
+
+/* All that may go now, and then it goes at once. */
+static void send_carried(void) {
+    struct kl_channel_packet p;
+    bool any = false;
+    for (unsigned i = 0; i <= GUESTS && n.send; i++)
+        while (n.carrier[i] && kl_carrier_next(n.carrier[i], &p)) {
+            put(i, &p, 0);
+            any = true;
+        }
+    if (any && n.send) n.send(KL_NETPACKET_RELIABLE | KL_NETPACKET_FLUSH, NULL, 0, KL_NETPACKET_BROADCAST);
+}
+
+/* A guest begins it, whose UDP does not get through, by its first datagram. */
+static bool begin_carrying(unsigned guest) {
+    bool may =
+        n.hosted_port && (n.guest[guest].state == GUEST_HAS_TICKET || n.guest[guest].state == GUEST_IN);
+    if (may) n.carrier[guest] = kl_carrier_open_host(n.hosted_port);
+    if (n.carrier[guest])
+        kl_screen_log(&kl_w.screen, kl_w.front.environment,
+                      "netplay: UDP from guest %u does not get through, its match comes over this channel",
+                      guest);
+    else
+        refuse(guest, may ? "the host's machine has no socket for you"
+                          : "expected no datagrams: there is no ticket for a relay on the host's machine");
+    return n.carrier[guest] != NULL;
+}
+
+static void take_carried(const struct kl_channel_packet *p, unsigned from) {
+    if (!n.carrier[from] && (!n.host || !begin_carrying(from))) return;
+    if (kl_carrier_take(n.carrier[from], p) == KL_OK) return;
+    kl_screen_log(&kl_w.screen, kl_w.front.environment,
+                  "netplay: %u says that it took what was not sent to it", from);
+    end_carrying(from);
+    if (n.host) refuse(from, "expected a count of what was sent to you");
+    n.guest[from].state = GUEST_OUT;
+}
+
+/* The guest's end. The match goes there as it would to the relay. */
+static bool carry(void) {
+    uint16_t port;
+    end_carrying(0);
+    n.carrier[0] = kl_carrier_open_guest(&port);
+    if (!n.carrier[0]) return false;
+    kl_screen_log(&kl_w.screen, kl_w.front.environment,
+                  "netplay: nothing answers at UDP port %u of the host's; the match comes over this channel",
+                  n.ticket.port);
+    kl_wrapper_say(KL_SCREEN_WARNING, 6000,
+                   "UDP port %u of the host's machine does not answer: the match comes through RetroArch's "
+                   "connection, some frames later",
+                   n.ticket.port);
+    snprintf(n.ticket.host, sizeof n.ticket.host, "%s", KL_CARRIER_HOST);
+    n.ticket.port = port;
+    return true;
+}
+
+/* RetroArch has connected again, and the link waits for it. */
+static bool carry_again(const struct kl_url *ticket) {
+    bool same = n.carrier[0] && kl_w.link && !strcmp(ticket->room, kl_w.config.room) &&
+                !strcmp(ticket->fingerprint, kl_w.config.fingerprint);
+    if (same) kl_carrier_again(n.carrier[0]);
+    return same;
 }
 
 /* ---- the host ---- */
@@ -158,6 +247,7 @@ static bool wait_for_relay(void) {
         return true;
     case KL_HOSTED_LISTENS: break;
     }
+    n.hosted_port = port;
     kl_screen_log(&kl_w.screen, kl_w.front.environment,
                   "netplay: no relay is set; this machine is one, at UDP port %u", port);
     open_room("127.0.0.1", port, fingerprint);
@@ -178,6 +268,7 @@ static void end_relay(void) {
     if (n.active || kl_w.link) return;
     kl_hosted_close(n.hosted);
     n.hosted = NULL;
+    n.hosted_port = 0;
 }
 
 /* ---- the guest ---- */
@@ -209,7 +300,7 @@ static bool find_host(void) {
 static bool enter_room(void) {
     const struct kl_url *t = &n.ticket;
     if (n.ticket_hosted && !find_host()) return false;
-    if (n.lost) {
+    if (n.lost && !carry()) {
         kl_wrapper_fail("the host's machine does not answer at UDP port %u: the host lets it in, as TCP for "
                         "RetroArch's netplay, or sets a relay for Keylock",
                         t->port);
@@ -261,7 +352,7 @@ static void take_for_guest(const struct kl_channel_packet *p) {
     } else if (p->kind == KL_CHANNEL_TICKET && !n.ticket.port) {
         n.ticket = p->url;
         n.ticket_hosted = p->hosted;
-        n.room_wanted = true;
+        n.room_wanted = !carry_again(&p->url);
     }
 }
 
@@ -283,6 +374,8 @@ static void receive(const void *buf, size_t len, uint16_t client) {
                       "netplay: what came from %u is nothing of Keylock's", client);
         if (n.host) refuse(client, "expected a packet of Keylock's, got something else");
         n.guest[client].state = GUEST_OUT;
+    } else if (p.kind == KL_CHANNEL_CARRY) {
+        take_carried(&p, client);
     } else if (p.kind == KL_CHANNEL_GREET) {
         if (n.guest[client].state == GUEST_NONE) take_greeting(&p, client);
     } else if (n.host)
@@ -302,7 +395,9 @@ static void start(uint16_t client, kl_netpacket_send_fn send, kl_netpacket_poll_
     memset(n.guest, 0, sizeof n.guest);
     n.active = true;
     n.host = client == 0;
+    if (n.host) end_all_carrying();
     n.send = send;
+    n.poll_receive = poll_receive;
     n.greeted = n.in_room = n.told = n.lost = false;
     n.ticket.port = 0;
     n.serving = 0;
@@ -320,8 +415,13 @@ static void stop(void) {
     if (!n.active) return;
     n.active = n.room_wanted = false;
     n.send = NULL;
+    n.poll_receive = NULL;
     end_looking();
-    if (kl_w.phase == KL_PHASE_PLAYING)
+    if (n.host) end_all_carrying();
+    if (kl_w.phase == KL_PHASE_PLAYING && n.carrier[0])
+        kl_wrapper_say(KL_SCREEN_WARNING, 8000,
+                       "RetroArch's netplay has ended, and the match came through it: connect there again");
+    else if (kl_w.phase == KL_PHASE_PLAYING)
         kl_wrapper_say(
             KL_SCREEN_INFO, 5000,
             "RetroArch's netplay has ended; the match goes on (leave it by Core Options, Keylock, Alone)");
@@ -341,6 +441,7 @@ static void poll(void) {
         n.guest[0].heard_us = now_us;
         greet(0);
     }
+    send_carried();
     if (now_us < n.beat_us) return;
     n.beat_us = now_us + BEAT_US;
     tell(n.host ? KL_NETPACKET_BROADCAST : 0, &(struct kl_channel_packet){.kind = KL_CHANNEL_BEAT});
@@ -358,6 +459,7 @@ static void disconnected(uint16_t client) {
     }
     if (client > GUESTS) return;
     memset(&n.guest[client], 0, sizeof n.guest[client]);
+    end_carrying(client);
     if (n.serving == client) n.serving = 0;
 }
 
@@ -367,7 +469,8 @@ static void note_silence(uint64_t now_us) {
         bool silent = there && now_us > n.guest[i].heard_us + SILENCE_US;
         if (silent && !n.guest[i].silent)
             kl_screen_log(&kl_w.screen, kl_w.front.environment,
-                          "netplay: nothing came through RetroArch for 10 s; the match does not need it");
+                          "netplay: nothing came through RetroArch for 10 s%s",
+                          n.carrier[i] ? "" : "; the match does not need it");
         n.guest[i].silent = silent;
     }
 }
@@ -383,13 +486,27 @@ static void follow_room(void) {
         say_outcome(KL_CHANNEL_FAILED);
 }
 
+/* What the frontend has received by now; it may call receive() and stop(). */
+static void receive_more(void) {
+    for (unsigned i = 0; i <= GUESTS; i++)
+        if (n.carrier[i]) kl_carrier_frame(n.carrier[i]);
+    if (n.poll_receive) n.poll_receive();
+}
+
 void kl_netplay_turn(uint64_t now_us) {
     if (n.hosted) end_relay();
+    if (!n.host && !kl_w.link && !n.room_wanted) end_carrying(0);
+    if (!n.active) return;
+    receive_more();
     if (!n.active) return;
     if (n.room_wanted) n.room_wanted = n.host ? !host_room() : !enter_room();
     follow_room();
     note_silence(now_us);
     if (n.host && n.in_room && kl_w.link && kl_w.status.welcome.host) serve(now_us);
+}
+
+void kl_netplay_send(void) {
+    if (n.active) send_carried();
 }
 
 /* ---- with the frontend and the core ---- */
@@ -401,7 +518,7 @@ bool kl_netplay_offer(void) {
                                 .poll = poll,
                                 .connected = connected,
                                 .disconnected = disconnected,
-                                .protocol_version = "keylock 1"};
+                                .protocol_version = "keylock 2"};
     if (!n.offered && kl_w.front.environment) n.offered = kl_w.front.environment(KL_NETPACKET_CALL, &ours);
     return n.offered;
 }
@@ -415,6 +532,7 @@ bool kl_netplay_inner(const struct kl_netpacket *core) {
 
 void kl_netplay_close(void) {
     end_looking();
+    end_all_carrying();
     kl_hosted_close(n.hosted);
     memset(&n, 0, sizeof n);
 }

@@ -1,6 +1,7 @@
 /* netplay.h - RetroArch's own Netplay menu as a way into a room: the packet interface of RetroArch 1.17 and
  * later (environment call 78). Who hosts there makes a room, who connects gets a ticket for it; the match
- * runs over the relay, as any. net/PROTOCOL.md §11.
+ * runs over the relay, as any; where that is on the host's machine and UDP does not get there, its datagrams
+ * go through the packet interface. net/PROTOCOL.md §11.
  *
  * The frontend has one slot for the interface, and copies it: ours is registered once, and a core that brings
  * its own is served through it where no relay is known. Everything here is the frontend's thread's. */
@@ -35,8 +36,10 @@ bool kl_netplay_offer(void);
 bool kl_netplay_inner(const struct kl_netpacket *core);
 
 /* The room of the netplay session has come about, or not; host only: newcomers and their tickets. Once a
- * retro_run. */
+ * retro_run, before its frames. */
 void kl_netplay_turn(uint64_t now_us);
+/* … and after them: where the packet interface carries a match itself (carrier.h), what there is to send. */
+void kl_netplay_send(void);
 /* The core goes. Harmless where there was nothing. */
 void kl_netplay_close(void);
 

@@ -10,14 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../net/transport/ask.h"
 #include "../net/transport/link.h"
 
 #define DESCRIPTORS 1024
-#define PAUSE_NS    50000000 /* where they all refuse at once */
 
 /* ---- addresses ---- */
 
@@ -80,28 +78,29 @@ struct kl_reach {
     unsigned found;   /* with KL_REACH_FOUND */
 };
 
-static bool answers(const char *address, uint16_t port) {
-    struct kl_pong pong;
+/* A socket each; -1 where there is none. */
+static void open_sockets(const struct kl_reach *r, int fd[KL_REACH_MAX]) {
     char err[256];
-    int fd = kl_ask_open(address, port, err, sizeof err);
-    bool good = fd >= 0 && kl_ask_ping(fd, &pong) >= 0;
-    if (fd >= 0) close(fd);
-    return good;
+    for (unsigned i = 0; i < r->list.count; i++)
+        fd[i] = kl_ask_open(r->list.address[i], r->port, err, sizeof err);
 }
 
+static void close_sockets(const struct kl_reach *r, const int fd[KL_REACH_MAX]) {
+    for (unsigned i = 0; i < r->list.count; i++)
+        if (fd[i] >= 0) close(fd[i]);
+}
+
+/* All at once, and again: a datagram may be lost, and the host's relay may only just begin to listen. */
 static void *run(void *arg) {
     struct kl_reach *r = arg;
     uint64_t until_us = kl_now_us() + KL_REACH_US;
-    while (!r->leaving && kl_now_us() < until_us) {
-        for (unsigned i = 0; i < r->list.count && !r->leaving; i++) {
-            if (!answers(r->list.address[i], r->port)) continue;
-            r->found = i;
-            r->news = KL_REACH_FOUND;
-            return NULL;
-        }
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-    }
-    r->news = KL_REACH_NOWHERE;
+    int fd[KL_REACH_MAX], found = -1;
+    open_sockets(r, fd);
+    while (found < 0 && !r->leaving && kl_now_us() < until_us)
+        found = kl_ask_first(fd, r->list.count);
+    close_sockets(r, fd);
+    if (found >= 0) r->found = (unsigned)found;
+    r->news = found >= 0 ? KL_REACH_FOUND : KL_REACH_NOWHERE;
     return NULL;
 }
 

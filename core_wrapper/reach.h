@@ -23,7 +23,7 @@ void kl_reach_own(char out[KL_REACH_TEXT]);
 
 struct kl_reach;
 enum kl_reach_news { KL_REACH_ASKING, KL_REACH_FOUND, KL_REACH_NOWHERE };
-/* Asks them all, for KL_REACH_US at most. NULL without memory or thread. */
+/* Asks them all at the same time, again and again for KL_REACH_US at most. NULL without memory or thread. */
 struct kl_reach *kl_reach_open(const struct kl_reach_list *list, uint16_t port);
 /* address: where it was found. */
 enum kl_reach_news kl_reach_look(struct kl_reach *r, char address[KL_REACH_TEXT]);

@@ -302,6 +302,7 @@ void kl_session_run(void) {
     case KL_PHASE_READY:
     case KL_PHASE_DEAD: kl_play_idle(); break;
     }
+    kl_netplay_send();
     kl_record_turn(from_us, &kl_w.play.report);
 }
 

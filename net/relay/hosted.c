@@ -37,6 +37,7 @@ static void *run(void *arg) {
     char err[256] = "";
     pthread_setname_np(pthread_self(), "keylock-relay");
     kl_relay_options_defaults(&o);
+    o.port = KL_HOSTED_PORT;
     o.rooms = ROOMS;
     o.state = h->dir;
     o.listening = listening;

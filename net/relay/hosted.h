@@ -7,11 +7,14 @@
 
 #include "../session/keys.h"
 
+/* Beside KL_DEFAULT_PORT: a RetroArch that hosts listens there by UDP itself, for its list of the LAN. */
+#define KL_HOSTED_PORT 55436
+
 struct kl_hosted;
 
 enum kl_hosted_state { KL_HOSTED_STARTING, KL_HOSTED_LISTENS, KL_HOSTED_FAILED };
 
-/* Starts it at Keylock's port, or at any free one where that is taken, with the key in folder `state` (made
+/* Starts it at KL_HOSTED_PORT, or at any free one where that is taken, with the key in folder `state` (made
  * where it is not there). NULL without memory or thread. */
 struct kl_hosted *kl_hosted_open(const char *state);
 /* port and fingerprint once it listens; where it failed a line in err. */

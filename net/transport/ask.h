@@ -14,6 +14,9 @@ int kl_ask_open(const char *host, uint16_t port, char *err, size_t err_len);
 
 /* Asks once. The time that the answer took, ms; below 0: none came, or none that one can read. */
 double kl_ask_ping(int fd, struct kl_pong *out);
+/* Asks several at once, each by its socket. The first that answers, or -1: none did. */
+#define KL_ASK_MANY 16
+int kl_ask_first(const int *fd, unsigned count);
 /* The rooms from place `from` on (0 first, then out->next). 0, or -1 where no answer comes. */
 int kl_ask_rooms(int fd, uint16_t from, struct kl_rooms *out);
 

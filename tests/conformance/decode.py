@@ -15,7 +15,7 @@ import sys
 sys.dont_write_bytecode = True  # before the import below: leave no cache in the tree
 
 from primitives import NEUTRAL, Writer, remainder
-from protocol import NUMBER_MAX, SNAPSHOT_MAX, decode, write_ctrl, write_message, write_update
+from protocol import NUMBER_MAX, SNAPSHOT_MAX, decode, write_channel, write_ctrl, write_message, write_update
 
 ROUNDS = 300     # messages of each kind that are encoded here
 DAMAGED = 12     # damaged forms of each message and vector
@@ -178,6 +178,21 @@ def any_message(rng):
     return "message", 0, m, write_message(m, rng)
 
 
+def any_channel(rng):
+    some = lambda n: rng.randbytes(n).hex()
+    host = ".".join("".join(rng.choice("az09") for _ in range(rng.randint(1, 9))) for _ in range(rng.randint(1, 4)))
+    fingerprint = "".join(rng.choice("abyz2367") for _ in range(32))
+    p = rng.choice([
+        lambda: [1, 2, rng.randrange(65536)],
+        lambda: [2, rng.randrange(2), host.encode().hex(), rng.randint(1, 65535), any_text(rng, 23, 1), fingerprint.encode().hex()],
+        lambda: [3, rng.randrange(2)],
+        lambda: [4, any_text(rng, 479)],
+        lambda: [5],
+        lambda: [6, u32(rng), some(rng.choice([0, 1, 26, 103, 1226, 1400]))],
+    ])()
+    return "channel", 0, p, write_channel(p, rng)
+
+
 def damage(rng, data):
     data = bytearray(data)
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
@@ -322,9 +337,32 @@ def wrong_messages():
     yield from (ticket(0, 0, 0), ticket(0, 16385, 1), ticket(12385, 16384, 4000), ticket(0, 9, 0), ticket(0, 9000, 4001))
 
 
+def wrong_channels():
+    name, after = b"keylock://h:1/r#", b"a" * 32
+    ticket = lambda link, hosted=0: lay(2, hosted, link)
+    assert decode("channel", 0, ticket(name + after)) == [2, 0, "68", 1, "72", after.hex()]
+    assert decode("channel", 0, ticket(b"KeyLock://H.:65535/%72#" + after.upper(), 1)) == [2, 1, "682e", 65535, "72", after.hex()]
+    yield from (ticket(name + after, 2), ticket(b""), ticket(name), ticket(name + after[:31]), ticket(name + after + b"a"))
+    yield from (ticket(name + after[:31] + b"1"), ticket(name + after + b"#"), ticket(name + after + b"\0"))
+    for link in (b"keylock://h/r#", b"keylock://h:/r#", b"keylock://h:0/r#", b"keylock://h:01/r#", b"keylock://h:65536/r#",
+                 b"keylock://h:1/#", b"keylock://h:1#", b"keylock://:1/r#", b"keylock://-h:1/r#", b"keylock://.h:1/r#",
+                 b"keylock://a..b:1/r#", b"keylock://a.-b:1/r#", b"keylock://h..:1/r#", b"keylock://a@h:1/r#", b"keylock://[::1]:1/r#",
+                 b"keylock://h:1/a%2#", b"keylock://h:1/%00#", b"keylock://h:1/%7f#", b"keylock://h:1/%ff#", b"keylock://h:1/a b#",
+                 b"keylock://h:1/a/b#", b"keylock://h:1/" + b"r" * 24 + b"#", b"https://h:1/r#", b"keylock:/h:1/r#",
+                 b"keylock://" + b"h" * 254 + b":1/r#"):
+        yield ticket(link + after)
+    yield from (b"", b"\0", b"\7", b"\5\0", lay(3, 2), lay(3), lay(3, 0, 0), lay(4, ("var", 480), b"a" * 480), lay(4, 1, 0x1b))
+    yield from (lay(1, b"KLNQ", 2, 0, 0, 0), lay(1, b"KLNP", 2), lay(1, b"KLNP", 2, 0, 0), lay(1, b"KLNP", 2, 0, 0, 0, 0))
+    assert decode("channel", 0, lay(1, b"KLNP", 3, 0)) == decode("channel", 0, lay(1, b"KLNP", 1, 0, 0, 0, 0)) == "version"
+    assert decode("channel", 0, lay(6, bytes(4))) == [6, 0, ""]
+    assert decode("channel", 0, lay(6, bytes(1404))) != "malformed"
+    yield from (lay(6), lay(6, bytes(3)), lay(6, bytes(1405)), lay(6, bytes(1600)))
+
+
 def wrong():
     cases = [("ctrl", 1, data) for data in wrong_ctrls()] + [("update", 0, data) for data in wrong_updates()]
     cases += [("message", 0, data) for data in wrong_messages()]
+    cases += [("channel", 0, data) for data in wrong_channels()]
     for what, seats, data in cases:
         assert decode(what, seats, data) == "malformed", (what, data.hex())
     return cases
@@ -346,7 +384,7 @@ def main():
         cases += [(v["what"], v["seats"], damage(rng, data)) for _ in range(DAMAGED)]
     print("%s vectors of the C code: %d" % ("FAIL" if failed else "ok", len(vectors)))
 
-    made = [make(rng) for make in (any_ctrl, any_update, any_message) for _ in range(ROUNDS)]
+    made = [make(rng) for make in (any_ctrl, any_update, any_message, any_channel) for _ in range(ROUNDS)]
     for what, seats, fields, data in made:
         assert decode(what, seats, data) == fields, (what, data.hex())
         cases.append((what, seats, data))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel.h"
 #include "lock_wire.h"
 #include "msg.h"
 
@@ -294,8 +295,29 @@ static int print_message(const uint8_t *b, size_t len) {
     return 0;
 }
 
+/* ---- RetroArch's packet channel ---- */
+
+static int print_channel(const uint8_t *b, size_t len) {
+    static struct kl_channel_packet p;
+    int result = kl_channel_decode(&p, b, len);
+    if (result != KL_OK) return result;
+    printf("[%u", p.kind);
+    if (p.kind == KL_CHANNEL_GREET) printf(",%u,%u", p.version, p.protocol);
+    if (p.kind == KL_CHANNEL_TICKET) {
+        printf(",%d,", p.hosted), print_string(p.url.host);
+        printf(",%u,", p.url.port), print_string(p.url.room);
+        putchar(','), print_string(p.url.fingerprint);
+    }
+    if (p.kind == KL_CHANNEL_OUTCOME) printf(",%u", p.outcome);
+    if (p.kind == KL_CHANNEL_REFUSE) putchar(','), print_string(p.text);
+    if (p.kind == KL_CHANNEL_CARRY) printf(",%u,", p.taken), print_hex(p.datagram, p.len);
+    putchar(']');
+    return 0;
+}
+
 int print_fields(const char *what, unsigned seats, const uint8_t *b, size_t len) {
     if (strcmp(what, "ctrl") == 0) return print_ctrl(b, len, seats);
     if (strcmp(what, "update") == 0) return print_update(b, len);
+    if (strcmp(what, "channel") == 0) return print_channel(b, len);
     return print_message(b, len);
 }

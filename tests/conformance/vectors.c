@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel.h"
 #include "fields.h"
 #include "lock_wire.h"
 #include "msg.h"
@@ -307,6 +308,35 @@ static void message_vectors(void) {
     snapshot_messages();
 }
 
+/* --- RetroArch's packet channel */
+
+static void packet(const struct kl_channel_packet *p) {
+    uint8_t b[KL_CHANNEL_MAX];
+    int len = kl_channel_encode(p, b, sizeof b);
+    if (len > 0)
+        vector("channel", 0, b, (size_t)len);
+    else
+        abort();
+}
+
+static void channel_vectors(void) {
+    struct kl_channel_packet p = {.kind = KL_CHANNEL_GREET, .version = KL_CHANNEL_VERSION, .protocol = 515};
+    packet(&p);
+    p = (struct kl_channel_packet){.kind = KL_CHANNEL_TICKET, .hosted = true, .url.port = 55435};
+    strcpy(p.url.host, "198.51.100.7");
+    strcpy(p.url.room, "np \xc3\xa9%/#");
+    strcpy(p.url.fingerprint, "wgythom7kfxgzawo3kes55npkd5ewttr");
+    packet(&p);
+    packet(&(struct kl_channel_packet){.kind = KL_CHANNEL_OUTCOME, .outcome = KL_CHANNEL_FAILED});
+    packet(&(struct kl_channel_packet){.kind = KL_CHANNEL_REFUSE, .text = "no room"});
+    packet(&(struct kl_channel_packet){.kind = KL_CHANNEL_BEAT});
+    p = (struct kl_channel_packet){.kind = KL_CHANNEL_CARRY, .taken = 0xfeedbeef};
+    packet(&p);
+    p.len = KL_CARRY_MAX;
+    count_up(p.datagram, p.len, 7);
+    packet(&p);
+}
+
 /* --- judging -----------------------------------------------------------------------------------------------
  */
 
@@ -343,5 +373,6 @@ int main(int argc, char **argv) {
     ctrl_vectors();
     update_vectors();
     message_vectors();
+    channel_vectors();
     return 0;
 }

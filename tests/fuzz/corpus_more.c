@@ -383,4 +383,13 @@ void corpus_channel(void) {
     channel("outcome", (struct kl_channel_packet){.kind = KL_CHANNEL_OUTCOME, .outcome = KL_CHANNEL_FAILED});
     channel("refuse", (struct kl_channel_packet){.kind = KL_CHANNEL_REFUSE, .text = "the room is full"});
     channel("beat", (struct kl_channel_packet){.kind = KL_CHANNEL_BEAT});
+    struct kl_channel_packet carry = {.kind = KL_CHANNEL_CARRY};
+    channel("carry-none", carry);
+    carry.len = 300, carry.datagram[0] = 0x4b, carry.datagram[1] = 1;
+    channel("carry", carry);
+    /* a stream: a datagram of ours, a frame, what the other says of it, a frame */
+    uint8_t stream[49] = {1, 30, 0, 0x4b, 1};
+    static const uint8_t then[] = {2, 0, 0, 0, 7, 0, 6, 30, 0, 0, 0, 0x4b, 2, 2, 0, 0};
+    memcpy(stream + 33, then, sizeof then);
+    save("fuzz_channel", "stream", stream, sizeof stream);
 }

@@ -22,6 +22,7 @@ static struct kl_channel_packet a_packet(uint8_t kind) {
     if (kind == KL_CHANNEL_TICKET) p = a_ticket();
     if (kind == KL_CHANNEL_OUTCOME) p.outcome = KL_CHANNEL_FAILED;
     if (kind == KL_CHANNEL_REFUSE) strcpy(p.text, "the room is full");
+    if (kind == KL_CHANNEL_CARRY) p.taken = 0x01020304;
     return p;
 }
 
@@ -66,9 +67,9 @@ static void another_version_is_told_apart(void **state) {
     uint8_t bytes[64];
     struct kl_channel_packet is = a_packet(KL_CHANNEL_GREET), back;
     int len = kl_channel_encode(&is, bytes, sizeof bytes);
-    bytes[5] = 2; /* whatever comes behind it */
+    bytes[5] = 3; /* whatever comes behind it */
     assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len), KL_E_VERSION);
-    assert_int_equal(back.version, 2);
+    assert_int_equal(back.version, 3);
     assert_int_equal(kl_channel_decode(&back, bytes, 7), KL_E_VERSION);
     assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len + 20), KL_E_VERSION);
     bytes[1] = 'X';
@@ -104,6 +105,27 @@ static void tickets_name_all(void **state) {
     assert_int_equal(kl_channel_encode(&is, bytes, sizeof bytes), KL_E_SPACE);
 }
 
+/* A datagram is whatever it is, up to the longest; none at all is one as well. */
+static void a_datagram(void **state) {
+    (void)state;
+    static const uint16_t lengths[] = {0, 1, 26, 1226, KL_CARRY_MAX};
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        uint8_t bytes[KL_CHANNEL_MAX];
+        struct kl_channel_packet is = {.kind = KL_CHANNEL_CARRY, .taken = 0xfffffffe, .len = lengths[i]},
+                                 back;
+        memset(is.datagram, 0x4b, is.len);
+        int len = kl_channel_encode(&is, bytes, sizeof bytes);
+        assert_int_equal(len, 5 + lengths[i]);
+        assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len), KL_OK);
+        assert_memory_equal(&is, &back, sizeof is);
+    }
+    uint8_t long_one[6 + KL_CARRY_MAX] = {KL_CHANNEL_CARRY};
+    assert_int_equal(take(long_one, sizeof long_one), KL_E_MALFORMED);
+    assert_int_equal(take(long_one, sizeof long_one - 1), KL_OK);
+    for (size_t n = 1; n < 5; n++)
+        assert_int_equal(take(long_one, n), KL_E_MALFORMED);
+}
+
 static void garbage(void **state) {
     (void)state;
     unsigned seed = 20;
@@ -112,13 +134,13 @@ static void garbage(void **state) {
         size_t len = (size_t)rand_r(&seed) % sizeof bytes;
         for (size_t i = 0; i < len; i++)
             bytes[i] = (uint8_t)rand_r(&seed);
-        if (len) bytes[0] = (uint8_t)(rand_r(&seed) % 7);
+        if (len) bytes[0] = (uint8_t)(rand_r(&seed) % 8);
         int result = take(bytes, len);
         assert_true(result == KL_OK || result == KL_E_MALFORMED || result == KL_E_VERSION);
         if (result == KL_OK && bytes[0] == KL_CHANNEL_TICKET) fail_msg("a ticket out of chance, seed 20");
     }
     assert_int_equal(take((const uint8_t *)"\x05", 1), KL_OK);
-    assert_int_equal(take((const uint8_t *)"\x06", 1), KL_E_MALFORMED);
+    assert_int_equal(take((const uint8_t *)"\x07", 1), KL_E_MALFORMED);
     assert_int_equal(take((const uint8_t *)"\x03\x02", 2), KL_E_MALFORMED);
     assert_int_equal(take((const uint8_t *)"\x04\x02\x1b[", 4), KL_E_MALFORMED);
 }
@@ -129,6 +151,7 @@ int main(void) {
         cmocka_unit_test(cut_and_long_packets),
         cmocka_unit_test(another_version_is_told_apart),
         cmocka_unit_test(tickets_name_all),
+        cmocka_unit_test(a_datagram),
         cmocka_unit_test(garbage),
     };
     return cmocka_run_group_tests_name("channel", tests, NULL, NULL);

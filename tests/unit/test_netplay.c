@@ -28,6 +28,7 @@ static struct {
 
 static void send_packet(int flags, const void *buf, size_t len, uint16_t client) {
     assert_int_equal(flags, KL_NETPACKET_RELIABLE | KL_NETPACKET_FLUSH);
+    assert_true(len > 0); /* nothing was carried */
     assert_int_equal(kl_channel_decode(&out.packet, buf, len), KL_OK);
     out.to = client;
     out.count++;
@@ -92,7 +93,7 @@ static void the_host_refuses_other_versions(void **state) {
     come(2, &p);
     assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
     assert_int_equal(out.to, 2);
-    assert_non_null(strstr(out.packet.text, "has version 1, the other one's 2"));
+    assert_non_null(strstr(out.packet.text, "has version 2, the other one's 3"));
     p = greeting();
     p.protocol++;
     come(3, &p);
@@ -171,6 +172,55 @@ static void a_guest_takes_none_from_a_stranger(void **state) {
     assert_string_equal(kl_w.error, "the host has no room for you: another version");
 }
 
+/* ---- the match over the channel (59-netplay-tcp.sh has the rest) ---- */
+
+static void nobody_is_carried_without_a_ticket_for_it(void **state) {
+    (void)state;
+    struct kl_channel_packet hello = greeting(), p = {.kind = KL_CHANNEL_CARRY, .len = 60};
+    ours.start(0, send_packet, NULL);
+    come(1, &p);
+    assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
+    come(2, &hello);
+    come(2, &p); /* it waits for its ticket, and the relay is none of the host's machine */
+    assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
+    assert_int_equal(out.to, 2);
+    assert_non_null(strstr(out.packet.text, "expected no datagrams"));
+    come(2, &p);
+    assert_int_equal(out.count, 3);
+    kl_netplay_turn(kl_now_us());
+    kl_netplay_send();
+    assert_int_equal(out.count, 3);
+}
+
+static void a_guest_that_is_not_carried_passes_it_over(void **state) {
+    (void)state;
+    struct kl_channel_packet hello = greeting(), p = {.kind = KL_CHANNEL_CARRY, .len = 60},
+                             no = {.kind = KL_CHANNEL_REFUSE};
+    strcpy(no.text, "full");
+    ours.start(1, send_packet, NULL);
+    come(0, &hello);
+    come(0, &p);
+    kl_netplay_send();
+    assert_int_equal(out.count, 0);
+    come(0, &no); /* the host is heard all the same */
+    assert_string_equal(kl_w.error, "the host has no room for you: full");
+}
+
+static unsigned polled;
+static void read_more(void) {
+    polled++;
+    if (polled == 3) ours.stop();
+}
+
+static void the_channel_is_read_once_a_turn(void **state) {
+    (void)state;
+    polled = 0;
+    ours.start(1, send_packet, read_more);
+    for (unsigned i = 0; i < 5; i++)
+        kl_netplay_turn(kl_now_us());
+    assert_int_equal(polled, 3); /* it may end the session */
+}
+
 /* ---- a core with an interface of its own ---- */
 
 static unsigned core_started, core_heard, core_stopped;
@@ -212,10 +262,16 @@ static void a_core_is_served_without_a_relay(void **state) {
 #define TEST(f) cmocka_unit_test_setup(f, begin)
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(old_frontends_have_none),          TEST(the_host_greets_back),
-        TEST(the_host_refuses_other_versions),  TEST(the_host_takes_no_garbage),
-        TEST(a_guest_takes_one_ticket),         TEST(a_guest_takes_none_from_a_stranger),
+        TEST(old_frontends_have_none),
+        TEST(the_host_greets_back),
+        TEST(the_host_refuses_other_versions),
+        TEST(the_host_takes_no_garbage),
+        TEST(a_guest_takes_one_ticket),
+        TEST(a_guest_takes_none_from_a_stranger),
         TEST(a_core_is_served_without_a_relay),
+        TEST(nobody_is_carried_without_a_ticket_for_it),
+        TEST(a_guest_that_is_not_carried_passes_it_over),
+        TEST(the_channel_is_read_once_a_turn),
     };
     return cmocka_run_group_tests_name("netplay", tests, NULL, NULL);
 }

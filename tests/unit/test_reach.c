@@ -9,6 +9,7 @@
 
 #include "core_wrapper/reach.h"
 #include "net/relay/hosted.h"
+#include "net/transport/ask.h"
 #include "net/transport/link.h"
 
 static void addresses(void **state) {
@@ -105,6 +106,46 @@ static void a_relay_for_one_match(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* A socket that says nothing, as a firewall does, and seven of them: whom it is asked does not wait for them.
+ */
+static void all_are_asked_at_once(void **state) {
+    (void)state;
+    struct kl_reach_list list = {.count = 0};
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t len = sizeof at;
+    char address[KL_REACH_TEXT] = "";
+    uint8_t question[KL_LIST_BYTES], answer[KL_LIST_BYTES];
+    int quiet[KL_REACH_MAX];
+    for (unsigned i = 0; i < KL_REACH_MAX; i++) {
+        char text[24];
+        snprintf(text, sizeof text, "127.0.0.%u", 2 + i);
+        kl_reach_add(&list, text);
+        inet_pton(AF_INET, text, &at.sin_addr);
+        quiet[i] = socket(AF_INET, SOCK_DGRAM, 0);
+        assert_int_equal(bind(quiet[i], (struct sockaddr *)&at, sizeof at), 0);
+        assert_int_equal(getsockname(quiet[i], (struct sockaddr *)&at, &len), 0);
+    }
+    struct kl_reach *r = kl_reach_open(&list, ntohs(at.sin_port));
+    uint64_t from_us = kl_now_us();
+    int last = quiet[KL_REACH_MAX - 1]; /* this one answers, at once */
+    ssize_t got = recvfrom(last, question, sizeof question, 0, (struct sockaddr *)&at, &len);
+    struct kl_question q;
+    assert_true(got > 0);
+    assert_int_equal(kl_question_read(&q, question, (size_t)got), KL_OK);
+    struct kl_pong pong = {.version = q.version};
+    memcpy(pong.echo, q.echo, sizeof pong.echo);
+    q.echo[0] ^= 1;
+    memcpy(answer, question, (size_t)got); /* not an answer */
+    (void)sendto(last, answer, (size_t)got, 0, (struct sockaddr *)&at, len);
+    (void)sendto(last, answer, kl_pong_write(&pong, answer), 0, (struct sockaddr *)&at, len);
+    assert_int_equal(wait_for(r, address), KL_REACH_FOUND);
+    assert_string_equal(address, list.address[KL_REACH_MAX - 1]);
+    assert_true(kl_now_us() - from_us < (KL_REACH_MAX - 1) * KL_ASK_MS * 1000ULL);
+    kl_reach_close(r);
+    for (unsigned i = 0; i < KL_REACH_MAX; i++)
+        close(quiet[i]);
+}
+
 static void no_folder_no_relay(void **state) {
     (void)state;
     char fingerprint[KL_FINGERPRINT_CHARS + 1], err[256] = "";
@@ -125,6 +166,7 @@ int main(void) {
         cmocka_unit_test(addresses),
         cmocka_unit_test(the_far_ends_of_connections),
         cmocka_unit_test(a_relay_for_one_match),
+        cmocka_unit_test(all_are_asked_at_once),
         cmocka_unit_test(no_folder_no_relay),
     };
     return cmocka_run_group_tests_name("reach", tests, NULL, NULL);

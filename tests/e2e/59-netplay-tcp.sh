@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# 59-netplay-tcp.sh - RetroArch's own Netplay menu where nobody knows a relay, and no UDP gets to the host's machine: the match
+# comes over RetroArch's connection, its packet channel. Two network namespaces, a cable, and a firewall. Needs root.
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/netplay_lib.sh
+
+part=netplay-tcp
+[ "$(id -u)" = 0 ] || { skip "$part: namespaces need root"; finish; }
+netplay_needs $part # with_retroarch 1.20
+
+at_ann=kl$$-ann at_bob=kl$$-bob
+drop_nets() { for n in $at_ann $at_bob; do ip netns del "$n" 2>/dev/null; done; }
+trap 'left=$?; for n in ann bob; do stop $n; done; drop_nets; (exit $left); cleanup' EXIT
+cable() {
+    ip netns add $at_ann && ip netns add $at_bob && ip -n $at_ann link set lo up && ip -n $at_bob link set lo up &&
+        ip link add to-bob netns $at_ann type veth peer name to-ann netns $at_bob &&
+        ip -n $at_ann addr add 10.79.0.1/24 dev to-bob && ip -n $at_ann link set to-bob up &&
+        ip -n $at_bob addr add 10.79.0.2/24 dev to-ann && ip -n $at_bob link set to-ann up
+}
+# Without a word, as most do. The table of a machine's own addresses comes first else.
+firewall() {
+    ip -n $at_ann rule add pref 20 lookup local && ip -n $at_ann rule del pref 0 &&
+        ip -n $at_ann rule add pref 10 iif to-bob ipproto udp blackhole
+}
+cable || { skip "$part: no network namespaces with a cable between them"; finish; }
+firewall || { skip "$part: no rules by protocol"; finish; }
+
+# Xvfb's socket is a file, and everybody's.
+start_xvfb 1180x448
+within=(ip netns exec $at_ann)
+netplayer ann 55355 --host --port 55435
+check $part/room "no room was made: $(show ann)" said ann 'waiting \(1/2\).*/np-' 20
+within=(ip netns exec $at_bob)
+netplayer bob 55355 --connect 10.79.0.1 --port 55435
+check $part/tried "UDP was not tried first: $(show bob)" said bob 'nothing answers at UDP port 55436 of the host' 30
+for who in ann bob; do
+    said $who 'playing seats=' 30 || { show $who; die "$part/start: $who's game did not begin"; }
+done
+ok "$part/start: a match over RetroArch's own connection"
+check $part/carried "the host does not say how" grep -aq 'UDP from guest 1 does not get through' "$tmp/ann.log"
+left=$(window_of ann) && right=$(window_of bob) || die "$part/start: a window is missing"
+xdotool windowmove "$right" 592 0
+play "${SECONDS_OF_PLAY:-8}" "$left" "$right"
+[ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
+
+# --- nobody stands still ---
+frames_of() { awk -F , 'NR > 1 && $3 != "" {n = $3 + 1} END {print n + 0}' "$tmp/$1.csv"; }
+for who in ann bob; do
+    was=$(frames_of $who)
+    check $part/flows-$who "stands still at frame $was" eventually 20 eval "[ \"\$(frames_of $who)\" -ge $((was + 120)) ]"
+done
+check $part/alive "a RetroArch is gone" eval 'running ann && running bob'
+for who in bob ann; do
+    stop $who
+    status=$?
+    check "$part/end-$who" "exit status $status" test $status = 0
+    note "$who: $(grep -aoE 'session frames=.*' "$tmp/$who.log" | tail -n 1)"
+    note "$who: $(grep -aoE 'carried over the channel.*' "$tmp/$who.log" | tail -n 1)"
+    stall=$(grep -aoE 'longest_stall_ms=[0-9]+' "$tmp/$who.log" | tail -n 1 | cut -d = -f 2)
+    check "$part/stall-$who" "the longest wait was ${stall:-none} ms" test "${stall:-9999}" -lt 3000
+done
+check $part/own-save "the player's save file is another now" own_save "$tmp/bob/save/shooter.srm" 255 # some seconds
+same_hashes $part
+finish

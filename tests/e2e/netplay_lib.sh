@@ -1,0 +1,66 @@
+# netplay_lib.sh - what the scenarios with RetroArch's own netplay share; sourced behind lib.sh.
+# shellcheck shell=bash
+
+netplay_needs() { # PART
+    local program
+    needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+    for program in Xvfb xdotool; do
+        command -v $program >/dev/null || { skip "$1: no $program"; finish; }
+    done
+    core_path nestopia >/dev/null || { skip "$1: no nestopia"; finish; }
+    with_retroarch 1.20 || { skip "$1: $(tail -n 1 "$tmp/fetch.log")"; finish; }
+    game=$tmp/shooter.nes
+    battery_game "$game" || die "$1: the game cannot be given a battery"
+    head -c 8192 /dev/urandom >"$tmp/player.srm"
+}
+
+free_tcp_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+own=('netplay_public_announce = "false"' 'netplay_nat_traversal = "false"' 'netplay_use_mitm_server = "false"'
+    'pause_nonactive = "false"' 'network_cmd_enable = "true"' 'autosave_interval = "1"')
+
+# netplayer NAME COMMAND_PORT ARGUMENT…: RetroArch with the wrapper as its core. What else it knows stands in $knows, what it
+# is started by in $within, and lines of its configuration in $also.
+knows=() within=() also=()
+netplayer() {
+    local name=$1 at=$2
+    shift 2
+    mkdir -p "$tmp/$name/cores" # a core that RetroArch knows nothing of makes it die of its remote control's GET_STATUS
+    cp "$wrapper" frontend_patch/keylock_libretro.info "$tmp/$name/cores/"
+    retroarch_home "$name" "${also[@]}" "${own[@]}" "libretro_directory = \"$tmp/$name/cores\"" "libretro_info_path = \"$tmp/$name/cores\"" "network_cmd_port = \"$at\"" "${no_sound[@]}"
+    cp "$tmp/player.srm" "$tmp/$name/save/shooter.srm"
+    home_of "$name"
+    start "$name" "${within[@]}" env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/$name.hash" KEYLOCK_TRACE="$tmp/$name.csv" KEYLOCK_NAME="$name" \
+        KEYLOCK_CORE="$(core_path nestopia)" "${knows[@]}" retroarch -v -L "$tmp/$name/cores/keylock_libretro.so" "$game" --nick "$name" "$@"
+}
+to_retroarch() { # PORT WORDS: by its remote control
+    python3 -c 'import socket, sys
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(sys.argv[2].encode(), ("127.0.0.1", int(sys.argv[1])))' "$@"
+}
+play() { # SECONDS WINDOW…: some fire and flight
+    local until=$((SECONDS + $1)) direction id
+    shift
+    while [ $SECONDS -lt $until ]; do
+        for direction in Left Right Up Down; do
+            for id in "$@"; do
+                xdotool windowfocus --sync "$id" keydown z keydown $direction sleep 0.15 keyup z keyup $direction
+            done
+        done
+    done
+}
+
+# Of the match nothing. Until it began the guest's game was his own, some frames long: they count in the first byte.
+own_save() { # FILE [FRAMES]
+    python3 -c 'import sys
+was, now, frames = *(open(p, "rb").read() for p in sys.argv[1:3]), sys.argv[3]
+sys.exit(was[1:] != now[1:] or (now[0] - was[0]) % 256 > int(frames))' "$tmp/player.srm" "$1" "${2:-100}"
+}
+
+same_hashes() { # PART
+    local status
+    "$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
+    status=$?
+    check "$1/hashes" "$(head -n 1 "$tmp/diff.log")" test $status = 0
+    check "$1/moves" "the hashes do not change" hashes_move "$tmp/ann.hash"
+}
