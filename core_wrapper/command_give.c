@@ -140,8 +140,18 @@ static int fit_host(struct kl_words *w, char *answer, size_t cap) {
     return m ? 0 : -1;
 }
 
+/* Who watches from outside the game is in no roster: the relay knows whether there is such a one. */
+static bool fit_watcher(struct kl_words *w) {
+    size_t len = strlen(w->who);
+    if (!kl_w.status.roster.watchers || len >= KL_NAME_MAX) return false;
+    w->order.data[0] = KL_WATCHER;
+    w->order.len = (uint8_t)(1 + len);
+    memcpy(w->order.data + 1, w->who, len);
+    return true;
+}
+
 static int fit_put_out(struct kl_words *w, char *answer, size_t cap) {
-    if (fit_host(w, answer, cap) != 0) return -1;
+    if (fit_host(w, answer, cap) != 0) return fit_watcher(w) ? 0 : -1;
     if (w->order.data[0] != kl_w.status.welcome.client) return 0;
     return refuse(answer, cap, "that is you: leave the room instead");
 }
@@ -152,6 +162,7 @@ static bool is_the_hosts(uint8_t kind) {
     case KL_COMMAND_SWAP:
     case KL_COMMAND_PLACES:
     case KL_COMMAND_DELAY:
+    case KL_COMMAND_WATCHERS:
     case KL_COMMAND_HOST:
     case KL_COMMAND_LOCK:
     case KL_COMMAND_KICK:

@@ -300,6 +300,10 @@ static int parse_delay(struct parser *p, const char *rest) {
     return 0;
 }
 
+static int parse_watchers(struct parser *p, const char *rest) {
+    return plain(p, rest, KL_COMMAND_WATCHERS);
+}
+
 static int parse_lock(struct parser *p, const char *rest) {
     if (plain(p, rest, KL_COMMAND_LOCK) != 0) return -1;
     p->out->order.len = 1;
@@ -316,13 +320,13 @@ static const struct {
     const char *verb;
     int (*parse)(struct parser *p, const char *rest);
 } verbs[] = {
-    {"pause", parse_pause},   {"resume", parse_resume},   {"reset", parse_reset}, {"save", parse_save},
-    {"load", parse_load},     {"panel", parse_panel},     {"say", parse_say},     {"option", parse_option},
-    {"disk", parse_disk},     {"swap", parse_swap},       {"give", parse_give},   {"policy", parse_policy},
-    {"budget", parse_budget}, {"spacing", parse_spacing}, {"host", parse_host},   {"lock", parse_lock},
-    {"unlock", parse_unlock}, {"kick", parse_kick},       {"ban", parse_ban},     {"desync", parse_desync},
-    {"judge", parse_judge},   {"watch", parse_watch},     {"play", parse_play},   {"places", parse_places},
-    {"delay", parse_delay},
+    {"pause", parse_pause},   {"resume", parse_resume},     {"reset", parse_reset}, {"save", parse_save},
+    {"load", parse_load},     {"panel", parse_panel},       {"say", parse_say},     {"option", parse_option},
+    {"disk", parse_disk},     {"swap", parse_swap},         {"give", parse_give},   {"policy", parse_policy},
+    {"budget", parse_budget}, {"spacing", parse_spacing},   {"host", parse_host},   {"lock", parse_lock},
+    {"unlock", parse_unlock}, {"kick", parse_kick},         {"ban", parse_ban},     {"desync", parse_desync},
+    {"judge", parse_judge},   {"watch", parse_watch},       {"play", parse_play},   {"places", parse_places},
+    {"delay", parse_delay},   {"watchers", parse_watchers},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -3,7 +3,7 @@
  *     pause | resume | reset | save | load | panel | option KEY=VALUE | disk N|next|previous | swap [A B] |
  *     give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | host NAME|A | say TEXT |
  *     lock | unlock | kick NAME|A | ban NAME|A | desync heal|pause|ignore | judge NAME|A|none |
- *     watch | play | places N | delay SECONDS
+ *     watch | play | places N | delay SECONDS | watchers
  *
  * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. Players 1 and 2 swap where
  * nobody else is said. Spacing 0 follows the link. Pure. */
@@ -17,7 +17,7 @@
 #define KL_WORDS_HELP                                                                                        \
     "pause, resume, reset, save, load, panel, option KEY=VALUE, disk N, swap A B, give A NAME, policy NAME " \
     "[BUDGET_MS] [spacing N], budget MS, spacing N, host NAME, say TEXT, lock, unlock, kick NAME, ban "      \
-    "NAME, desync heal|pause|ignore, judge NAME, watch, play, places N or delay SECONDS"
+    "NAME, desync heal|pause|ignore, judge NAME, watch, play, places N, delay SECONDS or watchers"
 
 /* What the words leave open is for the caller to fill into order.data. */
 struct kl_words {

@@ -82,7 +82,8 @@ enum {
     KL_DOOR_PASSWORD = 2,
     KL_DOOR_LOCKED = 4,
     KL_DOOR_LET_GO = 8, /* who joins and cannot catch up leaves again; else he watches */
-    KL_DOOR_ONCE = 16   /* the door locks itself behind whoever comes in, the room's maker included */
+    KL_DOOR_ONCE = 16,  /* the door locks itself behind whoever comes in, the room's maker included */
+    KL_DOOR_AGAIN = 32  /* who watched, and lost his link: he makes no room, and plays in none */
 };
 enum { KL_PROVE = 0, KL_PROVE_SET = 1 }; /* what */
 struct kl_door_msg {

@@ -8,6 +8,8 @@
 
 #include "lobby_room.h"
 
+#define WATCHERS_AT_ONCE 16 /* of all rooms, before those who play have their turn again */
+
 /* Eight players behind one NAT, each in a room of his own or all in one, must never meet one of these. */
 const struct kl_lobby_limits kl_lobby_defaults = {
     .peers = 4095,
@@ -297,6 +299,7 @@ static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
 
 static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     r->busy = r->bulk = false;
+    r->ran = true;
     if (now_us >= r->chores_us) run_chores(r, now_us);
     kl_lobby_start_run(r, now_us);
     kl_lobby_play_run(r, now_us);
@@ -304,7 +307,9 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_past_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_snapshot_run(r, now_us);
     if (r->roster_changed) kl_lobby_send_roster(r);
-    kl_lobby_watch_run(r, now_us); /* last: those who play come first */
+}
+
+static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
     uint64_t lock_us = kl_room_send_at(&r->lock), tick_us = kl_room_tick_at(&r->lock),
              verdict_us = kl_verdict_due_us(&r->verdicts);
     r->due_us = r->chores_us;
@@ -313,6 +318,18 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     if (verdict_us < r->due_us && verdict_us > now_us) r->due_us = verdict_us; /* else it is held back */
     if (r->shot.due_us < r->due_us) r->due_us = r->shot.due_us;
     if (r->watch.due_us < r->due_us) r->due_us = r->watch.due_us;
+}
+
+/* Last: those who play, in any room, come first; and again after a few watchers. */
+static void run_watchers(struct kl_lobby *l, uint64_t now_us) {
+    unsigned left = WATCHERS_AT_ONCE, first = l->watch_turn++;
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        struct kl_lobby_room *r = l->room[(first + i) % l->limits.rooms];
+        if (!r || !r->ran) continue;
+        r->ran = false;
+        kl_lobby_watch_run(r, &left, now_us);
+        set_due(r, now_us);
+    }
 }
 
 static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
@@ -335,6 +352,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
         struct kl_lobby_room *r = l->room[i];
         if (r && (r->busy || r->bulk || now_us >= r->due_us)) run_room(r, now_us);
     }
+    run_watchers(l, now_us);
     kl_lobby_free_empty_rooms(l);
 }
 

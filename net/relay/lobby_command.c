@@ -48,11 +48,27 @@ static int about_desyncs(struct kl_lobby_room *r, const struct kl_order *o, cons
     return KL_OK;
 }
 
+/* 0xff, and a name: of who watches from outside the game. */
+static int put_out_watcher(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                           const char *who) {
+    char name[KL_NAME_MAX];
+    if (o->data[0] != KL_WATCHER || o->len > sizeof name) return KL_E_MALFORMED;
+    snprintf(name, sizeof name, "%.*s", o->len - 1, (const char *)o->data + 1);
+    unsigned count = kl_lobby_watch_expel(r, name, o->kind == KL_COMMAND_BAN, who);
+    if (count)
+        kl_lobby_tell(r, member, "%u who watched as %s: put out", count, name);
+    else
+        answer(r, member, "nobody in this room is called %s", name);
+    return count ? KL_OK : KL_E_STATE;
+}
+
 /* Kinds 4, 6 to 8, 10 and 11: the relay's alone, they stand at no keyframe and need no game. */
 static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                              uint64_t now_us) {
     char who[KL_NAME_MAX + 10];
     snprintf(who, sizeof who, "the host %s", r->member[member].name);
+    if ((o->kind == KL_COMMAND_KICK || o->kind == KL_COMMAND_BAN) && o->len > 1)
+        return put_out_watcher(r, member, o, who);
     if (o->len != 1) return KL_E_MALFORMED;
     if (o->kind == KL_COMMAND_DESYNC || o->kind == KL_COMMAND_JUDGE) return about_desyncs(r, o, who);
     if (o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
@@ -127,7 +143,7 @@ static bool for_the_relay(uint8_t kind) {
 
 static bool for_the_host(uint8_t kind) {
     return kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_PLACES ||
-           kind == KL_COMMAND_DELAY || for_the_relay(kind);
+           kind == KL_COMMAND_DELAY || kind == KL_COMMAND_WATCHERS || for_the_relay(kind);
 }
 
 static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
@@ -139,6 +155,10 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (o->kind == KL_COMMAND_SEAT || o->kind == KL_COMMAND_PLACES)
         return order_of_seats(r, member, o, now_us);
     if (o->kind == KL_COMMAND_DELAY) return order_of_delay(r, member, o);
+    if (o->kind == KL_COMMAND_WATCHERS) {
+        kl_lobby_watch_names(r, member);
+        return KL_OK;
+    }
     if (for_the_relay(o->kind)) return order_of_the_host(r, member, o, now_us);
     if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
@@ -260,14 +280,9 @@ int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked) {
     return KL_OK;
 }
 
-static int order_watcher(struct kl_lobby_room *r, enum kl_lobby_order order, struct kl_lobby_watcher *w) {
-    char host[KL_ADDRESS_MAX];
+static int order_watcher(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name) {
     if (order == KL_ORDER_HOST) return KL_E_STATE; /* no client of the game */
-    kl_address_host(host, r->lobby->client[w->peer].address);
-    if (order == KL_ORDER_BAN) kl_lobby_add_ban(r, w->seat_key, host);
-    kl_lobby_watch_put_out(r, w, order == KL_ORDER_BAN ? KL_REFUSE_DOOR : KL_REFUSE_CLOSED,
-                           order == KL_ORDER_BAN ? "banned by " OPERATOR : "put out by " OPERATOR);
-    return KL_OK;
+    return kl_lobby_watch_expel(r, name, order == KL_ORDER_BAN, OPERATOR) ? KL_OK : KL_E_STATE;
 }
 
 int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds) {
@@ -277,9 +292,7 @@ int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds) {
 int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name,
                           uint64_t now_us) {
     unsigned i = member_named(r, name);
-    struct kl_lobby_watcher *w = i == KL_MAX_CLIENTS ? kl_lobby_watch_named(r, name) : NULL;
-    if (w) return order_watcher(r, order, w);
-    if (i == KL_MAX_CLIENTS) return KL_E_STATE;
+    if (i == KL_MAX_CLIENTS) return order_watcher(r, order, name);
     switch (order) {
     case KL_ORDER_KICK: kl_lobby_kick(r, i, OPERATOR, now_us); return KL_OK;
     case KL_ORDER_BAN: kl_lobby_ban(r, i, OPERATOR, now_us); return KL_OK;

@@ -255,7 +255,10 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
     struct kl_lobby_room *r = kl_lobby_find(l, h->room);
     const char *address = l->client[peer].address;
     int code = 0;
-    if (r && r->doors & KL_DOOR_PASSWORD) /* what the room plays is for those who know the password */
+    if (h->door & KL_DOOR_AGAIN && !(r && l->limits.watchers)) {
+        snprintf(text, sizeof text, "room %s is not here (any more)", h->room);
+        code = KL_REFUSE_SEAT;
+    } else if (r && r->doors & KL_DOOR_PASSWORD) /* what the room plays is for those who know the password */
         code = kl_lobby_door_shut(r, h, address, text, sizeof text) ? KL_REFUSE_DOOR : 0;
     else
         code = kl_lobby_objection(l, r, h, address, text, sizeof text);

@@ -202,6 +202,7 @@ struct kl_lobby_room {
     uint32_t made_of;             /* … the one of this number */
     struct kl_lobby_trial *trial; /* of frames that are not proved; NULL: none are (lobby_again.h) */
     bool roster_changed, busy;    /* busy: something came in since the last run */
+    bool ran;                     /* in this run, and its watchers have not */
     bool bulk;                    /* some member waits for bulk: run whenever something was acknowledged */
     uint64_t due_us, chores_us;
 
@@ -258,6 +259,7 @@ struct kl_lobby {
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
     struct kl_lobby_room **room;                      /* limits.rooms of them, NULL where free */
     unsigned rooms, members, watchers;
+    unsigned watch_turn;                                 /* the room whose watchers come first */
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
     uint64_t chores_us;
     uint64_t born_us;  /* the first kl_lobby_run() */

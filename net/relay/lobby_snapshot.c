@@ -268,10 +268,15 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
     }
 }
 
+static bool has_memory(const struct kl_lobby_room *r, uint32_t total) {
+    return r->lobby->snapshot_bytes + total <= KL_SNAPSHOT_BYTES_TOTAL &&
+           kl_lobby_address_has(r->lobby, r->maker, total);
+}
+
 static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
     struct kl_lobby_shot *s = &r->shot;
-    bool fits = total <= most_bytes(r) && r->lobby->snapshot_bytes + total <= KL_SNAPSHOT_BYTES_TOTAL &&
-                kl_lobby_address_has(r->lobby, r->maker, total);
+    if (!has_memory(r, total)) kl_lobby_watch_drop_shots(r); /* those who play need it more */
+    bool fits = total <= most_bytes(r) && has_memory(r, total);
     s->coming = fits ? take(r, total) : NULL;
     s->unpack = s->coming ? kl_unpack_begin(s->wanted.bytes) : NULL;
     if (!s->unpack) {

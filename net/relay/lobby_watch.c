@@ -9,7 +9,6 @@
 #include "../engine/room_return.h"
 #include "lobby_room.h"
 
-#define AT_ONCE     16                       /* watchers who are served in one turn */
 #define TOLD_US     1000000                  /* between two words to the clients of how many watch */
 #define SILENT_US   (15 * UINT64_C(1000000)) /* without a datagram: it is let go */
 #define LAST_US     10000000                 /* for them to see the last frames, once these may be seen */
@@ -21,12 +20,15 @@ static const struct kl_lobby_net *net_of(const struct kl_lobby_room *r) {
     return &r->lobby->net;
 }
 
-static void log_watcher(const char *event, const struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
-                        const char *rest) {
-    char name[2 * KL_NAME_MAX + 3];
-    kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u%s%s",
-                      kl_log_quote(name, sizeof name, w->name), r->watch.count, r->lock.next_close,
-                      rest[0] ? " " : "", rest);
+void kl_lobby_watch_log(const char *event, const struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
+                        const char *format, ...) {
+    char name[2 * KL_NAME_MAX + 3], rest[2 * KL_TEXT_MAX + 32];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(rest, sizeof rest, format, args);
+    va_end(args);
+    kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u %s",
+                      kl_log_quote(name, sizeof name, w->name), r->watch.count, r->lock.next_close, rest);
 }
 
 void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...) {
@@ -44,7 +46,7 @@ void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 
 bool kl_lobby_watch_wanted(const struct kl_lobby_room *r, const struct kl_hello *h) {
     if (!r->lobby->limits.watchers || !r->joins) return false; /* who makes the room is a client of it */
-    if (h->seats_wanted == 0) return true;
+    if (h->seats_wanted == 0 || h->door & KL_DOOR_AGAIN) return true;
     return r->phase == KL_ROOM_PLAYING && !kl_lobby_free_seats(r, h->seats_wanted);
 }
 
@@ -74,6 +76,7 @@ static void remove_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w) 
     struct kl_lobby_watch *a = &r->watch;
     struct kl_lobby_client *c = &r->lobby->client[w->peer];
     if (c->state == KL_CLIENT_WATCHER && c->watcher == w) c->state = KL_CLIENT_NONE;
+    kl_lobby_fetch_end(r, &w->fetch);
     a->at[w->place] = a->at[--a->count];
     a->at[w->place]->place = w->place;
     r->lobby->watchers--;
@@ -89,10 +92,17 @@ static void welcome(struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
     kl_lobby_send(r->lobby, w->peer, &msg);
 }
 
+/* Who lost his link and is here again before it was missed. */
+static void displace(struct kl_lobby_room *r, const uint8_t *seat_key) {
+    for (unsigned i = r->watch.count; i-- > 0;)
+        if (memcmp(r->watch.at[i]->seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0)
+            kl_lobby_watch_put_out(r, r->watch.at[i], KL_REFUSE_CLOSED, "you watch by a newer session");
+}
+
 void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
     struct kl_lobby_client *c = &r->lobby->client[peer];
+    displace(r, h->seat_key);
     struct kl_lobby_watcher *w = add(r);
-    char rest[KL_ADDRESS_MAX + 16];
     if (!w) {
         kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, "this relay has no memory for another watcher");
         return;
@@ -105,27 +115,31 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
     c->state = KL_CLIENT_WATCHER;
     c->room = r;
     c->watcher = w;
-    snprintf(rest, sizeof rest, "address=%s", c->address);
-    log_watcher("watches", r, w, rest);
+    kl_lobby_watch_log("watches", r, w, "address=%s again=%d", c->address, !!(h->door & KL_DOOR_AGAIN));
     welcome(r, w);
     kl_lobby_send_roster_to(r, peer);
     w->roster = r->watch.roster;
     r->busy = true;
     if (r->doors & KL_DOOR_ONCE)
         r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = r->roster_changed = true;
+    if (h->door & KL_DOOR_AGAIN) return;
     if (h->seats_wanted) kl_lobby_watch_tell(r, w, "all %u seats are taken: you watch", r->params.players);
     if (r->watch.count <= NOTICES_FOR) kl_lobby_notice(r, "%s is watching", w->name);
 }
 
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    if (!kl_lobby_start_is_kept(r) || !kl_lobby_past_reaches(r, 0)) return false;
     struct kl_msg m = {.kind = KL_MSG_PREPARE, .prepare = {r->epoch_s, r->start_bytes}};
+    w->way = (struct kl_watcher_way){.no_states = w->way.no_states, .came_at = r->lock.next_close};
+    kl_lobby_fetch_end(r, &w->fetch);
+    if (!kl_lobby_watch_has_way(r, w)) return false;
+    kl_lobby_watch_way_ahead(r, w, now_us);
     w->state = KL_MEMBER_LOADING;
     w->since_us = now_us;
     w->sent = w->next = w->acked = w->ran = 0;
     w->fetched = false;
     w->deadline_us = now_us + KL_GIVE_US;
     w->hashes = 0;
+    w->healed_from = 0;
     w->caught_up = false;
     kl_lobby_send(r->lobby, w->peer, &m);
     return true;
@@ -136,9 +150,8 @@ bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
 
 static void goes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *event, unsigned code,
                  const char *why) {
-    char rest[2 * KL_TEXT_MAX + 32], quoted[2 * KL_TEXT_MAX];
-    snprintf(rest, sizeof rest, "code=%u reason=%s", code, kl_log_quote(quoted, sizeof quoted, why));
-    log_watcher(event, r, w, rest);
+    char quoted[2 * KL_TEXT_MAX];
+    kl_lobby_watch_log(event, r, w, "code=%u reason=%s", code, kl_log_quote(quoted, sizeof quoted, why));
     remove_watcher(r, w);
 }
 
@@ -159,6 +172,7 @@ void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why) {
         kl_lobby_watch_put_out(r, r->watch.at[r->watch.count - 1], KL_REFUSE_CLOSED, why);
     free(r->watch.at);
     r->watch.at = NULL;
+    kl_lobby_watch_drop_shots(r);
 }
 
 bool kl_lobby_watch_over(const struct kl_lobby_room *r) {
@@ -181,29 +195,57 @@ static void see_it_end(struct kl_lobby_room *r, uint64_t now_us) {
         kl_lobby_watch_end(r, "all players have left the game");
 }
 
-struct kl_lobby_watcher *kl_lobby_watch_named(const struct kl_lobby_room *r, const char *name) {
-    for (unsigned i = 0; i < r->watch.count; i++)
-        if (strcmp(r->watch.at[i]->name, name) == 0) return r->watch.at[i];
-    return NULL;
+unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ban, const char *who) {
+    char text[KL_TEXT_MAX], host[KL_ADDRESS_MAX];
+    unsigned count = 0;
+    snprintf(text, sizeof text, "%s by %s", ban ? "banned" : "put out", who);
+    for (unsigned i = r->watch.count; i-- > 0;) {
+        struct kl_lobby_watcher *w = r->watch.at[i];
+        if (strcmp(w->name, name) != 0) continue;
+        kl_address_host(host, r->lobby->client[w->peer].address);
+        if (ban) kl_lobby_add_ban(r, w->seat_key, host);
+        kl_lobby_watch_put_out(r, w, ban ? KL_REFUSE_DOOR : KL_REFUSE_CLOSED, text);
+        count++;
+    }
+    return count;
+}
+
+/* A line holds some twenty. */
+void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member) {
+    char line[KL_TEXT_MAX - 24];
+    unsigned i = 0;
+    if (r->watch.count == 0) kl_lobby_tell(r, member, "nobody watches from outside the game");
+    while (i < r->watch.count) {
+        unsigned first = i;
+        size_t n = 0;
+        for (; i < r->watch.count && n + KL_NAME_MAX + 2 < sizeof line; i++)
+            n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i > first ? ", " : "",
+                                  r->watch.at[i]->name);
+        kl_lobby_tell(r, member, first ? "and %u: %s" : "%u watch: %s", first ? i - first : r->watch.count,
+                      line);
+    }
 }
 
 /* --- what it says ------------------------------------------------------------------------------------------
  */
 
-static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_facts *f) {
+/* Who has come again may have the start data already, and say so before we have sent it. */
+static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_facts *f,
+                     uint64_t now_us) {
     char why[KL_TEXT_MAX];
+    if (w->state != KL_MEMBER_LOADING) return;
     w->deadline_us = 0;
     if (r->ready_known && kl_facts_differ(&r->ready, f, why, sizeof why) > 0)
         kl_lobby_watch_put_out(r, w, KL_REFUSE_IDENTITY, why);
     else
-        w->state = KL_MEMBER_PLAYING;
+        kl_lobby_watch_set_out(r, w, now_us);
 }
 
 /* It takes a seat: from now on it is a client of the game, as one who has come late and has what it has. */
 static void takes_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *w, unsigned wanted,
                        uint64_t now_us) {
     struct kl_lobby_watcher was = *w;
-    bool there = w->state == KL_MEMBER_PLAYING && r->phase == KL_ROOM_PLAYING;
+    bool there = w->state == KL_MEMBER_PLAYING && r->phase == KL_ROOM_PLAYING && !w->way.step;
     uint8_t seats = there ? kl_lobby_free_seats(r, wanted) : 0;
     const char *why = !there                                      ? "the game is not there yet"
                       : !seats                                    ? "no seat is free"
@@ -272,11 +314,8 @@ static void orders(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const st
 static bool takes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_msg *m,
                   uint64_t now_us) {
     switch (m->kind) {
-    case KL_MSG_READY:
-        if (w->state == KL_MEMBER_PLAYING) return true;
-        if (w->state != KL_MEMBER_LOADING || w->sent < r->start_bytes) return false;
-        is_ready(r, w, &m->ready.facts);
-        return true;
+    case KL_MSG_READY: is_ready(r, w, &m->ready.facts, now_us); return true;
+    case KL_MSG_HEALED: kl_lobby_watch_healed(r, w, &m->healed, now_us); return true;
     case KL_MSG_HASH: kl_lobby_watch_hash(r, w, &m->hash); return true;
     case KL_MSG_COMMAND: orders(r, w, &m->order, now_us); return true;
     case KL_MSG_BYE:
@@ -355,16 +394,25 @@ void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us) {
     r->roster_changed = true;
 }
 
-void kl_lobby_watch_run(struct kl_lobby_room *r, uint64_t now_us) {
+/* False: it is gone. */
+static bool attend(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    unsigned count = r->watch.count;
+    if (!kl_lobby_watch_judge(r, w, now_us)) return false;
+    if (w->way.step) kl_lobby_watch_look(r, w, now_us);
+    return r->watch.count == count;
+}
+
+void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
-    unsigned served = 0, looked = 0, all = a->count;
+    unsigned looked = 0, all = a->count;
     a->due_us = UINT64_MAX;
     kl_lobby_watch_see(r, now_us);
-    for (; looked < all && a->count > 0 && served < AT_ONCE; looked++) {
+    kl_lobby_watch_shots(r);
+    for (; looked < all && a->count > 0 && *left > 0; looked++) {
         bool more = false;
         struct kl_lobby_watcher *w = a->at[a->turn++ % a->count];
-        if (!kl_lobby_watch_judge(r, w, now_us)) continue;
-        served += kl_lobby_watch_serve(r, w, now_us, &more);
+        if (!attend(r, w, now_us)) continue;
+        *left -= kl_lobby_watch_serve(r, w, now_us, &more);
         r->bulk = r->bulk || more;
     }
     if (looked < all && a->count > 0) a->due_us = now_us; /* the clients have their turn in between */

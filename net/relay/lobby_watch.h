@@ -7,6 +7,7 @@
  * seat that is kept: who loses his link watches anew.
  *
  * lobby_watch.c          coming, going, what it asks for
+ * lobby_watch_way.c      how it comes to what may be seen, and back where it is out of sync
  * lobby_watch_frames.c   what it sees, and when
  * lobby_watch_hash.c     whether it sees the same as those who play */
 #ifndef KL_LOBBY_WATCH_H
@@ -15,6 +16,7 @@
 #include "../engine/engine.h"
 #include "../engine/msg.h"
 #include "lobby_limit.h"
+#include "lobby_snapshot.h"
 
 #define KL_WATCH_CUTS    4096 /* of one room: longer ago than KL_WATCH_DELAY_MAX_S */
 #define KL_WATCH_TRUTHS  512  /* labels */
@@ -27,7 +29,7 @@ struct kl_lobby_watcher {
     unsigned peer, place; /* at[place] of its room */
     char name[KL_NAME_MAX];
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
-    uint8_t state;        /* enum kl_member_state, but for READY, GONE and AWAY */
+    uint8_t state;        /* enum kl_member_state, but for GONE and AWAY; READY: its way is not known yet */
     uint64_t since_us;    /* it came, or began anew */
     uint32_t sent;        /* bytes of start data … */
     bool fetched;         /* … all of them, and acknowledged */
@@ -51,7 +53,21 @@ struct kl_lobby_watcher {
     uint64_t equal_us;              /* … since then */
     bool parted;                    /* it differs, in a room that does nothing about it … */
     uint32_t parted_frame;          /* … since then */
-    uint16_t healed;                /* times that it has begun anew for that */
+    uint16_t healed;                /* times that it was brought back in sync */
+    uint32_t healed_from;           /* hashes of before this frame are of before that */
+    struct kl_lobby_fetch fetch;
+    struct kl_watcher_way {
+        enum { KL_WATCHER_GOES, KL_WATCHER_WAITS, KL_WATCHER_LOADS } step; /* waits: for a snapshot */
+        bool heals;          /* it has been in the game, and is out of sync … */
+        bool no_states;      /* a snapshot is of no use to it */
+        bool unproved;       /* it has loaded one, and has not been in sync since */
+        uint32_t came_at;    /* the room's frame when it came, or was found out of sync */
+        uint32_t keyframe;   /* its frames begin there */
+        uint32_t offered;    /* keyframe of the snapshot that it loads */
+        uint32_t failures;   /* of the room's, when it began to wait */
+        uint64_t since_us;   /* it waits */
+        uint64_t load_by_us; /* … and is given up then */
+    } way;
 };
 
 struct kl_lobby_watch {
@@ -85,6 +101,10 @@ struct kl_lobby_watch {
     uint32_t roster, notices; /* numbers of the next */
     struct kl_roster now;
     struct kl_text notice[KL_WATCH_NOTICES];
+    /* Of the room's snapshots: the newest that may be seen; the first one after that. */
+    struct kl_lobby_fetch seen, next;
+    uint32_t noted; /* keyframes of the room's below are known */
+    uint64_t order_us;
     /* The piece that most of them want next. */
     uint32_t piece_from, piece_most, piece_end;
     struct kl_past piece;
@@ -107,7 +127,6 @@ void kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher *w,
  * present.
  */
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
-struct kl_lobby_watcher *kl_lobby_watch_named(const struct kl_lobby_room *r, const char *name);
 /* So much later than it happens; KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S. */
 int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *who);
 /* A line for all of them; a new roster. */
@@ -116,13 +135,39 @@ void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *rost
 /* To one of them; bounded. */
 void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Once the clients have what is due to them. Sets watch.due_us. */
-void kl_lobby_watch_run(struct kl_lobby_room *r, uint64_t now_us);
+/* Once the clients of all rooms have what is due to them. *left: so many of all rooms' have a turn yet. Sets
+ * watch.due_us. */
+void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us);
 void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us);
 /* The last member has gone, and who watched has had the time to see the end. */
 bool kl_lobby_watch_over(const struct kl_lobby_room *r);
 /* All of them go. */
 void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why);
+/* Puts out all of that name, and keeps them out. who: for the words on their screens. How many it were. */
+unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ban, const char *who);
+/* Their names, to this client of the game. */
+void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member);
+void kl_lobby_watch_log(const char *event, const struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* --- lobby_watch_way.c --- */
+/* It has loaded, and sets out for what may be seen. May put it out. */
+void kl_lobby_watch_set_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
+/* It is out of sync: by the room's state, else from the beginning. False: it is gone. */
+bool kl_lobby_watch_heal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
+/* HEALED. May put it out. */
+void kl_lobby_watch_healed(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_healed *h,
+                           uint64_t now_us);
+/* Which snapshots may be seen, once it is known which frames. */
+void kl_lobby_watch_shots(struct kl_lobby_room *r);
+/* Lets go of those that are held for watchers. */
+void kl_lobby_watch_drop_shots(struct kl_lobby_room *r);
+/* There is a way for one who has nothing. */
+bool kl_lobby_watch_has_way(const struct kl_lobby_room *r, const struct kl_lobby_watcher *w);
+/* It is about to load: what it will want then. */
+void kl_lobby_watch_way_ahead(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint64_t now_us);
+/* One that waits. May put it out. */
+void kl_lobby_watch_look(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
 
 /* --- lobby_watch_frames.c --- */
 void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const uint8_t *body,

@@ -50,9 +50,18 @@ static void make_cut(struct kl_lobby_room *r, uint64_t now_us) {
     if (since_us >= LATE_US || (since_us >= CUT_US && interval_ends)) cut_here(r, now_us);
 }
 
+/* A room that was made again does not know when its frames closed: not more of them within the delay than its
+ * clock allows. */
+static void begin_again(struct kl_lobby_room *r) {
+    uint64_t hidden = (uint64_t)r->watch.delay_s * r->lock.params.fps_uhz / 980000;
+    if (r->params.clocked && r->past.history.next > hidden)
+        r->watch.end = r->past.history.next - (uint32_t)hidden;
+}
+
 void kl_lobby_watch_see(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
     if (r->phase != KL_ROOM_PLAYING || r->past.broken) return;
+    if (a->cut_next == 0) begin_again(r);
     make_cut(r, now_us);
     uint64_t delay_us = a->delay_s * UINT64_C(1000000);
     while (a->cut_first != a->cut_next) {
@@ -109,7 +118,7 @@ static bool send_frames(struct kl_lobby_room *r, struct kl_lobby_watcher *w, boo
     unsigned sent = 0;
     while (w->next < r->watch.end && w->next < w->ran + KL_HISTORY_AHEAD) {
         struct kl_msg m = {.kind = KL_MSG_HISTORY};
-        *more = net->bulk_room(net->ctx, w->peer) == 0 || sent == PIECES;
+        *more = *more || net->bulk_room(net->ctx, w->peer) == 0 || sent == PIECES;
         if (*more || !piece_at(r, w->next)) break;
         m.past = r->watch.piece;
         kl_lobby_send_bulk(r->lobby, w->peer, &m);
@@ -194,7 +203,9 @@ bool kl_lobby_watch_serve(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
     if (w->state == KL_MEMBER_LOADING) sent = send_start(r, w, now_us, more) || sent;
     if (w->state == KL_MEMBER_PLAYING) {
         update = update || w->batch != r->watch.batch;
-        sent = send_frames(r, w, more) || sent;
+        bool before = w->fetch.shot;
+        *more = kl_lobby_fetch_run(r, &w->fetch, w->peer) || *more;
+        sent = send_frames(r, w, more) || before || sent;
     }
     if (update) send_update(r, w, now_us);
     return sent || update;
@@ -202,12 +213,13 @@ bool kl_lobby_watch_serve(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
 
 static void note_progress(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     uint64_t slack_frames = (uint64_t)((double)shift_us(r) * r->lock.params.fps_uhz / 1e12);
-    if (w->caught_up || w->state != KL_MEMBER_PLAYING || w->ran + slack_frames < r->watch.end) return;
+    if (w->caught_up || w->state != KL_MEMBER_PLAYING || w->way.step) return;
+    if (w->ran + slack_frames < r->watch.end) return;
     w->caught_up = true;
     char name[2 * KL_NAME_MAX + 3];
-    kl_lobby_log_room(KL_LOG_INFO, "caught_up", r, "client=watcher name=%s frame=%u took_ms=%llu",
+    kl_lobby_log_room(KL_LOG_INFO, "caught_up", r, "client=watcher name=%s frame=%u took_ms=%llu from=%u",
                       kl_log_quote(name, sizeof name, w->name), w->ran,
-                      (unsigned long long)(now_us - w->since_us) / 1000);
+                      (unsigned long long)(now_us - w->since_us) / 1000, w->way.keyframe);
 }
 
 /* What a client of the game says with samples, needs and flags means nothing here. */
@@ -225,7 +237,7 @@ void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w
     w->heard = true;
     w->stamp = c.stamp;
     w->heard_at_us = now_us;
-    if (c.frame_acked > w->next) return; /* of before it began anew */
+    if (c.frame_acked > w->next || c.frame_acked < w->way.keyframe) return; /* of before it began here */
     w->acked = c.frame_acked;
     w->ran = c.frame_acked - c.backlog;
     note_progress(r, w, now_us);

@@ -42,6 +42,7 @@ static bool is_settled(const struct kl_lobby_room *r, const struct kl_watch_trut
 
 void kl_lobby_watch_hash(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_hash *h) {
     if (w->state != KL_MEMBER_PLAYING || h->frame >= r->watch.end) return;
+    if (w->way.step || h->frame + 1 < w->healed_from) return; /* known, or of before it was healed */
     if (w->hashes == KL_WATCH_HASHES) { /* the oldest goes: its label is not the game's */
         for (unsigned i = 1; i < KL_WATCH_HASHES; i++)
             w->hash[i - 1] = w->hash[i];
@@ -72,13 +73,13 @@ static void tell_equal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
 }
 
 static void is_equal(struct kl_lobby_watcher *w, uint32_t frame, uint64_t now_us) {
-    w->parted = false;
+    w->parted = w->way.unproved = false;
     w->equal = true;
     w->equal_frame = frame;
     w->equal_us = now_us;
 }
 
-/* It begins anew, as one who has just come: that heals whatever it was, or shows that nothing does. */
+/* It gets the game's state, or begins anew: that heals whatever it was, or shows that nothing does. */
 static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint32_t frame, uint64_t now_us) {
     w->equal = false;
     if (!w->parted) {
@@ -93,15 +94,9 @@ static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
         say(r, w, frame, 1);
     }
     if (r->params.desync != KL_DESYNC_HEAL) return true;
-    bool again = w->strikes < KL_STRIKES && kl_lobby_watch_begin(r, w, now_us);
-    if (again) {
-        w->parted = false;
-        w->healed++;
-        kl_lobby_watch_tell(r, w, "it runs the game from the beginning again");
-    } else {
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_DESYNC, "out of sync with the game again and again");
-    }
-    return again;
+    if (w->strikes < KL_STRIKES) return kl_lobby_watch_heal(r, w, now_us);
+    kl_lobby_watch_put_out(r, w, KL_REFUSE_DESYNC, "out of sync with the game again and again");
+    return false;
 }
 
 bool kl_lobby_watch_judge(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
@@ -112,7 +107,7 @@ bool kl_lobby_watch_judge(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
             w->hash[kept++] = w->hash[i];
         } else if (!t->contested && kl_verdict_difference(&t->hash, &w->hash[i]) == 1) {
             bool here = has_parted(r, w, w->hash[i].frame, now_us);
-            if (!here || w->state != KL_MEMBER_PLAYING) return here;
+            if (!here || w->way.step || w->state != KL_MEMBER_PLAYING) return here;
         } else if (!t->contested) {
             is_equal(w, w->hash[i].frame, now_us);
         }

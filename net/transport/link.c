@@ -246,7 +246,8 @@ bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *
 
 bool kl_link_takes_early(uint8_t kind) {
     return kind == KL_COMMAND_HOST || (kind >= KL_COMMAND_LOCK && kind <= KL_COMMAND_BAN) ||
-           kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE || kind == KL_COMMAND_DELAY;
+           kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE || kind == KL_COMMAND_DELAY ||
+           kind == KL_COMMAND_WATCHERS;
 }
 
 static bool may_order(const struct kl_link_shared *s, uint8_t kind) {

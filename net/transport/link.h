@@ -17,6 +17,8 @@
 
 #define KL_DEFAULT_PORT 55435
 #define KL_SILENCE_US   (4 * 1000000ULL) /* without a word of the relay's: the link is lost */
+#define KL_WATCH_AGAIN_S                                                                                     \
+    60 /* for so long does who watches try to come back; his status has it as seat time */
 
 uint64_t kl_now_us(void); /* CLOCK_MONOTONIC */
 

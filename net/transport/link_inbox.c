@@ -34,13 +34,17 @@ static void on_welcome(struct kl_link *l, const struct kl_welcome *w) {
     struct kl_link_shared *s = &l->shared;
     bool watched = s->joined && s->status.welcome.client == KL_WATCHER; /* and is a client of the game now */
     if (s->joined && s->status.phase != KL_LINK_RETURNING && !watched) return;
+    if (watched && memcmp(w->room_id, s->status.welcome.room_id, sizeof w->room_id) != 0) {
+        kl_link_end(l, "the game that was watched is over, and the room is another by now");
+        return;
+    }
     if (l->welcomed && w->client != KL_WATCHER) l->welcomed(l->ctx, w);
     if (s->joined) {
         kl_link_returned(l, w);
         return;
     }
     s->joined = true;
-    s->status.welcome = *w;
+    kl_link_take_welcome(s, w);
     kl_client_init(&s->lock, &w->params, w->seats, l->held, KL_HELD_FRAMES, kl_now_us());
     kl_client_spare(&s->lock, l->sparing);
     kl_client_watch(&s->lock, w->client == KL_WATCHER);
@@ -196,6 +200,7 @@ static void on_seat(struct kl_link *l, const struct kl_reseat *m) {
 }
 
 static void on_refuse(struct kl_link *l, const struct kl_text *t) {
+    if (kl_link_refused_for_now(l, t)) return;
     l->shared.status.refused = t->code;
     kl_link_end(l, t->text[0] ? t->text : "the relay closed the connection without a reason");
 }

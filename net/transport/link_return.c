@@ -11,6 +11,7 @@
 #define PROBE_US    1000000           /* of silence, and a new handshake is begun beside the session */
 #define PROBED_US   250000            /* after its ANSWER, for the old session to be heard all the same */
 #define PAST_BLOCKS 128               /* 8 MiB: hours */
+#define AGAIN_US    2000000 /* between two tries of who watches, where the room is not there (yet) */
 
 static void lock(struct kl_link *l) {
     pthread_mutex_lock(&l->mutex);
@@ -97,6 +98,14 @@ static bool seat_is_kept(const struct kl_link *l) {
            s->status.phase != KL_LINK_ENDED;
 }
 
+/* Nothing is kept for who watches: he comes by the door. */
+static bool watches(struct kl_link *l) {
+    lock(l);
+    bool outside = l->shared.joined && l->shared.status.welcome.client == KL_WATCHER;
+    unlock(l);
+    return outside;
+}
+
 /* found: keys that a probe has got, or NULL. */
 static void begin_return(struct kl_link *l, const struct kl_hs_outcome *found) {
     struct kl_link_status *st = &l->shared.status;
@@ -114,6 +123,7 @@ static void begin_return(struct kl_link *l, const struct kl_hs_outcome *found) {
     unlock(l);
     if (l->shared.is_given) l->uploaded = SIZE_MAX; /* until SEND asks again */
     l->bring.active = false;
+    if (l->door.password[0] && watches(l)) l->door.state = KL_DOOR_OUTSIDE;
     if (found)
         kl_link_session_begin_with(l, found);
     else
@@ -128,6 +138,21 @@ void kl_link_lost(struct kl_link *l) {
         begin_return(l, NULL);
     else
         kl_link_end_with(l, "the relay %s does not answer any more");
+}
+
+bool kl_link_refused_for_now(struct kl_link *l, const struct kl_text *t) {
+    struct kl_link_status *st = &l->shared.status;
+    bool now = t->code == KL_REFUSE_FULL || t->code == KL_REFUSE_STARTED || t->code == KL_REFUSE_SEAT;
+    if (!now || st->phase != KL_LINK_RETURNING || st->welcome.client != KL_WATCHER) return false;
+    snprintf(st->reason, sizeof st->reason, "%s", t->text);
+    return true;
+}
+
+bool kl_link_turned_away(struct kl_link *l) {
+    if (!kl_link_is_returning(l) || !watches(l)) return false;
+    begin_return(l, NULL);
+    l->session.init_us = kl_now_us() + AGAIN_US;
+    return true;
 }
 
 /* A relay that speaks but does not welcome us yet may be waiting for others to bring the room. */
@@ -192,15 +217,24 @@ static void send_return(struct kl_link *l) {
 
 void kl_link_enter(struct kl_link *l) {
     struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = l->hello};
-    if (l->fresh || kl_link_is_returning(l))
+    bool returning = kl_link_is_returning(l), again = returning && watches(l);
+    if (again) m.hello.door |= KL_DOOR_AGAIN;
+    if (again) m.hello.seats_wanted = 0;
+    if (!again && (l->fresh || returning))
         send_return(l);
     else
         kl_link_send_message(l, &m);
 }
 
+/* So long does who watches try to come back. */
+void kl_link_take_welcome(struct kl_link_shared *s, const struct kl_welcome *w) {
+    s->status.welcome = *w;
+    if (w->client == KL_WATCHER) s->status.welcome.seat_time_s = KL_WATCH_AGAIN_S;
+}
+
 void kl_link_returned(struct kl_link *l, const struct kl_welcome *w) {
     struct kl_link_shared *s = &l->shared;
-    s->status.welcome = *w;
+    kl_link_take_welcome(s, w);
     s->hash_committed = s->hash_got; /* the relay has forgotten what was not revealed */
     s->any_reveal = false;
     kl_client_watch(&s->lock, w->client == KL_WATCHER);

@@ -182,6 +182,10 @@ void kl_link_end_with(struct kl_link *l, const char *what);
 
 /* --- link_return.c --- */
 
+/* Under the mutex: this REFUSE is no end for who watches and tries to come back. */
+bool kl_link_refused_for_now(struct kl_link *l, const struct kl_text *t);
+/* The relay has hung up: true where we try again. The network thread's. */
+bool kl_link_turned_away(struct kl_link *l);
 /* The relay has gone, or keeps silent: back to it, or the end where no seat is kept. The network thread's. */
 void kl_link_lost(struct kl_link *l);
 /* Looks at silence and deadlines. The network thread's. */
@@ -198,6 +202,8 @@ void kl_link_past_forget(struct kl_link *l, uint32_t keyframe, uint32_t interval
 void kl_link_take_tags(struct kl_link *l, const struct kl_tags *t);
 /* The newest whose intervals we have whole; NULL where there is none. */
 const struct kl_link_tags *kl_link_newest_tag(const struct kl_link_shared *s);
+/* Under the mutex. */
+void kl_link_take_welcome(struct kl_link_shared *s, const struct kl_welcome *w);
 /* Under the mutex: WELCOME in a new session of the same seat. */
 void kl_link_returned(struct kl_link *l, const struct kl_welcome *w);
 

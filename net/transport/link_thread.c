@@ -130,6 +130,7 @@ static void on_receive(struct kl_link *l, ENetPacket *packet) {
 
 static void on_disconnect(struct kl_link *l, uint32_t data) {
     l->session.peer = NULL;
+    if (kl_link_turned_away(l)) return;
     if (data == KL_ENET_BYE)
         kl_link_end_with(l, "the relay %s closed the connection");
     else

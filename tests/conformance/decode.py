@@ -292,8 +292,8 @@ def wrong_messages():
     name, frame = b"\x01a", b"\x00\x01\xff\x00"
     yield lay(6, 16, bytes(97))
     hello = lambda door: lay(1, 2, 0, name, name, 1, params, 0, door, bytes(34))
-    assert decode("message", 0, hello(27)) != "malformed"
-    yield from (hello(4), hello(12), hello(20), hello(32))                                     # HELLO: locked
+    assert decode("message", 0, hello(59)) != "malformed"
+    yield from (hello(4), hello(12), hello(20), hello(64))                                     # HELLO: locked
     yield lay(7, 2, bytes(48))                                                      # PROVE: what
     back = lambda flags, have, tags, room=name: lay(8, room, bytes(112), flags, have, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0)
     assert decode("message", 0, back(2, 1, 1)) != "malformed"

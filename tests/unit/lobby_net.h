@@ -18,7 +18,9 @@
 #include "net/relay/relay_log.h"
 #include "net/session/seat.h"
 
-#define PEERS  40
+#ifndef PEERS
+#define PEERS 40
+#endif
 #define QUEUE  64
 #define SECOND UINT64_C(1000000)
 

@@ -78,6 +78,9 @@ static void texts(void **state) {
     assert_int_equal(parse("judge Ann B"), 0);
     assert_int_equal(w.order.kind, 11);
     assert_string_equal(w.who, "Ann B");
+    assert_int_equal(parse("watchers"), 0);
+    assert_true(w.order.kind == KL_COMMAND_WATCHERS && w.order.len == 0);
+    assert_int_equal(parse("watchers ann"), -1);
     assert_int_equal(parse("judge none"), 0);
     assert_true(w.order.kind == 11 && w.order.len == 1 && w.order.data[0] == 0xff && !*w.who);
     assert_int_equal(parse("desync ignore"), 0);

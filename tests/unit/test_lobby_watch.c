@@ -1,150 +1,10 @@
 /* test_lobby_watch.c - who watches from outside the game: what he sees and when, what he may say, and that
  * nobody who plays notices. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
-#include "lobby_players.h"
+#include "lobby_watchers.h"
 
 #include "lobby_hashes.h"
 #include "net/engine/command.h"
 #include "net/relay/lobby_command.h"
-
-#define WATCHERS 6
-#define AT_PEER  20 /* the first of them */
-
-static struct player watcher[WATCHERS];
-static char served[4096]; /* who got datagrams, in order: 'p' plays, 'w' watches */
-static unsigned served_count;
-
-static struct kl_lobby_room *the_room(void) {
-    return kl_lobby_find(lobby, "room");
-}
-
-static struct player *watcher_at(unsigned peer) {
-    for (unsigned i = 0; i < WATCHERS; i++)
-        if (watcher[i].linked && watcher[i].peer == peer) return &watcher[i];
-    return NULL;
-}
-
-/* It is a client of the game from now on. */
-static void is_seated(struct player *w, const struct kl_welcome *m) {
-    memcpy(w->token, m->token, sizeof w->token);
-    kl_client_watch(&w->lock, false);
-    kl_client_reseat(&w->lock, m->seats);
-    kl_client_return(&w->lock, now_us);
-}
-
-static void begin_watcher(struct player *w, const struct kl_welcome *m) {
-    kl_client_init(&w->lock, &m->params, 0, w->held, HELD, now_us);
-    kl_client_watch(&w->lock, true);
-    w->pieces = w->pieces_done = 0;
-    w->plays = true;
-    w->turn_us = now_us;
-}
-
-static struct kl_msg newest[PEERS][KL_MSG_SEAT + 1]; /* by kind; kind 0: none has come */
-
-static const struct kl_msg *got(unsigned peer, uint8_t kind) {
-    return newest[peer][kind].kind ? &newest[peer][kind] : NULL;
-}
-
-static void hear_message(unsigned peer, const struct kl_msg *m) {
-    struct player *w = watcher_at(peer);
-    newest[peer][m->kind] = *m;
-    if (!w) {
-        listen_message(peer, m);
-        return;
-    }
-    if (m->kind == KL_MSG_WELCOME && w->plays) is_seated(w, &m->welcome);
-    if (m->kind == KL_MSG_WELCOME && !w->plays) begin_watcher(w, &m->welcome);
-    if (m->kind == KL_MSG_HISTORY) {
-        assert_true(w->pieces - w->pieces_done < PIECES);
-        w->piece[w->pieces++ % PIECES] = m->past;
-    }
-}
-
-static void hear_update(unsigned peer, const uint8_t *body, size_t len) {
-    struct player *w = watcher_at(peer);
-    if (served_count < sizeof served) served[served_count++] = w ? 'w' : 'p';
-    if (w)
-        assert_int_equal(kl_client_receive(&w->lock, body, len, now_us), KL_OK);
-    else
-        listen_update(peer, body, len);
-}
-
-static void feed_watcher(struct player *w) {
-    for (; w->pieces_done < w->pieces; w->pieces_done++) {
-        const struct kl_past *piece = &w->piece[w->pieces_done % PIECES];
-        int left = kl_client_history(&w->lock, piece->bytes, piece->len, now_us);
-        assert_true(left >= 0);
-        if (left > 0) return;
-    }
-}
-
-static void (*on_step)(void);
-
-static void go(uint64_t us) {
-    for (uint64_t end_us = now_us + us; now_us < end_us; now_us += STEP_US) {
-        run();
-        for (unsigned i = 0; i < PLAYERS; i++)
-            step_player(&player[i]);
-        for (unsigned i = 0; i < WATCHERS; i++) {
-            if (!watcher[i].plays) continue;
-            feed_watcher(&watcher[i]);
-            step_player(&watcher[i]);
-        }
-        if (on_step) on_step();
-    }
-}
-
-/* A watcher's word that it has loaded, where it has been asked to. */
-static void loads(unsigned i) {
-    assert_non_null(got(watcher[i].peer, KL_MSG_PREPARE));
-    ready(watcher[i].peer, "a");
-}
-
-static void comes(unsigned i, unsigned seats) {
-    struct kl_msg m = a_hello(AT_PEER + i, "room", seats, PLAYERS, "x");
-    watcher[i] = (struct player){.peer = AT_PEER + i, .linked = true};
-    connect_peer(AT_PEER + i);
-    say(AT_PEER + i, &m);
-}
-
-static void watches(unsigned i) {
-    comes(i, 0);
-    go(SECOND / 2);
-    loads(i);
-}
-
-static void goes(unsigned i) {
-    watcher[i].linked = watcher[i].plays = false;
-}
-
-static void begin(void) {
-    memset(watcher, 0, sizeof watcher);
-    memset(newest, 0, sizeof newest);
-    on_step = NULL;
-    start_room(KL_POLICY_BOUNDED);
-    on_message = hear_message;
-    on_update = hear_update;
-}
-
-static int set_up_watched(void **state) {
-    static struct kl_lobby_limits limits;
-    (void)state;
-    limits = limits_for_tests;
-    limits.watchers = WATCHERS;
-    open_lobby(&limits);
-    return 0;
-}
-
-static uint32_t behind(unsigned i) {
-    return canon_end - watcher[i].lock.stats.next_run;
-}
-
-static bool told(unsigned peer, const char *text) {
-    const struct inbox *in = &inbox[peer];
-    for (unsigned i = 0; i < in->count && i < QUEUE; i++)
-        if (in->msg[i].kind == KL_MSG_NOTICE && strstr(in->msg[i].text.text, text)) return true;
-    return false;
-}
 
 /* --- what they see
  * ------------------------------------------------------------------------------------------
@@ -369,6 +229,7 @@ static void its_hashes_count_for_itself_alone(void **state) {
         assert_int_equal(v->differs, 1);
         assert_true(told(AT_PEER, "this machine is out of sync"));
         if (time == 3) break;
+        go(9 * SECOND);                                /* there is no state to be had here */
         assert_non_null(got(AT_PEER, KL_MSG_PREPARE)); /* it begins anew */
         begin_watcher(&watcher[0], &got(AT_PEER, KL_MSG_WELCOME)->welcome);
         loads(0);
@@ -462,6 +323,44 @@ static void so_many_and_no_more(void **state) {
     assert_int_equal(lobby->watchers, 2);
 }
 
+static void puts_out(unsigned peer, uint8_t kind, const char *name) {
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = kind, .data = {KL_WATCHER}}};
+    m.order.len = (uint8_t)(1 + strlen(name));
+    memcpy(m.order.data + 1, name, strlen(name));
+    say(peer, &m);
+}
+
+/* By name, as they are in no roster. */
+static void the_host_puts_one_out(void **state) {
+    (void)state;
+    begin();
+    go(SECOND);
+    for (unsigned i = 0; i < 3; i++)
+        watches(i);
+    go(SECOND);
+    order(1, KL_COMMAND_WATCHERS, 0); /* not the host */
+    assert_false(told(1, "watch:"));
+    say(0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_WATCHERS}});
+    assert_true(told(0, "3 watch: p20, p21, p22"));
+    puts_out(1, KL_COMMAND_KICK, "p20");
+    assert_int_equal(the_room()->watch.count, 3);
+    puts_out(0, KL_COMMAND_KICK, "p2");
+    assert_true(told(0, "nobody in this room is called p2"));
+    puts_out(0, KL_COMMAND_KICK, "a name of more than 23 bytes");
+    assert_int_equal(the_room()->watch.count, 3);
+    puts_out(0, KL_COMMAND_KICK, "p20");
+    goes(0);
+    expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "put out by the host p0");
+    puts_out(0, KL_COMMAND_BAN, "p21");
+    goes(1);
+    expect_refusal(AT_PEER + 1, KL_REFUSE_DOOR, "banned by the host p0");
+    assert_int_equal(the_room()->watch.count, 1);
+    hello(36, "room", 0, PLAYERS, "x"); /* from the same address */
+    expect_refusal(36, KL_REFUSE_DOOR, "you are banned");
+    go(SECOND);
+    expect_all_at_the_end();
+}
+
 /* It takes nothing, or says nothing: that is its own affair, up to a point. */
 static void who_is_slow_holds_up_nobody(void **state) {
     (void)state;
@@ -543,6 +442,7 @@ int main(void) {
         T(out_of_sync_and_ignored),
         T(they_talk_and_no_more),
         T(so_many_and_no_more),
+        T(the_host_puts_one_out),
         T(who_is_slow_holds_up_nobody),
         T(who_takes_no_start_data),
         T(malformed_words),
