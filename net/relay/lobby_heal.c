@@ -165,6 +165,28 @@ static void who_replays(struct kl_lobby_room *r, uint64_t now_us) {
     kl_verdict_forget(&r->verdicts, replay);
 }
 
+/* No state helps the wrong ones: they run all from the beginning, where that is kept. False: not all of them
+ * can. */
+static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
+    uint16_t anew = 0;
+    char who[KL_LOBBY_NAMES];
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_healing *h = &r->member[i].heal;
+        if (!has_bit(r->heal.wrong, i) || h->anew >= KL_STRIKES - 1) continue;
+        if (!kl_lobby_way_anew(r, i, now_us)) continue;
+        h->anew++;
+        anew |= (uint16_t)(1U << i);
+    }
+    kl_verdict_forget(&r->verdicts, anew);
+    if (anew != r->heal.wrong) return false;
+    kl_lobby_names_of(r, anew, who, sizeof who);
+    kl_lobby_log_room(KL_LOG_INFO, "heal_anew", r, "frame=%u", r->heal.label);
+    kl_lobby_notice(r, "%s: %s runs all from the beginning", why, who);
+    count_one(r);
+    stop(r);
+    return true;
+}
+
 /* True: nobody is left to be healed, or nothing helps. */
 static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uint64_t now_us) {
     uint16_t wrong = r->heal.wrong;
@@ -173,8 +195,8 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
         struct kl_lobby_healing *h = &r->member[i].heal;
         if (!has_bit(wrong, i) || strikes(h, now_us) < KL_STRIKES) continue;
         forget_strikes(h);
-        if (!c->ram) { /* where the core does not keep all in its state, nothing helps, and nobody is to blame
-                        */
+        if (!c->ram) { /* the core does not keep all in its state: nobody is to blame, and no state helps */
+            if (all_anew(r, "this core's state does not hold all of it", now_us)) return true;
             r->heal.states_hopeless = true;
             give_up(r, "the state does not hold all of this core, so theirs will differ");
         } else if (alone) {
@@ -284,28 +306,11 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
     stop(r);
 }
 
-/* Those who are right agree in what is compared, and not in all that a state has. The wrong ones need none of
- * theirs where they can run all from the beginning. */
+/* Those who are right agree in what is compared, and not in all that a state has. */
 static void without_state(struct kl_lobby_room *r, uint64_t now_us) {
-    uint16_t anew = 0;
     bool can = r->shot.apart && r->heal.ram;
-    char who[KL_LOBBY_NAMES];
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        struct kl_lobby_healing *h = &r->member[i].heal;
-        if (!has_bit(r->heal.wrong, i) || !can || h->anew >= KL_STRIKES - 1) continue;
-        if (!kl_lobby_way_anew(r, i, now_us)) continue;
-        h->anew++;
-        anew |= (uint16_t)(1U << i);
-    }
-    if (anew != r->heal.wrong) {
-        give_up(r, r->shot.apart ? "those who are right have no state in common" : "nobody gave a state");
-        return;
-    }
-    kl_lobby_names_of(r, anew, who, sizeof who);
-    kl_lobby_log_room(KL_LOG_INFO, "heal_anew", r, "frame=%u", r->heal.label);
-    kl_lobby_notice(r, "the others have no state in common: %s runs all from the beginning", who);
-    count_one(r);
-    stop(r);
+    if (can && all_anew(r, "the others have no state in common", now_us)) return;
+    give_up(r, r->shot.apart ? "those who are right have no state in common" : "nobody gave a state");
 }
 
 static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {

@@ -307,10 +307,30 @@ static void nobody_is_put_out_on_a_tie(void **unused) {
     expect_in_sync(3);
 }
 
-/* Nor where only states differ: some cores' states do not hold all, and then loading one does not help. */
+/* Some cores' states do not hold all, and then loading one does not help; running all from the beginning
+ * does.
+ */
+static void states_that_do_not_hold_all(void **unused) {
+    (void)unused;
+    begin();
+    no_ram = true;
+    machine[1] = 8;
+    at_once[1] = true;
+    for (uint64_t end_us = now_us + 20 * SECOND; !room()->member[1].heal.anew && now_us < end_us;)
+        go_on(20000);
+    assert_int_equal(loaded[1], 2);
+    assert_int_equal(room()->member[1].state, KL_MEMBER_LOADING);
+    assert_non_null(
+        strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "p1 runs all from the beginning"));
+    assert_false(inbox[player[1].peer].hung_up || room()->heal.states_hopeless);
+    assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
+}
+
+/* Where that is not kept, nothing is to be done; and nobody is put out for it. */
 static void states_that_never_agree(void **unused) {
     (void)unused;
     begin();
+    kl_lobby_start_free(room());
     no_ram = true;
     machine[1] = 8;
     at_once[1] = true;
@@ -698,6 +718,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(alone_three_times_within_a_minute, set_up, tear_down),
         cmocka_unit_test_setup_teardown(seldom_enough, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_is_put_out_on_a_tie, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(states_that_do_not_hold_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(states_that_never_agree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_cannot_load, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_leaves_meanwhile, set_up, tear_down),
