@@ -180,10 +180,16 @@ static void displace(struct kl_lobby_room *r, unsigned member, uint64_t now_us) 
     kl_lobby_heal_left(r, member, now_us);
 }
 
+/* Not so where its link went while it fetched or loaded. A relay that was started anew cannot know: who has
+ * no frame gets PREPARE, and says READY again if it has loaded. */
+static bool has_loaded(const struct kl_lobby_room *r, unsigned member, const struct kl_return *b) {
+    return !b->fresh && r->member[member].checked && (b->have > 0 || !r->past.reopened);
+}
+
 /* In the game: on from what it has, or everything anew. */
 static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_return *b, uint64_t now_us) {
     struct kl_lobby_wish w = {.have = b->have, .fps = r->member[member].way.fps, .states = true};
-    bool on = !b->fresh && b->have <= r->lock.next_close && kl_lobby_past_same(r, b) &&
+    bool on = has_loaded(r, member, b) && b->have <= r->lock.next_close && kl_lobby_past_same(r, b) &&
               kl_lobby_way_to_present(r, &w) != KL_WAY_NONE;
     kl_lobby_past_returned(r, member, on ? b->tags : 0);
     if (on) {

@@ -173,8 +173,8 @@ bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct
                           uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     if (m->state == KL_MEMBER_READY || m->state == KL_MEMBER_PLAYING)
-        return true; /* said again after a return */
-    if (m->state != KL_MEMBER_LOADING || m->sent < r->start_bytes) return false;
+        return true;                                 /* said again after a return */
+    if (m->state != KL_MEMBER_LOADING) return false; /* not all may be sent again: it has loaded before */
     if (r->phase == KL_ROOM_PLAYING) {
         goes_on(r, member, f, now_us);
         return true;

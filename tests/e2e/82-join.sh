@@ -47,12 +47,12 @@ while [ $((SECONDS - began)) -lt "$AT" ]; do sleep 0.2; done
 check join/full-listing "keylock rooms does not offer the seat" \
     eval '"$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1; grep -q "match.*1/2" "$tmp/rooms.log"'
 player carl $ALL 3 --room match --command $((PLAY + 660)):watch --command $((PLAY + 960)):play
-said relay 'event=caught_up room="match".*name="carl"' 60 || { show carl relay; die "join: carl does not catch up"; }
+said relay 'event=caught_up room="match".*name="carl"' $((60 + CATCH_UP)) || { show carl relay; die "join: carl does not catch up"; }
 note "$(grep -a 'event=caught_up.*carl' "$tmp/relay.log" | grep -o 'frame=.*')"
 player dora $ALL 4 --room match --seats 0
-said relay 'event=caught_up room="match".*name="dora"' 60 || { show dora relay; die "join: dora does not catch up"; }
+said relay 'event=caught_up room="match".*name="dora"' $((60 + CATCH_UP)) || { show dora relay; die "join: dora does not catch up"; }
 player erik $ALL 5 --room match --command $((PLAY + 780)):play --command $((PLAY + 900)):watch # there is no seat at first
-said relay 'event=caught_up room="match".*name="erik"' 60 || { show erik relay; die "join: erik does not catch up"; }
+said relay 'event=caught_up room="match".*name="erik"' $((60 + CATCH_UP)) || { show erik relay; die "join: erik does not catch up"; }
 start watch2 python3 tests/e2e/rundelay.py "${pid[carl]}" "${pid[dora]}" "${pid[erik]}" # whom ann waits for as well
 check join/erik-told "erik is not told that he watches" grep -aq 'all 2 seats are taken: you watch' "$tmp/erik.log"
 { head -c -1 "$content/shooter.nes" && printf x; } >"$tmp/other.nes"

@@ -49,6 +49,7 @@ static int intercept(ENetHost *host, ENetEvent *event) {
     if (!n->has_keys || kl_open(&n->opener, host->receivedData, host->receivedDataLength, &o) != 0) return 1;
     n->heard++;
     n->updates += o.kind == KL_SEAL_UPDATE;
+    if (o.kind == KL_SEAL_UPDATE && n->update) n->update(n, o.body, o.len);
     if (o.kind == KL_SEAL_PATH) answer_path(n, &o);
     if (o.kind != KL_SEAL_ENET || !n->peer || n->deaf) return 1;
     kl_enet_seal_deliver(host, &o, &n->relay);
@@ -61,19 +62,31 @@ static void take_message(struct intruder *n, ENetPacket *packet) {
         if (m.kind == KL_MSG_REFUSE) snprintf(n->refusal, sizeof n->refusal, "%s", m.text.text);
         if (m.kind == KL_MSG_WELCOME) n->welcome = true;
         if (m.kind == KL_MSG_PREPARE) n->prepare = true;
+        if (n->hears) n->hears(n, &m);
     }
     enet_packet_destroy(packet);
 }
 
-void intruder_serve(struct intruder *n, unsigned ms) {
+/* False: there was nothing. */
+static bool serve(struct intruder *n, unsigned ms) {
     ENetEvent e;
+    if (n->gone || enet_host_service(n->host, &e, ms) <= 0) return false;
+    if (e.type == ENET_EVENT_TYPE_CONNECT) n->connected = true;
+    if (e.type == ENET_EVENT_TYPE_DISCONNECT) n->gone = true;
+    if (e.type == ENET_EVENT_TYPE_RECEIVE) take_message(n, e.packet);
+    return true;
+}
+
+void intruder_serve(struct intruder *n, unsigned ms) {
     uint64_t end_us = kl_now_us() + ms * UINT64_C(1000);
     while (!n->gone && kl_now_us() < end_us) {
         if (intruder_meanwhile) intruder_meanwhile();
-        if (enet_host_service(n->host, &e, 1) <= 0) continue;
-        if (e.type == ENET_EVENT_TYPE_CONNECT) n->connected = true;
-        if (e.type == ENET_EVENT_TYPE_DISCONNECT) n->gone = true;
-        if (e.type == ENET_EVENT_TYPE_RECEIVE) take_message(n, e.packet);
+        (void)serve(n, 1);
+    }
+}
+
+void intruder_look(struct intruder *n) {
+    for (unsigned i = 0; i < 64 && serve(n, 0); i++) {
     }
 }
 

@@ -24,8 +24,12 @@ struct intruder {
     bool mute;             /* gives no answer to path challenges */
     bool welcome, prepare; /* got this message */
     char refusal[KL_TEXT_MAX];
-    unsigned updates;  /* UPDATEs that have come */
-    bool deaf;         /* takes nothing of ENet's, and so acknowledges nothing */
+    unsigned updates; /* UPDATEs that have come */
+    bool deaf;        /* takes nothing of ENet's, and so acknowledges nothing */
+    /* NULL, or: what comes, as it comes */
+    void (*hears)(struct intruder *n, const struct kl_msg *m);
+    void (*update)(struct intruder *n, const uint8_t *body, size_t len);
+    void *ctx;
     uint16_t sequence; /* of the last reliable packet made by hand */
 };
 
@@ -37,6 +41,7 @@ void intruder_enter(struct intruder *n, uint16_t port);
 void intruder_leave(struct intruder *n);
 
 void intruder_serve(struct intruder *n, unsigned ms);
+void intruder_look(struct intruder *n); /* the same without waiting, and without meanwhile */
 void intruder_say(struct intruder *n, const void *bytes, size_t len); /* a reliable message */
 void intruder_hello(struct intruder *n, const struct kl_hello *hello);
 /* ENet's commands made by hand, in one datagram; acknowledged or not. */

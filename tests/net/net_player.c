@@ -164,9 +164,9 @@ static uint64_t mix(uint64_t z) { /* splitmix64's finalizer */
 }
 
 /* Buttons change now and then; sometimes sticks, a mouse and keys are used too. */
-static void make_sample(const struct player *p, unsigned seat, struct kl_input *in) {
-    uint64_t name = (uint8_t)p->hello.name[0] + 31U * (uint8_t)p->hello.name[1];
-    uint64_t slow = mix(name << 32 | seat << 24 | p->samples / 7), fast = mix(slow ^ p->samples);
+void player_sample(const char *of, unsigned seat, uint32_t number, struct kl_input *in) {
+    uint64_t name = (uint8_t)of[0] + 31U * (uint8_t)of[1];
+    uint64_t slow = mix(name << 32 | seat << 24 | number / 7), fast = mix(slow ^ number);
     kl_input_neutral(in);
     in->joypad = (uint16_t)slow;
     if (slow >> 16 & 1) in->stick[seat % 4] = (int16_t)(fast >> 8);
@@ -192,32 +192,40 @@ static uint64_t digest_input(uint64_t d, const struct kl_input *in) {
     return d;
 }
 
+uint64_t player_digest(uint64_t before, const struct kl_frame *f) {
+    uint64_t d = digest_add(before, f->spacing + 256U * f->active + 65536U * f->flags);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        d = digest_input(d, &f->in[s]);
+    return d;
+}
+
 static void take_frame(struct player *p, const struct kl_frame *f) {
     uint64_t before = p->frames ? p->digest[p->frames - 1] : 0;
+    bool begun_here = p->begun && f->number == p->begun;
     if (f->number != p->frames) {
         fprintf(stderr, "%s: frame %u came where %u was expected\n", p->hello.name, f->number, p->frames);
         abort();
     }
-    if (f->flags & KL_FRAME_HASH) {
+    if (f->flags & KL_FRAME_HASH && !begun_here) {
         struct kl_hash h = {
             .frame = f->number - 1, .has_ram = true, .ram = before, .has_state = true, .state = before};
         if (p->wrong_from && f->number >= p->wrong_from) h.ram++;
+        if (p->wrong_next && p->wrong_next--) h.ram++;
         kl_link_hash(p->link, &h);
     }
-    uint64_t d = digest_add(before, f->spacing + 256U * f->active + 65536U * f->flags);
+    if (f->flags & KL_FRAME_COMMANDS && p->commands) p->commands(p, f->number, before);
     bool pressed = false;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        d = digest_input(d, &f->in[s]);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         pressed |= f->in[s].joypad != 0;
-    }
     p->presses += pressed;
-    p->digest[p->frames++] = d;
+    p->digest[p->frames++] = player_digest(before, f);
 }
 
 static bool play(struct player *p) {
     struct kl_input in[KL_MAX_SEATS];
     struct kl_frame f;
     uint64_t now_us = kl_now_us();
+    if (p->turn) p->turn(p);
     const struct kl_params *params = &p->status.welcome.params;
     if (params->clocked) {
         if (now_us < p->due_us) return false;
@@ -228,7 +236,7 @@ static bool play(struct player *p) {
     struct kl_plan plan = kl_link_plan(p->link, now_us, room < MAX_RUNS ? room : MAX_RUNS);
     for (uint32_t i = 0; i < plan.samples; i++) {
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-            make_sample(p, s, &in[s]);
+            player_sample(p->hello.name, s, p->samples, &in[s]);
         if (kl_link_sample(p->link, in, now_us) == KL_OK) p->samples++;
     }
     for (uint32_t i = 0; i < plan.runs && kl_link_take(p->link, &f); i++)

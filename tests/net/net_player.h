@@ -37,8 +37,15 @@ struct player {
     uint32_t frames, samples; /* taken, given */
     uint64_t *digest;         /* by frame */
     uint32_t digest_cap;
-    uint32_t presses;     /* frames in which somebody had something pressed */
-    uint32_t wrong_from;  /* hashes are wrong from this frame on; 0: never */
+    uint32_t presses;    /* frames in which somebody had something pressed */
+    uint32_t wrong_from; /* hashes are wrong from this frame on; 0: never */
+    unsigned wrong_next; /* so many of the next ones are, or until it has loaded a state */
+    /* NULL, or: a frame with commands is taken, the machine being what the digest says; a turn (net_state.h)
+     */
+    void (*commands)(struct player *p, uint32_t frame, uint64_t digest);
+    void (*turn)(struct player *p);
+    struct state *state;
+    uint32_t begun;       /* the frame that it began with; 0: power-on */
     const uint8_t *start; /* start data to give, and to expect */
     size_t start_len;
     bool start_ok;
@@ -67,6 +74,10 @@ bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned tim
 /* Drives all until p[which] is in this phase (or over). */
 bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_link_phase phase,
                    unsigned timeout_s);
+/* What a machine is after this frame, by what it was before. */
+uint64_t player_digest(uint64_t before, const struct kl_frame *f);
+/* One sample of a player with this name. */
+void player_sample(const char *name, unsigned seat, uint32_t number, struct kl_input *in);
 /* The first frame below `frames` in which the digests are not all equal; -1 where there is none. */
 long players_differ(const struct player *p, unsigned count, uint32_t frames);
 

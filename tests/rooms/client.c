@@ -1,14 +1,11 @@
 /* A client as the wrapper and its link are together (core_wrapper, net/transport/link*.c): what it does with
  * each message is theirs to do, here without threads, files and sockets. */
-#include <sodium.h>
-#include <zstd.h>
-
 #include "rooms.h"
 
 struct client client[CLIENTS];
 
 bool is_playing(const struct client *c) {
-    return c->state == IN && c->welcomed && c->load == LOADED;
+    return c->state == IN && c->welcomed && c->load == LOADED && !c->begins;
 }
 
 bool is_wrong(const struct client *c) {
@@ -19,34 +16,23 @@ void client_say(struct client *c, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
     int len = kl_msg_encode(m, bytes, sizeof bytes);
     if (len < 0) fail("%s says something that cannot be encoded", c->name);
-    wire_say(c->session, bytes, (size_t)len);
+    kl_msg_is_bulk(m->kind) ? wire_say_bulk(c->session, bytes, (size_t)len)
+                            : wire_say(c->session, bytes, (size_t)len);
 }
 
 /* --- in and out -------------------------------------------------------------------------------------------
  */
 
-static void forget_coming(struct client *c) {
-    free(c->coming);
-    c->coming = NULL;
-    c->have = 0;
-    c->load_us = c->give_us = 0;
-}
-
-static void forget_history(struct client *c) {
-    free(c->piece);
-    c->piece = NULL;
-    c->pieces = c->pieces_done = 0;
-}
-
 /* Nothing is known any more, a game begins at frame 0. */
 static void begin_anew(struct client *c) {
     machine_begin(&c->machine);
-    c->strike_us[c->strikes++ % 64] = now_us;
+    if (!c->watches) c->strike_us[c->strikes++ % 64] = now_us;
     c->owed_put = c->owed_got = 0;
     c->tags_put = 0;
     c->load = UNLOADED;
-    c->strayed = false;
-    forget_history(c);
+    c->begun = c->strayed = c->unloaded = false;
+    c->from = 0;
+    shot_forget(c);
 }
 
 static void add_facts(struct kl_facts *f) {
@@ -58,10 +44,9 @@ void client_enter(struct client *c) {
     c->session = wire_open(c);
     c->state = ENTERING;
     c->steady_us = now_us;
-    c->welcomed = c->fresh = c->any_reveal = false;
+    c->welcomed = c->fresh = c->any_reveal = c->gave = c->watches = false;
     c->ticket_len = 0;
     begin_anew(c);
-    forget_coming(c);
     uint8_t seed[KL_SEAT_SEED] = {(uint8_t)rng_next(&wire_rng), (uint8_t)rng_next(&wire_rng),
                                   (uint8_t)c->number};
     kl_seat_from_seed(&c->key, seed);
@@ -80,7 +65,8 @@ uint32_t client_newest_tag(const struct client *c, const uint8_t **tag, uint32_t
     *tag = NULL;
     *count = 0;
     for (uint32_t i = 0; i < TAGS && i < c->tags_put; i++) {
-        if (c->tags[i].end > c->machine.next || c->tags[i].count <= *count) continue;
+        if (c->tags[i].end > c->machine.next || c->tags[i].end < c->machine.first) continue;
+        if (c->tags[i].count <= *count) continue;
         *count = c->tags[i].count;
         *tag = c->tags[i].tag;
         end = c->tags[i].end;
@@ -95,6 +81,7 @@ static void describe_past(const struct client *c, struct kl_return *b) {
     b->have = c->machine.next;
     b->can_bring = can_bring(c);
     kl_digest_begin(&d, tag);
+    if (end < c->machine.first) end = b->have; /* no tag, and no beginning: nobody can tell what it has */
     for (uint32_t f = end; f < b->have; f++)
         kl_digest_frame(&d, &canon[f], canon_commands(f));
     kl_digest_end(&d, b->digest);
@@ -111,15 +98,23 @@ void client_return(struct client *c) {
     memcpy(m.back.seat_key, c->key.pub, sizeof m.back.seat_key);
     kl_seat_sign(&c->key, wire_binding(c->session), c->token, m.back.signature);
     if (c->fresh) {
-        c->welcomed = false;
+        c->welcomed = c->gave = false;
         begin_anew(c);
     }
-    m.back.fresh = c->fresh;
-    if (c->welcomed)
-        describe_past(c, &m.back);
-    else
+    m.back.fresh = c->fresh || c->unloaded;
+    if (m.back.fresh)
         add_facts(&m.back.facts);
+    else
+        describe_past(c, &m.back);
     client_say(c, &m);
+}
+
+static void over(struct client *c) {
+    c->session = 0;
+    c->state = OFF;
+    c->welcomed = c->watches = false;
+    memset(c->token, 0, sizeof c->token);
+    shot_forget(c);
 }
 
 void client_lose(struct client *c, uint64_t back_us, bool fresh) {
@@ -129,18 +124,9 @@ void client_lose(struct client *c, uint64_t back_us, bool fresh) {
     c->again_us = now_us + back_us;
     c->fresh = fresh || !c->welcomed;
     c->steady_us = now_us;
-    forget_coming(c);
-    forget_history(c); /* what it was made of comes again */
-    if (!c->token[0] && !c->welcomed) c->state = OFF;
-}
-
-static void over(struct client *c) {
-    c->session = 0;
-    c->state = OFF;
-    c->welcomed = false;
-    memset(c->token, 0, sizeof c->token);
-    forget_coming(c);
-    forget_history(c);
+    c->unloaded |= c->begins;
+    shot_forget(c);
+    if (c->watches || (!c->token[0] && !c->welcomed)) over(c);
 }
 
 void client_leave(struct client *c) {
@@ -169,6 +155,8 @@ static void commit_to(struct client *c, const struct kl_msg *hash) {
 }
 
 static void on_welcome(struct client *c, const struct kl_welcome *w) {
+    bool watched = c->watches, returns = c->welcomed && !watched;
+    if (watched) story("%s is a client of the game", c->name);
     memcpy(c->token, w->token, sizeof c->token);
     memcpy(c->room_id, w->room_id, sizeof c->room_id);
     c->id = w->client;
@@ -176,14 +164,19 @@ static void on_welcome(struct client *c, const struct kl_welcome *w) {
     c->params = w->params;
     c->any_reveal = false;
     c->state = IN;
+    c->watches = w->client == KL_WATCHER;
+    counts.watched += c->watches;
+    if (watched) c->steady_us = now_us;
     if (c->welcomed) {
         for (uint32_t i = c->owed_got; i != c->owed_put; i++)
             commit_to(c, &c->owed[i % OWED]);
+        kl_client_watch(&c->lock, c->watches);
         if (w->seats != c->lock.seats) kl_client_reseat(&c->lock, w->seats);
-        kl_client_drop(&c->lock);
+        if (returns) kl_client_drop(&c->lock);
         kl_client_return(&c->lock, now_us);
     } else {
         kl_client_init(&c->lock, &w->params, w->seats, c->held, HELD, now_us);
+        kl_client_watch(&c->lock, c->watches);
         if (c->fresh) kl_client_return(&c->lock, now_us);
     }
     c->welcomed = true;
@@ -201,30 +194,42 @@ static void start_is_here(struct client *c) {
     c->loaded_us = now_us + rng_range(&wire_rng, 5000, 400000);
 }
 
+static void say_ready(struct client *c) {
+    struct kl_msg m = {.kind = KL_MSG_READY};
+    kl_facts_add(&m.ready.facts, "system", "a");
+    client_say(c, &m);
+}
+
 static void on_prepare(struct client *c, const struct kl_prepare *p) {
-    if (c->load != UNLOADED) { /* in the game: all over again */
+    if (c->load == LOADED && !c->begun) say_ready(c); /* again, after a return */
+    if (c->load == LOADING || (c->load == LOADED && !c->begun)) return;
+    if (c->load == LOADED) { /* in the game: all over again */
         begin_anew(c);
         kl_client_init(&c->lock, &c->params, c->lock.seats, c->held, HELD, now_us);
+        kl_client_watch(&c->lock, c->watches);
         kl_client_return(&c->lock, now_us);
     }
-    c->data_bytes = p->data_bytes;
-    if (c->host) start_is_here(c); /* who gave it gets none back */
+    if (p->data_bytes != 4) fail("%s: start data of %u bytes", c->name, p->data_bytes);
+    c->load = FETCHING;
+    if (c->gave) start_is_here(c); /* who gave it gets none back */
 }
 
 static void on_send(struct client *c) {
     struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = START_TEXT}};
+    c->gave = true;
     client_say(c, &m);
 }
 
 static void on_data(struct client *c, const struct kl_data *d) {
+    if (c->load != FETCHING) return;
     if (d->len != 4 || memcmp(d->bytes, START_TEXT, 4) != 0) fail("%s gets other start data", c->name);
     start_is_here(c);
 }
 
 static void on_history(struct client *c, const struct kl_past *p) {
-    if (!c->piece) c->piece = malloc(PIECES * sizeof *c->piece);
-    if (!c->piece || c->pieces == PIECES) fail("%s has no place for so much history", c->name);
-    c->piece[c->pieces++] = *p;
+    int left = kl_client_history(&c->lock, p->bytes, p->len, now_us);
+    if (left == KL_E_WINDOW && kl_client_have(&c->lock) == 0) return; /* of before: PREPARE was quicker */
+    if (left) fail("%s: a piece of history does not follow: %d", c->name, left);
 }
 
 static void on_tags(struct client *c, const struct kl_tags *t) {
@@ -244,20 +249,6 @@ static void on_ticket(struct client *c, const struct kl_piece *p) {
     c->ticket_len = p->total;
 }
 
-static void on_offer(struct client *c, const struct kl_offer *o) {
-    forget_coming(c);
-    c->offer = *o;
-    c->coming = malloc(o->packed);
-    if (!c->coming) fail("no memory");
-}
-
-static void on_shot(struct client *c, const struct kl_shot_piece *p) {
-    if (!c->coming || p->keyframe != c->offer.keyframe || p->piece.offset != c->have) return;
-    memcpy(c->coming + c->have, p->piece.bytes, p->piece.len);
-    c->have += p->piece.len;
-    if (c->have == c->offer.packed) c->load_us = now_us + rng_range(&wire_rng, 1000, 200000);
-}
-
 static void on_verdict(struct client *c, const struct kl_verdict *v) {
     c->verdict = *v;
     c->any_verdict = true;
@@ -267,6 +258,7 @@ static void on_verdict(struct client *c, const struct kl_verdict *v) {
  * out. */
 static bool deserves_it(const struct client *c) {
     unsigned count = doubts_since(75 * SECOND);
+    if (c->watches && (count || rewritten)) return true; /* what it replays is not what they have */
     for (uint32_t i = 0; i < c->strikes && i < 64; i++)
         count += c->strike_us[i] + 75 * SECOND > now_us;
     return count >= 3;
@@ -275,7 +267,10 @@ static bool deserves_it(const struct client *c) {
 static void on_refuse(struct client *c, const struct kl_text *t) {
     story("%s: refused %u: %s", c->name, t->code, t->text);
     if (t->code == KL_REFUSE_DESYNC && deserves_it(c)) return;
-    if (t->code == KL_REFUSE_SEAT || t->code == KL_REFUSE_STARTED || t->code == KL_REFUSE_CLOSED) return;
+    if (strstr(t->text, "nothing has come")) fail("%s is not heard", c->name);
+    if (t->code == KL_REFUSE_SEAT || t->code == KL_REFUSE_FULL || t->code == KL_REFUSE_STARTED ||
+        t->code == KL_REFUSE_CLOSED)
+        return;
     fail("%s is refused: %u %s", c->name, t->code, t->text);
 }
 
@@ -300,11 +295,9 @@ void client_hears(struct client *c, const uint8_t *bytes, size_t len) {
         c->any_reveal = true;
         break;
     case KL_MSG_VERDICT: on_verdict(c, &m.verdict); break;
-    case KL_MSG_ASK:
-        if (m.ask == c->shot_keyframe) c->give_us = now_us + rng_range(&wire_rng, 1000, 60000);
-        break;
-    case KL_MSG_OFFER: on_offer(c, &m.offer); break;
-    case KL_MSG_SNAPSHOT: on_shot(c, &m.shot); break;
+    case KL_MSG_ASK: shot_asked(c, m.ask); break;
+    case KL_MSG_OFFER: shot_offered(c, &m.offer); break;
+    case KL_MSG_SNAPSHOT: shot_comes(c, &m.shot); break;
     case KL_MSG_REFUSE: on_refuse(c, &m.text); break;
     case KL_MSG_NOTICE: story("%s hears: %s", c->name, m.text.text); break;
     default: fail("%s: the relay says kind %u", c->name, m.kind);
@@ -324,6 +317,10 @@ static void commit(struct client *c, uint32_t label) {
     m.hash.ram = m.hash.state = c->machine.is;
     for (unsigned i = 0; i < sizeof m.nonce; i++)
         m.nonce[i] = (uint8_t)rng_next(&wire_rng);
+    if (c->watches) {
+        client_say(c, &m); /* its word counts for nothing */
+        return;
+    }
     commit_to(c, &m);
     if (c->owed_put - c->owed_got == OWED) fail("%s: no REVEAL for %u hashes", c->name, OWED);
     c->owed[c->owed_put++ % OWED] = m;
@@ -334,27 +331,23 @@ static void reveal(struct client *c) {
         client_say(c, &c->owed[c->owed_got++ % OWED]);
 }
 
-static void say_state(struct client *c, uint32_t keyframe) {
-    struct kl_msg m = {.kind = KL_MSG_STATE,
-                       .state = {.keyframe = keyframe, .bytes = SHOT_BYTES, .has = true}};
-    crypto_generichash(m.state.hash, sizeof m.state.hash, c->shot, SHOT_BYTES, NULL, 0);
-    c->shot_keyframe = keyframe;
-    client_say(c, &m);
-}
-
 static void run_frame(struct client *c) {
     struct kl_frame f;
     if (!kl_client_take(&c->lock, &f)) fail("%s: no frame where one was planned", c->name);
     if (f.number != c->machine.next) fail("%s: frame %u comes behind %u", c->name, f.number, c->machine.next);
     const struct kl_commands *set =
         f.flags & KL_FRAME_COMMANDS ? kl_client_commands(&c->lock, f.number) : NULL;
-    if (f.flags & KL_FRAME_HASH) commit(c, f.number - 1);
+    bool begun_here = c->from && f.number == c->from; /* hashed and partly obeyed before the snapshot */
+    if (f.flags & KL_FRAME_HASH && !begun_here) commit(c, f.number - 1);
     canon_check(c->name, &f, set);
-    if (machine_run(&c->machine, &f, set, c->shot)) say_state(c, f.number);
+    if (begun_here)
+        machine_run_behind(&c->machine, f.number);
+    else if (machine_run(&c->machine, &f, set, c->shot))
+        shot_say_state(c, f.number);
 }
 
 static void take_turn(struct client *c) {
-    struct kl_plan plan = kl_client_plan(&c->lock, now_us, 300);
+    struct kl_plan plan = kl_client_plan(&c->lock, now_us, c->turn_frames);
     uint32_t n = c->lock.stats.next_sample;
     struct kl_input in[KL_MAX_SEATS] = {{.joypad = (uint16_t)((n / 7 + c->number) * 0x9e37)}};
     for (uint32_t i = 0; i < plan.samples; i++)
@@ -362,52 +355,6 @@ static void take_turn(struct client *c) {
     for (uint32_t i = 0; i < plan.runs; i++)
         run_frame(c);
     c->turn_us += 16667;
-}
-
-static void feed_history(struct client *c) {
-    while (c->pieces_done < c->pieces) {
-        const struct kl_past *p = &c->piece[c->pieces_done];
-        int left = kl_client_history(&c->lock, p->bytes, p->len, now_us);
-        if (left < 0) fail("%s: a piece of history does not follow: %d", c->name, left);
-        if (left > 0) return; /* after the next turn */
-        c->pieces_done++;
-    }
-    forget_history(c);
-}
-
-/* --- snapshots --------------------------------------------------------------------------------------------
- */
-
-static void give(struct client *c) {
-    static uint8_t packed[2 * SHOT_BYTES];
-    size_t len = ZSTD_compress(packed, sizeof packed, c->shot, SHOT_BYTES, 1);
-    if (ZSTD_isError(len)) fail("zstd");
-    c->give_us = 0;
-    for (uint32_t at = 0; at < len;) {
-        struct kl_msg m = {.kind = KL_MSG_GIVE,
-                           .shot = {c->shot_keyframe, {.offset = at, .total = (uint32_t)len}}};
-        m.shot.piece.len = (uint16_t)(len - at < KL_BULK_MAX ? len - at : KL_BULK_MAX);
-        memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
-        at += m.shot.piece.len;
-        client_say(c, &m);
-    }
-}
-
-static void load(struct client *c) {
-    static uint8_t shot[SHOT_BYTES];
-    uint8_t hash[KL_SNAPSHOT_HASH];
-    if (c->offer.keyframe > c->machine.next) return; /* not yet */
-    size_t len = ZSTD_decompress(shot, sizeof shot, c->coming, c->have);
-    if (ZSTD_isError(len) || len != SHOT_BYTES || len != c->offer.bytes)
-        fail("%s: a snapshot of %zu bytes", c->name, len);
-    crypto_generichash(hash, sizeof hash, shot, len, NULL, 0);
-    if (memcmp(hash, c->offer.hash, sizeof hash) != 0) fail("%s: another snapshot than was offered", c->name);
-    if (!machine_load(&c->machine, shot, c->offer.keyframe, c->machine.next))
-        fail("%s: no snapshot of frame %u", c->name, c->offer.keyframe);
-    struct kl_msg m = {.kind = KL_MSG_HEALED, .healed = {c->offer.keyframe, c->machine.next, KL_HEALED_SAME}};
-    story("%s loads frame %u", c->name, c->offer.keyframe);
-    client_say(c, &m);
-    forget_coming(c);
 }
 
 /* --- a step -----------------------------------------------------------------------------------------------
@@ -425,16 +372,13 @@ void client_step(struct client *c) {
     if (c->state == LOST && now_us >= c->again_us) client_return(c);
     if (c->state != IN) return;
     if (c->load == LOADING && now_us >= c->loaded_us) {
-        struct kl_msg m = {.kind = KL_MSG_READY};
         c->load = LOADED;
-        kl_facts_add(&m.ready.facts, "system", "a");
-        client_say(c, &m);
+        say_ready(c);
     }
-    if (c->load == LOADED) feed_history(c);
+    c->begun |= c->load == LOADED && c->lock.started;
     while (c->load == LOADED && now_us >= c->turn_us)
         take_turn(c);
     reveal(c);
-    if (c->give_us && now_us >= c->give_us) give(c);
-    if (c->load_us && now_us >= c->load_us) load(c);
+    shot_step(c);
     send_datagrams(c);
 }

@@ -1,14 +1,25 @@
 /* Which kinds of mishaps a room has, and how often, is drawn with it: some rooms have one kind alone. */
 #include "rooms.h"
 
-enum { CORRUPT, LOSE, CRASH, LEAVE, SEAT, RESET, JUDGE, KINDS };
+enum { CORRUPT, LOSE, CRASH, LEAVE, SEAT, RESET, JUDGE, DELAY, LOSE_EARLY, KINDS };
+#define FIRST_KINDS DELAY /* what there was before snapshots to begin with, and watchers */
 
 static double rate[KINDS]; /* a second; 0: never */
 static uint64_t started_us, until_us, relay_us, relay_died_us;
 static unsigned relay_lives;
 static bool opening;
+static struct rng more_rng; /* of what came later: it does not shift the draws of before */
+static unsigned watchers, catch_up_s;
+static uint32_t turn_frames[CLIENTS];
 
 #define CALM_US (26 * SECOND)
+
+unsigned fate_watchers(void) {
+    return watchers;
+}
+unsigned fate_catch_up_s(void) {
+    return catch_up_s;
+}
 
 static unsigned count_seated(void) {
     unsigned n = 0;
@@ -41,6 +52,20 @@ static void lose(struct client *c, bool fresh) {
     client_lose(c, back_us, fresh);
 }
 
+/* While it comes in, loads, or waits for the state to begin with. */
+static void lose_early(void) {
+    struct client *c = &client[rng_range(&more_rng, 0, CLIENTS - 1)];
+    bool early = c->state == ENTERING || (c->state == IN && !is_playing(c));
+    if (early) lose(c, rng_chance(&more_rng, 0.3));
+}
+
+/* Who watches sees it so much later. */
+static void delay(void) {
+    uint8_t s[2] = {(uint8_t)rng_range(&more_rng, 0, 3)};
+    for (unsigned i = 0; i < CLIENTS; i++)
+        if (is_playing(&client[i]) && client[i].host) client_order(&client[i], KL_COMMAND_DELAY, s, sizeof s);
+}
+
 static void take_seat(struct client *c) {
     if (c->lock.seats && count_seated() < 3) return;
     uint8_t wanted = c->lock.seats == 0;
@@ -55,6 +80,10 @@ static void appoint(struct client *c) {
 }
 
 static void happen(unsigned kind) {
+    if (kind >= FIRST_KINDS) {
+        delay();
+        return;
+    }
     struct client *c = somebody();
     if (!c) return;
     switch (kind) {
@@ -119,7 +148,23 @@ static void host_insists(void) {
 }
 
 static const double usual_s[KINDS] = {
-    [CORRUPT] = 7, [LOSE] = 9, [CRASH] = 14, [LEAVE] = 14, [SEAT] = 10, [RESET] = 4, [JUDGE] = 12};
+    [CORRUPT] = 7, [LOSE] = 9,   [CRASH] = 14,     [LEAVE] = 14, [SEAT] = 10,
+    [RESET] = 4,   [JUDGE] = 12, [LOSE_EARLY] = 1, [DELAY] = 8};
+
+/* Of a relay's limits, and of machines. Before the relay begins. */
+void fate_choose(uint64_t seed) {
+    more_rng = (struct rng){seed ^ UINT64_C(0x5eed)};
+    catch_up_s = 600;
+    for (unsigned i = 0; i < CLIENTS; i++)
+        turn_frames[i] = 300;
+    if (plain) return;
+    if (rng_chance(&more_rng, 0.7)) catch_up_s = rng_range(&more_rng, 1, 2);
+    if (rng_chance(&more_rng, 0.7)) watchers = 2 * CLIENTS; /* some whose links are gone */
+    for (unsigned i = 0; i < CLIENTS; i++)
+        if (rng_chance(&more_rng, 0.5)) turn_frames[i] = rng_range(&more_rng, 6, 20);
+    for (unsigned k = FIRST_KINDS; k < KINDS; k++)
+        if (rng_chance(&more_rng, 0.5)) rate[k] = 1 / usual_s[k];
+}
 
 void fate_begin(void) {
     struct kl_params params = {.subframes = true, .clocked = true, .fps_uhz = 60000000, .hash_every = EVERY};
@@ -127,7 +172,7 @@ void fate_begin(void) {
     params.policy = (uint8_t)rng_range(&fate_rng, 0, 2);
     params.wait_budget_ms = 250;
     params.players = (uint8_t)players;
-    for (unsigned k = 0; k < KINDS; k++)
+    for (unsigned k = 0; k < FIRST_KINDS; k++)
         if (k == CORRUPT || rng_chance(&fate_rng, 0.5)) rate[k] = 1 / usual_s[k];
     relay_lives = rng_chance(&fate_rng, 0.3) ? rng_range(&fate_rng, 1, 2) : 0;
     until_us = now_us + rng_range(&fate_rng, 15, 40) * SECOND;
@@ -137,21 +182,25 @@ void fate_begin(void) {
         client[i].number = i;
         client[i].params = params;
         snprintf(client[i].name, sizeof client[i].name, "c%u", i);
+        client[i].turn_frames = turn_frames[i];
         client[i].seats_wanted = 1;
         if (i < players) client_enter(&client[i]);
     }
-    story("players=%u policy=%u", players, params.policy);
+    story("players=%u policy=%u watchers=%u catch_up_s=%u", players, params.policy, watchers, catch_up_s);
 }
 
 void fate_step(void) {
     watch_it_open();
     host_insists();
+    if (now_us < until_us && rate[LOSE_EARLY] > 0 && rng_chance(&more_rng, rate[LOSE_EARLY] * STEP_US / 1e6))
+        lose_early();
     if (now_us < started_us + 2 * SECOND || now_us >= until_us) {
         if (now_us >= until_us) wire_calm();
         return;
     }
     for (unsigned k = 0; k < KINDS; k++)
-        if (rng_chance(&fate_rng, rate[k] * STEP_US / 1e6)) happen(k);
+        if (k != LOSE_EARLY && rng_chance(k < FIRST_KINDS ? &fate_rng : &more_rng, rate[k] * STEP_US / 1e6))
+            happen(k);
     if (relay_lives && now_us >= relay_us && now_us + 12 * SECOND < until_us + CALM_US) relay_dies();
     let_in();
 }

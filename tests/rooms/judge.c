@@ -6,6 +6,7 @@
 #define STEADY   (3 * SECOND)  /* so long nothing happened to it: it takes part in everything */
 #define FOUND_US (4 * SECOND)  /* the next hash, everybody's commitment or a second, what the links take */
 #define HEAL_US  (25 * SECOND) /* with one who is gone in the midst of it, and is waited for */
+#define BEHIND   400 /* frames that who watches is behind at most: 3 s of delay, and what batches take */
 
 struct counts counts;
 static uint64_t looked_us, differing_us, told_us;
@@ -20,12 +21,18 @@ struct kl_lobby_room *the_room(void) {
 }
 
 static bool is_steady(const struct client *c) {
-    return is_playing(c) && now_us >= c->steady_us + STEADY && c->machine.next + 60 >= canon_end &&
-           c->lock.standing == KL_STANDING_IN;
+    return is_playing(c) && !c->watches && now_us >= c->steady_us + STEADY &&
+           c->machine.next + 60 >= canon_end && c->lock.standing == KL_STANDING_IN;
+}
+
+/* Those whose words count, or would. */
+static bool is_in_game(const struct client *c) {
+    return is_playing(c) && !c->watches;
 }
 
 static bool agree(const struct client *a, const struct client *b) {
     uint32_t f = a->machine.next < b->machine.next ? a->machine.next : b->machine.next;
+    if (f < a->machine.first || f < b->machine.first) return true; /* one has not come so far */
     return a->machine.was[f] == b->machine.was[f];
 }
 
@@ -53,7 +60,7 @@ static void look_for_doubt(void) {
         counts.doubts++;
         story("in doubt at frame %u: %u wrong, %u right", canon_end, wrong, right);
     }
-    if (!doubt || !all_agree(is_playing)) return;
+    if (!doubt || !all_agree(is_in_game)) return;
     for (unsigned i = 0; i < CLIENTS; i++)
         if (is_steady(&client[i])) {
             truth_is(&client[i].machine);
@@ -66,7 +73,7 @@ static void look_for_doubt(void) {
 static void look_at_verdicts(void) {
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *c = &client[i];
-        if (!c->any_verdict) continue;
+        if (!c->any_verdict || c->watches) continue;
         if (c->verdict.differs) told_us = now_us;
         if (c->verdict.healed > healed) counts.healed++;
         if (c->verdict.healed != healed) healed = c->verdict.healed;
@@ -81,6 +88,19 @@ unsigned doubts_since(uint64_t us) {
     return n;
 }
 
+/* Who watches and is out of sync begins anew, and is in sync then: where the game is what the frames make it.
+ */
+static void look_at_watchers(bool frames_flow) {
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        struct client *c = &client[i];
+        if (!is_playing(c) || !c->watches || rewritten || doubt || !is_wrong(c))
+            c->apart_us = 0;
+        else if (frames_flow)
+            c->apart_us += LOOK_US;
+        if (c->apart_us > HEAL_US) fail("%s watches another game than is played", c->name);
+    }
+}
+
 void judge_step(void) {
     if (now_us < looked_us + LOOK_US) return;
     bool frames_flow = canon_end > looked_end;
@@ -88,6 +108,7 @@ void judge_step(void) {
     looked_end = canon_end;
     look_at_verdicts();
     look_for_doubt();
+    look_at_watchers(frames_flow);
     if (all_agree(is_steady))
         differing_us = 0;
     else if (frames_flow)
@@ -98,7 +119,7 @@ void judge_step(void) {
 }
 
 static void expect_in_sync(const struct client *c) {
-    if (c->machine.next + 90 < canon_end)
+    if (c->machine.next + (c->watches ? BEHIND : 90) < canon_end)
         fail("%s has run %u of %u frames", c->name, c->machine.next, canon_end);
     if (!doubt && is_wrong(c)) fail("%s is not what it should be at the end", c->name);
     if (c->lock.standing != KL_STANDING_IN) fail("%s is not in the game at the end", c->name);
@@ -121,5 +142,5 @@ void judge_end(void) {
         if (!is_playing(&client[i])) fail("%s is not in the game at the end", client[i].name);
         expect_in_sync(&client[i]);
     }
-    if (!all_agree(is_playing)) fail("they are not in sync at the end");
+    if (!all_agree(is_in_game)) fail("they are not in sync at the end");
 }

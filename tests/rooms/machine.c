@@ -3,6 +3,7 @@
 struct kl_frame canon[FRAMES];
 uint32_t canon_end;
 struct machine truth;
+bool rewritten;
 static struct kl_commands *commands[FRAMES];
 
 static uint64_t mix(uint64_t z) { /* splitmix64's finalizer */
@@ -13,7 +14,7 @@ static uint64_t mix(uint64_t z) { /* splitmix64's finalizer */
 
 void machine_begin(struct machine *m) {
     m->is = 1;
-    m->next = 0;
+    m->next = m->first = 0;
     m->was[0] = 1;
 }
 
@@ -44,7 +45,7 @@ void machine_save(const struct machine *m, uint8_t shot[SHOT_BYTES]) {
 }
 
 /* What came before the SNAPSHOT at its keyframe is in it. */
-static void run_behind_snapshot(struct machine *m, uint32_t keyframe) {
+void machine_run_behind(struct machine *m, uint32_t keyframe) {
     const struct kl_commands *set = canon_commands(keyframe);
     struct kl_commands behind = {.keyframe = keyframe};
     bool seen = false;
@@ -61,7 +62,7 @@ bool machine_load(struct machine *m, const uint8_t *shot, uint32_t keyframe, uin
     memcpy(&m->next, shot + 8, sizeof m->next);
     if (m->next != keyframe) return false;
     m->was[keyframe] = m->is;
-    if (keyframe < end) run_behind_snapshot(m, keyframe);
+    if (keyframe < end) machine_run_behind(m, keyframe);
     while (m->next < end)
         machine_run(m, &canon[m->next], canon_commands(m->next), NULL);
     return true;
@@ -106,7 +107,10 @@ void canon_check(const char *who, const struct kl_frame *f, const struct kl_comm
 }
 
 void truth_is(const struct machine *m) {
-    memcpy(&truth, m, sizeof truth);
+    if (m->is != truth.was[m->next]) rewritten = true;
+    memcpy(&truth.was[m->first], &m->was[m->first], (FRAMES - m->first) * sizeof m->was[0]);
+    truth.is = m->is;
+    truth.next = m->next;
     while (truth.next < canon_end)
         machine_run(&truth, &canon[truth.next], commands[truth.next], NULL);
 }

@@ -2,7 +2,8 @@
  * are the real ones; links, machines and what a frontend does are models. net/PROTOCOL.md §5 and §7.
  *
  * wire.c     links: delay, loss, sessions that break
- * client.c   a client as the wrapper and its link are: it joins, plays, commits, is healed, comes back
+ * client.c   a client as the wrapper and its link are: it joins, plays or watches, commits, comes back
+ * shot.c     … gives its state, is healed by the others', or begins with it
  * bring.c    … and brings the room back to a relay that was started anew
  * machine.c  an emulated machine in eight bytes, its snapshot, what everybody should have run
  * fate.c     what goes wrong, and when
@@ -30,18 +31,18 @@
 #define PEERS      64
 #define FRAMES     8000
 #define STEP_US    4000
-#define HELD       2048
+#define HELD       FRAMES
 #define SECOND     UINT64_C(1000000)
 #define EVERY      30   /* frames between hashes */
 #define SHOT_BYTES 9000 /* of a snapshot */
 #define OWED       2048 /* hashes that wait for REVEAL */
-#define PIECES     600  /* of history, for one return */
 #define TAGS       16
 #define START_TEXT "save"
 
 extern uint64_t now_us;
 extern struct rng fate_rng, wire_rng; /* streams of their own: what one draws does not shift the other's */
 extern bool verbose;
+extern bool plain; /* without what came later: watchers outside the lock, beginning with a snapshot */
 extern struct kl_lobby *lobby;
 extern const uint8_t relay_secret[32];
 
@@ -53,7 +54,8 @@ void story(const char *format, ...) __attribute__((format(printf, 1, 2)));
 struct machine {
     uint64_t is;          /* before frame … */
     uint32_t next;        /* … this one */
-    uint64_t was[FRAMES]; /* before each */
+    uint32_t first;       /* it began with a snapshot of this frame; 0: at power-on */
+    uint64_t was[FRAMES]; /* before each, from `first` on */
 };
 void machine_begin(struct machine *m);
 /* Runs frame m->next, which is f, with its commands; shot: filled before the SNAPSHOT among them, or NULL.
@@ -63,11 +65,15 @@ void machine_save(const struct machine *m, uint8_t shot[SHOT_BYTES]);
 /* False: it is none. Then runs all frames on to `end` again. */
 bool machine_load(struct machine *m, const uint8_t *shot, uint32_t keyframe, uint32_t end);
 
+/* The snapshot's keyframe, without what came before the SNAPSHOT there. */
+void machine_run_behind(struct machine *m, uint32_t keyframe);
+
 /* What is played, as the first who runs a frame has it. */
 extern struct kl_frame canon[FRAMES];
 extern uint32_t canon_end;
-extern struct machine truth;                              /* what all machines should be */
-void truth_is(const struct machine *m);                   /* from now on */
+extern struct machine truth;            /* what all machines should be */
+void truth_is(const struct machine *m); /* from now on */
+extern bool rewritten; /* it is not what the frames make of power-on: who replays them is wrong */
 const struct kl_commands *canon_commands(uint32_t frame); /* NULL: none */
 /* Somebody runs it: it is the same as for everybody. */
 void canon_check(const char *who, const struct kl_frame *f, const struct kl_commands *set);
@@ -95,11 +101,12 @@ struct client {
     struct kl_client lock;
     struct kl_held held[HELD];
     uint64_t turn_us;
-    enum { UNLOADED, LOADING, LOADED } load;
+    bool watches; /* from outside the game: it is no client of it */
+    bool gave;    /* the start data */
+    enum { UNLOADED, FETCHING, LOADING, LOADED } load;
+    bool begun; /* LOADED, and frames have come */
     uint64_t loaded_us;
-    uint32_t data_bytes;
-    struct kl_past *piece;
-    uint32_t pieces, pieces_done;
+    uint32_t turn_frames; /* that it runs in one turn at most */
 
     struct machine machine;
     bool strayed;     /* it has run frames that were never played, as the room has it now */
@@ -119,6 +126,9 @@ struct client {
     uint8_t *coming;
     uint32_t have;
     uint64_t load_us; /* it is whole; 0: no */
+    bool begins;      /* with that one, and it is not loaded yet */
+    bool unloaded;    /* the session ended before it was: what there is here is nothing */
+    uint32_t from;    /* … it was loaded, and this frame is to be run now: in part it has been; 0: none */
 
     struct {
         uint32_t count, end;
@@ -134,7 +144,7 @@ struct client {
 };
 extern struct client client[CLIENTS];
 
-bool is_playing(const struct client *c); /* it has a session, and runs frames */
+bool is_playing(const struct client *c); /* it has a session, and runs frames; or watches */
 bool is_wrong(const struct client *c);   /* its machine is not what it should be */
 void client_enter(struct client *c);     /* HELLO, by a new session */
 void client_return(struct client *c);    /* RETURN, by a new session */
@@ -148,6 +158,14 @@ void client_hung_up(struct client *c);
 void client_step(struct client *c);
 void client_say(struct client *c, const struct kl_msg *m);
 uint32_t client_newest_tag(const struct client *c, const uint8_t **tag, uint32_t *count); /* its end */
+
+/* --- shot.c --- */
+void shot_forget(struct client *c); /* what is on its way */
+void shot_say_state(struct client *c, uint32_t keyframe);
+void shot_offered(struct client *c, const struct kl_offer *o);
+void shot_comes(struct client *c, const struct kl_shot_piece *p);
+void shot_asked(struct client *c, uint32_t keyframe);
+void shot_step(struct client *c);
 
 /* --- bring.c --- */
 bool can_bring(const struct client *c);
@@ -163,20 +181,23 @@ void wire_break(unsigned session, uint64_t learns_us);
 /* The client is done with it; what it said still arrives. */
 void wire_detach(unsigned session);
 void wire_say(unsigned session, const uint8_t *bytes, size_t len);
+void wire_say_bulk(unsigned session, const uint8_t *bytes, size_t len);
 void wire_datagram(unsigned session, const uint8_t *body, size_t len);
 const uint8_t *wire_binding(unsigned session);
 void wire_calm(void); /* from now on nothing is lost any more */
 void wire_step(void);
 
 /* --- fate.c --- */
+void fate_choose(uint64_t seed); /* before the relay begins */
 void fate_begin(void);
 void fate_step(void);
-bool fate_is_over(void); /* nothing has happened for a while */
+bool fate_is_over(void);                             /* nothing has happened for a while */
+unsigned fate_watchers(void), fate_catch_up_s(void); /* of the relay's limits */
 
 /* --- judge.c --- */
 struct kl_lobby_room *the_room(void); /* NULL: there is none */
 extern struct counts {
-    uint64_t corrupted, healed, lost, crashed, relay_deaths, cut_frames, doubts, ended;
+    uint64_t corrupted, healed, lost, crashed, relay_deaths, cut_frames, doubts, ended, begun, watched;
 } counts;
 unsigned doubts_since(uint64_t us); /* that began, or were there, within that time */
 void judge_step(void);

@@ -4,8 +4,11 @@
 
 #define FREE UINT64_MAX
 
+enum channel { CONTROL, BULK, INPUTS };
+
 struct packet {
-    bool reliable, to_relay;
+    enum channel channel;
+    bool to_relay;
     unsigned session;
     uint64_t order;
     size_t len;
@@ -18,15 +21,15 @@ static uint64_t order;
 
 struct way {
     uint64_t last_us, sent_us; /* when the newest reliable message arrives; when it was said */
-    unsigned under_way;        /* reliable ones */
+    unsigned under_way;
 };
 
 static struct session {
-    struct client *client; /* NULL: nobody is there any more */
-    unsigned peer;         /* at the relay; PEERS: none */
-    bool hung_up;          /* by the relay, once all has arrived */
-    uint64_t learns_us;    /* the relay that it is broken; 0: it is not, or knows */
-    struct way up, down;
+    struct client *client;     /* NULL: nobody is there any more */
+    unsigned peer;             /* at the relay; PEERS: none */
+    bool hung_up;              /* by the relay, once all has arrived */
+    uint64_t learns_us;        /* the relay that it is broken; 0: it is not, or knows */
+    struct way up[2], down[2]; /* by channel: the two know no order between them */
     uint8_t binding[32];
     double delay_us, jitter_us, loss;
 } * session;
@@ -35,6 +38,8 @@ static unsigned at_peer[PEERS]; /* session; 0: none */
 static bool calm;
 
 #define SESSIONS 4000
+#define SEAT_TIME_S                                                                                          \
+    12 /* short: a client that is lost before it is welcomed leaves a seat that nobody comes for */
 
 void wire_begin(void) {
     packet = calloc(PACKETS, sizeof *packet);
@@ -50,7 +55,8 @@ const uint8_t *wire_binding(unsigned s) {
     return session[s].binding;
 }
 
-static void put(unsigned s, bool to_relay, bool reliable, uint64_t at_us, const uint8_t *bytes, size_t len) {
+static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us, const uint8_t *bytes,
+                size_t len) {
     unsigned i = 0;
     while (i < top && due_us[i] != FREE)
         i++;
@@ -58,7 +64,7 @@ static void put(unsigned s, bool to_relay, bool reliable, uint64_t at_us, const 
     if (i == top) top++;
     struct packet *p = &packet[i];
     due_us[i] = at_us;
-    p->reliable = reliable;
+    p->channel = channel;
     p->to_relay = to_relay;
     p->session = s;
     p->order = order++;
@@ -71,9 +77,10 @@ static uint64_t delay(const struct session *s) {
 }
 
 /* Once more for each that is lost; in order; what is said in one go arrives in one. */
-static void put_reliable(unsigned n, bool to_relay, const uint8_t *bytes, size_t len) {
+static void put_reliable(unsigned n, bool to_relay, enum channel channel, const uint8_t *bytes, size_t len) {
+    if (plain) channel = CONTROL;
     struct session *s = &session[n];
-    struct way *w = to_relay ? &s->up : &s->down;
+    struct way *w = to_relay ? &s->up[channel] : &s->down[channel];
     uint64_t at_us = now_us + delay(s);
     while (!calm && rng_chance(&wire_rng, s->loss))
         at_us += (uint64_t)(3 * s->delay_us) + 20000;
@@ -81,16 +88,25 @@ static void put_reliable(unsigned n, bool to_relay, const uint8_t *bytes, size_t
     w->last_us = at_us;
     w->sent_us = now_us;
     w->under_way++;
-    put(n, to_relay, true, at_us, bytes, len);
+    put(n, to_relay, channel, at_us, bytes, len);
 }
 
 void wire_say(unsigned s, const uint8_t *bytes, size_t len) {
-    if (s) put_reliable(s, true, bytes, len);
+    if (s) put_reliable(s, true, CONTROL, bytes, len);
+}
+
+/* A link waits until control has arrived, before it says more. */
+void wire_say_bulk(unsigned s, const uint8_t *bytes, size_t len) {
+    if (!s) return;
+    struct way *up = session[s].up;
+    if (up[CONTROL].under_way && up[BULK].last_us < up[CONTROL].last_us)
+        up[BULK].last_us = up[CONTROL].last_us;
+    put_reliable(s, true, BULK, bytes, len);
 }
 
 void wire_datagram(unsigned s, const uint8_t *body, size_t len) {
     if (!s || (!calm && rng_chance(&wire_rng, session[s].loss))) return;
-    put(s, true, false, now_us + delay(&session[s]), body, len);
+    put(s, true, INPUTS, now_us + delay(&session[s]), body, len);
 }
 
 /* --- the relay's side -------------------------------------------------------------------------------------
@@ -99,24 +115,34 @@ void wire_datagram(unsigned s, const uint8_t *body, size_t len) {
 static int relay_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     (void)ctx;
     if (!at_peer[peer]) fail("the relay speaks to a peer that it hung up on");
-    put_reliable(at_peer[peer], false, bytes, len);
+    put_reliable(at_peer[peer], false, CONTROL, bytes, len);
     return 0;
+}
+static int relay_send_bulk(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    (void)ctx;
+    if (!at_peer[peer]) fail("the relay speaks to a peer that it hung up on");
+    put_reliable(at_peer[peer], false, BULK, bytes, len);
+    return 0;
+}
+static unsigned down_to(unsigned n) {
+    return session[n].down[CONTROL].under_way + session[n].down[BULK].under_way;
 }
 static size_t relay_bulk_room(void *ctx, unsigned peer) {
     (void)ctx;
-    unsigned n = session[at_peer[peer]].down.under_way;
-    return n < 8 ? 4000 : 0;
+    const struct way *down = session[at_peer[peer]].down;
+    if (plain) return down[CONTROL].under_way < 8 ? 4000 : 0;
+    return !down[CONTROL].under_way && down[BULK].under_way < 8 ? 4000 : 0;
 }
 static unsigned relay_pending(void *ctx, unsigned peer) {
     (void)ctx;
-    return session[at_peer[peer]].down.under_way;
+    return down_to(at_peer[peer]);
 }
 static void relay_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
     (void)ctx;
     unsigned s = at_peer[peer];
     if (!s) fail("the relay sends inputs to a peer that it hung up on");
     if (!calm && rng_chance(&wire_rng, session[s].loss)) return;
-    put(s, false, false, now_us + delay(&session[s]), body, len);
+    put(s, false, INPUTS, now_us + delay(&session[s]), body, len);
 }
 static void relay_hang_up(void *ctx, unsigned peer) {
     (void)ctx;
@@ -134,9 +160,14 @@ static const uint8_t *relay_binding(void *ctx, unsigned peer) {
 }
 
 void relay_begin(void) {
-    static const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 8, .catch_up_s = 600};
+    const struct kl_lobby_limits limits = {.peers = PEERS,
+                                           .rooms = 2,
+                                           .seats = 8,
+                                           .seat_time_s = plain ? 0 : SEAT_TIME_S,
+                                           .watchers = fate_watchers(),
+                                           .catch_up_s = fate_catch_up_s()};
     const struct kl_lobby_net net = {.send = relay_send,
-                                     .send_bulk = relay_send,
+                                     .send_bulk = relay_send_bulk,
                                      .bulk_room = relay_bulk_room,
                                      .pending = relay_pending,
                                      .datagram = relay_datagram,
@@ -182,7 +213,8 @@ void wire_break(unsigned n, uint64_t learns_us) {
     if (s->peer < PEERS) s->learns_us = now_us + learns_us;
     for (unsigned i = 0; i < top; i++)
         if (due_us[i] != FREE && packet[i].session == n) due_us[i] = FREE;
-    s->up.under_way = s->down.under_way = 0;
+    s->up[CONTROL].under_way = s->down[CONTROL].under_way = 0;
+    s->up[BULK].under_way = s->down[BULK].under_way = 0;
 }
 
 void wire_detach(unsigned n) {
@@ -193,12 +225,13 @@ static void deliver(struct packet *p) {
     struct session *s = &session[p->session];
     static uint8_t bytes[KL_MSG_MAX];
     size_t len = p->len;
-    bool reliable = p->reliable, to_relay = p->to_relay;
+    enum channel channel = p->channel;
+    bool reliable = channel != INPUTS, to_relay = p->to_relay;
     memcpy(bytes, p->bytes, len);
     due_us[p - packet] = FREE;
     while (top && due_us[top - 1] == FREE)
         top--;
-    if (reliable) (to_relay ? &s->up : &s->down)->under_way--;
+    if (reliable) (to_relay ? s->up : s->down)[channel].under_way--;
     if (to_relay && s->peer < PEERS) {
         if (reliable)
             kl_lobby_message(lobby, s->peer, bytes, len, now_us);
@@ -229,7 +262,7 @@ void wire_step(void) {
         deliver(p);
     for (unsigned n = 1; n <= sessions; n++) {
         struct session *s = &session[n];
-        if (s->hung_up && s->client && !s->down.under_way) {
+        if (s->hung_up && s->client && !down_to(n)) {
             struct client *c = s->client;
             s->client = NULL;
             client_hung_up(c);

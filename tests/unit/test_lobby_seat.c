@@ -258,6 +258,33 @@ static void a_game_may_begin_while_one_who_is_ready_is_away(void **state) {
     assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
 }
 
+/* Who comes late, and loses its link before it has loaded, has nothing to go on from: it gets all again. */
+static void a_link_that_goes_while_it_loads(void **state) {
+    (void)state;
+    start_game(2);
+    pass(5 * SECOND);
+    hello(2, "room", 0, 2, "x");
+    keep_token(2, 2);
+    assert_non_null(heard(2, KL_MSG_PREPARE));
+    lose(2);
+    pass(SECOND);
+    connect_peer(12);
+    inbox[12].pending = 1; /* no DATA yet */
+    struct kl_msg m = a_return(2, 12, "room", token[2]);
+    say(12, &m);
+    keep_token(2, 12);
+    assert_non_null(heard(12, KL_MSG_PREPARE));
+    assert_int_equal(state_of(0, 2), KL_MEMBER_LOADING);
+    ready(12, "a"); /* it had got all that it needs: READY was lost */
+    assert_false(inbox[12].hung_up);
+    assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
+    lose(12);
+    pass(SECOND);
+    come_back(2, 13, false);
+    assert_null(heard(13, KL_MSG_PREPARE));
+    assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
+}
+
 static void the_maker_says_how_long(void **state) {
     (void)state;
     struct kl_msg m = a_hello(0, "room", 1, 2, "x");
@@ -332,6 +359,7 @@ int main(void) {
         T(rights_do_not_go_to_who_is_away),
         T(coming_back_before_the_game),
         T(a_game_may_begin_while_one_who_is_ready_is_away),
+        T(a_link_that_goes_while_it_loads),
         T(the_maker_says_how_long),
         T(who_left_does_not_come_back),
         T(a_room_that_nobody_comes_back_to_ends),

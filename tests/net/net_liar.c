@@ -1,0 +1,158 @@
+#include "net_liar.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/session/commit.h"
+
+static void say(struct liar *l, const struct kl_msg *m) {
+    uint8_t bytes[KL_MSG_MAX];
+    int len = kl_msg_encode(m, bytes, sizeof bytes);
+    if (len <= 0) abort();
+    intruder_say(&l->in, bytes, (size_t)len);
+}
+
+/* --- what comes -------------------------------------------------------------------------------------------
+ */
+
+static void on_welcome(struct liar *l, const struct kl_welcome *w) {
+    memcpy(l->room_id, w->room_id, sizeof l->room_id);
+    l->client = w->client;
+    kl_client_init(&l->lock, &w->params, w->seats, l->held, LIAR_HELD, kl_now_us());
+    l->welcomed = true;
+}
+
+static void on_data(struct liar *l) {
+    struct kl_msg m = {.kind = KL_MSG_READY};
+    kl_facts_add(&m.ready.facts, "system files", "none");
+    say(l, &m);
+    l->loaded = true;
+}
+
+static void on_reveal(struct liar *l, uint32_t frame) {
+    if (l->lie != LIE_MUTE && (l->put == 0 || l->word[(l->put - 1) % LIAR_WORDS].said.hash.frame < frame))
+        l->early++;
+    l->revealed = true;
+    if (frame > l->reveal) l->reveal = frame;
+}
+
+static void hears(struct intruder *n, const struct kl_msg *m) {
+    struct liar *l = n->ctx;
+    switch (m->kind) {
+    case KL_MSG_WELCOME: on_welcome(l, &m->welcome); break;
+    case KL_MSG_PREPARE:
+        if (m->prepare.data_bytes == 0) on_data(l);
+        break;
+    case KL_MSG_DATA: on_data(l); break; /* of one piece */
+    case KL_MSG_REVEAL: on_reveal(l, m->reveal.frame); break;
+    case KL_MSG_COMMIT:
+    case KL_MSG_HASH: l->overheard++; break;
+    default: break;
+    }
+}
+
+static void update(struct intruder *n, const uint8_t *body, size_t len) {
+    struct liar *l = n->ctx;
+    if (l->welcomed) (void)kl_client_receive(&l->lock, body, len, kl_now_us());
+}
+
+/* --- what it says -----------------------------------------------------------------------------------------
+ */
+
+static void note_hash(struct liar *l, uint32_t frame) {
+    struct liar_word *w = &l->word[l->put % LIAR_WORDS];
+    if (l->put - l->got == LIAR_WORDS) l->got++; /* what is never revealed */
+    l->put++;
+    *w = (struct liar_word){.lie = l->lie};
+    w->said =
+        (struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = frame, .has_ram = true, .has_state = true}};
+    w->said.hash.ram = w->said.hash.state = l->digest;
+    randombytes_buf(w->said.nonce, sizeof w->said.nonce);
+    w->commit = (struct kl_commit){.kind = KL_MSG_HASH, .frame = frame};
+    (void)kl_commit_make(&w->said, l->room_id, l->client, w->commit.commitment);
+}
+
+static const struct liar_word *same_of(const struct liar *other, uint32_t frame) {
+    for (uint32_t i = other->got; i != other->put; i++)
+        if (other->word[i % LIAR_WORDS].said.hash.frame == frame) return &other->word[i % LIAR_WORDS];
+    return NULL;
+}
+
+/* False: not yet. */
+static bool commit(struct liar *l, struct liar_word *w) {
+    struct kl_msg m = {.kind = KL_MSG_COMMIT};
+    if (w->lie == LIE_MUTE || w->committed) return true;
+    if (w->lie == LIE_COPY) {
+        const struct liar_word *his = same_of(l->copies, w->said.hash.frame);
+        if (!his) return false;
+        w->said = his->said;
+        w->commit = his->commit;
+    }
+    m.commit = w->commit;
+    say(l, &m);
+    return w->committed = true;
+}
+
+static void speak(struct liar *l) {
+    for (uint32_t i = l->got; i != l->put && commit(l, &l->word[i % LIAR_WORDS]); i++) {
+    }
+    while (l->got != l->put && l->revealed && l->word[l->got % LIAR_WORDS].said.hash.frame <= l->reveal) {
+        struct liar_word *w = &l->word[l->got % LIAR_WORDS];
+        if (w->lie != LIE_MUTE && !w->committed) return;
+        if (w->lie == LIE_OTHER) w->said.hash.ram++;
+        if (w->lie != LIE_SILENT && w->lie != LIE_MUTE) say(l, &w->said);
+        l->got++;
+    }
+}
+
+static void play(struct liar *l) {
+    uint64_t now_us = kl_now_us(), period_us = UINT64_C(1000000000000) / l->lock.params.fps_uhz;
+    struct kl_input in[KL_MAX_SEATS];
+    struct kl_frame f;
+    if (now_us < l->due_us) return;
+    l->due_us = (l->due_us && now_us < l->due_us + period_us ? l->due_us : now_us) + period_us;
+    struct kl_plan plan = kl_client_plan(&l->lock, now_us, 8);
+    for (uint32_t i = 0; i < plan.samples; i++) {
+        player_sample(l->name, 0, l->lock.stats.next_sample, in);
+        (void)kl_client_sample(&l->lock, in, now_us);
+    }
+    for (uint32_t i = 0; i < plan.runs && kl_client_take(&l->lock, &f); i++) {
+        if (f.flags & KL_FRAME_HASH) note_hash(l, f.number - 1);
+        l->digest = player_digest(l->digest, &f);
+        l->frames++;
+    }
+}
+
+/* --- a turn -----------------------------------------------------------------------------------------------
+ */
+
+void liar_enter(struct liar *l, const struct kl_hello *hello, uint16_t port) {
+    struct kl_hello h = *hello;
+    memset(l, 0, sizeof *l);
+    memcpy(l->name, h.name, sizeof l->name);
+    randombytes_buf(h.seat_key, sizeof h.seat_key);
+    intruder_enter(&l->in, port);
+    l->in.ctx = l;
+    l->in.hears = hears;
+    l->in.update = update;
+    intruder_hello(&l->in, &h);
+}
+
+void liar_turn(struct liar *l) {
+    uint8_t body[KL_DATAGRAM_MAX];
+    size_t len;
+    intruder_look(&l->in);
+    if (l->in.gone || !l->welcomed) return;
+    if (l->loaded) play(l);
+    speak(l);
+    while (kl_now_us() >= kl_client_send_at(&l->lock) &&
+           (len = kl_client_send(&l->lock, kl_now_us(), body, sizeof body)) > 0)
+        intruder_send(&l->in, -1, KL_SEAL_CTRL, body, len);
+    enet_host_flush(l->in.host);
+}
+
+void liar_leave(struct liar *l) {
+    intruder_leave(&l->in);
+}

@@ -1,0 +1,120 @@
+#include "net_state.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "net/engine/command.h"
+#include "tests/sim/rng.h"
+
+struct head {
+    uint64_t digest;
+    uint32_t frame, bytes;
+};
+
+static void make(uint8_t *out, const struct head *h) {
+    struct rng noise = {h->digest};
+    for (uint32_t i = 0; i < h->bytes; i++)
+        out[i] = (uint8_t)rng_next(&noise);
+    memcpy(out, h, sizeof *h);
+}
+
+uint8_t *state_pack(const uint8_t *bytes, size_t len, uint32_t *packed_len) {
+    size_t cap = ZSTD_compressBound(len);
+    uint8_t *packed = malloc(cap);
+    size_t got = packed ? ZSTD_compress(packed, cap, bytes, len, 1) : 0;
+    if (!packed || ZSTD_isError(got)) abort();
+    *packed_len = (uint32_t)got;
+    return packed;
+}
+
+/* --- its own ----------------------------------------------------------------------------------------------
+ */
+
+/* At a SNAPSHOT the state is made, and its hash said. */
+static void look(struct player *p, uint32_t frame, uint64_t digest) {
+    struct state *s = p->state;
+    struct kl_commands set;
+    bool ordered = false;
+    if (!kl_link_commands(p->link, frame, &set)) return;
+    for (unsigned i = 0; i < set.count; i++)
+        ordered |= set.at[i].client == KL_RELAY_CLIENT && set.at[i].kind == KL_COMMAND_SNAPSHOT;
+    if (!ordered || frame == p->begun) return;
+    make(s->own, &(struct head){digest, frame, s->bytes});
+    s->frame = frame;
+    struct kl_state_said said = {.keyframe = frame, .has = true, .bytes = s->bytes};
+    crypto_generichash(said.hash, sizeof said.hash, s->own, s->bytes, NULL, 0);
+    kl_link_say_state(p->link, &said);
+}
+
+static void give(struct player *p) {
+    struct state *s = p->state;
+    uint32_t len = 0;
+    uint8_t *packed = s->forge ? s->forge(s, &len) : state_pack(s->own, s->bytes, &len);
+    s->asked++;
+    if (packed) kl_link_give_snapshot(p->link, s->frame, packed, len);
+}
+
+/* --- the others' ------------------------------------------------------------------------------------------
+ */
+
+/* What it has run since is run again. */
+static bool run_again(struct player *p, const struct head *h) {
+    static struct kl_history_cursor c;
+    struct kl_frame f;
+    uint32_t at = h->frame;
+    if (at > 0) p->digest[at - 1] = h->digest;
+    if (at < p->frames && !kl_link_past_seek(p->link, &c, at)) return false;
+    for (; at < p->frames && kl_link_past_next(p->link, &c, &f); at++)
+        p->digest[at] = player_digest(at ? p->digest[at - 1] : 0, &f);
+    return at == p->frames;
+}
+
+/* Nothing but what was offered, to the byte, is ever loaded: the relay says what is good. */
+static void load(struct player *p, const struct kl_offer *o, const uint8_t *packed) {
+    uint8_t *bytes = malloc(o->bytes), hash[KL_SNAPSHOT_HASH];
+    struct head h;
+    if (!bytes) abort();
+    bool good = ZSTD_decompress(bytes, o->bytes, packed, o->packed) == o->bytes && o->bytes >= sizeof h;
+    crypto_generichash(hash, sizeof hash, bytes, o->bytes, NULL, 0);
+    memcpy(&h, bytes, sizeof h);
+    if (!good || memcmp(hash, o->hash, sizeof hash) != 0 || h.frame != o->keyframe) {
+        fprintf(stderr, "%s: what came is not what was offered\n", p->hello.name);
+        abort();
+    }
+    free(bytes);
+    if (o->begin) {
+        p->frames = p->begun = h.frame;
+        kl_link_begun(p->link, h.frame, 0);
+    }
+    bool done = run_again(p, &h);
+    struct kl_healed m = {h.frame, p->frames, done ? KL_HEALED_SAME : KL_HEALED_NOT};
+    kl_link_say_healed(p->link, &m);
+    p->state->loads++;
+    p->wrong_next = 0;
+}
+
+static void turn(struct player *p) {
+    uint32_t keyframe;
+    struct kl_offer offer;
+    uint8_t *packed;
+    if (kl_link_asked(p->link, &keyframe) && keyframe == p->state->frame) give(p);
+    if (!kl_link_snapshot(p->link, &offer, &packed)) return;
+    load(p, &offer, packed);
+    free(packed);
+}
+
+void state_begin(struct player *p, struct state *s, uint32_t bytes) {
+    *s = (struct state){.bytes = bytes, .own = malloc(bytes)};
+    if (!s->own) abort();
+    p->state = s;
+    p->commands = look;
+    p->turn = turn;
+}
+
+void state_end(struct player *p) {
+    free(p->state->own);
+    p->state->own = NULL;
+}
