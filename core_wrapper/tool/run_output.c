@@ -32,10 +32,10 @@ int kl_run_output_open(struct kl_run_output *o, const char *hash_path, const cha
 }
 
 void kl_run_output_hash(struct kl_run_output *o, const struct kl_hashline *line) {
-    bool known = o->any && line->frame <= o->last.frame; /* frames of a hash file never go back */
     o->last = *line;
     o->any = true;
-    if (known) return;
+    if (line->frame < o->hash_next) return; /* begun anew: frames of a hash file never go back */
+    o->hash_next = line->frame + 1;
     o->hash_count++;
     if (o->hashes && kl_hashline_write(o->hashes, line) != 0) note_error(o, o->hash_path);
 }

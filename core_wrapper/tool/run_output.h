@@ -10,6 +10,7 @@ struct kl_run_output {
     const char *hash_path, *trace_path;
     struct kl_hashline last; /* the newest hash, where any */
     bool any;
+    uint32_t hash_next; /* hashes of frames below are written, or were passed over */
     uint32_t hash_count;
     bool progress; /* standard error is a terminal */
     uint64_t progress_us;

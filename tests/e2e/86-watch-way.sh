@@ -19,8 +19,8 @@ begin_relay() { # NAME
 client() { # NAME [ARGUMENT…]
     local name=$1
     shift
-    start "$name" "$keylock" run --relay "$relay" --room match --name "$name" --core "$test_core" --content "$content/shooter.nes" --speed real \
-        --frames $FRAMES --hash-every 60 --hash-out "$tmp/$name.hash" --wait 60 "$@"
+    start "$name" "$keylock" run --relay "$relay" --room match --name "$name" --core "$test_core" --content "$content/shooter.nes" \
+        --speed real --frames $FRAMES --hash-every 60 --hash-out "$tmp/$name.hash" --wait 60 "$@"
 }
 
 wants() { # RELAY PATTERN SECONDS NAME

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "core_wrapper/tool/hashfile.h"
+#include "core_wrapper/tool/run_output.h"
 #include "core_wrapper/tool/tool.h"
 
 #include <stdlib.h>
@@ -177,6 +178,22 @@ static void a_full_disk_shows_at_once(void **state) {
     fclose(f);
 }
 
+/* Who has begun anew, once and once more, runs what he has run before. */
+static void what_begins_anew_is_written_once(void **state) {
+    (void)state;
+    static const uint32_t frames[] = {59, 119, 179, 59, 119, 239, 299, 119, 179, 299, 359};
+    struct kl_run_output o;
+    struct kl_hashdiff d;
+    assert_int_equal(kl_run_output_open(&o, path_a, NULL), 0);
+    for (unsigned i = 0; i < sizeof frames / sizeof *frames; i++)
+        kl_run_output_hash(&o, &(struct kl_hashline){.frame = frames[i], .has_ram = true, .ram = frames[i]});
+    assert_int_equal(o.hash_count, 6);
+    assert_int_equal(o.last.frame, 359);
+    assert_int_equal(kl_run_output_close(&o), 0);
+    assert_int_equal(kl_hashdiff(&d, path_a, path_a, err, sizeof err), 0);
+    assert_int_equal(d.shared, 6);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_over_what_both_have),
@@ -191,6 +208,7 @@ int main(void) {
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(a_full_disk_shows_at_once),
+        cmocka_unit_test(what_begins_anew_is_written_once),
     };
     return cmocka_run_group_tests_name("hashfile", tests, set_up, tear_down);
 }
