@@ -51,6 +51,7 @@ static struct {
         bool silent;                        /* was said */
     } guest[GUESTS + 1];                    /* by RetroArch's number; a guest has the host as 0 */
     struct kl_carrier *carrier[GUESTS + 1]; /* for whom the channel carries the match itself; so numbered */
+    bool cut;                               /* guest: … and its channel is another now, or none */
 } n;
 
 /* ---- packets ---- */
@@ -104,7 +105,7 @@ static void end_all_carrying(void) {
 static void send_carried(void) {
     struct kl_channel_packet p;
     bool any = false;
-    for (unsigned i = 0; i <= GUESTS && n.send; i++)
+    for (unsigned i = n.cut ? 1 : 0; i <= GUESTS && n.send; i++)
         while (n.carrier[i] && kl_carrier_next(n.carrier[i], &p)) {
             put(i, &p, 0);
             any = true;
@@ -128,6 +129,7 @@ static bool begin_carrying(unsigned guest) {
 }
 
 static void take_carried(const struct kl_channel_packet *p, unsigned from) {
+    if (!n.host && n.cut) return;
     if (!n.carrier[from] && (!n.host || !begin_carrying(from))) return;
     if (kl_carrier_take(n.carrier[from], p) == KL_OK) return;
     kl_screen_log(&kl_w.screen, kl_w.front.environment,
@@ -150,6 +152,7 @@ static bool carry(void) {
                    "UDP port %u of the host's machine does not answer: the match comes through RetroArch's "
                    "connection, some frames later",
                    n.ticket.port);
+    n.cut = false;
     snprintf(n.ticket.host, sizeof n.ticket.host, "%s", KL_CARRIER_HOST);
     n.ticket.port = port;
     return true;
@@ -160,6 +163,7 @@ static bool carry_again(const struct kl_url *ticket) {
     bool same = n.carrier[0] && kl_w.link && !strcmp(ticket->room, kl_w.config.room) &&
                 !strcmp(ticket->fingerprint, kl_w.config.fingerprint);
     if (same) kl_carrier_again(n.carrier[0]);
+    n.cut = n.cut && !same;
     return same;
 }
 
@@ -418,6 +422,7 @@ static void stop(void) {
     n.poll_receive = NULL;
     end_looking();
     if (n.host) end_all_carrying();
+    n.cut = true;
     if (kl_w.phase == KL_PHASE_PLAYING && n.carrier[0])
         kl_wrapper_say(KL_SCREEN_WARNING, 8000,
                        "RetroArch's netplay has ended, and the match came through it: connect there again");
