@@ -244,6 +244,33 @@ static void a_refusal_is_short(void **state) {
     }
 }
 
+/* Who has shown his address and goes no further holds a place for some seconds. */
+static void no_place_is_held_for_ever(void **state) {
+    (void)state;
+    static const uint8_t ctrl[10];
+    const char *const limits[][3] = {{"--half-open", "1", NULL}, {"--per-address", "1", NULL}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct intruder first, second;
+        uint64_t begin_us = kl_now_us();
+        relay = relay_start(limits[i]);
+        intruder_shake(&first, relay.port, "127.0.0.9");
+        assert_true(first.has_keys);
+        if (i)
+            intruder_send(&first, -1, KL_SEAL_CTRL, ctrl, sizeof ctrl); /* no more: ENet is not connected */
+        bool in = false;
+        while (!in && kl_now_us() < begin_us + 60 * UINT64_C(1000000)) {
+            poll(NULL, 0, 500);
+            intruder_shake(&second, relay.port, "127.0.0.9");
+            in = second.has_keys;
+            intruder_leave(&second);
+        }
+        print_message("           after %.1f s\n", (double)(kl_now_us() - begin_us) / 1e6);
+        assert_true(in);
+        intruder_leave(&first);
+        assert_int_equal(program_stop(&relay, SIGTERM), 0);
+    }
+}
+
 /* --- somebody on the wire
  * ------------------------------------------------------------------------------------
  */
@@ -409,6 +436,29 @@ static void pieces_wait_at_the_senders(void **state) {
     assert_int_equal(counted(line, "flooded"), 0);
 }
 
+/* Packets far ahead of what was delivered cost memory each: ENet does not see them. */
+static void not_too_far_ahead(void **state) {
+    (void)state;
+    static const uint16_t ahead[] = {KL_ENET_AHEAD_MAX, KL_ENET_AHEAD_MAX + 1, 20000};
+    struct intruder n;
+    char line[512];
+    relay = relay_start(NULL);
+    intruder_enter(&n, relay.port);
+    for (unsigned i = 0; i < sizeof ahead / sizeof *ahead; i++) {
+        ENetProtocolSendReliable c = {.dataLength = htons(1)};
+        uint8_t command[sizeof c + 1] = {0};
+        c.header.command = ENET_PROTOCOL_COMMAND_SEND_RELIABLE | ENET_PROTOCOL_COMMAND_FLAG_ACKNOWLEDGE;
+        c.header.channelID = KL_CHANNEL_BULK;
+        c.header.reliableSequenceNumber = htons(ahead[i]);
+        memcpy(command, &c, sizeof c);
+        intruder_enet(&n, command, sizeof command);
+    }
+    intruder_serve(&n, 200);
+    intruder_leave(&n);
+    end(line, sizeof line);
+    assert_int_equal(counted(line, "unfit"), 2);
+}
+
 /* ENet sends every 65,536th unreliable packet of a channel as a reliable one, which then blocks; inputs are
  * none of its packets. */
 static void more_inputs_than_a_u16_counts(void **state) {
@@ -532,8 +582,10 @@ int main(void) {
         cmocka_unit_test(answers_are_short),
         cmocka_unit_test(a_list_is_short),
         cmocka_unit_test(a_refusal_is_short),
+        cmocka_unit_test(no_place_is_held_for_ever),
         cmocka_unit_test(somebody_on_the_wire),
         cmocka_unit_test(too_much_of_one),
+        cmocka_unit_test(not_too_far_ahead),
         cmocka_unit_test(too_many_bytes_of_one),
         cmocka_unit_test(pieces_wait_at_the_senders),
         cmocka_unit_test(more_inputs_than_a_u16_counts),
