@@ -121,6 +121,12 @@ void kl_identity_content(struct kl_facts *facts, const struct kl_content *conten
 
 /* ---- files ---- */
 
+struct looked_in {
+    char system[4096], beside[4096]; /* real paths; "": there is none */
+    const struct kl_content *content;
+    bool sets_only;
+};
+
 static const char *below(const char *path, const char *dir) {
     size_t n = dir ? strlen(dir) : 0;
     while (n && dir[n - 1] == '/')
@@ -137,21 +143,32 @@ static bool is_content(const char *path, const struct kl_content *content) {
 }
 
 static int by_key(const void *a, const void *b) {
-    return strcmp(((const struct kl_fact *)a)->key, ((const struct kl_fact *)b)->key);
+    const struct kl_fact *x = a, *y = b;
+    int keys = strcmp(x->key, y->key);
+    return keys ? keys : strcmp(x->value, y->value);
 }
 
-/* Name and value of the i-th opened file, where it belongs to the identity. */
-static bool file_fact(unsigned i, const char *system_dir, const char *content_dir,
-                      const struct kl_content *content, struct kl_fact *out) {
+static const char *last_bytes(const char *text, size_t bytes) {
+    size_t n = strlen(text);
+    return n > bytes ? text + n - bytes : text;
+}
+
+/* Name and value of the i-th opened file, where it belongs to the identity. A set may lie beside the game or
+ * in one of several system folders: its own name is what counts. */
+static bool file_fact(unsigned i, const struct looked_in *in, struct kl_fact *out) {
     bool wrote;
     char real[4096];
     const char *path = kl_world_file(i, &wrote);
-    if (wrote || !path || !realpath(path, real) || is_content(real, content)) return false;
-    const char *name = below(real, system_dir);
-    if (!name) name = below(real, content_dir);
+    if (wrote || !path || !realpath(path, real) || is_content(real, in->content)) return false;
+    bool set = is_zip(real);
+    if (in->sets_only && !set) return false;
+    const char *name = below(real, in->system);
+    if (!name) name = below(real, in->beside);
     if (!name) return false;
-    size_t n = strlen(name);
-    snprintf(out->key, sizeof out->key, "file %s", n > 40 ? name + n - 40 : name);
+    if (set)
+        snprintf(out->key, sizeof out->key, "set %s", last_bytes(base_of(name), 40));
+    else
+        snprintf(out->key, sizeof out->key, "file %s", last_bytes(name, 40));
     return kl_identity_hash_file(real, out->value, sizeof out->value) == 0;
 }
 
@@ -161,12 +178,29 @@ static size_t compared(const char *value) {
     return end ? (size_t)(end - value) : strlen(value);
 }
 
+/* Of two sets of one name, in two folders, either may be the one that the core takes its files from. */
+static unsigned join_twins(struct kl_fact *list, unsigned count) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct kl_fact *last = kept ? &list[kept - 1] : NULL;
+        if (!last || strcmp(last->key, list[i].key) != 0) {
+            list[kept++] = list[i];
+            continue;
+        }
+        if (!strcmp(last->value, list[i].value)) continue;
+        uint64_t both = XXH3_64bits(last->value, compared(last->value));
+        both = XXH3_64bits_withSeed(list[i].value, compared(list[i].value), both);
+        snprintf(last->value, sizeof last->value, "several, hash %016llx", (unsigned long long)both);
+    }
+    return kept;
+}
+
 static void add_sorted(struct kl_facts *facts, struct kl_fact *list, unsigned count) {
     qsort(list, count, sizeof *list, by_key);
+    count = join_twins(list, count);
     uint64_t more = 0;
     unsigned folded = 0;
     for (unsigned i = 0; i < count; i++) {
-        if (i && !strcmp(list[i].key, list[i - 1].key)) continue;
         if (facts->count < OWN_PLACES) {
             kl_facts_add(facts, list[i].key, list[i].value);
             continue;
@@ -180,19 +214,29 @@ static void add_sorted(struct kl_facts *facts, struct kl_fact *list, unsigned co
     if (folded) kl_facts_add(facts, "more files", value);
 }
 
-void kl_identity_files(struct kl_facts *facts, const char *system_dir, const struct kl_content *content) {
-    char real_system[4096] = "", real_content[4096] = "", dir[4096];
-    if (system_dir && !realpath(system_dir, real_system)) real_system[0] = 0;
+static void add_opened(struct kl_facts *facts, const char *system_dir, const struct kl_content *content,
+                       bool sets_only) {
+    struct looked_in in = {.content = content, .sets_only = sets_only};
+    char dir[4096];
+    if (system_dir && !realpath(system_dir, in.system)) in.system[0] = 0;
     if (content->count && content->item[0].path) {
         snprintf(dir, sizeof dir, "%s", content->item[0].path);
         char *slash = strrchr(dir, '/');
         if (slash) *slash = 0;
-        if (!slash || !realpath(*dir ? dir : "/", real_content)) real_content[0] = 0;
+        if (!slash || !realpath(*dir ? dir : "/", in.beside)) in.beside[0] = 0;
     }
     unsigned files = kl_world_files(), count = 0;
     struct kl_fact *list = calloc(files + 1, sizeof *list);
     for (unsigned i = 0; list && i < files; i++)
-        if (file_fact(i, real_system, real_content, content, &list[count])) count++;
+        if (file_fact(i, &in, &list[count])) count++;
     if (list) add_sorted(facts, list, count);
     free(list);
+}
+
+void kl_identity_files(struct kl_facts *facts, const char *system_dir, const struct kl_content *content) {
+    add_opened(facts, system_dir, content, false);
+}
+
+void kl_identity_sets(struct kl_facts *facts, const char *system_dir, const struct kl_content *content) {
+    add_opened(facts, system_dir, content, true);
 }

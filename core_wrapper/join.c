@@ -61,6 +61,8 @@ static void fill_hello(struct kl_hello *hello) {
     hello->seat_time_s = kl_w.config.seat_time_s;
     kl_identity_core(&hello->facts, &info);
     kl_identity_content(&hello->facts, &kl_w.content);
+    for (unsigned i = 0; i < kl_w.sets.count; i++)
+        kl_facts_add(&hello->facts, kl_w.sets.fact[i].key, kl_w.sets.fact[i].value);
 }
 
 void kl_join_identity(uint8_t out[16]) {

@@ -145,6 +145,12 @@ static bool load_content(void) {
     return core->game_loaded;
 }
 
+/* As of now: what is opened later, while it plays, comes at another moment on each machine. */
+static void know_sets(void) {
+    kl_w.sets.count = 0;
+    kl_identity_sets(&kl_w.sets, kl_w.system_dir, &kl_w.content);
+}
+
 /* ---- the first load ---- */
 
 /* The core sees copies of the player's save files: what it writes while it loads or unloads stays here.
@@ -216,6 +222,7 @@ bool kl_load_first(bool special, unsigned type, const struct retro_game_info *in
         return false;
     }
     meet_core();
+    know_sets();
     return true;
 }
 
@@ -396,6 +403,7 @@ int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_
             kl_w.options.updated = false;
             facts->count = 0;
             kl_identity_files(facts, kl_w.system_dir, &kl_w.content);
+            know_sets();
         }
         kl_w.load = KL_LOAD_NONE;
     }

@@ -23,8 +23,9 @@
  *   size:WxH      draws a calm picture of that size, up to 640x480, instead of its RAM
  *   cost:N        every frame takes N microseconds of processor time
  *   turn:N        asks for the picture to be turned by N quarters
- *   options-v0    declares its options by SET_VARIABLES, options-v1 by SET_CORE_OPTIONS, else by
- * SET_CORE_OPTIONS_V2 spin          spins in each frame until the clock has moved on by 1 ms no-clock does
+ *   sets          looks for parent.zip and bios.zip as arcade cores do: beside the game, else in the system
+ * folder's "probe" options-v0    declares its options by SET_VARIABLES, options-v1 by SET_CORE_OPTIONS, else
+ * by SET_CORE_OPTIONS_V2 spin          spins in each frame until the clock has moved on by 1 ms no-clock does
  * not look at clocks, chance and files */
 #include <errno.h>
 #include <fcntl.h>
@@ -192,6 +193,19 @@ static void read_bios(void) {
     snprintf(path, sizeof(path), "%s/probe.second", dir);
     int fd = open(path, O_RDONLY);
     if (fd >= 0) close(fd);
+}
+
+/* Wherever it is found first. */
+static void read_set(const char *game, const char *name) {
+    const char *slash = game ? strrchr(game, '/') : NULL, *dir = NULL;
+    char path[4096];
+    snprintf(path, sizeof(path), "%.*s/%s", slash ? (int)(slash - game) : 0, game, name);
+    FILE *f = slash ? fopen(path, "rb") : NULL;
+    if (!f && environment(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, &dir) && dir) {
+        snprintf(path, sizeof(path), "%s/probe/%s", dir, name);
+        f = fopen(path, "rb");
+    }
+    if (f) fclose(f);
 }
 
 static void look_at_world(void) {
@@ -376,7 +390,6 @@ static void set_picture(void) {
 
 API bool retro_load_game(const struct retro_game_info *game) {
     enum retro_pixel_format format = RETRO_PIXEL_FORMAT_XRGB8888;
-    (void)game;
     if (asked("fail-load")) return false;
     if (asked("crash-load")) crash();
     environment(RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format);
@@ -385,6 +398,10 @@ API bool retro_load_game(const struct retro_game_info *game) {
     if (asked("disks")) offer_disks();
     ram.seen.speed = read_speed();
     make_large();
+    if (asked("sets") && game) {
+        read_set(game->path, "parent.zip");
+        read_set(game->path, "bios.zip");
+    }
     if (asked("no-clock")) return true;
     read_bios();
     srand((unsigned)time(NULL));

@@ -3,7 +3,7 @@
 # core options.
 . "$(dirname "$0")/lib.sh"
 
-needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes" "$content/pads.gb"
+needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes" "$content/pads.gb"
 core_path nestopia >/dev/null || { skip "quick: no nestopia"; finish; }
 start_relay
 
@@ -34,6 +34,37 @@ if running other; then
         grep -q '"content":"[^"]*pads.gb' <(rooms)
     stop other INT
 fi
+
+# --- arcade sets: the parent's and the BIOS's members count, not how they are packed nor where they lie ------------
+
+for who in ada ben una; do mkdir -p "$tmp/$who/sys/probe" && cp "$content/shooter.nes" "$tmp/$who/game.nes"; done
+python3 - "$tmp" <<'END'
+import sys, zipfile
+def pack(path, members, how):
+    with zipfile.ZipFile(f"{sys.argv[1]}/{path}", "w", how) as z:
+        for name, data in members: z.writestr(name, data * 500)
+parent, bios = [("p1.rom", b"one"), ("p2.rom", b"two")], [("sp-s2.sp1", b"bios")]
+pack("ada/parent.zip", parent, zipfile.ZIP_STORED)
+pack("ada/bios.zip", bios, zipfile.ZIP_STORED)
+pack("ben/parent.zip", reversed(parent), zipfile.ZIP_DEFLATED)
+pack("ben/sys/probe/bios.zip", bios, zipfile.ZIP_DEFLATED)
+pack("una/parent.zip", [("p1.rom", b"one"), ("p2.rom", b"2nd")], zipfile.ZIP_STORED)
+pack("una/bios.zip", bios, zipfile.ZIP_STORED)
+END
+for who in una ada ben; do
+    PROBE_CORE=sets quick $who "$test_core" "$tmp/$who/game.nes" --system "$tmp/$who/sys"
+    [ $who != una ] || said relay 'event=joined .*name="una"' 20 || { show una relay; fail "quick/sets-una: she opens no room"; }
+done
+for who in ada ben; do
+    ended $who 40
+    status=$?
+    check "quick/sets-$who" "exit status $status: no match was found" test $status = 0
+    [ $status = 0 ] || show $who relay
+done
+unas=$(grep -aoE 'room="[^"]*".*name="una"' "$tmp/relay.log" | head -n 1 | cut -d ' ' -f 1)
+check quick/other-set "somebody came into the room of who has another parent set" \
+    eval 'running una && [ "$(grep -acF "event=joined $unas" "$tmp/relay.log")" = 1 ]'
+stop una INT
 
 # --- an open room of this game is taken before one is made; one with a password is not ----------------------------
 
