@@ -18,7 +18,7 @@ test: deps ## everything: installs what is missing, builds, runs; about a quarte
 	$(Q)$(MAKE) --no-print-directory frontend || echo "no patched RetroArch: what needs it is skipped" >&2
 	$(Q)$(MAKE) --no-print-directory test-run
 
-test-build: $(UNIT) $(FUZZ) $(OUT)/make_corpus $(OUT)/tests/sim $(OUT)/tests/rooms $(OUT)/vectors $(OUT)/session_peer $(OUT)/faultproxy $(OUT)/storm cores
+test-build: $(UNIT) $(FUZZ) $(OUT)/make_corpus $(OUT)/tests/sim $(OUT)/tests/rooms $(OUT)/vectors $(OUT)/session_peer $(OUT)/faultproxy $(OUT)/loads $(OUT)/storm cores
 
 SIM_SEEDS ?= 300
 SIM_KEPT  := 284 1525 30055 # rooms for which engine or judge was once mended
@@ -38,7 +38,7 @@ AT_WORK   := $(call scenarios,10 11 31 60 80)
 REAL_TIME := $(call scenarios,51 55 54 74 72 71) $(call net_tests,relay return roam front liar)
 TIMED     := $(call net_tests,flood hostile restart)
 REST      := $(filter-out $(REAL_TIME) $(TIMED),$(UNIT))
-OTHER_RETROARCH := $(foreach s,$(call scenarios,90 91 92),"KL_RETROARCH=1.20 $(s)")
+OTHER_RETROARCH := $(foreach s,$(call scenarios,90 91 92 94),"KL_RETROARCH=1.20 $(s)")
 ALONE     := $(TIMED) $(filter-out $(AT_WORK) $(REAL_TIME) %/70-return.sh %-sound.sh,$(E2E))
 test-run: test-build
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh \
@@ -118,6 +118,9 @@ $(OUT)/cores/%_libretro.so: tests/cores/%.c tests/cores/libretro_core.h
 
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm
+
+$(OUT)/loads: $(call obj,tests/tools/loads.c)
+	$(link) -ldl
 
 $(OUT)/storm: $(call obj,tests/net/storm.c tests/net/net_player.c tests/net/net_intruder.c tests/net/net_spoof.c) $(OUT)/libkeylock.a
 	$(link) $(NET_LIBS)
