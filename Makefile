@@ -32,7 +32,7 @@ PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
 NET_LIBS := -lenet -lsodium -lzstd -lm
 LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ljson-c -ldl
 
-.PHONY: all deps content frontend demo test help clean install uninstall format format-check lint
+.PHONY: all deps deps-play content frontend demo test help clean install uninstall format format-check lint
 all: $(PROGRAMS) content ## build the programs and the test content
 
 help: ## list the targets
@@ -40,6 +40,8 @@ help: ## list the targets
 
 deps: ## install the Debian packages that are missing
 	$(Q)tests/tools/deps.sh
+deps-play: ## only those that make install needs
+	$(Q)tests/tools/deps.sh play
 
 # --- programs -------------------------------------------------------------------------------------------------
 
@@ -74,6 +76,10 @@ $(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
 content: ## assemble the bundled game and the test programs
 	$(Q)$(MAKE) --no-print-directory -s -C tests/content OUT=$(abspath $(BUILD))/content V=$(V)
 
+GAME := $(BUILD)/content/shooter.nes
+$(GAME): $(wildcard tests/content/shooter/* tests/content/shooter/art/*)
+	$(Q)$(MAKE) --no-print-directory -s -C tests/content OUT=$(abspath $(BUILD))/content V=$(V) $(abspath $@)
+
 # The same for all builds of ours: it loads whichever wrapper it finds.
 frontend: ## RetroArch 1.20.0 with Keylock in its Netplay menu: fetched, patched, built (two minutes, once)
 	$(Q)$(MAKE) --no-print-directory -s -C frontend_patch BUILD=$(abspath $(BUILD))/frontend
@@ -92,15 +98,18 @@ demo: deps ## a relay and two RetroArch windows playing the bundled game in lock
 
 LIBRETRO_DIR ?= $(PREFIX)/lib/libretro
 INFO_DIR     ?= $(PREFIX)/share/libretro/info
-install: all ## install into DESTDIR/PREFIX
+GAME_DIR     ?= $(PREFIX)/share/keylock
+install: $(PROGRAMS) $(GAME) ## install into DESTDIR/PREFIX
 	install -D -m 755 $(OUT)/keylock $(DESTDIR)$(PREFIX)/bin/keylock
 	install -D -m 755 $(OUT)/keylock-relay $(DESTDIR)$(PREFIX)/bin/keylock-relay
 	install -D -m 755 $(OUT)/keylock_libretro.so $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so
 	install -D -m 644 frontend_patch/keylock_libretro.info $(DESTDIR)$(INFO_DIR)/keylock_libretro.info
+	install -D -m 644 $(GAME) $(DESTDIR)$(GAME_DIR)/shooter.nes
 
 uninstall: ## take it away again
 	rm -f $(DESTDIR)$(PREFIX)/bin/keylock $(DESTDIR)$(PREFIX)/bin/keylock-relay
 	rm -f $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so $(DESTDIR)$(INFO_DIR)/keylock_libretro.info
+	rm -rf $(DESTDIR)$(GAME_DIR)
 
 C_FILES = $(shell git ls-files '*.c' '*.h')
 format: ## format the C code

@@ -90,10 +90,12 @@ static bool is_path(const char *text) {
     return strchr(text, '/') != NULL;
 }
 
-/* Not among RetroArch's cores: by path, or in one of the usual folders. */
+/* One that is named by its path takes the place of a link among RetroArch's cores; one that is not there is
+ * looked for in the usual folders. */
 static int fetch_core(struct job *j, struct kl_place *p, const char *text, const char *name) {
     char found[KLT_PATH], err[KLT_PATH + 512];
-    if (kl_install_has_core(p, name)) return 0;
+    bool by_path = is_path(text) && p->kind == KL_PLACE_NATIVE;
+    if (kl_install_has_core(p, name) && !by_path) return 0;
     if (!is_path(text) && p->kind != KL_PLACE_NATIVE) {
         printf("  %s: not in %s\n", name, p->cores);
         return 1;

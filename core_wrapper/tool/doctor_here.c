@@ -75,12 +75,6 @@ static void look_at_program(struct kl_doctor *d) {
         kl_doctor_find(d, KL_WELL, "RetroArch", NULL, "%u.%u.%u (%.500s)", major, minor, patch, program);
 }
 
-/* Both are on unless somebody turned them off. */
-static bool pauses(const struct kl_place *p, const char *key) {
-    char value[16];
-    return !kl_settings_get(&p->values, key, value, sizeof value) || strcmp(value, "false") != 0;
-}
-
 static void look_at_place(struct kl_doctor *d, const struct kl_place *p) {
     char todo[1024];
     kl_doctor_find(d, KL_WELL, p->name, NULL, "settings %.400s%s, cores %.400s", p->config,
@@ -91,13 +85,6 @@ static void look_at_place(struct kl_doctor *d, const struct kl_place *p) {
                  "Menu, Load Core, Download a Core.");
         kl_doctor_find(d, KL_WRONG, p->name, todo, "there is no folder %.400s", p->cores);
     }
-    if (pauses(p, "pause_nonactive") || pauses(p, "menu_pause_libretro"))
-        kl_doctor_find(
-            d, KL_ODD, p->name,
-            "In RetroArch: Settings, User Interface, turn off \"Pause Content When Not in Focus\", and under "
-            "Menu "
-            "\"Pause Content When Menu Is Active\". (keylock play does so by itself.)",
-            "it stops the game while its menu is open or another window has the focus: you are away then");
 }
 
 void kl_doctor_retroarch(struct kl_doctor *d) {
@@ -161,6 +148,23 @@ struct look {
     unsigned installed;
 };
 
+static void look_at_focus(const struct look *l, const char *name, const char *info) {
+    struct kl_settings s = {0};
+    char locked[KLT_CORE_NAME], ignored[KLT_PATH + 64], todo[KLT_CORE_NAME + 256];
+    bool known = kl_settings_read(&s, info, ignored, sizeof ignored) == 0 &&
+                 kl_settings_get(&s, "corename", locked, sizeof locked);
+    kl_settings_free(&s);
+    if (!known || kl_install_runs_on(l->p, locked)) return;
+    snprintf(todo, sizeof todo,
+             "keylock install %s, or in RetroArch's settings, User Interface, turn off \"Pause Content When "
+             "Not in "
+             "Focus\", and under Menu \"Pause Content When Menu Is Active\".",
+             name);
+    kl_doctor_find(
+        l->d, KL_ODD, name, todo,
+        "RetroArch stops the game while its menu is open or another window has the focus: you are away then");
+}
+
 static void look_at_core(void *ctx, const char *file) {
     struct look *l = ctx;
     char name[KLT_CORE_NAME], info[KLT_PATH], todo[KLT_CORE_NAME + 64];
@@ -180,6 +184,7 @@ static void look_at_core(void *ctx, const char *file) {
                        l->d->wrapper_path);
     else
         kl_doctor_find(l->d, KL_WELL, name, NULL, "in %s's list of cores", l->p->name);
+    look_at_focus(l, name, info);
 }
 
 void kl_doctor_cores(struct kl_doctor *d) {

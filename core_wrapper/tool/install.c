@@ -17,6 +17,9 @@
 #define LOCKED   "_keylock"
 #define INFO_DIR "/usr/share/libretro/info" /* the distribution's */
 
+/* Both are on unless somebody turned them off. */
+static const char *const stops[] = {"pause_nonactive", "menu_pause_libretro"};
+
 bool kl_install_name(const char *text, char out[KLT_CORE_NAME]) {
     const char *slash = strrchr(text, '/'), *base = slash ? slash + 1 : text;
     size_t len = strlen(base);
@@ -114,6 +117,48 @@ static int take_over(const struct kl_place *p, const struct kl_card *card, char 
     return 0;
 }
 
+static void override_path(const struct kl_place *p, const char *locked, char out[KLT_PATH]) {
+    snprintf(out, KLT_PATH, "%.3800s/%.100s/%.100s.cfg", p->options, locked, locked);
+}
+
+static bool stands(const struct kl_settings *s, const char *key, bool off) {
+    char value[16];
+    return kl_settings_get(s, key, value, sizeof value) && (!off || !strcmp(value, "false"));
+}
+
+bool kl_install_runs_on(const struct kl_place *p, const char *locked) {
+    struct kl_settings s = {0};
+    char path[KLT_PATH], ignored[KLT_PATH + 64];
+    bool on = true;
+    override_path(p, locked, path);
+    if (kl_settings_read(&s, path, ignored, sizeof ignored) != 0) on = false;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        on = on && stands(stands(&s, stops[i], false) ? &s : &p->values, stops[i], true);
+    kl_settings_free(&s);
+    return on;
+}
+
+/* Whoever waits for a friend looks elsewhere meanwhile: RetroArch must not stop this core then. What stands
+ * in its override already is the player's word. */
+static int let_run_on(const struct kl_place *p, const struct kl_card *card, char *err, size_t err_len) {
+    struct kl_settings s = {0};
+    char locked[KL_CORE_NAME_BYTES], path[KLT_PATH], dir[KLT_PATH];
+    kl_core_locked_name(locked, card->name);
+    override_path(p, locked, path);
+    snprintf(dir, sizeof dir, "%s", path);
+    *strrchr(dir, '/') = 0;
+    int r = kl_settings_read(&s, path, err, err_len);
+    unsigned put = 0;
+    for (size_t i = 0; r == 0 && i < sizeof stops / sizeof *stops; i++)
+        if (!stands(&s, stops[i], false)) put += kl_settings_put(&s, stops[i], "false");
+    if (put && kl_folder_make(dir, err, err_len) == 0 && kl_settings_write(&s, path, err, err_len) == 0)
+        printf("    it goes on behind RetroArch's menu and without its window's focus: %s\n", path);
+    else if (put)
+        r = -1;
+    kl_settings_free(&s);
+    return r;
+}
+
 int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, char *err, size_t err_len) {
     static struct kl_card card;
     struct kl_settings info = {0};
@@ -129,19 +174,24 @@ int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, c
                : before == KL_INSTALLED   ? "was in the list"
                                           : "is in the list, renewed");
         r = take_over(p, &card, err, err_len);
+        if (r == 0) r = let_run_on(p, &card, err, err_len);
     }
     kl_settings_free(&info);
     return r;
 }
 
+/* A link that is there already leads elsewhere, to the distribution's core perhaps: it gives way. A file does
+ * not. */
 static int link_to(const char *from, const char *to, char *err, size_t err_len) {
-    if (symlink(from, to) == 0 || errno == EEXIST) return 0;
+    struct stat st;
+    if (lstat(to, &st) == 0 && S_ISLNK(st.st_mode)) unlink(to);
+    if (symlink(from, to) == 0 || kl_file_equal(from, to)) return 0;
     snprintf(err, err_len, "cannot make the link %.1900s to %.1900s: %s", to, from, strerror(errno));
     return -1;
 }
 
 int kl_install_link(struct kl_place *p, const char *name, const char *path, char *err, size_t err_len) {
-    char real[KLT_PATH], to[KLT_PATH];
+    char real[KLT_PATH], to[KLT_PATH], there[KLT_PATH];
     core_path(p, name, to);
     if (!realpath(path, real)) {
         snprintf(err, err_len, "no core at %.4000s: %s", path, strerror(errno));
@@ -152,6 +202,7 @@ int kl_install_link(struct kl_place *p, const char *name, const char *path, char
                  p->name, real, p->cores);
         return -1;
     }
+    if (realpath(to, there) && !strcmp(there, real)) return 0;
     if (link_to(real, to, err, err_len) != 0) return -1;
     printf("  %s: a link to %s is among the cores\n", name, real);
     strcpy(real + strlen(real) - strlen(".so"), ".info");

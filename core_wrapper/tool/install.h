@@ -26,6 +26,9 @@ bool kl_install_has_core(const struct kl_place *p, const char *name);
 
 /* Puts the core there, tells on standard output what was done. 0, or -1 with a line in err. */
 int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, char *err, size_t err_len);
+/* By RetroArch's settings and its override for the core of that (wrapped) name: it runs on behind the menu
+ * and without focus. */
+bool kl_install_runs_on(const struct kl_place *p, const char *locked);
 /* A core that lies elsewhere: a link to it, and to the info file beside it, among the others. */
 int kl_install_link(struct kl_place *p, const char *name, const char *path, char *err, size_t err_len);
 /* 1: it was not there. */

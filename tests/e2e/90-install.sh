@@ -57,7 +57,7 @@ video_scale = "2.0"
 input_driver = "x"
 menu_driver = "rgui"
 rgui_show_start_screen = "false"
-pause_nonactive = "false"
+pause_nonactive = "true"
 network_cmd_enable = "true"
 network_cmd_port = "$command_port"
 config_save_on_exit = "false"
@@ -75,6 +75,8 @@ check install/options "the option file is not there under the wrapped core's nam
     cmp -s "$ra/config/Nestopia/Nestopia.opt" "$ra/config/Nestopia Keylock/Nestopia Keylock.opt"
 check install/saves "the save is not there under the wrapped core's name" \
     cmp -s "$ra/saves/Nestopia/game.srm" "$ra/saves/Nestopia Keylock/game.srm"
+check install/runs-on "there is no override that lets the game run on without focus" \
+    grep -qx 'pause_nonactive = "false"' "$ra/config/Nestopia Keylock/Nestopia Keylock.cfg"
 check install/relay "keylock.cfg does not name the relay" grep -qx 'relay = "relay.example.org"' "$ra/system/keylock.cfg"
 check install/root-untouched "something was written to the system's folder" test "$(ls "$sys/cores" | wc -l)" = 2
 
@@ -91,6 +93,16 @@ run ann 0 --all
 check install/dead-links "links to cores that are gone stay" test ! -L "$ra/cores/snes9x_libretro.so"
 run ann 0 --list
 check install/list "the list does not say that nestopia is installed" grep -qE '^  nestopia +installed$' "$tmp/ann.log"
+
+# A core of another version, as a friend has it: by its path, in the place of the link that is there.
+mkdir -p "$tmp/other"
+cp "$nestopia" "$tmp/other"
+run ann 0 "$tmp/other/nestopia_libretro.so"
+check install/by-path "the link leads to $(readlink "$ra/cores/nestopia_libretro.so")" \
+    test "$(readlink "$ra/cores/nestopia_libretro.so")" = "$tmp/other/nestopia_libretro.so"
+run ann 0 "$sys/cores/nestopia_libretro.so"
+check install/by-path-back "the link leads to $(readlink "$ra/cores/nestopia_libretro.so")" \
+    test "$(readlink "$ra/cores/nestopia_libretro.so")" = "$sys/cores/nestopia_libretro.so"
 
 # --- from RetroArch's own menu ------------------------------------------------------------------------------------
 
@@ -188,4 +200,28 @@ for at in "$flatpak" "$steam"; do
     status=$?
     check "install/runs-$name" "exit status $status" test $status = 0
 done
+
+# A root that has of all libraries only those which every box has of its own: what travelled along must do for the rest.
+loads=$build/loads
+root=$tmp/root
+needs "$loads"
+mkdir -p "$root/tmp"
+cp "$loads" "$root"
+copied=0
+for library in $(ldd "$loads" "$nestopia" "$wrapper" | grep -oE '/[^ ]*/(libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+|ld-linux[^/]*)\.so[^ ]*' | sort -u); do
+    mkdir -p "$root$(dirname "$library")" && cp -L "$library" "$root$library" && copied=$((copied + 1))
+done
+cp -r "$flatpak/cores" "$root/cores"
+into=(chroot)
+[ "$(id -u)" = 0 ] || into=(unshare --user --map-root-user chroot)
+if [ -n "${KL_SAN:-}" ] || ! "${into[@]}" "$root" /loads >/dev/null 2>&1; then
+    skip "install/box: this user may make no root of his own here, or a sanitizer needs more libraries"
+else
+    env -i PATH="$PATH" "${into[@]}" "$root" /loads /cores/nestopia_libretro.so /cores/nestopia_keylock_libretro.so >"$tmp/box.log" 2>&1
+    status=$?
+    check install/box "with $copied libraries of the box's own: $(tail -n 1 "$tmp/box.log")" test $status = 0
+    rm -r "$root/cores/keylock-libs"
+    env -i PATH="$PATH" "${into[@]}" "$root" /loads /cores/nestopia_keylock_libretro.so >"$tmp/box.log" 2>&1
+    check install/box-alone "it loads without them, so this says nothing" test $? = 1
+fi
 finish

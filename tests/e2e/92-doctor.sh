@@ -61,9 +61,10 @@ finds no-core wrong nestopia "no nestopia_libretro.so"
 finds no-core note relay "none is set"
 ln -s "$nestopia" "$ra/cores"
 echo 'pause_nonactive = "true"' >"$ra/retroarch.cfg"
+rm "$ra/config/Nestopia Keylock/Nestopia Keylock.cfg"
 doctor stale 0
 finds stale note nestopia "another build"
-finds stale note RetroArch "stops the game"
+finds stale note nestopia "stops the game"
 echo 'relay = a b:c' >"$ra/system/keylock.cfg"
 doctor settings 1
 finds settings wrong settings "keylock.cfg line 1"
