@@ -131,7 +131,8 @@ void judge_end(void) {
     unsigned playing = 0;
     for (unsigned i = 0; i < CLIENTS; i++)
         playing += client[i].state != OFF;
-    if (!playing && !r) {
+    bool never_full = r && r->phase == KL_ROOM_GATHERING && canon_end == 0;
+    if (never_full || (!playing && !r)) {
         counts.ended++;
         return;
     }

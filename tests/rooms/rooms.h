@@ -104,9 +104,9 @@ struct client {
     bool watches; /* from outside the game: it is no client of it */
     bool gave;    /* the start data */
     enum { UNLOADED, FETCHING, LOADING, LOADED } load;
-    bool begun; /* LOADED, and frames have come */
-    uint64_t loaded_us;
-    uint32_t turn_frames; /* that it runs in one turn at most */
+    bool begun;                  /* LOADED, and frames have come */
+    uint64_t loaded_us, anew_us; /* anew: it has begun so last */
+    uint32_t turn_frames;        /* that it runs in one turn at most */
 
     struct machine machine;
     bool strayed;     /* it has run frames that were never played, as the room has it now */

@@ -608,6 +608,26 @@ static void who_does_not_commit(void **unused) {
     expect_in_sync(1);
 }
 
+/* What nobody was bound to is no word, true or not: neither compared, nor complete with it. */
+static void who_reveals_what_it_has_not_committed_to(void **unused) {
+    (void)unused;
+    begin();
+    commits[1] = false;
+    go_on(2 * SECOND);
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has_state = true, .has_ram = true, .ram = 1}};
+    for (unsigned i = 0; i < 3; i++) {
+        m.hash.frame = committed[0];
+        say(player[1].peer, &m);
+        go_on(SECOND);
+    }
+    assert_int_equal(verdict.differs, 0);
+    assert_false(verdict.complete);
+    assert_false(inbox[player[1].peer].hung_up);
+    commits[1] = true;
+    go_on(2 * SECOND);
+    expect_in_sync(0);
+}
+
 /* What was not revealed in a session is committed to anew in the next. */
 static void who_comes_back(void **unused) {
     (void)unused;
@@ -736,6 +756,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(who_says_another_hash_than_it_committed_to, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_does_not_reveal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_does_not_commit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_reveals_what_it_has_not_committed_to, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_comes_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_comes_back_before_he_is_missed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whose_place_it_was, set_up, tear_down),
