@@ -8,7 +8,7 @@ mkdir -p "$dir/found" "$dir/corpus" "$dir/log"
 one() {
     local target=$1 log=$dir/log/$1.log
     mkdir -p "$dir/corpus/$target"
-    if "$dir/san/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    if "$dir/san/fuzz/$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="$dir/found/$target-" "$dir/corpus/$target" "tests/fuzz/corpus/$target" >"$log" 2>&1; then
         echo "ok $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs in $seconds s"
     else
