@@ -4,7 +4,7 @@
 
 #define NEED_MOST 254
 
-#define RAISE_WINDOW_S   10
+#define SUFFICED_S       10  /* enough for so long was enough */
 #define LOWER_FAST_S     4   /* reports are on their way for a while */
 #define STILL_S          0.4 /* … and what the oldest of them say is not decided by less */
 #define FRESH_S          2   /* what is kept of the evidence when the lead is given back */
@@ -14,7 +14,10 @@
 #define EPISODE_S        0.5
 #define SPARE_QUARTERS   1
 #define OUTLIER_QUARTERS 8
-#define MOST_FRAMES      10 /* late in RAISE_WINDOW_S, however few the episodes */
+#define EPISODE_COUNTS   2  /* of its late frames go into the bucket: one hitch is one cause */
+#define MOST_FRAMES      10 /* late within … */
+#define MOST_FRAMES_S    10 /* … so long are too many, however few the episodes */
+#define FEW_FRAMES       3  /* that count in LOWER_SLOW_S: twice what the budget allows */
 #define NOISE_QUARTERS   4  /* less is no change of length */
 #define FALLING_QUARTERS 8  /* below the most of the frames before: lateness that is passing by itself */
 #define LENGTH_FRAMES    5  /* whose middle need is the length of a client's link now … */
@@ -66,6 +69,7 @@ void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint
     if (!reach(s, frame)) return;
     if (need_quarters > NEED_MOST) need_quarters = NEED_MOST;
     if (need_quarters > *slot(s, client, frame)) *slot(s, client, frame) = need_quarters;
+    s->late_news = s->late_news || need_quarters > 4 * s->current;
     if (frame >= s->next[client]) s->next[client] = frame + 1;
     if (frame >= s->reported) s->reported = frame + 1;
 }
@@ -86,21 +90,28 @@ static bool alive(const struct kl_spacing *s, unsigned client) {
     return s->next[client] > s->since && s->next[client] + ALIVE_FRAMES >= s->reported;
 }
 
-/* --- episodes
+/* --- the budget
  * -----------------------------------------------------------------------------------------------
  */
 
-/* Late episodes there would have been with a lead of so many quarter frames, of all clients together. */
-struct episodes {
-    unsigned clients, all;
-    unsigned near;   /* of them, those that OUTLIER_QUARTERS more would have covered, … */
-    unsigned frames; /* … and the late frames in these, of the client that has the most */
+/* What there would have been with a lead of so many quarter frames. */
+struct lateness {
+    unsigned clients, all; /* episodes, of all clients together */
+    unsigned near;         /* of them, those that OUTLIER_QUARTERS more would have covered */
+    /* of the client that has the most: */
+    unsigned frames; /* late frames in such episodes */
+    unsigned counts; /* late frames that count */
+    unsigned fill;   /* what is in its bucket now, in frames to drain */
 };
 
-static void count_episodes(struct kl_spacing *s, unsigned client, unsigned quarters, uint32_t from,
-                           struct episodes *e) {
-    uint32_t longest = frames_in(s, EPISODE_S);
-    unsigned frames = 0;
+static unsigned drained(unsigned fill, uint32_t frames) {
+    return fill > frames ? fill - frames : 0;
+}
+
+static void add_client(struct kl_spacing *s, unsigned client, unsigned quarters, uint32_t from,
+                       struct lateness *l) {
+    uint32_t longest = frames_in(s, EPISODE_S), drained_to = from;
+    unsigned frames = 0, counts = 0, fill = 0;
     for (uint32_t f = from; f < s->reported;) {
         if (!late(s, client, f, quarters)) {
             f++;
@@ -108,38 +119,46 @@ static void count_episodes(struct kl_spacing *s, unsigned client, unsigned quart
         }
         bool outlier = false;
         unsigned count = 0;
+        fill = drained(fill, f - drained_to);
+        drained_to = f;
         for (uint32_t end = f + longest; f < end && f < s->reported; f++) {
             outlier = outlier || late(s, client, f, quarters + OUTLIER_QUARTERS);
             count += late(s, client, f, quarters);
         }
-        e->all++;
-        if (outlier) continue;
-        e->near++;
-        frames += count;
+        l->all++;
+        l->near += !outlier;
+        frames += outlier ? 0 : count;
+        if (count > EPISODE_COUNTS) count = EPISODE_COUNTS;
+        counts += count;
+        fill += count * KL_SPACING_DRAIN;
     }
-    if (frames > e->frames) e->frames = frames;
+    fill = drained(fill, s->reported - drained_to);
+    if (frames > l->frames) l->frames = frames;
+    if (counts > l->counts) l->counts = counts;
+    if (fill > l->fill) l->fill = fill;
 }
 
-static struct episodes episodes(struct kl_spacing *s, unsigned quarters, double seconds) {
-    struct episodes e = {0};
-    uint32_t from = window_start(s, frames_in(s, seconds));
+/* In the last so many frames. */
+static struct lateness lateness_in(struct kl_spacing *s, unsigned quarters, uint32_t most) {
+    struct lateness l = {0};
+    uint32_t from = window_start(s, most);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!alive(s, i)) continue;
-        e.clients++;
-        count_episodes(s, i, quarters, from, &e);
+        l.clients++;
+        add_client(s, i, quarters, from, &l);
     }
-    return e;
+    return l;
 }
 
-/* By design some frames are late: for one client, two episodes, three with outliers; for two, four and five.
- * Of more, somewhat less each, for what makes one late often makes all late. */
-static bool bearable(const struct episodes *e) {
-    return e->near <= 1 + 3 * e->clients / 2 && e->all <= 1 + 2 * e->clients && e->frames <= MOST_FRAMES;
+static struct lateness lateness(struct kl_spacing *s, unsigned quarters, double seconds) {
+    return lateness_in(s, quarters, frames_in(s, seconds));
 }
 
-/* The same for two clients; of more, less again: what was given back must not be taken back soon. */
-static bool few(const struct episodes *e) {
-    return e->near <= 2 + e->clients && e->all <= 3 + e->clients;
+/* More frames late than the budget explains. */
+static bool over_budget(struct kl_spacing *s, unsigned quarters) {
+    unsigned fill = lateness_in(s, quarters, KL_SPACING_HISTORY).fill;
+    return fill > KL_SPACING_BRIM * KL_SPACING_DRAIN ||
+           lateness(s, quarters, MOST_FRAMES_S).frames > MOST_FRAMES;
 }
 
 /* --- lateness that lasts
@@ -180,8 +199,7 @@ static bool burst(struct kl_spacing *s, unsigned quarters) {
 }
 
 static bool too_short(struct kl_spacing *s, unsigned spacing) {
-    struct episodes e = episodes(s, 4 * spacing, RAISE_WINDOW_S);
-    return burst(s, 4 * spacing) || !bearable(&e);
+    return burst(s, 4 * spacing) || over_budget(s, 4 * spacing);
 }
 
 struct tally {
@@ -255,7 +273,7 @@ static unsigned follow_growth(struct kl_spacing *s) {
         if (quarters > most) most = quarters;
     }
     s->grown_at = s->reported;
-    if (s->reported >= s->changed + frames_in(s, RAISE_WINDOW_S)) s->sufficed[s->current] = (uint8_t)length;
+    if (s->reported >= s->changed + frames_in(s, SUFFICED_S)) s->sufficed[s->current] = (uint8_t)length;
     return most;
 }
 
@@ -312,8 +330,8 @@ static bool settled(const struct kl_spacing *s, uint32_t from, double seconds) {
 static uint16_t give_back(struct kl_spacing *s, double seconds, unsigned near, unsigned keep) {
     uint16_t n = s->current;
     for (; n > KL_SPACING_MIN + keep; n--) {
-        struct episodes e = episodes(s, 4 * (n - 1 - keep) - SPARE_QUARTERS, seconds);
-        if (e.near > near * e.clients || e.all > e.clients) break;
+        struct lateness l = lateness(s, 4 * (n - 1 - keep) - SPARE_QUARTERS, seconds);
+        if (l.near > near * l.clients || l.all > l.clients) break;
     }
     return n;
 }
@@ -326,8 +344,7 @@ static uint16_t give_back_soon(struct kl_spacing *s) {
 }
 
 static bool enough_for_long(struct kl_spacing *s, unsigned spacing) {
-    struct episodes e = episodes(s, 4 * spacing, LOWER_SLOW_S);
-    return few(&e);
+    return lateness(s, 4 * spacing, LOWER_SLOW_S).counts <= FEW_FRAMES;
 }
 
 static uint16_t give_back_late(struct kl_spacing *s) {
@@ -339,7 +356,7 @@ static uint16_t give_back_late(struct kl_spacing *s) {
 
 /* Nothing that two frames more would have covered was late, for long. */
 static bool spotless(struct kl_spacing *s, unsigned spacing) {
-    return episodes(s, 4 * spacing, LOWER_SLOW_S).near == 0;
+    return lateness(s, 4 * spacing, LOWER_SLOW_S).near == 0;
 }
 
 /* By the whole shortfall: as the needs say, those of before a change of the link among them. A spare frame
@@ -367,9 +384,16 @@ static bool understated(struct kl_spacing *s) {
     return s->current < KL_SPACING_MAX && (again || (mended && !enough_for_long(s, s->current)));
 }
 
+/* too_short() of what is now: where no more late frames have been reported, buckets only drain. */
+static bool too_short_now(struct kl_spacing *s) {
+    bool over = s->late_news && over_budget(s, 4u * s->current);
+    s->late_news = over;
+    return over || burst(s, 4u * s->current);
+}
+
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
     uint16_t n = s->current;
-    if (too_short(s, n)) {
+    if (too_short_now(s)) {
         n = raise(s);
         if (n > s->current) s->raised_at = frame;
         s->guess = s->dropping = false;
@@ -392,7 +416,10 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
         s->dropping = false;
         s->tried = true;
     }
-    if (n != s->current) s->changed = s->reported;
+    if (n != s->current) {
+        s->changed = s->reported;
+        s->late_news = true; /* other frames are late now */
+    }
     s->current = n;
     return n;
 }

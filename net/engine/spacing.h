@@ -8,28 +8,42 @@
  * held its breath). The spacing is raised by the whole shortfall
  * - when lateness lasts: of some client's last KL_SPACING_RECENT frames, KL_SPACING_BURST were late, and not
  *   less and less so, as where a link held its breath and then gave all at once;
- * - when within 10 s there are more episodes, of all clients together, than may be: two that are no outliers
- *   and three of any kind for one client; four and five for two; or more than ten late frames of one client
- * in those that are no outliers. A lone hitch never raises it, for no lead could have been ready for it and
- * the next one is not in sight; and 0.1 % of late frames, by design, are six in 100 s. Lateness that lasts
- * means that the link has changed its length. What losses and jitter asked for on top of the old length they
- * will ask for on top of the new one, so the needs of before, moved by what the client's typical need has
- * changed, stay as evidence: one raise is enough. By how much it has changed is known better with each frame:
- * for half a second the move, and the spacing, are mended upwards.
+ * - when a client has more late frames than the budget, 0.1 % of all, explains: each fills its bucket by one
+ *   (two of an episode at most), the bucket drains by one in KL_SPACING_DRAIN frames, and KL_SPACING_BRIM are
+ *   too many; or more than ten in 10 s in episodes that are no outliers.
+ * Lateness that lasts means that the link has changed its length. What losses and jitter asked for on top of
+ * the old length they will ask for on top of the new one, so the needs of before, moved by what the client's
+ * typical need has changed, stay as evidence: one raise is enough. By how much it has changed is known better
+ * with each frame: for half a second the move, and the spacing, are mended upwards.
+ *
+ * The bucket is Page's cumulative sum test (Continuous inspection schemes, Biometrika 41, 1954) of a rate of
+ * lone events: the rate that it drains at lies between the one that must not be acted upon and those that
+ * must, at (r - b) / ln(r / b) for budget b and rate r (one in 350 for 0.1 % and 0.65 %), and the brim sets
+ * how often chance alone fills it. Drawn 200 to 2,000 times each, with one in 350 and six, it ran over on the
+ * average
+ * - at 0.1 % late after 150 h, at 0.15 % after 4.5 h, at 0.2 % after 34 min, at 0.3 % after 4 min;
+ * - at 0.5 % after 40 s, at 1 % after 14 s, at 3 % after 4 s, at 10 % after 1.2 s.
+ *
+ * A window of 10 s cannot tell these rates apart: at 0.1 % it holds 0.6 late frames on the average, but three
+ * every few minutes, and each raise in vain lasts half a minute. What is wrong by a frame is mostly late in 1
+ * to 15 % (a loss costs a frame), and noticed as soon as that; where it is 0.15 to 0.3 %, as with eight
+ * players and 1 % of loss, a room may stay there for minutes.
  *
  * Two frames or more too many are given back after 4 s (all but one of them), a quarter of a frame being
- * left to spare; the last after 25 s with no more episodes than that (fewer where there are more than two
- * clients), and after twice as long each time that had to be taken back, until the link changes its length
- * (or as soon as the link is as short as it was once when so much sufficed for 10 s, and does in the last
- * 10); of a guess (the first spacing, or what a newcomer may need) all after 2 s. */
+ * left to spare; the last after 25 s in which no client had more than three that count (the budget gives it
+ * one and a half), and after twice as long each time that had to be taken back, until the link changes its
+ * length (or as soon as the link is as short as it was once when so much sufficed for 10 s, and does in the
+ * last 10); of a guess (the first spacing, or what a newcomer may need) all after 2 s. */
 #ifndef KL_SPACING_H
 #define KL_SPACING_H
 
 #include "engine.h"
 
-#define KL_SPACING_HISTORY 2048 /* frames: more than 25 s at 60 fps; faster cores look back less long */
+#define KL_SPACING_HISTORY 4096 /* frames: more than a minute at 60 fps; faster cores look back less long */
 #define KL_SPACING_RECENT  8
 #define KL_SPACING_BURST   6
+#define KL_SPACING_DRAIN   350 /* frames, a late one */
+#define KL_SPACING_BRIM    6   /* late frames */
 
 struct kl_spacing {
     /* by client and frame, quarter frames; 0: not reported */
@@ -48,6 +62,7 @@ struct kl_spacing {
     uint32_t changed; /* highest frame reported + 1 at the last change */
     uint8_t
         sufficed[KL_SPACING_MAX + 1]; /* by spacing: the longest link, as a need, for which it was enough */
+    bool late_news;                   /* frames late at this spacing were reported since it was looked at */
     bool guess;                       /* nothing has been learnt yet */
     bool dropping;                    /* the last change gave back what was more than one too many */
     bool tried;        /* the last frame was given back, and the link has not changed its length since */

@@ -101,7 +101,7 @@ int cell_one(const struct cell *cell, bool log) {
     return !held;
 }
 
-int cell_table(const struct cell *like, uint64_t seeds) {
+int cell_table(const struct cell *like, uint64_t first, uint64_t seeds) {
     static const double rtt[] = {20, 50, 100, 150};
     static const double link[][2] = {{0, 0}, {5, 0}, {5, 0.01}, {10, 0.03}};
     static const int bound[2][4][4] = {{{2, 2, 3, 4}, {4, 4, 5, 6}, {7, 7, 8, 9}, {10, 10, 11, 12}},
@@ -118,7 +118,7 @@ int cell_table(const struct cell *like, uint64_t seeds) {
                     c.loss = link[k][1];
                     c.players = eight ? 8 : 2;
                     c.aligned = aligned;
-                    held &= print_row(&c, bound[eight][r][k], 1, seeds, NULL);
+                    held &= print_row(&c, bound[eight][r][k], first, seeds, NULL);
                 }
     return !held;
 }

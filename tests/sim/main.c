@@ -37,9 +37,12 @@ static const char usage[] =
     "                                      measures one steady link (jitter per hop half that, half-normal,\n"
     "                                      added; loss per hop); --off: subframes=off\n"
     "    [--policy strict|bounded|optimistic] [--half-steps]\n"
-    "sim --table [--seconds S] [--seeds N] all links of the table, beside the bound; the options above as "
-    "well; the average over N (1) rooms a link\n"
-    "sim --step [--seeds N] | --pace | --hang S | --menu S | --hour | --unequal | --slow | --hitch | "
+    "sim --table [--seconds S] [--seeds N] [--first F]  all links of the table, beside the bound; the "
+    "options\n"
+    "                                      above as well; the average over N (1) rooms a link, of the seeds "
+    "from F (1) on\n"
+    "sim --step [--seeds N] [--first F] | --pace | --hang S | --menu S | --hour | --unequal | --slow | "
+    "--hitch | "
     "--return   "
     "directed "
     "trials: trial.h "
@@ -227,7 +230,7 @@ static bool read_policy(const char *name, uint8_t *policy) {
 
 static int run_trial(const struct request *q) {
     switch (q->trial) {
-    case OPT_STEP: return trial_step(&q->cell, q->seeds ? q->seeds : 10);
+    case OPT_STEP: return trial_step(&q->cell, q->first, q->seeds ? q->seeds : 10);
     case OPT_PACE: return trial_pace(&q->cell);
     case OPT_HANG: return trial_hang(&q->cell, q->hang_s);
     case OPT_MENU: return trial_menu(&q->cell, q->hang_s);
@@ -292,7 +295,7 @@ int main(int argc, char **argv) {
         return wrong == 1 ? 0 : 2;
     }
     if (q.trial) return run_trial(&q);
-    if (q.table) return cell_table(&q.cell, q.seeds ? q.seeds : 1);
+    if (q.table) return cell_table(&q.cell, q.first, q.seeds ? q.seeds : 1);
     if (q.cell_asked) return cell_one(&q.cell, q.log);
     return q.one ? play_one(q.seed) : play_many(q.first, q.seeds, q.jobs);
 }

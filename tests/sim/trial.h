@@ -4,8 +4,9 @@
 
 #include "scenario.h"
 
-/* RTT 50 -> 150 ms and back, so many rooms a row: how soon the spacing follows, and what the change costs. */
-int trial_step(const struct cell *like, uint64_t seeds);
+/* RTT 50 -> 150 ms and back, so many rooms a row, of the seeds from `first` on: how soon the spacing follows,
+ * and what the change costs. */
+int trial_step(const struct cell *like, uint64_t first, uint64_t seeds);
 
 /* Frontends and cores of unlike rates for ten minutes: calls with no frame or two beyond what the drift asks
  * for, and the rate at which the room plays: at least the slowest display's, at most the core's. Cores that

@@ -106,7 +106,7 @@ static void step_link(struct scenario *s, const struct cell *c, uint64_t seed) {
     trial_change_links(s, BETTER_S, &better);
 }
 
-int trial_step(const struct cell *like, uint64_t seeds) {
+int trial_step(const struct cell *like, uint64_t first, uint64_t seeds) {
     static struct scenario s;
     bool held = true;
     struct world *w = malloc(sizeof *w);
@@ -124,7 +124,7 @@ int trial_step(const struct cell *like, uint64_t seeds) {
         c.loss = k & 4 ? 0.01 : 0;
         c.aligned = k & 8;
         c.seconds = STEP_END_S;
-        for (uint64_t seed = 1; seed <= seeds; seed++) {
+        for (uint64_t seed = first; seed < first + seeds; seed++) {
             struct step t = {.settled = settled_at(&c), .last_s = STEP_END_S}; /* never */
             step_link(&s, &c, 100 * k + seed);
             held &= trial_play(w, &s, watch_step, &t);

@@ -72,31 +72,84 @@ static void many_late_frames_in_few_episodes_raise_it(void **state) {
     }
 }
 
-static void two_hitches_raise_nothing_three_do(void **state) {
+/* Each of them counts for two, however long it is. */
+static void three_hitches_raise_nothing_four_do(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
-    need(&s, 0, 200, 15);
-    need(&s, 200, 205, 24);
-    need(&s, 205, 300, 15);
-    assert_int_equal(kl_spacing_next(&s, 300), 4);
-    need(&s, 300, 303, 23);
-    need(&s, 303, 400, 15);
-    assert_int_equal(kl_spacing_next(&s, 400), 4);
-    need(&s, 400, 401, 23);
-    assert_int_equal(kl_spacing_next(&s, 401), 6); /* none would have been late */
+    for (unsigned apart = 200; apart <= 300;
+         apart += 100) { /* four fill the bucket by eight, less 3 × apart */
+        kl_spacing_init(&s, 4, FPS, 0);
+        uint16_t n = 4;
+        for (uint32_t f = 0; f < 100 + 4 * apart; f++) {
+            unsigned hitch = f >= 100 ? (f - 100) % apart : apart;
+            need(&s, f, f + 1, hitch < 3 ? 23 : 15);
+            n = kl_spacing_next(&s, f + 1);
+            if (f < 100 + 3 * apart + 1) assert_int_equal(n, 4);
+        }
+        assert_int_equal(n, apart == 200 ? 6 : 4); /* none would have been late */
+    }
 }
 
-static void three_outliers_raise_nothing_four_do(void **state) {
+/* What two frames more would not cover counts as well. */
+static void six_outliers_raise_nothing_seven_do(void **state) {
     (void)state;
     struct kl_spacing s;
     kl_spacing_init(&s, 4, FPS, 0);
-    for (uint32_t f = 0; f < 300; f++) {
-        need(&s, f, f + 1, f == 50 || f == 100 || f == 200 ? 40 : 15);
-        assert_int_equal(kl_spacing_next(&s, f + 1), 4);
+    for (uint32_t f = 0; f < 350; f++) {
+        need(&s, f, f + 1, f > 0 && f % 49 == 0 ? 40 : 15);
+        assert_int_equal(kl_spacing_next(&s, f + 1), f < 7 * 49 ? 4 : 10);
     }
-    need(&s, 300, 301, 40);
-    assert_int_equal(kl_spacing_next(&s, 301), 10);
+}
+
+/* Late frames that come by chance, in so many of 10,000 frames, for so long: the spacing at the end, and when
+ * it was raised first. */
+static uint16_t by_chance(uint32_t seed, unsigned of_10000, uint32_t frames, uint32_t *raised) {
+    struct kl_spacing s;
+    kl_spacing_init(&s, 4, FPS, 0);
+    *raised = frames;
+    for (uint32_t f = 0; f < frames; f++) {
+        seed = seed * 1664525u + 1013904223u;
+        bool late = (seed >> 8) % 10000 < of_10000;
+        need(&s, f, f + 1, late ? 17 : 14); /* 14: a frame less would be late always */
+        if (f % 4 == 3 && kl_spacing_next(&s, f + 1) > 4 && *raised == frames) *raised = f;
+    }
+    return s.current;
+}
+
+/* The budget, four hours of it; what is five, ten and thirty times the budget is found. */
+static void a_rate_is_held_against_the_budget(void **state) {
+    (void)state;
+    uint32_t raised;
+    uint64_t sum[3] = {0};
+    static const unsigned rate[3] = {50, 100, 300};
+    for (uint32_t room = 0; room < 4; room++)
+        assert_int_equal(by_chance(room * 77 + 5, 10, 3600 * FPS, &raised), 4);
+    for (uint32_t room = 0; room < 20; room++)
+        for (unsigned k = 0; k < 3; k++) {
+            by_chance(room * 91 + k, rate[k], 300 * FPS, &raised);
+            sum[k] += raised;
+        }
+    assert_in_range(sum[0] / 20, 20 * FPS, 80 * FPS);
+    assert_in_range(sum[1] / 20, 8 * FPS, 25 * FPS);
+    assert_in_range(sum[2] / 20, 2 * FPS, 6 * FPS);
+}
+
+/* What falls together with others' is each one's own: the room's budget does not grow with its players. */
+static void everyone_has_a_bucket_of_his_own(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    for (unsigned together = 0; together < 2; together++) {
+        kl_spacing_init(&s, 4, FPS, 0);
+        uint16_t n = 4;
+        for (uint32_t f = 0; f < 800; f++) {
+            for (unsigned i = 0; i < 8; i++) {
+                bool late = together ? f % 80 == 79 : f % 80 == 10 * i; /* ten in 800 frames, each of them */
+                need_of(&s, i, f, f + 1, late && (together || f < 400) ? 17 : 14);
+            }
+            n = kl_spacing_next(&s, f + 1);
+        }
+        assert_int_equal(n, together ? 5 : 4); /* five of each one's are none too many, though forty in all */
+    }
 }
 
 static void far_apart_they_are_lone_hitches(void **state) {
@@ -340,19 +393,6 @@ static void what_sufficed_before_suffices_again(void **state) {
     assert_in_range(last, 20 * FPS, 30 * FPS);
 }
 
-/* Where there are eight, one machine's hitches are not the room's, and everybody's are. */
-static void episodes_count_by_client(void **state) {
-    (void)state;
-    struct kl_spacing s;
-    for (unsigned all = 0; all < 2; all++) {
-        kl_spacing_init(&s, 4, FPS, 0);
-        for (uint32_t f = 0; f < 9 * FPS; f++)
-            for (unsigned i = 0; i < 8; i++)
-                need_of(&s, i, f, f + 1, f % (3 * FPS) == 9 && (all || i == 5) ? 19 : 14);
-        assert_int_equal(kl_spacing_next(&s, 9 * FPS), all ? 5 : 4);
-    }
-}
-
 /* The ring must not take a frame's need for that of one KL_SPACING_HISTORY earlier. */
 static void old_frames_are_forgotten(void **state) {
     (void)state;
@@ -375,8 +415,10 @@ int main(void) {
         cmocka_unit_test(lasting_lateness_raises_by_the_whole_shortfall),
         cmocka_unit_test(it_stays_within_the_range),
         cmocka_unit_test(many_late_frames_in_few_episodes_raise_it),
-        cmocka_unit_test(two_hitches_raise_nothing_three_do),
-        cmocka_unit_test(three_outliers_raise_nothing_four_do),
+        cmocka_unit_test(three_hitches_raise_nothing_four_do),
+        cmocka_unit_test(six_outliers_raise_nothing_seven_do),
+        cmocka_unit_test(a_rate_is_held_against_the_budget),
+        cmocka_unit_test(everyone_has_a_bucket_of_his_own),
         cmocka_unit_test(far_apart_they_are_lone_hitches),
         cmocka_unit_test(what_begins_late_learns_first),
         cmocka_unit_test(the_first_guess_is_given_back_at_once),
@@ -392,7 +434,6 @@ int main(void) {
         cmocka_unit_test(and_back_again_within_half_a_minute),
         cmocka_unit_test(what_had_to_be_taken_back_is_tried_again_more_seldom),
         cmocka_unit_test(what_sufficed_before_suffices_again),
-        cmocka_unit_test(episodes_count_by_client),
         cmocka_unit_test(old_frames_are_forgotten),
     };
     return cmocka_run_group_tests_name("spacing", tests, NULL, NULL);
