@@ -41,6 +41,7 @@ static const char help[] =
     "  play                       takes a seat that is free\n"
     "  places N                   the game has N seats, 1 to 8: more can join (host only)\n"
     "  delay SECONDS              who watches sees the game so much later, 0 to 300 (host only)\n"
+    "  watchers                   says who watches from outside the game (host only)\n"
     "  host NAME | A              makes another player, by name or number, the host (host only)\n"
     "  lock                       nobody new comes in (host only)\n"
     "  unlock                     they do again (host only)\n"
