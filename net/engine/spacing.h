@@ -18,16 +18,16 @@
  *
  * The bucket is Page's cumulative sum test (Continuous inspection schemes, Biometrika 41, 1954) of a rate of
  * lone events: the rate that it drains at lies between the one that must not be acted upon and those that
- * must, at (r - b) / ln(r / b) for budget b and rate r (one in 350 for 0.1 % and 0.65 %), and the brim sets
- * how often chance alone fills it. Drawn 200 to 2,000 times each, with one in 350 and six, it ran over on the
+ * must, at (r - b) / ln(r / b) for budget b and rate r (one in 550 for 0.1 % and 0.3 %), and the brim sets
+ * how often chance alone fills it. Drawn 60 to 300 times each, with one in 550 and seven, it ran over on the
  * average
- * - at 0.1 % late after 150 h, at 0.15 % after 4.5 h, at 0.2 % after 34 min, at 0.3 % after 4 min;
- * - at 0.5 % after 40 s, at 1 % after 14 s, at 3 % after 4 s, at 10 % after 1.2 s.
+ * - at 0.08 % late after 144 h, at 0.1 % after 16 h, at 0.15 % after 25 min, at 0.2 % after 5 min, at 0.25 %
+ *   after 2 min; where they come in twos, at 0.08 % after 75 min, at 0.2 % after 3 min;
+ * - at 0.5 % after 36 s, at 1 % after 15 s, at 3 % after 5 s.
  *
  * A window of 10 s cannot tell these rates apart: at 0.1 % it holds 0.6 late frames on the average, but three
  * every few minutes, and each raise in vain lasts half a minute. What is wrong by a frame is mostly late in 1
- * to 15 % (a loss costs a frame), and noticed as soon as that; where it is 0.15 to 0.3 %, as with eight
- * players and 1 % of loss, a room may stay there for minutes.
+ * to 15 % (a loss costs a frame), and noticed as soon as that; at 0.15 to 0.3 % a room may stay for minutes.
  *
  * Two frames or more too many are given back after 4 s (all but one of them), a quarter of a frame being
  * left to spare; the last after 25 s in which no client had more than three that count (the budget gives it
@@ -42,8 +42,8 @@
 #define KL_SPACING_HISTORY 4096 /* frames: more than a minute at 60 fps; faster cores look back less long */
 #define KL_SPACING_RECENT  8
 #define KL_SPACING_BURST   6
-#define KL_SPACING_DRAIN   350 /* frames, a late one */
-#define KL_SPACING_BRIM    6   /* late frames */
+#define KL_SPACING_DRAIN   550 /* frames, a late one */
+#define KL_SPACING_BRIM    7   /* late frames */
 
 struct kl_spacing {
     /* by client and frame, quarter frames; 0: not reported */
