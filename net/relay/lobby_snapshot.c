@@ -153,6 +153,8 @@ static bool most_of_who_play(const struct kl_lobby_room *r, uint16_t say_so) {
 bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     if (r->phase != KL_ROOM_PLAYING || s->phase != KL_SHOT_NONE || s->unfit) return false;
+    if (!trusted && r->heal.phase >= KL_HEAL_ORDERING)
+        return false; /* healing takes what came of its own first */
     if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_SNAPSHOT, NULL, 0) != KL_OK) return false;
     s->phase = KL_SHOT_ORDERED;
     s->since_us = now_us;

@@ -50,8 +50,8 @@ struct kl_lobby_shot {
 };
 
 /* Has everybody serialize at a keyframe to come. trusted: the clients who say what is right; 0: all who play.
- * What comes of it: shot.kept is newer, or shot.failures has grown. False: not now (one is under way), or
- * never (shot.unfit). */
+ * What comes of it: shot.kept is newer, or shot.failures has grown. False: not now (one is under way, or
+ * somebody is being healed, which goes first), or never (shot.unfit). */
 bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us);
 /* A keyframe with commands has closed. */
 void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us);

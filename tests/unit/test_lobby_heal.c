@@ -500,6 +500,31 @@ static void nobody_gives(void **unused) {
     expect_in_sync(1);
 }
 
+/* Who waits for a snapshot to begin with orders one as soon as one is done: what healing had ordered is
+ * looked at all the same. One against one, another's would be no word on who is right. */
+static void who_else_wants_a_snapshot(void **unused) {
+    (void)unused;
+    begin();
+    gone(2);
+    gives[0] = false;
+    machine[1] = 8;
+    while (room()->shot.phase != KL_SHOT_GIVING)
+        play(STEP_US), say_owed();
+    assert_int_equal(room()->heal.phase, KL_HEAL_WAITING);
+    give_state(0);
+    while (room()->shot.phase != KL_SHOT_NONE)
+        run();
+    assert_int_equal(room()->heal.phase, KL_HEAL_WAITING); /* it has not seen it yet */
+    (void)kl_lobby_snapshot_order(room(), 0, now_us);
+    run();
+    assert_int_equal(offers[1], 1);
+    assert_true(kl_lobby_snapshot_order(room(), 0, now_us));
+    gives[0] = true;
+    go_on(4 * SECOND);
+    assert_int_equal(machine[1], 7);
+    expect_in_sync(1);
+}
+
 static void policies(void **unused) {
     (void)unused;
     begin();
@@ -750,6 +775,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(no_word_on_the_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_state_all_is_run_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_gives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_else_wants_a_snapshot, set_up, tear_down),
         cmocka_unit_test_setup_teardown(policies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_asked_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_revealed_before_all_have_committed, set_up, tear_down),
