@@ -101,6 +101,14 @@ static void happen(unsigned kind) {
     }
 }
 
+/* Once all have lost their sessions. */
+static bool somebody_can_bring(void) {
+    for (unsigned i = 0; i < CLIENTS; i++)
+        if (client[i].state == LOST && !client[i].fresh && !client[i].unloaded && can_bring(&client[i]))
+            return true;
+    return false;
+}
+
 static void relay_dies(void) {
     relay_lives--;
     relay_died_us = now_us;
@@ -114,6 +122,7 @@ static void relay_dies(void) {
             client_lose(c, rng_range(&fate_rng, 1000000, 4500000), false);
         if (c->state == LOST && c->again_us < now_us + SECOND) c->again_us = now_us + SECOND;
     }
+    if (!somebody_can_bring()) canon_cut(0); /* so soon that nobody had its word: the next game is another */
     relay_begin();
 }
 

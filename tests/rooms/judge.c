@@ -70,7 +70,17 @@ static void look_for_doubt(void) {
         }
 }
 
+/* Somebody waits for the others' state, or loads it. */
+static bool is_healing(void) {
+    const struct kl_lobby_room *r = the_room();
+    for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_heal_busy(r, i)) return true;
+    return false;
+}
+
+/* What is found is told once, perhaps before who differs is steady here; until he is healed that stands. */
 static void look_at_verdicts(void) {
+    if (is_healing()) told_us = now_us;
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *c = &client[i];
         if (!c->any_verdict || c->watches) continue;
@@ -131,7 +141,8 @@ void judge_end(void) {
     unsigned playing = 0;
     for (unsigned i = 0; i < CLIENTS; i++)
         playing += client[i].state != OFF;
-    bool never_full = r && r->phase == KL_ROOM_GATHERING && canon_end == 0;
+    bool never_full = r && r->phase < KL_ROOM_PLAYING && canon_end == 0 &&
+                      kl_lobby_count(kl_lobby_seats_filled(r)) < r->params.players;
     if (never_full || (!playing && !r)) {
         counts.ended++;
         return;
