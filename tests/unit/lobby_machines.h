@@ -1,0 +1,192 @@
+/* Three who play in the lobby, each a machine that may say other hashes than the rest, load, give and commit.
+ */
+#ifndef KL_LOBBY_MACHINES_H
+#define KL_LOBBY_MACHINES_H
+
+#include "lobby_players.h"
+
+#include <sodium.h>
+#include <zstd.h>
+
+#include "lobby_hashes.h"
+#include "net/engine/command.h"
+
+#define BYTES 5000
+
+/* A machine is one number, which its hashes and its state are made of. */
+static uint64_t machine[PLAYERS];
+static bool gives[PLAYERS], loads[PLAYERS],
+    at_once[PLAYERS]; /* at_once: goes wrong again when it is healed */
+static bool no_ram;
+static uint32_t keyframe;
+enum { OWED = 100 };
+static bool commits[PLAYERS], reveals[PLAYERS], lies[PLAYERS];
+static bool false_state[PLAYERS]; /* what it says of its state is not so */
+static bool mute[PLAYERS];        /* it says nothing of it */
+static uint64_t commits_late_us[PLAYERS];
+static struct kl_msg late[PLAYERS];
+static uint64_t late_us[PLAYERS]; /* when that goes; 0: nothing */
+static struct kl_msg owed[PLAYERS][OWED];
+static unsigned owes[PLAYERS];
+static uint32_t committed[PLAYERS]; /* the newest label that it has committed to */
+static bool any_open;
+static uint32_t open_to;
+static unsigned reveals_heard, too_early;
+static unsigned offers[PLAYERS], loaded[PLAYERS];
+static struct kl_verdict verdict;
+
+static struct kl_lobby_room *room(void) {
+    return lobby->room[0];
+}
+
+static void state_of_machine(unsigned who, uint8_t out[BYTES]) {
+    memset(out, 0, BYTES);
+    memcpy(out, &machine[who], sizeof machine[who]);
+}
+
+static void say_hash(unsigned who, uint32_t label) {
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = label, .has_state = true, .has_ram = !no_ram}};
+    m.hash.state = m.hash.ram = machine[who];
+    if (no_ram) m.hash.ram = 0;
+    m.nonce[0] = (uint8_t)label;
+    if (!commits[who]) return;
+    struct kl_msg c = commitment_to(player[who].peer, &m);
+    committed[who] = label;
+    if (commits_late_us[who]) {
+        late[who] = c;
+        late_us[who] = now_us + commits_late_us[who];
+    } else {
+        say(player[who].peer, &c);
+    }
+    owed[who][owes[who]++ % OWED] = m;
+}
+
+static void say_owed(void) {
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        unsigned kept = 0;
+        if (late_us[i] && now_us >= late_us[i]) {
+            late_us[i] = 0;
+            if (player[i].linked) say(player[i].peer, &late[i]);
+        }
+        if (late_us[i]) continue;
+        for (unsigned n = 0; n < owes[i]; n++) {
+            struct kl_msg m = owed[i][n];
+            bool open = any_open && m.hash.frame <= open_to;
+            if (open && reveals[i] && player[i].linked) {
+                if (lies[i]) m.hash.ram++;
+                say(player[i].peer, &m);
+            } else if (!open)
+                owed[i][kept++] = m;
+        }
+        owes[i] = kept;
+    }
+}
+
+static void say_state(unsigned who) {
+    static uint8_t bytes[BYTES];
+    struct kl_msg m = {.kind = KL_MSG_STATE, .state = {.keyframe = keyframe, .bytes = BYTES, .has = true}};
+    state_of_machine(who, bytes);
+    crypto_generichash(m.state.hash, sizeof m.state.hash, bytes, BYTES, NULL, 0);
+    m.state.hash[0] ^= false_state[who];
+    if (!mute[who]) say(player[who].peer, &m);
+}
+
+static void obey(struct player *p, const struct kl_frame *f) {
+    unsigned who = (unsigned)(p - player);
+    if (f->flags & KL_FRAME_HASH) say_hash(who, f->number - 1);
+    const struct kl_commands *set =
+        f->flags & KL_FRAME_COMMANDS ? kl_client_commands(&p->lock, f->number) : NULL;
+    for (unsigned i = 0; set && i < set->count; i++) {
+        if (set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
+        keyframe = set->keyframe;
+        say_state(who);
+    }
+}
+
+static bool to_give[PLAYERS], to_load[PLAYERS];
+
+static void listen(unsigned peer, const struct kl_msg *m) {
+    struct player *p = at_peer(peer);
+    listen_message(peer, m);
+    if (!p) return;
+    if (m->kind == KL_MSG_VERDICT) verdict = m->verdict;
+    if (m->kind == KL_MSG_REVEAL) {
+        any_open = true;
+        open_to = m->reveal.frame;
+        reveals_heard++;
+        for (unsigned i = 0; i < PLAYERS; i++)
+            if (player[i].linked && committed[i] < open_to) too_early++;
+    }
+    if (m->kind == KL_MSG_ASK) to_give[p - player] = true;
+    if (m->kind == KL_MSG_OFFER) offers[p - player]++;
+    if (m->kind == KL_MSG_SNAPSHOT) {
+        uint8_t bytes[BYTES];
+        assert_int_equal(ZSTD_decompress(bytes, BYTES, m->shot.piece.bytes, m->shot.piece.len), BYTES);
+        if (loads[p - player]) memcpy(&machine[p - player], bytes, sizeof machine[0]);
+        to_load[p - player] = true;
+    }
+}
+
+static void give_state(unsigned who) {
+    uint8_t bytes[BYTES];
+    struct kl_msg m = {.kind = KL_MSG_GIVE, .shot.keyframe = keyframe};
+    state_of_machine(who, bytes);
+    size_t n = ZSTD_compress(m.shot.piece.bytes, sizeof m.shot.piece.bytes, bytes, BYTES, 1);
+    assert_false(ZSTD_isError(n));
+    m.shot.piece.len = (uint16_t)n;
+    m.shot.piece.total = (uint32_t)n;
+    say(player[who].peer, &m);
+}
+
+static void say_healed(unsigned who) {
+    struct kl_msg m = {.kind = KL_MSG_HEALED,
+                       .healed = {.keyframe = keyframe, .next = player[who].lock.stats.next_run}};
+    loaded[who]++;
+    say(player[who].peer, &m);
+    if (at_once[who]) machine[who] += 100 + loaded[who];
+}
+
+static void go_on(uint64_t us) {
+    for (uint64_t end_us = now_us + us; now_us < end_us;) {
+        play(20000);
+        say_owed();
+        for (unsigned i = 0; i < PLAYERS; i++) {
+            if (to_give[i] && gives[i] && player[i].linked) to_give[i] = false, give_state(i);
+            if (to_load[i] && loads[i] && player[i].linked) to_load[i] = false, say_healed(i);
+        }
+    }
+}
+
+static void begin(void) {
+    no_ram = false;
+    memset(&verdict, 0, sizeof verdict);
+    any_open = false;
+    reveals_heard = too_early = 0;
+    memset(committed, 0, sizeof committed);
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        machine[i] = 7;
+        gives[i] = loads[i] = true;
+        at_once[i] = to_give[i] = to_load[i] = false;
+        offers[i] = loaded[i] = 0;
+        commits[i] = reveals[i] = true;
+        lies[i] = false_state[i] = mute[i] = false;
+        commits_late_us[i] = late_us[i] = 0;
+        owes[i] = 0;
+    }
+    start_room(KL_POLICY_BOUNDED);
+    on_message = listen;
+    on_frame = obey;
+    go_on(3 * SECOND);
+    assert_true(verdict.complete && !verdict.differs);
+}
+
+static void expect_in_sync(unsigned healed) {
+    for (unsigned i = 1; i < PLAYERS; i++)
+        if (player[i].linked) assert_int_equal(machine[i], machine[0]);
+    assert_true(verdict.complete);
+    assert_int_equal(verdict.differs, 0);
+    assert_int_equal(verdict.healed, healed);
+    assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
+}
+
+#endif
