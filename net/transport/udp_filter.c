@@ -56,6 +56,8 @@ static bool allow_connect(struct walk *w) {
     if (w->side != KL_UDP_RELAY || !w->connecting || !take(w, &c, sizeof c)) return false;
     if (c.outgoingPeerID != 0)
         return false; /* a client has one peer; 0xfff would send without a connect id */
+    if (w->at < w->end)
+        return false; /* ENet would take another, of whatever session, that stands before it */
     w->verdict->connect_id = c.connectID;
     return ntohl(c.channelCount) == KL_ENET_CHANNELS && c.incomingBandwidth == 0 && c.outgoingBandwidth == 0;
 }
@@ -120,8 +122,8 @@ struct kl_udp_verdict kl_udp_judge(enum kl_udp_side side, const uint8_t *bytes, 
         .side = side, .at = bytes + header, .end = bytes + len, .base = base, .verdict = &verdict};
     w.connecting = verdict.peer == ENET_PROTOCOL_MAXIMUM_PEER_ID;
     if (w.connecting && side == KL_UDP_CLIENT) return verdict;
-    while (w.at < w.end)
-        if (!allow_command(&w)) return verdict;
+    for (unsigned count = 0; w.at < w.end; count++)
+        if (count == ENET_PROTOCOL_MAXIMUM_PACKET_COMMANDS || !allow_command(&w)) return verdict;
     verdict.pass = true;
     return verdict;
 }

@@ -112,6 +112,14 @@ static void only_a_relay_is_connected_to(void **state) {
     header(0xfff); /* nobody yet, and already data */
     reliable(1, 5);
     assert_false(passes(KL_UDP_RELAY));
+    header(0xfff); /* ENet would take the first, and the last one's connect id is what is looked at */
+    connect_command(2, 0);
+    connect_command(2, 0);
+    assert_false(passes(KL_UDP_RELAY));
+    header(0xfff);
+    connect_command(2, 0);
+    command(PING, 255, 2);
+    assert_false(passes(KL_UDP_RELAY));
     header(3); /* a peer that connects again */
     connect_command(2, 0);
     assert_false(passes(KL_UDP_RELAY));
@@ -151,6 +159,16 @@ static void fragments_are_bounded(void **state) {
     assert_false(passes(KL_UDP_RELAY));
     header(3);
     fragment(2, KL_MSG_MAX + 1);
+    assert_false(passes(KL_UDP_RELAY));
+}
+
+static void no_more_commands_than_enet_sends(void **state) {
+    (void)state;
+    header(3);
+    for (unsigned i = 0; i < 32; i++)
+        command(PING, 255, i);
+    assert_true(passes(KL_UDP_RELAY));
+    command(PING, 255, 32);
     assert_false(passes(KL_UDP_RELAY));
 }
 
@@ -203,6 +221,7 @@ int main(void) {
         cmocka_unit_test(only_a_relay_is_connected_to),
         cmocka_unit_test(what_keylock_never_says_is_dropped),
         cmocka_unit_test(fragments_are_bounded),
+        cmocka_unit_test(no_more_commands_than_enet_sends),
         cmocka_unit_test(every_truncation_is_dropped),
         cmocka_unit_test(length_is_bounded),
         cmocka_unit_test(distance_is_measured),
