@@ -62,7 +62,7 @@ $(OUT)/obj/test/%.o: %.c
 unit: $(UNIT) cores ## unit tests and the relay's own
 	$(Q)tests/run.sh $(UNIT)
 
-$(OUT)/tests/sim: $(call obj,$(wildcard tests/sim/*.c) $(ENGINE))
+$(OUT)/tests/sim: $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) core_wrapper/pace.c)
 	$(link) -lm
 $(OUT)/tests/rooms: $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libkeylock.a
 	$(link) $(LIBS) -lm

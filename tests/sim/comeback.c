@@ -173,6 +173,7 @@ static void cut_at_relay(struct world *w, unsigned i, uint32_t session) {
 static void begin_anew(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
     struct kl_held *held = c->lock.held;
+    kl_pace_begin(&c->pace, 1e12 / w->scenario.params.fps_uhz);
     kl_client_init(&c->lock, &w->scenario.params, c->setting->seats, held, w->scenario.held_frames,
                    drive_client_clock(w, c));
     c->dead = c->fresh = false;

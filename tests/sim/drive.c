@@ -347,7 +347,10 @@ static bool take(struct world *w, unsigned client) {
     bool own_doing = gap_from < c->obstacle_us + OWN_DOING_US || c->lock.standing != KL_STANDING_IN;
     if (!own_doing && w->now_us - gap_from > c->longest_gap_us) c->longest_gap_us = w->now_us - gap_from;
     c->next_take++;
-    if (c->next_take == w->scenario.rate_from) kl_client_rate(&c->lock, w->scenario.rate_uhz);
+    if (c->next_take == w->scenario.rate_from) {
+        kl_client_rate(&c->lock, w->scenario.rate_uhz);
+        kl_pace_rate(&c->pace, 1e12 / w->scenario.rate_uhz);
+    }
     c->last_take_us = w->now_us;
     w->frames_run++;
     count_work(w, &c->rate);
@@ -370,12 +373,30 @@ static void check_plan(struct world *w, unsigned client, const struct kl_plan *p
         world_fail(w, "client=%u keeps %u samples", client, s->next_sample - c->lock.sample_acked);
 }
 
+/* As the wrapper has it (play.c): what the link brought late is made up for little by little. Who ran all of
+ * it at once would have nothing left for the next turn, and stand still again and again where a longer link
+ * has left him behind. */
+static uint32_t most_runs(struct sim_client *c, uint64_t now) {
+    const struct kl_client_stats *s = &c->lock.stats;
+    if (!c->setting->paced) return c->setting->max_runs;
+    bool awaited = c->setting->seats && !s->absent;
+    uint32_t most = kl_pace_most(&c->pace, s->next_closed - s->next_run, awaited ? s->spacing : 0, now);
+    return most < c->setting->max_runs ? most : c->setting->max_runs;
+}
+
+static struct kl_plan plan_turn(struct sim_client *c, uint64_t now) {
+    kl_pace_call(&c->pace, now);
+    struct kl_plan p = kl_client_plan(&c->lock, now, most_runs(c, now));
+    if (kl_pace_due(&c->pace, p.due)) p = kl_client_plan(&c->lock, now, most_runs(c, now));
+    return p;
+}
+
 uint32_t drive_turn(struct world *w, unsigned client) {
     struct sim_client *c = &w->client[client];
     uint64_t now = drive_client_clock(w, c);
     c->planned_us = now;
     kl_client_set_away(&c->lock, false);
-    struct kl_plan p = kl_client_plan(&c->lock, now, c->setting->max_runs);
+    struct kl_plan p = plan_turn(c, now);
     check_plan(w, client, &p);
     world_log(w, "event=turn client=%u frame=%u runs=%u samples=%u backlog=%u stalled=%d", client,
               c->lock.stats.next_run, p.runs, p.samples, p.backlog, p.stalled);
@@ -383,6 +404,9 @@ uint32_t drive_turn(struct world *w, unsigned client) {
         sample(w, client, i > 0, now);
     for (uint32_t i = 0; i < p.runs && !w->failed && take(w, client); i++) {
     }
+    for (uint32_t i = 0; i < p.runs; i++)
+        kl_pace_cost(&c->pace, i + 1 < p.runs, c->setting->frame_us);
+    kl_pace_ran(&c->pace, p.due, p.runs, p.stalled, (double)p.runs * c->setting->frame_us);
     struct measure *m = &c->measure;
     if (w->now_us >= w->scenario.settled_us && !m->first_us && c->lock.started) {
         m->first_us = w->now_us;

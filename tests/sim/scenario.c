@@ -278,6 +278,7 @@ void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed) {
         p->tick_us = 1e6 / c->tick_hz;
         p->phase_us = c->aligned ? 0 : rng_range(&r, 0, 16666);
         p->max_runs = 8;
+        p->paced = true;
         p->device = DEVICE_PAD;
         p->activity = 0.2;
     }

@@ -56,6 +56,7 @@ static bool play_slow(struct world *w, const struct slow_kind *k, const struct c
     s.held_frames = (uint32_t)(SLOW_END * c.fps) + 4 * KL_WINDOW_FRAMES;
     struct slow t = {.from_us = s.start_us + (uint64_t)(SLOW_S * 1e6)};
     s.client[0].max_runs = k->max_runs;
+    s.client[0].paced = false; /* the row says how many */
     if (k->cost > 0) s.client[0].frame_us = (uint32_t)(k->cost * 1e6 / c.fps);
     if (k->calls_hz > 0)
         trial_add_happening(&s, (struct happening){.at_us = t.from_us,

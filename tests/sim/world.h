@@ -9,6 +9,7 @@
 #include "history.h"
 #include "lock_client.h"
 #include "msg.h"
+#include "pace.h"
 #include "player.h"
 #include "room.h"
 #include "scenario.h"
@@ -40,6 +41,7 @@ struct sim_client {
     struct player player[KL_MAX_SEATS];
     unsigned seats;
     double next_tick_us;
+    struct kl_pace pace;
     uint64_t calls_until_us; /* until then its frontend calls every … */
     uint32_t calls_us;
     uint64_t planned_us; /* its clock: the last turn */
