@@ -5,15 +5,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 #include "command.h"
 #include "play.h"
 #include "record.h"
 #include "snapshot_form.h"
+#include "snapshot_pack.h"
 #include "wrapper.h"
 
-#define LEVEL     3     /* of zstd's */
 #define BUDGET_US 10000 /* for frames that are run again, in one call */
 #define SHOWN_MS  4000
 #define WARM_UP   60 /* frames at most: some cores load nothing before they have run */
@@ -24,8 +23,8 @@ static struct {
     bool threaded;
     pthread_t thread;
     atomic_bool done;
-    const uint8_t *in;
-    size_t in_len;
+    const uint8_t *in, *base; /* base: JOB_PACK, what it differs from; or NULL */
+    size_t in_len, base_len;
     struct kl_offer offer; /* JOB_UNPACK: what it should be */
     uint8_t *freed;        /* after it, whoever had it before; or NULL */
     bool stale;            /* nobody wants it any more */
@@ -40,7 +39,18 @@ static struct {
     uint32_t frame;
     bool taken, said; /* said: or being hashed */
     bool asked;       /* the relay wants it */
+    bool hashed;
+    uint8_t hash[KL_SNAPSHOT_HASH];
 } own;
+
+/* The one that was taken before it: what differs is less to give, where the relay has that one. */
+static struct {
+    uint8_t *bytes; /* NULL: none */
+    size_t len;
+    uint32_t frame;
+    uint8_t hash[KL_SNAPSHOT_HASH];
+} before;
+static struct kl_ask ask; /* own.asked: for what */
 
 static struct {
     uint8_t *bytes; /* unpacked and checked, to be loaded; NULL: none */
@@ -54,44 +64,15 @@ static struct {
 
 /* ---- what the thread does ---- */
 
-uint8_t *kl_snapshot_pack(const uint8_t *bytes, size_t len, size_t *packed_len) {
-    size_t bound = ZSTD_compressBound(len);
-    uint8_t *packed = malloc(bound);
-    ZSTD_CCtx *zstd = ZSTD_createCCtx();
-    size_t n = 0;
-    if (packed && zstd) {
-        ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL);
-        ZSTD_CCtx_setParameter(zstd, ZSTD_c_windowLog, KL_SNAPSHOT_WINDOW_LOG);
-        n = ZSTD_compress2(zstd, packed, bound, bytes, len);
-    }
-    ZSTD_freeCCtx(zstd);
-    if (n && !ZSTD_isError(n)) {
-        *packed_len = n;
-        return packed;
-    }
-    free(packed);
-    return NULL;
-}
-
-uint8_t *kl_snapshot_unpack(const uint8_t *packed, size_t len, uint32_t bytes, const uint8_t hash[32]) {
-    uint8_t is[KL_SNAPSHOT_HASH];
-    if (bytes == 0 || bytes > KL_SNAPSHOT_MAX) return NULL;
-    uint8_t *out = malloc(bytes);
-    if (!out) return NULL;
-    size_t n = ZSTD_decompress(out, bytes, packed, len);
-    if (!ZSTD_isError(n) && n == bytes) {
-        crypto_generichash(is, sizeof is, out, bytes, NULL, 0);
-        if (memcmp(is, hash, sizeof is) == 0) return out;
-    }
-    free(out);
-    return NULL;
-}
-
 static void *work(void *arg) {
     (void)arg;
     switch (job.kind) {
     case JOB_HASH: crypto_generichash(job.hash, sizeof job.hash, job.in, job.in_len, NULL, 0); break;
-    case JOB_PACK: job.out = kl_snapshot_pack(job.in, job.in_len, &job.out_len); break;
+    case JOB_PACK:
+        job.out = job.base
+                      ? kl_snapshot_pack_against(job.base, job.base_len, job.in, job.in_len, &job.out_len)
+                      : kl_snapshot_pack(job.in, job.in_len, &job.out_len);
+        break;
     case JOB_UNPACK:
         job.out = kl_snapshot_unpack(job.in, job.in_len, job.offer.bytes, job.offer.hash);
         job.out_len = job.offer.bytes;
@@ -121,6 +102,8 @@ static void say_state(void) {
     if (own.bytes) {
         s.bytes = (uint32_t)own.len;
         memcpy(s.hash, job.hash, sizeof s.hash);
+        memcpy(own.hash, job.hash, sizeof own.hash);
+        own.hashed = true;
     }
     kl_link_say_state(kl_w.link, &s);
 }
@@ -143,7 +126,7 @@ static void end_job(bool wait) {
     job.kind = JOB_NONE;
     if (kind == JOB_HASH && !job.stale && kl_w.link) say_state();
     if (kind == JOB_PACK && job.out && !job.stale && kl_w.link)
-        kl_link_give_snapshot(kl_w.link, own.frame, job.out, (uint32_t)job.out_len);
+        kl_link_give_snapshot(kl_w.link, own.frame, job.base != NULL, job.out, (uint32_t)job.out_len);
     else if (kind == JOB_PACK)
         free(job.out);
     if (kind == JOB_UNPACK) unpacked();
@@ -164,12 +147,18 @@ static void fill_head(struct kl_snapshot_head *h, uint32_t frame) {
     kl_command_keep(h);
 }
 
-/* What is being hashed or packed of it is the thread's until that is done. */
+/* What is being hashed or packed of it, or by the one before, is the thread's until that is done. */
 static void drop_own(void) {
-    bool used = own.bytes && (job.kind == JOB_HASH || job.kind == JOB_PACK) && job.in == own.bytes;
-    if (used) {
+    bool busy = job.kind == JOB_HASH || job.kind == JOB_PACK;
+    if (own.bytes && busy && job.in == own.bytes) {
         job.freed = own.bytes;
         job.stale = true;
+    } else if (own.hashed && !busy) {
+        free(before.bytes);
+        before.bytes = own.bytes;
+        before.len = own.len;
+        before.frame = own.frame;
+        memcpy(before.hash, own.hash, sizeof before.hash);
     } else {
         free(own.bytes);
     }
@@ -310,9 +299,18 @@ bool kl_snapshot_rerun(uint64_t from_us) {
 
 /* ---- a turn ---- */
 
+/* Others may have been asked since we took the same as the relay has: then it is given whole. */
+static void start_packing(void) {
+    bool same = ask.based && before.bytes && ask.base == before.frame &&
+                memcmp(ask.hash, before.hash, sizeof ask.hash) == 0;
+    own.asked = false;
+    job.base = same ? before.bytes : NULL;
+    job.base_len = before.len;
+    start_job(JOB_PACK, own.bytes, own.len);
+}
+
 static void start_next(void) {
-    uint32_t keyframe;
-    if (kl_link_asked(kl_w.link, &keyframe)) own.asked = keyframe == own.frame && own.bytes;
+    if (kl_link_asked(kl_w.link, &ask)) own.asked = ask.keyframe == own.frame && own.bytes;
     if (own.taken && !own.said) {
         own.said = true;
         if (own.bytes)
@@ -320,8 +318,7 @@ static void start_next(void) {
         else
             say_state();
     } else if (own.asked) {
-        own.asked = false;
-        start_job(JOB_PACK, own.bytes, own.len);
+        start_packing();
     } else if (!got.running && kl_link_snapshot(kl_w.link, &job.offer, &job.freed)) {
         start_job(JOB_UNPACK, job.freed, job.offer.packed);
     }
@@ -337,6 +334,8 @@ void kl_snapshot_turn(void) {
 void kl_snapshot_clear(void) {
     end_job(true);
     drop_own();
+    free(before.bytes);
+    memset(&before, 0, sizeof before);
     free(got.bytes);
     memset(&got, 0, sizeof got);
 }

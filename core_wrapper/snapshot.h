@@ -8,12 +8,7 @@
 #define KLW_SNAPSHOT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#define KL_SNAPSHOT_WINDOW_LOG 20 /* of zstd's: what a relay takes */
-
-struct kl_snapshot_view;
 
 /* The SNAPSHOT command, before this frame: serializes, and loads that again where the room's cores need it.
  */
@@ -26,11 +21,6 @@ void kl_snapshot_turn(void);
 bool kl_snapshot_rerun(uint64_t from_us);
 /* One is being loaded, or what follows it is not run yet: the core is not where the room is. */
 bool kl_snapshot_busy(void);
-
-/* Packs by zstd. Heap; NULL where there is no memory. */
-uint8_t *kl_snapshot_pack(const uint8_t *bytes, size_t len, size_t *packed_len);
-/* Unpacks what should have `bytes` bytes and this BLAKE2b hash. Heap; NULL where it does not. */
-uint8_t *kl_snapshot_unpack(const uint8_t *packed, size_t len, uint32_t bytes, const uint8_t hash[32]);
 
 /* Nothing is under way; all is freed. Waits for the thread. */
 void kl_snapshot_clear(void);

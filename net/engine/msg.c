@@ -175,10 +175,10 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
         kl_write_u32(&w, m->want.from);
         break;
     case KL_MSG_STATE: kl_write_state(&w, &m->state); break;
-    case KL_MSG_GIVE:
+    case KL_MSG_GIVE: kl_write_give(&w, &m->shot); break;
     case KL_MSG_SNAPSHOT: kl_write_shot(&w, &m->shot); break;
     case KL_MSG_HEALED: kl_write_healed(&w, &m->healed); break;
-    case KL_MSG_ASK: kl_write_u32(&w, m->ask); break;
+    case KL_MSG_ASK: kl_write_ask(&w, &m->ask); break;
     case KL_MSG_OFFER: kl_write_offer(&w, &m->offer); break;
     case KL_MSG_SEAT:
         kl_write_u8(&w, m->seat.client);
@@ -234,10 +234,10 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
         m->want.from = kl_read_u32(&r);
         break;
     case KL_MSG_STATE: kl_read_state(&r, &m->state); break;
-    case KL_MSG_GIVE:
+    case KL_MSG_GIVE: kl_read_give(&r, &m->shot); break;
     case KL_MSG_SNAPSHOT: kl_read_shot(&r, &m->shot); break;
     case KL_MSG_HEALED: kl_read_healed(&r, &m->healed); break;
-    case KL_MSG_ASK: m->ask = kl_read_u32(&r); break;
+    case KL_MSG_ASK: kl_read_ask(&r, &m->ask); break;
     case KL_MSG_OFFER: kl_read_offer(&r, &m->offer); break;
     case KL_MSG_SEAT:
         m->seat.client = kl_read_count(&r, KL_MAX_CLIENTS - 1);

@@ -27,6 +27,9 @@
 
 #define KL_SNAPSHOT_HASH 32          /* bytes of BLAKE2b */
 #define KL_SNAPSHOT_MAX  (64U << 20) /* bytes of a snapshot, packed or not */
+#define KL_SNAPSHOT_SLICE                                                                                    \
+    (128U * 1024) /* bytes of it that one frame is, where it is given against a base                         \
+                   */
 
 #define KL_TAGS_MAX         64
 #define KL_TICKET_TOTAL_MAX 16384
@@ -253,7 +256,15 @@ struct kl_state_said {
 struct kl_shot_piece {
     uint32_t keyframe;
     struct kl_piece piece;
-}; /* GIVE, SNAPSHOT */
+    bool based; /* GIVE: of slices against the base that ASK named; else of a whole one */
+};              /* GIVE, SNAPSHOT */
+/* ASK. based: who has taken that one, too, may give what differs from it. */
+struct kl_ask {
+    uint32_t keyframe;
+    bool based;
+    uint32_t base;
+    uint8_t hash[KL_SNAPSHOT_HASH]; /* of the base */
+};
 struct kl_offer {
     uint32_t keyframe, interval, bytes, packed; /* packed: bytes that come */
     bool begin; /* the client begins there; else it runs again what it has run since */
@@ -298,7 +309,7 @@ struct kl_msg {
         struct kl_shot_piece shot; /* GIVE, SNAPSHOT */
         struct kl_offer offer;
         struct kl_healed healed;
-        uint32_t ask; /* the keyframe */
+        struct kl_ask ask;
         struct kl_reseat seat;
     };
 };

@@ -111,10 +111,42 @@ void kl_write_shot(struct kl_writer *w, const struct kl_shot_piece *p) {
     kl_write_piece(w, &p->piece);
 }
 
+static void read_packed(struct kl_reader *r, struct kl_piece *p) {
+    read_piece(r, p);
+    if (p->total < 1 || p->total > KL_SNAPSHOT_MAX) r->failed = true;
+}
+
 void kl_read_shot(struct kl_reader *r, struct kl_shot_piece *p) {
     p->keyframe = kl_read_u32(r);
-    read_piece(r, &p->piece);
-    if (p->piece.total < 1 || p->piece.total > KL_SNAPSHOT_MAX) r->failed = true;
+    read_packed(r, &p->piece);
+}
+
+void kl_write_give(struct kl_writer *w, const struct kl_shot_piece *p) {
+    kl_write_u32(w, p->keyframe);
+    kl_write_u8(w, p->based);
+    kl_write_piece(w, &p->piece);
+}
+
+void kl_read_give(struct kl_reader *r, struct kl_shot_piece *p) {
+    p->keyframe = kl_read_u32(r);
+    p->based = kl_read_bool(r);
+    read_packed(r, &p->piece);
+}
+
+void kl_write_ask(struct kl_writer *w, const struct kl_ask *a) {
+    kl_write_u32(w, a->keyframe);
+    kl_write_u8(w, a->based);
+    if (!a->based) return;
+    kl_write_u32(w, a->base);
+    kl_write_bytes(w, a->hash, sizeof a->hash);
+}
+
+void kl_read_ask(struct kl_reader *r, struct kl_ask *a) {
+    a->keyframe = kl_read_u32(r);
+    a->based = kl_read_bool(r);
+    if (!a->based) return;
+    a->base = kl_read_u32(r);
+    kl_read_into(r, a->hash, sizeof a->hash);
 }
 
 void kl_write_offer(struct kl_writer *w, const struct kl_offer *o) {

@@ -52,21 +52,27 @@ static void drop(struct kl_lobby_room *r, struct kl_lobby_packed **at) {
     free(p);
 }
 
+static void stop_unpacking(struct kl_lobby_room *r) {
+    struct kl_lobby_shot *s = &r->shot;
+    kl_unpack_free(s->unpack);
+    kl_rebase_free(s->rebase);
+    s->unpack = NULL;
+    s->rebase = NULL;
+    drop(r, &s->slices);
+    drop(r, &s->made);
+}
+
 /* What is coming comes to nothing. */
 static void drop_coming(struct kl_lobby_room *r) {
     if (r->shot.coming) r->shot.coming->failed = true;
+    stop_unpacking(r);
     drop(r, &r->shot.coming);
-}
-
-static void stop_unpacking(struct kl_lobby_shot *s) {
-    kl_unpack_free(s->unpack);
-    s->unpack = NULL;
+    r->shot.have = 0;
 }
 
 static void end(struct kl_lobby_room *r, const char *why) {
     struct kl_lobby_shot *s = &r->shot;
     drop_coming(r);
-    stop_unpacking(s);
     s->phase = KL_SHOT_NONE;
     if (!why) return;
     s->failures++;
@@ -160,7 +166,7 @@ bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t
     s->since_us = now_us;
     s->trusted = trusted;
     s->said = s->has = s->failed = s->too_large = 0;
-    s->apart = false;
+    s->apart = s->whole = false;
     r->busy = true;
     return true;
 }
@@ -207,11 +213,33 @@ static unsigned choose_giver(const struct kl_lobby_room *r, uint16_t among) {
     return best;
 }
 
+/* Who has taken the one that is kept as well may give what differs. */
+static void send_ask(struct kl_lobby_room *r) {
+    const struct kl_lobby_shot *s = &r->shot;
+    struct kl_msg m = {.kind = KL_MSG_ASK, .ask = {.keyframe = s->keyframe}};
+    m.ask.based = s->kept && !s->whole;
+    if (m.ask.based) {
+        m.ask.base = s->kept->keyframe;
+        memcpy(m.ask.hash, s->kept->hash, sizeof m.ask.hash);
+    }
+    kl_lobby_send(r->lobby, r->member[s->giver].peer, &m);
+}
+
+/* Nothing is lost but the time: the same giver, and the whole. */
+static void ask_whole(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    kl_lobby_log_member(KL_LOG_INFO, "snapshot_whole", r, s->giver, "frame=%u reason=\"%s\"", s->keyframe,
+                        why);
+    drop_coming(r);
+    s->whole = true;
+    s->since_us = s->heard_us = now_us;
+    send_ask(r);
+}
+
 static void ask(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     unsigned giver = choose_giver(r, s->agreed & (uint16_t)~s->failed);
     drop_coming(r);
-    stop_unpacking(s);
     if (giver == KL_MAX_CLIENTS) {
         s->unfit = !(s->agreed & (uint16_t)~s->too_large) && most_of_who_play(r, s->too_large);
         end(r, s->unfit ? "too large" : "nobody gave it");
@@ -219,9 +247,8 @@ static void ask(struct kl_lobby_room *r, uint64_t now_us) {
     }
     s->phase = KL_SHOT_GIVING;
     s->giver = giver;
-    s->have = 0;
     s->since_us = s->heard_us = now_us;
-    kl_lobby_send(r->lobby, r->member[giver].peer, &(struct kl_msg){.kind = KL_MSG_ASK, .ask = s->keyframe});
+    send_ask(r);
 }
 
 static void next_giver(struct kl_lobby_room *r, uint64_t now_us) {
@@ -275,6 +302,13 @@ static bool has_memory(const struct kl_lobby_room *r, uint32_t total) {
            kl_lobby_address_has(r->lobby, r->maker, total);
 }
 
+static void describe(const struct kl_lobby_shot *s, struct kl_lobby_packed *k) {
+    k->keyframe = s->keyframe;
+    k->interval = s->interval;
+    k->bytes = s->wanted.bytes;
+    memcpy(k->hash, s->wanted.hash, sizeof k->hash);
+}
+
 static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
     struct kl_lobby_shot *s = &r->shot;
     if (!has_memory(r, total)) kl_lobby_watch_drop_shots(r); /* those who play need it more */
@@ -285,10 +319,26 @@ static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
         drop(r, &s->coming);
         return false;
     }
-    s->coming->keyframe = s->keyframe;
-    s->coming->interval = s->interval;
-    s->coming->bytes = s->wanted.bytes;
-    memcpy(s->coming->hash, s->wanted.hash, sizeof s->coming->hash);
+    describe(s, s->coming);
+    return true;
+}
+
+/* The most that it may come to is taken at first. */
+static bool begin_slices(struct kl_lobby_room *r, uint32_t total) {
+    struct kl_lobby_shot *s = &r->shot;
+    uint64_t most = s->wanted.bytes + s->wanted.bytes / 8 + UINT64_C(1024);
+    uint32_t cap = (uint32_t)(most < most_bytes(r) ? most : most_bytes(r));
+    if (total > most_bytes(r) || !has_memory(r, total + cap)) return false;
+    s->slices = take(r, total);
+    s->made = s->slices ? take(r, cap) : NULL;
+    if (s->made)
+        s->rebase = kl_rebase_begin(s->kept->packed, s->kept->len, s->kept->bytes, s->wanted.bytes,
+                                    s->made->packed, cap);
+    if (!s->rebase) {
+        stop_unpacking(r);
+        return false;
+    }
+    describe(s, s->made);
     return true;
 }
 
@@ -314,40 +364,60 @@ static bool is_padded(const struct kl_lobby_shot *s, uint32_t total) {
     return total > s->wanted.bytes + s->wanted.bytes / 8 + 1024;
 }
 
+static void take_piece(struct kl_lobby_packed *k, const struct kl_piece *p) {
+    memcpy(k->packed + k->have, p->bytes, p->len);
+    k->have += p->len;
+}
+
 /* Another than the one asked may have been asked before. */
 bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
                              uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     const struct kl_piece *piece = &p->piece;
     if (s->phase != KL_SHOT_GIVING || member != s->giver || p->keyframe != s->keyframe) return true;
+    if (p->based && (s->whole || !s->kept)) return true; /* of before the whole one was asked for */
+    const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
     if (piece->offset != s->have || is_padded(s, piece->total) ||
-        (s->coming && piece->total != s->coming->len))
+        (k && (piece->total != k->len || p->based != (k == s->slices))))
         return false;
-    if (!s->coming && !begin_coming(r, piece->total)) {
+    if (!k && p->based && !begin_slices(r, piece->total)) {
+        ask_whole(r, "no memory", now_us);
+        return true;
+    }
+    if (!k && !p->based && !begin_coming(r, piece->total)) {
         no_place(r, piece->total, now_us);
         return true;
     }
-    memcpy(s->coming->packed + s->have, piece->bytes, piece->len);
+    take_piece(s->slices ? s->slices : s->coming, piece);
     s->have += piece->len;
-    s->coming->have = s->have;
     s->heard_us = now_us;
     return true;
 }
 
-static void keep(struct kl_lobby_room *r) {
+static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
     struct kl_lobby_shot *s = &r->shot;
-    struct kl_lobby_packed *k = s->coming;
+    struct kl_lobby_packed *k = *from;
+    *from = NULL;
+    stop_unpacking(r); /* the one kept before was the base */
     drop(r, &s->kept);
     s->kept = k;
-    s->coming = NULL;
     k->good = true;
     r->member[s->giver].in_vain = 0;
-    stop_unpacking(s);
     s->phase = KL_SHOT_NONE;
     s->in_a_row = 0;
     r->busy = true;
-    kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver, "frame=%u bytes=%u packed=%u agreed=%u",
-                        k->keyframe, k->bytes, k->len, count_bits(s->agreed));
+    kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver,
+                        "frame=%u bytes=%u packed=%u given=%u agreed=%u", k->keyframe, k->bytes, k->len,
+                        s->have, count_bits(s->agreed));
+}
+
+/* Nobody has it yet: what was taken and is not needed goes back. */
+static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_t len) {
+    struct kl_lobby_packed *k = realloc(*at, sizeof *k + len);
+    if (k) *at = k;
+    r->shot.bytes -= (*at)->len - len;
+    r->lobby->snapshot_bytes -= (*at)->len - len;
+    (*at)->len = (*at)->have = len;
 }
 
 /* He said that he had what the others have, and gave something else. */
@@ -358,16 +428,31 @@ static void forged(struct kl_lobby_room *r, uint64_t now_us) {
                      now_us); /* and the next one is asked */
 }
 
+/* What comes of it is not what they said: he may not have had that base after all, so it is no lie yet. */
+static bool check_slices(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    bool more = kl_rebase_step(s->rebase, s->slices->packed, s->have);
+    bool whole = !more && s->have == s->slices->len;
+    uint32_t len = whole ? kl_rebase_good(s->rebase, s->have, s->wanted.hash) : 0;
+    if (len) {
+        shrink(r, &s->made, len);
+        keep(r, &s->made);
+    } else if (whole || kl_rebase_failed(s->rebase))
+        ask_whole(r, "it is not what they said", now_us);
+    return more;
+}
+
 /* True: there is more to look at, at once. */
 static bool check(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
+    if (s->rebase) return check_slices(r, now_us);
     if (!s->coming) return false;
     bool more = kl_unpack_step(s->unpack, s->coming->packed, s->have);
     bool whole = !more && s->have == s->coming->len;
     if (kl_unpack_failed(s->unpack))
         forged(r, now_us);
     else if (whole && kl_unpack_good(s->unpack, s->have, s->wanted.hash))
-        keep(r);
+        keep(r, &s->coming);
     else if (whole)
         forged(r, now_us);
     return more && s->phase == KL_SHOT_GIVING;
@@ -375,7 +460,8 @@ static bool check(struct kl_lobby_room *r, uint64_t now_us) {
 
 static bool is_late(const struct kl_lobby_shot *s, uint64_t now_us) {
     uint64_t whole_us = GIVE_GRACE_US;
-    if (s->coming) whole_us += s->coming->len * UINT64_C(1000000) / GIVE_LEAST;
+    const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
+    if (k) whole_us += k->len * UINT64_C(1000000) / GIVE_LEAST;
     return now_us >= s->heard_us + GIVE_US || now_us >= s->since_us + whole_us;
 }
 

@@ -4,6 +4,7 @@
 #define KL_LOBBY_SNAPSHOT_H
 
 #include "../engine/msg.h"
+#include "rebase.h"
 #include "unpack.h"
 
 #define KL_SNAPSHOT_BYTES_TOTAL (512U * 1024 * 1024) /* of all rooms together */
@@ -39,10 +40,13 @@ struct kl_lobby_shot {
     uint32_t have;                         /* bytes of what is coming */
     struct kl_lobby_packed *coming, *kept; /* NULL: none */
     uint64_t bytes;                        /* of all that live */
-    struct kl_unpack *unpack;
-    uint32_t failures; /* orders that came to nothing … */
-    unsigned in_a_row; /* … since one did not */
-    unsigned untrue;   /* newcomers who began with one and were not in sync */
+    struct kl_unpack *unpack;              /* of coming */
+    bool whole;                            /* nothing against a base: it did not go well */
+    struct kl_lobby_packed *slices, *made; /* what is given against the one kept; what comes of it */
+    struct kl_rebase *rebase;              /* … and how; NULL: coming is whole, or nothing comes */
+    uint32_t failures;                     /* orders that came to nothing … */
+    unsigned in_a_row;                     /* … since one did not */
+    unsigned untrue;                       /* newcomers who began with one and were not in sync */
     uint64_t failed_us;
     bool apart;      /* the newest one did not, for those who were asked have different states */
     bool unfit;      /* this core gives no state, or one too large: none is ordered any more */

@@ -125,10 +125,10 @@ void kl_link_rate(struct kl_link *l, uint32_t fps_uhz);
 
 /* What the SNAPSHOT command of that keyframe has found here. */
 void kl_link_say_state(struct kl_link *l, const struct kl_state_said *s);
-/* The relay wants that of a keyframe from us: true once. */
-bool kl_link_asked(struct kl_link *l, uint32_t *keyframe);
-/* Gives it, packed; the link frees it. */
-void kl_link_give_snapshot(struct kl_link *l, uint32_t keyframe, uint8_t *packed, uint32_t len);
+/* The relay wants that of a keyframe from us, or what differs from another: true once. */
+bool kl_link_asked(struct kl_link *l, struct kl_ask *ask);
+/* Gives it, packed; the link frees it. based: against what ASK named. */
+void kl_link_give_snapshot(struct kl_link *l, uint32_t keyframe, bool based, uint8_t *packed, uint32_t len);
 /* A whole one has come, to be loaded: true once, and the caller frees it. It is what some relay sent: nothing
  * of it is checked but that it has offer->packed bytes. */
 bool kl_link_snapshot(struct kl_link *l, struct kl_offer *offer, uint8_t **packed);

@@ -229,7 +229,7 @@ void kl_link_take_message(struct kl_link *l, const struct kl_msg *m) {
     case KL_MSG_TAGS: kl_link_take_tags(l, &m->tags); break;
     case KL_MSG_PREPARE: on_prepare(l, &m->prepare); break;
     case KL_MSG_DATA: on_data(l, &m->data); break;
-    case KL_MSG_ASK: kl_link_take_ask(l, m->ask); break;
+    case KL_MSG_ASK: kl_link_take_ask(l, &m->ask); break;
     case KL_MSG_OFFER: kl_link_take_offer(l, &m->offer); break;
     case KL_MSG_SNAPSHOT: kl_link_take_shot(l, &m->shot); break;
     case KL_MSG_VERDICT: on_verdict(l, &m->verdict); break;

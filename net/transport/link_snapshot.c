@@ -34,23 +34,24 @@ void kl_link_say_state(struct kl_link *l, const struct kl_state_said *s) {
     kl_link_kick(l);
 }
 
-bool kl_link_asked(struct kl_link *l, uint32_t *keyframe) {
+bool kl_link_asked(struct kl_link *l, struct kl_ask *ask) {
     struct kl_link_shot *s = &l->shared.shot;
     lock(l);
     bool asked = s->asked;
-    *keyframe = s->asked_keyframe;
+    *ask = s->ask;
     s->asked = false;
     unlock(l);
     return asked;
 }
 
-void kl_link_give_snapshot(struct kl_link *l, uint32_t keyframe, uint8_t *packed, uint32_t len) {
+void kl_link_give_snapshot(struct kl_link *l, uint32_t keyframe, bool based, uint8_t *packed, uint32_t len) {
     struct kl_link_shot *s = &l->shared.shot;
     lock(l);
     free(s->given);
     s->given = packed;
     s->given_len = len;
     s->given_keyframe = keyframe;
+    s->given_based = based;
     s->given_sent = 0;
     s->rate = 0;
     unlock(l);
@@ -108,9 +109,9 @@ bool kl_link_past_next(struct kl_link *l, struct kl_history_cursor *c, struct kl
 /* --- what comes: under the mutex --------------------------------------------------------------------------
  */
 
-void kl_link_take_ask(struct kl_link *l, uint32_t keyframe) {
+void kl_link_take_ask(struct kl_link *l, const struct kl_ask *ask) {
     l->shared.shot.asked = true;
-    l->shared.shot.asked_keyframe = keyframe;
+    l->shared.shot.ask = *ask;
     kl_link_happened(l);
 }
 
@@ -188,7 +189,8 @@ static bool next_piece(struct kl_link_shared *shared, struct kl_msg *m, uint64_t
     if (s->tokens > most) s->tokens = most;
     if (s->tokens < len) return false;
     s->tokens -= len;
-    *m = (struct kl_msg){.kind = KL_MSG_GIVE, .shot.keyframe = s->given_keyframe};
+    *m = (struct kl_msg){.kind = KL_MSG_GIVE,
+                         .shot = {.keyframe = s->given_keyframe, .based = s->given_based}};
     m->shot.piece = (struct kl_piece){.offset = s->given_sent, .total = s->given_len, .len = (uint16_t)len};
     memcpy(m->shot.piece.bytes, s->given + s->given_sent, len);
     s->given_sent += len;

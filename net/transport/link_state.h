@@ -37,9 +37,10 @@ struct kl_link_shot {
     struct kl_state_said state;
     struct kl_healed healed;
     bool asked; /* the relay wants it, and nobody has looked yet */
-    uint32_t asked_keyframe;
+    struct kl_ask ask;
     uint8_t *given; /* on its way up; NULL: nothing is */
     uint32_t given_len, given_keyframe, given_sent;
+    bool given_based;
     uint32_t rate, rtt_us; /* bytes a second, 0: not begun; the shortest round trip meanwhile */
     bool met;              /* it has met the link's limit */
     uint64_t rate_us, tokens_us;
@@ -220,7 +221,7 @@ void kl_link_bring_turn(struct kl_link *l);
 /* --- link_snapshot.c --- */
 
 /* Under the mutex. */
-void kl_link_take_ask(struct kl_link *l, uint32_t keyframe);
+void kl_link_take_ask(struct kl_link *l, const struct kl_ask *ask);
 void kl_link_take_offer(struct kl_link *l, const struct kl_offer *o);
 void kl_link_take_shot(struct kl_link *l, const struct kl_shot_piece *p);
 void kl_link_shot_forget(struct kl_link *l);

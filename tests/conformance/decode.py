@@ -163,16 +163,16 @@ def any_message(rng):
         27: lambda: any_piece(16384),
         28: lambda: [rng.randrange(4), u32(rng)],
         11: lambda: [u32(rng)] + rng.choice([[0, 0], [1, rng.randint(1, SNAPSHOT_MAX)]]) + [some(32)],
-        12: lambda: [u32(rng)] + any_piece(SNAPSHOT_MAX),
+        12: lambda: [u32(rng), rng.randrange(2)] + any_piece(SNAPSHOT_MAX),
         13: lambda: [u32(rng), u32(rng), rng.randrange(3)],
-        29: lambda: [u32(rng)],
+        29: lambda: [u32(rng)] + rng.choice([[0], [1, u32(rng), some(32)]]),
         30: lambda: [u32(rng) | 1 << 31, rng.randint(1, 2**31), rng.randrange(2), rng.randint(1, SNAPSHOT_MAX), rng.randint(1, SNAPSHOT_MAX), some(32)],
+        31: lambda: [u32(rng)] + any_piece(SNAPSHOT_MAX),
         32: lambda: [rng.randrange(16), rng.randrange(256)],
         14: lambda: [4, u32(rng), some(16)],
         33: lambda: [4, u32(rng)],
     }
     make[17] = make[22] = make[5]
-    make[31] = make[12]
     kind = rng.choice(sorted(make))
     m = [kind] + make[kind]()
     return "message", 0, m, write_message(m, rng)
@@ -320,11 +320,14 @@ def wrong_messages():
     state = lambda has, size: lay(11, bytes(4), has, number(size), bytes(32))
     assert decode("message", 0, state(1, SNAPSHOT_MAX)) != "malformed"
     yield from (state(1, 0), state(0, 1), state(2, 1), state(1, SNAPSHOT_MAX + 1))
-    shot = lambda kind, offset, total, n: lay(kind, bytes(4), number(offset), number(total), bytes(n))
+    shot = lambda kind, offset, total, n: lay(kind, bytes(4 if kind == 31 else 5), number(offset), number(total), bytes(n))
     assert decode("message", 0, shot(12, SNAPSHOT_MAX - 4000, SNAPSHOT_MAX, 4000)) != "malformed"
     for kind in (12, 31):
         yield from (shot(kind, 0, 0, 0), shot(kind, 0, 9, 0), shot(kind, 0, 9, 10), shot(kind, 0, 9000, 4001))
         yield shot(kind, 0, SNAPSHOT_MAX + 1, 1)
+    yield lay(12, bytes(4), 2, number(0), number(1), bytes(1))                                 # GIVE: neither whole nor based
+    assert decode("message", 0, lay(29, bytes(4), 1, bytes(36))) != "malformed"
+    yield from (lay(29, bytes(4)), lay(29, bytes(4), 2), lay(29, bytes(4), 0, bytes(36)), lay(29, bytes(4), 1, bytes(35)))
     yield lay(13, bytes(8), 3)
     offer = lambda size, packed, begin=0, interval=7, keyframe=60: lay(
         30, number(keyframe), number(interval), bytes([begin]), number(size), number(packed), bytes(32))

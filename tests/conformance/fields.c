@@ -279,9 +279,15 @@ static int print_message(const uint8_t *b, size_t len) {
         print_hex(m.state.hash, sizeof m.state.hash);
         break;
     case KL_MSG_GIVE:
+        printf(",%u,%d", m.shot.keyframe, m.shot.based);
+        print_piece(&m.shot.piece);
+        break;
     case KL_MSG_SNAPSHOT: printf(",%u", m.shot.keyframe), print_piece(&m.shot.piece); break;
     case KL_MSG_HEALED: printf(",%u,%u,%u", m.healed.keyframe, m.healed.next, m.healed.how); break;
-    case KL_MSG_ASK: printf(",%u", m.ask); break;
+    case KL_MSG_ASK:
+        printf(",%u,%d", m.ask.keyframe, m.ask.based);
+        if (m.ask.based) printf(",%u,", m.ask.base), print_hex(m.ask.hash, sizeof m.ask.hash);
+        break;
     case KL_MSG_OFFER:
         printf(",%u,%u,%u,%u,%u,", m.offer.keyframe, m.offer.interval, m.offer.begin, m.offer.bytes,
                m.offer.packed);

@@ -215,6 +215,17 @@ def read_shot(r):
     return [keyframe] + piece
 
 
+def read_give(r):
+    keyframe, based, piece = r.u(4), r.u(1, 1), read_piece(r)
+    need(1 <= piece[1] <= SNAPSHOT_MAX)
+    return [keyframe, based] + piece
+
+
+def read_ask(r):
+    keyframe, based = r.u(4), r.u(1, 1)
+    return [keyframe, based] + ([r.u(4), r.hex(32)] if based else [])
+
+
 def read_offer(r):
     offer = [r.u(4), r.u(4), r.u(1, 1), r.u(4, SNAPSHOT_MAX), r.u(4, SNAPSHOT_MAX), r.hex(32)]
     need(offer[3] and offer[4] and offer[1] <= offer[0] and (offer[1] or not offer[0]))
@@ -291,7 +302,9 @@ def read_message(r, _seats):
         m += [read_ticket, read_piece, read_history, read_tags, lambda _: [], read_mark][m[1]](r)
     elif kind == 11:
         m += read_state(r)
-    elif kind in (12, 31):
+    elif kind == 12:
+        m += read_give(r)
+    elif kind == 31:
         m += read_shot(r)
     elif kind == 13:
         m += [r.u(4), r.u(4), r.u(1, 2)]
@@ -322,7 +335,7 @@ def read_message(r, _seats):
     elif kind == 28:
         m += [r.u(1, 3), r.u(4)]
     elif kind == 29:
-        m.append(r.u(4))
+        m += read_ask(r)
     elif kind == 30:
         m += read_offer(r)
     elif kind == 32:
@@ -392,12 +405,16 @@ def write_message(m, rng):
         w.u(1, m[1]), w.u(4, m[2])
     elif kind == 11:
         w.u(4, m[1]), w.u(1, m[2]), w.u(4, m[3]), w.hex(m[4])
-    elif kind in (12, 31):
+    elif kind == 12:
+        w.u(4, m[1]), w.u(1, m[2]), write_piece(w, m[3:])
+    elif kind == 31:
         w.u(4, m[1]), write_piece(w, m[2:])
     elif kind == 13:
         w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3])
     elif kind == 29:
-        w.u(4, m[1])
+        w.u(4, m[1]), w.u(1, m[2])
+        if m[2]:
+            w.u(4, m[3]), w.hex(m[4])
     elif kind == 30:
         w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(4, m[4]), w.u(4, m[5]), w.hex(m[6])
     elif kind == 32:

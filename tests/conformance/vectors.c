@@ -224,13 +224,17 @@ static void snapshot_messages(void) {
                             .shot = {600, {.total = 4004, .len = KL_BULK_MAX, .bytes = {1, 2}}}};
         message(&m);
         m.shot.piece = (struct kl_piece){.offset = KL_SNAPSHOT_MAX - 3, .total = KL_SNAPSHOT_MAX, .len = 3};
+        m.shot.based = kind == KL_MSG_GIVE;
         message(&m);
     }
     for (uint8_t how = 0; how <= KL_HEALED_NOT; how++) {
         m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = {600, 660, how}};
         message(&m);
     }
-    m = (struct kl_msg){.kind = KL_MSG_ASK, .ask = 600};
+    m = (struct kl_msg){.kind = KL_MSG_ASK, .ask = {600}};
+    message(&m);
+    m.ask = (struct kl_ask){600, true, 540, {0}};
+    count_up(m.ask.hash, sizeof m.ask.hash, 5);
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_OFFER, .offer = {600, 100, 20000, 1500, true, {9}}};
     message(&m);

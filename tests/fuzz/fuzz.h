@@ -26,6 +26,14 @@ static inline char *fuzz_folder(char out[40]) {
     return mkdtemp(out);
 }
 
+/* What slices of a snapshot are given against: another, shorter than one slice. Theirs is two slices long. */
+#define FUZZ_BASE  20000
+#define FUZZ_BASED (128 * 1024 + 5000)
+static inline void fuzz_base(uint8_t out[FUZZ_BASE]) {
+    for (unsigned i = 0; i < FUZZ_BASE; i++)
+        out[i] = (uint8_t)(i * i / 77);
+}
+
 /* Records of a corpus file: u8 extra, u16 length (little-endian), bytes. The last may be cut short. */
 struct record {
     uint8_t extra;

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core_wrapper/snapshot.h"
 #include "core_wrapper/snapshot_form.h"
+#include "core_wrapper/snapshot_pack.h"
 #include "corpus.h"
+#include "fuzz.h"
 #include "handshake.h"
 #include "strangers.h"
 #include "lock_client.h"
@@ -195,12 +196,16 @@ static void snapshot_messages(void) {
     message("state", &m);
     m = (struct kl_msg){.kind = KL_MSG_GIVE, .shot = {600, {4, 10, 6, "packed"}}};
     message("give", &m);
+    m.shot.based = true;
+    message("give_based", &m);
     m.kind = KL_MSG_SNAPSHOT;
     message("snapshot", &m);
     m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = {600, 640, KL_HEALED_OTHER}};
     message("healed", &m);
-    m = (struct kl_msg){.kind = KL_MSG_ASK, .ask = 600};
+    m = (struct kl_msg){.kind = KL_MSG_ASK, .ask = {600}};
     message("ask", &m);
+    m.ask = (struct kl_ask){600, true, 300, "its hash"};
+    message("ask_based", &m);
     m = (struct kl_msg){.kind = KL_MSG_OFFER, .offer = {600, 100, 20000, 1500, true, {9}}};
     message("offer", &m);
 }
@@ -223,6 +228,16 @@ static void snapshots(void) {
     file[0] = 1;
     memcpy(file + 1, packed, packed_len);
     save("fuzz_snapshot", "packed", file, packed_len + 1);
+    free(packed);
+    static uint8_t base[FUZZ_BASE], slices[2 * KL_SNAPSHOT_SLICE];
+    fuzz_base(base);
+    memset(slices, 1, sizeof slices);
+    memcpy(slices, base, sizeof base);
+    packed = kl_snapshot_pack_against(base, sizeof base, slices, FUZZ_BASED, &packed_len);
+    if (!packed || packed_len >= sizeof file) abort();
+    file[0] = 3;
+    memcpy(file + 1, packed, packed_len);
+    save("fuzz_snapshot", "slices", file, packed_len + 1);
     free(packed);
     free(bytes);
 }

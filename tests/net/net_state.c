@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "core_wrapper/snapshot_pack.h"
 #include "net/engine/command.h"
 #include "tests/sim/rng.h"
 
@@ -42,6 +43,11 @@ static void look(struct player *p, uint32_t frame, uint64_t digest) {
     for (unsigned i = 0; i < set.count; i++)
         ordered |= set.at[i].client == KL_RELAY_CLIENT && set.at[i].kind == KL_COMMAND_SNAPSHOT;
     if (!ordered || frame == p->begun) return;
+    uint8_t *oldest = s->before;
+    s->before = s->own;
+    s->before_frame = s->frame;
+    s->own = oldest ? oldest : malloc(s->bytes);
+    if (!s->own) abort();
     make(s->own, &(struct head){digest, frame, s->bytes});
     s->frame = frame;
     struct kl_state_said said = {.keyframe = frame, .has = true, .bytes = s->bytes};
@@ -49,12 +55,24 @@ static void look(struct player *p, uint32_t frame, uint64_t digest) {
     kl_link_say_state(p->link, &said);
 }
 
-static void give(struct player *p) {
+static bool has_base(const struct state *s, const struct kl_ask *ask) {
+    uint8_t hash[KL_SNAPSHOT_HASH];
+    if (!ask->based || ask->base != s->before_frame) return false;
+    crypto_generichash(hash, sizeof hash, s->before, s->bytes, NULL, 0);
+    return memcmp(hash, ask->hash, sizeof hash) == 0;
+}
+
+static void give(struct player *p, const struct kl_ask *ask) {
     struct state *s = p->state;
     uint32_t len = 0;
-    uint8_t *packed = s->forge ? s->forge(s, &len) : state_pack(s->own, s->bytes, &len);
+    size_t slices = 0;
+    bool based = !s->forge && has_base(s, ask);
+    uint8_t *packed = s->forge ? s->forge(s, &len)
+                      : based  ? kl_snapshot_pack_against(s->before, s->bytes, s->own, s->bytes, &slices)
+                               : state_pack(s->own, s->bytes, &len);
     s->asked++;
-    if (packed) kl_link_give_snapshot(p->link, s->frame, packed, len);
+    s->based += based;
+    if (packed) kl_link_give_snapshot(p->link, s->frame, based, packed, based ? (uint32_t)slices : len);
 }
 
 /* --- the others' ------------------------------------------------------------------------------------------
@@ -97,10 +115,10 @@ static void load(struct player *p, const struct kl_offer *o, const uint8_t *pack
 }
 
 static void turn(struct player *p) {
-    uint32_t keyframe;
+    struct kl_ask ask;
     struct kl_offer offer;
     uint8_t *packed;
-    if (kl_link_asked(p->link, &keyframe) && keyframe == p->state->frame) give(p);
+    if (kl_link_asked(p->link, &ask) && ask.keyframe == p->state->frame) give(p, &ask);
     if (!kl_link_snapshot(p->link, &offer, &packed)) return;
     load(p, &offer, packed);
     free(packed);
@@ -116,5 +134,6 @@ void state_begin(struct player *p, struct state *s, uint32_t bytes) {
 
 void state_end(struct player *p) {
     free(p->state->own);
-    p->state->own = NULL;
+    free(p->state->before);
+    p->state->own = p->state->before = NULL;
 }

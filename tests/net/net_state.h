@@ -7,8 +7,10 @@
 
 struct state {
     uint32_t bytes, frame; /* it was taken before this frame */
-    uint8_t *own;
-    unsigned asked, loads; /* times that it was to give it, that it has loaded one */
+    uint8_t *own, *before; /* before: NULL, or the one that it took before that */
+    uint32_t before_frame;
+    unsigned asked, based,
+        loads; /* times that it was to give it, against one before; that it has loaded one */
     /* NULL, or packs what is given in its place, by malloc(); NULL of it: nothing is given. */
     uint8_t *(*forge)(const struct state *s, uint32_t *len);
 };

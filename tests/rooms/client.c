@@ -296,7 +296,7 @@ void client_hears(struct client *c, const uint8_t *bytes, size_t len) {
         c->any_reveal = true;
         break;
     case KL_MSG_VERDICT: on_verdict(c, &m.verdict); break;
-    case KL_MSG_ASK: shot_asked(c, m.ask); break;
+    case KL_MSG_ASK: shot_asked(c, &m.ask); break;
     case KL_MSG_OFFER: shot_offered(c, &m.offer); break;
     case KL_MSG_SNAPSHOT: shot_comes(c, &m.shot); break;
     case KL_MSG_REFUSE: on_refuse(c, &m.text); break;
@@ -336,6 +336,7 @@ static void reveal(struct client *c) {
 
 static void run_frame(struct client *c) {
     struct kl_frame f;
+    uint8_t shot[SHOT_BYTES];
     if (!kl_client_take(&c->lock, &f)) fail("%s: no frame where one was planned", c->name);
     if (f.number != c->machine.next) fail("%s: frame %u comes behind %u", c->name, f.number, c->machine.next);
     const struct kl_commands *set =
@@ -345,8 +346,8 @@ static void run_frame(struct client *c) {
     canon_check(c->name, &f, set);
     if (begun_here)
         machine_run_behind(&c->machine, f.number);
-    else if (machine_run(&c->machine, &f, set, c->shot))
-        shot_say_state(c, f.number);
+    else if (machine_run(&c->machine, &f, set, shot))
+        shot_taken(c, f.number, shot);
 }
 
 static void take_turn(struct client *c) {

@@ -119,8 +119,9 @@ struct client {
     bool any_reveal;
     uint32_t reveal;
 
-    uint8_t shot[SHOT_BYTES];
-    uint32_t shot_keyframe;
+    uint8_t shot[SHOT_BYTES], shot_before[SHOT_BYTES];
+    uint32_t shot_keyframe, before_keyframe;
+    struct kl_ask ask;
     uint64_t give_us; /* the relay has asked; 0: no */
     struct kl_offer offer;
     uint8_t *coming;
@@ -161,10 +162,10 @@ uint32_t client_newest_tag(const struct client *c, const uint8_t **tag, uint32_t
 
 /* --- shot.c --- */
 void shot_forget(struct client *c); /* what is on its way */
-void shot_say_state(struct client *c, uint32_t keyframe);
+void shot_taken(struct client *c, uint32_t keyframe, const uint8_t shot[SHOT_BYTES]);
 void shot_offered(struct client *c, const struct kl_offer *o);
 void shot_comes(struct client *c, const struct kl_shot_piece *p);
-void shot_asked(struct client *c, uint32_t keyframe);
+void shot_asked(struct client *c, const struct kl_ask *ask);
 void shot_step(struct client *c);
 
 /* --- bring.c --- */
@@ -197,7 +198,8 @@ unsigned fate_watchers(void), fate_catch_up_s(void); /* of the relay's limits */
 /* --- judge.c --- */
 struct kl_lobby_room *the_room(void); /* NULL: there is none */
 extern struct counts {
-    uint64_t corrupted, healed, lost, crashed, relay_deaths, cut_frames, doubts, ended, begun, watched;
+    uint64_t corrupted, healed, lost, crashed, relay_deaths, cut_frames, doubts, ended, begun, watched, based,
+        unfit; /* snapshots given against a base; and so that they do not fit */
 } counts;
 unsigned doubts_since(uint64_t us); /* that began, or were there, within that time */
 void judge_step(void);

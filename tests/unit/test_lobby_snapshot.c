@@ -4,6 +4,7 @@
 #include <sodium.h>
 #include <zstd.h>
 
+#include "core_wrapper/snapshot_pack.h"
 #include "net/engine/command.h"
 
 #define BYTES 50000
@@ -12,6 +13,7 @@ static uint8_t state[PLAYERS][BYTES]; /* of whom; equal where they are in sync *
 static bool stateless[PLAYERS], mute[PLAYERS];
 static uint32_t keyframe; /* of the newest SNAPSHOT that was run */
 static unsigned asked[PLAYERS];
+static struct kl_ask ask; /* the newest */
 static uint8_t got[BYTES];
 static uint32_t got_len;
 
@@ -44,8 +46,9 @@ static void listen(unsigned peer, const struct kl_msg *m) {
     struct player *p = at_peer(peer);
     listen_message(peer, m);
     if (p && m->kind == KL_MSG_ASK) {
-        assert_int_equal(m->ask, keyframe);
+        assert_int_equal(m->ask.keyframe, keyframe);
         asked[p - player]++;
+        ask = m->ask;
     }
     if (m->kind != KL_MSG_SNAPSHOT) return;
     assert_int_equal(m->shot.piece.offset, got_len);
@@ -59,15 +62,20 @@ static uint32_t pack(const uint8_t *bytes, uint8_t *out, size_t cap) {
     return (uint32_t)n;
 }
 
-static void give_pieces(unsigned who, const uint8_t *packed, uint32_t len) {
-    for (uint32_t at = 0; at < len && !inbox[player[who].peer].hung_up;) {
-        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot.keyframe = keyframe};
+static void give_some(unsigned who, bool based, const uint8_t *packed, uint32_t from, uint32_t to,
+                      uint32_t len) {
+    for (uint32_t at = from; at < to && !inbox[player[who].peer].hung_up;) {
+        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot = {.keyframe = keyframe, .based = based}};
         m.shot.piece = (struct kl_piece){.offset = at, .total = len};
-        m.shot.piece.len = (uint16_t)(len - at < KL_BULK_MAX ? len - at : KL_BULK_MAX);
+        m.shot.piece.len = (uint16_t)(to - at < KL_BULK_MAX ? to - at : KL_BULK_MAX);
         memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
         at += m.shot.piece.len;
         say(player[who].peer, &m);
     }
+}
+
+static void give_pieces(unsigned who, const uint8_t *packed, uint32_t len) {
+    give_some(who, false, packed, 0, len, len);
 }
 
 static void give_state(unsigned who) {
@@ -133,6 +141,112 @@ static void is_kept_and_sent_on(void **unused) {
     give_state(who_is_asked());
     expect_kept(0);
     expect_all_at_the_end();
+}
+
+/* --- against the one that is kept -------------------------------------------------------------------------
+ */
+
+static uint8_t before[BYTES]; /* the state that was */
+static uint8_t *slices;
+static size_t slices_len;
+
+/* One is kept, all have gone on since, and another is ordered. Who is asked for it. */
+static unsigned go_on_from_one(void) {
+    begin();
+    order_one();
+    uint32_t first = keyframe;
+    give_state(who_is_asked());
+    assert_false(ask.based); /* by what? */
+    memcpy(before, state[0], BYTES);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        for (unsigned n = 0; n < BYTES; n += 2500)
+            memset(state[i] + n, (int)(n / 2500 + 1), 20);
+    order_one();
+    unsigned giver = who_is_asked();
+    assert_true(ask.based && ask.base == first && ask.keyframe == keyframe);
+    assert_memory_equal(ask.hash, room()->shot.kept->hash, sizeof ask.hash);
+    slices = kl_snapshot_pack_against(before, BYTES, state[giver], BYTES, &slices_len);
+    assert_non_null(slices);
+    return giver;
+}
+
+static void what_differs_is_enough(void **unused) {
+    (void)unused;
+    unsigned giver = go_on_from_one();
+    assert_true(slices_len * 2 < room()->shot.kept->len);
+    give_some(giver, true, slices, 0, (uint32_t)slices_len, (uint32_t)slices_len);
+    play(SECOND / 10);
+    expect_kept(giver);
+    assert_memory_equal(room()->shot.kept->hash, room()->shot.wanted.hash, KL_SNAPSHOT_HASH);
+    assert_true(kl_lobby_snapshot_offer(room(), 2)); /* whole: he may have no base */
+    play(SECOND);
+    assert_int_equal(ZSTD_decompress(before, BYTES, got, got_len), BYTES);
+    assert_memory_equal(before, state[2], BYTES);
+    free(slices);
+    expect_all_at_the_end();
+}
+
+/* Nobody is put out for it: he is asked for the whole, and what he had sent of the other means nothing. */
+static void what_does_not_fit(void **unused) {
+    (void)unused;
+    for (unsigned how = 0; how < 3; how++) {
+        unsigned giver = go_on_from_one();
+        uint32_t len = (uint32_t)slices_len, half = len / 2;
+        if (how == 0) { /* another base than he says */
+            free(slices);
+            memcpy(before, state[giver], BYTES);
+            slices = kl_snapshot_pack_against(before, BYTES, state[giver], BYTES, &slices_len);
+            len = (uint32_t)slices_len;
+        }
+        if (how == 1) memset(slices, 7, half); /* no slices: that shows before the last of them is here */
+        if (how == 2) lobby->limits.mib_per_address = 0;
+        give_some(giver, true, slices, 0, how ? half : len, len);
+        play(SECOND / 10);
+        if (how) give_some(giver, true, slices, half, len, len);
+        lobby->limits.mib_per_address = 64;
+        assert_false(inbox[player[giver].peer].hung_up);
+        assert_int_equal(who_is_asked(), giver);
+        assert_false(ask.based);
+        assert_int_equal(lobby->snapshot_bytes, room()->shot.kept->len);
+        give_state(giver);
+        expect_kept(giver);
+        free(slices);
+        tear_down(NULL);
+        set_up(NULL);
+    }
+}
+
+/* Who then gives another whole one is a liar, and the next is asked for a whole one, too. */
+static void what_does_not_fit_twice(void **unused) {
+    (void)unused;
+    unsigned giver = go_on_from_one();
+    memset(slices, 7, slices_len);
+    give_some(giver, true, slices, 0, (uint32_t)slices_len, (uint32_t)slices_len);
+    assert_int_equal(who_is_asked(), giver);
+    give_pieces(giver, slices, (uint32_t)slices_len);
+    expect_refusal(player[giver].peer, KL_REFUSE_PROTOCOL, "is not what you said");
+    player[giver].linked = player[giver].plays = false;
+    unsigned next = who_is_asked();
+    assert_false(ask.based);
+    give_state(next);
+    expect_kept(next);
+    free(slices);
+}
+
+/* Half of one kind and half of the other is neither; and who has no base gives the whole at once. */
+static void whole_or_not(void **unused) {
+    (void)unused;
+    unsigned giver = go_on_from_one();
+    give_state(giver);
+    expect_kept(giver);
+    free(slices);
+    tear_down(NULL);
+    set_up(NULL);
+    giver = go_on_from_one();
+    give_some(giver, true, slices, 0, 40, (uint32_t)slices_len);
+    give_some(giver, false, slices, 40, 50, (uint32_t)slices_len);
+    assert_true(inbox[player[giver].peer].hung_up);
+    free(slices);
 }
 
 static void most_are_right(void **unused) {
@@ -417,6 +531,10 @@ static void before_history_is_full(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(is_kept_and_sent_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_differs_is_enough, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_does_not_fit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_does_not_fit_twice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(whole_or_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(most_are_right, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_counts_is_right, set_up, tear_down),
         cmocka_unit_test_setup_teardown(forger, set_up, tear_down),

@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include <zstd.h>
+
+#include "net/relay/rebase.h"
 #include "net/transport/link_state.h"
 
 static void *(*held)(void *);
@@ -124,7 +127,7 @@ static void the_game_waits_for_no_thread(void **unused) {
     crypto_generichash(hash, sizeof hash, own.bytes, own.len, NULL, 0);
     assert_true(said(20));
     assert_memory_equal(l->shared.shot.state.hash, hash, sizeof hash);
-    kl_link_take_ask(l, 20);
+    kl_link_take_ask(l, &(struct kl_ask){.keyframe = 20});
     kl_snapshot_turn();
     assert_true(held_back); /* it is being packed */
     kl_snapshot_take(30);
@@ -135,6 +138,76 @@ static void the_game_waits_for_no_thread(void **unused) {
     run_thread();
     kl_snapshot_turn();
     assert_true(said(30));
+}
+
+static void take_and_say(uint32_t frame) {
+    kl_snapshot_take(frame);
+    kl_snapshot_turn();
+    run_thread();
+    kl_snapshot_turn();
+    assert_true(said(frame));
+}
+
+/* What is given for this ASK; the hash of what it comes to in `hash`. */
+static bool given_for(const struct kl_ask *a) {
+    struct kl_link_shot *s = &l->shared.shot;
+    kl_link_take_ask(l, a);
+    kl_snapshot_turn();
+    run_thread();
+    kl_snapshot_turn();
+    assert_non_null(s->given);
+    assert_int_equal(s->given_keyframe, a->keyframe);
+    return s->given_based;
+}
+
+/* What differs is given where this machine has taken that very one as well; else all of it. */
+static void what_differs_is_given(void **unused) {
+    (void)unused;
+    struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
+    struct kl_link_shot *s = &l->shared.shot;
+    static uint8_t first[4096], packed[4096], whole[4096];
+    take_and_say(10);
+    memcpy(first, own.bytes, own.len);
+    size_t first_len = own.len;
+    memcpy(a.hash, s->state.hash, sizeof a.hash);
+    machine[7] = 99;
+    take_and_say(20);
+    assert_true(given_for(&a));
+    size_t packed_len = ZSTD_compress(packed, sizeof packed, first, first_len, 1);
+    struct kl_rebase *u = kl_rebase_begin(packed, (uint32_t)packed_len, (uint32_t)first_len,
+                                          (uint32_t)own.len, whole, sizeof whole);
+    while (kl_rebase_step(u, s->given, s->given_len))
+        ;
+    assert_true(kl_rebase_good(u, s->given_len, s->state.hash) > 0);
+    kl_rebase_free(u);
+    a.hash[3] ^= 1;
+    assert_false(given_for(&a)); /* ours was another */
+    a.hash[3] ^= 1;
+    a.base = 9;
+    assert_false(given_for(&a));
+    a.base = 10;
+    a.based = false;
+    assert_false(given_for(&a));
+    take_and_say(30);
+    a = (struct kl_ask){.keyframe = 30, .based = true, .base = 10};
+    assert_false(given_for(&a)); /* that is gone */
+}
+
+/* While one is packed against the one before, that one stays. */
+static void the_base_stays_while_it_is_used(void **unused) {
+    (void)unused;
+    struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
+    take_and_say(10);
+    memcpy(a.hash, l->shared.shot.state.hash, sizeof a.hash);
+    take_and_say(20);
+    kl_link_take_ask(l, &a);
+    kl_snapshot_turn();
+    assert_true(held_back && job.base);
+    kl_snapshot_take(30);
+    kl_snapshot_take(40);
+    run_thread(); /* the sanitizers see what it reads */
+    kl_snapshot_turn();
+    assert_null(l->shared.shot.given);
 }
 
 static const struct kl_commands at_five = {.keyframe = 5,
@@ -200,6 +273,8 @@ static void commands_before_it_are_obeyed_once(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_game_waits_for_no_thread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_differs_is_given, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_base_stays_while_it_is_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands_before_it_are_obeyed_once, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "core_wrapper/snapshot.h"
+#include "core_wrapper/snapshot_pack.h"
 #include "core_wrapper/snapshot_form.h"
 #include "net/engine/msg.h"
 
