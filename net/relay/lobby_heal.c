@@ -17,6 +17,7 @@
 #define LOAD_LEAST  16384    /* … bytes a second that it comes by at least */
 #define MINUTE_US   60000000
 #define ORDER_TIRES 10000000 /* a snapshot that could not be ordered for so long */
+#define AGAIN_US    10000000 /* to the next try, where there was no state to be had three times in a row */
 
 static bool has_bit(uint16_t mask, unsigned i) {
     return mask >> i & 1;
@@ -67,6 +68,20 @@ static void give_up(struct kl_lobby_room *r, const char *why) {
     kl_lobby_log_room(KL_LOG_INFO, "heal_failed", r, "frame=%u reason=\"%s\"", r->heal.label, why);
     kl_lobby_notice(r, "not brought back in sync: %s", why);
     stop(r);
+}
+
+static void forget_newest_strike(struct kl_lobby_healing *h) {
+    memmove(&h->strike_us[0], &h->strike_us[1], sizeof h->strike_us - sizeof h->strike_us[0]);
+    h->strike_us[KL_STRIKES - 2] = 0;
+}
+
+/* There was no state to be had. Whose fault it was not is none the worse for it, and everybody's game is held
+ * up by no more tries than that. */
+static void in_vain(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(r->heal.wrong, i)) forget_newest_strike(&r->member[i].heal);
+    if (++r->heal.vain >= KL_STRIKES) r->heal.again_us = now_us + AGAIN_US;
+    give_up(r, why);
 }
 
 /* For good, until the host says `desync heal' again. */
@@ -143,21 +158,34 @@ static unsigned strikes(struct kl_lobby_healing *h, uint64_t now_us) {
 static void take_strike_back(struct kl_lobby_healing *h) {
     if (h->spared == KL_SPARED) return;
     h->spared++;
-    memmove(&h->strike_us[0], &h->strike_us[1], sizeof h->strike_us - sizeof h->strike_us[0]);
-    h->strike_us[KL_STRIKES - 2] = 0;
+    forget_newest_strike(h);
 }
 
 static void forget_strikes(struct kl_lobby_healing *h) {
     memset(h->strike_us, 0, sizeof h->strike_us);
 }
 
-/* Who began with a snapshot and was never in sync since shows that states of this core do not hold all of it.
- */
+/* It has begun with a snapshot and was never in sync since. That says something of the core's states only
+ * where all others have been in sync since then: else it may be what all were before one of them was not. */
+static bool is_untrue(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    return m->late.unchecked && !(r->heal.any_apart && m->way.keyframe <= r->heal.apart);
+}
+
+static void note_apart(struct kl_lobby_room *r, uint16_t wrong) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!has_bit(wrong, i) || r->member[i].late.unchecked) continue;
+        r->heal.any_apart = true;
+        r->heal.apart = r->heal.label;
+    }
+}
+
+/* States of this core do not hold all of it. */
 static void who_replays(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     uint16_t replay = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(h->wrong, i) && r->member[i].late.unchecked && kl_lobby_way_untrue(r, i, now_us))
+        if (has_bit(h->wrong, i) && is_untrue(r, i) && kl_lobby_way_untrue(r, i, now_us))
             replay |= (uint16_t)(1U << i);
     if (!replay) return;
     h->wrong &= (uint16_t)~replay;
@@ -221,6 +249,7 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
         if (has_bit(c->reported & (uint16_t)~c->right, i) && kl_lobby_reaches(&r->member[i]) &&
             !r->member[i].way.loading)
             h->wrong |= (uint16_t)(1U << i);
+    note_apart(r, c->reported & (uint16_t)~c->right);
     if (!h->right)
         kl_lobby_log_room(KL_LOG_INFO, "heal_waits", r, "frame=%u reason=\"nobody can say who is right\"",
                           h->label);
@@ -260,6 +289,7 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
     if (!apart || (v->differs == 2 && h->states_hopeless)) return;
     if (r->params.desync == KL_DESYNC_PAUSE) pause_once(r);
     if (r->params.desync != KL_DESYNC_HEAL || h->hopeless || h->phase != KL_HEAL_NONE) return;
+    if (now_us < h->again_us) return; /* the next hashes will differ, too */
     h->phase = KL_HEAL_FOUND;
     h->label = v->frame;
     h->found_us = h->since_us = now_us;
@@ -287,7 +317,7 @@ static void order(struct kl_lobby_room *r, uint64_t now_us) {
     else if (r->shot.unfit)
         no_more(r, "there is no state to be had of this core");
     else if (now_us >= h->since_us + ORDER_TIRES)
-        give_up(r, "no snapshot could be ordered");
+        in_vain(r, "no snapshot could be ordered", now_us);
 }
 
 static void offer(struct kl_lobby_room *r, uint64_t now_us) {
@@ -303,6 +333,7 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
         h->since_us = now_us;
         h->by_us = now_us + LOAD_US + k->len * UINT64_C(1000000) / LOAD_LEAST;
     }
+    r->heal.vain = 0;
     stop(r);
 }
 
@@ -310,7 +341,7 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
 static void without_state(struct kl_lobby_room *r, uint64_t now_us) {
     bool can = r->shot.apart && r->heal.ram;
     if (can && all_anew(r, "the others have no state in common", now_us)) return;
-    give_up(r, r->shot.apart ? "those who are right have no state in common" : "nobody gave a state");
+    in_vain(r, r->shot.apart ? "those who are right have no state in common" : "nobody gave a state", now_us);
 }
 
 static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {
@@ -369,6 +400,7 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 
 void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who) {
     r->heal.hopeless = r->heal.states_hopeless = false;
+    r->heal.again_us = 0;
     if (policy != KL_DESYNC_HEAL) stop(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         r->member[i].heal.anew = 0;

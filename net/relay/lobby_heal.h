@@ -23,8 +23,12 @@ struct kl_lobby_heal {
     bool hopeless,
         states_hopeless; /* it does not help: nothing is done any more; where states alone differ */
     bool paused;         /* for this difference, by the room's policy */
-    bool left;           /* somebody has, since something differed */
-    bool judged;         /* the host has appointed one: */
+    unsigned vain;       /* times in a row that there was no state to be had … */
+    uint64_t again_us;   /* … and after some of them nothing is tried before then */
+    bool any_apart;      /* others than newcomers were out of sync, last at this label: */
+    uint32_t apart;
+    bool left;   /* somebody has, since something differed */
+    bool judged; /* the host has appointed one: */
     unsigned judge;
 };
 

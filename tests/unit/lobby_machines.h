@@ -22,6 +22,7 @@ static uint32_t keyframe;
 enum { OWED = 100 };
 static bool commits[PLAYERS], reveals[PLAYERS], lies[PLAYERS];
 static bool false_state[PLAYERS]; /* what it says of its state is not so */
+static bool copies[PLAYERS];      /* it says of its state what the host says of his */
 static bool mute[PLAYERS];        /* it says nothing of it */
 static uint64_t commits_late_us[PLAYERS];
 static struct kl_msg late[PLAYERS];
@@ -85,7 +86,7 @@ static void say_owed(void) {
 static void say_state(unsigned who) {
     static uint8_t bytes[BYTES];
     struct kl_msg m = {.kind = KL_MSG_STATE, .state = {.keyframe = keyframe, .bytes = BYTES, .has = true}};
-    state_of_machine(who, bytes);
+    state_of_machine(copies[who] ? 0 : who, bytes);
     crypto_generichash(m.state.hash, sizeof m.state.hash, bytes, BYTES, NULL, 0);
     m.state.hash[0] ^= false_state[who];
     if (!mute[who]) say(player[who].peer, &m);
@@ -169,7 +170,7 @@ static void begin(void) {
         at_once[i] = to_give[i] = to_load[i] = false;
         offers[i] = loaded[i] = 0;
         commits[i] = reveals[i] = true;
-        lies[i] = false_state[i] = mute[i] = false;
+        lies[i] = false_state[i] = copies[i] = mute[i] = false;
         commits_late_us[i] = late_us[i] = 0;
         owes[i] = 0;
     }

@@ -183,6 +183,40 @@ static void who_speaks_while_the_room_stands(void **unused) {
     expect_in_sync(1); /* with the next hash he is found out */
 }
 
+/* Of STATE nobody is bound to what he says: who is wrong may repeat the others' hash of it, where he knows
+ * it. It gains him nothing: his word is one for what they say, what he gives is looked at, and his next
+ * hashes are his own. */
+static void who_copies_a_state(void **unused) {
+    (void)unused;
+    for (unsigned given = 0; given < 2; given++) {
+        begin();
+        machine[1] = 8;
+        copies[1] = true;
+        gives[1] = given;
+        room()->member[0].in_vain = room()->member[2].in_vain = 1; /* so that he is asked first */
+        assert_true(kl_lobby_snapshot_order(room(), 0, now_us));
+        while (!to_give[1] && room()->shot.phase != KL_SHOT_NONE)
+            play(STEP_US);
+        assert_true(to_give[1]);
+        go_on(12 * SECOND);
+        assert_int_equal(inbox[player[1].peer].hung_up, given); /* a lie is one, silence costs a while */
+        if (given) {
+            expect_refusal(player[1].peer, KL_REFUSE_PROTOCOL, "is not what you said");
+            player[1].linked = player[1].plays = false;
+        } else
+            expect_in_sync(1);
+        assert_int_equal(machine[0], 7);
+        assert_int_equal(machine[2], 7);
+        uint8_t kept[BYTES], ours[BYTES];
+        const struct kl_lobby_packed *k = room()->shot.kept;
+        state_of_machine(0, ours);
+        assert_int_equal(ZSTD_decompress(kept, BYTES, k->packed, k->len), BYTES);
+        assert_memory_equal(kept, ours, BYTES);
+        tear_down(NULL);
+        set_up(NULL);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_is_revealed_before_all_have_committed, set_up, tear_down),
@@ -194,6 +228,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(who_comes_back_before_he_is_missed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whose_place_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(held_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_copies_a_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_speaks_while_the_room_stands, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

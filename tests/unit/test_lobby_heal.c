@@ -316,6 +316,77 @@ static void nobody_gives(void **unused) {
     expect_in_sync(1);
 }
 
+/* And nobody is put out for what nobody gave him the means to mend, however often it is tried; which is not
+ * every second. */
+static void nobody_gives_for_long(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8;
+    mute[0] = mute[2] = true;
+    go_on(SECOND);
+    uint32_t failures = room()->shot.failures;
+    go_on(90 * SECOND);
+    assert_false(inbox[player[1].peer].hung_up);
+    assert_int_equal(offers[1], 0);
+    assert_in_range(room()->shot.failures - failures, 5, 12);
+    mute[0] = mute[2] = false;
+    go_on(15 * SECOND);
+    expect_in_sync(1);
+    machine[1] = 8; /* that was the first time that he was healed, this is the second */
+    go_on(4 * SECOND);
+    expect_in_sync(2);
+    machine[1] = 8;
+    at_once[1] = true;
+    go_on(4 * SECOND);
+    expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
+    player[1].linked = player[1].plays = false;
+}
+
+/* --- newcomers --------------------------------------------------------------------------------------------
+ */
+
+/* It has begun with a state of now, and says nothing yet. */
+static void comes_new(unsigned who) {
+    struct kl_lobby_member *m = &room()->member[who];
+    commits[who] = false;
+    go_on(2 * SECOND);
+    m->late.unchecked = true;
+    m->late.said = false;
+    m->way.keyframe = room()->lock.next_close;
+}
+
+/* One against one the host is right: so he who came between is what both were before. */
+static void who_comes_between(void **unused) {
+    (void)unused;
+    begin();
+    comes_new(2);
+    machine[0] = 8;
+    go_on(4 * SECOND);
+    assert_int_equal(machine[1], 8);
+    commits[2] = true;
+    go_on(4 * SECOND);
+    assert_int_equal(room()->shot.untrue, 0);
+    assert_int_equal(offers[2], 1);
+    assert_int_equal(machine[2], 8);
+    expect_in_sync(2);
+}
+
+/* Where nobody else was out of sync since, it is the state that is not all. */
+static void whose_state_is_not_all(void **unused) {
+    (void)unused;
+    begin();
+    machine[1] = 8; /* and what was before says nothing */
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    comes_new(2);
+    machine[2] = 9;
+    commits[2] = true;
+    go_on(2 * SECOND);
+    assert_int_equal(room()->shot.untrue, 1);
+    assert_int_equal(offers[2], 0);
+    assert_int_equal(room()->member[2].state, KL_MEMBER_LOADING);
+}
+
 /* Who waits for a snapshot to begin with orders one as soon as one is done: what healing had ordered is
  * looked at all the same. One against one, another's would be no word on who is right. */
 static void who_else_wants_a_snapshot(void **unused) {
@@ -406,6 +477,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(no_word_on_the_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_state_all_is_run_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_gives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nobody_gives_for_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_comes_between, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(whose_state_is_not_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_else_wants_a_snapshot, set_up, tear_down),
         cmocka_unit_test_setup_teardown(policies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_asked_for, set_up, tear_down),
