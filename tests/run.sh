@@ -7,7 +7,8 @@
 # real time, and a machine that others share can take the time away: with CI=true up to three of them that fail run once
 # more, alone and last, and the second run counts; what the first one said is shown, and the end names them.
 #
-# Prints one line a command with the seconds it took, all output of what failed, and as its last line the count:
+# Prints one line a command with the seconds it took and those that processors worked for it (what is far less only waits, and
+# loses nothing beside others), all output of what failed, and as its last line the count:
 #   N passed, N failed[, N skipped]
 # What counts: lines "ok …", "FAIL …" and "skip …", and cmocka's own totals. A command that prints none of these
 # counts as one by its exit status; one that prints only good news and yet exits non-zero, or runs into its time
@@ -48,7 +49,7 @@ count() {
 
 # One command, in a process of its own: what is to be said of it in NUMBER.out, its counts in NUMBER.count.
 run_one() { # COMMAND NUMBER
-    local limit begin status seconds note='' word=ok child log=$dir/$2.log
+    local limit begin status seconds work note='' word=ok child log=$dir/$2.log
     limit=$(limit_of "$1")
     begin=$SECONDS
     timeout -k 10 "$limit" sh -c "$1" >"$log" 2>&1 </dev/null &
@@ -57,6 +58,8 @@ run_one() { # COMMAND NUMBER
     wait "$child" 2>/dev/null
     status=$?
     seconds=$((SECONDS - begin))
+    times >"$dir/$2.times"
+    work=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 + 0.5 }' "$dir/$2.times")
     count "$log"
     if [ "${CI:-}" = true ] && [[ $1 == *tests/e2e/* ]]; then
         bad=$((bad + left)) left=0
@@ -68,7 +71,7 @@ run_one() { # COMMAND NUMBER
     [ "$left" = 0 ] || word=skip
     [ "$bad" = 0 ] || word=FAIL
     {
-        printf '%-4s %5d s  %s: %d passed' "$word" "$seconds" "$1" "$good"
+        printf '%-4s %5d s %4d s work  %s: %d passed' "$word" "$seconds" "$work" "$1" "$good"
         [ "$bad" = 0 ] || printf ', %d failed' "$bad"
         [ "$left" = 0 ] || printf ', %d skipped' "$left"
         printf '%s\n' "$note"

@@ -31,16 +31,18 @@ TRIALS := $(QUICK_TRIALS) $(call trial,pace) $(call trial,hour) $(call trial,tab
     $(call trial,table --seeds 4 --half-steps) $(call trial,step) $(call trial,hitch)
 # … since there are watchers in them, and snapshots to begin with (without --plain); or that were once judged wrongly
 ROOMS_KEPT_WIDE := 30 33 555 883 890 911 1074 1105 1215 1264
-# All that is the processors' work runs two at a time, what plays in real time but mostly waits three at a time; what is
-# judged by time, to a frame or so or by what the machine can do, runs alone, and so does every scenario not named here.
+# All that is the processors' work runs two at a time, what plays in real time but mostly waits three at a time, and so do the
+# scenarios that are judged by hashes, frames and words alone (BESIDE). What is judged by time, to a frame or so or by what the
+# machine can do, runs alone, and so does every scenario not named here. A line of tests/run.sh tells what only waits.
 net_tests  = $(patsubst %,$(OUT)/tests/test_%,$(1))
-scenarios  = $(foreach n,$(1),$(wildcard tests/e2e/$(n)-*.sh))
-AT_WORK   := $(call scenarios,10 11 31 60 80)
+scenarios  = $(foreach n,$(1),$(wildcard tests/e2e/$(n)*.sh))
+AT_WORK   := $(call scenarios,10 11 30 31 60 80)
 REAL_TIME := $(call scenarios,51 55 54 74 72 71) $(call net_tests,relay return roam front liar)
+BESIDE    := $(call scenarios,93 91 86 94 59 81 58 73-capture 56 92 84-parted 90)
+OTHER_RETROARCH := $(foreach s,$(call scenarios,91 94 90 92),"KL_RETROARCH=1.20 $(s)")
 TIMED     := $(call net_tests,flood hostile restart)
 REST      := $(filter-out $(REAL_TIME) $(TIMED),$(UNIT))
-OTHER_RETROARCH := $(foreach s,$(call scenarios,90 91 92 94),"KL_RETROARCH=1.20 $(s)")
-ALONE     := $(TIMED) $(filter-out $(AT_WORK) $(REAL_TIME) %/70-return.sh %-sound.sh,$(E2E))
+ALONE     := $(TIMED) $(filter-out $(AT_WORK) $(REAL_TIME) $(BESIDE) %/70-return.sh %-sound.sh,$(E2E))
 test-run: test-build
 	$(Q)KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh \
 	    --beside 2 "$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs 1" \
@@ -49,7 +51,7 @@ test-run: test-build
 	    $(foreach s,$(ROOMS_KEPT),"$(OUT)/tests/rooms --plain --seeds 1 --first $(s)") $(AT_WORK) "$(MAKE) -s purity" "$(MAKE) -s conformance" \
 	    $(foreach f,$(FUZZ),"$(f) --smoke") $(QUICK_TRIALS) $(REST) \
 	    --alone --timed --beside 3 "PARTS=outage tests/e2e/70-return.sh" "PARTS='killed twins forgotten' tests/e2e/70-return.sh" \
-	    $(REAL_TIME) --alone $(ALONE) $(OTHER_RETROARCH)
+	    $(REAL_TIME) $(BESIDE) $(OTHER_RETROARCH) --alone $(ALONE)
 
 $(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)
