@@ -93,11 +93,12 @@ static void tag_interval(struct kl_lobby_room *r) {
     struct kl_lobby_past *p = &r->past;
     uint8_t bytes[KL_INTERVAL_BYTES];
     struct kl_tag t;
+    uint32_t i = p->history.intervals - 1, length = p->last_spacing;
+    uint8_t *tag = p->tag[i % KL_TAGS_KEPT];
     size_t len = kl_history_interval(&p->history, bytes, sizeof bytes);
-    uint32_t i = p->history.intervals - 1, length = r->past.last_spacing;
     kl_tag_begin(&t, p->tag_key, tag_before(p, i), r->id, i, p->history.next - length);
     kl_tag_add(&t, bytes, len);
-    kl_tag_end(&t, p->tag[i % KL_TAGS_KEPT]);
+    kl_tag_end(&t, tag);
     p->tag_end[i % KL_TAGS_KEPT] = p->history.next;
     p->tags = i + 1;
 }
