@@ -25,6 +25,7 @@ static struct {
     bool made;                /* the room that we are in is ours, for a quick match */
     bool told_no_relay;
     bool netplay; /* in a room that RetroArch's netplay led to */
+    bool left;    /* by the frontend's own menu: alone, until something is chosen in the core options */
 } c;
 
 /* What he has set up himself. */
@@ -43,6 +44,7 @@ static const char *ask(const char *key) {
 static enum kl_play_mode said(void) {
     enum kl_play_mode mode = kl_w.config.mode;
     const char *menu = ask(KL_OWN_MODE);
+    if (c.left) return KL_PLAY_ALONE;
     if (mode == KL_PLAY_AUTO && menu) (void)kl_config_mode(menu, &mode);
     return mode;
 }
@@ -148,6 +150,7 @@ bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint,
     if (kl_w.phase == KL_PHASE_PLAYING) kl_session_local();
     leave();
     c.netplay = true;
+    c.left = false;
     c.mode = KL_PLAY_ROOM;
     kl_w.config = to;
     kl_session_free(); /* the game runs until the match begins */
@@ -252,8 +255,14 @@ static void change(enum kl_play_mode mode) {
 
 void kl_choice_leave(void) {
     if (kl_w.mode != KL_MODE_ROOM || (!kl_w.link && !c.quick)) return;
-    c.said.mode = kl_w.config.mode = KL_PLAY_ALONE;
+    c.left = true;
     change(KL_PLAY_ALONE);
+}
+
+/* What he turns in the core options is his newest word, whatever sent him where he is or was. */
+static void heed_menu(void) {
+    c.said.mode = kl_w.config.mode = KL_PLAY_AUTO;
+    c.left = false;
 }
 
 static void look(uint64_t now_us) {
@@ -263,10 +272,11 @@ static void look(uint64_t now_us) {
         strcpy(c.menu, now);
         c.turned_us = now_us;
     }
-    if (!c.turned_us || now_us - c.turned_us < SETTLED_US) return;
+    if (!c.turned_us || now_us - c.turned_us < SETTLED_US || kl_w.phase == KL_PHASE_READY) return;
     c.turned_us = 0;
+    heed_menu();
     bool stays = c.netplay && said() != KL_PLAY_ALONE; /* its room is none of the menu's */
-    if (kl_w.phase != KL_PHASE_READY && !stays) change(wanted());
+    if (!stays) change(wanted());
 }
 
 static void say_no_relay(void) {

@@ -1,7 +1,8 @@
 /* choice.h - what the player wants to play: alone, a quick match, a named room, or to watch one; and his
  * changing his mind, in the frontend's core options, while the core runs.
  *
- * Said by KEYLOCK_MODE or keylock.cfg, else by the core options; where nothing is said the named room as soon
+ * Said by the frontend's own menu (wish.h), KEYLOCK_MODE or keylock.cfg, else by the core options; what is
+ * turned in these while the game runs counts before all of that. Where nothing is said the named room as soon
  * as a relay is known, else alone. Without a relay kl_w.mode is KL_MODE_ALONE, and all of this only says so.
  */
 #ifndef KLW_CHOICE_H
@@ -26,8 +27,8 @@ bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint,
 void kl_choice_netplay_over(void);
 /* For a match, and no room yet. */
 bool kl_choice_looking(void);
-/* Out of the room, or of looking for one, whatever the options say: the game goes on alone. Harmless in no
- * room. */
+/* Out of the room, or of looking for one, whatever the options say now: the game goes on alone until they are
+ * turned. Harmless in no room. */
 void kl_choice_leave(void);
 /* The core's game becomes the room's. */
 void kl_choice_begun(void);

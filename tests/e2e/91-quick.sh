@@ -133,11 +133,39 @@ sleep 1
 one=$(shows)
 sleep 0.7
 check quick/plays-on "the game stands still after he has left" test "$one" != "$(shows)"
+same_as() { # NAME: dan's hashes of the match with that one, kept before he begins another
+    "$keylock" diff "$tmp/$1.hash" "$tmp/dan.hash" >"$tmp/diff.log" 2>&1
+    status=$?
+    check quick/hashes-with-$1 "$(head -n 1 "$tmp/diff.log")" test $status = 0
+    check quick/moves-with-$1 "$(wc -l <"$tmp/dan.hash") hashes, all the same" hashes_move "$tmp/dan.hash" 3
+}
+begun() { [ "$(grep -ac 'playing seats=' "$tmp/dan.log")" = "$1" ]; }
+same_as eve
+
+# --- in the same process once more, and then in another room -------------------------------------------------------
+
+menu_keys "$command_port" TOGGLE RIGHT TOGGLE # Quick match
+check quick/looks-again "no room was made for it" \
+    eventually 12 eval '[ "$(grep -acE "joined room=\"quick-.*name=\"dan\"" "$tmp/relay.log")" = 2 ]'
+quick una nestopia "$game" --frames 400
+check quick/meets-again "the match did not begin" eventually 20 begun 2
+ended una 30
+status=$?
+check quick/una "exit status $status" test $status = 0 -o $status = 4
+menu_keys "$command_port" TOGGLE LEFT TOGGLE # Alone
+check quick/leaves-again "he did not leave the room" \
+    eventually 12 eval '[ "$(grep -acE "left room=\"quick-.*name=\"dan\"" "$tmp/relay.log")" = 2 ]'
+same_as una
+menu_keys "$command_port" TOGGLE RIGHT RIGHT TOGGLE # Named room
+check quick/another-room "he did not come into it" said relay 'joined room="main".*name="dan"' 12
+run_in_room fay --room main --core nestopia --content "$game" --speed real --frames 400 --input random:3
+check quick/meets-there "the match did not begin" eventually 20 begun 3
+ended fay 30
+status=$?
+check quick/fay "exit status $status" test $status = 0 -o $status = 4
 stop dan
 status=$?
 check quick/end "exit status $status" test $status = 0
-"$keylock" diff "$tmp/eve.hash" "$tmp/dan.hash" >"$tmp/diff.log" 2>&1
-status=$?
-check quick/retroarch-hashes "$(head -n 1 "$tmp/diff.log")" test $status = 0
+same_as fay
 check quick/saves-kept-to-the-end "the match reached the player's save file" test "$(srm)" = "$before"
 finish

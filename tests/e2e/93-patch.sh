@@ -64,7 +64,7 @@ try: print(s.recv(4096).decode())
 except OSError: print("no answer")' "${command_port[$1]}"
 }
 
-patched_home ann 'config_save_on_exit = "true"' 'keylock_room = "a name that is too long for a room"'
+patched_home ann "${short_menu[@]}" 'config_save_on_exit = "true"' 'keylock_room = "a name that is too long for a room"'
 start_patched ann -L "$(core_path nestopia)" "$content/shooter.nes"
 sleep 2
 check patch/bare "before it is asked for a room it loads a wrapper" test "$(grep -acE 'libretro core from.*keylock' "$tmp/ann.log")" = 0
@@ -101,7 +101,7 @@ xdotool windowmove "$(window_of bob)" 592 0
 ok "patch/plays: patched ($("$patched" --version 2>&1 | sed -n 's/.*[Vv]ersion:* *\([0-9.]*\).*/\1/p' | head -n 1)) and stock in one room"
 
 # The menu is open, then the window has lost the focus: the game goes on, nobody is away.
-frames() { tail -n 1 "$tmp/$1.hash" | cut -d ' ' -f 1; }
+frames() { tail -n 1 "$tmp/$1.hash" | grep . | cut -d ' ' -f 1 | grep . || echo 0; }
 is_beyond() { [ "$(frames ann)" -gt "$1" ]; }
 runs_on() { eventually 8 is_beyond $(($(frames ann) + 120)); }
 to_keylock ann
@@ -138,15 +138,40 @@ check patch/left "the room of before was not left" said relay 'left room="linked
 keys ann TOGGLE DOWN A # the menu is where it was; Leave is behind the line of what goes on
 check patch/leaves "ann has not left" said relay 'left room="pair".*name="ann"' 10
 check patch/plays-on "her game did not go on" grep -aq 'you have left the room, and play on alone' "$tmp/ann.log"
+same_as() { # NAME FILE: ann's hashes of a match with that one, kept before she begins another
+    "$keylock" diff "$2" "$tmp/$1.hash" >"$tmp/diff.log" 2>&1
+    status=$?
+    check patch/hashes-with-$1 "$(head -n 1 "$tmp/diff.log")" test $status = 0
+    check patch/enough-with-$1 "only $(wc -l <"$2") hashes" hashes_move "$2" 5
+}
+begun() { [ "$(grep -ac 'playing seats=' "$tmp/ann.log")" = "$1" ]; }
+cp "$tmp/ann.hash" "$tmp/left.hash"
+same_as bob "$tmp/left.hash"
+
+# --- again, in the same process: by the core options, and by the menu into another room --------------------------------
+
+# The quick menu, the options, the last category, where Play stands first: Named room. Alone the game stands still behind the
+# menu, and without the focus.
+xdotool windowfocus --sync "$(window_of ann)"
+keys ann B B UP UP UP A A UP A RIGHT RIGHT RIGHT TOGGLE
+check patch/again "she is not in the room again" \
+    eventually 20 eval '[ "$(grep -ac "event=joined room=\"pair\".*name=\"ann\"" "$tmp/relay.log")" = 2 ]'
+check patch/plays-again "her game did not begin there" eventually 30 begun 2
+was=$(frames bob)
+check patch/runs-again "stands still at frame $(frames ann)" eventually 30 is_beyond $((was + 120))
+cp "$tmp/ann.hash" "$tmp/again.hash"
+same_as bob "$tmp/again.hash"
+run_in_room dora --room second --core nestopia --content "$content/shooter.nes" --speed real --frames 100000 --input random:4
+keys ann TOGGLE B B B DOWN DOWN DOWN A A DOWN A # Leave, from the main menu on
+check patch/leaves-again "ann has not left" \
+    eventually 10 eval '[ "$(grep -ac "left room=\"pair\".*name=\"ann\"" "$tmp/relay.log")" = 2 ]'
+picture ann patched-left
+stop dora
 for who in ann bob cyd; do
     stop $who
     status=$?
     check patch/end-$who "exit status $status" test $status = 0
 done
-"$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
-status=$?
-check patch/hashes "$(head -n 1 "$tmp/diff.log")" test $status = 0
-check patch/enough "only $(wc -l <"$tmp/ann.hash") hashes" hashes_move "$tmp/ann.hash" 5
 for key in 'keylock_room = "pair"' "keylock_relay = \"$relay\"" 'keylock_policy = "0"'; do
     check patch/kept "retroarch.cfg has no $key" grep -qxF "$key" "$tmp/ann/config/retroarch/retroarch.cfg"
 done
