@@ -26,6 +26,9 @@ static bool is_loading(const struct kl_panel_member *m) {
 static bool is_lacking(const struct kl_panel_member *m) {
     return m->lacking;
 }
+static bool is_host(const struct kl_panel_member *m) {
+    return m->host && !m->you;
+}
 static bool is_alone(const struct kl_panel_member *m) {
     return m->alone;
 }
@@ -103,6 +106,19 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
     return KL_PANEL_QUIET;
 }
 
+/* All seats are taken: the host's machine brings what the game starts with. */
+static void say_filling(const struct kl_panel *p, char out[KL_PANEL_LINE], const char *since) {
+    char who[KL_PANEL_LINE];
+    if (p->players && p->filled >= p->players)
+        snprintf(out, KL_PANEL_LINE, "waiting for %.120s to start the game  %s",
+                 names(p, is_host, "this machine", who), since);
+    else if (*p->link) /* a frontend's line has place for no more */
+        snprintf(out, KL_PANEL_LINE, "waiting (%u/%u)  %s  %.400s", p->filled, p->players, since, p->link);
+    else
+        snprintf(out, KL_PANEL_LINE, "waiting for players (%u/%u)  %s  room %s", p->filled, p->players, since,
+                 p->room);
+}
+
 enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
     char who[KL_PANEL_LINE], since[16];
     out[0] = 0;
@@ -111,14 +127,7 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
     switch (p->stage) {
     case KL_PANEL_LOOKING: snprintf(out, KL_PANEL_LINE, "looking for a match  %s", since); break;
     case KL_PANEL_REACHING: snprintf(out, KL_PANEL_LINE, "reaching %s  %s", p->relay, since); break;
-    case KL_PANEL_FILLING:
-        if (*p->link) /* a frontend's line has place for no more */
-            snprintf(out, KL_PANEL_LINE, "waiting (%u/%u)  %s  %.400s", p->filled, p->players, since,
-                     p->link);
-        else
-            snprintf(out, KL_PANEL_LINE, "waiting for players (%u/%u)  %s  room %s", p->filled, p->players,
-                     since, p->room);
-        break;
+    case KL_PANEL_FILLING: say_filling(p, out, since); break;
     case KL_PANEL_FETCHING:
         *percent = percent_of(p->data_done, p->data_total);
         snprintf(out, KL_PANEL_LINE, "loading (%u of %u KB)", p->data_done / 1024, p->data_total / 1024);

@@ -15,6 +15,7 @@
 #define AT_ONCE_US   1000
 #define REFRESH_US   16000 /* between two refreshes of the memory that the frontend sees */
 #define SLOW_TOLD_US 10000000
+#define SLOW_ITSELF  1.2     /* times the core's rate: to run on and to catch up as well */
 #define MISSING_US   3000000 /* the pace judges by what was behind a second or so before */
 
 static struct kl_play *const play = &kl_w.play;
@@ -242,9 +243,17 @@ static void say_too_slow(uint64_t now_us) {
     if (now_us - play->missing_us < MISSING_US && play->missing_us) return;
     if (!play->pace.too_slow || now_us - play->slow_told_us < SLOW_TOLD_US) return;
     play->slow_told_us = now_us;
-    kl_wrapper_say(KL_SCREEN_WARNING, 5000,
-                   "this machine cannot catch up: unseen it runs %.0f frames a second, %.0f are needed",
-                   1e6 / kl_pace_unseen_us(&play->pace), 1e6 / play->pace.period_us);
+    double runs = 1e6 / kl_pace_unseen_us(&play->pace), played = 1e6 / play->pace.period_us;
+    if (runs < SLOW_ITSELF * played)
+        kl_wrapper_say(
+            KL_SCREEN_WARNING, 5000,
+            "this machine cannot catch up: unseen it runs %.0f frames a second, more than %.0f are needed",
+            runs, played);
+    else
+        kl_wrapper_say(KL_SCREEN_WARNING, 5000,
+                       "this machine cannot catch up: something else takes its time (the game alone would "
+                       "run %.0f frames a second)",
+                       runs);
 }
 
 static void refresh_memory(uint64_t now_us) {

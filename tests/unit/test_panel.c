@@ -226,6 +226,11 @@ static void each_stage_says_what_is_awaited(void **state) {
     check_words(&p, KL_PANEL_INFO, "waiting for players (1/2)  1:05  room pair", -1);
     strcpy(p.link, "keylock://relay.example.org/pair"); /* the host's */
     check_words(&p, KL_PANEL_INFO, "waiting (1/2)  1:05  keylock://relay.example.org/pair", -1);
+    p.filled = 2; /* nobody else is awaited: what it starts with is the host's to bring */
+    check_words(&p, KL_PANEL_INFO, "waiting for this machine to start the game  1:05", -1);
+    p.member[1].host = true;
+    check_words(&p, KL_PANEL_INFO, "waiting for bob to start the game  1:05", -1);
+    p.member[1].host = false;
     p.stage = KL_PANEL_FETCHING;
     p.data_done = 1024 * 300;
     p.data_total = 1024 * 1200;
