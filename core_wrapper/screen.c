@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../net/engine/plain.h"
 #include "../net/transport/link.h"
 
-#define BRIEF 72 /* bytes that fit into RetroArch's smallest window */
+#define LINE  2048 /* bytes of one in the log, NUL included */
+#define BRIEF 72   /* bytes that fit into RetroArch's smallest window */
 
 static bool panel, draw;
 
@@ -42,13 +44,13 @@ static void log_line(struct kl_screen *s, enum retro_log_level level, const char
 }
 
 void kl_screen_log(struct kl_screen *s, retro_environment_t environment, const char *format, ...) {
-    char line[1024];
+    char line[LINE];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
     ask(s, environment);
-    log_line(s, RETRO_LOG_INFO, line);
+    log_line(s, RETRO_LOG_INFO, kl_plain(line));
 }
 
 static const enum retro_log_level levels[] = {RETRO_LOG_INFO, RETRO_LOG_WARN, RETRO_LOG_ERROR};
@@ -76,8 +78,8 @@ static bool tell(const struct kl_screen *s, retro_environment_t environment, enu
     return environment(RETRO_ENVIRONMENT_SET_MESSAGE, &m);
 }
 
-void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                    unsigned ms, const char *line, int percent) {
+static void show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone, unsigned ms,
+                 const char *line, int percent) {
     ask(s, environment);
     snprintf(s->line, sizeof s->line, "%s", line);
     s->tone = tone;
@@ -88,12 +90,25 @@ void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum k
     if (!draw) s->mute = !told;
 }
 
+/* Names and words in it are others'. */
+static char *plain_copy(char out[LINE], const char *line) {
+    snprintf(out, LINE, "%s", line);
+    return kl_plain(out);
+}
+
+void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                    unsigned ms, const char *line, int percent) {
+    char copy[LINE];
+    show(s, environment, tone, ms, plain_copy(copy, line), percent);
+}
+
 void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                   unsigned ms, const char *line) {
+                   unsigned ms, const char *said) {
+    char line[LINE];
     ask(s, environment);
-    log_line(s, levels[tone], line);
+    log_line(s, levels[tone], plain_copy(line, said));
     bool drawn = kl_screen_drawn(s);
-    kl_screen_show(s, environment, tone, ms, line, -1);
+    show(s, environment, tone, ms, line, -1);
     /* An error may be the last thing that happens, with no picture after it: it goes both ways. */
     if (drawn && tone == KL_SCREEN_ERROR && environment) tell(s, environment, tone, ms, line, -1);
 }

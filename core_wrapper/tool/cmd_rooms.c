@@ -1,6 +1,7 @@
 /* `keylock rooms`: what a relay tells whoever asks. net/PROTOCOL.md §10. */
 #include "tool.h"
 
+#include "../../net/engine/plain.h"
 #include "../../net/transport/ask.h"
 #include "../config.h"
 #include "report.h"
@@ -41,8 +42,11 @@ static const char *state_of(const struct kl_room_line *l) {
     return l->playing ? "playing" : l->locked ? "locked" : "open";
 }
 
-static void print_room(const struct kl_room_line *l) {
+/* Names are whatever somebody wrote who may not even be a relay. */
+static void print_room(struct kl_room_line *l) {
     char watched[24] = "";
+    kl_plain(l->name);
+    kl_plain(l->content);
     if (l->watchers) snprintf(watched, sizeof watched, " (%u watch)", l->watchers);
     printf("%-23s  %u/%u  %-7s  %-8s  %s%s\n", l->name, l->filled, l->players, state_of(l),
            l->password ? "password" : "-", l->content, watched);
@@ -64,7 +68,7 @@ static json_object *room_json(const struct kl_room_line *l) {
     return j;
 }
 
-static void put_rooms(json_object *list, const struct kl_rooms *r) {
+static void put_rooms(json_object *list, struct kl_rooms *r) {
     for (unsigned i = 0; i < r->count; i++)
         if (list)
             json_object_array_add(list, room_json(&r->line[i]));

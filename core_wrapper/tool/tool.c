@@ -1,5 +1,6 @@
 #include "tool.h"
 
+#include "../../net/engine/plain.h"
 #include "../core.h"
 
 #include <errno.h>
@@ -15,13 +16,13 @@
 #define WRAPPER "keylock_libretro.so"
 
 int tool_fail(int code, const char *command, const char *format, ...) {
+    char line[8192]; /* some of it may be a relay's word, or another player's name */
     va_list args;
     fflush(stdout);
-    fprintf(stderr, "keylock %s: ", command);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    fputc('\n', stderr);
+    fprintf(stderr, "keylock %s: %s\n", command, kl_plain(line));
     return code;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../engine/plain.h"
 #include "../transport/link.h"
 #include "log_limit.h"
 
@@ -74,20 +75,14 @@ void kl_log_left_out(bool all) {
         put_left_out(c->key, missing);
 }
 
-/* Also U+0080 to U+009f, which terminals take for the beginning of orders to them. */
-static bool is_control(const char *s) {
-    unsigned char c = (unsigned char)s[0], next = (unsigned char)s[1];
-    return c < 0x20 || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0);
-}
-
 const char *kl_log_quote(char *out, size_t cap, const char *s) {
     size_t n = 0;
     out[n++] = '"';
-    for (; *s && n + 3 < cap; s++) {
+    while (*s && n + 3 < cap) {
+        size_t unfit = kl_plain_unfit(s);
         if (*s == '"' || *s == '\\') out[n++] = '\\';
-        bool control = is_control(s);
-        out[n++] = control ? '?' : *s;
-        s += control && s[1] && (unsigned char)*s == 0xc2;
+        out[n++] = unfit ? '?' : *s;
+        s += unfit ? unfit : 1;
     }
     out[n++] = '"';
     out[n] = 0;

@@ -1,0 +1,94 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/engine/plain.h"
+#include "net/relay/relay_log.h"
+
+/* UTF-8 of one character, at most U+ffff. */
+static const char *utf8(uint32_t c) {
+    static char out[4];
+    memset(out, 0, sizeof out);
+    if (c < 0x80) {
+        out[0] = (char)c;
+    } else if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3f));
+    } else {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (c & 0x3f));
+    }
+    return out;
+}
+
+static int is_unfit(uint32_t c) {
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+static void which_characters(void **state) {
+    (void)state;
+    for (uint32_t c = 1; c < 0x10000; c++) {
+        if (c >= 0xd800 && c < 0xe000) continue; /* no characters */
+        const char *s = utf8(c);
+        assert_int_equal(kl_plain_unfit(s), is_unfit(c) ? strlen(s) : 0);
+    }
+    assert_int_equal(kl_plain_unfit(""), 0);
+    assert_int_equal(kl_plain_unfit("\xf0\x9f\x8e\xae"), 0);
+}
+
+static void text_stays_text(void **state) {
+    (void)state;
+    char name[] = "J\xc3\xb6rg \xd8\xb9\xd9\x84\xd9\x8a \xe6\xb0\xb4 \xf0\x9f\x8e\xae";
+    char kept[sizeof name];
+    memcpy(kept, name, sizeof name);
+    assert_string_equal(kl_plain(name), kept);
+    char empty[] = "";
+    assert_string_equal(kl_plain(empty), "");
+}
+
+static void what_is_more_than_text_goes(void **state) {
+    (void)state;
+    char clears[] = "a\xc2\x9b"
+                    "2Jb";
+    char turns[] = "ann\xe2\x80\xae=tsoh\xe2\x80\xac!";
+    char ends[] = "x\xe2\x80\xa8y\x1b[0m\x7f";
+    assert_string_equal(kl_plain(clears), "a?2Jb");
+    assert_string_equal(kl_plain(turns), "ann?=tsoh?!");
+    assert_string_equal(kl_plain(ends), "x?y?[0m?");
+}
+
+/* No byte behind the end is looked at, wherever a character is cut off. */
+static void cut_off(void **state) {
+    (void)state;
+    static const char *const ends[] = {"\xc2", "\xe2", "\xe2\x80", "\xf0", "\xf0\x9f\x8e"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        char text[8];
+        strcpy(text, ends[i]);
+        memset(text + strlen(text) + 1, 0x9b, sizeof text - strlen(text) - 1);
+        assert_string_equal(kl_plain(text), ends[i]);
+    }
+}
+
+static void a_log_line_reads_from_left_to_right(void **state) {
+    (void)state;
+    char out[64];
+    assert_string_equal(kl_log_quote(out, sizeof out, "ann\xe2\x80\xae\" 0=edoc\xe2\x81\xa9\xe2\x80\xa9"),
+                        "\"ann?\\\" 0=edoc??\"");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(which_characters),
+        cmocka_unit_test(text_stays_text),
+        cmocka_unit_test(what_is_more_than_text_goes),
+        cmocka_unit_test(cut_off),
+        cmocka_unit_test(a_log_line_reads_from_left_to_right),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
