@@ -303,10 +303,9 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     if (now_us >= r->chores_us) run_chores(r, now_us);
     kl_lobby_start_run(r, now_us);
     kl_lobby_play_run(r, now_us);
-    r->shot.due_us = UINT64_MAX;
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_past_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_snapshot_run(r, now_us);
-    if (r->roster_changed) kl_lobby_send_roster(r);
+    if (r->roster_changed || r->roster_owed) kl_lobby_send_roster(r);
 }
 
 static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
@@ -316,7 +315,6 @@ static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
     if (lock_us < r->due_us) r->due_us = lock_us;
     if (tick_us < r->due_us) r->due_us = tick_us;
     if (verdict_us < r->due_us && verdict_us > now_us) r->due_us = verdict_us; /* else it is held back */
-    if (r->shot.due_us < r->due_us) r->due_us = r->shot.due_us;
     if (r->watch.due_us < r->due_us) r->due_us = r->watch.due_us;
 }
 
@@ -352,12 +350,14 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
         struct kl_lobby_room *r = l->room[i];
         if (r && (r->busy || r->bulk || now_us >= r->due_us)) run_room(r, now_us);
     }
+    kl_lobby_snapshot_unpack(l, now_us);
     run_watchers(l, now_us);
     kl_lobby_free_empty_rooms(l);
 }
 
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
-    uint64_t due_us = kl_lobby_bring_due_us(l);
+    uint64_t due_us = kl_lobby_bring_due_us(l), unpack_us = kl_lobby_snapshot_due_us(l);
+    if (unpack_us < due_us) due_us = unpack_us;
     if (l->chores_us < due_us) due_us = l->chores_us;
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i] && l->room[i]->due_us < due_us) due_us = l->room[i]->due_us;

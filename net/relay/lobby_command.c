@@ -136,6 +136,46 @@ static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct
     return result;
 }
 
+/* --- the core's frame rate: every machine says that it has changed. One alone, wrong or hostile, would set
+ * everybody's pace, so it counts once more than half of those who play have said the same. */
+
+static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
+    unsigned all = 0, same = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!kl_lobby_plays_now(r, i)) continue;
+        all++;
+        same += r->member[i].rate_uhz == rate_uhz;
+    }
+    return 2 * same > all;
+}
+
+static int change_rate(struct kl_lobby_room *r, unsigned member) {
+    uint32_t rate_uhz = r->member[member].rate_uhz;
+    uint8_t data[4];
+    struct kl_writer w;
+    kl_writer_init(&w, data, sizeof data);
+    kl_write_u32(&w, rate_uhz);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].rate_uhz == rate_uhz) r->member[i].rate_uhz = 0;
+    return kl_room_command(&r->lock, member, KL_COMMAND_RATE, data, sizeof data);
+}
+
+static int rate_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
+    struct kl_reader in;
+    kl_reader_init(&in, o->data, o->len);
+    uint32_t rate_uhz = kl_read_u32(&in);
+    if (in.failed || kl_reader_left(&in) || rate_uhz < KL_FPS_MIN || rate_uhz > KL_FPS_MAX)
+        return KL_E_MALFORMED;
+    r->member[member].rate_uhz = rate_uhz;
+    return kl_lobby_plays_now(r, member) && most_say(r, rate_uhz) ? change_rate(r, member) : KL_OK;
+}
+
+void kl_lobby_rate_look(struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].rate_uhz && kl_lobby_plays_now(r, i) && most_say(r, r->member[i].rate_uhz))
+            (void)change_rate(r, i);
+}
+
 static bool for_the_relay(uint8_t kind) {
     return kind == KL_COMMAND_HOST || kind == KL_COMMAND_LOCK || kind == KL_COMMAND_KICK ||
            kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE;
@@ -164,6 +204,7 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
     bool of_now = kl_lobby_behind(r, member) < KL_WINDOW_FRAMES;
     if (o->kind == KL_COMMAND_RATE && !of_now) return KL_OK; /* it runs what all have told of long ago */
+    if (o->kind == KL_COMMAND_RATE) return rate_said(r, member, o);
     if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
     if (o->kind == KL_COMMAND_LOAD && !kl_lobby_slot_agreed(r, o)) return KL_E_STATE;
     if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name, o->data, o->len, now_us);

@@ -232,7 +232,7 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
         if (h->seats_wanted && !m->seats)
             kl_lobby_tell(r, i, "all %u seats are taken: you watch", r->params.players);
     } else {
-        kl_lobby_notice(r, m->seats ? "%s joined" : "%s is watching", m->name);
+        kl_lobby_news(r, now_us, m->seats ? "%s joined" : "%s is watching", m->name);
         kl_lobby_start_joined(r, i, now_us);
     }
 }

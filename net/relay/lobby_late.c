@@ -32,7 +32,7 @@ static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 
 void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     const struct kl_lobby_member *m = &r->member[member];
-    kl_lobby_notice(r, m->seats ? "%s joins the game" : "%s is watching", m->name);
+    kl_lobby_news(r, now_us, m->seats ? "%s joins the game" : "%s is watching", m->name);
     begin_watch(r, member, now_us);
     (void)kl_lobby_start_again(r, member, now_us); /* there is a way: it has been asked for */
 }
@@ -73,7 +73,7 @@ static int step_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) 
         kl_lobby_tell(r, member, "you are the only player: the game would be over");
         return KL_E_STATE;
     }
-    kl_lobby_notice(r, "%s steps back and watches", m->name);
+    kl_lobby_news(r, now_us, "%s steps back and watches", m->name);
     return kl_lobby_reseat(r, member, 0, "steps back", now_us);
 }
 
@@ -88,7 +88,7 @@ int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted
                       r->params.players);
         return KL_E_STATE;
     }
-    kl_lobby_notice(r, "%s takes a seat", m->name);
+    kl_lobby_news(r, now_us, "%s takes a seat", m->name);
     return kl_lobby_reseat(r, member, seats, "takes a seat", now_us);
 }
 
@@ -122,7 +122,7 @@ void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
                             m->way.keyframe, m->way.fps);
         m->late.since_us = 0;
         r->roster_changed = true;
-        if (m->seats) kl_lobby_notice(r, "%s plays", m->name);
+        if (m->seats) kl_lobby_news(r, now_us, "%s plays", m->name);
     }
 }
 

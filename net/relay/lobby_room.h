@@ -14,6 +14,7 @@
  * lobby_command.c  commands, what the operator asks for
  * lobby_slot.c     who has the room's saved state
  * lobby_snapshot.h states that the room has agreed on
+ * lobby_fetch.c    … on their way to somebody
  * lobby_heal.h     who is out of sync, and what is done about it
  * journal.h        what outlives the relay
  * lobby_watch.h    who watches from outside the game
@@ -106,6 +107,7 @@ struct kl_lobby_member {
     struct kl_facts ready;
     unsigned malformed;
     bool absent, slow; /* as it was last told */
+    uint32_t rate_uhz; /* its core plays at that from now on, as it says, and the room does not yet; 0: no */
     bool owes;         /* hashes that it committed to; the log knows */
     struct kl_lobby_late {
         uint64_t since_us;    /* it catches up with a game under way since then; 0: it does not */
@@ -202,8 +204,10 @@ struct kl_lobby_room {
     uint32_t made_of;             /* … the one of this number */
     struct kl_lobby_trial *trial; /* of frames that are not proved; NULL: none are (lobby_again.h) */
     bool roster_changed, busy;    /* busy: something came in since the last run */
-    bool ran;                     /* in this run, and its watchers have not */
-    bool bulk;                    /* some member waits for bulk: run whenever something was acknowledged */
+    uint16_t roster_owed;         /* clients who are to get it when they have taken other things */
+    struct kl_bucket news;
+    bool ran;  /* in this run, and its watchers have not */
+    bool bulk; /* some member waits for bulk: run whenever something was acknowledged */
     uint64_t due_us, chores_us;
 
     struct kl_room lock;
@@ -261,6 +265,9 @@ struct kl_lobby {
     unsigned rooms, members, watchers;
     unsigned watch_turn;                                 /* the room whose watchers come first */
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
+    bool packed_waits;                                   /* of some room, to be unpacked … */
+    unsigned unpack_turn; /* … this one's, or the next one that has some … */
+    uint64_t unpack_ns;   /* … and what was unpacked would be over then, at the pace that it may have */
     uint64_t chores_us;
     uint64_t born_us;  /* the first kl_lobby_run() */
     unsigned bringing; /* clients in that state */
@@ -480,6 +487,9 @@ void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                            uint64_t now_us);
 
+/* Who has gone, or plays again, may make of what was said of the core's rate what most say. */
+void kl_lobby_rate_look(struct kl_lobby_room *r);
+
 /* --- lobby_slot.c --- */
 /* Command SAVED. KL_E_MALFORMED. */
 int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o);
@@ -497,6 +507,10 @@ void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);
 void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
 void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Of who comes and goes: no more than one a second in the long run, for that may be anybody, again and again.
+ */
+void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* To one of them. */
 void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -4,6 +4,10 @@
 
 #include "lobby_room.h"
 
+#define NEWS_PER_MIN      60  /* of a room: a full one may come and go */
+#define NOTICES_UNDER_WAY 128 /* messages under way to a client behind which no NOTICE is sent … */
+#define ROSTERS_UNDER_WAY 64  /* … and no ROSTER, but the newest later */
+
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
     int len = kl_msg_encode(m, bytes, sizeof bytes);
@@ -27,14 +31,35 @@ void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, con
     kl_lobby_send(l, peer, &m);
 }
 
-void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) {
+/* So many messages are on their way to that client, or more. What only a screen shows is not added to them:
+ * with 400 a client is put out, and nobody shall bring another there by what he makes the relay say. */
+static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member, unsigned messages) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    return net->pending(net->ctx, r->member[member].peer) > messages;
+}
+
+static void say_to_all(struct kl_lobby_room *r, const char *format, va_list args) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE};
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i]) && !has_much_to_take(r, i, NOTICES_UNDER_WAY))
+            kl_lobby_send(r->lobby, r->member[i].peer, &m);
+    if (r->watch.delay_s == 0) kl_lobby_watch_notice(r, &m.text); /* else it is of what they have not seen */
+}
+
+void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    say_to_all(r, format, args);
     va_end(args);
-    kl_lobby_send_all(r, &m);
-    if (r->watch.delay_s == 0) kl_lobby_watch_notice(r, &m.text); /* else it is of what they have not seen */
+}
+
+void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format, ...) {
+    va_list args;
+    if (!kl_bucket_take(&r->news, NEWS_PER_MIN, now_us)) return;
+    va_start(args, format);
+    say_to_all(r, format, args);
+    va_end(args);
 }
 
 void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...) {
@@ -69,9 +94,17 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
 
 void kl_lobby_send_roster(struct kl_lobby_room *r) {
     struct kl_msg m = roster_of(r);
-    kl_lobby_send_all(r, &m);
-    kl_lobby_watch_roster(r, &m.roster);
+    uint16_t owed = r->roster_changed ? UINT16_MAX : r->roster_owed;
+    if (r->roster_changed) kl_lobby_watch_roster(r, &m.roster);
     r->roster_changed = false;
+    r->roster_owed = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!(owed >> i & 1) || !kl_lobby_reaches(&r->member[i])) continue;
+        if (has_much_to_take(r, i, ROSTERS_UNDER_WAY))
+            r->roster_owed |= (uint16_t)(1U << i);
+        else
+            kl_lobby_send(r->lobby, r->member[i].peer, &m);
+    }
 }
 
 void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer) {

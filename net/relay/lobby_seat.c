@@ -50,7 +50,7 @@ void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, 
     kl_lobby_heal_left(r, member, now_us);
     r->lobby->members--;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
-    if (!m->leaving) kl_lobby_notice(r, "%s %s", m->name, why);
+    if (!m->leaving) kl_lobby_news(r, now_us, "%s %s", m->name, why);
     bool was_host = r->host == member;
     if (was_host) kl_lobby_choose_host(r);
     kl_lobby_start_left(r, was_host);
@@ -86,7 +86,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
     m->leaving = true;
     m->leaving_us = now_us;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
-    kl_lobby_notice(r, "%s left", m->name);
+    kl_lobby_news(r, now_us, "%s left", m->name);
     if (r->host == member) kl_lobby_choose_host(r);
 }
 

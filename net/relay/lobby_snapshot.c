@@ -19,6 +19,12 @@
 #define WISH_US       60000000 /* between two tries to get one because history fills */
 #define AGAIN_US      60000000 /* failures of so long ago say nothing */
 
+/* A few packed bytes may be 64 MiB, so what unpacking costs is not the giver's to choose: of all rooms
+ * together it may take a third of the relay's time. */
+#define UNPACK_A_MS     (256U * 1024) /* bytes that come out, and packed ones */
+#define UNPACK_AHEAD_NS UINT64_C(1000000)
+#define PACKING_COSTS   5 /* times as much as unpacking */
+
 static bool has_bit(uint16_t mask, unsigned i) {
     return mask >> i & 1;
 }
@@ -43,7 +49,7 @@ static struct kl_lobby_packed *take(struct kl_lobby_room *r, uint32_t len) {
     return p;
 }
 
-static void drop(struct kl_lobby_room *r, struct kl_lobby_packed **at) {
+void kl_lobby_packed_drop(struct kl_lobby_room *r, struct kl_lobby_packed **at) {
     struct kl_lobby_packed *p = *at;
     *at = NULL;
     if (!p || --p->refs > 0) return;
@@ -58,15 +64,15 @@ static void stop_unpacking(struct kl_lobby_room *r) {
     kl_rebase_free(s->rebase);
     s->unpack = NULL;
     s->rebase = NULL;
-    drop(r, &s->slices);
-    drop(r, &s->made);
+    kl_lobby_packed_drop(r, &s->slices);
+    kl_lobby_packed_drop(r, &s->made);
 }
 
 /* What is coming comes to nothing. */
 static void drop_coming(struct kl_lobby_room *r) {
     if (r->shot.coming) r->shot.coming->failed = true;
     stop_unpacking(r);
-    drop(r, &r->shot.coming);
+    kl_lobby_packed_drop(r, &r->shot.coming);
     r->shot.have = 0;
 }
 
@@ -83,7 +89,7 @@ static void end(struct kl_lobby_room *r, const char *why) {
 
 void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
     end(r, NULL);
-    drop(r, &r->shot.kept);
+    kl_lobby_packed_drop(r, &r->shot.kept);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_lobby_fetch_end(r, &r->member[i].fetch);
 }
@@ -316,7 +322,7 @@ static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
     s->coming = fits ? take(r, total) : NULL;
     s->unpack = s->coming ? kl_unpack_begin(s->wanted.bytes) : NULL;
     if (!s->unpack) {
-        drop(r, &s->coming);
+        kl_lobby_packed_drop(r, &s->coming);
         return false;
     }
     describe(s, s->coming);
@@ -390,6 +396,7 @@ bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const str
     }
     take_piece(s->slices ? s->slices : s->coming, piece);
     s->have += piece->len;
+    s->packed_waits = r->lobby->packed_waits = true;
     s->heard_us = now_us;
     return true;
 }
@@ -399,7 +406,7 @@ static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
     struct kl_lobby_packed *k = *from;
     *from = NULL;
     stop_unpacking(r); /* the one kept before was the base */
-    drop(r, &s->kept);
+    kl_lobby_packed_drop(r, &s->kept);
     s->kept = k;
     k->good = true;
     r->member[s->giver].in_vain = 0;
@@ -428,10 +435,13 @@ static void forged(struct kl_lobby_room *r, uint64_t now_us) {
                      now_us); /* and the next one is asked */
 }
 
-/* What comes of it is not what they said: he may not have had that base after all, so it is no lie yet. */
-static bool check_slices(struct kl_lobby_room *r, uint64_t now_us) {
+/* What comes of it is not what they said: he may not have had that base after all, so it is no lie yet.
+ * bytes: as in check(); each is unpacked, hashed and packed again. */
+static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
+    uint64_t left = kl_rebase_left(s->rebase);
     bool more = kl_rebase_step(s->rebase, s->slices->packed, s->have);
+    *bytes = (left - kl_rebase_left(s->rebase)) * PACKING_COSTS;
     bool whole = !more && s->have == s->slices->len;
     uint32_t len = whole ? kl_rebase_good(s->rebase, s->have, s->wanted.hash) : 0;
     if (len) {
@@ -442,12 +452,13 @@ static bool check_slices(struct kl_lobby_room *r, uint64_t now_us) {
     return more;
 }
 
-/* True: there is more to look at, at once. */
-static bool check(struct kl_lobby_room *r, uint64_t now_us) {
+/* A step. True: there is more to look at. bytes: that it went through. */
+static bool check(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
-    if (s->rebase) return check_slices(r, now_us);
-    if (!s->coming) return false;
+    if (s->rebase) return check_slices(r, bytes, now_us);
+    uint64_t before = kl_unpack_done(s->unpack);
     bool more = kl_unpack_step(s->unpack, s->coming->packed, s->have);
+    *bytes = kl_unpack_done(s->unpack) - before;
     bool whole = !more && s->have == s->coming->len;
     if (kl_unpack_failed(s->unpack))
         forged(r, now_us);
@@ -459,66 +470,39 @@ static bool check(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static bool is_late(const struct kl_lobby_shot *s, uint64_t now_us) {
-    uint64_t whole_us = GIVE_GRACE_US;
     const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
+    if (k && s->packed_waits && s->have == k->len) return false; /* it waits for us */
+    uint64_t whole_us = GIVE_GRACE_US;
     if (k) whole_us += k->len * UINT64_C(1000000) / GIVE_LEAST;
     return now_us >= s->heard_us + GIVE_US || now_us >= s->since_us + whole_us;
 }
 
-/* --- sending it on ----------------------------------------------------------------------------------------
- */
-
-/* As bulk, so that it comes before its pieces, and before the history from there on. */
-bool kl_lobby_fetch_begin(struct kl_lobby_room *r, struct kl_lobby_fetch *f, struct kl_lobby_packed *k,
-                          unsigned peer, bool begin) {
-    struct kl_msg msg = {.kind = KL_MSG_OFFER};
-    kl_lobby_fetch_end(r, f);
-    if (!k) return false;
-    msg.offer = (struct kl_offer){.keyframe = k->keyframe,
-                                  .interval = k->interval,
-                                  .begin = begin,
-                                  .bytes = k->bytes,
-                                  .packed = k->len};
-    memcpy(msg.offer.hash, k->hash, sizeof msg.offer.hash);
-    kl_lobby_send_bulk(r->lobby, peer, &msg);
-    k->refs++;
-    *f = (struct kl_lobby_fetch){.shot = k};
-    r->busy = true;
-    return true;
-}
-
-void kl_lobby_fetch_end(struct kl_lobby_room *r, struct kl_lobby_fetch *f) {
-    drop(r, &f->shot);
-}
-
-/* Of one that is not proved good nobody gets all, so that nobody loads it. */
-static uint32_t may_go(const struct kl_lobby_fetch *f) {
-    const struct kl_lobby_packed *k = f->shot;
-    if (!k || k->failed) return 0;
-    uint32_t here = k->good || k->have < k->len ? k->have : k->len - 1;
-    return k->good || here >= f->sent + KL_BULK_MAX ? here - f->sent : 0;
-}
-
-bool kl_lobby_fetch_run(struct kl_lobby_room *r, struct kl_lobby_fetch *f, unsigned peer) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    const struct kl_lobby_packed *k = f->shot;
-    uint32_t left;
-    while ((left = may_go(f)) > 0 && net->bulk_room(net->ctx, peer) > 0) {
-        struct kl_msg msg = {.kind = KL_MSG_SNAPSHOT, .shot.keyframe = k->keyframe};
-        struct kl_piece *p = &msg.shot.piece;
-        *p = (struct kl_piece){.offset = f->sent, .total = k->len};
-        p->len = (uint16_t)(left < KL_BULK_MAX ? left : KL_BULK_MAX);
-        memcpy(p->bytes, k->packed + f->sent, p->len);
-        kl_lobby_send_bulk(r->lobby, peer, &msg);
-        f->sent += p->len;
-        if (f->sent == k->len) kl_lobby_fetch_end(r, f);
+static struct kl_lobby_room *next_in_turn(struct kl_lobby *l) {
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        unsigned at = (l->unpack_turn + i) % l->limits.rooms;
+        struct kl_lobby_room *r = l->room[at];
+        if (!r || !r->shot.packed_waits || !(r->shot.coming || r->shot.rebase)) continue;
+        l->unpack_turn = at + 1;
+        return r;
     }
-    return may_go(f) > 0;
+    return NULL;
 }
 
-bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member) {
-    struct kl_lobby_member *m = &r->member[member];
-    return kl_lobby_reaches(m) && kl_lobby_fetch_begin(r, &m->fetch, r->shot.kept, m->peer, false);
+/* The generic cell rate algorithm, as in the hub. */
+void kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us) {
+    uint64_t now_ns = now_us * 1000, bytes;
+    while (l->packed_waits && l->unpack_ns < now_ns + UNPACK_AHEAD_NS) {
+        struct kl_lobby_room *r = next_in_turn(l);
+        l->packed_waits = r;
+        if (!r) return;
+        r->shot.packed_waits = check(r, &bytes, now_us);
+        l->unpack_ns = (l->unpack_ns > now_ns ? l->unpack_ns : now_ns) + bytes * 1000000 / UNPACK_A_MS;
+    }
+}
+
+uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l) {
+    uint64_t from_ns = l->unpack_ns > UNPACK_AHEAD_NS ? l->unpack_ns - UNPACK_AHEAD_NS : 0;
+    return l->packed_waits ? from_ns / 1000 + 1 : UINT64_MAX;
 }
 
 void kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
@@ -566,7 +550,6 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
     }
     if (s->phase == KL_SHOT_HASHING) decide(r, now_us);
     if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) give_in_vain(r, now_us);
-    if (s->phase == KL_SHOT_GIVING && check(r, now_us)) s->due_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i]) && kl_lobby_fetch_run(r, &r->member[i].fetch, r->member[i].peer))
             r->bulk = true;

@@ -9,6 +9,7 @@
 
 #define KL_SNAPSHOT_BYTES_TOTAL (512U * 1024 * 1024) /* of all rooms together */
 
+struct kl_lobby;
 struct kl_lobby_room;
 
 /* A snapshot as it travels, packed by zstd; it lives as long as somebody fetches it. */
@@ -31,7 +32,7 @@ struct kl_lobby_fetch {
 struct kl_lobby_shot {
     enum { KL_SHOT_NONE, KL_SHOT_ORDERED, KL_SHOT_HASHING, KL_SHOT_GIVING } phase;
     uint64_t since_us, heard_us; /* in this phase; of the giver */
-    uint64_t due_us, wish_us;
+    uint64_t wish_us;
     uint16_t trusted; /* clients whose word counts, to heal others; 0: all who play */
     uint32_t keyframe, interval;
     uint16_t said, has, agreed, failed, too_large; /* clients; failed: to give it; too large as they say */
@@ -41,6 +42,7 @@ struct kl_lobby_shot {
     struct kl_lobby_packed *coming, *kept; /* NULL: none */
     uint64_t bytes;                        /* of all that live */
     struct kl_unpack *unpack;              /* of coming */
+    bool packed_waits;                     /* for its turn to be unpacked */
     bool whole;                            /* nothing against a base: it did not go well */
     struct kl_lobby_packed *slices, *made; /* what is given against the one kept; what comes of it */
     struct kl_rebase *rebase;              /* … and how; NULL: coming is whole, or nothing comes */
@@ -65,6 +67,8 @@ void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const stru
 /* GIVE. False: it breaks the protocol. */
 bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
                              uint64_t now_us);
+/* One less who needs it; *at is NULL then. */
+void kl_lobby_packed_drop(struct kl_lobby_room *r, struct kl_lobby_packed **at);
 /* Sends the one that is kept to this member, who runs again what he has run since. False: there is none, or
  * nobody. */
 bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member);
@@ -81,7 +85,10 @@ void kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const st
                               uint64_t now_us);
 /* Its link is gone, or it is. */
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us); /* sets shot.due_us */
+void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us);
+/* What has come is looked at, room by room, as far as the relay's time for it goes. */
+void kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us);
+uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l);
 void kl_lobby_snapshot_free(struct kl_lobby_room *r);
 /* There is one, and all frames since are kept. */
 bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r);

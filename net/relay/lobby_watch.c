@@ -124,7 +124,7 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
         r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = r->roster_changed = true;
     if (h->door & KL_DOOR_AGAIN) return;
     if (h->seats_wanted) kl_lobby_watch_tell(r, w, "all %u seats are taken: you watch", r->params.players);
-    if (r->watch.count <= NOTICES_FOR) kl_lobby_notice(r, "%s is watching", w->name);
+    if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->name);
 }
 
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
@@ -257,7 +257,7 @@ static void takes_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *w, unsi
     }
     remove_watcher(r, w);
     unsigned i = kl_lobby_admit(r, was.peer, was.name, was.seat_key, seats, now_us);
-    kl_lobby_notice(r, "%s takes a seat", was.name);
+    kl_lobby_news(r, now_us, "%s takes a seat", was.name);
     kl_lobby_log_member(KL_LOG_INFO, "reseated", r, i, "frame=%u reason=\"takes a seat\"",
                         r->lock.next_close);
     kl_lobby_late_goes_on(r, i, was.acked, now_us);

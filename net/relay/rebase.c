@@ -107,6 +107,10 @@ bool kl_rebase_step(struct kl_rebase *u, const uint8_t *slices, uint32_t len) {
     return !u->failed;
 }
 
+uint32_t kl_rebase_left(const struct kl_rebase *u) {
+    return u->left;
+}
+
 bool kl_rebase_failed(const struct kl_rebase *u) {
     return u->failed;
 }

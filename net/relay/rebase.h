@@ -21,6 +21,8 @@ void kl_rebase_free(struct kl_rebase *u); /* NULL is fine */
  * is nothing (more) to be done with these; else call it again. */
 bool kl_rebase_step(struct kl_rebase *u, const uint8_t *slices, uint32_t len);
 
+/* Bytes of the whole one, unpacked, that are still to come. */
+uint32_t kl_rebase_left(const struct kl_rebase *u);
 /* It has gone wrong: they are no such slices, or the whole one packed is more than cap. */
 bool kl_rebase_failed(const struct kl_rebase *u);
 /* How long the whole one is, packed; 0 where the `len` bytes were not all looked at, or it is not of that

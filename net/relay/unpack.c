@@ -60,6 +60,10 @@ bool kl_unpack_step(struct kl_unpack *u, const uint8_t *packed, uint32_t len) {
     return true;
 }
 
+uint64_t kl_unpack_done(const struct kl_unpack *u) {
+    return (uint64_t)u->out + u->at;
+}
+
 bool kl_unpack_failed(const struct kl_unpack *u) {
     return u->failed;
 }

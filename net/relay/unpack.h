@@ -24,6 +24,8 @@ void kl_unpack_free(struct kl_unpack *u); /* NULL is fine */
  * is nothing (more) to be done with these; else call it again. */
 bool kl_unpack_step(struct kl_unpack *u, const uint8_t *packed, uint32_t len);
 
+/* Bytes that it has gone through so far: come out, and packed ones. */
+uint64_t kl_unpack_done(const struct kl_unpack *u);
 /* It has gone wrong: too long, or no frame like that. */
 bool kl_unpack_failed(const struct kl_unpack *u);
 /* All `len` packed bytes have been looked at and are the frame, of that length and hash. Once. */

@@ -187,6 +187,9 @@ static void old_rates_do_not_count(void **state) {
     assert_int_equal(the_room()->lock.params.fps_uhz, 60000000);
     player[2].most = 0;
     play(5 * SECOND);
+    say(player[0].peer, &m);
+    play(SECOND);
+    assert_int_equal(the_room()->lock.params.fps_uhz, 60000000); /* one of three alone says so */
     say(12, &m);
     play(SECOND);
     assert_int_equal(the_room()->lock.params.fps_uhz, 50000000);

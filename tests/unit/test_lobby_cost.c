@@ -1,0 +1,234 @@
+/* test_lobby_cost.c - what clients of some rooms can make the relay work, and the players of the others feel.
+ * In bytes and lines: nothing here is judged by the clock. */
+#include "lobby_net.h"
+
+#include <sodium.h>
+#include <zstd.h>
+
+#include "net/engine/command.h"
+#include "net/relay/lobby_room.h"
+
+#define ROOMS 8
+#define MIB   1048576U
+
+static struct kl_lobby_limits many = {
+    .peers = PEERS, .rooms = ROOMS, .seats = 4, .rooms_per_address = ROOMS, .catch_up_s = 3600};
+
+static const struct kl_lobby_limits limits_with_watchers = {
+    .peers = PEERS, .rooms = 2, .seats = 4, .watchers = 8, .catch_up_s = 3600};
+
+/* A room of its own for each of these peers, which plays. */
+static void open_rooms(void) {
+    char name[KL_NAME_MAX];
+    open_lobby(&many);
+    for (unsigned i = 0; i < ROOMS; i++) {
+        snprintf(name, sizeof name, "room %u", i);
+        hello(i, name, 1, 1, "x");
+        give(i, "save");
+        ready(i, "a");
+        assert_int_equal(lobby->room[i]->phase, KL_ROOM_PLAYING);
+    }
+}
+
+/* --- snapshots --------------------------------------------------------------------------------------------
+ */
+
+#define BOMB (16 * MIB) /* of zeros: what they make of work is not to be seen in their packed bytes */
+
+static uint8_t packed[65536], hash[32];
+static uint32_t packed_len;
+
+static void make_bomb(void) {
+    uint8_t *zeros = calloc(1, BOMB);
+    assert_non_null(zeros);
+    crypto_generichash(hash, sizeof hash, zeros, BOMB, NULL, 0);
+    size_t len = ZSTD_compress(packed, sizeof packed, zeros, BOMB, 1);
+    assert_false(ZSTD_isError(len));
+    packed_len = (uint32_t)len;
+    free(zeros);
+}
+
+/* As when it has been asked for: its state is of that length and hash, and it gives all of it at once. */
+static void give_bomb(unsigned i) {
+    struct kl_lobby_shot *s = &lobby->room[i]->shot;
+    s->phase = KL_SHOT_GIVING;
+    s->giver = 0;
+    s->agreed = 1;
+    s->keyframe = 1;
+    s->wanted = (struct kl_state_said){.keyframe = 1, .has = true, .bytes = BOMB};
+    memcpy(s->wanted.hash, hash, sizeof hash);
+    s->since_us = s->heard_us = now_us;
+    for (uint32_t at = 0; at < packed_len;) {
+        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot.keyframe = 1};
+        uint8_t bytes[KL_MSG_MAX];
+        m.shot.piece = (struct kl_piece){.offset = at, .total = packed_len};
+        m.shot.piece.len = (uint16_t)(packed_len - at < KL_BULK_MAX ? packed_len - at : KL_BULK_MAX);
+        memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
+        at += m.shot.piece.len;
+        int len = kl_msg_encode(&m, bytes, sizeof bytes);
+        kl_lobby_message(lobby, i, bytes, (size_t)len, now_us);
+    }
+    s->heard_us = now_us - 49 * SECOND / 10; /* that it waits for its turn is not the giver's fault */
+}
+
+static uint64_t unpacked(unsigned i) {
+    const struct kl_lobby_shot *s = &lobby->room[i]->shot;
+    return s->kept ? BOMB + packed_len : s->unpack ? kl_unpack_done(s->unpack) : 0;
+}
+
+static bool all_are_kept(void) {
+    for (unsigned i = 0; i < ROOMS; i++)
+        if (!lobby->room[i]->shot.kept) return false;
+    return true;
+}
+
+static uint64_t unpacked_by_all(void) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < ROOMS; i++)
+        sum += unpacked(i);
+    return sum;
+}
+
+/* All rooms together get so much of the relay's time in one turn, and a second; each its share. */
+static void snapshots_take_turns(void **state) {
+    (void)state;
+    uint64_t before = 0, begun_us;
+    make_bomb();
+    open_rooms();
+    for (unsigned i = 0; i < ROOMS; i++)
+        give_bomb(i);
+    begun_us = now_us;
+    for (unsigned turn = 0; !all_are_kept(); turn++, now_us += 250) {
+        run();
+        uint64_t now = unpacked_by_all();
+        assert_in_range(now - before, 0, 2 * KL_UNPACK_STEP);
+        assert_in_range(now, 0, (now_us - begun_us) * 256 * MIB / SECOND + 2 * KL_UNPACK_STEP);
+        for (unsigned i = 1; i < ROOMS; i++)
+            assert_in_range(unpacked(i) + 3 * KL_UNPACK_STEP, unpacked(0), unpacked(0) + 6 * KL_UNPACK_STEP);
+        before = now;
+        assert_in_range(turn, 0, 8000);
+    }
+    kl_lobby_destroy(lobby);
+}
+
+/* --- words ------------------------------------------------------------------------------------------------
+ */
+
+static unsigned notices, rosters; /* to peer 0 */
+
+static void count_words(unsigned peer, const struct kl_msg *m) {
+    notices += peer == 0 && m->kind == KL_MSG_NOTICE;
+    rosters += peer == 0 && m->kind == KL_MSG_ROSTER;
+}
+
+/* Somebody comes into ann's room and goes again, 25 times a second for 20 s: players, and watchers. */
+static void come_and_go(unsigned seats) {
+    for (unsigned i = 0; i < 500; i++) {
+        unsigned peer = 2 + i % (PEERS - 2);
+        hello(peer, "room", seats, 4, "x");
+        assert_false(inbox[peer].hung_up);
+        bye(peer);
+        now_us += 40000;
+    }
+}
+
+static void who_comes_and_goes_fills_no_screen(void **state) {
+    (void)state;
+    for (unsigned seats = 0; seats < 2; seats++) {
+        open_lobby(&limits_with_watchers);
+        on_message = count_words;
+        hello(0, "room", 1, 4, "x");
+        hello(1, "room", 1, 4, "x");
+        notices = 0;
+        come_and_go(seats);
+        assert_in_range(notices, 3, 60 + 20 + 1);
+        pass(60 * SECOND);
+        notices = 0;
+        hello(2, "room", seats, 4, "x"); /* and is told of again, once it is over */
+        assert_int_equal(notices, 1);
+        kl_lobby_destroy(lobby);
+    }
+}
+
+/* Who is told much and has not taken it yet is not put out for what others make the relay say. */
+static void nobody_is_put_out_by_others_words(void **state) {
+    (void)state;
+    open_lobby(&limits_with_watchers);
+    on_message = count_words;
+    hello(0, "room", 1, 4, "x");
+    hello(1, "room", 1, 4, "x");
+    notices = rosters = 0;
+    inbox[0].pending = 129; /* a link that stands still for a while */
+    come_and_go(1);
+    assert_int_equal(notices, 0);
+    assert_int_equal(rosters, 0);
+    inbox[0].pending = 0;
+    pass(SECOND);
+    assert_int_equal(rosters, 1); /* the newest */
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.count, 2);
+    kl_lobby_destroy(lobby);
+}
+
+/* --- the pace ---------------------------------------------------------------------------------------------
+ */
+
+static void say_rate(unsigned peer, uint32_t uhz) {
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_RATE, .len = 4}};
+    for (unsigned i = 0; i < 4; i++)
+        m.order.data[i] = (uint8_t)(uhz >> 8 * i);
+    say(peer, &m);
+}
+
+/* Commands of that kind that wait for a keyframe, of everybody. */
+static unsigned queued(uint8_t kind) {
+    const struct kl_room *lock = &lobby->room[0]->lock;
+    unsigned count = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        for (unsigned k = 0; k < lock->client[i].queued; k++)
+            count += lock->client[i].queue[k].kind == kind;
+    return count;
+}
+
+/* One player's word does not make all play a frame a second: a rate is the room's when most machines say so.
+ */
+static void one_alone_sets_no_pace(void **state) {
+    (void)state;
+    open_lobby(&limits_for_tests);
+    start_game_of(3);
+    for (unsigned i = 0; i < 5; i++)
+        say_rate(1, KL_FPS_MIN + i);
+    pass(SECOND);
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    say_rate(1, 50000000);
+    say_rate(0, 59000000);
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    say_rate(0, 50000000);
+    assert_int_equal(queued(KL_COMMAND_RATE), 1);
+    say_rate(2, 50000000); /* the last to say so */
+    assert_int_equal(queued(KL_COMMAND_RATE), 1);
+    kl_lobby_destroy(lobby);
+}
+
+/* Who has gone is not asked. */
+static void who_stays_sets_the_pace(void **state) {
+    (void)state;
+    open_lobby(&limits_for_tests);
+    start_game_of(2);
+    say_rate(1, 50000000);
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    bye(0);
+    pass(SECOND);
+    assert_int_equal(queued(KL_COMMAND_RATE), 1);
+    kl_lobby_destroy(lobby);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(snapshots_take_turns),
+        cmocka_unit_test(who_comes_and_goes_fills_no_screen),
+        cmocka_unit_test(nobody_is_put_out_by_others_words),
+        cmocka_unit_test(one_alone_sets_no_pace),
+        cmocka_unit_test(who_stays_sets_the_pace),
+    };
+    return cmocka_run_group_tests_name("lobby_cost", tests, NULL, NULL);
+}
