@@ -360,7 +360,13 @@ static void take_for_guest(const struct kl_channel_packet *p) {
     }
 }
 
-/* The first packet says who it is; without it nothing else counts. */
+/* The first packet says who it is; without it nothing else counts. But a host's beats go to all whom its
+ * frontend has let in, and so may overtake its answer to a greeting that is still under way. */
+static bool is_due(uint8_t kind, unsigned from) {
+    return n.guest[from].state != GUEST_NONE || kind == KL_CHANNEL_GREET || kind == KL_CHANNEL_REFUSE ||
+           (kind == KL_CHANNEL_BEAT && !n.host);
+}
+
 static void receive(const void *buf, size_t len, uint16_t client) {
     struct kl_channel_packet p;
     if (n.core_serves) {
@@ -372,8 +378,7 @@ static void receive(const void *buf, size_t len, uint16_t client) {
     n.guest[client].heard_us = kl_now_us();
     if (result == KL_E_VERSION)
         wrong_version(client, p.version);
-    else if (result != KL_OK || (p.kind != KL_CHANNEL_GREET && p.kind != KL_CHANNEL_REFUSE &&
-                                 n.guest[client].state == GUEST_NONE)) {
+    else if (result != KL_OK || !is_due(p.kind, client)) {
         kl_screen_log(&kl_w.screen, kl_w.front.environment,
                       "netplay: what came from %u is nothing of Keylock's", client);
         if (n.host) refuse(client, "expected a packet of Keylock's, got something else");

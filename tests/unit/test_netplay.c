@@ -156,6 +156,23 @@ static void a_guest_takes_one_ticket(void **state) {
     assert_int_equal(out.count, 3);
 }
 
+/* The host's beat goes to all, and comes before its answer. */
+static void a_beat_may_come_before_the_greeting(void **state) {
+    (void)state;
+    struct kl_channel_packet beat = {.kind = KL_CHANNEL_BEAT}, p = ticket("np-1"), hello = greeting();
+    ours.start(1, send_packet, NULL);
+    ours.poll();
+    come(0, &beat);
+    come(0, &hello);
+    come(0, &p);
+    kl_netplay_turn(kl_now_us()); /* no game is loaded: no room */
+    assert_int_equal(out.packet.kind, KL_CHANNEL_OUTCOME);
+    ours.stop();
+    ours.start(0, send_packet, NULL);
+    come(1, &beat); /* but a guest greets first */
+    assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
+}
+
 static void a_guest_takes_none_from_a_stranger(void **state) {
     (void)state;
     struct kl_channel_packet p = ticket("np-1"), hello = greeting();
@@ -267,6 +284,7 @@ int main(void) {
         TEST(the_host_refuses_other_versions),
         TEST(the_host_takes_no_garbage),
         TEST(a_guest_takes_one_ticket),
+        TEST(a_beat_may_come_before_the_greeting),
         TEST(a_guest_takes_none_from_a_stranger),
         TEST(a_core_is_served_without_a_relay),
         TEST(nobody_is_carried_without_a_ticket_for_it),
