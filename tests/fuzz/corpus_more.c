@@ -300,6 +300,7 @@ void corpus_hub(void) {
         FLOOD
     };
     enum { FROM_AWAY = 1 << 4 };
+    enum { CONNECT_BYTES = 48, MTU_AT = 10, CHANNELS_AT = 19, CONNECT_ID_AT = 40 }; /* of ENet's CONNECT */
     static const uint8_t ctrl[40] = {KL_SEAL_CTRL, 1}, one[1] = {1}, wait[1] = {10}, long_wait[1] = {255};
     static const uint8_t ping[] = {0x85, 0xff, 0, 9}, bye[] = {0x83, 0xff, 0, 9, 0, 0, 0, 1};
     static const uint8_t piece[] = {0x88, 0, 0, 3, 0, 3,  0, 4, 0, 0, 0, 3, 0, 0,
@@ -349,6 +350,19 @@ void corpus_hub(void) {
     add(&l, PASS, wait, 1);
     add(&l, SEALED, ctrl, sizeof ctrl);
     save("fuzz_hub", "flood", l.bytes, l.len);
+    /* two CONNECTs in one datagram, the first in another session's name; then one alone */
+    static uint8_t connects[2 * CONNECT_BYTES] = {0x82, 0xff, 0, 1};
+    connects[MTU_AT] = connects[MTU_AT + 1] = 4;
+    connects[CHANNELS_AT] = 2;
+    connects[CONNECT_ID_AT] = 1;
+    memcpy(connects + CONNECT_BYTES, connects, CONNECT_BYTES);
+    l.len = 0;
+    add(&l, AS_ENET, connects, sizeof connects);
+    add(&l, AS_ENET, connects, CONNECT_BYTES);
+    add(&l, AS_ENET, connects, CONNECT_BYTES);
+    add(&l, PASS, wait, 1);
+    add(&l, CONNECT, NULL, 0);
+    save("fuzz_hub", "connects", l.bytes, l.len);
 }
 
 void corpus_files(void) {

@@ -17,6 +17,8 @@
 #include "net/transport/enet_seal.h"
 #include "net/transport/hub_state.h"
 
+#define CONNECT_BYTES sizeof(ENetProtocolConnect)
+
 enum { HOME, AWAY, STRANGER, SOCKETS };
 enum {
     RAW,
@@ -255,7 +257,23 @@ static void as_enet(unsigned which, const struct record *r) {
     body[1] = (uint8_t)peer;
     if (c.peer) memcpy(body + 4, &c.outcome.keys.session, 4);
     if (n) memcpy(body + 8, r->bytes, n);
+    if (!c.peer &&
+        n >= CONNECT_BYTES) /* the session's number, if that is a CONNECT: who looks ahead finds it */
+        memcpy(body + 8 + n - CONNECT_BYTES + offsetof(ENetProtocolConnect, connectID),
+               &c.outcome.keys.session, 4);
     seal_from(which, KL_SEAL_ENET, body, n + 8);
+}
+
+/* ENet knows nobody but sessions, and each but once. */
+static void expect_a_peer_a_session(void) {
+    for (size_t i = 0; i < hub->host->peerCount; i++) {
+        const ENetPeer *p = &hub->host->peers[i];
+        if (p->state == ENET_PEER_STATE_DISCONNECTED) continue;
+        MUST(kl_hub_find(hub, p->connectID));
+        for (size_t k = 0; k < i; k++)
+            MUST(hub->host->peers[k].state == ENET_PEER_STATE_DISCONNECTED ||
+                 hub->host->peers[k].connectID != p->connectID);
+    }
 }
 
 static void say(const struct record *r) {
@@ -313,6 +331,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         MUST(got[STRANGER] <= sent[STRANGER]);        /* nothing is gained by asking */
         MUST(c.moved || got[AWAY] <= 3 * sent[AWAY]); /* nor by saying that one is elsewhere */
         MUST(kl_hub_stats(hub).peers == (known >= 0));
+        expect_a_peer_a_session();
     }
     end();
     return 0;
