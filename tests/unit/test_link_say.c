@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "net/session/commit.h"
 #include "net/transport/link_state.h"
 
 static struct kl_link *l;
@@ -72,6 +73,95 @@ static void what_is_not_open_waits(void **state) {
     expect_nothing(true);
 }
 
+static void next(struct kl_msg *m, uint8_t kind) {
+    assert_true(kl_link_next_word(&l->shared, true, m));
+    assert_int_equal(m->kind, kind);
+}
+
+static void reveal(uint32_t frame) {
+    struct kl_msg m = {.kind = KL_MSG_REVEAL, .reveal = {KL_MSG_HASH, frame}};
+    kl_link_take_message(l, &m);
+}
+
+/* Nothing is said before the first REVEAL, of frame 0 neither; and what is open stays so. */
+static void nothing_before_it_is_called_for(void **state) {
+    (void)state;
+    hash(0);
+    expect(KL_MSG_COMMIT);
+    expect_nothing(true);
+    reveal(59);
+    reveal(30);
+    expect(KL_MSG_HASH);
+    hash(59);
+    expect(KL_MSG_COMMIT);
+    expect(KL_MSG_HASH);
+    expect_nothing(true);
+}
+
+/* Equal hashes are committed to by words that nobody can tell apart by guessing: the nonce is new for each.
+ */
+static void what_is_committed_to_is_hidden(void **state) {
+    (void)state;
+    static const uint8_t none[KL_NONCE_BYTES];
+    struct kl_hash h = {.frame = 59, .has_ram = true};
+    struct kl_msg commit[2], said[2];
+    kl_link_hash(l, &h);
+    kl_link_hash(l, &h); /* once */
+    next(&commit[0], KL_MSG_COMMIT);
+    expect_nothing(true);
+    h.frame = 119;
+    kl_link_hash(l, &h);
+    next(&commit[1], KL_MSG_COMMIT);
+    reveal(119);
+    for (unsigned i = 0; i < 2; i++) {
+        next(&said[i], KL_MSG_HASH);
+        assert_int_equal(said[i].hash.frame, commit[i].commit.frame);
+        assert_memory_not_equal(said[i].nonce, none, sizeof none);
+        assert_true(
+            kl_commit_fits(&said[i], l->shared.status.welcome.room_id, 0, commit[i].commit.commitment));
+    }
+    assert_memory_not_equal(said[0].nonce, said[1].nonce, sizeof none);
+}
+
+/* The relay forgets what a session that ended had not revealed: the next commits to it anew, and waits anew.
+ */
+static void a_new_session_commits_again(void **state) {
+    (void)state;
+    struct kl_welcome w = {.client = 3};
+    struct kl_msg commit, said;
+    hash(59);
+    hash(119);
+    reveal(59);
+    expect(KL_MSG_COMMIT);
+    expect(KL_MSG_COMMIT);
+    expect(KL_MSG_HASH);
+    kl_link_returned(l, &w);
+    next(&commit, KL_MSG_COMMIT);
+    assert_int_equal(commit.commit.frame, 119);
+    expect_nothing(true);
+    reveal(119);
+    next(&said, KL_MSG_HASH);
+    assert_true(kl_commit_fits(&said, w.room_id, 3, commit.commit.commitment));
+    hash(179);
+    reveal(179);
+    kl_link_returned(l, &w);
+    expect(KL_MSG_COMMIT);
+    expect_nothing(true); /* what was called for in the old session is not in this one */
+}
+
+/* Who watches is compared with what the players have said: there is nothing to copy. */
+static void who_watches_says_it_at_once(void **state) {
+    (void)state;
+    l->shared.status.welcome.client = KL_WATCHER;
+    hash(59);
+    expect(KL_MSG_HASH);
+    l->shared.status.welcome.client = 2;
+    expect_nothing(true); /* it has been said */
+    hash(119);
+    expect(KL_MSG_COMMIT);
+    expect_nothing(true);
+}
+
 static void hear(uint32_t frame, uint32_t first, uint8_t differs, uint16_t healed) {
     struct kl_msg m = {.kind = KL_MSG_VERDICT,
                        .verdict = {.frame = frame, .first = first, .differs = differs, .healed = healed}};
@@ -100,6 +190,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(healed_before_hashes, make, drop),
         cmocka_unit_test_setup_teardown(what_is_not_open_waits, make, drop),
+        cmocka_unit_test_setup_teardown(nothing_before_it_is_called_for, make, drop),
+        cmocka_unit_test_setup_teardown(what_is_committed_to_is_hidden, make, drop),
+        cmocka_unit_test_setup_teardown(a_new_session_commits_again, make, drop),
+        cmocka_unit_test_setup_teardown(who_watches_says_it_at_once, make, drop),
         cmocka_unit_test_setup_teardown(out_of_sync_ends, make, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

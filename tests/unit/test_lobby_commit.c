@@ -183,6 +183,29 @@ static void who_speaks_while_the_room_stands(void **unused) {
     expect_in_sync(1); /* with the next hash he is found out */
 }
 
+/* What lies far back is nobody's any more: it is not looked at, and who comes back hears that it is open, so
+ * that he does not wait to say it. */
+static void what_lies_far_back(void **unused) {
+    (void)unused;
+    struct kl_msg old = {.kind = KL_MSG_HASH, .hash = {.has_ram = true}};
+    begin();
+    for (unsigned i = 0; i < PLAYERS; i++)
+        commits[i] = false;
+    go_on(20 * SECOND);
+    uint32_t back = room()->lock.next_close - KL_KEPT_FRAMES;
+    assert_true(open_to + 60 < back);
+    for (unsigned i = 0; i < 2; i++) {
+        old.hash.frame = i ? back + 100 : back - 1;
+        struct kl_msg m = commitment_to(player[1].peer, &old);
+        say(player[1].peer, &m);
+        assert_int_equal(kl_verdict_commitment(&room()->verdicts, 1, old.hash.frame) != NULL, i);
+    }
+    cut(1);
+    go_on(SECOND);
+    come_back(1, 11);
+    assert_in_range(heard(11, KL_MSG_REVEAL)->reveal.frame, back, room()->lock.next_close - KL_KEPT_FRAMES);
+}
+
 /* Of STATE nobody is bound to what he says: who is wrong may repeat the others' hash of it, where he knows
  * it. It gains him nothing: his word is one for what they say, what he gives is looked at, and his next
  * hashes are his own. */
@@ -228,6 +251,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(who_comes_back_before_he_is_missed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whose_place_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(held_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_lies_far_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_copies_a_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_speaks_while_the_room_stands, set_up, tear_down),
     };
