@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # 59-netplay-tcp.sh - RetroArch's own Netplay menu where nobody knows a relay, and no UDP gets to the host's machine: the match
 # comes over RetroArch's connection, its packet channel. Two network namespaces, a cable, and a firewall. Needs root.
+#   RTT=MS  that connection is so long (tests/tools/tcp_delay.py); it is then not cut
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/netplay_lib.sh
 
 part=netplay-tcp
 [ "$(id -u)" = 0 ] || { skip "$part: namespaces need root"; finish; }
 netplay_needs $part # with_retroarch 1.20
+[ -z "${RTT:-}" ] || also=('video_scale = "1.0"') # what is measured is not the drawing
 
 at_ann=kl$$-ann at_bob=kl$$-bob
 drop_nets() { for n in $at_ann $at_bob; do ip netns del "$n" 2>/dev/null; done; }
-trap 'left=$?; for n in ann bob; do stop $n; done; drop_nets; (exit $left); cleanup' EXIT
+trap 'left=$?; for n in ann bob line; do stop $n; done; drop_nets; (exit $left); cleanup' EXIT
 cable() {
     ip netns add $at_ann && ip netns add $at_bob && ip -n $at_ann link set lo up && ip -n $at_bob link set lo up &&
         ip link add to-bob netns $at_ann type veth peer name to-ann netns $at_bob &&
@@ -31,7 +33,13 @@ within=(ip netns exec $at_ann)
 netplayer ann 55355 --host --port 55435
 check $part/room "no room was made: $(show ann)" said ann 'waiting \(1/2\).*/np-' 20
 within=(ip netns exec $at_bob)
-netplayer bob 55355 --connect 10.79.0.1 --port 55435
+host=10.79.0.1
+if [ -n "${RTT:-}" ]; then
+    start line "${within[@]}" tests/tools/tcp_delay.py 55435 $host 55435 "$(awk "BEGIN {print $RTT / 2}")"
+    said line listening 5 || { show line; die "$part: no delay"; }
+    host=127.0.0.1
+fi
+netplayer bob 55355 --connect $host --port 55435
 check $part/tried "UDP was not tried first: $(show bob)" said bob 'nothing answers at UDP port 55436 of the host' 30
 for who in ann bob; do
     said $who 'playing seats=' 30 || { show $who; die "$part/start: $who's game did not begin"; }
@@ -59,7 +67,10 @@ done
 # --- RetroArch's connection is cut, and made again by its menu within the minute that the seat is kept ---
 in_bobs() { ip netns exec $at_bob "$@"; }
 bobs_keys() { in_bobs bash -c "$(declare -f menu_keys); menu_keys 55355 $*"; }
-if in_bobs ss -K dst 10.79.0.1 dport = 55435 >/dev/null 2>&1 && said bob 'the match came through it: connect there again' 15; then
+if [ -n "${RTT:-}" ]; then
+    note "RTT $RTT ms by hand: $(for who in ann bob; do awk -F , -v who=$who 'NR > 1 && $4 > 0 && (from || $1 > 15e6) { at = $1; n += $4; k++; lead += $6; if (!from) from = at; sp[$7]++ }
+        END { for (s in sp) if (sp[s] > sp[most]) most = s; printf "%s: %.2f fps, lead %.2f, spacing mostly %d; ", who, n * 1e6 / (at - from), lead / k, most }' "$tmp/$who.csv"; done)"
+elif in_bobs ss -K dst 10.79.0.1 dport = 55435 >/dev/null 2>&1 && said bob 'the match came through it: connect there again' 15; then
     bobs_keys TOGGLE B DOWN DOWN DOWN A DOWN A
     sleep 1
     [ -z "${PICTURE:-}" ] || import -window root "$PICTURE.menu.png"
