@@ -9,6 +9,8 @@ nestopia=$(core_path nestopia) || die "join: no nestopia"
 LONG=${LONG:-0}
 AT=$((LONG > 0 ? LONG * 60 : 10)) # seconds into the game, when the newcomer comes
 CATCH_UP=$((LONG * 8))            # seconds more that each of three who come then needs to catch up
+SEAT=2                            # seconds that bob's seat is kept
+[ -z "${KL_SAN:-}" ] || { AT=$((AT + 20)) CATCH_UP=$((CATCH_UP + 20)) SEAT=15; }
 PLAY=$(((AT + 10 + 3 * CATCH_UP) * 60)) # a frame at which they are there
 ALL=$((PLAY + 18 * 60))           # frames of the match
 start_relay --console --catch-up 3600 # all of it by history, however long
@@ -35,7 +37,7 @@ refused() { # NAME CODE WORDS [ARGUMENT…]: a newcomer who is told why not
 # --- ann plays on; bob leaves early; carl comes later, to his seat; dora watches ------------------------------------
 
 read -r up _ </proc/uptime
-player ann $ALL 1 --room match --seat-time 2 --command $((PLAY + 600)):lock
+player ann $ALL 1 --room match --seat-time $SEAT --command $((PLAY + 600)):lock
 said relay 'joined room="match"' 10
 player bob $ALL 2 --room match
 said relay 'event=started room="match"' 20 || { show relay; die "join: the room does not start"; }
@@ -67,7 +69,7 @@ stop watch
 stop watch2
 sort -n "$tmp/watch.log" "$tmp/watch2.log" >"$tmp/held.log"
 for who in bob carl dora erik; do equal join ann $who; done
-check join/carl-all "carl has not run from frame 0" grep -q '^59 ' "$tmp/carl.hash"
+check join/carl-all "carl has not run from frame 0" begins_with carl ann
 check join/carl-last "carl has not run to the end" grep -q "^$((ALL - 1)) " "$tmp/carl.hash"
 check join/carl-catches-up "his screen does not say so" grep -aqE 'catching up: [0-9]+ frames left' "$tmp/carl.log"
 check join/carl-plays "ann is not told that he plays" grep -aq 'carl plays' "$tmp/ann.log"

@@ -39,7 +39,8 @@ parted() { join "$1" "$2" | awk '$2 != $4 { last = $1 } END { print last + 0 }';
 
 # judge NAME MACHINES: all healed, equal after, and in time.
 judge() {
-    local name=$1 machines=$2 i status found last ms
+    local name=$1 machines=$2 i status found last ms by=$((${LAST:-$FRAMES} - 120))
+    [ "${KL_JUDGE_TIME:-on}" = on ] || by=$((${LAST:-$FRAMES} - EVERY)) # healed at all
     [ -n "${pid[$name-1]:-}" ] || return
     for i in $(seq "$machines"); do
         ended "$name-$i" 40
@@ -54,7 +55,7 @@ judge() {
         test -s "$tmp/$name-1.states/$(printf %09d "$found").state" -a -s "$tmp/$name-2.states/$(printf %09d "$found").state"
     for i in $(seq 2 "$machines"); do
         last=$(parted "$tmp/$name-1.hash" "$tmp/$name-$i.hash")
-        [ "$last" -lt $((${LAST:-$FRAMES} - 120)) ] || { fail "heal/$name: machines 1 and $i differ until $last"; return; }
+        [ "$last" -lt "$by" ] || { fail "heal/$name: machines 1 and $i differ until $last"; return; }
         [ "$(json "$name-1" ram) $(json "$name-1" state)" = "$(json "$name-$i" ram) $(json "$name-$i" state)" ] ||
             { fail "heal/$name: machines 1 and $i end in different states"; return; }
     done

@@ -136,6 +136,13 @@ equal() {
     note "$(tail -n 1 "$tmp/diff.log")"
 }
 
+# begins_with NAME NAME: the first's hashes begin with the frame that the second's begin with, who was there from the beginning.
+# (The frame of the first hash is a keyframe's: which one depends on how slow the machine is.)
+begins_with() {
+    local first
+    first=$(grep -m 1 -aoE '^[0-9]+ ' "$tmp/$2.hash") && grep -q "^$first" "$tmp/$1.hash"
+}
+
 # said NAME REGEX SECONDS: waits until its output matches. Fails where it does not, or the process has ended.
 said() {
     local until=$((SECONDS + $3 * slowness))
@@ -180,7 +187,8 @@ watch_memory() {
     mkdir -p "$tmp/sanitizer"
     export ASAN_OPTIONS=$options:detect_leaks=1:detect_stack_use_after_return=1:alloc_dealloc_mismatch=0:suppressions=$supp/asan.supp
     export LSAN_OPTIONS=exitcode=0 UBSAN_OPTIONS=$options:print_stacktrace=1:exitcode=99
-    export TSAN_OPTIONS=$options:second_deadlock_stack=1:suppressions=$supp/tsan.supp
+    # Cores and RetroArch are not built for TSan: what they do through the C library without our code is theirs.
+    export TSAN_OPTIONS=$options:second_deadlock_stack=1:ignore_noninstrumented_modules=1:suppressions=$supp/tsan.supp
     case $KL_SAN in
     address)
         preload=(LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
