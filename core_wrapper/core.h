@@ -59,6 +59,10 @@ void kl_core_construct(struct kl_core *c);
 /* Unloads: unload_game and deinit where they are due, then dlclose. Afterwards the object is empty. */
 void kl_core_close(struct kl_core *c);
 
+/* serialize() for states that are compared with other machines': what stands on the stack below is zeros, for
+ * a core may save what it never set (gambatte's rombank, where the cartridge has no mapper). */
+bool kl_core_serialize(const struct kl_core *c, void *data, size_t size);
+
 /* Opens c->path again with nothing left of before: where the library is still mapped after dlclose
  * (RTLD_NOLOAD finds it), a copy under a fresh name in a private temporary folder is loaded. Same errors. */
 int kl_core_reopen(struct kl_core *c, char *err, size_t err_len);

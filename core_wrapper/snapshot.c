@@ -175,7 +175,7 @@ void kl_snapshot_take(uint32_t frame) {
     fill_head(&head, frame);
     size_t bytes = kl_w.no_snapshots ? 0 : kl_w.core.serialize_size();
     if (bytes) own.bytes = kl_snapshot_begin(&head, &kl_w.options, bytes, &state, &own.len);
-    if (own.bytes && !kl_w.core.serialize(state, bytes)) {
+    if (own.bytes && !kl_core_serialize(&kl_w.core, state, bytes)) {
         free(own.bytes);
         own.bytes = NULL;
     }
@@ -196,7 +196,7 @@ static void take_options(struct kl_snapshot_view *v) {
 static uint8_t look(const struct kl_snapshot_view *v) {
     size_t bytes = kl_w.core.serialize_size();
     uint8_t *again = bytes == v->state_len ? calloc(1, bytes) : NULL;
-    bool same = again && kl_w.core.serialize(again, bytes) && memcmp(again, v->state, bytes) == 0;
+    bool same = again && kl_core_serialize(&kl_w.core, again, bytes) && memcmp(again, v->state, bytes) == 0;
     free(again);
     return kl_w.core.unserialize(v->state, v->state_len) ? (same ? KL_HEALED_SAME : KL_HEALED_OTHER)
                                                          : KL_HEALED_NOT;

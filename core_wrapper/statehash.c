@@ -86,7 +86,7 @@ static bool take_state(const struct kl_core *c, struct kl_statehash_buffer *buf)
         buf->cap = size;
     }
     memset(buf->data, 0, size); /* bytes that a core never writes are then the same everywhere */
-    if (!c->serialize(buf->data, size)) return false;
+    if (!kl_core_serialize(c, buf->data, size)) return false;
     buf->size = size;
     return true;
 }

@@ -50,6 +50,34 @@ static int clear(void **state) {
     return 0;
 }
 
+/* A core that saves an array of its stack that it never set. */
+__attribute__((noinline, no_sanitize("address"))) static bool write_unset(void *data, size_t size) {
+    uint8_t unset[2048];
+    __asm__ volatile("" : "=m"(unset));
+    memcpy(data, unset, size < sizeof unset ? size : sizeof unset);
+    return true;
+}
+__attribute__((noinline, no_sanitize("address"))) static void leave_on_the_stack(int byte) {
+    uint8_t bytes[8192];
+    memset(bytes, byte, sizeof bytes);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+}
+
+static void what_a_core_never_set_is_the_same_everywhere(void **state) {
+    (void)state;
+    struct kl_core unset = core;
+    struct kl_ram ram = {0};
+    struct kl_statehash here, there;
+    unset.serialize = write_unset;
+    state_size = 1024;
+    leave_on_the_stack(0x11);
+    kl_statehash_take(&here, &unset, &ram, &buf);
+    leave_on_the_stack(0x77);
+    kl_statehash_take(&there, &unset, &ram, &buf);
+    assert_true(here.has_state && there.has_state);
+    assert_true(here.state == there.state);
+}
+
 static void without_a_map_it_is_system_ram(void **state) {
     (void)state;
     struct kl_ram ram;
@@ -157,6 +185,7 @@ static void no_state_is_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_a_core_never_set_is_the_same_everywhere, set_up, clear),
         cmocka_unit_test_setup_teardown(without_a_map_it_is_system_ram, set_up, clear),
         cmocka_unit_test_setup_teardown(a_map_is_read_in_order_of_guest_addresses, set_up, clear),
         cmocka_unit_test_setup_teardown(a_mirror_counts_once, set_up, clear),
