@@ -106,10 +106,3 @@ unsigned kl_font_next(const char **text) {
     *text += more;
     return more || code < 0x80 ? fold(code) : KL_FONT_BOX;
 }
-
-unsigned kl_font_columns(const char *text) {
-    unsigned n = 0;
-    while (kl_font_next(&text))
-        n++;
-    return n;
-}

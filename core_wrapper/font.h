@@ -14,7 +14,5 @@ bool kl_font_dot(unsigned code, unsigned x, unsigned y);
 /* The next character of a UTF-8 text as the font shows it, 0x20..0x7e or KL_FONT_BOX; moves *text on. 0 at
  * its end. */
 unsigned kl_font_next(const char **text);
-/* How many cells a text takes. */
-unsigned kl_font_columns(const char *text);
 
 #endif

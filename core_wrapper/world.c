@@ -86,12 +86,6 @@ int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_
     return kl_elf_imports(handle, replace, &t, err, err_len);
 }
 
-int kl_world_watch(void *handle, char *err, size_t err_len) {
-    static const struct kl_hook *const tables[] = {kl_world_file_hooks, NULL};
-    struct turning t = {tables, NULL};
-    return kl_elf_imports(handle, replace, &t, err, err_len);
-}
-
 void kl_world_start(uint64_t epoch_s, uint32_t fps_uhz) {
     kl_world_clock_start(epoch_s, fps_uhz);
     kl_world_random_start(epoch_s);

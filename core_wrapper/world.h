@@ -35,9 +35,6 @@ struct kl_world_report {
  * 0, or -1 with a line in err where the object cannot be read or this machine's relocations are not known. */
 int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_t err_len);
 
-/* Only notes opened files and leaves time and chance alone (a core that plays alone). */
-int kl_world_watch(void *handle, char *err, size_t err_len);
-
 /* Sets the clock to frame 0 and the generator to its seed: before retro_init, for cores ask for both while
  * they load. fps_uhz 0: not known yet, see kl_world_rate(). */
 void kl_world_start(uint64_t epoch_s, uint32_t fps_uhz);

@@ -24,18 +24,8 @@ check retroarch/battery "alone the game does not count in its save RAM, so .srm 
 # Cheats for one side only, or both would change alike: one that writes to RAM past the core, every frame, and one that
 # goes through the core.
 cheats() { # NAME
-    mkdir -p "$tmp/$1/cheats/Nestopia Keylock"
-    cat >"$tmp/$1/cheats/Nestopia Keylock/shooter.cht" <<'END'
-cheats = 2
-cheat0_desc = "write"
-cheat0_enable = "true"
-cheat0_handler = "1"
-cheat0_cheat_type = "1"
-cheat0_address = "32"
-cheat0_value = "170"
-cheat0_memory_search_size = "3"
-cheat0_big_endian = "false"
-cheat0_address_bit_position = "255"
+    cheat_past_core "$1" 2
+    cat >>"$tmp/$1/cheats/Nestopia Keylock/shooter.cht" <<'END'
 cheat1_desc = "code"
 cheat1_enable = "true"
 cheat1_handler = "0"

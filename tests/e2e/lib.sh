@@ -388,6 +388,24 @@ home_of() {
         XDG_STATE_HOME="$at/state-home" DBUS_FATAL_WARNINGS=0 "${preload[@]}")
 }
 
+# cheat_past_core NAME [OF]: in that home a cheat for the wrapped shooter.nes, the first of OF (1), that writes to RAM past the
+# core, every frame.
+cheat_past_core() {
+    mkdir -p "$tmp/$1/cheats/Nestopia Keylock"
+    cat >"$tmp/$1/cheats/Nestopia Keylock/shooter.cht" <<END
+cheats = ${2:-1}
+cheat0_desc = "write"
+cheat0_enable = "true"
+cheat0_handler = "1"
+cheat0_cheat_type = "1"
+cheat0_address = "32"
+cheat0_value = "170"
+cheat0_memory_search_size = "3"
+cheat0_big_endian = "false"
+cheat0_address_bit_position = "255"
+END
+}
+
 # start_retroarch NAME ARGUMENT…: `keylock play` from that home, with $tmp/NAME.hash, .csv and .log.
 start_retroarch() {
     local name=$1

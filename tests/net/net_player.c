@@ -100,15 +100,29 @@ int program_stop(struct program *p, int signal) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-bool program_said(const struct program *p, const char *text) {
+const char *program_log(const struct program *p) {
     static char log[1 << 20];
+    read_log(p, log, sizeof log);
+    return log;
+}
+
+bool program_said(const struct program *p, const char *text) {
     for (int i = 0; i < 200; i++) {
-        read_log(p, log, sizeof log);
-        if (strstr(log, text)) return true;
+        if (strstr(program_log(p), text)) return true;
         poll(NULL, 0, 10);
     }
-    fprintf(stderr, "not in the log: %s\n%s\n", text, log);
+    fprintf(stderr, "not in the log: %s\n%s\n", text, program_log(p));
     return false;
+}
+
+unsigned program_lines(const struct program *p, const char *text) {
+    static char line[4000];
+    unsigned count = 0;
+    FILE *f = fopen(p->log, "r");
+    while (f && fgets(line, sizeof line, f))
+        count += strstr(line, text) != NULL;
+    if (f) fclose(f);
+    return count;
 }
 
 /* --- players ----------------------------------------------------------------------------------------------

@@ -29,6 +29,10 @@ struct program proxy_start(uint16_t to, const char *const args[]);
 int program_stop(struct program *p, int signal);
 /* True once the log holds this text; waits up to 2 s. */
 bool program_said(const struct program *p, const char *text);
+/* What it has written so far, a MiB of it; good until the next call. */
+const char *program_log(const struct program *p);
+/* How many lines of its log hold this text. */
+unsigned program_lines(const struct program *p, const char *text);
 
 struct player {
     struct kl_link *link;

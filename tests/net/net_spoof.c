@@ -49,6 +49,18 @@ void spoof_fragment(struct spoof *s, const struct spoof_packet *p) {
     send_with(s, p, IP_MF, p->len + 64);
 }
 
+void spoof_altered(struct spoof *s, const struct spoof_packet *p, uint32_t (*any)(uint32_t below)) {
+    static struct spoof_packet other;
+    other = *p;
+    other.bytes[any((uint32_t)p->len)] ^= (uint8_t)(1U << any(8));
+    spoof_send(s, &other);
+    other = *p;
+    other.len = any((uint32_t)p->len);
+    spoof_send(s, &other);
+    other.len = 1201 + any(40000);
+    spoof_send(s, &other);
+}
+
 bool spoof_see(struct spoof *s, struct spoof_packet *p) {
     static uint8_t raw[IP_BYTES + 60 + UDP_BYTES + sizeof p->bytes];
     ssize_t len = recv(s->in, raw, sizeof raw, MSG_DONTWAIT);

@@ -21,6 +21,8 @@ struct spoof_packet {
 bool spoof_open(struct spoof *s);
 void spoof_close(struct spoof *s);
 void spoof_send(struct spoof *s, const struct spoof_packet *p);
+/* It with one bit turned, cut short, and far too long, as `any` (below: a number below that) decides. */
+void spoof_altered(struct spoof *s, const struct spoof_packet *p, uint32_t (*any)(uint32_t below));
 /* Its first fragment only: the rest never comes. */
 void spoof_fragment(struct spoof *s, const struct spoof_packet *p);
 /* The next UDP datagram that passed; false where there is none now. */

@@ -103,15 +103,7 @@ static void again_from_elsewhere(const struct spoof_packet *seen) {
 
 static void be_nasty(const struct spoof_packet *seen) {
     spoof_send(&spoof, seen);
-    packet = *seen;
-    packet.bytes[any((uint32_t)packet.len)] ^= (uint8_t)(1U << any(8));
-    spoof_send(&spoof, &packet);
-    packet = *seen;
-    packet.len = any((uint32_t)packet.len);
-    spoof_send(&spoof, &packet);
-    packet = *seen;
-    packet.len = 1201 + any(40000);
-    spoof_send(&spoof, &packet);
+    spoof_altered(&spoof, seen, any);
     spoof_fragment(&spoof, seen);
     packet = *seen; /* made up: of a counter that is still to come */
     packet.bytes[7] ^= 0x40;

@@ -168,13 +168,8 @@ static void handshake_flood(void **state) {
 /* Random bytes at a client's own port, from elsewhere. */
 static void at_a_client(void **state) {
     (void)state;
-    static char log[1 << 16];
     uint8_t bytes[1300];
-    FILE *f = fopen(relay.log, "r");
-    assert_non_null(f);
-    log[fread(log, 1, sizeof log - 1, f)] = 0;
-    fclose(f);
-    const char *at = strstr(log, "address=127.0.0.1:");
+    const char *at = strstr(program_log(&relay), "address=127.0.0.1:");
     assert_non_null(at);
     uint16_t port = (uint16_t)atoi(at + strlen("address=127.0.0.1:"));
     int fd = stranger("127.0.0.2");
@@ -329,18 +324,6 @@ static void weighs(const char *what, unsigned count, long before_kb, long least_
     assert_in_range(grown_kb, least_kb, count * CLIENT_MAX_KB);
 }
 
-static unsigned told(const char *text) {
-    static char log[1 << 20];
-    unsigned count = 0;
-    FILE *f = fopen(relay.log, "r");
-    assert_non_null(f);
-    log[fread(log, 1, sizeof log - 1, f)] = 0;
-    fclose(f);
-    for (const char *at = log; (at = strstr(at, text)); at++)
-        count++;
-    return count;
-}
-
 static void serve_all(unsigned ms) {
     for (uint64_t end_us = kl_now_us() + ms * UINT64_C(1000); kl_now_us() < end_us;)
         for (unsigned i = 0; i < HOSTILE; i++)
@@ -419,12 +402,12 @@ static void a_full_room(void **state) {
         p[i].start_len = TOTAL;
     }
     uint64_t end_us = kl_now_us() + 100 * UINT64_C(1000000);
-    while (told("event=history_full") < ROOMS && kl_now_us() < end_us)
+    while (program_lines(&relay, "event=history_full") < ROOMS && kl_now_us() < end_us)
         for (unsigned k = 0; k < 4000; k++)
             for (unsigned i = 0; i < ROOMS; i++)
                 player_turn(&p[i]);
     print_message("           %u frames\n", p[0].frames);
-    assert_int_equal(told("event=history_full"), ROOMS);
+    assert_int_equal(program_lines(&relay, "event=history_full"), ROOMS);
     weighs("a full room", ROOMS, before_kb, ROOMS * 5500); /* the start data goes when the history is full */
     for (unsigned i = 0; i < ROOMS; i++)
         player_close(&p[i], 0);
@@ -452,10 +435,10 @@ static void who_takes_nothing(void **state) {
         intruder_serve(&host, 5);
     }
     weighs("who takes nothing", HOSTILE, before_kb, 1);
-    for (unsigned i = 0; i < 30 && told("event=cut") < HOSTILE; i++)
+    for (unsigned i = 0; i < 30 && program_lines(&relay, "event=cut") < HOSTILE; i++)
         intruder_serve(&host, 500);
-    assert_int_equal(told("event=cut"), HOSTILE);
-    assert_int_equal(told("event=put_out"), 0);
+    assert_int_equal(program_lines(&relay, "event=cut"), HOSTILE);
+    assert_int_equal(program_lines(&relay, "event=put_out"), 0);
     assert_false(host.gone);
     intruder_leave(&host);
 }
@@ -471,7 +454,7 @@ static void who_talks_without_end(void **state) {
             intruder_say(&bad[k], chat, sizeof chat);
     serve_all(2000);
     weighs("who talks without end", HOSTILE, before_kb, 1);
-    assert_int_equal(told("reason=\"commands without end\""), HOSTILE);
+    assert_int_equal(program_lines(&relay, "reason=\"commands without end\""), HOSTILE);
 }
 
 /* Hung up on, he makes up acknowledgements of what he never got, so that ENet would wait for ever. After 10 s
@@ -494,8 +477,8 @@ static void who_will_not_go(void **state) {
     poll(NULL, 0, 100);
     kill(relay.pid, SIGTERM);
     assert_true(program_said(&relay, "event=stopped"));
-    assert_int_equal(told("event=put_out"), 1);
-    assert_true(told(" strange=0 ") == 0); /* of a session that is none any more */
+    assert_int_equal(program_lines(&relay, "event=put_out"), 1);
+    assert_true(program_lines(&relay, " strange=0 ") == 0); /* of a session that is none any more */
 }
 
 int main(void) {

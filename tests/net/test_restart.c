@@ -54,16 +54,6 @@ static void turn_for(double s) {
     }
 }
 
-static unsigned lines_with(const struct program *p, const char *what) {
-    char line[2000];
-    unsigned count = 0;
-    FILE *f = fopen(p->log, "r");
-    while (f && fgets(line, sizeof line, f))
-        count += strstr(line, what) != NULL;
-    if (f) fclose(f);
-    return count;
-}
-
 static unsigned files(void) {
     unsigned count = 0;
     DIR *dir = opendir(folder);
@@ -114,8 +104,8 @@ static void fifty_rooms_go_on(void **state) {
     if (late) print_error("%u players do not go on\n", late);
     assert_int_equal(late, 0);
     assert_in_range(ms, 1, 3500); /* 3 s, and the 30 frames */
-    assert_int_equal(lines_with(&relay, "event=journal_loaded"), ROOMS);
-    assert_int_equal(lines_with(&relay, "event=returned"), COUNT);
+    assert_int_equal(program_lines(&relay, "event=journal_loaded"), ROOMS);
+    assert_int_equal(program_lines(&relay, "event=returned"), COUNT);
     turn_for(2);
     for (unsigned i = 0; i < COUNT; i += 2) {
         uint32_t a = player[i].frames, b = player[i + 1].frames, both = a < b ? a : b;
@@ -147,7 +137,7 @@ static void past_its_limit(void **state) {
         player[i].start_len = sizeof start;
         assert_true(player_joins(&player[i]));
     }
-    for (uint32_t frames = 120; lines_with(&relay, "event=journal_over") == 0; frames += 60) {
+    for (uint32_t frames = 120; program_lines(&relay, "event=journal_over") == 0; frames += 60) {
         assert_in_range(frames, 0, 2400);
         assert_true(players_run(player, 2, frames, 20));
     }
@@ -166,8 +156,8 @@ static void past_its_limit(void **state) {
     uint32_t both = player[0].frames < player[1].frames ? player[0].frames : player[1].frames;
     assert_int_equal(players_differ(player, 2, both), -1);
     assert_true(program_said(&relay, "event=journal_loaded"));
-    assert_int_equal(lines_with(&relay, "event=returned"), 2);
-    assert_int_equal(lines_with(&relay, "event=journal_over"), 1); /* again: it had no place for more */
+    assert_int_equal(program_lines(&relay, "event=returned"), 2);
+    assert_int_equal(program_lines(&relay, "event=journal_over"), 1); /* again: it had no place for more */
     for (unsigned i = 0; i < 2; i++)
         player_close(&player[i], 500);
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
@@ -246,11 +236,11 @@ static void rooms_of_an_hour_go_on(void **state) {
     unsigned ms = (unsigned)((kl_now_us() - begun_us) / 1000);
     print_message("%u rooms of an hour: listening after %u ms, all taken back after %u ms\n", count, start_ms,
                   ms);
-    assert_int_equal(lines_with(&relay, "marked=0"), 0);
-    assert_int_equal(lines_with(&relay, "event=journal_loaded"), count);
-    assert_int_equal(lines_with(&relay, "event=reopened"), count);
-    assert_int_equal(lines_with(&relay, "event=returned"), 2 * count);
-    assert_int_equal(lines_with(&relay, "have=216003 fresh=0"), 2 * count);
+    assert_int_equal(program_lines(&relay, "marked=0"), 0);
+    assert_int_equal(program_lines(&relay, "event=journal_loaded"), count);
+    assert_int_equal(program_lines(&relay, "event=reopened"), count);
+    assert_int_equal(program_lines(&relay, "event=returned"), 2 * count);
+    assert_int_equal(program_lines(&relay, "have=216003 fresh=0"), 2 * count);
     assert_in_range(ms, 1, most_ms);
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
     assert_int_equal(files(), 0);

@@ -255,20 +255,10 @@ static void house_is_whole_again(void) {
     }
 }
 
-static unsigned lines_with(const struct program *p, const char *what) {
-    static char line[4000];
-    unsigned count = 0;
-    FILE *f = fopen(p->log, "r");
-    while (f && fgets(line, sizeof line, f))
-        count += strstr(line, what) != NULL;
-    if (f) fclose(f);
-    return count;
-}
-
 static void nobody_was_turned_away(void) {
-    assert_int_equal(lines_with(&relay, "event=refused"), 0);
-    assert_int_equal(lines_with(&relay, "event=put_out"), 0);
-    assert_int_equal(lines_with(&relay, "result=-"), 0); /* a command that was dropped */
+    assert_int_equal(program_lines(&relay, "event=refused"), 0);
+    assert_int_equal(program_lines(&relay, "event=put_out"), 0);
+    assert_int_equal(program_lines(&relay, "result=-"), 0); /* a command that was dropped */
 }
 
 /* With all limits as they are by default: joining, a megabyte of saves, talk, the relay killed, all links
@@ -296,7 +286,7 @@ static void eight_behind_one_nat(void **state) {
     kill(proxy.pid, SIGUSR1);
     (void)turns_for(HOUSE, 500);
     house_is_whole_again();
-    assert_int_equal(lines_with(&relay, "event=returned"), 2 * HOUSE);
+    assert_int_equal(program_lines(&relay, "event=returned"), 2 * HOUSE);
     for (unsigned i = 0; i < 3; i++) {
         kill(proxy.pid, SIGUSR2);
         house_plays(1);

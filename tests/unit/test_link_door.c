@@ -1,31 +1,5 @@
 /* What a client does not take from a relay that cannot prove the room's password. */
-#include "unit.h"
-
-#include <stdlib.h>
-
-#include <sodium.h>
-
-#include "net/transport/link_state.h"
-
-static struct kl_link *l;
-
-static int make(void **state) {
-    (void)state;
-    l = calloc(1, sizeof *l);
-    if (!l || sodium_init() < 0) return -1;
-    strcpy(l->host, "relay");
-    l->port = 1;
-    pthread_mutex_init(&l->mutex, NULL);
-    pthread_cond_init(&l->changed, NULL);
-    return 0;
-}
-static int drop(void **state) {
-    (void)state;
-    pthread_cond_destroy(&l->changed);
-    pthread_mutex_destroy(&l->mutex);
-    free(l);
-    return 0;
-}
+#include "link_bare.h"
 
 /* true: done with it. */
 static bool take(uint8_t kind, uint8_t first) {

@@ -1,31 +1,8 @@
 /* What a client says of its machine comes in an order that the relay can use; and what it takes from
  * verdicts. */
-#include "unit.h"
-
-#include <stdlib.h>
+#include "link_bare.h"
 
 #include "net/session/commit.h"
-#include "net/transport/link_state.h"
-
-static struct kl_link *l;
-
-static int make(void **state) {
-    (void)state;
-    l = calloc(1, sizeof *l);
-    if (!l) return -1;
-    pthread_mutex_init(&l->mutex, NULL);
-    pthread_cond_init(&l->changed, NULL);
-    l->shared.joined = true;
-    l->kick_fd = -1;
-    return 0;
-}
-static int drop(void **state) {
-    (void)state;
-    pthread_cond_destroy(&l->changed);
-    pthread_mutex_destroy(&l->mutex);
-    free(l);
-    return 0;
-}
 
 static void hash(uint32_t frame) {
     struct kl_link_shared *s = &l->shared;

@@ -168,19 +168,6 @@ static void files_are_noted(void **state) {
     probe_system_dir = "/nonexistent";
 }
 
-static void watching_leaves_the_clock(void **state) {
-    (void)state;
-    assert_int_equal(kl_core_open(&core, probe_core_path(), err, sizeof(err)), 0);
-    kl_world_files_clear();
-    probe_system_dir = "/tmp";
-    assert_int_equal(kl_world_watch(core.handle, err, sizeof(err)), 0);
-    assert_true(probe_core_start(&core));
-    assert_true(run(0)->time_s > 1600000000);
-    assert_int_equal(kl_world_files(), 2);
-    probe_system_dir = "/nonexistent";
-    kl_world_files_clear();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(report_names_what_was_turned, close_core),
@@ -192,7 +179,6 @@ int main(void) {
         cmocka_unit_test_teardown(timed_wait_times_out_soon, close_core),
         cmocka_unit_test_teardown(a_core_that_spins_goes_on, close_core),
         cmocka_unit_test_teardown(files_are_noted, close_core),
-        cmocka_unit_test_teardown(watching_leaves_the_clock, close_core),
     };
     alarm(60); /* a clock that stands still, or a wait for decades, shows as a hang */
     return cmocka_run_group_tests_name("world", tests, NULL, NULL);
