@@ -12,7 +12,7 @@ vpath fuzz_%.c tests/fuzz
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
 .PHONY: test test-run test-build unit sim rooms conformance fuzz fuzz-smoke corpus purity e2e e2e-san e2e-tsan soak trials
 
-test: deps ## everything: installs what is missing, builds, runs; about a quarter of an hour
+test: deps ## everything: installs what is missing, builds, runs; about half an hour
 	$(Q)tests/tools/retroarch_120.sh >/dev/null || echo "no RetroArch 1.20: what needs it is skipped" >&2
 	$(Q)$(MAKE) --no-print-directory all test-build
 	$(Q)$(MAKE) --no-print-directory frontend || echo "no patched RetroArch: what needs it is skipped" >&2
