@@ -34,7 +34,7 @@ bool kl_slot_save(uint32_t frame) {
     kl_slot_clear();
     slot.any = true;
     slot.frame = frame;
-    if (!state || !kl_w.core.serialize(state, bytes)) {
+    if (!state || !kl_core_serialize(&kl_w.core, state, bytes)) {
         free(state);
         return false;
     }

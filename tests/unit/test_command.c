@@ -6,6 +6,7 @@
 
 #include "core_wrapper/command.h"
 #include "core_wrapper/command_words.h"
+#include "unset_core.h"
 
 static unsigned resets, saves, loads;
 static size_t state_size;
@@ -136,6 +137,18 @@ static void the_slot(void **state) {
     refuses = true;
     back(25, 50);
     assert_non_null(strstr(shown, "did not take"));
+}
+
+/* A state that differs between machines could never be gone back to. */
+static void what_a_core_never_set_is_saved_as_zeros(void **state) {
+    (void)state;
+    const uint8_t zeros[sizeof machine] = {0};
+    kl_w.core.serialize = write_unset;
+    leave_on_the_stack(0x11);
+    obey("save", 10);
+    memset(machine, 2, sizeof machine);
+    back(10, 20);
+    assert_memory_equal(machine, zeros, sizeof zeros);
 }
 
 /* The others have a state of frame 30 now: to go back to that of frame 10 here would be out of sync. */
@@ -416,6 +429,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(reset_is_the_cores),
         TEST(the_slot),
+        TEST(what_a_core_never_set_is_saved_as_zeros),
         TEST(a_save_that_fails_leaves_nothing),
         TEST(a_core_that_cannot_save),
         TEST(what_is_known_before),

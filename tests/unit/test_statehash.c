@@ -10,6 +10,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "unset_core.h"
+
 static uint8_t memory[64];
 static size_t state_size = 16;
 static bool serialize_works = true;
@@ -48,19 +50,6 @@ static int clear(void **state) {
     (void)state;
     kl_statehash_buffer_free(&buf);
     return 0;
-}
-
-/* A core that saves an array of its stack that it never set. */
-__attribute__((noinline, no_sanitize("address"))) static bool write_unset(void *data, size_t size) {
-    uint8_t unset[2048];
-    __asm__ volatile("" : "=m"(unset));
-    memcpy(data, unset, size < sizeof unset ? size : sizeof unset);
-    return true;
-}
-__attribute__((noinline, no_sanitize("address"))) static void leave_on_the_stack(int byte) {
-    uint8_t bytes[8192];
-    memset(bytes, byte, sizeof bytes);
-    __asm__ volatile("" : : "r"(bytes) : "memory");
 }
 
 static void what_a_core_never_set_is_the_same_everywhere(void **state) {
