@@ -148,7 +148,7 @@ begun() { [ "$(grep -ac 'playing seats=' "$tmp/ann.log")" = "$1" ]; }
 cp "$tmp/ann.hash" "$tmp/left.hash"
 same_as bob "$tmp/left.hash"
 
-# --- again, in the same process: by the core options, and by the menu into another room --------------------------------
+# --- again, in the same process, by the core options -----------------------------------------------------------------
 
 # The quick menu, the options, the last category, where Play stands first: Named room. Alone the game stands still behind the
 # menu, and without the focus.
@@ -161,12 +161,10 @@ was=$(frames bob)
 check patch/runs-again "stands still at frame $(frames ann)" eventually 30 is_beyond $((was + 120))
 cp "$tmp/ann.hash" "$tmp/again.hash"
 same_as bob "$tmp/again.hash"
-run_in_room dora --room second --core nestopia --content "$content/shooter.nes" --speed real --frames 100000 --input random:4
 keys ann TOGGLE B B B DOWN DOWN DOWN A A DOWN A # Leave, from the main menu on
 check patch/leaves-again "ann has not left" \
     eventually 10 eval '[ "$(grep -ac "left room=\"pair\".*name=\"ann\"" "$tmp/relay.log")" = 2 ]'
 picture ann patched-left
-stop dora
 for who in ann bob cyd; do
     stop $who
     status=$?
