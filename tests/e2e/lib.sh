@@ -83,6 +83,7 @@ show() {
 start() {
     local name=$1
     shift
+    : >"$tmp/$name.log" # the child opens it later: what an earlier one of this name said would be read till then
     "$@" >"$tmp/$name.log" 2>&1 </dev/null &
     pid[$name]=$!
 }
