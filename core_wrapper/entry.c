@@ -104,14 +104,18 @@ RETRO_API void retro_set_input_state(retro_input_state_t callback) {
     if (alone()) kl_w.core.set_input_state(callback);
 }
 
+/* What the frontend keeps of it must outlive the core, which is opened anew where another way to play is
+ * wanted. */
 static void rename_core(struct retro_system_info *info) {
-    static char name[KL_CORE_NAME_BYTES], version[128];
+    static char name[KL_CORE_NAME_BYTES], version[128], extensions[8192];
     int version_len = kl_core_text_len(info->library_version, 80);
     kl_core_locked_name(name, info->library_name);
     snprintf(version, sizeof version, "%.*s (Keylock %s)", version_len,
              info->library_version ? info->library_version : "", KL_WRAPPER_VERSION);
+    snprintf(extensions, sizeof extensions, "%s", info->valid_extensions ? info->valid_extensions : "");
     info->library_name = name;
     info->library_version = version;
+    info->valid_extensions = extensions;
 }
 
 RETRO_API void retro_get_system_info(struct retro_system_info *info) {

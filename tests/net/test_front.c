@@ -2,6 +2,7 @@
  * a game that goes into a room because the menu said so, and out of it again. */
 #include "../unit/unit.h"
 
+#include <dlfcn.h>
 #include <libretro.h>
 #include <signal.h>
 #include <stdio.h>
@@ -216,6 +217,30 @@ static void a_game_goes_where_the_menu_says(void **state) {
     assert_int_equal(api->state(line), KEYLOCK_IDLE);
 }
 
+/* The core is closed and opened again when the menu wants another way to play; what it said of itself is kept
+ * by the frontend. */
+static void what_is_told_of_the_core_outlives_it(void **state) {
+    (void)state;
+    char core[4096], where[64];
+    const char *build = getenv("KL_BUILD");
+    struct retro_system_info told;
+    Dl_info in;
+    snprintf(where, sizeof where, "127.0.0.1:%u", relay.port);
+    snprintf(core, sizeof core, "%s/cores/probe_core_libretro.so", build ? build : "build");
+    setenv("KEYLOCK_CORE", core, 1);
+    retro_set_environment(environment);
+    retro_get_system_info(&told);
+    const char *const text[] = {told.library_name, told.library_version, told.valid_extensions};
+    for (unsigned i = 0; i < COUNT(text); i++)
+        assert_true(!dladdr(text[i], &in) || !strstr(in.dli_fname, "probe_core"));
+    const struct keylock_setting want[] = {{"mode", "room"}, {"relay", where}};
+    assert_int_equal(keylock_api()->join(want, COUNT(want), err, sizeof err), 0);
+    retro_set_environment(environment);
+    assert_string_equal(told.valid_extensions, "probe|bin|nes");
+    kl_wish_forget();
+    unsetenv("KEYLOCK_CORE");
+}
+
 /* The same library, not unloaded: the wish of before is gone. */
 static void a_wish_is_for_one_game(void **state) {
     (void)state;
@@ -239,6 +264,7 @@ int main(void) {
         cmocka_unit_test(browsing_ends_at_once),
         cmocka_unit_test(a_game_goes_where_the_menu_says),
         cmocka_unit_test(a_wish_is_for_one_game),
+        cmocka_unit_test(what_is_told_of_the_core_outlives_it),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
