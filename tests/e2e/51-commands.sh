@@ -95,7 +95,7 @@ heard ann bad-option 'probe_speed=warp: not given: .*slow, normal, fast'
 heard relay console-who '^client=1 name="bob" seats=1'
 heard relay console-nonsense '^error: expected: rooms, who'
 # A pause of 0.7 s by the players and one by the relay: where they were told, no frame ran for that long.
-python3 - "$tmp/bob.csv" "$tmp/bob.told" <<'END' || checks_failed=1
+in_time python3 - "$tmp/bob.csv" "$tmp/bob.told" <<'END' || checks_failed=1
 import csv, re, sys
 ran = [r for r in csv.DictReader(open(sys.argv[1], newline="")) if int(r["run"])]
 at = [int(m[1]) for m in re.finditer(r"^\[f (\d+)\] \w+: pause$", open(sys.argv[2]).read(), re.M)]
