@@ -27,9 +27,8 @@
 
 #define KL_SNAPSHOT_HASH 32          /* bytes of BLAKE2b */
 #define KL_SNAPSHOT_MAX  (64U << 20) /* bytes of a snapshot, packed or not */
-#define KL_SNAPSHOT_SLICE                                                                                    \
-    (128U * 1024) /* bytes of it that one frame is, where it is given against a base                         \
-                   */
+/* Bytes of it that one zstd frame is, where it is given against a base. */
+#define KL_SNAPSHOT_SLICE (128U * 1024)
 
 #define KL_TAGS_MAX         64
 #define KL_TICKET_TOTAL_MAX 16384
@@ -253,11 +252,12 @@ struct kl_state_said {
     bool has;
     uint8_t hash[KL_SNAPSHOT_HASH]; /* of all its bytes, unpacked */
 };
+/* GIVE, SNAPSHOT */
 struct kl_shot_piece {
     uint32_t keyframe;
     struct kl_piece piece;
     bool based; /* GIVE: of slices against the base that ASK named; else of a whole one */
-};              /* GIVE, SNAPSHOT */
+};
 /* ASK. based: who has taken that one, too, may give what differs from it. */
 struct kl_ask {
     uint32_t keyframe;
