@@ -30,7 +30,7 @@ QUICK_TRIALS := $(call trial,slow) $(call trial,unequal) $(call trial,menu 60) $
 TRIALS := $(QUICK_TRIALS) $(call trial,pace) $(call trial,hour) $(call trial,table --seeds 4) \
     $(call trial,table --seeds 4 --half-steps) $(call trial,step) $(call trial,hitch)
 # … since there are watchers in them, and snapshots to begin with (without --plain); or that were once judged wrongly
-ROOMS_KEPT_WIDE := 30 33 555 883 890 911 1074 1105 1215 1264
+ROOMS_KEPT_WIDE := 30 33 555 883 890 911 1074 1105 1215 1264 401020 402017
 # All that is the processors' work runs two at a time, what plays in real time but mostly waits three at a time, and so do the
 # scenarios that are judged by hashes, frames and words alone (BESIDE). What is judged by time, to a frame or so or by what the
 # machine can do, runs alone, and so does every scenario not named here. A line of tests/run.sh tells what only waits.

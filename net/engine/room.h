@@ -149,8 +149,8 @@ void kl_room_tick(struct kl_room *r, uint64_t now_us);
 uint64_t kl_room_tick_at(const struct kl_room *r); /* UINT64_MAX: nothing is */
 
 /* Queues a command of this client (or KL_RELAY_CLIENT) for the next keyframe that has place: one of each
- * client in turn. KL_E_FULL where KL_COMMANDS_MAX wait already, KL_E_MALFORMED for data that its kind does
- * not allow. */
+ * client in turn. KL_E_FULL where KL_COMMANDS_MAX wait already, or, for chat, half of them or half of what
+ * may be given at once is used up; KL_E_MALFORMED for data that its kind does not allow. */
 int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint8_t *data, size_t len);
 
 /* Ends a pause: the next frame is due a moment from now. KL_E_STATE where there is none. */

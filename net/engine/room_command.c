@@ -1,3 +1,4 @@
+#include "command.h"
 #include "room_private.h"
 
 #include <string.h>
@@ -27,11 +28,17 @@ static struct kl_room_client *giver(struct kl_room *r, unsigned client) {
     return client < KL_MAX_CLIENTS && r->client[client].present ? &r->client[client] : NULL;
 }
 
+/* The lowest class of what goes this way: the second half of the places is kept for what changes the game. */
+static bool no_place_for_chat(const struct kl_room *r, const struct kl_room_client *c) {
+    return 2 * c->queued >= KL_COMMANDS_MAX || 2 * r->commands_given >= KL_COMMAND_BURST;
+}
+
 int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint8_t *data, size_t len) {
     struct kl_room_client *c = giver(r, client);
     if (!c || !r->started) return KL_E_STATE;
     if (!allowed(kind, data, len)) return KL_E_MALFORMED;
     if (c->queued == KL_COMMANDS_MAX) return KL_E_FULL;
+    if (kind == KL_COMMAND_CHAT && no_place_for_chat(r, c)) return KL_E_FULL;
     struct kl_command *at = &c->queue[c->queued++];
     *at = (struct kl_command){.client = (uint8_t)client, .kind = kind, .len = (uint8_t)len};
     if (len) memcpy(at->data, data, len);

@@ -101,11 +101,12 @@ static void happen(unsigned kind) {
     }
 }
 
-/* Once all have lost their sessions. */
+/* The room, once its relay has died. */
 static bool somebody_can_bring(void) {
-    for (unsigned i = 0; i < CLIENTS; i++)
-        if (client[i].state == LOST && !client[i].fresh && !client[i].unloaded && can_bring(&client[i]))
-            return true;
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        const struct client *c = &client[i];
+        if (c->state != OFF && !c->fresh && !c->unloaded && can_bring(c)) return true;
+    }
     return false;
 }
 
@@ -122,14 +123,16 @@ static void relay_dies(void) {
             client_lose(c, rng_range(&fate_rng, 1000000, 4500000), false);
         if (c->state == LOST && c->again_us < now_us + SECOND) c->again_us = now_us + SECOND;
     }
-    if (!somebody_can_bring()) canon_cut(0); /* so soon that nobody had its word: the next game is another */
     relay_begin();
 }
 
 /* What a relay begins again with is what was played; the room opens before anything more is. */
 static void watch_it_open(void) {
     struct kl_lobby_room *r = the_room();
-    if (!opening || !r || r->phase != KL_ROOM_PLAYING) return;
+    if (!opening) return;
+    if (!r && !somebody_can_bring())
+        canon_cut(0); /* who had its word, if anybody, has died: the next game is another */
+    if (!r || r->phase != KL_ROOM_PLAYING) return;
     opening = false;
     story("the room is open again at frame %u of %u", r->lock.next_close, canon_end);
     if (r->lock.next_close < canon_end) counts.cut_frames += canon_end - r->lock.next_close;

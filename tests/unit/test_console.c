@@ -213,10 +213,12 @@ static void events_of_the_relay(void **state) {
     memset(line + strlen(line), 'x', KL_COMMAND_BYTES + 1);
     obey(line);
     assert_non_null(strstr(said, "at most 96 bytes"));
+    obey("say \"my room\" x"); /* four wait, and the other four places are not for talk */
+    assert_non_null(strstr(said, "too many"));
     for (unsigned i = 0; i < 4; i++)
-        obey("say \"my room\" x");
+        obey("policy \"my room\" strict");
     queued(8);
-    obey("say \"my room\" x");
+    obey("policy \"my room\" strict");
     assert_non_null(strstr(said, "too many"));
 }
 

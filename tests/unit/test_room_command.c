@@ -1,6 +1,7 @@
 /* Commands: one of each client in turn, at keyframes; policy, swap and pause. PROTOCOL.md §5 "Commands". */
 #include "unit.h"
 
+#include "command.h"
 #include "lock_client.h"
 #include "room.h"
 #include "room_hand.h"
@@ -276,6 +277,22 @@ static void a_flood_waits_in_the_queues(void **state) {
     assert_int_equal(r.commands_given, KL_COMMAND_BURST - 4 * KL_COMMAND_PACE + 5 + 3 + 2);
 }
 
+/* Who talks, and a room that talks, leave half of the places to what changes the game. */
+static void chat_takes_half_of_the_places(void **state) {
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < KL_COMMANDS_MAX / 2; i++)
+        assert_int_equal(order(0, KL_COMMAND_CHAT, 'a', 1), KL_OK);
+    assert_int_equal(order(0, KL_COMMAND_CHAT, 'a', 1), KL_E_FULL);
+    assert_int_equal(order(1, KL_COMMAND_CHAT, 'a', 1), KL_OK);
+    assert_int_equal(order(0, KL_COMMAND_RESET, 0, 0), KL_OK);
+    r.commands_given = KL_COMMAND_BURST / 2;
+    assert_int_equal(order(1, KL_COMMAND_CHAT, 'a', 1), KL_E_FULL);
+    assert_int_equal(order(1, KL_COMMAND_PAUSE, 0, 0), KL_OK);
+    r.commands_given--;
+    assert_int_equal(order(1, KL_COMMAND_CHAT, 'a', 1), KL_OK);
+}
+
 /* Each client's word on its own link: the spacing looks at them one by one. */
 static void needs_are_kept_by_client(void **state) {
     (void)state;
@@ -325,6 +342,7 @@ int main(void) {
         cmocka_unit_test(the_longest_menu_loses_none),
         cmocka_unit_test(a_full_store_takes_nothing_and_loses_nothing),
         cmocka_unit_test(a_flood_waits_in_the_queues),
+        cmocka_unit_test(chat_takes_half_of_the_places),
         cmocka_unit_test(needs_are_kept_by_client),
         cmocka_unit_test(what_is_not_of_its_form_does_nothing),
     };
