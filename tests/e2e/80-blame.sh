@@ -177,7 +177,7 @@ bad_states() {
     PROBE_CORE=no-clock "$keylock" run --quiet --core "$test_core" --content "$content/shooter.nes" --frames 60 --states "$tmp/probe" \
         >/dev/null 2>&1
     # it is to crash
-    PROBE_CORE=no-clock,crash-state ASAN_OPTIONS=${ASAN_OPTIONS:-}:handle_segv=0 refused crash 'crashed while it loaded the state' \
+    PROBE_CORE=no-clock,crash-state ASAN_OPTIONS=${ASAN_OPTIONS:-}:handle_segv=0 TSAN_OPTIONS=${TSAN_OPTIONS:-}:handle_segv=0 refused crash 'crashed while it loaded the state' \
         "$tmp/probe"/000000059.state "$tmp/probe"/000000059.state --core "$test_core" --content "$content/shooter.nes"
 }
 

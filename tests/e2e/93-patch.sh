@@ -158,13 +158,12 @@ check patch/again "she is not in the room again" \
     eventually 20 eval '[ "$(grep -ac "event=joined room=\"pair\".*name=\"ann\"" "$tmp/relay.log")" = 2 ]'
 check patch/plays-again "her game did not begin there" eventually 30 begun 2
 was=$(frames bob)
-check patch/runs-again "stands still at frame $(frames ann)" eventually 30 is_beyond $((was + 120))
+check patch/runs-again "stands still at frame $(frames ann)" eventually 30 is_beyond $((was + 400))
 cp "$tmp/ann.hash" "$tmp/again.hash"
 same_as bob "$tmp/again.hash"
 keys ann TOGGLE B B B DOWN DOWN DOWN A A DOWN A # Leave, from the main menu on
 check patch/leaves-again "ann has not left" \
     eventually 10 eval '[ "$(grep -ac "left room=\"pair\".*name=\"ann\"" "$tmp/relay.log")" = 2 ]'
-picture ann patched-left
 for who in ann bob cyd; do
     stop $who
     status=$?
@@ -194,6 +193,12 @@ check patch/quick "no match was looked for" said relay 'joined room="(quick-.{8}
 to_keylock eve
 keys eve DOWN DOWN DOWN DOWN DOWN DOWN A # Spectate: the link still counts
 check patch/spectate "she does not watch" said relay 'joined room="later".*name="eve" seats=none' 15
+to_keylock eve
+keys eve DOWN A # Leave
+check patch/leaves-watching "she watches on" said relay 'left room="later".*name="eve"' 10
+keys eve DOWN DOWN DOWN A # behind Host, Quick Match and Browse Rooms: Join, with a seat this time
+check patch/joins "she has no seat there" \
+    eventually 15 eval '[ "$(grep -ac "event=joined room=\"later\".*name=\"eve\" seats=0" "$tmp/relay.log")" = 2 ]'
 stop eve
 status=$?
 check patch/end-eve "exit status $status" test $status = 0
