@@ -15,7 +15,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "net/relay/journal_file.h"
+#include "net/session/keys.h"
 #include "net/session/seat.h"
+#include "net/session/ticket.h"
+#include "net/transport/link_state.h"
 #include "net_intruder.h"
 #include "net_journal.h"
 
@@ -63,6 +67,49 @@ static unsigned files(void) {
     return count;
 }
 
+/* A journal as it is, and behind it the tickets in it, opened as the relay would. */
+static void read_journal(const char *name, FILE *into) {
+    static uint8_t at[1 << 20], body[KL_TICKET_BODY_MAX];
+    char path[512], err[256];
+    uint8_t id[KL_JOURNAL_ID], key[32];
+    struct kl_keypair relay_key;
+    struct kl_journal_cursor c;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t len = fread(at, 1, sizeof at, f);
+    fclose(f);
+    fwrite(at, 1, len, into);
+    assert_int_equal(kl_keys_open(relay_state(), &relay_key, err, sizeof err), 0);
+    assert_int_equal(kl_journal_head_open(relay_key.secret, at, len, id), 0);
+    kl_journal_key(relay_key.secret, id, key);
+    for (kl_journal_seek(&c, key, at, len); kl_journal_next(&c);) {
+        if (c.type != KL_JOURNAL_TICKET) continue;
+        int opened = kl_ticket_open(relay_key.secret, c.body, c.body_len, body);
+        assert_true(opened > 0);
+        fwrite(body, 1, (size_t)opened, into);
+    }
+}
+
+static void expect_no_session_keys(void) {
+    char *all;
+    size_t len;
+    FILE *into = open_memstream(&all, &len);
+    DIR *dir = opendir(folder);
+    for (const struct dirent *e; (e = readdir(dir));)
+        if (e->d_name[0] != '.') read_journal(e->d_name, into);
+    closedir(dir);
+    fclose(into);
+    for (unsigned i = 0; i < COUNT; i++) {
+        const struct kl_link *l = player[i].link;
+        assert_non_null(memmem(all, len, l->seat.pub, sizeof l->seat.pub)); /* this one has to be there */
+        assert_null(memmem(all, len, l->seat.secret, KL_SEAT_SEED));
+        assert_null(memmem(all, len, l->session.sealer.state.key, sizeof l->session.sealer.state.key));
+        assert_null(memmem(all, len, l->session.opener.state.key, sizeof l->session.opener.state.key));
+    }
+    free(all);
+}
+
 /* Until each has run 30 frames past what it had; ms. */
 static unsigned until_all_go_on(const uint32_t *had, uint64_t from_us, unsigned *late) {
     do {
@@ -91,6 +138,7 @@ static void fifty_rooms_go_on(void **state) {
     assert_true(players_run(player, COUNT, 300, 60));
     assert_int_equal(files(), ROOMS);
     uint16_t port = relay.port;
+    expect_no_session_keys();
     assert_int_equal(program_stop(&relay, SIGKILL), -SIGKILL);
     turn_for(1);
     for (unsigned i = 0; i < COUNT; i++)
