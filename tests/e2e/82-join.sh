@@ -80,6 +80,6 @@ done
 check join/erik-plays "ann is not told that he plays" grep -aq 'erik plays' "$tmp/ann.log"
 check join/moves "the hashes do not change" hashes_move "$tmp/carl.hash" 5
 check join/carl-is-no-absentee "he was told of as away" eval '! sed "/carl plays/q" "$tmp/ann.log" | grep -aq "carl is away"'
-in_time python3 tests/e2e/judge_trace.py join/ann "$tmp/ann.csv" --after 8 --fps 60 --min-share 0.99 --max-gap 34 \
+in_time python3 tests/e2e/judge_trace.py join/ann "$tmp/ann.csv" --after $((LONG > 0 ? AT - 5 : 8)) --fps 60 --min-share 0.99 --max-gap 34 \
     --watch "$tmp/held.log" --begin "${up/./}0000" || checks_failed=1
 finish

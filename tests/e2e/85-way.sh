@@ -122,6 +122,6 @@ note "lynn: $(of_event way lynn bytes) bytes, packed $(of_event way lynn packed)
 held_ms=$(awk '{ms += $2} END {printf "%d", ms}' "$tmp/held.log")
 in_time check way/lynn-in-time "$took ms, of which the links need $wire_ms, and the scheduler held threads for $held_ms" test "${took:-99999}" -le $((2000 + wire_ms + held_ms))
 in_time check way/carl-in-time "$(of_event caught_up carl took_ms) ms, of which the scheduler held threads for $held_ms" test "$(of_event caught_up carl took_ms)" -le $((2000 + held_ms))
-in_time python3 tests/e2e/judge_trace.py way/ann "$tmp/ann.csv" --after 8 --fps 60 --min-share 0.99 --max-gap 34 \
+in_time python3 tests/e2e/judge_trace.py way/ann "$tmp/ann.csv" --after $((LONG > 0 ? AT - 5 : 8)) --fps 60 --min-share 0.99 --max-gap 34 \
     --watch "$tmp/held.log" --begin "${up/./}0000" || checks_failed=1
 finish
