@@ -21,10 +21,12 @@
 #define SHARE_MOST    0.98
 #define SHARE_UP      0.01
 #define SHARE_DOWN    0.03
-#define LATE          1.1  /* intervals from call to call: fast-forward took too long */
-#define FAST_RUNS     1024 /* frames in one call */
-#define GUESS_SHORT   1.5  /* how much cheaper a frame may be than guessed */
-#define OUTLIER       4    /* times the usual cost of a frame: no more is believed at once */
+#define LATE          1.1 /* intervals from call to call: fast-forward took too long */
+#define LATE_RUN      8 /* such calls in a row, however little it takes: the interval is longer than thought */
+#define OWED_MOST     200e3 /* µs without a call that a frontend may make up for */
+#define FAST_RUNS     1024  /* frames in one call */
+#define GUESS_SHORT   1.5   /* how much cheaper a frame may be than guessed */
+#define OUTLIER       4     /* times the usual cost of a frame: no more is believed at once */
 #define SLOW_AFTER_US 3000000
 #define SLOW_GAIN     0.97 /* of what it was behind: that is no progress */
 
@@ -45,18 +47,33 @@ void kl_pace_rate(struct kl_pace *p, double period_us) {
 
 /* ---- the frontend's rhythm ---- */
 
-/* A call that was held up by much work of ours tells of us, not of it. */
-static void measure(struct kl_pace *p, double elapsed_us) {
-    if (elapsed_us > 2.5 * p->interval_us || p->spent_us > p->interval_us / 2) return;
-    uint64_t over = ++p->measured < MEASURED_OVER ? p->measured : MEASURED_OVER;
-    p->interval_us += (elapsed_us - p->interval_us) / (double)over;
-    p->interval_us = fmin(fmax(p->interval_us, INTERVAL_MIN), INTERVAL_MAX);
+static double in_bounds(double interval_us) {
+    return fmin(fmax(interval_us, INTERVAL_MIN), INTERVAL_MAX);
 }
 
+/* A call that was held up, by much work of ours or by anything else, tells of that and not of the frontend.
+ * Nor do the quick ones by which it makes up for it. */
+static void measure(struct kl_pace *p, double elapsed_us) {
+    bool held_up = elapsed_us > 2.5 * p->interval_us || p->spent_us > p->interval_us / 2;
+    bool makes_up = elapsed_us < p->interval_us / 2 && p->owed_us > 0;
+    p->owed_us = fmin(fmax(p->owed_us + elapsed_us - p->interval_us, 0), OWED_MOST);
+    if (held_up || makes_up) return;
+    uint64_t over = ++p->measured < MEASURED_OVER ? p->measured : MEASURED_OVER;
+    p->interval_us = in_bounds(p->interval_us + (elapsed_us - p->interval_us) / (double)over);
+}
+
+/* A machine that is busy is late now and then; a frontend that takes longer than was measured before always.
+ */
 static void learn_share(struct kl_pace *p, double elapsed_us) {
     if (p->mode != KL_PACE_FLAT_OUT || p->spent_us < p->share * p->interval_us * 0.8) return;
-    p->share += elapsed_us > LATE * p->interval_us ? -SHARE_DOWN : SHARE_UP;
+    bool late = elapsed_us > LATE * p->interval_us;
+    p->share += late ? -SHARE_DOWN : SHARE_UP;
     p->share = fmin(fmax(p->share, SHARE_LEAST), SHARE_MOST);
+    p->late_us = late && p->late ? fmin(p->late_us, elapsed_us) : elapsed_us;
+    p->late = late ? p->late + 1 : 0;
+    if (p->late < LATE_RUN) return;
+    p->interval_us = in_bounds(p->late_us);
+    p->late = 0;
 }
 
 void kl_pace_call(struct kl_pace *p, uint64_t now_us) {
