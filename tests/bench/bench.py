@@ -151,9 +151,9 @@ def core_path(name):
     return None
 
 
-def relay(tag=""):
+def relay(tag="", *more):
     """A relay on a free port: (process, "127.0.0.1:PORT")."""
-    p = start(tag + "relay", RELAY, "--bind", "127.0.0.1", "--port", "0", "--log", "info", "--per-address", "64")
+    p = start(tag + "relay", RELAY, "--bind", "127.0.0.1", "--port", "0", "--log", "info", "--per-address", "64", *more)
     return p, "127.0.0.1:" + wait_said(p, r"listening.*port=(\d+)", 5).group(1)
 
 

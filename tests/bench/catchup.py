@@ -11,6 +11,7 @@ processor time of a frame, which what else the machine does changes less; and a 
 whatever the machine does. Nobody presses, so all of them play the same frames: a game's scenes differ in what they cost.
 
   catchup.py [CORE]…    only those of nestopia, mgba, tone; what was measured of the others before is kept
+  catchup.py --join MINUTES [CORE]…    a newcomer so late in a match runs all of it, instead
   catchup.py --where    where the processor was meanwhile (perf, 5000 samples a second), for 8 s of nestopia and mgba"""
 import collections
 import os
@@ -234,8 +235,43 @@ def one_core(name):
     bench.write_csv("catchup-" + name, rows)
 
 
+def alone(run, frames):
+    """The bare core's frames a second, unthrottled."""
+    p = bench.start("bare", *run, "--frames", frames, "--input", "random:1", "--hash-every", 60, "--hash-out", os.path.join(bench.tmp, "bare.hash"))
+    p.wait()
+    return bench.last_json(p)["fps"]
+
+
+def newcomers(name, content, minutes):
+    """Frames a second from the relay's choice of the way until he is there, the bare core's over as many right before and after."""
+    relay, at = bench.relay("", "--catch-up", 3600)
+    run = [bench.KEYLOCK, "run", "--quiet", "--core", bench.core_path(name), "--content", content]
+    room = [*run, "--relay", at, "--speed", "real", "--frames", 10**7, "--wait", 60]
+    player = bench.start("ann", *room, "--players", 1, "--name", "ann", "--input", "random:1")
+    time.sleep(60 * minutes)
+    shares = []
+    for i in range(REPEATS):
+        frames = int(60 * 60 * minutes)
+        before = alone(run, frames)
+        newcomer = bench.start(f"n{i}", *room, "--spectate", "--name", f"n{i}")
+        there = bench.wait_said(relay, rf'event=caught_up.*name="n{i}".* frame=(\d+) took_ms=(\d+) from=0', 600)
+        bench.stop(newcomer)
+        ran, bare = 1000 * int(there.group(1)) / int(there.group(2)), statistics.mean((before, alone(run, frames)))
+        shares.append(ran / bare)
+        bench.say(f"  {name}: {there.group(1)} frames in {int(there.group(2)) / 1000:.2f} s, {ran:.0f} of the bare core's {bare:.0f} a second: {100 * ran / bare:.0f} %")
+    bench.say(f"{name}, joining after {minutes:g} minutes: middle of {REPEATS}: {100 * statistics.median(shares):.0f} % ({100 * min(shares):.0f} to {100 * max(shares):.0f})")
+    for p in (player, relay):
+        bench.stop(p)
+
+
 def main():
     cores = list(dict.fromkeys(c[1] for c in cells()))
+    if "--join" in sys.argv:
+        bench.begin("catchup")
+        at = sys.argv.index("--join") + 1
+        for name, content in dict.fromkeys(c[1:3] for c in cells() if c[1] in (sys.argv[at + 1:] or cores) and c[1] != "tone"):
+            newcomers(name, content, float(sys.argv[at]))
+        return
     if "--where" in sys.argv:
         bench.begin("catchup")
         for how, name, content, seconds in (c for c in cells() if c[1] != "tone" and c[3] == 8):
