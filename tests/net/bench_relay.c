@@ -74,6 +74,14 @@ struct bench {
 static struct bench bench[MODES];
 static unsigned count; /* players of each */
 
+static void turn_all(unsigned first) {
+    for (unsigned m = 0; m < MODES; m++) {
+        struct player *p = bench[(first + m) % MODES].p;
+        for (unsigned i = 0; p && i < count && p[i].link; i++)
+            player_turn(&p[i]);
+    }
+}
+
 static bool begin(struct bench *b, const struct mode *mode) {
     const char *const args[] = {"--per-address",
                                 "4000",
@@ -99,6 +107,7 @@ static bool begin(struct bench *b, const struct mode *mode) {
         player_open(&b->p[i], &h, b->relay.port, 1000000);
         if (!player_joins(&b->p[i])) return false;
         if (strcmp(kl_cipher_name(b->p[i].status.cipher), mode->name) != 0) return false;
+        turn_all(0); /* who has come is waited for */
     }
     return true;
 }
@@ -107,9 +116,7 @@ static bool begin(struct bench *b, const struct mode *mode) {
 static void turn_for(double s) {
     uint64_t end_us = kl_now_us() + (uint64_t)(s * 1e6);
     for (unsigned first = 0; kl_now_us() < end_us; first++) {
-        for (unsigned m = 0; m < MODES; m++)
-            for (unsigned i = 0; i < count; i++)
-                player_turn(&bench[(first + m) % MODES].p[i]);
+        turn_all(first);
         poll(NULL, 0, 2);
     }
 }
