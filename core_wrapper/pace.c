@@ -21,8 +21,8 @@
 #define SHARE_MOST    0.98
 #define SHARE_UP      0.01
 #define SHARE_DOWN    0.03
-#define LATE          1.1 /* intervals from call to call: fast-forward took too long */
-#define LATE_RUN      8 /* such calls in a row, however little it takes: the interval is longer than thought */
+#define LATE          1.1 /* intervals from call to call: fast-forward took too long; or, LATE_RUN in a row, … */
+#define LATE_RUN      8     /* … the interval is longer than thought */
 #define OWED_MOST     200e3 /* µs without a call that a frontend may make up for */
 #define FAST_RUNS     1024  /* frames in one call */
 #define GUESS_SHORT   1.5   /* how much cheaper a frame may be than guessed */
@@ -56,24 +56,29 @@ static double in_bounds(double interval_us) {
 static void measure(struct kl_pace *p, double elapsed_us) {
     bool held_up = elapsed_us > 2.5 * p->interval_us || p->spent_us > p->interval_us / 2;
     bool makes_up = elapsed_us < p->interval_us / 2 && p->owed_us > 0;
-    p->owed_us = fmin(fmax(p->owed_us + elapsed_us - p->interval_us, 0), OWED_MOST);
-    if (held_up || makes_up) return;
+    if (held_up || makes_up) {
+        p->owed_us = fmin(fmax(p->owed_us + elapsed_us - p->interval_us, 0), OWED_MOST);
+        return;
+    }
     uint64_t over = ++p->measured < MEASURED_OVER ? p->measured : MEASURED_OVER;
     p->interval_us = in_bounds(p->interval_us + (elapsed_us - p->interval_us) / (double)over);
 }
 
-/* A machine that is busy is late now and then; a frontend that takes longer than was measured before always.
- */
-static void learn_share(struct kl_pace *p, double elapsed_us) {
-    if (p->mode != KL_PACE_FLAT_OUT || p->spent_us < p->share * p->interval_us * 0.8) return;
-    bool late = elapsed_us > LATE * p->interval_us;
-    p->share += late ? -SHARE_DOWN : SHARE_UP;
-    p->share = fmin(fmax(p->share, SHARE_LEAST), SHARE_MOST);
+/* A machine that is busy is late now and then; a frontend that was measured wrongly, or is another now
+ * (fast-forward ends), always, and none of its calls would be measured. */
+static void measure_anew(struct kl_pace *p, double elapsed_us) {
+    bool late = elapsed_us > LATE * fmax(p->interval_us, p->spent_us);
     p->late_us = late && p->late ? fmin(p->late_us, elapsed_us) : elapsed_us;
     p->late = late ? p->late + 1 : 0;
     if (p->late < LATE_RUN) return;
     p->interval_us = in_bounds(p->late_us);
     p->late = 0;
+}
+
+static void learn_share(struct kl_pace *p, double elapsed_us) {
+    if (p->mode != KL_PACE_FLAT_OUT || p->spent_us < p->share * p->interval_us * 0.8) return;
+    p->share += elapsed_us > LATE * p->interval_us ? -SHARE_DOWN : SHARE_UP;
+    p->share = fmin(fmax(p->share, SHARE_LEAST), SHARE_MOST);
 }
 
 void kl_pace_call(struct kl_pace *p, uint64_t now_us) {
@@ -83,6 +88,8 @@ void kl_pace_call(struct kl_pace *p, uint64_t now_us) {
     p->elapsed = elapsed_us / p->period_us;
     learn_share(p, elapsed_us);
     measure(p, elapsed_us);
+    measure_anew(p, elapsed_us);
+    p->spent_us = 0;
 }
 
 /* ---- how far behind, and what is done about it ---- */

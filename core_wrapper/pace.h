@@ -25,14 +25,14 @@ struct kl_pace {
     uint64_t call_us;           /* the call before began; 0: none */
     uint64_t measured;          /* intervals */
     double owed_us;             /* of time that the frontend may make up for by quick calls */
-    double elapsed;             /* frame times since then */
+    double elapsed;             /* frame times since the call before */
     double left;                /* frames due after the call before, and not run */
     double credit;              /* frames that may run */
     double hidden_us, shown_us; /* what a frame costs; 0: not known */
-    double spent_us;            /* in the call before */
+    double spent_us;            /* in the call that has ended; 0 once the next has begun */
     double share;               /* of the interval that fast-forward takes */
-    unsigned late;              /* calls in a row that came later than that allows for … */
-    double late_us;             /* … by so long an interval at least */
+    unsigned late;              /* calls in a row that came later than the interval explains … */
+    double late_us;             /* … and the shortest time between them */
 
     enum kl_pace_mode mode;
     uint32_t behind;       /* frames due, closed and not run, those of a usual call left out */

@@ -101,7 +101,8 @@ enum {
     KL_COMMAND_PAUSE = 3,  /* nothing closes from this keyframe on, until kl_room_resume() */
     KL_COMMAND_RATE =
         5, /* u32 fps_uhz, little-endian: the core's frame rate has changed; every client says so */
-    KL_COMMAND_FREE = 16, /* kinds from here on mean nothing to the engine */
+    KL_COMMAND_FREE =
+        16, /* kinds from here on do nothing in the engine; chat (command.h) gives way to others */
 };
 
 void kl_room_init(struct kl_room *r, const struct kl_params *params);

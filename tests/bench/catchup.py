@@ -243,7 +243,7 @@ def alone(run, frames):
 
 
 def newcomers(name, content, minutes):
-    """Frames a second from the relay's choice of the way until he is there, the bare core's over as many right before and after."""
+    """Frames a second from the relay's choice of the way until he is there, the bare core's over the first `minutes` right before and after."""
     relay, at = bench.relay("", "--catch-up", 3600)
     run = [bench.KEYLOCK, "run", "--quiet", "--core", bench.core_path(name), "--content", content]
     room = [*run, "--relay", at, "--speed", "real", "--frames", 10**7, "--wait", 60]
@@ -269,7 +269,8 @@ def main():
     if "--join" in sys.argv:
         bench.begin("catchup")
         at = sys.argv.index("--join") + 1
-        for name, content in dict.fromkeys(c[1:3] for c in cells() if c[1] in (sys.argv[at + 1:] or cores) and c[1] != "tone"):
+        bench.needs(bench.KEYLOCK, bench.RELAY)
+        for name, content in dict.fromkeys(c[1:3] for c in cells() if c[1] in (sys.argv[at + 1:] or cores) and bench.core_path(c[1])):
             newcomers(name, content, float(sys.argv[at]))
         return
     if "--where" in sys.argv:

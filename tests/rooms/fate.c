@@ -101,13 +101,15 @@ static void happen(unsigned kind) {
     }
 }
 
-/* The room, once its relay has died. */
+static bool brings[CLIENTS]; /* the room, once its relay has died: who lives and knows all of it */
+
 static bool somebody_can_bring(void) {
+    bool some = false;
     for (unsigned i = 0; i < CLIENTS; i++) {
-        const struct client *c = &client[i];
-        if (c->state != OFF && !c->fresh && !c->unloaded && can_bring(c)) return true;
+        if (client[i].fresh || client[i].unloaded) brings[i] = false;
+        some |= brings[i];
     }
-    return false;
+    return some;
 }
 
 static void relay_dies(void) {
@@ -122,6 +124,7 @@ static void relay_dies(void) {
         if (c->state == ENTERING || c->state == IN)
             client_lose(c, rng_range(&fate_rng, 1000000, 4500000), false);
         if (c->state == LOST && c->again_us < now_us + SECOND) c->again_us = now_us + SECOND;
+        brings[i] = c->state == LOST && can_bring(c);
     }
     relay_begin();
 }
@@ -130,8 +133,8 @@ static void relay_dies(void) {
 static void watch_it_open(void) {
     struct kl_lobby_room *r = the_room();
     if (!opening) return;
-    if (!r && !somebody_can_bring())
-        canon_cut(0); /* who had its word, if anybody, has died: the next game is another */
+    bool known = somebody_can_bring();
+    if (!r && !known) canon_cut(0); /* who had its word, if anybody, has died: the next game is another */
     if (!r || r->phase != KL_ROOM_PLAYING) return;
     opening = false;
     story("the room is open again at frame %u of %u", r->lock.next_close, canon_end);

@@ -380,6 +380,36 @@ static void a_large_one_is_run_off_at_full_speed(void **state) {
     }
 }
 
+/* Fast-forward has just ended, or the display is another now: what was measured before must not stay. */
+static void another_rhythm_is_learned(void **state) {
+    (void)state;
+    static const double before_hz[] = {660, 240, 165, 144}, after_hz[] = {60, 60, 60, 50};
+    for (int i = 0; i < 4; i++) {
+        struct world *w = make(60, before_hz[i]);
+        for (int k = 0; k < 1000; k++, w->now += 1e6 / before_hz[i])
+            kl_pace_call(&w->pace, (uint64_t)w->now);
+        w->start = w->beat = w->arrival = w->now;
+        w->interval = 1e6 / after_hz[i];
+        w->cost = w->hidden_cost = 5000;
+        w->outage_from = 3e6;
+        w->outage_to = 3.1e6;
+        run(w, 10);
+        assert_in_range(w->pace.interval_us, 0.97 * w->interval, 1.03 * w->interval);
+        assert_in_range(w->next_due - w->next_run, 0, 1);
+        drop(w);
+    }
+}
+
+/* As sound comes in blocks: two calls at once, and none. */
+static void an_uneven_rhythm_is_averaged(void **state) {
+    (void)state;
+    struct world *w = make(60, 60);
+    for (int k = 0; k < 1000; k++, w->now += k % 2 ? 32333 : 1000)
+        kl_pace_call(&w->pace, (uint64_t)w->now);
+    assert_in_range(w->pace.interval_us, 15500, 18000);
+    drop(w);
+}
+
 /* Somebody comes late: his frontend has made only a few calls, and these are no measure of it. */
 static void newcomer(const double *lobby_us, unsigned calls) {
     struct world *w = make(60, 60);
@@ -472,6 +502,8 @@ int main(void) {
         cmocka_unit_test(sampling_goes_on),
         cmocka_unit_test(a_medium_one_is_compressed),
         cmocka_unit_test(a_large_one_is_run_off_at_full_speed),
+        cmocka_unit_test(another_rhythm_is_learned),
+        cmocka_unit_test(an_uneven_rhythm_is_averaged),
         cmocka_unit_test(nor_does_a_newcomer_lose_time),
         cmocka_unit_test(nor_does_a_frozen_one_lose_a_call),
         cmocka_unit_test(one_bad_measure_is_forgotten),
