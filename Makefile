@@ -14,11 +14,13 @@ Q        := $(if $(filter 1,$(V)),,@)
 # Binaries of another build (sanitizers, coverage) stand in a folder of their own.
 OUT      := $(BUILD)$(if $(SAN),/$(if $(filter thread,$(SAN)),tsan,san))$(if $(COV),/cov)
 
-WARN     := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
-CPPFLAGS += -D_GNU_SOURCE -iquote . -iquote net/engine -iquote net/session -iquote net/transport -iquote core_wrapper -isystem /usr/include/libretro-common
-CFLAGS   ?= -O2 -g
-CFLAGS   += -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(if $(COV),--coverage)
-LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
+# CFLAGS, CPPFLAGS and LDFLAGS belong to the packager, also on the command line; what the code itself needs is in MY_*.
+CFLAGS      ?= -O2 -g
+WARN        := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
+MY_CPPFLAGS := -D_GNU_SOURCE -iquote . -isystem /usr/include/libretro-common
+MY_CFLAGS   := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(if $(COV),--coverage)
+MY_LDFLAGS  := -pthread $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
+COMPILE      = $(CC) $(MY_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(MY_CFLAGS)
 
 ENGINE    := $(wildcard net/engine/*.c)
 SESSION   := $(wildcard net/session/*.c)
@@ -48,7 +50,7 @@ deps-play: ## only those that make install needs
 $(OUT)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "CC    $<")
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 # Everything but the programs' own mains and the wrapper's exported symbols, for the tests to link from.
 $(OUT)/libkeylock.a: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
@@ -58,7 +60,7 @@ $(OUT)/libkeylock.a: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(filter-out %
 define link
 @mkdir -p $(@D)
 @$(if $(Q),echo "LD    $@")
-$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
+$(Q)$(CC) $(LDFLAGS) $(MY_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
 endef
 
 $(OUT)/keylock-relay: $(call obj,$(ENGINE) $(SESSION) $(TRANSPORT) $(RELAY))

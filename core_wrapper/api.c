@@ -1,8 +1,8 @@
-#include "command.h"
-#include "play.h"
-#include "session.h"
-#include "snapshot.h"
-#include "wrapper.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/play.h"
+#include "core_wrapper/session.h"
+#include "core_wrapper/snapshot.h"
+#include "core_wrapper/wrapper.h"
 
 #include <stdio.h>
 #include <string.h>

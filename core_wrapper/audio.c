@@ -1,4 +1,4 @@
-#include "audio.h"
+#include "core_wrapper/audio.h"
 
 #include <math.h>
 #include <stdlib.h>

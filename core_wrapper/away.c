@@ -1,4 +1,4 @@
-#include "away.h"
+#include "core_wrapper/away.h"
 
 static bool turn_seat(struct kl_away *p, unsigned seat, bool away, uint64_t now_us) {
     uint8_t bit = (uint8_t)(1u << seat);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../net/engine/engine.h"
+#include "net/engine/engine.h"
 
 #define KL_AWAY_SHOWN_US 500000  /* a hitch that is over sooner is no news */
 #define KL_AWAY_BACK_US  1000000 /* who is back for less is not back */

@@ -1,4 +1,4 @@
-#include "browse.h"
+#include "core_wrapper/browse.h"
 
 #include <pthread.h>
 #include <sodium.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../net/transport/ask.h"
-#include "wish.h"
+#include "net/transport/ask.h"
+#include "core_wrapper/wish.h"
 
 #define PIECES 64 /* lists at most, as quick.c */
 #define BLANKS " ,\t"

@@ -3,7 +3,7 @@
 #ifndef KLW_BROWSE_H
 #define KLW_BROWSE_H
 
-#include "keylock_api.h"
+#include "core_wrapper/keylock_api.h"
 
 #define KL_BROWSE_RELAYS 8
 #define KL_BROWSE_ROOMS  512 /* of one relay: one that tells more is none to browse */

@@ -1,6 +1,6 @@
-#include "canvas.h"
+#include "core_wrapper/canvas.h"
 
-#include "font.h"
+#include "core_wrapper/font.h"
 
 #define UNIT_LINES   220u /* a picture of so many lines for each pixel of a unit … */
 #define UNIT_COLUMNS 160u /* … and at least so many columns */

@@ -1,4 +1,4 @@
-#include "carrier.h"
+#include "core_wrapper/carrier.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "carry.h"
+#include "core_wrapper/carry.h"
 
 #define WAITING_BYTES (2 * 1024 * 1024) /* in the socket; the kernel may give less */
 #define AT_ONCE       4096              /* datagrams out of the socket in one call */

@@ -5,7 +5,7 @@
 #ifndef KLW_CARRIER_H
 #define KLW_CARRIER_H
 
-#include "channel.h"
+#include "core_wrapper/channel.h"
 
 #define KL_CARRIER_HOST "127.0.0.1"
 

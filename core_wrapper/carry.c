@@ -1,8 +1,8 @@
-#include "carry.h"
+#include "core_wrapper/carry.h"
 
 #include <string.h>
 
-#include "../net/session/seal.h"
+#include "net/session/seal.h"
 
 void kl_carry_init(struct kl_carry *c) {
     c->input_first = c->input_count = c->rest_first = c->rest_count = 0;

@@ -7,7 +7,7 @@
 #ifndef KLW_CARRY_H
 #define KLW_CARRY_H
 
-#include "channel.h"
+#include "core_wrapper/channel.h"
 
 #define KL_CARRY_INPUTS                                                                                      \
     64 /* datagrams of inputs that wait at most: beyond it the oldest goes, for                              \

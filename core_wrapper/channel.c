@@ -1,9 +1,9 @@
-#include "channel.h"
+#include "core_wrapper/channel.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "../net/engine/wire.h"
+#include "net/engine/wire.h"
 
 static const uint8_t magic[4] = {'K', 'L', 'N', 'P'};
 

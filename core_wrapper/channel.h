@@ -5,9 +5,9 @@
 #ifndef KLW_CHANNEL_H
 #define KLW_CHANNEL_H
 
-#include "../net/engine/engine.h"
-#include "../net/engine/msg.h"
-#include "../net/session/url.h"
+#include "net/engine/engine.h"
+#include "net/engine/msg.h"
+#include "net/session/url.h"
 
 #define KL_CHANNEL_VERSION 2
 #define KL_CHANNEL_MAX     1500 /* bytes of a packet; longer ones are not looked at */

@@ -1,15 +1,15 @@
-#include "choice.h"
+#include "core_wrapper/choice.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "join.h"
-#include "own_options.h"
-#include "quick.h"
-#include "record.h"
-#include "session.h"
-#include "wrapper.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/join.h"
+#include "core_wrapper/own_options.h"
+#include "core_wrapper/quick.h"
+#include "core_wrapper/record.h"
+#include "core_wrapper/session.h"
+#include "core_wrapper/wrapper.h"
 
 #define LOOK_US    300000  /* between looks at the frontend's options */
 #define SETTLED_US 1500000 /* a menu is stepped through */

@@ -8,7 +8,7 @@
 #ifndef KLW_CHOICE_H
 #define KLW_CHOICE_H
 
-#include "config.h"
+#include "core_wrapper/config.h"
 
 /* Before the first load of a core that may come into a room: is it to be the player's own, in his own
  * folders? */

@@ -1,14 +1,14 @@
-#include "command.h"
+#include "core_wrapper/command.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "command_words.h"
-#include "record.h"
-#include "slot.h"
-#include "snapshot.h"
-#include "snapshot_form.h"
+#include "core_wrapper/command_words.h"
+#include "core_wrapper/record.h"
+#include "core_wrapper/slot.h"
+#include "core_wrapper/snapshot.h"
+#include "core_wrapper/snapshot_form.h"
 
 /* A machine that was emulated for no time with its tray open has not seen it open. */
 #define TRAY_FRAMES 60

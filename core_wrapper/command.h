@@ -5,8 +5,8 @@
 #ifndef KLW_COMMAND_H
 #define KLW_COMMAND_H
 
-#include "command_words.h"
-#include "wrapper.h"
+#include "core_wrapper/command_words.h"
+#include "core_wrapper/wrapper.h"
 
 /* ---- giving: command_give.c ---- */
 

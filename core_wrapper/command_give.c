@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "command_words.h"
-#include "slot.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/command_words.h"
+#include "core_wrapper/slot.h"
 
 #define SHOWN_MS     4000
 #define GIVEN_FRAMES 120 /* by then what was given has been done, or never will be */

@@ -1,4 +1,4 @@
-#include "command_words.h"
+#include "core_wrapper/command_words.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#include "../net/engine/wire.h"
+#include "core_wrapper/config.h"
+#include "net/engine/wire.h"
 
 struct parser {
     struct kl_words *out;

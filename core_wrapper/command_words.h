@@ -10,8 +10,8 @@
 #ifndef KLW_COMMAND_WORDS_H
 #define KLW_COMMAND_WORDS_H
 
-#include "../net/engine/command.h"
-#include "../net/engine/msg.h"
+#include "net/engine/command.h"
+#include "net/engine/msg.h"
 
 #define KL_WORDS_MAX 512 /* bytes of a line, NUL included */
 #define KL_WORDS_HELP                                                                                        \

@@ -1,4 +1,4 @@
-#include "config.h"
+#include "core_wrapper/config.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,9 +9,9 @@
 
 #include <sodium.h>
 
-#include "hotkeys.h"
-#include "../net/session/url.h"
-#include "../net/transport/link.h"
+#include "core_wrapper/hotkeys.h"
+#include "net/session/url.h"
+#include "net/transport/link.h"
 
 static int refuse(char *err, size_t err_len, const char *key, const char *want, const char *got) {
     snprintf(err, err_len, "%s: expected %s, got \"%s\"", key, want, got);

@@ -7,10 +7,10 @@
 #ifndef KLW_CONFIG_H
 #define KLW_CONFIG_H
 
-#include "../net/engine/engine.h"
-#include "../net/engine/msg.h"
-#include "../net/session/door.h"
-#include "../net/session/keys.h"
+#include "net/engine/engine.h"
+#include "net/engine/msg.h"
+#include "net/session/door.h"
+#include "net/session/keys.h"
 
 #define KL_CONFIG_FILE          "keylock.cfg"
 #define KL_CONFIG_PATH_MAX      4096

@@ -1,4 +1,4 @@
-#include "content.h"
+#include "core_wrapper/content.h"
 
 #include <stdio.h>
 #include <stdlib.h>

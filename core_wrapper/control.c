@@ -1,4 +1,4 @@
-#include "control.h"
+#include "core_wrapper/control.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "command_words.h"
-#include "hotkeys.h"
-#include "own_options.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/command_words.h"
+#include "core_wrapper/hotkeys.h"
+#include "core_wrapper/own_options.h"
 
 #define LOOK_EVERY   10 /* calls of retro_run between looks at the frontend's options */
 #define GIVE_EVERY   20 /* calls between two option changes given to the room: it takes a few a keyframe */

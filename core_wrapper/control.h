@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config.h"
+#include "core_wrapper/config.h"
 
 #define KL_CONTROL_NAME "keylock-session-%ld" /* abstract: a zero byte stands before it */
 

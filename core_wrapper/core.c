@@ -1,4 +1,4 @@
-#include "core.h"
+#include "core_wrapper/core.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

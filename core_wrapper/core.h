@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctors.h"
+#include "core_wrapper/ctors.h"
 
 /* Every function a core must export, by its libretro name without the prefix. */
 struct kl_core {

@@ -1,4 +1,4 @@
-#include "corrupt.h"
+#include "core_wrapper/corrupt.h"
 
 #include <errno.h>
 #include <inttypes.h>

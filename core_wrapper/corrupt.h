@@ -3,7 +3,7 @@
 #ifndef KLW_CORRUPT_H
 #define KLW_CORRUPT_H
 
-#include "statehash.h"
+#include "core_wrapper/statehash.h"
 
 struct kl_corrupt {
     bool set, has_offset;

@@ -1,4 +1,4 @@
-#include "ctors.h"
+#include "core_wrapper/ctors.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,4 +1,4 @@
-#include "declare.h"
+#include "core_wrapper/declare.h"
 
 #include <stdio.h>
 #include <stdlib.h>

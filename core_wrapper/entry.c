@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "browse.h"
-#include "choice.h"
-#include "command.h"
-#include "env.h"
-#include "load.h"
-#include "netplay.h"
-#include "play.h"
-#include "session.h"
-#include "wish.h"
-#include "wrapper.h"
+#include "core_wrapper/browse.h"
+#include "core_wrapper/choice.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/env.h"
+#include "core_wrapper/load.h"
+#include "core_wrapper/netplay.h"
+#include "core_wrapper/play.h"
+#include "core_wrapper/session.h"
+#include "core_wrapper/wish.h"
+#include "core_wrapper/wrapper.h"
 
 struct kl_wrapper kl_w = {.instance = -1};
 

@@ -1,8 +1,8 @@
-#include "env.h"
+#include "core_wrapper/env.h"
 
-#include "env_answers.h"
-#include "own_options.h"
-#include "wrapper.h"
+#include "core_wrapper/env_answers.h"
+#include "core_wrapper/own_options.h"
+#include "core_wrapper/wrapper.h"
 
 static bool forward(unsigned cmd, void *data) {
     return kl_w.front.environment && kl_w.front.environment(cmd, data);

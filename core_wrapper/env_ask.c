@@ -1,10 +1,10 @@
 /* The core's questions in a room: what every machine must be told alike. */
 #include <string.h>
 
-#include "command.h"
-#include "env.h"
-#include "env_answers.h"
-#include "wrapper.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/env.h"
+#include "core_wrapper/env_answers.h"
+#include "core_wrapper/wrapper.h"
 
 static bool forward(unsigned cmd, void *data) {
     return kl_w.front.environment && kl_w.front.environment(cmd, data);

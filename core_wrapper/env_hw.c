@@ -1,8 +1,8 @@
 /* Hardware rendering in a room. The frontend makes one context for the life of the content, and fills its
  * functions into the struct that the core passed; it calls reset and destroy through pointers that it keeps,
  * which must not lead into a library that is gone. */
-#include "env_answers.h"
-#include "wrapper.h"
+#include "core_wrapper/env_answers.h"
+#include "core_wrapper/wrapper.h"
 
 static void context_reset(void) {
     kl_w.told.hw_alive = true;

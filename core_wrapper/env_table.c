@@ -1,7 +1,7 @@
 #include <stddef.h>
 
-#include "env.h"
-#include "env_answers.h"
+#include "core_wrapper/env.h"
+#include "core_wrapper/env_answers.h"
 
 #define X(n)  ((n) | RETRO_ENVIRONMENT_EXPERIMENTAL)
 #define RA(n) ((n) | 0x800000u) /* RetroArch's own block, retroarch.h */

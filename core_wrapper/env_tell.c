@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "command.h"
-#include "command_words.h"
-#include "env.h"
-#include "env_answers.h"
-#include "netplay.h"
-#include "own_options.h"
-#include "play.h"
-#include "wrapper.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/command_words.h"
+#include "core_wrapper/env.h"
+#include "core_wrapper/env_answers.h"
+#include "core_wrapper/netplay.h"
+#include "core_wrapper/own_options.h"
+#include "core_wrapper/play.h"
+#include "core_wrapper/wrapper.h"
 
 static bool forward(unsigned cmd, void *data) {
     return kl_w.front.environment && kl_w.front.environment(cmd, data);

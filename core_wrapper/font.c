@@ -1,4 +1,4 @@
-#include "font.h"
+#include "core_wrapper/font.h"
 
 #include <stdbool.h>
 

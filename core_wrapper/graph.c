@@ -1,4 +1,4 @@
-#include "graph.h"
+#include "core_wrapper/graph.h"
 
 #include <string.h>
 

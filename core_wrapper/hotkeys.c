@@ -1,10 +1,10 @@
-#include "hotkeys.h"
+#include "core_wrapper/hotkeys.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "command_words.h"
+#include "core_wrapper/command_words.h"
 
 struct parser {
     struct kl_hotkeys *k;

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../net/engine/engine.h"
+#include "net/engine/engine.h"
 
 #define KL_HOTKEYS_MAX     16
 #define KL_HOTKEYS_WORDS   128 /* bytes of a command, NUL included */

@@ -1,4 +1,4 @@
-#include "identity.h"
+#include "core_wrapper/identity.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "core.h"
-#include "world.h"
+#include "core_wrapper/core.h"
+#include "core_wrapper/world.h"
 
 #define OWN_PLACES 18 /* facts in all before files are folded into one */
 

@@ -5,8 +5,8 @@
 #ifndef KLW_IDENTITY_H
 #define KLW_IDENTITY_H
 
-#include "../net/engine/msg.h"
-#include "content.h"
+#include "net/engine/msg.h"
+#include "core_wrapper/content.h"
 
 /* "core": name and version. */
 void kl_identity_core(struct kl_facts *facts, const struct retro_system_info *info);

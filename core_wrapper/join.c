@@ -1,4 +1,4 @@
-#include "join.h"
+#include "core_wrapper/join.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,15 +6,15 @@
 
 #include <sodium.h>
 
-#include "control.h"
-#include "identity.h"
-#include "own_options.h"
-#include "room_profile.h"
-#include "seat_file.h"
-#include "start.h"
-#include "../net/session/identity.h"
-#include "../net/session/known.h"
-#include "../net/session/url.h"
+#include "core_wrapper/control.h"
+#include "core_wrapper/identity.h"
+#include "core_wrapper/own_options.h"
+#include "core_wrapper/room_profile.h"
+#include "core_wrapper/seat_file.h"
+#include "core_wrapper/start.h"
+#include "net/session/identity.h"
+#include "net/session/known.h"
+#include "net/session/url.h"
 
 static struct {
     struct kl_link_config config;

@@ -3,7 +3,7 @@
 #ifndef KLW_JOIN_H
 #define KLW_JOIN_H
 
-#include "wrapper.h"
+#include "core_wrapper/wrapper.h"
 
 /* Opens the link: to the seat that a killed process left, else as somebody new. False after
  * kl_wrapper_fail(). */

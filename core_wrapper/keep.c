@@ -1,4 +1,4 @@
-#include "keep.h"
+#include "core_wrapper/keep.h"
 
 #include <errno.h>
 #include <stdio.h>

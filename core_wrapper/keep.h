@@ -3,7 +3,7 @@
 #ifndef KLW_KEEP_H
 #define KLW_KEEP_H
 
-#include "statefile.h"
+#include "core_wrapper/statefile.h"
 
 #define KL_KEEP_SLOTS 32          /* verdicts come some hashes later where each frame is hashed */
 #define KL_KEEP_BYTES (64u << 20) /* of all slots; two are kept however large they are */

@@ -1,15 +1,15 @@
-#include "keylock_api.h"
+#include "core_wrapper/keylock_api.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include <sodium.h>
 
-#include "browse.h"
-#include "choice.h"
-#include "join.h"
-#include "wish.h"
-#include "wrapper.h"
+#include "core_wrapper/browse.h"
+#include "core_wrapper/choice.h"
+#include "core_wrapper/join.h"
+#include "core_wrapper/wish.h"
+#include "core_wrapper/wrapper.h"
 
 static int check(const char *key, const char *value, char *err, size_t err_len) {
     static struct kl_config scratch;

@@ -1,4 +1,4 @@
-#include "latch.h"
+#include "core_wrapper/latch.h"
 
 #include <string.h>
 

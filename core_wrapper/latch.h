@@ -8,7 +8,7 @@
 
 #include <libretro.h>
 
-#include "../net/engine/lock_client.h"
+#include "net/engine/lock_client.h"
 
 #define KL_LATCH_KEYS  256 /* keyboard events waiting for a sample; more are dropped */
 #define KL_LATCH_CODES 512 /* RETROK_* codes tracked */

@@ -1,4 +1,4 @@
-#include "load.h"
+#include "core_wrapper/load.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -7,14 +7,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control.h"
-#include "env.h"
-#include "env_answers.h"
-#include "identity.h"
-#include "netplay.h"
-#include "play.h"
-#include "room_profile.h"
-#include "wish.h"
+#include "core_wrapper/control.h"
+#include "core_wrapper/env.h"
+#include "core_wrapper/env_answers.h"
+#include "core_wrapper/identity.h"
+#include "core_wrapper/netplay.h"
+#include "core_wrapper/play.h"
+#include "core_wrapper/room_profile.h"
+#include "core_wrapper/wish.h"
 
 /* ---- opening ---- */
 

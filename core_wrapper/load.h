@@ -3,7 +3,7 @@
 #ifndef KLW_LOAD_H
 #define KLW_LOAD_H
 
-#include "wrapper.h"
+#include "core_wrapper/wrapper.h"
 
 /* Reads the configuration and opens the core, if that is not done. With final false a missing core is no
  * error yet: the frontend may tell its system folder later. Leaves kl_w.mode at KL_MODE_NONE where there is

@@ -1,4 +1,4 @@
-#include "mask.h"
+#include "core_wrapper/mask.h"
 
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack; its layout is fixed since 0.8 */
 #include <xxhash.h>

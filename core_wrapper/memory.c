@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "core_wrapper/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

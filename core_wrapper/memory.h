@@ -7,7 +7,7 @@
 #ifndef KLW_MEMORY_H
 #define KLW_MEMORY_H
 
-#include "core.h"
+#include "core_wrapper/core.h"
 
 #define KL_MEMORY_VIEWS   12
 #define KL_MEMORY_REGIONS 64

@@ -1,4 +1,4 @@
-#include "netplay.h"
+#include "core_wrapper/netplay.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,14 +6,14 @@
 
 #include <sodium.h>
 
-#include "carrier.h"
-#include "channel.h"
-#include "choice.h"
-#include "reach.h"
-#include "seat_file.h"
-#include "wrapper.h"
-#include "../net/engine/command.h"
-#include "../net/relay/hosted.h"
+#include "core_wrapper/carrier.h"
+#include "core_wrapper/channel.h"
+#include "core_wrapper/choice.h"
+#include "core_wrapper/reach.h"
+#include "core_wrapper/seat_file.h"
+#include "core_wrapper/wrapper.h"
+#include "net/engine/command.h"
+#include "net/relay/hosted.h"
 
 #define GUESTS     32 /* as many as RetroArch has */
 #define BEAT_US    1000000

@@ -1,4 +1,4 @@
-#include "options.h"
+#include "core_wrapper/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

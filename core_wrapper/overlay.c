@@ -1,14 +1,14 @@
-#include "overlay.h"
+#include "core_wrapper/overlay.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "away.h"
-#include "choice.h"
-#include "command.h"
-#include "join.h"
-#include "remaining.h"
-#include "wrapper.h"
+#include "core_wrapper/away.h"
+#include "core_wrapper/choice.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/join.h"
+#include "core_wrapper/remaining.h"
+#include "core_wrapper/wrapper.h"
 
 #define SECOND_US         1000000u
 #define TOLD_EVERY_US     500000 /* a line of a state that lasts is said again so often … */

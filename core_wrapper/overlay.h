@@ -3,8 +3,8 @@
 #ifndef KLW_OVERLAY_H
 #define KLW_OVERLAY_H
 
-#include "../net/transport/link.h"
-#include "panel.h"
+#include "net/transport/link.h"
+#include "core_wrapper/panel.h"
 
 /* A session begins or ends: no figures yet. */
 void kl_overlay_reset(void);

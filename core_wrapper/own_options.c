@@ -1,4 +1,4 @@
-#include "own_options.h"
+#include "core_wrapper/own_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

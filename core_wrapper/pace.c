@@ -1,4 +1,4 @@
-#include "pace.h"
+#include "core_wrapper/pace.h"
 
 #include <math.h>
 #include <string.h>

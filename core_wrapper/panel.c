@@ -1,10 +1,10 @@
-#include "panel.h"
+#include "core_wrapper/panel.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "font.h"
+#include "core_wrapper/font.h"
 
 #define WHITE  0xf0f0f0
 #define GREY   0xa0a8b0

@@ -3,9 +3,9 @@
 #ifndef KLW_PANEL_H
 #define KLW_PANEL_H
 
-#include "../net/engine/msg.h"
-#include "canvas.h"
-#include "graph.h"
+#include "net/engine/msg.h"
+#include "core_wrapper/canvas.h"
+#include "core_wrapper/graph.h"
 
 #define KL_PANEL_LINE 512 /* bytes of a line, NUL included */
 

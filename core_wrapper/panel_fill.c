@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "overlay.h"
+#include "core_wrapper/overlay.h"
 
 static uint8_t played(uint8_t seats, const uint8_t plays[KL_MAX_SEATS]) {
     uint8_t mask = 0;

@@ -1,7 +1,7 @@
 /* What the player is told of a state that lasts. */
 #include <stdio.h>
 
-#include "panel.h"
+#include "core_wrapper/panel.h"
 
 #define NAMES_MAX     100    /* bytes of those that are named; others are left out */
 #define STALL_TOLD_US 500000 /* shorter ones are over before one has read of them */

@@ -1,4 +1,4 @@
-#include "picture.h"
+#include "core_wrapper/picture.h"
 
 #include <stdlib.h>
 #include <string.h>

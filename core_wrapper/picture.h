@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "canvas.h"
+#include "core_wrapper/canvas.h"
 
 /* Draws on a copy of what is shown. */
 typedef void (*kl_picture_over_fn)(const struct kl_canvas *c);

@@ -1,12 +1,12 @@
-#include "play.h"
+#include "core_wrapper/play.h"
 
 #include <xxhash.h>
 
-#include "command.h"
-#include "record.h"
-#include "room_profile.h"
-#include "slot.h"
-#include "snapshot.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/record.h"
+#include "core_wrapper/room_profile.h"
+#include "core_wrapper/slot.h"
+#include "core_wrapper/snapshot.h"
 
 #define FREE_RUNS    64    /* frames in one call at most, where there is no clock … */
 #define BUDGET_US    10000 /* … and the time for them */

@@ -6,7 +6,7 @@
 #ifndef KLW_PLAY_H
 #define KLW_PLAY_H
 
-#include "wrapper.h"
+#include "core_wrapper/wrapper.h"
 
 /* The core's callbacks in a room. */
 void kl_play_video(const void *data, unsigned width, unsigned height, size_t pitch);

@@ -1,4 +1,4 @@
-#include "press.h"
+#include "core_wrapper/press.h"
 
 /* Only a button that frames do not have yet: else a second press would be taken for the first. */
 void kl_press_sample(struct kl_press *p, uint16_t buttons, uint64_t now_us) {

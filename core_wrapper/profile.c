@@ -1,4 +1,4 @@
-#include "profile.h"
+#include "core_wrapper/profile.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -13,8 +13,8 @@
 #ifndef KLW_PROFILE_H
 #define KLW_PROFILE_H
 
-#include "../net/engine/facts.h"
-#include "mask.h"
+#include "net/engine/facts.h"
+#include "core_wrapper/mask.h"
 
 #define KL_PROFILE_FORMAT   1         /* of "keylock_profile" */
 #define KL_PROFILE_MAX      (4 << 20) /* bytes of a file */

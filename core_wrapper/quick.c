@@ -1,4 +1,4 @@
-#include "quick.h"
+#include "core_wrapper/quick.h"
 
 #include <pthread.h>
 #include <sodium.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../net/transport/ask.h"
+#include "net/transport/ask.h"
 
 #define AGAIN_MS 3000 /* between two looks, and as much again at most, so that two do not keep step */
 #define PIECES   64   /* lists at most: a relay that never ends one is none */

@@ -7,9 +7,9 @@
 #ifndef KLW_QUICK_H
 #define KLW_QUICK_H
 
-#include "../net/engine/engine.h"
-#include "../net/engine/msg.h"
-#include "../net/transport/strangers.h"
+#include "net/engine/engine.h"
+#include "net/engine/msg.h"
+#include "net/transport/strangers.h"
 
 #define KL_QUICK_PREFIX "quick-"
 

@@ -1,4 +1,4 @@
-#include "reach.h"
+#include "core_wrapper/reach.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../net/transport/ask.h"
-#include "../net/transport/link.h"
+#include "net/transport/ask.h"
+#include "net/transport/link.h"
 
 #define DESCRIPTORS 1024
 

@@ -1,11 +1,11 @@
-#include "record.h"
+#include "core_wrapper/record.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "wrapper.h"
-#include "../net/session/seal.h"
+#include "core_wrapper/wrapper.h"
+#include "net/session/seal.h"
 
 static FILE *hashes, *trace;
 static uint64_t begin_us;

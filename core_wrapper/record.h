@@ -5,9 +5,9 @@
 #ifndef KLW_RECORD_H
 #define KLW_RECORD_H
 
-#include "../net/engine/command.h"
-#include "../net/engine/lock_client.h"
-#include "wrapper_api.h"
+#include "net/engine/command.h"
+#include "net/engine/lock_client.h"
+#include "core_wrapper/wrapper_api.h"
 
 void kl_record_open(void);
 void kl_record_begin(void); /* frame 0 is next */

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command_words.h"
-#include "corrupt.h"
-#include "identity.h"
-#include "keep.h"
-#include "record.h"
-#include "recording.h"
-#include "start.h"
-#include "wrapper.h"
+#include "core_wrapper/command_words.h"
+#include "core_wrapper/corrupt.h"
+#include "core_wrapper/identity.h"
+#include "core_wrapper/keep.h"
+#include "core_wrapper/record.h"
+#include "core_wrapper/recording.h"
+#include "core_wrapper/start.h"
+#include "core_wrapper/wrapper.h"
 
 static struct kl_recorder recorder;
 static struct kl_keep keep;

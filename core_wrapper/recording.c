@@ -1,11 +1,11 @@
-#include "recording.h"
+#include "core_wrapper/recording.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../net/engine/facts.h"
+#include "net/engine/facts.h"
 
 #define LINE_MAX_BYTES 1024
 #define HEX_BYTES      256 /* of a coded input (more than any takes) or a piece of memory */

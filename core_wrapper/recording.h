@@ -19,8 +19,8 @@
 
 #include <stdio.h>
 
-#include "../net/engine/input.h"
-#include "wrapper_api.h"
+#include "net/engine/input.h"
+#include "core_wrapper/wrapper_api.h"
 
 #define KL_RECORDING_MAGIC "keylock recording 1"
 #define KL_RECORDING_PIECE 256 /* bytes of memory on a line */

@@ -1,4 +1,4 @@
-#include "remaining.h"
+#include "core_wrapper/remaining.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
-#include "room_profile.h"
+#include "core_wrapper/room_profile.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "seat_file.h"
-#include "wrapper.h"
+#include "core_wrapper/seat_file.h"
+#include "core_wrapper/wrapper.h"
 
 #define SHOWN_MS 5000
 

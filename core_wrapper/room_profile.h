@@ -3,8 +3,8 @@
 #ifndef KLW_ROOM_PROFILE_H
 #define KLW_ROOM_PROFILE_H
 
-#include "../net/engine/msg.h"
-#include "profile.h"
+#include "net/engine/msg.h"
+#include "core_wrapper/profile.h"
 
 /* Looks for a profile of what these facts say: KEYLOCK_PROFILE, a file or a folder of them, else the folder
  * "profiles" beside the seats. What does not fit, and a bad file that nobody has named, is told and ignored.

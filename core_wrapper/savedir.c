@@ -1,4 +1,4 @@
-#include "savedir.h"
+#include "core_wrapper/savedir.h"
 
 #include <ctype.h>
 #include <dirent.h>

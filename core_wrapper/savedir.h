@@ -7,7 +7,7 @@
 #ifndef KLW_SAVEDIR_H
 #define KLW_SAVEDIR_H
 
-#include "start.h"
+#include "core_wrapper/start.h"
 
 #define KL_SAVEDIR_PATH  4096
 #define KL_SAVEDIR_BYTES (8u << 20) /* of save files that a host gives */

@@ -1,11 +1,11 @@
-#include "screen.h"
+#include "core_wrapper/screen.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../net/engine/plain.h"
-#include "../net/transport/link.h"
+#include "net/engine/plain.h"
+#include "net/transport/link.h"
 
 #define LINE  2048 /* bytes of one in the log, NUL included */
 #define BRIEF 72   /* bytes that fit into RetroArch's smallest window */

@@ -1,4 +1,4 @@
-#include "seat_file.h"
+#include "core_wrapper/seat_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

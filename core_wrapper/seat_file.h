@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-#include "../net/engine/msg.h"
-#include "../net/session/private_file.h"
-#include "../net/session/seat.h"
+#include "net/engine/msg.h"
+#include "net/session/private_file.h"
+#include "net/session/seat.h"
 
 #define KL_SEAT_FILES   64 /* processes of one user that play the same */
 #define KL_SEAT_FILE_ID 16

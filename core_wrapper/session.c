@@ -1,20 +1,20 @@
-#include "session.h"
+#include "core_wrapper/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "choice.h"
-#include "command.h"
-#include "control.h"
-#include "join.h"
-#include "load.h"
-#include "netplay.h"
-#include "overlay.h"
-#include "play.h"
-#include "record.h"
-#include "slot.h"
+#include "core_wrapper/choice.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/control.h"
+#include "core_wrapper/join.h"
+#include "core_wrapper/load.h"
+#include "core_wrapper/netplay.h"
+#include "core_wrapper/overlay.h"
+#include "core_wrapper/play.h"
+#include "core_wrapper/record.h"
+#include "core_wrapper/slot.h"
 
 #define LINGER_MS 300
 

@@ -3,7 +3,7 @@
 #ifndef KLW_SESSION_H
 #define KLW_SESSION_H
 
-#include "wrapper.h"
+#include "core_wrapper/wrapper.h"
 
 /* Marks this process as being in a room. False where it is already: a second instance (run-ahead's) must not
  * join. */

@@ -1,13 +1,13 @@
-#include "slot.h"
+#include "core_wrapper/slot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../net/engine/wire.h"
-#include "../net/engine/command.h"
-#include "room_profile.h"
-#include "wrapper.h"
+#include "net/engine/wire.h"
+#include "net/engine/command.h"
+#include "core_wrapper/room_profile.h"
+#include "core_wrapper/wrapper.h"
 
 static struct {
     bool any, told; /* a SAVE has been done; the relay knows */

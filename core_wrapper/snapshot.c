@@ -1,4 +1,4 @@
-#include "snapshot.h"
+#include "core_wrapper/snapshot.h"
 
 #include <pthread.h>
 #include <sodium.h>
@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "play.h"
-#include "record.h"
-#include "snapshot_form.h"
-#include "snapshot_pack.h"
-#include "wrapper.h"
+#include "core_wrapper/command.h"
+#include "core_wrapper/play.h"
+#include "core_wrapper/record.h"
+#include "core_wrapper/snapshot_form.h"
+#include "core_wrapper/snapshot_pack.h"
+#include "core_wrapper/wrapper.h"
 
 #define BUDGET_US 10000 /* for frames that are run again, in one call */
 #define SHOWN_MS  4000

@@ -1,9 +1,9 @@
-#include "snapshot_form.h"
+#include "core_wrapper/snapshot_form.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../net/engine/msg.h"
+#include "net/engine/msg.h"
 
 static const uint8_t magic[4] = {'K', 'L', 'P', '1'};
 

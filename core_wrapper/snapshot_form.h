@@ -11,10 +11,10 @@
 #ifndef KLW_SNAPSHOT_FORM_H
 #define KLW_SNAPSHOT_FORM_H
 
-#include "../net/engine/engine.h"
-#include "../net/engine/wire.h"
-#include "options.h"
-#include "world.h"
+#include "net/engine/engine.h"
+#include "net/engine/wire.h"
+#include "core_wrapper/options.h"
+#include "core_wrapper/world.h"
 
 #define KL_SNAPSHOT_KEY_MAX   128 /* bytes, NUL included */
 #define KL_SNAPSHOT_VALUE_MAX 256

@@ -1,11 +1,11 @@
-#include "snapshot_pack.h"
+#include "core_wrapper/snapshot_pack.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
-#include "../net/engine/msg.h"
+#include "net/engine/msg.h"
 
 #define LEVEL 3 /* of zstd's */
 

@@ -1,8 +1,8 @@
-#include "start.h"
+#include "core_wrapper/start.h"
 
 #include <string.h>
 
-#include "../net/engine/wire.h"
+#include "net/engine/wire.h"
 
 static const uint8_t magic[4] = {'K', 'L', 'S', '2'};
 

@@ -16,8 +16,8 @@
 #ifndef KLW_START_H
 #define KLW_START_H
 
-#include "../net/engine/engine.h"
-#include "profile.h"
+#include "net/engine/engine.h"
+#include "core_wrapper/profile.h"
 
 #define KL_START_MAX       (16u << 20) /* bytes in all; the link carries no more */
 #define KL_START_OPTIONS   1024

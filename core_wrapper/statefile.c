@@ -1,4 +1,4 @@
-#include "statefile.h"
+#include "core_wrapper/statefile.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../net/engine/facts.h"
+#include "net/engine/facts.h"
 
 static const char magic[8] = "RASTATE\1", rzip[8] = "#RZIPv\1#";
 

@@ -1,4 +1,4 @@
-#include "statehash.h"
+#include "core_wrapper/statehash.h"
 
 #include <stdlib.h>
 #include <string.h>

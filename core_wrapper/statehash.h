@@ -3,7 +3,7 @@
 #ifndef KLW_STATEHASH_H
 #define KLW_STATEHASH_H
 
-#include "core.h"
+#include "core_wrapper/core.h"
 
 /* The pieces of memory that count as system RAM: from the core's memory map (SET_MEMORY_MAPS: descriptors
  * with flag RETRO_MEMDESC_SYSTEM_RAM, each byte of the host's memory once, in order of guest address), else

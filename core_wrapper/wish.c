@@ -1,4 +1,4 @@
-#include "wish.h"
+#include "core_wrapper/wish.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef KLW_WISH_H
 #define KLW_WISH_H
 
-#include "config.h"
-#include "keylock_api.h"
+#include "core_wrapper/config.h"
+#include "core_wrapper/keylock_api.h"
 
 #define KLW_WISH_TEXT 4200 /* bytes of a line that quotes a value */
 

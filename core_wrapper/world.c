@@ -1,4 +1,4 @@
-#include "world_private.h"
+#include "core_wrapper/world_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The virtual clock: what the core gets in place of the C library's clocks, calendar and timed waits. */
-#include "world_private.h"
+#include "core_wrapper/world_private.h"
 
 #include <errno.h>
 #include <pthread.h>

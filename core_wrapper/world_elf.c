@@ -1,4 +1,4 @@
-#include "world_private.h"
+#include "core_wrapper/world_private.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* The files a core opens: passed through and noted, for the identity of a room. */
-#include "world_private.h"
+#include "core_wrapper/world_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

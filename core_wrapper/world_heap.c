@@ -1,7 +1,7 @@
 /* Memory that a core gets and does not fill: zeros. What the heap holds by chance (an address, in a process
  * that has loaded the core before) would else end up in states: bsnes serializes fields that it never writes.
  */
-#include "world_private.h"
+#include "core_wrapper/world_private.h"
 
 #include <malloc.h>
 #include <stdlib.h>

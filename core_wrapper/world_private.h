@@ -2,7 +2,7 @@
 #ifndef KLW_WORLD_PRIVATE_H
 #define KLW_WORLD_PRIVATE_H
 
-#include "world.h"
+#include "core_wrapper/world.h"
 
 struct kl_hook {
     const char *name; /* of the import, as the dynamic symbol table has it */

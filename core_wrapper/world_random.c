@@ -1,7 +1,7 @@
 /* The virtual chance: one generator for every call by which a core asks the C library for random numbers.
  * SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014): a counter and a
  * mix, so that threads of a core need no lock. */
-#include "world_private.h"
+#include "core_wrapper/world_private.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -59,7 +59,7 @@ $(patsubst %.c,$(OUT)/tests/%,$(notdir $(wildcard tests/net/test_*.c))): $(call 
 $(OUT)/obj/test/%.o: %.c
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "CC    $<")
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 unit: $(UNIT) cores ## unit tests and the relay's own
 	$(Q)tests/run.sh $(UNIT)
@@ -117,7 +117,7 @@ purity: $(call obj,$(ENGINE) $(SEALED)) ## the engine calls no clock, socket, th
 cores: $(CORES)
 $(OUT)/cores/%_libretro.so: tests/cores/%.c tests/cores/libretro_core.h
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -lm
+	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -lm
 
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm

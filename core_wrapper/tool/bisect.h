@@ -3,8 +3,8 @@
 #ifndef KLT_BISECT_H
 #define KLT_BISECT_H
 
-#include "../recording.h"
-#include "machine.h"
+#include "core_wrapper/recording.h"
+#include "core_wrapper/tool/machine.h"
 
 #define KLT_BISECT_FRAMES_MAX 10000000
 

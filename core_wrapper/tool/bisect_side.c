@@ -1,5 +1,5 @@
-#include "bisect.h"
-#include "tool.h"
+#include "core_wrapper/tool/bisect.h"
+#include "core_wrapper/tool/tool.h"
 
 #include <stdlib.h>
 #include <string.h>

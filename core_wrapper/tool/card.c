@@ -1,4 +1,4 @@
-#include "card.h"
+#include "core_wrapper/tool/card.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../core.h"
-#include "../wrapper_api.h"
+#include "core_wrapper/core.h"
+#include "core_wrapper/wrapper_api.h"
 
 #define SECONDS 20 /* a core of many machines has some tables to build */
 

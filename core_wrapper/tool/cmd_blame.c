@@ -1,9 +1,9 @@
-#include "tool.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "../../net/engine/facts.h"
-#include "machine.h"
-#include "report.h"
-#include "series.h"
+#include "net/engine/facts.h"
+#include "core_wrapper/tool/machine.h"
+#include "core_wrapper/tool/report.h"
+#include "core_wrapper/tool/series.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-#include "tool.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "../command_words.h"
-#include "../control.h"
+#include "core_wrapper/command_words.h"
+#include "core_wrapper/control.h"
 
 #include <errno.h>
 #include <getopt.h>

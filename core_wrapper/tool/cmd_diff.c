@@ -1,6 +1,6 @@
-#include "tool.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "hashfile.h"
+#include "core_wrapper/tool/hashfile.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* `keylock doctor`: is all there that a match needs, and what to do where it is not. */
-#include "tool.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "doctor.h"
-#include "report.h"
+#include "core_wrapper/tool/doctor.h"
+#include "core_wrapper/tool/report.h"
 
 #include <getopt.h>
 #include <stdarg.h>

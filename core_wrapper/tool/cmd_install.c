@@ -1,11 +1,11 @@
 /* `keylock install`: wrapped cores in RetroArch's list. */
-#include "tool.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "../config.h"
-#include "files.h"
-#include "install.h"
-#include "own_folder.h"
-#include "travel.h"
+#include "core_wrapper/config.h"
+#include "core_wrapper/tool/files.h"
+#include "core_wrapper/tool/install.h"
+#include "core_wrapper/tool/own_folder.h"
+#include "core_wrapper/tool/travel.h"
 
 #include <getopt.h>
 #include <stdio.h>

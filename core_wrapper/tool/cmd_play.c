@@ -1,7 +1,7 @@
-#include "tool.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "../command_words.h"
-#include "../config.h"
+#include "core_wrapper/command_words.h"
+#include "core_wrapper/config.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,10 +1,10 @@
-#include "probe.h"
-#include "findings.h"
-#include "report.h"
-#include "tool.h"
+#include "core_wrapper/tool/probe.h"
+#include "core_wrapper/tool/findings.h"
+#include "core_wrapper/tool/report.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "../identity.h"
-#include "../seat_file.h"
+#include "core_wrapper/identity.h"
+#include "core_wrapper/seat_file.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -1,10 +1,10 @@
 /* `keylock rooms`: what a relay tells whoever asks. net/PROTOCOL.md §10. */
-#include "tool.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "../../net/engine/plain.h"
-#include "../../net/transport/ask.h"
-#include "../config.h"
-#include "report.h"
+#include "net/engine/plain.h"
+#include "net/transport/ask.h"
+#include "core_wrapper/config.h"
+#include "core_wrapper/tool/report.h"
 
 #include <getopt.h>
 #include <json-c/json.h>

@@ -1,9 +1,9 @@
-#include "tool.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "headless.h"
-#include "run_options.h"
-#include "run_output.h"
-#include "run_trail.h"
+#include "core_wrapper/tool/headless.h"
+#include "core_wrapper/tool/run_options.h"
+#include "core_wrapper/tool/run_output.h"
+#include "core_wrapper/tool/run_trail.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef KLT_DOCTOR_H
 #define KLT_DOCTOR_H
 
-#include "../config.h"
-#include "place.h"
+#include "core_wrapper/config.h"
+#include "core_wrapper/tool/place.h"
 
 enum kl_health {
     KL_WELL,

@@ -1,5 +1,5 @@
 /* The doctor's looks at this machine: RetroArch, wrapper, cores, clock. */
-#include "doctor.h"
+#include "core_wrapper/tool/doctor.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../net/session/private_file.h"
-#include "../seat_file.h"
-#include "../wrapper_api.h"
-#include "files.h"
-#include "install.h"
-#include "tool.h"
+#include "net/session/private_file.h"
+#include "core_wrapper/seat_file.h"
+#include "core_wrapper/wrapper_api.h"
+#include "core_wrapper/tool/files.h"
+#include "core_wrapper/tool/install.h"
+#include "core_wrapper/tool/tool.h"
 
 #define ANSWER_MS   20000
 #define OLDEST      19 /* RetroArch 1.9: core options with categories came soon after */

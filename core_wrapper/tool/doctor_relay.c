@@ -1,5 +1,5 @@
 /* The doctor's look at the relay: is it reached, how far is it, how steady. */
-#include "doctor.h"
+#include "core_wrapper/tool/doctor.h"
 
 #include <math.h>
 #include <sodium.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../net/engine/engine.h"
-#include "../../net/transport/link.h"
-#include "../../net/transport/ask.h"
+#include "net/engine/engine.h"
+#include "net/transport/link.h"
+#include "net/transport/ask.h"
 
 #define PINGS    24
 #define GAP_US   40000

@@ -1,4 +1,4 @@
-#include "dump.h"
+#include "core_wrapper/tool/dump.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef KLT_DUMP_H
 #define KLT_DUMP_H
 
-#include "regions.h"
+#include "core_wrapper/tool/regions.h"
 
 /* The memories of a moment; the last one is the savestate, named KLT_DUMP_STATE, of no bytes where there is
  * none. */

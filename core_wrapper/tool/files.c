@@ -1,4 +1,4 @@
-#include "files.h"
+#include "core_wrapper/tool/files.h"
 
 #include <dirent.h>
 #include <errno.h>

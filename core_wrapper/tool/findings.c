@@ -1,6 +1,6 @@
-#include "findings.h"
+#include "core_wrapper/tool/findings.h"
 
-#include "../../net/engine/facts.h"
+#include "net/engine/facts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,10 @@
 
 #include <json-c/json.h>
 
-#include "../profile.h"
-#include "probe.h"
-#include "probe_join.h"
-#include "probe_options.h"
+#include "core_wrapper/profile.h"
+#include "core_wrapper/tool/probe.h"
+#include "core_wrapper/tool/probe_join.h"
+#include "core_wrapper/tool/probe_options.h"
 
 /* How two runs compare over the frames that both checked. */
 struct kl_agreement {

@@ -1,4 +1,4 @@
-#include "hashfile.h"
+#include "core_wrapper/tool/hashfile.h"
 
 #include <ctype.h>
 #include <errno.h>

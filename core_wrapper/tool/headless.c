@@ -1,4 +1,4 @@
-#include "headless.h"
+#include "core_wrapper/tool/headless.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>

@@ -6,15 +6,15 @@
 #ifndef KLT_HEADLESS_H
 #define KLT_HEADLESS_H
 
-#include "../../net/engine/engine.h"
-#include "../core.h"
-#include "../latch.h"
-#include "../options.h"
-#include "../statehash.h"
-#include "../world.h"
-#include "../wrapper_api.h"
-#include "input_source.h"
-#include "wav.h"
+#include "net/engine/engine.h"
+#include "core_wrapper/core.h"
+#include "core_wrapper/latch.h"
+#include "core_wrapper/options.h"
+#include "core_wrapper/statehash.h"
+#include "core_wrapper/world.h"
+#include "core_wrapper/wrapper_api.h"
+#include "core_wrapper/tool/input_source.h"
+#include "core_wrapper/tool/wav.h"
 
 #define KLT_EPOCH_DEFAULT 946684800u /* 2000-01-01 00:00:00 UTC */
 #define KLT_ERR           1024       /* bytes of an error line */

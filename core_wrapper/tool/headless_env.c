@@ -1,6 +1,6 @@
 /* What the headless frontend answers to a core's environment calls. What needs a screen, a sound card, a
  * sensor or the wall clock is refused, as a frontend without them would. */
-#include "headless.h"
+#include "core_wrapper/tool/headless.h"
 
 #include <math.h>
 #include <stdarg.h>

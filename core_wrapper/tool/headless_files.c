@@ -1,4 +1,4 @@
-#include "headless.h"
+#include "core_wrapper/tool/headless.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The virtual file system of libretro, versions 1 to 3, on the C library. What is opened here is noted in the
  * world's list of files. */
-#include "headless.h"
+#include "core_wrapper/tool/headless.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
-#include "info_file.h"
+#include "core_wrapper/tool/info_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core.h"
+#include "core_wrapper/core.h"
 
 /* "serialized": states work, but not for run-ahead, pre-emptive frames or RetroArch's own rollback netplay,
  * all of which would break the lock. */

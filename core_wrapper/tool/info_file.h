@@ -2,8 +2,8 @@
 #ifndef KLT_INFO_FILE_H
 #define KLT_INFO_FILE_H
 
-#include "card.h"
-#include "settings.h"
+#include "core_wrapper/tool/card.h"
+#include "core_wrapper/tool/settings.h"
 
 /* inner: the inner core's info file, possibly not there. The text, malloced; NULL without memory. */
 char *kl_info_make(const struct kl_settings *inner, const struct kl_card *card);

@@ -1,4 +1,4 @@
-#include "input_source.h"
+#include "core_wrapper/tool/input_source.h"
 
 #include <errno.h>
 #include <libretro.h>

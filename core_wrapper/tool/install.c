@@ -1,4 +1,4 @@
-#include "install.h"
+#include "core_wrapper/tool/install.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../core.h"
-#include "card.h"
-#include "files.h"
-#include "info_file.h"
-#include "takeover.h"
+#include "core_wrapper/core.h"
+#include "core_wrapper/tool/card.h"
+#include "core_wrapper/tool/files.h"
+#include "core_wrapper/tool/info_file.h"
+#include "core_wrapper/tool/takeover.h"
 
 #define CORE_END "_libretro.so"
 #define LOCKED   "_keylock"

@@ -7,7 +7,7 @@
 #ifndef KLT_INSTALL_H
 #define KLT_INSTALL_H
 
-#include "place.h"
+#include "core_wrapper/tool/place.h"
 
 #define KLT_CORE_NAME 128
 

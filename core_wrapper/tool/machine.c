@@ -1,6 +1,6 @@
 /* The parent's side of a machine. */
-#include "machine.h"
-#include "tool.h"
+#include "core_wrapper/tool/machine.h"
+#include "core_wrapper/tool/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>

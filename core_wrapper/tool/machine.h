@@ -7,10 +7,10 @@
 #include <getopt.h>
 #include <sys/types.h>
 
-#include "../statefile.h"
-#include "dump.h"
-#include "hashfile.h"
-#include "headless.h"
+#include "core_wrapper/statefile.h"
+#include "core_wrapper/tool/dump.h"
+#include "core_wrapper/tool/hashfile.h"
+#include "core_wrapper/tool/headless.h"
 
 #define KLT_MACHINE_OPTIONS 256
 

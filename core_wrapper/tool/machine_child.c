@@ -1,11 +1,11 @@
 /* The child's side of a machine: one core, driven over a socket. */
-#include "machine.h"
-#include "tool.h"
+#include "core_wrapper/tool/machine.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "../corrupt.h"
-#include "../identity.h"
-#include "../latch.h"
-#include "../recording.h"
+#include "core_wrapper/corrupt.h"
+#include "core_wrapper/identity.h"
+#include "core_wrapper/latch.h"
+#include "core_wrapper/recording.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "own_folder.h"
+#include "core_wrapper/tool/own_folder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "files.h"
+#include "core_wrapper/tool/files.h"
 
 #define MARK "made-by-keylock.txt" /* in a folder that we made: what the setting was */
 

@@ -3,7 +3,7 @@
 #ifndef KLT_OWN_FOLDER_H
 #define KLT_OWN_FOLDER_H
 
-#include "place.h"
+#include "core_wrapper/tool/place.h"
 
 enum kl_folder_kind { KL_FOLDER_CORES, KL_FOLDER_INFO };
 

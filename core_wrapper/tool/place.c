@@ -1,4 +1,4 @@
-#include "place.h"
+#include "core_wrapper/tool/place.h"
 
 #include <dirent.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "files.h"
+#include "core_wrapper/tool/files.h"
 
 #define SKELETON "/etc/retroarch.cfg"
 

@@ -7,7 +7,7 @@
 #ifndef KLT_PLACE_H
 #define KLT_PLACE_H
 
-#include "settings.h"
+#include "core_wrapper/tool/settings.h"
 
 enum kl_place_kind { KL_PLACE_NATIVE, KL_PLACE_FLATPAK, KL_PLACE_STEAM };
 #define KL_PLACES 3

@@ -4,8 +4,8 @@
 #ifndef KLT_PROBE_H
 #define KLT_PROBE_H
 
-#include "hashfile.h"
-#include "headless.h"
+#include "core_wrapper/tool/hashfile.h"
+#include "core_wrapper/tool/headless.h"
 
 enum kl_probe_mode {
     KL_PROBE_PLAIN,  /* hashed at each check */

@@ -1,7 +1,7 @@
 /* The child's side: runs the core once and writes what it found as lines of text, and the states in a file
  * beside. */
-#include "probe.h"
-#include "tool.h"
+#include "core_wrapper/tool/probe.h"
+#include "core_wrapper/tool/tool.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-#include "probe_join.h"
-#include "tool.h"
+#include "core_wrapper/tool/probe_join.h"
+#include "core_wrapper/tool/tool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef KLT_PROBE_JOIN_H
 #define KLT_PROBE_JOIN_H
 
-#include "machine.h"
+#include "core_wrapper/tool/machine.h"
 
 #define KLT_JOINS 3 /* at a quarter, a half and three quarters of the frames */
 

@@ -1,5 +1,5 @@
-#include "probe_options.h"
-#include "tool.h"
+#include "core_wrapper/tool/probe_options.h"
+#include "core_wrapper/tool/tool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

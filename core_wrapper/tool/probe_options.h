@@ -3,7 +3,7 @@
 #ifndef KLT_PROBE_OPTIONS_H
 #define KLT_PROBE_OPTIONS_H
 
-#include "machine.h"
+#include "core_wrapper/tool/machine.h"
 
 #define KLT_PROBED_MAX 2048 /* values in all; more are left out, and that is said */
 

@@ -1,6 +1,6 @@
 /* The parent's side of one run: starts the child, reads what it found. */
-#include "probe.h"
-#include "tool.h"
+#include "core_wrapper/tool/probe.h"
+#include "core_wrapper/tool/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "regions.h"
+#include "core_wrapper/tool/regions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

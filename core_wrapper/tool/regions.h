@@ -3,7 +3,7 @@
 #ifndef KLT_REGIONS_H
 #define KLT_REGIONS_H
 
-#include "../core.h"
+#include "core_wrapper/core.h"
 
 #define KLT_REGIONS     64
 #define KLT_REGION_NAME 40

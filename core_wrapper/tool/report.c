@@ -1,4 +1,4 @@
-#include "report.h"
+#include "core_wrapper/tool/report.h"
 
 #include <inttypes.h>
 #include <string.h>

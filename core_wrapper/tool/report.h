@@ -5,7 +5,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-#include "dump.h"
+#include "core_wrapper/tool/dump.h"
 
 /* Each memory that differs, of the savestate only what is not one of those, its ranges with values, at most
  * `lines` of them each (0: all). */

@@ -1,10 +1,10 @@
-#include "run_options.h"
+#include "core_wrapper/tool/run_options.h"
 
-#include "../../net/engine/engine.h"
-#include "../command_words.h"
-#include "../config.h"
-#include "../corrupt.h"
-#include "tool.h"
+#include "net/engine/engine.h"
+#include "core_wrapper/command_words.h"
+#include "core_wrapper/config.h"
+#include "core_wrapper/corrupt.h"
+#include "core_wrapper/tool/tool.h"
 
 #include <getopt.h>
 #include <stdio.h>

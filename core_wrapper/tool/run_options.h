@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "headless.h"
+#include "core_wrapper/tool/headless.h"
 
 #define KLT_CORE_OPTIONS 256 /* --option at most */
 #define KLT_COMMANDS     64  /* --command at most */

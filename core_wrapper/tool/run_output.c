@@ -1,4 +1,4 @@
-#include "run_output.h"
+#include "core_wrapper/tool/run_output.h"
 
 #include <errno.h>
 #include <inttypes.h>

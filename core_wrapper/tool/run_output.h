@@ -2,8 +2,8 @@
 #ifndef KLT_RUN_OUTPUT_H
 #define KLT_RUN_OUTPUT_H
 
-#include "../wrapper_api.h"
-#include "hashfile.h"
+#include "core_wrapper/wrapper_api.h"
+#include "core_wrapper/tool/hashfile.h"
 
 struct kl_run_output {
     FILE *hashes, *trace;

@@ -1,6 +1,6 @@
-#include "run_trail.h"
+#include "core_wrapper/tool/run_trail.h"
 
-#include "../identity.h"
+#include "core_wrapper/identity.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,10 +3,10 @@
 #ifndef KLT_RUN_TRAIL_H
 #define KLT_RUN_TRAIL_H
 
-#include "../corrupt.h"
-#include "../recording.h"
-#include "../statefile.h"
-#include "run_options.h"
+#include "core_wrapper/corrupt.h"
+#include "core_wrapper/recording.h"
+#include "core_wrapper/statefile.h"
+#include "core_wrapper/tool/run_options.h"
 
 struct kl_run_trail {
     struct kl_recorder recorder;

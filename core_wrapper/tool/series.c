@@ -1,4 +1,4 @@
-#include "series.h"
+#include "core_wrapper/tool/series.h"
 
 #include <dirent.h>
 #include <errno.h>

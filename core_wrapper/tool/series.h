@@ -3,7 +3,7 @@
 #ifndef KLT_SERIES_H
 #define KLT_SERIES_H
 
-#include "../statefile.h"
+#include "core_wrapper/statefile.h"
 
 struct kl_pair {
     uint32_t frame; /* by the files' names; of two files that were named, 0 */

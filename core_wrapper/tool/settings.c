@@ -1,12 +1,12 @@
-#include "settings.h"
+#include "core_wrapper/tool/settings.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../config.h"
-#include "files.h"
+#include "core_wrapper/config.h"
+#include "core_wrapper/tool/files.h"
 
 int kl_settings_read(struct kl_settings *s, const char *path, char *err, size_t err_len) {
     size_t len;

@@ -1,4 +1,4 @@
-#include "takeover.h"
+#include "core_wrapper/tool/takeover.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "files.h"
+#include "core_wrapper/tool/files.h"
 
 #define DEPTH 8
 

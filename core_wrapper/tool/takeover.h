@@ -3,7 +3,7 @@
 #ifndef KLT_TAKEOVER_H
 #define KLT_TAKEOVER_H
 
-#include "place.h"
+#include "core_wrapper/tool/place.h"
 
 /* Copies what lies in folders of the name `bare` to folders of the name `locked`, files that are named after
  * the core renamed; a folder that is there already is left alone. Counts files in *copied. 0, or -1 with a

@@ -1,7 +1,7 @@
-#include "tool.h"
+#include "core_wrapper/tool/tool.h"
 
-#include "../../net/engine/plain.h"
-#include "../core.h"
+#include "net/engine/plain.h"
+#include "core_wrapper/core.h"
 
 #include <errno.h>
 #include <getopt.h>

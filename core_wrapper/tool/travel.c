@@ -1,12 +1,12 @@
-#include "travel.h"
+#include "core_wrapper/tool/travel.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "files.h"
-#include "settings.h"
+#include "core_wrapper/tool/files.h"
+#include "core_wrapper/tool/settings.h"
 
 #define LIBRARIES 32
 

@@ -1,4 +1,4 @@
-#include "wav.h"
+#include "core_wrapper/tool/wav.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "clock.h"
+#include "net/engine/clock.h"
 
 #include <string.h>
 

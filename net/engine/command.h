@@ -6,7 +6,7 @@
 #ifndef KL_COMMAND_H
 #define KL_COMMAND_H
 
-#include "room.h"
+#include "net/engine/room.h"
 
 enum {
     KL_COMMAND_HOST = 4,      /* u8 client: the room's host from now on */

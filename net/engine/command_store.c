@@ -1,4 +1,4 @@
-#include "command_store.h"
+#include "net/engine/command_store.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef KL_COMMAND_STORE_H
 #define KL_COMMAND_STORE_H
 
-#include "lock_wire.h"
+#include "net/engine/lock_wire.h"
 
 #define KL_COMMAND_PACE  8           /* bytes a frame: 480 a second at 60 fps */
 #define KL_COMMAND_BURST (64 * 1024) /* bytes */

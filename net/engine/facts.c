@@ -1,9 +1,9 @@
-#include "facts.h"
+#include "net/engine/facts.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "engine.h"
+#include "net/engine/engine.h"
 
 void kl_copy_cut(char *out, size_t cap, const char *s) {
     size_t len = strlen(s);

@@ -1,4 +1,4 @@
-#include "frames.h"
+#include "net/engine/frames.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef KL_FRAMES_H
 #define KL_FRAMES_H
 
-#include "lock_wire.h"
+#include "net/engine/lock_wire.h"
 
 /* Where frames to be written lie: frame f at ring[f % places]; their commands in one of the sets. */
 struct kl_frames_from {

@@ -1,4 +1,4 @@
-#include "history.h"
+#include "net/engine/history.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #ifndef KL_HISTORY_H
 #define KL_HISTORY_H
 
-#include "frames.h"
+#include "net/engine/frames.h"
 
 #define KL_HISTORY_BLOCK 65536
 #define KL_INTERVAL_BYTES                                                                                    \

@@ -1,4 +1,4 @@
-#include "input.h"
+#include "net/engine/input.h"
 
 #include <string.h>
 

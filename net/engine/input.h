@@ -6,8 +6,8 @@
 #ifndef KL_INPUT_H
 #define KL_INPUT_H
 
-#include "engine.h"
-#include "wire.h"
+#include "net/engine/engine.h"
+#include "net/engine/wire.h"
 
 #define KL_TOUCHES 2 /* pointer contacts carried */
 #define KL_KEYS    4 /* keyboard events carried in one sample; more wait for the next */

@@ -1,4 +1,4 @@
-#include "lock_client.h"
+#include "net/engine/lock_client.h"
 
 #include <string.h>
 

@@ -12,10 +12,10 @@
 #ifndef KL_LOCK_CLIENT_H
 #define KL_LOCK_CLIENT_H
 
-#include "clock.h"
-#include "command_store.h"
-#include "engine.h"
-#include "lock_wire.h"
+#include "net/engine/clock.h"
+#include "net/engine/command_store.h"
+#include "net/engine/engine.h"
+#include "net/engine/lock_wire.h"
 
 /* What one turn of the caller should do. */
 struct kl_plan {

@@ -1,8 +1,8 @@
-#include "lock_return.h"
+#include "net/engine/lock_return.h"
 
 #include <string.h>
 
-#include "frames.h"
+#include "net/engine/frames.h"
 
 #define NO_BURST UINT32_MAX
 

@@ -9,7 +9,7 @@
 #ifndef KL_LOCK_RETURN_H
 #define KL_LOCK_RETURN_H
 
-#include "lock_client.h"
+#include "net/engine/lock_client.h"
 
 /* A new session begins: nothing of the old one counts any more. Samples that were not acknowledged are
  * dropped, our seats are out until we have caught up, the relay's clock is learnt anew (what round trips

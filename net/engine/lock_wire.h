@@ -3,8 +3,8 @@
 #ifndef KL_LOCK_WIRE_H
 #define KL_LOCK_WIRE_H
 
-#include "engine.h"
-#include "input.h"
+#include "net/engine/engine.h"
+#include "net/engine/input.h"
 
 /* Something that must happen before the same frame everywhere (DESIGN.md §4). The engine only carries it. */
 #define KL_COMMAND_BYTES 96 /* of one command's data */

@@ -1,9 +1,9 @@
-#include "msg.h"
+#include "net/engine/msg.h"
 
 #include <string.h>
 
-#include "msg_parts.h"
-#include "wire.h"
+#include "net/engine/msg_parts.h"
+#include "net/engine/wire.h"
 
 static void write_data(struct kl_writer *w, const struct kl_data *d) {
     kl_write_u32(w, d->offset);

@@ -3,10 +3,10 @@
 #ifndef KL_MSG_H
 #define KL_MSG_H
 
-#include "engine.h"
-#include "facts.h"
-#include "frames.h"
-#include "lock_wire.h"
+#include "net/engine/engine.h"
+#include "net/engine/facts.h"
+#include "net/engine/frames.h"
+#include "net/engine/lock_wire.h"
 
 #define KL_NAME_MAX  24   /* bytes of a player's or room's name, NUL included */
 #define KL_TEXT_MAX  480  /* bytes of a text for people, NUL included */

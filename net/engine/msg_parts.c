@@ -1,4 +1,4 @@
-#include "msg_parts.h"
+#include "net/engine/msg_parts.h"
 
 #include <string.h>
 

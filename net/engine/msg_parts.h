@@ -4,8 +4,8 @@
 #ifndef KL_MSG_PARTS_H
 #define KL_MSG_PARTS_H
 
-#include "msg.h"
-#include "wire.h"
+#include "net/engine/msg.h"
+#include "net/engine/wire.h"
 
 uint8_t kl_read_count(struct kl_reader *r, unsigned max); /* a u8 that must not pass max */
 bool kl_read_bool(struct kl_reader *r);

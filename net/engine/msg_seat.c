@@ -1,4 +1,4 @@
-#include "msg_parts.h"
+#include "net/engine/msg_parts.h"
 
 void kl_write_hello(struct kl_writer *w, const struct kl_hello *h) {
     kl_write_u16(w, h->version);

@@ -1,4 +1,4 @@
-#include "plain.h"
+#include "net/engine/plain.h"
 
 #include <stdbool.h>
 #include <stdint.h>

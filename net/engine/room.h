@@ -10,10 +10,10 @@
 #ifndef KL_ROOM_H
 #define KL_ROOM_H
 
-#include "clock.h"
-#include "command_store.h"
-#include "lock_wire.h"
-#include "spacing.h"
+#include "net/engine/clock.h"
+#include "net/engine/command_store.h"
+#include "net/engine/lock_wire.h"
+#include "net/engine/spacing.h"
 
 /* A client's session with the relay: it stands; it is over; there is a new one, in which it has not yet said
  * that its samples go on. */

@@ -1,4 +1,4 @@
-#include "room_private.h"
+#include "net/engine/room_private.h"
 
 /* UPDATEs a second where frames close by the clock: every frame on a fast link, fewer on a slow one, where
  * the few milliseconds that the later frames of a group lose matter less than the packets. */

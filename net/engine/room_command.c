@@ -1,5 +1,5 @@
-#include "command.h"
-#include "room_private.h"
+#include "net/engine/command.h"
+#include "net/engine/room_private.h"
 
 #include <string.h>
 

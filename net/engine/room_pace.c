@@ -1,4 +1,4 @@
-#include "room_private.h"
+#include "net/engine/room_private.h"
 
 /* Who holds the room up: two leaky buckets a client, of the wait budget (250 ms at least). Waiting: what the
  * room waited for its samples, beyond two frame times each; frontends that call too seldom fill it. Slowing:

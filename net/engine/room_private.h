@@ -10,7 +10,7 @@
 #ifndef KL_ROOM_PRIVATE_H
 #define KL_ROOM_PRIVATE_H
 
-#include "room.h"
+#include "net/engine/room.h"
 
 static inline double kl_room_period_us(const struct kl_room *r) {
     return 1e12 / r->params.fps_uhz;

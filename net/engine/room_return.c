@@ -1,8 +1,8 @@
-#include "room_return.h"
+#include "net/engine/room_return.h"
 
 #include <string.h>
 
-#include "room_private.h"
+#include "net/engine/room_private.h"
 
 #define NEAR_FRAMES                                                                                          \
     (KL_KEPT_FRAMES / 4)   /* so near to the newest frame UPDATEs take over from the history                 \

@@ -15,8 +15,8 @@
 #ifndef KL_ROOM_RETURN_H
 #define KL_ROOM_RETURN_H
 
-#include "frames.h"
-#include "room.h"
+#include "net/engine/frames.h"
+#include "net/engine/room.h"
 
 #define KL_HISTORY_AHEAD 8192 /* frames past what a client has run that the history may bring it */
 

@@ -1,4 +1,4 @@
-#include "room_private.h"
+#include "net/engine/room_private.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "spacing.h"
+#include "net/engine/spacing.h"
 
 #include <string.h>
 

@@ -37,7 +37,7 @@
 #ifndef KL_SPACING_H
 #define KL_SPACING_H
 
-#include "engine.h"
+#include "net/engine/engine.h"
 
 #define KL_SPACING_HISTORY 4096 /* frames: more than a minute at 60 fps; faster cores look back less long */
 #define KL_SPACING_RECENT  8

@@ -1,4 +1,4 @@
-#include "wire.h"
+#include "net/engine/wire.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "console.h"
+#include "net/relay/console.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../engine/command.h"
-#include "lobby_command.h"
+#include "net/engine/command.h"
+#include "net/relay/lobby_command.h"
 
 #define BUDGET_MIN_MS 20
 #define BUDGET_MAX_MS 60000

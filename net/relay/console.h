@@ -12,9 +12,9 @@
 
 #include <stdio.h>
 
-#include "../engine/msg.h"
-#include "../transport/hub.h"
-#include "lobby.h"
+#include "net/engine/msg.h"
+#include "net/transport/hub.h"
+#include "net/relay/lobby.h"
 
 #define KL_CONSOLE_LINE 512 /* bytes of a line; a longer one is refused */
 

@@ -1,4 +1,4 @@
-#include "hosted.h"
+#include "net/relay/hosted.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "relay_options.h"
-#include "server.h"
+#include "net/relay/relay_options.h"
+#include "net/relay/server.h"
 
 #define ROOMS 1
 

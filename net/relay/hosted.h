@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "../session/keys.h"
+#include "net/session/keys.h"
 
 /* Beside KL_DEFAULT_PORT: a RetroArch that hosts listens there by UDP itself, for its list of the LAN. */
 #define KL_HOSTED_PORT 55436

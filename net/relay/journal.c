@@ -1,4 +1,4 @@
-#include "journal.h"
+#include "net/relay/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 
 #include <sodium.h>
 
-#include "../session/private_file.h"
-#include "journal_private.h"
-#include "lobby_room.h"
+#include "net/session/private_file.h"
+#include "net/relay/journal_private.h"
+#include "net/relay/lobby_room.h"
 
 #define RETRY_US 1000000
 #define BATCH    65536 /* bytes of frames in one write */

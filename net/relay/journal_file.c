@@ -1,11 +1,11 @@
-#include "journal_file.h"
+#include "net/relay/journal_file.h"
 
 #include <string.h>
 
 #include <sodium.h>
 
-#include "../engine/engine.h"
-#include "../engine/wire.h"
+#include "net/engine/engine.h"
+#include "net/engine/wire.h"
 
 static const uint8_t magic[KL_JOURNAL_MAGIC] = "keylock journal";
 

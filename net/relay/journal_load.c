@@ -9,8 +9,8 @@
 
 #include <sodium.h>
 
-#include "journal_private.h"
-#include "lobby_again.h"
+#include "net/relay/journal_private.h"
+#include "net/relay/lobby_again.h"
 
 #define MARKS 4096 /* 19 hours; what is played after that loads slowly */
 

@@ -1,9 +1,9 @@
 #include <string.h>
 
-#include "../engine/room_return.h"
-#include "../engine/wire.h"
-#include "journal_private.h"
-#include "lobby_room.h"
+#include "net/engine/room_return.h"
+#include "net/engine/wire.h"
+#include "net/relay/journal_private.h"
+#include "net/relay/lobby_room.h"
 
 #define MARK_FRAMES 1024 /* at least, but where they do not fit */
 #define GROUP_BYTES                                                                                          \

@@ -3,8 +3,8 @@
 #ifndef KL_JOURNAL_PRIVATE_H
 #define KL_JOURNAL_PRIVATE_H
 
-#include "journal.h"
-#include "journal_file.h"
+#include "net/relay/journal.h"
+#include "net/relay/journal_file.h"
 
 struct kl_journal {
     char dir[768];

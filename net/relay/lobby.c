@@ -1,4 +1,4 @@
-#include "lobby.h"
+#include "net/relay/lobby.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "lobby_room.h"
+#include "net/relay/lobby_room.h"
 
 #define WATCHERS_AT_ONCE 16 /* of all rooms, before those who play have their turn again */
 

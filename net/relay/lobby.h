@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../engine/msg.h"
-#include "journal.h"
+#include "net/engine/msg.h"
+#include "net/relay/journal.h"
 
 struct kl_lobby_limits {
     unsigned peers;    /* connections the network can hold */

@@ -1,4 +1,4 @@
-#include "lobby_again.h"
+#include "net/relay/lobby_again.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include <sodium.h>
 
-#include "../engine/room_return.h"
-#include "../session/identity.h"
+#include "net/engine/room_return.h"
+#include "net/session/identity.h"
 
 static unsigned free_place(const struct kl_lobby *l) {
     unsigned i = 0;

@@ -12,7 +12,7 @@
 #ifndef KL_LOBBY_AGAIN_H
 #define KL_LOBBY_AGAIN_H
 
-#include "lobby_ticket.h"
+#include "net/relay/lobby_ticket.h"
 
 /* NULL, with one line for people in why: there is a room of that name, no place or memory for another, or the
  * start data is not the one that the ticket names. start is copied. */

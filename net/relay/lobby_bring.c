@@ -12,8 +12,8 @@
 
 #include <sodium.h>
 
-#include "../engine/frames.h"
-#include "lobby_again.h"
+#include "net/engine/frames.h"
+#include "net/relay/lobby_again.h"
 
 #define PICK_US      300000  /* after the first who could bring a room: others may have more of it */
 #define GATHER_US    3000000 /* after him, that others may come who have a newer ticket or more frames */

@@ -1,10 +1,10 @@
-#include "lobby_command.h"
+#include "net/relay/lobby_command.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "../engine/command.h"
-#include "../engine/wire.h"
+#include "net/engine/command.h"
+#include "net/engine/wire.h"
 
 /* --- what members ask for --------------------------------------------------------------------------------
  */

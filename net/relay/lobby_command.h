@@ -5,7 +5,7 @@
 #ifndef KL_LOBBY_COMMAND_H
 #define KL_LOBBY_COMMAND_H
 
-#include "lobby_room.h"
+#include "net/relay/lobby_room.h"
 
 /* The rooms by place, 0..limits.rooms-1: NULL for a free place. */
 const struct kl_lobby_room *kl_lobby_room_at(const struct kl_lobby *l, unsigned i);

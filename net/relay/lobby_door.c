@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "lobby_room.h"
+#include "net/relay/lobby_room.h"
 
 /* --- wrong tries ------------------------------------------------------------------------------------------
  */

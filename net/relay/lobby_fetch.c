@@ -1,7 +1,7 @@
 /* Snapshots on their way to somebody: as many pieces as his link takes, of one that may still be coming. */
 #include <string.h>
 
-#include "lobby_room.h"
+#include "net/relay/lobby_room.h"
 
 /* As bulk, so that it comes before its pieces, and before the history from there on. */
 bool kl_lobby_fetch_begin(struct kl_lobby_room *r, struct kl_lobby_fetch *f, struct kl_lobby_packed *k,

@@ -9,8 +9,8 @@
  * everybody a moment each time. */
 #include <string.h>
 
-#include "../engine/command.h"
-#include "lobby_room.h"
+#include "net/engine/command.h"
+#include "net/relay/lobby_room.h"
 
 #define REPORTS_US  1000000  /* for the last of those who play to report, once a difference is known */
 #define LOAD_US     10000000 /* for a snapshot to be loaded, once it is sent, and … */

@@ -3,8 +3,8 @@
 #ifndef KL_LOBBY_HEAL_H
 #define KL_LOBBY_HEAL_H
 
-#include "../engine/msg.h"
-#include "verdict.h"
+#include "net/engine/msg.h"
+#include "net/relay/verdict.h"
 
 #define KL_STRIKES 3 /* out of sync so often within a minute is too often */
 #define KL_SPARED  6 /* times in a row that it may lose its link before it is healed */

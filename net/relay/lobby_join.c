@@ -4,8 +4,8 @@
 
 #include <sodium.h>
 
-#include "../session/identity.h"
-#include "lobby_room.h"
+#include "net/session/identity.h"
+#include "net/relay/lobby_room.h"
 
 /* --- rooms ------------------------------------------------------------------------------------------------
  */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../engine/room_return.h"
-#include "lobby_room.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby_room.h"
 
 #define LOOK_US     5000000 /* between two looks at a joiner's progress */
 #define LOOKS       3       /* in a row without any, and it will never catch up */

@@ -1,4 +1,4 @@
-#include "lobby_limit.h"
+#include "net/relay/lobby_limit.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/room_return.h"
-#include "../session/past.h"
-#include "lobby_room.h"
-#include "lobby_ticket.h"
+#include "net/engine/room_return.h"
+#include "net/session/past.h"
+#include "net/relay/lobby_room.h"
+#include "net/relay/lobby_ticket.h"
 
 void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_past *p = &r->past;

@@ -1,8 +1,8 @@
 #include <stdio.h>
 
-#include "../engine/room_return.h"
-#include "../session/commit.h"
-#include "lobby_room.h"
+#include "net/engine/room_return.h"
+#include "net/session/commit.h"
+#include "net/relay/lobby_room.h"
 
 #define STALL_TOLD_US 500000
 #define STATUS_US     10000000

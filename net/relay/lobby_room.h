@@ -22,21 +22,21 @@
 #ifndef KL_LOBBY_ROOM_H
 #define KL_LOBBY_ROOM_H
 
-#include "../engine/history.h"
-#include "../engine/msg.h"
-#include "../engine/room.h"
-#include "../session/door.h"
-#include "../session/seat.h"
-#include "../session/tag.h"
-#include "../session/ticket.h"
-#include "journal.h"
-#include "lobby.h"
-#include "lobby_heal.h"
-#include "lobby_limit.h"
-#include "lobby_snapshot.h"
-#include "lobby_watch.h"
-#include "relay_log.h"
-#include "verdict.h"
+#include "net/engine/history.h"
+#include "net/engine/msg.h"
+#include "net/engine/room.h"
+#include "net/session/door.h"
+#include "net/session/seat.h"
+#include "net/session/tag.h"
+#include "net/session/ticket.h"
+#include "net/relay/journal.h"
+#include "net/relay/lobby.h"
+#include "net/relay/lobby_heal.h"
+#include "net/relay/lobby_limit.h"
+#include "net/relay/lobby_snapshot.h"
+#include "net/relay/lobby_watch.h"
+#include "net/relay/relay_log.h"
+#include "net/relay/verdict.h"
 
 #define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)

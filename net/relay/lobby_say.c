@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lobby_room.h"
+#include "net/relay/lobby_room.h"
 
 #define NEWS_PER_MIN      60  /* of a room: a full one may come and go */
 #define NOTICES_UNDER_WAY 128 /* messages under way to a client behind which no NOTICE is sent … */

@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../engine/room_return.h"
-#include "lobby_room.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby_room.h"
 
 /* --- who is host ------------------------------------------------------------------------------------------
  */

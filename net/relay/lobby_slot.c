@@ -5,9 +5,9 @@
  * order. Nobody waits for him, unless he has said already that he has nothing. */
 #include <string.h>
 
-#include "../engine/command.h"
-#include "../engine/wire.h"
-#include "lobby_room.h"
+#include "net/engine/command.h"
+#include "net/engine/wire.h"
+#include "net/relay/lobby_room.h"
 
 int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
     struct kl_lobby_slot *s = &r->member[member].slot;

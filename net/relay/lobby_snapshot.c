@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/command.h"
-#include "../engine/room_return.h"
-#include "lobby_room.h"
+#include "net/engine/command.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby_room.h"
 
 #define SAY_US        3000000 /* for the last to say what he has */
 #define GIVE_US       5000000 /* for the next piece */

@@ -3,9 +3,9 @@
 #ifndef KL_LOBBY_SNAPSHOT_H
 #define KL_LOBBY_SNAPSHOT_H
 
-#include "../engine/msg.h"
-#include "rebase.h"
-#include "unpack.h"
+#include "net/engine/msg.h"
+#include "net/relay/rebase.h"
+#include "net/relay/unpack.h"
 
 #define KL_SNAPSHOT_BYTES_TOTAL (512U * 1024 * 1024) /* of all rooms together */
 

@@ -5,8 +5,8 @@
 
 #include <sodium.h>
 
-#include "../engine/room_return.h"
-#include "lobby_room.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby_room.h"
 
 void kl_lobby_start_free(struct kl_lobby_room *r) {
     if (r->start) r->lobby->start_bytes -= r->start_bytes;

@@ -1,8 +1,8 @@
-#include "lobby_ticket.h"
+#include "net/relay/lobby_ticket.h"
 
 #include <string.h>
 
-#include "../engine/msg_parts.h"
+#include "net/engine/msg_parts.h"
 
 /* --- what the room is -------------------------------------------------------------------------------------
  */

@@ -5,7 +5,7 @@
 #ifndef KL_LOBBY_TICKET_H
 #define KL_LOBBY_TICKET_H
 
-#include "lobby_room.h"
+#include "net/relay/lobby_room.h"
 
 #define KL_LOBBY_TICKET_VERSION 1
 

@@ -1,13 +1,13 @@
-#include "lobby_watch.h"
+#include "net/relay/lobby_watch.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/command.h"
-#include "../engine/room_return.h"
-#include "lobby_room.h"
+#include "net/engine/command.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby_room.h"
 
 #define TOLD_US     1000000                  /* between two words to the clients of how many watch */
 #define SILENT_US   (15 * UINT64_C(1000000)) /* without a datagram: it is let go */

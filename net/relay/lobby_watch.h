@@ -13,10 +13,10 @@
 #ifndef KL_LOBBY_WATCH_H
 #define KL_LOBBY_WATCH_H
 
-#include "../engine/engine.h"
-#include "../engine/msg.h"
-#include "lobby_limit.h"
-#include "lobby_snapshot.h"
+#include "net/engine/engine.h"
+#include "net/engine/msg.h"
+#include "net/relay/lobby_limit.h"
+#include "net/relay/lobby_snapshot.h"
 
 #define KL_WATCH_CUTS    4096 /* of one room: longer ago than KL_WATCH_DELAY_MAX_S */
 #define KL_WATCH_TRUTHS  512  /* labels */

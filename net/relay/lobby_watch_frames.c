@@ -3,9 +3,9 @@
  * second. */
 #include <string.h>
 
-#include "../engine/room_return.h"
-#include "lobby_room.h"
-#include "lobby_watch.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby_room.h"
+#include "net/relay/lobby_watch.h"
 
 #define CUT_US  100000 /* between two cuts … */
 #define LATE_US 250000 /* … and after so long also within an interval */

@@ -1,7 +1,7 @@
 /* Whether a watcher sees the same as those who play: its hashes are held against what the game's clients said
  * of the same label, once they have; never the other way round. */
-#include "lobby_room.h"
-#include "lobby_watch.h"
+#include "net/relay/lobby_room.h"
+#include "net/relay/lobby_watch.h"
 
 #define WAIT_US    3000000 /* for the last of the clients to say what it has, as among them */
 #define STRIKE_US  60000000

@@ -8,8 +8,8 @@
  *
  * No snapshot goes out before its frame may be seen. So the room's are held for watchers: the newest that
  * may, and the first one after that. */
-#include "../engine/room_return.h"
-#include "lobby_room.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby_room.h"
 
 #define PACE        5        /* times the room's: how fast they replay, nothing is known of each */
 #define HEAL_FRAMES 600      /* a snapshot that is no older brings one back into sync */

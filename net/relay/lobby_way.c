@@ -8,8 +8,8 @@
  * recent snapshot and what came after it; where none is recent one is ordered first. */
 #include <stdio.h>
 
-#include "../engine/room_return.h"
-#include "lobby_room.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby_room.h"
 
 #define PACE       5       /* times the room's: how fast a machine replays that nothing is known of */
 #define STUCK_US   5000000 /* for a keyframe to come at which the room serializes */

@@ -1,4 +1,4 @@
-#include "log_limit.h"
+#include "net/relay/log_limit.h"
 
 #include <stdio.h>
 #include <string.h>

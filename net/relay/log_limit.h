@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lobby_limit.h"
+#include "net/relay/lobby_limit.h"
 
 #define KL_LOG_KEY   128
 #define KL_LOG_CELLS 512 /* kinds of lines, by whom; the one longest unused makes way */

@@ -4,10 +4,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "../engine/engine.h"
-#include "outlet.h"
-#include "relay_options.h"
-#include "server.h"
+#include "net/engine/engine.h"
+#include "net/relay/outlet.h"
+#include "net/relay/relay_options.h"
+#include "net/relay/server.h"
 
 #ifndef KL_VERSION
 #define KL_VERSION "0.1"

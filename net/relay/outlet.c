@@ -1,4 +1,4 @@
-#include "outlet.h"
+#include "net/relay/outlet.h"
 
 #include <errno.h>
 #include <pthread.h>

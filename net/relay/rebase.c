@@ -1,4 +1,4 @@
-#include "rebase.h"
+#include "net/relay/rebase.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include <sodium.h>
 #include <zstd.h>
 
-#include "../engine/msg.h"
-#include "unpack.h"
+#include "net/engine/msg.h"
+#include "net/relay/unpack.h"
 
 #define HASH  32
 #define LEVEL 3 /* of zstd's, as who gives a whole one packs it */

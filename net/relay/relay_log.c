@@ -1,13 +1,13 @@
-#include "relay_log.h"
+#include "net/relay/relay_log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "../engine/plain.h"
-#include "../transport/link.h"
-#include "log_limit.h"
+#include "net/engine/plain.h"
+#include "net/transport/link.h"
+#include "net/relay/log_limit.h"
 
 static enum kl_log_level wanted = KL_LOG_INFO;
 static FILE *stream; /* NULL: standard error */

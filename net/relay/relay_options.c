@@ -1,4 +1,4 @@
-#include "relay_options.h"
+#include "net/relay/relay_options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/engine.h"
-#include "../transport/link.h"
+#include "net/engine/engine.h"
+#include "net/transport/link.h"
 
 #define ROOMS_DEFAULT 256
 #define ROOMS_MAX     4096

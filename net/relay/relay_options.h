@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../transport/hub.h"
-#include "lobby.h"
-#include "relay_log.h"
+#include "net/transport/hub.h"
+#include "net/relay/lobby.h"
+#include "net/relay/relay_log.h"
 
 struct kl_relay_options {
     const char *bind;

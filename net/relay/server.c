@@ -1,4 +1,4 @@
-#include "server.h"
+#include "net/relay/server.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -8,13 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../engine/msg.h"
-#include "../session/seal.h"
-#include "../transport/hub.h"
-#include "../transport/link.h"
-#include "console.h"
-#include "lobby.h"
-#include "outlet.h"
+#include "net/engine/msg.h"
+#include "net/session/seal.h"
+#include "net/transport/hub.h"
+#include "net/transport/link.h"
+#include "net/relay/console.h"
+#include "net/relay/lobby.h"
+#include "net/relay/outlet.h"
 
 /* Beyond the seats of all rooms: for who has none, and for those who are to be told that the relay is full;
  * and for watchers, who have a quarter of all (lobby.h). */

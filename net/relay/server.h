@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "relay_options.h"
+#include "net/relay/relay_options.h"
 
 /* Listens and serves until `signals` (a signalfd, or any descriptor) can be read, or the console's quit; then
  * tells all clients and returns 0.

@@ -1,4 +1,4 @@
-#include "unpack.h"
+#include "net/relay/unpack.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "verdict.h"
+#include "net/relay/verdict.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #ifndef KL_VERDICT_H
 #define KL_VERDICT_H
 
-#include "../engine/msg.h"
+#include "net/engine/msg.h"
 
 /* Labels kept: a label is at a keyframe, and clients are within KL_WINDOW_FRAMES of each other. */
 #define KL_VERDICT_LABELS  KL_WINDOW_FRAMES

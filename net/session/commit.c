@@ -1,4 +1,4 @@
-#include "commit.h"
+#include "net/session/commit.h"
 
 #include <sodium.h>
 

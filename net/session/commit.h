@@ -3,7 +3,7 @@
 #ifndef KL_COMMIT_H
 #define KL_COMMIT_H
 
-#include "msg.h"
+#include "net/engine/msg.h"
 
 /* The commitment to a message, by this client of this room. m: whole, its nonce in it (random, new for each:
  * it is all that hides what is said). 0, or KL_E_SPACE for a message that cannot be encoded. */

@@ -1,4 +1,4 @@
-#include "cpace.h"
+#include "net/session/cpace.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "door.h"
+#include "net/session/door.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include <sodium.h>
 
-#include "cpace.h"
-#include "engine.h"
+#include "net/session/cpace.h"
+#include "net/engine/engine.h"
 
 _Static_assert(crypto_pwhash_argon2id_SALTBYTES == KL_DOOR_SALT, "salt of Argon2id");
 

@@ -1,11 +1,11 @@
-#include "handshake.h"
+#include "net/session/handshake.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
-#include "wire.h"
+#include "net/engine/engine.h"
+#include "net/engine/wire.h"
 
 /* Offsets in INIT; the first three are the same in every version for ever. */
 enum {

@@ -17,8 +17,8 @@
 #ifndef KL_HANDSHAKE_H
 #define KL_HANDSHAKE_H
 
-#include "keys.h"
-#include "seal.h"
+#include "net/session/keys.h"
+#include "net/session/seal.h"
 
 #define KL_INIT_BYTES   256  /* exactly */
 #define KL_STRANGER_MAX 1200 /* of any datagram outside a session */

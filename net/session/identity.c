@@ -1,4 +1,4 @@
-#include "identity.h"
+#include "net/session/identity.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef KL_IDENTITY_H
 #define KL_IDENTITY_H
 
-#include "facts.h"
+#include "net/engine/facts.h"
 
 /* BLAKE2b-128 over the facts in the order of their keys (by bytes), each as key, 0, the part of the value
  * that counts, 0. Equal wherever kl_facts_differ() finds no difference. */

@@ -1,4 +1,4 @@
-#include "keys.h"
+#include "net/session/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "private_file.h"
+#include "net/session/private_file.h"
 
 void kl_keypair_make(struct kl_keypair *k) {
     if (sodium_init() < 0) abort(); /* no random numbers: no secrets */

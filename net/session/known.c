@@ -1,4 +1,4 @@
-#include "known.h"
+#include "net/session/known.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "keys.h"
-#include "private_file.h"
+#include "net/session/keys.h"
+#include "net/session/private_file.h"
 
 #define NAME     "relays"
 #define LINE_MAX (253 + 1 + 5 + 1 + KL_FINGERPRINT_CHARS + 1)

@@ -1,4 +1,4 @@
-#include "past.h"
+#include "net/session/past.h"
 
 #define FRAME_BYTES 2048 /* of one frame and its commands: a datagram holds it */
 

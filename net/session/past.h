@@ -5,7 +5,7 @@
 
 #include <sodium.h>
 
-#include "frames.h"
+#include "net/engine/frames.h"
 
 struct kl_digest {
     crypto_generichash_state state;

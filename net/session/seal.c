@@ -1,8 +1,8 @@
-#include "seal.h"
+#include "net/session/seal.h"
 
 #include <string.h>
 
-#include "engine.h"
+#include "net/engine/engine.h"
 
 #define NONCE 12
 #define WORDS (KL_REPLAY_WINDOW / 64 + 1)

@@ -1,4 +1,4 @@
-#include "seat.h"
+#include "net/session/seat.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "tag.h"
+#include "net/session/tag.h"
 
 #include <string.h>
 

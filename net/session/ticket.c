@@ -1,10 +1,10 @@
-#include "ticket.h"
+#include "net/session/ticket.h"
 
 #include <stdlib.h>
 
 #include <sodium.h>
 
-#include "engine.h"
+#include "net/engine/engine.h"
 
 #define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 

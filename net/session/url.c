@@ -1,4 +1,4 @@
-#include "url.h"
+#include "net/session/url.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "wire.h"
+#include "net/engine/wire.h"
 
 #define SCHEME      "keylock://"
 #define SHOWN_BYTES 60 /* of what came, in an error */

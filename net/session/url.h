@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keys.h"
+#include "net/session/keys.h"
 
 #define KL_URL_HOST_MAX 253 /* bytes: letters, digits, '-', '.' */
 #define KL_URL_ROOM_MAX 23  /* bytes of UTF-8 without control characters; at least 1 */

@@ -1,4 +1,4 @@
-#include "ask.h"
+#include "net/transport/ask.h"
 
 #include <netdb.h>
 #include <poll.h>
@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../engine/engine.h"
-#include "link.h"
+#include "net/engine/engine.h"
+#include "net/transport/link.h"
 
 int kl_ask_open(const char *host, uint16_t port, char *err, size_t err_len) {
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM}, *found;

@@ -4,7 +4,7 @@
 #ifndef KL_ASK_H
 #define KL_ASK_H
 
-#include "strangers.h"
+#include "net/transport/strangers.h"
 
 #define KL_ASK_TRIES 5   /* of one question */
 #define KL_ASK_MS    700 /* for an answer: a relay on the other side of the world, by radio */

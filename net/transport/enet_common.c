@@ -1,11 +1,11 @@
-#include "enet_common.h"
+#include "net/transport/enet_common.h"
 
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
-#include "../engine/msg.h"
-#include "link.h"
+#include "net/engine/msg.h"
+#include "net/transport/link.h"
 
 #define RETRIES 16
 

@@ -1,4 +1,4 @@
-#include "enet_seal.h"
+#include "net/transport/enet_seal.h"
 
 #include <string.h>
 

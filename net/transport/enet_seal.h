@@ -10,8 +10,8 @@
 #ifndef KL_ENET_SEAL_H
 #define KL_ENET_SEAL_H
 
-#include "../session/seal.h"
-#include "enet_common.h"
+#include "net/session/seal.h"
+#include "net/transport/enet_common.h"
 
 struct kl_enet_seal {
     void *ctx;

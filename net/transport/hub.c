@@ -1,4 +1,4 @@
-#include "hub.h"
+#include "net/transport/hub.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/engine.h"
-#include "hub_state.h"
-#include "link.h"
-#include "udp_filter.h"
+#include "net/engine/engine.h"
+#include "net/transport/hub_state.h"
+#include "net/transport/link.h"
+#include "net/transport/udp_filter.h"
 
 #define BUSY_US 10000 /* ENet's repetitions are due to the millisecond, ours are not */
 #define IDLE_US 500000

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../session/keys.h"
-#include "strangers.h"
+#include "net/session/keys.h"
+#include "net/transport/strangers.h"
 
 #define KL_HUB_PEERS_MAX   4095 /* ENet's limit */
 #define KL_HUB_ADDRESS_MAX 24   /* "255.255.255.255:65535" and NUL */

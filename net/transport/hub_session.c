@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "../engine/engine.h"
-#include "hub_state.h"
+#include "net/engine/engine.h"
+#include "net/transport/hub_state.h"
 
 #define SWEEP_US 100000
 

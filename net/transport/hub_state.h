@@ -3,9 +3,9 @@
 #ifndef KL_HUB_STATE_H
 #define KL_HUB_STATE_H
 
-#include "../session/handshake.h"
-#include "enet_seal.h"
-#include "hub.h"
+#include "net/session/handshake.h"
+#include "net/transport/enet_seal.h"
+#include "net/transport/hub.h"
 
 #define KL_PEER_BITS 12 /* a session's low bits name the peer, so that finding it costs nothing */
 

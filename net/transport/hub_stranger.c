@@ -1,9 +1,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "../engine/engine.h"
-#include "hub_state.h"
-#include "strangers.h"
+#include "net/engine/engine.h"
+#include "net/transport/hub_state.h"
+#include "net/transport/strangers.h"
 
 #define RATE_US (10 * 1000000ULL)
 #define PROBES  4

@@ -1,4 +1,4 @@
-#include "link.h"
+#include "net/transport/link.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,9 +8,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../engine/command.h"
-#include "../engine/lock_return.h"
-#include "link_state.h"
+#include "net/engine/command.h"
+#include "net/engine/lock_return.h"
+#include "net/transport/link_state.h"
 
 static void lock(struct kl_link *l) {
     pthread_mutex_lock(&l->mutex);

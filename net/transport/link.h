@@ -7,13 +7,13 @@
 #ifndef KL_LINK_H
 #define KL_LINK_H
 
-#include "../engine/history.h"
-#include "../engine/lock_client.h"
-#include "../engine/msg.h"
-#include "../engine/room.h"
-#include "../session/door.h"
-#include "../session/keys.h"
-#include "../session/seat.h"
+#include "net/engine/history.h"
+#include "net/engine/lock_client.h"
+#include "net/engine/msg.h"
+#include "net/engine/room.h"
+#include "net/session/door.h"
+#include "net/session/keys.h"
+#include "net/session/seat.h"
 
 #define KL_DEFAULT_PORT 55435
 #define KL_SILENCE_US   (4 * 1000000ULL) /* without a word of the relay's: the link is lost */

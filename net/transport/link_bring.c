@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link_state.h"
+#include "net/transport/link_state.h"
 
 enum { STEP_TICKET, STEP_START, STEP_TAGS, STEP_MARK, STEP_FRAMES, STEP_END, STEP_DONE };
 

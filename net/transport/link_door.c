@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "link_state.h"
+#include "net/transport/link_state.h"
 
 int kl_link_door_init(struct kl_link_door *d, const char *password, bool seated) {
     size_t len = password ? strlen(password) : 0;

@@ -4,8 +4,8 @@
 #ifndef KL_LINK_DOOR_H
 #define KL_LINK_DOOR_H
 
-#include "../engine/msg.h"
-#include "../session/door.h"
+#include "net/engine/msg.h"
+#include "net/session/door.h"
 
 struct kl_link;
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/lock_return.h"
-#include "link_state.h"
+#include "net/engine/lock_return.h"
+#include "net/transport/link_state.h"
 
 void kl_link_happened(struct kl_link *l) {
     l->shared.events++;

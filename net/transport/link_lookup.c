@@ -1,4 +1,4 @@
-#include "link_lookup.h"
+#include "net/transport/link_lookup.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

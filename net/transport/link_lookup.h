@@ -2,7 +2,7 @@
 #ifndef KL_LINK_LOOKUP_H
 #define KL_LINK_LOOKUP_H
 
-#include "link_state.h"
+#include "net/transport/link_state.h"
 
 enum kl_lookup { KL_LOOKUP_FOUND, KL_LOOKUP_FAILED, KL_LOOKUP_LEFT };
 

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/lock_return.h"
-#include "../session/past.h"
-#include "link_state.h"
+#include "net/engine/lock_return.h"
+#include "net/session/past.h"
+#include "net/transport/link_state.h"
 
 #define CONNECT_US  (5 * 1000000ULL)  /* for ENet to connect, after the handshake */
 #define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */

@@ -4,8 +4,8 @@
  * that is being healed, and one that it has not looked at does not come again. */
 #include <string.h>
 
-#include "../session/commit.h"
-#include "link_state.h"
+#include "net/session/commit.h"
+#include "net/transport/link_state.h"
 
 static bool next_of_snapshot(struct kl_link_shot *s, struct kl_msg *m) {
     bool some = s->healed_wanted || s->state_wanted;

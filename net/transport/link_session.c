@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "link_state.h"
-#include "udp_filter.h"
+#include "net/transport/link_state.h"
+#include "net/transport/udp_filter.h"
 
 #define INIT_FIRST_US 250000
 #define INIT_LAST_US  1000000

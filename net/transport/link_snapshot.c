@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/lock_return.h"
-#include "link_state.h"
+#include "net/engine/lock_return.h"
+#include "net/transport/link_state.h"
 
 #define RATE_FIRST 131072 /* bytes a second */
 #define RATE_LEAST 16384

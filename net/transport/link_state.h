@@ -10,11 +10,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "../engine/history.h"
-#include "../session/handshake.h"
-#include "enet_seal.h"
-#include "link.h"
-#include "link_door.h"
+#include "net/engine/history.h"
+#include "net/session/handshake.h"
+#include "net/transport/enet_seal.h"
+#include "net/transport/link.h"
+#include "net/transport/link_door.h"
 
 #define KL_START_BYTES_MAX (16U * 1024 * 1024)
 #define KL_LINK_HASHES     KL_WINDOW_FRAMES /* that wait to be sent; kl_link_plan() sees that they fit */

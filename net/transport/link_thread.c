@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "link_lookup.h"
-#include "link_state.h"
+#include "net/transport/link_lookup.h"
+#include "net/transport/link_state.h"
 
 #define GREET_US (5 * 1000000) /* for ENet to connect, and for the relay to greet, after the handshake */
 #define FRESH_US                                                                                             \

@@ -1,4 +1,4 @@
-#include "link.h"
+#include "net/transport/link.h"
 
 #include <time.h>
 

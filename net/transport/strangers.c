@@ -1,11 +1,11 @@
-#include "strangers.h"
+#include "net/transport/strangers.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "../engine/engine.h"
-#include "../engine/wire.h"
-#include "../session/seal.h"
+#include "net/engine/engine.h"
+#include "net/engine/wire.h"
+#include "net/session/seal.h"
 
 #define LINE_MAX_BYTES (1 + KL_LINE_NAME + 1 + KL_LINE_TEXT + 6 + 16)
 

@@ -1,10 +1,10 @@
-#include "udp_filter.h"
+#include "net/transport/udp_filter.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "../engine/msg.h"
-#include "enet_common.h"
+#include "net/engine/msg.h"
+#include "net/transport/enet_common.h"
 
 /* The most pieces that KL_MSG_MAX bytes need: a piece holds the MTU less header (4), checksum (4) and
  * fragment command (24); ENet may lower the MTU to 576. */

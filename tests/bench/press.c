@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "yardstick.h"
+#include "tests/bench/yardstick.h"
 
 #define COMPARE_US 2000000 /* after a hang, until the yardstick is measured again */
 

@@ -1,4 +1,4 @@
-#include "yardstick.h"
+#include "tests/bench/yardstick.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
-#include "fields.h"
+#include "tests/conformance/fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel.h"
-#include "lock_wire.h"
-#include "msg.h"
+#include "core_wrapper/channel.h"
+#include "net/engine/lock_wire.h"
+#include "net/engine/msg.h"
 
 void print_hex(const void *p, size_t len) {
     const uint8_t *b = p;

@@ -15,12 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commit.h"
-#include "door.h"
-#include "handshake.h"
-#include "seat.h"
-#include "tag.h"
-#include "ticket.h"
+#include "net/session/commit.h"
+#include "net/session/door.h"
+#include "net/session/handshake.h"
+#include "net/session/seat.h"
+#include "net/session/tag.h"
+#include "net/session/ticket.h"
 
 static char line[20000];
 static uint8_t bytes[8000];

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel.h"
-#include "fields.h"
-#include "lock_wire.h"
-#include "msg.h"
+#include "core_wrapper/channel.h"
+#include "tests/conformance/fields.h"
+#include "net/engine/lock_wire.h"
+#include "net/engine/msg.h"
 
 static void vector(const char *what, unsigned seats, const uint8_t *b, size_t len) {
     if (len == 0) abort();

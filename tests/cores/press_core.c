@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libretro_core.h"
+#include "tests/cores/libretro_core.h"
 
 #define PORTS  8
 #define FPS    60

@@ -39,7 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libretro_core.h"
+#include "tests/cores/libretro_core.h"
 
 #define RAM_BYTES  4096
 #define SRAM_BYTES 64

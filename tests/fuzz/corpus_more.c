@@ -1,21 +1,21 @@
 /* corpus_more.c - the seed corpus of fuzz_link, fuzz_journal and fuzz_files: a whole session as a relay tells
  * it to a client, and what a relay and a client keep on disk. Part of make_corpus. */
-#include "channel.h"
-#include "corpus.h"
+#include "core_wrapper/channel.h"
+#include "tests/fuzz/corpus.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <sodium.h>
 
-#include "command.h"
-#include "lock_client.h"
+#include "net/engine/command.h"
+#include "net/engine/lock_client.h"
 #include "net/relay/journal_file.h"
 #include "net/relay/lobby_ticket.h"
 #include "net/session/seal.h"
-#include "room.h"
-#include "strangers.h"
-#include "wire.h"
+#include "net/engine/room.h"
+#include "net/transport/strangers.h"
+#include "net/engine/wire.h"
 
 #define RING 64
 

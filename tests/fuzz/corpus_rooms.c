@@ -2,8 +2,8 @@
  */
 #include <string.h>
 
-#include "corpus.h"
-#include "msg.h"
+#include "tests/fuzz/corpus.h"
+#include "net/engine/msg.h"
 #include "net/engine/command.h"
 #include "net/engine/frames.h"
 

@@ -1,10 +1,10 @@
 /* A packet of RetroArch's netplay, from whoever reached the player's RetroArch; and a stream of them, which
  * carry datagrams. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "carry.h"
+#include "core_wrapper/carry.h"
 
 static void one(const uint8_t *data, size_t size) {
     struct kl_channel_packet p, again;

@@ -1,10 +1,10 @@
 /* keylock.cfg. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "core_wrapper/config.h"
 
 static char folder[40], file[64];
 

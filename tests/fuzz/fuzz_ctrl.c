@@ -1,10 +1,10 @@
 /* Hostile CTRL bodies into a live room of two players and a spectator. The first byte says what kind of room;
  * then records, whose extra byte holds the sender and the time that has passed. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "room.h"
+#include "net/engine/room.h"
 
 static struct kl_room r, before;
 static const uint8_t sender[4] = {0, 3, 9, 5}; /* 5 does not exist */

@@ -1,11 +1,11 @@
 /* What somebody with a session may put before ENet: judged without reading past its end, and what passes
  * keeps the bounds that ENet itself does not. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "enet_common.h"
-#include "udp_filter.h"
+#include "net/transport/enet_common.h"
+#include "net/transport/udp_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const uint16_t base[KL_ENET_CHANNELS] = {65000, 3};

@@ -1,6 +1,6 @@
 /* What lies on a player's disk, as somebody else's program may have left it: a seat, the relays that were
  * met. The first byte says which; the rest is the file. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
 #include <string.h>

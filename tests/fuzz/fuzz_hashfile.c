@@ -1,11 +1,11 @@
 /* A hash file as `keylock diff` reads it. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tool/hashfile.h"
+#include "core_wrapper/tool/hashfile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[64], err[300] = "";

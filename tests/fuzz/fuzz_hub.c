@@ -4,15 +4,15 @@
  *
  * Sockets: 0 the client's first address, 1 another that it may move to, 2 a stranger's. Time is the records'.
  */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hub.h"
-#include "msg.h"
+#include "net/transport/hub.h"
+#include "net/engine/msg.h"
 #include "net/session/handshake.h"
 #include "net/transport/enet_seal.h"
 #include "net/transport/hub_state.h"

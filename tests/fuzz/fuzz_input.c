@@ -1,7 +1,7 @@
 /* Coded inputs: what a reader accepts a writer can say again, no longer than it was. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "input.h"
+#include "net/engine/input.h"
 
 #define INPUTS 64
 

@@ -3,7 +3,7 @@
  * end.
  *
  * The ticket's id and the hash of the start data are put right, for nobody guesses them. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
 #include <string.h>

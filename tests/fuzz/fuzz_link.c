@@ -3,7 +3,7 @@
  * what (4 bits), an argument (4 bits).
  *
  * There is a link without its thread, and without a network: what the client says is gone at once. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 #include <sys/eventfd.h>

@@ -1,14 +1,14 @@
 /* What authenticated clients may say to the relay's rooms, in any order: messages, input datagrams, lost
  * links, returns with a good signature. Records: extra = peer (3 bits), what (3 bits). */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "lock_wire.h"
-#include "msg.h"
+#include "net/engine/lock_wire.h"
+#include "net/engine/msg.h"
 #include "net/relay/lobby.h"
 #include "net/relay/lobby_room.h"
-#include "seat.h"
+#include "net/session/seat.h"
 
 #define PEERS 8
 

@@ -1,9 +1,9 @@
 /* Reliable messages: what is accepted has one form, and comes back from it. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "msg.h"
+#include "net/engine/msg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct kl_msg m, again;

@@ -1,10 +1,10 @@
 /* A profile of a core, as `keylock probe` writes it and somebody may have changed it. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "profile.h"
-#include "start.h"
+#include "core_wrapper/profile.h"
+#include "core_wrapper/start.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct kl_profile p;

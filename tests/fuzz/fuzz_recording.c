@@ -1,10 +1,10 @@
 /* A recording as `keylock bisect` reads it. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "recording.h"
+#include "core_wrapper/recording.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char err[300] = "";

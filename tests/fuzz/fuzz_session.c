@@ -2,17 +2,17 @@
  * seal, and links, tickets and shares from anybody. A record's `extra` says to whom its bytes go.
  *
  * Random numbers are made deterministic, so that the same input does the same again. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "door.h"
-#include "engine.h"
-#include "handshake.h"
-#include "seat.h"
-#include "ticket.h"
-#include "url.h"
+#include "net/session/door.h"
+#include "net/engine/engine.h"
+#include "net/session/handshake.h"
+#include "net/session/seat.h"
+#include "net/session/ticket.h"
+#include "net/session/url.h"
 
 enum { INIT_COOKIE = 40 };
 static const uint8_t address[6] = {192, 0, 2, 7, 0xd8, 0x5b};

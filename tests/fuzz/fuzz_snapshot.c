@@ -1,6 +1,6 @@
 /* A snapshot as it comes: packed, whole or in slices against another, from another player's machine (the
  * relay looks at it, in pieces), and unpacked (a client's head of it; the state itself is for the core). */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 #include <zstd.h>
@@ -8,7 +8,7 @@
 #include "net/engine/msg.h"
 #include "net/relay/rebase.h"
 #include "net/relay/unpack.h"
-#include "snapshot_form.h"
+#include "core_wrapper/snapshot_form.h"
 
 #define BYTES 4096
 

@@ -1,9 +1,9 @@
 /* Start data of a room, from another player's machine. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "start.h"
+#include "core_wrapper/start.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct kl_start s, again;

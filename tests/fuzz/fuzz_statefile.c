@@ -1,9 +1,9 @@
 /* A savestate's container, ours or RetroArch's. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "statefile.h"
+#include "core_wrapper/statefile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char err[300] = "";

@@ -1,11 +1,11 @@
 /* What strangers ask and relays answer: what is read has one form, and no answer is longer than its question.
  */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "../../net/engine/engine.h"
-#include "strangers.h"
+#include "net/engine/engine.h"
+#include "net/transport/strangers.h"
 
 static const uint8_t *rest;
 static size_t left;

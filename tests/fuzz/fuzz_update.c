@@ -1,9 +1,9 @@
 /* Hostile UPDATE bodies into a live client. The first byte says what kind of client; then records. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "lock_client.h"
+#include "net/engine/lock_client.h"
 
 static struct kl_client c, before;
 

@@ -10,14 +10,14 @@
 
 #include "core_wrapper/snapshot_form.h"
 #include "core_wrapper/snapshot_pack.h"
-#include "corpus.h"
-#include "fuzz.h"
-#include "handshake.h"
-#include "strangers.h"
-#include "lock_client.h"
-#include "msg.h"
-#include "room.h"
-#include "start.h"
+#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/fuzz.h"
+#include "net/session/handshake.h"
+#include "net/transport/strangers.h"
+#include "net/engine/lock_client.h"
+#include "net/engine/msg.h"
+#include "net/engine/room.h"
+#include "core_wrapper/start.h"
 
 static const char *top;
 

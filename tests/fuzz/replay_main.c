@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #define INPUT_MAX 8192
 #define FILES_MAX 256

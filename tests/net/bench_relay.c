@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "net/session/seal.h"
-#include "net_player.h"
+#include "tests/net/net_player.h"
 
 /* On a processor, as the scheduler counts it: the other thread only writes the log. */
 static double cpu_s(pid_t pid) {

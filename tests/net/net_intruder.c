@@ -1,4 +1,4 @@
-#include "net_intruder.h"
+#include "tests/net/net_intruder.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

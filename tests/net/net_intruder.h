@@ -5,7 +5,7 @@
 
 #include "net/session/handshake.h"
 #include "net/transport/enet_seal.h"
-#include "net_player.h"
+#include "tests/net/net_player.h"
 
 /* Called while an intruder waits: the game that shall go on. */
 extern void (*intruder_meanwhile)(void);

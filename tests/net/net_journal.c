@@ -1,4 +1,4 @@
-#include "net_journal.h"
+#include "tests/net/net_journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

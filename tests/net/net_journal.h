@@ -4,7 +4,7 @@
 #define NET_JOURNAL_H
 
 #include "net/session/seat.h"
-#include "net_player.h"
+#include "tests/net/net_player.h"
 
 struct long_game {
     struct kl_hello hello; /* of the room's players, but for their names */

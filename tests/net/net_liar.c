@@ -1,4 +1,4 @@
-#include "net_liar.h"
+#include "tests/net/net_liar.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define NET_LIAR_H
 
 #include "net/engine/lock_client.h"
-#include "net_intruder.h"
+#include "tests/net/net_intruder.h"
 
 #define LIAR_WORDS 64
 #define LIAR_HELD  2048

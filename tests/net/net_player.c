@@ -1,4 +1,4 @@
-#include "net_player.h"
+#include "tests/net/net_player.h"
 
 #include <fcntl.h>
 #include <poll.h>

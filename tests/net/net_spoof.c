@@ -1,4 +1,4 @@
-#include "net_spoof.h"
+#include "tests/net/net_spoof.h"
 
 #include <arpa/inet.h>
 #include <netinet/ip.h>

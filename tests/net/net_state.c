@@ -1,4 +1,4 @@
-#include "net_state.h"
+#include "tests/net/net_state.h"
 
 #include <sodium.h>
 #include <stdio.h>

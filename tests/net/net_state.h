@@ -3,7 +3,7 @@
 #ifndef NET_STATE_H
 #define NET_STATE_H
 
-#include "net_player.h"
+#include "tests/net/net_player.h"
 
 struct state {
     uint32_t bytes, frame; /* it was taken before this frame */

@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "net/engine/command.h"
-#include "net_intruder.h"
-#include "net_spoof.h"
+#include "tests/net/net_intruder.h"
+#include "tests/net/net_spoof.h"
 
 #define LOOPBACK    0x7f000001U
 #define INITS_PER_S 3000

@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "net/transport/strangers.h"
-#include "net_intruder.h"
-#include "net_spoof.h"
+#include "tests/net/net_intruder.h"
+#include "tests/net/net_spoof.h"
 
 #define LOOPBACK 0x7f000001U
 

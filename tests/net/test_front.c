@@ -1,6 +1,6 @@
 /* The interface for frontends (keylock_api.h) against a real relay: rooms listed while nobody waits for them,
  * a game that goes into a room because the menu said so, and out of it again. */
-#include "../unit/unit.h"
+#include "tests/unit/unit.h"
 
 #include <dlfcn.h>
 #include <libretro.h>
@@ -11,7 +11,7 @@
 
 #include "core_wrapper/keylock_api.h"
 #include "core_wrapper/wish.h"
-#include "net_player.h"
+#include "tests/net/net_player.h"
 
 const struct keylock_api *keylock_api(void);
 #define MAX 64

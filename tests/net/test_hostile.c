@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "net/engine/command.h"
-#include "net_intruder.h"
+#include "tests/net/net_intruder.h"
 
 #define GAME_FRAMES   20000
 #define GROWTH_MAX_KB 24000

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "net/transport/hub_state.h"
-#include "net_intruder.h"
+#include "tests/net/net_intruder.h"
 
 #define PEERS 16
 

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "net_liar.h"
-#include "net_state.h"
+#include "tests/net/net_liar.h"
+#include "tests/net/net_state.h"
 
 #define ROOM        4
 #define FRAMES      40000

@@ -12,7 +12,7 @@
 
 #include "net/engine/command.h"
 #include "net/session/seal.h"
-#include "net_player.h"
+#include "tests/net/net_player.h"
 
 static struct program relay, proxy;
 static struct player player[PLAYERS_MAX];

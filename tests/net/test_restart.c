@@ -20,8 +20,8 @@
 #include "net/session/seat.h"
 #include "net/session/ticket.h"
 #include "net/transport/link_state.h"
-#include "net_intruder.h"
-#include "net_journal.h"
+#include "tests/net/net_intruder.h"
+#include "tests/net/net_journal.h"
 
 #define ROOMS      50
 #define COUNT      (2 * ROOMS)

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "net/engine/command.h"
-#include "net_player.h"
+#include "tests/net/net_player.h"
 
 static struct program relay, proxy;
 #define HOUSE 8 /* who live together */

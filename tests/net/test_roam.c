@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "net_intruder.h"
+#include "tests/net/net_intruder.h"
 
 static struct program relay, proxy;
 static struct player player[2];

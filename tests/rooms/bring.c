@@ -1,4 +1,4 @@
-#include "rooms.h"
+#include "tests/rooms/rooms.h"
 
 #include "net/engine/frames.h"
 

@@ -1,6 +1,6 @@
 /* A client as the wrapper and its link are together (core_wrapper, net/transport/link*.c): what it does with
  * each message is theirs to do, here without threads, files and sockets. */
-#include "rooms.h"
+#include "tests/rooms/rooms.h"
 
 struct client client[CLIENTS];
 

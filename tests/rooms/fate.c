@@ -1,5 +1,5 @@
 /* Which kinds of mishaps a room has, and how often, is drawn with it: some rooms have one kind alone. */
-#include "rooms.h"
+#include "tests/rooms/rooms.h"
 
 enum { CORRUPT, LOSE, CRASH, LEAVE, SEAT, RESET, JUDGE, DELAY, LOSE_EARLY, KINDS };
 #define FIRST_KINDS DELAY /* what there was before snapshots to begin with, and watchers */

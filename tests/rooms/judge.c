@@ -1,6 +1,6 @@
 /* What must hold. All frames equal: canon_check(). Nobody is put out who has not earned it: client.c. Here:
  * who is out of sync is found, and healed, by the state of those who are right. */
-#include "rooms.h"
+#include "tests/rooms/rooms.h"
 
 #define LOOK_US  100000
 #define STEADY   (3 * SECOND)  /* so long nothing happened to it: it takes part in everything */

@@ -1,4 +1,4 @@
-#include "rooms.h"
+#include "tests/rooms/rooms.h"
 
 struct kl_frame canon[FRAMES];
 uint32_t canon_end;

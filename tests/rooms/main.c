@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rooms.h"
+#include "tests/rooms/rooms.h"
 
 #define LIMIT_S 60 /* of processor time for one room: beyond it hangs */
 

@@ -4,7 +4,7 @@
 #include <zstd.h>
 
 #include "core_wrapper/snapshot_pack.h"
-#include "rooms.h"
+#include "tests/rooms/rooms.h"
 
 void shot_forget(struct client *c) {
     free(c->coming);

@@ -1,4 +1,4 @@
-#include "rooms.h"
+#include "tests/rooms/rooms.h"
 
 #define PACKETS 4096 /* under way at once */
 

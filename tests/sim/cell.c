@@ -1,10 +1,10 @@
-#include "cell.h"
+#include "tests/sim/cell.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "world.h"
+#include "tests/sim/world.h"
 
 struct figures {
     double lead, fps, late_percent, stalled_percent, own_ms, others_ms, changes_per_minute, up_bytes,

@@ -2,7 +2,7 @@
 #ifndef SIM_CELL_H
 #define SIM_CELL_H
 
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 int cell_one(const struct cell *c, bool log);
 /* Every link of the table (RTT 20, 50, 100, 150 ms; four kinds; two and eight players), phases aligned and

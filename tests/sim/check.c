@@ -1,4 +1,4 @@
-#include "check.h"
+#include "tests/sim/check.h"
 
 #include <math.h>
 #include <stdarg.h>

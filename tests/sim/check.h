@@ -3,8 +3,8 @@
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
 
-#include "ref_room.h"
-#include "scenario.h"
+#include "tests/sim/ref_room.h"
+#include "tests/sim/scenario.h"
 
 struct truth {
     const struct scenario *scenario;

@@ -1,12 +1,12 @@
-#include "comeback.h"
+#include "tests/sim/comeback.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "drive.h"
-#include "events.h"
-#include "lock_return.h"
-#include "room_return.h"
+#include "tests/sim/drive.h"
+#include "tests/sim/events.h"
+#include "net/engine/lock_return.h"
+#include "net/engine/room_return.h"
 
 #define BULK_BYTES    32768  /* under way to one client at most */
 #define RETRY_US      250000 /* a client that found no relay tries again */

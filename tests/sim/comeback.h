@@ -2,7 +2,7 @@
 #ifndef SIM_COMEBACK_H
 #define SIM_COMEBACK_H
 
-#include "world.h"
+#include "tests/sim/world.h"
 
 void comeback_set_up(struct world *w);
 void comeback_clear(struct world *w);

@@ -1,11 +1,11 @@
-#include "drive.h"
+#include "tests/sim/drive.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "comeback.h"
-#include "events.h"
+#include "tests/sim/comeback.h"
+#include "tests/sim/events.h"
 
 #define ACK_FRAMES 16     /* as lock_client.c */
 #define AWAY_US    150000 /* a frontend that has not called for so long does not run */

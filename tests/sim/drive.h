@@ -2,7 +2,7 @@
 #ifndef SIM_DRIVE_H
 #define SIM_DRIVE_H
 
-#include "world.h"
+#include "tests/sim/world.h"
 
 /* What each clock shows at the world's now_us. */
 uint64_t drive_client_clock(const struct world *w, const struct sim_client *c);

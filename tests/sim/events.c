@@ -1,4 +1,4 @@
-#include "events.h"
+#include "tests/sim/events.h"
 
 #include <stdlib.h>
 

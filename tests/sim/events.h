@@ -3,7 +3,7 @@
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H
 
-#include "world.h"
+#include "tests/sim/world.h"
 
 void events_push(struct world *w, struct event e);
 bool events_due(const struct world *w, uint64_t *at_us);

@@ -1,4 +1,4 @@
-#include "link.h"
+#include "tests/sim/link.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SIM_LINK_H
 #define SIM_LINK_H
 
-#include "rng.h"
+#include "tests/sim/rng.h"
 
 enum jitter_kind { JITTER_HALF_NORMAL, JITTER_UNIFORM, JITTER_EXPONENTIAL, JITTER_SPIKES, JITTER_KINDS };
 

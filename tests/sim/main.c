@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cell.h"
-#include "trial.h"
-#include "world.h"
+#include "tests/sim/cell.h"
+#include "tests/sim/trial.h"
+#include "tests/sim/world.h"
 
 #define JOBS_MAX     64
 #define PACE_SLOW    0.98 /* worth a line, though no failure */

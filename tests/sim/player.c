@@ -1,4 +1,4 @@
-#include "player.h"
+#include "tests/sim/player.h"
 
 static int16_t axis(struct rng *r) {
     static const int16_t edge[] = {0, 32767, -32768, -32767, 1, -1};

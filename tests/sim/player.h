@@ -2,8 +2,8 @@
 #ifndef SIM_PLAYER_H
 #define SIM_PLAYER_H
 
-#include "input.h"
-#include "scenario.h"
+#include "net/engine/input.h"
+#include "tests/sim/scenario.h"
 
 struct player {
     struct rng rng;

@@ -1,4 +1,4 @@
-#include "ref_fold.h"
+#include "tests/sim/ref_fold.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef SIM_REF_FOLD_H
 #define SIM_REF_FOLD_H
 
-#include "ref_room.h"
+#include "tests/sim/ref_room.h"
 
 /* Fills the frame's inputs and the ranges of samples that made them; moves each client's `unused`. */
 void ref_fold(struct ref_room *r, struct kl_frame *out, uint32_t range[KL_MAX_SEATS][2]);

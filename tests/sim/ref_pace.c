@@ -1,4 +1,4 @@
-#include "ref_pace.h"
+#include "tests/sim/ref_pace.h"
 
 #define LEAST_US 250000u
 

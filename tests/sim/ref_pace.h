@@ -3,7 +3,7 @@
 #ifndef SIM_REF_PACE_H
 #define SIM_REF_PACE_H
 
-#include "ref_room.h"
+#include "tests/sim/ref_room.h"
 
 /* Begins an event: charges what the room has waited to whom it waited for. */
 void ref_pace_charge(struct ref_room *r, uint64_t now_us);

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ref_pace.h"
-#include "check.h"
+#include "tests/sim/ref_pace.h"
+#include "tests/sim/check.h"
 
 void ref_room_cut(struct ref_room *r, unsigned client) {
     struct ref_client *c = &r->client[client];

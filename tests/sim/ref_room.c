@@ -1,5 +1,5 @@
-#include "ref_fold.h"
-#include "ref_pace.h"
+#include "tests/sim/ref_fold.h"
+#include "tests/sim/ref_pace.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #ifndef SIM_REF_ROOM_H
 #define SIM_REF_ROOM_H
 
-#include "reference.h"
-#include "room.h"
+#include "tests/sim/reference.h"
+#include "net/engine/room.h"
 
 #define REF_NEVER UINT32_MAX
 

@@ -1,4 +1,4 @@
-#include "reference.h"
+#include "tests/sim/reference.h"
 
 #include <string.h>
 

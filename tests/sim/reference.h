@@ -4,8 +4,8 @@
 #ifndef SIM_REFERENCE_H
 #define SIM_REFERENCE_H
 
-#include "input.h"
-#include "lock_client.h"
+#include "net/engine/input.h"
+#include "net/engine/lock_client.h"
 
 #define REF_RING 4096 /* samples and frames remembered; far more than anybody may lag */
 

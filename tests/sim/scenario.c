@@ -1,6 +1,6 @@
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
-#include "room.h"
+#include "net/engine/room.h"
 
 #include <string.h>
 

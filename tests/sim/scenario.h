@@ -3,9 +3,9 @@
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
 
-#include "engine.h"
-#include "lock_wire.h"
-#include "link.h"
+#include "net/engine/engine.h"
+#include "net/engine/lock_wire.h"
+#include "tests/sim/link.h"
 
 enum device {
     DEVICE_PAD,

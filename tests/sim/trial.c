@@ -1,11 +1,11 @@
-#include "trial.h"
+#include "tests/sim/trial.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "trial_tools.h"
+#include "tests/sim/trial_tools.h"
 
 #define SECOND_US 1000000u
 

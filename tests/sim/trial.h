@@ -2,7 +2,7 @@
 #ifndef SIM_TRIAL_H
 #define SIM_TRIAL_H
 
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 /* RTT 50 -> 150 ms and back, so many rooms a row, of the seeds from `first` on: how soon the spacing follows,
  * and what the change costs. */

@@ -2,12 +2,12 @@
  * back: once for long, and, more like a busy machine, again and again for a moment. The links stay as they
  * are, so the lead of before is soon the right one again: what is two frames or more above it is given back
  * within 5 s, the last frame within 30 s. */
-#include "trial.h"
+#include "tests/sim/trial.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trial_tools.h"
+#include "tests/sim/trial_tools.h"
 
 #define PLAYERS    2
 #define PLAY_S     120

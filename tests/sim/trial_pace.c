@@ -8,14 +8,14 @@
  * than the slowest display, and, on displays of 59.94 Hz and more, never half a percent under the core. A
  * core that changes its rate in play is judged from a second after the change on: what was under way then has
  * the old rate's times. */
-#include "trial.h"
+#include "tests/sim/trial.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "room.h"
-#include "trial_tools.h"
+#include "net/engine/room.h"
+#include "tests/sim/trial_tools.h"
 
 #define SETTLED_S   30
 #define PACE_S      630

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trial.h"
-#include "world.h"
+#include "tests/sim/trial.h"
+#include "tests/sim/world.h"
 
 #define SECOND_US   1000000u
 #define AT_S        40.0

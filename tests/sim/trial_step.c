@@ -1,11 +1,11 @@
 /* A change of the link and back. */
-#include "trial.h"
+#include "tests/sim/trial.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trial_tools.h"
+#include "tests/sim/trial_tools.h"
 
 #define WORSE_S    60.0
 #define BETTER_S   100.0

@@ -2,7 +2,7 @@
 #ifndef SIM_TRIAL_TOOLS_H
 #define SIM_TRIAL_TOOLS_H
 
-#include "world.h"
+#include "tests/sim/world.h"
 
 const char *trial_policy_name(uint8_t policy);
 

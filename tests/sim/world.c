@@ -1,12 +1,12 @@
-#include "world.h"
+#include "tests/sim/world.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "comeback.h"
-#include "drive.h"
-#include "events.h"
-#include "room_return.h"
+#include "tests/sim/comeback.h"
+#include "tests/sim/drive.h"
+#include "tests/sim/events.h"
+#include "net/engine/room_return.h"
 
 #define PROGRESS_US    2000000
 #define SAME_TIME_MAX  20000 /* steps without time passing: going round in circles */

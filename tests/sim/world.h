@@ -5,14 +5,14 @@
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
-#include "check.h"
-#include "history.h"
-#include "lock_client.h"
-#include "msg.h"
-#include "pace.h"
-#include "player.h"
-#include "room.h"
-#include "scenario.h"
+#include "tests/sim/check.h"
+#include "net/engine/history.h"
+#include "net/engine/lock_client.h"
+#include "net/engine/msg.h"
+#include "core_wrapper/pace.h"
+#include "tests/sim/player.h"
+#include "net/engine/room.h"
+#include "tests/sim/scenario.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef TEST_JOURNAL_LIVES_H
 #define TEST_JOURNAL_LIVES_H
 
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #ifndef TEST_LINK_BARE_H
 #define TEST_LINK_BARE_H
 
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef TEST_LOBBY_BRINGERS_H
 #define TEST_LOBBY_BRINGERS_H
 
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 static inline void bring(unsigned peer, struct kl_bring b) {
     static struct kl_msg m;

@@ -3,12 +3,12 @@
 #ifndef KL_LOBBY_MACHINES_H
 #define KL_LOBBY_MACHINES_H
 
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 #include <sodium.h>
 #include <zstd.h>
 
-#include "lobby_hashes.h"
+#include "tests/unit/lobby_hashes.h"
 #include "net/engine/command.h"
 
 #define BYTES 5000

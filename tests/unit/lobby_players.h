@@ -3,7 +3,7 @@
 #ifndef TEST_LOBBY_PLAYERS_H
 #define TEST_LOBBY_PLAYERS_H
 
-#include "lobby_net.h"
+#include "tests/unit/lobby_net.h"
 
 #include "net/engine/frames.h"
 #include "net/engine/lock_return.h"

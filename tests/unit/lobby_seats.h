@@ -3,7 +3,7 @@
 #ifndef TEST_LOBBY_SEATS_H
 #define TEST_LOBBY_SEATS_H
 
-#include "lobby_net.h"
+#include "tests/unit/lobby_net.h"
 
 static uint8_t token[PEERS][KL_TOKEN_BYTES]; /* that each peer's player last got */
 

@@ -3,7 +3,7 @@
 #ifndef TEST_LOBBY_WATCHERS_H
 #define TEST_LOBBY_WATCHERS_H
 
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 #define WATCHERS 6
 #define AT_PEER  20 /* the first of them */

@@ -2,7 +2,7 @@
 #ifndef TEST_ROOM_HAND_H
 #define TEST_ROOM_HAND_H
 
-#include "room.h"
+#include "net/engine/room.h"
 
 static struct kl_room r;
 static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i][s]: sample i of a client's s-th seat */

@@ -1,5 +1,5 @@
 /* Whom the screen shows as away: what lasts, not every hitch. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/away.h"
 

@@ -1,5 +1,5 @@
 /* A datagram way from the guest's link to the host's relay and back, by sockets of this machine's loop. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* Datagrams over RetroArch's packet channel: what goes first, what is dropped, how much is under way.
  * PROTOCOL.md §11. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

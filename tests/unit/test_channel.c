@@ -1,5 +1,5 @@
 /* What comes over RetroArch's packet channel: nothing but whole packets of this version. PROTOCOL.md §11. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* RTT, the relay's clock as a client sees it, the room's schedule: numbers worked out by hand. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "clock.h"
+#include "net/engine/clock.h"
 
 #define assert_near(a, b, by) assert_true((a) - (b) < (by) && (b) - (a) < (by))
 

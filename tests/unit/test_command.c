@@ -1,12 +1,12 @@
 /* What each command does to the core at its keyframe. The core and the frontend are stand-ins. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core_wrapper/command.h"
 #include "core_wrapper/command_words.h"
-#include "unset_core.h"
+#include "tests/unit/unset_core.h"
 
 static unsigned resets, saves, loads;
 static size_t state_size;

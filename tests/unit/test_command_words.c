@@ -1,5 +1,5 @@
 /* Commands as people write them, and the bytes that they become. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 

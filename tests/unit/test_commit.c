@@ -1,6 +1,6 @@
 /* test_commit.c - a commitment is to one message, of one client, of one room: nothing else fits it.
  * PROTOCOL.md §7. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <sodium.h>
 

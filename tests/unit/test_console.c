@@ -1,5 +1,5 @@
 /* The operator's lines: taken apart, carried out on a room, and the members' own commands beside them. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The player's ways to a command: the frontend's menu, hot keys, the local socket. There is no room, so what
  * comes of each is the answer that the game has not begun: it tells which words were given. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <sys/socket.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "core_wrapper/identity.h"
-#include "probe_core.h"
+#include "tests/unit/probe_core.h"
 
 static char err[4096];
 

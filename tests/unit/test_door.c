@@ -1,12 +1,12 @@
 /* A room's password: CPace against the draft's own vectors, and what a wrong end learns. net/PROTOCOL.md §9.
  */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <sodium.h>
 
-#include "cpace.h"
-#include "door.h"
-#include "engine.h"
+#include "net/session/cpace.h"
+#include "net/session/door.h"
+#include "net/engine/engine.h"
 
 static void hex(uint8_t *out, size_t len, const char *text) {
     size_t got;

@@ -1,7 +1,7 @@
 /* From the frontend's poll to what the core reads, through the latch, a client and a room over a link that
  * delays and loses: frontends of every rate poll more or less often than samples are due. A press of a single
  * poll is one press in the game, motion adds up to the same, key events come once and in order. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/latch.h"
 #include "net/engine/lock_client.h"

@@ -1,5 +1,5 @@
 /* What the core hears in a room: of the time, and of what its frontend can. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/env.h"
 #include "core_wrapper/env_answers.h"

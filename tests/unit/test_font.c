@@ -1,9 +1,9 @@
 /* The font: every character is there, no two are alike, and any bytes are text. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 
-#include "font.h"
+#include "core_wrapper/font.h"
 
 static uint64_t shape(unsigned code) {
     uint64_t bits = 0;

@@ -1,8 +1,8 @@
 /* From strangers to a session: both ends agree, and whoever changes a bit has none. net/PROTOCOL.md §9. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "engine.h"
-#include "handshake.h"
+#include "net/engine/engine.h"
+#include "net/session/handshake.h"
 
 static const uint8_t here[6] = {127, 0, 0, 1, 0x30, 0x39}, elsewhere[6] = {127, 0, 0, 1, 0x30, 0x40};
 

@@ -1,9 +1,9 @@
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "history.h"
+#include "net/engine/history.h"
 
 #define FRAMES   20000
 #define COMMANDS 4000

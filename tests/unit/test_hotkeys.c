@@ -1,5 +1,5 @@
 /* Hot keys: what counts as one, and what the game sees of it. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <libretro.h>
 

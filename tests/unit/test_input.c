@@ -1,7 +1,7 @@
 /* One seat's devices: coding, folding, the map from samples to frames. net/PROTOCOL.md §3, DESIGN.md §3. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "input.h"
+#include "net/engine/input.h"
 
 static struct kl_input pad(uint16_t joypad) {
     return (struct kl_input){.joypad = joypad};

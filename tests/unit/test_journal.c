@@ -1,5 +1,5 @@
 /* test_journal.c - the relay writes down what its rooms need, is killed, and loads them. journal.h. */
-#include "journal_lives.h"
+#include "tests/unit/journal_lives.h"
 
 #include "net/engine/command.h"
 

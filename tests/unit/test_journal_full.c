@@ -1,5 +1,5 @@
 /* test_journal_full.c - disks that are full, files that may not grow. journal.h. */
-#include "journal_lives.h"
+#include "tests/unit/journal_lives.h"
 
 #include <sched.h>
 #include <signal.h>

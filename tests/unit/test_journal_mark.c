@@ -1,6 +1,6 @@
 /* test_journal_mark.c - marks, by which long journals load quickly: the room that comes of them is the one
  * that was played, whatever happens to the file. journal_file.h, MARK. */
-#include "journal_lives.h"
+#include "tests/unit/journal_lives.h"
 
 #include "net/engine/command.h"
 

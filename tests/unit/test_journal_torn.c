@@ -1,5 +1,5 @@
 /* test_journal_torn.c - journals that are torn or changed anywhere. journal.h, journal_file.h. */
-#include "journal_lives.h"
+#include "tests/unit/journal_lives.h"
 
 /* --- torn and changed -------------------------------------------------------------------------------------
  */

@@ -1,5 +1,5 @@
 /* A relay's long-term key: its file, and its fingerprint. net/PROTOCOL.md §9. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "keys.h"
+#include "net/session/keys.h"
 
 static char folder[64], dir[128], file[160];
 

@@ -1,5 +1,5 @@
 /* Relays met by name, and the private files they stand in. net/PROTOCOL.md §9. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "keys.h"
-#include "known.h"
-#include "private_file.h"
+#include "net/session/keys.h"
+#include "net/session/known.h"
+#include "net/session/private_file.h"
 
 static char dir[64], file[128], err[512];
 static const uint8_t one[32] = {1}, two[32] = {2};

@@ -1,5 +1,5 @@
 /* What a client does not take from a relay that cannot prove the room's password. */
-#include "link_bare.h"
+#include "tests/unit/link_bare.h"
 
 /* true: done with it. */
 static bool take(uint8_t kind, uint8_t first) {

@@ -1,6 +1,6 @@
 /* What a client says of its machine comes in an order that the relay can use; and what it takes from
  * verdicts. */
-#include "link_bare.h"
+#include "tests/unit/link_bare.h"
 
 #include "net/session/commit.h"
 

@@ -1,7 +1,7 @@
 /* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time. */
-#include "lobby_net.h"
+#include "tests/unit/lobby_net.h"
 
-#include "lobby_hashes.h"
+#include "tests/unit/lobby_hashes.h"
 
 #include "net/engine/command.h"
 

@@ -1,6 +1,6 @@
 /* test_lobby_again.c - the relay dies in the middle of a game and is started again: the room is made again
  * from its ticket, its start data and its frames, and the match goes on. PROTOCOL.md §7, tags and tickets. */
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 static void the_match_goes_on(void **state) {
     (void)state;

@@ -2,7 +2,7 @@
  * cannot change what was played. PROTOCOL.md §7, tags and tickets. */
 #include <malloc.h>
 
-#include "lobby_bringers.h"
+#include "tests/unit/lobby_bringers.h"
 
 static void clients_bring_it(void **state) {
     (void)state;

@@ -1,6 +1,6 @@
 /* test_lobby_bring_turns.c - of those who would bring a room back: who is asked, who is waited for, whose
  * ticket counts; and who has taken its name meanwhile. PROTOCOL.md §7, tags and tickets. */
-#include "lobby_bringers.h"
+#include "tests/unit/lobby_bringers.h"
 
 #include "net/engine/command.h"
 

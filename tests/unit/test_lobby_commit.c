@@ -1,5 +1,5 @@
 /* Hashes that one is bound to before anybody's are said. net/PROTOCOL.md §7, Commitments. */
-#include "lobby_machines.h"
+#include "tests/unit/lobby_machines.h"
 
 /* Nobody says a hash before all who play are bound to theirs: not with the slowest of them either. */
 static void nothing_is_revealed_before_all_have_committed(void **unused) {

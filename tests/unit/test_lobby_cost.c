@@ -1,6 +1,6 @@
 /* test_lobby_cost.c - what clients of some rooms can make the relay work, and the players of the others feel.
  * In bytes and lines: nothing here is judged by the clock. */
-#include "lobby_net.h"
+#include "tests/unit/lobby_net.h"
 
 #include <sodium.h>
 #include <zstd.h>

@@ -1,9 +1,9 @@
 /* test_lobby_deadline.c - who is slow, or comes and goes, makes the others wait for so long and no longer:
  * while start data goes over, while a game is loaded, and with every lost link. PROTOCOL.md §7, kept seats,
  * and §8. */
-#include "lobby_net.h"
+#include "tests/unit/lobby_net.h"
 
-#include "lobby_seats.h"
+#include "tests/unit/lobby_seats.h"
 
 enum { PIECE = 1000 };
 

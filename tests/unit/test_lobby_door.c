@@ -1,6 +1,6 @@
 /* test_lobby_door.c - passwords, locks, kicks, bans and lists of the relay's rooms. PROTOCOL.md §7.
  */
-#include "lobby_net.h"
+#include "tests/unit/lobby_net.h"
 
 #include "net/engine/command.h"
 #include "net/session/door.h"

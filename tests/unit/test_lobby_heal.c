@@ -1,6 +1,6 @@
 /* Out of sync in the lobby, and back: three who play, one of whom says other hashes. net/PROTOCOL.md §7,
  * Healing. */
-#include "lobby_machines.h"
+#include "tests/unit/lobby_machines.h"
 
 static void gone(unsigned who) {
     bye(player[who].peer);

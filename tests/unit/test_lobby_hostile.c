@@ -1,6 +1,6 @@
 /* test_lobby_hostile.c - whatever an accepted member says, in every state of a room: the others stay, the
  * host stays host, the door stays as it is. PROTOCOL.md §7. */
-#include "lobby_net.h"
+#include "tests/unit/lobby_net.h"
 
 #include "net/engine/command.h"
 #include "net/engine/room.h"

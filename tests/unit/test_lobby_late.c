@@ -1,9 +1,9 @@
 /* test_lobby_late.c - who joins a game under way runs it all from the beginning and then plays; the others
  * notice nothing. The engine is the real one on both sides, the network is a function call. PROTOCOL.md §7.
  */
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
-#include "lobby_hashes.h"
+#include "tests/unit/lobby_hashes.h"
 #include "net/engine/command.h"
 
 static const struct kl_lobby_room *the_room(void) {

@@ -1,5 +1,5 @@
 /* test_lobby_limits.c - what one client or one address may take of the relay. PROTOCOL.md §7, limits. */
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 #include "net/engine/command.h"
 

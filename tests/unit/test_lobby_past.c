@@ -1,7 +1,7 @@
 /* test_lobby_past.c - rooms that play for real: links are lost, clients come back with what they have or with
  * nothing, and every frame that anybody runs is the same; tags, tickets. The engine is the real one on both
  * sides, the network is a function call. PROTOCOL.md §7, kept seats; tags and tickets. */
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 static void a_short_cut_is_mended_by_updates(void **state) {
     (void)state;

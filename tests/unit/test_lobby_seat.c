@@ -1,9 +1,9 @@
 /* test_lobby_seat.c - seats that are kept while a link is lost, and how they are taken back. PROTOCOL.md §7.
  */
-#include "lobby_net.h"
+#include "tests/unit/lobby_net.h"
 
-#include "lobby_hashes.h"
-#include "lobby_seats.h"
+#include "tests/unit/lobby_hashes.h"
+#include "tests/unit/lobby_seats.h"
 
 static void a_lost_link_keeps_seat_and_rights(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
 /* The room's saved state: a LOAD goes to the room only where all have the same. */
-#include "lobby_net.h"
+#include "tests/unit/lobby_net.h"
 
 #include "net/engine/command.h"
 #include "net/relay/lobby_command.h"

@@ -1,5 +1,5 @@
 /* Snapshots in the lobby: three who play, what they say, what they give. net/PROTOCOL.md §7, Snapshots. */
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 #include <sodium.h>
 #include <zstd.h>

@@ -1,8 +1,8 @@
 /* test_lobby_watch.c - who watches from outside the game: what he sees and when, what he may say, and that
  * nobody who plays notices. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
-#include "lobby_watchers.h"
+#include "tests/unit/lobby_watchers.h"
 
-#include "lobby_hashes.h"
+#include "tests/unit/lobby_hashes.h"
 #include "net/engine/command.h"
 #include "net/relay/lobby_command.h"
 

@@ -4,7 +4,7 @@
  * the relay's. net/PROTOCOL.md §7, Watching. */
 #define PEERS 600 /* a quarter of them may watch */
 
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 #include "net/engine/wire.h"
 

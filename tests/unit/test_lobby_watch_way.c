@@ -1,12 +1,12 @@
 /* test_lobby_watch_way.c - how a watcher comes to what may be seen, and back into sync: by history, by a
  * snapshot that the players' machines agree on, and never by one that is newer than he may see. And how he
  * comes again. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
-#include "lobby_watchers.h"
+#include "tests/unit/lobby_watchers.h"
 
 #include <sodium.h>
 #include <zstd.h>
 
-#include "lobby_hashes.h"
+#include "tests/unit/lobby_hashes.h"
 #include "net/engine/command.h"
 
 #define BYTES 20000

@@ -1,6 +1,6 @@
 /* How a newcomer, or who comes back, gets to the present: by history, by a snapshot and what came after it,
  * by one that is ordered first. The engine is the real one on both sides. net/PROTOCOL.md §7. */
-#include "lobby_players.h"
+#include "tests/unit/lobby_players.h"
 
 #include <sodium.h>
 #include <zstd.h>

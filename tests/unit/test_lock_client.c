@@ -1,7 +1,7 @@
 /* One client's side of the lock, fed by hand-made UPDATEs. net/PROTOCOL.md §4 to §6. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "lock_client.h"
+#include "net/engine/lock_client.h"
 
 static struct kl_client c;
 static struct kl_frame ring[KL_KEPT_FRAMES];

@@ -1,8 +1,8 @@
 /* A client that comes back: by a new session, or as a new process. PROTOCOL.md §5, §7. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "frames.h"
-#include "lock_return.h"
+#include "net/engine/frames.h"
+#include "net/engine/lock_return.h"
 
 #define HELD     512
 #define PAST     2000

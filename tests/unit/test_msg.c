@@ -1,9 +1,9 @@
 /* Reliable messages, identity facts. net/PROTOCOL.md §7. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 
-#include "msg.h"
+#include "net/engine/msg.h"
 
 static const struct kl_params params = {.policy = KL_POLICY_STRICT,
                                         .subframes = true,

@@ -1,6 +1,6 @@
 /* RetroArch's netplay as a way into a room: what the wrapper answers there, and whom it does not. No room
  * comes about here: that is 58-netplay.sh's. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

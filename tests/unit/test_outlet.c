@@ -1,6 +1,6 @@
 /* The relay's lines to somebody who does not read them: writing never waits, and what is missing is counted.
  */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* What the wrapper shows of the session, through the wrapper's own picture and messages: the panel in the
  * middle of a stall, who is away, one wording for a desync. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 

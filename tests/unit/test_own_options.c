@@ -1,5 +1,5 @@
 /* The wrapper's options beside a core's own, in each of the ways that cores declare theirs. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* The panel: formats, sizes and turns without a byte outside the picture; the words for each state. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "font.h"
-#include "panel.h"
+#include "core_wrapper/font.h"
+#include "core_wrapper/panel.h"
 
 #define MARGIN 64 /* bytes before, after and at the end of each line, which must stay as they are */
 #define GUARD  0xa5

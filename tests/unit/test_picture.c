@@ -1,9 +1,9 @@
 /* The video bridge: the core's pixels pass through untouched; what is drawn over them is drawn on a copy. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdlib.h>
 
-#include "picture.h"
+#include "core_wrapper/picture.h"
 
 #define WIDTH  4
 #define HEIGHT 3

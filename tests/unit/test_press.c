@@ -1,5 +1,5 @@
 /* Press to play: one press at a time, from its sample to its frame. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/press.h"
 

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "unit.h"
-#include "profile.h"
+#include "tests/unit/unit.h"
+#include "core_wrapper/profile.h"
 
 static char err[300];
 

@@ -1,5 +1,5 @@
 /* Which of a relay's rooms a quick match goes to. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* A match's own relay, and finding it by one of many addresses. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 static char path[] = "/tmp/keylock-test-XXXXXX", err[1024];
 

@@ -1,4 +1,4 @@
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/remaining.h"
 

@@ -1,9 +1,9 @@
 /* The relay's side of the lock, fed by hand-made CTRLs, and the shortest exchange of both sides. PROTOCOL.md
  * §4, §5. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "lock_client.h"
-#include "room.h"
+#include "net/engine/lock_client.h"
+#include "net/engine/room.h"
 
 static struct kl_room r;
 static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS];

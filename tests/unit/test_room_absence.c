@@ -1,8 +1,8 @@
 /* Who is not waited for, when, and how he comes back. PROTOCOL.md §5 "Absence". */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "room.h"
-#include "room_hand.h"
+#include "net/engine/room.h"
+#include "tests/unit/room_hand.h"
 
 #define BUDGET_US 250000
 #define START_US  1000

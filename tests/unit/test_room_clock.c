@@ -1,9 +1,9 @@
 /* Frames that close by the clock: when, and what they show of samples that come as they like. PROTOCOL.md §5.
  */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "room.h"
-#include "room_hand.h"
+#include "net/engine/room.h"
+#include "tests/unit/room_hand.h"
 
 #define A 0x0001
 #define B 0x0002

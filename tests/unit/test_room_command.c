@@ -1,10 +1,10 @@
 /* Commands: one of each client in turn, at keyframes; policy, swap and pause. PROTOCOL.md §5 "Commands". */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "command.h"
-#include "lock_client.h"
-#include "room.h"
-#include "room_hand.h"
+#include "net/engine/command.h"
+#include "net/engine/lock_client.h"
+#include "net/engine/room.h"
+#include "tests/unit/room_hand.h"
 
 void kl_room_act(struct kl_room *room, const struct kl_command *c); /* room_private.h, which shadows our r */
 

@@ -1,9 +1,9 @@
 /* Who gets seats in a room that plays: joins late, takes other seats, or only watches from then on.
  * PROTOCOL.md §5, joining. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "room_hand.h"
-#include "room_return.h"
+#include "tests/unit/room_hand.h"
+#include "net/engine/room_return.h"
 
 #define FRAME_US UINT64_C(20000)
 

@@ -1,8 +1,8 @@
 /* Sessions that end, clients that come back, rooms that go on after the relay died. PROTOCOL.md §5, §7. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "room_hand.h"
-#include "room_return.h"
+#include "tests/unit/room_hand.h"
+#include "net/engine/room_return.h"
 
 #define START_US 1000
 #define FRAME_US UINT64_C(20000)

@@ -1,8 +1,8 @@
 /* Sealed datagrams: known answers, what is rejected, the replay window to the counter. net/PROTOCOL.md §2. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "engine.h"
-#include "seal.h"
+#include "net/engine/engine.h"
+#include "net/session/seal.h"
 
 static const uint8_t ciphers[] = {KL_CIPHER_AES256GCM, KL_CIPHER_CHACHA20, KL_CIPHER_CLEAR};
 

@@ -1,9 +1,9 @@
 /* Who gets a seat back: the newest token and the seat's own key, in this session. net/PROTOCOL.md §9. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <sodium.h>
 
-#include "seat.h"
+#include "net/session/seat.h"
 
 static const uint8_t binding[32] = "this session", other_binding[32] = "that session";
 

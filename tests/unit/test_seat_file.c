@@ -1,5 +1,5 @@
 /* Seats that processes leave behind and take up again. Each process here is a real one. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
 #include <signal.h>

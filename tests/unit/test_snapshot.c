@@ -1,7 +1,7 @@
 /* Snapshots in the wrapper: taken while the thread beside the game is still at the one before, and loaded
  * where the machine has not come that far yet. The core is a stand-in, and the thread runs when it is told.
  */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <pthread.h>
 #include <stdlib.h>

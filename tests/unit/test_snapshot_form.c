@@ -1,5 +1,5 @@
 /* A snapshot as bytes. core_wrapper/snapshot_form.h */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* How long the next interval is. spacing.h, DESIGN.md §3 "Spacing". */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <math.h>
 
-#include "engine.h"
-#include "spacing.h"
+#include "net/engine/engine.h"
+#include "net/engine/spacing.h"
 
 #define FPS 60
 

@@ -5,12 +5,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "statehash.h"
+#include "core_wrapper/statehash.h"
 
 #include <string.h>
 #include <xxhash.h>
 
-#include "unset_core.h"
+#include "tests/unit/unset_core.h"
 
 static uint8_t memory[64];
 static size_t state_size = 16;

@@ -1,7 +1,7 @@
 /* Chained tags of intervals: nobody rewrites what was played. net/PROTOCOL.md §9. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "tag.h"
+#include "net/session/tag.h"
 
 static uint8_t secret[32], room[16];
 

@@ -1,10 +1,10 @@
 /* A room's record in its clients' hands: only its relay reads or makes one. net/PROTOCOL.md §9. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <sodium.h>
 
-#include "engine.h"
-#include "ticket.h"
+#include "net/engine/engine.h"
+#include "net/session/ticket.h"
 
 static const uint8_t secret[32] = "this relay", other[32] = "that relay";
 

@@ -1,5 +1,5 @@
 /* A packed snapshot, looked at as it comes. net/PROTOCOL.md §7, Snapshots. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <sodium.h>
 #include <stdlib.h>

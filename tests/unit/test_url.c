@@ -1,10 +1,10 @@
 /* Links: what they may say, and nothing else. net/PROTOCOL.md §9. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "url.h"
+#include "net/session/url.h"
 
 #define FP "wgythom7kfxgzawo3kes55npkd5ewttr"
 

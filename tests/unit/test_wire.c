@@ -1,7 +1,7 @@
 /* Integers and strings of the wire: net/PROTOCOL.md §1. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
-#include "wire.h"
+#include "net/engine/wire.h"
 
 static const uint64_t edges[] = {0,         1,        0x7f,       0x80,       0x3fff,           0x4000,
                                  0xffff,    0x1fffff, 0xffffffff, 1ull << 32, (1ull << 63) - 1, 1ull << 63,

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "probe_core.h"
-#include "world.h"
+#include "tests/unit/probe_core.h"
+#include "core_wrapper/world.h"
 
 #include <time.h>
 
