@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# run.sh - the runner behind `make test`: runs each argument as a shell command.
+# run.sh - the runner behind `make check`, `make test` and `make test-all`: runs what a suite has, and commands.
 #
-#   tests/run.sh [--beside N | --alone | --timed | COMMAND]…
+#   tests/run.sh [--suite SUITE]… [COMMAND]…
 #
-# One after the other; those after --beside N, up to --alone, N at a time, begun in that order. Those after --timed play in
-# real time, and a machine that others share can take the time away: with CI=true up to three of them that fail run once
-# more, alone and last, and the second run counts; what the first one said is shown, and the end names them.
+# What a suite has, and what may run beside what, tests/tools/plan.py reads from the test files. Commands given run last, two at
+# a time, each by a shell.
 #
-# Prints one line a command with the seconds it took and those that processors worked for it (what is far less only waits, and
-# loses nothing beside others), all output of what failed, and as its last line the count:
+# Prints one line a command with the seconds it took and those that processors worked for it, all output of what failed, and as
+# its last line the count:
 #   N passed, N failed[, N skipped]
 # What counts: lines "ok …", "FAIL …" and "skip …", and cmocka's own totals. A command that prints none of these
 # counts as one by its exit status; one that prints only good news and yet exits non-zero, or runs into its time
 # limit, counts as failed once more. With CI=true what an end-to-end scenario skips counts as failed.
+# Nothing runs twice: a test that is judged by time knows the machine's own hitches (tests/e2e/rundelay.py), and allows for them.
 #
 #   RUN_LIMIT  seconds that every command may take at least. Else 600, or what a script's line "# limit: N" says.
 #   V=1        shows the output of everything
 set -u
-passed=0 failed=0 skipped=0 at_once=1 timed=no
+passed=0 failed=0 skipped=0 begun=0
 declare -A job=() # process → number
-again=()          # commands that get their second run
+declare -A at_once=([working]=2 [waiting]=4 [alone]=1)
 dir=$(mktemp -d)
 # The host of a virtual machine takes a processor that rests away, and what is timed then waits for it.
 python3 "$(dirname "$0")/bench/awake.py" &
@@ -27,9 +27,11 @@ awake=$!
 trap 'kill $awake 2>/dev/null; rm -rf "$dir"' EXIT
 trap '[ ${#job[@]} = 0 ] || kill "${!job[@]}" 2>/dev/null; kill $awake; wait; exit 130' INT TERM HUP
 
-limit_of() { # COMMAND: its first word may be a script that names its own limit
-    local own=
-    own=$(head -n 20 -- "${1%% *}" 2>/dev/null | tr -d '\0' | sed -n 's/^# limit: \([0-9]*\).*/\1/p' | head -n 1)
+limit_of() { # COMMAND: the script in it may name its own limit
+    local word own=
+    for word in $1; do
+        case $word in *.sh) own=$(sed -n '1,20s/^# limit: \([0-9]*\).*/\1/p' "$word" 2>/dev/null | head -n 1) ;; esac
+    done
     own=${own:-600}
     [ "${RUN_LIMIT:-0}" -gt "$own" ] && own=$RUN_LIMIT
     echo "$own"
@@ -82,49 +84,48 @@ run_one() { # COMMAND NUMBER
         fi
     } >"$dir/$2.out"
     rm -f "$log"
-    echo "$good $bad $left $timed $1" >"$dir/$2.count"
+    echo "$good $bad $left" >"$dir/$2.count"
 }
 
 # Waits until one of those that run has ended.
 take_one() {
-    local pid='' number good=0 bad=1 left=0 in_time command
+    local pid='' number good=0 bad=1 left=0
     wait -n -p pid "${!job[@]}"
     [ -n "$pid" ] || return
     number=${job[$pid]}
     unset "job[$pid]"
     cat "$dir/$number.out"
-    read -r good bad left in_time command <"$dir/$number.count"
-    if [ "$bad" != 0 ] && [ "$in_time" = yes ] && [ "${CI:-}" = true ] && [ ${#again[@]} -lt 3 ]; then
-        again+=("$command")
-        return
-    fi
+    read -r good bad left <"$dir/$number.count"
     passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
 }
-take_all() { while [ ${#job[@]} -gt 0 ]; do take_one; done; }
 
-begun=0
-while [ $# -gt 0 ]; do
-    case $1 in
-    --beside) at_once=$2; shift ;;
-    --alone) take_all; at_once=1 ;;
-    --timed) timed=yes ;;
-    *)
-        while [ ${#job[@]} -ge "$at_once" ]; do take_one; done
-        begun=$((begun + 1))
-        run_one "$1" $begun &
-        job[$!]=$begun
-        ;;
-    esac
-    shift
+# run HOW COMMAND: begins it once there is room. What runs in another way has ended before.
+how=
+run() {
+    while [ ${#job[@]} -gt 0 ] && { [ "$1" != "$how" ] || [ ${#job[@]} -ge "${at_once[$1]}" ]; }; do take_one; done
+    how=$1
+    begun=$((begun + 1))
+    run_one "$2" $begun &
+    job[$!]=$begun
+}
+
+suites=()
+while [ "${1:-}" = --suite ] && [ $# -gt 1 ]; do
+    suites+=("$2")
+    shift 2
 done
-take_all
-timed=no
-for command in "${again[@]}"; do
-    run_one "$command" again &
-    job[$!]=again
-    take_all
-done
-[ ${#again[@]} = 0 ] || printf 'ran twice: %s\n' "${again[@]}"
+case ${1:-} in -*)
+    echo "run.sh: expected --suite SUITE or a command, got \"$1\"" >&2
+    exit 2
+    ;;
+esac
+if [ ${#suites[@]} -gt 0 ]; then
+    tests/tools/plan.py "${suites[@]}" >"$dir/plan" || exit 2
+    while IFS=$'\t' read -r -u 3 way command; do run "$way" "$command"; done 3<"$dir/plan"
+fi
+for command; do run working "$command"; done
+while [ ${#job[@]} -gt 0 ]; do take_one; done
+
 if [ "$skipped" = 0 ]; then
     echo "$passed passed, $failed failed"
 else

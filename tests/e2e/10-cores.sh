@@ -3,6 +3,7 @@
 # different seeds on both sides, the same hashes.
 #   FRAMES=10000  frames of each pair (2000)
 #   CORES='nestopia gambatte'  only these
+# runs: working, test, 60 s
 # limit: 900
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # 11-four.sh - rooms of four: four clients; two clients with two seats each; a host who only watches.
+# runs: working, test, 100 s
 . "$(dirname "$0")/lib.sh"
 
 FRAMES=${FRAMES:-1200}

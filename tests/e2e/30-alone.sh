@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # 30-alone.sh - the wrapper without a room against the bare core: the same hashes on every core. What it costs is counted by
 # `make bench-wrapper`.
+# runs: working, test, 40 s
 . "$(dirname "$0")/lib.sh"
 
 FRAMES=${FRAMES:-1500}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # 31-saves.sh - a session plays on the host's save RAM and leaves every player's own save as it was.
+# runs: working, test, 15 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper"

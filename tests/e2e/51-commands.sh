@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # 51-commands.sh - the room's commands, each by its way and on every machine at the same frame; and a player who hangs
 # for 5 s in a bounded room of four.
+# runs: waiting, test, 70 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"

@@ -2,6 +2,7 @@
 # 55-menu.sh - the room's commands in real RetroArch's menu: whoever steps through the values of one of the wrapper's
 # options gives the room the one that he stays on, once, and the option is ready for the next.
 #   PICTURE=FILE  keeps a picture of the menu
+# runs: waiting, test, 20 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

@@ -2,6 +2,7 @@
 # 58-netplay.sh - two real RetroArch 1.20 by RetroArch's own Netplay menu (its Host and Connect are --host and --connect): the
 # host's wrapper makes a room on its relay, the guest's, which knows no relay, gets a ticket through RetroArch's packet interface.
 #   NO_RELAY=1  the host knows none either: its wrapper is one (59-netplay-host.sh)
+# runs: waiting, test, 30 s
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/netplay_lib.sh
 

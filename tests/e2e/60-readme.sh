@@ -3,6 +3,7 @@
 #
 # Runs every block fenced as ```sh in README.md, one after the other, in a folder with game.nes, the bundled game, in it
 # and the programs on PATH. Its two tables, of options and of commands, say what the code has. What cannot run here (a relay far away, apt-get) stands there without that mark.
+# runs: working, test, 65 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

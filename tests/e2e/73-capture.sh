@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # 73-capture.sh - what somebody on the wire sees of a session: tcpdump takes all of it, and no name, room, password, chat
 # line, content or press is in it in clear; of one with --insecure-lan on both ends all but the password are.
+# runs: waiting, test, 20 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"

@@ -2,6 +2,7 @@
 # 74-roam.sh - players whose address changes while they play: from Wi-Fi to mobile and back (network namespaces, two
 # links, the address of the one goes), without and with a second in which there is none; and a NAT that forgets. Nobody
 # loses his session, nobody waits longer than there was no link, and all hashes are equal. Needs root, for namespaces.
+# runs: waiting, test, 66 s
 . "$(dirname "$0")/lib.sh"
 
 PARTS=${PARTS:-walk nat}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # 80-blame.sh - a planted desync on every core: found at the next hash, the frame named by bisect, the byte by blame.
 #   CORES='nestopia gambatte'  only these
+# runs: working, test, 45 s
 . "$(dirname "$0")/lib.sh"
 
 CORES=${CORES:-}

@@ -3,6 +3,7 @@
 #
 # Rooms play side by side: the machine named is the one that goes wrong, before frame 200. With two the host is right, whoever
 # went wrong; with more the majority.
+# runs: alone, test, 40 s
 . "$(dirname "$0")/lib.sh"
 
 FRAMES=420

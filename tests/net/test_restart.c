@@ -1,5 +1,6 @@
 /* test_restart.c - many rooms, and the relay is killed with -9 and started again, with a journal. journal.h.
- *   HOURS=50  so many rooms of an hour each, not 10 */
+ *   HOURS=50  so many rooms of an hour each, not 10
+ * runs: alone, test, 30 s */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

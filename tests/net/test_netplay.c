@@ -1,5 +1,6 @@
 /* RetroArch's netplay as a way into a room: what the wrapper answers there, and whom it does not. No room
- * comes about here: that is 58-netplay.sh's. */
+ * comes about here: that is 58-netplay.sh's.
+ * runs: waiting, test, 1 s */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* test_link_bring.c - what a client shows a relay that has forgotten the room is of frames that it has run:
- * not of those that came and were not run yet, which it cannot bring. PROTOCOL.md §7, tags and tickets. */
+ * not of those that came and were not run yet, which it cannot bring. PROTOCOL.md §7, tags and tickets.
+ * runs: waiting, test, 1 s */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* A datagram way from the guest's link to the host's relay and back, by sockets of this machine's loop. */
+/* A datagram way from the guest's link to the host's relay and back, by sockets of this machine's loop.
+ * runs: waiting, test, 1 s */
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>

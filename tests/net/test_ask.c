@@ -1,3 +1,5 @@
+/* The asker of a relay: what it makes of answers that come, come late, or do not come.
+ * runs: waiting, test, 1 s */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* That the ENet installed lets itself be sealed whole: two hosts, and between them somebody who sees, keeps,
- * damages and makes up datagrams. */
+ * damages and makes up datagrams.
+ * runs: waiting, test, 1 s */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* The player's ways to a command: the frontend's menu, hot keys, the local socket. There is no room, so what
- * comes of each is the answer that the game has not begun: it tells which words were given. */
+ * comes of each is the answer that the game has not begun: it tells which words were given.
+ * runs: waiting, test, 1 s */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

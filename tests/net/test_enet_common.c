@@ -1,4 +1,5 @@
-/* That ENet is set up as enet_common.h says: the traps of the ENet installed that a setting closes. */
+/* That ENet is set up as enet_common.h says: the traps of the ENet installed that a setting closes.
+ * runs: waiting, test, 1 s */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

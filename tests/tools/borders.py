@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""borders.py [--purity] - fails on an include or a call that the layers forbid.
+
+Reads the #include lines of net/ and core_wrapper/ and the symbols of the built objects ($KL_BUILD/obj, default build/obj).
+An arrow leads from one module to another; a module is a path without its ending: net/engine/spacing.
+
+  LAYERS   whom each folder may use; a name with a folder is one module
+  OUTSIDE  libraries' headers, and the only folders that may include them
+  PURE     what the objects of a folder may call outside of this project
+
+Forbidden arrows of today, and the sizes of structs that are to become smaller, stand in tests/tools/borders.txt. That file
+may only shrink: a line that is no longer true must go, and no commit may have had fewer lines, or a smaller struct.
+--purity checks PURE alone."""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+LAYERS = {
+    "net/engine": [],
+    "net/session": ["net/engine"],
+    "net/transport": ["net/engine", "net/session"],
+    "net/relay": ["net/engine", "net/session", "net/transport"],
+    "core_wrapper": ["net/engine", "net/session", "net/transport", "net/relay/hosted"],
+    "core_wrapper/tool": ["net/engine", "net/session", "net/transport", "core_wrapper/wrapper_api", "core_wrapper/keylock_api"],
+}
+OUTSIDE = {
+    "enet/": ["net/transport"],
+    "libretro.h": ["core_wrapper", "core_wrapper/tool"],
+    "sodium.h": ["net/session", "net/transport", "net/relay", "core_wrapper", "core_wrapper/tool"],
+    "zstd.h": ["net/relay", "core_wrapper"],
+    "samplerate.h": ["core_wrapper"],
+    "json-c/": ["core_wrapper", "core_wrapper/tool"],
+}
+PLAIN = (r"mem(cpy|set|cmp|move|chr)|str(len|cmp|str)|__assert_fail|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|stack_chk|gcov|sanitizer|tsan).*"
+         r"|str(len|cmp|str)_chk|__mem\w+_chk")
+SODIUM = r"crypto_.*|sodium_.*|randombytes_.*|abort|strchr|strcspn|strcasecmp|snprintf|__v?snprintf_chk"
+PURE = {  # folder: (what it may call, modules that are not pure)
+    "net/engine": (PLAIN, []),
+    "net/session": (f"{PLAIN}|{SODIUM}", ["net/session/private_file", "net/session/known"]),
+}
+STRUCTS = {"kl_wrapper": "core_wrapper/wrapper.h", "kl_lobby_room": "net/relay/lobby_room.h"}
+LIST = "tests/tools/borders.txt"
+failed = False
+
+
+def say(good, what, text=""):
+    global failed
+    failed |= not good
+    print(f"{'ok' if good else 'FAIL'} borders/{what}" + (f": {text}" if text else ""))
+
+
+def module(path):
+    return os.path.splitext(path)[0]
+
+
+def folder(mod):
+    return os.path.dirname(mod)
+
+
+def sources():
+    for top in LAYERS:
+        for name in sorted(os.listdir(top)):
+            if name.endswith((".c", ".h")):
+                yield f"{top}/{name}"
+
+
+def includes():
+    """({arrow: a place}, [what is wrong with an include])."""
+    arrows, wrong = {}, []
+    for path in sources():
+        with open(path, encoding="utf-8") as f:
+            for number, line in enumerate(f, 1):
+                found = re.match(r'#\s*include\s+(["<])([^">]+)', line)
+                if not found:
+                    continue
+                place = f"{path}:{number}"
+                if found[1] == '"':
+                    if not os.path.exists(found[2]):
+                        wrong.append(f'{place}: expected a path from the top, got "{found[2]}"')
+                    arrows.setdefault((module(path), module(found[2])), place)
+                    continue
+                for header, allowed in OUTSIDE.items():
+                    if found[2].startswith(header) and folder(path) not in allowed:
+                        wrong.append(f"{place}: <{found[2]}> is for {', '.join(allowed)}")
+    return arrows, wrong
+
+
+def symbols(build):
+    """({arrow: a symbol}, {module: symbols from outside})."""
+    objects = [f"{build}/obj/{module(s)}.o" for s in sources() if s.endswith(".c")]
+    missing = [o for o in objects if not os.path.exists(o)]
+    if missing:
+        say(False, "objects", f"expected {missing[0]}, it is not built: make all")
+        sys.exit(1)
+    defined, wanted = {}, collections.defaultdict(set)
+    out = subprocess.run(["nm", "-A", "-P", *objects], check=True, capture_output=True, text=True).stdout
+    for line in out.splitlines():
+        where, name, kind = line.split()[:3]
+        mod = module(where.rstrip(":")[len(build) + len("/obj/"):])
+        if kind in "Uwv":
+            wanted[mod].add(name)
+        elif kind.isupper():
+            defined[name] = mod
+    arrows, outside = {}, collections.defaultdict(set)
+    for mod, names in wanted.items():
+        for name in names:
+            if name not in defined:
+                outside[mod].add(name)
+            elif defined[name] != mod:
+                arrows.setdefault((mod, defined[name]), name)
+    return arrows, outside
+
+
+def allowed(a, b):
+    return folder(a) == folder(b) or folder(b) in LAYERS[folder(a)] or b in LAYERS[folder(a)]
+
+
+def purity(outside):
+    for top, (pattern, others) in PURE.items():
+        bad = sorted(f"{m} calls {n}" for m, names in outside.items() if folder(m) == top and m not in others
+                     for n in names if not re.fullmatch(pattern, n))
+        say(not bad, f"purity of {top}", "; ".join(bad))
+
+
+def members(struct, path):
+    """How many members the struct has at its own level, a comma-separated list counted one by one."""
+    with open(path, encoding="utf-8") as f:
+        text = re.sub(r"/\*.*?\*/|//[^\n]*", "", f.read(), flags=re.S)
+    begin = re.search(rf"\bstruct {struct} \{{", text)
+    if not begin:
+        return 0
+    depth, count = 1, 0
+    for c in text[begin.end():]:
+        depth += (c in "{([") - (c in "})]")
+        if depth == 0:
+            return count
+        count += depth == 1 and c in ";,"
+    return count
+
+
+def parse(text):
+    """({arrow}, {struct: members}) of the list."""
+    arrows, sizes = set(), {}
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        found = re.fullmatch(r"(\S+) -> (\S+)|struct (\w+): at most (\d+) members", line)
+        if not found:
+            say(False, "list", f'{LIST}: expected "MODULE -> MODULE" or "struct NAME: at most N members", got "{line}"')
+        elif found[1]:
+            arrows.add((found[1], found[2]))
+        else:
+            sizes[found[3]] = int(found[4])
+    return arrows, sizes
+
+
+def earlier():
+    """The list as each commit had it, where git knows."""
+    log = subprocess.run(["git", "log", "--format=%H", "--", LIST], capture_output=True, text=True, check=False)
+    for commit in log.stdout.split():
+        old = subprocess.run(["git", "show", f"{commit}:{LIST}"], capture_output=True, text=True, check=False)
+        if old.returncode == 0:
+            yield commit, parse(old.stdout)
+
+
+def main():
+    calls, outside = symbols(os.environ.get("KL_BUILD", "build"))
+    purity(outside)
+    if sys.argv[1:] == ["--purity"]:
+        return
+    if sys.argv[1:]:
+        sys.exit(f'borders: expected --purity or nothing, got "{" ".join(sys.argv[1:])}"')
+    with open(LIST, encoding="utf-8") as f:
+        known, sizes = parse(f.read())
+    found, wrong = includes()
+    say(not wrong, "includes", "; ".join(wrong))
+    for arrow, name in calls.items():
+        found.setdefault(arrow, f"by {name}")
+    forbidden = {arrow: place for arrow, place in found.items() if not allowed(*arrow)}
+    new = sorted(f"{a} -> {b} ({forbidden[a, b]})" for a, b in forbidden if (a, b) not in known)
+    say(not new, "arrows", "; ".join(new) or f"{len(forbidden)} forbidden ones are left, all of them known")
+    gone = sorted(f"{a} -> {b}" for a, b in known if (a, b) not in forbidden)
+    say(not gone, "list-shrinks", f"no longer there, so take out of {LIST}: " + "; ".join(gone) if gone else "")
+    for struct, path in STRUCTS.items():
+        has, limit = members(struct, path), sizes.get(struct, 0)
+        say(has == limit, f"struct-{struct}", f"it has {has} members, {LIST} says {limit}" if has != limit else f"{has} members")
+    for commit, (had, were) in earlier():
+        if len(known) > len(had):
+            say(False, "list-grows", f"{len(known)} arrows, commit {commit[:10]} had {len(had)}")
+        for struct, size in sizes.items():
+            if size > were.get(struct, size):
+                say(False, "struct-grows", f"{struct}: {size} members, commit {commit[:10]} had {were[struct]}")
+
+
+main()
+sys.exit(failed)
