@@ -11,7 +11,7 @@ vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
-.PHONY: check test test-all test-rest check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus \
+.PHONY: check test test-all test-rest test-debian13 check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus \
     borders purity e2e e2e-san e2e-tsan soak trials
 
 # The programs under test are named to the tests, which may stand in another folder than build/.
@@ -27,6 +27,9 @@ test-all: deps ## everything that is tested; half an hour
 	$(Q)$(RUN) --suite check --suite test --suite all --suite trials
 test-rest: test-build test-frontends ## what test-all has and test has not
 	$(Q)$(RUN) --suite all --suite trials
+
+test-debian13: ## make test on a bare Debian 13, in a root of its own (as root; 2 GB)
+	$(Q)tests/tools/debian13.sh
 
 check-build: all $(UNIT) $(OUT)/tests/sim $(OUT)/tests/rooms $(OUT)/vectors $(OUT)/session_peer cores
 test-build: check-build $(NET) $(FUZZ) $(OUT)/make_corpus $(OUT)/faultproxy $(OUT)/loads $(OUT)/storm

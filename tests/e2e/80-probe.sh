@@ -51,8 +51,9 @@ for name, buttons in (("plain", 0x1f1), ("turbo", 0x3f3)):
 END
 if core=$(core_path nestopia); then
     probed nestopia 0 "$core" "$content/shooter.nes" --input "$tmp/plain.pads" &&
-        tells nestopia none snapshot load && tells nestopia 5050 key state_bytes && tells nestopia "Nestopia 1.52.0" key core
-    probed turbo 0 "$core" "$content/shooter.nes" --input "$tmp/turbo.pads" && tells turbo history snapshot load
+        tells nestopia none snapshot load && tells nestopia "$(core_says nestopia state_bytes)" key state_bytes &&
+        tells nestopia "$(core_says nestopia name)" key core
+    probed turbo 0 "$core" "$content/shooter.nes" --input "$tmp/turbo.pads" && tells turbo "$(core_says nestopia turbo_load)" snapshot load
 else
     skip "probe/nestopia: the core is not installed"
 fi
@@ -62,7 +63,8 @@ else
     skip "probe/gambatte: the core is not installed"
 fi
 if core=$(core_path mgba); then # a game with sound: its channels are not wholly in the state
-    probed mgba 0 "$core" "$content/pads.gba" && tells mgba "state only" snapshot load && tells mgba True snapshot mask
+    probed mgba 0 "$core" "$content/pads.gba" && tells mgba "$(core_says mgba load)" snapshot load &&
+        tells mgba "$(core_says mgba mask)" snapshot mask
 else
     skip "probe/mgba: the core is not installed"
 fi

@@ -270,6 +270,25 @@ core_path() {
     return 1
 }
 
+# core_says NAME KEY: what that core's installed version decides, from the table tests/e2e/cores.txt. Fails where the table does not
+# have it.
+core_says() {
+    local path version
+    path=$(core_path "$1") || return
+    version=$(python3 - "$path" <<'END'
+import ctypes, sys
+class Info(ctypes.Structure): # struct retro_system_info
+    _fields_ = [(n, ctypes.c_char_p) for n in ("name", "version", "extensions")] + [("fullpath", ctypes.c_bool), ("block", ctypes.c_bool)]
+info = Info()
+ctypes.CDLL(sys.argv[1]).retro_get_system_info(ctypes.byref(info))
+print(info.version.decode().split()[0])
+END
+    ) || return
+    awk -F '\t' -v core="$1" -v version="$version" -v key="$2" '
+        $1 == core && $2 == version && $3 == key { print $4; found = 1 }
+        END { if (!found) { print core " " version " has no " key " in tests/e2e/cores.txt" > "/dev/stderr"; exit 1 } }' tests/e2e/cores.txt
+}
+
 # battery_game FILE: the bundled game with save RAM that it counts in, every frame, so that there is an .srm to spoil.
 battery_game() {
     python3 - "$content/shooter.nes" "$1" <<'END'

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# 01-make.sh - the Makefile in a packager's hands: flags on the command line, an install into a staging folder, `make -n`.
+# runs: working, test, 30 s
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$tmp/tree"
+git ls-files -z | xargs -0 cp --parents -t "$tmp/tree"
+cd "$tmp/tree" || die "make: no copy of the tree"
+unset MAKEFLAGS MAKELEVEL KL_BUILD CI
+
+# What -n prints is not run: nothing is fetched, installed, built or tested. (make itself runs lines that name $(MAKE).)
+timeout 60 make -n test >"$tmp/dry.log" 2>&1
+status=$?
+check make/dry-run "exit status $status" test $status = 0
+check make/dry-run-prints-the-tests "no line with tests/run.sh" grep -q 'tests/run.sh --suite check --suite test' "$tmp/dry.log"
+check make/dry-run-runs-nothing "$(find build -type f 2>/dev/null | head -n 3)" test -z "$(find build -type f 2>/dev/null | head -n 1)"
+
+make -j2 CFLAGS=-O0 CPPFLAGS=-DPACKAGED LDFLAGS=-Wl,-z,relro all >"$tmp/flags.log" 2>&1
+status=$?
+check make/packagers-flags "exit status $status: $(tail -n 3 "$tmp/flags.log")" test $status = 0
+make CFLAGS=-O0 install DESTDIR="$tmp/staged" PREFIX=/usr >"$tmp/install.log" 2>&1
+status=$?
+check make/staged "exit status $status: $(tail -n 1 "$tmp/install.log")" test $status = 0 -a -x "$tmp/staged/usr/bin/keylock" \
+    -a -e "$tmp/staged/usr/lib/libretro/keylock_libretro.so"
+check make/built-runs "keylock run --help fails" "$tmp/staged/usr/bin/keylock" run --help
+finish
