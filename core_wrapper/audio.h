@@ -1,5 +1,5 @@
 /* audio.h - the audio bridge: the sound of however many frames each call ran, as one unbroken stream.
- * DESIGN.md §3 "Pacing in the wrapper".
+ * docs/design.md §3 "Pacing in the wrapper".
  *
  * Exactly one frame in every call: passed on bit for bit, at once. As soon as a call runs none or two, the
  * sound goes through a small elastic buffer and libsamplerate, until CLEAN_S of exactly one frame a call have

@@ -1,4 +1,4 @@
-/* command.h - the room's commands: giving one, and what each does at its keyframe. DESIGN.md §4.
+/* command.h - the room's commands: giving one, and what each does at its keyframe. docs/design.md §4.
  *
  * Giving and doing are apart: whoever gives a command does it when the room does, at the same frame as
  * everybody. The ways to give one are control.h, api.c and the frontend's own calls (reset, disks). */

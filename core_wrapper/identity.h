@@ -1,4 +1,4 @@
-/* identity.h - the facts that must be the same in a room. DESIGN.md §5.
+/* identity.h - the facts that must be the same in a room. docs/design.md §5.
  *
  * A value is what is compared, then in " (…)" what only helps people: "xxh3 0123456789abcdef (24592 bytes,
  * croom.nes)". */

@@ -1,5 +1,5 @@
 /* latch.h - the two ends of the input: what the frontend's devices say goes out as samples, what the lock
- * gives back is what the core reads. DESIGN.md §3.
+ * gives back is what the core reads. docs/design.md §3.
  *
  * The frontend is polled once an outer frame. Only what the core has ever asked for is read. The i-th own
  * seat reads the frontend's port i; the core's port is the seat. */

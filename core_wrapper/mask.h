@@ -1,5 +1,5 @@
 /* mask.h - the bytes of a core's savestate that do not count when states are compared: what `keylock probe`
- * found unstable for this core and content. DESIGN.md §6.
+ * found unstable for this core and content. docs/design.md §6.
  *
  * Offsets, so only for states of constant size; more than 1 % of a state is a finding, not a mask. A mask
  * comes from a file and from other players' machines: what is not good is refused where it is read. */

@@ -1,5 +1,5 @@
-/* pace.h - how many frames a call of the frontend may run: the pace at which a backlog is run off. DESIGN.md
- * §3 "Pacing in the wrapper". Pure: time comes in.
+/* pace.h - how many frames a call of the frontend may run: the pace at which a backlog is run off.
+ * docs/design.md §3 "Pacing in the wrapper". Pure: time comes in.
  *
  * The engine says what is due by the room's schedule; here is decided how much of it runs at once.
  * - Usually as much as time has passed since the call before, and GENTLE more: a frame or two that stayed

@@ -1,5 +1,5 @@
 /* play.h - the frames of a session: sampling, running what the lock has closed, hashing, and the pace of it.
- * DESIGN.md §3 "Pacing in the wrapper".
+ * docs/design.md §3 "Pacing in the wrapper".
  *
  * The seam for running ahead of the lock is between kl_play_turn(), which knows what is locked and what is
  * shown, and run_frame(), which runs one frame from whatever state the core is in. */

@@ -1,4 +1,5 @@
-/* profile.h - what `keylock probe` found out of a core with its content, as a room uses it. DESIGN.md §6.
+/* profile.h - what `keylock probe` found out of a core with its content, as a room uses it. docs/design.md
+ * §6.
  *
  * A JSON file. It counts for one core and version, one content and one size of state ("key"); what a room
  * does of it is its object "room", all of whose members must be there:

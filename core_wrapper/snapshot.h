@@ -1,6 +1,6 @@
 /* snapshot.h - the room's snapshots on this machine: taken at a keyframe, said and given to the relay; one
- * that the room agreed on loaded, and what has been run since then run again. DESIGN.md §5, net/PROTOCOL.md
- * §7.
+ * that the room agreed on loaded, and what has been run since then run again. docs/design.md §5,
+ * net/PROTOCOL.md §7.
  *
  * Serializing and loading are the core's and done where it runs; hashing, packing and unpacking are done in a
  * thread beside it. */

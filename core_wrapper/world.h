@@ -1,4 +1,5 @@
-/* world.h - the world that the emulator sees through the C library: time, chance and files. DESIGN.md §6.
+/* world.h - the world that the emulator sees through the C library: time, chance and files. docs/design.md
+ * §6.
  *
  * After a core has been opened, the imports of that one shared object (its relocated symbol table entries:
  * JMP_SLOT, GLOB_DAT, R_*_64) are pointed at functions here; nothing else in the process is touched.

@@ -121,7 +121,7 @@ soak: all test-build ## what takes longer: 10,000 frames on every core, ten minu
 	    tests/e2e/50-retroarch.sh tests/e2e/53-sound.sh "LONG=1 $(OUT)/tests/test_return" "LONG=10 tests/e2e/82-join.sh" "LONG=10 tests/e2e/85-way.sh" \
 	    "HOURS=50 $(OUT)/tests/test_restart" "$(OUT)/tests/sim --seeds 1000 --jobs 2" "$(OUT)/tests/rooms --seeds 10000 --jobs 2"
 
-screens: all test-build frontend ## the README's pictures of every state, from real RetroArch
+screens: all test-build frontend ## the documents' pictures of every state, from real RetroArch
 	$(Q)KL_BUILD=$(OUT) tests/e2e/screens.sh
 	$(Q)KL_BUILD=$(OUT) PICTURES=tests/e2e/pictures tests/e2e/93-patch.sh
 screenshots: screens ## the same

@@ -51,7 +51,7 @@ void kl_input_repeat(struct kl_input *in);
  * key events appended. Returns the number of key events of `next` that found no place (they are dropped). */
 unsigned kl_input_fold(struct kl_input *acc, const struct kl_input *next);
 
-/* DESIGN.md §3, the map from samples to frames: frame `o` of an interval of `m` frames takes samples
+/* docs/design.md §3, the map from samples to frames: frame `o` of an interval of `m` frames takes samples
  * [lo, hi) of the interval before, which has `n` samples. 0 <= o < m; n, m >= 1. */
 void kl_input_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi);
 

@@ -6,7 +6,8 @@
 #include "net/engine/engine.h"
 #include "net/engine/input.h"
 
-/* Something that must happen before the same frame everywhere (DESIGN.md §4). The engine only carries it. */
+/* Something that must happen before the same frame everywhere (docs/design.md §4). The engine only carries
+ * it. */
 #define KL_COMMAND_BYTES 96 /* of one command's data */
 #define KL_COMMANDS_MAX  8  /* at one keyframe */
 #define KL_COMMANDS_ROOM                                                                                     \

@@ -123,10 +123,9 @@ int kl_room_reseat(struct kl_room *r, unsigned client, uint8_t seats, uint64_t n
 bool kl_room_joining(const struct kl_room *r, unsigned client);
 
 /* True where this client holds the game up: the room waited for it, or went slower for it, by more than may
- * be. In a bounded room it is absent for that (this extends DESIGN.md's "waits longer than W", which knows
- * one wait at a time), and comes back after a pause at the soonest, each longer than the one before. It is
- * the caller's to tell the room when it becomes true; it becomes false once it has kept pace for some
- * seconds. */
+ * be. In a bounded room it is absent for that and not only for a single wait above the budget (docs/design.md
+ * §3, "When a frame closes"). It comes back after a pause at the soonest, each longer than the one before.
+ * The caller tells the room when it becomes true; it becomes false once it has kept pace for some seconds. */
 bool kl_room_holds_up(const struct kl_room *r, unsigned client);
 
 /* Takes a client out. Its seats are neutral and not waited for from the next frame that closes, and no longer

@@ -1,4 +1,4 @@
-/* spacing.h - how long the next interval is. DESIGN.md §3 "Spacing".
+/* spacing.h - how long the next interval is. docs/design.md §3 "Spacing".
  *
  * Clients report for each frame the lead that it would have needed to be in time (in quarter frames,
  * independent of the spacing then in force).

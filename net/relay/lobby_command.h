@@ -1,4 +1,4 @@
-/* lobby_command.h - commands of a room's members and of the relay's operator (console.h). DESIGN.md §4,
+/* lobby_command.h - commands of a room's members and of the relay's operator (console.h). docs/design.md §4,
  * net/PROTOCOL.md §5. Only inside net/relay.
  *
  * kl_lobby_play_command(), in lobby_room.h, is here too. */

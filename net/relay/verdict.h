@@ -1,4 +1,4 @@
-/* verdict.h - compares the hashes that a room's clients report for marked keyframes. DESIGN.md §6.
+/* verdict.h - compares the hashes that a room's clients report for marked keyframes. docs/design.md §6.
  *
  * Pure, of fixed size, caller-allocated. The caller says which labels are expected (the room marks them), who
  * committed to what and then reported it, and who is present; and fetches what may be revealed, and the

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cores.py - what `keylock probe` says of each installed core on the test content, as the table in README.md and as
+"""cores.py - what `keylock probe` says of each installed core on the test content, as the table in docs/measured.md and as
 build/bench/cores.csv. Random play on both pads; nestopia a second time without X and Y, its turbo buttons."""
 import json
 import os

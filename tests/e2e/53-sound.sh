@@ -51,7 +51,7 @@ link=$relay
 tone_pair max 900 max
 in_sync sound/max-hashes max 60 && judge sound/exact-at-nominal-pace "$tmp/max-a.wav" --exact
 
-# The README's link, then one that is gone for 0.5 s.
+# An ordinary link, then one that is gone for 0.5 s.
 through fair --delay 25 --jitter 5 --loss 1
 tone_pair fair $((PLAY * 60)) real
 sleep $((PLAY / 2))

@@ -59,7 +59,7 @@ static bool check_shape(struct truth *t, const struct kl_frame *f, const struct 
            broken(t, f, "active=%02x, %02x expected", f->active, expected->active);
 }
 
-/* By the map alone: the invariants of DESIGN.md §3, looked at one by one. */
+/* By the map alone: the invariants of docs/design.md §3, looked at one by one. */
 static bool check_pad(struct truth *t, const struct kl_frame *f, unsigned pad, const uint32_t range[2]) {
     const struct ref_room *ref = &t->ref;
     struct ref_seat *s = &t->seat[pad];

@@ -1,5 +1,5 @@
-/* ref_room.h - the relay's decisions as net/PROTOCOL.md §5 and DESIGN.md §3 and §4 have them: who is absent,
- * what each frame holds, when it must close, which commands stand where.
+/* ref_room.h - the relay's decisions as net/PROTOCOL.md §5 and docs/design.md §3 and §4 have them: who is
+ * absent, what each frame holds, when it must close, which commands stand where.
  *
  * A second implementation beside net/engine/room*.c, told the same events at the same moments. It uses the
  * engine's structs and none of its decisions, but for three that it is shown: the length of an interval (any

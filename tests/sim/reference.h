@@ -1,4 +1,4 @@
-/* reference.h - what a frame must hold, written from DESIGN.md §3 alone ("Sub-frames").
+/* reference.h - what a frame must hold, written from docs/design.md §3 alone ("Sub-frames").
  *
  * Uses the engine's structs and none of its functions, so that the two can disagree. */
 #ifndef SIM_REFERENCE_H

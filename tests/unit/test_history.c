@@ -303,7 +303,7 @@ static void test_drops_the_oldest(void **state) {
     end();
 }
 
-/* What a minute costs; README and PROTOCOL.md quote it. */
+/* What a minute costs; docs/options.md (--history-kib) and net/PROTOCOL.md quote it. */
 static unsigned minute(unsigned seats, bool idle) {
     make_past((struct manner){.seats = seats, .spacing = 4, .idle = idle}, 17);
     begin();

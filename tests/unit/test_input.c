@@ -1,4 +1,5 @@
-/* One seat's devices: coding, folding, the map from samples to frames. net/PROTOCOL.md §3, DESIGN.md §3. */
+/* One seat's devices: coding, folding, the map from samples to frames. net/PROTOCOL.md §3, docs/design.md §3.
+ */
 #include "tests/unit/unit.h"
 
 #include "net/engine/input.h"

@@ -1,4 +1,4 @@
-/* How long the next interval is. spacing.h, DESIGN.md §3 "Spacing". */
+/* How long the next interval is. spacing.h, docs/design.md §3 "Spacing". */
 #include "tests/unit/unit.h"
 
 #include <math.h>

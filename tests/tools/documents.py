@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""documents.py [--blocks DIR] - checks the documents against the tree and the programs ($KL_BUILD, default build).
+
+blocks    a fenced block is ```sh (tests/e2e/60-documents.sh runs it), ```sh not-run: WHY, or ```text without commands;
+          blocks are never indented
+links     links, pictures, #headings and `paths` lead to something that is there
+commands  `make`, `keylock` and `keylock-relay` are named with targets, sub-commands and options that they have
+lengths   README.md: 150 lines of 120 characters; prose elsewhere: 120 characters
+words     no sentence begins with who, what or where as its subject
+tables    docs/options.md lists exactly what the sources and the programs have
+
+--blocks DIR writes each block to run into DIR/DOCUMENT.NUMBER.sh."""
+import glob
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+BUILD = os.environ.get("KL_BUILD", "build")
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(glob.glob("docs/*.md")), "net/PROTOCOL.md", "frontend_patch/README.md",
+             "tests/content/README.md"]
+# Its prose is checked for lengths and words once it is written anew.
+LATER = {"net/PROTOCOL.md"}
+# Targets that documents name before they are there.
+COMING = {"test-debian13"}
+MAKEFILES = {".": ["Makefile", "tests/tests.mk", "tests/bench/bench.mk"], "frontend_patch": ["frontend_patch/Makefile"]}
+COMMAND = r"(?:\$ )?(?:sudo |[A-Z_]+=\S+ )*(?:make|keylock|keylock-relay|retroarch|git|apt-get|tests/\S+|build/\S+|python3|bash|sh) "
+failed = False
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def say(name, wrong, news=""):
+    global failed
+    for text in wrong[:20] + [f"and {len(wrong) - 20} more"] * (len(wrong) > 20):
+        print(f"FAIL documents/{name}: {text}")
+    failed |= bool(wrong)
+    if not wrong:
+        print(f"ok documents/{name}" + (f": {news}" if news else ""))
+
+
+class Block:
+    def __init__(self, document, line, info):
+        self.place, self.info, self.lines = f"{document}:{line}", info, []
+
+
+class Document:
+    """A document in parts: blocks, and lines of prose as (number, text)."""
+
+    def __init__(self, path):
+        self.path, self.blocks, self.prose, self.indented = path, [], [], []
+        self.lines = read(path).split("\n")
+        block = None
+        for number, line in enumerate(self.lines, 1):
+            fence = re.match(r"\s*```(.*)", line)
+            if fence and block is None:
+                block = Block(path, number, fence[1].strip())
+                self.blocks.append(block)
+            elif fence:
+                block = None
+            elif block is not None:
+                block.lines.append(line)
+            else:
+                code = re.match(r"( {4}|\t)\s*(?![-*\d])\S", line) and not self.lines[number - 2].strip()
+                if code:
+                    self.indented.append(f"{path}:{number}")
+                self.prose.append((number, line))
+
+    def text(self):
+        return "\n".join(line for _, line in self.prose)
+
+    def spans(self):
+        """What stands in backquotes, in prose and tables."""
+        return [s.replace("\n", " ") for s in re.findall(r"`([^`]+)`", self.text())]
+
+    def headings(self):
+        heads = [re.sub(r"[`*]|\]\([^)]*\)|\[", "", line).lstrip("# ") for _, line in self.prose if line.startswith("#")]
+        return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in heads}
+
+
+# --- blocks, lengths, words ---------------------------------------------------------------------------------------
+
+def check_blocks(documents, folder):
+    wrong, ran, marked = [], 0, 0
+    for d in documents:
+        wrong += [f"{place}: an indented block; fence it" for place in d.indented]
+        to_run = [b for b in d.blocks if b.info == "sh"]
+        not_run = [b for b in d.blocks if re.fullmatch(r"sh not-run: \S.*", b.info)]
+        for b in d.blocks:
+            if b.info == "text":
+                wrong += [f"{b.place}: a command in a text block: {line}" for line in b.lines if re.match(COMMAND, line)]
+            elif b not in to_run + not_run:
+                wrong.append(f"{b.place}: expected ```sh, ```sh not-run: WHY or ```text, got ```{b.info}")
+        for i, b in enumerate(to_run, 1):
+            if folder:
+                with open(f"{folder}/{d.path.replace('/', '-').removesuffix('.md')}.{i}.sh", "w", encoding="utf-8") as f:
+                    f.write("\n".join(b.lines) + "\n")
+        ran, marked = ran + len(to_run), marked + len(not_run)
+    say("blocks", wrong, f"{ran} are run, {marked} are not and say why")
+
+
+def check_lengths(documents):
+    wrong = []
+    for d in documents:
+        if d.path in LATER:
+            continue
+        if d.path == "README.md":
+            if len(d.lines) > 151:
+                wrong.append(f"README.md has {len(d.lines) - 1} lines, at most 150 are allowed")
+            wrong += [f"README.md:{n}: over 120 characters" for n, line in enumerate(d.lines, 1) if len(line) > 120]
+        else:
+            wrong += [f"{d.path}:{n}: over 120 characters" for n, line in d.prose
+                      if len(line) > 120 and not line.startswith("|") and "://" not in line]
+    say("lengths", wrong)
+
+
+def check_words(documents):
+    wrong = []
+    for d in documents:
+        if d.path in LATER:
+            continue
+        for number, line in d.prose:
+            parts = line.strip("|").split(" | ") if line.startswith("|") else re.split(r"(?<=[.:;!]) ", line)
+            if not line.startswith("|") and d.lines[number - 2].strip()[-1:] not in ("", ".", ":", ";", "!", "?", "|"):
+                parts = parts[1:] # the end of the sentence in the line above
+            wrong += [f"{d.path}:{number}: {p.strip()[:60]}" for p in parts
+                      if re.match(r"[-#*\s\d.]*(who|whoever|whose|what|whatever|where|wherever)\b", p, re.I) and not p.rstrip().endswith("?")]
+    say("words", wrong)
+
+
+# --- links and commands -------------------------------------------------------------------------------------------
+
+def check_links(documents, tree):
+    wrong, known = [], {d.path: d for d in documents}
+    names = {os.path.basename(p) for p in tree}
+    folders = {p[:i] for p in tree for i, c in enumerate(p) if c == "/"}
+    for d in documents:
+        here = os.path.dirname(d.path)
+        for target in re.findall(r"\]\(([^)\s]+)\)", d.text()):
+            if "://" in target:
+                continue
+            path, _, heading = target.partition("#")
+            path = os.path.normpath(os.path.join(here, path)) if path else d.path
+            if path not in tree and path not in folders:
+                wrong.append(f"{d.path}: ({target}): no such file")
+            elif heading and (path not in known or heading not in known[path].headings()):
+                wrong.append(f"{d.path}: ({target}): no such heading")
+        reasons = " ".join(b.info for b in d.blocks if b.info.startswith("sh not-run"))
+        for span in d.spans() + re.findall(r"\b(?:tests|docs)/[\w./-]*\w", reasons):
+            if re.fullmatch(r"(net|core_wrapper|tests|docs|frontend_patch)/[\w./-]+", span):
+                if span.rstrip("/") not in tree | folders and os.path.normpath(os.path.join(here, span)) not in tree | folders:
+                    wrong.append(f"{d.path}: `{span}`: no such file or folder")
+            elif re.fullmatch(r"[\w-]+\.(c|h|sh|py|mk|md)", span) and span not in names:
+                wrong.append(f"{d.path}: `{span}`: no file of that name")
+    say("links", wrong)
+
+
+def targets(folder):
+    found = set()
+    for makefile in MAKEFILES.get(folder, [f"{folder}/Makefile"]):
+        text = read(makefile)
+        found |= set(re.findall(r"^([\w-]+):", text, re.M)) | set(" ".join(re.findall(r"^\.PHONY:((?:.*\\\n)*.*)", text, re.M)).split())
+    return found
+
+
+def options_of(program, *sub):
+    """Those of its usage, and those that a line of its help begins with."""
+    out = subprocess.run([f"{BUILD}/{program}", *sub, "--help"], capture_output=True, text=True, timeout=20, check=False)
+    heads = re.findall(r"^Usage:(?:.*\n )*.*", out.stdout, re.M) + re.findall(r"(?:^ +|; )(-.*?)(?:  |$)", out.stdout, re.M)
+    return list(dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][\w-]*", " ".join(heads))))
+
+
+def named_options(words):
+    return [w.partition("=")[0] for w in words if re.match(r"--[a-z]", w) and " " not in w]
+
+
+def check_commands(documents, commands):
+    wrong, count = [], 0
+    for d in documents:
+        lines = [(d.path, s) for s in d.spans()]
+        for b in d.blocks:
+            if b.info.startswith("sh"):
+                lines += [(b.place, line) for line in "\n".join(b.lines).replace("\\\n", " ").split("\n")]
+        for place, line in lines:
+            try:
+                words = list(shlex.shlex(line, posix=True, punctuation_chars=";&|")) if "'" not in line else line.split()
+            except ValueError:
+                words = line.split()
+            command = []
+            for w in words + [";"]:
+                if not re.fullmatch(r"[;&|]+", w):
+                    command.append(w)
+                    continue
+                while command and re.fullmatch(r"[A-Z_]+=.*", command[0]):
+                    command.pop(0)
+                program, rest = (command[0], command[1:]) if command else ("", [])
+                if program == "make":
+                    folder = rest[rest.index("-C") + 1] if "-C" in rest else "."
+                    asked = [r for r in rest if re.fullmatch(r"[a-z][\w-]*", r) and r != folder]
+                    wrong += [f"{place}: make {r}: no such target" for r in asked if r not in targets(folder) | COMING]
+                elif program == "keylock-relay":
+                    wrong += [f"{place}: {program} {o}: no such option" for o in named_options(rest)
+                              if o not in commands["keylock-relay"]]
+                elif program == "keylock" and rest and re.fullmatch(r"[a-z]+", rest[0]):
+                    sub = rest[0]
+                    if sub != "help" and sub not in commands:
+                        wrong.append(f"{place}: keylock {sub}: no such sub-command")
+                    wrong += [f"{place}: keylock {sub} {o}: no such option" for o in named_options(rest)
+                              if o not in commands.get(sub, []) and o != "--help"]
+                count += program in ("make", "keylock", "keylock-relay")
+                command = []
+    say("commands", sorted(set(wrong)), f"{count} are named")
+
+
+# --- the tables of docs/options.md --------------------------------------------------------------------------------
+
+def table(first):
+    """Rows, by column name, of the table whose heading begins with that cell; of all that do, one behind the other."""
+    rows, heads = [], None
+    for line in read("docs/options.md").split("\n"):
+        cells = [c.strip() for c in line.strip("|").split("|")]
+        if line.startswith(f"| {first} |"):
+            heads = [c.strip("`") for c in cells]
+        elif not line.startswith("|"):
+            heads = None
+        elif heads and not line.startswith("| ---"):
+            rows.append(dict(zip(heads, cells)))
+    return rows
+
+
+def ticked(rows, column):
+    return [w for r in rows for w in re.findall(r"`([^`]*)`", r.get(column, ""))]
+
+
+def same(name, said, real):
+    missing, more = sorted(set(real) - set(said)), sorted(set(said) - set(real))
+    twice = sorted(w for w in set(said) if said.count(w) > 1)
+    say(f"options/{name}", [] if not missing and not more and not twice else [f"missing {missing}, not there {more}, twice {twice}"])
+
+
+def check_tables(commands):
+    options, words = table("setting"), table("words")
+    of_rooms, of_console = [r for r in words if "allowed for" in r], [r for r in words if "allowed for" not in r]
+    console = re.findall(r'\{"(\w+)", "[^"]*", KL_CONSOLE_', read("net/relay/console.c"))
+    own = re.findall(r'#define KL_OWN_\w+ +"(keylock_\w+)"', read("core_wrapper/own_options.h"))
+    verbs = re.findall(r'\{"(\w+)", parse_', read("core_wrapper/command_words.c"))
+    keys = re.search(r'#define KL_HOTKEYS_DEFAULT\s*\\?\s*"(.*)"', read("core_wrapper/hotkeys.h")).group(1)
+    sources = "".join(read(p) for p in glob.glob("core_wrapper/**/*.c", recursive=True))
+    asked = set(re.findall(r'(?:getenv|open_named)\("(KEYLOCK_\w+)"', sources))
+    help_text = subprocess.run([f"{BUILD}/keylock", "command", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
+    helped = {w for line in re.findall(r"^  ([a-z].*?)(?:  |$)", help_text, re.M) for w in re.findall(r"(?:^|\| )([a-z]+)", line)}
+    said = [(r["keylock.cfg"].strip("`"), r["variable"].strip("`")) for r in options]
+    same("variables-and-keys", [s for s in said if any(s)], re.findall(r'\{"(\w+)", "(KEYLOCK_\w+)", set_', read("core_wrapper/config.c")))
+    same("variables-for-tests", [v for v in asked if v in read("docs/options.md")], asked)
+    same("flags", ticked(options, "keylock play"), commands["play"])
+    same("core-options", sorted(set(ticked(options, "core option") + ticked(of_rooms, "core option"))), own)
+    same("commands", sorted({w.split()[0] for w in ticked(of_rooms, "words")}), verbs)
+    same("commands-help", sorted(helped - {"next", "previous"}), verbs)
+    same("hot-keys", [f"{k.strip('`')}:{r['words'].strip('`').split()[0]}" for r in of_rooms if (k := r["hot key"])], keys.split(","))
+    same("console", [w.split()[0] for w in ticked(of_console, "words")], console)
+    same("console-of-commands", [w for w in ticked(of_rooms, "console") if w not in console], [])
+    same("defaults", [r["keylock.cfg"] for r in options if r["variable"] and not r["default"]], [])
+    same("relay", [o.split()[0] for o in ticked(table("option"), "option")], commands["keylock-relay"])
+    for row in table("sub-command"):
+        sub = row["sub-command"].strip("`")
+        if sub != "play":
+            same(sub, ticked([row], "options"), commands.get(sub, ["no such sub-command"]))
+    same("sub-commands", [r["sub-command"].strip("`") for r in table("sub-command")], [c for c in commands if c != "keylock-relay"])
+
+
+def main():
+    if sys.argv[1:] and (sys.argv[1] != "--blocks" or len(sys.argv) != 3):
+        print(__doc__, file=sys.stderr)
+        return 2
+    os.chdir(os.path.dirname(os.path.abspath(__file__)) + "/../..")
+    tree = set(subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], check=True, capture_output=True, text=True).stdout.split("\n")) - {""}
+    tree = {p for p in tree if os.path.exists(p)}
+    documents = [Document(p) for p in DOCUMENTS]
+    subs = subprocess.run([f"{BUILD}/keylock", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
+    commands = {s: options_of("keylock", s) for s in re.findall(r"^  ([a-z]+)  ", subs, re.M)}
+    commands["keylock-relay"] = options_of("keylock-relay")
+    check_blocks(documents, sys.argv[2] if sys.argv[1:] else None)
+    check_links(documents, tree)
+    check_commands(documents, commands)
+    check_lengths(documents)
+    check_words(documents)
+    check_tables(commands)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
