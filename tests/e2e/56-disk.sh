@@ -25,6 +25,7 @@ nestopia_swaps() {
     check disk/sides-differ "RAM is $first with either side in" test "$first" != "$second" -a -n "$second"
     printf '300 0 400\n301 0 0\n' >"$tmp/turn" # L turns the disk over
     run_in_room ann "${sides[@]}" --input "$tmp/turn"
+    said relay 'event=joined room="sides" client=0 name="ann"' 10 # the core looks at the first seat's pad alone
     run_in_room bob "${sides[@]}"
     for who in ann bob; do
         ended $who 60
