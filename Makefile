@@ -116,11 +116,14 @@ uninstall: ## take it away again
 C_FILES = $(shell git ls-files '*.c' '*.h')
 format: ## format the C code
 	$(Q)clang-format -i $(C_FILES)
+# Versions of clang-format differ: Debian 12's judges.
 format-check: ## say where the format differs
-	$(Q)clang-format --dry-run -Werror $(C_FILES)
+	$(Q)if clang-format --version | grep -q ' version 14\.'; then clang-format --dry-run -Werror $(C_FILES); \
+	    else echo "skip format: expected clang-format 14, got $$(clang-format --version)"; fi
 lint: ## static analysis
-	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem --enable=warning,portability \
-	    -D_GNU_SOURCE -I. -Inet/engine -Inet/session -Inet/transport -Icore_wrapper net core_wrapper
+	@mkdir -p $(BUILD)/lint
+	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability -j2 --cppcheck-build-dir=$(BUILD)/lint \
+	    --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -D_GNU_SOURCE -I. net core_wrapper
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

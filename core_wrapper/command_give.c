@@ -257,7 +257,7 @@ void kl_command_key(const char *words) {
 
 int kl_command_disk(uint16_t index) {
     char words[32];
-    snprintf(words, sizeof words, "disk %u", index == KL_DISK_NONE ? 0 : index + 1u);
+    snprintf(words, sizeof words, "disk %u", index == KL_DISK_NONE ? 0u : index + 1u);
     char answer[KLW_TEXT_MAX];
     if (kl_command_do(words, answer, sizeof answer) == 0) return 0;
     kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "%s", answer);

@@ -72,8 +72,8 @@ static int parse_one(struct parser *p, const char *at, size_t len) {
 }
 
 int kl_hotkeys_parse(struct kl_hotkeys *k, const char *list, char *err, size_t err_len) {
-    struct parser p = {k, err, err_len};
     memset(k, 0, sizeof *k);
+    struct parser p = {k, err, err_len};
     if (!strcmp(list, "off")) return 0;
     for (const char *at = list;;) {
         at += strspn(at, " ");

@@ -189,7 +189,7 @@ static unsigned extra_memory(unsigned *ids, unsigned cap) {
 }
 
 static void meet_core(void) {
-    unsigned extra[KL_MEMORY_VIEWS];
+    unsigned extra[KL_MEMORY_VIEWS] = {0};
     bool dupe = false, mask = false, key_events = kl_w.latch.key_events;
     retro_environment_t env = kl_w.front.environment;
     memset(&kl_w.av, 0, sizeof kl_w.av);

@@ -322,7 +322,7 @@ static bool enter_room(void) {
 static void take_greeting(const struct kl_channel_packet *p, unsigned from) {
     char why[KL_TEXT_MAX];
     if (p->protocol != KL_PROTOCOL_VERSION) {
-        snprintf(why, sizeof why, "this Keylock speaks protocol %u, the other one %u: take the same release",
+        snprintf(why, sizeof why, "this Keylock speaks protocol %d, the other one %u: take the same release",
                  KL_PROTOCOL_VERSION, p->protocol);
         kl_wrapper_say(KL_SCREEN_WARNING, 6000, "%s", why);
         if (n.host) refuse(from, why);
@@ -336,7 +336,7 @@ static void take_greeting(const struct kl_channel_packet *p, unsigned from) {
 static void wrong_version(unsigned from, unsigned version) {
     char why[KL_TEXT_MAX];
     snprintf(why, sizeof why,
-             "this Keylock's netplay has version %u, the other one's %u: take the same release",
+             "this Keylock's netplay has version %d, the other one's %u: take the same release",
              KL_CHANNEL_VERSION, version);
     kl_wrapper_say(KL_SCREEN_WARNING, 6000, "%s", why);
     if (n.host) refuse(from, why);

@@ -24,7 +24,7 @@ int kl_recorder_open(struct kl_recorder *r, const char *path) {
 void kl_recorder_line(struct kl_recorder *r, const char *word, const char *value) {
     if (!r->file) return;
     fprintf(r->file, "%s ", word);
-    for (unsigned i = 0; value[i] && i < KL_RECORDING_TEXT - 1; i++)
+    for (unsigned i = 0; i < KL_RECORDING_TEXT - 1 && value[i]; i++)
         fputc((unsigned char)value[i] < ' ' ? ' ' : value[i], r->file);
     fputc('\n', r->file);
 }

@@ -168,7 +168,7 @@ static void drop_own(void) {
 /* As with hashes: everybody serializes, or nobody, and bytes that a core never writes are zeros. */
 void kl_snapshot_take(uint32_t frame) {
     struct kl_snapshot_head head;
-    uint8_t *state;
+    uint8_t *state = NULL;
     drop_own();
     own.taken = true;
     own.frame = frame;

@@ -34,7 +34,7 @@ static bool find_relay(struct kl_doctor *d, struct kl_config *c) {
     if (d->relay) found = kl_config_set(c, "relay", d->relay, err, sizeof err) == 0;
     snprintf(todo, sizeof todo,
              "keylock install --relay HOST sets one; keylock-relay is one, on any machine that can be "
-             "reached by UDP port %u.",
+             "reached by UDP port %d.",
              KL_DEFAULT_PORT);
     if (!found) kl_doctor_find(d, KL_ODD, "relay", todo, "none is set: cores play alone");
     return found;

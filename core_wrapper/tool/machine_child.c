@@ -60,7 +60,8 @@ static void save_or_load(struct child *c, const struct kl_recorded_deed *d) {
     kl_headless_hash(&c->h, &ignored);
     uint8_t *copy = realloc(c->saved, c->h.buffer.size ? c->h.buffer.size : 1);
     if (!copy) return;
-    c->saved = memcpy(copy, c->h.buffer.data, c->h.buffer.size);
+    memcpy(copy, c->h.buffer.data, c->h.buffer.size);
+    c->saved = copy;
     c->saved_len = c->h.buffer.size;
     c->saved_frame = d->frame;
 }

@@ -19,7 +19,7 @@ void kl_write_bytes(struct kl_writer *w, const void *p, size_t len) {
 
 /* Little-endian, `bytes` of them. */
 static void write_le(struct kl_writer *w, uint64_t v, unsigned bytes) {
-    uint8_t b[8];
+    uint8_t b[8] = {0};
     for (unsigned i = 0; i < bytes; i++)
         b[i] = (uint8_t)(v >> (8 * i));
     kl_write_bytes(w, b, bytes);

@@ -77,9 +77,9 @@ static bool write_all(int fd, const char *bytes, size_t len) {
 /* One piece from the ring; called and left with the lock held. */
 static void pass_on(struct kl_outlet *o) {
     char piece[PIECE];
-    size_t n = o->used < sizeof piece ? o->used : sizeof piece;
-    for (size_t i = 0; i < n; i++)
-        piece[i] = o->ring[(o->at + i) % sizeof o->ring];
+    size_t n = o->used < sizeof piece ? o->used : sizeof piece, to_end = sizeof o->ring - o->at;
+    if (n > to_end) n = to_end;
+    memcpy(piece, o->ring + o->at, n);
     o->at = (o->at + n) % sizeof o->ring;
     o->used -= n;
     o->busy = true;

@@ -305,9 +305,9 @@ void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients) {
 void kl_verdict_withdraw(struct kl_verdict_table *t, unsigned client) {
     uint16_t bit = (uint16_t)(1U << client);
     for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++)
-        drop_words(&t->label[n], bit & (uint16_t)~t->label[n].reported);
+        if (!(t->label[n].reported & bit)) drop_words(&t->label[n], bit);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        drop_words(&t->asked[i], bit & (uint16_t)~t->asked[i].reported);
+        if (!(t->asked[i].reported & bit)) drop_words(&t->asked[i], bit);
 }
 
 void kl_verdict_healed(struct kl_verdict_table *t) {

@@ -104,7 +104,7 @@ static void on_request(struct kl_hub *hub, const ENetAddress *from, const struct
  */
 
 static void answer_question(struct kl_hub *hub, const ENetAddress *from, const uint8_t *bytes, size_t len) {
-    uint8_t out[KL_LIST_BYTES];
+    uint8_t out[KL_LIST_BYTES] = {0};
     struct kl_question q;
     struct kl_pong pong = {.version = KL_PROTOCOL_VERSION};
     const struct kl_hub_handler *h = &hub->handler;

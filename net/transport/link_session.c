@@ -245,7 +245,7 @@ static void end_refused(struct kl_link *l) {
     }
     switch (out->code) {
     case KL_HS_REFUSED_VERSION:
-        snprintf(what, sizeof what, "the relay %%s speaks protocol %u, you speak %u", out->version,
+        snprintf(what, sizeof what, "the relay %%s speaks protocol %u, you speak %d", out->version,
                  KL_PROTOCOL_VERSION);
         kl_link_end_with(l, what);
         break;

@@ -8,7 +8,7 @@ tests='libcmocka-dev retroarch libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance
 sdcc gcc-arm-none-eabi python3 clang libclang-rt-dev
 xvfb xdotool imagemagick x11-utils iproute2 tcpdump gnuplot-nox fonts-dejavu-core valgrind
-patch xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev zlib1g-dev libasound2-dev'
+cppcheck clang-format patch xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev zlib1g-dev libasound2-dev'
 case "${1:-}" in
 play) packages=$play ;;
 '')
