@@ -56,9 +56,9 @@ static int draw_broken(const struct kl_canvas *c, int x, int y, int cells, int m
     return n;
 }
 
-/* ---- who ---- */
+/* ---- the members ---- */
 
-/* "1", "1+3", "1-4": what most pads say, counted from 1; "-" for who watches. */
+/* The seats, counted from 1: "1", "1+3", "1-4"; "-" without a seat. */
 static void seats_text(uint8_t seats, char out[24]) {
     size_t used = 0;
     strcpy(out, "-");
@@ -103,7 +103,7 @@ static void draw_member(const struct kl_panel *p, const struct kl_panel_member *
 static void draw_watchers(const struct kl_panel *p, const struct kl_canvas *c, int x, int y, int cells) {
     char line[48], later[24] = "";
     if (p->delay_s) snprintf(later, sizeof later, ", %u s later", p->delay_s);
-    snprintf(line, sizeof line, "%u watch%s", p->watchers, later);
+    snprintf(line, sizeof line, "%u watch%s%s", p->watchers, p->watchers == 1 ? "es" : "", later);
     kl_canvas_text(c, x, y, cells, GREY, line);
 }
 
@@ -119,14 +119,6 @@ static int draw_clients(const struct kl_panel *p, const struct kl_canvas *c, int
     snprintf(more, sizeof more, "and %d more", count - shown);
     kl_canvas_text(c, x, y + shown * LINE_HEIGHT, cells, GREY, more);
     return shown + 1;
-}
-
-static int draw_members(const struct kl_panel *p, const struct kl_canvas *c, int x, int y, int cells,
-                        int room) {
-    bool watched = p->watchers > 0 && room > 1;
-    int lines = draw_clients(p, c, x, y, cells, room - watched);
-    if (watched) draw_watchers(p, c, x, y + lines * LINE_HEIGHT, cells);
-    return lines + watched;
 }
 
 /* ---- figures ---- */
@@ -256,29 +248,33 @@ struct layout {
     bool wide, both;        /* names beside figures; both graphs */
     int x, y, width, cells; /* of the text */
     int members;            /* lines that they may take */
+    bool watched;           /* one line more below the members */
     int state_lines;
     int height;
 };
 
 static int text_lines(const struct kl_panel *p, const struct layout *l) {
-    int members = (int)p->count < l->members ? (int)p->count : l->members;
+    int members = ((int)p->count < l->members ? (int)p->count : l->members) + l->watched;
     return l->wide ? (members > FIGURES ? members : FIGURES) : members + FIGURES;
 }
 
-/* Where it does not fit, the second graph goes first, then members. */
+/* If it does not fit, the second graph goes first, then the watchers' line, then members. */
 static struct layout lay_out(const struct kl_panel *p, const struct kl_canvas *c, const char *state) {
     struct layout l = {.wide = c->columns >= WIDE_COLUMNS, .both = true, .x = EDGE, .y = EDGE};
     l.width = (l.wide ? WIDE_COLUMNS : c->columns) - 2 * EDGE;
     l.cells = l.width / KL_FONT_WIDTH;
     l.members = (int)(p->count < KL_MAX_CLIENTS ? p->count : KL_MAX_CLIENTS);
+    l.watched = p->watchers > 0;
     l.state_lines = draw_broken(NULL, 0, 0, l.cells, STATE_LINES, 0, state);
     for (;;) {
         int lines = 1 + text_lines(p, &l) + l.state_lines;
         l.height =
             EDGE + lines * LINE_HEIGHT + 2 + LEAD_HEIGHT + 2 + LINE_HEIGHT + (l.both ? GAP_HEIGHT + 1 : 0);
-        if (l.height <= c->rows || l.members <= 1) return l;
+        if (l.height <= c->rows || (!l.both && !l.watched && l.members <= 1)) return l;
         if (l.both)
             l.both = false;
+        else if (l.watched)
+            l.watched = false;
         else
             l.members--;
     }
@@ -305,7 +301,8 @@ void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const str
     fill_figures(p, f);
     int names = l.wide ? l.cells - FIGURE_CELLS - 1 : l.cells, y = l.y + LINE_HEIGHT;
     int figures_x = l.wide ? l.x + (l.cells - FIGURE_CELLS) * KL_FONT_WIDTH : l.x;
-    int taken = draw_members(p, c, l.x, y, names, l.members);
+    int taken = draw_clients(p, c, l.x, y, names, l.members);
+    if (l.watched) draw_watchers(p, c, l.x, y + taken++ * LINE_HEIGHT, names);
     for (int i = 0; i < FIGURES; i++)
         kl_canvas_text(c, figures_x, y + (i + (l.wide ? 0 : taken)) * LINE_HEIGHT, FIGURE_CELLS, f[i].rgb,
                        f[i].text);

@@ -59,6 +59,25 @@ static uint32_t untouched(enum retro_pixel_format format) {
     return format == RETRO_PIXEL_FORMAT_XRGB8888 ? 0xffffffff : 0xffff;
 }
 
+/* Does the text stand in the picture, in any colour on the panel's shade? For pictures of which a unit is a
+ * pixel. */
+static bool text_at(const struct picture *p, unsigned left, unsigned top, const char *text) {
+    for (unsigned code; (code = kl_font_next(&text)); left += KL_FONT_WIDTH)
+        for (unsigned y = 0; y < KL_FONT_HEIGHT; y++)
+            for (unsigned x = 0; x < KL_FONT_WIDTH; x++) {
+                bool dot = left + x < p->c.width && pixel(p, left + x, top + y) != 0x1f1f1f;
+                if (dot != kl_font_dot(code, x, y)) return false;
+            }
+    return true;
+}
+
+static bool shows(const struct picture *p, const char *text) {
+    for (unsigned y = 0; y + KL_FONT_HEIGHT <= p->c.height; y++)
+        for (unsigned x = 0; x < p->c.width; x++)
+            if (text_at(p, x, y, text)) return true;
+    return false;
+}
+
 /* Rows of the picture that anything was drawn in. */
 static unsigned rows_drawn(const struct picture *p) {
     unsigned rows = 0;
@@ -449,6 +468,27 @@ static void a_lead_that_is_not_known_is_no_figure(void **state) {
     assert_false(same_picture(&p, &q));
 }
 
+/* The watchers' line takes none away from the names, and no other line is drawn over another. */
+static void names_and_figures_stay_while_somebody_watches(void **state) {
+    (void)state;
+    static const unsigned sizes[][2] = {{160, 144}, {256, 224}, {320, 240}};
+    static const char *const words[] = {"ann", "bob", "RTT 0 +-0 ms", "not verified yet", "need", "paused"};
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (unsigned watchers = 0; watchers < 3; watchers++) {
+            struct kl_panel p = pair();
+            struct picture at = white(sizes[i][0], sizes[i][1], RETRO_PIXEL_FORMAT_XRGB8888, 0);
+            p.watchers = watchers;
+            p.paused = true;
+            kl_panel_draw(&p, some_history(), &at.c);
+            for (size_t w = 0; w < COUNT(words); w++)
+                if (!shows(&at, words[w]))
+                    fail_msg("%ux%u, %u watch: no \"%s\"", sizes[i][0], sizes[i][1], watchers, words[w]);
+            assert_int_equal(shows(&at, "1 watches") || shows(&at, "2 watch"), watchers > 0);
+            check_fence(&at);
+            free(at.heap);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(colours_are_right_in_each_format),
@@ -466,6 +506,7 @@ int main(void) {
         cmocka_unit_test(nothing_is_written_outside_at_any_size),
         cmocka_unit_test(the_panel_takes_what_it_needs_and_no_more),
         cmocka_unit_test(what_it_says_shows),
+        cmocka_unit_test(names_and_figures_stay_while_somebody_watches),
         cmocka_unit_test(a_lead_that_is_not_known_is_no_figure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
