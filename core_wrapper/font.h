@@ -11,8 +11,8 @@
 
 /* Is there a dot in the cell of this character (as of kl_font_next) at x, y? False outside the cell. */
 bool kl_font_dot(unsigned code, unsigned x, unsigned y);
-/* The next character of a UTF-8 text as the font shows it, 0x20..0x7e or KL_FONT_BOX; moves *text on. 0 at
- * its end. */
+/* The next character of a UTF-8 text as the font shows it (net/engine/plain.h), 0x20..0x7e or KL_FONT_BOX;
+ * moves *text on. 0 at the end. */
 unsigned kl_font_next(const char **text);
 
 #endif

@@ -155,7 +155,7 @@ enum kl_refuse {
     KL_REFUSE_CLOSED,
     KL_REFUSE_SEAT,     /* no such room here, or no such seat in it */
     KL_REFUSE_DESYNC,   /* out of sync again and again, alone against the others */
-    KL_REFUSE_DOOR = 10 /* password, lock or ban */
+    KL_REFUSE_DOOR = 10 /* password, lock, ban, or a name that is not to be had */
 };
 struct kl_text {
     uint8_t code;

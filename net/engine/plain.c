@@ -31,3 +31,54 @@ char *kl_plain(char *text) {
     *to = 0;
     return text;
 }
+
+/* ---- folded ---- */
+
+/* Letters of western Europe without their accents: U+00C0 to U+00FF. */
+static const char western[] = "AAAAAAACEEEEIIIIDNOOOOOxOUUUUYPsaaaaaaaceeeeiiiidnooooo/ouuuuypy";
+
+static unsigned fold(unsigned code) {
+    switch (code) {
+    case 0xa0: return ' ';
+    case 0x2026: return '.';
+    case 0x2013:
+    case 0x2014: return '-';
+    case 0x2018:
+    case 0x2019: return '\'';
+    }
+    if (code >= 0xc0 && code <= 0xff) return (unsigned char)western[code - 0xc0];
+    return code < 0x80 ? code : KL_PLAIN_OTHER;
+}
+
+unsigned kl_plain_next(const char **text) {
+    const unsigned char *p = (const unsigned char *)*text;
+    if (!*p) return 0;
+    unsigned more = *p < 0xc0 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;
+    unsigned code = more ? *p & (0x3fu >> more) : *p;
+    (*text)++;
+    for (unsigned i = 1; i <= more; i++) {
+        if ((p[i] & 0xc0) != 0x80) return KL_PLAIN_OTHER;
+        code = code << 6 | (p[i] & 0x3f);
+    }
+    *text += more;
+    return more || code < 0x80 ? fold(code) : KL_PLAIN_OTHER;
+}
+
+static unsigned next_small(const char **text) {
+    unsigned code = kl_plain_next(text);
+    return code >= 'A' && code <= 'Z' ? code - 'A' + 'a' : code;
+}
+
+static unsigned next_not_blank(const char **text) {
+    unsigned code = ' ';
+    while (code == ' ')
+        code = next_small(text);
+    return code;
+}
+
+bool kl_plain_reads(const char *text, const char *word) {
+    unsigned code = next_not_blank(&text);
+    for (; *word && code == (unsigned char)*word; word++)
+        code = word[1] ? next_small(&text) : next_not_blank(&text);
+    return !*word && !code;
+}

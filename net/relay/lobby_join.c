@@ -4,6 +4,7 @@
 
 #include <sodium.h>
 
+#include "net/engine/plain.h"
 #include "net/session/identity.h"
 #include "net/relay/lobby_room.h"
 
@@ -255,7 +256,10 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
     struct kl_lobby_room *r = kl_lobby_find(l, h->room);
     const char *address = l->client[peer].address;
     int code = 0;
-    if (h->door & KL_DOOR_AGAIN && !(r && l->limits.watchers)) {
+    if (kl_plain_reads(h->name, "relay")) {
+        snprintf(text, sizeof text, "the name \"relay\" is the relay's own; choose another name");
+        code = KL_REFUSE_DOOR;
+    } else if (h->door & KL_DOOR_AGAIN && !(r && l->limits.watchers)) {
         snprintf(text, sizeof text, "room %s is not here (any more)", h->room);
         code = KL_REFUSE_SEAT;
     } else if (r && r->doors & KL_DOOR_PASSWORD) /* what the room plays is for those who know the password */

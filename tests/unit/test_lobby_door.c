@@ -279,6 +279,29 @@ static void a_door_for_one_at_a_time(void **state) {
     expect_refusal(3, KL_REFUSE_DOOR, "its host has locked it");
 }
 
+/* Chat shows NAME: TEXT, and the relay's operator speaks as "relay". */
+static void nobody_is_called_relay(void **state) {
+    (void)state;
+    static const char *const refused[] = {
+        "relay", "Relay", "RELAY", " relay", "relay ", "rel\xc3\xa0y", "\xc2\xa0r\xc3\x89lay"};
+    static const char *const taken[] = {"relayer", "re lay", "relay2"};
+    unsigned peer = 0;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct kl_msg m = a_hello(peer, "room", i % 2, 2, "x"); /* plays or watches */
+        strcpy(m.hello.name, refused[i]);
+        connect_peer(peer);
+        say(peer, &m);
+        expect_refusal(peer++, KL_REFUSE_DOOR, "the relay's own; choose another name");
+    }
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        struct kl_msg m = a_hello(peer, "room", 1, 3, "x");
+        strcpy(m.hello.name, taken[i]);
+        connect_peer(peer);
+        say(peer, &m);
+        assert_non_null(heard(peer++, KL_MSG_WELCOME));
+    }
+}
+
 /* A name may hold anything that is text: in the log it stays a name. */
 static void no_name_writes_the_log(void **state) {
     (void)state;
@@ -482,6 +505,7 @@ int main(void) {
         T(guessing_from_everywhere_gets_slow),
         T(locked_is_for_newcomers),
         T(a_door_for_one_at_a_time),
+        T(nobody_is_called_relay),
         T(no_name_writes_the_log),
         T(kicked_may_come_again_and_banned_may_not),
         T(who_moves_is_banned_all_the_same),
