@@ -28,6 +28,7 @@ struct kl_room_client {
     uint32_t next_sample;     /* samples below are in */
     uint32_t resumed_at;      /* number of the first sample after an absence */
     uint32_t used;            /* while frames close by the clock: samples below are played */
+    bool crowded;             /* samples from `used` on were folded into one: the next frame takes all */
     uint32_t frame_acked;     /* closed frames below are acknowledged */
     uint32_t backlog;         /* frames acknowledged and not yet run, by its last word */
     bool sparing;             /* wants nothing sent at half steps */

@@ -11,6 +11,7 @@ void kl_room_set_absent(struct kl_room *r, struct kl_room_client *c) {
 
 void kl_room_resumed(struct kl_room *r, struct kl_room_client *c, uint32_t sample) {
     c->next_sample = c->resumed_at = c->used = sample;
+    c->crowded = false;
     c->link = KL_LINK_UP;
     bool at_once = r->now.by_clock && r->now.samples_end == UINT32_MAX; /* no interval to fit in with */
     c->presence = at_once ? KL_PRESENT : KL_RETURNING;

@@ -58,7 +58,21 @@ static uint32_t take_to(const struct kl_room *r, const struct kl_room_client *c)
         uint32_t to = foldable(r->sample[s], shown, known, c->used, most);
         if (to < end) end = to;
     }
-    return most - end > PENDING_MAX ? most : end;
+    return most - end > PENDING_MAX || c->crowded ? most : end;
+}
+
+/* The place of the oldest sample is needed while nothing closes: in a pause, or by a burst after an outage.
+ * The oldest sample goes into the one after it, so that no motion and no press is lost; edges are. */
+void kl_room_make_place(struct kl_room *r, struct kl_room_client *c) {
+    if (!r->now.by_clock || c->next_sample - c->used < KL_WINDOW_FRAMES) return;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        struct kl_input *ring = r->sample[s], sum = ring[c->used % KL_WINDOW_FRAMES];
+        if (!(c->seats >> s & 1)) continue;
+        kl_input_fold(&sum, &ring[(c->used + 1) % KL_WINDOW_FRAMES]);
+        ring[(c->used + 1) % KL_WINDOW_FRAMES] = sum;
+    }
+    c->used++;
+    c->crowded = true;
 }
 
 static void make_input(const struct kl_room *r, const struct kl_room_client *c, unsigned seat, uint32_t end,
@@ -80,6 +94,7 @@ void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f) {
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             if (c->seats >> s & 1) make_input(r, c, s, end, &f->in[r->plays[s]]);
         c->used = end;
+        c->crowded = false;
     }
 }
 

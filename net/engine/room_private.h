@@ -28,6 +28,8 @@ uint16_t kl_room_guess_spacing(const struct kl_room *r);
 uint8_t kl_room_missing_by_clock(const struct kl_room *r);
 double kl_room_clock_line_us(const struct kl_room *r);
 void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f);
+/* Before a sample is kept: no sample that is still to be played is overwritten. */
+void kl_room_make_place(struct kl_room *r, struct kl_room_client *c);
 /* At a keyframe: whether the frames of `next` close by the clock. */
 void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next);
 

@@ -31,6 +31,7 @@ static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_
     for (uint32_t i = 0; i < m->sample_count; i++) {
         kl_ctrl_sample(m, in);
         if (m->sample_first + i != c->next_sample) continue; /* had before, or behind a gap */
+        kl_room_make_place(r, c);
         for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
             if (c->seats >> s & 1) r->sample[s][c->next_sample % KL_WINDOW_FRAMES] = in[k++];
         uint64_t late_us = (uint64_t)(taken_late(r, m, i) * kl_room_period_us(r) / 16);

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "tests/rooms/rooms.h"
+#include "tests/sim/kept.h"
 
 #define LIMIT_S 60 /* of processor time for one room: beyond it hangs */
 
 static const char usage[] =
     "rooms --seeds N [--first S] [--jobs J]  plays N rooms, of the seeds from S (1) on, J (1) at a time\n"
+    "rooms --kept FILE [--jobs J]            plays the seeds that the file lists\n"
     "rooms --seed N                          plays one, with its story and the relay's log\n"
     "      --plain                           without watchers, and nobody begins with a snapshot: as seeds "
     "of old\n"
@@ -121,10 +123,12 @@ static bool wait_for_one(void) {
     return true;
 }
 
-static int run_rooms(uint64_t first, uint64_t seeds, unsigned jobs) {
+/* `seeds` rooms from the seed `first` on, or, where first is 0, of these seeds. */
+static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, unsigned jobs) {
     unsigned under_way = 0;
-    for (uint64_t s = first; s < first + seeds; s++) {
-        run_room(s);
+    for (uint64_t i = 0; i < seeds; i++) {
+        if (!first) plain = kept[i].plain;
+        run_room(first ? first + i : kept[i].seed);
         if (++under_way == jobs) under_way -= wait_for_one();
     }
     while (under_way && wait_for_one())
@@ -141,13 +145,10 @@ static int run_rooms(uint64_t first, uint64_t seeds, unsigned jobs) {
 }
 
 int main(int argc, char **argv) {
-    static const struct option options[] = {{"seeds", 1, NULL, 'n'},
-                                            {"first", 1, NULL, 'f'},
-                                            {"jobs", 1, NULL, 'j'},
-                                            {"seed", 1, NULL, 's'},
-                                            {"plain", 0, NULL, 'p'},
-                                            {"help", 0, NULL, 'h'},
-                                            {0}};
+    static const struct option options[] = {
+        {"seeds", 1, NULL, 'n'}, {"first", 1, NULL, 'f'}, {"jobs", 1, NULL, 'j'}, {"seed", 1, NULL, 's'},
+        {"plain", 0, NULL, 'p'}, {"kept", 1, NULL, 'k'},  {"help", 0, NULL, 'h'}, {0}};
+    static struct kept kept[KEPT_MAX];
     uint64_t first = 1, seeds = 0, one = 0;
     unsigned jobs = 1;
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -159,12 +160,15 @@ int main(int argc, char **argv) {
             jobs = (unsigned)strtoul(optarg, NULL, 10);
         else if (o == 'p')
             plain = true;
+        else if (o == 'k')
+            first = 0, seeds = kept_read(optarg, kept);
         else if (o == 's')
             one = strtoull(optarg, NULL, 10);
         else
             return fputs(usage, o == 'h' ? stdout : stderr), o == 'h' ? 0 : 2;
     }
-    if ((!seeds && !one) || !jobs || optind < argc) return fputs(usage, stderr), 2;
+    if ((!seeds && !one) || !jobs || (!first && !kept[0].seed) || optind < argc)
+        return fputs(usage, stderr), 2;
     totals = mmap(NULL, sizeof *totals, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (totals == MAP_FAILED) return 2;
     randombytes_set_implementation(&chance);
@@ -174,5 +178,5 @@ int main(int argc, char **argv) {
         play(one);
         return puts("held"), 0;
     }
-    return run_rooms(first, seeds, jobs);
+    return run_rooms(first, seeds, kept, jobs);
 }

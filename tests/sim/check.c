@@ -91,6 +91,14 @@ static void keep_print(struct truth *t, const struct kl_frame *f) {
     t->print[f->number] = truth_print(f, &t->commands[f->number % REF_RING]);
 }
 
+static bool check_input(struct truth *t, const struct kl_frame *f, unsigned seat,
+                        const struct kl_input *expected) {
+    struct ref_difference d;
+    if (!ref_input_differs(&f->in[seat], expected, &d)) return true;
+    return broken(t, f, "seat=%u has %s=%lld, expected %lld", seat, d.field, (long long)d.is,
+                  (long long)d.expected);
+}
+
 static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_us, uint64_t now_us) {
     struct ref_room *ref = &t->ref;
     struct kl_frame expected;
@@ -106,9 +114,7 @@ static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_
     for (unsigned pad = 0; pad < KL_MAX_SEATS; pad++)
         if (!check_pad(t, f, pad, range[pad])) return false;
     for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++)
-        if (!ref_input_equal(&expected.in[seat], &f->in[seat]))
-            return broken(t, f, "seat=%u shows joypad %04x, not %04x (or another difference)", seat,
-                          f->in[seat].joypad, expected.in[seat].joypad);
+        if (!check_input(t, f, seat, &expected.in[seat])) return false;
     t->frame[f->number % REF_RING] = *f;
     t->closed_us[f->number % REF_RING] = now_us;
     keep_print(t, f);

@@ -80,6 +80,7 @@ static void send_piece(struct world *w, unsigned i, uint32_t from) {
     p->client = (uint8_t)i;
     p->len = (uint16_t)len;
     p->closed = w->truth.next;
+    p->relay = w->reopened;
     kl_room_gave_history(&w->room, i, end);
     c->bulk_bytes += len;
     uint64_t at = arrival_us(w, c, &c->down);
@@ -121,6 +122,10 @@ static void piece_arrives(struct world *w, const struct event *e) {
         return;
     }
     c->bulk_bytes -= p->len;
+    if (drive_outdated(w, p)) {
+        packet_free(w, p);
+        return;
+    }
     if (p->closed > c->knowable) c->knowable = p->closed;
     p->next_free = NULL;
     *(c->pieces ? &c->last_piece->next_free : &c->pieces) = p;
@@ -290,8 +295,10 @@ static void reopen(struct world *w, const struct happening *h) {
     }
     free_history(old);
     w->relay_down = false;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (w->client[i].knowable > at) w->client[i].knowable = at;
+        drop_pieces(w, &w->client[i]);
+    }
     world_log(w, "event=reopen frame=%u of=%u journal=%u hold_us=%llu", at, w->truth.next, journal,
               (unsigned long long)h->hold_us);
     if (w->failed) return;

@@ -102,6 +102,7 @@ static void transmit(struct world *w, unsigned client, bool up, const uint8_t *b
         p->session = up ? c->session : c->bound;
         p->counter = counter;
         p->closed = w->truth.next;
+        p->relay = w->reopened;
         memcpy(p->bytes, body, len);
         events_push(w, (struct event){.at_us = arrival[i],
                                       .kind = up ? EVENT_TO_RELAY : EVENT_TO_CLIENT,
@@ -224,8 +225,8 @@ void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
         if (result == KL_OK) ref_room_order(&w->truth.ref, client, &given);
         const struct ref_client *from =
             client == KL_RELAY_CLIENT ? &w->truth.ref.relay : &w->truth.ref.client[client];
-        if (result == KL_E_FULL && from->queued < KL_COMMANDS_MAX)
-            world_fail(w, "a command is refused though %u of %u wait", from->queued, KL_COMMANDS_MAX);
+        if (result == KL_E_FULL && from->queued < ref_room_places(c->kind))
+            world_fail(w, "a command of kind %u is refused though only %u wait", c->kind, from->queued);
     }
     world_log(w, "event=order client=%u kind=%u bytes=%u result=%d", client, c->kind, c->len, result);
     *(result == KL_OK ? &w->orders_taken : &w->orders_refused) += 1;
@@ -257,9 +258,15 @@ void drive_to_relay(struct world *w, struct packet *p) {
     drive_send_relay(w);
 }
 
+/* The relay that goes on after its process died has asked every client for the frames that it has. The
+ * simulation asks at one moment; so a client takes nothing from the dead process after that moment. */
+bool drive_outdated(const struct world *w, const struct packet *p) {
+    return !w->relay_down && p->relay != w->reopened;
+}
+
 void drive_to_client(struct world *w, struct packet *p) {
     struct sim_client *c = &w->client[p->client];
-    if (!c->in_room || c->dead || !let_in(w, p, c->session, &c->down_window)) return;
+    if (!c->in_room || c->dead || drive_outdated(w, p) || !let_in(w, p, c->session, &c->down_window)) return;
     if (p->closed > c->knowable) c->knowable = p->closed;
     int r = kl_client_receive(&c->lock, p->bytes, p->len, drive_client_clock(w, c));
     if (r != KL_OK) world_fail(w, "client=%u refuses an UPDATE: %d", p->client, r);

@@ -11,7 +11,8 @@ uint64_t drive_relay_clock(const struct world *w);
 uint32_t drive_turn(struct world *w, unsigned client);  /* one retro_run of its frontend */
 void drive_to_relay(struct world *w, struct packet *p); /* a CTRL arrives */
 void drive_to_client(struct world *w, struct packet *p);
-void drive_before(struct world *w);  /* before the room is told anything */
+bool drive_outdated(const struct world *w, const struct packet *p); /* of a dead relay that has a successor */
+void drive_before(struct world *w);                                 /* before the room is told anything */
 void drive_collect(struct world *w); /* after it: frames that the relay closed */
 void drive_tick(struct world *w);    /* what is due at the relay by time alone */
 void drive_order(struct world *w, unsigned client, const struct kl_command *c); /* a command arrives */

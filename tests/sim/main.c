@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/sim/cell.h"
+#include "tests/sim/kept.h"
 #include "tests/sim/trial.h"
 #include "tests/sim/world.h"
 
@@ -26,12 +27,15 @@ struct worker {
     double pace_least;
 };
 struct shared {
-    _Atomic uint64_t next, end;
+    _Atomic uint64_t next;      /* place of the seed that is played next */
+    uint64_t first, count;      /* the seeds in order of their places: from `first` on … */
+    struct kept kept[KEPT_MAX]; /* … or, where first is 0, these */
     struct worker worker[JOBS_MAX];
 };
 
 static const char usage[] =
     "sim --seeds N [--first S] [--jobs J]  plays N rooms, of the seeds from S (1) on, in J (1) processes\n"
+    "sim --kept FILE [--jobs J]            plays the seeds that the file lists\n"
     "sim --seed N                          plays one room with its log, a line of key=value an event\n"
     "sim --cell RTT_MS,JITTER_MS,LOSS%,PLAYERS [--seconds S] [--hz TICKS] [--fps FPS] [--off] [--log]\n"
     "                                      measures one steady link (jitter per hop half that, half-normal,\n"
@@ -85,8 +89,8 @@ static void play(struct worker *me, struct world *w, uint64_t seed) {
 static void work(struct shared *all, struct worker *me) {
     struct world *w = malloc(sizeof *w);
     if (!w) _exit(2);
-    for (uint64_t seed; (seed = atomic_fetch_add(&all->next, 1)) < all->end;)
-        play(me, w, seed);
+    for (uint64_t i; (i = atomic_fetch_add(&all->next, 1)) < all->count;)
+        play(me, w, all->first ? all->first + i : all->kept[i].seed);
     _exit(0);
 }
 
@@ -125,12 +129,15 @@ static double seconds_now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int play_many(uint64_t first, uint64_t count, unsigned jobs) {
+/* Plays `count` seeds from `first` on, or those of the file `kept`. */
+static int play_many(const char *kept, uint64_t first, uint64_t count, unsigned jobs) {
     struct shared *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED) return 2;
     memset(all, 0, sizeof *all);
-    all->next = first;
-    all->end = first + count;
+    if (kept) first = 0, count = kept_read(kept, all->kept);
+    if (count == 0) return 2;
+    all->first = first;
+    all->count = count;
     double began = seconds_now();
     for (unsigned i = 0; i < jobs; i++)
         hire(all, &all->worker[i]);
@@ -200,20 +207,38 @@ enum {
     OPT_RETURN,
     OPT_SLOW,
     OPT_HITCH,
+    OPT_KEPT,
     OPT_HELP
 };
-static const struct option options[] = {
-    {"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST},   {"jobs", 1, 0, OPT_JOBS},
-    {"seed", 1, 0, OPT_SEED},       {"cell", 1, 0, OPT_CELL},     {"table", 0, 0, OPT_TABLE},
-    {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},         {"fps", 1, 0, OPT_FPS},
-    {"off", 0, 0, OPT_OFF},         {"log", 0, 0, OPT_LOG},       {"policy", 1, 0, OPT_POLICY},
-    {"half-steps", 0, 0, OPT_HALF}, {"step", 0, 0, OPT_STEP},     {"pace", 0, 0, OPT_PACE},
-    {"hang", 1, 0, OPT_HANG},       {"menu", 1, 0, OPT_MENU},     {"hour", 0, 0, OPT_HOUR},
-    {"unequal", 0, 0, OPT_UNEQUAL}, {"return", 0, 0, OPT_RETURN}, {"slow", 0, 0, OPT_SLOW},
-    {"hitch", 0, 0, OPT_HITCH},     {"help", 0, 0, OPT_HELP},     {0}};
+static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
+                                        {"first", 1, 0, OPT_FIRST},
+                                        {"jobs", 1, 0, OPT_JOBS},
+                                        {"seed", 1, 0, OPT_SEED},
+                                        {"cell", 1, 0, OPT_CELL},
+                                        {"table", 0, 0, OPT_TABLE},
+                                        {"seconds", 1, 0, OPT_SECONDS},
+                                        {"hz", 1, 0, OPT_HZ},
+                                        {"fps", 1, 0, OPT_FPS},
+                                        {"off", 0, 0, OPT_OFF},
+                                        {"log", 0, 0, OPT_LOG},
+                                        {"policy", 1, 0, OPT_POLICY},
+                                        {"half-steps", 0, 0, OPT_HALF},
+                                        {"step", 0, 0, OPT_STEP},
+                                        {"pace", 0, 0, OPT_PACE},
+                                        {"hang", 1, 0, OPT_HANG},
+                                        {"menu", 1, 0, OPT_MENU},
+                                        {"hour", 0, 0, OPT_HOUR},
+                                        {"unequal", 0, 0, OPT_UNEQUAL},
+                                        {"return", 0, 0, OPT_RETURN},
+                                        {"slow", 0, 0, OPT_SLOW},
+                                        {"hitch", 0, 0, OPT_HITCH},
+                                        {"kept", 1, 0, OPT_KEPT},
+                                        {"help", 0, 0, OPT_HELP},
+                                        {0}};
 
 struct request {
     uint64_t seeds, first, seed;
+    const char *kept; /* a file */
     unsigned jobs;
     bool one, table, cell_asked, log;
     int trial; /* its option; 0: none */
@@ -257,6 +282,7 @@ static int read_options(struct request *q, int argc, char **argv) {
             q->cell.loss = percent / 100;
             if (!q->cell_asked || q->cell.players < 1 || q->cell.players > KL_MAX_SEATS) return 2;
             break;
+        case OPT_KEPT: q->kept = optarg; break;
         case OPT_TABLE: q->table = true; break;
         case OPT_SECONDS: q->cell.seconds = strtod(optarg, NULL); break;
         case OPT_HZ: q->cell.tick_hz = strtod(optarg, NULL); break;
@@ -280,7 +306,7 @@ static int read_options(struct request *q, int argc, char **argv) {
         default: return 2;
         }
     }
-    return optind < argc || q->jobs < 1 || q->jobs > JOBS_MAX ? 2 : 0;
+    return optind < argc || q->first < 1 || q->jobs < 1 || q->jobs > JOBS_MAX ? 2 : 0;
 }
 
 int main(int argc, char **argv) {
@@ -289,7 +315,7 @@ int main(int argc, char **argv) {
         .jobs = 1,
         .cell = {.subframes = true, .tick_hz = 60, .fps = 60, .seconds = 150, .settle_seconds = 60}};
     int wrong = read_options(&q, argc, argv);
-    bool nothing = !q.seeds && !q.one && !q.table && !q.cell_asked && !q.trial;
+    bool nothing = !q.seeds && !q.kept && !q.one && !q.table && !q.cell_asked && !q.trial;
     if (wrong || nothing) {
         fputs(usage, wrong == 1 ? stdout : stderr);
         return wrong == 1 ? 0 : 2;
@@ -297,5 +323,5 @@ int main(int argc, char **argv) {
     if (q.trial) return run_trial(&q);
     if (q.table) return cell_table(&q.cell, q.first, q.seeds ? q.seeds : 1);
     if (q.cell_asked) return cell_one(&q.cell, q.log);
-    return q.one ? play_one(q.seed) : play_many(q.first, q.seeds, q.jobs);
+    return q.one ? play_one(q.seed) : play_many(q.kept, q.first, q.seeds, q.jobs);
 }

@@ -72,7 +72,7 @@ static void fold_client(struct ref_room *r, struct ref_client *c, struct kl_fram
         uint32_t to = run_end(&r->pad[s], ref_buttons(&r->shown[r->plays[s]]), from, all, known);
         if (to < end) end = to;
     }
-    bool forced = all - end > PENDING;
+    bool forced = all - end > PENDING || c->next_sample - from > KL_WINDOW_FRAMES;
     if (forced) end = all;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(c->pads >> s & 1)) continue;

@@ -1,3 +1,4 @@
+#include "net/engine/command.h"
 #include "tests/sim/ref_fold.h"
 #include "tests/sim/ref_pace.h"
 
@@ -155,10 +156,14 @@ void ref_room_remove(struct ref_room *r, unsigned client) {
     r->client[client].in_room = false;
 }
 
+unsigned ref_room_places(uint8_t kind) {
+    return kind == KL_COMMAND_CHAT ? KL_COMMANDS_MAX / 2 : KL_COMMANDS_MAX;
+}
+
 void ref_room_order(struct ref_room *r, unsigned client, const struct kl_command *c) {
     struct ref_client *from = client == KL_RELAY_CLIENT ? &r->relay : &r->client[client];
-    if (from->queued == KL_COMMANDS_MAX) {
-        LAY(r, "a ninth command of client=%u is queued", client);
+    if (from->queued >= ref_room_places(c->kind)) {
+        LAY(r, "a command of client=%u is queued behind %u others", client, from->queued);
         return;
     }
     from->queue[from->queued++] = *c;

@@ -91,6 +91,9 @@ void ref_room_ctrl(struct ref_room *r, unsigned client, struct kl_ctrl *m, uint6
 void ref_make_absent(struct ref_client *c);
 void ref_room_tick(struct ref_room *r, uint64_t now_us);
 void ref_room_remove(struct ref_room *r, unsigned client);
+/* So many commands of a client may wait, and one of this kind is refused. (Chat is refused, too, once half of
+ * the bytes that may be given at once are used up: no simulated room comes near that.) */
+unsigned ref_room_places(uint8_t kind);
 void ref_room_order(struct ref_room *r, unsigned client, const struct kl_command *c);
 void ref_room_resume(struct ref_room *r, uint64_t now_us);
 

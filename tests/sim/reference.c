@@ -62,27 +62,47 @@ void ref_frame(struct ref_seat *s, const struct ref_interval *prev, const struct
     lo_hi[1] = prev->sample_first + hi;
 }
 
-static bool keys_same(const struct kl_input *a, const struct kl_input *b) {
-    if (a->key_count != b->key_count) return false;
-    for (unsigned i = 0; i < a->key_count; i++)
-        if (a->key[i].code != b->key[i].code || a->key[i].down != b->key[i].down ||
-            a->key[i].modifiers != b->key[i].modifiers || a->key[i].character != b->key[i].character)
-            return false;
+static bool differs(struct ref_difference *d, const char *field, int64_t is, int64_t expected) {
+    if (is == expected) return false;
+    if (d) *d = (struct ref_difference){field, is, expected};
     return true;
 }
 
-bool ref_input_equal(const struct kl_input *a, const struct kl_input *b) {
-    bool same = a->joypad == b->joypad && a->mouse_x == b->mouse_x && a->mouse_y == b->mouse_y &&
-                a->mouse_buttons == b->mouse_buttons && a->gun_x == b->gun_x && a->gun_y == b->gun_y &&
-                a->gun_buttons == b->gun_buttons;
+static bool keys_differ(const struct kl_input *is, const struct kl_input *expected,
+                        struct ref_difference *d) {
+    if (differs(d, "key_count", is->key_count, expected->key_count)) return true;
+    for (unsigned i = 0; i < is->key_count; i++) {
+        const struct kl_key *a = &is->key[i], *b = &expected->key[i];
+        if (differs(d, "key.code", a->code, b->code) || differs(d, "key.down", a->down, b->down) ||
+            differs(d, "key.modifiers", a->modifiers, b->modifiers) ||
+            differs(d, "key.character", a->character, b->character))
+            return true;
+    }
+    return false;
+}
+
+bool ref_input_differs(const struct kl_input *is, const struct kl_input *expected, struct ref_difference *d) {
+    if (differs(d, "joypad", is->joypad, expected->joypad) ||
+        differs(d, "mouse_x", is->mouse_x, expected->mouse_x) ||
+        differs(d, "mouse_y", is->mouse_y, expected->mouse_y) ||
+        differs(d, "mouse_buttons", is->mouse_buttons, expected->mouse_buttons) ||
+        differs(d, "gun_x", is->gun_x, expected->gun_x) || differs(d, "gun_y", is->gun_y, expected->gun_y) ||
+        differs(d, "gun_buttons", is->gun_buttons, expected->gun_buttons))
+        return true;
     for (unsigned i = 0; i < 4; i++)
-        same = same && a->stick[i] == b->stick[i];
+        if (differs(d, "stick", is->stick[i], expected->stick[i])) return true;
     for (unsigned i = 0; i < 2; i++)
-        same = same && a->trigger[i] == b->trigger[i];
+        if (differs(d, "trigger", is->trigger[i], expected->trigger[i])) return true;
     for (unsigned i = 0; i < KL_TOUCHES; i++)
-        same = same && a->touch[i].x == b->touch[i].x && a->touch[i].y == b->touch[i].y &&
-               a->touch[i].pressed == b->touch[i].pressed;
-    return same && keys_same(a, b);
+        if (differs(d, "touch.x", is->touch[i].x, expected->touch[i].x) ||
+            differs(d, "touch.y", is->touch[i].y, expected->touch[i].y) ||
+            differs(d, "touch.pressed", is->touch[i].pressed, expected->touch[i].pressed))
+            return true;
+    return keys_differ(is, expected, d);
+}
+
+bool ref_input_equal(const struct kl_input *a, const struct kl_input *b) {
+    return !ref_input_differs(a, b, NULL);
 }
 
 bool ref_input_neutral(const struct kl_input *a) {

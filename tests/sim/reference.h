@@ -38,6 +38,14 @@ void ref_add(struct ref_seat *s, struct kl_input *out, uint32_t lo, uint32_t hi,
 /* Everything of an input that is pressed or not, as one mask. */
 uint64_t ref_buttons(const struct kl_input *in);
 
+/* The first field in which two inputs differ, and its two values. */
+struct ref_difference {
+    const char *field;
+    int64_t is, expected;
+};
+
+/* True where they differ; d, where not NULL, then says in which field. */
+bool ref_input_differs(const struct kl_input *is, const struct kl_input *expected, struct ref_difference *d);
 bool ref_input_equal(const struct kl_input *a, const struct kl_input *b);
 bool ref_input_neutral(const struct kl_input *a);
 

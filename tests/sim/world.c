@@ -259,6 +259,16 @@ static double come_due(const struct world *w) {
     return fmin(w->truth.next, position);
 }
 
+/* The time of the next frame by the schedule. A room whose lead is long closes frames before their time, by
+ * an interval at most, and its wait budget begins with that time. */
+static uint64_t next_line_us(const struct world *w) {
+    const struct kl_schedule *s = &w->room.schedule;
+    double line = s->t0_us + w->truth.next * s->period_us;
+    uint64_t at = line > 0 ? relay_time(w, (uint64_t)line) : 0;
+    uint64_t most = w->last_close_us + (uint64_t)((2 * KL_SPACING_MAX) * s->period_us);
+    return w->scenario.params.clocked && at < most ? at : 0;
+}
+
 static void check_progress(struct world *w) {
     const struct ref_room *ref = &w->truth.ref;
     if (!w->room.started || !ref_room_pads(ref) || w->relay_down) return;
@@ -275,7 +285,7 @@ static void check_progress(struct world *w) {
         w->paced_from = come_due(w);
     }
     uint64_t patience = patience_us(w);
-    uint64_t moved_us = later(w->last_close_us, w->truth.still_us);
+    uint64_t moved_us = later(later(w->last_close_us, next_line_us(w)), w->truth.still_us);
     if (ref->params.policy == KL_POLICY_STRICT || !ref->params.clocked)
         moved_us = later(moved_us, w->room_obstacle_us);
     if (w->now_us > moved_us + patience)

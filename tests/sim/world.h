@@ -74,6 +74,7 @@ struct packet {
     uint8_t client;
     uint32_t session, counter;
     uint32_t closed; /* of the room when it was sent */
+    uint64_t relay;  /* number of the relay's process that sent it */
     struct packet *next_free;
     uint8_t bytes[KL_PIECE_BYTES];
 };

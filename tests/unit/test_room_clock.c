@@ -123,6 +123,33 @@ static void too_much_that_waits_is_taken_at_once(void **state) {
     assert_int_equal(r.client[0].used, COUNT(mash));
 }
 
+/* An outage is over while the room pauses: more samples come than the room has places for. The next frame
+ * shows the motion of all of them. */
+static void no_motion_is_lost_that_comes_in_a_pause(void **state) {
+    (void)state;
+    const uint32_t lag = KL_WINDOW_FRAMES + 60;
+    begin();
+    while (r.next_close < lag) { /* the clients are there, and say nothing new */
+        hand_ctrl(0, 0, 0, 0, line(r.next_close) - 1);
+        hand_ctrl(3, 0, 0, 0, line(r.next_close) - 1);
+        kl_room_tick(&r, line(r.next_close));
+    }
+    hand_take_all();
+    uint64_t now_us = line(r.next_close) - 1;
+    int32_t moved = 0;
+    for (uint32_t n = 0; n < lag; n++) {
+        ring[n % KL_WINDOW_FRAMES][0] = (struct kl_input){.mouse_x = (int16_t)(n % 7), .mouse_y = -1};
+        moved += n % 7;
+        assert_int_equal(hand_ctrl(0, n, 1, 0, now_us), 0);
+    }
+    assert_int_equal(r.client[0].next_sample, lag);
+    kl_room_tick(&r, line(r.next_close));
+    assert_int_equal(hand_take_all(), 1);
+    assert_int_equal(hand_last.in[0].mouse_x, moved);
+    assert_int_equal(hand_last.in[0].mouse_y, -(int32_t)lag);
+    assert_int_equal(r.client[0].used, lag);
+}
+
 static void on_a_slow_link_frames_close_in_twos_and_threes(void **state) {
     (void)state;
     static const struct { uint32_t rtt_us, group; } link[] = {{60000, 1}, {60001, 2}, {120001, 3}};
@@ -356,6 +383,7 @@ int main(void) {
         cmocka_unit_test(other_buttons_do_not_wait),
         cmocka_unit_test(without_news_it_holds_what_it_held_but_no_motion),
         cmocka_unit_test(too_much_that_waits_is_taken_at_once),
+        cmocka_unit_test(no_motion_is_lost_that_comes_in_a_pause),
         cmocka_unit_test(on_a_slow_link_frames_close_in_twos_and_threes),
         cmocka_unit_test(silence_for_the_budget_is_absence),
         cmocka_unit_test(a_change_of_policy_plays_every_sample_once),
