@@ -150,11 +150,11 @@ int kl_browse_begin(const char *names, char *err, size_t err_len) {
             return -1;
     }
     if (count == 0) problem = "relay: expected HOST or HOST:PORT, got none";
-    if (strlen(names) >= sizeof text) problem = "expected at most 8 relays, got a text without end";
+    if (strlen(names) >= sizeof text) problem = "expected at most 8 relays, got a longer text";
     if (!problem && sodium_init() < 0) problem = "libsodium does not start";
     kl_browse_end();
     for (unsigned i = 0; !problem && i < count; i++)
-        if (begin(&where[i]) != 0) problem = "cannot ask: out of memory, or of threads";
+        if (begin(&where[i]) != 0) problem = "cannot ask the relay: no memory or no thread left";
     if (problem && err) snprintf(err, err_len, "%s", problem);
     return problem ? -1 : 0;
 }

@@ -245,7 +245,7 @@ static void change(enum kl_play_mode mode) {
         return;
     }
     if (!kl_w.core.game_loaded) return;
-    if (playing) kl_wrapper_say(KL_SCREEN_INFO, 4000, "you have left the room, and play on alone");
+    if (playing) kl_wrapper_say(KL_SCREEN_INFO, 4000, "you left the room; the game goes on alone");
     leave();
     if (playing)
         kl_session_local();

@@ -79,7 +79,7 @@ static void do_swap(const struct kl_command *c, uint32_t frame) {
         if (seat == c->data[0]) room.plays[s] = c->data[1];
         if (seat == c->data[1]) room.plays[s] = c->data[0];
     }
-    tell(c, frame, "players %u and %u swap", c->data[0] + 1u, c->data[1] + 1u);
+    tell(c, frame, "players %u and %u swap seats", c->data[0] + 1u, c->data[1] + 1u);
 }
 
 static void do_option(const struct kl_command *c, uint32_t frame) {
@@ -107,7 +107,7 @@ static void do_disk(const struct kl_command *c, uint32_t frame) {
     uint16_t index;
     if (!kl_words_get_disk(c, &index)) return;
     if (!d->set_eject_state || !d->set_image_index) {
-        tell(c, frame, "no disk is swapped: this core has none");
+        tell(c, frame, "no disk swapped: this core has no disks");
         return;
     }
     d->set_eject_state(true);
@@ -115,7 +115,7 @@ static void do_disk(const struct kl_command *c, uint32_t frame) {
     room.tray_frame = frame + TRAY_FRAMES;
     room.tray_index = index;
     if (index == KL_DISK_NONE)
-        tell(c, frame, "the disk is taken out");
+        tell(c, frame, "disk taken out");
     else
         tell(c, frame, "disk %u", index + 1u);
 }
@@ -124,13 +124,13 @@ static void do_save(const struct kl_command *c, uint32_t frame) {
     if (kl_slot_save(frame))
         tell(c, frame, "state saved for all");
     else
-        tell(c, frame, "no state saved: this core cannot do it now");
+        tell(c, frame, "no state saved: the core gave none");
 }
 
 static void do_load(const struct kl_command *c, uint32_t frame) {
     char why[KLW_TEXT_MAX];
     if (kl_slot_load(c, why, sizeof why) == 0)
-        tell(c, frame, "back to the state of frame %u",
+        tell(c, frame, "loaded the state of frame %u",
              c->data[0] | c->data[1] << 8 | c->data[2] << 16 | (unsigned)c->data[3] << 24);
     else
         tell(c, frame, "%s", why);

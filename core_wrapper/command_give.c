@@ -70,8 +70,7 @@ static int fit_policy(struct kl_words *w, char *answer, size_t cap) {
     if (w->has_budget) p.wait_budget_ms = budget_ms;
     if (w->has_spacing) p.spacing_fixed = spacing;
     if (p.policy == KL_POLICY_OPTIMISTIC && !(p.clocked && p.subframes))
-        return refuse(answer, cap,
-                      "optimistic means nothing in a room without a clock or without sub-frames");
+        return refuse(answer, cap, "the optimistic policy needs a room with a clock and sub-frames");
     given.any = true;
     given.frame = kl_w.play.next_frame;
     given.params = p;
@@ -115,12 +114,12 @@ static int fit_give(struct kl_words *w, char *answer, size_t cap) {
     const struct kl_member *m = find(w->who, answer, cap);
     if (!m) return -1;
     if (!m->seats) {
-        snprintf(answer, cap, "%s only watches: who has a seat can be given another", m->name);
+        snprintf(answer, cap, "%s watches: only a player can get another seat", m->name);
         return -1;
     }
     uint8_t seat = w->order.data[0];
     if (kl_command_pads((uint8_t)(1u << seat)) & m->seats) {
-        snprintf(answer, cap, "%s plays as player %u already", m->name, seat + 1u);
+        snprintf(answer, cap, "%s is player %u already", m->name, seat + 1u);
         return -1;
     }
     for (uint8_t s = KL_MAX_SEATS; s-- > 0;) /* of several the first */
@@ -131,7 +130,7 @@ static int fit_give(struct kl_words *w, char *answer, size_t cap) {
 static int fit_swap(struct kl_words *w, char *answer, size_t cap) {
     if (*w->who && fit_give(w, answer, cap) != 0) return -1;
     if (playing((uint8_t)(1u << w->order.data[0] | 1u << w->order.data[1]))) return 0;
-    return refuse(answer, cap, "nobody has those seats");
+    return refuse(answer, cap, "both seats are free: nothing to swap");
 }
 
 static int fit_host(struct kl_words *w, char *answer, size_t cap) {
@@ -153,7 +152,7 @@ static bool fit_watcher(struct kl_words *w) {
 static int fit_put_out(struct kl_words *w, char *answer, size_t cap) {
     if (fit_host(w, answer, cap) != 0) return fit_watcher(w) ? 0 : -1;
     if (w->order.data[0] != kl_w.status.welcome.client) return 0;
-    return refuse(answer, cap, "that is you: leave the room instead");
+    return refuse(answer, cap, "you cannot put yourself out: leave the room instead");
 }
 
 static bool is_the_hosts(uint8_t kind) {
@@ -175,8 +174,8 @@ static bool is_the_hosts(uint8_t kind) {
 
 static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
     bool paused = kl_w.status.lock.paused;
-    if (w->order.data[0] && paused) return refuse(answer, cap, "the room pauses already");
-    if (!w->order.data[0] && !paused) return refuse(answer, cap, "the room does not pause");
+    if (w->order.data[0] && paused) return refuse(answer, cap, "the room is paused already");
+    if (!w->order.data[0] && !paused) return refuse(answer, cap, "the room is not paused");
     return 0;
 }
 
@@ -194,7 +193,7 @@ static int fit_save(char *answer, size_t cap) {
 
 int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
     uint8_t kind = w->order.kind;
-    if (is_the_hosts(kind) && !is_host()) return refuse(answer, cap, "that is for the host of the room");
+    if (is_the_hosts(kind) && !is_host()) return refuse(answer, cap, "only the host of the room can do that");
     switch (kind) {
     case KL_COMMAND_POLICY: return fit_policy(w, answer, cap);
     case KL_COMMAND_SWAP: return fit_swap(w, answer, cap);

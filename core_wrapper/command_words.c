@@ -94,7 +94,7 @@ bool kl_words_option(const struct kl_command *c, char key[KL_COMMAND_BYTES + 1],
 /* ---- words ---- */
 
 static int plain(struct parser *p, const char *rest, uint8_t kind) {
-    if (*rest) return refuse(p, "nothing behind it", rest);
+    if (*rest) return refuse(p, "no further words", rest);
     p->out->order.kind = kind;
     return 0;
 }

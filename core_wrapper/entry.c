@@ -180,7 +180,7 @@ static bool load_alone(bool special, unsigned type, const struct retro_game_info
 
 static bool load_room(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
     if (!kl_session_claim()) {
-        kl_wrapper_fail("a second instance of the wrapper in one process (run-ahead) cannot join the room");
+        kl_wrapper_fail("run-ahead starts a second instance, which cannot join the room");
         return false;
     }
     kl_memory_free(&kl_w.memory);
@@ -279,14 +279,13 @@ RETRO_API size_t retro_serialize_size(void) {
 
 RETRO_API bool retro_serialize(void *data, size_t size) {
     if (own_states()) return kl_w.core.serialize(data, size);
-    kl_wrapper_say_once(&kl_w.said_states, "no savestates, rewind or run-ahead in a room");
+    kl_wrapper_say_once(&kl_w.said_states, "savestates, rewind and run-ahead are off in a room");
     return false;
 }
 
 RETRO_API bool retro_unserialize(const void *data, size_t size) {
     if (own_states()) return kl_w.core.unserialize(data, size);
-    if (room())
-        kl_wrapper_say_once(&kl_w.said_loads, "no state is loaded in a room: it would be yours alone");
+    if (room()) kl_wrapper_say_once(&kl_w.said_loads, "your own states cannot be loaded in a room");
     return false;
 }
 
@@ -298,7 +297,7 @@ RETRO_API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
     if (own_states())
         kl_w.core.cheat_set(index, enabled, code);
     else if (room() && enabled)
-        kl_wrapper_say_once(&kl_w.said_cheats, "no cheats in a room");
+        kl_wrapper_say_once(&kl_w.said_cheats, "cheats are off in a room");
 }
 
 RETRO_API void *retro_get_memory_data(unsigned id) {

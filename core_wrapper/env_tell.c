@@ -159,7 +159,7 @@ static bool disk_set_index(unsigned i) {
 static bool may_change_list(void) {
     if (kl_wrapper_local()) return true;
     if (swapping())
-        kl_wrapper_say_once(&kl_w.said_disk, "no disk can be added in a room: the others do not have it");
+        kl_wrapper_say_once(&kl_w.said_disk, "disks cannot be added in a room: the others lack them");
     return false;
 }
 static bool disk_replace(unsigned i, const struct retro_game_info *info) {

@@ -98,7 +98,7 @@ static void open_seat(void) {
         kl_seat_file_open(&j.seat, dir, id, err, sizeof err) == 0)
         return;
     kl_seat_make(&j.seat.key);
-    kl_screen_log(&kl_w.screen, kl_w.front.environment, "the seat will not outlive this process: %s", err);
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "a restart would lose this seat: %s", err);
 }
 
 static bool open_link(void) {
@@ -128,7 +128,8 @@ bool kl_join_open(void) {
     kl_room_profile_wish(&j.config.hello.params);
     open_seat();
     if (j.seat.left)
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "a seat was left behind: taking it again");
+        kl_screen_log(&kl_w.screen, kl_w.front.environment,
+                      "an earlier run left a seat here: taking it again");
     if (open_link()) return true;
     kl_join_close(false);
     return false;
@@ -136,7 +137,7 @@ bool kl_join_open(void) {
 
 bool kl_join_anew(void) {
     if (!j.back || kl_w.status.refused != KL_REFUSE_SEAT) return false;
-    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s: joining anew", kl_w.status.reason);
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s: joining as a new player", kl_w.status.reason);
     kl_link_close(kl_w.link, 0);
     kl_w.link = NULL;
     kl_seat_file_renew(&j.seat);
@@ -157,7 +158,7 @@ void kl_join_invite(void) {
     if (j.invited || !kl_w.config.invite || kl_w.status.phase < KL_LINK_WAITING) return;
     j.invited = true;
     if (!kl_join_write_link(link, sizeof link, kl_w.status.fingerprint)) return;
-    fprintf(stderr, "Your friends come into this room by the link\n  %s\n", link);
+    fprintf(stderr, "Friends join this room with this link:\n  %s\n", link);
 }
 
 void kl_join_link(char *out, size_t cap) {

@@ -123,8 +123,8 @@ static bool begin_carrying(unsigned guest) {
                       "netplay: UDP from guest %u does not get through, its match comes over this channel",
                       guest);
     else
-        refuse(guest, may ? "the host's machine has no socket for you"
-                          : "expected no datagrams: there is no ticket for a relay on the host's machine");
+        refuse(guest, may ? "the host's machine has no free socket"
+                          : "expected no datagrams: the host's machine gave no ticket for its relay");
     return n.carrier[guest] != NULL;
 }
 
@@ -148,10 +148,10 @@ static bool carry(void) {
     kl_screen_log(&kl_w.screen, kl_w.front.environment,
                   "netplay: nothing answers at UDP port %u of the host's; the match comes over this channel",
                   n.ticket.port);
-    kl_wrapper_say(KL_SCREEN_WARNING, 6000,
-                   "UDP port %u of the host's machine does not answer: the match comes through RetroArch's "
-                   "connection, some frames later",
-                   n.ticket.port);
+    kl_wrapper_say(
+        KL_SCREEN_WARNING, 6000,
+        "the host's UDP port %u does not answer: the match uses RetroArch's connection, some frames slower",
+        n.ticket.port);
     n.cut = false;
     snprintf(n.ticket.host, sizeof n.ticket.host, "%s", KL_CARRIER_HOST);
     n.ticket.port = port;
@@ -229,7 +229,7 @@ static void open_room(const char *host, uint16_t port, const char *fingerprint) 
     sodium_bin2hex(room + 3, sizeof room - 3, secret, sizeof secret);
     if (!kl_choice_netplay(host, port, fingerprint, room)) return;
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "netplay: hosting a room for it");
-    kl_wrapper_say(KL_SCREEN_INFO, 4000, "a room is open for who connects");
+    kl_wrapper_say(KL_SCREEN_INFO, 4000, "a room is open for guests");
 }
 
 /* Without a relay this machine is one, from now until the match is over. */
@@ -305,8 +305,8 @@ static bool enter_room(void) {
     const struct kl_url *t = &n.ticket;
     if (n.ticket_hosted && !find_host()) return false;
     if (n.lost && !carry()) {
-        kl_wrapper_fail("the host's machine does not answer at UDP port %u: the host lets it in, as TCP for "
-                        "RetroArch's netplay, or sets a relay for Keylock",
+        kl_wrapper_fail("the host's UDP port %u does not answer: the host must forward it like RetroArch's "
+                        "TCP port, or set a relay",
                         t->port);
         say_outcome(KL_CHANNEL_FAILED);
         return true;
@@ -322,7 +322,8 @@ static bool enter_room(void) {
 static void take_greeting(const struct kl_channel_packet *p, unsigned from) {
     char why[KL_TEXT_MAX];
     if (p->protocol != KL_PROTOCOL_VERSION) {
-        snprintf(why, sizeof why, "this Keylock speaks protocol %d, the other one %u: take the same release",
+        snprintf(why, sizeof why,
+                 "this Keylock speaks protocol %d, the other one %u: install the same release",
                  KL_PROTOCOL_VERSION, p->protocol);
         kl_wrapper_say(KL_SCREEN_WARNING, 6000, "%s", why);
         if (n.host) refuse(from, why);
@@ -336,7 +337,7 @@ static void take_greeting(const struct kl_channel_packet *p, unsigned from) {
 static void wrong_version(unsigned from, unsigned version) {
     char why[KL_TEXT_MAX];
     snprintf(why, sizeof why,
-             "this Keylock's netplay has version %d, the other one's %u: take the same release",
+             "this Keylock's netplay has version %d, the other one's %u: install the same release",
              KL_CHANNEL_VERSION, version);
     kl_wrapper_say(KL_SCREEN_WARNING, 6000, "%s", why);
     if (n.host) refuse(from, why);
@@ -381,7 +382,7 @@ static void receive(const void *buf, size_t len, uint16_t client) {
     else if (result != KL_OK || !is_due(p.kind, client)) {
         kl_screen_log(&kl_w.screen, kl_w.front.environment,
                       "netplay: what came from %u is nothing of Keylock's", client);
-        if (n.host) refuse(client, "expected a packet of Keylock's, got something else");
+        if (n.host) refuse(client, "expected a packet of Keylock, got something else");
         n.guest[client].state = GUEST_OUT;
     } else if (p.kind == KL_CHANNEL_CARRY) {
         take_carried(&p, client);
@@ -430,11 +431,11 @@ static void stop(void) {
     n.cut = true;
     if (kl_w.phase == KL_PHASE_PLAYING && n.carrier[0])
         kl_wrapper_say(KL_SCREEN_WARNING, 8000,
-                       "RetroArch's netplay has ended, and the match came through it: connect there again");
+                       "RetroArch's netplay ended, and the match with it: connect again");
     else if (kl_w.phase == KL_PHASE_PLAYING)
         kl_wrapper_say(
             KL_SCREEN_INFO, 5000,
-            "RetroArch's netplay has ended; the match goes on (leave it by Core Options, Keylock, Alone)");
+            "RetroArch's netplay ended; the match goes on (to leave it: Core Options, Keylock, Alone)");
     else if (n.in_room || kl_w.link)
         kl_choice_netplay_over();
 }

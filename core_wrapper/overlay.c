@@ -244,8 +244,7 @@ static void choose_over(uint64_t now_us) {
     kl_w.picture.want_copy = can_paint(); /* the panel may be wanted in the middle of a stall */
     kl_w.picture.over = wanted && can_paint() ? paint : NULL;
     if (kl_screen_panel_on() && kl_w.picture.hardware)
-        kl_wrapper_say_once(&o.said_hardware,
-                            "this core draws by the graphics card: there is no panel over its picture");
+        kl_wrapper_say_once(&o.said_hardware, "no panel: this core draws on the graphics card");
 }
 
 void kl_overlay_turn(uint64_t now_us) {

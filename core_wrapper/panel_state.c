@@ -49,7 +49,7 @@ static const char *names(const struct kl_panel *p, fits_fn fits, const char *oth
 static const char *alone(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
     char who[KL_PANEL_LINE];
     const char *whom = names(p, is_alone, NULL, who);
-    if (!whom) return "nobody knows who is right";
+    if (!whom) return "no majority";
     snprintf(out, KL_PANEL_LINE, "alone: %.100s", whom);
     return out;
 }

@@ -245,14 +245,14 @@ static void say_too_slow(uint64_t now_us) {
     play->slow_told_us = now_us;
     double runs = 1e6 / kl_pace_unseen_us(&play->pace), played = 1e6 / play->pace.period_us;
     if (runs < SLOW_ITSELF * played)
-        kl_wrapper_say(
-            KL_SCREEN_WARNING, 5000,
-            "this machine cannot catch up: unseen it runs %.0f frames a second, more than %.0f are needed",
-            runs, played);
+        kl_wrapper_say(KL_SCREEN_WARNING, 5000,
+                       "this machine cannot catch up: it runs %.0f frames a second without picture, and "
+                       "needs more than %.0f",
+                       runs, played);
     else
         kl_wrapper_say(KL_SCREEN_WARNING, 5000,
-                       "this machine cannot catch up: something else takes its time (the game alone would "
-                       "run %.0f frames a second)",
+                       "this machine cannot catch up: other programs take its time (the game alone runs %.0f "
+                       "frames a second)",
                        runs);
 }
 

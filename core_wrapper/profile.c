@@ -187,10 +187,10 @@ static bool same(const char *a, const char *b) {
 bool kl_profile_fits(const struct kl_profile *p, const char *core, const char *content, char *err,
                      size_t err_len) {
     if (!same(p->core, core))
-        snprintf(err, err_len, "it is of the core %s, this is %s", p->core, core);
+        snprintf(err, err_len, "expected a profile of the core %s, found one of %s", core, p->core);
     else if (!same(p->content, content))
-        snprintf(err, err_len, "it is of the content %s, this is %.*s", p->content,
-                 (int)kl_fact_length(content), content);
+        snprintf(err, err_len, "expected a profile of the content %.*s, found one of %s",
+                 (int)kl_fact_length(content), content, p->content);
     else
         return true;
     return false;

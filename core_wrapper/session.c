@@ -85,7 +85,8 @@ void kl_session_local(void) {
 static void say_watching(void) {
     bool outside = kl_w.status.welcome.client == KL_WATCHER;
     if (outside && kl_w.status.roster.delay_s)
-        kl_wrapper_say(KL_SCREEN_INFO, 5000, "you watch, %u s after they play", kl_w.status.roster.delay_s);
+        kl_wrapper_say(KL_SCREEN_INFO, 5000, "you watch, %u s behind the players",
+                       kl_w.status.roster.delay_s);
     else
         kl_wrapper_say(KL_SCREEN_INFO, 3000, "you watch");
 }
@@ -117,7 +118,8 @@ static void end(void) {
         return;
     }
     kl_wrapper_fail("%s", kl_w.status.reason);
-    kl_wrapper_say(KL_SCREEN_WARNING, 6000, "the room is gone; you play on alone (%s)", kl_w.status.reason);
+    kl_wrapper_say(KL_SCREEN_WARNING, 6000, "the room is gone; the game goes on alone (%s)",
+                   kl_w.status.reason);
     kl_session_leave(0);
     kl_session_local();
 }

@@ -231,9 +231,9 @@ static void begin_there(uint32_t rate) {
     char why[80];
     kl_play_from(got.offer.keyframe, rate);
     kl_link_begun(kl_w.link, got.offer.keyframe, rate);
-    snprintf(why, sizeof why, "it begins with the room's state of frame %u", got.offer.keyframe);
+    snprintf(why, sizeof why, "this run starts from the room's state of frame %u", got.offer.keyframe);
     kl_record_alien(got.offer.keyframe, why);
-    kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "begun with the room's state of frame %u", got.offer.keyframe);
+    kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "started from the room's state of frame %u", got.offer.keyframe);
 }
 
 static void say_healed(void) {

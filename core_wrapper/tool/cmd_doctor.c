@@ -57,7 +57,7 @@ static void print(const struct kl_doctor *d) {
     if (wrong)
         printf("%u thing%s to put right.\n", wrong, wrong == 1 ? "" : "s");
     else
-        printf("All that is needed is there%s.\n", odd ? "; the notes say what could be better" : "");
+        printf("All that is needed is installed%s.\n", odd ? "; the notes say what could be better" : "");
 }
 
 static int print_json(const struct kl_doctor *d) {

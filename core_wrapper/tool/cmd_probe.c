@@ -53,7 +53,7 @@ static const char help[] =
 #define SHOWN_RANGES  12
 
 static const char *const titles[KL_PROBE_MODES] = {
-    [KL_PROBE_PLAIN] = "run twice, a second apart",
+    [KL_PROBE_PLAIN] = "two runs, a second apart",
     [KL_PROBE_HOST] = "with the host's clock",
     [KL_PROBE_HIDDEN] = "with hidden output",
     [KL_PROBE_QUIET] = "hashed only at the end",
@@ -202,13 +202,13 @@ static void print_join(const struct probe *p) {
     enum kl_join_verdict v = kl_join_judge(r);
     printf("  %-40s %-16s %s\n", "joining by a state", "memory", "state");
     print_pair("own state loaded, against none loaded", &r->a_b);
-    print_pair("who joins, against none loaded", &r->a_c);
-    print_pair("who joins, against own state loaded", &r->b_c);
+    print_pair("a newcomer, against none loaded", &r->a_c);
+    print_pair("a newcomer, against own state loaded", &r->b_c);
     if (r->error[0]) printf("  %s\n", r->error);
     printf("\nsnapshot    %s\n", kl_join_verdict_name(v));
     if (v == KLT_JOIN_NONE || v == KLT_JOIN_UNKNOWN || !r->ran) return;
     struct kl_join_result *shown = (struct kl_join_result *)r; /* what is shown is marked in it */
-    printf("what differs in who joins, the others having loaded %s:\n",
+    printf("what differs on a newcomer's machine if the others load %s:\n",
            v == KLT_JOIN_ALL ? "nothing" : "their own state");
     kl_report_text(stdout, v == KLT_JOIN_ALL ? &shown->a_c : &shown->b_c, 6);
 }
@@ -275,16 +275,16 @@ static void print_rooms(const struct probe *p) {
            kl_mask_bytes(&in_rooms.mask),
            in_rooms.states_equal ? "states count like RAM" : "states alone count less than RAM",
            in_rooms.no_snapshots ? "no snapshots"
-           : in_rooms.load_own   ? "at a snapshot everybody loads"
-                                 : "at a snapshot nobody else loads",
+           : in_rooms.load_own   ? "at a snapshot all machines load"
+                                 : "at a snapshot only the newcomer loads",
            in_rooms.show_all ? "shown to the core" : "hidden", in_rooms.hash_every);
 }
 
 static void print_notes(const struct probe *p) {
     const struct kl_findings *f = &p->profile;
     enum kl_join_verdict snapshot = kl_join_judge(&p->join);
-    if (p->first.left[0]) note("some of its clocks could not be turned, see \"left\"");
-    if (f->reads_clock) note("it reads the clock: equal only in the virtual world, which rooms have");
+    if (p->first.left[0]) note("some of its clocks cannot be replaced, see \"left\"");
+    if (f->reads_clock) note("it reads the clock: equal only with the virtual clock, which rooms have");
     if (f->hidden_changes)
         note("hidden output changes its state: KEYLOCK_HIDE=off at the host makes it equal everywhere");
     if (f->serialize_changes || f->serialize_marks)
@@ -295,20 +295,18 @@ static void print_notes(const struct probe *p) {
     if (f->twice_differs) note("two serializes of one frame differ");
     if (maskless(p))
         note(f->state_least == f->state_most
-                 ? "its unstable bytes are more than 1 % of the state: that is a finding, no mask is made of "
-                   "them"
+                 ? "over 1 % of the state is unstable: too much for a mask"
                  : "its state changes its size: no mask can be made of offsets in it");
-    if (!f->state_most)
-        note("no savestate: nothing can be healed by one, and who joins late runs all of the history");
+    if (!f->state_most) note("no savestate: rooms cannot heal, and latecomers run the whole history");
     if (snapshot == KLT_JOIN_ALL)
-        note(
-            "loading a state leaves a trace: at a snapshot all must load their own, then who joins is equal");
+        note("loading a state leaves a trace: at a snapshot all machines load their own, so that a newcomer "
+             "is equal");
     if (snapshot == KLT_JOIN_STATE_ONLY)
-        note("who joins by a state plays the same game, but his state differs in some bytes, whoever loads");
+        note("a newcomer by a state plays the same game, but some bytes of the state differ, whichever "
+             "machines load");
     if (f->state_most && snapshot == KLT_JOIN_HISTORY)
-        note("its state is not all of it: who joins by one plays another game, whoever loads; only the "
-             "history brings "
-             "him there");
+        note("the state does not hold the whole core: a newcomer by a state plays another game; only the "
+             "history works");
 }
 
 __attribute__((format(printf, 3, 4))) static void decide(struct probe *p, bool fit, const char *format, ...) {
@@ -323,7 +321,7 @@ static void find_verdict(struct probe *p) {
     struct kl_agreement twin = judge(p, KL_PROBE_PLAIN), hidden = judge(p, KL_PROBE_HIDDEN);
     bool masked = kl_findings_maskable(&p->profile, p->unstable.count) && p->unstable.count;
     if (!p->run[KL_PROBE_PLAIN].ran)
-        decide(p, false, "its second run did not come to the end");
+        decide(p, false, "its second run did not finish");
     else if (twin.compared == 0)
         decide(p, false, "there was nothing to compare");
     else if (twin.ram_bad)
@@ -429,7 +427,7 @@ static int not_even_once(const struct probe *p) {
     const struct kl_probe_result *r = &p->first;
     if (!r->signal && r->code != KLT_FAILED)
         return tool_fail(r->code ? r->code : KLT_FAILED, "probe", "%s", r->error);
-    const char *why = r->signal ? strsignal(r->signal) : "it does not run to the end";
+    const char *why = r->signal ? strsignal(r->signal) : "it does not finish";
     if (*r->error) fprintf(stderr, "keylock probe: %s\n", r->error);
     printf("verdict: not fit for locking: %s\n", why);
     return 1;

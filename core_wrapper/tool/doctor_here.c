@@ -96,7 +96,7 @@ void kl_doctor_retroarch(struct kl_doctor *d) {
     if (d->places < 0) d->places = 0;
     if (d->places == 0)
         kl_doctor_find(d, KL_WRONG, "RetroArch", "Install it: apt-get install retroarch.",
-                       "there is none here");
+                       "none is installed");
     for (int i = 0; i < d->places; i++)
         look_at_place(d, &d->place[i]);
 }
@@ -109,7 +109,7 @@ static void load_wrapper(struct kl_doctor *d) {
     if (!handle) {
         kl_doctor_find(d, KL_WRONG, "wrapper",
                        "Install the library that it names, or build Keylock here (make deps, make).",
-                       "it does not load: %.900s", dlerror());
+                       "the wrapper does not load: %.900s", dlerror());
         return;
     }
     *(void **)&fn = dlsym(handle, KLW_API_SYMBOL);
@@ -231,7 +231,7 @@ void kl_doctor_clock(struct kl_doctor *d) {
                        "this machine's date is before 2023");
     else if (adjtimex(&t) == TIME_ERROR)
         kl_doctor_find(d, KL_WELL, "clock", NULL,
-                       "the date is set by nobody else; the lock needs no right time");
+                       "no time server sets the date; the lock does not need the right time");
     else
         kl_doctor_find(d, KL_WELL, "clock", NULL, "the date is kept by a time server");
 }

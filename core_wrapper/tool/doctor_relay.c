@@ -26,7 +26,7 @@ static bool find_relay(struct kl_doctor *d, struct kl_config *c) {
     for (int i = 0; i <= d->places && !found; i++) {
         const char *dir = i < d->places ? d->place[i].system : NULL;
         if (kl_config_read(c, dir, err, sizeof err) != 0) {
-            kl_doctor_find(d, KL_WRONG, "settings", "Put that line, or that variable, right.", "%.900s", err);
+            kl_doctor_find(d, KL_WRONG, "settings", "Correct that line or that variable.", "%.900s", err);
             continue;
         }
         found = *c->host;
@@ -36,7 +36,7 @@ static bool find_relay(struct kl_doctor *d, struct kl_config *c) {
              "keylock install --relay HOST sets one; keylock-relay is one, on any machine that can be "
              "reached by UDP port %d.",
              KL_DEFAULT_PORT);
-    if (!found) kl_doctor_find(d, KL_ODD, "relay", todo, "none is set: cores play alone");
+    if (!found) kl_doctor_find(d, KL_ODD, "relay", todo, "no relay is set: cores play alone");
     return found;
 }
 

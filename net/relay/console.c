@@ -299,9 +299,7 @@ static void tell(FILE *to, int result) {
     case KL_OK: fputs("ok\n", to); break;
     case KL_E_FULL: fputs("error: too many commands wait in this room\n", to); break;
     case KL_E_SPACE: fprintf(to, "error: expected at most %d bytes\n", KL_COMMAND_BYTES); break;
-    default:
-        fputs("error: not possible there: the room does not play yet, or this means nothing in it\n", to);
-        break;
+    default: fputs("error: not possible: the room is not playing, or it has no such thing\n", to); break;
     }
 }
 

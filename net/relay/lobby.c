@@ -154,7 +154,7 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     if (c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING)
         kl_log(KL_LOG_DEBUG, "hung_up", "address=%s", c->address);
     if (c->state == KL_CLIENT_MEMBER) kl_lobby_cut(c->room, c->member, now_us);
-    if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_lost(c->room, c->watcher, "its link is gone");
+    if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_lost(c->room, c->watcher, "link lost");
     kl_lobby_door_leave(c);
     kl_lobby_bring_leave(l, c);
     c->state = KL_CLIENT_NONE;
@@ -186,7 +186,7 @@ static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct
     } else if (result == KL_OK && m->kind == KL_MSG_RETURN) {
         kl_lobby_return(l, peer, &m->back, now_us);
     } else {
-        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "a HELLO was expected, something else came");
+        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a HELLO, got another message");
     }
 }
 
@@ -194,14 +194,14 @@ static void knocking(struct kl_lobby *l, unsigned peer, int result, const struct
     if (result == KL_OK && m->kind == KL_MSG_PROVE)
         kl_lobby_door_prove(l, peer, &m->prove, now_us);
     else
-        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "a PROVE was expected, something else came");
+        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a PROVE, got another message");
 }
 
 static void bringing(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
     if (result == KL_OK && m->kind == KL_MSG_BRING)
         kl_lobby_bring_message(l, peer, &m->bring, now_us);
     else
-        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "a BRING was expected, something else came");
+        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a BRING, got another message");
 }
 
 /* False: no client may say this, or not now. */
@@ -278,13 +278,12 @@ static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_u
     const struct kl_lobby_net *net = &r->lobby->net;
     const struct kl_lobby_member *m = &r->member[i];
     if (m->deadline_us && now_us >= m->deadline_us) {
-        const char *text = m->state != KL_MEMBER_LOADING
-                               ? "the room's start data came too slowly, or not at all"
-                           : m->fetched ? "loading the game took more than 60 s"
-                                        : "the room's start data went to you too slowly";
+        const char *text = m->state != KL_MEMBER_LOADING ? "the host's start data did not arrive in time"
+                           : m->fetched                  ? "loading the game took more than 60 s"
+                                                         : "the room's start data did not reach you in time";
         kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, text, now_us);
     } else if (net->pending(net->ctx, m->peer) > KL_UNDER_WAY_MAX) {
-        kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "you do not take what the relay sends", now_us);
+        kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "your machine does not read what the relay sends", now_us);
     }
 }
 

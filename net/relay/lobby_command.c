@@ -56,7 +56,7 @@ static int put_out_watcher(struct kl_lobby_room *r, unsigned member, const struc
     snprintf(name, sizeof name, "%.*s", o->len - 1, (const char *)o->data + 1);
     unsigned count = kl_lobby_watch_expel(r, name, o->kind == KL_COMMAND_BAN, who);
     if (count)
-        kl_lobby_tell(r, member, "%u who watched as %s: put out", count, name);
+        kl_lobby_tell(r, member, "%u watchers named %s were put out", count, name);
     else
         answer(r, member, "nobody in this room is called %s", name);
     return count ? KL_OK : KL_E_STATE;
@@ -102,7 +102,7 @@ static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char 
     if (pause == paused) return KL_OK;
     if (pause) return kl_room_command(&r->lock, client, KL_COMMAND_PAUSE, NULL, 0);
     int result = kl_room_resume(&r->lock, now_us);
-    if (result == KL_OK) kl_lobby_notice(r, "%s goes on with the game", who);
+    if (result == KL_OK) kl_lobby_notice(r, "%s resumes the game", who);
     return result;
 }
 
@@ -122,7 +122,7 @@ static int order_of_delay(struct kl_lobby_room *r, unsigned member, const struct
     snprintf(who, sizeof who, "the host %s", r->member[member].name);
     if (o->len != 2) return KL_E_MALFORMED;
     int result = kl_lobby_watch_delay(r, o->data[0] | (unsigned)o->data[1] << 8, who);
-    if (result != KL_OK) answer(r, member, "the delay of who watches is %s", "0 to 300 s");
+    if (result != KL_OK) answer(r, member, "expected a delay of %s", "0 to 300 s");
     return result;
 }
 
@@ -189,7 +189,7 @@ static bool for_the_host(uint8_t kind) {
 static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
     const char *name = r->member[member].name;
     if (for_the_host(o->kind) && r->host != member) {
-        answer(r, member, "that is for the host of the room, %s", host_name(r));
+        answer(r, member, "only the host of the room can do that, %s", host_name(r));
         return KL_E_STATE;
     }
     if (o->kind == KL_COMMAND_SEAT || o->kind == KL_COMMAND_PLACES)

@@ -60,9 +60,9 @@ bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h,
     else if (r->doors & KL_DOOR_LOCKED)
         why = "its host has locked it";
     else if (has && !comes_with)
-        why = "it has a password, you gave none";
+        why = "it has a password, and you gave none";
     else if (!has && comes_with)
-        why = "it has no password, you gave one";
+        why = "it has no password, and you gave one";
     if (why) snprintf(text, cap, "room %s is closed to you: %s", r->name, why);
     return why;
 }
@@ -111,7 +111,7 @@ static void wrong_password(struct kl_lobby *l, unsigned peer, struct kl_lobby_ro
     l->wrong_passwords++;
     kl_lobby_tries_wrong(l, r, address, now_us);
     kl_lobby_log_room(KL_LOG_INFO, "wrong_password", r, "address=%s tries=%u", address, r->wrong_count);
-    snprintf(text, sizeof text, "the password of room %s is another", r->name);
+    snprintf(text, sizeof text, "wrong password for room %s", r->name);
     kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, text);
 }
 
@@ -136,7 +136,7 @@ static void walk_in(struct kl_lobby *l, unsigned peer, struct kl_lobby_knock *k,
     struct kl_lobby_room *r = kl_lobby_find(l, k->hello.room);
     bool same = k->sets ? !r : r && memcmp(r->salt, k->salt, sizeof r->salt) == 0;
     if (!same || p->what != (k->sets ? KL_PROVE_SET : KL_PROVE)) {
-        kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, "the room has come or gone meanwhile; try again");
+        kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, "the room was made or ended a moment ago; try again");
         return;
     }
     if (!k->sets && !proves(l, peer, k, r, p, now_us)) return;

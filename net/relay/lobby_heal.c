@@ -135,7 +135,7 @@ static void over_by_itself(struct kl_lobby_room *r, struct kl_verdict *v) {
         clear = clear && !kl_lobby_heal_busy(r, i);
     if (!clear || (!r->heal.left && t->first_bad.differs != 1)) return;
     kl_lobby_log_room(KL_LOG_INFO, "in_sync", r, "frame=%u", v->frame);
-    kl_lobby_notice(r, "in sync again: all who are here say the same of frame %u", v->frame);
+    kl_lobby_notice(r, "in sync again: all machines agree on frame %u", v->frame);
     count_one(r);
     v->first = 0;
 }
@@ -209,7 +209,7 @@ static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) 
     if (anew != r->heal.wrong) return false;
     kl_lobby_names_of(r, anew, who, sizeof who);
     kl_lobby_log_room(KL_LOG_INFO, "heal_anew", r, "frame=%u", r->heal.label);
-    kl_lobby_notice(r, "%s: %s runs all from the beginning", why, who);
+    kl_lobby_notice(r, "%s: %s runs the game from the beginning", why, who);
     count_one(r);
     stop(r);
     return true;
@@ -226,7 +226,7 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
         if (!c->ram) { /* the core does not keep all in its state: nobody is to blame, and no state helps */
             if (all_anew(r, "this core's state does not hold all of it", now_us)) return true;
             r->heal.states_hopeless = true;
-            give_up(r, "the state does not hold all of this core, so theirs will differ");
+            give_up(r, "this core's state does not hold all of it: states will differ");
         } else if (alone) {
             r->heal.phase = KL_HEAL_NONE;
             r->heal.wrong = 0;
@@ -261,7 +261,7 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
     }
     if (too_often(r, c, now_us)) return;
     if (r->shot.unfit) {
-        no_more(r, "there is no state to be had of this core");
+        no_more(r, "this core gives no state");
         return;
     }
     kl_verdict_forget(&r->verdicts, h->wrong);
@@ -274,7 +274,8 @@ static void pause_once(struct kl_lobby_room *r) {
     r->heal.paused = true;
     if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_PAUSE, NULL, 0) != KL_OK) return;
     kl_lobby_log_room(KL_LOG_INFO, "pauses", r, "reason=\"out of sync\"");
-    kl_lobby_notice(r, "the room pauses, out of sync; `resume' goes on, `desync heal' mends it then");
+    kl_lobby_notice(r,
+                    "out of sync: the room is paused. `resume' goes on; `desync heal' mends it after that");
 }
 
 void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
@@ -315,7 +316,7 @@ static void order(struct kl_lobby_room *r, uint64_t now_us) {
     if (kl_lobby_snapshot_order(r, h->right, now_us))
         h->phase = KL_HEAL_WAITING;
     else if (r->shot.unfit)
-        no_more(r, "there is no state to be had of this core");
+        no_more(r, "this core gives no state");
     else if (now_us >= h->since_us + ORDER_TIRES)
         in_vain(r, "no snapshot could be ordered", now_us);
 }
@@ -340,8 +341,9 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
 /* Those who are right agree in what is compared, and not in all that a state has. */
 static void without_state(struct kl_lobby_room *r, uint64_t now_us) {
     bool can = r->shot.apart && r->heal.ram;
-    if (can && all_anew(r, "the others have no state in common", now_us)) return;
-    in_vain(r, r->shot.apart ? "those who are right have no state in common" : "nobody gave a state", now_us);
+    if (can && all_anew(r, "the states of the other machines differ as well", now_us)) return;
+    in_vain(r, r->shot.apart ? "the states of the machines in sync differ" : "no machine gave its state",
+            now_us);
 }
 
 static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {
@@ -350,7 +352,7 @@ static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->shot.failures == h->failures)
         offer(r, now_us);
     else if (r->shot.unfit)
-        no_more(r, "there is no state to be had of this core");
+        no_more(r, "this core gives no state");
     else
         without_state(r, now_us);
 }
@@ -409,14 +411,14 @@ void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *w
     if (r->params.desync == policy) return;
     r->params.desync = policy;
     r->past.ticket_changed = true;
-    kl_lobby_notice(r, "%s: out of sync is now for: %s", who, kl_lobby_desync_name(policy));
+    kl_lobby_notice(r, "%s sets what a desync does: %s", who, kl_lobby_desync_name(policy));
 }
 
 void kl_lobby_heal_judge(struct kl_lobby_room *r, unsigned member, const char *who) {
     r->heal.judged = member < KL_MAX_CLIENTS;
     r->heal.judge = member;
     if (r->heal.judged)
-        kl_lobby_notice(r, "%s: where it is one against one, %s is right", who, r->member[member].name);
+        kl_lobby_notice(r, "%s sets the judge: in a tie, %s is right", who, r->member[member].name);
     else
-        kl_lobby_notice(r, "%s: where it is one against one, the host is right", who);
+        kl_lobby_notice(r, "%s sets the judge: in a tie, the host is right", who);
 }

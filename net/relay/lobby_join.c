@@ -128,7 +128,7 @@ static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello 
         return KL_REFUSE_FULL;
     }
     if (kl_lobby_member_free(r) < KL_MAX_CLIENTS) return 0;
-    snprintf(text, cap, "room %s has its %d clients", r->name, KL_MAX_CLIENTS);
+    snprintf(text, cap, "room %s is full: it has %d clients", r->name, KL_MAX_CLIENTS);
     return KL_REFUSE_FULL;
 }
 
@@ -136,7 +136,7 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
                      size_t cap) {
     if (kl_lobby_door_shut(r, h, address, text, cap)) return KL_REFUSE_DOOR;
     if (r->phase == KL_ROOM_REOPENING) {
-        snprintf(text, cap, "room %s is being made again after a restart of the relay; try again", r->name);
+        snprintf(text, cap, "the relay was restarted and is restoring room %s; try again", r->name);
         return KL_REFUSE_STARTED;
     }
     char why[KL_TEXT_MAX];
@@ -183,10 +183,11 @@ static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, con
         snprintf(text, cap, "room %s wants %u seats, this relay's rooms have %u", h->room, most,
                  l->limits.seats);
     } else if (l->rooms >= l->limits.rooms) {
-        snprintf(text, cap, "this relay has its %u rooms; none is free for room %s", l->limits.rooms,
+        snprintf(text, cap, "this relay is full: it has %u rooms, and no place for room %s", l->limits.rooms,
                  h->room);
     } else if (kl_lobby_rooms_of(l, address) >= l->limits.rooms_per_address) {
-        snprintf(text, cap, "this relay gives %u rooms to one address, yours has them; none for room %s",
+        snprintf(text, cap,
+                 "your address has %u rooms, as many as this relay allows; it has no place for room %s",
                  l->limits.rooms_per_address, h->room);
     } else {
         return 0;
@@ -260,7 +261,7 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
         snprintf(text, sizeof text, "the name \"relay\" is the relay's own; choose another name");
         code = KL_REFUSE_DOOR;
     } else if (h->door & KL_DOOR_AGAIN && !(r && l->limits.watchers)) {
-        snprintf(text, sizeof text, "room %s is not here (any more)", h->room);
+        snprintf(text, sizeof text, "there is no room %s (any more)", h->room);
         code = KL_REFUSE_SEAT;
     } else if (r && r->doors & KL_DOOR_PASSWORD) /* what the room plays is for those who know the password */
         code = kl_lobby_door_shut(r, h, address, text, sizeof text) ? KL_REFUSE_DOOR : 0;

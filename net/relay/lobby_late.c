@@ -70,7 +70,7 @@ static int step_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) 
     const struct kl_lobby_member *m = &r->member[member];
     if (!m->seats) return KL_OK;
     if (!(kl_lobby_seats_filled(r) & ~m->seats)) {
-        kl_lobby_tell(r, member, "you are the only player: the game would be over");
+        kl_lobby_tell(r, member, "you are the only player: the game would end");
         return KL_E_STATE;
     }
     kl_lobby_news(r, now_us, "%s steps back and watches", m->name);
@@ -84,8 +84,7 @@ int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted
     if (m->seats) return KL_OK;
     uint8_t seats = kl_lobby_free_seats(r, wanted);
     if (!seats) {
-        kl_lobby_tell(r, member, "no seat is free: the game has %u, all of them are taken",
-                      r->params.players);
+        kl_lobby_tell(r, member, "no seat is free: all %u are taken", r->params.players);
         return KL_E_STATE;
     }
     kl_lobby_news(r, now_us, "%s takes a seat", m->name);

@@ -55,8 +55,8 @@ static void *reuse_oldest(struct kl_lobby_room *r) {
                           (unsigned long long)r->past.bytes / 1024);
     if (r->shot.unfit && kl_lobby_start_is_kept(r)) {
         kl_lobby_start_free(r);
-        kl_lobby_notice(r, "nobody can join this room any more: its beginning is not kept, and its core "
-                           "gives no state");
+        kl_lobby_notice(r, "nobody can join this room any more: the relay dropped its first frames, and the "
+                           "core gives no state");
     }
     return block;
 }

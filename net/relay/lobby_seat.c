@@ -163,8 +163,8 @@ static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r
     char text[KL_TEXT_MAX];
     l->wrong_returns++;
     kl_lobby_tries_wrong(l, r, l->client[peer].address, now_us);
-    snprintf(text, sizeof text, "no seat is kept for you in room %s (any more)%s", b->room,
-             r && b->can_bring ? ": it goes on without you, or is another game by now" : "");
+    snprintf(text, sizeof text, "room %s keeps no seat for you (any more)%s", b->room,
+             r && b->can_bring ? ": the game went on without you, or it is another game" : "");
     kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT, text);
 }
 
@@ -198,8 +198,8 @@ static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_r
     }
     kl_room_cut(&r->lock, member, now_us); /* what is left of an older session */
     if (!kl_lobby_start_again(r, member, now_us))
-        kl_lobby_put_out(r, member, KL_REFUSE_SEAT,
-                         "this relay does not keep what you would need to come back (any more)", now_us);
+        kl_lobby_put_out(r, member, KL_REFUSE_SEAT, "this relay no longer keeps the frames that you miss",
+                         now_us);
 }
 
 static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, unsigned peer,

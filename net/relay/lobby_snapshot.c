@@ -248,7 +248,7 @@ static void ask(struct kl_lobby_room *r, uint64_t now_us) {
     drop_coming(r);
     if (giver == KL_MAX_CLIENTS) {
         s->unfit = !(s->agreed & (uint16_t)~s->too_large) && most_of_who_play(r, s->too_large);
-        end(r, s->unfit ? "too large" : "nobody gave it");
+        end(r, s->unfit ? "too large" : "no machine gave it");
         return;
     }
     s->phase = KL_SHOT_GIVING;
@@ -272,8 +272,9 @@ static void give_in_vain(struct kl_lobby_room *r, uint64_t now_us) {
 static void tell_apart(struct kl_lobby_room *r) {
     if (r->shot.told_apart) return;
     r->shot.told_apart = true;
-    kl_lobby_notice(r, "no snapshot of this room: its machines' states are not the same; who comes runs all "
-                       "from the beginning");
+    kl_lobby_notice(
+        r,
+        "no snapshot of this room: the machines' states differ; latecomers run the game from the beginning");
 }
 
 /* What the core does not give now it will not give later, and what is too large stays so. */
@@ -298,8 +299,8 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
         s->apart = among & s->has;
         if (s->apart && !s->trusted && s->in_a_row) tell_apart(r); /* as the time before */
         end(r, nothing    ? "the core gives no state"
-               : s->apart ? "no two machines have the same"
-                          : "nobody said anything");
+               : s->apart ? "no two machines agree"
+                          : "no machine answered");
     }
 }
 
@@ -358,10 +359,10 @@ static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
         return;
     }
     if (too_large)
-        kl_lobby_notice(r, "no snapshot of this room: it has %u KiB, this relay takes %llu", total / 1024,
-                        (unsigned long long)most_bytes(r) / 1024);
+        kl_lobby_notice(r, "no snapshot of this room: the state has %u KiB, this relay takes at most %llu",
+                        total / 1024, (unsigned long long)most_bytes(r) / 1024);
     else
-        kl_lobby_notice(r, "no snapshot of this room now: the relay has no %u KiB left for it", total / 1024);
+        kl_lobby_notice(r, "no snapshot of this room now: the relay has less than %u KiB left", total / 1024);
     next_giver(r, now_us);
 }
 
@@ -431,7 +432,7 @@ static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_
 static void forged(struct kl_lobby_room *r, uint64_t now_us) {
     unsigned liar = r->shot.giver;
     kl_lobby_put_out(r, liar, KL_REFUSE_PROTOCOL,
-                     "protocol error: the snapshot you gave is not what you said it was",
+                     "protocol error: your snapshot does not match the hash that you gave",
                      now_us); /* and the next one is asked */
 }
 
@@ -448,7 +449,7 @@ static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_
         shrink(r, &s->made, len);
         keep(r, &s->made);
     } else if (whole || kl_rebase_failed(s->rebase))
-        ask_whole(r, "it is not what they said", now_us);
+        ask_whole(r, "it does not match its hash", now_us);
     return more;
 }
 

@@ -95,7 +95,7 @@ bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
 /* Takes memory for the start data; NULL, or why there is none to spare. */
 static const char *open_start(struct kl_lobby_room *r, uint32_t total) {
     if (!kl_lobby_address_has(r->lobby, r->maker, total))
-        return "the rooms made from your address have no memory left for the start data on this relay";
+        return "the rooms of your address have used up their memory for start data on this relay";
     bool fits = r->lobby->start_bytes + total <= KL_START_BYTES_TOTAL;
     r->start = fits ? malloc(total ? total : 1) : NULL;
     if (!r->start) return "this relay has no memory for the start data now";

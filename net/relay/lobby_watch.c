@@ -53,9 +53,9 @@ bool kl_lobby_watch_wanted(const struct kl_lobby_room *r, const struct kl_hello 
 bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap) {
     const struct kl_lobby *l = r->lobby;
     if (r->watch.count >= l->limits.watchers)
-        snprintf(text, cap, "room %s has its %u watchers", r->name, l->limits.watchers);
+        snprintf(text, cap, "room %s is full: it has %u watchers", r->name, l->limits.watchers);
     else if (l->watchers >= l->limits.peers / 4)
-        snprintf(text, cap, "this relay has its %u watchers", l->limits.peers / 4);
+        snprintf(text, cap, "this relay is full: it has %u watchers", l->limits.peers / 4);
     else
         return true;
     return false;
@@ -96,7 +96,8 @@ static void welcome(struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
 static void displace(struct kl_lobby_room *r, const uint8_t *seat_key) {
     for (unsigned i = r->watch.count; i-- > 0;)
         if (memcmp(r->watch.at[i]->seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0)
-            kl_lobby_watch_put_out(r, r->watch.at[i], KL_REFUSE_CLOSED, "you watch by a newer session");
+            kl_lobby_watch_put_out(r, r->watch.at[i], KL_REFUSE_CLOSED,
+                                   "a newer session of yours watches now");
 }
 
 void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
@@ -214,7 +215,7 @@ unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ba
 void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member) {
     char line[KL_TEXT_MAX - 24];
     unsigned i = 0;
-    if (r->watch.count == 0) kl_lobby_tell(r, member, "nobody watches from outside the game");
+    if (r->watch.count == 0) kl_lobby_tell(r, member, "there are no watchers");
     while (i < r->watch.count) {
         unsigned first = i;
         size_t n = 0;
@@ -247,10 +248,11 @@ static void takes_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *w, unsi
     struct kl_lobby_watcher was = *w;
     bool there = w->state == KL_MEMBER_PLAYING && r->phase == KL_ROOM_PLAYING && !w->way.step;
     uint8_t seats = there ? kl_lobby_free_seats(r, wanted) : 0;
-    const char *why = !there                                      ? "the game is not there yet"
-                      : !seats                                    ? "no seat is free"
-                      : kl_lobby_member_free(r) == KL_MAX_CLIENTS ? "the game has all the clients it can have"
-                                                                  : NULL;
+    const char *why = !there   ? "the game has not begun, or you have not caught up with it"
+                      : !seats ? "no seat is free"
+                      : kl_lobby_member_free(r) == KL_MAX_CLIENTS
+                          ? "the game has as many clients as it can have"
+                          : NULL;
     if (why) {
         kl_lobby_watch_tell(r, w, "%s (the game has %u seats)", why, r->params.players);
         return;
@@ -306,8 +308,8 @@ static void orders(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const st
     else if (o->kind == KL_COMMAND_CHAT)
         says(r, w, o, now_us);
     else
-        kl_lobby_watch_tell(r, w,
-                            "that is for who plays: you watch, and may talk, or `play' where a seat is free");
+        kl_lobby_watch_tell(
+            r, w, "only players can do that: as a watcher you can chat, or `play' if a seat is free");
 }
 
 /* False: no watcher may say this, or not now. */
@@ -357,7 +359,7 @@ int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *
     r->watch.delay_s = (uint16_t)seconds;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
     kl_lobby_log_room(KL_LOG_INFO, "delay", r, "frame=%u seconds=%u", r->lock.next_close, seconds);
-    kl_lobby_notice(r, "%s: who watches sees the game %u s later", who, seconds);
+    kl_lobby_notice(r, "%s: watchers see the game %u s later", who, seconds);
     return KL_OK;
 }
 
@@ -369,14 +371,15 @@ static void look_after(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
     if (w->deadline_us && now_us >= w->deadline_us)
         kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED,
                                w->fetched ? "loading the game took more than 60 s"
-                                          : "the room's start data went to you too slowly");
+                                          : "the room's start data did not reach you in time");
     else if (now_us >= w->heard_at_us + SILENT_US)
         kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED, "nothing has come from you for 15 s");
     else if (net->pending(net->ctx, w->peer) > KL_UNDER_WAY_MAX)
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "you do not take what the relay sends");
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "your machine does not read what the relay sends");
     else if (w->state == KL_MEMBER_PLAYING && !kl_lobby_past_reaches(r, w->next))
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT,
-                               "too far behind the game: what you have not seen is not kept any more");
+        kl_lobby_watch_put_out(
+            r, w, KL_REFUSE_LIMIT,
+            "too far behind the game: the relay dropped the frames that you have not seen");
     else if (w->state == KL_MEMBER_WAITING && r->phase == KL_ROOM_PLAYING &&
              !kl_lobby_watch_begin(r, w, now_us))
         kl_lobby_watch_put_out(r, w, KL_REFUSE_STARTED,

@@ -95,7 +95,7 @@ static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
     }
     if (r->params.desync != KL_DESYNC_HEAL) return true;
     if (w->strikes < KL_STRIKES) return kl_lobby_watch_heal(r, w, now_us);
-    kl_lobby_watch_put_out(r, w, KL_REFUSE_DESYNC, "out of sync with the game again and again");
+    kl_lobby_watch_put_out(r, w, KL_REFUSE_DESYNC, "out of sync with the game three times");
     return false;
 }
 

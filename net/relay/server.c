@@ -121,7 +121,7 @@ static int open_key(struct server *s, const struct kl_relay_options *o, struct k
     if (o->state)
         snprintf(dir, sizeof dir, "%s", o->state);
     else if (kl_relay_state(dir, sizeof dir) != 0) {
-        snprintf(err, err_len, "no folder for the relay's key: neither --state nor HOME says where");
+        snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
         return -1;
     }
     if (kl_keys_open(dir, key, err, err_len) != 0) return -1;

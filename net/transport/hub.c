@@ -302,7 +302,7 @@ static void put_out_the_stuffed(struct kl_hub *hub) {
     hub->stuffed = false;
     for (unsigned n = 0; n < hub->limits.peers; n++)
         if (hub->session[n].stuffed)
-            kl_hub_put_out(hub, &hub->session[n], "you do not take what the relay sends");
+            kl_hub_put_out(hub, &hub->session[n], "your machine does not read what the relay sends");
 }
 
 void kl_hub_service(struct kl_hub *hub) {

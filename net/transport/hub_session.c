@@ -175,7 +175,7 @@ void kl_hub_put_out(struct kl_hub *hub, struct kl_hub_session *s, const char *wh
 
 void kl_hub_blame(struct kl_hub *hub, struct kl_hub_session *s, unsigned per_s) {
     if (!let_in(&s->excess_ns, hub->now_us * 1000, SECOND_NS / per_s, EXCESS_NS))
-        kl_hub_put_out(hub, s, "you send more than this relay takes");
+        kl_hub_put_out(hub, s, "your machine sends more than this relay accepts");
 }
 
 static void proved(struct kl_hub *hub, struct kl_hub_session *s) {

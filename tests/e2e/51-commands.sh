@@ -81,7 +81,7 @@ told bob >"$tmp/bob.told"
 check commands/same-frames "$(diff "$tmp/ann.told" "$tmp/bob.told" | head -n 4 | tr '\n' ' ')" \
     cmp -s "$tmp/ann.told" "$tmp/bob.told"
 for line in 'ann: reset' 'ann: option probe_speed = fast' 'ann: state saved for all' \
-    'ann: back to the state of frame 2[0-9][0-9]' 'ann: players 1 and 2 swap' 'ann: pause' 'ann: policy strict' \
+    'ann: loaded the state of frame 2[0-9][0-9]' 'ann: players 1 and 2 swap seats' 'ann: pause' 'ann: policy strict' \
     'ann: policy optimistic, 300 ms' 'ann: policy bounded, 200 ms' 'bob: hello there' 'bob: policy strict' \
     'bob: from outside' 'relay: good evening' 'relay: pause'; do
     check "commands/$line" "not told" grep -qE "^\[f [0-9]+\] $line\$" "$tmp/bob.told"
@@ -89,7 +89,7 @@ done
 heard() { # NAME WHAT REGEX
     check "commands/$2" "$1's log does not tell" grep -aqE "$3" "$tmp/$1.log"
 }
-heard bob resume-is-told 'bob goes on with the game'
+heard bob resume-is-told 'bob resumes the game'
 heard ann host-is-told 'ann makes bob the host'
 heard ann host-only 'frame 10[0-9]+: policy strict: not given: that is for the host'
 heard ann bad-option 'probe_speed=warp: not given: .*slow, normal, fast'
@@ -118,15 +118,15 @@ for who in ann bob; do
     # 3: that one machine has no state to hash is found, too
     check "commands/slot-$who" "exit status $status: $(tail -n 1 "$tmp/$who.log")" test $status = 3
     cut -d ' ' -f 1,2 "$tmp/$who.hash" >"$tmp/$who.ram"
-    heard $who slot-all-$who '\[f [0-9]+\] ann: back to the state of frame 1[0-9][0-9]$'
+    heard $who slot-all-$who '\[f [0-9]+\] ann: loaded the state of frame 1[0-9][0-9]$'
     heard $who slot-none-$who 'not back to the state of frame 3[0-9][0-9]: bob could not save it'
-    check "commands/slot-once-$who" "loaded more than once" test "$(grep -ac ' back to the state of frame' "$tmp/$who.log")" = \
+    check "commands/slot-once-$who" "loaded more than once" test "$(grep -ac ' loaded the state of frame' "$tmp/$who.log")" = \
         "$(grep -ac 'ann: back to\|not back to' "$tmp/$who.log")"
 done
 check commands/slot-equal "$(diff "$tmp/ann.ram" "$tmp/bob.ram" | head -n 2 | tr '\n' ' ')" cmp -s "$tmp/ann.ram" "$tmp/bob.ram"
 heard bob slot-own 'frame 3[0-9]+: load: not given: this core could not save the state of frame 3'
 heard bob no-savestates 'frame 4[0-9]+: save: not given: this core has no savestates'
-heard relay console-load '^error: not possible there'
+heard relay console-load '^error: not possible'
 console quit
 ended relay 5
 check commands/console-quit "the relay's exit status is not 0" test $? = 0

@@ -71,7 +71,7 @@ bobs_keys() { in_bobs bash -c "$(declare -f menu_keys); menu_keys 55355 $*"; }
 if [ -n "${RTT:-}" ]; then
     note "RTT $RTT ms by hand: $(for who in ann bob; do awk -F , -v who=$who 'NR > 1 && $4 > 0 && (from || $1 > 15e6) { at = $1; n += $4; k++; lead += $6; if (!from) from = at; sp[$7]++ }
         END { for (s in sp) if (sp[s] > sp[most]) most = s; printf "%s: %.2f fps, lead %.2f, spacing mostly %d; ", who, n * 1e6 / (at - from), lead / k, most }' "$tmp/$who.csv"; done)"
-elif in_bobs ss -K dst 10.79.0.1 dport = 55435 >/dev/null 2>&1 && said bob 'the match came through it: connect there again' 15; then
+elif in_bobs ss -K dst 10.79.0.1 dport = 55435 >/dev/null 2>&1 && said bob 'and the match with it: connect again' 15; then
     bobs_keys TOGGLE B DOWN DOWN DOWN A DOWN A
     sleep 1
     [ -z "${PICTURE:-}" ] || import -window root "$PICTURE.menu.png"

@@ -77,7 +77,7 @@ again() { # WHAT NAME: is killed, and comes again as NAME2
     check "$what/$name-left" "no seat is left on disk" test "$(seats)" -ge 1
     sleep 2
     player "${name}2" "$room" "$frames" "$seed"
-    said "${name}2" 'a seat was left behind' 10 || { show "${name}2"; fail "$what/${name}2: does not find its seat"; }
+    said "${name}2" 'an earlier run left a seat here' 10 || { show "${name}2"; fail "$what/${name}2: does not find its seat"; }
     eventually 20 test -s "$tmp/${name}2.hash" || { show "${name}2" relay; fail "$what/${name}2: does not play"; }
 }
 
@@ -121,7 +121,7 @@ twins() {
     mv "$tmp/twin2.log" "$tmp/guest.log"
     mv "$tmp/twin2.hash" "$tmp/guest.hash"
     player twin2 pair 1800 7
-    said twin2 'a seat was left behind' 10 || { show twin2; fail "return/twins: the host does not find its seat"; }
+    said twin2 'an earlier run left a seat here' 10 || { show twin2; fail "return/twins: the host does not find its seat"; }
     ends_well return/twins guest 60
     ends_well return/twins twin2 20
     equal return/twins guest twin2
@@ -142,7 +142,7 @@ forgotten() {
     start relay "$relay_program" --bind 127.0.0.1 --port "$port" --log info
     said relay listening 5 || die "return/forgotten: the relay does not start again"
     player carl2 gone 600 8
-    said carl2 'joining anew' 20 || { show carl2 relay; fail "return/forgotten: it does not join as somebody new"; }
+    said carl2 'joining as a new player' 20 || { show carl2 relay; fail "return/forgotten: it does not join as somebody new"; }
     player dora gone 600 9
     ends_well return/forgotten carl2 40
     ends_well return/forgotten dora 20

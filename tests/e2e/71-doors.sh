@@ -101,11 +101,11 @@ password() {
     "$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1
     check doors/listed "$(cat "$tmp/rooms.log")" grep -qE '^secret +1/2 +open +password' "$tmp/rooms.log"
     note "$(tail -n 1 "$tmp/rooms.log")"
-    refused password-none 'it has a password, you gave none' --relay "$relay" --room secret
-    refused password-wrong 'the password of room secret is another' --relay "$relay" --room secret --password sesame
-    KEYLOCK_PASSWORD=sesam refused password-wrong-by-variable 'is another' --relay "$relay" --room secret
+    refused password-none 'it has a password, and you gave none' --relay "$relay" --room secret
+    refused password-wrong 'wrong password for room secret' --relay "$relay" --room secret --password sesame
+    KEYLOCK_PASSWORD=sesam refused password-wrong-by-variable 'wrong password' --relay "$relay" --room secret
     sed s/open/close/ "$tmp/password" >"$tmp/wrong-password"
-    refused password-wrong-by-file 'is another' --relay "$relay" --room secret --password-file "$tmp/wrong-password"
+    refused password-wrong-by-file 'wrong password' --relay "$relay" --room secret --password-file "$tmp/wrong-password"
     start emil sh -c 'exec "$@" <"$0"' "$tmp/password" "$keylock" run "${game[@]}" --name emil --frames 240 \
         --hash-out "$tmp/emil.hash" --relay "$relay" --room secret --password -
     pair password dora emil
@@ -124,7 +124,7 @@ host() {
     player hans 600 --relay "$relay" --room ours --speed real
     said relay 'event=locked room="ours"' 20 || show relay fred
     refused lock 'its host has locked it' --relay "$relay" --room ours
-    check doors/not-the-host "a player who is not the host kicks" grep -aq 'that is for the host' "$tmp/gina.log"
+    check doors/not-the-host "a player who is not the host kicks" grep -aq 'only the host of the room can do that' "$tmp/gina.log"
     ended gina 20
     check doors/kick "exit status $?, $(tail -n 2 "$tmp/gina.log" | head -n 1)" grep -aqE 'put out by .*fred' "$tmp/gina.log"
     ended hans 20

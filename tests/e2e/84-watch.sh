@@ -80,7 +80,7 @@ behind=$(grep -ao 'client=watcher.*behind=[0-9]*' "$tmp/who.log" | sed 's/.*=//'
 least=$(head -n 1 <<<"$behind")
 check watch/delay "the one nearest to the game is $least frames behind, not 300" test "${least:-0}" -ge 300
 note "delay of 5 s: $least to $(tail -n 1 <<<"$behind") frames behind, $(sed -n $((WATCHERS / 2))p <<<"$behind") in the middle"
-check watch/delay-shown "the watchers' screens do not say so" eventually 5 grep -aq 'you watch, 5 s after they play' "$tmp/early.log"
+check watch/delay-shown "the watchers' screens do not say so" eventually 5 grep -aq 'you watch, 5 s behind the players' "$tmp/early.log"
 ask "delay match 0" '^ok$' >"$tmp/delay.log"
 
 # --- seats ------------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ finds well ok wrapper keylock_libretro.so
 finds well "ok|note" clock "programs wake" # a machine that others share wakes late
 command -v retroarch >/dev/null && finds well ok RetroArch "1."
 "$keylock" doctor --wrapper "$wrapper" >"$tmp/text.log" 2>&1
-check doctor/text "the text does not say that all is well" grep -q '^All that is needed is there' "$tmp/text.log"
+check doctor/text "the text does not say that all is well" grep -q '^All that is needed is installed' "$tmp/text.log"
 
 through far --delay 130 --jitter 60
 doctor far 0 --relay "$link"
@@ -60,7 +60,7 @@ rm "$ra/cores/nestopia_libretro.so" "$ra/system/keylock.cfg"
 echo x >>"$ra/cores/nestopia_keylock_libretro.so"
 doctor no-core 1
 finds no-core wrong nestopia "no nestopia_libretro.so"
-finds no-core note relay "none is set"
+finds no-core note relay "no relay is set"
 ln -s "$nestopia" "$ra/cores"
 echo 'pause_nonactive = "true"' >"$ra/retroarch.cfg"
 rm "$ra/config/Nestopia Keylock/Nestopia Keylock.cfg"

@@ -101,7 +101,7 @@ tell SAVE_STATE LOAD_STATE 'LOAD_STATE_SLOT 1' STATE_SLOT_PLUS LOAD_STATE 'WRITE
     'WRITE_CORE_RAM 10 ff ff ff ff' CHEAT_TOGGLE CHEAT_TOGGLE REWIND SLOWMOTION RESET
 check frontend/reset "the reset was not everybody's" said ann '\[f [0-9]+\] ann: reset' 5
 goes_on abuse
-check frontend/declined "it is not said that a state is declined" grep -aqE 'no savestates, rewind or run-ahead in a room|no state is loaded in a room' "$tmp/ann.log"
+check frontend/declined "it is not said that a state is declined" grep -aqE 'savestates, rewind and run-ahead are off in a room|your own states cannot be loaded in a room' "$tmp/ann.log"
 kept abuse
 
 # Content is closed; loaded again, she is in the match again.

@@ -521,7 +521,7 @@ static void messages_without_end(void **state) {
     }
     double took_s = (double)(kl_now_us() - begin_us) / 1e6;
     print_message("           %u messages in %.1f s\n", sent, took_s);
-    assert_true(program_said(&relay, "reason=\"you send more than this relay takes\""));
+    assert_true(program_said(&relay, "reason=\"your machine sends more than this relay accepts\""));
     intruder_leave(&n);
     turns_for(500);
     stop("messages without end", line, sizeof line);

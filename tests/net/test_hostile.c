@@ -222,7 +222,7 @@ static void not_a_hello(void **state) {
         random_datagram(bytes, sizeof bytes);
         bytes[0] = (uint8_t)kind;
         intruder_say(&n, bytes, 1 + any(sizeof bytes - 1));
-        expect_refusal(&n, "a HELLO was expected");
+        expect_refusal(&n, "expected a HELLO");
     }
 }
 
@@ -236,7 +236,7 @@ static void intruder_join(struct intruder *n, const char *room) {
         struct intruder t;
         intruder_enter(&t, relay.port);
         intruder_say(&t, bytes, (size_t)cut);
-        expect_refusal(&t, "a HELLO was expected");
+        expect_refusal(&t, "expected a HELLO");
     }
     intruder_say(n, bytes, (size_t)len);
     intruder_serve(n, 50);

@@ -353,7 +353,7 @@ static void control_is_bounded_in_bytes(void **state) {
     assert_int_equal(count, KL_CONTROL_UNDER_WAY / sizeof word);
     assert_int_equal(kl_hub_send(hub, his, word, 1), -1); /* it is over, however little comes after */
     serve();
-    assert_string_equal(put_out, "you do not take what the relay sends");
+    assert_string_equal(put_out, "your machine does not read what the relay sends");
     assert_int_equal(hub->stats.peers, 0);
     intruder_leave(&n);
 }

@@ -329,7 +329,7 @@ static void forges_to_heal(uint8_t *(*forge)(const struct state *, uint32_t *), 
     if (is_out) {
         assert_int_equal(player[2].status.phase, KL_LINK_ENDED);
         assert_int_equal(player[2].status.refused, KL_REFUSE_PROTOCOL);
-        expect_put_out("mal", "6", "the snapshot you gave is not what you said it was");
+        expect_put_out("mal", "6", "your snapshot does not match the hash that you gave");
     } else {
         assert_int_equal(lines_with("event=put_out", "", ""), 0);
     }
@@ -370,7 +370,7 @@ static void to_a_newcomer(void **unused) {
     TURNS_UNTIL(player[0].frames > 700, 30); /* more than it would replay in a second */
     comes("cat", 0, 3, relay.port);
     TURNS_UNTIL(player[3].begun > 0, 30);
-    expect_put_out("mal", "6", "the snapshot you gave is not what you said it was");
+    expect_put_out("mal", "6", "your snapshot does not match the hash that you gave");
     assert_int_equal(lines_with("event=way", "name=\"cat\"", "by=snapshot"), 2);
     assert_int_equal(state[3].loads, 1);
     TURNS_UNTIL(player[3].frames + 60 > player[0].frames, 20);

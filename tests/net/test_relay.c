@@ -250,7 +250,7 @@ static void refusals_name_the_reason(void **state) {
     snprintf(other.facts.fact[1].value, KL_FACT_VAL_MAX, "xxh3 ffff");
     refused(other, "content differs: room has xxh3 0123456789abcdef (test.nes), you have xxh3 ffff");
     refused(hello_make("bob", "room", 3, 3), "room room is full");
-    refused(hello_make("bob", "other", 1, 2), "this relay has its 1 rooms");
+    refused(hello_make("bob", "other", 1, 2), "this relay is full: it has 1 rooms");
 
     h = hello_make("cat", "room", 2, 3);
     player_open(&player[1], &h, relay.port, 100);

@@ -126,7 +126,7 @@ static void the_slot(void **state) {
     memset(machine, 2, sizeof machine);
     back(10, 20);
     assert_int_equal(machine[0], 1);
-    assert_string_equal(shown, "[f 20] ann: back to the state of frame 10");
+    assert_string_equal(shown, "[f 20] ann: loaded the state of frame 10");
     obey("save", 25);
     memset(machine, 3, sizeof machine);
     back(10, 26); /* given before the second save was known */
@@ -171,7 +171,7 @@ static void a_core_that_cannot_save(void **state) {
     state_size = 0;
     obey("save", 10);
     assert_int_equal(saves, 0);
-    assert_non_null(strstr(shown, "cannot"));
+    assert_non_null(strstr(shown, "no state saved: the core gave none"));
     kl_command_begin(); /* a new game: an empty slot */
     back(10, 11);
     assert_int_equal(loads, 0);
@@ -194,7 +194,7 @@ static void options(void **state) {
 static void a_disk_is_seen_to_be_out(void **state) {
     (void)state;
     obey("disk 2", 100);
-    assert_string_equal(shown, "[f 100] ann: no disk is swapped: this core has none");
+    assert_string_equal(shown, "[f 100] ann: no disk swapped: this core has no disks");
     kl_w.told.disk_control.set_eject_state = eject;
     kl_w.told.disk_control.set_image_index = insert;
     kl_w.told.disk_control.get_num_images = images;
@@ -285,10 +285,10 @@ static void swaps_are_of_played_seats(void **state) {
     four_here();
     taken("swap 1 3", 0, 2);
     taken("swap 3 4", 2, 3);
-    refused("swap 4 5", "nobody has those seats");
-    refused("swap 7 8", "nobody has those seats"); /* eve is gone */
+    refused("swap 4 5", "both seats are free: nothing to swap");
+    refused("swap 7 8", "both seats are free: nothing to swap"); /* eve is gone */
     obey("swap 3 6", 10);
-    refused("swap 3 4", "nobody has those seats");
+    refused("swap 3 4", "both seats are free: nothing to swap");
     taken("swap 6 4", 5, 3);
 }
 
@@ -298,14 +298,14 @@ static void a_seat_is_given_by_name(void **state) {
     taken("give 1 carl", 0, 2);
     obey("swap 3 6", 10); /* carl plays as player 6 */
     taken("give 1 carl", 0, 5);
-    refused("give 6 carl", "carl plays as player 6 already");
+    refused("give 6 carl", "carl is player 6 already");
     kl_w.status.roster.member[1].seats = 2 | 8; /* bob plays as 2 and 4 */
-    refused("give 4 bob", "bob plays as player 4 already");
+    refused("give 4 bob", "bob is player 4 already");
     taken("give 1 bob", 0, 1);
-    refused("give 1 dora", "dora only watches: who has a seat can be given another");
+    refused("give 1 dora", "dora watches: only a player can get another seat");
     refused("give 1 eve", "nobody in this room is called \"eve\"");
     kl_w.status.roster.member[0].host = false;
-    refused("give 1 carl", "that is for the host of the room");
+    refused("give 1 carl", "only the host of the room can do that");
 }
 
 static void a_host_is_made_by_name_or_seat(void **state) {

@@ -251,7 +251,7 @@ static void the_hosts_alone(void **state) {
     start_game();
     order(1, KL_COMMAND_POLICY, policy, 4);
     assert_int_equal(room->lock.client[1].queued, 0);
-    assert_string_equal(notice[1], "that is for the host of the room, ann");
+    assert_string_equal(notice[1], "only the host of the room can do that, ann");
     order(1, KL_COMMAND_HOST, &bob, 1);
     assert_int_equal(room->host, 0);
     order(0, KL_COMMAND_SWAP, seats, 2);
@@ -290,7 +290,7 @@ static void pauses(void **state) {
     assert_string_equal(notice[0], "");
     order(1, KL_COMMAND_PAUSE, NULL, 0); /* the other of the two */
     assert_false(room->lock.paused);
-    assert_string_equal(notice[0], "bob goes on with the game");
+    assert_string_equal(notice[0], "bob resumes the game");
 }
 
 /* Every counter of the network once, each with a word of its own; and help has a line for each group. */
@@ -366,7 +366,7 @@ static void a_snapshot_is_ordered(void **state) {
     assert_string_equal(said, "ok\n");
     assert_int_equal(queued(1)->kind, KL_COMMAND_SNAPSHOT);
     obey("snapshot \"my room\""); /* one at a time */
-    assert_non_null(strstr(said, "error: not possible there"));
+    assert_non_null(strstr(said, "error: not possible"));
     obey("snapshot");
     assert_string_equal(said, "error: expected: snapshot ROOM\n");
 }
@@ -374,7 +374,7 @@ static void a_snapshot_is_ordered(void **state) {
 static void commands_like_the_members(void **state) {
     (void)state;
     obey("reset \"my room\"");
-    assert_non_null(strstr(said, "error: not possible there")); /* no game yet */
+    assert_non_null(strstr(said, "error: not possible")); /* no game yet */
     start_game();
     obey("reset \"my room\"");
     assert_string_equal(said, "ok\n");
@@ -383,7 +383,7 @@ static void commands_like_the_members(void **state) {
     obey("save \"my room\"");
     assert_int_equal(queued(2)->kind, KL_COMMAND_SAVE);
     obey("load \"my room\""); /* of what nobody has */
-    assert_non_null(strstr(said, "error: not possible there"));
+    assert_non_null(strstr(said, "error: not possible"));
     for (unsigned i = 0; i < 2; i++) /* of frame 0, which nobody waits for */
         order(i, KL_COMMAND_SAVED, (uint8_t[KL_SAVED_BYTES]){0, 0, 0, 0, 1}, KL_SAVED_BYTES);
     obey("load \"my room\"");
@@ -408,7 +408,7 @@ static void commands_like_the_members(void **state) {
         assert_non_null(strstr(said, "error: expected: "));
     }
     obey("swap \"my room\" 1 3"); /* a room of two */
-    assert_non_null(strstr(said, "error: not possible there"));
+    assert_non_null(strstr(said, "error: not possible"));
     queued(7);
 }
 

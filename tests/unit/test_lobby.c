@@ -76,7 +76,7 @@ static void refusals(void **state) {
     expect_refusal(3, KL_REFUSE_LIMIT, "wants 5 seats");
     hello(4, "second", 1, 2, "x");
     hello(5, "third", 1, 2, "x");
-    expect_refusal(5, KL_REFUSE_LIMIT, "this relay has its 2 rooms");
+    expect_refusal(5, KL_REFUSE_LIMIT, "this relay is full: it has 2 rooms");
     assert_int_equal(kl_lobby_members(lobby), 2);
 }
 
@@ -103,7 +103,7 @@ static void too_many_clients(void **state) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         hello(i, "room", 0, 2, "x");
     hello(20, "room", 0, 2, "x");
-    expect_refusal(20, KL_REFUSE_FULL, "has its 16 clients");
+    expect_refusal(20, KL_REFUSE_FULL, "is full: it has 16 clients");
 }
 
 static void what_shows_while_loading_is_compared_with_the_hosts(void **state) {
@@ -205,7 +205,7 @@ static void a_host_that_gives_nothing_is_put_out(void **state) {
     (void)state;
     hello(0, "room", 1, 1, "x");
     pass(61 * SECOND);
-    expect_refusal(0, KL_REFUSE_CLOSED, "start data came too slowly, or not at all");
+    expect_refusal(0, KL_REFUSE_CLOSED, "start data did not arrive in time");
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 

@@ -118,7 +118,7 @@ static void nobody_enters_meanwhile(void **state) {
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
     hello(9, "room", 0, 2, "x");
-    expect_refusal(9, KL_REFUSE_STARTED, "is being made again");
+    expect_refusal(9, KL_REFUSE_STARTED, "is restoring room");
     assert_null(make_again()); /* there is one */
     assert_string_equal(why, "there is a room of that name");
     assert_int_equal(kl_lobby_again_open(r, 0, now_us), KL_E_STATE); /* no frames */

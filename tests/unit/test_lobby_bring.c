@@ -207,7 +207,7 @@ static void strangers_add_nothing(void **state) {
     m.back.signature[5] ^= 1;
     say(29, &m);
     assert_null(heard(29, KL_MSG_WANT));
-    expect_refusal(29, KL_REFUSE_SEAT, "no seat is kept for you");
+    expect_refusal(29, KL_REFUSE_SEAT, "keeps no seat for you");
     show(1, 11);
     pass(400000);
     expect_want(1, KL_WANT_START, 0);

@@ -167,7 +167,7 @@ static void who_comes_too_late_finds_another_game(void **state) {
     pass(31 * SECOND);
     hello(20, "room", 1, 2, "other");
     return_able(1, 11);
-    expect_refusal(11, KL_REFUSE_SEAT, "is another game by now");
+    expect_refusal(11, KL_REFUSE_SEAT, "it is another game");
     assert_non_null(heard(20, KL_MSG_WELCOME));
     assert_false(inbox[20].hung_up);
     assert_int_equal(lobby->bringing, 0);

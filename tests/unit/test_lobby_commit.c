@@ -224,7 +224,7 @@ static void who_copies_a_state(void **unused) {
         go_on(12 * SECOND);
         assert_int_equal(inbox[player[1].peer].hung_up, given); /* a lie is one, silence costs a while */
         if (given) {
-            expect_refusal(player[1].peer, KL_REFUSE_PROTOCOL, "is not what you said");
+            expect_refusal(player[1].peer, KL_REFUSE_PROTOCOL, "does not match the hash that you gave");
             player[1].linked = player[1].plays = false;
         } else
             expect_in_sync(1);

@@ -46,7 +46,7 @@ static void who_fetches_too_slowly_is_put_out(void **state) {
     two_begin(200 * PIECE);
     ready(0, "a");
     assert_in_range(fetch(1, 1, 200), 62, 66); /* 60 s, and a second more for every 16 KiB */
-    expect_refusal(1, KL_REFUSE_CLOSED, "the room's start data went to you too slowly");
+    expect_refusal(1, KL_REFUSE_CLOSED, "the room's start data did not reach you in time");
     assert_false(inbox[0].hung_up);
     hello(2, "room", 1, 2, "x"); /* the others need not wait any more */
     ready(2, "a");
@@ -81,7 +81,7 @@ static void who_comes_late_has_no_more_time(void **state) {
     say(3, &m);
     assert_non_null(heard(3, KL_MSG_PREPARE));
     assert_in_range(fetch(3, 1, 200), 62, 66);
-    expect_refusal(3, KL_REFUSE_CLOSED, "the room's start data went to you too slowly");
+    expect_refusal(3, KL_REFUSE_CLOSED, "the room's start data did not reach you in time");
     hello(4, "room", 1, 2, "x");
     assert_int_equal(member_of(0, 1)->seats, 2);
 }
@@ -150,7 +150,7 @@ static void a_host_who_gives_nearly_all_again_and_again(void **state) {
         come_back(0, peer = peer ? peer + 1 : 10, false);
         assert_non_null(heard(peer, KL_MSG_SEND));
     }
-    expect_refusal(peer, KL_REFUSE_CLOSED, "start data came too slowly");
+    expect_refusal(peer, KL_REFUSE_CLOSED, "start data did not arrive in time");
     assert_in_range((now_us - begun_us) / SECOND, 300, 330); /* 120 s, and 192 s for 3 MiB */
 }
 

@@ -137,7 +137,7 @@ static void states_that_do_not_hold_all(void **unused) {
     assert_int_equal(loaded[1], 2);
     assert_int_equal(room()->member[1].state, KL_MEMBER_LOADING);
     assert_non_null(
-        strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "p1 runs all from the beginning"));
+        strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "p1 runs the game from the beginning"));
     assert_false(inbox[player[1].peer].hung_up || room()->heal.states_hopeless);
     assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
 }
@@ -294,7 +294,7 @@ static void without_a_state_all_is_run_again(void **unused) {
     machine[0] = 8;
     false_state[2] = true;
     while (!heard(player[0].peer, KL_MSG_NOTICE) ||
-           !strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "runs all from the beginning")) {
+           !strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "runs the game from the beginning")) {
         go_on(20000);
         assert_true(now_us < 3600 * SECOND);
     }

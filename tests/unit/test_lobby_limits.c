@@ -10,7 +10,7 @@ static void so_many_rooms_to_one_address(void **state) {
     open_lobby(&limits);
     hello(0, "a", 1, 2, "x"), hello(1, "b", 1, 2, "x"), hello(2, "c", 1, 2, "x");
     hello(3, "d", 1, 2, "x");
-    expect_refusal(3, KL_REFUSE_LIMIT, "this relay gives 3 rooms to one address");
+    expect_refusal(3, KL_REFUSE_LIMIT, "your address has 3 rooms");
     hello(3, "c", 1, 2, "x"); /* others' are open to him */
     assert_non_null(heard(3, KL_MSG_WELCOME));
     address_of_peers = "192.0.2.2:5";
@@ -45,7 +45,7 @@ static void so_many_commands(void **state) {
     start_game_of(2);
     for (unsigned i = 0; i < 240; i++)
         order(1, KL_COMMAND_LOCK, 1);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "that is for the host"));
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "only the host of the room can do that"));
     order(1, KL_COMMAND_LOCK, 1);
     assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "too many commands a minute"));
     inbox[1].count = 0;
@@ -53,7 +53,7 @@ static void so_many_commands(void **state) {
     assert_null(heard(1, KL_MSG_NOTICE));
     pass(61 * SECOND);
     order(1, KL_COMMAND_LOCK, 1);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "that is for the host"));
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "only the host of the room can do that"));
     assert_false(inbox[1].hung_up);
 }
 
@@ -75,7 +75,7 @@ static void who_takes_nothing_is_put_out(void **state) {
     start_game_of(2);
     inbox[1].pending = 401;
     pass(SECOND);
-    expect_refusal(1, KL_REFUSE_LIMIT, "you do not take what the relay sends");
+    expect_refusal(1, KL_REFUSE_LIMIT, "your machine does not read what the relay sends");
     assert_false(inbox[0].hung_up);
 }
 
@@ -104,7 +104,7 @@ static void who_trickles_start_data_is_put_out(void **state) {
     assert_false(inbox[0].hung_up);
     piece(0, 2, 1, 1000);
     pass(3 * SECOND);
-    expect_refusal(0, KL_REFUSE_CLOSED, "the room's start data came too slowly");
+    expect_refusal(0, KL_REFUSE_CLOSED, "the host's start data did not arrive in time");
     assert_int_equal(lobby->start_bytes, 0);
 }
 
@@ -133,7 +133,7 @@ static void so_many_bytes_to_one_address(void **state) {
         piece(i, 0, 1000, total);
     }
     assert_false(inbox[0].hung_up || inbox[1].hung_up);
-    expect_refusal(2, KL_REFUSE_LIMIT, "the rooms made from your address have no memory left");
+    expect_refusal(2, KL_REFUSE_LIMIT, "the rooms of your address have used up their memory");
     address_of_peers = "192.0.2.2:5";
     hello(3, room[3], 1, 1, "x");
     piece(3, 0, 1000, total);

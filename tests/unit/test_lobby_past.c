@@ -175,7 +175,7 @@ static void history_has_its_measure(void **state) {
     m.back.fresh = true;
     kl_facts_add(&m.back.facts, "content", "x");
     say(12, &m);
-    expect_refusal(12, KL_REFUSE_SEAT, "does not keep what you would need");
+    expect_refusal(12, KL_REFUSE_SEAT, "no longer keeps the frames that you miss");
     for (unsigned i = 0; i < 2; i++)
         bye(player[i].peer), player[i].linked = player[i].plays = false;
     play(3 * SECOND);

@@ -82,7 +82,7 @@ static void the_token_before_is_good_until_the_newest_was_used(void **state) {
     lose(13);
     memcpy(token[1], first, sizeof first); /* the third has been used: no longer */
     come_back_with(1, 14, false, "");
-    expect_refusal(14, KL_REFUSE_SEAT, "no seat is kept for you in room room");
+    expect_refusal(14, KL_REFUSE_SEAT, "room room keeps no seat for you");
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
 }
 
@@ -111,7 +111,7 @@ static void nobody_else_gets_the_seat(void **state) {
     connect_peer(14);
     m = a_return(1, 14, "elsewhere", token[1]);
     say(14, &m);
-    expect_refusal(14, KL_REFUSE_SEAT, "no seat is kept for you in room elsewhere");
+    expect_refusal(14, KL_REFUSE_SEAT, "room elsewhere keeps no seat for you");
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
     come_back(1, 15, false);
     assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);

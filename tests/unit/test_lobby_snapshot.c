@@ -224,7 +224,7 @@ static void what_does_not_fit_twice(void **unused) {
     give_some(giver, true, slices, 0, (uint32_t)slices_len, (uint32_t)slices_len);
     assert_int_equal(who_is_asked(), giver);
     give_pieces(giver, slices, (uint32_t)slices_len);
-    expect_refusal(player[giver].peer, KL_REFUSE_PROTOCOL, "is not what you said");
+    expect_refusal(player[giver].peer, KL_REFUSE_PROTOCOL, "does not match the hash that you gave");
     player[giver].linked = player[giver].plays = false;
     unsigned next = who_is_asked();
     assert_false(ask.based);
@@ -290,7 +290,7 @@ static void forger(void **unused) {
             len = pack(state[liar], packed, sizeof packed) - 3;
         }
         give_pieces(liar, packed, len);
-        expect_refusal(player[liar].peer, KL_REFUSE_PROTOCOL, "is not what you said");
+        expect_refusal(player[liar].peer, KL_REFUSE_PROTOCOL, "does not match the hash that you gave");
         player[liar].linked = player[liar].plays = false;
         unsigned next = who_is_asked();
         assert_int_not_equal(next, liar);
@@ -413,7 +413,7 @@ static void states_apart(void **unused) {
     assert_true(kl_lobby_way_has_states(room()));
     order_one();
     assert_true(room()->shot.told_apart);
-    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "states are not the same"));
+    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "the machines' states differ"));
     assert_false(kl_lobby_way_has_states(room()) || room()->shot.unfit);
     struct kl_lobby_wish w = {.states = true};
     assert_int_equal(kl_lobby_way_to_present(room(), &w), KL_WAY_HISTORY);
@@ -445,7 +445,7 @@ static void too_large(void **unused) {
     give_pieces(giver, packed, 16 * 1024 + 1);
     assert_false(room()->shot.unfit);                   /* so he says */
     give_pieces(who_is_asked(), packed, 16 * 1024 + 2); /* two had agreed before the third spoke */
-    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "this relay takes 16"));
+    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "this relay takes at most 16"));
     assert_int_equal(lobby->snapshot_bytes, 0);
     assert_false(inbox[player[giver].peer].hung_up);
     assert_false(kl_lobby_snapshot_order(room(), 0, now_us));
@@ -484,7 +484,7 @@ static void no_memory_left(void **unused) {
     unsigned giver = who_is_asked();
     give_pieces(giver, packed, sizeof packed);
     give_pieces(who_is_asked(), packed, sizeof packed);
-    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "has no 39 KiB left for it"));
+    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "has less than 39 KiB left"));
     assert_int_equal(lobby->snapshot_bytes, 0);
     assert_false(inbox[player[giver].peer].hung_up || room()->shot.unfit);
 }

@@ -238,7 +238,7 @@ static void its_hashes_count_for_itself_alone(void **state) {
         assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 0);
         lie = 7;
     }
-    expect_refusal(AT_PEER, KL_REFUSE_DESYNC, "out of sync with the game again and again");
+    expect_refusal(AT_PEER, KL_REFUSE_DESYNC, "out of sync with the game three times");
     goes(0);
     go(2 * SECOND);
     v = &got(0, KL_MSG_VERDICT)->verdict; /* those who play have heard nothing of it */
@@ -286,7 +286,7 @@ static void they_talk_and_no_more(void **state) {
     order(AT_PEER, KL_COMMAND_DELAY, 1);
     go(SECOND);
     assert_false(the_room()->lock.paused);
-    assert_true(told(AT_PEER, "that is for who plays"));
+    assert_true(told(AT_PEER, "only players can do that"));
     assert_int_equal(the_room()->watch.delay_s, 0);
     for (unsigned i = 0; i < 1000 && !inbox[AT_PEER].hung_up; i++)
         speaks(AT_PEER, "spam");
@@ -306,7 +306,7 @@ static void so_many_and_no_more(void **state) {
     for (unsigned i = 0; i < WATCHERS; i++)
         comes(i, 0);
     hello(35, "room", 0, PLAYERS, "x");
-    expect_refusal(35, KL_REFUSE_FULL, "room room has its 6 watchers");
+    expect_refusal(35, KL_REFUSE_FULL, "room room is full: it has 6 watchers");
     assert_int_equal(lobby->watchers, WATCHERS);
     assert_int_equal(kl_lobby_order_member(the_room(), KL_ORDER_KICK, "p20", now_us), KL_OK);
     goes(0);
@@ -380,7 +380,7 @@ static void who_is_slow_holds_up_nobody(void **state) {
     inbox[AT_PEER].pending = 401;
     go(3 * SECOND);
     goes(0), goes(1);
-    expect_refusal(AT_PEER, KL_REFUSE_LIMIT, "you do not take what the relay sends");
+    expect_refusal(AT_PEER, KL_REFUSE_LIMIT, "your machine does not read what the relay sends");
     expect_refusal(AT_PEER + 1, KL_REFUSE_CLOSED, "nothing has come from you");
     expect_all_at_the_end();
 }
@@ -400,7 +400,7 @@ static void who_takes_no_start_data(void **state) {
     for (unsigned i = 0; i < 8 && !inbox[AT_PEER].hung_up; i++)
         go(SECOND / 4);
     goes(0);
-    expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "the room's start data went to you too slowly");
+    expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "the room's start data did not reach you in time");
     expect_all_at_the_end();
 }
 

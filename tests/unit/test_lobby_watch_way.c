@@ -297,7 +297,7 @@ static void it_takes_a_seat(void **test) {
     go(3 * SECOND);
     loads(0);
     order(AT_PEER, KL_COMMAND_SEAT, 1); /* too early: it has loaded nothing */
-    assert_true(told(AT_PEER, "the game is not there yet"));
+    assert_true(told(AT_PEER, "the game has not begun"));
     go(2 * SECOND);
     order(AT_PEER, KL_COMMAND_SEAT, 1);
     assert_int_equal(got(AT_PEER, KL_MSG_WELCOME)->welcome.client, 2);
@@ -336,7 +336,7 @@ static void healed_by_a_snapshot(void **test) {
     lie_from = canon_end;                                        /* the third time within a minute */
     until_parted(0);
     goes(0);
-    expect_refusal(AT_PEER, KL_REFUSE_DESYNC, "again and again");
+    expect_refusal(AT_PEER, KL_REFUSE_DESYNC, "three times");
 }
 
 /* Who was never in sync since he loaded one gets none again. */
@@ -386,11 +386,11 @@ static void who_comes_again_makes_no_room(void **test) {
     m.hello.door = KL_DOOR_AGAIN;
     connect_peer(31);
     say(31, &m);
-    expect_refusal(31, KL_REFUSE_SEAT, "room other is not here");
+    expect_refusal(31, KL_REFUSE_SEAT, "there is no room other");
     assert_int_equal(kl_lobby_rooms(lobby), rooms);
     the_room()->phase = KL_ROOM_REOPENING;
     comes_again(32);
-    expect_refusal(32, KL_REFUSE_STARTED, "is being made again");
+    expect_refusal(32, KL_REFUSE_STARTED, "is restoring room");
     the_room()->phase = KL_ROOM_PLAYING;
 }
 

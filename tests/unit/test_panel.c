@@ -309,7 +309,7 @@ static void a_desync_says_where_and_who(void **state) {
     struct kl_panel p = pair();
     p.desync = true;
     p.desync_frame = 1199;
-    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (nobody knows who is right)", -1);
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (no majority)", -1);
     p.member[1].alone = true;
     check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: bob)", -1);
     p.member[0].alone = true;

@@ -102,9 +102,9 @@ static void names_and_fit(void **state) {
     assert_string_equal(name, "_._a_b-...json");
     assert_true(kl_profile_fits(&p, "Probe 1", "xxh3 00ff (3 bytes, y.nes)", err, sizeof err));
     assert_false(kl_profile_fits(&p, "Probe 2", "xxh3 00ff", err, sizeof err));
-    assert_string_equal(err, "it is of the core Probe 1, this is Probe 2");
+    assert_string_equal(err, "expected a profile of the core Probe 2, found one of Probe 1");
     assert_false(kl_profile_fits(&p, "Probe 1", "xxh3 00fe (3 bytes, x.nes)", err, sizeof err));
-    assert_string_equal(err, "it is of the content xxh3 00ff, this is xxh3 00fe");
+    assert_string_equal(err, "expected a profile of the content xxh3 00fe, found one of xxh3 00ff");
 }
 
 static void what_a_mask_leaves(void **state) {
