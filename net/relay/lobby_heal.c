@@ -169,7 +169,7 @@ static void forget_strikes(struct kl_lobby_healing *h) {
  * where all others have been in sync since then: else it may be what all were before one of them was not. */
 static bool is_untrue(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    return m->late.unchecked && !(r->heal.any_apart && m->way.keyframe <= r->heal.apart);
+    return m->late.unchecked && !(r->heal.any_apart && m->way.begins <= r->heal.apart);
 }
 
 static void note_apart(struct kl_lobby_room *r, uint16_t wrong) {
@@ -247,7 +247,7 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
     h->wrong = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (has_bit(c->reported & (uint16_t)~c->right, i) && kl_lobby_reaches(&r->member[i]) &&
-            !r->member[i].way.loading)
+            r->member[i].way.step != KL_WAY_LOADS)
             h->wrong |= (uint16_t)(1U << i);
     note_apart(r, c->reported & (uint16_t)~c->right);
     if (!h->right)

@@ -108,7 +108,8 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
 /* Who watches has no seat that could count: it is there when it is near. */
 static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    if (m->state != KL_MEMBER_PLAYING || m->way.loading || kl_room_fetching(&r->lock, member)) return false;
+    if (m->state != KL_MEMBER_PLAYING || m->way.step == KL_WAY_LOADS || kl_room_fetching(&r->lock, member))
+        return false;
     return m->seats ? !kl_room_joining(&r->lock, member) : kl_lobby_behind(r, member) <= NEAR_FRAMES;
 }
 
@@ -118,7 +119,7 @@ void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
         if (!m->here || !m->late.since_us || !has_caught_up(r, i)) continue;
         kl_lobby_log_member(KL_LOG_INFO, "caught_up", r, i, "frame=%u took_ms=%llu from=%u fps=%.0f",
                             r->lock.next_close, (unsigned long long)(now_us - m->late.since_us) / 1000,
-                            m->way.keyframe, m->way.fps);
+                            m->way.begins, m->way.fps);
         m->late.since_us = 0;
         r->roster_changed = true;
         if (m->seats) kl_lobby_news(r, now_us, "%s plays", m->name);
@@ -178,8 +179,8 @@ static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
 void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        bool runs =
-            m->state == KL_MEMBER_PLAYING && !m->way.loading && !r->lock.client[i].away && r->params.clocked;
+        bool runs = m->state == KL_MEMBER_PLAYING && m->way.step != KL_WAY_LOADS && !r->lock.client[i].away &&
+                    r->params.clocked;
         if (!kl_lobby_reaches(m) || !m->seats || !m->late.since_us || !runs) continue;
         if (now_us >= m->late.looked_us + LOOK_US) look_at(r, i, now_us);
     }

@@ -28,8 +28,8 @@ static uint16_t in_the_game(const struct kl_lobby_room *r) {
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
-    bool now =
-        !m->way.loading && !kl_room_fetching(&r->lock, member) && kl_lobby_behind(r, member) < KL_KEPT_FRAMES;
+    bool now = m->way.step != KL_WAY_LOADS && !kl_room_fetching(&r->lock, member) &&
+               kl_lobby_behind(r, member) < KL_KEPT_FRAMES;
     return kl_lobby_reaches(m) && plays && now;
 }
 

@@ -6,7 +6,8 @@
  * lobby_seat.c     leaving, seats that are kept, RETURN
  * lobby_start.c    start data, READY, start
  * lobby_late.c     who joins a game under way, takes other seats, or only watches from then on
- * lobby_way.c      how they, and who comes back, come to the present
+ * way.h            how a client comes to the present
+ * lobby_way.c      ... a member
  * lobby_play.c     frames, verdicts, stalls
  * lobby_past.c     history, tags, tickets
  * lobby_again.c    rooms made again after the relay died
@@ -37,6 +38,7 @@
 #include "net/relay/lobby_watch.h"
 #include "net/relay/relay_log.h"
 #include "net/relay/verdict.h"
+#include "net/relay/way.h"
 
 #define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
@@ -120,20 +122,9 @@ struct kl_lobby_member {
         uint32_t label;       /* … this frame */
     } late;
 
-    struct kl_lobby_way {
-        bool waits;          /* its way is not known yet: a snapshot is to be made first */
-        bool loading;        /* it has been sent one, to begin there, and has not said HEALED … */
-        uint64_t load_by_us; /* … and is given up then */
-        bool offered;        /* it has been sent one since it loaded afresh: what it had before is gone */
-        bool no_states;      /* it could not load one */
-        uint32_t have;       /* the frame that it comes with */
-        uint32_t came_at;    /* the room's frame when it came: a snapshot of then or later was made for it */
-        uint32_t keyframe;   /* of the snapshot, or 0 */
-        uint64_t since_us;   /* it waits */
-        uint64_t ran_us;     /* it was first seen to run frames, and had run … */
-        uint32_t ran_from;   /* … so many */
-        double fps;          /* that it replays; 0: not known */
-    } way;
+    struct kl_way_trip way;
+    uint64_t ran_us;   /* the member was first seen to run frames since it set out, and had run ... */
+    uint32_t ran_from; /* ... so many */
 
     uint32_t tags_told;                       /* intervals below: their tags are sent, or passed over */
     uint32_t ticket_told, ticket_sent;        /* number of the ticket on its way, and its bytes sent */
@@ -387,18 +378,9 @@ void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us);
 
 /* --- lobby_way.c --- */
-/* How somebody comes to the present of a room that plays: by all frames from `have` on; by the snapshot that
- * is kept and the frames from its keyframe on; by one that is to be ordered first (ask again once shot.kept
- * is newer, or shot.failures has grown). */
-enum kl_way { KL_WAY_NONE, KL_WAY_HISTORY, KL_WAY_SNAPSHOT, KL_WAY_ORDER };
-struct kl_lobby_wish {
-    uint32_t have; /* every frame below; 0: nothing, not even the start data */
-    double fps;    /* that it replays; 0: not known */
-    bool states;   /* it can begin from one … */
-    uint32_t
-        made; /* … and one of this frame or later was made for it, however old it is by now; 0: none was */
-};
-enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_lobby_wish *w);
+/* The way of a client that is as t says, in a room that plays. KL_WAY_ORDER: ask again once shot.kept is
+ * newer, or shot.failures has grown. */
+enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t);
 /* Snapshots of this room can be had. */
 bool kl_lobby_way_has_states(const struct kl_lobby_room *r);
 /* True: there is no way for who has nothing. why: in any case, what would be said to him. */

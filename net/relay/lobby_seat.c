@@ -188,9 +188,9 @@ static bool has_loaded(const struct kl_lobby_room *r, unsigned member, const str
 
 /* In the game: on from what it has, or everything anew. */
 static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_return *b, uint64_t now_us) {
-    struct kl_lobby_wish w = {.have = b->have, .fps = r->member[member].way.fps, .states = true};
+    const struct kl_way_trip t = {.have = b->have, .fps = r->member[member].way.fps};
     bool on = has_loaded(r, member, b) && b->have <= r->lock.next_close && kl_lobby_past_same(r, b) &&
-              kl_lobby_way_to_present(r, &w) != KL_WAY_NONE;
+              kl_lobby_way_to_present(r, &t) != KL_WAY_NONE;
     kl_lobby_past_returned(r, member, on ? b->tags : 0);
     if (on) {
         kl_lobby_set_out(r, member, b->have, now_us);

@@ -266,8 +266,8 @@ void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fres
 
 bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    struct kl_lobby_wish w = {.states = !m->way.no_states};
-    if (kl_lobby_way_to_present(r, &w) == KL_WAY_NONE) return false;
+    const struct kl_way_trip t = {.no_states = m->way.no_states};
+    if (kl_lobby_way_to_present(r, &t) == KL_WAY_NONE) return false;
     wait_anew(m, now_us);
     kl_lobby_way_ahead(r, member, now_us);
     prepare(r, member, false, now_us);

@@ -130,7 +130,7 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
 
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     struct kl_msg m = {.kind = KL_MSG_PREPARE, .prepare = {r->epoch_s, r->start_bytes}};
-    w->way = (struct kl_watcher_way){.no_states = w->way.no_states, .came_at = r->lock.next_close};
+    w->way = (struct kl_way_trip){.no_states = w->way.no_states, .made = r->lock.next_close};
     kl_lobby_fetch_end(r, &w->fetch);
     if (!kl_lobby_watch_has_way(r, w)) return false;
     kl_lobby_watch_way_ahead(r, w, now_us);

@@ -17,6 +17,7 @@
 #include "net/engine/msg.h"
 #include "net/relay/lobby_limit.h"
 #include "net/relay/lobby_snapshot.h"
+#include "net/relay/way.h"
 
 #define KL_WATCH_CUTS    4096 /* of one room: longer ago than KL_WATCH_DELAY_MAX_S */
 #define KL_WATCH_TRUTHS  512  /* labels */
@@ -56,18 +57,7 @@ struct kl_lobby_watcher {
     uint16_t healed;                /* times that it was brought back in sync */
     uint32_t healed_from;           /* hashes of before this frame are of before that */
     struct kl_lobby_fetch fetch;
-    struct kl_watcher_way {
-        enum { KL_WATCHER_GOES, KL_WATCHER_WAITS, KL_WATCHER_LOADS } step; /* waits: for a snapshot */
-        bool heals;          /* it has been in the game, and is out of sync … */
-        bool no_states;      /* a snapshot is of no use to it */
-        bool unproved;       /* it has loaded one, and has not been in sync since */
-        uint32_t came_at;    /* the room's frame when it came, or was found out of sync */
-        uint32_t keyframe;   /* its frames begin there */
-        uint32_t offered;    /* keyframe of the snapshot that it loads */
-        uint32_t failures;   /* of the room's, when it began to wait */
-        uint64_t since_us;   /* it waits */
-        uint64_t load_by_us; /* … and is given up then */
-    } way;
+    struct kl_way_trip way;
 };
 
 struct kl_lobby_watch {

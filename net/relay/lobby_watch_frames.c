@@ -219,7 +219,7 @@ static void note_progress(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
     char name[2 * KL_NAME_MAX + 3];
     kl_lobby_log_room(KL_LOG_INFO, "caught_up", r, "client=watcher name=%s frame=%u took_ms=%llu from=%u",
                       kl_log_quote(name, sizeof name, w->name), w->ran,
-                      (unsigned long long)(now_us - w->since_us) / 1000, w->way.keyframe);
+                      (unsigned long long)(now_us - w->since_us) / 1000, w->way.begins);
 }
 
 /* What a client of the game says with samples, needs and flags means nothing here. */
@@ -237,7 +237,7 @@ void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w
     w->heard = true;
     w->stamp = c.stamp;
     w->heard_at_us = now_us;
-    if (c.frame_acked > w->next || c.frame_acked < w->way.keyframe) return; /* of before it began here */
+    if (c.frame_acked > w->next || c.frame_acked < w->way.begins) return; /* of before it began here */
     w->acked = c.frame_acked;
     w->ran = c.frame_acked - c.backlog;
     note_progress(r, w, now_us);

@@ -1,22 +1,13 @@
 /* How a watcher comes to what may be seen of the game, and back into sync with it. net/PROTOCOL.md §7,
- * Watching.
- *
- *     loaded -> by history                     -> sees the game
- *            -> waits for a snapshot -> begins there -> …
- *     out of sync -> waits for a snapshot -> loads it, and runs again what came after -> …
- *                 -> from the beginning, where snapshots are of no use
+ * Watching. way.h decides; the facts and the deeds are here.
  *
  * No snapshot goes out before its frame may be seen. So the room's are held for watchers: the newest that
  * may, and the first one after that. */
 #include "net/engine/room_return.h"
 #include "net/relay/lobby_room.h"
 
-#define PACE        5        /* times the room's: how fast they replay, nothing is known of each */
-#define HEAL_FRAMES 600      /* a snapshot that is no older brings one back into sync */
-#define ORDER_US    5000000  /* between two that are ordered for watchers */
-#define STUCK_US    5000000  /* for a keyframe to come at which the room serializes */
-#define LOAD_US     10000000 /* for a snapshot to be loaded, and … */
-#define LOAD_LEAST  8192     /* … bytes a second that it is fetched at, at least */
+#define HEAL_FRAMES 600     /* a snapshot that is no older brings one back into sync */
+#define ORDER_US    5000000 /* between two that are ordered for watchers */
 
 /* --- which snapshots --------------------------------------------------------------------------------------
  */
@@ -58,53 +49,29 @@ void kl_lobby_watch_shots(struct kl_lobby_room *r) {
 /* --- which way --------------------------------------------------------------------------------------------
  */
 
-static uint32_t limit_frames(const struct kl_lobby_room *r) {
-    double frames = PACE * (r->params.fps_uhz / 1e6) * r->lobby->limits.catch_up_s;
-    return frames < UINT32_MAX ? (uint32_t)frames : UINT32_MAX;
-}
-
-static struct kl_lobby_packed *usable(const struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
-    struct kl_lobby_packed *k = r->watch.seen.shot;
-    bool fits = k && !w->way.no_states && reaches(r, k->keyframe);
-    return fits && (!w->way.heals || k->keyframe >= w->way.keyframe) ? k : NULL;
-}
-
-static bool from_the_beginning(const struct kl_lobby_room *r) {
-    return kl_lobby_start_is_kept(r) && reaches(r, 0);
-}
-
-/* Another can be had, and sooner than `frames` are replayed. */
-static bool worth_waiting(const struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint32_t frames) {
+/* A watcher that heals has its frames, but they led elsewhere: only a state helps. One order that comes to
+ * nothing is enough then, and it begins anew. */
+static struct kl_way_facts facts_of(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
     const struct kl_lobby_watch *a = &r->watch;
-    bool coming = a->next.shot || kl_lobby_way_has_states(r);
-    uint32_t of = a->next.shot ? a->next.shot->keyframe : r->lock.next_close;
-    if (w->way.no_states || r->past.broken || !coming) return false;
-    return ((uint64_t)of - a->end) * PACE < frames;
-}
-
-static enum kl_way way_in(const struct kl_lobby_room *r, const struct kl_lobby_watcher *w, bool stuck) {
-    const struct kl_lobby_packed *k = usable(r, w);
-    uint32_t end = r->watch.end, limit = limit_frames(r);
-    uint32_t frames = k ? end - k->keyframe : from_the_beginning(r) ? end : UINT32_MAX;
-    if (!kl_lobby_start_is_kept(r)) return KL_WAY_NONE;
-    if (reaches(r, 0) && end <= limit) return KL_WAY_HISTORY;
-    if (k && (frames <= limit || k->keyframe >= w->way.came_at)) return KL_WAY_SNAPSHOT;
-    if (!stuck && worth_waiting(r, w, frames)) return KL_WAY_ORDER;
-    if (k) return KL_WAY_SNAPSHOT;
-    return from_the_beginning(r) ? KL_WAY_HISTORY : stuck ? KL_WAY_ORDER : KL_WAY_NONE;
-}
-
-/* One order for it that comes to nothing is enough: then it is the beginning. */
-static enum kl_way way_back(const struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
-    const struct kl_lobby_packed *k = usable(r, w);
-    uint32_t frames = k ? r->watch.end - k->keyframe : UINT32_MAX;
-    if (k && (frames <= HEAL_FRAMES || k->keyframe >= w->way.came_at)) return KL_WAY_SNAPSHOT;
-    if (r->shot.failures == w->way.failures && worth_waiting(r, w, frames)) return KL_WAY_ORDER;
-    return k ? KL_WAY_SNAPSHOT : KL_WAY_NONE;
+    const struct kl_lobby_packed *k = a->seen.shot;
+    bool states = !t->no_states && !r->past.broken, can_order = kl_lobby_way_has_states(r);
+    return (struct kl_way_facts){
+        .end = a->end,
+        .have = t->heals ? a->end : 0,
+        .limit = t->heals ? HEAL_FRAMES : kl_way_limit(0, r->params.fps_uhz, r->lobby->limits.catch_up_s),
+        .made = t->made,
+        .start = kl_lobby_start_is_kept(r),
+        .history = !t->heals && reaches(r, 0),
+        .snapshot = k && !t->no_states && reaches(r, k->keyframe) && (!t->heals || k->keyframe >= t->begins),
+        .keyframe = k ? k->keyframe : 0,
+        .another = states && (a->next.shot || can_order) && !(t->heals && r->shot.failures != t->failures),
+        .another_end = a->next.shot ? a->next.shot->keyframe : r->lock.next_close,
+    };
 }
 
 bool kl_lobby_watch_has_way(const struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
-    return way_in(r, w, false) != KL_WAY_NONE;
+    struct kl_way_facts f = facts_of(r, &w->way);
+    return kl_way_choose(&f) != KL_WAY_NONE;
 }
 
 static void order(struct kl_lobby_room *r, uint64_t now_us) {
@@ -114,7 +81,8 @@ static void order(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 void kl_lobby_watch_way_ahead(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint64_t now_us) {
-    if (way_in(r, w, false) == KL_WAY_ORDER) order(r, now_us);
+    struct kl_way_facts f = facts_of(r, &w->way);
+    if (kl_way_choose(&f) == KL_WAY_ORDER) order(r, now_us);
 }
 
 /* --- on the way -------------------------------------------------------------------------------------------
@@ -122,7 +90,7 @@ void kl_lobby_watch_way_ahead(struct kl_lobby_room *r, const struct kl_lobby_wat
 
 static void by_history(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     w->state = KL_MEMBER_PLAYING;
-    w->way.step = KL_WATCHER_GOES;
+    kl_way_go(&w->way);
     kl_lobby_watch_log("way", r, w, "by=history frames_to_run=%u", r->watch.end);
 }
 
@@ -130,12 +98,10 @@ static void by_history(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
 static void by_snapshot(struct kl_lobby_room *r, struct kl_lobby_watcher *w, struct kl_lobby_packed *k,
                         uint64_t now_us) {
     bool begin = !w->way.heals;
+    kl_way_load(&w->way, k->keyframe, k->len, now_us);
     (void)kl_lobby_fetch_begin(r, &w->fetch, k, w->peer, begin);
     w->state = KL_MEMBER_PLAYING;
-    w->way.step = KL_WATCHER_LOADS;
-    w->way.offered = k->keyframe;
-    w->way.load_by_us = now_us + LOAD_US + k->len * UINT64_C(1000000) / LOAD_LEAST;
-    if (begin) w->next = w->acked = w->ran = w->way.keyframe = k->keyframe;
+    if (begin) w->next = w->acked = w->ran = k->keyframe;
     kl_lobby_watch_log("way", r, w, "by=snapshot heals=%d snapshot=%u bytes=%u packed=%u frames_to_run=%u",
                        w->way.heals, k->keyframe, k->bytes, k->len, r->watch.end - k->keyframe);
 }
@@ -153,31 +119,31 @@ static bool anew(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t n
 
 void kl_lobby_watch_look(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
-    if (w->way.step == KL_WATCHER_LOADS && !w->way.heals && now_us >= w->way.load_by_us) {
+    if (kl_way_is_late(&w->way, now_us)) {
         kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "the room's state did not come to you in time");
         return;
     }
-    if (w->way.step != KL_WATCHER_WAITS) return;
-    bool comes = r->watch.next.shot || r->shot.phase > KL_SHOT_ORDERED;
-    bool stuck = now_us >= w->way.since_us + STUCK_US && !comes;
-    enum kl_way way = w->way.heals ? way_back(r, w) : way_in(r, w, stuck);
+    if (w->way.step != KL_WAY_WAITS) return;
+    struct kl_way_facts f = facts_of(r, &w->way);
+    f.stuck = kl_way_is_stuck(&w->way, r->watch.next.shot || r->shot.phase > KL_SHOT_ORDERED, now_us);
+    enum kl_way way = kl_way_choose(&f);
     if (way == KL_WAY_SNAPSHOT && net->bulk_room(net->ctx, w->peer) == 0) {
         r->bulk = true;
         return;
     }
     switch (way) {
+    case KL_WAY_COMING: /* of those that come, watchers may see none */
     case KL_WAY_ORDER: order(r, now_us); break;
     case KL_WAY_HISTORY: by_history(r, w); break;
-    case KL_WAY_SNAPSHOT: by_snapshot(r, w, usable(r, w), now_us); break;
+    case KL_WAY_SNAPSHOT: by_snapshot(r, w, r->watch.seen.shot, now_us); break;
     case KL_WAY_NONE: (void)anew(r, w, now_us); break;
     }
 }
 
 static void wait_for_a_way(struct kl_lobby_room *r, struct kl_lobby_watcher *w, bool heals, uint64_t now_us) {
     kl_lobby_fetch_end(r, &w->fetch);
-    w->way.step = KL_WATCHER_WAITS;
+    kl_way_set_out(&w->way, now_us);
     w->way.heals = heals;
-    w->way.since_us = now_us;
     w->way.failures = r->shot.failures;
     w->hashes = 0;
     r->busy = true;
@@ -192,9 +158,9 @@ void kl_lobby_watch_set_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w,
 /* Who has been in sync since the last snapshot that he loaded can do with another. */
 bool kl_lobby_watch_heal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     w->way.no_states = w->way.no_states || w->way.unproved;
-    w->way.came_at = r->lock.next_close;
+    w->way.made = r->lock.next_close;
     wait_for_a_way(r, w, true, now_us);
-    if (way_back(r, w) == KL_WAY_NONE) return anew(r, w, now_us);
+    if (!kl_lobby_watch_has_way(r, w)) return anew(r, w, now_us);
     kl_lobby_watch_tell(r, w, "it gets the state of the game, and runs on from there");
     return true;
 }
@@ -202,18 +168,16 @@ bool kl_lobby_watch_heal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, ui
 void kl_lobby_watch_healed(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_healed *h,
                            uint64_t now_us) {
     static const char *const how[] = {"same", "other", "not"};
-    struct kl_watcher_way *way = &w->way;
-    if (way->step != KL_WATCHER_LOADS || h->keyframe != way->offered) return; /* of one before */
+    bool healed = w->way.heals;
+    enum kl_way_loaded loaded = kl_way_loaded(&w->way, h);
+    if (loaded == KL_WAY_LOADED_NOTHING) return;
     kl_lobby_watch_log("loaded", r, w, "snapshot=%u how=%s", h->keyframe, how[h->how]);
-    if (h->how == KL_HEALED_NOT) {
-        way->no_states = true;
+    if (loaded == KL_WAY_NOT_LOADED) {
         (void)anew(r, w, now_us);
         return;
     }
     w->healed_from = h->next;
-    w->healed = (uint16_t)(w->healed + way->heals);
+    w->healed = (uint16_t)(w->healed + healed);
     w->parted = false;
-    way->step = KL_WATCHER_GOES;
-    way->heals = false;
-    way->unproved = true;
+    w->way.heals = false;
 }

@@ -352,7 +352,7 @@ static void comes_new(unsigned who) {
     go_on(2 * SECOND);
     m->late.unchecked = true;
     m->late.said = false;
-    m->way.keyframe = room()->lock.next_close;
+    m->way.begins = room()->lock.next_close;
 }
 
 /* One against one the host is right: so he who came between is what both were before. */

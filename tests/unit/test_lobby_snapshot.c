@@ -415,7 +415,7 @@ static void states_apart(void **unused) {
     assert_true(room()->shot.told_apart);
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "the machines' states differ"));
     assert_false(kl_lobby_way_has_states(room()) || room()->shot.unfit);
-    struct kl_lobby_wish w = {.states = true};
+    struct kl_way_trip w = {0};
     assert_int_equal(kl_lobby_way_to_present(room(), &w), KL_WAY_HISTORY);
 }
 

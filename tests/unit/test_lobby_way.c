@@ -147,7 +147,7 @@ static bool presses_lately(unsigned seat) {
 static void expect_begun_at(unsigned who, uint32_t keyframe) {
     assert_true(keyframe > 0);
     assert_int_equal(fetch[who].begun, keyframe);
-    assert_int_equal(the_room()->member[2].way.loading, false);
+    assert_int_equal(the_room()->member[2].way.step == KL_WAY_LOADS, false);
     expect_all_at_the_end();
     assert_true(presses_lately(who));
 }
@@ -341,7 +341,7 @@ static void lost_before_it_is_loaded(void **unused) {
     fetch[2].slow = true;
     join_late(2, 12, 1);
     play(SECOND);
-    assert_true(the_room()->member[2].way.loading);
+    assert_true(the_room()->member[2].way.step == KL_WAY_LOADS);
     assert_int_equal(player[2].lock.stats.next_run, fetch[2].offer.keyframe);
     player[2].linked = false;
     lose(12);
@@ -457,12 +457,12 @@ static void a_slow_machine(void **unused) {
     join_late(2, 12, 1); /* some 480 frames: a snapshot */
     play(3 * SECOND);
     assert_int_equal(ordered, 1);
-    struct kl_lobby_wish w = {.have = canon_end - 250, .states = true};
+    struct kl_way_trip w = {.have = canon_end - 250};
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
     w.fps = 100;
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_ORDER);
     play(5 * SECOND);
-    w = (struct kl_lobby_wish){.have = 1, .states = true};
+    w = (struct kl_way_trip){.have = 1};
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w),
                      KL_WAY_ORDER); /* the kept one is old by now … */
     w.made = the_room()->shot.kept->keyframe;

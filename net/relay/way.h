@@ -1,0 +1,88 @@
+/* way.h - the way of a client to the present of a game under way. net/PROTOCOL.md §7, Joining a game under
+ * way.
+ *
+ * Pure: facts come in as plain numbers, the way goes out. Members (lobby_way.c) and watchers
+ * (lobby_watch_way.c) use the same decision and the same steps. They differ in their facts:
+ *
+ *     present   members: the newest closed frame; watchers: the newest that the delay allows
+ *     snapshot  members: the one that the room keeps, or the one that is coming up; watchers: the newest
+ *               that the delay allows
+ *
+ *     set out -> WAITS -> by history                     -> GOES
+ *                      -> by a snapshot -> LOADS, HEALED -> GOES
+ *
+ * Frames count from 0; *_us are the relay's monotonic microseconds. */
+#ifndef KL_WAY_H
+#define KL_WAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/engine/msg.h"
+
+enum kl_way {
+    KL_WAY_NONE,     /* there is no way */
+    KL_WAY_HISTORY,  /* all frames from `have` on */
+    KL_WAY_SNAPSHOT, /* the snapshot at hand, and the frames from its keyframe on */
+    KL_WAY_COMING,   /* the snapshot that is coming up, and the frames from its keyframe on */
+    KL_WAY_ORDER     /* a snapshot must be ordered, or waited for; ask again later */
+};
+
+struct kl_way_facts {
+    uint32_t end;   /* the present: the client may see all frames below */
+    uint32_t have;  /* the client has all frames below; 0: not even the start data */
+    uint32_t limit; /* frames that a client may always replay */
+    uint32_t made;  /* a snapshot of this frame or later was made for this client; 0: none was */
+    bool start;     /* the relay keeps the start data */
+    bool history;   /* the relay keeps all frames from `have` on, and they can help */
+    bool snapshot;  /* a snapshot is at hand, of `keyframe` <= end */
+    uint32_t keyframe;
+    bool coming;          /* a newer snapshot is coming up, and may be sent on at once */
+    bool another;         /* a newer snapshot is coming up or can be ordered */
+    uint32_t another_end; /* ... and may be seen when `end` is so; at least end */
+    bool stuck;           /* the client has waited for long, and no snapshot comes */
+};
+
+/* What can be replayed within the limit is replayed, since that avoids every trap of loading a state. The
+ * next best is a recent snapshot, then a newer one, if it comes sooner than the frames are replayed. */
+enum kl_way kl_way_choose(const struct kl_way_facts *f);
+
+/* Frames that a client replays in `seconds`. fps: as measured, or 0: unknown; room_uhz: the room's, in
+ * microhertz. */
+uint32_t kl_way_limit(double fps, uint32_t room_uhz, unsigned seconds);
+
+/* One client on its way. All zero: it is not on its way. */
+struct kl_way_trip {
+    enum { KL_WAY_GOES, KL_WAY_WAITS, KL_WAY_LOADS } step;
+    bool no_states;      /* the client cannot use snapshots */
+    bool heals;          /* the client was in the game and is out of sync; it keeps its frames */
+    bool unproved;       /* the client loaded a snapshot, and was not found in sync since */
+    bool offered;        /* a snapshot was offered since the start data: older frames are gone */
+    uint32_t have;       /* the client has all frames below */
+    uint32_t made;       /* the room's frame when the client set out or came */
+    uint32_t begins;     /* keyframe at which the client's frames begin; 0: at frame 0 */
+    uint32_t keyframe;   /* of the snapshot that the client loads */
+    uint32_t failures;   /* of the room's snapshots, when the client set out */
+    double fps;          /* that the client replays; 0: unknown */
+    uint64_t since_us;   /* the client waits since then */
+    uint64_t load_by_us; /* the client must have loaded by then */
+};
+
+/* From now on the client waits for a way. */
+void kl_way_set_out(struct kl_way_trip *t, uint64_t now_us);
+/* True: the client has waited for long. comes: a snapshot comes, so waiting goes on. */
+bool kl_way_is_stuck(const struct kl_way_trip *t, bool comes, uint64_t now_us);
+/* The client goes on by history. */
+void kl_way_go(struct kl_way_trip *t);
+/* The client is offered a snapshot of so many packed bytes. */
+void kl_way_load(struct kl_way_trip *t, uint32_t keyframe, uint32_t packed, uint64_t now_us);
+/* True: the snapshot was not loaded in time. A client that heals has its frames, and is not timed. */
+bool kl_way_is_late(const struct kl_way_trip *t, uint64_t now_us);
+/* HEALED. */
+enum kl_way_loaded {
+    KL_WAY_LOADED_NOTHING, /* not a snapshot that this client was offered: nothing has changed */
+    KL_WAY_LOADED,         /* the client goes on */
+    KL_WAY_NOT_LOADED      /* the client could not load it, and can use no snapshots */
+} kl_way_loaded(struct kl_way_trip *t, const struct kl_healed *h);
+
+#endif
