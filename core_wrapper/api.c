@@ -1,3 +1,4 @@
+#include "net/platform/clock.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/play.h"
 #include "core_wrapper/session.h"

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/command_words.h"
 #include "core_wrapper/hotkeys.h"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/control.h"
 #include "core_wrapper/env.h"
 #include "core_wrapper/env_answers.h"
@@ -94,7 +94,7 @@ static int open_core(char *err, size_t err_len) {
         return -1;
     }
     setenv(memo_name(), path, 1);
-    if (turn) turn_world(kl_w.config.epoch_set ? kl_w.config.epoch_s : (uint64_t)time(NULL));
+    if (turn) turn_world(kl_w.config.epoch_set ? kl_w.config.epoch_s : kl_wall_us() / 1000000);
     return 0;
 }
 

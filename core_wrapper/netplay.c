@@ -6,6 +6,7 @@
 
 #include <sodium.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/carrier.h"
 #include "core_wrapper/channel.h"
 #include "core_wrapper/choice.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/away.h"
 #include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"

@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/record.h"
 #include "core_wrapper/room_profile.h"

@@ -4,7 +4,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
+#include "net/platform/thread.h"
 #include "net/transport/ask.h"
-#include "net/transport/link.h"
 
 #define DESCRIPTORS 1024
 
@@ -72,7 +72,7 @@ void kl_reach_own(char out[KL_REACH_TEXT]) {
 struct kl_reach {
     struct kl_reach_list list;
     uint16_t port;
-    pthread_t thread;
+    struct kl_thread thread;
     atomic_bool leaving;
     atomic_uint news; /* enum kl_reach_news */
     unsigned found;   /* with KL_REACH_FOUND */
@@ -91,7 +91,7 @@ static void close_sockets(const struct kl_reach *r, const int fd[KL_REACH_MAX]) 
 }
 
 /* All at once, and again: a datagram may be lost, and the host's relay may only just begin to listen. */
-static void *run(void *arg) {
+static void run(void *arg) {
     struct kl_reach *r = arg;
     uint64_t until_us = kl_now_us() + KL_REACH_US;
     int fd[KL_REACH_MAX], found = -1;
@@ -101,7 +101,6 @@ static void *run(void *arg) {
     close_sockets(r, fd);
     if (found >= 0) r->found = (unsigned)found;
     r->news = found >= 0 ? KL_REACH_FOUND : KL_REACH_NOWHERE;
-    return NULL;
 }
 
 struct kl_reach *kl_reach_open(const struct kl_reach_list *list, uint16_t port) {
@@ -109,7 +108,7 @@ struct kl_reach *kl_reach_open(const struct kl_reach_list *list, uint16_t port) 
     if (!r) return NULL;
     r->list = *list;
     r->port = port;
-    if (pthread_create(&r->thread, NULL, run, r) == 0) return r;
+    if (kl_thread_start(&r->thread, "keylock-reach", run, r) == 0) return r;
     free(r);
     return NULL;
 }
@@ -123,6 +122,6 @@ enum kl_reach_news kl_reach_look(struct kl_reach *r, char address[KL_REACH_TEXT]
 void kl_reach_close(struct kl_reach *r) {
     if (!r) return;
     r->leaving = true;
-    pthread_join(r->thread, NULL);
+    kl_thread_join(&r->thread);
     free(r);
 }

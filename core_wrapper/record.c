@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/wrapper.h"
 #include "net/session/seal.h"
 

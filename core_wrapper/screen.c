@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "net/engine/plain.h"
-#include "net/transport/link.h"
+#include "net/platform/clock.h"
 
 #define LINE  2048 /* bytes of one in the log, NUL included */
 #define BRIEF 72   /* bytes that fit into RetroArch's smallest window */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/control.h"

@@ -1,11 +1,12 @@
 #include "core_wrapper/snapshot.h"
 
-#include <pthread.h>
 #include <sodium.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/clock.h"
+#include "net/platform/thread.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/play.h"
 #include "core_wrapper/record.h"
@@ -21,7 +22,7 @@
 static struct {
     enum { JOB_NONE, JOB_HASH, JOB_PACK, JOB_UNPACK } kind;
     bool threaded;
-    pthread_t thread;
+    struct kl_thread thread;
     atomic_bool done;
     const uint8_t *in, *base; /* base: JOB_PACK, what it differs from; or NULL */
     size_t in_len, base_len;
@@ -64,7 +65,7 @@ static struct {
 
 /* ---- what the thread does ---- */
 
-static void *work(void *arg) {
+static void work(void *arg) {
     (void)arg;
     switch (job.kind) {
     case JOB_HASH: crypto_generichash(job.hash, sizeof job.hash, job.in, job.in_len, NULL, 0); break;
@@ -80,7 +81,6 @@ static void *work(void *arg) {
     case JOB_NONE: break;
     }
     atomic_store(&job.done, true);
-    return NULL;
 }
 
 static void start_job(int kind, const uint8_t *in, size_t len) {
@@ -90,11 +90,8 @@ static void start_job(int kind, const uint8_t *in, size_t len) {
     job.out = NULL;
     job.stale = false;
     atomic_store(&job.done, false);
-    job.threaded = pthread_create(&job.thread, NULL, work, NULL) == 0;
-    if (job.threaded)
-        pthread_setname_np(job.thread, "keylock-state");
-    else
-        work(NULL);
+    job.threaded = kl_thread_start(&job.thread, "keylock-state", work, NULL) == 0;
+    if (!job.threaded) work(NULL);
 }
 
 static void say_state(void) {
@@ -121,7 +118,7 @@ static void unpacked(void) {
 /* wait: however long it takes. */
 static void end_job(bool wait) {
     if (job.kind == JOB_NONE || (!wait && !atomic_load(&job.done))) return;
-    if (job.threaded) pthread_join(job.thread, NULL);
+    if (job.threaded) kl_thread_join(&job.thread);
     int kind = job.kind;
     job.kind = JOB_NONE;
     if (kind == JOB_HASH && !job.stale && kl_w.link) say_state();

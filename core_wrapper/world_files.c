@@ -4,47 +4,48 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "net/platform/thread.h"
+
 #define FILES_MAX 512 /* names kept; a core that opens more has long told apart one machine from another */
 
 static struct {
-    pthread_mutex_t lock;
+    struct kl_mutex lock;
     char *name[FILES_MAX];
     bool wrote[FILES_MAX];
     unsigned count;
-} files = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} files;
 
 void kl_world_files_clear(void) {
-    pthread_mutex_lock(&files.lock);
+    kl_mutex_lock(&files.lock);
     for (unsigned i = 0; i < files.count; i++)
         free(files.name[i]);
     files.count = 0;
-    pthread_mutex_unlock(&files.lock);
+    kl_mutex_unlock(&files.lock);
 }
 
 unsigned kl_world_files(void) {
-    pthread_mutex_lock(&files.lock);
+    kl_mutex_lock(&files.lock);
     unsigned n = files.count;
-    pthread_mutex_unlock(&files.lock);
+    kl_mutex_unlock(&files.lock);
     return n;
 }
 
 const char *kl_world_file(unsigned i, bool *wrote) {
-    pthread_mutex_lock(&files.lock);
+    kl_mutex_lock(&files.lock);
     const char *name = i < files.count ? files.name[i] : NULL;
     if (wrote) *wrote = name && files.wrote[i];
-    pthread_mutex_unlock(&files.lock);
+    kl_mutex_unlock(&files.lock);
     return name;
 }
 
 static void note_name(const char *name, bool write) {
-    pthread_mutex_lock(&files.lock);
+    kl_mutex_lock(&files.lock);
     unsigned i = 0;
     while (i < files.count && strcmp(files.name[i], name) != 0)
         i++;
@@ -53,7 +54,7 @@ static void note_name(const char *name, bool write) {
         files.count++;
     }
     if (i < files.count && write) files.wrote[i] = true;
-    pthread_mutex_unlock(&files.lock);
+    kl_mutex_unlock(&files.lock);
 }
 
 /* Of a file that is not there the folder is made absolute, where at least that exists. */

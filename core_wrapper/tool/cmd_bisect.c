@@ -1,6 +1,7 @@
 #include "core_wrapper/tool/tool.h"
 
 #include "net/engine/facts.h"
+#include "net/platform/clock.h"
 #include "core_wrapper/tool/bisect.h"
 #include "core_wrapper/tool/report.h"
 #include "core_wrapper/tool/series.h"
@@ -175,8 +176,8 @@ static int plan(struct bisect *b) {
 
 static void progress(const struct bisect *b, uint32_t frame) {
     static uint64_t next_us;
-    if (!isatty(STDERR_FILENO) || tool_now_us() < next_us) return;
-    next_us = tool_now_us() + 250000;
+    if (!isatty(STDERR_FILENO) || kl_now_us() < next_us) return;
+    next_us = kl_now_us() + 250000;
     fprintf(stderr, "\rframe %" PRIu32 " of %" PRIu64 "\x1b[K", frame, b->frames);
 }
 

@@ -1,3 +1,4 @@
+#include "net/platform/clock.h"
 #include "core_wrapper/tool/probe.h"
 #include "core_wrapper/tool/findings.h"
 #include "core_wrapper/tool/report.h"
@@ -13,7 +14,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -437,7 +437,7 @@ static int run_all(struct probe *p) {
     kl_probe_run(&p->first, &p->setup, KL_PROBE_PLAIN, 0, p->scratch);
     if (!p->first.ran) return not_even_once(p);
     /* into another second of the host's clock */
-    nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 100000000}, NULL);
+    kl_sleep_us(1100000);
     for (int mode = 0; mode < KL_PROBE_MODES && !tool_interrupted(); mode++) {
         if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
         kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);

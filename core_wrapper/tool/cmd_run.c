@@ -1,5 +1,6 @@
 #include "core_wrapper/tool/tool.h"
 
+#include "net/platform/clock.h"
 #include "core_wrapper/tool/headless.h"
 #include "core_wrapper/tool/run_options.h"
 #include "core_wrapper/tool/run_output.h"
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FINISH_MS     15000 /* for the verdict on the last frame */
@@ -140,12 +140,10 @@ static int set_up(struct run *r) {
 
 /* --speed real: the next call is due one frame after the last, by a clock that does not drift. */
 static void pace(struct run *r) {
-    double hz = r->options.hz > 0 ? r->options.hz : r->frontend.av.timing.fps, now = (double)tool_now_us();
+    double hz = r->options.hz > 0 ? r->options.hz : r->frontend.av.timing.fps, now = (double)kl_now_us();
     if (!r->options.real_speed) return;
     if (r->next_us == 0 || now > r->next_us + 200000) r->next_us = now; /* a pause is not made up for */
-    uint64_t until = (uint64_t)r->next_us;
-    struct timespec ts = {.tv_sec = (time_t)(until / 1000000), .tv_nsec = (long)(until % 1000000) * 1000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR && !tool_interrupted()) {
+    while (!kl_sleep_until((uint64_t)r->next_us) && !tool_interrupted()) {
     }
     r->next_us += 1e6 / hz;
 }
@@ -188,8 +186,8 @@ static void give_commands(struct run *r) {
     for (unsigned i = 0; i < r->options.command_count; i++) {
         const struct kl_run_command *c = &r->options.command[i];
         if (r->given >> i & 1 || !r->room || r->frames < c->frame || !r->frames) continue;
-        if (!r->given_us[i]) r->given_us[i] = tool_now_us();
-        if (tool_now_us() >= r->given_us[i] + c->after_ms * UINT64_C(1000)) give_command(r, i);
+        if (!r->given_us[i]) r->given_us[i] = kl_now_us();
+        if (kl_now_us() >= r->given_us[i] + c->after_ms * UINT64_C(1000)) give_command(r, i);
     }
 }
 
@@ -197,9 +195,9 @@ static void one_call(struct run *r) {
     pace(r);
     give_commands(r);
     kl_run_trail_frame(&r->trail, &r->frontend);
-    uint64_t start_us = tool_now_us();
+    uint64_t start_us = kl_now_us();
     kl_headless_run(&r->frontend);
-    uint64_t now_us = tool_now_us();
+    uint64_t now_us = kl_now_us();
     take_report(r);
     if (r->report.run) {
         if (!r->frames) r->first_us = start_us;
@@ -209,17 +207,16 @@ static void one_call(struct run *r) {
     hash_alone(r);
     kl_run_output_trace(&r->out, start_us - r->begin_us, &r->report);
     kl_run_output_progress(&r->out, now_us, r->frames, (uint32_t)r->options.frames, &r->report);
-    if (!r->report.run && !r->options.real_speed && now_us - start_us < QUICK_CALL_US)
-        nanosleep(&(struct timespec){.tv_nsec = IDLE_US * 1000}, NULL);
+    if (!r->report.run && !r->options.real_speed && now_us - start_us < QUICK_CALL_US) kl_sleep_us(IDLE_US);
 }
 
 static bool waited_too_long(const struct run *r) {
-    return r->options.wait_s && !r->frames && tool_now_us() - r->begin_us > r->options.wait_s * 1000000u;
+    return r->options.wait_s && !r->frames && kl_now_us() - r->begin_us > r->options.wait_s * 1000000u;
 }
 
 static int run_frames(struct run *r) {
     r->room = r->options.in_room;
-    r->begin_us = tool_now_us();
+    r->begin_us = kl_now_us();
     while (r->frames < r->options.frames && r->report.phase != KLW_REACHED) {
         one_call(r);
         if (r->out.error[0]) return failed(r, KLT_OUTPUT, r->out.error);

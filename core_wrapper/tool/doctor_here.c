@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timex.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "net/session/private_file.h"
 #include "core_wrapper/seat_file.h"
 #include "core_wrapper/wrapper_api.h"
@@ -207,11 +206,10 @@ static int by_size(const void *a, const void *b) {
 
 static void look_at_naps(struct kl_doctor *d) {
     uint64_t late[NAPS];
-    struct timespec nap = {0, NAP_US * 1000};
     for (unsigned i = 0; i < NAPS; i++) {
-        uint64_t from_us = tool_now_us();
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
-        uint64_t took_us = tool_now_us() - from_us;
+        uint64_t from_us = kl_now_us();
+        kl_sleep_us(NAP_US);
+        uint64_t took_us = kl_now_us() - from_us;
         late[i] = took_us > NAP_US ? took_us - NAP_US : 0;
     }
     qsort(late, NAPS, sizeof *late, by_size);
@@ -224,12 +222,11 @@ static void look_at_naps(struct kl_doctor *d) {
 }
 
 void kl_doctor_clock(struct kl_doctor *d) {
-    struct timex t = {0};
     look_at_naps(d);
-    if (time(NULL) < 1700000000)
+    if (kl_wall_us() / 1000000 < 1700000000)
         kl_doctor_find(d, KL_ODD, "clock", "Set it: a room that you make starts its games at that time.",
                        "this machine's date is before 2023");
-    else if (adjtimex(&t) == TIME_ERROR)
+    else if (!kl_wall_is_kept())
         kl_doctor_find(d, KL_WELL, "clock", NULL,
                        "no time server sets the date; the lock does not need the right time");
     else

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/clock.h"
 #include "net/transport/link.h"
 #include "net/transport/ask.h"
 
@@ -61,7 +62,7 @@ static void ping(int fd, struct pings *p) {
         if (p->came) sum += fabs(ms - p->ms[p->came - 1]);
         p->ms[p->came++] = ms;
         p->pong = pong;
-        usleep(GAP_US);
+        kl_sleep_us(GAP_US);
     }
     p->jitter_ms = p->came > 1 ? sum / (p->came - 1) : 0;
     qsort(p->ms, p->came, sizeof *p->ms, by_size);

@@ -1,5 +1,6 @@
 /* The child's side: runs the core once and writes what it found as lines of text, and the states in a file
  * beside. */
+#include "net/platform/clock.h"
 #include "core_wrapper/tool/probe.h"
 #include "core_wrapper/tool/tool.h"
 
@@ -7,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define STATES_MAX ((uint64_t)64 << 20) /* bytes of states kept for comparison by one run */
 
@@ -25,17 +25,10 @@ struct child {
     size_t map_len;
 };
 
-/* The processor's: what a busy machine holds back says nothing of the core. */
-static uint64_t cpu_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 static void hash(struct child *c, struct kl_statehash *out) {
-    uint64_t start = cpu_us();
+    uint64_t start = kl_cpu_us(); /* what a busy machine holds back says nothing of the core */
     kl_headless_hash(&c->h, out);
-    uint32_t took_us = (uint32_t)(cpu_us() - start);
+    uint32_t took_us = (uint32_t)(kl_cpu_us() - start);
     uint32_t *more = realloc(c->serialize_us, (c->serializes + 1) * sizeof(*more));
     if (!more) return;
     c->serialize_us = more;
@@ -43,9 +36,9 @@ static void hash(struct child *c, struct kl_statehash *out) {
 }
 
 static bool load_state(struct child *c, const uint8_t *state, size_t len) {
-    uint64_t start = tool_now_us();
+    uint64_t start = kl_now_us();
     bool ok = c->h.core.unserialize(state, len);
-    c->unserialize_us += tool_now_us() - start;
+    c->unserialize_us += kl_now_us() - start;
     c->unserializes++;
     return ok;
 }
@@ -53,9 +46,9 @@ static bool load_state(struct child *c, const uint8_t *state, size_t len) {
 static void run_frame(struct child *c) {
     uint32_t f = c->h.frame;
     if (c->mode == KL_PROBE_HIDDEN) c->h.av_enable = f % 4 == 3 ? 3 : 0;
-    uint64_t start = tool_now_us();
+    uint64_t start = kl_now_us();
     kl_headless_run(&c->h);
-    if (f < c->frames) c->frame_us[f] = (uint32_t)(tool_now_us() - start);
+    if (f < c->frames) c->frame_us[f] = (uint32_t)(kl_now_us() - start);
 }
 
 static void keep_state(struct child *c, uint32_t frame) {

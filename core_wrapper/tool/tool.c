@@ -1,6 +1,7 @@
 #include "core_wrapper/tool/tool.h"
 
 #include "net/engine/plain.h"
+#include "net/platform/clock.h"
 #include "core_wrapper/core.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define WRAPPER "keylock_libretro.so"
@@ -84,12 +84,6 @@ int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t er
     char own[2048];
     const char *dirs[] = {tool_own_dir(own, sizeof(own)) == 0 ? own : NULL, NULL};
     return kl_core_find(name, dirs, out, cap, err, err_len);
-}
-
-uint64_t tool_now_us(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
 }
 
 static volatile sig_atomic_t interrupted;

@@ -51,8 +51,6 @@ int tool_find_wrapper(char *out, size_t cap, char *err, size_t err_len);
 /* A core by name or path, also beside this program. */
 int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t err_len);
 
-uint64_t tool_now_us(void); /* CLOCK_MONOTONIC */
-
 /* Set by SIGINT and SIGTERM once tool_catch_signals() has been called. */
 void tool_catch_signals(void);
 bool tool_interrupted(void);

@@ -1,22 +1,22 @@
 #include "net/relay/hosted.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "net/platform/thread.h"
 #include "net/relay/relay_options.h"
 #include "net/relay/server.h"
 
 #define ROOMS 1
 
 struct kl_hosted {
-    pthread_t thread;
+    struct kl_thread thread;
     char dir[512];
     int quit;              /* eventfd */
-    pthread_mutex_t mutex; /* of all below */
+    struct kl_mutex mutex; /* of all below */
     enum kl_hosted_state state;
     uint16_t port;
     char fingerprint[KL_FINGERPRINT_CHARS + 1], err[256];
@@ -24,18 +24,17 @@ struct kl_hosted {
 
 static void listening(void *ctx, uint16_t port, const char *fingerprint) {
     struct kl_hosted *h = ctx;
-    pthread_mutex_lock(&h->mutex);
+    kl_mutex_lock(&h->mutex);
     h->state = KL_HOSTED_LISTENS;
     h->port = port;
     snprintf(h->fingerprint, sizeof h->fingerprint, "%s", fingerprint);
-    pthread_mutex_unlock(&h->mutex);
+    kl_mutex_unlock(&h->mutex);
 }
 
-static void *run(void *arg) {
+static void run(void *arg) {
     struct kl_hosted *h = arg;
     struct kl_relay_options o;
     char err[256] = "";
-    pthread_setname_np(pthread_self(), "keylock-relay");
     kl_relay_options_defaults(&o);
     o.port = KL_HOSTED_PORT;
     o.rooms = ROOMS;
@@ -43,23 +42,21 @@ static void *run(void *arg) {
     o.listening = listening;
     o.ctx = h;
     kl_log_set_level(KL_LOG_ERROR); /* standard error is the frontend's */
-    if (kl_server_run(&o, h->quit, err, sizeof err) == 0) return NULL;
+    if (kl_server_run(&o, h->quit, err, sizeof err) == 0) return;
     o.port = 0;
-    if (kl_server_run(&o, h->quit, err, sizeof err) == 0) return NULL;
-    pthread_mutex_lock(&h->mutex);
+    if (kl_server_run(&o, h->quit, err, sizeof err) == 0) return;
+    kl_mutex_lock(&h->mutex);
     h->state = KL_HOSTED_FAILED;
     memcpy(h->err, err, sizeof h->err);
-    pthread_mutex_unlock(&h->mutex);
-    return NULL;
+    kl_mutex_unlock(&h->mutex);
 }
 
 struct kl_hosted *kl_hosted_open(const char *state) {
     struct kl_hosted *h = calloc(1, sizeof *h);
     if (!h) return NULL;
     snprintf(h->dir, sizeof h->dir, "%s", state);
-    pthread_mutex_init(&h->mutex, NULL);
     h->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (h->quit >= 0 && pthread_create(&h->thread, NULL, run, h) == 0) return h;
+    if (h->quit >= 0 && kl_thread_start(&h->thread, "keylock-relay", run, h) == 0) return h;
     if (h->quit >= 0) close(h->quit);
     free(h);
     return NULL;
@@ -67,20 +64,19 @@ struct kl_hosted *kl_hosted_open(const char *state) {
 
 enum kl_hosted_state kl_hosted_look(struct kl_hosted *h, uint16_t *port,
                                     char fingerprint[KL_FINGERPRINT_CHARS + 1], char *err, size_t err_len) {
-    pthread_mutex_lock(&h->mutex);
+    kl_mutex_lock(&h->mutex);
     enum kl_hosted_state state = h->state;
     *port = h->port;
     memcpy(fingerprint, h->fingerprint, sizeof h->fingerprint);
     snprintf(err, err_len, "%s", h->err);
-    pthread_mutex_unlock(&h->mutex);
+    kl_mutex_unlock(&h->mutex);
     return state;
 }
 
 void kl_hosted_close(struct kl_hosted *h) {
     if (!h) return;
     (void)eventfd_write(h->quit, 1);
-    pthread_join(h->thread, NULL);
+    kl_thread_join(&h->thread);
     close(h->quit);
-    pthread_mutex_destroy(&h->mutex);
     free(h);
 }

@@ -1,11 +1,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <sodium.h>
 
 #include "net/engine/room_return.h"
+#include "net/platform/clock.h"
 #include "net/relay/lobby_room.h"
 
 void kl_lobby_start_free(struct kl_lobby_room *r) {
@@ -79,7 +79,7 @@ static void prepare(struct kl_lobby_room *r, unsigned member, bool had, uint64_t
 
 static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
     r->phase = KL_ROOM_LOADING;
-    r->epoch_s = (uint64_t)time(NULL);
+    r->epoch_s = kl_wall_us() / 1000000;
     kl_lobby_log_room(KL_LOG_INFO, "prepare", r, "data_bytes=%u epoch_s=%llu", r->start_bytes,
                       (unsigned long long)r->epoch_s);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {

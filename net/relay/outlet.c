@@ -1,21 +1,22 @@
 #include "net/relay/outlet.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "net/platform/clock.h"
+#include "net/platform/thread.h"
 
 #define PIECE 4096
 
 struct kl_outlet {
     int fd;
     FILE *stream;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t filled, emptied;
+    struct kl_thread thread;
+    struct kl_mutex lock;
+    struct kl_cond filled, emptied;
     char ring[KL_OUTLET_BYTES];
     size_t at, used;          /* at: of the oldest byte */
     uint64_t dropped, untold; /* lines */
@@ -50,14 +51,14 @@ static void take_in(struct kl_outlet *o, const char *bytes, size_t len) {
     put(o, notice, head);
     put(o, bytes, len);
     o->untold = 0;
-    pthread_cond_signal(&o->filled);
+    kl_cond_wake(&o->filled);
 }
 
 static ssize_t on_write(void *cookie, const char *bytes, size_t len) {
     struct kl_outlet *o = cookie;
-    pthread_mutex_lock(&o->lock);
+    kl_mutex_lock(&o->lock);
     take_in(o, bytes, len);
-    pthread_mutex_unlock(&o->lock);
+    kl_mutex_unlock(&o->lock);
     return (ssize_t)len;
 }
 
@@ -83,26 +84,25 @@ static void pass_on(struct kl_outlet *o) {
     o->at = (o->at + n) % sizeof o->ring;
     o->used -= n;
     o->busy = true;
-    pthread_mutex_unlock(&o->lock);
+    kl_mutex_unlock(&o->lock);
     bool good = write_all(o->fd, piece, n);
-    pthread_mutex_lock(&o->lock);
+    kl_mutex_lock(&o->lock);
     o->busy = false;
     o->dead = o->dead || !good;
     if (o->dead) o->used = 0;
 }
 
-static void *run(void *arg) {
+static void run(void *arg) {
     struct kl_outlet *o = arg;
-    pthread_mutex_lock(&o->lock);
+    kl_mutex_lock(&o->lock);
     for (;;) {
         while (!o->used && !o->closing)
-            pthread_cond_wait(&o->filled, &o->lock);
+            kl_cond_wait(&o->filled, &o->lock);
         if (!o->used) break;
         pass_on(o);
-        if (!o->used) pthread_cond_signal(&o->emptied);
+        if (!o->used) kl_cond_wake(&o->emptied);
     }
-    pthread_mutex_unlock(&o->lock);
-    return NULL;
+    kl_mutex_unlock(&o->lock);
 }
 
 /* ---- a life ---- */
@@ -110,17 +110,11 @@ static void *run(void *arg) {
 struct kl_outlet *kl_outlet_open(int fd) {
     static const cookie_io_functions_t functions = {.write = on_write};
     struct kl_outlet *o = calloc(1, sizeof *o);
-    pthread_condattr_t monotonic;
     if (!o) return NULL;
     o->fd = fd;
-    pthread_mutex_init(&o->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&o->filled, NULL);
-    pthread_cond_init(&o->emptied, &monotonic);
     o->stream = fopencookie(o, "w", functions);
     if (o->stream && setvbuf(o->stream, NULL, _IOLBF, BUFSIZ) == 0 &&
-        pthread_create(&o->thread, NULL, run, o) == 0)
+        kl_thread_start(&o->thread, "keylock-log", run, o) == 0)
         return o;
     if (o->stream) fclose(o->stream);
     free(o);
@@ -132,38 +126,28 @@ FILE *kl_outlet_stream(struct kl_outlet *o) {
 }
 
 uint64_t kl_outlet_dropped(struct kl_outlet *o) {
-    pthread_mutex_lock(&o->lock);
+    kl_mutex_lock(&o->lock);
     uint64_t n = o->dropped;
-    pthread_mutex_unlock(&o->lock);
+    kl_mutex_unlock(&o->lock);
     return n;
 }
 
 static bool wait_until_written(struct kl_outlet *o, unsigned wait_ms) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += wait_ms / 1000;
-    until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
+    uint64_t until_us = kl_now_us() + wait_ms * UINT64_C(1000);
     while (o->used || o->busy)
-        if (pthread_cond_timedwait(&o->emptied, &o->lock, &until) == ETIMEDOUT) return false;
+        if (!kl_cond_wait_until(&o->emptied, &o->lock, until_us)) return false;
     return true;
 }
 
 void kl_outlet_close(struct kl_outlet *o, unsigned wait_ms) {
     if (!o) return;
     fclose(o->stream);
-    pthread_mutex_lock(&o->lock);
+    kl_mutex_lock(&o->lock);
     o->closing = true;
-    pthread_cond_signal(&o->filled);
+    kl_cond_wake(&o->filled);
     bool written = wait_until_written(o, wait_ms);
-    pthread_mutex_unlock(&o->lock);
-    if (!written) {
-        pthread_detach(o->thread);
-        return;
-    }
-    pthread_join(o->thread, NULL);
-    pthread_cond_destroy(&o->filled);
-    pthread_cond_destroy(&o->emptied);
-    pthread_mutex_destroy(&o->lock);
+    kl_mutex_unlock(&o->lock);
+    if (!written) return;
+    kl_thread_join(&o->thread);
     free(o);
 }

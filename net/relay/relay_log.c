@@ -3,10 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "net/engine/plain.h"
-#include "net/transport/link.h"
+#include "net/platform/clock.h"
 #include "net/relay/log_limit.h"
 
 static enum kl_log_level wanted = KL_LOG_INFO;
@@ -34,14 +33,9 @@ bool kl_log_level_parse(const char *name, enum kl_log_level *out) {
 }
 
 static void put(enum kl_log_level level, const char *event, const char *rest) {
-    char when[32];
-    struct timespec t;
-    struct tm tm;
-    clock_gettime(CLOCK_REALTIME, &t);
-    gmtime_r(&t.tv_sec, &tm);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &tm);
-    fprintf(stream ? stream : stderr, "%s.%03dZ %s event=%s%s%s\n", when, (int)(t.tv_nsec / 1000000),
-            names[level], event, rest[0] ? " " : "", rest);
+    char when[KL_WALL_TEXT];
+    fprintf(stream ? stream : stderr, "%s %s event=%s%s%s\n", kl_wall_text(when, kl_wall_us()), names[level],
+            event, rest[0] ? " " : "", rest);
 }
 
 static void put_left_out(const char *key, uint64_t lines) {

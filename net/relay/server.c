@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "net/engine/msg.h"
+#include "net/platform/clock.h"
 #include "net/session/seal.h"
 #include "net/transport/hub.h"
 #include "net/transport/link.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "net/engine/engine.h"
-#include "net/transport/link.h"
+#include "net/platform/clock.h"
 
 int kl_ask_open(const char *host, uint16_t port, char *err, size_t err_len) {
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM}, *found;

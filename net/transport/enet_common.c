@@ -1,11 +1,11 @@
 #include "net/transport/enet_common.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
 #include "net/engine/msg.h"
-#include "net/transport/link.h"
+#include "net/platform/clock.h"
+#include "net/platform/thread.h"
 
 #define RETRIES 16
 
@@ -21,8 +21,8 @@ static void enlarge(int fd, int forced, int plain) {
 }
 
 ENetHost *kl_enet_host_create(size_t peers) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, initialize);
+    static struct kl_once once;
+    kl_once(&once, initialize);
     /* bandwidth 0: none assumed. ENet's own limiter only ever delays or drops. */
     ENetHost *host = enet_host_create(NULL, peers, KL_ENET_CHANNELS, 0, 0);
     if (!host) return NULL;

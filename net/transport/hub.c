@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/clock.h"
 #include "net/transport/hub_state.h"
 #include "net/transport/link.h"
 #include "net/transport/udp_filter.h"

@@ -1,7 +1,6 @@
 #include "net/transport/link.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +9,14 @@
 
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
+#include "net/platform/clock.h"
 #include "net/transport/link_state.h"
 
 static void lock(struct kl_link *l) {
-    pthread_mutex_lock(&l->mutex);
+    kl_mutex_lock(&l->mutex);
 }
 static void unlock(struct kl_link *l) {
-    pthread_mutex_unlock(&l->mutex);
+    kl_mutex_unlock(&l->mutex);
 }
 
 /* Wakes the network thread. Non-blocking: an eventfd that is full wakes it as well. */
@@ -34,32 +34,8 @@ static bool send_is_due(struct kl_link *l) {
     return true;
 }
 
-static int start_thread(struct kl_link *l) {
-    /* the frontend's signals are for the frontend's threads */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&l->thread, NULL, kl_link_thread, l);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
-static int init_sync(struct kl_link *l) {
-    l->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (l->kick_fd < 0) return -1;
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&l->changed, &attr);
-    pthread_condattr_destroy(&attr);
-    pthread_mutex_init(&l->mutex, NULL);
-    return 0;
-}
-
 static void destroy(struct kl_link *l) {
     struct kl_link_shared *s = &l->shared;
-    pthread_cond_destroy(&l->changed);
-    pthread_mutex_destroy(&l->mutex);
     if (l->enet) enet_host_destroy(l->enet);
     close(l->kick_fd);
     if (s->start != s->given) free(s->start);
@@ -117,7 +93,8 @@ int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char
     if (check_config(config, err, err_len) != 0) return -1;
     struct kl_link *l = calloc(1, sizeof *l);
     if (l) l->held = calloc(KL_HELD_FRAMES, sizeof *l->held); /* pages that are never needed stay untouched */
-    if (!l || !l->held || init_sync(l) != 0) {
+    if (l) l->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!l || !l->held || l->kick_fd < 0) {
         snprintf(err, err_len, "no memory or no descriptor for a connection: %s", strerror(errno));
         if (l) free(l->held);
         free(l);
@@ -125,7 +102,7 @@ int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char
     }
     copy_config(l, config);
     l->enet = kl_enet_host_create(1);
-    int failed = l->enet ? start_thread(l) : errno;
+    int failed = l->enet ? kl_thread_start(&l->thread, "keylock-net", kl_link_thread, l) : errno;
     if (!l->enet || failed) {
         snprintf(err, err_len, "no %s for a connection: %s", l->enet ? "thread" : "socket", strerror(failed));
         destroy(l);
@@ -142,7 +119,7 @@ void kl_link_close(struct kl_link *l, unsigned linger_ms) {
     l->shared.leave_by_us = kl_now_us() + linger_ms * UINT64_C(1000);
     unlock(l);
     kl_link_kick(l);
-    pthread_join(l->thread, NULL);
+    kl_thread_join(&l->thread);
     destroy(l);
 }
 
@@ -284,11 +261,9 @@ void kl_link_rate(struct kl_link *l, uint32_t fps_uhz) {
 
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us) {
     uint64_t until_us = kl_now_us() + timeout_us;
-    struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
-                             .tv_nsec = (long)(until_us % 1000000) * 1000};
     lock(l);
     while (l->shared.events == l->shared.seen)
-        if (pthread_cond_timedwait(&l->changed, &l->mutex, &until) != 0) break;
+        if (!kl_cond_wait_until(&l->changed, &l->mutex, until_us)) break;
     l->shared.seen = l->shared.events;
     unlock(l);
 }

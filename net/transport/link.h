@@ -20,8 +20,6 @@
 #define KL_WATCH_AGAIN_S                                                                                     \
     60 /* for so long does who watches try to come back; his status has it as seat time */
 
-uint64_t kl_now_us(void); /* CLOCK_MONOTONIC */
-
 enum kl_link_phase {
     KL_LINK_CONNECTING, /* resolving, connecting, HELLO under way */
     KL_LINK_WAITING,    /* in the room; seats are being filled */

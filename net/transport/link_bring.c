@@ -8,10 +8,10 @@
 enum { STEP_TICKET, STEP_START, STEP_TAGS, STEP_MARK, STEP_FRAMES, STEP_END, STEP_DONE };
 
 static void lock(struct kl_link *l) {
-    pthread_mutex_lock(&l->mutex);
+    kl_mutex_lock(&l->mutex);
 }
 static void unlock(struct kl_link *l) {
-    pthread_mutex_unlock(&l->mutex);
+    kl_mutex_unlock(&l->mutex);
 }
 
 bool kl_link_can_bring(const struct kl_link_shared *s) {

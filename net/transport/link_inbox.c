@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "net/engine/lock_return.h"
+#include "net/platform/clock.h"
 #include "net/transport/link_state.h"
 
 void kl_link_happened(struct kl_link *l) {
     l->shared.events++;
-    pthread_cond_broadcast(&l->changed);
+    kl_cond_wake(&l->changed);
 }
 
 static void enter(struct kl_link *l, enum kl_link_phase phase) {

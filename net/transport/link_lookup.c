@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/clock.h"
+
 #define LOOKUP_US (10 * 1000000)
 #define LOOK_MS   20
 
@@ -34,9 +36,9 @@ static bool is_numeric(const char *host, uint32_t *address) {
 }
 
 static bool wanted(struct kl_link *l) {
-    pthread_mutex_lock(&l->mutex);
+    kl_mutex_lock(&l->mutex);
     bool leaving = l->shared.leaving;
-    pthread_mutex_unlock(&l->mutex);
+    kl_mutex_unlock(&l->mutex);
     return !leaving;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "net/engine/lock_return.h"
+#include "net/platform/clock.h"
 #include "net/session/past.h"
 #include "net/transport/link_state.h"
 
@@ -14,10 +15,10 @@
 #define AGAIN_US    2000000 /* between two tries of who watches, where the room is not there (yet) */
 
 static void lock(struct kl_link *l) {
-    pthread_mutex_lock(&l->mutex);
+    kl_mutex_lock(&l->mutex);
 }
 static void unlock(struct kl_link *l) {
-    pthread_mutex_unlock(&l->mutex);
+    kl_mutex_unlock(&l->mutex);
 }
 
 /* --- what was played ---------------------------------------------------------------------------------------

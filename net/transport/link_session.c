@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/platform/clock.h"
 #include "net/transport/link_state.h"
 #include "net/transport/udp_filter.h"
 
@@ -11,10 +12,10 @@
 #define REFUSED_US    1000000 /* a refusal is not proved to be the relay's: an ANSWER may still come */
 
 static void lock(struct kl_link *l) {
-    pthread_mutex_lock(&l->mutex);
+    kl_mutex_lock(&l->mutex);
 }
 static void unlock(struct kl_link *l) {
-    pthread_mutex_unlock(&l->mutex);
+    kl_mutex_unlock(&l->mutex);
 }
 
 void kl_link_end_with(struct kl_link *l, const char *what) {

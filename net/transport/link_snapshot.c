@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "net/engine/lock_return.h"
+#include "net/platform/clock.h"
 #include "net/transport/link_state.h"
 
 #define RATE_FIRST 131072 /* bytes a second */
@@ -17,10 +18,10 @@
 #define QUEUE_US   20000  /* longer than before by so much: there is a queue */
 
 static void lock(struct kl_link *l) {
-    pthread_mutex_lock(&l->mutex);
+    kl_mutex_lock(&l->mutex);
 }
 static void unlock(struct kl_link *l) {
-    pthread_mutex_unlock(&l->mutex);
+    kl_mutex_unlock(&l->mutex);
 }
 
 /* --- the frontend's side ----------------------------------------------------------------------------------

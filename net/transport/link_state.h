@@ -7,10 +7,10 @@
 #ifndef KL_LINK_STATE_H
 #define KL_LINK_STATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "net/engine/history.h"
+#include "net/platform/thread.h"
 #include "net/session/handshake.h"
 #include "net/transport/enet_seal.h"
 #include "net/transport/link.h"
@@ -142,10 +142,10 @@ struct kl_link {
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* that the relay must have; empty: any */
     int (*trust)(void *ctx, const uint8_t pub[32], char *err, size_t err_len);
     int kick_fd;
-    pthread_t thread;
+    struct kl_thread thread;
 
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
+    struct kl_mutex mutex;
+    struct kl_cond changed;
     struct kl_held *held;         /* KL_HELD_FRAMES of them, for the lock client; under mutex */
     struct kl_link_shared shared; /* under mutex */
 
@@ -251,6 +251,6 @@ void kl_link_take_message(struct kl_link *l, const struct kl_msg *m);
 void kl_link_take_update(struct kl_link *l, const uint8_t *body, size_t len, uint64_t now_us);
 
 /* The network thread; arg is the link. */
-void *kl_link_thread(void *arg);
+void kl_link_thread(void *arg);
 
 #endif

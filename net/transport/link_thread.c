@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "net/transport/link_lookup.h"
 #include "net/transport/link_state.h"
 
@@ -15,10 +16,10 @@
 #define HASH_WINDOW 256
 
 static void lock(struct kl_link *l) {
-    pthread_mutex_lock(&l->mutex);
+    kl_mutex_lock(&l->mutex);
 }
 static void unlock(struct kl_link *l) {
-    pthread_mutex_unlock(&l->mutex);
+    kl_mutex_unlock(&l->mutex);
 }
 
 /* A frontend that does not call (a menu, a dragged window) is said to be away; its next call ends that. */
@@ -255,9 +256,8 @@ static void turn(struct kl_link *l) {
     if (is_leaving(l)) leave(l);
 }
 
-void *kl_link_thread(void *arg) {
+void kl_link_thread(void *arg) {
     struct kl_link *l = arg;
-    pthread_setname_np(pthread_self(), "keylock-net");
     if (begin(l)) {
         while (!l->over)
             turn(l);
@@ -266,5 +266,4 @@ void *kl_link_thread(void *arg) {
     lock(l);
     kl_link_end(l, "left");
     unlock(l);
-    return NULL;
 }

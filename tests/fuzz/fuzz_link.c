@@ -123,8 +123,6 @@ static void begin(const uint8_t kind) {
     l->held = held;
     l->kick_fd = eventfd(0, EFD_NONBLOCK);
     l->fresh = kind & 1;
-    pthread_mutex_init(&l->mutex, NULL);
-    pthread_cond_init(&l->changed, NULL);
     kl_history_init(&l->shared.past, 0, 0);
     MUST(kl_link_door_init(&l->door, kind & 2 ? "swordfish" : NULL, false) == 0);
     if (kind & 4) l->door.state = KL_DOOR_PASSED;
@@ -142,8 +140,6 @@ static void end(void) {
     free(s->start_before);
     kl_link_past_forget(l, 0, 0);
     close(l->kick_fd);
-    pthread_cond_destroy(&l->changed);
-    pthread_mutex_destroy(&l->mutex);
 }
 
 static void message(const struct record *r) {

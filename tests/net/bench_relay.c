@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "net/session/seal.h"
 #include "tests/net/net_player.h"
 

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
+
 void (*intruder_meanwhile)(void);
 
 static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {

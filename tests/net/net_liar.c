@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/clock.h"
 #include "net/session/commit.h"
 
 static void say(struct liar *l, const struct kl_msg *m) {

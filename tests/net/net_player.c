@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
+
 #define MAX_RUNS 8
 #define ARGS_MAX 32
 

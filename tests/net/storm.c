@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "net/engine/command.h"
+#include "net/platform/clock.h"
 #include "tests/net/net_intruder.h"
 #include "tests/net/net_spoof.h"
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/clock.h"
 #include "net/transport/ask.h"
-#include "net/transport/link.h"
 
 /* A relay whose every answer comes after the one to a question before, and after what is no answer at all. */
 static int relay;

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
+#include "net/platform/clock.h"
 #include "net/transport/enet_seal.h"
-#include "net/transport/link.h"
 
 #define SESSION 0x12345007U
 

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "net/platform/clock.h"
 #include "net/transport/strangers.h"
 #include "tests/net/net_intruder.h"
 #include "tests/net/net_spoof.h"

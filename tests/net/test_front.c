@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/keylock_api.h"
 #include "core_wrapper/wish.h"
 #include "tests/net/net_player.h"

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "net/engine/command.h"
+#include "net/platform/clock.h"
 #include "tests/net/net_intruder.h"
 
 #define GAME_FRAMES   20000

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "net/platform/clock.h"
 #include "tests/net/net_liar.h"
 #include "tests/net/net_state.h"
 

@@ -20,7 +20,6 @@ static int make(void **state) {
     (void)state;
     l = calloc(1, sizeof *l);
     if (!l || sodium_init() < 0) return -1;
-    pthread_mutex_init(&l->mutex, NULL);
     l->held = calloc(KL_HELD_FRAMES, sizeof *l->held);
     l->enet = kl_enet_host_create(1);
     if (!l->held || !l->enet) return -1;
@@ -38,7 +37,6 @@ static int drop(void **state) {
     (void)state;
     kl_link_past_forget(l, 0, 0);
     enet_host_destroy(l->enet);
-    pthread_mutex_destroy(&l->mutex);
     free(l->held);
     free(l);
     return 0;

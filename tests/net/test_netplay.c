@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/channel.h"
 #include "core_wrapper/netplay.h"
 #include "core_wrapper/wrapper.h"

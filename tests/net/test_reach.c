@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "core_wrapper/reach.h"
 #include "net/relay/hosted.h"
 #include "net/transport/ask.h"

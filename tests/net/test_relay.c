@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "net/engine/command.h"
+#include "net/platform/clock.h"
 #include "net/session/seal.h"
 #include "tests/net/net_player.h"
 

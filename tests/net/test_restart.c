@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "net/relay/journal_file.h"
 #include "net/session/keys.h"
 #include "net/session/seat.h"

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "net/platform/clock.h"
 #include "tests/net/net_intruder.h"
 
 static struct program relay, proxy;

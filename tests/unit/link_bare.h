@@ -20,14 +20,10 @@ static int make(void **state) {
     l->port = 1;
     l->kick_fd = -1;
     l->shared.joined = true;
-    pthread_mutex_init(&l->mutex, NULL);
-    pthread_cond_init(&l->changed, NULL);
     return 0;
 }
 static int drop(void **state) {
     (void)state;
-    pthread_cond_destroy(&l->changed);
-    pthread_mutex_destroy(&l->mutex);
     free(l);
     return 0;
 }

@@ -3,15 +3,15 @@
  */
 #include "tests/unit/unit.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include <zstd.h>
 
+#include "net/platform/clock.h"
 #include "net/relay/rebase.h"
 #include "net/transport/link_state.h"
 
-static void *(*held)(void *);
+static void (*held)(void *);
 static void *held_arg;
 static bool held_back; /* the thread has been started, and has not run */
 static unsigned waits;
@@ -21,23 +21,21 @@ static void run_thread(void) {
     held_back = false;
     held(held_arg);
 }
-static int start_held(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg) {
-    (void)t, (void)a;
+static int start_held(struct kl_thread *t, const char *name, void (*f)(void *), void *arg) {
+    (void)t, (void)name;
     assert_false(held_back);
     held = f;
     held_arg = arg;
     held_back = true;
     return 0;
 }
-static int join_held(pthread_t t, void **out) {
-    (void)t, (void)out;
+static void join_held(struct kl_thread *t) {
+    (void)t;
     waits += held_back;
     if (held_back) run_thread();
-    return 0;
 }
-#define pthread_create           start_held
-#define pthread_join             join_held
-#define pthread_setname_np(t, n) ((void)0)
+#define kl_thread_start start_held
+#define kl_thread_join  join_held
 #include "core_wrapper/snapshot.c"
 
 static struct kl_link *l;
@@ -71,8 +69,6 @@ static int set_up(void **state) {
     memset(&kl_w, 0, sizeof kl_w);
     l = calloc(1, sizeof *l);
     if (!l || sodium_init() < 0) return -1;
-    pthread_mutex_init(&l->mutex, NULL);
-    pthread_cond_init(&l->changed, NULL);
     l->kick_fd = -1;
     l->shared.status.phase = KL_LINK_PLAYING;
     kl_history_init(&l->shared.past, 0, 0);

@@ -1,0 +1,27 @@
+/* clock.h - the machine's clocks. Times are unsigned microseconds. Any thread may call these; none fails. */
+#ifndef KL_PLATFORM_CLOCK_H
+#define KL_PLATFORM_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Since some moment in the past, never set back or forward: for intervals and deadlines. */
+uint64_t kl_now_us(void);
+/* Since 1970-01-01 UTC. Somebody may set it at any time. */
+uint64_t kl_wall_us(void);
+/* The processors' time that this process has used. */
+uint64_t kl_cpu_us(void);
+
+/* Sleeps that long, or until kl_now_us() is there. False where a signal's handler ran and ended it early. */
+bool kl_sleep_us(uint64_t us);
+bool kl_sleep_until(uint64_t until_us);
+
+/* A time of kl_wall_us() as 2024-05-06T07:08:09.123Z. Returns out. */
+#define KL_WALL_TEXT 32
+const char *kl_wall_text(char out[KL_WALL_TEXT], uint64_t wall_us);
+
+/* Does a time server keep the wall clock right, as far as the system knows? */
+bool kl_wall_is_kept(void);
+
+#endif
