@@ -1,4 +1,4 @@
-/* frames.h - a run of closed frames as bytes: the tail of an UPDATE (net/PROTOCOL.md §5, offset to streams).
+/* frames.h - a run of closed frames as bytes: the tail of an UPDATE (net/PROTOCOL.md §5, frames).
  *
  * One coding for everything that carries closed frames: UPDATE, HISTORY, the journal and the tags. Writing
  * the same frames gives the same bytes, always: runs are as long as they can be and nothing is left to

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "core_wrapper/channel.h"
+#include "core_wrapper/snapshot_form.h"
+#include "core_wrapper/start.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/msg.h"
+#include "net/transport/strangers.h"
 
 void print_hex(const void *p, size_t len) {
     const uint8_t *b = p;
@@ -321,9 +324,105 @@ static int print_channel(const uint8_t *b, size_t len) {
     return 0;
 }
 
+/* ---- the core's data ---- */
+
+static void print_profile(const struct kl_profile_room *p) {
+    printf("[%d,%u,[", p->show_all | p->load_own << 1 | p->states_equal << 2 | p->no_snapshots << 3,
+           p->mask.state_bytes);
+    for (unsigned i = 0; i < p->mask.count; i++)
+        printf("%s[%u,%u]", i ? "," : "", p->mask.range[i].from, p->mask.range[i].to);
+    putchar(']');
+}
+
+static int print_start(const uint8_t *b, size_t len) {
+    static struct kl_start s;
+    if (kl_start_decode(&s, b, len) != 0) return KL_E_MALFORMED;
+    print_profile(&s.profile);
+    printf(",[");
+    for (unsigned i = 0; i < s.option_count; i++) {
+        printf(i ? ",[" : "["), print_string(s.option[i].key);
+        putchar(','), print_string(s.option[i].value), putchar(']');
+    }
+    printf("],[");
+    for (unsigned i = 0; i < s.device_count; i++)
+        printf("%s[%u,%u]", i ? "," : "", s.device[i].port, s.device[i].device);
+    printf("],[");
+    for (unsigned i = 0; i < s.memory_count; i++) {
+        printf("%s[%u,", i ? "," : "", s.memory[i].id);
+        print_hex(s.memory[i].bytes, s.memory[i].len), putchar(']');
+    }
+    printf("],[");
+    for (unsigned i = 0; i < s.file_count; i++) {
+        printf(i ? ",[" : "["), print_string(s.file[i].path);
+        putchar(','), print_hex(s.file[i].bytes, s.file[i].len), putchar(']');
+    }
+    printf("]]");
+    return 0;
+}
+
+static int print_snapshot(const uint8_t *b, size_t len) {
+    struct kl_snapshot_view v;
+    char key[KL_SNAPSHOT_KEY_MAX], value[KL_SNAPSHOT_VALUE_MAX];
+    if (kl_snapshot_open(&v, b, len) != KL_OK) return KL_E_MALFORMED;
+    const struct kl_snapshot_head *h = &v.head;
+    printf("[%u,%llu,%lld,%u,%u,", h->frame, (unsigned long long)h->chance, (long long)h->time.base_ns,
+           h->time.base_frame, h->time.fps_uhz);
+    print_hex(h->plays, sizeof h->plays);
+    printf(",%u,%u,%u,%d,%u,%u,%u,%d,[", h->policy, h->wait_budget_ms, h->spacing_fixed, h->tray_open,
+           h->tray_frame, h->tray_index, h->disk, h->ejected);
+    for (unsigned i = 0; kl_snapshot_option(&v, key, value); i++) {
+        printf(i ? ",[" : "["), print_string(key);
+        putchar(','), print_string(value), putchar(']');
+    }
+    printf("],");
+    print_hex(v.state, v.state_len);
+    putchar(']');
+    return 0;
+}
+
+/* ---- strangers ---- */
+
+static int print_question(const uint8_t *b, size_t len) {
+    struct kl_question q;
+    if (kl_question_read(&q, b, len) != 0) return KL_E_MALFORMED;
+    printf("[%u,", q.kind), print_hex(q.echo, sizeof q.echo);
+    printf(",%u,%u]", q.version, q.from);
+    return 0;
+}
+
+static int print_pong(const uint8_t *b, size_t len) {
+    struct kl_pong p;
+    if (kl_pong_read(&p, b, len) != 0) return KL_E_MALFORMED;
+    putchar('['), print_hex(p.echo, sizeof p.echo);
+    printf(",%u,%d,%u,%u]", p.version, p.insecure_lan, p.rooms, p.clients);
+    return 0;
+}
+
+static int print_rooms(const uint8_t *b, size_t len) {
+    static struct kl_rooms r;
+    if (kl_rooms_read(&r, b, len) != 0) return KL_E_MALFORMED;
+    putchar('['), print_hex(r.echo, sizeof r.echo);
+    printf(",%u,[", r.next);
+    for (unsigned i = 0; i < r.count; i++) {
+        const struct kl_room_line *l = &r.line[i];
+        printf(i ? ",[" : "["), print_string(l->name);
+        putchar(','), print_string(l->content);
+        printf(",%u,%u,%u,%u,%d,", l->players, l->filled, l->open, l->watchers,
+               l->playing | l->password << 1 | l->locked << 2);
+        print_hex(l->identity, sizeof l->identity), putchar(']');
+    }
+    printf("]]");
+    return 0;
+}
+
 int print_fields(const char *what, unsigned seats, const uint8_t *b, size_t len) {
     if (strcmp(what, "ctrl") == 0) return print_ctrl(b, len, seats);
     if (strcmp(what, "update") == 0) return print_update(b, len);
     if (strcmp(what, "channel") == 0) return print_channel(b, len);
+    if (strcmp(what, "start") == 0) return print_start(b, len);
+    if (strcmp(what, "snapshot") == 0) return print_snapshot(b, len);
+    if (strcmp(what, "ask") == 0) return print_question(b, len);
+    if (strcmp(what, "pong") == 0) return print_pong(b, len);
+    if (strcmp(what, "rooms") == 0) return print_rooms(b, len);
     return print_message(b, len);
 }

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* To stdout. what: "ctrl", "update", "message" or "channel"; seats: of the client, for a CTRL. KL_OK, or
- * KL_E_… */
+/* To stdout. what: "ctrl", "update", "message", "channel" (§11), "start", "snapshot" (§12), "ask", "pong" or
+ * "rooms" (§10); seats: of the client, for a CTRL. KL_OK, or KL_E_… */
 int print_fields(const char *what, unsigned seats, const uint8_t *b, size_t len);
 
 /* Two digits a byte, in quotes. */

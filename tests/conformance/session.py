@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""session.py SESSION_PEER [SEED] - both ends of a session, written from net/PROTOCOL.md §2 and §9, each against the C code.
+"""session.py SESSION_PEER [SEED] - both ends of a session, written from net/PROTOCOL.md §2 and §9 and held against the C code.
 
 Handshakes with a relay and with a client of the C code, in every cipher that Python has here; sealed datagrams both
 ways; each damaged one is dropped; then tags, tickets, tokens, doors and returns. AES-256-GCM is left to

@@ -4,6 +4,7 @@
 blocks    a fenced block is ```sh (tests/e2e/60-documents.sh runs it), ```sh not-run: WHY, or ```text without commands;
           blocks are never indented
 links     links, pictures, #headings and `paths` lead to something that is there
+sections  sections of net/PROTOCOL.md that any file refers to are there
 commands  `make`, `keylock` and `keylock-relay` are named with targets, sub-commands and options that they have
 lengths   README.md: 150 lines of 120 characters; prose elsewhere: 120 characters
 words     no sentence begins with who, what or where as its subject
@@ -20,8 +21,6 @@ import sys
 BUILD = os.environ.get("KL_BUILD", "build")
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(glob.glob("docs/*.md")), "net/PROTOCOL.md", "frontend_patch/README.md",
              "tests/content/README.md"]
-# Its prose is checked for lengths and words once it is written anew.
-LATER = {"net/PROTOCOL.md"}
 MAKEFILES = {".": ["Makefile", "tests/tests.mk", "tests/bench/bench.mk"], "frontend_patch": ["frontend_patch/Makefile"]}
 COMMAND = r"(?:\$ )?(?:sudo |[A-Z_]+=\S+ )*(?:make|keylock|keylock-relay|retroarch|git|apt-get|tests/\S+|build/\S+|python3|bash|sh) "
 failed = False
@@ -104,8 +103,6 @@ def check_blocks(documents, folder):
 def check_lengths(documents):
     wrong = []
     for d in documents:
-        if d.path in LATER:
-            continue
         if d.path == "README.md":
             if len(d.lines) > 151:
                 wrong.append(f"README.md has {len(d.lines) - 1} lines, at most 150 are allowed")
@@ -119,8 +116,6 @@ def check_lengths(documents):
 def check_words(documents):
     wrong = []
     for d in documents:
-        if d.path in LATER:
-            continue
         for number, line in d.prose:
             parts = line.strip("|").split(" | ") if line.startswith("|") else re.split(r"(?<=[.:;!]) ", line)
             if not line.startswith("|") and d.lines[number - 2].strip()[-1:] not in ("", ".", ":", ";", "!", "?", "|"):
@@ -155,6 +150,31 @@ def check_links(documents, tree):
             elif re.fullmatch(r"[\w-]+\.(c|h|sh|py|mk|md)", span) and span not in names:
                 wrong.append(f"{d.path}: `{span}`: no file of that name")
     say("links", wrong)
+
+
+def check_sections(tree):
+    """PROTOCOL.md §N, Name, in any file, and §N in the document itself: section N is there, with a heading of that word."""
+    wrong, count, sections, number = [], 0, {}, None
+    for line in read("net/PROTOCOL.md").split("\n"):
+        if head := re.match(r"## (\d+)\. ", line):
+            number = head[1]
+            sections[number] = []
+        elif number and (head := re.match(r"###+ (.*)|(?:- )?\*\*([^*|]*)\*\*", line)):
+            sections[number].append((head[1] or head[2]).lower())
+    for path in sorted(tree):
+        if not re.search(r"\.(c|h|md|py|sh)$", path):
+            continue
+        text = re.sub(r"\n\s*(\*|#|//)?\s*", " ", read(path))
+        found = re.findall(r"PROTOCOL\.md((?:[ ,]+(?:and |to )?§\d+)+)(?:, (?!docs/)([A-Za-z]+))?", text)
+        if path in ("net/PROTOCOL.md", "docs/protocol-reasons.md"):
+            found += [(m, "") for m in re.findall(r"§\d+", re.sub(r"RFC \d+ §\d+", "", text))]
+        for cited, name in found:
+            numbers = re.findall(r"\d+", cited)
+            count += len(numbers)
+            wrong += [f"{path}: PROTOCOL.md §{n}: no such section" for n in numbers if n not in sections]
+            if name and not any(name.lower() in head for n in numbers for head in sections.get(n, [])):
+                wrong.append(f"{path}: PROTOCOL.md{cited}, {name}: no such heading")
+    say("sections", wrong, f"{count} of the protocol are referred to")
 
 
 def targets(folder):
@@ -283,6 +303,7 @@ def main():
     commands["keylock-relay"] = options_of("keylock-relay")
     check_blocks(documents, sys.argv[2] if sys.argv[1:] else None)
     check_links(documents, tree)
+    check_sections(tree)
     check_commands(documents, commands)
     check_lengths(documents)
     check_words(documents)

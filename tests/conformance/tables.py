@@ -1,0 +1,268 @@
+"""tables.py - the field tables of net/PROTOCOL.md, read by a program.
+
+A table stands under its heading and begins with | field | type | values | meaning |. This file knows the grammar of the
+second and third column, and of the line "Malformed also: `condition`; `condition`." behind a table. Inputs and frames
+(sections 3 and 5) are not tables: primitives.py and protocol.py read them."""
+import functools
+import os
+import re
+
+from primitives import Malformed, Reader, Version, read_stream
+from protocol import read_frames
+
+PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../net/PROTOCOL.md")
+
+
+SAFE = {"__builtins__": {}, "len": len, "max": max, "sum": sum, "any": any}  # that conditions use
+
+
+class Refused(Malformed):
+    """rule: (table, field, kind of violation)"""
+
+    def __init__(self, *rule):
+        super().__init__(rule)
+        self.rule = rule
+
+
+@functools.cache
+def compiled(text):
+    return compile(text, text, "eval")
+
+
+def test(condition, known):
+    return eval(compiled(condition), SAFE, known)  # our own document
+
+
+@functools.cache
+def number(text):
+    return eval(text.replace("^", "**"), SAFE)
+
+
+class Field:
+    def __init__(self, name, kind, values):
+        self.name = name.replace(" ", "_")
+        kind, _, condition = kind.partition(" if ")
+        self.condition = condition
+        self.repeat, _, self.kind = kind.rpartition(" × ")
+        self.low = self.high = self.bits = self.exact = None
+        if values.startswith('"'):
+            self.exact = values.strip('"').encode()
+        elif values.startswith("bits "):
+            self.bits = sum(number(bit) for bit in values[5:].split(","))
+        elif values:
+            low, dots, high = values.partition("..")
+            self.low, self.high = low, high if dots else low
+
+    def limits(self, known):
+        return [None if not text else known[text] if text in known else number(text) for text in (self.low, self.high)]
+
+
+class Table:
+    def __init__(self, name):
+        self.name, self.fields, self.also = name, [], []
+
+
+def read_tables(path=PATH):
+    """{heading: Table}; a message stands under its name and its number as well."""
+    tables, heading, rows = {}, "", None
+    with open(path, encoding="utf-8") as f:
+        lines = f.read().split("\n")
+    for at, line in enumerate(lines):
+        if not line:
+            rows = None
+        elif line.startswith("#"):
+            heading, rows = line.lstrip("# "), None
+        elif line.startswith("| field | type | values | meaning |"):
+            rows = tables[heading] = Table(heading)
+        elif line.startswith("| ") and rows and not line.startswith("| ---"):
+            cells = [c.strip() for c in line[1:-1].split("|")]
+            rows.fields.append(Field(*cells[:3]))
+        elif line == "No fields.":
+            tables[heading] = Table(heading)
+        elif line.startswith("Malformed also:"):
+            end = next(n for n in range(at, len(lines)) if not lines[n])
+            tables[heading].also = re.findall(r"`([^`]*)`", " ".join(lines[at:end]).split(". ")[0])
+    named = dict(tables)
+    for heading, table in tables.items():
+        if message := re.match(r"(packet )?(\d+) (\w+),", heading):
+            named[message[1], int(message[2])] = table
+            named.setdefault(message[3], table)
+        elif simple := re.match(r"(?:\d+\. )?(\w+)", heading):
+            named.setdefault(simple[1], table)
+    return named
+
+
+class Leaf:
+    """Where a value stood, for violations of it."""
+
+    def __init__(self, table, field, start, end, low, high):
+        self.table, self.field, self.start, self.end, self.low, self.high = table, field, start, end, low, high
+
+
+class Walk:
+    """One message, by its table. known: what the tables do not say (seats of the client)."""
+
+    def __init__(self, tables, data):
+        self.tables, self.r, self.leaves = tables, Reader(data), []
+
+    def table(self, table, known=None):
+        known, begin = dict(known or {}), self.r.at
+        for field in table.fields:
+            if field.condition and not test(field.condition, known):
+                continue
+            if field.repeat:
+                times = known[field.repeat]
+                known[field.name] = [self.value(table, field, known) for _ in range(times)]
+            else:
+                known[field.name] = self.value(table, field, known)
+        known["size"] = self.r.at - begin
+        for condition in table.also:
+            if test(condition, known):
+                raise Refused(table.name, condition)
+        return known
+
+    def value(self, table, field, known):
+        start = self.r.at
+        low, high = field.limits(known)
+        value = self.read(table, field, known)
+        measure = len(value) if field.kind.startswith(("rest", "str")) else value
+        self.leaves.append(Leaf(table, field, start, self.r.at, low, high))
+        if isinstance(measure, bytes):
+            if low == 0 and any(measure) or field.exact not in (None, measure):
+                raise Refused(table.name, field.name, "high")
+        elif isinstance(measure, int):
+            if field.name == "version" and high is not None and measure != high:
+                raise Version
+            if low is not None and measure < low:
+                raise Refused(table.name, field.name, "low")
+            if high is not None and measure > high:
+                raise Refused(table.name, field.name, "high")
+            if field.bits is not None and measure & ~field.bits:
+                raise Refused(table.name, field.name, "high")
+        return value
+
+    def text(self, low, high):
+        start = self.r.at
+        length = self.r.var()
+        if not low <= length <= high:
+            raise Refused("str", length < low, "")
+        self.r.at = start
+        return bytes.fromhex(self.r.str(high, low))
+
+    def read(self, table, field, known):
+        kind, r = field.kind, self.r
+        span = re.fullmatch(r"(rest|str) (\d+)\.\.(\d+)", kind)
+        if re.fullmatch(r"u(8|16|32|64)", kind):
+            return r.u(int(kind[1:]) // 8)
+        if kind in ("U16", "U32"):
+            return int.from_bytes(r.take(int(kind[1:]) // 8), "big")
+        if kind == "var":
+            return r.var()
+        if kind == "svar":
+            return r.svar()
+        if kind.startswith("bytes "):
+            return r.take(known[kind[6:]] if kind[6:] in known else int(kind[6:]))
+        if kind == "frames":
+            return read_frames(r, known["first"], known["count"])
+        if kind.startswith("stream of "):
+            return read_stream(r, known[kind[10:]])
+        if span and span[1] == "str":
+            try:
+                return self.text(int(span[2]), int(span[3]))
+            except Refused as short_or_long:
+                raise Refused(table.name, field.name, "low" if short_or_long.rule[1] else "high") from None
+        if span:
+            rest = r.take(r.left())
+            if not int(span[2]) <= len(rest) <= int(span[3]):
+                raise Refused(table.name, field.name, "low" if len(rest) < int(span[2]) else "high")
+            return rest
+        return self.table(self.tables[kind])
+
+
+def find(tables, what, data):
+    if what in ("message", "channel"):
+        return tables.get(("packet " if what == "channel" else None, data[0])) if data else None
+    if what == "ask":
+        return tables["PING" if data[1:2] == b"\x14" else "LIST"]
+    return tables[{"ctrl": "CTRL", "update": "UPDATE", "pong": "PONG", "rooms": "ROOMS", "start": "start data", "snapshot": "snapshot"}[what]]
+
+
+def walk(tables, what, seats, data):
+    """(known values, Walk); Malformed, Version."""
+    table = find(tables, what, data)
+    if table is None:
+        raise Malformed
+    w = Walk(tables, data)
+    if what in ("message", "channel"):
+        w.r.u(1)
+    known = w.table(table, {"seats": seats} if what == "ctrl" else None)
+    if what == "rooms":
+        known["lines"] = [w.table(tables["room"]) for _ in range(known["count"])]
+    w.r.end()
+    return known, w
+
+
+def verdict(tables, what, seats, data):
+    """(None, "malformed" or "version"; the rule that refused it, or None)"""
+    try:
+        walk(tables, what, seats, data)
+    except Refused as refused:
+        return "malformed", refused.rule
+    except Malformed:
+        return "malformed", None
+    except Version:
+        return "version", None
+    return None, None
+
+
+# --- violations ------------------------------------------------------------------------------------------------
+
+def rules(tables):
+    """Every rule that a vector must break: (table, field, "low" or "high"), (table, condition)."""
+    out = set()
+    for table in set(tables.values()):
+        out |= {(table.name, condition) for condition in table.also}
+        for field in table.fields:
+            span = re.fullmatch(r"(rest|str) (\d+)\.\.(\d+)", field.kind)
+            low, high = (span[2], span[3]) if span else (field.low, field.high)
+            width = re.fullmatch(r"u(\d+)", field.kind)
+            if low and low != "0" and field.name != "version" and not (field.kind.startswith("bytes")):
+                out.add((table.name, field.name, "low"))
+            top = high and width and re.fullmatch(r"[\d^-]+", high) and number(high) == 2**int(width[1]) - 1
+            if (high or field.bits is not None or field.exact) and not top and field.name != "version":
+                out.add((table.name, field.name, "high"))
+    return out
+
+
+def varint(value):
+    out = bytearray()
+    while value > 0x7f:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def violations(w, data):
+    """Forms of a good message with one value out of its range, as (the value, bytes)."""
+    for leaf in w.leaves:
+        yield from ((leaf.table.name + leaf.field.name, bad) for bad in wrong_forms(leaf, data))
+
+
+def wrong_forms(leaf, data):
+    head, tail, kind = data[:leaf.start], data[leaf.end:], leaf.field.kind
+    span = re.fullmatch(r"(rest|str) (\d+)\.\.(\d+)", kind)
+    if span:
+        lengths = ([int(span[2]) - 1] if span[2] != "0" else []) + [int(span[3]) + 1]
+        for length in lengths:
+            yield head + (varint(length) if span[1] == "str" else b"") + b"a" * length + tail
+    elif leaf.field.bits is not None:
+        yield from (head + bytes([1 << bit]) + tail for bit in range(8) if not leaf.field.bits >> bit & 1)
+    elif leaf.field.exact:
+        yield head + b"?" + data[leaf.start + 1:]
+    elif kind.startswith("bytes") and leaf.low == 0:
+        yield head + b"\1" + data[leaf.start + 1:]
+    elif re.fullmatch(r"u\d+|var", kind):
+        width = int(kind[1:]) // 8 if kind != "var" else 8
+        for value in [] if leaf.low is None else [leaf.low - 1] + ([] if leaf.high is None else [leaf.high + 1]):
+            if 0 <= value < 256**width:
+                yield head + (varint(value) if kind == "var" else value.to_bytes(width, "little")) + tail
