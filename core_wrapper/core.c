@@ -3,15 +3,15 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define STACK_CLEARED 32768 /* bytes: more than cores of these machines use to save */
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
+
+#define CORE_MAX      ((size_t)1 << 30) /* bytes of a core's file */
+#define STACK_CLEARED 32768             /* bytes: more than cores of these machines use to save */
 
 static const struct {
     const char *name;
@@ -66,34 +66,19 @@ static int find_symbols(struct kl_core *c, char *err, size_t err_len) {
     return 0;
 }
 
-static int copy_bytes(int in, int out) {
-    for (;;) {
-        ssize_t n = sendfile(out, in, NULL, 1 << 20);
-        if (n == 0) return 0;
-        if (n < 0 && errno != EINTR) return -1;
-    }
-}
-
 /* A copy under a name that nothing in this process has loaded, in a folder that only we can write to. */
 static int make_copy(struct kl_core *c, char *folder, size_t cap, char *err, size_t err_len) {
-    const char *tmp = getenv("TMPDIR"), *base = strrchr(c->path, '/');
-    base = base ? base + 1 : c->path;
-    snprintf(folder, cap, "%s/keylock-core-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) {
-        snprintf(err, err_len, "cannot make a folder for a copy of the core (%s): %s", folder,
-                 strerror(errno));
-        return -1;
-    }
-    int len = snprintf(c->copy_path, sizeof(c->copy_path), "%s/%s", folder, base);
-    int in = open(c->path, O_RDONLY | O_CLOEXEC), out = -1, result = -1;
-    if (len > 0 && (size_t)len < sizeof(c->copy_path) && in >= 0)
-        out = open(c->copy_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-    if (out >= 0) result = copy_bytes(in, out);
-    if (result == 0 && c->late) (void)kl_ctors_take(out, &c->ctors);
-    if (result != 0)
-        snprintf(err, err_len, "cannot copy the core %s to %s: %s", c->path, c->copy_path, strerror(errno));
-    if (in >= 0) close(in);
-    if (out >= 0 && close(out) != 0) result = -1;
+    const char *base = strrchr(c->path, '/');
+    void *bytes;
+    size_t len;
+    if (kl_dir_make_temporary(folder, cap, "keylock-core", err, err_len) != 0) return -1;
+    int result =
+        kl_file_join(c->copy_path, sizeof(c->copy_path), folder, base ? base + 1 : c->path, err, err_len);
+    if (result == 0) result = kl_file_read(c->path, CORE_MAX, 0, &bytes, &len, err, err_len);
+    if (result != 0) return -1;
+    if (c->late) (void)kl_ctors_take(bytes, len, &c->ctors);
+    result = kl_file_write_whole(c->copy_path, bytes, len, KL_FILE_QUICK, err, err_len);
+    free(bytes);
     return result;
 }
 
@@ -117,8 +102,7 @@ static int load_copy(struct kl_core *c, char *err, size_t err_len) {
     char folder[sizeof(c->copy_path) / 2];
     int result = make_copy(c, folder, sizeof(folder), err, err_len);
     if (result == 0) result = load(c, err, err_len);
-    unlink(c->copy_path);
-    rmdir(folder);
+    kl_dir_remove_tree(folder);
     return result;
 }
 
@@ -131,15 +115,14 @@ static void drop(struct kl_core *c) {
 }
 
 static int open_core(struct kl_core *c, const char *path, bool late, char *err, size_t err_len) {
-    struct stat st;
     memset(c, 0, sizeof(*c));
     c->late = late;
-    if (!realpath(path, c->path) || stat(c->path, &st) != 0) {
+    if (!kl_file_real(path, c->path, sizeof(c->path))) {
         snprintf(err, err_len, "cannot load the core %s: %s", path, strerror(errno));
         memset(c, 0, sizeof(*c));
         return -1;
     }
-    if (!S_ISREG(st.st_mode)) {
+    if (kl_file_kind(c->path) != KL_FILE_IS_PLAIN) {
         snprintf(err, err_len, "cannot load the core %s: expected a shared object, it is no regular file",
                  path);
         memset(c, 0, sizeof(*c));
@@ -194,8 +177,7 @@ struct search {
 
 static bool try_file(struct search *s, const char *dir, const char *suffix) {
     int len = snprintf(s->out, s->cap, "%s/%s%s", dir, s->name, suffix);
-    struct stat st;
-    return len > 0 && (size_t)len < s->cap && stat(s->out, &st) == 0 && S_ISREG(st.st_mode);
+    return len > 0 && (size_t)len < s->cap && kl_file_kind(s->out) == KL_FILE_IS_PLAIN;
 }
 
 static bool try_dir(struct search *s, const char *dir) {
@@ -237,7 +219,7 @@ int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, s
     char looked[2048] = "";
     struct search s = {name_or_path, out, looked, cap, sizeof(looked)};
     if (strchr(name_or_path, '/')) {
-        if (strlen(name_or_path) < cap && access(name_or_path, F_OK) == 0) {
+        if (strlen(name_or_path) < cap && kl_file_kind(name_or_path) != KL_FILE_IS_NONE) {
             memcpy(out, name_or_path, strlen(name_or_path) + 1);
             return 0;
         }

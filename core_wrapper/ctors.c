@@ -4,11 +4,7 @@
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define BLANK 0x6000f00d /* a tag of no meaning, in the range left to systems: the loader passes it over */
 
@@ -48,23 +44,12 @@ static void blank(ElfW(Dyn) * d, size_t count, struct kl_ctors *out) {
     }
 }
 
-int kl_ctors_take(int fd, struct kl_ctors *out) {
-    struct stat st;
+int kl_ctors_take(void *file, size_t len, struct kl_ctors *out) {
+    size_t count = 0;
     memset(out, 0, sizeof *out);
-    if (fstat(fd, &st) != 0 || st.st_size <= 0) return -1;
-    size_t len = (size_t)st.st_size, count = 0;
-    uint8_t *file =
-        malloc(len); /* not mapped: valgrind takes a shared mapping of a library for its loading */
-    bool done = false;
-    ElfW(Dyn) *dynamic = NULL;
-    if (file && pread(fd, file, len, 0) == (ssize_t)len) dynamic = find_dynamic(file, len, &count);
-    if (dynamic) {
-        size_t bytes = count * sizeof(*dynamic);
-        blank(dynamic, count, out);
-        done = pwrite(fd, dynamic, bytes, (uint8_t *)dynamic - file) == (ssize_t)bytes;
-    }
-    free(file);
-    return done ? 0 : -1;
+    ElfW(Dyn) *dynamic = find_dynamic(file, len, &count);
+    if (dynamic) blank(dynamic, count, out);
+    return dynamic ? 0 : -1;
 }
 
 void kl_ctors_run(struct kl_ctors *c, void *handle) {

@@ -1,16 +1,13 @@
 #include "core_wrapper/identity.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
+#include "net/platform/file.h"
 #include "core_wrapper/core.h"
 #include "core_wrapper/world.h"
 
@@ -77,20 +74,12 @@ static void hash_bytes(const void *data, size_t len, const char *path, char *out
 }
 
 int kl_identity_hash_file(const char *path, char *out, size_t cap) {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), result = -1;
-    if (fd < 0) return -1;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        size_t len = (size_t)st.st_size;
-        void *p = len ? mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0) : "";
-        if (p != MAP_FAILED) {
-            hash_bytes(p, len, path, out, cap);
-            if (len) munmap(p, len);
-            result = 0;
-        }
-    }
-    close(fd);
-    return result;
+    const void *bytes;
+    size_t len;
+    if (kl_file_map(path, &bytes, &len) != 0) return -1;
+    hash_bytes(bytes, len, path, out, cap);
+    kl_file_unmap(bytes, len);
+    return 0;
 }
 
 void kl_identity_core(struct kl_facts *facts, const struct retro_system_info *info) {
@@ -137,7 +126,8 @@ static const char *below(const char *path, const char *dir) {
 static bool is_content(const char *path, const struct kl_content *content) {
     char real[4096];
     for (unsigned i = 0; i < content->count; i++)
-        if (content->item[i].path && realpath(content->item[i].path, real) && !strcmp(real, path))
+        if (content->item[i].path && kl_file_real(content->item[i].path, real, sizeof real) &&
+            !strcmp(real, path))
             return true;
     return false;
 }
@@ -159,7 +149,8 @@ static bool file_fact(unsigned i, const struct looked_in *in, struct kl_fact *ou
     bool wrote;
     char real[4096];
     const char *path = kl_world_file(i, &wrote);
-    if (wrote || !path || !realpath(path, real) || is_content(real, in->content)) return false;
+    if (wrote || !path || !kl_file_real(path, real, sizeof real) || is_content(real, in->content))
+        return false;
     bool set = is_zip(real);
     if (in->sets_only && !set) return false;
     const char *name = below(real, in->system);
@@ -218,12 +209,12 @@ static void add_opened(struct kl_facts *facts, const char *system_dir, const str
                        bool sets_only) {
     struct looked_in in = {.content = content, .sets_only = sets_only};
     char dir[4096];
-    if (system_dir && !realpath(system_dir, in.system)) in.system[0] = 0;
+    if (system_dir && !kl_file_real(system_dir, in.system, sizeof in.system)) in.system[0] = 0;
     if (content->count && content->item[0].path) {
         snprintf(dir, sizeof dir, "%s", content->item[0].path);
         char *slash = strrchr(dir, '/');
         if (slash) *slash = 0;
-        if (!slash || !realpath(*dir ? dir : "/", in.beside)) in.beside[0] = 0;
+        if (!slash || !kl_file_real(*dir ? dir : "/", in.beside, sizeof in.beside)) in.beside[0] = 0;
     }
     unsigned files = kl_world_files(), count = 0;
     struct kl_fact *list = calloc(files + 1, sizeof *list);

@@ -21,7 +21,7 @@ static struct {
     struct kl_seat_file seat;
     bool back; /* the link began with a seat that was left behind */
     bool invited;
-} j = {.seat.lock = -1};
+} j = {.seat.lock.handle = -1};
 
 /* ---- what we say of ourselves ---- */
 
@@ -75,7 +75,7 @@ void kl_join_identity(uint8_t out[16]) {
 
 /* A relay that the user named: the key that it had at first use, or none. */
 static int trust(void *ctx, const uint8_t pub[32], char *err, size_t err_len) {
-    char dir[KL_PRIVATE_PATH];
+    char dir[KL_FILE_PATH];
     (void)ctx;
     if (kl_state_folder(NULL, dir, err, err_len) != 0) return -1;
     return kl_known_check(dir, kl_w.config.host, kl_w.config.port, pub, err, err_len) < 0 ? -1 : 0;
@@ -92,7 +92,7 @@ static void welcomed(void *ctx, const struct kl_welcome *w) {
 /* Without a file the seat is lost with the process; the game is not. */
 static void open_seat(void) {
     uint8_t id[KL_SEAT_FILE_ID];
-    char dir[KL_PRIVATE_PATH], err[256];
+    char dir[KL_FILE_PATH], err[256];
     kl_seat_file_id(id, kl_w.config.host, kl_w.config.port, &j.config.hello);
     if (kl_state_folder("seats", dir, err, sizeof err) == 0 &&
         kl_seat_file_open(&j.seat, dir, id, err, sizeof err) == 0)

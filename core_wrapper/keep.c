@@ -1,10 +1,10 @@
 #include "core_wrapper/keep.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "net/platform/dir.h"
 
 static bool has_room(const struct kl_keep *k, size_t len) {
     size_t sum = len;
@@ -37,20 +37,14 @@ int kl_keep_write(struct kl_keep *k, const struct kl_origin *origin, char *err, 
     char path[4128];
     int written = 0;
     if (!k->dir[0]) return 0;
-    if (mkdir(k->dir, 0777) != 0 && errno != EEXIST) {
-        snprintf(err, err_len, "cannot make the folder %s: %s", k->dir, strerror(errno));
-        return -1;
-    }
+    if (kl_dir_make(k->dir, false, err, err_len) != 0) return -1;
     for (unsigned i = 0; i < k->count; i++) {
         struct kl_origin o = *origin;
         o.has_frame = true;
         o.frame = k->slot[i].frame;
         o.chance = k->slot[i].chance;
         kl_statefile_name(path, sizeof path, k->dir, o.frame);
-        if (kl_statefile_write(path, &o, k->slot[i].bytes, k->slot[i].len) != 0) {
-            snprintf(err, err_len, "cannot write %s: %s", path, strerror(errno));
-            return -1;
-        }
+        if (kl_statefile_write(path, &o, k->slot[i].bytes, k->slot[i].len, err, err_len) != 0) return -1;
         written++;
     }
     k->count = 0;

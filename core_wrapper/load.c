@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
+#include "net/platform/file.h"
 #include "core_wrapper/control.h"
 #include "core_wrapper/env.h"
 #include "core_wrapper/env_answers.h"
@@ -26,7 +27,8 @@ static void ask_folder(unsigned cmd, char *out, size_t cap) {
 static void find_own_path(void) {
     Dl_info info;
     static const char anchor;
-    if (dladdr(&anchor, &info) && info.dli_fname && !realpath(info.dli_fname, kl_w.own_path))
+    if (dladdr(&anchor, &info) && info.dli_fname &&
+        !kl_file_real(info.dli_fname, kl_w.own_path, sizeof kl_w.own_path))
         snprintf(kl_w.own_path, sizeof kl_w.own_path, "%s", info.dli_fname);
 }
 
@@ -102,7 +104,7 @@ static int open_core(char *err, size_t err_len) {
 static bool is_news(const char *system_dir) {
     char path[4096 + 16];
     snprintf(path, sizeof path, "%s/%s", system_dir, KL_CONFIG_FILE);
-    return *system_dir && strcmp(system_dir, kl_w.system_dir) != 0 && access(path, R_OK) == 0;
+    return *system_dir && strcmp(system_dir, kl_w.system_dir) != 0 && kl_file_readable(path);
 }
 
 void kl_load_open(bool final) {

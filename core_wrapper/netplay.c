@@ -235,7 +235,7 @@ static void open_room(const char *host, uint16_t port, const char *fingerprint) 
 
 /* Without a relay this machine is one, from now until the match is over. */
 static void host_relay(void) {
-    char dir[KL_PRIVATE_PATH], err[256] = "no memory";
+    char dir[KL_FILE_PATH], err[256] = "no memory";
     bool good = kl_state_folder("relay", dir, err, sizeof err) == 0;
     n.hosted = good ? kl_hosted_open(dir) : NULL;
     if (!n.hosted) kl_wrapper_fail("netplay: no relay is set, and this machine can be none: %s", err);

@@ -1,14 +1,14 @@
 #include "core_wrapper/profile.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <json-c/json.h>
+
+#include "net/platform/file.h"
 
 #define DEPTH       8 /* of objects within objects: ours have four */
 #define USUAL_EVERY 60
@@ -131,38 +131,16 @@ int kl_profile_parse(struct kl_profile *p, const char *text, size_t len, char *e
     return r.failed ? -1 : 0;
 }
 
-/* The whole file and a NUL; NULL with a line. */
-static char *read_text(FILE *f, size_t *len, char *err, size_t err_len) {
-    struct stat st;
-    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > KL_PROFILE_MAX) {
-        snprintf(err, err_len, "expected a plain file of at most %d bytes", KL_PROFILE_MAX);
-        return NULL;
-    }
-    char *text = malloc((size_t)st.st_size + 1);
-    *len = text ? fread(text, 1, (size_t)st.st_size, f) : 0;
-    if (text && !ferror(f)) {
-        text[*len] = 0;
-        return text;
-    }
-    snprintf(err, err_len, "cannot be read: %s", text ? strerror(errno) : "no memory");
-    free(text);
-    return NULL;
-}
-
 int kl_profile_read(struct kl_profile *p, const char *path, char *err, size_t err_len) {
     char why[400] = "";
     size_t len = 0;
-    FILE *f = fopen(path, "re");
-    if (!f && errno == ENOENT) {
-        snprintf(err, err_len, "%s: there is no such file", path);
-        return 1;
-    }
-    if (!f) snprintf(why, sizeof why, "cannot be read: %s", strerror(errno));
-    char *text = f ? read_text(f, &len, why, sizeof why) : NULL;
-    int result = text ? kl_profile_parse(p, text, len, why, sizeof why) : -1;
+    void *text;
+    int result = kl_file_read(path, KL_PROFILE_MAX, 0, &text, &len, err, err_len);
+    if (result == KL_FILE_ABSENT) snprintf(err, err_len, "%s: there is no such file", path);
+    if (result != 0) return result;
+    result = kl_profile_parse(p, text, len, why, sizeof why);
     if (result != 0) snprintf(err, err_len, "%s: %s", path, why);
     free(text);
-    if (f) fclose(f);
     return result;
 }
 

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "net/platform/dir.h"
 #include "core_wrapper/seat_file.h"
 #include "core_wrapper/wrapper.h"
 
@@ -21,17 +21,12 @@ static const char *fact(const struct kl_facts *facts, const char *key) {
     return NULL;
 }
 
-static bool is_folder(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* The file, and whether it was named itself. False: there is nowhere to look. */
 static bool find_path(char *out, size_t cap, bool *named, const char *core, const char *content) {
-    char usual[KL_PRIVATE_PATH], name[KL_PROFILE_NAME_MAX], err[256];
+    char usual[KL_FILE_PATH], name[KL_PROFILE_NAME_MAX], err[256];
     const char *said = kl_w.config.profile;
     kl_profile_name(name, core, content);
-    *named = *said && !is_folder(said);
+    *named = *said && !kl_dir_exists(said);
     if (*named) return snprintf(out, cap, "%s", said) < (int)cap;
     if (!*said && kl_state_folder("profiles", usual, err, sizeof err) != 0) return false;
     return snprintf(out, cap, "%s/%s", *said ? said : usual, name) < (int)cap;

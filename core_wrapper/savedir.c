@@ -1,64 +1,22 @@
 #include "core_wrapper/savedir.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static int fail(char *err, size_t err_len, const char *what, const char *path) {
-    snprintf(err, err_len, "cannot %s %s: %s", what, path, strerror(errno));
-    return -1;
-}
-
-static int join(char *out, size_t cap, const char *a, const char *b) {
-    int n = snprintf(out, cap, "%s/%s", a, b);
-    if (n > 0 && (size_t)n < cap) return 0;
-    errno = ENAMETOOLONG;
-    return -1;
-}
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
 
 /* ---- the folders ---- */
 
-static int usual_base(char *out, size_t cap) {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    int n;
-    if (state && *state == '/')
-        n = snprintf(out, cap, "%s/keylock/sessions", state);
-    else if (home && *home == '/')
-        n = snprintf(out, cap, "%s/.local/state/keylock/sessions", home);
-    else
-        n = snprintf(out, cap, "/tmp/keylock-%u/sessions", (unsigned)getuid());
-    return n > 0 && (size_t)n < cap ? 0 : -1;
-}
-
-static int make_folders(char *path) {
-    for (char *p = path + 1;; p++) {
-        if (*p != '/' && *p) continue;
-        char was = *p;
-        *p = 0;
-        int r = mkdir(path, 0700);
-        *p = was;
-        if (r != 0 && errno != EEXIST) return -1;
-        if (!was) return 0;
-    }
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw) {
-    (void)st, (void)kind, (void)ftw;
-    (void)remove(path);
-    return 0;
-}
-
-static void remove_tree(const char *path) {
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+static int usual_base(char *out, size_t cap, char *err, size_t err_len) {
+    if (kl_dir_known(KL_DIR_STATE, "keylock/sessions", out, cap, err, err_len) == 0) return 0;
+    return kl_dir_known(KL_DIR_FALLBACK, "sessions", out, cap, err, err_len);
 }
 
 /* NAME-PID where the process is gone. */
@@ -71,12 +29,14 @@ static bool is_stale(const char *name) {
 }
 
 static void remove_stale(const char *base) {
-    char path[KL_SAVEDIR_PATH];
-    DIR *d = opendir(base);
-    if (!d) return;
-    for (struct dirent *e; (e = readdir(d));)
-        if (is_stale(e->d_name) && join(path, sizeof path, base, e->d_name) == 0) remove_tree(path);
-    closedir(d);
+    char path[KL_SAVEDIR_PATH], ignored[KL_SAVEDIR_PATH + 64];
+    struct kl_dir_list list;
+    if (kl_dir_list(&list, base, "", ignored, sizeof ignored) != 0) return;
+    for (unsigned i = 0; i < list.count; i++)
+        if (is_stale(list.name[i]) &&
+            kl_file_join(path, sizeof path, base, list.name[i], ignored, sizeof ignored) == 0)
+            kl_dir_remove_tree(path);
+    kl_dir_list_free(&list);
 }
 
 int kl_savedir_open(struct kl_savedir *d, const char *base, const char *room, char *err, size_t err_len) {
@@ -84,32 +44,31 @@ int kl_savedir_open(struct kl_savedir *d, const char *base, const char *room, ch
     d->root[0] = 0;
     if (base)
         snprintf(usual, sizeof usual, "%s", base);
-    else if (usual_base(usual, sizeof usual) != 0)
-        return fail(err, err_len, "find", "the state folder");
-    if (make_folders(usual) != 0) return fail(err, err_len, "make", usual);
+    else if (usual_base(usual, sizeof usual, err, err_len) != 0)
+        return -1;
+    if (kl_dir_make(usual, true, err, err_len) != 0) return -1;
     remove_stale(usual);
     size_t n = 0;
     for (const char *p = room; *p && n < 32; p++)
         name[n++] = isalnum((unsigned char)*p) ? *p : '_';
     snprintf(name + n, sizeof name - n, "-%ld", (long)getpid());
     char root[KL_SAVEDIR_PATH];
-    join(root, sizeof root, usual, name);
-    remove_tree(root);
-    if (mkdir(root, 0700) != 0) return fail(err, err_len, "make", root);
+    if (kl_file_join(root, sizeof root, usual, name, err, err_len) != 0) return -1;
+    kl_dir_remove_tree(root);
+    if (kl_dir_make_new(root, err, err_len) != 0) return -1;
     strcpy(d->root, root);
     return 0;
 }
 
 int kl_savedir_fresh(const struct kl_savedir *d, const char *name, char *out, size_t cap, char *err,
                      size_t err_len) {
-    if (join(out, cap, d->root, name) != 0) return fail(err, err_len, "make", name);
-    remove_tree(out);
-    if (mkdir(out, 0700) != 0) return fail(err, err_len, "make", out);
-    return 0;
+    if (kl_file_join(out, cap, d->root, name, err, err_len) != 0) return -1;
+    kl_dir_remove_tree(out);
+    return kl_dir_make_new(out, err, err_len);
 }
 
 void kl_savedir_close(struct kl_savedir *d) {
-    if (d->root[0]) remove_tree(d->root);
+    kl_dir_remove_tree(d->root);
     d->root[0] = 0;
 }
 
@@ -122,36 +81,19 @@ static bool is_frontends(const char *path) {
     return (dot && (!strcasecmp(dot, ".srm") || !strcasecmp(dot, ".rtc"))) || strcasestr(base, ".state");
 }
 
-static uint8_t *read_whole(const char *path, size_t max, size_t *len) {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return NULL;
-    uint8_t *bytes = NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size <= max) {
-        *len = (size_t)st.st_size;
-        bytes = malloc(*len + 1);
-        size_t got = 0;
-        for (ssize_t n; bytes && got < *len && (n = read(fd, bytes + got, *len - got)) > 0;)
-            got += (size_t)n;
-        if (bytes && got != *len) {
-            free(bytes);
-            bytes = NULL;
-        }
-    }
-    close(fd);
-    return bytes;
-}
-
 bool kl_savefiles_add(struct kl_savefiles *s, const char *dir, const char *path) {
-    char full[KL_SAVEDIR_PATH];
+    char full[KL_SAVEDIR_PATH], ignored[KL_SAVEDIR_PATH + 64];
     for (unsigned i = 0; i < s->count; i++)
         if (!strcmp(s->file[i].path, path)) return true;
     if (s->count == KL_START_FILES || !kl_start_path_ok(path) || !kl_start_text_ok(path, KL_START_PATH_MAX))
         return false;
-    if (is_frontends(path) || join(full, sizeof full, dir, path) != 0) return false;
+    if (is_frontends(path) || kl_file_join(full, sizeof full, dir, path, ignored, sizeof ignored) != 0)
+        return false;
     size_t len = 0;
-    uint8_t *bytes = read_whole(full, KL_SAVEDIR_BYTES - s->bytes, &len);
-    if (!bytes) return false;
+    void *bytes;
+    if (kl_file_read(full, KL_SAVEDIR_BYTES - s->bytes, KL_FILE_NO_LINK, &bytes, &len, ignored,
+                     sizeof ignored) != 0)
+        return false;
     strcpy(s->file[s->count].path, path);
     s->file[s->count].bytes = bytes;
     s->file[s->count].len = len;
@@ -168,25 +110,23 @@ static bool has_stem(const char *name, const char *stem) {
 /* rel "": dir itself. all: the folder's name matched, so everything in it counts. */
 static void collect(struct kl_savefiles *s, const char *dir, const char *rel, const char *stem, bool all,
                     unsigned depth) {
-    char full[KL_SAVEDIR_PATH], path[KL_SAVEDIR_PATH];
-    struct dirent **list;
+    char full[KL_SAVEDIR_PATH], path[KL_SAVEDIR_PATH], ignored[KL_SAVEDIR_PATH + 64];
+    struct kl_dir_list list;
     snprintf(full, sizeof full, "%s%s%s", dir, *rel ? "/" : "", rel);
-    int n = scandir(full, &list, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        const char *name = list[i]->d_name;
+    if (kl_dir_list(&list, full, "", ignored, sizeof ignored) != 0) return;
+    for (unsigned i = 0; i < list.count; i++) {
+        const char *name = list.name[i];
         bool match = all || has_stem(name, stem);
         int len = snprintf(path, sizeof path, "%s%s%s", rel, *rel ? "/" : "", name);
-        struct stat st;
-        bool ok = strcmp(name, ".") && strcmp(name, "..") && len > 0 && len < KL_START_PATH_MAX;
-        if (ok && join(full, sizeof full, dir, path) == 0 && lstat(full, &st) == 0) {
-            if (S_ISREG(st.st_mode) && match)
-                kl_savefiles_add(s, dir, path);
-            else if (S_ISDIR(st.st_mode) && depth < KL_SAVEDIR_DEPTH)
-                collect(s, dir, path, stem, match, depth + 1);
-        }
-        free(list[i]);
+        if (len >= KL_START_PATH_MAX) continue;
+        if (kl_file_join(full, sizeof full, dir, path, ignored, sizeof ignored) != 0) continue;
+        enum kl_file_kind kind = kl_file_kind_here(full);
+        if (kind == KL_FILE_IS_PLAIN && match)
+            kl_savefiles_add(s, dir, path);
+        else if (kind == KL_FILE_IS_DIR && depth < KL_SAVEDIR_DEPTH)
+            collect(s, dir, path, stem, match, depth + 1);
     }
-    if (n >= 0) free(list);
+    kl_dir_list_free(&list);
 }
 
 void kl_savefiles_collect(struct kl_savefiles *s, const char *dir, const char *stem) {
@@ -202,39 +142,11 @@ void kl_savefiles_free(struct kl_savefiles *s) {
 
 /* ---- writing what came from elsewhere ---- */
 
-/* The folder that holds the last component, opened step by step so that a link cannot lead out. Its name is
- * left in *base. */
-static int open_parent(const char *dir, char *path, const char **base) {
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char *at = path;
-    for (char *slash; fd >= 0 && (slash = strchr(at, '/')); at = slash + 1) {
-        *slash = 0;
-        mkdirat(fd, at, 0700);
-        int next = openat(fd, at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        close(fd);
-        fd = next;
-    }
-    *base = at;
-    return fd;
-}
-
 int kl_savedir_write(const char *dir, const char *path, const void *bytes, size_t len, char *err,
                      size_t err_len) {
     if (!kl_start_path_ok(path)) {
         snprintf(err, err_len, "the path of a save file is not allowed: \"%.200s\"", path);
         return -1;
     }
-    char copy[KL_START_PATH_MAX];
-    const char *base;
-    strcpy(copy, path);
-    int parent = open_parent(dir, copy, &base);
-    if (parent < 0) return fail(err, err_len, "make a folder for", path);
-    int fd = openat(parent, base, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    close(parent);
-    if (fd < 0) return fail(err, err_len, "write", path);
-    size_t done = 0;
-    for (ssize_t n; done < len && (n = write(fd, (const uint8_t *)bytes + done, len - done)) > 0;)
-        done += (size_t)n;
-    if (done < len) fail(err, err_len, "write", path);
-    return close(fd) == 0 && done == len ? 0 : -1;
+    return kl_file_write_below(dir, path, bytes, len, err, err_len);
 }

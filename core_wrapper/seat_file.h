@@ -10,15 +10,15 @@
 #include <stdbool.h>
 
 #include "net/engine/msg.h"
-#include "net/session/private_file.h"
+#include "net/platform/file.h"
 #include "net/session/seat.h"
 
 #define KL_SEAT_FILES   64 /* processes of one user that play the same */
 #define KL_SEAT_FILE_ID 16
 
 struct kl_seat_file {
-    char dir[KL_PRIVATE_PATH], name[64];
-    int lock; /* -1: not open */
+    char dir[KL_FILE_PATH], name[64];
+    struct kl_file lock; /* closed: the seat is not open */
     struct kl_seat_key key;
     bool left; /* a process has left this seat behind: token is its newest */
     uint8_t token[KL_SEAT_TOKEN];
@@ -26,14 +26,14 @@ struct kl_seat_file {
 
 /* $XDG_STATE_HOME/keylock, else ~/.local/state/keylock, with /sub behind it unless sub is NULL. Not made. 0,
  * or -1 where neither is set, or out is too small. */
-int kl_state_folder(const char *sub, char out[KL_PRIVATE_PATH], char *err, size_t err_len);
+int kl_state_folder(const char *sub, char out[KL_FILE_PATH], char *err, size_t err_len);
 
 /* What tells seats apart: the relay, and of hello the room, the player's name and the facts. */
 void kl_seat_file_id(uint8_t id[KL_SEAT_FILE_ID], const char *host, uint16_t port,
                      const struct kl_hello *hello);
 
 /* Takes the lowest seat that a dead process left, else the lowest that is free, with a new key. Makes dir.
- * 0, or -1 with a line in err; then f->lock is -1, and f->key a key all the same. */
+ * 0, or -1 with a line in err; then f->lock is closed, and f->key a key all the same. */
 int kl_seat_file_open(struct kl_seat_file *f, const char *dir, const uint8_t id[KL_SEAT_FILE_ID], char *err,
                       size_t err_len);
 /* The seat is somebody else's, or none's: a new key, and nothing on disk. */

@@ -1,12 +1,12 @@
 #include "core_wrapper/statefile.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "net/platform/file.h"
 #include "net/engine/facts.h"
 
 static const char magic[8] = "RASTATE\1", rzip[8] = "#RZIPv\1#";
@@ -102,25 +102,12 @@ int kl_statefile_parse(struct kl_statefile *s, const void *data, size_t len, con
 }
 
 int kl_statefile_read(struct kl_statefile *s, const char *path, char *err, size_t err_len) {
-    struct stat st;
+    void *data;
+    size_t len;
     memset(s, 0, sizeof *s);
-    FILE *f = fopen(path, "rbe");
-    if (!f || fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > KL_STATEFILE_MAX) {
-        snprintf(err, err_len, "cannot read %s: %s", path,
-                 f ? "expected a file below 1 GiB" : strerror(errno));
-        if (f) fclose(f);
-        return -1;
-    }
-    size_t len = (size_t)st.st_size;
-    uint8_t *data = malloc(len ? len : 1);
-    int result = -1;
-    if (!data || fread(data, 1, len, f) != len)
-        snprintf(err, err_len, "cannot read %s: %s", path,
-                 data ? "it is shorter than it says" : "out of memory");
-    else
-        result = kl_statefile_parse(s, data, len, path, err, err_len);
+    if (kl_file_read(path, KL_STATEFILE_MAX, 0, &data, &len, err, err_len) != 0) return -1;
+    int result = kl_statefile_parse(s, data, len, path, err, err_len);
     free(data);
-    fclose(f);
     return result;
 }
 
@@ -132,16 +119,31 @@ void kl_statefile_free(struct kl_statefile *s) {
 
 /* ---- writing ---- */
 
-static void put_block(FILE *f, const char *name, const void *bytes, size_t len) {
+struct out {
+    uint8_t *at, *end;
+};
+
+static void put(struct out *o, const void *bytes, size_t len) {
+    assert((size_t)(o->end - o->at) >= len);
+    if (len) memcpy(o->at, bytes, len);
+    o->at += len;
+}
+
+static size_t block_bytes(size_t len) {
+    return 8 + (len + 7) / 8 * 8;
+}
+
+static void put_block(struct out *o, const char *name, const void *bytes, size_t len) {
     static const uint8_t zeros[8];
     uint8_t head[8] = {(uint8_t)name[0], (uint8_t)name[1],    (uint8_t)name[2],     (uint8_t)name[3],
                        (uint8_t)len,     (uint8_t)(len >> 8), (uint8_t)(len >> 16), (uint8_t)(len >> 24)};
-    fwrite(head, 1, 8, f);
-    if (len) fwrite(bytes, 1, len, f);
-    fwrite(zeros, 1, (8 - len % 8) % 8, f);
+    put(o, head, 8);
+    put(o, bytes, len);
+    put(o, zeros, (8 - len % 8) % 8);
 }
 
-int kl_statefile_write(const char *path, const struct kl_origin *o, const void *bytes, size_t len) {
+int kl_statefile_write(const char *path, const struct kl_origin *o, const void *bytes, size_t len, char *err,
+                       size_t err_len) {
     char text[3 * KL_STATEFILE_TEXT];
     size_t used = 0;
     if (o->core[0]) used += (size_t)snprintf(text + used, sizeof text - used, "core %s\n", o->core);
@@ -151,14 +153,20 @@ int kl_statefile_write(const char *path, const struct kl_origin *o, const void *
     if (o->has_world)
         used += (size_t)snprintf(text + used, sizeof text - used, "world %" PRIu64 " %016" PRIx64 "\n",
                                  o->epoch_s, o->chance);
-    FILE *f = fopen(path, "wbe");
-    if (!f) return -1;
-    fwrite(magic, 1, sizeof magic, f);
-    put_block(f, "KLCK", text, used);
-    put_block(f, "MEM ", bytes, len);
-    put_block(f, "END ", NULL, 0);
-    bool bad = ferror(f) != 0;
-    return fclose(f) != 0 || bad ? -1 : 0;
+    size_t all = sizeof magic + block_bytes(used) + block_bytes(len) + block_bytes(0);
+    uint8_t *file = malloc(all);
+    if (!file) {
+        snprintf(err, err_len, "cannot write %s: out of memory", path);
+        return -1;
+    }
+    struct out out = {file, file + all};
+    put(&out, magic, sizeof magic);
+    put_block(&out, "KLCK", text, used);
+    put_block(&out, "MEM ", bytes, len);
+    put_block(&out, "END ", NULL, 0);
+    int result = kl_file_write_whole(path, file, all, KL_FILE_QUICK, err, err_len);
+    free(file);
+    return result;
 }
 
 void kl_statefile_name(char *out, size_t cap, const char *dir, uint32_t frame) {

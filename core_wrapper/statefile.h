@@ -35,8 +35,9 @@ int kl_statefile_parse(struct kl_statefile *s, const void *data, size_t len, con
                        size_t err_len);
 void kl_statefile_free(struct kl_statefile *s);
 
-/* Writes the file anew. 0, or -1 with errno. */
-int kl_statefile_write(const char *path, const struct kl_origin *origin, const void *bytes, size_t len);
+/* Writes the file anew, whole or not at all; it is not forced to the disk. 0, or -1 with a line in err. */
+int kl_statefile_write(const char *path, const struct kl_origin *origin, const void *bytes, size_t len,
+                       char *err, size_t err_len);
 
 /* "DIR/000000599.state": the files of a series in order. */
 void kl_statefile_name(char *out, size_t cap, const char *dir, uint32_t frame);

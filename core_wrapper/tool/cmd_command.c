@@ -1,3 +1,4 @@
+#include "net/platform/file.h"
 #include "core_wrapper/tool/tool.h"
 
 #include "core_wrapper/command_words.h"
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -60,9 +60,8 @@ static const char help[] =
 
 static bool is_mine(long pid) {
     char path[64];
-    struct stat st;
     snprintf(path, sizeof(path), "/proc/%ld", pid);
-    return stat(path, &st) == 0 && (st.st_uid == geteuid() || geteuid() == 0);
+    return kl_file_is_ours(path);
 }
 
 /* The abstract names, as the kernel lists them with an @ for the zero byte. */

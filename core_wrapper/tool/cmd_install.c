@@ -1,8 +1,9 @@
 /* `keylock install`: wrapped cores in RetroArch's list. */
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
 #include "core_wrapper/tool/tool.h"
 
 #include "core_wrapper/config.h"
-#include "core_wrapper/tool/files.h"
 #include "core_wrapper/tool/install.h"
 #include "core_wrapper/tool/own_folder.h"
 #include "core_wrapper/tool/travel.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CORES_MAX 512
 
@@ -66,17 +66,25 @@ struct names {
 
 /* ---- the names ---- */
 
-static void add_name(void *ctx, const char *file) {
-    struct names *n = ctx;
+static void add_name(struct names *n, const char *file) {
     if (n->count < CORES_MAX && kl_install_name(file, n->at[n->count])) n->count++;
 }
 
 /* "fbneo_keylock_libretro.so" says that fbneo is installed. */
-static void add_locked(void *ctx, const char *file) {
-    struct names *n = ctx;
+static void add_locked(struct names *n, const char *file) {
     size_t len = strlen(file) - strlen("_keylock_libretro.so");
     if (n->count == CORES_MAX || !len || len >= KLT_CORE_NAME) return;
     snprintf(n->at[n->count++], KLT_CORE_NAME, "%.*s", (int)len, file);
+}
+
+static void list_names(const char *dir, const char *ending, void (*add)(struct names *, const char *),
+                       struct names *out) {
+    char ignored[KLT_PATH + 64];
+    struct kl_dir_list list;
+    if (kl_dir_list(&list, dir, ending, ignored, sizeof ignored) != 0) return;
+    for (unsigned i = 0; i < list.count; i++)
+        add(out, list.name[i]);
+    kl_dir_list_free(&list);
 }
 
 static int fail(struct job *j, const char *why) {
@@ -139,7 +147,7 @@ static void write_wishes(struct job *j, const struct kl_place *p) {
     for (size_t i = 0; good && i < WISHES; i++)
         if (j->setting[i]) good = any = kl_settings_put(&s, wishes[i], j->setting[i]);
     if (any && good)
-        good = kl_folder_make(p->system, err, sizeof err) == 0 &&
+        good = kl_dir_make(p->system, false, err, sizeof err) == 0 &&
                kl_settings_write(&s, path, err, sizeof err) == 0;
     if (!good) fail(j, err);
     for (size_t i = 0; any && good && i < WISHES; i++)
@@ -151,7 +159,7 @@ static void install_into(struct job *j, struct kl_place *p) {
     static struct names names;
     if (prepare(j, p) != 0) return;
     names.count = 0;
-    if (j->all) kl_folder_each(p->cores, "_libretro.so", add_name, &names);
+    if (j->all) list_names(p->cores, "_libretro.so", add_name, &names);
     for (int i = 0; i < names.count; i++)
         install_one(j, p, names.at[i]);
     for (int i = 0; i < j->cores; i++)
@@ -171,14 +179,14 @@ static void remove_from(struct job *j, struct kl_place *p) {
     static struct names names;
     char name[KLT_CORE_NAME], err[2 * KLT_PATH];
     names.count = 0;
-    if (j->all) kl_folder_each(p->cores, "_keylock_libretro.so", add_locked, &names);
+    if (j->all) list_names(p->cores, "_keylock_libretro.so", add_locked, &names);
     for (int i = 0; i < names.count; i++)
         remove_one(j, p, names.at[i]);
     for (int i = 0; i < j->cores; i++)
         if (kl_install_name(j->core[i], name)) remove_one(j, p, name);
     kl_install_refresh(p);
     names.count = 0;
-    kl_folder_each(p->cores, "_keylock_libretro.so", add_locked, &names);
+    list_names(p->cores, "_keylock_libretro.so", add_locked, &names);
     if (names.count) return;
     if (kl_own_folder_undo(p, KL_FOLDER_CORES, err, sizeof err) != 0 ||
         kl_own_folder_undo(p, KL_FOLDER_INFO, err, sizeof err) != 0)
@@ -189,7 +197,7 @@ static void list(struct job *j, struct kl_place *p) {
     static const char *const states[] = {"-", "installed", "installed, of another build: install it again"};
     static struct names names;
     names.count = 0;
-    kl_folder_each(p->cores, "_libretro.so", add_name, &names);
+    list_names(p->cores, "_libretro.so", add_name, &names);
     printf("  cores in %s\n", p->cores);
     for (int i = 0; i < names.count; i++)
         printf("  %-32s  %s\n", names.at[i], states[kl_install_state(p, names.at[i], j->wrapper_path)]);
@@ -218,7 +226,7 @@ static int find_wrapper(struct job *j) {
     char err[2048];
     if (!j->wrapper && tool_find_wrapper(j->wrapper_path, sizeof j->wrapper_path, err, sizeof err) == 0)
         return 0;
-    if (j->wrapper && realpath(j->wrapper, j->wrapper_path)) return 0;
+    if (j->wrapper && kl_file_real(j->wrapper, j->wrapper_path, sizeof j->wrapper_path)) return 0;
     return tool_fail(-1, "install", "%s", j->wrapper ? "--wrapper: no such file" : err);
 }
 

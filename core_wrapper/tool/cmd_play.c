@@ -1,3 +1,5 @@
+#include "core_wrapper/tool/place.h"
+#include "net/platform/file.h"
 #include "core_wrapper/tool/tool.h"
 
 #include "core_wrapper/command_words.h"
@@ -191,26 +193,14 @@ static int check_link(const struct play *p) {
 
 /* ---- what must be there ---- */
 
-static int find_on_path(const char *name, char *out, size_t cap) {
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/usr/games"; *at;) {
-        size_t len = strcspn(at, ":");
-        int n = snprintf(out, cap, "%.*s/%s", (int)len, at, name);
-        if (len && n > 0 && (size_t)n < cap && access(out, X_OK) == 0) return 0;
-        at += len + (at[len] == ':');
-    }
-    return -1;
-}
-
 static int find_retroarch(struct play *p) {
-    if (!p->retroarch && find_on_path("retroarch", p->retroarch_path, sizeof(p->retroarch_path)) == 0)
-        return 0;
+    if (!p->retroarch && kl_on_path("retroarch", p->retroarch_path, sizeof(p->retroarch_path))) return 0;
     if (!p->retroarch)
         return tool_fail(
             -1, "play",
             "no retroarch on PATH: install it (apt-get install retroarch) or name it with --retroarch");
-    if (access(p->retroarch, X_OK) != 0)
-        return tool_fail(-1, "play", "--retroarch %s: %s", p->retroarch, strerror(errno));
+    if (!kl_file_runnable(p->retroarch))
+        return tool_fail(-1, "play", "--retroarch %s: expected a program", p->retroarch);
     snprintf(p->retroarch_path, sizeof(p->retroarch_path), "%s", p->retroarch);
     return 0;
 }
@@ -222,7 +212,7 @@ static int find_wrapper(struct play *p) {
         if (tool_find_wrapper(p->wrapper_path, sizeof(p->wrapper_path), err, sizeof(err)) == 0) return 0;
         return tool_fail(-1, "play", "%s", err);
     }
-    if (realpath(from, p->wrapper_path)) return 0;
+    if (kl_file_real(from, p->wrapper_path, sizeof(p->wrapper_path))) return 0;
     return tool_fail(-1, "play", "--wrapper %s: %s", from, strerror(errno));
 }
 
@@ -234,9 +224,9 @@ static int find_all(struct play *p) {
     missing |= find_wrapper(p);
     if (tool_find_core(p->core, found, sizeof(found), err, sizeof(err)) != 0)
         missing |= tool_fail(-1, "play", "%s", err);
-    else if (!realpath(found, p->core_path))
+    else if (!kl_file_real(found, p->core_path, sizeof(p->core_path)))
         missing |= tool_fail(-1, "play", "cannot read the core %s: %s", found, strerror(errno));
-    if (!realpath(p->content, p->content_path))
+    if (!kl_file_real(p->content, p->content_path, sizeof(p->content_path)))
         missing |= tool_fail(-1, "play", "cannot read the content %s: %s", p->content, strerror(errno));
     return missing;
 }

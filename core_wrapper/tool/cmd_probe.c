@@ -1,4 +1,6 @@
 #include "net/platform/clock.h"
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
 #include "core_wrapper/tool/probe.h"
 #include "core_wrapper/tool/findings.h"
 #include "core_wrapper/tool/report.h"
@@ -8,7 +10,6 @@
 #include "core_wrapper/seat_file.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -371,21 +372,21 @@ static void fill_profile(struct probe *p) {
 }
 
 static int write_profile(const struct probe *p) {
-    FILE *f = p->quiet ? stdout : fopen(p->json, "w");
-    if (!f) return tool_fail(KLT_OUTPUT, "probe", "cannot write %s: %s", p->json, strerror(errno));
-    int result = kl_report_put(f, kl_findings_json(&p->profile));
-    if (!p->quiet && fclose(f) != 0) result = -1;
-    return result == 0 ? 0 : tool_fail(KLT_OUTPUT, "probe", "cannot write all of %s", p->json);
+    char err[KLT_ERR];
+    json_object *j = kl_findings_json(&p->profile);
+    if (p->quiet)
+        return kl_report_put(stdout, j) == 0 ? 0 : tool_fail(KLT_OUTPUT, "probe", "cannot write all of it");
+    return kl_report_write(p->json, j, err, sizeof(err)) == 0 ? 0 : tool_fail(KLT_OUTPUT, "probe", "%s", err);
 }
 
 /* As KEYLOCK_PROFILE finds it. */
 static int keep_profile(struct probe *p) {
-    char dir[KL_PRIVATE_PATH], name[KL_PROFILE_NAME_MAX], err[KLT_ERR];
-    static char path[KL_PRIVATE_PATH + KL_PROFILE_NAME_MAX];
+    char dir[KL_FILE_PATH], name[KL_PROFILE_NAME_MAX], err[KLT_ERR];
+    static char path[KL_FILE_PATH + KL_PROFILE_NAME_MAX];
     const char *json = p->json;
     bool quiet = p->quiet;
     if (kl_state_folder("profiles", dir, err, sizeof(err)) != 0 ||
-        kl_private_folder(dir, err, sizeof(err)) != 0)
+        kl_dir_make(dir, true, err, sizeof(err)) != 0)
         return tool_fail(KLT_OUTPUT, "probe", "%s", err);
     kl_profile_name(name, p->profile.core, p->profile.content);
     snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -418,11 +419,6 @@ static int tell(struct probe *p) {
 
 /* ---- the runs ---- */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 static int not_even_once(const struct probe *p) {
     const struct kl_probe_result *r = &p->first;
     if (!r->signal && r->code != KLT_FAILED)
@@ -454,13 +450,11 @@ static int run_all(struct probe *p) {
 }
 
 static int probe(struct probe *p) {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(p->scratch, sizeof(p->scratch), "%s/keylock-probe-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(p->scratch))
-        return tool_fail(KLT_OUTPUT, "probe", "cannot make a temporary folder (%s): %s", p->scratch,
-                         strerror(errno));
+    char err[KLT_ERR];
+    if (kl_dir_make_temporary(p->scratch, sizeof(p->scratch), "keylock-probe", err, sizeof(err)) != 0)
+        return tool_fail(KLT_OUTPUT, "probe", "%s", err);
     int code = run_all(p);
-    nftw(p->scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    kl_dir_remove_tree(p->scratch);
     kl_probe_free(&p->first);
     for (int mode = 0; mode < KL_PROBE_MODES; mode++)
         kl_probe_free(&p->run[mode]);

@@ -1,4 +1,6 @@
 /* The doctor's looks at this machine: RetroArch, wrapper, cores, clock. */
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
 #include "core_wrapper/tool/doctor.h"
 
 #include <dlfcn.h>
@@ -12,10 +14,8 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
-#include "net/session/private_file.h"
 #include "core_wrapper/seat_file.h"
 #include "core_wrapper/wrapper_api.h"
-#include "core_wrapper/tool/files.h"
 #include "core_wrapper/tool/install.h"
 #include "core_wrapper/tool/tool.h"
 
@@ -78,7 +78,7 @@ static void look_at_place(struct kl_doctor *d, const struct kl_place *p) {
     char todo[1024];
     kl_doctor_find(d, KL_WELL, p->name, NULL, "settings %.400s%s, cores %.400s", p->config,
                    p->values.there ? "" : " (not there yet)", p->cores);
-    if (!kl_folder_there(p->cores)) {
+    if (!kl_dir_exists(p->cores)) {
         snprintf(todo, sizeof todo,
                  "Install a core, with the distribution's packages (libretro-…) or in RetroArch: Main "
                  "Menu, Load Core, Download a Core.");
@@ -123,7 +123,7 @@ static void load_wrapper(struct kl_doctor *d) {
 }
 
 void kl_doctor_wrapper(struct kl_doctor *d) {
-    char err[2048], dir[KL_PRIVATE_PATH];
+    char err[2048], dir[KL_FILE_PATH];
     if (d->wrapper)
         snprintf(d->wrapper_path, sizeof d->wrapper_path, "%s", d->wrapper);
     else if (tool_find_wrapper(d->wrapper_path, sizeof d->wrapper_path, err, sizeof err) != 0)
@@ -164,8 +164,7 @@ static void look_at_focus(const struct look *l, const char *name, const char *in
         "RetroArch stops the game while its menu is open or another window has the focus: you are away then");
 }
 
-static void look_at_core(void *ctx, const char *file) {
-    struct look *l = ctx;
+static void look_at_core(struct look *l, const char *file) {
     char name[KLT_CORE_NAME], info[KLT_PATH], todo[KLT_CORE_NAME + 64];
     size_t len = strlen(file) - strlen("_keylock_libretro.so");
     if (!len || len >= sizeof name) return;
@@ -176,7 +175,7 @@ static void look_at_core(void *ctx, const char *file) {
     if (!kl_install_has_core(l->p, name))
         kl_doctor_find(l->d, KL_WRONG, name, "Install that core, or keylock install --remove its name.",
                        "there is no %s_libretro.so for it in %.600s", name, l->p->cores);
-    else if (access(info, R_OK) != 0)
+    else if (!kl_file_readable(info))
         kl_doctor_find(l->d, KL_WRONG, name, todo, "RetroArch finds no %.900s", info);
     else if (kl_install_state(l->p, name, l->d->wrapper_path) == KL_INSTALLED_OTHER)
         kl_doctor_find(l->d, KL_ODD, name, todo, "its copy of the wrapper is of another build than %.600s",
@@ -189,7 +188,12 @@ static void look_at_core(void *ctx, const char *file) {
 void kl_doctor_cores(struct kl_doctor *d) {
     for (int i = 0; i < d->places; i++) {
         struct look l = {d, &d->place[i], 0};
-        kl_folder_each(l.p->cores, "_keylock_libretro.so", look_at_core, &l);
+        struct kl_dir_list list;
+        char ignored[KLT_PATH + 64];
+        if (kl_dir_list(&list, l.p->cores, "_keylock_libretro.so", ignored, sizeof ignored) == 0)
+            for (unsigned k = 0; k < list.count; k++)
+                look_at_core(&l, list.name[k]);
+        kl_dir_list_free(&list);
         if (!l.installed)
             kl_doctor_find(d, KL_ODD, l.p->name,
                            "keylock install CORE puts one there; keylock play needs none.",

@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
 #include "core_wrapper/core.h"
 #include "core_wrapper/tool/card.h"
-#include "core_wrapper/tool/files.h"
 #include "core_wrapper/tool/info_file.h"
 #include "core_wrapper/tool/takeover.h"
 
@@ -20,14 +19,19 @@
 /* Both are on unless somebody turned them off. */
 static const char *const stops[] = {"pause_nonactive", "menu_pause_libretro"};
 
+static bool ends_with(const char *text, const char *ending) {
+    size_t n = strlen(text), m = strlen(ending);
+    return n >= m && !strcmp(text + n - m, ending);
+}
+
 bool kl_install_name(const char *text, char out[KLT_CORE_NAME]) {
     const char *slash = strrchr(text, '/'), *base = slash ? slash + 1 : text;
     size_t len = strlen(base);
-    if (kl_ends_with(base, CORE_END)) len -= strlen(CORE_END);
+    if (ends_with(base, CORE_END)) len -= strlen(CORE_END);
     if (len == 0 || len >= KLT_CORE_NAME - strlen(LOCKED CORE_END)) return false;
     memcpy(out, base, len);
     out[len] = 0;
-    return strcmp(out, "keylock") != 0 && !kl_ends_with(out, LOCKED) && out[0] != '.';
+    return strcmp(out, "keylock") != 0 && !ends_with(out, LOCKED) && out[0] != '.';
 }
 
 static void core_path(const struct kl_place *p, const char *name, char out[KLT_PATH]) {
@@ -42,22 +46,21 @@ static void info_path(const struct kl_place *p, const char *name, const char *lo
 
 bool kl_install_has_core(const struct kl_place *p, const char *name) {
     char path[KLT_PATH];
-    struct stat st;
     core_path(p, name, path);
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return kl_file_kind(path) == KL_FILE_IS_PLAIN;
 }
 
 enum kl_installed kl_install_state(const struct kl_place *p, const char *name, const char *wrapper) {
     char path[KLT_PATH];
     locked_path(p, name, path);
-    if (access(path, F_OK) != 0) return KL_NOT_INSTALLED;
+    if (kl_file_kind(path) == KL_FILE_IS_NONE) return KL_NOT_INSTALLED;
     return kl_file_equal(path, wrapper) ? KL_INSTALLED : KL_INSTALLED_OTHER;
 }
 
 void kl_install_refresh(const struct kl_place *p) {
     char path[KLT_PATH], ignored[KLT_PATH + 64];
     snprintf(path, sizeof path, "%.4000s/core_info.refresh", p->info);
-    (void)kl_file_write(path, "", 0, 0644, ignored, sizeof ignored);
+    (void)kl_file_write_whole(path, "", 0, KL_FILE_PUBLIC, ignored, sizeof ignored);
 }
 
 /* ---- installing ---- */
@@ -99,12 +102,12 @@ static int put_files(const struct kl_place *p, const char *name, const char *wra
     int r = -1;
     info_path(p, name, LOCKED, path);
     if (text)
-        r = kl_file_write(path, text, strlen(text), 0644, err, err_len);
+        r = kl_file_write_whole(path, text, strlen(text), KL_FILE_PUBLIC | KL_FILE_NO_LINK, err, err_len);
     else
         snprintf(err, err_len, "out of memory");
     free(text);
     locked_path(p, name, path);
-    return r == 0 ? kl_file_copy(wrapper, path, 0755, err, err_len) : -1;
+    return r == 0 ? kl_file_copy(wrapper, path, KL_FILE_PROGRAM | KL_FILE_NO_LINK, err, err_len) : -1;
 }
 
 static int take_over(const struct kl_place *p, const struct kl_card *card, char *err, size_t err_len) {
@@ -151,7 +154,7 @@ static int let_run_on(const struct kl_place *p, const struct kl_card *card, char
     unsigned put = 0;
     for (size_t i = 0; r == 0 && i < sizeof stops / sizeof *stops; i++)
         if (!stands(&s, stops[i], false)) put += kl_settings_put(&s, stops[i], "false");
-    if (put && kl_folder_make(dir, err, err_len) == 0 && kl_settings_write(&s, path, err, err_len) == 0)
+    if (put && kl_dir_make(dir, false, err, err_len) == 0 && kl_settings_write(&s, path, err, err_len) == 0)
         printf("    it goes on behind RetroArch's menu and without its window's focus: %s\n", path);
     else if (put)
         r = -1;
@@ -183,17 +186,14 @@ int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, c
 /* A link that is there already leads elsewhere, to the distribution's core perhaps: it gives way. A file does
  * not. */
 static int link_to(const char *from, const char *to, char *err, size_t err_len) {
-    struct stat st;
-    if (lstat(to, &st) == 0 && S_ISLNK(st.st_mode)) unlink(to);
-    if (symlink(from, to) == 0 || kl_file_equal(from, to)) return 0;
-    snprintf(err, err_len, "cannot make the link %.1900s to %.1900s: %s", to, from, strerror(errno));
-    return -1;
+    if (kl_file_kind_here(to) == KL_FILE_IS_LINK) (void)kl_file_remove(to, err, err_len);
+    return kl_file_link(from, to, err, err_len) == 0 || kl_file_equal(from, to) ? 0 : -1;
 }
 
 int kl_install_link(struct kl_place *p, const char *name, const char *path, char *err, size_t err_len) {
     char real[KLT_PATH], to[KLT_PATH], there[KLT_PATH];
     core_path(p, name, to);
-    if (!realpath(path, real)) {
+    if (!kl_file_real(path, real, sizeof real)) {
         snprintf(err, err_len, "no core at %.4000s: %s", path, strerror(errno));
         return -1;
     }
@@ -202,24 +202,18 @@ int kl_install_link(struct kl_place *p, const char *name, const char *path, char
                  p->name, real, p->cores);
         return -1;
     }
-    if (realpath(to, there) && !strcmp(there, real)) return 0;
+    if (kl_file_real(to, there, sizeof there) && !strcmp(there, real)) return 0;
     if (link_to(real, to, err, err_len) != 0) return -1;
     printf("  %s: a link to %s is among the cores\n", name, real);
     strcpy(real + strlen(real) - strlen(".so"), ".info");
     info_path(p, name, "", to);
-    return access(real, R_OK) == 0 ? link_to(real, to, err, err_len) : 0;
+    return kl_file_readable(real) ? link_to(real, to, err, err_len) : 0;
 }
 
 int kl_install_remove(struct kl_place *p, const char *name, char *err, size_t err_len) {
     char path[KLT_PATH];
     info_path(p, name, LOCKED, path);
-    if (unlink(path) != 0 && errno != ENOENT) {
-        snprintf(err, err_len, "cannot remove %s: %s", path, strerror(errno));
-        return -1;
-    }
+    if (kl_file_remove(path, err, err_len) < 0) return -1;
     locked_path(p, name, path);
-    if (unlink(path) == 0) return 0;
-    if (errno == ENOENT) return 1;
-    snprintf(err, err_len, "cannot remove %s: %s", path, strerror(errno));
-    return -1;
+    return kl_file_remove(path, err, err_len);
 }

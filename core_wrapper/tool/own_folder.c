@@ -3,10 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "core_wrapper/tool/files.h"
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
 
 #define MARK "made-by-keylock.txt" /* in a folder that we made: what the setting was */
 
@@ -21,56 +20,43 @@ static char *field(struct kl_place *p, enum kl_folder_kind kind) {
 
 /* ---- links ---- */
 
-struct links {
-    const char *from, *to;
-    unsigned made;
-    bool failed;
-};
+/* NAME in the folder that was and in ours. */
+static void name_both(const char *was, const char *ours, const char *name, char from[KLT_PATH],
+                      char to[KLT_PATH]) {
+    snprintf(from, KLT_PATH, "%.3000s/%.500s", was, name);
+    snprintf(to, KLT_PATH, "%.3000s/%.500s", ours, name);
+}
 
-static void link_one(void *ctx, const char *name) {
-    struct links *l = ctx;
+/* Removes our links in `ours` to files of the same name in `was`; only_dead: only if the file is gone. */
+static int remove_links(const char *was, const char *ours, const struct kind *k, bool only_dead, char *err,
+                        size_t err_len) {
     char from[KLT_PATH], to[KLT_PATH];
-    struct stat st;
-    snprintf(from, sizeof from, "%.3000s/%.500s", l->from, name);
-    snprintf(to, sizeof to, "%.3000s/%.500s", l->to, name);
-    if (lstat(to, &st) == 0) return;
-    if (symlink(from, to) == 0)
-        l->made++;
-    else
-        l->failed = true;
+    struct kl_dir_list list;
+    if (kl_dir_list(&list, ours, k->ending, err, err_len) != 0) return -1;
+    for (unsigned i = 0; i < list.count; i++) {
+        name_both(was, ours, list.name[i], from, to);
+        bool dead = kl_file_kind(to) == KL_FILE_IS_NONE;
+        if (kl_file_links_to(to, from) && (dead || !only_dead)) (void)kl_file_remove(to, err, err_len);
+    }
+    kl_dir_list_free(&list);
+    return 0;
 }
 
-/* Is it a link of ours: to the same name in the folder that it stands for? */
-static bool is_ours(const struct links *l, const char *name, char *path) {
-    char from[KLT_PATH], to[KLT_PATH];
-    snprintf(path, KLT_PATH, "%.3000s/%.500s", l->to, name);
-    snprintf(from, sizeof from, "%.3000s/%.500s", l->from, name);
-    ssize_t n = readlink(path, to, sizeof to - 1);
-    if (n < 0) return false;
-    to[n] = 0;
-    return !strcmp(from, to);
-}
-
-static void unlink_dead(void *ctx, const char *name) {
-    char path[KLT_PATH];
-    struct stat st;
-    if (is_ours(ctx, name, path) && stat(path, &st) != 0) unlink(path);
-}
-
-static void unlink_one(void *ctx, const char *name) {
-    char path[KLT_PATH];
-    if (is_ours(ctx, name, path)) unlink(path);
-}
-
-static int make_links(const char *from, const char *to, const struct kind *k, unsigned *made, char *err,
+static int make_links(const char *was, const char *ours, const struct kind *k, unsigned *made, char *err,
                       size_t err_len) {
-    struct links l = {from, to, 0, false};
-    kl_folder_each(to, k->ending, unlink_dead, &l);
-    kl_folder_each(from, k->ending, link_one, &l);
-    *made = l.made;
-    if (!l.failed) return 0;
-    snprintf(err, err_len, "cannot make links to the files of %.1500s in %.1500s", from, to);
-    return -1;
+    char from[KLT_PATH], to[KLT_PATH];
+    struct kl_dir_list list;
+    int result = remove_links(was, ours, k, true, err, err_len);
+    if (result == 0) result = kl_dir_list(&list, was, k->ending, err, err_len);
+    if (result != 0) return -1;
+    for (unsigned i = 0; i < list.count && result == 0; i++) {
+        name_both(was, ours, list.name[i], from, to);
+        if (kl_file_kind_here(to) != KL_FILE_IS_NONE) continue;
+        result = kl_file_link(from, to, err, err_len);
+        if (result == 0) ++*made;
+    }
+    kl_dir_list_free(&list);
+    return result;
 }
 
 /* ---- the mark ---- */
@@ -93,7 +79,7 @@ static int write_mark(const char *folder, const struct kind *k, const char *was,
         "%s = \"%s\"\n",
         k->what, k->key, was);
     snprintf(path, sizeof path, "%s/%s", folder, MARK);
-    return kl_file_write(path, text, (size_t)n, 0644, err, err_len);
+    return kl_file_write_whole(path, text, (size_t)n, KL_FILE_PUBLIC, err, err_len);
 }
 
 /* ---- doing ---- */
@@ -115,7 +101,7 @@ static int make(struct kl_place *p, const struct kind *k, const char *was, char 
         snprintf(err, err_len, "cannot write to %s: %s", was, strerror(EACCES));
         return -1;
     }
-    if (kl_folder_make(fresh, err, err_len) != 0 || make_links(was, fresh, k, &made, err, err_len) != 0 ||
+    if (kl_dir_make(fresh, false, err, err_len) != 0 || make_links(was, fresh, k, &made, err, err_len) != 0 ||
         write_mark(fresh, k, was, err, err_len) != 0 || set(p, k, fresh, err, err_len) != 0)
         return -1;
     printf("  %s is not yours (as root, keylock install puts cores there for all users):\n"
@@ -129,8 +115,8 @@ int kl_own_folder(struct kl_place *p, enum kl_folder_kind kind, char *err, size_
     char was[KLT_PATH], here[KLT_PATH], ignored[KLT_PATH + 64];
     unsigned made = 0;
     strcpy(here, field(p, kind));
-    if (!kl_folder_there(here)) (void)kl_folder_make(here, ignored, sizeof ignored);
-    if (!kl_folder_writable(here)) return make(p, k, here, err, err_len);
+    if (!kl_dir_exists(here)) (void)kl_dir_make(here, false, ignored, sizeof ignored);
+    if (!kl_dir_writable(here)) return make(p, k, here, err, err_len);
     if (!read_mark(here, k, was, sizeof was)) return 0;
     if (make_links(was, here, k, &made, err, err_len) != 0) return -1;
     if (made) printf("  %u new links from %s to %s\n", made, here, was);
@@ -142,15 +128,14 @@ int kl_own_folder_undo(struct kl_place *p, enum kl_folder_kind kind, char *err, 
     char was[KLT_PATH], here[KLT_PATH], path[KLT_PATH + 32];
     strcpy(here, field(p, kind));
     if (!read_mark(here, k, was, sizeof was)) return 0;
-    struct links l = {was, here, 0, false};
     if (set(p, k, was, err, err_len) != 0) return -1;
-    kl_folder_each(here, k->ending, unlink_one, &l);
+    (void)remove_links(was, here, k, false, err, err_len);
     static const char *const left[] = {MARK, "core_info.refresh", "core_info.cache"};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
         snprintf(path, sizeof path, "%s/%s", here, left[i]);
-        unlink(path);
+        (void)kl_file_remove(path, err, err_len);
     }
-    rmdir(here); /* where nothing of the user's is in it */
+    kl_dir_remove_empty(here);
     printf("  set %s = \"%s\" again in %s\n", k->key, was, p->config);
     return 0;
 }

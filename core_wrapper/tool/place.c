@@ -1,20 +1,17 @@
 #include "core_wrapper/tool/place.h"
 
-#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "core_wrapper/tool/files.h"
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
 
 #define SKELETON "/etc/retroarch.cfg"
 
 static bool is_file(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return kl_file_kind(path) == KL_FILE_IS_PLAIN;
 }
 
 __attribute__((format(printf, 3, 4))) static bool join(char *out, size_t cap, const char *format, ...) {
@@ -34,7 +31,7 @@ bool kl_on_path(const char *name, char *out, size_t cap) {
     const char *path = getenv("PATH");
     for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/usr/games"; *at;) {
         size_t len = strcspn(at, ":");
-        if (len && join(out, cap, "%.*s/%s", (int)len, at, name) && access(out, X_OK) == 0) return true;
+        if (len && join(out, cap, "%.*s/%s", (int)len, at, name) && kl_file_runnable(out)) return true;
         at += len + (at[len] == ':');
     }
     return false;
@@ -124,7 +121,7 @@ static bool find_flatpak(struct kl_place *p) {
     p->word = "flatpak";
     join(p->base, sizeof p->base, "%s/.var/app/org.libretro.RetroArch/config/retroarch", home());
     join(p->config, sizeof p->config, "%s/retroarch.cfg", p->base);
-    return kl_folder_there(p->base);
+    return kl_dir_exists(p->base);
 }
 
 static bool find_steam(struct kl_place *p) {
@@ -136,7 +133,7 @@ static bool find_steam(struct kl_place *p) {
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
         join(p->base, sizeof p->base, "%s/%s/steamapps/common/RetroArch", home(), roots[i]);
         join(p->config, sizeof p->config, "%s/retroarch.cfg", p->base);
-        if (kl_folder_there(p->base)) return true;
+        if (kl_dir_exists(p->base)) return true;
     }
     return false;
 }
@@ -159,7 +156,7 @@ int kl_place_set(struct kl_place *p, const char *key, const char *value, char *e
     char dir[KLT_PATH];
     snprintf(dir, sizeof dir, "%s", p->config);
     *strrchr(dir, '/') = 0;
-    if (kl_folder_make(dir, err, err_len) != 0) return -1;
+    if (kl_dir_make(dir, false, err, err_len) != 0) return -1;
     if (!kl_settings_put(&p->values, key, value)) {
         snprintf(err, err_len, "out of memory");
         return -1;
@@ -185,14 +182,16 @@ static bool has_our_home(const char *pid) {
 bool kl_place_running(void) {
     char path[64], name[32];
     bool found = false;
-    DIR *d = opendir("/proc");
-    for (struct dirent *e; d && !found && (e = readdir(d));) {
-        if (e->d_name[0] < '0' || e->d_name[0] > '9') continue;
-        snprintf(path, sizeof path, "/proc/%.20s/comm", e->d_name);
+    struct kl_dir_list all;
+    if (kl_dir_list(&all, "/proc", "", path, sizeof path) != 0) return false;
+    for (unsigned i = 0; i < all.count && !found; i++) {
+        if (all.name[i][0] < '0' || all.name[i][0] > '9') continue;
+        snprintf(path, sizeof path, "/proc/%.20s/comm", all.name[i]);
         FILE *f = fopen(path, "re");
-        if (f && fgets(name, sizeof name, f)) found = !strcmp(name, "retroarch\n") && has_our_home(e->d_name);
+        if (f && fgets(name, sizeof name, f))
+            found = !strcmp(name, "retroarch\n") && has_our_home(all.name[i]);
         if (f) fclose(f);
     }
-    if (d) closedir(d);
+    kl_dir_list_free(&all);
     return found;
 }

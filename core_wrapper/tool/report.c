@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "net/platform/file.h"
+
 #define SHOWN_BYTES 8 /* of each side of a range, in text */
 
 static bool is_state(const struct kl_comparison *c, unsigned i) {
@@ -165,4 +167,21 @@ int kl_report_put(FILE *f, json_object *j) {
     bool bad = fprintf(f, "%s\n", text) < 0 || fflush(f) != 0;
     json_object_put(j);
     return bad ? -1 : 0;
+}
+
+int kl_report_write(const char *path, json_object *j, char *err, size_t err_len) {
+    const char *json =
+        json_object_to_json_string_ext(j, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    size_t len = strlen(json);
+    char *text = malloc(len + 2);
+    int result = -1;
+    if (text) {
+        snprintf(text, len + 2, "%s\n", json);
+        result = kl_file_write_whole(path, text, len + 1, 0, err, err_len);
+    } else {
+        snprintf(err, err_len, "cannot write %s: out of memory", path);
+    }
+    free(text);
+    json_object_put(j);
+    return result;
 }

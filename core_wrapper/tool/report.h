@@ -15,5 +15,7 @@ void kl_report_text(FILE *f, struct kl_comparison *c, unsigned lines);
 json_object *kl_report_json(struct kl_comparison *c, unsigned lines);
 /* j on one line, and freed. 0, or -1 where it cannot be written. */
 int kl_report_put(FILE *f, json_object *j);
+/* The same as a file that appears whole or not at all. 0, or -1 with a line in err. */
+int kl_report_write(const char *path, json_object *j, char *err, size_t err_len);
 
 #endif

@@ -1,5 +1,6 @@
 #include "core_wrapper/tool/run_trail.h"
 
+#include "net/platform/dir.h"
 #include "core_wrapper/identity.h"
 
 #include <errno.h>
@@ -7,7 +8,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static void export_one(const char *name, const char *value) {
     if (value) setenv(name, value, 1);
@@ -58,14 +58,13 @@ static void record_head(struct kl_run_trail *t, const struct kl_headless *h) {
 }
 
 int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, struct kl_headless *h) {
-    char why[256];
+    char why[KLT_ERR];
     find_origin(t, h);
     t->states = o->states;
     t->record = o->record;
     if (o->corrupt && kl_corrupt_parse(&t->corrupt, o->corrupt, why, sizeof(why)) != 0)
         return failed(t, "%s", why);
-    if (t->states && mkdir(t->states, 0777) != 0 && errno != EEXIST)
-        return failed(t, "cannot make the folder %s: %s", t->states, strerror(errno));
+    if (t->states && kl_dir_make(t->states, false, why, sizeof(why)) != 0) return failed(t, "%s", why);
     if (!t->record) return 0;
     if (kl_recorder_open(&t->recorder, t->record) != 0)
         return failed(t, "cannot write %s: %s", t->record, strerror(errno));
@@ -105,7 +104,7 @@ void kl_run_trail_frame(struct kl_run_trail *t, struct kl_headless *h) {
 void kl_run_trail_hash(struct kl_run_trail *t, const struct kl_headless *h,
                        const struct kl_statehash *taken) {
     struct klw_hash line = {h->frame - 1, taken->has_ram, taken->has_state, taken->ram, taken->state};
-    char path[4352];
+    char path[4352], err[KLT_ERR];
     kl_recorder_hash(&t->recorder, &line);
     if (!t->states || !h->buffer.size) return;
     struct kl_origin o = t->origin;
@@ -113,8 +112,8 @@ void kl_run_trail_hash(struct kl_run_trail *t, const struct kl_headless *h,
     o.frame = h->frame - 1;
     o.chance = kl_world_chance();
     kl_statefile_name(path, sizeof(path), t->states, o.frame);
-    if (kl_statefile_write(path, &o, h->buffer.data, h->buffer.size) != 0)
-        failed(t, "cannot write %s: %s", path, strerror(errno));
+    if (kl_statefile_write(path, &o, h->buffer.data, h->buffer.size, err, sizeof(err)) != 0)
+        failed(t, "%s", err);
 }
 
 int kl_run_trail_end(struct kl_run_trail *t) {

@@ -1,21 +1,21 @@
 #include "core_wrapper/tool/settings.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/file.h"
 #include "core_wrapper/config.h"
-#include "core_wrapper/tool/files.h"
 
 int kl_settings_read(struct kl_settings *s, const char *path, char *err, size_t err_len) {
+    void *text = NULL;
     size_t len;
     s->there = false;
     s->text = strdup("");
-    char *text = kl_file_read(path, KLT_SETTINGS_BYTES, &len);
-    if (!text && errno == ENOENT && s->text) return 0;
-    if (!text || !s->text) {
-        snprintf(err, err_len, "cannot read %s: %s", path, strerror(errno));
+    int result = kl_file_read(path, KLT_SETTINGS_BYTES, 0, &text, &len, err, err_len);
+    if (result == KL_FILE_ABSENT && s->text) return 0;
+    if (!s->text) snprintf(err, err_len, "cannot read %s: out of memory", path);
+    if (result != 0 || !s->text) {
         free(text);
         return -1;
     }
@@ -118,7 +118,5 @@ bool kl_settings_put(struct kl_settings *s, const char *key, const char *value) 
 }
 
 int kl_settings_write(const struct kl_settings *s, const char *path, char *err, size_t err_len) {
-    char real[KLT_PATH];
-    const char *to = realpath(path, real) ? real : path;
-    return kl_file_write(to, s->text, strlen(s->text), 0644, err, err_len);
+    return kl_file_write_whole(path, s->text, strlen(s->text), KL_FILE_PUBLIC, err, err_len);
 }

@@ -1,12 +1,11 @@
 #include "core_wrapper/tool/takeover.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "core_wrapper/tool/files.h"
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
 
 #define DEPTH 8
 
@@ -17,11 +16,6 @@ struct move {
     size_t err_len;
     bool failed;
 };
-struct pair {
-    struct move *m;
-    const char *from, *to;
-};
-
 /* "Nestopia.opt" becomes "Nestopia Keylock.opt". */
 static void new_name(const struct move *m, const char *name, char *out, size_t cap) {
     size_t n = strlen(m->bare);
@@ -33,31 +27,33 @@ static void new_name(const struct move *m, const char *name, char *out, size_t c
 
 static void copy_folder(struct move *m, const char *from, const char *to);
 
-static void copy_one(void *ctx, const char *name) {
-    const struct pair *p = ctx;
+static void copy_one(struct move *m, const char *from_dir, const char *to_dir, const char *name) {
     char from[KLT_PATH], to[KLT_PATH], renamed[512];
-    struct stat st;
-    new_name(p->m, name, renamed, sizeof renamed);
-    int a = snprintf(from, sizeof from, "%s/%s", p->from, name);
-    int b = snprintf(to, sizeof to, "%s/%s", p->to, renamed);
-    if (p->m->failed || a >= (int)sizeof from || b >= (int)sizeof to || lstat(from, &st) != 0) return;
-    if (S_ISDIR(st.st_mode)) {
-        copy_folder(p->m, from, to);
-    } else if (S_ISREG(st.st_mode)) {
-        p->m->failed = kl_file_copy(from, to, st.st_mode & 0777, p->m->err, p->m->err_len) < 0;
-        if (!p->m->failed) p->m->copied++;
+    new_name(m, name, renamed, sizeof renamed);
+    int a = snprintf(from, sizeof from, "%s/%s", from_dir, name);
+    int b = snprintf(to, sizeof to, "%s/%s", to_dir, renamed);
+    if (a >= (int)sizeof from || b >= (int)sizeof to) return;
+    enum kl_file_kind kind = kl_file_kind_here(from);
+    if (kind == KL_FILE_IS_DIR) {
+        copy_folder(m, from, to);
+    } else if (kind == KL_FILE_IS_PLAIN) {
+        m->failed = kl_file_copy(from, to, 0, m->err, m->err_len) < 0;
+        if (!m->failed) m->copied++;
     }
 }
 
 static void copy_folder(struct move *m, const char *from, const char *to) {
-    struct pair p = {m, from, to};
-    if (m->depth == DEPTH || kl_folder_make(to, m->err, m->err_len) != 0) {
+    struct kl_dir_list list;
+    if (m->depth == DEPTH || kl_dir_make(to, false, m->err, m->err_len) != 0 ||
+        kl_dir_list(&list, from, "", m->err, m->err_len) != 0) {
         m->failed = true;
         return;
     }
     m->depth++;
-    kl_folder_each(from, "", copy_one, &p);
+    for (unsigned i = 0; i < list.count && !m->failed; i++)
+        copy_one(m, from, to, list.name[i]);
     m->depth--;
+    kl_dir_list_free(&list);
 }
 
 /* DIR/bare to DIR/locked. */
@@ -66,22 +62,21 @@ static void take(struct move *m, const char *dir) {
     int a = snprintf(from, sizeof from, "%s/%s", dir, m->bare);
     int b = snprintf(to, sizeof to, "%s/%s", dir, m->locked);
     if (!*dir || a >= (int)sizeof from || b >= (int)sizeof to) return;
-    if (kl_folder_there(from) && !kl_folder_there(to)) copy_folder(m, from, to);
+    if (kl_dir_exists(from) && !kl_dir_exists(to)) copy_folder(m, from, to);
 }
 
-static void take_below(void *ctx, const char *name) {
-    const struct pair *p = ctx;
-    char dir[KLT_PATH];
-    if (snprintf(dir, sizeof dir, "%s/%s", p->from, name) < (int)sizeof dir && kl_folder_there(dir))
-        take(p->m, dir);
-}
-
-/* Sorted by the content's folder first, there is another folder between. */
+/* If saves are sorted by the content's folder first, there is another folder between. */
 static void take_saves(struct move *m, const char *dir) {
-    struct pair p = {m, dir, NULL};
+    char below[KLT_PATH], ignored[KLT_PATH + 64];
+    struct kl_dir_list list;
     if (!*dir) return;
     take(m, dir);
-    kl_folder_each(dir, "", take_below, &p);
+    if (kl_dir_list(&list, dir, "", ignored, sizeof ignored) != 0) return;
+    for (unsigned i = 0; i < list.count; i++)
+        if (snprintf(below, sizeof below, "%s/%s", dir, list.name[i]) < (int)sizeof below &&
+            kl_dir_exists(below))
+            take(m, below);
+    kl_dir_list_free(&list);
 }
 
 int kl_takeover(const struct kl_place *p, const char *bare, const char *locked, unsigned *copied, char *err,

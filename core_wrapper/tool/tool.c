@@ -1,5 +1,6 @@
 #include "core_wrapper/tool/tool.h"
 
+#include "net/platform/file.h"
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/core.h"
@@ -73,7 +74,7 @@ int tool_find_wrapper(char *out, size_t cap, char *err, size_t err_len) {
     used += (size_t)snprintf(err, err_len, "no " WRAPPER ": looked in ");
     for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
         int len = snprintf(out, cap, "%s%s/" WRAPPER, own, below[i]);
-        if (len > 0 && (size_t)len < cap && access(out, R_OK) == 0) return 0;
+        if (len > 0 && (size_t)len < cap && kl_file_readable(out)) return 0;
         if (used < err_len)
             used += (size_t)snprintf(err + used, err_len - used, "%s%s%s", i ? ", " : "", own, below[i]);
     }

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core_wrapper/tool/files.h"
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
 #include "core_wrapper/tool/settings.h"
 
 #define LIBRARIES 32
@@ -56,7 +57,7 @@ static int carry(struct luggage *l, unsigned i, const char *folder, char *err, s
     } else {
         pack_needed(l, map);
         snprintf(to, sizeof to, "%.3900s/%s", folder, l->soname[i]);
-        r = kl_file_copy(map->l_name, to, 0644, err, err_len);
+        r = kl_file_copy(map->l_name, to, KL_FILE_PUBLIC | KL_FILE_NO_LINK, err, err_len);
     }
     if (handle) dlclose(handle);
     return r < 0 ? -1 : 0;
@@ -75,7 +76,7 @@ int kl_travel(const char *wrapper, const char *cores, char *said, size_t said_le
     if (!map) snprintf(err, err_len, "cannot load the wrapper %s: %s", wrapper, dlerror());
     if (handle) dlclose(handle);
     snprintf(folder, sizeof folder, "%.4000s/%s", cores, KLT_TRAVEL_FOLDER);
-    if (!map || kl_folder_make(folder, err, err_len) != 0) return -1;
+    if (!map || kl_dir_make(folder, false, err, err_len) != 0) return -1;
     for (unsigned i = 0; i < l.count; i++) {
         if (carry(&l, i, folder, err, err_len) != 0) return -1;
         if (used < said_len)

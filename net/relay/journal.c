@@ -1,18 +1,12 @@
 #include "net/relay/journal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <sodium.h>
 
-#include "net/session/private_file.h"
+#include "net/platform/dir.h"
 #include "net/relay/journal_private.h"
 #include "net/relay/lobby_room.h"
 
@@ -23,6 +17,10 @@
 /* --- the folder -------------------------------------------------------------------------------------------
  */
 
+static void lock_path(const struct kl_journal *j, char *out, size_t cap) {
+    snprintf(out, cap, "%s/.lock", j->dir);
+}
+
 static int fail(struct kl_journal *j, char *err, size_t err_len, const char *what) {
     snprintf(err, err_len, "cannot use the journal's folder %s: %s", j->dir, what);
     kl_journal_close(j);
@@ -31,29 +29,31 @@ static int fail(struct kl_journal *j, char *err, size_t err_len, const char *wha
 
 int kl_journal_open(struct kl_journal **out, const char *dir, uint64_t limit_bytes, char *err,
                     size_t err_len) {
-    struct stat st;
-    if (kl_private_folder(dir, err, err_len) != 0) return -1;
+    char lock[sizeof((struct kl_journal *)0)->dir + 16], why[sizeof lock + 64];
+    if (kl_dir_make(dir, true, err, err_len) != 0) return -1;
     struct kl_journal *j = calloc(1, sizeof *j);
     if (!j) {
         snprintf(err, err_len, "no memory for the journal");
         return -1;
     }
-    j->dir_fd = -1;
+    j->lock.handle = -1;
     j->limit_bytes = limit_bytes;
     if ((size_t)snprintf(j->dir, sizeof j->dir, "%s", dir) >= sizeof j->dir)
         return fail(j, err, err_len, "its name is too long");
-    j->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (j->dir_fd < 0 || fstat(j->dir_fd, &st) != 0) return fail(j, err, err_len, strerror(errno));
-    if (st.st_mode & 022) return fail(j, err, err_len, "others may write there");
-    if (flock(j->dir_fd, LOCK_EX | LOCK_NB) != 0)
-        return fail(j, err, err_len, "another relay keeps its journal there");
+    if (kl_dir_others_write(dir)) return fail(j, err, err_len, "others may write there");
+    lock_path(j, lock, sizeof lock);
+    int result = kl_file_lock(&j->lock, lock, false, why, sizeof why);
+    if (result < 0) return fail(j, err, err_len, why);
+    if (result == KL_FILE_KEPT) return fail(j, err, err_len, "another relay keeps its journal there");
     *out = j;
     return 0;
 }
 
 void kl_journal_close(struct kl_journal *j) {
+    char lock[sizeof j->dir + 16];
     if (!j) return;
-    if (j->dir_fd >= 0) close(j->dir_fd);
+    lock_path(j, lock, sizeof lock);
+    kl_file_unlock(&j->lock, lock);
     free(j);
 }
 
@@ -66,13 +66,19 @@ void kl_journal_name(char out[KL_JOURNAL_NAME], const uint8_t id[KL_JOURNAL_ID])
     memcpy(out + 2 * KL_JOURNAL_ID, KL_JOURNAL_SUFFIX, sizeof KL_JOURNAL_SUFFIX);
 }
 
+void kl_journal_path(const struct kl_lobby_room *r, char out[KL_FILE_PATH]) {
+    char name[KL_JOURNAL_NAME];
+    kl_journal_name(name, r->id);
+    snprintf(out, KL_FILE_PATH, "%s/%s", r->lobby->journal->dir, name);
+}
+
 /* --- one write --------------------------------------------------------------------------------------------
  */
 
 /* What the next write appends. Bodies are borrowed until then. */
 struct batch {
-    struct iovec part[3 * PARTS + 1];
-    int parts;
+    struct kl_file_part part[3 * PARTS + 1];
+    unsigned parts;
     uint8_t head[KL_JOURNAL_HEAD], before[PARTS][KL_JOURNAL_BEFORE], mac[PARTS][KL_JOURNAL_MAC];
     unsigned records;
     uint64_t bytes;        /* of all of it */
@@ -80,7 +86,7 @@ struct batch {
 };
 
 static void add_part(struct batch *b, const void *bytes, size_t len) {
-    b->part[b->parts++] = (struct iovec){(void *)(uintptr_t)bytes, len};
+    b->part[b->parts++] = (struct kl_file_part){bytes, len};
     b->bytes += len;
 }
 
@@ -91,15 +97,6 @@ static void add_record(struct batch *b, const struct kl_journal_room *j, enum kl
     add_part(b, b->before[i], sizeof b->before[i]);
     add_part(b, body, len);
     add_part(b, b->mac[i], sizeof b->mac[i]);
-}
-
-/* Half a record is taken back: the next one must stand where its mac says. */
-static int append(struct kl_journal_room *j, struct batch *b) {
-    ssize_t n = pwritev(j->fd, b->part, b->parts, (off_t)j->bytes);
-    if (n >= 0 && (uint64_t)n == b->bytes) return 0;
-    int why = n < 0 ? errno : ENOSPC;
-    if (ftruncate(j->fd, (off_t)j->bytes) != 0) why = errno;
-    return why;
 }
 
 /* --- what goes in -----------------------------------------------------------------------------------------
@@ -159,12 +156,11 @@ static void give_up(struct kl_lobby_room *r, const char *why) {
     kl_lobby_log_room(KL_LOG_ERROR, "journal_over", r, "frame=%u reason=\"%s\"", r->journal.frames, why);
 }
 
-static void note_failure(struct kl_lobby_room *r, int why, uint64_t now_us) {
+static void note_failure(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
     r->lobby->journal->stats.failures++;
     r->journal.retry_us = now_us + RETRY_US;
     if (!r->journal.failing)
-        kl_lobby_log_room(KL_LOG_ERROR, "journal_fails", r, "frame=%u reason=\"%s\"", r->journal.frames,
-                          strerror(why));
+        kl_lobby_log_room(KL_LOG_ERROR, "journal_fails", r, "frame=%u reason=\"%s\"", r->journal.frames, why);
     r->journal.failing = true;
 }
 
@@ -179,16 +175,26 @@ static void note_success(struct kl_lobby_room *r, const struct batch *b) {
     r->lobby->journal->stats.bytes += b->bytes;
 }
 
-/* The room's file, new. 0, or errno. */
-static int create(struct kl_lobby_room *r) {
-    char name[KL_JOURNAL_NAME];
-    kl_journal_name(name, r->id);
-    int fd =
-        openat(r->lobby->journal->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) return errno;
-    r->journal = (struct kl_journal_room){.state = KL_JOURNAL_OPEN, .fd = fd};
+/* The room's file, new. 0, or -1 with why. */
+static int create(struct kl_lobby_room *r, char *why, size_t why_len) {
+    char path[KL_FILE_PATH];
+    struct kl_file file;
+    kl_journal_path(r, path);
+    if (kl_file_open(&file, path, true, why, why_len) != 0) return -1;
+    r->journal = (struct kl_journal_room){.state = KL_JOURNAL_OPEN, .file = file};
     kl_journal_key(r->lobby->secret, r->id, r->journal.key);
     return 0;
+}
+
+/* Half a record is taken back: the next one must stand at the place that its mac says. */
+static bool write_down(struct kl_lobby_room *r, const struct batch *b, uint64_t now_us) {
+    char why[128];
+    bool good = kl_file_append(&r->journal.file, r->journal.bytes, b->part, b->parts, why, sizeof why) == 0;
+    if (good)
+        note_success(r, b);
+    else
+        note_failure(r, why, now_us);
+    return good;
 }
 
 static void write_batch(struct kl_lobby_room *r, uint64_t now_us) {
@@ -203,11 +209,7 @@ static void write_batch(struct kl_lobby_room *r, uint64_t now_us) {
     } else if (j->bytes + b.bytes > r->lobby->journal->limit_bytes) {
         give_up(r, "it has as many bytes as --journal-mib lets it have");
     } else {
-        int why = append(j, &b);
-        if (why)
-            note_failure(r, why, now_us);
-        else
-            note_success(r, &b);
+        write_down(r, &b, now_us);
     }
 }
 
@@ -221,13 +223,7 @@ static void write_mark(struct kl_lobby_room *r, uint64_t now_us) {
     if (len == 0) return;
     add_record(&b, j, KL_JOURNAL_MARK, body, len);
     if (j->bytes + b.bytes > r->lobby->journal->limit_bytes) return;
-    int why = append(j, &b);
-    if (why) {
-        note_failure(r, why, now_us);
-        return;
-    }
-    note_success(r, &b);
-    j->marked = marked;
+    if (write_down(r, &b, now_us)) j->marked = marked;
 }
 
 static bool wants(const struct kl_lobby_room *r) {
@@ -245,8 +241,8 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
         return;
     }
     if (j->bytes == 0 && r->past.ticket_changed) kl_lobby_past_renew(r);
-    int why = j->state == KL_JOURNAL_NONE ? create(r) : 0;
-    if (why) {
+    char why[128];
+    if (j->state == KL_JOURNAL_NONE && create(r, why, sizeof why) != 0) {
         note_failure(r, why, now_us);
         return;
     }
@@ -260,16 +256,16 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
  */
 
 void kl_journal_leave(struct kl_lobby_room *r) {
-    if (r->journal.state != KL_JOURNAL_NONE) close(r->journal.fd);
+    if (r->journal.state != KL_JOURNAL_NONE) kl_file_close(&r->journal.file);
     sodium_memzero(&r->journal, sizeof r->journal);
 }
 
 void kl_journal_end(struct kl_lobby_room *r) {
-    char name[KL_JOURNAL_NAME];
+    char path[KL_FILE_PATH], err[KL_FILE_PATH + 64];
     bool has_file = r->journal.state != KL_JOURNAL_NONE;
     kl_journal_leave(r);
     if (!has_file) return;
-    kl_journal_name(name, r->id);
-    if (unlinkat(r->lobby->journal->dir_fd, name, 0) != 0)
-        kl_lobby_log_room(KL_LOG_ERROR, "journal_stays", r, "file=%s reason=\"%s\"", name, strerror(errno));
+    kl_journal_path(r, path);
+    if (kl_file_remove(path, err, sizeof err) != 0)
+        kl_lobby_log_room(KL_LOG_ERROR, "journal_stays", r, "reason=\"%s\"", err);
 }

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/platform/file.h"
+
 struct kl_journal;
 struct kl_lobby;
 struct kl_lobby_room;
@@ -36,7 +38,7 @@ struct kl_journal_room {
     enum { KL_JOURNAL_NONE, KL_JOURNAL_OPEN, KL_JOURNAL_OVER } state; /* over: nothing more is written */
     bool failing; /* the last write failed; no other before: */
     uint64_t retry_us;
-    int fd;
+    struct kl_file file;
     uint64_t bytes;        /* whole records end there */
     uint32_t frames, tags; /* those below are written */
     uint32_t ticket;       /* number of the newest in it */

@@ -1,14 +1,10 @@
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <sodium.h>
 
+#include "net/platform/dir.h"
 #include "net/relay/journal_private.h"
 #include "net/relay/lobby_again.h"
 
@@ -18,7 +14,7 @@
 struct load {
     struct kl_lobby *lobby;
     char name[KL_JOURNAL_NAME];
-    int fd;
+    struct kl_file file;
     uint8_t *bytes; /* of the file; place for `cap`, which the next one uses again */
     uint64_t len, cap;
     uint8_t id[KL_JOURNAL_ID], key[32];
@@ -38,34 +34,13 @@ struct load {
  */
 
 /* NULL, or why it is not read. */
-static const char *inspect(const struct load *f, struct stat *st) {
-    if (fstat(f->fd, st) != 0) return strerror(errno);
-    if (!S_ISREG(st->st_mode)) return "it is no plain file";
-    if (st->st_mode & 077) return "others may read it (its mode should be 600)";
-    if (st->st_uid != geteuid() && geteuid() != 0) return "it is another user's";
-    return NULL;
-}
-
-static const char *read_file(struct load *f, int dir_fd) {
-    struct stat st;
-    f->fd = openat(dir_fd, f->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (f->fd < 0) return strerror(errno);
-    const char *why = inspect(f, &st);
-    if (why) return why;
-    if (f->cap < (uint64_t)st.st_size + 1) {
-        free(f->bytes);
-        f->cap = (uint64_t)st.st_size + 1;
-        f->bytes = malloc(f->cap);
-    }
-    if (!f->bytes) return "there is no memory for it";
-    while (f->len < (uint64_t)st.st_size) {
-        ssize_t n = pread(f->fd, f->bytes + f->len, (size_t)st.st_size - f->len, (off_t)f->len);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return strerror(errno);
-        if (n == 0) break;
-        f->len += (uint64_t)n;
-    }
-    return NULL;
+static const char *read_file(struct load *f) {
+    static char why[128];
+    char path[KL_FILE_PATH];
+    snprintf(path, sizeof path, "%s/%s", f->lobby->journal->dir, f->name);
+    int result = kl_file_open(&f->file, path, false, why, sizeof why);
+    if (result == 0) result = kl_file_read_open(&f->file, &f->bytes, &f->cap, &f->len, why, sizeof why);
+    return result == 0 ? NULL : why;
 }
 
 static const char *open_head(struct load *f) {
@@ -211,7 +186,7 @@ static void keep_ticket(const struct load *f, struct kl_lobby_room *r, uint64_t 
 static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t end, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
     *j = (struct kl_journal_room){.state = KL_JOURNAL_OPEN,
-                                  .fd = f->fd,
+                                  .file = f->file,
                                   .bytes = end,
                                   .frames = r->past.history.next,
                                   .tags = r->past.tags};
@@ -219,9 +194,10 @@ static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t end,
     j->marked.next_frames = j->frames;
     j->marked.next_at = end;
     memcpy(j->key, f->key, sizeof j->key);
-    f->fd = -1;
+    f->file.handle = -1;
     if (end == f->len) return;
-    bool cut = ftruncate(j->fd, (off_t)end) == 0;
+    char why[128];
+    bool cut = kl_file_cut(&j->file, end, why, sizeof why) == 0;
     kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r, "file=%s bytes=%llu lost_bytes=%llu cut=%d", f->name,
                       (unsigned long long)end, (unsigned long long)(f->len - end), cut);
     if (f->sealed.at > end) keep_ticket(f, r, now_us);
@@ -281,17 +257,19 @@ static const char *make_room(struct load *f, uint64_t now_us) {
 }
 
 /* The relay died between making it and the first frame: nobody has played anything. */
-static void remove_unplayed(const struct load *f, int dir_fd) {
-    int result = unlinkat(dir_fd, f->name, 0);
+static void remove_unplayed(const struct load *f) {
+    char path[KL_FILE_PATH], err[KL_FILE_PATH + 64] = "";
+    snprintf(path, sizeof path, "%s/%s", f->lobby->journal->dir, f->name);
+    int result = kl_file_remove(path, err, sizeof err);
     kl_log(KL_LOG_INFO, "journal_removed", "file=%s reason=\"the game had no frames yet\" error=%d", f->name,
-           result == 0 ? 0 : errno);
+           result);
 }
 
 static void load_file(struct load *f, struct kl_lobby *l, const char *name, uint64_t now_us) {
     char quoted[2 * KL_JOURNAL_NAME];
-    *f = (struct load){.lobby = l, .fd = -1, .bytes = f->bytes, .cap = f->cap};
+    *f = (struct load){.lobby = l, .file.handle = -1, .bytes = f->bytes, .cap = f->cap};
     snprintf(f->name, sizeof f->name, "%s", name);
-    const char *why = read_file(f, l->journal->dir_fd);
+    const char *why = read_file(f);
     if (!why) why = open_head(f);
     if (!why) {
         look_at_marks(f);
@@ -301,12 +279,12 @@ static void load_file(struct load *f, struct kl_lobby *l, const char *name, uint
         else if (f->whole != f->len)
             why = "it is torn before its first frames";
         else
-            remove_unplayed(f, l->journal->dir_fd);
+            remove_unplayed(f);
     }
     if (why)
         kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"%s\"",
                kl_log_quote(quoted, sizeof quoted, name), why);
-    if (f->fd >= 0) close(f->fd);
+    kl_file_close(&f->file);
 }
 
 /* --- all of them ------------------------------------------------------------------------------------------
@@ -325,16 +303,15 @@ static void look_at(struct load *f, struct kl_lobby *l, const char *name, uint64
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
     static struct load f;
     if (!l->journal) return;
-    int fd = openat(l->journal->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0) close(fd);
-        kl_log(KL_LOG_ERROR, "journal_unreadable", "reason=\"%s\"", strerror(errno));
+    char err[KL_FILE_PATH + 64];
+    struct kl_dir_list list;
+    if (kl_dir_list(&list, l->journal->dir, "", err, sizeof err) != 0) {
+        kl_log(KL_LOG_ERROR, "journal_unreadable", "reason=\"%s\"", err);
         return;
     }
-    for (const struct dirent *e; (e = readdir(dir));)
-        look_at(&f, l, e->d_name, now_us);
-    closedir(dir);
+    for (unsigned i = 0; i < list.count; i++)
+        look_at(&f, l, list.name[i], now_us);
+    kl_dir_list_free(&list);
     free(f.bytes);
     sodium_memzero(&f, sizeof f);
     kl_lobby_free_empty_rooms(l); /* of which nothing could be played */

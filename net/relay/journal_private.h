@@ -8,7 +8,7 @@
 
 struct kl_journal {
     char dir[768];
-    int dir_fd; /* locked */
+    struct kl_file lock; /* DIR/.lock */
     uint64_t limit_bytes;
     struct kl_journal_stats stats;
 };
@@ -17,6 +17,7 @@ struct kl_journal {
 #define KL_JOURNAL_NAME   (2 * KL_JOURNAL_ID + sizeof KL_JOURNAL_SUFFIX)
 
 void kl_journal_name(char out[KL_JOURNAL_NAME], const uint8_t id[KL_JOURNAL_ID]);
+void kl_journal_path(const struct kl_lobby_room *r, char out[KL_FILE_PATH]);
 
 /* --- journal_mark.c: MARK (journal_file.h) ---
  */

@@ -1,12 +1,12 @@
 #include "net/session/keys.h"
+#include "net/platform/dir.h"
+#include "net/platform/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sodium.h>
-
-#include "net/session/private_file.h"
 
 void kl_keypair_make(struct kl_keypair *k) {
     if (sodium_init() < 0) abort(); /* no random numbers: no secrets */
@@ -55,11 +55,11 @@ bool kl_fingerprint_is(const char *text, const uint8_t pub[32]) {
 
 /* --- the file --- */
 
-/* 1: there is none. */
+/* KL_FILE_ABSENT: there is none. */
 static int read_key(const char *path, struct kl_keypair *out, char *err, size_t err_len) {
-    uint8_t bytes[33];
+    void *bytes;
     size_t len = 0;
-    int result = kl_private_read(path, bytes, sizeof bytes, &len, err, err_len);
+    int result = kl_file_read(path, sizeof out->secret + 1, KL_FILE_PRIVATE, &bytes, &len, err, err_len);
     if (result == 0 && len != sizeof out->secret) {
         snprintf(err, err_len, "%s is no relay's key: expected 32 bytes, found %zu", path, len);
         result = -1;
@@ -67,26 +67,28 @@ static int read_key(const char *path, struct kl_keypair *out, char *err, size_t 
         memcpy(out->secret, bytes, sizeof out->secret);
         kl_keypair_complete(out);
     }
-    sodium_memzero(bytes, sizeof bytes);
+    if (bytes) sodium_memzero(bytes, len);
+    free(bytes);
     return result;
 }
 
 /* Never replaces one: the key of a running relay is safe from a second one that starts. */
-static int write_key(const char *dir, char *err, size_t err_len) {
+static int write_key(const char *path, char *err, size_t err_len) {
     struct kl_keypair k;
     kl_keypair_make(&k);
-    int result = kl_private_write(dir, "relay.key", k.secret, sizeof k.secret, false, err, err_len);
+    int result =
+        kl_file_write_whole(path, k.secret, sizeof k.secret, KL_FILE_PRIVATE | KL_FILE_KEEP, err, err_len);
     sodium_memzero(&k, sizeof k);
-    return result;
+    return result < 0 ? -1 : 0;
 }
 
 int kl_keys_open(const char *dir, struct kl_keypair *out, char *err, size_t err_len) {
-    char path[KL_PRIVATE_PATH];
-    if (kl_private_folder(dir, err, err_len) != 0) return -1;
-    if (kl_private_path(path, dir, "relay.key", err, err_len) != 0) return -1;
+    char path[KL_FILE_PATH];
+    if (kl_dir_make(dir, true, err, err_len) != 0) return -1;
+    if (kl_file_join(path, sizeof path, dir, "relay.key", err, err_len) != 0) return -1;
     int result = read_key(path, out, err, err_len);
     if (result <= 0) return result;
-    if (write_key(dir, err, err_len) != 0) return -1;
+    if (write_key(path, err, err_len) != 0) return -1;
     result = read_key(path, out, err, err_len);
     if (result <= 0) return result;
     snprintf(err, err_len, "%s vanished as soon as it was made", path);

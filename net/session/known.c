@@ -1,49 +1,37 @@
 #include "net/session/known.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "net/session/keys.h"
-#include "net/session/private_file.h"
+#include "net/platform/dir.h"
+#include "net/platform/file.h"
 
 #define NAME     "relays"
 #define LINE_MAX (253 + 1 + 5 + 1 + KL_FINGERPRINT_CHARS + 1)
 #define FILE_MAX (KL_KNOWN_MAX * LINE_MAX)
 
 struct known {
-    char path[KL_PRIVATE_PATH];
+    char path[KL_FILE_PATH];
     char *text; /* the file's, with room for one line more */
     size_t len;
 };
 
-/* Held while the file is read and written anew; the kernel lets go of it when the process dies. -1: no lock.
- */
-static int take_lock(const char *dir, char *err, size_t err_len) {
-    char path[KL_PRIVATE_PATH];
-    if (kl_private_path(path, dir, NAME ".lock", err, err_len) != 0) return -1;
-    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600), failed = -1;
-    while (fd >= 0 && (failed = flock(fd, LOCK_EX)) != 0 && errno == EINTR)
-        continue;
-    if (fd >= 0 && failed == 0) return fd;
-    snprintf(err, err_len, "cannot lock %s: %s", path, strerror(errno));
-    if (fd >= 0) close(fd);
-    return -1;
-}
-
 static int read_known(struct known *k, char *err, size_t err_len) {
+    void *bytes;
+    size_t len = 0;
     k->len = 0;
-    k->text = malloc(FILE_MAX + LINE_MAX + 1);
+    int result = kl_file_read(k->path, FILE_MAX, KL_FILE_PRIVATE, &bytes, &len, err, err_len);
+    if (result < 0) return -1;
+    k->text = realloc(bytes, len + LINE_MAX + 2);
     if (!k->text) {
+        free(bytes);
         snprintf(err, err_len, "no memory to read %s", k->path);
         return -1;
     }
-    if (kl_private_read(k->path, k->text, FILE_MAX, &k->len, err, err_len) < 0) return -1;
+    k->len = len;
     k->text[k->len] = 0;
     if (strlen(k->text) == k->len) return 0;
     snprintf(err, err_len, "%s: expected text, found a zero byte", k->path);
@@ -87,8 +75,8 @@ static int look_up(struct known *k, const char *key, const uint8_t pub[32], unsi
     return KL_KNOWN_PINNED;
 }
 
-static int pin(struct known *k, const char *dir, const char *key, const uint8_t pub[32], unsigned lines,
-               char *err, size_t err_len) {
+static int pin(struct known *k, const char *key, const uint8_t pub[32], unsigned lines, char *err,
+               size_t err_len) {
     char own[KL_FINGERPRINT_CHARS + 1];
     if (lines >= KL_KNOWN_MAX) {
         snprintf(err, err_len, "%s is full: expected less than %d relays, found %u", k->path, KL_KNOWN_MAX,
@@ -97,14 +85,15 @@ static int pin(struct known *k, const char *dir, const char *key, const uint8_t 
     }
     kl_fingerprint(pub, own);
     k->len += (size_t)snprintf(k->text + k->len, LINE_MAX + 1, "%s %s\n", key, own);
-    int failed = kl_private_write(dir, NAME, k->text, k->len, true, err, err_len);
+    int failed = kl_file_write_whole(k->path, k->text, k->len, KL_FILE_PRIVATE, err, err_len);
     return failed ? KL_KNOWN_FAILED : KL_KNOWN_PINNED;
 }
 
 enum kl_known_result kl_known_check(const char *dir, const char *host, uint16_t port, const uint8_t pub[32],
                                     char *err, size_t err_len) {
     struct known k = {.text = NULL};
-    char key[253 + 7];
+    struct kl_file lock;
+    char key[253 + 7], lock_path[KL_FILE_PATH];
     unsigned lines;
     int n = snprintf(key, sizeof key, "%s:%u", host, port);
     if (n >= (int)sizeof key || strpbrk(host, " \n") || !*host) {
@@ -112,14 +101,15 @@ enum kl_known_result kl_known_check(const char *dir, const char *host, uint16_t 
                  host);
         return KL_KNOWN_FAILED;
     }
-    if (kl_private_folder(dir, err, err_len) != 0) return KL_KNOWN_FAILED;
-    if (kl_private_path(k.path, dir, NAME, err, err_len) != 0) return KL_KNOWN_FAILED;
-    int lock = take_lock(dir, err, err_len);
-    if (lock < 0) return KL_KNOWN_FAILED;
+    if (kl_dir_make(dir, true, err, err_len) != 0 ||
+        kl_file_join(k.path, sizeof k.path, dir, NAME, err, err_len) != 0 ||
+        kl_file_join(lock_path, sizeof lock_path, dir, NAME ".lock", err, err_len) != 0 ||
+        kl_file_lock(&lock, lock_path, true, err, err_len) != 0)
+        return KL_KNOWN_FAILED;
     int result =
         read_known(&k, err, err_len) == 0 ? look_up(&k, key, pub, &lines, err, err_len) : KL_KNOWN_FAILED;
-    if (result == KL_KNOWN_PINNED) result = pin(&k, dir, key, pub, lines, err, err_len);
+    if (result == KL_KNOWN_PINNED) result = pin(&k, key, pub, lines, err, err_len);
     free(k.text);
-    close(lock);
+    kl_file_unlock(&lock, NULL);
     return (enum kl_known_result)result;
 }

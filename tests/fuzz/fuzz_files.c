@@ -51,7 +51,7 @@ static void seat(const uint8_t *bytes, size_t len) {
     struct kl_seat_file f;
     char err[300] = "";
     put(seat_name(), bytes, len);
-    MUST(kl_seat_file_open(&f, folder, id, err, sizeof err) == 0 && f.lock >= 0);
+    MUST(kl_seat_file_open(&f, folder, id, err, sizeof err) == 0 && f.lock.handle >= 0);
     MUST(!sodium_is_zero(f.key.pub, sizeof f.key.pub));
     MUST(kl_seat_file_keep(&f, token, err, sizeof err) == 0);
     kl_seat_file_close(&f, false);

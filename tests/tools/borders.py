@@ -21,7 +21,7 @@ import sys
 LAYERS = {
     "net/platform": [],
     "net/engine": [],
-    "net/session": ["net/engine"],
+    "net/session": ["net/engine", "net/platform/dir", "net/platform/file"],
     "net/transport": ["net/platform", "net/engine", "net/session"],
     "net/relay": ["net/platform", "net/engine", "net/session", "net/transport"],
     "core_wrapper": ["net/platform", "net/engine", "net/session", "net/transport", "net/relay/hosted"],
@@ -42,7 +42,7 @@ PLAIN = (r"mem(cpy|set|cmp|move|chr)|str(len|cmp|str)|__assert_fail|_GLOBAL_OFFS
 SODIUM = r"crypto_.*|sodium_.*|randombytes_.*|abort|strchr|strcspn|strcasecmp|snprintf|__v?snprintf_chk"
 PURE = {  # folder: (what it may call, modules that are not pure)
     "net/engine": (PLAIN, []),
-    "net/session": (f"{PLAIN}|{SODIUM}", ["net/session/private_file", "net/session/known"]),
+    "net/session": (f"{PLAIN}|{SODIUM}", ["net/session/keys", "net/session/known"]),
 }
 STRUCTS = {"kl_wrapper": "core_wrapper/wrapper.h", "kl_lobby_room": "net/relay/lobby_room.h"}
 LIST = "tests/tools/borders.txt"

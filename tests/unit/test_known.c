@@ -10,7 +10,6 @@
 
 #include "net/session/keys.h"
 #include "net/session/known.h"
-#include "net/session/private_file.h"
 
 static char dir[64], file[128], err[512];
 static const uint8_t one[32] = {1}, two[32] = {2};
@@ -144,31 +143,6 @@ static void all_at_once(void **state) {
         assert_int_equal(check("h", 100 + i, one), KL_KNOWN_SAME);
 }
 
-static void private_files(void **state) {
-    (void)state;
-    char path[KL_PRIVATE_PATH], long_name[2000];
-    uint8_t buf[8];
-    size_t len;
-    assert_int_equal(kl_private_write(dir, "relays", "abc", 3, false, err, sizeof err), 0);
-    assert_int_equal(kl_private_write(dir, "relays", "defg", 4, false, err, sizeof err), 0); /* stays */
-    assert_int_equal(kl_private_read(file, buf, sizeof buf, &len, err, sizeof err), 0);
-    assert_int_equal(len, 3);
-    assert_memory_equal(buf, "abc", 3);
-    assert_int_equal(kl_private_write(dir, "relays", "defg", 4, true, err, sizeof err), 0);
-    assert_int_equal(kl_private_read(file, buf, sizeof buf, &len, err, sizeof err), 0);
-    assert_memory_equal(buf, "defg", 4);
-    assert_int_equal(kl_private_read(file, buf, 4, &len, err, sizeof err), 0);
-    assert_int_equal(kl_private_read(file, buf, 3, &len, err, sizeof err), -1);
-    assert_int_equal(unlink(file), 0);
-    assert_int_equal(kl_private_read(file, buf, sizeof buf, &len, err, sizeof err), 1);
-    memset(long_name, 'n', sizeof long_name);
-    long_name[sizeof long_name - 1] = 0;
-    assert_int_equal(kl_private_path(path, dir, long_name, err, sizeof err), -1);
-    assert_int_equal(kl_private_folder(long_name, err, sizeof err), -1);
-    assert_int_equal(kl_private_write("/nowhere/at/all", "x", "x", 1, true, err, sizeof err), -1);
-    assert_non_null(strstr(err, "cannot make /nowhere/at/all/"));
-}
-
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -177,7 +151,6 @@ int main(void) {
         IN_A_FOLDER(a_file_that_is_not_ours_is_left_alone),
         IN_A_FOLDER(it_does_not_grow_for_ever),
         IN_A_FOLDER(all_at_once),
-        IN_A_FOLDER(private_files),
     };
     return cmocka_run_group_tests_name("known", tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ static void first_one_is_new(void **state) {
     (void)state;
     struct kl_seat_file f;
     struct stat st;
-    char path[KL_PRIVATE_PATH];
+    char path[KL_FILE_PATH];
     take(&f, id);
     assert_false(f.left);
     assert_string_equal(strrchr(f.name, '-'), "-0");
@@ -142,7 +142,7 @@ static void the_same_key_and_the_newest_token(void **state) {
 static void damage_is_a_new_seat(void **state) {
     (void)state;
     struct kl_seat_file f;
-    char path[KL_PRIVATE_PATH];
+    char path[KL_FILE_PATH];
     take(&f, id);
     keep(&f, 1);
     snprintf(path, sizeof path, "%s/%s", dir, f.name);
@@ -160,7 +160,7 @@ static void damage_is_a_new_seat(void **state) {
 
 static void folders(void **state) {
     (void)state;
-    char out[KL_PRIVATE_PATH];
+    char out[KL_FILE_PATH];
     setenv("XDG_STATE_HOME", "/x/y", 1);
     setenv("HOME", "/home/ann", 1);
     assert_int_equal(kl_state_folder("seats", out, err, sizeof err), 0);

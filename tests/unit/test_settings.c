@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "core_wrapper/core.h"
-#include "core_wrapper/tool/files.h"
+#include "net/platform/dir.h"
 #include "core_wrapper/tool/info_file.h"
 #include "core_wrapper/tool/install.h"
 #include "core_wrapper/tool/place.h"
@@ -142,7 +142,7 @@ static void names_of_cores(void **state) {
 }
 
 static void make_folder(const char *name) {
-    assert_int_equal(kl_folder_make(path_of(name), err, sizeof err), 0);
+    assert_int_equal(kl_dir_make(path_of(name), false, err, sizeof err), 0);
 }
 
 /* Where the folders are: as said, as upstream has them, in boxes. */

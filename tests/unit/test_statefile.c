@@ -50,7 +50,7 @@ static void what_is_written_is_read(void **state) {
     (void)state;
     struct kl_statefile s;
     for (size_t len = 1; len <= 17; len++) { /* padded to eights */
-        assert_int_equal(kl_statefile_write(path, &origin, "0123456789abcdefg", len), 0);
+        assert_int_equal(kl_statefile_write(path, &origin, "0123456789abcdefg", len, err, sizeof err), 0);
         assert_int_equal(kl_statefile_read(&s, path, err, sizeof err), 0);
         assert_int_equal(s.len, len);
         assert_memory_equal(s.bytes, "0123456789abcdefg", len);
@@ -66,7 +66,7 @@ static void what_is_written_is_read(void **state) {
 static void the_container_is_retroarchs(void **state) {
     (void)state;
     uint8_t b[512];
-    assert_int_equal(kl_statefile_write(path, &origin, "abc", 3), 0);
+    assert_int_equal(kl_statefile_write(path, &origin, "abc", 3, err, sizeof err), 0);
     size_t len = slurp(b, sizeof b), at = 8;
     assert_memory_equal(b, "RASTATE\1", 8);
     while (at + 8 <= len && memcmp(b + at, "MEM ", 4) != 0)
@@ -79,7 +79,7 @@ static void every_cut_is_noticed(void **state) {
     (void)state;
     uint8_t b[512];
     struct kl_statefile s;
-    assert_int_equal(kl_statefile_write(path, &origin, "0123456789", 10), 0);
+    assert_int_equal(kl_statefile_write(path, &origin, "0123456789", 10, err, sizeof err), 0);
     size_t len = slurp(b, sizeof b);
     for (size_t cut = 8; cut < len; cut++) {
         assert_int_equal(kl_statefile_parse(&s, b, cut, "x.state", err, sizeof err), -1);
