@@ -40,7 +40,7 @@ test-frontends: all
 
 $(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)
-$(NET): $(call obj,tests/net/net_player.c tests/net/net_intruder.c tests/net/net_spoof.c tests/net/net_journal.c tests/net/net_state.c tests/net/net_liar.c)
+$(NET): $(call obj,tests/net/net_player.c tests/net/net_intruder.c tests/net/net_spoof.c tests/net/net_journal.c tests/net/net_state.c tests/net/net_liar.c tests/net/net_hitch.c)
 $(OUT)/obj/test/%.o: %.c
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "CC    $<")

@@ -220,13 +220,13 @@ static void hot_keys(void **state) {
     (void)state;
     const uint16_t select = 1u << RETRO_DEVICE_ID_JOYPAD_SELECT, r = 1u << RETRO_DEVICE_ID_JOYPAD_R;
     assert_int_equal(kl_control_pad(0, select), select);
-    usleep(420000);
+    usleep(420000); /* held so long: the content of this test */
     assert_int_equal(kl_control_pad(0, select | r), select);
     assert_string_equal(shown, "reset: the game has not begun");
     kl_control_pad(0, 0);
     kl_w.attached = true; /* a script's pads are what it says */
     kl_control_pad(0, select);
-    usleep(420000);
+    usleep(420000); /* held so long: the content of this test */
     assert_int_equal(kl_control_pad(0, select | r), select | r);
     assert_int_equal(told_count, 1);
 }

@@ -19,6 +19,7 @@
 
 #include "net/platform/clock.h"
 #include "net/transport/strangers.h"
+#include "tests/net/net_hitch.h"
 #include "tests/net/net_intruder.h"
 #include "tests/net/net_spoof.h"
 
@@ -27,7 +28,7 @@
 static struct program relay;
 static struct player player[2];
 static struct spoof spoof;
-static uint64_t last_us, longest_us, chance = 20261121;
+static uint64_t last_us, longest_us, still_us, chance = 20261121; /* still_us: hitch_us() at last_us */
 static uint32_t frames;
 
 static uint32_t any(uint32_t below) {
@@ -35,16 +36,18 @@ static uint32_t any(uint32_t below) {
     return (uint32_t)(chance >> 33) % below;
 }
 
-/* A turn of both players; notes the longest time without a frame. */
+/* A turn of both players; notes the longest time without a frame, less what the machine stood still. */
 static void turns(void) {
     uint64_t now_us = kl_now_us();
     player_turn(&player[0]);
     player_turn(&player[1]);
     uint32_t least = player[0].frames < player[1].frames ? player[0].frames : player[1].frames;
     if (least == frames) return;
-    if (last_us && now_us - last_us > longest_us) longest_us = now_us - last_us;
+    uint64_t still_now_us = hitch_us(), gap_us = now_us - last_us, still_gap_us = still_now_us - still_us;
+    if (last_us && gap_us > still_gap_us + longest_us) longest_us = gap_us - still_gap_us;
     frames = least;
     last_us = now_us;
+    still_us = still_now_us;
 }
 
 static void turns_for(unsigned ms) {
@@ -54,6 +57,7 @@ static void turns_for(unsigned ms) {
 
 static void play(void) {
     relay = relay_start(NULL);
+    hitch_watch(relay.pid);
     for (unsigned i = 0; i < 2; i++) {
         struct kl_hello h = hello_make(i ? "bob" : "ann", "room", 1, 2);
         h.params.clocked = true;
@@ -73,7 +77,9 @@ static void stop(const char *what, char *line, size_t cap) {
     assert_int_equal(player[0].status.phase, KL_LINK_PLAYING);
     assert_int_equal(player[1].status.phase, KL_LINK_PLAYING);
     assert_int_equal(players_differ(player, 2, frames), -1);
-    print_message("           %s: %u frames, longest gap %.0f ms\n", what, frames, (double)longest_us / 1e3);
+    print_message(
+        "           %s: %u frames, longest gap %.0f ms, less what the machine stood still: %.0f ms in all\n",
+        what, frames, (double)longest_us / 1e3, (double)hitch_us() / 1e3);
     player_close(&player[0], 500);
     player_close(&player[1], 500);
     end(line, cap);
