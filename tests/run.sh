@@ -12,7 +12,7 @@
 # What counts: lines "ok …", "FAIL …" and "skip …", and cmocka's own totals. A command that prints none of these
 # counts as one by its exit status; one that prints only good news and yet exits non-zero, or runs into its time
 # limit, counts as failed once more. With CI=true what an end-to-end scenario skips counts as failed.
-# Nothing runs twice: a test that is judged by time knows the machine's own hitches (tests/e2e/rundelay.py), and allows for them.
+# Nothing runs twice: a test that is judged by time knows the machine's own hitches (tests/e2e/hitches.py, tests/net/net_hitch.h), and allows for them.
 #
 #   RUN_LIMIT  seconds that every command may take at least. Else 600, or what a script's line "# limit: N" says.
 #   V=1        shows the output of everything

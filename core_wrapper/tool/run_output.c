@@ -26,6 +26,7 @@ int kl_run_output_open(struct kl_run_output *o, const char *hash_path, const cha
     o->progress = isatty(STDERR_FILENO) == 1;
     o->hashes = open_one(o, hash_path);
     o->trace = open_one(o, trace_path);
+    if (o->trace) setvbuf(o->trace, NULL, _IOLBF, 0); /* readers follow it */
     if (o->trace && fputs("wall_us,first,last,run,backlog,lead,spacing,stall,event\n", o->trace) == EOF)
         note_error(o, trace_path);
     return o->error[0] ? -1 : 0;

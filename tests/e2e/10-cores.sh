@@ -17,12 +17,12 @@ needs "$keylock" "$relay_program" "$wrapper"
 start_relay --per-address 64
 
 rooms=0
-# pair NAME CORE CONTENT FRAMES SEED_A SEED_B PAUSE: both in sync to the end, or a reason in $why.
+# pair NAME CORE CONTENT FRAMES SEED_A SEED_B [BETWEEN]: the second begins after that; both in sync to the end, or a reason in $why.
 pair() {
     local name=$1 core=$2 rom=$3 frames=$4 a=$1-a b=$1-b status_a status_b room=room-$((++rooms))
     run_in_room "$a" --core "$core" --content "$rom" --room $room --frames "$frames" --input "random:$5" \
         --hash-every $EVERY --wait 30
-    sleep "$7"
+    ${7:-}
     run_in_room "$b" --core "$core" --content "$rom" --room $room --frames "$frames" --input "random:$6" --wait 30
     ended "$a" "$WAIT"; status_a=$?
     ended "$b" "$WAIT"; status_b=$?
@@ -47,7 +47,7 @@ pair() {
 
 # The same with other seeds gives other hashes: what is hashed follows the pads.
 follows_input() { # NAME CORE CONTENT
-    pair "$1-other" "$2" "$3" $OTHER_FRAMES 303 404 0 || return
+    pair "$1-other" "$2" "$3" $OTHER_FRAMES 303 404 || return
     "$keylock" diff "$tmp/$1-a.hash" "$tmp/$1-other-a.hash" >"$tmp/$1.diff" 2>&1
     case $? in
     1) return 0 ;;
@@ -61,7 +61,7 @@ core() { # CORE CONTENT
     case " $CORES " in "  " | *" $1 "*) ;; *) return ;; esac
     path=$(core_path "$1") || { skip "cores/$name: the core is not installed"; return; }
     [ -s "$2" ] || { fail "cores/$name: $2 is missing"; return; }
-    if pair "$name" "$path" "$2" "$FRAMES" 101 202 1.1; then
+    if pair "$name" "$path" "$2" "$FRAMES" 101 202 next_second; then
         ok "cores/$name: $FRAMES frames, $(wc -l <"$tmp/$name-a.hash") equal hashes, $(json "$name-a" wall_s) s"
     else
         fail "cores/$name: $why"

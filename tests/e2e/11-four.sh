@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # 11-four.sh - rooms of four: four clients; two clients with two seats each; a host who only watches.
-# runs: working, test, 100 s
+# runs: working, test, 70 s
 . "$(dirname "$0")/lib.sh"
 
-FRAMES=${FRAMES:-1200}
+FRAMES=${FRAMES:-600}
 WAIT=$((40 + FRAMES / 50))
 needs "$keylock" "$relay_program" "$wrapper"
 start_relay
@@ -12,7 +12,7 @@ LAST=0     # seed of the fourth client, where not 0
 IDLE=0     # client that presses nothing
 DEVICES=() # of the first client, the host
 
-# room NAME CORE CONTENT SEATS…: a client for each number of seats; started a while apart, across a second's end.
+# room NAME CORE CONTENT SEATS…: a client for each number of seats; one after the other, as they have joined, and the second across a second's end.
 room() {
     local name=$1 core=$2 rom=$3 client=0 players=0 seats status first=$1-1 i input devices=("${DEVICES[@]}")
     shift 3
@@ -25,7 +25,8 @@ room() {
         run_in_room "$name-$client" --core "$core" --content "$rom" --room "$name" --frames "$FRAMES" --speed "$SPEED" \
             --players $players --seats "$seats" --input "$input" --hash-every 50 --wait 30 "${devices[@]}"
         devices=()
-        sleep 0.4
+        said relay "joined room=\"$name\" client=$((client - 1)) " 10
+        [ $client != 1 ] || next_second
     done
     for i in $(seq $client); do
         ended "$name-$i" $WAIT; status=$?
@@ -77,7 +78,7 @@ differ() { # WHAT NAME NAME: not the same game
         ok "four/$1"
     fi
 }
-DEVICES=(--device 2:257 --device 3:257) FRAMES=600
+DEVICES=(--device 2:257 --device 3:257)
 room ships nestopia "$content/shooter.nes" 1 1 1 1
 for IDLE in 2 3 4; do
     room "ships-$IDLE-idle" nestopia "$content/shooter.nes" 1 1 1 1

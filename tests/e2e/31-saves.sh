@@ -33,7 +33,8 @@ before_a=$(saves a) before_b=$(saves b)
 for who in a b; do
     run_in_room "$who" --core "$core" --content "$rom" --room saves --frames 900 --input random:1 --hash-every 50 \
         --save "$tmp/$who" --wait 30
-    sleep 1.1
+    said relay "event=joined room=\"saves\".*name=\"$who\"" 10 || show $who relay
+    [ $who = b ] || next_second
     [ $who = b ] || ls -R "$XDG_STATE_HOME" >"$tmp/sessions" 2>&1
 done
 for who in a b; do
@@ -52,7 +53,8 @@ check saves/session-folder-removed "left: $(find "$XDG_STATE_HOME" -mindepth 3 2
 for who in b a; do
     run_in_room "second-$who" --core "$core" --content "$rom" --room saves2 --frames 900 --input random:1 \
         --hash-every 50 --save "$tmp/$who" --wait 30
-    sleep 1.1
+    said relay "event=joined room=\"saves2\".*name=\"second-$who\"" 10 || show second-$who relay
+    [ $who = a ] || next_second
 done
 for who in a b; do
     ended second-$who 60 || { fail "saves/second-room: client $who: exit status $?"; show second-$who; }

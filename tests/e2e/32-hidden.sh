@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 32-hidden.sh - frames that nobody sees: a core that plays them differently is found, and plays in lock where the host
 # has KEYLOCK_HIDE=off; a machine too slow for them is told so.
-# runs: alone, test, 20 s
+# runs: waiting, test, 25 s
 . "$(dirname "$0")/lib.sh"
 
 press=$build/cores/press_core_libretro.so
@@ -24,11 +24,11 @@ pair() {
         [ $who = a ] || at=$3
         PROBE_CORE=hidden KEYLOCK_HIDE=$at run_in_room "$1-$who" --core "$test_core" --content "$game" --room "$1" \
             --frames 420 --speed real --hash-every 30 --input random:1 --wait 20
-        sleep 0.3
+        said relay "event=joined room=\"$1\".*name=\"$1-$who\"" 10
     done
-    sleep 2.5
+    reaches "$1-b" 90
     kill -STOP "${pid[$1-b]}"
-    sleep 1.5
+    lasts 1.5 "the time that b stands still"
     kill -CONT "${pid[$1-b]}"
     ended "$1-a" 60; status_a=$?
     ended "$1-b" 60; status_b=$?
@@ -43,13 +43,20 @@ check hidden/host-shows-all-hashes "they differ" cmp "$tmp/shows-a.hash" "$tmp/s
 for who in ann bob; do
     run_in_room $who --core "$press" --content "$game" --room slow --frames 900 --speed real --wait 20 --input random:1
 done
+watch watch ann bob
 PRESS_COST_US=22000 start eve "$keylock" run --core "$press" --content "$game" --relay "$relay" --room slow --name eve \
     --seats 0 --frames 900 --speed real --wait 20
-said eve 'this machine cannot catch up: it runs 4[0-9] frames a second without picture, and needs more than 60' 30
-in_time check hidden/too-slow-is-said "the log does not tell" grep -aq 'this machine cannot catch up: it runs 4' "$tmp/eve.log"
+said eve 'this machine cannot catch up: it runs [1-4][0-9] frames a second without picture, and needs more than 60' 30
+in_time check hidden/too-slow-is-said "the log does not tell" grep -aq 'this machine cannot catch up: it runs [1-4][0-9] ' "$tmp/eve.log"
 for who in ann bob; do
     ended $who 60; status=$?
     check "hidden/too-slow-for-himself-$who" "exit status $status" test $status = 0
-    in_time check "hidden/not-too-slow-$who" "told without cause" eval '! grep -aq "cannot catch up" "$tmp/$who.log"'
+    still=$(stood_ms watch 0 "${EPOCHREALTIME/./}")
+    if [ "$still" -gt 1000 ] && grep -aq "cannot catch up" "$tmp/$who.log"; then
+        skip "hidden/not-too-slow-$who: nothing is judged where the machine stood still for $still ms"
+        continue
+    fi
+    in_time check "hidden/not-too-slow-$who" "told without cause; the machine stood still for $still ms" \
+        eval '! grep -aq "cannot catch up" "$tmp/$who.log"'
 done
 finish

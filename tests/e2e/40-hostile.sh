@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 40-hostile.sh - what goes wrong says so in one clear line and disturbs nobody else: a match runs in another room
 # of the same relay all the while, and must end in sync, on time, at full speed.
-# runs: alone, test, 40 s
+# runs: waiting, test, 50 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes" "$content/pads.gb"
@@ -43,7 +43,7 @@ match() {
         run_in_room "$1-$who" --core "$nestopia" --content "$shooter" --room "$1" --frames "$2" --speed real \
             --input random:$((++seed)) --hash-every 60 --wait 30
     done
-    start "$1-watch" python3 tests/e2e/rundelay.py "${pid[$1-a]}" "${pid[$1-b]}" "${pid[relay]}"
+    watch "$1-watch" $1-a $1-b relay
 }
 
 undisturbed() { # NAME WHAT
@@ -141,8 +141,7 @@ through bad --replay 5 --truncate 2 --garbage 5 --dup 2
 straight=$relay relay=$link
 match flooded 1500
 relay=$straight
-said relay 'room="flooded"' 10
-sleep 3
+reaches flooded-a 60
 client_ports=$(ss -Hunap 2>/dev/null | grep -E "pid=(${pid[flooded-a]}|${pid[flooded-b]})," | awk '{print $4}' | sed 's/.*://' | sort -u | tr '\n' ' ')
 note "the match's own ports: ${client_ports:-unknown}"
 timeout 30 python3 tests/e2e/hostile.py --seed "${SEED:-1}" --seconds 15 --rate 400 127.0.0.1 "$port" $client_ports \
@@ -159,7 +158,7 @@ expect room-after-the-flood 4 'wait' "$keylock" run --quiet --frames 10 --wait 2
 
 match orphan 6000
 eventually 15 grep -aqE 'event=[a-z_-]*(start|play)[a-z_-]* .*orphan' "$tmp/relay.log"
-sleep 2
+reaches orphan-a 60
 stop relay
 check hostile/relay-stops "exit status $? after SIGTERM" test $? = 0
 ended orphan-a 20; a=$?

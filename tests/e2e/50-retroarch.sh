@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # 50-retroarch.sh - two real RetroArch in a room, and in the middle of it all that a frontend can do to a core: save
 # and load of states, reset, rewind, fast-forward, cheats, autosave of save RAM, the menu, another window's focus.
-#   SECONDS_OF_PLAY=600  instead of 60
+#   SECONDS_OF_PLAY=600  instead of 30
 #   OTHER_RETROARCH=1.20 the second of them is of that version (57-versions.sh)
 #   PICTURE=FILE         keeps a picture of the two windows
-# runs: alone, test, 90 s
+# runs: alone, test, 45 s
 # limit: 1000
 . "$(dirname "$0")/lib.sh"
 
-PLAY=${SECONDS_OF_PLAY:-60}
+PLAY=${SECONDS_OF_PLAY:-30}
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
 for program in retroarch Xvfb xdotool; do
     command -v $program >/dev/null || { skip "retroarch: no $program"; finish; }
@@ -51,7 +51,7 @@ start_xvfb 1180x448
 start_relay
 # ann by the launcher; bob the way of those who do without: the wrapper as a core, all else in the environment.
 start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room pair -- -v
-sleep 1.1
+next_second
 home_of bob
 with_retroarch "${OTHER_RETROARCH:-${KL_RETROARCH:-}}" || { skip "retroarch: $(tail -n 1 "$tmp/fetch.log")"; finish; }
 start bob env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/bob.hash" KEYLOCK_TRACE="$tmp/bob.csv" \
@@ -63,14 +63,14 @@ done
 left=$(window_of ann) && right=$(window_of bob) || die "retroarch/start: a window is missing"
 xdotool windowmove "$right" 592 0
 began=$SECONDS
-start watch python3 tests/e2e/rundelay.py "${pid[ann]}" "${pid[bob]}" "${pid[relay]}" "${pid[xvfb]}"
+watch watch ann bob relay xvfb
 
 play() { # SECONDS: both in turn, some fire and flight
     local until=$((SECONDS + $1)) direction
     while [ $SECONDS -lt $until ] && running ann && running bob; do
         for direction in Left Right Up Down; do
             for id in "$left" "$right"; do
-                xdotool windowfocus --sync "$id" keydown z keydown $direction sleep 0.15 keyup z keyup $direction
+                hold "$id" 0.15 z $direction
             done
         done
     done
@@ -92,21 +92,21 @@ alive play
 # --- the abuse: each on one side, then on the other ---
 for id in "$left" "$right"; do
     press "$id" F2       # save a state
-    sleep 0.5
+    plays ann 20
     press "$id" F4       # load it
-    sleep 0.5
+    plays ann 20
     press "$id" h        # reset
-    sleep 0.5
+    plays ann 20
     press "$id" r 1      # rewind
     press "$id" l 1      # fast-forward while held
     press "$id" space    # fast-forward on …
-    sleep 1
+    plays ann 60
     press "$id" space    # … and off
     press "$id" e 0.5    # slow motion
     press "$id" u        # cheats off and on
     press "$id" u
     press "$id" F1       # the menu …
-    sleep 2
+    plays ann 90
     [ "$id" != "$left" ] || import -window root "$tmp/menu.png"
     press "$id" Down
     press "$id" F1       # … and away

@@ -68,9 +68,9 @@ console who talk
 console say talk good evening
 console pause talk
 said relay '^room="talk" state=playing' 5 || { show relay; fail "commands/console: rooms does not show it"; }
-eventually 5 eval '[ "$(console rooms; sleep 0.2; grep -ac "state=paused" "$tmp/relay.log")" -gt 0 ]' ||
-    { show relay; fail "commands/console: the room does not pause"; }
-sleep 0.6
+paused() { console rooms; grep -aq '^room="talk" state=paused' "$tmp/relay.log"; }
+eventually 5 paused || { show relay; fail "commands/console: the room does not pause"; }
+lasts 0.6 "the relay's pause"
 console resume talk
 console nonsense
 said ann 'frame 10[67][0-9]: option' 60 || { show ann bob relay; die "commands: the game does not get to frame 1060"; }
@@ -134,8 +134,7 @@ exec 9>&-
 
 # A console at its end does not end the relay.
 start_relay --console </dev/null
-sleep 0.3
-check commands/console-eof "the relay is gone" running relay
+check commands/console-eof "the relay is gone" stays 0.3 running relay
 
 # Nobody reads what the console answers, nor the log, as on a terminal stopped with ^S: the relay goes on serving.
 mkfifo "$tmp/unread" "$tmp/typed"
@@ -143,10 +142,7 @@ exec 7<>"$tmp/unread" 8<>"$tmp/typed"
 deaf_port=$(free_port)
 "$relay_program" --bind 127.0.0.1 --port "$deaf_port" --log debug --console <&8 >&7 2>&7 &
 pid[deaf]=$!
-for i in $(seq 40); do
-    for n in $(seq 25); do echo help; done >&8
-    sleep 0.02
-done
+for i in $(seq 1000); do echo help; done >&8
 deaf() { # NAME
     start "$1" timeout 20 "$keylock" run --core "$test_core" --content "$content/shooter.nes" --relay "127.0.0.1:$deaf_port" \
         --name "$1" --frames 300 --wait 10
@@ -169,12 +165,12 @@ for i in 1 2 3 4; do
     player "p$i" "${room[@]}" --input "random:$i"
 done
 said relay 'event=started room="four"' 30 || { show relay p1; die "hang: the room does not start"; }
-sleep 5
+reaches p1 240
 kill -STOP "${pid[p4]}"
 "$keylock" command --pid "${pid[p4]}" say behind the menu >"$tmp/outside" 2>&1; status=$?
 check commands/tool-standing-still "exit status $status: $(cat "$tmp/outside")" \
     eval '[ $status = 0 ] && grep -q "^taken; the game does not run" "$tmp/outside"'
-sleep 4.4
+lasts 4.4 "the time that p4 hangs, with what the command above took"
 kill -CONT "${pid[p4]}"
 all_equal hang/hashes p1 p2 p3 p4 || finish
 # What the others noticed of it: calls of theirs, one after the other, in which no frame ran. (Where they were not even

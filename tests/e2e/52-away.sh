@@ -3,7 +3,7 @@
 # other plays on, seeing who; one of keylock play goes on behind its menu, with its pads neutral, and is not away. A window
 # that is dragged holds up no room, but for a bounded one's budget. A reset by the frontend's key and a pause by the pad's hot key
 # are everybody's.
-# runs: alone, test, 60 s
+# runs: waiting, test, 60 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
@@ -34,7 +34,7 @@ done
 left=$(window_of ann) && right=$(window_of bob) || die "away/start: a window is missing"
 xdotool windowmove "$right" 592 0
 press "$left" Return
-sleep 3
+plays bob 120
 
 times() { grep -acE "$2" "$tmp/$1.log"; }
 away() { # WHAT KEY: ann's frontend stops for 3 s, and goes on
@@ -43,67 +43,61 @@ away() { # WHAT KEY: ann's frontend stops for 3 s, and goes on
     press "$left" "$2"
     eventually 3 eval '[ "$(times bob "ann is away")" -gt '"$gone"' ]'
     check "away/$1-told" "bob's log does not tell that ann is away" test "$(times bob 'ann is away')" -gt "$gone"
-    local before after
-    before=$(wc -l <"$tmp/bob.hash")
-    sleep 3
-    after=$(wc -l <"$tmp/bob.hash")
-    check "away/$1-others-play" "bob's game made $((after - before)) hashes in 3 s" test $((after - before)) -ge 2
+    check "away/$1-others-play" "bob's game stands still at frame $(frame_of bob)" plays bob 150 5
     press "$left" "$2"
     eventually 5 eval '[ "$(times bob "ann is back")" -gt '"$back"' ]'
     check "away/$1-back" "bob's log does not tell that ann is back" test "$(times bob 'ann is back')" -gt "$back"
-    sleep 2
+    plays ann 60
 }
 away menu F1
 away pause p
 
 # bob's menu: his core goes on, and so does he; what is pressed in it is not the game's.
-hot() { # WINDOW [KEY]
-    local key=${2:-q}
-    xdotool windowfocus --sync "$1" keydown Shift_R sleep 0.7 keydown "$key" sleep 0.1 keyup "$key" keyup Shift_R
-}
-ran() { tail -n 1 "$tmp/$1.csv" | cut -d , -f "$(head -n 1 "$tmp/bob.csv" | tr , '\n' | grep -nx last | cut -d : -f 1)"; }
+hot() { chord "$1" Shift_R "${2:-q}"; } # WINDOW [KEY]
 press "$right" F1
-sleep 1
-before=$(wc -l <"$tmp/bob.hash")
+plays bob 60
+before=$(frame_of bob)
 hot "$right"
-sleep 2
-after=$(wc -l <"$tmp/bob.hash")
+plays bob 120
+after=$(frame_of bob)
 # What holds his machine back for a moment is no menu: he would be back at once.
 eventually 4 eval '[ "$(times ann "bob is away")" = "$(times ann "bob is back")" ]'
 check away/launcher-not-away "ann's log tells that bob is away" test "$(times ann 'bob is away')" = "$(times ann 'bob is back')"
 press "$right" F1
-check away/launcher-goes-on "bob's own game made $((after - before)) hashes behind his menu" test $((after - before)) -ge 2
+check away/launcher-goes-on "bob's own game made $((after - before)) frames behind his menu" test $((after - before)) -ge 120
 check away/launcher-pads "a hot key pressed in bob's menu was his game's" test "$(times ann 'bob: pause')" = 0
 
 # A window that is dragged: its process runs for 20 ms of every 120. The others play on.
-fps_of_bob() { # DURING COMMAND…: frames a second while that runs
-    local from at
-    from=${EPOCHREALTIME/./} at=$(ran bob)
+fps_of_bob() { # DURING COMMAND…: frames a second while that runs, less the time that the machine stood still
+    local from at now
+    from=${EPOCHREALTIME/./} at=$(frame_of bob)
     "$@"
-    echo $((($(ran bob) - at) * 1000000 / (${EPOCHREALTIME/./} - from)))
+    now=${EPOCHREALTIME/./}
+    echo $((($(frame_of bob) - at) * 1000000 / (now - from - 1000 * $(stood_ms watch "$from" "$now"))))
 }
 drag() {
     for _ in $(seq 40); do
         kill -STOP "${pid[ann]}"
-        sleep 0.1
+        lasts 0.1 "a drag's standstill"
         kill -CONT "${pid[ann]}"
-        sleep 0.02
+        lasts 0.02 "its turn"
     done
 }
 dragged() { # POLICY LEAST: in a room of that policy bob plays at so many fps
     local quiet busy
     "$keylock" command --pid "${pid[ann]}" policy "$1" >"$tmp/shell" 2>&1 || fail "away/drag-$1: $(cat "$tmp/shell")"
     eventually 5 eval '[ "$(times bob "ann: policy '"$1"'")" -gt 0 ]'
-    sleep 2
-    quiet=$(fps_of_bob sleep 4)
+    plays bob 60
+    quiet=$(fps_of_bob plays bob 180)
     busy=$(fps_of_bob drag)
     if [ "$quiet" -lt 58 ]; then
         note "away/drag-$1: this machine makes $quiet fps of a room where nothing is dragged: $busy with it says nothing"
     else
         in_time check "away/drag-$1" "bob plays at $busy fps while ann's window is dragged, at $quiet before" test "$busy" -ge "$2"
     fi
-    sleep 2
+    plays ann 60
 }
+watch watch bob relay xvfb
 dragged optimistic 55
 dragged bounded 50 # which waits for her until its budget is used up, once or twice in that time: half a second of five
 
@@ -115,14 +109,12 @@ check away/reset "bob's log does not tell of ann's reset" grep -aqE '\[f [0-9]+\
 hot "$right" s
 eventually 5 eval '[ "$(times ann "\[f [0-9]+\] bob: well, ann")" -gt 0 ]'
 check away/hot-words "ann's log does not tell of what bob's hot key says" grep -aqE '\[f [0-9]+\] bob: well, ann$' "$tmp/ann.log"
-sleep 1
+plays bob 30
 hot "$right"
 eventually 5 eval '[ "$(times ann "\[f [0-9]+\] bob: pause")" -gt 0 ]'
 check away/hot-key "ann's log does not tell of bob's pause" grep -aqE '\[f [0-9]+\] bob: pause' "$tmp/ann.log"
-sleep 1
-before=$(wc -l <"$tmp/bob.hash")
-sleep 2
-check away/pause "the game goes on" test "$(wc -l <"$tmp/bob.hash")" = "$before"
+stood_still() { local was; was=$(frame_of bob); stays 1 eval '[ "$(frame_of bob)" = '"$was"' ]'; }
+check away/pause "the game goes on" eventually 5 stood_still
 hot "$left"
 eventually 5 eval '[ "$(times bob "ann resumes the game")" -gt 0 ]'
 check away/resume "bob's log does not tell that ann goes on" grep -aq 'ann resumes the game' "$tmp/bob.log"
@@ -130,7 +122,7 @@ check away/resume "bob's log does not tell that ann goes on" grep -aq 'ann resum
 check away/shell "$(cat "$tmp/shell")" grep -q '^given' "$tmp/shell"
 eventually 5 eval '[ "$(times bob "ann: from the shell")" -gt 0 ]'
 check away/chat "bob does not see it" grep -aqE '\[f [0-9]+\] ann: from the shell' "$tmp/bob.log"
-sleep 3
+plays bob 120
 [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
 for who in ann bob; do
     stop $who

@@ -16,7 +16,7 @@ tone_pair() {
     for who in a b; do
         run_in_room "$room-$who" --core "$tone" --room "$room" --frames "$frames" --speed "$speed" \
             --input "random:$(printf %d "'$who")" --hash-every 60 --wait 30 --wav "$tmp/$room-$who.wav" "$@"
-        [ $who = b ] || sleep 0.5
+        [ $who = b ] || said relay "event=joined room=\"$room\"" 10
     done
 }
 
@@ -54,9 +54,9 @@ in_sync sound/max-hashes max 60 && judge sound/exact-at-nominal-pace "$tmp/max-a
 # An ordinary link, then one that is gone for 0.5 s.
 through fair --delay 25 --jitter 5 --loss 1
 tone_pair fair $((PLAY * 60)) real
-sleep $((PLAY / 2))
+reaches fair-a $((PLAY * 30)) $PLAY
 kill -USR1 "${pid[fair]}"
-sleep 0.5
+lasts 0.5 "the outage"
 kill -USR1 "${pid[fair]}"
 if in_sync sound/hashes fair $((PLAY + 60)); then
     for who in a b; do
@@ -81,15 +81,15 @@ if in_sync sound/switched-rate switch 60; then
 fi
 
 run_in_room hide-a --core "$tone" --room hide --frames 720 --speed real --hash-every 30 --wait 30 --wav "$tmp/hide-a.wav" --option tone_dupe=on
-sleep 0.5
+said relay 'event=joined room="hide"' 10
 KEYLOCK_HIDE=off run_in_room hide-b --core "$tone" --room hide --frames 720 --speed real --hash-every 30 --wait 30
-sleep 4
+reaches hide-a 200
 kill -STOP "${pid[hide-a]}"
-sleep 2
+lasts 2 "the time that a stands still"
 kill -CONT "${pid[hide-a]}"
-sleep 2
+plays hide-a 240
 kill -STOP "${pid[hide-b]}"
-sleep 2
+lasts 2 "the time that b stands still"
 kill -CONT "${pid[hide-b]}"
 if in_sync sound/hidden-and-shown hide 60; then
     judge sound/fast-forward "$tmp/hide-a.wav" --after 1 --trace "$tmp/hide-a.csv"

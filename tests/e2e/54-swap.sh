@@ -9,7 +9,7 @@ start_relay
 player() { # NAME ARGUMENT…: what the wrapper shows is wanted here, so not --quiet
     local name=$1
     shift
-    start "$name" "$keylock" run --relay "$relay" --room swap --name "$name" --hash-out "$tmp/$name.hash" --speed real \
+    start "$name" "$keylock" run --relay "$relay" --room swap --name "$name" --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" --speed real \
         --core "$test_core" --content "$content/shooter.nes" --frames 900 --hash-every 30 --players 3 --wait 20 "$@"
     said relay "event=joined .*name=\"$name\"" 10 || { show "$name" relay; die "swap: $name does not join"; }
 }
@@ -29,10 +29,10 @@ stopped() { # WORD LINE: bob stands still until the others have said it
     kill -CONT "${pid[bob]}"
 }
 said carl '\[f [0-9]+\] ann: players 3 and 5 swap' 20 || { show ann carl relay; die "swap: the seats do not change"; }
-sleep 1
+plays carl 30
 stopped waiting '\] waiting for bob  '
 said carl '\[f [0-9]+\] ann: policy bounded' 20 || { show ann carl relay; die "swap: the policy does not change"; }
-sleep 1
+plays carl 30
 stopped away '\] bob is away'
 for who in ann carl; do
     wrong=$(grep -aoE 'waiting for [^p].*|[a-z]+ is away' "$tmp/$who.log" | grep -vE 'bob|to load|to start' | tail -n 1)

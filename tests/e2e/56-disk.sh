@@ -49,18 +49,11 @@ start_xvfb 600x460
 start_retroarch dora --core "$test_core" --content "$content/shooter.nes" --relay "$relay" --room disks -- -v
 said relay 'event=joined .*name="dora"' 30 || { show dora relay; die "disk: dora does not join"; }
 start eve "$keylock" run --relay "$relay" --room disks --name eve --core "$test_core" --content "$content/shooter.nes" \
-    --speed real --frames 100000 --input random:3 --hash-out "$tmp/eve.hash"
+    --speed real --frames 100000 --input random:3 --hash-out "$tmp/eve.hash" --trace "$tmp/eve.csv"
 for who in dora eve; do
     said $who 'playing ' 30 || { show $who relay; die "disk: $who's game did not begin"; }
 done
-sleep 2
-frontend() { # COMMAND…: RetroArch's own, one after the other
-    local c
-    for c in "$@"; do
-        printf '%s' "$c" >"/dev/udp/127.0.0.1/$remote"
-        sleep 0.7
-    done
-}
+plays eve 60
 swapped() { # WHAT WHO DISK: both machines' cores have had it in at the same frame
     local who line
     for who in dora eve; do
@@ -71,14 +64,14 @@ swapped() { # WHAT WHO DISK: both machines' cores have had it in at the same fra
     line=$(grep -aoE "probe: frame [0-9]+: tray closed, disk $3" "$tmp/eve.log" | tail -n 1)
     check "disk/$1-in" "eve's core says \"$line\", dora's not" eval 'test -n "$line" && grep -aqF "$line" "$tmp/dora.log"'
 }
-frontend DISK_EJECT_TOGGLE DISK_NEXT DISK_EJECT_TOGGLE
+to_retroarch "$remote" DISK_EJECT_TOGGLE DISK_NEXT DISK_EJECT_TOGGLE
 swapped by-retroarch dora 2
 "$keylock" command --pid "${pid[eve]}" disk 3 >"$tmp/tell" 2>&1
 check disk/given "$(cat "$tmp/tell")" grep -q '^given' "$tmp/tell"
 swapped by-command eve 3
-frontend DISK_EJECT_TOGGLE DISK_PREV DISK_PREV DISK_EJECT_TOGGLE
+to_retroarch "$remote" DISK_EJECT_TOGGLE DISK_PREV DISK_PREV DISK_EJECT_TOGGLE
 swapped back dora 1
-sleep 1.5
+plays eve 60
 for who in dora eve; do stop $who; done
 equal disk/control dora eve
 check disk/moves "the hashes do not change" hashes_move "$tmp/eve.hash"

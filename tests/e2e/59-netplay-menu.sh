@@ -23,7 +23,7 @@ keys() { # NAME KEY…
     if [ -z "${HAND:-}" ]; then menu_keys "${command_port[$name]}" "$@"; return; fi
     for k in "$@"; do
         press "$(window_of "$name")" "${key_of[$k]}"
-        sleep 0.5
+        frontend_frames "${command_port[$name]}" 20
     done
 }
 picture() { # NAME FILE
@@ -32,13 +32,9 @@ picture() { # NAME FILE
 # The game counts its frames in its save RAM, which RetroArch writes once a second.
 count() { od -An -tu1 -N1 "$tmp/$1/save/shooter.srm"; }
 counts_on() { local was; was=$(count "$1"); eventually 8 eval "[ \"\$(count $1)\" != \"$was\" ]"; }
-stands_still() {
-    local was
-    sleep 2.5
-    was=$(count "$1")
-    sleep 3
-    [ "$(count "$1")" = "$was" ]
-}
+is_count() { [ "$(count "$1")" = "$2" ]; }
+still_for_3_s() { stays 3 is_count "$1" "$(count "$1")"; }
+stands_still() { eventually 8 still_for_3_s "$1"; } # what it counted before is written within a second
 
 for who in ann bob; do
     netplayer $who "${command_port[$who]}"
@@ -62,13 +58,10 @@ check $part/room "nobody waits in it: $(show ann)" said ann 'waiting \(1/2\).*/n
 
 # --- Connect to Netplay Host the second ---
 keys bob TOGGLE B DOWN DOWN DOWN A DOWN A
-sleep 1
 picture bob connect
-xdotool windowfocus --sync "$(window_of bob)" sleep 0.5
-xdotool type --delay 80 127.0.0.1
-sleep 0.5
+type_at "$(window_of bob)" "${command_port[bob]}" 127.0.0.1
 picture bob address
-xdotool keydown Return sleep 0.15 keyup Return
+press "$(window_of bob)" Return 0.15
 check $part/ticket "the guest got none: $(show bob)" said bob 'a ticket for a room on' 20
 for who in ann bob; do
     said $who 'playing seats=' 30 || { show $who; die "$part/start: $who's game did not begin"; }
@@ -81,7 +74,6 @@ play 4 "$left" "$right"
 # --- in it, the game goes on behind the menu ---
 frames_of() { awk -F , 'NR > 1 && $3 != "" {n = $3 + 1} END {print n + 0}' "$tmp/$1.csv"; }
 keys ann TOGGLE
-sleep 1
 was=$(frames_of ann)
 check $part/runs-on "stands still at frame $was behind the menu" eventually 20 eval "[ \"\$(frames_of ann)\" -ge $((was + 120)) ]"
 picture ann in-match

@@ -73,12 +73,11 @@ if [ -n "${RTT:-}" ]; then
         END { for (s in sp) if (sp[s] > sp[most]) most = s; printf "%s: %.2f fps, lead %.2f, spacing mostly %d; ", who, n * 1e6 / (at - from), lead / k, most }' "$tmp/$who.csv"; done)"
 elif in_bobs ss -K dst 10.79.0.1 dport = 55435 >/dev/null 2>&1 && said bob 'and the match with it: connect again' 15; then
     bobs_keys TOGGLE B DOWN DOWN DOWN A DOWN A
-    sleep 1
     [ -z "${PICTURE:-}" ] || import -window root "$PICTURE.menu.png"
-    xdotool windowfocus --sync "$right" sleep 0.5
-    xdotool type --delay 80 10.79.0.1
-    sleep 0.5
-    xdotool keydown Return sleep 0.15 keyup Return
+    at_port=$(declare -f frontend_frames)
+    frontend_frames() { in_bobs bash -c "$at_port; frontend_frames $*"; }
+    type_at "$right" 55355 10.79.0.1
+    press "$right" Return 0.15
     check $part/again "he did not come back: $(show bob)" said bob 'connected again after=' 40
     was=$(frames_of bob)
     check $part/flows-again "stands still at frame $was" eventually 20 eval "[ \"\$(frames_of bob)\" -ge $((was + 120)) ]"

@@ -20,14 +20,14 @@ player() {
         --hash-every 60 --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" --wait 60 "$@"
 }
 
-plays() { said relay "event=started room=\"$1\"" 20 || { show relay; die "return/$1: the room does not start"; }; }
+begins() { said relay "event=started room=\"$1\"" 20 || { show relay; die "return/$1: the room does not start"; }; }
 
 # --- the link is cut: for 3 s (shorter than what is taken for a loss), 10 s and 30 s ----------------------------
 
 cut_for() { # SECONDS: the link of this cell's second player is dead so long
-    sleep 4
+    reaches "near$1" 240
     kill -USR1 "${pid[wire$1]}"
-    sleep "$1"
+    lasts "$1" "the outage"
     kill -USR1 "${pid[wire$1]}"
 }
 
@@ -40,9 +40,9 @@ outage() {
         player "far$s" "cut$s" $(((s + 18) * 60)) $((seed++))
         relay=$straight
     done
-    for s in $CUTS; do plays "cut$s"; done
+    for s in $CUTS; do begins "cut$s"; done
     for s in $CUTS; do
-        start "watch$s" python3 tests/e2e/rundelay.py "${pid[near$s]}" "${pid[relay]}"
+        watch "watch$s" near$s relay
         cut_for "$s" &
         cutters+=($!)
     done
@@ -75,7 +75,7 @@ again() { # WHAT NAME: is killed, and comes again as NAME2
     local what=$1 name=$2 room=$3 frames=$4 seed=$5
     stop "$name" KILL
     check "$what/$name-left" "no seat is left on disk" test "$(seats)" -ge 1
-    sleep 2
+    lasts 2 "the time till the player starts it again"
     player "${name}2" "$room" "$frames" "$seed"
     said "${name}2" 'an earlier run left a seat here' 10 || { show "${name}2"; fail "$what/${name}2: does not find its seat"; }
     eventually 20 test -s "$tmp/${name}2.hash" || { show "${name}2" relay; fail "$what/${name}2: does not play"; }
@@ -85,8 +85,8 @@ killed() {
     player ann kill 1200 1
     said relay 'joined room="kill"' 10
     player bob kill 1200 2
-    plays kill
-    sleep 5
+    begins kill
+    reaches bob 240
     again return/killed bob kill 1200 3
     ends_well return/killed ann 60
     ends_well return/killed bob2 20
@@ -107,19 +107,20 @@ twins() {
     pid[host]=${pid[twin]}
     unset "pid[twin]"
     mv "$tmp/twin.hash" "$tmp/host.hash"
+    mv "$tmp/twin.csv" "$tmp/host.csv"
     player twin pair 1800 5
-    plays pair
+    begins pair
     check return/twins-two "they share a seat on disk" test "$(seats)" = 2
-    sleep 4
+    reaches twin 180
     again return/twins twin pair 1800 6 # the guest, while the host plays on
-    sleep 3
-    check return/twins-host-lives "the host was put out by its twin" running host
+    check return/twins-host-lives "the host was put out by its twin" stays 2 running host
     stop host KILL # and the host, whose seat is the only one free now
-    sleep 2
+    lasts 2 "the time till the player starts it again"
     pid[guest]=${pid[twin2]}
     unset "pid[twin2]"
     mv "$tmp/twin2.log" "$tmp/guest.log"
     mv "$tmp/twin2.hash" "$tmp/guest.hash"
+    mv "$tmp/twin2.csv" "$tmp/guest.csv"
     player twin2 pair 1800 7
     said twin2 'an earlier run left a seat here' 10 || { show twin2; fail "return/twins: the host does not find its seat"; }
     ends_well return/twins guest 60
@@ -156,8 +157,8 @@ expired() {
     player emma brief 600 10 --seat-time 2
     said relay 'joined room="brief"' 10
     player finn brief 600 11
-    plays brief
-    sleep 2
+    begins brief
+    reaches finn 60
     stop finn KILL
     said relay 'event=left room="brief".*did not come back in time' 15
     check return/expired-given-up "the relay still keeps it" \

@@ -144,8 +144,7 @@ host() {
 console() {
     stop relay
     mkfifo "$tmp/orders"
-    sleep 60 >"$tmp/orders" &
-    local keeper=$!
+    exec 8<>"$tmp/orders"
     : >"$tmp/relay.log"
     start relay sh -c 'exec "$@" <"$0"' "$tmp/orders" "$relay_program" --bind 127.0.0.1 --port "$port" --log info --console
     said relay listening 5 || { show relay; fail "doors/console: the relay does not start"; }
@@ -157,7 +156,7 @@ console() {
     echo "kick late ida" >"$tmp/orders"
     ended ida 10
     check doors/console-kick "$(tail -n 2 "$tmp/ida.log" | head -n 1)" grep -aq 'put out by' "$tmp/ida.log"
-    kill "$keeper"
+    exec 8>&-
 }
 
 # --- a relay that hides nothing: only from those who want it so, too -------------------------------------------------------

@@ -38,26 +38,29 @@ for i in $(seq "$PAIRS"); do
     for who in a b; do
         run_in_room "pair$i-$who" --core nestopia --content "$content/shooter.nes" --room "pair$i" --frames $FRAMES \
             --speed real --input "random:$i$RANDOM" --hash-every 60 --wait 30
-        [ $who = b ] || sleep 0.5
+        [ $who = b ] || said relay1 "event=joined room=\"pair$i\"" 10
     done
 done
 eventually 20 journalled || { show relay1; die "restart: $(journals) journals for $PAIRS rooms"; }
 check restart/private "mode of the journal: $(stat -c '%a %n' "$tmp"/journal "$tmp"/journal/*)" \
     test "$(stat -c %a "$tmp"/journal "$tmp"/journal/* | sort -u | tr '\n' ' ')" = "600 700 "
-sleep 5
+reaches pair1-a 240
+watch watch $(for i in $(seq "$PAIRS"); do echo "pair$i-a pair$i-b"; done)
 
 for life in 2 3; do
     stop relay$((life - 1)) KILL 2>/dev/null
-    sleep 2 # a supervisor takes its time
-    begun=$(date +%s%N)
+    lasts 2 "a supervisor's pause"
+    begun=$(now_ms) from=${EPOCHREALTIME/./}
     begin_relay relay$life
-    while ! all_back relay$life && [ $((($(date +%s%N) - begun) / 1000000)) -lt 10000 ]; do sleep 0.02; done
-    ms=$((($(date +%s%N) - begun) / 1000000))
-    in_time check "restart/resumed-$life: all $((2 * PAIRS)) players back $ms ms after the restart" "after $ms ms" test $ms -lt 3000
+    eventually 4 all_back relay$life
+    ms=$(($(now_ms) - begun))
+    still=$(stood_ms watch "$from" "${EPOCHREALTIME/./}")
+    in_time check "restart/resumed-$life: all $((2 * PAIRS)) players back $ms ms after the restart" \
+        "after $ms ms; the machine stood still for $still" test $((ms - still)) -lt 3000
     [ $ms -lt 3000 ] || SHOW_LINES=30 show relay$life
     check restart/loaded-$life "not every room was loaded" \
         test "$(grep -ac 'event=journal_loaded' "$tmp/relay$life.log")" = "$PAIRS"
-    sleep 4
+    plays pair1-a 180
 done
 
 for i in $(seq "$PAIRS"); do

@@ -12,7 +12,7 @@ NAMES=(Ludmilla Bartholomew) ROOM="clandestine place" PASSWORD="open sesame now"
 
 # From frame 60 on another combination of buttons in each sample: samples that wait for their acknowledgement stand behind
 # each other, as 01 55 01 01 aa 02 …, in CTRL as in UPDATE.
-for ((f = 60; f < 600; f++)); do
+for ((f = 60; f < 420; f++)); do
     [ $((f % 2)) = 0 ] && echo "$f 0 155" || echo "$f 0 2aa"
 done >"$tmp/presses"
 
@@ -30,12 +30,11 @@ session() {
     fi
     for i in 0 1; do
         start "$name-$i" "$keylock" run --quiet --link "keylock://$link/${ROOM// /%20}" --core "$nestopia" --content "$content/shooter.nes" \
-            --name "${NAMES[i]}" --password "$PASSWORD" --unlisted --frames 600 --speed real --input "$tmp/presses" --wait 20 \
+            --name "${NAMES[i]}" --password "$PASSWORD" --unlisted --frames 420 --speed real --input "$tmp/presses" --wait 20 \
             --command "120:say $CHAT" --hash-every 60 --hash-out "$tmp/$name-$i.hash" "$@"
         [ $i = 1 ] || said relay 'joined ' 10
     done
     for i in 0 1; do ended "$name-$i" 60 || status=$?; done
-    sleep 0.5
     stop "$name-dump" INT
     stop "$name-link"
     stop relay

@@ -3,7 +3,7 @@
 #
 # Rooms play side by side: the machine named is the one that goes wrong, before frame 200. With two the host is right, whoever
 # went wrong; with more the majority.
-# runs: alone, test, 40 s
+# runs: working, test, 30 s
 . "$(dirname "$0")/lib.sh"
 
 FRAMES=420
@@ -31,7 +31,7 @@ begin() {
         [ "$i" != "$wrong" ] || planted=(--corrupt "$PLANTED:${OFFSET:-0x300}")
         run_in_room "$name-$i" --core "$path" --content "$rom" --room "$name" --frames ${LAST:-$FRAMES} --speed real --players "$machines" \
             --input "$(pads "$i")" --hash-every $EVERY --wait 30 --states "$tmp/$name-$i.states" "${planted[@]}" "$@"
-        [ "$i" != 1 ] || said "$name-$i" . 1 || sleep 0.3 # the first is the host
+        [ "$i" != 1 ] || said relay "event=joined room=\"$name\"" 10 # the first is the host
     done
 }
 
@@ -40,7 +40,7 @@ parted() { join "$1" "$2" | awk '$2 != $4 { last = $1 } END { print last + 0 }';
 
 # judge NAME MACHINES: all healed, equal after, and in time.
 judge() {
-    local name=$1 machines=$2 i status found last ms by=$((${LAST:-$FRAMES} - 120))
+    local name=$1 machines=$2 i status found last line ms at still by=$((${LAST:-$FRAMES} - 120))
     [ "${KL_JUDGE_TIME:-on}" = on ] || by=$((${LAST:-$FRAMES} - EVERY)) # healed at all
     [ -n "${pid[$name-1]:-}" ] || return
     for i in $(seq "$machines"); do
@@ -60,12 +60,16 @@ judge() {
         [ "$(json "$name-1" ram) $(json "$name-1" state)" = "$(json "$name-$i" ram) $(json "$name-$i" state)" ] ||
             { fail "heal/$name: machines 1 and $i end in different states"; return; }
     done
-    ms=$(grep -a "event=healed room=\"$name\"" "$tmp/relay.log" | grep -o 'ms=[0-9]*' | cut -d= -f2)
-    in_time check "heal/$name-in-time" "it took ${ms:-no time known} ms, ${LIMIT_MS:-2000} are allowed" test "${ms:-99999}" -le "${LIMIT_MS:-2000}"
+    line=$(grep -a "event=healed room=\"$name\"" "$tmp/relay.log" | tail -n 1)
+    ms=$(grep -o 'ms=[0-9]*' <<<"$line" | cut -d= -f2)
+    at=$(date -d "${line%% *}" +%s%6N) still=$(stood_ms watch $((at - ${ms:-0} * 1000)) "$at")
+    in_time check "heal/$name-in-time" "it took ${ms:-no time known} ms, ${LIMIT_MS:-2000} are allowed; the machine stood still for $still" \
+        test "${ms:-99999}" -le $((${LIMIT_MS:-2000} + still))
     ok "heal/$name: found at $found, healed after ${ms:-?} ms, equal after"
 }
 
 start_relay --per-address 64
+watch watch relay
 begin two nestopia "$content/shooter.nes" 2 2
 begin host nestopia "$content/shooter.nes" 2 1
 begin three gambatte "$content/pads.gb" 3 1
@@ -90,7 +94,7 @@ begin() { # NAME MOOD [OPTION…]
         [ "$i" = 1 ] || planted=(--corrupt "$PLANTED:0x300")
         run_in_room "$name-$i" --core "$test_core" --content "$content/shooter.nes" --room "$name" --frames ${LAST:-$FRAMES} --speed real \
             --players 2 --input "random:$i" --hash-every $EVERY --wait 30 --states "$tmp/$name-$i.states" "${planted[@]}" "$@"
-        [ "$i" != 1 ] || said "$name-$i" . 1 || sleep 0.3
+        [ "$i" != 1 ] || said relay "event=joined room=\"$name\"" 10
     done
     unset PROBE_CORE
 }

@@ -21,7 +21,7 @@ kept() { echo "KEYLOCK_RECORD=$tmp/$1.rec" "KEYLOCK_STATES=$tmp/$1.states"; }
 export KEYLOCK_DESYNC=ignore KEYLOCK_PROFILE=off
 export $(kept ann)
 start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room parted -- -v
-sleep 1.1
+next_second
 export $(kept bob) KEYLOCK_CORRUPT=$planted:$offset
 start_retroarch bob --core nestopia --content "$game" --relay "$relay" --room parted -- -v
 unset KEYLOCK_RECORD KEYLOCK_STATES KEYLOCK_CORRUPT
@@ -31,19 +31,21 @@ done
 left=$(window_of ann) && right=$(window_of bob) || die "parted/start: a window is missing"
 for direction in Return z Left Right x Up; do
     for id in "$left" "$right"; do
-        xdotool windowfocus --sync "$id" keydown $direction sleep 0.2 keyup $direction
+        hold "$id" 0.2 $direction
     done
 done
 said relay 'event=desync' 20 || { show relay; die "parted/found: the relay found no desync"; }
-sleep 2
+found=$(grep -ao 'event=desync .*' "$tmp/relay.log" | grep -o ' frame=[0-9]*' | head -n 1)
+found=${found#*=}
+state_of() { echo "$tmp/$1.states/$(printf %09d "$found").state"; }
+hashed() { grep -q "^$found " "$tmp/ann.hash" && grep -q "^$found " "$tmp/bob.hash"; }
+eventually 10 eval 'test -s "$(state_of ann)" -a -s "$(state_of bob)" && hashed'
 for who in ann bob; do
     stop $who
     status=$?
     check "parted/end-$who" "exit status $status" test $status = 0
 done
 
-found=$(grep -ao 'event=desync .*' "$tmp/relay.log" | grep -o ' frame=[0-9]*' | head -n 1)
-found=${found#*=}
 check parted/next-hash "found at ${found:-no frame}; planted before $planted" test "${found:-0}" -ge $planted -a "${found:-0}" -le $((planted + 75))
 "$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
 check parted/diff "$(head -n 1 "$tmp/diff.log")" grep -q "^ram differs first at frame $found\b" "$tmp/diff.log"
@@ -51,7 +53,7 @@ for who in ann bob; do
     presses=$(grep -c '^input ' "$tmp/$who.rec")
     check "parted/recorded-$who" "$presses inputs" test "$presses" -gt 6
     check "parted/states-$who" "no state of frame $found: $(ls "$tmp/$who.states" 2>&1 | tr '\n' ' ')" \
-        test -s "$tmp/$who.states/$(printf %09d "$found").state"
+        test -s "$(state_of $who)"
 done
 
 what=(--core "$core" --content "$game")

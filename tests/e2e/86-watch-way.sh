@@ -67,7 +67,7 @@ check watch-way/kicked-ends "exit status $?" test $? != 0
 # --- the relay is killed, and started anew ------------------------------------------------------------------------------
 
 stop relay1 KILL 2>/dev/null
-sleep 2
+lasts 2 "a supervisor's pause"
 begin_relay relay2
 for who in early lou; do wants relay2 "event=watches room=\"match\".*name=\"$who\".*again=1" 30 $who; done
 for who in early lou; do wants relay2 "event=caught_up room=\"match\".*name=\"$who\"" 40 $who; done

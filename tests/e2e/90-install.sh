@@ -127,8 +127,6 @@ if command -v retroarch >/dev/null && command -v Xvfb >/dev/null && command -v x
     start_xvfb 700x600
     start ann env -u XDG_CONFIG_HOME HOME="$tmp/ann" DBUS_FATAL_WARNINGS=0 "${preload[@]}" retroarch -v --menu
     eventually 20 window_of ann >/dev/null || { show ann; die "install/menu: RetroArch shows no window"; }
-    window=$(window_of ann)
-    sleep 1
     # Load Core: gambatte, nestopia, nestopia Keylock; Load Content, Start Directory: behind Parent Directory; the core again.
     menu_keys "$command_port" A DOWN DOWN A DOWN A A DOWN A A
     check install/plays "it does not play: $(status)" eventually 10 plays
@@ -137,7 +135,7 @@ if command -v retroarch >/dev/null && command -v Xvfb >/dev/null && command -v x
     check install/no-relay "it does not say that a quick match needs a relay" said ann 'no relay is set' 5
     check install/option-kept "the option that was taken over is not in force" \
         grep -q 'nestopia_palette = "raw"' "$ra/config/Nestopia Keylock/Nestopia Keylock.opt"
-    sleep 1
+    frontend_frames "$command_port" 30
     window=$(window_of ann) # made anew for the game
     [ -z "${PICTURE:-}" ] || import -window "$window" "$PICTURE"
     check install/picture "the screen is empty" \

@@ -74,7 +74,8 @@ start host "$keylock" run --quiet --core nestopia --content "$content/shooter.ne
     --speed real --frames 240 --input random:1
 start shut "$keylock" run --quiet --core nestopia --content "$content/shooter.nes" --relay "$relay" --room a-shut --name shut \
     --password secret --speed real --frames 240 --input random:1
-eventually 10 grep -q '"a-shut".*"open"\|"open".*"a-shut"' <(rooms) || sleep 1
+both_listed() { rooms >"$tmp/rooms.log" 2>&1 && grep -q '"a-shut"' "$tmp/rooms.log" && grep -q '"open"' "$tmp/rooms.log"; }
+check quick/listed "$(tail -n 1 "$tmp/rooms.log")" eventually 10 both_listed
 quick carl nestopia "$content/shooter.nes"
 ended carl 30
 status=$?
@@ -105,25 +106,27 @@ start_xvfb 700x600
 start dan env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/dan.hash" KEYLOCK_NAME=dan retroarch -v \
     -L "$tmp/dan/cores/nestopia_keylock_libretro.so" "$game"
 eventually 20 window_of dan >/dev/null || { show dan; die "quick/retroarch: no window"; }
-sleep 3
+frontend_frames "$command_port" 60
 window=$(window_of dan)
 srm() { od -An -tu1 -N1 "$tmp/dan/save/shooter.srm" 2>/dev/null | tr -d ' '; }
-srm_moves() { local was=$(srm); sleep 1.2; [ -n "$was" ] && [ "$(srm)" != "$was" ]; }
+has_srm() { [ -n "$(srm)" ]; }
+srm_is_not() { [ "$(srm)" != "$1" ]; }
+srm_moves() { eventually 6 has_srm && eventually 6 srm_is_not "$(srm)"; }
 check quick/alone "alone it joined a room" test "$(grep -ac 'name="dan"' "$tmp/relay.log")" = 0
-check quick/alone-saves "alone the game's save RAM does not reach the player's file" eventually 6 srm_moves
+check quick/alone-saves "alone the game's save RAM does not reach the player's file" srm_moves
+shows_other() { [ "$(shows)" != "$1" ]; }
 shows() { import -window "$window" -depth 8 rgb:- | md5sum; }
 
 # The quick menu, the core's options, the last category, where Play stands first: from Alone to Quick match.
 menu_keys "$command_port" TOGGLE A UP A RIGHT TOGGLE
 check quick/looks "no room was made for it" said relay 'joined room="quick-.*name="dan"' 12
-one=$(shows)
-sleep 0.7
-check quick/practice "the game stands still while it waits" test "$one" != "$(shows)"
+check quick/practice "the game stands still while it waits" eventually 3 shows_other "$(shows)"
 [ -z "${PICTURE:-}" ] || import -window "$window" "$PICTURE"
 quick eve nestopia "$game" --frames 600
 check quick/meets "the match did not begin" said dan 'playing seats=' 20
-sleep 1.5
-check quick/declined "a state that is saved in a match is not declined" test "$(press "$window" F2; sleep 1; ls "$tmp/dan/state" | wc -l)" = 0
+frontend_frames "$command_port" 60
+press "$window" F2
+check quick/declined "a state that is saved in a match is not declined" stays 1 test -z "$(ls "$tmp/dan/state")"
 before=$(srm)
 ended eve 30
 status=$? # 4: nobody else stopped at its last frame, so the relay had no verdict on that
@@ -131,10 +134,8 @@ check quick/eve "exit status $status" test $status = 0 -o $status = 4
 check quick/saves-kept "the match wrote to the player's save file" test "$(srm)" = "$before"
 menu_keys "$command_port" TOGGLE LEFT TOGGLE # Alone; the menu is where it was
 check quick/leaves "he did not leave the room" said relay 'left room="quick-.*name="dan"' 12
-sleep 1
-one=$(shows)
-sleep 0.7
-check quick/plays-on "the game stands still after he has left" test "$one" != "$(shows)"
+frontend_frames "$command_port" 60 # the message that he has left is on the screen
+check quick/plays-on "the game stands still after he has left" eventually 3 shows_other "$(shows)"
 same_as() { # NAME: dan's hashes of the match with that one, kept before he begins another
     "$keylock" diff "$tmp/$1.hash" "$tmp/dan.hash" >"$tmp/diff.log" 2>&1
     status=$?

@@ -67,7 +67,7 @@ except OSError: print("no answer")' "${command_port[$1]}"
 
 patched_home ann "${short_menu[@]}" 'config_save_on_exit = "true"' 'keylock_room = "a name that is too long for a room"'
 start_patched ann -L "$(core_path nestopia)" "$content/shooter.nes"
-sleep 2
+frontend_frames "${command_port[ann]}" 60
 check patch/bare "before it is asked for a room it loads a wrapper" test "$(grep -acE 'libretro core from.*keylock' "$tmp/ann.log")" = 0
 to_keylock ann
 keys ann DOWN A # Host
@@ -77,11 +77,11 @@ check patch/still-bare "it went on nonetheless" test "$(grep -ac 'name="ann"' "$
 keys ann DOWN DOWN DOWN DOWN DOWN DOWN A # Room: what is typed is taken by Return
 type_in() { # NAME TEXT
     xdotool windowfocus --sync "$(window_of "$1")"
-    sleep 0.3
+    frontend_frames "${command_port[$1]}" 20
     for ((i = 0; i < 40; i++)); do xdotool key --delay 30 BackSpace; done
     xdotool type --delay 60 "$2"
-    xdotool keydown Return sleep 0.1 keyup Return
-    sleep 0.5
+    press "$(window_of "$1")" Return
+    frontend_frames "${command_port[$1]}" 30
 }
 type_in ann pair
 keys ann DOWN DOWN A # Password, behind Link
@@ -127,7 +127,7 @@ xdotool windowmove "${window[cyd]}" 1184 0 windowfocus --sync "${window[cyd]}"
 check patch/no-focus "without the focus the game stands still" runs_on
 to_keylock cyd
 keys cyd DOWN DOWN DOWN DOWN A # behind Leave, Host and Quick Match: Browse Rooms
-sleep 2.5
+frontend_frames "${command_port[cyd]}" 120 # the relay has been asked
 picture cyd patched-browse
 keys cyd A # a-room, linked, pair
 check patch/browse "the first of the rooms found was not joined" said relay 'joined room="a-room".*name="cyd"' 15
@@ -185,7 +185,6 @@ ln -s /usr/share/libretro/info/nestopia_libretro.info "$tmp/info"
 cp "$content/shooter.nes" "$tmp/games"
 patched_home eve "libretro_directory = \"$tmp/cores\"" "libretro_info_path = \"$tmp/info\"" "rgui_browser_directory = \"$tmp/games\""
 start_patched eve "--keylock=keylock://$relay/later" --menu
-sleep 1
 keys eve A A DOWN A A DOWN A # Load Core, the only one; Load Content, Start Directory: behind Parent Directory
 check patch/link-later "the game that was loaded later did not go there" said relay 'joined room="later".*name="eve"' 10
 to_keylock eve

@@ -41,13 +41,8 @@ retroarch_ann() { # VARIABLE…
     eventually 20 window_of ann >/dev/null || { show ann; die "frontend/start: RetroArch shows no window"; }
     eventually 20 plays || die "frontend/start: it does not play: $(status)"
 }
-tell() { # WORDS…: each by the remote control, some frames behind the one before
-    local words
-    for words in "$@"; do
-        printf '%s' "$words" >"/dev/udp/127.0.0.1/$command_port"
-        sleep 0.4
-    done
-}
+tell() { to_retroarch "$command_port" "$@"; }
+quit() { printf QUIT >"/dev/udp/127.0.0.1/$command_port"; }
 status() {
     python3 - "$command_port" <<'END'
 import socket, sys
@@ -77,12 +72,13 @@ kept() { # WHAT: the player's files are as they were
 # --- alone: her saves and states, those that RetroArch makes by itself among them ---------------------------------------
 
 retroarch_ann KEYLOCK_MODE=alone
-sleep 1.5
-tell SAVE_STATE STATE_SLOT_PLUS
-sleep 1
-tell SAVE_STATE
-sleep 1
-tell QUIT
+frontend_frames "$command_port" 60
+for slot in state state1; do
+    tell SAVE_STATE
+    eventually 5 test -s "$tmp/ann/state/shooter.$slot"
+    tell STATE_SLOT_PLUS
+done
+quit
 ended ann 10
 check frontend/alone-end "exit status $?" test $? = 0
 files >"$tmp/files"
@@ -107,8 +103,7 @@ kept abuse
 # Content is closed; loaded again, she is in the match again.
 tell CLOSE_CONTENT
 check frontend/close "she has not left the room" eventually 10 eval '[ "$(times "event=left .*name=\"ann\"")" = 1 ]'
-sleep 1
-check frontend/closed "RetroArch is gone, or plays on: $(status)" eval '[[ $(status) == *CONTENTLESS* ]]'
+check frontend/closed "RetroArch is gone, or plays on: $(status)" eventually 5 eval '[[ $(status) == *CONTENTLESS* ]]'
 cp "$tmp/ann.hash" "$tmp/ann-1.hash"
 kept closed
 : >"$tmp/ann.hash"
@@ -126,7 +121,7 @@ menu_keys "$command_port" TOGGLE B DOWN A A DOWN A
 check frontend/other-core "she has not left the room: $(status)" eventually 10 eval '[ "$(times "event=left .*name=\"ann\"")" = 2 ]'
 check frontend/other-core-runs "it does not run: $(status) $(show ann)" eventually 10 eval '[[ $(status) == *PLAYING*pads* ]]'
 kept other-core
-tell QUIT
+quit
 ended ann 10
 check frontend/other-core-end "exit status $?" test $? = 0
 kept other-core-end
@@ -136,7 +131,7 @@ kept other-core-end
 retroarch_ann
 check frontend/third "started again, she is not in the match: $(show ann relay)" said ann 'playing seats=' 30
 goes_on third
-tell QUIT
+quit
 ended ann 10
 check frontend/end "exit status $?" test $? = 0
 check frontend/end-left "she has not left the room" eventually 10 eval '[ "$(times "event=left .*name=\"ann\"")" = 3 ]'

@@ -22,7 +22,7 @@ player() { # NAME ARGUMENT…: joins the room
 both() {
     player ann --relay "$relay" --room demo --players 2
     said ann 'keylock://' 20 || { show ann; die "demo: ann's keylock says no invitation"; }
-    sleep 1.1 # two machines do not start in the same second
+    next_second # two machines do not start in the same one
     invitation=$(grep -ao 'keylock://.*' "$tmp/ann.log" | head -n 1)
     player bob "$invitation"
 }
@@ -57,7 +57,7 @@ Two RetroArch windows play one game, locked frame by frame through $relay; bob c
   arrows  fly        z  fire        Enter  start        (F1: RetroArch's menu; the game goes on behind it)
 The left window is player 1, the right one player 2. Close both windows to end.
 END
-    while running ann || running bob; do sleep 0.5; done
+    while running ann || running bob; do glance; done
     stop ann
     stop bob
     report
@@ -72,8 +72,8 @@ play() { # SECONDS
     while [ "$SECONDS" -lt "$until" ]; do
         for id in "$left" "$right"; do
             direction=${directions[$((turn++ % 8))]}
-            xdotool windowfocus --sync "$id" keydown z keydown "$direction" sleep 0.2 keyup z sleep 0.05 \
-                keydown z sleep 0.1 keyup z keyup "$direction"
+            hold "$id" 0.2 z "$direction"
+            hold "$id" 0.1 z "$direction"
         done
         running ann && running bob || return 1
     done
@@ -126,10 +126,9 @@ by_script() {
     for who in ann bob; do
         said $who 'playing ' 30 || { show $who relay; die "demo: $who's game did not begin"; }
     done
-    sleep 1
-    start watch python3 tests/e2e/rundelay.py "${pid[ann]}" "${pid[bob]}" "${pid[relay]}" "${pid[xvfb]}"
+    plays ann 60
+    watch watch ann bob relay xvfb
     press "$left" Return 0.2
-    sleep 0.3
     press "$right" Return 0.2
     play 12 || { show ann bob; die "demo: a RetroArch ended while it played"; }
     if take_picture; then

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 """judge_trace.py NAME TRACE [--watch FILE] ... - judges the CSV of `keylock run --trace` or KEYLOCK_TRACE.
 
-Prints `ok NAME/...` or `FAIL NAME/...: why` lines and exits with 1 when something failed.
+Prints `ok NAME/...` or `FAIL NAME/...: why` lines and exits with 1 when something failed. The machine's own hitches (hitches.py)
+are named and taken off. Where it stood still for more than a third of the time nothing is judged: `skip NAME: why`.
   --after S        leaves out the first S seconds after frame 0 (0)
   --fps F          the core's own rate, and of it
   --min-share X    at least this share must have been run
   --max-lead N     average lead in frames, at most
-  --max-lead-held-back N  the same where the scheduler held threads back for over 100 ms in all (see --watch)
+  --max-lead-held-back N  the same where the machine stood still for over 100 ms in all
   --max-late X     share of frames that were due and not there, at most
-  --watch FILE     lines of rundelay.py: what the machine's scheduler is to blame for is shown and taken off
-  --max-gap MS     nobody who asks waits longer for a frame, less what a thread was held back for meanwhile
-  --begin US       rundelay's clock when the trace's began, about: only what was held back in a gap counts
+  --watch FILE     the lines of hitches.py
+  --max-gap MS     nobody who asks waits longer for a frame, less what the machine stood still meanwhile
   --one-gap A B    exactly one gap without frames is longer than A seconds, and it is shorter than B
   --settled S      S seconds after that gap the lead is back within two frames of what it was, and 60 fps held"""
 import argparse
 import csv
 import math
+import os
 import sys
 
 parser = argparse.ArgumentParser()
@@ -29,7 +30,6 @@ parser.add_argument("--max-lead", type=float)
 parser.add_argument("--max-lead-held-back", type=float)
 parser.add_argument("--max-late", type=float)
 parser.add_argument("--max-gap", type=float)
-parser.add_argument("--begin", type=float, default=0)
 parser.add_argument("--one-gap", type=float, nargs=2)
 parser.add_argument("--settled", type=float)
 a = parser.parse_args()
@@ -48,6 +48,8 @@ ran = [r for r in rows if int(r["run"]) > 0]
 if not ran:
     print(f"FAIL {a.name}: the trace holds no frame")
     sys.exit(1)
+# Its lines are written as they happen, so the file's time is that of its last.
+zero_us = os.stat(a.trace).st_mtime_ns / 1e3 - int(rows[-1]["wall_us"])
 start = int(ran[0]["wall_us"]) + a.after * 1e6
 rows = [r for r in rows if int(r["wall_us"]) >= start]
 ran = [r for r in ran if int(r["wall_us"]) >= start]
@@ -61,23 +63,29 @@ leads = [float(r["lead"]) for r in ran if float(r["lead"]) > 0]
 gap = max((int(y["wall_us"]) - int(x["wall_us"]) for x, y in zip(ran, ran[1:])), default=0) / 1000
 lead = sum(leads) / len(leads) if leads else 0
 
-hitches, held = [], []
+held = []  # (end of a tenth of a second by the trace's clock, ms)
 if a.watch:
     with open(a.watch) as f:
-        held = [tuple(map(float, line.split()[:2])) for line in f if line.strip()]
-    hitches = [ms for _, ms in held if ms > 8]
-    print(f"     the scheduler held a thread back for over 8 ms in {len(hitches)} tenths of a second, worst {max(hitches, default=0):.0f} ms")
+        held = [(us - zero_us, ms) for us, ms in (map(float, line.split()[:2]) for line in f if line.strip())]
+    held = [(us, ms) for us, ms in held if begin <= us <= end + 100000]
+hitches = [ms for _, ms in held if ms > 8]
+stood_ms = sum(hitches)
+if a.watch:
+    print(f"     {a.name}: the machine stood still for {stood_ms:.0f} ms of {seconds * 1e3:.0f}, in a tenth of a second for {max(hitches, default=0):.0f} at most")
+if stood_ms > seconds * 1000 / 3:
+    print(f"skip {a.name}: nothing is judged where the machine stood still for {stood_ms:.0f} ms of {seconds * 1e3:.0f}")
+    sys.exit(0)
 if a.min_share:
     fps = frames / seconds
     owed = math.ceil(a.min_share * a.fps * seconds) - frames  # frames short of what is expected
-    excused = min(max(0, owed), math.ceil(sum(hitches) / 1000 * a.fps))
+    excused = min(max(0, owed), math.ceil(stood_ms / 1000 * a.fps))
     say(owed <= excused, "fps",
         f"{fps:.3f} of the core's {a.fps:g} over {seconds:.1f} s, longest gap {gap:.0f} ms"
-        f" (expected {a.min_share * a.fps:.2f} at least{f'; {excused} frames short by the scheduler' if excused else ''})")
+        f" (expected {a.min_share * a.fps:.2f} at least{f'; {excused} frames short by the machine' if excused else ''})")
 if a.max_lead:
     limit, why = a.max_lead, ""
-    if a.max_lead_held_back and sum(hitches) > 100:
-        limit, why = a.max_lead_held_back, f", not {a.max_lead:g}, as threads were held back for {sum(hitches):.0f} ms"
+    if a.max_lead_held_back and stood_ms > 100:
+        limit, why = a.max_lead_held_back, f", not {a.max_lead:g}, as the machine stood still for {stood_ms:.0f} ms"
     say(0 < round(lead, 2) <= limit, "lead",
         f"{lead:.2f} frames on average, largest {max(leads, default=0):.2f} (expected at most {limit:g}{why})")
 if a.max_late is not None:
@@ -85,29 +93,33 @@ if a.max_late is not None:
     excused = min(late, sum(math.ceil(ms / 16.7) for ms in hitches))
     share = (late - excused) / max(1, frames)
     say(share <= a.max_late, "late",
-        f"{late} of {frames} frames late, {excused} of them at most by the scheduler: {share * 100:.2f} % (expected at most {a.max_late * 100:g} %)")
+        f"{late} of {frames} frames late, {excused} of them at most by the machine: {share * 100:.2f} % (expected at most {a.max_late * 100:g} %)")
 if a.max_gap:
     # What counts is how long a player who asks gets no frame: a call that comes late is the player's own machine's doing.
     def wait(x, y):
-        """From the first call between these two, both of which ran frames, to the second; and the same less those of
-        rundelay's tenths of a second that overlap with it."""
+        """From the first call between these two, both of which ran frames, to the second; and the same less what the
+        machine stood still in the tenths of a second that overlap with it."""
         at = [int(r["wall_us"]) for r in rows[x + 1:y + 1]]
-        begin, end = at[0] + a.begin, at[-1] + a.begin
+        begin, end = at[0], at[-1]
         return (end - begin) / 1000, sum(ms for t, ms in held if begin - 50000 <= t and t - 150000 <= end), at[0] / 1e6
     places = [i for i, r in enumerate(rows) if int(r["run"]) > 0]
     waits = [(ms, max(0, ms - took), at) for ms, took, at in (wait(x, y) for x, y in zip(places, places[1:]))]
     worst = max(ms for _, ms, _ in waits)
-    say(worst <= a.max_gap, "gap", f"longest waits for a frame, in ms at s (less what the scheduler held back): "
+    say(worst <= a.max_gap, "gap", f"longest waits for a frame, in ms at s (less what the machine stood still): "
         + ", ".join(f"{ms:.0f} at {at:.1f} ({less:.0f})" for ms, less, at in sorted(waits, reverse=True)[:4])
         + f" (expected at most {a.max_gap:g})")
 if a.one_gap:
     low, high = a.one_gap
-    gaps = [(int(y["wall_us"]) - int(x["wall_us"]), i) for i, (x, y) in enumerate(zip(ran, ran[1:]))]
-    gaps = [(us / 1e6, i) for us, i in gaps if us / 1e6 > low]
-    say(len(gaps) == 1 and gaps[0][0] < high, "gap",
-        f"gaps over {low:g} s: {', '.join(f'{g:.2f} s' for g, _ in gaps) or 'none'} (expected one below {high:g} s)")
-    if a.settled and len(gaps) == 1:
-        i = gaps[0][1]
+    stood = lambda at, till: sum(ms for t, ms in held if at - 50000 <= t and t - 150000 <= till) / 1000
+    walls = [int(r["wall_us"]) for r in ran]
+    gaps = [((y - x) / 1e6, stood(x, y), i) for i, (x, y) in enumerate(zip(walls, walls[1:])) if y - x > low * 1e6]
+    longest = max(gaps, default=(0, 0, 0))
+    others = [g for g in gaps if g != longest and g[0] - g[1] > low]
+    say(bool(gaps) and not others and longest[0] - longest[1] < high, "gap",
+        f"gaps over {low:g} s: {', '.join(f'{g:.2f} s, for {still:.2f} of it the machine stood still' for g, still, _ in gaps) or 'none'}"
+        f" (expected one below {high:g} s)")
+    if a.settled and gaps:
+        i = longest[2]
         back = int(ran[i + 1]["wall_us"]) + a.settled * 1e6
         after = [r for r in ran if int(r["wall_us"]) >= back]
         earlier = [float(r["lead"]) for r in ran[max(0, i - 120):i]]

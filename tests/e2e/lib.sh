@@ -67,6 +67,17 @@ in_time() {
     if [ "${KL_JUDGE_TIME:-on}" = off ]; then "$@" | sed 's/^FAIL /     not in time: /'; else "$@"; fi
 }
 
+# watch NAME PROCESS…: what the machine takes away from these from here on, in $tmp/NAME.log (hitches.py).
+watch() {
+    local name=$1 process watched=()
+    shift
+    for process; do watched+=("${pid[$process]}"); done
+    start "$name" python3 tests/e2e/hitches.py "${watched[@]}"
+}
+
+# stood_ms NAME FROM_US TO_US: so long the machine stood still, by that watch, between two times of $EPOCHREALTIME without its dot.
+stood_ms() { awk -v a="$2" -v b="$3" '$1 >= a && $1 <= b + 100000 && $2 > 8 { ms += $2 } END { printf "%d", ms }' "$tmp/$1.log"; }
+
 # The last lines of what the named processes said, for a failure.
 show() {
     local n
@@ -76,6 +87,60 @@ show() {
         tail -n "${SHOW_LINES:-6}" "$tmp/$n.log" | cut -c 1-300 | sed 's/^/     /'
     done
 }
+
+# --- waiting --------------------------------------------------------------------------------------------------
+
+# A scenario waits for an event, with a deadline: said, ended, eventually, plays, reaches, frontend_frames. A claim that must
+# hold for a while is looked at all the while: stays. A time that is the scenario's own content, as an outage, is named: lasts.
+# Nothing else of tests/e2e sleeps (tests/tools/scripts.py).
+glance() { sleep 0.05; } # between two looks at something
+
+# eventually SECONDS COMMAND…: repeats until it succeeds.
+eventually() {
+    local until=$((SECONDS + $1 * slowness))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -gt "$until" ] && return 1
+        glance
+    done
+}
+
+# stays SECONDS COMMAND…: the command succeeds at every look, for so long.
+stays() {
+    local until=$(($(now_ms) + $(awk "BEGIN { print $1 * 1000 }")))
+    shift
+    while "$@"; do
+        [ "$(now_ms)" -lt "$until" ] || return 0
+        glance
+    done
+    return 1
+}
+
+# lasts SECONDS WHAT: that thing lasts so long, because the scenario is about it.
+lasts() { sleep "$1"; }
+
+now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
+
+# next_second: the clock shows another second, for machines that shall not start in the same one.
+next_second() {
+    local was
+    printf -v was '%(%s)T' -1
+    eventually 2 eval "[ \$(printf '%(%s)T' -1) != $was ]"
+}
+
+# frame_of NAME: the last frame that it has run, by its trace; 0 before the first.
+frame_of() { tac "$tmp/$1.csv" 2>/dev/null | awk -F , '$3 ~ /^[0-9]+$/ { print $3; found = 1; exit } END { if (!found) print 0 }'; }
+is_at() { [ "$(frame_of "$1")" -ge "$2" ]; }
+
+# reaches NAME FRAME [SECONDS]: that frame has been run.
+reaches() {
+    eventually "${3:-30}" is_at "$1" "$2" && return
+    [ -e "$tmp/$1.csv" ] || fail "waits/$1: it writes no trace"
+    return 1
+}
+
+# plays NAME FRAMES [SECONDS]: it runs so many frames more.
+plays() { reaches "$1" $(($(frame_of "$1") + $2)) "${3:-}"; }
 
 # --- processes ------------------------------------------------------------------------------------------------
 
@@ -95,7 +160,7 @@ stop() {
     local name=$1 tries=0 status=0
     [ -n "${pid[$name]:-}" ] || return 0
     kill "-${2:-TERM}" "${pid[$name]}" 2>/dev/null
-    while running "$name" && [ $((tries++)) -lt 100 ]; do sleep 0.05; done
+    while running "$name" && [ $((tries++)) -lt 100 ]; do glance; done
     running "$name" && kill -KILL "${pid[$name]}" 2>/dev/null
     wait "${pid[$name]}" 2>/dev/null
     status=$?
@@ -112,7 +177,7 @@ ended() {
             stop "$name"
             return 124
         fi
-        sleep 0.05
+        glance
     done
     wait "${pid[$name]}" 2>/dev/null
     status=$?
@@ -152,17 +217,7 @@ said() {
             grep -aqE -- "$2" "$tmp/$1.log" 2>/dev/null
             return
         fi
-        sleep 0.05
-    done
-}
-
-# eventually SECONDS COMMAND…: repeats until it succeeds.
-eventually() {
-    local until=$((SECONDS + $1 * slowness))
-    shift
-    until "$@"; do
-        [ "$SECONDS" -gt "$until" ] && return 1
-        sleep 0.1
+        glance
     done
 }
 
@@ -469,8 +524,49 @@ for key in sys.argv[2:]:
     time.sleep(0.15)
 END
 }
-# press WINDOW KEY [SECONDS]: that window gets the focus and the key. RetroArch's x driver reads the keyboard
-# only with the focus, once a frame.
-press() {
-    xdotool windowfocus --sync "$1" keydown "$2" sleep "${3:-0.1}" keyup "$2"
+# frontend_frames PORT FRAMES: that RetroArch has answered its remote control so often, once a frame at most.
+frontend_frames() {
+    python3 - "$@" <<'END'
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(2)
+s.connect(("127.0.0.1", int(sys.argv[1])))
+answers, until = 0, time.monotonic() + 60
+while answers < int(sys.argv[2]) and time.monotonic() < until:
+    try:
+        s.send(b"GET_STATUS")
+        s.recv(4096)
+        answers += 1
+    except OSError: time.sleep(0.05) # a game that begins makes the socket anew
+END
 }
+
+# type_at WINDOW PORT TEXT: into what the menu of that RetroArch asks for.
+type_at() {
+    xdotool windowfocus --sync "$1"
+    frontend_frames "$2" 30
+    xdotool type --delay 80 "$3"
+    frontend_frames "$2" 30
+}
+
+# to_retroarch PORT WORDS…: each by its remote control, some frames behind the one before.
+to_retroarch() {
+    local at=$1 words
+    shift
+    for words in "$@"; do
+        printf '%s' "$words" >"/dev/udp/127.0.0.1/$at"
+        frontend_frames "$at" 20
+    done
+}
+
+# hold WINDOW SECONDS KEY…: that window gets the focus and the keys, together and for so long. RetroArch's x driver reads the
+# keyboard only with the focus, once a frame.
+hold() {
+    local window=$1 seconds=$2 key keys=() up=()
+    shift 2
+    for key; do keys+=(keydown "$key") up+=(keyup "$key"); done
+    xdotool windowfocus --sync "$window" "${keys[@]}" sleep "$seconds" "${up[@]}"
+}
+# chord WINDOW HELD KEY: the one is held, and then the other pressed, as a pad's hot keys want it.
+chord() { xdotool windowfocus --sync "$1" keydown "$2" sleep 0.7 keydown "$3" sleep 0.1 keyup "$3" keyup "$2"; }
+press() { hold "$1" "${3:-0.1}" "$2"; } # WINDOW KEY [SECONDS]

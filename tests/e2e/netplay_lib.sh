@@ -34,17 +34,13 @@ netplayer() {
     start "$name" "${within[@]}" env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/$name.hash" KEYLOCK_TRACE="$tmp/$name.csv" KEYLOCK_NAME="$name" \
         KEYLOCK_CORE="$(core_path nestopia)" "${knows[@]}" retroarch -v -L "$tmp/$name/cores/keylock_libretro.so" "$game" --nick "$name" "$@"
 }
-to_retroarch() { # PORT WORDS: by its remote control
-    python3 -c 'import socket, sys
-socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(sys.argv[2].encode(), ("127.0.0.1", int(sys.argv[1])))' "$@"
-}
 play() { # SECONDS WINDOW…: some fire and flight
     local until=$((SECONDS + $1)) direction id
     shift
     while [ $SECONDS -lt $until ]; do
         for direction in Left Right Up Down; do
             for id in "$@"; do
-                xdotool windowfocus --sync "$id" keydown z keydown $direction sleep 0.15 keyup z keyup $direction
+                hold "$id" 0.15 z $direction
             done
         done
     done
