@@ -65,9 +65,10 @@ $(OUT)/vectors: $(call obj,tests/conformance/vectors.c tests/conformance/fields.
 	$(link) $(LIBS)
 $(OUT)/session_peer: $(call obj,tests/conformance/session_peer.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
-conformance: $(OUT)/vectors $(OUT)/session_peer ## PROTOCOL.md against the code, by a decoder written from the document alone
+conformance: $(OUT)/vectors $(OUT)/session_peer $(OUT)/keylock-relay ## PROTOCOL.md against the code, by a decoder written from the document alone
 	$(Q)python3 tests/conformance/decode.py $(OUT)/vectors
 	$(Q)python3 tests/conformance/session.py $(OUT)/session_peer
+	$(Q)python3 tests/conformance/client.py $(OUT)/keylock-relay
 
 $(OUT)/fuzz/%: $(OUT)/obj/test/%.o $(if $(FUZZER),,$(call obj,tests/fuzz/replay_main.c)) $(OUT)/libkeylock.a
 	$(link) $(if $(FUZZER),-fsanitize=fuzzer) $(LIBS)

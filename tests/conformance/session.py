@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""session.py SESSION_PEER [SEED] - both ends of a session, written from net/PROTOCOL.md §2 and §9 and held against the C code.
+"""session.py SESSION_PEER [SEED] - both ends of a session, written from net/PROTOCOL.md §2, §8 and §9 and held against the C code.
 
 Handshakes with a relay and with a client of the C code, in every cipher that Python has here; sealed datagrams both
 ways; each damaged one is dropped; then tags, tickets, tokens, doors and returns. AES-256-GCM is left to
@@ -17,11 +17,22 @@ import sys
 sys.dont_write_bytecode = True
 
 import curves
+import tables
+
+TABLES = tables.read_tables()
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../net/PROTOCOL.md")) as document:
     VERSION = int(document.readline().rsplit(None, 1)[1])  # "# Keylock's protocol, version N"
 CHACHA, CLEAR = 2, 4
 FLIPS = 60  # damaged forms of each datagram
+
+
+def by_table(name, data):
+    """The fields of a whole datagram, by the document's table."""
+    walk = tables.Walk(TABLES, data)
+    known = walk.table(TABLES[name])
+    walk.r.end()
+    return known
 
 
 def blake(bits, data, key=b""):
@@ -120,8 +131,10 @@ def play_client(program, rng, offers, ciphers, expected):
     for wrong in (make_init(public, offers)[:-1], make_init(public, offers) + b"\0",
                   make_init(public, offers)[:-1] + b"\1", make_init(public, offers)[:37] + b"\1" + make_init(public, offers)[38:]):
         assert peer.ask("in", wrong) == []
+    by_table("INIT", make_init(public, offers))
     (word, reply), = peer.ask("in", make_init(public, offers))
     reply = bytes.fromhex(reply)
+    assert by_table("COOKIE", reply)["echo"] == echo
     assert word == "out" and len(reply) == 34 and reply[:18] == b"\x4b\x11" + echo and any(reply[18:])
     init = make_init(public, offers, reply[18:])
     for _ in range(FLIPS):  # a cookie is good for this INIT alone
@@ -130,6 +143,7 @@ def play_client(program, rng, offers, ciphers, expected):
         assert answers == [] or answers[0][1][2:4] in ("11", "13"), answers
     answers = peer.ask("in", init)
     answer = bytes.fromhex(answers[0][1])
+    assert by_table("ANSWER", answer)["s_r"] == own
     assert len(answer) == 103 and answer[:18] == b"\x4b\x12" + echo
     session, cipher = struct.unpack("<IB", answer[18:23])
     assert session != 0 and cipher == expected and answer[55:87] == own
@@ -145,7 +159,8 @@ def play_relay(program, rng, offers, cipher):
     own_secret, secret, cookie, session = rng.randbytes(32), rng.randbytes(32), rng.randbytes(16), 0xfffff00f
     peer = Peer(program, "client", str(offers))
     init = bytes.fromhex(peer.line()[1])
-    public = init[4:36]
+    public = by_table("INIT", init)["e_c"]
+    by_table("REFUSAL", b"\x4b\x13" + public[:16] + struct.pack("<BH", 2, 9))
     assert init == make_init(public, offers)
     assert peer.ask("in", b"\x4b\x13" + public[:16] + struct.pack("<BH", 2, 9)) == [["refused", "2", "9"]]
     assert peer.ask("in", b"\x4b\x11" + bytes(16) + cookie) == []  # who has not seen INIT
@@ -243,6 +258,41 @@ def play_papers(program, rng):
     peer.end()
 
 
+def play_enet(program, rng):
+    """§8: CONNECT as the table has it, and the commands that a relay lets through."""
+    peer = Peer(program, "papers")
+    for session in (1, 0x01020304, rng.randrange(1, 2**32)):
+        (_, made), = peer.ask("connect", session)
+        connect = bytes.fromhex(made)
+        assert len(connect) == 56
+        assert by_table("CONNECT", connect)["connect_id"] == session, "the connect id is little-endian"
+        assert peer.ask("filter", connect) == [["pass"]]
+    field = {leaf.field.name: (leaf.start, leaf.end) for leaf in walked(connect).leaves}
+    for name in ("outgoing_peer", "channels", "incoming_bandwidth", "outgoing_bandwidth"):
+        start, end = field[name]
+        assert peer.ask("filter", connect[:start] + b"\1" * (end - start) + connect[end:]) == [["drop"]], name
+    head = struct.pack(">HH", 0x8000, 0) + struct.pack("<I", session)
+    ping, reliable = b"\x85\xff\0\1", lambda n, channel=0: struct.pack(">BBHH", 0x86, channel, 1, n) + bytes(n)
+    piece = lambda count=2, total=2000, n=9, channel=1: struct.pack(">BBHHHIIII", 0x88, channel, 1, 1, n, count, 0, total, 0) + bytes(n)
+    limits = lambda n: struct.pack(">BBHII", 0x8a, 0xff, 1, n, 0)
+    for good in (ping, ping * 32, reliable(1), reliable(1000, 1), piece(), piece(12, 6000), limits(0), b"\x84\xff\0\1" + bytes(4),
+                 b"\x01\xff\0\1" + bytes(4)):
+        assert peer.ask("filter", head + good) == [["pass"]], good.hex()
+    for bad in (b"", ping * 33, ping + b"\0", reliable(0), reliable(1, 2), reliable(5)[:-1], piece(13, 6000), piece(2, 6001), piece(n=0),
+                piece(channel=2), limits(1), connect[8:], b"\x87\0\0\1" + bytes(5), b"\x89\0\0\1" + bytes(5), b"\x8b\xff\0\1" + bytes(12),
+                b"\x83\xff\0\1" + bytes(40), reliable(1174 - 14 + 1)):
+        assert peer.ask("filter", head + bad) == [["drop"]], bad.hex()
+    assert peer.ask("filter", b"\xc0" + head[1:] + ping) == [["drop"]], "compressed"
+    assert peer.ask("filter", connect + ping) == [["drop"]], "CONNECT is alone"
+    peer.end()
+
+
+def walked(connect):
+    walk = tables.Walk(TABLES, connect)
+    walk.table(TABLES["CONNECT"])
+    return walk
+
+
 def main():
     program, seed = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
     rng = random.Random(seed)
@@ -256,6 +306,8 @@ def main():
     print("ok handshake and datagrams, Python as the relay: 2 sessions seed=%d" % seed)
     play_papers(program, rng)
     print("ok tags, tickets, tokens, returns, commitments, doors seed=%d" % seed)
+    play_enet(program, rng)
+    print("ok ENet's CONNECT is the table's, and the filter drops what §8 says seed=%d" % seed)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,21 @@
 /* session_peer - one end of a session, driven by lines; session.py is the other one.
  *
- *   session_peer relay SECRET CIPHERS     prints: fingerprint TEXT
- *   session_peer client OFFERS            prints: out INIT
- *   then, for each line of
- *     in HEX          a datagram for this end: out HEX, opened KIND HEX, established PUB CIPHER SESSION
- * BINDING, refused CODE VERSION, or nothing seal KIND HEX   out HEX session_peer papers                   for
- * each line of tag SECRET ROOM BEFORE I K BYTES    tag HEX mark SECRET ROOM BEFORE I K END BYTES mark HEX
- * ticket SECRET HEX                   body HEX or malformed token HEX                           hash HEX door
- * SECRET BINDING                 share HEX; the next line is `share HEX' of the other: macs OWN EXPECTED
- * return PUB BINDING TOKEN SIGNATURE  yes or no prints, then a line with a full stop. All bytes in
- * hexadecimal; `-' for none. */
+ *   session_peer relay SECRET CIPHERS   prints "fingerprint TEXT"
+ *   session_peer client OFFERS          prints "out INIT"
+ * Both then take lines. Each line is answered by lines, and by a line with a full stop:
+ *   in HEX            a datagram for this end: "out HEX", "opened KIND HEX", "established PUB CIPHER SESSION
+ *                     BINDING", "refused CODE VERSION", or nothing
+ *   seal KIND HEX     "out HEX"
+ *   session_peer papers                 takes lines, and answers them in the same way:
+ *   tag SECRET ROOM BEFORE I K BYTES        "tag HEX"
+ *   mark SECRET ROOM BEFORE I K END BYTES   "mark HEX"
+ *   ticket SECRET HEX                       "body HEX" or "malformed"
+ *   token HEX                               "hash HEX"
+ *   door SECRET BINDING                     "share HEX"; the next line is "share HEX" of the other end: "own
+ * MAC" and "expected MAC" return PUB BINDING TOKEN SIGNATURE      "yes" or "no" commit ROOM CLIENT HEX
+ * "commitment HEX" connect SESSION                         "connect HEX": ENet's CONNECT for that session,
+ * unsealed filter HEX                              "pass" or "drop": a body for ENet at a relay All bytes are
+ * hexadecimal; "-" stands for none. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +27,9 @@
 #include "net/session/seat.h"
 #include "net/session/tag.h"
 #include "net/session/ticket.h"
+#include "net/transport/enet_common.h"
+#include "net/transport/enet_seal.h"
+#include "net/transport/udp_filter.h"
 
 static char line[20000];
 static uint8_t bytes[8000];
@@ -215,12 +224,50 @@ static void do_commit(void) {
     show("commitment", out, sizeof out);
 }
 
+/* --- ENet --- */
+
+static struct kl_sealer *only_sealer(void *ctx, uint32_t connect_id) {
+    (void)connect_id;
+    return ctx;
+}
+
+/* ENet sends its CONNECT to a socket of ours, in a datagram whose body is in clear. */
+static void do_connect(void) {
+    struct kl_session_keys keys = {.cipher = KL_CIPHER_CLEAR, .session = (uint32_t)strtoul(word(), NULL, 10)};
+    struct kl_sealer clear;
+    struct kl_enet_seal seal = {.ctx = &clear, .sealer = only_sealer};
+    ENetHost *host = kl_enet_host_create(1);
+    ENetAddress here = {.host = ENET_HOST_ANY, .port = 0};
+    ENetSocket own = enet_socket_create(ENET_SOCKET_TYPE_DATAGRAM);
+    ENetBuffer in = {.data = bytes, .dataLength = sizeof bytes};
+    if (!host || enet_socket_bind(own, &here) != 0 || enet_socket_get_address(own, &here) != 0)
+        die("no socket");
+    enet_address_set_host_ip(&here, "127.0.0.1");
+    kl_sealer_init(&clear, &keys, keys.up);
+    kl_enet_seal_attach(host, &seal);
+    host->peers[0].packetThrottleInterval = ENET_PEER_PACKET_THROTTLE_INTERVAL; /* as link_session.c has it */
+    host->peers[0].packetThrottleAcceleration = ENET_PEER_PACKET_THROTTLE_SCALE;
+    host->peers[0].packetThrottleDeceleration = 0;
+    if (!kl_enet_seal_connect(host, &here, keys.session)) die("no CONNECT");
+    enet_host_flush(host);
+    int len = enet_socket_receive(own, NULL, &in, 1);
+    if (len <= KL_SEAL_OVERHEAD) die("nothing was sent");
+    show("connect", bytes + KL_SEAL_HEADER, (size_t)len - KL_SEAL_OVERHEAD);
+    enet_host_destroy(host);
+    enet_socket_destroy(own);
+}
+
+static void do_filter(void) {
+    puts(kl_udp_judge(KL_UDP_RELAY, bytes, parse(word(), bytes, sizeof bytes), NULL).pass ? "pass" : "drop");
+}
+
 static void papers(void) {
     static const struct {
         const char *word;
         void (*run)(void);
-    } table[] = {{"tag", do_tag},   {"mark", do_mark},     {"ticket", do_ticket}, {"token", do_token},
-                 {"door", do_door}, {"return", do_return}, {"commit", do_commit}};
+    } table[] = {{"tag", do_tag},       {"mark", do_mark},       {"ticket", do_ticket},
+                 {"token", do_token},   {"door", do_door},       {"return", do_return},
+                 {"commit", do_commit}, {"connect", do_connect}, {"filter", do_filter}};
     while (fgets(line, sizeof line, stdin)) {
         const char *what = strtok(line, " \n");
         for (size_t i = 0; what && i < sizeof table / sizeof *table; i++)
