@@ -9,9 +9,13 @@
 
 #include <sodium.h>
 
+#include "core_wrapper/cfg_file.h"
 #include "core_wrapper/hotkeys.h"
+#include "net/platform/file.h"
 #include "net/session/url.h"
 #include "net/transport/link.h"
+
+#define FILE_BYTES 65536 /* of keylock.cfg */
 
 static int refuse(char *err, size_t err_len, const char *key, const char *want, const char *got) {
     snprintf(err, err_len, "%s: expected %s, got \"%s\"", key, want, got);
@@ -358,9 +362,17 @@ static const struct {
 };
 #define KEYS (sizeof keys / sizeof keys[0])
 
+/* KEYS if there is none. */
+static size_t find_key(const char *key) {
+    size_t i = 0;
+    while (i < KEYS && strcmp(keys[i].key, key) != 0)
+        i++;
+    return i;
+}
+
 int kl_config_set(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len) {
-    for (size_t i = 0; i < KEYS; i++)
-        if (!strcmp(keys[i].key, key)) return keys[i].set(c, value, err, err_len);
+    size_t i = find_key(key);
+    if (i < KEYS) return keys[i].set(c, value, err, err_len);
     snprintf(err, err_len, "there is no key \"%s\"", key);
     return -2;
 }
@@ -378,55 +390,46 @@ static void defaults(struct kl_config *c) {
     c->params.hash_every = 60;
 }
 
-char *kl_config_trim(char *s) {
-    while (isspace((unsigned char)*s))
-        s++;
-    size_t n = strlen(s);
-    while (n && isspace((unsigned char)s[n - 1]))
-        s[--n] = 0;
-    return s;
+struct first_error {
+    const char *path;
+    char *err; /* "" so far */
+    size_t err_len;
+};
+
+static void check_line(void *ctx, const struct kl_cfg_line *line) {
+    const struct first_error *e = ctx;
+    if (line->empty || *e->err || (line->key && find_key(line->key) < KEYS)) return;
+    if (line->key)
+        snprintf(e->err, e->err_len, "%s line %u: there is no key \"%s\"", e->path, line->number, line->key);
+    else
+        snprintf(e->err, e->err_len, "%s line %u: expected key = value, got \"%s\"", e->path, line->number,
+                 line->whole);
 }
 
-/* Only behind a blank: a link has a # within it, and without what follows would say less than it did. */
-static char *comment(char *value) {
-    for (char *p = value; *p; p++)
-        if (*p == '#' && (p == value || isspace((unsigned char)p[-1]))) return p;
-    return NULL;
-}
-
-/* One line of the file, cut up in place. Quotes protect a #. */
-static int read_line(struct kl_config *c, char *line, char *err, size_t err_len) {
-    line = kl_config_trim(line);
-    if (!*line || *line == '#') return 0;
-    char *eq = strchr(line, '=');
-    if (!eq) {
-        snprintf(err, err_len, "expected key = value, got \"%s\"", line);
+/* In the order of the keys, not of the lines. */
+static int take_text(struct kl_config *c, const char *text, const char *path, char *err, size_t err_len) {
+    char value[KL_CONFIG_PATH_MAX + 64], why[512];
+    struct first_error e = {path, err, err_len};
+    *err = 0;
+    if (!kl_cfg_each(text, check_line, &e) || *err) return -1;
+    for (size_t i = 0; i < KEYS; i++) {
+        unsigned line = kl_cfg_get(text, keys[i].key, value, sizeof value);
+        if (!line || keys[i].set(c, value, why, sizeof why) == 0) continue;
+        snprintf(err, err_len, "%s line %u: %s", path, line, why);
         return -1;
     }
-    *eq = 0;
-    char *key = kl_config_trim(line), *value = kl_config_trim(eq + 1), *end = NULL;
-    if (*value == '"' && (end = strchr(value + 1, '"'))) {
-        *end = 0;
-        value++;
-    } else if ((end = comment(value))) {
-        *end = 0;
-        value = kl_config_trim(value);
-    }
-    return kl_config_set(c, key, value, err, err_len);
+    return 0;
 }
 
 static int read_file(struct kl_config *c, const char *dir, char *err, size_t err_len) {
-    char path[KL_CONFIG_PATH_MAX + 16], line[KL_CONFIG_PATH_MAX + 64], why[512];
+    char path[KL_CONFIG_PATH_MAX + 16];
+    void *text;
+    size_t len;
     snprintf(path, sizeof path, "%.4095s/%s", dir, KL_CONFIG_FILE);
-    FILE *f = fopen(path, "re");
-    if (!f) return 0;
-    int r = 0;
-    for (unsigned n = 1; r == 0 && fgets(line, sizeof line, f); n++) {
-        r = read_line(c, line, why, sizeof why);
-        if (r != 0) snprintf(err, err_len, "%s line %u: %s", path, n, why);
-    }
-    fclose(f);
-    return r ? -1 : 0;
+    int r = kl_file_read(path, FILE_BYTES, 0, &text, &len, err, err_len);
+    if (r == 0) r = take_text(c, text, path, err, err_len);
+    free(text);
+    return r == KL_FILE_ABSENT ? 0 : r;
 }
 
 int kl_config_settle(struct kl_config *c, char *err, size_t err_len) {

@@ -78,9 +78,6 @@ int kl_config_set(struct kl_config *c, const char *key, const char *value, char 
 /* After the last key: what goes together is known only then. 0, or -1 with a line in err. */
 int kl_config_settle(struct kl_config *c, char *err, size_t err_len);
 
-/* Cuts the blanks off both ends, in place; the first that is left. */
-char *kl_config_trim(char *s);
-
 /* "…/fbneo_keylock_libretro.so" wraps "fbneo_libretro.so". False where the name says nothing. */
 bool kl_config_core_from_file_name(const char *wrapper_path, char *out, size_t cap);
 

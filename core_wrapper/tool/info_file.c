@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core_wrapper/cfg_file.h"
 #include "core_wrapper/core.h"
 
 /* "serialized": states work, but not for run-ahead, pre-emptive frames or RetroArch's own rollback netplay,
@@ -18,9 +19,8 @@ static bool is_own(const char *key) {
     return false;
 }
 
-static void copy_line(void *ctx, const char *key, const char *value, const char *whole) {
-    (void)value;
-    if (key && !is_own(key)) fprintf(ctx, "%s\n", whole);
+static void copy_line(void *ctx, const struct kl_cfg_line *line) {
+    if (line->key && !is_own(line->key)) fprintf(ctx, "%s\n", line->whole);
 }
 
 /* A value cannot hold a quote, nor more than its line. */
@@ -62,7 +62,7 @@ char *kl_info_make(const struct kl_settings *inner, const struct kl_card *card) 
         *value ? " Through Keylock: alone, or online in lock."
                : "Through Keylock: alone, or online in lock.");
     if (inner->there)
-        kl_settings_each(inner, copy_line, f);
+        kl_cfg_each(inner->text, copy_line, f);
     else
         put_usual(f);
     if (fclose(f) == 0) return text;

@@ -1,5 +1,5 @@
-/* settings.h - files of lines `key = "value"`: retroarch.cfg, core info files, keylock.cfg. Read as RetroArch
- * reads them: of two lines with one key the first counts, # begins a comment line.
+/* settings.h - files of lines `key = "value"`: retroarch.cfg, core info files, keylock.cfg. cfg_file.h
+ * says how they are read.
  *
  * What is written keeps every line that it does not mean, and is written whole or not at all. */
 #ifndef KLT_SETTINGS_H
@@ -22,12 +22,6 @@ void kl_settings_free(struct kl_settings *s);
 
 /* The value of a key, without its quotes. False where it does not stand there; out is "" then. */
 bool kl_settings_get(const struct kl_settings *s, const char *key, char *out, size_t cap);
-
-/* Calls line(ctx, key, value, whole) for each line, key and value NULL where it is none; whole without its
- * newline. All borrowed for the call. */
-void kl_settings_each(const struct kl_settings *s,
-                      void (*line)(void *ctx, const char *key, const char *value, const char *whole),
-                      void *ctx);
 
 /* Puts the value in where the key first stands, takes further lines of it away, or adds a line at the end.
  * False without memory. */

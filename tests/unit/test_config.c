@@ -268,6 +268,22 @@ static void a_room_needs_a_relay(void **state) {
     assert_non_null(strstr(err, "KEYLOCK_RELAY"));
 }
 
+/* As RetroArch has it in its own files. */
+static void the_first_line_of_a_key_counts(void **state) {
+    (void)state;
+    struct kl_config c;
+    write_file("players = 3\nroom = \"first\"\nroom = second\nplayers = many\nlink = "
+               "keylock://a.example.org/linked\n"
+               "relay = b.example.org\n");
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
+    assert_int_equal(c.params.players, 3);
+    assert_string_equal(c.room, "linked"); /* a link counts before relay and room, wherever they stand */
+    assert_string_equal(c.host, "a.example.org");
+    write_file("room = first\nrelay = b.example.org\nroom = second\n");
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
+    assert_string_equal(c.room, "first");
+}
+
 static void own_file_name(void **state) {
     (void)state;
     char core[64];
@@ -291,6 +307,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(doors, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_lines_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_room_needs_a_relay, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_first_line_of_a_key_counts, setup, teardown),
         cmocka_unit_test(own_file_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
