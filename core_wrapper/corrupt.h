@@ -1,5 +1,6 @@
 /* corrupt.h - a desync that is planted for tests: before a frame, on this machine only, all bits of one byte
- * are turned over. `keylock run --corrupt FRAME[:OFFSET]`, KEYLOCK_CORRUPT. */
+ * are turned over, once: not again if the machine replays that frame. `keylock run --corrupt FRAME[:OFFSET]`,
+ * KEYLOCK_CORRUPT. */
 #ifndef KLW_CORRUPT_H
 #define KLW_CORRUPT_H
 

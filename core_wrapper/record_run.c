@@ -17,6 +17,7 @@
 static struct kl_recorder recorder;
 static struct kl_keep keep;
 static struct kl_corrupt corrupt;
+static bool planted_once;       /* also if this machine replays the history from frame 0 later */
 static struct kl_origin origin; /* of this session's states */
 
 /* ---- the beginning ---- */
@@ -78,7 +79,7 @@ void kl_record_run_begin(void) {
         kl_wrapper_say(KL_SCREEN_WARNING, 4000, "KEYLOCK_RECORD: cannot write %s", path);
     if (recorder.file) record_head();
     corrupt.set = false;
-    if (planted && *planted && kl_corrupt_parse(&corrupt, planted, why, sizeof why) != 0)
+    if (planted && *planted && !planted_once && kl_corrupt_parse(&corrupt, planted, why, sizeof why) != 0)
         kl_wrapper_say(KL_SCREEN_WARNING, 4000, "KEYLOCK_CORRUPT: %s", why);
 }
 
@@ -98,6 +99,7 @@ static void plant(void) {
     struct retro_memory_map map = memory_map();
     char line[256], text[64];
     corrupt.set = false;
+    planted_once = true;
     if (kl_corrupt_do(&corrupt, &kl_w.core, map.num_descriptors ? &map : NULL, line, sizeof line) == 0) {
         snprintf(text, sizeof text, "%" PRIu32 " %" PRIu64, corrupt.frame, corrupt.offset);
         kl_recorder_line(&recorder, "flip", text);

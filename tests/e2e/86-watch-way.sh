@@ -11,8 +11,8 @@ PLANTED=500
 fixed=$(free_port)
 relay=127.0.0.1:$fixed
 
-begin_relay() { # NAME
-    start "$1" "$relay_program" --bind 127.0.0.1 --port "$fixed" --state "$tmp/state" --journal "$tmp/journal" --catch-up 1 \
+begin_relay() { # NAME [CATCH_UP]
+    start "$1" "$relay_program" --bind 127.0.0.1 --port "$fixed" --state "$tmp/state" --journal "$tmp/journal" --catch-up "${2:-1}" \
         --per-address 64
     said "$1" 'event=listening' 5 || { show "$1"; die "watch-way: $1 does not start"; }
 }
@@ -73,16 +73,25 @@ for who in early lou; do wants relay2 "event=watches room=\"match\".*name=\"$who
 for who in early lou; do wants relay2 "event=caught_up room=\"match\".*name=\"$who\"" 40 $who; done
 ok "watch-way/again: both watch again"
 
+# --- once more, and they replay the whole game: a fault that was planted is not planted again ------------------------------
+
+stop relay2 KILL 2>/dev/null
+begin_relay relay3 120
+for who in early lou; do wants relay3 "event=caught_up room=\"match\".*name=\"$who\"" 40 $who; done
+check watch-way/replayed "$(grep -a 'event=way' "$tmp/relay3.log")" said relay3 'event=way room="match".*name="early".*by=history' 1
+
 # --- the end --------------------------------------------------------------------------------------------------------------
 
 for who in ann bob early lou; do
     ended $who 100
     status=$?
-    [ $status = 0 ] || show $who relay2
+    [ $status = 0 ] || show $who relay3
     check "watch-way/$who-ends" "exit status $status" test $status = 0
 done
 # The label of the last hash before which FILE and FILE differ; 0: nowhere.
 parted() { join <(sort -k 1,1 "$1") <(sort -k 1,1 "$2") | sort -n | awk '$2 != $4 { last = $1 } END { print last + 0 }'; }
+planted=$(grep -ac '^message: planted before frame' "$tmp/early.log")
+check watch-way/planted-once "planted $planted times" test "$planted" = 1
 for who in bob early lou; do
     last=$(parted "$tmp/ann.hash" "$tmp/$who.hash")
     check "watch-way/$who-equal" "differs until $last" test "$last" -lt $([ $who = early ] && echo $((PLANTED + 600)) || echo 1)
