@@ -112,7 +112,7 @@ static void rename_core(struct retro_system_info *info) {
     int version_len = kl_core_text_len(info->library_version, 80);
     kl_core_locked_name(name, info->library_name);
     snprintf(version, sizeof version, "%.*s (Keylock %s)", version_len,
-             info->library_version ? info->library_version : "", KL_WRAPPER_VERSION);
+             info->library_version ? info->library_version : "", KL_VERSION);
     snprintf(extensions, sizeof extensions, "%s", info->valid_extensions ? info->valid_extensions : "");
     info->library_name = name;
     info->library_version = version;
@@ -128,7 +128,7 @@ RETRO_API void retro_get_system_info(struct retro_system_info *info) {
         return;
     }
     info->library_name = "Keylock";
-    info->library_version = KL_WRAPPER_VERSION;
+    info->library_version = KL_VERSION;
     info->valid_extensions = "";
 }
 

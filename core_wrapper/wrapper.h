@@ -24,8 +24,6 @@
 #include "core_wrapper/wrapper_api.h"
 #include "net/transport/link.h"
 
-#define KL_WRAPPER_VERSION "0.1"
-
 /* The frontend's callbacks, the newest of each. */
 struct kl_front {
     retro_environment_t environment;

@@ -13,39 +13,37 @@
 #include <unistd.h>
 #include <wordexp.h>
 
-static const char help[] =
+/* clang-format off: a line here is a line there */
+const char cmd_bisect_help[] =
     "Usage: keylock bisect A B --core NAME_OR_PATH --content FILE [OPTIONS]\n"
     "       keylock bisect --a \"OPTIONS\" --b \"OPTIONS\" [OPTIONS]\n"
     "\n"
-    "Finds the first frame in which two runs part, and what differs there: which memory, which bytes. A and "
-    "B are "
+    "Finds the first frame in which two runs part, and the memory and bytes that differ there. A and B are "
     "recordings\n"
-    "(keylock run --record, KEYLOCK_RECORD) or files of hashes (--hash-out) of two machines. What was "
-    "recorded is run "
-    "again\n"
-    "here from power-on with the recorded inputs, each side in a process of its own.\n"
+    "(keylock run --record, KEYLOCK_RECORD) or files of hashes (--hash-out) of two machines. Recordings run "
+    "again here from\n"
+    "power-on with their own inputs, each side in a process of its own.\n"
     "\n"
-    "  --a, --b \"…\"     what only that side has: options as below, in one word, e. g. --b \"--option "
-    "speed=fast\"\n"
+    "  --a, --b \"…\"     the options of that side alone, in one word, e. g. --b \"--option speed=fast\"\n"
     "  --core NAME_OR_PATH, --content FILE, --input SOURCE, --seats K, --system DIR, --save DIR, --option "
     "KEY=VALUE,\n"
     "  --device PORT:ID, --clock virtual|host, --epoch SECONDS, --corrupt FRAME[:OFFSET]\n"
     "                   as for keylock run\n"
-    "  --recording FILE inputs, options, epoch and devices from there; its hashes must come out again\n"
-    "  --hashes FILE    the hashes of another machine, which is not run here\n"
-    "  --states DIR     the states that side has kept (keylock run --states): where running it again does "
-    "not show "
-    "the\n"
-    "                   same, the first of them from the parting on is compared\n"
+    "  --recording FILE takes inputs, options, epoch and devices from there; its hashes must come out again\n"
+    "  --hashes FILE    the hashes of another machine, which does not run here\n"
+    "  --states DIR     the states that this side kept (keylock run --states). If running it again does not "
+    "show the same,\n"
+    "                   the first state after the parting is compared\n"
     "  --frames N       frames to compare (default: as long as the recordings or hashes are, else 3600)\n"
-    "  --hash-every H   without recordings: hashes of the state while the frame is searched (default 60)\n"
-    "  --lines K        ranges shown of each memory (default 16, in JSON all; 0: all)\n"
-    "  --json           a JSON object instead of text\n"
+    "  --hash-every H   without recordings: hashes of the state during the search (default 60)\n"
+    "  --lines K        shows K ranges of each memory (default 16, in JSON all; 0: all)\n"
+    "  --json           prints a JSON object instead of text\n"
     "\n"
     "Exit status:\n"
     "  0  equal in all that both have\n"
     "  1  they part\n"
-    "  2  wrong usage; a file, core or content that could not be read; nothing to compare\n";
+    "  2  wrong usage; a file, core or content cannot be read; nothing to compare\n";
+/* clang-format on */
 
 enum { BISECT_EQUAL = 0, BISECT_PART = 1, BISECT_FAILED = 2 };
 #define LINES_DEFAULT 16
@@ -58,7 +56,7 @@ struct bisect {
     struct kl_side side[2];
     const char *words[2]; /* of --a and --b */
     uint64_t frames, every, lines;
-    bool json, help;
+    bool json;
     uint8_t *what;                                  /* by frame: the hashes that are taken */
     bool knows_states;                              /* hashes of states are among what is known */
     uint32_t shared, first, ram_first, equal_until; /* frames; equal_until: whole and equal below it */
@@ -409,28 +407,24 @@ static const struct option longs[] = {KLT_MACHINE_LONGS,
                                       {"hash-every", required_argument, NULL, 'v'},
                                       {"lines", required_argument, NULL, 'l'},
                                       {"json", no_argument, NULL, 'j'},
-                                      {"help", no_argument, NULL, 'h'},
                                       {NULL, 0, NULL, 0}};
 
 static int take_own(struct kl_side *s, int c, char **argv) {
-    int taken = c == ':' || c == '?' ? 1 : kl_machine_take(&s->setup, "bisect", c, optarg);
+    int taken = kl_machine_take(&s->setup, c, optarg);
     if (taken <= 0) return taken;
     if (c == 'H') return s->hashes = optarg, 0;
     if (c == 'T') return s->states = optarg, 0;
-    if (c == ':' || c == '?') return tool_bad_option(-1, "bisect", c, argv);
-    return tool_fail(-1, "bisect", "%s belongs to neither side alone: expected it beside --a and --b",
-                     argv[optind - 1]);
+    return tool_usage("expected options of one side in --a and --b, got \"%s\"", argv[optind - 1]);
 }
 
 static int take(struct bisect *b, struct kl_side *common, int c, char **argv) {
     switch (c) {
     case 'a': b->words[0] = optarg; return 0;
     case 'b': b->words[1] = optarg; return 0;
-    case 'n': return tool_number("bisect", "frames", optarg, 1, KLT_BISECT_FRAMES_MAX, &b->frames);
-    case 'v': return tool_number("bisect", "hash-every", optarg, 1, 65535, &b->every);
-    case 'l': return tool_number("bisect", "lines", optarg, 0, 1000000, &b->lines);
+    case 'n': return tool_number("frames", optarg, 1, KLT_BISECT_FRAMES_MAX, &b->frames);
+    case 'v': return tool_number("hash-every", optarg, 1, 65535, &b->every);
+    case 'l': return tool_number("lines", optarg, 0, 1000000, &b->lines);
     case 'j': b->json = true; return 0;
-    case 'h': b->help = true; return 0;
     default: return take_own(common, c, argv);
     }
 }
@@ -440,31 +434,29 @@ static int take_words(struct kl_side *s, const char *words) {
     wordexp_t w = {.we_offs = 1};
     if (!words) return 0;
     if (wordexp(words, &w, WRDE_NOCMD | WRDE_DOOFFS | WRDE_UNDEF) != 0)
-        return tool_fail(-1, "bisect", "--%c: expected options in one word, quotes closed, got \"%s\"",
-                         s->letter - 'A' + 'a', words);
+        return tool_usage("--%c: expected options in one word, quotes closed, got \"%s\"",
+                          s->letter - 'A' + 'a', words);
     w.we_wordv[0] = "keylock";
     optind = 0;
-    for (int c, n = (int)w.we_wordc + 1; (c = getopt_long(n, w.we_wordv, ":", longs, NULL)) != -1;)
+    for (int c, n = (int)w.we_wordc + 1; (c = tool_next(n, w.we_wordv, "", longs)) != -1;)
         if (take_own(s, c, w.we_wordv) != 0) return -1;
     if (optind <= (int)w.we_wordc)
-        return tool_fail(-1, "bisect", "--%c: expected options only, got \"%s\"", s->letter - 'A' + 'a',
-                         w.we_wordv[optind]);
+        return tool_usage("--%c: expected options only, got \"%s\"", s->letter - 'A' + 'a',
+                          w.we_wordv[optind]);
     return 0;
 }
 
 static int parse(struct bisect *b, int argc, char **argv) {
     struct kl_side common = {.letter = 'A'};
-    for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1 && !b->help;)
+    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
         if (take(b, &common, c, argv) != 0) return -1;
-    if (b->help) return fputs(help, stdout), 0;
     if (b->lines == NOT_SAID) b->lines = b->json ? 0 : LINES_DEFAULT;
     int named = argc - optind, first = optind;
     if (named != 0 && named != 2)
-        return tool_fail(-1, "bisect",
-                         "expected two recordings or files of hashes, or --a and --b, got %d name%s", named,
-                         named == 1 ? "" : "s");
+        return tool_usage("expected two recordings or files of hashes, or --a and --b, got %d name%s", named,
+                          named == 1 ? "" : "s");
     if (!named && !b->words[0] && !b->words[1])
-        return tool_fail(-1, "bisect", "expected two recordings, or --a and --b; see keylock bisect --help");
+        return tool_usage("expected two recordings, or --a and --b; got neither");
     for (int i = 0; i < 2; i++) {
         b->side[i] = common;
         b->side[i].letter = (char)('A' + i);
@@ -481,7 +473,6 @@ int cmd_bisect(int argc, char **argv) {
     b->lines = NOT_SAID;
     b->first = b->ram_first = b->looked = NEVER;
     if (parse(b, argc, argv) != 0) return BISECT_FAILED;
-    if (b->help) return BISECT_EQUAL;
     tool_catch_signals();
     int code = bisect(b);
     kl_side_close(&b->side[0]);

@@ -9,36 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
+/* clang-format off: a line here is a line there */
+const char cmd_blame_help[] =
     "Usage: keylock blame A.state B.state --core NAME_OR_PATH --content FILE [OPTIONS]\n"
     "       keylock blame DIR_A DIR_B --core NAME_OR_PATH --content FILE [OPTIONS]\n"
     "\n"
-    "Names what differs between two savestates of the same frame: which memory, which bytes, with their "
-    "values. Each "
-    "is\n"
-    "loaded into the core in a process of its own, and the memories that it exposes are compared, addresses "
-    "as the\n"
-    "emulated machine counts; then the savestates themselves, by offset. Of two folders (keylock run "
-    "--states) the "
-    "states\n"
-    "of the frames that both have are compared, and how often each byte differed is counted.\n"
-    "States are bare, as retro_serialize gives them, or files of RetroArch or of ours.\n"
+    "Names the memory and the bytes in which two savestates of the same frame differ, with their values. "
+    "Each state is\n"
+    "loaded into the core, in a process of its own. The memories that the core exposes are compared by the "
+    "addresses of the\n"
+    "emulated machine, then the savestates by offset. Of two folders (keylock run --states) all frames that "
+    "both have are\n"
+    "compared, and it is counted how often each byte differs.\n"
+    "States are bare, as retro_serialize gives them, or files of RetroArch or of Keylock.\n"
     "\n"
     "  --core NAME_OR_PATH, --content FILE\n"
-    "                   what the states are of\n"
+    "                   the core and the content of the states\n"
     "  --system DIR, --save DIR, --option KEY=VALUE, --device PORT:ID, --clock, --epoch\n"
     "                   as for keylock run\n"
-    "  --frames N       run on from both states with the same input for N frames and compare after each (one "
-    "pair "
-    "only)\n"
+    "  --frames N       runs on from both states with the same input for N frames, and compares after each "
+    "(one pair only)\n"
     "  --input SOURCE   that input, as for keylock run (default none); --seats K pads (default 2)\n"
-    "  --lines K        ranges shown of each memory (default 16, in JSON all; 0: all)\n"
-    "  --json           a JSON object instead of text\n"
+    "  --lines K        shows K ranges of each memory (default 16, in JSON all; 0: all)\n"
+    "  --json           prints a JSON object instead of text\n"
     "\n"
     "Exit status:\n"
     "  0  equal\n"
     "  1  they differ\n"
-    "  2  wrong usage; a state, core or content that could not be loaded\n";
+    "  2  wrong usage; a state, core or content cannot be loaded\n";
+/* clang-format on */
 
 #define LINES_DEFAULT 16
 #define NOT_SAID      UINT64_MAX
@@ -49,7 +48,7 @@ struct blame {
     const char *path[2];
     char core[4096];
     uint64_t frames, lines;
-    bool json, help;
+    bool json;
     struct kl_series series;
     struct kl_machine machine[2];
     struct kl_statefile state[2]; /* of the first pair */
@@ -93,9 +92,8 @@ static int load_pair(struct blame *b, const struct kl_pair *p, uint32_t *frame) 
     const struct kl_origin *x = &b->state[0].origin, *y = &b->state[1].origin;
     if (load_side(b, 0, p->a) != 0 || load_side(b, 1, p->b) != 0) return -1;
     if (x->has_frame && y->has_frame && x->frame != y->frame)
-        return tool_fail(-1, "blame",
-                         "expected two states of the same frame: %s is of frame %" PRIu32 ", %s of %" PRIu32,
-                         p->a, x->frame, p->b, y->frame);
+        return tool_usage("expected two states of the same frame: %s is of frame %" PRIu32 ", %s of %" PRIu32,
+                          p->a, x->frame, p->b, y->frame);
     *frame = x->has_frame ? x->frame : y->has_frame ? y->frame : p->frame;
     return 0;
 }
@@ -185,7 +183,7 @@ static int blame(struct blame *b) {
     int result = kl_series_open(&b->series, b->path[0], b->path[1], b->err, sizeof(b->err));
     if (result != 0) return tool_fail(BLAME_FAILED, "blame", "%s", b->err);
     if (b->frames && b->series.count > 1)
-        return tool_fail(BLAME_FAILED, "blame", "--frames runs on from two states: expected no folders");
+        return tool_usage("--frames: expected two states to run on from, got folders");
     result = start(b);
     if (result == 0) result = compare_all(b);
     if (result != 0) return BLAME_FAILED;
@@ -196,15 +194,14 @@ static int blame(struct blame *b) {
 
 /* ---- the command line ---- */
 
-static int take(struct blame *b, int c, char **argv) {
-    int taken = c == ':' || c == '?' ? 1 : kl_machine_take(&b->setup, "blame", c, optarg);
+static int take(struct blame *b, int c) {
+    int taken = kl_machine_take(&b->setup, c, optarg);
     if (taken <= 0) return taken;
     switch (c) {
-    case 'n': return tool_number("blame", "frames", optarg, 1, 10000000, &b->frames);
-    case 'l': return tool_number("blame", "lines", optarg, 0, 1000000, &b->lines);
+    case 'n': return tool_number("frames", optarg, 1, 10000000, &b->frames);
+    case 'l': return tool_number("lines", optarg, 0, 1000000, &b->lines);
     case 'j': b->json = true; return 0;
-    case 'h': b->help = true; return 0;
-    default: return tool_bad_option(-1, "blame", c, argv);
+    default: return -1;
     }
 }
 
@@ -213,19 +210,17 @@ static int parse(struct blame *b, int argc, char **argv) {
                                           {"frames", required_argument, NULL, 'n'},
                                           {"lines", required_argument, NULL, 'l'},
                                           {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1 && !b->help;)
-        if (take(b, c, argv) != 0) return -1;
-    if (b->help) return fputs(help, stdout), 0;
+    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
+        if (take(b, c) != 0) return -1;
     if (b->lines == NOT_SAID) b->lines = b->json ? 0 : LINES_DEFAULT;
     if (argc - optind != 2)
-        return tool_fail(-1, "blame",
-                         "expected two states or two folders of them, got %d names; see keylock blame --help",
-                         argc - optind);
+        return tool_usage("expected two states or two folders of them, got %d names", argc - optind);
     if (!b->setup.core || !b->setup.content)
-        return tool_fail(-1, "blame",
-                         "expected --core NAME_OR_PATH and --content FILE; see keylock blame --help");
+        return tool_usage("expected --core NAME_OR_PATH and --content FILE, got %s",
+                          b->setup.core      ? "only --core"
+                          : b->setup.content ? "only --content"
+                                             : "neither");
     b->path[0] = argv[optind];
     b->path[1] = argv[optind + 1];
     if (tool_find_core(b->setup.core, b->core, sizeof(b->core), b->err, sizeof(b->err)) != 0)
@@ -239,7 +234,6 @@ int cmd_blame(int argc, char **argv) {
     struct blame *b = &state;
     b->lines = NOT_SAID;
     if (parse(b, argc, argv) != 0) return BLAME_FAILED;
-    if (b->help) return BLAME_EQUAL;
     tool_catch_signals();
     int code = blame(b);
     for (unsigned i = 0; i < 2; i++) {

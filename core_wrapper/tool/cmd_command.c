@@ -17,44 +17,51 @@
 #define ANSWER_MS 400 /* many frames: a frontend that runs has answered by then */
 #define WRAPPERS  16  /* in play on this machine, to choose from */
 
-static const char help[] =
+/* clang-format off: a line here is a line there */
+const char cmd_command_help[] =
     "Usage: keylock command [--pid PID] WORDS\n"
     "\n"
-    "Tells the room that is being played on this machine, by this user. What it does, it does on every "
-    "player's "
-    "machine\n"
-    "at the same frame.\n"
+    "Gives a command to the room that this user plays on this machine. It takes effect at the same frame on "
+    "every\n"
+    "player's machine.\n"
     "\n"
-    "  pause | resume             the game stands still, and goes on\n"
-    "  reset                      of the emulated machine\n"
-    "  save | load                the room's one state: kept on every machine as long as the room lasts\n"
-    "  option KEY=VALUE           a core option\n"
-    "  disk N | next | previous   disk N goes in, from 1; 0 takes it out\n"
-    "  say TEXT                   on everybody's screen\n"
+    "  pause | resume             the game stands still; goes on\n"
+    "  reset                      resets the emulated machine\n"
+    "  save | load                every machine keeps its state, as the room's one saved state; all load it "
+    "again\n"
+    "  option KEY=VALUE           sets a core option\n"
+    "  disk N | next | previous   puts disk N in, counted from 1; 0 takes it out\n"
+    "  say TEXT                   shows a line on every screen\n"
     "  policy NAME [BUDGET_MS] [spacing N]\n"
-    "                             strict, bounded or optimistic (host only)\n"
+    "                             sets strict, bounded or optimistic (host only)\n"
     "  budget MS                  how long a bounded or optimistic room waits (host only)\n"
-    "  spacing N                  of 1 to 30 frames, or 0: follows the link (host only)\n"
-    "  swap [A B]                 players A and B change places; 1 and 2 unless said (host only)\n"
-    "  give A NAME                NAME plays as player A, and who did so in his place (host only)\n"
-    "  watch                      steps back from the game, and watches\n"
-    "  play                       takes a seat that is free\n"
-    "  places N                   the game has N seats, 1 to 8: more can join (host only)\n"
-    "  delay SECONDS              who watches sees the game so much later, 0 to 300 (host only)\n"
-    "  watchers                   says who watches from outside the game (host only)\n"
-    "  host NAME | A              makes another player, by name or number, the host (host only)\n"
-    "  lock                       nobody new comes in (host only)\n"
-    "  unlock                     they do again (host only)\n"
-    "  kick NAME | A              puts somebody out of the room (host only)\n"
-    "  ban NAME | A               and keeps him out (host only)\n"
-    "  desync heal|pause|ignore   what is done where the hashes differ (host only)\n"
-    "  judge NAME | A             who is right where it is one against one; none: the host (host only)\n"
+    "  spacing N                  fixes the spacing at 1 to 30 frames; 0 follows the link (host only)\n"
+    "  swap [A B]                 players A and B change places; 1 and 2 if none is named (host only)\n"
+    "  give A NAME                NAME plays as player A; the former player A gets NAME's place (host only)\n"
+    "  watch                      you give up your seat and watch\n"
+    "  play                       you take a free seat\n"
+    "  places N                   the game has N seats, 1 to 8, so more players can join (host only)\n"
+    "  delay SECONDS              watchers from outside see the game that much later, 0 to 300 (host only)\n"
+    "  watchers                   lists the watchers from outside the game (host only)\n"
+    "  host NAME | A              makes another player the host, by name or number (host only)\n"
+    "  lock                       closes the room to newcomers (host only)\n"
+    "  unlock                     opens it again (host only)\n"
+    "  kick NAME | A              puts a player out of the room (host only)\n"
+    "  ban NAME | A               puts a player out, and keeps the player out (host only)\n"
+    "  desync heal|pause|ignore   sets the room's action when hashes differ (host only)\n"
+    "  judge NAME | A             names the machine that is right when it is one against one; none: the "
+    "host's (host only)\n"
     "  panel                      turns the panel on this machine's screen on or off\n"
     "\n"
-    "  --pid PID                  which one, where more than one is in play\n"
+    "  --pid PID                  the process, if several are in play\n"
     "\n"
-    "Exit status: 0 where it was taken, 1 where it was not, 2 for wrong usage, 4 where nobody plays here.\n"
-    "A frontend that stands still (its menu, a pause) gives it to the room when it goes on.\n";
+    "Exit status:\n"
+    "  0  the command was taken\n"
+    "  1  it was not\n"
+    "  2  wrong usage\n"
+    "  4  nobody plays here\n"
+    "A frontend that stands still (in its menu, in a pause) gives the command to the room when it goes on.\n";
+/* clang-format on */
 
 /* ---- who is in play here ---- */
 
@@ -87,7 +94,7 @@ static int choose(long *out) {
     char list[256] = "";
     for (unsigned i = 0; i < n; i++)
         snprintf(list + strlen(list), sizeof(list) - strlen(list), " %ld", pid[i]);
-    return tool_fail(KLT_USAGE, "command", "more than one is in play: expected --pid with one of%s", list);
+    return tool_usage("expected --pid with one of%s, got none: more than one is in play", list);
 }
 
 /* ---- asking ---- */
@@ -160,28 +167,22 @@ static int join_words(char *out, size_t cap, char **words) {
     for (; *words; words++) {
         int n = snprintf(out + used, cap - used, "%s%s", used ? " " : "", *words);
         if (n < 0 || (size_t)n >= cap - used)
-            return tool_fail(-1, "command", "expected at most %zu bytes", cap - 1);
+            return tool_usage("expected at most %zu bytes of words, got more", cap - 1);
         used += (size_t)n;
     }
     return 0;
 }
 
 int cmd_command(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"pid", required_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"pid", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
     char words[KL_WORDS_MAX], err[KL_WORDS_MAX];
     struct kl_words parsed;
     uint64_t number = 0;
-    for (int c;
-         (c = getopt_long(argc, argv, "+:", longs, NULL)) != -1;) { /* +: what is said may have dashes */
-        if (c == 'h') return fputs(help, stdout) < 0 ? KLT_OUTPUT : KLT_OK;
-        if (c != 'p') return tool_bad_option(KLT_USAGE, "command", c, argv);
-        if (tool_number("command", "pid", optarg, 1, INT32_MAX, &number) != 0) return KLT_USAGE;
-    }
-    if (optind == argc) return tool_fail(KLT_USAGE, "command", "expected " KL_WORDS_HELP);
+    while (tool_next(argc, argv, "+", longs) != -1) /* +: the words may have dashes */
+        tool_number("pid", optarg, 1, INT32_MAX, &number);
+    if (optind == argc) return tool_usage("expected " KL_WORDS_HELP "; got nothing");
     if (join_words(words, sizeof(words), argv + optind) != 0) return KLT_USAGE;
-    if (kl_words_parse(&parsed, words, err, sizeof(err)) != 0)
-        return tool_fail(KLT_USAGE, "command", "%s", err);
+    if (kl_words_parse(&parsed, words, err, sizeof(err)) != 0) return tool_usage("%s", err);
     long pid = (long)number;
     int code = pid ? KLT_OK : choose(&pid);
     return code == KLT_OK ? tell(pid, words) : code;

@@ -7,19 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
+/* clang-format off: a line here is a line there */
+const char cmd_diff_help[] =
     "Usage: keylock diff A B\n"
     "\n"
     "Compares two files of hashes (keylock run --hash-out) over the frames that both have.\n"
     "\n"
     "Exit status:\n"
     "  0  equal\n"
-    "  1  RAM differs (or state, where there is no RAM); the first such frame is printed\n"
-    "  2  only states differ; their count is printed\n"
+    "  1  RAM differs (or the state, if there is no RAM); the first such frame is printed\n"
+    "  2  wrong usage; a file cannot be read, or has a malformed line\n"
     "  3  the files share no frame\n"
-    "  4  a file cannot be read or has a malformed line; wrong usage\n";
+    "  4  only states differ; their count is printed\n";
+/* clang-format on */
 
-enum { DIFF_EQUAL = 0, DIFF_HARD = 1, DIFF_SOFT = 2, DIFF_NOTHING = 3, DIFF_ERROR = 4 };
+enum { DIFF_EQUAL = 0, DIFF_HARD = 1, DIFF_ERROR = KLT_USAGE, DIFF_NOTHING = 3, DIFF_SOFT = 4 };
 
 static void print_pair(const char *what, bool has_a, uint64_t a, bool has_b, uint64_t b) {
     char x[KLT_HASH_TEXT], y[KLT_HASH_TEXT];
@@ -59,17 +61,11 @@ static int tell(const struct kl_hashdiff *d, const char *a, const char *b) {
 }
 
 int cmd_diff(int argc, char **argv) {
-    static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{NULL, 0, NULL, 0}};
     struct kl_hashdiff d;
     char err[1024];
-    for (int c; (c = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
-        if (c != 'h') return tool_bad_option(DIFF_ERROR, "diff", c, argv);
-        fputs(help, stdout);
-        return 0;
-    }
-    if (argc - optind != 2)
-        return tool_fail(DIFF_ERROR, "diff", "expected two files, got %d; see keylock diff --help",
-                         argc - optind);
+    tool_next(argc, argv, "", longs);
+    if (argc - optind != 2) return tool_usage("expected two files, got %d", argc - optind);
     if (kl_hashdiff(&d, argv[optind], argv[optind + 1], err, sizeof(err)) != 0)
         return tool_fail(DIFF_ERROR, "diff", "%s", err);
     return tell(&d, argv[optind], argv[optind + 1]);

@@ -10,20 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
+/* clang-format off: a line here is a line there */
+const char cmd_doctor_help[] =
     "Usage: keylock doctor [OPTIONS]\n"
     "\n"
-    "Looks at RetroArch, the installed cores, the wrapper, the relay and this machine's clock, and says what "
-    "to do\n"
-    "where something is not as it should be. Nothing is changed.\n"
+    "Looks at RetroArch, the installed cores, the wrapper, the relay and this machine's clock, and says how "
+    "to mend what\n"
+    "is wrong. Nothing is changed.\n"
     "\n"
-    "  --relay HOST[:PORT]  the relay (default: as KEYLOCK_RELAY or keylock.cfg in RetroArch's system folder "
-    "has it)\n"
+    "  --relay HOST[:PORT]  the relay (default: KEYLOCK_RELAY, else keylock.cfg in RetroArch's system "
+    "folder)\n"
     "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
-    "  --json               one object instead of lines\n"
+    "  --json               prints one JSON object instead of lines\n"
     "\n"
-    "Exit status: 0, also where something could be better; 1 where something does not work; 2 for wrong "
-    "usage.\n";
+    "Exit status:\n"
+    "  0  all works, though something could be better\n"
+    "  1  something does not work\n"
+    "  2  wrong usage\n";
+/* clang-format on */
 
 static const char *const healths[] = {"ok", "note", "wrong"};
 
@@ -82,24 +86,17 @@ int cmd_doctor(int argc, char **argv) {
     static const struct option longs[] = {{"relay", required_argument, NULL, 'r'},
                                           {"wrapper", required_argument, NULL, 'w'},
                                           {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     bool json = false;
     char err[512];
-    for (int c; (c = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return KLT_OK;
-        }
-        if (c == ':' || c == '?') return tool_bad_option(KLT_USAGE, "doctor", c, argv);
+    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;) {
         if (c == 'r' && kl_config_set(&scratch, "relay", optarg, err, sizeof err) != 0)
-            return tool_fail(KLT_USAGE, "doctor", "--relay: %s", strstr(err, "expected"));
+            return tool_usage("--relay: %s", strstr(err, "expected"));
         if (c == 'r') d.relay = optarg;
         if (c == 'w') d.wrapper = optarg;
         json = json || c == 'j';
     }
-    if (optind < argc)
-        return tool_fail(KLT_USAGE, "doctor", "expected options only, got \"%s\"", argv[optind]);
+    if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
     kl_doctor_retroarch(&d);
     kl_doctor_wrapper(&d);
     kl_doctor_cores(&d);

@@ -15,36 +15,40 @@
 
 #define CORES_MAX 512
 
-static const char help[] =
+/* clang-format off: a line here is a line there */
+const char cmd_install_help[] =
     "Usage: keylock install CORE... | --all [OPTIONS]\n"
     "       keylock install --remove CORE... | --remove --all\n"
     "       keylock install --list\n"
     "\n"
-    "Puts cores into RetroArch's list a second time, for playing online: \"Arcade (FinalBurn Neo) Keylock\" "
+    "Puts cores into RetroArch's list a second time, for online play: \"Arcade (FinalBurn Neo) Keylock\" "
     "beside\n"
-    "\"Arcade (FinalBurn Neo)\". Loading a game with it plays alone until a relay is set; then RetroArch's "
-    "core options\n"
-    "have what to play, under Keylock. Options and saves of the bare core are copied for it, once.\n"
+    "\"Arcade (FinalBurn Neo)\". A game loaded with such a core plays alone until a relay is set. Then "
+    "RetroArch's core\n"
+    "options have the rest, under Keylock. The bare core's options and saves are copied for it, once.\n"
     "\n"
-    "  CORE             its name (fbneo), as its file fbneo_libretro.so has it, or a path to that file\n"
+    "  CORE             its name (fbneo, of the file fbneo_libretro.so), or the path of that file\n"
     "  --all            all cores of RetroArch's folder\n"
-    "  --remove         takes them out of the list; options and saves stay\n"
-    "  --list           which cores there are, and which are installed\n"
-    "  --relay HOST[:PORT]  also sets the relay: in keylock.cfg in RetroArch's system folder\n"
-    "  --room NAME      the same for the room\n"
-    "  --name NAME      the same for what the others see of you\n"
-    "  --for WHICH      only in this RetroArch: native, flatpak or steam (default: each that is here)\n"
+    "  --remove         takes cores out of the list; their options and saves stay\n"
+    "  --list           lists the cores that are there, and says which are installed\n"
+    "  --relay HOST[:PORT]  also sets the relay, in keylock.cfg in RetroArch's system folder\n"
+    "  --room NAME      sets the room there\n"
+    "  --name NAME      sets the name there that the others see\n"
+    "  --for WHICH      only in this RetroArch: native, flatpak or steam (default: in each that is here)\n"
     "  --wrapper PATH   keylock_libretro.so (default: beside this program, else in its lib folder)\n"
     "\n"
-    "Run it again after RetroArch, a core or Keylock was updated. Where RetroArch's folder of cores is "
-    "root's, one\n"
-    "of your own is made, with links to all cores there, and set in RetroArch's settings; what was changed "
-    "is said,\n"
-    "and --remove of the last core takes it back. As root the folder itself is used, for all users.\n"
+    "Run it again after an update of RetroArch, of a core or of Keylock. If RetroArch's folder of cores "
+    "belongs to root,\n"
+    "the command makes a folder of your own with links to all cores, and sets it in RetroArch's settings. It "
+    "says what it\n"
+    "changed, and --remove of the last core takes that back. Root gets the folder itself, for all users.\n"
     "\n"
-    "Exit status: 0; 1 where something could not be done; 2 for wrong usage; 5 where RetroArch or the "
-    "wrapper is\n"
-    "missing.\n";
+    "Exit status:\n"
+    "  0  done\n"
+    "  1  something could not be done\n"
+    "  2  wrong usage\n"
+    "  5  RetroArch or the wrapper is missing\n";
+/* clang-format on */
 
 struct job {
     bool all, remove, list;
@@ -248,7 +252,7 @@ static int work(struct job *j) {
 
 /* ---- the command line ---- */
 
-enum { O_ALL = 256, O_REMOVE, O_LIST, O_FOR, O_WRAPPER, O_HELP, O_WISH };
+enum { O_ALL = 256, O_REMOVE, O_LIST, O_FOR, O_WRAPPER, O_WISH };
 
 static int take_wish(struct job *j, size_t i) {
     static struct kl_config scratch;
@@ -258,10 +262,10 @@ static int take_wish(struct job *j, size_t i) {
         return 0;
     }
     const char *why = strstr(err, ": ");
-    return tool_fail(-1, "install", "--%s: %s", wishes[i], why ? why + 2 : err);
+    return tool_usage("--%s: %s", wishes[i], why ? why + 2 : err);
 }
 
-static int take(struct job *j, int c, char **argv) {
+static int take(struct job *j, int c) {
     switch (c) {
     case O_ALL: j->all = true; return 0;
     case O_REMOVE: j->remove = true; return 0;
@@ -270,10 +274,10 @@ static int take(struct job *j, int c, char **argv) {
     case O_FOR:
         j->only = optarg;
         if (!strcmp(optarg, "native") || !strcmp(optarg, "flatpak") || !strcmp(optarg, "steam")) return 0;
-        return tool_fail(-1, "install", "--for: expected native, flatpak or steam, got \"%s\"", optarg);
+        return tool_usage("--for: expected native, flatpak or steam, got \"%s\"", optarg);
     default:
         if (c >= O_WISH && c < O_WISH + (int)WISHES) return take_wish(j, (size_t)(c - O_WISH));
-        return tool_bad_option(-1, "install", c, argv);
+        return -1;
     }
 }
 
@@ -284,24 +288,19 @@ int cmd_install(int argc, char **argv) {
                                           {"list", no_argument, NULL, O_LIST},
                                           {"for", required_argument, NULL, O_FOR},
                                           {"wrapper", required_argument, NULL, O_WRAPPER},
-                                          {"help", no_argument, NULL, O_HELP},
                                           {"relay", required_argument, NULL, O_WISH},
                                           {"room", required_argument, NULL, O_WISH + 1},
                                           {"name", required_argument, NULL, O_WISH + 2},
                                           {NULL, 0, NULL, 0}};
     bool wish = false;
-    for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1;) {
-        if (c == O_HELP) {
-            fputs(help, stdout);
-            return KLT_OK;
-        }
-        if (take(&j, c, argv) != 0) return KLT_USAGE;
+    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;) {
+        if (take(&j, c) != 0) return KLT_USAGE;
         wish = wish || c >= O_WISH;
     }
     j.core = argv + optind;
     j.cores = argc - optind;
     if (j.cores + j.all + j.list + wish == 0 || (j.list && (j.cores || j.all || j.remove)))
-        return tool_fail(KLT_USAGE, "install",
-                         "expected CORE..., --all or --list; see keylock install --help");
+        return tool_usage(j.list ? "expected --list alone, got more"
+                                 : "expected CORE..., --all or --list, got none");
     return work(&j);
 }

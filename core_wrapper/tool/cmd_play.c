@@ -14,65 +14,72 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char help[] =
+/* clang-format off: a line here is a line there */
+const char cmd_play_help[] =
     "Usage: keylock play [LINK] --core NAME_OR_PATH --content FILE [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
     "\n"
-    "Starts the RetroArch of this machine on the wrapper, locked to the other players of a room.\n"
+    "Starts this machine's RetroArch on the wrapper, in lock with the other players of a room.\n"
     "\n"
-    "  LINK                 keylock://HOST[:PORT]/ROOM[#FINGERPRINT]: relay and room, as its host's keylock "
+    "  LINK                 keylock://HOST[:PORT]/ROOM[#FINGERPRINT]: relay and room, as the host's keylock "
     "play wrote it;\n"
-    "                       the fingerprint says which relay it must be\n"
+    "                       the fingerprint names the one relay that it may be\n"
     "  --link LINK          the same\n"
     "  --core NAME_OR_PATH  the libretro core; a name is looked for in the usual core folders\n"
-    "  --content FILE       what it plays\n"
+    "  --content FILE       the content that the core plays\n"
     "  --relay HOST[:PORT]  the relay (default: none, play alone)\n"
-    "  --room NAME          the room, made by the first who names it (default \"main\")\n"
-    "  --mode MODE          room (default with a relay), quick (a match with whoever plays this very game "
-    "there, "
-    "or\n"
-    "                       waits for somebody), spectate (that room), alone\n"
+    "  --room NAME          the room, made by the first player who names it (default \"main\")\n"
+    "  --mode MODE          room (default with a relay), quick (joins or opens a match of this very game), "
+    "spectate (watches\n"
+    "                       that room) or alone\n"
     "  --spectate           the same as --mode spectate\n"
     "  --practice on|off    the game runs while the room waits, and then starts afresh (default: on in quick "
     "matches)\n"
-    "  --password TEXT|-    of the room: whoever makes it sets it, all others need it; -: the first line of "
-    "standard input\n"
-    "  --password-file FILE the same: the file's first line\n"
-    "  --unlisted           a room that this makes is not told to who asks the relay for its rooms\n"
-    "  --slow watch|out     of a room that this makes: who joins late and is too slow watches, or leaves\n"
-    "  --seat-time S        a room that this makes keeps the seat of who is cut off, 1 to 3600 s (default 0: "
-    "as the\n"
-    "                       relay has it, 60)\n"
-    "  --insecure-lan       without encryption, where the relay was started so, too\n"
+    "  --password TEXT|-    the password of the room: its maker sets it, all others need it; -: the first "
+    "line of\n"
+    "                       standard input\n"
+    "  --password-file FILE a file whose first line is the password\n"
+    "  --unlisted           the relay does not list a room made here\n"
+    "  --slow watch|out     in a room made here, a late player whose machine cannot catch up watches, or "
+    "leaves\n"
+    "  --seat-time S        a room made here keeps the seat of a lost player for 1 to 3600 s (default 0: as "
+    "the relay has\n"
+    "                       it, 60)\n"
+    "  --insecure-lan       no encryption, if the relay was started with the same option\n"
     "  --players P          seats that must be filled before the game begins (default 2)\n"
     "  --seats K            seats wanted at this machine, 0 to watch (default 1)\n"
-    "  --name NAME          what the others see (default: the user's name)\n"
+    "  --name NAME          the name that the others see (default: the user's name)\n"
     "  --spacing N          fixed spacing of 1 to 30 frames (default 0: follows the link)\n"
-    "  --policy NAME        when a frame closes: strict (for all players), bounded (the default: a player "
-    "who is waited\n"
-    "                       for too long is absent) or optimistic (by the clock)\n"
-    "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 (default 250)\n"
-    "  --desync WHAT        where the players' hashes differ: heal (default: who is wrong gets the others' "
-    "state), "
-    "pause or ignore\n"
-    "  --subframes on|off   a sample a frame (default), or one a keyframe: slower, and fewer packets\n"
-    "  --half-steps on|off  send what may be lost again after half a frame (default off)\n"
-    "  --panel on|off       the panel is on the screen from the start (default off)\n"
-    "  --draw on|off        messages are drawn into the picture, not given to RetroArch (default off)\n"
+    "  --policy NAME        strict (a frame waits for all players), bounded (the default: a player who is "
+    "too late is\n"
+    "                       absent) or optimistic (frames close by the clock)\n"
+    "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 ms (default 250)\n"
+    "  --desync WHAT        the room's action when hashes differ: heal (default: the wrong machine gets the "
+    "others' state),\n"
+    "                       pause or ignore\n"
+    "  --subframes on|off   a sample each frame (default), or a sample each keyframe: slower, with fewer "
+    "packets\n"
+    "  --half-steps on|off  sends unacknowledged input again after half a frame (default off)\n"
+    "  --panel on|off       the panel shows from the start (default off)\n"
+    "  --draw on|off        draws messages into the picture and gives none to RetroArch (default off)\n"
     "  --hotkeys LIST       off, or BUTTON+BUTTON:COMMAND,... as in select+r:panel,select+x:policy strict\n"
     "  --retroarch PATH     the RetroArch to start (default: the one on PATH)\n"
     "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
     "\n"
-    "What is not said here is as KEYLOCK_* in the environment or keylock.cfg in RetroArch's system folder "
-    "have it. Spacing,\n"
-    "policy, budget and desync are those of a room that this makes; its host may change them in play.\n"
+    "A setting without an option comes from KEYLOCK_* in the environment, else from keylock.cfg in "
+    "RetroArch's system\n"
+    "folder. Spacing, policy, budget and desync are for rooms made here; the host may change them in play.\n"
     "\n"
-    "RetroArch's settings are not changed: what the lock needs (it runs on behind a menu and without focus; "
-    "no netplay,\n"
-    "rewind or run-ahead of its own) is given for this run only, and RetroArch does not save its settings at "
-    "its end.\n"
+    "RetroArch's own settings stay as they are. The lock needs a RetroArch that runs on behind a menu and "
+    "without focus,\n"
+    "without netplay, rewind or run-ahead of its own. These settings are given for this run only, and "
+    "RetroArch does not\n"
+    "save its settings at the end.\n"
     "\n"
-    "Exit status: RetroArch's own; 2 for wrong usage; 5 where RetroArch, the wrapper, the core or the "
-    "content is missing.\n";
+    "Exit status:\n"
+    "  2  wrong usage\n"
+    "  5  RetroArch, the wrapper, the core or the content is missing\n"
+    "  else RetroArch's own\n";
+/* clang-format on */
 
 /* menu_pause_libretro and pause_nonactive: an open menu or another window's focus must not stop the emulator.
  * config_save_on_exit: else RetroArch would write these lines into the player's own settings. */
@@ -125,13 +132,14 @@ struct play {
     char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
 };
 
-enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_SPECTATE, O_HELP, O_PASSED };
+enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_SPECTATE, O_PASSED };
 #define O_LAST (O_PASSED + (int)PASSED)
 
 static const struct option own_longs[] = {
     {"core", required_argument, NULL, O_CORE},           {"content", required_argument, NULL, O_CONTENT},
     {"retroarch", required_argument, NULL, O_RETROARCH}, {"wrapper", required_argument, NULL, O_WRAPPER},
-    {"spectate", no_argument, NULL, O_SPECTATE},         {"help", no_argument, NULL, O_HELP}};
+    {"spectate", no_argument, NULL, O_SPECTATE},
+};
 #define OWN (sizeof own_longs / sizeof *own_longs)
 
 static void make_longs(struct option out[OWN + PASSED + 1]) {
@@ -152,7 +160,7 @@ static int set_passed(struct play *p, size_t i, char *arg) {
     p->value[i] = text;
     if (kl_config_set(&scratch, passed[i].key, text, err, sizeof err) == 0) return 0;
     const char *why = strstr(err, ": ");
-    return tool_fail(-1, "play", "--%s: %s", passed[i].option, why ? why + 2 : err);
+    return tool_usage("--%s: %s", passed[i].option, why ? why + 2 : err);
 }
 
 static size_t passed_at(const char *option) {
@@ -162,7 +170,7 @@ static size_t passed_at(const char *option) {
     return i;
 }
 
-static int take(struct play *p, int c, char **argv) {
+static int take(struct play *p, int c) {
     static char spectate[] = "spectate";
     switch (c) {
     case O_CORE: p->core = optarg; return 0;
@@ -172,7 +180,7 @@ static int take(struct play *p, int c, char **argv) {
     case O_SPECTATE: return set_passed(p, passed_at("mode"), spectate);
     default:
         if (c >= O_PASSED && c < O_LAST) return set_passed(p, (size_t)(c - O_PASSED), optarg);
-        return tool_bad_option(-1, "play", c, argv);
+        return -1;
     }
 }
 
@@ -188,7 +196,8 @@ static int take_link(struct play *p, char *text) {
 
 static int check_link(const struct play *p) {
     if (!value_of(p, "link") || (!value_of(p, "relay") && !value_of(p, "room"))) return 0;
-    return tool_fail(-1, "play", "a link names relay and room: expected no --relay and no --room beside it");
+    return tool_usage("expected a link, or --relay and --room; got a link and %s",
+                      value_of(p, "relay") ? "--relay" : "--room");
 }
 
 /* ---- what must be there ---- */
@@ -296,23 +305,19 @@ int cmd_play(int argc, char **argv) {
     struct play *p = &play;
     struct option longs[OWN + PASSED + 1];
     make_longs(longs);
-    for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1;) {
-        if (c == O_HELP) {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (take(p, c, argv) != 0) return KLT_USAGE;
-    }
+    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
+        if (take(p, c) != 0) return KLT_USAGE;
     int linked = optind < argc ? take_link(p, argv[optind]) : 0;
     if (linked < 0 || check_link(p) != 0) return KLT_USAGE;
     bool dashes = optind > 0 && strcmp(argv[optind - 1], "--") == 0;
     optind += linked;
     if (optind < argc && !dashes)
-        return tool_fail(KLT_USAGE, "play", "expected RetroArch's arguments behind --, got \"%s\"",
-                         argv[optind]);
+        return tool_usage("expected RetroArch's arguments behind --, got \"%s\"", argv[optind]);
     if (!p->core || !p->content)
-        return tool_fail(KLT_USAGE, "play",
-                         "expected --core NAME_OR_PATH and --content FILE; see keylock play --help");
+        return tool_usage("expected --core NAME_OR_PATH and --content FILE, got %s", p->core ? "only --core"
+                                                                                     : p->content
+                                                                                         ? "only --content"
+                                                                                         : "neither");
     if (find_all(p) != 0) return KLT_LOAD;
     return hand_over(p, argc - optind, argv + optind);
 }

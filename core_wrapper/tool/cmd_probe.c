@@ -17,27 +17,29 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
+/* clang-format off: a line here is a line there */
+const char cmd_probe_help[] =
     "Usage: keylock probe --core NAME_OR_PATH --content FILE [OPTIONS]\n"
     "\n"
-    "Finds out whether a core with this content is fit for locking: runs it several times, each in a process "
-    "of its own\n"
-    "and with the same play on two pads, and compares the hashes of RAM and of the serialized state. Then it "
-    "lets a\n"
-    "machine join by a state, and says what a snapshot in a room takes: nothing (\"none\"), that all load "
-    "their own "
-    "state at\n"
-    "that frame (\"all\"), or that it cannot be had and who joins must run the history (\"history\"); "
-    "\"state "
-    "only\": what is played\n"
-    "stays equal, some bytes of the state do not.\n"
+    "Finds out whether a core with this content is fit for locking. The core runs several times, each time "
+    "in a process of\n"
+    "its own and with the same play on two pads, and the hashes of RAM and of the serialized state are "
+    "compared. Then a\n"
+    "machine joins by a state, which shows what a snapshot in a room takes: nothing (\"none\"); all machines "
+    "load their own\n"
+    "state at that frame (\"all\"); no snapshot works, and a newcomer replays the history (\"history\"); or "
+    "the game stays equal\n"
+    "and some bytes of the state do not (\"state only\").\n"
     "\n"
+    "  --core NAME_OR_PATH the libretro core; a name is looked for in the usual core folders\n"
+    "  --content FILE      the content that the core plays\n"
     "  --frames N          frames of each run (default 1800)\n"
-    "  --input SOURCE      what is played, as for keylock run (default random:1)\n"
-    "  --options           tries each value of each core option, a run of 300 frames each: which change the "
+    "  --input SOURCE      the input, as for keylock run (default random:1)\n"
+    "  --options           tries each value of each core option, in a run of 300 frames: which change the "
     "game?\n"
-    "  --json FILE         the profile as a JSON object (-: standard output, and nothing else there)\n"
-    "  --keep              keeps the profile where rooms that are made on this machine look for it\n"
+    "  --json FILE         writes the profile as a JSON object (-: to standard output, and nothing else "
+    "there)\n"
+    "  --keep              keeps the profile for the rooms that are made on this machine\n"
     "  --system DIR        system folder (BIOS images)\n"
     "  --option KEY=VALUE  a core option; repeat for more\n"
     "\n"
@@ -46,7 +48,8 @@ static const char help[] =
     "  1  not fit\n"
     "  2  wrong usage\n"
     "  5  core or content could not be loaded\n"
-    "  6  nothing could be written in the temporary folder, or the profile not\n";
+    "  6  nothing could be written in the temporary folder, or the profile could not\n";
+/* clang-format on */
 
 #define EVERY         60  /* frames between checks */
 #define ON_FRAMES     600 /* played on after a join, at most */
@@ -463,7 +466,7 @@ static int probe(struct probe *p) {
     return code;
 }
 
-static int take(struct probe *p, const char **core, int c, char **argv) {
+static int take(struct probe *p, const char **core, int c) {
     uint64_t frames;
     switch (c) {
     case 'c': *core = optarg; return 0;
@@ -477,15 +480,15 @@ static int take(struct probe *p, const char **core, int c, char **argv) {
         p->quiet = strcmp(optarg, "-") == 0;
         return 0;
     case 'n':
-        if (tool_number("probe", "frames", optarg, 10, 10000000, &frames) != 0) return -1;
+        if (tool_number("frames", optarg, 10, 10000000, &frames) != 0) return -1;
         p->setup.frames = (uint32_t)frames;
         return 0;
     case 'o':
         if (p->setup.option_count == sizeof(p->option) / sizeof(p->option[0]) || !strchr(optarg, '='))
-            return tool_fail(-1, "probe", "--option: expected KEY=VALUE, 256 at most, got \"%s\"", optarg);
+            return tool_usage("--option: expected KEY=VALUE, 256 at most, got \"%s\"", optarg);
         p->option[p->setup.option_count++] = optarg;
         return 0;
-    default: return tool_bad_option(-1, "probe", c, argv);
+    default: return -1;
     }
 }
 
@@ -500,33 +503,22 @@ static void set_machine(struct probe *p) {
 }
 
 int cmd_probe(int argc, char **argv) {
-    static const struct option longs[] = {{"core", required_argument, NULL, 'c'},
-                                          {"content", required_argument, NULL, 'f'},
-                                          {"frames", required_argument, NULL, 'n'},
-                                          {"system", required_argument, NULL, 's'},
-                                          {"option", required_argument, NULL, 'o'},
-                                          {"input", required_argument, NULL, 'i'},
-                                          {"options", no_argument, NULL, 'O'},
-                                          {"json", required_argument, NULL, 'j'},
-                                          {"keep", no_argument, NULL, 'k'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"core", required_argument, NULL, 'c'},   {"content", required_argument, NULL, 'f'},
+        {"frames", required_argument, NULL, 'n'}, {"system", required_argument, NULL, 's'},
+        {"option", required_argument, NULL, 'o'}, {"input", required_argument, NULL, 'i'},
+        {"options", no_argument, NULL, 'O'},      {"json", required_argument, NULL, 'j'},
+        {"keep", no_argument, NULL, 'k'},         {NULL, 0, NULL, 0}};
     static struct probe state; /* large, and zero */
     struct probe *p = &state;
     const char *core = NULL;
     char err[KLT_ERR];
     p->setup =
         (struct kl_probe_setup){.options = p->option, .frames = 1800, .every = EVERY, .input = "random:1"};
-    for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1;) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (take(p, &core, c, argv) != 0) return KLT_USAGE;
-    }
-    if (!core) return tool_fail(KLT_USAGE, "probe", "expected --core NAME_OR_PATH; see keylock probe --help");
-    if (optind < argc)
-        return tool_fail(KLT_USAGE, "probe", "expected options only, got \"%s\"", argv[optind]);
+    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
+        if (take(p, &core, c) != 0) return KLT_USAGE;
+    if (!core) return tool_usage("expected --core NAME_OR_PATH, got none");
+    if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
     if (tool_find_core(core, p->core, sizeof(p->core), err, sizeof(err)) != 0)
         return tool_fail(KLT_LOAD, "probe", "%s", err);
     p->setup.core = p->core;

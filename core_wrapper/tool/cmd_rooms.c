@@ -15,15 +15,20 @@
 
 #define PIECES 64 /* lists at most: a relay that never ends one is none */
 
-static const char help[] =
-    "Usage: keylock rooms HOST[:PORT] [--json]\n"
-    "\n"
-    "Asks a relay for its public rooms, and how far away it is. Nothing of the answer is proved: who is on "
-    "the way may\n"
-    "have written it. Rooms made with --unlisted are not told.\n"
-    "--json gives one object instead of lines.\n"
-    "\n"
-    "Exit status: 0; 2 for wrong usage; 4 where no relay answers.\n";
+/* clang-format off: a line here is a line there */
+const char cmd_rooms_help[] = "Usage: keylock rooms HOST[:PORT] [--json]\n"
+                              "\n"
+                              "Asks a relay for its public rooms and measures the way to it. The answer is "
+                              "not proved: anybody on the way may have\n"
+                              "written it. Rooms made with --unlisted are not listed.\n"
+                              "\n"
+                              "  --json  prints one JSON object instead of lines\n"
+                              "\n"
+                              "Exit status:\n"
+                              "  0  the relay answered\n"
+                              "  2  wrong usage\n"
+                              "  4  no relay answers\n";
+/* clang-format on */
 
 /* The quickest of some. 0, or -1 without any answer. */
 static int ping(int fd, struct kl_pong *out, double *ms) {
@@ -114,22 +119,14 @@ static int tell(int fd, const struct kl_config *where, bool json) {
 
 int cmd_rooms(int argc, char **argv) {
     static struct kl_config where;
-    static const struct option longs[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
     char err[512];
     bool json = false;
-    for (int c; (c = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return KLT_OK;
-        }
-        if (c != 'j') return tool_bad_option(KLT_USAGE, "rooms", c, argv);
+    while (tool_next(argc, argv, "", longs) != -1)
         json = true;
-    }
-    if (argc - optind != 1)
-        return tool_fail(KLT_USAGE, "rooms", "expected HOST[:PORT]; see keylock rooms --help");
+    if (argc - optind != 1) return tool_usage("expected one HOST[:PORT], got %d", argc - optind);
     if (kl_config_set(&where, "relay", argv[optind], err, sizeof(err)) != 0)
-        return tool_fail(KLT_USAGE, "rooms", "%s", strstr(err, "expected"));
+        return tool_usage("%s", strstr(err, "expected"));
     if (sodium_init() < 0) return tool_fail(KLT_FAILED, "rooms", "libsodium does not start");
     int fd = kl_ask_open(where.host, where.port, err, sizeof(err));
     if (fd < 0) return tool_fail(KLT_ROOM, "rooms", "%s", err);

@@ -315,7 +315,6 @@ int cmd_run(int argc, char **argv) {
     static struct run run; /* large, and zero */
     struct run *r = &run;
     if (kl_run_options_parse(&r->options, argc, argv) != 0) return KLT_USAGE;
-    if (r->options.help) return KLT_OK;
     r->stdout_ours = take_stdout();
     tool_catch_signals();
     tool_catch_crashes("keylock run: the core crashed\n");

@@ -18,27 +18,26 @@
 
 /* ---- the command line ---- */
 
-static int take_device(struct kl_machine_setup *s, const char *command, const char *text) {
+static int take_device(struct kl_machine_setup *s, const char *text) {
     if (kl_headless_take_device(&s->devices, text) == 0) return 0;
-    return tool_fail(-1, command, "--device: expected PORT:ID with a port from 0 to %d, got \"%s\"",
-                     KL_MAX_SEATS - 1, text);
+    return tool_usage("--device: expected PORT:ID with a port from 0 to %d, got \"%s\"", KL_MAX_SEATS - 1,
+                      text);
 }
 
-static int take_option(struct kl_machine_setup *s, const char *command, const char *text) {
+static int take_option(struct kl_machine_setup *s, const char *text) {
     if (s->option_count == KLT_MACHINE_OPTIONS || !strchr(text, '=') || *text == '=')
-        return tool_fail(-1, command, "--option: expected KEY=VALUE, %d at most, got \"%s\"",
-                         KLT_MACHINE_OPTIONS, text);
+        return tool_usage("--option: expected KEY=VALUE, %d at most, got \"%s\"", KLT_MACHINE_OPTIONS, text);
     s->option[s->option_count++] = text;
     return 0;
 }
 
-static int take_clock(struct kl_machine_setup *s, const char *command, const char *text) {
+static int take_clock(struct kl_machine_setup *s, const char *text) {
     s->host_clock = strcmp(text, "host") == 0;
     if (s->host_clock || strcmp(text, "virtual") == 0) return 0;
-    return tool_fail(-1, command, "--clock: expected virtual or host, got \"%s\"", text);
+    return tool_usage("--clock: expected virtual or host, got \"%s\"", text);
 }
 
-int kl_machine_take(struct kl_machine_setup *s, const char *command, int c, char *value) {
+int kl_machine_take(struct kl_machine_setup *s, int c, char *value) {
     switch (c) {
     case 'c': return s->core = value, 0;
     case 'f': return s->content = value, 0;
@@ -47,11 +46,11 @@ int kl_machine_take(struct kl_machine_setup *s, const char *command, int c, char
     case 'i': return s->input = value, 0;
     case 'r': return s->recording = value, 0;
     case 'x': return s->corrupt = value, 0;
-    case 'o': return take_option(s, command, value);
-    case 'd': return take_device(s, command, value);
-    case 'C': return take_clock(s, command, value);
-    case 'p': return tool_number(command, "seats", value, 1, KL_MAX_SEATS, &s->ports);
-    case 'e': s->has_epoch = true; return tool_number(command, "epoch", value, 0, 8000000000u, &s->epoch_s);
+    case 'o': return take_option(s, value);
+    case 'd': return take_device(s, value);
+    case 'C': return take_clock(s, value);
+    case 'p': return tool_number("seats", value, 1, KL_MAX_SEATS, &s->ports);
+    case 'e': s->has_epoch = true; return tool_number("epoch", value, 0, 8000000000u, &s->epoch_s);
     default: return 1;
     }
 }

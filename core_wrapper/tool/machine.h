@@ -36,7 +36,7 @@ struct kl_machine_setup {
         "corrupt", required_argument, NULL, 'x'                                                              \
     }
 /* Takes one of them. 0; 1 for another option; -1 after a line on standard error. */
-int kl_machine_take(struct kl_machine_setup *s, const char *command, int c, char *value);
+int kl_machine_take(struct kl_machine_setup *s, int c, char *value);
 
 /* What the core says of itself, and what it is run with. */
 struct kl_machine_info {

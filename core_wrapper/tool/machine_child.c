@@ -292,7 +292,7 @@ int cmd_machine(int argc, char **argv) {
     struct child *c = &child;
     char err[KLT_ERR];
     for (int o; (o = getopt_long(argc, argv, ":", longs, NULL)) != -1;)
-        if (kl_machine_take(&c->setup, "machine", o, optarg) != 0)
+        if (kl_machine_take(&c->setup, o, optarg) != 0)
             return tool_fail(KLT_USAGE, "machine", "is called by keylock blame and bisect");
     if (!c->setup.core) return tool_fail(KLT_USAGE, "machine", "is called by keylock blame and bisect");
     signal(SIGINT, SIG_IGN); /* who started us ends us */

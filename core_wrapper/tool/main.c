@@ -4,43 +4,50 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "Usage: keylock COMMAND [ARGUMENTS]\n"
-    "\n"
-    "  install  put cores into RetroArch's list for playing online\n"
-    "  doctor   say whether all is there that a match needs, and what to do where it is not\n"
-    "  play     start RetroArch with a core locked to the other players of a room\n"
-    "  command  tell the room that is being played on this machine: pause, reset, say, …\n"
-    "  rooms    ask a relay for its public rooms\n"
-    "  run      run a core without screen or sound, alone or in a room, and hash its states\n"
-    "  diff     compare two files of hashes\n"
-    "  blame    name what differs between two savestates: which memory, which bytes\n"
-    "  bisect   find the first frame in which two runs part, and what differs there\n"
-    "  probe    find out whether a core is fit for locking\n"
-    "\n"
-    "keylock COMMAND --help tells more.\n";
+#define COMMAND(name, purpose)                                                                               \
+    { #name, purpose, cmd_##name##_help, cmd_##name }
+static const struct kl_tool_command commands[] = {
+    COMMAND(install, "puts cores into RetroArch's list for online play"),
+    COMMAND(doctor, "checks all that a match needs, and advises"),
+    COMMAND(play, "starts RetroArch with a core in lock with the other players of a room"),
+    COMMAND(command, "gives a command to the room played on this machine: pause, reset, say, …"),
+    COMMAND(rooms, "asks a relay for its public rooms"),
+    COMMAND(run, "runs a core without screen or sound, alone or in a room, and hashes its states"),
+    COMMAND(diff, "compares two files of hashes"),
+    COMMAND(blame, "names the memory and the bytes in which two savestates differ"),
+    COMMAND(bisect, "finds the first frame in which two runs part, and the difference there"),
+    COMMAND(probe, "finds out whether a core is fit for locking"),
+    {"machine", NULL, "", cmd_machine},
+    {"probe-child", NULL, "", cmd_probe_child},
+};
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+static const struct kl_tool_command *find(const char *name) {
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0) return &commands[i];
+    tool_usage("expected a command of its list, got \"%s\"", name);
+}
+
+static int show_commands(void) {
+    printf("Usage: keylock COMMAND [ARGUMENTS]\n"
+           "       keylock help [COMMAND]\n"
+           "       keylock --version\n"
+           "\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (commands[i].purpose) printf("  %-8s %s\n", commands[i].name, commands[i].purpose);
+    return tool_show("\n"
+                     "`keylock help COMMAND' and `keylock COMMAND --help' explain a command.\n"
+                     "Every command ends with exit status 2 after wrong usage.\n");
+}
 
 int main(int argc, char **argv) {
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } commands[] = {{"install", cmd_install}, {"doctor", cmd_doctor}, {"play", cmd_play},
-                    {"command", cmd_command}, {"run", cmd_run},       {"rooms", cmd_rooms},
-                    {"diff", cmd_diff},       {"blame", cmd_blame},   {"bisect", cmd_bisect},
-                    {"machine", cmd_machine}, {"probe", cmd_probe},   {"probe-child", cmd_probe_child}};
-    if (argc < 2) {
-        fputs(help, stderr);
-        return KLT_USAGE;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        fputs(help, stdout);
-        return KLT_OK;
-    }
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr,
-            "keylock: expected install, doctor, play, command, rooms, run, diff, blame, bisect or probe, got "
-            "\"%s\"\n",
-            argv[1]);
-    return KLT_USAGE;
+    const char *word = argc > 1 ? argv[1] : "";
+    bool help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+    bool version = !strcmp(word, "--version") || !strcmp(word, "-V");
+    if (argc < 2) tool_usage("expected a command, got none");
+    if (!help && !version) return tool_run(find(word), argc - 1, argv + 1);
+    bool one = argc == 3 && !strcmp(word, "help");
+    if (argc > 2 && !one) tool_usage("expected nothing more behind %s, got \"%s\"", word, argv[argc - 1]);
+    if (one) return tool_show(find(argv[2])->help);
+    return help ? show_commands() : tool_show_version();
 }

@@ -30,12 +30,12 @@ struct kl_run_options {
     uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms, seat_time_s;
     bool real_speed, host_clock, subframes_off, quiet;
     const char *half_steps; /* "on", "off", or NULL */
-    bool has_hash_every, has_seats, has_clock, help;
+    bool has_hash_every, has_seats, has_clock;
     bool unlisted, insecure_lan;
     bool in_room; /* by relay or link */
 };
 
-/* 0, or -1 after a line on standard error. o->help: --help was asked for and printed. */
+/* 0, or -1 after a line on standard error. */
 int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv);
 
 #endif

@@ -1,6 +1,7 @@
 #include "core_wrapper/tool/tool.h"
 
 #include "net/platform/file.h"
+#include "net/engine/engine.h"
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/core.h"
@@ -27,26 +28,78 @@ int tool_fail(int code, const char *command, const char *format, ...) {
     return code;
 }
 
-int tool_number(const char *command, const char *option, const char *text, uint64_t lo, uint64_t hi,
-                uint64_t *out) {
+/* ---- the command line ---- */
+
+#define OPTIONS_MAX 64 /* of one command */
+
+static const struct kl_tool_command *command; /* the one that runs */
+
+int tool_run(const struct kl_tool_command *c, int argc, char **argv) {
+    command = c;
+    return c->run(argc, argv);
+}
+
+int tool_show(const char *text) {
+    return fputs(text, stdout) < 0 || fflush(stdout) != 0 ? KLT_OUTPUT : KLT_OK;
+}
+
+int tool_show_version(void) {
+    return printf("keylock %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0 || fflush(stdout) != 0
+               ? KLT_OUTPUT
+               : KLT_OK;
+}
+
+int tool_usage(const char *format, ...) {
+    char line[4096];
+    const char *name = command ? command->name : NULL;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    fflush(stdout);
+    fprintf(stderr, "keylock%s%s: %s; see keylock%s%s --help\n", name ? " " : "", name ? name : "",
+            kl_plain(line), name ? " " : "", name ? name : "");
+    exit(KLT_USAGE);
+}
+
+/* Of getopt_long's '?': an option that there is not, or a value for one that takes none. */
+static void refuse(const char *word) {
+    const char *equals = strchr(word, '=');
+    if (strncmp(word, "--", 2) != 0) tool_usage("expected one of its options, got \"-%c\"", optopt);
+    if (optopt && equals)
+        tool_usage("%.*s: expected no value, got \"%s\"", (int)(equals - word), word, equals + 1);
+    tool_usage("expected one of its options, got \"%s\"", word);
+}
+
+int tool_next(int argc, char **argv, const char *order, const struct option *longs) {
+    struct option all[OPTIONS_MAX + 3] = {{"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'}};
+    char shorts[8];
+    for (unsigned n = 0; n < OPTIONS_MAX && longs[n].name; n++)
+        all[n + 2] = longs[n];
+    snprintf(shorts, sizeof shorts, "%s:hV", order);
+    int c = getopt_long(argc, argv, shorts, all, NULL);
+    switch (c) {
+    case 'h': exit(tool_show(command->help));
+    case 'V': exit(tool_show_version());
+    case ':': tool_usage("%s: expected a value, got none", argv[optind - 1]);
+    case '?': refuse(argv[optind - 1]); return -1;
+    default: return c;
+    }
+}
+
+int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, uint64_t *out) {
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && !errno && value >= lo && value <= hi) {
-        *out = value;
-        return 0;
-    }
-    return tool_fail(-1, command, "--%s: expected a number from %llu to %llu, got \"%s\"", option,
-                     (unsigned long long)lo, (unsigned long long)hi, text);
+    if (*text < '0' || *text > '9' || *end || errno || value < lo || value > hi)
+        tool_usage("--%s: expected a number from %llu to %llu, got \"%s\"", option, (unsigned long long)lo,
+                   (unsigned long long)hi, text);
+    *out = value;
+    return 0;
 }
 
-int tool_bad_option(int code, const char *command, int c, char **argv) {
-    const char *got = argv[optind - 1];
-    if (c == ':')
-        return tool_fail(code, command, "%s: expected a value, got none; see keylock %s --help", got,
-                         command);
-    return tool_fail(code, command, "unknown option \"%s\"; see keylock %s --help", got, command);
-}
+/* ---- places ---- */
 
 int tool_own_dir(char *out, size_t cap) {
     ssize_t n = readlink("/proc/self/exe", out, cap - 1);

@@ -2,11 +2,13 @@
 #ifndef KLT_TOOL_H
 #define KLT_TOOL_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* `keylock run`; diff and probe have their own, see their --help. */
+/* `keylock run`; diff, blame, bisect and probe have some of their own, see their --help. 2 is wrong usage in
+ * all. */
 enum {
     KLT_OK = 0,
     KLT_FAILED = 1, /* interrupted, the core asked to stop, out of memory */
@@ -17,29 +19,49 @@ enum {
     KLT_OUTPUT = 6, /* a hash, trace or save file could not be written */
 };
 
-int cmd_run(int argc, char **argv);
-int cmd_diff(int argc, char **argv);
-int cmd_probe(int argc, char **argv);
-int cmd_probe_child(int argc, char **argv); /* one measured run of `probe`, in a process of its own */
-int cmd_blame(int argc, char **argv);
-int cmd_bisect(int argc, char **argv);
-int cmd_machine(int argc, char **argv); /* machine.h: a core in a process of its own */
 int cmd_install(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_play(int argc, char **argv);
 int cmd_command(int argc, char **argv);
 int cmd_rooms(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_blame(int argc, char **argv);
+int cmd_bisect(int argc, char **argv);
+int cmd_probe(int argc, char **argv);
+int cmd_machine(int argc, char **argv);     /* machine.h: a core in a process of its own */
+int cmd_probe_child(int argc, char **argv); /* one measured run of `probe`, in a process of its own */
+extern const char cmd_install_help[], cmd_doctor_help[], cmd_play_help[], cmd_command_help[],
+    cmd_rooms_help[], cmd_run_help[], cmd_diff_help[], cmd_blame_help[], cmd_bisect_help[], cmd_probe_help[];
+
+/* A sub-command as main.c lists it. */
+struct kl_tool_command {
+    const char *name, *purpose; /* purpose NULL: only for this program itself */
+    const char *help;
+    int (*run)(int argc, char **argv);
+};
+
+/* Runs it: what follows here speaks in its name. */
+int tool_run(const struct kl_tool_command *c, int argc, char **argv);
+
+/* Text or version on standard output. KLT_OK or KLT_OUTPUT. */
+int tool_show(const char *text);
+int tool_show_version(void);
+
+/* Wrong usage: one line on standard error with a hint at --help, and the program ends with KLT_USAGE. The
+ * line names what was expected and what came. */
+int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* The next option of the command, by getopt_long: its val, or -1 behind the last one. --help, -h, --version
+ * and -V end the program; so does wrong usage. order "+": options end at the first word that is none; else
+ * "". */
+int tool_next(int argc, char **argv, const char *order, const struct option *longs);
+
+/* A decimal number from `text` within [lo, hi], or wrong usage that names the option. 0. */
+int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, uint64_t *out);
 
 /* One line on standard error: "keylock COMMAND: …". Returns `code`. */
 int tool_fail(int code, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* A decimal number from `text` within [lo, hi]. 0, or -1 and a line on standard error that names the option.
- */
-int tool_number(const char *command, const char *option, const char *text, uint64_t lo, uint64_t hi,
-                uint64_t *out);
-
-/* What getopt_long complained about, as one line; `c` is what it returned (':' or '?'). Returns `code`. */
-int tool_bad_option(int code, const char *command, int c, char **argv);
 
 /* The folder of this program, without a slash at the end. */
 int tool_own_dir(char *out, size_t cap);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define KL_VERSION          "0.1" /* of all programs */
 #define KL_PROTOCOL_VERSION 2
 
 #define KL_MAX_SEATS         8  /* player slots of a room */

@@ -9,10 +9,6 @@
 #include "net/relay/relay_options.h"
 #include "net/relay/server.h"
 
-#ifndef KL_VERSION
-#define KL_VERSION "0.1"
-#endif
-
 #define LAST_LINES_MS 500
 
 enum { EXIT_CANNOT_LISTEN = 1, EXIT_BAD_OPTION = 2 };
@@ -52,10 +48,13 @@ int main(int argc, char **argv) {
     struct kl_relay_options options = {0};
     char err[256];
     switch (kl_relay_options_parse(&options, argc, argv, err, sizeof err)) {
-    case KL_RELAY_HELP: return fputs(kl_relay_help, stdout) < 0;
+    case KL_RELAY_HELP: return fputs(kl_relay_help, stdout) < 0 || fflush(stdout) != 0;
     case KL_RELAY_VERSION:
-        return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0;
-    case KL_RELAY_BAD: fprintf(stderr, "keylock-relay: %s\n", err); return EXIT_BAD_OPTION;
+        return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0 ||
+               fflush(stdout) != 0;
+    case KL_RELAY_BAD:
+        fprintf(stderr, "keylock-relay: %s; see keylock-relay --help\n", err);
+        return EXIT_BAD_OPTION;
     case KL_RELAY_RUN: break;
     }
     return run(&options);

@@ -25,60 +25,70 @@
 #define PIECES_DEFAULT      4096  /* a second: 3 MiB of start data at once */
 #define LOG_LINES_DEFAULT   120
 
+/* clang-format off: a line here is a line there */
 const char kl_relay_help[] =
     "Usage: keylock-relay [OPTION]...\n"
+    "       keylock-relay help\n"
     "Closes the frames of Keylock rooms: the one machine that all players' machines talk to.\n"
     "\n"
-    "  --bind ADDR        IPv4 address to listen on (0.0.0.0: every one)\n"
-    "  --port N           UDP port (55435); 0 takes any free one, see the `listening' line\n"
+    "  --bind ADDR        the IPv4 address to listen on (0.0.0.0: every address)\n"
+    "  --port N           the UDP port (55435); 0 takes any free port, and the line `listening' names it\n"
     "  --rooms N          rooms at once (256)\n"
     "  --max-seats N      seats of one room, 1 to 8 (8)\n"
-    "  --watchers N       who watch one room from outside the game (128); all rooms together a quarter of "
-    "the\n"
-    "                     relay's connections; 0: who watches is one of the 16 clients of a room\n"
-    "  --state DIR        where the relay's key is kept, made at the first start\n"
+    "  --watchers N       watchers of one room from outside the game (128). All rooms together have a "
+    "quarter of the\n"
+    "                     relay's connections. 0: a watcher is one of the room's 16 clients\n"
+    "  --state DIR        the folder of the relay's key, made at the first start\n"
     "                     ($XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay)\n"
-    "  --journal DIR      write down there what rooms need, so that they go on after a crash or kill -9 of "
-    "the\n"
-    "                     relay; without it clients bring them back. Made with mode 0700\n"
-    "  --journal-mib N    of one room (256): 4 to 12 MiB an hour; above it this room's journal ends\n"
-    "  --insecure-lan     no encryption with clients who ask for the same; for a network one trusts\n"
+    "  --journal DIR      the folder of the journal, made with mode 0700: rooms go on from it after a crash "
+    "or\n"
+    "                     kill -9 (none: clients bring their rooms back)\n"
+    "  --journal-mib N    the most MiB of journal for one room (256); above it the journal of that room "
+    "ends.\n"
+    "                     An hour takes 4 to 12\n"
+    "  --insecure-lan     no encryption with clients that ask for the same; for a network that you trust\n"
     "  --per-address N    connections from one address (64)\n"
     "  --handshakes N     new connections from one address in 10 s (128)\n"
-    "  --half-open N      new connections at once that nothing has come from yet (512)\n"
-    "  --datagrams N      datagrams a second from one connection (5000); more are dropped\n"
-    "  --kbytes N         KiB a second from one connection (16384); more are dropped\n"
+    "  --half-open N      new connections at once that have sent nothing yet (512)\n"
+    "  --datagrams N      datagrams a second from one connection (5000); the relay drops more\n"
+    "  --kbytes N         KiB a second from one connection (16384); the relay drops more\n"
     "  --messages N       reliable messages a second from one connection (500); more have to wait\n"
-    "  --pieces N         pieces of start data and history a second from one connection (4096); the same\n"
+    "  --pieces N         pieces of start data and history a second from one connection (4096); more have to "
+    "wait\n"
     "  --rooms-per-address N   rooms made from one address (16)\n"
     "  --mib-per-address N     MiB that these rooms hold, with start data, history and snapshots (64)\n"
-    "  --seat-time S      seconds that a seat is kept for who loses his link (60), where his room says "
-    "nothing else\n"
+    "  --seat-time S      seconds that a seat is kept for a lost player (60), unless the room says "
+    "otherwise\n"
     "  --seat-time-max S  the most that a room may say (600)\n"
     "  --chat N           chat lines a minute of one client (60)\n"
     "  --commands N       other commands a minute of one client (240)\n"
     "  --password-tries N wrong passwords a minute from one address (20); four times that at one room\n"
     "  --malformed N      malformed input datagrams in a row before a client is put out (64)\n"
-    "  --start-kib N      start data (saves) of one room, KiB (3072)\n"
-    "  --history-kib N    history of one room, KiB (2560): an hour of two pads takes some 1000\n"
-    "  --snapshot-kib N   the newest snapshot of one room, packed, KiB (8192); twice that while the next "
+    "  --start-kib N      KiB of start data (saves) of one room (3072)\n"
+    "  --history-kib N    KiB of history of one room (2560); an hour of two pads takes some 1000\n"
+    "  --snapshot-kib N   KiB of the newest snapshot of one room, packed (8192); twice that while the next "
     "one comes\n"
-    "  --catch-up S       who joins late replays the game where that takes S seconds (10), at what his "
-    "machine "
-    "is\n"
-    "                     known to replay or 5 times the game's pace; else he loads a snapshot\n"
-    "  --log LEVEL        error, info (default) or debug; to standard error\n"
-    "  --log-lines N      lines a minute of one kind about one client, room or address (120; 0: any number); "
-    "more\n"
-    "                     are counted in a line `left_out'\n"
-    "  --console          take the operator's lines from standard input (try `help'); answers go to standard "
-    "output\n"
-    "  --help             this text\n"
-    "  --version          version and protocol\n"
+    "  --catch-up S       a newcomer replays the game if that takes at most S seconds (10), else loads a "
+    "snapshot.\n"
+    "                     The relay expects 5 times the game's pace from a machine that it does not know\n"
+    "  --log LEVEL        error, info or debug (info); to standard error\n"
+    "  --log-lines N      log lines a minute of one kind about one client, room or address (120; 0: any "
+    "number);\n"
+    "                     a line `left_out' counts the rest\n"
+    "  --console          takes the operator's lines from standard input (try `help'); answers go to "
+    "standard output\n"
+    "  -h, --help         prints this text\n"
+    "  -V, --version      prints version and protocol\n"
     "\n"
-    "A room is made by the first client who names it and ends with the last. SIGTERM or SIGINT ends the "
-    "relay:\n"
-    "its clients are told. Exit status: 0 after a signal, 1 where it could not listen, 2 for a bad option.\n";
+    "The first client that names a room makes it, and the room ends with its last client. SIGTERM or SIGINT "
+    "ends the\n"
+    "relay, which tells its clients.\n"
+    "\n"
+    "Exit status:\n"
+    "  0  ended by a signal or by the console\n"
+    "  1  could not listen\n"
+    "  2  wrong usage\n";
+/* clang-format on */
 
 enum {
     OPT_BIND = 1,
@@ -99,9 +109,7 @@ enum {
     OPT_LOG,
     OPT_LOG_LINES,
     OPT_CONSOLE,
-    OPT_HELP,
-    OPT_VERSION,
-    OPT_LOBBY /* and those after it: by place in lobby_options */
+    OPT_LOBBY = 256 /* and those after it: by place in lobby_options */
 };
 
 #define LOBBY_FIELD(field) offsetof(struct kl_lobby_limits, field)
@@ -158,8 +166,8 @@ static const struct option long_options[] = {
     {"mib-per-address", required_argument, NULL, OPT_LOBBY + 10},
     {"catch-up", required_argument, NULL, OPT_LOBBY + 11},
     {"watchers", required_argument, NULL, OPT_LOBBY + 12},
-    {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
     {NULL, 0, NULL, 0},
 };
 
@@ -174,7 +182,8 @@ static int number(struct parser *p, const char *option, long min, long max, long
     errno = 0;
     *value = strtol(optarg, &end, 10);
     if (errno == 0 && end != optarg && *end == 0 && *value >= min && *value <= max) return 0;
-    snprintf(p->err, p->err_len, "--%s takes a number from %ld to %ld, not '%s'", option, min, max, optarg);
+    snprintf(p->err, p->err_len, "--%s: expected a number from %ld to %ld, got \"%s\"", option, min, max,
+             optarg);
     return -1;
 }
 
@@ -194,7 +203,7 @@ static int set_port(struct parser *p) {
 
 static int set_log(struct parser *p) {
     if (kl_log_level_parse(optarg, &p->out->log)) return 0;
-    snprintf(p->err, p->err_len, "--log takes error, info or debug, not '%s'", optarg);
+    snprintf(p->err, p->err_len, "--log: expected error, info or debug, got \"%s\"", optarg);
     return -1;
 }
 
@@ -257,24 +266,36 @@ void kl_relay_options_defaults(struct kl_relay_options *out) {
                                      .log_lines = LOG_LINES_DEFAULT};
 }
 
+/* Of getopt_long's ':' and '?': no value, an option that there is not, or a value for one that takes none. */
+static enum kl_relay_action refuse(const struct parser *p, int result, const char *word) {
+    const char *equals = strchr(word, '=');
+    if (result == ':')
+        snprintf(p->err, p->err_len, "%s: expected a value, got none", word);
+    else if (strncmp(word, "--", 2) != 0)
+        snprintf(p->err, p->err_len, "expected one of its options, got \"-%c\"", optopt);
+    else if (optopt && equals)
+        snprintf(p->err, p->err_len, "%.*s: expected no value, got \"%s\"", (int)(equals - word), word,
+                 equals + 1);
+    else
+        snprintf(p->err, p->err_len, "expected one of its options, got \"%s\"", word);
+    return KL_RELAY_BAD;
+}
+
 enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
                                             size_t err_len) {
     struct parser p = {out, err, err_len};
     int option;
     kl_relay_options_defaults(out);
     optind = 1;
-    while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-        if (option == OPT_HELP) return KL_RELAY_HELP;
-        if (option == OPT_VERSION) return KL_RELAY_VERSION;
-        if (option == '?' || option == ':') {
-            snprintf(err, err_len, "%s '%s' (try --help)",
-                     option == ':' ? "a value is missing after" : "there is no option", argv[optind - 1]);
-            return KL_RELAY_BAD;
-        }
+    if (argc == 2 && !strcmp(argv[1], "help")) return KL_RELAY_HELP;
+    while ((option = getopt_long(argc, argv, ":hV", long_options, NULL)) != -1) {
+        if (option == 'h') return KL_RELAY_HELP;
+        if (option == 'V') return KL_RELAY_VERSION;
+        if (option == '?' || option == ':') return refuse(&p, option, argv[optind - 1]);
         if (set_option(&p, option) != 0) return KL_RELAY_BAD;
     }
     if (optind == argc) return KL_RELAY_RUN;
-    snprintf(err, err_len, "'%s' is not an option (try --help)", argv[optind]);
+    snprintf(err, err_len, "expected options only, got \"%s\"", argv[optind]);
     return KL_RELAY_BAD;
 }
 

@@ -81,7 +81,10 @@ static void values(void **state) {
     assert_int_equal(options.log_lines, 0);
     assert_int_equal(PARSE("--messages=99"), KL_RELAY_BAD);
     assert_int_equal(PARSE("--help"), KL_RELAY_HELP);
+    assert_int_equal(PARSE("-h"), KL_RELAY_HELP);
+    assert_int_equal(PARSE("help"), KL_RELAY_HELP);
     assert_int_equal(PARSE("--version"), KL_RELAY_VERSION);
+    assert_int_equal(PARSE("-V"), KL_RELAY_VERSION);
 }
 
 static void limits_of_rooms(void **state) {
@@ -137,16 +140,19 @@ static void bad(const char *option, const char *value, const char *text) {
 
 static void errors_name_the_option_and_what_came(void **state) {
     (void)state;
-    bad("--port", "65536", "--port takes a number from 0 to 65535, not '65536'");
-    bad("--port", "12x", "not '12x'");
-    bad("--port", "", "not ''");
-    bad("--rooms", "0", "--rooms takes a number from 1");
-    bad("--history-kib", "100", "--history-kib takes a number from 192");
-    bad("--max-seats", "9", "--max-seats takes a number from 1 to 8");
-    bad("--log", "loud", "--log takes error, info or debug, not 'loud'");
-    bad("--nope", NULL, "there is no option '--nope'");
-    bad("--port", NULL, "a value is missing after '--port'");
-    bad("more", NULL, "'more' is not an option");
+    bad("--port", "65536", "--port: expected a number from 0 to 65535, got \"65536\"");
+    bad("--port", "12x", "got \"12x\"");
+    bad("--port", "", "got \"\"");
+    bad("--rooms", "0", "--rooms: expected a number from 1");
+    bad("--history-kib", "100", "--history-kib: expected a number from 192");
+    bad("--max-seats", "9", "--max-seats: expected a number from 1 to 8");
+    bad("--log", "loud", "--log: expected error, info or debug, got \"loud\"");
+    bad("--nope", NULL, "expected one of its options, got \"--nope\"");
+    bad("--port", NULL, "--port: expected a value, got none");
+    bad("-x", NULL, "expected one of its options, got \"-x\"");
+    bad("--console=yes", NULL, "--console: expected no value, got \"yes\"");
+    bad("more", NULL, "expected options only, got \"more\"");
+    bad("help", "--port", "--port: expected a value");
 }
 
 static void the_key_has_its_place(void **state) {

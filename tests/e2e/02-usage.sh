@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# 02-usage.sh - help, version and wrong usage of keylock, of all its commands and of keylock-relay: alike everywhere.
+#
+# The commands are those of keylock's own list, the options those of each command's own help.
+# runs: working, test, 5 s
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program"
+faults=0
+
+wrong() { # TEXT
+    fail "usage/$name: $1"
+    faults=$((faults + 1))
+}
+
+# call ARGUMENT…: its output in $tmp/out and $tmp/err, its status in $status.
+call() {
+    timeout 10 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+}
+
+# shows FILE ARGUMENT…: prints that on standard output, nothing else, with status 0.
+shows() {
+    local file=$1
+    shift
+    call "$@"
+    [ "$status" = 0 ] && [ ! -s "$tmp/err" ] && cmp -s "$tmp/out" "$file" ||
+        wrong "${*:2}: status $status, $(wc -l <"$tmp/out") lines, $(head -n 1 "$tmp/err")"
+}
+
+# refuses HINT ARGUMENT…: status 2, one line that says what was expected and what came, and where to read more.
+refuses() {
+    local hint=$1
+    shift
+    call "$@"
+    if [ "$status" != 2 ] || [ -s "$tmp/out" ] || [ "$(wc -l <"$tmp/err")" != 1 ] ||
+        ! grep -q "^${hint%% --help}: .*expected .*got .*; see $hint\$" "$tmp/err"; then
+        wrong "${*:2}: status $status: $(head -n 2 "$tmp/err" "$tmp/out" | tr '\n' ' ')"
+    fi
+}
+
+# each COMMAND…: what holds for all of them; their help is in $tmp/help.
+each() {
+    local hint="keylock $name --help" option value
+    [ "$1" != "$relay_program" ] || hint="keylock-relay --help"
+    faults=0
+    check "usage/$name-help" "status $status: $(head -n 1 "$tmp/err")" \
+        test "$status" = 0 -a ! -s "$tmp/err" -a "$(head -c 6 "$tmp/help")" = Usage:
+    shows "$tmp/help" "$@" -h
+    shows "$tmp/version" "$@" --version
+    shows "$tmp/version" "$@" -V
+    refuses "$hint" "$@" --no-such-option
+    refuses "$hint" "$@" -x
+    # "--frames N", "--core NAME_OR_PATH", "--speed max|real": without their value; numbers also with another
+    while read -r option value; do
+        refuses "$hint" "$@" "$option"
+        case $value in N | K | H | P | S | MS | SECONDS | PID) refuses "$hint" "$@" "$option" 12x ;; esac
+    done < <(grep -oE -- '(^ +|, )--[a-z-]+ +([A-Z]+|max|on|virtual|watch)\b' "$tmp/help" | sed 's/^[ ,]*//' | sort -u)
+    refuses "$hint" "$@" --help=yes
+    [ $faults != 0 ] || ok "usage/$name: $(grep -c -- '--' "$tmp/help") lines with options"
+}
+
+# --- keylock -----------------------------------------------------------------------------------------------------
+
+name=keylock
+call "$keylock" --help
+cp "$tmp/out" "$tmp/help"
+check usage/keylock-help "status $status" test "$status" = 0 -a ! -s "$tmp/err"
+for word in -h help; do shows "$tmp/help" "$keylock" $word; done
+call "$keylock" --version
+cp "$tmp/out" "$tmp/version"
+check usage/keylock-version "$(cat "$tmp/out")" grep -qE '^keylock [0-9.]+, protocol [0-9]+$' "$tmp/out"
+shows "$tmp/version" "$keylock" -V
+for words in "" nonsense --nonsense "help nonsense" "help run diff" "--version more"; do
+    # shellcheck disable=SC2086
+    refuses "keylock --help" "$keylock" $words
+done
+mapfile -t commands < <(sed -nE 's/^  ([a-z]+)  .*/\1/p' "$tmp/help")
+check usage/keylock-commands "only ${commands[*]}" test ${#commands[@]} -ge 10
+
+for name in "${commands[@]}"; do
+    call "$keylock" "$name" --help
+    cp "$tmp/out" "$tmp/help"
+    each "$keylock" "$name"
+    shows "$tmp/help" "$keylock" help "$name"
+    # A command that needs more than itself; and one that takes no such word, or not so many.
+    head -n 1 "$tmp/help" | grep -qE '^Usage: keylock [a-z]+ \[OPTIONS\]$' || refuses "keylock $name --help" "$keylock" "$name"
+    head -n 1 "$tmp/help" | grep -q '\.\.\.' || refuses "keylock $name --help" "$keylock" "$name" one two three
+done
+
+# --- keylock-relay ------------------------------------------------------------------------------------------------
+
+name=keylock-relay
+sed 's/^keylock/keylock-relay/' "$tmp/version" >"$tmp/relay-version" && mv "$tmp/relay-version" "$tmp/version"
+call "$relay_program" --help
+cp "$tmp/out" "$tmp/help"
+each "$relay_program"
+shows "$tmp/help" "$relay_program" help
+refuses "keylock-relay --help" "$relay_program" nonsense
+finish
