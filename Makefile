@@ -24,6 +24,7 @@ COMPILE      = $(CC) $(MY_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(MY_CFLAGS)
 
 PLATFORM  := $(wildcard net/platform/*.c net/platform/posix/*.c)
 ENGINE    := $(wildcard net/engine/*.c)
+CLIENT    := $(wildcard net/client/*.c)
 SESSION   := $(wildcard net/session/*.c)
 TRANSPORT := $(wildcard net/transport/*.c)
 RELAY     := $(wildcard net/relay/*.c)
@@ -54,7 +55,7 @@ $(OUT)/obj/%.o: %.c
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 # Everything but the programs' own mains and the wrapper's exported symbols, for the tests to link from.
-$(OUT)/libkeylock.a: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
+$(OUT)/libkeylock.a: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
@@ -64,13 +65,13 @@ define link
 $(Q)$(CC) $(LDFLAGS) $(MY_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
 endef
 
-$(OUT)/keylock-relay: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(TRANSPORT) $(RELAY))
+$(OUT)/keylock-relay: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(RELAY))
 	$(link) $(NET_LIBS)
 
 # Where RetroArch runs in a box, keylock install puts the libraries beside the wrapper (core_wrapper/tool/travel.h).
 # A sanitizer gives names to what the wrapper has left behind only while it is loaded: it stays.
 # The relay is in it for matches that know none (net/relay/hosted.h).
-$(OUT)/keylock_libretro.so: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(WRAPPER))
+$(OUT)/keylock_libretro.so: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(WRAPPER))
 	$(link) -shared -Wl,-rpath,'$$ORIGIN/keylock-libs' -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete) $(LIBS)
 
 $(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a

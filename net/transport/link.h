@@ -1,4 +1,5 @@
-/* link.h - a client's connection to a relay: the network thread with ENet and the lock client inside.
+/* link.h - a client's connection to a relay: the network thread with ENet around a stay (net/client/stay.h),
+ * which decides everything that is said, and when.
  *
  * The thread owns the socket; everything else is under one mutex that is never held over a system call that
  * can block, so each function here returns within microseconds. The thread goes on whatever the frontend
@@ -7,55 +8,11 @@
 #ifndef KL_LINK_H
 #define KL_LINK_H
 
-#include "net/engine/history.h"
-#include "net/engine/lock_client.h"
-#include "net/engine/msg.h"
-#include "net/engine/room.h"
-#include "net/session/door.h"
-#include "net/session/keys.h"
-#include "net/session/seat.h"
+#include "net/client/stay.h"
 
 #define KL_DEFAULT_PORT 55435
-#define KL_SILENCE_US   (4 * 1000000ULL) /* without a word of the relay's: the link is lost */
-#define KL_WATCH_AGAIN_S                                                                                     \
-    60 /* for so long does who watches try to come back; his status has it as seat time */
-
-enum kl_link_phase {
-    KL_LINK_CONNECTING, /* resolving, connecting, HELLO under way */
-    KL_LINK_WAITING,    /* in the room; seats are being filled */
-    KL_LINK_SEND_START, /* we are the host: kl_link_give_start() is wanted (stays until given) */
-    KL_LINK_FETCHING,   /* PREPARE has come, start data is on its way */
-    KL_LINK_LOAD,       /* start data is here: take it, load afresh, then kl_link_ready() */
-    KL_LINK_READY,      /* we are ready, others are not */
-    KL_LINK_PLAYING,    /* frames flow */
-    KL_LINK_RETURNING,  /* the link is lost and being made anew; the seat is kept. Then the phase of before */
-    KL_LINK_ENDED,      /* over: see status.reason; nothing more comes */
-};
 
 struct kl_link;
-
-struct kl_link_status {
-    enum kl_link_phase phase;
-    char reason[KL_TEXT_MAX]; /* with KL_LINK_ENDED and KL_LINK_RETURNING: one line for people */
-    uint8_t refused;          /* with KL_LINK_ENDED: enum kl_refuse, where that was it; else 0 */
-    uint64_t lost_us;         /* with KL_LINK_RETURNING: when the relay was last heard */
-    char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* of the relay reached; empty before */
-    uint8_t cipher;                             /* enum kl_cipher in force; 0 before */
-    struct kl_welcome welcome;                  /* from KL_LINK_WAITING on */
-    struct kl_prepare prepare;                  /* from KL_LINK_FETCHING on */
-    struct kl_roster roster;
-    uint32_t data_done, data_total; /* start data progress, bytes */
-    uint32_t behind; /* frames that the room has closed and that have not come yet: after a return, many */
-    bool begins;     /* while playing: nothing runs before a snapshot has come and been loaded; of it … */
-    uint32_t shot_done, shot_total; /* … so many bytes are here, packed */
-    struct kl_client_stats lock;
-    bool desync;                 /* a verdict said that hashes differ, and they have not been healed since */
-    uint16_t healed;             /* how often the room was */
-    struct kl_verdict verdict;   /* the newest */
-    struct kl_verdict first_bad; /* the first that differs */
-    uint32_t verified; /* hashes up to this frame label agree everywhere; valid where any_verified */
-    bool any_verified;
-};
 
 struct kl_link_config {
     const char *host; /* IPv4 address or name */

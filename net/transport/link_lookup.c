@@ -37,7 +37,7 @@ static bool is_numeric(const char *host, uint32_t *address) {
 
 static bool wanted(struct kl_link *l) {
     kl_mutex_lock(&l->mutex);
-    bool leaving = l->shared.leaving;
+    bool leaving = l->stay.leaving;
     kl_mutex_unlock(&l->mutex);
     return !leaving;
 }

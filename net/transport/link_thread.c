@@ -1,3 +1,5 @@
+/* The network thread: it hands datagrams, ENet's events and the time to the stay, and sends what the stay
+ * says. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,228 +8,214 @@
 #include "net/platform/clock.h"
 #include "net/transport/link_lookup.h"
 #include "net/transport/link_state.h"
+#include "net/transport/udp_filter.h"
 
-#define GREET_US (5 * 1000000) /* for ENet to connect, and for the relay to greet, after the handshake */
-#define FRESH_US                                                                                             \
-    (12 * 1000000)     /* the same for a seat of before: a relay that was restarted waits for its room */
-#define SLEEP_US 10000 /* ENet's repetitions are due to the millisecond; ours are not */
-
-/* Messages sent past the oldest unacknowledged one. */
-#define HASH_WINDOW 256
-
-static void lock(struct kl_link *l) {
-    kl_mutex_lock(&l->mutex);
-}
-static void unlock(struct kl_link *l) {
-    kl_mutex_unlock(&l->mutex);
+static bool is_over(struct kl_link *l) {
+    kl_link_lock(l);
+    bool over = kl_stay_is_over(&l->stay);
+    kl_link_unlock(l);
+    return over;
 }
 
-/* A frontend that does not call (a menu, a dragged window) is said to be away; its next call ends that. */
-static void notice_absence(struct kl_link *l) {
-    struct kl_link_shared *s = &l->shared;
-    lock(l);
-    bool playing = s->status.phase == KL_LINK_PLAYING && s->planned_us;
-    if (playing && !s->lock.away && kl_now_us() >= s->planned_us + KL_AWAY_US)
-        kl_client_set_away(&s->lock, true);
-    unlock(l);
+/* --- datagrams out -----------------------------------------------------------------------------------------
+ */
+
+static void send_raw(struct kl_link *l, const void *bytes, size_t len) {
+    ENetBuffer buffer = {.data = (void *)bytes, .dataLength = len};
+    (void)enet_socket_send(l->enet->socket, &l->relay, &buffer, 1);
+}
+
+static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
+    (void)connect_id; /* the only one */
+    struct kl_link *l = ctx;
+    return l->has_keys ? &l->sealer : NULL;
 }
 
 static void send_datagrams(struct kl_link *l) {
-    uint8_t body[KL_DATAGRAM_MAX];
-    for (unsigned i = 0; i < KL_BURST_MAX; i++) {
-        lock(l);
-        size_t len = l->shared.joined ? kl_client_send(&l->shared.lock, kl_now_us(), body, sizeof body) : 0;
-        unlock(l);
+    uint8_t init[KL_INIT_BYTES], body[KL_DATAGRAM_MAX], bytes[KL_DATAGRAM_MAX + KL_SEAL_OVERHEAD], kind;
+    while (kl_dial_send(&l->stay.dial, init))
+        send_raw(l, init, sizeof init);
+    for (unsigned i = 0; l->has_keys && i < KL_BURST_MAX; i++) {
+        kl_link_lock(l);
+        size_t len = kl_stay_send(&l->stay, kl_now_us(), &kind, body, sizeof body);
+        kl_link_unlock(l);
         if (len == 0) return;
-        kl_link_send_sealed(l, KL_SEAL_CTRL, body, len);
+        size_t sealed = kl_seal(&l->sealer, kind, body, len, bytes);
+        if (sealed) send_raw(l, bytes, sealed);
     }
 }
 
-/* --- messages --------------------------------------------------------------------------------------------
+/* --- datagrams in ------------------------------------------------------------------------------------------
  */
 
-static void send_on(struct kl_link *l, uint8_t channel, const struct kl_msg *m) {
-    uint8_t bytes[KL_MSG_MAX];
-    int len = kl_msg_encode(m, bytes, sizeof bytes);
-    if (len > 0) (void)kl_enet_send(l->session.peer, l->session.sent, channel, bytes, (size_t)len);
-}
-void kl_link_send_message(struct kl_link *l, const struct kl_msg *m) {
-    send_on(l, kl_msg_is_bulk(m->kind) ? KL_CHANNEL_BULK : KL_CHANNEL_CONTROL, m);
-}
-
-static bool next_word(struct kl_link *l, struct kl_msg *m) {
-    bool may_hash = kl_sent_span(&l->session.sent[KL_CHANNEL_CONTROL]) < HASH_WINDOW;
-    lock(l);
-    bool some = kl_link_next_word(&l->shared, may_hash, m);
-    unlock(l);
-    return some;
+/* The caller of the link is asked whether this relay is the right one. It may read files: not under the
+ * mutex. */
+static void ask_trust(struct kl_link *l, const uint8_t pub[32]) {
+    char err[KL_TEXT_MAX] = "";
+    bool trusted = l->trust(l->ctx, pub, err, sizeof err) == 0;
+    kl_link_lock(l);
+    kl_stay_trust(&l->stay, trusted ? NULL : err, kl_now_us());
+    kl_link_unlock(l);
 }
 
-static bool next_order(struct kl_link *l, struct kl_msg *m) {
-    struct kl_link_shared *s = &l->shared;
-    lock(l);
-    bool some = s->joined && s->order_got != s->order_put;
-    if (some)
-        *m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = s->order[s->order_got++ % KL_LINK_ORDERS]};
-    unlock(l);
-    return some;
+static void take_stranger(struct kl_link *l, const uint8_t *bytes, size_t len) {
+    uint8_t pub[32];
+    kl_link_lock(l);
+    kl_stay_stranger(&l->stay, bytes, len, kl_now_us());
+    bool asks = kl_dial_asks(&l->stay.dial, pub);
+    kl_link_unlock(l);
+    if (asks) ask_trust(l, pub);
 }
 
-static bool next_ready(struct kl_link *l, struct kl_msg *m) {
-    struct kl_link_shared *s = &l->shared;
-    lock(l);
-    bool some = s->ready_wanted;
-    if (some) *m = (struct kl_msg){.kind = KL_MSG_READY, .ready.facts = s->ready_facts};
-    s->ready_wanted = false;
-    unlock(l);
-    return some;
+/* True where ENet goes on with o. */
+static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl_opened *o) {
+    if (!l->has_keys || kl_open(&l->opener, bytes, len, o) != 0) return false;
+    uint64_t now_us = kl_now_us();
+    kl_link_lock(l);
+    kl_stay_heard(&l->stay, now_us);
+    if (o->kind == KL_SEAL_UPDATE) kl_stay_update(&l->stay, o->body, o->len, now_us);
+    if (o->kind == KL_SEAL_PATH) kl_stay_challenge(&l->stay, o->body, o->len);
+    kl_link_unlock(l);
+    return o->kind == KL_SEAL_ENET && kl_udp_judge(KL_UDP_CLIENT, o->body, o->len, NULL).pass;
 }
 
-static void upload(struct kl_link *l) {
-    struct kl_link_shared *s = &l->shared;
-    lock(l);
-    bool is_given = s->is_given;
-    const uint8_t *bytes = s->given;
-    size_t total = s->given_len;
-    unlock(l);
-    /* no start data at all is still said: one empty piece */
-    while (is_given && kl_bulk_room(l->session.sent) > 0 && (l->uploaded < total || l->uploaded == 0)) {
-        size_t len = total - l->uploaded < KL_CHUNK_MAX ? total - l->uploaded : KL_CHUNK_MAX;
-        struct kl_msg m = {.kind = KL_MSG_DATA};
-        m.data =
-            (struct kl_data){.offset = (uint32_t)l->uploaded, .total = (uint32_t)total, .len = (uint16_t)len};
-        memcpy(m.data.bytes, bytes + l->uploaded, len);
-        kl_link_send_message(l, &m);
-        l->uploaded += len ? len : 1;
+static int intercept(ENetHost *host, ENetEvent *event) {
+    (void)event;
+    struct kl_link *l = ((struct kl_enet_seal *)host->compressor.context)->ctx;
+    const ENetAddress *from = &host->receivedAddress;
+    uint8_t *bytes = host->receivedData;
+    size_t len = host->receivedDataLength;
+    struct kl_opened o;
+    if (from->host != l->relay.host || from->port != l->relay.port) return 1;
+    if (len < 2 || bytes[0] != KL_SEAL_MAGIC) return 1;
+    if (bytes[1] >= KL_HS_INIT)
+        take_stranger(l, bytes, len);
+    else if (take_sealed(l, bytes, len, &o)) {
+        kl_enet_seal_deliver(host, &o, &l->relay);
+        return 0;
     }
+    return 1;
 }
+
+/* --- sessions ----------------------------------------------------------------------------------------------
+ */
+
+static void forget_session(struct kl_link *l) {
+    l->peer = NULL;
+    l->has_keys = false;
+    sodium_memzero(&l->sealer, sizeof l->sealer);
+    sodium_memzero(&l->opener, sizeof l->opener);
+    memset(l->sent, 0, sizeof l->sent);
+}
+
+static void connect_enet(struct kl_link *l, const struct kl_session_keys *keys) {
+    kl_sealer_init(&l->sealer, keys, keys->up);
+    kl_opener_init(&l->opener, keys, keys->down);
+    l->has_keys = true;
+    /* The relay takes these from our CONNECT. Deceleration 0: the throttle also shrinks the window of
+     * reliable data when the RTT jitters, which would slow start data down on just the links where it is
+     * slow. */
+    ENetPeer *peer = &l->enet->peers[0];
+    peer->packetThrottleInterval = ENET_PEER_PACKET_THROTTLE_INTERVAL;
+    peer->packetThrottleAcceleration = ENET_PEER_PACKET_THROTTLE_SCALE;
+    peer->packetThrottleDeceleration = 0;
+    l->peer = kl_enet_seal_connect(l->enet, &l->relay, keys->session);
+    if (l->peer) kl_enet_peer_setup(l->peer);
+    kl_link_lock(l);
+    kl_stay_connecting(&l->stay, l->peer != NULL);
+    kl_link_unlock(l);
+}
+
+/* Does with ENet what the stay has decided. */
+static void follow(struct kl_link *l) {
+    const struct kl_dial *d = &l->stay.dial; /* this thread alone changes it */
+    if (l->number != d->number) {
+        if (l->peer) enet_peer_reset(l->peer);
+        forget_session(l);
+        l->number = d->number;
+    }
+    if (d->s.stage == KL_DIAL_ANSWERED) connect_enet(l, &d->s.outcome.keys);
+}
+
+static void end_session(struct kl_link *l) {
+    if (l->peer) {
+        enet_host_flush(l->enet); /* acknowledges what ended it */
+        if (l->peer->state != ENET_PEER_STATE_DISCONNECTED) enet_peer_disconnect_now(l->peer, KL_ENET_BYE);
+    }
+    forget_session(l);
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------
+ */
 
 static void send_messages(struct kl_link *l) {
     struct kl_msg m;
-    while (next_word(l, &m))
-        kl_link_send_message(l, &m);
-    while (next_order(l, &m))
-        kl_link_send_message(l, &m);
-    if (next_ready(l, &m)) kl_link_send_message(l, &m);
-    upload(l);
-    kl_link_shot_turn(l);
-    enet_host_flush(l->enet);
+    uint8_t bytes[KL_MSG_MAX];
+    bool some = false;
+    while (l->peer) {
+        struct kl_channels c = {.control_span = kl_sent_span(&l->sent[KL_CHANNEL_CONTROL]),
+                                .bulk_room = kl_bulk_room(l->sent)};
+        kl_link_lock(l);
+        bool more = kl_stay_say(&l->stay, &c, kl_now_us(), &m);
+        kl_link_unlock(l);
+        if (!more) break;
+        int len = kl_msg_encode(&m, bytes, sizeof bytes);
+        uint8_t channel = kl_msg_is_bulk(m.kind) ? KL_CHANNEL_BULK : KL_CHANNEL_CONTROL;
+        if (len > 0) (void)kl_enet_send(l->peer, l->sent, channel, bytes, (size_t)len);
+        if (m.kind == KL_MSG_PROVE) sodium_memzero(&m, sizeof m);
+        some = true;
+        if (m.kind == KL_MSG_BYE) {
+            enet_host_flush(l->enet);
+            enet_peer_disconnect_later(l->peer, KL_ENET_BYE);
+        }
+    }
+    if (some) enet_host_flush(l->enet);
+}
+
+static void stretch(struct kl_link *l, const uint8_t salt[KL_DOOR_SALT]) {
+    uint8_t secret[KL_DOOR_SECRET];
+    bool possible = kl_door_stretch(l->password, salt, secret) == KL_OK;
+    kl_link_lock(l);
+    kl_stay_secret(&l->stay, possible ? secret : NULL);
+    kl_link_unlock(l);
+    sodium_memzero(secret, sizeof secret);
 }
 
 static void on_receive(struct kl_link *l, ENetPacket *packet) {
-    struct kl_msg m;
-    int result = kl_msg_decode(&m, packet->data, packet->dataLength);
+    uint8_t salt[KL_DOOR_SALT];
+    kl_link_lock(l);
+    kl_stay_message(&l->stay, packet->data, packet->dataLength, kl_now_us());
+    if (kl_stay_welcomed(&l->stay) && l->welcomed) l->welcomed(l->ctx, &l->stay.status.welcome);
+    bool wants = kl_stay_wants_secret(&l->stay, salt);
+    kl_link_unlock(l);
     enet_packet_destroy(packet);
-    if (result != KL_OK) {
-        kl_link_end_with(l, "the relay %s sent something that this protocol does not know");
-        return;
-    }
-    if (kl_link_door_take(l, &m)) return;
-    lock(l);
-    kl_link_take_message(l, &m);
-    if (l->shared.status.phase == KL_LINK_ENDED) l->over = true;
-    unlock(l);
-}
-
-static void on_disconnect(struct kl_link *l, uint32_t data) {
-    l->session.peer = NULL;
-    if (kl_link_turned_away(l)) return;
-    if (data == KL_ENET_BYE)
-        kl_link_end_with(l, "the relay %s closed the connection");
-    else
-        kl_link_lost(l);
+    if (wants) stretch(l, salt);
 }
 
 static void dispatch(struct kl_link *l, const ENetEvent *event) {
-    switch (event->type) {
-    case ENET_EVENT_TYPE_CONNECT:
-        l->session.stage = KL_STAGE_CONNECTED;
-        kl_link_enter(l);
-        break;
-    case ENET_EVENT_TYPE_RECEIVE: on_receive(l, event->packet); break;
-    case ENET_EVENT_TYPE_DISCONNECT: on_disconnect(l, event->data); break;
-    case ENET_EVENT_TYPE_NONE: break;
+    if (event->type == ENET_EVENT_TYPE_RECEIVE) {
+        on_receive(l, event->packet);
+        return;
     }
+    kl_link_lock(l);
+    if (event->type == ENET_EVENT_TYPE_CONNECT) kl_stay_connected(&l->stay);
+    if (event->type == ENET_EVENT_TYPE_DISCONNECT) {
+        l->peer = NULL;
+        kl_stay_hung_up(&l->stay, event->data == KL_ENET_BYE, kl_now_us());
+    }
+    kl_link_unlock(l);
+    follow(l);
 }
 
-/* --- coming and going ------------------------------------------------------------------------------------
+/* --- turns -------------------------------------------------------------------------------------------------
  */
-
-static bool is_leaving(struct kl_link *l) {
-    lock(l);
-    bool leaving = l->shared.leaving;
-    unlock(l);
-    return leaving;
-}
-
-/* Up to the handshake being under way; false where it ended. */
-static bool begin(struct kl_link *l) {
-    char why[128];
-    switch (kl_link_lookup(l, &l->relay.host, why, sizeof why)) {
-    case KL_LOOKUP_FOUND: break;
-    case KL_LOOKUP_LEFT: return false;
-    case KL_LOOKUP_FAILED: {
-        char reason[KL_TEXT_MAX];
-        snprintf(reason, sizeof reason, "cannot find the relay %s: %s", l->host, why);
-        lock(l);
-        kl_link_end(l, reason);
-        unlock(l);
-        return false;
-    }
-    }
-    l->relay.port = l->port;
-    kl_link_session_attach(l);
-    kl_link_session_begin(l);
-    return true;
-}
-
-static void check_greeting(struct kl_link *l) {
-    const struct kl_link_session *s = &l->session;
-    lock(l);
-    bool waiting = !l->shared.joined;
-    unlock(l);
-    uint64_t patience_us = l->fresh ? FRESH_US : GREET_US;
-    if (!waiting || s->stage == KL_STAGE_HANDSHAKE || kl_now_us() < s->answered_us + patience_us) return;
-    kl_link_end_with(l, "%s answers, but does not greet");
-}
-
-/* Under the mutex: everything that others need of us is with the relay. */
-static bool all_said(const struct kl_link_shared *s) {
-    if (!s->joined) return true;
-    return s->hash_got == s->hash_put && s->lock.sample_acked >= s->lock.stats.next_sample;
-}
-
-static void say_bye(struct kl_link *l) {
-    struct kl_msg m = {.kind = KL_MSG_BYE, .text.text = "left"};
-    kl_link_send_message(l, &m);
-    enet_host_flush(l->enet);
-    enet_peer_disconnect_later(l->session.peer, KL_ENET_BYE);
-    l->said_bye = true;
-}
-
-static bool is_connected(const struct kl_link *l) {
-    return l->session.stage == KL_STAGE_CONNECTED;
-}
-
-static void leave(struct kl_link *l) {
-    lock(l);
-    bool said = all_said(&l->shared);
-    bool late = kl_now_us() >= l->shared.leave_by_us;
-    unlock(l);
-    if (is_connected(l) && !l->said_bye && (said || late)) say_bye(l);
-    if (!is_connected(l) || late) l->over = true;
-}
 
 /* Sleeps until a datagram comes, the frontend's thread has something, or the time has come. */
 static void rest(struct kl_link *l) {
-    uint64_t now_us = kl_now_us(), until_us = now_us + SLEEP_US;
-    lock(l);
-    if (l->shared.joined && l->shared.status.phase != KL_LINK_RETURNING) {
-        uint64_t send_us = kl_client_send_at(&l->shared.lock);
-        if (send_us < until_us) until_us = send_us;
-    }
-    l->shared.wake_us = until_us;
-    unlock(l);
+    uint64_t now_us = kl_now_us();
+    kl_link_lock(l);
+    uint64_t until_us = kl_stay_wake_at(&l->stay, now_us);
+    kl_link_unlock(l);
     uint64_t left_us = until_us > now_us ? until_us - now_us : 0;
     struct timespec left = {.tv_sec = 0, .tv_nsec = (long)left_us * 1000};
     struct pollfd fds[2] = {{.fd = l->enet->socket, .events = POLLIN}, {.fd = l->kick_fd, .events = POLLIN}};
@@ -240,30 +228,42 @@ static void rest(struct kl_link *l) {
 static void turn(struct kl_link *l) {
     ENetEvent event;
     rest(l);
-    while (!l->over && kl_enet_service(l->enet, &event))
+    while (!is_over(l) && kl_enet_service(l->enet, &event))
         dispatch(l, &event);
-    if (l->over) return;
-    kl_link_session_turn(l, kl_now_us());
-    if (!l->over) kl_link_return_turn(l, kl_now_us());
-    if (l->over) return;
-    if (is_connected(l)) kl_link_bring_turn(l);
-    if (is_connected(l) && !l->said_bye && !kl_link_is_returning(l)) {
-        notice_absence(l);
-        send_datagrams(l);
-        send_messages(l);
+    kl_link_lock(l);
+    kl_stay_turn(&l->stay, kl_now_us());
+    kl_link_unlock(l);
+    follow(l);
+    send_datagrams(l);
+    send_messages(l);
+}
+
+/* Up to the handshake being under way; false where it ended. */
+static bool begin(struct kl_link *l) {
+    char why[128], reason[KL_TEXT_MAX];
+    enum kl_lookup found = kl_link_lookup(l, &l->relay.host, why, sizeof why);
+    kl_link_lock(l);
+    if (found == KL_LOOKUP_FAILED) {
+        snprintf(reason, sizeof reason, "cannot find the relay %s: %s", l->host, why);
+        kl_stay_end(&l->stay, reason);
     }
-    check_greeting(l);
-    if (is_leaving(l)) leave(l);
+    if (found == KL_LOOKUP_FOUND) kl_stay_begin(&l->stay, kl_now_us());
+    kl_link_unlock(l);
+    l->relay.port = l->port;
+    l->seal = (struct kl_enet_seal){.ctx = l, .sealer = sealer_of};
+    kl_enet_seal_attach(l->enet, &l->seal);
+    l->enet->intercept = intercept;
+    return found == KL_LOOKUP_FOUND;
 }
 
 void kl_link_thread(void *arg) {
     struct kl_link *l = arg;
     if (begin(l)) {
-        while (!l->over)
+        while (!is_over(l))
             turn(l);
-        kl_link_session_end(l);
+        end_session(l);
     }
-    lock(l);
-    kl_link_end(l, "left");
-    unlock(l);
+    kl_link_lock(l);
+    kl_stay_end(&l->stay, "left");
+    kl_link_unlock(l);
 }

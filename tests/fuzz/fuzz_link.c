@@ -2,7 +2,8 @@
  * the wrapper's side then does with it: status, frames, commands, start data, the panel. Records: extra =
  * what (4 bits), an argument (4 bits).
  *
- * There is a link without its thread, and without a network: what the client says is gone at once. */
+ * The stay (net/client/stay.h) in a link without its thread and without a network. All that it says must be
+ * what the protocol knows. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -15,11 +16,25 @@
 #include "core_wrapper/overlay.h"
 #include "net/transport/link_state.h"
 
-enum { MESSAGE, MESSAGE_TOO, UPDATE, UPDATE_TOO, FRONTEND, ANSWER, PASS, LOST, BRING, PANEL, ORDER, PROBE };
+enum {
+    MESSAGE,
+    MESSAGE_TOO,
+    UPDATE,
+    UPDATE_TOO,
+    FRONTEND,
+    ANSWER,
+    PASS,
+    LOST,
+    SAY,
+    PANEL,
+    ORDER,
+    TURN,
+    STRANGER,
+    PATH
+};
 
 static struct kl_link *l;
 static struct kl_held *held;
-static ENetHost *enet;
 static uint64_t now_us;
 static uint32_t next_frame;
 
@@ -96,59 +111,70 @@ static void begin_wrapper(void) {
 
 /* --- the link --- */
 
-/* A session with keys, in which ENet is connected to nobody. */
+/* A session with keys, as if the relay had answered; ENet is connected. */
 static void connect_again(void) {
-    static const ENetAddress nobody = {.host = ENET_HOST_BROADCAST, .port = 9};
-    if (l->session.peer) enet_peer_reset(l->session.peer);
-    l->session.peer = enet_host_connect(enet, &nobody, KL_ENET_CHANNELS, 0);
-    MUST(l->session.peer);
-    l->session.stage = KL_STAGE_CONNECTED;
-    l->session.heard_us = l->session.answered_us = now_us;
+    l->stay.dial.s.heard_us = l->stay.dial.s.answered_us = now_us;
+    kl_stay_connected(&l->stay);
 }
 
 static void begin(const uint8_t kind) {
-    if (!enet) {
+    if (!l) {
         MUST(sodium_init() >= 0);
-        enet = kl_enet_host_create(1);
         held = calloc(KL_HELD_FRAMES, sizeof *held);
         l = calloc(1, sizeof *l);
-        MUST(enet && held && l);
+        MUST(held && l);
     }
     memset(l, 0, sizeof *l);
     now_us = 1000000;
     next_frame = 0;
-    strcpy(l->host, "relay");
-    strcpy(l->hello.room, "arcade");
-    l->enet = enet;
-    l->held = held;
+    struct kl_stay_config config = {.relay = "relay:1",
+                                    .fresh = kind & 1,
+                                    .has_password = kind & 2,
+                                    .heap = {malloc, free},
+                                    .held = held,
+                                    .held_frames = KL_HELD_FRAMES};
+    static const uint8_t seed[KL_SEAT_SEED] = {1};
+    kl_seat_from_seed(&config.seat, seed);
+    strcpy(config.hello.room, "arcade");
+    strcpy(config.hello.name, "ann");
+    config.hello.params = (struct kl_params){.players = 2, .fps_uhz = 60000000};
+    kl_stay_init(&l->stay, &config);
+    kl_stay_begin(&l->stay, now_us);
+    if (kind & 4) l->stay.door.state = KL_STAY_PASSED;
     l->kick_fd = eventfd(0, EFD_NONBLOCK);
-    l->fresh = kind & 1;
-    kl_history_init(&l->shared.past, 0, 0);
-    MUST(kl_link_door_init(&l->door, kind & 2 ? "swordfish" : NULL, false) == 0);
-    if (kind & 4) l->door.state = KL_DOOR_PASSED;
     connect_again();
     begin_wrapper();
 }
 
 static void end(void) {
-    struct kl_link_shared *s = &l->shared;
     kl_command_end();
     kl_w.link = NULL; /* its thread has never been started */
-    enet_peer_reset(l->session.peer);
-    if (s->start != s->given) free(s->start);
-    free(s->given);
-    free(s->start_before);
-    kl_link_past_forget(l, 0, 0);
+    kl_stay_free(&l->stay);
     close(l->kick_fd);
 }
 
+/* What the thread would send now. */
+static void say(void) {
+    static struct kl_msg m, read;
+    uint8_t bytes[KL_MSG_MAX], kind;
+    const struct kl_channels room = {.bulk_room = 1};
+    for (unsigned n = 0; n < 20 && kl_stay_say(&l->stay, &room, now_us, &m); n++) {
+        int len = kl_msg_encode(&m, bytes, sizeof bytes);
+        MUST(len > 0 && kl_msg_decode(&read, bytes, (size_t)len) == KL_OK);
+    }
+    for (unsigned n = 0; n < KL_BURST_MAX; n++)
+        MUST(kl_stay_send(&l->stay, now_us, &kind, bytes, KL_DATAGRAM_MAX) <= KL_DATAGRAM_MAX);
+}
+
 static void message(const struct record *r) {
+    uint8_t salt[KL_DOOR_SALT];
+    static const uint8_t secret[KL_DOOR_SECRET] = {9};
     static struct kl_msg m;
-    if (kl_msg_decode(&m, r->bytes, r->len) != KL_OK) return; /* the thread would end the link */
-    if (m.kind == KL_MSG_DOOR && l->door.state == KL_DOOR_OUTSIDE)
-        return; /* 64 MiB and a tenth of a second */
-    l->session.heard_us = now_us;
-    if (!kl_link_door_take(l, &m)) kl_link_take_message(l, &m);
+    if (kl_msg_decode(&m, r->bytes, r->len) != KL_OK) return; /* it would be over */
+    kl_stay_heard(&l->stay, now_us);
+    kl_stay_message(&l->stay, r->bytes, r->len, now_us);
+    (void)kl_stay_welcomed(&l->stay);
+    if (kl_stay_wants_secret(&l->stay, salt)) kl_stay_secret(&l->stay, salt[0] & 1 ? NULL : secret);
 }
 
 /* --- the frontend's thread --- */
@@ -158,7 +184,7 @@ static void look(void) {
     char notice[KL_TEXT_MAX];
     kl_link_status(l, s);
     MUST(memchr(s->reason, 0, sizeof s->reason) && s->roster.count <= KL_MAX_CLIENTS);
-    MUST(s->data_done <= s->data_total && (s->data_total <= KL_START_BYTES_MAX || l->over || s->reason[0]));
+    MUST(s->data_done <= s->data_total && (s->data_total <= KL_START_BYTES_MAX || s->reason[0]));
     while (kl_link_notice(l, notice, sizeof notice))
         kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s", notice);
 }
@@ -186,11 +212,11 @@ static void answer(const struct record *r) {
     size_t len;
     struct kl_facts facts = {0};
     const uint8_t *start;
-    switch (l->shared.status.phase) {
+    switch (l->stay.status.phase) {
     case KL_LINK_SEND_START: kl_link_give_start(l, r->bytes, r->len); break;
     case KL_LINK_LOAD:
         start = kl_link_start_data(l, &len);
-        MUST(start && len == l->shared.status.data_total);
+        MUST(start && len == l->stay.status.data_total);
         for (size_t i = 0; i < len; i += 4096)
             machine[0] ^= start[i];
         kl_link_ready(l, &facts);
@@ -217,30 +243,32 @@ static void panel(unsigned turn) {
     kl_panel_desync(&p, line);
 }
 
-static void lose(void) {
-    kl_link_lost(l);
-    if (!l->over) connect_again();
-    if (!l->over) kl_link_enter(l);
+/* Nobody answers while it returns: it asks, and then ENet is connected all the same. */
+static void lose(bool bye) {
+    uint8_t init[KL_INIT_BYTES];
+    kl_stay_hung_up(&l->stay, bye, now_us);
+    while (kl_dial_send(&l->stay.dial, init)) {
+    }
 }
 
 static void step(const struct record *r) {
     unsigned argument = r->extra >> 4;
     switch (r->extra & 15) {
     case UPDATE:
-    case UPDATE_TOO:
-        if (l->shared.joined) kl_link_take_update(l, r->bytes, r->len, now_us);
-        break;
+    case UPDATE_TOO: kl_stay_update(&l->stay, r->bytes, r->len, now_us); break;
     case FRONTEND: run_frames(argument + 1); break;
     case ANSWER: answer(r); break;
     case PASS: now_us += (r->len ? r->bytes[0] + 1u : 1u) * 4000u; break;
-    case LOST: lose(); break;
-    case BRING: kl_link_bring_turn(l); break;
+    case LOST: lose(argument & 1); break;
+    case SAY: say(); break;
     case PANEL: panel(argument & 3); break;
     case ORDER: kl_link_order(l, (uint8_t)argument, r->bytes, r->len); break;
-    case PROBE: kl_link_return_turn(l, now_us); break;
+    case TURN: kl_stay_turn(&l->stay, now_us); break;
+    case STRANGER: kl_stay_stranger(&l->stay, r->bytes, r->len, now_us); break;
+    case PATH: kl_stay_challenge(&l->stay, r->bytes, r->len); break;
     default: message(r);
     }
-    if (!l->session.peer && !l->over) connect_again();
+    if (l->stay.dial.s.stage != KL_DIAL_CONNECTED) connect_again();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -248,11 +276,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1) return 0;
     begin(*data);
     data++, size--;
-    for (unsigned n = 0; n < 300 && !l->over && next_record(&data, &size, &r); n++) {
+    for (unsigned n = 0; n < 300 && !kl_stay_is_over(&l->stay) && next_record(&data, &size, &r); n++) {
         step(&r);
-        if (l->shared.status.phase == KL_LINK_ENDED) l->over = true;
         look();
-        MUST(l->shared.ticket_len <= sizeof l->shared.ticket);
+        MUST(l->stay.ticket_len <= sizeof l->stay.ticket);
     }
     end();
     return 0;

@@ -9,6 +9,7 @@
 
 #include "net/platform/clock.h"
 #include "net/relay/rebase.h"
+#include "net/client/stay_parts.h"
 #include "net/transport/link_state.h"
 
 static void (*held)(void *);
@@ -70,8 +71,9 @@ static int set_up(void **state) {
     l = calloc(1, sizeof *l);
     if (!l || sodium_init() < 0) return -1;
     l->kick_fd = -1;
-    l->shared.status.phase = KL_LINK_PLAYING;
-    kl_history_init(&l->shared.past, 0, 0);
+    l->stay.status.phase = KL_LINK_PLAYING;
+    l->stay.heap = (struct kl_heap){malloc, free};
+    kl_history_init(&l->stay.past, 0, 0);
     kl_w.link = l;
     kl_w.instance = -1;
     kl_w.front.environment = front;
@@ -89,20 +91,17 @@ static int set_up(void **state) {
 }
 static int tear_down(void **state) {
     (void)state;
-    void *block;
     kl_snapshot_clear();
-    while ((block = kl_history_drop(&l->shared.past)) != NULL)
-        free(block);
-    kl_link_shot_forget(l);
+    kl_stay_free(&l->stay);
     kl_w.link = NULL;
     free(l);
     return 0;
 }
 
 static bool said(uint32_t keyframe) {
-    const struct kl_link_shot *s = &l->shared.shot;
+    const struct kl_stay_shot *s = &l->stay.shot;
     bool wanted = s->state_wanted;
-    l->shared.shot.state_wanted = false;
+    l->stay.shot.state_wanted = false;
     return wanted && s->state.keyframe == keyframe && s->state.has;
 }
 
@@ -122,15 +121,15 @@ static void the_game_waits_for_no_thread(void **unused) {
     kl_snapshot_turn();
     crypto_generichash(hash, sizeof hash, own.bytes, own.len, NULL, 0);
     assert_true(said(20));
-    assert_memory_equal(l->shared.shot.state.hash, hash, sizeof hash);
-    kl_link_take_ask(l, &(struct kl_ask){.keyframe = 20});
+    assert_memory_equal(l->stay.shot.state.hash, hash, sizeof hash);
+    kl_stay_take_ask(&l->stay, &(struct kl_ask){.keyframe = 20});
     kl_snapshot_turn();
     assert_true(held_back); /* it is being packed */
     kl_snapshot_take(30);
     assert_int_equal(waits, 0);
     run_thread();
     kl_snapshot_turn();
-    assert_null(l->shared.shot.given); /* what was asked for is not what it is now */
+    assert_null(l->stay.shot.given); /* what was asked for is not what it is now */
     run_thread();
     kl_snapshot_turn();
     assert_true(said(30));
@@ -146,8 +145,8 @@ static void take_and_say(uint32_t frame) {
 
 /* What is given for this ASK; the hash of what it comes to in `hash`. */
 static bool given_for(const struct kl_ask *a) {
-    struct kl_link_shot *s = &l->shared.shot;
-    kl_link_take_ask(l, a);
+    struct kl_stay_shot *s = &l->stay.shot;
+    kl_stay_take_ask(&l->stay, a);
     kl_snapshot_turn();
     run_thread();
     kl_snapshot_turn();
@@ -160,7 +159,7 @@ static bool given_for(const struct kl_ask *a) {
 static void what_differs_is_given(void **unused) {
     (void)unused;
     struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
-    struct kl_link_shot *s = &l->shared.shot;
+    struct kl_stay_shot *s = &l->stay.shot;
     static uint8_t first[4096], packed[4096], whole[4096];
     take_and_say(10);
     memcpy(first, own.bytes, own.len);
@@ -194,16 +193,16 @@ static void the_base_stays_while_it_is_used(void **unused) {
     (void)unused;
     struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
     take_and_say(10);
-    memcpy(a.hash, l->shared.shot.state.hash, sizeof a.hash);
+    memcpy(a.hash, l->stay.shot.state.hash, sizeof a.hash);
     take_and_say(20);
-    kl_link_take_ask(l, &a);
+    kl_stay_take_ask(&l->stay, &a);
     kl_snapshot_turn();
     assert_true(held_back && job.base);
     kl_snapshot_take(30);
     kl_snapshot_take(40);
     run_thread(); /* the sanitizers see what it reads */
     kl_snapshot_turn();
-    assert_null(l->shared.shot.given);
+    assert_null(l->stay.shot.given);
 }
 
 static const struct kl_commands at_five = {.keyframe = 5,
@@ -216,13 +215,13 @@ static void take_frame(uint32_t n) {
     struct kl_frame f = {.number = n, .keyframe = n / 5 * 5, .spacing = 5};
     if (n % 5 == 0) f.flags = KL_FRAME_KEY;
     if (n == 5) f.flags |= KL_FRAME_COMMANDS;
-    if (kl_history_wants_block(&l->shared.past)) kl_history_give(&l->shared.past, malloc(KL_HISTORY_BLOCK));
-    assert_true(kl_history_append(&l->shared.past, &f, n == 5 ? &at_five : NULL) >= 0);
+    if (kl_history_wants_block(&l->stay.past)) kl_history_give(&l->stay.past, malloc(KL_HISTORY_BLOCK));
+    assert_true(kl_history_append(&l->stay.past, &f, n == 5 ? &at_five : NULL) >= 0);
 }
 
 /* Somebody else's, of frame 5. */
 static void snapshot_comes(void) {
-    struct kl_link_shot *s = &l->shared.shot;
+    struct kl_stay_shot *s = &l->stay.shot;
     size_t packed_len;
     memset(machine, 55, sizeof machine);
     kl_snapshot_take(5);
@@ -261,9 +260,9 @@ static void commands_before_it_are_obeyed_once(void **unused) {
     assert_int_equal(runs, 1);
     assert_int_equal(machine[0], 55);
     assert_false(kl_snapshot_busy());
-    assert_true(l->shared.shot.healed_wanted);
-    assert_int_equal(l->shared.shot.healed.keyframe, 5);
-    assert_int_equal(l->shared.shot.healed.next, 6);
+    assert_true(l->stay.shot.healed_wanted);
+    assert_int_equal(l->stay.shot.healed.keyframe, 5);
+    assert_int_equal(l->stay.shot.healed.next, 6);
 }
 
 int main(void) {

@@ -1,26 +1,17 @@
 /* What a relay that was restarted wants of its rooms: ticket, start data, the newest tag, frames.
  * net/PROTOCOL.md §7, tags and tickets. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "net/transport/link_state.h"
+#include "net/client/stay_parts.h"
 
 enum { STEP_TICKET, STEP_START, STEP_TAGS, STEP_MARK, STEP_FRAMES, STEP_END, STEP_DONE };
 
-static void lock(struct kl_link *l) {
-    kl_mutex_lock(&l->mutex);
-}
-static void unlock(struct kl_link *l) {
-    kl_mutex_unlock(&l->mutex);
-}
-
-bool kl_link_can_bring(const struct kl_link_shared *s) {
+bool kl_stay_can_bring(const struct kl_stay *s) {
     return s->ticket_len > 0 && s->start && s->past.first == 0 && s->past.next > 0;
 }
 
 /* Offset 0 begins a new one; the old one is good until the new one is whole. */
-void kl_link_take_ticket(struct kl_link *l, const struct kl_piece *p) {
-    struct kl_link_shared *s = &l->shared;
+void kl_stay_take_ticket(struct kl_stay *s, const struct kl_piece *p) {
     if (p->offset == 0) s->ticket_coming = 0;
     if (p->offset != s->ticket_coming || p->total > sizeof s->ticket_new) return;
     memcpy(s->ticket_new + p->offset, p->bytes, p->len);
@@ -30,8 +21,8 @@ void kl_link_take_ticket(struct kl_link *l, const struct kl_piece *p) {
     s->ticket_len = p->total;
 }
 
-void kl_link_take_want(struct kl_link *l, const struct kl_want *w) {
-    l->bring = (struct kl_link_bring){.active = true, .what = w->what, .from = w->from};
+void kl_stay_take_want(struct kl_stay *s, const struct kl_want *w) {
+    s->bring = (struct kl_stay_bring){.active = true, .what = w->what, .from = w->from};
 }
 
 static void cut_piece(struct kl_piece *p, const uint8_t *bytes, size_t total, uint32_t offset) {
@@ -43,7 +34,7 @@ static void cut_piece(struct kl_piece *p, const uint8_t *bytes, size_t total, ui
 }
 
 /* True where a piece of these bytes was made; the step is over with the last. */
-static bool make_piece(struct kl_link_bring *b, struct kl_msg *m, uint8_t what, const uint8_t *bytes,
+static bool make_piece(struct kl_stay_bring *b, struct kl_msg *m, uint8_t what, const uint8_t *bytes,
                        size_t total) {
     m->bring.what = what;
     cut_piece(&m->bring.piece, bytes, total, b->offset);
@@ -54,7 +45,7 @@ static bool make_piece(struct kl_link_bring *b, struct kl_msg *m, uint8_t what, 
     return true;
 }
 
-static bool make_tags(struct kl_link_bring *b, struct kl_msg *m, const struct kl_link_tags *newest) {
+static bool make_tags(struct kl_stay_bring *b, struct kl_msg *m, const struct kl_stay_tags *newest) {
     b->step++;
     if (!newest) return false;
     m->bring.what = KL_BRING_TAGS;
@@ -64,14 +55,14 @@ static bool make_tags(struct kl_link_bring *b, struct kl_msg *m, const struct kl
 }
 
 /* What was received and not yet taken is not brought. */
-static bool make_mark(struct kl_link_bring *b, struct kl_msg *m, const struct kl_link_shared *s) {
+static bool make_mark(struct kl_stay_bring *b, struct kl_msg *m, const struct kl_stay *s) {
     b->step++;
     m->bring.what = KL_BRING_MARK;
     m->bring.mark.end = kl_client_mark(&s->lock, s->past.next, m->bring.mark.mark);
     return m->bring.mark.end > 0;
 }
 
-static bool make_frames(struct kl_link_bring *b, struct kl_msg *m, const struct kl_history *h) {
+static bool make_frames(struct kl_stay_bring *b, struct kl_msg *m, const struct kl_history *h) {
     uint32_t end = b->from;
     size_t len = b->from < h->next
                      ? kl_history_read(h, b->from, m->bring.past.bytes, sizeof m->bring.past.bytes, &end)
@@ -86,18 +77,18 @@ static bool make_frames(struct kl_link_bring *b, struct kl_msg *m, const struct 
     return true;
 }
 
-/* Under the mutex. False where this step has nothing (more). */
-static bool next_of(struct kl_link *l, struct kl_msg *m) {
-    struct kl_link_bring *b = &l->bring;
-    const struct kl_link_shared *s = &l->shared;
+/* False where this step has nothing (more). */
+static bool next_of(struct kl_stay *s, struct kl_msg *m) {
+    struct kl_stay_bring *b = &s->bring;
     switch (b->step) {
     case STEP_TICKET:
-        if (b->what & KL_WANT_TICKET) return make_piece(b, m, KL_BRING_TICKET, s->ticket, s->ticket_len);
+        if ((b->what & KL_WANT_TICKET) && s->ticket_len > 0)
+            return make_piece(b, m, KL_BRING_TICKET, s->ticket, s->ticket_len);
         break;
     case STEP_START:
         if (b->what & KL_WANT_START) return make_piece(b, m, KL_BRING_START, s->start, s->start_len);
         break;
-    case STEP_TAGS: return make_tags(b, m, kl_link_newest_tag(s));
+    case STEP_TAGS: return make_tags(b, m, kl_stay_newest_tag(s));
     case STEP_MARK: return make_mark(b, m, s);
     case STEP_FRAMES: return make_frames(b, m, &s->past);
     default:
@@ -109,14 +100,12 @@ static bool next_of(struct kl_link *l, struct kl_msg *m) {
     return false;
 }
 
-void kl_link_bring_turn(struct kl_link *l) {
-    struct kl_msg m;
-    while (l->bring.active && kl_bulk_room(l->session.sent) > 0) {
-        m = (struct kl_msg){.kind = KL_MSG_BRING};
-        lock(l);
-        bool some = next_of(l, &m);
-        unlock(l);
-        if (some) kl_link_send_message(l, &m);
-        if (l->bring.step == STEP_DONE) l->bring.active = false;
+bool kl_stay_next_brought(struct kl_stay *s, struct kl_msg *m) {
+    while (s->bring.active) {
+        *m = (struct kl_msg){.kind = KL_MSG_BRING};
+        bool some = next_of(s, m);
+        s->bring.active = s->bring.step != STEP_DONE;
+        if (some) return true;
     }
+    return false;
 }

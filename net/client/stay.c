@@ -1,0 +1,255 @@
+#include "net/client/stay.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "net/client/stay_parts.h"
+#include "net/engine/command.h"
+#include "net/engine/lock_return.h"
+
+#define AWAY_US  150000        /* a frontend that has not called for so long does not run */
+#define GREET_US (5 * 1000000) /* for ENet to connect, and for the relay to greet, after the handshake */
+#define FRESH_US                                                                                             \
+    (12 * 1000000) /* the same for a kept seat: a relay that was restarted waits for its room                \
+                    */
+
+/* --- from beginning to end ---------------------------------------------------------------------------------
+ */
+
+void kl_stay_init(struct kl_stay *s, const struct kl_stay_config *config) {
+    memset(s, 0, sizeof *s);
+    snprintf(s->dial.relay, sizeof s->dial.relay, "%s", config->relay);
+    snprintf(s->dial.fingerprint, sizeof s->dial.fingerprint, "%s",
+             config->fingerprint ? config->fingerprint : "");
+    s->dial.asks_trust = config->asks_trust;
+    s->dial.offers = config->offers;
+    s->hello = config->hello;
+    s->hello.version = KL_PROTOCOL_VERSION;
+    if (config->has_password) s->hello.door |= KL_DOOR_PASSWORD;
+    s->seat = config->seat;
+    if (sodium_is_zero(s->seat.pub, sizeof s->seat.pub)) kl_seat_make(&s->seat);
+    memcpy(s->hello.seat_key, s->seat.pub, sizeof s->hello.seat_key);
+    s->fresh = config->fresh;
+    memcpy(s->token, config->token, sizeof s->token);
+    s->sparing = config->sparing;
+    s->heap = config->heap;
+    s->held = config->held;
+    s->held_frames = config->held_frames;
+    kl_history_init(&s->past, 0, 0);
+    kl_stay_door_begin(s, config->has_password);
+}
+
+void kl_stay_begin(struct kl_stay *s, uint64_t now_us) {
+    kl_dial_begin(&s->dial, now_us);
+}
+
+void kl_stay_end(struct kl_stay *s, const char *reason) {
+    struct kl_link_status *st = &s->status;
+    if (st->phase == KL_LINK_ENDED) return;
+    snprintf(st->reason, sizeof st->reason, "%s", reason);
+    st->phase = KL_LINK_ENDED;
+    kl_stay_happened(s);
+}
+
+void kl_stay_end_with(struct kl_stay *s, const char *format) {
+    char reason[KL_TEXT_MAX];
+    snprintf(reason, sizeof reason, format, s->dial.relay);
+    kl_stay_end(s, reason);
+}
+
+void kl_stay_free(struct kl_stay *s) {
+    if (s->start != s->given) s->heap.put(s->start);
+    s->heap.put(s->given);
+    s->heap.put(s->start_before);
+    kl_stay_past_forget(s, 0, 0);
+    kl_stay_shot_forget(s);
+    kl_dial_end(&s->dial);
+    sodium_memzero(&s->door, sizeof s->door);
+    sodium_memzero(&s->seat, sizeof s->seat);
+}
+
+/* --- events ------------------------------------------------------------------------------------------------
+ */
+
+static void note_keys(struct kl_stay *s) {
+    const struct kl_dial *d = &s->dial;
+    if (d->s.stage != KL_DIAL_ANSWERED) return;
+    s->status.cipher = d->s.outcome.keys.cipher;
+    kl_fingerprint(d->known, s->status.fingerprint);
+}
+
+void kl_stay_stranger(struct kl_stay *s, const uint8_t *bytes, size_t len, uint64_t now_us) {
+    kl_dial_receive(&s->dial, bytes, len, now_us);
+    note_keys(s);
+}
+
+void kl_stay_trust(struct kl_stay *s, const char *why, uint64_t now_us) {
+    kl_dial_trust(&s->dial, why, now_us);
+    note_keys(s);
+}
+
+void kl_stay_heard(struct kl_stay *s, uint64_t now_us) {
+    s->dial.s.heard_us = now_us;
+}
+
+void kl_stay_challenge(struct kl_stay *s, const uint8_t *body, size_t len) {
+    if (len < 2 || len > sizeof s->path || body[0] != 0) return;
+    memcpy(s->path, body, len);
+    s->path[0] = 1;
+    s->path_len = (uint8_t)len;
+}
+
+void kl_stay_connecting(struct kl_stay *s, bool possible) {
+    s->dial.s.stage = KL_DIAL_CONNECTING;
+    if (!possible) kl_stay_end_with(s, "no memory for a connection to %s");
+}
+
+void kl_stay_connected(struct kl_stay *s) {
+    s->dial.s.stage = KL_DIAL_CONNECTED;
+    s->enter_wanted = true;
+}
+
+static bool is_connected(const struct kl_stay *s) {
+    return s->dial.s.stage == KL_DIAL_CONNECTED;
+}
+
+/* A frontend that does not call (a menu, a dragged window) is said to be away; its next call ends that. */
+static void notice_absence(struct kl_stay *s, uint64_t now_us) {
+    bool playing = s->status.phase == KL_LINK_PLAYING && s->planned_us && !s->said_bye;
+    if (playing && is_connected(s) && !s->lock.away && now_us >= s->planned_us + AWAY_US)
+        kl_client_set_away(&s->lock, true);
+}
+
+static void check_greeting(struct kl_stay *s, uint64_t now_us) {
+    uint64_t patience_us = s->fresh ? FRESH_US : GREET_US;
+    if (s->joined || s->dial.s.stage == KL_DIAL_HANDSHAKE || now_us < s->dial.s.answered_us + patience_us)
+        return;
+    kl_stay_end_with(s, "%s answers, but does not greet");
+}
+
+void kl_stay_turn(struct kl_stay *s, uint64_t now_us) {
+    char why[KL_TEXT_MAX];
+    if (!kl_dial_turn(&s->dial, kl_stay_is_returning(s), now_us, why)) kl_stay_end(s, why);
+    if (!kl_stay_is_over(s)) kl_stay_return_turn(s, now_us);
+    if (kl_stay_is_over(s)) return;
+    note_keys(s);
+    notice_absence(s, now_us);
+    check_greeting(s, now_us);
+    if (s->leaving && (!is_connected(s) || (s->said_bye && now_us >= s->leave_by_us))) kl_stay_end(s, "left");
+}
+
+uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us) {
+    uint64_t at_us = now_us + KL_STAY_TURN_US;
+    if (s->joined && !kl_stay_is_returning(s) && kl_client_send_at(&s->lock) < at_us)
+        at_us = kl_client_send_at(&s->lock);
+    return s->wake_us = at_us;
+}
+
+/* --- the wrapper's requests --------------------------------------------------------------------------------
+ */
+
+void kl_stay_status(const struct kl_stay *s, struct kl_link_status *out) {
+    *out = s->status;
+    if (!s->joined) return;
+    out->lock = s->lock.stats;
+    out->behind = kl_client_behind(&s->lock);
+    out->begins = s->shot.begins;
+    out->shot_done = s->shot.have;
+    out->shot_total = s->shot.offer.packed;
+}
+
+bool kl_stay_give_start(struct kl_stay *s, uint8_t *data, size_t len) {
+    if (s->status.phase != KL_LINK_SEND_START) return false;
+    s->given = data;
+    s->given_len = len;
+    s->is_given = true;
+    s->status.phase = KL_LINK_WAITING;
+    kl_stay_happened(s);
+    return true;
+}
+
+void kl_stay_ready(struct kl_stay *s, const struct kl_facts *facts) {
+    if (s->status.phase != KL_LINK_LOAD) return;
+    s->ready_facts = *facts;
+    s->ready_wanted = true;
+    s->status.phase = KL_LINK_READY;
+    kl_stay_happened(s);
+}
+
+struct kl_plan kl_stay_plan(struct kl_stay *s, uint32_t max_runs, uint64_t now_us) {
+    s->planned_us = now_us;
+    if (s->lock.away) kl_client_set_away(&s->lock, false);
+    /* every frame may ask for a hash; where they pile up (--speed max on a link that loses) the game waits */
+    uint32_t hashes = KL_STAY_HASHES - (s->hash_put - s->hash_got);
+    if (max_runs > hashes) max_runs = hashes;
+    if (s->status.phase != KL_LINK_PLAYING) return (struct kl_plan){0};
+    return kl_client_plan(&s->lock, now_us, max_runs);
+}
+
+int kl_stay_sample(struct kl_stay *s, const struct kl_input *in, uint64_t now_us) {
+    return s->status.phase == KL_LINK_PLAYING ? kl_client_sample(&s->lock, in, now_us) : KL_E_STATE;
+}
+
+bool kl_stay_take(struct kl_stay *s, struct kl_frame *out) {
+    bool got = s->status.phase == KL_LINK_PLAYING && kl_client_take(&s->lock, out);
+    if (got) kl_stay_past_keep(s, out);
+    return got;
+}
+
+bool kl_stay_is_due(struct kl_stay *s) {
+    if (!s->joined || kl_client_send_at(&s->lock) >= s->wake_us) return false;
+    s->wake_us = 0;
+    return true;
+}
+
+const struct kl_commands *kl_stay_commands(struct kl_stay *s, uint32_t keyframe) {
+    return kl_client_commands(&s->lock, keyframe);
+}
+
+bool kl_stay_takes_early(uint8_t kind) {
+    return kind == KL_COMMAND_HOST || (kind >= KL_COMMAND_LOCK && kind <= KL_COMMAND_BAN) ||
+           kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE || kind == KL_COMMAND_DELAY ||
+           kind == KL_COMMAND_WATCHERS;
+}
+
+static bool may_order(const struct kl_stay *s, uint8_t kind) {
+    enum kl_link_phase phase = s->status.phase;
+    bool open = phase >= KL_LINK_WAITING && phase < KL_LINK_PLAYING;
+    return phase == KL_LINK_PLAYING || (open && kl_stay_takes_early(kind));
+}
+
+int kl_stay_order(struct kl_stay *s, uint8_t kind, const void *data, size_t len) {
+    if (len > KL_COMMAND_BYTES) return KL_E_SPACE;
+    if (!may_order(s, kind)) return KL_E_STATE;
+    if (s->order_put - s->order_got == KL_STAY_ORDERS) return KL_E_FULL;
+    struct kl_order *o = &s->order[s->order_put++ % KL_STAY_ORDERS];
+    *o = (struct kl_order){.kind = kind, .len = (uint8_t)len};
+    if (len) memcpy(o->data, data, len);
+    return KL_OK;
+}
+
+void kl_stay_rate(struct kl_stay *s, uint32_t fps_uhz) {
+    if (fps_uhz < KL_FPS_MIN || fps_uhz > KL_FPS_MAX) return;
+    uint8_t data[4] = {(uint8_t)fps_uhz, (uint8_t)(fps_uhz >> 8), (uint8_t)(fps_uhz >> 16),
+                       (uint8_t)(fps_uhz >> 24)};
+    if (s->joined) kl_client_rate(&s->lock, fps_uhz);
+    (void)kl_stay_order(s, KL_COMMAND_RATE, data, sizeof data);
+}
+
+void kl_stay_hash(struct kl_stay *s, const struct kl_hash *h) {
+    bool said = s->hash_put != s->hash_got && s->hash[(s->hash_put - 1) % KL_STAY_HASHES].frame == h->frame;
+    if (said || s->hash_put - s->hash_got == KL_STAY_HASHES) return;
+    randombytes_buf(s->nonce[s->hash_put % KL_STAY_HASHES], KL_NONCE_BYTES);
+    s->hash[s->hash_put++ % KL_STAY_HASHES] = *h;
+}
+
+bool kl_stay_notice(struct kl_stay *s, char *out, size_t cap) {
+    if (s->notice_got == s->notice_put) return false;
+    snprintf(out, cap, "%s", s->notice[s->notice_got++ % KL_STAY_NOTICES]);
+    return true;
+}
+
+void kl_stay_leave(struct kl_stay *s, uint64_t by_us) {
+    s->leaving = true;
+    s->leave_by_us = by_us;
+}

@@ -1,0 +1,222 @@
+/* What is sent when a player comes back, and when: kl_stay_return_turn() notices that the relay is silent,
+ * begin_return() begins a new session, kl_stay_next_entry() makes RETURN, kl_stay_returned() acts on the
+ * WELCOME. net/PROTOCOL.md §7, kept seats. */
+#include <stdio.h>
+#include <string.h>
+
+#include "net/client/stay_parts.h"
+#include "net/engine/lock_return.h"
+#include "net/session/past.h"
+
+#define CONNECT_US  (5 * 1000000ULL)  /* for ENet to connect, after the handshake */
+#define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
+#define PROBE_US    1000000           /* of silence, and a new handshake is begun beside the session */
+#define PROBED_US   250000            /* after its ANSWER, for the old session to be heard all the same */
+#define PAST_BLOCKS 128               /* 8 MiB: hours */
+#define AGAIN_US    2000000           /* between two tries of a watcher whose room is not there (yet) */
+
+/* --- what was played ---------------------------------------------------------------------------------------
+ */
+
+void kl_stay_past_forget(struct kl_stay *s, uint32_t keyframe, uint32_t interval) {
+    void *block;
+    while ((block = kl_history_drop(&s->past)) != NULL)
+        s->heap.put(block);
+    kl_history_init(&s->past, keyframe, interval);
+    s->tags_put = 0;
+}
+
+static unsigned blocks_of(const struct kl_history *h) {
+    unsigned count = 0;
+    for (const struct kl_history_block *b = h->oldest; b; b = b->next)
+        count++;
+    return count;
+}
+
+/* Where there is no memory the oldest goes: RETURN needs the newest only. */
+void kl_stay_past_keep(struct kl_stay *s, const struct kl_frame *f) {
+    struct kl_history *h = &s->past;
+    if (kl_history_wants_block(h)) {
+        void *block = blocks_of(h) < PAST_BLOCKS ? s->heap.get(KL_HISTORY_BLOCK) : NULL;
+        kl_history_give(h, block ? block : kl_history_drop(h));
+    }
+    (void)kl_history_append(h, f,
+                            f->flags & KL_FRAME_COMMANDS ? kl_client_commands(&s->lock, f->number) : NULL);
+}
+
+void kl_stay_take_tags(struct kl_stay *s, const struct kl_tags *t) {
+    struct kl_stay_tags *to = &s->tags[s->tags_put++ % KL_STAY_TAGS];
+    *to = (struct kl_stay_tags){.count = t->first + t->count, .end_frame = t->end_frame};
+    memcpy(to->tag, t->tag[t->count - 1], sizeof to->tag);
+}
+
+const struct kl_stay_tags *kl_stay_newest_tag(const struct kl_stay *s) {
+    const struct kl_stay_tags *best = NULL;
+    for (uint32_t i = 0; i < KL_STAY_TAGS && i < s->tags_put; i++)
+        if (s->tags[i].end_frame <= s->past.next && s->tags[i].end_frame >= s->past.first &&
+            (!best || s->tags[i].count > best->count))
+            best = &s->tags[i];
+    return best;
+}
+
+/* Fills in what we have. */
+static void describe_past(struct kl_stay *s, struct kl_return *r) {
+    struct kl_history_cursor cursor;
+    const struct kl_stay_tags *tag = kl_stay_newest_tag(s);
+    struct kl_digest d;
+    struct kl_frame f;
+    r->have = s->past.next;
+    r->can_bring = kl_stay_can_bring(s);
+    r->tags = tag ? tag->count : 0;
+    kl_digest_begin(&d, tag ? tag->tag : NULL);
+    kl_history_seek(&cursor, &s->past, tag ? tag->end_frame : 0);
+    while (kl_history_next(&cursor, &f))
+        kl_digest_frame(&d, &f, f.flags & KL_FRAME_COMMANDS ? &cursor.frames.commands : NULL);
+    kl_digest_end(&d, r->digest);
+}
+
+/* --- losing the relay --------------------------------------------------------------------------------------
+ */
+
+bool kl_stay_is_returning(const struct kl_stay *s) {
+    return s->status.phase == KL_LINK_RETURNING;
+}
+
+static bool seat_is_kept(const struct kl_stay *s) {
+    return s->joined && s->status.welcome.seat_time_s > 0 && !s->leaving && !s->said_bye &&
+           !kl_stay_is_over(s);
+}
+
+/* Nothing is kept for a watcher: they come by the door. */
+static bool watches(const struct kl_stay *s) {
+    return s->joined && s->status.welcome.client == KL_WATCHER;
+}
+
+/* found: with the keys that a probe has got. */
+static void begin_return(struct kl_stay *s, bool found, uint64_t now_us) {
+    struct kl_link_status *st = &s->status;
+    if (!kl_stay_is_returning(s)) {
+        s->before = st->phase;
+        st->phase = KL_LINK_RETURNING;
+        st->lost_us = s->dial.s.heard_us;
+        snprintf(st->reason, sizeof st->reason, "the relay %s does not answer; trying to come back",
+                 s->dial.relay);
+        kl_stay_happened(s);
+    }
+    if (s->shot.begins) s->unloaded = true; /* until all is done again */
+    kl_stay_shot_forget(s);
+    if (s->is_given) s->uploaded = SIZE_MAX; /* until SEND asks again */
+    s->bring.active = s->enter_wanted = s->door.prove_wanted = false;
+    s->path_len = 0;
+    if (s->door.has_password && watches(s)) s->door.state = KL_STAY_OUTSIDE;
+    if (found)
+        kl_dial_begin_found(&s->dial, now_us);
+    else
+        kl_dial_begin(&s->dial, now_us);
+}
+
+bool kl_stay_refused_for_now(struct kl_stay *s, const struct kl_text *t) {
+    bool now = t->code == KL_REFUSE_FULL || t->code == KL_REFUSE_STARTED || t->code == KL_REFUSE_SEAT;
+    if (!now || !kl_stay_is_returning(s) || !watches(s)) return false;
+    snprintf(s->status.reason, sizeof s->status.reason, "%s", t->text);
+    return true;
+}
+
+void kl_stay_hung_up(struct kl_stay *s, bool bye, uint64_t now_us) {
+    if (kl_stay_is_over(s)) return;
+    if (kl_stay_is_returning(s) && watches(s)) { /* turned away: they try again */
+        begin_return(s, false, now_us);
+        s->dial.s.init_us = now_us + AGAIN_US;
+    } else if (bye) {
+        kl_stay_end_with(s, "the relay %s closed the connection");
+    } else if (seat_is_kept(s)) {
+        begin_return(s, false, now_us);
+    } else {
+        kl_stay_end_with(s, "the relay %s does not answer any more");
+    }
+}
+
+/* A relay that speaks but does not welcome us yet may be waiting for others to bring the room. */
+static bool is_overdue(const struct kl_dial_session *d, uint64_t now_us) {
+    if (d->stage == KL_DIAL_HANDSHAKE) return false;
+    if (d->stage != KL_DIAL_CONNECTED) return now_us >= d->answered_us + CONNECT_US;
+    return now_us >= d->heard_us + KL_SILENCE_US || now_us >= d->answered_us + WELCOME_US;
+}
+
+static void keep_trying(struct kl_stay *s, uint64_t now_us) {
+    uint64_t until_us = s->status.lost_us + s->status.welcome.seat_time_s * UINT64_C(1000000);
+    if (now_us >= until_us)
+        kl_stay_end_with(s, "the relay %s did not answer for as long as it keeps a seat");
+    else if (is_overdue(&s->dial.s, now_us))
+        begin_return(s, false, now_us);
+}
+
+/* An honest relay speaks ten times a second at the least. */
+static void mind_silence(struct kl_stay *s, uint64_t now_us) {
+    const struct kl_dial_session *d = &s->dial.s;
+    uint64_t silence_us = now_us > d->heard_us ? now_us - d->heard_us : 0;
+    bool new_life = d->found_us > d->heard_us && now_us >= d->found_us + PROBED_US;
+    if (silence_us < PROBE_US)
+        kl_dial_probe_end(&s->dial);
+    else if (new_life || silence_us >= KL_SILENCE_US)
+        begin_return(s, d->found_us != 0, now_us);
+    else
+        kl_dial_probe(&s->dial, now_us);
+}
+
+void kl_stay_return_turn(struct kl_stay *s, uint64_t now_us) {
+    if (kl_stay_is_returning(s))
+        keep_trying(s, now_us);
+    else if (seat_is_kept(s) && s->dial.s.stage == KL_DIAL_CONNECTED)
+        mind_silence(s, now_us);
+}
+
+/* --- entering ----------------------------------------------------------------------------------------------
+ */
+
+static void make_return(struct kl_stay *s, struct kl_msg *m) {
+    *m = (struct kl_msg){.kind = KL_MSG_RETURN};
+    struct kl_return *r = &m->back;
+    memcpy(r->room, s->hello.room, sizeof r->room);
+    memcpy(r->token, s->joined ? s->status.welcome.token : s->token, sizeof r->token);
+    memcpy(r->seat_key, s->seat.pub, sizeof r->seat_key);
+    r->fresh = !s->joined || s->unloaded;
+    r->facts = s->hello.facts;
+    if (!r->fresh) describe_past(s, r);
+    kl_seat_sign(&s->seat, s->dial.s.outcome.keys.binding, r->token, r->signature);
+}
+
+bool kl_stay_next_entry(struct kl_stay *s, struct kl_msg *m) {
+    bool returning = kl_stay_is_returning(s), again = returning && watches(s);
+    if (!s->enter_wanted) return false;
+    s->enter_wanted = false;
+    if (!again && (s->fresh || returning)) {
+        make_return(s, m);
+        return true;
+    }
+    *m = (struct kl_msg){.kind = KL_MSG_HELLO, .hello = s->hello};
+    if (again) m->hello.door |= KL_DOOR_AGAIN;
+    if (again) m->hello.seats_wanted = 0;
+    return true;
+}
+
+/* A watcher tries to come back for KL_WATCH_AGAIN_S. */
+void kl_stay_take_welcome(struct kl_stay *s, const struct kl_welcome *w) {
+    s->status.welcome = *w;
+    if (w->client == KL_WATCHER) s->status.welcome.seat_time_s = KL_WATCH_AGAIN_S;
+}
+
+void kl_stay_returned(struct kl_stay *s, const struct kl_welcome *w, uint64_t now_us) {
+    bool returning = kl_stay_is_returning(s);
+    kl_stay_take_welcome(s, w);
+    s->hash_committed = s->hash_got; /* the relay has forgotten what was not revealed */
+    s->any_reveal = false;
+    kl_client_watch(&s->lock, w->client == KL_WATCHER);
+    if (w->seats != s->lock.seats) kl_client_reseat(&s->lock, w->seats); /* SEAT was lost with the session */
+    if (returning) kl_client_drop(&s->lock);
+    kl_client_return(&s->lock, now_us);
+    if (!returning) return;
+    s->status.phase = s->before;
+    s->status.reason[0] = 0;
+    kl_stay_happened(s);
+}

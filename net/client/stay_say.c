@@ -1,0 +1,127 @@
+/* What goes out, and in which order. net/PROTOCOL.md §7, Commitments and Healing.
+ *
+ * HEALED and STATE go before every COMMIT and HASH that waits: the relay does not look at hashes of a client
+ * that is being healed, and one that it has not looked at does not come again. */
+#include <string.h>
+
+#include "net/client/stay_parts.h"
+#include "net/session/commit.h"
+#include "net/session/seal.h"
+
+/* COMMIT and HASH wait while so many control messages are under way past the oldest unacknowledged one. */
+#define HASH_WINDOW 256
+
+static bool next_of_snapshot(struct kl_stay_shot *s, struct kl_msg *m) {
+    bool some = s->healed_wanted || s->state_wanted;
+    if (s->healed_wanted) {
+        *m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = s->healed};
+        s->healed_wanted = false;
+    } else if (s->state_wanted) {
+        *m = (struct kl_msg){.kind = KL_MSG_STATE, .state = s->state};
+        s->state_wanted = false;
+    }
+    return some;
+}
+
+static struct kl_msg hash_message(const struct kl_stay *s, uint32_t n) {
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = s->hash[n % KL_STAY_HASHES]};
+    memcpy(m.nonce, s->nonce[n % KL_STAY_HASHES], sizeof m.nonce);
+    return m;
+}
+
+static void commit_to(const struct kl_stay *s, const struct kl_msg *said, uint32_t frame, struct kl_msg *m) {
+    *m = (struct kl_msg){.kind = KL_MSG_COMMIT, .commit = {.kind = said->kind, .frame = frame}};
+    const struct kl_welcome *w = &s->status.welcome;
+    (void)kl_commit_make(said, w->room_id, w->client, m->commit.commitment);
+}
+
+/* Each is committed to at once, and said when the relay has everybody's commitment. */
+static bool next_hash(struct kl_stay *s, struct kl_msg *m) {
+    bool watches = s->status.welcome.client == KL_WATCHER; /* its word counts for nothing */
+    if (watches && s->hash_got != s->hash_put) {
+        *m = hash_message(s, s->hash_got++);
+        s->hash_committed = s->hash_got;
+        return true;
+    }
+    if (s->hash_committed != s->hash_put) {
+        struct kl_msg said = hash_message(s, s->hash_committed++);
+        commit_to(s, &said, said.hash.frame, m);
+        return true;
+    }
+    if (s->hash_got == s->hash_put) return false;
+    struct kl_msg said = hash_message(s, s->hash_got);
+    if (!s->any_reveal || said.hash.frame > s->reveal) return false;
+    *m = said;
+    s->hash_got++;
+    return true;
+}
+
+bool kl_stay_next_word(struct kl_stay *s, bool may_hash, struct kl_msg *m) {
+    if (!s->joined) return false;
+    return next_of_snapshot(&s->shot, m) || (may_hash && next_hash(s, m));
+}
+
+static bool next_order(struct kl_stay *s, struct kl_msg *m) {
+    if (!s->joined || s->order_got == s->order_put) return false;
+    *m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = s->order[s->order_got++ % KL_STAY_ORDERS]};
+    return true;
+}
+
+static bool next_ready(struct kl_stay *s, struct kl_msg *m) {
+    if (!s->ready_wanted) return false;
+    *m = (struct kl_msg){.kind = KL_MSG_READY, .ready.facts = s->ready_facts};
+    s->ready_wanted = false;
+    return true;
+}
+
+/* Of the host's start data. One empty piece, where there are no bytes at all. */
+static bool next_start(struct kl_stay *s, struct kl_msg *m) {
+    size_t total = s->given_len, at = s->uploaded;
+    if (!s->is_given || (at >= total && at > 0)) return false;
+    size_t len = total - at < KL_CHUNK_MAX ? total - at : KL_CHUNK_MAX;
+    *m = (struct kl_msg){.kind = KL_MSG_DATA};
+    m->data = (struct kl_data){.offset = (uint32_t)at, .total = (uint32_t)total, .len = (uint16_t)len};
+    memcpy(m->data.bytes, s->given + at, len);
+    s->uploaded += len ? len : 1;
+    return true;
+}
+
+/* The relay has everything that others need of us. */
+static bool all_said(const struct kl_stay *s) {
+    if (!s->joined) return true;
+    return s->hash_got == s->hash_put && s->lock.sample_acked >= s->lock.stats.next_sample;
+}
+
+static bool next_bye(struct kl_stay *s, uint64_t now_us, struct kl_msg *m) {
+    if (!s->leaving || (!all_said(s) && now_us < s->leave_by_us)) return false;
+    *m = (struct kl_msg){.kind = KL_MSG_BYE, .text.text = "left"};
+    s->said_bye = true;
+    return true;
+}
+
+bool kl_stay_say(struct kl_stay *s, const struct kl_channels *c, uint64_t now_us, struct kl_msg *m) {
+    bool bulk = c->bulk_room > 0;
+    if (s->dial.s.stage != KL_DIAL_CONNECTED || kl_stay_is_over(s)) return false;
+    if (kl_stay_next_entry(s, m) || kl_stay_next_proof(s, m) || (bulk && kl_stay_next_brought(s, m)))
+        return true;
+    if (s->said_bye) return false;
+    if (!kl_stay_is_returning(s)) {
+        if (kl_stay_next_word(s, c->control_span < HASH_WINDOW, m) || next_order(s, m) || next_ready(s, m))
+            return true;
+        if (bulk && (next_start(s, m) || kl_stay_next_given(s, now_us, m))) return true;
+    }
+    return next_bye(s, now_us, m);
+}
+
+size_t kl_stay_send(struct kl_stay *s, uint64_t now_us, uint8_t *kind, uint8_t *body, size_t cap) {
+    size_t len = s->path_len;
+    if (len > 0) {
+        memcpy(body, s->path, len);
+        s->path_len = 0;
+        *kind = KL_SEAL_PATH;
+        return len;
+    }
+    *kind = KL_SEAL_CTRL;
+    bool plays = s->joined && !s->said_bye && !kl_stay_is_returning(s) && !kl_stay_is_over(s);
+    return plays && s->dial.s.stage == KL_DIAL_CONNECTED ? kl_client_send(&s->lock, now_us, body, cap) : 0;
+}

@@ -1,0 +1,158 @@
+/* Snapshots: the client says what it has serialized, gives it if asked, and gets others'. net/PROTOCOL.md §7,
+ * Snapshots.
+ *
+ * What goes up shares the player's uplink with their inputs. It begins slowly, grows as long as round trips
+ * stay as they were, quickly until they grow for the first time, and gives way when they do: so it takes what
+ * the inputs leave, and no queue builds up before them. */
+#include <string.h>
+
+#include "net/client/stay_parts.h"
+#include "net/engine/lock_return.h"
+
+#define RATE_FIRST 131072 /* bytes a second */
+#define RATE_LEAST 16384
+#define RATE_MOST  2097152
+#define STEP_US    100000 /* between two looks at the round trip */
+#define QUEUE_US   20000  /* longer than before by so much: there is a queue */
+
+/* --- the wrapper's requests --------------------------------------------------------------------------------
+ */
+
+void kl_stay_say_state(struct kl_stay *s, const struct kl_state_said *said) {
+    s->shot.state = *said;
+    s->shot.state_wanted = true;
+}
+
+bool kl_stay_asked(struct kl_stay *s, struct kl_ask *ask) {
+    bool asked = s->shot.asked;
+    *ask = s->shot.ask;
+    s->shot.asked = false;
+    return asked;
+}
+
+void kl_stay_give_snapshot(struct kl_stay *s, uint32_t keyframe, bool based, uint8_t *packed, uint32_t len) {
+    struct kl_stay_shot *shot = &s->shot;
+    s->heap.put(shot->given);
+    shot->given = packed;
+    shot->given_len = len;
+    shot->given_keyframe = keyframe;
+    shot->given_based = based;
+    shot->given_sent = 0;
+    shot->rate = 0;
+}
+
+bool kl_stay_snapshot(struct kl_stay *s, struct kl_offer *offer, uint8_t **packed) {
+    struct kl_stay_shot *shot = &s->shot;
+    if (!shot->coming || shot->have != shot->offer.packed) return false;
+    *offer = shot->offer;
+    *packed = shot->coming;
+    shot->coming = NULL;
+    return true;
+}
+
+void kl_stay_begun(struct kl_stay *s, uint32_t keyframe, uint32_t fps_uhz) {
+    if (!s->shot.begins || s->shot.offer.keyframe != keyframe) return;
+    s->shot.begins = false;
+    if (fps_uhz) kl_client_rate(&s->lock, fps_uhz);
+    kl_client_go(&s->lock);
+}
+
+void kl_stay_say_healed(struct kl_stay *s, const struct kl_healed *h) {
+    s->shot.healed = *h;
+    s->shot.healed_wanted = true;
+}
+
+bool kl_stay_past_seek(const struct kl_stay *s, struct kl_history_cursor *c, uint32_t from) {
+    kl_history_seek(c, &s->past, from);
+    return from >= s->past.first && from <= s->past.next;
+}
+
+/* --- what comes --------------------------------------------------------------------------------------------
+ */
+
+void kl_stay_take_ask(struct kl_stay *s, const struct kl_ask *ask) {
+    s->shot.asked = true;
+    s->shot.ask = *ask;
+    kl_stay_happened(s);
+}
+
+void kl_stay_shot_drop(struct kl_stay *s) {
+    s->heap.put(s->shot.coming);
+    s->shot.coming = NULL;
+    s->shot.begins = false;
+}
+
+void kl_stay_shot_forget(struct kl_stay *s) {
+    s->heap.put(s->shot.given);
+    s->heap.put(s->shot.coming);
+    memset(&s->shot, 0, sizeof s->shot);
+}
+
+/* What was coming is of no use any more; but a client that has not begun yet has nothing to mend. */
+void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us) {
+    struct kl_stay_shot *shot = &s->shot;
+    enum kl_link_phase phase = s->status.phase;
+    if (o->begin ? phase != KL_LINK_READY && phase != KL_LINK_PLAYING : shot->begins) return;
+    kl_stay_shot_drop(s);
+    shot->begins = o->begin;
+    if (shot->begins) kl_stay_begin_at(s, o, now_us);
+    shot->offer = *o;
+    shot->have = 0;
+    shot->coming = s->heap.get(o->packed);
+    if (shot->coming) return;
+    shot->healed = (struct kl_healed){.keyframe = o->keyframe, .how = KL_HEALED_NOT};
+    shot->healed_wanted = true;
+}
+
+void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p) {
+    struct kl_stay_shot *shot = &s->shot;
+    bool fits = shot->coming && p->keyframe == shot->offer.keyframe && p->piece.total == shot->offer.packed &&
+                p->piece.offset == shot->have;
+    if (!fits) return;
+    memcpy(shot->coming + shot->have, p->piece.bytes, p->piece.len);
+    shot->have += p->piece.len;
+    if (shot->have == shot->offer.packed) kl_stay_happened(s);
+}
+
+/* --- what goes ---------------------------------------------------------------------------------------------
+ */
+
+static void adapt(struct kl_stay_shot *s, uint32_t rtt_us, uint64_t now_us) {
+    if (s->rate == 0) {
+        s->rate = RATE_FIRST;
+        s->met = false;
+        s->rtt_us = rtt_us;
+        s->tokens_us = s->rate_us = now_us;
+        s->tokens = 0;
+    }
+    if (rtt_us < s->rtt_us) s->rtt_us = rtt_us;
+    if (now_us < s->rate_us + STEP_US) return;
+    s->rate_us = now_us;
+    bool queue = rtt_us > s->rtt_us + QUEUE_US;
+    s->met = s->met || queue;
+    s->rate = queue ? s->rate - s->rate / 3 : s->rate + s->rate / (s->met ? 8 : 2);
+    if (s->rate < RATE_LEAST) s->rate = RATE_LEAST;
+    if (s->rate > RATE_MOST) s->rate = RATE_MOST;
+}
+
+bool kl_stay_next_given(struct kl_stay *stay, uint64_t now_us, struct kl_msg *m) {
+    struct kl_stay_shot *s = &stay->shot;
+    uint32_t left = s->given_len - s->given_sent, len = left < KL_BULK_MAX ? left : KL_BULK_MAX;
+    if (!s->given) return false;
+    adapt(s, stay->lock.stats.rtt_us, now_us);
+    uint32_t most = s->rate / 32 > KL_BULK_MAX ? s->rate / 32 : KL_BULK_MAX; /* of what was not used before */
+    s->tokens += (double)(now_us - s->tokens_us) * s->rate / 1e6;
+    s->tokens_us = now_us;
+    if (s->tokens > most) s->tokens = most;
+    if (s->tokens < len) return false;
+    s->tokens -= len;
+    *m = (struct kl_msg){.kind = KL_MSG_GIVE,
+                         .shot = {.keyframe = s->given_keyframe, .based = s->given_based}};
+    m->shot.piece = (struct kl_piece){.offset = s->given_sent, .total = s->given_len, .len = (uint16_t)len};
+    memcpy(m->shot.piece.bytes, s->given + s->given_sent, len);
+    s->given_sent += len;
+    if (s->given_sent < s->given_len) return true;
+    stay->heap.put(s->given);
+    s->given = NULL;
+    return true;
+}

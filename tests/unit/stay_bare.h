@@ -1,0 +1,37 @@
+/* stay_bare.h - a stay that has been welcomed, for tests of what its parts take and say. */
+#ifndef TEST_STAY_BARE_H
+#define TEST_STAY_BARE_H
+
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+#include <sodium.h>
+
+#include "net/client/stay_parts.h"
+
+static struct kl_stay *s;
+
+static void begin_stay(bool has_password, bool fresh) {
+    const struct kl_stay_config config = {
+        .relay = "relay:1", .has_password = has_password, .fresh = fresh, .heap = {malloc, free}};
+    kl_stay_init(s, &config);
+    s->joined = true;
+    s->dial.s.stage = KL_DIAL_CONNECTED;
+}
+
+static int make(void **state) {
+    (void)state;
+    s = calloc(1, sizeof *s);
+    if (!s || sodium_init() < 0) return -1;
+    begin_stay(false, false);
+    return 0;
+}
+static int drop(void **state) {
+    (void)state;
+    kl_stay_free(s);
+    free(s);
+    return 0;
+}
+
+#endif
