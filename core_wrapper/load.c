@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
 #include "core_wrapper/control.h"
@@ -40,7 +40,7 @@ static void folder_of(char *path) {
 /* Run-ahead's second instance is a copy of this file under another name: the first tells it which core. */
 static const char *memo_name(void) {
     static char name[48];
-    snprintf(name, sizeof name, "KEYLOCK_WRAPPED_BY_%ld", (long)getpid());
+    snprintf(name, sizeof name, "KEYLOCK_WRAPPED_BY_%ld", kl_process_self());
     return name;
 }
 

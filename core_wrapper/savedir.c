@@ -1,14 +1,12 @@
 #include "core_wrapper/savedir.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 
@@ -25,7 +23,7 @@ static bool is_stale(const char *name) {
     if (!dash || !isdigit((unsigned char)dash[1])) return false;
     char *end;
     long pid = strtol(dash + 1, &end, 10);
-    return !*end && pid > 1 && pid != getpid() && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    return !*end && pid > 1 && pid != kl_process_self() && !kl_process_alive(pid);
 }
 
 static void remove_stale(const char *base) {
@@ -51,7 +49,7 @@ int kl_savedir_open(struct kl_savedir *d, const char *base, const char *room, ch
     size_t n = 0;
     for (const char *p = room; *p && n < 32; p++)
         name[n++] = isalnum((unsigned char)*p) ? *p : '_';
-    snprintf(name + n, sizeof name - n, "-%ld", (long)getpid());
+    snprintf(name + n, sizeof name - n, "-%ld", kl_process_self());
     char root[KL_SAVEDIR_PATH];
     if (kl_file_join(root, sizeof root, usual, name, err, err_len) != 0) return -1;
     kl_dir_remove_tree(root);

@@ -1,17 +1,16 @@
 #include "core_wrapper/tool/card.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "core_wrapper/tool/tool.h"
+#include "net/platform/process.h"
 #include "core_wrapper/core.h"
 #include "core_wrapper/wrapper_api.h"
 
-#define SECONDS 20 /* a core of many machines has some tables to build */
+#define ANSWER_MS 20000 /* a core of many machines has some tables to build */
 
 struct answer {
     bool good;
@@ -36,37 +35,37 @@ static void ask(struct answer *a, const char *path) {
     if (!a->good) snprintf(a->err, sizeof a->err, "%.300s does not say its name", path);
 }
 
-static void be_asked(int to, const char *path) {
+/* Called by kl_card_read() alone: the core's path. */
+int cmd_card(int argc, char **argv) {
     static struct answer a;
-    alarm(SECONDS);
-    ask(&a, path);
-    if (write(to, &a, sizeof a) < 0) {
-    }
-    _exit(0); /* its destructors are nobody's business */
+    struct kl_process_part part = {&a, sizeof a};
+    if (argc != 2) return tool_fail(KLT_USAGE, "card", "is called by keylock install");
+    ask(&a, argv[1]);
+    _Exit(kl_process_tell(&part, 1) ? KLT_OK : KLT_FAILED); /* the core's destructors do not run */
 }
 
 int kl_card_read(struct kl_card *card, const char *core, char *err, size_t err_len) {
-    static struct answer a;
-    int ends[2], status = 0;
-    size_t got = 0;
-    if (pipe(ends) != 0) {
-        snprintf(err, err_len, "cannot ask %s: %s", core, strerror(errno));
-        return -1;
-    }
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) be_asked(ends[1], core);
-    close(ends[1]);
-    for (ssize_t n; child > 0 && (n = read(ends[0], (char *)&a + got, sizeof a - got)) > 0;)
-        got += (size_t)n;
-    close(ends[0]);
-    if (child > 0) waitpid(child, &status, 0);
-    if (got != sizeof a && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(err, err_len, "%s: no answer within %d s of being loaded", core, SECONDS);
-    else if (got != sizeof a)
+    const char *arguments[] = {"keylock", "card", core, NULL};
+    struct kl_process_setup setup = {.arguments = arguments};
+    struct kl_process p;
+    void *bytes;
+    size_t len;
+    memset(card, 0, sizeof *card);
+    if (kl_process_start(&p, &setup, err, err_len) != 0) return -1;
+    enum kl_process_result result = kl_process_answer(&p, sizeof(struct answer), ANSWER_MS, &bytes, &len);
+    kl_process_end(&p, 0, NULL);
+    if (result == KL_PROCESS_LATE)
+        snprintf(err, err_len, "%s: no answer within %d s of being loaded", core, ANSWER_MS / 1000);
+    else if (result != KL_PROCESS_OK)
         snprintf(err, err_len, "%s crashed while it was loaded", core);
-    else if (!a.good)
-        snprintf(err, err_len, "%s", a.err);
-    *card = a.card;
-    return got == sizeof a && a.good ? 0 : -1;
+    else if (len != sizeof(struct answer))
+        snprintf(err, err_len, "%s: what was asked came back in pieces", core);
+    else {
+        const struct answer *a = bytes;
+        *card = a->card;
+        if (!a->good) snprintf(err, err_len, "%s", a->err);
+        result = a->good ? KL_PROCESS_OK : KL_PROCESS_ENDED;
+    }
+    free(bytes);
+    return result == KL_PROCESS_OK && len == sizeof(struct answer) ? 0 : -1;
 }

@@ -1,3 +1,4 @@
+#include "net/platform/process.h"
 #include "core_wrapper/tool/tool.h"
 
 #include "net/engine/facts.h"
@@ -174,7 +175,7 @@ static int plan(struct bisect *b) {
 
 static void progress(const struct bisect *b, uint32_t frame) {
     static uint64_t next_us;
-    if (!isatty(STDERR_FILENO) || kl_now_us() < next_us) return;
+    if (!kl_process_has_terminal() || kl_now_us() < next_us) return;
     next_us = kl_now_us() + 250000;
     fprintf(stderr, "\rframe %" PRIu32 " of %" PRIu64 "\x1b[K", frame, b->frames);
 }
@@ -213,10 +214,10 @@ static int run_all(struct bisect *b) {
         judge(b, at, to, next);
         stop = b->ram_first != NEVER;
         progress(b, to);
-        if (tool_interrupted()) return tool_fail(-1, "bisect", "interrupted");
+        if (kl_process_stopped()) return tool_fail(-1, "bisect", "interrupted");
         at = to;
     }
-    if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
+    if (kl_process_has_terminal()) fputs("\r\x1b[K", stderr);
     return 0;
 }
 
@@ -473,7 +474,7 @@ int cmd_bisect(int argc, char **argv) {
     b->lines = NOT_SAID;
     b->first = b->ram_first = b->looked = NEVER;
     if (parse(b, argc, argv) != 0) return BISECT_FAILED;
-    tool_catch_signals();
+    kl_process_catch_stop();
     int code = bisect(b);
     kl_side_close(&b->side[0]);
     kl_side_close(&b->side[1]);

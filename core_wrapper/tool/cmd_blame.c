@@ -1,3 +1,4 @@
+#include "net/platform/process.h"
 #include "core_wrapper/tool/tool.h"
 
 #include "net/engine/facts.h"
@@ -126,7 +127,7 @@ static int run_on(struct blame *b, uint32_t frame) {
 static int compare_all(struct blame *b) {
     uint32_t frame = 0;
     for (unsigned i = 0; i < b->series.count; i++) {
-        if (tool_interrupted()) return tool_fail(-1, "blame", "interrupted");
+        if (kl_process_stopped()) return tool_fail(-1, "blame", "interrupted");
         if (load_pair(b, &b->series.at[i], &frame) != 0 || compare(b, frame) != 0) return -1;
     }
     return b->frames ? run_on(b, frame) : 0;
@@ -234,7 +235,7 @@ int cmd_blame(int argc, char **argv) {
     struct blame *b = &state;
     b->lines = NOT_SAID;
     if (parse(b, argc, argv) != 0) return BLAME_FAILED;
-    tool_catch_signals();
+    kl_process_catch_stop();
     int code = blame(b);
     for (unsigned i = 0; i < 2; i++) {
         kl_machine_stop(&b->machine[i]);

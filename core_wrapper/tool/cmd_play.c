@@ -1,3 +1,4 @@
+#include "net/platform/process.h"
 #include "core_wrapper/tool/place.h"
 #include "net/platform/file.h"
 #include "core_wrapper/tool/tool.h"
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* clang-format off: a line here is a line there */
 const char cmd_play_help[] =
@@ -254,11 +253,11 @@ static void export_room(const struct play *p) {
 
 /* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */
 static int make_config(struct play *p) {
-    int fd = memfd_create("keylock.cfg", 0);
-    if (fd < 0 || write(fd, settings, sizeof(settings) - 1) != (ssize_t)sizeof(settings) - 1)
-        return tool_fail(-1, "play", "cannot make the settings for RetroArch: %s", strerror(errno));
-    snprintf(p->config_path, sizeof(p->config_path), "/proc/self/fd/%d", fd);
-    return 0;
+    char err[512];
+    if (kl_file_hand_down(settings, sizeof(settings) - 1, p->config_path, sizeof(p->config_path), err,
+                          sizeof(err)) == 0)
+        return 0;
+    return tool_fail(-1, "play", "%s", err);
 }
 
 /* RetroArch takes one --appendconfig, of files joined by '|', the later above the earlier: the player's own
@@ -296,8 +295,9 @@ static int hand_over(struct play *p, int count, char **given) {
     if (make_config(p) != 0) return 1;
     const char **args = make_arguments(p, count, given);
     if (!args) return tool_fail(1, "play", "out of memory");
-    execv(p->retroarch_path, (char *const *)args);
-    return tool_fail(KLT_LOAD, "play", "cannot start %s: %s", p->retroarch_path, strerror(errno));
+    char err[KLT_PATH + 64];
+    kl_process_become(p->retroarch_path, args, err, sizeof(err));
+    return tool_fail(KLT_LOAD, "play", "%s", err);
 }
 
 int cmd_play(int argc, char **argv) {

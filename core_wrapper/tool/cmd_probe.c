@@ -1,3 +1,4 @@
+#include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
@@ -134,7 +135,7 @@ static void print_row(const struct probe *p, enum kl_probe_mode mode) {
     char ram[32], state[32], av[32] = "-";
     if (!r->ran) {
         printf("  %-40s %s%s\n", titles[mode],
-               r->signal ? "crashed: " : "failed: ", r->signal ? strsignal(r->signal) : r->error);
+               *r->crash ? "crashed: " : "failed: ", *r->crash ? r->crash : r->error);
         return;
     }
     struct kl_agreement v = judge(p, mode);
@@ -424,9 +425,9 @@ static int tell(struct probe *p) {
 
 static int not_even_once(const struct probe *p) {
     const struct kl_probe_result *r = &p->first;
-    if (!r->signal && r->code != KLT_FAILED)
+    if (!*r->crash && r->code != KLT_FAILED)
         return tool_fail(r->code ? r->code : KLT_FAILED, "probe", "%s", r->error);
-    const char *why = r->signal ? strsignal(r->signal) : "it does not finish";
+    const char *why = *r->crash ? r->crash : "it does not finish";
     if (*r->error) fprintf(stderr, "keylock probe: %s\n", r->error);
     printf("verdict: not fit for locking: %s\n", why);
     return 1;
@@ -437,17 +438,17 @@ static int run_all(struct probe *p) {
     if (!p->first.ran) return not_even_once(p);
     /* into another second of the host's clock */
     kl_sleep_us(1100000);
-    for (int mode = 0; mode < KL_PROBE_MODES && !tool_interrupted(); mode++) {
-        if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
+    for (int mode = 0; mode < KL_PROBE_MODES && !kl_process_stopped(); mode++) {
+        if (kl_process_has_terminal()) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
         kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);
     }
-    if (isatty(STDERR_FILENO)) fputs("\r\x1b[Kjoining by a state …\r", stderr);
+    if (kl_process_has_terminal()) fputs("\r\x1b[Kjoining by a state …\r", stderr);
     uint32_t half = p->setup.frames / 2, on = half < ON_FRAMES ? half : ON_FRAMES;
-    if (p->first.checks && p->first.check[0].hash.has_state && !tool_interrupted())
+    if (p->first.checks && p->first.check[0].hash.has_state && !kl_process_stopped())
         kl_join_run(&p->join, &p->machine, p->setup.frames, on);
-    if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
-    if (p->try_options && !tool_interrupted()) kl_options_probe(&p->options, &p->machine, OPTION_FRAMES);
-    if (tool_interrupted()) return tool_fail(KLT_FAILED, "probe", "interrupted");
+    if (kl_process_has_terminal()) fputs("\r\x1b[K", stderr);
+    if (p->try_options && !kl_process_stopped()) kl_options_probe(&p->options, &p->machine, OPTION_FRAMES);
+    if (kl_process_stopped()) return tool_fail(KLT_FAILED, "probe", "interrupted");
     kl_probe_compare_states(&p->unstable, p->scratch);
     return tell(p);
 }
@@ -523,6 +524,6 @@ int cmd_probe(int argc, char **argv) {
         return tool_fail(KLT_LOAD, "probe", "%s", err);
     p->setup.core = p->core;
     set_machine(p);
-    tool_catch_signals();
+    kl_process_catch_stop();
     return probe(p);
 }

@@ -1,3 +1,4 @@
+#include "net/platform/process.h"
 #include "core_wrapper/tool/tool.h"
 
 #include "net/platform/clock.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FINISH_MS     15000 /* for the verdict on the last frame */
 #define IDLE_US       500   /* between calls that ran nothing and did not wait themselves */
@@ -143,7 +143,7 @@ static void pace(struct run *r) {
     double hz = r->options.hz > 0 ? r->options.hz : r->frontend.av.timing.fps, now = (double)kl_now_us();
     if (!r->options.real_speed) return;
     if (r->next_us == 0 || now > r->next_us + 200000) r->next_us = now; /* a pause is not made up for */
-    while (!kl_sleep_until((uint64_t)r->next_us) && !tool_interrupted()) {
+    while (!kl_sleep_until((uint64_t)r->next_us) && !kl_process_stopped()) {
     }
     r->next_us += 1e6 / hz;
 }
@@ -222,7 +222,7 @@ static int run_frames(struct run *r) {
         if (r->out.error[0]) return failed(r, KLT_OUTPUT, r->out.error);
         if (r->trail.error[0]) return failed(r, KLT_OUTPUT, r->trail.error);
         if (r->report.phase == KLW_ENDED) return failed(r, KLT_ROOM, r->frontend.wrapper->error());
-        if (tool_interrupted()) return failed(r, KLT_FAILED, "interrupted");
+        if (kl_process_stopped()) return failed(r, KLT_FAILED, "interrupted");
         if (r->frontend.shutdown) return failed(r, KLT_FAILED, "the core asked to be shut down");
         if (waited_too_long(r)) return failed(r, KLT_ROOM, "frame 0 did not come within --wait");
     }
@@ -302,22 +302,13 @@ static int summarise(struct run *r, int code) {
     return code;
 }
 
-/* Cores print what they like, with or without a line end: the JSON line must stand alone. */
-static FILE *take_stdout(void) {
-    fflush(stdout);
-    int fd = dup(STDOUT_FILENO);
-    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (f) dup2(STDERR_FILENO, STDOUT_FILENO);
-    return f;
-}
-
 int cmd_run(int argc, char **argv) {
     static struct run run; /* large, and zero */
     struct run *r = &run;
     if (kl_run_options_parse(&r->options, argc, argv) != 0) return KLT_USAGE;
-    r->stdout_ours = take_stdout();
-    tool_catch_signals();
-    tool_catch_crashes("keylock run: the core crashed\n");
+    r->stdout_ours = kl_process_take_output(); /* the JSON line stands alone, whatever a core prints */
+    kl_process_catch_stop();
+    kl_process_catch_crashes("keylock run: the core crashed\n");
     int code = set_up(r);
     if (code == KLT_OK) code = finish(r, run_frames(r));
     return summarise(r, code);

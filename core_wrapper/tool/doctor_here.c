@@ -1,17 +1,14 @@
 /* The doctor's looks at this machine: RetroArch, wrapper, cores, clock. */
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/doctor.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "net/platform/clock.h"
 #include "core_wrapper/seat_file.h"
@@ -28,28 +25,15 @@
 /* ---- RetroArch ---- */
 
 static void ask_version(const char *program, char *out, size_t cap) {
-    int ends[2];
-    size_t got = 0;
+    const char *arguments[] = {program, "--version", NULL};
+    const char *environment[] = {"DBUS_FATAL_WARNINGS=0", NULL};
+    struct kl_process_setup setup = {
+        .program = program, .arguments = arguments, .environment = environment, .printed = true};
+    struct kl_process p;
     out[0] = 0;
-    if (pipe(ends) != 0) return;
-    pid_t child = fork();
-    if (child == 0) {
-        setenv("DBUS_FATAL_WARNINGS", "0", 1);
-        dup2(ends[1], STDOUT_FILENO);
-        dup2(ends[1], STDERR_FILENO);
-        execl(program, program, "--version", (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    struct pollfd p = {.fd = ends[0], .events = POLLIN};
-    for (ssize_t n = 1; child > 0 && n > 0 && got + 1 < cap && poll(&p, 1, ANSWER_MS) > 0;) {
-        n = read(ends[0], out + got, cap - 1 - got);
-        if (n > 0) got += (size_t)n;
-    }
-    out[got] = 0;
-    close(ends[0]);
-    if (child > 0) kill(child, SIGKILL);
-    if (child > 0) waitpid(child, NULL, 0);
+    if (kl_process_start(&p, &setup, out, cap) != 0) return;
+    (void)kl_process_read_text(&p, out, cap, ANSWER_MS);
+    kl_process_end(&p, 0, NULL);
 }
 
 /* The number behind "-- v" (as 1.14 says it) or "Version: " (as 1.20 does). */

@@ -1,20 +1,16 @@
 /* The parent's side of a machine. */
 #include "core_wrapper/tool/machine.h"
+#include "net/platform/dir.h"
 #include "core_wrapper/tool/tool.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#define ARGS (2 * KLT_MACHINE_OPTIONS + 64)
+#define ARGS      (2 * KLT_MACHINE_OPTIONS + 64)
+#define ANSWER_MS 300000 /* of some hundred frames on a slow machine, with a sanitizer */
+#define END_MS    20000  /* for a core that is unloaded, or whose crash is written down */
 
 /* ---- the command line ---- */
 
@@ -57,24 +53,10 @@ int kl_machine_take(struct kl_machine_setup *s, int c, char *value) {
 
 /* ---- its files ---- */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 /* A core that crashes leaves its folders behind. */
 static void remove_scratch(struct kl_machine *m) {
-    if (m->scratch[0]) nftw(m->scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    kl_dir_remove_tree(m->scratch);
     m->scratch[0] = 0;
-}
-
-static int make_scratch(struct kl_machine *m, char *err, size_t err_len) {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(m->scratch, sizeof(m->scratch), "%s/keylock-machine-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (mkdtemp(m->scratch)) return 0;
-    snprintf(err, err_len, "cannot make a temporary folder (%s): %s", m->scratch, strerror(errno));
-    m->scratch[0] = 0;
-    return -1;
 }
 
 /* ---- the process ---- */
@@ -125,65 +107,17 @@ static void log_name(const char *scratch, char out[300]) {
     snprintf(out, 300, "%s/log", scratch);
 }
 
-/* In the child process; does not come back. What cores print is of interest only where they end. */
-static void become_machine(const struct args *a, const char *scratch, int fd) {
-    char name[300];
-    log_name(scratch, name);
-    setenv("TMPDIR", scratch, 1);
-    int log = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (log < 0) _exit(KLT_FAILED);
-    dup2(log, STDERR_FILENO);
-    dup2(log, STDOUT_FILENO);
-    if (fd == KLT_MACHINE_FD)
-        fcntl(fd, F_SETFD, 0);
-    else
-        dup2(fd, KLT_MACHINE_FD);
-    execv("/proc/self/exe", (char *const *)a->at);
-    _exit(KLT_FAILED);
-}
-
+/* What cores print is of interest only if they end. */
 static int spawn(struct kl_machine *m, const struct args *a, char *err, size_t err_len) {
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        snprintf(err, err_len, "cannot start a process: %s", strerror(errno));
-        return -1;
-    }
-    fflush(NULL);
-    m->pid = fork();
-    if (m->pid == 0) become_machine(a, m->scratch, pair[1]);
-    close(pair[1]);
-    m->fd = pair[0];
-    if (m->pid > 0) return 0;
-    snprintf(err, err_len, "cannot start a process: %s", strerror(errno));
-    close(pair[0]);
-    return -1;
+    char log[300], folder[300];
+    const char *environment[] = {folder, NULL};
+    struct kl_process_setup setup = {.arguments = a->at, .environment = environment, .log = log};
+    log_name(m->scratch, log);
+    snprintf(folder, sizeof(folder), "TMPDIR=%s", m->scratch);
+    return kl_process_start(&m->process, &setup, err, err_len);
 }
 
-/* ---- the socket ---- */
-
-bool kl_machine_write(int fd, const void *data, size_t len) {
-    const uint8_t *p = data;
-    while (len) {
-        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR && !tool_interrupted()) continue;
-        if (n <= 0) return false;
-        p += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-bool kl_machine_read(int fd, void *data, size_t len) {
-    uint8_t *p = data;
-    while (len) {
-        ssize_t n = read(fd, p, len);
-        if (n < 0 && errno == EINTR && !tool_interrupted()) continue;
-        if (n <= 0) return false;
-        p += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
+/* ---- asking ---- */
 
 /* Adds the last line that it printed. */
 static void add_last_words(const struct kl_machine *m, char *err, size_t err_len) {
@@ -199,53 +133,58 @@ static void add_last_words(const struct kl_machine *m, char *err, size_t err_len
     if (*last && used < err_len) snprintf(err + used, err_len - used, " (it said: %s)", last);
 }
 
-/* The process has gone, or we were told to. */
-static int gone(struct kl_machine *m, const char *doing, char *err, size_t err_len) {
-    int status = 0;
-    if (tool_interrupted()) {
+/* There is no answer, and none will come: ends the process and says why. Returns -1. */
+static int gone(struct kl_machine *m, enum kl_process_result why, const char *doing, char *err,
+                size_t err_len) {
+    const char *core = m->info.name[0] ? m->info.name : "the core";
+    struct kl_process_end how;
+    kl_process_end(&m->process, why == KL_PROCESS_ENDED ? END_MS : 0, &how);
+    if (why == KL_PROCESS_STOPPED) {
         snprintf(err, err_len, "interrupted");
         return -1;
     }
-    while (waitpid(m->pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    m->pid = 0;
-    const char *core = m->info.name[0] ? m->info.name : "the core";
-    if (WIFSIGNALED(status))
-        snprintf(err, err_len, "%s crashed %s: %s", core, doing, strsignal(WTERMSIG(status)));
+    if (why == KL_PROCESS_LATE)
+        snprintf(err, err_len, "%s gave no answer within %d s %s", core, ANSWER_MS / 1000, doing);
+    else if (why != KL_PROCESS_ENDED)
+        snprintf(err, err_len, "%s gave no answer of ours %s", core, doing);
+    else if (how.crashed)
+        snprintf(err, err_len, "%s crashed %s: %s", core, doing, how.why);
     else
-        snprintf(err, err_len, "%s ended its process %s (exit status %d)", core, doing, WEXITSTATUS(status));
+        snprintf(err, err_len, "%s ended its process %s (exit status %d)", core, doing, how.code);
     add_last_words(m, err, err_len);
     return -1;
 }
 
 /* A reply, its bytes in *bytes (heap, ended by NUL). Text of a status that is not 0 goes to err. */
 static int receive(struct kl_machine *m, const char *doing, struct kl_machine_reply *r, uint8_t **bytes,
-                   char *err, size_t err_len) {
+                   size_t *len, char *err, size_t err_len) {
+    void *all;
     *bytes = NULL;
-    if (!kl_machine_read(m->fd, r, sizeof(*r))) return gone(m, doing, err, err_len);
-    uint8_t *data = malloc(r->len + 1);
-    if (!data) {
-        snprintf(err, err_len, "out of memory");
-        return -1;
+    *len = 0;
+    enum kl_process_result result = kl_process_answer(&m->process, KLT_MACHINE_MAX, ANSWER_MS, &all, len);
+    if (result == KL_PROCESS_OK && *len < sizeof(*r)) result = KL_PROCESS_GARBAGE;
+    if (result != KL_PROCESS_OK) {
+        free(all);
+        return gone(m, result, doing, err, err_len);
     }
-    if (!kl_machine_read(m->fd, data, r->len)) {
-        free(data);
-        return gone(m, doing, err, err_len);
-    }
-    data[r->len] = 0;
+    memcpy(r, all, sizeof(*r));
+    *len -= sizeof(*r);
+    memmove(all, (uint8_t *)all + sizeof(*r), *len + 1);
     m->frame = r->frame;
-    if (r->status == 0) return *bytes = data, 0;
-    snprintf(err, err_len, "%s", (const char *)data);
-    free(data);
+    if (r->status == 0) return *bytes = all, 0;
+    snprintf(err, err_len, "%s", (const char *)all);
+    free(all);
     return r->status;
 }
 
-static int ask(struct kl_machine *m, const struct kl_machine_request *q, const void *data, const char *doing,
-               struct kl_machine_reply *r, uint8_t **bytes, char *err, size_t err_len) {
+static int ask(struct kl_machine *m, const struct kl_machine_request *q, const void *data, size_t data_len,
+               const char *doing, struct kl_machine_reply *r, uint8_t **bytes, size_t *len, char *err,
+               size_t err_len) {
+    struct kl_process_part part[] = {{q, sizeof(*q)}, {data, data_len}};
     *bytes = NULL;
-    if (!kl_machine_write(m->fd, q, sizeof(*q)) || !kl_machine_write(m->fd, data, q->len))
-        return gone(m, doing, err, err_len);
-    return receive(m, doing, r, bytes, err, err_len);
+    enum kl_process_result result = kl_process_send(&m->process, part, 2, ANSWER_MS);
+    if (result != KL_PROCESS_OK) return gone(m, result, doing, err, err_len);
+    return receive(m, doing, r, bytes, len, err, err_len);
 }
 
 /* ---- the interface ---- */
@@ -254,12 +193,14 @@ int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup,
     struct args *args = calloc(1, sizeof(*args));
     struct kl_machine_reply r;
     uint8_t *bytes = NULL;
+    size_t len;
     memset(m, 0, sizeof(*m));
     if (!args) {
         snprintf(err, err_len, "out of memory");
         return -1;
     }
-    if (make_scratch(m, err, err_len) != 0) {
+    m->process.channel = -1;
+    if (kl_dir_make_temporary(m->scratch, sizeof(m->scratch), "keylock-machine", err, err_len) != 0) {
         free(args);
         return -1;
     }
@@ -267,8 +208,8 @@ int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup,
     int result = spawn(m, args, err, err_len);
     free(args);
     if (result != 0) return remove_scratch(m), -1;
-    result = receive(m, "while it was loaded", &r, &bytes, err, err_len);
-    if (result == 0 && r.len == sizeof(m->info)) memcpy(&m->info, bytes, sizeof(m->info));
+    result = receive(m, "while it was loaded", &r, &bytes, &len, err, err_len);
+    if (result == 0 && len == sizeof(m->info)) memcpy(&m->info, bytes, sizeof(m->info));
     free(bytes);
     if (result == 0) return 0;
     kl_machine_stop(m);
@@ -276,24 +217,20 @@ int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup,
 }
 
 void kl_machine_stop(struct kl_machine *m) {
-    if (m->fd > 0) close(m->fd);
-    m->fd = 0;
-    if (m->pid > 0 && tool_interrupted()) kill(m->pid, SIGKILL);
-    while (m->pid > 0 && waitpid(m->pid, NULL, 0) < 0 && errno == EINTR) {
-    }
-    m->pid = 0;
+    kl_process_end(&m->process, kl_process_stopped() ? 0 : END_MS, NULL);
     remove_scratch(m);
 }
 
 int kl_machine_run(struct kl_machine *m, uint32_t n, const uint8_t *what, struct kl_hashline *out, char *err,
                    size_t err_len) {
-    struct kl_machine_request q = {.op = KLT_OP_RUN, .frame = n, .len = n};
+    struct kl_machine_request q = {.op = KLT_OP_RUN, .frame = n};
     struct kl_machine_reply r;
     uint8_t *bytes;
+    size_t len;
     char doing[64];
     snprintf(doing, sizeof(doing), "in frames %" PRIu32 " to %" PRIu32, m->frame, m->frame + n - 1);
-    int result = ask(m, &q, what, doing, &r, &bytes, err, err_len);
-    if (result == 0 && r.len == n * sizeof(*out)) memcpy(out, bytes, r.len);
+    int result = ask(m, &q, what, n, doing, &r, &bytes, &len, err, err_len);
+    if (result == 0 && len == n * sizeof(*out)) memcpy(out, bytes, len);
     free(bytes);
     return result;
 }
@@ -305,11 +242,11 @@ int kl_machine_load(struct kl_machine *m, const struct kl_statefile *s, uint32_t
                                    .frame = o->has_frame ? o->frame + 1 : next,
                                    .has_world = o->has_world,
                                    .epoch_s = o->epoch_s,
-                                   .chance = o->chance,
-                                   .len = s->len};
+                                   .chance = o->chance};
     struct kl_machine_reply r;
     uint8_t *bytes;
-    int result = ask(m, &q, s->bytes, "while it loaded the state", &r, &bytes, err, err_len);
+    size_t len;
+    int result = ask(m, &q, s->bytes, s->len, "while it loaded the state", &r, &bytes, &len, err, err_len);
     free(bytes);
     return result;
 }
@@ -337,9 +274,10 @@ int kl_machine_look(struct kl_machine *m, struct kl_dump *d, char *err, size_t e
     struct kl_machine_request q = {.op = KLT_OP_LOOK};
     struct kl_machine_reply r;
     uint8_t *bytes;
+    size_t len;
     memset(d, 0, sizeof(*d));
-    int result = ask(m, &q, NULL, "while it gave its state", &r, &bytes, err, err_len);
-    if (result == 0 && !unpack(d, bytes, r.len)) {
+    int result = ask(m, &q, NULL, 0, "while it gave its state", &r, &bytes, &len, err, err_len);
+    if (result == 0 && !unpack(d, bytes, len)) {
         snprintf(err, err_len, "a machine's answer is cut short");
         result = -1;
     }
@@ -351,11 +289,12 @@ int kl_machine_save(struct kl_machine *m, struct kl_statefile *s, char *err, siz
     struct kl_machine_request q = {.op = KLT_OP_SAVE};
     struct kl_machine_reply r;
     uint8_t *bytes;
+    size_t len;
     memset(s, 0, sizeof(*s));
-    int result = ask(m, &q, NULL, "while it gave its state", &r, &bytes, err, err_len);
+    int result = ask(m, &q, NULL, 0, "while it gave its state", &r, &bytes, &len, err, err_len);
     if (result != 0) return result;
     s->bytes = bytes;
-    s->len = r.len;
+    s->len = len;
     s->origin = (struct kl_origin){.has_frame = r.frame > 0,
                                    .frame = r.frame - 1,
                                    .has_world = true,
@@ -370,7 +309,8 @@ int kl_machine_options(struct kl_machine *m, char **list, char *err, size_t err_
     struct kl_machine_request q = {.op = KLT_OP_OPTIONS};
     struct kl_machine_reply r;
     uint8_t *bytes;
-    int result = ask(m, &q, NULL, "while it gave its options", &r, &bytes, err, err_len);
+    size_t len;
+    int result = ask(m, &q, NULL, 0, "while it gave its options", &r, &bytes, &len, err, err_len);
     *list = (char *)bytes;
     return result;
 }

@@ -5,8 +5,8 @@
 #define KLT_MACHINE_H
 
 #include <getopt.h>
-#include <sys/types.h>
 
+#include "net/platform/process.h"
 #include "core_wrapper/statefile.h"
 #include "core_wrapper/tool/dump.h"
 #include "core_wrapper/tool/hashfile.h"
@@ -46,8 +46,7 @@ struct kl_machine_info {
 };
 
 struct kl_machine {
-    pid_t pid;
-    int fd;
+    struct kl_process process;
     uint32_t frame;    /* the next one */
     char scratch[256]; /* for its files; goes with it */
     struct kl_machine_info info;
@@ -81,21 +80,18 @@ int kl_machine_save(struct kl_machine *m, struct kl_statefile *s, char *err, siz
 /* The core's options, a line each: key, value in force, choices, with tabs between. Heap. */
 int kl_machine_options(struct kl_machine *m, char **list, char *err, size_t err_len);
 
-/* What goes over the socket: machine.c and machine_child.c. */
+/* The messages of both: the struct, then bytes. machine.c and machine_child.c. */
 enum kl_machine_op { KLT_OP_RUN = 1, KLT_OP_LOAD, KLT_OP_LOOK, KLT_OP_SAVE, KLT_OP_OPTIONS };
-#define KLT_MACHINE_FD 3
+#define KLT_MACHINE_MAX ((size_t)2 << 30) /* bytes of one message */
 struct kl_machine_request {
     uint32_t op, frame; /* RUN: how many; LOAD: which is next */
     uint64_t epoch_s, chance;
     uint32_t has_world;
-    uint64_t len; /* bytes that follow */
 };
 struct kl_machine_reply {
     int32_t status; /* 0; 1, -1: the bytes are a line of text */
     uint32_t frame;
-    uint64_t chance, len;
+    uint64_t chance;
 };
-bool kl_machine_write(int fd, const void *data, size_t len);
-bool kl_machine_read(int fd, void *data, size_t len);
 
 #endif

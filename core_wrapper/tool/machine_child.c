@@ -8,7 +8,6 @@
 #include "core_wrapper/recording.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +29,9 @@ struct child {
 /* ---- answering ---- */
 
 static bool answer(struct child *c, int32_t status, const void *bytes, uint64_t len) {
-    struct kl_machine_reply r = {status, c->h.frame, kl_world_chance(), len};
-    return kl_machine_write(KLT_MACHINE_FD, &r, sizeof(r)) && kl_machine_write(KLT_MACHINE_FD, bytes, len);
+    struct kl_machine_reply r = {status, c->h.frame, kl_world_chance()};
+    struct kl_process_part part[] = {{&r, sizeof(r)}, {bytes, len}};
+    return kl_process_tell(part, 2);
 }
 
 static bool answer_text(struct child *c, int32_t status, const char *text) {
@@ -114,10 +114,10 @@ static void hash_after(struct child *c, uint8_t what, struct kl_hashline *out) {
     *out = (struct kl_hashline){c->h.frame - 1, h.has_ram, h.has_state, h.ram, h.state};
 }
 
-static bool do_run(struct child *c, const struct kl_machine_request *q, const uint8_t *what) {
+static bool do_run(struct child *c, const struct kl_machine_request *q, const uint8_t *what, size_t len) {
     struct kl_hashline *lines = calloc(q->frame ? q->frame : 1, sizeof(*lines));
     bool good = lines != NULL;
-    for (uint32_t i = 0; good && i < q->frame && i < q->len; i++) {
+    for (uint32_t i = 0; good && i < q->frame && i < len; i++) {
         run_frame(c);
         hash_after(c, what[i], &lines[i]);
         good = !c->h.shutdown;
@@ -130,28 +130,28 @@ static bool do_run(struct child *c, const struct kl_machine_request *q, const ui
 
 /* ---- states ---- */
 
-static bool do_load(struct child *c, const struct kl_machine_request *q, const uint8_t *bytes) {
+static bool do_load(struct child *c, const struct kl_machine_request *q, const uint8_t *bytes, size_t len) {
     struct kl_statehash after;
     char text[KLT_ERR];
     size_t own = c->h.core.serialize_size();
-    if (!c->h.core.unserialize(bytes, q->len)) {
-        if (own == q->len)
+    if (!c->h.core.unserialize(bytes, len)) {
+        if (own == len)
             snprintf(text, sizeof(text), "%s does not take it, though its size is right (%zu bytes)",
                      c->h.name, own);
         else
             snprintf(text, sizeof(text),
-                     "%s does not take it: it has %" PRIu64 " bytes, one that it makes now has %zu",
-                     c->h.name, q->len, own);
+                     "%s does not take it: it has %zu bytes, one that it makes now has %zu", c->h.name, len,
+                     own);
         return answer_text(c, 1, text);
     }
     if (q->has_world) kl_world_start(q->epoch_s, 0);
     if (q->has_world) kl_world_rate((uint32_t)(c->h.av.timing.fps * 1e6 + 0.5));
     kl_headless_rewind(&c->h, q->frame, q->has_world ? q->chance : kl_world_chance());
     kl_headless_hash(&c->h, &after);
-    if (c->h.buffer.size == q->len) return answer(c, 0, NULL, 0);
+    if (c->h.buffer.size == len) return answer(c, 0, NULL, 0);
     snprintf(text, sizeof(text),
-             "%s does not take it as its own: it has %" PRIu64 " bytes, the state after loading it has %zu",
-             c->h.name, q->len, c->h.buffer.size);
+             "%s does not take it as its own: it has %zu bytes, the state after loading it has %zu",
+             c->h.name, len, c->h.buffer.size);
     return answer_text(c, 1, text);
 }
 
@@ -162,16 +162,12 @@ static bool do_look(struct child *c) {
     kl_headless_hash(&c->h, &ignored);
     at[count] = (struct kl_region){.name = KLT_DUMP_STATE, .len = c->h.buffer.size, .ptr = c->h.buffer.data};
     count++;
-    uint64_t len = sizeof(count) + count * sizeof(at[0]);
+    struct kl_machine_reply r = {0, c->h.frame, kl_world_chance()};
+    struct kl_process_part part[3 + KLT_REGIONS + 1] = {
+        {&r, sizeof(r)}, {&count, sizeof(count)}, {at, count * sizeof(at[0])}};
     for (uint32_t i = 0; i < count; i++)
-        len += at[i].len;
-    struct kl_machine_reply r = {0, c->h.frame, kl_world_chance(), len};
-    bool good = kl_machine_write(KLT_MACHINE_FD, &r, sizeof(r)) &&
-                kl_machine_write(KLT_MACHINE_FD, &count, sizeof(count)) &&
-                kl_machine_write(KLT_MACHINE_FD, at, count * sizeof(at[0]));
-    for (uint32_t i = 0; good && i < count; i++)
-        good = kl_machine_write(KLT_MACHINE_FD, at[i].ptr, at[i].len);
-    return good;
+        part[3 + i] = (struct kl_process_part){at[i].ptr, at[i].len};
+    return kl_process_tell(part, 3 + count);
 }
 
 static bool do_save(struct child *c) {
@@ -200,18 +196,22 @@ static bool do_options(struct child *c) {
 
 static bool serve(struct child *c) {
     struct kl_machine_request q;
-    if (!kl_machine_read(KLT_MACHINE_FD, &q, sizeof(q))) return false;
-    uint8_t *bytes = malloc(q.len ? q.len : 1);
-    bool good = bytes && kl_machine_read(KLT_MACHINE_FD, bytes, q.len);
+    void *all;
+    size_t len;
+    if (!kl_process_hear(KLT_MACHINE_MAX, &all, &len)) return false;
+    bool good = len >= sizeof(q);
+    if (good) memcpy(&q, all, sizeof(q));
+    const uint8_t *bytes = (const uint8_t *)all + sizeof(q);
+    len -= sizeof(q);
     switch (good ? q.op : 0) {
-    case KLT_OP_RUN: good = do_run(c, &q, bytes); break;
-    case KLT_OP_LOAD: good = do_load(c, &q, bytes); break;
+    case KLT_OP_RUN: good = do_run(c, &q, bytes, len); break;
+    case KLT_OP_LOAD: good = do_load(c, &q, bytes, len); break;
     case KLT_OP_LOOK: good = do_look(c); break;
     case KLT_OP_SAVE: good = do_save(c); break;
     case KLT_OP_OPTIONS: good = do_options(c); break;
     default: good = false;
     }
-    free(bytes);
+    free(all);
     return good;
 }
 
@@ -295,7 +295,7 @@ int cmd_machine(int argc, char **argv) {
         if (kl_machine_take(&c->setup, o, optarg) != 0)
             return tool_fail(KLT_USAGE, "machine", "is called by keylock blame and bisect");
     if (!c->setup.core) return tool_fail(KLT_USAGE, "machine", "is called by keylock blame and bisect");
-    signal(SIGINT, SIG_IGN); /* who started us ends us */
+    kl_process_ignore_stop();
     if (start(c, err, sizeof(err)) != 0) {
         answer_text(c, -1, err);
         return KLT_LOAD;

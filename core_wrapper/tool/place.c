@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 
@@ -165,33 +166,8 @@ int kl_place_set(struct kl_place *p, const char *key, const char *value, char *e
     return kl_place_read(p, err, err_len);
 }
 
-/* Does that process have this home? Another user's cannot be read, and is not ours. */
-static bool has_our_home(const char *pid) {
-    char path[64], want[KLT_PATH + 8], bytes[65536];
-    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    snprintf(want, sizeof want, "HOME=%s", home());
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(bytes, 1, sizeof bytes - 1, f) : 0;
-    if (f) fclose(f);
-    bytes[n] = 0;
-    for (size_t at = 0; at < n; at += strlen(bytes + at) + 1)
-        if (!strcmp(bytes + at, want)) return true;
-    return false;
-}
-
 bool kl_place_running(void) {
-    char path[64], name[32];
-    bool found = false;
-    struct kl_dir_list all;
-    if (kl_dir_list(&all, "/proc", "", path, sizeof path) != 0) return false;
-    for (unsigned i = 0; i < all.count && !found; i++) {
-        if (all.name[i][0] < '0' || all.name[i][0] > '9') continue;
-        snprintf(path, sizeof path, "/proc/%.20s/comm", all.name[i]);
-        FILE *f = fopen(path, "re");
-        if (f && fgets(name, sizeof name, f))
-            found = !strcmp(name, "retroarch\n") && has_our_home(all.name[i]);
-        if (f) fclose(f);
-    }
-    kl_dir_list_free(&all);
-    return found;
+    char variable[KLT_PATH + 8];
+    snprintf(variable, sizeof variable, "HOME=%s", home());
+    return kl_process_runs("retroarch", variable);
 }

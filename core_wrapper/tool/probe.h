@@ -20,6 +20,7 @@ enum kl_probe_mode {
 };
 
 #define KL_PROBE_REPLAY_FRAMES 8
+#define KL_PROBE_LINE          2048 /* bytes of a line that the child tells */
 
 struct kl_probe_setup {
     const char *core, *content, *system_dir, *input;
@@ -48,9 +49,9 @@ struct kl_probe_bytes {
 };
 
 struct kl_probe_result {
-    bool ran;   /* to its end */
-    int code;   /* the child's exit code */
-    int signal; /* that ended it, 0: none */
+    bool ran;       /* to its end */
+    int code;       /* the child's exit code */
+    char crash[64]; /* the signal that ended it, in words; "": none */
     char error[KLT_ERR];
     char name[128], version[128];
     char turned[1024], left[1024];

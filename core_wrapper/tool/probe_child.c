@@ -1,11 +1,13 @@
-/* The child's side: runs the core once and writes what it found as lines of text, and the states in a file
- * beside. */
+/* The child's side: runs the core once and tells what it found in lines of text; the states go into a file.
+ */
+#include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/tool/probe.h"
 #include "core_wrapper/tool/tool.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,8 @@ struct child {
     enum kl_probe_mode mode;
     uint32_t frames, every;
     struct kl_headless h;
-    FILE *out, *states;
+    FILE *states;
+    bool unheard; /* the parent has gone */
     uint64_t states_bytes;
     uint32_t *frame_us;     /* one per frame */
     uint32_t *serialize_us; /* one per serialize, processor time */
@@ -24,6 +27,17 @@ struct child {
     uint8_t *map; /* of unstable bytes, map_len = size of the state when it was made */
     size_t map_len;
 };
+
+/* A finding, as a line of text. */
+__attribute__((format(printf, 2, 3))) static void tell(struct child *c, const char *format, ...) {
+    char line[KL_PROBE_LINE];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(line, sizeof(line), format, list);
+    va_end(list);
+    struct kl_process_part part = {line, n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1};
+    if (!kl_process_tell(&part, 1)) c->unheard = true;
+}
 
 static void hash(struct child *c, struct kl_statehash *out) {
     uint64_t start = kl_cpu_us(); /* what a busy machine holds back says nothing of the core */
@@ -77,8 +91,8 @@ static void write_check(struct child *c, uint32_t frame, const struct kl_stateha
     char ram[KLT_HASH_TEXT], state[KLT_HASH_TEXT];
     kl_hash_text(ram, h->has_ram, h->ram);
     kl_hash_text(state, h->has_state, h->state);
-    fprintf(c->out, "check %" PRIu32 " %s %s %016" PRIx64 " %zu %d %d %d\n", frame, ram, state, c->h.av_hash,
-            h->state_bytes, compared, ram_same, state_same);
+    tell(c, "check %" PRIu32 " %s %s %016" PRIx64 " %zu %d %d %d", frame, ram, state, c->h.av_hash,
+         h->state_bytes, compared, ram_same, state_same);
 }
 
 static void check_plain(struct child *c) {
@@ -164,22 +178,23 @@ static void write_figures(struct child *c) {
     for (uint32_t i = 0; i < c->frames; i++)
         sum += c->frame_us[i];
     qsort(c->frame_us, c->frames, sizeof(c->frame_us[0]), by_value);
-    fprintf(c->out, "name %s\nversion %s\nturned %s\nleft %s\n", c->h.name, c->h.version, c->h.world.turned,
-            c->h.world.left);
-    fprintf(c->out, "ram %" PRIu64 " %u\n", ram_bytes, ram.count);
+    tell(c, "name %s", c->h.name);
+    tell(c, "version %s", c->h.version);
+    tell(c, "turned %s", c->h.world.turned);
+    tell(c, "left %s", c->h.world.left);
+    tell(c, "ram %" PRIu64 " %u", ram_bytes, ram.count);
     if (c->serializes) qsort(c->serialize_us, c->serializes, sizeof(c->serialize_us[0]), by_value);
-    fprintf(c->out, "us %.3f %u %u %.3f\n", (double)sum / c->frames,
-            c->frame_us[(uint64_t)c->frames * 99 / 100],
-            c->serializes ? c->serialize_us[c->serializes / 2] : 0,
-            c->unserializes ? (double)c->unserialize_us / c->unserializes : 0);
+    tell(c, "us %.3f %u %u %.3f", (double)sum / c->frames, c->frame_us[(uint64_t)c->frames * 99 / 100],
+         c->serializes ? c->serialize_us[c->serializes / 2] : 0,
+         c->unserializes ? (double)c->unserialize_us / c->unserializes : 0);
 }
 
 static void write_bytes(struct child *c) {
     static struct kl_probe_bytes bytes; /* large */
     kl_probe_bytes_from_map(&bytes, c->map, c->map_len);
-    fprintf(c->out, "unstable %" PRIu64 "\n", bytes.count);
+    tell(c, "unstable %" PRIu64 "", bytes.count);
     for (unsigned i = 0; i < bytes.ranges; i++)
-        fprintf(c->out, "range %" PRIu32 " %" PRIu32 "\n", bytes.range[i].from, bytes.range[i].to);
+        tell(c, "range %" PRIu32 " %" PRIu32 "", bytes.range[i].from, bytes.range[i].to);
 }
 
 static int run_core(struct child *c) {
@@ -191,38 +206,37 @@ static int run_core(struct child *c) {
     if (c->h.shutdown) return tool_fail(KLT_FAILED, "probe", "the core asked to be shut down");
     write_figures(c);
     write_bytes(c);
-    fputs("end\n", c->out);
-    bool bad =
-        ferror(c->out) || fflush(c->out) != 0 || (c->states && (ferror(c->states) || fflush(c->states) != 0));
+    tell(c, "end");
+    bool bad = c->unheard || (c->states && (ferror(c->states) || fflush(c->states) != 0));
     return bad ? tool_fail(KLT_OUTPUT, "probe", "cannot write its findings: %s", strerror(errno)) : KLT_OK;
 }
 
-/* Every argument is written by kl_probe_run(): MODE FRAMES EVERY OUT STATES CORE CONTENT SYSTEM INPUT
+/* Every argument is written by kl_probe_run(): MODE FRAMES EVERY STATES CORE CONTENT SYSTEM INPUT
  * [KEY=VALUE]…, where "-" is none. */
 int cmd_probe_child(int argc, char **argv) {
     static struct child child;
     struct child *c = &child;
     char err[KLT_ERR];
     struct kl_input_source *input = NULL;
-    if (argc < 10) return tool_fail(KLT_USAGE, "probe-child", "is called by keylock probe");
+    if (argc < 9) return tool_fail(KLT_USAGE, "probe-child", "is called by keylock probe");
     c->mode = (enum kl_probe_mode)atoi(argv[1]);
     c->frames = (uint32_t)strtoul(argv[2], NULL, 10);
     c->every = (uint32_t)strtoul(argv[3], NULL, 10);
-    struct kl_headless_setup setup = {.core_path = argv[6],
-                                      .content_path = strcmp(argv[7], "-") == 0 ? NULL : argv[7],
-                                      .system_dir = strcmp(argv[8], "-") == 0 ? NULL : argv[8],
-                                      .options = (const char *const *)argv + 10,
-                                      .option_count = (unsigned)argc - 10,
+    struct kl_headless_setup setup = {.core_path = argv[5],
+                                      .content_path = strcmp(argv[6], "-") == 0 ? NULL : argv[6],
+                                      .system_dir = strcmp(argv[7], "-") == 0 ? NULL : argv[7],
+                                      .options = (const char *const *)argv + 9,
+                                      .option_count = (unsigned)argc - 9,
                                       .virtual_clock = c->mode != KL_PROBE_HOST,
                                       .epoch_s = KLT_EPOCH_DEFAULT,
                                       .quiet = true};
     if (!c->frames || !c->every) return tool_fail(KLT_USAGE, "probe-child", "is called by keylock probe");
     c->frame_us = calloc(c->frames, sizeof(*c->frame_us));
-    c->out = fopen(argv[4], "w");
-    if (strcmp(argv[5], "-") != 0) c->states = fopen(argv[5], "wb");
-    if (!c->frame_us || !c->out)
+    bool keeps = strcmp(argv[4], "-") != 0;
+    if (keeps) c->states = fopen(argv[4], "wb");
+    if (!c->frame_us || (keeps && !c->states))
         return tool_fail(KLT_OUTPUT, "probe", "cannot write %s: %s", argv[4], strerror(errno));
-    if (kl_input_source_open(&input, argv[9], err, sizeof(err)) != 0 ||
+    if (kl_input_source_open(&input, argv[8], err, sizeof(err)) != 0 ||
         kl_headless_open(&c->h, &setup, err, sizeof(err)) != 0)
         return tool_fail(KLT_LOAD, "probe", "%s", err);
     kl_headless_input(&c->h, input, 2);
@@ -232,7 +246,6 @@ int cmd_probe_child(int argc, char **argv) {
     free(c->frame_us);
     free(c->serialize_us);
     free(c->map);
-    fclose(c->out);
     if (c->states) fclose(c->states);
     return code;
 }

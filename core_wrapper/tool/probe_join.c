@@ -1,4 +1,5 @@
 #include "core_wrapper/tool/probe_join.h"
+#include "net/platform/process.h"
 #include "core_wrapper/tool/tool.h"
 
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static int join_once(struct join *j, const struct kl_machine_setup *setup, uint3
         for (unsigned i = 0; i < MACHINES; i++)
             if (run_to(&j->m[i], at + n, r) != 0) return -1;
         if (compare(j, n) != 0) return -1;
-        if (tool_interrupted()) return -1;
+        if (kl_process_stopped()) return -1;
     }
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "core_wrapper/tool/probe_options.h"
+#include "net/platform/process.h"
 #include "core_wrapper/tool/tool.h"
 
 #include <inttypes.h>
@@ -91,8 +92,8 @@ static void probe_value(struct kl_probed_value *v, const struct kl_machine_setup
 
 static void probe_all(struct kl_options_result *r, const struct kl_machine_setup *setup,
                       const struct run *base, struct run *other) {
-    bool shown = isatty(STDERR_FILENO);
-    for (unsigned i = 0; i < r->count && !tool_interrupted(); i++) {
+    bool shown = kl_process_has_terminal();
+    for (unsigned i = 0; i < r->count && !kl_process_stopped(); i++) {
         if (shown)
             fprintf(stderr, "\r\x1b[Koption value %u of %u: %s=%s …", i + 1, r->count, r->at[i].key,
                     r->at[i].value);

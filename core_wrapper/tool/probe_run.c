@@ -1,34 +1,32 @@
 /* The parent's side of one run: starts the child, reads what it found. */
+#include "net/platform/process.h"
 #include "core_wrapper/tool/probe.h"
 #include "core_wrapper/tool/tool.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#define ANSWER_MS 300000 /* from one check to the next */
+#define END_MS    20000  /* for the core's unloading, or its crash */
 
 struct files {
-    char out[512], states[512], errors[512];
+    char states[512], errors[512];
 };
 
 static void name_files(struct files *f, const char *scratch, enum kl_probe_mode mode, unsigned turn) {
-    snprintf(f->out, sizeof(f->out), "%s/%d%u.out", scratch, mode, turn);
     snprintf(f->states, sizeof(f->states), "%s/%d%u.states", scratch, mode, turn);
     snprintf(f->errors, sizeof(f->errors), "%s/%d%u.err", scratch, mode, turn);
 }
 
-/* In the child process; does not come back. */
-static void become_child(const struct kl_probe_setup *s, enum kl_probe_mode mode, const struct files *f) {
+static int start(struct kl_process *p, const struct kl_probe_setup *s, enum kl_probe_mode mode,
+                 const struct files *f, char *err, size_t err_len) {
     char mode_text[16], frames[16], every[16];
-    const char **args = calloc(12 + s->option_count, sizeof(*args));
-    unsigned n = 0;
-    int errors = open(f->errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (!args || errors < 0) _exit(KLT_FAILED);
-    dup2(errors, STDERR_FILENO);
-    dup2(errors, STDOUT_FILENO);
+    const char **args = calloc(11 + s->option_count, sizeof(*args));
+    if (!args) {
+        snprintf(err, err_len, "out of memory");
+        return -1;
+    }
     snprintf(mode_text, sizeof(mode_text), "%d", mode);
     snprintf(frames, sizeof(frames), "%" PRIu32, s->frames);
     snprintf(every, sizeof(every), "%" PRIu32, s->every);
@@ -37,18 +35,18 @@ static void become_child(const struct kl_probe_setup *s, enum kl_probe_mode mode
                            mode_text,
                            frames,
                            every,
-                           f->out,
                            mode == KL_PROBE_PLAIN ? f->states : "-",
                            s->core,
                            s->content ? s->content : "-",
                            s->system_dir ? s->system_dir : "-",
                            s->input};
-    for (; n < sizeof(fixed) / sizeof(fixed[0]); n++)
-        args[n] = fixed[n];
+    memcpy(args, fixed, sizeof(fixed));
     for (unsigned i = 0; i < s->option_count; i++)
-        args[n++] = s->options[i];
-    execv("/proc/self/exe", (char *const *)args);
-    _exit(KLT_FAILED);
+        args[sizeof(fixed) / sizeof(fixed[0]) + i] = s->options[i];
+    struct kl_process_setup setup = {.arguments = args, .log = f->errors};
+    int result = kl_process_start(p, &setup, err, err_len);
+    free(args);
+    return result;
 }
 
 /* The child's last line on standard error, without "keylock probe: ". */
@@ -113,33 +111,35 @@ static void read_line(struct kl_probe_result *r, const char *line) {
     if (strcmp(line, "end") == 0) r->ran = true;
 }
 
-static void read_findings(struct kl_probe_result *r, const char *path) {
-    char line[1024];
-    FILE *f = fopen(path, "r");
-    while (f && fgets(line, sizeof(line), f)) {
-        line[strcspn(line, "\n")] = '\0';
+/* Each line that the child finds is a message. */
+static enum kl_process_result read_findings(struct kl_probe_result *r, struct kl_process *p) {
+    void *line;
+    size_t len;
+    for (;;) {
+        enum kl_process_result result = kl_process_answer(p, KL_PROBE_LINE, ANSWER_MS, &line, &len);
+        if (result != KL_PROCESS_OK) return result;
         read_line(r, line);
+        free(line);
     }
-    if (f) fclose(f);
 }
 
 void kl_probe_run(struct kl_probe_result *r, const struct kl_probe_setup *setup, enum kl_probe_mode mode,
                   unsigned turn, const char *scratch) {
     struct files f = {0};
-    int status = 0;
+    struct kl_process p;
+    struct kl_process_end how;
     memset(r, 0, sizeof(*r));
     name_files(&f, scratch, mode, turn);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) become_child(setup, mode, &f);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (pid < 0) snprintf(r->error, sizeof(r->error), "cannot start a process: %s", strerror(errno));
-    if (WIFEXITED(status)) r->code = WEXITSTATUS(status);
-    if (WIFSIGNALED(status)) r->signal = WTERMSIG(status);
-    read_findings(r, f.out);
-    if (!r->ran) read_error(r, f.errors);
-    if (r->signal) r->ran = false;
+    if (start(&p, setup, mode, &f, r->error, sizeof(r->error)) != 0) return;
+    enum kl_process_result result = read_findings(r, &p);
+    kl_process_end(&p, result == KL_PROCESS_ENDED ? END_MS : 0, &how);
+    r->code = how.code;
+    if (result != KL_PROCESS_ENDED || how.killed || how.crashed) r->ran = false;
+    if (how.crashed) snprintf(r->crash, sizeof(r->crash), "%s", how.why);
+    if (result == KL_PROCESS_LATE || how.killed)
+        snprintf(r->error, sizeof(r->error), "it hangs: no answer within %d s", ANSWER_MS / 1000);
+    else if (!r->ran)
+        read_error(r, f.errors);
 }
 
 void kl_probe_free(struct kl_probe_result *r) {

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/platform/process.h"
+
 #define PROGRESS_EVERY_US 250000
 
 static void note_error(struct kl_run_output *o, const char *path) {
@@ -23,7 +25,7 @@ int kl_run_output_open(struct kl_run_output *o, const char *hash_path, const cha
     memset(o, 0, sizeof(*o));
     o->hash_path = hash_path;
     o->trace_path = trace_path;
-    o->progress = isatty(STDERR_FILENO) == 1;
+    o->progress = kl_process_has_terminal();
     o->hashes = open_one(o, hash_path);
     o->trace = open_one(o, trace_path);
     if (o->trace) setvbuf(o->trace, NULL, _IOLBF, 0); /* readers follow it */

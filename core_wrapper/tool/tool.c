@@ -1,5 +1,6 @@
 #include "core_wrapper/tool/tool.h"
 
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/engine/engine.h"
 #include "net/engine/plain.h"
@@ -8,12 +9,10 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define WRAPPER "keylock_libretro.so"
 
@@ -102,9 +101,7 @@ int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, 
 /* ---- places ---- */
 
 int tool_own_dir(char *out, size_t cap) {
-    ssize_t n = readlink("/proc/self/exe", out, cap - 1);
-    if (n <= 0) return -1;
-    out[n] = '\0';
+    if (kl_process_own_path(out, cap) != 0) return -1;
     *strrchr(out, '/') = '\0';
     return 0;
 }
@@ -138,46 +135,6 @@ int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t er
     char own[2048];
     const char *dirs[] = {tool_own_dir(own, sizeof(own)) == 0 ? own : NULL, NULL};
     return kl_core_find(name, dirs, out, cap, err, err_len);
-}
-
-static volatile sig_atomic_t interrupted;
-static void on_signal(int sig) {
-    (void)sig;
-    interrupted = 1;
-}
-
-void tool_catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal,
-                               .sa_flags = (int)SA_RESETHAND}; /* a second one ends at once */
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
-bool tool_interrupted(void) {
-    return interrupted != 0;
-}
-
-static const char *crash_line = "";
-static void on_crash(int sig) {
-    if (write(STDERR_FILENO, crash_line, strlen(crash_line)) < 0) {
-    }
-    raise(sig); /* the handler is gone: it ends the process now */
-}
-
-void tool_catch_crashes(const char *line) {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    static char stack[65536]; /* the core may have used up its own */
-    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
-    struct sigaction action = {.sa_handler = on_crash,
-                               .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK | SA_NODEFER)};
-#ifdef __SANITIZE_ADDRESS__
-    return; /* it has handlers of its own, which say more */
-#endif
-    crash_line = line;
-    sigaltstack(&alternate, NULL);
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        sigaction(signals[i], &action, NULL);
 }
 
 const char *tool_take_password(char *arg) {

@@ -29,6 +29,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_blame(int argc, char **argv);
 int cmd_bisect(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
+int cmd_card(int argc, char **argv);        /* card.h: what a core says of itself, in a process of its own */
 int cmd_machine(int argc, char **argv);     /* machine.h: a core in a process of its own */
 int cmd_probe_child(int argc, char **argv); /* one measured run of `probe`, in a process of its own */
 extern const char cmd_install_help[], cmd_doctor_help[], cmd_play_help[], cmd_command_help[],
@@ -72,15 +73,6 @@ int tool_find_wrapper(char *out, size_t cap, char *err, size_t err_len);
 
 /* A core by name or path, also beside this program. */
 int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t err_len);
-
-/* Set by SIGINT and SIGTERM once tool_catch_signals() has been called. */
-void tool_catch_signals(void);
-bool tool_interrupted(void);
-
-/* A core that crashes takes the process with it, by the signal it got; this line (kept, with its newline) is
- * said before.
- */
-void tool_catch_crashes(const char *line);
 
 /* A room's password from the command line: arg, or with "-" the first line of standard input. What stood in
  * arg is wiped, so that no list of processes shows it for longer than this takes. Kept until the next call.

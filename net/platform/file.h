@@ -74,6 +74,10 @@ int kl_file_link(const char *target, const char *path, char *err, size_t err_len
 /* Is `path` a link to exactly this target? */
 bool kl_file_links_to(const char *path, const char *target);
 
+/* Makes a file of these bytes that lies on no disk, and the path by which this process, and any program that
+ * it becomes, reads it. 0, or -1 with a line in err. */
+int kl_file_hand_down(const void *bytes, size_t len, char *path, size_t cap, char *err, size_t err_len);
+
 /* ---- open files ---- */
 
 struct kl_file {

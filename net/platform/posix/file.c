@@ -328,6 +328,16 @@ bool kl_file_links_to(const char *path, const char *target) {
     return n >= 0 && (size_t)n == strlen(target) && memcmp(to, target, (size_t)n) == 0;
 }
 
+int kl_file_hand_down(const void *bytes, size_t len, char *path, size_t cap, char *err, size_t err_len) {
+    int fd = memfd_create("keylock", 0);
+    if (fd >= 0 && write_all(fd, bytes, len) == 0 &&
+        (size_t)snprintf(path, cap, "/proc/self/fd/%d", fd) < cap)
+        return 0;
+    fail(err, err_len, "make", "a file in memory");
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
 /* ---- open files ---- */
 
 int kl_file_open(struct kl_file *f, const char *path, bool fresh, char *why, size_t why_len) {
