@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""client.py RELAY [SEED] - whole clients, written from net/PROTOCOL.md and ENet's public description alone, at a real relay.
+"""client.py RELAY [SEED] - whole clients, written from net/PROTOCOL.md and ENet's public description, at a real relay.
 
-Two of them play: handshake, ENet, HELLO, start data, READY, samples, frames, commitments, hashes. A third comes late and watches.
-One loses its link and returns by its seat key. Judged is: all get the same frames; each frame is made of the samples that the lock
-(§5) says; equal machines get equal verdicts, and a machine that differs is found; the relay takes the digest of a returned client
-for its own. runs: waiting, test, 20 s"""
+Two of them play: handshake, ENet, HELLO, password, start data, READY, samples, frames, commands, commitments, hashes. A third
+watches from outside. One loses its link and returns by its seat key. Then the relay is killed, and both return to the room of its
+journal. Judged is: all get the same frames. Each frame is made of the samples that the lock (§5) says. Equal machines get equal
+verdicts, and a machine that differs is found. The relay takes the digest of a returned client's frames for its own."""
 import hashlib
 import json
 import os
@@ -23,10 +23,11 @@ import curves
 import enet
 from primitives import NEUTRAL, Writer
 from protocol import decode, write_ctrl, write_frames, write_message
-from session import CHACHA, CLEAR, VERSION, Way, blake, fingerprint, make_init, schedule
+from session import CHACHA, CLEAR, VERSION, Way, blake, fingerprint, make_init, prove_door, schedule
 
 CTRL, UPDATE, ENET, PATH = 1, 2, 3, 4
 FPS, HASH_EVERY = 30, 15
+DOOR_PASSWORD = 2
 START = b"KLS2" + bytes([0, 0, 0, 1, 1]) + b"k" + b"\1v" + bytes([0, 0, 0])  # §12: one core option, k = v
 LONGEST = random.Random(0)
 LONGEST.random = lambda: 1.0  # runs as long as they can be
@@ -44,9 +45,9 @@ def alone(frame):
 
 
 class Client:
-    def __init__(self, name, room, port, rng, seats=1):
+    def __init__(self, name, room, port, rng, secret, seats=1):
         self.name, self.room, self.port, self.rng, self.seats_wanted = name, room, port, rng, seats
-        self.seat_seed = rng.randbytes(32)
+        self.seat_seed, self.password, self.proved = rng.randbytes(32), secret, None  # password: stretched, w of §9
         self.welcome, self.state, self.log, self.refused = None, "connecting", [], None
         self.frames, self.taken, self.samples, self.acked_samples = [], 0, {}, 0
         self.machine, self.hashes, self.commitments, self.open_to = b"start", {}, {}, -1
@@ -102,7 +103,7 @@ class Client:
         if not self.welcome:
             params = [1, 1, 1, 0, 2, 0, 2000, HASH_EVERY, FPS * 1000000, 2]
             key = curves.ed25519_public(self.seat_seed).hex()
-            self.say(1, VERSION, text(self.name), text(self.room), self.seats_wanted, params, facts, 0, 0, key)
+            self.say(1, VERSION, text(self.name), text(self.room), self.seats_wanted, params, facts, DOOR_PASSWORD, 0, key)
             return
         token = bytes.fromhex(self.welcome[7])
         signature = curves.ed25519_sign(self.seat_seed, b"keylock return" + self.binding + token)
@@ -116,7 +117,14 @@ class Client:
     def message(self, m):
         kind = m[0]
         self.log.append(kind)
-        if kind == 16:
+        if kind == 23 and m[1] == 1:
+            self.say(7, 1, self.password.hex(), bytes(16).hex())
+        elif kind == 23:
+            share, mac, self.proved = prove_door(self.rng, self.password, self.binding, bytes.fromhex(m[3]))
+            self.say(7, 0, share.hex(), mac.hex())
+        elif kind == 24:
+            assert bytes.fromhex(m[1]) == self.proved, "the relay knows the password"
+        elif kind == 16:
             back = self.welcome is not None
             self.welcome, self.client = m, m[2]
             if back:  # §5, a session that ends
@@ -358,10 +366,15 @@ def main():
 
 
 def match(rng, relay):
-    ann = Client("ann", "python", relay.port, rng)
+    w = rng.randbytes(32)
+    ann = Client("ann", "python", relay.port, rng, w)
     play([ann], lambda: ann.welcome, 5)
     assert ann.welcome[4] == 1 and ann.welcome[3] == 1
-    bob = Client("bob", "python", relay.port, rng)
+    eve = Client("eve", "python", relay.port, rng, rng.randbytes(32))
+    play([ann, eve], lambda: eve.refused, 5)
+    assert eve.refused[0] == 10 and not eve.welcome
+    print("ok a wrong password is refused")
+    bob = Client("bob", "python", relay.port, rng, w)
     both = [ann, bob]
     taken = {ann: {}, bob: {}}
     for c in both:  # what each has said, for ever
@@ -373,9 +386,10 @@ def match(rng, relay):
     play(both, lambda: all(len(c.frames) >= 60 for c in both), 10)
     play(both, lambda: all(any(v[4] == 1 and v[3] == 0 for v in c.verdicts) for c in both), 5)
     assert all(v[3] == 0 for c in both for v in c.verdicts)
+    assert bob.proved and not ann.proved
     print("ok two clients from the document play %d frames, and their hashes are equal" % len(ann.frames))
 
-    watcher = Client("cid", "python", relay.port, rng)
+    watcher = Client("cid", "python", relay.port, rng, w)
     play(both + [watcher], lambda: len(watcher.frames) >= 90, 15)
     assert watcher.welcome[2] == 255
     same_frames(ann, watcher)
@@ -383,6 +397,10 @@ def match(rng, relay):
     checked = sum(check_the_lock(c, c.frames[:c.taken - 1], 0, taken[c]) for c in both)
     assert checked > 100
     print("ok the lock: %d frames are made of the samples that §5 says" % checked)
+
+    ann.say(6, 19, text("hello"))
+    play(both + [watcher], lambda: any([ann.client, 19, text("hello")] in f[6] for f in bob.frames), 5)
+    print("ok a command stands at a keyframe")
 
     have = len(bob.frames)
     bob.lose_link()

@@ -206,11 +206,8 @@ def lv(*fields):
     return b"".join(bytes([len(f)]) + f for f in fields)
 
 
-def play_door(peer, rng, same):
-    """Python is the client; the C code the relay."""
-    w, sid = rng.randbytes(32), rng.randbytes(32)
-    peer.say("door", w if same else rng.randbytes(32), sid)
-    theirs = bytes.fromhex(peer.line()[1])
+def prove_door(rng, w, sid, theirs):
+    """The client's part of a run: its share, its mac, and the relay's that it expects."""
     dsi = b"CPaceRistretto255"
     padding = bytes(128 - 1 - len(dsi) - 1 - len(w) - 1)
     g = curves.ristretto_from_hash(hashlib.sha512(lv(dsi, w, padding, b"keylock door", sid)).digest())
@@ -219,8 +216,17 @@ def play_door(peer, rng, same):
     k = curves.ristretto_encode(curves.ristretto_times(y, curves.ristretto_decode(theirs)))
     isk = hashlib.sha512(lv(dsi + b"_ISK", sid, k) + lv(theirs, b"relay") + lv(share, b"client")).digest()
     mac_key = hashlib.sha512(b"CPaceMac" + sid + isk).digest()
-    mac = lambda message: hmac.new(mac_key, message, hashlib.sha512).hexdigest()[:32]
-    agreed = peer.ask("share", share) == [["own", mac(lv(theirs, b"relay"))], ["expected", mac(lv(share, b"client"))]]
+    mac = lambda message: hmac.new(mac_key, message, hashlib.sha512).digest()[:16]
+    return share, mac(lv(share, b"client")), mac(lv(theirs, b"relay"))
+
+
+def play_door(peer, rng, same):
+    """Python is the client; the C code the relay."""
+    w, sid = rng.randbytes(32), rng.randbytes(32)
+    peer.say("door", w if same else rng.randbytes(32), sid)
+    theirs = bytes.fromhex(peer.line()[1])
+    share, own, relays = prove_door(rng, w, sid, theirs)
+    agreed = peer.ask("share", share) == [["own", relays.hex()], ["expected", own.hex()]]
     assert agreed == same
 
 
