@@ -1,262 +1,122 @@
-/* A client as the wrapper and its link are together (core_wrapper, net/transport/link*.c): what it does with
- * each message is theirs to do, here without threads, files and sockets. */
+/* A player's program around the real client (net/client/stay.h): what the wrapper and the network thread do,
+ * without threads, files and sockets. It feeds the stay, does what the stay wants, and runs the frames on a
+ * small machine. */
+#include "net/client/stay_parts.h"
 #include "tests/rooms/rooms.h"
 
 struct client client[CLIENTS];
 
 bool is_playing(const struct client *c) {
-    return c->state == IN && c->welcomed && c->load == LOADED && !c->begins;
+    return c->state == IN && c->session && c->loaded && !c->stay.shot.begins;
 }
 
 bool is_wrong(const struct client *c) {
     return c->machine.next <= canon_end && c->machine.is != truth.was[c->machine.next];
 }
 
-void client_say(struct client *c, const struct kl_msg *m) {
-    uint8_t bytes[KL_MSG_MAX];
-    int len = kl_msg_encode(m, bytes, sizeof bytes);
-    if (len < 0) fail("%s says something that cannot be encoded", c->name);
-    kl_msg_is_bulk(m->kind) ? wire_say_bulk(c->session, bytes, (size_t)len)
-                            : wire_say(c->session, bytes, (size_t)len);
+bool can_bring(const struct client *c) {
+    return (c->state == IN || c->state == LOST) && !c->crashed && kl_stay_can_bring(&c->stay);
 }
 
-/* --- in and out -------------------------------------------------------------------------------------------
+/* --- in and out --------------------------------------------------------------------------------------------
  */
 
 /* Nothing is known any more, a game begins at frame 0. */
 static void begin_anew(struct client *c) {
     machine_begin(&c->machine);
     if (!c->watches) c->strike_us[c->strikes++ % 64] = now_us;
-    c->owed_put = c->owed_got = 0;
-    c->tags_put = 0;
-    c->load = UNLOADED;
-    c->begun = c->strayed = c->unloaded = false;
-    c->anew_us = now_us;
+    c->loaded = false;
+    c->loaded_us = 0;
     c->from = 0;
     shot_forget(c);
 }
 
-static void add_facts(struct kl_facts *f) {
-    kl_facts_add(f, "content", "x");
+static void begin_stay(struct client *c, bool fresh) {
+    struct kl_stay_config config = {.relay = "relay:1",
+                                    .offers = KL_CIPHER_CHACHA20,
+                                    .fresh = fresh,
+                                    .seat = c->key,
+                                    .heap = {malloc, free},
+                                    .held = c->held,
+                                    .held_frames = HELD};
+    memcpy(config.token, c->token, sizeof config.token);
+    config.hello.seats_wanted = c->seats_wanted;
+    snprintf(config.hello.name, sizeof config.hello.name, "%s", c->name);
+    snprintf(config.hello.room, sizeof config.hello.room, "room");
+    config.hello.params = c->params;
+    kl_facts_add(&config.hello.facts, "content", "x");
+    kl_stay_init(&c->stay, &config);
+    kl_stay_begin(&c->stay, now_us);
+    c->state = ENTERING;
+    c->number_here = c->stay.dial.number;
+    c->session = 0;
+    c->crashed = false;
+    c->steady_us = c->turn_us = now_us;
+    c->host = c->watches = false;
+    c->connected_us = c->dead_us = 0;
+    begin_anew(c);
 }
 
 void client_enter(struct client *c) {
-    struct kl_msg m = {.kind = KL_MSG_HELLO};
-    c->session = wire_open(c);
-    c->state = ENTERING;
-    c->steady_us = now_us;
-    c->welcomed = c->fresh = c->any_reveal = c->gave = c->watches = false;
-    c->ticket_len = 0;
-    begin_anew(c);
     uint8_t seed[KL_SEAT_SEED] = {(uint8_t)rng_next(&wire_rng), (uint8_t)rng_next(&wire_rng),
                                   (uint8_t)c->number};
     kl_seat_from_seed(&c->key, seed);
-    m.hello.version = KL_PROTOCOL_VERSION;
-    m.hello.seats_wanted = c->seats_wanted;
-    snprintf(m.hello.name, sizeof m.hello.name, "%s", c->name);
-    snprintf(m.hello.room, sizeof m.hello.room, "room");
-    m.hello.params = c->params;
-    add_facts(&m.hello.facts);
-    memcpy(m.hello.seat_key, c->key.pub, sizeof m.hello.seat_key);
-    client_say(c, &m);
-}
-
-uint32_t client_newest_tag(const struct client *c, const uint8_t **tag, uint32_t *count) {
-    uint32_t end = 0;
-    *tag = NULL;
-    *count = 0;
-    for (uint32_t i = 0; i < TAGS && i < c->tags_put; i++) {
-        if (c->tags[i].end > c->machine.next || c->tags[i].end < c->machine.first) continue;
-        if (c->tags[i].count <= *count) continue;
-        *count = c->tags[i].count;
-        *tag = c->tags[i].tag;
-        end = c->tags[i].end;
-    }
-    return end;
-}
-
-static void describe_past(const struct client *c, struct kl_return *b) {
-    struct kl_digest d;
-    const uint8_t *tag;
-    uint32_t end = client_newest_tag(c, &tag, &b->tags);
-    b->have = c->machine.next;
-    b->can_bring = can_bring(c);
-    kl_digest_begin(&d, tag);
-    if (end < c->machine.first) end = b->have; /* no tag, and no beginning: nobody can tell what it has */
-    for (uint32_t f = end; f < b->have; f++)
-        kl_digest_frame(&d, &canon[f], canon_commands(f));
-    kl_digest_end(&d, b->digest);
-    if (c->strayed) b->digest[0] ^= 1; /* of frames that canon does not have any more */
-}
-
-void client_return(struct client *c) {
-    struct kl_msg m = {.kind = KL_MSG_RETURN};
-    c->session = wire_open(c);
-    c->state = ENTERING;
-    c->steady_us = now_us;
-    snprintf(m.back.room, sizeof m.back.room, "room");
-    memcpy(m.back.token, c->token, sizeof m.back.token);
-    memcpy(m.back.seat_key, c->key.pub, sizeof m.back.seat_key);
-    kl_seat_sign(&c->key, wire_binding(c->session), c->token, m.back.signature);
-    if (c->fresh) {
-        c->welcomed = c->gave = false;
-        begin_anew(c);
-    }
-    m.back.fresh = c->fresh || c->unloaded;
-    if (m.back.fresh)
-        add_facts(&m.back.facts);
-    else
-        describe_past(c, &m.back);
-    client_say(c, &m);
+    memset(c->token, 0, sizeof c->token);
+    c->cut_us = c->hurt_us = 0;
+    begin_stay(c, false);
 }
 
 static void over(struct client *c) {
+    if (c->state != OFF && !c->crashed) kl_stay_free(&c->stay);
     c->session = 0;
     c->state = OFF;
-    c->welcomed = c->watches = false;
-    memset(c->token, 0, sizeof c->token);
+    c->watches = c->crashed = false;
     shot_forget(c);
 }
 
 void client_lose(struct client *c, uint64_t back_us, bool fresh) {
     wire_break(c->session, rng_range(&wire_rng, 0, 6000000));
     c->session = 0;
-    c->state = LOST;
-    c->again_us = now_us + back_us;
-    c->fresh = fresh || !c->welcomed;
-    c->steady_us = now_us;
-    c->unloaded |= c->begins;
+    c->cut_us = now_us + back_us;
+    c->hurt_us = c->steady_us = now_us;
+    c->dead_us = now_us + rng_range(&wire_rng, 5000000, 10000000);
     shot_forget(c);
-    if (c->watches || (!c->token[0] && !c->welcomed)) over(c);
+    if (!fresh) return;
+    bool kept = c->stay.joined && !c->watches;
+    memcpy(c->token, c->stay.status.welcome.token, sizeof c->token);
+    if (!kept) {
+        over(c);
+        return;
+    }
+    kl_stay_free(&c->stay);
+    c->crashed = true;
+    c->state = LOST;
+}
+
+/* The process of the relay is gone; its next one answers nobody before that time. */
+void client_relay_died(struct client *c, uint64_t up_us) {
+    if (c->session) wire_detach(c->session);
+    c->session = 0;
+    if (c->cut_us < up_us) c->cut_us = up_us;
+    c->hurt_us = c->steady_us = now_us;
+    c->dead_us = now_us + rng_range(&wire_rng, 5000000, 10000000);
 }
 
 void client_leave(struct client *c) {
-    client_say(c, &(struct kl_msg){.kind = KL_MSG_BYE});
-    wire_detach(c->session);
-    over(c);
+    kl_stay_leave(&c->stay, now_us);
 }
 
 void client_hung_up(struct client *c) {
-    if (c->state != LOST) over(c);
+    c->session = 0;
+    if (c->state != OFF && !c->crashed) kl_stay_hung_up(&c->stay, true, now_us);
 }
 
 void client_order(struct client *c, uint8_t kind, const uint8_t *data, size_t len) {
-    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = kind, .len = (uint8_t)len}};
-    if (len) memcpy(m.order.data, data, len);
-    client_say(c, &m);
+    (void)kl_stay_order(&c->stay, kind, data, len);
 }
 
-/* --- what comes --------------------------------------------------------------------------------------------
- */
-
-static void commit_to(struct client *c, const struct kl_msg *hash) {
-    struct kl_msg m = {.kind = KL_MSG_COMMIT, .commit = {.kind = KL_MSG_HASH, .frame = hash->hash.frame}};
-    kl_commit_make(hash, c->room_id, c->id, m.commit.commitment);
-    client_say(c, &m);
-}
-
-static void on_welcome(struct client *c, const struct kl_welcome *w) {
-    bool watched = c->watches, returns = c->welcomed && !watched;
-    if (watched) story("%s is a client of the game", c->name);
-    memcpy(c->token, w->token, sizeof c->token);
-    memcpy(c->room_id, w->room_id, sizeof c->room_id);
-    c->id = w->client;
-    c->host = w->host;
-    c->params = w->params;
-    c->any_reveal = false;
-    c->state = IN;
-    c->watches = w->client == KL_WATCHER;
-    counts.watched += c->watches;
-    if (watched) c->steady_us = now_us;
-    if (c->welcomed) {
-        for (uint32_t i = c->owed_got; i != c->owed_put; i++)
-            commit_to(c, &c->owed[i % OWED]);
-        kl_client_watch(&c->lock, c->watches);
-        if (w->seats != c->lock.seats) kl_client_reseat(&c->lock, w->seats);
-        if (returns) kl_client_drop(&c->lock);
-        kl_client_return(&c->lock, now_us);
-    } else {
-        kl_client_init(&c->lock, &w->params, w->seats, c->held, HELD, now_us);
-        kl_client_watch(&c->lock, c->watches);
-        if (c->fresh) kl_client_return(&c->lock, now_us);
-    }
-    c->welcomed = true;
-    c->fresh = false;
-    c->turn_us = now_us;
-}
-
-static void on_roster(struct client *c, const struct kl_roster *r) {
-    for (unsigned i = 0; i < r->count; i++)
-        if (r->member[i].client == c->id) c->host = r->member[i].host;
-}
-
-static void start_is_here(struct client *c) {
-    c->load = LOADING;
-    c->loaded_us = now_us + rng_range(&wire_rng, 5000, 400000);
-}
-
-static void say_ready(struct client *c) {
-    struct kl_msg m = {.kind = KL_MSG_READY};
-    kl_facts_add(&m.ready.facts, "system", "a");
-    client_say(c, &m);
-}
-
-static void on_prepare(struct client *c, const struct kl_prepare *p) {
-    if (c->load == LOADED && !c->begun) say_ready(c); /* again, after a return */
-    if (c->load == LOADING || (c->load == LOADED && !c->begun)) return;
-    if (c->load == LOADED) { /* in the game: all over again */
-        begin_anew(c);
-        kl_client_init(&c->lock, &c->params, c->lock.seats, c->held, HELD, now_us);
-        kl_client_watch(&c->lock, c->watches);
-        kl_client_return(&c->lock, now_us);
-    }
-    if (p->data_bytes != 4) fail("%s: start data of %u bytes", c->name, p->data_bytes);
-    c->load = FETCHING;
-    if (c->gave) start_is_here(c); /* who gave it gets none back */
-}
-
-static void on_send(struct client *c) {
-    struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = START_TEXT}};
-    c->gave = true;
-    client_say(c, &m);
-}
-
-static void on_data(struct client *c, const struct kl_data *d) {
-    if (c->load != FETCHING) return;
-    if (d->len != 4 || memcmp(d->bytes, START_TEXT, 4) != 0) fail("%s gets other start data", c->name);
-    start_is_here(c);
-}
-
-static void on_history(struct client *c, const struct kl_past *p) {
-    int left = kl_client_history(&c->lock, p->bytes, p->len, now_us);
-    if (left == KL_E_WINDOW && kl_client_have(&c->lock) == 0) return; /* of before: PREPARE was quicker */
-    if (left) fail("%s: a piece of history does not follow: %d", c->name, left);
-}
-
-static void on_tags(struct client *c, const struct kl_tags *t) {
-    unsigned i = c->tags_put++ % TAGS;
-    c->tags[i].count = t->first + t->count;
-    c->tags[i].end = t->end_frame;
-    memcpy(c->tags[i].tag, t->tag[t->count - 1], KL_TAG_BYTES);
-}
-
-static void on_ticket(struct client *c, const struct kl_piece *p) {
-    if (p->offset == 0) c->ticket_coming = 0;
-    if (p->offset != c->ticket_coming) return;
-    memcpy(c->ticket_new + p->offset, p->bytes, p->len);
-    c->ticket_coming += p->len;
-    if (c->ticket_coming != p->total) return;
-    memcpy(c->ticket, c->ticket_new, p->total);
-    c->ticket_len = p->total;
-}
-
-static void on_verdict(struct client *c, const struct kl_verdict *v) {
-    c->verdict = *v;
-    c->any_verdict = true;
-}
-
-/* Three times within a minute, and it was he each time, or those who were wrong were more: nobody else is put
- * out. */
+/* Three times within a minute, and it was this one each time, or those who were wrong were more: nobody else
+ * is put out. */
 static bool deserves_it(const struct client *c) {
     unsigned count = doubts_since(75 * SECOND);
     if (c->watches && (count || rewritten)) return true; /* what it replays is not what they have */
@@ -265,84 +125,74 @@ static bool deserves_it(const struct client *c) {
     return count >= 3;
 }
 
-static void on_refuse(struct client *c, const struct kl_text *t) {
-    story("%s: refused %u: %s", c->name, t->code, t->text);
-    if (t->code == KL_REFUSE_DESYNC && deserves_it(c)) return;
-    if (strstr(t->text, "nothing has come")) fail("%s is not heard", c->name);
-    if (t->code == KL_REFUSE_SEAT || t->code == KL_REFUSE_FULL || t->code == KL_REFUSE_STARTED ||
-        t->code == KL_REFUSE_CLOSED)
-        return;
-    fail("%s is refused: %u %s", c->name, t->code, t->text);
+static bool may_end(const struct client *c) {
+    const struct kl_link_status *st = &c->stay.status;
+    if (c->stay.said_bye || c->stay.leaving) return true;
+    if (st->refused == KL_REFUSE_DESYNC) return deserves_it(c);
+    if (strstr(st->reason, "nothing has come")) return false;
+    if (st->refused)
+        return st->refused == KL_REFUSE_SEAT || st->refused == KL_REFUSE_FULL ||
+               st->refused == KL_REFUSE_STARTED || st->refused == KL_REFUSE_CLOSED;
+    if (strstr(st->reason, "the game that was watched is over")) return true;
+    bool lost = strstr(st->reason, "does not answer") || strstr(st->reason, "did not answer") ||
+                strstr(st->reason, "no answer") || strstr(st->reason, "does not greet");
+    return lost && c->hurt_us && now_us < c->hurt_us + 75 * SECOND;
+}
+
+static void end(struct client *c) {
+    story("%s: over: %s", c->name, c->stay.status.reason);
+    if (!may_end(c)) fail("%s is out: %u %s", c->name, c->stay.status.refused, c->stay.status.reason);
+    if (c->session) wire_detach(c->session);
+    over(c);
+}
+
+/* --- what comes --------------------------------------------------------------------------------------------
+ */
+
+static bool hears(const struct client *c) {
+    return c->state != OFF && !c->crashed && !kl_stay_is_over(&c->stay);
 }
 
 void client_hears(struct client *c, const uint8_t *bytes, size_t len) {
-    static struct kl_msg m;
-    if (kl_msg_decode(&m, bytes, len) != KL_OK)
-        fail("%s: the relay says kind %u, malformed", c->name, bytes[0]);
-    if (c->state != ENTERING && c->state != IN) return;
-    switch (m.kind) {
-    case KL_MSG_WELCOME: on_welcome(c, &m.welcome); break;
-    case KL_MSG_ROSTER: on_roster(c, &m.roster); break;
-    case KL_MSG_SEND: on_send(c); break;
-    case KL_MSG_PREPARE: on_prepare(c, &m.prepare); break;
-    case KL_MSG_DATA: on_data(c, &m.data); break;
-    case KL_MSG_HISTORY: on_history(c, &m.past); break;
-    case KL_MSG_TAGS: on_tags(c, &m.tags); break;
-    case KL_MSG_TICKET: on_ticket(c, &m.piece); break;
-    case KL_MSG_WANT: bring(c, &m.want); break;
-    case KL_MSG_SEAT: kl_client_reseat(&c->lock, m.seat.seats); break;
-    case KL_MSG_REVEAL:
-        c->reveal = c->any_reveal && c->reveal > m.reveal.frame ? c->reveal : m.reveal.frame;
-        c->any_reveal = true;
-        break;
-    case KL_MSG_VERDICT: on_verdict(c, &m.verdict); break;
-    case KL_MSG_ASK: shot_asked(c, &m.ask); break;
-    case KL_MSG_OFFER: shot_offered(c, &m.offer); break;
-    case KL_MSG_SNAPSHOT: shot_comes(c, &m.shot); break;
-    case KL_MSG_REFUSE: on_refuse(c, &m.text); break;
-    case KL_MSG_NOTICE: story("%s hears: %s", c->name, m.text.text); break;
-    default: fail("%s: the relay says kind %u", c->name, m.kind);
-    }
+    char notice[KL_TEXT_MAX];
+    if (!hears(c)) return;
+    kl_stay_heard(&c->stay, now_us);
+    kl_stay_message(&c->stay, bytes, len, now_us);
+    if (kl_stay_welcomed(&c->stay)) c->steady_us = now_us;
+    while (kl_stay_notice(&c->stay, notice, sizeof notice))
+        story("%s hears: %s", c->name, notice);
+    if (memcmp(&c->verdict, &c->stay.status.verdict, sizeof c->verdict) == 0) return;
+    c->verdict = c->stay.status.verdict;
+    c->any_verdict = true;
 }
 
 void client_update(struct client *c, const uint8_t *body, size_t len) {
-    if (c->state != IN) return;
-    if (kl_client_receive(&c->lock, body, len, now_us) == KL_OK) return;
-    bool of_before = now_us < c->anew_us + SECOND; /* it knows samples of a game that begins anew */
-    if (!of_before) fail("%s: an UPDATE is malformed", c->name);
+    if (!hears(c)) return;
+    kl_stay_heard(&c->stay, now_us);
+    if (len) kl_stay_update(&c->stay, body, len, now_us);
 }
 
-/* --- playing ----------------------------------------------------------------------------------------------
+void client_stranger(struct client *c, const uint8_t *bytes, size_t len) {
+    if (hears(c)) kl_stay_stranger(&c->stay, bytes, len, now_us);
+}
+
+/* --- playing -----------------------------------------------------------------------------------------------
  */
 
-static void commit(struct client *c, uint32_t label) {
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .has_state = true}};
-    m.hash.ram = m.hash.state = c->machine.is;
-    for (unsigned i = 0; i < sizeof m.nonce; i++)
-        m.nonce[i] = (uint8_t)rng_next(&wire_rng);
-    if (c->watches) {
-        client_say(c, &m); /* its word counts for nothing */
-        return;
-    }
-    commit_to(c, &m);
-    if (c->owed_put - c->owed_got == OWED) fail("%s: no REVEAL for %u hashes", c->name, OWED);
-    c->owed[c->owed_put++ % OWED] = m;
-}
-
-static void reveal(struct client *c) {
-    while (c->owed_got != c->owed_put && c->any_reveal && c->owed[c->owed_got % OWED].hash.frame <= c->reveal)
-        client_say(c, &c->owed[c->owed_got++ % OWED]);
+static void hash(struct client *c, uint32_t label) {
+    struct kl_hash h = {.frame = label, .has_ram = true, .has_state = true};
+    h.ram = h.state = c->machine.is;
+    kl_stay_hash(&c->stay, &h);
 }
 
 static void run_frame(struct client *c) {
     struct kl_frame f;
     uint8_t shot[SHOT_BYTES];
-    if (!kl_client_take(&c->lock, &f)) fail("%s: no frame where one was planned", c->name);
+    if (!kl_stay_take(&c->stay, &f)) fail("%s: no frame where one was planned", c->name);
     if (f.number != c->machine.next) fail("%s: frame %u comes behind %u", c->name, f.number, c->machine.next);
-    const struct kl_commands *set =
-        f.flags & KL_FRAME_COMMANDS ? kl_client_commands(&c->lock, f.number) : NULL;
+    const struct kl_commands *set = f.flags & KL_FRAME_COMMANDS ? kl_stay_commands(&c->stay, f.number) : NULL;
     bool begun_here = c->from && f.number == c->from; /* hashed and partly obeyed before the snapshot */
-    if (f.flags & KL_FRAME_HASH && !begun_here) commit(c, f.number - 1);
+    if (f.flags & KL_FRAME_HASH && !begun_here) hash(c, f.number - 1);
     canon_check(c->name, &f, set);
     if (begun_here)
         machine_run_behind(&c->machine, f.number);
@@ -351,38 +201,111 @@ static void run_frame(struct client *c) {
 }
 
 static void take_turn(struct client *c) {
-    struct kl_plan plan = kl_client_plan(&c->lock, now_us, c->turn_frames);
-    uint32_t n = c->lock.stats.next_sample;
+    struct kl_plan plan = kl_stay_plan(&c->stay, c->turn_frames, now_us);
+    uint32_t n = c->stay.lock.stats.next_sample;
     struct kl_input in[KL_MAX_SEATS] = {{.joypad = (uint16_t)((n / 7 + c->number) * 0x9e37)}};
     for (uint32_t i = 0; i < plan.samples; i++)
-        (void)kl_client_sample(&c->lock, in, now_us);
+        (void)kl_stay_sample(&c->stay, in, now_us);
     for (uint32_t i = 0; i < plan.runs; i++)
         run_frame(c);
     c->turn_us += 16667;
 }
 
-/* --- a step -----------------------------------------------------------------------------------------------
+/* What the stay wants of the wrapper. */
+static void load(struct client *c) {
+    static const uint8_t text[] = START_TEXT;
+    enum kl_link_phase phase = c->stay.status.phase;
+    struct kl_facts facts = {0};
+    if (phase == KL_LINK_SEND_START) {
+        uint8_t *start = malloc(4);
+        if (!start) fail("no memory");
+        memcpy(start, text, 4);
+        kl_stay_give_start(&c->stay, start, 4);
+    }
+    bool anew = phase == KL_LINK_FETCHING || phase == KL_LINK_LOAD;
+    if (anew && c->loaded) begin_anew(c);
+    if (phase != KL_LINK_LOAD) return;
+    if (!c->loaded_us) c->loaded_us = now_us + rng_range(&wire_rng, 5000, 400000);
+    if (now_us < c->loaded_us) return;
+    if (c->stay.start_len != 4 || memcmp(c->stay.start, text, 4) != 0)
+        fail("%s gets other start data", c->name);
+    c->loaded = true;
+    kl_facts_add(&facts, "system", "a");
+    kl_stay_ready(&c->stay, &facts);
+}
+
+/* --- a step: the network thread's turn ---------------------------------------------------------------------
  */
 
-static void send_datagrams(struct client *c) {
-    uint8_t body[KL_DATAGRAM_MAX];
-    size_t len;
-    while (now_us >= kl_client_send_at(&c->lock) &&
-           (len = kl_client_send(&c->lock, now_us, body, sizeof body)) > 0)
-        wire_datagram(c->session, body, len);
+/* Does with the wire what the stay has decided. */
+static void follow(struct client *c) {
+    const struct kl_dial *d = &c->stay.dial;
+    if (c->number_here != d->number) {
+        if (c->session) wire_break(c->session, rng_range(&wire_rng, 0, 6000000));
+        c->session = 0;
+        c->number_here = d->number;
+        c->connected_us = c->dead_us = 0;
+        shot_forget(c);
+    }
+    if (d->s.stage == KL_DIAL_ANSWERED) {
+        kl_stay_connecting(&c->stay, true);
+        c->connected_us = now_us + rng_range(&wire_rng, 2000, 180000);
+    }
+    if (d->s.stage != KL_DIAL_CONNECTING || now_us < c->connected_us || now_us < c->cut_us) return;
+    c->session = wire_open(c, d->s.outcome.keys.binding);
+    kl_stay_connected(&c->stay);
+}
+
+static void send(struct client *c) {
+    static struct kl_msg m;
+    uint8_t bytes[KL_MSG_MAX], init[KL_INIT_BYTES], kind;
+    struct kl_channels room;
+    size_t got;
+    while (kl_dial_send(&c->stay.dial, init))
+        wire_stranger(c, init, sizeof init);
+    for (unsigned i = 0; i < KL_BURST_MAX; i++)
+        if ((got = kl_stay_send(&c->stay, now_us, &kind, bytes, KL_DATAGRAM_MAX)) > 0)
+            wire_datagram(c->session, bytes, got);
+    while (wire_room(c->session, &room), kl_stay_say(&c->stay, &room, now_us, &m)) {
+        int len = kl_msg_encode(&m, bytes, sizeof bytes);
+        if (len < 0) fail("%s says something that cannot be encoded", c->name);
+        if (kl_msg_is_bulk(m.kind))
+            wire_say_bulk(c->session, bytes, (size_t)len);
+        else
+            wire_say(c->session, bytes, (size_t)len);
+    }
+}
+
+static void sync(struct client *c) {
+    const struct kl_link_status *st = &c->stay.status;
+    bool was_in = c->state == IN, watched = c->watches;
+    c->state = !c->stay.joined ? ENTERING : st->phase == KL_LINK_RETURNING ? LOST : IN;
+    c->watches = c->stay.joined && st->welcome.client == KL_WATCHER;
+    c->host = c->stay.joined && st->welcome.host;
+    if (c->watches != watched || (c->state == IN && !was_in)) c->steady_us = now_us;
+    counts.watched += c->watches && !watched;
 }
 
 void client_step(struct client *c) {
-    if (c->state == LOST && now_us >= c->again_us) client_return(c);
-    if (c->state != IN) return;
-    if (c->load == LOADING && now_us >= c->loaded_us) {
-        c->load = LOADED;
-        say_ready(c);
+    if (c->state == OFF) return;
+    if (c->crashed) {
+        if (now_us >= c->cut_us) begin_stay(c, true);
+        return;
     }
-    c->begun |= c->load == LOADED && c->lock.started;
-    while (c->load == LOADED && now_us >= c->turn_us)
+    if (c->dead_us && now_us >= c->dead_us) { /* ENet has given up */
+        c->dead_us = 0;
+        kl_stay_hung_up(&c->stay, false, now_us);
+    }
+    kl_stay_turn(&c->stay, now_us);
+    if (kl_stay_is_over(&c->stay)) {
+        end(c);
+        return;
+    }
+    follow(c);
+    load(c);
+    sync(c);
+    for (; now_us >= c->turn_us;)
         take_turn(c);
-    reveal(c);
     shot_step(c);
-    send_datagrams(c);
+    send(c);
 }

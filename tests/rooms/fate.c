@@ -24,7 +24,7 @@ unsigned fate_catch_up_s(void) {
 static unsigned count_seated(void) {
     unsigned n = 0;
     for (unsigned i = 0; i < CLIENTS; i++)
-        n += is_playing(&client[i]) && client[i].lock.seats != 0;
+        n += is_playing(&client[i]) && client[i].stay.lock.seats != 0;
     return n;
 }
 
@@ -55,7 +55,7 @@ static void lose(struct client *c, bool fresh) {
 /* While it comes in, loads, or waits for the state to begin with. */
 static void lose_early(void) {
     struct client *c = &client[rng_range(&more_rng, 0, CLIENTS - 1)];
-    bool early = c->state == ENTERING || (c->state == IN && !is_playing(c));
+    bool early = c->session && (c->state == ENTERING || (c->state == IN && !is_playing(c)));
     if (early) lose(c, rng_chance(&more_rng, 0.3));
 }
 
@@ -67,8 +67,8 @@ static void delay(void) {
 }
 
 static void take_seat(struct client *c) {
-    if (c->lock.seats && count_seated() < 3) return;
-    uint8_t wanted = c->lock.seats == 0;
+    if (c->stay.lock.seats && count_seated() < 3) return;
+    uint8_t wanted = c->stay.lock.seats == 0;
     story("%s %s", c->name, wanted ? "wants a seat" : "steps back");
     client_order(c, KL_COMMAND_SEAT, &wanted, 1);
 }
@@ -91,7 +91,7 @@ static void happen(unsigned kind) {
     case LOSE: lose(c, false); break;
     case CRASH: lose(c, true); break;
     case LEAVE:
-        if (c->lock.seats && count_seated() < 3) break;
+        if (c->stay.lock.seats && count_seated() < 3) break;
         story("%s leaves", c->name);
         client_leave(c);
         break;
@@ -106,7 +106,7 @@ static bool brings[CLIENTS]; /* the room, once its relay has died: who lives and
 static bool somebody_can_bring(void) {
     bool some = false;
     for (unsigned i = 0; i < CLIENTS; i++) {
-        if (client[i].fresh || client[i].unloaded) brings[i] = false;
+        if (!can_bring(&client[i])) brings[i] = false;
         some |= brings[i];
     }
     return some;
@@ -121,10 +121,8 @@ static void relay_dies(void) {
     story("the relay dies at frame %u", canon_end);
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *c = &client[i];
-        if (c->state == ENTERING || c->state == IN)
-            client_lose(c, rng_range(&fate_rng, 1000000, 4500000), false);
-        if (c->state == LOST && c->again_us < now_us + SECOND) c->again_us = now_us + SECOND;
-        brings[i] = c->state == LOST && can_bring(c);
+        brings[i] = can_bring(c);
+        if (c->state != OFF) client_relay_died(c, now_us + rng_range(&fate_rng, 100000, 3500000));
     }
     relay_begin();
 }

@@ -22,7 +22,7 @@ struct kl_lobby_room *the_room(void) {
 
 static bool is_steady(const struct client *c) {
     return is_playing(c) && !c->watches && now_us >= c->steady_us + STEADY &&
-           c->machine.next + 60 >= canon_end && c->lock.standing == KL_STANDING_IN;
+           c->machine.next + 60 >= canon_end && c->stay.lock.standing == KL_STANDING_IN;
 }
 
 /* Those whose words count, or would. */
@@ -50,7 +50,7 @@ static void look_for_doubt(void) {
     unsigned right = 0, wrong = 0;
     for (unsigned i = 0; i < CLIENTS; i++) {
         const struct client *c = &client[i];
-        if (!is_playing(c) || !c->lock.seats) continue;
+        if (!is_playing(c) || !c->stay.lock.seats) continue;
         wrong += is_wrong(c);
         right += !is_wrong(c) && is_steady(c);
     }
@@ -132,15 +132,16 @@ static void expect_in_sync(const struct client *c) {
     if (c->machine.next + (c->watches ? BEHIND : 90) < canon_end)
         fail("%s has run %u of %u frames", c->name, c->machine.next, canon_end);
     if (!doubt && is_wrong(c)) fail("%s is not what it should be at the end", c->name);
-    if (c->lock.standing != KL_STANDING_IN) fail("%s is not in the game at the end", c->name);
+    if (c->stay.lock.standing != KL_STANDING_IN) fail("%s is not in the game at the end", c->name);
     if (c->verdict.differs || !c->verdict.complete) fail("%s heard no good verdict at the end", c->name);
 }
 
 void judge_end(void) {
     struct kl_lobby_room *r = the_room();
     unsigned playing = 0;
-    for (unsigned i = 0; i < CLIENTS; i++)
-        playing += client[i].state != OFF;
+    for (unsigned i = 0; i < CLIENTS;
+         i++) /* a watcher goes on for a minute to look for a room that is gone */
+        playing += client[i].state != OFF && !(client[i].state == LOST && client[i].watches);
     bool never_full = r && r->phase < KL_ROOM_PLAYING && canon_end == 0 &&
                       kl_lobby_count(kl_lobby_seats_filled(r)) < r->params.players;
     if (never_full || (!playing && !r)) {

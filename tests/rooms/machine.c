@@ -121,6 +121,4 @@ void canon_cut(uint32_t end) {
     canon_end = end;
     truth.next = end;
     truth.is = truth.was[end];
-    for (unsigned i = 0; i < CLIENTS; i++)
-        client[i].strayed |= client[i].machine.next > end;
 }

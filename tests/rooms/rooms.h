@@ -1,10 +1,10 @@
-/* rooms.h - a whole relay's room in virtual time, from a seed: the lobby of the relay and the lock clients
- * are the real ones; links, machines and what a frontend does are models. net/PROTOCOL.md §5 and §7.
+/* rooms.h - a whole relay's room in virtual time, from a seed: the lobby of the relay and the clients
+ * (net/client, with their handshakes) are the real ones; links, machines and what a frontend does are models.
+ * net/PROTOCOL.md §5 and §7.
  *
  * wire.c     links: delay, loss, sessions that break
- * client.c   a client as the wrapper and its link are: it joins, plays or watches, commits, comes back
- * shot.c     … gives its state, is healed by the others', or begins with it
- * bring.c    … and brings the room back to a relay that was started anew
+ * client.c   a player's program around the real client (net/client): its turns, its frames, its crashes
+ * shot.c     its snapshots: made, given, loaded
  * machine.c  an emulated machine in eight bytes, its snapshot, what everybody should have run
  * fate.c     what goes wrong, and when
  * judge.c    what must hold
@@ -20,11 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/client/stay.h"
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
 #include "net/relay/lobby_room.h"
-#include "net/session/commit.h"
-#include "net/session/past.h"
 #include "tests/sim/rng.h"
 
 #define CLIENTS    6
@@ -35,8 +34,6 @@
 #define SECOND     UINT64_C(1000000)
 #define EVERY      30   /* frames between hashes */
 #define SHOT_BYTES 9000 /* of a snapshot */
-#define OWED       2048 /* hashes that wait for REVEAL */
-#define TAGS       16
 #define START_TEXT "save"
 
 extern uint64_t now_us;
@@ -85,59 +82,41 @@ void canon_cut(uint32_t end);
 struct client {
     char name[8];
     unsigned number; /* of us */
-    struct kl_seat_key key;
     uint8_t seats_wanted;
-    enum { OFF, ENTERING, IN, LOST } state; /* LOST: its session is; it comes back at: */
-    uint64_t again_us;
-    bool fresh;         /* the process died */
-    unsigned session;   /* of the wire, from 1; 0: none */
-    uint64_t steady_us; /* nothing has happened to it since */
-
-    bool welcomed;
-    uint8_t id; /* client */
-    bool host;
-    uint8_t room_id[KL_ROOM_ID_BYTES], token[KL_TOKEN_BYTES];
     struct kl_params params;
-    struct kl_client lock;
+    uint32_t turn_frames;                   /* that it runs in one turn at most */
+    enum { OFF, ENTERING, IN, LOST } state; /* LOST: it tries to come back */
+    bool crashed;                           /* LOST: there is no process before cut_us, and so no stay */
+    bool watches, host;
+    struct kl_stay stay; /* the client under test */
     struct kl_held held[HELD];
+    struct kl_seat_key key; /* these two are what a player's files keep */
+    uint8_t token[KL_TOKEN_BYTES];
     uint64_t turn_us;
-    bool watches; /* from outside the game: it is no client of it */
-    bool gave;    /* the start data */
-    enum { UNLOADED, FETCHING, LOADING, LOADED } load;
-    bool begun;                  /* LOADED, and frames have come */
-    uint64_t loaded_us, anew_us; /* anew: it has begun so last */
-    uint32_t turn_frames;        /* that it runs in one turn at most */
 
+    unsigned session;      /* of the wire, from 1; 0: none */
+    uint32_t number_here;  /* dial.number that it belongs to */
+    uint64_t connected_us; /* ENet will be connected */
+    uint64_t dead_us;      /* ENet will notice that nothing comes any more; 0: it does */
+    uint64_t cut_us;       /* nothing gets through before */
+    uint64_t hurt_us;      /* it was last cut off; 0: never */
+    uint64_t steady_us;    /* nothing has happened to it since */
+
+    bool loaded;
+    uint64_t loaded_us; /* it will be; 0: it has not begun to load */
     struct machine machine;
-    bool strayed;     /* it has run frames that were never played, as the room has it now */
     uint32_t strikes; /* times that it had to be healed: corrupted, or begun anew in a room that plays on from
                          a wrong state */
     uint64_t strike_us[64];
-
-    struct kl_msg owed[OWED];
-    uint32_t owed_put, owed_got;
-    bool any_reveal;
-    uint32_t reveal;
 
     uint8_t shot[SHOT_BYTES], shot_before[SHOT_BYTES];
     uint32_t shot_keyframe, before_keyframe;
     struct kl_ask ask;
     uint64_t give_us; /* the relay has asked; 0: no */
     struct kl_offer offer;
-    uint8_t *coming;
-    uint32_t have;
-    uint64_t load_us; /* it is whole; 0: no */
-    bool begins;      /* with that one, and it is not loaded yet */
-    bool unloaded;    /* the session ended before it was: what there is here is nothing */
-    uint32_t from;    /* … it was loaded, and this frame is to be run now: in part it has been; 0: none */
-
-    struct {
-        uint32_t count, end;
-        uint8_t tag[KL_TAG_BYTES];
-    } tags[TAGS];
-    uint32_t tags_put;
-    uint8_t ticket[KL_TICKET_TOTAL_MAX], ticket_new[KL_TICKET_TOTAL_MAX];
-    uint32_t ticket_len, ticket_coming;
+    uint8_t *coming;  /* offer.packed bytes; NULL: none */
+    uint64_t load_us; /* it will be loaded */
+    uint32_t from;    /* it was loaded, and this frame is to be run now: in part it has been; 0: none */
 
     struct kl_verdict verdict;
     bool any_verdict;
@@ -147,36 +126,32 @@ extern struct client client[CLIENTS];
 
 bool is_playing(const struct client *c); /* it has a session, and runs frames; or watches */
 bool is_wrong(const struct client *c);   /* its machine is not what it should be */
-void client_enter(struct client *c);     /* HELLO, by a new session */
-void client_return(struct client *c);    /* RETURN, by a new session */
+bool can_bring(const struct client *c);  /* the room, to a relay that has forgotten it */
+void client_enter(struct client *c);
 void client_leave(struct client *c);
-/* Its session breaks; it comes back after so long. fresh: the process with it. */
+/* Its link is cut for so long. fresh: the process dies, and is started again then. */
 void client_lose(struct client *c, uint64_t back_us, bool fresh);
+void client_relay_died(struct client *c, uint64_t up_us);
 void client_order(struct client *c, uint8_t kind, const uint8_t *data, size_t len);
 void client_hears(struct client *c, const uint8_t *bytes, size_t len);
 void client_update(struct client *c, const uint8_t *body, size_t len);
+void client_stranger(struct client *c, const uint8_t *bytes, size_t len);
 void client_hung_up(struct client *c);
 void client_step(struct client *c);
-void client_say(struct client *c, const struct kl_msg *m);
-uint32_t client_newest_tag(const struct client *c, const uint8_t **tag, uint32_t *count); /* its end */
 
 /* --- shot.c --- */
 void shot_forget(struct client *c); /* what is on its way */
 void shot_taken(struct client *c, uint32_t keyframe, const uint8_t shot[SHOT_BYTES]);
-void shot_offered(struct client *c, const struct kl_offer *o);
-void shot_comes(struct client *c, const struct kl_shot_piece *p);
-void shot_asked(struct client *c, const struct kl_ask *ask);
 void shot_step(struct client *c);
-
-/* --- bring.c --- */
-bool can_bring(const struct client *c);
-void bring(struct client *c, const struct kl_want *w);
 
 /* --- wire.c --- */
 void wire_begin(void);
 void relay_begin(void); /* a process of the relay; the one before is gone, with all its sessions */
 /* A session of this client with the relay; its number. */
-unsigned wire_open(struct client *c);
+unsigned wire_open(struct client *c, const uint8_t binding[32]);
+/* A datagram from outside of a session, to the relay. */
+void wire_stranger(struct client *c, const uint8_t *bytes, size_t len);
+void wire_room(unsigned session, struct kl_channels *c);
 /* Nothing more goes either way; the relay learns of it after so long (or by itself, from a newer session). */
 void wire_break(unsigned session, uint64_t learns_us);
 /* The client is done with it; what it said still arrives. */
@@ -184,7 +159,6 @@ void wire_detach(unsigned session);
 void wire_say(unsigned session, const uint8_t *bytes, size_t len);
 void wire_say_bulk(unsigned session, const uint8_t *bytes, size_t len);
 void wire_datagram(unsigned session, const uint8_t *body, size_t len);
-const uint8_t *wire_binding(unsigned session);
 void wire_calm(void); /* from now on nothing is lost any more */
 void wire_step(void);
 

@@ -4,12 +4,12 @@
 
 #define FREE UINT64_MAX
 
-enum channel { CONTROL, BULK, INPUTS };
+enum channel { CONTROL, BULK, INPUTS, OUTSIDE };
 
 struct packet {
     enum channel channel;
     bool to_relay;
-    unsigned session;
+    unsigned session; /* OUTSIDE: the client's number */
     uint64_t order;
     size_t len;
     uint8_t bytes[KL_MSG_MAX];
@@ -34,6 +34,7 @@ static struct session {
     double delay_us, jitter_us, loss;
 } * session;
 static unsigned sessions;
+static struct kl_hs_relay doorman;
 static unsigned at_peer[PEERS]; /* session; 0: none */
 static bool calm;
 
@@ -45,14 +46,13 @@ void wire_begin(void) {
     packet = calloc(PACKETS, sizeof *packet);
     session = calloc(SESSIONS, sizeof *session);
     if (!packet || !session) fail("no memory");
+    struct kl_keypair own = {.secret = {5}};
+    kl_keypair_complete(&own);
+    kl_hs_relay_begin(&doorman, &own, KL_CIPHER_CHACHA20, now_us);
 }
 
 void wire_calm(void) {
     calm = true;
-}
-
-const uint8_t *wire_binding(unsigned s) {
-    return session[s].binding;
 }
 
 static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us, const uint8_t *bytes,
@@ -69,7 +69,7 @@ static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us,
     p->session = s;
     p->order = order++;
     p->len = len;
-    memcpy(p->bytes, bytes, len);
+    if (len) memcpy(p->bytes, bytes, len);
 }
 
 static uint64_t delay(const struct session *s) {
@@ -95,13 +95,17 @@ void wire_say(unsigned s, const uint8_t *bytes, size_t len) {
     if (s) put_reliable(s, true, CONTROL, bytes, len);
 }
 
-/* A link waits until control has arrived, before it says more. */
 void wire_say_bulk(unsigned s, const uint8_t *bytes, size_t len) {
-    if (!s) return;
-    struct way *up = session[s].up;
-    if (up[CONTROL].under_way && up[BULK].last_us < up[CONTROL].last_us)
-        up[BULK].last_us = up[CONTROL].last_us;
-    put_reliable(s, true, BULK, bytes, len);
+    if (s) put_reliable(s, true, BULK, bytes, len);
+}
+
+/* As net/transport has it (kl_bulk_room()). */
+void wire_room(unsigned s, struct kl_channels *c) {
+    const struct way *up = session[s].up;
+    c->control_span = s ? up[CONTROL].under_way : 0;
+    bool free_way =
+        s && (plain ? up[CONTROL].under_way < 8 : !up[CONTROL].under_way && up[BULK].under_way < 8);
+    c->bulk_room = free_way ? 4000 : 0;
 }
 
 void wire_datagram(unsigned s, const uint8_t *body, size_t len) {
@@ -189,7 +193,7 @@ void relay_begin(void) {
 /* --- sessions ---------------------------------------------------------------------------------------------
  */
 
-unsigned wire_open(struct client *c) {
+unsigned wire_open(struct client *c, const uint8_t binding[32]) {
     unsigned peer = 0;
     while (peer < PEERS && at_peer[peer])
         peer++;
@@ -200,7 +204,7 @@ unsigned wire_open(struct client *c) {
     s->delay_us = rng_between(&wire_rng, 1000, 90000);
     s->jitter_us = rng_chance(&wire_rng, 0.5) ? 0 : rng_between(&wire_rng, 0, 8000);
     s->loss = rng_chance(&wire_rng, 0.5) ? 0 : rng_between(&wire_rng, 0, 0.05);
-    memcpy(s->binding, &n, sizeof n);
+    memcpy(s->binding, binding, sizeof s->binding);
     at_peer[peer] = n;
     kl_lobby_opened(lobby, peer, "192.0.2.1:5", now_us);
     return n;
@@ -212,7 +216,7 @@ void wire_break(unsigned n, uint64_t learns_us) {
     s->client = NULL;
     if (s->peer < PEERS) s->learns_us = now_us + learns_us;
     for (unsigned i = 0; i < top; i++)
-        if (due_us[i] != FREE && packet[i].session == n) due_us[i] = FREE;
+        if (due_us[i] != FREE && packet[i].session == n && packet[i].channel != OUTSIDE) due_us[i] = FREE;
     s->up[CONTROL].under_way = s->down[CONTROL].under_way = 0;
     s->up[BULK].under_way = s->down[BULK].under_way = 0;
 }
@@ -221,16 +225,56 @@ void wire_detach(unsigned n) {
     session[n].client = NULL;
 }
 
+/* --- handshakes --------------------------------------------------------------------------------------------
+ */
+
+static void put_stranger(const struct client *c, bool to_relay, const uint8_t *bytes, size_t len) {
+    uint64_t delay_us = rng_range(&wire_rng, 1000, 90000);
+    if (now_us < c->cut_us || (!calm && rng_chance(&wire_rng, 0.02))) return;
+    put(c->number, to_relay, OUTSIDE, now_us + delay_us, bytes, len);
+}
+
+void wire_stranger(struct client *c, const uint8_t *bytes, size_t len) {
+    put_stranger(c, true, bytes, len);
+}
+
+static void deliver_stranger(struct client *c, bool to_relay, const uint8_t *bytes, size_t len) {
+    static uint32_t number;
+    const uint8_t address[6] = {192, 0, 2, 1, (uint8_t)c->number};
+    uint8_t reply[KL_STRANGER_MAX];
+    struct kl_hs_request req;
+    struct kl_session_keys keys;
+    size_t reply_len = 0;
+    if (now_us < c->cut_us) return;
+    if (!to_relay) {
+        client_stranger(c, bytes, len);
+        return;
+    }
+    switch (kl_hs_relay_receive(&doorman, now_us, address, bytes, len, &req, reply, &reply_len)) {
+    case KL_HS_DROP: fail("%s: the relay drops a handshake", c->name);
+    case KL_HS_REPLY: break;
+    case KL_HS_WANTS:
+        if (kl_hs_relay_answer(&doorman, &req, ++number, &keys, reply, &reply_len) != KL_OK)
+            fail("%s: no answer to a handshake", c->name);
+    }
+    put_stranger(c, false, reply, reply_len);
+}
+
 static void deliver(struct packet *p) {
-    struct session *s = &session[p->session];
+    unsigned number = p->session;
+    struct session *s = &session[number];
     static uint8_t bytes[KL_MSG_MAX];
     size_t len = p->len;
     enum channel channel = p->channel;
-    bool reliable = channel != INPUTS, to_relay = p->to_relay;
+    bool reliable = channel == CONTROL || channel == BULK, to_relay = p->to_relay;
     memcpy(bytes, p->bytes, len);
     due_us[p - packet] = FREE;
     while (top && due_us[top - 1] == FREE)
         top--;
+    if (channel == OUTSIDE) {
+        deliver_stranger(&client[number], to_relay, bytes, len);
+        return;
+    }
     if (reliable) (to_relay ? s->up : s->down)[channel].under_way--;
     if (to_relay && s->peer < PEERS) {
         if (reliable)
@@ -256,8 +300,18 @@ static struct packet *next_due(void) {
     return next < PACKETS ? &packet[next] : NULL;
 }
 
+/* ENet's pings: an empty datagram stands for one, and tells the client no more than that the relay is there.
+ */
+static void ping(void) {
+    if (now_us % (SECOND / 2) >= STEP_US) return;
+    for (unsigned n = 1; n <= sessions; n++)
+        if (session[n].client && session[n].peer < PEERS && !session[n].learns_us)
+            put(n, false, INPUTS, now_us + delay(&session[n]), NULL, 0);
+}
+
 void wire_step(void) {
     struct packet *p;
+    ping();
     while ((p = next_due()) != NULL)
         deliver(p);
     for (unsigned n = 1; n <= sessions; n++) {
