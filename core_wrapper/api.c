@@ -55,8 +55,8 @@ static void fill_final(struct klw_final *out) {
     out->late_frames = s->late_frames;
     out->sent_bytes = s->sent_bytes;
     out->received_bytes = s->received_bytes;
-    snprintf(out->core_world, sizeof out->core_world, "turned: %.240s; left: %.240s", kl_w.world.turned,
-             kl_w.world.left);
+    snprintf(out->turned, sizeof out->turned, "%.*s", KLW_TEXT_MAX - 1, kl_w.world.turned);
+    snprintf(out->left, sizeof out->left, "%.*s", KLW_TEXT_MAX - 1, kl_w.world.left);
 }
 
 /* The relay's word on this frame: as finish() returns it, or 1 while it is not here. */

@@ -51,6 +51,25 @@ static void text_of(struct reader *r, json_object *in, const char *key, char out
     snprintf(out, KL_FACT_VAL_MAX, "%s", v && !r->failed ? json_object_get_string(v) : "");
 }
 
+/* "content" of a key: as identity.h says it, without the remark. */
+static void content_of(struct reader *r, json_object *key, char out[KL_FACT_VAL_MAX]) {
+    char name[KL_FACT_VAL_MAX], hash[KL_FACT_VAL_MAX];
+    json_object *v = NULL, *ignored;
+    strcpy(out, "none");
+    if (r->failed || (json_object_object_get_ex(key, "content", &v) && !v)) return;
+    v = member(r, key, "content", json_type_object);
+    bool whole = v && json_object_object_get_ex(v, "xxh3", &ignored);
+    bool members = v && json_object_object_get_ex(v, "members", &ignored);
+    if (!whole) text_of(r, v, "name", name);
+    if (whole || members) text_of(r, v, whole ? "xxh3" : "members", hash);
+    if (r->failed) return;
+    int len = whole     ? snprintf(out, KL_FACT_VAL_MAX, "xxh3 %s", hash)
+              : members ? snprintf(out, KL_FACT_VAL_MAX, "%s members %s", name, hash)
+                        : snprintf(out, KL_FACT_VAL_MAX, "%s", name);
+    if (len >= KL_FACT_VAL_MAX)
+        refuse(r, "\"content\": expected at most %d bytes, got %d", KL_FACT_VAL_MAX - 1, len);
+}
+
 static uint64_t value_of(struct reader *r, json_object *v, const char *what, uint64_t least, uint64_t most) {
     bool is_int = v && json_object_get_type(v) == json_type_int;
     int64_t n = is_int ? json_object_get_int64(v) : -1;
@@ -94,7 +113,7 @@ static void read_all(struct reader *r, json_object *j, struct kl_profile *p) {
     number_of(r, j, "keylock_profile", KL_PROFILE_FORMAT, KL_PROFILE_FORMAT);
     json_object *key = member(r, j, "key", json_type_object), *does = member(r, j, "room", json_type_object);
     text_of(r, key, "core", p->core);
-    text_of(r, key, "content", p->content);
+    content_of(r, key, p->content);
     room->mask.state_bytes = (uint32_t)number_of(r, key, "state_bytes", 0, KL_MASK_STATE_MAX);
     if (!bool_of(r, key, "state_bytes_constant")) room->mask.state_bytes = 0;
     read_mask(r, does, &room->mask);

@@ -1,7 +1,8 @@
 /* profile.h - what `keylock probe` found out of a core with its content, as a room uses it. docs/design.md
  * §6.
  *
- * A JSON file. It counts for one core and version, one content and one size of state ("key"); what a room
+ * A JSON file. It counts for one core and version, one content and one size of state ("key"; its
+ * "content" has xxh3, or name and members, or name: identity.h); what a room
  * does of it is its object "room", all of whose members must be there:
  *     "mask"          [[first, last], …]: bytes of the state that verdicts do not look at; beside equal RAM
  *                     an unequal rest is then only noted
@@ -17,7 +18,7 @@
 #include "net/engine/facts.h"
 #include "core_wrapper/mask.h"
 
-#define KL_PROFILE_FORMAT   1         /* of "keylock_profile" */
+#define KL_PROFILE_FORMAT   2         /* of "keylock_profile" */
 #define KL_PROFILE_MAX      (4 << 20) /* bytes of a file */
 #define KL_PROFILE_NAME_MAX 256       /* bytes of its name, NUL included */
 

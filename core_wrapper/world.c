@@ -1,6 +1,8 @@
 #include "core_wrapper/world_private.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Imports of time, chance or waiting that are known and not turned. A name that ends in * is a prefix. */
@@ -23,8 +25,11 @@ static const struct {
     {"_ZNSt6chrono*", "a C++ clock"},
 };
 
+typedef char *(*demangler)(const char *name, char *out, size_t *len, int *status);
+
 struct turning {
     const struct kl_hook *const *tables;
+    demangler demangle; /* of the core's own C++ library; NULL: the core has none */
     struct kl_world_report *report;
 };
 
@@ -35,10 +40,28 @@ static bool listed(const char *list, const char *word) {
     return false;
 }
 
-static void list_add(char *list, size_t cap, const char *word, const char *reason) {
+/* A C++ name as people write it, in place: without template arguments, parameters and blanks. */
+static void simplify(char *name) {
+    char *to = name;
+    int depth = 0;
+    for (const char *at = name; *at && !(*at == '(' && depth == 0); at++) {
+        depth += *at == '<';
+        if (depth == 0 && *at != ' ') *to++ = *at;
+        depth -= *at == '>';
+    }
+    *to = 0;
+}
+
+static void list_add(const struct turning *t, char *list, size_t cap, const char *symbol,
+                     const char *reason) {
     size_t used = strlen(list);
-    if (listed(list, word)) return;
-    snprintf(list + used, cap - used, reason ? "%s%s (%s)" : "%s%s", used ? " " : "", word, reason);
+    bool mangled = t->demangle && strncmp(symbol, "_Z", 2) == 0;
+    char *plain = mangled ? t->demangle(symbol, NULL, NULL, NULL) : NULL;
+    if (plain) simplify(plain);
+    const char *word = plain ? plain : symbol;
+    if (!listed(list, word))
+        snprintf(list + used, cap - used, reason ? "%s%s (%s)" : "%s%s", used ? " " : "", word, reason);
+    free(plain);
 }
 
 static const struct kl_hook *find_in(const struct kl_hook *table, const char *name) {
@@ -54,12 +77,12 @@ static const struct kl_hook *find_hook(const struct kl_hook *const *tables, cons
     return h;
 }
 
-static void note_left(struct kl_world_report *report, const char *name) {
+static void note_left(const struct turning *t, const char *name) {
     for (size_t i = 0; i < sizeof(not_turned) / sizeof(not_turned[0]); i++) {
         size_t len = strcspn(not_turned[i].name, "*");
         bool prefix = not_turned[i].name[len] == '*';
         if (strncmp(name, not_turned[i].name, len) == 0 && (prefix || name[len] == '\0'))
-            list_add(report->left, sizeof(report->left), name, not_turned[i].reason);
+            list_add(t, t->report->left, sizeof(t->report->left), name, not_turned[i].reason);
     }
 }
 
@@ -69,12 +92,12 @@ static void *replace(void *user, const char *name, void *now) {
     struct turning *t = user;
     const struct kl_hook *h = find_hook(t->tables, name);
     if (!h) {
-        if (t->report) note_left(t->report, name);
+        if (t->report) note_left(t, name);
         return NULL;
     }
     if (h->real && now != h->fn) *h->real = now;
     bool tells = !find_in(kl_world_heap_hooks, name); /* that a core uses the heap says nothing about it */
-    if (t->report && tells) list_add(t->report->turned, sizeof(t->report->turned), name, NULL);
+    if (t->report && tells) list_add(t, t->report->turned, sizeof(t->report->turned), name, NULL);
     return h->fn;
 }
 
@@ -82,7 +105,8 @@ int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_
     static const struct kl_hook *const tables[] = {kl_world_clock_hooks, kl_world_random_hooks,
                                                    kl_world_file_hooks, kl_world_heap_hooks, NULL};
     if (report) memset(report, 0, sizeof(*report));
-    struct turning t = {tables, report};
+    struct turning t = {tables, NULL, report};
+    *(void **)&t.demangle = dlsym(handle, "__cxa_demangle");
     return kl_elf_imports(handle, replace, &t, err, err_len);
 }
 

@@ -14,7 +14,7 @@
 
 /* What could and could not be turned, for `keylock probe` and the log; cut where it does not fit. */
 struct kl_world_report {
-    char turned[1024]; /* names, separated by blanks */
+    char turned[1024]; /* names, separated by blanks; C++ names demangled, if the core has a C++ library */
     char left[1024]; /* imports of time, chance or waiting that were left alone, each with its reason in () */
 };
 

@@ -42,7 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KLW_API_VERSION 4
+#define KLW_API_VERSION 5
 #define KLW_API_SYMBOL  "keylock_wrapper_api"
 #define KLW_RUN_WAIT_US 4000
 #define KLW_EVENT_MAX   160 /* bytes, NUL included */
@@ -99,7 +99,7 @@ struct klw_final {
     double rtt_ms;           /* smoothed, at the end */
     uint64_t late_frames;    /* frames that came after they were due */
     uint64_t sent_bytes, received_bytes;
-    char core_world[KLW_TEXT_MAX]; /* imports turned and left of the inner core, for the log */
+    char turned[KLW_TEXT_MAX], left[KLW_TEXT_MAX]; /* imports of the inner core, as world.h lists them */
 };
 
 struct klw_api {

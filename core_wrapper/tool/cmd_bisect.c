@@ -110,8 +110,8 @@ static void note_deeds(struct bisect *b, const struct kl_side *s) {
             note(b, "%c was changed before frame %" PRIu32 " by what its recording does not hold: %.300s",
                  s->letter, d->frame, d->text);
         if (d->kind == KL_DEED_FLIP)
-            note(b, "%c: a desync was planted before frame %" PRIu32 ", at offset %.20s", s->letter, d->frame,
-                 d->text);
+            note(b, "in %c a desync was planted before frame %" PRIu32 ", at offset %.20s", s->letter,
+                 d->frame, d->text);
         if (d->kind == KL_DEED_COMMAND && strncmp(d->text, "disk ", 5) == 0)
             note(b, "%c swaps disks at frame %" PRIu32 ", which cannot be run again here", s->letter,
                  d->frame);

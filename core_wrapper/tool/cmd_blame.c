@@ -155,7 +155,7 @@ static int tell_json(struct blame *b) {
     json_object *j = json_object_new_object();
     add_text(j, "core", b->machine[0].info.name);
     add_text(j, "version", b->machine[0].info.version);
-    add_text(j, "content", b->machine[0].info.content);
+    json_object_object_add(j, "content", kl_report_content(b->machine[0].info.content));
     add_text(j, "a", b->path[0]);
     add_text(j, "b", b->path[1]);
     json_object_object_add(j, "equal", json_object_new_boolean(!c->differing));

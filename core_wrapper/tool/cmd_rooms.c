@@ -62,7 +62,7 @@ static json_object *room_json(const struct kl_room_line *l) {
     json_object *j = json_object_new_object();
     sodium_bin2hex(hex, sizeof hex, l->identity, sizeof l->identity);
     json_object_object_add(j, "name", json_object_new_string(l->name));
-    json_object_object_add(j, "content", json_object_new_string(l->content));
+    json_object_object_add(j, "content", kl_report_content(l->content));
     json_object_object_add(j, "state", json_object_new_string(state_of(l)));
     json_object_object_add(j, "players", json_object_new_int(l->players));
     json_object_object_add(j, "filled", json_object_new_int(l->filled));

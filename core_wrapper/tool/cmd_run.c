@@ -292,8 +292,8 @@ static int summarise(struct run *r, int code) {
     s->wall_s = r->frames ? (double)(r->last_us - r->first_us) / 1e6 : 0;
     s->core = r->frontend.name[0] ? r->frontend.name : r->options.core;
     s->content = r->options.content;
-    s->turned = wrapped ? s->final.core_world : world.turned;
-    s->left = wrapped ? "" : world.left;
+    s->turned = wrapped ? s->final.turned : world.turned;
+    s->left = wrapped ? s->final.left : world.left;
     s->exit_code = code;
     s->error = code == KLT_OK ? "" : r->error;
     if (code != KLT_OK) tool_fail(code, "run", "%s", r->error);

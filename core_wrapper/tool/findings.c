@@ -1,7 +1,9 @@
 #include "core_wrapper/tool/findings.h"
 
 #include "net/engine/facts.h"
+#include "core_wrapper/tool/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,21 +23,6 @@ static void add_bool(json_object *j, const char *key, bool v) {
     json_object_object_add(j, key, json_object_new_boolean(v));
 }
 
-/* The words of a report of the world; a reason in () belongs to its name. */
-static json_object *names(const char *text) {
-    json_object *list = json_object_new_array();
-    int depth = 0;
-    size_t from = 0;
-    for (size_t i = 0;; i++) {
-        depth += text[i] == '(';
-        depth -= text[i] == ')';
-        if (text[i] && (text[i] != ' ' || depth > 0 || text[i + 1] == '(')) continue;
-        if (i > from) json_object_array_add(list, json_object_new_string_len(text + from, (int)(i - from)));
-        if (!text[i]) return list;
-        from = i + 1;
-    }
-}
-
 static void add_range(json_object *list, uint64_t from, uint64_t to) {
     json_object *pair = json_object_new_array();
     json_object_array_add(pair, json_object_new_int64((int64_t)from));
@@ -43,11 +30,17 @@ static void add_range(json_object *list, uint64_t from, uint64_t to) {
     json_object_array_add(list, pair);
 }
 
+/* Without the remark for people. */
+static json_object *content_key(const char *content) {
+    char fact[KL_FACT_VAL_MAX];
+    snprintf(fact, sizeof(fact), "%.*s", (int)kl_fact_length(content), content);
+    return kl_report_content(fact);
+}
+
 static json_object *key_json(const struct kl_findings *p) {
     json_object *j = json_object_new_object();
     add_text(j, "core", p->core);
-    json_object_object_add(j, "content",
-                           json_object_new_string_len(p->content, (int)kl_fact_length(p->content)));
+    json_object_object_add(j, "content", content_key(p->content));
     add_int(j, "state_bytes", p->state_most);
     add_bool(j, "state_bytes_constant", p->state_least == p->state_most);
     return j;
@@ -55,8 +48,8 @@ static json_object *key_json(const struct kl_findings *p) {
 
 static json_object *clock_json(const struct kl_findings *p) {
     json_object *j = json_object_new_object();
-    json_object_object_add(j, "turned", names(p->run->turned));
-    json_object_object_add(j, "left", names(p->run->left));
+    json_object_object_add(j, "turned", kl_report_imports(p->run->turned));
+    json_object_object_add(j, "left", kl_report_imports(p->run->left));
     add_bool(j, "counts", p->reads_clock);
     return j;
 }
@@ -215,7 +208,7 @@ json_object *kl_findings_json(const struct kl_findings *p) {
     add_int(j, "keylock_profile", KL_PROFILE_FORMAT);
     json_object_object_add(j, "key", key_json(p));
     json_object_object_add(j, "room", room_json(p));
-    add_text(j, "content", p->content);
+    json_object_object_add(j, "content", kl_report_content(p->content));
     add_bool(j, "fit", p->fit);
     add_text(j, "verdict", p->verdict);
     add_int(j, "ram_bytes", p->run->ram_bytes);

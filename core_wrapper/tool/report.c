@@ -161,6 +161,58 @@ json_object *kl_report_json(struct kl_comparison *c, unsigned lines) {
     return all;
 }
 
+static void add_text(json_object *j, const char *key, const char *text, size_t len) {
+    if (len) json_object_object_add(j, key, json_object_new_string_len(text, (int)len));
+}
+
+json_object *kl_report_imports(const char *list) {
+    json_object *all = json_object_new_array();
+    for (const char *at = list; *at;) {
+        json_object *j = json_object_new_object();
+        size_t name = strcspn(at, " ");
+        add_text(j, "name", at, name);
+        at += name + (at[name] == ' ');
+        if (*at == '(') {
+            size_t reason = strcspn(++at, ")");
+            add_text(j, "reason", at, reason);
+            at += reason + (at[reason] == ')');
+            at += *at == ' ';
+        }
+        json_object_array_add(all, j);
+    }
+    return all;
+}
+
+/* " (40976 bytes, x.nes)": the number goes to `number`, the rest behind the comma is the name. */
+static void add_remark(json_object *j, const char *remark, const char *number) {
+    unsigned long long n;
+    int at = 0;
+    if (sscanf(remark, " (%llu %n", &n, &at) != 1 || !at) return;
+    add_int(j, number, n);
+    const char *name = strstr(remark + at, ", ");
+    size_t len = name ? strlen(name + 2) : 0;
+    if (len) add_text(j, "name", name + 2, len - (name[len + 1] == ')'));
+}
+
+json_object *kl_report_content(const char *fact) {
+    char hash[17];
+    int at = 0;
+    if (!strcmp(fact, "none")) return NULL;
+    json_object *j = json_object_new_object();
+    const char *members = strstr(fact, " members ");
+    if (sscanf(fact, "xxh3 %16[0-9a-f]%n", hash, &at) == 1) {
+        add_text(j, "xxh3", hash, strlen(hash));
+        add_remark(j, fact + at, "bytes");
+    } else if (members && sscanf(members, " members %16[0-9a-f]%n", hash, &at) == 1) {
+        add_text(j, "name", fact, (size_t)(members - fact));
+        add_text(j, "members", hash, strlen(hash));
+        add_remark(j, members + at, "count");
+    } else {
+        add_text(j, "name", fact, strlen(fact));
+    }
+    return j;
+}
+
 int kl_report_put(FILE *f, json_object *j) {
     const char *text =
         json_object_to_json_string_ext(j, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);

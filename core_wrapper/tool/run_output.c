@@ -1,5 +1,7 @@
 #include "core_wrapper/tool/run_output.h"
 
+#include "core_wrapper/tool/report.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -135,8 +137,8 @@ int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summar
     json_object_object_add(j, "state_only", json_object_new_int64(s->state_only));
     add_text(j, "core", s->core);
     add_text(j, "content", s->content);
-    add_text(j, "turned", s->turned);
-    add_text(j, "left", s->left);
+    json_object_object_add(j, "turned", kl_report_imports(s->turned));
+    json_object_object_add(j, "left", kl_report_imports(s->left));
     json_object_object_add(j, "exit", json_object_new_int(s->exit_code));
     add_text(j, "error", s->error);
     const char *text =

@@ -50,14 +50,14 @@ def masked(room):
 
 def row(core, how, runs):
     newest = runs[-1]
-    turned = [w for w in newest["clock"]["turned"] if any(w.split("(")[0] == c or w.startswith("clock_") for c in CLOCKS)]
+    turned = [w for w in (t["name"] for t in newest["clock"]["turned"]) if w in CLOCKS or w.startswith("clock_")]
     load = max((r["snapshot"]["load"] for r in runs), key=ORDER.index)
     room = max((r["room"] for r in runs), key=masked)
     back = differs(runs, "load_back")
     if back != "equal":
         back += f", {max(r['load_back_bytes'] for r in runs)} bytes"
     return [core + (f" ({how})" if how else ""), newest["key"]["core"], newest["key"]["state_bytes"], differs(runs, "again"),
-            " ".join(sorted(turned)) + (", left: " + " ".join(newest["clock"]["left"]) if newest["clock"]["left"] else ""),
+            " ".join(sorted(turned)) + (", left: " + " ".join(f"{w['name']} ({w['reason']})" for w in newest["clock"]["left"]) if newest["clock"]["left"] else ""),
             "yes" if any(r["clock"]["counts"] for r in runs) else "no", differs(runs, "hidden"), differs(runs, "hashed_once"), back, load,
             f"{masked(room)} bytes" if room["mask"] else "none, states count" if all(r["room"]["states_equal"] for r in runs) else "none"]
 

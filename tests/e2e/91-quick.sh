@@ -33,7 +33,7 @@ done
 check quick/hashes "$(head -n 1 "$tmp/diff.log")" test $? = 0
 if running other; then
     check quick/own-game "who has another game is in no room of his own" \
-        grep -q '"content":"[^"]*pads.gb' <(rooms)
+        grep -q '"content":{[^}]*"name":"pads.gb' <(rooms)
     stop other INT
 fi
 

@@ -444,13 +444,13 @@ int main(int argc, char **argv) {
     save_text("fuzz_statefile", "bare", "some bytes");
     save_text(
         "fuzz_profile", "mask",
-        "{\"keylock_profile\":1,\"key\":{\"core\":\"mGBA 0.10\",\"content\":\"xxh3 0123456789abcdef\","
+        "{\"keylock_profile\":2,\"key\":{\"core\":\"mGBA 0.10\",\"content\":{\"xxh3\":\"0123456789abcdef\"},"
         "\"state_bytes\":528448,\"state_bytes_constant\":true},\"room\":{\"mask\":[[304,307],[320,323]],"
         "\"states_equal\":false,\"load_own\":true,\"snapshots\":true,\"hide\":false,\"hash_every\":60},"
         "\"fit\":true}\n");
     save_text(
         "fuzz_profile", "equal",
-        "{\"keylock_profile\":1,\"key\":{\"core\":\"a\",\"content\":\"none\",\"state_bytes\":0,"
+        "{\"keylock_profile\":2,\"key\":{\"core\":\"a\",\"content\":null,\"state_bytes\":0,"
         "\"state_bytes_constant\":false},\"room\":{\"mask\":[],\"states_equal\":true,\"load_own\":false,"
         "\"snapshots\":false,\"hide\":true,\"hash_every\":3600}}");
     save_text("fuzz_config", "usual",

@@ -19,7 +19,7 @@ static char err[300];
 /* A good profile with one place changed; NULL: none. */
 static int parse(struct kl_profile *p, const char *from, const char *to) {
     static const char good[] =
-        "{\"keylock_profile\": 1, \"key\": {\"core\": \"Probe 1\", \"content\": \"xxh3 00ff\", "
+        "{\"keylock_profile\": 2, \"key\": {\"core\": \"Probe 1\", \"content\": {\"xxh3\": \"00ff\"}, "
         "\"state_bytes\": 1000, "
         "\"state_bytes_constant\": true}, \"room\": {\"mask\": [[4, 7], [100, 105]], \"states_equal\": "
         "false, "
@@ -47,6 +47,12 @@ static void a_good_one(void **state) {
     assert_int_equal(kl_mask_bytes(&p.room.mask), 10);
     assert_true(p.room.no_snapshots && p.room.load_own && p.room.show_all && !p.room.states_equal);
     assert_int_equal(p.room.hash_every, 300);
+    assert_int_equal(parse(&p, "{\"xxh3\": \"00ff\"}", "{\"name\": \"a.zip\", \"members\": \"00ff\"}"), 0);
+    assert_string_equal(p.content, "a.zip members 00ff");
+    assert_int_equal(parse(&p, "{\"xxh3\": \"00ff\"}", "{\"name\": \"x.cue\"}"), 0);
+    assert_string_equal(p.content, "x.cue");
+    assert_int_equal(parse(&p, "{\"xxh3\": \"00ff\"}", "null"), 0);
+    assert_string_equal(p.content, "none");
 }
 
 static void bad_ones(void **state) {
@@ -54,8 +60,10 @@ static void bad_ones(void **state) {
     static const struct {
         const char *from, *to, *says;
     } bad[] = {
-        {"\"keylock_profile\": 1", "\"keylock_profile\": 2", "from 1 to 1, got 2"},
-        {"\"keylock_profile\": 1, ", "", "\"keylock_profile\": expected int, got none"},
+        {"\"keylock_profile\": 2", "\"keylock_profile\": 1", "from 2 to 2, got 1"},
+        {"\"keylock_profile\": 2, ", "", "\"keylock_profile\": expected int, got none"},
+        {"{\"xxh3\": \"00ff\"}", "\"xxh3 00ff\"", "\"content\": expected object, got string"},
+        {"{\"xxh3\": \"00ff\"}", "{}", "\"name\": expected string, got none"},
         {"{\"keylock", "[{\"keylock", "JSON"},
         {"what else is there\"", "", "JSON"},
         {"\"room\": {", "\"rooms\": {", "\"room\": expected object, got none"},

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# 03-json.sh - what the tools print with --json: values are bare, without labels or units, and C++ names can be read.
+# runs: working, test, 12 s
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
+core=$(core_path nestopia) || core=$test_core # C++, so that its imports have names to read
+game=(--core "$core" --content "$content/shooter.nes")
+
+# bare NAME FILE: the last line is a JSON object without a text like "12 ms", "hash: abc", "xxh3 12ab" or "_ZN…".
+bare() {
+    local why
+    why=$(grep -a '^{' "$2" | tail -n 1 | python3 -c '
+import json, re, sys
+BAD = re.compile(r"^-?[\d.]+ ?(ms|us|s|fps|Hz|%|frames?|bytes|[KM]i?B)$|^\w+: |^(xxh3|ram|state|hash|frame)[ =]|\b_Z")
+def texts(value, path):
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from texts(part, f"{path}.{key}")
+    if isinstance(value, str):
+        yield path, value
+found = json.loads(sys.stdin.read())
+print("; ".join(f"{path}: {text}" for path, text in texts(found, "") if BAD.search(text)), end="")' 2>&1)
+    check "json/$1" "${why:-no object: $(tail -n 1 "$2")}" test -z "$why" -a -n "$(grep -a '^{' "$2")"
+}
+
+start_relay
+"$keylock" probe "${game[@]}" --frames 60 --json - >"$tmp/probe" 2>/dev/null
+bare probe "$tmp/probe"
+check json/probe-content "$(head -c 300 "$tmp/probe")" grep -q '"content":{"xxh3":"[0-9a-f]\{16\}","bytes":[0-9]*,"name":"shooter.nes"}' "$tmp/probe"
+[ "$core" = "$test_core" ] ||
+    check json/probe-names "$(grep -o '"turned":[^]]*' "$tmp/probe")" grep -q '{"name":"std::basic_filebuf::open"}' "$tmp/probe"
+for side in a b; do
+    corrupt=()
+    [ $side = a ] || corrupt=(--corrupt 60)
+    "$keylock" run --quiet "${game[@]}" --frames 120 --input random:1 --hash-every 30 --record "$tmp/$side.rec" --states "$tmp/$side.states" \
+        "${corrupt[@]}" >"$tmp/$side" 2>/dev/null
+done
+bare run "$tmp/a"
+"$keylock" blame "$tmp/a.states" "$tmp/b.states" "${game[@]}" --json >"$tmp/blame" 2>/dev/null
+bare blame "$tmp/blame"
+"$keylock" bisect "$tmp/a.rec" "$tmp/b.rec" "${game[@]}" --json >"$tmp/bisect" 2>/dev/null
+bare bisect "$tmp/bisect"
+run_in_room ann "${game[@]}" --room json --frames 100000 --input random:1
+said relay 'joined room="json"' 10
+"$keylock" rooms --json "$relay" >"$tmp/rooms" 2>/dev/null
+bare rooms "$tmp/rooms"
+check json/rooms-content "$(cat "$tmp/rooms")" grep -q '"content":{"xxh3":"[0-9a-f]\{16\}","bytes":[0-9]*,"name":"shooter.nes"}' "$tmp/rooms"
+run_in_room bob "${game[@]}" --room json --frames 120 --input random:2 --wait 20
+ended bob 40
+bare run-in-a-room "$tmp/bob.log"
+"$keylock" doctor --json --relay "$relay" >"$tmp/doctor" 2>/dev/null
+bare doctor "$tmp/doctor"
+finish
