@@ -36,7 +36,7 @@ static void take_seats(struct kl_room *r, unsigned client, uint8_t seats) {
     c->seat_count = 0;
     c->joining = r->started && seats;
     c->presence = c->joining ? KL_ABSENT : KL_PRESENT;
-    r->before.present &= (uint8_t)~seats; /* as they were somebody else's */
+    r->before.present &= (uint8_t)~seats; /* they had another owner */
     r->now.present &= (uint8_t)~seats;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (seats >> s & 1) {
@@ -65,6 +65,7 @@ int kl_room_reseat(struct kl_room *r, unsigned client, uint8_t seats, uint64_t n
     c->next_sample = c->resumed_at = c->used = 0;
     c->waited_us = c->slowed_us = 0;
     c->holds_up = false;
+    c->left_spacing = 0;
     c->owed = true;
     if (c->link != KL_LINK_CUT) c->link = seats ? KL_LINK_BACK : KL_LINK_UP;
     kl_room_close_frames(r, now_us);
@@ -101,7 +102,7 @@ static uint8_t played(const struct kl_room *r, uint8_t pads) {
 /* --- closing ---------------------------------------------------------------------------------------------
  */
 
-/* Seats whose samples feed the interval being closed: a seat's first interval waits for nobody. */
+/* Seats whose samples feed the interval being closed. A seat's first interval is neutral. */
 static uint8_t feeding(const struct kl_room *r) {
     return r->now.first == 0 ? 0 : r->before.present & r->now.present & kl_room_seats_owned(r);
 }
@@ -163,13 +164,21 @@ static uint32_t next_length(struct kl_room *r, const struct kl_interval *next) {
     return r->params.clocked ? kl_spacing_next(&r->spacing, next->first) : FREE_SPACING;
 }
 
-/* What this client's link will need, by its round trips alone. */
+/* The spacing that this client's link needs, guessed from its round trips. */
 static uint16_t first_spacing(const struct kl_room *r, const struct kl_room_client *c) {
     uint32_t spread_us, rtt_us = kl_rtt_least_us(&c->rtt, &spread_us);
     return kl_spacing_from_rtt(c->rtt.count ? rtt_us : UNKNOWN_RTT_US, spread_us, r->params.fps_uhz / 1e6);
 }
 
-/* Those who have come back and whose samples reach back to this interval's start count again. */
+/* The spacing that this client asks for when its samples begin to count. A client that was here before asks
+ * for no more than it had: round trips measured right after its machine stood still are too long, and a link
+ * that has become longer shows in its first frames. */
+static uint16_t spacing_of_newcomer(const struct kl_room *r, const struct kl_room_client *c) {
+    uint16_t guess = first_spacing(r, c);
+    return c->left_spacing && c->left_spacing < guess ? c->left_spacing : guess;
+}
+
+/* Clients that have come back count again if their samples reach back to this interval's start. */
 static uint8_t count_present(struct kl_room *r, const struct kl_interval *next) {
     uint8_t seats = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -179,7 +188,7 @@ static uint8_t count_present(struct kl_room *r, const struct kl_interval *next) 
         bool by_samples = !next->by_clock || next->samples_end != UINT32_MAX;
         if (c->presence == KL_RETURNING && reaches_back) {
             c->presence = KL_PRESENT; /* the room may have come closer meanwhile than its link allows */
-            if (!next->by_clock) kl_spacing_newcomer(&r->spacing, first_spacing(r, c));
+            if (!next->by_clock) kl_spacing_newcomer(&r->spacing, spacing_of_newcomer(r, c));
         }
         if (c->presence == KL_PRESENT && !reaches_back && by_samples) c->presence = KL_RETURNING;
         if (c->presence != KL_PRESENT) continue;
@@ -213,11 +222,13 @@ static uint8_t flags_of(const struct kl_interval *i, bool key) {
     return flags;
 }
 
-/* How much later the frame closes than it would have, had all samples been taken in time. */
+/* How much later the frame closes than it would have, had all samples been taken in time. A frame made of no
+ * samples closes by the schedule, and no lead would bring it earlier. */
 static uint8_t excuse_of(struct kl_room *r, uint64_t now_us) {
     uint8_t seats = feeding(r);
     uint32_t lo, hi;
-    if (r->now.by_clock || !seats || !r->params.clocked) return 0;
+    if (r->now.by_clock || !r->params.clocked) return 0;
+    if (!seats) return KL_NO_NEED;
     samples_of(r, r->next_close, &lo, &hi);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(seats >> s & 1)) continue;
@@ -225,7 +236,7 @@ static uint8_t excuse_of(struct kl_room *r, uint64_t now_us) {
         if (came_us > r->in_time_us) r->in_time_us = came_us;
     }
     double quarters = (double)(now_us - r->in_time_us) * 4 / kl_room_period_us(r) + 0.5;
-    return quarters < UINT8_MAX ? (uint8_t)quarters : UINT8_MAX;
+    return quarters < KL_NO_NEED - 1 ? (uint8_t)quarters : KL_NO_NEED - 1;
 }
 
 static void close_frame(struct kl_room *r, uint64_t now_us) {
@@ -246,7 +257,7 @@ static void close_frame(struct kl_room *r, uint64_t now_us) {
     r->next_close++;
 }
 
-/* Somebody's samples count, or will from a keyframe soon. Where nobody's do, the game holds still. */
+/* True if some client's samples count, or will from a keyframe soon. If not, the game holds still. */
 static bool anybody(const struct kl_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (r->client[i].present && r->client[i].seats && r->client[i].presence != KL_ABSENT) return true;
@@ -264,10 +275,11 @@ static bool outruns_somebody(const struct kl_room *r) {
     return false;
 }
 
-/* When the next frame closes by the clock; UINT64_MAX where it waits for something else. */
+/* When the next frame closes by the clock; UINT64_MAX if it waits for something else. */
 static uint64_t closes_at(const struct kl_room *r) {
     if (kl_room_held_for(r)) return r->params.policy == KL_POLICY_STRICT ? UINT64_MAX : r->hold_until_us;
-    bool by_clock = r->now.by_clock || feeding(r) == 0; /* nobody to wait for: the schedule keeps the pace */
+    bool by_clock =
+        r->now.by_clock || feeding(r) == 0; /* no samples to wait for: the schedule keeps the pace */
     if (!r->started || r->paused || r->now.first == 0 || !by_clock || !anybody(r) || outruns_somebody(r))
         return UINT64_MAX;
     if (kl_room_missing(r)) return UINT64_MAX;
@@ -284,7 +296,7 @@ static bool can_close(struct kl_room *r, uint64_t now_us) {
     return kl_room_missing(r) == 0;
 }
 
-/* False where the room pauses here. */
+/* False if the room pauses here. */
 static bool next_interval(struct kl_room *r) {
     if (r->next_close < r->now.first + r->now.length) return true;
     r->paused = r->paused || r->pausing;

@@ -20,7 +20,7 @@
 enum kl_room_link { KL_LINK_UP, KL_LINK_CUT, KL_LINK_BACK };
 
 struct kl_room_client {
-    bool present;  /* in the room; what presence says is about its samples */
+    bool present;  /* in the room; `presence` is about its samples */
     uint8_t seats; /* bit per seat; 0: spectator */
     uint8_t seat_count;
     uint8_t presence;         /* enum kl_presence */
@@ -29,12 +29,13 @@ struct kl_room_client {
     uint32_t resumed_at;      /* number of the first sample after an absence */
     uint32_t used;            /* while frames close by the clock: samples below are played */
     bool crowded;             /* samples from `used` on were folded into one: the next frame takes all */
+    uint16_t left_spacing;    /* the spacing when it became absent; 0: it has not played yet */
     uint32_t frame_acked;     /* closed frames below are acknowledged */
     uint32_t backlog;         /* frames acknowledged and not yet run, by its last word */
     bool sparing;             /* wants nothing sent at half steps */
-    uint32_t waited_us;       /* how long the room waited for it, less what has drained (room_pace.c) … */
-    uint32_t slowed_us;       /* … and by how much it slowed the room */
-    bool holds_up;            /* one of the two ran over, and has not drained since */
+    uint32_t waited_us;       /* Time that the room waited for it, minus what has drained (room_pace.c). */
+    uint32_t slowed_us;       /* Time by which it slowed the room, drained likewise. */
+    bool holds_up;            /* One of these two ran over, and has not drained since. */
     uint8_t pauses;           /* that it had to make, of late */
     uint64_t barred_until_us; /* the last one's end */
     uint64_t in_time_us[KL_WINDOW_FRAMES]; /* by sample: when it would have come, had it been taken in time */
@@ -47,7 +48,7 @@ struct kl_room_client {
     uint32_t cursor;       /* within a burst: next frame to send; UINT32_MAX: no burst under way */
     uint8_t burst;         /* datagrams sent in it */
     uint64_t burst_at_us;  /* when the last one began … */
-    uint32_t burst_acked;  /* … and what had been acknowledged then */
+    uint32_t burst_acked;  /* frame_acked when the last burst began */
     uint8_t link;          /* enum kl_room_link */
     bool joining;          /* it has got its seats in the game, and they have not counted yet */
     bool fetching;         /* its frames come from the history (room_return.h) … */
@@ -64,7 +65,7 @@ struct kl_interval {
     uint8_t active;        /* seats that take part */
     uint8_t present;       /* seats whose samples of this interval count */
     bool hash, commands;
-    bool by_clock;        /* its frames close by the clock, from what has come */
+    bool by_clock;        /* its frames close by the clock, from the samples that are in */
     uint32_t samples_end; /* by_clock: samples from this number on are for the interval after */
 };
 
@@ -87,13 +88,15 @@ struct kl_room {
     uint32_t commands_given, given_at; /* bytes of them beyond KL_COMMAND_PACE, as of that frame */
     struct kl_schedule schedule;
     struct kl_spacing spacing;
-    uint64_t charged_us; /* waiting has been charged to whom it is due until then */
+    uint64_t charged_us; /* waiting until then has been charged to clients */
     uint64_t in_time_us; /* when the newest frame would have closed, had all samples been taken in time … */
     uint32_t mark_end;   /* frames below are under this mark; 0: there is none */
     uint8_t mark[KL_MARK_BYTES];
-    uint8_t excuse[KL_KEPT_FRAMES]; /* … and how much later it did, quarter frames; by frame */
+    uint8_t excuse[KL_KEPT_FRAMES]; /* … and how much later it did, quarter frames; by frame. KL_NO_NEED: the
+                                       needs of this frame say nothing */
 };
-#define KL_NOBODY 0xff
+#define KL_NOBODY  0xff
+#define KL_NO_NEED 0xff
 
 /* Commands that the room itself acts on at their keyframe, before it hands them on like all others. */
 enum {
@@ -108,7 +111,7 @@ enum {
 
 void kl_room_init(struct kl_room *r, const struct kl_params *params);
 
-/* Adds a client with the seats of its mask. KL_E_STATE where a seat is taken, or the index is in use. In a
+/* Adds a client with the seats of its mask. KL_E_STATE if a seat is taken or the index is in use. In a
  * room that has started it has no session yet (kl_room_return() begins one); its seats are neutral, no part
  * of the game and waited for under no policy, until it has caught up and resumed: then from the next
  * keyframe on. */
@@ -116,24 +119,25 @@ int kl_room_add(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_
 
 /* Gives a client other seats while the room plays (0: it watches from now on); frames that it has or fetches
  * stay as they are. Those that it had are as after kl_room_remove(), those that it gets as with
- * kl_room_add(). KL_E_STATE where the room has not started, the client is not there, or a seat is another's.
+ * kl_room_add(). KL_E_STATE if the room has not started, the client is not there, or a seat is another's.
  */
 int kl_room_reseat(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us);
 
 /* It has got its seats in the game, and they do not count yet. */
 bool kl_room_joining(const struct kl_room *r, unsigned client);
 
-/* True where this client holds the game up: the room waited for it, or went slower for it, by more than may
- * be. In a bounded room it is absent for that and not only for a single wait above the budget (docs/design.md
- * §3, "When a frame closes"). It comes back after a pause at the soonest, each longer than the one before.
- * The caller tells the room when it becomes true; it becomes false once it has kept pace for some seconds. */
+/* True if this client holds the game up: the room waited for it, or went slower for it, longer than is
+ * allowed. In a bounded room it is absent for that and not only for a single wait above the budget
+ * (docs/design.md §3, "When a frame closes"). It comes back after a pause at the soonest, each longer than
+ * the one before. The caller tells the room when it becomes true; it becomes false once it has kept pace for
+ * some seconds. */
 bool kl_room_holds_up(const struct kl_room *r, unsigned client);
 
 /* Takes a client out. Its seats are neutral and not waited for from the next frame that closes, and no longer
  * active from the next interval. */
 void kl_room_remove(struct kl_room *r, unsigned client, uint64_t now_us);
 
-/* Starts the lock: frame 0 is due soon after. KL_E_STATE where it has started or has no seats. */
+/* Starts the lock: frame 0 is due soon after. KL_E_STATE if the room has started or has no seats. */
 int kl_room_start(struct kl_room *r, uint64_t now_us);
 
 /* Feeds the body of a CTRL datagram. 0; or KL_E_STATE (no such client), KL_E_MALFORMED or KL_E_WINDOW, and
@@ -144,42 +148,43 @@ int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, siz
  */
 void kl_room_mark(struct kl_room *r, uint32_t end, const uint8_t mark[KL_MARK_BYTES]);
 
-/* Does what is due by time alone: frames that close by the clock, seats that are waited for no longer. Call
+/* Handles time: closes frames by the clock, and ends the wait for late clients. Call
  * when kl_room_tick_at() has come. */
 void kl_room_tick(struct kl_room *r, uint64_t now_us);
 uint64_t kl_room_tick_at(const struct kl_room *r); /* UINT64_MAX: nothing is */
 
 /* Queues a command of this client (or KL_RELAY_CLIENT) for the next keyframe that has place: one of each
- * client in turn. KL_E_FULL where KL_COMMANDS_MAX wait already, or, for chat, half of them or half of what
- * may be given at once is used up; KL_E_MALFORMED for data that its kind does not allow. */
+ * client in turn. KL_E_FULL if KL_COMMANDS_MAX wait already; for chat, if half of them wait or half of the
+ * bytes that may be given at once is used up. KL_E_MALFORMED for data that its kind does not allow. */
 int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint8_t *data, size_t len);
 
-/* Ends a pause: the next frame is due a moment from now. KL_E_STATE where there is none. */
+/* Ends a pause: the next frame is due 50 ms from now. KL_E_STATE if there is no pause. */
 int kl_room_resume(struct kl_room *r, uint64_t now_us);
 
 /* Of those that kl_room_waiting_for() says, the ones whose samples are missing. */
 uint8_t kl_room_missing(const struct kl_room *r);
 
-/* Seats that are absent or away, by whose pads they are: a swap changes nothing. Not those of who joins. */
+/* Seats of clients that are absent or away, numbered as before any swap. Seats of joining clients are not in
+ * it. */
 uint8_t kl_room_away(const struct kl_room *r);
 
-/* Writes the body of the UPDATE datagram due to this client; 0 where nothing is due. Call until 0.
+/* Writes the body of the UPDATE datagram due to this client; 0 if nothing is due. Call until 0.
  * cap >= KL_DATAGRAM_MAX. */
 size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap);
 
 /* When some client is owed a datagram at the latest. UINT64_MAX in an empty room. */
 uint64_t kl_room_send_at(const struct kl_room *r);
 
-/* Hands out closed frames, each once, in order: the caller keeps the history. False where there is none.
+/* Hands out closed frames, each once, in order: the caller keeps the history. False if there is none.
  * Frames not taken within KL_KEPT_FRAMES are passed over. */
 bool kl_room_take(struct kl_room *r, struct kl_frame *out);
 
-/* Seats whose samples the next frame waits for, as a mask, by whose pads they are; 0 where it waits for
- * nobody. */
+/* Mask of the seats whose samples the next frame waits for, numbered as before any swap; 0: it does not wait.
+ */
 uint8_t kl_room_waiting_for(const struct kl_room *r);
 
-/* True where this client has fallen behind what the room keeps, and nothing was done about it
- * (kl_room_fetch()). */
+/* True if this client lacks frames that the room does not keep any more, and kl_room_fetch() has not been
+ * called for it. */
 bool kl_room_lost(const struct kl_room *r, unsigned client);
 
 #endif

@@ -3,6 +3,7 @@
 #define SILENCE_LEAST_US 200000
 
 void kl_room_set_absent(struct kl_room *r, struct kl_room_client *c) {
+    if (c->presence == KL_PRESENT) c->left_spacing = r->spacing.current;
     c->presence = KL_ABSENT;
     kl_room_paid(c);
     r->before.present &= (uint8_t)~c->seats;
@@ -29,8 +30,8 @@ static uint64_t budget_us(const struct kl_room *r) {
     return r->params.wait_budget_ms * UINT64_C(1000);
 }
 
-/* bounded: everybody whom the room has waited for as long as it will. The schedule moves by that stall, once.
- */
+/* Bounded rooms: makes clients absent that the room has waited for longer than the budget. The schedule moves
+ * by that stall, once. */
 static void leave_behind(struct kl_room *r, uint64_t now_us) {
     uint8_t missing = kl_room_missing(r);
     if (missing == 0 || now_us < kl_room_waiting_since(r) + budget_us(r)) return;
@@ -39,8 +40,8 @@ static void leave_behind(struct kl_room *r, uint64_t now_us) {
     if (r->params.clocked) kl_schedule_move(&r->schedule, r->next_close, now_us);
 }
 
-/* optimistic: a client is heard every 50 ms, less what the link loses: a shorter budget is no sign of
- * absence. */
+/* Optimistic rooms: a client is heard every 50 ms, except for losses, so a budget below 200 ms counts as
+ * 200 ms. */
 static bool silent_at(const struct kl_room *r, const struct kl_room_client *c, uint64_t *at_us) {
     *at_us = c->heard_at_us + (budget_us(r) > SILENCE_LEAST_US ? budget_us(r) : SILENCE_LEAST_US);
     return c->present && c->seats && c->heard && c->presence != KL_ABSENT;

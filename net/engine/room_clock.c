@@ -1,7 +1,7 @@
 #include "net/engine/room_private.h"
 
-/* UPDATEs a second where frames close by the clock: every frame on a fast link, fewer on a slow one, where
- * the few milliseconds that the later frames of a group lose matter less than the packets. */
+/* Frames in one UPDATE if frames close by the clock: one on a fast link, more on a slow one. There the few
+ * milliseconds that the later frames of a group lose matter less than the packets. */
 #define FAST_RTT_US 60000
 #define SLOW_RTT_US 120000
 
@@ -83,7 +83,7 @@ static void make_input(const struct kl_room *r, const struct kl_room_client *c, 
     *out = ring[first % KL_WINDOW_FRAMES];
     for (uint32_t i = first + 1; i < end; i++)
         kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
-    if (end == c->used) kl_input_repeat(out); /* no news: it holds what it held */
+    if (end == c->used) kl_input_repeat(out); /* no new sample: buttons and sticks stay */
 }
 
 void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f) {

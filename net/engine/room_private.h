@@ -1,9 +1,9 @@
-/* room_private.h - what the files of the room share; room.h is its face.
+/* room_private.h - shared by the files of the room; room.h is the interface.
  *
  * room.c          clients, closing of frames
- * room_clock.c    closing by the clock (optimistic): what has come is folded into the next open frame
- * room_absence.c  who is not waited for
- * room_pace.c     who holds the room up
+ * room_clock.c    closing by the clock (optimistic): new samples are folded into the next open frame
+ * room_absence.c  clients that the room does not wait for
+ * room_pace.c     clients that hold the room up
  * room_command.c  commands, policy, pause
  * room_return.c   sessions that end and begin anew, rooms that go on after the relay died
  * room_wire.c     CTRL in, UPDATE out */
@@ -33,8 +33,8 @@ void kl_room_make_place(struct kl_room *r, struct kl_room_client *c);
 /* At a keyframe: whether the frames of `next` close by the clock. */
 void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next);
 
-/* Around whatever may close frames as time goes: what the room waited for, and was slowed by, is charged to
- * those whom it waited for (waited_for: seats). */
+/* Called before and after each event that may close frames. Time that the room waited, or was slowed by, is
+ * charged to the clients that it waited for (waited_for: their seats). */
 struct kl_room_event {
     uint8_t waited_for;
     double line_us, period_us; /* the schedule before */
@@ -42,7 +42,7 @@ struct kl_room_event {
 struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us);
 void kl_room_event_ends(struct kl_room *r, struct kl_room_event e);
 void kl_room_find_who_holds_up(struct kl_room *r, uint64_t now_us);
-uint64_t kl_room_runs_over_at(const struct kl_room *r); /* when that may find somebody who is waited for */
+uint64_t kl_room_runs_over_at(const struct kl_room *r); /* when a client may be found to hold the room up */
 void kl_room_paid(struct kl_room_client *c);            /* by its absence; not forgotten */
 bool kl_room_may_return(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us);
 
@@ -64,9 +64,9 @@ uint8_t kl_room_out(const struct kl_room *r);
 /* After its acknowledgement moved: UPDATEs may take over from the history. */
 void kl_room_note_acked(const struct kl_room *r, struct kl_room_client *c);
 
-/* Whether commands may stand at this keyframe, for what was given before. */
+/* False if the commands given before use up the bytes that clients have place for. */
 bool kl_room_affords(struct kl_room *r, uint32_t frame);
-/* What a command means to the room itself. */
+/* Carries out the part of a command that changes the room. */
 void kl_room_act(struct kl_room *r, const struct kl_command *c);
 /* At a keyframe: puts the queued commands into `next` and acts on those that are the room's. */
 void kl_room_give_commands(struct kl_room *r, struct kl_interval *next);

@@ -66,6 +66,7 @@ int kl_room_return(struct kl_room *r, unsigned client, uint32_t have, uint64_t n
     c->fetching = !near_enough(r, c);
     c->next_sample = c->resumed_at = c->used = 0;
     c->backlog = 0;
+    c->left_spacing = 0; /* a new session may have another link */
     c->away = c->heard = false;
     c->burst = 0;
     c->burst_at_us = 0;
@@ -85,7 +86,7 @@ void kl_room_note_acked(const struct kl_room *r, struct kl_room_client *c) {
     if (c->fetching && near_enough(r, c)) c->fetching = false;
 }
 
-/* Whole pieces, and what is less when nothing else is under way. */
+/* Whole pieces; a smaller one if no other is under way. */
 bool kl_room_wants_history(const struct kl_room *r, unsigned client, uint32_t *from) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return false;
     const struct kl_room_client *c = &r->client[client];

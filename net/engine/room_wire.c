@@ -53,18 +53,19 @@ static void note_word(struct kl_room *r, struct kl_room_client *c, const struct 
     if (resumes && may && m->sample_first >= c->next_sample) kl_room_resumed(r, c, m->sample_first);
 }
 
-/* What of this need the links asked for. */
+/* The part of a need that is owed to the links, 1 at least; 0: the need says nothing. */
 static uint8_t of_links(const struct kl_room *r, uint32_t frame, uint8_t need) {
     uint8_t excuse = frame + KL_KEPT_FRAMES < r->next_close ? 0 : r->excuse[frame % KL_KEPT_FRAMES];
+    if (need == 0 || excuse == KL_NO_NEED) return 0;
     return need > excuse ? (uint8_t)(need - excuse) : 1;
 }
 
 static void keep_needs(struct kl_room *r, unsigned client, const struct kl_ctrl *m) {
     if (r->client[client].seats == 0 || !r->params.clocked) return;
-    for (unsigned i = 0; i < m->need_count; i++)
-        if (m->need[i] > 0)
-            kl_spacing_need(&r->spacing, client, m->need_first + i,
-                            of_links(r, m->need_first + i, m->need[i]));
+    for (unsigned i = 0; i < m->need_count; i++) {
+        uint8_t need = of_links(r, m->need_first + i, m->need[i]);
+        if (need > 0) kl_spacing_need(&r->spacing, client, m->need_first + i, need);
+    }
 }
 
 static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64_t now_us) {
@@ -75,7 +76,7 @@ static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64
     c->heard_at_us = now_us;
 }
 
-/* True where the message claims what cannot be: frames never closed, samples out of all bounds. */
+/* True if the message names frames that never closed, or samples out of all bounds. */
 static bool impossible(const struct kl_room *r, const struct kl_ctrl *m) {
     uint32_t oldest = r->before.sample_first, most = oldest + KL_WINDOW_FRAMES;
     bool frames = m->frame_acked > r->next_close || m->need_first + m->need_count > m->frame_acked;
@@ -147,7 +148,7 @@ bool kl_room_lost(const struct kl_room *r, unsigned client) {
     return counts && first_frame(r, c) > c->frame_acked;
 }
 
-/* A burst is worth while where the last one arrived, or has had the time to. */
+/* A new burst may begin if the last one arrived, or has had the time to. */
 static bool may_burst(struct kl_room_client *c, uint64_t now_us) {
     uint64_t patience_us = BURST_RTTS * c->rtt.srtt_us + BURST_AGAIN_US;
     if (c->burst_at_us && c->frame_acked == c->burst_acked && now_us < c->burst_at_us + patience_us)

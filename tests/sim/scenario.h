@@ -47,7 +47,8 @@ enum happening_kind {
     HAPPEN_CUT,   /* no link for so long, then a new session */
     HAPPEN_KILL,  /* its process dies, and a new one comes so much later */
     HAPPEN_RELAY, /* the relay dies, and comes back so much later */
-    HAPPEN_CALLS
+    HAPPEN_CALLS,
+    HAPPEN_RELAY_FREEZE /* the relay's process stops */
 };
 enum { WAY_UP = 1, WAY_DOWN = 2 };
 struct happening {

@@ -16,7 +16,8 @@ int trial_pace(const struct cell *like);
 /* One of four hangs for so long (seconds): what the others pay, and how soon he is back. */
 int trial_hang(const struct cell *like, double seconds);
 
-/* All machines stand still at once, once or again and again: how soon the lead is what it was. */
+/* Machines stand still, some or all of them, the relay's among them, once or again and again: how soon the
+ * lead is what it was. */
 int trial_hitch(const struct cell *like);
 
 /* One of two calls too seldom, or has a machine that is a few percent too slow: what the other has of it,

@@ -161,7 +161,7 @@ static void order(struct world *w, const struct happening *h) {
 
 static void happen(struct world *w, const struct happening *h) {
     static const char *const name[] = {"link",  "outage", "stall", "freeze", "order", "leave",
-                                       "crash", "cut",    "kill",  "relay",  "calls"};
+                                       "crash", "cut",    "kill",  "relay",  "calls", "relay_freeze"};
     struct sim_client *c = &w->client[h->client];
     bool ends = h->kind == HAPPEN_LEAVE || h->kind == HAPPEN_CRASH;
     if (!c->in_room || !c->running || (c->leaving_session && !ends)) return;
@@ -192,6 +192,11 @@ static void happen(struct world *w, const struct happening *h) {
         c->calls_until_us = until;
         c->calls_us = h->tick_us;
         excuse(w, c, until + missed_us(w, c, h->length_us));
+        break;
+    case HAPPEN_RELAY_FREEZE:
+        w->relay_frozen_until_us = later(w->relay_frozen_until_us, until);
+        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+            if (w->client[i].in_room) excuse(w, &w->client[i], until);
         break;
     case HAPPEN_ORDER: order(w, h); break;
     case HAPPEN_CUT:
@@ -317,15 +322,17 @@ static void check_lost(struct world *w, unsigned i) {
 /* --- the loop ---------------------------------------------------------------------------------------------
  */
 
+/* A datagram for a process that stands still stays in its socket. */
 static void deliver(struct world *w, const struct event *e) {
-    const struct sim_client *c = &w->client[e->client];
-    if (w->now_us >= c->frozen_until_us) {
-        drive_to_client(w, e->packet);
+    bool up = e->kind == EVENT_TO_RELAY;
+    uint64_t until_us = up ? w->relay_frozen_until_us : w->client[e->client].frozen_until_us;
+    if (w->now_us >= until_us) {
+        (up ? drive_to_relay : drive_to_client)(w, e->packet);
         packet_free(w, e->packet);
         return;
     }
-    struct event again = *e; /* the socket keeps it */
-    again.at_us = c->frozen_until_us;
+    struct event again = *e;
+    again.at_us = until_us;
     events_push(w, again);
 }
 
@@ -377,7 +384,7 @@ static void arrive(struct world *w, const struct event *e) {
 static void handle(struct world *w, const struct event *e) {
     switch (e->kind) {
     case EVENT_TICK: tick(w, e->client); break;
-    case EVENT_TO_RELAY: drive_to_relay(w, e->packet); break;
+    case EVENT_TO_RELAY:
     case EVENT_TO_CLIENT: deliver(w, e); return;
     case EVENT_HAPPENING: happen(w, &w->scenario.happening[e->index]); break;
     case EVENT_ORDER: arrive(w, e); break;
@@ -405,6 +412,11 @@ static void step(struct world *w) {
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++)
         if (w->due_client[i] <= w->now_us) drive_send_client(w, i);
+    if (w->now_us < w->relay_frozen_until_us) {
+        if (w->due_tick <= w->now_us) w->due_tick = w->relay_frozen_until_us;
+        if (w->due_room <= w->now_us) w->due_room = w->relay_frozen_until_us;
+        return;
+    }
     if (!w->failed && w->due_tick <= w->now_us) drive_tick(w);
     if (!w->failed && w->due_room <= w->now_us) drive_send_relay(w);
 }

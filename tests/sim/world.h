@@ -116,6 +116,7 @@ struct world {
     struct packet *free_packets;
     struct kl_history *history;
     bool relay_down;
+    uint64_t relay_frozen_until_us;
     uint64_t cuts, kills, reopened, joined, pieces_sent, brought_back;
     struct rng rng;
     FILE *log; /* NULL: quiet */

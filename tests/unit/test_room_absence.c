@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "net/engine/room.h"
+#include "net/engine/room_return.h"
 #include "tests/unit/room_hand.h"
 
 #define BUDGET_US 250000
@@ -393,6 +394,47 @@ static void a_need_counts_without_what_the_frame_owes_to_it(void **state) {
     assert_int_equal(kept_need(interval + 3, 20), 1);
 }
 
+/* All stood still and one is coming back: the frames between close by the schedule alone, whatever the lead
+ * is. */
+static void needs_of_a_frame_that_nobody_fed_say_nothing(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    all_say(7, 0);
+    kl_room_tick(&r, line(interval + 1) + BUDGET_US);
+    assert_int_equal(kl_room_away(&r), 7);
+    hand_ctrl(0, 30, 0, HAND_RESUME, line(30)); /* no later interval counts before frame 30 */
+    hand_take_all();
+    uint32_t f = r.next_close;
+    for (; r.next_close < f + 3;)
+        kl_room_tick(&r, kl_room_tick_at(&r));
+    assert_int_equal(r.client[0].presence, KL_RETURNING);
+    assert_int_equal(kept_need(f, 60), 0);
+    assert_int_equal(kept_need(f + 2, 60), 0);
+}
+
+/* Round trips measured right after a machine stood still are too long. In a new session they are all there
+ * is. */
+static void a_client_that_returns_asks_for_no_more_spacing_than_it_left(void **state) {
+    (void)state;
+    for (unsigned new_session = 0; new_session < 2; new_session++) {
+        begin(KL_POLICY_BOUNDED);
+        r.params.spacing_fixed = 0;
+        all_say(7, 0);
+        hand_ctrl(2, 1, 0, HAND_AWAY, line(1));
+        if (new_session) assert_int_equal(kl_room_return(&r, 2, r.next_close, line(1)), 0);
+        for (unsigned i = 0; i < KL_RTT_RECENT; i++)
+            kl_rtt_sample(&r.client[2].rtt, 450000);
+        hand_ctrl(2, 4, 1, HAND_RESUME, line(1) + 1);
+        for (uint32_t n = 1; r.client[2].presence != KL_PRESENT && n < 40; n++)
+            all_say(3, n);
+        assert_int_equal(r.client[2].presence, KL_PRESENT);
+        if (new_session)
+            assert_true(r.spacing.current > 20);
+        else
+            assert_int_equal(r.spacing.current, 4);
+    }
+}
+
 /* 5/16 of a frame are a frontend's phase; where the turn came late they are not, and what is rounded up in
  * needs goes with them. */
 static void a_late_turn_is_no_phase(void **state) {
@@ -460,6 +502,8 @@ int main(void) {
         cmocka_unit_test(a_late_sample_now_and_then_is_borne),
         cmocka_unit_test(lateness_of_the_sampler_is_no_need_of_the_links),
         cmocka_unit_test(a_need_counts_without_what_the_frame_owes_to_it),
+        cmocka_unit_test(needs_of_a_frame_that_nobody_fed_say_nothing),
+        cmocka_unit_test(a_client_that_returns_asks_for_no_more_spacing_than_it_left),
         cmocka_unit_test(a_late_turn_is_no_phase),
         cmocka_unit_test(what_would_have_been_late_all_the_same_is_no_excuse),
         cmocka_unit_test(nobody_is_absent_before_the_start),

@@ -302,11 +302,18 @@ static void needs_are_kept_by_client(void **state) {
     kl_room_add(&r, 0, 1, 0);
     kl_room_add(&r, 3, 2, 0);
     kl_room_start(&r, 1000);
-    struct kl_ctrl m = {.stamp = 5, .frame_acked = 4, .need_first = 1, .need_count = 2, .need = {9, 11}};
+    hand_ctrl(0, 0, 4, 0, 60000); /* interval 0 is made of no samples, and its needs do not count */
+    hand_ctrl(3, 0, 4, 0, 60000);
+    struct kl_ctrl m = {.stamp = 70000,
+                        .frame_acked = 8,
+                        .sample_first = 4,
+                        .need_first = 5,
+                        .need_count = 2,
+                        .need = {9, 11}};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
     assert_int_equal(kl_room_receive(&r, 3, buf, len, 90000), 0);
-    assert_int_equal(r.spacing.need[3][2], 11);
-    assert_int_equal(r.spacing.next[3], 3);
+    assert_int_equal(r.spacing.need[3][6], 11);
+    assert_int_equal(r.spacing.next[3], 7);
     assert_int_equal(r.spacing.next[0], 0);
 }
 
