@@ -2,7 +2,7 @@
 """judge_trace.py NAME TRACE [--watch FILE] ... - judges the CSV of `keylock run --trace` or KEYLOCK_TRACE.
 
 Prints `ok NAME/...` or `FAIL NAME/...: why` lines and exits with 1 when something failed. The machine's own hitches (hitches.py)
-are named and taken off. Where it stood still for more than a third of the time nothing is judged: `skip NAME: why`.
+are named and taken off. Where it stood still for more than a third of the time, only gaps are judged: `skip NAME: why`.
   --after S        leaves out the first S seconds after frame 0 (0)
   --fps F          the core's own rate, and of it
   --min-share X    at least this share must have been run
@@ -72,9 +72,9 @@ hitches = [ms for _, ms in held if ms > 8]
 stood_ms = sum(hitches)
 if a.watch:
     print(f"     {a.name}: the machine stood still for {stood_ms:.0f} ms of {seconds * 1e3:.0f}, in a tenth of a second for {max(hitches, default=0):.0f} at most")
-if stood_ms > seconds * 1000 / 3:
-    print(f"skip {a.name}: nothing is judged where the machine stood still for {stood_ms:.0f} ms of {seconds * 1e3:.0f}")
-    sys.exit(0)
+if stood_ms > seconds * 1000 / 3 and (a.min_share or a.max_lead or a.max_late or a.settled):
+    print(f"skip {a.name}: only gaps are judged where the machine stood still for {stood_ms:.0f} ms of {seconds * 1e3:.0f}")
+    a.min_share = a.max_lead = a.max_late = a.settled = None
 if a.min_share:
     fps = frames / seconds
     owed = math.ceil(a.min_share * a.fps * seconds) - frames  # frames short of what is expected
