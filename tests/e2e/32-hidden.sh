@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 32-hidden.sh - frames that nobody sees: a core that plays them differently is found, and plays in lock where the host
 # has KEYLOCK_HIDE=off; a machine too slow for them is told so.
-# runs: waiting, test, 25 s
+# runs: waiting, test, 40 s
 . "$(dirname "$0")/lib.sh"
 
 press=$build/cores/press_core_libretro.so

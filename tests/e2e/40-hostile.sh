@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 40-hostile.sh - what goes wrong says so in one clear line and disturbs nobody else: a match runs in another room
 # of the same relay all the while, and must end in sync, on time, at full speed.
-# runs: waiting, test, 50 s
+# runs: waiting, test, 60 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes" "$content/pads.gb"

@@ -4,7 +4,7 @@
 #   SECONDS_OF_PLAY=600  instead of 30
 #   OTHER_RETROARCH=1.20 the second of them is of that version (57-versions.sh)
 #   PICTURE=FILE         keeps a picture of the two windows
-# runs: alone, test, 45 s
+# runs: alone, test, 35 s
 # limit: 1000
 . "$(dirname "$0")/lib.sh"
 

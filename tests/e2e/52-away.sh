@@ -3,7 +3,7 @@
 # other plays on, seeing who; one of keylock play goes on behind its menu, with its pads neutral, and is not away. A window
 # that is dragged holds up no room, but for a bounded one's budget. A reset by the frontend's key and a pause by the pad's hot key
 # are everybody's.
-# runs: waiting, test, 60 s
+# runs: waiting, test, 65 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 53-sound.sh - the sound of sessions over bad links against that of one without faults: two pure tones, as WAV files.
 #   SECONDS_OF_PLAY=120  instead of 20
-# runs: alone, all, 60 s
+# runs: alone, all, 80 s
 . "$(dirname "$0")/lib.sh"
 
 PLAY=${SECONDS_OF_PLAY:-20}

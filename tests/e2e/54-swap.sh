@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 54-swap.sh - after seats have changed hands the screens still name the right player: whom the room waits for, and who
 # is away.
-# runs: waiting, test, 18 s
+# runs: waiting, test, 20 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 56-disk.sh - a disk is swapped on every machine at the same frame: by the room's command, by real RetroArch's disk
 # control, and by the pad, as nestopia has it for the sides of a Famicom disk.
-# runs: waiting, test, 30 s
+# runs: waiting, test, 20 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/sides.fds" "$content/system/disksys.rom"

@@ -2,7 +2,7 @@
 # 59-netplay-tcp.sh - RetroArch's own Netplay menu where nobody knows a relay, and no UDP gets to the host's machine: the match
 # comes over RetroArch's connection, its packet channel. Two network namespaces, a cable, and a firewall. Needs root.
 #   RTT=MS  that connection is so long (tests/tools/tcp_delay.py); it is then not cut
-# runs: waiting, test, 40 s
+# runs: waiting, test, 30 s
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/netplay_lib.sh
 

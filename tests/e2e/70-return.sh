@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # 70-return.sh - a seat is kept: who loses his link comes back by himself, who is killed and started again takes his
 # seat again, and the others play on. All hashes are equal afterwards, from frame 0 on.
-# runs: waiting, test, 52 s: PARTS=outage
-# runs: waiting, test, 69 s: PARTS='killed twins forgotten'
+# runs: waiting, test, 55 s: PARTS=outage
+# runs: waiting, test, 70 s: PARTS='killed twins forgotten'
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
@@ -42,7 +42,7 @@ outage() {
     done
     for s in $CUTS; do begins "cut$s"; done
     for s in $CUTS; do
-        watch "watch$s" near$s relay
+        watch "watch$s" "near$s" "far$s" "wire$s" relay # far, too: the room waits for it
         cut_for "$s" &
         cutters+=($!)
     done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # 71-doors.sh - who comes into a room and who does not: links, the relay's key, passwords, the lock, kicks and bans.
-# runs: waiting, test, 33 s
+# runs: waiting, test, 40 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

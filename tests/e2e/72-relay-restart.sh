@@ -2,7 +2,7 @@
 # 72-relay-restart.sh - a relay with --journal is killed with -9 while two pairs play, and started again on the same port
 # with the same folders: all go on within 3 s, with no frame lost or changed. Twice.
 #   PAIRS=2
-# runs: waiting, test, 34 s
+# runs: waiting, test, 35 s
 . "$(dirname "$0")/lib.sh"
 
 PAIRS=${PAIRS:-2} FRAMES=1500

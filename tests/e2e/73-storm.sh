@@ -3,7 +3,7 @@
 # say, and two accepted clients, one of them in their room, do what they can; meanwhile both players' addresses change.
 # Nobody stalls for more than 50 ms, what they play is equal, and the floods cost no place and get no more than they sent.
 #   STORM_SECONDS=20
-# runs: alone, all, 30 s
+# runs: alone, all, 35 s
 . "$(dirname "$0")/lib.sh"
 
 LASTS=${STORM_SECONDS:-20}

@@ -2,7 +2,7 @@
 # 74-roam.sh - players whose address changes while they play: from Wi-Fi to mobile and back (network namespaces, two
 # links, the address of the one goes), without and with a second in which there is none; and a NAT that forgets. Nobody
 # loses his session, nobody waits longer than there was no link, and all hashes are equal. Needs root, for namespaces.
-# runs: waiting, test, 66 s
+# runs: waiting, test, 65 s
 . "$(dirname "$0")/lib.sh"
 
 PARTS=${PARTS:-walk nat}
@@ -65,7 +65,7 @@ bad = False
 for number, line in enumerate(open(changes), 1):
     at, without = map(int, line.split())
     begin, end = at - 500000, at + without * 1000 + 2500000
-    still = lambda a, b: sum(ms for us, ms in hitches if a <= us and us - 100000 <= b)
+    still = lambda a, b: sum(ms for us, ms in hitches if a - 200000 <= us and us - 100000 <= b)  # it has consequences for a while
     gaps = [((b - a) / 1000, still(a, b)) for a, b in zip(ran, ran[1:]) if b > begin and a < end]
     gap, held = max(gaps, key=lambda g: g[0] - g[1], default=(1e9, 0))
     most = min(without, int(budget)) + 17 + 50 + float(extra)

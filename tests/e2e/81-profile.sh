@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 81-profile.sh - the profile of a core that keylock probe keeps, and what a room does by the host's: the mask of the state,
 # loading at snapshots, hidden frames, how often is hashed; one that does not fit, and one that is bad.
-# runs: waiting, test, 40 s
+# runs: waiting, test, 35 s
 . "$(dirname "$0")/lib.sh"
 
 game=$content/shooter.nes

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 84-parted.sh - two real RetroArch, one of which parts: what both have kept (recording, hashes, states) names the frame and
 # the byte, by the testers' tools alone.
-# runs: waiting, test, 40 s
+# runs: waiting, test, 15 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

@@ -3,7 +3,7 @@
 # a core with a state of 16 MiB, over links of 10 Mbit/s. One that gives no state is replayed, and one whose states do not hold
 # all of it, once that shows. The others notice nothing, and all hashes are equal where both have run.
 # LONG=MINUTES: the newcomer to the first comes so many minutes into the match.
-# runs: alone, all, 60 s
+# runs: alone, all, 40 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"

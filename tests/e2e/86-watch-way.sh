@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 86-watch-way.sh - who watches from outside comes to the game by a snapshot where all would take too long, is healed by one
 # where he is out of sync, comes back when the relay was killed with -9 and started anew, and is put out by the host's word.
-# runs: waiting, test, 62 s
+# runs: waiting, test, 65 s
 # limit: 200
 . "$(dirname "$0")/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # 90-install.sh - `keylock install` as a user who may not write into the system's folders: Debian's layout and upstream's,
 # trees as Flatpak and Steam have them; and the installed core chosen from real RetroArch's list, by its menu.
-# runs: waiting, test, 30 s
-# runs: waiting, all, 30 s: KL_RETROARCH=1.20
+# runs: waiting, test, 10 s
+# runs: waiting, all, 10 s: KL_RETROARCH=1.20
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$wrapper" "$content/shooter.nes"

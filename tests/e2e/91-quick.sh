@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # 91-quick.sh - quick matches, practice while waiting, and changing one's mind: without a screen, and in real RetroArch by its
 # core options.
-# runs: waiting, test, 117 s
-# runs: waiting, all, 117 s: KL_RETROARCH=1.20
+# runs: waiting, test, 75 s
+# runs: waiting, all, 75 s: KL_RETROARCH=1.20
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes" "$content/pads.gb"

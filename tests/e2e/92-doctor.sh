@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # 92-doctor.sh - `keylock doctor` on a machine where all is well, and on ones where each thing is wrong: it says which, what to do, and
 # its exit status tells.
-# runs: waiting, test, 20 s
-# runs: waiting, all, 20 s: KL_RETROARCH=1.20
+# runs: waiting, test, 25 s
+# runs: waiting, all, 25 s: KL_RETROARCH=1.20
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

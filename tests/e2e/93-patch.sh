@@ -3,7 +3,7 @@
 # core goes into a room by the menu, where a stock RetroArch is in it too; rooms are browsed and joined, a match is looked for,
 # a room is watched; links, with a game and without.
 #   PICTURES=FOLDER  keeps pictures of the menu and of the rooms found
-# runs: waiting, test, 127 s
+# runs: waiting, test, 110 s
 . "$(dirname "$0")/lib.sh"
 
 archive=build/frontend/retroarch_1.20.0+dfsg.orig.tar.xz

@@ -113,7 +113,7 @@ if a.one_gap:
     stood = lambda at, till: sum(ms for t, ms in held if at - 50000 <= t and t - 150000 <= till) / 1000
     walls = [int(r["wall_us"]) for r in ran]
     gaps = [((y - x) / 1e6, stood(x, y), i) for i, (x, y) in enumerate(zip(walls, walls[1:])) if y - x > low * 1e6]
-    longest = max(gaps, default=(0, 0, 0))
+    longest = max(gaps, key=lambda g: g[0] - g[1], default=(0, 0, 0))
     others = [g for g in gaps if g != longest and g[0] - g[1] > low]
     say(bool(gaps) and not others and longest[0] - longest[1] < high, "gap",
         f"gaps over {low:g} s: {', '.join(f'{g:.2f} s, for {still:.2f} of it the machine stood still' for g, still, _ in gaps) or 'none'}"

@@ -1,5 +1,5 @@
 /* That ENet is set up as enet_common.h says: the traps of the ENet installed that a setting closes.
- * runs: waiting, test, 1 s */
+ * runs: waiting, test, 2 s */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

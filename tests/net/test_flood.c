@@ -1,7 +1,7 @@
 /* test_flood.c - what costs a stranger nothing costs a relay nothing, and nobody's game: sixty thousand
  * spoofed handshakes, answers never longer than questions, and somebody on the wire who repeats, turns, cuts
  * and makes up what two players say. net/PROTOCOL.md §8 to §10.
- * runs: alone, all, 40 s */
+ * runs: alone, all, 65 s */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <setjmp.h>

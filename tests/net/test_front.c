@@ -1,6 +1,6 @@
 /* The interface for frontends (keylock_api.h) against a real relay: rooms listed while nobody waits for them,
  * a game that goes into a room because the menu said so, and out of it again.
- * runs: waiting, test, 3 s */
+ * runs: waiting, test, 2 s */
 #include "tests/unit/unit.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* test_hub.c - the relay's end of the network by itself, in this process, against who has a session by the
  * rules and then says what no client would: in another's name, twice, or what somebody recorded.
  * net/PROTOCOL.md §8, §9.
- * runs: waiting, test, 6 s */
+ * runs: waiting, test, 7 s */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <setjmp.h>

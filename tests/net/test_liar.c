@@ -1,6 +1,6 @@
 /* test_liar.c - players who lie about their machines, to a real relay over UDP: what they are told, what it
  * logs, and that the honest ones play on, equal. net/PROTOCOL.md §7, Commitments, Snapshots and Healing.
- * runs: waiting, test, 78 s */
+ * runs: waiting, test, 75 s */
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* A match's own relay, and finding it by one of many addresses.
- * runs: waiting, test, 4 s */
+ * runs: waiting, test, 3 s */
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>

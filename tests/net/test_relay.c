@@ -1,5 +1,5 @@
 /* test_relay.c - a real relay process, real links over loopback UDP, synthetic players.
- * runs: waiting, test, 56 s */
+ * runs: waiting, test, 60 s */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

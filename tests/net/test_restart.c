@@ -1,6 +1,6 @@
 /* test_restart.c - many rooms, and the relay is killed with -9 and started again, with a journal. journal.h.
  *   HOURS=50  so many rooms of an hour each, not 10
- * runs: waiting, test, 30 s */
+ * runs: waiting, test, 50 s */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* test_roam.c - sessions whose address changes: followed after one datagram, with little said to an address
  * that has not answered; and those who pretend to be such a session. net/PROTOCOL.md §9, Addresses.
- * runs: waiting, test, 29 s */
+ * runs: waiting, test, 30 s */
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
