@@ -1,12 +1,12 @@
 #include "core_wrapper/core.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/library.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 
@@ -49,7 +49,7 @@ static const struct {
 
 static int find_symbols(struct kl_core *c, char *err, size_t err_len) {
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *fn = dlsym(c->handle, symbols[i].name);
+        void *fn = kl_library_find(c->handle, symbols[i].name);
         if (!fn) {
             snprintf(err, err_len, "%s is no libretro core: expected the function %s, found none", c->path,
                      symbols[i].name);
@@ -82,16 +82,11 @@ static int make_copy(struct kl_core *c, char *folder, size_t cap, char *err, siz
     return result;
 }
 
-static bool is_mapped(const char *path) {
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (handle) dlclose(handle);
-    return handle != NULL;
-}
-
 static int load(struct kl_core *c, char *err, size_t err_len) {
-    c->handle = dlopen(c->copy_path[0] ? c->copy_path : c->path, RTLD_NOW | RTLD_LOCAL);
+    char why[1024];
+    c->handle = kl_library_open(c->copy_path[0] ? c->copy_path : c->path, why, sizeof(why));
     if (!c->handle) {
-        snprintf(err, err_len, "cannot load the core %s: %s", c->path, dlerror());
+        snprintf(err, err_len, "cannot load the core %s: %s", c->path, why);
         return -1;
     }
     return find_symbols(c, err, err_len);
@@ -108,7 +103,7 @@ static int load_copy(struct kl_core *c, char *err, size_t err_len) {
 
 /* Forgets a copy that did not load. */
 static void drop(struct kl_core *c) {
-    if (c->handle) dlclose(c->handle);
+    kl_library_close(c->handle);
     c->handle = NULL;
     c->copy_path[0] = '\0';
     c->ctors = (struct kl_ctors){0};
@@ -128,7 +123,7 @@ static int open_core(struct kl_core *c, const char *path, bool late, char *err, 
         memset(c, 0, sizeof(*c));
         return -1;
     }
-    bool mapped = is_mapped(c->path);
+    bool mapped = kl_library_loaded(c->path);
     int result = late || mapped ? load_copy(c, err, err_len) : load(c, err, err_len);
     if (result != 0 && late &&
         !mapped) { /* a temporary folder may forbid programs: better early than not at all */
@@ -152,10 +147,10 @@ void kl_core_construct(struct kl_core *c) {
 }
 
 void kl_core_close(struct kl_core *c) {
-    kl_core_construct(c); /* its destructors, which dlclose() runs, count on it */
+    kl_core_construct(c); /* its destructors, which run as it is unloaded, count on it */
     if (c->game_loaded) c->unload_game();
     if (c->initialised) c->deinit();
-    if (c->handle) dlclose(c->handle);
+    kl_library_close(c->handle);
     memset(c, 0, sizeof(*c));
 }
 

@@ -46,7 +46,7 @@ struct kl_core {
     size_t (*get_memory_size)(unsigned id);
 };
 
-/* Loads the shared object (RTLD_NOW | RTLD_LOCAL) and finds its functions; calls none but api_version.
+/* Loads the shared object and finds its functions; calls none but api_version.
  * 0, or -1 with one line in err that names the file, what was expected and what came. */
 int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len);
 
@@ -56,15 +56,15 @@ int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len)
 int kl_core_open_late(struct kl_core *c, const char *path, char *err, size_t err_len);
 void kl_core_construct(struct kl_core *c);
 
-/* Unloads: unload_game and deinit where they are due, then dlclose. Afterwards the object is empty. */
+/* Unloads: unload_game and deinit where they are due, then the library. Afterwards the object is empty. */
 void kl_core_close(struct kl_core *c);
 
 /* serialize() for states that are compared with other machines': what stands on the stack below is zeros, for
  * a core may save what it never set (gambatte's rombank, where the cartridge has no mapper). */
 bool kl_core_serialize(const struct kl_core *c, void *data, size_t size);
 
-/* Opens c->path again with nothing left of before: where the library is still mapped after dlclose
- * (RTLD_NOLOAD finds it), a copy under a fresh name in a private temporary folder is loaded. Same errors. */
+/* Opens c->path again with nothing left of before: where the library is still loaded after that,
+ * a copy under a fresh name in a private temporary folder is loaded. Same errors. */
 int kl_core_reopen(struct kl_core *c, char *err, size_t err_len);
 
 /* Where the core NAME_OR_PATH is: a path with a slash as it is; else NAME, NAME_libretro.so in each of the

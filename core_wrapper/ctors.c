@@ -1,10 +1,11 @@
 #include "core_wrapper/ctors.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "net/platform/library.h"
 
 #define BLANK 0x6000f00d /* a tag of no meaning, in the range left to systems: the loader passes it over */
 
@@ -56,9 +57,9 @@ void kl_ctors_run(struct kl_ctors *c, void *handle) {
     static char name[] = "keylock", *argv[] = {name, NULL};
     typedef void (*function)(int, char **, char **);
     const struct kl_ctors todo = *c;
-    struct link_map *map;
+    const struct link_map *map = kl_library_record(handle);
     memset(c, 0, sizeof *c);
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return;
+    if (!map) return;
     if (todo.init) ((function)(map->l_addr + todo.init))(1, argv, environ);
     const ElfW(Addr) *array = (const void *)(map->l_addr + todo.array);
     for (uint64_t i = 0; i < todo.count; i++)

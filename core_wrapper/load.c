@@ -1,10 +1,10 @@
 #include "core_wrapper/load.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
@@ -25,11 +25,11 @@ static void ask_folder(unsigned cmd, char *out, size_t cap) {
 }
 
 static void find_own_path(void) {
-    Dl_info info;
     static const char anchor;
-    if (dladdr(&anchor, &info) && info.dli_fname &&
-        !kl_file_real(info.dli_fname, kl_w.own_path, sizeof kl_w.own_path))
-        snprintf(kl_w.own_path, sizeof kl_w.own_path, "%s", info.dli_fname);
+    char path[sizeof kl_w.own_path];
+    if (kl_library_file_of(&anchor, path, sizeof path) &&
+        !kl_file_real(path, kl_w.own_path, sizeof kl_w.own_path))
+        strcpy(kl_w.own_path, path);
 }
 
 static void folder_of(char *path) {
@@ -90,7 +90,7 @@ static int open_core(char *err, size_t err_len) {
     int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
     if (find_core(path, sizeof path, err, err_len) != 0) return -1;
     if (open(&kl_w.core, path, err, err_len) != 0) return -1;
-    if (dlsym(kl_w.core.handle, KLW_API_SYMBOL)) {
+    if (kl_library_find(kl_w.core.handle, KLW_API_SYMBOL)) {
         snprintf(err, err_len, "%.300s is Keylock itself: expected the core that it shall wrap", path);
         kl_core_close(&kl_w.core);
         return -1;

@@ -1,6 +1,6 @@
+#include "net/platform/library.h"
 #include "core_wrapper/world_private.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
@@ -72,10 +72,10 @@ static int match_phdr(struct dl_phdr_info *info, size_t size, void *user) {
 }
 
 static int read_object(struct object *o, void *handle, char *err, size_t err_len) {
-    struct link_map *map = NULL;
+    const struct link_map *map = kl_library_record(handle);
     memset(o, 0, sizeof(*o));
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map) {
-        snprintf(err, err_len, "cannot hook the core's imports: no link map (%s)", dlerror());
+    if (!map) {
+        snprintf(err, err_len, "cannot hook the core's imports: the loader has no record of it");
         return -1;
     }
     o->base = map->l_addr;

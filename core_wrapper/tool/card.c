@@ -1,10 +1,10 @@
 #include "core_wrapper/tool/card.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/library.h"
 #include "core_wrapper/tool/tool.h"
 #include "net/platform/process.h"
 #include "core_wrapper/core.h"
@@ -23,7 +23,7 @@ static void ask(struct answer *a, const char *path) {
     struct retro_system_info info = {0};
     struct kl_card *c = &a->card;
     if (kl_core_open(&core, path, a->err, sizeof a->err) != 0) return;
-    c->ours = dlsym(core.handle, KLW_API_SYMBOL) != NULL;
+    c->ours = kl_library_find(core.handle, KLW_API_SYMBOL) != NULL;
     if (!c->ours) core.get_system_info(&info);
     snprintf(c->name, sizeof c->name, "%.*s", kl_core_text_len(info.library_name, 120),
              info.library_name ? info.library_name : "");

@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <wordexp.h>
 
 /* clang-format off: a line here is a line there */

@@ -16,7 +16,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* clang-format off: a line here is a line there */
 const char cmd_probe_help[] =

@@ -1,10 +1,10 @@
 /* The doctor's looks at this machine: RetroArch, wrapper, cores, clock. */
+#include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/doctor.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,15 +87,16 @@ void kl_doctor_retroarch(struct kl_doctor *d) {
 /* ---- the wrapper ---- */
 
 static void load_wrapper(struct kl_doctor *d) {
-    void *handle = dlopen(d->wrapper_path, RTLD_NOW | RTLD_LOCAL);
+    char why[1024];
+    void *handle = kl_library_open(d->wrapper_path, why, sizeof why);
     klw_api_fn fn = NULL;
     if (!handle) {
         kl_doctor_find(d, KL_WRONG, "wrapper",
                        "Install the library that it names, or build Keylock here (make deps, make).",
-                       "the wrapper does not load: %.900s", dlerror());
+                       "the wrapper does not load: %.900s", why);
         return;
     }
-    *(void **)&fn = dlsym(handle, KLW_API_SYMBOL);
+    *(void **)&fn = kl_library_find(handle, KLW_API_SYMBOL);
     const struct klw_api *api = fn ? fn() : NULL;
     if (!api || api->version != KLW_API_VERSION)
         kl_doctor_find(d, KL_WRONG, "wrapper", "Build and install keylock and the wrapper together.",
@@ -103,7 +104,7 @@ static void load_wrapper(struct kl_doctor *d) {
                        KLW_API_VERSION, api ? api->version : 0);
     else
         kl_doctor_find(d, KL_WELL, "wrapper", NULL, "%.900s", d->wrapper_path);
-    dlclose(handle);
+    kl_library_close(handle);
 }
 
 void kl_doctor_wrapper(struct kl_doctor *d) {

@@ -1,12 +1,13 @@
 #include "core_wrapper/tool/headless.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+
+#include "net/platform/library.h"
 
 static struct kl_headless *current; /* for the callbacks */
 
@@ -64,7 +65,7 @@ static int16_t on_input_state(unsigned port, unsigned device, unsigned index, un
 
 static klw_api_fn wrapper_symbol(const struct kl_core *c) {
     klw_api_fn get = NULL;
-    void *symbol = dlsym(c->handle, KLW_API_SYMBOL);
+    void *symbol = kl_library_find(c->handle, KLW_API_SYMBOL);
     memcpy(&get, &symbol, sizeof(get));
     return get;
 }

@@ -7,7 +7,6 @@
 #include <json-c/json.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "net/platform/process.h"
 

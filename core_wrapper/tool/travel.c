@@ -1,10 +1,9 @@
 #include "core_wrapper/tool/travel.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "net/platform/library.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/settings.h"
@@ -12,7 +11,7 @@
 #define LIBRARIES 32
 
 struct luggage {
-    char soname[LIBRARIES][128];
+    char soname[LIBRARIES][KL_LIBRARY_NAME];
     unsigned count;
 };
 
@@ -29,37 +28,29 @@ static void pack(struct luggage *l, const char *soname) {
     for (unsigned i = 0; i < l->count; i++)
         if (!strcmp(l->soname[i], soname)) return;
     if (!stays(soname) && l->count < LIBRARIES)
-        snprintf(l->soname[l->count++], sizeof l->soname[0], "%s", soname);
+        snprintf(l->soname[l->count++], sizeof l->soname[0], "%.127s", soname);
 }
 
-/* What a loaded object names as needed (DT_NEEDED). The loader has made the string table's address absolute.
- */
-static void pack_needed(struct luggage *l, const struct link_map *map) {
-    const char *strings = NULL;
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_STRTAB) strings = (const char *)d->d_un.d_ptr;
-    for (const ElfW(Dyn) *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_NEEDED) pack(l, strings + d->d_un.d_val);
-}
-
-static struct link_map *map_of(void *handle) {
-    struct link_map *map = NULL;
-    return handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : NULL;
+static void pack_needed(struct luggage *l, void *library) {
+    char name[LIBRARIES][KL_LIBRARY_NAME];
+    unsigned count = kl_library_needs(library, name, LIBRARIES);
+    for (unsigned i = 0; i < count; i++)
+        pack(l, name[i]);
 }
 
 static int carry(struct luggage *l, unsigned i, const char *folder, char *err, size_t err_len) {
-    char to[KLT_PATH];
-    void *handle = dlopen(l->soname[i], RTLD_LAZY | RTLD_LOCAL);
-    const struct link_map *map = map_of(handle);
+    char from[KLT_PATH], to[KLT_PATH], why[1024];
+    void *library = kl_library_open(l->soname[i], why, sizeof why);
     int r = -1;
-    if (!map) {
-        snprintf(err, err_len, "the wrapper needs %s, which is not here: %s", l->soname[i], dlerror());
+    if (!library || !kl_library_file(library, from, sizeof from)) {
+        snprintf(err, err_len, "the wrapper needs %s, which is not here: %s", l->soname[i],
+                 library ? "its file is unknown" : why);
     } else {
-        pack_needed(l, map);
+        pack_needed(l, library);
         snprintf(to, sizeof to, "%.3900s/%s", folder, l->soname[i]);
-        r = kl_file_copy(map->l_name, to, KL_FILE_PUBLIC | KL_FILE_NO_LINK, err, err_len);
+        r = kl_file_copy(from, to, KL_FILE_PUBLIC | KL_FILE_NO_LINK, err, err_len);
     }
-    if (handle) dlclose(handle);
+    kl_library_close(library);
     return r < 0 ? -1 : 0;
 }
 
@@ -68,15 +59,18 @@ int kl_travel(const char *wrapper, const char *cores, char *said, size_t said_le
     static struct luggage l;
     char folder[KLT_PATH];
     size_t used = 0;
-    void *handle = dlopen(wrapper, RTLD_LAZY | RTLD_LOCAL);
-    const struct link_map *map = map_of(handle);
+    char why[1024];
+    void *library = kl_library_open(wrapper, why, sizeof why);
     l.count = 0;
     said[0] = 0;
-    if (map) pack_needed(&l, map);
-    if (!map) snprintf(err, err_len, "cannot load the wrapper %s: %s", wrapper, dlerror());
-    if (handle) dlclose(handle);
+    if (!library) {
+        snprintf(err, err_len, "cannot load the wrapper %s: %s", wrapper, why);
+        return -1;
+    }
+    pack_needed(&l, library);
+    kl_library_close(library);
     snprintf(folder, sizeof folder, "%.4000s/%s", cores, KLT_TRAVEL_FOLDER);
-    if (!map || kl_dir_make(folder, false, err, err_len) != 0) return -1;
+    if (kl_dir_make(folder, false, err, err_len) != 0) return -1;
     for (unsigned i = 0; i < l.count; i++) {
         if (carry(&l, i, folder, err, err_len) != 0) return -1;
         if (used < said_len)
