@@ -7,6 +7,7 @@ interface of net/platform, in its posix/, is part of that module.
 
   LAYERS   whom each folder may use; a name with a folder is one module
   OUTSIDE  libraries' headers, and the only folders that may include them
+  SYSTEM   the system's headers: only net/platform may include them
   PURE     what the objects of a folder may call outside of this project
 
 Forbidden arrows of today, and the sizes of structs that are to become smaller, stand in tests/tools/borders.txt. That file
@@ -38,6 +39,11 @@ OUTSIDE = {
     "samplerate.h": ["core_wrapper"],
     "json-c/": ["core_wrapper", "core_wrapper/tool"],
 }
+# The system's headers for files, folders, processes and libraries. Only net/platform may include them, and the modules that
+# LIST names with their reason.
+PLATFORM = "net/platform"
+SYSTEM = {"dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "glob.h", "link.h", "pwd.h", "spawn.h", "sys/file.h",
+          "sys/mman.h", "sys/sendfile.h", "sys/stat.h", "sys/uio.h", "sys/wait.h"}
 PLAIN = (r"mem(cpy|set|cmp|move|chr)|str(len|cmp|str)|__assert_fail|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|stack_chk|gcov|sanitizer|tsan).*"
          r"|str(len|cmp|str)_chk|__mem\w+_chk")
 SODIUM = r"crypto_.*|sodium_.*|randombytes_.*|abort|strchr|strcspn|strcasecmp|snprintf|__v?snprintf_chk"
@@ -74,8 +80,8 @@ def sources():
 
 
 def includes():
-    """({arrow: a place}, [what is wrong with an include])."""
-    arrows, wrong = {}, []
+    """({arrow: a place}, {(module, system header): a place}, [what is wrong with an include])."""
+    arrows, system, wrong = {}, {}, []
     for path in sources():
         with open(path, encoding="utf-8") as f:
             for number, line in enumerate(f, 1):
@@ -88,10 +94,12 @@ def includes():
                         wrong.append(f'{place}: expected a path from the top, got "{found[2]}"')
                     arrows.setdefault((module(path), module(found[2])), place)
                     continue
+                if found[2] in SYSTEM and folder(module(path)) != PLATFORM:
+                    system[module(path), found[2]] = place
                 for header, allowed in OUTSIDE.items():
                     if found[2].startswith(header) and folder(path) not in allowed:
                         wrong.append(f"{place}: <{found[2]}> is for {', '.join(allowed)}")
-    return arrows, wrong
+    return arrows, system, wrong
 
 
 def symbols(build):
@@ -148,19 +156,22 @@ def members(struct, path):
 
 
 def parse(text):
-    """({arrow}, {struct: members}) of the list."""
-    arrows, sizes = set(), {}
+    """({arrow}, {struct: members}, {(module, system header)}) of the list."""
+    arrows, sizes, system = set(), {}, set()
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):
             continue
-        found = re.fullmatch(r"(\S+) -> (\S+)|struct (\w+): at most (\d+) members", line)
+        found = re.fullmatch(r"(\S+) -> (\S+)|struct (\w+): at most (\d+) members|(\S+) includes <(\S+)>: \S.*", line)
         if not found:
-            say(False, "list", f'{LIST}: expected "MODULE -> MODULE" or "struct NAME: at most N members", got "{line}"')
+            say(False, "list", f'{LIST}: expected "MODULE -> MODULE", "struct NAME: at most N members" or '
+                f'"MODULE includes <HEADER>: REASON", got "{line}"')
+        elif found[5]:
+            system.add((found[5], found[6]))
         elif found[1]:
             arrows.add((found[1], found[2]))
         else:
             sizes[found[3]] = int(found[4])
-    return arrows, sizes
+    return arrows, sizes, system
 
 
 def earlier():
@@ -180,9 +191,13 @@ def main():
     if sys.argv[1:]:
         sys.exit(f'borders: expected --purity or nothing, got "{" ".join(sys.argv[1:])}"')
     with open(LIST, encoding="utf-8") as f:
-        known, sizes = parse(f.read())
-    found, wrong = includes()
+        known, sizes, excepted = parse(f.read())
+    found, system, wrong = includes()
     say(not wrong, "includes", "; ".join(wrong))
+    new = sorted(f"{m} includes <{h}> ({system[m, h]}), which is for {PLATFORM}" for m, h in system.keys() - excepted)
+    say(not new, "system", "; ".join(new) or f"{len(system)} exceptions are left, all of them known")
+    gone = sorted(f"{m} includes <{h}>" for m, h in excepted - system.keys())
+    say(not gone, "system-shrinks", f"no longer there, so take out of {LIST}: " + "; ".join(gone) if gone else "")
     for arrow, name in calls.items():
         found.setdefault(arrow, f"by {name}")
     forbidden = {arrow: place for arrow, place in found.items() if not allowed(*arrow)}
@@ -193,7 +208,11 @@ def main():
     for struct, path in STRUCTS.items():
         has, limit = members(struct, path), sizes.get(struct, 0)
         say(has == limit, f"struct-{struct}", f"it has {has} members, {LIST} says {limit}" if has != limit else f"{has} members")
-    for commit, (had, were) in earlier():
+    for commit, (had, were, allowed_then) in earlier():
+        for header in sorted({h for _, h in allowed_then}):
+            now, then = (sum(h == header for _, h in these) for these in (excepted, allowed_then))
+            if now > then:
+                say(False, "system-grows", f"{now} exceptions for <{header}>, commit {commit[:10]} had {then}")
         if len(known) > len(had):
             say(False, "list-grows", f"{len(known)} arrows, commit {commit[:10]} had {len(had)}")
         for struct, size in sizes.items():
