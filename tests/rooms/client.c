@@ -129,6 +129,7 @@ static bool may_end(const struct client *c) {
     const struct kl_link_status *st = &c->stay.status;
     if (c->stay.said_bye || c->stay.leaving) return true;
     if (st->refused == KL_REFUSE_DESYNC) return deserves_it(c);
+    if (st->refused == KL_REFUSE_SEAT && fate_brings(c)) return false;
     if (strstr(st->reason, "nothing has come")) return false;
     if (st->refused)
         return st->refused == KL_REFUSE_SEAT || st->refused == KL_REFUSE_FULL ||

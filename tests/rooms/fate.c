@@ -7,7 +7,7 @@ enum { CORRUPT, LOSE, CRASH, LEAVE, SEAT, RESET, JUDGE, DELAY, LOSE_EARLY, KINDS
 static double rate[KINDS]; /* a second; 0: never */
 static uint64_t started_us, until_us, relay_us, relay_died_us;
 static unsigned relay_lives;
-static bool opening;
+static bool opening, gone;
 static struct rng more_rng; /* of what came later: it does not shift the draws of before */
 static unsigned watchers, catch_up_s;
 static uint32_t turn_frames[CLIENTS];
@@ -103,6 +103,10 @@ static void happen(unsigned kind) {
 
 static bool brings[CLIENTS]; /* the room, once its relay has died: who lives and knows all of it */
 
+bool fate_brings(const struct client *c) {
+    return opening && brings[c->number] && now_us < relay_died_us + 9 * SECOND;
+}
+
 static bool somebody_can_bring(void) {
     bool some = false;
     for (unsigned i = 0; i < CLIENTS; i++) {
@@ -117,6 +121,7 @@ static void relay_dies(void) {
     relay_died_us = now_us;
     relay_us = now_us + rng_range(&fate_rng, 15000000, 25000000);
     opening = true;
+    gone = false;
     counts.relay_deaths++;
     story("the relay dies at frame %u", canon_end);
     for (unsigned i = 0; i < CLIENTS; i++) {
@@ -127,17 +132,18 @@ static void relay_dies(void) {
     relay_begin();
 }
 
-/* What a relay begins again with is what was played; the room opens before anything more is. */
+/* What a relay begins again with is what was played; the room opens before anything more is. Where nobody
+ * could bring it, the next game is another. */
 static void watch_it_open(void) {
     struct kl_lobby_room *r = the_room();
     if (!opening) return;
-    bool known = somebody_can_bring();
-    if (!r && !known) canon_cut(0); /* who had its word, if anybody, has died: the next game is another */
+    gone |= !r && !somebody_can_bring();
     if (!r || r->phase != KL_ROOM_PLAYING) return;
-    opening = false;
-    story("the room is open again at frame %u of %u", r->lock.next_close, canon_end);
-    if (r->lock.next_close < canon_end) counts.cut_frames += canon_end - r->lock.next_close;
-    canon_cut(r->lock.next_close);
+    uint32_t end = gone ? 0 : r->lock.next_close;
+    opening = gone = false;
+    story("the room is open again at frame %u of %u", end, canon_end);
+    if (end < canon_end) counts.cut_frames += canon_end - end;
+    canon_cut(end);
 }
 
 static void let_in(void) {
