@@ -1,11 +1,8 @@
 #include "core_wrapper/carrier.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "net/platform/socket.h"
 #include "core_wrapper/carry.h"
 
 #define WAITING_BYTES (2 * 1024 * 1024) /* in the socket; the kernel may give less */
@@ -15,39 +12,30 @@ struct kl_carrier {
     struct kl_carry carry;
     int fd;
     bool guest;
-    struct sockaddr_in peer; /* of the guest's link; sin_port 0: it has said nothing yet */
+    struct kl_address peer; /* of the guest's link; port 0: it has said nothing yet */
     uint64_t in, out;
 };
-
-static struct sockaddr_in here(uint16_t port) {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return a;
-}
 
 static struct kl_carrier *open_socket(void) {
     struct kl_carrier *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     kl_carry_init(&c->carry);
-    c->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    c->fd = kl_socket_open();
     if (c->fd < 0) {
         free(c);
         return NULL;
     }
-    int bytes = WAITING_BYTES;
-    (void)setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    kl_socket_enlarge(c->fd, WAITING_BYTES, 0);
     return c;
 }
 
 struct kl_carrier *kl_carrier_open_guest(uint16_t *port) {
-    struct sockaddr_in at = here(0);
-    socklen_t len = sizeof at;
+    struct kl_address at = kl_address_loopback(0);
     struct kl_carrier *c = open_socket();
     if (!c) return NULL;
     c->guest = true;
-    if (bind(c->fd, (struct sockaddr *)&at, sizeof at) == 0 &&
-        getsockname(c->fd, (struct sockaddr *)&at, &len) == 0) {
-        *port = ntohs(at.sin_port);
+    if (kl_socket_bind(c->fd, &at) == 0) {
+        *port = at.port;
         return c;
     }
     kl_carrier_close(c);
@@ -55,10 +43,10 @@ struct kl_carrier *kl_carrier_open_guest(uint16_t *port) {
 }
 
 struct kl_carrier *kl_carrier_open_host(uint16_t relay_port) {
-    struct sockaddr_in to = here(relay_port);
+    struct kl_address to = kl_address_loopback(relay_port);
     struct kl_carrier *c = open_socket();
     if (!c) return NULL;
-    if (connect(c->fd, (struct sockaddr *)&to, sizeof to) == 0) return c;
+    if (kl_socket_connect(c->fd, &to) == 0) return c;
     kl_carrier_close(c);
     return NULL;
 }
@@ -74,13 +62,12 @@ void kl_carrier_frame(struct kl_carrier *c) {
 /* A failure is a datagram that did not arrive, as on any way: the next call goes on. */
 static void drain(struct kl_carrier *c) {
     uint8_t bytes[KL_CARRY_MAX + 1];
-    struct sockaddr_in from;
+    struct kl_address from;
     for (unsigned i = 0; i < AT_ONCE; i++) {
-        socklen_t len = sizeof from;
-        ssize_t got = recvfrom(c->fd, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &len);
+        int got = kl_socket_receive(c->fd, bytes, sizeof bytes, &from);
         if (got < 0) return;
         if (c->guest) c->peer = from;
-        kl_carry_put(&c->carry, bytes, (size_t)got);
+        kl_carry_put(&c->carry, bytes, (size_t)got < sizeof bytes ? (size_t)got : sizeof bytes);
         c->out++;
     }
 }
@@ -94,10 +81,8 @@ int kl_carrier_take(struct kl_carrier *c, const struct kl_channel_packet *p) {
     int result = kl_carry_take(&c->carry, p);
     if (result != KL_OK || !p->len) return result;
     c->in++;
-    if (!c->guest)
-        (void)send(c->fd, p->datagram, p->len, MSG_NOSIGNAL);
-    else if (c->peer.sin_port)
-        (void)sendto(c->fd, p->datagram, p->len, MSG_NOSIGNAL, (struct sockaddr *)&c->peer, sizeof c->peer);
+    if (!c->guest || c->peer.port)
+        (void)kl_socket_send(c->fd, c->guest ? &c->peer : NULL, p->datagram, p->len);
     return KL_OK;
 }
 
@@ -109,6 +94,6 @@ void kl_carrier_count(const struct kl_carrier *c, uint64_t *in, uint64_t *out, u
 
 void kl_carrier_close(struct kl_carrier *c) {
     if (!c) return;
-    close(c->fd);
+    kl_socket_close(c->fd);
     free(c);
 }

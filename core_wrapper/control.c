@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "net/platform/clock.h"
+#include "net/platform/local.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/command_words.h"
 #include "core_wrapper/hotkeys.h"
@@ -191,55 +190,27 @@ void kl_control_wish(struct kl_params *p, const struct kl_config *said) {
 /* ---- the socket ---- */
 
 bool kl_control_claim(int *out) {
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    int on = 1, n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, KL_CONTROL_NAME, (long)getpid());
-    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return true; /* no such sockets here: nothing to tell instances apart by */
-    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 &&
-        bind(fd, (struct sockaddr *)&a, len) == 0) {
-        *out = fd;
-        return true;
-    }
-    close(fd);
-    return false;
-}
-
-static bool is_ours(struct msghdr *m) {
-    struct ucred who;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS) continue;
-        memcpy(&who, CMSG_DATA(c), sizeof who);
-        return who.uid == geteuid() || who.uid == 0;
-    }
-    return false;
-}
-
-static void answer(struct msghdr *m, const char *line) {
-    if (m->msg_namelen <= offsetof(struct sockaddr_un, sun_path)) return; /* it has no name to answer to */
-    (void)sendto(kl_w.instance, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL, m->msg_name, m->msg_namelen);
+    char name[KL_LOCAL_NAME_MAX];
+    snprintf(name, sizeof name, KL_CONTROL_NAME "%ld", (long)getpid());
+    int fd = kl_local_open(name);
+    if (fd >= 0) *out = fd;
+    return fd != KL_LOCAL_TAKEN; /* where there are none, nothing tells instances apart */
 }
 
 /* False where nothing waits. */
 static bool take_line(void) {
     char line[KL_WORDS_MAX], said[KLW_TEXT_MAX], back[KLW_TEXT_MAX + 8];
-    union {
-        char bytes[CMSG_SPACE(sizeof(struct ucred))];
-        struct cmsghdr align;
-    } control;
-    struct sockaddr_un from;
-    struct iovec part = {line, sizeof line - 1};
-    struct msghdr m = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &part, .msg_iovlen = 1};
-    m.msg_control = &control;
-    m.msg_controllen = sizeof control;
-    ssize_t n = recvmsg(kl_w.instance, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct kl_local_peer from = {.len = 0};
+    bool trusted;
+    int n = kl_local_receive(kl_w.instance, line, sizeof line - 1, &from, &trusted);
     if (n < 0) return false;
-    line[n] = 0;
-    if (!is_ours(&m)) return true;
-    bool good = (m.msg_flags & MSG_TRUNC) == 0 && kl_command_do(line, said, sizeof said) == 0;
-    if (m.msg_flags & MSG_TRUNC) snprintf(said, sizeof said, "expected at most %d bytes", KL_WORDS_MAX - 1);
+    if (!trusted) return true;
+    bool whole = (size_t)n < sizeof line;
+    line[whole ? n : 0] = 0;
+    bool good = whole && kl_command_do(line, said, sizeof said) == 0;
+    if (!whole) snprintf(said, sizeof said, "expected at most %d bytes", KL_WORDS_MAX - 1);
     snprintf(back, sizeof back, "%s %s", good ? "ok" : "error", said);
-    answer(&m, back);
+    kl_local_answer(kl_w.instance, &from, back, strlen(back));
     return true;
 }
 

@@ -15,7 +15,7 @@
 
 #include "core_wrapper/config.h"
 
-#define KL_CONTROL_NAME "keylock-session-%ld" /* abstract: a zero byte stands before it */
+#define KL_CONTROL_NAME "keylock-session-" /* and the number of the process */
 
 /* Makes the socket. False where this process has one: a second instance. *fd stays -1 where there are no such
  * sockets here. */

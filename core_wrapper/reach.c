@@ -1,70 +1,40 @@
 #include "core_wrapper/reach.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "net/platform/clock.h"
+#include "net/platform/socket.h"
 #include "net/platform/thread.h"
 #include "net/transport/ask.h"
 
-#define DESCRIPTORS 1024
+#define CONNECTIONS 64 /* of this process, looked at */
 
 /* ---- addresses ---- */
 
 void kl_reach_add(struct kl_reach_list *list, const char *address) {
-    struct in_addr a;
-    if (list->count == KL_REACH_MAX || inet_pton(AF_INET, address, &a) != 1) return;
+    uint32_t host;
+    if (list->count == KL_REACH_MAX || !kl_address_parse(address, &host)) return;
     for (unsigned i = 0; i < list->count; i++)
         if (!strcmp(list->address[i], address)) return;
     snprintf(list->address[list->count++], KL_REACH_TEXT, "%s", address);
 }
 
-/* "" where it has no IPv4 address. */
-static void write_address(const struct sockaddr_storage *s, char out[INET6_ADDRSTRLEN]) {
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)s;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)s;
-    out[0] = 0;
-    if (s->ss_family == AF_INET)
-        inet_ntop(AF_INET, &v4->sin_addr, out, INET6_ADDRSTRLEN);
-    else if (s->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
-        inet_ntop(AF_INET, v6->sin6_addr.s6_addr + 12, out, INET6_ADDRSTRLEN);
-}
-
 void kl_reach_add_peers(struct kl_reach_list *list) {
-    for (int fd = 0; fd < DESCRIPTORS; fd++) {
-        struct sockaddr_storage peer;
-        socklen_t len = sizeof peer, type_len = sizeof(int);
-        int type = 0;
-        char address[INET6_ADDRSTRLEN];
-        if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) != 0 || type != SOCK_STREAM) continue;
-        if (getpeername(fd, (struct sockaddr *)&peer, &len) != 0) continue;
-        write_address(&peer, address);
-        kl_reach_add(list, address);
-    }
+    uint32_t host[CONNECTIONS];
+    char text[KL_ADDRESS_TEXT];
+    unsigned count = kl_address_peers(host, CONNECTIONS);
+    for (unsigned i = 0; i < count; i++)
+        kl_reach_add(list, kl_address_text(text, host[i]));
 }
 
 void kl_reach_own(char out[KL_REACH_TEXT]) {
-    struct ifaddrs *all = NULL;
-    char address[INET6_ADDRSTRLEN];
-    snprintf(out, KL_REACH_TEXT, "127.0.0.1");
-    if (getifaddrs(&all) != 0) return;
-    for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || i->ifa_flags & IFF_LOOPBACK ||
-            !(i->ifa_flags & IFF_UP))
-            continue;
-        inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, address, sizeof address);
-        snprintf(out, KL_REACH_TEXT, "%.15s", address);
-        break;
-    }
-    freeifaddrs(all);
+    uint32_t host = kl_address_loopback(0).host;
+    (void)kl_address_own(&host);
+    kl_address_text(out, host);
 }
 
 /* ---- asking ---- */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
+#include "net/platform/socket.h"
 #include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/control.h"
@@ -329,7 +330,7 @@ void kl_session_close(void) {
     kl_w.phase = KL_PHASE_IDLE;
     kl_overlay_reset();
     kl_savedir_close(&kl_w.dir);
-    if (kl_w.instance >= 0) close(kl_w.instance);
+    kl_socket_close(kl_w.instance);
     kl_w.instance = -1;
     kl_w.desync_owed = false;
     kl_w.said_states = kl_w.said_loads = kl_w.said_cheats = kl_w.said_disk = kl_w.said_desync = false;

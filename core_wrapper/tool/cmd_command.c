@@ -1,17 +1,17 @@
-#include "net/platform/file.h"
 #include "core_wrapper/tool/tool.h"
 
+#include "net/platform/clock.h"
+#include "net/platform/local.h"
+#include "net/platform/socket.h"
+#include "net/platform/wait.h"
 #include "core_wrapper/command_words.h"
 #include "core_wrapper/control.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define ANSWER_MS 400 /* many frames: a frontend that runs has answered by then */
@@ -65,29 +65,9 @@ const char cmd_command_help[] =
 
 /* ---- who is in play here ---- */
 
-static bool is_mine(long pid) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%ld", pid);
-    return kl_file_is_ours(path);
-}
-
-/* The abstract names, as the kernel lists them with an @ for the zero byte. */
-static unsigned find_wrappers(long pid[WRAPPERS]) {
-    static const char mark[] = "@" KL_CONTROL_NAME; /* ends in %ld */
-    char line[512];
-    unsigned n = 0;
-    FILE *f = fopen("/proc/net/unix", "re");
-    while (f && n < WRAPPERS && fgets(line, sizeof(line), f)) {
-        const char *at = strchr(line, '@');
-        if (at && sscanf(at, mark, &pid[n]) == 1 && pid[n] > 0 && is_mine(pid[n])) n++;
-    }
-    if (f) fclose(f);
-    return n;
-}
-
 static int choose(long *out) {
     long pid[WRAPPERS];
-    unsigned n = find_wrappers(pid);
+    unsigned n = kl_local_find(KL_CONTROL_NAME, pid, WRAPPERS);
     if (n == 0) return tool_fail(KLT_ROOM, "command", "no room is being played on this machine by this user");
     *out = pid[0];
     if (n == 1) return KLT_OK;
@@ -99,63 +79,32 @@ static int choose(long *out) {
 
 /* ---- asking ---- */
 
-static int open_socket(long pid, struct sockaddr_un *to, socklen_t *len) {
-    struct sockaddr_un own = {.sun_family = AF_UNIX};
-    int on = 1, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    *to = own;
-    int n = snprintf(to->sun_path + 1, sizeof(to->sun_path) - 1, KL_CONTROL_NAME, pid);
-    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-    if (fd < 0) return -1;
-    /* a name of the kernel's choice, to be answered to */
-    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
-        bind(fd, (struct sockaddr *)&own, sizeof(sa_family_t)) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-/* Anybody may have taken the name before: an answer of another user's process is none. */
-static ssize_t take_answer(int fd, char *line, size_t cap) {
-    union {
-        char bytes[CMSG_SPACE(sizeof(struct ucred))];
-        struct cmsghdr align;
-    } control;
-    struct iovec part = {line, cap - 1};
-    struct msghdr m = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    struct ucred who = {0};
-    ssize_t n = recvmsg(fd, &m, 0);
-    struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL;
-    if (!c || c->cmsg_type != SCM_CREDENTIALS) return -1;
-    memcpy(&who, CMSG_DATA(c), sizeof(who));
-    bool trusted = who.uid == geteuid() || who.uid == 0 || geteuid() == 0;
-    line[trusted ? n : 0] = 0;
-    return trusted ? n : -1;
-}
-
 static int tell(long pid, const char *words) {
-    struct sockaddr_un to;
-    socklen_t len;
-    char line[1024];
-    int fd = open_socket(pid, &to, &len);
+    char name[KL_LOCAL_NAME_MAX], line[1024];
+    struct kl_local_peer from = {.len = 0};
+    bool trusted = false;
+    snprintf(name, sizeof(name), KL_CONTROL_NAME "%ld", pid);
+    int fd = kl_local_open(NULL);
     if (fd < 0) return tool_fail(KLT_FAILED, "command", "no socket: %s", strerror(errno));
-    if (sendto(fd, words, strlen(words), MSG_DONTWAIT, (struct sockaddr *)&to, len) < 0) {
-        int why = errno;
-        close(fd);
-        if (why == EAGAIN)
+    int failed = kl_local_send(fd, name, words, strlen(words));
+    if (failed) {
+        kl_socket_close(fd);
+        if (failed == EAGAIN)
             return tool_fail(KLT_FAILED, "command",
                              "process %ld stands still, and too many wait there already", pid);
-        return tool_fail(KLT_ROOM, "command", "process %ld plays in no room: %s", pid, strerror(why));
+        return tool_fail(KLT_ROOM, "command", "process %ld plays in no room: %s", pid, strerror(failed));
     }
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    bool answered = poll(&p, 1, ANSWER_MS) > 0;
-    ssize_t n = answered ? take_answer(fd, line, sizeof(line)) : 0;
-    close(fd);
+    bool answered = kl_wait_for(&fd, 1, kl_now_us() + ANSWER_MS * 1000) != 0;
+    int n = answered ? kl_local_receive(fd, line, sizeof(line) - 1, &from, &trusted) : 0;
+    kl_socket_close(fd);
     if (!answered) /* it lies in the wrapper's socket, which it reads when it is called */
         return printf("taken; the game does not run just now: given to the room once it does\n") < 0
                    ? KLT_OUTPUT
                    : KLT_OK;
-    if (n < 0) return tool_fail(KLT_ROOM, "command", "process %ld is not this user's", pid);
+    /* anybody may have taken the name before: an answer of another user's process is none */
+    if (n < 0 || (!trusted && geteuid() != 0))
+        return tool_fail(KLT_ROOM, "command", "process %ld is not this user's", pid);
+    line[(size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1] = 0;
     if (!strncmp(line, "ok ", 3)) return puts(line + 3) < 0 ? KLT_OUTPUT : KLT_OK;
     return tool_fail(KLT_FAILED, "command", "%s", !strncmp(line, "error ", 6) ? line + 6 : line);
 }

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
+#include "net/platform/socket.h"
 #include "net/platform/thread.h"
+#include "net/platform/wait.h"
 #include "net/relay/relay_options.h"
 #include "net/relay/server.h"
 
@@ -15,7 +15,7 @@
 struct kl_hosted {
     struct kl_thread thread;
     char dir[512];
-    int quit;              /* eventfd */
+    int quit;              /* a wake-up */
     struct kl_mutex mutex; /* of all below */
     enum kl_hosted_state state;
     uint16_t port;
@@ -55,9 +55,9 @@ struct kl_hosted *kl_hosted_open(const char *state) {
     struct kl_hosted *h = calloc(1, sizeof *h);
     if (!h) return NULL;
     snprintf(h->dir, sizeof h->dir, "%s", state);
-    h->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    h->quit = kl_wake_open();
     if (h->quit >= 0 && kl_thread_start(&h->thread, "keylock-relay", run, h) == 0) return h;
-    if (h->quit >= 0) close(h->quit);
+    kl_socket_close(h->quit);
     free(h);
     return NULL;
 }
@@ -75,8 +75,8 @@ enum kl_hosted_state kl_hosted_look(struct kl_hosted *h, uint16_t *port,
 
 void kl_hosted_close(struct kl_hosted *h) {
     if (!h) return;
-    (void)eventfd_write(h->quit, 1);
+    kl_wake(h->quit);
     kl_thread_join(&h->thread);
-    close(h->quit);
+    kl_socket_close(h->quit);
     free(h);
 }

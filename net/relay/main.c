@@ -1,10 +1,10 @@
 /* keylock-relay: the program. */
 #include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/wait.h"
 #include "net/relay/outlet.h"
 #include "net/relay/relay_options.h"
 #include "net/relay/server.h"
@@ -13,29 +13,16 @@
 
 enum { EXIT_CANNOT_LISTEN = 1, EXIT_BAD_OPTION = 2 };
 
-/* The signals that end the relay, as a descriptor to poll. */
-static int catch_signals(void) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    signal(SIGTERM,
-           SIG_DFL); /* a shell's background job comes with SIGINT ignored: signalfd would be deaf to it */
-    signal(SIGINT, SIG_DFL);
-    signal(SIGXFSZ, SIG_IGN); /* a journal that may not grow is no reason to die */
-    signal(SIGPIPE, SIG_IGN); /* a log reader that goes away ends nothing */
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int run(const struct kl_relay_options *options) {
     char err[256] = "";
-    int signals = catch_signals(); /* before there are threads, so that none of them takes one */
+    int quit = kl_wake_at_quit(); /* before there are threads */
+    signal(SIGXFSZ, SIG_IGN);     /* a journal that may not grow is no reason to die */
+    signal(SIGPIPE, SIG_IGN);     /* a log reader that goes away ends nothing */
     struct kl_outlet *log = kl_outlet_open(STDERR_FILENO);
     kl_log_set_level(options->log);
     kl_log_set_lines(options->log_lines);
     kl_log_to(log ? kl_outlet_stream(log) : NULL);
-    int result = kl_server_run(options, signals, err, sizeof err);
+    int result = kl_server_run(options, quit, err, sizeof err);
     kl_log_left_out(true);
     kl_log_to(NULL);
     kl_outlet_close(log, LAST_LINES_MS);

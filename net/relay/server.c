@@ -1,15 +1,12 @@
 #include "net/relay/server.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "net/engine/msg.h"
 #include "net/platform/clock.h"
+#include "net/platform/wait.h"
 #include "net/session/seal.h"
 #include "net/transport/hub.h"
 #include "net/transport/link.h"
@@ -22,11 +19,12 @@
 #define PEERS_SPARE    128
 #define PEERS_WATCHERS 4 /* rooms full of them */
 
-#define LAST_ANSWERS_MS 500
-#define LEFT_OUT_US     1000000 /* between looks at what the log lacks */
-#define FAREWELL_US     1000000 /* for clients to acknowledge that the relay goes */
+#define LAST_ANSWERS_MS  500
+#define LEFT_OUT_US      1000000 /* between looks at what the log lacks */
+#define FAREWELL_US      1000000 /* for clients to acknowledge that the relay goes */
+#define FAREWELL_LOOK_US 10000
 
-enum { FD_HUB, FD_SIGNALS, FD_CONSOLE, FDS };
+enum { FD_HUB, FD_QUIT, FD_CONSOLE, FDS };
 
 struct server {
     struct kl_hub *hub;
@@ -34,8 +32,8 @@ struct server {
     struct kl_journal *journal; /* NULL: none is kept */
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
     struct kl_console console;
-    FILE *answers; /* to the console */
-    struct pollfd fds[FDS];
+    FILE *answers;        /* to the console */
+    uint32_t readable;    /* of FDS, a bit each */
     bool quit;            /* the operator said so */
     uint64_t left_out_us; /* when the log tells next what it lacks */
 };
@@ -193,16 +191,10 @@ static int open_server(struct server *s, const struct kl_relay_options *o, char 
     return result;
 }
 
-static void rest(struct server *s) {
-    uint64_t now_us = kl_now_us(), until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
-    if (hub_us < until_us) until_us = hub_us;
-    uint64_t left_us = until_us > now_us ? until_us - now_us : 0;
-    struct timespec left = {.tv_sec = (time_t)(left_us / 1000000),
-                            .tv_nsec = (long)(left_us % 1000000) * 1000};
-    s->fds[FD_CONSOLE].fd = s->console.fd; /* poll passes over -1 */
-    if (ppoll(s->fds, FDS, &left, NULL) > 0) return;
-    for (unsigned i = 0; i < FDS; i++)
-        s->fds[i].revents = 0;
+static void rest(struct server *s, int quit) {
+    const int what[FDS] = {[FD_HUB] = kl_hub_fd(s->hub), [FD_QUIT] = quit, [FD_CONSOLE] = s->console.fd};
+    uint64_t until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
+    s->readable = kl_wait_for(what, FDS, hub_us < until_us ? hub_us : until_us);
 }
 
 static void read_console(struct server *s) {
@@ -220,7 +212,7 @@ static void tell_left_out(struct server *s) {
 /* All that waits is taken in first, then each room that is concerned speaks once. */
 static void serve(struct server *s) {
     kl_hub_service(s->hub);
-    if (s->fds[FD_CONSOLE].revents) read_console(s);
+    if (s->readable >> FD_CONSOLE & 1) read_console(s);
     tell_left_out(s);
     kl_lobby_run(s->lobby, kl_now_us());
     kl_hub_flush(s->hub);
@@ -228,11 +220,11 @@ static void serve(struct server *s) {
 
 static void say_farewell(struct server *s) {
     uint64_t until_us = kl_now_us() + FAREWELL_US;
-    struct pollfd fd = {.fd = kl_hub_fd(s->hub), .events = POLLIN};
+    int fd = kl_hub_fd(s->hub);
     kl_lobby_shut_down(s->lobby, kl_now_us());
     do {
         kl_hub_service(s->hub);
-        (void)poll(&fd, 1, 10);
+        (void)kl_wait_for(&fd, 1, kl_now_us() + FAREWELL_LOOK_US);
     } while (kl_hub_lingering(s->hub) > 0 && kl_now_us() < until_us);
 }
 
@@ -261,30 +253,24 @@ static void log_stopped(const struct server *s) {
            LLU(rooms.journal.bytes), LLU(rooms.journal.failures), LLU(rooms.journal.over));
 }
 
-static void loop(struct server *s, int signals) {
-    for (unsigned i = 0; i < FDS; i++)
-        s->fds[i].events = POLLIN;
-    s->fds[FD_HUB].fd = kl_hub_fd(s->hub);
-    s->fds[FD_SIGNALS].fd = signals;
+static void loop(struct server *s, int quit) {
     do {
         serve(s);
-        if (!s->quit) rest(s);
-    } while (!s->quit && !s->fds[FD_SIGNALS].revents);
+        if (!s->quit) rest(s, quit);
+    } while (!s->quit && !(s->readable >> FD_QUIT & 1));
 }
 
-int kl_server_run(const struct kl_relay_options *options, int signals, char *err, size_t err_len) {
+int kl_server_run(const struct kl_relay_options *options, int quit, char *err, size_t err_len) {
     struct server s = {.console.fd = options->console ? STDIN_FILENO : -1, .answers = stdout};
     if (open_server(&s, options, err, err_len) != 0) return -1;
     struct kl_outlet *answers = options->console ? kl_outlet_open(STDOUT_FILENO) : NULL;
     if (answers) s.answers = kl_outlet_stream(answers);
     log_listening(&s, options);
     if (options->listening) options->listening(options->ctx, kl_hub_port(s.hub), s.fingerprint);
-    loop(&s, signals);
-    struct signalfd_siginfo info = {0};
-    ssize_t got = s.quit ? 0 : read(signals, &info, sizeof info);
-    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u",
-           got > 0 ? strsignal((int)info.ssi_signo) : "none", kl_lobby_rooms(s.lobby),
-           kl_lobby_members(s.lobby));
+    loop(&s, quit);
+    char name[KL_QUIT_NAME];
+    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u", kl_wake_quit_name(quit, name),
+           kl_lobby_rooms(s.lobby), kl_lobby_members(s.lobby));
     say_farewell(&s);
     log_stopped(&s);
     kl_outlet_close(answers, LAST_ANSWERS_MS);

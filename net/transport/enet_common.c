@@ -1,23 +1,16 @@
 #include "net/transport/enet_common.h"
 
 #include <stddef.h>
-#include <sys/socket.h>
 
 #include "net/engine/msg.h"
 #include "net/platform/clock.h"
+#include "net/platform/socket.h"
 #include "net/platform/thread.h"
 
 #define RETRIES 16
 
 static void initialize(void) {
     enet_initialize();
-}
-
-/* As far as the kernel gives: beyond net.core.*mem_max only to root. */
-static void enlarge(int fd, int forced, int plain) {
-    int bytes = KL_SOCKET_BUFFER_BYTES;
-    if (setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof bytes) != 0)
-        (void)setsockopt(fd, SOL_SOCKET, plain, &bytes, sizeof bytes);
 }
 
 ENetHost *kl_enet_host_create(size_t peers) {
@@ -31,8 +24,7 @@ ENetHost *kl_enet_host_create(size_t peers) {
         host->peers[i].mtu = KL_ENET_MTU; /* they took the host's at creation */
     host->maximumPacketSize = KL_MSG_MAX;
     host->maximumWaitingData = KL_ENET_WAITING_BYTES;
-    enlarge(host->socket, SO_RCVBUFFORCE, SO_RCVBUF);
-    enlarge(host->socket, SO_SNDBUFFORCE, SO_SNDBUF);
+    kl_socket_enlarge(host->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
     return host;
 }
 

@@ -1,14 +1,14 @@
 #include "net/transport/hub.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/engine/engine.h"
 #include "net/platform/clock.h"
+#include "net/platform/lookup.h"
+#include "net/platform/socket.h"
 #include "net/transport/hub_state.h"
 #include "net/transport/link.h"
 #include "net/transport/udp_filter.h"
@@ -57,7 +57,8 @@ static bool enet_may_have(struct kl_hub *hub, struct kl_hub_session *s, const st
 /* True where it is ENet's: s and o say what to give it. */
 static bool take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
                  struct kl_hub_session **s, struct kl_opened *o) {
-    if (kl_udp_source_bad(ntohl(from->host), from->port) || len < 2 || bytes[0] != KL_SEAL_MAGIC) {
+    if (kl_udp_source_bad(ENET_NET_TO_HOST_32(from->host), from->port) || len < 2 ||
+        bytes[0] != KL_SEAL_MAGIC) {
         hub->stats.malformed++;
         return false;
     }
@@ -102,11 +103,9 @@ enum waiting { NOTHING_WAITS, INPUT_TAKEN, ENET_WAITS };
 
 static void receive_input(struct kl_hub *hub) {
     uint8_t bytes[INPUT_BYTES_MAX];
-    struct sockaddr_in in = {0};
-    socklen_t size = sizeof in;
-    ssize_t len = recvfrom(hub->host->socket, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC,
-                           (struct sockaddr *)&in, &size);
-    ENetAddress from = {.host = in.sin_addr.s_addr, .port = ntohs(in.sin_port)};
+    struct kl_address at = {0};
+    int len = kl_socket_receive(hub->host->socket, bytes, sizeof bytes, &at);
+    ENetAddress from = {.host = at.host, .port = at.port};
     struct kl_hub_session *s;
     struct kl_opened o;
     if (len < 0) return;
@@ -120,7 +119,7 @@ static void receive_input(struct kl_hub *hub) {
  * that comes, are taken off the socket here, and ENet has its turn when something else is at the head. */
 static enum waiting take_input(struct kl_hub *hub) {
     uint8_t head[2] = {0};
-    ssize_t len = recv(hub->host->socket, head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
+    int len = kl_socket_peek(hub->host->socket, head, sizeof head);
     if (len < 0) return NOTHING_WAITS;
     if (len == sizeof head && head[0] == KL_SEAL_MAGIC && head[1] == KL_SEAL_ENET) return ENET_WAITS;
     receive_input(hub);
@@ -128,30 +127,12 @@ static enum waiting take_input(struct kl_hub *hub) {
 }
 
 void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *bytes, size_t len) {
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(to->port)};
-    in.sin_addr.s_addr = to->host;
-    (void)!sendto(hub->host->socket, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&in,
-                  sizeof in);
+    struct kl_address at = {.host = to->host, .port = to->port};
+    (void)kl_socket_send(hub->host->socket, &at, bytes, len);
 }
 
 /* --- opening and closing -----------------------------------------------------------------------------------
  */
-
-static int resolve(const char *name, uint16_t port, ENetAddress *out, char *err, size_t err_len) {
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *found = NULL;
-    int failed = getaddrinfo(name, NULL, &hints, &found);
-    if (failed) {
-        snprintf(err, err_len, "cannot listen on '%s': %s (an IPv4 address or a name that has one is needed)",
-                 name, gai_strerror(failed));
-        return -1;
-    }
-    struct sockaddr_in in;
-    memcpy(&in, found->ai_addr, sizeof in);
-    freeaddrinfo(found);
-    *out = (ENetAddress){.host = in.sin_addr.s_addr, .port = port};
-    return 0;
-}
 
 static void explain_bind(int error, const char *bind, uint16_t port, char *err, size_t err_len) {
     switch (error) {
@@ -169,16 +150,20 @@ static void explain_bind(int error, const char *bind, uint16_t port, char *err, 
 }
 
 static int bind_socket(struct kl_hub *hub, const struct kl_hub_config *config, char *err, size_t err_len) {
-    ENetAddress address;
-    if (resolve(config->bind, config->port, &address, err, err_len) != 0) return -1;
-    if (enet_socket_bind(hub->host->socket, &address) != 0) {
+    struct kl_address at = {.port = config->port};
+    char why[128];
+    if (kl_lookup(config->bind, &at.host, NULL, NULL, why, sizeof why) != KL_LOOKUP_FOUND) {
+        snprintf(err, err_len, "cannot listen on '%s': %s (an IPv4 address or a name that has one is needed)",
+                 config->bind, why);
+        return -1;
+    }
+    if (kl_socket_bind(hub->host->socket, &at) != 0) {
         explain_bind(errno, config->bind, config->port, err, err_len);
         return -1;
     }
-    if (enet_socket_get_address(hub->host->socket, &hub->host->address) == 0) address = hub->host->address;
-    hub->port = address.port;
-    struct in_addr in = {.s_addr = address.host};
-    inet_ntop(AF_INET, &in, hub->address, sizeof hub->address);
+    hub->host->address = (ENetAddress){.host = at.host, .port = at.port};
+    hub->port = at.port;
+    kl_address_text(hub->address, at.host);
     return 0;
 }
 

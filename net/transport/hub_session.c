@@ -1,9 +1,8 @@
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/socket.h"
 #include "net/transport/hub_state.h"
 
 #define SWEEP_US 100000
@@ -15,10 +14,8 @@
 #define EXCESS_NS (10 * SECOND_NS) /* of what is too much, before who sends it is put out */
 
 void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MAX]) {
-    struct in_addr in = {.s_addr = address->host};
-    char host[INET_ADDRSTRLEN];
-    inet_ntop(AF_INET, &in, host, sizeof host);
-    snprintf(out, KL_HUB_ADDRESS_MAX, "%s:%u", host, address->port);
+    char host[KL_ADDRESS_TEXT];
+    snprintf(out, KL_HUB_ADDRESS_MAX, "%s:%u", kl_address_text(host, address->host), address->port);
 }
 
 /* --- slots ------------------------------------------------------------------------------------------------
@@ -33,10 +30,8 @@ struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number) {
 
 static uint32_t new_number(const struct kl_hub_session *s, unsigned n) {
     uint32_t random = 0;
-    while (random == 0 || random == s->number >> KL_PEER_BITS) {
-        if (getrandom(&random, sizeof random, 0) != sizeof random) random = s->number + 1;
-        random &= (1U << (32 - KL_PEER_BITS)) - 1;
-    }
+    while (random == 0 || random == s->number >> KL_PEER_BITS)
+        random = randombytes_random() & ((1U << (32 - KL_PEER_BITS)) - 1);
     return random << KL_PEER_BITS | n;
 }
 

@@ -1,4 +1,3 @@
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "net/engine/engine.h"
@@ -125,7 +124,7 @@ void kl_hub_stranger(struct kl_hub *hub, const ENetAddress *from, const uint8_t 
     uint8_t out[KL_STRANGER_MAX], address[6];
     size_t out_len = 0;
     struct kl_hs_request req;
-    uint16_t port = htons(from->port);
+    uint16_t port = ENET_HOST_TO_NET_16(from->port);
     hub->stats.asked_bytes += len;
     if (len > sizeof out) {
         hub->stats.malformed++;

@@ -4,22 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "net/platform/clock.h"
+#include "net/platform/socket.h"
+#include "net/platform/wait.h"
 #include "net/transport/link_state.h"
 
-/* Wakes the network thread. Non-blocking: an eventfd that is full wakes it as well. */
 void kl_link_kick(struct kl_link *l) {
-    uint64_t one = 1;
-    ssize_t put = write(l->kick_fd, &one, sizeof one);
-    (void)put;
+    kl_wake(l->kick_fd);
 }
 
 static void destroy(struct kl_link *l) {
     if (l->enet) enet_host_destroy(l->enet);
-    close(l->kick_fd);
+    kl_socket_close(l->kick_fd);
     kl_stay_free(&l->stay);
     free(l->held);
     sodium_memzero(l, sizeof *l);
@@ -76,7 +74,7 @@ int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char
     if (check_config(config, err, err_len) != 0) return -1;
     struct kl_link *l = calloc(1, sizeof *l);
     if (l) l->held = calloc(KL_HELD_FRAMES, sizeof *l->held); /* pages that are never needed stay untouched */
-    if (l) l->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (l) l->kick_fd = kl_wake_open();
     if (!l || !l->held || l->kick_fd < 0) {
         snprintf(err, err_len, "no memory or no descriptor for a connection: %s", strerror(errno));
         if (l) free(l->held);

@@ -1,12 +1,12 @@
 /* The network thread: it hands datagrams, ENet's events and the time to the stay, and sends what the stay
  * says. */
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "net/platform/clock.h"
-#include "net/transport/link_lookup.h"
+#include "net/platform/lookup.h"
+#include "net/platform/wait.h"
 #include "net/transport/link_state.h"
 #include "net/transport/udp_filter.h"
 
@@ -212,17 +212,11 @@ static void dispatch(struct kl_link *l, const ENetEvent *event) {
 
 /* Sleeps until a datagram comes, the frontend's thread has something, or the time has come. */
 static void rest(struct kl_link *l) {
-    uint64_t now_us = kl_now_us();
     kl_link_lock(l);
-    uint64_t until_us = kl_stay_wake_at(&l->stay, now_us);
+    uint64_t until_us = kl_stay_wake_at(&l->stay, kl_now_us());
     kl_link_unlock(l);
-    uint64_t left_us = until_us > now_us ? until_us - now_us : 0;
-    struct timespec left = {.tv_sec = 0, .tv_nsec = (long)left_us * 1000};
-    struct pollfd fds[2] = {{.fd = l->enet->socket, .events = POLLIN}, {.fd = l->kick_fd, .events = POLLIN}};
-    if (ppoll(fds, 2, &left, NULL) <= 0 || !fds[1].revents) return;
-    uint64_t kicks;
-    ssize_t got = read(l->kick_fd, &kicks, sizeof kicks);
-    (void)got;
+    const int what[] = {l->kick_fd, l->enet->socket};
+    if (kl_wait_for(what, 2, until_us) & 1) kl_wake_clear(l->kick_fd);
 }
 
 static void turn(struct kl_link *l) {
@@ -238,10 +232,18 @@ static void turn(struct kl_link *l) {
     send_messages(l);
 }
 
+static bool is_wanted(void *ctx) {
+    struct kl_link *l = ctx;
+    kl_link_lock(l);
+    bool leaving = l->stay.leaving;
+    kl_link_unlock(l);
+    return !leaving;
+}
+
 /* Up to the handshake being under way; false where it ended. */
 static bool begin(struct kl_link *l) {
     char why[128], reason[KL_TEXT_MAX];
-    enum kl_lookup found = kl_link_lookup(l, &l->relay.host, why, sizeof why);
+    enum kl_lookup found = kl_lookup(l->host, &l->relay.host, is_wanted, l, why, sizeof why);
     kl_link_lock(l);
     if (found == KL_LOOKUP_FAILED) {
         snprintf(reason, sizeof reason, "cannot find the relay %s: %s", l->host, why);

@@ -1,6 +1,5 @@
 #include "net/transport/udp_filter.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "net/engine/msg.h"
@@ -59,7 +58,8 @@ static bool allow_connect(struct walk *w) {
     if (w->at < w->end)
         return false; /* ENet would take another, of whatever session, that stands before it */
     w->verdict->connect_id = c.connectID;
-    return ntohl(c.channelCount) == KL_ENET_CHANNELS && c.incomingBandwidth == 0 && c.outgoingBandwidth == 0;
+    return ENET_NET_TO_HOST_32(c.channelCount) == KL_ENET_CHANNELS && c.incomingBandwidth == 0 &&
+           c.outgoingBandwidth == 0;
 }
 
 static bool allow_verify(struct walk *w) {
@@ -70,16 +70,18 @@ static bool allow_verify(struct walk *w) {
 static bool allow_reliable(struct walk *w) {
     ENetProtocolSendReliable c;
     if (!take(w, &c, sizeof c) || c.header.channelID >= KL_ENET_CHANNELS) return false;
-    note_sequence(w, c.header.channelID, ntohs(c.header.reliableSequenceNumber));
-    return take_data(w, ntohs(c.dataLength));
+    note_sequence(w, c.header.channelID, ENET_NET_TO_HOST_16(c.header.reliableSequenceNumber));
+    return take_data(w, ENET_NET_TO_HOST_16(c.dataLength));
 }
 
 static bool allow_fragment(struct walk *w) {
     ENetProtocolSendFragment c;
     if (!take(w, &c, sizeof c) || c.header.channelID >= KL_ENET_CHANNELS) return false;
-    note_sequence(w, c.header.channelID, ntohs(c.startSequenceNumber));
-    if (ntohl(c.fragmentCount) > FRAGMENTS_MAX || ntohl(c.totalLength) > KL_MSG_MAX) return false;
-    return take_data(w, ntohs(c.dataLength));
+    note_sequence(w, c.header.channelID, ENET_NET_TO_HOST_16(c.startSequenceNumber));
+    if (ENET_NET_TO_HOST_32(c.fragmentCount) > FRAGMENTS_MAX ||
+        ENET_NET_TO_HOST_32(c.totalLength) > KL_MSG_MAX)
+        return false;
+    return take_data(w, ENET_NET_TO_HOST_16(c.dataLength));
 }
 
 /* A stock ENet announces its limits now and then; without one it changes nothing. */

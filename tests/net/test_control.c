@@ -234,7 +234,7 @@ static void hot_keys(void **state) {
 static const char *ask(int fd, const char *line) {
     static char answer[600];
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    int n = snprintf(to.sun_path + 1, sizeof to.sun_path - 1, KL_CONTROL_NAME, (long)getpid());
+    int n = snprintf(to.sun_path + 1, sizeof to.sun_path - 1, KL_CONTROL_NAME "%ld", (long)getpid());
     socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
     assert_int_equal(sendto(fd, line, strlen(line), 0, (struct sockaddr *)&to, len), (ssize_t)strlen(line));
     turns(1); /* one */

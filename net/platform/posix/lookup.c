@@ -1,0 +1,74 @@
+#include "net/platform/lookup.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "net/platform/clock.h"
+#include "net/platform/socket.h"
+
+#define LOOK_US 20000
+
+/* glibc's resolver may wait for seconds and cannot be interrupted. So it works in a thread of glibc's
+ * (getaddrinfo_a), never in one of ours, whose code would be gone with an unloaded library. */
+struct question {
+    struct gaicb request;
+    struct addrinfo hints;
+    char name[KL_LOOKUP_NAME_MAX];
+};
+
+/* NULL with a line in why. */
+static struct question *ask(const char *name, char *why, size_t why_len) {
+    struct question *q = calloc(1, sizeof *q);
+    snprintf(why, why_len, "no memory");
+    if (!q) return NULL;
+    snprintf(q->name, sizeof q->name, "%s", name);
+    q->hints.ai_family = AF_INET;
+    q->hints.ai_socktype = SOCK_DGRAM;
+    q->request.ar_name = q->name;
+    q->request.ar_request = &q->hints;
+    int failed = getaddrinfo_a(GAI_NOWAIT, (struct gaicb *[]){&q->request}, 1, NULL);
+    if (!failed) return q;
+    snprintf(why, why_len, "%s", gai_strerror(failed));
+    free(q);
+    return NULL;
+}
+
+/* The result of a question that has come to its end. */
+static enum kl_lookup take(struct question *q, uint32_t *host, char *why, size_t why_len) {
+    int error = gai_error(&q->request);
+    if (error == 0) {
+        struct sockaddr_in in;
+        memcpy(&in, q->request.ar_result->ai_addr, sizeof in);
+        freeaddrinfo(q->request.ar_result);
+        *host = in.sin_addr.s_addr;
+    } else {
+        snprintf(why, why_len, "%s", gai_strerror(error));
+    }
+    free(q);
+    return error == 0 ? KL_LOOKUP_FOUND : KL_LOOKUP_FAILED;
+}
+
+enum kl_lookup kl_lookup(const char *name, uint32_t *host, bool (*still)(void *ctx), void *ctx, char *why,
+                         size_t why_len) {
+    uint64_t until_us = kl_now_us() + KL_LOOKUP_US;
+    bool wanted = true;
+    if (kl_address_parse(name, host)) return KL_LOOKUP_FOUND;
+    struct question *q = ask(name, why, why_len);
+    if (!q) return KL_LOOKUP_FAILED;
+    while (gai_error(&q->request) == EAI_INPROGRESS) {
+        wanted = !still || still(ctx);
+        if (wanted && kl_now_us() < until_us) {
+            kl_sleep_us(LOOK_US);
+            continue;
+        }
+        /* What glibc will not give up stays with it: some hundred bytes, on purpose never freed. */
+        if (gai_cancel(&q->request) != EAI_NOTCANCELED) free(q);
+        snprintf(why, why_len, "the name server does not answer");
+        return wanted ? KL_LOOKUP_FAILED : KL_LOOKUP_LEFT;
+    }
+    return take(q, host, why, why_len);
+}

@@ -1,0 +1,96 @@
+/* Sockets between a user's programs: one for each name, found by it, and who sent a line.
+ * runs: working, test, 1 s */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "net/platform/clock.h"
+#include "net/platform/local.h"
+#include "net/platform/socket.h"
+#include "net/platform/wait.h"
+
+#define BEGINS "keylock-test-local-"
+
+static char name[KL_LOCAL_NAME_MAX];
+static int here;
+
+static int open_named(void **state) {
+    (void)state;
+    snprintf(name, sizeof name, BEGINS "%ld", (long)getpid());
+    here = kl_local_open(name);
+    return here < 0 ? -1 : 0;
+}
+static int close_named(void **state) {
+    (void)state;
+    kl_socket_close(here);
+    return 0;
+}
+
+static void a_name_is_taken_once_and_found_while_it_is(void **state) {
+    (void)state;
+    long number[8];
+    assert_int_equal(kl_local_open(name), KL_LOCAL_TAKEN);
+    assert_int_equal(kl_local_find(BEGINS, number, 8), 1);
+    assert_int_equal(number[0], getpid());
+    assert_int_equal(kl_local_find(BEGINS, number, 0), 0);
+    kl_socket_close(here);
+    assert_int_equal(kl_local_find(BEGINS, number, 8), 0);
+    here = kl_local_open(name);
+    assert_true(here >= 0);
+}
+
+static void a_line_comes_with_its_sender_and_is_answered(void **state) {
+    (void)state;
+    struct kl_local_peer from;
+    char line[8];
+    bool trusted = false;
+    int other = kl_local_open(NULL);
+    assert_true(other >= 0);
+    assert_true(kl_local_receive(here, line, sizeof line, &from, &trusted) < 0);
+    assert_int_equal(kl_local_send(other, name, "hello", 5), 0);
+    assert_int_equal(kl_wait_for(&here, 1, kl_now_us() + 5000000), 1);
+    assert_int_equal(kl_local_receive(here, line, sizeof line, &from, &trusted), 5);
+    assert_memory_equal(line, "hello", 5);
+    assert_true(trusted);
+    kl_local_answer(here, &from, "ok", 2);
+    assert_int_equal(kl_local_receive(other, line, sizeof line, &from, &trusted), 2);
+    assert_memory_equal(line, "ok", 2);
+    kl_socket_close(other);
+    kl_local_answer(here, &from, "ok", 2); /* nobody is there any more */
+}
+
+static void a_line_that_does_not_fit_says_how_long_it_was(void **state) {
+    (void)state;
+    struct kl_local_peer from;
+    char line[4] = "....";
+    bool trusted;
+    assert_int_equal(kl_local_send(here, name, "hello", 5), 0);
+    assert_int_equal(kl_local_receive(here, line, 3, &from, &trusted), 5);
+    assert_memory_equal(line, "hel.", 4);
+}
+
+static void a_sender_learns_that_nobody_is_there_or_reads(void **state) {
+    (void)state;
+    int failed = 0;
+    assert_int_equal(kl_local_send(here, BEGINS "nobody", "x", 1), ECONNREFUSED);
+    int other = kl_local_open(NULL);
+    for (unsigned i = 0; i < 100000 && !failed; i++)
+        failed = kl_local_send(other, name, "x", 1);
+    assert_int_equal(failed, EAGAIN);
+    kl_socket_close(other);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_name_is_taken_once_and_found_while_it_is, open_named, close_named),
+        cmocka_unit_test_setup_teardown(a_line_comes_with_its_sender_and_is_answered, open_named,
+                                        close_named),
+        cmocka_unit_test_setup_teardown(a_line_that_does_not_fit_says_how_long_it_was, open_named,
+                                        close_named),
+        cmocka_unit_test_setup_teardown(a_sender_learns_that_nobody_is_there_or_reads, open_named,
+                                        close_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* The platform's waiting: which of several has something, wake-ups from a thread, deadlines, and the order to
+ * quit.
+ * runs: working, test, 1 s */
+#include "tests/unit/unit.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "net/platform/clock.h"
+#include "net/platform/socket.h"
+#include "net/platform/thread.h"
+#include "net/platform/wait.h"
+
+static int two[2];
+
+static int open_two(void **state) {
+    (void)state;
+    alarm(20); /* where it is not woken, it waits for ever */
+    two[0] = kl_wake_open();
+    two[1] = kl_wake_open();
+    return two[0] < 0 || two[1] < 0 ? -1 : 0;
+}
+static int close_two(void **state) {
+    (void)state;
+    kl_socket_close(two[0]);
+    kl_socket_close(two[1]);
+    return 0;
+}
+
+static void a_wake_up_stays_until_it_is_cleared(void **state) {
+    (void)state;
+    kl_wake(two[1]);
+    kl_wake(two[1]);
+    assert_int_equal(kl_wait_for(two, 2, KL_WAIT_FOREVER), 2);
+    assert_int_equal(kl_wait_for(two, 2, KL_WAIT_FOREVER), 2);
+    kl_wake(two[0]);
+    assert_int_equal(kl_wait_for(two, 2, 0), 3);
+    kl_wake_clear(two[1]);
+    assert_int_equal(kl_wait_for(two, 2, 0), 1);
+    kl_wake_clear(two[0]);
+    kl_wake_clear(two[0]); /* nothing to clear */
+    assert_int_equal(kl_wait_for(two, 2, 0), 0);
+}
+
+static void the_time_is_waited_out(void **state) {
+    (void)state;
+    uint64_t until_us = kl_now_us() + 20000;
+    assert_int_equal(kl_wait_for(two, 2, until_us), 0);
+    assert_true(kl_now_us() >= until_us);
+    assert_int_equal(kl_wait_for(two, 0, kl_now_us() + 1000), 0);
+}
+
+static void what_is_not_there_is_passed_over(void **state) {
+    (void)state;
+    int what[3] = {-1, two[0], -1};
+    kl_wake(two[0]);
+    assert_int_equal(kl_wait_for(what, 3, KL_WAIT_FOREVER), 2);
+}
+
+static void wake_second(void *arg) {
+    (void)arg;
+    kl_wake(two[1]);
+}
+
+static void another_thread_ends_the_wait(void **state) {
+    (void)state;
+    struct kl_thread t;
+    assert_int_equal(kl_thread_start(&t, "test", wake_second, NULL), 0);
+    assert_int_equal(kl_wait_for(two, 2, KL_WAIT_FOREVER), 2);
+    kl_thread_join(&t);
+}
+
+static void a_socket_and_a_wake_up_are_waited_for_together(void **state) {
+    (void)state;
+    struct kl_address at = kl_address_loopback(0);
+    int s = kl_socket_open(), what[2] = {two[0], s};
+    assert_int_equal(kl_socket_bind(s, &at), 0);
+    assert_int_equal(kl_wait_for(what, 2, 0), 0);
+    assert_true(kl_socket_send(s, &at, "x", 1));
+    assert_int_equal(kl_wait_for(what, 2, KL_WAIT_FOREVER), 2);
+    kl_wake(two[0]);
+    assert_int_equal(kl_wait_for(what, 2, 0), 3);
+    kl_socket_close(s);
+}
+
+static void on_alarm(int sig) {
+    (void)sig;
+}
+
+static void a_signal_may_end_it_early(void **state) {
+    (void)state;
+    signal(SIGALRM, on_alarm);
+    alarm(1);
+    assert_int_equal(kl_wait_for(two, 2, kl_now_us() + 60000000), 0);
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+}
+
+/* Last: from then on this program is not ended by these. */
+static void the_order_to_quit_wakes_and_says_its_name(void **state) {
+    (void)state;
+    char name[KL_QUIT_NAME];
+    signal(SIGINT, SIG_IGN); /* as in a shell's background job */
+    int quit = kl_wake_at_quit();
+    assert_true(quit >= 0);
+    assert_int_equal(kl_wait_for(&quit, 1, 0), 0);
+    assert_string_equal(kl_wake_quit_name(quit, name), "none");
+    static const struct {
+        int sig;
+        const char *name;
+    } order[] = {{SIGTERM, "Terminated"}, {SIGINT, "Interrupt"}};
+    for (unsigned i = 0; i < 2; i++) {
+        kill(getpid(), order[i].sig);
+        assert_int_equal(kl_wait_for(&quit, 1, KL_WAIT_FOREVER), 1);
+        assert_string_equal(kl_wake_quit_name(quit, name), order[i].name);
+        assert_int_equal(kl_wait_for(&quit, 1, 0), 0);
+    }
+    kl_wake(two[0]);
+    assert_string_equal(kl_wake_quit_name(two[0], name), "none"); /* hosted.c has one of these instead */
+    kl_socket_close(quit);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_wake_up_stays_until_it_is_cleared, open_two, close_two),
+        cmocka_unit_test_setup_teardown(the_time_is_waited_out, open_two, close_two),
+        cmocka_unit_test_setup_teardown(what_is_not_there_is_passed_over, open_two, close_two),
+        cmocka_unit_test_setup_teardown(another_thread_ends_the_wait, open_two, close_two),
+        cmocka_unit_test_setup_teardown(a_socket_and_a_wake_up_are_waited_for_together, open_two, close_two),
+        cmocka_unit_test_setup_teardown(a_signal_may_end_it_early, open_two, close_two),
+        cmocka_unit_test_setup_teardown(the_order_to_quit_wakes_and_says_its_name, open_two, close_two),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
