@@ -1,44 +1,31 @@
 #include "core_wrapper/browse.h"
 
-#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "net/platform/socket.h"
 #include "net/transport/ask.h"
 #include "core_wrapper/wish.h"
 
-#define PIECES 64 /* lists at most, as quick.c */
 #define BLANKS " ,\t"
 
 static struct relay {
     char host[KL_CONFIG_HOST_MAX];
     uint16_t port;
-    pthread_t thread;
-    pthread_mutex_t mutex; /* of all below, until the thread has ended */
+    struct kl_asker asker; /* its mutex: of all below */
     bool done;
     char why[KEYLOCK_LINE]; /* with done: "" or what failed */
     struct keylock_room *room;
     unsigned count;
     /* of the thread alone */
-    int fd;
+    float ms;
     struct kl_rooms piece;
 } * relay[KL_BROWSE_RELAYS];
 static unsigned relays;
 
-/* ---- a thread: the only part that waits, and where it may be ended ---- */
-
-static float ping(int fd) {
-    double best_ms = -1;
-    struct kl_pong pong;
-    for (unsigned i = 0; i < KL_ASK_TRIES; i++) {
-        double ms = kl_ask_ping(fd, &pong);
-        if (ms >= 0 && (best_ms < 0 || ms < best_ms)) best_ms = ms;
-    }
-    return (float)best_ms;
-}
+/* ---- a thread: the only part that waits ---- */
 
 static void copy(struct keylock_room *to, const struct kl_room_line *from, const struct relay *r, float ms) {
     snprintf(to->relay, sizeof to->relay, "%s:%u", r->host, r->port);
@@ -53,62 +40,39 @@ static void copy(struct keylock_room *to, const struct kl_room_line *from, const
     to->ping_ms = ms;
 }
 
-static void add_piece(struct relay *r, float ms) {
-    pthread_mutex_lock(&r->mutex);
-    for (unsigned i = 0; i < r->piece.count && r->count < KL_BROWSE_ROOMS; i++)
-        copy(&r->room[r->count++], &r->piece.line[i], r, ms);
-    pthread_mutex_unlock(&r->mutex);
-}
-
-static int waiting(void *(*what)(struct relay *, void *), struct relay *r, void *arg) {
-    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-    bool good = what(r, arg) != NULL;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    return good ? 0 : -1;
-}
-
-static void *reach(struct relay *r, void *why) {
-    r->fd = kl_ask_open(r->host, r->port, why, KEYLOCK_LINE);
-    return r->fd < 0 ? NULL : r;
-}
-static void *measure(struct relay *r, void *ms) {
-    return (*(float *)ms = ping(r->fd)) < 0 ? NULL : r;
-}
-static void *next_piece(struct relay *r, void *from) {
-    return kl_ask_rooms(r->fd, *(uint16_t *)from, &r->piece) == 0 ? r : NULL;
+static bool add_piece(void *relay_asked, struct kl_rooms *piece) {
+    struct relay *r = relay_asked;
+    kl_mutex_lock(&r->asker.mutex);
+    for (unsigned i = 0; i < piece->count && r->count < KL_BROWSE_ROOMS; i++)
+        copy(&r->room[r->count++], &piece->line[i], r, r->ms);
+    kl_mutex_unlock(&r->asker.mutex);
+    return true;
 }
 
 static void ask(struct relay *r, char why[KEYLOCK_LINE]) {
-    float ms = 0;
-    if (waiting(reach, r, why) != 0) return;
-    int failed = waiting(measure, r, &ms);
-    uint16_t from = 0;
-    for (unsigned p = 0; !failed && p < PIECES && from != KL_ROOMS_END; p++, from = r->piece.next) {
-        failed = waiting(next_piece, r, &from);
-        if (!failed) add_piece(r, ms);
-    }
-    if (failed) snprintf(why, KEYLOCK_LINE, "no answer from %.200s:%u", r->host, r->port);
+    struct kl_pong ignored;
+    int s = kl_ask_open(&r->asker, r->host, r->port, why, KEYLOCK_LINE);
+    if (s < 0) return;
+    r->ms = (float)kl_ask_distance(&r->asker, s, &ignored);
+    if (r->ms < 0 || kl_ask_rooms(&r->asker, s, &r->piece, add_piece, r) != 0)
+        snprintf(why, KEYLOCK_LINE, "no answer from %.200s:%u", r->host, r->port);
+    kl_socket_close(s);
 }
 
-static void *run(void *arg) {
+static void run(void *arg) {
     struct relay *r = arg;
     char why[KEYLOCK_LINE] = "";
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     ask(r, why);
-    pthread_mutex_lock(&r->mutex);
+    kl_mutex_lock(&r->asker.mutex);
     memcpy(r->why, why, sizeof why);
     r->done = true;
-    pthread_mutex_unlock(&r->mutex);
-    return NULL;
+    kl_mutex_unlock(&r->asker.mutex);
 }
 
-/* ---- who asks ---- */
+/* ---- its owner ---- */
 
 static void end(struct relay *r) {
-    pthread_cancel(r->thread);
-    pthread_join(r->thread, NULL);
-    if (r->fd >= 0) close(r->fd);
-    pthread_mutex_destroy(&r->mutex);
+    kl_asker_end(&r->asker);
     free(r->room);
     free(r);
 }
@@ -124,13 +88,10 @@ static int begin(const struct kl_config *where) {
     if (r && r->room) {
         snprintf(r->host, sizeof r->host, "%s", where->host);
         r->port = where->port;
-        r->fd = -1;
-        pthread_mutex_init(&r->mutex, NULL);
-        if (pthread_create(&r->thread, NULL, run, r) == 0) {
+        if (kl_asker_start(&r->asker, "keylock-browse", run, r) == 0) {
             relay[relays++] = r;
             return 0;
         }
-        pthread_mutex_destroy(&r->mutex);
     }
     if (r) free(r->room);
     free(r);
@@ -176,12 +137,12 @@ unsigned kl_browse_rooms(struct keylock_room *out, unsigned max, bool *asking, c
     line[0] = 0;
     for (unsigned i = 0; i < relays; i++) {
         struct relay *r = relay[i];
-        pthread_mutex_lock(&r->mutex);
+        kl_mutex_lock(&r->asker.mutex);
         for (unsigned k = 0; k < r->count && count < max; k++)
             out[count++] = r->room[k];
         *asking = *asking || !r->done;
         if (*r->why) say(line, r->why);
-        pthread_mutex_unlock(&r->mutex);
+        kl_mutex_unlock(&r->asker.mutex);
     }
     qsort(out, count, sizeof *out, by_ping);
     return count;

@@ -1,14 +1,11 @@
 #include "core_wrapper/reach.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
-#include "net/platform/thread.h"
 #include "net/transport/ask.h"
 
 #define CONNECTIONS 64 /* of this process, looked at */
@@ -42,22 +39,21 @@ void kl_reach_own(char out[KL_REACH_TEXT]) {
 struct kl_reach {
     struct kl_reach_list list;
     uint16_t port;
-    struct kl_thread thread;
-    atomic_bool leaving;
+    struct kl_asker asker;
     atomic_uint news; /* enum kl_reach_news */
     unsigned found;   /* with KL_REACH_FOUND */
 };
 
 /* A socket each; -1 where there is none. */
-static void open_sockets(const struct kl_reach *r, int fd[KL_REACH_MAX]) {
+static void open_sockets(struct kl_reach *r, int fd[KL_REACH_MAX]) {
     char err[256];
     for (unsigned i = 0; i < r->list.count; i++)
-        fd[i] = kl_ask_open(r->list.address[i], r->port, err, sizeof err);
+        fd[i] = kl_ask_open(&r->asker, r->list.address[i], r->port, err, sizeof err);
 }
 
 static void close_sockets(const struct kl_reach *r, const int fd[KL_REACH_MAX]) {
     for (unsigned i = 0; i < r->list.count; i++)
-        if (fd[i] >= 0) close(fd[i]);
+        kl_socket_close(fd[i]);
 }
 
 /* All at once, and again: a datagram may be lost, and the host's relay may only just begin to listen. */
@@ -66,8 +62,8 @@ static void run(void *arg) {
     uint64_t until_us = kl_now_us() + KL_REACH_US;
     int fd[KL_REACH_MAX], found = -1;
     open_sockets(r, fd);
-    while (found < 0 && !r->leaving && kl_now_us() < until_us)
-        found = kl_ask_first(fd, r->list.count);
+    while (found < 0 && !r->asker.leaving && kl_now_us() < until_us)
+        found = kl_ask_first(&r->asker, fd, r->list.count);
     close_sockets(r, fd);
     if (found >= 0) r->found = (unsigned)found;
     r->news = found >= 0 ? KL_REACH_FOUND : KL_REACH_NOWHERE;
@@ -78,7 +74,7 @@ struct kl_reach *kl_reach_open(const struct kl_reach_list *list, uint16_t port) 
     if (!r) return NULL;
     r->list = *list;
     r->port = port;
-    if (kl_thread_start(&r->thread, "keylock-reach", run, r) == 0) return r;
+    if (kl_asker_start(&r->asker, "keylock-reach", run, r) == 0) return r;
     free(r);
     return NULL;
 }
@@ -91,7 +87,6 @@ enum kl_reach_news kl_reach_look(struct kl_reach *r, char address[KL_REACH_TEXT]
 
 void kl_reach_close(struct kl_reach *r) {
     if (!r) return;
-    r->leaving = true;
-    kl_thread_join(&r->thread);
+    kl_asker_end(&r->asker);
     free(r);
 }

@@ -27,7 +27,7 @@ enum kl_reach_news { KL_REACH_ASKING, KL_REACH_FOUND, KL_REACH_NOWHERE };
 struct kl_reach *kl_reach_open(const struct kl_reach_list *list, uint16_t port);
 /* address: where it was found. */
 enum kl_reach_news kl_reach_look(struct kl_reach *r, char address[KL_REACH_TEXT]);
-/* Waits for one answer's time (KL_ASK_MS) at most. NULL is allowed. */
+/* Ends it at once. NULL is allowed. */
 void kl_reach_close(struct kl_reach *r);
 
 #endif

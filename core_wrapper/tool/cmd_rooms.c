@@ -2,6 +2,7 @@
 #include "core_wrapper/tool/tool.h"
 
 #include "net/engine/plain.h"
+#include "net/platform/socket.h"
 #include "net/transport/ask.h"
 #include "core_wrapper/config.h"
 #include "core_wrapper/tool/report.h"
@@ -11,9 +12,6 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-#define PIECES 64 /* lists at most: a relay that never ends one is none */
 
 /* clang-format off: a line here is a line there */
 const char cmd_rooms_help[] = "Usage: keylock rooms HOST[:PORT] [--json]\n"
@@ -29,19 +27,6 @@ const char cmd_rooms_help[] = "Usage: keylock rooms HOST[:PORT] [--json]\n"
                               "  2  wrong usage\n"
                               "  4  no relay answers\n";
 /* clang-format on */
-
-/* The quickest of some. 0, or -1 without any answer. */
-static int ping(int fd, struct kl_pong *out, double *ms) {
-    struct kl_pong pong;
-    *ms = -1;
-    for (unsigned i = 0; i < KL_ASK_TRIES; i++) {
-        double took_ms = kl_ask_ping(fd, &pong);
-        if (took_ms < 0) continue;
-        *out = pong;
-        if (*ms < 0 || took_ms < *ms) *ms = took_ms;
-    }
-    return *ms < 0 ? -1 : 0;
-}
 
 static const char *state_of(const struct kl_room_line *l) {
     return l->playing ? "playing" : l->locked ? "locked" : "open";
@@ -73,12 +58,13 @@ static json_object *room_json(const struct kl_room_line *l) {
     return j;
 }
 
-static void put_rooms(json_object *list, struct kl_rooms *r) {
+static bool put_rooms(void *list, struct kl_rooms *r) {
     for (unsigned i = 0; i < r->count; i++)
         if (list)
             json_object_array_add(list, room_json(&r->line[i]));
         else
             print_room(&r->line[i]);
+    return true;
 }
 
 static json_object *relay_json(const struct kl_config *where, const struct kl_pong *pong, double ms) {
@@ -95,9 +81,8 @@ static int tell(int fd, const struct kl_config *where, bool json) {
     static struct kl_rooms rooms;
     struct kl_pong pong = {.version = 0};
     json_object *list = NULL, *all = NULL;
-    double ms;
-    uint16_t from = 0;
-    if (ping(fd, &pong, &ms) != 0)
+    double ms = kl_ask_distance(NULL, fd, &pong);
+    if (ms < 0)
         return tool_fail(KLT_ROOM, "rooms", "no answer from %s:%u (is keylock-relay running there?)",
                          where->host, where->port);
     if (json) {
@@ -107,12 +92,9 @@ static int tell(int fd, const struct kl_config *where, bool json) {
         printf("relay %s:%u  %.1f ms  protocol %u  rooms %u  clients %u\n", where->host, where->port, ms,
                pong.version, pong.rooms, pong.clients);
     }
-    for (unsigned i = 0; i < PIECES && from != KL_ROOMS_END; i++, from = rooms.next) {
-        if (kl_ask_rooms(fd, from, &rooms) != 0) {
-            json_object_put(all);
-            return tool_fail(KLT_ROOM, "rooms", "the relay does not answer any more");
-        }
-        put_rooms(list, &rooms);
+    if (kl_ask_rooms(NULL, fd, &rooms, put_rooms, list) != 0) {
+        json_object_put(all);
+        return tool_fail(KLT_ROOM, "rooms", "the relay does not answer any more");
     }
     return !json || kl_report_put(stdout, all) == 0 ? KLT_OK : KLT_OUTPUT;
 }
@@ -128,9 +110,9 @@ int cmd_rooms(int argc, char **argv) {
     if (kl_config_set(&where, "relay", argv[optind], err, sizeof(err)) != 0)
         return tool_usage("%s", strstr(err, "expected"));
     if (sodium_init() < 0) return tool_fail(KLT_FAILED, "rooms", "libsodium does not start");
-    int fd = kl_ask_open(where.host, where.port, err, sizeof(err));
+    int fd = kl_ask_open(NULL, where.host, where.port, err, sizeof(err));
     if (fd < 0) return tool_fail(KLT_ROOM, "rooms", "%s", err);
     int code = tell(fd, &where, json);
-    close(fd);
+    kl_socket_close(fd);
     return code;
 }

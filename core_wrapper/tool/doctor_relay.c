@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "net/engine/engine.h"
 #include "net/platform/clock.h"
+#include "net/platform/socket.h"
 #include "net/transport/link.h"
 #include "net/transport/ask.h"
 
@@ -56,7 +56,7 @@ static void ping(int fd, struct pings *p) {
     double sum = 0;
     struct kl_pong pong;
     for (unsigned i = 0; i < PINGS; i++) {
-        double ms = kl_ask_ping(fd, &pong);
+        double ms = kl_ask_ping(NULL, fd, &pong);
         if (i >= 2 && p->came == 0) break; /* nobody there: no need to wait for the rest */
         if (ms < 0) continue;
         if (p->came) sum += fabs(ms - p->ms[p->came - 1]);
@@ -96,14 +96,14 @@ void kl_doctor_relay(struct kl_doctor *d) {
     static struct pings p;
     char err[1024];
     if (!find_relay(d, &c)) return;
-    int fd = sodium_init() < 0 ? -1 : kl_ask_open(c.host, c.port, err, sizeof err);
+    int fd = sodium_init() < 0 ? -1 : kl_ask_open(NULL, c.host, c.port, err, sizeof err);
     if (fd < 0) {
         kl_doctor_find(d, KL_WRONG, "relay", "Look at the name, and whether this machine is online.",
                        "%.900s", err);
         return;
     }
     ping(fd, &p);
-    close(fd);
+    kl_socket_close(fd);
     if (p.came)
         judge(d, &c, &p);
     else

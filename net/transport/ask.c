@@ -1,31 +1,71 @@
 #include "net/transport/ask.h"
 
-#include <netdb.h>
-#include <poll.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "net/engine/engine.h"
 #include "net/platform/clock.h"
+#include "net/platform/lookup.h"
+#include "net/platform/socket.h"
+#include "net/platform/wait.h"
 
-int kl_ask_open(const char *host, uint16_t port, char *err, size_t err_len) {
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM}, *found;
-    char text[8];
-    snprintf(text, sizeof text, "%u", port);
-    int error = getaddrinfo(host, text, &hints, &found);
-    if (error) {
-        snprintf(err, err_len, "cannot find the relay %s: %s", host, gai_strerror(error));
+/* ---- the thread ---- */
+
+int kl_asker_start(struct kl_asker *a, const char *name, void (*run)(void *arg), void *arg) {
+    a->wake = kl_wake_open();
+    if (a->wake < 0) return -1;
+    if (kl_thread_start(&a->thread, name, run, arg) == 0) return 0;
+    kl_socket_close(a->wake);
+    return -1;
+}
+
+void kl_asker_poke(struct kl_asker *a) {
+    kl_wake(a->wake);
+}
+
+void kl_asker_end(struct kl_asker *a) {
+    a->leaving = true;
+    kl_wake(a->wake);
+    kl_thread_join(&a->thread);
+    kl_socket_close(a->wake);
+}
+
+bool kl_asker_rest(struct kl_asker *a, uint64_t until_us) {
+    if (!a->leaving && kl_wait_for(&a->wake, 1, until_us)) kl_wake_clear(a->wake);
+    return !a->leaving;
+}
+
+static bool is_wanted(void *asker) {
+    const struct kl_asker *a = asker;
+    return !a || !a->leaving;
+}
+
+/* A bit for each socket that can be read; 0: the time is over, or it is to stop. */
+static uint32_t wait_for_any(struct kl_asker *a, const int *s, unsigned count, uint64_t until_us) {
+    int what[1 + KL_ASK_MANY] = {a ? a->wake : -1};
+    memcpy(what + 1, s, count * sizeof *s);
+    uint32_t readable = 0;
+    while (readable <= 1 && is_wanted(a) && kl_now_us() < until_us) {
+        readable = kl_wait_for(what, 1 + count, until_us);
+        if (readable & 1) kl_wake_clear(a->wake);
+    }
+    return readable >> 1;
+}
+
+/* ---- questions ---- */
+
+int kl_ask_open(struct kl_asker *a, const char *host, uint16_t port, char *err, size_t err_len) {
+    struct kl_address to = {.port = port};
+    char why[128] = "";
+    if (kl_lookup(host, &to.host, is_wanted, a, why, sizeof why) != KL_LOOKUP_FOUND) {
+        snprintf(err, err_len, "cannot find the relay %s: %s", host, why);
         return -1;
     }
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool good = fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0;
-    freeaddrinfo(found);
-    if (good) return fd;
+    int s = kl_socket_open();
+    if (s >= 0 && kl_socket_connect(s, &to) == 0) return s;
     snprintf(err, err_len, "cannot reach the relay %s:%u", host, port);
-    if (fd >= 0) close(fd);
+    kl_socket_close(s);
     return -1;
 }
 
@@ -42,68 +82,81 @@ static bool take_rooms(void *out, const uint8_t *bytes, size_t len, const uint8_
     return kl_rooms_read(rooms, bytes, len) == 0 && memcmp(rooms->echo, echo, sizeof rooms->echo) == 0;
 }
 
-static bool put(int fd, struct kl_question *q) {
+static bool put(int s, struct kl_question *q) {
     uint8_t bytes[KL_LIST_BYTES];
     q->version = KL_PROTOCOL_VERSION;
     randombytes_buf(q->echo, sizeof q->echo);
-    size_t len = kl_question_write(q, bytes);
-    return send(fd, bytes, len, MSG_NOSIGNAL) >= 0;
+    return kl_socket_send(s, NULL, bytes, kl_question_write(q, bytes));
 }
 
 /* Asks once and waits KL_ASK_MS for that question's answer; what else comes, a late answer to one before, is
  * passed over. The time it took, ms; -1: none came. */
-static double ask(int fd, struct kl_question *q, take_fn *take, void *out) {
+static double ask(struct kl_asker *a, int s, struct kl_question *q, take_fn *take, void *out) {
     uint8_t bytes[KL_LIST_BYTES];
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    uint64_t from_us = kl_now_us(), took_us;
-    if (!put(fd, q)) return -1;
-    while ((took_us = kl_now_us() - from_us) < KL_ASK_MS * 1000) {
-        if (poll(&p, 1, KL_ASK_MS - (int)(took_us / 1000)) <= 0) return -1;
-        ssize_t got = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    uint64_t from_us = kl_now_us();
+    if (!put(s, q)) return -1;
+    while (wait_for_any(a, &s, 1, from_us + KL_ASK_MS * 1000)) {
+        int got = kl_socket_receive(s, bytes, sizeof bytes, NULL);
         if (got < 0) return -1; /* nobody listens there */
-        if (take(out, bytes, (size_t)got, q->echo)) return (double)(kl_now_us() - from_us) / 1000;
+        bool fits = (size_t)got <= sizeof bytes;
+        if (fits && take(out, bytes, (size_t)got, q->echo)) return (double)(kl_now_us() - from_us) / 1000;
     }
     return -1;
 }
 
-double kl_ask_ping(int fd, struct kl_pong *out) {
+double kl_ask_ping(struct kl_asker *a, int s, struct kl_pong *out) {
     struct kl_question q = {.kind = KL_STRANGER_PING};
-    return ask(fd, &q, take_pong, out);
+    return ask(a, s, &q, take_pong, out);
+}
+
+double kl_ask_distance(struct kl_asker *a, int s, struct kl_pong *out) {
+    double best_ms = -1;
+    struct kl_pong pong;
+    for (unsigned i = 0; i < KL_ASK_TRIES && is_wanted(a); i++) {
+        double ms = kl_ask_ping(a, s, &pong);
+        if (ms < 0) continue;
+        *out = pong;
+        if (best_ms < 0 || ms < best_ms) best_ms = ms;
+    }
+    return best_ms;
 }
 
 /* The first of them with its answer in it, or -1; what else came is out of the way then. */
-static int first_answer(const struct pollfd *p, const struct kl_question *q, unsigned count) {
+static int first_answer(const int *s, uint32_t readable, const struct kl_question *q, unsigned count) {
     uint8_t bytes[KL_LIST_BYTES];
     struct kl_pong pong;
     for (unsigned i = 0; i < count; i++) {
-        ssize_t got = p[i].revents ? recv(p[i].fd, bytes, sizeof bytes, MSG_DONTWAIT) : -1;
-        if (got > 0 && take_pong(&pong, bytes, (size_t)got, q[i].echo)) return (int)i;
+        int got = readable >> i & 1 ? kl_socket_receive(s[i], bytes, sizeof bytes, NULL) : -1;
+        bool fits = got > 0 && (size_t)got <= sizeof bytes;
+        if (fits && take_pong(&pong, bytes, (size_t)got, q[i].echo)) return (int)i;
     }
     return -1;
 }
 
-int kl_ask_first(const int *fd, unsigned count) {
-    struct pollfd p[KL_ASK_MANY];
+int kl_ask_first(struct kl_asker *a, const int *s, unsigned count) {
     struct kl_question q[KL_ASK_MANY];
-    uint64_t until_us = kl_now_us() + KL_ASK_MS * 1000, now_us;
+    uint64_t until_us = kl_now_us() + KL_ASK_MS * 1000;
+    uint32_t readable;
     int found = -1;
     if (count > KL_ASK_MANY) count = KL_ASK_MANY;
     for (unsigned i = 0; i < count; i++) {
         q[i] = (struct kl_question){.kind = KL_STRANGER_PING};
-        p[i] = (struct pollfd){.fd = fd[i], .events = POLLIN};
-        if (fd[i] >= 0 && !put(fd[i], &q[i])) (void)put(fd[i], &q[i]); /* the first told of an error before */
+        if (s[i] >= 0 && !put(s[i], &q[i])) (void)put(s[i], &q[i]); /* the first told of an error before */
     }
-    while (found < 0 && (now_us = kl_now_us()) < until_us) {
-        if (poll(p, count, (int)((until_us - now_us) / 1000) + 1) <= 0) return -1;
-        found = first_answer(p, q, count);
-    }
+    while (found < 0 && (readable = wait_for_any(a, s, count, until_us)))
+        found = first_answer(s, readable, q, count);
     return found;
 }
 
-int kl_ask_rooms(int fd, uint16_t from, struct kl_rooms *out) {
-    for (unsigned i = 0; i < KL_ASK_TRIES; i++) {
-        struct kl_question q = {.kind = KL_STRANGER_LIST, .from = from};
-        if (ask(fd, &q, take_rooms, out) >= 0) return 0;
+int kl_ask_rooms(struct kl_asker *a, int s, struct kl_rooms *piece,
+                 bool (*show)(void *ctx, struct kl_rooms *piece), void *ctx) {
+    struct kl_question q = {.kind = KL_STRANGER_LIST};
+    for (unsigned i = 0; i < KL_ASK_PIECES && q.from != KL_ROOMS_END; i++, q.from = piece->next) {
+        bool answered = false;
+        for (unsigned t = 0; t < KL_ASK_TRIES && !answered && is_wanted(a); t++)
+            answered = ask(a, s, &q, take_rooms, piece) >= 0;
+        if (!answered) return -1;
+        if (!show(ctx, piece)) return 0;
     }
-    return -1;
+    return 0;
 }

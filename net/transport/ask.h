@@ -1,23 +1,55 @@
 /* ask.h - asking a relay without joining it: how far away it is, and its public rooms. net/PROTOCOL.md §10.
  *
- * Blocks (name look-up, answers): not for a frame's thread. Nothing of an answer is proved. */
+ * The functions kl_ask_*() wait (for a look-up, for answers), so a frame's thread has an asker: a thread that
+ * asks, and that can be told to stop at any time. It is woken out of every wait for an answer, and a look-up
+ * that hangs is left behind (net/platform/lookup.h): kl_asker_end() takes 20 ms at most. Nothing of an answer
+ * is proved. */
 #ifndef KL_ASK_H
 #define KL_ASK_H
 
+#include <stdatomic.h>
+
+#include "net/platform/thread.h"
 #include "net/transport/strangers.h"
 
-#define KL_ASK_TRIES 5   /* of one question */
-#define KL_ASK_MS    700 /* for an answer: a relay on the other side of the world, by radio */
+#define KL_ASK_TRIES  5   /* of one question */
+#define KL_ASK_MS     700 /* for an answer: a relay on the other side of the world, by radio */
+#define KL_ASK_MANY   16  /* sockets at once */
+#define KL_ASK_PIECES 64  /* lists of one relay at most: one that never ends is none */
 
-/* A socket that leads to the relay (IPv4, as the link's). -1 with a line in err. Close it. */
-int kl_ask_open(const char *host, uint16_t port, char *err, size_t err_len);
+/* The caller's memory, all zero before; it must not move. */
+struct kl_asker {
+    atomic_bool leaving;   /* told to stop: its thread ends when it sees that */
+    struct kl_mutex mutex; /* of what the thread and its owner share */
+    struct kl_thread thread;
+    int wake;
+};
 
+/* Starts the thread: run(arg). name as kl_thread_start() has it. 0, or -1: no descriptor or no thread. */
+int kl_asker_start(struct kl_asker *a, const char *name, void (*run)(void *arg), void *arg);
+/* Wakes it out of kl_asker_rest(). */
+void kl_asker_poke(struct kl_asker *a);
+/* Tells it to stop, and waits for its end. Once; for one that has been started. */
+void kl_asker_end(struct kl_asker *a);
+/* By its thread: sleeps until kl_now_us() is until_us, somebody pokes, or it is to stop. False: it is to
+ * stop. */
+bool kl_asker_rest(struct kl_asker *a, uint64_t until_us);
+
+/* All of them: a is the asker whose thread calls; NULL where nobody tells it to stop. */
+
+/* A socket that leads to the relay (IPv4, as the link's). -1 with a line in err. Close it with
+ * kl_socket_close(). */
+int kl_ask_open(struct kl_asker *a, const char *host, uint16_t port, char *err, size_t err_len);
 /* Asks once. The time that the answer took, ms; below 0: none came, or none that one can read. */
-double kl_ask_ping(int fd, struct kl_pong *out);
-/* Asks several at once, each by its socket. The first that answers, or -1: none did. */
-#define KL_ASK_MANY 16
-int kl_ask_first(const int *fd, unsigned count);
-/* The rooms from place `from` on (0 first, then out->next). 0, or -1 where no answer comes. */
-int kl_ask_rooms(int fd, uint16_t from, struct kl_rooms *out);
+double kl_ask_ping(struct kl_asker *a, int s, struct kl_pong *out);
+/* Asks KL_ASK_TRIES times. The shortest time, ms; below 0: no answer at all. */
+double kl_ask_distance(struct kl_asker *a, int s, struct kl_pong *out);
+/* Asks several at once, each by its socket (-1: none). The first that answers, or -1: none did within
+ * KL_ASK_MS. */
+int kl_ask_first(struct kl_asker *a, const int *s, unsigned count);
+/* Asks for all rooms, piece by piece into *piece, and shows each piece: false ends it. 0, or -1: no answer
+ * (any more). */
+int kl_ask_rooms(struct kl_asker *a, int s, struct kl_rooms *piece,
+                 bool (*show)(void *ctx, struct kl_rooms *piece), void *ctx);
 
 #endif
