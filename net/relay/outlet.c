@@ -9,16 +9,15 @@
 #include "net/platform/clock.h"
 #include "net/platform/thread.h"
 
-#define PIECE 4096
-
 struct kl_outlet {
     int fd;
     FILE *stream;
     struct kl_thread thread;
-    struct kl_mutex lock;
-    struct kl_cond filled, emptied;
-    char ring[KL_OUTLET_BYTES];
-    size_t at, used;          /* at: of the oldest byte */
+    struct kl_mutex lock; /* of all below */
+    struct kl_cond changed;
+    char buffer[2][KL_OUTLET_BYTES];
+    unsigned filling;         /* the buffer that takes lines; the thread writes the other one out */
+    size_t used;              /* of it */
     uint64_t dropped, untold; /* lines */
     bool busy, closing, dead; /* dead: the reader is gone */
 };
@@ -26,8 +25,7 @@ struct kl_outlet {
 /* ---- the writer's side ---- */
 
 static void put(struct kl_outlet *o, const char *bytes, size_t len) {
-    for (size_t i = 0; i < len; i++)
-        o->ring[(o->at + o->used + i) % sizeof o->ring] = bytes[i];
+    memcpy(o->buffer[o->filling] + o->used, bytes, len);
     o->used += len;
 }
 
@@ -43,7 +41,7 @@ static void take_in(struct kl_outlet *o, const char *bytes, size_t len) {
     char notice[64] = "";
     if (o->untold) snprintf(notice, sizeof notice, "dropped=%llu lines\n", (unsigned long long)o->untold);
     size_t head = strlen(notice);
-    if (o->dead || o->used + head + len > sizeof o->ring) {
+    if (o->dead || o->used + head + len > KL_OUTLET_BYTES) {
         o->untold += lines_in(bytes, len);
         o->dropped += lines_in(bytes, len);
         return;
@@ -51,7 +49,7 @@ static void take_in(struct kl_outlet *o, const char *bytes, size_t len) {
     put(o, notice, head);
     put(o, bytes, len);
     o->untold = 0;
-    kl_cond_wake(&o->filled);
+    kl_cond_wake(&o->changed);
 }
 
 static ssize_t on_write(void *cookie, const char *bytes, size_t len) {
@@ -75,33 +73,30 @@ static bool write_all(int fd, const char *bytes, size_t len) {
     return true;
 }
 
-/* One piece from the ring; called and left with the lock held. */
+/* All that waits; called and left with the lock held. */
 static void pass_on(struct kl_outlet *o) {
-    char piece[PIECE];
-    size_t n = o->used < sizeof piece ? o->used : sizeof piece, to_end = sizeof o->ring - o->at;
-    if (n > to_end) n = to_end;
-    memcpy(piece, o->ring + o->at, n);
-    o->at = (o->at + n) % sizeof o->ring;
-    o->used -= n;
+    const char *bytes = o->buffer[o->filling];
+    size_t len = o->used;
+    o->filling ^= 1;
+    o->used = 0;
     o->busy = true;
     kl_mutex_unlock(&o->lock);
-    bool good = write_all(o->fd, piece, n);
+    bool good = write_all(o->fd, bytes, len);
     kl_mutex_lock(&o->lock);
     o->busy = false;
     o->dead = o->dead || !good;
     if (o->dead) o->used = 0;
+    kl_cond_wake(&o->changed);
 }
 
 static void run(void *arg) {
     struct kl_outlet *o = arg;
     kl_mutex_lock(&o->lock);
-    for (;;) {
-        while (!o->used && !o->closing)
-            kl_cond_wait(&o->filled, &o->lock);
-        if (!o->used) break;
-        pass_on(o);
-        if (!o->used) kl_cond_wake(&o->emptied);
-    }
+    while (o->used || !o->closing)
+        if (o->used)
+            pass_on(o);
+        else
+            kl_cond_wait(&o->changed, &o->lock);
     kl_mutex_unlock(&o->lock);
 }
 
@@ -135,7 +130,7 @@ uint64_t kl_outlet_dropped(struct kl_outlet *o) {
 static bool wait_until_written(struct kl_outlet *o, unsigned wait_ms) {
     uint64_t until_us = kl_now_us() + wait_ms * UINT64_C(1000);
     while (o->used || o->busy)
-        if (!kl_cond_wait_until(&o->emptied, &o->lock, until_us)) return false;
+        if (!kl_cond_wait_until(&o->changed, &o->lock, until_us)) return false;
     return true;
 }
 
@@ -144,7 +139,7 @@ void kl_outlet_close(struct kl_outlet *o, unsigned wait_ms) {
     fclose(o->stream);
     kl_mutex_lock(&o->lock);
     o->closing = true;
-    kl_cond_wake(&o->filled);
+    kl_cond_wake(&o->changed);
     bool written = wait_until_written(o, wait_ms);
     kl_mutex_unlock(&o->lock);
     if (!written) return;

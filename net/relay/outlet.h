@@ -1,7 +1,8 @@
 /* outlet.h - lines for somebody who may not read them. A terminal stopped with ^S or a full pipe blocks
- * whoever writes to it; the relay must not wait for a reader. So lines go into a bounded buffer and a thread
- * of their own writes them out (a descriptor that does not block would be shared with the operator's shell).
- * What does not fit is dropped by whole lines, and how many is told where they are missing. */
+ * whoever writes to it; the relay must not wait for a reader. So lines go into a bounded buffer, and a thread
+ * writes them out, from a second one that it swaps with the first (a descriptor that does not block would be
+ * shared with the operator's shell). What does not fit is dropped by whole lines, and how many is told where
+ * they are missing. */
 #ifndef KL_OUTLET_H
 #define KL_OUTLET_H
 
