@@ -8,6 +8,7 @@ interface of net/platform, in its posix/, is part of that module.
   LAYERS   whom each folder may use; a name with a folder is one module
   OUTSIDE  libraries' headers, and the only folders that may include them
   SYSTEM   the system's headers: only net/platform may include them
+  CALLS    the system's functions that only net/platform may call: no header needs to be included for it
   PURE     what the objects of a folder may call outside of this project
 
 Forbidden arrows of today, and the sizes of structs that are to become smaller, stand in tests/tools/borders.txt. That file
@@ -39,11 +40,18 @@ OUTSIDE = {
     "samplerate.h": ["core_wrapper"],
     "json-c/": ["core_wrapper", "core_wrapper/tool"],
 }
-# The system's headers for files, folders, processes and libraries. Only net/platform may include them, and the modules that
-# LIST names with their reason.
+# The system's headers for files, folders, processes and libraries, then for clocks, threads, sockets and waiting. Only net/platform
+# may include them, and the modules that LIST names with their reason.
 PLATFORM = "net/platform"
-SYSTEM = {"dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "glob.h", "link.h", "pwd.h", "spawn.h", "sys/file.h",
-          "sys/mman.h", "sys/sendfile.h", "sys/stat.h", "sys/uio.h", "sys/wait.h"}
+SYSTEM = (
+    "dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "glob.h", "link.h", "pwd.h", "spawn.h", "sys/file.h",
+    "sys/mman.h", "sys/sendfile.h", "sys/stat.h", "sys/uio.h", "sys/wait.h",
+    "time.h", "sys/time.h", "sys/timeb.h", "sys/timex.h", "sys/timerfd.h", "pthread.h", "threads.h", "semaphore.h", "sched.h",
+    "sys/socket.h", "sys/un.h", "netinet/", "arpa/", "netdb.h", "net/if.h", "ifaddrs.h", "poll.h", "sys/poll.h", "sys/select.h",
+    "sys/epoll.h", "sys/eventfd.h", "sys/signalfd.h", "sys/random.h")
+CALLS = (r"clock_\w+|gettimeofday|u?sleep|nanosleep|time|(gm|local)time(_r)?|mktime|pthread_\w+|sem_\w+|sched_\w+|timerfd_\w+|getrandom|"
+         r"socket(pair)?|bind|connect|listen|accept4?|send(to|m?msg)?|recv(from|m?msg)?|get(peer|sock)name|[gs]etsockopt|"
+         r"getaddrinfo\w*|gai_\w+|inet_\w+|getifaddrs|p?poll|p?select|epoll_\w+|eventfd\w*|signalfd")
 PLAIN = (r"mem(cpy|set|cmp|move|chr)|str(len|cmp|str)|__assert_fail|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|stack_chk|gcov|sanitizer|tsan).*"
          r"|str(len|cmp|str)_chk|__mem\w+_chk")
 SODIUM = r"crypto_.*|sodium_.*|randombytes_.*|abort|strchr|strcspn|strcasecmp|snprintf|__v?snprintf_chk"
@@ -94,7 +102,7 @@ def includes():
                         wrong.append(f'{place}: expected a path from the top, got "{found[2]}"')
                     arrows.setdefault((module(path), module(found[2])), place)
                     continue
-                if found[2] in SYSTEM and folder(module(path)) != PLATFORM:
+                if found[2].startswith(SYSTEM) and folder(module(path)) != PLATFORM:
                     system[module(path), found[2]] = place
                 for header, allowed in OUTSIDE.items():
                     if found[2].startswith(header) and folder(path) not in allowed:
@@ -126,6 +134,14 @@ def symbols(build):
             elif defined[name] != mod:
                 arrows.setdefault((mod, defined[name]), name)
     return arrows, outside
+
+
+def system_calls(outside, excepted):
+    """Calls around net/platform, but of modules that may include one of its headers."""
+    named = {m for m, _ in excepted}
+    bad = sorted(f"{m} calls {n}()" for m, names in outside.items() if folder(m) != PLATFORM and m not in named
+                 for n in names if re.fullmatch(CALLS, n))
+    say(not bad, "system-calls", "; ".join(bad))
 
 
 def allowed(a, b):
@@ -198,6 +214,7 @@ def main():
     say(not new, "system", "; ".join(new) or f"{len(system)} exceptions are left, all of them known")
     gone = sorted(f"{m} includes <{h}>" for m, h in excepted - system.keys())
     say(not gone, "system-shrinks", f"no longer there, so take out of {LIST}: " + "; ".join(gone) if gone else "")
+    system_calls(outside, excepted)
     for arrow, name in calls.items():
         found.setdefault(arrow, f"by {name}")
     forbidden = {arrow: place for arrow, place in found.items() if not allowed(*arrow)}
