@@ -1,0 +1,142 @@
+/* What is sent when a player comes back, and when: silence, probes, INITs, RETURN. docs/design.md §5. */
+#include "tests/unit/stay_bare.h"
+
+#define SECOND UINT64_C(1000000)
+#define HEARD  (100 * SECOND) /* the relay, for the last time */
+
+static const struct kl_channels room = {.bulk_room = 1};
+static struct kl_hs_relay relay;
+
+static int play(void **state) {
+    struct kl_keypair own = {.secret = {5}};
+    if (make(state) != 0) return -1;
+    kl_keypair_complete(&own);
+    kl_hs_relay_begin(&relay, &own, KL_CIPHER_CHACHA20, HEARD);
+    memcpy(s->dial.known, own.pub, sizeof own.pub);
+    s->dial.is_known = true;
+    s->dial.offers = KL_CIPHER_CHACHA20;
+    s->dial.s.heard_us = HEARD;
+    s->status.phase = KL_LINK_PLAYING;
+    s->status.welcome = (struct kl_welcome){.client = 3, .seats = 1, .token = {7}, .seat_time_s = 60};
+    return 0;
+}
+
+/* INITs that go out at this time. */
+static unsigned inits_at(uint64_t now_us, uint8_t init[KL_INIT_BYTES]) {
+    unsigned count = 0;
+    kl_stay_turn(s, now_us);
+    while (kl_dial_send(&s->dial, init))
+        count++;
+    return count;
+}
+
+/* The relay answers this INIT, once it has sent a cookie. */
+static void answer(uint8_t init[KL_INIT_BYTES], uint64_t now_us) {
+    static const uint8_t address[6] = {1};
+    struct kl_hs_request req;
+    struct kl_session_keys keys;
+    uint8_t reply[KL_STRANGER_MAX];
+    size_t len;
+    assert_int_equal(kl_hs_relay_receive(&relay, now_us, address, init, KL_INIT_BYTES, &req, reply, &len),
+                     KL_HS_REPLY);
+    kl_stay_stranger(s, reply, len, now_us);
+    assert_true(kl_dial_send(&s->dial, init)); /* again, with the cookie */
+    assert_int_equal(kl_hs_relay_receive(&relay, now_us, address, init, KL_INIT_BYTES, &req, reply, &len),
+                     KL_HS_WANTS);
+    assert_int_equal(kl_hs_relay_answer(&relay, &req, 9, &keys, reply, &len), KL_OK);
+    kl_stay_stranger(s, reply, len, now_us);
+}
+
+/* ENet is connected with the keys that are here; what the client says then. */
+static void connect(struct kl_msg *said) {
+    assert_int_equal(s->dial.s.stage, KL_DIAL_ANSWERED);
+    kl_stay_connecting(s, true);
+    kl_stay_connected(s);
+    assert_true(kl_stay_say(s, &room, HEARD, said));
+}
+
+static void a_new_session_after_four_seconds(void **state) {
+    uint8_t init[KL_INIT_BYTES];
+    struct kl_msg m;
+    (void)state;
+    assert_int_equal(inits_at(HEARD + SECOND - 1, init), 0);
+    assert_int_equal(inits_at(HEARD + SECOND, init), 1); /* a probe, beside the session */
+    assert_int_equal(inits_at(HEARD + 4 * SECOND - 1, init), 1);
+    assert_int_equal(s->status.phase, KL_LINK_PLAYING);
+    uint32_t number = s->dial.number;
+    kl_stay_turn(s, HEARD + 4 * SECOND);
+    assert_int_equal(s->status.phase, KL_LINK_RETURNING);
+    assert_int_equal(s->dial.number, number + 1);
+    assert_int_equal(inits_at(HEARD + 4 * SECOND + 1, init), 1);
+    answer(init, HEARD + 5 * SECOND);
+    connect(&m);
+    assert_int_equal(m.kind, KL_MSG_RETURN);
+    assert_true(m.back.token[0] == 7 && !m.back.fresh && m.back.have == 0);
+    assert_true(kl_seat_verify(s->seat.pub, s->dial.s.outcome.keys.binding, m.back.token, m.back.signature));
+    assert_false(kl_stay_say(s, &room, HEARD, &m));
+    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = s->status.welcome};
+    m.welcome.token[0] = 8;
+    kl_stay_take_message(s, &m, HEARD + 5 * SECOND);
+    assert_int_equal(s->status.phase, KL_LINK_PLAYING);
+    assert_true(kl_stay_welcomed(s) && s->status.welcome.token[0] == 8);
+}
+
+/* A relay that was started anew answers the probe. The old session gets a quarter of a second more. */
+static void a_probe_finds_a_new_life(void **state) {
+    uint8_t init[KL_INIT_BYTES];
+    struct kl_msg m;
+    (void)state;
+    assert_int_equal(inits_at(HEARD + SECOND, init), 1);
+    answer(init, HEARD + SECOND + 1000);
+    kl_stay_turn(s, HEARD + SECOND + 250999);
+    assert_int_equal(s->status.phase, KL_LINK_PLAYING);
+    kl_stay_turn(s, HEARD + SECOND + 251000);
+    assert_int_equal(s->status.phase, KL_LINK_RETURNING);
+    connect(&m);
+    assert_int_equal(m.kind, KL_MSG_RETURN);
+}
+
+static void a_word_of_the_relay_ends_the_probe(void **state) {
+    uint8_t init[KL_INIT_BYTES];
+    (void)state;
+    assert_int_equal(inits_at(HEARD + SECOND, init), 1);
+    answer(init, HEARD + SECOND + 1000);
+    kl_stay_heard(s, HEARD + SECOND + 2000);
+    kl_stay_turn(s, HEARD + SECOND + 300000);
+    assert_int_equal(s->status.phase, KL_LINK_PLAYING);
+    assert_false(s->dial.s.probing);
+}
+
+/* INITs go out after 0.25, 0.5 and then every second, until the seat is lost. */
+static void inits_become_rare(void **state) {
+    static const unsigned due_ms[] = {0, 250, 750, 1750, 2750, 3750};
+    uint8_t init[KL_INIT_BYTES];
+    unsigned n = 0;
+    (void)state;
+    kl_stay_hung_up(s, false, HEARD);
+    for (unsigned ms = 0; ms < 4000; ms += 10) {
+        unsigned sent = inits_at(HEARD + ms * 1000, init);
+        bool due = n < sizeof due_ms / sizeof *due_ms && ms == due_ms[n];
+        assert_int_equal(sent, due);
+        n += due;
+    }
+    kl_stay_turn(s, HEARD + 60 * SECOND - 1);
+    assert_int_equal(s->status.phase, KL_LINK_RETURNING);
+    kl_stay_turn(s, HEARD + 60 * SECOND);
+    assert_true(kl_stay_is_over(s) && strstr(s->status.reason, "did not answer for as long as"));
+}
+
+static void no_seat_no_return(void **state) {
+    (void)state;
+    s->status.welcome.seat_time_s = 0;
+    kl_stay_hung_up(s, false, HEARD);
+    assert_true(kl_stay_is_over(s));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, play, drop)
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        TEST(a_new_session_after_four_seconds), TEST(a_probe_finds_a_new_life),
+        TEST(a_word_of_the_relay_ends_the_probe), TEST(inits_become_rare), TEST(no_seat_no_return)};
+    return cmocka_run_group_tests_name("stay_return", tests, NULL, NULL);
+}
