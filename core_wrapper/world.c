@@ -1,9 +1,10 @@
 #include "core_wrapper/world_private.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "net/platform/library.h"
 
 /* Imports of time, chance or waiting that are known and not turned. A name that ends in * is a prefix. */
 static const struct {
@@ -106,7 +107,7 @@ int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_
                                                    kl_world_file_hooks, kl_world_heap_hooks, NULL};
     if (report) memset(report, 0, sizeof(*report));
     struct turning t = {tables, NULL, report};
-    *(void **)&t.demangle = dlsym(handle, "__cxa_demangle");
+    *(void **)&t.demangle = kl_library_find(handle, "__cxa_demangle");
     return kl_elf_imports(handle, replace, &t, err, err_len);
 }
 
