@@ -239,7 +239,6 @@ void kl_stay_rate(struct kl_stay *s, uint32_t fps_uhz) {
 void kl_stay_hash(struct kl_stay *s, const struct kl_hash *h) {
     bool said = s->hash_put != s->hash_got && s->hash[(s->hash_put - 1) % KL_STAY_HASHES].frame == h->frame;
     if (said || s->hash_put - s->hash_got == KL_STAY_HASHES) return;
-    randombytes_buf(s->nonce[s->hash_put % KL_STAY_HASHES], KL_NONCE_BYTES);
     s->hash[s->hash_put++ % KL_STAY_HASHES] = *h;
 }
 

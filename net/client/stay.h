@@ -145,12 +145,8 @@ struct kl_stay {
     bool new_token; /* kl_stay_welcomed() */
     uint8_t path[16], path_len;
 
-    /* Hashes: put by the wrapper, committed to, revealed, in this order. */
-    struct kl_hash hash[KL_STAY_HASHES];
-    uint8_t nonce[KL_STAY_HASHES][KL_NONCE_BYTES];
-    uint32_t hash_put, hash_committed, hash_got;
-    bool any_reveal;
-    uint32_t reveal;                       /* REVEAL has come for frames up to this one, where any_reveal */
+    struct kl_hash hash[KL_STAY_HASHES]; /* that wait to be sent */
+    uint32_t hash_put, hash_got;
     struct kl_order order[KL_STAY_ORDERS]; /* commands that wait to be sent */
     uint32_t order_put, order_got;
     uint64_t planned_us; /* when the wrapper last asked for a plan */

@@ -65,7 +65,7 @@ static void begin_anew(struct kl_stay *s, uint64_t now_us) {
         s->start_before = s->start;
     }
     s->start = NULL;
-    s->hash_got = s->hash_committed = s->hash_put;
+    s->hash_got = s->hash_put;
     s->order_got = s->order_put;
     s->status.desync = s->status.any_verified = false;
     kl_stay_past_forget(s, 0, 0);
@@ -146,12 +146,6 @@ static void on_verdict(struct kl_stay *s, const struct kl_verdict *v) {
     kl_stay_happened(s);
 }
 
-static void on_reveal(struct kl_stay *s, const struct kl_reveal *v) {
-    if (s->any_reveal && v->frame <= s->reveal) return;
-    s->any_reveal = true;
-    s->reveal = v->frame;
-}
-
 static void on_send(struct kl_stay *s) {
     if (s->is_given)
         s->uploaded = 0; /* asked again, after a return */
@@ -217,7 +211,6 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
     case KL_MSG_OFFER: kl_stay_take_offer(s, &m->offer, now_us); break;
     case KL_MSG_SNAPSHOT: kl_stay_take_shot(s, &m->shot); break;
     case KL_MSG_VERDICT: on_verdict(s, &m->verdict); break;
-    case KL_MSG_REVEAL: on_reveal(s, &m->reveal); break;
     case KL_MSG_NOTICE: put_notice(s, m->text.text); break;
     default: break; /* a client's message: nothing to do with it */
     }

@@ -209,8 +209,6 @@ void kl_stay_take_welcome(struct kl_stay *s, const struct kl_welcome *w) {
 void kl_stay_returned(struct kl_stay *s, const struct kl_welcome *w, uint64_t now_us) {
     bool returning = kl_stay_is_returning(s);
     kl_stay_take_welcome(s, w);
-    s->hash_committed = s->hash_got; /* the relay has forgotten what was not revealed */
-    s->any_reveal = false;
     kl_client_watch(&s->lock, w->client == KL_WATCHER);
     if (w->seats != s->lock.seats) kl_client_reseat(&s->lock, w->seats); /* SEAT was lost with the session */
     if (returning) kl_client_drop(&s->lock);

@@ -1,14 +1,13 @@
-/* What goes out, and in which order. net/PROTOCOL.md §7, Commitments and Healing.
+/* What goes out, and in which order. net/PROTOCOL.md §7, Hashes and Healing.
  *
- * HEALED and STATE go before every COMMIT and HASH that waits: the relay does not look at hashes of a client
- * that is being healed, and one that it has not looked at does not come again. */
+ * HEALED and STATE go before every HASH that waits: the relay does not look at hashes of a client that is
+ * being healed, and one that it has not looked at does not come again. */
 #include <string.h>
 
 #include "net/client/stay_parts.h"
-#include "net/session/commit.h"
 #include "net/session/seal.h"
 
-/* COMMIT and HASH wait while so many control messages are under way past the oldest unacknowledged one. */
+/* HASH waits while so many control messages are under way past the oldest unacknowledged one. */
 #define HASH_WINDOW 256
 
 static bool next_of_snapshot(struct kl_stay_shot *s, struct kl_msg *m) {
@@ -23,36 +22,9 @@ static bool next_of_snapshot(struct kl_stay_shot *s, struct kl_msg *m) {
     return some;
 }
 
-static struct kl_msg hash_message(const struct kl_stay *s, uint32_t n) {
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = s->hash[n % KL_STAY_HASHES]};
-    memcpy(m.nonce, s->nonce[n % KL_STAY_HASHES], sizeof m.nonce);
-    return m;
-}
-
-static void commit_to(const struct kl_stay *s, const struct kl_msg *said, uint32_t frame, struct kl_msg *m) {
-    *m = (struct kl_msg){.kind = KL_MSG_COMMIT, .commit = {.kind = said->kind, .frame = frame}};
-    const struct kl_welcome *w = &s->status.welcome;
-    (void)kl_commit_make(said, w->room_id, w->client, m->commit.commitment);
-}
-
-/* Each is committed to at once, and said when the relay has everybody's commitment. */
 static bool next_hash(struct kl_stay *s, struct kl_msg *m) {
-    bool watches = s->status.welcome.client == KL_WATCHER; /* its word counts for nothing */
-    if (watches && s->hash_got != s->hash_put) {
-        *m = hash_message(s, s->hash_got++);
-        s->hash_committed = s->hash_got;
-        return true;
-    }
-    if (s->hash_committed != s->hash_put) {
-        struct kl_msg said = hash_message(s, s->hash_committed++);
-        commit_to(s, &said, said.hash.frame, m);
-        return true;
-    }
     if (s->hash_got == s->hash_put) return false;
-    struct kl_msg said = hash_message(s, s->hash_got);
-    if (!s->any_reveal || said.hash.frame > s->reveal) return false;
-    *m = said;
-    s->hash_got++;
+    *m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = s->hash[s->hash_got++ % KL_STAY_HASHES]};
     return true;
 }
 

@@ -47,30 +47,6 @@ static void read_hash(struct kl_reader *r, struct kl_hash *h) {
     if (h->has_av) h->av = kl_read_u64(r);
 }
 
-/* What is committed to first, and revealed. */
-static bool is_committed_to(uint8_t kind) {
-    return kind == KL_MSG_HASH;
-}
-
-static void write_commit(struct kl_writer *w, const struct kl_commit *c) {
-    kl_write_u8(w, c->kind);
-    kl_write_u32(w, c->frame);
-    kl_write_bytes(w, c->commitment, sizeof c->commitment);
-}
-
-static void read_commit(struct kl_reader *r, struct kl_commit *c) {
-    c->kind = kl_read_u8(r);
-    c->frame = kl_read_u32(r);
-    kl_read_into(r, c->commitment, sizeof c->commitment);
-    if (!is_committed_to(c->kind)) r->failed = true;
-}
-
-static void read_reveal(struct kl_reader *r, struct kl_reveal *v) {
-    v->kind = kl_read_u8(r);
-    v->frame = kl_read_u32(r);
-    if (!is_committed_to(v->kind)) r->failed = true;
-}
-
 static void read_order(struct kl_reader *r, struct kl_order *o) {
     o->kind = kl_read_u8(r);
     size_t len = kl_reader_left(r);
@@ -138,13 +114,11 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
     kl_write_u8(&w, m->kind);
-    if (is_committed_to(m->kind)) kl_write_bytes(&w, m->nonce, sizeof m->nonce);
     switch (m->kind) {
     case KL_MSG_HELLO: kl_write_hello(&w, &m->hello); break;
     case KL_MSG_DATA: write_data(&w, &m->data); break;
     case KL_MSG_READY: kl_write_facts(&w, &m->ready.facts); break;
     case KL_MSG_HASH: write_hash(&w, &m->hash); break;
-    case KL_MSG_COMMIT: write_commit(&w, &m->commit); break;
     case KL_MSG_COMMAND:
         kl_write_u8(&w, m->order.kind);
         kl_write_bytes(&w, m->order.data, m->order.len);
@@ -184,10 +158,6 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
         kl_write_u8(&w, m->seat.client);
         kl_write_u8(&w, m->seat.seats);
         break;
-    case KL_MSG_REVEAL:
-        kl_write_u8(&w, m->reveal.kind);
-        kl_write_u32(&w, m->reveal.frame);
-        break;
     default: break; /* SEND has no body */
     }
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
@@ -199,13 +169,11 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
     kl_reader_init(&r, buf, len);
     memset(m, 0, sizeof *m);
     m->kind = kl_read_u8(&r);
-    if (is_committed_to(m->kind)) kl_read_into(&r, m->nonce, sizeof m->nonce);
     switch (m->kind) {
     case KL_MSG_HELLO: result = kl_read_hello(&r, &m->hello); break;
     case KL_MSG_DATA: read_data(&r, &m->data); break;
     case KL_MSG_READY: kl_read_facts(&r, &m->ready.facts); break;
     case KL_MSG_HASH: read_hash(&r, &m->hash); break;
-    case KL_MSG_COMMIT: read_commit(&r, &m->commit); break;
     case KL_MSG_COMMAND: read_order(&r, &m->order); break;
     case KL_MSG_BYE:
     case KL_MSG_REFUSE:
@@ -243,7 +211,6 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
         m->seat.client = kl_read_count(&r, KL_MAX_CLIENTS - 1);
         m->seat.seats = kl_read_u8(&r);
         break;
-    case KL_MSG_REVEAL: read_reveal(&r, &m->reveal); break;
     default: return KL_E_MALFORMED;
     }
     if (result != KL_OK) return result;

@@ -22,9 +22,6 @@
 #define KL_MAC_BYTES       16
 #define KL_TAG_BYTES       16 /* of one interval */
 
-#define KL_NONCE_BYTES      16 /* random, in front of what was committed to */
-#define KL_COMMITMENT_BYTES 16 /* of BLAKE2b */
-
 #define KL_SNAPSHOT_HASH 32          /* bytes of BLAKE2b */
 #define KL_SNAPSHOT_MAX  (64U << 20) /* bytes of a snapshot, packed or not */
 /* Bytes of it that one zstd frame is, where it is given against a base. */
@@ -38,7 +35,7 @@ enum kl_msg_kind {
     KL_MSG_HELLO = 1,   /* version, name, room, seat wish, params wish, identity facts */
     KL_MSG_DATA = 2,    /* a piece of start data (host to relay, relay to clients) */
     KL_MSG_READY = 3,   /* loaded afresh, with the facts that only show then (system files) */
-    KL_MSG_HASH = 4,    /* hashes of a marked keyframe, once REVEAL has come */
+    KL_MSG_HASH = 4,    /* hashes of a marked keyframe */
     KL_MSG_BYE = 5,     /* leaving on purpose, with a reason */
     KL_MSG_COMMAND = 6, /* a command for the next keyframe, or for the relay */
     KL_MSG_PROVE = 7,   /* answer to DOOR */
@@ -47,7 +44,6 @@ enum kl_msg_kind {
     KL_MSG_STATE = 11,  /* what a SNAPSHOT command has found here: size and hash */
     KL_MSG_GIVE = 12,   /* a piece of that snapshot, where ASK came for it */
     KL_MSG_HEALED = 13, /* the snapshot of OFFER is loaded, and what follows it has been run */
-    KL_MSG_COMMIT = 14, /* to what HASH will say */
     /* relay to client */
     KL_MSG_WELCOME = 16,  /* session, client index, seats, host?, params in force */
     KL_MSG_REFUSE = 17,   /* code and text; the connection ends */
@@ -66,7 +62,6 @@ enum kl_msg_kind {
     KL_MSG_OFFER = 30,    /* a snapshot comes, to be loaded */
     KL_MSG_SNAPSHOT = 31, /* a piece of it */
     KL_MSG_SEAT = 32,     /* the client has other seats from now on */
-    KL_MSG_REVEAL = 33,   /* what was committed to may be said */
 };
 
 struct kl_hello {
@@ -123,18 +118,6 @@ struct kl_hash {
     bool has_ram, has_state, has_av;
     uint64_t ram, state, av; /* state: what counts of it, by the host's profile of the core */
     bool full, noted; /* … and where only that differs, it counts as RAM does, or is only noted; not both */
-};
-/* COMMIT. kind, frame: of the message that will be said (KL_MSG_HASH); session/commit.h makes the commitment.
- */
-struct kl_commit {
-    uint8_t kind;
-    uint32_t frame;
-    uint8_t commitment[KL_COMMITMENT_BYTES];
-};
-/* REVEAL: every message of that kind about this frame and all before. */
-struct kl_reveal {
-    uint8_t kind;
-    uint32_t frame;
 };
 struct kl_welcome {
     uint32_t session;
@@ -281,16 +264,13 @@ struct kl_healed {
 };
 
 struct kl_msg {
-    uint8_t kind;                  /* enum kl_msg_kind */
-    uint8_t nonce[KL_NONCE_BYTES]; /* HASH */
+    uint8_t kind; /* enum kl_msg_kind */
     union {
         struct kl_hello hello;
         struct kl_data data;
         struct kl_ready ready;
         struct kl_order order;
         struct kl_hash hash;
-        struct kl_commit commit;
-        struct kl_reveal reveal;
         struct kl_text text;
         struct kl_welcome welcome;
         struct kl_roster roster;

@@ -209,8 +209,7 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
     switch (m->kind) {
     case KL_MSG_DATA: return kl_lobby_start_data(r, member, &m->data, now_us);
     case KL_MSG_READY: return kl_lobby_start_ready(r, member, &m->ready.facts, now_us);
-    case KL_MSG_COMMIT: kl_lobby_play_commit(r, member, &m->commit, now_us); return true;
-    case KL_MSG_HASH: kl_lobby_play_hash(r, member, m, now_us); return true;
+    case KL_MSG_HASH: kl_lobby_play_hash(r, member, &m->hash, now_us); return true;
     case KL_MSG_BYE: kl_lobby_take_leave(r, member, now_us); return true;
     case KL_MSG_COMMAND: kl_lobby_play_command(r, member, &m->order, now_us); return true;
     case KL_MSG_STATE: kl_lobby_snapshot_said(r, member, &m->state); return true;

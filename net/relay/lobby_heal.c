@@ -241,7 +241,6 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
 
 static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
-    kl_lobby_play_tell_owing(r, h->label);
     h->right = c->right;
     h->ram = c->ram;
     h->wrong = 0;
@@ -391,7 +390,6 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_u
     h->right &= (uint16_t)~bit;
     r->member[member].heal.from = 0;
     if (r->member[member].heal.loads) end_loading(r, member, false, now_us);
-    kl_verdict_withdraw(&r->verdicts, member);
     if (!r->member[member].here && h->judge == member) h->judged = false;
     bool lost = !h->right && h->phase < KL_HEAL_WAITING; /* nobody has the right state any more */
     if (h->phase > KL_HEAL_FOUND && (!h->wrong || lost)) stop(r);

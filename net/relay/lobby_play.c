@@ -1,7 +1,6 @@
 #include <stdio.h>
 
 #include "net/engine/room_return.h"
-#include "net/session/commit.h"
 #include "net/relay/lobby_room.h"
 
 #define STALL_TOLD_US 500000
@@ -33,63 +32,22 @@ bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
     return kl_lobby_reaches(m) && plays && now;
 }
 
-/* Not of the past that it runs through, nor of before it was healed. */
+/* Not of the past that it runs through, nor of before the state that it was given. */
 static bool counts(const struct kl_lobby_room *r, unsigned member, uint32_t frame) {
-    bool known = r->phase == KL_ROOM_PLAYING && frame < r->lock.next_close;
+    bool known =
+        r->phase == KL_ROOM_PLAYING && frame < r->lock.next_close && frame >= r->member[member].way.begins;
     return known && frame + KL_KEPT_FRAMES >= r->lock.next_close && kl_lobby_heal_counts(r, member, frame);
 }
 
-void kl_lobby_play_commit(struct kl_lobby_room *r, unsigned member, const struct kl_commit *c,
-                          uint64_t now_us) {
-    if (!counts(r, member, c->frame)) return;
-    int result = kl_verdict_commit(&r->verdicts, member, c->frame, c->commitment, now_us);
-    if (result != KL_OK)
-        kl_lobby_log_member(KL_LOG_DEBUG, "commitment_ignored", r, member, "frame=%u error=%d", c->frame,
-                            result);
-}
-
-void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_msg *m, uint64_t now_us) {
-    uint32_t frame = m->hash.frame;
-    if (!counts(r, member, frame)) return;
-    const uint8_t *commitment = kl_verdict_commitment(&r->verdicts, member, frame);
-    if (!commitment) {
-        kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u reason=\"not committed to\"",
-                            frame);
-    } else if (!kl_commit_fits(m, r->id, (uint8_t)member, commitment)) {
-        char text[KL_TEXT_MAX];
-        snprintf(text, sizeof text,
-                 "protocol error: the hashes of frame %u are not those that you had committed to", frame);
-        kl_lobby_put_out(r, member, KL_REFUSE_PROTOCOL, text, now_us);
-    } else {
-        (void)kl_verdict_report(&r->verdicts, member, &m->hash);
-        kl_lobby_late_said(r, member, frame);
-        if (r->member[member].seats) kl_lobby_watch_truth(r, &m->hash, now_us);
-        r->member[member].owes = false;
+void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us) {
+    if (!counts(r, member, h->frame)) return;
+    int result = kl_verdict_report(&r->verdicts, member, h, now_us);
+    if (result != KL_OK) {
+        kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u error=%d", h->frame, result);
+        return;
     }
-}
-
-static struct kl_msg reveal_of(const struct kl_lobby_room *r) {
-    return (struct kl_msg){.kind = KL_MSG_REVEAL, .reveal = {.kind = KL_MSG_HASH, .frame = r->verdicts.open}};
-}
-
-/* Who comes in hears it as well: so that it does not hold back what nobody waits for. */
-void kl_lobby_play_reveal_to(struct kl_lobby_room *r, unsigned member) {
-    struct kl_msg m = reveal_of(r);
-    uint32_t past = r->lock.next_close > KL_KEPT_FRAMES ? r->lock.next_close - KL_KEPT_FRAMES - 1 : 0;
-    if (r->phase != KL_ROOM_PLAYING || (!r->verdicts.any_open && !past)) return;
-    if (!r->verdicts.any_open || m.reveal.frame < past) m.reveal.frame = past;
-    kl_lobby_send(r->lobby, r->member[member].peer, &m);
-}
-
-void kl_lobby_play_tell_owing(struct kl_lobby_room *r, uint32_t frame) {
-    uint16_t owing = kl_verdict_owing(&r->verdicts, frame);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        struct kl_lobby_member *m = &r->member[i];
-        if (!(owing >> i & 1) || m->owes || !kl_lobby_reaches(m)) continue;
-        m->owes = true;
-        kl_lobby_log_member(KL_LOG_INFO, "hash_missing", r, i,
-                            "frame=%u reason=\"committed to, not revealed: no vote\"", frame);
-    }
+    kl_lobby_late_said(r, member, h->frame);
+    if (r->member[member].seats) kl_lobby_watch_truth(r, h, now_us);
 }
 
 /* With a client whose link is behind, verdicts wait; meanwhile those that are equal become one. */
@@ -103,7 +61,6 @@ static bool verdicts_may_go(const struct kl_lobby_room *r) {
 }
 
 static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
-    if (!v->complete && !v->differs) kl_lobby_play_tell_owing(r, v->frame); /* the time for it is over */
     kl_lobby_heal_found(r, v, now_us);
     kl_lobby_send_all(r, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = *v});
     if (!v->differs || v->differs == KL_VERDICT_NOTED) {
@@ -228,12 +185,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     send_frames(r, now_us);
     struct kl_verdict v;
     struct kl_verdict_court court = kl_lobby_heal_court(r);
-    if (kl_verdict_open(&r->verdicts, &court, now_us)) r->reveal_owed = true;
-    if (r->reveal_owed && verdicts_may_go(r)) {
-        struct kl_msg m = reveal_of(r);
-        kl_lobby_send_all(r, &m);
-        r->reveal_owed = false;
-    }
+    kl_verdict_open(&r->verdicts, &court, now_us);
     while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, &court, now_us, &v))
         announce(r, &v, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_heal_run(r, now_us);

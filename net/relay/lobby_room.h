@@ -110,7 +110,6 @@ struct kl_lobby_member {
     unsigned malformed;
     bool absent, slow; /* as it was last told */
     uint32_t rate_uhz; /* its core plays at that from now on, as it says, and the room does not yet; 0: no */
-    bool owes;         /* hashes that it committed to; the log knows */
     struct kl_lobby_late {
         uint64_t since_us;    /* it catches up with a game under way since then; 0: it does not */
         uint64_t looked_us;   /* its progress was looked at last, when it had run … */
@@ -203,7 +202,6 @@ struct kl_lobby_room {
 
     struct kl_room lock;
     struct kl_verdict_table verdicts;
-    bool reveal_owed; /* more labels are open than was told */
     struct kl_lobby_past past;
     struct kl_lobby_shot shot;
     struct kl_lobby_heal heal;
@@ -424,15 +422,8 @@ bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
 void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us);
 /* It says the hashes of now, or should: it is here, and does not run through what it has missed. */
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
-/* COMMIT, then HASH (a message of that kind). May put the member out. */
-void kl_lobby_play_commit(struct kl_lobby_room *r, unsigned member, const struct kl_commit *c,
-                          uint64_t now_us);
-void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_msg *m, uint64_t now_us);
-/* Logs who has committed to hashes of that frame and has not said them in time: each once, until it says some
- * again. */
-void kl_lobby_play_tell_owing(struct kl_lobby_room *r, uint32_t frame);
-/* A member that has just been welcomed hears what is open. */
-void kl_lobby_play_reveal_to(struct kl_lobby_room *r, unsigned member);
+/* HASH. */
+void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us);
 const char *kl_lobby_policy_name(uint8_t policy);
 /* Takes closed frames, sends what is due. */
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us);

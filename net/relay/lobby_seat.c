@@ -139,7 +139,6 @@ void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member) {
     kl_seat_token_hash(w->token, m->token_hash[0]);
     r->past.ticket_changed = true;
     kl_lobby_send(r->lobby, m->peer, &msg);
-    kl_lobby_play_reveal_to(r, member);
 }
 
 /* --- RETURN -----------------------------------------------------------------------------------------------

@@ -324,7 +324,6 @@ static bool takes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const str
         net_of(r)->hang_up(net_of(r)->ctx, w->peer);
         kl_lobby_watch_lost(r, w, "left");
         return true;
-    case KL_MSG_COMMIT:
     case KL_MSG_STATE: return true; /* of a snapshot that all make: nobody asks a watcher */
     default: return false;
     }

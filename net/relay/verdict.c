@@ -13,9 +13,9 @@ static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n)
     return &t->label[n % KL_VERDICT_LABELS];
 }
 
-static void open_label(struct kl_verdict_label *l, uint32_t frame) {
+static void begin_label(struct kl_verdict_label *l, uint32_t frame) {
     l->frame = frame;
-    l->committed = l->reported = l->late = 0;
+    l->reported = l->late = 0;
     l->said = SAID_NOTHING;
     l->differs = EQUAL;
     l->first_us = 0;
@@ -24,11 +24,11 @@ static void open_label(struct kl_verdict_label *l, uint32_t frame) {
 void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
     if (t->end - t->begin == KL_VERDICT_LABELS) t->begin++;
     struct kl_verdict_label *l = label_at(t, t->end++);
-    open_label(l, frame);
+    begin_label(l, frame);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!t->asked[i].committed || t->asked[i].frame != frame) continue;
+        if (!t->asked[i].reported || t->asked[i].frame != frame) continue;
         *l = t->asked[i]; /* somebody stopped just here, before the mark was known */
-        t->asked[i].committed = 0;
+        t->asked[i].reported = 0;
         break;
     }
 }
@@ -37,7 +37,7 @@ static struct kl_verdict_label *find(struct kl_verdict_table *t, uint32_t frame)
     for (uint32_t n = t->begin; n != t->end; n++)
         if (label_at(t, n)->frame == frame) return label_at(t, n);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (t->asked[i].committed && t->asked[i].frame == frame) return &t->asked[i];
+        if (t->asked[i].reported && t->asked[i].frame == frame) return &t->asked[i];
     return NULL;
 }
 
@@ -56,45 +56,26 @@ static bool is_settled(const struct kl_verdict_table *t, uint32_t frame) {
     return false;
 }
 
-int kl_verdict_commit(struct kl_verdict_table *t, unsigned client, uint32_t frame,
-                      const uint8_t commitment[KL_COMMITMENT_BYTES], uint64_t now_us) {
-    struct kl_verdict_label *l = find(t, frame);
+int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, uint64_t now_us) {
+    struct kl_verdict_label *l = find(t, h->frame);
     uint16_t bit = (uint16_t)(1U << client);
-    if (!l && is_settled(t, frame)) return KL_E_STATE;
+    if (!l && is_settled(t, h->frame)) return KL_E_STATE;
     if (!l) {
         l = &t->asked[client];
-        open_label(l, frame);
+        begin_label(l, h->frame);
     }
     if (l->reported & bit) return KL_E_STATE;
-    if (l->committed == 0) l->first_us = now_us;
-    l->committed |= bit;
-    if (is_open(t, frame)) l->late |= bit;
-    memcpy(l->word[client].commitment, commitment, KL_COMMITMENT_BYTES);
+    if (l->reported == 0) l->first_us = now_us;
+    l->reported |= bit;
+    if (is_open(t, h->frame)) l->late |= bit;
+    l->word[client] = *h;
     return KL_OK;
-}
-
-const uint8_t *kl_verdict_commitment(struct kl_verdict_table *t, unsigned client, uint32_t frame) {
-    const struct kl_verdict_label *l = find(t, frame);
-    return l && has_bit(l->committed & (uint16_t)~l->reported, client) ? l->word[client].commitment : NULL;
-}
-
-int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h) {
-    if (!kl_verdict_commitment(t, client, h->frame)) return KL_E_STATE;
-    struct kl_verdict_label *l = find(t, h->frame);
-    l->reported |= (uint16_t)(1U << client);
-    l->word[client].hash = *h;
-    return KL_OK;
-}
-
-uint16_t kl_verdict_owing(struct kl_verdict_table *t, uint32_t frame) {
-    const struct kl_verdict_label *l = find(t, frame);
-    return l ? l->committed & (uint16_t)~l->reported : 0;
 }
 
 static bool may_open(const struct kl_verdict_table *t, const struct kl_verdict_label *l, uint16_t awaited,
                      uint64_t now_us) {
-    if (!l->committed || is_open(t, l->frame)) return false;
-    return !(awaited & ~l->committed) || now_us >= l->first_us + KL_COMMIT_WAIT_US;
+    if (!l->reported || is_open(t, l->frame)) return false;
+    return !(awaited & ~l->reported) || now_us >= l->first_us + KL_REPORT_WAIT_US;
 }
 
 static void open_up_to(struct kl_verdict_table *t, uint32_t frame) {
@@ -102,14 +83,11 @@ static void open_up_to(struct kl_verdict_table *t, uint32_t frame) {
     t->open = frame;
 }
 
-bool kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us) {
-    uint32_t before = t->open;
-    bool any = t->any_open;
+void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us) {
     for (uint32_t n = t->begin; n != t->end; n++)
         if (may_open(t, label_at(t, n), court->awaited, now_us)) open_up_to(t, label_at(t, n)->frame);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (may_open(t, &t->asked[i], court->awaited, now_us)) open_up_to(t, t->asked[i].frame);
-    return t->any_open && (!any || t->open != before);
 }
 
 static bool same_value(bool has_a, uint64_t a, bool has_b, uint64_t b) {
@@ -134,18 +112,17 @@ static uint16_t camp_of(const struct kl_verdict_label *l, unsigned client, int l
     uint16_t camp = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!has_bit(l->reported, i)) continue;
-        int d = kl_verdict_difference(&l->word[client].hash, &l->word[i].hash);
+        int d = kl_verdict_difference(&l->word[client], &l->word[i]);
         if (d == EQUAL || d == NOTED || d == level) camp |= (uint16_t)(1U << i);
     }
     return camp;
 }
 
-/* The camp of more than half of the voters who committed; 0: none is that large. Who has not revealed what he
- * committed to, or committed late, is counted among them, but on nobody's side. */
+/* The camp of more than half of the voters who reported; 0: none is that large. A late report is counted
+ * among them, but on no side. */
 static uint16_t majority(const struct kl_verdict_label *l, uint16_t voters, int level) {
-    if (!(voters & l->committed)) voters = l->committed;
-    voters &= l->committed;
-    uint16_t in_time = voters & l->reported & (uint16_t)~l->late;
+    voters = voters & l->reported ? voters & l->reported : l->reported;
+    uint16_t in_time = voters & (uint16_t)~l->late;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!has_bit(in_time, i)) continue;
         uint16_t camp = camp_of(l, i, level);
@@ -167,7 +144,7 @@ static int judge(const struct kl_verdict_label *l) {
     unsigned first = l->reported ? (unsigned)__builtin_ctz(l->reported) : 0;
     for (unsigned i = first + 1; i < KL_MAX_CLIENTS; i++) {
         if (!has_bit(l->reported, i)) continue;
-        int d = kl_verdict_difference(&l->word[first].hash, &l->word[i].hash);
+        int d = kl_verdict_difference(&l->word[first], &l->word[i]);
         if (gravity[d] > gravity[worst]) worst = d;
         if (worst == DIFFERS) break;
     }
@@ -178,8 +155,9 @@ static bool is_complete(const struct kl_verdict_label *l, uint16_t present) {
     return l->reported != 0 && (present & ~l->reported) == 0;
 }
 
-static bool is_due(const struct kl_verdict_label *l, uint16_t present, uint64_t now_us) {
-    if (l->said == SAID_COMPLETE || l->reported == 0) return false;
+static bool is_due(const struct kl_verdict_table *t, const struct kl_verdict_label *l, uint16_t present,
+                   uint64_t now_us) {
+    if (l->said == SAID_COMPLETE || l->reported == 0 || !is_open(t, l->frame)) return false;
     if (is_complete(l, present)) return true;
     if (judge(l) != l->differs) return true;
     return l->said == SAID_NOTHING && now_us >= l->first_us + KL_VERDICT_WAIT_US;
@@ -215,7 +193,7 @@ static bool next_expected(struct kl_verdict_table *t, const struct kl_verdict_co
     bool found = false;
     for (uint32_t n = t->begin; n != t->end; n++) {
         struct kl_verdict_label *l = label_at(t, n);
-        if (!is_due(l, court->present, now_us)) {
+        if (!is_due(t, l, court->present, now_us)) {
             if (found) break;
             continue;
         }
@@ -233,9 +211,9 @@ static bool next_asked(struct kl_verdict_table *t, const struct kl_verdict_court
                        struct kl_verdict *out) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_verdict_label *l = &t->asked[i];
-        if (!is_due(l, court->present, now_us)) continue;
+        if (!is_due(t, l, court->present, now_us)) continue;
         speak(t, l, court, out);
-        if (l->said == SAID_COMPLETE) l->committed = l->reported = 0;
+        if (l->said == SAID_COMPLETE) l->reported = 0;
         return true;
     }
     return false;
@@ -262,7 +240,7 @@ static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uin
 static uint16_t find_right(const struct kl_verdict_label *l, const struct kl_verdict_court *court, int level,
                            bool *by_majority) {
     uint16_t in_time = l->reported & (uint16_t)~l->late;
-    unsigned voters = count_bits(court->voters & (l->committed | court->awaited));
+    unsigned voters = count_bits(court->voters & (l->reported | court->awaited));
     unsigned spoken = count_bits(court->voters & in_time);
     const unsigned deciding[] = {court->judge, court->host};
     uint16_t right = spoken * 2 > voters ? majority(l, court->voters, level) : 0;
@@ -279,7 +257,7 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const st
     int differs = l ? judge(l) : EQUAL, level = differs == DIFFERS ? DIFFERS_STATE : EQUAL;
     if (differs == EQUAL || differs == NOTED) return false;
     uint16_t in_time = l->reported & (uint16_t)~l->late;
-    const struct kl_hash *h = &l->word[__builtin_ctz(in_time ? in_time : l->reported)].hash;
+    const struct kl_hash *h = &l->word[__builtin_ctz(in_time ? in_time : l->reported)];
     *out = (struct kl_verdict_camps){.reported = l->reported,
                                      .ram = differs == DIFFERS && (h->has_ram || h->has_av)};
     out->right = find_right(l, court, level, &out->majority);
@@ -287,7 +265,6 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const st
 }
 
 static void drop_words(struct kl_verdict_label *l, uint16_t clients) {
-    l->committed &= (uint16_t)~clients;
     l->reported &= (uint16_t)~clients;
     l->late &= (uint16_t)~clients;
 }
@@ -302,25 +279,13 @@ void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients) {
         drop_words(&t->asked[i], clients);
 }
 
-void kl_verdict_withdraw(struct kl_verdict_table *t, unsigned client) {
-    uint16_t bit = (uint16_t)(1U << client);
-    for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++)
-        if (!(t->label[n].reported & bit)) drop_words(&t->label[n], bit);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (!(t->asked[i].reported & bit)) drop_words(&t->asked[i], bit);
-}
-
 void kl_verdict_healed(struct kl_verdict_table *t) {
     t->any_bad = false;
 }
 
 static uint64_t label_due_us(const struct kl_verdict_table *t, const struct kl_verdict_label *l) {
-    uint64_t due_us = UINT64_MAX;
-    if (l->committed && !is_open(t, l->frame))
-        due_us = l->first_us + KL_COMMIT_WAIT_US;
-    else if (l->reported && l->said == SAID_NOTHING)
-        due_us = l->first_us + KL_VERDICT_WAIT_US;
-    return due_us;
+    if (!l->reported || l->said != SAID_NOTHING) return UINT64_MAX;
+    return l->first_us + (is_open(t, l->frame) ? KL_VERDICT_WAIT_US : KL_REPORT_WAIT_US);
 }
 
 uint64_t kl_verdict_due_us(const struct kl_verdict_table *t) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """client.py RELAY [SEED] - whole clients, written from net/PROTOCOL.md and ENet's public description, at a real relay.
 
-Two of them play: handshake, ENet, HELLO, password, start data, READY, samples, frames, commands, commitments, hashes. A third
+Two of them play: handshake, ENet, HELLO, password, start data, READY, samples, frames, commands, hashes. A third
 watches from outside. One loses its link and returns by its seat key. Then the relay is killed, and both return to the room of its
 journal. Judged is: all get the same frames. Each frame is made of the samples that the lock (§5) says. Equal machines get equal
 verdicts, and a machine that differs is found. The relay takes the digest of a returned client's frames for its own."""
@@ -50,7 +50,7 @@ class Client:
         self.seat_seed, self.password, self.proved = rng.randbytes(32), secret, None  # password: stretched, w of §9
         self.welcome, self.state, self.log, self.refused = None, "connecting", [], None
         self.frames, self.taken, self.samples, self.acked_samples = [], 0, {}, 0
-        self.machine, self.hashes, self.commitments, self.open_to = b"start", {}, {}, -1
+        self.machine, self.hashes = b"start", {}
         self.verdicts, self.tags, self.interval = [], [], -1
         self.differs_from = None  # planted: from this frame on the machine is another
         self.absent, self.resume, self.resume_at, self.returned = False, False, 0, False
@@ -130,9 +130,6 @@ class Client:
             if back:  # §5, a session that ends
                 self.samples, self.absent, self.resume, self.returned = {}, True, False, True
                 self.echo, self.heard_update = None, False
-                self.commitments = {}
-                for label in [n for n in self.hashes if n > self.open_to]:
-                    self.commit(label)
             else:
                 self.state = "waiting"
         elif kind == 17:
@@ -155,32 +152,12 @@ class Client:
             self.take_frames(m[2])
         elif kind == 26:
             self.tags.append((m[1] + len(m[3]), m[2], bytes.fromhex(m[3][-1])))
-        elif kind == 33:
-            self.open_to = max(self.open_to, m[2])
-            self.reveal()
         elif kind == 21:
             self.verdicts.append(m)
 
     def loaded(self):
         self.state = "ready"
         self.say(3, [[text("file bios"), text("xxh3 fedcba9876543210 (9 bytes, bios)")]])
-
-    def commit(self, label):
-        nonce, value = self.rng.randbytes(16).hex(), self.hashes[label]
-        said = [4, nonce, label, value, None, None, 0]
-        data = write_message(said, LONGEST)
-        if self.client == 255:
-            self.say(*said)
-            return
-        self.commitments[label] = said
-        commitment = blake(128, b"keylock says" + bytes.fromhex(self.welcome[6]) + bytes([self.client]) + data)
-        self.say(14, 4, label, commitment.hex())
-        self.reveal()
-
-    def reveal(self):
-        for label in sorted(self.commitments):
-            if label <= self.open_to:
-                self.say(*self.commitments.pop(label))
 
     # --- §4 and §5 ---
 
@@ -221,7 +198,7 @@ class Client:
                 self.state = "playing"
             if marked:
                 self.hashes[number - 1] = int.from_bytes(hashlib.blake2b(self.machine, digest_size=8).digest(), "little")
-                self.commit(number - 1)
+                self.say(4, number - 1, self.hashes[number - 1], None, None, 0)
             other = self.differs_from is not None and number >= self.differs_from
             self.machine = hashlib.blake2b(self.machine + json.dumps([f[6], f[8], other]).encode()).digest()
             self.sample(number)

@@ -144,8 +144,6 @@ static void print_roster(const struct kl_roster *o) {
 
 static void print_hashes(const struct kl_msg *m) {
     const struct kl_hash *h = &m->hash;
-    putchar(',');
-    print_hex(m->nonce, sizeof m->nonce);
     printf(",%u", h->frame);
     const bool has[] = {h->has_ram, h->has_state, h->has_av};
     const uint64_t value[] = {h->ram, h->state, h->av};
@@ -244,11 +242,6 @@ static int print_message(const uint8_t *b, size_t len) {
         break;
     case KL_MSG_READY: putchar(','), print_facts(&m.ready.facts); break;
     case KL_MSG_HASH: print_hashes(&m); break;
-    case KL_MSG_COMMIT:
-        printf(",%u,%u,", m.commit.kind, m.commit.frame);
-        print_hex(m.commit.commitment, sizeof m.commit.commitment);
-        break;
-    case KL_MSG_REVEAL: printf(",%u,%u", m.reveal.kind, m.reveal.frame); break;
     case KL_MSG_COMMAND:
         printf(",%u,", m.order.kind);
         print_hex(m.order.data, m.order.len);

@@ -279,7 +279,7 @@ def read_message(r, _seats):
     elif kind == 3:
         m.append(read_facts(r))
     elif kind == 4:
-        m += [r.hex(16), r.u(4)]
+        m.append(r.u(4))
         has = r.u(1, 31)
         need(not has & 24 or has & 2 and has & 24 != 24)
         m += [r.u(8) if has >> bit & 1 else None for bit in range(3)] + [has >> 3]
@@ -308,9 +308,6 @@ def read_message(r, _seats):
         m += read_shot(r)
     elif kind == 13:
         m += [r.u(4), r.u(4), r.u(1, 2)]
-    elif kind in (14, 33):
-        m += [r.u(1), r.u(4)] + ([r.hex(16)] if kind == 14 else [])
-        need(m[1] == 4)
     elif kind == 16:
         m += [r.u(4), r.u(1), r.u(1), r.u(1, 1), read_params(r), r.hex(16), r.hex(16), r.u(2)]
         need(m[2] <= 15 or (m[2] == 255 and m[3] == m[4] == 0))
@@ -359,8 +356,8 @@ def write_message(m, rng):
     elif kind == 3:
         write_facts(w, m[1])
     elif kind == 4:
-        w.hex(m[1]), w.u(4, m[2]), w.u(1, sum(1 << bit for bit in range(3) if m[3 + bit] is not None) | m[6] << 3)
-        for value in m[3:6]:
+        w.u(4, m[1]), w.u(1, sum(1 << bit for bit in range(3) if m[2 + bit] is not None) | m[5] << 3)
+        for value in m[2:5]:
             if value is not None:
                 w.u(8, value)
     elif kind in (5, 17, 22):
@@ -419,8 +416,6 @@ def write_message(m, rng):
         w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(4, m[4]), w.u(4, m[5]), w.hex(m[6])
     elif kind == 32:
         w.u(1, m[1]), w.u(1, m[2])
-    elif kind in (14, 33):
-        w.u(1, m[1]), w.u(4, m[2]), [w.hex(h) for h in m[3:]]
     return bytes(w.out)
 
 

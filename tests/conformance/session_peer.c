@@ -12,8 +12,8 @@
  *   ticket SECRET HEX                       "body HEX" or "malformed"
  *   token HEX                               "hash HEX"
  *   door SECRET BINDING                     "share HEX"; the next line is "share HEX" of the other end: "own
- * MAC" and "expected MAC" return PUB BINDING TOKEN SIGNATURE      "yes" or "no" commit ROOM CLIENT HEX
- * "commitment HEX" connect SESSION                         "connect HEX": ENet's CONNECT for that session,
+ * MAC" and "expected MAC" return PUB BINDING TOKEN SIGNATURE      "yes" or "no"
+ *   connect SESSION                         "connect HEX": ENet's CONNECT for that session,
  * unsealed filter HEX                              "pass" or "drop": a body for ENet at a relay All bytes are
  * hexadecimal; "-" stands for none. */
 #include <stdint.h>
@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/session/commit.h"
 #include "net/session/door.h"
 #include "net/session/handshake.h"
 #include "net/session/seat.h"
@@ -214,16 +213,6 @@ static void do_return(void) {
     puts(kl_seat_verify(pub, binding, token, signature) ? "yes" : "no");
 }
 
-static void do_commit(void) {
-    static struct kl_msg m;
-    uint8_t room[16], out[16];
-    exactly(word(), room, 16);
-    uint8_t number = (uint8_t)atoi(word());
-    if (kl_msg_decode(&m, bytes, parse(word(), bytes, sizeof bytes)) != KL_OK) die("a message was expected");
-    if (kl_commit_make(&m, room, number, out) != KL_OK) die("no commitment");
-    show("commitment", out, sizeof out);
-}
-
 /* --- ENet --- */
 
 static struct kl_sealer *only_sealer(void *ctx, uint32_t connect_id) {
@@ -265,9 +254,8 @@ static void papers(void) {
     static const struct {
         const char *word;
         void (*run)(void);
-    } table[] = {{"tag", do_tag},       {"mark", do_mark},       {"ticket", do_ticket},
-                 {"token", do_token},   {"door", do_door},       {"return", do_return},
-                 {"commit", do_commit}, {"connect", do_connect}, {"filter", do_filter}};
+    } table[] = {{"tag", do_tag},   {"mark", do_mark},     {"ticket", do_ticket},   {"token", do_token},
+                 {"door", do_door}, {"return", do_return}, {"connect", do_connect}, {"filter", do_filter}};
     while (fgets(line, sizeof line, stdin)) {
         const char *what = strtok(line, " \n");
         for (size_t i = 0; what && i < sizeof table / sizeof *table; i++)

@@ -267,10 +267,6 @@ static void messages(void) {
     m = (struct kl_msg){.kind = KL_MSG_HASH,
                         .hash = {.frame = 59, .has_ram = true, .has_state = true, .ram = 1, .state = 2}};
     message("hash", &m);
-    m = (struct kl_msg){.kind = KL_MSG_COMMIT, .commit = {KL_MSG_HASH, 59, {1, 2, 3}}};
-    message("commit", &m);
-    m = (struct kl_msg){.kind = KL_MSG_REVEAL, .reveal = {KL_MSG_HASH, 59}};
-    message("reveal", &m);
     m = (struct kl_msg){.kind = KL_MSG_BYE, .text = {.code = 1, .text = "closed"}};
     message("bye", &m);
     m.kind = KL_MSG_REFUSE, message("refuse", &m);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "net/platform/clock.h"
-#include "net/session/commit.h"
 
 static void say(struct liar *l, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
@@ -19,8 +18,6 @@ static void say(struct liar *l, const struct kl_msg *m) {
  */
 
 static void on_welcome(struct liar *l, const struct kl_welcome *w) {
-    memcpy(l->room_id, w->room_id, sizeof l->room_id);
-    l->client = w->client;
     kl_client_init(&l->lock, &w->params, w->seats, l->held, LIAR_HELD, kl_now_us());
     l->welcomed = true;
 }
@@ -32,11 +29,10 @@ static void on_data(struct liar *l) {
     l->loaded = true;
 }
 
-static void on_reveal(struct liar *l, uint32_t frame) {
-    if (l->lie != LIE_MUTE && (l->put == 0 || l->word[(l->put - 1) % LIAR_WORDS].said.hash.frame < frame))
-        l->early++;
-    l->revealed = true;
-    if (frame > l->reveal) l->reveal = frame;
+/* Whatever tells of a label, or of the state before that frame. */
+static void tells_of(struct liar *l, uint32_t label) {
+    const struct liar_word *w = &l->word[l->got % LIAR_WORDS];
+    l->early += l->got != l->put && w->lie == LIE_LATE && w->said.hash.frame <= label;
 }
 
 static void hears(struct intruder *n, const struct kl_msg *m) {
@@ -47,8 +43,13 @@ static void hears(struct intruder *n, const struct kl_msg *m) {
         if (m->prepare.data_bytes == 0) on_data(l);
         break;
     case KL_MSG_DATA: on_data(l); break; /* of one piece */
-    case KL_MSG_REVEAL: on_reveal(l, m->reveal.frame); break;
-    case KL_MSG_COMMIT:
+    case KL_MSG_VERDICT:
+        tells_of(l, m->verdict.frame);
+        l->verdicts++;
+        l->differing += m->verdict.differs != 0;
+        break;
+    case KL_MSG_OFFER: tells_of(l, m->offer.keyframe); break;
+    case KL_MSG_STATE:
     case KL_MSG_HASH: l->overheard++; break;
     default: break;
     }
@@ -64,47 +65,19 @@ static void update(struct intruder *n, const uint8_t *body, size_t len) {
 
 static void note_hash(struct liar *l, uint32_t frame) {
     struct liar_word *w = &l->word[l->put % LIAR_WORDS];
-    if (l->put - l->got == LIAR_WORDS) l->got++; /* what is never revealed */
+    if (l->put - l->got == LIAR_WORDS) l->got++;
     l->put++;
-    *w = (struct liar_word){.lie = l->lie};
+    *w = (struct liar_word){.lie = l->lie, .at_us = kl_now_us()};
     w->said =
         (struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = frame, .has_ram = true, .has_state = true}};
     w->said.hash.ram = w->said.hash.state = l->digest;
-    randombytes_buf(w->said.nonce, sizeof w->said.nonce);
-    w->commit = (struct kl_commit){.kind = KL_MSG_HASH, .frame = frame};
-    (void)kl_commit_make(&w->said, l->room_id, l->client, w->commit.commitment);
-}
-
-static const struct liar_word *same_of(const struct liar *other, uint32_t frame) {
-    for (uint32_t i = other->got; i != other->put; i++)
-        if (other->word[i % LIAR_WORDS].said.hash.frame == frame) return &other->word[i % LIAR_WORDS];
-    return NULL;
-}
-
-/* False: not yet. */
-static bool commit(struct liar *l, struct liar_word *w) {
-    struct kl_msg m = {.kind = KL_MSG_COMMIT};
-    if (w->lie == LIE_MUTE || w->committed) return true;
-    if (w->lie == LIE_COPY) {
-        const struct liar_word *his = same_of(l->copies, w->said.hash.frame);
-        if (!his) return false;
-        w->said = his->said;
-        w->commit = his->commit;
-    }
-    m.commit = w->commit;
-    say(l, &m);
-    return w->committed = true;
 }
 
 static void speak(struct liar *l) {
-    for (uint32_t i = l->got; i != l->put && commit(l, &l->word[i % LIAR_WORDS]); i++) {
-    }
-    while (l->got != l->put && l->revealed && l->word[l->got % LIAR_WORDS].said.hash.frame <= l->reveal) {
-        struct liar_word *w = &l->word[l->got % LIAR_WORDS];
-        if (w->lie != LIE_MUTE && !w->committed) return;
-        if (w->lie == LIE_OTHER) w->said.hash.ram++;
-        if (w->lie != LIE_SILENT && w->lie != LIE_MUTE) say(l, &w->said);
-        l->got++;
+    for (; l->got != l->put; l->got++) {
+        const struct liar_word *w = &l->word[l->got % LIAR_WORDS];
+        if (w->lie == LIE_LATE && kl_now_us() < w->at_us + LIAR_LATE_US) return;
+        if (w->lie != LIE_SILENT) say(l, &w->said);
     }
 }
 

@@ -1,5 +1,5 @@
 /* net_liar.h - for tests of the relay: a player made by hand, message by message, whose word can be made any.
- * It joins, plays and commits as a link does; it keeps no seat, heals nothing and gives nothing. */
+ * It joins and plays as a link does; it keeps no seat, heals nothing and gives nothing. */
 #ifndef NET_LIAR_H
 #define NET_LIAR_H
 
@@ -11,32 +11,29 @@
 
 enum lie {
     LIE_NONE,
-    LIE_OTHER,  /* it reveals another hash than it committed to */
-    LIE_COPY,   /* it commits to what `copies` has committed to, and says what he says */
-    LIE_SILENT, /* it commits, and reveals nothing */
-    LIE_MUTE,   /* it does not even commit */
+    LIE_LATE,   /* it says each hash LIAR_LATE_US after it has it */
+    LIE_SILENT, /* it says none */
 };
+#define LIAR_LATE_US 600000
 
 struct liar {
     struct intruder in;
     char name[KL_NAME_MAX];
-    enum lie lie;              /* from the next label on */
-    const struct liar *copies; /* with LIE_COPY */
-    bool welcomed, loaded, revealed;
-    uint8_t room_id[KL_ROOM_ID_BYTES], client;
+    enum lie lie; /* from the next label on */
+    bool welcomed, loaded;
     struct kl_client lock;
     struct kl_held held[LIAR_HELD];
     uint64_t due_us, digest; /* of the machine, before frame: */
     uint32_t frames;
     struct liar_word {
         struct kl_msg said;
-        struct kl_commit commit;
         enum lie lie;
-        bool committed;
+        uint64_t at_us; /* the liar has it since then */
     } word[LIAR_WORDS];
-    uint32_t put, got, reveal;
-    unsigned overheard; /* commitments and hashes of others that came: none may */
-    unsigned early;     /* REVEALs of a label that it had not committed to */
+    uint32_t put, got;
+    unsigned overheard; /* hashes of others that came: none may */
+    unsigned early;     /* VERDICTs and offers of a label that it had still to say, and time for */
+    unsigned verdicts, differing;
 };
 
 /* Comes into the room. By pointer: it may not move. */

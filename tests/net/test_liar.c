@@ -1,6 +1,6 @@
 /* test_liar.c - players who lie about their machines, to a real relay over UDP: what they are told, what it
- * logs, and that the honest ones play on, equal. net/PROTOCOL.md §7, Commitments, Snapshots and Healing.
- * runs: waiting, test, 75 s */
+ * logs, and that the honest ones play on, equal. net/PROTOCOL.md §7, Hashes, Snapshots and Healing.
+ * runs: waiting, test, 78 s */
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -149,73 +149,58 @@ static void expect_in_sync(unsigned count) {
     }
 }
 
-/* --- commitments ------------------------------------------------------------------------------------------
+/* --- hashes that are held back ----------------------------------------------------------------------------
  */
 
-static void who_reveals_another(void **unused) {
+#define UNTIL_IT_LOADS 10000
+
+/* A client that says its hashes late hears nothing of the others' before its own is in: neither that they are
+ * equal, nor that they differ. */
+static void who_is_late_hears_nothing_before(void **unused) {
     (void)unused;
     begin(NULL);
     comes("ann", 1, 3, proxy.port);
     comes("bob", 1, 3, proxy.port);
     liar_comes("mal", 3);
-    TURNS_UNTIL(has_verified(0, 100), 20); /* he was honest until now */
-    liar[0].lie = LIE_OTHER;
-    TURNS_UNTIL(liar[0].in.gone, 10);
-    assert_non_null(strstr(liar[0].in.refusal, "are not those that you had committed to"));
-    expect_put_out("mal", "6", "are not those that you had committed to");
+    TURNS_UNTIL(has_verified(0, 60), 20);
+    liar[0].lie = LIE_LATE;
+    unsigned before = liar[0].verdicts;
+    TURNS_UNTIL(liar[0].verdicts >= before + 6, 20);
+    assert_int_equal(liar[0].differing, 0);
+    player[1].wrong_next = UNTIL_IT_LOADS; /* the others differ, until bob has loaded */
+    TURNS_UNTIL(liar[0].differing > 0, 20);
+    TURNS_UNTIL(player[1].wrong_next == 0, 20);
+    liar[0].lie = LIE_NONE;
     expect_in_sync(2);
-    assert_int_equal(lines_with("event=desync", "", ""), 0);
-    end();
-}
-
-/* He waits until his friend has committed and says the same, bytes and nonce: it names his friend. */
-static void who_copies_another(void **unused) {
-    (void)unused;
-    begin(NULL);
-    comes("ann", 1, 3, proxy.port);
-    liar_comes("tom", 3);
-    liar_comes("mal", 3);
-    TURNS_UNTIL(has_verified(0, 100), 20);
-    liar[1].copies = &liar[0];
-    liar[1].lie = LIE_COPY;
-    TURNS_UNTIL(liar[1].in.gone, 10);
-    assert_non_null(strstr(liar[1].in.refusal, "are not those that you had committed to"));
-    expect_put_out("mal", "6", "are not those that you had committed to");
-    expect_in_sync(1);
+    assert_int_equal(liar[0].early, 0);
+    assert_int_equal(state[1].loads, 1);
+    assert_int_equal(state[0].loads, 0);
     assert_false(liar[0].in.gone);
     end();
 }
 
-/* Nothing is revealed before all have committed; who says nothing holds that up for a second at most, and has
- * no vote. It is logged once. */
-static void who_never_reveals(void **unused) {
+/* Silence holds verdicts up for a second at most, and has no vote. */
+static void who_says_nothing(void **unused) {
     (void)unused;
-    static const enum lie lies[] = {LIE_SILENT, LIE_MUTE};
-    for (unsigned i = 0; i < 2; i++) {
-        begin(NULL);
-        comes("ann", 1, 3, proxy.port);
-        comes("bob", 1, 3, proxy.port);
-        liar_comes("mal", 3);
-        TURNS_UNTIL(has_verified(0, 60), 20);
-        assert_int_equal(liar[0].early, 0);
-        liar[0].lie = lies[i];
-        turns_for(4000);
-        expect_play_goes_on(2);
-        assert_false(liar[0].in.gone);
-        assert_int_equal(lines_with("event=hash_missing", "name=\"mal\"", "no vote"), lies[i] == LIE_SILENT);
-        assert_int_equal(lines_with("event=put_out", "", ""), 0);
-        assert_int_equal(player[0].status.verdict.complete, 0);
-        assert_true(player[0].status.verdict.frame > 240); /* told all the same */
-        liar[0].lie = LIE_NONE;
-        expect_in_sync(2);
-        end();
-    }
+    begin(NULL);
+    comes("ann", 1, 3, proxy.port);
+    comes("bob", 1, 3, proxy.port);
+    liar_comes("mal", 3);
+    TURNS_UNTIL(has_verified(0, 60), 20);
+    liar[0].lie = LIE_SILENT;
+    turns_for(4000);
+    expect_play_goes_on(2);
+    assert_false(liar[0].in.gone);
+    assert_int_equal(lines_with("event=put_out", "", ""), 0);
+    assert_int_equal(player[0].status.verdict.complete, 0);
+    assert_true(player[0].status.verdict.frame > 240); /* told all the same */
+    liar[0].lie = LIE_NONE;
+    expect_in_sync(2);
+    end();
 }
 
 /* --- hashes that are not true -----------------------------------------------------------------------------
  */
-
-#define UNTIL_IT_LOADS 10000
 
 /* He says so until he has to load the others' state. */
 static void a_false_hash(unsigned who) {
@@ -383,11 +368,15 @@ static void to_a_newcomer(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_reveals_another), cmocka_unit_test(who_copies_another),
-        cmocka_unit_test(who_never_reveals),   cmocka_unit_test(alone_three_times_within_a_minute),
-        cmocka_unit_test(nobody_on_a_tie),     cmocka_unit_test(gives_other_bytes),
-        cmocka_unit_test(gives_too_few),       cmocka_unit_test(gives_too_many),
-        cmocka_unit_test(gives_a_bomb),        cmocka_unit_test(gives_nothing),
+        cmocka_unit_test(who_is_late_hears_nothing_before),
+        cmocka_unit_test(who_says_nothing),
+        cmocka_unit_test(alone_three_times_within_a_minute),
+        cmocka_unit_test(nobody_on_a_tie),
+        cmocka_unit_test(gives_other_bytes),
+        cmocka_unit_test(gives_too_few),
+        cmocka_unit_test(gives_too_many),
+        cmocka_unit_test(gives_a_bomb),
+        cmocka_unit_test(gives_nothing),
         cmocka_unit_test(to_a_newcomer),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));

@@ -4,7 +4,7 @@
 
 #define LOOK_US  100000
 #define STEADY   (3 * SECOND)  /* so long nothing happened to it: it takes part in everything */
-#define FOUND_US (4 * SECOND)  /* the next hash, everybody's commitment or a second, what the links take */
+#define FOUND_US (4 * SECOND)  /* the next hash, everybody's or a second, what the links take */
 #define HEAL_US  (25 * SECOND) /* with one who is gone in the midst of it, and is waited for */
 #define BEHIND   400 /* frames that who watches is behind at most: 3 s of delay, and what batches take */
 

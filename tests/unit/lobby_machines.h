@@ -1,5 +1,4 @@
-/* Three who play in the lobby, each a machine that may say other hashes than the rest, load, give and commit.
- */
+/* Three who play in the lobby, each a machine that may say other hashes than the rest, load and give. */
 #ifndef KL_LOBBY_MACHINES_H
 #define KL_LOBBY_MACHINES_H
 
@@ -8,7 +7,6 @@
 #include <sodium.h>
 #include <zstd.h>
 
-#include "tests/unit/lobby_hashes.h"
 #include "net/engine/command.h"
 
 #define BYTES 5000
@@ -19,20 +17,15 @@ static bool gives[PLAYERS], loads[PLAYERS],
     at_once[PLAYERS]; /* at_once: goes wrong again when it is healed */
 static bool no_ram;
 static uint32_t keyframe;
-enum { OWED = 100 };
-static bool commits[PLAYERS], reveals[PLAYERS], lies[PLAYERS];
-static bool false_state[PLAYERS]; /* what it says of its state is not so */
-static bool copies[PLAYERS];      /* it says of its state what the host says of his */
-static bool mute[PLAYERS];        /* it says nothing of it */
-static uint64_t commits_late_us[PLAYERS];
+static bool says[PLAYERS];           /* it says its hashes ... */
+static uint64_t late_by_us[PLAYERS]; /* ... so late */
+static bool false_state[PLAYERS];    /* what it says of its state is not so */
+static bool copies[PLAYERS];         /* it says of its state what the host says of his */
+static bool mute[PLAYERS];           /* it says nothing of it */
 static struct kl_msg late[PLAYERS];
 static uint64_t late_us[PLAYERS]; /* when that goes; 0: nothing */
-static struct kl_msg owed[PLAYERS][OWED];
-static unsigned owes[PLAYERS];
-static uint32_t committed[PLAYERS]; /* the newest label that it has committed to */
-static bool any_open;
-static uint32_t open_to;
-static unsigned reveals_heard, too_early;
+static uint32_t said_label[PLAYERS];
+static unsigned heard_early; /* VERDICTs of a label of which a late one's hash was still to come */
 static unsigned offers[PLAYERS], loaded[PLAYERS];
 static struct kl_verdict verdict;
 
@@ -45,42 +38,20 @@ static void state_of_machine(unsigned who, uint8_t out[BYTES]) {
     memcpy(out, &machine[who], sizeof machine[who]);
 }
 
+static void say_late(unsigned who) {
+    late_us[who] = 0;
+    said_label[who] = late[who].hash.frame;
+    if (player[who].linked) say(player[who].peer, &late[who]);
+}
+
 static void say_hash(unsigned who, uint32_t label) {
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = label, .has_state = true, .has_ram = !no_ram}};
     m.hash.state = m.hash.ram = machine[who];
     if (no_ram) m.hash.ram = 0;
-    m.nonce[0] = (uint8_t)label;
-    if (!commits[who]) return;
-    struct kl_msg c = commitment_to(player[who].peer, &m);
-    committed[who] = label;
-    if (commits_late_us[who]) {
-        late[who] = c;
-        late_us[who] = now_us + commits_late_us[who];
-    } else {
-        say(player[who].peer, &c);
-    }
-    owed[who][owes[who]++ % OWED] = m;
-}
-
-static void say_owed(void) {
-    for (unsigned i = 0; i < PLAYERS; i++) {
-        unsigned kept = 0;
-        if (late_us[i] && now_us >= late_us[i]) {
-            late_us[i] = 0;
-            if (player[i].linked) say(player[i].peer, &late[i]);
-        }
-        if (late_us[i]) continue;
-        for (unsigned n = 0; n < owes[i]; n++) {
-            struct kl_msg m = owed[i][n];
-            bool open = any_open && m.hash.frame <= open_to;
-            if (open && reveals[i] && player[i].linked) {
-                if (lies[i]) m.hash.ram++;
-                say(player[i].peer, &m);
-            } else if (!open)
-                owed[i][kept++] = m;
-        }
-        owes[i] = kept;
-    }
+    if (!says[who]) return;
+    late[who] = m;
+    late_us[who] = now_us + late_by_us[who];
+    if (!late_by_us[who]) say_late(who);
 }
 
 static void say_state(unsigned who) {
@@ -111,13 +82,8 @@ static void listen(unsigned peer, const struct kl_msg *m) {
     listen_message(peer, m);
     if (!p) return;
     if (m->kind == KL_MSG_VERDICT) verdict = m->verdict;
-    if (m->kind == KL_MSG_REVEAL) {
-        any_open = true;
-        open_to = m->reveal.frame;
-        reveals_heard++;
-        for (unsigned i = 0; i < PLAYERS; i++)
-            if (player[i].linked && committed[i] < open_to) too_early++;
-    }
+    for (unsigned i = 0; m->kind == KL_MSG_VERDICT && i < PLAYERS; i++)
+        heard_early += late_by_us[i] && m->verdict.frame > said_label[i];
     if (m->kind == KL_MSG_ASK) to_give[p - player] = true;
     if (m->kind == KL_MSG_OFFER) offers[p - player]++;
     if (m->kind == KL_MSG_SNAPSHOT) {
@@ -150,7 +116,8 @@ static void say_healed(unsigned who) {
 static void go_on(uint64_t us) {
     for (uint64_t end_us = now_us + us; now_us < end_us;) {
         play(20000);
-        say_owed();
+        for (unsigned i = 0; i < PLAYERS; i++)
+            if (late_us[i] && now_us >= late_us[i]) say_late(i);
         for (unsigned i = 0; i < PLAYERS; i++) {
             if (to_give[i] && gives[i] && player[i].linked) to_give[i] = false, give_state(i);
             if (to_load[i] && loads[i] && player[i].linked) to_load[i] = false, say_healed(i);
@@ -161,18 +128,16 @@ static void go_on(uint64_t us) {
 static void begin(void) {
     no_ram = false;
     memset(&verdict, 0, sizeof verdict);
-    any_open = false;
-    reveals_heard = too_early = 0;
-    memset(committed, 0, sizeof committed);
+    heard_early = 0;
+    memset(said_label, 0, sizeof said_label);
     for (unsigned i = 0; i < PLAYERS; i++) {
         machine[i] = 7;
         gives[i] = loads[i] = true;
         at_once[i] = to_give[i] = to_load[i] = false;
         offers[i] = loaded[i] = 0;
-        commits[i] = reveals[i] = true;
-        lies[i] = false_state[i] = copies[i] = mute[i] = false;
-        commits_late_us[i] = late_us[i] = 0;
-        owes[i] = 0;
+        says[i] = true;
+        false_state[i] = copies[i] = mute[i] = false;
+        late_by_us[i] = late_us[i] = 0;
     }
     start_room(KL_POLICY_BOUNDED);
     on_message = listen;

@@ -1,8 +1,6 @@
 /* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time. */
 #include "tests/unit/lobby_net.h"
 
-#include "tests/unit/lobby_hashes.h"
-
 #include "net/engine/command.h"
 
 /* Two clients, loaded and playing. */
@@ -226,14 +224,14 @@ static void a_verdict_reaches_all(void **state) {
     (void)state;
     start_game(); /* frame 0 is closed: a hash labelled 0 may come */
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has_ram = true, .ram = 1}};
-    commit_and_say(0, &m);
+    say(0, &m);
     m.hash.ram = 2;
-    commit_and_say(1, &m);
+    say(1, &m);
     assert_int_equal(heard(0, KL_MSG_VERDICT)->verdict.differs, 1);
     assert_int_equal(heard(1, KL_MSG_VERDICT)->verdict.differs, 1);
     m.hash.frame = 999999; /* of the future */
     inbox[0].count = inbox[1].count = 0;
-    commit_and_say(0, &m);
+    say(0, &m);
     assert_null(heard(0, KL_MSG_VERDICT));
     assert_false(inbox[0].hung_up);
 }

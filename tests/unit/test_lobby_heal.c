@@ -234,7 +234,7 @@ static void who_is_cut_off_while_it_heals(void **unused) {
     for (unsigned peer = 11; peer < 11 + 4; peer++) {
         while (!room()->member[1].heal.loads)
             go_on(20000);
-        owes[1] = 0;
+        late_us[1] = 0;
         to_load[1] = false;
         come_back(1, peer);
     }
@@ -253,7 +253,7 @@ static void the_host_watches(void **unused) {
     go_on(2 * SECOND);
     assert_int_equal(room()->member[0].seats, 0);
     assert_int_equal(room()->host, 0);
-    commits_late_us[0] = 300000;
+    late_by_us[0] = 300000;
     machine[1] = 8;
     machine[2] = 9;
     go_on(4 * SECOND);
@@ -348,7 +348,7 @@ static void nobody_gives_for_long(void **unused) {
 /* It has begun with a state of now, and says nothing yet. */
 static void comes_new(unsigned who) {
     struct kl_lobby_member *m = &room()->member[who];
-    commits[who] = false;
+    says[who] = false;
     go_on(2 * SECOND);
     m->late.unchecked = true;
     m->late.said = false;
@@ -363,7 +363,7 @@ static void who_comes_between(void **unused) {
     machine[0] = 8;
     go_on(4 * SECOND);
     assert_int_equal(machine[1], 8);
-    commits[2] = true;
+    says[2] = true;
     go_on(4 * SECOND);
     assert_int_equal(room()->shot.untrue, 0);
     assert_int_equal(offers[2], 1);
@@ -380,7 +380,7 @@ static void whose_state_is_not_all(void **unused) {
     expect_in_sync(1);
     comes_new(2);
     machine[2] = 9;
-    commits[2] = true;
+    says[2] = true;
     go_on(2 * SECOND);
     assert_int_equal(room()->shot.untrue, 1);
     assert_int_equal(offers[2], 0);
@@ -396,7 +396,7 @@ static void who_else_wants_a_snapshot(void **unused) {
     gives[0] = false;
     machine[1] = 8;
     while (room()->shot.phase != KL_SHOT_GIVING)
-        play(STEP_US), say_owed();
+        play(STEP_US);
     assert_int_equal(room()->heal.phase, KL_HEAL_WAITING);
     give_state(0);
     while (room()->shot.phase != KL_SHOT_NONE)

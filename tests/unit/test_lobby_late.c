@@ -3,7 +3,6 @@
  */
 #include "tests/unit/lobby_players.h"
 
-#include "tests/unit/lobby_hashes.h"
 #include "net/engine/command.h"
 
 static const struct kl_lobby_room *the_room(void) {
@@ -207,8 +206,7 @@ static void verdicts_go_on(void **state) {
     uint32_t label = canon_end / 60 * 60 - 1;
     unsigned heard_before = inbox[0].count;
     for (unsigned i = 0; i < 2; i++)
-        commit_and_say(
-            i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
+        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
     assert_true(inbox[0].count > heard_before);
     assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete);
     player[2].most = 0;
@@ -216,10 +214,8 @@ static void verdicts_go_on(void **state) {
     expect_all_at_the_end();
     label = canon_end / 60 * 60 - 1;
     for (unsigned i = 0; i < 2; i++)
-        commit_and_say(
-            i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
-    commit_and_say(
-        12, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 8}});
+        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
+    say(12, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 8}});
     const struct kl_verdict *v = &heard(0, KL_MSG_VERDICT)->verdict;
     assert_int_equal(v->differs, 1);
     assert_int_equal(v->minority, 4);

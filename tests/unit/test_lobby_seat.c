@@ -2,7 +2,6 @@
  */
 #include "tests/unit/lobby_net.h"
 
-#include "tests/unit/lobby_hashes.h"
 #include "tests/unit/lobby_seats.h"
 
 static void a_lost_link_keeps_seat_and_rights(void **state) {
@@ -336,7 +335,7 @@ static void nothing_goes_to_a_link_that_is_lost(void **state) {
     start_game(2);
     lose(1); /* fake_send() and fake_datagram() would object */
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has_ram = true, .ram = 1}};
-    commit_and_say(0, &m);
+    say(0, &m);
     assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete); /* who is away is not waited for */
     pass(5 * SECOND);
     kl_lobby_shut_down(lobby, now_us);

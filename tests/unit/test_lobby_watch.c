@@ -2,7 +2,6 @@
  * nobody who plays notices. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
 #include "tests/unit/lobby_watchers.h"
 
-#include "tests/unit/lobby_hashes.h"
 #include "net/engine/command.h"
 #include "net/relay/lobby_command.h"
 
@@ -202,9 +201,6 @@ static void report(struct player *p, const struct kl_frame *f) {
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has_ram = true}};
     m.hash.ram = f->number + (watching ? lie : 0);
     if (!p->linked || inbox[p->peer].hung_up) return;
-    struct kl_msg c = {0};
-    if (!watching) c = commitment_to(p->peer, &m);
-    if (!watching) speak(p->peer, &c);
     speak(p->peer, &m);
 }
 

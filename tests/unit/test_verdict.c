@@ -26,17 +26,11 @@ static struct kl_hash state_only(uint32_t frame, uint64_t state) {
     return (struct kl_hash){.frame = frame, .has_state = true, .state = state};
 }
 
-static const uint8_t commitment[KL_COMMITMENT_BYTES] = {1, 2, 3};
-
-static void commit_at(unsigned client, uint32_t frame, uint64_t at_us) {
-    assert_int_equal(kl_verdict_commit(&table, client, frame, commitment, at_us), KL_OK);
-}
-static void reveal(unsigned client, struct kl_hash h) {
-    assert_int_equal(kl_verdict_report(&table, client, &h), KL_OK);
+static void report_at(unsigned client, struct kl_hash h, uint64_t at_us) {
+    assert_int_equal(kl_verdict_report(&table, client, &h, at_us), KL_OK);
 }
 static void report(unsigned client, struct kl_hash h) {
-    commit_at(client, h.frame, SOON);
-    reveal(client, h);
+    report_at(client, h, SOON);
 }
 
 static struct kl_verdict_court court_of(uint16_t present) {
@@ -47,18 +41,23 @@ static struct kl_verdict_court court_of(uint16_t present) {
 static struct kl_verdict next(uint16_t present, uint64_t now_us) {
     struct kl_verdict v = {0};
     struct kl_verdict_court court = court_of(present);
+    kl_verdict_open(&table, &court, now_us);
     assert_true(kl_verdict_next(&table, &court, now_us, &v));
     return v;
 }
 static void none(uint16_t present, uint64_t now_us) {
     struct kl_verdict v;
     struct kl_verdict_court court = court_of(present);
+    kl_verdict_open(&table, &court, now_us);
     assert_false(kl_verdict_next(&table, &court, now_us, &v));
 }
 
 static bool opens(uint16_t awaited, uint64_t now_us) {
     struct kl_verdict_court court = {.awaited = awaited};
-    return kl_verdict_open(&table, &court, now_us);
+    bool any = table.any_open;
+    uint32_t before = table.open;
+    kl_verdict_open(&table, &court, now_us);
+    return table.any_open && (!any || table.open != before);
 }
 
 static void equal_hashes_agree(void **state) {
@@ -108,21 +107,24 @@ static void a_tie_names_nobody(void **state) {
     assert_int_equal(v.first, 59);
 }
 
+/* A difference is told once the label is open, and again when it is complete. */
 static void the_minority_is_named_once_all_have_spoken(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 9, 2));
     report(1, ram_state(59, 1, 2));
-    struct kl_verdict v = next(7, SOON); /* a difference is told at once */
+    report(2, ram_state(59, 1, 2));
+    assert_true(opens(7, SOON));
+    struct kl_verdict v = next(15, SOON); /* the fourth watches */
     assert_false(v.complete);
     assert_int_equal(v.differs, 1);
-    assert_int_equal(v.minority, 0);
-    none(7, SOON);
-    report(2, ram_state(59, 1, 2));
-    v = next(7, SOON);
-    assert_true(v.complete);
     assert_int_equal(v.minority, 1);
-    none(7, SOON);
+    none(15, SOON);
+    report(3, ram_state(59, 1, 2));
+    v = next(15, SOON);
+    assert_true(v.complete);
+    assert_int_equal(v.minority, 0); /* of four votes, one of them late, two are no majority */
+    none(15, SOON);
 }
 
 static void four_in_three_camps_have_no_majority(void **state) {
@@ -212,8 +214,8 @@ static void silence_is_waited_for_but_not_for_ever(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4));
-    assert_int_equal(kl_verdict_due_us(&table), SOON + KL_COMMIT_WAIT_US);
-    assert_true(opens(3, SOON + KL_COMMIT_WAIT_US));
+    assert_int_equal(kl_verdict_due_us(&table), SOON + KL_REPORT_WAIT_US);
+    assert_true(opens(3, SOON + KL_REPORT_WAIT_US));
     assert_int_equal(kl_verdict_due_us(&table), LATE);
     none(3, LATE - 1);
     struct kl_verdict v = next(3, LATE);
@@ -253,8 +255,7 @@ static void one_report_each(void **state) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4));
     struct kl_hash again = ram_state(59, 2, 4);
-    assert_int_equal(kl_verdict_commit(&table, 0, 59, commitment, SOON), KL_E_STATE);
-    assert_int_equal(kl_verdict_report(&table, 0, &again), KL_E_STATE);
+    assert_int_equal(kl_verdict_report(&table, 0, &again, SOON), KL_E_STATE);
     report(1, ram_state(59, 1, 4));
     assert_int_equal(next(3, SOON).differs, 0);
 }
@@ -308,6 +309,7 @@ static void players_decide(void **state) {
     struct kl_verdict_court court = court_of(0xff);
     court.voters = 7;
     struct kl_verdict v;
+    kl_verdict_open(&table, &court, SOON);
     assert_true(kl_verdict_next(&table, &court, SOON, &v));
     assert_int_equal(v.minority, 0xfc);
     struct kl_verdict_camps c = camps(59, court);
@@ -387,73 +389,59 @@ static void forgotten_reports_do_not_count(void **state) {
     assert_int_equal(next(3, SOON).differs, 0);
 }
 
-/* --- commitments -------------------------------------------------------------------------------------------
+/* --- what is told, and when --------------------------------------------------------------------------------
  */
 
-static void all_commit_before_any_reveals(void **state) {
+static void nothing_is_said_before_all_have_reported(void **state) {
     (void)state;
+    struct kl_verdict_court court = court_of(7);
+    struct kl_verdict v;
+    court.awaited = 3;
     kl_verdict_expect(&table, 59);
     kl_verdict_expect(&table, 119);
-    commit_at(0, 59, SOON);
-    commit_at(0, 119, SOON);
-    commit_at(2, 59, SOON); /* watches */
-    assert_false(opens(3, SOON));
-    assert_int_equal(kl_verdict_due_us(&table), SOON + KL_COMMIT_WAIT_US);
-    commit_at(1, 59, SOON);
-    assert_true(opens(3, SOON));
+    report(0, ram_state(59, 1, 0));
+    report(0, ram_state(119, 1, 0));
+    report(2, ram_state(59, 9, 0)); /* watches, and differs */
+    kl_verdict_open(&table, &court, SOON);
+    assert_false(kl_verdict_next(&table, &court, SOON, &v));
+    assert_int_equal(kl_verdict_due_us(&table), SOON + KL_REPORT_WAIT_US);
+    report(1, ram_state(59, 1, 0));
+    kl_verdict_open(&table, &court, SOON);
     assert_int_equal(table.open, 59);
-    assert_false(opens(3, SOON));
-    commit_at(1, 119, SOON);
-    assert_true(opens(3, SOON));
+    assert_true(kl_verdict_next(&table, &court, SOON, &v));
+    assert_int_equal(v.differs, 1);
+    report(1, ram_state(119, 1, 0));
+    kl_verdict_open(&table, &court, SOON);
     assert_int_equal(table.open, 119);
-    assert_true(kl_verdict_due_us(&table) == UINT64_MAX);
 }
 
-static void who_does_not_commit_holds_nothing_up(void **state) {
+static void who_says_nothing_holds_nothing_up(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
     assert_false(opens(3, LATE)); /* nobody has */
-    commit_at(0, 59, SOON);
-    commit_at(2, 59, LATE - 1); /* the wait begins with the first */
-    assert_false(opens(3, SOON + KL_COMMIT_WAIT_US - 1));
-    assert_true(opens(3, SOON + KL_COMMIT_WAIT_US));
+    report(0, ram_state(59, 1, 0));
+    report_at(2, ram_state(59, 1, 0), LATE - 1); /* the wait begins with the first */
+    assert_false(opens(3, SOON + KL_REPORT_WAIT_US - 1));
+    assert_true(opens(3, SOON + KL_REPORT_WAIT_US));
     kl_verdict_expect(&table, 119);
-    commit_at(0, 119, LATE);
-    assert_true(opens(1, LATE)); /* he is absent */
-    commit_at(0, 4711, LATE);    /* of no keyframe */
+    report_at(0, ram_state(119, 1, 0), LATE);
+    assert_true(opens(1, LATE));               /* he is absent */
+    report_at(0, ram_state(4711, 1, 0), LATE); /* of no keyframe */
     assert_true(opens(1, LATE));
     assert_int_equal(table.open, 4711);
 }
 
-static void only_what_was_committed_to_is_revealed(void **state) {
-    (void)state;
-    kl_verdict_expect(&table, 59);
-    struct kl_hash h = ram_state(59, 1, 2);
-    assert_int_equal(kl_verdict_report(&table, 0, &h), KL_E_STATE);
-    assert_null(kl_verdict_commitment(&table, 0, 59));
-    commit_at(0, 59, SOON);
-    assert_memory_equal(kl_verdict_commitment(&table, 0, 59), commitment, sizeof commitment);
-    assert_null(kl_verdict_commitment(&table, 1, 59));
-    assert_int_equal(kl_verdict_owing(&table, 59), 1);
-    reveal(0, h);
-    assert_null(kl_verdict_commitment(&table, 0, 59));
-    assert_int_equal(kl_verdict_owing(&table, 59), 0);
-    assert_int_equal(kl_verdict_report(&table, 0, &h), KL_E_STATE);
-}
-
-/* Who commits when the others' hashes may be known is compared, and has no vote: two against one, of whom one
- * was late, is a tie; and nobody is host or judge too late. */
+/* Who reports when the others' difference may be known is compared, and has no vote: two against one, of whom
+ * one was late, is a tie; and nobody is host or judge too late. */
 static void who_is_late_has_no_vote(void **state) {
     (void)state;
     struct kl_verdict_court court = court_of(7);
     court.voters = 7;
     kl_verdict_expect(&table, 59);
-    commit_at(0, 59, SOON);
-    commit_at(1, 59, SOON);
+    report(0, ram_state(59, 1, 0));
+    report(1, ram_state(59, 9, 0));
     assert_true(opens(3, SOON));
-    commit_at(2, 59, SOON);
-    for (unsigned i = 0; i < 3; i++)
-        reveal(i, ram_state(59, i == 1 ? 9 : 1, 0)); /* 2 agrees with 0 */
+    report(2, ram_state(59, 1, 0)); /* agrees with 0 */
     struct kl_verdict v = next(7, SOON);
     assert_int_equal(v.differs, 1);
     assert_int_equal(v.minority, 0);
@@ -477,9 +465,8 @@ static void who_is_alone_in_time_decides_nothing(void **state) {
     struct kl_verdict_court court = court_of(7);
     court.voters = 7, court.host = 0;
     kl_verdict_expect(&table, 59);
-    commit_at(0, 59, SOON);
-    assert_true(opens(7, SOON + KL_COMMIT_WAIT_US));
-    reveal(0, ram_state(59, 9, 0));
+    report(0, ram_state(59, 9, 0));
+    assert_true(opens(7, SOON + KL_REPORT_WAIT_US));
     report(3, ram_state(59, 1, 0)); /* watches: theirs is no tie either */
     court.awaited = 7;
     assert_int_equal(camps(59, court).right, 0);
@@ -492,72 +479,17 @@ static void who_is_alone_in_time_decides_nothing(void **state) {
     assert_int_equal(camps(59, court).right, 1); /* of two players the host decides */
 }
 
-/* Two of three who agree are more than half, whatever the third does; one of two is not. */
-static void who_does_not_reveal_is_nobodys_majority(void **state) {
-    (void)state;
-    struct kl_verdict_court court = court_of(7);
-    court.voters = 7;
-    kl_verdict_expect(&table, 59);
-    for (unsigned i = 0; i < 3; i++)
-        commit_at(i, 59, SOON);
-    reveal(0, ram_state(59, 1, 0));
-    reveal(1, ram_state(59, 2, 0));
-    assert_false(camps(59, court).majority);
-    commit_at(3, 59, SOON);
-    reveal(3, ram_state(59, 1, 0));
-    court.voters = 11; /* who withholds it has no seat */
-    assert_true(camps(59, court).majority);
-    assert_int_equal(camps(59, court).right, 9);
-    court.voters = 15;
-    assert_false(camps(59, court).majority);
-}
-
 /* Or the reports of long ago would be held against who has been healed since. */
 static void a_settled_label_is_not_opened_again(void **state) {
     (void)state;
+    struct kl_hash h = ram_state(59, 1, 0);
     kl_verdict_expect(&table, 59);
     for (unsigned i = 0; i < 3; i++)
         report(i, ram_state(59, i == 2 ? 9 : 1, 0));
     assert_int_equal(next(7, SOON).minority, 4);
-    assert_int_equal(kl_verdict_commit(&table, 3, 59, commitment, SOON), KL_E_STATE);
-    assert_int_equal(kl_verdict_commit(&table, 4, 59, commitment, SOON), KL_E_STATE);
+    assert_int_equal(kl_verdict_report(&table, 3, &h, SOON), KL_E_STATE);
+    assert_int_equal(kl_verdict_report(&table, 4, &h, SOON), KL_E_STATE);
     none(31, LATE);
-}
-
-/* Bound is who has committed when the label is opened; who changes his mind later is late. */
-static void who_commits_anew(void **state) {
-    (void)state;
-    static const uint8_t other[KL_COMMITMENT_BYTES] = {9};
-    struct kl_verdict_court court = court_of(3);
-    court.voters = 3;
-    court.host = 0;
-    kl_verdict_expect(&table, 59);
-    commit_at(0, 59, SOON);
-    assert_int_equal(kl_verdict_commit(&table, 0, 59, other, SOON), KL_OK);
-    assert_memory_equal(kl_verdict_commitment(&table, 0, 59), other, sizeof other);
-    commit_at(1, 59, SOON);
-    assert_true(opens(3, SOON));
-    commit_at(0, 59, SOON);
-    reveal(0, ram_state(59, 1, 0));
-    reveal(1, ram_state(59, 2, 0));
-    assert_int_equal(camps(59, court).right, 0); /* the host's word came too late to decide */
-}
-
-static void who_is_gone_may_commit_again(void **state) {
-    (void)state;
-    kl_verdict_expect(&table, 59);
-    kl_verdict_expect(&table, 119);
-    report(0, ram_state(59, 1, 2));
-    commit_at(0, 119, SOON);
-    commit_at(0, 4711, SOON);
-    kl_verdict_withdraw(&table, 0);
-    assert_null(kl_verdict_commitment(&table, 0, 119));
-    assert_null(kl_verdict_commitment(&table, 0, 4711));
-    commit_at(0, 119, SOON);
-    commit_at(0, 4711, SOON);
-    struct kl_hash other = ram_state(59, 9, 9);
-    assert_int_equal(kl_verdict_commit(&table, 0, 59, commitment, SOON), KL_E_STATE); /* it is said */
-    assert_int_equal(kl_verdict_report(&table, 0, &other), KL_E_STATE);
 }
 
 int main(void) {
@@ -586,15 +518,11 @@ int main(void) {
         cmocka_unit_test_setup(nothing_to_decide, fresh),
         cmocka_unit_test_setup(states_alone, fresh),
         cmocka_unit_test_setup(forgotten_reports_do_not_count, fresh),
-        T(all_commit_before_any_reveals),
-        T(who_does_not_commit_holds_nothing_up),
-        T(only_what_was_committed_to_is_revealed),
+        T(nothing_is_said_before_all_have_reported),
+        T(who_says_nothing_holds_nothing_up),
         T(who_is_late_has_no_vote),
         T(who_is_alone_in_time_decides_nothing),
-        T(who_does_not_reveal_is_nobodys_majority),
         T(a_settled_label_is_not_opened_again),
-        T(who_commits_anew),
-        T(who_is_gone_may_commit_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,104 +1,88 @@
-/* Hashes that one is bound to before anybody's are said. net/PROTOCOL.md §7, Commitments. */
+/* Hashes that the relay keeps to itself until everybody's are in, or their time is up. net/PROTOCOL.md §7,
+ * Hashes. */
 #include "tests/unit/lobby_machines.h"
 
-/* Nobody says a hash before all who play are bound to theirs: not with the slowest of them either. */
-static void nothing_is_revealed_before_all_have_committed(void **unused) {
+/* The others' difference is told when the slowest of those who play has spoken, and not before. */
+static void nothing_is_told_before_all_have_spoken(void **unused) {
     (void)unused;
     begin();
+    late_by_us[2] = 700000;
     machine[1] = 8;
-    go_on(4 * SECOND);
+    go_on(6 * SECOND);
     expect_in_sync(1);
-    assert_true(reveals_heard > 5);
-    assert_int_equal(too_early, 0);
+    assert_int_equal(room()->heal.count, 1);
+    assert_int_equal(heard_early, 0);
 }
 
-static void who_says_another_hash_than_it_committed_to(void **unused) {
+/* Who is later than that is not waited for, and has no vote: one against one, the host is right, whatever
+ * this one says. It is compared all the same. */
+static void who_is_too_late_has_no_vote(void **unused) {
     (void)unused;
     begin();
-    lies[1] = true;
-    go_on(2 * SECOND);
-    expect_refusal(player[1].peer, KL_REFUSE_PROTOCOL, "are not those that you had committed to");
-    player[1].linked = player[1].plays = false;
-    go_on(3 * SECOND);
-    expect_in_sync(0);
+    late_by_us[2] = 1200000;
+    machine[1] = machine[2] = 8;
+    fixed_spacing = 0;
+    go_on(6 * SECOND);
+    assert_true(heard_early > 0);
+    assert_int_equal(machine[0], 7);
+    assert_int_equal(machine[1], 7);
+    late_by_us[2] = 0;
+    go_on(4 * SECOND);
+    assert_int_equal(machine[2], 7);
+    assert_int_equal(verdict.differs, 0);
 }
 
 /* Silence has no vote, and is nobody's fault: the others are compared. */
-static void who_does_not_reveal(void **unused) {
+static void who_says_nothing(void **unused) {
     (void)unused;
     begin();
-    reveals[1] = false;
+    says[1] = false;
     machine[1] = 8;
     go_on(5 * SECOND);
     assert_false(inbox[player[1].peer].hung_up);
     assert_false(verdict.complete);
     assert_int_equal(verdict.differs, 0);
-    assert_true(room()->member[1].owes);
     machine[2] = 9; /* one against one, as far as is known: the host is right */
-    go_on(3 * SECOND);
+    go_on(4 * SECOND);
     assert_int_equal(machine[2], 7);
     assert_int_equal(offers[1], 0);
     assert_int_equal(room()->heal.count, 1);
-    reveals[1] = true; /* what it held back is told now, and looked at */
+    says[1] = true; /* and is looked at again */
     go_on(5 * SECOND);
-    assert_false(room()->member[1].owes);
     expect_in_sync(2);
 }
 
-static void who_does_not_commit(void **unused) {
+/* The first word counts. */
+static void who_says_two(void **unused) {
     (void)unused;
     begin();
-    commits[1] = false;
-    unsigned before = reveals_heard;
-    go_on(5 * SECOND);
-    assert_true(reveals_heard > before + 2); /* it holds nothing up */
-    assert_false(verdict.complete);
-    machine[2] = 9;
-    go_on(4 * SECOND);
-    assert_int_equal(machine[2], 7);
-    assert_int_equal(room()->heal.count, 1);
-    commits[1] = true;
-    go_on(2 * SECOND);
+    machine[1] = 8;
+    late_by_us[2] = 500000;
+    while (!late_us[2])
+        go_on(20000);
+    struct kl_msg m = late[2]; /* of the same label */
+    say(player[1].peer, &m);
+    go_on(SECOND);
+    assert_int_equal(verdict.differs, 1);
+    late_by_us[2] = 0;
+    go_on(3 * SECOND);
     expect_in_sync(1);
 }
 
-/* What nobody was bound to is no word, true or not: neither compared, nor complete with it. */
-static void who_reveals_what_it_has_not_committed_to(void **unused) {
+/* Hashes of before the state that a client was given may be made of that state. */
+static void what_a_given_state_tells(void **unused) {
     (void)unused;
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has_ram = true, .ram = 7}};
     begin();
-    commits[1] = false;
-    go_on(2 * SECOND);
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has_state = true, .has_ram = true, .ram = 1}};
-    for (unsigned i = 0; i < 3; i++) {
-        m.hash.frame = committed[0];
-        say(player[1].peer, &m);
-        go_on(SECOND);
-    }
-    assert_int_equal(verdict.differs, 0);
-    assert_false(verdict.complete);
-    assert_false(inbox[player[1].peer].hung_up);
-    commits[1] = true;
-    go_on(2 * SECOND);
-    expect_in_sync(0);
-}
-
-/* What was not revealed in a session is committed to anew in the next. */
-static void who_comes_back(void **unused) {
-    (void)unused;
-    begin();
-    reveals[1] = false;
+    says[1] = false;
     go_on(SECOND);
-    cut(1);
-    for (unsigned i = 0; i < owes[1]; i++)
-        owed[1][i].nonce[1] = 77; /* and its nonces are others */
-    owes[1] = 0;
-    go_on(SECOND);
-    reveals[1] = true;
-    come_back(1, 11);
-    assert_int_equal(heard(11, KL_MSG_REVEAL)->reveal.frame, open_to);
-    go_on(4 * SECOND);
-    assert_false(inbox[11].hung_up);
-    expect_in_sync(0);
+    m.hash.frame = room()->lock.next_close - 10;
+    room()->member[1].way.begins = m.hash.frame + 1;
+    say(player[1].peer, &m);
+    assert_int_equal(room()->verdicts.asked[1].reported, 0);
+    room()->member[1].way.begins = m.hash.frame;
+    say(player[1].peer, &m);
+    assert_int_equal(room()->verdicts.asked[1].reported, 2);
 }
 
 /* A newer session of whom it is about: what the old one was sent is not waited for. */
@@ -110,7 +94,7 @@ static void who_comes_back_before_he_is_missed(void **unused) {
     while (!room()->member[1].heal.loads)
         go_on(20000);
     to_load[1] = false;
-    owes[1] = 0;
+    late_us[1] = 0;
     come_back(1, 11);
     assert_false(room()->member[1].heal.loads);
     to_load[1] = false;
@@ -123,7 +107,7 @@ static void who_comes_back_before_he_is_missed(void **unused) {
 static void whose_place_it_was(void **unused) {
     (void)unused;
     begin();
-    reveals[2] = false;
+    says[2] = false;
     machine[1] = 8;
     while (room()->heal.phase != KL_HEAL_FOUND) /* and the third is waited for */
         go_on(20000);
@@ -146,7 +130,7 @@ static void whose_place_it_was(void **unused) {
 static void held_back(void **unused) {
     (void)unused;
     begin();
-    reveals[2] = false;
+    says[2] = false;
     go_on(1200000);
     inbox[1].pending = KL_VERDICTS_UNDER_WAY + 1;
     go_on(4 * SECOND);
@@ -173,9 +157,8 @@ static void who_speaks_while_the_room_stands(void **unused) {
     } while (room()->lock.next_close % 60 != 0); /* until the next keyframe is one that will be marked */
     machine[1] = 8;
     say_hash(1, room()->lock.next_close - 1);
-    say(player[1].peer, &owed[1][--owes[1]]);
     go_on(1500000);
-    assert_true(any_open && open_to == room()->lock.next_close - 1);
+    assert_true(room()->verdicts.any_open && room()->verdicts.open == room()->lock.next_close - 1);
     order(0, KL_COMMAND_PAUSE, 0);
     go_on(5 * SECOND);
     assert_int_equal(offers[0] + offers[2], 0);
@@ -183,32 +166,24 @@ static void who_speaks_while_the_room_stands(void **unused) {
     expect_in_sync(1); /* with the next hash he is found out */
 }
 
-/* What lies far back is nobody's any more: it is not looked at, and who comes back hears that it is open, so
- * that he does not wait to say it. */
+/* What lies far back is nobody's any more. */
 static void what_lies_far_back(void **unused) {
     (void)unused;
     struct kl_msg old = {.kind = KL_MSG_HASH, .hash = {.has_ram = true}};
     begin();
     for (unsigned i = 0; i < PLAYERS; i++)
-        commits[i] = false;
+        says[i] = false;
     go_on(20 * SECOND);
     uint32_t back = room()->lock.next_close - KL_KEPT_FRAMES;
-    assert_true(open_to + 60 < back);
     for (unsigned i = 0; i < 2; i++) {
         old.hash.frame = i ? back + 100 : back - 1;
-        struct kl_msg m = commitment_to(player[1].peer, &old);
-        say(player[1].peer, &m);
-        assert_int_equal(kl_verdict_commitment(&room()->verdicts, 1, old.hash.frame) != NULL, i);
+        say(player[1].peer, &old);
+        assert_int_equal(room()->verdicts.asked[1].reported != 0, i);
     }
-    cut(1);
-    go_on(SECOND);
-    come_back(1, 11);
-    assert_in_range(heard(11, KL_MSG_REVEAL)->reveal.frame, back, room()->lock.next_close - KL_KEPT_FRAMES);
 }
 
-/* Of STATE nobody is bound to what he says: who is wrong may repeat the others' hash of it, where he knows
- * it. It gains him nothing: his word is one for what they say, what he gives is looked at, and his next
- * hashes are his own. */
+/* A STATE discloses nothing: who is wrong may repeat the others' hash of it, where he knows it. It gains him
+ * nothing: his word is one for what they say, what he gives is looked at, and his next hashes are his own. */
 static void who_copies_a_state(void **unused) {
     (void)unused;
     for (unsigned given = 0; given < 2; given++) {
@@ -240,20 +215,20 @@ static void who_copies_a_state(void **unused) {
     }
 }
 
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_is_revealed_before_all_have_committed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_says_another_hash_than_it_committed_to, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_does_not_reveal, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_does_not_commit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_reveals_what_it_has_not_committed_to, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_comes_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_comes_back_before_he_is_missed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(whose_place_it_was, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(held_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_lies_far_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_copies_a_state, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_speaks_while_the_room_stands, set_up, tear_down),
+        T(nothing_is_told_before_all_have_spoken),
+        T(who_is_too_late_has_no_vote),
+        T(who_says_nothing),
+        T(who_says_two),
+        T(what_a_given_state_tells),
+        T(who_comes_back_before_he_is_missed),
+        T(whose_place_it_was),
+        T(held_back),
+        T(what_lies_far_back),
+        T(who_copies_a_state),
+        T(who_speaks_while_the_room_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
