@@ -37,7 +37,8 @@ void kl_file_unmap(const void *bytes, size_t len);
 /* Writes a file by way of another name in the same folder: it appears whole or not at all, and a program that
  * has the old file open keeps the old one. A file that is there keeps its permissions (not KL_FILE_PRIVATE),
  * and a link stays a link to the file that is written (not KL_FILE_PRIVATE, not KL_FILE_NO_LINK).
- * 0; KL_FILE_KEPT; -1 with a line in err. */
+ * Into a pipe or a device (/dev/stdout) the bytes are written as they are (not KL_FILE_PRIVATE, not
+ * KL_FILE_NO_LINK). 0; KL_FILE_KEPT; -1 with a line in err. */
 int kl_file_write_whole(const char *path, const void *bytes, size_t len, unsigned how, char *err,
                         size_t err_len);
 

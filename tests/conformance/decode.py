@@ -19,7 +19,7 @@ import sys
 
 sys.dont_write_bytecode = True  # before the import below: leave no cache in the tree
 
-from primitives import NEUTRAL, Writer, remainder
+from primitives import NEUTRAL, VERSION, Writer, remainder
 import tables
 from protocol import NUMBER_MAX, SNAPSHOT_MAX, write_channel, write_ctrl, write_message, write_update
 import protocol
@@ -197,7 +197,7 @@ def any_message(rng):
         count = min(total, rng.choice([1, 7, 4000]))
         return [rng.randint(0, total - count), total, some(count)]
     make = {
-        1: lambda: [2, any_text(rng, 23, 1), any_text(rng, 23, 1), rng.randint(0, 8), any_params(rng), any_facts(rng),
+        1: lambda: [VERSION, any_text(rng, 23, 1), any_text(rng, 23, 1), rng.randint(0, 8), any_params(rng), any_facts(rng),
                     rng.choice([0, 1, 2, 3, 8, 9, 11]), rng.randrange(65536), some(32)],
         2: lambda: [1000, 5000, rng.randbytes(rng.choice([0, 1, 1000])).hex()],
         3: lambda: [any_facts(rng)],
@@ -402,7 +402,7 @@ def wrong_messages():
     params = bytes([1, 3, 2, 0]) + bytes(4) + (60000000).to_bytes(4, "little") + bytes(1)
     name, frame = b"\x01a", b"\x00\x01\xff\x00"
     yield lay(6, 16, bytes(97))
-    hello = lambda door: lay(1, 2, 0, name, name, 1, params, 0, door, bytes(34))
+    hello = lambda door: lay(1, VERSION, 0, name, name, 1, params, 0, door, bytes(34))
     assert decode("message", 0, hello(59)) != "malformed"
     yield from (hello(4), hello(12), hello(20), hello(64))                                     # HELLO: locked
     yield lay(7, 2, bytes(48))                                                      # PROVE: what
@@ -430,7 +430,7 @@ def wrong_messages():
     assert decode("message", 0, history(count=39, rest=longest(39))) != "malformed"
     yield history(count=40, rest=longest(40))
     yield from (lay(4, bytes(4), has, bytes(8)) for has in (8, 16, 26))
-    yield lay(1, 2, 0, name, name, 1, params[:-1] + b"\x03", 0, 0, bytes(34))           # what to do on a desync
+    yield lay(1, VERSION, 0, name, name, 1, params[:-1] + b"\x03", 0, 0, bytes(34))           # what to do on a desync
     number = lambda n: n.to_bytes(4, "little")
     state = lambda has, size: lay(11, bytes(4), has, number(size), bytes(32))
     assert decode("message", 0, state(1, SNAPSHOT_MAX)) != "malformed"

@@ -1,4 +1,8 @@
 """primitives.py - sections 1 and 3 of net/PROTOCOL.md: integers, strings and inputs, for protocol.py."""
+import os
+
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../net/PROTOCOL.md"), encoding="utf-8") as document:
+    VERSION = int(document.readline().rsplit(None, 1)[1])  # "# Keylock's protocol, version N"
 
 
 class Malformed(Exception):

@@ -2,7 +2,7 @@
 
 The layout of the fields is that of vectors.c: lists and dictionaries of numbers, strings as hex."""
 
-from primitives import Malformed, NEUTRAL, Reader, Version, Writer, need, read_stream, write_stream
+from primitives import Malformed, NEUTRAL, Reader, VERSION, Version, Writer, need, read_stream, write_stream
 
 
 NUMBER_MAX = 2**32 - 287  # of the first of several frames or samples
@@ -267,7 +267,7 @@ def read_message(r, _seats):
     m = [kind]
     if kind == 1:
         m.append(r.u(2))
-        if m[1] != 2:
+        if m[1] != VERSION:
             raise Version
         m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 59), r.u(2), r.hex(32)]
         need(not m[7] & 4)

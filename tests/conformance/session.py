@@ -8,7 +8,6 @@ tests/unit/test_seal.c, which has vectors of another library.
 import base64
 import hashlib
 import hmac
-import os
 import random
 import struct
 import subprocess
@@ -18,11 +17,10 @@ sys.dont_write_bytecode = True
 
 import curves
 import tables
+from primitives import VERSION
 
 TABLES = tables.read_tables()
 
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../net/PROTOCOL.md")) as document:
-    VERSION = int(document.readline().rsplit(None, 1)[1])  # "# Keylock's protocol, version N"
 CHACHA, CLEAR = 2, 4
 FLIPS = 60  # damaged forms of each datagram
 

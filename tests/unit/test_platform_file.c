@@ -434,6 +434,26 @@ static void locking(void **state) {
     close(done[1]);
 }
 
+/* As --json /dev/stdout is one, or /dev/null: the device stays, and gets the bytes. */
+static void a_pipe_stays_a_pipe(void **state) {
+    (void)state;
+    int ends[2];
+    char got[8] = "", path[64];
+    struct stat st;
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
+    assert_int_equal(kl_file_write_whole(path, "abc", 3, 0, err, sizeof err), 0);
+    assert_int_equal(read(ends[0], got, sizeof got), 3);
+    assert_string_equal(got, "abc");
+    assert_int_equal(mkfifo(at("fifo"), 0600), 0);
+    int reader = open(at("fifo"), O_RDONLY | O_NONBLOCK);
+    assert_int_equal(kl_file_write_whole(at("fifo"), "abc", 3, 0, err, sizeof err), 0);
+    assert_true(stat(at("fifo"), &st) == 0 && S_ISFIFO(st.st_mode));
+    close(reader);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -446,6 +466,7 @@ int main(void) {
         T(a_full_disk),
         T(a_disk_that_may_only_be_read),
         T(a_killed_writer_leaves_the_file_whole),
+        T(a_pipe_stays_a_pipe),
         T(copies),
         T(no_link_leads_out),
         T(looking),

@@ -179,6 +179,16 @@ static int write_to(const char *path, const void *bytes, size_t len, unsigned ho
     return result;
 }
 
+/* A pipe or a device has no name to give to another file: the bytes go into it. */
+static int write_into(const char *path, const void *bytes, size_t len) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return -1;
+    int result = write_all(fd, bytes, len), why = errno;
+    close(fd);
+    errno = why;
+    return result;
+}
+
 static int write_whole(const char *path, const void *bytes, size_t len, unsigned how, mode_t fresh, char *err,
                        size_t err_len) {
     char real[KL_FILE_PATH];
@@ -189,6 +199,9 @@ static int write_whole(const char *path, const void *bytes, size_t len, unsigned
                                           : fresh;
     const char *to = path;
     if (!(how & KL_FILE_PRIVATE)) {
+        bool there = !(how & KL_FILE_NO_LINK) && stat(path, &st) == 0;
+        if (there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+            return write_into(path, bytes, len) ? fail(err, err_len, "write", path) : 0;
         bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
         if (link && !(how & KL_FILE_NO_LINK)) to = realpath(path, real);
         if (!to) return fail(err, err_len, "write through the link", path);
