@@ -132,11 +132,17 @@ next_second() {
 frame_of() { tac "$tmp/$1.csv" 2>/dev/null | awk -F , '$3 ~ /^[0-9]+$/ { print $3; found = 1; exit } END { if (!found) print 0 }'; }
 is_at() { [ "$(frame_of "$1")" -ge "$2" ]; }
 
-# reaches NAME FRAME [SECONDS]: that frame has been run.
+# reaches NAME FRAME [SECONDS]: that frame has been run. Fails at once where the process has ended before.
 reaches() {
-    eventually "${3:-30}" is_at "$1" "$2" && return
-    [ -e "$tmp/$1.csv" ] || fail "waits/$1: it writes no trace"
-    return 1
+    local until=$((SECONDS + ${3:-30} * slowness))
+    until is_at "$1" "$2"; do
+        if { [ -n "${pid[$1]:-}" ] && ! running "$1"; } || [ "$SECONDS" -gt "$until" ]; then
+            is_at "$1" "$2" && return
+            [ -e "$tmp/$1.csv" ] || fail "waits/$1: it writes no trace"
+            return 1
+        fi
+        glance
+    done
 }
 
 # plays NAME FRAMES [SECONDS]: it runs so many frames more.
