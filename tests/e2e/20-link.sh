@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 20-link.sh - a pair in real time over 50 ms RTT, 5 ms jitter and 1 % loss, then over a link that is gone for 1 s.
 #   SECONDS_OF_PLAY=600  instead of 25
-# runs: waiting, test, 50 s
+# runs: alone, test, 50 s
 # limit: 900
 . "$(dirname "$0")/lib.sh"
 

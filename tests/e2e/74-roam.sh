@@ -42,9 +42,13 @@ walk_through_a_hole() { # DEVICE NUMBER OTHER NUMBER
     ip -n $phone route replace 10.77.0.1 via "10.77.$2.1" dev "$1"
 }
 
-change() { # NAME WITHOUT_MS COMMAND…: noted with the time at which it begins; that player then plays on
-    echo "${EPOCHREALTIME/./} $2" >>"$tmp/changes"
+# change NAME HOLE COMMAND…: noted with the time at which it begins, and with HOLE 1 how long it took: so long there was no
+# link. That player then plays on.
+change() {
+    local from=${EPOCHREALTIME/./} without=0
     "${@:3}"
+    [ "$2" = 0 ] || without=$(((${EPOCHREALTIME/./} - from) / 1000))
+    echo "$from $without" >>"$tmp/changes"
     plays "$1" 200
 }
 
@@ -135,8 +139,8 @@ walk() {
     reaches ann 180
     change ann 0 walk_to mobile 3 wifi 2
     change ann 0 walk_to wifi 2 mobile 3
-    change ann 1000 walk_through_a_hole mobile 3 wifi 2
-    change ann 1000 walk_through_a_hole wifi 2 mobile 3
+    change ann 1 walk_through_a_hole mobile 3 wifi 2
+    change ann 1 walk_through_a_hole wifi 2 mobile 3
     ends roam/walk ann
     stop bob
     same_session roam/walk 4 ann bob

@@ -2,7 +2,7 @@
 # 82-join.sh - who comes when the game is on runs it all from the beginning, without picture and sound, and then plays in a
 # seat that is free; or watches where none is. The others notice nothing. All hashes are equal, from frame 0 on.
 # LONG=MINUTES: the newcomer comes so many minutes into the match.
-# runs: waiting, test, 30 s
+# runs: alone, test, 30 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
