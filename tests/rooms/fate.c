@@ -107,6 +107,10 @@ bool fate_brings(const struct client *c) {
     return opening && brings[c->number] && now_us < relay_died_us + 9 * SECOND;
 }
 
+bool fate_game_is_gone(void) {
+    return opening && gone;
+}
+
 static bool somebody_can_bring(void) {
     bool some = false;
     for (unsigned i = 0; i < CLIENTS; i++) {

@@ -142,7 +142,7 @@ void judge_end(void) {
     for (unsigned i = 0; i < CLIENTS;
          i++) /* a watcher goes on for a minute to look for a room that is gone */
         playing += client[i].state != OFF && !(client[i].state == LOST && client[i].watches);
-    bool never_full = r && r->phase < KL_ROOM_PLAYING && canon_end == 0 &&
+    bool never_full = r && r->phase < KL_ROOM_PLAYING && (canon_end == 0 || fate_game_is_gone()) &&
                       kl_lobby_count(kl_lobby_seats_filled(r)) < r->params.players;
     if (never_full || (!playing && !r)) {
         counts.ended++;

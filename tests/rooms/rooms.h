@@ -166,6 +166,7 @@ void wire_step(void);
 void fate_choose(uint64_t seed); /* before the relay begins */
 void fate_begin(void);
 void fate_step(void);
+bool fate_game_is_gone(void); /* the relay has died, and nobody could bring the game; no other has begun */
 bool fate_brings(const struct client *c);            /* the room, to the relay that has died and come back */
 bool fate_is_over(void);                             /* nothing has happened for a while */
 unsigned fate_watchers(void), fate_catch_up_s(void); /* of the relay's limits */
