@@ -107,7 +107,7 @@ static void log_name(const char *scratch, char out[300]) {
     snprintf(out, 300, "%s/log", scratch);
 }
 
-/* What cores print is of interest only if they end. */
+/* The words that a core prints are shown only if it ends. */
 static int spawn(struct kl_machine *m, const struct args *a, char *err, size_t err_len) {
     char log[300], folder[300];
     const char *environment[] = {folder, NULL};

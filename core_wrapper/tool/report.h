@@ -16,7 +16,7 @@ json_object *kl_report_json(struct kl_comparison *c, unsigned lines);
 /* The words of a list of a world's report (../world.h): each an object with a name, and a reason if there is
  * one. */
 json_object *kl_report_imports(const char *list);
-/* What identity.h says of content, in its parts: xxh3 or members (hexadecimal), bytes or count, name. NULL
+/* The content's identity (identity.h) in its parts: xxh3 or members (hexadecimal), bytes or count, name. NULL
  * for none. Whatever does not read so is a name. */
 json_object *kl_report_content(const char *fact);
 /* j on one line, and freed. 0, or -1 where it cannot be written. */

@@ -82,7 +82,7 @@ struct kl_stay_tags {
     uint8_t tag[KL_TAG_BYTES];
 };
 
-/* What has to be proved, and wants to be proved, before the client is in the room. */
+/* The password: the client and the relay prove it to each other before the client is in the room. */
 struct kl_stay_door {
     bool has_password;
     uint8_t expected[KL_DOOR_MAC]; /* that PROVED must bring */
@@ -117,7 +117,7 @@ struct kl_stay_shot {
     bool begins; /* we begin at offer.keyframe, and have not loaded that yet: nothing that we have counts */
 };
 
-/* What the relay wants to have brought. */
+/* The parts of a lost room that the relay asks this client to bring. */
 struct kl_stay_bring {
     bool active;
     uint8_t what, step;
@@ -246,7 +246,7 @@ uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us);
 /* --- what goes out -----------------------------------------------------------------------------------------
  */
 
-/* What the reliable channels will take. */
+/* The room in the reliable channels. */
 struct kl_channels {
     unsigned control_span; /* control messages from the oldest unacknowledged one on */
     size_t bulk_room;      /* bytes of bulk that may be given now */

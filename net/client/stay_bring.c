@@ -1,4 +1,4 @@
-/* What a relay that was restarted wants of its rooms: ticket, start data, the newest tag, frames.
+/* A restarted relay asks its clients for its rooms: ticket, start data, the newest tag, frames.
  * net/PROTOCOL.md §7, tags and tickets. */
 #include <string.h>
 
@@ -54,7 +54,7 @@ static bool make_tags(struct kl_stay_bring *b, struct kl_msg *m, const struct kl
     return true;
 }
 
-/* What was received and not yet taken is not brought. */
+/* Frames that were received and not yet taken are not brought. */
 static bool make_mark(struct kl_stay_bring *b, struct kl_msg *m, const struct kl_stay *s) {
     b->step++;
     m->bring.what = KL_BRING_MARK;

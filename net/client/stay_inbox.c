@@ -1,4 +1,4 @@
-/* What the messages of the relay do. net/PROTOCOL.md §7. */
+/* Each message of the relay has its function here. net/PROTOCOL.md §7. */
 #include <stdio.h>
 #include <string.h>
 

@@ -65,7 +65,7 @@ void kl_stay_begin_at(struct kl_stay *s, const struct kl_offer *o, uint64_t now_
 
 /* --- stay_say.c --- */
 
-/* HEALED, STATE, hashes, in this order. may_hash: COMMIT and HASH, too. */
+/* HEALED, STATE, hashes, in this order. may_hash: HASH, too. */
 bool kl_stay_next_word(struct kl_stay *s, bool may_hash, struct kl_msg *m);
 
 #endif

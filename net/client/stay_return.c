@@ -1,4 +1,4 @@
-/* What is sent when a player comes back, and when: kl_stay_return_turn() notices that the relay is silent,
+/* The return of a player: all that is sent, and when. kl_stay_return_turn() notices that the relay is silent,
  * begin_return() begins a new session, kl_stay_next_entry() makes RETURN, kl_stay_returned() acts on the
  * WELCOME. net/PROTOCOL.md §7, kept seats. */
 #include <stdio.h>
@@ -33,7 +33,7 @@ static unsigned blocks_of(const struct kl_history *h) {
     return count;
 }
 
-/* Where there is no memory the oldest goes: RETURN needs the newest only. */
+/* Without memory for more, the oldest goes: RETURN needs the newest only. */
 void kl_stay_past_keep(struct kl_stay *s, const struct kl_frame *f) {
     struct kl_history *h = &s->past;
     if (kl_history_wants_block(h)) {

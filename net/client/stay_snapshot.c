@@ -1,7 +1,7 @@
 /* Snapshots: the client says what it has serialized, gives it if asked, and gets others'. net/PROTOCOL.md §7,
  * Snapshots.
  *
- * What goes up shares the player's uplink with their inputs. It begins slowly, grows as long as round trips
+ * An upload shares the player's uplink with their inputs. It begins slowly, grows as long as round trips
  * stay as they were, quickly until they grow for the first time, and gives way when they do: so it takes what
  * the inputs leave, and no queue builds up before them. */
 #include <string.h>
@@ -88,7 +88,7 @@ void kl_stay_shot_forget(struct kl_stay *s) {
     memset(&s->shot, 0, sizeof s->shot);
 }
 
-/* What was coming is of no use any more; but a client that has not begun yet has nothing to mend. */
+/* The snapshot on its way is of no use any more. A client that has not begun yet has nothing to mend. */
 void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us) {
     struct kl_stay_shot *shot = &s->shot;
     enum kl_link_phase phase = s->status.phase;

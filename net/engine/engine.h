@@ -41,7 +41,7 @@ enum {
     KL_E_SPACE = -6,     /* the caller's buffer is too small */
 };
 
-/* What decides when a frame closes, and what stands in for a seat that has nothing (docs/design.md §3).
+/* The policy decides when a frame closes, and the input of a seat that has sent none (docs/design.md §3).
  * strict: when every seat's samples are in, however long that takes.
  * bounded: the same, but a seat that the room waits for longer than the wait budget is absent (neutral, not
  * waited for) until its client has caught up and says so. optimistic: by the clock alone; a seat without news

@@ -29,7 +29,7 @@ unsigned kl_local_find(const char *begins, long *number, unsigned max);
 /* None of them waits. 0, or errno's number: ECONNREFUSED, nobody has that name; EAGAIN, too many messages
  * wait. */
 int kl_local_send(int s, const char *name, const void *bytes, size_t len);
-/* What cannot be delivered is dropped. */
+/* A message that cannot be delivered is dropped. */
 void kl_local_answer(int s, const struct kl_local_peer *to, const void *bytes, size_t len);
 /* Gives the length, which is more than cap where it was cut off; below 0: nothing waits. trusted: this user
  * or root has sent it. */

@@ -52,7 +52,7 @@ enum kl_process_result kl_process_send(struct kl_process *p, const struct kl_pro
  * bytes. NULL after any result but OK. */
 enum kl_process_result kl_process_answer(struct kl_process *p, size_t max, unsigned timeout_ms, void **bytes,
                                          size_t *len);
-/* What a child with setup.printed prints, up to its end, cap - 1 bytes or the deadline, as text. */
+/* The output of a child with setup.printed, up to its end, cap - 1 bytes or the deadline, as text. */
 enum kl_process_result kl_process_read_text(struct kl_process *p, char *out, size_t cap, unsigned timeout_ms);
 
 /* How a process ended. */
@@ -90,7 +90,7 @@ int kl_process_become(const char *program, const char *const *arguments, char *e
 /* Standard error is a terminal, where somebody reads along. */
 bool kl_process_has_terminal(void);
 
-/* What this process prints from now on, a core's words too, goes to standard error; the stream returned leads
+/* All output of this process, a core's too, goes to standard error from now on; the stream returned leads
  * to what was standard output. NULL: that failed. */
 FILE *kl_process_take_output(void);
 

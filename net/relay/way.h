@@ -43,8 +43,8 @@ struct kl_way_facts {
     bool stuck;           /* the client has waited for long, and no snapshot comes */
 };
 
-/* What can be replayed within the limit is replayed, since that avoids every trap of loading a state. The
- * next best is a recent snapshot, then a newer one, if it comes sooner than the frames are replayed. */
+/* A past that can be replayed within the limit is replayed, since that avoids every trap of loading a state.
+ * The next best is a recent snapshot, then a newer one, if it comes sooner than the frames are replayed. */
 enum kl_way kl_way_choose(const struct kl_way_facts *f);
 
 /* Frames that a client replays in `seconds`. fps: as measured, or 0: unknown; room_uhz: the room's, in

@@ -24,7 +24,7 @@ static void destroy(struct kl_link *l) {
     free(l);
 }
 
-/* What can be said at once. */
+/* The messages that can be said at once. */
 static int check_config(const struct kl_link_config *config, char *err, size_t err_len) {
     size_t password = config->password ? strlen(config->password) : 0;
     if (strlen(config->host) >= KL_LINK_HOST_MAX) {

@@ -523,33 +523,6 @@ def look_at_rules(met):
     return not missing
 
 
-ENDS = {"over", "failed", "the same", "the state before"}
-
-
-def look_at_states():
-    """Every next state of a state table is a state of some table, and every state of a table can be reached in it."""
-    with open(tables.PATH, encoding="utf-8") as f:
-        lines = f.read().split("\n")
-    found, rows = [], None
-    for number, line in enumerate(lines, 1):
-        cells = [c.strip() for c in line[1:-1].split("|")] if line.startswith("|") else None
-        if not cells:
-            rows = None
-        elif cells[-1] == "next state":
-            found.append((number, rows := []))
-        elif rows is not None and not cells[0].startswith("---"):
-            rows.append(([s for s in cells[0].split(", ")], re.sub(r" \([^)]*\)", "", cells[-1]).split(", ")))
-    known = {s for _, rows in found for states, _ in rows for s in states} | ENDS
-    bad = []
-    for number, rows in found:
-        reached = {s for _, following in rows for s in following} | set(rows[0][0])
-        bad += ["line %d: no state is called %s" % (number, s) for _, following in rows for s in following if s not in known | {""}]
-        bad += ["line %d: nothing leads to %s" % (number, s) for states, _ in rows for s in states
-                if s not in reached and not s.startswith("any")]
-    print("%s state tables of the document: %d %s" % ("FAIL" if bad or len(found) < 10 else "ok", len(found), "; ".join(bad)))
-    return not bad
-
-
 # Handshakes, sealed datagrams and ENet's CONNECT: session.py holds these tables against the code.
 NOT_JUDGED = {name for name in (t.name for t in TABLES.values())
               if re.match(r"(INIT|COOKIE|ANSWER|REFUSAL|PATH|CONNECT|2\. )", name)}
@@ -617,7 +590,7 @@ def main():
                       (what, seats, data.hex(), str(there)[:300], json.dumps(here)[:300], by_table, rule))
     print("%s encoded here or damaged, judged by C and by the tables: %d (rejected by all: %d, differing: %d) seed=%d" %
           ("FAIL" if differing else "ok", len(cases), rejected, differing, seed))
-    whole = look_at_rules(met) & look_at_examples(program) & look_at_states()
+    whole = look_at_rules(met) & look_at_examples(program) & tables.look_at_states()
     return 1 if failed or differing or not whole else 0
 
 

@@ -266,3 +266,32 @@ def wrong_forms(leaf, data):
         for value in [] if leaf.low is None else [leaf.low - 1] + ([] if leaf.high is None else [leaf.high + 1]):
             if 0 <= value < 256**width:
                 yield head + (varint(value) if kind == "var" else value.to_bytes(width, "little")) + tail
+
+
+# --- state tables ----------------------------------------------------------------------------------------------
+
+ENDS = {"over", "failed", "the same", "the state before"}
+
+
+def look_at_states():
+    """Every next state of a state table is a state of some table, and every state of a table can be reached in it."""
+    with open(PATH, encoding="utf-8") as f:
+        lines = f.read().split("\n")
+    found, rows = [], None
+    for number, line in enumerate(lines, 1):
+        cells = [c.strip() for c in line[1:-1].split("|")] if line.startswith("|") else None
+        if not cells:
+            rows = None
+        elif cells[-1] == "next state":
+            found.append((number, rows := []))
+        elif rows is not None and not cells[0].startswith("---"):
+            rows.append(([s for s in cells[0].split(", ")], re.sub(r" \([^)]*\)", "", cells[-1]).split(", ")))
+    known = {s for _, rows in found for states, _ in rows for s in states} | ENDS
+    bad = []
+    for number, rows in found:
+        reached = {s for _, following in rows for s in following} | set(rows[0][0])
+        bad += ["line %d: no state is called %s" % (number, s) for _, following in rows for s in following if s not in known | {""}]
+        bad += ["line %d: nothing leads to %s" % (number, s) for states, _ in rows for s in states
+                if s not in reached and not s.startswith("any")]
+    print("%s state tables of the document: %d %s" % ("FAIL" if bad or len(found) < 10 else "ok", len(found), "; ".join(bad)))
+    return not bad

@@ -212,7 +212,7 @@ static void take_turn(struct client *c) {
     c->turn_us += 16667;
 }
 
-/* What the stay wants of the wrapper. */
+/* The wrapper's part: the stay asks, the machine answers. */
 static void load(struct client *c) {
     static const uint8_t text[] = START_TEXT;
     enum kl_link_phase phase = c->stay.status.phase;

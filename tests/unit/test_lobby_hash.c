@@ -14,7 +14,7 @@ static void nothing_is_told_before_all_have_spoken(void **unused) {
     assert_int_equal(heard_early, 0);
 }
 
-/* Who is later than that is not waited for, and has no vote: one against one, the host is right, whatever
+/* A later client is not waited for, and has no vote: one against one, the host is right, whatever
  * this one says. It is compared all the same. */
 static void who_is_too_late_has_no_vote(void **unused) {
     (void)unused;

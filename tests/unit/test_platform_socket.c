@@ -115,7 +115,7 @@ static void a_buffer_grows_and_the_child_programs_get_no_socket(void **state) {
     assert_true(fcntl(a, F_GETFD) & FD_CLOEXEC);
 }
 
-/* What test_reach.c does with connections, without a wrapper. */
+/* The connections of test_reach.c, without a wrapper. */
 static void the_other_ends_of_tcp_connections_are_found(void **state) {
     (void)state;
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

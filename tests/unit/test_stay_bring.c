@@ -1,4 +1,4 @@
-/* What a client brings to a relay that has forgotten the room: frames that it has run, not those that came
+/* A client brings to a relay that has forgotten the room: frames that it has run, not those that came
  * and were not run yet, and a mark on them. PROTOCOL.md §7, tags and tickets. */
 #include "tests/unit/stay_bare.h"
 

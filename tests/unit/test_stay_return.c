@@ -1,4 +1,4 @@
-/* What is sent when a player comes back, and when: silence, probes, INITs, RETURN. docs/design.md §5. */
+/* The return of a player, step by step: silence, probes, INITs, RETURN. docs/design.md §5. */
 #include "tests/unit/stay_bare.h"
 
 #define SECOND UINT64_C(1000000)

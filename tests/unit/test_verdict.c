@@ -431,8 +431,8 @@ static void who_says_nothing_holds_nothing_up(void **state) {
     assert_int_equal(table.open, 4711);
 }
 
-/* Who reports when the others' difference may be known is compared, and has no vote: two against one, of whom
- * one was late, is a tie; and nobody is host or judge too late. */
+/* A client that reports when the others' difference may be known is compared, and has no vote: two against
+ * one, of whom one was late, is a tie; and nobody is host or judge too late. */
 static void who_is_late_has_no_vote(void **state) {
     (void)state;
     struct kl_verdict_court court = court_of(7);

@@ -65,7 +65,7 @@ enum kl_lookup kl_lookup(const char *name, uint32_t *host, bool (*still)(void *c
             kl_sleep_us(LOOK_US);
             continue;
         }
-        /* What glibc will not give up stays with it: some hundred bytes, on purpose never freed. */
+        /* glibc keeps a look-up that it cannot cancel: some hundred bytes, never freed on purpose. */
         if (gai_cancel(&q->request) != EAI_NOTCANCELED) free(q);
         snprintf(why, why_len, "the name server does not answer");
         return wanted ? KL_LOOKUP_FAILED : KL_LOOKUP_LEFT;

@@ -75,7 +75,7 @@ static int set_actions(posix_spawn_file_actions_t *a, const struct kl_process_se
     return why;
 }
 
-/* What this process ignores, the child does not. */
+/* The child does not ignore the signals that this process ignores. */
 static int set_attributes(posix_spawnattr_t *a) {
     sigset_t none, usual;
     sigemptyset(&none);
