@@ -72,13 +72,15 @@ if [ -n "${RTT:-}" ]; then
     note "RTT $RTT ms by hand: $(for who in ann bob; do awk -F , -v who=$who 'NR > 1 && $4 > 0 && (from || $1 > 15e6) { at = $1; n += $4; k++; lead += $6; if (!from) from = at; sp[$7]++ }
         END { for (s in sp) if (sp[s] > sp[most]) most = s; printf "%s: %.2f fps, lead %.2f, spacing mostly %d; ", who, n * 1e6 / (at - from), lead / k, most }' "$tmp/$who.csv"; done)"
 elif in_bobs ss -K dst 10.79.0.1 dport = 55435 >/dev/null 2>&1 && said bob 'and the match with it: connect again' 15; then
+    # Sooner, the session goes on and was never lost.
+    check $part/lost "bob's session is not lost: $(show bob)" said bob 'connection lost, returning' 20
     bobs_keys TOGGLE B DOWN DOWN DOWN A DOWN A
     [ -z "${PICTURE:-}" ] || import -window root "$PICTURE.menu.png"
     at_port=$(declare -f frontend_frames)
     frontend_frames() { in_bobs bash -c "$at_port; frontend_frames $*"; }
     type_at "$right" 55355 10.79.0.1
     press "$right" Return 0.15
-    check $part/again "he did not come back: $(show bob)" said bob 'connected again after=' 40
+    check $part/again "bob did not come back: $(show bob)" said bob 'connected again after=' 40
     was=$(frames_of bob)
     check $part/flows-again "stands still at frame $was" eventually 20 eval "[ \"\$(frames_of bob)\" -ge $((was + 120)) ]"
 else
