@@ -86,7 +86,8 @@ static bool put(int s, struct kl_question *q) {
     uint8_t bytes[KL_LIST_BYTES];
     q->version = KL_PROTOCOL_VERSION;
     randombytes_buf(q->echo, sizeof q->echo);
-    return kl_socket_send(s, NULL, bytes, kl_question_write(q, bytes));
+    size_t len = kl_question_write(q, bytes);
+    return kl_socket_send(s, NULL, bytes, len);
 }
 
 /* Asks once and waits KL_ASK_MS for that question's answer; what else comes, a late answer to one before, is
