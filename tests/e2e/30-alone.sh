@@ -29,18 +29,19 @@ core() { # CORE CONTENT
     else
         ok "alone/$1: $FRAMES frames, $(wc -l <"$tmp/$1-bare.hash") equal hashes"
     fi
-    as_ever "$1"
+    as_ever "$1" "$2"
 }
 
-# as_ever CORE: the hashes that this version of the core gave in all earlier builds of Keylock. A change of our clock, heap,
+# as_ever CORE CONTENT: the hashes that this version of the core gave in all earlier builds of Keylock. A change of our clock, heap,
 # random numbers or input would change them on all machines alike, and no comparison of two machines would show it.
 as_ever() {
-    local was is
+    local was is of
+    of=$(sha256sum "$2" | cut -c 1-8)
     is=$(grep -v '^#' "$tmp/$1-wrapped.hash" | sha256sum | cut -c 1-16)
-    if was=$(core_says "$1" hashes 2>/dev/null); then
+    if was=$(core_says "$1" "hashes of $of" 2>/dev/null); then
         check "alone/$1: as ever" "sha256 of the hashes: expected $was (tests/e2e/cores.txt), got $is" test "$is" = "$was"
     else
-        note "alone/$1: the table has no hashes of this version; they are $is"
+        note "alone/$1: the table has no hashes of this version on content $of; they are $is"
     fi
 }
 
