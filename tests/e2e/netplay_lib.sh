@@ -26,13 +26,11 @@ knows=() within=() also=()
 netplayer() {
     local name=$1 at=$2
     shift 2
-    mkdir -p "$tmp/$name/cores" # a core that RetroArch knows nothing of makes it die of its remote control's GET_STATUS
-    cp "$wrapper" frontend_patch/keylock_libretro.info "$tmp/$name/cores/"
-    retroarch_home "$name" "${also[@]}" "${own[@]}" "libretro_directory = \"$tmp/$name/cores\"" "libretro_info_path = \"$tmp/$name/cores\"" "network_cmd_port = \"$at\"" "${no_sound[@]}"
+    retroarch_home "$name" "${also[@]}" "${own[@]}" "network_cmd_port = \"$at\"" "${no_sound[@]}"
     cp "$tmp/player.srm" "$tmp/$name/save/shooter.srm"
     home_of "$name"
     start "$name" "${within[@]}" env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/$name.hash" KEYLOCK_TRACE="$tmp/$name.csv" KEYLOCK_NAME="$name" \
-        KEYLOCK_CORE="$(core_path nestopia)" "${knows[@]}" retroarch -v -L "$tmp/$name/cores/keylock_libretro.so" "$game" --nick "$name" "$@"
+        KEYLOCK_CORE="$(core_path nestopia)" "${knows[@]}" retroarch -v -L "$wrapper" "$game" --nick "$name" "$@"
 }
 play() { # SECONDS WINDOW…: some fire and flight
     local until=$((SECONDS + $1)) direction id
