@@ -26,9 +26,10 @@ cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/machine.crt"
 rm -rf "$root/src" "$root/keylock"
 git clone -q --bare . "$root/src"
 
-# A process, mount and host name space of its own: whatever is left running ends with it.
+# A process, mount and host name space of its own: whatever is left running ends with it. The root is mounted on itself, for
+# `ip netns` needs a root that is a mount.
 exec unshare --mount --pid --uts --fork --kill-child --mount-proc="$root/proc" sh -c '
-    mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm" && mount -t tmpfs tmpfs "$1/tmp" && mount --rbind /sys "$1/sys" &&
+    mount --rbind "$1" "$1" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm" && mount -t tmpfs tmpfs "$1/tmp" && mount --rbind /sys "$1/sys" &&
     exec chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 CI="$3" \
         NODE_EXTRA_CA_CERTS=/etc/ssl/certs/machine.crt npm_config_cafile=/etc/ssl/certs/machine.crt sh -c "
             git clone -q /src /keylock && cd /keylock && $2"' sh "$root" "${*:-make test}" "${CI:-}"
