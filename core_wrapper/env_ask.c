@@ -55,7 +55,7 @@ bool kl_env_save_dir(unsigned cmd, void *data) {
     return (void)cmd, give_string(data, kl_w.save_dir);
 }
 bool kl_env_yes(unsigned cmd, void *data) {
-    return (void)cmd, (void)data, true;
+    return (void)cmd, give_bool(data, true);
 }
 
 bool kl_env_capabilities(unsigned cmd, void *data) {

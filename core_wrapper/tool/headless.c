@@ -141,9 +141,7 @@ static void set_callbacks(struct kl_core *c) {
 
 static int load_game(struct kl_headless *h, char *err, size_t err_len) {
     if (kl_headless_read_content(h, err, err_len) != 0) return -1;
-    h->loading = true;
     h->core.game_loaded = h->core.load_game(h->game.path ? &h->game : NULL);
-    h->loading = false;
     if (h->core.game_loaded) return 0;
     const char *why = h->wrapper ? h->wrapper->error() : "";
     if (h->wants_hw_render && !*why) why = "it asked for hardware rendering, which a headless run has not";

@@ -18,6 +18,7 @@
 
 #define KLT_EPOCH_DEFAULT 946684800u /* 2000-01-01 00:00:00 UTC */
 #define KLT_ERR           1024       /* bytes of an error line */
+#define KLT_OVERRIDES     16         /* of a core's content; more are dropped */
 
 /* Controllers by port; where none is said, a pad in the first two and what the core has in the others. */
 struct kl_headless_devices {
@@ -45,6 +46,12 @@ struct kl_headless_setup {
     bool quiet; /* drop the core's log and messages below warnings */
 };
 
+/* A core's word that content of these endings ("a|b") comes by path alone, or in memory. */
+struct kl_headless_override {
+    char extensions[256];
+    bool need_fullpath;
+};
+
 struct kl_headless {
     struct kl_headless_setup setup;
     struct kl_core core;
@@ -61,7 +68,9 @@ struct kl_headless {
     char *content_dir, *content_name, *content_ext;
     void *content_data;
     char scratch[256], system_dir[4096], save_dir[4096];
-    bool support_no_game, shutdown, wants_hw_render, loading, wide_pixels;
+    struct kl_headless_override override[KLT_OVERRIDES];
+    unsigned override_count;
+    bool support_no_game, shutdown, wants_hw_render, wide_pixels;
     uint32_t frame; /* retro_run calls so far; alone: the next frame */
     struct kl_input_source *input;
     unsigned input_ports;   /* ports below this have pads */

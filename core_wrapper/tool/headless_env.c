@@ -60,14 +60,30 @@ static bool give_string(const char **out, const char *value) {
     return true;
 }
 
-static bool give_variable(const struct kl_headless *h, struct retro_variable *v) {
+/* As RetroArch: an unknown key is no refusal, and a change is news until the core asks for a value. */
+static bool give_variable(struct kl_headless *h, struct retro_variable *v) {
+    if (!v) return true;
     v->value = kl_options_get(&h->options, v->key);
-    return v->value != NULL;
+    h->options.updated = false;
+    return true;
 }
 
-static bool give_updated(struct kl_headless *h, bool *out) {
-    *out = h->options.updated;
-    h->options.updated = false;
+static bool give_bool(bool *out, bool value) {
+    *out = value;
+    return true;
+}
+
+static bool give_game_info_ext(const struct kl_headless *h, const struct retro_game_info_ext **out) {
+    if (out) *out = h->game.path ? &h->game_ext : NULL;
+    return out && h->game.path;
+}
+
+static bool take_overrides(struct kl_headless *h, const struct retro_system_content_info_override *o) {
+    for (; o && o->extensions && h->override_count < KLT_OVERRIDES; o++) {
+        struct kl_headless_override *mine = &h->override[h->override_count++];
+        snprintf(mine->extensions, sizeof(mine->extensions), "%s", o->extensions);
+        mine->need_fullpath = o->need_fullpath;
+    }
     return true;
 }
 
@@ -125,8 +141,8 @@ static int ask_machine(struct kl_headless *h, unsigned cmd, void *data) {
     case RETRO_ENVIRONMENT_GET_LIBRETRO_PATH: return give_string(data, h->core.path);
     case RETRO_ENVIRONMENT_GET_USERNAME: return give_string(data, "keylock");
     case RETRO_ENVIRONMENT_GET_LANGUAGE: return *(unsigned *)data = RETRO_LANGUAGE_ENGLISH, true;
-    case RETRO_ENVIRONMENT_GET_OVERSCAN: return *(bool *)data = false, true;
-    case RETRO_ENVIRONMENT_GET_CAN_DUPE: return *(bool *)data = true, true;
+    case RETRO_ENVIRONMENT_GET_OVERSCAN: return give_bool(data, false);
+    case RETRO_ENVIRONMENT_GET_CAN_DUPE: return give_bool(data, true);
     case RETRO_ENVIRONMENT_GET_INPUT_BITMASKS: return true;
     case RETRO_ENVIRONMENT_GET_INPUT_MAX_USERS: return *(unsigned *)data = KLT_INPUT_PORTS, true;
     case RETRO_ENVIRONMENT_GET_INPUT_DEVICE_CAPABILITIES:
@@ -134,7 +150,7 @@ static int ask_machine(struct kl_headless *h, unsigned cmd, void *data) {
     case RETRO_ENVIRONMENT_GET_AUDIO_VIDEO_ENABLE:
         if (data) *(int *)data = h->av_enable;
         return true;
-    case RETRO_ENVIRONMENT_GET_FASTFORWARDING: return *(bool *)data = false, true;
+    case RETRO_ENVIRONMENT_GET_FASTFORWARDING: return give_bool(data, false);
     case RETRO_ENVIRONMENT_GET_THROTTLE_STATE: return give_throttle(h, data);
     case RETRO_ENVIRONMENT_GET_TARGET_REFRESH_RATE: return give_refresh(h, data);
     case RETRO_ENVIRONMENT_GET_SAVESTATE_CONTEXT:
@@ -145,9 +161,8 @@ static int ask_machine(struct kl_headless *h, unsigned cmd, void *data) {
     case RETRO_ENVIRONMENT_GET_VFS_INTERFACE: return kl_headless_vfs(data);
     case RETRO_ENVIRONMENT_GET_MESSAGE_INTERFACE_VERSION: return *(unsigned *)data = 1, true;
     case RETRO_ENVIRONMENT_GET_DISK_CONTROL_INTERFACE_VERSION: return *(unsigned *)data = 1, true;
-    case RETRO_ENVIRONMENT_GET_GAME_INFO_EXT:
-        return h->loading && h->game.path ? (*(const struct retro_game_info_ext **)data = &h->game_ext, true)
-                                          : false;
+    case RETRO_ENVIRONMENT_GET_GAME_INFO_EXT: return give_game_info_ext(h, data);
+    case 74: /* GET_JIT_CAPABLE, newer than Debian 12's header */ return give_bool(data, true);
     default: return -1;
     }
 }
@@ -161,7 +176,7 @@ static int ask_options(struct kl_headless *h, unsigned cmd, void *data) {
     case RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2:
     case RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2_INTL: return kl_options_declare(&h->options, cmd, data);
     case RETRO_ENVIRONMENT_GET_VARIABLE: return give_variable(h, data);
-    case RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE: return give_updated(h, data);
+    case RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE: return give_bool(data, h->options.updated);
     case RETRO_ENVIRONMENT_SET_VARIABLE: return set_variable(h, data);
     case RETRO_ENVIRONMENT_SET_CORE_OPTIONS_DISPLAY:
     case RETRO_ENVIRONMENT_SET_CORE_OPTIONS_UPDATE_DISPLAY_CALLBACK: return true;
@@ -178,6 +193,7 @@ static int tell(struct kl_headless *h, unsigned cmd, void *data) {
         return h->av.geometry = *(const struct retro_game_geometry *)data, true;
     case RETRO_ENVIRONMENT_SET_FRAME_TIME_CALLBACK:
         return h->frame_time = *(const struct retro_frame_time_callback *)data, true;
+    case RETRO_ENVIRONMENT_SET_CONTENT_INFO_OVERRIDE: return take_overrides(h, data);
     case RETRO_ENVIRONMENT_SET_SUPPORT_NO_GAME: return h->support_no_game = *(const bool *)data, true;
     case RETRO_ENVIRONMENT_SHUTDOWN: return h->shutdown = true, true;
     case RETRO_ENVIRONMENT_SET_MESSAGE: return show(h, ((const struct retro_message *)data)->msg);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define SRAM_MAX    ((size_t)64 << 20)
 #define CONTENT_MAX ((size_t)1 << 31)
@@ -53,6 +54,20 @@ static void split_path(struct kl_headless *h, const char *path) {
         *p = (char)tolower((unsigned char)*p);
 }
 
+static bool in_list(const char *ext, const char *list) {
+    size_t len = strlen(ext);
+    for (const char *at = list; *at; at += strcspn(at, "|"), at += *at == '|')
+        if (strcspn(at, "|") == len && strncasecmp(at, ext, len) == 0) return true;
+    return false;
+}
+
+/* The core's general word, unless it has one of its own for content of this ending. */
+static bool by_path_alone(const struct kl_headless *h) {
+    for (unsigned i = 0; i < h->override_count; i++)
+        if (in_list(h->content_ext, h->override[i].extensions)) return h->override[i].need_fullpath;
+    return h->info.need_fullpath;
+}
+
 int kl_headless_read_content(struct kl_headless *h, char *err, size_t err_len) {
     const char *path = h->setup.content_path;
     char whole[4096];
@@ -67,7 +82,7 @@ int kl_headless_read_content(struct kl_headless *h, char *err, size_t err_len) {
     }
     split_path(h, whole);
     h->game.path = strdup(whole);
-    if (!h->info.need_fullpath &&
+    if (!by_path_alone(h) &&
         kl_file_read(whole, CONTENT_MAX, 0, &h->content_data, &h->game.size, err, err_len) != 0)
         return -1;
     h->game.data = h->content_data;

@@ -1,5 +1,6 @@
-/* The virtual file system of libretro, versions 1 to 3, on the C library. What is opened here is noted in the
- * world's list of files. */
+/* The virtual file system of libretro, versions 1 to 3, on the C library. Each call answers as RetroArch's
+ * does (libretro-common/vfs/vfs_implementation.c), also where libretro.h says something else: cores are made
+ * and tried with RetroArch. What is opened here is noted in the world's list of files. */
 #include "core_wrapper/tool/headless.h"
 
 #include <dirent.h>
@@ -13,13 +14,12 @@
 struct retro_vfs_file_handle {
     FILE *file;
     char *path;
+    bool mapped; /* RetroArch maps such a file into memory, and answers a seek in it otherwise */
 };
 
 struct retro_vfs_dir_handle {
     DIR *dir;
-    char *path;
     struct dirent *entry;
-    bool hidden;
 };
 
 static const char *v_path(struct retro_vfs_file_handle *s) {
@@ -27,22 +27,22 @@ static const char *v_path(struct retro_vfs_file_handle *s) {
 }
 
 static const char *mode_text(unsigned mode) {
-    bool keep = mode & RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING;
-    switch (mode & RETRO_VFS_FILE_ACCESS_READ_WRITE) {
+    switch (mode) {
     case RETRO_VFS_FILE_ACCESS_READ: return "rb";
-    case RETRO_VFS_FILE_ACCESS_WRITE: return keep ? "r+b" : "wb";
-    case RETRO_VFS_FILE_ACCESS_READ_WRITE: return keep ? "r+b" : "w+b";
+    case RETRO_VFS_FILE_ACCESS_WRITE: return "wb";
+    case RETRO_VFS_FILE_ACCESS_READ_WRITE: return "w+b";
+    case RETRO_VFS_FILE_ACCESS_WRITE | RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING:
+    case RETRO_VFS_FILE_ACCESS_READ_WRITE | RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING: return "r+b";
     default: return NULL;
     }
 }
 
+/* A folder opens for reading, as with RetroArch: some cores look in this way whether one is there. */
 static struct retro_vfs_file_handle *v_open(const char *path, unsigned mode, unsigned hints) {
-    (void)hints;
-    struct stat st;
     const char *text = mode_text(mode);
-    if (!path || !text || (stat(path, &st) == 0 && S_ISDIR(st.st_mode))) return NULL;
-    struct retro_vfs_file_handle *s = calloc(1, sizeof(*s));
+    struct retro_vfs_file_handle *s = path && text ? calloc(1, sizeof(*s)) : NULL;
     if (s && (s->file = fopen(path, text)) && (s->path = strdup(path))) {
+        s->mapped = mode == RETRO_VFS_FILE_ACCESS_READ && hints & RETRO_VFS_FILE_ACCESS_HINT_FREQUENT_ACCESS;
         kl_world_note_file(path, text[0] != 'r' || text[1] == '+');
         return s;
     }
@@ -53,38 +53,39 @@ static struct retro_vfs_file_handle *v_open(const char *path, unsigned mode, uns
 
 static int v_close(struct retro_vfs_file_handle *s) {
     if (!s) return -1;
-    int result = fclose(s->file);
+    fclose(s->file);
     free(s->path);
     free(s);
-    return result == 0 ? 0 : -1;
+    return 0;
 }
 
 static int64_t v_tell(struct retro_vfs_file_handle *s) {
     return s ? ftello(s->file) : -1;
 }
 
+/* libretro.h says the new position. RetroArch, and the copies of its code inside cores, answer 0 for all
+ * files but mapped ones; FBNeo's reader of zips takes any other answer for an error. */
 static int64_t v_seek(struct retro_vfs_file_handle *s, int64_t offset, int position) {
     static const int whence[] = {SEEK_SET, SEEK_CUR, SEEK_END};
     if (!s || position < 0 || position > 2 || fseeko(s->file, offset, whence[position]) != 0) return -1;
-    return v_tell(s);
+    return s->mapped ? v_tell(s) : 0;
 }
 
 static int64_t v_size(struct retro_vfs_file_handle *s) {
     struct stat st;
-    if (!s || fflush(s->file) != 0 || fstat(fileno(s->file), &st) != 0) return -1;
+    if (!s) return 0;
+    if (fflush(s->file) != 0 || fstat(fileno(s->file), &st) != 0) return -1;
     return st.st_size;
 }
 
 static int64_t v_read(struct retro_vfs_file_handle *s, void *buf, uint64_t len) {
     if (!s || !buf) return -1;
-    size_t n = fread(buf, 1, len, s->file);
-    return n == 0 && ferror(s->file) ? -1 : (int64_t)n;
+    return (int64_t)fread(buf, 1, len, s->file);
 }
 
 static int64_t v_write(struct retro_vfs_file_handle *s, const void *buf, uint64_t len) {
     if (!s || !buf) return -1;
-    size_t n = fwrite(buf, 1, len, s->file);
-    return n < len ? -1 : (int64_t)n;
+    return (int64_t)fwrite(buf, 1, len, s->file);
 }
 
 static int v_flush(struct retro_vfs_file_handle *s) {
@@ -110,25 +111,22 @@ static int v_stat(const char *path, int32_t *size) {
 }
 
 static int v_mkdir(const char *path) {
-    if (path && mkdir(path, 0755) == 0) return 0;
+    if (!path) return -1;
+    if (mkdir(path, 0750) == 0) return 0;
     return errno == EEXIST ? -2 : -1;
 }
 
+/* Hidden entries always show, "." and ".." with them. */
 static struct retro_vfs_dir_handle *v_opendir(const char *path, bool hidden) {
     struct retro_vfs_dir_handle *d = path ? calloc(1, sizeof(*d)) : NULL;
-    if (!d) return NULL;
-    d->hidden = hidden;
-    if ((d->dir = opendir(path)) && (d->path = strdup(path))) return d;
-    if (d->dir) closedir(d->dir);
+    (void)hidden;
+    if (d && (d->dir = opendir(path))) return d;
     free(d);
     return NULL;
 }
 
 static bool v_readdir(struct retro_vfs_dir_handle *d) {
-    do
-        d->entry = readdir(d->dir);
-    while (d->entry && !d->hidden && d->entry->d_name[0] == '.');
-    return d->entry != NULL;
+    return (d->entry = readdir(d->dir)) != NULL;
 }
 
 static const char *v_dirent_name(struct retro_vfs_dir_handle *d) {
@@ -143,7 +141,6 @@ static bool v_dirent_is_dir(struct retro_vfs_dir_handle *d) {
 static int v_closedir(struct retro_vfs_dir_handle *d) {
     if (!d) return -1;
     closedir(d->dir);
-    free(d->path);
     free(d);
     return 0;
 }
