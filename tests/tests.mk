@@ -97,7 +97,8 @@ purity: check-build ## of these, only what the engine and the session layer may 
 cores: $(CORES)
 $(OUT)/cores/%_libretro.so: tests/cores/%.c tests/cores/libretro_core.h
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -lm
+	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -lm $(CORE_LIBS)
+$(OUT)/cores/arcade_core_libretro.so: CORE_LIBS := -lz
 
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm
