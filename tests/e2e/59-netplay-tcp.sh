@@ -67,7 +67,7 @@ done
 
 # --- RetroArch's connection is cut, and made again by its menu within the minute that the seat is kept ---
 in_bobs() { ip netns exec $at_bob "$@"; }
-bobs_keys() { in_bobs bash -c "$(declare -f menu_keys); menu_keys 55355 $*"; }
+bobs_keys() { in_bobs bash -c "$(declare -p remote_control; declare -f menu_keys); menu_keys 55355 $*"; }
 if [ -n "${RTT:-}" ]; then
     note "RTT $RTT ms by hand: $(for who in ann bob; do awk -F , -v who=$who 'NR > 1 && $4 > 0 && (from || $1 > 15e6) { at = $1; n += $4; k++; lead += $6; if (!from) from = at; sp[$7]++ }
         END { for (s in sp) if (sp[s] > sp[most]) most = s; printf "%s: %.2f fps, lead %.2f, spacing mostly %d; ", who, n * 1e6 / (at - from), lead / k, most }' "$tmp/$who.csv"; done)"
@@ -76,7 +76,7 @@ elif in_bobs ss -K dst 10.79.0.1 dport = 55435 >/dev/null 2>&1 && said bob 'and 
     check $part/lost "bob's session is not lost: $(show bob)" said bob 'connection lost, returning' 20
     bobs_keys TOGGLE B DOWN DOWN DOWN A DOWN A
     [ -z "${PICTURE:-}" ] || import -window root "$PICTURE.menu.png"
-    at_port=$(declare -f frontend_frames)
+    at_port=$(declare -p remote_control; declare -f frontend_frames)
     frontend_frames() { in_bobs bash -c "$at_port; frontend_frames $*"; }
     type_at "$right" 55355 10.79.0.1
     press "$right" Return 0.15

@@ -513,38 +513,36 @@ fi
 # window_of NAME: the id of its window. Fails where there is none. (`keylock play` becomes RetroArch: one process.)
 window_of() { xdotool search --onlyvisible --pid "${pid[$1]}" 2>/dev/null | head -n 1 | grep .; }
 
-# menu_keys PORT KEY…: keys of RetroArch's menu (A, UP, TOGGLE …) by its remote control, each once it has answered behind the
-# one before, some frames later. The question is VERSION: RetroArch 1.20 dies of GET_STATUS while a core without an info file plays.
-menu_keys() {
-    python3 - "$@" <<'END'
-import socket, sys, time
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.settimeout(10)
-s.connect(("127.0.0.1", int(sys.argv[1])))
-for key in sys.argv[2:]:
-    for what in [b"MENU_" + key.encode()] + [b"VERSION"] * 6:
-        try: # a game that begins makes the socket anew
-            s.send(what)
-            if what == b"VERSION": s.recv(4096)
-        except OSError: time.sleep(0.1)
-    time.sleep(0.15)
-END
-}
-# frontend_frames PORT FRAMES: that RetroArch has answered its remote control so often, once a frame at most.
-frontend_frames() {
-    python3 - "$@" <<'END'
+# RetroArch's remote control. The question is VERSION: RetroArch 1.20 dies of GET_STATUS while a core without an info file plays.
+remote_control='
 import socket, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.settimeout(2)
 s.connect(("127.0.0.1", int(sys.argv[1])))
-answers, until = 0, time.monotonic() + 60
-while answers < int(sys.argv[2]) and time.monotonic() < until:
-    try:
-        s.send(b"VERSION")
-        s.recv(4096)
-        answers += 1
-    except OSError: time.sleep(0.05) # a game that begins makes the socket anew
-END
+def answers(count, seconds): # at most one a frame
+    until = time.monotonic() + seconds
+    while count and time.monotonic() < until:
+        try:
+            s.send(b"VERSION")
+            s.recv(4096)
+            count -= 1
+        except OSError: time.sleep(0.05) # a game that begins makes the socket anew
+'
+# menu_keys PORT KEY…: keys of RetroArch's menu (A, UP, TOGGLE …), each some frames behind the one before, the first once RetroArch answers.
+menu_keys() {
+    python3 -c "$remote_control"'
+answers(6, 30)
+for key in sys.argv[2:]:
+    s.send(b"MENU_" + key.encode())
+    answers(6, 10)
+    time.sleep(0.15)
+' "$@"
+}
+# frontend_frames PORT FRAMES: RetroArch has answered its remote control so often, once a frame at most.
+frontend_frames() {
+    python3 -c "$remote_control"'
+answers(int(sys.argv[2]), 60)
+' "$@"
 }
 
 # type_at WINDOW PORT TEXT: into what the menu of that RetroArch asks for.
