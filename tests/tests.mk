@@ -12,7 +12,7 @@ vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
 .PHONY: check test test-all test-rest test-debian13 check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus \
-    borders purity e2e e2e-san e2e-tsan soak trials
+    borders purity e2e e2e-san e2e-tsan soak test-fbneo trials
 
 # The programs under test are named to the tests, which may stand in another folder than build/.
 RUN = KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh
@@ -118,6 +118,8 @@ e2e-san: ## the end-to-end scenarios with ASan and UBSan, leaks too (half an hou
 	$(call sanitized,address,address$(comma)undefined)
 e2e-tsan: ## the same with TSan, for those that need no RetroArch
 	$(call sanitized,thread,thread) E2E="$(or $(TSAN_E2E),$(filter-out $(RETROARCH_E2E),$(E2E)))"
+test-fbneo: all ## the arcade scenario on a real core: FBNEO=core CONTENT=zip SYSTEM=folder, each a path
+	$(Q)KL_BUILD=$(OUT) tests/e2e/fbneo.sh "$(FBNEO)" "$(CONTENT)" "$(SYSTEM)"
 soak: all test-build ## what takes longer: 10,000 frames on every core, ten minutes of two RetroArch, joining at minute ten, 50 rooms of an hour, 1,000 simulated rooms and 10,000 with their relay
 	$(Q)FRAMES=10000 SECONDS_OF_PLAY=600 RUN_LIMIT=1500 $(RUN) tests/e2e/10-cores.sh tests/e2e/11-four.sh \
 	    tests/e2e/50-retroarch.sh tests/e2e/53-sound.sh "LONG=1 $(OUT)/tests/test_return" "LONG=10 tests/e2e/82-join.sh" "LONG=10 tests/e2e/85-way.sh" \
