@@ -1,0 +1,36 @@
+"""match_late.py - joining a game under way by a snapshot, as its giver and as its receiver. §7 of net/PROTOCOL.md."""
+from judge import Match, equal_at, follows_the_lock, plays_past, same_frames
+from machine import SET_OPTION, SWAP
+
+PLACES = 13
+FPS, REPLAYED = 30, 5  # a relay with --catch-up 1 lets a newcomer replay so many seconds of the game
+
+
+def seated(client):
+    return client.lock and client.seats and client.lock.state == "present" and client.lock.frames
+
+
+def late(program, seed):
+    with Match(program, seed, "--catch-up", "1") as m:
+        ann = m.client("ann", players=1)
+        m.until(lambda: ann.lock and ann.lock.ran > FPS * REPLAYED)
+        ann.say_command(PLACES, bytes([3]))
+        ann.say_command(SET_OPTION, b"shade=light")
+        ann.say_command(SWAP, bytes([0, 1]))
+        m.until(lambda: ann.machine.plays[0] == 1 and ann.machine.options[b"shade"] == b"light")
+        bob = m.client("bob")
+        m.until(lambda: seated(bob) and plays_past(bob, bob.lock.begin))
+        assert ann.gave[0][:2] == (bob.lock.begin, 0) and bob.healed == [(bob.lock.begin, bob.lock.begin)]
+        assert bob.lock.begin > 30 and bob.machine.options == ann.machine.options and bob.machine.plays == ann.machine.plays
+        m.until(lambda: equal_at(ann, bob, bob.lock.begin))
+        assert same_frames(ann, bob)
+        print("ok a late client begins with the snapshot of keyframe %d that another gave, and plays" % bob.lock.begin)
+        m.until(lambda: ann.lock.ran > bob.lock.begin + FPS * REPLAYED)
+        assert follows_the_lock(bob) > 20
+        cid = m.client("cid")
+        m.until(lambda: seated(cid) and plays_past(cid, cid.lock.begin))
+        given = [g for c in (ann, bob) for g in c.gave if g[0] == cid.lock.begin]
+        assert given and given[0][1] == 1 and given[0][2] < ann.gave[0][2] / 2, given
+        m.until(lambda: equal_at(ann, cid, cid.lock.begin) and equal_at(bob, cid, cid.lock.begin))
+        print("ok the next one begins with a snapshot that was given against the one before: %d bytes in place of %d" %
+              (given[0][2], ann.gave[0][2]))

@@ -1,0 +1,274 @@
+"""room.py - a client in a room: §7 of net/PROTOCOL.md, its table "States of a client". One turn of it is one call of turn()."""
+import hashlib
+import struct
+
+import curves
+import packing
+from link import CTRL, Link
+from lock import LONGEST, Lock
+from machine import LOAD, SAVE, SNAPSHOT, START, Machine
+from primitives import VERSION, Writer
+from protocol import write_frames
+from session import blake, prove_door
+
+POLICY_STRICT, POLICY_BOUNDED, POLICY_OPTIMISTIC = 0, 1, 2
+HEAL, PAUSE, IGNORE = 0, 1, 2
+DOOR_PASSWORD, DOOR_AGAIN = 2, 32
+FACTS = [["core", "Python 1"], ["content", "xxh3 0123456789abcdef (4 bytes, game)"]]
+FILES = [["file bios", "xxh3 fedcba9876543210 (9 bytes, bios)"]]
+
+
+def text(words):
+    return words.encode().hex()
+
+
+def facts(pairs):
+    return [[text(key), text(value)] for key, value in pairs]
+
+
+def alone(frame):
+    """A frame as UPDATE with count 1 codes it, from `offset` on."""
+    w = Writer()
+    write_frames(w, [frame], LONGEST)
+    return bytes(w.out)
+
+
+class Client:
+    def __init__(self, name, port, rng, now, **wishes):
+        self.name, self.rng = name, rng
+        self.wish = dict(room="python", seats=1, players=2, policy=POLICY_BOUNDED, spacing=0, budget=2000, hash_every=15,
+                         fps=30, desync=IGNORE, password=None) | wishes
+        self.link, self.seat_seed = Link(port, rng, now), rng.randbytes(32)
+        self.new_process()
+        self.token, self.seat_time, self.watches = None, 0, False
+        self.forge = lambda snapshot: snapshot  # by the judge
+
+    def new_process(self):
+        """Nothing is left but the seat's key and the token."""
+        self.state, self.proved, self.refused, self.welcome = "connecting", None, None, None
+        self.lock, self.machine, self.start, self.uploaded = None, None, b"", False
+        self.tags, self.verdicts, self.notices, self.roster, self.hashes = [], [], [], None, {}
+        self.ticket, self.ticket_parts = None, b""
+        self.kept, self.offer, self.packed, self.unloaded, self.waits = {}, None, b"", None, False  # waits: for a snapshot to begin with
+        self.log, self.gave, self.healed = [], [], []
+
+    # --- one turn ---
+
+    def turn(self, now):
+        self.now = now
+        for kind, what in self.link.turn(now):
+            if self.state == "over":
+                return
+            if kind == "connected":
+                self.enter()
+            elif kind == "message":
+                self.log.append(what[0])
+                getattr(self, "on_%d" % what[0])(*what[1:])
+            elif self.lock:
+                self.lock.update(what, now)
+        if self.lock and self.welcome and self.link.session and self.state != "over":
+            self.play(now)
+
+    def play(self, now):
+        self.load_offered()
+        ran = 0
+        while self.state in ("ready", "playing") and not self.waits and (f := self.lock.runs(now)):
+            self.run(f)
+            ran += 1
+        urgent = self.state == "playing" and self.lock.sample(now)
+        if now >= self.lock.ctrl_at or urgent or ran and not self.watches:
+            self.link.send(CTRL, self.lock.ctrl(now))
+
+    def say(self, *message):
+        if self.link.session:
+            self.link.say(message, self.now, LONGEST)
+
+    def say_command(self, kind, data=b""):
+        self.say(6, kind, data.hex())
+
+    # --- coming in ---
+
+    def enter(self):
+        if self.token and not self.watches:
+            self.come_back()
+            return
+        w = self.wish
+        params = [w["policy"], 1, 1, 0, w["players"], w["spacing"], w["budget"], w["hash_every"], w["fps"] * 1000000, w["desync"]]
+        door = (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
+        key = curves.ed25519_public(self.seat_seed).hex()
+        seats = 0 if self.watches else w["seats"]
+        self.say(1, VERSION, text(self.name), text(w["room"]), seats, params, facts(FACTS), door, 0, key)
+        self.state = "entering"
+
+    def come_back(self):
+        """§7, Kept seats"""
+        signature = curves.ed25519_sign(self.seat_seed, b"keylock return" + self.link.session.binding + self.token)
+        fresh = int(self.lock is None or self.waits)
+        can_bring = have = tags = 0
+        digest = bytes(16)
+        if not fresh:
+            self.lock.lose_session()
+            have, can_bring = self.lock.next, int(self.lock.begin == 0 and self.ticket is not None)
+            self.tags = [t for t in self.tags if t[1] <= have]
+            tags, end, digest = self.tags[-1] if self.tags else (0, 0, bytes(16))
+            own = self.lock.frames[max(end - self.lock.begin, 0):]
+            digest = blake(128, digest + b"".join(alone(f) for f in own))
+        self.before, self.state = self.state if not fresh and self.state != "returning" else "waiting", "returning"
+        self.say(8, text(self.wish["room"]), self.token.hex(), curves.ed25519_public(self.seat_seed).hex(), signature.hex(),
+                 fresh, can_bring, have, tags, digest.hex(), facts(FACTS))
+
+    def on_23(self, task, _salt, share):  # DOOR
+        if task == 1:
+            self.say(7, 1, self.wish["password"].hex(), bytes(16).hex())
+        else:
+            share, mac, self.proved = prove_door(self.rng, self.wish["password"], self.link.session.binding, bytes.fromhex(share))
+            self.say(7, 0, share.hex(), mac.hex())
+
+    def on_24(self, mac):  # PROVED
+        assert bytes.fromhex(mac) == self.proved, "the relay knows the password"
+
+    def on_16(self, session, client, seats, host, params, room_id, token, seat_time):  # WELCOME
+        assert session == self.link.session.number
+        self.welcome, self.client, self.seats, self.host, self.room_id = True, client, seats, host, room_id
+        seated, self.watches = self.watches and client != 255, client == 255  # seated: a watcher has got a seat
+        self.token, self.seat_time = bytes.fromhex(token), seat_time
+        if seated:
+            self.lock.seat(bin(seats).count("1"))
+        elif self.state == "returning" and self.lock and not self.waits:
+            self.state = self.before
+        else:
+            self.lock = Lock(self.rng, params[8] / 1e6, bin(seats).count("1"), self.watches)
+            self.lock.state = "absent" if self.state == "returning" else "present"
+            self.state, self.waits = "waiting", False
+
+    def on_17(self, code, words):  # REFUSE
+        self.refused, self.state = (code, bytes.fromhex(words).decode()), "over"
+
+    def on_18(self, *roster):  # ROSTER
+        self.roster = roster
+
+    def on_32(self, client, seats):  # SEAT
+        if seats != self.seats:
+            self.lock.seat(bin(seats).count("1"))
+        self.client, self.seats = client, seats
+
+    def on_20(self):  # SEND
+        for at in range(0, len(START), 1000):
+            self.say(2, at, len(START), START[at:at + 1000].hex())
+        self.start, self.uploaded = START, True
+
+    def on_19(self, _epoch, length):  # PREPARE
+        self.log.append("PREPARE in state " + self.state)
+        if self.state == "ready":
+            self.say(3, facts(FILES))
+            return
+        if self.state == "playing":
+            self.lock.forget(0)
+            self.tags, self.offer, self.unloaded, self.waits = [], None, None, False
+        self.length, self.state = length, "fetching"
+        if not self.uploaded:
+            self.start = b""
+        self.fetched()
+
+    def on_2(self, offset, total, data):  # DATA
+        if self.state == "fetching":
+            assert offset == len(self.start) and total == self.length, "DATA follows"
+            self.start += bytes.fromhex(data)
+            self.fetched()
+
+    def fetched(self):
+        if len(self.start) == self.length:
+            self.machine, self.state = Machine(self.start, int(self.lock.fps * 1e6)), "ready"
+            self.say(3, facts(FILES))
+
+    # --- frames ---
+
+    def on_25(self, first, frames):  # HISTORY
+        if self.lock.frames or first == self.lock.begin:
+            assert first <= self.lock.next, "HISTORY has no gap"
+            self.lock.take_frames(frames)
+
+    def on_26(self, first, end, tags):  # TAGS
+        if end > self.lock.begin:
+            self.tags.append((first + len(tags), end, bytes.fromhex(tags[-1])))
+
+    def on_27(self, offset, total, piece):  # TICKET
+        self.ticket_parts = bytes.fromhex(piece) if offset == 0 else self.ticket_parts + bytes.fromhex(piece)
+        if len(self.ticket_parts) == total:
+            self.ticket = self.ticket_parts
+
+    def run(self, f):
+        number, marked, commands = f[0], f[4], f[6]
+        self.state = "playing"
+        begins = self.offer and self.offer[0] == number and self.offer[2]
+        if marked and not begins:
+            self.hashes[number - 1] = self.machine.hash()
+            self.say(4, number - 1, self.hashes[number - 1], None, None, 0)
+        self.run_commands(number, commands, behind_snapshot=begins, unseen=False)
+        self.machine.run(f)
+        self.lock.ran += 1
+
+    def run_commands(self, keyframe, commands, behind_snapshot, unseen):
+        kinds = [kind for _, kind, _ in commands]
+        at = kinds.index(SNAPSHOT) + 1 if behind_snapshot and SNAPSHOT in kinds else 0
+        for _, kind, data in commands[at:]:
+            if kind == SNAPSHOT:
+                self.give_state(keyframe)
+            elif self.machine.command(keyframe, kind, bytes.fromhex(data)) == "saved" and not unseen:
+                self.say_command(9, struct.pack("<IBQ", keyframe, 1, self.machine.hash()))
+
+    # --- hashes, snapshots, healing ---
+
+    def on_21(self, *verdict):  # VERDICT
+        self.verdicts.append(verdict)
+
+    def on_22(self, _code, words):  # NOTICE
+        self.notices.append(bytes.fromhex(words).decode())
+
+    def give_state(self, keyframe):
+        snapshot = self.machine.serialize(keyframe)
+        self.keep(keyframe, snapshot)
+        self.say(11, keyframe, 1, len(snapshot), packing.digest(snapshot).hex())
+
+    def keep(self, keyframe, snapshot):
+        """To be given, or as the base of the next one."""
+        self.kept = dict(sorted(self.kept.items())[-1:]) | {keyframe: snapshot}
+
+    def on_29(self, keyframe, based, base=None, base_hash=None):  # ASK
+        snapshot, before = self.kept[keyframe], self.kept.get(base)
+        against = int(based and before is not None and packing.digest(before).hex() == base_hash)
+        packed = packing.pack(self.forge(snapshot), before if against else None)
+        for at in range(0, len(packed), 4000):
+            self.say(12, keyframe, against, at, len(packed), packed[at:at + 4000].hex())
+        self.gave.append((keyframe, against, len(packed)))
+
+    def on_30(self, keyframe, _interval, begin, length, packed, digest):  # OFFER
+        self.offer, self.packed, self.unloaded = (keyframe, packed, begin, length, digest), b"", None
+        if begin:
+            self.lock.forget(keyframe)
+            self.tags, self.waits, self.state = [], True, "playing"
+
+    def on_31(self, keyframe, offset, total, piece):  # SNAPSHOT
+        if not self.offer or keyframe != self.offer[0]:
+            return
+        assert offset == len(self.packed) and total == self.offer[1], "SNAPSHOT follows"
+        self.packed += bytes.fromhex(piece)
+        if len(self.packed) == total:
+            self.unloaded = packing.unpack(self.packed, self.offer[3])
+            assert packing.digest(self.unloaded).hex() == self.offer[4], "the snapshot has its hash"
+
+    def load_offered(self):
+        """Before any frame, or once the client has run the keyframe."""
+        if not self.unloaded or not self.offer[2] and self.lock.ran <= self.offer[0]:
+            return
+        keyframe = self.machine.load(self.unloaded)
+        assert keyframe == self.offer[0]
+        self.keep(keyframe, self.unloaded)
+        self.unloaded, self.waits = None, False
+        if not self.offer[2]:
+            for number in range(keyframe, self.lock.ran):
+                f = self.lock.frame(number)
+                self.run_commands(number, f[6], behind_snapshot=number == keyframe, unseen=True)
+                self.machine.run(f)
+        self.say(13, keyframe, self.lock.ran, 0)
+        self.healed.append((keyframe, self.lock.ran))
