@@ -58,17 +58,13 @@ static const char *open_head(struct load *f) {
  */
 
 static void take_ticket(struct load *f, const struct kl_journal_cursor *c) {
-    static uint8_t body[KL_TICKET_BODY_MAX];
     static struct kl_lobby_ticket t;
-    int len = kl_ticket_open(f->lobby->secret, c->body, c->body_len, body);
-    bool good = len > 0 && kl_lobby_ticket_decode(&t, body, (size_t)len) == KL_OK &&
-                memcmp(t.id, f->id, sizeof t.id) == 0;
-    if (good) {
+    if (kl_lobby_ticket_open(&t, f->lobby->secret, c->body, c->body_len) == KL_OK &&
+        memcmp(t.id, f->id, sizeof t.id) == 0) {
         f->ticket = t;
         f->sealed = *c;
         f->has_ticket = true;
     }
-    sodium_memzero(body, sizeof body);
     sodium_memzero(&t, sizeof t);
 }
 
@@ -119,21 +115,12 @@ static void look_through(struct load *f) {
 /* False: these are not the frames that follow, or not what was tagged. */
 static bool take_frames(struct kl_lobby_room *r, const struct kl_journal_cursor *c) {
     struct kl_reader in;
-    struct kl_frames frames;
-    struct kl_frame f;
     kl_reader_init(&in, c->body, c->body_len);
     uint32_t first = kl_read_u32(&in), count = kl_read_u8(&in);
     const uint8_t *tags = kl_read_bytes(&in, (size_t)count * KL_TAG);
-    if (in.failed || kl_piece_open(&frames, in.at, kl_reader_left(&in)) != KL_OK) return false;
-    while (kl_frames_next(&frames, &f)) {
-        if (f.number < r->lock.next_close) continue; /* pieces overlap */
-        if (kl_lobby_again_frame(r, &f, f.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL) != KL_OK)
-            return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const uint8_t *ours = kl_lobby_again_tag(r, first + i);
-        if (!ours || !kl_tag_equal(ours, tags + (size_t)i * KL_TAG)) return false;
-    }
+    if (in.failed || kl_lobby_again_piece(r, in.at, kl_reader_left(&in), UINT32_MAX) != KL_OK) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!kl_lobby_again_proves(r, first + i, tags + (size_t)i * KL_TAG)) return false;
     return true;
 }
 

@@ -198,6 +198,16 @@ int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
     return r->past.broken ? KL_E_SPACE : KL_OK;
 }
 
+int kl_lobby_again_piece(struct kl_lobby_room *r, const uint8_t *piece, size_t len, uint32_t end) {
+    struct kl_frames frames;
+    struct kl_frame f;
+    int result = kl_piece_open(&frames, piece, len);
+    while (result == KL_OK && kl_frames_next(&frames, &f))
+        if (f.number >= r->lock.next_close && f.number < end)
+            result = kl_lobby_again_frame(r, &f, f.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL);
+    return result;
+}
+
 /* Blocks that were begun since then go; the one that was being filled goes on where it was. */
 struct kl_lobby_trial {
     struct kl_room lock;
@@ -253,9 +263,9 @@ void kl_lobby_again_believe(struct kl_lobby_room *r) {
     r->trial = NULL;
 }
 
-const uint8_t *kl_lobby_again_tag(const struct kl_lobby_room *r, uint32_t i) {
+bool kl_lobby_again_proves(const struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG]) {
     bool kept = i < r->past.tags && i + KL_TAGS_KEPT >= r->past.tags;
-    return kept ? r->past.tag[i % KL_TAGS_KEPT] : NULL;
+    return kept && kl_tag_equal(r->past.tag[i % KL_TAGS_KEPT], tag);
 }
 
 int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us) {

@@ -1,9 +1,12 @@
 /* lobby_again.h - a room that this relay has forgotten is made again: from its ticket, its start data and its
  * frames, which come from a journal or from clients. net/PROTOCOL.md §7, tags and tickets.
  *
+ * Both give the same parts: the sealed ticket, the start data, pieces of frames (net/engine/frames.h), tags.
+ *
+ *     kl_lobby_ticket_open(&ticket, secret, sealed, len);
  *     r = kl_lobby_again(l, &ticket, start, len, now_us);
- *     for each frame from 0 on: kl_lobby_again_frame(r, &frame, commands);
- *     compare kl_lobby_again_tag(r, i) with what was kept of interval i
+ *     for each piece: kl_lobby_again_piece(r, piece, len, end);
+ *     for each tag: kl_lobby_again_proves(r, i, tag);
  *     kl_lobby_again_open(r, hold_us, now_us);
  *
  * Until it is open nobody can enter or return; then its members come back as after a lost link, for the seat
@@ -20,14 +23,17 @@ struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_t
                                      const uint8_t *start, size_t start_len, uint64_t now_us, char *why,
                                      size_t cap);
 
-/* The next frame, and the commands before it (NULL: none). KL_OK; KL_E_WINDOW, KL_E_MALFORMED (see
- * kl_room_adopt()); KL_E_SPACE where it cannot be kept. */
+/* The frames of a piece below `end` that the room does not have yet: pieces may overlap. KL_OK, or of the
+ * first frame that cannot be taken: KL_E_WINDOW, KL_E_MALFORMED (see kl_room_adopt()), KL_E_SPACE (no
+ * memory). */
+int kl_lobby_again_piece(struct kl_lobby_room *r, const uint8_t *piece, size_t len, uint32_t end);
+/* The next frame alone, and the commands before it (NULL: none). */
 int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
                          const struct kl_commands *commands);
 
-/* The tag of interval i, worked out from the frames so far; NULL where it is not complete, or too long ago.
- */
-const uint8_t *kl_lobby_again_tag(const struct kl_lobby_room *r, uint32_t i);
+/* The frames so far give interval i this tag: all of them up to its end are as this relay closed them. False
+ * also if it is not complete, or too long ago. */
+bool kl_lobby_again_proves(const struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG]);
 
 /* Frames that come from now on are on trial (r->trial) until one of the other two ends it: they go and all is
  * as it was before, or they stay. False: there is no memory for that. */

@@ -191,11 +191,8 @@ static bool is_member(const struct kl_lobby_ticket *t, const uint8_t *seat_key) 
 
 /* Each of these: NULL, or why not. */
 static const char *open_ticket(struct kl_lobby *l, struct kl_lobby_bring *b, uint64_t now_us) {
-    static uint8_t body[KL_TICKET_BODY_MAX];
-    int len = kl_ticket_open(l->secret, b->bytes, b->ticket_len, body);
     struct kl_lobby_ticket *t = malloc(sizeof *t);
-    bool good = len > 0 && t && kl_lobby_ticket_decode(t, body, (size_t)len) == KL_OK;
-    sodium_memzero(body, sizeof body);
+    bool good = t && kl_lobby_ticket_open(t, l->secret, b->bytes, b->ticket_len) == KL_OK;
     bool fits = good && strcmp(t->name, b->back.room) == 0 && is_member(t, b->back.seat_key);
     if (!fits) {
         free(t);
@@ -314,11 +311,8 @@ static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring
 /* At its goal: whether what came is what the relay once said. */
 static bool is_proved(const struct kl_lobby_room *r, const struct kl_lobby_bring *b) {
     uint8_t mark[KL_MARK];
-    if (b->by_mark) {
-        return kl_lobby_past_mark(r, mark) && kl_mark_equal(mark, b->proof);
-    }
-    const uint8_t *ours = kl_lobby_again_tag(r, b->interval);
-    return ours && b->interval + 1 == r->past.tags && kl_tag_equal(ours, b->proof);
+    if (b->by_mark) return kl_lobby_past_mark(r, mark) && kl_mark_equal(mark, b->proof);
+    return b->interval + 1 == r->past.tags && kl_lobby_again_proves(r, b->interval, b->proof);
 }
 
 static const char *judge(struct kl_lobby_room *r, struct kl_lobby_bring *b) {
@@ -329,33 +323,22 @@ static const char *judge(struct kl_lobby_room *r, struct kl_lobby_bring *b) {
     return NULL;
 }
 
-/* Those below the goal that are not here yet. */
-static const char *add_frames(struct kl_lobby_room *r, struct kl_lobby_bring *b, struct kl_frames *frames) {
-    struct kl_frame f;
-    while (kl_frames_next(frames, &f)) {
-        if (f.number < r->lock.next_close || f.number >= b->goal) continue;
-        if (!b->made && !r->trial && !kl_lobby_again_try(r))
-            return "this relay has no memory for more frames";
-        b->added = true;
-        if (kl_lobby_again_frame(r, &f, f.flags & KL_FRAME_COMMANDS ? &frames->commands : NULL) != KL_OK)
-            return "frames that do not follow each other";
-    }
-    return NULL;
-}
-
 static const char *take_frames(struct kl_lobby *l, unsigned peer, const struct kl_past *p, uint64_t now_us) {
     struct kl_lobby_bring *b = l->client[peer].bring;
-    struct kl_frames frames;
     struct kl_lobby_room *r = reopening(l, b->back.room);
     if (b->makes && !r && !b->made) {
         const char *why = make(l, peer, b, now_us);
         if (why) return why;
         r = reopening(l, b->back.room);
     }
-    if (!r || kl_piece_open(&frames, p->bytes, p->len) != KL_OK) return "the room is no longer what it was";
+    if (!r) return "the room is no longer what it was";
+    if (r->lock.next_close >= b->goal) return NULL;
+    if (!b->made && !r->trial && !kl_lobby_again_try(r)) return "this relay has no memory for more frames";
+    b->added = true;
     uint32_t before = r->lock.next_close;
-    const char *why = add_frames(r, b, &frames);
-    if (why || r->lock.next_close == before) return why;
+    if (kl_lobby_again_piece(r, p->bytes, p->len, b->goal) != KL_OK)
+        return "frames that do not follow each other";
+    if (r->lock.next_close == before) return NULL;
     b->used_bytes += p->len;
     r->again_us = now_us;
     return judge(r, b);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <sodium.h>
+
 #include "net/engine/msg_parts.h"
 
 /* --- what the room is -------------------------------------------------------------------------------------
@@ -151,4 +153,13 @@ int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t
     read_bans(&r, t);
     bool good = !r.failed && kl_reader_left(&r) == 0 && t->name[0] && fits_together(t);
     return good ? KL_OK : KL_E_MALFORMED;
+}
+
+int kl_lobby_ticket_open(struct kl_lobby_ticket *t, const uint8_t relay_secret[32], const uint8_t *sealed,
+                         size_t len) {
+    static uint8_t body[KL_TICKET_BODY_MAX];
+    int opened = kl_ticket_open(relay_secret, sealed, len, body);
+    int result = opened > 0 ? kl_lobby_ticket_decode(t, body, (size_t)opened) : KL_E_MALFORMED;
+    sodium_memzero(body, sizeof body);
+    return result;
 }

@@ -43,5 +43,8 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
 int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t cap);
 /* 0; KL_E_MALFORMED; KL_E_VERSION. */
 int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t len);
+/* The same of a sealed one; KL_E_MALFORMED also if this relay did not seal it. */
+int kl_lobby_ticket_open(struct kl_lobby_ticket *t, const uint8_t relay_secret[32], const uint8_t *sealed,
+                         size_t len);
 
 #endif

@@ -58,7 +58,7 @@ static void digest(struct long_game *g, const struct kl_lobby_room *r) {
     struct kl_frame f;
     g->tags = r->past.tags;
     g->tags_end = r->past.tag_end[(g->tags - 1) % KL_TAGS_KEPT];
-    memcpy(g->tag, kl_lobby_again_tag(r, g->tags - 1), sizeof g->tag);
+    memcpy(g->tag, r->past.tag[(g->tags - 1) % KL_TAGS_KEPT], sizeof g->tag);
     kl_digest_begin(&d, g->tag);
     kl_history_seek(&c, &r->past.history, g->tags_end);
     while (kl_history_next(&c, &f))

@@ -10,8 +10,10 @@ static void the_match_goes_on(void **state) {
     assert_non_null(r);
     adopt(r, canon_end);
     for (unsigned i = 0; i < PLAYERS; i++) /* what the relay once tagged, it tags again */
-        assert_memory_equal(kl_lobby_again_tag(r, player[i].tags - 1), player[i].tag[player[i].tags - 1], 16);
-    assert_null(kl_lobby_again_tag(r, r->past.tags));
+        assert_true(kl_lobby_again_proves(r, player[i].tags - 1, player[i].tag[player[i].tags - 1]));
+    const uint8_t *newest = player[0].tag[player[0].tags - 1];
+    assert_false(kl_lobby_again_proves(r, r->past.tags, newest)); /* not complete */
+    assert_false(kl_lobby_again_proves(r, 0, newest));
     assert_int_equal(kl_lobby_again_open(r, 3 * SECOND, now_us), KL_OK);
     come_back(0, 10), come_back(1, 11), come_back(2, 12);
     assert_true(heard(10, KL_MSG_WELCOME)->welcome.host);
@@ -137,6 +139,37 @@ static void nobody_enters_meanwhile(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
+static int load(struct kl_lobby_room *r, uint32_t from, uint32_t count, uint32_t end) {
+    struct kl_frames_from at = {.ring = canon, .places = FRAMES};
+    uint8_t piece[KL_PIECE_BYTES];
+    size_t len = kl_piece_write(&at, from, count, piece, sizeof piece, &count);
+    assert_true(len > 0);
+    return kl_lobby_again_piece(r, piece, len, end);
+}
+
+/* The one reader of what a journal or a client gives. */
+static void pieces_are_loaded(void **state) {
+    (void)state;
+    play_and_die(KL_POLICY_BOUNDED);
+    struct kl_lobby_room *r = make_again();
+    assert_int_equal(load(r, 0, 40, 30), KL_OK);
+    assert_int_equal(r->lock.next_close, 30); /* no further than its end */
+    assert_int_equal(load(r, 10, 40, UINT32_MAX), KL_OK);
+    assert_int_equal(r->lock.next_close, 50); /* pieces may overlap */
+    assert_int_equal(load(r, 20, 20, UINT32_MAX), KL_OK);
+    assert_int_equal(load(r, 51, 20, UINT32_MAX), KL_E_WINDOW); /* a gap */
+    assert_int_equal(r->lock.next_close, 50);
+    const uint8_t no_piece[6] = {50, 0, 0, 0, 1, 99};
+    assert_true(kl_lobby_again_piece(r, no_piece, sizeof no_piece, UINT32_MAX) < 0);
+    assert_int_equal(r->lock.next_close, 50);
+    uint32_t last = r->past.tags - 1;
+    assert_true(kl_lobby_again_proves(r, last, player[0].tag[last]));
+    canon[r->lock.next_close].in[0].joypad ^= 1; /* another than was played */
+    assert_int_equal(load(r, 50, 40, UINT32_MAX), KL_OK);
+    assert_true(r->past.tags > last + 1);
+    assert_false(kl_lobby_again_proves(r, last + 1, player[0].tag[last + 1]));
+}
+
 /* Since the older ticket the second has stepped back, a newcomer has his seat, and the third has left. */
 static void newer(void) {
     ticket.number++;
@@ -181,6 +214,7 @@ int main(void) {
         T(who_has_other_frames_begins_anew),
         T(the_key_is_enough_once),
         T(nobody_enters_meanwhile),
+        T(pieces_are_loaded),
         T(a_newer_ticket_says_who_plays),
     };
     return cmocka_run_group_tests_name("lobby_again", tests, NULL, NULL);
