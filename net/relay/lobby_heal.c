@@ -55,6 +55,11 @@ bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32
     return !kl_lobby_heal_busy(r, member) && label + 1 >= r->member[member].heal.from;
 }
 
+bool kl_lobby_heal_has_loaded(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    return m->way.begins || m->heal.has_loaded || r->past.reopened;
+}
+
 /* --- the end of it -----------------------------------------------------------------------------------------
  */
 
@@ -120,6 +125,7 @@ static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, u
     struct kl_lobby_healing *h = &r->member[member].heal;
     h->loads = false;
     h->loaded = loaded;
+    h->has_loaded = h->has_loaded || loaded;
     if (loaded) h->spared = 0;
     for (unsigned i = 0; i < KL_STRIKES - 1; i++)
         if (h->strike_us[i]) h->strike_us[i] += now_us - h->since_us;

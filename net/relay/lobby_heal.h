@@ -38,6 +38,7 @@ struct kl_lobby_healing {
     uint32_t keyframe; /* … before it says that it is loaded, or */
     uint64_t by_us;    /* … it is given up */
     bool loaded;
+    bool has_loaded;                    /* a state, since it last ran the game from the beginning */
     uint64_t found_us, since_us;        /* the difference; the offer */
     uint32_t label;                     /* of the hashes that differed */
     uint32_t from;                      /* hashes of before this frame are of before it was healed */
@@ -57,6 +58,9 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r);
 /* It is out of sync, and not back yet. */
 bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member);
+/* The member's core may keep more than the states from which it began or was healed: its unequal states are
+ * no desync. */
+bool kl_lobby_heal_has_loaded(const struct kl_lobby_room *r, unsigned member);
 /* Whether this member's hash of that label is worth looking at: not while it is known to be wrong. */
 bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32_t label);
 /* who: for the words on the screens. */

@@ -41,7 +41,7 @@ static bool counts(const struct kl_lobby_room *r, unsigned member, uint32_t fram
 
 void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us) {
     if (!counts(r, member, h->frame)) return;
-    int result = kl_verdict_report(&r->verdicts, member, h, now_us);
+    int result = kl_verdict_report(&r->verdicts, member, h, kl_lobby_heal_has_loaded(r, member), now_us);
     if (result != KL_OK) {
         kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u error=%d", h->frame, result);
         return;

@@ -15,7 +15,7 @@ static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n)
 
 static void begin_label(struct kl_verdict_label *l, uint32_t frame) {
     l->frame = frame;
-    l->reported = l->late = 0;
+    l->reported = l->late = l->loaded = 0;
     l->said = SAID_NOTHING;
     l->differs = EQUAL;
     l->first_us = 0;
@@ -56,7 +56,8 @@ static bool is_settled(const struct kl_verdict_table *t, uint32_t frame) {
     return false;
 }
 
-int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, uint64_t now_us) {
+int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, bool loaded,
+                      uint64_t now_us) {
     struct kl_verdict_label *l = find(t, h->frame);
     uint16_t bit = (uint16_t)(1U << client);
     if (!l && is_settled(t, h->frame)) return KL_E_STATE;
@@ -68,6 +69,7 @@ int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct 
     if (l->reported == 0) l->first_us = now_us;
     l->reported |= bit;
     if (is_open(t, h->frame)) l->late |= bit;
+    if (loaded) l->loaded |= bit;
     l->word[client] = *h;
     return KL_OK;
 }
@@ -106,13 +108,20 @@ static unsigned count_bits(uint16_t mask) {
     return (unsigned)__builtin_popcount(mask);
 }
 
+/* As between their reports. A client that has loaded a state shows nothing by another state. */
+static int difference(const struct kl_verdict_label *l, unsigned a, unsigned b) {
+    int d = kl_verdict_difference(&l->word[a], &l->word[b]);
+    bool loaded = has_bit(l->loaded, a) || has_bit(l->loaded, b);
+    return d == DIFFERS_STATE && loaded ? NOTED : d;
+}
+
 /* The clients whose report agrees with that of `client`. level: EQUAL, all must be equal; DIFFERS_STATE,
  * states may differ. */
 static uint16_t camp_of(const struct kl_verdict_label *l, unsigned client, int level) {
     uint16_t camp = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!has_bit(l->reported, i)) continue;
-        int d = kl_verdict_difference(&l->word[client], &l->word[i]);
+        int d = difference(l, client, i);
         if (d == EQUAL || d == NOTED || d == level) camp |= (uint16_t)(1U << i);
     }
     return camp;
@@ -124,7 +133,7 @@ static uint16_t majority(const struct kl_verdict_label *l, uint16_t voters, int 
     voters = voters & l->reported ? voters & l->reported : l->reported;
     uint16_t in_time = voters & (uint16_t)~l->late;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(in_time, i)) continue;
+        if (!has_bit(in_time, i) || (level == EQUAL && has_bit(l->loaded, i))) continue;
         uint16_t camp = camp_of(l, i, level);
         if (count_bits(camp & in_time) * 2 > count_bits(voters)) return camp;
     }
@@ -141,10 +150,11 @@ static uint16_t minority(const struct kl_verdict_label *l, uint16_t voters, int 
 static int judge(const struct kl_verdict_label *l) {
     static const int gravity[] = {[EQUAL] = 0, [NOTED] = 1, [DIFFERS_STATE] = 2, [DIFFERS] = 3};
     int worst = EQUAL;
-    unsigned first = l->reported ? (unsigned)__builtin_ctz(l->reported) : 0;
-    for (unsigned i = first + 1; i < KL_MAX_CLIENTS; i++) {
+    uint16_t whole = l->reported & (uint16_t)~l->loaded, from = whole ? whole : l->reported;
+    unsigned first = from ? (unsigned)__builtin_ctz(from) : 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!has_bit(l->reported, i)) continue;
-        int d = kl_verdict_difference(&l->word[first], &l->word[i]);
+        int d = difference(l, first, i);
         if (gravity[d] > gravity[worst]) worst = d;
         if (worst == DIFFERS) break;
     }
@@ -267,6 +277,7 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const st
 static void drop_words(struct kl_verdict_label *l, uint16_t clients) {
     l->reported &= (uint16_t)~clients;
     l->late &= (uint16_t)~clients;
+    l->loaded &= (uint16_t)~clients;
 }
 
 void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients) {

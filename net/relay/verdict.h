@@ -33,6 +33,7 @@ struct kl_verdict_label {
     uint32_t frame;
     uint16_t reported; /* bit per client */
     uint16_t late;     /* reported when the label was open already */
+    uint16_t loaded;   /* had loaded a state before they ran the label's frame */
     uint8_t said;      /* 0: nothing yet, 1: incomplete, 2: complete */
     uint8_t differs;   /* as said last */
     uint64_t first_us; /* of the first report */
@@ -55,10 +56,13 @@ void kl_verdict_init(struct kl_verdict_table *t);
  * where the table is full. */
 void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame);
 
-/* 0; KL_E_STATE where this client has reported that label, or it is settled: complete, and told.
+/* loaded: the client has loaded a state in this game. Its core may keep more than its states hold, and so
+ * give another state for the same game: from then on its unequal states are noted, if nothing else differs.
+ * 0; KL_E_STATE where this client has reported that label, or it is settled: complete, and told.
  * A label that no keyframe has is compared too: clients that stop at the same frame ask for a verdict on
  * their last. Each client can have one of these open; its next one takes the place. */
-int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, uint64_t now_us);
+int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, bool loaded,
+                      uint64_t now_us);
 /* Opens labels. To be called before kl_verdict_next(), and when kl_verdict_due_us() says so. */
 void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us);
 

@@ -12,10 +12,12 @@
 #define LATE (SOON + KL_VERDICT_WAIT_US)
 
 static struct kl_verdict_table table;
+static uint16_t loaded; /* a bit for each client that has loaded a state */
 
 static int fresh(void **state) {
     (void)state;
     kl_verdict_init(&table);
+    loaded = 0;
     return 0;
 }
 
@@ -27,7 +29,7 @@ static struct kl_hash state_only(uint32_t frame, uint64_t state) {
 }
 
 static void report_at(unsigned client, struct kl_hash h, uint64_t at_us) {
-    assert_int_equal(kl_verdict_report(&table, client, &h, at_us), KL_OK);
+    assert_int_equal(kl_verdict_report(&table, client, &h, loaded >> client & 1, at_us), KL_OK);
 }
 static void report(unsigned client, struct kl_hash h) {
     report_at(client, h, SOON);
@@ -255,7 +257,7 @@ static void one_report_each(void **state) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4));
     struct kl_hash again = ram_state(59, 2, 4);
-    assert_int_equal(kl_verdict_report(&table, 0, &again, SOON), KL_E_STATE);
+    assert_int_equal(kl_verdict_report(&table, 0, &again, false, SOON), KL_E_STATE);
     report(1, ram_state(59, 1, 4));
     assert_int_equal(next(3, SOON).differs, 0);
 }
@@ -296,6 +298,47 @@ static struct kl_verdict_camps camps(uint32_t frame, struct kl_verdict_court cou
     struct kl_verdict_camps c;
     assert_true(kl_verdict_camps(&table, frame, &court, &c));
     return c;
+}
+
+/* A core may keep more than its states hold. */
+static void after_a_load_unequal_states_are_noted(void **state) {
+    (void)state;
+    loaded = 1 << 0;
+    for (unsigned i = 0; i < 3; i++) {
+        kl_verdict_expect(&table, 59 + 60 * i);
+        for (unsigned k = 0; k < 3; k++) {
+            struct kl_hash h = ram_state(59 + 60 * i, i == 1 && k == 0 ? 9 : 1, k == 0 ? 4 : 5);
+            h.full = i == 2;
+            report(k, h);
+        }
+    }
+    assert_int_equal(next(7, SOON).differs, KL_VERDICT_NOTED);
+    struct kl_verdict ram = next(7, SOON);
+    assert_int_equal(ram.differs, 1);
+    assert_int_equal(ram.minority, 1);
+    assert_int_equal(next(7, SOON).differs, 1); /* a profile says that all of the state counts */
+}
+
+static void a_load_hides_no_others(void **state) {
+    (void)state;
+    loaded = 1 << 0;
+    kl_verdict_expect(&table, 59);
+    for (unsigned k = 0; k < 4; k++)
+        report(k, ram_state(59, 1, k == 3 ? 6 : 5));
+    struct kl_verdict v = next(15, SOON);
+    assert_int_equal(v.differs, 2);
+    struct kl_verdict_camps c = camps(59, court_of(15));
+    assert_int_equal(c.right, 7);
+    assert_false(c.ram);
+}
+
+static void without_ram_states_count_after_a_load(void **state) {
+    (void)state;
+    loaded = 1 << 0;
+    kl_verdict_expect(&table, 59);
+    report(0, state_only(59, 1));
+    report(1, state_only(59, 2));
+    assert_int_equal(next(3, SOON).differs, 1);
 }
 
 /* Spectators' words do not count, but theirs are looked at. */
@@ -487,8 +530,8 @@ static void a_settled_label_is_not_opened_again(void **state) {
     for (unsigned i = 0; i < 3; i++)
         report(i, ram_state(59, i == 2 ? 9 : 1, 0));
     assert_int_equal(next(7, SOON).minority, 4);
-    assert_int_equal(kl_verdict_report(&table, 3, &h, SOON), KL_E_STATE);
-    assert_int_equal(kl_verdict_report(&table, 4, &h, SOON), KL_E_STATE);
+    assert_int_equal(kl_verdict_report(&table, 3, &h, false, SOON), KL_E_STATE);
+    assert_int_equal(kl_verdict_report(&table, 4, &h, false, SOON), KL_E_STATE);
     none(31, LATE);
 }
 
@@ -517,6 +560,9 @@ int main(void) {
         cmocka_unit_test_setup(on_a_tie_the_judge_then_the_host, fresh),
         cmocka_unit_test_setup(nothing_to_decide, fresh),
         cmocka_unit_test_setup(states_alone, fresh),
+        cmocka_unit_test_setup(after_a_load_unequal_states_are_noted, fresh),
+        cmocka_unit_test_setup(a_load_hides_no_others, fresh),
+        cmocka_unit_test_setup(without_ram_states_count_after_a_load, fresh),
         cmocka_unit_test_setup(forgotten_reports_do_not_count, fresh),
         T(nothing_is_said_before_all_have_reported),
         T(who_says_nothing_holds_nothing_up),
