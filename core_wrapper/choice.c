@@ -121,8 +121,10 @@ static void leave(void) {
     c.netplay = false;
 }
 
-/* From wherever we are, the core loaded and not in a game. */
+/* From wherever we are, the core loaded and not in a game. A game that did not load is in no room: the core
+ * runs, and its picture says why (overlay.c adds the file's name). */
 static bool go(enum kl_play_mode mode) {
+    if (*kl_w.content.refusal) mode = KL_PLAY_ALONE;
     c.mode = mode;
     bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
     if (mode == KL_PLAY_ALONE || runs || practises())
@@ -143,7 +145,7 @@ static bool go(enum kl_play_mode mode) {
 
 bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint, const char *room) {
     struct kl_config to = c.said;
-    if (!kl_w.core.game_loaded || kl_w.mode != KL_MODE_ROOM) return false;
+    if (!kl_w.core.game_loaded || kl_w.mode != KL_MODE_ROOM || *kl_w.content.refusal) return false;
     snprintf(to.host, sizeof to.host, "%s", host);
     to.port = port;
     snprintf(to.fingerprint, sizeof to.fingerprint, "%s", fingerprint);

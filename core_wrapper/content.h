@@ -15,7 +15,9 @@ struct kl_content {
     struct retro_game_info item[KL_CONTENT_ITEMS];
     struct retro_game_info_ext ext[KL_CONTENT_ITEMS]; /* of GET_GAME_INFO_EXT, where the frontend has it */
     bool has_ext;
-    char stem[256]; /* first item's file name without folder and ending; "" where there is none */
+    char stem[256];    /* first item's file name without folder and ending; "" where there is none */
+    char refusal[128]; /* the core's error where it shows one in the game's place, which is in no room; else
+                          "" */
 };
 
 /* Copies all of it. info NULL: no content. 0, or -1: out of memory, or more than KL_CONTENT_ITEMS. */

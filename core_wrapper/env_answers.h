@@ -32,6 +32,9 @@ KL_ANSWER(game_info_ext);
 KL_ANSWER(disk_version);
 KL_ANSWER(yes);
 
+/* core_log.c */
+KL_ANSWER(log);
+
 /* env_tell.c: declarations of the core */
 KL_ANSWER(rotation);
 KL_ANSWER(pixel_format);

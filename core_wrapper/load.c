@@ -9,6 +9,7 @@
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
 #include "core_wrapper/control.h"
+#include "core_wrapper/core_log.h"
 #include "core_wrapper/env.h"
 #include "core_wrapper/env_answers.h"
 #include "core_wrapper/identity.h"
@@ -140,11 +141,22 @@ static void give_callbacks(void) {
 static bool load_content(void) {
     const struct kl_content *c = &kl_w.content;
     struct kl_core *core = &kl_w.core;
+    kl_core_log_listen();
     if (c->special)
         core->game_loaded = core->load_game_special(c->type, c->item, c->count);
     else
         core->game_loaded = core->load_game(c->none ? NULL : &c->item[0]);
     return core->game_loaded;
+}
+
+/* Arcade cores load a game that lacks files all the same: a picture names them, and there is no machine that
+ * could be locked, neither memory nor state. */
+static const char *refusal(void) {
+    struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
+    struct kl_ram ram;
+    if (!*kl_core_log_error()) return "";
+    kl_ram_find(&ram, &kl_w.core, map.num_descriptors ? &map : NULL);
+    return ram.count || kl_w.core.serialize_size() ? "" : kl_core_log_error();
 }
 
 /* As of now: what is opened later, while it plays, comes at another moment on each machine. */
@@ -221,6 +233,11 @@ bool kl_load_first(bool special, unsigned type, const struct retro_game_info *in
     if (!ok) {
         kl_wrapper_fail("the core %s could not load %s", kl_w.core.path,
                         kl_w.content.count && info->path ? info->path : "without content");
+        return false;
+    }
+    snprintf(kl_w.content.refusal, sizeof kl_w.content.refusal, "%s", refusal());
+    if (*kl_w.content.refusal && kl_w.attached) { /* nobody looks at the picture */
+        kl_wrapper_fail("the game did not load: %s", kl_w.content.refusal);
         return false;
     }
     meet_core();
@@ -369,6 +386,10 @@ static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_
     give_callbacks();
     if (!load_content()) {
         snprintf(err, err_len, "the core could not load the content a second time");
+        return -1;
+    }
+    if (*refusal()) {
+        snprintf(err, err_len, "the game did not load a second time: %s", refusal());
         return -1;
     }
     if (fill_memory(s, err, err_len) != 0) return -1;

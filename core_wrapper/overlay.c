@@ -122,7 +122,8 @@ static void follow_phase(void) {
         if (kl_choice_looking())
             p->stage = KL_PANEL_LOOKING;
         else if (!kl_w.link)
-            p->stage = KL_PANEL_LOCAL;
+            p->stage = *kl_w.content.refusal ? KL_PANEL_BROKEN : KL_PANEL_LOCAL;
+        snprintf(p->reason, sizeof p->reason, "%s", kl_w.content.refusal);
         break;
     case KL_PHASE_IDLE:
     case KL_PHASE_READY:

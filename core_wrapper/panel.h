@@ -17,6 +17,7 @@ enum kl_panel_stage {
     KL_PANEL_READYING, /* we are ready, others load */
     KL_PANEL_PLAYING,
     KL_PANEL_RETURNING, /* the connection is lost and being made anew */
+    KL_PANEL_BROKEN,    /* the core shows an error in the game's place: reason says which */
     KL_PANEL_LOCAL,     /* the room is gone, the game goes on */
     KL_PANEL_ENDED,     /* refused, closed or lost: reason says it */
 };

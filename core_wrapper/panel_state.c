@@ -128,6 +128,9 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
     case KL_PANEL_LOOKING: snprintf(out, KL_PANEL_LINE, "looking for a match  %s", since); break;
     case KL_PANEL_REACHING: snprintf(out, KL_PANEL_LINE, "reaching %s  %s", p->relay, since); break;
     case KL_PANEL_FILLING: say_filling(p, out, since); break;
+    case KL_PANEL_BROKEN:
+        snprintf(out, KL_PANEL_LINE, "not loaded: %.480s", p->reason);
+        return KL_PANEL_WARNING;
     case KL_PANEL_FETCHING:
         *percent = percent_of(p->data_done, p->data_total);
         snprintf(out, KL_PANEL_LINE, "loading (%u of %u KB)", p->data_done / 1024, p->data_total / 1024);

@@ -139,15 +139,24 @@ static void set_callbacks(struct kl_core *c) {
     c->set_input_state(on_input_state);
 }
 
+/* Arcade cores load a game that lacks files all the same, and show a picture that names them: there is no
+ * machine, neither memory nor state. */
+static bool shows_error(struct kl_headless *h) {
+    struct kl_ram ram;
+    if (h->wrapper || !*h->core_error) return false;
+    kl_ram_find(&ram, &h->core, &h->map);
+    return !ram.count && h->core.serialize_size() == 0;
+}
+
 static int load_game(struct kl_headless *h, char *err, size_t err_len) {
     if (kl_headless_read_content(h, err, err_len) != 0) return -1;
     h->core.game_loaded = h->core.load_game(h->game.path ? &h->game : NULL);
-    if (h->core.game_loaded) return 0;
-    const char *why = h->wrapper ? h->wrapper->error() : "";
+    if (h->core.game_loaded && !shows_error(h)) return 0;
+    const char *why = h->wrapper ? h->wrapper->error() : h->core_error;
     if (h->wants_hw_render && !*why) why = "it asked for hardware rendering, which a headless run has not";
-    snprintf(err, err_len, "the core %s did not load %s%s%s (retro_load_game returned false)",
-             h->name[0] ? h->name : h->core.path,
-             h->setup.content_path ? h->setup.content_path : "without content", *why ? ": " : "", why);
+    snprintf(err, err_len, "the core %s did not load %s%s%s%s", h->name[0] ? h->name : h->core.path,
+             h->setup.content_path ? h->setup.content_path : "without content", *why ? ": " : "", why,
+             h->core.game_loaded ? "" : " (retro_load_game returned false)");
     return -1;
 }
 

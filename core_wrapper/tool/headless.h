@@ -70,6 +70,7 @@ struct kl_headless {
     char scratch[256], system_dir[4096], save_dir[4096];
     struct kl_headless_override override[KLT_OVERRIDES];
     unsigned override_count;
+    char core_error[256]; /* the first that the core logged before its game was loaded, or "" */
     bool support_no_game, shutdown, wants_hw_render, wide_pixels;
     uint32_t frame; /* retro_run calls so far; alone: the next frame */
     struct kl_input_source *input;

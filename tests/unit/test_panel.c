@@ -263,6 +263,10 @@ static void each_stage_says_what_is_awaited(void **state) {
     p.state_us = 12900000;
     p.seat_time_s = 60;
     check_words(&p, KL_PANEL_WARNING, "connection lost, returning (12 s of 60 s)", -1);
+    p.stage = KL_PANEL_BROKEN;
+    strcpy(p.reason, "a required file is missing: arcbios.rom");
+    check_words(&p, KL_PANEL_WARNING, "not loaded: a required file is missing: arcbios.rom", -1);
+    p.reason[0] = 0;
     p.stage = KL_PANEL_ENDED;
     check_words(&p, KL_PANEL_ERROR, "not in the room: the room is over", -1);
     p.begun = true;
