@@ -19,7 +19,7 @@ import match_roam
 import match_watch
 
 MATCHES = {match.__name__: match for match in (
-    match_play.play, match_play.come_back, match_play.journal, match_late.late, match_watch.watch, match_heal.heal, match_heal.judge,
+    match_play.play, match_play.come_back, match_play.journal, match_play.strict, match_play.plain, match_late.late, match_watch.watch, match_heal.heal, match_heal.judge,
     match_heal.liar, match_optimistic.optimistic, match_roam.roam)}
 
 
@@ -28,7 +28,7 @@ def play(program, seed, name):
         MATCHES[name](program, seed)
     except AssertionError as error:
         traceback.print_exc(file=sys.stdout)
-        print("FAIL %s: %s" % (name, str(error).split("\n")[0][:200]))
+        print("FAIL %s: %s" % (name, str(error)[:300] or traceback.extract_tb(error.__traceback__)[-1].line))
         return 1
     return 0
 

@@ -1,5 +1,7 @@
 """judge.py - a real relay, the turns of clients, and what must be true of them."""
+import functools
 import json
+import operator
 import os
 import random
 import re
@@ -58,7 +60,7 @@ class Match:
         self.clients.append(Client(name, self.relay.port, self.rng, time.monotonic(), **wishes))
         return self.clients[-1]
 
-    def until(self, condition, seconds=10):
+    def until(self, condition, seconds=30):
         end = time.monotonic() + seconds
         while not condition():
             now = time.monotonic()
@@ -74,6 +76,25 @@ class Match:
     def describe(self, c):
         lock = c.lock and (c.lock.state, c.lock.begin, c.lock.ran, c.lock.next, c.lock.taken, c.lock.next_sample)
         return c.name, c.state, lock, c.refused, c.log[-8:], c.notices[-2:]
+
+
+def restart(match):
+    """The relay is killed and begins again with its journal; all come back with the frames that they have."""
+    for c in match.clients:
+        c.link.cut = True
+    match.turn_for(1)  # all are absent now and nothing closes: the journal has what they have
+    match.relay.kill()
+    match.relay.start(match.relay.port)
+    for c in match.clients:
+        c.link.cut = False
+        c.log.clear()
+    have = match.clients[0].lock.next
+    match.until(lambda: all(plays_past(c, have) for c in match.clients))
+    for c in match.clients:
+        same_frames(match.clients[0], c)
+        assert not c.link.given_up, "it asks for a new session after one second of silence"
+        assert not any(str(kind).startswith("PREPARE") for kind in c.log), "the relay did not take the digest for its own"
+    match.until(lambda: all(equal_at(match.clients[0], c, have) for c in match.clients))
 
 
 def port(client):
@@ -105,21 +126,22 @@ def equal_at(a, b, after=0):
 def follows_the_lock(client, begin=0):
     """Every frame from `begin` on holds the samples of the interval before, as §5 has it, of this client's one seat.
 
-    Frames by the clock are left out, and intervals in which the seat does not count, or before which it did not. How many
-    frames were judged."""
-    frames = [f for f in client.lock.frames if f[0] >= begin]
-    before, judged = None, 0
-    for at, f in enumerate(frames):
+    Left out are frames by the clock, and intervals before which the seat was not active. Frames near an absence may be
+    neutral, and must be if the samples were not taken. How many frames hold samples."""
+    lock, judged, before = client.lock, 0, None
+    number_of = {keyframe: number for number, keyframe in lock.keyframes.items()}
+    for at, f in enumerate(lock.frames):
         number, keyframe, length = f[0], f[1], f[2]
         if number == keyframe:
-            before = frames[at - 1] if at else None
-        if f[5] or before is None or not before[7] >> port(client) & 1 or not f[7] >> port(client) & 1:
+            before = lock.frames[at - 1] if at else None
+        if number < begin or f[5] or before is None or not before[7] & f[7] >> port(client) & 1:
             continue
-        s, o, first = before[2], number - keyframe, before[1]
-        low, high = o * s // length, max(o * s // length + 1, (o + 1) * s // length)
-        folded = 0
-        for n in range(low, high):
-            folded |= client.lock.said[first + n]
-        assert f[8][port(client)][0] == folded, "frame %d is made of other samples: %s" % (number, json.dumps(f))
-        judged += 1
+        s, first = (before[2], before[1]) if lock.subframes else (1, number_of[before[1]])
+        low, high = (number - keyframe) * s // length, (number - keyframe + 1) * s // length
+        samples = [lock.said.get(first + n) for n in range(low, max(low + 1, high))]
+        good = [0] if any(number >= out[0] and (out[1] is None or number < out[1]) for out in lock.out) else []
+        if None not in samples:
+            good.append(functools.reduce(operator.or_, samples))
+            judged += 1
+        assert f[8][port(client)][0] in good, "frame %d is not made of samples %s: %s" % (number, samples, json.dumps(f))
     return judged

@@ -90,6 +90,7 @@ class Link:
         self.sockets = [self.open_socket()]  # the present address is the last
         self.session, self.handshake, self.heard_at = None, Handshake(rng), now
         self.cut, self.mute, self.answers_path = False, False, True  # by the judge
+        self.given_up = 0  # for the judge: sessions after 4 s of silence
         self.came, self.last = collections.Counter(), b""  # bytes that came, by (to the present address, kind); the last sent
 
     def open_socket(self):
@@ -172,6 +173,7 @@ class Link:
         silent = now - self.heard_at
         if self.session and silent >= 4:
             self.session, self.handshake = None, Handshake(self.rng, (0.25, 0.5, 1.0))
+            self.given_up += 1
         elif self.session and silent >= 1 and not self.handshake:
             self.handshake = Handshake(self.rng)
         if self.handshake:

@@ -1,6 +1,4 @@
-"""lock.py - a client's half of the lock: closed frames, samples, time, absence. §4 to §6 of net/PROTOCOL.md.
-
-Only rooms with a clock and with sub-frames: sample n is taken for frame n."""
+"""lock.py - a client's half of the lock: closed frames, samples, time, absence. §4 to §6 of net/PROTOCOL.md."""
 import math
 import random
 
@@ -10,7 +8,7 @@ from protocol import decode, write_ctrl
 LONGEST = random.Random(0)
 LONGEST.random = lambda: 1.0  # runs as long as they can be
 U32 = 2**32
-AHEAD = 8  # frames: a sample is taken at most one interval and so many frames further than the client has run
+AHEAD, LONGEST_INTERVAL = 8, 30  # frames
 
 
 class Clock:
@@ -39,22 +37,25 @@ class Clock:
 
 
 class Lock:
-    def __init__(self, rng, fps, seats, watches):
-        self.rng, self.fps, self.seats, self.watches = rng, fps, seats, watches
+    def __init__(self, rng, params, seats, watches):
+        self.subframes, self.clocked, self.fps = params[1], params[2], params[8] / 1e6
+        self.seats, self.watches = seats, watches
         self.pad = lambda number: rng.choice([0, 0, 1, 2, 3])
-        self.said = {}  # for the judge: every sample that was taken
-        self.taken, self.state, self.resume_first, self.resumed_at = 0, "present", 0, 0
-        self.samples, self.batch, self.late = {}, 0, 0
+        # For the judge: every sample that was taken; the frames [from, to) of each absence; how many frames came in UPDATE;
+        # for each frame, below which number the relay had all samples before it closed, and after.
+        self.said, self.out, self.by_update, self.there = {}, [], 0, {}
+        self.taken, self.resume_first, self.resumed_at, self.batch, self.late = 0, 0, 0, 0, 0
         self.mark = None
-        self.by_update, self.absences = 0, 0  # for the judge: frames that came in UPDATE; how often it became absent
+        self.state = "present"
         self.forget(0)
-        self.stand_out()
+        self.begin_anew()
 
     # --- what the client has ---
 
-    def forget(self, begin):
-        """No frame is here; `begin` will be the first."""
+    def forget(self, begin, interval=0):
+        """No frame is here; `begin`, the keyframe of that interval, will be the first."""
         self.begin, self.frames, self.ran = begin, [], begin
+        self.keyframes = {interval: begin}  # by the interval's number; each is known one interval ahead
 
     @property
     def next(self):
@@ -70,14 +71,22 @@ class Lock:
         """§5, A session that ends"""
         self.frames = self.frames[:self.ran - self.begin]
         self.stand_out()
-        self.state = "absent"
 
     def seat(self, seats):
         """Other seats than before"""
-        self.seats, self.watches, self.state = seats, False, "absent"
+        self.seats, self.watches = seats, False
         self.stand_out()
 
+    def absent(self):
+        self.samples, self.state = {}, "absent"
+        if not self.out or self.out[-1][1]:
+            self.out.append([self.ran, None])
+
     def stand_out(self):
+        self.absent()
+        self.begin_anew()
+
+    def begin_anew(self):
         self.samples, self.next_sample = {}, 0
         self.clock, self.line, self.echo, self.closed = Clock(), None, None, None
         self.rtt, self.rtts, self.ctrl_at = 0.1, 0, 0
@@ -91,6 +100,7 @@ class Lock:
             return
         if self.echo is None or 0 < (u["stamp"] - self.echo[0]) % U32 < U32 // 2:
             self.newest(u, now)
+        self.there |= {f[0]: (self.next_sample, u["next_sample"]) for f in u["frames"] if f[0] >= self.next}
         self.next_sample = max(self.next_sample, u["next_sample"])
         self.samples = {n: v for n, v in self.samples.items() if n >= self.next_sample}
         self.by_update += len(u["frames"])
@@ -107,23 +117,24 @@ class Lock:
         local = self.clock.local(u["stamp"], now)
         if u["due"] is not None:
             self.line = (u["first"], local + u["due"] / 1e6)
-        self.closed = u["first"] + len(u["frames"])
+        self.waiting, self.away, self.paused, self.closed = u["waiting"], u["away"], u["paused"], u["first"] + len(u["frames"])
         if u["absent"] and self.state == "present":
-            self.samples, self.state = {}, "absent"
-            self.absences += 1
+            self.absent()
         elif self.state == "resuming" and not u["absent"] and u["next_sample"] >= self.resume_first:
-            self.state = "present"
+            self.state, self.out[-1][1] = "present", max(self.next, self.resume_first) + 2 * LONGEST_INTERVAL
 
     def take_frames(self, frames):
         for f in frames:
             if f[0] == self.next:
                 self.frames.append(f)
+                if f[0] == f[1]:
+                    self.keyframes[max(self.keyframes) + 1] = f[1] + f[2]
 
     # --- time and samples ---
 
     def due(self, now):
-        """The newest frame whose time has come; without a line all frames that are here."""
-        if self.line is None:
+        """The newest frame whose time has come; without a clock, or before the line is known, the newest that is here."""
+        if self.line is None or not self.clocked:
             return self.next - 1
         return self.line[0] + math.floor((now - self.line[1]) * self.fps)
 
@@ -131,14 +142,22 @@ class Lock:
         """The next frame to run, if it is here and due."""
         return self.frame(self.ran) if self.ran < self.next and self.ran <= self.due(now) else None
 
+    def newest_sample(self, now):
+        """The number of the newest sample that is due, and its frame."""
+        ahead = self.interval() + AHEAD if self.clocked else 0
+        frame = min(self.due(now), self.ran - 1 + ahead)
+        if self.subframes:
+            return frame, frame
+        return max(((i, k) for i, k in self.keyframes.items() if k <= frame), default=(-1, 0))
+
     def sample(self, now):
         """Takes the samples that are due. True: one of them has to be sent at once."""
         self.consider_resuming(now)
-        newest = min(self.due(now), self.ran + self.interval() + AHEAD)
-        if self.state == "absent" or self.watches or self.line is None or self.taken > newest:
+        newest, frame = self.newest_sample(now)
+        if self.state == "absent" or self.watches or self.line is None and self.clocked or self.taken > newest:
             return False
-        self.batch = newest - self.taken + 1
-        self.late = 0 if newest < self.due(now) else (now - self.line[1]) * self.fps - (newest - self.line[0])
+        self.batch, held = newest - self.taken + 1, frame < self.due(now)
+        self.late = (now - self.line[1]) * self.fps - (frame - self.line[0]) if self.clocked and not held else 0
         urgent, by_clock = False, self.frames and self.frames[-1][5]
         while self.taken <= newest:
             before = self.said.get(self.taken - 1, 0)
@@ -150,12 +169,13 @@ class Lock:
     def consider_resuming(self, now):
         """§5, Absence, the client's table"""
         anew = self.state == "resuming" and now > self.resumed_at + 2 * self.rtt + 0.5
-        if self.watches or not self.frames or self.line is None or not (self.state == "absent" or anew):
+        if self.watches or not self.frames or self.echo is None or not (self.state == "absent" or anew):
             return
         left = min(self.due(now) + 1, self.next) - self.ran
         if left > self.interval() or self.closed - self.next > self.interval():
             return
-        self.resume_first = self.taken = max(self.taken, min(self.due(now), self.ran + self.interval() + AHEAD))
+        number = self.newest_sample(now)[0] if self.subframes else max(self.keyframes)
+        self.resume_first = self.taken = max(self.taken, number)
         self.samples, self.state, self.resumed_at = {}, "resuming", now
 
     # --- CTRL ---
@@ -164,6 +184,8 @@ class Lock:
         """T of §4"""
         if self.watches:
             return 0.1
+        if self.frames and not self.clocked:
+            return 0.005
         if not self.frames:
             return 0.015 if self.rtts < 8 else 0.1
         new = [n for n in self.samples if self.samples[n] != self.said.get(n - 1, 0)]

@@ -30,7 +30,7 @@ class Machine:
         known = walk("start data", start)
         self.options = {o["key"]: o["value"] for o in known["option_list"]}
         self.fps, self.plays, self.policy, self.budget, self.spacing = fps, list(range(8)), 1, 0, 0
-        self.slot, self.saved_at = None, None
+        self.slot, self.saved_at, self.loaded = None, None, 0
         self.power_on()
         self.differs_at = None  # planted: this frame goes wrong
 
@@ -65,6 +65,7 @@ class Machine:
             return "saved"
         elif kind == LOAD and self.slot and int.from_bytes(data, "little") == self.saved_at:
             self.ram, self.last = bytearray(self.slot[:RAM]), self.slot[RAM:]
+            self.loaded += 1
         return None
 
     def serialize(self, keyframe):

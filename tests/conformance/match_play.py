@@ -1,10 +1,10 @@
 """match_play.py - joining by a password, playing, commands, verdicts, returning. §5, §7 and §9 of net/PROTOCOL.md."""
-import time
+import struct
 
-from judge import Match, equal_at, follows_the_lock, plays_past, same_frames
-from room import text
+from judge import Match, equal_at, follows_the_lock, plays_past, restart, same_frames
+from room import POLICY_STRICT, text
 
-CHAT = 19
+PAUSE, CHAT, SAVE, LOAD = 3, 19, 20, 21
 
 
 def play(program, seed):
@@ -26,6 +26,7 @@ def play(program, seed):
         ann.say_command(CHAT, b"hello")
         m.until(lambda: any([ann.client, CHAT, text("hello")] in f[6] for f in bob.lock.frames))
         print("ok a command stands at a keyframe")
+        commands(m, ann, bob)
         judged = sum(follows_the_lock(c) for c in (ann, bob))
         assert same_frames(ann, bob) and judged > 100, judged
         print("ok the lock: %d frames are made of the samples that §5 says" % judged)
@@ -35,12 +36,38 @@ def play(program, seed):
         print("ok a machine that differs is found by the verdict of frame %d" % ann.verdicts[-1][0])
 
 
+def commands(m, ann, bob):
+    ann.say_command(SAVE)
+    m.until(lambda: ann.machine.saved_at and bob.machine.saved_at)
+    keyframe = ann.machine.saved_at
+    m.until(lambda: ann.lock.ran > keyframe + 20)
+    bob.say_command(LOAD, struct.pack("<I", keyframe))
+    m.until(lambda: ann.machine.loaded == bob.machine.loaded == 1 and bob.machine.saved_at == keyframe)
+    m.until(lambda have=ann.lock.ran: equal_at(ann, bob, have))
+    print("ok both load the state that both saved at keyframe %d" % keyframe)
+    bob.say_command(PAUSE)
+    m.until(lambda: ann.lock.paused and bob.lock.paused)
+    stood = ann.lock.next
+    m.turn_for(0.3)
+    assert ann.lock.next == stood
+    ann.say_command(PAUSE)
+    m.until(lambda: not ann.lock.paused and ann.lock.ran > stood + 5)
+    print("ok the room pauses and goes on")
+
+
 def come_back(program, seed):
     with Match(program, seed) as m:
-        ann, bob = m.client("ann"), m.client("bob")
+        ann, bob = m.client("ann", budget=2000), m.client("bob")
         m.until(lambda: all(c.lock and c.lock.ran >= 30 for c in (ann, bob)))
-        have, session, token = bob.lock.next, bob.link.session.number, bob.token
+        session, token = bob.link.session.number, bob.token
         bob.link.cut = True
+        m.until(lambda: bob.link.handshake)
+        bob.link.cut = False
+        m.until(lambda: not bob.link.handshake)
+        m.until(lambda have=ann.lock.ran: plays_past(bob, have))
+        assert bob.link.session.number == session
+        print("ok a session that was silent for a second and is heard again goes on")
+        have, bob.link.cut = bob.lock.next, True
         m.until(lambda: ann.lock.ran >= have + 60 and not bob.link.session)
         bob.link.cut = False
         m.until(lambda: plays_past(bob, ann.lock.ran))
@@ -71,18 +98,36 @@ def journal(program, seed):
     with Match(program, seed, journal=True) as m:
         ann, bob = m.client("ann"), m.client("bob")
         m.until(lambda: all(c.lock and c.lock.ran >= 60 for c in (ann, bob)))
-        for c in (ann, bob):
-            c.link.cut = True
-        time.sleep(1)  # all are absent now and nothing closes: the journal has what they have
-        m.relay.kill()
-        m.relay.start(m.relay.port)
-        for c in (ann, bob):
-            c.link.cut = False
-            c.log.clear()
-        have = ann.lock.next
-        m.until(lambda: all(plays_past(c, have) for c in (ann, bob)), 20)
-        same_frames(ann, bob)
-        for c in (ann, bob):
-            assert not any(str(kind).startswith("PREPARE") for kind in c.log), "the relay did not take the digest for its own"
-        m.until(lambda: equal_at(ann, bob, have))
+        restart(m)
         print("ok all return to the journal's room, and their digests are the relay's")
+
+
+def strict(program, seed):
+    """Closes no frame without a player whose session has ended."""
+    with Match(program, seed) as m:
+        ann, bob = m.client("ann", policy=POLICY_STRICT), m.client("bob")
+        m.until(lambda: all(c.lock and c.lock.ran >= 30 for c in (ann, bob)))
+        bob.link.cut = True
+        m.until(lambda: not bob.link.session)
+        stood = ann.lock.next
+        m.turn_for(1)
+        assert ann.lock.next == stood and ann.lock.waiting == bob.seats and not ann.lock.out
+        bob.link.cut = False
+        m.until(lambda: plays_past(bob, stood + 10))
+        assert same_frames(ann, bob) and follows_the_lock(ann) > stood
+        print("ok a strict room stands still while a player is cut off, and goes on when it is back")
+
+
+def plain(program, seed):
+    """The original algorithm: a sample each interval, and no clock."""
+    with Match(program, seed) as m:
+        ann, bob = m.client("ann", subframes=0, clock=0, spacing=5, budget=2000), m.client("bob")
+        m.until(lambda: all(c.lock and c.lock.ran >= 200 for c in (ann, bob)))
+        have = ann.lock.next
+        bob.link.cut = True
+        m.until(lambda: not bob.link.session)
+        bob.link.cut = False
+        m.until(lambda: plays_past(bob, have + 50) and equal_at(ann, bob, have + 50))
+        judged = follows_the_lock(ann) + follows_the_lock(bob)
+        assert same_frames(ann, bob) > have and judged > 400
+        print("ok a room without clock and sub-frames: %d frames follow the lock, through a return" % judged)

@@ -22,6 +22,7 @@ def watch(program, seed):
         assert cid.lock.by_update == 0, "frames come to a watcher by HISTORY alone"
         print("ok a watcher's chat is a notice to all")
         away(m, ann, cid)
+        ghost(m)
         differ(m, ann, cid)
         step_in(m, ann, cid)
 
@@ -32,8 +33,18 @@ def away(m, ann, cid):
     cid.link.cut, have = False, ann.lock.ran
     m.until(lambda: cid.lock.ran >= have)
     assert cid.link.session.number != session and cid.client == 255 and cid.room_id == room
+    assert ann.roster[4] == 1, ann.roster
     same_frames(ann, cid)
     print("ok a watcher that lost its link watches again, by the same seat key")
+
+
+def ghost(m):
+    """It has watched a room that is gone."""
+    dan = m.client("dan", room="gone")
+    dan.watches = True
+    m.until(lambda: dan.refused)
+    assert dan.refused[0] == 8 and not dan.welcome
+    print("ok a watcher that comes again makes no room")
 
 
 def differ(m, ann, cid):

@@ -6,7 +6,7 @@ import curves
 import packing
 from link import CTRL, Link
 from lock import LONGEST, Lock
-from machine import LOAD, SAVE, SNAPSHOT, START, Machine
+from machine import SNAPSHOT, START, Machine
 from primitives import VERSION, Writer
 from protocol import write_frames
 from session import blake, prove_door
@@ -36,8 +36,8 @@ def alone(frame):
 class Client:
     def __init__(self, name, port, rng, now, **wishes):
         self.name, self.rng = name, rng
-        self.wish = dict(room="python", seats=1, players=2, policy=POLICY_BOUNDED, spacing=0, budget=2000, hash_every=15,
-                         fps=30, desync=IGNORE, password=None) | wishes
+        self.wish = dict(room="python", seats=1, players=2, policy=POLICY_BOUNDED, spacing=0, budget=10000, hash_every=15,
+                         subframes=1, clock=1, fps=30, desync=IGNORE, password=None) | wishes
         self.link, self.seat_seed = Link(port, rng, now), rng.randbytes(32)
         self.new_process()
         self.token, self.seat_time, self.watches = None, 0, False
@@ -93,7 +93,7 @@ class Client:
             self.come_back()
             return
         w = self.wish
-        params = [w["policy"], 1, 1, 0, w["players"], w["spacing"], w["budget"], w["hash_every"], w["fps"] * 1000000, w["desync"]]
+        params = [w["policy"], w["subframes"], w["clock"], 0, w["players"], w["spacing"], w["budget"], w["hash_every"], w["fps"] * 1000000, w["desync"]]
         door = (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
         key = curves.ed25519_public(self.seat_seed).hex()
         seats = 0 if self.watches else w["seats"]
@@ -137,8 +137,9 @@ class Client:
         elif self.state == "returning" and self.lock and not self.waits:
             self.state = self.before
         else:
-            self.lock = Lock(self.rng, params[8] / 1e6, bin(seats).count("1"), self.watches)
-            self.lock.state = "absent" if self.state == "returning" else "present"
+            self.lock = Lock(self.rng, params, bin(seats).count("1"), self.watches)
+            if self.state == "returning":
+                self.lock.absent()
             self.state, self.waits = "waiting", False
 
     def on_17(self, code, words):  # REFUSE
@@ -189,7 +190,7 @@ class Client:
             self.lock.take_frames(frames)
 
     def on_26(self, first, end, tags):  # TAGS
-        if end > self.lock.begin:
+        if end >= self.lock.begin:
             self.tags.append((first + len(tags), end, bytes.fromhex(tags[-1])))
 
     def on_27(self, offset, total, piece):  # TICKET
@@ -204,17 +205,17 @@ class Client:
         if marked and not begins:
             self.hashes[number - 1] = self.machine.hash()
             self.say(4, number - 1, self.hashes[number - 1], None, None, 0)
-        self.run_commands(number, commands, behind_snapshot=begins, unseen=False)
+        self.run_commands(number, commands, begins)
         self.machine.run(f)
         self.lock.ran += 1
 
-    def run_commands(self, keyframe, commands, behind_snapshot, unseen):
+    def run_commands(self, keyframe, commands, behind_snapshot):
         kinds = [kind for _, kind, _ in commands]
         at = kinds.index(SNAPSHOT) + 1 if behind_snapshot and SNAPSHOT in kinds else 0
         for _, kind, data in commands[at:]:
             if kind == SNAPSHOT:
                 self.give_state(keyframe)
-            elif self.machine.command(keyframe, kind, bytes.fromhex(data)) == "saved" and not unseen:
+            elif self.machine.command(keyframe, kind, bytes.fromhex(data)) == "saved":
                 self.say_command(9, struct.pack("<IBQ", keyframe, 1, self.machine.hash()))
 
     # --- hashes, snapshots, healing ---
@@ -242,10 +243,10 @@ class Client:
             self.say(12, keyframe, against, at, len(packed), packed[at:at + 4000].hex())
         self.gave.append((keyframe, against, len(packed)))
 
-    def on_30(self, keyframe, _interval, begin, length, packed, digest):  # OFFER
+    def on_30(self, keyframe, interval, begin, length, packed, digest):  # OFFER
         self.offer, self.packed, self.unloaded = (keyframe, packed, begin, length, digest), b"", None
         if begin:
-            self.lock.forget(keyframe)
+            self.lock.forget(keyframe, interval)
             self.tags, self.waits, self.state = [], True, "playing"
 
     def on_31(self, keyframe, offset, total, piece):  # SNAPSHOT
@@ -268,7 +269,7 @@ class Client:
         if not self.offer[2]:
             for number in range(keyframe, self.lock.ran):
                 f = self.lock.frame(number)
-                self.run_commands(number, f[6], behind_snapshot=number == keyframe, unseen=True)
+                self.run_commands(number, f[6], number == keyframe)
                 self.machine.run(f)
         self.say(13, keyframe, self.lock.ran, 0)
         self.healed.append((keyframe, self.lock.ran))
