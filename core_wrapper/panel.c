@@ -1,3 +1,4 @@
+/* The panel's text and its drawing. panel.h. The one line is in panel_state.c. */
 #include "core_wrapper/panel.h"
 
 #include <stdarg.h>

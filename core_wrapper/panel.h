@@ -1,5 +1,9 @@
-/* panel.h - how a session stands, as plain numbers: the line that tells the player what he waits for, and the
- * panel that shows everything. Pure: what is told is a function of struct kl_panel alone. */
+/* panel.h - the panel and the one line on the screen. docs/design.md §8 "The panel".
+ *
+ * panel_fill.c copies the session's figures into struct kl_panel. panel_state.c makes the text of the one
+ * line
+ * ("waiting for bob  3 s"). panel.c makes the panel's text and draws it.
+ * Pure: all text is a function of struct kl_panel alone. */
 #ifndef KLW_PANEL_H
 #define KLW_PANEL_H
 

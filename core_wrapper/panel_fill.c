@@ -1,3 +1,4 @@
+/* The panel's numbers, copied from the status of the link. panel.h. */
 #include <stdio.h>
 #include <string.h>
 

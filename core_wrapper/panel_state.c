@@ -1,4 +1,4 @@
-/* What the player is told of a state that lasts. */
+/* The text of the one line: a state that lasts ("waiting for bob  3 s"). panel.h. */
 #include <stdio.h>
 
 #include "core_wrapper/panel.h"

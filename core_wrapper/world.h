@@ -1,5 +1,9 @@
-/* world.h - the world that the emulator sees through the C library: time, chance and files. docs/design.md
- * §6.
+/* world.h - time, chance and files as the emulator sees them through the C library. docs/design.md §6 "The
+ * virtual clock".
+ *
+ * Cores write the host's clock and unseeded chance into their state. One such byte makes two machines differ.
+ * So a core reads a virtual clock instead: the room's epoch plus frames divided by fps, equal on all
+ * machines.
  *
  * After a core has been opened, the imports of that one shared object (its relocated symbol table entries:
  * JMP_SLOT, GLOB_DAT, R_*_64) are pointed at functions here; nothing else in the process is touched.
