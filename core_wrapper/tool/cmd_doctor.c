@@ -1,4 +1,4 @@
-/* `keylock doctor`: is all there that a match needs, and what to do where it is not. */
+/* `keylock doctor`: checks everything that a match needs, and names a remedy for each problem. */
 #include "core_wrapper/tool/tool.h"
 
 #include "core_wrapper/tool/doctor.h"
@@ -14,29 +14,29 @@
 const char cmd_doctor_help[] =
     "Usage: keylock doctor [OPTIONS]\n"
     "\n"
-    "Looks at RetroArch, the installed cores, the wrapper, the relay and this machine's clock, and says how "
-    "to mend what\n"
-    "is wrong. Nothing is changed.\n"
+    "Checks RetroArch, the installed cores, the wrapper, the relay and this machine's clock, and names a\n"
+    "remedy for each problem. Changes nothing.\n"
     "\n"
     "  --relay HOST[:PORT]  the relay (default: KEYLOCK_RELAY, else keylock.cfg in RetroArch's system "
     "folder)\n"
     "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
-    "  --json               prints one JSON object instead of lines\n"
+    "  --json               prints one JSON object; the code of a finding stays the same in later versions\n"
     "\n"
     "Exit status:\n"
-    "  0  all works, though something could be better\n"
+    "  0  no problem, notes at most\n"
     "  1  something does not work\n"
     "  2  wrong usage\n";
 /* clang-format on */
 
 static const char *const healths[] = {"ok", "note", "wrong"};
 
-void kl_doctor_find(struct kl_doctor *d, enum kl_health health, const char *about, const char *todo,
-                    const char *format, ...) {
+void kl_doctor_find(struct kl_doctor *d, enum kl_health health, const char *code, const char *about,
+                    const char *todo, const char *format, ...) {
     va_list args;
     if (d->count == KLT_FINDINGS) return;
     struct kl_finding *f = &d->finding[d->count++];
     f->health = health;
+    f->code = code;
     snprintf(f->about, sizeof f->about, "%s", about);
     snprintf(f->todo, sizeof f->todo, "%s", todo ? todo : "");
     va_start(args, format);
@@ -59,9 +59,9 @@ static void print(const struct kl_doctor *d) {
     }
     unsigned wrong = count_of(d, KL_WRONG), odd = count_of(d, KL_ODD);
     if (wrong)
-        printf("%u thing%s to put right.\n", wrong, wrong == 1 ? "" : "s");
+        printf("%u problem%s to repair.\n", wrong, wrong == 1 ? "" : "s");
     else
-        printf("All that is needed is installed%s.\n", odd ? "; the notes say what could be better" : "");
+        printf("Keylock can play on this machine%s.\n", odd ? "; each note names an improvement" : "");
 }
 
 static int print_json(const struct kl_doctor *d) {
@@ -70,6 +70,7 @@ static int print_json(const struct kl_doctor *d) {
         const struct kl_finding *f = &d->finding[i];
         json_object *j = json_object_new_object();
         json_object_object_add(j, "health", json_object_new_string(healths[f->health]));
+        json_object_object_add(j, "code", json_object_new_string(f->code));
         json_object_object_add(j, "about", json_object_new_string(f->about));
         json_object_object_add(j, "found", json_object_new_string(f->text));
         if (*f->todo) json_object_object_add(j, "do", json_object_new_string(f->todo));

@@ -1,5 +1,5 @@
-/* doctor.h - what `keylock doctor` finds, and the checks that find it. Each check adds what it found, good or
- * bad; a finding that is not good says what to do. */
+/* doctor.h - the findings of `keylock doctor`, and its checks. Each check adds findings, good or bad; a
+ * finding that is not good names its remedy. */
 #ifndef KLT_DOCTOR_H
 #define KLT_DOCTOR_H
 
@@ -15,9 +15,10 @@ enum kl_health {
 #define KLT_FINDINGS 64
 struct kl_finding {
     enum kl_health health;
-    char about[24];  /* "RetroArch", "relay", … */
-    char text[1024]; /* what was found */
-    char todo[1024]; /* what to do; "" where it is well */
+    const char *code; /* for programs, never changed: "relay_silent"; a literal */
+    char about[24];   /* "RetroArch", "relay", … */
+    char text[1024];  /* the finding, for people */
+    char todo[1024];  /* the remedy; "" with KL_WELL */
 };
 
 struct kl_doctor {
@@ -30,15 +31,15 @@ struct kl_doctor {
     unsigned count;
 };
 
-/* todo NULL or "": well enough. */
-__attribute__((format(printf, 5, 6))) void kl_doctor_find(struct kl_doctor *d, enum kl_health health,
-                                                          const char *about, const char *todo,
-                                                          const char *format, ...);
+/* Adds a finding. code: a literal of small letters and '_', for programs. todo: the remedy, or NULL. */
+__attribute__((format(printf, 6, 7))) void kl_doctor_find(struct kl_doctor *d, enum kl_health health,
+                                                          const char *code, const char *about,
+                                                          const char *todo, const char *format, ...);
 
 void kl_doctor_retroarch(struct kl_doctor *d); /* the program, its settings and folders; fills in place */
-void kl_doctor_wrapper(struct kl_doctor *d);   /* loads; our own folder */
-void kl_doctor_cores(struct kl_doctor *d);     /* the installed ones, their inner cores and info files */
-void kl_doctor_relay(struct kl_doctor *d);     /* keylock.cfg; reached, how far, how steady, which protocol */
-void kl_doctor_clock(struct kl_doctor *d);     /* how late this machine wakes a program; its wall clock */
+void kl_doctor_wrapper(struct kl_doctor *d);   /* does it load; Keylock's own folder */
+void kl_doctor_cores(struct kl_doctor *d);     /* the installed cores, their inner cores and info files */
+void kl_doctor_relay(struct kl_doctor *d);     /* keylock.cfg; the relay's round trip, jitter, protocol */
+void kl_doctor_clock(struct kl_doctor *d);     /* wake-up delays of this machine; its wall clock */
 
 #endif

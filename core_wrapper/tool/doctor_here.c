@@ -1,4 +1,4 @@
-/* The doctor's looks at this machine: RetroArch, wrapper, cores, clock. */
+/* The doctor's checks of this machine: RetroArch, wrapper, cores, clock. */
 #include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/file.h"
@@ -49,24 +49,28 @@ static void look_at_program(struct kl_doctor *d) {
     if (!kl_on_path("retroarch", program, sizeof program)) return; /* its settings alone may be left */
     ask_version(program, said, sizeof said);
     if (!find_version(said, &major, &minor, &patch))
-        kl_doctor_find(d, KL_WRONG, "RetroArch", "Start it once by hand and see what it says.",
-                       "%.500s does not say its version", program);
+        kl_doctor_find(d, KL_WRONG, "retroarch_silent", "RetroArch",
+                       "Start RetroArch in a terminal and read its messages.",
+                       "%.500s does not print its version", program);
     else if (major * 10 + minor < OLDEST && major < 2)
-        kl_doctor_find(d, KL_ODD, "RetroArch", "Take a newer one: 1.14 and 1.20 were tried.",
-                       "%.500s is %u.%u.%u", program, major, minor, patch);
+        kl_doctor_find(d, KL_ODD, "retroarch_old", "RetroArch",
+                       "Update RetroArch; Keylock is tested with 1.14 and 1.20.",
+                       "expected 1.9 or later, got %u.%u.%u (%.500s)", major, minor, patch, program);
     else
-        kl_doctor_find(d, KL_WELL, "RetroArch", NULL, "%u.%u.%u (%.500s)", major, minor, patch, program);
+        kl_doctor_find(d, KL_WELL, "retroarch", "RetroArch", NULL, "%u.%u.%u (%.500s)", major, minor, patch,
+                       program);
 }
 
 static void look_at_place(struct kl_doctor *d, const struct kl_place *p) {
     char todo[1024];
-    kl_doctor_find(d, KL_WELL, p->name, NULL, "settings %.400s%s, cores %.400s", p->config,
-                   p->values.there ? "" : " (not there yet)", p->cores);
+    kl_doctor_find(d, KL_WELL, "retroarch_folders", p->name, NULL, "settings %.400s%s, cores %.400s",
+                   p->config, p->values.there ? "" : " (not there yet)", p->cores);
     if (!kl_dir_exists(p->cores)) {
         snprintf(todo, sizeof todo,
-                 "Install a core, with the distribution's packages (libretro-…) or in RetroArch: Main "
-                 "Menu, Load Core, Download a Core.");
-        kl_doctor_find(d, KL_WRONG, p->name, todo, "there is no folder %.400s", p->cores);
+                 "Install a core: a package libretro-… of the distribution, or in RetroArch Main Menu, Load "
+                 "Core, Download a Core.");
+        kl_doctor_find(d, KL_WRONG, "cores_folder_missing", p->name, todo,
+                       "the folder of cores %.400s does not exist", p->cores);
     }
 }
 
@@ -75,11 +79,12 @@ void kl_doctor_retroarch(struct kl_doctor *d) {
     look_at_program(d);
     d->places = kl_place_find(d->place, err, sizeof err);
     if (d->places < 0)
-        kl_doctor_find(d, KL_WRONG, "RetroArch", "Look at that file's permissions.", "%.900s", err);
+        kl_doctor_find(d, KL_WRONG, "retroarch_unreadable", "RetroArch",
+                       "Make that file readable for this user.", "%.900s", err);
     if (d->places < 0) d->places = 0;
     if (d->places == 0)
-        kl_doctor_find(d, KL_WRONG, "RetroArch", "Install it: apt-get install retroarch.",
-                       "none is installed");
+        kl_doctor_find(d, KL_WRONG, "retroarch_missing", "RetroArch",
+                       "Install RetroArch: apt-get install retroarch.", "RetroArch is not installed");
     for (int i = 0; i < d->places; i++)
         look_at_place(d, &d->place[i]);
 }
@@ -91,19 +96,21 @@ static void load_wrapper(struct kl_doctor *d) {
     void *handle = kl_library_open(d->wrapper_path, why, sizeof why);
     klw_api_fn fn = NULL;
     if (!handle) {
-        kl_doctor_find(d, KL_WRONG, "wrapper",
-                       "Install the library that it names, or build Keylock here (make deps, make).",
-                       "the wrapper does not load: %.900s", why);
+        kl_doctor_find(
+            d, KL_WRONG, "wrapper_broken", "wrapper",
+            "Install the library that this message names, or build Keylock here (make deps, make).",
+            "the wrapper does not load: %.900s", why);
         return;
     }
     *(void **)&fn = kl_library_find(handle, KLW_API_SYMBOL);
     const struct klw_api *api = fn ? fn() : NULL;
     if (!api || api->version != KLW_API_VERSION)
-        kl_doctor_find(d, KL_WRONG, "wrapper", "Build and install keylock and the wrapper together.",
-                       "%.600s is of another version than this keylock: expected %d, got %u", d->wrapper_path,
+        kl_doctor_find(d, KL_WRONG, "wrapper_version", "wrapper",
+                       "Build and install keylock and the wrapper together.",
+                       "%.600s has another version than this keylock: expected %d, got %u", d->wrapper_path,
                        KLW_API_VERSION, api ? api->version : 0);
     else
-        kl_doctor_find(d, KL_WELL, "wrapper", NULL, "%.900s", d->wrapper_path);
+        kl_doctor_find(d, KL_WELL, "wrapper", "wrapper", NULL, "%.900s", d->wrapper_path);
     kl_library_close(handle);
 }
 
@@ -116,12 +123,14 @@ void kl_doctor_wrapper(struct kl_doctor *d) {
     if (*d->wrapper_path)
         load_wrapper(d);
     else
-        kl_doctor_find(d, KL_WRONG, "wrapper", "Run make install, or name it with --wrapper.", "%.900s", err);
+        kl_doctor_find(d, KL_WRONG, "wrapper_missing", "wrapper",
+                       "Run make install, or name the wrapper with --wrapper.", "%.900s", err);
     if (kl_state_folder(NULL, dir, err, sizeof err) == 0)
-        kl_doctor_find(d, KL_WELL, "own folder", NULL, "%.900s", dir);
+        kl_doctor_find(d, KL_WELL, "own_folder", "own folder", NULL, "%.900s", dir);
     else
-        kl_doctor_find(d, KL_WRONG, "own folder",
-                       "Seats and relays' keys are kept there: make it yours, mode 700.", "%.900s", err);
+        kl_doctor_find(d, KL_WRONG, "own_folder_unusable", "own folder",
+                       "Make this folder yours, with mode 700. Keylock keeps seats and relays' keys there.",
+                       "%.900s", err);
 }
 
 /* ---- the cores ---- */
@@ -139,14 +148,14 @@ static void look_at_focus(const struct look *l, const char *name, const char *in
                  kl_settings_get(&s, "corename", locked, sizeof locked);
     kl_settings_free(&s);
     if (!known || kl_install_runs_on(l->p, locked)) return;
-    snprintf(todo, sizeof todo,
-             "keylock install %s, or in RetroArch's settings, User Interface, turn off \"Pause Content When "
-             "Not in "
-             "Focus\", and under Menu \"Pause Content When Menu Is Active\".",
-             name);
-    kl_doctor_find(
-        l->d, KL_ODD, name, todo,
-        "RetroArch stops the game while its menu is open or another window has the focus: you are away then");
+    snprintf(
+        todo, sizeof todo,
+        "Run keylock install %s. Or turn off, in RetroArch's settings, User Interface: \"Pause Content When "
+        "Not in Focus\", and Menu, \"Pause Content When Menu Is Active\".",
+        name);
+    kl_doctor_find(l->d, KL_ODD, "core_pauses", name, todo,
+                   "RetroArch stops the game while its menu is open or another window has the focus, and the "
+                   "others play on without you");
 }
 
 static void look_at_core(struct look *l, const char *file) {
@@ -155,18 +164,20 @@ static void look_at_core(struct look *l, const char *file) {
     if (!len || len >= sizeof name) return;
     snprintf(name, sizeof name, "%.*s", (int)len, file);
     snprintf(info, sizeof info, "%.3800s/%s_keylock_libretro.info", l->p->info, name);
-    snprintf(todo, sizeof todo, "keylock install %s", name);
+    snprintf(todo, sizeof todo, "Run keylock install %s.", name);
     l->installed++;
     if (!kl_install_has_core(l->p, name))
-        kl_doctor_find(l->d, KL_WRONG, name, "Install that core, or keylock install --remove its name.",
-                       "there is no %s_libretro.so for it in %.600s", name, l->p->cores);
+        kl_doctor_find(l->d, KL_WRONG, "core_missing", name,
+                       "Install the core, or run keylock install --remove with its name.",
+                       "no %s_libretro.so for the wrapped core in %.600s", name, l->p->cores);
     else if (!kl_file_readable(info))
-        kl_doctor_find(l->d, KL_WRONG, name, todo, "RetroArch finds no %.900s", info);
+        kl_doctor_find(l->d, KL_WRONG, "core_info_missing", name, todo, "the info file %.900s is missing",
+                       info);
     else if (kl_install_state(l->p, name, l->d->wrapper_path) == KL_INSTALLED_OTHER)
-        kl_doctor_find(l->d, KL_ODD, name, todo, "its copy of the wrapper is of another build than %.600s",
-                       l->d->wrapper_path);
+        kl_doctor_find(l->d, KL_ODD, "core_stale", name, todo,
+                       "the core's copy of the wrapper is of another build than %.600s", l->d->wrapper_path);
     else
-        kl_doctor_find(l->d, KL_WELL, name, NULL, "in %s's list of cores", l->p->name);
+        kl_doctor_find(l->d, KL_WELL, "core", name, NULL, "in %s's list of cores", l->p->name);
     look_at_focus(l, name, info);
 }
 
@@ -180,9 +191,9 @@ void kl_doctor_cores(struct kl_doctor *d) {
                 look_at_core(&l, list.name[k]);
         kl_dir_list_free(&list);
         if (!l.installed)
-            kl_doctor_find(d, KL_ODD, l.p->name,
-                           "keylock install CORE puts one there; keylock play needs none.",
-                           "no core is installed for online play in its list");
+            kl_doctor_find(d, KL_ODD, "cores_none", l.p->name,
+                           "Run keylock install CORE, or play with keylock play.",
+                           "the list of cores has no core for online play");
     }
 }
 
@@ -204,20 +215,21 @@ static void look_at_naps(struct kl_doctor *d) {
     qsort(late, NAPS, sizeof *late, by_size);
     double usual = (double)late[NAPS * 95 / 100] / 1000, worst = (double)late[NAPS - 1] / 1000;
     bool bad = late[NAPS * 95 / 100] > NAP_LATE_US;
-    kl_doctor_find(
-        d, bad ? KL_ODD : KL_WELL, "clock",
-        bad ? "End what keeps the processor busy; on a laptop, take the power plan for performance." : NULL,
-        "programs wake up to %.1f ms late (95 of 100; the worst of all %.1f ms)", usual, worst);
+    kl_doctor_find(d, bad ? KL_ODD : KL_WELL, bad ? "wakes_late" : "wakes", "clock",
+                   bad ? "End other busy programs; on a laptop, choose the power plan for performance."
+                       : NULL,
+                   "programs wake up to %.1f ms late in 95 of 100 tries, %.1f ms at worst", usual, worst);
 }
 
 void kl_doctor_clock(struct kl_doctor *d) {
     look_at_naps(d);
     if (kl_wall_us() / 1000000 < 1700000000)
-        kl_doctor_find(d, KL_ODD, "clock", "Set it: a room that you make starts its games at that time.",
+        kl_doctor_find(d, KL_ODD, "date_wrong", "clock",
+                       "Set the date: games in your rooms start at this machine's time.",
                        "this machine's date is before 2023");
     else if (!kl_wall_is_kept())
-        kl_doctor_find(d, KL_WELL, "clock", NULL,
-                       "no time server sets the date; the lock does not need the right time");
+        kl_doctor_find(d, KL_WELL, "date_unkept", "clock", NULL,
+                       "no time server sets the date; matches do not need the right time");
     else
-        kl_doctor_find(d, KL_WELL, "clock", NULL, "the date is kept by a time server");
+        kl_doctor_find(d, KL_WELL, "date_kept", "clock", NULL, "a time server sets the date");
 }

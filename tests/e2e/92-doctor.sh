@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 92-doctor.sh - `keylock doctor` on a machine where all is well, and on ones where each thing is wrong: it says which, what to do, and
-# its exit status tells.
+# 92-doctor.sh - `keylock doctor` on a machine without problems, and on machines with one problem each. Each problem has its own code,
+# a text and a remedy, and the exit status counts it.
 # runs: waiting, test, 25 s
 # runs: waiting, all, 25 s: KL_RETROARCH=1.20
 . "$(dirname "$0")/lib.sh"
@@ -18,7 +18,7 @@ END
 ln -s "$nestopia" "$ra/cores"
 start_relay
 
-# doctor NAME WANTED_STATUS ARGUMENT…: its findings in $tmp/NAME.json.
+# doctor NAME STATUS ARGUMENT…: writes the findings into $tmp/NAME.json and expects STATUS.
 doctor() {
     local name=$1 wanted=$2 status
     shift 2
@@ -28,52 +28,55 @@ doctor() {
     fail "doctor/$name: exit status $status, expected $wanted: $(cat "$tmp/$name.json")"
     show "$name"
 }
-# finds NAME HEALTH ABOUT TEXT: such a finding is among them (HEALTH may be a pattern), and what is not well says what to do.
+# finds NAME HEALTH CODE ABOUT [TEXT]: $tmp/NAME.json has such a finding, and a remedy in it unless its health is ok. HEALTH and CODE are
+# patterns.
 finds() {
-    check "doctor/$1-$3" "no $2 about $3 with \"$4\": $(cat "$tmp/$1.json")" python3 - "$tmp/$1.json" "$2" "$3" "$4" <<'END'
+    check "doctor/$1-$4-$3" "expected $2 $3 about $4 with \"${5-}\", got $(cat "$tmp/$1.json")" \
+        python3 - "$tmp/$1.json" "$2" "$3" "$4" "${5-}" <<'END'
 import json, re, sys
-path, health, about, text = sys.argv[1:]
-found = [f for f in json.load(open(path))["findings"] if f["about"] == about and re.fullmatch(health, f["health"]) and text in f["found"]]
+path, health, code, about, text = sys.argv[1:]
+found = [f for f in json.load(open(path))["findings"] if f["about"] == about and re.fullmatch(health, f["health"])
+         and re.fullmatch(code, f["code"]) and text in f["found"]]
 sys.exit(not found or (found[0]["health"] != "ok" and not found[0].get("do")))
 END
 }
 
 "$keylock" install nestopia --wrapper "$wrapper" --for native --relay "$relay" >"$tmp/install.log" 2>&1 || { show install; fail "doctor/install"; }
 doctor well 0
-finds well ok nestopia "list of cores"
-finds well ok relay "answers after"
-finds well ok wrapper keylock_libretro.so
-finds well "ok|note" clock "programs wake" # a machine that others share wakes late
-command -v retroarch >/dev/null && finds well ok RetroArch "1."
+finds well ok core nestopia
+finds well ok relay relay "answers after"
+finds well ok wrapper wrapper keylock_libretro.so
+finds well "ok|note" "wakes|wakes_late" clock # a machine that others share wakes late
+command -v retroarch >/dev/null && finds well ok retroarch RetroArch "1."
 "$keylock" doctor --wrapper "$wrapper" >"$tmp/text.log" 2>&1
-check doctor/text "the text does not say that all is well" grep -q '^All that is needed is installed' "$tmp/text.log"
+check doctor/text "expected a last line without problems, got $(tail -1 "$tmp/text.log")" grep -q '^Keylock can play on this machine' "$tmp/text.log"
 
 through far --delay 130 --jitter 60
 doctor far 0 --relay "$link"
-finds far note relay "answers after"
+finds far note relay_far relay "answers after"
 doctor nobody 1 --relay "127.0.0.1:$(free_port)"
-finds nobody wrong relay "no answer"
+finds nobody wrong relay_silent relay
 doctor no-name 1 --relay relay.invalid
-finds no-name wrong relay "cannot find"
+finds no-name wrong relay_unknown relay
 
 rm "$ra/cores/nestopia_libretro.so" "$ra/system/keylock.cfg"
 echo x >>"$ra/cores/nestopia_keylock_libretro.so"
 doctor no-core 1
-finds no-core wrong nestopia "no nestopia_libretro.so"
-finds no-core note relay "no relay is set"
+finds no-core wrong core_missing nestopia nestopia_libretro.so
+finds no-core note relay_unset relay
 ln -s "$nestopia" "$ra/cores"
 echo 'pause_nonactive = "true"' >"$ra/retroarch.cfg"
 rm "$ra/config/Nestopia Keylock/Nestopia Keylock.cfg"
 doctor stale 0
-finds stale note nestopia "another build"
-finds stale note nestopia "stops the game"
+finds stale note core_stale nestopia
+finds stale note core_pauses nestopia
 echo 'relay = a b:c' >"$ra/system/keylock.cfg"
 doctor settings 1
-finds settings wrong settings "keylock.cfg line 1"
+finds settings wrong settings_wrong settings "keylock.cfg line 1"
 cp "$content/shooter.nes" "$tmp/no-wrapper.so"
 "$keylock" doctor --wrapper "$tmp/no-wrapper.so" --json >"$tmp/wrapper.json" 2>/dev/null
 check doctor/wrapper "exit status $?" test $? = 1
-finds wrapper wrong wrapper "does not load"
+finds wrapper wrong wrapper_broken wrapper
 "$keylock" doctor --relay "" >/dev/null 2>&1
 check doctor/usage "exit status $?" test $? = 2
 finish
