@@ -116,6 +116,7 @@ void intruder_enter(struct intruder *n, uint16_t port) {
     if (n->has_keys) n->peer = kl_enet_seal_connect(n->host, &n->relay, n->outcome.keys.session);
     for (int i = 0; i < 2000 && n->peer && !n->connected; i++)
         intruder_serve(n, 1);
+    enet_host_flush(n->host); /* the acknowledgement that opens the session on the relay */
     if (n->connected) return;
     fprintf(stderr, "an intruder does not get in: keys %d refused %d\n", n->has_keys, n->refused);
     abort();
