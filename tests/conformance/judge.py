@@ -79,7 +79,7 @@ class Match:
 
 
 def restart(match):
-    """The relay is killed and begins again with its journal; all come back with the frames that they have."""
+    """The relay is killed and begins again, with the same key; all come back with the frames that they have."""
     for c in match.clients:
         c.link.cut = True
     match.turn_for(1)  # all are absent now and nothing closes: the journal has what they have

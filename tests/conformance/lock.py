@@ -45,7 +45,7 @@ class Lock:
         # for each frame, below which number the relay had all samples before it closed, and after.
         self.said, self.out, self.by_update, self.there = {}, [], 0, {}
         self.taken, self.resume_first, self.resumed_at, self.batch, self.late = 0, 0, 0, 0, 0
-        self.mark = None
+        self.marks = []  # the newest, as (end, mark)
         self.state = "present"
         self.forget(0)
         self.begin_anew()
@@ -106,7 +106,7 @@ class Lock:
         self.by_update += len(u["frames"])
         self.take_frames(u["frames"])
         if u["mark"] and u["first"] <= self.next <= u["first"] + len(u["frames"]):
-            self.mark = (u["first"] + len(u["frames"]), u["mark"])
+            self.marks = self.marks[-63:] + [(u["first"] + len(u["frames"]), u["mark"])]
 
     def newest(self, u, now):
         self.echo = (u["stamp"], now)

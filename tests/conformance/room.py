@@ -2,6 +2,7 @@
 import hashlib
 import struct
 
+import bring
 import curves
 import packing
 from link import CTRL, Link
@@ -41,7 +42,7 @@ class Client:
         self.link, self.seat_seed = Link(port, rng, now), rng.randbytes(32)
         self.new_process()
         self.token, self.seat_time, self.watches = None, 0, False
-        self.forge = lambda snapshot: snapshot  # by the judge
+        self.forge = self.forge_frame = lambda what: what  # by the judge
 
     def new_process(self):
         """Nothing is left but the seat's key and the token."""
@@ -50,7 +51,7 @@ class Client:
         self.tags, self.verdicts, self.notices, self.roster, self.hashes = [], [], [], None, {}
         self.ticket, self.ticket_parts = None, b""
         self.kept, self.offer, self.packed, self.unloaded, self.waits = {}, None, b"", None, False  # waits: for a snapshot to begin with
-        self.log, self.gave, self.healed = [], [], []
+        self.log, self.gave, self.healed, self.wants = [], [], [], []
 
     # --- one turn ---
 
@@ -217,6 +218,11 @@ class Client:
                 self.give_state(keyframe)
             elif self.machine.command(keyframe, kind, bytes.fromhex(data)) == "saved":
                 self.say_command(9, struct.pack("<IBQ", keyframe, 1, self.machine.hash()))
+
+    def on_28(self, parts, first):  # WANT
+        for part in bring.brought(self, parts, first):
+            self.say(10, *part)
+        self.wants.append((parts, first))
 
     # --- hashes, snapshots, healing ---
 
