@@ -61,11 +61,11 @@ static void fill_final(struct klw_final *out) {
 
 /* The relay's word on this frame: as finish() returns it, or 1 while it is not here. */
 static int verdict_on(uint32_t label) {
-    const struct kl_link_status *s = &kl_w.status;
+    const struct kl_stay_status *s = &kl_w.status;
     if (s->desync) return 2;
     if (s->any_verified && s->verified >= label) return 0;
     if (s->verdict.frame == label && s->verdict.complete) return 0;
-    return s->phase == KL_LINK_ENDED ? -1 : 1;
+    return s->phase == KL_STAY_ENDED ? -1 : 1;
 }
 
 /* Who stops at a frame that is not marked, while the others play on, is the only one to speak of it. */

@@ -185,7 +185,7 @@ static void enter(const char *room) {
 
 /* In a room of ours somebody may have come by now. */
 static bool is_alone(void) {
-    return kl_w.status.phase == KL_LINK_WAITING && kl_w.status.roster.count <= 1;
+    return kl_w.status.phase == KL_STAY_WAITING && kl_w.status.roster.count <= 1;
 }
 
 static void follow_quick(void) {

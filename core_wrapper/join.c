@@ -155,14 +155,14 @@ bool kl_join_write_link(char *out, size_t cap, const char *fingerprint) {
 
 void kl_join_invite(void) {
     char link[KL_URL_MAX + 1];
-    if (j.invited || !kl_w.config.invite || kl_w.status.phase < KL_LINK_WAITING) return;
+    if (j.invited || !kl_w.config.invite || kl_w.status.phase < KL_STAY_WAITING) return;
     j.invited = true;
     if (!kl_join_write_link(link, sizeof link, kl_w.status.fingerprint)) return;
     fprintf(stderr, "Friends join this room with this link:\n  %s\n", link);
 }
 
 void kl_join_link(char *out, size_t cap) {
-    bool waiting = kl_w.status.phase == KL_LINK_WAITING || kl_w.status.phase == KL_LINK_SEND_START;
+    bool waiting = kl_w.status.phase == KL_STAY_WAITING || kl_w.status.phase == KL_STAY_SEND_START;
     if (!waiting || !kl_join_write_link(out, cap, "")) *out = 0;
 }
 

@@ -25,15 +25,15 @@ static void leave(void) {
 
 static enum keylock_state of_link(void) {
     switch (kl_w.status.phase) {
-    case KL_LINK_CONNECTING: return KEYLOCK_JOINING;
-    case KL_LINK_PLAYING: return KEYLOCK_PLAYING;
-    case KL_LINK_RETURNING: return KEYLOCK_LOST;
-    case KL_LINK_ENDED: return KEYLOCK_ENDED;
-    case KL_LINK_WAITING:
-    case KL_LINK_SEND_START:
-    case KL_LINK_FETCHING:
-    case KL_LINK_LOAD:
-    case KL_LINK_READY: return KEYLOCK_WAITING;
+    case KL_STAY_CONNECTING: return KEYLOCK_JOINING;
+    case KL_STAY_PLAYING: return KEYLOCK_PLAYING;
+    case KL_STAY_RETURNING: return KEYLOCK_LOST;
+    case KL_STAY_ENDED: return KEYLOCK_ENDED;
+    case KL_STAY_WAITING:
+    case KL_STAY_SEND_START:
+    case KL_STAY_FETCHING:
+    case KL_STAY_LOAD:
+    case KL_STAY_READY: return KEYLOCK_WAITING;
     }
     return KEYLOCK_IDLE;
 }

@@ -489,7 +489,7 @@ static void note_silence(uint64_t now_us) {
 
 /* The relay's word on the room that we are in for the session. */
 static void follow_room(void) {
-    bool in = kl_w.link && kl_w.status.phase >= KL_LINK_WAITING && kl_w.status.phase < KL_LINK_ENDED;
+    bool in = kl_w.link && kl_w.status.phase >= KL_STAY_WAITING && kl_w.status.phase < KL_STAY_ENDED;
     n.in_room = n.in_room || in;
     if (n.host || n.told || !n.ticket.port || n.room_wanted) return;
     if (in)

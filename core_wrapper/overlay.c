@@ -98,7 +98,7 @@ static void follow_backlog(uint64_t now_us) {
         p->catch_up = 0;
     else if ((p->catch_up || p->behind >= CATCH_UP_FROM) && p->behind > p->catch_up)
         p->catch_up = p->behind;
-    const struct kl_link_status *s = &kl_w.status;
+    const struct kl_stay_status *s = &kl_w.status;
     bool begins = s->begins && s->shot_done < s->shot_total;
     kl_remaining_turn(&o.remaining, p->catch_up && !s->begins ? p->behind : 0, now_us);
     kl_remaining_turn(&o.fetching, begins ? s->shot_total - s->shot_done : 0, now_us);
@@ -219,7 +219,7 @@ static void tell_away(unsigned seat) {
 }
 
 static void follow_away(uint64_t now_us) {
-    bool playing = kl_w.status.phase == KL_LINK_PLAYING;
+    bool playing = kl_w.status.phase == KL_STAY_PLAYING;
     uint8_t changed = kl_away_turn(&o.away, playing ? kl_w.status.lock.away : 0, now_us);
     for (unsigned s = 0; playing && s < KL_MAX_SEATS; s++)
         if (changed >> s & 1) tell_away(s);

@@ -239,7 +239,7 @@ static void give_sound(uint32_t runs) {
 
 /* While missed frames still come in, what is behind grows on the fastest machine. */
 static void say_too_slow(uint64_t now_us) {
-    bool missing = kl_w.status.phase == KL_LINK_RETURNING || kl_w.status.behind >= KL_SPACING_MAX;
+    bool missing = kl_w.status.phase == KL_STAY_RETURNING || kl_w.status.behind >= KL_SPACING_MAX;
     if (missing) play->missing_us = now_us;
     if (now_us - play->missing_us < MISSING_US && play->missing_us) return;
     if (!play->pace.too_slow || now_us - play->slow_told_us < SLOW_TOLD_US) return;

@@ -94,7 +94,7 @@ static void say_watching(void) {
 }
 
 /* The host may change it at any time. */
-static void note_delay(const struct kl_link_status *was) {
+static void note_delay(const struct kl_stay_status *was) {
     bool outside = kl_w.phase == KL_PHASE_PLAYING && kl_w.status.welcome.client == KL_WATCHER;
     if (outside && was->roster.delay_s != kl_w.status.roster.delay_s) say_watching();
 }
@@ -200,7 +200,7 @@ static void note_roster(const struct kl_roster *was) {
     }
 }
 
-static void note_figures(const struct kl_link_status *before) {
+static void note_figures(const struct kl_stay_status *before) {
     const struct kl_client_stats *was = &before->lock, *is = &kl_w.status.lock;
     struct klw_report *r = &kl_w.play.report;
     char line[64];
@@ -216,16 +216,16 @@ static void note_figures(const struct kl_link_status *before) {
     r->verified = kl_w.status.any_verified ? (uint64_t)kl_w.status.verified + 1 : 0;
 }
 
-static void note_link(const struct kl_link_status *was) {
-    const struct kl_link_status *is = &kl_w.status;
+static void note_link(const struct kl_stay_status *was) {
+    const struct kl_stay_status *is = &kl_w.status;
     struct klw_report *r = &kl_w.play.report;
     uint64_t now_us = kl_now_us();
-    r->returning = is->phase == KL_LINK_RETURNING;
+    r->returning = is->phase == KL_STAY_RETURNING;
     r->lost_s = r->returning ? (uint32_t)((now_us - is->lost_us) / 1000000) : 0;
     r->seat_time_s = is->welcome.seat_time_s;
     r->behind = is->behind;
-    if (r->returning && was->phase != KL_LINK_RETURNING) event("connection lost");
-    if (r->returning || was->phase != KL_LINK_RETURNING || is->phase == KL_LINK_ENDED) return;
+    if (r->returning && was->phase != KL_STAY_RETURNING) event("connection lost");
+    if (r->returning || was->phase != KL_STAY_RETURNING || is->phase == KL_STAY_ENDED) return;
     event("connected again");
     kl_slot_connected();
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "connected again after=%.1f s",
@@ -255,24 +255,24 @@ static void show_notices(void) {
 /* ---- a call ---- */
 
 /* What the newest status asks for. May end the session. */
-static void follow(enum kl_link_phase before) {
+static void follow(enum kl_stay_phase before) {
     switch (kl_w.status.phase) {
-    case KL_LINK_SEND_START: give_start(); break;
-    case KL_LINK_LOAD: load_afresh(); break;
-    case KL_LINK_PLAYING:
-        if (before != KL_LINK_PLAYING && kl_w.phase == KL_PHASE_READY) begin();
+    case KL_STAY_SEND_START: give_start(); break;
+    case KL_STAY_LOAD: load_afresh(); break;
+    case KL_STAY_PLAYING:
+        if (before != KL_STAY_PLAYING && kl_w.phase == KL_PHASE_READY) begin();
         break;
-    case KL_LINK_ENDED: end(); break;
-    case KL_LINK_CONNECTING:
-    case KL_LINK_WAITING:
-    case KL_LINK_FETCHING:
-    case KL_LINK_READY:
-    case KL_LINK_RETURNING: break;
+    case KL_STAY_ENDED: end(); break;
+    case KL_STAY_CONNECTING:
+    case KL_STAY_WAITING:
+    case KL_STAY_FETCHING:
+    case KL_STAY_READY:
+    case KL_STAY_RETURNING: break;
     }
 }
 
 void kl_session_update(void) {
-    static struct kl_link_status was;
+    static struct kl_stay_status was;
     was = kl_w.status;
     kl_link_status(kl_w.link, &kl_w.status);
     kl_w.play.stats = kl_w.status.lock;
@@ -312,9 +312,9 @@ void kl_session_run(void) {
 
 /* The seat is given up where the relay knows so: by our goodbye, or because it told us. */
 void kl_session_leave(unsigned linger_ms) {
-    const struct kl_link_status *s = &kl_w.status;
+    const struct kl_stay_status *s = &kl_w.status;
     if (kl_w.link) kl_link_status(kl_w.link, &kl_w.status);
-    bool is_in = s->phase >= KL_LINK_WAITING && s->phase <= KL_LINK_PLAYING;
+    bool is_in = s->phase >= KL_STAY_WAITING && s->phase <= KL_STAY_PLAYING;
     if (kl_w.desync_owed) kl_record_desync(); /* no more frames will come */
     kl_w.desync_owed = false;
     kl_record_close();

@@ -135,7 +135,7 @@ struct kl_wrapper {
     bool no_snapshots;             /* the core's state does not hold all of it: none is taken */
 
     struct kl_link *link;
-    struct kl_link_status status;
+    struct kl_stay_status status;
     struct kl_params room; /* in force: welcome.params and the policy commands since */
     unsigned own_seats;    /* how many */
     int instance;     /* socket that marks this process as being in a room, and takes commands; -1: none */

@@ -44,10 +44,10 @@ void kl_stay_begin(struct kl_stay *s, uint64_t now_us) {
 }
 
 void kl_stay_end(struct kl_stay *s, const char *reason) {
-    struct kl_link_status *st = &s->status;
-    if (st->phase == KL_LINK_ENDED) return;
+    struct kl_stay_status *st = &s->status;
+    if (st->phase == KL_STAY_ENDED) return;
     snprintf(st->reason, sizeof st->reason, "%s", reason);
-    st->phase = KL_LINK_ENDED;
+    st->phase = KL_STAY_ENDED;
     kl_stay_happened(s);
 }
 
@@ -115,7 +115,7 @@ static bool is_connected(const struct kl_stay *s) {
 
 /* A frontend that does not call (a menu, a dragged window) is said to be away; its next call ends that. */
 static void notice_absence(struct kl_stay *s, uint64_t now_us) {
-    bool playing = s->status.phase == KL_LINK_PLAYING && s->planned_us && !s->said_bye;
+    bool playing = s->status.phase == KL_STAY_PLAYING && s->planned_us && !s->said_bye;
     if (playing && is_connected(s) && !s->lock.away && now_us >= s->planned_us + AWAY_US)
         kl_client_set_away(&s->lock, true);
 }
@@ -148,7 +148,7 @@ uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us) {
 /* --- the wrapper's requests --------------------------------------------------------------------------------
  */
 
-void kl_stay_status(const struct kl_stay *s, struct kl_link_status *out) {
+void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out) {
     *out = s->status;
     if (!s->joined) return;
     out->lock = s->lock.stats;
@@ -159,20 +159,20 @@ void kl_stay_status(const struct kl_stay *s, struct kl_link_status *out) {
 }
 
 bool kl_stay_give_start(struct kl_stay *s, uint8_t *data, size_t len) {
-    if (s->status.phase != KL_LINK_SEND_START) return false;
+    if (s->status.phase != KL_STAY_SEND_START) return false;
     s->given = data;
     s->given_len = len;
     s->is_given = true;
-    s->status.phase = KL_LINK_WAITING;
+    s->status.phase = KL_STAY_WAITING;
     kl_stay_happened(s);
     return true;
 }
 
 void kl_stay_ready(struct kl_stay *s, const struct kl_facts *facts) {
-    if (s->status.phase != KL_LINK_LOAD) return;
+    if (s->status.phase != KL_STAY_LOAD) return;
     s->ready_facts = *facts;
     s->ready_wanted = true;
-    s->status.phase = KL_LINK_READY;
+    s->status.phase = KL_STAY_READY;
     kl_stay_happened(s);
 }
 
@@ -182,16 +182,16 @@ struct kl_plan kl_stay_plan(struct kl_stay *s, uint32_t max_runs, uint64_t now_u
     /* every frame may ask for a hash; where they pile up (--speed max on a link that loses) the game waits */
     uint32_t hashes = KL_STAY_HASHES - (s->hash_put - s->hash_got);
     if (max_runs > hashes) max_runs = hashes;
-    if (s->status.phase != KL_LINK_PLAYING) return (struct kl_plan){0};
+    if (s->status.phase != KL_STAY_PLAYING) return (struct kl_plan){0};
     return kl_client_plan(&s->lock, now_us, max_runs);
 }
 
 int kl_stay_sample(struct kl_stay *s, const struct kl_input *in, uint64_t now_us) {
-    return s->status.phase == KL_LINK_PLAYING ? kl_client_sample(&s->lock, in, now_us) : KL_E_STATE;
+    return s->status.phase == KL_STAY_PLAYING ? kl_client_sample(&s->lock, in, now_us) : KL_E_STATE;
 }
 
 bool kl_stay_take(struct kl_stay *s, struct kl_frame *out) {
-    bool got = s->status.phase == KL_LINK_PLAYING && kl_client_take(&s->lock, out);
+    bool got = s->status.phase == KL_STAY_PLAYING && kl_client_take(&s->lock, out);
     if (got) kl_stay_past_keep(s, out);
     return got;
 }
@@ -213,9 +213,9 @@ bool kl_stay_takes_early(uint8_t kind) {
 }
 
 static bool may_order(const struct kl_stay *s, uint8_t kind) {
-    enum kl_link_phase phase = s->status.phase;
-    bool open = phase >= KL_LINK_WAITING && phase < KL_LINK_PLAYING;
-    return phase == KL_LINK_PLAYING || (open && kl_stay_takes_early(kind));
+    enum kl_stay_phase phase = s->status.phase;
+    bool open = phase >= KL_STAY_WAITING && phase < KL_STAY_PLAYING;
+    return phase == KL_STAY_PLAYING || (open && kl_stay_takes_early(kind));
 }
 
 int kl_stay_order(struct kl_stay *s, uint8_t kind, const void *data, size_t len) {

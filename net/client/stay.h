@@ -35,27 +35,27 @@
 #define KL_STAY_TAGS       16
 #define KL_STAY_TURN_US    10000 /* between two turns at most */
 
-enum kl_link_phase {
-    KL_LINK_CONNECTING, /* resolving, connecting, HELLO under way */
-    KL_LINK_WAITING,    /* in the room; seats are being filled */
-    KL_LINK_SEND_START, /* we are the host: the start data is wanted (stays until given) */
-    KL_LINK_FETCHING,   /* PREPARE has come, start data is on its way */
-    KL_LINK_LOAD,       /* start data is here: take it, load afresh, then say that we are ready */
-    KL_LINK_READY,      /* we are ready, others are not */
-    KL_LINK_PLAYING,    /* frames flow */
-    KL_LINK_RETURNING,  /* the session is lost and made anew; the seat is kept. Then the phase of before */
-    KL_LINK_ENDED,      /* over: see status.reason; nothing more comes */
+enum kl_stay_phase {
+    KL_STAY_CONNECTING, /* resolving, connecting, HELLO under way */
+    KL_STAY_WAITING,    /* in the room; seats are being filled */
+    KL_STAY_SEND_START, /* we are the host: the start data is wanted (stays until given) */
+    KL_STAY_FETCHING,   /* PREPARE has come, start data is on its way */
+    KL_STAY_LOAD,       /* start data is here: take it, load afresh, then say that we are ready */
+    KL_STAY_READY,      /* we are ready, others are not */
+    KL_STAY_PLAYING,    /* frames flow */
+    KL_STAY_RETURNING,  /* the session is lost and made anew; the seat is kept. Then the phase of before */
+    KL_STAY_ENDED,      /* over: see status.reason; nothing more comes */
 };
 
-struct kl_link_status {
-    enum kl_link_phase phase;
-    char reason[KL_TEXT_MAX]; /* with KL_LINK_ENDED and KL_LINK_RETURNING: one line for people */
-    uint8_t refused;          /* with KL_LINK_ENDED: enum kl_refuse, where that was it; else 0 */
-    uint64_t lost_us;         /* with KL_LINK_RETURNING: when the relay was last heard */
+struct kl_stay_status {
+    enum kl_stay_phase phase;
+    char reason[KL_TEXT_MAX]; /* with KL_STAY_ENDED and KL_STAY_RETURNING: one line for people */
+    uint8_t refused;          /* with KL_STAY_ENDED: enum kl_refuse, where that was it; else 0 */
+    uint64_t lost_us;         /* with KL_STAY_RETURNING: when the relay was last heard */
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* of the relay reached; empty before */
     uint8_t cipher;                             /* enum kl_cipher in force; 0 before */
-    struct kl_welcome welcome;                  /* from KL_LINK_WAITING on */
-    struct kl_prepare prepare;                  /* from KL_LINK_FETCHING on */
+    struct kl_welcome welcome;                  /* from KL_STAY_WAITING on */
+    struct kl_prepare prepare;                  /* from KL_STAY_FETCHING on */
     struct kl_roster roster;
     uint32_t data_done, data_total; /* start data progress, bytes */
     uint32_t behind; /* frames that the room has closed and that have not come yet: after a return, many */
@@ -136,7 +136,7 @@ struct kl_stay {
     uint32_t held_frames;
     struct kl_dial dial;
 
-    struct kl_link_status status; /* but for the fields that kl_stay_status() fills in */
+    struct kl_stay_status status; /* but for the fields that kl_stay_status() fills in */
     bool joined;                  /* WELCOME has come: lock is initialised */
     struct kl_client lock;
     uint64_t events;  /* grows with each thing that a wrapper may wait for */
@@ -163,7 +163,7 @@ struct kl_stay {
     struct kl_facts ready_facts;
     bool ready_wanted; /* READY is to be sent */
 
-    enum kl_link_phase before; /* with KL_LINK_RETURNING: the phase that is gone back to */
+    enum kl_stay_phase before; /* with KL_STAY_RETURNING: the phase that is gone back to */
     struct kl_history past;    /* every frame that was taken */
     struct kl_stay_tags tags[KL_STAY_TAGS];
     uint32_t tags_put;
@@ -204,7 +204,7 @@ void kl_stay_end(struct kl_stay *s, const char *reason);
 /* Gives back all memory, forgets all secrets. */
 void kl_stay_free(struct kl_stay *s);
 static inline bool kl_stay_is_over(const struct kl_stay *s) {
-    return s->status.phase == KL_LINK_ENDED;
+    return s->status.phase == KL_STAY_ENDED;
 }
 
 /* --- events ------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ size_t kl_stay_send(struct kl_stay *s, uint64_t now_us, uint8_t *kind, uint8_t *
 /* --- the wrapper's requests: link.h has what each means ---------------------------------------------------
  */
 
-void kl_stay_status(const struct kl_stay *s, struct kl_link_status *out);
+void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out);
 /* data: the heap's, and ours from then on where the result is true. */
 bool kl_stay_give_start(struct kl_stay *s, uint8_t *data, size_t len);
 void kl_stay_ready(struct kl_stay *s, const struct kl_facts *facts);

@@ -5,9 +5,9 @@
 #include "net/client/stay_parts.h"
 #include "net/engine/lock_return.h"
 
-static void enter(struct kl_stay *s, enum kl_link_phase phase) {
-    struct kl_link_status *st = &s->status;
-    if (st->phase == phase || st->phase == KL_LINK_ENDED) return;
+static void enter(struct kl_stay *s, enum kl_stay_phase phase) {
+    struct kl_stay_status *st = &s->status;
+    if (st->phase == phase || st->phase == KL_STAY_ENDED) return;
     st->phase = phase;
     kl_stay_happened(s);
 }
@@ -28,7 +28,7 @@ static void begin_lock(struct kl_stay *s, bool back, uint64_t now_us) {
 
 static void on_welcome(struct kl_stay *s, const struct kl_welcome *w, uint64_t now_us) {
     bool watched = s->joined && s->status.welcome.client == KL_WATCHER; /* and is a client of the game now */
-    if (s->joined && s->status.phase != KL_LINK_RETURNING && !watched) return;
+    if (s->joined && s->status.phase != KL_STAY_RETURNING && !watched) return;
     if (watched && memcmp(w->room_id, s->status.welcome.room_id, sizeof w->room_id) != 0) {
         kl_stay_end(s, "the game that was watched is over, and the room is another by now");
         return;
@@ -41,11 +41,11 @@ static void on_welcome(struct kl_stay *s, const struct kl_welcome *w, uint64_t n
     s->joined = true;
     kl_stay_take_welcome(s, w);
     begin_lock(s, s->fresh, now_us);
-    enter(s, KL_LINK_WAITING);
+    enter(s, KL_STAY_WAITING);
 }
 
 static void on_roster(struct kl_stay *s, const struct kl_roster *roster) {
-    struct kl_link_status *st = &s->status;
+    struct kl_stay_status *st = &s->status;
     st->roster = *roster;
     for (unsigned i = 0; i < roster->count; i++)
         if (roster->member[i].client == st->welcome.client) st->welcome.host = roster->member[i].host;
@@ -53,9 +53,9 @@ static void on_roster(struct kl_stay *s, const struct kl_roster *roster) {
 }
 
 static void start_is_here(struct kl_stay *s) {
-    struct kl_link_status *st = &s->status;
+    struct kl_stay_status *st = &s->status;
     st->data_done = st->data_total;
-    enter(s, KL_LINK_LOAD);
+    enter(s, KL_STAY_LOAD);
 }
 
 /* The relay cannot bring us on from where we are: all is to be done again. */
@@ -92,25 +92,25 @@ static void fetch(struct kl_stay *s, const struct kl_prepare *p) {
         kl_stay_end(s, "no memory for the room's start data");
         return;
     }
-    enter(s, KL_LINK_FETCHING);
+    enter(s, KL_STAY_FETCHING);
     if (p->data_bytes == 0) start_is_here(s);
 }
 
 static void on_prepare(struct kl_stay *s, const struct kl_prepare *p, uint64_t now_us) {
     switch (s->status.phase) {
-    case KL_LINK_PLAYING:
+    case KL_STAY_PLAYING:
         begin_anew(s, now_us);
         fetch(s, p);
         break;
-    case KL_LINK_WAITING: fetch(s, p); break;
-    case KL_LINK_FETCHING: fetch(s, p); break;         /* again, after a return */
-    case KL_LINK_READY: s->ready_wanted = true; break; /* again, after a return */
+    case KL_STAY_WAITING: fetch(s, p); break;
+    case KL_STAY_FETCHING: fetch(s, p); break;         /* again, after a return */
+    case KL_STAY_READY: s->ready_wanted = true; break; /* again, after a return */
     default: break;
     }
 }
 
 static void on_data(struct kl_stay *s, const struct kl_data *d) {
-    if (s->status.phase != KL_LINK_FETCHING) return;
+    if (s->status.phase != KL_STAY_FETCHING) return;
     if (d->total != s->status.data_total || d->offset != s->start_len || d->len > d->total - d->offset) {
         kl_stay_end(s, "the relay's start data does not fit together");
         return;
@@ -122,7 +122,7 @@ static void on_data(struct kl_stay *s, const struct kl_data *d) {
 }
 
 static void on_verdict(struct kl_stay *s, const struct kl_verdict *v) {
-    struct kl_link_status *st = &s->status;
+    struct kl_stay_status *st = &s->status;
     st->verdict = *v;
     bool equal = !v->differs || v->differs == KL_VERDICT_NOTED;
     /* a relay that was started anew may know of no difference, and counts from 0 */
@@ -149,12 +149,12 @@ static void on_verdict(struct kl_stay *s, const struct kl_verdict *v) {
 static void on_send(struct kl_stay *s) {
     if (s->is_given)
         s->uploaded = 0; /* asked again, after a return */
-    else if (s->status.phase == KL_LINK_WAITING)
-        enter(s, KL_LINK_SEND_START);
+    else if (s->status.phase == KL_STAY_WAITING)
+        enter(s, KL_STAY_SEND_START);
 }
 
 static void note_progress(struct kl_stay *s, uint32_t closed_before) {
-    if (s->lock.started && s->status.phase == KL_LINK_READY) enter(s, KL_LINK_PLAYING);
+    if (s->lock.started && s->status.phase == KL_STAY_READY) enter(s, KL_STAY_PLAYING);
     if (s->lock.stats.next_closed != closed_before) kl_stay_happened(s);
 }
 
@@ -188,7 +188,7 @@ static void on_refuse(struct kl_stay *s, const struct kl_text *t) {
 void kl_stay_begin_at(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us) {
     kl_stay_past_forget(s, o->keyframe, o->interval);
     kl_client_begin_at(&s->lock, o->keyframe, o->interval, now_us);
-    enter(s, KL_LINK_PLAYING);
+    enter(s, KL_STAY_PLAYING);
 }
 
 void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t now_us) {

@@ -79,7 +79,7 @@ static void describe_past(struct kl_stay *s, struct kl_return *r) {
  */
 
 bool kl_stay_is_returning(const struct kl_stay *s) {
-    return s->status.phase == KL_LINK_RETURNING;
+    return s->status.phase == KL_STAY_RETURNING;
 }
 
 static bool seat_is_kept(const struct kl_stay *s) {
@@ -94,10 +94,10 @@ static bool watches(const struct kl_stay *s) {
 
 /* found: with the keys that a probe has got. */
 static void begin_return(struct kl_stay *s, bool found, uint64_t now_us) {
-    struct kl_link_status *st = &s->status;
+    struct kl_stay_status *st = &s->status;
     if (!kl_stay_is_returning(s)) {
         s->before = st->phase;
-        st->phase = KL_LINK_RETURNING;
+        st->phase = KL_STAY_RETURNING;
         st->lost_us = s->dial.s.heard_us;
         snprintf(st->reason, sizeof st->reason, "the relay %s does not answer; trying to come back",
                  s->dial.relay);

@@ -91,8 +91,8 @@ void kl_stay_shot_forget(struct kl_stay *s) {
 /* The snapshot on its way is of no use any more. A client that has not begun yet has nothing to mend. */
 void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us) {
     struct kl_stay_shot *shot = &s->shot;
-    enum kl_link_phase phase = s->status.phase;
-    if (o->begin ? phase != KL_LINK_READY && phase != KL_LINK_PLAYING : shot->begins) return;
+    enum kl_stay_phase phase = s->status.phase;
+    if (o->begin ? phase != KL_STAY_READY && phase != KL_STAY_PLAYING : shot->begins) return;
     kl_stay_shot_drop(s);
     shot->begins = o->begin;
     if (shot->begins) kl_stay_begin_at(s, o, now_us);

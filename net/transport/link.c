@@ -106,7 +106,7 @@ void kl_link_close(struct kl_link *l, unsigned linger_ms) {
 /* --- requests: the stay acts on them ---------------------------------------------------------------------
  */
 
-void kl_link_status(struct kl_link *l, struct kl_link_status *out) {
+void kl_link_status(struct kl_link *l, struct kl_stay_status *out) {
     kl_link_lock(l);
     kl_stay_status(&l->stay, out);
     kl_link_unlock(l);

@@ -45,11 +45,11 @@ int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char
  * NULL is allowed. */
 void kl_link_close(struct kl_link *l, unsigned linger_ms);
 
-void kl_link_status(struct kl_link *l, struct kl_link_status *out);
+void kl_link_status(struct kl_link *l, struct kl_stay_status *out);
 
 /* The host's start data (copied; opaque to network and relay). -1 above 16 MiB or in another phase. */
 int kl_link_give_start(struct kl_link *l, const void *data, size_t len);
-/* In KL_LINK_LOAD: the start data, borrowed until kl_link_close(). */
+/* In KL_STAY_LOAD: the start data, borrowed until kl_link_close(). */
 const uint8_t *kl_link_start_data(struct kl_link *l, size_t *len);
 void kl_link_ready(struct kl_link *l, const struct kl_facts *facts);
 

@@ -180,7 +180,7 @@ static void message(const struct record *r) {
 /* --- the frontend's thread --- */
 
 static void look(void) {
-    static struct kl_link_status *const s = &kl_w.status;
+    static struct kl_stay_status *const s = &kl_w.status;
     char notice[KL_TEXT_MAX];
     kl_link_status(l, s);
     MUST(memchr(s->reason, 0, sizeof s->reason) && s->roster.count <= KL_MAX_CLIENTS);
@@ -213,8 +213,8 @@ static void answer(const struct record *r) {
     struct kl_facts facts = {0};
     const uint8_t *start;
     switch (l->stay.status.phase) {
-    case KL_LINK_SEND_START: kl_link_give_start(l, r->bytes, r->len); break;
-    case KL_LINK_LOAD:
+    case KL_STAY_SEND_START: kl_link_give_start(l, r->bytes, r->len); break;
+    case KL_STAY_LOAD:
         start = kl_link_start_data(l, &len);
         MUST(start && len == l->stay.status.data_total);
         for (size_t i = 0; i < len; i += 4096)

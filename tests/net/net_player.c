@@ -270,19 +270,19 @@ static void load(struct player *p) {
 bool player_turn(struct player *p) {
     kl_link_status(p->link, &p->status);
     switch (p->status.phase) {
-    case KL_LINK_SEND_START: kl_link_give_start(p->link, p->start, p->start_len); return true;
-    case KL_LINK_LOAD: load(p); return true;
-    case KL_LINK_PLAYING: return p->frames < p->digest_cap && play(p);
+    case KL_STAY_SEND_START: kl_link_give_start(p->link, p->start, p->start_len); return true;
+    case KL_STAY_LOAD: load(p); return true;
+    case KL_STAY_PLAYING: return p->frames < p->digest_cap && play(p);
     default: return false;
     }
 }
 
 bool player_joins(struct player *p) {
-    for (int i = 0; i < 600 && p->status.phase == KL_LINK_CONNECTING; i++) {
+    for (int i = 0; i < 600 && p->status.phase == KL_STAY_CONNECTING; i++) {
         kl_link_wait(p->link, 10000);
         kl_link_status(p->link, &p->status);
     }
-    return p->status.phase != KL_LINK_CONNECTING && p->status.phase != KL_LINK_ENDED;
+    return p->status.phase != KL_STAY_CONNECTING && p->status.phase != KL_STAY_ENDED;
 }
 
 static void turn_all(struct player *p, unsigned count) {
@@ -297,7 +297,7 @@ bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned tim
     while (kl_now_us() < end_us) {
         unsigned done = 0;
         for (unsigned i = 0; i < count; i++)
-            done += p[i].frames >= frames || p[i].status.phase == KL_LINK_ENDED;
+            done += p[i].frames >= frames || p[i].status.phase == KL_STAY_ENDED;
         if (done == count) return true;
         turn_all(p, count);
     }
@@ -308,13 +308,13 @@ bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned tim
     return false;
 }
 
-bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_link_phase phase,
+bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_stay_phase phase,
                    unsigned timeout_s) {
     uint64_t end_us = kl_now_us() + timeout_s * UINT64_C(1000000);
     while (kl_now_us() < end_us) {
         turn_all(p, count);
         if (p[which].status.phase == phase) return true;
-        if (p[which].status.phase == KL_LINK_ENDED) break;
+        if (p[which].status.phase == KL_STAY_ENDED) break;
     }
     fprintf(stderr, "%s: phase %d, wanted %d %s\n", p[which].hello.name, p[which].status.phase, phase,
             p[which].status.reason);

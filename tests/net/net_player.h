@@ -37,7 +37,7 @@ unsigned program_lines(const struct program *p, const char *text);
 struct player {
     struct kl_link *link;
     struct kl_hello hello;
-    struct kl_link_status status;
+    struct kl_stay_status status;
     uint32_t frames, samples; /* taken, given */
     uint64_t *digest;         /* by frame */
     uint32_t digest_cap;
@@ -76,7 +76,7 @@ bool player_joins(struct player *p);
 /* Drives all until each has taken `frames` frames or ended. False after timeout_s. */
 bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned timeout_s);
 /* Drives all until p[which] is in this phase (or over). */
-bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_link_phase phase,
+bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_stay_phase phase,
                    unsigned timeout_s);
 /* What a machine is after this frame, by what it was before. */
 uint64_t player_digest(uint64_t before, const struct kl_frame *f);

@@ -126,7 +126,7 @@ static bool deserves_it(const struct client *c) {
 }
 
 static bool may_end(const struct client *c) {
-    const struct kl_link_status *st = &c->stay.status;
+    const struct kl_stay_status *st = &c->stay.status;
     if (c->stay.said_bye || c->stay.leaving) return true;
     if (st->refused == KL_REFUSE_DESYNC) return deserves_it(c);
     if (st->refused == KL_REFUSE_SEAT && fate_brings(c)) return false;
@@ -215,17 +215,17 @@ static void take_turn(struct client *c) {
 /* The wrapper's part: the stay asks, the machine answers. */
 static void load(struct client *c) {
     static const uint8_t text[] = START_TEXT;
-    enum kl_link_phase phase = c->stay.status.phase;
+    enum kl_stay_phase phase = c->stay.status.phase;
     struct kl_facts facts = {0};
-    if (phase == KL_LINK_SEND_START) {
+    if (phase == KL_STAY_SEND_START) {
         uint8_t *start = malloc(4);
         if (!start) fail("no memory");
         memcpy(start, text, 4);
         kl_stay_give_start(&c->stay, start, 4);
     }
-    bool anew = phase == KL_LINK_FETCHING || phase == KL_LINK_LOAD;
+    bool anew = phase == KL_STAY_FETCHING || phase == KL_STAY_LOAD;
     if (anew && c->loaded) begin_anew(c);
-    if (phase != KL_LINK_LOAD) return;
+    if (phase != KL_STAY_LOAD) return;
     if (!c->loaded_us) c->loaded_us = now_us + rng_range(&wire_rng, 5000, 400000);
     if (now_us < c->loaded_us) return;
     if (c->stay.start_len != 4 || memcmp(c->stay.start, text, 4) != 0)
@@ -278,9 +278,9 @@ static void send(struct client *c) {
 }
 
 static void sync(struct client *c) {
-    const struct kl_link_status *st = &c->stay.status;
+    const struct kl_stay_status *st = &c->stay.status;
     bool was_in = c->state == IN, watched = c->watches;
-    c->state = !c->stay.joined ? ENTERING : st->phase == KL_LINK_RETURNING ? LOST : IN;
+    c->state = !c->stay.joined ? ENTERING : st->phase == KL_STAY_RETURNING ? LOST : IN;
     c->watches = c->stay.joined && st->welcome.client == KL_WATCHER;
     c->host = c->stay.joined && st->welcome.host;
     if (c->watches != watched || (c->state == IN && !was_in)) c->steady_us = now_us;

@@ -37,7 +37,7 @@ static int set_up(void **state) {
     kl_w.instance = -1;
     kl_w.front.environment = front;
     kl_w.phase = KL_PHASE_PLAYING;
-    kl_w.status.phase = KL_LINK_PLAYING;
+    kl_w.status.phase = KL_STAY_PLAYING;
     kl_w.status.welcome.seats = 1;
     kl_w.status.roster.count = 2;
     kl_w.status.roster.member[0] = (struct kl_member){.client = 0, .seats = 1, .name = "ann", .host = true};

@@ -71,7 +71,7 @@ static int set_up(void **state) {
     l = calloc(1, sizeof *l);
     if (!l || sodium_init() < 0) return -1;
     l->kick_fd = -1;
-    l->stay.status.phase = KL_LINK_PLAYING;
+    l->stay.status.phase = KL_STAY_PLAYING;
     l->stay.heap = (struct kl_heap){malloc, free};
     kl_history_init(&l->stay.past, 0, 0);
     kl_w.link = l;

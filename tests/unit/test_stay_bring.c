@@ -10,7 +10,7 @@ static int play(void **state) {
     const struct kl_params p = {
         .policy = KL_POLICY_STRICT, .subframes = true, .players = 2, .fps_uhz = 60000000};
     if (make(state) != 0) return -1;
-    s->status.phase = KL_LINK_PLAYING;
+    s->status.phase = KL_STAY_PLAYING;
     kl_client_init(&s->lock, &p, 1, held, KL_KEPT_FRAMES, 1000000);
     for (uint32_t f = 0; f < KL_KEPT_FRAMES; f++)
         ring[f] = (struct kl_frame){

@@ -16,7 +16,7 @@ static int play(void **state) {
     s->dial.is_known = true;
     s->dial.offers = KL_CIPHER_CHACHA20;
     s->dial.s.heard_us = HEARD;
-    s->status.phase = KL_LINK_PLAYING;
+    s->status.phase = KL_STAY_PLAYING;
     s->status.welcome = (struct kl_welcome){.client = 3, .seats = 1, .token = {7}, .seat_time_s = 60};
     return 0;
 }
@@ -62,10 +62,10 @@ static void a_new_session_after_four_seconds(void **state) {
     assert_int_equal(inits_at(HEARD + SECOND - 1, init), 0);
     assert_int_equal(inits_at(HEARD + SECOND, init), 1); /* a probe, beside the session */
     assert_int_equal(inits_at(HEARD + 4 * SECOND - 1, init), 1);
-    assert_int_equal(s->status.phase, KL_LINK_PLAYING);
+    assert_int_equal(s->status.phase, KL_STAY_PLAYING);
     uint32_t number = s->dial.number;
     kl_stay_turn(s, HEARD + 4 * SECOND);
-    assert_int_equal(s->status.phase, KL_LINK_RETURNING);
+    assert_int_equal(s->status.phase, KL_STAY_RETURNING);
     assert_int_equal(s->dial.number, number + 1);
     assert_int_equal(inits_at(HEARD + 4 * SECOND + 1, init), 1);
     answer(init, HEARD + 5 * SECOND);
@@ -77,7 +77,7 @@ static void a_new_session_after_four_seconds(void **state) {
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = s->status.welcome};
     m.welcome.token[0] = 8;
     kl_stay_take_message(s, &m, HEARD + 5 * SECOND);
-    assert_int_equal(s->status.phase, KL_LINK_PLAYING);
+    assert_int_equal(s->status.phase, KL_STAY_PLAYING);
     assert_true(kl_stay_welcomed(s) && s->status.welcome.token[0] == 8);
 }
 
@@ -89,9 +89,9 @@ static void a_probe_finds_a_new_life(void **state) {
     assert_int_equal(inits_at(HEARD + SECOND, init), 1);
     answer(init, HEARD + SECOND + 1000);
     kl_stay_turn(s, HEARD + SECOND + 250999);
-    assert_int_equal(s->status.phase, KL_LINK_PLAYING);
+    assert_int_equal(s->status.phase, KL_STAY_PLAYING);
     kl_stay_turn(s, HEARD + SECOND + 251000);
-    assert_int_equal(s->status.phase, KL_LINK_RETURNING);
+    assert_int_equal(s->status.phase, KL_STAY_RETURNING);
     connect(&m);
     assert_int_equal(m.kind, KL_MSG_RETURN);
 }
@@ -103,7 +103,7 @@ static void a_word_of_the_relay_ends_the_probe(void **state) {
     answer(init, HEARD + SECOND + 1000);
     kl_stay_heard(s, HEARD + SECOND + 2000);
     kl_stay_turn(s, HEARD + SECOND + 300000);
-    assert_int_equal(s->status.phase, KL_LINK_PLAYING);
+    assert_int_equal(s->status.phase, KL_STAY_PLAYING);
     assert_false(s->dial.s.probing);
 }
 
@@ -121,7 +121,7 @@ static void inits_become_rare(void **state) {
         n += due;
     }
     kl_stay_turn(s, HEARD + 60 * SECOND - 1);
-    assert_int_equal(s->status.phase, KL_LINK_RETURNING);
+    assert_int_equal(s->status.phase, KL_STAY_RETURNING);
     kl_stay_turn(s, HEARD + 60 * SECOND);
     assert_true(kl_stay_is_over(s) && strstr(s->status.reason, "did not answer for as long as"));
 }

@@ -51,7 +51,7 @@ static void hear(uint32_t frame, uint32_t first, uint8_t differs, uint16_t heale
  * this relay is another, to which nothing ever differed. */
 static void out_of_sync_ends(void **state) {
     (void)state;
-    const struct kl_link_status *st = &s->status;
+    const struct kl_stay_status *st = &s->status;
     hear(59, 59, 1, 0);
     assert_true(st->desync);
     hear(119, 59, 0, 0); /* of those who are not being healed */
