@@ -185,7 +185,8 @@ static void enter(const char *room) {
 
 /* In a room of ours somebody may have come by now. */
 static bool is_alone(void) {
-    return kl_w.status.phase == KL_STAY_WAITING && kl_w.status.roster.count <= 1;
+    bool waits = kl_w.status.phase == KL_STAY_WAITING || kl_w.status.phase == KL_STAY_READY;
+    return waits && kl_w.status.roster.count <= 1;
 }
 
 static void follow_quick(void) {
@@ -211,7 +212,7 @@ static void follow_quick(void) {
 }
 
 bool kl_choice_ended(void) {
-    bool wandering = kl_w.phase == KL_PHASE_FREE;
+    bool wandering = kl_w.phase == KL_PHASE_FREE || kl_session_ran_free();
     if (c.quick) { /* taken by another in the meantime: look on */
         snprintf(c.barred, sizeof c.barred, "%s", c.made ? "" : kl_w.config.room);
         kl_wrapper_say(KL_SCREEN_WARNING, 3000, "quick match: %s", kl_w.status.reason);
@@ -225,6 +226,7 @@ bool kl_choice_ended(void) {
     if (!wandering) return false;
     kl_wrapper_fail("%s", kl_w.status.reason);
     leave();
+    kl_session_free();
     c.mode = KL_PLAY_ALONE;
     return true;
 }

@@ -138,6 +138,8 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
     case KL_PANEL_READYING:
         if (p->waits_way)
             snprintf(out, KL_PANEL_LINE, "waiting for the room's state  %s", since);
+        else if (p->filled < p->players) /* somebody has left again */
+            say_filling(p, out, since);
         else
             snprintf(out, KL_PANEL_LINE, "waiting for %.120s to load  %s", names(p, is_loading, "all", who),
                      since);

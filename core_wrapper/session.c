@@ -50,11 +50,14 @@ static void give_start(void) {
     free(data);
 }
 
+static bool ran_free; /* before the load afresh */
+
 static void load_afresh(void) {
     static struct kl_facts facts;
     char err[KLW_TEXT_MAX];
     size_t len;
     const uint8_t *data = kl_link_start_data(kl_w.link, &len);
+    ran_free = kl_w.phase == KL_PHASE_FREE;
     if (kl_load_afresh(data, len, kl_w.status.prepare.epoch_s, &facts, err, sizeof err) != 0) {
         die(err);
         return;
@@ -77,6 +80,10 @@ void kl_session_free(void) {
     bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
     kl_w.phase = KL_PHASE_FREE;
     if (!runs) kl_w.free_begins = true;
+}
+
+bool kl_session_ran_free(void) {
+    return kl_w.phase == KL_PHASE_READY && ran_free;
 }
 
 void kl_session_local(void) {
@@ -254,19 +261,39 @@ static void show_notices(void) {
 
 /* ---- a call ---- */
 
+static bool room_plays(void) {
+    const struct kl_roster *r = &kl_w.status.roster;
+    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].state == KL_MEMBER_PLAYING) return true;
+    return false;
+}
+
+/* All have loaded but one, who has left or was refused: the core is the player's own again until the seats
+ * are filled, and is then loaded for the room once more. */
+static void follow_seats(void) {
+    const struct kl_roster *r = &kl_w.status.roster;
+    bool ready = kl_w.status.phase == KL_STAY_READY, begins = kl_w.status.phase == KL_STAY_PLAYING;
+    bool lacks = ready && r->filled < r->players && !room_plays();
+    if (lacks && kl_session_ran_free())
+        kl_session_free();
+    else if (kl_w.phase == KL_PHASE_FREE && ((ready && !lacks) || begins))
+        load_afresh();
+}
+
 /* What the newest status asks for. May end the session. */
 static void follow(enum kl_stay_phase before) {
     switch (kl_w.status.phase) {
     case KL_STAY_SEND_START: give_start(); break;
     case KL_STAY_LOAD: load_afresh(); break;
+    case KL_STAY_READY: follow_seats(); break;
     case KL_STAY_PLAYING:
+        follow_seats();
         if (before != KL_STAY_PLAYING && kl_w.phase == KL_PHASE_READY) begin();
         break;
     case KL_STAY_ENDED: end(); break;
     case KL_STAY_CONNECTING:
     case KL_STAY_WAITING:
     case KL_STAY_FETCHING:
-    case KL_STAY_READY:
     case KL_STAY_RETURNING: break;
     }
 }

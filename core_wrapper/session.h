@@ -17,6 +17,8 @@ void kl_session_run(void);
 /* The core runs as the player's own, before a room and beside one that waits; and after one that he has left.
  */
 void kl_session_free(void);
+/* It stands still now, loaded for the room, and ran as the player's own before. */
+bool kl_session_ran_free(void);
 void kl_session_local(void);
 /* Leaves the room; the core is not touched. Harmless where there is none. */
 void kl_session_leave(unsigned linger_ms);

@@ -40,7 +40,9 @@ static void unlink_client(struct kl_lobby_room *r, unsigned member) {
     if (c->state == KL_CLIENT_MEMBER && c->room == r && c->member == member) c->state = KL_CLIENT_NONE;
 }
 
-void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us) {
+/* news: what the others are told. */
+static void forget(struct kl_lobby_room *r, unsigned member, const char *why, const char *news,
+                   uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     kl_lobby_log_member(KL_LOG_INFO, "left", r, member, "frame=%u reason=\"%s\"", r->lock.next_close, why);
     unlink_client(r, member);
@@ -50,7 +52,7 @@ void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, 
     kl_lobby_heal_left(r, member, now_us);
     r->lobby->members--;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
-    if (!m->leaving) kl_lobby_news(r, now_us, "%s %s", m->name, why);
+    if (!m->leaving) kl_lobby_news(r, now_us, "%s %s", m->name, news);
     bool was_host = r->host == member;
     if (was_host) kl_lobby_choose_host(r);
     kl_lobby_start_left(r, was_host);
@@ -59,10 +61,17 @@ void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, 
     kl_lobby_log_room(KL_LOG_INFO, "room_ended", r, "frames=%u", r->lock.next_close);
 }
 
+void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us) {
+    forget(r, member, why, why, now_us);
+}
+
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
                       uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    char quoted[2 * KL_TEXT_MAX];
+    char quoted[2 * KL_TEXT_MAX], news[KL_TEXT_MAX] = "was put out";
+    const char *values = strstr(text, ": room has "); /* of the first fact that differs */
+    if (code == KL_REFUSE_IDENTITY && values)
+        snprintf(news, sizeof news, "was refused: %.*s", (int)(values - text), text);
     kl_lobby_log_member(KL_LOG_INFO, "put_out", r, member, "code=%d reason=%s", code,
                         kl_log_quote(quoted, sizeof quoted, text));
     r->lobby->put_out++;
@@ -70,7 +79,7 @@ void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse c
         kl_lobby_refuse(r->lobby, m->peer, code, text);
         r->lobby->net.hang_up(r->lobby->net.ctx, m->peer);
     }
-    kl_lobby_forget(r, member, "was put out", now_us);
+    forget(r, member, "was put out", news, now_us);
 }
 
 /* In the game the member stays until its last samples are used up, so that they count. */

@@ -113,7 +113,10 @@ static void what_shows_while_loading_is_compared_with_the_hosts(void **state) {
     assert_null(heard(1, KL_MSG_REFUSE));
     ready(0, "bios A");
     expect_refusal(1, KL_REFUSE_IDENTITY, "system differs: room has bios A, you have bios B");
-    hello(2, "room", 1, 2, "x"); /* the seat is free; it gets the same start */
+    assert_non_null(strstr(heard(0, KL_MSG_NOTICE)->text.text, "was refused: system differs"));
+    assert_null(
+        strstr(heard(0, KL_MSG_NOTICE)->text.text, "bios")); /* the values are not the others' matter */
+    hello(2, "room", 1, 2, "x");                             /* the seat is free; it gets the same start */
     assert_int_equal(heard(2, KL_MSG_PREPARE)->prepare.data_bytes, 0);
     ready(2, "bios A");
     assert_int_equal(state_of(0, 0), KL_MEMBER_PLAYING);

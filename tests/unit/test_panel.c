@@ -257,6 +257,8 @@ static void each_stage_says_what_is_awaited(void **state) {
     p.stage = KL_PANEL_READYING;
     p.member[1].loading = true;
     check_words(&p, KL_PANEL_INFO, "waiting for bob to load  1:05", -1);
+    p.filled = 1; /* bob has left again */
+    check_words(&p, KL_PANEL_INFO, "waiting (1/2)  1:05  keylock://relay.example.org/pair", -1);
     p.waits_way = true;
     check_words(&p, KL_PANEL_INFO, "waiting for the room's state  1:05", -1);
     p.stage = KL_PANEL_RETURNING;
