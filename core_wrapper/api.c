@@ -118,7 +118,7 @@ static int finish(unsigned timeout_ms, struct klw_final *out) {
 
 static int command(const char *words, char *answer, size_t cap) {
     if (kl_w.mode == KL_MODE_ROOM) return kl_command_do(words, answer, cap);
-    snprintf(answer, cap, "there is no room");
+    snprintf(answer, cap, "this core plays in no room");
     return -1;
 }
 

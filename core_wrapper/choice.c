@@ -107,7 +107,7 @@ static bool look_for_match(void) {
     c.barred[0] = 0;
     c.made = false;
     c.quick = kl_quick_open(&want);
-    if (!c.quick) kl_wrapper_fail("cannot look for a match: no memory");
+    if (!c.quick) kl_wrapper_fail("no memory for a quick match: close other programs");
     return c.quick != NULL;
 }
 
@@ -286,8 +286,7 @@ static void look(uint64_t now_us) {
 static void say_no_relay(void) {
     bool alone = *own()->host || said() == KL_PLAY_AUTO || said() == KL_PLAY_ALONE;
     if (!alone && !c.told_no_relay)
-        kl_wrapper_say(KL_SCREEN_WARNING, 6000, "no relay is set: write relay = HOST into %.200s/%s",
-                       *kl_w.system_dir ? kl_w.system_dir : "the system folder", KL_CONFIG_FILE);
+        kl_wrapper_say(KL_SCREEN_WARNING, 6000, "no relay is set: run keylock install --relay HOST");
     c.told_no_relay = !alone;
 }
 

@@ -98,7 +98,7 @@ static int fit_disk(struct kl_words *w, char *answer, size_t cap) {
     unsigned index = (unsigned)(w->order.data[0] | w->order.data[1] << 8);
     if (!n) return refuse(answer, cap, "this core has no disks to swap");
     if (w->disk_step && !d->get_image_index)
-        return refuse(answer, cap, "this core does not say which disk it has");
+        return refuse(answer, cap, "this core does not tell its disk: name a number");
     if (w->disk_step) {
         index = step_disk(d->get_image_index(), n, w->disk_step);
         kl_words_put_disk(&w->order, (uint16_t)index);
@@ -119,7 +119,7 @@ static int fit_give(struct kl_words *w, char *answer, size_t cap) {
     }
     uint8_t seat = w->order.data[0];
     if (kl_command_pads((uint8_t)(1u << seat)) & m->seats) {
-        snprintf(answer, cap, "%s is player %u already", m->name, seat + 1u);
+        snprintf(answer, cap, "%s is already player %u", m->name, seat + 1u);
         return -1;
     }
     for (uint8_t s = KL_MAX_SEATS; s-- > 0;) /* of several the first */
@@ -174,15 +174,15 @@ static bool is_the_hosts(uint8_t kind) {
 
 static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
     bool paused = kl_w.status.lock.paused;
-    if (w->order.data[0] && paused) return refuse(answer, cap, "the room is paused already");
+    if (w->order.data[0] && paused) return refuse(answer, cap, "the room is already paused");
     if (!w->order.data[0] && !paused) return refuse(answer, cap, "the room is not paused");
     return 0;
 }
 
 static int fit_seat(const struct kl_words *w, char *answer, size_t cap) {
     bool plays = kl_w.status.welcome.seats;
-    if (w->order.data[0] && plays) return refuse(answer, cap, "you play already");
-    if (!w->order.data[0] && !plays) return refuse(answer, cap, "you watch already");
+    if (w->order.data[0] && plays) return refuse(answer, cap, "you already play");
+    if (!w->order.data[0] && !plays) return refuse(answer, cap, "you already watch");
     return 0;
 }
 
@@ -221,7 +221,7 @@ static int give(const struct kl_order *o, char *answer, size_t cap) {
         else
             snprintf(answer, cap, "given to the room");
         return 0;
-    case KL_E_FULL: return refuse(answer, cap, "too many commands at once");
+    case KL_E_FULL: return refuse(answer, cap, "too many commands at once: wait a moment");
     default: return refuse(answer, cap, "the game has not begun");
     }
 }

@@ -181,7 +181,7 @@ static bool load_alone(bool special, unsigned type, const struct retro_game_info
 
 static bool load_room(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
     if (!kl_session_claim()) {
-        kl_wrapper_fail("run-ahead starts a second instance, which cannot join the room");
+        kl_wrapper_fail("run-ahead cannot join the room: turn run-ahead off");
         return false;
     }
     kl_memory_free(&kl_w.memory);
@@ -255,7 +255,7 @@ RETRO_API void retro_set_controller_port_device(unsigned port, unsigned device) 
     if (kl_wrapper_local())
         kl_w.core.set_controller_port_device(port, device);
     else if (changed && kl_w.phase == KL_PHASE_PLAYING)
-        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "controller devices are the host's while the room plays");
+        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "the host decides the controllers while the room plays");
 }
 
 RETRO_API void retro_reset(void) {

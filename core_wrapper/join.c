@@ -129,7 +129,7 @@ bool kl_join_open(void) {
     open_seat();
     if (j.seat.left)
         kl_screen_log(&kl_w.screen, kl_w.front.environment,
-                      "an earlier run left a seat here: taking it again");
+                      "this machine has a seat of an earlier run: taking it again");
     if (open_link()) return true;
     kl_join_close(false);
     return false;

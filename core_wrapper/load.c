@@ -92,7 +92,7 @@ static int open_core(char *err, size_t err_len) {
     if (find_core(path, sizeof path, err, err_len) != 0) return -1;
     if (open(&kl_w.core, path, err, err_len) != 0) return -1;
     if (kl_library_find(kl_w.core.handle, KLW_API_SYMBOL)) {
-        snprintf(err, err_len, "%.300s is Keylock itself: expected the core that it shall wrap", path);
+        snprintf(err, err_len, "expected an emulator core, got Keylock itself: %.300s", path);
         kl_core_close(&kl_w.core);
         return -1;
     }
@@ -385,7 +385,7 @@ static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_
     kl_w.core.initialised = true;
     give_callbacks();
     if (!load_content()) {
-        snprintf(err, err_len, "the core could not load the content a second time");
+        snprintf(err, err_len, "the core refused to load the content a second time");
         return -1;
     }
     if (*refusal()) {

@@ -24,7 +24,7 @@ const char *kl_mask_bad(const struct kl_mask *m) {
         if (i && (uint64_t)r[-1].to + 1 >= r->from) return "ranges are not in order, or touch";
     }
     if (!kl_mask_small_enough(kl_mask_bytes(m), m->state_bytes))
-        return "it covers more than 1 % of the state";
+        return "the mask covers more than 1 % of the state";
     return NULL;
 }
 

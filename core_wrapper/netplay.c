@@ -121,8 +121,7 @@ static bool begin_carrying(unsigned guest) {
     if (may) n.carrier[guest] = kl_carrier_open_host(n.hosted_port);
     if (n.carrier[guest])
         kl_screen_log(&kl_w.screen, kl_w.front.environment,
-                      "netplay: UDP from guest %u does not get through, its match comes over this channel",
-                      guest);
+                      "netplay: no UDP from guest %u, its match comes over this channel", guest);
     else
         refuse(guest, may ? "the host's machine has no free socket"
                           : "expected no datagrams: the host's machine gave no ticket for its relay");
@@ -134,9 +133,9 @@ static void take_carried(const struct kl_channel_packet *p, unsigned from) {
     if (!n.carrier[from] && (!n.host || !begin_carrying(from))) return;
     if (kl_carrier_take(n.carrier[from], p) == KL_OK) return;
     kl_screen_log(&kl_w.screen, kl_w.front.environment,
-                  "netplay: %u says that it took what was not sent to it", from);
+                  "netplay: client %u acknowledged bytes that it was not sent", from);
     end_carrying(from);
-    if (n.host) refuse(from, "expected a count of what was sent to you");
+    if (n.host) refuse(from, "expected at most the bytes sent to you, got a larger count");
     n.guest[from].state = GUEST_OUT;
 }
 
@@ -147,12 +146,9 @@ static bool carry(void) {
     n.carrier[0] = kl_carrier_open_guest(&port);
     if (!n.carrier[0]) return false;
     kl_screen_log(&kl_w.screen, kl_w.front.environment,
-                  "netplay: nothing answers at UDP port %u of the host's; the match comes over this channel",
+                  "netplay: the host's UDP port %u does not answer, the match comes over this channel",
                   n.ticket.port);
-    kl_wrapper_say(
-        KL_SCREEN_WARNING, 6000,
-        "the host's UDP port %u does not answer: the match uses RetroArch's connection, some frames slower",
-        n.ticket.port);
+    kl_wrapper_say(KL_SCREEN_WARNING, 6000, "no UDP to the host: the match runs over TCP, slower");
     n.cut = false;
     snprintf(n.ticket.host, sizeof n.ticket.host, "%s", KL_CARRIER_HOST);
     n.ticket.port = port;
@@ -195,7 +191,7 @@ static bool write_ticket(struct kl_url *out) {
 static void give_ticket(unsigned guest, uint64_t now_us) {
     struct kl_channel_packet p = {.kind = KL_CHANNEL_TICKET, .hosted = n.hosted};
     if (!write_ticket(&p.url)) {
-        refuse(guest, "the host's relay has no name that a ticket can say");
+        refuse(guest, "the name of the host's relay does not fit into a ticket");
         return;
     }
     tell(guest, &p);
@@ -229,7 +225,7 @@ static void open_room(const char *host, uint16_t port, const char *fingerprint) 
     memcpy(room, "np-", 3);
     sodium_bin2hex(room + 3, sizeof room - 3, secret, sizeof secret);
     if (!kl_choice_netplay(host, port, fingerprint, room)) return;
-    kl_screen_log(&kl_w.screen, kl_w.front.environment, "netplay: hosting a room for it");
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "netplay: opening a room for guests");
     kl_wrapper_say(KL_SCREEN_INFO, 4000, "a room is open for guests");
 }
 
@@ -238,7 +234,7 @@ static void host_relay(void) {
     char dir[KL_FILE_PATH], err[256] = "no memory";
     bool good = kl_state_folder("relay", dir, err, sizeof err) == 0;
     n.hosted = good ? kl_hosted_open(dir) : NULL;
-    if (!n.hosted) kl_wrapper_fail("netplay: no relay is set, and this machine can be none: %s", err);
+    if (!n.hosted) kl_wrapper_fail("netplay: no relay is set, and none starts here: %s", err);
 }
 
 /* True: the room is on its way, or cannot come about. So below. */
@@ -248,13 +244,13 @@ static bool wait_for_relay(void) {
     switch (kl_hosted_look(n.hosted, &port, fingerprint, err, sizeof err)) {
     case KL_HOSTED_STARTING: return false;
     case KL_HOSTED_FAILED:
-        kl_wrapper_fail("netplay: no relay is set, and this machine can be none: %s", err);
+        kl_wrapper_fail("netplay: no relay is set, and none starts here: %s", err);
         return true;
     case KL_HOSTED_LISTENS: break;
     }
     n.hosted_port = port;
     kl_screen_log(&kl_w.screen, kl_w.front.environment,
-                  "netplay: no relay is set; this machine is one, at UDP port %u", port);
+                  "netplay: no relay is set, this machine is the relay at UDP port %u", port);
     open_room("127.0.0.1", port, fingerprint);
     return true;
 }
@@ -306,8 +302,7 @@ static bool enter_room(void) {
     const struct kl_url *t = &n.ticket;
     if (n.ticket_hosted && !find_host()) return false;
     if (n.lost && !carry()) {
-        kl_wrapper_fail("the host's UDP port %u does not answer: the host must forward it like RetroArch's "
-                        "TCP port, or set a relay",
+        kl_wrapper_fail("the host's UDP port %u does not answer: the host must forward it or set a relay",
                         t->port);
         say_outcome(KL_CHANNEL_FAILED);
         return true;
@@ -323,8 +318,7 @@ static bool enter_room(void) {
 static void take_greeting(const struct kl_channel_packet *p, unsigned from) {
     char why[KL_TEXT_MAX];
     if (p->protocol != KL_PROTOCOL_VERSION) {
-        snprintf(why, sizeof why,
-                 "this Keylock speaks protocol %d, the other one %u: install the same release",
+        snprintf(why, sizeof why, "expected protocol %d, got %u: install the same Keylock",
                  KL_PROTOCOL_VERSION, p->protocol);
         kl_wrapper_say(KL_SCREEN_WARNING, 6000, "%s", why);
         if (n.host) refuse(from, why);
@@ -337,8 +331,7 @@ static void take_greeting(const struct kl_channel_packet *p, unsigned from) {
 
 static void wrong_version(unsigned from, unsigned version) {
     char why[KL_TEXT_MAX];
-    snprintf(why, sizeof why,
-             "this Keylock's netplay has version %d, the other one's %u: install the same release",
+    snprintf(why, sizeof why, "expected netplay version %d, got %u: install the same Keylock",
              KL_CHANNEL_VERSION, version);
     kl_wrapper_say(KL_SCREEN_WARNING, 6000, "%s", why);
     if (n.host) refuse(from, why);
@@ -382,8 +375,8 @@ static void receive(const void *buf, size_t len, uint16_t client) {
         wrong_version(client, p.version);
     else if (result != KL_OK || !is_due(p.kind, client)) {
         kl_screen_log(&kl_w.screen, kl_w.front.environment,
-                      "netplay: what came from %u is nothing of Keylock's", client);
-        if (n.host) refuse(client, "expected a packet of Keylock, got something else");
+                      "netplay: client %u sent a packet that is not Keylock's", client);
+        if (n.host) refuse(client, "expected a packet of Keylock, got another packet");
         n.guest[client].state = GUEST_OUT;
     } else if (p.kind == KL_CHANNEL_CARRY) {
         take_carried(&p, client);
@@ -431,12 +424,9 @@ static void stop(void) {
     if (n.host) end_all_carrying();
     n.cut = true;
     if (kl_w.phase == KL_PHASE_PLAYING && n.carrier[0])
-        kl_wrapper_say(KL_SCREEN_WARNING, 8000,
-                       "RetroArch's netplay ended, and the match with it: connect again");
+        kl_wrapper_say(KL_SCREEN_WARNING, 8000, "netplay ended, and the match with it: connect again");
     else if (kl_w.phase == KL_PHASE_PLAYING)
-        kl_wrapper_say(
-            KL_SCREEN_INFO, 5000,
-            "RetroArch's netplay ended; the match goes on (to leave it: Core Options, Keylock, Alone)");
+        kl_wrapper_say(KL_SCREEN_INFO, 5000, "netplay ended, the match goes on: choose Alone to leave");
     else if (n.in_room || kl_w.link)
         kl_choice_netplay_over();
 }

@@ -96,7 +96,7 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
         return KL_PANEL_WARNING;
     }
     if (p->absent) {
-        snprintf(out, KL_PANEL_LINE, "coming back: your pad counts in a moment");
+        snprintf(out, KL_PANEL_LINE, "coming back: your pad works again in a moment");
         return KL_PANEL_INFO;
     }
     if (p->desync) {

@@ -247,14 +247,9 @@ static void say_too_slow(uint64_t now_us) {
     double runs = 1e6 / kl_pace_unseen_us(&play->pace), played = 1e6 / play->pace.period_us;
     if (runs < SLOW_ITSELF * played)
         kl_wrapper_say(KL_SCREEN_WARNING, 5000,
-                       "this machine cannot catch up: it runs %.0f frames a second without picture, and "
-                       "needs more than %.0f",
-                       runs, played);
+                       "too slow to catch up: %.0f frames a second, expected over %.0f", runs, played);
     else
-        kl_wrapper_say(KL_SCREEN_WARNING, 5000,
-                       "this machine cannot catch up: other programs take its time (the game alone runs %.0f "
-                       "frames a second)",
-                       runs);
+        kl_wrapper_say(KL_SCREEN_WARNING, 5000, "too slow to catch up: close other programs");
 }
 
 static void refresh_memory(uint64_t now_us) {

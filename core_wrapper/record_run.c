@@ -85,7 +85,7 @@ void kl_record_run_begin(void) {
 
 void kl_record_run_end(void) {
     if (kl_recorder_close(&recorder) != 0)
-        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "the recording could not be written");
+        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "cannot write the recording: is the disk full?");
     kl_keep_free(&keep);
 }
 
@@ -167,7 +167,8 @@ void kl_record_alien(uint32_t frame, const char *why) {
 void kl_record_desync(void) {
     char why[256];
     int written = kl_keep_write(&keep, &origin, why, sizeof why);
-    if (written < 0) kl_wrapper_say(KL_SCREEN_WARNING, 4000, "the states at the parting are lost: %s", why);
+    if (written < 0)
+        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "cannot write the states at the desync: %s", why);
     if (written > 0)
         kl_screen_log(&kl_w.screen, kl_w.front.environment, "keylock: %d states written to %s", written,
                       keep.dir);

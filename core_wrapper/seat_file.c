@@ -127,7 +127,8 @@ int kl_seat_file_open(struct kl_seat_file *f, const char *dir, const uint8_t id[
     if (kl_dir_make(dir, true, err, err_len) != 0) return -1;
     int result = take_lowest(f, id, true, err, err_len);
     if (result == 1) result = take_lowest(f, id, false, err, err_len);
-    if (result == 1) snprintf(err, err_len, "%d processes of this user play the same already", KL_SEAT_FILES);
+    if (result == 1)
+        snprintf(err, err_len, "%d programs of this user already play in this room", KL_SEAT_FILES);
     return result ? -1 : 0;
 }
 

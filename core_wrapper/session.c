@@ -127,7 +127,7 @@ static void end(void) {
         return;
     }
     kl_wrapper_fail("%s", kl_w.status.reason);
-    kl_wrapper_say(KL_SCREEN_WARNING, 6000, "the room is gone; the game goes on alone (%s)",
+    kl_wrapper_say(KL_SCREEN_WARNING, 6000, "the room is gone, the game goes on alone: %s",
                    kl_w.status.reason);
     kl_session_leave(0);
     kl_session_local();

@@ -49,11 +49,11 @@ int kl_slot_load(const struct kl_command *c, char *why, size_t cap) {
     kl_reader_init(&in, c->data, c->len);
     uint32_t frame = kl_read_u32(&in);
     if (in.failed || !slot.any || slot.frame != frame)
-        snprintf(why, cap, "the state of frame %u is not the room's any more", frame);
+        snprintf(why, cap, "the saved state of frame %u was replaced: load again", frame);
     else if (!slot.state)
-        snprintf(why, cap, "this machine could not save the state of frame %u, and is out of sync", frame);
+        snprintf(why, cap, "out of sync: no saved state of frame %u on this machine", frame);
     else if (!kl_w.core.unserialize(slot.state, slot.bytes))
-        snprintf(why, cap, "the core did not take the state of frame %u", frame);
+        snprintf(why, cap, "the core refused the saved state of frame %u", frame);
     else
         return 0;
     return -1;
@@ -66,7 +66,7 @@ bool kl_slot_wanted(struct kl_order *o, char *why, size_t cap) {
     o->len = KL_LOAD_BYTES;
     if (slot.state) return true;
     if (!slot.any)
-        snprintf(why, cap, "no state is saved in this room");
+        snprintf(why, cap, "the room has no saved state: save first");
     else
         snprintf(why, cap, "this core could not save the state of frame %u", slot.frame);
     return false;

@@ -259,7 +259,7 @@ static void load_got(void) {
         return;
     }
     if (got.how == KL_HEALED_NOT) {
-        kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "the room's state of frame %u could not be loaded here",
+        kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "this core refused the room's state of frame %u",
                        got.offer.keyframe);
         say_healed();
         return;
@@ -286,8 +286,7 @@ bool kl_snapshot_rerun(uint64_t from_us) {
     }
     if (got.how == KL_HEALED_NOT) say_healed();
     if (got.running && got.at == got.end) {
-        kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS,
-                       "back in sync: the room's state of frame %u and the %u frames since",
+        kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "back in sync: loaded frame %u, ran %u frames",
                        got.offer.keyframe, got.end - got.offer.keyframe);
         say_healed();
     }

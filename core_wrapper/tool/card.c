@@ -39,7 +39,7 @@ static void ask(struct answer *a, const char *path) {
 int cmd_card(int argc, char **argv) {
     static struct answer a;
     struct kl_process_part part = {&a, sizeof a};
-    if (argc != 2) return tool_fail(KLT_USAGE, "card", "is called by keylock install");
+    if (argc != 2) return tool_fail(KLT_USAGE, "card", "only keylock install may start this");
     ask(&a, argv[1]);
     _Exit(kl_process_tell(&part, 1) ? KLT_OK : KLT_FAILED); /* the core's destructors do not run */
 }

@@ -29,7 +29,7 @@ const char cmd_bisect_help[] =
     "KEY=VALUE,\n"
     "  --device PORT:ID, --clock virtual|host, --epoch SECONDS, --corrupt FRAME[:OFFSET]\n"
     "                   as for keylock run\n"
-    "  --recording FILE takes inputs, options, epoch and devices from there; its hashes must come out again\n"
+    "  --recording FILE takes inputs, options, epoch and devices from FILE; the run must repeat its hashes\n"
     "  --hashes FILE    the hashes of another machine, which does not run here\n"
     "  --states DIR     the states that this side kept (keylock run --states). If running it again does not "
     "show the same,\n"
@@ -40,8 +40,8 @@ const char cmd_bisect_help[] =
     "  --json           prints a JSON object instead of text\n"
     "\n"
     "Exit status:\n"
-    "  0  equal in all that both have\n"
-    "  1  they part\n"
+    "  0  equal in all frames that both sides have\n"
+    "  1  the two sides part\n"
     "  2  wrong usage; a file, core or content cannot be read; nothing to compare\n";
 /* clang-format on */
 
@@ -350,9 +350,9 @@ static void tell_text(struct bisect *b) {
         return;
     }
     if (b->exact)
-        printf("they part in frame %" PRIu32 "\n", b->first);
+        printf("the sides part in frame %" PRIu32 "\n", b->first);
     else
-        printf("they part between frames %" PRIu32 " and %" PRIu32
+        printf("the sides part between frames %" PRIu32 " and %" PRIu32
                ": nothing between was hashed on both sides\n",
                b->equal_until, b->first);
     if (b->ram_first != NEVER && b->ram_first != b->first)
@@ -388,7 +388,8 @@ static int bisect(struct bisect *b) {
     note_recordings(b);
     if (plan(b) != 0 || run_all(b) != 0) return BISECT_FAILED;
     if (b->shared == 0)
-        return tool_fail(BISECT_FAILED, "bisect", "the two sides have no hashed frame in common");
+        return tool_fail(BISECT_FAILED, "bisect",
+                         "the two sides have no hashed frame in common: use the same --hash-every");
     if (b->first != NEVER && name_cause(b) != 0) return BISECT_FAILED;
     if (!b->json) tell_text(b);
     if (b->json && tell_json(b) != 0)

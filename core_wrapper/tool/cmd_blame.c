@@ -36,7 +36,7 @@ const char cmd_blame_help[] =
     "\n"
     "Exit status:\n"
     "  0  equal\n"
-    "  1  they differ\n"
+    "  1  the states differ\n"
     "  2  wrong usage; a state, core or content cannot be loaded\n";
 /* clang-format on */
 
@@ -70,12 +70,13 @@ static int check_origin(const struct blame *b, const struct kl_statefile *s, con
     snprintf(core, sizeof(core), "%.80s %.40s", info->name, info->version);
     size_t name = strlen(info->name);
     if (s->origin.core[0] && strncmp(s->origin.core, info->name, name) != 0)
-        return tool_fail(-1, "blame", "%s is a state of another core: expected %s, it says %s", path, core,
+        return tool_fail(-1, "blame", "%s is a state of another core: expected %s, got %s", path, core,
                          s->origin.core);
     if (s->origin.core[0] && strcmp(s->origin.core, core) != 0)
-        fprintf(stderr, "keylock blame: %s was made by %s, %s loads it\n", path, s->origin.core, core);
+        fprintf(stderr, "keylock blame: note: %s was made by %s and is loaded by %s\n", path, s->origin.core,
+                core);
     if (s->origin.content[0] && !same_content(s->origin.content, info->content))
-        return tool_fail(-1, "blame", "%s is a state of other content: expected %s, it says %s", path,
+        return tool_fail(-1, "blame", "%s is a state of other content: expected %s, got %s", path,
                          info->content, s->origin.content);
     return 0;
 }

@@ -41,11 +41,11 @@ const char cmd_command_help[] =
     "  watch                      you give up your seat and watch\n"
     "  play                       you take a free seat\n"
     "  places N                   the game has N seats, 1 to 8, so more players can join (host only)\n"
-    "  delay SECONDS              watchers from outside see the game that much later, 0 to 300 (host only)\n"
+    "  delay SECONDS              watchers from outside see the game SECONDS later, 0 to 300 (host only)\n"
     "  watchers                   lists the watchers from outside the game (host only)\n"
     "  host NAME | A              makes another player the host, by name or number (host only)\n"
     "  lock                       closes the room to newcomers (host only)\n"
-    "  unlock                     opens it again (host only)\n"
+    "  unlock                     opens the room again (host only)\n"
     "  kick NAME | A              puts a player out of the room (host only)\n"
     "  ban NAME | A               puts a player out, and keeps the player out (host only)\n"
     "  desync heal|pause|ignore   sets the room's action when hashes differ (host only)\n"
@@ -57,9 +57,9 @@ const char cmd_command_help[] =
     "\n"
     "Exit status:\n"
     "  0  the command was taken\n"
-    "  1  it was not\n"
+    "  1  the command was refused\n"
     "  2  wrong usage\n"
-    "  4  nobody plays here\n"
+    "  4  no room is played on this machine\n"
     "A frontend that stands still (in its menu, in a pause) gives the command to the room when it goes on.\n";
 /* clang-format on */
 
@@ -68,7 +68,9 @@ const char cmd_command_help[] =
 static int choose(long *out) {
     long pid[WRAPPERS];
     unsigned n = kl_local_find(KL_CONTROL_NAME, pid, WRAPPERS);
-    if (n == 0) return tool_fail(KLT_ROOM, "command", "no room is being played on this machine by this user");
+    if (n == 0)
+        return tool_fail(KLT_ROOM, "command",
+                         "expected a running room of this user on this machine, found none");
     *out = pid[0];
     if (n == 1) return KLT_OK;
     char list[256] = "";
@@ -98,12 +100,12 @@ static int tell(long pid, const char *words) {
     int n = answered ? kl_local_receive(fd, line, sizeof(line) - 1, &from, &trusted) : 0;
     kl_socket_close(fd);
     if (!answered) /* it lies in the wrapper's socket, which it reads when it is called */
-        return printf("taken; the game does not run just now: given to the room once it does\n") < 0
+        return printf("taken; the game stands still: the room gets the command when the game goes on\n") < 0
                    ? KLT_OUTPUT
                    : KLT_OK;
     /* anybody may have taken the name before: an answer of another user's process is none */
     if (n < 0 || (!trusted && geteuid() != 0))
-        return tool_fail(KLT_ROOM, "command", "process %ld is not this user's", pid);
+        return tool_fail(KLT_ROOM, "command", "process %ld belongs to another user", pid);
     line[(size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1] = 0;
     if (!strncmp(line, "ok ", 3)) return puts(line + 3) < 0 ? KLT_OUTPUT : KLT_OK;
     return tool_fail(KLT_FAILED, "command", "%s", !strncmp(line, "error ", 6) ? line + 6 : line);

@@ -176,7 +176,7 @@ static void remove_one(struct job *j, struct kl_place *p, const char *name) {
     char err[2 * KLT_PATH];
     int r = kl_install_remove(p, name, err, sizeof err);
     if (r < 0) fail(j, err);
-    if (r >= 0) printf("  %s: %s\n", name, r == 0 ? "out of the list" : "was not installed");
+    if (r >= 0) printf("  %s: %s\n", name, r == 0 ? "removed from the list" : "not in the list");
 }
 
 static void remove_from(struct job *j, struct kl_place *p) {

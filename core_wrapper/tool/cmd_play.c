@@ -21,7 +21,7 @@ const char cmd_play_help[] =
     "\n"
     "  LINK                 keylock://HOST[:PORT]/ROOM[#FINGERPRINT]: relay and room, as the host's keylock "
     "play wrote it;\n"
-    "                       the fingerprint names the one relay that it may be\n"
+    "                       with a fingerprint, no other relay is accepted\n"
     "  --link LINK          the same\n"
     "  --core NAME_OR_PATH  the libretro core; a name is looked for in the usual core folders\n"
     "  --content FILE       the content that the core plays\n"

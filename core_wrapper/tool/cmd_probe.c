@@ -212,7 +212,7 @@ static void print_join(const struct probe *p) {
     printf("\nsnapshot    %s\n", kl_join_verdict_name(v));
     if (v == KLT_JOIN_NONE || v == KLT_JOIN_UNKNOWN || !r->ran) return;
     struct kl_join_result *shown = (struct kl_join_result *)r; /* what is shown is marked in it */
-    printf("what differs on a newcomer's machine if the others load %s:\n",
+    printf("differences on a newcomer's machine if the others load %s:\n",
            v == KLT_JOIN_ALL ? "nothing" : "their own state");
     kl_report_text(stdout, v == KLT_JOIN_ALL ? &shown->a_c : &shown->b_c, 6);
 }
@@ -378,7 +378,8 @@ static int write_profile(const struct probe *p) {
     char err[KLT_ERR];
     json_object *j = kl_findings_json(&p->profile);
     if (p->quiet)
-        return kl_report_put(stdout, j) == 0 ? 0 : tool_fail(KLT_OUTPUT, "probe", "cannot write all of it");
+        return kl_report_put(stdout, j) == 0 ? 0
+                                             : tool_fail(KLT_OUTPUT, "probe", "cannot write standard output");
     return kl_report_write(p->json, j, err, sizeof(err)) == 0 ? 0 : tool_fail(KLT_OUTPUT, "probe", "%s", err);
 }
 

@@ -83,7 +83,7 @@ static int tell(int fd, const struct kl_config *where, bool json) {
     json_object *list = NULL, *all = NULL;
     double ms = kl_ask_distance(NULL, fd, &pong);
     if (ms < 0)
-        return tool_fail(KLT_ROOM, "rooms", "no answer from %s:%u (is keylock-relay running there?)",
+        return tool_fail(KLT_ROOM, "rooms", "no answer from %s:%u: check that keylock-relay runs there",
                          where->host, where->port);
     if (json) {
         all = relay_json(where, &pong, ms);
@@ -94,7 +94,7 @@ static int tell(int fd, const struct kl_config *where, bool json) {
     }
     if (kl_ask_rooms(NULL, fd, &rooms, put_rooms, list) != 0) {
         json_object_put(all);
-        return tool_fail(KLT_ROOM, "rooms", "the relay does not answer any more");
+        return tool_fail(KLT_ROOM, "rooms", "the relay stopped answering: try again");
     }
     return !json || kl_report_put(stdout, all) == 0 ? KLT_OK : KLT_OUTPUT;
 }

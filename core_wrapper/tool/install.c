@@ -116,7 +116,8 @@ static int take_over(const struct kl_place *p, const struct kl_card *card, char 
     kl_core_locked_name(locked, card->name);
     if (kl_takeover(p, card->name, locked, &copied, err, err_len) != 0) return -1;
     if (copied)
-        printf("    copied %u of its files (options, saves, states) to folders \"%s\"\n", copied, locked);
+        printf("    copied %u files of the core (options, saves, states) to folders \"%s\"\n", copied,
+               locked);
     return 0;
 }
 
@@ -155,7 +156,7 @@ static int let_run_on(const struct kl_place *p, const struct kl_card *card, char
     for (size_t i = 0; r == 0 && i < sizeof stops / sizeof *stops; i++)
         if (!stands(&s, stops[i], false)) put += kl_settings_put(&s, stops[i], "false");
     if (put && kl_dir_make(dir, false, err, err_len) == 0 && kl_settings_write(&s, path, err, err_len) == 0)
-        printf("    it goes on behind RetroArch's menu and without its window's focus: %s\n", path);
+        printf("    the game runs on behind RetroArch's menu and without the window's focus: %s\n", path);
     else if (put)
         r = -1;
     kl_settings_free(&s);
@@ -204,7 +205,7 @@ int kl_install_link(struct kl_place *p, const char *name, const char *path, char
     }
     if (kl_file_real(to, there, sizeof there) && !strcmp(there, real)) return 0;
     if (link_to(real, to, err, err_len) != 0) return -1;
-    printf("  %s: a link to %s is among the cores\n", name, real);
+    printf("  %s: linked to %s in the folder of cores\n", name, real);
     strcpy(real + strlen(real) - strlen(".so"), ".info");
     info_path(p, name, "", to);
     return kl_file_readable(real) ? link_to(real, to, err, err_len) : 0;

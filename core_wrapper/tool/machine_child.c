@@ -293,8 +293,9 @@ int cmd_machine(int argc, char **argv) {
     char err[KLT_ERR];
     for (int o; (o = getopt_long(argc, argv, ":", longs, NULL)) != -1;)
         if (kl_machine_take(&c->setup, o, optarg) != 0)
-            return tool_fail(KLT_USAGE, "machine", "is called by keylock blame and bisect");
-    if (!c->setup.core) return tool_fail(KLT_USAGE, "machine", "is called by keylock blame and bisect");
+            return tool_fail(KLT_USAGE, "machine", "only keylock blame and bisect may start this");
+    if (!c->setup.core)
+        return tool_fail(KLT_USAGE, "machine", "only keylock blame and bisect may start this");
     kl_process_ignore_stop();
     if (start(c, err, sizeof(err)) != 0) {
         answer_text(c, -1, err);

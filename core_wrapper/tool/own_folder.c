@@ -104,7 +104,7 @@ static int make(struct kl_place *p, const struct kind *k, const char *was, char 
     if (kl_dir_make(fresh, false, err, err_len) != 0 || make_links(was, fresh, k, &made, err, err_len) != 0 ||
         write_mark(fresh, k, was, err, err_len) != 0 || set(p, k, fresh, err, err_len) != 0)
         return -1;
-    printf("  %s is not yours (as root, keylock install puts cores there for all users):\n"
+    printf("  %s belongs to another user (as root, keylock install puts cores there for all users):\n"
            "    made %s with %u link%s to its %s,\n    set %s = \"%s\" in %s\n",
            was, fresh, made, made == 1 ? "" : "s", k->what, k->key, fresh, p->config);
     return 0;

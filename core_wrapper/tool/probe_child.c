@@ -208,7 +208,7 @@ static int run_core(struct child *c) {
     write_bytes(c);
     tell(c, "end");
     bool bad = c->unheard || (c->states && (ferror(c->states) || fflush(c->states) != 0));
-    return bad ? tool_fail(KLT_OUTPUT, "probe", "cannot write its findings: %s", strerror(errno)) : KLT_OK;
+    return bad ? tool_fail(KLT_OUTPUT, "probe", "cannot write the findings: %s", strerror(errno)) : KLT_OK;
 }
 
 /* Every argument is written by kl_probe_run(): MODE FRAMES EVERY STATES CORE CONTENT SYSTEM INPUT
@@ -218,7 +218,7 @@ int cmd_probe_child(int argc, char **argv) {
     struct child *c = &child;
     char err[KLT_ERR];
     struct kl_input_source *input = NULL;
-    if (argc < 9) return tool_fail(KLT_USAGE, "probe-child", "is called by keylock probe");
+    if (argc < 9) return tool_fail(KLT_USAGE, "probe-child", "only keylock probe may start this");
     c->mode = (enum kl_probe_mode)atoi(argv[1]);
     c->frames = (uint32_t)strtoul(argv[2], NULL, 10);
     c->every = (uint32_t)strtoul(argv[3], NULL, 10);
@@ -230,7 +230,8 @@ int cmd_probe_child(int argc, char **argv) {
                                       .virtual_clock = c->mode != KL_PROBE_HOST,
                                       .epoch_s = KLT_EPOCH_DEFAULT,
                                       .quiet = true};
-    if (!c->frames || !c->every) return tool_fail(KLT_USAGE, "probe-child", "is called by keylock probe");
+    if (!c->frames || !c->every)
+        return tool_fail(KLT_USAGE, "probe-child", "only keylock probe may start this");
     c->frame_us = calloc(c->frames, sizeof(*c->frame_us));
     bool keeps = strcmp(argv[4], "-") != 0;
     if (keeps) c->states = fopen(argv[4], "wb");

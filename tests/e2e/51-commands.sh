@@ -168,7 +168,7 @@ reaches p1 240
 kill -STOP "${pid[p4]}"
 "$keylock" command --pid "${pid[p4]}" say behind the menu >"$tmp/outside" 2>&1; status=$?
 check commands/tool-standing-still "exit status $status: $(cat "$tmp/outside")" \
-    eval '[ $status = 0 ] && grep -q "^taken; the game does not run" "$tmp/outside"'
+    eval '[ $status = 0 ] && grep -q "^taken; the game stands still" "$tmp/outside"'
 lasts 4.4 "the time that p4 hangs, with what the command above took"
 kill -CONT "${pid[p4]}"
 all_equal hang/hashes p1 p2 p3 p4 || finish

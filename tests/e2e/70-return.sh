@@ -77,7 +77,7 @@ again() { # WHAT NAME: is killed, and comes again as NAME2
     check "$what/$name-left" "no seat is left on disk" test "$(seats)" -ge 1
     lasts 2 "the time till the player starts it again"
     player "${name}2" "$room" "$frames" "$seed"
-    said "${name}2" 'an earlier run left a seat here' 10 || { show "${name}2"; fail "$what/${name}2: does not find its seat"; }
+    said "${name}2" 'this machine has a seat of an earlier run' 10 || { show "${name}2"; fail "$what/${name}2: does not find its seat"; }
     eventually 20 test -s "$tmp/${name}2.hash" || { show "${name}2" relay; fail "$what/${name}2: does not play"; }
 }
 
@@ -122,7 +122,7 @@ twins() {
     mv "$tmp/twin2.hash" "$tmp/guest.hash"
     mv "$tmp/twin2.csv" "$tmp/guest.csv"
     player twin2 pair 1800 7
-    said twin2 'an earlier run left a seat here' 10 || { show twin2; fail "return/twins: the host does not find its seat"; }
+    said twin2 'this machine has a seat of an earlier run' 10 || { show twin2; fail "return/twins: the host does not find its seat"; }
     ends_well return/twins guest 60
     ends_well return/twins twin2 20
     equal return/twins guest twin2

@@ -120,7 +120,7 @@ bad() { # NAME SED_SCRIPT WORDS
 }
 export PROBE_CORE=no-clock
 bad json 's/.$//' 'expected a profile in JSON'
-bad large 's/"mask":\[\[[0-9]+,/"mask":[[0,/' 'it covers more than 1 % of the state'
+bad large 's/"mask":\[\[[0-9]+,/"mask":[[0,/' 'covers more than 1 % of the state'
 bad past 's/"mask":\[\[[0-9]+,[0-9]+/"mask":[[4000000,4000001/' 'a range reaches past the state'
 bad room 's/"room"/"rooms"/' '"room": expected object, got none'
 unset PROBE_CORE

@@ -44,7 +44,7 @@ wants relay1 'event=started room="match"' 20 bob
 wants relay1 'event=watcher_desync room="match".*name="early"' 40 early
 wants relay1 'event=way room="match".*name="early".*by=snapshot heals=1' 20 early
 wants relay1 'event=loaded room="match".*name="early".*how=same' 20 early
-check watch-way/told "its screen says nothing of it" said early 'back in sync: the room.s state of frame' 10
+check watch-way/told "its screen says nothing of it" said early 'back in sync: loaded frame' 10
 
 # --- late ---------------------------------------------------------------------------------------------------------------
 

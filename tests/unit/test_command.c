@@ -120,7 +120,7 @@ static void the_slot(void **state) {
     (void)state;
     back(0, 5);
     assert_int_equal(loads, 0);
-    assert_string_equal(shown, "[f 5] ann: the state of frame 0 is not the room's any more");
+    assert_string_equal(shown, "[f 5] ann: the saved state of frame 0 was replaced: load again");
     memset(machine, 1, sizeof machine);
     obey("save", 10);
     memset(machine, 2, sizeof machine);
@@ -131,12 +131,12 @@ static void the_slot(void **state) {
     memset(machine, 3, sizeof machine);
     back(10, 26); /* given before the second save was known */
     assert_int_equal(machine[0], 3);
-    assert_string_equal(shown, "[f 26] ann: the state of frame 10 is not the room's any more");
+    assert_string_equal(shown, "[f 26] ann: the saved state of frame 10 was replaced: load again");
     obey("load", 27); /* which names nothing */
     assert_int_equal(machine[0], 3);
     refuses = true;
     back(25, 50);
-    assert_non_null(strstr(shown, "did not take"));
+    assert_non_null(strstr(shown, "refused the saved state"));
 }
 
 /* A state that differs between machines could never be gone back to. */
@@ -163,7 +163,7 @@ static void a_save_that_fails_leaves_nothing(void **state) {
     back(30, 41);
     assert_int_equal(loads, 0);
     assert_string_equal(shown,
-                        "[f 41] ann: this machine could not save the state of frame 30, and is out of sync");
+                        "[f 41] ann: out of sync: no saved state of frame 30 on this machine");
 }
 
 static void a_core_that_cannot_save(void **state) {
@@ -298,9 +298,9 @@ static void a_seat_is_given_by_name(void **state) {
     taken("give 1 carl", 0, 2);
     obey("swap 3 6", 10); /* carl plays as player 6 */
     taken("give 1 carl", 0, 5);
-    refused("give 6 carl", "carl is player 6 already");
+    refused("give 6 carl", "carl is already player 6");
     kl_w.status.roster.member[1].seats = 2 | 8; /* bob plays as 2 and 4 */
-    refused("give 4 bob", "bob is player 4 already");
+    refused("give 4 bob", "bob is already player 4");
     taken("give 1 bob", 0, 1);
     refused("give 1 dora", "dora watches: only a player can get another seat");
     refused("give 1 eve", "nobody in this room is called \"eve\"");
@@ -349,7 +349,7 @@ static void disks_step(void **state) {
     four_here();
     refused("disk next", "this core has no disks to swap");
     kl_w.told.disk_control.get_num_images = images;
-    refused("disk next", "this core does not say which disk it has");
+    refused("disk next", "this core does not tell its disk: name a number");
     kl_w.told.disk_control.get_image_index = disk_in;
     in_now = 0;
     taken("disk next", 1, 0);
@@ -367,7 +367,7 @@ static void what_is_known_before(void **state) {
     (void)state;
     struct kl_words w;
     four_here();
-    refused("load", "no state is saved in this room");
+    refused("load", "the room has no saved state: save first");
     assert_int_equal(fit("save", &w), 0);
     obey("save", 0x1234);
     assert_int_equal(fit("load", &w), 0);

@@ -296,7 +296,7 @@ static void coming_back_shows_progress(void **state) {
     (void)state;
     struct kl_panel p = pair();
     p.absent = true;
-    check_words(&p, KL_PANEL_INFO, "coming back: your pad counts in a moment", -1);
+    check_words(&p, KL_PANEL_INFO, "coming back: your pad works again in a moment", -1);
     p.catch_up = 200;
     p.behind = 150;
     check_words(&p, KL_PANEL_INFO, "catching up: 150 frames left", 25);
