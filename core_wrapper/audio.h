@@ -1,18 +1,18 @@
-/* audio.h - the audio bridge: the sound of however many frames each call ran, as one unbroken stream.
+/* audio.h - the audio bridge: one unbroken stream of sound from calls that run any number of frames.
  * docs/design.md §3 "Pacing in the wrapper".
  *
- * Exactly one frame in every call: passed on bit for bit, at once. As soon as a call runs none or two, the
- * sound goes through a small elastic buffer and libsamplerate, until CLEAN_S of exactly one frame a call have
- * passed:
- * - what the core plays goes in, a call's worth of wall-clock time comes out of every call;
- * - in steady play the pace is within ±STEADY of the core's, set by how full the buffer is; it holds half a
- * frame and LATE_S on average (25 ms at 60 Hz): a frame that comes up to that late is not heard;
- * - more than that in the buffer (catching up) is played faster, and softer by as much; far more is let go;
- * - where there is nothing to play, or kl_audio_mute() says so, it fades, and quiet flows; then it fades in.
- * - a call that lacks a little is given that much less, BRIDGE_S in all: the frontend's own buffer bridges
- * it.
+ * While every call runs exactly one frame, the sound passes bit for bit, at once. A call that runs none or
+ * two starts the elastic mode: the sound goes through a small buffer and libsamplerate until CLEAN_S of
+ * exactly one frame a call have passed. In that mode
+ * - the core's sound goes in, and every call takes out a call's worth of wall-clock time;
+ * - in steady play the pace stays within ±STEADY of the core's. The fill of the buffer sets it: half a frame
+ *   and LATE_S on average (25 ms at 60 Hz), so a frame that comes up to that late is not heard;
+ * - a fuller buffer (catching up) plays faster, and softer by as much. A far fuller one drops sound;
+ * - an empty buffer, or kl_audio_mute(), fades the sound out into silence, and later in again;
+ * - a call that lacks a little gives that much less, BRIDGE_S in all, because the frontend's own buffer
+ *   bridges it.
  *
- * One thread. The heap is used by kl_audio_init() alone. */
+ * One thread. Only kl_audio_init() uses the heap. */
 #ifndef KLW_AUDIO_H
 #define KLW_AUDIO_H
 
@@ -22,60 +22,61 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KL_AUDIO_BATCH 2048 /* frames given to the frontend in one go, where they went through the buffer */
+#define KL_AUDIO_BATCH 2048 /* frames given to the frontend at once in the elastic mode */
 
 /* KL_VOICE_FULL: heard, or fading in; _FALLS: fading out; _NONE: silence. */
 enum kl_voice { KL_VOICE_FULL, KL_VOICE_FALLS, KL_VOICE_NONE };
 
 struct kl_audio {
     double rate, fps;
-    double stated, worth; /* samples that the core plays in one of its frames: as stated, as measured */
-    int16_t *ring;        /* what the core has played, by the number of the sample */
-    uint64_t end;         /* samples played so far … */
-    uint64_t begun;       /* … when the session began … */
-    uint64_t frame_end;   /* … and up to the call before */
-    double pos;           /* the next one to be given out */
+    double stated, worth; /* samples of a frame of the core: as stated, as measured */
+    int16_t *ring;        /* the core's samples, by their number */
+    uint64_t end;         /* samples played so far */
+    uint64_t begun;       /* the value of end when the session began */
+    uint64_t frame_end;   /* the value of end at the previous call */
+    double pos;           /* number of the next sample to give out */
 
-    bool elastic; /* through the converter, else bit for bit */
+    bool elastic; /* the sound goes through the converter; false: bit for bit */
     bool muted;
     enum kl_voice voice;
-    double phase; /* of the fade: 1 is heard in full, 0 not at all */
+    double phase; /* of the fade: 1: full volume, 0: silence */
     SRC_STATE *src;
-    uint64_t fed;      /* samples that the converter has been given, up to this one */
-    unsigned skip;     /* of its output, not wanted: it came from what was heard before */
-    unsigned mirrored; /* samples of what was heard last that were given out again, backwards */
-    double speed;      /* of the last sample: samples of the core for one given out */
+    uint64_t fed;      /* number of the first sample that the converter has not got yet */
+    unsigned skip;     /* output samples to drop, made from sound that was already heard */
+    unsigned mirrored; /* samples of the last heard sound that were repeated backwards */
+    double speed;      /* core samples for each sample given out, at the last one */
     bool left_known;
-    double left_slow, left_fast; /* what was left in the buffer after a call, smoothed */
-    double quiet_for;            /* samples of quiet given out in a row */
-    double clean_s;              /* for how long every call has run one frame */
+    double left_slow, left_fast; /* samples left in the buffer after a call, smoothed */
+    double quiet_for;            /* samples of silence given out in a row */
+    double clean_s;              /* time for which every call has run one frame */
 
-    uint64_t call_us; /* of the call before; 0: none */
+    uint64_t call_us; /* time of the previous call; 0: none */
     double owed;      /* samples that the frontend has used up and not got, by the wall clock */
-    double bridged;   /* samples that it was left without, and has not made up for yet */
+    double bridged;   /* samples that the frontend lacked and has not got since */
     int16_t batch[KL_AUDIO_BATCH * 2];
     unsigned batched;
 };
 
-/* rate, fps: of the core. May be called again, also while it plays: what waits is dropped. */
+/* rate, fps: the core's. May be called again while the core plays; waiting sound is dropped. */
 void kl_audio_init(struct kl_audio *a, double rate, double fps);
 void kl_audio_free(struct kl_audio *a);
 
-/* A session begins. interval_us: between calls of the frontend. Where that is not the core's frame time, no
- * call rhythm can be one frame a call: the buffer is there from the start. */
+/* A session begins. interval_us: usual time between the frontend's calls. If it differs from the core's
+ * frame time, calls cannot run one frame each, so the elastic mode is on from the start. */
 void kl_audio_begin(struct kl_audio *a, double interval_us);
 
-/* The core plays. */
+/* Takes sound that the core plays. */
 void kl_audio_add(struct kl_audio *a, const int16_t *stereo, size_t frames);
 
-/* Heavy fast-forward begins, or is over: only what is played last is kept, and nothing is heard. */
+/* Heavy fast-forward begins or ends: while it is on, the output is silent and only the newest sound is
+ * kept. */
 void kl_audio_mute(struct kl_audio *a, bool on);
 
-/* Once a call, after the frames it ran: gives out what is due. interval_us: the frontend's usual one. */
+/* Once a call, after its frames: gives out the sound that is due. interval_us: as in kl_audio_begin(). */
 void kl_audio_call(struct kl_audio *a, unsigned runs, uint64_t now_us, double interval_us,
                    retro_audio_sample_batch_t front);
 
-/* Where there is no clock: all that was played, as it is; or nothing of it. */
+/* Without a clock: passes all sound on unchanged, or drops it. */
 void kl_audio_pass(struct kl_audio *a, retro_audio_sample_batch_t front);
 void kl_audio_drop(struct kl_audio *a);
 

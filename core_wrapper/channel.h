@@ -1,7 +1,7 @@
-/* channel.h - what two wrappers say to each other over RetroArch's own netplay, its packet interface: the way
- * into a room and, where no other way leads to its relay, the match's datagrams. net/PROTOCOL.md §11. Pure.
+/* channel.h - the packets of two wrappers over RetroArch's own netplay, through its packet interface: the
+ * way into a room and, if no other way leads to its relay, the match's datagrams. net/PROTOCOL.md §11. Pure.
  *
- * A packet comes from whoever reached the other's RetroArch by TCP: the decoder trusts nothing. */
+ * Anybody who reaches the other RetroArch by TCP can send a packet, so the decoder trusts nothing. */
 #ifndef KLW_CHANNEL_H
 #define KLW_CHANNEL_H
 
@@ -10,15 +10,15 @@
 #include "net/session/url.h"
 
 #define KL_CHANNEL_VERSION 2
-#define KL_CHANNEL_MAX     1500 /* bytes of a packet; longer ones are not looked at */
-#define KL_CARRY_MAX       1400 /* bytes of a datagram in one: more than a session's have */
+#define KL_CHANNEL_MAX     1500 /* bytes of a packet; longer ones are dropped */
+#define KL_CARRY_MAX       1400 /* bytes of a datagram in one packet: more than a session's datagram has */
 
 enum kl_channel_kind {
     KL_CHANNEL_GREET = 1,   /* each side's first packet; the guest begins */
-    KL_CHANNEL_TICKET = 2,  /* to the guest: where the room is; good for one who comes in */
-    KL_CHANNEL_OUTCOME = 3, /* to the host: what became of the ticket */
-    KL_CHANNEL_REFUSE = 4,  /* no room: why, for people */
-    KL_CHANNEL_BEAT = 5,    /* every second: the other side is there */
+    KL_CHANNEL_TICKET = 2,  /* to the guest: the room's address; lets in one player */
+    KL_CHANNEL_OUTCOME = 3, /* to the host: the result of the ticket */
+    KL_CHANNEL_REFUSE = 4,  /* no room; the reason for people */
+    KL_CHANNEL_BEAT = 5,    /* every second: a sign of life */
     KL_CHANNEL_CARRY = 6,   /* a datagram between the guest and the relay on the host's machine */
 };
 enum kl_channel_outcome { KL_CHANNEL_IN, KL_CHANNEL_FAILED };
@@ -31,14 +31,14 @@ struct kl_channel_packet {
     bool hosted;            /* TICKET: the relay is the host's own machine, which may have other addresses */
     uint8_t outcome;        /* enum kl_channel_outcome */
     char text[KL_TEXT_MAX]; /* REFUSE */
-    uint32_t taken;         /* CARRY: bytes of datagrams that its sender has taken, in all */
-    uint16_t len;           /* CARRY: of the datagram; 0: there is none, only `taken' is said */
+    uint32_t taken;         /* CARRY: bytes of datagrams that the packet's sender has taken so far */
+    uint16_t len;           /* CARRY: of the datagram; 0: none, only `taken' counts */
     uint8_t datagram[KL_CARRY_MAX];
 };
 
-/* The length, or KL_E_SPACE. p is what the decoder takes. */
+/* Returns the length, or KL_E_SPACE. p must be valid for kl_channel_decode(). */
 int kl_channel_encode(const struct kl_channel_packet *p, uint8_t *buf, size_t cap);
-/* KL_OK; KL_E_VERSION: a GREET of another version of the channel, of which nothing but p->version is read;
+/* Returns KL_OK; KL_E_VERSION: a GREET of another version, of which only p->version is read;
  * KL_E_MALFORMED. */
 int kl_channel_decode(struct kl_channel_packet *p, const void *buf, size_t len);
 

@@ -1,12 +1,12 @@
-/* command_words.h - commands as people write them, and as they travel. net/PROTOCOL.md §5, Commands.
+/* command_words.h - commands as text and as data. net/PROTOCOL.md §5, Commands.
  *
  *     pause | resume | reset | save | load | panel | option KEY=VALUE | disk N|next|previous | swap [A B] |
  *     give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | host NAME|A | say TEXT |
  *     lock | unlock | kick NAME|A | ban NAME|A | desync heal|pause|ignore | judge NAME|A|none |
  *     watch | play | places N | delay SECONDS | watchers
  *
- * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. Players 1 and 2 swap where
- * nobody else is said. Spacing 0 follows the link. Pure. */
+ * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. `swap` alone means players
+ * 1 and 2. Spacing 0 follows the link. Pure. */
 #ifndef KLW_COMMAND_WORDS_H
 #define KLW_COMMAND_WORDS_H
 
@@ -19,28 +19,28 @@
     "[BUDGET_MS] [spacing N], budget MS, spacing N, host NAME, say TEXT, lock, unlock, kick NAME, ban "      \
     "NAME, desync heal|pause|ignore, judge NAME, watch, play, places N, delay SECONDS or watchers"
 
-/* What the words leave open is for the caller to fill into order.data. */
+/* A parsed command. The caller fills open values into order.data. */
 struct kl_words {
-    bool panel;             /* not a command at all: the panel of this machine's screen */
-    char who[KL_WORDS_MAX]; /* not "": whom host, kick, ban and give (a swap, of data[0]) mean */
-    int disk_step;          /* disk: not 0: so many on from the one that is in */
-    bool has_policy, has_budget, has_spacing; /* policy: said */
+    bool panel;             /* no command of the room: turns the panel on this machine's screen */
+    char who[KL_WORDS_MAX]; /* the member that host, kick, ban or give (a swap, of data[0]) names; "": none */
+    int disk_step;          /* disk next or previous: steps from the present disk; 0: none */
+    bool has_policy, has_budget, has_spacing; /* policy: values given */
     struct kl_order order;
 };
 
-/* 0; -1 and a line in err that names what was expected and what came. */
+/* Returns 0, or -1 with a line in err that names the expected and the actual value. */
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len);
 
-/* The data of policy and disk commands. Reading: false where it is not of that form. */
+/* The data of policy and disk commands. Reading returns false for data of another form. */
 void kl_words_put_policy(struct kl_order *o, uint8_t policy, uint16_t budget_ms, uint8_t spacing);
 bool kl_words_get_policy(const struct kl_command *c, uint8_t *policy, uint16_t *budget_ms, uint8_t *spacing);
 void kl_words_put_disk(struct kl_order *o, uint16_t index);
 bool kl_words_get_disk(const struct kl_command *c, uint16_t *index);
 #define KL_DISK_NONE 0xffff
 
-/* The data as text, with what is not UTF-8 without control characters as '?': it comes from others. */
+/* The data as text. Others wrote it, so all bytes that are not UTF-8, and control characters, become '?'. */
 void kl_words_text(const struct kl_command *c, char out[KL_COMMAND_BYTES + 1]);
-/* The same taken apart at the first '='. False where there is none, or nothing before it. */
+/* The same, split at the first '='. False if there is no '=' or no key before it. */
 bool kl_words_option(const struct kl_command *c, char key[KL_COMMAND_BYTES + 1],
                      char value[KL_COMMAND_BYTES + 1]);
 

@@ -11,13 +11,14 @@
 
 #include "core_wrapper/ctors.h"
 
-/* Every function a core must export, by its libretro name without the prefix. */
+/* The loaded core and its functions: every one that a core must export, by its libretro name without the
+ * prefix. */
 struct kl_core {
     void *handle;
-    char path[4096];      /* of the core that was asked for */
-    char copy_path[4096]; /* of the private copy that is really loaded; "" where it is path itself */
+    char path[4096];      /* of the core's own file */
+    char copy_path[4096]; /* the private copy that is really loaded; "" if path itself is */
     bool initialised, game_loaded;
-    bool late; /* opened by kl_core_open_late(); ctors: what kl_core_construct() is to run */
+    bool late; /* opened by kl_core_open_late(); kl_core_construct() then runs ctors */
     struct kl_ctors ctors;
     void (*set_environment)(retro_environment_t);
     void (*set_video_refresh)(retro_video_refresh_t);
@@ -46,37 +47,39 @@ struct kl_core {
     size_t (*get_memory_size)(unsigned id);
 };
 
-/* Loads the shared object and finds its functions; calls none but api_version.
- * 0, or -1 with one line in err that names the file, what was expected and what came. */
+/* Loads the shared object and finds its functions; calls none but api_version. Returns 0, or -1 with one
+ * line in err that names the file, the expected and the actual value. */
 int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len);
 
-/* The same from a private copy whose static constructors have not run: turn the world, then
- * kl_core_construct() it before anything else is called. Where the file cannot be treated so, they have run,
- * and the call does nothing. */
+/* The same from a private copy whose static constructors have not run: turn the world (world.h), then call
+ * kl_core_construct() before anything else. If the file does not allow that, the constructors have already
+ * run, and kl_core_construct() does nothing. */
 int kl_core_open_late(struct kl_core *c, const char *path, char *err, size_t err_len);
 void kl_core_construct(struct kl_core *c);
 
-/* Unloads: unload_game and deinit where they are due, then the library. Afterwards the object is empty. */
+/* Unloads: unload_game and deinit if they are due, then the library. Afterwards the object is empty. */
 void kl_core_close(struct kl_core *c);
 
-/* serialize() for states that are compared with other machines': what stands on the stack below is zeros, for
- * a core may save what it never set (gambatte's rombank, where the cartridge has no mapper). */
+/* serialize() for states that other machines compare. It fills the unused stack with zeros first, because
+ * some cores save values that they never set (gambatte's rombank, if the cartridge has no mapper). */
 bool kl_core_serialize(const struct kl_core *c, void *data, size_t size);
 
-/* Opens c->path again with nothing left of before: where the library is still loaded after that,
- * a copy under a fresh name in a private temporary folder is loaded. Same errors. */
+/* Opens c->path again with no memory of the first load. If the library stays loaded after closing, loads a
+ * copy under a fresh name in a private temporary folder. Errors as kl_core_open(). */
 int kl_core_reopen(struct kl_core *c, char *err, size_t err_len);
 
-/* Where the core NAME_OR_PATH is: a path with a slash as it is; else NAME, NAME_libretro.so in each of the
- * NULL-ended dirs, then in the usual core folders of RetroArch. 0, or -1 and err lists where it looked. */
+/* Finds the core NAME_OR_PATH: a path with a slash as it is; else NAME or NAME_libretro.so in each of the
+ * NULL-ended dirs, then in RetroArch's usual core folders. Returns 0, or -1, and err lists the places
+ * searched. */
 int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, size_t cap, char *err,
                  size_t err_len);
 
-/* A core's string as people should see it: its length without the blanks at the end (Nestopia's version has
- * one), at most `max`; 0 for NULL. For "%.*s". */
+/* Length of a core's string without the blanks at its end (Nestopia's version has one), at most `max`; 0 for
+ * NULL. For "%.*s". */
 int kl_core_text_len(const char *text, int max);
 
-/* "<core> Keylock": the wrapper's own library_name, so that options, remaps and sorted saves are its own. */
+/* "<core> Keylock": the wrapper's own library_name. With it, options, remaps and sorted saves are the
+ * wrapped core's own. */
 #define KL_CORE_NAME_BYTES 32 /* NUL included: RetroArch refuses its own twin with a longer one */
 void kl_core_locked_name(char out[KL_CORE_NAME_BYTES], const char *library_name);
 

@@ -1,8 +1,8 @@
-/* latch.h - the two ends of the input: what the frontend's devices say goes out as samples, what the lock
- * gives back is what the core reads. docs/design.md §3.
+/* latch.h - the two ends of the input: the frontend's devices become samples, and the lock's closed frames
+ * become the core's input. docs/design.md §3.
  *
- * The frontend is polled once an outer frame. Only what the core has ever asked for is read. The i-th own
- * seat reads the frontend's port i; the core's port is the seat. */
+ * The frontend is polled once in each retro_run. Only devices that the core has ever asked for are read. The
+ * i-th own seat reads the frontend's port i; the core's port is the seat. */
 #ifndef KLW_LATCH_H
 #define KLW_LATCH_H
 
@@ -15,8 +15,8 @@
 
 struct kl_latch {
     bool bitmasks;   /* the frontend gives the pad as one mask */
-    bool key_events; /* the core takes keyboard events, so they come from the frontend's */
-    uint16_t (*filter)(unsigned port, uint16_t pad); /* what of a pad is the game's; NULL: all */
+    bool key_events; /* the core has a keyboard callback, so keys come as the frontend's events */
+    uint16_t (*filter)(unsigned port, uint16_t pad); /* the buttons of a pad that the game gets; NULL: all */
 
     uint32_t asked; /* bit per RETRO_DEVICE_* class */
     bool asked_sticks, asked_triggers;
@@ -29,26 +29,26 @@ struct kl_latch {
     unsigned queued;
     uint8_t key_polled[KL_LATCH_CODES / 8]; /* keys that were down at the last poll */
 
-    struct kl_frame frame; /* what the core reads */
+    struct kl_frame frame; /* the frame whose input the core reads */
     uint8_t key_down[KL_LATCH_CODES / 8];
 };
 
 void kl_latch_init(struct kl_latch *l, bool bitmasks);
 
-/* Reads the frontend's ports 0..seats-1, after its input_poll. What was pressed for a moment between two
- * samples stays in the next one. */
+/* Reads the frontend's ports 0..seats-1, after its input_poll. A short press between two samples stays in
+ * the next sample. */
 void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats);
 /* A keyboard event of the frontend. */
 void kl_latch_key(struct kl_latch *l, bool down, unsigned code, uint32_t character, uint16_t modifiers);
-/* The next sample of `seats` own seats. Without a poll since the last one: what stays of that. Keyboard
- * events go to the first seat. */
+/* Makes the next sample of `seats` own seats. Without a poll since the last sample, it holds the lasting
+ * part of that sample. Keyboard events go to the first seat. */
 void kl_latch_sample(struct kl_latch *l, struct kl_input *out, unsigned seats);
-/* Forgets what waits for the next sample. */
+/* Drops all input that waits for the next sample. */
 void kl_latch_forget(struct kl_latch *l);
 
 /* From now on the core reads this frame. */
 void kl_latch_frame(struct kl_latch *l, const struct kl_frame *frame);
-/* The core asks. All devices and their subclasses; notes what was asked for. */
+/* Answers the core's input_state, for all devices and their subclasses, and notes the device. */
 int16_t kl_latch_state(struct kl_latch *l, unsigned port, unsigned device, unsigned index, unsigned id);
 
 #endif

@@ -1,10 +1,13 @@
-/* netplay.h - RetroArch's own Netplay menu as a way into a room: the packet interface of RetroArch 1.17 and
- * later (environment call 78). Who hosts there makes a room, who connects gets a ticket for it; the match
- * runs over the relay, as any; where that is on the host's machine and UDP does not get there, its datagrams
- * go through the packet interface. net/PROTOCOL.md §11.
+/* netplay.h - RetroArch's own Netplay menu as a way into a room, through the packet interface of RetroArch
+ * 1.17 and later (environment call 78). net/PROTOCOL.md §11.
  *
- * The frontend has one slot for the interface, and copies it: ours is registered once, and a core that brings
- * its own is served through it where no relay is known. Everything here is the frontend's thread's. */
+ * The netplay host makes a room, and a netplay guest gets a ticket for it. The match runs over the relay. If
+ * the relay is on the host's machine and no UDP reaches it, the packet interface carries the match's
+ * datagrams.
+ *
+ * The frontend has one slot for the interface, and copies it. So the wrapper registers its own interface
+ * once. It serves the core's own interface through that slot while no relay is known. Only the frontend's
+ * thread calls this module. */
 #ifndef KLW_NETPLAY_H
 #define KLW_NETPLAY_H
 
@@ -29,18 +32,20 @@ struct kl_netpacket {
     const char *protocol_version;
 };
 
-/* Registers with the frontend, if that is not done and it was not asked yet. True where it has taken the
- * interface: then a room may come about at any time, whether or not a relay is known. */
+/* Registers with the frontend, unless it was already asked. True if the frontend has taken the interface:
+ * then a room may come about at any time, with or without a known relay. */
 bool kl_netplay_offer(void);
-/* A core's own: kept, where ours stands with the frontend. False where the frontend has no such interface. */
+/* Takes the core's own interface, and keeps it if the frontend has ours. False if the frontend has no such
+ * interface. */
 bool kl_netplay_inner(const struct kl_netpacket *core);
 
-/* The room of the netplay session has come about, or not; host only: newcomers and their tickets. Once a
- * retro_run, before its frames. */
+/* Once in each retro_run, before its frames: follows the room of the netplay session; at the host also
+ * newcomers and their tickets. */
 void kl_netplay_turn(uint64_t now_us);
-/* … and after them: where the packet interface carries a match itself (carrier.h), what there is to send. */
+/* Once in each retro_run, after its frames: sends the datagrams that the packet interface carries
+ * (carrier.h). */
 void kl_netplay_send(void);
-/* The core goes. Harmless where there was nothing. */
+/* The core is unloaded. Harmless without netplay. */
 void kl_netplay_close(void);
 
 #endif

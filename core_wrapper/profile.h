@@ -1,17 +1,17 @@
-/* profile.h - what `keylock probe` found out of a core with its content, as a room uses it. docs/design.md
- * §6.
+/* profile.h - the findings of `keylock probe` about a core with its content, as a room uses them.
+ * docs/design.md §6.
  *
- * A JSON file. It counts for one core and version, one content and one size of state ("key"; its
- * "content" has xxh3, or name and members, or name: identity.h); what a room
- * does of it is its object "room", all of whose members must be there:
- *     "mask"          [[first, last], …]: bytes of the state that verdicts do not look at; beside equal RAM
- *                     an unequal rest is then only noted
+ * A profile is a JSON file. Its "key" says for which core and version, content and size of state it counts
+ * ("content" has xxh3, or name and members, or name: identity.h). Its "room" holds the settings of a room,
+ * and all members must be there:
+ *     "mask"          [[first, last], …]: bytes of the state that verdicts ignore; beside equal RAM, a
+ *                     difference in the other bytes is then only noted
  *     "states_equal"  nothing of the state is unstable: an unequal state counts as unequal RAM does
- *     "snapshots"     a state holds all of the core; else none is taken: who joins runs the history
+ *     "snapshots"     a state holds all of the core; false: no snapshots, newcomers run the history
  *     "load_own"      at a snapshot every machine loads its own state
- *     "hide"          the core may be told which frames nobody sees
+ *     "hide"          the core may be told which frames are unseen
  *     "hash_every"    frames between hashes, 1 to 65535
- * The host's profile is the room's: it goes to all with the start data (start.h). */
+ * The host's profile is the room's: it goes to all clients with the start data (start.h). */
 #ifndef KLW_PROFILE_H
 #define KLW_PROFILE_H
 
@@ -22,7 +22,7 @@
 #define KL_PROFILE_MAX      (4 << 20) /* bytes of a file */
 #define KL_PROFILE_NAME_MAX 256       /* bytes of its name, NUL included */
 
-/* What a room does by it. Zero is what a room does without a profile, but for hash_every. */
+/* A room's settings from a profile. Zero means a room without a profile, but for hash_every. */
 struct kl_profile_room {
     struct kl_mask mask; /* state_bytes 0: states of any size, and no mask */
     bool states_equal, load_own, show_all, no_snapshots;
@@ -33,21 +33,21 @@ struct kl_profile {
     struct kl_profile_room room;
 };
 
-/* 0, or -1 with a line in err that says what was expected and what came; p is undefined then. text ends with
- * a NUL at text[len]. */
+/* Returns 0, or -1 with a line in err that names the expected and the actual value; p is undefined then.
+ * text ends with a NUL at text[len]. */
 int kl_profile_parse(struct kl_profile *p, const char *text, size_t len, char *err, size_t err_len);
-/* The same of a file; 1 where there is none. */
+/* The same for a file. Returns 1 if there is no file. */
 int kl_profile_read(struct kl_profile *p, const char *path, char *err, size_t err_len);
 
-/* The name that a profile has in a folder of them: of core and content, as kl_identity_* say them. */
+/* The file name of a profile in a folder of profiles, from core and content as kl_identity_* give them. */
 void kl_profile_name(char out[KL_PROFILE_NAME_MAX], const char *core, const char *content);
 
-/* Is it of this core and content? False with a line that says what it is of, and what is here. */
+/* True if the profile is of this core and content; else err names the expected and the actual ones. */
 bool kl_profile_fits(const struct kl_profile *p, const char *core, const char *content, char *err,
                      size_t err_len);
 
-/* 60 frames, or more where serializing takes so long that at 60 fps it would be more than 1/500 of the
- * machine's time; 3600 at most. */
+/* Frames between hashes: 60, or more if serializing would take more than 1/500 of the machine's time at 60
+ * fps; 3600 at most. */
 uint16_t kl_profile_hash_every(double serialize_us);
 
 #endif

@@ -16,45 +16,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What could and could not be turned, for `keylock probe` and the log; cut where it does not fit. */
+/* The turned and the remaining imports, for `keylock probe` and the log; cut if too long. */
 struct kl_world_report {
     char turned[1024]; /* names, separated by blanks; C++ names demangled, if the core has a C++ library */
-    char left[1024]; /* imports of time, chance or waiting that were left alone, each with its reason in () */
+    char left[1024]; /* imports of time, chance or waiting that stay the host's, each with the reason in () */
 };
 
-/* Turns the imports of the object that `handle` (of dlopen) stands for:
+/* Turns the imports of the object `handle` (of dlopen), that is, points them at this module:
  * - clocks (time, gettimeofday, clock_gettime, timespec_get, ftime, clock, std::chrono's now()):
  *   CLOCK_REALTIME* = epoch + frames, all others = frames since frame 0;
- * - the calendar (localtime, gmtime, mktime, ctime and their _r, tzset, timezone, tzname): UTC, no zone file;
+ * - the calendar (localtime, gmtime, mktime, ctime and their _r, tzset, timezone, tzname): UTC, no zone
+ *   file;
  * - timed waits (pthread_cond_timedwait, pthread_mutex_timedlock, sem_timedwait … and their clock variants):
- *   the deadline is translated from the virtual to the real clock, so that a turned clock_gettime cannot make
- *   them spin or hang;
+ *   the deadline is translated from the virtual to the real clock, so that a turned clock_gettime cannot
+ *   make them spin or hang;
  * - chance (rand, random, drand48 … with their seeds, arc4random, getrandom, std::random_device): one
  *   generator of our own, seeded from the epoch;
- * - getenv of TZ, LANG, LC_ALL: constants; setlocale is left alone;
- * - the heap (malloc, realloc, operator new …): memory comes as zeros, so that what a core never writes is
- * equal;
- * - files (fopen, open, openat, gzopen, std::fstream …): passed through, noted (see kl_world_files).
+ * - getenv of TZ, LANG, LC_ALL: constants; setlocale stays;
+ * - the heap (malloc, realloc, operator new …): memory comes as zeros, so that bytes that a core never
+ *   writes are equal;
+ * - files (fopen, open, openat, gzopen, std::fstream …): passed through and noted (see kl_world_files).
  *
- * Constructors have run before; what they read of the host's clock stays read. report may be NULL.
- * 0, or -1 with a line in err where the object cannot be read or this machine's relocations are not known. */
+ * Constructors that ran before have already read the host's clock. report may be NULL.
+ * Returns 0, or -1 with a line in err if the object cannot be read or this machine's relocations are
+ * unknown. */
 int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_t err_len);
 
-/* Sets the clock to frame 0 and the generator to its seed: before retro_init, for cores ask for both while
- * they load. fps_uhz 0: not known yet, see kl_world_rate(). */
+/* Sets the clock to frame 0 and the generator to its seed. Call it before retro_init, because cores ask for
+ * both while they load. fps_uhz 0: not known yet, see kl_world_rate(). */
 void kl_world_start(uint64_t epoch_s, uint32_t fps_uhz);
-/* The core's rate from the present frame on: after retro_load_game, and where it changes in play. */
+/* Sets the core's rate from the present frame on: after retro_load_game, and when the rate changes in
+ * play. */
 void kl_world_rate(uint32_t fps_uhz);
-/* The next retro_run is frame f: the clock stands at epoch + f / fps throughout that run
- * (but for cores that spin on the clock: from the 1001st reading within a frame each moves it on by 1 µs). */
+/* The next retro_run is frame f: the clock stands at epoch + f / fps throughout that run. For cores that
+ * spin on the clock, each reading after the 1000th in a frame moves it on by 1 µs. */
 void kl_world_frame(uint32_t f);
 
-/* The core reads that clock by another way than an import (libretro's performance interface): nanoseconds
- * since frame 0. Never goes back, also where the rate changes. */
+/* The virtual clock for libretro's performance interface, which is no import: nanoseconds since frame 0.
+ * Never goes back, even if the rate changes. */
 int64_t kl_world_read_ns(void);
 
-/* How the clock goes: base_ns after frame 0 at base_frame, and on from there at that rate. Whoever goes back
- * to a state takes it along, and says which frame is next by kl_world_frame(). */
+/* The clock's state: base_ns after frame 0 at base_frame, and on from there at that rate. To go back to a
+ * savestate, restore this as well and set the next frame by kl_world_frame(). */
 struct kl_world_time {
     int64_t base_ns;
     uint32_t base_frame, fps_uhz;
@@ -62,18 +65,18 @@ struct kl_world_time {
 struct kl_world_time kl_world_time(void);
 void kl_world_time_set(const struct kl_world_time *t);
 
-/* Where the generator stands. It is no part of a core's savestate: whoever goes back to a state, or gives one
- * to another machine, takes it along. */
+/* The generator's state. A core's savestate does not hold it: to go back to a state, or to give one to
+ * another machine, restore this as well. */
 uint64_t kl_world_chance(void);
 void kl_world_chance_set(uint64_t chance);
 
-/* Files that the core opened, or looked for in vain, since kl_world_files_clear(), in order of first opening,
- * each once. `wrote`: it was opened for writing at least once. Returns the count; i < count gives name
- * (absolute, borrowed). */
+/* Files that the core has opened, or failed to open, since kl_world_files_clear(), in order of first
+ * opening, each once. `wrote`: the file was opened for writing at least once. kl_world_files() gives the
+ * count; i < count gives the name (absolute, borrowed). */
 void kl_world_files_clear(void);
 unsigned kl_world_files(void);
 const char *kl_world_file(unsigned i, bool *wrote);
-/* The wrapper's own VFS front (environment call 45) reports openings here too. */
+/* The wrapper's own VFS (environment call 45) reports openings here too. */
 void kl_world_note_file(const char *path, bool write);
 
 #endif

@@ -1,40 +1,40 @@
-/* wrapper_api.h - what keylock_libretro.so offers besides libretro, for the headless runner (`keylock run`).
+/* wrapper_api.h - the functions of keylock_libretro.so for the headless runner (`keylock run`), besides
+ * libretro.
  *
- * The runner loads the wrapper as any frontend would, finds the symbol "keylock_wrapper_api" with dlsym, and
- * drives it by retro_run. Everything here is called from the thread that calls retro_run, never from inside
- * one of the wrapper's callbacks unless it says so. A frontend that knows nothing of this loses nothing.
+ * The runner loads the wrapper as a frontend does, finds the symbol "keylock_wrapper_api" with dlsym, and
+ * drives the wrapper by retro_run. All functions are for the thread that calls retro_run. They must not be
+ * called from inside the wrapper's callbacks, unless a function says so. Other frontends need none of this.
  *
- * What the runner sets in the environment, after dlopen and before retro_set_environment:
- *   KEYLOCK_CORE        path of the core to wrap (already resolved)
- *   KEYLOCK_EPOCH       alone: seconds since 1970; the inner core's world is turned to a virtual clock that
- * starts there. Unset (and no room): the core sees the host's clock. In a room the relay's epoch counts.
- *   KEYLOCK_RELAY       HOST[:PORT]; unset: play alone
- *   KEYLOCK_LINK        a link, keylock://…, instead of KEYLOCK_RELAY and KEYLOCK_ROOM
- *   KEYLOCK_ROOM KEYLOCK_NAME
- *   KEYLOCK_PASSWORD KEYLOCK_UNLISTED KEYLOCK_SEAT_TIME   of the room
- *   KEYLOCK_INSECURE_LAN  "on": without encryption where the relay agrees
- *   KEYLOCK_INVITE      "on": the host's wrapper writes the room's link to standard error
- *   KEYLOCK_PLAYERS     seats that must be filled before frame 0
- *   KEYLOCK_SEATS       seats wanted by this client, 0: spectator
- *   KEYLOCK_SPEED       "max": no schedule; "real": the core's own rate
- *   KEYLOCK_HASH_EVERY  frames between hashes wished for, 0: never
- *   KEYLOCK_SPACING     fixed spacing in frames, 0: follows the link
- *   KEYLOCK_SUBFRAMES KEYLOCK_HALF_STEPS   "on" or "off"
- *   KEYLOCK_POLICY      "strict", "bounded", "optimistic"; unset: bounded with a clock, else strict
- *   KEYLOCK_BUDGET_MS   the wait budget
- *   KEYLOCK_DESYNC      "heal", "pause", "ignore": what the room does where hashes differ
- *   KEYLOCK_HIDE        "off": the core is not told which frames are not seen, for one that plays those
- * differently; with the host's all have it off
- *   KEYLOCK_PROFILE     a profile of the core, or a folder of them; "off": none. The host's counts
- *   KEYLOCK_LOAD_OWN    "on": at a snapshot every machine loads its own state; the host's counts
+ * The runner sets these variables after dlopen and before retro_set_environment:
+ *     KEYLOCK_CORE        path of the core to wrap (already resolved)
+ *     KEYLOCK_EPOCH       alone: seconds since 1970; the core's virtual clock starts there. Unset (and no
+ *                         room): the core sees the host's clock. In a room the relay's epoch counts
+ *     KEYLOCK_RELAY       HOST[:PORT]; unset: play alone
+ *     KEYLOCK_LINK        a link, keylock://…, instead of KEYLOCK_RELAY and KEYLOCK_ROOM
+ *     KEYLOCK_ROOM KEYLOCK_NAME
+ *     KEYLOCK_PASSWORD KEYLOCK_UNLISTED KEYLOCK_SEAT_TIME   of the room
+ *     KEYLOCK_INSECURE_LAN  "on": no encryption, if the relay agrees
+ *     KEYLOCK_INVITE      "on": the host's wrapper writes the room's link to standard error
+ *     KEYLOCK_PLAYERS     seats that must be filled before frame 0
+ *     KEYLOCK_SEATS       seats wanted by this client, 0: spectator
+ *     KEYLOCK_SPEED       "max": no schedule; "real": the core's own rate
+ *     KEYLOCK_HASH_EVERY  wished number of frames between hashes, 0: never
+ *     KEYLOCK_SPACING     fixed spacing in frames, 0: follows the link
+ *     KEYLOCK_SUBFRAMES KEYLOCK_HALF_STEPS   "on" or "off"
+ *     KEYLOCK_POLICY      "strict", "bounded", "optimistic"; unset: bounded with a clock, else strict
+ *     KEYLOCK_BUDGET_MS   the wait budget
+ *     KEYLOCK_DESYNC      "heal", "pause", "ignore": the room's action if hashes differ
+ *     KEYLOCK_HIDE        "off": the core is not told which frames are unseen, for cores that play those
+ *                         differently; the host's value counts for all
+ *     KEYLOCK_PROFILE     a profile of the core, or a folder of profiles; "off": none. The host's counts
+ *     KEYLOCK_LOAD_OWN    "on": at a snapshot every machine loads its own state; the host's value counts
  *
  * With KEYLOCK_SPEED=max retro_run may wait for a frame to close, at most KLW_RUN_WAIT_US (kl_link_wait), so
- * that the runner need not spin; with "real" it never waits: the runner paces the calls.
+ * that the runner need not spin. With "real" retro_run never waits: the runner paces the calls.
  *
- * Input: at every retro_run the wrapper polls the runner (input_poll, then input_state of its seats' ports,
- * where the client's i-th own seat reads port i) at most once for each sample that is due. next_sample() is
- * the number of the sample the next answers will count for, and may be called from inside input_poll and
- * input_state. */
+ * Input: in each retro_run the wrapper polls the runner at most once for each sample that is due:
+ * input_poll, then input_state of its seats' ports. The client's i-th own seat reads port i. next_sample()
+ * is the number of the sample that the next answers count for; input_poll and input_state may call it. */
 #ifndef KLW_WRAPPER_API_H
 #define KLW_WRAPPER_API_H
 
@@ -53,36 +53,36 @@ enum klw_phase {
     KLW_CONNECTING, /* reaching the relay, waiting for seats, loading: no frames yet */
     KLW_PLAYING,    /* frames flow; stays so while the link stalls */
     KLW_REACHED,    /* the frame limit has been run: call finish() */
-    KLW_ENDED,      /* refused, closed, or the relay is gone: error() says why. Nothing more comes */
+    KLW_ENDED,      /* refused, closed, or the relay is gone: error() has the reason. Nothing more comes */
 };
 
-/* What the last retro_run did. */
+/* The results of the last retro_run. */
 struct klw_report {
     enum klw_phase phase;
     uint32_t run;         /* frames of the core run in that call; 0: first and last mean nothing */
     uint32_t first, last; /* their numbers since the room's (alone: the content's) frame 0 */
     uint32_t backlog;     /* closed frames received and not yet run, after the call */
-    double lead_frames; /* of the last frame run: its number less that of the last sample in it; 0: unknown */
+    double lead_frames; /* lead of the last frame run: its number less that of its last sample; 0: unknown */
     uint16_t spacing;   /* length of the interval last announced, frames; 0: alone */
     bool stalled;       /* a frame was due and not closed */
     bool returning;     /* the connection is lost and being made anew; nothing runs meanwhile */
-    uint32_t lost_s, seat_time_s; /* with returning: for so long; the seat is kept for so long */
-    uint32_t behind;              /* frames that the room has played and that are still on their way here */
-    uint32_t left_s;              /* so long until it has caught up with them; 0: it has, or nobody knows */
-    bool fetching;                /* until the state that it begins with is here, rather */
-    bool desync;           /* hashes differ (ram, or state where that counts), and have not been healed … */
-    uint32_t desync_first; /* … first at this frame label … */
-    char desync_who[KLW_EVENT_MAX]; /* … and who stands alone, "" with a tie: names of the roster */
-    bool desynced;       /* they differed at some time: desync_first and desync_who are of the last time */
-    uint32_t healed;     /* how often the room was brought back in sync */
+    uint32_t lost_s, seat_time_s;   /* if returning: time since the loss; time that the seat is kept */
+    uint32_t behind;                /* frames that the room has played and that have not run here */
+    uint32_t left_s;                /* time until they have run; 0: they have, or unknown */
+    bool fetching;                  /* left_s counts to the arrival of the state to begin with instead */
+    bool desync;                    /* hashes differ (ram, or state if that counts) and are not healed yet */
+    uint32_t desync_first;          /* label of the first frame with different hashes */
+    char desync_who[KLW_EVENT_MAX]; /* names of the machines alone against the majority; "": a tie */
+    bool desynced;       /* hashes differed at some time; desync_first and desync_who are of the last time */
+    uint32_t healed;     /* times that the room was brought back in sync */
     uint32_t state_only; /* verdicts so far with equal ram and unequal state */
     uint64_t verified;   /* frames below this are verified by equal hashes everywhere; 0: none yet */
-    char event[KLW_EVENT_MAX]; /* what happened since the call before, "" for nothing: "spacing 4 -> 5",
-                                  "joined ann seats=2", "connection lost" */
+    char event[KLW_EVENT_MAX]; /* events since the previous call, "" for none: "spacing 4 -> 5", "joined ann
+                                  seats=2", "connection lost" */
 };
 
-/* A hash that was taken (at a marked keyframe, or the last frame's at finish). frame: its label, the frame
- * after which the hashes stand. */
+/* A hash of a marked keyframe, or of the last frame at finish(). frame: its label, the frame after which the
+ * state was hashed. */
 struct klw_hash {
     uint32_t frame;
     bool has_ram, has_state;
@@ -103,32 +103,31 @@ struct klw_final {
 };
 
 struct klw_api {
-    uint32_t version; /* KLW_API_VERSION; a runner that knows another refuses with one line */
+    uint32_t version; /* KLW_API_VERSION; a runner of another version refuses with one line */
 
-    /* Run at most `frames` frames (0: no limit) and take no more samples than those need: then the phase is
-     * KLW_REACHED and further calls of retro_run run nothing but keep the link alive. Call it before
+    /* Runs at most `frames` frames (0: no limit) and takes only the samples that these need. At the limit
+     * the phase is KLW_REACHED, and further calls of retro_run only keep the link alive. Call it before
      * retro_load_game. */
     void (*set_frame_limit)(uint32_t frames);
 
-    /* Calls fn for each hash, from inside retro_run or finish(). NULL: no more. */
+    /* Calls fn for each hash, from inside retro_run or finish(). NULL: no calls. */
     void (*set_hash_callback)(klw_hash_fn fn, void *user);
 
     void (*report)(struct klw_report *out);
     uint32_t (*next_sample)(void);
 
-    /* After the limit: takes the hash of the last frame run (label limit-1; the callback gets it), reports it
-     * to the relay, and waits until every sample of ours is acknowledged and the relay has compared that
-     * frame with everyone who stops there, at most timeout_ms; then leaves the room. Fills in out in any
-     * case; without a room only that. 0; 1: left without the verdict (time ran out); 2: desync, not healed
-     * (report() names it); -1: ended before (error()). */
+    /* After the limit: takes the hash of the last frame run (label limit-1; the callback gets it) and
+     * reports it to the relay. Waits, at most timeout_ms, until the relay has acknowledged all own samples
+     * and compared that frame with all clients that stop there. Then leaves the room. Fills in out in any
+     * case; without a room does only that. Returns 0; 1: left without the verdict, the time was up; 2:
+     * desync, not healed (report() names it); -1: ended before (error()). */
     int (*finish)(unsigned timeout_ms, struct klw_final *out);
 
-    /* One line about what failed: why load_game returned false or why the phase is KLW_ENDED; "" for nothing.
-     */
+    /* One line about the failure of load_game or the reason for KLW_ENDED; "" for none. */
     const char *(*error)(void);
 
-    /* Gives a command of the room (command_words.h) or turns the panel; it is done at a keyframe to come, by
-     * everybody. One line in answer. 0, or -1 where it was not given. */
+    /* Gives a command of the room (command_words.h), which all machines carry out at a later keyframe; or
+     * turns the panel on or off. One line in answer. Returns 0, or -1 if the command was not given. */
     int (*command)(const char *words, char *answer, size_t cap);
 };
 

@@ -162,8 +162,7 @@ static void a_save_that_fails_leaves_nothing(void **state) {
     back(10, 40);
     back(30, 41);
     assert_int_equal(loads, 0);
-    assert_string_equal(shown,
-                        "[f 41] ann: out of sync: no saved state of frame 30 on this machine");
+    assert_string_equal(shown, "[f 41] ann: out of sync: no saved state of frame 30 on this machine");
 }
 
 static void a_core_that_cannot_save(void **state) {
