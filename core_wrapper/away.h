@@ -1,5 +1,5 @@
-/* away.h - whom the screen shows as away. The link tells it at once, and a frontend that is held back now
- * and then goes and comes many times in a second: the screen follows what lasts. Pure. */
+/* away.h - the players whom the screen shows as away. The link reports each absence at once, and a slow
+ * frontend may leave and return many times in a second. The screen shows only absences that last. Pure. */
 #ifndef KLW_AWAY_H
 #define KLW_AWAY_H
 
@@ -9,12 +9,12 @@
 #include "net/engine/engine.h"
 
 #define KL_AWAY_SHOWN_US 500000  /* a hitch that is over sooner is no news */
-#define KL_AWAY_BACK_US  1000000 /* who is back for less is not back */
+#define KL_AWAY_BACK_US  1000000 /* a player counts as back after this time */
 
 struct kl_away {
     uint8_t shown;                    /* seats that are shown as away */
     uint64_t turned_us[KL_MAX_SEATS]; /* since when it has been other than shown; 0: it is not */
-    uint64_t away_us[KL_MAX_SEATS];   /* since when it has been away, where shown so */
+    uint64_t away_us[KL_MAX_SEATS];   /* begin of the absence, if shown as away */
 };
 
 /* away: the seats that the link says are away now. Returns the seats whose showing changes with this call. */

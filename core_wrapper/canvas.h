@@ -1,8 +1,8 @@
 /* canvas.h - boxes and text drawn into a picture of any of libretro's three pixel formats. Pure.
  *
- * Units: one unit is as many pixels as it takes for the font to be readable at that size (1 up to 320 x 240,
- * 2 at 640 x 480, …); x and y count from the top left as the viewer sees it, also where the frontend shows
- * the picture turned. What lies outside is cut off. Colours are 0xRRGGBB. */
+ * Units: one unit is the number of pixels at which the font is readable at that size (1 up to 320 x 240, 2
+ * at 640 x 480, …). x and y count from the top left as the viewer sees it, also if the frontend shows the
+ * picture turned. Drawing outside the picture is cut off. Colours are 0xRRGGBB. */
 #ifndef KLW_CANVAS_H
 #define KLW_CANVAS_H
 
@@ -22,7 +22,7 @@ struct kl_canvas {
 /* Measures the canvas; pixels, width, height, pitch, format, turn (taken modulo 4) are set. */
 void kl_canvas_measure(struct kl_canvas *c);
 void kl_canvas_fill(const struct kl_canvas *c, int x, int y, int w, int h, uint32_t rgb);
-/* Darkens what is there to an eighth. */
+/* Darkens the picture in the box to an eighth. */
 void kl_canvas_shade(const struct kl_canvas *c, int x, int y, int w, int h);
 /* One line, at most `cells` characters of it. Returns the x behind it. */
 int kl_canvas_text(const struct kl_canvas *c, int x, int y, int cells, uint32_t rgb, const char *text);

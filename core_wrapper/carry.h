@@ -1,22 +1,22 @@
-/* carry.h - one end of a datagram way over RetroArch's packet channel: what waits for it, in which order it
- * goes, and how much of it may be under way. net/PROTOCOL.md §11. Pure; not thread-safe.
+/* carry.h - one end of a datagram way over RetroArch's packet channel: its waiting datagrams, their order,
+ * and the limit of bytes under way. net/PROTOCOL.md §11. Pure; not thread-safe.
  *
- * Below is TCP, which loses nothing and tells nobody how much it holds. So each side says how many bytes it
- * has taken, and no more than KL_CARRY_AHEAD of the other's are between the two: an input never waits behind
- * more, and the frontend's buffer never fills, which would make its send block. */
+ * The channel is TCP, which loses nothing and does not tell how many bytes it holds. So each side says how
+ * many bytes it has taken, and at most KL_CARRY_AHEAD of its own bytes are under way. So an input never
+ * waits behind more, and the frontend's buffer never fills, which would make its send block. */
 #ifndef KLW_CARRY_H
 #define KLW_CARRY_H
 
 #include "core_wrapper/channel.h"
 
 #define KL_CARRY_INPUTS                                                                                      \
-    64 /* datagrams of inputs that wait at most: beyond it the oldest goes, for                              \
-          the newer ones repeat what it said */
+    64 /* waiting datagrams of inputs at most: beyond it the oldest goes, because newer ones repeat its      \
+          content */
 #define KL_CARRY_RESTS                                                                                       \
     192                           /* other datagrams that wait at most: beyond it the new one goes, and its  \
                                      sender, ENet, has to say it again */
-#define KL_CARRY_AHEAD      32768 /* bytes that are sent and not said to be taken, at most … */
-#define KL_CARRY_AHEAD_REST 16384 /* … beyond which no other datagrams than inputs go */
+#define KL_CARRY_AHEAD      32768 /* bytes under way at most: sent, and not yet taken by the other side */
+#define KL_CARRY_AHEAD_REST 16384 /* bytes under way beyond which only inputs go */
 #define KL_CARRY_TRICKLE    2400  /* bytes of other datagrams in a frame: two of ENet's longest */
 
 struct kl_carry_item {
@@ -40,8 +40,8 @@ void kl_carry_put(struct kl_carry *c, const void *datagram, size_t len);
 void kl_carry_frame(struct kl_carry *c);
 /* The next packet to send now, or false: none is due, or may go. */
 bool kl_carry_next(struct kl_carry *c, struct kl_channel_packet *out);
-/* What a CARRY of the other's says; its datagram counts as taken. KL_OK, or KL_E_MALFORMED, nothing changed:
- * it says to have taken what was not sent, or less than before. */
+/* Takes a CARRY of the other side; its datagram counts as taken. Returns KL_OK, or KL_E_MALFORMED with
+ * nothing changed, if it acknowledges bytes that were not sent, or fewer than before. */
 int kl_carry_take(struct kl_carry *c, const struct kl_channel_packet *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* content.h - what the frontend loads, kept: retro_game_info is valid only during retro_load_game, and a room
- * loads twice. */
+/* content.h - a copy of the frontend's content: retro_game_info is valid only during retro_load_game, and a
+ * room loads twice. */
 #ifndef KLW_CONTENT_H
 #define KLW_CONTENT_H
 
@@ -13,10 +13,10 @@ struct kl_content {
     bool loaded, special, none; /* none: the core was started without content */
     unsigned type, count;
     struct retro_game_info item[KL_CONTENT_ITEMS];
-    struct retro_game_info_ext ext[KL_CONTENT_ITEMS]; /* of GET_GAME_INFO_EXT, where the frontend has it */
+    struct retro_game_info_ext ext[KL_CONTENT_ITEMS]; /* from GET_GAME_INFO_EXT, if the frontend has it */
     bool has_ext;
-    char stem[256];    /* first item's file name without folder and ending; "" where there is none */
-    char refusal[128]; /* the core's error where it shows one in the game's place, which is in no room; else
+    char stem[256];    /* first item's file name without folder and ending; "": no file */
+    char refusal[128]; /* the core's error, if the core shows one instead of the game and is in no room; else
                           "" */
 };
 

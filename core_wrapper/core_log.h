@@ -5,7 +5,7 @@
 
 /* From now on errors are listened to anew. */
 void kl_core_log_listen(void);
-/* The first error since, one line without the core's own "[NAME] " before it; "" where there was none. */
+/* The first error since then, one line without the core's own "[NAME] " before it; "" for none. */
 const char *kl_core_log_error(void);
 
 #endif

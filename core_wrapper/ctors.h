@@ -1,8 +1,9 @@
-/* ctors.h - a core's static constructors, run when we say. Otherwise they run inside dlopen(), before the
- * world is turned, and read the host's clock and find the host's bytes in memory that they do not fill.
+/* ctors.h - a core's static constructors, run at a time of our choice. dlopen() would run them before the
+ * world is turned. They would then read the host's clock, and find the host's bytes in memory that they do
+ * not fill.
  *
- * ELF only: a copy of the file gets DT_INIT and DT_INIT_ARRAYSZ blanked, and after dlopen() of the copy what
- * they said is done by hand. */
+ * ELF only: a copy of the file gets DT_INIT and DT_INIT_ARRAYSZ blanked. After dlopen() of the copy, this
+ * module runs the constructors of both entries. */
 #ifndef KLW_CTORS_H
 #define KLW_CTORS_H
 

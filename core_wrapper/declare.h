@@ -1,19 +1,19 @@
-/* declare.h - deep copies of what a core declares to its frontend.
+/* declare.h - deep copies of a core's declarations to its frontend.
  *
- * Frontends keep pointers into declarations, and a room unloads the library that they point into. So the
- * frontend gets copies, which are never freed: they must outlive every frontend's use, and the same
- * declaration made again gives the same copy. */
+ * Frontends keep pointers into declarations, and a room unloads the library with the declarations. So the
+ * frontend gets copies, which are never freed: they must outlive every use. A repeated declaration gives the
+ * same copy. */
 #ifndef KLW_DECLARE_H
 #define KLW_DECLARE_H
 
 #include <libretro.h>
 
 struct kl_declared {
-    char *text; /* what was declared, written out, to be compared */
+    char *text; /* the declaration as text, for comparison */
     void *copy; /* for the frontend; NULL: nothing was declared yet */
 };
 
-/* Each returns true where the declaration is new or differs from the last; d->copy is then a new copy. data
+/* Each returns true if the declaration is new or differs from the last; d->copy is then a new copy. data
  * NULL, or no memory: false, and nothing changes. */
 bool kl_declare_controllers(struct kl_declared *d, const struct retro_controller_info *data);
 bool kl_declare_subsystems(struct kl_declared *d, const struct retro_subsystem_info *data);

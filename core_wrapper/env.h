@@ -1,4 +1,4 @@
-/* env.h - the core's environment calls. env_table.c says for every call what becomes of it, and why. */
+/* env.h - the core's environment calls. env_table.c has the answer to every call, with the reason. */
 #ifndef KLW_ENV_H
 #define KLW_ENV_H
 
@@ -14,7 +14,7 @@ struct kl_env_entry {
     unsigned cmd; /* with its flags: 44 and 44|EXPERIMENTAL are two calls */
     const char *name;
     enum kl_env_way alone, room;
-    bool (*answer)(unsigned cmd, void *data); /* in a room, where `room` is KL_ENV_ANSWER */
+    bool (*answer)(unsigned cmd, void *data); /* the answer in a room, if `room` is KL_ENV_ANSWER */
     const char *why;
 };
 
@@ -23,7 +23,7 @@ const struct kl_env_entry *kl_env_find(unsigned cmd);
 /* All of them, for the tests. */
 const struct kl_env_entry *kl_env_all(unsigned *count);
 
-/* What the core gets as its environment callback. */
+/* The core's environment callback. */
 bool kl_env_alone(unsigned cmd, void *data);
 bool kl_env_room(unsigned cmd, void *data);
 

@@ -1,5 +1,5 @@
-/* font.h - a small bitmap font, for what is drawn into the picture: letters of 5 x 7 dots in cells of 6 x 8.
- * ASCII; accents are dropped, anything else is a box. Pure. */
+/* font.h - a small bitmap font for drawing into the picture: letters of 5 x 7 dots in cells of 6 x 8. ASCII;
+ * accents are dropped, anything else is a box. Pure. */
 #ifndef KLW_FONT_H
 #define KLW_FONT_H
 

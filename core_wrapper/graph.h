@@ -12,7 +12,7 @@
 struct kl_graph_step {
     uint16_t need; /* lead that a frame needed to be in time (by the clock: playout margin), quarter frames;
                       0: no frame said so */
-    uint16_t had;  /* … and had; quarter frames, 0 as above */
+    uint16_t had;  /* lead that the frame had; quarter frames, 0 as above */
     uint16_t backlog; /* frames */
     uint16_t gap_ms;  /* from one frame shown to the next, or that is awaited */
     bool stalled;     /* a frame was due and not there */

@@ -1,10 +1,10 @@
 /* hotkeys.h - commands by the pad: one button held, another pressed.
  *
  * A list "HOLD+PRESS:COMMAND,…" of buttons (KL_HOTKEYS_BUTTONS) and commands as command_words.h has them
- * ("pause" goes on where the room pauses), or "off". A comma ends a command where another hot key follows it.
- * The first button counts once it has been held for KL_HOTKEYS_HOLD_US; what is pressed sooner is the game's.
- * The game goes on seeing the held button, but not the one pressed with it, until that is let go. Local: this
- * happens before sampling, and only what a command orders is seen by the others.
+ * ("pause" resumes a paused room), or "off". A comma ends a command if another hot key follows it. The first
+ * button counts after it has been held for KL_HOTKEYS_HOLD_US; earlier presses go to the game. The game
+ * still sees the held button, but not the button pressed with it, until that one is released. All of this
+ * happens before sampling, so other players see only the effect of the command.
  *
  * Pure: time and pads come in. */
 #ifndef KLW_HOTKEYS_H
@@ -37,11 +37,12 @@ struct kl_hotkeys {
     } pad[KL_MAX_SEATS];
 };
 
-/* 0; -1 and a line in err that names what was expected and what came, k then being without hot keys. */
+/* Returns 0, or -1 with a line in err that names the expected and the actual value; k then has no hot
+ * keys. */
 int kl_hotkeys_parse(struct kl_hotkeys *k, const char *list, char *err, size_t err_len);
 
-/* The pad of a port as it was polled: returns what the game may see of it. *words: the command where a hot
- * key has just been pressed, borrowed from k; NULL elsewhere. */
+/* Takes the polled pad of a port; returns the game's part of it. *words: the command of a hot key that was
+ * just pressed, borrowed from k; else NULL. */
 uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, uint64_t now_us,
                            const char **words);
 

@@ -1,5 +1,5 @@
-/* join.h - how this process comes into its room: what it says of itself, which relay it trusts, and the seat
- * that it finds again when it was killed. net/PROTOCOL.md §9. */
+/* join.h - this process's way into its room: its description of itself, the trusted relay, and the seat of
+ * an earlier process that was killed. net/PROTOCOL.md §9. */
 #ifndef KLW_JOIN_H
 #define KLW_JOIN_H
 
@@ -8,14 +8,14 @@
 /* Opens the link: to the seat that a killed process left, else as somebody new. False after
  * kl_wrapper_fail(). */
 bool kl_join_open(void);
-/* What is played here, as the relay's list of rooms has it. */
+/* The identity of the game, as the relay's list of rooms has it. */
 void kl_join_identity(uint8_t out[16]);
-/* The link has ended. True where that was because the relay no longer knows the seat that we came back to: a
- * link as somebody new is open instead. */
+/* The link has ended. True if the reason was that the relay no longer knows the seat of the earlier process:
+ * a link for a new player is then open. */
 bool kl_join_anew(void);
 /* Writes the room's link to standard error, once it is known whom we reached and it was asked for. */
 void kl_join_invite(void);
-/* The same link. False where this machine is not host of a room that a link can name. */
+/* Writes the same link. False if this machine is not host of a room that a link can name. */
 bool kl_join_write_link(char *out, size_t cap, const char *fingerprint);
 /* The same for the host's screen, while the room waits: short, so that it can be read out and typed, and
  * so without the relay's fingerprint. "" else. */

@@ -5,9 +5,9 @@
 
 #include "core_wrapper/wrapper.h"
 
-/* Reads the configuration and opens the core, if that is not done. With final false a missing core is no
- * error yet: the frontend may tell its system folder later. Leaves kl_w.mode at KL_MODE_NONE where there is
- * no core. */
+/* Reads the configuration and opens the core, unless that is done. With final false a missing core is no
+ * error yet, because the frontend may tell its system folder later. Without a core, kl_w.mode stays
+ * KL_MODE_NONE. */
 void kl_load_open(bool final);
 
 /* The first load of a room, from retro_load_game: the core becomes known (options, system files, timing), and

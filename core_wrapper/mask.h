@@ -1,8 +1,8 @@
-/* mask.h - the bytes of a core's savestate that do not count when states are compared: what `keylock probe`
- * found unstable for this core and content. docs/design.md §6.
+/* mask.h - the bytes of a core's savestate that do not count when states are compared. `keylock probe` found
+ * them unstable for this core and content. docs/design.md §6.
  *
- * Offsets, so only for states of constant size; more than 1 % of a state is a finding, not a mask. A mask
- * comes from a file and from other players' machines: what is not good is refused where it is read. */
+ * A mask has offsets, so it is only for states of constant size. More than 1 % of a state is a finding, not
+ * a mask. A mask comes from a file or from other players' machines, so its reader refuses a bad one. */
 #ifndef KLW_MASK_H
 #define KLW_MASK_H
 
@@ -29,12 +29,12 @@ bool kl_mask_small_enough(uint64_t bytes, uint64_t state_bytes);
 /* Bytes in all its ranges. */
 uint64_t kl_mask_bytes(const struct kl_mask *m);
 
-/* Ranges in order, apart from each other by a byte at least, within the state, and small enough. NULL, or
- * what is wrong, for people. */
+/* Checks a mask: ranges in order, at least a byte apart, within the state, and small enough. Returns NULL,
+ * or the fault for people. */
 const char *kl_mask_bad(const struct kl_mask *m);
 
-/* XXH3-64 of what counts of a state; of all of it where nothing is masked or the mask is for another size.
- * *used: whether it is for this size (state_bytes 0: for any). m must be good. */
+/* XXH3-64 of a state's bytes that count: all bytes if the mask is empty or for another size. *used: the mask
+ * is for this size (state_bytes 0: for any). m must be good. */
 uint64_t kl_mask_hash(const struct kl_mask *m, const uint8_t *state, size_t len, bool *used);
 
 #endif

@@ -1,8 +1,8 @@
 /* own_options.h - the wrapper's core options, shown by the frontend beside the core's own: the panel, the
- * room's policy, budget and spacing, and commands for the whole room. In a category "Keylock" where the
- * frontend has categories.
+ * room's policy, budget and spacing, and commands for the whole room. If the frontend has categories, they
+ * stand in a category "Keylock".
  *
- * They never are the core's or the room's: control.h acts on them. */
+ * Neither the core nor the room gets these options: control.h acts on them. */
 #ifndef KLW_OWN_OPTIONS_H
 #define KLW_OWN_OPTIONS_H
 
@@ -19,7 +19,7 @@
 #define KL_OWN_DO       "keylock_do"       /* nothing, or a command */
 #define KL_OWN_SWAP     "keylock_swap"     /* nothing, or "A B" */
 #define KL_OWN_HOST     "keylock_host"     /* nothing, or a player's number */
-#define KL_OWN_SAY      "keylock_say"      /* nothing, or what to say */
+#define KL_OWN_SAY      "keylock_say"      /* nothing, or a chat line */
 #define KL_OWN_COUNT    11
 
 struct kl_own_option {
@@ -29,7 +29,7 @@ struct kl_own_option {
 };
 extern const struct kl_own_option kl_own_option[KL_OWN_COUNT];
 
-/* Forwards one of the declaring calls with ours at its end. True where cmd is one. */
+/* Forwards one of the declaring calls with our options at its end. True if cmd is one. */
 bool kl_own_options_declare(retro_environment_t front, unsigned cmd, const void *data);
 
 /* Declares ours alone, for a core that has none, in the newest way that the frontend knows. */

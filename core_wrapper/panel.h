@@ -77,18 +77,17 @@ struct kl_panel {
 
 enum kl_panel_tone { KL_PANEL_QUIET, KL_PANEL_INFO, KL_PANEL_WARNING, KL_PANEL_ERROR };
 
-/* Writes into out what the player should be told of a state that lasts, "" where all is well.
- * *percent: progress, or -1 where there is none to tell. */
+/* Writes the line for a state that lasts into out, "" if all is well. *percent: progress, or -1 for none. */
 enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent);
 
-/* The words for hashes that differ, wherever they are told: since when, and who stands alone. */
+/* The words for a desync: its first frame, and the machines alone against the majority. */
 void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]);
 
 /* Draws the panel at the top. */
 void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const struct kl_canvas *c);
 
-/* Draws a message at the bottom (or the top, where the frontend's own lines do not come in its way), in as
- * many lines as it takes up to a few, with a bar below it where percent is not negative. */
+/* Draws a message at the bottom, in a few lines at most; at the top if the frontend's own lines are not
+ * there. If percent is not negative, a bar shows below the message. */
 void kl_panel_draw_line(const struct kl_canvas *c, const char *line, enum kl_panel_tone tone, int percent,
                         bool top);
 

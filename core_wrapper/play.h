@@ -1,8 +1,8 @@
-/* play.h - the frames of a session: sampling, running what the lock has closed, hashing, and the pace of it.
- * docs/design.md §3 "Pacing in the wrapper".
+/* play.h - the frames of a session: sampling, running closed frames, hashing, and their pace. docs/design.md
+ * §3 "Pacing in the wrapper".
  *
- * The seam for running ahead of the lock is between kl_play_turn(), which knows what is locked and what is
- * shown, and run_frame(), which runs one frame from whatever state the core is in. */
+ * The seam for running ahead of the lock is between kl_play_turn() and run_frame(). kl_play_turn() knows the
+ * locked and the shown frames; run_frame() runs one frame from any state of the core. */
 #ifndef KLW_PLAY_H
 #define KLW_PLAY_H
 
@@ -16,8 +16,8 @@ void kl_play_poll(void);
 int16_t kl_play_state(unsigned port, unsigned device, unsigned index, unsigned id);
 
 void kl_play_begin(void);
-/* Instead of from frame 0: the core stands where the room took a snapshot before this frame. fps_uhz: the
- * room's rate since then, where it was changed; else 0. */
+/* Begins not from frame 0 but from the room's snapshot before this frame. fps_uhz: the room's rate since
+ * then, if it was changed; else 0. */
 void kl_play_from(uint32_t frame, uint32_t fps_uhz);
 /* A frame of no game, unseen: some cores load nothing before they have run. */
 void kl_play_warm_up(void);

@@ -1,6 +1,6 @@
-/* press.h - press to play, measured on one's own pad: from the sample that first has a button to the frame
- * that first plays it. It needs nothing of the room, so it also holds where frames close by the clock and
- * name no samples. Pure. */
+/* press.h - the time from press to play, measured on the own pad: from the first sample with a button to the
+ * first frame that plays it. The measurement needs nothing of the room, so it also holds if frames close by
+ * the clock and name no samples. Pure. */
 #ifndef KLW_PRESS_H
 #define KLW_PRESS_H
 
@@ -12,8 +12,8 @@
 /* Zeros: nothing pressed yet. */
 struct kl_press {
     uint16_t sampled, played; /* buttons down in the newest sample, and in the newest frame */
-    uint16_t awaited;         /* the button that is timed; 0: none … */
-    uint64_t since_us;        /* … pressed then */
+    uint16_t awaited;         /* the timed button; 0: none */
+    uint64_t since_us;        /* time of its press */
     uint64_t took_us;         /* of the newest press that was played; 0: none was yet */
 };
 

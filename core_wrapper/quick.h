@@ -1,9 +1,10 @@
-/* quick.h - looking for a match: the first public room of this very game with free seats, as a relay lists
- * them, asked by a thread of its own.
+/* quick.h - looks for a match: the first public room of this very game with free seats in a relay's list. A
+ * thread of its own asks the relay.
  *
- * Where there is none, the player makes one (its name begins with KL_QUICK_PREFIX) and goes on looking: two
- * who made theirs at the same moment would wait for each other for ever. Of such two the one whose room has
- * the greater name goes to the other's, so nobody goes round in circles. */
+ * If there is none, the player makes a room (its name begins with KL_QUICK_PREFIX) and goes on looking.
+ * Otherwise two players who made rooms at the same moment would wait for each other for ever. Of two such
+ * players, the one whose room has the greater name goes to the other room, so nobody goes round in
+ * circles. */
 #ifndef KLW_QUICK_H
 #define KLW_QUICK_H
 
@@ -25,7 +26,7 @@ enum kl_quick_news {
 struct kl_quick_want {
     char host[256];
     uint16_t port;
-    uint8_t identity[16]; /* of what is played */
+    uint8_t identity[16]; /* of the game */
     uint8_t seats;        /* wanted, 1 at least */
 };
 

@@ -1,7 +1,8 @@
-/* record.h - what a room's session leaves for testers: KEYLOCK_HASH_OUT (lines "FRAME RAM STATE" at the
- * room's hash frames) and KEYLOCK_TRACE (a CSV line per retro_run), the formats of `keylock run` (a headless
- * runner writes its own); KEYLOCK_RECORD, a recording (recording.h); with the configuration's `states`, the
- * last hashed states at a desync (keep.h); and two lines in the frontend's log, at frame 0 and at the end. */
+/* record.h - the files of a room's session for testers, in the formats of `keylock run`: KEYLOCK_HASH_OUT
+ * (lines "FRAME RAM STATE" at the room's hash frames), KEYLOCK_TRACE (a CSV line for each retro_run),
+ * KEYLOCK_RECORD (recording.h); with the configuration's `states` the last hashed states at a desync
+ * (keep.h). Also two lines in the frontend's log, at frame 0 and at the end. A headless runner writes its
+ * own files. */
 #ifndef KLW_RECORD_H
 #define KLW_RECORD_H
 
@@ -25,7 +26,7 @@ void kl_record_turn(uint64_t at_us, const struct klw_report *r);
 void kl_record_run_begin(void);
 void kl_record_run_hash(const struct klw_hash *h);
 void kl_record_run_end(void);
-/* Writes the closing line where frames were run, and closes the files. Harmless twice. */
+/* Writes the closing line if frames were run, and closes the files. A second call does nothing. */
 void kl_record_close(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* remaining.h - how long catching up takes still, from how fast what is left becomes less. Pure. */
+/* remaining.h - estimated time to catch up, from the rate of progress. Pure. */
 #ifndef KLW_REMAINING_H
 #define KLW_REMAINING_H
 

@@ -6,19 +6,20 @@
 #include "net/engine/msg.h"
 #include "core_wrapper/profile.h"
 
-/* Looks for a profile of what these facts say: KEYLOCK_PROFILE, a file or a folder of them, else the folder
- * "profiles" beside the seats. What does not fit, and a bad file that nobody has named, is told and ignored.
- * False: the file that was named is none or bad; kl_wrapper_fail has said so. */
+/* Looks for a profile of these facts in KEYLOCK_PROFILE, a file or a folder of profiles, else in the folder
+ * "profiles" beside the seats. Ignores, with a line, a profile that does not fit and a bad file that the
+ * player has not named. False if the file that the player named is missing or bad; kl_wrapper_fail() has
+ * told the reason. */
 bool kl_room_profile_find(const struct kl_facts *facts);
 
-/* Frames between hashes, where the player has not said any. */
+/* Fills in the frames between hashes, unless the player has set them. */
 void kl_room_profile_wish(struct kl_params *p);
 
-/* Ours, and what the player has said, into the start data; the room's out of it. */
+/* Writes our profile and the player's settings into the start data, or takes the room's out of it. */
 void kl_room_profile_put(struct kl_profile_room *out);
 void kl_room_profile_take(const struct kl_profile_room *in);
 
-/* What verdicts compare of a state: its hash without what is masked. Says in h how an unequal one counts. */
+/* The hash of a state for verdicts, without masked bytes. Sets in h how an unequal hash counts. */
 uint64_t kl_room_profile_hash(const uint8_t *state, size_t len, struct kl_hash *h);
 
 #endif

@@ -1,9 +1,9 @@
-/* savedir.h - the folders of a session, and the save files that go into them.
+/* savedir.h - the folders of a session, and the save files in them.
  *
- * A session never writes into the player's save folder. It has its own, below
+ * A session never writes into the player's save folder. It has its own folders below
  * $XDG_STATE_HOME/keylock/sessions (or ~/.local/state/…): ROOM-PID/first for the load that only makes the
- * core known, ROOM-PID/save for the one that is played. It is removed at the end; what a killed process left
- * is removed by the next session. */
+ * core known, ROOM-PID/save for the load that is played. They are removed at the end; the next session
+ * removes the folders of a killed process. */
 #ifndef KLW_SAVEDIR_H
 #define KLW_SAVEDIR_H
 
@@ -36,8 +36,9 @@ struct kl_savefiles {
         size_t len;
     } file[KL_START_FILES];
 };
-/* Reads the file `path` below dir, unless it is there already. Not taken: links and what is no plain file,
- * the frontend's own (.srm, .rtc, .state…), and what passes the bounds. Returns whether it is in now. */
+/* Reads the file `path` below dir, unless it is already read. Refused are links, files that are not plain,
+ * the frontend's own files (.srm, .rtc, .state…), and files above the bounds. Returns whether the file is in
+ * now. */
 bool kl_savefiles_add(struct kl_savefiles *s, const char *dir, const char *path);
 /* Adds every file below dir whose name, or whose folder's name, is `stem` or starts with it and goes on with
  * something that is no letter or digit. */

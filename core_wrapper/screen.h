@@ -1,8 +1,8 @@
-/* screen.h - lines for the player: on the screen, and in the frontend's log. Short, and quiet when all is
- * well.
+/* screen.h - lines for the player, on the screen and in the frontend's log. Lines are short, and there are
+ * none when all is well.
  *
- * They go through the frontend's message interface; where it has none, or the player asked for it, they are
- * drawn into the picture (overlay.h). */
+ * They go through the frontend's message interface. If the frontend has none, or the player wants that, they
+ * are drawn into the picture (overlay.h). */
 #ifndef KLW_SCREEN_H
 #define KLW_SCREEN_H
 
@@ -37,10 +37,10 @@ __attribute__((format(printf, 3, 4))) void kl_screen_log(struct kl_screen *s, re
 
 /* The panel, shown or not. Any time. */
 void kl_screen_panel(bool on);
-bool kl_screen_panel_toggle(void); /* gives what it is now */
+bool kl_screen_panel_toggle(void); /* returns the new value */
 bool kl_screen_panel_on(void);
 
-/* Lines are drawn into the picture, whatever the frontend can. Any time. */
+/* Draws lines into the picture, also if the frontend has messages. At any time. */
 void kl_screen_draw(bool on);
 /* They are, because it was asked for or because the frontend cannot show them. */
 bool kl_screen_drawn(const struct kl_screen *s);

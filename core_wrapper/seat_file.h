@@ -1,9 +1,9 @@
-/* seat_file.h - what a running client must keep to get its seat back when it is killed: the seat's key and
- * its newest token. net/PROTOCOL.md §9.
+/* seat_file.h - the file from which a killed client gets its seat back: the seat's key and its newest token.
+ * net/PROTOCOL.md §9.
  *
- * DIR/ID-N holds them, mode 0600; ID stands for relay, room, player and game, N counts the processes of this
- * user that play the same. DIR/ID-N.lock is held (flock) while the process lives, so that two of them never
- * share a seat; a process that is started after one was killed takes the lowest seat that nobody holds. */
+ * DIR/ID-N holds them, mode 0600. ID stands for relay, room, player and game; N counts the processes of this
+ * user with the same ID. The process holds DIR/ID-N.lock (flock) while it lives, so that two processes never
+ * share a seat. A process that starts after one was killed takes the lowest seat without a lock. */
 #ifndef KLW_SEAT_FILE_H
 #define KLW_SEAT_FILE_H
 
@@ -24,11 +24,11 @@ struct kl_seat_file {
     uint8_t token[KL_SEAT_TOKEN];
 };
 
-/* $XDG_STATE_HOME/keylock, else ~/.local/state/keylock, with /sub behind it unless sub is NULL. Not made. 0,
- * or -1 where neither is set, or out is too small. */
+/* $XDG_STATE_HOME/keylock, else ~/.local/state/keylock, with /sub behind it unless sub is NULL. Makes no
+ * folder. Returns 0, or -1 if neither is set or out is too small. */
 int kl_state_folder(const char *sub, char out[KL_FILE_PATH], char *err, size_t err_len);
 
-/* What tells seats apart: the relay, and of hello the room, the player's name and the facts. */
+/* The seat's ID, from the relay and hello's room, player's name and facts. */
 void kl_seat_file_id(uint8_t id[KL_SEAT_FILE_ID], const char *host, uint16_t port,
                      const struct kl_hello *hello);
 
@@ -40,8 +40,7 @@ int kl_seat_file_open(struct kl_seat_file *f, const char *dir, const uint8_t id[
 void kl_seat_file_renew(struct kl_seat_file *f);
 /* Writes key and token. May be called in another thread than the rest, not at the same time. */
 int kl_seat_file_keep(struct kl_seat_file *f, const uint8_t token[KL_SEAT_TOKEN], char *err, size_t err_len);
-/* Lets go of the seat: kept for a process to come, or (forget) taken off the disk. Harmless where not open.
- */
+/* Closes the seat file: keeps it for a later process, or (forget) deletes it. Harmless if not open. */
 void kl_seat_file_close(struct kl_seat_file *f, bool forget);
 
 #endif

@@ -1,11 +1,11 @@
-/* session.h - one room, from joining to leaving: what is done when the link's phase changes, and what the
- * player is told. The phases are kl_w.phase; frames are play.h's. */
+/* session.h - one room, from joining to leaving: the actions at each change of the link's phase, and the
+ * messages to the player. The phases are kl_w.phase; play.h has the frames. */
 #ifndef KLW_SESSION_H
 #define KLW_SESSION_H
 
 #include "core_wrapper/wrapper.h"
 
-/* Marks this process as being in a room. False where it is already: a second instance (run-ahead's) must not
+/* Marks this process as being in a room. False if it is in one: a second instance (run-ahead's) must not
  * join. */
 bool kl_session_claim(void);
 /* After the first load: joins. False after kl_wrapper_fail(). */
@@ -20,7 +20,7 @@ void kl_session_free(void);
 /* It stands still now, loaded for the room, and ran as the player's own before. */
 bool kl_session_ran_free(void);
 void kl_session_local(void);
-/* Leaves the room; the core is not touched. Harmless where there is none. */
+/* Leaves the room; the core is not touched. Harmless without a room. */
 void kl_session_leave(unsigned linger_ms);
 /* Leaves, and forgets the session: folders, claim, messages said. */
 void kl_session_close(void);

@@ -1,8 +1,8 @@
 /* slot.h - the room's one saved state: each machine has a copy of its own. net/PROTOCOL.md §5, Commands.
  *
- * All go back to it or none does. So every machine tells the relay what a SAVE has left here, and the relay
- * gives a LOAD to the room only where all have the same; the LOAD names the keyframe, so that a SAVE which
- * comes in between makes it nothing, everywhere. */
+ * All machines go back to it or none does. So every machine tells the relay the result of a SAVE, and the
+ * relay gives a LOAD to the room only if all have the same state. The LOAD names the keyframe, so that a
+ * SAVE in between cancels it on every machine. */
 #ifndef KLW_SLOT_H
 #define KLW_SLOT_H
 
@@ -21,7 +21,7 @@ int kl_slot_load(const struct kl_command *c, char *why, size_t cap);
 /* The state that a LOAD given now would mean. False with one line of why not. */
 bool kl_slot_wanted(struct kl_order *o, char *why, size_t cap);
 
-/* Once a call, in the game: tells the relay what it has not been told yet. */
+/* Once a call, in the game: tells the relay news of the slot. */
 void kl_slot_turn(void);
 /* The relay may know nothing of it any more: tells it again. */
 void kl_slot_connected(void);

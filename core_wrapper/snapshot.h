@@ -1,17 +1,16 @@
-/* snapshot.h - the room's snapshots on this machine: taken at a keyframe, said and given to the relay; one
- * that the room agreed on loaded, and what has been run since then run again. docs/design.md §5,
- * net/PROTOCOL.md §7.
+/* snapshot.h - the room's snapshots on this machine: takes a snapshot at a keyframe, reports its hash and
+ * gives it to the relay; loads a snapshot that the room agreed on, and runs the later frames again.
+ * docs/design.md §5, net/PROTOCOL.md §7.
  *
- * Serializing and loading are the core's and done where it runs; hashing, packing and unpacking are done in a
- * thread beside it. */
+ * Serializing and loading run in the core's thread; hashing, packing and unpacking in a thread beside it. */
 #ifndef KLW_SNAPSHOT_H
 #define KLW_SNAPSHOT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The SNAPSHOT command, before this frame: serializes, and loads that again where the room's cores need it.
- */
+/* The SNAPSHOT command, before this frame: serializes, and loads the state again if the room's cores need
+ * that. */
 void kl_snapshot_take(uint32_t frame);
 /* Once a call, in the game: says, gives, loads as far as it is due. */
 void kl_snapshot_turn(void);
@@ -19,7 +18,8 @@ void kl_snapshot_turn(void);
 /* While frames are run again: true, and the turn has been spent on it. Nothing else runs before it is over.
  */
 bool kl_snapshot_rerun(uint64_t from_us);
-/* One is being loaded, or what follows it is not run yet: the core is not where the room is. */
+/* True while a snapshot is loaded or the frames after it are still to run: the core is not at the room's
+ * frame. */
 bool kl_snapshot_busy(void);
 
 /* Nothing is under way; all is freed. Waits for the thread. */

@@ -1,13 +1,10 @@
-/* snapshot_form.h - a snapshot as bytes: the core's savestate, and what besides it makes the machine what it
- * is before a frame. net/PROTOCOL.md §7, Snapshots.
+/* snapshot_form.h - a snapshot as bytes: the core's savestate, and the other parts of the machine before a
+ * frame: clock, chance, swapped seats, policy, disk, core options. net/PROTOCOL.md §12, "A snapshot's
+ * bytes", has the layout.
  *
- * The same everywhere where the machines are the same: its hash is what the room agrees on. In the integers
- * of net/engine/wire.h: "KLP1", u32 frame u64 chance; s64 (as u64) clock, u32 frame and u32 fps_uhz of it
- * world.h u8[8] seats' swaps; u8 policy, u16 wait budget, u8 fixed spacing     of commands u8 tray is open,
- * u32 until frame, u16 index; u16 disk, u8 ejected    0xffff: the core has no disks varint count, then each:
- * string key, string value                    core options, as the core declared them varint length, that
- * many bytes: the state It comes from another machine: the reader trusts nothing. Only what the room agreed
- * on is ever loaded, though: cores' own readers of states were never hardened. */
+ * Equal machines give equal bytes, because the room agrees on their hash. A snapshot comes from another
+ * machine, so the reader trusts nothing. The core loads only a state that the room agreed on, because cores'
+ * own readers of states were never hardened. */
 #ifndef KLW_SNAPSHOT_FORM_H
 #define KLW_SNAPSHOT_FORM_H
 
@@ -34,8 +31,8 @@ struct kl_snapshot_head {
     bool ejected;
 };
 
-/* Begins one for a state of so many bytes. Returns it (heap), with the state's place in *state, still zeros,
- * and the whole length in *len; NULL where there is no memory, or it would be longer than KL_SNAPSHOT_MAX. */
+/* Begins a snapshot for a state of so many bytes. Returns it (heap), with the state's place in *state, still
+ * zeros, and the whole length in *len; NULL without memory, or if it would be longer than KL_SNAPSHOT_MAX. */
 uint8_t *kl_snapshot_begin(const struct kl_snapshot_head *head, const struct kl_options *options,
                            size_t state_len, uint8_t **state, size_t *len);
 

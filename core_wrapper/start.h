@@ -1,18 +1,9 @@
-/* start.h - the start data of a room: what every client's core begins with, as the host had it.
+/* start.h - the start data of a room: the host's profile of the core, options, controller devices, save
+ * memory and save files, with which every client's core begins. net/PROTOCOL.md §12, "Start data", has the
+ * layout.
  *
- * Opaque to network and relay. What the room does of the host's profile of the core, options,
- * controller devices, save memory and save files, in one run of bytes:
- *     "KLS2"
- *     u8 flags: 1 frames that nobody sees are not hidden from the core, 2 at a snapshot every machine loads
- *     its own state, 4 an unequal state counts as unequal RAM does, 8 no snapshots are taken; others are
- * malformed, and so is 4 with a mask varint bytes of a state (0: of any size), varint count, then each:
- * varint bytes that count before it (from the end of the last; 0 for the first only), varint bytes that do
- * not, 1 at least       mask varint count, then each: string key, string value              core options
- *     varint count, then each: u8 port, u32 device                   retro_set_controller_port_device
- *     varint count, then each: u32 id, varint len, bytes             retro_get_memory_data
- *     varint count, then each: string path, varint len, bytes        files below the save directory
- * in the integers of net/engine/wire.h. It comes from another player's machine: the decoder trusts nothing.
- */
+ * Relay and network do not look into the start data. It comes from another player's machine, so the decoder
+ * trusts nothing. */
 #ifndef KLW_START_H
 #define KLW_START_H
 

@@ -1,8 +1,8 @@
-/* statefile.h - savestates as files: the container that RetroArch writes since 1.10 ("RASTATE", version 1),
- * so that either reads the other's. Blocks of a four-letter name, a 32-bit little-endian length and the
- * bytes, padded to 8: "MEM " is the core's state, "END " the end; what a reader does not know it passes over.
- * Ours has besides "KLCK", text: where the state is from. A bare state without container is read as it is;
- * RetroArch's compressed form (RZIP) is not. */
+/* statefile.h - savestates as files, in RetroArch's container since 1.10 ("RASTATE", version 1), so that
+ * either program reads the other's. The container has blocks of a four-letter name, a 32-bit little-endian
+ * length and the bytes, padded to 8: "MEM " is the core's state, "END " the end; a reader passes over
+ * unknown blocks. Ours also has "KLCK", a text: the state's origin. A bare state without container is read
+ * as it is; RetroArch's compressed form (RZIP) is not. */
 #ifndef KLW_STATEFILE_H
 #define KLW_STATEFILE_H
 
@@ -13,7 +13,7 @@
 #define KL_STATEFILE_MAX  ((size_t)1 << 30)
 #define KL_STATEFILE_TEXT 128
 
-/* Where a state is from; "" and false where the file does not say. */
+/* The origin of a state; "" and false if the file does not say. */
 struct kl_origin {
     char core[KL_STATEFILE_TEXT];    /* name and version */
     char content[KL_STATEFILE_TEXT]; /* as identity.h has it */
@@ -28,7 +28,7 @@ struct kl_statefile {
     size_t len;
 };
 
-/* 0, or -1 with a line in err that names the file, what was expected and what came. */
+/* Returns 0, or -1 with a line in err that names the file, the expected and the actual value. */
 int kl_statefile_read(struct kl_statefile *s, const char *path, char *err, size_t err_len);
 /* The same from memory; data is copied. name: for err. */
 int kl_statefile_parse(struct kl_statefile *s, const void *data, size_t len, const char *name, char *err,

@@ -18,8 +18,8 @@ struct kl_ram {
     } piece[KL_RAM_PIECES];
 };
 
-/* map may be NULL. Reads the core's get_memory_data where the map holds no system RAM. Cores may move their
- * memory while they load or at a reset: call it before each hash. */
+/* Finds the core's RAM. map may be NULL. Reads the core's get_memory_data if the map holds no system RAM.
+ * Cores may move their memory while they load or at a reset, so call it before each hash. */
 void kl_ram_find(struct kl_ram *ram, const struct kl_core *c, const struct retro_memory_map *map);
 
 /* XXH3-64 of all of it. False: there is none. */
@@ -28,7 +28,7 @@ bool kl_ram_hash(const struct kl_ram *ram, uint64_t *out);
 struct kl_statehash {
     bool has_ram, has_state;
     uint64_t ram, state;
-    size_t state_bytes; /* what serialize_size said; 0 where there is no state */
+    size_t state_bytes; /* the core's serialize_size; 0: no state */
 };
 
 /* Grown as needed and kept by the caller between calls: start with zeros, free at the end. After
@@ -39,8 +39,8 @@ struct kl_statehash_buffer {
 };
 
 /* Hashes ram and the core's state. It asks serialize_size every time, though that costs some cores (mgba) as
- * much as a serialize: states change their size (nestopia's shrinks after the first frame), and a hash that
- * depended on when the size was last asked would differ where nothing else does. */
+ * much as a serialize. States change their size (nestopia's shrinks after the first frame), and a hash from
+ * an older size would differ from other machines' hashes. */
 void kl_statehash_take(struct kl_statehash *out, const struct kl_core *c, const struct kl_ram *ram,
                        struct kl_statehash_buffer *buf);
 void kl_statehash_buffer_free(struct kl_statehash_buffer *buf);

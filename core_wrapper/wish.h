@@ -1,5 +1,5 @@
-/* wish.h - where the next game goes, as a frontend's own menu has said by keylock_api.h: it counts before the
- * environment and keylock.cfg, until that game is over. */
+/* wish.h - the room of the next game, as a frontend's own menu has set it through keylock_api.h. It counts
+ * before the environment and keylock.cfg, until that game is over. */
 #ifndef KLW_WISH_H
 #define KLW_WISH_H
 
@@ -16,7 +16,7 @@ int kl_wish_apply(struct kl_config *c, char *err, size_t err_len);
 bool kl_wish_new(void);
 void kl_wish_forget(void);
 
-/* A key of keylock.cfg, said to people who have never seen a variable: "relay: expected …". */
+/* Checks a key of keylock.cfg. err names the key, not a variable: "relay: expected …". */
 int kl_wish_check(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len);
 
 #endif

@@ -1,4 +1,5 @@
-/* world_private.h - between the files of the world: what each puts in place of which import. See world.h. */
+/* world_private.h - shared by the files of the world: the replacements of each file, by import. See
+ * world.h. */
 #ifndef KLW_WORLD_PRIVATE_H
 #define KLW_WORLD_PRIVATE_H
 
@@ -6,8 +7,8 @@
 
 struct kl_hook {
     const char *name; /* of the import, as the dynamic symbol table has it */
-    void *fn;         /* what takes its place */
-    void **real;      /* where fn finds the original, or NULL */
+    void *fn;         /* the replacement */
+    void **real;      /* gets the original for fn; or NULL */
 };
 
 /* Tables that end with a NULL name. */
@@ -23,9 +24,9 @@ void kl_world_clock_frame(uint32_t f);
 /* world_random.c */
 void kl_world_random_start(uint64_t seed);
 
-/* world_elf.c: walks the imports (undefined symbols that relocations of the object refer to).
- * replace() is called once for each such relocation with what stands there, and returns what shall, or NULL
- * to leave it. 0, or -1 with a line in err; whatever was changed until then stays changed. */
+/* world_elf.c: walks the imports (undefined symbols that relocations of the object refer to). Calls
+ * replace() once for each such relocation with the present address; replace() returns the new address, or
+ * NULL to leave it. Returns 0, or -1 with a line in err; changes made until then stay. */
 typedef void *(*kl_elf_replace)(void *user, const char *name, void *now);
 int kl_elf_imports(void *handle, kl_elf_replace replace, void *user, char *err, size_t err_len);
 

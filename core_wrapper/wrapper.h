@@ -1,6 +1,6 @@
-/* wrapper.h - the one wrapper of this library: what its parts share. libretro's callbacks carry no context,
- * so there is one object, kl_w. All of it is used from the frontend's thread only; the network thread lives
- * behind kl_link. */
+/* wrapper.h - the one wrapper of this library: the state that its parts share. libretro's callbacks carry no
+ * context, so there is one object, kl_w. Only the frontend's thread uses it; the network thread lives behind
+ * kl_link. */
 #ifndef KLW_WRAPPER_H
 #define KLW_WRAPPER_H
 
@@ -50,10 +50,10 @@ enum kl_phase {
     KL_PHASE_DEAD,  /* refused, or the load failed: a still picture */
 };
 
-/* What the room does with the core's declarations that only count while it loads. */
+/* The room's treatment of declarations that count only while the core loads. */
 enum kl_load { KL_LOAD_NONE, KL_LOAD_FIRST, KL_LOAD_AFRESH };
 
-/* What the core told its frontend (room only). */
+/* The core's declarations to its frontend (room only). */
 struct kl_told {
     struct kl_declared controllers, subsystems, descriptors, overrides;
     bool has_format, has_rotation, has_quirks, overrides_known;
@@ -85,7 +85,7 @@ struct kl_play {
     uint32_t limit; /* of the runner; 0: none */
     bool limit_reached;
     bool hidden;     /* the frame that runs will not be seen */
-    bool again;      /* … and has been run before */
+    bool again;      /* the frame has been run before */
     bool core_dupes; /* it gives NULL for "the same picture again" */
     struct kl_pace pace;
     struct kl_press press;
@@ -110,7 +110,7 @@ struct kl_wrapper {
     bool attached;     /* the headless runner drives us */
     char error[KLW_TEXT_MAX];
     char own_path[4096], system_dir[4096], player_dir[4096]; /* the frontend's folders, as it said */
-    char save_dir[4096];                                     /* what the core is told */
+    char save_dir[4096];                                     /* the save folder that the core gets */
     struct kl_front front;
     struct kl_config config;
     struct kl_core core;
@@ -157,7 +157,7 @@ __attribute__((format(printf, 3, 4))) void kl_wrapper_say(enum kl_screen_tone to
                                                           const char *format, ...);
 /* The same once in a session. */
 __attribute__((format(printf, 2, 3))) void kl_wrapper_say_once(bool *said, const char *format, ...);
-/* A core's frame rate in millionths of a hertz; 60 Hz where it states nonsense. */
+/* A core's frame rate in millionths of a hertz; 60 Hz for nonsense. */
 uint32_t kl_wrapper_fps_uhz(double fps);
 
 #endif

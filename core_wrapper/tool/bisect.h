@@ -1,5 +1,5 @@
-/* bisect.h - one of the two sides that `keylock bisect` takes apart: a configuration that is run here, what
- * another machine has left of its run (a recording, a file of hashes, states), or both. */
+/* bisect.h - one of the two sides that `keylock bisect` compares: a configuration that runs here, the files
+ * of another machine's run (a recording, hashes, states), or both. */
 #ifndef KLT_BISECT_H
 #define KLT_BISECT_H
 
@@ -14,7 +14,7 @@ struct kl_side {
     char core[4096];
     const char *hashes, *states; /* a file, a folder; NULL: none */
     bool runs;                   /* can be run here */
-    struct kl_recording rec;     /* where setup.recording is set */
+    struct kl_recording rec;     /* if setup.recording is set */
     struct kl_hashline *known;   /* of another run, in order of frames; heap */
     unsigned knowns;
     struct kl_machine machine;
@@ -22,21 +22,21 @@ struct kl_side {
     uint32_t lines;
 };
 
-/* Reads what is named and finds the core. 0, or -1 after a line on standard error. */
+/* Reads the named files and finds the core. Returns 0, or -1 after a line on standard error. */
 int kl_side_open(struct kl_side *s);
 void kl_side_close(struct kl_side *s);
 
 /* Starts the machine (anew); nothing has been run. 0, or -1 after a line on standard error. */
 int kl_side_start(struct kl_side *s);
-/* Runs on to frame `to` (excluded), n at most KLT_MACHINE_BATCH; what[] says by frame which hashes are taken.
- */
+/* Runs on to frame `to` (excluded), at most KLT_MACHINE_BATCH frames; what[] selects the hashes of each
+ * frame. */
 int kl_side_run(struct kl_side *s, uint32_t to, const uint8_t *what);
 
-/* Its hashes of a frame: known, else of the run here. NULL: none. *next: where in `known` to look first;
- * start with 0 and go forward. */
+/* The side's hashes of a frame: known ones, else of the run here. NULL: none. *next: first place to look in
+ * `known`; start with 0 and go forward. */
 const struct kl_hashline *kl_side_known(const struct kl_side *s, uint32_t frame, unsigned *next);
 
-/* In what two lines differ, of what both have. */
+/* The differences of two lines, in the hashes that both have. */
 enum { KLT_PART_RAM = 1, KLT_PART_STATE = 2 };
 unsigned kl_lines_part(const struct kl_hashline *a, const struct kl_hashline *b);
 

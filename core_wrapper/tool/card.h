@@ -1,5 +1,5 @@
-/* card.h - what a core says of itself before it has content, asked in a process of its own: a core that
- * crashes or hangs while it is loaded takes nothing with it. */
+/* card.h - a core's own description before it has content, asked in a process of its own: if the core
+ * crashes or hangs while it loads, nothing else ends with it. */
 #ifndef KLT_CARD_H
 #define KLT_CARD_H
 

@@ -1,5 +1,5 @@
-/* findings.h - what `keylock probe` found out of a core with its content, and the profile that it makes of
- * it for programs and rooms (../profile.h). */
+/* findings.h - the findings of `keylock probe` about a core with its content, and the profile from them for
+ * programs and rooms (../profile.h). */
 #ifndef KLT_FINDINGS_H
 #define KLT_FINDINGS_H
 
@@ -24,8 +24,8 @@ struct kl_findings {
     char verdict[256];
     bool reads_clock;       /* it is equal only in the virtual world */
     bool hidden_changes;    /* frames without picture are played differently: KEYLOCK_HIDE=off */
-    bool serialize_changes; /* … the game, or, … */
-    bool serialize_marks;   /* … where RAM tells, only the state */
+    bool serialize_changes; /* serializing changes the game */
+    bool serialize_marks;   /* serializing changes only the state, as far as RAM shows */
     bool twice_differs;     /* two serializes of one frame */
     struct kl_agreement runs[KL_PROBE_MODES]; /* each with the first plain one, or within itself */
     const struct kl_probe_bytes *unstable;    /* between two runs */
@@ -36,8 +36,8 @@ struct kl_findings {
 
 /* May `bytes` of unstable bytes be left out when states are compared? Only of states of constant size. */
 bool kl_findings_maskable(const struct kl_findings *p, uint64_t bytes);
-/* What rooms do of it. The mask covers whole words of 4 bytes: a counter whose low bytes have differed will
- * differ in its high ones some time. No memory: no mask, and states do not count as equal. */
+/* Makes the room's settings. The mask covers whole words of 4 bytes: if the low bytes of a counter have
+ * differed, its high bytes will differ later. Without memory: no mask, and states do not count as equal. */
 void kl_findings_room(const struct kl_findings *p, struct kl_profile_room *out);
 json_object *kl_findings_json(const struct kl_findings *p);
 

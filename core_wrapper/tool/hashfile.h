@@ -15,7 +15,7 @@ struct kl_hashline {
     uint64_t ram, state;
 };
 
-/* "0123456789abcdef", or "-" where there is none. */
+/* "0123456789abcdef", or "-" for none. */
 #define KLT_HASH_TEXT 17
 void kl_hash_text(char out[KLT_HASH_TEXT], bool has, uint64_t hash);
 
@@ -27,20 +27,21 @@ struct kl_hashreader {
     const char *path;
     unsigned line; /* number of the line read last, from 1 */
     bool any;
-    uint32_t frame; /* of the line read last, where any */
+    uint32_t frame; /* of the last line read, if any */
 };
 int kl_hashreader_open(struct kl_hashreader *r, const char *path, char *err, size_t err_len);
 void kl_hashreader_close(struct kl_hashreader *r);
-/* 1: out is filled in; 0: end of file; -1: err names file and line, what was expected and what came. */
+/* Returns 1: out is filled in; 0: end of file; -1: err names file and line, the expected and the actual
+ * value. */
 int kl_hashreader_next(struct kl_hashreader *r, struct kl_hashline *out, char *err, size_t err_len);
 
 /* Two files compared over the frames they share. */
 struct kl_hashdiff {
     uint32_t shared;           /* frames in both files with something to compare */
     uint32_t first, last;      /* of those */
-    uint32_t hard, hard_first; /* where RAM differs, or state where neither has RAM */
+    uint32_t hard, hard_first; /* RAM differs, or the state if neither has RAM */
     bool hard_in_state;        /* that first difference is one of state */
-    uint32_t soft, soft_first; /* where only states differ */
+    uint32_t soft, soft_first; /* only states differ */
     struct kl_hashline a, b;   /* the two lines of hard_first, else of soft_first */
 };
 /* 0; -1 with a line in err. */

@@ -1,4 +1,4 @@
-/* info_file.h - the core info file of a wrapped core: the inner core's, with what is the wrapper's own. */
+/* info_file.h - the core info file of a wrapped core: the inner core's file with the wrapper's own values. */
 #ifndef KLT_INFO_FILE_H
 #define KLT_INFO_FILE_H
 

@@ -11,8 +11,8 @@
 
 #define KLT_CORE_NAME 128
 
-/* "fbneo" of "fbneo", "fbneo_libretro.so" or a path to that. False for what cannot be one, a wrapper
- * included. */
+/* Finds the core's name: "fbneo" from "fbneo", "fbneo_libretro.so" or a path to that. False for a text that
+ * cannot be one, also for a wrapper. */
 bool kl_install_name(const char *text, char out[KLT_CORE_NAME]);
 
 enum kl_installed {
@@ -24,7 +24,7 @@ enum kl_installed kl_install_state(const struct kl_place *p, const char *name, c
 
 bool kl_install_has_core(const struct kl_place *p, const char *name);
 
-/* Puts the core there, tells on standard output what was done. 0, or -1 with a line in err. */
+/* Installs the core there and prints its steps on standard output. Returns 0, or -1 with a line in err. */
 int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, char *err, size_t err_len);
 /* By RetroArch's settings and its override for the core of that (wrapped) name: it runs on behind the menu
  * and without focus. */

@@ -14,7 +14,7 @@
 
 #define KLT_MACHINE_OPTIONS 256
 
-/* What is run. Strings are borrowed. */
+/* The core, content and options of a run. Strings are borrowed. */
 struct kl_machine_setup {
     const char *core; /* name or path */
     const char *content, *system_dir, *save_dir, *input, *recording, *corrupt;
@@ -38,7 +38,7 @@ struct kl_machine_setup {
 /* Takes one of them. 0; 1 for another option; -1 after a line on standard error. */
 int kl_machine_take(struct kl_machine_setup *s, int c, char *value);
 
-/* What the core says of itself, and what it is run with. */
+/* The core's description of itself, and the values of the run. */
 struct kl_machine_info {
     char name[128], version[128], content[KL_STATEFILE_TEXT];
     uint64_t epoch_s;
@@ -57,22 +57,22 @@ struct kl_machine {
 int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup, char *err, size_t err_len);
 void kl_machine_stop(struct kl_machine *m);
 
-/* All below: 0, or -1 with a line in err that also tells where the core crashed; then only kl_machine_stop()
- * is left. */
+/* All functions below return 0, or -1 with a line in err that also tells where the core crashed; after -1
+ * only kl_machine_stop() is allowed. */
 
 #define KLT_MACHINE_BATCH 600 /* frames at most in one call of kl_machine_run */
 enum kl_hashes {
     KLT_HASH_RAM,  /* of RAM: does nothing to the core */
     KLT_HASH_FULL, /* of RAM and state */
 };
-/* Runs n frames; out[i] gets the hashes after each: what[i] says which. */
+/* Runs n frames; out[i] gets the hashes after each. what[i] selects them. */
 int kl_machine_run(struct kl_machine *m, uint32_t n, const uint8_t *what, struct kl_hashline *out, char *err,
                    size_t err_len);
-/* Loads a state; the next frame is origin->frame + 1 where it says so, else next. 1 with a line in err: the
- * core did not take it, and goes on as it was. */
+/* Loads a state; the next frame is origin->frame + 1 if the file names a frame, else next. Returns 1 with a
+ * line in err if the core refused it and goes on as it was. */
 int kl_machine_load(struct kl_machine *m, const struct kl_statefile *s, uint32_t next, char *err,
                     size_t err_len);
-/* Copies what memory the core shows, and its state, into d (kl_dump_free). */
+/* Copies the core's shown memory and its state into d (kl_dump_free). */
 int kl_machine_look(struct kl_machine *m, struct kl_dump *d, char *err, size_t err_len);
 /* Makes a state of it: s->bytes, s->origin. 1 with a line in err: it has none. */
 int kl_machine_save(struct kl_machine *m, struct kl_statefile *s, char *err, size_t err_len);

@@ -26,7 +26,7 @@ static const struct kl_tool_command commands[] = {
 static const struct kl_tool_command *find(const char *name) {
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0) return &commands[i];
-    tool_usage("there is no command \"%s\"", name);
+    tool_usage("expected a known command, got \"%s\"", name);
 }
 
 static int show_commands(void) {

@@ -1,5 +1,5 @@
-/* own_folder.h - where RetroArch's folder of cores or info files is root's: one of the user's own, with links
- * to all that is there, named in RetroArch's settings; and the way back. */
+/* own_folder.h - if RetroArch's folder of cores or info files belongs to root: makes a folder of the user's
+ * own, with links to all files there, and names it in RetroArch's settings. Also undoes that. */
 #ifndef KLT_OWN_FOLDER_H
 #define KLT_OWN_FOLDER_H
 
@@ -7,12 +7,12 @@
 
 enum kl_folder_kind { KL_FOLDER_CORES, KL_FOLDER_INFO };
 
-/* Makes sure that files can be put into that folder, and tells on standard output what was changed for it. A
- * folder that was made so before gets links to what is new. 0, or -1 with a line in err. */
+/* Makes sure that the user can write into that folder, and prints each change on standard output. A folder
+ * made earlier gets links to new files. Returns 0, or -1 with a line in err. */
 int kl_own_folder(struct kl_place *p, enum kl_folder_kind kind, char *err, size_t err_len);
 
-/* Nothing of ours is in it any more: takes links and folder away again, where it was made so, and sets
- * RetroArch's setting back. The same returns. */
+/* The folder holds none of our files any more: removes links and folder, if kl_own_folder() made them, and
+ * sets RetroArch's setting back. Returns as kl_own_folder(). */
 int kl_own_folder_undo(struct kl_place *p, enum kl_folder_kind kind, char *err, size_t err_len);
 
 #endif

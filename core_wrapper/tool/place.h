@@ -1,9 +1,9 @@
-/* place.h - the RetroArchs of this machine, and where each looks for cores, info files, saves and options:
- * as its own configuration says, else as it does without one.
+/* place.h - the RetroArchs of this machine, and the folders of each for cores, info files, saves and
+ * options: from its own configuration, else its defaults.
  *
- * Three kinds: RetroArch itself (Debian's, whose settings begin as /etc/retroarch.cfg, and upstream's),
- * Flatpak's and Steam's. The last two run in boxes of their own: libraries that the wrapper needs must travel
- * along, and links that lead out of the box lead nowhere. */
+ * There are three kinds: RetroArch itself (Debian's, whose settings begin as /etc/retroarch.cfg, and
+ * upstream's), Flatpak's and Steam's. The last two run in boxes of their own: libraries that the wrapper
+ * needs must travel along, and links out of the box do not work. */
 #ifndef KLT_PLACE_H
 #define KLT_PLACE_H
 
@@ -16,8 +16,8 @@ struct kl_place {
     enum kl_place_kind kind;
     const char *name, *word;   /* "RetroArch (Flatpak)"; "flatpak", as --for has it */
     char config[KLT_PATH];     /* its settings; the file may not be there yet */
-    char skeleton[KLT_PATH];   /* what they begin as; "" : as nothing */
-    char base[KLT_PATH];       /* where its own folders are unless it says otherwise */
+    char skeleton[KLT_PATH];   /* file that the settings begin as; "": empty */
+    char base[KLT_PATH];       /* its own folders, unless the settings name others */
     struct kl_settings values; /* as they are in force */
     char cores[KLT_PATH], info[KLT_PATH], system[KLT_PATH];
     char saves[KLT_PATH], states[KLT_PATH]; /* "": beside the content */
@@ -25,14 +25,14 @@ struct kl_place {
     bool sort_saves, sort_states; /* into a folder of the core's name */
 };
 
-/* Those that are here: of RetroArch itself, where it is on PATH or has settings. Returns how many, or -1 with
- * a line in err (settings that cannot be read). */
+/* Finds the RetroArchs of this machine; RetroArch itself counts if it is on PATH or has settings. Returns
+ * their number, or -1 with a line in err (unreadable settings). */
 int kl_place_find(struct kl_place out[KL_PLACES], char *err, size_t err_len);
 void kl_place_free(struct kl_place *p);
 /* Reads the settings again, after a change. */
 int kl_place_read(struct kl_place *p, char *err, size_t err_len);
 
-/* Sets one key of its settings, making them of the skeleton where they are not there yet. */
+/* Sets one key of its settings. Missing settings begin as the skeleton. */
 int kl_place_set(struct kl_place *p, const char *key, const char *value, char *err, size_t err_len);
 
 /* A RetroArch of this user with this home runs: it would write its own settings over ours at its end. */

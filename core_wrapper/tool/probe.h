@@ -1,6 +1,6 @@
-/* probe.h - one measured run of `keylock probe` and what it found. A run has a process of its own, so that a
- * core which crashes ends only that, and so that address space layout, heap and clock differ as between two
- * machines. */
+/* probe.h - one measured run of `keylock probe` and its findings. A run has a process of its own, so that a
+ * crashing core ends only that process, and so that address space layout, heap and clock differ as between
+ * two machines. */
 #ifndef KLT_PROBE_H
 #define KLT_PROBE_H
 
@@ -29,13 +29,13 @@ struct kl_probe_setup {
     uint32_t frames, every;
 };
 
-/* What a run found at one check, or at the end. */
+/* The findings of a run at one check, or at the end. */
 struct kl_probe_check {
     struct kl_hashline hash;
     uint64_t av;               /* picture and sound since frame 0 */
     uint64_t state_bytes;      /* 0: no state */
-    bool compared;             /* REPLAY and TWICE: something was compared here … */
-    bool ram_same, state_same; /* … with this result */
+    bool compared;             /* REPLAY and TWICE: this check compared something */
+    bool ram_same, state_same; /* the result of the comparison */
 };
 
 /* Offsets of the state whose bytes differed, as ranges [from, to], in order; bounded. */
@@ -45,7 +45,7 @@ struct kl_probe_bytes {
         uint32_t from, to;
     } range[KL_PROBE_RANGES];
     unsigned ranges;
-    uint64_t count; /* bytes in all, also beyond what the ranges hold */
+    uint64_t count; /* bytes in all, also beyond the ranges */
 };
 
 struct kl_probe_result {
@@ -70,7 +70,7 @@ void kl_probe_run(struct kl_probe_result *r, const struct kl_probe_setup *setup,
                   unsigned turn, const char *scratch);
 void kl_probe_free(struct kl_probe_result *r);
 
-/* Where the states that two PLAIN runs left behind differ. */
+/* Compares the states that two PLAIN runs left behind. */
 void kl_probe_compare_states(struct kl_probe_bytes *out, const char *scratch);
 
 /* Marks a byte map's set bytes as ranges. */

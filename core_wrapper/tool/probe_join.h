@@ -1,7 +1,7 @@
-/* probe_join.h - what a snapshot does to a core, for `keylock probe`: A runs through, B loads its own state
- * at a frame, C is fresh and loads that state, as one who joins; then they play the same on. Where A and C
- * part, whoever is in the room must load at a snapshot, too; where B and C part as well, no state brings
- * anybody there: only the whole history does. */
+/* probe_join.h - the effect of a snapshot on a core, for `keylock probe`. A runs through; B loads its own
+ * state at a frame; C is fresh and loads that state, as a newcomer does. Then all three play the same on. If
+ * A and C part, the room's members must load at a snapshot, too. If B and C part as well, no state brings a
+ * newcomer in, only the whole history. */
 #ifndef KLT_PROBE_JOIN_H
 #define KLT_PROBE_JOIN_H
 
@@ -9,13 +9,13 @@
 
 #define KLT_JOINS 3 /* at a quarter, a half and three quarters of the frames */
 
-/* What the profile says of snapshots. */
+/* The profile's verdict on snapshots. */
 enum kl_join_verdict {
     KLT_JOIN_UNKNOWN,    /* no savestate, or it did not run */
     KLT_JOIN_NONE,       /* nobody else need load: A, B and C are equal */
     KLT_JOIN_ALL,        /* all must load their own: B and C are equal */
     KLT_JOIN_STATE_ONLY, /* memory stays equal; some bytes of the state do not */
-    KLT_JOIN_HISTORY,    /* what is played differs: no snapshot serves */
+    KLT_JOIN_HISTORY,    /* the game differs: no snapshot works */
 };
 const char *kl_join_verdict_name(enum kl_join_verdict v); /* "none", "all", "state only", "history" */
 

@@ -9,8 +9,8 @@
 
 enum kl_option_effect {
     KLT_EFFECT_NONE,   /* RAM and state stay equal */
-    KLT_EFFECT_STATE,  /* RAM, where there is any, stays equal; the state does not */
-    KLT_EFFECT_GAME,   /* RAM differs; the state where none is exposed */
+    KLT_EFFECT_STATE,  /* RAM, if there is any, stays equal; the state does not */
+    KLT_EFFECT_GAME,   /* RAM differs; without exposed RAM the state */
     KLT_EFFECT_BROKEN, /* it crashes, or does not load */
 };
 const char *kl_option_effect_name(enum kl_option_effect e); /* "none", "state", "game", "broken" */
@@ -26,8 +26,8 @@ struct kl_options_result {
     char error[KLT_ERR]; /* "": it ran */
 };
 
-/* Runs `frames` frames of each; progress on standard error where that is a terminal. Values in setup->option
- * stay as they are. Fills in r in any case; free it. */
+/* Runs `frames` frames of each value, with progress on standard error if that is a terminal. Values in
+ * setup->option stay as they are. Fills in r in any case; free it. */
 void kl_options_probe(struct kl_options_result *r, const struct kl_machine_setup *setup, uint32_t frames);
 void kl_options_result_free(struct kl_options_result *r);
 

@@ -1,4 +1,4 @@
-/* run_output.h - what `keylock run` writes: hash file, trace, progress, the final JSON line. */
+/* run_output.h - the output of `keylock run`: hash file, trace, progress, the final JSON line. */
 #ifndef KLT_RUN_OUTPUT_H
 #define KLT_RUN_OUTPUT_H
 
@@ -8,7 +8,7 @@
 struct kl_run_output {
     FILE *hashes, *trace;
     const char *hash_path, *trace_path;
-    struct kl_hashline last; /* the newest hash, where any */
+    struct kl_hashline last; /* the newest hash, if any */
     bool any;
     uint32_t hash_next; /* hashes of frames below are written, or were passed over */
     uint32_t hash_count;
@@ -39,7 +39,7 @@ struct kl_run_summary {
     bool desync;
     uint32_t healed, state_only; /* how often; verdicts with equal RAM and unequal state */
 };
-/* The JSON line. 0, or -1 where it cannot be written; closes `to`. */
+/* Writes the JSON line and closes `to`. Returns 0, or -1 if the write failed. */
 int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summary *s, FILE *to);
 
 #endif

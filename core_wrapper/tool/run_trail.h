@@ -1,5 +1,5 @@
-/* run_trail.h - what `keylock run` alone leaves for blame and bisect: a recording, states, a planted desync.
- * In a room the wrapper does the same (core_wrapper/record_run.c), told by the environment. */
+/* run_trail.h - the files of a lone `keylock run` for blame and bisect: a recording, states, a planted
+ * desync. In a room the wrapper writes them (core_wrapper/record_run.c), as the environment asks. */
 #ifndef KLT_RUN_TRAIL_H
 #define KLT_RUN_TRAIL_H
 

@@ -5,9 +5,9 @@
 
 #include "core_wrapper/tool/place.h"
 
-/* Copies what lies in folders of the name `bare` to folders of the name `locked`, files that are named after
- * the core renamed; a folder that is there already is left alone. Counts files in *copied. 0, or -1 with a
- * line in err: then some of it may be copied. */
+/* Copies the files of folders named `bare` to folders named `locked`; files named after the core get the new
+ * name. An existing folder stays as it is. Counts files in *copied. Returns 0, or -1 with a line in err:
+ * some files may then be copied. */
 int kl_takeover(const struct kl_place *p, const char *bare, const char *locked, unsigned *copied, char *err,
                 size_t err_len);
 

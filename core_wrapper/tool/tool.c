@@ -64,10 +64,10 @@ int tool_usage(const char *format, ...) {
 /* Of getopt_long's '?': an option that there is not, or a value for one that takes none. */
 static void refuse(const char *word) {
     const char *equals = strchr(word, '=');
-    if (strncmp(word, "--", 2) != 0) tool_usage("there is no option \"-%c\"", optopt);
+    if (strncmp(word, "--", 2) != 0) tool_usage("expected a known option, got \"-%c\"", optopt);
     if (optopt && equals)
         tool_usage("%.*s: expected no value, got \"%s\"", (int)(equals - word), word, equals + 1);
-    tool_usage("there is no option \"%s\"", word);
+    tool_usage("expected a known option, got \"%s\"", word);
 }
 
 int tool_next(int argc, char **argv, const char *order, const struct option *longs) {

@@ -1,4 +1,4 @@
-/* tool.h - what the sub-commands of `keylock` share: exit codes, messages, where things are. */
+/* tool.h - shared by the sub-commands of `keylock`: exit codes, messages, places. */
 #ifndef KLT_TOOL_H
 #define KLT_TOOL_H
 
@@ -29,7 +29,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_blame(int argc, char **argv);
 int cmd_bisect(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
-int cmd_card(int argc, char **argv);        /* card.h: what a core says of itself, in a process of its own */
+int cmd_card(int argc, char **argv);        /* card.h: a core's own description, from a process of its own */
 int cmd_machine(int argc, char **argv);     /* machine.h: a core in a process of its own */
 int cmd_probe_child(int argc, char **argv); /* one measured run of `probe`, in a process of its own */
 extern const char cmd_install_help[], cmd_doctor_help[], cmd_play_help[], cmd_command_help[],
@@ -42,7 +42,7 @@ struct kl_tool_command {
     int (*run)(int argc, char **argv);
 };
 
-/* Runs it: what follows here speaks in its name. */
+/* Runs the command; tool_usage() then speaks in its name. */
 int tool_run(const struct kl_tool_command *c, int argc, char **argv);
 
 /* Text or version on standard output. KLT_OK or KLT_OUTPUT. */
@@ -50,7 +50,7 @@ int tool_show(const char *text);
 int tool_show_version(void);
 
 /* Wrong usage: one line on standard error with a hint at --help, and the program ends with KLT_USAGE. The
- * line names what was expected and what came. */
+ * line names the expected and the actual value. */
 int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* The next option of the command, by getopt_long: its val, or -1 behind the last one. --help, -h, --version
@@ -67,19 +67,18 @@ int tool_fail(int code, const char *command, const char *format, ...) __attribut
 /* The folder of this program, without a slash at the end. */
 int tool_own_dir(char *out, size_t cap);
 
-/* keylock_libretro.so: beside this program, else in the lib folders of the prefix it is installed in. 0, or
- * -1 and err lists where it looked. */
+/* Finds keylock_libretro.so: beside this program, else in the lib folders of its prefix. Returns 0, or -1,
+ * and err lists the places searched. */
 int tool_find_wrapper(char *out, size_t cap, char *err, size_t err_len);
 
 /* A core by name or path, also beside this program. */
 int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t err_len);
 
-/* A room's password from the command line: arg, or with "-" the first line of standard input. What stood in
- * arg is wiped, so that no list of processes shows it for longer than this takes. Kept until the next call.
- */
+/* A room's password from the command line: arg, or with "-" the first line of standard input. arg is wiped,
+ * so that lists of processes show it only for a moment. Kept until the next call. */
 const char *tool_take_password(char *arg);
 
-/* A number for whoever we start: an environment variable. */
+/* Sets a number in the environment of programs that we start. */
 void tool_export_number(const char *name, uint64_t value);
 
 #endif

@@ -1,5 +1,5 @@
-/* travel.h - the libraries that the wrapper needs, put beside it where RetroArch runs in a box that may not
- * have them (Flatpak, Steam). The wrapper looks in "keylock-libs" beside itself first (its RUNPATH). */
+/* travel.h - the libraries that the wrapper needs, put beside it if RetroArch runs in a box that may lack
+ * them (Flatpak, Steam). The wrapper looks in "keylock-libs" beside itself first (its RUNPATH). */
 #ifndef KLT_TRAVEL_H
 #define KLT_TRAVEL_H
 

@@ -15,7 +15,7 @@ struct kl_wav {
 /* 0, or -1 with errno. The rate counts when it is closed. */
 int kl_wav_open(struct kl_wav *w, const char *path);
 void kl_wav_add(struct kl_wav *w, const int16_t *stereo, size_t frames);
-/* 0, or -1 where it was not all written. */
+/* Returns 0, or -1 if a write failed. */
 int kl_wav_close(struct kl_wav *w);
 
 #endif
