@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# fbneo.sh CORE ZIP SYSTEM - what 12-arcade.sh asks of our arcade core, asked of a real one, with a set of the caller's: `make
-# test-fbneo`. The tools load the zip alone; two players play for an hour in a room at full speed, a third comes at minute ten.
+# fbneo.sh CORE ZIP SYSTEM - what 12-arcade.sh and 13-arcade-missing.sh ask of our arcade core, asked of a real one, with a set
+# of the caller's: `make test-fbneo`. The tools load the zip alone; a set that lacks a member opens no room; two players play for
+# an hour in a room at full speed, and a third comes at minute ten.
 # SYSTEM is a system folder as the core wants it; it is copied.
 #   MINUTES=60  of the match, by the core's own clock
 #   JOIN=10     the minute at which the third comes
@@ -23,6 +24,8 @@ tool() {
     check "fbneo/$name" "exit status $status, expected $wanted" test $status = "$wanted"
 }
 
+start_relay --per-address 64
+
 # --- the tools --------------------------------------------------------------------------------------------------
 
 for try in first second; do
@@ -37,6 +40,33 @@ tool bisect 0 bisect --content "$zip" --input random:7 --frames 600 --a "" --b "
     --states "$tmp/planted" --corrupt 599:0x300 >"$tmp/planted.log" 2>&1
 tool blame 1 blame "$tmp/first/000000599.state" "$tmp/planted/000000599.state" --content "$zip"
 
+# --- a set that lacks its largest member, as a clone whose parent is missing --------------------------------------
+
+mkdir -p "$tmp/lacking"
+cp -r "$system" "$tmp/lacking-system"
+find "$tmp/lacking-system" -name "$(basename "$zip")" -delete
+member=$(python3 - "$zip" "$tmp/lacking/$(basename "$zip")" <<'END'
+import sys, zipfile
+whole = zipfile.ZipFile(sys.argv[1])
+largest = max(whole.infolist(), key=lambda i: i.file_size)
+with zipfile.ZipFile(sys.argv[2], "w") as out:
+    for i in whole.infolist():
+        if i is not largest: out.writestr(i, whole.read(i))
+print(largest.filename)
+END
+)
+for what in alone room; do
+    in_room=()
+    [ $what = alone ] || in_room=(--relay "$relay" --room lacking --wait 5)
+    timeout 60 "$keylock" run --core "$core" --system "$tmp/lacking-system" --content "$tmp/lacking/$(basename "$zip")" --frames 60 \
+        "${in_room[@]}" >"$tmp/lacking-$what.log" 2>&1
+    status=$?
+    line=$(grep -a '^keylock run:' "$tmp/lacking-$what.log" | tail -n 1)
+    check "fbneo/lacking-$what" "exit status $status: $line" eval '[ $status = 5 ] && [[ $line == *"did not load"*:* ]]'
+    note "without $member: ${line:0:200}"
+done
+check fbneo/lacking-no-room "somebody is in a room" eval '! grep -aq "event=joined room=\"lacking\"" "$tmp/relay.log"'
+
 # --- a match, and a join ----------------------------------------------------------------------------------------
 
 # ram_equal NAME NAME: RAM is equal at every frame that both hashed, and there are such.
@@ -50,7 +80,6 @@ player() { # NAME SEED ARGUMENT…
     run_in_room "$name" --core "$core" --content "$zip" --system "$tmp/system" --room hour --frames $FRAMES --input "random:$seed" \
         --wait 60 "$@"
 }
-start_relay --per-address 64
 player ada 101 --hash-every 60
 next_second
 player ben 202
