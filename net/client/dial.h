@@ -1,7 +1,7 @@
 /* dial.h - how a client gets a session with its relay: it repeats INIT, judges each ANSWER, and gives up in
  * time. Beside a session that has fallen silent it makes a second handshake (a probe): a relay that was
- * started anew does not know the old session and cannot say so in a way that could be believed.
- * net/PROTOCOL.md §9.
+ * started anew does not know the old session, and has no authentic way to tell the client so. net/PROTOCOL.md
+ * §9.
  *
  * Pure but for libsodium: datagrams and times come in, datagrams and keys go out. The caller connects ENet.
  */
@@ -30,10 +30,10 @@ struct kl_dial_session {
     uint64_t refused_us; /* the first refusal, or the first answer of another relay; 0: none */
     char other[KL_FINGERPRINT_CHARS + 1]; /* fingerprint of that other relay */
     struct kl_hs_outcome outcome;         /* from KL_DIAL_ANSWERED on: the keys */
-    struct kl_hs_outcome asked;           /* while `asking`: an answer whose relay is to be trusted or not */
+    struct kl_hs_outcome asked;           /* while `asking`: an answer that waits for kl_dial_trust() */
     bool asking;
     struct kl_hs_client probe;
-    struct kl_hs_outcome found; /* keys that the probe has got, where found_us */
+    struct kl_hs_outcome found; /* the probe's keys, valid if found_us */
     bool probing;
     uint64_t probe_us, found_us; /* the probe's INIT is due; its ANSWER came (0: not yet) */
 };
@@ -41,18 +41,18 @@ struct kl_dial_session {
 struct kl_dial {
     char relay[KL_RELAY_NAME_MAX];              /* for messages */
     uint8_t offers;                             /* enum kl_cipher bits */
-    char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* that the relay must have; empty: any */
-    bool asks_trust;                            /* without a fingerprint: the caller says whom to trust */
+    char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* required of the relay; empty: any */
+    bool asks_trust;                            /* without a fingerprint: the caller decides on trust */
     bool is_known;
-    uint8_t known[32];           /* public key of the relay of the first session; the same from then on */
+    uint8_t known[32];           /* public key of the relay of the first session, required from then on */
     char untrusted[KL_TEXT_MAX]; /* why the relay that answered is not trusted; empty: it is */
-    uint32_t number; /* of sessions begun: another number, and ENet's connection is to be forgotten */
+    uint32_t number;             /* of sessions begun. After a change the caller forgets ENet's connection */
     struct kl_dial_session s;
 };
 
 /* Begins a handshake. The session before it is forgotten. */
 void kl_dial_begin(struct kl_dial *d, uint64_t now_us);
-/* The same with the keys that the probe has got. */
+/* The same with the probe's keys. */
 void kl_dial_begin_found(struct kl_dial *d, uint64_t now_us);
 /* Probes: to be called from time to time while the relay is silent. */
 void kl_dial_probe(struct kl_dial *d, uint64_t now_us);
@@ -62,14 +62,14 @@ void kl_dial_probe_end(struct kl_dial *d);
 void kl_dial_receive(struct kl_dial *d, const uint8_t *bytes, size_t len, uint64_t now_us);
 /* True while an answer waits for kl_dial_trust(); pub: the relay's key. */
 bool kl_dial_asks(const struct kl_dial *d, uint8_t pub[32]);
-/* why: NULL where that relay is trusted. */
+/* why: NULL if that relay is trusted. */
 void kl_dial_trust(struct kl_dial *d, const char *why, uint64_t now_us);
 
 /* To be called at least every 10 ms in KL_DIAL_HANDSHAKE. patient: the caller sets the limit, and INIT goes
- * out more and more seldom. False: nobody is there, or not the right relay; why has a line for people. */
+ * out more and more seldom. False: no relay answers, or not the right one; why has a line for people. */
 bool kl_dial_turn(struct kl_dial *d, bool patient, uint64_t now_us, char why[KL_TEXT_MAX]);
 
-/* True where an INIT is to be sent now. Until it gives false. */
+/* True if an INIT is to be sent now. Call it until it gives false. */
 bool kl_dial_send(struct kl_dial *d, uint8_t init[KL_INIT_BYTES]);
 
 /* Forgets all secrets. */

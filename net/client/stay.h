@@ -6,15 +6,18 @@
  * clock, socket, thread, file. Not thread-safe. The heap is the caller's (struct kl_heap): for start data,
  * for a snapshot, and a block of history each few minutes of play.
  *
- *     kl_stay_init(), kl_stay_begin()              the first handshake
- *     on a datagram of the relay's:                kl_stay_stranger(), or opened by its seal kl_stay_heard()
- * and kl_stay_update() or kl_stay_challenge() ENet connected, hung up, brought a message:
- * kl_stay_connected(), kl_stay_hung_up(), kl_stay_message() each 10 ms, and at kl_stay_wake_at():
- * kl_stay_turn(); then what goes out: kl_dial_send(), kl_stay_send(), kl_stay_say()
+ * The caller calls
+ * - first kl_stay_init() and kl_stay_begin();
+ * - for a datagram of the relay kl_stay_stranger(); if a seal opened it, kl_stay_heard(), and by its kind
+ *   kl_stay_update() or kl_stay_challenge();
+ * - when ENet has connected, hung up, or brought a message kl_stay_connected(), kl_stay_hung_up(),
+ *   kl_stay_message();
+ * - each 10 ms, and at kl_stay_wake_at(), kl_stay_turn(); then it sends the results of kl_dial_send(),
+ *   kl_stay_send() and kl_stay_say().
  *
- * The files: stay.c (the wrapper's requests), stay_inbox.c (the relay's messages), stay_return.c (what is
- * sent when a player comes back, and when), stay_bring.c, stay_snapshot.c, stay_door.c, stay_say.c (what goes
- * out, in which order), dial.c (handshakes). */
+ * The files: stay.c (the wrapper's requests), stay_inbox.c (the relay's messages), stay_return.c (coming
+ * back), stay_bring.c, stay_snapshot.c, stay_door.c, stay_say.c (the order
+ * of all that goes out), dial.c (handshakes). */
 #ifndef KL_STAY_H
 #define KL_STAY_H
 
@@ -26,10 +29,10 @@
 #include "net/session/door.h"
 #include "net/session/seat.h"
 
-#define KL_SILENCE_US      (4 * 1000000ULL) /* without a word of the relay: the session is lost */
-#define KL_WATCH_AGAIN_S   60 /* a watcher tries to come back for so long; their status has it as seat time */
+#define KL_SILENCE_US      (4 * 1000000ULL) /* without a datagram of the relay the session is lost */
+#define KL_WATCH_AGAIN_S   60               /* a watcher's time to come back; shown as its seat time */
 #define KL_START_BYTES_MAX (16U * 1024 * 1024)
-#define KL_STAY_HASHES     KL_WINDOW_FRAMES /* that wait to be sent; kl_stay_plan() sees that they fit */
+#define KL_STAY_HASHES     KL_WINDOW_FRAMES /* waiting to be sent; kl_stay_plan() sees that they fit */
 #define KL_STAY_ORDERS     8
 #define KL_STAY_NOTICES    16
 #define KL_STAY_TAGS       16
@@ -40,37 +43,37 @@ enum kl_stay_phase {
     KL_STAY_WAITING,    /* in the room; seats are being filled */
     KL_STAY_SEND_START, /* we are the host: the start data is wanted (stays until given) */
     KL_STAY_FETCHING,   /* PREPARE has come, start data is on its way */
-    KL_STAY_LOAD,       /* start data is here: take it, load afresh, then say that we are ready */
+    KL_STAY_LOAD,       /* start data is here: load afresh, then call kl_stay_ready() */
     KL_STAY_READY,      /* we are ready, others are not */
     KL_STAY_PLAYING,    /* frames flow */
-    KL_STAY_RETURNING,  /* the session is lost and made anew; the seat is kept. Then the phase of before */
+    KL_STAY_RETURNING,  /* the session is lost and made anew; the seat is kept. Then the former phase again */
     KL_STAY_ENDED,      /* over: see status.reason; nothing more comes */
 };
 
 struct kl_stay_status {
     enum kl_stay_phase phase;
     char reason[KL_TEXT_MAX]; /* with KL_STAY_ENDED and KL_STAY_RETURNING: one line for people */
-    uint8_t refused;          /* with KL_STAY_ENDED: enum kl_refuse, where that was it; else 0 */
-    uint64_t lost_us;         /* with KL_STAY_RETURNING: when the relay was last heard */
+    uint8_t refused;          /* with KL_STAY_ENDED: enum kl_refuse if the relay refused; else 0 */
+    uint64_t lost_us;         /* with KL_STAY_RETURNING: time of the relay's last datagram */
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* of the relay reached; empty before */
     uint8_t cipher;                             /* enum kl_cipher in force; 0 before */
     struct kl_welcome welcome;                  /* from KL_STAY_WAITING on */
     struct kl_prepare prepare;                  /* from KL_STAY_FETCHING on */
     struct kl_roster roster;
     uint32_t data_done, data_total; /* start data progress, bytes */
-    uint32_t behind; /* frames that the room has closed and that have not come yet: after a return, many */
-    bool begins;     /* while playing: nothing runs before a snapshot has come and been loaded */
-    uint32_t shot_done, shot_total; /* bytes of that snapshot, packed: here, and in all */
+    uint32_t behind; /* closed frames of the room that have not come yet; many after a return */
+    bool begins;     /* while playing: no frame runs until a snapshot has come and been loaded */
+    uint32_t shot_done, shot_total; /* packed bytes of that snapshot: arrived, in all */
     struct kl_client_stats lock;
     bool desync;                 /* a verdict said that hashes differ, and they have not been healed since */
-    uint16_t healed;             /* how often the room was */
+    uint16_t healed;             /* number of times that the room was healed */
     struct kl_verdict verdict;   /* the newest */
     struct kl_verdict first_bad; /* the first that differs */
-    uint32_t verified; /* hashes up to this frame label agree everywhere; valid where any_verified */
+    uint32_t verified;           /* hashes up to this frame label agree everywhere; valid if any_verified */
     bool any_verified;
 };
 
-/* malloc and free, or what stands for them. */
+/* malloc and free, or replacements. */
 struct kl_heap {
     void *(*get)(size_t len); /* NULL: no memory */
     void (*put)(void *block); /* NULL is allowed */
@@ -85,36 +88,36 @@ struct kl_stay_tags {
 /* The password: the client and the relay prove it to each other before the client is in the room. */
 struct kl_stay_door {
     bool has_password;
-    uint8_t expected[KL_DOOR_MAC]; /* that PROVED must bring */
+    uint8_t expected[KL_DOOR_MAC]; /* MAC that PROVED must have */
     enum {
         KL_STAY_OUTSIDE,
         KL_STAY_STRETCHING, /* DOOR has come; the caller stretches the password */
         KL_STAY_PROVING,    /* PROVE is out */
-        KL_STAY_PASSED,     /* nothing (more) to be proved */
+        KL_STAY_PASSED,     /* no proof is (or was) needed */
     } state;
     struct kl_door_msg ask;
     bool prove_wanted; /* is to be sent: */
     struct kl_prove prove;
 };
 
-/* Snapshots: what we say and give, and what comes. */
+/* Snapshots: our reports, the one that we give, the one that comes. */
 struct kl_stay_shot {
     bool state_wanted, healed_wanted; /* are to be sent */
     struct kl_state_said state;
     struct kl_healed healed;
-    bool asked; /* the relay wants it, and nobody has looked yet */
+    bool asked; /* the relay wants one; kl_stay_asked() has not told the caller yet */
     struct kl_ask ask;
     uint8_t *given; /* on its way up; NULL: nothing is */
     uint32_t given_len, given_keyframe, given_sent;
     bool given_based;
     uint32_t rate, rtt_us; /* bytes a second, 0: not begun; the shortest round trip meanwhile */
-    bool met;              /* it has met the link's limit */
+    bool met;              /* the rate has reached the link's limit */
     uint64_t rate_us, tokens_us;
     double tokens; /* bytes that may go */
     struct kl_offer offer;
     uint8_t *coming; /* offer.packed bytes, `have` of them here; NULL: nothing comes */
     uint32_t have;
-    bool begins; /* we begin at offer.keyframe, and have not loaded that yet: nothing that we have counts */
+    bool begins; /* we begin at offer.keyframe, which is not loaded yet: our older frames do not count */
 };
 
 /* The parts of a lost room that the relay asks this client to bring. */
@@ -139,8 +142,8 @@ struct kl_stay {
     struct kl_stay_status status; /* but for the fields that kl_stay_status() fills in */
     bool joined;                  /* WELCOME has come: lock is initialised */
     struct kl_client lock;
-    uint64_t events;  /* grows with each thing that a wrapper may wait for */
-    uint64_t wake_us; /* when the caller said that it gets up by itself */
+    uint64_t events;  /* counts the events that a wrapper may wait for */
+    uint64_t wake_us; /* the caller's next turn, by kl_stay_wake_at() */
     bool enter_wanted, said_bye;
     bool new_token; /* kl_stay_welcomed() */
     uint8_t path[16], path_len;
@@ -158,13 +161,13 @@ struct kl_stay {
     bool is_given;
     uint8_t *start; /* start data to begin with; may be `given` */
     size_t start_len;
-    uint8_t *start_before; /* of a game that had to be begun anew: the wrapper may still look at it */
+    uint8_t *start_before; /* of a game that was begun anew; the wrapper may still read it */
 
     struct kl_facts ready_facts;
     bool ready_wanted; /* READY is to be sent */
 
-    enum kl_stay_phase before; /* with KL_STAY_RETURNING: the phase that is gone back to */
-    struct kl_history past;    /* every frame that was taken */
+    enum kl_stay_phase before; /* with KL_STAY_RETURNING: the phase to go back to */
+    struct kl_history past;    /* every frame that the wrapper took */
     struct kl_stay_tags tags[KL_STAY_TAGS];
     uint32_t tags_put;
     uint8_t ticket[KL_TICKET_TOTAL_MAX], ticket_new[KL_TICKET_TOTAL_MAX]; /* the newest whole one; the next */
@@ -173,7 +176,7 @@ struct kl_stay {
     struct kl_stay_door door;
     struct kl_stay_shot shot;
     struct kl_stay_bring bring;
-    bool unloaded; /* a session ended before its snapshot was loaded: we have nothing */
+    bool unloaded; /* a session ended before its snapshot was loaded: no frame of ours counts */
 
     bool leaving;
     uint64_t leave_by_us;
@@ -182,14 +185,14 @@ struct kl_stay {
 struct kl_stay_config {
     const char *relay;             /* name and port, for messages; copied */
     const char *fingerprint;       /* the relay must have this one; NULL: any */
-    bool asks_trust;               /* without a fingerprint: kl_dial_trust() says whether to go on */
+    bool asks_trust;               /* without a fingerprint: kl_dial_trust() decides */
     uint8_t offers;                /* enum kl_cipher bits */
     struct kl_hello hello;         /* its version, seat key and door's password are filled in */
     struct kl_seat_key seat;       /* signs RETURN. All zero: one is made */
-    bool fresh;                    /* begins with RETURN: this seat was another process's, which died */
+    bool fresh;                    /* begins with RETURN: the seat of a process that died */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
     bool has_password;             /* kl_stay_secret() will be able to prove it */
-    bool sparing;                  /* a metered link: no half steps, whatever the room has */
+    bool sparing; /* a metered link: nothing is repeated half a frame later, even if the room does that */
     struct kl_heap heap;
     struct kl_held *held; /* borrowed for the whole stay */
     uint32_t held_frames;
@@ -199,7 +202,7 @@ struct kl_stay_config {
 void kl_stay_init(struct kl_stay *s, const struct kl_stay_config *config);
 /* The first INIT is due. */
 void kl_stay_begin(struct kl_stay *s, uint64_t now_us);
-/* It is over for this reason; the first one stays. */
+/* Ends the stay for this reason; the first reason stays. */
 void kl_stay_end(struct kl_stay *s, const char *reason);
 /* Gives back all memory, forgets all secrets. */
 void kl_stay_free(struct kl_stay *s);
@@ -217,10 +220,10 @@ void kl_stay_trust(struct kl_stay *s, const char *why, uint64_t now_us); /* kl_d
 void kl_stay_heard(struct kl_stay *s, uint64_t now_us);
 /* The body of an UPDATE. One that is malformed changes nothing. */
 void kl_stay_update(struct kl_stay *s, const uint8_t *body, size_t len, uint64_t now_us);
-/* The body of a PATH datagram: the relay asks whether we are where our datagrams come from. */
+/* The body of a PATH datagram: the relay checks the address of our datagrams. */
 void kl_stay_challenge(struct kl_stay *s, const uint8_t *body, size_t len);
-/* ENet is being connected with the keys of dial.s.outcome (false: it cannot be); it is; it is not any more.
- * bye: the relay meant it. */
+/* ENet: is being connected with the keys of dial.s.outcome (possible false: cannot be); is connected; has
+ * hung up. bye: the relay hung up on purpose. */
 void kl_stay_connecting(struct kl_stay *s, bool possible);
 void kl_stay_connected(struct kl_stay *s);
 void kl_stay_hung_up(struct kl_stay *s, bool bye, uint64_t now_us);
@@ -229,18 +232,19 @@ void kl_stay_message(struct kl_stay *s, const uint8_t *bytes, size_t len, uint64
 /* The same, decoded. */
 void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t now_us);
 
-/* True once after a WELCOME to the game: status.welcome has a new token, to be kept before anything is said.
- */
+/* True once after a WELCOME to the game: status.welcome has a new token, to be saved before anything is
+ * sent. */
 bool kl_stay_welcomed(struct kl_stay *s);
-/* True where the password is to be stretched with this salt (door.h: some 0.1 s and 64 MiB), and given. */
+/* True if the caller is to stretch the password with this salt (door.h: some 0.1 s and 64 MiB) and to give it
+ * to kl_stay_secret(). */
 bool kl_stay_wants_secret(const struct kl_stay *s, uint8_t salt[KL_DOOR_SALT]);
-/* secret: NULL where there was no memory for it. */
+/* secret: NULL if there was no memory. */
 void kl_stay_secret(struct kl_stay *s, const uint8_t secret[KL_DOOR_SECRET]);
 
-/* Looks at silence and deadlines. Afterwards: another dial.number, and ENet's connection is to be forgotten;
- * KL_DIAL_ANSWERED, and it is to be made. */
+/* Checks silence and deadlines. Afterwards: if dial.number has changed, the caller forgets ENet's connection;
+ * in KL_DIAL_ANSWERED it makes one. */
 void kl_stay_turn(struct kl_stay *s, uint64_t now_us);
-/* When the next turn is due at the latest. */
+/* The time of the next turn at the latest. */
 uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us);
 
 /* --- what goes out -----------------------------------------------------------------------------------------
@@ -248,26 +252,24 @@ uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us);
 
 /* The room in the reliable channels. */
 struct kl_channels {
-    unsigned control_span; /* control messages from the oldest unacknowledged one on */
+    unsigned control_span; /* control messages since the oldest unacknowledged one */
     size_t bulk_room;      /* bytes of bulk that may be given now */
 };
-/* The next reliable message. False: nothing (more) may go now. With BYE the connection is to be ended behind
- * it. */
+/* The next reliable message. False: no message may go now. After BYE the caller ends the connection. */
 bool kl_stay_say(struct kl_stay *s, const struct kl_channels *c, uint64_t now_us, struct kl_msg *m);
 /* The next body of a datagram, to be sealed as this kind; its length, or 0. cap >= KL_DATAGRAM_MAX. */
 size_t kl_stay_send(struct kl_stay *s, uint64_t now_us, uint8_t *kind, uint8_t *body, size_t cap);
 
-/* --- the wrapper's requests: link.h has what each means ---------------------------------------------------
- */
+/* --- the wrapper's requests: link.h describes them --------------------------------------------------- */
 
 void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out);
-/* data: the heap's, and ours from then on where the result is true. */
+/* data: from the heap; ours from then on if the result is true. */
 bool kl_stay_give_start(struct kl_stay *s, uint8_t *data, size_t len);
 void kl_stay_ready(struct kl_stay *s, const struct kl_facts *facts);
 struct kl_plan kl_stay_plan(struct kl_stay *s, uint32_t max_runs, uint64_t now_us);
 int kl_stay_sample(struct kl_stay *s, const struct kl_input *in, uint64_t now_us);
 bool kl_stay_take(struct kl_stay *s, struct kl_frame *out);
-/* After these two: true where the lock client wants to speak before kl_stay_wake_at(), once. */
+/* After these two: true once if the lock client has a datagram due before kl_stay_wake_at(). */
 bool kl_stay_is_due(struct kl_stay *s);
 const struct kl_commands *kl_stay_commands(struct kl_stay *s, uint32_t keyframe);
 bool kl_stay_takes_early(uint8_t kind);
@@ -275,13 +277,12 @@ int kl_stay_order(struct kl_stay *s, uint8_t kind, const void *data, size_t len)
 void kl_stay_rate(struct kl_stay *s, uint32_t fps_uhz);
 void kl_stay_hash(struct kl_stay *s, const struct kl_hash *h);
 bool kl_stay_notice(struct kl_stay *s, char *out, size_t cap);
-/* Everybody's newest samples and hashes go out first, but not after by_us. Over at last: kl_stay_is_over().
- */
+/* Begins to leave: our newest samples and hashes go out first, until by_us. Then kl_stay_is_over(). */
 void kl_stay_leave(struct kl_stay *s, uint64_t by_us);
 
 void kl_stay_say_state(struct kl_stay *s, const struct kl_state_said *said);
 bool kl_stay_asked(struct kl_stay *s, struct kl_ask *ask);
-/* packed: the heap's, and ours from then on. */
+/* packed: from the heap; ours from then on. */
 void kl_stay_give_snapshot(struct kl_stay *s, uint32_t keyframe, bool based, uint8_t *packed, uint32_t len);
 /* True once: packed is the caller's. */
 bool kl_stay_snapshot(struct kl_stay *s, struct kl_offer *offer, uint8_t **packed);

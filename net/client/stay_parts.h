@@ -1,19 +1,19 @@
-/* stay_parts.h - what the files of a stay share. Only inside net/client, and for its tests. */
+/* stay_parts.h - shared by the files of a stay. Only inside net/client, and for its tests. */
 #ifndef KL_STAY_PARTS_H
 #define KL_STAY_PARTS_H
 
 #include "net/client/stay.h"
 
-/* A wrapper that waits has something to look at. */
+/* Wakes a wrapper that waits. */
 static inline void kl_stay_happened(struct kl_stay *s) {
     s->events++;
 }
-/* It is over; format has one %s, which takes the relay's name and port. */
+/* Ends the stay; format has one %s, for the relay's name and port. */
 void kl_stay_end_with(struct kl_stay *s, const char *format);
 
 /* --- stay_return.c --- */
 
-/* This REFUSE is no end for a watcher who tries to come back. */
+/* True if a watcher that tries to come back may try again after this REFUSE. */
 bool kl_stay_refused_for_now(struct kl_stay *s, const struct kl_text *t);
 /* Silence, deadlines, the greeting. */
 void kl_stay_return_turn(struct kl_stay *s, uint64_t now_us);
@@ -25,15 +25,15 @@ void kl_stay_take_welcome(struct kl_stay *s, const struct kl_welcome *w);
 void kl_stay_returned(struct kl_stay *s, const struct kl_welcome *w, uint64_t now_us);
 /* A frame has been taken. */
 void kl_stay_past_keep(struct kl_stay *s, const struct kl_frame *f);
-/* Nothing is known any more; we begin at this keyframe, of that interval (0, 0: anew). */
+/* Forgets all frames; we begin at this keyframe, of that interval (0, 0: anew). */
 void kl_stay_past_forget(struct kl_stay *s, uint32_t keyframe, uint32_t interval);
 void kl_stay_take_tags(struct kl_stay *s, const struct kl_tags *t);
-/* The newest whose intervals we have whole; NULL where there is none. */
+/* The newest tags whose intervals we have whole; NULL if there are none. */
 const struct kl_stay_tags *kl_stay_newest_tag(const struct kl_stay *s);
 
 /* --- stay_bring.c --- */
 
-/* Everything is here from frame 0 on. */
+/* True if we have every frame since frame 0. */
 bool kl_stay_can_bring(const struct kl_stay *s);
 void kl_stay_take_ticket(struct kl_stay *s, const struct kl_piece *p);
 void kl_stay_take_want(struct kl_stay *s, const struct kl_want *w);
@@ -42,7 +42,7 @@ bool kl_stay_next_brought(struct kl_stay *s, struct kl_msg *m);
 /* --- stay_door.c --- */
 
 void kl_stay_door_begin(struct kl_stay *s, bool has_password);
-/* Acts on DOOR and PROVED, and looks at WELCOME; true where the message is done with. */
+/* Acts on DOOR and PROVED, and looks at WELCOME; true if the message needs no further handling. */
 bool kl_stay_door_take(struct kl_stay *s, const struct kl_msg *m);
 bool kl_stay_next_proof(struct kl_stay *s, struct kl_msg *m);
 
@@ -51,16 +51,16 @@ bool kl_stay_next_proof(struct kl_stay *s, struct kl_msg *m);
 void kl_stay_take_ask(struct kl_stay *s, const struct kl_ask *ask);
 void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us);
 void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p);
-/* Nothing of an older session's counts. */
+/* Forgets the older session's snapshots, asked and coming. */
 void kl_stay_shot_forget(struct kl_stay *s);
-/* The one that comes, if any, is for a game that is over. */
+/* Drops the snapshot that comes, if any: its game is over. */
 void kl_stay_shot_drop(struct kl_stay *s);
-/* The next piece of what is given, as soon as the uplink may take it. */
+/* The next piece of the snapshot that we give, as soon as the uplink may take it. */
 bool kl_stay_next_given(struct kl_stay *s, uint64_t now_us, struct kl_msg *m);
 
 /* --- stay_inbox.c --- */
 
-/* We play from this snapshot on, once it is loaded. */
+/* We play from this snapshot on once it is loaded. */
 void kl_stay_begin_at(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us);
 
 /* --- stay_say.c --- */

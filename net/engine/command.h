@@ -1,8 +1,7 @@
 /* command.h - the kinds of commands that the engine itself does not act on. net/PROTOCOL.md §5, Commands.
  *
- * The engine's own (policy, swap, pause) are in room.h. Those here are the clients' business, but for
- * 4 to 14, which are the relay's and stand at no keyframe. What they carry is written and read in
- * core_wrapper/command_words.h; the relay needs the numbers to put in events of its own. */
+ * The engine's own (policy, swap, pause) are in room.h. Kinds 4 to 15 are the relay's and stand at no
+ * keyframe; the others are the clients'. core_wrapper/command_words.h writes and reads their data. */
 #ifndef KL_COMMAND_H
 #define KL_COMMAND_H
 
@@ -11,23 +10,23 @@
 enum {
     KL_COMMAND_HOST = 4,      /* u8 client: the room's host from now on */
     KL_COMMAND_LOCK = 6,      /* u8 1: nobody new comes in; 0: open again */
-    KL_COMMAND_KICK = 7,      /* u8 client: is put out; or KL_WATCHER and the name of who watches */
+    KL_COMMAND_KICK = 7,      /* u8 client: is put out; or KL_WATCHER and a watcher's name */
     KL_COMMAND_BAN = 8,       /* the same: is put out, and stays out */
-    KL_COMMAND_SAVED = 9,     /* u32 keyframe, u8 has, u64 hash: what a SAVE has left in this client's slot */
+    KL_COMMAND_SAVED = 9,     /* u32 keyframe, u8 has, u64 hash: this client's slot after a SAVE */
     KL_COMMAND_DESYNC = 10,   /* u8 enum kl_desync_policy */
-    KL_COMMAND_JUDGE = 11,    /* u8 client: on a tie he is right; 0xff: nobody in particular, the host */
-    KL_COMMAND_SEAT = 12,     /* u8 seats wanted: 0, he watches from now on; else so many that are free */
+    KL_COMMAND_JUDGE = 11,    /* u8 client: the judge, right on a tie; 0xff: the host */
+    KL_COMMAND_SEAT = 12,     /* u8 seats wanted: 0, the client watches from now on; else so many free ones */
     KL_COMMAND_PLACES = 13,   /* u8 seats that the game has, from now on */
-    KL_COMMAND_DELAY = 14,    /* u16 seconds: so much later watchers see the game */
-    KL_COMMAND_WATCHERS = 15, /* nothing: NOTICEs say who they are */
+    KL_COMMAND_DELAY = 14,    /* u16 seconds that watchers see the game later */
+    KL_COMMAND_WATCHERS = 15, /* nothing: the relay answers with NOTICEs, the watchers' names */
     KL_COMMAND_RESET = 16,    /* nothing: retro_reset */
     KL_COMMAND_OPTION = 17,   /* KEY=VALUE: a core option, text */
-    KL_COMMAND_DISK = 18,     /* u16 index: out goes the disk, a second later in comes this one */
+    KL_COMMAND_DISK = 18,     /* u16 index: the disk goes out; a second later this one comes in */
     KL_COMMAND_CHAT = 19,     /* text, UTF-8 */
     KL_COMMAND_SAVE = 20,     /* nothing: every machine serializes into its copy of the room's slot */
-    KL_COMMAND_LOAD = 21,     /* u32 keyframe: every machine unserializes what it saved there */
+    KL_COMMAND_LOAD = 21,     /* u32 keyframe: every machine unserializes its save of that keyframe */
     KL_COMMAND_SNAPSHOT =
-        22, /* nothing, the relay's only: every machine serializes, and says what came of it */
+        22, /* nothing, the relay's only: every machine serializes, and reports size and hash */
 };
 #define KL_SAVED_BYTES 13
 #define KL_LOAD_BYTES  4

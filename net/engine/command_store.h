@@ -1,8 +1,8 @@
-/* command_store.h - the commands of keyframes that have come and not been run, packed, oldest first.
+/* command_store.h - the commands of keyframes that have arrived but not yet run, packed, oldest first.
  *
- * Bounded, and yet large enough for as long as a client may lag: the relay gives no more than
- * KL_COMMAND_PACE bytes a frame on the average and KL_COMMAND_BURST beyond (room_command.c), so that a client
- * whose menu stays open loses nothing, however many frames there are. */
+ * Bounded, yet large enough for the longest lag of a client: the relay gives at most KL_COMMAND_PACE bytes a
+ * frame on the average and KL_COMMAND_BURST beyond (room_command.c). A client whose menu stays open therefore
+ * loses no command. */
 #ifndef KL_COMMAND_STORE_H
 #define KL_COMMAND_STORE_H
 
@@ -21,10 +21,10 @@ struct kl_command_store {
     struct kl_commands first; /* the oldest set, unpacked; count 0: not yet */
 };
 
-/* Bytes that a set takes here, which is what the relay counts. */
+/* Bytes that a set takes in a store. The relay counts these. */
 uint32_t kl_command_store_size(const struct kl_commands *set);
 
-/* Sets come by rising keyframe. False, and nothing has changed, where there is no place. */
+/* Sets come by rising keyframe. False, and nothing has changed, if there is no place. */
 bool kl_command_store_put(struct kl_command_store *s, const struct kl_commands *set);
 
 /* The set of this keyframe, valid until the next call, or NULL. Older ones are dropped. */

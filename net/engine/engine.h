@@ -18,7 +18,7 @@
 #define KL_MAX_SEATS         8  /* player slots of a room */
 #define KL_MAX_CLIENTS       16 /* clients of a room's game */
 #define KL_WATCH_DELAY_MAX_S 300
-#define KL_WATCHER           0xff     /* in place of a client's number: it watches from outside the game */
+#define KL_WATCHER           0xff /* in place of a client's number: the client watches from outside the game */
 #define KL_FPS_MIN           1000000u /* millionths of a hertz */
 #define KL_FPS_MAX           1000000000u
 #define KL_SPACING_MIN       1   /* frames */
@@ -41,18 +41,18 @@ enum {
     KL_E_SPACE = -6,     /* the caller's buffer is too small */
 };
 
-/* The policy decides when a frame closes, and the input of a seat that has sent none (docs/design.md §3).
- * strict: when every seat's samples are in, however long that takes.
- * bounded: the same, but a seat that the room waits for longer than the wait budget is absent (neutral, not
- * waited for) until its client has caught up and says so. optimistic: by the clock alone; a seat without news
- * keeps what it held, and is absent after the wait budget. */
+/* The policy decides when a frame closes, and the input of a seat without samples (docs/design.md §3).
+ * strict: when every seat's samples are in, however long that takes. bounded: the same, but a seat becomes
+ * absent (neutral, not waited for) after the wait budget, until its client reports that it has caught up.
+ * optimistic: by the clock alone; a seat without news keeps its last input, and becomes absent after the wait
+ * budget. */
 enum kl_policy { KL_POLICY_STRICT = 0, KL_POLICY_BOUNDED = 1, KL_POLICY_OPTIMISTIC = 2 };
 
-/* What the relay does where the hashes differ: those who are wrong get the state of those who are right; the
- * room pauses; nothing but telling. */
+/* The relay's action after a desync: heal (clients in the wrong get the state of those in the right), pause
+ * the room, or only report it. */
 enum kl_desync_policy { KL_DESYNC_HEAL = 0, KL_DESYNC_PAUSE = 1, KL_DESYNC_IGNORE = 2 };
 
-/* What a room is played by: chosen by the client that makes the room, told to all others. */
+/* The room's parameters, chosen by the client that makes the room. */
 struct kl_params {
     uint8_t policy;          /* enum kl_policy */
     bool subframes;          /* one sample a frame; false: one sample a keyframe, held for the interval */
@@ -62,7 +62,7 @@ struct kl_params {
     uint16_t wait_budget_ms; /* W; strict has none */
     uint16_t hash_every;     /* frames between marked keyframes, rounded up to keyframes; 0: never */
     uint32_t fps_uhz;        /* the core's frame rate, 1,000,000..1,000,000,000 */
-    bool half_steps;         /* what is unacknowledged goes out again half a frame later, too */
+    bool half_steps;         /* unacknowledged data is repeated half a frame later, too */
     uint8_t desync;          /* enum kl_desync_policy */
 };
 

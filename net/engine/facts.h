@@ -1,4 +1,4 @@
-/* facts.h - what must be the same in a room. net/PROTOCOL.md §7, facts. Pure. */
+/* facts.h - facts: the values that must be equal in a room. net/PROTOCOL.md §7, facts. Pure. */
 #ifndef KL_FACTS_H
 #define KL_FACTS_H
 
@@ -9,9 +9,8 @@
 #define KL_FACT_KEY_MAX 48
 #define KL_FACT_VAL_MAX 160
 
-/* One thing that must be the same in a room: key "content", value "xxh3 0123… (24592 bytes, croom.nes)". What
- * follows the first " (" is for people and does not count: the same content under another name is the same.
- */
+/* A fact, for example key "content", value "xxh3 0123… (24592 bytes, croom.nes)". The text after the first "
+ * (" is for people and is not compared, so that content under another name is equal. */
 struct kl_fact {
     char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX];
 };
@@ -26,7 +25,7 @@ int kl_facts_add(struct kl_facts *f, const char *key, const char *value);
 unsigned kl_facts_differ(const struct kl_facts *room, const struct kl_facts *you, char *out, size_t cap);
 /* Copies as much of s as fits into cap bytes, NUL included, cut where no UTF-8 sequence is broken. */
 void kl_copy_cut(char *out, size_t cap, const char *s);
-/* Length of the part of a value that counts: what follows its first " (" is for people. */
+/* Length of the part of a value that is compared: up to its first " (". */
 size_t kl_fact_length(const char *value);
 
 #endif

@@ -1,14 +1,14 @@
 /* frames.h - a run of closed frames as bytes: the tail of an UPDATE (net/PROTOCOL.md §5, frames).
  *
  * One coding for everything that carries closed frames: UPDATE, HISTORY, the journal and the tags. Writing
- * the same frames gives the same bytes, always: runs are as long as they can be and nothing is left to
- * choose. Pure; nothing is owned: readers borrow the bytes they read. */
+ * the same frames gives the same bytes, always: runs are as long as they can be, and the writer has no
+ * choice. Pure; nothing is owned: readers borrow the bytes they read. */
 #ifndef KL_FRAMES_H
 #define KL_FRAMES_H
 
 #include "net/engine/lock_wire.h"
 
-/* Where frames to be written lie: frame f at ring[f % places]; their commands in one of the sets. */
+/* The frames to write: frame f is ring[f % places]; its commands are in one of the sets. */
 struct kl_frames_from {
     const struct kl_frame *ring;
     uint32_t places;
@@ -16,36 +16,36 @@ struct kl_frames_from {
     unsigned set_count;
 };
 
-/* Writes frames [first, first + count), count >= 1. Fails by w->failed where it does not fit, and where a
- * frame has commands that are in none of the sets. */
+/* Writes frames [first, first + count), count >= 1. Sets w->failed if they do not fit, or if a frame has
+ * commands that are in none of the sets. */
 void kl_frames_write(struct kl_writer *w, const struct kl_frames_from *from, uint32_t first, uint32_t count);
 
-/* Checks a run of `count` frames, 1..KL_WINDOW_FRAMES, and leaves r behind it; by r->failed says that it is
+/* Checks a run of `count` frames, 1..KL_WINDOW_FRAMES, and leaves r behind it; sets r->failed if it is
  * malformed. The bytes are borrowed while frames are read. */
 void kl_frames_open(struct kl_frames *f, struct kl_reader *r, uint32_t first, uint32_t count);
-/* The next frame; false at the end. f->commands holds those of the keyframe handed out last, where it has
+/* The next frame; false at the end. f->commands holds those of the keyframe handed out last, if it has
  * some. */
 bool kl_frames_next(struct kl_frames *f, struct kl_frame *out);
 
 /* Checks `streams` streams of `count` inputs each and leaves r behind them; sets r->failed as above. */
 void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams, uint32_t count);
 
-/* A piece: u32 first, u8 count (1..KL_PIECE_FRAMES), then that run: what a HISTORY message, a journal's
- * record and a block of kl_history hold. */
+/* A piece: u32 first, u8 count (1..KL_PIECE_FRAMES), then that run. HISTORY messages, the journal's records
+ * and blocks of kl_history hold pieces. */
 #define KL_PIECE_FRAMES 64
 #define KL_PIECE_BYTES  4000 /* the longest */
 
 /* The largest piece of [first, first + most) that cap (<= KL_PIECE_BYTES counts) holds: its length, and in
- * *count its frames. 0 where not even one frame fits. */
+ * *count its frames. 0 if not even one frame fits. */
 size_t kl_piece_write(const struct kl_frames_from *from, uint32_t first, uint32_t most, uint8_t *buf,
                       size_t cap, uint32_t *count);
-/* 0 or KL_E_MALFORMED; bytes past the piece are malformed. f->first and f->count say what it holds. */
+/* 0 or KL_E_MALFORMED; bytes past the piece are malformed. f->first and f->count are its frames. */
 int kl_piece_open(struct kl_frames *f, const uint8_t *piece, size_t len);
 
 /* The same, but only for kl_frames_next_key(): inputs are neither checked nor read. Many times as fast. */
 int kl_piece_skim(struct kl_frames *f, const uint8_t *piece, size_t len);
-/* The next keyframe, without its inputs; false where no more intervals begin. f->commands as above. Either
- * this or kl_frames_next(), from the first call on. */
+/* The next keyframe, without its inputs; false if no more intervals begin. f->commands as above. A run is
+ * read by this or by kl_frames_next(), not by both. */
 bool kl_frames_next_key(struct kl_frames *f, struct kl_frame *out);
 
 #endif

@@ -1,14 +1,13 @@
-/* history.h - every closed frame of a room, from the first kept on: coded, to be read again from any frame.
+/* history.h - every closed frame of a room since the first kept one, coded, readable from any frame.
  * net/PROTOCOL.md §5 and §7.
  *
  * Pure, no heap: the caller gives memory in blocks of KL_HISTORY_BLOCK bytes (aligned as malloc does it) and
- * gets them back. Frames are held in pieces (frames.h), those that are not yet a piece as they are.
+ * gets them back. Frames are held in pieces (frames.h), the newest ones uncoded until they fill a piece.
  *
  *     for each frame that kl_room_take() hands out:
  *         if (kl_history_wants_block(h)) kl_history_give(h, malloc(KL_HISTORY_BLOCK));
  *         if (kl_history_append(h, &frame, commands) == 1)
- *             n = kl_history_interval(h, bytes, sizeof bytes);   // what the interval's tag is computed over
- */
+ * n = kl_history_interval(h, bytes, sizeof bytes); // the bytes under the interval's tag */
 #ifndef KL_HISTORY_H
 #define KL_HISTORY_H
 
@@ -39,15 +38,15 @@ struct kl_history {
 /* Begins at `first`, the keyframe of interval number `interval` (0, 0: the room's beginning). */
 void kl_history_init(struct kl_history *h, uint32_t first, uint32_t interval);
 
-/* True where an append may need a block; kl_history_give() gives one (NULL: nothing happens). */
+/* True if an append may need a block; kl_history_give() gives one (NULL: nothing happens). */
 bool kl_history_wants_block(const struct kl_history *h);
 void kl_history_give(struct kl_history *h, void *block);
 
-/* Takes the oldest block away, and its frames with it (h->first rises); NULL where there is none. Until it
- * gives NULL: to free everything. */
+/* Takes the oldest block away with its frames (h->first rises); NULL if there is none. To free everything,
+ * call it until it gives NULL. */
 void *kl_history_drop(struct kl_history *h);
 
-/* The next frame, and the commands before it (NULL where it has none). 1 where it is the last of its
+/* Appends the next frame, and the commands before it (NULL: it has none). 1 if it is the last of its
  * interval, else 0; or, with nothing changed: KL_E_WINDOW (not frame h->next, or not the interval's next),
  * KL_E_MALFORMED (a frame with KL_FRAME_COMMANDS and none given), KL_E_SPACE (it wants a block). */
 int kl_history_append(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands);
@@ -58,16 +57,17 @@ int kl_history_append(struct kl_history *h, const struct kl_frame *f, const stru
 int kl_history_adopt(struct kl_history *h, const uint8_t *piece, size_t len, uint32_t intervals);
 
 /* The bytes of the interval that the last append completed, as kl_frames_write() has them from its keyframe
- * on: what tags are computed over. Its length; 0 where the last append completed none. cap >=
- * KL_INTERVAL_BYTES. Its number is h->intervals - 1; its keyframe h->next less its length. */
+ * on. Tags are computed over these bytes. Returns their length; 0 if the last append completed no interval.
+ * cap >= KL_INTERVAL_BYTES. The interval's number is h->intervals - 1; its keyframe is h->next less its
+ * length in frames. */
 size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap);
 
-/* The same of the newest interval as far as it is here; *keyframe: its first frame. 0: there are no frames.
- */
+/* The same for the present part of the newest interval; *keyframe: its first frame. 0: there are no
+ * frames. */
 size_t kl_history_so_far(const struct kl_history *h, uint8_t *buf, size_t cap, uint32_t *keyframe);
 
 /* The piece that holds frame `from`: it may begin before. Its length (<= KL_PIECE_BYTES), and in *end the
- * frame after its last; 0 where that frame is not held. cap >= KL_PIECE_BYTES. */
+ * frame after its last; 0 if `from` is not held. cap >= KL_PIECE_BYTES. */
 size_t kl_history_read(const struct kl_history *h, uint32_t from, uint8_t *buf, size_t cap, uint32_t *end);
 
 /* Reads frame by frame, from `at` on. buf holds the piece under way. */
@@ -75,11 +75,11 @@ struct kl_history_cursor {
     const struct kl_history *history;
     uint32_t at; /* the next frame */
     bool open;
-    struct kl_frames frames; /* frames.commands: of the keyframe handed out last, where it has some */
+    struct kl_frames frames; /* frames.commands: of the keyframe handed out last, if it has some */
     uint8_t buf[KL_PIECE_BYTES];
 };
 void kl_history_seek(struct kl_history_cursor *c, const struct kl_history *h, uint32_t from);
-/* False at the end, or where the history does not hold it. */
+/* False at the end, or if the history does not hold the frame. */
 bool kl_history_next(struct kl_history_cursor *c, struct kl_frame *out);
 
 #endif

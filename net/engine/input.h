@@ -1,8 +1,9 @@
-/* input.h - what one seat's devices say in one frame; folding, mapping and coding it. net/PROTOCOL.md §3.
+/* input.h - the input of one seat's devices in one frame; its folding, mapping and coding. net/PROTOCOL.md
+ * §3.
  *
  * Wide enough for every libretro device class; a group that is neutral or unchanged costs no bytes on the
- * wire. Values are libretro's (RETRO_DEVICE_ID_* bit numbers and ranges); the engine gives them no meaning
- * beyond which are levels, which are relative and which are events. */
+ * wire. Values are libretro's (RETRO_DEVICE_ID_* bit numbers and ranges); the engine only knows which of them
+ * are levels, which are relative and which are events. */
 #ifndef KL_INPUT_H
 #define KL_INPUT_H
 
@@ -38,25 +39,25 @@ struct kl_input {
     struct kl_key key[KL_KEYS];
 };
 
-/* True where a and b hold the same values (padding does not count; unused key slots do not count). */
+/* True if a and b hold the same values (padding does not count; unused key slots do not count). */
 bool kl_input_equal(const struct kl_input *a, const struct kl_input *b);
 
 /* Neutral: nothing pressed, everything centred. */
 void kl_input_neutral(struct kl_input *in);
 
-/* What stays of a sample when it is used a second time: levels and absolutes, no motion, no key events. */
+/* Prepares a sample for its second use: levels and absolutes stay, motion and key events go. */
 void kl_input_repeat(struct kl_input *in);
 
 /* Folds the later sample `next` into `acc`: buttons OR-ed, absolutes the later, motion summed (saturating),
  * key events appended. Returns the number of key events of `next` that found no place (they are dropped). */
 unsigned kl_input_fold(struct kl_input *acc, const struct kl_input *next);
 
-/* docs/design.md §3, the map from samples to frames: frame `o` of an interval of `m` frames takes samples
- * [lo, hi) of the interval before, which has `n` samples. 0 <= o < m; n, m >= 1. */
+/* docs/design.md §3, "Sub-frames": frame `o` of an interval of `m` frames takes samples [lo, hi) of the
+ * interval before, which has `n` samples. 0 <= o < m; n, m >= 1. */
 void kl_input_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi);
 
 /* Writes `count` inputs in order (in[0], in[stride], …), each coded against the one before, the first
- * against neutral; runs of unchanged ones share a byte. Fails by w->failed where it does not fit. */
+ * against neutral; runs of unchanged ones share a byte. Sets w->failed if it does not fit. */
 struct kl_input_coder {
     struct kl_input last;
     uint8_t *run; /* the run byte still open in the writer, or NULL */
@@ -64,9 +65,8 @@ struct kl_input_coder {
 void kl_input_coder_init(struct kl_input_coder *c);
 void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct kl_input *in);
 
-/* The way back, one input a call. Rejects (r->failed) groups that say nothing new and values out of
- * range; the caller rejects a run that reaches past the end (run_left > 0). run_left and last are the coder's
- * state. */
+/* Decodes one input a call. Rejects (r->failed) groups that say nothing new and values out of range; the
+ * caller rejects a run that reaches past the end (run_left > 0). run_left and last are the coder's state. */
 struct kl_input_decoder {
     struct kl_input last;
     unsigned run_left;

@@ -17,11 +17,11 @@
 #include "net/engine/engine.h"
 #include "net/engine/lock_wire.h"
 
-/* What one turn of the caller should do. */
+/* The work of one turn of the caller. */
 struct kl_plan {
     uint32_t samples; /* call kl_client_sample() this often, before the frames are run */
     uint32_t runs;    /* closed frames to take and run now; 0: show the last frame again */
-    bool stalled;     /* a frame is due and not closed: this turn the link made us wait */
+    bool stalled;     /* a frame is due and not closed: the link made us wait in this turn */
     uint32_t backlog; /* closed frames not yet run, those of this turn included */
     uint32_t due; /* frames due by the schedule and not yet run, closed or not, those of this turn included */
 };
@@ -36,28 +36,27 @@ struct kl_client_stats {
     uint64_t stalls;                             /* turns that stalled */
     uint64_t late_frames;                        /* frames that came after they were due */
     uint64_t sent_bytes, sent_datagrams, received_bytes, received_datagrams; /* bodies */
-    /* Of the frame run last, quarter frames: the lead that it would have needed, 0 where that is not known,
-     * and the lead that it had. Where frames close by the clock it is the playout margin in place of the
-     * lead. */
+    /* Of the frame run last, in quarter frames: its need (0: unknown) and its lead. If frames close by the
+     * clock, `had` is the playout margin. */
     uint8_t need;
     uint16_t had;
     uint64_t lead_sum, lead_count; /* frames run after interval 0, and the sum of their leads in frames */
 };
 
-/* How we stand with the relay after an absence: our seats' samples count; they do not, and we catch up; we
- * have caught up and said so. */
+/* Our standing after an absence: our samples count; they do not, and we catch up; we have caught up and
+ * reported it. */
 enum kl_standing { KL_STANDING_IN, KL_STANDING_OUT, KL_STANDING_BACK };
 
-/* A frame that was heard of. */
+/* A closed frame that has arrived. */
 struct kl_held {
     struct kl_frame frame;
     uint64_t arrival_us, due_us; /* due_us: when the caller first asked for it */
     uint32_t interval;           /* number of its interval */
-    uint16_t lead;               /* frames; 0: made from no sample of a known number */
-    uint8_t need;                /* lead that it would have needed, quarter frames; once run */
-    int32_t late_us;             /* by the clock: it came so long after its line, or 0 */
-    bool held_back;              /* it became due in a turn that this machine was late for */
-    bool marked;                 /* the relay's mark on all frames up to it: */
+    uint16_t lead;               /* frames; 0: made from no sample with a known number */
+    uint8_t need;                /* the lead that it needed, quarter frames; valid once run */
+    int32_t late_us;             /* closed by the clock: arrival after its line, or 0 */
+    bool held_back;              /* it became due in a turn that this machine began late */
+    bool marked;                 /* `mark` is the relay's, on all frames up to this one */
     uint8_t mark[KL_MARK_BYTES];
 };
 
@@ -66,8 +65,8 @@ struct kl_client {
     uint8_t seats; /* bit per seat of ours; 0: spectator */
     uint8_t seat_count;
     bool started;                   /* frames have come */
-    uint32_t first, first_interval; /* the frame that it began at, and its interval; below nothing is held */
-    bool waits;                     /* … and the state of before is not loaded yet: lock_return.h */
+    uint32_t first, first_interval; /* the client's first frame, and its interval; nothing below is held */
+    bool waits;                     /* the state at `first` is not loaded yet: lock_return.h */
     double period_us;
     struct kl_clock clock;
     struct kl_playout playout;
@@ -79,21 +78,21 @@ struct kl_client {
 
     /* samples [sample_acked, stats.next_sample) are kept to be repeated */
     uint32_t sample_acked;
-    uint32_t news_below;                                    /* samples from here on say nothing new */
+    uint32_t news_below;                                    /* samples from here on repeat the one before */
     uint32_t sample_frame;                                  /* subframes off: keyframe of the last sample */
     struct kl_input sample[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i]: the i-th own seat */
-    uint16_t sample_late;             /* how late the newest was taken, sixteenths of a frame … */
-    uint16_t sample_turn_late;        /* … in a turn that came so late itself */
-    uint8_t sample_batch;             /* samples taken in the turn of the newest */
-    struct kl_usual turns;            /* between two turns, sixteenths of a frame … */
-    uint64_t turn_us;                 /* … the last one … */
-    uint16_t turn_late;               /* … was so much later than is usual here */
-    uint64_t held_us, held_before_us; /* when sampling was last held back because frames were missing; and the
-                                         turn before */
-    uint32_t cursor;                  /* next sample of a burst under way; UINT32_MAX: none */
-    uint8_t burst;                    /* datagrams sent in it */
-    uint64_t burst_at_us;             /* when the last one began … */
-    uint32_t burst_acked;             /* … and what had been acknowledged then */
+    uint16_t sample_late;      /* lateness of the newest sample, sixteenths of a frame */
+    uint16_t sample_turn_late; /* lateness of the turn that took it, same unit */
+    uint8_t sample_batch;      /* samples taken in the turn of the newest */
+    struct kl_usual turns;     /* time between two turns, sixteenths of a frame */
+    uint64_t turn_us;          /* time of the last turn */
+    uint16_t turn_late;        /* lateness of the last turn against the usual, same unit */
+    uint64_t held_us,
+        held_before_us;   /* last time at which missing frames held sampling back; the turn before that */
+    uint32_t cursor;      /* next sample of a burst under way; UINT32_MAX: none */
+    uint8_t burst;        /* datagrams sent in it */
+    uint64_t burst_at_us; /* begin of the last burst */
+    uint32_t burst_acked; /* sample_acked at that time */
 
     uint32_t room_next; /* the room has closed all frames below, by its last word */
     /* closed frames [next_run, next_closed) are kept to be taken; frames below next_due have been asked for
@@ -105,69 +104,68 @@ struct kl_client {
     uint32_t needs_told; /* needs below this frame have been sent */
 
     uint64_t last_send_us;
-    uint32_t unacknowledged; /* frames heard of since the last send */
+    uint32_t unacknowledged; /* frames that arrived since the last send */
     bool sample_owed;
 };
 
-/* For lock_return.c: keeps the next closed frame, and the commands before it; one that we have is passed
- * over. False where there is no place for it. */
+/* For lock_return.c: keeps the next closed frame and the commands before it; ignores a frame that we have.
+ * False if there is no place for it. */
 bool kl_client_keep(struct kl_client *c, const struct kl_frame *f, const struct kl_commands *commands,
                     uint64_t now_us);
 
-/* seats: the seats that the relay gave this client. held: a place for `frames` frames, borrowed until the
- * client is done with, at least KL_WINDOW_FRAMES; with more, a frontend may stand still that much longer and
- * still catch up. now_us starts its timers. */
+/* seats: the seats that the relay gave this client. held: a place for `frames` frames, at least
+ * KL_WINDOW_FRAMES, borrowed until the client is done with. With a larger one, a frontend may stand still
+ * longer and still catch up. now_us starts its timers. */
 void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t seats, struct kl_held *held,
                     uint32_t frames, uint64_t now_us);
 
-/* Feeds the body of an UPDATE datagram. Returns 0, or leaving c as it was KL_E_MALFORMED (what PROTOCOL.md
- * forbids; drop the datagram). Frames beyond what there is place for are passed over; they come again. */
+/* Feeds the body of an UPDATE datagram. Returns 0; or KL_E_MALFORMED with c unchanged (PROTOCOL.md forbids
+ * the body; drop the datagram). Frames without a place are ignored; they come again. */
 int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint64_t now_us);
 
-/* The newest mark of the relay's on frames below `most` (lock_wire.h) that is still held: 0, or the frame
- * after the last that it is on. */
+/* The relay's newest mark on frames below `most` (lock_wire.h) that is still held. Returns the end of the
+ * marked frames, or 0 without a mark. */
 uint32_t kl_client_mark(const struct kl_client *c, uint32_t most, uint8_t mark[KL_MARK_BYTES]);
 
-/* What to do in this turn; not more than max_runs frames are planned. Call it once per turn: it marks what is
- * due. A frame that is due by the room's schedule is sampled in time even where it cannot run yet (up to one
- * interval ahead), so that one client's stall does not become the others'.
+/* Plans this turn, with at most max_runs frames. To be called once per turn: it marks frames as due. A frame
+ * that is due by the room's schedule is sampled in time even if it cannot run yet (up to one interval ahead),
+ * so that one client's stall does not become the others'.
  *
  * Frames become due a quarter of a frame before their time and never two in a turn unless the second is a
- * quarter late: where the caller's rate is the core's, the wobble of its timer then changes nothing, and a
- * drift costs one turn without a frame, or with two, each time it amounts to one. */
+ * quarter late. If the caller's rate is the core's, the jitter of its timer then changes nothing, and a drift
+ * costs one turn without a frame, or with two, each time that it adds up to a frame. */
 struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max_runs);
 
 /* One sample of the own seats, in[i] for the i-th own seat in seat order (ignored for a spectator).
- * KL_E_WINDOW where no sample is wanted (too far ahead of what has been run, or its keyframe is not known).
- */
+ * KL_E_WINDOW if no sample is wanted (too far ahead of the frame run last, or its keyframe is unknown). */
 int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t now_us);
 
-/* Hands out the next closed frame, each once. Returns false where none is closed. */
+/* Hands out the next closed frame, each once. Returns false if none is closed. */
 bool kl_client_take(struct kl_client *c, struct kl_frame *out);
 
-/* The commands that come before a frame with KL_FRAME_COMMANDS, between taking it and taking the next; those
- * of earlier ones are gone then. */
+/* The commands before a frame with KL_FRAME_COMMANDS; valid between taking it and taking the next frame.
+ * Commands of earlier frames are dropped. */
 const struct kl_commands *kl_client_commands(struct kl_client *c, uint32_t keyframe);
 
-/* The frontend does not run (a menu, a dragged window), or runs again: the relay is told, and where the
- * room's policy allows it the others do not wait. */
+/* The frontend does not run (a menu, a dragged window), or runs again: the relay is told, and the others do
+ * not wait if the room's policy allows it. */
 void kl_client_set_away(struct kl_client *c, bool away);
 
-/* A metered link: nothing goes out again after half a frame, either way, whatever the room has. */
+/* A metered link: nothing is repeated half a frame later, in either direction, even if the room does that. */
 void kl_client_spare(struct kl_client *c, bool sparing);
 
-/* From outside the game: frames come in batches, and nobody waits for our word. We speak ten times a second.
- */
+/* For a watcher, outside the game: frames come in batches, and no client waits for us. CTRL goes out ten
+ * times a second. */
 void kl_client_watch(struct kl_client *c, bool watching);
 
 /* From the next frame to run on, the core plays at another rate. The relay is told by KL_COMMAND_RATE. */
 void kl_client_rate(struct kl_client *c, uint32_t fps_uhz);
 
-/* When kl_client_send() has something to say at the latest. */
+/* The time of the next kl_client_send() at the latest. */
 uint64_t kl_client_send_at(const struct kl_client *c);
 
-/* Writes the body of the CTRL datagram due now; returns its length, or 0 where nothing is due.
- * cap >= KL_DATAGRAM_MAX. */
+/* Writes the body of the CTRL datagram due now; returns its length, or 0 if nothing is due. cap >=
+ * KL_DATAGRAM_MAX. */
 size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t cap);
 
 #endif

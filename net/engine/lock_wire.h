@@ -6,15 +6,14 @@
 #include "net/engine/engine.h"
 #include "net/engine/input.h"
 
-/* Something that must happen before the same frame everywhere (docs/design.md §4). The engine only carries
- * it. */
+/* A command takes effect before the same frame on every client (docs/design.md §4). */
 #define KL_COMMAND_BYTES 96 /* of one command's data */
 #define KL_COMMANDS_MAX  8  /* at one keyframe */
 #define KL_COMMANDS_ROOM                                                                                     \
     400 /* bytes of all of one keyframe's data: a frame must fit beside them in a datagram */
 #define KL_RELAY_CLIENT 0xff
 struct kl_command {
-    uint8_t client; /* who gave it; KL_RELAY_CLIENT: the relay */
+    uint8_t client; /* its giver; KL_RELAY_CLIENT: the relay */
     uint8_t kind;
     uint8_t len;
     uint8_t data[KL_COMMAND_BYTES];
@@ -54,7 +53,7 @@ struct kl_frames {
     uint32_t at, keyframe;
     struct kl_reader intervals;
     uint8_t length, active, head; /* head: flags of the interval */
-    struct kl_commands commands;  /* of the keyframe handed out last, where it has some */
+    struct kl_commands commands;  /* of the keyframe handed out last, if it has some */
     struct kl_streams streams;
 };
 
@@ -71,17 +70,17 @@ struct kl_update {
     uint8_t presence;     /* of the receiver, enum kl_presence */
     bool paused;          /* nothing closes until the room goes on */
     uint8_t waiting_for;  /* seats whose samples are missing */
-    uint8_t away;         /* seats that are absent, returning, or whose machines say that they do not run */
+    uint8_t away;         /* seats that are absent, returning, or away */
     bool has_schedule;
     int64_t due_us;              /* frame `first` is due at stamp + due_us */
     bool has_mark;               /* only where count > 0 */
     uint8_t mark[KL_MARK_BYTES]; /* the relay's, on all frames up to the last in here */
-    uint32_t first, count;   /* closed frames that follow; first is the next one to close where count is 0 */
-    struct kl_frames frames; /* reading */
+    uint32_t first, count;       /* closed frames that follow; with count 0, first is the next one to close */
+    struct kl_frames frames;     /* reading */
 };
 
 /* Writes the fields above `reading` and frames [first, first + count) from the ring (by number modulo
- * KL_KEPT_FRAMES). Returns the length, or 0 where it does not fit. */
+ * KL_KEPT_FRAMES). Returns the length, or 0 if it does not fit. */
 size_t kl_update_write(const struct kl_update *u, const struct kl_frame *ring,
                        const struct kl_commands sets[KL_COMMAND_SETS], uint8_t *buf, size_t cap);
 /* 0 or KL_E_MALFORMED. body is borrowed while frames are read. */
@@ -94,15 +93,14 @@ struct kl_ctrl {
     uint32_t stamp;
     bool has_echo;
     uint32_t echo, hold_us;
-    uint32_t frame_acked; /* the client has every closed frame below … */
-    uint32_t backlog;     /* … and has not run the last `backlog` of them */
+    uint32_t frame_acked; /* the client has every closed frame below */
+    uint32_t backlog;     /* the client has not run the last `backlog` frames of those */
     bool away;            /* its frontend does not run */
-    bool resume;          /* samples were left out: sample_first is where they go on */
+    bool resume;          /* samples were left out; they go on at sample_first */
     bool sparing;         /* nothing is to be sent again at half steps, whatever the room has */
     uint16_t sample_late; /* how late after its time the newest sample was taken, sixteenths of a frame */
-    uint16_t
-        turn_late; /* how much later than usual on this machine the turn was that took it; the same unit */
-    uint8_t sample_batch; /* samples up to the newest that were taken at that moment; 0: not said */
+    uint16_t turn_late;   /* lateness of the turn that took it, against this machine's usual; same unit */
+    uint8_t sample_batch; /* samples taken in that turn, the newest included; 0: unknown */
     uint32_t need_first;
     uint8_t need_count; /* 0..KL_NEEDS_MAX */
     uint8_t need[KL_NEEDS_MAX];

@@ -14,17 +14,17 @@
 #define KL_BULK_MAX  4000 /* bytes of one piece of a ticket */
 
 #define KL_ROOM_ID_BYTES   16 /* random, made with the room */
-#define KL_TOKEN_BYTES     16 /* random: names a seat that is kept, new at each return */
+#define KL_TOKEN_BYTES     16 /* random: proves a kept seat; new at each return */
 #define KL_SEAT_KEY_BYTES  32 /* Ed25519 public key of one running client */
 #define KL_SIGNATURE_BYTES 64
 #define KL_SALT_BYTES      16
-#define KL_SHARE_BYTES     32 /* of the password exchange; a stretched password is as long */
+#define KL_SHARE_BYTES     32 /* of the password exchange; also the length of a stretched password */
 #define KL_MAC_BYTES       16
 #define KL_TAG_BYTES       16 /* of one interval */
 
 #define KL_SNAPSHOT_HASH 32          /* bytes of BLAKE2b */
 #define KL_SNAPSHOT_MAX  (64U << 20) /* bytes of a snapshot, packed or not */
-/* Bytes of it that one zstd frame is, where it is given against a base. */
+/* Unpacked bytes of one zstd frame of a snapshot that is given against a base. */
 #define KL_SNAPSHOT_SLICE (128U * 1024)
 
 #define KL_TAGS_MAX         64
@@ -34,30 +34,30 @@ enum kl_msg_kind {
     /* client to relay */
     KL_MSG_HELLO = 1,   /* version, name, room, seat wish, params wish, identity facts */
     KL_MSG_DATA = 2,    /* a piece of start data (host to relay, relay to clients) */
-    KL_MSG_READY = 3,   /* loaded afresh, with the facts that only show then (system files) */
+    KL_MSG_READY = 3,   /* loaded afresh, with the facts known only then (system files) */
     KL_MSG_HASH = 4,    /* hashes of a marked keyframe */
     KL_MSG_BYE = 5,     /* leaving on purpose, with a reason */
     KL_MSG_COMMAND = 6, /* a command for the next keyframe, or for the relay */
     KL_MSG_PROVE = 7,   /* answer to DOOR */
     KL_MSG_RETURN = 8,  /* takes a kept seat back; instead of HELLO */
-    KL_MSG_BRING = 10,  /* what a relay that has forgotten a room needs of it */
-    KL_MSG_STATE = 11,  /* what a SNAPSHOT command has found here: size and hash */
-    KL_MSG_GIVE = 12,   /* a piece of that snapshot, where ASK came for it */
-    KL_MSG_HEALED = 13, /* the snapshot of OFFER is loaded, and what follows it has been run */
+    KL_MSG_BRING = 10,  /* parts of a room that the relay has forgotten */
+    KL_MSG_STATE = 11,  /* size and hash of this client's state at a SNAPSHOT command */
+    KL_MSG_GIVE = 12,   /* a piece of that state, in answer to ASK */
+    KL_MSG_HEALED = 13, /* the snapshot of OFFER is loaded, and the frames after it are run */
     /* relay to client */
     KL_MSG_WELCOME = 16,  /* session, client index, seats, host?, params in force */
     KL_MSG_REFUSE = 17,   /* code and text; the connection ends */
-    KL_MSG_ROSTER = 18,   /* who is here: client, name, seats, state */
+    KL_MSG_ROSTER = 18,   /* the members: client, name, seats, state */
     KL_MSG_PREPARE = 19,  /* all seats are filled: epoch, start data size (pieces follow), then load */
     KL_MSG_SEND = 20,     /* to the host: send the start data now */
     KL_MSG_VERDICT = 21,  /* hashes of a keyframe compared */
     KL_MSG_NOTICE = 22,   /* a line for the screen */
     KL_MSG_DOOR = 23,     /* the room has a password: prove it, or set it */
     KL_MSG_PROVED = 24,   /* the relay knows it too; WELCOME follows */
-    KL_MSG_HISTORY = 25,  /* closed frames that the client has missed */
+    KL_MSG_HISTORY = 25,  /* closed frames that the client lacks */
     KL_MSG_TAGS = 26,     /* the relay's marks on closed intervals */
-    KL_MSG_TICKET = 27,   /* a piece of what BRING brings back; sealed by the relay for itself */
-    KL_MSG_WANT = 28,     /* what BRING is to bring, before a RETURN can be answered */
+    KL_MSG_TICKET = 27,   /* a piece of the ticket, sealed by the relay for itself; BRING returns it */
+    KL_MSG_WANT = 28,     /* asks for BRING, before a RETURN can be answered */
     KL_MSG_ASK = 29,      /* for the snapshot of a keyframe */
     KL_MSG_OFFER = 30,    /* a snapshot comes, to be loaded */
     KL_MSG_SNAPSHOT = 31, /* a piece of it */
@@ -68,21 +68,21 @@ struct kl_hello {
     uint16_t version;
     char name[KL_NAME_MAX], room[KL_NAME_MAX];
     uint8_t seats_wanted;    /* number of seats, 0: to watch */
-    struct kl_params params; /* wish; counts where this client makes the room */
+    struct kl_params params; /* wish; valid if this client makes the room */
     struct kl_facts facts;
-    uint8_t door;         /* KL_DOOR_*, but for LOCKED; counts where this client makes the room */
-    uint16_t seat_time_s; /* how long a seat is kept, as this client wishes; 0: as the relay does */
+    uint8_t door;         /* KL_DOOR_*, but for LOCKED; valid if this client makes the room */
+    uint16_t seat_time_s; /* wished time that seats are kept; 0: the relay's default */
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
 };
 enum {
     KL_DOOR_UNLISTED = 1,
     KL_DOOR_PASSWORD = 2,
     KL_DOOR_LOCKED = 4,
-    KL_DOOR_LET_GO = 8, /* who joins and cannot catch up leaves again; else he watches */
-    KL_DOOR_ONCE = 16,  /* the door locks itself behind whoever comes in, the room's maker included */
-    KL_DOOR_AGAIN = 32  /* who watched, and lost his link: he makes no room, and plays in none */
+    KL_DOOR_LET_GO = 8, /* a latecomer that cannot catch up leaves; otherwise it watches */
+    KL_DOOR_ONCE = 16,  /* the door locks after each entry, the room's maker included */
+    KL_DOOR_AGAIN = 32  /* a watcher after a lost link: it makes no room, and plays in none */
 };
-enum { KL_PROVE = 0, KL_PROVE_SET = 1 }; /* what */
+enum { KL_PROVE = 0, KL_PROVE_SET = 1 }; /* `what` of DOOR and PROVE */
 struct kl_door_msg {
     uint8_t what, salt[KL_SALT_BYTES], share[KL_SHARE_BYTES]; /* share: 0 with KL_PROVE_SET */
 };                                                            /* DOOR */
@@ -95,11 +95,11 @@ struct kl_proved {
 struct kl_return {
     char room[KL_NAME_MAX];
     uint8_t token[KL_TOKEN_BYTES], seat_key[KL_SEAT_KEY_BYTES], signature[KL_SIGNATURE_BYTES];
-    bool fresh;                   /* has nothing: needs the start data too */
-    bool can_bring;               /* the room, where the relay has forgotten it */
-    uint32_t have;                /* closed frames below; 0 where fresh */
-    uint32_t tags;                /* tags of intervals below; 0 where fresh */
-    uint8_t digest[KL_TAG_BYTES]; /* of what it has: net/PROTOCOL.md §7, kept seats */
+    bool fresh;                   /* a new process: needs the start data too */
+    bool can_bring;               /* the client can bring the room if the relay has forgotten it */
+    uint32_t have;                /* it has the closed frames below; 0 with fresh */
+    uint32_t tags;                /* it has the tags of the intervals below; 0 with fresh */
+    uint8_t digest[KL_TAG_BYTES]; /* of its frames: net/PROTOCOL.md §7, kept seats */
     struct kl_facts facts;
 };
 struct kl_data {
@@ -116,8 +116,8 @@ struct kl_ready {
 struct kl_hash {
     uint32_t frame;
     bool has_ram, has_state, has_av;
-    uint64_t ram, state, av; /* state: what counts of it, by the host's profile of the core */
-    bool full, noted; /* … and where only that differs, it counts as RAM does, or is only noted; not both */
+    uint64_t ram, state, av; /* state: hash of its compared bytes, by the host's profile */
+    bool full, noted;        /* a difference of the state alone counts like RAM's; is only noted. Not both */
 };
 struct kl_welcome {
     uint32_t session;
@@ -125,7 +125,7 @@ struct kl_welcome {
     bool host;
     struct kl_params params;
     uint8_t room_id[KL_ROOM_ID_BYTES], token[KL_TOKEN_BYTES];
-    uint16_t seat_time_s; /* that the seat is kept for when the link is lost */
+    uint16_t seat_time_s; /* time that the seat is kept after the link is lost */
 };
 /* Each ends the connection, and for good. */
 enum kl_refuse {
@@ -137,8 +137,8 @@ enum kl_refuse {
     KL_REFUSE_PROTOCOL,
     KL_REFUSE_CLOSED,
     KL_REFUSE_SEAT,     /* no such room here, or no such seat in it */
-    KL_REFUSE_DESYNC,   /* out of sync again and again, alone against the others */
-    KL_REFUSE_DOOR = 10 /* password, lock, ban, or a name that is not to be had */
+    KL_REFUSE_DESYNC,   /* repeatedly out of sync, alone against the others */
+    KL_REFUSE_DOOR = 10 /* password, lock, ban, or a forbidden name */
 };
 struct kl_text {
     uint8_t code;
@@ -162,23 +162,23 @@ struct kl_roster {
     uint8_t filled, players, count;
     uint8_t doors; /* KL_DOOR_UNLISTED, PASSWORD, LOCKED */
     struct kl_member member[KL_MAX_CLIENTS];
-    uint16_t watchers, delay_s; /* who watch from outside the game, and how much later they see it */
+    uint16_t watchers, delay_s; /* number of watchers; their delay */
 };
 struct kl_prepare {
     uint64_t epoch_s;
     uint32_t data_bytes;
 };
 enum { KL_VERDICT_NOTED = 3 };
-/* frame: label of the hashes. differs: 0 equal everywhere, 1 ram (or av) differs, 2 state differs only, 3 so,
- * and it is only noted: no desync.
- * first: the first frame label that ever differed (meaning as differs). minority: mask of the clients who
- * stand against a majority; 0 with a tie. complete: every client present had reported. */
+/* frame: label of the hashes. differs: 0 equal everywhere, 1 ram (or av) differs, 2 state differs only, 3
+ * state differs only, and is only noted: no desync. first: the first frame label that ever differed (meaning
+ * as differs). minority: mask of the clients against a majority; 0 with a tie. complete: every client present
+ * had reported. */
 struct kl_verdict {
     uint32_t frame, first;
     uint8_t differs;
     bool complete;
     uint16_t minority;
-    uint16_t healed; /* how often the room has been brought back in sync: grows, and what differed is over */
+    uint16_t healed; /* number of times that the room was healed; if it grows, the difference is over */
 };
 
 /* Part of something longer. TICKET; BRING. */
@@ -214,7 +214,7 @@ enum {
     KL_BRING_END = 4, /* that was all */
     KL_BRING_MARK = 5
 };
-/* What the relay said with an UPDATE of all frames below `end`. */
+/* The relay's mark of an UPDATE, on all frames below `end`. */
 struct kl_mark {
     uint32_t end;
     uint8_t mark[KL_MARK_BYTES];
@@ -241,7 +241,7 @@ struct kl_shot_piece {
     struct kl_piece piece;
     bool based; /* GIVE: of slices against the base that ASK named; else of a whole one */
 };
-/* ASK. based: who has taken that one, too, may give what differs from it. */
+/* ASK. based: a client that also has the base may give the difference from it. */
 struct kl_ask {
     uint32_t keyframe;
     bool based;
@@ -249,8 +249,8 @@ struct kl_ask {
     uint8_t hash[KL_SNAPSHOT_HASH]; /* of the base */
 };
 struct kl_offer {
-    uint32_t keyframe, interval, bytes, packed; /* packed: bytes that come */
-    bool begin; /* the client begins there; else it runs again what it has run since */
+    uint32_t keyframe, interval, bytes, packed; /* packed: bytes of SNAPSHOT pieces */
+    bool begin; /* the client begins there; otherwise it reruns its frames from there on */
     uint8_t hash[KL_SNAPSHOT_HASH];
 };
 enum {
@@ -299,8 +299,8 @@ struct kl_msg {
 int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap);
 /* 0; KL_E_MALFORMED; KL_E_VERSION for a HELLO of another version (hello.version is set, nothing else). */
 int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len);
-/* True for what rides on channel 1, below the rest: DATA, HISTORY, TAGS, TICKET, BRING, GIVE, OFFER,
- * SNAPSHOT. */
+/* True for messages of channel 1, of lower priority than the rest: DATA, HISTORY, TAGS, TICKET, BRING, GIVE,
+ * OFFER, SNAPSHOT. */
 bool kl_msg_is_bulk(uint8_t kind);
 
 #endif

@@ -1,6 +1,6 @@
-/* msg_parts.h - parts of the reliable messages, written and read: what several of them hold, or what the
- * relay keeps in its own records too (facts, params). net/PROTOCOL.md §7. Errors: by the writer's or reader's
- * `failed`. */
+/* msg_parts.h - parts of the reliable messages, written and read: those that several messages share, and
+ * those that the relay also keeps in its own records (facts, params). net/PROTOCOL.md §7. Errors: by the
+ * writer's or reader's `failed`. */
 #ifndef KL_MSG_PARTS_H
 #define KL_MSG_PARTS_H
 

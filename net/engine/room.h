@@ -1,4 +1,4 @@
-/* room.h - the relay's side of the lock: closes frames and says so. net/PROTOCOL.md §5.
+/* room.h - the relay's side of the lock: closes frames and sends them. net/PROTOCOL.md §5.
  *
  * Pure, not thread-safe, of fixed size, caller-allocated. The room knows clients by a small index that the
  * caller gives out; names, identity, chat and start data are the relay's business, not the room's.
@@ -15,8 +15,7 @@
 #include "net/engine/lock_wire.h"
 #include "net/engine/spacing.h"
 
-/* A client's session with the relay: it stands; it is over; there is a new one, in which it has not yet said
- * that its samples go on. */
+/* A client's session with the relay: up; over; a new one in which the client's samples have not resumed. */
 enum kl_room_link { KL_LINK_UP, KL_LINK_CUT, KL_LINK_BACK };
 
 struct kl_room_client {
@@ -24,35 +23,35 @@ struct kl_room_client {
     uint8_t seats; /* bit per seat; 0: spectator */
     uint8_t seat_count;
     uint8_t presence;         /* enum kl_presence */
-    bool away;                /* it says that its frontend does not run */
+    bool away;                /* the client reports that its frontend does not run */
     uint32_t next_sample;     /* samples below are in */
     uint32_t resumed_at;      /* number of the first sample after an absence */
-    uint32_t used;            /* while frames close by the clock: samples below are played */
+    uint32_t used;            /* frames close by the clock: samples below are played */
     bool crowded;             /* samples from `used` on were folded into one: the next frame takes all */
     uint16_t left_spacing;    /* the spacing when it became absent; 0: it has not played yet */
     uint32_t frame_acked;     /* closed frames below are acknowledged */
     uint32_t backlog;         /* frames acknowledged and not yet run, by its last word */
-    bool sparing;             /* wants nothing sent at half steps */
+    bool sparing;             /* nothing is repeated half a frame later */
     uint32_t waited_us;       /* Time that the room waited for it, minus what has drained (room_pace.c). */
     uint32_t slowed_us;       /* Time by which it slowed the room, drained likewise. */
     bool holds_up;            /* One of these two ran over, and has not drained since. */
-    uint8_t pauses;           /* that it had to make, of late */
-    uint64_t barred_until_us; /* the last one's end */
-    uint64_t in_time_us[KL_WINDOW_FRAMES]; /* by sample: when it would have come, had it been taken in time */
+    uint8_t pauses;           /* recent pauses, each for holding the game up */
+    uint64_t barred_until_us; /* end of the last of these pauses */
+    uint64_t in_time_us[KL_WINDOW_FRAMES]; /* by sample: its arrival time had it been taken in time */
     struct kl_rtt rtt;
     bool heard;
-    uint32_t stamp;       /* its newest time stamp … */
-    uint64_t heard_at_us; /* … and when it came */
+    uint32_t stamp;       /* its newest time stamp */
+    uint64_t heard_at_us; /* arrival of that time stamp */
     uint64_t last_send_us;
-    bool owed;             /* something to say at once */
+    bool owed;             /* an UPDATE is due at once */
     uint32_t cursor;       /* within a burst: next frame to send; UINT32_MAX: no burst under way */
     uint8_t burst;         /* datagrams sent in it */
-    uint64_t burst_at_us;  /* when the last one began … */
+    uint64_t burst_at_us;  /* begin of the last burst */
     uint32_t burst_acked;  /* frame_acked when the last burst began */
     uint8_t link;          /* enum kl_room_link */
-    bool joining;          /* it has got its seats in the game, and they have not counted yet */
-    bool fetching;         /* its frames come from the history (room_return.h) … */
-    uint32_t history_next; /* … and have been sent below this one */
+    bool joining;          /* it has new seats in the running game, which do not count yet */
+    bool fetching;         /* its frames come from the history (room_return.h) */
+    uint32_t history_next; /* history below this frame has been sent */
     uint8_t queued;        /* commands waiting for a keyframe */
     struct kl_command queue[KL_COMMANDS_MAX];
 };
@@ -60,12 +59,12 @@ struct kl_room_client {
 /* Interval i feeds interval i+1, so two are enough. */
 struct kl_interval {
     uint32_t first, length;
-    uint32_t sample_first; /* number of the first sample taken in it … */
-    uint32_t samples;      /* … and how many: length, or 1 with subframes off */
+    uint32_t sample_first; /* number of the first sample taken in it */
+    uint32_t samples;      /* number of samples: length, or 1 with subframes off */
     uint8_t active;        /* seats that take part */
     uint8_t present;       /* seats whose samples of this interval count */
     bool hash, commands;
-    bool by_clock;        /* its frames close by the clock, from the samples that are in */
+    bool by_clock;        /* its frames close by the clock, from the samples present */
     uint32_t samples_end; /* by_clock: samples from this number on are for the interval after */
 };
 
@@ -78,22 +77,22 @@ struct kl_room {
     uint8_t owner[KL_MAX_SEATS]; /* client index, or KL_NOBODY */
     uint8_t plays[KL_MAX_SEATS]; /* seat that the pads of seat s play: s, until a swap */
     struct kl_input sample[KL_MAX_SEATS][KL_WINDOW_FRAMES]; /* ring by sample number */
-    struct kl_interval before, now; /* the interval that feeds, the one being closed */
-    uint32_t next_close, next_hand; /* frames: to close, to hand out */
+    struct kl_interval before, now;                         /* the feeding interval, the closing one */
+    uint32_t next_close, next_hand;                         /* frames: to close, to hand out */
     uint64_t last_close_us;
-    uint64_t hold_until_us; /* nothing closes before, while some have not come back; 0: does not matter */
-    uint32_t hash_next;     /* the next keyframe at or after this is marked; 0: none is */
+    uint64_t hold_until_us; /* nothing closes before, while clients are missing; 0: no limit */
+    uint32_t hash_next;     /* the next keyframe at or after this frame is marked; 0: none */
     struct kl_frame closed[KL_KEPT_FRAMES];
     struct kl_commands commands[KL_COMMAND_SETS];
-    uint32_t commands_given, given_at; /* bytes of them beyond KL_COMMAND_PACE, as of that frame */
+    uint32_t commands_given, given_at; /* bytes of commands beyond KL_COMMAND_PACE, as of frame given_at */
     struct kl_schedule schedule;
     struct kl_spacing spacing;
-    uint64_t charged_us; /* waiting until then has been charged to clients */
-    uint64_t in_time_us; /* when the newest frame would have closed, had all samples been taken in time … */
-    uint32_t mark_end;   /* frames below are under this mark; 0: there is none */
+    uint64_t charged_us; /* waiting time before is charged to clients */
+    uint64_t in_time_us; /* close time of the newest frame had all samples been taken in time */
+    uint32_t mark_end;   /* `mark` is on the frames below; 0: there is none */
     uint8_t mark[KL_MARK_BYTES];
-    uint8_t excuse[KL_KEPT_FRAMES]; /* … and how much later it did, quarter frames; by frame. KL_NO_NEED: the
-                                       needs of this frame say nothing */
+    uint8_t excuse[KL_KEPT_FRAMES]; /* by frame: close time less in_time_us, quarter frames. KL_NO_NEED:
+                                       ignore this frame's needs */
 };
 #define KL_NOBODY  0xff
 #define KL_NO_NEED 0xff
@@ -104,7 +103,7 @@ enum {
     KL_COMMAND_SWAP = 2,   /* u8 seat, u8 seat: their pads change places */
     KL_COMMAND_PAUSE = 3,  /* nothing closes from this keyframe on, until kl_room_resume() */
     KL_COMMAND_RATE =
-        5, /* u32 fps_uhz, little-endian: the core's frame rate has changed; every client says so */
+        5, /* u32 fps_uhz, little-endian: the core's frame rate has changed; every client sends it */
     KL_COMMAND_FREE =
         16, /* kinds from here on do nothing in the engine; chat (command.h) gives way to others */
 };
@@ -123,14 +122,13 @@ int kl_room_add(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_
  */
 int kl_room_reseat(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us);
 
-/* It has got its seats in the game, and they do not count yet. */
+/* The client has got seats in the running game, and they do not count yet. */
 bool kl_room_joining(const struct kl_room *r, unsigned client);
 
-/* True if this client holds the game up: the room waited for it, or went slower for it, longer than is
- * allowed. In a bounded room it is absent for that and not only for a single wait above the budget
- * (docs/design.md §3, "When a frame closes"). It comes back after a pause at the soonest, each longer than
- * the one before. The caller tells the room when it becomes true; it becomes false once it has kept pace for
- * some seconds. */
+/* True if this client holds the game up: the room's waits for it, or its slowing, add up to more than is
+ * allowed. In a bounded room the client then becomes absent (docs/design.md §3, "When a frame closes"), for a
+ * pause at least, each longer than the one before. It ends when the client has kept pace for some seconds.
+ * The caller shows the change. */
 bool kl_room_holds_up(const struct kl_room *r, unsigned client);
 
 /* Takes a client out. Its seats are neutral and not waited for from the next frame that closes, and no longer
@@ -161,18 +159,18 @@ int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint
 /* Ends a pause: the next frame is due 50 ms from now. KL_E_STATE if there is no pause. */
 int kl_room_resume(struct kl_room *r, uint64_t now_us);
 
-/* Of those that kl_room_waiting_for() says, the ones whose samples are missing. */
+/* The seats of kl_room_waiting_for() whose samples are missing. */
 uint8_t kl_room_missing(const struct kl_room *r);
 
-/* Seats of clients that are absent or away, numbered as before any swap. Seats of joining clients are not in
- * it. */
+/* Seats of clients that are absent or away, numbered as before any swap. Without the seats of joining
+ * clients. */
 uint8_t kl_room_away(const struct kl_room *r);
 
 /* Writes the body of the UPDATE datagram due to this client; 0 if nothing is due. Call until 0.
  * cap >= KL_DATAGRAM_MAX. */
 size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap);
 
-/* When some client is owed a datagram at the latest. UINT64_MAX in an empty room. */
+/* The time of the next kl_room_send() at the latest. UINT64_MAX in an empty room. */
 uint64_t kl_room_send_at(const struct kl_room *r);
 
 /* Hands out closed frames, each once, in order: the caller keeps the history. False if there is none.

@@ -23,18 +23,18 @@ uint8_t kl_room_seats_owned(const struct kl_room *r);
 
 uint16_t kl_room_guess_spacing(const struct kl_room *r);
 
-/* by_clock: the seats whose samples the interval's last frame waits for; when the next frame closes; its
- * inputs. */
+/* Closing by the clock: the seats whose samples the interval's last frame waits for; the close time of the
+ * next frame; its inputs. */
 uint8_t kl_room_missing_by_clock(const struct kl_room *r);
 double kl_room_clock_line_us(const struct kl_room *r);
 void kl_room_fill_by_clock(struct kl_room *r, struct kl_frame *f);
-/* Before a sample is kept: no sample that is still to be played is overwritten. */
+/* Frees a place for the next sample without overwriting one that is still to be played. */
 void kl_room_make_place(struct kl_room *r, struct kl_room_client *c);
-/* At a keyframe: whether the frames of `next` close by the clock. */
+/* At a keyframe: decides if the frames of `next` close by the clock. */
 void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next);
 
-/* Called before and after each event that may close frames. Time that the room waited, or was slowed by, is
- * charged to the clients that it waited for (waited_for: their seats). */
+/* To be called before and after each event that may close frames. They charge the time that the room waited,
+ * or was slowed, to the clients that it waited for (waited_for: their seats). */
 struct kl_room_event {
     uint8_t waited_for;
     double line_us, period_us; /* the schedule before */
@@ -42,33 +42,31 @@ struct kl_room_event {
 struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us);
 void kl_room_event_ends(struct kl_room *r, struct kl_room_event e);
 void kl_room_find_who_holds_up(struct kl_room *r, uint64_t now_us);
-uint64_t kl_room_runs_over_at(const struct kl_room *r); /* when a client may be found to hold the room up */
-void kl_room_paid(struct kl_room_client *c);            /* by its absence; not forgotten */
+uint64_t
+kl_room_runs_over_at(const struct kl_room *r); /* the time at which a client may begin to hold the room up */
+void kl_room_paid(struct kl_room_client *c); /* its absence pays for its delays; its count of pauses stays */
 bool kl_room_may_return(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us);
 
-/* Since when the room has been waiting for samples: not before the frame's own time, nor before the last one
- * closed. */
+/* The begin of the room's present wait for samples: the later of the frame's own time and the last close. */
 uint64_t kl_room_waiting_since(const struct kl_room *r);
 
 void kl_room_set_absent(struct kl_room *r, struct kl_room_client *c);
 void kl_room_find_absent(struct kl_room *r, uint64_t now_us);
-uint64_t kl_room_absence_at(const struct kl_room *r); /* when kl_room_find_absent() may find one */
-/* Samples go on at this number. */
+uint64_t kl_room_absence_at(const struct kl_room *r); /* the next useful time for kl_room_find_absent() */
+/* The client's samples go on at this number. */
 void kl_room_resumed(struct kl_room *r, struct kl_room_client *c, uint32_t sample);
 
-/* The pads that the room waits for because their owners are cut or not yet caught up, whatever samples there
- * are.
- */
+/* Pads that the room waits for because their owners are cut or not yet caught up, even with samples in. */
 uint8_t kl_room_held_for(const struct kl_room *r);
 uint8_t kl_room_out(const struct kl_room *r);
-/* After its acknowledgement moved: UPDATEs may take over from the history. */
+/* To be called after the client's acknowledgement moved: UPDATEs may take over from the history. */
 void kl_room_note_acked(const struct kl_room *r, struct kl_room_client *c);
 
 /* False if the commands given before use up the bytes that clients have place for. */
 bool kl_room_affords(struct kl_room *r, uint32_t frame);
 /* Carries out the part of a command that changes the room. */
 void kl_room_act(struct kl_room *r, const struct kl_command *c);
-/* At a keyframe: puts the queued commands into `next` and acts on those that are the room's. */
+/* At a keyframe: puts the queued commands into `next` and carries out the room's own. */
 void kl_room_give_commands(struct kl_room *r, struct kl_interval *next);
 
 #endif

@@ -1,39 +1,41 @@
 /* spacing.h - how long the next interval is. docs/design.md §3 "Spacing".
  *
- * Clients report for each frame the lead that it would have needed to be in time (in quarter frames,
- * independent of the spacing then in force).
+ * Clients report the need of each frame: the lead that would have had it in time, in quarter frames,
+ * independent of the spacing in force.
  *
- * A frame is late at a spacing where its need is greater. A client's late frames within half a second of the
- * first are one episode; one that two frames more would not have covered is an outlier (somebody's machine
- * held its breath). The spacing is raised by the whole shortfall
+ * A frame is late at a spacing if its need is greater. A client's late frames within half a second of the
+ * first are one episode. An episode that two frames more would not have covered is an outlier (a machine
+ * stood still for a moment). The spacing is raised by the whole shortfall
  * - when lateness lasts: of some client's last KL_SPACING_RECENT frames, KL_SPACING_BURST were late, and not
- *   less and less so, as where a link held its breath and then gave all at once;
+ *   less and less so (as after a link that held everything back and then delivered it at once);
  * - when a client has more late frames than the budget, 0.1 % of all, explains: each fills its bucket by one
  *   (two of an episode at most), the bucket drains by one in KL_SPACING_DRAIN frames, and KL_SPACING_BRIM are
  *   too many; or more than ten in 10 s in episodes that are no outliers.
- * Lateness that lasts means that the link has changed its length. What losses and jitter asked for on top of
- * the old length they will ask for on top of the new one, so the needs of before, moved by what the client's
- * typical need has changed, stay as evidence: one raise is enough. By how much it has changed is known better
- * with each frame: for half a second the move, and the spacing, are mended upwards.
+ * Lateness that lasts means that the link has changed its length. Losses and jitter will need the same margin
+ * on top of the new length as on top of the old one. The older needs, moved by the change of the client's
+ * typical need, therefore stay as evidence, and one raise is enough. Each further frame improves the estimate
+ * of that change: for half a second the move, and the spacing, are corrected upwards.
  *
  * The bucket is Page's cumulative sum test (Continuous inspection schemes, Biometrika 41, 1954) of a rate of
- * lone events: the rate that it drains at lies between the one that must not be acted upon and those that
- * must, at (r - b) / ln(r / b) for budget b and rate r (one in 550 for 0.1 % and 0.3 %), and the brim sets
- * how often chance alone fills it. Drawn 60 to 300 times each, with one in 550 and seven, it ran over on the
- * average
+ * lone events: its drain rate lies between the tolerated rate and the rates that must be acted upon, at
+ * (r - b) / ln(r / b) for budget b and rate r (one in 550 for 0.1 % and 0.3 %), and the brim sets how often
+ * chance alone fills it. In 60 to 300 random runs each, with one in 550 and a brim of seven, the bucket ran
+ * over on the average
  * - at 0.08 % late after 144 h, at 0.1 % after 16 h, at 0.15 % after 25 min, at 0.2 % after 5 min, at 0.25 %
- *   after 2 min; where they come in twos, at 0.08 % after 75 min, at 0.2 % after 3 min;
+ *   after 2 min; with late frames in pairs, at 0.08 % after 75 min, at 0.2 % after 3 min;
  * - at 0.5 % after 36 s, at 1 % after 15 s, at 3 % after 5 s.
  *
  * A window of 10 s cannot tell these rates apart: at 0.1 % it holds 0.6 late frames on the average, but three
- * every few minutes, and each raise in vain lasts half a minute. What is wrong by a frame is mostly late in 1
- * to 15 % (a loss costs a frame), and noticed as soon as that; at 0.15 to 0.3 % a room may stay for minutes.
+ * every few minutes, and each needless raise lasts half a minute. A spacing that is one frame too short
+ * mostly makes 1 to 15 % of the frames late (a loss costs a frame), which the bucket notices in seconds; at
+ * 0.15 to 0.3 % a room may stay for minutes.
  *
- * Two frames or more too many are given back after 4 s (all but one of them), a quarter of a frame being
- * left to spare; the last after 25 s in which no client had more than three that count (the budget gives it
- * one and a half), and after twice as long each time that had to be taken back, until the link changes its
- * length (or as soon as the link is as short as it was once when so much sufficed for 10 s, and does in the
- * last 10); of a guess (the first spacing, or what a newcomer may need) all after 2 s. */
+ * A spacing that is too long shrinks. If it is too long by two frames or more, all but one go after 4 s, with
+ * a quarter of a frame to spare. The last one goes after 25 s in which no client had more than three late
+ * frames that count (the budget allows one and a half). This time doubles whenever the change had to be taken
+ * back, until the link changes its length. It is cut short if the shorter spacing sufficed for 10 s before on
+ * a link of this length, and would have sufficed in the last 10 s. A guess (the first spacing, or a
+ * newcomer's possible need) shrinks all at once after 2 s. */
 #ifndef KL_SPACING_H
 #define KL_SPACING_H
 
@@ -53,37 +55,36 @@ struct kl_spacing {
     uint32_t reported;                    /* highest frame reported + 1 */
     uint32_t since;                       /* older needs are evidence no more: the link has changed since */
     uint32_t raised_at;                   /* frame of the last raise */
-    uint32_t grown_at;                    /* reported + 1 when links were last found to be longer … */
-    uint32_t longer_from[KL_MAX_CLIENTS]; /* … from which frame on, … */
-    uint8_t length[KL_MAX_CLIENTS];       /* … how long they had been before (0: not longer), … */
-    uint8_t moved[KL_MAX_CLIENTS];        /* … and by how much older needs were moved; quarter frames */
-    uint32_t slow_from;                   /* since when the last frame too many may have been one */
+    uint32_t grown_at;                    /* reported + 1 when links were last found to be longer */
+    uint32_t longer_from[KL_MAX_CLIENTS]; /* the first frame of the longer link */
+    uint8_t length[KL_MAX_CLIENTS];       /* typical need before the change, quarter frames; 0: not longer */
+    uint8_t moved[KL_MAX_CLIENTS];        /* added to older needs, quarter frames */
+    uint32_t slow_from;                   /* frame from which on the last frame of spacing may be too much */
     uint16_t current;
-    uint32_t changed; /* highest frame reported + 1 at the last change */
-    uint8_t
-        sufficed[KL_SPACING_MAX + 1]; /* by spacing: the longest link, as a need, for which it was enough */
-    bool late_news;                   /* frames late at this spacing were reported since it was looked at */
-    bool guess;                       /* nothing has been learnt yet */
-    bool dropping;                    /* the last change gave back what was more than one too many */
+    uint32_t changed;                     /* highest frame reported + 1 at the last change */
+    uint8_t sufficed[KL_SPACING_MAX + 1]; /* by spacing: the longest link, as a need, for which it sufficed */
+    bool late_news;                       /* late frames were reported since the last decision */
+    bool guess;                           /* the spacing is a guess, not yet measured */
+    bool dropping;     /* the last change gave back all but one of several frames too many */
     bool tried;        /* the last frame was given back, and the link has not changed its length since */
-    double patience_s; /* before the last frame is given back */
+    double patience_s; /* time before the last frame is given back */
     double fps;
 };
 
 /* first: the spacing to start with, at `frame`. */
 void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame);
 
-/* This client (below KL_MAX_CLIENTS) needed so much lead for `frame`, what players' machines did left out.
- * Frames older than the history are ignored. */
+/* Takes the need of this client (below KL_MAX_CLIENTS) for `frame`, without the players' machines' own
+ * delays. Frames older than the history are ignored. */
 void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters);
 
-/* Somebody joins in whose link may need so much: if that is more than now, it is the new guess. */
+/* A newcomer's link may need so much: if that is more than the spacing, it is the new guess. */
 void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames);
 
 /* The length of the interval that starts at `frame`. */
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame);
 
-/* Before any report: the round trip, what it varies by and 4 ms, in frames, and one for unlike phases. */
+/* The first guess, before any report: RTT, its spread and 4 ms, in frames, plus one for unlike phases. */
 uint16_t kl_spacing_from_rtt(uint32_t rtt_us, uint32_t spread_us, double fps);
 
 #endif

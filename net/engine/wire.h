@@ -27,7 +27,7 @@ void kl_write_u64(struct kl_writer *w, uint64_t v);
 void kl_write_var(struct kl_writer *w, uint64_t v);
 void kl_write_svar(struct kl_writer *w, int64_t v); /* zigzag */
 void kl_write_bytes(struct kl_writer *w, const void *p, size_t len);
-/* Varint length, then the bytes without the NUL. What a reader would reject is written as '?'. */
+/* Varint length, then the bytes without the NUL. Characters that a reader would reject are written as '?'. */
 void kl_write_string(struct kl_writer *w, const char *s);
 
 void kl_reader_init(struct kl_reader *r, const void *buf, size_t len);
@@ -39,7 +39,7 @@ uint64_t kl_read_u64(struct kl_reader *r);
 uint64_t kl_read_var(struct kl_reader *r, uint64_t max); /* fails above max */
 int64_t kl_read_svar(struct kl_reader *r);
 const uint8_t *kl_read_bytes(struct kl_reader *r, size_t len); /* borrowed; NULL on failure */
-/* Copies a string of at most cap-1 bytes and ends it with NUL. Fails where it is longer, or holds a control
+/* Copies a string of at most cap-1 bytes and ends it with NUL. Fails if it is longer, or holds a control
  * character (below 0x20, 0x7f) or bytes that are not UTF-8. */
 void kl_read_string(struct kl_reader *r, char *out, size_t cap);
 
