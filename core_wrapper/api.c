@@ -68,7 +68,7 @@ static int verdict_on(uint32_t label) {
     return s->phase == KL_STAY_ENDED ? -1 : 1;
 }
 
-/* Who stops at a frame that is not marked, while the others play on, is the only one to speak of it. */
+/* A client that stops at an unmarked frame while the others play on is the only one to report that frame. */
 static bool alone_with(uint32_t label, bool so_far) {
     const struct kl_verdict *v = &kl_w.status.verdict;
     return so_far || (v->frame == label && !v->complete && !v->differs);
@@ -88,7 +88,7 @@ static int wait_for_verdict(uint32_t label, unsigned timeout_ms) {
     }
 }
 
-/* What is being healed is healed first. */
+/* Lets a healing under way end first. */
 static void heal(unsigned timeout_ms) {
     uint64_t until_us = kl_now_us() + timeout_ms * UINT64_C(1000);
     while (kl_snapshot_busy() && kl_w.link && kl_now_us() < until_us) {

@@ -12,10 +12,10 @@
 #define LATE_S        (1.0 / 60) /* of lateness that the buffer covers on average */
 #define FADE_S        0.008
 #define STEADY        0.004 /* of the pace: 7 cents */
-#define STEADY_FREE   0.5   /* frames too full or too empty that change nothing … */
-#define STEADY_FULL   1.75  /* … that make it STEADY, and from where on it is catching up … */
-#define CATCH_LINEAR  0.03  /* … by so much a frame … */
-#define CATCH_SQUARE  0.05  /* … and so much a frame squared */
+#define STEADY_FREE   0.5   /* frames too full or too empty that change nothing */
+#define STEADY_FULL   1.75  /* frames of error at which the pace is STEADY; beyond, catching up begins */
+#define CATCH_LINEAR  0.03  /* faster by this much for each frame */
+#define CATCH_SQUARE  0.05  /* and by this much for each frame squared */
 #define SPEED_MAX     4.0
 #define MUCH_S        0.4    /* more in the buffer than this is let go */
 #define SLOW_S        0.5    /* the fill that the steady pace follows is smoothed over this long */
@@ -28,7 +28,7 @@
 #define OFF_RATE      0.01
 #define CHUNK         32          /* samples through the converter at the same speed */
 #define FEED          (CHUNK * 4) /* the most it is given at once */
-#define PRIME         128         /* samples it is given of what was heard before */
+#define PRIME         128         /* samples of already heard sound that the converter gets first */
 #define LOOK          24 /* samples that it wants to see ahead, at usual speed (half its filter: 20) */
 
 static void clear(struct kl_audio *a) {
@@ -65,7 +65,7 @@ static double target(const struct kl_audio *a) {
     return a->worth / 2 + LATE_S * a->rate;
 }
 
-/* Goes on from there, with what was before it as the past. */
+/* Goes on from that sample, with the sound before it as the converter's past. */
 static void jump(struct kl_audio *a, double to) {
     uint64_t at = (uint64_t)llround(to);
     if (at < PRIME) at = PRIME;
@@ -79,13 +79,13 @@ static void jump(struct kl_audio *a, double to) {
     src_set_ratio(a->src, 1);
 }
 
-/* What was played while nothing is heard: the end of it is enough to begin with. */
+/* Drops sound that was played while the output is silent; its end is enough to begin with. */
 static void forget_old(struct kl_audio *a, double keep) {
     double waits = (double)a->end - a->pos;
     if (waits > keep) a->pos = (double)a->end - keep;
 }
 
-/* Where there is no place, what is being heard comes first. */
+/* Without room in the buffer, the sound being heard comes first. */
 static size_t place_for(struct kl_audio *a, size_t frames) {
     if (a->elastic && a->voice == KL_VOICE_NONE)
         forget_old(a, frames < RING_WAITS ? RING_WAITS - (double)frames : 0);
@@ -164,7 +164,7 @@ static double look(double speed) {
     return LOOK * (speed > 1 ? speed : 1);
 }
 
-/* One step of the converter: gives it what n samples at this speed need, takes what it makes. */
+/* One step of the converter: gives it the input for n samples at this speed, takes its output. */
 static bool step(struct kl_audio *a, float *out, unsigned n, double speed, unsigned *made) {
     float in[FEED * 2];
     double until = a->pos + n * speed + look(speed) + 2;
@@ -185,7 +185,7 @@ static bool step(struct kl_audio *a, float *out, unsigned n, double speed, unsig
     return *made || d.input_frames_used;
 }
 
-/* Up to n samples at this speed from pos on; 0 where there are not enough to see ahead. */
+/* Up to n samples at this speed from pos on; 0 if there are too few to see ahead. */
 static unsigned convert(struct kl_audio *a, float *out, unsigned n, double speed) {
     unsigned made;
     for (; a->skip; a->skip -= made)
@@ -198,7 +198,7 @@ static unsigned convert(struct kl_audio *a, float *out, unsigned n, double speed
     return 0;
 }
 
-/* What one call gives out. */
+/* The sound that one call gives out. */
 struct portion {
     unsigned want;
     double speed;     /* at its end */
@@ -229,7 +229,7 @@ static double loudness(double speed) {
     return speed > 1 ? 1 / speed : 1;
 }
 
-/* The next sample; where there is none, what was heard last, backwards: it fades out on that. */
+/* The next sample. Without one, the last heard sound backwards, for the fade-out. */
 static bool next(struct kl_audio *a, struct source *s, const struct portion *p, unsigned done, double v[2]) {
     if (s->at < s->has || refill(a, s, p, done)) {
         double before = loudness(s->from), after = loudness(s->to);
@@ -346,7 +346,7 @@ static void give(struct kl_audio *a, unsigned want, double call_s, retro_audio_s
     p.fall_from = let_go ? 0 : want;
     if (!let_go && lacks > 0 && a->voice == KL_VOICE_FULL) {
         double fade = a->rate * FADE_S, left = BRIDGE_S * a->rate - a->bridged - lacks;
-        /* What a fade would want is kept where it can be: backwards, a fade begins with a kink. */
+        /* Keep enough samples for a fade, if possible: a fade on backward sound begins with a kink. */
         double kept = fmin(fmin(fade, left), fmax(lasts, 0));
         if (left >= 0) a->bridged += lacks + kept;
         if (left >= 0) p.want = lasts > kept ? (unsigned)(lasts - kept) : 0;

@@ -24,7 +24,7 @@ uint8_t kl_away_turn(struct kl_away *p, uint8_t away, uint64_t now_us) {
     return changed;
 }
 
-/* turned_us stands where it came back until the next call. */
+/* turned_us is the time of the return, until the next call. */
 uint64_t kl_away_time_us(const struct kl_away *p, unsigned seat) {
     return p->turned_us[seat] > p->away_us[seat] ? p->turned_us[seat] - p->away_us[seat] : 0;
 }

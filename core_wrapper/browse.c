@@ -16,7 +16,7 @@ static struct relay {
     uint16_t port;
     struct kl_asker asker; /* its mutex: of all below */
     bool done;
-    char why[KEYLOCK_LINE]; /* with done: "" or what failed */
+    char why[KEYLOCK_LINE]; /* if done: "" or the failure */
     struct keylock_room *room;
     unsigned count;
     /* of the thread alone */

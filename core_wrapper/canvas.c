@@ -2,8 +2,8 @@
 
 #include "core_wrapper/font.h"
 
-#define UNIT_LINES   220u /* a picture of so many lines for each pixel of a unit … */
-#define UNIT_COLUMNS 160u /* … and at least so many columns */
+#define UNIT_LINES   220u /* lines of a picture for each pixel of a unit */
+#define UNIT_COLUMNS 160u /* columns at least, for each pixel of a unit */
 
 size_t kl_canvas_pixel_bytes(enum retro_pixel_format format) {
     return format == RETRO_PIXEL_FORMAT_XRGB8888 ? 4 : 2;
@@ -87,7 +87,7 @@ void kl_canvas_fill(const struct kl_canvas *c, int x, int y, int w, int h, uint3
 void kl_canvas_shade(const struct kl_canvas *c, int x, int y, int w, int h) {
     struct box b;
     if (!box_of(c, x, y, w, h, &b)) return;
-    uint32_t keep = native(c->format, 0x1f1f1f); /* what is left of each channel after the shift */
+    uint32_t keep = native(c->format, 0x1f1f1f); /* the bits of each channel that are left after the shift */
     for (unsigned row = 0; row < b.h; row++) {
         uint8_t *line = c->pixels + (b.y + row) * c->pitch;
         if (kl_canvas_pixel_bytes(c->format) == 4)

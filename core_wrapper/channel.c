@@ -40,7 +40,7 @@ int kl_channel_encode(const struct kl_channel_packet *p, uint8_t *buf, size_t ca
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
 }
 
-/* What comes behind the version may be another in another version. */
+/* The bytes behind the version may differ in another version. */
 static int read_greet(struct kl_reader *r, struct kl_channel_packet *p) {
     const uint8_t *m = kl_read_bytes(r, sizeof magic);
     p->version = kl_read_u16(r);

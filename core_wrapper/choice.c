@@ -16,7 +16,7 @@
 
 static struct {
     enum kl_play_mode mode;           /* as it is played */
-    char menu[64], room[KL_NAME_MAX]; /* the options as last seen; what they said of the room */
+    char menu[64], room[KL_NAME_MAX]; /* the options as last seen; their room */
     uint64_t looked_us, turned_us;
     struct kl_config
         said; /* room, seats, password, unlisted as they were before a quick match changed them */
@@ -28,12 +28,12 @@ static struct {
     bool left;    /* by the frontend's own menu: alone, until something is chosen in the core options */
 } c;
 
-/* What he has set up himself. */
+/* The player's own settings. */
 static const struct kl_config *own(void) {
     return c.netplay ? &c.said : &kl_w.config;
 }
 
-/* ---- what is said ---- */
+/* ---- the options' values ---- */
 
 static const char *ask(const char *key) {
     struct retro_variable v = {.key = key};
@@ -136,7 +136,8 @@ static bool go(enum kl_play_mode mode) {
     case KL_PLAY_ALONE: return true;
     case KL_PLAY_QUICK: return look_for_match();
     case KL_PLAY_ROOM: return join_named(c.said.seats);
-    case KL_PLAY_SPECTATE: return join_named(0); /* of a game under way where the relay lets spectators in */
+    case KL_PLAY_SPECTATE:
+        return join_named(0); /* watches a game under way, if the relay lets spectators in */
     }
     return false;
 }
@@ -263,7 +264,7 @@ void kl_choice_leave(void) {
     change(KL_PLAY_ALONE);
 }
 
-/* What he turns in the core options is his newest word, whatever sent him where he is or was. */
+/* A change in the core options is the player's newest choice and counts over any earlier one. */
 static void heed_menu(void) {
     c.said.mode = kl_w.config.mode = KL_PLAY_AUTO;
     c.left = false;

@@ -20,7 +20,7 @@ static struct {
     bool tray_open;              /* until tray_frame; then tray_index goes in */
     uint32_t tray_frame;
     uint16_t tray_index;
-    bool quiet; /* what is done has been told before */
+    bool quiet; /* the effects have been told before */
 } room;
 
 const struct kl_member *kl_command_member(unsigned client) {
@@ -40,7 +40,7 @@ const char *kl_command_name(unsigned client) {
 
 /* ---- doing ---- */
 
-/* Everybody's screen tells who did what, and when. */
+/* Every screen tells a command's giver, effect and frame. */
 __attribute__((format(printf, 3, 4))) static void tell(const struct kl_command *c, uint32_t frame,
                                                        const char *format, ...) {
     char what[KLW_TEXT_MAX];

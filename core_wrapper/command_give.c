@@ -1,5 +1,4 @@
-/* Giving a command: what its words leave open, what can be known before the room is asked, the order itself.
- */
+/* Giving a command: fills in open values, checks the known conditions, sends the order. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "core_wrapper/slot.h"
 
 #define SHOWN_MS     4000
-#define GIVEN_FRAMES 120 /* by then what was given has been done, or never will be */
+#define GIVEN_FRAMES 120 /* by then a given command has taken effect, or never will */
 
 /* The newest policy that was given from here: a second one may come before the room has done the first. */
 static struct {
@@ -23,7 +22,7 @@ static int refuse(char *answer, size_t cap, const char *why) {
     return -1;
 }
 
-/* ---- who ---- */
+/* ---- members ---- */
 
 static bool is_host(void) {
     const struct kl_member *m = kl_command_member(kl_w.status.welcome.client);
@@ -56,7 +55,7 @@ static const struct kl_member *find(const char *who, char *answer, size_t cap) {
     return m;
 }
 
-/* ---- what the words leave open ---- */
+/* ---- open values ---- */
 
 static int fit_policy(struct kl_words *w, char *answer, size_t cap) {
     bool newer = given.any && kl_w.play.next_frame - given.frame < GIVEN_FRAMES;
@@ -139,7 +138,7 @@ static int fit_host(struct kl_words *w, char *answer, size_t cap) {
     return m ? 0 : -1;
 }
 
-/* Who watches from outside the game is in no roster: the relay knows whether there is such a one. */
+/* A watcher from outside the game is in no roster. The relay knows whether there is one of that name. */
 static bool fit_watcher(struct kl_words *w) {
     size_t len = strlen(w->who);
     if (!kl_w.status.roster.watchers || len >= KL_NAME_MAX) return false;

@@ -67,7 +67,7 @@ bool kl_words_get_disk(const struct kl_command *c, uint16_t *index) {
     return true;
 }
 
-/* The wire's own way with strings does it: written, what a reader would refuse is '?'. */
+/* The wire's own writing of strings does this: bytes that a reader would refuse become '?'. */
 void kl_words_text(const struct kl_command *c, char out[KL_COMMAND_BYTES + 1]) {
     char raw[KL_COMMAND_BYTES + 1];
     uint8_t bytes[KL_COMMAND_BYTES + 2];

@@ -15,13 +15,13 @@
 #define LOOK_EVERY   10 /* calls of retro_run between looks at the frontend's options */
 #define GIVE_EVERY   20 /* calls between two option changes given to the room: it takes a few a keyframe */
 #define LINES_A_TURN 4
-/* A menu is stepped through: what it says counts once nothing has turned for so long. */
+/* A player steps through the values of a menu, so a value counts only after it has stood for this time. */
 #define SETTLED_US 1500000
 #define OWN_MAX    32 /* bytes of a value of ours, NUL included */
 
 /* ---- hot keys ---- */
 
-/* A script's pads are what it says, unless it asks for hot keys. */
+/* A script's pads stay as the script has them, unless it asks for hot keys. */
 static struct kl_hotkeys *hotkeys(void) {
     static struct kl_hotkeys keys;
     static char list[KL_CONFIG_HOTKEYS_MAX];
@@ -44,7 +44,7 @@ uint16_t kl_control_pad(unsigned port, uint16_t pad) {
 
 /* ---- the frontend's menu ---- */
 
-/* The frontend's values as last seen; by place, and looked up by key where the core has declared anew. */
+/* The frontend's values as last seen, by place; looked up by key if the core has declared anew. */
 static struct {
     struct seen {
         char *key, *value;
@@ -53,7 +53,7 @@ static struct {
     char own[KL_OWN_COUNT][OWN_MAX];
     unsigned calls, wait;
     uint64_t turned_us; /* when something was turned last; 0: all of it has been seen to */
-    bool given;         /* since then: what is ours */
+    bool given;         /* given to the room since then */
 } menu;
 
 static const char *ask(const char *key) {
@@ -100,7 +100,7 @@ static void see_menu(void) {
     }
 }
 
-/* True where it is another now. */
+/* True if the value has changed. */
 static bool turned(unsigned i) {
     const char *v = ask(kl_own_option[i].key);
     if (!v || !strncmp(menu.own[i], v, OWN_MAX - 1)) return false;
@@ -128,7 +128,7 @@ static void follow_panel(void) {
         if (is_panel(i) && turned(i)) kl_screen_panel(!is_neutral(i));
 }
 
-/* What the player turns in the menu is meant for the game, which is everybody's. One at a time; true: there
+/* Gives a changed menu option to the room, because the game is everybody's. One option a call; true: there
  * may be more. */
 static bool give_option(void) {
     char words[KL_WORDS_MAX];
@@ -194,10 +194,10 @@ bool kl_control_claim(int *out) {
     snprintf(name, sizeof name, KL_CONTROL_NAME "%ld", (long)getpid());
     int fd = kl_local_open(name);
     if (fd >= 0) *out = fd;
-    return fd != KL_LOCAL_TAKEN; /* where there are none, nothing tells instances apart */
+    return fd != KL_LOCAL_TAKEN; /* without such sockets, instances cannot be told apart */
 }
 
-/* False where nothing waits. */
+/* False if no line waits. */
 static bool take_line(void) {
     char line[KL_WORDS_MAX], said[KLW_TEXT_MAX], back[KLW_TEXT_MAX + 8];
     struct kl_local_peer from = {.len = 0};

@@ -227,7 +227,7 @@ int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, s
     return -1;
 }
 
-/* Where the core's own calls will stand. A sanitizer would move the array elsewhere. */
+/* Clears the stack that the core's calls will use. A sanitizer would move the array elsewhere. */
 __attribute__((noinline, no_sanitize("address"))) static void clear_stack_below(void) {
     uint8_t below[STACK_CLEARED];
     memset(below, 0, sizeof below);

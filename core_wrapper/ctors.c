@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-/* The dynamic section within the mapped file; NULL where the file is not what it should be. */
+/* The dynamic section within the mapped file; NULL if the file is malformed. */
 static ElfW(Dyn) * find_dynamic(uint8_t *file, size_t len, size_t *count) {
     const ElfW(Ehdr) *h = (const void *)file;
     bool elf = len >= sizeof *h && memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_type == ET_DYN &&

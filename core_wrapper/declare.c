@@ -13,7 +13,7 @@ static const char *text(const char *s) {
     return s ? s : "\1";
 }
 
-/* True where `now` (malloced, NULL without memory) differs from what d holds; d keeps it then. */
+/* True if `now` (malloced, NULL without memory) differs from d's text; d keeps it then. */
 static bool differs(struct kl_declared *d, char *now) {
     if (!now || (d->text && !strcmp(d->text, now))) {
         free(now);

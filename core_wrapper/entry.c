@@ -105,8 +105,8 @@ RETRO_API void retro_set_input_state(retro_input_state_t callback) {
     if (alone()) kl_w.core.set_input_state(callback);
 }
 
-/* What the frontend keeps of it must outlive the core, which is opened anew where another way to play is
- * wanted. */
+/* The frontend keeps pointers to these strings, so they must outlive the core, which is reopened for another
+ * way to play. */
 static void rename_core(struct retro_system_info *info) {
     static char name[KL_CORE_NAME_BYTES], version[128], extensions[8192];
     int version_len = kl_core_text_len(info->library_version, 80);
@@ -132,8 +132,8 @@ RETRO_API void retro_get_system_info(struct retro_system_info *info) {
     info->valid_extensions = "";
 }
 
-/* A core that was found only now, because the frontend's folders were not known, has missed what came before.
- */
+/* A core that was found late, because the frontend's folders were unknown, has missed the earlier calls:
+ * repeat them. */
 static void catch_up(void) {
     const void *before = kl_w.core.handle;
     kl_load_open(true);
@@ -271,8 +271,8 @@ static bool own_states(void) {
     return alone() || kl_wrapper_local();
 }
 
-/* 0 while loading, so that rewind and run-ahead are not even set up; more than that in play, so that a player
- * who saves or loads a state gets as far as our message. */
+/* 0 while loading, so that rewind and run-ahead are not even set up. Larger in play, so that a player who
+ * saves or loads a state gets our message. */
 RETRO_API size_t retro_serialize_size(void) {
     if (own_states()) return kl_w.core.serialize_size();
     return room() && kl_w.phase == KL_PHASE_PLAYING ? kl_w.play.buffer.size + 1 : 0;

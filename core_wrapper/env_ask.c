@@ -1,4 +1,4 @@
-/* The core's questions in a room: what every machine must be told alike. */
+/* The core's questions in a room: every machine gets the same answers. */
 #include <string.h>
 
 #include "core_wrapper/command.h"
@@ -159,7 +159,8 @@ static retro_perf_tick_t perf_counter(void) {
     return (retro_perf_tick_t)kl_world_read_ns();
 }
 
-/* Which code paths a core takes may show in its floating-point results: what every machine of a kind has. */
+/* The code path of a core may show in its floating-point results, so the answer names only features that all
+ * machines of a kind have. */
 static uint64_t cpu_features(void) {
 #if defined(__x86_64__)
     return RETRO_SIMD_SSE | RETRO_SIMD_SSE2 | RETRO_SIMD_MMX | RETRO_SIMD_MMXEXT | RETRO_SIMD_CMOV;
@@ -192,9 +193,9 @@ bool kl_env_perf(unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- what shakes and lights up at the player's ---- */
+/* ---- rumble, sensors and lights ---- */
 
-/* The core's port is a seat; where it is ours, the frontend's port is its rank among ours. */
+/* The core's port is a seat. If the seat is ours, the frontend's port is its rank among our seats. */
 static bool set_rumble(unsigned port, enum retro_rumble_effect effect, uint16_t strength) {
     unsigned mask = 0; /* seats that our pads play, which after a swap are not the ones we were given */
     unsigned rank[KL_MAX_SEATS] = {0}, pads = 0;

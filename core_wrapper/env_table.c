@@ -10,9 +10,9 @@
 #define ANSWER(name) KL_ENV_FORWARD, KL_ENV_ANSWER, kl_env_##name
 #define REFUSE       KL_ENV_FORWARD, KL_ENV_REFUSE, NULL
 
-/* Every environment call of libretro.h, those newer than Debian 12's header included (by number). Alone, all
- * are forwarded but one: FORWARD, ANSWER and REFUSE say what becomes of them in a room. "Twice" means the
- * load at the room's start, which the frontend must not notice. 4, 5 and 20 are no longer calls. */
+/* Every environment call of libretro.h; calls newer than Debian 12's header stand by number. Alone, all
+ * calls but one are forwarded: FORWARD, ANSWER and REFUSE are for a room. "Twice" means the load at the
+ * room's start, which the frontend must not notice. 4, 5 and 20 are no longer calls. */
 static const struct kl_env_entry table[] = {
     {1, "SET_ROTATION", ANSWER(rotation), "told again only where it changes"},
     {2, "GET_OVERSCAN", ANSWER(overscan), "a player's setting; cropped everywhere"},

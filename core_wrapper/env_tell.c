@@ -1,6 +1,6 @@
-/* The core's declarations in a room. The frontend hears them when they are first made; when the core is
- * loaded afresh, or later, only what has changed and may change. The core hears the same answer on every
- * machine. */
+/* The core's declarations in a room. The frontend gets a declaration when it is first made. Later, or when
+ * the core is loaded afresh, it gets only changes, as far as they are allowed. The core gets the same answer
+ * on every machine. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool forward(unsigned cmd, void *data) {
     return kl_w.front.environment && kl_w.front.environment(cmd, data);
 }
 
-/* The frontend has heard it before, but for what changed. */
+/* True if the frontend has the declaration already, changes excepted. */
 static bool told_before(void) {
     return kl_w.load == KL_LOAD_AFRESH || kl_w.phase >= KL_PHASE_READY;
 }

@@ -18,7 +18,7 @@ static int refuse(struct parser *p, const char *want, const char *got, size_t le
     return -1;
 }
 
-/* By RETRO_DEVICE_ID_JOYPAD_*: its place in the list; -1 where there is none of that name. */
+/* A button's place in the list, by RETRO_DEVICE_ID_JOYPAD_*; -1 for an unknown name. */
 static int button(const char *at, size_t len) {
     int i = 0;
     for (const char *name = KL_HOTKEYS_BUTTONS; len && *name; i++) {
@@ -29,7 +29,7 @@ static int button(const char *at, size_t len) {
     return -1;
 }
 
-/* "select+r:", of any names: the bytes before the colon; 0 where it is nothing of that kind. */
+/* Length of a head like "select+r:", with any names, up to the colon; 0 for another text. */
 static size_t head(const char *at) {
     size_t hold = 0, press = 0;
     while (isalnum((unsigned char)at[hold]))
@@ -40,7 +40,7 @@ static size_t head(const char *at) {
     return press && at[hold + 1 + press] == ':' ? hold + 1 + press : 0;
 }
 
-/* Up to a comma that another hot key follows, or the end: what is said may have commas of its own. */
+/* Length up to the end, or to a comma before another hot key: a chat line may have commas of its own. */
 static size_t length(const char *at) {
     size_t len = strcspn(at, ",");
     while (at[len] && !head(at + len + 1 + strspn(at + len + 1, " ")))

@@ -32,7 +32,7 @@ static uint32_t le(const uint8_t *p, unsigned bytes) {
     return v;
 }
 
-/* The end record: within the last 64 KiB and 22 bytes. NULL where there is none. */
+/* The end record, within the last 64 KiB and 22 bytes; NULL for none. */
 static const uint8_t *zip_end(const uint8_t *z, size_t len) {
     size_t stop = len > 65557 ? len - 65557 : 0;
     for (size_t at = len < 22 ? 0 : len - 22; len >= 22; at--) {
@@ -42,7 +42,7 @@ static const uint8_t *zip_end(const uint8_t *z, size_t len) {
     return NULL;
 }
 
-/* Sum of the members' hashes, so that their order does not matter. 0 members where it is no zip. */
+/* Sum of the members' hashes, so that their order does not matter. 0 members: no zip. */
 static unsigned zip_members(const uint8_t *z, size_t len, uint64_t *sum) {
     const uint8_t *end = zip_end(z, len);
     *sum = 0;
@@ -143,8 +143,8 @@ static const char *last_bytes(const char *text, size_t bytes) {
     return n > bytes ? text + n - bytes : text;
 }
 
-/* Name and value of the i-th opened file, where it belongs to the identity. A set may lie beside the game or
- * in one of several system folders: its own name is what counts. */
+/* Name and value of the i-th opened file, if it belongs to the identity. A set may lie beside the game or in
+ * one of several system folders, so only its own name counts. */
 static bool file_fact(unsigned i, const struct looked_in *in, struct kl_fact *out) {
     bool wrote;
     char real[4096];
@@ -163,7 +163,7 @@ static bool file_fact(unsigned i, const struct looked_in *in, struct kl_fact *ou
     return kl_identity_hash_file(real, out->value, sizeof out->value) == 0;
 }
 
-/* Up to the blank before the bracket: what is compared. */
+/* Length of the compared part: up to the blank before the bracket. */
 static size_t compared(const char *value) {
     const char *end = strstr(value, " (");
     return end ? (size_t)(end - value) : strlen(value);

@@ -23,7 +23,7 @@ static struct {
     bool invited;
 } j = {.seat.lock.handle = -1};
 
-/* ---- what we say of ourselves ---- */
+/* ---- our own description ---- */
 
 static void player_name(char *out, size_t cap) {
     const char *front = NULL, *user = getenv("USER");

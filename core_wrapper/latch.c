@@ -82,7 +82,7 @@ static bool asked(const struct kl_latch *l, unsigned device) {
     return l->asked >> device & 1;
 }
 
-/* What the game may not see of the pad it may not see of the triggers either. */
+/* Hides the triggers that belong to hidden buttons of the pad. */
 static void hide(struct kl_input *in, uint16_t pad, uint16_t shown) {
     uint16_t hidden = pad & (uint16_t)~shown;
     in->joypad = shown;
@@ -105,7 +105,7 @@ void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats
         else
             l->pending[p] = *in;
     }
-    if (!seats && l->filter) l->filter(0, read_pad(l, state, 0)); /* who only watches has hot keys too */
+    if (!seats && l->filter) l->filter(0, read_pad(l, state, 0)); /* a watcher has hot keys too */
     if (asked(l, RETRO_DEVICE_KEYBOARD) && !l->key_events && seats) read_keys(l, state);
     l->has_pending = true;
 }
@@ -198,7 +198,7 @@ static int16_t pointer_state(const struct kl_input *in, unsigned index, unsigned
     }
 }
 
-/* One keyboard stands before the machine, whoever types on it: the port says nothing. */
+/* The machine has one keyboard, whatever the port. */
 static int16_t keyboard_state(struct kl_latch *l, unsigned id) {
     set_bit(l->asked_key, id, true);
     return bit(l->key_down, id);

@@ -111,7 +111,7 @@ static bool is_news(const char *system_dir) {
 void kl_load_open(bool final) {
     char err[KLW_TEXT_MAX], system_dir[4096] = "";
     ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, system_dir, sizeof system_dir);
-    /* whoever only asks for our name has no interface; the frontend that loads us may */
+    /* a program that only asks for our name has no interface; the frontend that loads us may have one */
     bool lockable = kl_w.mode != KL_MODE_NONE && may_lock();
     bool news = is_news(system_dir) || kl_wish_new() || (kl_w.mode == KL_MODE_ALONE && lockable);
     bool stands = kl_w.core.initialised || !news;
@@ -159,7 +159,7 @@ static const char *refusal(void) {
     return ram.count || kl_w.core.serialize_size() ? "" : kl_core_log_error();
 }
 
-/* As of now: what is opened later, while it plays, comes at another moment on each machine. */
+/* The sets at this moment: files opened later, in play, come at different moments on each machine. */
 static void know_sets(void) {
     kl_w.sets.count = 0;
     kl_identity_sets(&kl_w.sets, kl_w.system_dir, &kl_w.content);
@@ -167,8 +167,8 @@ static void know_sets(void) {
 
 /* ---- the first load ---- */
 
-/* The core sees copies of the player's save files: what it writes while it loads or unloads stays here.
- * Whoever begins alone has his own. */
+/* The core sees copies of the player's save files, so its writes while loading and unloading stay in the
+ * copies. A core that begins alone has the player's own files. */
 static int prepare_first_folder(char *err, size_t err_len) {
     struct kl_savefiles *files = calloc(1, sizeof *files);
     ask_folder(RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY, kl_w.player_dir, sizeof kl_w.player_dir);
@@ -275,7 +275,7 @@ static void put_memories(struct kl_start *s) {
     }
 }
 
-/* The player's files for this content, and what else the core looked for in its save folder. */
+/* Adds the player's files for this content, and other files that the core looked for in its save folder. */
 static void put_files(struct kl_start *s, struct kl_savefiles *files) {
     size_t n = strlen(kl_w.save_dir);
     if (!*kl_w.player_dir) return;
@@ -398,7 +398,7 @@ static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_
     return 0;
 }
 
-/* The room's options may have changed what the frontend was told about picture and sound. */
+/* The room's options may have changed the core's picture and sound since the frontend was told. */
 static void compare_av(void) {
     struct retro_system_av_info av = {0};
     kl_w.core.get_system_av_info(&av);

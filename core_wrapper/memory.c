@@ -44,8 +44,7 @@ size_t kl_memory_size(const struct kl_memory *m, unsigned id) {
 
 /* ---- the memory map ---- */
 
-/* Bytes behind a descriptor's pointer and offset; 0 where it does not say. libretro.h,
- * retro_memory_descriptor. */
+/* Bytes behind a descriptor's pointer and offset; 0 if unknown. libretro.h, retro_memory_descriptor. */
 static size_t bytes_behind(const struct retro_memory_descriptor *d) {
     if (!d->ptr) return 0;
     if (d->len) return d->len;
@@ -101,7 +100,7 @@ static void copy_regions(struct kl_memory *m, bool constants) {
                    m->region[r].end - m->region[r].first);
 }
 
-/* The same layout again: only where the core's bytes lie has changed. */
+/* The same layout again; only the addresses of the core's bytes have changed. */
 static void repoint(struct kl_memory *m, const struct retro_memory_map *map) {
     struct retro_memory_descriptor *old = m->inner;
     const void *was[KL_MEMORY_REGIONS];

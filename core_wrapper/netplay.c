@@ -33,17 +33,17 @@ enum guest_state {
 static struct {
     bool asked, offered; /* the frontend: about the interface; has it */
     struct kl_netpacket core;
-    bool core_has, core_serves; /* … its own; this session is its */
+    bool core_has, core_serves; /* the core has an interface of its own; the present session uses it */
     bool active, host;          /* a session of ours */
     kl_netpacket_send_fn send;
     kl_netpacket_poll_fn poll_receive; /* may be NULL */
-    bool room_wanted, in_room, told;   /* in_room: the link was in it; told: the host, what became of it */
-    bool greeted;                      /* guest: our GREET is out */
-    struct kl_url ticket;              /* guest: with ->port 0 there is none yet */
+    bool room_wanted, in_room, told; /* in_room: the link was in the room; told: the host knows the result */
+    bool greeted;                    /* guest: our GREET is out */
+    struct kl_url ticket;            /* guest: with ->port 0 there is none yet */
     uint64_t beat_us, door_us, ticket_us;
-    struct kl_hosted *hosted; /* host: the relay of this match, where no other is known */
+    struct kl_hosted *hosted; /* host: the relay of this match, if no other is known */
     uint16_t hosted_port;
-    struct kl_reach *reach;   /* guest: … is looked for */
+    struct kl_reach *reach;   /* guest: looks for the host's relay */
     bool ticket_hosted, lost; /* guest: the ticket is for such a one; nobody answers there */
     unsigned serving;         /* host: the guest with a ticket; 0: none */
     struct {
@@ -52,7 +52,7 @@ static struct {
         bool silent;                        /* was said */
     } guest[GUESTS + 1];                    /* by RetroArch's number; a guest has the host as 0 */
     struct kl_carrier *carrier[GUESTS + 1]; /* for whom the channel carries the match itself; so numbered */
-    bool cut;                               /* guest: … and its channel is another now, or none */
+    bool cut;                               /* guest: the channel ended, or is a new one */
 } n;
 
 /* ---- packets ---- */
@@ -200,7 +200,7 @@ static void give_ticket(unsigned guest, uint64_t now_us) {
     n.ticket_us = now_us;
 }
 
-/* The room's door locks itself behind who comes in (KL_DOOR_ONCE), and is opened for one at a time. */
+/* The room's door locks itself behind each newcomer (KL_DOOR_ONCE). This opens it for one guest at a time. */
 static void serve(uint64_t now_us) {
     unsigned next = 1;
     if (n.serving && now_us - n.ticket_us > TICKET_US) {
@@ -313,7 +313,7 @@ static bool enter_room(void) {
     return true;
 }
 
-/* ---- what comes ---- */
+/* ---- received packets ---- */
 
 static void take_greeting(const struct kl_channel_packet *p, unsigned from) {
     char why[KL_TEXT_MAX];
@@ -355,8 +355,8 @@ static void take_for_guest(const struct kl_channel_packet *p) {
     }
 }
 
-/* The first packet says who it is; without it nothing else counts. But a host's beats go to all whom its
- * frontend has let in, and so may overtake its answer to a greeting that is still under way. */
+/* The first packet is a greeting; without it no other packet counts. But a host sends beats to all guests of
+ * its frontend, so a beat may overtake the answer to a greeting. */
 static bool is_due(uint8_t kind, unsigned from) {
     return n.guest[from].state != GUEST_NONE || kind == KL_CHANNEL_GREET || kind == KL_CHANNEL_REFUSE ||
            (kind == KL_CHANNEL_BEAT && !n.host);
@@ -488,7 +488,7 @@ static void follow_room(void) {
         say_outcome(KL_CHANNEL_FAILED);
 }
 
-/* What the frontend has received by now; it may call receive() and stop(). */
+/* Takes the packets that the frontend has received; it may call receive() and stop(). */
 static void receive_more(void) {
     for (unsigned i = 0; i <= GUESTS; i++)
         if (n.carrier[i]) kl_carrier_frame(n.carrier[i]);

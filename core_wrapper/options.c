@@ -48,7 +48,7 @@ static bool offers(const struct kl_option *p, const char *value) {
     return false;
 }
 
-/* ---- what a core declares ---- */
+/* ---- a core's declarations ---- */
 
 static struct kl_option *add_option(struct kl_options *o, const char *key, const char *desc) {
     struct kl_option *grown = realloc(o->at, (o->count + 1) * sizeof(*grown));
@@ -184,7 +184,7 @@ static void keep_pending(struct kl_options *o, const char *key, const char *valu
     o->pending[o->pending_count++] = line;
 }
 
-/* "what: a, b, c", cut where err ends. */
+/* Appends the names: "a, b, c", cut at the end of err. */
 static void name_all(char *err, size_t err_len, const struct kl_options *o, const struct kl_option *p) {
     size_t used = strlen(err);
     unsigned count = p ? p->choice_count : o->count;

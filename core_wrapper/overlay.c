@@ -12,15 +12,15 @@
 #include "core_wrapper/wrapper.h"
 
 #define SECOND_US         1000000u
-#define TOLD_EVERY_US     500000 /* a line of a state that lasts is said again so often … */
-#define PROGRESS_EVERY_US 100000 /* where there is progress to show, so often */
-#define TOLD_MS           1100   /* … and stays for so long */
+#define TOLD_EVERY_US     500000 /* time between repeats of a lasting state's line */
+#define PROGRESS_EVERY_US 100000 /* the same with a progress bar */
+#define TOLD_MS           1100   /* time that the line stays */
 #define DESYNC_TOLD_US    10000000u
 #define CATCH_UP_FROM     30 /* frames behind */
 #define CATCH_UP_UNTIL    6
 #define STATE_HEAD        10 /* characters by which two states are told apart in the log */
 
-/* What is counted until the second is full. */
+/* The counts of the present second. */
 struct second {
     uint64_t since_us, lead_sum, lead_count;
     unsigned frames;
@@ -30,8 +30,8 @@ static struct {
     struct kl_graph history;
     struct kl_panel panel;
     struct second second;
-    unsigned state;    /* what panel.state_us counts for … */
-    uint64_t since_us; /* … from then on */
+    unsigned state;    /* the state that panel.state_us counts for */
+    uint64_t since_us; /* its begin */
     uint64_t ran_us, told_us, desync_us;
     struct kl_away away;
     struct kl_remaining remaining, fetching; /* frames; bytes of a state to begin with */
@@ -131,7 +131,7 @@ static void follow_phase(void) {
     }
 }
 
-/* How long it has been so: a number that changes with what is counted. */
+/* Follows the time of the present state, by a number that changes with the state. */
 static void follow_state(uint64_t now_us) {
     const struct kl_panel *p = &o.panel;
     unsigned state = p->stage * 8u + (p->paused ? 1 : p->stalled ? 2 : p->absent ? 3 : 0);
@@ -170,7 +170,7 @@ void kl_overlay_desync(char line[KL_PANEL_LINE]) {
     kl_panel_desync(&o.panel, line);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static const enum kl_screen_tone screen_tones[] = {KL_SCREEN_INFO, KL_SCREEN_INFO, KL_SCREEN_WARNING,
                                                    KL_SCREEN_ERROR};
@@ -205,7 +205,7 @@ static const char *name_of(unsigned seat) {
     return NULL;
 }
 
-/* Others only: who is away himself knows. */
+/* Tells only of others: an absent player knows it. */
 static void tell_away(unsigned seat) {
     const char *who = name_of(seat);
     char since[16];
@@ -225,7 +225,7 @@ static void follow_away(uint64_t now_us) {
         if (changed >> s & 1) tell_away(s);
 }
 
-/* ---- what is drawn ---- */
+/* ---- drawing ---- */
 
 static void paint(const struct kl_canvas *c) {
     static const enum kl_panel_tone tones[] = {KL_PANEL_INFO, KL_PANEL_WARNING, KL_PANEL_ERROR};

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define GENTLE        0.05 /* faster than the core's own pace */
-#define GENTLE_MORE   0.01 /* for each frame behind, where that is more … */
-#define GENTLE_MOST   0.10 /* … and no more than that */
+#define GENTLE_MORE   0.01 /* for each frame behind, if that is more than GENTLE */
+#define GENTLE_MOST   0.10 /* and at most this */
 #define BRISK         1.5
 #define BRISK_FROM    16 /* frames */
 #define FLAT_FROM     60
@@ -21,14 +21,14 @@
 #define SHARE_MOST    0.98
 #define SHARE_UP      0.01
 #define SHARE_DOWN    0.03
-#define LATE          1.1 /* intervals from call to call: fast-forward took too long; or, LATE_RUN in a row, … */
-#define LATE_RUN      8     /* … the interval is longer than thought */
+#define LATE          1.1   /* intervals between calls: above it, fast-forward took too long */
+#define LATE_RUN      8     /* late calls in a row after which the interval counts as longer */
 #define OWED_MOST     200e3 /* µs without a call that a frontend may make up for */
 #define FAST_RUNS     1024  /* frames in one call */
 #define GUESS_SHORT   1.5   /* how much cheaper a frame may be than guessed */
 #define OUTLIER       4     /* times the usual cost of a frame: no more is believed at once */
 #define SLOW_AFTER_US 3000000
-#define SLOW_GAIN     0.97 /* of what it was behind: that is no progress */
+#define SLOW_GAIN     0.97 /* share of the earlier backlog: a larger one is no progress */
 
 void kl_pace_begin(struct kl_pace *p, double period_us) {
     p->period_us = period_us;
@@ -92,7 +92,7 @@ void kl_pace_call(struct kl_pace *p, uint64_t now_us) {
     p->spent_us = 0;
 }
 
-/* ---- how far behind, and what is done about it ---- */
+/* ---- the backlog and the mode ---- */
 
 static void set_mode(struct kl_pace *p, uint64_t now_us) {
     bool catching = p->mode >= KL_PACE_BRISK;
@@ -123,7 +123,7 @@ static double gentle(const struct kl_pace *p) {
     return fmin(fmax(GENTLE, GENTLE_MORE * p->behind), GENTLE_MOST);
 }
 
-/* Unseen a frame costs no more than seen: where it seems so, the machine was busy with something else. */
+/* An unseen frame costs no more than a seen one. If it seems so, the machine was busy with other work. */
 static double each_us(const struct kl_pace *p) {
     return p->hidden_us > 0 && p->hidden_us < p->shown_us ? p->hidden_us : p->shown_us;
 }
@@ -132,8 +132,8 @@ static double budget_us(const struct kl_pace *p) {
     return p->share * p->interval_us;
 }
 
-/* As many as fit into the time there is; flat out it is kl_pace_last() that ends the call, for what a frame
- * costs is only guessed here. */
+/* Frames that fit into the time. In FLAT OUT kl_pace_last() ends the call, because the cost of a frame is
+ * only guessed here. */
 static uint32_t fitting(const struct kl_pace *p) {
     double room_us = budget_us(p) - p->shown_us;
     if (each_us(p) <= 0) return FAST_RUNS;

@@ -30,7 +30,7 @@ static const uint32_t tones[] = {GREY, WHITE, YELLOW, RED};
 
 /* ---- text in some lines ---- */
 
-/* Where a line of so many cells ends: at a blank, where there is one in its second half. */
+/* The end of a line of so many cells: at a blank, if there is one in its second half. */
 static size_t break_at(const char *text, int cells) {
     const char *p = text, *blank = NULL;
     for (int i = 0; i < cells; i++) {
@@ -41,7 +41,7 @@ static size_t break_at(const char *text, int cells) {
     return (size_t)((*p == ' ' || !blank ? p : blank) - text);
 }
 
-/* Returns the lines that it takes, `most` at most; what those do not hold is cut. c NULL: draws nothing. */
+/* Returns the number of lines, `most` at most; longer text is cut. c NULL: draws nothing. */
 static int draw_broken(const struct kl_canvas *c, int x, int y, int cells, int most, uint32_t rgb,
                        const char *text) {
     char line[KL_PANEL_LINE];
@@ -125,7 +125,7 @@ static int draw_clients(const struct kl_panel *p, const struct kl_canvas *c, int
 /* ---- figures ---- */
 
 struct figure {
-    char text[FIGURE_CELLS + 11]; /* cut where it is drawn */
+    char text[FIGURE_CELLS + 11]; /* cut when drawn */
     uint32_t rgb;
 };
 
@@ -193,7 +193,7 @@ static int bar(unsigned value, unsigned full, int height) {
     return value >= full ? height : (int)(value * (unsigned)height / full);
 }
 
-/* What each frame needed, against what it got; a stall is a column from top to bottom. */
+/* The lead that each frame needed, and the lead that it had; a stall is a column from top to bottom. */
 static void draw_lead_step(const struct graph *g, const struct kl_canvas *c, int i, unsigned full) {
     struct kl_graph_step s = kl_graph_part(g->h, (unsigned)i, (unsigned)g->steps);
     int need = bar(s.need, full * 4, LEAD_HEIGHT), line = bar(s.had, full * 4, LEAD_HEIGHT);

@@ -33,7 +33,7 @@ static bool is_alone(const struct kl_panel_member *m) {
     return m->alone;
 }
 
-/* "ann, bob"; otherwise where there is nobody. */
+/* The names of fitting members: "ann, bob"; `otherwise` for none. */
 static const char *names(const struct kl_panel *p, fits_fn fits, const char *otherwise,
                          char out[KL_PANEL_LINE]) {
     size_t used = 0;
@@ -106,7 +106,7 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
     return KL_PANEL_QUIET;
 }
 
-/* All seats are taken: the host's machine brings what the game starts with. */
+/* If all seats are taken, the host's machine still has to bring the start data. */
 static void say_filling(const struct kl_panel *p, char out[KL_PANEL_LINE], const char *since) {
     char who[KL_PANEL_LINE];
     if (p->players && p->filled >= p->players)

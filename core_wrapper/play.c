@@ -9,19 +9,19 @@
 #include "core_wrapper/slot.h"
 #include "core_wrapper/snapshot.h"
 
-#define FREE_RUNS    64    /* frames in one call at most, where there is no clock … */
-#define BUDGET_US    10000 /* … and the time for them */
+#define FREE_RUNS    64    /* frames in one call at most, without a clock */
+#define BUDGET_US    10000 /* time for these frames */
 #define MUTE_FROM    5     /* frames in one call of heavy fast-forward */
 #define BREATH_US    2000  /* a frontend that calls again at once is held this long */
 #define AT_ONCE_US   1000
 #define REFRESH_US   16000 /* between two refreshes of the memory that the frontend sees */
 #define SLOW_TOLD_US 10000000
 #define SLOW_ITSELF  1.2     /* times the core's rate: to run on and to catch up as well */
-#define MISSING_US   3000000 /* the pace judges by what was behind a second or so before */
+#define MISSING_US   3000000 /* the pace judges by the backlog of a second or so before */
 
 static struct kl_play *const play = &kl_w.play;
 
-/* ---- what the core calls ---- */
+/* ---- the core's callbacks ---- */
 
 static uint64_t hash_picture(const void *data, unsigned width, unsigned height, size_t pitch, uint64_t h) {
     size_t line = width * kl_picture_pixel_bytes(kl_w.picture.format);
@@ -34,7 +34,7 @@ static void swallow(const void *data, unsigned width, unsigned height, size_t pi
     (void)data, (void)width, (void)height, (void)pitch;
 }
 
-/* Of a core that says "the same again" by NULL, what is hidden may have to be shown later. */
+/* A core may repeat a picture by NULL, so a hidden picture may have to be shown later. */
 static void keep_hidden(const void *data, unsigned width, unsigned height, size_t pitch) {
     struct kl_picture *p = &kl_w.picture;
     bool want_copy = p->want_copy;
@@ -237,7 +237,7 @@ static void give_sound(uint32_t runs) {
         kl_audio_call(&kl_w.audio, runs, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
 }
 
-/* While missed frames still come in, what is behind grows on the fastest machine. */
+/* While missed frames still arrive, the backlog grows even on the fastest machine. */
 static void say_too_slow(uint64_t now_us) {
     bool missing = kl_w.status.phase == KL_STAY_RETURNING || kl_w.status.behind >= KL_SPACING_MAX;
     if (missing) play->missing_us = now_us;
@@ -355,7 +355,7 @@ static unsigned local_seats(void) {
     return kl_w.status.welcome.seats ? kl_w.status.welcome.seats : 1;
 }
 
-/* The first frame: what the frontend has read from the player's file by now is the core's. */
+/* The first frame: the core gets the save that the frontend has read from the player's file. */
 static void begin_free(void) {
     kl_w.free_begins = false;
     kl_play_begin();

@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct reader *r, const
     va_end(args);
 }
 
-/* NULL where it failed. */
+/* Returns NULL on failure. */
 static json_object *member(struct reader *r, json_object *in, const char *key, json_type type) {
     json_object *v = NULL;
     if (r->failed) return NULL;
@@ -163,7 +163,7 @@ int kl_profile_read(struct kl_profile *p, const char *path, char *err, size_t er
     return result;
 }
 
-/* ---- what it is of ---- */
+/* ---- the profile's key ---- */
 
 void kl_profile_name(char out[KL_PROFILE_NAME_MAX], const char *core, const char *content) {
     size_t n = kl_fact_length(core), m = kl_fact_length(content);

@@ -56,7 +56,7 @@ static bool pick(void *quick, struct kl_rooms *piece) {
     return true;
 }
 
-/* The room in q->found, or the line that says what failed. */
+/* Sets q->found to the room, or to a line with the failure. */
 static enum kl_quick_news look(struct kl_quick *q) {
     q->found[0] = 0;
     int s = kl_ask_open(&q->asker, q->want.host, q->want.port, q->found, sizeof q->found);

@@ -44,7 +44,7 @@ struct kl_reach {
     unsigned found;   /* with KL_REACH_FOUND */
 };
 
-/* A socket each; -1 where there is none. */
+/* Opens a socket for each address; -1 on failure. */
 static void open_sockets(struct kl_reach *r, int fd[KL_REACH_MAX]) {
     char err[256];
     for (unsigned i = 0; i < r->list.count; i++)

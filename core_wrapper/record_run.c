@@ -1,5 +1,5 @@
-/* What bisect and blame need of a session: the recording, the states at a desync, a desync that was planted.
- */
+/* The files of a session for bisect and blame: the recording, the states at a desync; also a planted
+ * desync. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +129,7 @@ void kl_record_run_hash(const struct klw_hash *h) {
         kl_keep_add(&keep, h->frame, kl_world_chance(), kl_w.play.buffer.data, kl_w.play.buffer.size);
 }
 
-/* ---- what else happens ---- */
+/* ---- other events ---- */
 
 void kl_record_command(const struct kl_command *c, uint32_t frame) {
     char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1], text[KL_RECORDING_TEXT] = "";

@@ -9,7 +9,7 @@
 
 #define SHOWN_MS 5000
 
-static struct kl_profile own;       /* of what is loaded; room zero: none */
+static struct kl_profile own;       /* the profile of the loaded core and content; room zero: none */
 static struct kl_profile_room room; /* in force */
 static bool said_size;
 

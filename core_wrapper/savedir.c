@@ -17,7 +17,7 @@ static int usual_base(char *out, size_t cap, char *err, size_t err_len) {
     return kl_dir_known(KL_DIR_FALLBACK, "sessions", out, cap, err, err_len);
 }
 
-/* NAME-PID where the process is gone. */
+/* True for NAME-PID of a process that is gone. */
 static bool is_stale(const char *name) {
     const char *dash = strrchr(name, '-');
     if (!dash || !isdigit((unsigned char)dash[1])) return false;
@@ -72,7 +72,7 @@ void kl_savedir_close(struct kl_savedir *d) {
 
 /* ---- the files ---- */
 
-/* What the frontend keeps itself: it is not the core's. */
+/* True for files that the frontend writes itself. */
 static bool is_frontends(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
@@ -138,7 +138,7 @@ void kl_savefiles_free(struct kl_savefiles *s) {
     s->bytes = 0;
 }
 
-/* ---- writing what came from elsewhere ---- */
+/* ---- writing files from other machines ---- */
 
 int kl_savedir_write(const char *dir, const char *path, const void *bytes, size_t len, char *err,
                      size_t err_len) {

@@ -67,7 +67,7 @@ static bool from_hex(uint8_t *out, size_t len, const char *hex) {
     return sodium_hex2bin(out, len, hex, 2 * len, NULL, &got, NULL) == 0 && got == len;
 }
 
-/* False where there is none, or what is there is none of ours: it is replaced then. */
+/* False if there is no file, or if it is not ours; it is then replaced. */
 static bool read_seat(struct kl_seat_file *f) {
     char path[KL_FILE_PATH], err[256];
     uint8_t seed[KL_SEAT_SEED];

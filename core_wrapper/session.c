@@ -30,7 +30,7 @@ bool kl_session_open(void) {
     return kl_choice_open();
 }
 
-/* ---- what is done ---- */
+/* ---- actions ---- */
 
 static void die(const char *why) {
     kl_wrapper_fail("%s", why);
@@ -133,7 +133,7 @@ static void end(void) {
     kl_session_local();
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void event(const char *text) {
     char *at = kl_w.play.report.event;
@@ -178,7 +178,7 @@ static void keep_states(void) {
     kl_record_desync();
 }
 
-/* What comes after is a new one. */
+/* A later desync is a new one. */
 static void note_healed(void) {
     struct klw_report *r = &kl_w.play.report;
     if (kl_w.status.desync || (!r->desync && r->healed == kl_w.status.healed)) return;
@@ -268,8 +268,8 @@ static bool room_plays(void) {
     return false;
 }
 
-/* All have loaded but one, who has left or was refused: the core is the player's own again until the seats
- * are filled, and is then loaded for the room once more. */
+/* All players but one have loaded, and that one has left or was refused. The core is the player's own again
+ * until the seats are filled, and is then loaded for the room once more. */
 static void follow_seats(void) {
     const struct kl_roster *r = &kl_w.status.roster;
     bool ready = kl_w.status.phase == KL_STAY_READY, begins = kl_w.status.phase == KL_STAY_PLAYING;
@@ -280,7 +280,7 @@ static void follow_seats(void) {
         load_afresh();
 }
 
-/* What the newest status asks for. May end the session. */
+/* Acts on the newest status. May end the session. */
 static void follow(enum kl_stay_phase before) {
     switch (kl_w.status.phase) {
     case KL_STAY_SEND_START: give_start(); break;
@@ -337,7 +337,7 @@ void kl_session_run(void) {
     kl_record_turn(from_us, &kl_w.play.report);
 }
 
-/* The seat is given up where the relay knows so: by our goodbye, or because it told us. */
+/* Gives the seat up if the relay knows so: by our goodbye, or by its own message. */
 void kl_session_leave(unsigned linger_ms) {
     const struct kl_stay_status *s = &kl_w.status;
     if (kl_w.link) kl_link_status(kl_w.link, &kl_w.status);

@@ -17,8 +17,8 @@ static struct {
     uint64_t hash;
 } slot;
 
-/* What of the machine must be equal: as with the hashes of marked keyframes RAM where there is any, else what
- * the room's profile leaves of the state. */
+/* The part of the machine that must be equal: as with marked keyframes, RAM if there is any, else the
+ * unmasked part of the state. */
 static uint64_t hash_now(void) {
     struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
     uint64_t h;

@@ -18,16 +18,16 @@
 #define SHOWN_MS  4000
 #define WARM_UP   60 /* frames at most: some cores load nothing before they have run */
 
-/* What the thread does, one at a time. What is taken meanwhile does not wait for it. */
+/* The thread's job; one at a time. A snapshot taken meanwhile does not wait for it. */
 static struct {
     enum { JOB_NONE, JOB_HASH, JOB_PACK, JOB_UNPACK } kind;
     bool threaded;
     struct kl_thread thread;
     atomic_bool done;
-    const uint8_t *in, *base; /* base: JOB_PACK, what it differs from; or NULL */
+    const uint8_t *in, *base; /* base: JOB_PACK: the older snapshot to pack against, or NULL */
     size_t in_len, base_len;
-    struct kl_offer offer; /* JOB_UNPACK: what it should be */
-    uint8_t *freed;        /* after it, whoever had it before; or NULL */
+    struct kl_offer offer; /* JOB_UNPACK: the expected snapshot */
+    uint8_t *freed;        /* freed after the job; or NULL */
     bool stale;            /* nobody wants it any more */
     uint8_t *out;          /* NULL: it came to nothing */
     size_t out_len;
@@ -44,14 +44,14 @@ static struct {
     uint8_t hash[KL_SNAPSHOT_HASH];
 } own;
 
-/* The one that was taken before it: what differs is less to give, where the relay has that one. */
+/* The snapshot taken before `own`. The difference to it is smaller to give, if the relay has that one. */
 static struct {
     uint8_t *bytes; /* NULL: none */
     size_t len;
     uint32_t frame;
     uint8_t hash[KL_SNAPSHOT_HASH];
 } before;
-static struct kl_ask ask; /* own.asked: for what */
+static struct kl_ask ask; /* own.asked: the relay's question */
 
 static struct {
     uint8_t *bytes; /* unpacked and checked, to be loaded; NULL: none */
@@ -63,7 +63,7 @@ static struct {
     struct kl_history_cursor past;
 } got;
 
-/* ---- what the thread does ---- */
+/* ---- the thread ---- */
 
 static void work(void *arg) {
     (void)arg;
@@ -144,7 +144,7 @@ static void fill_head(struct kl_snapshot_head *h, uint32_t frame) {
     kl_command_keep(h);
 }
 
-/* What is being hashed or packed of it, or by the one before, is the thread's until that is done. */
+/* The thread keeps the bytes that it hashes or packs until it is done. */
 static void drop_own(void) {
     bool busy = job.kind == JOB_HASH || job.kind == JOB_PACK;
     if (own.bytes && busy && job.in == own.bytes) {
@@ -199,7 +199,7 @@ static uint8_t look(const struct kl_snapshot_view *v) {
                                                          : KL_HEALED_NOT;
 }
 
-/* The room's own state is in the head; what follows from it (rate, memory) the core tells itself. */
+/* The head has the room's state; the core itself tells the consequences (rate, memory). */
 static uint8_t load(struct kl_snapshot_view *v) {
     take_options(v);
     kl_command_restore(&v->head);
@@ -213,7 +213,7 @@ static uint8_t load(struct kl_snapshot_view *v) {
     return how;
 }
 
-/* Where the room's frames begin with it: what the core has run before does not matter. */
+/* The room's frames begin with this snapshot, so earlier frames of the core do not matter. */
 static uint8_t load_first(struct kl_snapshot_view *v) {
     uint8_t how = load(v);
     for (unsigned i = 0; how == KL_HEALED_NOT && i < WARM_UP; i++) {
@@ -239,8 +239,9 @@ static void say_healed(void) {
     got.running = false;
 }
 
-/* It is of a frame that we have run. What is of one that we have not, waits: its frame is hashed and its
- * commands are obeyed as ever, and then it is loaded and those behind it are obeyed again. */
+/* Loads a snapshot of a frame that we have run. A snapshot of a later frame waits: its frame is hashed and
+ * its commands are carried out as usual, then it is loaded, and the commands behind it are carried out
+ * again. */
 static void load_got(void) {
     struct kl_snapshot_view v;
     bool begin = got.offer.begin;

@@ -27,7 +27,7 @@ static void write_head(struct kl_writer *w, const struct kl_snapshot_head *h) {
     kl_write_u8(w, h->ejected);
 }
 
-/* What a reader would not take is not written, here or elsewhere. */
+/* A value that a reader would refuse is not written, here or elsewhere. */
 static bool fits(const struct kl_option *o) {
     return o->key && o->value && strlen(o->key) < KL_SNAPSHOT_KEY_MAX &&
            strlen(o->value) < KL_SNAPSHOT_VALUE_MAX;

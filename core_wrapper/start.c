@@ -28,7 +28,7 @@ bool kl_start_text_ok(const char *text, size_t cap) {
     struct kl_writer w;
     struct kl_reader r;
     kl_writer_init(&w, wire, sizeof wire);
-    kl_write_var(&w, strlen(text)); /* as it is: kl_write_string mends what it writes */
+    kl_write_var(&w, strlen(text)); /* unchanged; kl_write_string would correct the text */
     kl_write_bytes(&w, text, strlen(text));
     if (w.failed) return false;
     kl_reader_init(&r, wire, (size_t)(w.at - wire));
@@ -150,7 +150,7 @@ static void decode_memories(struct kl_start *s, struct kl_reader *r) {
     }
 }
 
-/* The same file twice would let the second write through whatever the first left there. */
+/* The same path twice would write the second file through the result of the first. */
 static bool path_taken(const struct kl_start *s, unsigned count, const char *path) {
     for (unsigned i = 0; i < count; i++)
         if (!strcmp(s->file[i].path, path)) return true;

@@ -16,7 +16,8 @@ static bool overlaps(const struct kl_ram *ram, const uint8_t *ptr, size_t len) {
     return false;
 }
 
-/* Adds what of [ptr, ptr+len) is not there yet: mirrors show the same memory at several guest addresses. */
+/* Adds the part of [ptr, ptr+len) that is not there yet, because mirrors show the same memory at several
+ * guest addresses. */
 static void add_piece(struct kl_ram *ram, uint8_t *ptr, size_t len) {
     for (unsigned i = 0; i < ram->count && len; i++) {
         uint8_t *p = ram->piece[i].ptr, *end = p + ram->piece[i].len;

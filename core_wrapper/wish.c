@@ -33,7 +33,7 @@ void kl_wish_forget(void) {
     }
     bool had = wish.count > 0;
     memset(&wish, 0, sizeof wish);
-    wish.fresh = had; /* what was read with it does not hold any more */
+    wish.fresh = had; /* the configuration read with it is out of date */
 }
 
 static int keep(const struct keylock_setting *want, size_t count) {

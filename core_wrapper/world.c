@@ -87,8 +87,8 @@ static void note_left(const struct turning *t, const char *name) {
     }
 }
 
-/* The original is what the loader found for this object, so that an interposed one stays interposed. It is
- * taken anew each time: a core that was unloaded may have taken its C++ library along. */
+/* The original is the loader's address for this object, so that an interposed function stays interposed. It
+ * is taken anew each time, because an unloaded core may have taken its C++ library along. */
 static void *replace(void *user, const char *name, void *now) {
     struct turning *t = user;
     const struct kl_hook *h = find_hook(t->tables, name);

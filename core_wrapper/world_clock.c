@@ -1,4 +1,4 @@
-/* The virtual clock: what the core gets in place of the C library's clocks, calendar and timed waits. */
+/* The virtual clock: replaces the C library's clocks, calendar and timed waits for the core. */
 #include "core_wrapper/world_private.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 static struct {
     int64_t epoch_ns;
-    int64_t base_ns; /* since frame 0, at base_frame: where the rate last changed */
+    int64_t base_ns; /* time since frame 0 at base_frame, the frame of the last change of rate */
     uint32_t base_frame, frame, fps_uhz;
     _Atomic int64_t since_ns; /* since frame 0, at the frame that runs */
     _Atomic uint32_t reads;   /* in this frame */

@@ -57,7 +57,7 @@ static void note_name(const char *name, bool write) {
     kl_mutex_unlock(&files.lock);
 }
 
-/* Of a file that is not there the folder is made absolute, where at least that exists. */
+/* For a missing file, the folder is made absolute, if that exists. */
 static bool absolute(const char *path, char out[PATH_MAX]) {
     char dir[PATH_MAX];
     if (realpath(path, out)) return true;
@@ -89,7 +89,7 @@ static bool mode_writes(const char *mode) {
 static bool flags_write(int flags) {
     return (flags & O_ACCMODE) != O_RDONLY;
 }
-/* The mode that stands behind the flags, where they ask for one. */
+/* The mode argument behind the flags, if they ask for one. */
 static mode_t mode_behind(int flags, va_list *args) {
     bool has_mode = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
     return has_mode ? va_arg(*args, mode_t) : 0;

@@ -1,6 +1,5 @@
-/* Memory that a core gets and does not fill: zeros. What the heap holds by chance (an address, in a process
- * that has loaded the core before) would else end up in states: bsnes serializes fields that it never writes.
- */
+/* Memory from the heap comes as zeros. Otherwise chance bytes of the heap would end up in states (an
+ * address, in a process that has loaded the core before): bsnes serializes fields that it never writes. */
 #include "core_wrapper/world_private.h"
 
 #include <malloc.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what it is known by ---- */
+/* ---- known hashes ---- */
 
 static int add_known(struct kl_side *s, const struct kl_hashline *line) {
     if ((s->knowns & (s->knowns - 1)) == 0) {

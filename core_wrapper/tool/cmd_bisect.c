@@ -58,7 +58,7 @@ struct bisect {
     uint64_t frames, every, lines;
     bool json;
     uint8_t *what;                                  /* by frame: the hashes that are taken */
-    bool knows_states;                              /* hashes of states are among what is known */
+    bool knows_states;                              /* the known hashes include hashes of states */
     uint32_t shared, first, ram_first, equal_until; /* frames; equal_until: whole and equal below it */
     bool exact;                                     /* first is the very frame */
     uint32_t looked;                                /* the frame that was blamed; NEVER: none */
@@ -79,7 +79,7 @@ static bool both_run(const struct bisect *b) {
     return b->side[0].runs && b->side[1].runs;
 }
 
-/* ---- what the recordings say ---- */
+/* ---- differences of the recordings ---- */
 
 static void note_text(struct bisect *b, const char *what, const char *x, const char *y) {
     size_t n = kl_fact_length(x), m = kl_fact_length(y);
@@ -151,8 +151,8 @@ static uint32_t last_known(const struct kl_side *s) {
     return s->knowns ? s->known[s->knowns - 1].frame + 1 : NEVER;
 }
 
-/* As many frames as there is something to compare with; where states are serialized as they were in the known
- * runs, for in some cores that is not without effect. */
+/* Plans as many frames as there are hashes to compare with. States are serialized at the same frames as in
+ * the known runs, because serializing changes some cores. */
 static int plan(struct bisect *b) {
     const struct kl_side *x = &b->side[0], *y = &b->side[1];
     uint32_t frames = last_known(x) < last_known(y) ? last_known(x) : last_known(y);
@@ -186,8 +186,8 @@ static bool whole(const struct bisect *b, uint32_t f, const struct kl_hashline *
     return !b->knows_states && (b->what[f] == KLT_HASH_FULL || b->side[0].knowns || b->side[1].knowns);
 }
 
-/* The first frame that differs, by what is known of each, else by its run here. Looks on until RAM differs,
- * too. */
+/* Finds the first frame that differs, by the known hashes of each side, else by its run here. Looks on until
+ * RAM differs, too. */
 static void judge(struct bisect *b, uint32_t from, uint32_t to, unsigned next[2]) {
     for (uint32_t f = from; f < to && b->ram_first == NEVER; f++) {
         const struct kl_hashline *x = kl_side_known(&b->side[0], f, &next[0]),
@@ -220,8 +220,7 @@ static int run_all(struct bisect *b) {
     return 0;
 }
 
-/* Does a run here give the hashes that are known of it? Up to where the two part: behind, nothing is asked of
- * it. */
+/* Checks that a run here repeats the known hashes, up to the frame in which the two sides part. */
 static void check_replay(struct bisect *b, struct kl_side *s) {
     for (unsigned k = 0; s->runs && k < s->knowns && s->known[k].frame < s->lines; k++) {
         uint32_t f = s->known[k].frame;
@@ -285,7 +284,7 @@ static int refine(struct bisect *b) {
     return 0;
 }
 
-/* ---- what another machine has kept ---- */
+/* ---- states of another machine ---- */
 
 /* Makes the machine of side i stand at that frame: from its state, or by running there. */
 static int stand_at(struct bisect *b, unsigned i, uint32_t frame, const char *path) {
@@ -311,7 +310,7 @@ static int stand_at(struct bisect *b, unsigned i, uint32_t frame, const char *pa
     return result == 0 ? 0 : tool_fail(-1, "bisect", "side %c: %s: %s", s->letter, path, err);
 }
 
-/* Side i cannot be run to where it parted: its kept state there beside the other's. */
+/* Side i cannot be run to the frame of the parting: compares its kept state with the other side's. */
 static int blame_kept(struct bisect *b, unsigned i) {
     char path[2][4352];
     uint32_t frame, other;

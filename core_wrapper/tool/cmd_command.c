@@ -63,7 +63,7 @@ const char cmd_command_help[] =
     "A frontend that stands still (in its menu, in a pause) gives the command to the room when it goes on.\n";
 /* clang-format on */
 
-/* ---- who is in play here ---- */
+/* ---- rooms on this machine ---- */
 
 static int choose(long *out) {
     long pid[WRAPPERS];

@@ -94,10 +94,10 @@ static const char settings[] = "menu_pause_libretro = \"false\"\n"
                                "vrr_runloop_enable = \"false\"\n"
                                "config_save_on_exit = \"false\"\n";
 
-/* What is handed on to the wrapper as config.h has it. */
+/* The options that go to the wrapper, as config.h has them. */
 static const struct passed {
     const char *option, *key, *variable;
-    bool flag; /* is on where it stands */
+    bool flag; /* its presence means on */
 } passed[] = {
     {"password", "password", "KEYLOCK_PASSWORD", false},
     {"password-file", "password_file", "KEYLOCK_PASSWORD_FILE", false},
@@ -105,7 +105,7 @@ static const struct passed {
     {"slow", "slow", "KEYLOCK_SLOW", false},
     {"seat-time", "seat_time", "KEYLOCK_SEAT_TIME", false},
     {"insecure-lan", "insecure_lan", "KEYLOCK_INSECURE_LAN", true},
-    {"link", "link", "KEYLOCK_LINK", false}, /* or where no option stands */
+    {"link", "link", "KEYLOCK_LINK", false}, /* or a plain argument */
     {"relay", "relay", "KEYLOCK_RELAY", false},
     {"mode", "mode", "KEYLOCK_MODE", false},
     {"practice", "practice", "KEYLOCK_PRACTICE", false},
@@ -199,7 +199,7 @@ static int check_link(const struct play *p) {
                       value_of(p, "relay") ? "--relay" : "--room");
 }
 
-/* ---- what must be there ---- */
+/* ---- needed files ---- */
 
 static int find_retroarch(struct play *p) {
     if (!p->retroarch && kl_on_path("retroarch", p->retroarch_path, sizeof(p->retroarch_path))) return 0;
@@ -244,7 +244,7 @@ static int find_all(struct play *p) {
 static void export_room(const struct play *p) {
     setenv("KEYLOCK_CORE", p->core_path, 1);
     setenv("KEYLOCK_SPEED", "real", 1);
-    setenv("DBUS_FATAL_WARNINGS", "0", 0); /* RetroArch 1.14 aborts where there is no session bus */
+    setenv("DBUS_FATAL_WARNINGS", "0", 0); /* RetroArch 1.14 aborts without a session bus */
     setenv("KEYLOCK_INVITE", "on", 0);
     if (value_of(p, "relay") || value_of(p, "room")) unsetenv("KEYLOCK_LINK");
     for (size_t i = 0; i < PASSED; i++)

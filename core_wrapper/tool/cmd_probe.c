@@ -211,7 +211,7 @@ static void print_join(const struct probe *p) {
     if (r->error[0]) printf("  %s\n", r->error);
     printf("\nsnapshot    %s\n", kl_join_verdict_name(v));
     if (v == KLT_JOIN_NONE || v == KLT_JOIN_UNKNOWN || !r->ran) return;
-    struct kl_join_result *shown = (struct kl_join_result *)r; /* what is shown is marked in it */
+    struct kl_join_result *shown = (struct kl_join_result *)r; /* printing marks the shown parts in it */
     printf("differences on a newcomer's machine if the others load %s:\n",
            v == KLT_JOIN_ALL ? "nothing" : "their own state");
     kl_report_text(stdout, v == KLT_JOIN_ALL ? &shown->a_c : &shown->b_c, 6);

@@ -1,4 +1,4 @@
-/* `keylock rooms`: what a relay tells whoever asks. net/PROTOCOL.md §10. */
+/* `keylock rooms`: prints a relay's answers to strangers. net/PROTOCOL.md §10. */
 #include "core_wrapper/tool/tool.h"
 
 #include "net/engine/plain.h"
@@ -32,7 +32,7 @@ static const char *state_of(const struct kl_room_line *l) {
     return l->playing ? "playing" : l->locked ? "locked" : "open";
 }
 
-/* Names are whatever somebody wrote who may not even be a relay. */
+/* Names may hold any bytes, and the sender may be no relay. */
 static void print_room(struct kl_room_line *l) {
     char watched[24] = "";
     kl_plain(l->name);

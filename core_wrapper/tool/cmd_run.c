@@ -33,7 +33,7 @@ struct run {
     bool room;                       /* a room was asked for, or the wrapper found one configured */
     char core[4096], wrapper[4096];
     char error[KLT_ERR];
-    FILE *stdout_ours; /* standard output; what cores print goes to standard error */
+    FILE *stdout_ours; /* standard output; cores' own output goes to standard error */
 };
 
 static int failed(struct run *r, int code, const char *text) {
@@ -43,7 +43,7 @@ static int failed(struct run *r, int code, const char *text) {
 
 /* ---- setting up ---- */
 
-/* Where, and what opens the door. */
+/* Exports the room's place and the means to enter it. */
 static void export_place(const struct kl_run_options *o) {
     if (o->link) {
         setenv("KEYLOCK_LINK", o->link, 1);
@@ -60,7 +60,7 @@ static void export_place(const struct kl_run_options *o) {
     setenv("KEYLOCK_INVITE", "on", 0);
 }
 
-/* What the wrapper is told, see wrapper_api.h. */
+/* Exports the wrapper's settings, see wrapper_api.h. */
 static void export_room(const struct kl_run_options *o) {
     const char *user = o->name ? o->name : getenv("USER");
     export_place(o);
@@ -77,7 +77,7 @@ static void export_room(const struct kl_run_options *o) {
     kl_run_trail_export(o);
 }
 
-/* Decides what is loaded: the core itself, or the wrapper with the core in its environment. */
+/* Chooses the library to load: the core itself, or the wrapper with the core in its environment. */
 static int choose_core(struct run *r, const char **load) {
     const struct kl_run_options *o = &r->options;
     *load = r->core;
@@ -306,7 +306,7 @@ int cmd_run(int argc, char **argv) {
     static struct run run; /* large, and zero */
     struct run *r = &run;
     if (kl_run_options_parse(&r->options, argc, argv) != 0) return KLT_USAGE;
-    r->stdout_ours = kl_process_take_output(); /* the JSON line stands alone, whatever a core prints */
+    r->stdout_ours = kl_process_take_output(); /* the JSON line stands alone, whatever the core prints */
     kl_process_catch_stop();
     kl_process_catch_crashes("keylock run: the core crashed\n");
     int code = set_up(r);

@@ -54,7 +54,7 @@ static json_object *clock_json(const struct kl_findings *p) {
     return j;
 }
 
-/* Ranges are there only where they make a mask: [first, last], offsets in the state. */
+/* Ranges stand here only if they make a mask: [first, last], offsets in the state. */
 static json_object *unstable_json(const struct kl_findings *p) {
     json_object *j = json_object_new_object(), *ranges = json_object_new_array();
     const struct kl_probe_bytes *b = p->unstable;
@@ -75,7 +75,7 @@ static json_object *pair_json(const struct kl_comparison *c) {
     return j;
 }
 
-/* state_bytes: what differs in a joiner's state when all others have loaded theirs, too. */
+/* state_bytes: bytes that differ in a newcomer's state if all others have loaded theirs, too. */
 static json_object *snapshot_json(const struct kl_findings *p) {
     const struct kl_join_result *r = p->join;
     json_object *j = json_object_new_object(), *ranges = json_object_new_array();
@@ -95,7 +95,7 @@ static json_object *snapshot_json(const struct kl_findings *p) {
     return j;
 }
 
-/* What was compared, and in how many checks it differed; null: there is none. */
+/* The number of checks, and of checks that differed; null: not compared. */
 static json_object *run_json(const struct kl_agreement *a) {
     json_object *j = json_object_new_object();
     add_int(j, "compared", a->compared);
@@ -130,7 +130,7 @@ static json_object *options_json(const struct kl_options_result *r) {
     return list;
 }
 
-/* ---- what rooms do of it ---- */
+/* ---- the room's settings ---- */
 
 #define WORD 4
 

@@ -31,7 +31,7 @@ static void put(FILE *f, const char *key, const char *value, const char *more) {
     fprintf(f, "%s\"\n", more);
 }
 
-/* Of a core without an info file: what a core of today has. */
+/* For a core without an info file: the usual values of a present core. */
 static void put_usual(FILE *f) {
     static const char *const keys[] = {"savestate",          "cheats",         "input_descriptors",
                                        "memory_descriptors", "libretro_saves", "core_options"};

@@ -79,7 +79,7 @@ static int read_info(const struct kl_place *p, const char *name, struct kl_setti
     return 0;
 }
 
-/* A core of a box may need what this machine has not: its info file knows its name as well. */
+/* A core of a box may need libraries that this machine lacks; its info file has its name as well. */
 static int ask_core(const struct kl_place *p, const char *name, const struct kl_settings *info,
                     struct kl_card *card, char *err, size_t err_len) {
     char path[KLT_PATH];
@@ -142,8 +142,8 @@ bool kl_install_runs_on(const struct kl_place *p, const char *locked) {
     return on;
 }
 
-/* Whoever waits for a friend looks elsewhere meanwhile: RetroArch must not stop this core then. What stands
- * in its override already is the player's word. */
+/* A player who waits for a friend uses other windows, and RetroArch must not stop this core then. Lines that
+ * already stand in its override are the player's own, and stay. */
 static int let_run_on(const struct kl_place *p, const struct kl_card *card, char *err, size_t err_len) {
     struct kl_settings s = {0};
     char locked[KL_CORE_NAME_BYTES], path[KLT_PATH], dir[KLT_PATH];

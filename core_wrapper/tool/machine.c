@@ -251,7 +251,7 @@ int kl_machine_load(struct kl_machine *m, const struct kl_statefile *s, uint32_t
     return result;
 }
 
-/* What follows the heads of the regions are their bytes, one after the other. */
+/* The bytes of the regions follow their heads, one region after the other. */
 static bool unpack(struct kl_dump *d, uint8_t *bytes, uint64_t len) {
     uint32_t count;
     uint64_t at = sizeof(count);

@@ -217,7 +217,7 @@ static bool serve(struct child *c) {
 
 /* ---- starting ---- */
 
-/* What the recording was made with, where the command line says nothing else. */
+/* Takes the recording's settings, unless the command line has others. */
 static int take_recording(struct child *c, char *err, size_t err_len) {
     struct kl_machine_setup *s = &c->setup;
     int result = kl_recording_read(&c->rec, s->recording, err, err_len);

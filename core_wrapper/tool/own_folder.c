@@ -7,7 +7,7 @@
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 
-#define MARK "made-by-keylock.txt" /* in a folder that we made: what the setting was */
+#define MARK "made-by-keylock.txt" /* in a folder that we made: the earlier value of the setting */
 
 static const struct kind {
     const char *key, *below, *ending, *what;

@@ -38,7 +38,7 @@ bool kl_on_path(const char *name, char *out, size_t cap) {
     return false;
 }
 
-/* ---- where its folders are ---- */
+/* ---- its folders ---- */
 
 /* "~" is the home, ":" the program's own folder (Steam's: that of its settings). */
 static void expand(const struct kl_place *p, const char *value, char *out) {

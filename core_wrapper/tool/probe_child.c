@@ -1,5 +1,5 @@
-/* The child's side: runs the core once and tells what it found in lines of text; the states go into a file.
- */
+/* The child's side: runs the core once and prints the findings as lines of text; the states go into a
+ * file. */
 #include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/tool/probe.h"
@@ -40,7 +40,8 @@ __attribute__((format(printf, 2, 3))) static void tell(struct child *c, const ch
 }
 
 static void hash(struct child *c, struct kl_statehash *out) {
-    uint64_t start = kl_cpu_us(); /* what a busy machine holds back says nothing of the core */
+    uint64_t start =
+        kl_cpu_us(); /* processor time, because a busy machine's delays say nothing about the core */
     kl_headless_hash(&c->h, out);
     uint32_t took_us = (uint32_t)(kl_cpu_us() - start);
     uint32_t *more = realloc(c->serialize_us, (c->serializes + 1) * sizeof(*more));
@@ -211,8 +212,8 @@ static int run_core(struct child *c) {
     return bad ? tool_fail(KLT_OUTPUT, "probe", "cannot write the findings: %s", strerror(errno)) : KLT_OK;
 }
 
-/* Every argument is written by kl_probe_run(): MODE FRAMES EVERY STATES CORE CONTENT SYSTEM INPUT
- * [KEY=VALUE]…, where "-" is none. */
+/* kl_probe_run() writes every argument: MODE FRAMES EVERY STATES CORE CONTENT SYSTEM INPUT [KEY=VALUE]…; "-"
+ * is none. */
 int cmd_probe_child(int argc, char **argv) {
     static struct child child;
     struct child *c = &child;

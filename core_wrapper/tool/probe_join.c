@@ -50,7 +50,7 @@ static int load(struct join *j) {
     return result;
 }
 
-/* The first frames tell what a load leaves behind, the later ones whether it goes away. */
+/* The first frames show the effects of a load, the later ones whether they go away. */
 static int join_once(struct join *j, const struct kl_machine_setup *setup, uint32_t at, uint32_t on) {
     struct kl_join_result *r = j->r;
     for (unsigned i = 0; i < MACHINES; i++)
@@ -67,7 +67,7 @@ static int join_once(struct join *j, const struct kl_machine_setup *setup, uint3
     return 0;
 }
 
-/* What a state does not hold shows in one play and not in another. */
+/* A part that the state lacks shows in one play and not in another, so another seed follows. */
 static void other_seed(struct kl_machine_setup *setup, uint32_t by, char text[40]) {
     static const char random[] = "random:";
     size_t n = sizeof(random) - 1;

@@ -1,4 +1,4 @@
-/* The parent's side of one run: starts the child, reads what it found. */
+/* The parent's side of one run: starts the child, reads its findings. */
 #include "net/platform/process.h"
 #include "core_wrapper/tool/probe.h"
 #include "core_wrapper/tool/tool.h"

@@ -15,7 +15,7 @@ static bool known(const struct list *l, const uint8_t *ptr, uint64_t len) {
     return false;
 }
 
-/* A mirror shows again what is listed; of one that reaches beyond, the rest counts. */
+/* A mirror repeats listed memory; only the part beyond that counts. */
 static void add(struct list *l, struct kl_region r) {
     for (unsigned i = 0; i < l->count && r.len; i++) {
         uint8_t *from = l->at[i].ptr, *end = from + l->at[i].len;
@@ -37,7 +37,7 @@ static const struct {
              {RETRO_MEMORY_SAVE_RAM, "save RAM"},
              {RETRO_MEMORY_RTC, "clock"}};
 
-/* Few cores set the flags: what lies in one of the plain memories is one. */
+/* Few cores set the flags, so a region within one of the plain memories counts as that memory. */
 static const char *kind_of(const struct kl_core *core, const struct retro_memory_descriptor *d) {
     const uint8_t *at = (const uint8_t *)d->ptr + d->offset;
     for (unsigned i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {

@@ -61,7 +61,7 @@ static struct {
     uint64_t down_us, up_us; /* of the next or present press */
     unsigned number;
     bool seen;
-    uint16_t mask; /* what the last poll saw */
+    uint16_t mask; /* the buttons of the last poll */
 } pad;
 static FILE *out;
 static char folder[] = "/tmp/keylock-press.XXXXXX";
@@ -208,7 +208,7 @@ static void load(struct core *c) {
     free(data);
 }
 
-/* ---- the hang, and what is measured around it ---- */
+/* ---- the hang and its measurement ---- */
 
 static uint64_t hang_us, compare_us; /* when; 0: not, or no more */
 

@@ -1,5 +1,5 @@
-/* yardstick.h - the bare core's unthrottled speed, measured inside a process that plays in a room: on the
- * same processor, right before and after what it is compared with, by the same frames. */
+/* yardstick.h - the bare core's unthrottled speed, measured in a process that plays in a room: on the same
+ * processor, by the same frames, right before and after the measured run. */
 #ifndef KLB_YARDSTICK_H
 #define KLB_YARDSTICK_H
 
@@ -11,8 +11,8 @@ struct yardstick {
 };
 
 /* Loads core and content, without wrapper and without pads, runs `skip` frames, measures the `frames` after
- * them, unloads. core: a file that nobody in this process has loaded (a copy). Ends the process with a line
- * where the core cannot be loaded. */
+ * them, unloads. core: a file that is not loaded in this process (a copy). If the core cannot be loaded,
+ * prints a line and ends the process. */
 struct yardstick yardstick_measure(const char *core, const char *content, unsigned skip, unsigned frames);
 
 #endif

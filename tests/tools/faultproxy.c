@@ -84,7 +84,7 @@ struct proxy {
     unsigned queued;
     uint64_t order, random;
     uint64_t passed, lost, copied, late, hostile, overflow;
-    uint64_t bytes[2]; /* by direction, of what passed */
+    uint64_t bytes[2]; /* by direction: bytes that passed */
 };
 
 static uint64_t now_us(void) {
@@ -263,7 +263,7 @@ static void rebind(struct proxy *p) {
     fprintf(stderr, "faultproxy: rebound\n");
 }
 
-/* The flow of this client, new or known; FLOWS_MAX where there is no room. */
+/* The flow of this client, new or known; FLOWS_MAX without room. */
 static unsigned flow_of(struct proxy *p, const struct sockaddr_in *client) {
     for (unsigned i = 0; i < p->flows; i++)
         if (p->flow[i].client.sin_port == client->sin_port &&
@@ -398,7 +398,7 @@ static void open_proxy(struct proxy *p) {
     fflush(stdout);
 }
 
-/* Acts on the signals that came; true where one of them ends it. */
+/* Acts on arrived signals; true if one of them ends the program. */
 static bool told_to_end(struct proxy *p) {
     struct signalfd_siginfo info;
     while (read(p->signals, &info, sizeof info) > 0) {
