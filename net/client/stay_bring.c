@@ -7,7 +7,7 @@
 enum { STEP_TICKET, STEP_START, STEP_TAGS, STEP_MARK, STEP_FRAMES, STEP_END, STEP_DONE };
 
 bool kl_stay_can_bring(const struct kl_stay *s) {
-    return s->ticket_len > 0 && s->start && s->past.first == 0 && s->past.next > 0;
+    return s->ticket_len > 0 && s->start && s->past.next > s->past.first;
 }
 
 /* Offset 0 begins a new one; the old one is good until the new one is whole. */

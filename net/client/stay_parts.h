@@ -33,7 +33,8 @@ const struct kl_stay_tags *kl_stay_newest_tag(const struct kl_stay *s);
 
 /* --- stay_bring.c --- */
 
-/* True if we have every frame since frame 0. */
+/* True if ticket, start data and frames are here. The relay knows from the ticket whether the frames go back
+ * far enough. */
 bool kl_stay_can_bring(const struct kl_stay *s);
 void kl_stay_take_ticket(struct kl_stay *s, const struct kl_piece *p);
 void kl_stay_take_want(struct kl_stay *s, const struct kl_want *w);

@@ -66,6 +66,7 @@ static void describe_past(struct kl_stay *s, struct kl_return *r) {
     struct kl_digest d;
     struct kl_frame f;
     r->have = s->past.next;
+    r->first = s->past.first;
     r->can_bring = kl_stay_can_bring(s);
     r->tags = tag ? tag->count : 0;
     kl_digest_begin(&d, tag ? tag->tag : NULL);

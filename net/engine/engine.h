@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define KL_VERSION          "0.1" /* of all programs */
-#define KL_PROTOCOL_VERSION 3
+#define KL_PROTOCOL_VERSION 4
 
 #define KL_MAX_SEATS         8  /* player slots of a room */
 #define KL_MAX_CLIENTS       16 /* clients of a room's game */

@@ -98,6 +98,7 @@ struct kl_return {
     bool fresh;                   /* a new process: needs the start data too */
     bool can_bring;               /* the client can bring the room if the relay has forgotten it */
     uint32_t have;                /* it has the closed frames below; 0 with fresh */
+    uint32_t first;               /* and from this frame on, at most `have` */
     uint32_t tags;                /* it has the tags of the intervals below; 0 with fresh */
     uint8_t digest[KL_TAG_BYTES]; /* of its frames: net/PROTOCOL.md §7, kept seats */
     struct kl_facts facts;

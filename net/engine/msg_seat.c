@@ -86,6 +86,7 @@ void kl_write_return(struct kl_writer *w, const struct kl_return *b) {
     kl_write_bytes(w, b->signature, sizeof b->signature);
     kl_write_u8(w, (uint8_t)(b->fresh * RETURN_FRESH | b->can_bring * RETURN_CAN_BRING));
     kl_write_u32(w, b->have);
+    kl_write_u32(w, b->first);
     kl_write_u32(w, b->tags);
     kl_write_bytes(w, b->digest, sizeof b->digest);
     kl_write_facts(w, &b->facts);
@@ -100,8 +101,9 @@ void kl_read_return(struct kl_reader *r, struct kl_return *b) {
     b->fresh = flags & RETURN_FRESH;
     b->can_bring = flags & RETURN_CAN_BRING;
     b->have = kl_read_u32(r);
+    b->first = kl_read_u32(r);
     b->tags = kl_read_u32(r);
     kl_read_into(r, b->digest, sizeof b->digest);
     kl_read_facts(r, &b->facts);
-    if (b->room[0] == 0 || (b->fresh && (b->have || b->tags))) r->failed = true;
+    if (b->room[0] == 0 || b->first > b->have || (b->fresh && (b->have || b->tags))) r->failed = true;
 }

@@ -202,6 +202,7 @@ static void announce_interval(struct kl_room *r) {
     struct kl_interval next = {.first = r->now.first + r->now.length,
                                .sample_first = r->now.sample_first + r->now.samples,
                                .samples_end = UINT32_MAX};
+    kl_room_note_rules(r);
     kl_room_give_commands(r, &next);
     kl_room_choose_closing(r, &next);
     next.present = count_present(r, &next);

@@ -68,6 +68,12 @@ struct kl_interval {
     uint32_t samples_end; /* by_clock: samples from this number on are for the interval after */
 };
 
+/* What commands change of a room. */
+struct kl_room_rules {
+    struct kl_params params;
+    uint8_t plays[KL_MAX_SEATS]; /* seat that the pads of seat s play: s, until a swap */
+};
+
 struct kl_room {
     struct kl_params params;
     bool started;
@@ -78,7 +84,9 @@ struct kl_room {
     uint8_t plays[KL_MAX_SEATS]; /* seat that the pads of seat s play: s, until a swap */
     struct kl_input sample[KL_MAX_SEATS][KL_WINDOW_FRAMES]; /* ring by sample number */
     struct kl_interval before, now;                         /* the feeding interval, the closing one */
-    uint32_t next_close, next_hand;                         /* frames: to close, to hand out */
+    struct kl_room_rules rules;                             /* before the commands of the closing one */
+    uint32_t begin;                 /* the room never had the frames below (kl_room_begin_at()) */
+    uint32_t next_close, next_hand; /* frames: to close, to hand out */
     uint64_t last_close_us;
     uint64_t hold_until_us; /* nothing closes before, while clients are missing; 0: no limit */
     uint32_t hash_next;     /* the next keyframe at or after this frame is marked; 0: none */

@@ -10,6 +10,8 @@
 #ifndef KL_ROOM_PRIVATE_H
 #define KL_ROOM_PRIVATE_H
 
+#include <string.h>
+
 #include "net/engine/room.h"
 
 static inline double kl_room_period_us(const struct kl_room *r) {
@@ -66,6 +68,11 @@ void kl_room_note_acked(const struct kl_room *r, struct kl_room_client *c);
 bool kl_room_affords(struct kl_room *r, uint32_t frame);
 /* Carries out the part of a command that changes the room. */
 void kl_room_act(struct kl_room *r, const struct kl_command *c);
+/* At a keyframe, before its commands: notes the rules. */
+static inline void kl_room_note_rules(struct kl_room *r) {
+    r->rules.params = r->params;
+    memcpy(r->rules.plays, r->plays, sizeof r->plays);
+}
 /* At a keyframe: puts the queued commands into `next` and carries out the room's own. */
 void kl_room_give_commands(struct kl_room *r, struct kl_interval *next);
 

@@ -49,7 +49,7 @@ const struct kl_commands *kl_room_commands(const struct kl_room *r, uint32_t key
 
 /* Whether UPDATEs can bring all that it lacks: they reach so far back, and the commands are still there. */
 static bool near_enough(const struct kl_room *r, const struct kl_room_client *c) {
-    if (c->frame_acked + NEAR_FRAMES < r->next_close) return false;
+    if (c->frame_acked + NEAR_FRAMES < r->next_close || c->frame_acked < r->begin) return false;
     for (uint32_t f = c->frame_acked; f < r->next_close; f++)
         if ((r->closed[f % KL_KEPT_FRAMES].flags & KL_FRAME_COMMANDS) && !kl_room_commands(r, f))
             return false;
@@ -139,6 +139,7 @@ static void adopt_interval(struct kl_room *r, const struct kl_frame *f, const st
                                .by_clock = f->flags & KL_FRAME_BY_CLOCK,
                                .samples_end = UINT32_MAX};
     r->pausing = false; /* it went on after all */
+    kl_room_note_rules(r);
     if (next.commands) adopt_commands(r, commands);
     next.active = pads_of(r, f->active);
     if (next.by_clock && r->params.policy != KL_POLICY_OPTIMISTIC) next.samples_end = next.sample_first;
@@ -147,6 +148,17 @@ static void adopt_interval(struct kl_room *r, const struct kl_frame *f, const st
     if (next.hash && every) r->hash_next = (f->number / every + 1) * every;
     r->before = r->now;
     r->now = next;
+}
+
+void kl_room_begin_at(struct kl_room *r, uint32_t keyframe, uint32_t interval,
+                      const struct kl_room_rules *rules) {
+    r->params = rules->params;
+    memcpy(r->plays, rules->plays, sizeof r->plays);
+    r->now =
+        (struct kl_interval){.first = keyframe, .sample_first = r->params.subframes ? keyframe : interval};
+    r->begin = r->next_close = r->next_hand = r->given_at = keyframe;
+    uint32_t every = r->params.hash_every;
+    r->hash_next = every ? (keyframe / every + 1) * every : 0;
 }
 
 int kl_room_adopt(struct kl_room *r, const struct kl_frame *f, const struct kl_commands *commands) {
@@ -179,7 +191,7 @@ int kl_room_adopt_interval(struct kl_room *r, const struct kl_frame *key,
 }
 
 int kl_room_reopen(struct kl_room *r, uint64_t hold_us, uint64_t now_us) {
-    if (r->started || r->next_close == 0 || kl_room_seats_owned(r) == 0) return KL_E_STATE;
+    if (r->started || r->now.length == 0 || kl_room_seats_owned(r) == 0) return KL_E_STATE;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_room_client *c = &r->client[i];
         c->link = KL_LINK_CUT;

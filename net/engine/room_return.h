@@ -11,7 +11,8 @@
  *     }
  *
  * A relay that was killed: kl_room_init(), kl_room_add() for every member, kl_room_adopt() for every frame
- * since frame 0 (journal, histories of clients), kl_room_reopen(); then everybody comes back as above. */
+ * since frame 0 or that of kl_room_begin_at() (journal, histories of clients), kl_room_reopen(); then
+ * everybody comes back as above. */
 #ifndef KL_ROOM_RETURN_H
 #define KL_ROOM_RETURN_H
 
@@ -44,6 +45,11 @@ bool kl_room_fetching(const struct kl_room *r, unsigned client);
 
 /* Pads whose owners are cut, or back and not yet caught up. Without those of joining clients. */
 uint8_t kl_room_out(const struct kl_room *r);
+
+/* After kl_room_init(): the frames to be adopted begin with this keyframe, of that interval. rules: as they
+ * were before its commands (r->rules while its interval was being closed). No client gets frames below. */
+void kl_room_begin_at(struct kl_room *r, uint32_t keyframe, uint32_t interval,
+                      const struct kl_room_rules *rules);
 
 /* Takes a frame that was closed in an earlier life, before kl_room_reopen(): in order, from frame 0 on, with
  * the commands before it (NULL: it has none), which count again (policy, swap, rate, pause). kl_room_take()

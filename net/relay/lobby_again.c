@@ -16,11 +16,6 @@ static unsigned free_place(const struct kl_lobby *l) {
     return i;
 }
 
-/* A room whose history had become too long has none any more, and needs none. */
-static bool has_start(const struct kl_lobby_ticket *t) {
-    return !sodium_is_zero(t->start_hash, sizeof t->start_hash);
-}
-
 static bool start_fits(const struct kl_lobby_ticket *t, const uint8_t *start, size_t len) {
     uint8_t hash[sizeof t->start_hash];
     crypto_generichash(hash, sizeof hash, start, len, NULL, 0);
@@ -32,7 +27,7 @@ static const char *objection(const struct kl_lobby *l, const struct kl_lobby_tic
     if (kl_lobby_find(l, t->name)) return "there is a room of that name";
     if (free_place(l) == l->limits.rooms) return "all places for rooms are taken";
     if (l->start_bytes + len > KL_START_BYTES_TOTAL) return "no memory for its start data";
-    return !has_start(t) || start_fits(t, start, len) ? NULL : "the start data is another";
+    return !kl_lobby_ticket_has_start(t) || start_fits(t, start, len) ? NULL : "the start data is another";
 }
 
 static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_ticket_member *from,
@@ -167,7 +162,7 @@ struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_t
     struct kl_lobby_room *r = text ? NULL : calloc(1, sizeof *r);
     if (r) {
         r->lobby = l;
-        if (has_start(t) && !take_start(r, start, start_len)) {
+        if (kl_lobby_ticket_has_start(t) && !take_start(r, start, start_len)) {
             free(r);
             r = NULL;
         }
@@ -183,11 +178,21 @@ struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_t
     kl_verdict_init(&r->verdicts);
     kl_lobby_past_begin(r, now_us);
     r->past.reopened = true;
+    r->past.base = t->base;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         take_member(r, i, &t->member[i], now_us);
     l->room[free_place(l)] = r;
     l->rooms++;
     return r;
+}
+
+bool kl_lobby_again_from_base(struct kl_lobby_room *r) {
+    const struct kl_lobby_base *b = &r->past.base;
+    if (!b->keyframe) return false;
+    kl_room_begin_at(&r->lock, b->keyframe, b->interval, &b->rules);
+    kl_history_init(&r->past.history, b->keyframe, b->interval);
+    kl_lobby_past_adopt_tag(r, b->interval - 1, b->tag, b->keyframe);
+    return true;
 }
 
 int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
@@ -274,6 +279,8 @@ int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_
     int result = kl_room_reopen(&r->lock, hold_us, now_us);
     if (result != KL_OK) return result;
     r->phase = KL_ROOM_PLAYING;
+    if (r->past.base.keyframe >= r->lock.next_close) /* of frames that nobody brought back */
+        r->past.base = (struct kl_lobby_base){0};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].cut_us = now_us;
     r->busy = r->past.ticket_changed = true;

@@ -5,6 +5,7 @@
  *
  *     kl_lobby_ticket_open(&ticket, secret, sealed, len);
  *     r = kl_lobby_again(l, &ticket, start, len, now_us);
+ *     only if the frames do not go back to frame 0: kl_lobby_again_from_base(r);
  *     for each piece: kl_lobby_again_piece(r, piece, len, end);
  *     for each tag: kl_lobby_again_proves(r, i, tag);
  *     kl_lobby_again_open(r, hold_us, now_us);
@@ -22,6 +23,9 @@
 struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_ticket *t,
                                      const uint8_t *start, size_t start_len, uint64_t now_us, char *why,
                                      size_t cap);
+
+/* The room's frames begin with the ticket's base. Before the first frame. False: the ticket has none. */
+bool kl_lobby_again_from_base(struct kl_lobby_room *r);
 
 /* The frames of a piece below `end` that the room does not have yet: pieces may overlap. KL_OK, or of the
  * first frame that cannot be taken: KL_E_WINDOW, KL_E_MALFORMED (see kl_room_adopt()), KL_E_SPACE (no

@@ -183,17 +183,26 @@ static const struct kl_lobby_ticket *newest_ticket(struct kl_lobby *l, const cha
     return newest;
 }
 
-static bool is_member(const struct kl_lobby_ticket *t, const uint8_t *seat_key) {
+static const struct kl_ticket_member *member_of(const struct kl_lobby_ticket *t, const uint8_t *seat_key) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (t->member[i].here && memcmp(t->member[i].seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0) return true;
-    return false;
+        if (t->member[i].here && memcmp(t->member[i].seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0)
+            return &t->member[i];
+    return NULL;
+}
+
+/* With frame 0; or with the base, as a player: a room whose players have nothing gets no state from anybody.
+ */
+static bool can_begin(const struct kl_lobby_ticket *newest, const struct kl_lobby_bring *b) {
+    const struct kl_ticket_member *m = member_of(newest, b->back.seat_key);
+    uint32_t base = newest->base.keyframe;
+    return m && (b->back.first == 0 || (m->seats && b->back.first <= base && b->goal > base));
 }
 
 /* Each of these: NULL, or why not. */
 static const char *open_ticket(struct kl_lobby *l, struct kl_lobby_bring *b, uint64_t now_us) {
     struct kl_lobby_ticket *t = malloc(sizeof *t);
     bool good = t && kl_lobby_ticket_open(t, l->secret, b->bytes, b->ticket_len) == KL_OK;
-    bool fits = good && strcmp(t->name, b->back.room) == 0 && is_member(t, b->back.seat_key);
+    bool fits = good && strcmp(t->name, b->back.room) == 0 && member_of(t, b->back.seat_key);
     if (!fits) {
         free(t);
         return good ? "your ticket is of another room or of others' seats"
@@ -287,8 +296,8 @@ static void clear_name(struct kl_lobby *l, const char *name, uint64_t now_us) {
 static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring *b, uint64_t now_us) {
     static char why[KL_TEXT_MAX];
     const struct kl_lobby_ticket *t = newest_ticket(l, b->back.room);
-    if (memcmp(t->id, b->ticket->id, sizeof t->id) != 0 || !is_member(t, b->back.seat_key))
-        return "the newest ticket of this room does not know you";
+    if (memcmp(t->id, b->ticket->id, sizeof t->id) != 0 || !can_begin(t, b))
+        return "the newest ticket of this room does not know you, or asks for other frames than yours";
     if (!has_seats(t)) return "nobody has a seat in this room any more";
     if (kl_lobby_rooms_of(l, l->client[peer].address) >= l->limits.rooms_per_address)
         return "this relay gives no more rooms to your address";
@@ -299,12 +308,13 @@ static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring
     b->start = NULL;
     l->client[peer].bringing_bytes = 0;
     if (!r) return why;
+    if (b->back.first) (void)kl_lobby_again_from_base(r);
     b->made = r->brought = true;
     r->gather_us = b->since_us + GATHER_US;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].cut_us = now_us + BRING_US;        /* seats do not run out before it is open */
     kl_address_host(r->maker, l->client[peer].address); /* who brings it back answers for it */
-    kl_lobby_log_room(KL_LOG_INFO, "brought_back", r, "ticket=%u", t->number);
+    kl_lobby_log_room(KL_LOG_INFO, "brought_back", r, "ticket=%u from=%u", t->number, r->lock.next_close);
     return NULL;
 }
 
@@ -396,9 +406,10 @@ static bool somebody_brings(struct kl_lobby *l, const char *room) {
 static bool may_bring(const struct kl_lobby_room *r, const struct kl_lobby_ticket *newest,
                       const struct kl_lobby_bring *b) {
     if (r && is_in(r, b->back.seat_key))
-        return b->step == STEP_SHOWN || (b->step == STEP_WAITS && !r->brought);
+        return b->back.first <= r->lock.next_close &&
+               (b->step == STEP_SHOWN || (b->step == STEP_WAITS && !r->brought));
     return !r && newest && b->step == STEP_SHOWN &&
-           memcmp(b->ticket->id, newest->id, sizeof newest->id) == 0 && is_member(newest, b->back.seat_key);
+           memcmp(b->ticket->id, newest->id, sizeof newest->id) == 0 && can_begin(newest, b);
 }
 
 /* Frames that it could bring, as far as the relay can tell. */
@@ -406,8 +417,10 @@ static uint32_t reach(const struct kl_lobby_bring *b) {
     return b->step == STEP_SHOWN ? b->goal : b->back.have;
 }
 
-static bool rather(const struct kl_lobby_bring *a, const struct kl_lobby_bring *b) {
+/* A room that begins with frame 0 can be replayed by all; others may then bring what is past it. */
+static bool rather(const struct kl_lobby_bring *a, const struct kl_lobby_bring *b, bool makes) {
     if (a->doubtful != b->doubtful) return b->doubtful;
+    if (makes && !a->back.first != !b->back.first) return !a->back.first;
     return reach(a) > reach(b);
 }
 
@@ -420,7 +433,7 @@ static unsigned best(struct kl_lobby *l, const char *room, uint32_t have) {
     for (unsigned i = 0; i < l->limits.peers; i++) {
         const struct kl_lobby_bring *b = bring_at(l, i, room);
         if (!b || !b->back.can_bring || !may_bring(r, newest, b) || reach(b) <= have) continue;
-        if (most && !rather(b, most)) continue;
+        if (most && !rather(b, most, !r)) continue;
         most = b;
         found = i;
     }
@@ -431,7 +444,12 @@ static void let_bring(struct kl_lobby *l, unsigned peer, const struct kl_lobby_r
     struct kl_lobby_bring *b = l->client[peer].bring;
     b->step = STEP_BRINGS;
     b->makes = !r;
-    ask(l, peer, r ? 0 : KL_WANT_START, r ? r->lock.next_close : 0, now_us);
+    const struct kl_lobby_ticket *newest = newest_ticket(l, b->back.room);
+    if (r)
+        ask(l, peer, 0, r->lock.next_close, now_us);
+    else
+        ask(l, peer, kl_lobby_ticket_has_start(newest) ? KL_WANT_START : 0,
+            b->back.first ? newest->base.keyframe : 0, now_us);
 }
 
 static bool all_are_here(struct kl_lobby *l, const struct kl_lobby_room *r) {

@@ -141,12 +141,13 @@ void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t 
  */
 
 bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from) {
-    if (from > r->lock.next_close) return false;
+    if (from > r->lock.next_close || from < r->lock.begin) return false;
     bool by_update = from + KL_KEPT_FRAMES / 4 >= r->lock.next_close; /* as near as the room lets it */
     return by_update || (!r->past.broken && from >= r->past.history.first);
 }
 
-#define DIGEST_MAX 4096 /* frames past the newest tag that are looked at for one RETURN */
+#define BASE_FRAMES 16384 /* between two bases: four minutes and a half */
+#define DIGEST_MAX  4096  /* frames past the newest tag that are looked at for one RETURN */
 
 /* The digest of what this client says it has, from what we have. False where that cannot be told any more. */
 static bool digest_of(const struct kl_lobby_past *p, const struct kl_return *b, uint8_t out[16]) {
@@ -254,9 +255,58 @@ void kl_lobby_past_renew(struct kl_lobby_room *r) {
     sodium_memzero(&t, sizeof t);
 }
 
+/* --- the base ----------------------------------------------------------------------------------------------
+ */
+
+/* Some client's frames begin past the base, or it is long ago: clients drop their oldest frames, too. */
+static bool wants_base(const struct kl_lobby_room *r) {
+    uint32_t base = r->past.base.keyframe;
+    bool wants = r->lock.next_close >= base + BASE_FRAMES;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        wants |= r->member[i].here && r->member[i].way.begins > base;
+    return wants && !r->past.broken;
+}
+
+/* The keyframe of the interval that is being closed. */
+static void choose_base(struct kl_lobby_room *r) {
+    const struct kl_lobby_past *p = &r->past;
+    struct kl_lobby_base *b = &r->past.next_base;
+    uint32_t keyframe = r->lock.now.first, i = p->tags;
+    while (i > 0 && i + 2 > p->tags && p->tag_end[(i - 1) % KL_TAGS_KEPT] != keyframe)
+        i--;
+    if (i == 0 || p->tag_end[(i - 1) % KL_TAGS_KEPT] != keyframe) return;
+    *b = (struct kl_lobby_base){.keyframe = keyframe, .interval = i, .rules = r->lock.rules};
+    memcpy(b->tag, tag_before(p, i), sizeof b->tag);
+}
+
+/* Everybody who is here can prove that the base's interval was played, and so bring it. */
+static bool all_have_run(const struct kl_lobby_room *r, const struct kl_lobby_base *b) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!kl_lobby_reaches(m) || m->state != KL_MEMBER_PLAYING) continue;
+        uint32_t ran = r->lock.next_close - kl_lobby_behind(r, i);
+        if (ran < b->keyframe + KL_SPACING_MAX || m->tags_told <= b->interval) return false;
+    }
+    return true;
+}
+
+/* The ticket gets a base only when clients have run it: what the relay closed and nobody has is lost with it.
+ */
+static void move_base(struct kl_lobby_room *r) {
+    struct kl_lobby_past *p = &r->past;
+    if (!p->next_base.keyframe) {
+        if (wants_base(r)) choose_base(r);
+    } else if (all_have_run(r, &p->next_base)) {
+        p->base = p->next_base;
+        p->next_base = (struct kl_lobby_base){0};
+        p->ticket_changed = true;
+    }
+}
+
 void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
     bool due = now_us >= r->past.tags_us;
     if (due) r->past.tags_us = now_us + KL_TAGS_US;
+    if (due) move_base(r);
     if (due && r->past.ticket_changed) kl_lobby_past_renew(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];

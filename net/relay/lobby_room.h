@@ -143,6 +143,14 @@ struct kl_lobby_ban {
     char host[KL_ADDRESS_MAX];
 };
 
+/* A keyframe from which on the room can be made again by frames alone: net/PROTOCOL.md §7, Bringing a room
+ * back. All zero: frame 0 is the only one. */
+struct kl_lobby_base {
+    uint32_t keyframe, interval;
+    uint8_t tag[KL_TAG];        /* of the interval before */
+    struct kl_room_rules rules; /* before its commands */
+};
+
 /* What the room keeps so that a client can come back: frames from the first on, the newest tags, the ticket.
  */
 struct kl_lobby_past {
@@ -158,8 +166,9 @@ struct kl_lobby_past {
     uint32_t tags;                     /* intervals that have one: below */
     uint64_t tags_us;                  /* when the next are told */
     uint8_t ticket[KL_TICKET_MAX];
-    uint32_t ticket_len, ticket_number; /* number: from 1 */
-    bool ticket_changed;                /* what is in it */
+    uint32_t ticket_len, ticket_number;   /* number: from 1 */
+    bool ticket_changed;                  /* what is in it */
+    struct kl_lobby_base base, next_base; /* the ticket's; the one that clients have not all run yet */
 };
 
 struct kl_lobby_room {

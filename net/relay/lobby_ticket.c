@@ -6,6 +6,10 @@
 
 #include "net/engine/msg_parts.h"
 
+bool kl_lobby_ticket_has_start(const struct kl_lobby_ticket *t) {
+    return !sodium_is_zero(t->start_hash, sizeof t->start_hash);
+}
+
 /* --- what the room is -------------------------------------------------------------------------------------
  */
 
@@ -37,6 +41,7 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     t->params = r->params;
     t->facts = r->facts;
     t->ready = r->ready;
+    t->base = r->past.base;
     t->host = (uint8_t)r->host;
     t->joins = r->joins;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -56,6 +61,27 @@ static void write_member(struct kl_writer *w, const struct kl_ticket_member *m) 
     kl_write_string(w, m->name);
     kl_write_bytes(w, m->seat_key, sizeof m->seat_key);
     kl_write_bytes(w, m->token_hash, sizeof m->token_hash);
+}
+
+static void write_base(struct kl_writer *w, const struct kl_lobby_base *b) {
+    kl_write_u32(w, b->keyframe);
+    kl_write_u32(w, b->interval);
+    if (!b->keyframe) return;
+    kl_write_bytes(w, b->tag, sizeof b->tag);
+    kl_write_params(w, &b->rules.params);
+    kl_write_bytes(w, b->rules.plays, sizeof b->rules.plays);
+}
+
+static void read_base(struct kl_reader *r, struct kl_lobby_base *b) {
+    b->keyframe = kl_read_u32(r);
+    b->interval = kl_read_u32(r);
+    if (b->interval > b->keyframe || !b->interval != !b->keyframe) r->failed = true;
+    if (!b->keyframe) return;
+    kl_read_into(r, b->tag, sizeof b->tag);
+    kl_read_params(r, &b->rules.params);
+    kl_read_into(r, b->rules.plays, sizeof b->rules.plays);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (b->rules.plays[s] >= KL_MAX_SEATS) r->failed = true;
 }
 
 static void read_member(struct kl_reader *r, struct kl_ticket_member *m) {
@@ -88,6 +114,7 @@ int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t
     kl_write_params(&w, &t->params);
     kl_write_facts(&w, &t->facts);
     kl_write_facts(&w, &t->ready);
+    write_base(&w, &t->base);
     kl_write_u8(&w, t->host);
     kl_write_u32(&w, t->joins);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -146,6 +173,7 @@ int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t
     kl_read_params(&r, &t->params);
     kl_read_facts(&r, &t->facts);
     kl_read_facts(&r, &t->ready);
+    read_base(&r, &t->base);
     t->host = kl_read_count(&r, KL_NO_HOST);
     t->joins = kl_read_u32(&r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)

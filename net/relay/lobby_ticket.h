@@ -7,7 +7,7 @@
 
 #include "net/relay/lobby_room.h"
 
-#define KL_LOBBY_TICKET_VERSION 1
+#define KL_LOBBY_TICKET_VERSION 2
 
 struct kl_ticket_member {
     bool here;
@@ -29,12 +29,16 @@ struct kl_lobby_ticket {
     uint8_t start_hash[16]; /* BLAKE2b of the start data */
     struct kl_params params;
     struct kl_facts facts, ready;
+    struct kl_lobby_base base;
     uint8_t host; /* member, or KL_NO_HOST */
     uint32_t joins;
     struct kl_ticket_member member[KL_MAX_CLIENTS];
     uint8_t bans;
     struct kl_lobby_ban ban[KL_BANS_MAX];
 };
+
+/* Rooms whose history had become too long without a snapshot have no start data any more, and need none. */
+bool kl_lobby_ticket_has_start(const struct kl_lobby_ticket *t);
 
 /* What the room is now. */
 void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r);

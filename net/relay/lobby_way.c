@@ -90,11 +90,28 @@ static void go(struct kl_lobby_room *r, unsigned member, enum kl_way way, uint64
     kl_lobby_put_out(r, member, KL_REFUSE_STARTED, text, now_us);
 }
 
+/* A player who has the game's state, or may come back with it. */
+static bool somebody_can_give(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && r->member[i].seats && r->member[i].state == KL_MEMBER_PLAYING) return true;
+    return false;
+}
+
+/* A snapshot is made at a keyframe, and a strict room that waits for this client comes to none: it goes on
+ * without it, as without a newcomer. */
+static void go_on_without(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    bool strict = r->lock.params.policy == KL_POLICY_STRICT;
+    if (!strict || !r->member[member].seats || kl_room_joining(&r->lock, member)) return;
+    (void)kl_room_reseat(&r->lock, member, r->member[member].seats, now_us);
+}
+
 static void look_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_way_trip *t = &r->member[member].way;
     struct kl_way_facts f = facts_of(r, t);
     f.stuck = kl_way_is_stuck(t, r->shot.phase > KL_SHOT_ORDERED, now_us);
     enum kl_way way = kl_way_choose(&f);
+    if (way == KL_WAY_ORDER && f.stuck && !somebody_can_give(r)) way = KL_WAY_NONE;
+    if (way == KL_WAY_ORDER && f.stuck) go_on_without(r, member, now_us);
     if (way == KL_WAY_ORDER)
         (void)kl_lobby_snapshot_order(r, 0, now_us);
     else

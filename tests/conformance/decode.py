@@ -207,7 +207,7 @@ def any_message(rng):
         6: lambda: [rng.randrange(256), rng.randbytes(rng.choice([0, 1, 96])).hex()],
         7: lambda: [rng.randrange(2), some(32), some(16)],
         8: lambda: [any_text(rng, 23, 1), some(16), some(32), some(64)] +
-                   rng.choice([[1, rng.randrange(2), 0, 0], [0, rng.randrange(2), u32(rng), u32(rng)]]) +
+                   rng.choice([[1, rng.randrange(2), 0, 0, 0], [0, rng.randrange(2), 2**31, rng.choice([0, 7, 2**31]), u32(rng)]]) +
                    [some(16), any_facts(rng)],
         10: lambda: rng.choice([lambda: [0] + make[27](), lambda: [1] + any_piece(2**32 - 1), lambda: [1, 0, 0, ""],
                                 lambda: [2] + make[25](), lambda: [3] + make[26](), lambda: [4]])(),
@@ -406,9 +406,9 @@ def wrong_messages():
     assert decode("message", 0, hello(59)) != "malformed"
     yield from (hello(4), hello(12), hello(20), hello(64))                                     # HELLO: locked
     yield lay(7, 2, bytes(48))                                                      # PROVE: what
-    back = lambda flags, have, tags, room=name: lay(8, room, bytes(112), flags, have, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0)
+    back = lambda flags, have, tags, room=name, first=0: lay(8, room, bytes(112), flags, have, 0, 0, 0, first, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0)
     assert decode("message", 0, back(2, 1, 1)) != "malformed"
-    yield from (back(4, 0, 0), back(1, 1, 0), back(1, 0, 1), back(0, 0, 0, b"\x00"))
+    yield from (back(4, 0, 0), back(1, 1, 0), back(1, 0, 1), back(0, 0, 0, b"\x00"), back(0, 1, 0, first=2))
     yield lay(10, 5)
     yield lay(10, 4, 0)
     yield lay(28, 4, bytes(4))

@@ -188,7 +188,7 @@ static void print_return(const struct kl_return *b) {
     print_hex(b->seat_key, sizeof b->seat_key);
     putchar(',');
     print_hex(b->signature, sizeof b->signature);
-    printf(",%d,%d,%u,%u,", b->fresh, b->can_bring, b->have, b->tags);
+    printf(",%d,%d,%u,%u,%u,", b->fresh, b->can_bring, b->have, b->first, b->tags);
     print_hex(b->digest, sizeof b->digest);
     putchar(',');
     print_facts(&b->facts);

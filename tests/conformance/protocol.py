@@ -295,8 +295,8 @@ def read_message(r, _seats):
     elif kind == 8:
         m += [r.str(23, 1), r.hex(16), r.hex(32), r.hex(64)]
         flags = r.u(1, 3)
-        m += [flags & 1, flags >> 1, r.u(4), r.u(4), r.hex(16), read_facts(r)]
-        need(not m[5] or m[7] == m[8] == 0)
+        m += [flags & 1, flags >> 1, r.u(4), r.u(4), r.u(4), r.hex(16), read_facts(r)]
+        need(m[8] <= m[7] and (not m[5] or m[7] == m[9] == 0))
     elif kind == 10:
         m.append(r.u(1, 5))
         m += [read_ticket, read_piece, read_history, read_tags, lambda _: [], read_mark][m[1]](r)
@@ -380,8 +380,8 @@ def write_message(m, rng):
     elif kind in (7, 23):
         w.u(1, m[1]), w.hex(m[2]), w.hex(m[3])
     elif kind == 8:
-        w.str(m[1]), w.hex(m[2]), w.hex(m[3]), w.hex(m[4]), w.u(1, m[5] + 2 * m[6]), w.u(4, m[7]), w.u(4, m[8])
-        w.hex(m[9]), write_facts(w, m[10])
+        w.str(m[1]), w.hex(m[2]), w.hex(m[3]), w.hex(m[4]), w.u(1, m[5] + 2 * m[6]), w.u(4, m[7]), w.u(4, m[8]), w.u(4, m[9])
+        w.hex(m[10]), write_facts(w, m[11])
     elif kind == 10:
         w.u(1, m[1])
         if m[1] == 2:

@@ -105,18 +105,18 @@ class Client:
         """§7, Kept seats"""
         signature = curves.ed25519_sign(self.seat_seed, b"keylock return" + self.link.session.binding + self.token)
         fresh = int(self.lock is None or self.waits)
-        can_bring = have = tags = 0
+        can_bring = have = first = tags = 0
         digest = bytes(16)
         if not fresh:
             self.lock.lose_session()
-            have, can_bring = self.lock.next, int(self.lock.begin == 0 and self.ticket is not None)
+            have, first, can_bring = self.lock.next, self.lock.begin, int(self.ticket is not None)
             self.tags = [t for t in self.tags if t[1] <= have]
             tags, end, digest = self.tags[-1] if self.tags else (0, 0, bytes(16))
             own = self.lock.frames[max(end - self.lock.begin, 0):]
             digest = blake(128, digest + b"".join(alone(f) for f in own))
         self.before, self.state = self.state if not fresh and self.state != "returning" else "waiting", "returning"
         self.say(8, text(self.wish["room"]), self.token.hex(), curves.ed25519_public(self.seat_seed).hex(), signature.hex(),
-                 fresh, can_bring, have, tags, digest.hex(), facts(FACTS))
+                 fresh, can_bring, have, first, tags, digest.hex(), facts(FACTS))
 
     def on_23(self, task, _salt, share):  # DOOR
         if task == 1:

@@ -152,7 +152,7 @@ static void seat_messages(void) {
         count_up(m.back.seat_key, sizeof m.back.seat_key, 2);
         count_up(m.back.signature, sizeof m.back.signature, 3);
         if (n) count_up(m.back.digest, sizeof m.back.digest, 4);
-        if (n) m.back.have = 70000, m.back.tags = 9000;
+        if (n) m.back.have = 70000, m.back.first = n == 2 ? 70000 : 0, m.back.tags = 9000;
         if (n == 0) kl_facts_add(&m.back.facts, "core", "nestopia 1.52");
         message(&m);
     }

@@ -1,4 +1,6 @@
 /* Which kinds of mishaps a room has, and how often, is drawn with it: some rooms have one kind alone. */
+#include "net/client/stay_parts.h"
+#include "net/relay/lobby_ticket.h"
 #include "tests/rooms/rooms.h"
 
 enum { CORRUPT, LOSE, CRASH, LEAVE, SEAT, RESET, JUDGE, DELAY, LOSE_EARLY, KINDS };
@@ -8,7 +10,7 @@ static double rate[KINDS]; /* a second; 0: never */
 static uint64_t started_us, until_us, relay_us, relay_died_us;
 static unsigned relay_lives;
 static bool opening, gone;
-static struct rng more_rng; /* of what came later: it does not shift the draws of before */
+static struct rng more_rng, last_rng; /* of what came later, each: it does not shift the draws of before */
 static unsigned watchers, catch_up_s;
 static uint32_t turn_frames[CLIENTS];
 
@@ -101,10 +103,40 @@ static void happen(unsigned kind) {
     }
 }
 
-static bool brings[CLIENTS]; /* the room, once its relay has died: who lives and knows all of it */
+static bool brings[CLIENTS]; /* the room, once its relay has died: who lives since then, with its frames */
+static uint8_t game[KL_ROOM_ID_BYTES]; /* the id of the room that died with it */
+
+/* The base of the newest ticket that a client has; 0 for a client that had no seat then. */
+static uint32_t newest_base(const struct client *c) {
+    static struct kl_lobby_ticket t;
+    uint32_t number = 0, base = 0;
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        const struct kl_stay *s = &client[i].stay;
+        if (!brings[i] || !can_bring(&client[i])) continue;
+        if (kl_lobby_ticket_open(&t, relay_secret, s->ticket, s->ticket_len) != KL_OK) fail("no ticket");
+        if (t.number <= number) continue;
+        number = t.number;
+        base = 0;
+        for (unsigned k = 0; k < KL_MAX_CLIENTS; k++)
+            if (t.member[k].seats && memcmp(t.member[k].seat_key, c->key.pub, sizeof c->key.pub) == 0)
+                base = t.base.keyframe;
+    }
+    return base;
+}
+
+/* From frame 0, or from the base: the relay's marks reach past it. */
+static bool can_begin(const struct client *c) {
+    const struct kl_stay *s = &c->stay;
+    uint8_t mark[KL_MARK];
+    if (!brings[c->number] || !can_bring(c)) return false;
+    uint32_t base = s->past.first ? newest_base(c) : 0, end = kl_client_mark(&s->lock, s->past.next, mark);
+    const struct kl_stay_tags *tag = kl_stay_newest_tag(s);
+    if (tag && tag->end_frame > end) end = tag->end_frame;
+    return s->past.first <= base && (base == 0 || end > base);
+}
 
 bool fate_brings(const struct client *c) {
-    return opening && brings[c->number] && now_us < relay_died_us + 9 * SECOND;
+    return opening && can_begin(c) && now_us < relay_died_us + 9 * SECOND;
 }
 
 bool fate_game_is_gone(void) {
@@ -115,9 +147,18 @@ static bool somebody_can_bring(void) {
     bool some = false;
     for (unsigned i = 0; i < CLIENTS; i++) {
         if (!can_bring(&client[i])) brings[i] = false;
-        some |= brings[i];
+        some |= can_begin(&client[i]);
     }
     return some;
+}
+
+/* Whoever has frame 0 crashes, if the others can bring the room all the same. */
+static void forget_beginning(void) {
+    bool can = false;
+    for (unsigned i = 0; i < CLIENTS; i++)
+        can |= can_begin(&client[i]) && client[i].stay.past.first > 0;
+    for (unsigned i = 0; i < CLIENTS && can && !plain; i++)
+        if (brings[i] && client[i].stay.past.first == 0) lose(&client[i], true);
 }
 
 static void relay_dies(void) {
@@ -127,6 +168,7 @@ static void relay_dies(void) {
     opening = true;
     gone = false;
     counts.relay_deaths++;
+    if (the_room()) memcpy(game, the_room()->id, sizeof game);
     story("the relay dies at frame %u", canon_end);
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *c = &client[i];
@@ -134,6 +176,7 @@ static void relay_dies(void) {
         if (c->state != OFF) client_relay_died(c, now_us + rng_range(&fate_rng, 100000, 3500000));
     }
     relay_begin();
+    if (rng_chance(&last_rng, 0.6)) forget_beginning();
 }
 
 /* What a relay begins again with is what was played; the room opens before anything more is. Where nobody
@@ -143,7 +186,10 @@ static void watch_it_open(void) {
     if (!opening) return;
     gone |= !r && !somebody_can_bring();
     if (!r || r->phase != KL_ROOM_PLAYING) return;
-    uint32_t end = gone ? 0 : r->lock.next_close;
+    bool other = memcmp(r->id, game, sizeof game) != 0;
+    uint32_t end = other ? 0 : r->lock.next_close;
+    counts.from_base += !other && r->lock.begin > 0;
+    if (!other && r->lock.begin) story("it was brought from frame %u", r->lock.begin);
     opening = gone = false;
     story("the room is open again at frame %u of %u", end, canon_end);
     if (end < canon_end) counts.cut_frames += canon_end - end;
@@ -177,6 +223,7 @@ static const double usual_s[KINDS] = {
 /* Of a relay's limits, and of machines. Before the relay begins. */
 void fate_choose(uint64_t seed) {
     more_rng = (struct rng){seed ^ UINT64_C(0x5eed)};
+    last_rng = (struct rng){seed ^ UINT64_C(0xba5e)};
     catch_up_s = 600;
     for (unsigned i = 0; i < CLIENTS; i++)
         turn_frames[i] = 300;

@@ -175,7 +175,8 @@ unsigned fate_watchers(void), fate_catch_up_s(void); /* of the relay's limits */
 struct kl_lobby_room *the_room(void); /* NULL: there is none */
 extern struct counts {
     uint64_t corrupted, healed, lost, crashed, relay_deaths, cut_frames, doubts, ended, begun, watched, based,
-        unfit; /* snapshots given against a base; and so that they do not fit */
+        unfit,     /* snapshots given against a base; and so that they do not fit */
+        from_base; /* rooms brought to a new relay when no client had frame 0 any more */
 } counts;
 unsigned doubts_since(uint64_t us); /* that began, or were there, within that time */
 void judge_step(void);

@@ -2,6 +2,7 @@
  * cannot change what was played. PROTOCOL.md §7, tags and tickets. */
 #include <malloc.h>
 
+#include "net/engine/command.h"
 #include "tests/unit/lobby_bringers.h"
 
 static void clients_bring_it(void **state) {
@@ -250,6 +251,126 @@ static void what_was_played_cannot_be_rewritten(void **state) {
     assert_true(member_of(12, 1) && state_of(12, 1) == KL_MEMBER_AWAY);
 }
 
+/* A client's frames begin at frame 300, so the relay gives the ticket a base; then the relay dies. */
+static void get_a_base(bool swapped) {
+    struct kl_msg swap = {.kind = KL_MSG_COMMAND,
+                          .order = {.kind = KL_COMMAND_SWAP, .len = 2, .data = {0, 1}}};
+    start_room(KL_POLICY_BOUNDED);
+    play(6 * SECOND);
+    if (swapped) say(player[0].peer, &swap);
+    play(SECOND);
+    room()->member[1].way.begins = 300;
+    play(1300 * 1000);
+    open_ticket(&player[1], &ticket);
+    assert_true(ticket.base.keyframe > 350);
+    assert_int_equal(ticket.base.rules.plays[0], swapped);
+    new_relay();
+    play(SECOND);
+}
+
+static void return_with(unsigned who, unsigned peer, uint32_t first) {
+    struct kl_msg m = prepare_return(who, peer);
+    m.back.can_bring = true;
+    m.back.first = first;
+    say(peer, &m);
+    bring_ticket(who);
+}
+
+static void show_from(unsigned who, unsigned peer, uint32_t first) {
+    return_with(who, peer, first);
+    bring_tag(who);
+    bring_mark(who);
+    bring_end(who);
+}
+
+static void nobody_has_frame_0_any_more(void **state) {
+    (void)state;
+    get_a_base(true);
+    uint32_t base = ticket.base.keyframe, before = canon_end;
+    show_from(1, 11, 300);
+    pass(400000);
+    expect_want(1, KL_WANT_START, base);
+    bring_all(1);
+    const struct kl_lobby_room *r = room();
+    assert_int_equal(r->lock.next_close, marked(1));
+    assert_true(r->lock.begin == base && r->past.history.first == base && r->lock.plays[0] == 1);
+    assert_true(kl_lobby_past_reaches(r, base));
+    assert_false(kl_lobby_past_reaches(r, base - 1)); /* also not by UPDATE */
+    show_from(0, 10, 300), show_from(2, 12, base);
+    play(6 * SECOND);
+    expect_all_at_the_end(); /* run_frame() has compared: no frame lost, none changed */
+    assert_true(canon_end > before + 3 * 60);
+    open_ticket(&player[0], &ticket);
+    assert_true(ticket.base.keyframe == base); /* good for the next time */
+}
+
+/* The relay's tags hold from the base on, too. */
+static void a_base_is_no_way_to_lie(void **state) {
+    (void)state;
+    get_a_base(false);
+    uint32_t base = ticket.base.keyframe;
+    show_from(1, 11, base + 1); /* begins too late */
+    return_with(2, 12, 300);
+    struct kl_bring b = {.what = KL_BRING_TAGS,
+                         .tags = {.first = ticket.base.interval - 1, .end_frame = base, .count = 1}};
+    memcpy(b.tags.tag[0], player[2].tag[ticket.base.interval - 1], KL_TAG_BYTES);
+    bring(12, b); /* and this one ends too early */
+    bring_end(2);
+    pass(400000);
+    assert_false(is_asked(1) || is_asked(2));
+    pass(6 * SECOND);
+    expect_refusal(11, KL_REFUSE_SEAT, "no seat is kept");
+    show_from(1, 13, 300);
+    pass(400000);
+    expect_want(1, KL_WANT_START, base);
+    bring_start(1);
+    bring_frames(1, base, base + 20);
+    forged_frames(1, base + 20, base + 21);
+    bring_frames(1, base + 21, canon_end);
+    expect_refusal(13, KL_REFUSE_SEAT, "not what this relay saw played");
+    ticket.member[1].seats = 0; /* who only watches brings no state that counts */
+    ticket.number++;
+    seal_ticket(1);
+    show_from(1, 14, 300);
+    pass(6 * SECOND);
+    assert_false(is_asked(1));
+    run();
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+    assert_int_equal(lobby->history_bytes, 0);
+}
+
+static void frame_0_comes_before_more_frames(void **state) {
+    (void)state;
+    get_a_base(false);
+    show_from(1, 11, 300);
+    return_with(2, 12, 0);
+    bring_tag(2); /* without a mark: less than the other */
+    bring_end(2);
+    pass(400000);
+    assert_false(is_asked(1));
+    expect_want(2, KL_WANT_START, 0);
+    bring_start(2);
+    bring_tag(2);
+    bring_frames(2, 0, canon_end);
+    bring_end(2);
+    assert_int_equal(room()->lock.next_close, player[2].tags_end);
+    pass(200000);
+    expect_want(1, 0, player[2].tags_end); /* the rest is the other's */
+    bring_all(1);
+    assert_int_equal(room()->lock.next_close, marked(1));
+    assert_true(room()->lock.begin == 0 && room()->past.history.first == 0);
+}
+
+/* The room goes on before the base of its ticket: the frames there will be others. */
+static void a_base_that_is_lost(void **state) {
+    (void)state;
+    get_a_base(false);
+    struct kl_lobby_room *r = make_again();
+    adopt(r, ticket.base.keyframe);
+    assert_int_equal(kl_lobby_again_open(r, 0, now_us), KL_OK);
+    assert_int_equal(r->past.base.keyframe, 0);
+}
+
 static void a_ticket_of_another_room(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
@@ -388,6 +509,10 @@ int main(void) {
         T(a_long_trial_leaves_nothing),
         T(strangers_add_nothing),
         T(what_was_played_cannot_be_rewritten),
+        T(nobody_has_frame_0_any_more),
+        T(a_base_is_no_way_to_lie),
+        T(frame_0_comes_before_more_frames),
+        T(a_base_that_is_lost),
         T(a_ticket_of_another_room),
         T(what_is_missing_or_out_of_turn),
         T(start_data_on_its_way_is_counted),

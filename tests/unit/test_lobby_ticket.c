@@ -71,8 +71,32 @@ static void there_and_back(void **state) {
     memcpy(again, buf, (size_t)len);
     again[len] = 0;
     assert_int_equal(kl_lobby_ticket_decode(&got, again, (size_t)len + 1), KL_E_MALFORMED);
-    again[0] = 2;
+    again[0] = KL_LOBBY_TICKET_VERSION + 1;
     assert_int_equal(kl_lobby_ticket_decode(&got, again, (size_t)len), KL_E_VERSION);
+}
+
+/* The keyframe from which on frames make the room again. */
+static void a_base(void **state) {
+    (void)state;
+    a_small_one();
+    int without = kl_lobby_ticket_encode(&t, buf, sizeof buf);
+    t.base = (struct kl_lobby_base){.keyframe = 700, .interval = 99, .rules.params = t.params};
+    fill(t.base.tag, sizeof t.base.tag, 30);
+    for (uint8_t s = 0; s < KL_MAX_SEATS; s++)
+        t.base.rules.plays[s] = s ^ 1;
+    t.base.rules.params.policy = KL_POLICY_STRICT;
+    int len = kl_lobby_ticket_encode(&t, buf, sizeof buf);
+    assert_true(len > without);
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len), KL_OK);
+    assert_memory_equal(&got, &t, sizeof t);
+    static const struct kl_lobby_base wrong[] = {
+        {.keyframe = 5}, {.interval = 5}, {.keyframe = 5, .interval = 6}};
+    for (unsigned i = 0; i < 4; i++) {
+        if (i < 3) t.base.keyframe = wrong[i].keyframe, t.base.interval = wrong[i].interval;
+        if (i == 3) t.base.keyframe = 700, t.base.interval = 99, t.base.rules.plays[3] = KL_MAX_SEATS;
+        len = kl_lobby_ticket_encode(&t, buf, sizeof buf);
+        assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len), KL_E_MALFORMED);
+    }
 }
 
 static void the_longest_fits(void **state) {
@@ -81,6 +105,7 @@ static void the_longest_fits(void **state) {
     memset(t.name, 'n', sizeof t.name - 1), memset(t.maker, '1', sizeof t.maker - 1);
     t.facts.count = t.ready.count = 0;
     longest_facts(&t.facts), longest_facts(&t.ready);
+    t.base = (struct kl_lobby_base){.keyframe = 700, .interval = 99, .rules.params = t.params};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         t.member[i] = t.member[2];
         t.member[i].seats = (uint8_t)(i < 8 ? 1U << i : 0);
@@ -182,11 +207,9 @@ static void triers_are_told_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(the_longest_fits),
-        cmocka_unit_test(what_does_not_fit_together),
-        cmocka_unit_test(damaged_ones),
-        cmocka_unit_test(a_bucket_leaks),
+        cmocka_unit_test(there_and_back),        cmocka_unit_test(a_base),
+        cmocka_unit_test(the_longest_fits),      cmocka_unit_test(what_does_not_fit_together),
+        cmocka_unit_test(damaged_ones),          cmocka_unit_test(a_bucket_leaks),
         cmocka_unit_test(triers_are_told_apart),
     };
     return cmocka_run_group_tests_name("lobby_ticket", tests, NULL, NULL);

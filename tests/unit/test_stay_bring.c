@@ -119,6 +119,15 @@ static void ticket_start_and_tag(void **state) {
     assert_int_equal(brought.frames, 9);
     want(0, 9);
     assert_true(brought.ticket == 0 && brought.start == 0 && brought.frames == 0);
+    run_frames(3);
+    kl_stay_past_forget(s, 12, 3); /* as after a snapshot of frame 12 */
+    assert_false(kl_stay_can_bring(s));
+    come(12, 20);
+    run_frames(6);
+    assert_true(kl_stay_can_bring(s)); /* without frame 0 */
+    want(0, 12);
+    assert_int_equal(brought.frames, 6);
+    assert_int_equal(brought.mark_end, 12);
 }
 
 int main(void) {
