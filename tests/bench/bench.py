@@ -86,7 +86,7 @@ def environment(**more):
     return env
 
 
-MEASURED = ("chrt", "--rr", "5") if REAL_TIME else () # the priority of what is measured
+MEASURED = ("chrt", "--rr", "5") if REAL_TIME else () # the priority of the measured programs
 
 
 def timed(*command):

@@ -338,7 +338,7 @@ def main():
         part(name)
     if wanted:
         return None
-    with concurrent.futures.ThreadPoolExecutor(1) as beside: # in virtual time and what is left of the processor
+    with concurrent.futures.ThreadPoolExecutor(1) as beside: # in virtual time, with the rest of the processor
         simulation = beside.submit(part, "simulated")
         for name in list(PARTS)[1:]:
             part(name)

@@ -53,7 +53,7 @@ def begin(number, core, hz, at):
     return players
 
 
-# --- what a trace tells --------------------------------------------------------------------------------------------
+# --- reading a trace -----------------------------------------------------------------------------------------------
 
 def frames_of(path):
     """(wall_us, call) of each frame, once settled; and (wall_us, frames) of all calls."""

@@ -20,7 +20,7 @@ os.sched_setaffinity(0, {cpu})
 try:
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(90))
 except PermissionError:
-    sys.exit(0)  # without the right to that, what it would say is not about the machine
+    sys.exit(0)  # without that right its figures would not be the machine's
 parent = os.getppid()
 while os.getppid() == parent:
     before = time.monotonic()

@@ -41,7 +41,7 @@ def by_object(path, core):
                 names[key] = name or names.get(key, "")
                 here = names[key] if line[0] == "o" else here
             elif line.startswith("calls="):
-                inclusive = True # the next line counts what the called function has counted
+                inclusive = True # the next line holds the called function's count
             elif line[:1].isdigit() or line[:1] in "+-*":
                 if not inclusive:
                     cost = int(line.split()[1])

@@ -8,7 +8,7 @@ git ls-files -z | xargs -0 cp --parents -t "$tmp/tree"
 cd "$tmp/tree" || die "make: no copy of the tree"
 unset MAKEFLAGS MAKELEVEL KL_BUILD CI
 
-# What -n prints is not run: nothing is fetched, installed, built or tested. (make itself runs lines that name $(MAKE).)
+# make -n runs nothing: it fetches, installs, builds and tests nothing. (make itself runs lines that name $(MAKE).)
 timeout 60 make -n test >"$tmp/dry.log" 2>&1
 status=$?
 check make/dry-run "exit status $status" test $status = 0

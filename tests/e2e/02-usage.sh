@@ -28,7 +28,7 @@ shows() {
         wrong "${*:2}: status $status, $(wc -l <"$tmp/out") lines, $(head -n 1 "$tmp/err")"
 }
 
-# refuses HINT ARGUMENT…: status 2, one line that says what was expected and what came, and where to read more.
+# refuses HINT ARGUMENT…: status 2, one line with the expected and the actual value and a hint at the help.
 refuses() {
     local hint=$1
     shift
@@ -39,7 +39,7 @@ refuses() {
     fi
 }
 
-# each COMMAND…: what holds for all of them; their help is in $tmp/help.
+# each COMMAND…: the checks that all commands share; their help is in $tmp/help.
 each() {
     local hint="keylock $name --help" option value
     [ "$1" != "$relay_program" ] || hint="keylock-relay --help"

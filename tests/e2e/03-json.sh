@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# 03-json.sh - what the tools print with --json: values are bare, without labels or units, and C++ names can be read.
+# 03-json.sh - the tools' output with --json: values are bare, without labels or units, and C++ names can be read.
 # runs: working, test, 12 s
 . "$(dirname "$0")/lib.sh"
 

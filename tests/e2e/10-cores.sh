@@ -11,7 +11,7 @@ FRAMES=${FRAMES:-2000}
 CORES=${CORES:-}
 EVERY=50
 OTHER_FRAMES=600 # of the room with other seeds
-WAIT=$((40 + FRAMES / 50)) # 50 fps is far below what any of these does
+WAIT=$((40 + FRAMES / 50)) # each of these is far quicker than 50 fps
 
 needs "$keylock" "$relay_program" "$wrapper"
 start_relay --per-address 64
@@ -45,7 +45,7 @@ pair() {
     [ -z "$why" ]
 }
 
-# The same with other seeds gives other hashes: what is hashed follows the pads.
+# Other seeds give other hashes: the hashed bytes follow the pads.
 follows_input() { # NAME CORE CONTENT
     pair "$1-other" "$2" "$3" $OTHER_FRAMES 303 404 || return
     "$keylock" diff "$tmp/$1-a.hash" "$tmp/$1-other-a.hash" >"$tmp/$1.diff" 2>&1

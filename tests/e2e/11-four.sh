@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# 11-four.sh - rooms of four: four clients; two clients with two seats each; a host who only watches.
+# 11-four.sh - rooms of four: four clients; two clients with two seats each; a host that only watches.
 # runs: working, test, 70 s
 . "$(dirname "$0")/lib.sh"
 
@@ -8,7 +8,7 @@ WAIT=$((40 + FRAMES / 50))
 needs "$keylock" "$relay_program" "$wrapper"
 start_relay
 SPEED=max
-LAST=0     # seed of the fourth client, where not 0
+LAST=0     # seed of the fourth client; 0: none
 IDLE=0     # client that presses nothing
 DEVICES=() # of the first client, the host
 
@@ -47,7 +47,7 @@ room() {
 
 room four-clients nestopia "$content/shooter.nes" 1 1 1 1
 room two-seats-each nestopia "$content/shooter.nes" 2 2
-# In real time: a room without a clock does not wait for who has no seat.
+# In real time: a room without a clock does not wait for a client without a seat.
 FRAMES=400 SPEED=real room host-watches nestopia "$content/shooter.nes" 0 2 1 1
 room four-gambatte gambatte "$content/pads.gb" 1 1 1 1
 room eight-clients mednafen_pce_fast "$content/pads.pce" 1 1 1 1 1 1 1 1 # Debian 13 has no package of it
@@ -69,8 +69,8 @@ else
     skip "four/all-count: $test_core is not built"
 fi
 
-# nestopia reads pads three and four of a Four Score where its ports hold gamepads (257, its "Gamepad"): the host says
-# so, and all four ships fly. Without it the game has two.
+# nestopia reads pads three and four of a Four Score if its ports hold gamepads (257, its "Gamepad"). The host sets them, and
+# all four ships fly. Without that the game has two ships.
 differ() { # WHAT NAME NAME: not the same game
     if [ ! -s "$tmp/$2-1.hash" ] || cmp -s "$tmp/$2-1.hash" "$tmp/$3-1.hash"; then
         fail "four/$1: the same hashes in $2 and $3"

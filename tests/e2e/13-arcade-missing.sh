@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 13-arcade-missing.sh - an arcade game that lacks a file: the core shows a picture in its place. Nobody opens or enters a room
-# with that, a line names the file, and the player who has the file is not told that the two differ.
+# 13-arcade-missing.sh - an arcade game that lacks a file: the core shows a picture instead. Such a game neither opens nor
+# enters a room, a line names the file, and the other player, whose game is complete, is not told that the two differ.
 # runs: waiting, test, 15 s
 . "$(dirname "$0")/lib.sh"
 
@@ -51,7 +51,7 @@ else
     skip "missing/retroarch: it is not installed"
 fi
 
-# --- whoever has the file plays with the next who has it --------------------------------------------------------
+# --- two players with the file play --------------------------------------------------------
 
 for who in bea cyn; do
     run_in_room $who --core "$core" --content "$tmp/games/whole/brawl.zip" --room brawl --frames 300 --input random:1 --wait 30

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# 14-arcade-refusal.sh - a player whose files differ is refused once the game has loaded. The host, in RetroArch, hears who and
-# why, goes on practising, and plays with the next who comes. A player in RetroArch who is refused goes on practising, too.
+# 14-arcade-refusal.sh - a player whose files differ is refused once the game has loaded. The host, in RetroArch, sees the
+# player's name and the reason, goes on practising, and plays with the next player. A refused player in RetroArch goes on
+# practising, too.
 # runs: waiting, test, 20 s
 . "$(dirname "$0")/lib.sh"
 

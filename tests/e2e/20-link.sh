@@ -9,7 +9,7 @@ PLAY=${SECONDS_OF_PLAY:-25}
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 start_relay
 
-# real_pair ROOM SECONDS: two players behind $link, in the background; and a watch over what the machine takes away.
+# real_pair ROOM SECONDS: two players behind $link, in the background; and a watch over the machine's hitches.
 real_pair() {
     local relay=$link room=$1 frames=$(($2 * 60)) who seed=0
     for who in a b; do
@@ -21,7 +21,7 @@ real_pair() {
     watch "$room-watch" "$room-a" "$room-b" relay "$room"
 }
 
-# Both ended in sync. Nothing on this machine excuses it where they did not.
+# Both ended in sync. No slowness of this machine excuses a desync.
 in_sync() { # NAME ROOM SECONDS
     local a b
     ended "$2-a" $(($3 + 60)); a=$?

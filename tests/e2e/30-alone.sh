@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 30-alone.sh - the wrapper without a room against the bare core: the same hashes on every core, and the same as ever. What it
-# costs is counted by `make bench-wrapper`.
+# 30-alone.sh - the wrapper without a room against the bare core: the same hashes on every core, equal to the recorded ones.
+# `make bench-wrapper` counts the cost.
 # runs: working, test, 40 s
 . "$(dirname "$0")/lib.sh"
 

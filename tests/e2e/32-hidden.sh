@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 32-hidden.sh - frames that nobody sees: a core that plays them differently is found, and plays in lock where the host
-# has KEYLOCK_HIDE=off; a machine too slow for them is told so.
+# 32-hidden.sh - unseen frames: probe finds a core that plays them differently, and the core plays in lock if the host has
+# KEYLOCK_HIDE=off; a message tells a player that the machine is too slow.
 # runs: waiting, test, 40 s
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ PROBE_CORE=hidden probe other
 check hidden/probe-says "$(tail -n 1 "$tmp/other.log")" grep -q '^verdict: not fit.*hidden.*KEYLOCK_HIDE=off' "$tmp/other.log"
 check hidden/probe-note "no note on its state" grep -q '^note: hidden output changes its state' "$tmp/other.log"
 
-# pair ROOM HIDE_A HIDE_B: two in a room; the second stands still for a while and then runs what it missed, unseen.
+# pair ROOM HIDE_A HIDE_B: two in a room; the second stands still for a while and then runs the missed frames, unseen.
 pair() {
     local who at
     for who in a b; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 40-hostile.sh - what goes wrong says so in one clear line and disturbs nobody else: a match runs in another room
-# of the same relay all the while, and must end in sync, on time, at full speed.
+# 40-hostile.sh - each failure prints one clear line and disturbs no other room: a match in another room of the same relay runs
+# all the while, and must end in sync, on time, at full speed.
 # runs: waiting, test, 60 s
 . "$(dirname "$0")/lib.sh"
 
@@ -12,8 +12,8 @@ FRAMES=${FRAMES:-2000}
 [ "$FRAMES" -gt 2000 ] && FRAMES=2000
 start_relay
 
-# expect NAME STATUS REGEX COMMAND…: ends within 20 s with this exit status (a|b: one of these) and says what
-# matches; a crash (over 127) never passes.
+# expect NAME STATUS REGEX COMMAND…: ends within 20 s with this exit status (a|b: one of these) and prints a line that matches;
+# a crash (over 127) never passes.
 expect() {
     local name=$1 want=$2 regex=$3 got line
     shift 3

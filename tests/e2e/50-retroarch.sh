@@ -49,7 +49,7 @@ done
 
 start_xvfb 1180x448
 start_relay
-# ann by the launcher; bob the way of those who do without: the wrapper as a core, all else in the environment.
+# ann plays by the launcher. bob plays without it: the wrapper as a core, all settings in the environment.
 start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room pair -- -v
 next_second
 home_of bob
@@ -133,7 +133,7 @@ while [ $((SECONDS - began)) -lt "$PLAY" ]; do
 done
 [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
 ann_grown=$(($(rss ann) - ann_kb)) bob_grown=$(($(rss bob) - bob_kb))
-# A sanitizer keeps what is freed for a while: its growth says nothing.
+# A sanitizer keeps freed memory for a while, so its growth is not judged.
 [ -n "${KL_SAN:-}" ] || check retroarch/memory "grew by $ann_grown and $bob_grown KB after the abuse; expected less than 4096" \
     test $ann_grown -lt 4096 -a $bob_grown -lt 4096
 note "resident: $ann_kb and $bob_kb KB, grown by $ann_grown and $bob_grown KB"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 51-commands.sh - the room's commands, each by its way and on every machine at the same frame; and a player who hangs
-# for 5 s in a bounded room of four.
+# 51-commands.sh - the room's commands, each in its own way and on every machine at the same frame; and a player whose machine
+# hangs for 5 s in a bounded room of four.
 # runs: waiting, test, 75 s
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,7 @@ port=$(grep -a listening "$tmp/relay.log" | sed -n 's/.*port=\([0-9]*\).*/\1/p' 
 relay=127.0.0.1:$port
 console() { printf '%s\n' "$*" >&9; }
 
-# player NAME ARGUMENT…: what the wrapper shows is wanted here, so not --quiet.
+# player NAME ARGUMENT…: the wrapper's messages are needed here, so not --quiet.
 player() {
     local name=$1
     shift
@@ -44,7 +44,7 @@ all_equal() {
     ok "$group: $# machines, $(wc -l <"$tmp/$first.hash") equal hashes"
 }
 
-# The lines that tell of commands, without what stands before them: every machine must have the same.
+# The lines about commands, without their beginning: every machine must have the same ones.
 told() { grep -aoE '\[f [0-9]+\] .*' "$tmp/$1.log" | awk '!seen[$0]++'; }
 
 FRAMES=1500
@@ -95,7 +95,7 @@ heard ann host-only 'frame 10[0-9]+: policy strict: not given: only the host of 
 heard ann bad-option 'probe_speed=warp: not given: .*slow, normal, fast'
 heard relay console-who '^client=1 name="bob" seats=1'
 heard relay console-nonsense '^error: expected: rooms, who'
-# A pause by the players and one by the relay: where they were told, no frame ran for that long.
+# A pause by the players and one by the relay: no frame ran for that time.
 in_time python3 - "$tmp/bob.csv" "$tmp/bob.told" <<'END' || checks_failed=1
 import csv, re, sys
 ran = [r for r in csv.DictReader(open(sys.argv[1], newline="")) if int(r["run"])]
@@ -107,7 +107,8 @@ print("ok" if good else "FAIL", "commands/pauses: at frames", at, "nothing ran f
 sys.exit(not good)
 END
 
-# bob's core stops to serialize once it has run 200 frames (some 260 with those that are played again): nobody goes back to what he could not save.
+# bob's core stops to serialize once it has run 200 frames (some 260 with those that are played again): no machine goes back to
+# a state that bob could not save.
 room=(--core "$test_core" --content "$content/shooter.nes" --room slot --frames 540 --hash-every 30)
 player ann "${room[@]}" --input random:1 --command 100:save --command 160:load --command 300:save --command 360:load
 PROBE_CORE=state-breaks:200 player bob "${room[@]}" --input random:2 --command 380:load --command 420:save
@@ -135,7 +136,7 @@ exec 9>&-
 start_relay --console </dev/null
 check commands/console-eof "the relay is gone" stays 0.3 running relay
 
-# Nobody reads what the console answers, nor the log, as on a terminal stopped with ^S: the relay goes on serving.
+# Nobody reads the console's answers or the log, as on a terminal stopped with ^S. The relay goes on serving.
 mkfifo "$tmp/unread" "$tmp/typed"
 exec 7<>"$tmp/unread" 8<>"$tmp/typed"
 deaf_port=$(free_port)
@@ -156,7 +157,7 @@ stop deaf
 check commands/unread-ends "the relay that nobody reads did not end by itself: exit status $?" test $? = 0
 exec 7>&- 8>&-
 
-# --- a player who hangs ---------------------------------------------------------------------------------------
+# --- a hanging player -----------------------------------------------------------------------------------------
 
 FRAMES=1200
 room=(--core "$test_core" --content "$content/shooter.nes" --room four --frames $FRAMES --hash-every 30 --players 4)
@@ -172,8 +173,8 @@ check commands/tool-standing-still "exit status $status: $(cat "$tmp/outside")" 
 lasts 4.4 "the time that p4 hangs, with what the command above took"
 kill -CONT "${pid[p4]}"
 all_equal hang/hashes p1 p2 p3 p4 || finish
-# What the others noticed of it: calls of theirs, one after the other, in which no frame ran. (Where they were not even
-# called it was this machine's scheduler.)
+# The effect on the others: their calls in a row in which no frame ran. (Missing calls are the fault of this machine's
+# scheduler.)
 in_time python3 - "$tmp/p4.csv" "$tmp"/p[123].csv <<'END' || checks_failed=1
 import csv, os, sys
 def rows(path):
@@ -207,7 +208,7 @@ in_time check hang/told-once "p1's log tells more than once that p4 is away" \
     test "$(grep -ac "warn.*p4 is away\|info.*p4 is away" "$tmp/p1.log")" = 1
 check commands/tool-when-it-goes-on "p1's log does not tell what p4 was to say" \
     grep -aqE '^.*\[f [0-9]+\] p4: behind the menu' "$tmp/p1.log"
-# How long p4 took, once woken, for what the others had played meanwhile.
+# The time that p4 took, once woken, to run the frames that the others had played meanwhile.
 in_time python3 - "$tmp/p4.csv" <<'END' || checks_failed=1
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], newline="")))

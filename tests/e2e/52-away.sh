@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# 52-away.sh - two real RetroArch in a bounded room: one that stops its core behind its menu, or pauses, is away and the
-# other plays on, seeing who; one of keylock play goes on behind its menu, with its pads neutral, and is not away. A window
-# that is dragged holds up no room, but for a bounded one's budget. A reset by the frontend's key and a pause by the pad's hot key
-# are everybody's.
+# 52-away.sh - two real RetroArch in a bounded room: a RetroArch that stops its core behind its menu, or pauses, is away; the
+# other plays on and shows the name. A RetroArch of keylock play goes on behind its menu, with its pads neutral, and is not
+# away. A dragged window holds up a bounded room for its budget at most. A reset by the frontend's key and a pause by the pad's
+# hot key count for all.
 # runs: waiting, test, 65 s
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +12,7 @@ for program in retroarch Xvfb xdotool; do
 done
 core_path nestopia >/dev/null || { skip "away: no nestopia"; finish; }
 
-# ann's RetroArch stops the core behind its menu, as it does for those who start it without the launcher; bob's would.
+# ann's RetroArch stops the core behind its menu, as it does without the launcher. bob's RetroArch goes on.
 for who in ann bob; do
     retroarch_home $who "${no_sound[@]}" 'menu_pause_libretro = "true"' 'pause_nonactive = "false"'
 done
@@ -52,7 +52,7 @@ away() { # WHAT KEY: ann's frontend stops for 3 s, and goes on
 away menu F1
 away pause p
 
-# bob's menu: his core goes on, and so does he; what is pressed in it is not the game's.
+# bob's menu: bob's core goes on, and he is not away; presses in the menu do not reach the game.
 hot() { chord "$1" Shift_R "${2:-q}"; } # WINDOW [KEY]
 press "$right" F1
 plays bob 60
@@ -60,7 +60,7 @@ before=$(frame_of bob)
 hot "$right"
 plays bob 120
 after=$(frame_of bob)
-# What holds his machine back for a moment is no menu: he would be back at once.
+# A short hitch of his machine is no menu: after it he would be back at once.
 eventually 4 eval '[ "$(times ann "bob is away")" = "$(times ann "bob is back")" ]'
 check away/launcher-not-away "ann's log tells that bob is away" test "$(times ann 'bob is away')" = "$(times ann 'bob is back')"
 press "$right" F1

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# 54-swap.sh - after seats have changed hands the screens still name the right player: whom the room waits for, and who
-# is away.
+# 54-swap.sh - after seats have changed hands the screens still name the right player: the player that the room waits for, and
+# the player that is away.
 # runs: waiting, test, 20 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
 start_relay
-player() { # NAME ARGUMENT…: what the wrapper shows is wanted here, so not --quiet
+player() { # NAME ARGUMENT…: the wrapper's messages are needed here, so not --quiet
     local name=$1
     shift
     start "$name" "$keylock" run --relay "$relay" --room swap --name "$name" --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" --speed real \

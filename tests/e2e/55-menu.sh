@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 55-menu.sh - the room's commands in real RetroArch's menu: whoever steps through the values of one of the wrapper's
-# options gives the room the one that he stays on, once, and the option is ready for the next.
+# 55-menu.sh - the room's commands in real RetroArch's menu: a player steps through the values of one of the wrapper's options.
+# The room gets the last value, once, and the option is ready for the next command.
 #   PICTURE=FILE  keeps a picture of the menu
 # runs: waiting, test, 20 s
 . "$(dirname "$0")/lib.sh"
@@ -30,7 +30,7 @@ keys() {
 }
 told() { grep -aoE '\[f [0-9]+\] ann: .*' "$tmp/ann.log" | sed 's/.*ann: //' | tr '\n' ';'; }
 
-# stays_on WHAT WANTED KEY…: those keys, and then the room has been told what is wanted: that, and nothing else.
+# stays_on WHAT WANTED KEY…: presses the keys; then the room has got WANTED and no other command.
 stays_on() {
     local what=$1 wanted=$2
     shift 2

@@ -9,7 +9,7 @@ start_relay
 
 # --- nestopia: our own disk of two sides. Without a press its RAM is a function of the side that has been read -------------
 
-side() { # CONTENT: what the RAM is in the end, with that side in from the start
+side() { # CONTENT: prints the RAM at the end, with that side in from the start
     "$keylock" run --quiet --core nestopia --content "$1" --system "$content/system" --frames 600 2>/dev/null |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["ram"])'
 }

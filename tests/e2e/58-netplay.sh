@@ -31,13 +31,13 @@ left=$(window_of ann) && right=$(window_of bob) || die "$part/start: a window is
 xdotool windowmove "$right" 592 0
 play 4 "$left" "$right"
 
-# --- whoever reads the ticket comes too late ---
+# --- a reader of the ticket comes too late ---
 room=$(grep -aoE 'np-[0-9a-f]{20}' "$tmp/ann.log" | head -n 1)
 timeout 20 "$keylock" run --quiet --core nestopia --content "$game" --relay "$relay" --room "$room" --frames 60 \
     >"$tmp/eve.log" 2>&1
 check $part/single-use "somebody came in by a ticket that was used" grep -q 'locked' "$tmp/eve.log"
 
-# --- what RetroArch lets through in its netplay: states, reset ---
+# --- RetroArch's own functions during netplay: states, reset ---
 for at in "$ann_at" "$bob_at"; do
     to_retroarch "$at" SAVE_STATE LOAD_STATE 'LOAD_STATE_SLOT 0' RESET
 done

@@ -34,7 +34,7 @@ count() { od -An -tu1 -N1 "$tmp/$1/save/shooter.srm"; }
 counts_on() { local was; was=$(count "$1"); eventually 8 eval "[ \"\$(count $1)\" != \"$was\" ]"; }
 is_count() { [ "$(count "$1")" = "$2" ]; }
 still_for_3_s() { stays 3 is_count "$1" "$(count "$1")"; }
-stands_still() { eventually 8 still_for_3_s "$1"; } # what it counted before is written within a second
+stands_still() { eventually 8 still_for_3_s "$1"; } # earlier counts are written within a second
 
 for who in ann bob; do
     netplayer $who "${command_port[$who]}"

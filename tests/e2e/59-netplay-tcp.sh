@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 59-netplay-tcp.sh - RetroArch's own Netplay menu where nobody knows a relay, and no UDP gets to the host's machine: the match
-# comes over RetroArch's connection, its packet channel. Two network namespaces, a cable, and a firewall. Needs root.
+# 59-netplay-tcp.sh - RetroArch's own Netplay menu without a known relay, and without UDP to the host's machine: the match runs
+# over RetroArch's connection, its packet channel. Two network namespaces, a cable, and a firewall. Needs root.
 #   RTT=MS  that connection is so long (tests/tools/tcp_delay.py); it is then not cut
 # runs: waiting, test, 30 s
 . "$(dirname "$0")/lib.sh"
@@ -9,7 +9,7 @@
 part=netplay-tcp
 [ "$(id -u)" = 0 ] || { skip "$part: namespaces need root"; finish; }
 netplay_needs $part # with_retroarch 1.20
-[ -z "${RTT:-}" ] || also=('video_scale = "1.0"') # what is measured is not the drawing
+[ -z "${RTT:-}" ] || also=('video_scale = "1.0"') # drawing must not be measured
 
 at_ann=kl$$-ann at_bob=kl$$-bob
 drop_nets() { for n in $at_ann $at_bob; do ip netns del "$n" 2>/dev/null; done; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 70-return.sh - a seat is kept: who loses his link comes back by himself, who is killed and started again takes his
-# seat again, and the others play on. All hashes are equal afterwards, from frame 0 on.
+# 70-return.sh - kept seats: a client whose link is lost comes back by itself, a client that is killed and started again takes
+# its seat again, and the others play on. All hashes are equal afterwards, from frame 0 on.
 # runs: waiting, test, 55 s: PARTS=outage
 # runs: waiting, test, 70 s: PARTS='killed twins forgotten'
 . "$(dirname "$0")/lib.sh"
@@ -22,7 +22,7 @@ player() {
 
 begins() { said relay "event=started room=\"$1\"" 20 || { show relay; die "return/$1: the room does not start"; }; }
 
-# --- the link is cut: for 3 s (shorter than what is taken for a loss), 10 s and 30 s ----------------------------
+# --- the link is cut: for 3 s (too short to count as a loss), 10 s and 30 s ----------------------------
 
 cut_for() { # SECONDS: the link of this cell's second player is dead so long
     reaches "near$1" 240
@@ -151,7 +151,7 @@ forgotten() {
     check return/forgotten-clean "a seat is still on disk" test "$(seats)" = 0
 }
 
-# --- a seat that is kept for two seconds only, by the wish of who made the room -----------------------------------------
+# --- a seat that is kept for two seconds only, by the wish of the room's maker -----------------------------------------
 
 expired() {
     player emma brief 600 10 --seat-time 2

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# 71-doors.sh - who comes into a room and who does not: links, the relay's key, passwords, the lock, kicks and bans.
+# 71-doors.sh - the doors of a room let the right players in and refuse the others: links, the relay's key, passwords, the lock,
+# kicks and bans.
 # runs: waiting, test, 40 s
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +17,7 @@ player() {
     start "$name" "$keylock" run "${game[@]}" --name "$name" --frames "$frames" --hash-out "$tmp/$name.hash" "$@"
 }
 
-# refused WHAT REGEX ARGUMENT…: a player who does not get in, and is told why.
+# refused WHAT REGEX ARGUMENT…: a player is refused with this reason.
 refused() {
     local what=$1 regex=$2 status line
     shift 2
@@ -159,7 +160,7 @@ console() {
     exec 8>&-
 }
 
-# --- a relay that hides nothing: only from those who want it so, too -------------------------------------------------------
+# --- a relay without encryption: only for clients that want the same -------------------------------------------------------
 
 clear() {
     stop relay

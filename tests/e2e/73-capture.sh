@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 73-capture.sh - what somebody on the wire sees of a session: tcpdump takes all of it, and no name, room, password, chat
-# line, content or press is in it in clear; of one with --insecure-lan on both ends all but the password are.
+# 73-capture.sh - a session as seen on the wire. tcpdump records all of it, and no name, room, password, chat line, content or
+# press is in it in clear. With --insecure-lan on both ends all but the password are in clear.
 # runs: waiting, test, 20 s
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ for ((f = 60; f < 420; f++)); do
     [ $((f % 2)) = 0 ] && echo "$f 0 155" || echo "$f 0 2aa"
 done >"$tmp/presses"
 
-# session NAME OPTION…: one match in $tmp/NAME.pcap; the options are for all who take part.
+# session NAME OPTION…: one match in $tmp/NAME.pcap; the options are for all participants.
 session() {
     local name=$1 i status=0
     shift

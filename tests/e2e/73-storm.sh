@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# 73-storm.sh - two play in real time while strangers flood their relay with handshakes, garbage and copies of what they
-# say, and two accepted clients, one of them in their room, do what they can; meanwhile both players' addresses change.
-# Nobody stalls for more than 50 ms, what they play is equal, and the floods cost no place and get no more than they sent.
+# 73-storm.sh - two play in real time while strangers flood their relay with handshakes, garbage and copies of the players'
+# datagrams. Two accepted clients, one of them in their room, attack too, and both players' addresses change. No player stalls
+# for more than 50 ms, both games are equal, and the floods take no place and get no more bytes than they sent.
 #   STORM_SECONDS=20
 # runs: alone, all, 35 s
 . "$(dirname "$0")/lib.sh"

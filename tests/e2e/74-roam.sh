@@ -54,9 +54,9 @@ change() {
 
 # --- judging ---------------------------------------------------------------------------------------------------
 
-# judge WHAT NAME EXTRA_MS [BUDGET_MS]: around every change, the longest time without a frame is that without a link (not
-# more than the budget), a frame, 50 ms and EXTRA_MS at most, but for what the machine stood still. A trace's last line is
-# as old as its file.
+# judge WHAT NAME EXTRA_MS [BUDGET_MS]: around every change, the longest time without a frame is that without a link (not more
+# than the budget), a frame, 50 ms and EXTRA_MS at most, less the machine's own hitches. A trace's last line is as old as its
+# file.
 judge() {
     in_time python3 - "$1" "$tmp/$2.csv" "$3" "${4:-10000}" "$tmp/changes" "$tmp/watch.log" <<'END' || checks_failed=1
 import csv, os, sys
@@ -167,7 +167,7 @@ nat() {
     for i in 1 2 3; do change carl 0 kill -USR2 "${pid[wire]}"; done
     for who in carl dora; do ends roam/nat $who; done
     same_session roam/nat 6 carl dora
-    judge roam/nat/carl carl 40 # what was under way to the old port is lost: a round trip
+    judge roam/nat/carl carl 40 # datagrams under way to the old port are lost: a round trip
     judge roam/nat/dora dora 40
 }
 

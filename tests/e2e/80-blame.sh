@@ -21,7 +21,7 @@ print(v)
 END
 }
 
-# byte_in FILE MEMORY OFFSET: yes, where a range of that memory holds that offset, and how many bytes differ there.
+# byte_in FILE MEMORY OFFSET: prints yes if a range of that memory holds that offset, and the number of different bytes.
 byte_in() {
     python3 - "$@" <<'END'
 import json, sys
@@ -55,7 +55,7 @@ in_room() {
     return 1
 }
 
-core() { # CORE CONTENT FRAME MEMORY OFFSET: MEMORY "system RAM", or "state" where the core exposes none
+core() { # CORE CONTENT FRAME MEMORY OFFSET: MEMORY "system RAM", or "state" if the core exposes none
     local path name=$1 frame=$3 memory=$4 offset=$5 found next report
     case " $CORES " in "  " | *" $name "*) ;; *) return ;; esac
     path=$(core_path "$name") || { skip "blame/$name: the core is not installed"; return; }
@@ -84,7 +84,7 @@ core() { # CORE CONTENT FRAME MEMORY OFFSET: MEMORY "system RAM", or "state" whe
     check "blame/$name-kept-byte" "$found" test "${found%% *}" = yes
 }
 
-# Where a recording does not tell how its hashes came about, it says so and looks at what was kept.
+# If a run does not repeat a recording's hashes, bisect says so and uses the kept states.
 unexplained() {
     local path name=nestopia
     [ -s "$tmp/$name-b.rec" ] || return
@@ -113,7 +113,7 @@ open(sys.argv[2], "wb").write(code)
 END
 }
 
-# byte_any FILE: yes, where it names a byte of any memory.
+# byte_any FILE: prints yes if FILE names a byte of any memory.
 byte_any() {
     python3 -c 'import json, sys; print("yes" if any(m["ranges"] for m in json.load(open(sys.argv[1]))["memories"]) else "no")' "$1"
 }

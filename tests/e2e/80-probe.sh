@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# 80-probe.sh - what keylock probe says of cores that are known: Debian's, and the test core in its moods.
+# 80-probe.sh - keylock probe's verdicts on known cores: Debian's, and the test core in its moods.
 # runs: working, test, 52 s
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 81-profile.sh - the profile of a core that keylock probe keeps, and what a room does by the host's: the mask of the state,
-# loading at snapshots, hidden frames, how often is hashed; one that does not fit, and one that is bad.
+# 81-profile.sh - the profile of a core that keylock probe keeps, and its effect on a room as the host's profile: the mask of
+# the state, loading at snapshots, hidden frames, frames between hashes; also a profile that does not fit, and a bad one.
 # runs: waiting, test, 35 s
 . "$(dirname "$0")/lib.sh"
 
@@ -16,8 +16,8 @@ profile() {
 }
 
 corrupt=() # on the second side
-# room NAME MOOD PROFILE_A PROFILE_B [OPTION…]: two of the test core in that mood, each with its own KEYLOCK_PROFILE; what
-# they end with in $status.
+# room NAME MOOD PROFILE_A PROFILE_B [OPTION…]: two of the test core in that mood, each with its own KEYLOCK_PROFILE; their exit
+# statuses in $status.
 room() {
     local name=$1 mood=$2 a=$3 b=$4 status_a
     shift 4
@@ -35,7 +35,7 @@ room() {
 }
 logged() { grep -aqE -- "$2" "$tmp/$1.log"; } # NAME REGEX
 
-# A state with noise in 4 bytes, and no RAM that would say more: out of sync at every hash, but not by what probe found.
+# A state with noise in 4 bytes, without RAM: out of sync at every hash, but in sync with probe's mask.
 noise=no-ram,state-entropy
 profile noise $noise
 room raw $noise off off
@@ -49,14 +49,14 @@ check profile/raw-files "the files hold no raw hashes" \
     "$(comm -12 <(cut -d ' ' -f 3 "$tmp/masked-a.hash" | sort) <(cut -d ' ' -f 3 "$tmp/masked-b.hash" | sort) | wc -l)" = 0
 room guest $noise off "$tmp/noise.json"
 check profile/guest-does-not-count "exit status $status, expected 3 3" test "$status" = "3 3"
-# What is masked hides nothing else: a desync that is planted is found.
+# A mask hides only its own bytes: the room finds a planted desync.
 corrupt=(--corrupt 217:100)
 room planted $noise "$tmp/noise.json" off
 check profile/planted "exit status $status, expected 3 3" test "$status" = "3 3"
 check profile/planted-frame "$(json planted-a desync_frame)" test "$(json planted-a desync_frame)" = 239
 corrupt=()
 
-# Beside equal RAM: with a mask what is not in it is noted; where nothing of the state is unstable, it counts in full.
+# Beside equal RAM: with a mask, differences outside it are noted; if nothing of the state is unstable, they count in full.
 profile some state-entropy
 room noted state-entropy-much "$tmp/some.json" off
 check profile/states-noted "exit status $status, expected 0 0" test "$status" = "0 0"
@@ -69,7 +69,7 @@ check profile/states-in-full "exit status $status, expected 3 3" test "$status" 
 check profile/states-in-full-what "$(grep -a 'room="full"' "$tmp/relay.log" | grep -a desync | head -n 1)" \
     grep -aq 'event=desync room="full".* what=ram' "$tmp/relay.log"
 
-# Kept where rooms look for it: loading at snapshots, hidden frames, how often.
+# A profile in the folder in which rooms look: loading at snapshots, hidden frames, frames between hashes.
 PROBE_CORE=no-clock,scar,hidden "$keylock" probe --core "$test_core" --content "$game" --frames 240 --keep >"$tmp/keep.log" 2>&1
 kept=$(sed -n 's/^kept as //p' "$tmp/keep.log")
 check profile/kept "$(tail -n 2 "$tmp/keep.log" | tr '\n' ' ')" test -s "$kept" -a "${kept#"$HOME"/.local/state/keylock/profiles/}" != "$kept"
@@ -96,7 +96,7 @@ check profile/no-snapshots "exit status $status, healed $(json lacking-a healed)
     eval '[ "$status $(json lacking-a healed)" = "3 3 0" ] && grep -aq "event=heal_failed room=\"lacking\".*no state" "$tmp/relay.log"'
 check profile/no-snapshots-recorded "$(grep -a '^do ' "$tmp/lacking-a.rec")" eval '! grep -aq "^do .* snapshot" "$tmp/lacking-a.rec"'
 
-# What does not fit is said, and ignored: another content, another size; all machines alike.
+# A profile for another content or size is named and ignored, on all machines alike.
 sed 's/"xxh3":"[0-9a-f]*"/"xxh3":"00000000deadbeef"/g' "$tmp/noise.json" >"$tmp/content.json"
 room content plain "$tmp/content.json" off
 check profile/other-content "exit status $status: $(grep -a ignored "$tmp/content-a.log")" \

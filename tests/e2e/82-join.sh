@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 82-join.sh - who comes when the game is on runs it all from the beginning, without picture and sound, and then plays in a
-# seat that is free; or watches where none is. The others notice nothing. All hashes are equal, from frame 0 on.
+# 82-join.sh - a late player runs the whole game from the beginning, without picture and sound, and then plays in a free seat,
+# or watches if there is none. The others notice nothing. All hashes are equal, from frame 0 on.
 # LONG=MINUTES: the newcomer comes so many minutes into the match.
 # runs: alone, test, 30 s
 . "$(dirname "$0")/lib.sh"
@@ -9,7 +9,7 @@ needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
 nestopia=$(core_path nestopia) || die "join: no nestopia"
 LONG=${LONG:-0}
 AT=$((LONG > 0 ? LONG * 60 : 7)) # seconds into the game, when the newcomer comes
-CATCH_UP=$((LONG * 8))            # seconds more that each of three who come then needs to catch up
+CATCH_UP=$((LONG * 8))            # more seconds for each of three late players to catch up
 SEAT=2                            # seconds that bob's seat is kept
 [ -z "${KL_SAN:-}" ] || { AT=$((AT + 20)) CATCH_UP=$((CATCH_UP + 20)) SEAT=15; }
 PLAY=$(((AT + 7 + 3 * CATCH_UP) * 60)) # a frame at which they are there
@@ -25,7 +25,7 @@ player() {
         --trace "$tmp/$name.csv" --wait 60 "$@"
 }
 
-refused() { # NAME CODE WORDS [ARGUMENT…]: a newcomer who is told why not
+refused() { # NAME CODE WORDS [ARGUMENT…]: a newcomer is refused with these words
     local name=$1 code=$2 words=$3 status
     shift 3
     player "$name" 60 9 "$@"

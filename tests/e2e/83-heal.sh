@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # 83-heal.sh - a desync planted with two, three and four machines: found at the next hash, healed, equal from then on.
 #
-# Rooms play side by side: the machine named is the one that goes wrong, before frame 200. With two the host is right, whoever
-# went wrong; with more the majority.
+# Rooms play side by side: the named machine goes wrong before frame 200. With two machines the host is right in any case; with
+# more the majority.
 # runs: working, test, 30 s
 . "$(dirname "$0")/lib.sh"
 
@@ -38,7 +38,7 @@ begin() {
 # The label of the last hash before which FILE and FILE differ; 0: nowhere.
 parted() { join "$1" "$2" | awk '$2 != $4 { last = $1 } END { print last + 0 }'; }
 
-# judge NAME MACHINES: all healed, equal after, and in time. ENDS: what of the end is compared.
+# judge NAME MACHINES: all healed, equal after, and in time. ENDS: the compared part of the end.
 judge() {
     local name=$1 machines=$2 what i status found last line ms at still by=$((${LAST:-$FRAMES} - 120))
     [ "${KL_JUDGE_TIME:-on}" = on ] || by=$((${LAST:-$FRAMES} - EVERY)) # healed at all
@@ -76,7 +76,7 @@ begin two nestopia "$content/shooter.nes" 2 2
 begin host nestopia "$content/shooter.nes" 2 1
 begin three gambatte "$content/pads.gb" 3 1
 begin four nestopia "$content/shooter.nes" 4 3
-# Where the room is to ignore it, or to pause.
+# Rooms that ignore a desync, or pause.
 LAST=260 KEYLOCK_DESYNC=ignore begin ignored nestopia "$content/shooter.nes" 2 2
 LAST=260 KEYLOCK_DESYNC=pause begin paused nestopia "$content/shooter.nes" 2 2
 nestopia_ends='ram state'
@@ -87,8 +87,8 @@ judge three 3
 ENDS=$nestopia_ends judge four 4
 loaded=$(grep -a 'event=loaded' "$tmp/relay.log" | grep -ao ' name="[^"]*"' | sort | tr -d '\n')
 check heal/who "healed:$loaded" test "$loaded" = ' name="four-3" name="host-2" name="three-1" name="two-2"'
-# The test core: a state of 16 MiB; one whose size changes; a core that serializing changes, so that what is run again must
-# be hashed again; one that shows no RAM; one that a load changes, where all load.
+# The test core: a state of 16 MiB; one whose size changes; a core that serializing changes, so that frames that run again must
+# be hashed again; one that shows no RAM; one that a load changes, so that all machines load.
 begin() { # NAME MOOD [OPTION…]
     local name=$1 i planted
     export PROBE_CORE=$2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 84-parted.sh - two real RetroArch, one of which parts: what both have kept (recording, hashes, states) names the frame and
-# the byte, by the testers' tools alone.
+# 84-parted.sh - two real RetroArch, one of which parts. The testers' tools find the frame and the byte in the files that both
+# have kept (recording, hashes, states).
 # runs: waiting, test, 15 s
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ offset=0x6f0
 start_xvfb 1180x448
 start_relay
 for who in ann bob; do retroarch_home $who "${no_sound[@]}" 'pause_nonactive = "false"'; done
-# kept NAME: what a player sets, to be able to say later what happened.
+# kept NAME: the settings with which a player keeps the files for a later search.
 kept() { echo "KEYLOCK_RECORD=$tmp/$1.rec" "KEYLOCK_STATES=$tmp/$1.states"; }
 export KEYLOCK_DESYNC=ignore KEYLOCK_PROFILE=off
 export $(kept ann)
@@ -57,7 +57,7 @@ for who in ann bob; do
 done
 
 what=(--core "$core" --content "$game")
-names() { # NAME FILE FRAME: that frame, where it says one, and the byte
+names() { # NAME FILE FRAME: that frame, if FILE names one, and the byte
     python3 - "$2" "$3" "$offset" <<'END' >"$tmp/names.log" 2>&1
 import json, sys
 report, frame, offset = json.load(open(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3], 0)
@@ -69,7 +69,7 @@ END
 }
 "$keylock" bisect --json "$tmp/ann.rec" "$tmp/bob.rec" "${what[@]}" >"$tmp/recordings.json" 2>"$tmp/bisect.log"
 names bisect-recordings "$tmp/recordings.json" $planted
-# Of the other machine there is only what it hashed, and the states that it kept.
+# The other machine has only its hashes and its kept states.
 "$keylock" bisect --json --a "--recording $tmp/ann.rec" --b "--hashes $tmp/bob.hash --states $tmp/bob.states" "${what[@]}" >"$tmp/hashes.json" \
     2>>"$tmp/bisect.log"
 names bisect-hashes "$tmp/hashes.json" "$found"

@@ -43,7 +43,7 @@ relay=127.0.0.1:$port
 
 player ann --input random:1
 said relay 'joined room="match"' 10
-through link-early # a watcher who is there before, behind a link that counts
+through link-early # a watcher from before the match, behind a link that counts bytes
 relay_itself=$relay
 relay=$link
 player early --spectate

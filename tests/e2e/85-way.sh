@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# 85-way.sh - who comes late begins with a snapshot where all would take too long to replay: a game of the console kind, and
-# a core with a state of 16 MiB, over links of 10 Mbit/s. One that gives no state is replayed, and one whose states do not hold
-# all of it, once that shows. The others notice nothing, and all hashes are equal where both have run.
+# 85-way.sh - a late player begins with a snapshot if the whole match would take too long to replay: a console game, and a core
+# with a state of 16 MiB, over links of 10 Mbit/s. The match is replayed if a core gives no state, or if its states prove
+# incomplete. The others notice nothing, and all hashes are equal in the frames that both have run.
 # LONG=MINUTES: the newcomer to the first comes so many minutes into the match.
 # runs: alone, all, 40 s
 . "$(dirname "$0")/lib.sh"
@@ -11,7 +11,7 @@ nestopia=$(core_path nestopia) || die "way: no nestopia"
 LONG=${LONG:-0}
 AT=$((LONG > 0 ? LONG * 60 : 12)) # seconds into the game, when the newcomer comes
 RATE=10000                        # kbit/s of the slow link
-start_relay --catch-up 1 --per-address 64 --watchers 0 # who watches comes in as players do
+start_relay --catch-up 1 --per-address 64 --watchers 0 # watchers come in as players do
 
 # Pads without X and Y: nestopia's turbo is not in its states.
 pads() { # SEED
@@ -32,7 +32,7 @@ player() {
         --trace "$tmp/$name.csv" --wait 60 "$@"
 }
 
-of_event() { # EVENT NAME KEY: what the relay's line says of this client
+of_event() { # EVENT NAME KEY: the value in the relay's line about this client
     grep -a "event=$1 .*name=\"$2\"" "$tmp/relay.log" | tail -n 1 | grep -ao " $3=[^ ]*" | cut -d= -f2
 }
 
@@ -115,7 +115,7 @@ check way/tina-same "tess and tina end in different states" test "$(json tess ra
 
 # --- in time ----------------------------------------------------------------------------------------------------------
 
-# The same bytes go up from who plays and down to who joins at the same time.
+# The same bytes go up from a player and down to a newcomer at the same time.
 took=$(of_event caught_up lynn took_ms)
 wire_ms=$(($(of_event way lynn packed) * 8 / RATE))
 note "lynn: $(of_event way lynn bytes) bytes, packed $(of_event way lynn packed): $wire_ms ms of each link's time, plays after $took ms"

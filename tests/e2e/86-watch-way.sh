@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 86-watch-way.sh - who watches from outside comes to the game by a snapshot where all would take too long, is healed by one
-# where he is out of sync, comes back when the relay was killed with -9 and started anew, and is put out by the host's word.
+# 86-watch-way.sh - a watcher from outside comes to the game by a snapshot if the whole match would take too long, is healed by
+# one when out of sync, comes back after the relay was killed with -9 and started anew, and is put out by the host's word.
 # runs: waiting, test, 65 s
 # limit: 200
 . "$(dirname "$0")/lib.sh"

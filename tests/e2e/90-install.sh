@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 90-install.sh - `keylock install` as a user who may not write into the system's folders: Debian's layout and upstream's,
-# trees as Flatpak and Steam have them; and the installed core chosen from real RetroArch's list, by its menu.
+# 90-install.sh - `keylock install` as a user without the right to write into the system's folders: Debian's layout and
+# upstream's, trees as Flatpak and Steam have them; and the installed core chosen from real RetroArch's list, by its menu.
 # runs: waiting, test, 10 s
 # runs: waiting, all, 10 s: KL_RETROARCH=1.20
 . "$(dirname "$0")/lib.sh"
@@ -201,7 +201,7 @@ for at in "$flatpak" "$steam"; do
     check "install/runs-$name" "exit status $status" test $status = 0
 done
 
-# A root that has of all libraries only those which every box has of its own: what travelled along must do for the rest.
+# A root with only the libraries that every box has: the copied libraries must do for the rest.
 loads=$build/loads
 root=$tmp/root
 needs "$loads"

@@ -18,7 +18,7 @@ quick() {
 }
 rooms() { "$keylock" rooms "$relay" --json; }
 
-# --- two who begin at the same moment, and one with another game -------------------------------------------------
+# --- two players begin at the same moment, and one with another game -------------------------------------------------
 
 if core_path gambatte >/dev/null; then quick other gambatte "$content/pads.gb"; fi
 quick ann nestopia "$content/shooter.nes"
@@ -37,7 +37,7 @@ if running other; then
     stop other INT
 fi
 
-# --- arcade sets: the parent's and the BIOS's members count, not how they are packed nor where they lie ------------
+# --- arcade sets: the parent's and the BIOS's members count, not their packing nor their folder ------------
 
 for who in ada ben una; do mkdir -p "$tmp/$who/sys/probe" && cp "$content/shooter.nes" "$tmp/$who/game.nes"; done
 python3 - "$tmp" <<'END'
@@ -117,7 +117,7 @@ check quick/alone-saves "alone the game's save RAM does not reach the player's f
 shows_other() { [ "$(shows)" != "$1" ]; }
 shows() { import -window "$window" -depth 8 rgb:- | md5sum; }
 
-# The quick menu, the core's options, the last category, where Play stands first: from Alone to Quick match.
+# The quick menu, the core's options, the last category, whose first option is Play: from Alone to Quick match.
 menu_keys "$command_port" TOGGLE A UP A RIGHT TOGGLE
 check quick/looks "no room was made for it" said relay 'joined room="quick-.*name="dan"' 12
 check quick/practice "the game stands still while it waits" eventually 3 shows_other "$(shows)"
@@ -132,7 +132,7 @@ ended eve 30
 status=$? # 4: nobody else stopped at its last frame, so the relay had no verdict on that
 check quick/eve "exit status $status" test $status = 0 -o $status = 4
 check quick/saves-kept "the match wrote to the player's save file" test "$(srm)" = "$before"
-menu_keys "$command_port" TOGGLE LEFT TOGGLE # Alone; the menu is where it was
+menu_keys "$command_port" TOGGLE LEFT TOGGLE # Alone; the menu is at its old place
 check quick/leaves "he did not leave the room" said relay 'left room="quick-.*name="dan"' 12
 frontend_frames "$command_port" 60 # the message that he has left is on the screen
 check quick/plays-on "the game stands still after he has left" eventually 3 shows_other "$(shows)"

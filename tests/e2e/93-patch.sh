@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 93-patch.sh - the patched RetroArch (frontend_patch/): the series applies as it says it does; a game that runs on its bare
-# core goes into a room by the menu, where a stock RetroArch is in it too; rooms are browsed and joined, a match is looked for,
-# a room is watched; links, with a game and without.
+# core goes by the menu into a room that a stock RetroArch is in, too. Rooms are browsed and joined, a match is looked for, a
+# room is watched. Links work with a game and without.
 #   PICTURES=FOLDER  keeps pictures of the menu and of the rooms found
 # runs: waiting, test, 110 s
 . "$(dirname "$0")/lib.sh"
@@ -74,7 +74,7 @@ keys ann DOWN A # Host
 check patch/bad-room "it does not say what is wrong with the room's name" \
     said ann 'Keylock: room: expected a name of 1 to 23 bytes, got "a name that' 5
 check patch/still-bare "it went on nonetheless" test "$(grep -ac 'name="ann"' "$tmp/relay.log")" = 0
-keys ann DOWN DOWN DOWN DOWN DOWN DOWN A # Room: what is typed is taken by Return
+keys ann DOWN DOWN DOWN DOWN DOWN DOWN A # Room: Return takes the typed text
 type_in() { # NAME TEXT
     xdotool windowfocus --sync "$(window_of "$1")"
     frontend_frames "${command_port[$1]}" 20
@@ -107,7 +107,7 @@ is_beyond() { [ "$(frames ann)" -gt "$1" ]; }
 runs_on() { eventually 8 is_beyond $(($(frames ann) + 120)); }
 to_keylock ann
 check patch/menu-open "behind the menu the game stands still: $(status ann)" runs_on
-# What holds the machine back for a moment is no menu: she would be back at once.
+# A short hitch of the machine is no menu: after it she would be back at once.
 not_away() { ! grep -aE 'event=(absent|back).*name="ann"' "$tmp/relay.log" | tail -n 1 | grep -q absent; }
 check patch/not-away "she is away" eventually 4 not_away
 picture ann patched-room
@@ -117,7 +117,7 @@ check patch/no-pause "she paused the room's game for herself: $(status ann)" run
 
 # --- by a link, and then to another room that was browsed ------------------------------------------------------------
 
-# cyd's game is zipped: it is what the core gets that counts.
+# cyd's game is zipped: only the bytes that the core gets count.
 python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1], "w").write(sys.argv[2], "shooter.nes")' "$tmp/shooter.zip" "$content/shooter.nes"
 start open "$keylock" run --quiet --core nestopia --content "$content/shooter.nes" --relay "$relay" --room a-room --name open --speed real --frames 20000
 patched_home cyd
@@ -136,7 +136,7 @@ check patch/left "the room of before was not left" said relay 'left room="linked
 
 # --- leaving --------------------------------------------------------------------------------------------------------
 
-keys ann TOGGLE DOWN A # the menu is where it was; Leave is behind the line of what goes on
+keys ann TOGGLE DOWN A # the menu is at its old place; Leave is behind the line with the state
 check patch/leaves "ann has not left" said relay 'left room="pair".*name="ann"' 10
 check patch/plays-on "her game did not go on" grep -aq 'you left the room; the game goes on alone' "$tmp/ann.log"
 same_as() { # NAME FILE: ann's hashes of a match with that one, kept before she begins another
@@ -151,7 +151,7 @@ same_as bob "$tmp/left.hash"
 
 # --- again, in the same process, by the core options -----------------------------------------------------------------
 
-# The quick menu, the options, the last category, where Play stands first: Named room. Alone the game stands still behind the
+# The quick menu, the options, the last category, whose first option is Play: Named room. Alone the game stands still behind the
 # menu, and without the focus.
 xdotool windowfocus --sync "$(window_of ann)"
 keys ann B B UP UP UP A A UP A RIGHT RIGHT RIGHT TOGGLE

@@ -46,7 +46,7 @@ frame:  bit $2002
         eor save + $200,x
         lda pad + 1
         sta save + $200,x
-        lda #$3F                ; the colour: of this frame's pads and what was found
+        lda #$3F                ; the colour: of this frame's pads and of the battery
         sta $2006
         sty $2006
         lda found

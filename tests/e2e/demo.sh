@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # demo.sh [headless] - `make demo`: a relay on loopback and two RetroArch of the bundled game in lock, side by side.
 #
-# With a display two people play, each in a window; it ends with the windows. Without one, or with the argument, it
-# plays by script on a display of its own for some 20 s, prints both sides' figures, saves one picture of both windows
-# in the same frame to build/demo.png, and fails where the two sides differ or one did not play.
+# With a display two people play, each in a window; it ends with the windows. Without one, or with the argument, it plays by
+# script on a display of its own for some 20 s, prints both sides' figures, saves one picture of both windows in the same frame
+# to build/demo.png, and fails if the two sides differ or one did not play.
 . "$(dirname "$0")/lib.sh"
 
 game=$content/shooter.nes
@@ -18,7 +18,7 @@ player() { # NAME ARGUMENT…: joins the room
     start_retroarch "$name" "$@" --core nestopia --content "$game" -- -v
 }
 
-# Ann makes the room; bob has what her keylock says that friends need.
+# Ann makes the room; bob uses the invitation that her keylock prints.
 both() {
     player ann --relay "$relay" --room demo --players 2
     said ann 'keylock://' 20 || { show ann; die "demo: ann's keylock says no invitation"; }
@@ -31,8 +31,8 @@ window() { # NAME: waits for its window and sets $id
     eventually 20 window_of "$1" >/dev/null && id=$(window_of "$1")
 }
 
-# Two windows in one row; sets $left and $right, and their size. Fails where they cannot be found (a desktop may hide
-# them from us).
+# Two windows in one row; sets $left and $right, and their size. Fails if they cannot be found (a desktop may hide them from
+# us).
 side_by_side() {
     local WIDTH HEIGHT
     window ann && left=$id && window bob && right=$id || return
@@ -84,8 +84,8 @@ half() { # FILE X
     convert "$1" -crop "${width}x$height+$2+0" +repage -depth 8 rgb:- | md5sum
 }
 
-# A shot of the whole screen catches two processes that draw 60 times a second each; where both windows hold the very
-# same pixels, while the pictures before and after are others, they show the same frame.
+# A shot of the whole screen catches two processes that draw 60 times a second each; if both windows hold the very same pixels,
+# while the pictures before and after are others, they show the same frame.
 take_picture() {
     local n l r before=
     same=0 shots=0 moving=0
@@ -106,7 +106,7 @@ take_picture() {
     return 1
 }
 
-# A line of what the wrapper says at the end of a session, else of its trace.
+# A line of the wrapper's log at the end of a session, else of its trace.
 report() {
     local who
     for who in ann bob; do

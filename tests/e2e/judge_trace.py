@@ -77,7 +77,7 @@ if stood_ms > seconds * 1000 / 3 and (a.min_share or a.max_lead or a.max_late or
     a.min_share = a.max_lead = a.max_late = a.settled = None
 if a.min_share:
     fps = frames / seconds
-    owed = math.ceil(a.min_share * a.fps * seconds) - frames  # frames short of what is expected
+    owed = math.ceil(a.min_share * a.fps * seconds) - frames  # frames short of the expected number
     excused = min(max(0, owed), math.ceil(stood_ms / 1000 * a.fps))
     say(owed <= excused, "fps",
         f"{fps:.3f} of the core's {a.fps:g} over {seconds:.1f} s, longest gap {gap:.0f} ms"
@@ -95,7 +95,7 @@ if a.max_late is not None:
     say(share <= a.max_late, "late",
         f"{late} of {frames} frames late, {excused} of them at most by the machine: {share * 100:.2f} % (expected at most {a.max_late * 100:g} %)")
 if a.max_gap:
-    # What counts is how long a player who asks gets no frame: a call that comes late is the player's own machine's doing.
+    # Judged is the time in which a calling player gets no frame. A late call is the fault of the player's own machine.
     def wait(x, y):
         """From the first call between these two, both of which ran frames, to the second; and the same less what the
         machine stood still in the tenths of a second that overlap with it."""

@@ -18,7 +18,7 @@ import sys
 import wave
 
 ROUNDING = 2
-BEFORE, AFTER = 0.7, 3.0  # seconds around what was forced
+BEFORE, AFTER = 0.7, 3.0  # seconds around the forced event
 
 
 def read(path):

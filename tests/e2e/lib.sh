@@ -1,12 +1,12 @@
-# lib.sh - what the end-to-end scenarios share; sourced first: . "$(dirname "$0")/lib.sh"
+# lib.sh - functions of the end-to-end scenarios; sourced first: . "$(dirname "$0")/lib.sh"
 #
-# Everything happens in a folder of its own, on ports of its own, on a display of its own; whatever a scenario
-# starts ends with it, however it ends. Nothing of the user's is read or written.
-#   KL_BUILD    where the programs are (build)
-#   KL_CONTENT  where the assembled content is (content/ there, else build/content)
-#   KL_RETROARCH  1.20: the scenario's RetroArch is Debian 13's, fetched where it is not there (else the one on PATH)
-#   KEEP=1      leaves the folder there and says where
-#   KL_SAN      address or thread: the programs were built with these sanitizers (make e2e-san); what they report of any
+# Each scenario has a folder, ports and a display of its own. Its processes end with it, however it ends. No file of the user is
+# read or written.
+#   KL_BUILD    the folder of the programs (build)
+#   KL_CONTENT  the folder of the assembled content (content/ there, else build/content)
+#   KL_RETROARCH  1.20: the scenario's RetroArch is Debian 13's, fetched if it is missing (else the one on PATH)
+#   KEEP=1      keeps the folder and prints its path
+#   KL_SAN      address or thread: the programs were built with these sanitizers (make e2e-san); a report of any
 #               process fails the scenario
 #   KL_JUDGE_TIME=off  frames a second, gaps and durations are noted, not judged: nothing is in time under sanitizers
 # shellcheck shell=bash
@@ -26,11 +26,11 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
 declare -A pid=()
 checks_failed=0
 on_path=$PATH
-slowness=3 # by what all waiting is multiplied, for machines that others share
+slowness=3 # factor of all waiting times, for machines that others share
 [ -z "${KL_SAN:-}" ] || slowness=6
 unset "${!KEYLOCK_@}" # the player's own settings
 
-# A home of our own, for session folders, caches and settings; what leads to the user's screen and sound stays.
+# A home of our own, for session folders, caches and settings; the variables of the user's screen and sound stay.
 user_home=${HOME:-/}
 [ -n "${XAUTHORITY:-}" ] || [ ! -e "$user_home/.Xauthority" ] || export XAUTHORITY=$user_home/.Xauthority
 [ ! -e "$user_home/.config/pulse/cookie" ] || export PULSE_COOKIE=$user_home/.config/pulse/cookie
@@ -47,27 +47,27 @@ fail() { # NAME: WHY
     echo "FAIL $*"
     checks_failed=$((checks_failed + 1))
 }
-# Ends the scenario where nothing after makes sense.
+# Ends the scenario if its later checks would make no sense.
 die() {
     fail "$@"
     exit 1
 }
 finish() { exit $((checks_failed > 0)); }
 
-# check NAME WHY COMMAND…: ok where the command succeeds.
+# check NAME WHY COMMAND…: ok if the command succeeds.
 check() {
     local name=$1 why=$2
     shift 2
     if "$@"; then ok "$name"; else fail "$name: $why"; fi
 }
 
-# in_time COMMAND…: a judgement that depends on how fast this machine is. Where that is not judged, its FAIL lines are notes
-# and it succeeds.
+# in_time COMMAND…: a judgement that depends on how fast this machine is. If times are not judged, its FAIL lines are notes and
+# it succeeds.
 in_time() {
     if [ "${KL_JUDGE_TIME:-on}" = off ]; then "$@" | sed 's/^FAIL /     not in time: /'; else "$@"; fi
 }
 
-# watch NAME PROCESS…: what the machine takes away from these from here on, in $tmp/NAME.log (hitches.py).
+# watch NAME PROCESS…: notes from here on in $tmp/NAME.log when the machine holds these processes up (hitches.py).
 watch() {
     local name=$1 process watched=()
     shift
@@ -78,7 +78,7 @@ watch() {
 # stood_ms NAME FROM_US TO_US: so long the machine stood still, by that watch, between two times of $EPOCHREALTIME without its dot.
 stood_ms() { awk -v a="$2" -v b="$3" '$1 >= a && $1 <= b + 100000 && $2 > 8 { ms += $2 } END { printf "%d", ms }' "$tmp/$1.log"; }
 
-# The last lines of what the named processes said, for a failure.
+# The last lines of the named processes' output, for a failure.
 show() {
     local n
     for n in "$@"; do
@@ -132,7 +132,7 @@ next_second() {
 frame_of() { tac "$tmp/$1.csv" 2>/dev/null | awk -F , '$3 ~ /^[0-9]+$/ { print $3; found = 1; exit } END { if (!found) print 0 }'; }
 is_at() { [ "$(frame_of "$1")" -ge "$2" ]; }
 
-# reaches NAME FRAME [SECONDS]: that frame has been run. Fails at once where the process has ended before.
+# reaches NAME FRAME [SECONDS]: that frame has been run. Fails at once if the process has ended before.
 reaches() {
     local until=$((SECONDS + ${3:-30} * slowness))
     until is_at "$1" "$2"; do
@@ -150,18 +150,18 @@ plays() { reaches "$1" $(($(frame_of "$1") + $2)) "${3:-}"; }
 
 # --- processes ------------------------------------------------------------------------------------------------
 
-# start NAME COMMAND…: in the background, what it says in $tmp/NAME.log, its process in ${pid[NAME]}.
+# start NAME COMMAND…: runs it in the background. Its output goes to $tmp/NAME.log, its process to ${pid[NAME]}.
 start() {
     local name=$1
     shift
-    : >"$tmp/$name.log" # the child opens it later: what an earlier one of this name said would be read till then
+    : >"$tmp/$name.log" # the child opens it later; until then an earlier output of this name would be read
     "$@" >"$tmp/$name.log" 2>&1 </dev/null &
     pid[$name]=$!
 }
 
 running() { [ -n "${pid[$1]:-}" ] && kill -0 "${pid[$1]}" 2>/dev/null; }
 
-# stop NAME [SIGNAL]: and KILL where that does not help within 5 s. Sets and returns its exit status.
+# stop NAME [SIGNAL]: and KILL if that does not help within 5 s. Sets and returns its exit status.
 stop() {
     local name=$1 tries=0 status=0
     [ -n "${pid[$name]:-}" ] || return 0
@@ -174,7 +174,7 @@ stop() {
     return $status
 }
 
-# ended NAME SECONDS: waits for its end; its exit status, or 124 where it had to be stopped.
+# ended NAME SECONDS: waits for its end; its exit status, or 124 if it had to be stopped.
 ended() {
     local name=$1 until=$((SECONDS + $2 * slowness)) status
     [ -n "${pid[$name]:-}" ] || return 125
@@ -208,14 +208,14 @@ equal() {
     note "$(tail -n 1 "$tmp/diff.log")"
 }
 
-# begins_with NAME NAME: the first's hashes begin with the frame that the second's begin with, who was there from the beginning.
-# (The frame of the first hash is a keyframe's: which one depends on how slow the machine is.)
+# begins_with NAME NAME: the first's hashes begin with the same frame as the second's, which was there from the beginning. (The
+# frame of the first hash is a keyframe's: which one depends on how slow the machine is.)
 begins_with() {
     local first
     first=$(grep -m 1 -aoE '^[0-9]+ ' "$tmp/$2.hash") && grep -q "^$first" "$tmp/$1.hash"
 }
 
-# said NAME REGEX SECONDS: waits until its output matches. Fails where it does not, or the process has ended.
+# said NAME REGEX SECONDS: waits until its output matches. Fails if it does not, or if the process has ended.
 said() {
     local until=$((SECONDS + $3 * slowness))
     until grep -aqE -- "$2" "$tmp/$1.log" 2>/dev/null; do
@@ -241,15 +241,15 @@ trap 'exit 130' INT TERM HUP
 
 # --- sanitizers -----------------------------------------------------------------------------------------------
 
-# Every process writes what it finds to a file of its own, and ends at the first: no exit status has to be looked at, and
-# none that was looked for hides it. What is passed over is others' code, cores above all: tests/e2e/*.supp, and leaks.
+# Every process writes its reports to a file of its own and ends at the first one, so an expected exit status cannot hide a
+# report. Reports of others' code are passed over, cores above all: tests/e2e/*.supp, and leaks.
 preload=() # for programs that were not built with it, and load the wrapper
 watch_memory() {
     local options="log_path=$tmp/sanitizer/report:halt_on_error=1:print_suppressions=0" supp=$PWD/tests/e2e
     mkdir -p "$tmp/sanitizer"
     export ASAN_OPTIONS=$options:detect_leaks=1:detect_stack_use_after_return=1:alloc_dealloc_mismatch=0:suppressions=$supp/asan.supp
     export LSAN_OPTIONS=exitcode=0 UBSAN_OPTIONS=$options:print_stacktrace=1:exitcode=99
-    # Cores and RetroArch are not built for TSan: what they do through the C library without our code is theirs.
+    # Cores and RetroArch are not built for TSan: their own calls of the C library are not judged.
     export TSAN_OPTIONS=$options:second_deadlock_stack=1:ignore_noninstrumented_modules=1:suppressions=$supp/tsan.supp
     case $KL_SAN in
     address)
@@ -260,8 +260,8 @@ watch_memory() {
     esac
 }
 
-# What counts of a report. Cores leave memory behind, and once unloaded have no name that a suppression could give: a leak
-# counts where the memory was asked for by code of ours (not by that which asks for a core: world_heap.c).
+# The part of a report that counts. Cores leave memory behind, and an unloaded core has no name that a suppression could give.
+# So a leak counts only if our own code asked for the memory, world_heap.c excepted, which asks for a core.
 what_counts() { # FILE
     awk -v RS= '
         /(Direct|Indirect) leak of/ {
@@ -274,8 +274,8 @@ what_counts() { # FILE
         { print }' "$1"
 }
 
-# False, and a line for each, where some process has reported something. (GCC's UBSan beside ASan knows no log_path: it
-# writes to standard error, and ends the process with a status that nobody expects.)
+# False, with a line for each report, if a process has reported something. (GCC's UBSan beside ASan knows no log_path: it writes
+# to standard error, and ends the process with an unexpected status.)
 clean_run() {
     local report clean=0
     for report in "$tmp"/sanitizer/report* $(grep -D skip -alE '^[^ ]+:[0-9]+:[0-9]+: runtime error: ' "$tmp"/* 2>/dev/null); do
@@ -331,8 +331,8 @@ core_path() {
     return 1
 }
 
-# core_says NAME KEY: what that core's installed version decides, from the table tests/e2e/cores.txt. Fails where the table does not
-# have it.
+# core_says NAME KEY: the value for that core's installed version, from the table tests/e2e/cores.txt. Fails if the table does
+# not have it.
 core_says() {
     local path version
     path=$(core_path "$1") || return
@@ -359,7 +359,7 @@ rom[6] |= 2                        # a battery,
 rom[10] = 0x70                     # and 8 KB behind it (NES 2.0)
 vector = 16 + 0x8000 - 6           # of the interrupt at each frame's end
 free = rom.index(bytes(16), 16, vector)
-rom[free + 8:free + 14] = b"\xEE\x00\x60\x4C" + rom[vector:vector + 2]  # inc $6000, jmp to where it went
+rom[free + 8:free + 14] = b"\xEE\x00\x60\x4C" + rom[vector:vector + 2]  # inc $6000, jmp to the old target
 rom[vector:vector + 2] = (0x8000 + free + 8 - 16).to_bytes(2, "little")
 open(sys.argv[2], "wb").write(rom)
 END
@@ -413,8 +413,8 @@ start_xvfb() {
     unset WAYLAND_DISPLAY XAUTHORITY
 }
 
-# What a machine without screen and sound card needs: RetroArch then paces itself by fastforward_ratio, and llvmpipe
-# draws. The player's folders are left alone.
+# Settings for a machine without screen and sound card: RetroArch then paces itself by fastforward_ratio, and llvmpipe draws.
+# The player's folders stay as they are.
 no_sound=('audio_driver = "null"' 'video_vsync = "false"' 'fastforward_ratio = "1.0"' 'video_font_enable = "false"'
     'input_joypad_driver = "null"')
 
@@ -461,7 +461,7 @@ for entry in resume_content restart_content close_content take_screenshot save_l
 done
 short_menu+=('quick_menu_show_options = "true"' 'core_option_category_enable = "true"')
 
-# home_of NAME: sets $home to what puts a program into that home. Without a session bus Debian's RetroArch dies of
+# home_of NAME: sets $home to the variables that put a program into that home. Without a session bus Debian's RetroArch dies of
 # libgamemode's D-Bus call unless D-Bus lets its warnings pass.
 home_of() {
     local at=$tmp/$1
@@ -496,8 +496,8 @@ start_retroarch() {
         "$keylock" play --name "$name" "$@"
 }
 
-# with_retroarch VERSION: from here on `retroarch` is that one: 1.20, or whichever the machine has (any other word). Fails
-# where it can be had neither from the folder it is kept in nor from the distribution.
+# with_retroarch VERSION: from here on `retroarch` is that one: 1.20, or whichever the machine has (any other word). Fails if
+# neither its folder nor the distribution has it.
 with_retroarch() {
     local program
     PATH=$on_path
@@ -510,7 +510,7 @@ if [ -n "${KL_RETROARCH:-}" ] && ! with_retroarch "$KL_RETROARCH"; then
     exit 0
 fi
 
-# window_of NAME: the id of its window. Fails where there is none. (`keylock play` becomes RetroArch: one process.)
+# window_of NAME: the id of its window. Fails if there is none. (`keylock play` becomes RetroArch: one process.)
 window_of() { xdotool search --onlyvisible --pid "${pid[$1]}" 2>/dev/null | head -n 1 | grep .; }
 
 # RetroArch's remote control. The question is VERSION: RetroArch 1.20 dies of GET_STATUS while a core without an info file plays.
@@ -545,7 +545,7 @@ answers(int(sys.argv[2]), 60)
 ' "$@"
 }
 
-# type_at WINDOW PORT TEXT: into what the menu of that RetroArch asks for.
+# type_at WINDOW PORT TEXT: into the menu's input line of that RetroArch.
 type_at() {
     xdotool windowfocus --sync "$1"
     frontend_frames "$2" 30

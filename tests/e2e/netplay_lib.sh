@@ -1,4 +1,4 @@
-# netplay_lib.sh - what the scenarios with RetroArch's own netplay share; sourced behind lib.sh.
+# netplay_lib.sh - functions of the scenarios with RetroArch's own netplay; sourced behind lib.sh.
 # shellcheck shell=bash
 
 netplay_needs() { # PART

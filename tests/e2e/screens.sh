@@ -68,7 +68,7 @@ keep() {
     check "screens/$2" "$out/$2.png takes $bytes bytes; expected less than 81920" test "$bytes" -lt 81920
 }
 
-# bar FILE COLOUR: pixels of that colour where the bar of a message is, at two pixels to the unit.
+# bar FILE COLOUR: pixels of that colour in the place of a message's bar, at two pixels to the unit.
 bar() { convert "$1" -gravity south -crop x3+0+5 +repage txt:- | grep -c "#$2 "; }
 
 # A picture of the window as it is now.
@@ -77,7 +77,7 @@ shot() { # NAME
     keep "$tmp/$1.png" "$1"
 }
 
-# scene NAME: true where it is wanted; the room of the scene before is left.
+# scene NAME: true if it is wanted; leaves the room of the previous scene.
 scene() {
     local n
     for n in bob carl ann link; do
@@ -389,7 +389,7 @@ if scene panel-turned; then # as arcade games for upright screens do
     shot panel-turned
 fi
 
-if scene desync; then # bob's core does what no world can turn
+if scene desync; then # bob's core reads chance that the world cannot replace
     PROBE_CORE=size:256x224 ann "$test_core" "$shooter" 2 --players 3
     PROBE_CORE=size:256x224,entropy:300 other bob "$test_core" "$shooter" --players 3
     PROBE_CORE=size:256x224 other carl "$test_core" "$shooter" --players 3

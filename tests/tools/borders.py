@@ -55,7 +55,7 @@ CALLS = (r"clock_\w+|gettimeofday|u?sleep|nanosleep|time|(gm|local)time(_r)?|mkt
 PLAIN = (r"mem(cpy|set|cmp|move|chr)|str(len|cmp|str)|__assert_fail|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|stack_chk|gcov|sanitizer|tsan).*"
          r"|str(len|cmp|str)_chk|__mem\w+_chk")
 SODIUM = r"crypto_.*|sodium_.*|randombytes_.*|abort|strchr|strcspn|strcasecmp|snprintf|__v?snprintf_chk"
-PURE = {  # folder: (what it may call, modules that are not pure)
+PURE = {  # folder: (functions that it may call, modules that are not pure)
     "net/engine": (PLAIN, []),
     "net/client": (f"{PLAIN}|{SODIUM}", []),
     "net/session": (f"{PLAIN}|{SODIUM}", ["net/session/keys", "net/session/known"]),

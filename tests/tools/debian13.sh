@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# debian13.sh [COMMAND] - runs COMMAND (make test) in a clean clone of this checkout's last commit, in a bare root of Debian 13 of
-# its own under build/debian13, made by debootstrap where it is not there. Needs root. Nothing of this machine's is changed.
+# debian13.sh [COMMAND] - runs COMMAND (make test) in a clean clone of this checkout's last commit, in a bare root of Debian 13
+# of its own under build/debian13, made by debootstrap if it is missing. Needs root. Changes nothing on this machine.
 #   FRESH=1  makes the root anew first
 set -eu
 cd "$(dirname "$0")/../.."
@@ -26,7 +26,7 @@ cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/machine.crt"
 rm -rf "$root/src" "$root/keylock"
 git clone -q --bare . "$root/src"
 
-# A process, mount and host name space of its own: whatever is left running ends with it. The root is mounted on itself, for
+# A process, mount and host name space of its own: every process left running ends with it. The root is mounted on itself, for
 # `ip netns` needs a root that is a mount.
 exec unshare --mount --pid --uts --fork --kill-child --mount-proc="$root/proc" sh -c '
     mount --rbind "$1" "$1" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm" && mount -t tmpfs tmpfs "$1/tmp" && mount --rbind /sys "$1/sys" &&

@@ -1,6 +1,6 @@
 #!/bin/sh
-# deps.sh [play] - installs the Debian packages (12 or 13) that are missing: what Keylock builds, tests and shows itself with;
-# play: only what its programs and the bundled game are built from.
+# deps.sh [play] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures; play: only those
+# that its programs and the bundled game are built from.
 set -eu
 play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libsamplerate0-dev libxxhash-dev libjson-c-dev
 retroarch-dev libretro-core-info cc65'
@@ -30,7 +30,7 @@ if [ "$(id -u)" != 0 ]; then
     sudo=sudo
 fi
 $sudo apt-get update -qq
-# Debian 13 has no libretro-beetle-pce-fast: what is asked of a core that is not here is skipped.
+# Debian 13 has no libretro-beetle-pce-fast: checks of a missing core are skipped.
 wanted=
 for p in $missing; do
     if apt-cache show "$p" >/dev/null 2>&1; then wanted="$wanted $p"; else echo "not in this Debian: $p"; fi

@@ -1,6 +1,6 @@
 #!/bin/sh
 # RetroArch 1.20 as Debian 13 packages it, for machines of any other release: fetched by name with apt, into a folder, with
-# every library it needs, and run by its own ld.so. Nothing is installed, no root is needed, and what is there is kept.
+# every library it needs, and run by its own ld.so. Nothing is installed, no root is needed, and earlier downloads are kept.
 #   tests/tools/retroarch_120.sh [FOLDER]   (build/retroarch-1.20); prints the path of the program to run
 # About 170 MB to fetch, which takes a minute or two; half a gigabyte on the disk.
 set -eu
@@ -18,7 +18,7 @@ rm -rf "$to/apt" "$to/root"
 mkdir -p "$to/root"
 trixie_apt "$to/apt" deb
 
-# What it needs by dependency, and what the wrapper needs; but no fonts, pictures and other data.
+# Its dependencies and the wrapper's, without fonts, pictures and other data.
 packages=$(apt-get install -s retroarch libenet7 libsodium23 libzstd1 libsamplerate0 libxxhash0 |
     sed -n 's/^Inst \([^ ]*\).*/\1/p' |
     grep -vE '^(fonts?-|fontconfig|retroarch-assets|libretro-core-info|debconf|sysvinit-utils|lsb-base|x11-common|shared-mime-info|ocl-icd|openssl-provider)')

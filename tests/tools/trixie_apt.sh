@@ -1,6 +1,7 @@
 # shellcheck shell=sh
-# trixie_apt.sh - to be sourced: an apt of its own for Debian 13, with its own lists and an empty idea of what is installed. Its
-# mirror is the one that this machine's apt has for Debian, and so are proxies and the like; nothing of the machine's is changed.
+# trixie_apt.sh - to be sourced: an apt of its own for Debian 13, with its own lists and an empty list of installed packages.
+# Its mirror is the one that this machine's apt has for Debian, and so are proxies and the like; nothing of the machine's is
+# changed.
 
 # trixie_apt FOLDER deb|deb-src: from here on apt is that one.
 trixie_apt() {
