@@ -37,7 +37,7 @@ pair hides on on
 check hidden/found "exit status $status_a and $status_b: expected 3, a desync" test "$status_a$status_b" = 33
 pair shows off on
 check hidden/host-shows-all "exit status $status_a and $status_b" test "$status_a$status_b" = 00
-check hidden/host-shows-all-hashes "they differ" cmp "$tmp/shows-a.hash" "$tmp/shows-b.hash"
+check hidden/host-shows-all-hashes "the hashes of a and b differ" cmp "$tmp/shows-a.hash" "$tmp/shows-b.hash"
 
 # A watcher's machine for which every frame takes 22 ms: the players do not wait, the watcher is told.
 for who in ann bob; do

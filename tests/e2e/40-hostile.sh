@@ -23,7 +23,7 @@ expect() {
         fail "hostile/$name: exit status $got, expected $want"
         show expect
     elif ! line=$(grep -av '^{' "$tmp/expect.log" | grep -aE -- "$regex" | tail -n 1) || [ -z "$line" ]; then
-        fail "hostile/$name: nothing said that matches /$regex/"
+        fail "hostile/$name: no line matches /$regex/"
         show expect
     else
         ok "hostile/$name: ${line:0:200}"

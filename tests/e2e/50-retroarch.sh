@@ -154,6 +154,6 @@ if grep -aqE 'desync=[0-9]' "$tmp/ann.log" "$tmp/bob.log"; then fail "retroarch/
 for who in ann bob; do
     in_time python3 tests/e2e/judge_trace.py "retroarch/$who" "$tmp/$who.csv" --after 5 --fps 60 \
         --min-share 0.99833 --watch "$tmp/watch.log" || checks_failed=1
-    check "retroarch/srm-$who" "the player's .srm is another now" cmp "$tmp/$who.srm" "$tmp/$who/save/shooter.srm"
+    check "retroarch/srm-$who" "the player's .srm has changed" cmp "$tmp/$who.srm" "$tmp/$who/save/shooter.srm"
 done
 finish

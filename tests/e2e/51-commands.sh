@@ -13,7 +13,7 @@ mkfifo "$tmp/console"
 exec 9<>"$tmp/console"
 "$relay_program" --bind 127.0.0.1 --port 0 --log info --console <&9 >"$tmp/relay.log" 2>&1 &
 pid[relay]=$!
-said relay 'listening.*port=[0-9]' 5 || { show relay; die "relay: does not say where it listens"; }
+said relay 'listening.*port=[0-9]' 5 || { show relay; die "relay: no line with its port"; }
 port=$(grep -a listening "$tmp/relay.log" | sed -n 's/.*port=\([0-9]*\).*/\1/p' | head -n 1)
 relay=127.0.0.1:$port
 console() { printf '%s\n' "$*" >&9; }
@@ -67,7 +67,7 @@ console rooms
 console who talk
 console say talk good evening
 console pause talk
-said relay '^room="talk" state=playing' 5 || { show relay; fail "commands/console: rooms does not show it"; }
+said relay '^room="talk" state=playing' 5 || { show relay; fail "commands/console: rooms does not list the room talk"; }
 paused() { console rooms; grep -aq '^room="talk" state=paused' "$tmp/relay.log"; }
 eventually 5 paused || { show relay; fail "commands/console: the room does not pause"; }
 lasts 0.8 "the relay's pause"
@@ -154,7 +154,7 @@ for who in dora dan; do
     check "commands/unread-$who" "exit status $status: $(tail -n 1 "$tmp/$who.log")" test $status = 0
 done
 stop deaf
-check commands/unread-ends "the relay that nobody reads did not end by itself: exit status $?" test $? = 0
+check commands/unread-ends "the relay without a reader did not end by itself: exit status $?" test $? = 0
 exec 7>&- 8>&-
 
 # --- a hanging player -----------------------------------------------------------------------------------------
@@ -202,11 +202,11 @@ for path in sys.argv[2:]:
     sys.exitcode = getattr(sys, "exitcode", 0) or not good
 sys.exit(sys.exitcode)
 END
-check hang/told "p1's log does not tell that p4 is away and back" \
+check hang/told "p1's log has no lines about p4's absence and return" \
     eval 'grep -aq "p4 is away" "$tmp/p1.log" && grep -aq "p4 is back after" "$tmp/p1.log"'
-in_time check hang/told-once "p1's log tells more than once that p4 is away" \
+in_time check hang/told-once "p1's log has p4's absence more than once" \
     test "$(grep -ac "warn.*p4 is away\|info.*p4 is away" "$tmp/p1.log")" = 1
-check commands/tool-when-it-goes-on "p1's log does not tell what p4 was to say" \
+check commands/tool-when-it-goes-on "p1's log lacks p4's chat line" \
     grep -aqE '^.*\[f [0-9]+\] p4: behind the menu' "$tmp/p1.log"
 # The time that p4 took, once woken, to run the frames that the others had played meanwhile.
 in_time python3 - "$tmp/p4.csv" <<'END' || checks_failed=1

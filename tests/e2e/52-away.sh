@@ -42,11 +42,11 @@ away() { # WHAT KEY: ann's frontend stops for 3 s, and goes on
     gone=$(times bob 'ann is away') back=$(times bob 'ann is back')
     press "$left" "$2"
     eventually 3 eval '[ "$(times bob "ann is away")" -gt '"$gone"' ]'
-    check "away/$1-told" "bob's log does not tell that ann is away" test "$(times bob 'ann is away')" -gt "$gone"
+    check "away/$1-told" "bob's log has no line about ann's absence" test "$(times bob 'ann is away')" -gt "$gone"
     check "away/$1-others-play" "bob's game stands still at frame $(frame_of bob)" plays bob 150 5
     press "$left" "$2"
     eventually 5 eval '[ "$(times bob "ann is back")" -gt '"$back"' ]'
-    check "away/$1-back" "bob's log does not tell that ann is back" test "$(times bob 'ann is back')" -gt "$back"
+    check "away/$1-back" "bob's log has no line about ann's return" test "$(times bob 'ann is back')" -gt "$back"
     plays ann 60
 }
 away menu F1
@@ -62,7 +62,7 @@ plays bob 120
 after=$(frame_of bob)
 # A short hitch of his machine is no menu: after it he would be back at once.
 eventually 4 eval '[ "$(times ann "bob is away")" = "$(times ann "bob is back")" ]'
-check away/launcher-not-away "ann's log tells that bob is away" test "$(times ann 'bob is away')" = "$(times ann 'bob is back')"
+check away/launcher-not-away "ann's log has a line about bob's absence" test "$(times ann 'bob is away')" = "$(times ann 'bob is back')"
 press "$right" F1
 check away/launcher-goes-on "bob's own game made $((after - before)) frames behind his menu" test $((after - before)) -ge 120
 check away/launcher-pads "a hot key pressed in bob's menu was his game's" test "$(times ann 'bob: pause')" = 0
@@ -108,7 +108,7 @@ check away/reset "bob's log does not tell of ann's reset" grep -aqE '\[f [0-9]+\
 # Right shift is Select, q is L and s is X: held, then pressed.
 hot "$right" s
 eventually 5 eval '[ "$(times ann "\[f [0-9]+\] bob: well, ann")" -gt 0 ]'
-check away/hot-words "ann's log does not tell of what bob's hot key says" grep -aqE '\[f [0-9]+\] bob: well, ann$' "$tmp/ann.log"
+check away/hot-words "ann's log lacks the chat line of bob's hot key" grep -aqE '\[f [0-9]+\] bob: well, ann$' "$tmp/ann.log"
 plays bob 30
 hot "$right"
 eventually 5 eval '[ "$(times ann "\[f [0-9]+\] bob: pause")" -gt 0 ]'
@@ -117,16 +117,16 @@ stood_still() { local was; was=$(frame_of bob); stays 1 eval '[ "$(frame_of bob)
 check away/pause "the game goes on" eventually 5 stood_still
 hot "$left"
 eventually 5 eval '[ "$(times bob "ann resumes the game")" -gt 0 ]'
-check away/resume "bob's log does not tell that ann goes on" grep -aq 'ann resumes the game' "$tmp/bob.log"
+check away/resume "bob's log has no line about ann's resume" grep -aq 'ann resumes the game' "$tmp/bob.log"
 "$keylock" command --pid "$(pgrep -P "${pid[ann]}" retroarch || echo "${pid[ann]}")" say from the shell >"$tmp/shell" 2>&1
 check away/shell "$(cat "$tmp/shell")" grep -q '^given' "$tmp/shell"
 eventually 5 eval '[ "$(times bob "ann: from the shell")" -gt 0 ]'
-check away/chat "bob does not see it" grep -aqE '\[f [0-9]+\] ann: from the shell' "$tmp/bob.log"
+check away/chat "bob's log lacks ann's chat line" grep -aqE '\[f [0-9]+\] ann: from the shell' "$tmp/bob.log"
 plays bob 120
 [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
 for who in ann bob; do
     stop $who
-    check "away/end-$who" "it does not end in peace" test $? = 0
+    check "away/end-$who" "exit status $?, expected 0" test $? = 0
 done
 "$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
 status=$? # a $? behind a "$(…)" would be that one's

@@ -35,11 +35,11 @@ stays_on() {
     local what=$1 wanted=$2
     shift 2
     keys "$@"
-    check "menu/$what-steps" "stepping through gave: $(told)" test "$(told)" = "$heard"
+    check "menu/$what-steps" "expected no command while stepping, got: $(told)" test "$(told)" = "$heard"
     heard+="$wanted;"
     is_told() { [ "$(told)" = "$heard" ]; }
     eventually 5 is_told
-    check "menu/$what" "the room was told: $(told), and not only: $heard" stays 2 is_told # nothing else comes
+    check "menu/$what" "expected the commands: $heard, got: $(told)" stays 2 is_told # nothing else comes
     heard=$(told)
 }
 

@@ -35,7 +35,7 @@ play 4 "$left" "$right"
 room=$(grep -aoE 'np-[0-9a-f]{20}' "$tmp/ann.log" | head -n 1)
 timeout 20 "$keylock" run --quiet --core nestopia --content "$game" --relay "$relay" --room "$room" --frames 60 \
     >"$tmp/eve.log" 2>&1
-check $part/single-use "somebody came in by a ticket that was used" grep -q 'locked' "$tmp/eve.log"
+check $part/single-use "a used ticket let a second guest in" grep -q 'locked' "$tmp/eve.log"
 
 # --- RetroArch's own functions during netplay: states, reset ---
 for at in "$ann_at" "$bob_at"; do
@@ -60,7 +60,7 @@ for who in ann bob; do
     check "$part/end-$who" "exit status $status" test $status = 0
     note "$(grep -aoE 'session frames=.*' "$tmp/$who.log" | tail -n 1)"
     [ "$part-$who" != netplay-host-ann ] || continue # without a relay his game is his own until a guest comes, and counts on
-    check "$part/srm-$who" "the player's save file is another now" own_save "$tmp/$who/save/shooter.srm"
+    check "$part/srm-$who" "the player's save file has changed" own_save "$tmp/$who/save/shooter.srm"
 done
 same_hashes $part
 finish

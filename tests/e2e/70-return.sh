@@ -54,13 +54,13 @@ outage() {
         check "return/outage-$s-moves" "the hashes do not change" hashes_move "$tmp/far$s.hash" 5
         in_time python3 tests/e2e/judge_trace.py "return/outage-$s/others" "$tmp/near$s.csv" --one-gap 0.15 0.45 \
             --watch "$tmp/watch$s.log" || checks_failed=1
-        check "return/outage-$s-away" "the other is not told that far$s is away" grep -aq "far$s is away" "$tmp/near$s.log"
-        check "return/outage-$s-back" "nor that it is back" grep -aq "far$s is back" "$tmp/near$s.log"
+        check "return/outage-$s-away" "near$s's log has no line about far$s's absence" grep -aq "far$s is away" "$tmp/near$s.log"
+        check "return/outage-$s-back" "near$s's log has no line about far$s's return" grep -aq "far$s is back" "$tmp/near$s.log"
     done
     for s in $CUTS; do
         [ "$s" -gt 4 ] || continue
         check "return/outage-$s-told" "its screen does not say so" grep -aq 'connection lost, returning' "$tmp/far$s.log"
-        check "return/outage-$s-alone" "it does not come back by itself" grep -aq 'connected again after=' "$tmp/far$s.log"
+        check "return/outage-$s-alone" "far$s does not come back by itself" grep -aq 'connected again after=' "$tmp/far$s.log"
         note "$(grep -ao 'connected again after=.*' "$tmp/far$s.log"), $(json "far$s" stalls) stalls, the longest $(json "far$s" longest_stall_ms) ms"
     done
     wait "${cutters[@]}"
@@ -77,7 +77,7 @@ again() { # WHAT NAME: is killed, and comes again as NAME2
     check "$what/$name-left" "no seat is left on disk" test "$(seats)" -ge 1
     lasts 2 "the time till the player starts it again"
     player "${name}2" "$room" "$frames" "$seed"
-    said "${name}2" 'this machine has a seat of an earlier run' 10 || { show "${name}2"; fail "$what/${name}2: does not find its seat"; }
+    said "${name}2" 'this machine has a seat of an earlier run' 10 || { show "${name}2"; fail "$what/${name}2: the seat is not found"; }
     eventually 20 test -s "$tmp/${name}2.hash" || { show "${name}2" relay; fail "$what/${name}2: does not play"; }
 }
 
@@ -110,7 +110,7 @@ twins() {
     mv "$tmp/twin.csv" "$tmp/host.csv"
     player twin pair 1800 5
     begins pair
-    check return/twins-two "they share a seat on disk" test "$(seats)" = 2
+    check return/twins-two "expected 2 seats on disk, got $(seats)" test "$(seats)" = 2
     reaches twin 180
     again return/twins twin pair 1800 6 # the guest, while the host plays on
     check return/twins-host-lives "the host was put out by its twin" stays 2 running host
@@ -122,7 +122,7 @@ twins() {
     mv "$tmp/twin2.hash" "$tmp/guest.hash"
     mv "$tmp/twin2.csv" "$tmp/guest.csv"
     player twin2 pair 1800 7
-    said twin2 'this machine has a seat of an earlier run' 10 || { show twin2; fail "return/twins: the host does not find its seat"; }
+    said twin2 'this machine has a seat of an earlier run' 10 || { show twin2; fail "return/twins: the host the seat is not found"; }
     ends_well return/twins guest 60
     ends_well return/twins twin2 20
     equal return/twins guest twin2
@@ -143,7 +143,7 @@ forgotten() {
     start relay "$relay_program" --bind 127.0.0.1 --port "$port" --log info
     said relay listening 5 || die "return/forgotten: the relay does not start again"
     player carl2 gone 600 8
-    said carl2 'joining as a new player' 20 || { show carl2 relay; fail "return/forgotten: it does not join as somebody new"; }
+    said carl2 'joining as a new player' 20 || { show carl2 relay; fail "return/forgotten: carl2 does not join as a new player"; }
     player dora gone 600 9
     ends_well return/forgotten carl2 40
     ends_well return/forgotten dora 20
@@ -161,7 +161,7 @@ expired() {
     reaches finn 60
     stop finn KILL
     said relay 'event=left room="brief".*did not come back in time' 15
-    check return/expired-given-up "the relay still keeps it" \
+    check return/expired-given-up "the relay still keeps the seat" \
         grep -aqE 'event=left room="brief".*did not come back in time' "$tmp/relay.log"
     check return/expired-time "$(grep -a 'event=cut room="brief"' "$tmp/relay.log")" \
         grep -aqE 'event=cut room="brief".*seat_time_s=2' "$tmp/relay.log"

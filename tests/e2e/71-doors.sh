@@ -97,7 +97,7 @@ password() {
     chmod 600 "$tmp/password"
     player dora 240 --relay "$relay" --room secret --password "open sesame"
     said relay 'joined room="secret"' 10 || show relay dora
-    check doors/password-unseen "the process list shows it" \
+    check doors/password-unseen "the process list shows the password" \
         test "$(tr '\0' ' ' <"/proc/${pid[dora]}/cmdline" | grep -c sesame)" = 0
     "$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1
     check doors/listed "$(cat "$tmp/rooms.log")" grep -qE '^secret +1/2 +open +password' "$tmp/rooms.log"

@@ -65,7 +65,7 @@ note "sealed: $(head -n 1 "$tmp/sealed.found"), clear: $(head -n 1 "$tmp/clear.f
 check capture/took-it-all "$(head -n 1 "$tmp/sealed.found") of a match" test "$(stat -c %s "$tmp/sealed.pcap")" -gt 100000
 check capture/nothing-in-clear "$(grep has "$tmp/sealed.found" | tr '\n' ' ')" test "$(grep -c has "$tmp/sealed.found")" = 0
 for what in "${NAMES[@]}" "$ROOM" "$CHAT" shooter.nes Nestopia presses; do
-    check "capture/seen-where-it-is-clear: $what" "this test would not see it" grep -qx "has $what" "$tmp/clear.found"
+    check "capture/seen-where-it-is-clear: $what" "this test would not find $what in clear" grep -qx "has $what" "$tmp/clear.found"
 done
 check capture/password-never "the password is sent in clear" test "$(grep -c "has $PASSWORD" "$tmp/clear.found")" = 0
 finish

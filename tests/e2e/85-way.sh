@@ -95,7 +95,7 @@ relay=$slow_joiner
 PROBE_CORE=large:16384 player lynn large "$test_core" $FRAMES random:13
 relay=$straight
 there lynn 60
-said relay 'event=way_untrue room="forgets".*name="tina"' 30 || { show tina relay; fail "way/tina: nobody finds that her state is not all"; }
+said relay 'event=way_untrue room="forgets".*name="tina"' 30 || { show tina relay; fail "way/tina: the relay does not find tina's state incomplete"; }
 for who in ann lena nina tess carl dora nora tina lynn; do ends_well way $who $((FRAMES / 60)); done
 stop watch
 stop watch2
@@ -103,13 +103,13 @@ sort -n "$tmp/watch.log" "$tmp/watch2.log" >"$tmp/held.log"
 for pair in "ann bob" "ann carl" "ann dora" "lena lynn" "nina nora"; do equal way $pair; done
 for who in carl dora lynn; do
     began $who
-    check "way/$who-last" "it has not run to the end" grep -q "^$((FRAMES / 60 * 60 - 1)) " "$tmp/$who.hash"
-    check "way/$who-checked" "no hash of it was compared" grep -aq "event=checked .*name=\"$who\"" "$tmp/relay.log"
+    check "way/$who-last" "$who has not run to the end" grep -q "^$((FRAMES / 60 * 60 - 1)) " "$tmp/$who.hash"
+    check "way/$who-checked" "no hash of $who was compared" grep -aq "event=checked .*name=\"$who\"" "$tmp/relay.log"
 done
-check way/lynn-told "her screen does not say what she waits for" \
+check way/lynn-told "lynn's log lacks the line about her waiting" \
     grep -aqE "fetching the room's state: [0-9]+ of [0-9]+ KB" "$tmp/lynn.log"
 check way/nora-by "by $(of_event way nora by)" test "$(of_event way nora by)" = history
-check way/nora-all "she has not run from frame 0" test "$(head -n 1 "$tmp/nora.hash" | cut -d ' ' -f 1)" -lt 90
+check way/nora-all "nora has not run from frame 0" test "$(head -n 1 "$tmp/nora.hash" | cut -d ' ' -f 1)" -lt 90
 check way/tina-by "in the end by $(of_event way tina by)" test "$(of_event way tina by)" = history
 check way/tina-same "tess and tina end in different states" test "$(json tess ram)" = "$(json tina ram)"
 

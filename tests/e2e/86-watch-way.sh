@@ -44,7 +44,7 @@ wants relay1 'event=started room="match"' 20 bob
 wants relay1 'event=watcher_desync room="match".*name="early"' 40 early
 wants relay1 'event=way room="match".*name="early".*by=snapshot heals=1' 20 early
 wants relay1 'event=loaded room="match".*name="early".*how=same' 20 early
-check watch-way/told "its screen says nothing of it" said early 'back in sync: loaded frame' 10
+check watch-way/told "early's log has no line about its healing" said early 'back in sync: loaded frame' 10
 
 # --- late ---------------------------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ check watch-way/late "by $(of_way lou by), from frame $(of_way lou snapshot)" \
 client pest --spectate
 wants relay1 'event=watches room="match".*name="pest"' 20 pest
 "$keylock" command --pid "${pid[ann]}" watchers >"$tmp/command.log" 2>&1 || fail "watch-way/watchers: $(cat "$tmp/command.log")"
-check watch-way/names "the host is not told who watches" said ann '3 watch: early, lou, pest' 10
+check watch-way/names "ann's log lacks the list of watchers" said ann '3 watch: early, lou, pest' 10
 "$keylock" command --pid "${pid[ann]}" kick pest >"$tmp/command.log" 2>&1 || fail "watch-way/kick: $(cat "$tmp/command.log")"
 check watch-way/kicked "the host's kick does nothing" said relay1 'event=put_out room="match".*name="pest"' 10
 ended pest 20
@@ -95,7 +95,7 @@ check watch-way/planted-once "planted $planted times" test "$planted" = 1
 for who in bob early lou; do
     last=$(parted "$tmp/ann.hash" "$tmp/$who.hash")
     check "watch-way/$who-equal" "differs until $last" test "$last" -lt $([ $who = early ] && echo $((PLANTED + 600)) || echo 1)
-    check "watch-way/$who-last" "it has not run to the end" grep -q "^$((FRAMES - 1)) " "$tmp/$who.hash"
-    [ "$(json ann ram)" = "$(json $who ram)" ] || fail "watch-way/$who: ann and it end in different states"
+    check "watch-way/$who-last" "$who has not run to the end" grep -q "^$((FRAMES - 1)) " "$tmp/$who.hash"
+    [ "$(json ann ram)" = "$(json $who ram)" ] || fail "watch-way/$who: ann and $who end in different states"
 done
 finish

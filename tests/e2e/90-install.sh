@@ -72,7 +72,7 @@ echo save | user "$tmp/ann" tee "$ra/saves/Nestopia/game.srm" >/dev/null
 run ann 0 nestopia --room "my room" --relay relay.example.org
 check install/links "no folder with links was made" \
     test -L "$ra/cores/gambatte_libretro.so" -a -L "$ra/info/gambatte_libretro.info"
-check install/said "it does not say what was changed" says ann "libretro_directory = \"$ra/cores\""
+check install/said "the output lacks the changed setting" says ann "libretro_directory = \"$ra/cores\""
 check install/options "the option file is not there under the wrapped core's name" \
     cmp -s "$ra/config/Nestopia/Nestopia.opt" "$ra/config/Nestopia Keylock/Nestopia Keylock.opt"
 check install/saves "the save is not there under the wrapped core's name" \
@@ -87,14 +87,14 @@ cp "$wrapper" "$sys/cores/mgba_libretro.so" # a wrapper is no core, and a file t
 echo nothing >"$sys/cores/snes9x_libretro.so"
 run ann 1 --all
 check install/all "gambatte was not installed" test -s "$ra/cores/gambatte_keylock_libretro.so"
-check install/no-core "what is no core was taken for one" \
+check install/no-core "a file that is no core was installed" \
     test ! -e "$ra/cores/mgba_keylock_libretro.so" -a ! -e "$ra/cores/snes9x_keylock_libretro.so"
 check install/once "the save was copied a second time" grep -qx save "$ra/saves/Nestopia Keylock/game.srm"
 rm "$sys/cores/mgba_libretro.so" "$sys/cores/snes9x_libretro.so"
 run ann 0 --all
-check install/dead-links "links to cores that are gone stay" test ! -L "$ra/cores/snes9x_libretro.so"
+check install/dead-links "links to removed cores stay" test ! -L "$ra/cores/snes9x_libretro.so"
 run ann 0 --list
-check install/list "the list does not say that nestopia is installed" grep -qE '^  nestopia +installed$' "$tmp/ann.log"
+check install/list "the list lacks nestopia as installed" grep -qE '^  nestopia +installed$' "$tmp/ann.log"
 
 # A core of another version, as a friend has it: by its path, in the place of the link that is there.
 mkdir -p "$tmp/other"
@@ -129,11 +129,11 @@ if command -v retroarch >/dev/null && command -v Xvfb >/dev/null && command -v x
     eventually 20 window_of ann >/dev/null || { show ann; die "install/menu: RetroArch shows no window"; }
     # Load Core: gambatte, nestopia, nestopia Keylock; Load Content, Start Directory: behind Parent Directory; the core again.
     menu_keys "$command_port" A DOWN DOWN A DOWN A A DOWN A A
-    check install/plays "it does not play: $(status)" eventually 10 plays
+    check install/plays "the core does not play: $(status)" eventually 10 plays
     check install/wrapped "RetroArch did not load the wrapper" \
         grep -aqF "$ra/cores/nestopia_keylock_libretro.so" "$tmp/ann.log"
-    check install/no-relay "it does not say that a quick match needs a relay" said ann 'no relay is set' 5
-    check install/option-kept "the option that was taken over is not in force" \
+    check install/no-relay "no line says that no relay is set" said ann 'no relay is set' 5
+    check install/option-kept "the copied option is not in force" \
         grep -q 'nestopia_palette = "raw"' "$ra/config/Nestopia Keylock/Nestopia Keylock.opt"
     frontend_frames "$command_port" 30
     window=$(window_of ann) # made anew for the game
@@ -169,7 +169,7 @@ if [ -e /etc/retroarch.cfg ] && command -v retroarch >/dev/null; then
     echo 'fastforward_ratio = "1.0"' >>"$tmp/null.cfg"
     env -u XDG_CONFIG_HOME HOME="$tmp/deb" DBUS_FATAL_WARNINGS=0 "${preload[@]}" timeout 30 retroarch -v --appendconfig "$tmp/null.cfg" \
         -L gambatte_keylock --max-frames=60 "$content/pads.gb" >"$tmp/deb-run.log" 2>&1
-    check install/debian-runs "RetroArch does not run it: $(tail -n 2 "$tmp/deb-run.log")" \
+    check install/debian-runs "RetroArch does not run the core: $(tail -n 2 "$tmp/deb-run.log")" \
         grep -aqF 'Loading dynamic libretro core from: "'"$tmp/deb/.config/retroarch/cores/gambatte_keylock_libretro.so" "$tmp/deb-run.log"
     check install/debian-frames "the game did not run" test -s "$tmp/deb/.config/retroarch/config/Gambatte Keylock/Gambatte Keylock.opt"
 fi
@@ -194,7 +194,7 @@ run box 2 nestopia --for windows
 for at in "$flatpak" "$steam"; do
     name=$(basename "$(dirname "$(dirname "$at")")")
     needed=$(ldd "$at/cores/nestopia_keylock_libretro.so" | grep -cF "$at/cores/keylock-libs/")
-    check "install/libraries-$name" "$needed of its libraries are found beside it; expected 4 at least" test "$needed" -ge 4
+    check "install/libraries-$name" "$needed of the libraries are found beside the wrapper; expected 4 at least" test "$needed" -ge 4
     "$keylock" run --quiet --core "$at/cores/nestopia_libretro.so" --wrapper "$at/cores/nestopia_keylock_libretro.so" \
         --content "$content/shooter.nes" --frames 60 >"$tmp/run.log" 2>&1
     status=$?
@@ -222,6 +222,6 @@ else
     check install/box "with $copied libraries of the box's own: $(tail -n 1 "$tmp/box.log")" test $status = 0
     rm -r "$root/cores/keylock-libs"
     env -i PATH="$PATH" "${into[@]}" "$root" /loads /cores/nestopia_keylock_libretro.so >"$tmp/box.log" 2>&1
-    check install/box-alone "it loads without them, so this says nothing" test $? = 1
+    check install/box-alone "the wrapper loads without the copied libraries, so this test proves nothing" test $? = 1
 fi
 finish

@@ -32,7 +32,7 @@ done
 "$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
 check quick/hashes "$(head -n 1 "$tmp/diff.log")" test $? = 0
 if running other; then
-    check quick/own-game "who has another game is in no room of his own" \
+    check quick/own-game "the player of another game has no room of their own" \
         grep -q '"content":{[^}]*"name":"pads.gb' <(rooms)
     stop other INT
 fi
@@ -55,7 +55,7 @@ pack("una/bios.zip", bios, zipfile.ZIP_STORED)
 END
 for who in una ada ben; do
     PROBE_CORE=sets quick $who "$test_core" "$tmp/$who/game.nes" --system "$tmp/$who/sys"
-    [ $who != una ] || said relay 'event=joined .*name="una"' 20 || { show una relay; fail "quick/sets-una: she opens no room"; }
+    [ $who != una ] || said relay 'event=joined .*name="una"' 20 || { show una relay; fail "quick/sets-una: una opens no room"; }
 done
 for who in ada ben; do
     ended $who 40
@@ -64,7 +64,7 @@ for who in ada ben; do
     [ $status = 0 ] || show $who relay
 done
 unas=$(grep -aoE 'room="[^"]*".*name="una"' "$tmp/relay.log" | head -n 1 | cut -d ' ' -f 1)
-check quick/other-set "somebody came into the room of who has another parent set" \
+check quick/other-set "the room of the player with another parent set is not empty" \
     eval 'running una && [ "$(grep -acF "event=joined $unas" "$tmp/relay.log")" = 1 ]'
 stop una INT
 
@@ -112,30 +112,30 @@ srm() { od -An -tu1 -N1 "$tmp/dan/save/shooter.srm" 2>/dev/null | tr -d ' '; }
 has_srm() { [ -n "$(srm)" ]; }
 srm_is_not() { [ "$(srm)" != "$1" ]; }
 srm_moves() { eventually 6 has_srm && eventually 6 srm_is_not "$(srm)"; }
-check quick/alone "alone it joined a room" test "$(grep -ac 'name="dan"' "$tmp/relay.log")" = 0
+check quick/alone "dan joined a room with Play on Alone" test "$(grep -ac 'name="dan"' "$tmp/relay.log")" = 0
 check quick/alone-saves "alone the game's save RAM does not reach the player's file" srm_moves
 shows_other() { [ "$(shows)" != "$1" ]; }
 shows() { import -window "$window" -depth 8 rgb:- | md5sum; }
 
 # The quick menu, the core's options, the last category, whose first option is Play: from Alone to Quick match.
 menu_keys "$command_port" TOGGLE A UP A RIGHT TOGGLE
-check quick/looks "no room was made for it" said relay 'joined room="quick-.*name="dan"' 12
-check quick/practice "the game stands still while it waits" eventually 3 shows_other "$(shows)"
+check quick/looks "dan made no room for a quick match" said relay 'joined room="quick-.*name="dan"' 12
+check quick/practice "the game stands still in practice" eventually 3 shows_other "$(shows)"
 [ -z "${PICTURE:-}" ] || import -window "$window" "$PICTURE"
 quick eve nestopia "$game" --frames 600
 check quick/meets "the match did not begin" said dan 'playing seats=' 20
 frontend_frames "$command_port" 60
 press "$window" F2
-check quick/declined "a state that is saved in a match is not declined" stays 1 test -z "$(ls "$tmp/dan/state")"
+check quick/declined "saving a state in a match is not declined" stays 1 test -z "$(ls "$tmp/dan/state")"
 before=$(srm)
 ended eve 30
 status=$? # 4: nobody else stopped at its last frame, so the relay had no verdict on that
 check quick/eve "exit status $status" test $status = 0 -o $status = 4
 check quick/saves-kept "the match wrote to the player's save file" test "$(srm)" = "$before"
 menu_keys "$command_port" TOGGLE LEFT TOGGLE # Alone; the menu is at its old place
-check quick/leaves "he did not leave the room" said relay 'left room="quick-.*name="dan"' 12
+check quick/leaves "dan did not leave the room" said relay 'left room="quick-.*name="dan"' 12
 frontend_frames "$command_port" 60 # the message that he has left is on the screen
-check quick/plays-on "the game stands still after he has left" eventually 3 shows_other "$(shows)"
+check quick/plays-on "the game stands still after dan has left" eventually 3 shows_other "$(shows)"
 same_as() { # NAME: dan's hashes of the match with that one, kept before he begins another
     "$keylock" diff "$tmp/$1.hash" "$tmp/dan.hash" >"$tmp/diff.log" 2>&1
     status=$?
@@ -148,7 +148,7 @@ same_as eve
 # --- in the same process once more, and then in another room -------------------------------------------------------
 
 menu_keys "$command_port" TOGGLE RIGHT TOGGLE # Quick match
-check quick/looks-again "no room was made for it" \
+check quick/looks-again "dan made no room for a quick match" \
     eventually 12 eval '[ "$(grep -acE "joined room=\"quick-.*name=\"dan\"" "$tmp/relay.log")" = 2 ]'
 quick una nestopia "$game" --frames 400
 check quick/meets-again "the match did not begin" eventually 20 begun 2
@@ -156,11 +156,11 @@ ended una 30
 status=$?
 check quick/una "exit status $status" test $status = 0 -o $status = 4
 menu_keys "$command_port" TOGGLE LEFT TOGGLE # Alone
-check quick/leaves-again "he did not leave the room" \
+check quick/leaves-again "dan did not leave the room" \
     eventually 12 eval '[ "$(grep -acE "left room=\"quick-.*name=\"dan\"" "$tmp/relay.log")" = 2 ]'
 same_as una
 menu_keys "$command_port" TOGGLE RIGHT RIGHT TOGGLE # Named room
-check quick/another-room "he did not come into it" said relay 'joined room="main".*name="dan"' 12
+check quick/another-room "dan did not come into the room main" said relay 'joined room="main".*name="dan"' 12
 run_in_room fay --room main --core nestopia --content "$game" --speed real --frames 400 --input random:3
 check quick/meets-there "the match did not begin" eventually 20 begun 3
 ended fay 30

@@ -17,9 +17,9 @@ root=$(tar -tf "$archive" | head -n 1)
 tar -xf "$archive" -C "$tmp/tree" --strip-components 1 $(sed -n "s|^--- a/|$root|p" frontend_patch/0*.patch | sort -u)
 for p in frontend_patch/0*.patch; do
     patch -d "$tmp/tree" -p1 -F0 --no-backup-if-mismatch <"$p" >>"$tmp/applied.log" 2>&1 || fail "patch/applies: $p does not apply"
-    check "patch/explained" "$p begins with no words of what it is for" test "$(sed -n '/^--- /q;p' "$p" | wc -w)" -gt 15
+    check "patch/explained" "$p does not begin with its purpose" test "$(sed -n '/^--- /q;p' "$p" | wc -w)" -gt 15
 done
-check patch/applies "not where it says: $(grep -iE 'fuzz|offset|reject|FAILED' "$tmp/applied.log" | head -n 1)" \
+check patch/applies "the patch does not apply cleanly: $(grep -iE 'fuzz|offset|reject|FAILED' "$tmp/applied.log" | head -n 1)" \
     test "$(grep -ciE 'fuzz|offset|reject|FAILED' "$tmp/applied.log")" = 0
 added=$(cat frontend_patch/0*.patch | grep -c '^+[^+]\|^+$')
 check patch/small "$added lines are added; expected at most 800" test "$added" -le 800
