@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-#define SILENCE_US   100000 /* without a datagram */
-#define DRIFT_FRAMES 1.0 /* what lasting lateness below is: a slow display, a frame of lead given back, … */
-#define DRIFT_REST   0.1 /* frames beyond a whole that it may see to */
-#define JUMP_US      500000 /* so much shorter the way is only where this machine and its clock slept */
+#define SILENCE_US 100000 /* without a datagram */
+#define DRIFT_FRAMES                                                                                         \
+    1.0                /* less lateness that lasts is drift: a slow display, a lead that shrank by a frame */
+#define DRIFT_REST 0.1 /* fraction of a frame that a drift may correct */
+#define JUMP_US    500000 /* the way seems so much shorter only after this machine and its clock slept */
 
 void kl_rtt_sample(struct kl_rtt *r, uint32_t rtt_us) {
     r->last_us = r->recent_us[r->count % KL_RTT_RECENT] = rtt_us;
@@ -102,7 +103,7 @@ static void slew(struct kl_clock *c, uint64_t now_us) {
 void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
     if (!c->valid) first_heard(c, stamp, now_us);
     while (past_window(c, stamp) >= KL_CLOCK_WINDOWS * KL_CLOCK_WINDOW_US)
-        c->window_end += KL_CLOCK_WINDOW_US; /* a long silence: what we knew is still the best we know */
+        c->window_end += KL_CLOCK_WINDOW_US; /* a long silence: the old windows are still the best estimate */
     while (past_window(c, stamp) >= 0) {
         c->window = (c->window + 1) % KL_CLOCK_WINDOWS;
         c->min_us[c->window] = INT32_MAX;
@@ -110,7 +111,7 @@ void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
     }
     int32_t t = transit(c, stamp, now_us);
     if (t < c->min_us[c->window]) c->min_us[c->window] = t;
-    /* What ends a silence may have lain here for as long: nothing is made up for on its word. */
+    /* Do not slew on the first datagram after a silence; it may have been queued. */
     if (c->heard && now_us > c->heard_at_us + SILENCE_US) c->slewed_at_us = now_us;
     slew(c, now_us);
     if (!c->heard || (int32_t)(stamp - c->peer_stamp) >= 0) {
@@ -121,7 +122,7 @@ void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
 }
 
 void kl_clock_schedule(struct kl_clock *c, uint32_t stamp, uint32_t f, int64_t due_us) {
-    if (!c->heard || stamp != c->peer_stamp) return; /* older than what we know */
+    if (!c->heard || stamp != c->peer_stamp) return; /* older than the newest stamp */
     double sent_us = (double)c->heard_at_us - transit(c, stamp, c->heard_at_us);
     c->t0_us = sent_us + (double)due_us - f * c->period_us;
     c->scheduled = true;
@@ -187,7 +188,7 @@ void kl_schedule_move(struct kl_schedule *s, uint32_t f, uint64_t due_us) {
     s->counted = 0;
 }
 
-/* Whole frames, where it is more than a drift: so frontends keep the phases that they had to each other. */
+/* Rounds to whole frames if it is more than a drift, so that frontends keep their phases to each other. */
 static double whole_frames(const struct kl_schedule *s, double later_us) {
     double frames = later_us / s->period_us;
     uint32_t whole = (uint32_t)frames;

@@ -83,7 +83,7 @@ static const struct kl_frame *last_frame(const struct kl_history *h) {
     return h->begun ? &h->open[(h->next - 1) % KL_PIECE_FRAMES] : NULL;
 }
 
-/* A frame that cannot follow what is here. */
+/* True if the frame cannot follow the last one. */
 static bool out_of_order(const struct kl_history *h, const struct kl_frame *f) {
     const struct kl_frame *last = last_frame(h);
     bool key = f->number == f->keyframe;
@@ -191,7 +191,7 @@ void kl_history_seek(struct kl_history_cursor *c, const struct kl_history *h, ui
 
 bool kl_history_next(struct kl_history_cursor *c, struct kl_frame *out) {
     while (c->open && kl_frames_next(&c->frames, out)) {
-        if (out->number != c->at) continue; /* the piece begins before what was asked for */
+        if (out->number != c->at) continue; /* the piece begins before frame c->at */
         c->at++;
         return true;
     }

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Token of the coded stream (PROTOCOL.md §3): bit 7 set: a run of (low 7 bits + 1) inputs that hold what the
- * one before left (kl_input_repeat); clear: a mask of the groups that follow, never 0. */
+/* Token of the coded stream (PROTOCOL.md §3): bit 7 set: a run of (low 7 bits + 1) inputs that repeat the one
+ * before (kl_input_repeat); clear: a mask of the groups that follow, never 0. */
 enum {
     GROUP_JOYPAD = 1,
     GROUP_STICKS = 2,
@@ -87,7 +87,7 @@ unsigned kl_input_fold(struct kl_input *acc, const struct kl_input *next) {
     acc->gun_y = next->gun_y;
     acc->gun_buttons |= next->gun_buttons;
     for (unsigned i = 0; i < KL_TOUCHES; i++) {
-        bool lifted = acc->touch[i].pressed && !next->touch[i].pressed; /* keep where it last touched */
+        bool lifted = acc->touch[i].pressed && !next->touch[i].pressed; /* keep the last position */
         if (!lifted) acc->touch[i] = next->touch[i];
     }
     unsigned dropped = 0;

@@ -2,28 +2,28 @@
 
 #include <string.h>
 
-#define DUE_EARLY         0.25 /* frames */
-#define DUE_RETREAT       2.0 /* frames: where the schedule moved later by more, what was due is so no more */
-#define LOBBY_FAST_US     15000  /* between heartbeats until LOBBY_SAMPLES round trips are known … */
-#define LOBBY_SLOW_US     100000 /* … and after that */
+#define DUE_EARLY         0.25   /* frames */
+#define DUE_RETREAT       2.0    /* frames: if the schedule moved later by more, due frames are due no more */
+#define LOBBY_FAST_US     15000  /* between heartbeats until LOBBY_SAMPLES round trips are known */
+#define LOBBY_SLOW_US     100000 /* between heartbeats after that */
 #define LOBBY_SAMPLES     8
 #define WATCHING_US       100000
 #define FREE_RUN_TIMER_US 5000  /* repetition timer of a room without a clock */
 #define HEARTBEAT_US      50000 /* while frames close by the clock and nothing changes */
-#define TIMER_FRAMES      1.25  /* frame times after the last send: where samples flow, they come first */
-#define BURST_RTTS        2 /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
+#define TIMER_FRAMES      1.25  /* frame times after the last send; usually a sample is sent before */
+#define BURST_RTTS        2 /* a burst without an answer is repeated after so many RTTs and BURST_AGAIN_US */
 #define BURST_AGAIN_US    100000
-#define HALF_STEP         0.5 /* the same where the room sends again at half steps */
-#define ACK_FRAMES        16  /* frames heard of that are worth a datagram of their own */
+#define HALF_STEP         0.5 /* TIMER_FRAMES if the room repeats half a frame later */
+#define ACK_FRAMES        16  /* so many frames that arrived get a datagram of their own */
 #define TURN_WOBBLE       4   /* sixteenths of a frame: a turn so much later than usual is late */
 #define NEEDS_REPEATED    4   /* needs told once more, for the datagram before may be lost */
 #define NEED_LIMIT        254
 #define LATE_MOST_US      100000000
 #define NEED_MARGIN_US    100000000
-#define NEED_EDGE_US      100 /* what comes so shortly before it is due is late: no clock is that exact */
+#define NEED_EDGE_US      100 /* a frame that comes so shortly before its time is late: no clock is that exact */
 #define FRAME_UNITS       INT64_C(1000000000000) /* us times uHz in a frame */
 #define AHEAD_FRAMES      8 /* samples beyond an interval that go out while frames are late */
-#define BACK_RTTS         2 /* … and BACK_AGAIN_US, before we come back anew */
+#define BACK_RTTS         2 /* unanswered, we report the return again after so many RTTs and BACK_AGAIN_US */
 #define BACK_AGAIN_US     500000
 #define NO_BURST          UINT32_MAX
 #define GUN_BUTTONS       ((1u << 20) - 1)
@@ -53,7 +53,7 @@ static struct kl_frame *frame_at(struct kl_client *c, uint32_t f) {
 /* --- frames in -------------------------------------------------------------------------------------------
  */
 
-/* Frames between f and the last of the samples it is made from; 0 where it is made from none. */
+/* Frames from the last of f's samples to f; 0 without samples. */
 static uint16_t lead_of(struct kl_client *c, const struct kl_frame *f) {
     if (f->keyframe == c->first || (f->flags & KL_FRAME_BY_CLOCK)) return 0;
     const struct kl_frame *before = frame_at(c, f->keyframe - 1);
@@ -103,8 +103,8 @@ bool kl_client_keep(struct kl_client *c, const struct kl_frame *f, const struct 
     return true;
 }
 
-/* What the relay's newest word says of our seats. Where nothing that we said since we came back arrives, we
- * come back anew when it does: it would be old. */
+/* Follows the presence of our seats in the relay's newest UPDATE. If nothing that we sent since the return
+ * arrives, we return anew, because those samples would be old. */
 static void follow_presence(struct kl_client *c, const struct kl_update *u) {
     if (u->stamp != c->clock.peer_stamp || c->seat_count == 0) return;
     uint64_t patience_us = BACK_RTTS * c->clock.rtt.srtt_us + BACK_AGAIN_US;
@@ -116,7 +116,7 @@ static void follow_presence(struct kl_client *c, const struct kl_update *u) {
         c->cursor = NO_BURST;
     } else if (c->standing == KL_STANDING_BACK && u->presence != KL_ABSENT &&
                u->next_sample >= c->sample_acked) {
-        /* the relay goes on where we do; if not, it has heard only how we came back an earlier time */
+        /* the relay goes on at our sample; if not, it has seen only an earlier return */
         c->standing = KL_STANDING_IN;
     }
     c->stats.absent = c->standing != KL_STANDING_IN || u->presence != KL_PRESENT;
@@ -146,7 +146,7 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     struct kl_update u;
     int result = kl_update_open(&u, body, len);
     if (result != KL_OK) return result;
-    if (u.next_sample > c->stats.next_sample) return KL_E_MALFORMED; /* thanks for what was never sent */
+    if (u.next_sample > c->stats.next_sample) return KL_E_MALFORMED; /* it acknowledges unsent samples */
     bool gap = u.first > c->stats.next_closed; /* the datagram before is missing; its frames come again */
 
     c->stats.received_bytes += len;
@@ -184,14 +184,14 @@ static void note_turn(struct kl_client *c, uint64_t now_us) {
     c->turn_us = now_us;
 }
 
-/* How far beyond what has been run samples are taken on the schedule. Where the link has become longer than
- * the lead, frames go on coming, only late, as long as samples go on: those who wait for their own frames
- * first would give the others, and get, no more than an interval a round trip. */
+/* The frame up to which samples are taken on the schedule, ahead of the frame run last. If the link has
+ * become longer than the lead, frames come late, but they go on coming as long as samples do. A client that
+ * waited for its own frames first would give and get no more than an interval a round trip. */
 static uint32_t sampled_ahead(const struct kl_client *c) {
     return c->params.clocked ? c->stats.spacing + AHEAD_FRAMES : 0;
 }
 
-/* Moves next_due to where the room's schedule is, at most so far past what is closed. */
+/* Moves next_due to the room's schedule, up to a limit past the closed frames. */
 static void follow_schedule(struct kl_client *c, uint64_t now_us) {
     double position = kl_clock_position(&c->clock, now_us);
     if (c->by_clock) position -= DUE_EARLY + kl_playout_margin_us(&c->playout, now_us) / c->period_us;
@@ -207,7 +207,7 @@ static void follow_schedule(struct kl_client *c, uint64_t now_us) {
     mark_due(c, to < most ? to : most, now_us);
 }
 
-/* The keyframe after the one that starts at k, where it is known. */
+/* Finds the keyframe after k; false if it is unknown. */
 static bool keyframe_after(struct kl_client *c, uint32_t k, uint32_t *next) {
     if (k >= c->stats.next_closed) return false;
     *next = k + frame_at(c, k)->spacing;
@@ -225,8 +225,8 @@ static uint32_t samples_below(struct kl_client *c, uint32_t to) {
     return count;
 }
 
-/* After an absence: once no more than an interval of what is due is left to run, samples go on with the
- * newest frame that is due (with subframes off, with the next keyframe). The time between has none. */
+/* After an absence: once at most an interval of due frames is left to run, samples go on with the newest due
+ * frame (with subframes off, with the next keyframe). The time between has no samples. */
 static void come_back(struct kl_client *c, uint32_t run_to, uint64_t now_us) {
     struct kl_client_stats *s = &c->stats;
     uint32_t due = c->next_due < s->next_closed ? c->next_due : s->next_closed;
@@ -269,7 +269,7 @@ struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max
     uint32_t unheard = s->next_sample - c->sample_acked;
     if (plan.samples > KL_WINDOW_FRAMES - unheard) plan.samples = KL_WINDOW_FRAMES - unheard;
     c->held_before_us = c->held_us;
-    bool none_left = s->next_run + plan.runs == s->next_closed; /* else it is we who are behind */
+    bool none_left = s->next_run + plan.runs == s->next_closed; /* else this client itself is behind */
     if (none_left && c->next_due == sampled_to) c->held_us = now_us;
     if (plan.samples > 0) c->sample_batch = 0;
     return plan;
@@ -323,14 +323,15 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
     return KL_OK;
 }
 
-/* The lead that a frame would have needed to be there when it was asked for, in quarter frames, rounded up.
- * What comes while we catch up says nothing, nor what this machine, held back, may have read late itself. */
+/* The need of a frame: the lead that would have had it here when it became due, in quarter frames, rounded
+ * up. 0, unknown, while we catch up, and in a turn that this machine began late, because it may have read the
+ * datagram late. */
 static uint8_t need_of(const struct kl_client *c, const struct kl_held *h) {
     if (!c->params.clocked || h->lead == 0 || h->held_back || c->standing == KL_STANDING_OUT) return 0;
     int64_t margin_us = (int64_t)(h->due_us - h->arrival_us) - NEED_EDGE_US;
     if (margin_us > NEED_MARGIN_US) return 1;
     if (margin_us < -NEED_MARGIN_US) return NEED_LIMIT;
-    /* whole numbers: what is just over a quarter must not round down */
+    /* whole numbers, so that just over a quarter never rounds down */
     int64_t need = h->lead * FRAME_UNITS - margin_us * c->params.fps_uhz;
     int64_t quarters = (4 * need + FRAME_UNITS - 1) / FRAME_UNITS;
     return need <= 0 || quarters <= 1 ? 1 : quarters >= NEED_LIMIT ? NEED_LIMIT : (uint8_t)quarters;
@@ -343,7 +344,7 @@ static uint8_t quarters_up(const struct kl_client *c, double us) {
     return (uint8_t)((uint8_t)quarters + (quarters > (uint8_t)quarters));
 }
 
-/* What people are shown of the frame that is run. */
+/* Notes need and lead of the frame run, for the panel. */
 static void note_need(struct kl_client *c, const struct kl_held *h) {
     bool by_clock = h->frame.flags & KL_FRAME_BY_CLOCK;
     c->stats.need = by_clock ? quarters_up(c, h->late_us) : h->need;
@@ -421,7 +422,7 @@ static void fill_needs(struct kl_client *c, struct kl_ctrl *m) {
     c->needs_told = to;
 }
 
-/* A burst is worth while where the last one arrived, or has had the time to. */
+/* True if the last burst arrived, or had the time to. */
 static bool may_burst(struct kl_client *c, uint64_t now_us) {
     uint64_t patience_us = BURST_RTTS * c->clock.rtt.srtt_us + BURST_AGAIN_US;
     if (c->burst_at_us && c->sample_acked == c->burst_acked && now_us < c->burst_at_us + patience_us)

@@ -55,7 +55,7 @@ void kl_client_return(struct kl_client *c, uint64_t now_us) {
     c->last_send_us = now_us;
 }
 
-/* Samples go on behind the one that the interval there has had, whoever took it. */
+/* Samples go on after those that the interval has had, also if an earlier process took them. */
 void kl_client_begin_at(struct kl_client *c, uint32_t keyframe, uint32_t interval, uint64_t now_us) {
     struct kl_client_stats *s = &c->stats;
     uint32_t room_next = c->room_next;

@@ -62,7 +62,7 @@ void kl_read_into(struct kl_reader *r, uint8_t *out, size_t len) {
 /* --- bulk ------------------------------------------------------------------------------------------------
  */
 
-/* What is left of the message: least..KL_BULK_MAX bytes. */
+/* Reads the rest of the message: least..KL_BULK_MAX bytes. */
 static uint16_t read_rest(struct kl_reader *r, size_t least, uint8_t out[KL_BULK_MAX]) {
     size_t len = kl_reader_left(r);
     if (len < least || len > KL_BULK_MAX) r->failed = true;

@@ -4,7 +4,7 @@
 
 #define FIRST_DUE_US   50000 /* from the start to frame 0: time for its UPDATE to reach everybody */
 #define FREE_SPACING   12    /* spacing of a room without a clock: lead costs nothing there, round trips do */
-#define CLOCK_SPACING  6     /* where frames close by the clock: how soon a keyframe comes */
+#define CLOCK_SPACING  6     /* of frames that close by the clock: limits the wait for a keyframe */
 #define UNKNOWN_RTT_US 100000
 #define NO_BURST       UINT32_MAX
 
@@ -160,7 +160,7 @@ static uint32_t next_length(struct kl_room *r, const struct kl_interval *next) {
     if (r->params.spacing_fixed) return r->params.spacing_fixed;
     if (next->by_clock && next->samples_end == UINT32_MAX) return CLOCK_SPACING;
     if (next->by_clock)
-        return kl_room_guess_spacing(r); /* so long that what is under way arrives within it */
+        return kl_room_guess_spacing(r); /* long enough for samples under way to arrive within it */
     return r->params.clocked ? kl_spacing_next(&r->spacing, next->first) : FREE_SPACING;
 }
 
@@ -265,8 +265,8 @@ static bool anybody(const struct kl_room *r) {
     return false;
 }
 
-/* Without a clock nothing but this keeps the players from running away from a spectator. Who has no session,
- * or comes by the history, is not waited for. */
+/* In a room without a clock only this keeps the players from outrunning a spectator. A client without a
+ * session, or with its frames from the history, is not waited for. */
 static bool outruns_somebody(const struct kl_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !r->params.clocked; i++) {
         const struct kl_room_client *c = &r->client[i];

@@ -26,9 +26,9 @@ static uint64_t buttons(const struct kl_input *in) {
            (uint64_t)in->touch[0].pressed << 62 | (uint64_t)in->touch[1].pressed << 63;
 }
 
-/* How many of the samples [from, end) one frame can show without hiding an edge: a press that comes after a
- * release of the same button waits until a frame has shown the release. `shown` is what the last frame had;
- * `last` what its last sample had: a button of the one but not of the other was released within it. */
+/* Number of the samples [from, end) that one frame can show without hiding an edge: a press after a release
+ * of the same button waits until a frame has shown the release. `shown`: buttons of the last frame; `last`:
+ * buttons of its last sample. A button in `shown` but not in `last` was released within that frame. */
 static uint32_t foldable(const struct kl_input *ring, uint64_t shown, uint64_t last, uint32_t from,
                          uint32_t end) {
     uint64_t down = buttons(&ring[from % KL_WINDOW_FRAMES]);
@@ -123,9 +123,9 @@ static bool some_wait(const struct kl_room *r) {
     return false;
 }
 
-/* To optimistic: what is under way is folded into the next frames. Back from it: one interval in between
- * shows what came before it, so that nothing plays twice and nothing is lost (its last frame waits for what
- * is still under way), and the one after is made from its samples as usual. */
+/* A change to optimistic: samples under way are folded into the next frames. A change back: one interval in
+ * between shows the samples from before it, so that none plays twice and none is lost (its last frame waits
+ * for samples still under way); the interval after it is made from its samples as usual. */
 void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next) {
     bool optimistic = r->params.policy == KL_POLICY_OPTIMISTIC;
     bool was = r->now.by_clock && !in_between(&r->now);

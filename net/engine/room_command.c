@@ -28,7 +28,8 @@ static struct kl_room_client *giver(struct kl_room *r, unsigned client) {
     return client < KL_MAX_CLIENTS && r->client[client].present ? &r->client[client] : NULL;
 }
 
-/* The lowest class of what goes this way: the second half of the places is kept for what changes the game. */
+/* Chat has the lowest class of commands: the second half of the places is kept for those that change the
+ * game. */
 static bool no_place_for_chat(const struct kl_room *r, const struct kl_room_client *c) {
     return 2 * c->queued >= KL_COMMANDS_MAX || 2 * r->commands_given >= KL_COMMAND_BURST;
 }
@@ -68,7 +69,7 @@ static void swap_seats(struct kl_room *r, unsigned a, unsigned b) {
     }
 }
 
-/* Also of what a client brings: what is not of its form does nothing. */
+/* Commands may also come from a client that brings the room: malformed ones do nothing. */
 void kl_room_act(struct kl_room *r, const struct kl_command *c) {
     if (!allowed(c->kind, c->data, c->len)) return;
     switch (c->kind) {
@@ -80,7 +81,7 @@ void kl_room_act(struct kl_room *r, const struct kl_command *c) {
     }
 }
 
-/* Everybody has it, or those who have not are lost anyway, or get it by the history. */
+/* True if each client has this set, is lost anyway, or gets it by the history. */
 static bool is_free(const struct kl_room *r, const struct kl_commands *set) {
     bool held = set->count > 0 && set->keyframe + KL_KEPT_FRAMES > r->next_close;
     if (!held) return true;
@@ -98,7 +99,7 @@ static struct kl_commands *free_set(struct kl_room *r) {
     return NULL;
 }
 
-/* One command of this client into the set; false where it has none or there is no place for it. */
+/* Puts one command of this client into the set; false if it has none or there is no place for it. */
 static bool give_one(struct kl_room_client *c, struct kl_commands *set, unsigned *room) {
     if (c->queued == 0 || set->count == KL_COMMANDS_MAX || c->queue[0].len > *room) return false;
     set->at[set->count++] = c->queue[0];
@@ -107,7 +108,7 @@ static bool give_one(struct kl_room_client *c, struct kl_commands *set, unsigned
     return true;
 }
 
-/* Every client keeps what it has not run yet: no more is given than it has place for. */
+/* Every client keeps the commands that it has not run yet; no more are given than fit there. */
 bool kl_room_affords(struct kl_room *r, uint32_t frame) {
     uint32_t paid = KL_COMMAND_PACE * (frame - r->given_at);
     r->commands_given = r->commands_given > paid ? r->commands_given - paid : 0;

@@ -1,24 +1,24 @@
 #include "net/engine/room_private.h"
 
-/* Who holds the room up: two leaky buckets a client, of the wait budget (250 ms at least). Waiting: what the
- * room waited for its samples, beyond two frame times each; frontends that call too seldom fill it. Slowing:
- * what the schedule was moved by, little by little, because its samples came later and later; machines that
- * are a few percent too slow fill it. */
+/* Finds clients that hold the room up, by two leaky buckets a client, of the wait budget (250 ms at least).
+ * Waiting: the room's wait for its samples beyond two frame times each; frontends that call too seldom fill
+ * it. Slowing: the small moves of the schedule because its samples came later and later; machines that are a
+ * few percent too slow fill it. */
 
 #define MOST_LEAST_US    250000
-#define WAITED_DRAINS    8  /* one part in so many of all time may be waiting … */
-#define SLOWED_DRAINS    40 /* … and one in so many what the room is slowed by */
+#define WAITED_DRAINS    8  /* one part in so many of all time may be waiting */
+#define SLOWED_DRAINS    40 /* one part in so many may be slowing */
 #define WAIT_FREE_FRAMES 2
-#define PAUSE_US         UINT64_C(1000000) /* before the first return, twice as much before each after it … */
+#define PAUSE_US         UINT64_C(1000000) /* before the first return; doubled for each one after it */
 #define PAUSE_DOUBLED    6
-#define FORGIVEN_US      UINT64_C(60000000) /* … until a return has lasted so long */
+#define FORGIVEN_US      UINT64_C(60000000) /* after a return of so long the pauses begin anew */
 
 static uint32_t most_us(const struct kl_room *r) {
     uint32_t budget_us = r->params.wait_budget_ms * UINT32_C(1000);
     return r->params.policy == KL_POLICY_BOUNDED && budget_us > MOST_LEAST_US ? budget_us : MOST_LEAST_US;
 }
 
-/* Up to twice what may be: some drains before it is looked at. */
+/* Fills up to twice the limit, because some drains before the next check. */
 static void fill(const struct kl_room *r, uint32_t *bucket, uint64_t us) {
     uint64_t sum = *bucket + us, brim = 2 * (uint64_t)most_us(r);
     *bucket = (uint32_t)(sum < brim ? sum : brim);
@@ -103,7 +103,7 @@ void kl_room_find_who_holds_up(struct kl_room *r, uint64_t now_us) {
     if (missing & out) kl_schedule_move(&r->schedule, r->next_close, now_us);
 }
 
-/* A moment early where some drains meanwhile. */
+/* May be a moment early, because some drains meanwhile. */
 uint64_t kl_room_runs_over_at(const struct kl_room *r) {
     uint64_t first = UINT64_MAX;
     uint8_t missing = kl_room_missing(r);

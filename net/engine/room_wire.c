@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-#define TIMER_FRAMES  1.25 /* frame times after the last send: where frames close, they come first */
+#define TIMER_FRAMES  1.25 /* frame times after the last send; usually a frame closes before */
 #define HALF_STEP     0.5
 #define TIMER_FREE_US 5000 /* repetition timer of a room without a clock */
 #define PHASE                                                                                                \
-    13 /* sixteenths of a frame: a frontend's phase makes samples so late, with what is due early or late */
-#define ROUNDED_UP     2 /* … and so much more is in needs */
-#define BURST_RTTS     2 /* … and BURST_AGAIN_US, before one that nothing came back from is repeated */
+    13 /* sixteenths of a frame: a sample's lateness by a frontend's phase and early or late due times */
+#define ROUNDED_UP     2 /* sixteenths of a frame by which needs are rounded up */
+#define BURST_RTTS     2 /* a burst without an answer is repeated after so many RTTs and BURST_AGAIN_US */
 #define BURST_AGAIN_US 100000
 #define NO_BURST       UINT32_MAX
 

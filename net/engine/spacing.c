@@ -4,27 +4,27 @@
 
 #define NEED_MOST 254
 
-#define SUFFICED_S       10  /* enough for so long was enough */
+#define SUFFICED_S       10  /* a spacing that was enough for so long suffices */
 #define LOWER_FAST_S     4   /* reports are on their way for a while */
-#define STILL_S          0.4 /* … and what the oldest of them say is not decided by less */
-#define FRESH_S          2   /* what is kept of the evidence when the lead is given back */
+#define STILL_S          0.4 /* the oldest reports need so much more time to be complete */
+#define FRESH_S          2   /* of evidence kept when the lead shrinks */
 #define LOWER_SLOW_S     25
 #define PATIENCE_MAX_S   200
 #define GUESS_S          2
 #define EPISODE_S        0.5
 #define SPARE_QUARTERS   1
 #define OUTLIER_QUARTERS 8
-#define EPISODE_COUNTS   2  /* of its late frames go into the bucket: one hitch is one cause */
-#define MOST_FRAMES      10 /* late within … */
-#define MOST_FRAMES_S    10 /* … so long are too many, however few the episodes */
-#define FEW_FRAMES       3  /* that count in LOWER_SLOW_S: twice what the budget allows */
-#define NOISE_QUARTERS   4  /* less is no change of length */
-#define FALLING_QUARTERS 8  /* below the most of the frames before: lateness that is passing by itself */
-#define LENGTH_FRAMES    5  /* whose middle need is the length of a client's link now … */
-#define LENGTH_WINDOW_S  4  /* … and before */
-#define MEND_S           0.5 /* after a raise for longer links: what they have grown by is measured again … */
-#define MEND_LATE        3   /* … and so many late frames of one client tell that the raise was too small */
-#define ALIVE_FRAMES     64 /* a client that has reported nothing for so long says nothing about now */
+#define EPISODE_COUNTS   2  /* late frames of an episode that fill the bucket: one hitch is one cause */
+#define MOST_FRAMES      10 /* so many late frames in MOST_FRAMES_S are too many, in any episodes */
+#define MOST_FRAMES_S    10
+#define FEW_FRAMES       3   /* late frames that count in LOWER_SLOW_S: twice the budget */
+#define NOISE_QUARTERS   4   /* less is no change of length */
+#define FALLING_QUARTERS 8   /* below the maximum before: the lateness is passing by itself */
+#define LENGTH_FRAMES    5   /* newest ones: their median need is the length of a client's link */
+#define LENGTH_WINDOW_S  4   /* before them: its median need is the former length */
+#define MEND_S           0.5 /* after a raise for longer links: time to measure the growth again */
+#define MEND_LATE        3   /* so many late frames of one client show that the raise was too small */
+#define ALIVE_FRAMES     64  /* a client without reports for so long is ignored */
 
 static void expect_anew(struct kl_spacing *s) {
     s->tried = s->dropping = false;
@@ -56,7 +56,7 @@ static uint8_t *slot(struct kl_spacing *s, unsigned client, uint32_t frame) {
     return &s->need[client][frame % KL_SPACING_HISTORY];
 }
 
-/* Makes the slots up to and including `frame` this frame's own. False where it is too old to have some. */
+/* Clears the slots up to and including `frame` for new reports. False if the frame is too old. */
 static bool reach(struct kl_spacing *s, uint32_t frame) {
     if (frame >= s->cleared + KL_SPACING_HISTORY) s->cleared = frame - KL_SPACING_HISTORY + 1;
     for (; s->cleared <= frame; s->cleared++)
@@ -94,14 +94,14 @@ static bool alive(const struct kl_spacing *s, unsigned client) {
  * -----------------------------------------------------------------------------------------------
  */
 
-/* What there would have been with a lead of so many quarter frames. */
+/* Lateness that a lead of so many quarter frames would have had. */
 struct lateness {
     unsigned clients, all; /* episodes, of all clients together */
     unsigned near;         /* of them, those that OUTLIER_QUARTERS more would have covered */
     /* of the client that has the most: */
     unsigned frames; /* late frames in such episodes */
     unsigned counts; /* late frames that count */
-    unsigned fill;   /* what is in its bucket now, in frames to drain */
+    unsigned fill;   /* level of its bucket, in frames to drain */
 };
 
 static unsigned drained(unsigned fill, uint32_t frames) {
@@ -165,7 +165,7 @@ static bool over_budget(struct kl_spacing *s, unsigned quarters) {
  * ------------------------------------------------------------------------------------
  */
 
-/* What a client reported last, newest first. */
+/* A client's newest reports, newest first. */
 struct recent {
     uint8_t need[KL_SPACING_RECENT];
     unsigned count;
@@ -229,7 +229,7 @@ static unsigned length_before(struct kl_spacing *s, unsigned client, uint32_t to
     return t.all >= most / 8 ? middle(&t) : 0;
 }
 
-/* By how many quarter frames its link is longer than it was. 0 where too little is known. */
+/* Growth of the client's link in quarter frames; 0 if too little is known. */
 static unsigned grown(const struct recent *r, unsigned before) {
     struct tally now = {{0}, 0};
     for (unsigned k = 0; k < LENGTH_FRAMES && k < r->count; k++)
@@ -248,8 +248,8 @@ static void move_needs(struct kl_spacing *s, unsigned client, uint32_t to, unsig
     }
 }
 
-/* The first frame that the longer link made late: what was under way when it changed needed something between
- * the two, and is moved no further. */
+/* The first frame that the longer link made late. Frames under way during the change have needs between the
+ * two lengths, and are not moved. */
 static uint32_t longer_from(struct kl_spacing *s, unsigned client, uint32_t first, unsigned before) {
     uint32_t oldest = window_start(s, KL_SPACING_HISTORY);
     while (first > oldest && *slot(s, client, first - 1) > before + NOISE_QUARTERS)
@@ -257,7 +257,7 @@ static uint32_t longer_from(struct kl_spacing *s, unsigned client, uint32_t firs
     return first;
 }
 
-/* Every client's needs moved by what its link has grown; the most of them, in quarter frames. */
+/* Moves every client's needs by the growth of its link. Returns the largest growth, in quarter frames. */
 static unsigned follow_growth(struct kl_spacing *s) {
     unsigned most = 0, length = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -277,7 +277,8 @@ static unsigned follow_growth(struct kl_spacing *s) {
     return most;
 }
 
-/* The few frames that told of the growth first may have understated it. True where they did. */
+/* Measures the growth again, because the few frames that showed it first may have understated it. True if
+ * they did. */
 static bool mend_growth(struct kl_spacing *s) {
     bool mended = false;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -336,7 +337,7 @@ static uint16_t give_back(struct kl_spacing *s, double seconds, unsigned near, u
     return n;
 }
 
-/* All but one of those that are too many; none where the link is still getting shorter. */
+/* Gives back all but one of the frames too many; none while the link is still getting shorter. */
 static uint16_t give_back_soon(struct kl_spacing *s) {
     if (!settled(s, s->since, LOWER_FAST_S)) return s->current;
     uint16_t n = give_back(s, LOWER_FAST_S, 0, 1);
@@ -359,8 +360,8 @@ static bool spotless(struct kl_spacing *s, unsigned spacing) {
     return lateness(s, 4 * spacing, LOWER_SLOW_S).near == 0;
 }
 
-/* By the whole shortfall: as the needs say, those of before a change of the link among them. A spare frame
- * that the room had goes for it only where nothing at all speaks for keeping it. */
+/* Raises by the whole shortfall, by all needs, also those from before a change of the link. A spare frame of
+ * the room is used up for it only if no need speaks for keeping it. */
 static uint16_t raise(struct kl_spacing *s) {
     bool longer = burst(s, 4u * s->current);
     unsigned quarters = longer ? follow_growth(s) : 0, n = s->current;
@@ -370,7 +371,7 @@ static uint16_t raise(struct kl_spacing *s) {
         n++;
     if (quarters > 0)
         expect_anew(s);
-    else { /* no longer than before: what was given back was wanted */
+    else { /* the link is no longer: the frame given back was needed */
         s->sufficed[s->current] = 0;
         if (s->tried && s->patience_s < PATIENCE_MAX_S) s->patience_s *= 2;
     }
@@ -384,7 +385,7 @@ static bool understated(struct kl_spacing *s) {
     return s->current < KL_SPACING_MAX && (again || (mended && !enough_for_long(s, s->current)));
 }
 
-/* too_short() of what is now: where no more late frames have been reported, buckets only drain. */
+/* too_short() for the present spacing. Without new late frames the buckets only drain. */
 static bool too_short_now(struct kl_spacing *s) {
     bool over = s->late_news && over_budget(s, 4u * s->current);
     s->late_news = over;
@@ -412,7 +413,8 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
     } else if (settled(s, s->slow_from, s->patience_s) && give_back_late(s) < n) {
         n = give_back_late(s);
         s->slow_from = s->reported;
-        s->since = s->reported - frames_in(s, LOWER_FAST_S); /* what is too much shows no later for this */
+        s->since =
+            s->reported - frames_in(s, LOWER_FAST_S); /* so that a further excess shows without delay */
         s->dropping = false;
         s->tried = true;
     }

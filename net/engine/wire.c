@@ -51,8 +51,8 @@ void kl_write_svar(struct kl_writer *w, int64_t v) {
     kl_write_var(w, ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0));
 }
 
-/* Length of the UTF-8 sequence at p (of `left` bytes), or 0 where it is none: RFC 3629, no surrogates,
- * shortest form, and no control character. */
+/* Length of the UTF-8 sequence at p (of `left` bytes), or 0 if it is none: RFC 3629, no surrogates, shortest
+ * form, and no control character. */
 static size_t utf8_length(const uint8_t *p, size_t left) {
     if (p[0] < 0x80) return p[0] >= 0x20 && p[0] != 0x7f ? 1 : 0;
     size_t len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;

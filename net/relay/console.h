@@ -5,8 +5,8 @@
  * B | lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | delay ROOM SECONDS | status
  * | quit | help
  *
- * A name with blanks in it stands in double quotes. Every line is answered, by one or more lines;
- * a stream that waits for its reader would hold up all rooms (outlet.h). */
+ * A name with blanks stands in double quotes. Every line is answered by one or more lines. The answers'
+ * stream must not block, which would hold up all rooms (outlet.h). */
 #ifndef KL_CONSOLE_H
 #define KL_CONSOLE_H
 
@@ -37,7 +37,7 @@ enum kl_console_verb {
     KL_CONSOLE_DELAY,
     KL_CONSOLE_STATUS,
     KL_CONSOLE_ORDER, /* a command like the members' */
-    KL_CONSOLE_BAD,   /* room holds what is wrong with it */
+    KL_CONSOLE_BAD,   /* `room` holds the error for people */
 };
 
 struct kl_console_line {
@@ -50,7 +50,7 @@ struct kl_console_line {
     struct kl_order order; /* KL_CONSOLE_ORDER */
 };
 
-/* Takes a line apart; without its line end. */
+/* Parses a line without its line end. */
 void kl_console_parse(struct kl_console_line *out, const char *line);
 
 /* Carries a line out and answers to `to`. network: for `status`. False: quit. */
@@ -60,7 +60,7 @@ bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, con
 /* Collects lines from a descriptor that does not block. */
 struct kl_console {
     int fd;                      /* -1: at its end */
-    struct kl_hub_stats network; /* of now: set before each read */
+    struct kl_hub_stats network; /* current; set before each read */
     char line[KL_CONSOLE_LINE];
     size_t len;
     bool too_long; /* the line under way is dropped */

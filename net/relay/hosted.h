@@ -1,5 +1,5 @@
-/* hosted.h - a relay for one match, in a thread of the program that asks for it: for players who know no
- * other. The one header of the relay that the wrapper sees. */
+/* hosted.h - a relay for one match, in a thread of the program that hosts it. For players without another
+ * relay. The wrapper sees no other header of the relay. */
 #ifndef KL_HOSTED_H
 #define KL_HOSTED_H
 
@@ -14,13 +14,13 @@ struct kl_hosted;
 
 enum kl_hosted_state { KL_HOSTED_STARTING, KL_HOSTED_LISTENS, KL_HOSTED_FAILED };
 
-/* Starts it at KL_HOSTED_PORT, or at any free one where that is taken, with the key in folder `state` (made
- * where it is not there). NULL without memory or thread. */
+/* Starts it at KL_HOSTED_PORT, or at any free port if that is taken, with the key in folder `state` (made if
+ * it is missing). NULL without memory or thread. */
 struct kl_hosted *kl_hosted_open(const char *state);
-/* port and fingerprint once it listens; where it failed a line in err. */
+/* port and fingerprint once it listens; a line in err if it failed. */
 enum kl_hosted_state kl_hosted_look(struct kl_hosted *h, uint16_t *port,
                                     char fingerprint[KL_FINGERPRINT_CHARS + 1], char *err, size_t err_len);
-/* Tells its clients that it goes, and waits a second at most for them. NULL is allowed. */
+/* Tells its clients that the relay ends, and waits a second at most for them. NULL is allowed. */
 void kl_hosted_close(struct kl_hosted *h);
 
 #endif

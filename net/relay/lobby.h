@@ -1,7 +1,7 @@
-/* lobby.h - the relay's rooms: who is in them, from HELLO to BYE. net/PROTOCOL.md §7.
+/* lobby.h - the relay's rooms and their members, from HELLO to BYE. net/PROTOCOL.md §7.
  *
- * Knows no sockets: what comes in is handed to it, what goes out leaves through struct kl_lobby_net, so that
- * tests can stand in for the network. Peers are the network's small numbers. All times are kl_now_us().
+ * Without sockets: the caller hands in all that arrives, and struct kl_lobby_net sends, so that tests can
+ * stand in for the network. Peers are the network's small numbers. All times are kl_now_us().
  * Single-threaded. Memory is taken when a room is made, when start data comes, for a client at a door with a
  * password, and for history, 64 KiB at a time; never for a frame. */
 #ifndef KL_LOBBY_H
@@ -18,26 +18,26 @@ struct kl_lobby_limits {
     unsigned peers;    /* connections the network can hold */
     unsigned rooms;    /* at once */
     unsigned seats;    /* of one room, 1..KL_MAX_SEATS */
-    unsigned watchers; /* of one room, from outside the game, and of all rooms a quarter of the peers; 0: who
-                          watches is one of the room's clients */
-    /* where 0: the defaults of kl_lobby_defaults */
+    unsigned watchers; /* of one room; of all rooms a quarter of the peers. 0: a spectator is one of the
+                          room's clients */
+    /* 0 in one of these: its value in kl_lobby_defaults */
     unsigned rooms_per_address;
     unsigned mib_per_address;  /* of those rooms, with their start data, history and snapshots */
-    unsigned seat_time_s;      /* that a seat is kept, where the room's maker has no wish … */
-    unsigned seat_time_max_s;  /* … and at most */
+    unsigned seat_time_s;      /* time that a seat is kept, if the room's maker has no wish */
+    unsigned seat_time_max_s;  /* the longest time that a maker may wish */
     unsigned chat_per_min;     /* lines of one client */
     unsigned commands_per_min; /* others of one client */
     unsigned password_tries;   /* wrong ones a minute from one address, and four times that at one room; wrong
                                   returns count too */
-    unsigned malformed;        /* input datagrams in a row. One is dropped without a word */
+    unsigned malformed;        /* input datagrams in a row that end the connection */
     unsigned start_kib;        /* start data of one room */
     unsigned history_kib;      /* of one room; above it the oldest frames go */
     unsigned snapshot_kib;     /* packed, of one room; the one before is kept while the next one comes */
-    unsigned catch_up_s;       /* what is replayed within so long is; else a snapshot is loaded */
+    unsigned catch_up_s; /* a past is replayed if that takes so long at most; else a snapshot is loaded */
 };
 extern const struct kl_lobby_limits kl_lobby_defaults;
 
-/* The way out. A peer that was hung up on may not be named again. */
+/* The network. A peer that was hung up on may not be named again. */
 struct kl_lobby_net {
     void *ctx;
     int (*send)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len); /* reliable, in order */
@@ -58,33 +58,32 @@ struct kl_lobby;
 struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net);
 void kl_lobby_destroy(struct kl_lobby *l);
 /* The relay's long-term secret, from which the keys of tags and tickets come (tag.h, ticket.h). Before the
- * first client; without it they are of a secret that nobody has after this process. */
+ * first client; without it they come from a random secret of this process. */
 void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]);
 
-/* What rooms need is written there from now on, and what is there made rooms again (journal.h). After
- * kl_lobby_set_secret(), before the first client; it must outlive the lobby. */
+/* From now on rooms are written to the journal, and its rooms are made again (journal.h). To be called after
+ * kl_lobby_set_secret(), before the first client; the journal must outlive the lobby. */
 void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64_t now_us);
 
-/* What the network reports. bytes are borrowed. */
+/* The network's events. bytes are borrowed. */
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us);
-void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address); /* it has proved to be there */
+void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address); /* its new address is proved */
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us);
 void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us);
 void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint64_t now_us);
 
-/* The network finds that it does not keep to the limits: it is told why, hung up on and in no room any more.
- */
+/* For a peer that exceeds the network's limits: tells it why, hangs up, and takes it out of its room. */
 void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, uint64_t now_us);
 
-/* Everything that is owed by now: call it after each batch of the above, and at kl_lobby_due_us(). */
+/* Does all that is due: call it after each batch of the above, and at kl_lobby_due_us(). */
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us);
 uint64_t kl_lobby_due_us(const struct kl_lobby *l);
 
-/* Tells everybody that the relay goes, and ends all rooms. */
+/* Tells all clients that the relay ends, and ends all rooms. */
 void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us);
 
 unsigned kl_lobby_rooms(const struct kl_lobby *l);   /* rooms there are */
-unsigned kl_lobby_members(const struct kl_lobby *l); /* clients in them, those away included */
+unsigned kl_lobby_members(const struct kl_lobby *l); /* of all rooms, those away included */
 
 struct kl_lobby_stats {
     uint64_t put_out, wrong_passwords, wrong_returns;    /* since the start */
@@ -93,18 +92,17 @@ struct kl_lobby_stats {
 };
 struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l);
 
-/* What strangers may know of a public room. */
+/* The public facts of a listed room. */
 struct kl_lobby_listing {
-    char name[KL_NAME_MAX], content[KL_FACT_VAL_MAX]; /* content: the fact, with what is for people; or "" */
-    uint8_t players, filled;                          /* seats that the game needs, that are taken */
-    uint8_t open;                                     /* that somebody could have now */
+    char name[KL_NAME_MAX], content[KL_FACT_VAL_MAX]; /* content: the fact with its part for people; or "" */
+    uint8_t players, filled;                          /* seats that the game needs; seats taken */
+    uint8_t open;                                     /* free seats */
     uint16_t watchers;                                /* from outside the game */
     uint8_t doors;                                    /* KL_DOOR_* */
     bool playing;
     uint8_t identity[16]; /* kl_identity() of its facts */
 };
-/* Up to cap rooms from place *from on; *from moves behind the last looked at. Returns how many; 0: no more.
- */
+/* Up to cap rooms from place *from on; *from moves past the last one. Returns their number; 0: no more. */
 unsigned kl_lobby_list(const struct kl_lobby *l, unsigned *from, struct kl_lobby_listing *out, unsigned cap);
 
 #endif

@@ -1,4 +1,4 @@
-/* lobby_limit.h - how often somebody may do something: leaky buckets, and the ones kept by address. Pure. */
+/* lobby_limit.h - limits of rate: leaky buckets, and buckets by address. Pure. */
 #ifndef KL_LOBBY_LIMIT_H
 #define KL_LOBBY_LIMIT_H
 
@@ -10,7 +10,7 @@ struct kl_bucket {
     uint32_t level; /* thousandths of one */
     uint64_t at_us;
 };
-/* True where one more fits; it is in then. */
+/* True if one more fits; it is then counted. */
 bool kl_bucket_take(struct kl_bucket *b, unsigned per_min, uint64_t now_us);
 /* Seconds until one more fits, rounded up; 0: now. */
 unsigned kl_bucket_wait_s(struct kl_bucket *b, unsigned per_min, uint64_t now_us);

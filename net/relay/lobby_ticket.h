@@ -1,7 +1,7 @@
 /* lobby_ticket.h - a room's record: with it, the start data and the history, a relay that has forgotten the
  * room makes it again. Clients keep it sealed (TICKET, net/session/ticket.h), the journal keeps it too.
  *
- * Pure. It holds what opens the room's door and the hashes of tokens, never a token; never session keys. */
+ * Pure. It holds the stretched password and hashes of tokens, never a token or session key. */
 #ifndef KL_LOBBY_TICKET_H
 #define KL_LOBBY_TICKET_H
 
@@ -18,8 +18,8 @@ struct kl_ticket_member {
 };
 
 struct kl_lobby_ticket {
-    uint32_t number, frame; /* of two tickets of a room the one with the higher number is newer; frame: the
-                               next to close when it was made */
+    uint32_t number,
+        frame; /* number: grows with each ticket of the room; frame: the next to close when it was made */
     char name[KL_NAME_MAX], maker[KL_ADDRESS_MAX];
     uint8_t id[KL_ROOM_ID_BYTES];
     uint8_t doors, salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
@@ -40,14 +40,14 @@ struct kl_lobby_ticket {
 /* Rooms whose history had become too long without a snapshot have no start data any more, and need none. */
 bool kl_lobby_ticket_has_start(const struct kl_lobby_ticket *t);
 
-/* What the room is now. */
+/* Fills in the ticket of the room's present state. */
 void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r);
 
 /* The length; KL_E_SPACE (never with cap >= KL_TICKET_BODY_MAX). */
 int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t cap);
 /* 0; KL_E_MALFORMED; KL_E_VERSION. */
 int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t len);
-/* The same of a sealed one; KL_E_MALFORMED also if this relay did not seal it. */
+/* The same for a sealed ticket; KL_E_MALFORMED also if this relay did not seal it. */
 int kl_lobby_ticket_open(struct kl_lobby_ticket *t, const uint8_t relay_secret[32], const uint8_t *sealed,
                          size_t len);
 

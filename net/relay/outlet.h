@@ -1,8 +1,7 @@
-/* outlet.h - lines for somebody who may not read them. A terminal stopped with ^S or a full pipe blocks
- * whoever writes to it; the relay must not wait for a reader. So lines go into a bounded buffer, and a thread
- * writes them out, from a second one that it swaps with the first (a descriptor that does not block would be
- * shared with the operator's shell). What does not fit is dropped by whole lines, and how many is told where
- * they are missing. */
+/* outlet.h - a stream that never blocks its writer. A terminal stopped with ^S or a full pipe blocks its
+ * writers; the relay must not wait for a reader. So lines go into a bounded buffer, and a thread writes them
+ * out from a second buffer that it swaps with the first. (A non-blocking descriptor would be shared with the
+ * operator's shell.) Lines that do not fit are dropped whole; a line in their place says how many. */
 #ifndef KL_OUTLET_H
 #define KL_OUTLET_H
 
@@ -13,15 +12,15 @@
 
 struct kl_outlet;
 
-/* fd stays the caller's and must outlive the outlet. NULL where there is no memory or no thread. */
+/* fd stays the caller's and must outlive the outlet. NULL without memory or thread. */
 struct kl_outlet *kl_outlet_open(int fd);
 /* Line buffered; writing to it never waits. Lines up to BUFSIZ bytes come out whole or not at all. From one
  * thread. */
 FILE *kl_outlet_stream(struct kl_outlet *o);
 /* Lines dropped so far. */
 uint64_t kl_outlet_dropped(struct kl_outlet *o);
-/* Waits until all is written, or that long. NULL is fine. Where the reader still does not read, the thread
- * and the outlet stay until the program ends. */
+/* Waits until all is written, or that long. NULL is fine. If the reader still does not read, the thread and
+ * the outlet stay until the program ends. */
 void kl_outlet_close(struct kl_outlet *o, unsigned wait_ms);
 
 #endif

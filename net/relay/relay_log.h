@@ -10,24 +10,25 @@
 enum kl_log_level { KL_LOG_ERROR, KL_LOG_INFO, KL_LOG_DEBUG };
 
 void kl_log_set_level(enum kl_log_level level);
-/* Where the lines go from now on; NULL, as at first: standard error. */
+/* Sets the stream of the lines; NULL, the default: standard error. */
 void kl_log_to(FILE *to);
 /* "error", "info", "debug"; false for anything else. */
 bool kl_log_level_parse(const char *name, enum kl_log_level *out);
 bool kl_log_wants(enum kl_log_level level);
 
-/* So many lines of one kind a minute about one client, room or address (log_limit.h); 0, as at first: any
- * number. Errors are not limited. */
+/* Limits the lines of one kind a minute about one client, room or address (log_limit.h); 0, the default: no
+ * limit. Errors are not limited. */
 void kl_log_set_lines(unsigned per_min);
-/* Tells what was left out and not yet told of; all: also of the last seconds. Call it now and then. */
+/* Reports lines that were left out and not yet reported; all: also those of the last seconds. To be called
+ * now and then. */
 void kl_log_left_out(bool all);
 
 /* 2024-05-06T07:08:09.123Z info event=<event> <the rest> */
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Writes s in quotes, with quotes and backslashes escaped and anything that is not text replaced. Returns
- * out. cap >= 3; what does not fit is cut. */
+/* Writes s in quotes, with quotes and backslashes escaped and unfit characters replaced. Returns out. cap >=
+ * 3; longer text is cut. */
 const char *kl_log_quote(char *out, size_t cap, const char *s);
 /* "0,2" for the mask 5; "none" for 0. Returns out. */
 const char *kl_log_seats(char out[20], uint8_t seats);

@@ -14,7 +14,7 @@ struct kl_relay_options {
     const char *bind;
     uint16_t port;
     unsigned rooms, seats;
-    struct kl_hub_limits limits; /* but for peers, which follow from rooms and seats */
+    struct kl_hub_limits limits; /* but for `peers`, which follows from rooms and seats */
     const char *state;           /* folder of the relay's key; NULL: kl_relay_state() */
     bool insecure_lan;
     const char *journal;          /* folder; NULL: none is kept */
@@ -23,7 +23,7 @@ struct kl_relay_options {
     enum kl_log_level log;
     unsigned log_lines; /* kl_log_set_lines() */
     bool console;
-    /* NULL or: once it listens, before it serves anybody; by no option */
+    /* NULL, or called once the relay listens, before it serves; no option sets it */
     void (*listening)(void *ctx, uint16_t port, const char *fingerprint);
     void *ctx;
 };
@@ -31,13 +31,13 @@ struct kl_relay_options {
 enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };
 
 void kl_relay_options_defaults(struct kl_relay_options *out);
-/* Fills out with the defaults and what argv says. KL_RELAY_BAD: one line for people is in err. */
+/* Fills out with the defaults and the options of argv. KL_RELAY_BAD: one line for people is in err. */
 enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
                                             size_t err_len);
 extern const char kl_relay_help[];
 
-/* The folder where the key is kept if nobody says otherwise: $XDG_STATE_HOME/keylock-relay, else
- * ~/.local/state/keylock-relay. -1: neither is known. */
+/* The default folder of the relay's key: $XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay.
+ * -1: neither is known. */
 int kl_relay_state(char *out, size_t cap);
 
 #endif

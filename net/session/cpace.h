@@ -1,6 +1,5 @@
 /* cpace.h - CPace, a balanced password-authenticated key exchange: suite CPACE-RISTR255-SHA512 of
- * draft-irtf-cfrg-cpace, initiator-responder setting, with its explicit key confirmation. door.h says what
- * for.
+ * draft-irtf-cfrg-cpace, initiator-responder setting, with its explicit key confirmation. door.h uses it.
  *
  * Pure but for libsodium. The fields' names are the draft's; each is shorter than 128 bytes here. */
 #ifndef KL_CPACE_H
@@ -14,21 +13,21 @@ struct kl_cpace_text {
     size_t len; /* < 128 */
 };
 
-/* calculate_generator: a point that only who knows PRS can name. */
+/* calculate_generator: a point that cannot be found without PRS. */
 void kl_cpace_generator(uint8_t g[32], struct kl_cpace_text prs, struct kl_cpace_text ci,
                         struct kl_cpace_text sid);
 
-/* Y = y * g. 0, or -1 where g is no point. */
+/* Y = y * g. 0, or -1 if g is no point. */
 int kl_cpace_share(uint8_t share[32], const uint8_t scalar[32], const uint8_t g[32]);
 
-/* What both ends said, in the draft's order: A is the one who spoke first. */
+/* The messages of both ends, in the draft's order: A spoke first. */
 struct kl_cpace_said {
     const uint8_t *ya, *yb; /* 32 bytes each */
     struct kl_cpace_text ada, adb;
 };
 
-/* ISK from one's own scalar and the other's share (said.ya or said.yb). 0, or -1 where that share is no point
- * of the group in its one encoding, or the neutral one: stop there. */
+/* ISK from one's own scalar and the other's share (said.ya or said.yb). 0, or -1 if that share is no point of
+ * the group in its one encoding, or the neutral one: stop then. */
 int kl_cpace_isk(uint8_t isk[64], const uint8_t scalar[32], const uint8_t theirs[32],
                  struct kl_cpace_text sid, const struct kl_cpace_said *said);
 

@@ -6,10 +6,10 @@
  *   PROVE: the client's share, its mac              ->
  *                                                   <-  PROVED: the relay's mac
  *
- * CPace (cpace.h) over the stretched secret and the session's binding: who watches learns nothing, who plays
- * a false end learns of one guess a run whether it was right, and what one session proved says nothing in
- * another. The relay counts the runs that fail. Its secret is as good as the password to enter this room, and
- * lets who has it try passwords at Argon2id's price: it is kept like a key.
+ * CPace (cpace.h) over the stretched secret and the session's binding: an eavesdropper learns nothing, a
+ * false end can test one guess a run, and a proof is valid in its own session only. The relay counts failed
+ * runs. The relay's secret opens this room like the password, and allows guessing the password at Argon2id's
+ * price: it is kept like a key.
  *
  * Pure but for libsodium, and but for the memory of the stretching. */
 #ifndef KL_DOOR_H
@@ -25,9 +25,9 @@
 #define KL_DOOR_SHARE        32
 #define KL_DOOR_MAC          16
 
-/* Argon2id, libsodium's INTERACTIVE limits (2 passes over 64 MiB): some 0.1 s, and 64 MiB from the system for
- * so long: never in a thread that frames wait for. 0; KL_E_SPACE where there is no such memory;
- * KL_E_MALFORMED for a password that is empty or too long. */
+/* Argon2id, libsodium's INTERACTIVE limits (2 passes over 64 MiB): some 0.1 s, and 64 MiB from the system
+ * meanwhile: never in a thread that frames wait for. 0; KL_E_SPACE without memory; KL_E_MALFORMED for a
+ * password that is empty or too long. */
 int kl_door_stretch(const char *password, const uint8_t salt[KL_DOOR_SALT], uint8_t secret[KL_DOOR_SECRET]);
 
 /* One run of one end. */
@@ -43,10 +43,9 @@ void kl_door_begin(struct kl_door *d, enum kl_door_end end, const uint8_t secret
 
 struct kl_door_macs {
     uint8_t own[KL_DOOR_MAC];      /* to be sent */
-    uint8_t expected[KL_DOOR_MAC]; /* from the other end, where it knows the password */
+    uint8_t expected[KL_DOOR_MAC]; /* from an other end that knows the password */
 };
-/* 0, or KL_E_MALFORMED where theirs is no share: the run has failed. d is used up and forgotten in any case.
- */
+/* 0, or KL_E_MALFORMED if theirs is no share: the run has failed. d is used up and forgotten in any case. */
 int kl_door_finish(struct kl_door *d, const uint8_t theirs[KL_DOOR_SHARE], struct kl_door_macs *out);
 
 /* In constant time. */

@@ -1,4 +1,4 @@
-/* handshake.h - from strangers to a session: cookie, key exchange, the relay's proof of who it is.
+/* handshake.h - from strangers to a session: cookie, key exchange, proof of the relay's identity.
  * net/PROTOCOL.md §9.
  *
  *   client                                   relay
@@ -9,9 +9,10 @@
  *   the first sealed datagram               ->  (the session counts from here)
  *
  * e_: ephemeral X25519 keys, s_r: the relay's long-term one. Keys come from both X25519(e_c, e_r) and
- * X25519(e_c, s_r) and the bytes of INIT and ANSWER: only who owns s_r can make the proof, and s_r stolen
- * later opens nothing of before (pattern NX of the Noise protocol framework, revision 34, with BLAKE2b for
- * the mixing; the cookie is WireGuard's idea). INIT is padded: no reply is longer than what asked for it.
+ * X25519(e_c, s_r) and the bytes of INIT and ANSWER: only the owner of s_r can make the proof, and an s_r
+ * stolen later opens no earlier session (pattern NX of the Noise protocol framework, revision 34, with
+ * BLAKE2b for the mixing; the cookie is WireGuard's idea). INIT is padded: no reply is longer than its
+ * question.
  *
  * Pure but for libsodium (random numbers, curves): time and bytes come in, bytes go out; no heap. */
 #ifndef KL_HANDSHAKE_H
@@ -23,8 +24,8 @@
 #define KL_INIT_BYTES   256  /* exactly */
 #define KL_STRANGER_MAX 1200 /* of any datagram outside a session */
 
-/* Kinds of datagrams outside a session; below them are the sealed ones (seal.h). PING and LIST are asked
- * and answered by the transport; see strangers.h. */
+/* Kinds of datagrams outside a session; below them are the sealed ones (seal.h). The transport handles PING
+ * and LIST; see strangers.h. */
 enum {
     KL_HS_INIT = 0x10,
     KL_HS_COOKIE = 0x11,
@@ -36,16 +37,15 @@ enum { KL_HS_REFUSED_VERSION = 1, KL_HS_REFUSED_FULL = 2, KL_HS_REFUSED_LIMIT = 
 /* --- client --- */
 struct kl_hs_client {
     uint8_t offers;  /* enum kl_cipher bits */
-    uint8_t cookies; /* that were answered at once */
+    uint8_t cookies; /* cookies answered at once */
     struct kl_keypair ephemeral;
     uint8_t cookie[16];
 };
 enum kl_hs_client_result {
     KL_HS_IGNORED,     /* not for us, or damaged: go on waiting */
     KL_HS_AGAIN,       /* send kl_hs_client_init() again now */
-    KL_HS_ESTABLISHED, /* keys and relay_pub are filled in; the caller judges whether this is the relay he
-                          meant */
-    KL_HS_REFUSED,     /* see code; unauthenticated: go on for a while, then give it as the reason */
+    KL_HS_ESTABLISHED, /* keys and relay_pub are filled in; the caller checks relay_pub */
+    KL_HS_REFUSED,     /* see code; unauthenticated: go on for a while, then show it as the reason */
 };
 struct kl_hs_outcome {
     struct kl_session_keys keys;
@@ -53,13 +53,12 @@ struct kl_hs_outcome {
     uint8_t code;
     uint16_t version; /* of the relay, with KL_HS_REFUSED */
 };
-/* Makes the ephemeral key. offers: kl_ciphers_here(), with KL_CIPHER_CLEAR where the user asked for it. */
+/* Makes the ephemeral key. offers: kl_ciphers_here(), with KL_CIPHER_CLEAR if the user asked for it. */
 void kl_hs_client_begin(struct kl_hs_client *c, uint8_t offers);
 /* Writes INIT; the same at every repetition until a cookie has come. */
 void kl_hs_client_init(const struct kl_hs_client *c, uint8_t out[KL_INIT_BYTES]);
 /* Feeds a datagram of one of the kinds above. out is written to with KL_HS_ESTABLISHED and KL_HS_REFUSED
- * only. Goes on being usable after ESTABLISHED: where that was not the relay he meant, the caller may go on.
- */
+ * only. Stays usable after ESTABLISHED: after the answer of a wrong relay the caller may go on. */
 enum kl_hs_client_result kl_hs_client_receive(struct kl_hs_client *c, const uint8_t *bytes, size_t len,
                                               struct kl_hs_outcome *out);
 /* Forgets the secrets. */
@@ -68,8 +67,8 @@ void kl_hs_client_end(struct kl_hs_client *c);
 /* --- relay --- */
 struct kl_hs_relay {
     struct kl_keypair own;
-    uint8_t ciphers;       /* that it takes */
-    uint8_t secret[2][32]; /* of the cookies: now, and before */
+    uint8_t ciphers;       /* accepted ciphers */
+    uint8_t secret[2][32]; /* of the cookies: the present and the former one */
     uint64_t secret_us;
 };
 struct kl_hs_request { /* an INIT whose address is proved */
@@ -78,20 +77,21 @@ struct kl_hs_request { /* an INIT whose address is proved */
 };
 enum kl_hs_relay_result {
     KL_HS_DROP,
-    KL_HS_REPLY, /* send the reply; nothing is to be remembered */
+    KL_HS_REPLY, /* send the reply; no state to keep */
     KL_HS_WANTS, /* the address is proved and wants a session: kl_hs_relay_answer(), or kl_hs_relay_refuse()
                   */
 };
-/* ciphers: as offers above. Where both ends take KL_CIPHER_CLEAR it is the one; else AES before ChaCha20. */
+/* ciphers: as offers above. If both ends accept KL_CIPHER_CLEAR it is chosen; otherwise AES before
+ * ChaCha20. */
 void kl_hs_relay_begin(struct kl_hs_relay *r, const struct kl_keypair *own, uint8_t ciphers, uint64_t now_us);
 /* address: 6 bytes (IPv4 and port, as on the wire). reply: room for len bytes; never longer than that.
  * INIT of another version (256..1,200 bytes) is answered with REFUSAL; req is written to with WANTS only. */
 enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_us, const uint8_t address[6],
                                             const uint8_t *bytes, size_t len, struct kl_hs_request *req,
                                             uint8_t *reply, size_t *reply_len);
-/* Makes the session's keys and the ANSWER (at most KL_INIT_BYTES). session: not 0. 0, or KL_E_MALFORMED for a
- * key that is none (keys and reply are then to be forgotten). A repeated INIT (its 256 bytes equal) must get
- * the bytes of the first ANSWER again, so the caller keeps both until the session is proved. */
+/* Makes the session's keys and the ANSWER (at most KL_INIT_BYTES). session: not 0. 0, or KL_E_MALFORMED for
+ * an invalid key (forget keys and reply then). A repeated INIT (its 256 bytes equal) must get the bytes of
+ * the first ANSWER again, so the caller keeps both until the session is proved. */
 int kl_hs_relay_answer(struct kl_hs_relay *r, const struct kl_hs_request *req, uint32_t session,
                        struct kl_session_keys *keys, uint8_t *reply, size_t *reply_len);
 /* Writes REFUSAL (at most KL_INIT_BYTES). */

@@ -21,9 +21,9 @@ bool kl_fingerprint_valid(const char *text);
 bool kl_fingerprint_is(const char *text, const uint8_t pub[32]);
 
 /* Reads the key pair in DIR/relay.key (the 32 bytes of the secret key), or makes both (folder 0700, parents
- * too; file 0600, written whole or not at all; of two who make it at once one wins and both read his).
- * 0, or -1 with one line in err; a file of another length, no plain file, or one that others may read, is an
- * error and is left alone. */
+ * too; file 0600, written whole or not at all; if two processes make it at once, one wins and both read its
+ * file). 0, or -1 with one line in err; a file of another length, no plain file, or one that others may read,
+ * is an error and is left alone. */
 int kl_keys_open(const char *dir, struct kl_keypair *out, char *err, size_t err_len);
 
 #endif

@@ -1,15 +1,15 @@
-/* known.h - the relays that this user has met by name: which key each had at first use. net/PROTOCOL.md §9.
+/* known.h - the keys of the relays that this user has met by name, as of first use. net/PROTOCOL.md §9.
  *
  * One text file, DIR/relays, lines "HOST:PORT FINGERPRINT", mode 0600, written whole or not at all, under a
- * lock against other processes of this user. For relays that the user named himself without a fingerprint; a
- * link carries its own and is never pinned. */
+ * lock against other processes of this user. For relays that the user named without a fingerprint; a link
+ * carries its own and is never pinned. */
 #ifndef KL_KNOWN_H
 #define KL_KNOWN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define KL_KNOWN_MAX 1024 /* relays; past that, none is forgotten and none is added */
+#define KL_KNOWN_MAX 1024 /* relays; when full, none is forgotten and none added */
 
 enum kl_known_result {
     KL_KNOWN_SAME = 0,     /* as it was */

@@ -23,11 +23,11 @@ enum { KL_SEAL_CTRL = 1, KL_SEAL_UPDATE = 2, KL_SEAL_ENET = 3, KL_SEAL_PATH = 4 
 
 /* As bits in what an end offers; one of them in force. */
 enum kl_cipher {
-    KL_CIPHER_AES256GCM = 1, /* where the processor has it */
+    KL_CIPHER_AES256GCM = 1, /* if the processor has it */
     KL_CIPHER_CHACHA20 = 2,  /* ChaCha20-Poly1305 (RFC 8439) */
     KL_CIPHER_CLEAR = 4,     /* --insecure-lan: body in clear, tag by keyed SipHash-2-4-128 */
 };
-/* What this machine can do; without KL_CIPHER_CLEAR. */
+/* This machine's ciphers, without KL_CIPHER_CLEAR. */
 uint8_t kl_ciphers_here(void);
 const char *kl_cipher_name(uint8_t cipher);
 
@@ -36,7 +36,7 @@ struct kl_session_keys {
     uint32_t session;    /* number in every header, never 0 */
     uint8_t up[32];      /* client to relay */
     uint8_t down[32];    /* relay to client */
-    uint8_t binding[32]; /* names this handshake: what is proved inside the session is proved over it */
+    uint8_t binding[32]; /* names this handshake; proofs inside the session cover it */
 };
 
 struct kl_seal_state {
@@ -54,8 +54,8 @@ struct kl_opener {
     uint64_t seen[KL_REPLAY_WINDOW / 64 + 1];
 };
 
-/* key: keys->up or keys->down, by which way this end sends or receives. Both hold secrets, and an AES state
- * that wants its 16-byte alignment; who is done with one calls sodium_memzero() on the whole. */
+/* key: keys->up or keys->down, by the direction. Both structs hold secrets, and an AES state that needs
+ * 16-byte alignment; the owner ends by sodium_memzero() on the whole. */
 void kl_sealer_init(struct kl_sealer *s, const struct kl_session_keys *keys, const uint8_t key[32]);
 void kl_opener_init(struct kl_opener *o, const struct kl_session_keys *keys, const uint8_t key[32]);
 
@@ -64,18 +64,18 @@ void kl_opener_init(struct kl_opener *o, const struct kl_session_keys *keys, con
  * session must be made anew). */
 size_t kl_seal(struct kl_sealer *s, uint8_t kind, const void *body, size_t len, uint8_t *out);
 
-/* The session number in a datagram's header; 0 where it is too short or not of Keylock. */
+/* The session number in a datagram's header; 0 if it is too short or not of Keylock. */
 uint32_t kl_seal_session(const uint8_t *bytes, size_t len);
 
 struct kl_opened {
     uint8_t kind;
     uint8_t *body; /* inside bytes */
     size_t len;
-    bool newest; /* its counter is above all seen before: the sender is where this came from */
+    bool newest; /* its counter is the highest so far: its source is the sender's present address */
 };
-/* Opens a datagram in place. 0, or with nothing remembered and bytes possibly ruined: KL_E_MALFORMED (too
- * short, not this session, no sealed kind, tampered with), KL_E_WINDOW (seen before, or too old to tell; told
- * from the header alone, so nothing is proved by it). */
+/* Opens a datagram in place. 0, or, without a change to o but possibly to bytes: KL_E_MALFORMED (too short,
+ * not this session, no sealed kind, tampered with), KL_E_WINDOW (seen before, or too old to tell; judged by
+ * the header alone, so it proves nothing). */
 int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out);
 
 #endif

@@ -2,8 +2,8 @@
  * client. net/PROTOCOL.md §9.
  *
  * The relay keeps the seat's public key and the token's hash, never the token. A token alone (read over a
- * shoulder, or from a relay's journal) takes no seat without the key, a signature is good in one session
- * only, and a key without the newest token is no one's. Pure but for libsodium. */
+ * shoulder, or from a relay's journal) takes no seat without the key, a signature is valid in one session
+ * only, and the key takes no seat without the newest token. Pure but for libsodium. */
 #ifndef KL_SEAT_H
 #define KL_SEAT_H
 

@@ -1,10 +1,10 @@
-/* tag.h - what a relay writes under every closed interval, so that nobody can rewrite what was played.
+/* tag.h - the relay's keyed hash of every closed interval, so that nobody can forge the past of a game.
  * net/PROTOCOL.md §9.
  *
  *   tag_i = BLAKE2b-128(key, tag_{i-1} || room id || i u32 || K_i u32 || bytes of the interval's frames)
  *
  * keyed, and chained: tag_-1 is 16 zero bytes, K_i is the interval's keyframe. Only the relay has the key,
- * which it works out of its long-term secret and the room's id: it can check what clients bring back without
+ * derived from its long-term secret and the room's id. So it can check frames that clients bring without
  * having kept anything of the room. Pure but for libsodium. */
 #ifndef KL_TAG_H
 #define KL_TAG_H
@@ -31,9 +31,9 @@ void kl_tag_end(struct kl_tag *t, uint8_t tag[KL_TAG]);
 /* In constant time. */
 bool kl_tag_equal(const uint8_t a[KL_TAG], const uint8_t b[KL_TAG]);
 
-/* What goes with UPDATEs: the same of the newest interval as far as it is closed, of 64 bits and under a key
- * of its own. So whatever a client has of a room, its relay knows it again, to the frame. bytes: the
- * interval's frames below `end`. */
+/* The mark of an UPDATE: the same over the closed part of the newest interval, in 64 bits, under a key of its
+ * own. So the relay can prove a client's frames up to the last one. bytes: the interval's frames below
+ * `end`. */
 #define KL_MARK 8
 void kl_mark_key(const uint8_t relay_secret[32], const uint8_t room_id[KL_TAG_ROOM_ID], uint8_t key[32]);
 struct kl_mark_of {

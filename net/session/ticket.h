@@ -1,8 +1,7 @@
-/* ticket.h - a room's record that a relay gives its clients to keep, and alone can read or make.
- * net/PROTOCOL.md §9.
+/* ticket.h - a room's record, sealed by the relay for itself and kept by its clients. net/PROTOCOL.md §9.
  *
- * XChaCha20-Poly1305 under a key from the relay's long-term secret; a random nonce each. It says that this
- * relay wrote it once, not that it wrote nothing later: what is in it must tell older from newer. */
+ * XChaCha20-Poly1305 under a key from the relay's long-term secret; a random nonce each. The seal proves that
+ * this relay wrote it, not that it is the newest: the content must tell older from newer. */
 #ifndef KL_TICKET_H
 #define KL_TICKET_H
 

@@ -1,8 +1,8 @@
 /* url.h - links: keylock://HOST[:PORT]/ROOM[#FINGERPRINT]. net/PROTOCOL.md §9.
  *
- * A link comes from a stranger by chat or mail. It names a relay, a room, and who the relay is; it can carry
- * nothing else: no user, no password, no path, no option. What it says is data, never part of a command line:
- * a host cannot begin with '-', a room can. Pure. */
+ * A link comes from a stranger by chat or mail. It names a relay, its fingerprint and a room, and can carry
+ * nothing else: no user, no password, no path, no option. Its parts are data, never part of a command line: a
+ * host cannot begin with '-', a room can. Pure. */
 #ifndef KL_URL_H
 #define KL_URL_H
 
@@ -22,11 +22,11 @@ struct kl_url {
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* in lower case; "": the link names none */
 };
 
-/* 0; or -1 with one line in err that says what was expected and what came, and *out as it was. */
+/* 0; or -1 with *out unchanged and one line in err: the expected and the actual text. */
 int kl_url_parse(const char *text, struct kl_url *out, char *err, size_t err_len);
 
-/* Writes the link, with its NUL; KL_URL_MAX + 1 bytes hold any. 0, or -1 where u is nothing that a link can
- * name, or cap is too small. */
+/* Writes the link, with its NUL; KL_URL_MAX + 1 bytes hold any. 0, or -1 if no link can name u, or cap is too
+ * small. */
 int kl_url_write(const struct kl_url *u, char *out, size_t cap);
 
 #endif

@@ -1,4 +1,4 @@
-/* ask.h - asking a relay without joining it: how far away it is, and its public rooms. net/PROTOCOL.md §10.
+/* ask.h - asks a relay without joining it: for its RTT and its public rooms. net/PROTOCOL.md §10.
  *
  * The functions kl_ask_*() wait (for a look-up, for answers), so a frame's thread has an asker: a thread that
  * asks, and that can be told to stop at any time. It is woken out of every wait for an answer, and a look-up
@@ -13,14 +13,14 @@
 #include "net/transport/strangers.h"
 
 #define KL_ASK_TRIES  5   /* of one question */
-#define KL_ASK_MS     700 /* for an answer: a relay on the other side of the world, by radio */
+#define KL_ASK_MS     700 /* for an answer: enough for a radio link around the world */
 #define KL_ASK_MANY   16  /* sockets at once */
-#define KL_ASK_PIECES 64  /* lists of one relay at most: one that never ends is none */
+#define KL_ASK_PIECES 64  /* lists of one relay at most, against a list without end */
 
 /* The caller's memory, all zero before; it must not move. */
 struct kl_asker {
     atomic_bool leaving;   /* told to stop: its thread ends when it sees that */
-    struct kl_mutex mutex; /* of what the thread and its owner share */
+    struct kl_mutex mutex; /* of data that the thread and its owner share */
     struct kl_thread thread;
     int wake;
 };
@@ -31,16 +31,16 @@ int kl_asker_start(struct kl_asker *a, const char *name, void (*run)(void *arg),
 void kl_asker_poke(struct kl_asker *a);
 /* Tells it to stop, and waits for its end. Once; for one that has been started. */
 void kl_asker_end(struct kl_asker *a);
-/* By its thread: sleeps until kl_now_us() is until_us, somebody pokes, or it is to stop. False: it is to
- * stop. */
+/* For its thread: sleeps until kl_now_us() is until_us, kl_asker_poke(), or kl_asker_end(). False: the thread
+ * must end. */
 bool kl_asker_rest(struct kl_asker *a, uint64_t until_us);
 
-/* All of them: a is the asker whose thread calls; NULL where nobody tells it to stop. */
+/* In all of these, a is the asker whose thread calls; NULL: the call cannot be stopped. */
 
 /* A socket that leads to the relay (IPv4, as the link's). -1 with a line in err. Close it with
  * kl_socket_close(). */
 int kl_ask_open(struct kl_asker *a, const char *host, uint16_t port, char *err, size_t err_len);
-/* Asks once. The time that the answer took, ms; below 0: none came, or none that one can read. */
+/* Asks once. The RTT in ms; below 0: no answer, or a malformed one. */
 double kl_ask_ping(struct kl_asker *a, int s, struct kl_pong *out);
 /* Asks KL_ASK_TRIES times. The shortest time, ms; below 0: no answer at all. */
 double kl_ask_distance(struct kl_asker *a, int s, struct kl_pong *out);

@@ -8,8 +8,7 @@
 #include <enet/enet.h>
 
 /* Control, and bulk (start data, history) that control never waits for. Inputs do not pass through ENet at
- * all, so its packet throttle, which drops unreliable packets when the RTT jitters, has none of ours to drop.
- */
+ * all, so its packet throttle, which drops unreliable packets when the RTT jitters, drops none of ours. */
 enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 
 /* ENet's default of 1,400 is above what PPPoE with a tunnel carries. With seal and checksum field, for which
@@ -17,9 +16,9 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 #define KL_ENET_MTU 1170
 #define KL_ENET_MAX (KL_ENET_MTU + 4)
 
-/* What one peer may have lying about half delivered. Once that is full ENet takes nothing more from it, not
- * even the packet that all the others wait for, so it must be more than an honest sender sends past a lost
- * one: see struct kl_sent and who asks it. */
+/* Bytes of one peer's undelivered packets at most. Above it ENet takes no more from the peer, not even the
+ * packet that all others wait for, so it must be more than an honest sender sends past a lost packet: see
+ * struct kl_sent and its users. */
 #define KL_ENET_WAITING_BYTES (256 * 1024)
 
 /* How far ahead of the delivered ones a peer's reliable packets may run; each costs some 200 bytes of heap,
@@ -28,9 +27,9 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 
 /* A peer is given up when a reliable packet (a ping each 500 ms at least) has had no answer for 5 to 10 s:
  * ENet asks again at doubling intervals, and looks at the limits only then. Under 5 s, a Wi-Fi that roams or
- * a phone that changes cells would cost the session; over 10 s, the others of a strict room stare at a still
- * picture for somebody who is gone. 32: that many doublings (5) must have gone by, so that one long gap alone
- * does not count. */
+ * a phone that changes cells would cost the session; over 10 s, the others of a strict room see a still
+ * picture because of a player that is gone. 32: that many doublings (5) must have gone by, so that one long
+ * gap alone does not count. */
 #define KL_ENET_TIMEOUT_LIMIT  32
 #define KL_ENET_TIMEOUT_MIN_MS 5000
 #define KL_ENET_TIMEOUT_MAX_MS 10000
@@ -40,19 +39,19 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 /* A socket's default buffer holds some 630 small datagrams: less than one burst of a full relay. */
 #define KL_SOCKET_BUFFER_BYTES (4 * 1024 * 1024)
 
-/* Says in a DISCONNECT that it was meant. */
+/* Data of a DISCONNECT on purpose. */
 #define KL_ENET_BYE 1
 
-/* Bytes of bulk on their way to one peer at most: two round trips of 60 ms at 2 Mbit/s. What is more waits
- * with who has it, so a control message never waits behind more than this. */
+/* Bytes of bulk on their way to one peer at most: two round trips of 60 ms at 2 Mbit/s. The rest waits at its
+ * owner, so that a control message never waits behind more than this. */
 #define KL_BULK_UNDER_WAY (32 * 1024)
 
 /* Bytes of control on their way to one peer at most: more than any honest client, whose link may be gone for
  * ten seconds, was ever seen to need. */
 #define KL_CONTROL_UNDER_WAY (256 * 1024)
 
-/* One channel's messages on their way, so that a sender can hold back behind a lost one: ENet acknowledges
- * packets one by one and would go on to the end of its sequence window. */
+/* One channel's messages on their way, so that a sender can hold back behind a lost message: ENet
+ * acknowledges packets one by one and would go on to the end of its sequence window. */
 #define KL_SENT_MAX 512
 struct kl_sent {
     uint32_t next, oldest;
@@ -63,16 +62,15 @@ struct kl_sent {
     } one[KL_SENT_MAX]; /* by number, from oldest on */
 };
 
-/* Queues a reliable message; -1 where the peer is gone or memory is. sent: by channel. */
+/* Queues a reliable message; -1 if the peer is gone or there is no memory. sent: by channel. */
 int kl_enet_send(ENetPeer *peer, struct kl_sent sent[KL_ENET_CHANNELS], uint8_t channel, const void *bytes,
                  size_t len);
-/* Messages from the oldest that the peer has not acknowledged to the newest. Beyond KL_SENT_MAX they go
- * uncounted. */
+/* Number of messages from the oldest unacknowledged one to the newest, counted up to KL_SENT_MAX. */
 unsigned kl_sent_span(struct kl_sent *sent);
-/* True where so many more bytes would be over KL_SENT_MAX or KL_CONTROL_UNDER_WAY. */
+/* True if `len` more bytes would exceed KL_SENT_MAX or KL_CONTROL_UNDER_WAY. */
 bool kl_sent_full(struct kl_sent *sent, size_t len);
-/* Bytes that bulk may be given now. 0 while control has something on its way: the channels know no order
- * among themselves, and so what was said first also comes first. */
+/* Bytes that bulk may be given now. 0 while control messages are on their way: the channels have no order
+ * among themselves, and so earlier control messages also arrive first. */
 size_t kl_bulk_room(struct kl_sent sent[KL_ENET_CHANNELS]);
 
 /* A host with all limits set, or NULL. The socket is not bound yet. */
@@ -82,8 +80,8 @@ ENetHost *kl_enet_host_create(size_t peers);
 void kl_enet_peer_setup(ENetPeer *peer);
 
 /* enet_host_service() on the monotonic clock: a step of the wall clock, which ENet reads, would time every
- * peer out. Call it until it gives false: then all that waited has been received (through host->intercept
- * first) and what was due has been sent. Failures are those of single datagrams and are passed over. */
+ * peer out. Call it until it gives false: then all waiting datagrams have been received (through
+ * host->intercept first) and all due ones sent. Failures concern single datagrams and are ignored. */
 bool kl_enet_service(ENetHost *host, ENetEvent *event);
 
 #endif

@@ -1,7 +1,7 @@
 /* enet_seal.h - ENet inside sealed datagrams. net/PROTOCOL.md §8.
  *
- * Everything that ENet says, acknowledgements and disconnects included, leaves as the body of a sealed
- * datagram (net/session/seal.h), and nothing reaches ENet that was not one. ENet 1.3 has a hook on receiving
+ * Everything that ENet sends, acknowledgements and disconnects included, leaves as the body of a sealed
+ * datagram (net/session/seal.h), and only opened datagrams reach ENet. ENet 1.3 has a hook on receiving
  * (intercept) but none on sending; its checksum callback is one all the same: it is called with host->buffers
  * right before the only enet_socket_send() that there is, and host->bufferCount is read after it. So it
  * replaces the buffers by their sealed copy. tests/unit/test_enet_seal.c proves that on the ENet installed.
@@ -15,8 +15,7 @@
 
 struct kl_enet_seal {
     void *ctx;
-    /* Who seals for the peer with this connect id (0: for a CONNECT's); NULL: nobody, and nothing of what
-     * ENet said goes out. */
+    /* The sealer for the peer with this connect id (0: for a CONNECT's); NULL: ENet's datagram is dropped. */
     struct kl_sealer *(*sealer)(void *ctx, uint32_t connect_id);
     uint8_t out[KL_SEAL_OVERHEAD + ENET_PROTOCOL_MAXIMUM_MTU + 8];
 };
@@ -28,7 +27,8 @@ void kl_enet_seal_attach(ENetHost *host, struct kl_enet_seal *seal);
  * work as expected. */
 ENetPeer *kl_enet_seal_connect(ENetHost *host, const ENetAddress *address, uint32_t session);
 
-/* From host->intercept, before it returns 0: ENet goes on with what was opened, as if it came from `from`. */
+/* From host->intercept, before it returns 0: ENet goes on with the opened bytes, as if they came from
+ * `from`. */
 void kl_enet_seal_deliver(ENetHost *host, const struct kl_opened *o, const ENetAddress *from);
 
 #endif

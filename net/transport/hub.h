@@ -1,10 +1,10 @@
 /* hub.h - the relay's end of the network: one UDP port, many sessions. net/PROTOCOL.md §2, §8 to §10.
  *
- * Thin: it makes sessions with strangers who have shown where they are (net/session/handshake.h), opens and
- * seals their datagrams, follows them to other addresses, carries reliable messages (ENet, sealed) and input
- * datagrams on the same port, and keeps the limits that guard the process. Who a peer is, and what a message
- * means, is the caller's business. A peer is a small number, valid from opened() to lost() or
- * kl_hub_disconnect(); then it may come again for somebody else. Single-threaded. */
+ * Thin: it makes sessions with strangers whose address is proved (net/session/handshake.h), opens and seals
+ * their datagrams, follows them to other addresses, carries reliable messages (ENet, sealed) and input
+ * datagrams on the same port, and keeps the limits that guard the process. The caller knows the clients and
+ * the meaning of messages. A peer is a small number, valid from opened() to lost() or kl_hub_disconnect();
+ * then another client may get it. Single-threaded. */
 #ifndef KL_HUB_H
 #define KL_HUB_H
 
@@ -23,11 +23,11 @@ struct kl_hub;
 struct kl_hub_limits {
     unsigned peers;       /* sessions at most, 1..KL_HUB_PEERS_MAX */
     unsigned per_address; /* sessions at most from one address */
-    unsigned handshakes;  /* that one address may have in 10 s */
-    unsigned half_open;   /* sessions at most that nothing has come from yet */
-    unsigned datagrams;   /* that one session may send in a second; more are dropped */
+    unsigned handshakes;  /* of one address in 10 s */
+    unsigned half_open;   /* sessions at most without a datagram so far */
+    unsigned datagrams;   /* of one session in a second; more are dropped */
     unsigned kbytes;      /* KiB, the same */
-    unsigned messages;    /* the same, of control; more of them wait at the sender's. 0: any number */
+    unsigned messages;    /* the same, of control; more of them wait at the sender. 0: no limit */
     unsigned pieces;      /* the same, of bulk */
 };
 
@@ -35,7 +35,7 @@ struct kl_hub_config {
     const char *bind; /* IPv4 address or name */
     uint16_t port;    /* 0: any free one */
     struct kl_keypair key;
-    uint8_t ciphers; /* that it takes: kl_ciphers_here(), and KL_CIPHER_CLEAR where the operator says so */
+    uint8_t ciphers; /* accepted: kl_ciphers_here(), and KL_CIPHER_CLEAR if the operator allows it */
     struct kl_hub_limits limits;
 };
 
@@ -46,12 +46,12 @@ struct kl_hub_handler {
     void (*opened)(void *ctx, unsigned peer, const char *address);
     void (*lost)(void *ctx, unsigned peer); /* timed out or hung up; not after kl_hub_disconnect() */
     void (*moved)(void *ctx, unsigned peer, const char *address); /* may be NULL */
-    /* It does not keep to the limits, or takes nothing, and is hung up on next. why: a line for it and for
-     * the log. May be NULL. */
+    /* The peer exceeds the limits, or acknowledges nothing, and is hung up on next. why: a line for the peer
+     * and the log. May be NULL. */
     void (*flooded)(void *ctx, unsigned peer, const char *why);
     void (*message)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len); /* authentic and fresh */
-    /* For strangers (strangers.h); either may be NULL: how many rooms there are; the next public one. */
+    /* For strangers (strangers.h): the number of rooms; the next public room. Either may be NULL. */
     unsigned (*rooms)(void *ctx);
     bool (*next_line)(void *ctx, unsigned *from, struct kl_room_line *out);
 };
@@ -60,15 +60,15 @@ struct kl_hub_handler {
 int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const struct kl_hub_handler *handler,
                 char *err, size_t err_len);
 
-/* Tells all peers that it was meant (once, unacknowledged) and frees everything. */
+/* Sends all peers a disconnect on purpose (once, unacknowledged) and frees everything. */
 void kl_hub_close(struct kl_hub *hub);
 
 int kl_hub_fd(const struct kl_hub *hub); /* to poll for reading */
 uint16_t kl_hub_port(const struct kl_hub *hub);
 const char *kl_hub_address(const struct kl_hub *hub);
 
-/* Takes in all that waits in the socket, calls the handler, sends what ENet has to. Call it when the
- * descriptor is readable, and at kl_hub_due_us() at the latest. */
+/* Receives all that waits in the socket, calls the handler, sends ENet's packets. Call it when the descriptor
+ * is readable, and at kl_hub_due_us() at the latest. */
 void kl_hub_service(struct kl_hub *hub);
 uint64_t kl_hub_due_us(const struct kl_hub *hub);
 
@@ -77,18 +77,17 @@ void kl_hub_flush(struct kl_hub *hub);
 
 /* Number that the peer's datagrams carry; never 0. */
 uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer);
-/* 32 bytes that name the peer's handshake: what it proves inside the session is proved over them. */
+/* 32 bytes that name the peer's handshake; proofs inside the session cover them. */
 const uint8_t *kl_hub_binding(const struct kl_hub *hub, unsigned peer);
 
-/* Queues a reliable message (copied). -1 where the peer has gone or memory has, or where so much waits for it
+/* Queues a reliable message (copied). -1 if the peer has gone, there is no memory, or so much waits for it
  * (KL_CONTROL_UNDER_WAY) that it is hung up on. */
 int kl_hub_send(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len);
-/* Messages, bulk included, from the oldest that this peer has not acknowledged to the newest. Who sends much
- * holds back by it: behind a lost one a peer keeps only so much (net/PROTOCOL.md §8). */
+/* Number of messages, bulk included, from the oldest unacknowledged one to the newest. Senders of much data
+ * hold back by it, because behind a lost message a peer keeps only so many (net/PROTOCOL.md §8). */
 unsigned kl_hub_pending(struct kl_hub *hub, unsigned peer);
-/* The same for bulk, which has a channel of its own: ordered in itself, always behind what was sent by
- * kl_hub_send() before, never before it. Bytes that may be given to kl_hub_send_bulk() now; 0 while messages
- * are on their way. */
+/* The same for bulk, which has a channel of its own: ordered in itself, never ahead of earlier messages of
+ * kl_hub_send(). Bytes that may be given to kl_hub_send_bulk() now; 0 while messages are on their way. */
 size_t kl_hub_bulk_room(struct kl_hub *hub, unsigned peer);
 int kl_hub_send_bulk(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len);
 /* Sends an UPDATE datagram now. One that the kernel refuses is lost as on any link. */
@@ -102,14 +101,14 @@ unsigned kl_hub_lingering(const struct kl_hub *hub);
 struct kl_hub_stats {
     uint64_t datagrams_in, datagrams_out; /* input datagrams */
     uint64_t messages_in;
-    /* Dropped: nothing that Keylock says; of no session; not made with the session's keys; seen before; above
-     * the session's limits on datagrams and bytes; on messages (those come again); authentic, but nothing a
-     * client says. */
+    /* Dropped datagrams: malformed; of no session; not sealed with the session's keys; seen before; above the
+     * session's limits on datagrams and bytes; on messages (those come again); authentic, but not allowed to
+     * a client. */
     uint64_t malformed, strange, forged, replayed, limited, slowed, unfit;
-    uint64_t asked_bytes, answered_bytes; /* what strangers said, and were told */
+    uint64_t asked_bytes, answered_bytes; /* from and to strangers */
     uint64_t cookies;                     /* sent */
     uint64_t handshakes, refused;         /* completed; turned away by a limit */
-    uint64_t flooded;                     /* sessions hung up on for what flooded() says */
+    uint64_t flooded;                     /* sessions hung up on, see flooded() */
     uint64_t moves;                       /* to other addresses */
     unsigned peers;                       /* connected */
 };

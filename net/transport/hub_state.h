@@ -1,5 +1,5 @@
-/* hub_state.h - what the parts of the hub share: hub.c (the port, ENet, the caller), hub_session.c (sessions
- * and their datagrams), hub_stranger.c (who has none). Only inside net/transport. */
+/* hub_state.h - shared by the parts of the hub: hub.c (the port, ENet, the caller), hub_session.c (sessions
+ * and their datagrams), hub_stranger.c (datagrams without a session). Only inside net/transport. */
 #ifndef KL_HUB_STATE_H
 #define KL_HUB_STATE_H
 
@@ -11,7 +11,7 @@
 
 #define KL_HALF_OPEN_US   (3 * 1000000ULL)  /* for the first datagram after ANSWER */
 #define KL_UNCONNECTED_US (5 * 1000000ULL)  /* for ENet to be connected after that */
-#define KL_ENDING_US      (10 * 1000000ULL) /* for a peer to take what it was sent before we hung up */
+#define KL_ENDING_US      (10 * 1000000ULL) /* for a peer to acknowledge its last messages */
 #define KL_CHALLENGE_US   100000            /* between repetitions of a path challenge */
 #define KL_CHALLENGE      8                 /* bytes */
 
@@ -23,23 +23,23 @@ struct kl_hub_session {
         KL_SESSION_ENDING,    /* hung up by us: ENet still delivers */
     } state;
     uint32_t number;
-    uint64_t until_us; /* while half open, open without ENet, or ending: then it is forgotten */
+    uint64_t until_us; /* while half open, open without ENet, or ending: its end */
     ENetPeer *enet;
     uint8_t binding[32];
     struct kl_sealer sealer;
     struct kl_opener opener;
     struct kl_sent sent[KL_ENET_CHANNELS];
 
-    ENetAddress home; /* has shown that it is there: ENet's messages go there */
-    ENetAddress at;   /* where the newest datagram came from: inputs go there */
+    ENetAddress home; /* the proved address; ENet's messages go there */
+    ENetAddress at;   /* source of the newest datagram; inputs go there */
     bool moving;      /* the two differ */
     uint64_t credit;  /* bytes that may go to `at` while moving */
     uint64_t challenge_us;
     uint8_t challenge[KL_CHALLENGE];
 
-    /* When what was let in would be over at the limits; when what was not would be forgiven. */
+    /* The end of the accepted load at the rate of the limits; excess_ns: of the excess. */
     uint64_t datagrams_ns, bytes_ns, pieces_ns[KL_ENET_CHANNELS], excess_ns;
-    bool stuffed; /* more waits for it than may */
+    bool stuffed; /* more messages wait for it than allowed */
 
     uint8_t init[KL_INIT_BYTES], answer[KL_INIT_BYTES]; /* of its handshake, for repetitions */
     size_t answer_len;
@@ -60,13 +60,13 @@ struct kl_hub {
     struct kl_hs_relay handshake;
     char address[64];
     uint16_t port;
-    uint64_t now_us, sweep_us, enet_us; /* of this service; when these are due */
+    uint64_t now_us, sweep_us, enet_us; /* time of this service; due times */
     bool queued;                        /* messages that ENet has not been asked to send yet */
     bool stuffed;                       /* some session is */
     unsigned half_open, moving;         /* sessions */
     struct kl_hub_stats stats;
     struct kl_hub_rate rate[KL_RATE_CELLS];
-    uint32_t *holder;                /* by slot: the IPv4 address of its session, 0 where it is free */
+    uint32_t *holder;                /* by slot: the IPv4 address of its session, 0: free */
     struct kl_hub_session session[]; /* limits.peers of them; a slot's number is the caller's peer */
 };
 
@@ -80,29 +80,30 @@ void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *byte
 static inline unsigned kl_hub_slot(uint32_t number) {
     return number & ((1U << KL_PEER_BITS) - 1);
 }
-/* The session of this number, in whatever state but free; NULL where there is none. */
+/* The session of this number, in any state but free; NULL if there is none. */
 struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number);
-/* A free slot's session, half open, with a fresh number; NULL where the relay is full. Keys are to follow. */
+/* A free slot's session, half open, with a fresh number; NULL if the relay is full. The caller sets the
+ * keys. */
 struct kl_hub_session *kl_hub_claim(struct kl_hub *hub, const ENetAddress *from);
 void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s);
-/* Opens a datagram of a session in place, and does all that follows from where and when it came. NULL: it is
- * dropped and counted. */
+/* Opens a datagram of a session in place, counts it against the limits, and follows its source address. NULL:
+ * it is dropped and counted. */
 struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
                                    struct kl_opened *o);
-/* The answer to a path challenge, or what claims to be one. */
+/* Takes a possible answer to a path challenge. */
 void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from,
                  const struct kl_opened *o);
-/* Seals and sends; while the address is not proved no more than it has earned. */
+/* Seals and sends; to an unproved address no more than its credit. */
 void kl_hub_send_sealed(struct kl_hub *hub, struct kl_hub_session *s, uint8_t kind, const void *body,
                         size_t len);
 /* False: more messages than its limits, so they shall come again; counted. pieces: by channel. */
 bool kl_hub_paced(struct kl_hub *hub, struct kl_hub_session *s, const uint16_t pieces[KL_ENET_CHANNELS]);
-/* Counts a datagram that was authentic and yet dropped. Who goes on and on is hung up on: at per_s a second
- * one may for ever, above it for ten seconds' worth. */
+/* Counts an authentic datagram that was dropped, and hangs up on a session with too many: per_s a second are
+ * allowed for ever, above that ten seconds' worth. */
 void kl_hub_blame(struct kl_hub *hub, struct kl_hub_session *s, unsigned per_s);
 /* Tells the caller why, and hangs up. */
 void kl_hub_put_out(struct kl_hub *hub, struct kl_hub_session *s, const char *why);
-/* Forgets who did not go on, repeats challenges. Call it at sweep_us. */
+/* Frees sessions that did not go on, repeats challenges. Call it at sweep_us. */
 void kl_hub_sweep(struct kl_hub *hub);
 
 /* --- hub_stranger.c --- */

@@ -1,10 +1,10 @@
 /* link.h - a client's connection to a relay: the network thread with ENet around a stay (net/client/stay.h),
- * which decides everything that is said, and when.
+ * which decides on all messages.
  *
  * The thread owns the socket; everything else is under one mutex that is never held over a system call that
- * can block, so each function here returns within microseconds. The thread goes on whatever the frontend
- * does: a menu, a load or a stall of the caller neither distorts the RTT nor loses the connection. All
- * functions may be called from one other thread (the frontend's). Times are kl_now_us(). */
+ * can block, so each function here returns within microseconds. The thread does not depend on the frontend: a
+ * menu, a load or a stall of the caller neither distorts the RTT nor loses the connection. All functions may
+ * be called from one other thread (the frontend's). Times are kl_now_us(). */
 #ifndef KL_LINK_H
 #define KL_LINK_H
 
@@ -17,22 +17,20 @@ struct kl_link;
 struct kl_link_config {
     const char *host; /* IPv4 address or name */
     uint16_t port;
-    const char
-        *fingerprint;  /* the relay must have this one, or it is over; NULL: any, see status.fingerprint */
-    bool insecure_lan; /* without encryption, where the relay says so too; never else */
-    uint8_t ciphers;   /* enum kl_cipher bits to offer, for measurements; 0: what this machine has */
-    bool sparing;      /* a metered link: no half steps to and from here, whatever the room has */
+    const char *fingerprint; /* required of the relay; NULL: any, see status.fingerprint */
+    bool insecure_lan;       /* without encryption if the relay allows that too */
+    uint8_t ciphers;         /* enum kl_cipher bits to offer, for measurements; 0: what this machine has */
+    bool sparing; /* a metered link: nothing is repeated half a frame later, even if the room does that */
     struct kl_hello hello; /* its version and seat key are filled in */
     /* Signs RETURN. All zero: one is made, and the seat is lost with the process. */
     struct kl_seat_key seat;
-    bool fresh; /* begins with RETURN instead of HELLO: this seat was another process's, which died */
+    bool fresh;                    /* begins with RETURN instead of HELLO: the seat of a process that died */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
-    /* NULL or: by the network's thread at each WELCOME, before anything follows from it: the token is new */
+    /* NULL, or called by the network's thread at each WELCOME, before it takes effect: the token is new */
     void (*welcomed)(void *ctx, const struct kl_welcome *w);
     const char *password; /* of the room: proved to the relay, or set with the room; NULL: none */
-    /* Whether to go on with a relay that answered with this key; asked where fingerprint is NULL, in the
-     * network's thread, which waits for it (files may be read). NULL: always. 0, or -1 with the reason in
-     * err. */
+    /* Decides to go on with a relay of this key: 0, or -1 with the reason in err. Called if fingerprint is
+     * NULL, in the network's thread, which waits for it (so it may read files). NULL: always go on. */
     int (*trust)(void *ctx, const uint8_t pub[32], char *err, size_t err_len);
     void *ctx;
 };
@@ -61,44 +59,44 @@ bool kl_link_take(struct kl_link *l, struct kl_frame *out);
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us);
 
 /* The commands of a frame that was taken with KL_FRAME_COMMANDS: to be carried out, in their order, before it
- * runs. False where there are none (any more: ask before the next turn). */
+ * runs. False if there are none; they are kept until the next turn only. */
 bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *out);
 
 /* Gives a command (room.h: KL_COMMAND_*; from KL_COMMAND_FREE on the wrapper's own), to take effect at a
  * keyframe to come on every machine, this one included. KL_COMMAND_PAUSE in a paused room ends the pause.
- * Copied. KL_OK; KL_E_SPACE above KL_COMMAND_BYTES, KL_E_FULL where too many wait, KL_E_STATE before and
- * after the game. */
+ * Copied. KL_OK; KL_E_SPACE above KL_COMMAND_BYTES, KL_E_FULL if too many wait, KL_E_STATE before and after
+ * the game. */
 int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len);
-/* The door and who is host are the room's business before the game, too: these kinds are taken as soon as we
- * are in the room. */
+/* True for kinds that are valid before the game too, as soon as we are in the room: the door and the host. */
 bool kl_link_takes_early(uint8_t kind);
 
-/* The core has changed its frame rate, from the next frame on. Here at once; the relay is told. */
+/* The core has changed its frame rate, from the next frame on. The client changes at once and tells the
+ * relay. */
 void kl_link_rate(struct kl_link *l, uint32_t fps_uhz);
 
 /* --- snapshots (net/PROTOCOL.md §7) --- */
 
-/* What the SNAPSHOT command of that keyframe has found here. */
+/* Reports this machine's state at the SNAPSHOT command of a keyframe. */
 void kl_link_say_state(struct kl_link *l, const struct kl_state_said *s);
-/* The relay wants that of a keyframe from us, or what differs from another: true once. */
+/* True once if the relay asks us for the snapshot of a keyframe, whole or as the difference to another. */
 bool kl_link_asked(struct kl_link *l, struct kl_ask *ask);
-/* Gives it, packed; the link frees it. based: against what ASK named. */
+/* Gives it, packed; the link frees it. based: as the difference to ASK's base. */
 void kl_link_give_snapshot(struct kl_link *l, uint32_t keyframe, bool based, uint8_t *packed, uint32_t len);
-/* A whole one has come, to be loaded: true once, and the caller frees it. It is what some relay sent: nothing
- * of it is checked but that it has offer->packed bytes. */
+/* True once if a whole snapshot has come, to be loaded; the caller frees it. Only its length is checked: it
+ * has offer->packed bytes. */
 bool kl_link_snapshot(struct kl_link *l, struct kl_offer *offer, uint8_t **packed);
-/* With offer->begin: it is loaded, and frames may run from its keyframe on. fps_uhz: at another rate than the
- * room began with; 0: at that. */
+/* With offer->begin: the snapshot is loaded, and frames may run from its keyframe on. fps_uhz: the core's
+ * rate if not the room's first one; else 0. */
 void kl_link_begun(struct kl_link *l, uint32_t keyframe, uint32_t fps_uhz);
-/* It is loaded, and all that had been run since has been run again; or not. */
+/* Reports the result of healing: the snapshot was loaded and the frames since rerun, or not. */
 void kl_link_say_healed(struct kl_link *l, const struct kl_healed *h);
-/* Frames that were taken, to be run again from a keyframe on. False: they are not kept so far back. The next
- * one, with its commands in c->frames.commands; false: there are no more. */
+/* Seeks taken frames, to be rerun from a keyframe on; false: they are not kept so far back. The second
+ * function reads the next one, with its commands in c->frames.commands; false: there are no more. */
 bool kl_link_past_seek(struct kl_link *l, struct kl_history_cursor *c, uint32_t from);
 bool kl_link_past_next(struct kl_link *l, struct kl_history_cursor *c, struct kl_frame *out);
 
 void kl_link_hash(struct kl_link *l, const struct kl_hash *h);
-/* Takes the next line for the screen. False where there is none. */
+/* Takes the next line for the screen. False if there is none. */
 bool kl_link_notice(struct kl_link *l, char *out, size_t cap);
 
 #endif

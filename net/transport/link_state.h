@@ -1,4 +1,4 @@
-/* link_state.h - what link.c (the frontend's side) and link_thread.c (the network's) share. Only inside
+/* link_state.h - shared by link.c (the frontend's side) and link_thread.c (the network's). Only inside
  * net/transport. A field belongs to the mutex, or to the network thread alone. */
 #ifndef KL_LINK_STATE_H
 #define KL_LINK_STATE_H
@@ -8,7 +8,7 @@
 #include "net/transport/enet_seal.h"
 #include "net/transport/link.h"
 
-#define KL_HELD_FRAMES   16384 /* about four and a half minutes at 60 fps: how long a menu may stay open */
+#define KL_HELD_FRAMES   16384 /* a menu may stay open for some 4.5 minutes at 60 fps */
 #define KL_LINK_HOST_MAX 256
 
 struct kl_link {
@@ -27,13 +27,13 @@ struct kl_link {
     /* under the mutex; of the stay, `dial` and `leaving` are written by one thread each */
     struct kl_held *held; /* KL_HELD_FRAMES of them, for the stay */
     struct kl_stay stay;
-    uint64_t announced, seen; /* stay.events: told to kl_link_wait(), and known to its caller */
+    uint64_t announced, seen; /* stay.events: as signalled; as seen by the caller of kl_link_wait() */
 
     /* the network thread's own */
     ENetHost *enet;
     struct kl_enet_seal seal;
     ENetAddress relay;
-    uint32_t number; /* stay.dial.number of what follows */
+    uint32_t number; /* stay.dial.number of the fields below */
     ENetPeer *peer;  /* NULL: none */
     bool has_keys;
     struct kl_sealer sealer;
@@ -44,7 +44,7 @@ struct kl_link {
 static inline void kl_link_lock(struct kl_link *l) {
     kl_mutex_lock(&l->mutex);
 }
-/* Wakes kl_link_wait(), where the stay has something to look at. */
+/* Wakes kl_link_wait() if the stay had an event. */
 static inline void kl_link_unlock(struct kl_link *l) {
     bool news = l->announced != l->stay.events;
     l->announced = l->stay.events;

@@ -1,5 +1,5 @@
-/* strangers.h - what a relay tells whoever asks: that it is there, and its public rooms. net/PROTOCOL.md §10.
- * Nothing of it is secret or proved; no answer is longer than its question. Pure: bytes in, bytes out. */
+/* strangers.h - a relay's answers to strangers: to a ping, and its public rooms. net/PROTOCOL.md §10. Nothing
+ * of it is secret or proved; no answer is longer than its question. Pure: bytes in, bytes out. */
 #ifndef KL_STRANGERS_H
 #define KL_STRANGERS_H
 
@@ -12,7 +12,7 @@ enum { KL_STRANGER_PING = 0x14, KL_STRANGER_PONG, KL_STRANGER_LIST, KL_STRANGER_
 
 #define KL_PING_BYTES 32   /* exactly */
 #define KL_LIST_BYTES 1200 /* exactly: as long as the longest answer */
-#define KL_ECHO_BYTES 8    /* of the asker's choice: who has not seen the question cannot answer it */
+#define KL_ECHO_BYTES 8    /* random bytes of the asker, proof that the answerer saw the question */
 #define KL_LINE_NAME  24   /* with NUL */
 #define KL_LINE_TEXT  64   /* with NUL */
 #define KL_ROOMS_END  0xffff
@@ -32,14 +32,14 @@ struct kl_pong {
 };
 struct kl_room_line {
     char name[KL_LINE_NAME], content[KL_LINE_TEXT]; /* content: for people */
-    uint8_t players, filled, open; /* seats that the game needs, that are taken, that one could have now */
-    uint16_t watchers;             /* from outside the game */
+    uint8_t players, filled, open;                  /* seats that the game needs, taken, free */
+    uint16_t watchers;                              /* from outside the game */
     bool playing, password, locked;
-    uint8_t identity[16]; /* of what is played (net/PROTOCOL.md §7, facts) */
+    uint8_t identity[16]; /* of the room's facts (net/PROTOCOL.md §7, facts) */
 };
 struct kl_rooms {
     uint8_t echo[KL_ECHO_BYTES];
-    uint16_t next; /* where to go on; KL_ROOMS_END: that was all */
+    uint16_t next; /* `from` of the next LIST; KL_ROOMS_END: the list is complete */
     uint8_t count;
     struct kl_room_line line[KL_ROOMS_MAX];
 };
@@ -52,7 +52,7 @@ int kl_question_read(struct kl_question *q, const uint8_t *bytes, size_t len);
 size_t kl_pong_write(const struct kl_pong *p, uint8_t out[KL_PING_BYTES]);
 int kl_pong_read(struct kl_pong *p, const uint8_t *bytes, size_t len);
 
-/* next_line(ctx, &from, &line): the next public room from place `from` on, which moves behind it; false where
+/* next_line(ctx, &from, &line): the next public room from place `from` on, which moves past it; false if
  * there is none. Asked for one line more than fits. */
 size_t kl_rooms_write(const struct kl_question *q,
                       bool (*next_line)(void *, unsigned *, struct kl_room_line *), void *ctx,
