@@ -283,7 +283,8 @@ static const char *content_of(const struct kl_facts *f) {
 }
 
 static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *out) {
-    unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r)), most = r->lobby->limits.seats;
+    unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
+    unsigned most = r->phase >= KL_ROOM_PLAYING ? r->params.players : r->lobby->limits.seats;
     char why[KL_TEXT_MAX];
     bool way = r->phase < KL_ROOM_PLAYING ||
                (r->phase == KL_ROOM_PLAYING && !kl_lobby_way_closed(r, why, sizeof why));
