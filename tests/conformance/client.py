@@ -12,6 +12,7 @@ import traceback
 sys.dont_write_bytecode = True
 
 import match_bring
+import match_code
 import match_heal
 import match_late
 import match_optimistic
@@ -21,7 +22,7 @@ import match_watch
 
 MATCHES = {match.__name__: match for match in (
     match_play.play, match_play.come_back, match_play.journal, match_play.strict, match_play.plain, match_late.late, match_watch.watch, match_heal.heal, match_heal.judge,
-    match_heal.liar, match_bring.bring, match_bring.forger, match_optimistic.optimistic, match_roam.roam)}
+    match_heal.liar, match_bring.bring, match_bring.forger, match_optimistic.optimistic, match_roam.roam, match_code.code)}
 
 
 def play(program, seed, name):

@@ -5,12 +5,16 @@ import operator
 import os
 import random
 import re
+import socket
+import struct
 import subprocess
 import tempfile
 import time
 
-from primitives import NEUTRAL
-from room import Client
+import tables
+from machine import TABLES
+from primitives import NEUTRAL, VERSION
+from room import Client, text
 
 
 class Relay:
@@ -72,6 +76,22 @@ class Match:
     def turn_for(self, seconds):
         end = time.monotonic() + seconds
         self.until(lambda: time.monotonic() > end, seconds + 5)
+
+    def leaves(self, client):
+        client.say(5, 0, text("left"))
+        self.until(lambda: not client.link.session.enet.unacknowledged)
+        client.link.session.enet.disconnect(time.monotonic())
+        client.turn(time.monotonic())
+        self.clients.remove(client)
+
+    def listed(self):
+        """The relay's one room, as LIST tells a stranger (§10)."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.settimeout(5)
+            s.sendto(b"\x4b\x16stranger" + struct.pack("<HH", VERSION, 0) + bytes(1186), ("127.0.0.1", self.relay.port))
+            known, _ = tables.walk(TABLES, "rooms", 0, s.recv(2000))
+        assert known["echo"] == b"stranger" and known["next"] == 0xffff and known["count"] == 1, known
+        return known["lines"][0]
 
     def describe(self, c):
         lock = c.lock and (c.lock.state, c.lock.begin, c.lock.ran, c.lock.next, c.lock.taken, c.lock.next_sample)

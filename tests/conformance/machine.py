@@ -1,21 +1,31 @@
-"""machine.py - a machine that stands in for a core and its world: §12 of net/PROTOCOL.md, and the commands of §5.
+"""machine.py - machines that stand in for a core and its world: §12 of net/PROTOCOL.md, and the commands of §5.
 
-Its RAM is a row of digests over all inputs and commands that it has run, so any difference lasts."""
+Digests has as its RAM a row of digests over all inputs and commands that it has run, so any difference lasts.
+Press is the game of tests/cores/press_core.c, so that a client of C code can play with it."""
+import ctypes
+import ctypes.util
 import hashlib
 import json
+import struct
 
 import tables
 from primitives import Writer
 
 TABLES = tables.read_tables()
-RAM, NOISE = 300000, 40000  # bytes; the first NOISE of them do not pack
+RAM, NOISE = 300000, 40000  # bytes of Digests; the first NOISE of them do not pack
 OPTION = b"shade"
 POLICY, SWAP, RESET, SET_OPTION, SAVE, LOAD, SNAPSHOT = 1, 2, 16, 17, 20, 21, 22
-START = b"KLS2" + bytes([0, 0, 0, 1, len(OPTION)]) + OPTION + b"\4dark" + bytes([0, 0, 0])
+
+xxhash = ctypes.CDLL(ctypes.util.find_library("xxhash"))
+xxhash.XXH3_64bits.restype, xxhash.XXH3_64bits.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t]
 
 
-def digest(data, size=64):
-    return hashlib.blake2b(data, digest_size=size).digest()
+def xxh3(data):
+    return xxhash.XXH3_64bits(data, len(data))
+
+
+def digest(data):
+    return hashlib.blake2b(data).digest()
 
 
 def walk(name, data):
@@ -26,26 +36,14 @@ def walk(name, data):
 
 
 class Machine:
+    START = b"KLS2" + bytes(7)
+
     def __init__(self, start, fps):
         known = walk("start data", start)
         self.options = {o["key"]: o["value"] for o in known["option_list"]}
         self.fps, self.plays, self.policy, self.budget, self.spacing = fps, list(range(8)), 1, 0, 0
         self.slot, self.saved_at, self.loaded = None, None, 0
         self.power_on()
-        self.differs_at = None  # planted: this frame goes wrong
-
-    def power_on(self):
-        self.last = digest(b"on")
-        self.ram = bytearray(b"".join(digest(bytes([n >> 8, n & 255])) for n in range(NOISE // 64)) + bytes(RAM - NOISE))
-
-    def hash(self):
-        return int.from_bytes(digest(bytes(self.ram), 8), "little")
-
-    def run(self, frame):
-        number, inputs = frame[0], frame[8]
-        self.last = digest(self.last + json.dumps([inputs, self.plays, sorted(map(str, self.options.items())), number == self.differs_at]).encode())
-        at = number * 64 % (RAM - 64)
-        self.ram[at:at + 64] = self.last
 
     def command(self, keyframe, kind, data):
         """§5, Commands: those that change the machine. Gives what the client has to tell the relay, or None."""
@@ -61,10 +59,10 @@ class Machine:
             if key in self.options:
                 self.options[key] = value
         elif kind == SAVE:
-            self.slot, self.saved_at = bytes(self.ram) + self.last, keyframe
+            self.slot, self.saved_at = self.state(), keyframe
             return "saved"
         elif kind == LOAD and self.slot and int.from_bytes(data, "little") == self.saved_at:
-            self.ram, self.last = bytearray(self.slot[:RAM]), self.slot[RAM:]
+            self.set_state(self.slot)
             self.loaded += 1
         return None
 
@@ -78,8 +76,9 @@ class Machine:
         w.var(len(self.options))
         for key, value in sorted(self.options.items()):
             w.str(key.hex()), w.str(value.hex())
-        w.var(RAM + 64)
-        w.out += self.ram + self.last
+        state = self.state()
+        w.var(len(state))
+        w.out += state
         return bytes(w.out)
 
     def load(self, snapshot):
@@ -87,5 +86,55 @@ class Machine:
         self.options = {o["key"]: o["value"] for o in known["option_list"]}
         self.plays, self.fps = list(known["plays"]), known["fps"]
         self.policy, self.budget, self.spacing = known["policy"], known["budget"], known["spacing"]
-        self.ram, self.last = bytearray(known["state"][:RAM]), known["state"][RAM:]
+        self.set_state(known["state"])
         return known["frame"]
+
+
+class Digests(Machine):
+    NAME = "Python 1"
+    START = b"KLS2" + bytes([0, 0, 0, 1, len(OPTION)]) + OPTION + b"\4dark" + bytes([0, 0, 0])
+
+    differs_at = None  # planted: this frame goes wrong
+
+    def power_on(self):
+        self.last = digest(b"on")
+        self.ram = bytearray(b"".join(digest(bytes([n >> 8, n & 255])) for n in range(NOISE // 64)) + bytes(RAM - NOISE))
+
+    def run(self, frame):
+        number, inputs = frame[0], frame[8]
+        words = [inputs, self.plays, sorted(map(str, self.options.items())), number == self.differs_at]
+        self.last = digest(self.last + json.dumps(words).encode())
+        at = number * 64 % (RAM - 64)
+        self.ram[at:at + 64] = self.last
+
+    def state(self):
+        return bytes(self.ram) + self.last
+
+    def set_state(self, state):
+        self.ram, self.last = bytearray(state[:RAM]), state[RAM:]
+
+    def hashes(self):
+        """Of RAM and state"""
+        return xxh3(bytes(self.ram)), None
+
+
+class Press(Machine):
+    NAME = "Press core 1"
+
+    def power_on(self):
+        self.frame, self.sum, self.pads = 0, 0, [0] * 8
+
+    def run(self, frame):
+        for seat in range(8):
+            self.pads[seat] = frame[8][seat][0]
+            self.sum = ((self.sum ^ self.pads[seat]) * 16777619 + seat) % 2**32
+        self.frame += 1
+
+    def state(self):
+        return struct.pack("<2I8H", self.frame, self.sum, *self.pads)
+
+    def set_state(self, state):
+        self.frame, self.sum, *self.pads = struct.unpack("<2I8H", state)
+
+    def hashes(self):
+        return xxh3(self.state()), xxh3(self.state())

@@ -7,7 +7,7 @@ import curves
 import packing
 from link import CTRL, Link
 from lock import LONGEST, Lock
-from machine import SNAPSHOT, START, Machine
+from machine import SNAPSHOT, Digests
 from primitives import VERSION, Writer
 from protocol import write_frames
 from session import blake, prove_door
@@ -15,7 +15,7 @@ from session import blake, prove_door
 POLICY_STRICT, POLICY_BOUNDED, POLICY_OPTIMISTIC = 0, 1, 2
 HEAL, PAUSE, IGNORE = 0, 1, 2
 DOOR_PASSWORD, DOOR_AGAIN = 2, 32
-FACTS = [["core", "Python 1"], ["content", "xxh3 0123456789abcdef (4 bytes, game)"]]
+CONTENT = "xxh3 0123456789abcdef (4 bytes, game)"
 FILES = [["file bios", "xxh3 fedcba9876543210 (9 bytes, bios)"]]
 
 
@@ -38,7 +38,8 @@ class Client:
     def __init__(self, name, port, rng, now, **wishes):
         self.name, self.rng = name, rng
         self.wish = dict(room="python", seats=1, players=2, policy=POLICY_BOUNDED, spacing=0, budget=10000, hash_every=15,
-                         subframes=1, clock=1, fps=30, desync=IGNORE, password=None) | wishes
+                         subframes=1, clock=1, fps=30, desync=IGNORE, password=None, machine=Digests, content=CONTENT, files=FILES) | wishes
+        self.facts = [["core", self.wish["machine"].NAME], ["content", self.wish["content"]]]
         self.link, self.seat_seed = Link(port, rng, now), rng.randbytes(32)
         self.new_process()
         self.token, self.seat_time, self.watches = None, 0, False
@@ -98,7 +99,7 @@ class Client:
         door = (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
         key = curves.ed25519_public(self.seat_seed).hex()
         seats = 0 if self.watches else w["seats"]
-        self.say(1, VERSION, text(self.name), text(w["room"]), seats, params, facts(FACTS), door, 0, key)
+        self.say(1, VERSION, text(self.name), text(w["room"]), seats, params, facts(self.facts), door, 0, key)
         self.state = "entering"
 
     def come_back(self):
@@ -116,7 +117,7 @@ class Client:
             digest = blake(128, digest + b"".join(alone(f) for f in own))
         self.before, self.state = self.state if not fresh and self.state != "returning" else "waiting", "returning"
         self.say(8, text(self.wish["room"]), self.token.hex(), curves.ed25519_public(self.seat_seed).hex(), signature.hex(),
-                 fresh, can_bring, have, first, tags, digest.hex(), facts(FACTS))
+                 fresh, can_bring, have, first, tags, digest.hex(), facts(self.facts))
 
     def on_23(self, task, _salt, share):  # DOOR
         if task == 1:
@@ -155,14 +156,14 @@ class Client:
         self.client, self.seats = client, seats
 
     def on_20(self):  # SEND
-        for at in range(0, len(START), 1000):
-            self.say(2, at, len(START), START[at:at + 1000].hex())
-        self.start, self.uploaded = START, True
+        self.start, self.uploaded = self.wish["machine"].START, True
+        for at in range(0, len(self.start), 1000):
+            self.say(2, at, len(self.start), self.start[at:at + 1000].hex())
 
     def on_19(self, _epoch, length):  # PREPARE
         self.log.append("PREPARE in state " + self.state)
         if self.state == "ready":
-            self.say(3, facts(FILES))
+            self.say(3, facts(self.wish["files"]))
             return
         if self.state == "playing":
             self.lock.forget(0)
@@ -180,8 +181,8 @@ class Client:
 
     def fetched(self):
         if len(self.start) == self.length:
-            self.machine, self.state = Machine(self.start, int(self.lock.fps * 1e6)), "ready"
-            self.say(3, facts(FILES))
+            self.machine, self.state = self.wish["machine"](self.start, int(self.lock.fps * 1e6)), "ready"
+            self.say(3, facts(self.wish["files"]))
 
     # --- frames ---
 
@@ -204,8 +205,8 @@ class Client:
         self.state = "playing"
         begins = self.offer and self.offer[0] == number and self.offer[2]
         if marked and not begins:
-            self.hashes[number - 1] = self.machine.hash()
-            self.say(4, number - 1, self.hashes[number - 1], None, None, 0)
+            self.hashes[number - 1] = self.machine.hashes()
+            self.say(4, number - 1, *self.hashes[number - 1], None, 0)
         self.run_commands(number, commands, begins)
         self.machine.run(f)
         self.lock.ran += 1
@@ -217,7 +218,7 @@ class Client:
             if kind == SNAPSHOT:
                 self.give_state(keyframe)
             elif self.machine.command(keyframe, kind, bytes.fromhex(data)) == "saved":
-                self.say_command(9, struct.pack("<IBQ", keyframe, 1, self.machine.hash()))
+                self.say_command(9, struct.pack("<IBQ", keyframe, 1, self.machine.hashes()[0]))
 
     def on_28(self, parts, first):  # WANT
         for part in bring.brought(self, parts, first):
