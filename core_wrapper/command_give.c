@@ -107,8 +107,8 @@ static int fit_disk(struct kl_words *w, char *answer, size_t cap) {
     return -1;
 }
 
-/* A seat's samples come from whom the seat was given to when he joined: a swap moves them, and nothing else.
- */
+/* The samples of a seat come from the client that got the seat when it joined. A swap moves them, and
+ * nothing else does. */
 static int fit_give(struct kl_words *w, char *answer, size_t cap) {
     const struct kl_member *m = find(w->who, answer, cap);
     if (!m) return -1;

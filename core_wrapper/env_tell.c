@@ -170,7 +170,7 @@ static bool disk_add(void) {
     bool (*f)(void) = kl_w.told.disk_control.add_image_index;
     return f && may_change_list() && f();
 }
-/* The disk that a player used last is his own affair: everyone starts with the first. */
+/* The last disk of a player does not count in a room: every machine starts with the first. */
 static bool disk_initial(unsigned i, const char *path) {
     return (void)i, (void)path, false;
 }

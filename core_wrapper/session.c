@@ -69,7 +69,7 @@ static void load_afresh(void) {
     kl_link_ready(kl_w.link, &facts);
 }
 
-/* The player's fast-forward and slow motion would only make him stall and stutter. */
+/* The player's fast-forward and slow motion would only make the machine stall and stutter. */
 static void hold_pace(bool hold) {
     struct retro_fastforwarding_override o = {.ratio = -1.0f, .inhibit_toggle = hold};
     if (kl_w.config.params.clocked && !kl_w.attached)

@@ -14,8 +14,7 @@ bool kl_session_open(void);
 void kl_session_update(void);
 /* One call of retro_run. */
 void kl_session_run(void);
-/* The core runs as the player's own, before a room and beside one that waits; and after one that he has left.
- */
+/* The core runs as the player's own: before a room, while a room waits, and after leaving one. */
 void kl_session_free(void);
 /* It stands still now, loaded for the room, and ran as the player's own before. */
 bool kl_session_ran_free(void);

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# fbneo.sh CORE ZIP SYSTEM - what 12-arcade.sh and 13-arcade-missing.sh ask of our arcade core, asked of a real one, with a set
-# of the caller's: `make test-fbneo`. The tools load the zip alone; a set that lacks a member opens no room; two players play for
-# an hour in a room at full speed, and a third comes at minute ten.
-# SYSTEM is a system folder as the core wants it; it is copied.
+# fbneo.sh CORE ZIP SYSTEM - the tests of 12-arcade.sh and 13-arcade-missing.sh with a real arcade core and a set of the
+# caller's: `make test-fbneo`. The tools load the zip alone; a set that lacks a member opens no room; two players play for an
+# hour in a room at full speed, and a third comes at minute ten. SYSTEM is a system folder as the core wants it; it is copied.
 #   MINUTES=60  of the match, by the core's own clock
 #   JOIN=10     the minute at which the third comes
 . "$(dirname "$0")/lib.sh"

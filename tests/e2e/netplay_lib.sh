@@ -20,8 +20,8 @@ free_tcp_port() {
 own=('netplay_public_announce = "false"' 'netplay_nat_traversal = "false"' 'netplay_use_mitm_server = "false"'
     'pause_nonactive = "false"' 'network_cmd_enable = "true"' 'autosave_interval = "1"')
 
-# netplayer NAME COMMAND_PORT ARGUMENT…: RetroArch with the wrapper as its core. What else it knows stands in $knows, what it
-# is started by in $within, and lines of its configuration in $also.
+# netplayer NAME COMMAND_PORT ARGUMENT…: RetroArch with the wrapper as its core. $knows has its other variables, $within the
+# command that starts it, and $also lines of its configuration.
 knows=() within=() also=()
 netplayer() {
     local name=$1 at=$2
