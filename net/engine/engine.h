@@ -1,7 +1,7 @@
-/* engine.h - constants, errors and units that the whole lock engine shares.
+/* engine.h - constants, errors and units of the whole lock engine.
  *
- * The engine is pure: no clock, socket, thread, file or heap. Time comes in as an argument, packets go
- * out as bytes. `make purity` checks it with nm. net/PROTOCOL.md describes bytes and states.
+ * The engine is pure: no clock, socket, thread, file or heap. Time comes in as an argument, packets go out as
+ * bytes. `make purity` checks it with nm. net/PROTOCOL.md describes bytes and states.
  *
  * Units: *_us are microseconds of the caller's monotonic clock; frames, samples and keyframes count from 0;
  * *_uhz are millionths of a hertz. */
@@ -23,20 +23,20 @@
 #define KL_FPS_MAX           1000000000u
 #define KL_SPACING_MIN       1   /* frames */
 #define KL_SPACING_MAX       30  /* frames */
-#define KL_WINDOW_FRAMES     256 /* samples under way at most; frames in one datagram at most */
+#define KL_WINDOW_FRAMES     256 /* limit of samples under way and of frames in one datagram */
 #define KL_KEPT_FRAMES                                                                                       \
     1024 /* closed frames a room keeps for a client that has not acknowledged them: 17 s at 60 fps */
 #define KL_DATAGRAM_MAX                                                                                      \
     1200               /* bytes of a datagram's body; with all headers below the IPv6 minimum MTU of 1280 */
-#define KL_BURST_MAX 4 /* datagrams for one receiver in one go, when one does not hold what is due */
+#define KL_BURST_MAX 4 /* datagrams in a row for one receiver, if one cannot hold all that is due */
 
-/* Results: 0 or more is success; a negative value leaves the object that was called unchanged. */
+/* Results: 0 or more is success; a negative value leaves the object unchanged. */
 enum {
     KL_OK = 0,
-    KL_E_MALFORMED = -1, /* the bytes are not what PROTOCOL.md allows */
+    KL_E_MALFORMED = -1, /* PROTOCOL.md does not allow these bytes */
     KL_E_VERSION = -2,   /* the peer speaks another protocol version */
     KL_E_WINDOW = -3,    /* the peer is further ahead or behind than KL_WINDOW_FRAMES */
-    KL_E_FULL = -4,      /* a bounded table has no room */
+    KL_E_FULL = -4,      /* a bounded table is full */
     KL_E_STATE = -5,     /* not possible in this state */
     KL_E_SPACE = -6,     /* the caller's buffer is too small */
 };
@@ -54,12 +54,12 @@ enum kl_desync_policy { KL_DESYNC_HEAL = 0, KL_DESYNC_PAUSE = 1, KL_DESYNC_IGNOR
 
 /* The room's parameters, chosen by the client that makes the room. */
 struct kl_params {
-    uint8_t policy;          /* enum kl_policy */
-    bool subframes;          /* one sample a frame; false: one sample a keyframe, held for the interval */
-    bool clocked;            /* false: no schedule, as fast as the clients go (--speed max) */
-    uint8_t players;         /* the lock starts when this many seats are filled, 1..KL_MAX_SEATS */
-    uint8_t spacing_fixed;   /* frames; 0: follows the link */
-    uint16_t wait_budget_ms; /* W; strict has none */
+    uint8_t policy;        /* enum kl_policy */
+    bool subframes;        /* true: one sample a frame; false: one sample a keyframe, held for the interval */
+    bool clocked;          /* false: no schedule, as fast as the clients run (--speed max) */
+    uint8_t players;       /* the lock starts when this many seats are filled, 1..KL_MAX_SEATS */
+    uint8_t spacing_fixed; /* frames; 0: the spacing follows the link */
+    uint16_t wait_budget_ms; /* the wait budget; unused in strict rooms */
     uint16_t hash_every;     /* frames between marked keyframes, rounded up to keyframes; 0: never */
     uint32_t fps_uhz;        /* the core's frame rate, 1,000,000..1,000,000,000 */
     bool half_steps;         /* unacknowledged data is repeated half a frame later, too */

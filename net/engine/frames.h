@@ -27,13 +27,14 @@ void kl_frames_open(struct kl_frames *f, struct kl_reader *r, uint32_t first, ui
  * some. */
 bool kl_frames_next(struct kl_frames *f, struct kl_frame *out);
 
-/* Checks `streams` streams of `count` inputs each and leaves r behind them; sets r->failed as above. */
+/* Checks `streams` streams of `count` inputs each and moves r past them; sets r->failed if they are
+ * malformed. */
 void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams, uint32_t count);
 
 /* A piece: u32 first, u8 count (1..KL_PIECE_FRAMES), then that run. HISTORY messages, the journal's records
  * and blocks of kl_history hold pieces. */
 #define KL_PIECE_FRAMES 64
-#define KL_PIECE_BYTES  4000 /* the longest */
+#define KL_PIECE_BYTES  4000 /* bytes of the longest piece */
 
 /* The largest piece of [first, first + most) that cap (<= KL_PIECE_BYTES counts) holds: its length, and in
  * *count its frames. 0 if not even one frame fits. */
@@ -42,7 +43,8 @@ size_t kl_piece_write(const struct kl_frames_from *from, uint32_t first, uint32_
 /* 0 or KL_E_MALFORMED; bytes past the piece are malformed. f->first and f->count are its frames. */
 int kl_piece_open(struct kl_frames *f, const uint8_t *piece, size_t len);
 
-/* The same, but only for kl_frames_next_key(): inputs are neither checked nor read. Many times as fast. */
+/* As kl_piece_open(), but only for kl_frames_next_key(): inputs are neither checked nor read. Many times
+ * faster. */
 int kl_piece_skim(struct kl_frames *f, const uint8_t *piece, size_t len);
 /* The next keyframe, without its inputs; false if no more intervals begin. f->commands as above. A run is
  * read by this or by kl_frames_next(), not by both. */

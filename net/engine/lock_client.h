@@ -4,11 +4,11 @@
  * struct of fixed size that the caller allocates; nothing in it needs freeing.
  *
  * A turn of the caller (once per retro_run) is
- *     kl_client_plan()            what is due now
+ *     kl_client_plan()            plans the turn
  *     kl_client_sample()          once per sample that the plan asks for
  *     kl_client_take()            once per frame to run
- * and whenever a datagram comes kl_client_receive(), whenever kl_client_send_at() has come
- * kl_client_send() until it gives 0. */
+ * Each datagram goes to kl_client_receive(). At kl_client_send_at() the caller calls kl_client_send() until
+ * it returns 0. */
 #ifndef KL_LOCK_CLIENT_H
 #define KL_LOCK_CLIENT_H
 
@@ -19,7 +19,7 @@
 
 /* The work of one turn of the caller. */
 struct kl_plan {
-    uint32_t samples; /* call kl_client_sample() this often, before the frames are run */
+    uint32_t samples; /* number of kl_client_sample() calls, before the frames are run */
     uint32_t runs;    /* closed frames to take and run now; 0: show the last frame again */
     bool stalled;     /* a frame is due and not closed: the link made us wait in this turn */
     uint32_t backlog; /* closed frames not yet run, those of this turn included */
@@ -28,19 +28,19 @@ struct kl_plan {
 
 struct kl_client_stats {
     uint32_t next_run, next_sample, next_closed; /* frames, samples, frames */
-    uint16_t spacing;                            /* of the newest closed frame's interval, frames */
-    uint8_t waiting_for;                         /* seats whose samples the relay lacked, by its last word */
-    uint8_t away;                                /* seats that are absent or away, by its last word */
-    bool paused, absent;                         /* the room pauses; our seats are not waited for */
-    uint32_t rtt_us, jitter_us;                  /* smoothed RTT and its mean deviation; 0 before the first */
-    uint64_t stalls;                             /* turns that stalled */
-    uint64_t late_frames;                        /* frames that came after they were due */
+    uint16_t spacing;                            /* frames; of the newest closed frame's interval */
+    uint8_t waiting_for;                         /* seats whose samples the relay lacks, by its last UPDATE */
+    uint8_t away;               /* seats that are absent or away, by the relay's last UPDATE */
+    bool paused, absent;        /* the room pauses; this client's seats are not waited for */
+    uint32_t rtt_us, jitter_us; /* smoothed RTT and its mean deviation; 0 before the first measurement */
+    uint64_t stalls;            /* turns that stalled */
+    uint64_t late_frames;       /* frames that came after they were due */
     uint64_t sent_bytes, sent_datagrams, received_bytes, received_datagrams; /* bodies */
     /* Of the frame run last, in quarter frames: its need (0: unknown) and its lead. If frames close by the
      * clock, `had` is the playout margin. */
     uint8_t need;
     uint16_t had;
-    uint64_t lead_sum, lead_count; /* frames run after interval 0, and the sum of their leads in frames */
+    uint64_t lead_sum, lead_count; /* sum of leads (frames) and number of frames run after interval 0 */
 };
 
 /* Our standing after an absence: our samples count; they do not, and we catch up; we have caught up and
@@ -62,7 +62,7 @@ struct kl_held {
 
 struct kl_client {
     struct kl_params params;
-    uint8_t seats; /* bit per seat of ours; 0: spectator */
+    uint8_t seats; /* bit per seat of this client; 0: spectator */
     uint8_t seat_count;
     bool started;                   /* frames have come */
     uint32_t first, first_interval; /* the client's first frame, and its interval; nothing below is held */
@@ -72,11 +72,11 @@ struct kl_client {
     struct kl_playout playout;
     struct kl_client_stats stats;
     enum kl_standing standing;
-    uint64_t back_us; /* KL_STANDING_BACK: since then */
+    uint64_t back_us; /* start of KL_STANDING_BACK */
     bool away, sparing, watching;
-    bool by_clock; /* the newest frame closed by the clock */
+    bool by_clock; /* the newest closed frame closed by the clock */
 
-    /* samples [sample_acked, stats.next_sample) are kept to be repeated */
+    /* samples [sample_acked, stats.next_sample) are kept for repetition */
     uint32_t sample_acked;
     uint32_t news_below;                                    /* samples from here on repeat the one before */
     uint32_t sample_frame;                                  /* subframes off: keyframe of the last sample */
@@ -94,14 +94,14 @@ struct kl_client {
     uint64_t burst_at_us; /* begin of the last burst */
     uint32_t burst_acked; /* sample_acked at that time */
 
-    uint32_t room_next; /* the room has closed all frames below, by its last word */
-    /* closed frames [next_run, next_closed) are kept to be taken; frames below next_due have been asked for
-     */
+    uint32_t room_next; /* the room has closed all frames below this number, by its last UPDATE */
+    /* Closed frames [next_run, next_closed) are kept until taken. The caller has asked for frames below
+     * next_due. */
     uint32_t next_due;
     struct kl_held *held; /* ring by frame number */
     uint32_t held_frames;
     struct kl_command_store commands;
-    uint32_t needs_told; /* needs below this frame have been sent */
+    uint32_t needs_told; /* needs below this frame were sent */
 
     uint64_t last_send_us;
     uint32_t unacknowledged; /* frames that arrived since the last send */
@@ -158,7 +158,8 @@ void kl_client_spare(struct kl_client *c, bool sparing);
  * times a second. */
 void kl_client_watch(struct kl_client *c, bool watching);
 
-/* From the next frame to run on, the core plays at another rate. The relay is told by KL_COMMAND_RATE. */
+/* Sets the core's frame rate from the next frame to run on. The caller reports it to the relay by
+ * KL_COMMAND_RATE. */
 void kl_client_rate(struct kl_client *c, uint32_t fps_uhz);
 
 /* The time of the next kl_client_send() at the latest. */

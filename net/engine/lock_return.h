@@ -1,5 +1,5 @@
-/* lock_return.h - a client that comes back: by a new session after a lost one, or as a new process.
- * net/PROTOCOL.md §5 and §7. The client itself: lock_client.h.
+/* lock_return.h - the return of a client: by a new session after a lost link, or as a new process.
+ * net/PROTOCOL.md §5 and §7. lock_client.h is the client itself.
  *
  * Lost link: kl_client_return() when the new session stands, then RETURN with have = kl_client_have(); the
  * client goes on after the frames that it has run. New process: kl_client_init(), kl_client_return(), RETURN
@@ -26,11 +26,11 @@ void kl_client_begin_at(struct kl_client *c, uint32_t keyframe, uint32_t interva
 /* The state is loaded. Without effect if none was awaited. */
 void kl_client_go(struct kl_client *c);
 
-/* The relay has given us other seats (0: we watch) while the room plays: they count once we have caught up
- * and said so, as after an absence. */
+/* The relay has given this client other seats during the game (0: it watches). They count once the client has
+ * caught up and reported so, as after an absence. */
 void kl_client_reseat(struct kl_client *c, uint8_t seats);
 
-/* The next closed frame that we need. */
+/* The next closed frame that this client needs. */
 static inline uint32_t kl_client_have(const struct kl_client *c) {
     return c->stats.next_closed;
 }

@@ -1,12 +1,12 @@
 /* room.h - the relay's side of the lock: closes frames and sends them. net/PROTOCOL.md §5.
  *
  * Pure, not thread-safe, of fixed size, caller-allocated. The room knows clients by a small index that the
- * caller gives out; names, identity, chat and start data are the relay's business, not the room's.
+ * caller gives out. The relay, not the room, handles names, identity, chat and start data.
  *
- * Clients that come back, and rooms that go on after the relay died: room_return.h.
+ * room_return.h: clients that return, and rooms that continue after a restart of the relay.
  *
- * The caller feeds kl_room_receive() with the datagrams of a batch, then for each client calls
- * kl_room_send() until it gives 0; again when kl_room_send_at() has come. */
+ * The caller feeds kl_room_receive() with the datagrams of a batch, then calls kl_room_send() for each client
+ * until it returns 0; it does so again at kl_room_send_at(). */
 #ifndef KL_ROOM_H
 #define KL_ROOM_H
 
@@ -81,7 +81,7 @@ struct kl_room {
     struct kl_room_client client[KL_MAX_CLIENTS];
     struct kl_room_client relay; /* only its command queue is used */
     uint8_t owner[KL_MAX_SEATS]; /* client index, or KL_NOBODY */
-    uint8_t plays[KL_MAX_SEATS]; /* seat that the pads of seat s play: s, until a swap */
+    uint8_t plays[KL_MAX_SEATS]; /* the seat that the pads of seat s play: s, until a swap */
     struct kl_input sample[KL_MAX_SEATS][KL_WINDOW_FRAMES]; /* ring by sample number */
     struct kl_interval before, now;                         /* the feeding interval, the closing one */
     struct kl_room_rules rules;                             /* before the commands of the closing one */
@@ -105,7 +105,7 @@ struct kl_room {
 #define KL_NOBODY  0xff
 #define KL_NO_NEED 0xff
 
-/* Commands that the room itself acts on at their keyframe, before it hands them on like all others. */
+/* Commands that the room itself carries out at their keyframe before it passes them on. */
 enum {
     KL_COMMAND_POLICY = 1, /* u8 policy, u16 wait budget ms, u8 fixed spacing */
     KL_COMMAND_SWAP = 2,   /* u8 seat, u8 seat: their pads change places */
@@ -118,16 +118,15 @@ enum {
 
 void kl_room_init(struct kl_room *r, const struct kl_params *params);
 
-/* Adds a client with the seats of its mask. KL_E_STATE if a seat is taken or the index is in use. In a
- * room that has started it has no session yet (kl_room_return() begins one); its seats are neutral, no part
- * of the game and waited for under no policy, until it has caught up and resumed: then from the next
- * keyframe on. */
+/* Adds a client with the seats of its mask. KL_E_STATE if a seat is taken or the index is in use. In a room
+ * that has started the client has no session yet (kl_room_return() begins one). Its seats are neutral,
+ * inactive and never waited for until the client has caught up and resumed; they count from the next keyframe
+ * on. */
 int kl_room_add(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us);
 
-/* Gives a client other seats while the room plays (0: it watches from now on); frames that it has or fetches
- * stay as they are. Those that it had are as after kl_room_remove(), those that it gets as with
- * kl_room_add(). KL_E_STATE if the room has not started, the client is not there, or a seat is another's.
- */
+/* Gives a client other seats during the game (0: it watches from now on). Frames that it has or fetches stay.
+ * Its old seats are as after kl_room_remove(), its new seats as after kl_room_add(). KL_E_STATE if the room
+ * has not started, the client is unknown, or a seat belongs to another client. */
 int kl_room_reseat(struct kl_room *r, unsigned client, uint8_t seats, uint64_t now_us);
 
 /* The client has got seats in the running game, and they do not count yet. */
@@ -139,29 +138,28 @@ bool kl_room_joining(const struct kl_room *r, unsigned client);
  * The caller shows the change. */
 bool kl_room_holds_up(const struct kl_room *r, unsigned client);
 
-/* Takes a client out. Its seats are neutral and not waited for from the next frame that closes, and no longer
- * active from the next interval. */
+/* Removes a client. From the next frame on its seats are neutral and not waited for; from the next interval
+ * on they are inactive. */
 void kl_room_remove(struct kl_room *r, unsigned client, uint64_t now_us);
 
 /* Starts the lock: frame 0 is due soon after. KL_E_STATE if the room has started or has no seats. */
 int kl_room_start(struct kl_room *r, uint64_t now_us);
 
-/* Feeds the body of a CTRL datagram. 0; or KL_E_STATE (no such client), KL_E_MALFORMED or KL_E_WINDOW, and
- * then nothing of it counted. */
+/* Feeds the body of a CTRL datagram. Returns 0, or without any effect KL_E_STATE (no such client),
+ * KL_E_MALFORMED or KL_E_WINDOW. */
 int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, size_t len, uint64_t now_us);
 
-/* The caller's mark on all frames below `end`, which clients keep: it goes with every UPDATE that ends there.
+/* Sets the relay's mark on all frames below `end`. Every UPDATE that ends there carries it; clients keep it.
  */
 void kl_room_mark(struct kl_room *r, uint32_t end, const uint8_t mark[KL_MARK_BYTES]);
 
-/* Handles time: closes frames by the clock, and ends the wait for late clients. Call
- * when kl_room_tick_at() has come. */
+/* Closes frames by the clock and ends the wait for late clients. Call it at kl_room_tick_at(). */
 void kl_room_tick(struct kl_room *r, uint64_t now_us);
-uint64_t kl_room_tick_at(const struct kl_room *r); /* UINT64_MAX: nothing is */
+uint64_t kl_room_tick_at(const struct kl_room *r); /* UINT64_MAX: no tick is due */
 
-/* Queues a command of this client (or KL_RELAY_CLIENT) for the next keyframe that has place: one of each
- * client in turn. KL_E_FULL if KL_COMMANDS_MAX wait already; for chat, if half of them wait or half of the
- * bytes that may be given at once is used up. KL_E_MALFORMED for data that its kind does not allow. */
+/* Queues a command of this client (or KL_RELAY_CLIENT) for the next keyframe with free space; clients take
+ * turns. KL_E_FULL if KL_COMMANDS_MAX commands already wait; chat gets it at half of that number, or at half
+ * of the bytes that may be given at once. KL_E_MALFORMED for data that the kind does not allow. */
 int kl_room_command(struct kl_room *r, unsigned client, uint8_t kind, const uint8_t *data, size_t len);
 
 /* Ends a pause: the next frame is due 50 ms from now. KL_E_STATE if there is no pause. */
@@ -181,16 +179,15 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
 /* The time of the next kl_room_send() at the latest. UINT64_MAX in an empty room. */
 uint64_t kl_room_send_at(const struct kl_room *r);
 
-/* Hands out closed frames, each once, in order: the caller keeps the history. False if there is none.
- * Frames not taken within KL_KEPT_FRAMES are passed over. */
+/* Hands out closed frames, each once, in order; the caller keeps the history. False if there is none. A frame
+ * not taken within KL_KEPT_FRAMES is skipped. */
 bool kl_room_take(struct kl_room *r, struct kl_frame *out);
 
-/* Mask of the seats whose samples the next frame waits for, numbered as before any swap; 0: it does not wait.
- */
+/* Mask of the seats whose samples the next frame needs, numbered as before any swap; 0: it does not wait. */
 uint8_t kl_room_waiting_for(const struct kl_room *r);
 
-/* True if this client lacks frames that the room does not keep any more, and kl_room_fetch() has not been
- * called for it. */
+/* True if this client lacks frames that the room no longer keeps and kl_room_fetch() was not called for it.
+ */
 bool kl_room_lost(const struct kl_room *r, unsigned client);
 
 #endif

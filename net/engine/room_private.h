@@ -1,12 +1,9 @@
-/* room_private.h - shared by the files of the room; room.h is the interface.
+/* room_private.h - shared by the room's files; room.h is the interface.
  *
- * room.c          clients, closing of frames
- * room_clock.c    closing by the clock (optimistic): new samples are folded into the next open frame
- * room_absence.c  clients that the room does not wait for
- * room_pace.c     clients that hold the room up
- * room_command.c  commands, policy, pause
- * room_return.c   sessions that end and begin anew, rooms that go on after the relay died
- * room_wire.c     CTRL in, UPDATE out */
+ * room.c clients, closing of frames room_clock.c closing by the clock (optimistic): new samples are folded
+ * into the next open frame room_absence.c absent clients, which the room does not wait for room_pace.c
+ * clients that slow the room or make it wait room_command.c commands, policy, pause room_return.c lost and
+ * new sessions; rooms that continue after a restart of the relay room_wire.c CTRL in, UPDATE out */
 #ifndef KL_ROOM_PRIVATE_H
 #define KL_ROOM_PRIVATE_H
 
@@ -39,7 +36,7 @@ void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next);
  * or was slowed, to the clients that it waited for (waited_for: their seats). */
 struct kl_room_event {
     uint8_t waited_for;
-    double line_us, period_us; /* the schedule before */
+    double line_us, period_us; /* the schedule before the event */
 };
 struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us);
 void kl_room_event_ends(struct kl_room *r, struct kl_room_event e);
@@ -64,7 +61,7 @@ uint8_t kl_room_out(const struct kl_room *r);
 /* To be called after the client's acknowledgement moved: UPDATEs may take over from the history. */
 void kl_room_note_acked(const struct kl_room *r, struct kl_room_client *c);
 
-/* False if the commands given before use up the bytes that clients have place for. */
+/* False if earlier commands fill the bytes that clients have space for. */
 bool kl_room_affords(struct kl_room *r, uint32_t frame);
 /* Carries out the part of a command that changes the room. */
 void kl_room_act(struct kl_room *r, const struct kl_command *c);

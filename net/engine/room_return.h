@@ -1,5 +1,5 @@
-/* room_return.h - clients that lose their session and come back, and rooms that go on after the relay died.
- * net/PROTOCOL.md §5 and §7. The room itself: room.h.
+/* room_return.h - clients that lose their session and return, and rooms that continue after a restart of the
+ * relay. net/PROTOCOL.md §5 and §7. room.h is the room itself.
  *
  * A client's session ends: kl_room_cut(). It comes back by a new one: kl_room_return(). From then on the
  * client gets UPDATEs again, and is absent until it reports that it has caught up (CTRL with resume). If it
@@ -38,7 +38,7 @@ void kl_room_fetch(struct kl_room *r, unsigned client);
 
 /* True if this client now wants the piece of history that holds frame *from. */
 bool kl_room_wants_history(const struct kl_room *r, unsigned client, uint32_t *from);
-/* Frames below `end` are on their way to it (reliably). */
+/* Frames below `end` were sent to the client (reliably). */
 void kl_room_gave_history(struct kl_room *r, unsigned client, uint32_t end);
 /* True if the client is so far behind that its frames come by history, not by UPDATE. */
 bool kl_room_fetching(const struct kl_room *r, unsigned client);
@@ -67,7 +67,7 @@ int kl_room_adopt_interval(struct kl_room *r, const struct kl_frame *key, const 
  * started, or has no seats or no frames. */
 int kl_room_reopen(struct kl_room *r, uint64_t hold_us, uint64_t now_us);
 
-/* The commands that stand before this keyframe, while the room keeps them; NULL: none. */
+/* The commands before this keyframe while the room keeps them; NULL: none. */
 const struct kl_commands *kl_room_commands(const struct kl_room *r, uint32_t keyframe);
 
 #endif
