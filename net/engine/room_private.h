@@ -1,9 +1,12 @@
 /* room_private.h - shared by the room's files; room.h is the interface.
  *
- * room.c clients, closing of frames room_clock.c closing by the clock (optimistic): new samples are folded
- * into the next open frame room_absence.c absent clients, which the room does not wait for room_pace.c
- * clients that slow the room or make it wait room_command.c commands, policy, pause room_return.c lost and
- * new sessions; rooms that continue after a restart of the relay room_wire.c CTRL in, UPDATE out */
+ * room.c          clients, closing of frames
+ * room_clock.c    closing by the clock (optimistic): new samples are folded into the next open frame
+ * room_absence.c  absent clients, which the room does not wait for
+ * room_pace.c     clients that slow the room or make it wait
+ * room_command.c  commands, policy, pause
+ * room_return.c   lost and new sessions; rooms that continue after a restart of the relay
+ * room_wire.c     CTRL in, UPDATE out */
 #ifndef KL_ROOM_PRIVATE_H
 #define KL_ROOM_PRIVATE_H
 

@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Since some moment in the past, never set back or forward: for intervals and deadlines. */
+/* A monotonic clock, never set back or forward: for intervals and deadlines. */
 uint64_t kl_now_us(void);
-/* Since 1970-01-01 UTC. Somebody may set it at any time. */
+/* The wall clock, since 1970-01-01 UTC. The user or the system may set it at any time. */
 uint64_t kl_wall_us(void);
-/* The processors' time that this process has used. */
+/* Processor time used by this process. */
 uint64_t kl_cpu_us(void);
 
-/* Sleeps that long, or until kl_now_us() is there. False where a signal's handler ran and ended it early. */
+/* Sleeps for us, or until kl_now_us() reaches until_us. False if a signal's handler ended the sleep early. */
 bool kl_sleep_us(uint64_t us);
 bool kl_sleep_until(uint64_t until_us);
 
@@ -21,7 +21,7 @@ bool kl_sleep_until(uint64_t until_us);
 #define KL_WALL_TEXT 32
 const char *kl_wall_text(char out[KL_WALL_TEXT], uint64_t wall_us);
 
-/* Does a time server keep the wall clock right, as far as the system knows? */
+/* True if a time server keeps the wall clock right, as far as the system knows. */
 bool kl_wall_is_kept(void);
 
 #endif

@@ -1,7 +1,7 @@
-/* file.h - files: read whole, written whole or not at all, appended to, locked, linked.
+/* file.h - files: read whole; written whole or not at all; appended, locked, linked.
  *
- * Paths are UTF-8 with slashes. An error is one line in err that names the path and the reason. Nothing that
- * fails changes a file that was there before. */
+ * Paths are UTF-8 with slashes. An error is one line in err that names the path and the reason. A failure
+ * leaves an existing file unchanged. */
 #ifndef KL_PLATFORM_FILE_H
 #define KL_PLATFORM_FILE_H
 
@@ -11,45 +11,45 @@
 
 #define KL_FILE_PATH   4096 /* bytes of a path, with its NUL */
 #define KL_FILE_ABSENT 1    /* there is no such file */
-#define KL_FILE_KEPT   2    /* the file was there already and stays as it was */
+#define KL_FILE_KEPT   2    /* the file already existed and is unchanged */
 
-/* How a file is read or written; several are joined by |. */
+/* Flags for reading and writing; join several by |. */
 enum {
-    /* Read: only a file of our own that nobody else may read, and no link. Written: with these permissions.
-     */
+    /* Read: the file must be this user's, readable by nobody else, and no link. Written: with these
+     * permissions. */
     KL_FILE_PRIVATE = 1,
-    KL_FILE_PUBLIC = 2,  /* Written anew: everybody may read it. Default: as the user's umask says. */
+    KL_FILE_PUBLIC = 2,  /* Written anew: everybody may read it. Without this flag the umask decides. */
     KL_FILE_PROGRAM = 4, /* Written anew: everybody may read and run it. */
     KL_FILE_NO_LINK = 8, /* Read: a link is an error. Written: the file replaces the link, not its target. */
-    KL_FILE_KEEP = 16,   /* Written: a file that is there stays; the result is KL_FILE_KEPT. */
+    KL_FILE_KEEP = 16,   /* Written: an existing file stays; the result is KL_FILE_KEPT. */
     KL_FILE_QUICK = 32,  /* Written: whole, but not forced to the disk; a power failure may lose it. */
 };
 
 /* Reads a plain file of at most max bytes. *bytes: from malloc, the caller frees it; a NUL follows the *len
- * bytes. 0; KL_FILE_ABSENT or -1 with a line in err, *bytes is NULL then. */
+ * bytes. 0; or with *bytes NULL and a line in err KL_FILE_ABSENT or -1. */
 int kl_file_read(const char *path, size_t max, unsigned how, void **bytes, size_t *len, char *err,
                  size_t err_len);
 
-/* Maps a plain file read-only, for files that are too large to copy. 0, or -1. An empty file is "". */
+/* Maps a plain file read-only, for files too large to copy. 0, or -1. An empty file gives "". */
 int kl_file_map(const char *path, const void **bytes, size_t *len);
 void kl_file_unmap(const void *bytes, size_t len);
 
-/* Writes a file by way of another name in the same folder: it appears whole or not at all, and a program that
- * has the old file open keeps the old one. A file that is there keeps its permissions (not KL_FILE_PRIVATE),
- * and a link stays a link to the file that is written (not KL_FILE_PRIVATE, not KL_FILE_NO_LINK).
- * Into a pipe or a device (/dev/stdout) the bytes are written as they are (not KL_FILE_PRIVATE, not
- * KL_FILE_NO_LINK). 0; KL_FILE_KEPT; -1 with a line in err. */
+/* Writes a file under a temporary name in the same folder and renames it: it appears whole or not at all, and
+ * a program that has the old file open keeps the old one. An existing file keeps its permissions (not
+ * KL_FILE_PRIVATE), and a link stays: its target is written (not KL_FILE_PRIVATE, not KL_FILE_NO_LINK). Into
+ * a pipe or a device (/dev/stdout) the bytes are written directly (not KL_FILE_PRIVATE, not KL_FILE_NO_LINK).
+ * 0; KL_FILE_KEPT; -1 with a line in err. */
 int kl_file_write_whole(const char *path, const void *bytes, size_t len, unsigned how, char *err,
                         size_t err_len);
 
 /* Writes `to` with the bytes of `from`, at most 512 MiB; a new file gets the permissions of `from` or those
- * of `how`. 0; KL_FILE_KEPT if both were equal before; -1 with a line in err. */
+ * of `how`. 0; KL_FILE_KEPT if both were already equal; -1 with a line in err. */
 int kl_file_copy(const char *from, const char *to, unsigned how, char *err, size_t err_len);
 bool kl_file_equal(const char *a, const char *b);
 
-/* Writes a new private file DIR/PATH, with the folders on the way, for paths that come from strangers: no
- * link below DIR is followed, no file is overwritten. PATH has passed the caller's own check: relative, no
- * "..". 0, or -1 with a line in err. */
+/* Writes a new private file DIR/PATH and makes missing folders. For untrusted paths: no link below DIR is
+ * followed, no file is overwritten. The caller has checked that PATH is relative and without "..". 0, or -1
+ * with a line in err. */
 int kl_file_write_below(const char *dir, const char *path, const void *bytes, size_t len, char *err,
                         size_t err_len);
 
@@ -58,10 +58,10 @@ int kl_file_write_below(const char *dir, const char *path, const void *bytes, si
 enum kl_file_kind { KL_FILE_IS_NONE, KL_FILE_IS_PLAIN, KL_FILE_IS_DIR, KL_FILE_IS_LINK, KL_FILE_IS_OTHER };
 enum kl_file_kind kl_file_kind(const char *path);      /* of a link's target; never KL_FILE_IS_LINK */
 enum kl_file_kind kl_file_kind_here(const char *path); /* of the path itself */
-bool kl_file_is_ours(const char *path);                /* its owner is this user, or this user may do all */
+bool kl_file_is_ours(const char *path); /* the file belongs to this user, or this user is root */
 bool kl_file_readable(const char *path);
 bool kl_file_runnable(const char *path);
-/* The absolute path without links. False: there is no such file, or the path is longer than cap. */
+/* The absolute path without links. False: no such file, or the path is longer than cap. */
 bool kl_file_real(const char *path, char *out, size_t cap);
 /* DIR/NAME. 0, or -1 with a line in err: longer than cap, or dir is "". */
 int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char *err, size_t err_len);
@@ -72,11 +72,11 @@ int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char 
 int kl_file_remove(const char *path, char *err, size_t err_len);
 /* Makes `path` a link to `target`. 0, or -1 with a line in err. */
 int kl_file_link(const char *target, const char *path, char *err, size_t err_len);
-/* Is `path` a link to exactly this target? */
+/* True if `path` is a link to exactly this target. */
 bool kl_file_links_to(const char *path, const char *target);
 
-/* Makes a file of these bytes that lies on no disk, and the path by which this process, and any program that
- * it becomes, reads it. 0, or -1 with a line in err. */
+/* Makes a file of these bytes in memory. `path` is its name for this process and for any program that it
+ * becomes. 0, or -1 with a line in err. */
 int kl_file_hand_down(const void *bytes, size_t len, char *path, size_t cap, char *err, size_t err_len);
 
 /* ---- open files ---- */
@@ -89,25 +89,25 @@ struct kl_file_part {
     size_t len;
 };
 
-/* Opens a private file to append to. fresh: makes it, and an existing one is an error. 0; KL_FILE_ABSENT; -1;
- * the reason alone, without the path, in why. */
+/* Opens a private file for appending. fresh: makes it; an existing file is an error. 0; KL_FILE_ABSENT; -1.
+ * why gets the reason without the path. */
 int kl_file_open(struct kl_file *f, const char *path, bool fresh, char *why, size_t why_len);
-/* Reads all of an open file into *bytes, which has place for *cap and grows (malloc). 0, or -1 with why. */
+/* Reads all of an open file into *bytes (malloc), of *cap bytes, which grows if needed. 0, or -1 with why. */
 int kl_file_read_open(const struct kl_file *f, uint8_t **bytes, uint64_t *cap, uint64_t *len, char *why,
                       size_t why_len);
-/* Writes the parts one after the other from byte `at` on, where the file ends. They reach the system, not the
- * disk. 0; -1 with why: the file ends at `at` again, as far as that is possible. */
+/* Appends the parts in order at byte `at`, the file's end. They reach the system, not the disk. 0; -1 with
+ * why, and the file is cut back to `at` if possible. */
 int kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_file_part *part, unsigned parts,
                    char *why, size_t why_len);
 /* Cuts everything from byte `at` on. 0, or -1 with why. */
 int kl_file_cut(const struct kl_file *f, uint64_t at, char *why, size_t why_len);
 void kl_file_close(struct kl_file *f);
 
-/* A lock that the system lets go of when the process ends in any way. The lock has a file of its own,
- * private, which is made if it is missing. wait: until the other process lets go. 0; KL_FILE_KEPT: another
- * process has it; -1 with a line in err. */
+/* Takes a lock, which the system releases when the process ends in any way. The lock is a private file of its
+ * own, made if missing. wait: until the other process releases it. 0; KL_FILE_KEPT: another process holds the
+ * lock; -1 with a line in err. */
 int kl_file_lock(struct kl_file *lock, const char *path, bool wait, char *err, size_t err_len);
-/* path: also removes the lock's file; NULL: the file stays. */
+/* Releases the lock. path: also removes the lock's file; NULL: the file stays. */
 void kl_file_unlock(struct kl_file *lock, const char *path);
 
 #endif

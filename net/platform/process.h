@@ -1,8 +1,7 @@
-/* process.h - programs that we start and ask, and this process itself.
+/* process.h - child processes, and this process itself.
  *
- * A program is started by its arguments; none of our code runs between. Parent and child exchange messages: a
- * mark, a length, the bytes. Every wait of the parent has a deadline. A core crashes or hangs only its own
- * process. */
+ * A child is a new program, never a bare fork. Parent and child exchange messages: a mark, a length, the
+ * bytes. Every wait of the parent has a deadline. So a core crashes or hangs only its own process. */
 #ifndef KL_PLATFORM_PROCESS_H
 #define KL_PLATFORM_PROCESS_H
 
@@ -19,11 +18,12 @@ struct kl_process {
 };
 
 struct kl_process_setup {
-    const char *program;            /* its path; NULL: this program again */
-    const char *const *arguments;   /* the first is the program's name; NULL ends them */
-    const char *const *environment; /* "NAME=VALUE" beside this process's own; NULL ends them. NULL: none */
-    const char *log;                /* the file that gets what the child prints, made anew; NULL: nowhere */
-    bool printed; /* what the child prints comes over the channel, without frames: kl_process_read_text() */
+    const char *program;          /* path of the program; NULL: this program */
+    const char *const *arguments; /* the first is the program's name; NULL ends them */
+    const char *const
+        *environment; /* "NAME=VALUE" added to this process's environment; NULL ends them. NULL: none */
+    const char *log;  /* file for the child's output, made anew; NULL: the output is dropped */
+    bool printed;     /* the child's output comes over the channel as plain text: kl_process_read_text() */
 };
 
 /* Starts a process. 0, or -1 with a line in err that names the program. */
@@ -31,9 +31,9 @@ int kl_process_start(struct kl_process *p, const struct kl_process_setup *setup,
 
 enum kl_process_result {
     KL_PROCESS_OK,
-    KL_PROCESS_ENDED,   /* the child closed the channel before the message was whole: ended, or crashed */
-    KL_PROCESS_LATE,    /* the deadline passed */
-    KL_PROCESS_GARBAGE, /* no frame of ours, or one above max */
+    KL_PROCESS_ENDED, /* the child closed the channel before the message was complete: it ended or crashed */
+    KL_PROCESS_LATE,  /* the deadline passed */
+    KL_PROCESS_GARBAGE, /* the message has no mark, or is longer than max */
     KL_PROCESS_STOPPED, /* kl_process_stopped() */
     KL_PROCESS_MEMORY,
 };
@@ -43,7 +43,7 @@ struct kl_process_part {
     size_t len;
 };
 
-/* After any result but OK only kl_process_end() is left. timeout_ms: for the whole call. */
+/* After any result but OK the caller may only call kl_process_end(). timeout_ms: for the whole call. */
 
 /* Sends one message of several parts. */
 enum kl_process_result kl_process_send(struct kl_process *p, const struct kl_process_part *part,
@@ -55,51 +55,52 @@ enum kl_process_result kl_process_answer(struct kl_process *p, size_t max, unsig
 /* The output of a child with setup.printed, up to its end, cap - 1 bytes or the deadline, as text. */
 enum kl_process_result kl_process_read_text(struct kl_process *p, char *out, size_t cap, unsigned timeout_ms);
 
-/* How a process ended. */
+/* The end of a process. */
 struct kl_process_end {
-    bool crashed; /* by a signal; why names it */
-    bool killed;  /* by us: it did not end by itself in time */
-    int code;     /* its exit status, where neither */
+    bool crashed; /* a signal ended the process; why names it */
+    bool killed;  /* the parent killed the process after the grace time */
+    int code;     /* exit status, if neither crashed nor killed */
     char why[64];
 };
 
-/* Closes the channel, gives the child grace_ms to end, kills it if it has not, and takes note of its end. p
- * is empty afterwards; an empty one is left alone. how: may be NULL. */
+/* Closes the channel, gives the child grace_ms to end, then kills it, and reports its end in how (may be
+ * NULL). p is empty afterwards; an empty p is allowed. */
 void kl_process_end(struct kl_process *p, unsigned grace_ms, struct kl_process_end *how);
 
 /* ---- the child's side ---- */
 
-/* Sends one message to the parent. False: there is none, or it has gone. */
+/* Sends one message to the parent. False: there is no parent, or it has ended. */
 bool kl_process_tell(const struct kl_process_part *part, unsigned parts);
 /* Waits for the parent's next message of at most max bytes; as kl_process_answer(). False: the parent has
- * gone, or what came is no message. */
+ * ended, or the bytes are no message. */
 bool kl_process_hear(size_t max, void **bytes, size_t *len);
 
 /* ---- this process, and others ---- */
 
 long kl_process_self(void);
-/* Is there a process of this number? */
+/* True if a process of this number exists. */
 bool kl_process_alive(long id);
-/* Does a program of this name run with NAME=VALUE in its environment? Other users' processes do not count. */
+/* True if this user runs a program of this name with NAME=VALUE in its environment. */
 bool kl_process_runs(const char *name, const char *variable);
 /* The path of this program. 0, or -1. */
 int kl_process_own_path(char *out, size_t cap);
-/* Becomes another program, which has this process's open files that are inherited. Returns only if that
- * failed: -1 with a line in err. */
+/* Replaces this process by another program, which keeps the inherited open files. Returns only on failure: -1
+ * with a line in err. */
 int kl_process_become(const char *program, const char *const *arguments, char *err, size_t err_len);
-/* Standard error is a terminal, where somebody reads along. */
+/* True if standard error is a terminal, so that people may read it. */
 bool kl_process_has_terminal(void);
 
-/* All output of this process, a core's too, goes to standard error from now on; the stream returned leads
- * to what was standard output. NULL: that failed. */
+/* Directs all output of this process, a core's too, to standard error. Returns a stream to the original
+ * standard output; NULL on failure. */
 FILE *kl_process_take_output(void);
 
-/* From now on the user's Ctrl-C and a request to end are only noted; a second one ends the process. */
+/* From now on a first Ctrl-C or termination signal only sets kl_process_stopped(); a second one ends the
+ * process. */
 void kl_process_catch_stop(void);
 bool kl_process_stopped(void);
-/* Ctrl-C is the parent's matter. */
+/* Ignores Ctrl-C; the parent handles it. */
 void kl_process_ignore_stop(void);
-/* A crash still ends the process by its signal; this line (kept, with its newline) is printed before. */
+/* Prints this line (borrowed, with its newline) before a crash ends the process by its signal. */
 void kl_process_catch_crashes(const char *line);
 
 #endif

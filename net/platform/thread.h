@@ -1,7 +1,7 @@
 /* thread.h - threads, mutexes, conditions.
  *
- * All four structs are the caller's memory and must not move while they are in use. One that is all zero is
- * ready: there is nothing to initialise and nothing to free. */
+ * All four structs are the caller's memory and must not move while in use. A zeroed struct is ready for use;
+ * none needs freeing. */
 #ifndef KL_PLATFORM_THREAD_H
 #define KL_PLATFORM_THREAD_H
 
@@ -28,23 +28,23 @@ struct kl_thread {
 void kl_mutex_lock(struct kl_mutex *m);
 void kl_mutex_unlock(struct kl_mutex *m);
 
-/* Waits with the mutex unlocked meanwhile. It may also return without a kl_cond_wake(): look, and wait again.
- */
+/* Waits with the mutex unlocked meanwhile. May return without a kl_cond_wake(): check the condition and wait
+ * again. */
 void kl_cond_wait(struct kl_cond *c, struct kl_mutex *m);
-/* The same until kl_now_us() is until_us at the latest. False: that is now. */
+/* As kl_cond_wait(), until kl_now_us() reaches until_us at the latest. False: that time has come. */
 bool kl_cond_wait_until(struct kl_cond *c, struct kl_mutex *m, uint64_t until_us);
-/* Wakes all that wait. */
+/* Wakes all waiting threads. */
 void kl_cond_wake(struct kl_cond *c);
 
-/* Runs it in the first call with this once; all others wait until it has ended. It must not call kl_once().
- */
+/* The first call with this `once` runs `run`; all other calls wait until it has ended. `run` must not call
+ * kl_once(). */
 void kl_once(struct kl_once *once, void (*run)(void));
 
-/* Starts a thread. name: at most 15 bytes, borrowed until it ends; debuggers show it. No signal is delivered
- * to it: those are for the threads of the program. 0, or errno's number. Call kl_thread_join(), or leave the
- * thread and t until the program ends. */
+/* Starts a thread. name: at most 15 bytes, borrowed until it ends; debuggers show it. The thread receives no
+ * signals; the program's own threads do. 0, or an errno. Call kl_thread_join(), or leave the thread and t
+ * until the program ends. */
 int kl_thread_start(struct kl_thread *t, const char *name, void (*run)(void *arg), void *arg);
-/* Waits until it has ended. Not from inside it, and once. */
+/* Waits until the thread has ended. Call it once, from another thread. */
 void kl_thread_join(struct kl_thread *t);
 
 #endif

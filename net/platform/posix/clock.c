@@ -10,7 +10,7 @@ static uint64_t read_us(clockid_t clock) {
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* weak: a fuzzer has a clock of its own */
+/* weak: a fuzzer defines its own clock */
 __attribute__((weak)) uint64_t kl_now_us(void) {
     return read_us(CLOCK_MONOTONIC);
 }

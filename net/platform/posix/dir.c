@@ -11,7 +11,7 @@
 
 #include "net/platform/file.h"
 
-#define OPEN_AT_ONCE 16 /* folders, while a tree is removed */
+#define OPEN_AT_ONCE 16 /* folders held open while a tree is removed */
 
 static int fail(char *err, size_t err_len, const char *what, const char *path) {
     snprintf(err, err_len, "cannot %s %s: %s", what, path, strerror(errno));
@@ -30,7 +30,7 @@ int kl_dir_make(const char *path, bool only_ours, char *err, size_t err_len) {
         char was = *p;
         *p = 0;
         int why = mkdir(copy, only_ours ? 0700 : 0777) == 0 ? 0 : errno;
-        if (why && !kl_dir_exists(copy)) { /* some systems refuse before they look whether it is there */
+        if (why && !kl_dir_exists(copy)) { /* some systems refuse before they check if the folder exists */
             errno = why == EEXIST ? ENOTDIR : why;
             return fail(err, err_len, "make the folder", copy);
         }
@@ -133,9 +133,9 @@ void kl_dir_remove_empty(const char *path) {
     (void)rmdir(path);
 }
 
-/* ---- those that every user has ---- */
+/* ---- standard folders ---- */
 
-/* The specification of these variables: a relative path counts as none. */
+/* By the XDG specification, a relative path counts as unset. */
 static const char *absolute(const char *variable) {
     const char *value = getenv(variable);
     return value && *value == '/' ? value : NULL;

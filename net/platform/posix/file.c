@@ -12,9 +12,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define COPY_MAX  ((size_t)512 << 20) /* no core, save or state that we copy is larger */
-#define NAME_MAX_ 200                 /* of a name within a temporary one */
-#define TRIES     100                 /* names that processes which were killed have left */
+#define COPY_MAX  ((size_t)512 << 20) /* no copied core, save or state is larger */
+#define NAME_MAX_ 200                 /* bytes of the original name within a temporary name */
+#define TRIES     100 /* attempts at a temporary name; killed processes may leave such files */
 #define PARTS_MAX 32
 
 static int fail(char *err, size_t err_len, const char *what, const char *path) {
@@ -29,7 +29,7 @@ static int give_reason(char *why, size_t why_len) {
 
 /* ---- reading ---- */
 
-/* NULL, or the reason why this open file is none to read. */
+/* The reason to refuse to read this open file; NULL: it may be read. */
 static const char *refusal(const struct stat *st, size_t max, unsigned how, char *text, size_t cap) {
     if (!S_ISREG(st->st_mode)) return "a plain file was expected";
     if (how & KL_FILE_PRIVATE && st->st_mode & 077) {
@@ -51,7 +51,7 @@ static int read_all(int fd, uint8_t *out, size_t len) {
     for (size_t got = 0; got < len;) {
         ssize_t n = pread(fd, out + got, len - got, (off_t)got);
         if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = EIO; /* it became shorter */
+        if (n == 0) errno = EIO; /* the file became shorter */
         if (n <= 0) return -1;
         got += (size_t)n;
     }
@@ -123,7 +123,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t len) {
     return 0;
 }
 
-/* If the file system cannot do that, the file is written all the same. */
+/* Ignores failures: some file systems cannot sync a folder. */
 static void sync_folder_of(const char *path) {
     char dir[KL_FILE_PATH];
     snprintf(dir, sizeof dir, "%s", path);
@@ -150,20 +150,21 @@ static int open_beside(const char *path, char beside[KL_FILE_PATH], mode_t mode)
     return -1;
 }
 
-/* rename() replaces a file that is there, link() does not. */
+/* rename() replaces an existing file; link() does not. */
 static int give_name(const char *beside, const char *path, unsigned how) {
     if (!(how & KL_FILE_KEEP)) return rename(beside, path);
     if (link(beside, path) == 0) return 0;
     return errno == EEXIST ? KL_FILE_KEPT : -1;
 }
 
-/* mode 0: as the umask says. */
+/* mode 0: the umask decides. */
 static int write_to(const char *path, const void *bytes, size_t len, unsigned how, mode_t mode) {
     char beside[KL_FILE_PATH];
     int fd = open_beside(path, beside, mode ? 0600 : 0666), result = -1;
     if (fd < 0) return -1;
-    bool good = write_all(fd, bytes, len) == 0 && (!mode || fchmod(fd, mode) == 0) &&
-                (how & KL_FILE_QUICK || fsync(fd) == 0 || errno == EINVAL); /* EINVAL: it knows no fsync */
+    bool good =
+        write_all(fd, bytes, len) == 0 && (!mode || fchmod(fd, mode) == 0) &&
+        (how & KL_FILE_QUICK || fsync(fd) == 0 || errno == EINVAL); /* EINVAL: the file system has no fsync */
     int why = errno;
     if (close(fd) != 0 && good) {
         good = false;
@@ -179,7 +180,7 @@ static int write_to(const char *path, const void *bytes, size_t len, unsigned ho
     return result;
 }
 
-/* A pipe or a device has no name to give to another file: the bytes go into it. */
+/* Writes into a pipe or a device; a rename would replace it. */
 static int write_into(const char *path, const void *bytes, size_t len) {
     int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) return -1;
@@ -240,8 +241,8 @@ int kl_file_copy(const char *from, const char *to, unsigned how, char *err, size
     return result;
 }
 
-/* The folder that holds the last component, opened step by step so that a link cannot lead out. The name of
- * the last component is left in *base. */
+/* Opens the folder of the last component step by step, so that no link leads out of dir. *base becomes the
+ * last component. */
 static int open_parent(const char *dir, char *path, const char **base) {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char *at = path;
@@ -414,8 +415,7 @@ void kl_file_close(struct kl_file *f) {
     f->handle = -1;
 }
 
-/* A process that removes the lock's file lets go of a file that has no name any more: such a lock is worth
- * nothing. */
+/* False if another process has removed the lock's file: a lock on a file without a name protects nothing. */
 static bool has_name(int fd, const char *path) {
     struct stat open_one, named;
     return fstat(fd, &open_one) == 0 && lstat(path, &named) == 0 && open_one.st_dev == named.st_dev &&

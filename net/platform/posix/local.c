@@ -13,14 +13,14 @@
 
 static_assert(sizeof(struct sockaddr_un) <= sizeof(((struct kl_local_peer *)0)->of_system), "kl_local_peer");
 
-/* An abstract name: a zero byte stands before it, and no file has it. */
+/* Writes an abstract name: it begins with a zero byte and has no file. */
 static socklen_t write_name(struct sockaddr_un *a, const char *name) {
     *a = (struct sockaddr_un){.sun_family = AF_UNIX};
     int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "%s", name);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* An abstract name has no permissions: the kernel says with each message who sent it. */
+/* An abstract name has no permissions; instead the kernel reports the sender of each message. */
 int kl_local_open(const char *name) {
     struct sockaddr_un a;
     int on = 1, s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -62,7 +62,7 @@ int kl_local_send(int s, const char *name, const void *bytes, size_t len) {
 
 void kl_local_answer(int s, const struct kl_local_peer *to, const void *bytes, size_t len) {
     struct sockaddr_un a;
-    if (to->len <= offsetof(struct sockaddr_un, sun_path)) return; /* it has no name */
+    if (to->len <= offsetof(struct sockaddr_un, sun_path)) return; /* the sender has no name */
     memcpy(&a, to->of_system, sizeof a);
     (void)!sendto(s, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&a, to->len);
 }

@@ -12,15 +12,15 @@
 
 #define LOOK_US 20000
 
-/* glibc's resolver may wait for seconds and cannot be interrupted. So it works in a thread of glibc's
- * (getaddrinfo_a), never in one of ours, whose code would be gone with an unloaded library. */
+/* glibc's resolver may wait for seconds and cannot be interrupted. So it runs in a thread of glibc's
+ * (getaddrinfo_a), not in a thread of this library, which may be unloaded. */
 struct question {
     struct gaicb request;
     struct addrinfo hints;
     char name[KL_LOOKUP_NAME_MAX];
 };
 
-/* NULL with a line in why. */
+/* Begins a look-up. NULL with a line in why on failure. */
 static struct question *ask(const char *name, char *why, size_t why_len) {
     struct question *q = calloc(1, sizeof *q);
     snprintf(why, why_len, "no memory");
@@ -37,7 +37,7 @@ static struct question *ask(const char *name, char *why, size_t why_len) {
     return NULL;
 }
 
-/* The result of a question that has come to its end. */
+/* The result of a finished question. */
 static enum kl_lookup take(struct question *q, uint32_t *host, char *why, size_t why_len) {
     int error = gai_error(&q->request);
     if (error == 0) {

@@ -16,9 +16,9 @@
 #include "net/platform/dir.h"
 
 #define CHILD_FD 3          /* the channel's number in the child */
-#define ABOVE    10         /* no descriptor of ours that is given away lies below */
-#define MARK     0x4b4c6d31 /* begins a frame: a number that printed text does not begin with */
-#define SLICE_MS 200        /* kl_process_stopped() is looked at so often */
+#define ABOVE    10         /* lowest number of a descriptor that is passed to a child */
+#define MARK     0x4b4c6d31 /* first word of a message; printed text never begins with it */
+#define SLICE_MS 200        /* interval of checks of kl_process_stopped() */
 
 extern char **environ;
 
@@ -43,7 +43,7 @@ static bool same_name(const char *a, const char *b) {
     return strncmp(a, b, n + 1) == 0;
 }
 
-/* Ours and those that are added; an added one takes the place of ours. Heap; the strings are borrowed. */
+/* This process's environment plus `more`, which overrides equal names. Heap; the strings are borrowed. */
 static char **join_environment(const char *const *more) {
     size_t ours = 0, added = 0, n = 0;
     while (environ[ours])
@@ -62,7 +62,7 @@ static char **join_environment(const char *const *more) {
     return all;
 }
 
-/* The child's descriptors: nothing to read, its output to the channel, a file or nowhere. 0, or an errno. */
+/* Sets the child's descriptors: empty input; output to the channel, a file or /dev/null. 0, or an errno. */
 static int set_actions(posix_spawn_file_actions_t *a, const struct kl_process_setup *s, int channel) {
     int why = posix_spawn_file_actions_addopen(a, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (!why && s->printed)
@@ -75,7 +75,7 @@ static int set_actions(posix_spawn_file_actions_t *a, const struct kl_process_se
     return why;
 }
 
-/* The child does not ignore the signals that this process ignores. */
+/* Resets the child's signals, so that it does not inherit ignored ones. */
 static int set_attributes(posix_spawnattr_t *a) {
     sigset_t none, usual;
     sigemptyset(&none);
@@ -221,7 +221,7 @@ enum kl_process_result kl_process_read_text(struct kl_process *p, char *out, siz
         result = read_some(p->channel, out + done, cap - 1 - done, &n, deadline_ms);
     }
     out[done] = 0;
-    return result == KL_PROCESS_ENDED ? KL_PROCESS_OK : result; /* its end is the text's end */
+    return result == KL_PROCESS_ENDED ? KL_PROCESS_OK : result; /* the text ends when the child ends */
 }
 
 bool kl_process_tell(const struct kl_process_part *part, unsigned parts) {
@@ -357,17 +357,17 @@ static const char *crash_line = "";
 static void on_crash(int sig) {
     if (write(STDERR_FILENO, crash_line, strlen(crash_line)) < 0) {
     }
-    raise(sig); /* the handler is gone: it ends the process now */
+    raise(sig); /* the handler is reset, so the signal ends the process */
 }
 
 void kl_process_catch_crashes(const char *line) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    static char stack[65536]; /* the core may have used up its own */
+    static char stack[65536]; /* the core may have overflowed the normal stack */
     stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
     struct sigaction action = {.sa_handler = on_crash,
                                .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK | SA_NODEFER)};
 #ifdef __SANITIZE_ADDRESS__
-    return; /* it has handlers of its own, which say more */
+    return; /* the sanitizer's own handlers report more */
 #endif
     crash_line = line;
     sigaltstack(&alternate, NULL);

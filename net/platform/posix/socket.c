@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DESCRIPTORS 1024 /* looked through for connections */
+#define DESCRIPTORS 1024 /* limit of the search for connections */
 
 static struct sockaddr_in to_system(const struct kl_address *a) {
     return (struct sockaddr_in){
@@ -50,7 +50,7 @@ bool kl_address_own(uint32_t *host) {
     return found;
 }
 
-/* The IPv4 address in it, also where an IPv6 socket has one. */
+/* Reads the IPv4 address, also one mapped into IPv6. */
 static bool has_host(const struct sockaddr_storage *s, uint32_t *host) {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)s;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)s;
@@ -99,7 +99,7 @@ int kl_socket_connect(int s, const struct kl_address *to) {
     return connect(s, (struct sockaddr *)&in, sizeof in);
 }
 
-/* Beyond net.core.*mem_max only root is given. */
+/* Only root may exceed net.core.*mem_max. */
 static void enlarge(int s, int forced, int plain, int bytes) {
     if (bytes && setsockopt(s, SOL_SOCKET, forced, &bytes, sizeof bytes) != 0)
         (void)setsockopt(s, SOL_SOCKET, plain, &bytes, sizeof bytes);

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
-/* PTHREAD_*_INITIALIZER is all zero in glibc and musl (tests/unit/test_platform_thread.c looks). */
+/* PTHREAD_*_INITIALIZER is all zero in glibc and musl (tests/unit/test_platform_thread.c checks it). */
 static_assert(sizeof(pthread_mutex_t) <= sizeof(struct kl_mutex), "kl_mutex");
 static_assert(sizeof(pthread_cond_t) <= sizeof(struct kl_cond), "kl_cond");
 static_assert(sizeof(pthread_t) <= sizeof(uint64_t), "kl_thread");

@@ -32,7 +32,7 @@ int kl_wake_open(void) {
     return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
-/* One that is full can be read, too. */
+/* A failed write is harmless: a full eventfd is readable, too. */
 void kl_wake(int w) {
     (void)eventfd_write(w, 1);
 }
@@ -47,7 +47,7 @@ int kl_wake_at_quit(void) {
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
-    /* A shell's background job comes with SIGINT ignored: signalfd would be deaf to it. */
+    /* A shell starts background jobs with SIGINT ignored, and signalfd never sees ignored signals. */
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     sigprocmask(SIG_BLOCK, &set, NULL);
