@@ -14,7 +14,7 @@
  * it was not given: wrong words, no game yet, or impossible for this player or core. The effect of a given
  * command shows on every screen. */
 int kl_command_do(const char *words, char *answer, size_t cap);
-/* The same for keys and menus: shows the answer only if the command was not given. */
+/* kl_command_do() for keys and menus: shows the answer only if the command was not given. */
 void kl_command_key(const char *words);
 /* Gives the command for disk `index` of the core, or KL_DISK_NONE. */
 int kl_command_disk(uint16_t index);
@@ -39,8 +39,8 @@ void kl_command_pending(uint32_t frame);
 struct kl_snapshot_head;
 void kl_command_keep(struct kl_snapshot_head *h);
 void kl_command_restore(const struct kl_snapshot_head *h);
-/* The same before a frame that runs again, without messages. set: its commands. from_snapshot: only the
- * commands behind SNAPSHOT. */
+/* kl_command_before() for a frame that runs again, without messages. set: its commands. from_snapshot: only
+ * the commands behind SNAPSHOT. */
 void kl_command_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot);
 
 /* The seat that the pads of seat s play: s, until somebody swapped. */

@@ -51,9 +51,9 @@ struct kl_core {
  * line in err that names the file, the expected and the actual value. */
 int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len);
 
-/* The same from a private copy whose static constructors have not run: turn the world (world.h), then call
- * kl_core_construct() before anything else. If the file does not allow that, the constructors have already
- * run, and kl_core_construct() does nothing. */
+/* kl_core_open() from a private copy whose static constructors have not run: turn the world (world.h), then
+ * call kl_core_construct() before anything else. If the file does not allow that, the constructors have
+ * already run, and kl_core_construct() does nothing. */
 int kl_core_open_late(struct kl_core *c, const char *path, char *err, size_t err_len);
 void kl_core_construct(struct kl_core *c);
 

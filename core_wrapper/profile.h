@@ -36,7 +36,7 @@ struct kl_profile {
 /* Returns 0, or -1 with a line in err that names the expected and the actual value; p is undefined then.
  * text ends with a NUL at text[len]. */
 int kl_profile_parse(struct kl_profile *p, const char *text, size_t len, char *err, size_t err_len);
-/* The same for a file. Returns 1 if there is no file. */
+/* kl_profile_parse() for a file. Returns 1 if there is no file. */
 int kl_profile_read(struct kl_profile *p, const char *path, char *err, size_t err_len);
 
 /* The file name of a profile in a folder of profiles, from core and content as kl_identity_* give them. */

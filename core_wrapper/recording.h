@@ -88,7 +88,7 @@ struct kl_recording {
 /* Returns 0; 1: the file is no recording; -1 with a line in err that names file and line. Free r in any
  * case. */
 int kl_recording_read(struct kl_recording *r, const char *path, char *err, size_t err_len);
-/* The same from an open file; name: for err. */
+/* kl_recording_read() from an open file; name: for err. */
 int kl_recording_parse(struct kl_recording *r, FILE *f, const char *name, char *err, size_t err_len);
 void kl_recording_free(struct kl_recording *r);
 

@@ -42,7 +42,8 @@ bool kl_screen_panel_on(void);
 
 /* Draws lines into the picture, also if the frontend has messages. At any time. */
 void kl_screen_draw(bool on);
-/* They are, because it was asked for or because the frontend cannot show them. */
+/* True if lines are drawn into the picture, because of kl_screen_draw() or because the frontend cannot show
+ * them. */
 bool kl_screen_drawn(const struct kl_screen *s);
 
 #endif

@@ -12,11 +12,11 @@ bool kl_session_claim(void);
 bool kl_session_open(void);
 /* Takes the link's news and acts on them; kl_w.link must be there, and may be gone afterwards. */
 void kl_session_update(void);
-/* One call of retro_run. */
+/* Once in each retro_run. */
 void kl_session_run(void);
 /* The core runs as the player's own: before a room, while a room waits, and after leaving one. */
 void kl_session_free(void);
-/* It stands still now, loaded for the room, and ran as the player's own before. */
+/* True if the core stands still, loaded for the room, and ran as the player's own before. */
 bool kl_session_ran_free(void);
 void kl_session_local(void);
 /* Leaves the room; the core is not touched. Harmless without a room. */

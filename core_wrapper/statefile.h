@@ -30,7 +30,7 @@ struct kl_statefile {
 
 /* Returns 0, or -1 with a line in err that names the file, the expected and the actual value. */
 int kl_statefile_read(struct kl_statefile *s, const char *path, char *err, size_t err_len);
-/* The same from memory; data is copied. name: for err. */
+/* kl_statefile_read() from memory; data is copied. name: for err. */
 int kl_statefile_parse(struct kl_statefile *s, const void *data, size_t len, const char *name, char *err,
                        size_t err_len);
 void kl_statefile_free(struct kl_statefile *s);

@@ -8,11 +8,12 @@
 
 #define KLW_WISH_TEXT 4200 /* bytes of a line that quotes a value */
 
-/* Keeps copies. 0, or -1 with a line in err and the wish of before. */
+/* Keeps copies. Returns 0, or -1 with a line in err and the earlier wish. */
 int kl_wish_set(const struct keylock_setting *want, size_t count, char *err, size_t err_len);
-/* Into a configuration that was just read. 0, or -1 with a line in err. Then the wish is not new any more. */
+/* Puts the wish into a configuration that was just read; the wish is then not new any more. Returns 0, or -1
+ * with a line in err. */
 int kl_wish_apply(struct kl_config *c, char *err, size_t err_len);
-/* It has changed since, or has been forgotten. */
+/* True if the wish has changed since kl_wish_apply(), or was forgotten. */
 bool kl_wish_new(void);
 void kl_wish_forget(void);
 

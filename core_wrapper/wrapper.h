@@ -155,7 +155,7 @@ __attribute__((format(printf, 1, 2))) void kl_wrapper_fail(const char *format, .
 /* A line on the screen; tone as in screen.h. */
 __attribute__((format(printf, 3, 4))) void kl_wrapper_say(enum kl_screen_tone tone, unsigned ms,
                                                           const char *format, ...);
-/* The same once in a session. */
+/* kl_wrapper_say(), but only once in a session. */
 __attribute__((format(printf, 2, 3))) void kl_wrapper_say_once(bool *said, const char *format, ...);
 /* A core's frame rate in millionths of a hertz; 60 Hz for nonsense. */
 uint32_t kl_wrapper_fps_uhz(double fps);
