@@ -13,34 +13,35 @@
 #define BUDGET_MAX_MS 60000
 
 static const char help[] =
-    "rooms                          the rooms there are\n"
-    "who ROOM                       who is in it\n"
-    "say ROOM TEXT                  a line on everybody's screen\n"
-    "pause ROOM                     the game stands still\n"
-    "resume ROOM                    and goes on\n"
-    "policy ROOM NAME [BUDGET_MS]   strict, bounded or optimistic\n"
-    "reset ROOM                     of the emulated machine, on all machines\n"
-    "save ROOM                      the room's one state, on all machines\n"
-    "load ROOM                      back to it\n"
-    "snapshot ROOM                  of all machines' states; one that they agree on is kept here\n"
-    "option ROOM KEY=VALUE          a core option\n"
-    "disk ROOM N                    out with the disk, in with that one, from 1; 0: none\n"
-    "swap ROOM A B                  players A and B change places\n"
-    "lock ROOM                      nobody new comes in\n"
-    "unlock ROOM                    everybody may again\n"
+    "rooms                          lists the rooms\n"
+    "who ROOM                       lists the members of a room\n"
+    "say ROOM TEXT                  shows a line on all members' screens\n"
+    "pause ROOM                     pauses the game\n"
+    "resume ROOM                    ends the pause\n"
+    "policy ROOM NAME [BUDGET_MS]   sets the policy: strict, bounded or optimistic\n"
+    "reset ROOM                     resets the emulated machine\n"
+    "save ROOM                      saves the room's one state on all machines\n"
+    "load ROOM                      loads that state on all machines\n"
+    "snapshot ROOM                  takes a snapshot; the relay keeps it if the machines agree\n"
+    "option ROOM KEY=VALUE          sets a core option\n"
+    "disk ROOM N                    inserts disk N, from 1; 0 only takes the disk out\n"
+    "swap ROOM A B                  swaps the pads of players A and B\n"
+    "lock ROOM                      refuses newcomers\n"
+    "unlock ROOM                    admits newcomers again\n"
     "kick ROOM NAME                 puts a member out\n"
-    "ban ROOM NAME                  and he stays out, he and his address\n"
+    "ban ROOM NAME                  puts a member out, and refuses the member and its address from then on\n"
     "host ROOM NAME                 makes a member the host\n"
-    "delay ROOM SECONDS             so much later who watches sees the game, 0 to 300\n"
-    "status                         since the start, a line each:\n"
-    "                                 sessions     open now, made, refused, moved, hung up on for flooding\n"
-    "                                 taken        inputs and messages; inputs sent\n"
-    "                                 dropped      malformed; strange: of no session; forged: not made with "
-    "its\n"
-    "                                              keys; replayed; unfit: nothing a client says; limited: "
-    "too\n"
-    "                                              many; slowed: the same of messages, which come again\n"
-    "                                 strangers    bytes from and to who has no session, cookies sent\n"
+    "delay ROOM SECONDS             sets the delay of watchers, 0 to 300\n"
+    "status                         prints counts since the start, a line each:\n"
+    "                                 sessions     open now, made, refused, moved, closed for flooding\n"
+    "                                 taken        inputs and messages received; inputs sent\n"
+    "                                 dropped      malformed; strange: without a session; forged: sealed "
+    "with\n"
+    "                                              other keys; replayed; unfit: not allowed to a client;\n"
+    "                                              limited: datagrams over the limit; slowed: messages over\n"
+    "                                              the limit, which come again\n"
+    "                                 strangers    bytes from and to clients without a session, cookies "
+    "sent\n"
     "                                 turned_away  clients put out, wrong passwords, wrong returns\n"
     "                                 held         memory of rooms, the journal\n"
     "quit                           ends the relay\n"
@@ -205,8 +206,7 @@ void kl_console_parse(struct kl_console_line *out, const char *line) {
              "kick, ban, host, delay, status, quit or help");
 }
 
-/* --- what it does ----------------------------------------------------------------------------------------
- */
+/* --- commands --- */
 
 static const char *phase_name(const struct kl_lobby_room *r) {
     switch (r->phase) {
@@ -299,7 +299,7 @@ static void tell(FILE *to, int result) {
     case KL_OK: fputs("ok\n", to); break;
     case KL_E_FULL: fputs("error: too many commands wait in this room\n", to); break;
     case KL_E_SPACE: fprintf(to, "error: expected at most %d bytes\n", KL_COMMAND_BYTES); break;
-    default: fputs("error: not possible: the room is not playing, or it has no such thing\n", to); break;
+    default: fputs("error: not possible: the room is not playing, or has nothing to act on\n", to); break;
     }
 }
 
@@ -373,7 +373,7 @@ static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, FILE 
     return go_on;
 }
 
-/* One piece a call: who floods the console does not hold up the rooms. */
+/* One piece a call, so that a flooded console does not hold up the rooms. */
 bool kl_console_read(struct kl_console *c, struct kl_lobby *l, FILE *to, uint64_t now_us) {
     char piece[KL_CONSOLE_LINE];
     ssize_t n = read(c->fd, piece, sizeof piece);

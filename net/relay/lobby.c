@@ -8,7 +8,7 @@
 
 #include "net/relay/lobby_room.h"
 
-#define WATCHERS_AT_ONCE 16 /* of all rooms, before those who play have their turn again */
+#define WATCHERS_AT_ONCE 16 /* of all rooms, before the players have their turn again */
 
 /* Eight players behind one NAT, each in a room of his own or all in one, must never meet one of these. */
 const struct kl_lobby_limits kl_lobby_defaults = {
@@ -142,7 +142,7 @@ void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uin
     kl_log(KL_LOG_DEBUG, "connected", "address=%s", address);
 }
 
-/* Limits and bans are for where a client is, not for where it once began. */
+/* Limits and bans follow a client's present address, not its first one. */
 void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address) {
     struct kl_lobby_client *c = &l->client[peer];
     snprintf(c->address, sizeof c->address, "%s", address);
@@ -172,8 +172,7 @@ void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, 
     c->state = KL_CLIENT_NONE;
 }
 
-/* --- what comes in ---------------------------------------------------------------------------------------
- */
+/* --- arriving messages --- */
 
 static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
     char text[KL_TEXT_MAX];
@@ -270,8 +269,7 @@ void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, u
         kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, why);
 }
 
-/* --- what is due -----------------------------------------------------------------------------------------
- */
+/* --- due times --- */
 
 static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
@@ -316,7 +314,7 @@ static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->watch.due_us < r->due_us) r->due_us = r->watch.due_us;
 }
 
-/* Last: those who play, in any room, come first; and again after a few watchers. */
+/* Watchers come last: the players of all rooms come first, and again after a few watchers. */
 static void run_watchers(struct kl_lobby *l, uint64_t now_us) {
     unsigned left = WATCHERS_AT_ONCE, first = l->watch_turn++;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
@@ -373,7 +371,7 @@ void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us) {
         if (c->state == KL_CLIENT_MEMBER)
             kl_lobby_put_out(c->room, c->member, KL_REFUSE_CLOSED, text, now_us);
     }
-    for (unsigned i = 0; i < l->limits.rooms; i++) /* who is away is not waited for */
+    for (unsigned i = 0; i < l->limits.rooms; i++) /* without waiting for members that are away */
         for (unsigned k = 0; l->room[i] && k < KL_MAX_CLIENTS; k++)
             if (l->room[i]->member[k].here) kl_lobby_forget(l->room[i], k, "is away", now_us);
     kl_lobby_free_empty_rooms(l);

@@ -65,7 +65,7 @@ static bool knows_ban(const struct kl_lobby_ticket *t, const struct kl_lobby_ban
     return false;
 }
 
-/* What the host may change. Whom the room has banned since stays out. */
+/* Takes the door from the ticket. Clients banned since then stay banned. */
 static void take_door(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     struct kl_lobby_ban ban[KL_BANS_MAX];
     unsigned bans = t->bans;
@@ -117,7 +117,7 @@ static void give_seats(struct kl_lobby_room *r, unsigned i, uint8_t seats, uint6
         m->seats = seats;
 }
 
-/* Who has changed his seat, or joined, since the older one: seats are given up before they are taken. */
+/* Takes over changed seats and new members from the newer ticket. Seats are freed before they are taken. */
 static void renew_seats(struct kl_lobby_room *r, const struct kl_lobby_ticket *t, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (t->member[i].here && (r->member[i].seats & ~t->member[i].seats)) give_seats(r, i, 0, now_us);
@@ -213,7 +213,7 @@ int kl_lobby_again_piece(struct kl_lobby_room *r, const uint8_t *piece, size_t l
     return result;
 }
 
-/* Blocks that were begun since then go; the one that was being filled goes on where it was. */
+/* The state before a trial: undoing drops the blocks begun since then, and sets the one being filled back. */
 struct kl_lobby_trial {
     struct kl_room lock;
     struct kl_lobby_past past;

@@ -6,8 +6,7 @@
 #include "net/engine/command.h"
 #include "net/engine/wire.h"
 
-/* --- what members ask for --------------------------------------------------------------------------------
- */
+/* --- members' commands --- */
 
 #define OPERATOR "the relay's operator"
 
@@ -48,7 +47,7 @@ static int about_desyncs(struct kl_lobby_room *r, const struct kl_order *o, cons
     return KL_OK;
 }
 
-/* 0xff, and a name: of who watches from outside the game. */
+/* Data is 0xff and a watcher's name. */
 static int put_out_watcher(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                            const char *who) {
     char name[KL_NAME_MAX];
@@ -93,7 +92,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     return KL_OK;
 }
 
-/* Nothing in it: the other of the two. Who says which he means cannot undo another's who says the same. */
+/* Empty data toggles. A pause or resume that is named cannot undo another member's equal one. */
 static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char *who, const uint8_t *data,
                            size_t len, uint64_t now_us) {
     bool paused = r->lock.paused || r->lock.pausing;
@@ -136,8 +135,8 @@ static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct
     return result;
 }
 
-/* --- the core's frame rate: every machine says that it has changed. One alone, wrong or hostile, would set
- * everybody's pace, so it counts once more than half of those who play have said the same. */
+/* --- the core's frame rate: every machine reports a change. One wrong or hostile machine could set the
+ * room's pace, so a rate counts once more than half of the players have reported it. */
 
 static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
     unsigned all = 0, same = 0;
@@ -203,7 +202,7 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
     bool of_now = kl_lobby_behind(r, member) < KL_WINDOW_FRAMES;
-    if (o->kind == KL_COMMAND_RATE && !of_now) return KL_OK; /* it runs what all have told of long ago */
+    if (o->kind == KL_COMMAND_RATE && !of_now) return KL_OK; /* it replays an old change */
     if (o->kind == KL_COMMAND_RATE) return rate_said(r, member, o);
     if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
     if (o->kind == KL_COMMAND_LOAD && !kl_lobby_slot_agreed(r, o)) return KL_E_STATE;
@@ -212,7 +211,7 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     return kl_room_command(&r->lock, member, o->kind, o->data, o->len);
 }
 
-/* What is too much is dropped, and who goes on dropping is put out. */
+/* Drops commands above the limit, and puts out a member that goes on. */
 static bool too_much(struct kl_lobby_room *r, unsigned member, uint8_t kind, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     const struct kl_lobby_limits *limits = &r->lobby->limits;
@@ -222,7 +221,7 @@ static bool too_much(struct kl_lobby_room *r, unsigned member, uint8_t kind, uin
     if (kl_bucket_take(&m->dropped, limits->commands_per_min, now_us))
         answer(r, member, "too many %s a minute: the last one was dropped", chat ? "lines" : "commands");
     else
-        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "commands without end", now_us);
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "too many commands", now_us);
     return true;
 }
 
@@ -232,14 +231,13 @@ void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struc
     if (!answers && too_much(r, member, o->kind, now_us)) return;
     int result = obey(r, member, o, now_us);
     if (result == KL_E_FULL) answer(r, member, "too many commands at once: %s", "the last one was dropped");
-    /* nobody fills the log with what was not done */
+    /* refused commands do not fill the log */
     enum kl_log_level level = result == KL_OK && !answers ? KL_LOG_INFO : KL_LOG_DEBUG;
     kl_lobby_log_member(level, "command", r, member, "kind=%u bytes=%u frame=%u result=%d", o->kind, o->len,
                         r->lock.next_close, result);
 }
 
-/* --- what the operator asks for --------------------------------------------------------------------------
- */
+/* --- the operator's orders --- */
 
 const struct kl_lobby_room *kl_lobby_room_at(const struct kl_lobby *l, unsigned i) {
     return i < l->limits.rooms ? l->room[i] : NULL;
@@ -286,7 +284,7 @@ int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budg
     return logged(r, KL_COMMAND_POLICY, result);
 }
 
-/* The newest state there is; who lacks it is told to the room. */
+/* Names the newest saved state. The room is told about members that lack it. */
 static bool names_a_state(struct kl_lobby_room *r, struct kl_order *o) {
     struct kl_writer w;
     uint32_t keyframe;

@@ -81,7 +81,7 @@ bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room
     if (too_early(l, peer, r, now_us)) return true;
     struct kl_lobby_knock *k = malloc(sizeof *k);
     if (!k) {
-        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "this relay has no memory for you");
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "this relay is out of memory; try again later");
         return true;
     }
     struct kl_msg m = {.kind = KL_MSG_DOOR, .door.what = r ? KL_PROVE : KL_PROVE_SET};

@@ -1,4 +1,5 @@
-/* Snapshots on their way to somebody: as many pieces as his link takes, of one that may still be coming. */
+/* Snapshots on their way to a client: as many pieces as its link takes, of a snapshot that may still be
+ * coming. */
 #include <string.h>
 
 #include "net/relay/lobby_room.h"

@@ -1,23 +1,23 @@
-/* Healing: who is out of sync gets the others' state. net/PROTOCOL.md §7, Healing.
+/* Healing: a member that is out of sync gets the others' state. net/PROTOCOL.md §7, Healing.
  *
- *     found -> (all who play have reported, or a second is over) -> ordered -> (a snapshot is kept) ->
- * offered
+ *     found -> (all players have reported, or a second is over) -> ordered
+ *           -> (a snapshot is kept) -> offered
  *
  * The wrong ones' hashes do not count from the decision until they say HEALED. From the offer on each of them
- * is on his own: what somebody else's hashes say meanwhile is found and healed without waiting for him. What
- * fails is tried again when the next hashes differ; what does not help is given up, for healing takes
- * everybody a moment each time. */
+ * is on its own: another member's desync is healed meanwhile without waiting for it. A failed healing is
+ * tried again when the next hashes differ. Healing that does not help is given up, because it costs all
+ * members a moment each time. */
 #include <string.h>
 
 #include "net/engine/command.h"
 #include "net/relay/lobby_room.h"
 
-#define REPORTS_US  1000000  /* for the last of those who play to report, once a difference is known */
-#define LOAD_US     10000000 /* for a snapshot to be loaded, once it is sent, and … */
-#define LOAD_LEAST  16384    /* … bytes a second that it comes by at least */
+#define REPORTS_US  1000000  /* for the last player to report, once a difference is known */
+#define LOAD_US     10000000 /* for a snapshot to be loaded, once it is sent */
+#define LOAD_LEAST  16384    /* lowest assumed rate of the snapshot, bytes a second */
 #define MINUTE_US   60000000
-#define ORDER_TIRES 10000000 /* a snapshot that could not be ordered for so long */
-#define AGAIN_US    10000000 /* to the next try, where there was no state to be had three times in a row */
+#define ORDER_TIRES 10000000 /* for a snapshot to be ordered */
+#define AGAIN_US    10000000 /* to the next try, after three in a row without a state */
 
 static bool has_bit(uint16_t mask, unsigned i) {
     return mask >> i & 1;
@@ -35,7 +35,7 @@ bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member) {
     return has_bit(r->heal.wrong, member) || r->member[member].heal.loads;
 }
 
-/* Who decides where there is no majority is waited for as those are who play, though he may only watch. */
+/* The court waits for the judge as for the players, even if the judge only watches. */
 struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r) {
     struct kl_verdict_court c = {.host = r->host};
     c.judge = r->heal.judged && kl_lobby_reaches(&r->member[r->heal.judge]) ? r->heal.judge : KL_MAX_CLIENTS;
@@ -95,14 +95,14 @@ static void no_more(struct kl_lobby_room *r, const char *why) {
     give_up(r, why);
 }
 
-/* What differed is over. */
+/* Counts a healing: the difference is over. */
 static void count_one(struct kl_lobby_room *r) {
     r->heal.count++;
     r->heal.left = false;
     kl_verdict_healed(&r->verdicts);
 }
 
-/* All who were offered this member's snapshot have it, or were given up. */
+/* Ends the healing if all members with this one's snapshot have loaded it or were given up. */
 static void look_for_end(struct kl_lobby_room *r, const struct kl_lobby_healing *one, uint64_t now_us) {
     char who[KL_LOBBY_NAMES];
     uint16_t healed = 0;
@@ -133,7 +133,8 @@ static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, u
     r->busy = true;
 }
 
-/* Nobody was healed, and all who are here are equal: who differed has left, or a reset made them so. */
+/* Ends a difference without healing: all present members are equal, because the other one left, or after a
+ * reset. */
 static void over_by_itself(struct kl_lobby_room *r, struct kl_verdict *v) {
     const struct kl_verdict_table *t = &r->verdicts;
     bool clear = t->any_bad && v->frame > t->first_bad.frame && r->heal.phase == KL_HEAL_NONE;
@@ -146,8 +147,7 @@ static void over_by_itself(struct kl_lobby_room *r, struct kl_verdict *v) {
     v->first = 0;
 }
 
-/* --- who is out of sync ------------------------------------------------------------------------------------
- */
+/* --- members out of sync --- */
 
 /* How often within the last minute, this time included. */
 static unsigned strikes(struct kl_lobby_healing *h, uint64_t now_us) {
@@ -171,8 +171,9 @@ static void forget_strikes(struct kl_lobby_healing *h) {
     memset(h->strike_us, 0, sizeof h->strike_us);
 }
 
-/* It has begun with a snapshot and was never in sync since. That says something of the core's states only
- * where all others have been in sync since then: else it may be what all were before one of them was not. */
+/* True if the member began with a snapshot and was never in sync since. It proves that the core's states are
+ * incomplete only if all others were in sync since then; otherwise the member may be the one that is still
+ * right. */
 static bool is_untrue(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     return m->late.unchecked && !(r->heal.any_apart && m->way.begins <= r->heal.apart);
@@ -199,8 +200,8 @@ static void who_replays(struct kl_lobby_room *r, uint64_t now_us) {
     kl_verdict_forget(&r->verdicts, replay);
 }
 
-/* No state helps the wrong ones: they run all from the beginning, where that is kept. False: not all of them
- * can. */
+/* States do not help: the members in the wrong run the game from frame 0, if that is kept. False: not all of
+ * them can. */
 static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
     uint16_t anew = 0;
     char who[KL_LOBBY_NAMES];
@@ -239,7 +240,7 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
             kl_lobby_put_out(r, i, KL_REFUSE_DESYNC,
                              "out of sync with all others three times within a minute", now_us);
         } else
-            no_more(r, "it was tried three times within a minute");
+            no_more(r, "three tries within a minute failed");
         return true;
     }
     return false;
@@ -279,8 +280,7 @@ static void pause_once(struct kl_lobby_room *r) {
     r->heal.paused = true;
     if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_PAUSE, NULL, 0) != KL_OK) return;
     kl_lobby_log_room(KL_LOG_INFO, "pauses", r, "reason=\"out of sync\"");
-    kl_lobby_notice(r,
-                    "out of sync: the room is paused. `resume' goes on; `desync heal' mends it after that");
+    kl_lobby_notice(r, "out of sync, paused: give `resume', then `desync heal'");
 }
 
 void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
@@ -343,7 +343,7 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
     stop(r);
 }
 
-/* Those who are right agree in what is compared, and not in all that a state has. */
+/* The members in the right agree in the compared bytes, but not in all bytes of their states. */
 static void without_state(struct kl_lobby_room *r, uint64_t now_us) {
     bool can = r->shot.apart && r->heal.ram;
     if (can && all_anew(r, "the states of the other machines differ as well", now_us)) return;
@@ -401,8 +401,7 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_u
     if (h->phase > KL_HEAL_FOUND && (!h->wrong || lost)) stop(r);
 }
 
-/* --- what the host says ------------------------------------------------------------------------------------
- */
+/* --- the host's orders --- */
 
 void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who) {
     r->heal.hopeless = r->heal.states_hopeless = false;
@@ -415,7 +414,7 @@ void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *w
     if (r->params.desync == policy) return;
     r->params.desync = policy;
     r->past.ticket_changed = true;
-    kl_lobby_notice(r, "%s sets what a desync does: %s", who, kl_lobby_desync_name(policy));
+    kl_lobby_notice(r, "%s sets the desync policy: %s", who, kl_lobby_desync_name(policy));
 }
 
 void kl_lobby_heal_judge(struct kl_lobby_room *r, unsigned member, const char *who) {

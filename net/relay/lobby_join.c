@@ -96,7 +96,7 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
 /* --- joining ---------------------------------------------------------------------------------------------
  */
 
-/* The lowest free seats, `wanted` many; 0 where there are not as many, or the game has all it needs. */
+/* The lowest free seats, `wanted` many; 0 if there are not as many, or the game is full. */
 uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted) {
     uint8_t taken = kl_lobby_seats_filled(r), mine = 0;
     unsigned filled = kl_lobby_count(taken);
@@ -117,7 +117,8 @@ unsigned kl_lobby_member_free(const struct kl_lobby_room *r) {
 static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
     if (kl_lobby_watch_wanted(r, h)) return kl_lobby_watch_open(r, text, cap) ? 0 : KL_REFUSE_FULL;
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
-    bool may_watch = h->seats_wanted == 0 || r->phase == KL_ROOM_PLAYING; /* who comes late and finds none */
+    bool may_watch =
+        h->seats_wanted == 0 || r->phase == KL_ROOM_PLAYING; /* a latecomer without a free seat */
     bool fits = may_watch || kl_lobby_free_seats(r, h->seats_wanted);
     if (!fits) {
         unsigned most = r->lobby->limits.seats, open = filled < r->params.players ? most - filled : 0;
@@ -218,7 +219,7 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     kl_room_add(&r->lock, i, m->seats, now_us);
     kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u", c->address,
                         r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players);
-    kl_verdict_forget(&r->verdicts, (uint16_t)(1U << i)); /* what he said whose place it is now */
+    kl_verdict_forget(&r->verdicts, (uint16_t)(1U << i)); /* reports of the place's former client */
     kl_lobby_welcome(r, i);
     r->roster_changed = r->busy = true;
     if (r->doors & KL_DOOR_ONCE) r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = true;
@@ -261,9 +262,10 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
         snprintf(text, sizeof text, "the name \"relay\" is the relay's own; choose another name");
         code = KL_REFUSE_DOOR;
     } else if (h->door & KL_DOOR_AGAIN && !(r && l->limits.watchers)) {
-        snprintf(text, sizeof text, "there is no room %s (any more)", h->room);
+        snprintf(text, sizeof text, "there is no room %s", h->room);
         code = KL_REFUSE_SEAT;
-    } else if (r && r->doors & KL_DOOR_PASSWORD) /* what the room plays is for those who know the password */
+    } else if (r &&
+               r->doors & KL_DOOR_PASSWORD) /* only clients with the password may learn the room's facts */
         code = kl_lobby_door_shut(r, h, address, text, sizeof text) ? KL_REFUSE_DOOR : 0;
     else
         code = kl_lobby_objection(l, r, h, address, text, sizeof text);

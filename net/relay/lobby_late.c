@@ -1,7 +1,7 @@
-/* Who joins a game under way, takes other seats in it, or only watches from then on. net/PROTOCOL.md §7.
+/* Members that join a game under way, or change their seats in it. net/PROTOCOL.md §7.
  *
- * A joiner gets what a client gets that comes back with nothing: start data, and a way to the present
- * (lobby_way.c). Nobody waits for it, under any policy, until it has caught up and its seat counts. */
+ * A joiner gets the same as a client that comes back without frames: start data, and a way to the present
+ * (lobby_way.c). No policy waits for it until it has caught up and its seat counts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t ha
     m->state = KL_MEMBER_PLAYING;
     m->checked = true;
     m->late.reseated_us = now_us;
-    (void)kl_room_return(&r->lock, member, have, now_us); /* it has what it was sent */
+    (void)kl_room_return(&r->lock, member, have, now_us); /* it has all frames sent to it */
     kl_lobby_past_returned(r, member, 0);
 }
 
@@ -105,7 +105,7 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
 /* --- catching up ------------------------------------------------------------------------------------------
  */
 
-/* Who watches has no seat that could count: it is there when it is near. */
+/* A spectator has no seat that could count: it has caught up when it is near. */
 static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     if (m->state != KL_MEMBER_PLAYING || m->way.step == KL_WAY_LOADS || kl_room_fetching(&r->lock, member))
@@ -133,7 +133,7 @@ void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame
     late->label = frame;
 }
 
-/* The state that it came with, or has replayed, is the room's: whoever's is not is healed instead. */
+/* The member's state was found equal to the room's. One that differs is healed instead. */
 void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_late *late = &r->member[i].late;

@@ -43,8 +43,8 @@ static void *new_block(struct kl_lobby_room *r) {
     return block;
 }
 
-/* The oldest frames make way where there is no more memory to be had: from then on newcomers begin with a
- * snapshot, or there are none. */
+/* Drops the oldest frames if memory runs out. From then on newcomers begin with a snapshot, or cannot
+ * join. */
 static void *reuse_oldest(struct kl_lobby_room *r) {
     bool whole = r->past.history.first == 0;
     if (r->past.on_trial) return NULL;
@@ -137,8 +137,7 @@ void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t 
     p->tags = i + 1;
 }
 
-/* --- who comes back ---------------------------------------------------------------------------------------
- */
+/* --- returning members --- */
 
 bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from) {
     if (from > r->lock.next_close || from < r->lock.begin) return false;
@@ -149,7 +148,7 @@ bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from) {
 #define BASE_FRAMES 16384 /* between two bases: four minutes and a half */
 #define DIGEST_MAX  4096  /* frames past the newest tag that are looked at for one RETURN */
 
-/* The digest of what this client says it has, from what we have. False where that cannot be told any more. */
+/* The digest that this client must have, computed from our frames. False if we do not keep them any more. */
 static bool digest_of(const struct kl_lobby_past *p, const struct kl_return *b, uint8_t out[16]) {
     static struct kl_history_cursor c;
     struct kl_digest d;

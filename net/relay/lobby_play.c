@@ -23,7 +23,7 @@ static uint16_t in_the_game(const struct kl_lobby_room *r) {
     return present;
 }
 
-/* Not who is away, or runs through what he has missed, on its way to him or there already. */
+/* False for members that are away or replay missed frames. */
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
@@ -136,7 +136,7 @@ static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
     }
 }
 
-/* Who is further behind than UPDATE reaches gets the rest from the history. */
+/* A client that is further behind than UPDATE reaches gets its frames from the history. */
 static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!kl_lobby_reaches(&r->member[i]) || !kl_room_lost(&r->lock, i)) continue;
@@ -147,8 +147,8 @@ static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
     }
 }
 
-/* Who goes absent and who is back, for the log: the screens know it from UPDATE, and show what lasts.
- * Who is too slow is told to all. */
+/* Logs members that become absent or come back; screens get that from UPDATE. All members are told about one
+ * that is too slow. */
 static void tell_absence(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
@@ -178,7 +178,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
         kl_lobby_way_run(r, now_us);
         kl_lobby_late_run(r, now_us);
         tell_absence(r);
-        help_the_lost(r, now_us); /* who is put out no longer holds frames up: before they are taken */
+        help_the_lost(r, now_us); /* may put members out that hold frames up, so before frames are taken */
         take_frames(r, now_us);
         kl_journal_write(r, now_us); /* before anybody gets them */
     }

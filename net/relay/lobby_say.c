@@ -5,8 +5,8 @@
 #include "net/relay/lobby_room.h"
 
 #define NEWS_PER_MIN      60  /* of a room: a full one may come and go */
-#define NOTICES_UNDER_WAY 128 /* messages under way to a client behind which no NOTICE is sent … */
-#define ROSTERS_UNDER_WAY 64  /* … and no ROSTER, but the newest later */
+#define NOTICES_UNDER_WAY 128 /* no NOTICE is sent to a client with so many messages under way */
+#define ROSTERS_UNDER_WAY 64  /* no ROSTER either; the newest goes out later */
 
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
@@ -31,8 +31,8 @@ void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, con
     kl_lobby_send(l, peer, &m);
 }
 
-/* So many messages are on their way to that client, or more. What only a screen shows is not added to them:
- * with 400 a client is put out, and nobody shall bring another there by what he makes the relay say. */
+/* True if so many messages, or more, are on their way to that client. Lines for its screen are then not sent:
+ * with 400 messages a client is put out, and nobody may cause that by making the relay talk. */
 static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member, unsigned messages) {
     const struct kl_lobby_net *net = &r->lobby->net;
     return net->pending(net->ctx, r->member[member].peer) > messages;
@@ -44,7 +44,8 @@ static void say_to_all(struct kl_lobby_room *r, const char *format, va_list args
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i]) && !has_much_to_take(r, i, NOTICES_UNDER_WAY))
             kl_lobby_send(r->lobby, r->member[i].peer, &m);
-    if (r->watch.delay_s == 0) kl_lobby_watch_notice(r, &m.text); /* else it is of what they have not seen */
+    if (r->watch.delay_s == 0)
+        kl_lobby_watch_notice(r, &m.text); /* with a delay it is about frames that they have not seen */
 }
 
 void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) {

@@ -4,11 +4,10 @@
 #include "net/engine/room_return.h"
 #include "net/relay/lobby_room.h"
 
-/* --- who is host ------------------------------------------------------------------------------------------
- */
+/* --- the host --- */
 
-/* The better of two to be host: who plays, then who can be reached, then who has been here longest. Nobody
- * who watches becomes host over players whose links are cut. */
+/* True if a is the better host: players first, then linked members, then the longest here. A spectator does
+ * not become host while players' links are cut. */
 static bool rather(const struct kl_lobby_member *a, const struct kl_lobby_member *b) {
     if (!a->seats != !b->seats) return a->seats;
     if (a->linked != b->linked) return a->linked;
@@ -40,7 +39,7 @@ static void unlink_client(struct kl_lobby_room *r, unsigned member) {
     if (c->state == KL_CLIENT_MEMBER && c->room == r && c->member == member) c->state = KL_CLIENT_NONE;
 }
 
-/* news: what the others are told. */
+/* news: for the other members' screens. */
 static void forget(struct kl_lobby_room *r, unsigned member, const char *why, const char *news,
                    uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
@@ -171,7 +170,7 @@ static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r
     char text[KL_TEXT_MAX];
     l->wrong_returns++;
     kl_lobby_tries_wrong(l, r, l->client[peer].address, now_us);
-    snprintf(text, sizeof text, "room %s keeps no seat for you (any more)%s", b->room,
+    snprintf(text, sizeof text, "room %s keeps no seat for you%s", b->room,
              r && b->can_bring ? ": the game went on without you, or it is another game" : "");
     kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT, text);
 }
@@ -188,13 +187,13 @@ static void displace(struct kl_lobby_room *r, unsigned member, uint64_t now_us) 
     kl_lobby_heal_left(r, member, now_us);
 }
 
-/* Not so where its link went while it fetched or loaded. A relay that was started anew cannot know: who has
- * no frame gets PREPARE, and says READY again if it has loaded. */
+/* Not so if the link was lost while the client fetched or loaded. A relay that was started anew cannot know
+ * that: a client without a frame gets PREPARE, and sends READY again if it has loaded. */
 static bool has_loaded(const struct kl_lobby_room *r, unsigned member, const struct kl_return *b) {
     return !b->fresh && r->member[member].checked && (b->have > 0 || !r->past.reopened);
 }
 
-/* In the game: on from what it has, or everything anew. */
+/* During the game: the member goes on from its frames, or gets everything anew. */
 static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_return *b, uint64_t now_us) {
     const struct kl_way_trip t = {.have = b->have, .fps = r->member[member].way.fps};
     bool on = has_loaded(r, member, b) && b->have <= r->lock.next_close && kl_lobby_past_same(r, b) &&
@@ -204,7 +203,7 @@ static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_r
         kl_lobby_set_out(r, member, b->have, now_us);
         return;
     }
-    kl_room_cut(&r->lock, member, now_us); /* what is left of an older session */
+    kl_room_cut(&r->lock, member, now_us); /* ends an older session */
     if (!kl_lobby_start_again(r, member, now_us))
         kl_lobby_put_out(r, member, KL_REFUSE_SEAT, "this relay no longer keeps the frames that you miss",
                          now_us);

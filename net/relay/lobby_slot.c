@@ -1,8 +1,8 @@
 /* The room's saved state lies with its clients, each has a copy. LOAD loads all of them or none: it goes to
- * the room only where everybody has said that his copy is there, and the same.
+ * the room only if every member has reported its copy, and all copies are equal.
  *
- * Whoever is absent, or watches, may not have got as far as the SAVE: he runs it, and then the LOAD, in their
- * order. Nobody waits for him, unless he has said already that he has nothing. */
+ * A member that is absent, or watches, may not have run the SAVE yet: it runs SAVE and LOAD in their order.
+ * LOAD does not wait for it, unless it has reported that it could not save. */
 #include <string.h>
 
 #include "net/engine/command.h"
@@ -33,18 +33,18 @@ bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe) {
     return any;
 }
 
-/* What keeps this member from it; NULL: nothing. */
+/* The reason why this member cannot load; NULL: it can. */
 static const char *objection(const struct kl_lobby_room *r, unsigned member, uint32_t keyframe,
                              uint64_t hash) {
     const struct kl_lobby_slot *s = &r->member[member].slot;
     if (!s->said || s->keyframe < keyframe)
-        return kl_lobby_plays_now(r, member) ? "has not got as far as that" : NULL;
-    if (s->keyframe > keyframe) return "has saved a newer one";
+        return kl_lobby_plays_now(r, member) ? "has not run that save yet" : NULL;
+    if (s->keyframe > keyframe) return "has a newer save";
     if (!s->has) return "could not save it";
-    return s->hash == hash ? NULL : "has saved another, out of sync";
+    return s->hash == hash ? NULL : "has another save, out of sync";
 }
 
-/* What the first who has one has. */
+/* The hash of the first member that has a copy. */
 static uint64_t hash_of(const struct kl_lobby_room *r, uint32_t keyframe) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
@@ -64,7 +64,7 @@ bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
         if (!r->member[i].here || r->member[i].leaving) continue;
         const char *why = objection(r, i, keyframe, hash);
         if (!why) continue;
-        kl_lobby_notice(r, "not back to the state of frame %u: %s %s", keyframe, r->member[i].name, why);
+        kl_lobby_notice(r, "did not load the save of frame %u: %s %s", keyframe, r->member[i].name, why);
         return false;
     }
     return true;

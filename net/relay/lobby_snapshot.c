@@ -1,10 +1,10 @@
-/* Snapshots: everybody serializes at one keyframe and says what came of it; where enough of those whose word
- * counts say the same, one of them gives it, and it is kept if it is what they said. net/PROTOCOL.md §7,
+/* Snapshots: all clients serialize at one keyframe and report size and hash. If enough trusted clients agree,
+ * one of them gives its state, and the relay keeps it if its hash is the agreed one. net/PROTOCOL.md §7,
  * Snapshots.
  *
  *     ordered -> (the keyframe has closed) -> hashing -> (they agree) -> giving -> kept
  *
- * Any step may fail: then the one kept before stays. */
+ * If a step fails, the snapshot kept before stays. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,16 +12,16 @@
 #include "net/engine/room_return.h"
 #include "net/relay/lobby_room.h"
 
-#define SAY_US        3000000 /* for the last to say what he has */
+#define SAY_US        3000000 /* for the last client to report */
 #define GIVE_US       5000000 /* for the next piece */
-#define GIVE_LEAST    32768   /* bytes a second, that a giver comes to at least, and … */
+#define GIVE_LEAST    32768   /* bytes a second of a giver at least, after GIVE_GRACE_US */
 #define GIVE_GRACE_US 10000000
-#define WISH_US       60000000 /* between two tries to get one because history fills */
-#define AGAIN_US      60000000 /* failures of so long ago say nothing */
+#define WISH_US       60000000 /* between two orders because history fills */
+#define AGAIN_US      60000000 /* older failures do not count */
 
-/* A few packed bytes may be 64 MiB, so what unpacking costs is not the giver's to choose: of all rooms
- * together it may take a third of the relay's time. */
-#define UNPACK_A_MS     (256U * 1024) /* bytes that come out, and packed ones */
+/* Limits unpacking, for all rooms together, to a third of the relay's time. A hostile giver could otherwise
+ * stall the relay: a few packed bytes may be 64 MiB. */
+#define UNPACK_A_MS     (256U * 1024) /* bytes, unpacked plus packed */
 #define UNPACK_AHEAD_NS UINT64_C(1000000)
 #define PACKING_COSTS   5 /* times as much as unpacking */
 
@@ -68,7 +68,7 @@ static void stop_unpacking(struct kl_lobby_room *r) {
     kl_lobby_packed_drop(r, &s->made);
 }
 
-/* What is coming comes to nothing. */
+/* Drops the upload. */
 static void drop_coming(struct kl_lobby_room *r) {
     if (r->shot.coming) r->shot.coming->failed = true;
     stop_unpacking(r);
@@ -94,8 +94,7 @@ void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
         kl_lobby_fetch_end(r, &r->member[i].fetch);
 }
 
-/* --- who says what ----------------------------------------------------------------------------------------
- */
+/* --- reports --- */
 
 bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
@@ -110,12 +109,12 @@ static uint16_t who_plays(const struct kl_lobby_room *r) {
     return mask;
 }
 
-/* Whose word is asked for, and here: who is away has not come to that frame. */
+/* The linked clients whose reports are awaited: a client that is away has not run that frame. */
 static uint16_t jury(const struct kl_lobby_room *r) {
     uint16_t mask = who_plays(r);
     if (r->shot.trusted) mask &= r->shot.trusted;
     if (mask || !r->shot.trusted) return mask;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* a judge who only watches */
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* a judge that only watches */
         if (has_bit(r->shot.trusted, i) && kl_lobby_reaches(&r->member[i])) mask |= (uint16_t)(1U << i);
     return mask;
 }
@@ -125,7 +124,7 @@ static bool same_said(const struct kl_lobby_shot *s, unsigned a, unsigned b) {
            memcmp(s->word[a].hash, s->word[b].hash, KL_SNAPSHOT_HASH) == 0;
 }
 
-/* Those who say the same as `one`. */
+/* The clients that report the same as `one`. */
 static uint16_t agreeing(const struct kl_lobby_shot *s, uint16_t among, unsigned one) {
     uint16_t mask = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -133,7 +132,7 @@ static uint16_t agreeing(const struct kl_lobby_shot *s, uint16_t among, unsigned
     return mask;
 }
 
-/* More than half of the jury; 0: nobody has so many with him. */
+/* The camp of more than half of the jury; 0: there is none. */
 static uint16_t agreed(const struct kl_lobby_shot *s, uint16_t among) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         uint16_t with = has_bit(among & s->has, i) ? agreeing(s, among, i) : 0;
@@ -142,8 +141,8 @@ static uint16_t agreed(const struct kl_lobby_shot *s, uint16_t among) {
     return 0;
 }
 
-/* To heal somebody: where those who are right say different things, as it is decided who is right (Healing).
- * A single one of them cannot have it that nothing is healed. */
+/* For healing: if the clients in the right report different states, the rule of verdicts decides (Healing).
+ * One dissenter cannot block healing. */
 static uint16_t decided(const struct kl_lobby_room *r, uint16_t among) {
     const struct kl_lobby_shot *s = &r->shot;
     const unsigned deciding[] = {r->heal.judged ? r->heal.judge : KL_MAX_CLIENTS, r->host};
@@ -153,7 +152,7 @@ static uint16_t decided(const struct kl_lobby_room *r, uint16_t among) {
     return 0;
 }
 
-/* What this core gives is everybody's to say: nobody alone leaves the room without snapshots for good. */
+/* True if more than half of the players say so. One client alone cannot leave the room without snapshots. */
 static bool most_of_who_play(const struct kl_lobby_room *r, uint16_t say_so) {
     uint16_t all = who_plays(r);
     return count_bits(all & say_so) * 2 > count_bits(all);
@@ -165,8 +164,7 @@ static bool most_of_who_play(const struct kl_lobby_room *r, uint16_t say_so) {
 bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     if (r->phase != KL_ROOM_PLAYING || s->phase != KL_SHOT_NONE || s->unfit) return false;
-    if (!trusted && r->heal.phase >= KL_HEAL_ORDERING)
-        return false; /* healing takes what came of its own first */
+    if (!trusted && r->heal.phase >= KL_HEAL_ORDERING) return false; /* healing orders its own first */
     if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_SNAPSHOT, NULL, 0) != KL_OK) return false;
     s->phase = KL_SHOT_ORDERED;
     s->since_us = now_us;
@@ -185,8 +183,8 @@ void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64
         if (set->at[i].client != KL_RELAY_CLIENT || set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
         s->phase = KL_SHOT_HASHING;
         s->keyframe = keyframe;
-        s->interval = r->past.history.intervals;               /* those before it are whole */
-        if (s->interval == 0 && keyframe > 0) s->interval = 1; /* no history is kept: nobody begins there */
+        s->interval = r->past.history.intervals;               /* intervals below are complete */
+        if (s->interval == 0 && keyframe > 0) s->interval = 1; /* without history no client begins there */
         s->since_us = now_us;
         kl_lobby_log_room(KL_LOG_DEBUG, "snapshot", r, "frame=%u", keyframe);
     }
@@ -203,7 +201,7 @@ void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const stru
 /* --- giving -----------------------------------------------------------------------------------------------
  */
 
-/* Rather a than b: who was asked in vain before is asked last, of the others he whose link is quickest. */
+/* True if a is the better giver than b: first fewer failed requests, then the shorter RTT. */
 static bool gives_better(const struct kl_lobby_room *r, unsigned a, unsigned b) {
     const struct kl_lobby_member *m = r->member;
     if (m[a].in_vain != m[b].in_vain) return m[a].in_vain < m[b].in_vain;
@@ -219,7 +217,7 @@ static unsigned choose_giver(const struct kl_lobby_room *r, uint16_t among) {
     return best;
 }
 
-/* Who has taken the one that is kept as well may give what differs. */
+/* A client that also took the kept snapshot may give the difference to it. */
 static void send_ask(struct kl_lobby_room *r) {
     const struct kl_lobby_shot *s = &r->shot;
     struct kl_msg m = {.kind = KL_MSG_ASK, .ask = {.keyframe = s->keyframe}};
@@ -231,7 +229,7 @@ static void send_ask(struct kl_lobby_room *r) {
     kl_lobby_send(r->lobby, r->member[s->giver].peer, &m);
 }
 
-/* Nothing is lost but the time: the same giver, and the whole. */
+/* Asks the same giver again, for the whole snapshot. */
 static void ask_whole(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     kl_lobby_log_member(KL_LOG_INFO, "snapshot_whole", r, s->giver, "frame=%u reason=\"%s\"", s->keyframe,
@@ -268,7 +266,7 @@ static void give_in_vain(struct kl_lobby_room *r, uint64_t now_us) {
     next_giver(r, now_us);
 }
 
-/* They are in sync, or enough of them, and cannot serialize the same. */
+/* Tells the room that machines in sync give different states. */
 static void tell_apart(struct kl_lobby_room *r) {
     if (r->shot.told_apart) return;
     r->shot.told_apart = true;
@@ -277,13 +275,14 @@ static void tell_apart(struct kl_lobby_room *r) {
         "no snapshot of this room: the machines' states differ; latecomers run the game from the beginning");
 }
 
-/* What the core does not give now it will not give later, and what is too large stays so. */
+/* Decides on the reports. A core that gives no state now will give none later, and a state that is too large
+ * stays so. */
 static void decide(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     uint16_t among = jury(r), late = among & (uint16_t)~s->said;
     uint16_t none = s->said & (uint16_t)~s->has;
     bool tired = now_us >= s->since_us + SAY_US;
-    bool over = (among && !late) || tired; /* nobody: all who play stand still */
+    bool over = (among && !late) || tired; /* an empty jury: all players stand still */
     uint16_t with = agreed(s, among);
     if (over && !with) with = agreed(s, among & s->said);
     if (over && !with) with = decided(r, among & s->said);
@@ -294,10 +293,11 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
         ask(r, now_us);
     } else if (over) {
         bool nothing = (among & s->said) && !(among & s->has);
-        if (nothing && !tired && (who_plays(r) & (uint16_t)~s->said)) return; /* do the others say so, too? */
+        if (nothing && !tired && (who_plays(r) & (uint16_t)~s->said))
+            return; /* wait for the other players' reports */
         s->unfit = nothing && most_of_who_play(r, none);
         s->apart = among & s->has;
-        if (s->apart && !s->trusted && s->in_a_row) tell_apart(r); /* as the time before */
+        if (s->apart && !s->trusted && s->in_a_row) tell_apart(r); /* second failure in a row */
         end(r, nothing    ? "the core gives no state"
                : s->apart ? "no two machines agree"
                           : "no machine answered");
@@ -318,7 +318,7 @@ static void describe(const struct kl_lobby_shot *s, struct kl_lobby_packed *k) {
 
 static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
     struct kl_lobby_shot *s = &r->shot;
-    if (!has_memory(r, total)) kl_lobby_watch_drop_shots(r); /* those who play need it more */
+    if (!has_memory(r, total)) kl_lobby_watch_drop_shots(r); /* the players need the memory more */
     bool fits = total <= most_bytes(r) && has_memory(r, total);
     s->coming = fits ? take(r, total) : NULL;
     s->unpack = s->coming ? kl_unpack_begin(s->wanted.bytes) : NULL;
@@ -330,7 +330,7 @@ static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
     return true;
 }
 
-/* The most that it may come to is taken at first. */
+/* The largest possible size is allocated first. */
 static bool begin_slices(struct kl_lobby_room *r, uint32_t total) {
     struct kl_lobby_shot *s = &r->shot;
     uint64_t most = s->wanted.bytes + s->wanted.bytes / 8 + UINT64_C(1024);
@@ -349,7 +349,7 @@ static bool begin_slices(struct kl_lobby_room *r, uint32_t total) {
     return true;
 }
 
-/* One giver's word is not enough: he may say so to leave the room without snapshots. */
+/* One giver's report is not enough: a hostile one could leave the room without snapshots. */
 static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     bool too_large = total > most_bytes(r);
@@ -366,7 +366,7 @@ static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
     next_giver(r, now_us);
 }
 
-/* More than any packing of it has, however bad. */
+/* More than the worst packing of it has. */
 static bool is_padded(const struct kl_lobby_shot *s, uint32_t total) {
     return total > s->wanted.bytes + s->wanted.bytes / 8 + 1024;
 }
@@ -376,13 +376,13 @@ static void take_piece(struct kl_lobby_packed *k, const struct kl_piece *p) {
     k->have += p->len;
 }
 
-/* Another than the one asked may have been asked before. */
+/* A client that is not the giver now may have been asked before. */
 bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
                              uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     const struct kl_piece *piece = &p->piece;
     if (s->phase != KL_SHOT_GIVING || member != s->giver || p->keyframe != s->keyframe) return true;
-    if (p->based && (s->whole || !s->kept)) return true; /* of before the whole one was asked for */
+    if (p->based && (s->whole || !s->kept)) return true; /* sent before the whole one was asked for */
     const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
     if (piece->offset != s->have || is_padded(s, piece->total) ||
         (k && (piece->total != k->len || p->based != (k == s->slices))))
@@ -406,7 +406,7 @@ static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
     struct kl_lobby_shot *s = &r->shot;
     struct kl_lobby_packed *k = *from;
     *from = NULL;
-    stop_unpacking(r); /* the one kept before was the base */
+    stop_unpacking(r); /* the kept snapshot was the base */
     kl_lobby_packed_drop(r, &s->kept);
     s->kept = k;
     k->good = true;
@@ -419,7 +419,7 @@ static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
                         s->have, count_bits(s->agreed));
 }
 
-/* Nobody has it yet: what was taken and is not needed goes back. */
+/* Gives unneeded memory back. No client fetches the snapshot yet. */
 static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_t len) {
     struct kl_lobby_packed *k = realloc(*at, sizeof *k + len);
     if (k) *at = k;
@@ -428,16 +428,16 @@ static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_
     (*at)->len = (*at)->have = len;
 }
 
-/* He said that he had what the others have, and gave something else. */
+/* The giver's bytes do not match its reported hash. */
 static void forged(struct kl_lobby_room *r, uint64_t now_us) {
     unsigned liar = r->shot.giver;
     kl_lobby_put_out(r, liar, KL_REFUSE_PROTOCOL,
                      "protocol error: your snapshot does not match the hash that you gave",
-                     now_us); /* and the next one is asked */
+                     now_us); /* the next giver is asked */
 }
 
-/* What comes of it is not what they said: he may not have had that base after all, so it is no lie yet.
- * bytes: as in check(); each is unpacked, hashed and packed again. */
+/* The rebased snapshot does not match the hash. The giver may have had another base, so it is not accused
+ * yet. bytes: as in check(); each is unpacked, hashed and packed again. */
 static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     uint64_t left = kl_rebase_left(s->rebase);
@@ -453,7 +453,7 @@ static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_
     return more;
 }
 
-/* A step. True: there is more to look at. bytes: that it went through. */
+/* One step. True: there is more to process. bytes: processed in this step. */
 static bool check(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     if (s->rebase) return check_slices(r, bytes, now_us);
@@ -472,7 +472,7 @@ static bool check(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
 
 static bool is_late(const struct kl_lobby_shot *s, uint64_t now_us) {
     const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
-    if (k && s->packed_waits && s->have == k->len) return false; /* it waits for us */
+    if (k && s->packed_waits && s->have == k->len) return false; /* the upload is complete and waits for us */
     uint64_t whole_us = GIVE_GRACE_US;
     if (k) whole_us += k->len * UINT64_C(1000000) / GIVE_LEAST;
     return now_us >= s->heard_us + GIVE_US || now_us >= s->since_us + whole_us;
@@ -530,7 +530,7 @@ void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t n
     if (s->phase == KL_SHOT_GIVING && s->giver == member) next_giver(r, now_us);
 }
 
-/* Before history takes all the memory that it may, a snapshot is to stand in for its beginning. */
+/* Orders a snapshot before the history has used up its memory, to replace the history's beginning. */
 static bool history_fills(const struct kl_lobby_room *r) {
     const struct kl_history *h = &r->past.history;
     uint64_t most = r->lobby->limits.history_kib * UINT64_C(1024);

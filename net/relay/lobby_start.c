@@ -29,7 +29,7 @@ static void begin_waiting(struct kl_lobby_member *m, uint64_t now_us) {
     m->again = false;
 }
 
-/* It has to load; where that was so before, it is the same wait. */
+/* The member has to load. If it was loading before, the wait goes on. */
 static void wait_anew(struct kl_lobby_member *m, uint64_t now_us) {
     if (m->state == KL_MEMBER_LOADING)
         m->again = true;
@@ -37,8 +37,8 @@ static void wait_anew(struct kl_lobby_member *m, uint64_t now_us) {
         begin_waiting(m, now_us);
 }
 
-/* With so many bytes gone over. Who loses his link, and begins anew, has a minute more, however often: nobody
- * can hold the others up for ever. */
+/* The end of the wait after so many transferred bytes. A member that lost its link and begins anew gets one
+ * minute more, once, so that nobody can hold the others up for ever. */
 static uint64_t by_when_us(struct kl_lobby_member *m, uint32_t bytes) {
     if (bytes > m->furthest) m->furthest = bytes;
     return m->waited_us + (m->again ? 2 : 1) * KL_GIVE_US + m->furthest * UINT64_C(1000000) / KL_GIVE_BYTES;
@@ -154,7 +154,7 @@ static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint
     if (!m->fetched) r->bulk = true;
 }
 
-/* One who has come back with nothing has loaded; the game goes on meanwhile. */
+/* A member that came back without frames has loaded; the game goes on meanwhile. */
 static void goes_on(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     char why[KL_TEXT_MAX];
@@ -187,7 +187,7 @@ bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct
     return true;
 }
 
-/* Compares what showed while loading with the host's, once that is known. */
+/* Compares the members' facts after loading with the host's, once those are known. */
 static void check_ready(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_lobby_member *host = r->host == KL_NO_HOST ? NULL : &r->member[r->host];
     if (!r->ready_known && host && host->state == KL_MEMBER_READY) {
@@ -212,7 +212,7 @@ static bool all_are_ready(const struct kl_lobby_room *r) {
 
 static void start(struct kl_lobby_room *r, uint64_t now_us) {
     if (kl_room_start(&r->lock, now_us) != KL_OK) return;
-    r->phase = KL_ROOM_PLAYING; /* the start data stays, for who comes back with nothing */
+    r->phase = KL_ROOM_PLAYING; /* the start data is kept for members that come back without it */
     kl_lobby_past_begin(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!r->member[i].here) continue;
@@ -254,7 +254,7 @@ void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t no
 void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     if (member == r->host && kl_lobby_start_under_way(r)) {
-        kl_lobby_start_free(r); /* what was under way is lost */
+        kl_lobby_start_free(r); /* the part that had arrived is lost */
         m->again = true;
         ask_host(r);
     }

@@ -10,8 +10,7 @@ bool kl_lobby_ticket_has_start(const struct kl_lobby_ticket *t) {
     return !sodium_is_zero(t->start_hash, sizeof t->start_hash);
 }
 
-/* --- what the room is -------------------------------------------------------------------------------------
- */
+/* --- the room's record --- */
 
 static void take_member(struct kl_ticket_member *to, const struct kl_lobby_member *from) {
     if (!from->here || from->leaving) return;

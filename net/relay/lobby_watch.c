@@ -45,7 +45,7 @@ void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
  */
 
 bool kl_lobby_watch_wanted(const struct kl_lobby_room *r, const struct kl_hello *h) {
-    if (!r->lobby->limits.watchers || !r->joins) return false; /* who makes the room is a client of it */
+    if (!r->lobby->limits.watchers || !r->joins) return false; /* the room's maker is its client */
     if (h->seats_wanted == 0 || h->door & KL_DOOR_AGAIN) return true;
     return r->phase == KL_ROOM_PLAYING && !kl_lobby_free_seats(r, h->seats_wanted);
 }
@@ -92,7 +92,7 @@ static void welcome(struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
     kl_lobby_send(r->lobby, w->peer, &msg);
 }
 
-/* Who lost his link and is here again before it was missed. */
+/* Puts out the older session of a watcher that came back before its loss was noticed. */
 static void displace(struct kl_lobby_room *r, const uint8_t *seat_key) {
     for (unsigned i = r->watch.count; i-- > 0;)
         if (memcmp(r->watch.at[i]->seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0)
@@ -180,7 +180,7 @@ bool kl_lobby_watch_over(const struct kl_lobby_room *r) {
     return r->watch.count == 0;
 }
 
-/* Nobody is left who could play on. */
+/* The last player has left. */
 static void see_it_end(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
     bool members = false;
@@ -222,15 +222,14 @@ void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member) {
         for (; i < r->watch.count && n + KL_NAME_MAX + 2 < sizeof line; i++)
             n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i > first ? ", " : "",
                                   r->watch.at[i]->name);
-        kl_lobby_tell(r, member, first ? "and %u: %s" : "%u watch: %s", first ? i - first : r->watch.count,
+        kl_lobby_tell(r, member, first ? "and %u: %s" : "%u watchers: %s", first ? i - first : r->watch.count,
                       line);
     }
 }
 
-/* --- what it says ------------------------------------------------------------------------------------------
- */
+/* --- a watcher's messages --- */
 
-/* Who has come again may have the start data already, and say so before we have sent it. */
+/* A watcher that came back may already have the start data, and be ready before we have sent it. */
 static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_facts *f,
                      uint64_t now_us) {
     char why[KL_TEXT_MAX];
@@ -242,7 +241,7 @@ static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const 
         kl_lobby_watch_set_out(r, w, now_us);
 }
 
-/* It takes a seat: from now on it is a client of the game, as one who has come late and has what it has. */
+/* The watcher takes a seat: from now on it is a latecomer of the game with the frames that it has. */
 static void takes_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *w, unsigned wanted,
                        uint64_t now_us) {
     struct kl_lobby_watcher was = *w;
@@ -251,7 +250,7 @@ static void takes_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *w, unsi
     const char *why = !there   ? "the game has not begun, or you have not caught up with it"
                       : !seats ? "no seat is free"
                       : kl_lobby_member_free(r) == KL_MAX_CLIENTS
-                          ? "the game has as many clients as it can have"
+                          ? "the game is full: it takes no more clients"
                           : NULL;
     if (why) {
         kl_lobby_watch_tell(r, w, "%s (the game has %u seats)", why, r->params.players);
@@ -270,7 +269,7 @@ static void says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const stru
     struct kl_msg m = {.kind = KL_MSG_NOTICE};
     bool due = now_us >= r->chat_us;
     if (!due) {
-        kl_lobby_watch_tell(r, w, "too many talk at once: the last line was dropped");
+        kl_lobby_watch_tell(r, w, "the chat is full: your last line was dropped");
         return;
     }
     r->chat_us = now_us + CHAT_US;
@@ -280,7 +279,7 @@ static void says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const stru
     kl_lobby_watch_notice(r, &m.text);
 }
 
-/* What is too much is dropped, and who goes on dropping is put out. True: it is gone, or said too much. */
+/* Drops messages above the limit, and puts out a watcher that goes on. True: the message was dropped. */
 static bool too_much(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t kind, uint64_t now_us) {
     const struct kl_lobby_limits *limits = &r->lobby->limits;
     bool chat = kind == KL_COMMAND_CHAT;
@@ -290,7 +289,7 @@ static bool too_much(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_
         kl_lobby_watch_tell(r, w, "too many %s a minute: the last one was dropped",
                             chat ? "lines" : "commands");
     else
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "commands without end");
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "too many commands");
     return true;
 }
 
@@ -339,8 +338,7 @@ void kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher *w,
     kl_lobby_watch_put_out(r, w, KL_REFUSE_PROTOCOL, text);
 }
 
-/* --- what it hears -----------------------------------------------------------------------------------------
- */
+/* --- messages to watchers --- */
 
 void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t) {
     struct kl_lobby_watch *a = &r->watch;

@@ -1,17 +1,16 @@
-/* What watchers see, and when. A *cut* is a moment at which the game stood before frame `end`: so much may be
- * seen once the delay has passed since then. Cuts are made where an interval ends, not more than ten a
- * second. */
+/* Frames for watchers. A *cut* notes the time at which the game stood before frame `end`; watchers may see
+ * the frames below after the delay. A cut is made at the end of an interval, at most ten a second. */
 #include <string.h>
 
 #include "net/engine/room_return.h"
 #include "net/relay/lobby_room.h"
 #include "net/relay/lobby_watch.h"
 
-#define CUT_US  100000 /* between two cuts … */
-#define LATE_US 250000 /* … and after so long also within an interval */
-#define SLACK_US                                                                                             \
-    300000 /* that a frame is due later than for those who play, besides: batches, their way, one            \
-              that is lost; and the longest interval */
+#define CUT_US  100000 /* between two cuts */
+#define LATE_US 250000 /* after so long a cut is made within an interval too */
+/* Watchers' frames are due so much later than the players', for batches, their way and a lost one; besides
+ * the longest interval. */
+#define SLACK_US          300000
 #define IDLE_US           500000 /* between UPDATEs while nothing comes */
 #define PIECES            8      /* of history, for one watcher in one turn */
 #define ROSTERS_UNDER_WAY 32
@@ -20,8 +19,7 @@ static const struct kl_lobby_net *net_of(const struct kl_lobby_room *r) {
     return &r->lobby->net;
 }
 
-/* --- what may be seen --------------------------------------------------------------------------------------
- */
+/* --- visible frames --- */
 
 static void cut_here(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
@@ -80,7 +78,7 @@ void kl_lobby_watch_see(struct kl_lobby_room *r, uint64_t now_us) {
 /* --- frames ------------------------------------------------------------------------------------------------
  */
 
-/* Takes what may not be seen yet off the end of a piece. Its length. */
+/* Cuts frames that are not visible yet off the end of a piece. Returns its length. */
 static size_t shorten(uint8_t *piece, size_t len, uint32_t most, uint32_t *end) {
     static struct kl_frame ring[KL_PIECE_FRAMES];
     static struct kl_commands sets[KL_PIECE_FRAMES];
@@ -99,7 +97,7 @@ static size_t shorten(uint8_t *piece, size_t len, uint32_t most, uint32_t *end) 
     return len;
 }
 
-/* The piece that holds frame `from`, as far as it may be seen; false where none does. */
+/* Finds the visible part of the piece that holds frame `from`; false if there is none. */
 static bool piece_at(struct kl_lobby_room *r, uint32_t from) {
     struct kl_lobby_watch *a = &r->watch;
     if (a->piece.len && a->piece_from == from && a->piece_most == a->end) return true;
@@ -156,7 +154,7 @@ static int64_t shift_us(const struct kl_lobby_room *r) {
     return r->watch.delay_s * INT64_C(1000000) + SLACK_US + (int64_t)longest_us;
 }
 
-/* No frames are in it: what it is for is the clock, and word that the relay is there. */
+/* Sends an UPDATE without frames, for the clock and as a sign of life. */
 static void send_update(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     const struct kl_lobby_net *net = net_of(r);
     const struct kl_lobby_watch *a = &r->watch;
@@ -185,7 +183,7 @@ static bool tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     const struct kl_lobby_net *net = net_of(r);
     struct kl_lobby_watch *a = &r->watch;
     if (w->roster == a->roster && w->notices == a->notices) return false;
-    if (net->pending(net->ctx, w->peer) > ROSTERS_UNDER_WAY) return false; /* later, what is newest then */
+    if (net->pending(net->ctx, w->peer) > ROSTERS_UNDER_WAY) return false; /* later: the newest roster then */
     struct kl_msg m = {.kind = KL_MSG_ROSTER, .roster = a->now};
     if (w->roster != a->roster) kl_lobby_send(r->lobby, w->peer, &m);
     w->roster = a->roster;
@@ -222,7 +220,7 @@ static void note_progress(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
                       (unsigned long long)(now_us - w->since_us) / 1000, w->way.begins);
 }
 
-/* What a client of the game says with samples, needs and flags means nothing here. */
+/* A watcher's samples, needs and flags are ignored. */
 void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const uint8_t *body,
                              size_t len, uint64_t now_us) {
     struct kl_ctrl c;

@@ -1,16 +1,15 @@
-/* Whether a watcher sees the same as those who play: its hashes are held against what the game's clients said
- * of the same label, once they have; never the other way round. */
+/* Compares a watcher's hashes with those of the game's clients for the same label, once these are in. The
+ * clients' hashes are never judged by a watcher's. */
 #include "net/relay/lobby_room.h"
 #include "net/relay/lobby_watch.h"
 
-#define WAIT_US    3000000 /* for the last of the clients to say what it has, as among them */
+#define WAIT_US    3000000 /* for the last client's report, as in verdicts */
 #define STRIKE_US  60000000
-#define VERDICT_US 5000000 /* between two words that all is equal, while hashes come … */
-#define LAST_US    1500000 /* … and after the last one */
+#define VERDICT_US 5000000 /* between two verdicts "equal" while hashes come */
+#define LAST_US    1500000 /* to the last such verdict after the last hash */
 #define UNDER_WAY  32
 
-/* --- what is true ------------------------------------------------------------------------------------------
- */
+/* --- the game's hashes --- */
 
 static struct kl_watch_truth *truth_of(struct kl_lobby_watch *a, uint32_t frame) {
     for (unsigned i = 0; i < KL_WATCH_TRUTHS; i++)
@@ -29,7 +28,7 @@ void kl_lobby_watch_truth(struct kl_lobby_room *r, const struct kl_hash *h, uint
     if (kl_verdict_difference(&t->hash, h) == 1) t->contested = true; /* among themselves: it tells nothing */
 }
 
-/* All who play have spoken, or have had the time to. */
+/* True if all players have reported, or the time for it is over. */
 static bool is_settled(const struct kl_lobby_room *r, const struct kl_watch_truth *t, uint64_t now_us) {
     unsigned players = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -79,7 +78,7 @@ static void is_equal(struct kl_lobby_watcher *w, uint32_t frame, uint64_t now_us
     w->equal_us = now_us;
 }
 
-/* It gets the game's state, or begins anew: that heals whatever it was, or shows that nothing does. */
+/* The watcher is out of sync: it gets the game's state, or begins anew. */
 static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint32_t frame, uint64_t now_us) {
     w->equal = false;
     if (!w->parted) {

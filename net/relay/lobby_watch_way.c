@@ -1,5 +1,5 @@
-/* How a watcher comes to what may be seen of the game, and back into sync with it. net/PROTOCOL.md §7,
- * Watching. way.h decides; the facts and the deeds are here.
+/* A watcher's way to the visible frames, and its healing. net/PROTOCOL.md §7, Watching. way.h decides; this
+ * file has the facts and carries the decision out.
  *
  * No snapshot goes out before its frame may be seen. So the room's are held for watchers: the newest that
  * may, and the first one after that. */
@@ -12,7 +12,7 @@
 /* --- which snapshots --------------------------------------------------------------------------------------
  */
 
-/* Where the frames that follow it are: in history, and nowhere else for a watcher. */
+/* True if the frames from there on are in history; a watcher has no other source. */
 static bool reaches(const struct kl_lobby_room *r, uint32_t from) {
     return !r->past.broken && from >= r->past.history.first && from <= r->past.history.next;
 }
@@ -120,7 +120,7 @@ static bool anew(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t n
 void kl_lobby_watch_look(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
     if (kl_way_is_late(&w->way, now_us)) {
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "the room's state did not come to you in time");
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "the room's state did not reach you in time");
         return;
     }
     if (w->way.step != KL_WAY_WAITS) return;
@@ -155,7 +155,7 @@ void kl_lobby_watch_set_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w,
     kl_lobby_watch_look(r, w, now_us);
 }
 
-/* Who has been in sync since the last snapshot that he loaded can do with another. */
+/* A watcher that was in sync since its last snapshot is healed by another snapshot. */
 bool kl_lobby_watch_heal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     w->way.no_states = w->way.no_states || w->way.unproved;
     w->way.made = r->lock.next_close;

@@ -164,8 +164,8 @@ bool kl_lobby_way_untrue(struct kl_lobby_room *r, unsigned member, uint64_t now_
     m->way.no_states = true;
     kl_lobby_log_member(KL_LOG_INFO, "way_untrue", r, member, "snapshot=%u", m->way.begins);
     kl_lobby_notice(r,
-                    "%s is not in sync by the room's state: this core's states do not hold all of it; %s "
-                    "runs all from the beginning",
+                    "%s is still out of sync, since this core's states are incomplete: %s "
+                    "replays the game",
                     m->name, m->name);
     kl_room_cut(&r->lock, member, now_us);
     return kl_lobby_start_again(r, member, now_us);
@@ -204,7 +204,7 @@ void kl_lobby_way_run(struct kl_lobby_room *r, uint64_t now_us) {
         if (loads && m->fetch.shot && m->fetch.shot->failed)
             set_out(r, i, now_us); /* nobody gave it: another is to be made */
         else if (kl_way_is_late(&m->way, now_us))
-            kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "the room's state did not come to you in time", now_us);
+            kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "the room's state did not reach you in time", now_us);
         else if (!loads)
             measure(r, i, now_us);
     }

@@ -36,7 +36,7 @@ static uint64_t lines_in(const char *bytes, size_t len) {
     return n;
 }
 
-/* What has been dropped is told first, and no line alone without that. */
+/* First a line with the number of dropped lines; no other line goes in without it. */
 static void take_in(struct kl_outlet *o, const char *bytes, size_t len) {
     char notice[64] = "";
     if (o->untold) snprintf(notice, sizeof notice, "dropped=%llu lines\n", (unsigned long long)o->untold);

@@ -10,7 +10,7 @@
 #include "net/relay/unpack.h"
 
 #define HASH  32
-#define LEVEL 3 /* of zstd's, as who gives a whole one packs it */
+#define LEVEL 3 /* zstd's level, the same as a giver's of a whole snapshot */
 
 struct kl_rebase {
     ZSTD_DCtx *old, *slices;
@@ -66,7 +66,7 @@ void kl_rebase_free(struct kl_rebase *u) {
     free(u);
 }
 
-/* The base's slice is what the next frame is unpacked by. Where the base has ended there is none. */
+/* Unpacks the base's slice, the dictionary of the next frame. Past the base's end there is none. */
 static bool begin_slice(struct kl_rebase *u) {
     ZSTD_outBuffer was = {u->was, slice_of(u->base_left), 0};
     while (was.pos < was.size) {

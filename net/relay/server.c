@@ -14,14 +14,14 @@
 #include "net/relay/lobby.h"
 #include "net/relay/outlet.h"
 
-/* Beyond the seats of all rooms: for who has none, and for those who are to be told that the relay is full;
- * and for watchers, who have a quarter of all (lobby.h). */
+/* Connections beyond the seats of all rooms: for spectators without seats, for clients that are told that the
+ * relay is full, and for watchers, which have a quarter of all (lobby.h). */
 #define PEERS_SPARE    128
 #define PEERS_WATCHERS 4 /* rooms full of them */
 
 #define LAST_ANSWERS_MS  500
-#define LEFT_OUT_US      1000000 /* between looks at what the log lacks */
-#define FAREWELL_US      1000000 /* for clients to acknowledge that the relay goes */
+#define LEFT_OUT_US      1000000 /* between reports of log lines left out */
+#define FAREWELL_US      1000000 /* for clients to acknowledge the relay's end */
 #define FAREWELL_LOOK_US 10000
 
 enum { FD_HUB, FD_QUIT, FD_CONSOLE, FDS };
@@ -34,8 +34,8 @@ struct server {
     struct kl_console console;
     FILE *answers;        /* to the console */
     uint32_t readable;    /* of FDS, a bit each */
-    bool quit;            /* the operator said so */
-    uint64_t left_out_us; /* when the log tells next what it lacks */
+    bool quit;            /* by the operator */
+    uint64_t left_out_us; /* next report of log lines left out */
 };
 
 /* --- from the network to the rooms ------------------------------------------------------------------------

@@ -13,7 +13,7 @@ struct kl_unpack {
     crypto_generichash_state hash;
     uint32_t bytes, out, at; /* wanted, come out so far; packed bytes used */
     bool ended, failed;      /* the frame has */
-    bool dry;                /* nothing more comes of what is here: to ask zstd again and again is an error */
+    bool dry;                /* zstd has used up the bytes so far; calling it again would be an error */
     uint8_t buf[65536];
 };
 

@@ -27,7 +27,7 @@ void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
     begin_label(l, frame);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!t->asked[i].reported || t->asked[i].frame != frame) continue;
-        *l = t->asked[i]; /* somebody stopped just here, before the mark was known */
+        *l = t->asked[i]; /* a client stopped at this frame before the mark was known */
         t->asked[i].reported = 0;
         break;
     }
@@ -49,7 +49,7 @@ static bool is_open(const struct kl_verdict_table *t, uint32_t frame) {
     return t->any_open && frame <= t->open;
 }
 
-/* All who were there have spoken of it; who comes later speaks of the next. */
+/* True if the label's complete verdict is sent; later reports of it are refused. */
 static bool is_settled(const struct kl_verdict_table *t, uint32_t frame) {
     for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++)
         if (t->label[n].said == SAID_COMPLETE && t->label[n].frame == frame) return true;
@@ -127,7 +127,7 @@ static uint16_t camp_of(const struct kl_verdict_label *l, unsigned client, int l
     return camp;
 }
 
-/* The camp of more than half of the voters who reported; 0: none is that large. A late report is counted
+/* The camp of more than half of the voters that reported; 0: none is that large. A late report is counted
  * among them, but on no side. */
 static uint16_t majority(const struct kl_verdict_label *l, uint16_t voters, int level) {
     voters = voters & l->reported ? voters & l->reported : l->reported;
@@ -140,7 +140,7 @@ static uint16_t majority(const struct kl_verdict_label *l, uint16_t voters, int 
     return 0;
 }
 
-/* Those who stand against it; 0 where there is none. */
+/* The reporters outside that camp; 0 without a camp. */
 static uint16_t minority(const struct kl_verdict_label *l, uint16_t voters, int level) {
     uint16_t camp = majority(l, voters, level);
     return camp ? l->reported & (uint16_t)~camp : 0;
@@ -234,19 +234,17 @@ bool kl_verdict_next(struct kl_verdict_table *t, const struct kl_verdict_court *
     return next_expected(t, court, now_us, out) || next_asked(t, court, now_us, out);
 }
 
-/* --- who is right ------------------------------------------------------------------------------------------
- */
+/* --- the decision --- */
 
 static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uint32_t frame) {
-    for (uint32_t n = 0; n < KL_VERDICT_LABELS;
-         n++) /* also what has been settled, until its place is taken */
+    for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++) /* also settled labels, until their place is taken */
         if (t->label[n].reported && t->label[n].frame == frame) return &t->label[n];
     return NULL;
 }
 
-/* Who is right; 0: nobody can say. Of those whose votes there should be more than half have spoken in time,
- * for a majority among them to be one, and half of them where one decides: so nobody's word is taken who
- * spoke when the others could not, because he held the game up or because their links did. */
+/* The clients in the right; 0: undecided. A majority is valid if more than half of the voters reported in
+ * time; the judge's or host's decision, if half of them did. So no client can decide while others cannot
+ * report because it holds the game up or their links are lost. */
 static uint16_t find_right(const struct kl_verdict_label *l, const struct kl_verdict_court *court, int level,
                            bool *by_majority) {
     uint16_t in_time = l->reported & (uint16_t)~l->late;

@@ -120,7 +120,7 @@ for who in ann bob; do
     check "commands/slot-$who" "exit status $status: $(tail -n 1 "$tmp/$who.log")" test $status = 3
     cut -d ' ' -f 1,2 "$tmp/$who.hash" >"$tmp/$who.ram"
     heard $who slot-all-$who '\[f [0-9]+\] ann: loaded the state of frame 1[0-9][0-9]$'
-    heard $who slot-none-$who 'not back to the state of frame 3[0-9][0-9]: bob could not save it'
+    heard $who slot-none-$who 'did not load the save of frame 3[0-9][0-9]: bob could not save it'
     check "commands/slot-once-$who" "loaded more than once" test "$(told $who | grep -c ' loaded the state of frame')" = 1
 done
 check commands/slot-equal "$(diff "$tmp/ann.ram" "$tmp/bob.ram" | head -n 2 | tr '\n' ' ')" cmp -s "$tmp/ann.ram" "$tmp/bob.ram"

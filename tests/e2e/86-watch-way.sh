@@ -58,7 +58,7 @@ check watch-way/late "by $(of_way lou by), from frame $(of_way lou snapshot)" \
 client pest --spectate
 wants relay1 'event=watches room="match".*name="pest"' 20 pest
 "$keylock" command --pid "${pid[ann]}" watchers >"$tmp/command.log" 2>&1 || fail "watch-way/watchers: $(cat "$tmp/command.log")"
-check watch-way/names "ann's log lacks the list of watchers" said ann '3 watch: early, lou, pest' 10
+check watch-way/names "ann's log lacks the list of watchers" said ann '3 watchers: early, lou, pest' 10
 "$keylock" command --pid "${pid[ann]}" kick pest >"$tmp/command.log" 2>&1 || fail "watch-way/kick: $(cat "$tmp/command.log")"
 check watch-way/kicked "the host's kick does nothing" said relay1 'event=put_out room="match".*name="pest"' 10
 ended pest 20

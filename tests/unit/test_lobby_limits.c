@@ -36,7 +36,7 @@ static void so_many_lines_and_commands(void **state) {
         chat(1);
     assert_false(inbox[1].hung_up);
     chat(1), chat(1);
-    expect_refusal(1, KL_REFUSE_LIMIT, "commands without end");
+    expect_refusal(1, KL_REFUSE_LIMIT, "too many commands");
     assert_false(inbox[0].hung_up);
 }
 

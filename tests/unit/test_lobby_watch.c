@@ -287,7 +287,7 @@ static void they_talk_and_no_more(void **state) {
     for (unsigned i = 0; i < 1000 && !inbox[AT_PEER].hung_up; i++)
         speaks(AT_PEER, "spam");
     goes(0);
-    expect_refusal(AT_PEER, KL_REFUSE_LIMIT, "commands without end");
+    expect_refusal(AT_PEER, KL_REFUSE_LIMIT, "too many commands");
     say(AT_PEER + 1, &(struct kl_msg){.kind = KL_MSG_BRING, .bring = {.what = KL_BRING_END}});
     goes(1);
     expect_refusal(AT_PEER + 1, KL_REFUSE_PROTOCOL, "not expected now");
@@ -337,7 +337,7 @@ static void the_host_puts_one_out(void **state) {
     order(1, KL_COMMAND_WATCHERS, 0); /* not the host */
     assert_false(told(1, "watch:"));
     say(0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_WATCHERS}});
-    assert_true(told(0, "3 watch: p20, p21, p22"));
+    assert_true(told(0, "3 watchers: p20, p21, p22"));
     puts_out(1, KL_COMMAND_KICK, "p20");
     assert_int_equal(the_room()->watch.count, 3);
     puts_out(0, KL_COMMAND_KICK, "p2");

@@ -376,7 +376,7 @@ static void it_does_not_arrive(void **unused) {
     assert_false(inbox[12].hung_up);
     play(10 * SECOND);
     player[2].linked = player[2].plays = false;
-    expect_refusal(12, KL_REFUSE_LIMIT, "did not come to you in time");
+    expect_refusal(12, KL_REFUSE_LIMIT, "did not reach you in time");
     play(SECOND);
     expect_all_at_the_end();
 }
