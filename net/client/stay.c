@@ -179,7 +179,7 @@ void kl_stay_ready(struct kl_stay *s, const struct kl_facts *facts) {
 struct kl_plan kl_stay_plan(struct kl_stay *s, uint32_t max_runs, uint64_t now_us) {
     s->planned_us = now_us;
     if (s->lock.away) kl_client_set_away(&s->lock, false);
-    /* every frame may ask for a hash; where they pile up (--speed max on a link that loses) the game waits */
+    /* every frame may ask for a hash; if they pile up (--speed max on a lossy link) the game waits */
     uint32_t hashes = KL_STAY_HASHES - (s->hash_put - s->hash_got);
     if (max_runs > hashes) max_runs = hashes;
     if (s->status.phase != KL_STAY_PLAYING) return (struct kl_plan){0};

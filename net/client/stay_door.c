@@ -26,7 +26,7 @@ bool kl_stay_wants_secret(const struct kl_stay *s, uint8_t salt[KL_DOOR_SALT]) {
     return wants;
 }
 
-/* The relay keeps what proves a password to others: it gets that, never the password. */
+/* Sends the relay the stretched password, never the password itself. */
 static void set_password(struct kl_stay *s, const uint8_t secret[KL_DOOR_SECRET]) {
     s->door.prove = (struct kl_prove){.what = KL_PROVE_SET};
     memcpy(s->door.prove.share, secret, sizeof s->door.prove.share);

@@ -58,7 +58,7 @@ static void start_is_here(struct kl_stay *s) {
     enter(s, KL_STAY_LOAD);
 }
 
-/* The relay cannot bring us on from where we are: all is to be done again. */
+/* The relay cannot send the frames after ours: the game begins anew. */
 static void begin_anew(struct kl_stay *s, uint64_t now_us) {
     if (s->start != s->given) { /* the caller may still look at it */
         s->heap.put(s->start_before);
@@ -81,7 +81,7 @@ static void fetch(struct kl_stay *s, const struct kl_prepare *p) {
     s->start_len = 0;
     if (s->start != s->given) s->heap.put(s->start);
     s->start = NULL;
-    if (s->is_given && s->given_len == p->data_bytes) { /* what we gave is not sent back to us */
+    if (s->is_given && s->given_len == p->data_bytes) { /* our own start data is not sent back to us */
         s->start = s->given;
         s->start_len = s->given_len;
         start_is_here(s);
@@ -233,6 +233,6 @@ bool kl_stay_welcomed(struct kl_stay *s) {
 void kl_stay_update(struct kl_stay *s, const uint8_t *body, size_t len, uint64_t now_us) {
     uint32_t closed = s->lock.stats.next_closed;
     if (!s->joined || kl_client_receive(&s->lock, body, len, now_us) != KL_OK)
-        return; /* what is due comes again */
+        return; /* the missing frames come again */
     note_progress(s, closed);
 }

@@ -15,8 +15,7 @@
 #define PAST_BLOCKS 128               /* 8 MiB: hours */
 #define AGAIN_US    2000000           /* between two tries of a watcher whose room is not there (yet) */
 
-/* --- what was played ---------------------------------------------------------------------------------------
- */
+/* --- our past --- */
 
 void kl_stay_past_forget(struct kl_stay *s, uint32_t keyframe, uint32_t interval) {
     void *block;
@@ -59,7 +58,7 @@ const struct kl_stay_tags *kl_stay_newest_tag(const struct kl_stay *s) {
     return best;
 }
 
-/* Fills in what we have. */
+/* Fills in our frames, tags and digest. */
 static void describe_past(struct kl_stay *s, struct kl_return *r) {
     struct kl_history_cursor cursor;
     const struct kl_stay_tags *tag = kl_stay_newest_tag(s);

@@ -46,7 +46,7 @@ static bool next_ready(struct kl_stay *s, struct kl_msg *m) {
     return true;
 }
 
-/* Of the host's start data. One empty piece, where there are no bytes at all. */
+/* The next piece of the host's start data. Empty start data is one empty piece. */
 static bool next_start(struct kl_stay *s, struct kl_msg *m) {
     size_t total = s->given_len, at = s->uploaded;
     if (!s->is_given || (at >= total && at > 0)) return false;

@@ -1,9 +1,8 @@
-/* Snapshots: the client says what it has serialized, gives it if asked, and gets others'. net/PROTOCOL.md §7,
- * Snapshots.
+/* Snapshots: the client reports its own, gives it if asked, and gets others'. net/PROTOCOL.md §7, Snapshots.
  *
  * An upload shares the player's uplink with their inputs. It begins slowly, grows as long as round trips
- * stay as they were, quickly until they grow for the first time, and gives way when they do: so it takes what
- * the inputs leave, and no queue builds up before them. */
+ * stay as they were, quickly until they grow for the first time, and gives way when they do: so it uses the
+ * rest of the link beside the inputs, and no queue builds up before them. */
 #include <string.h>
 
 #include "net/client/stay_parts.h"
@@ -67,8 +66,7 @@ bool kl_stay_past_seek(const struct kl_stay *s, struct kl_history_cursor *c, uin
     return from >= s->past.first && from <= s->past.next;
 }
 
-/* --- what comes --------------------------------------------------------------------------------------------
- */
+/* --- receiving --- */
 
 void kl_stay_take_ask(struct kl_stay *s, const struct kl_ask *ask) {
     s->shot.asked = true;
@@ -114,8 +112,7 @@ void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p) {
     if (shot->have == shot->offer.packed) kl_stay_happened(s);
 }
 
-/* --- what goes ---------------------------------------------------------------------------------------------
- */
+/* --- giving --- */
 
 static void adapt(struct kl_stay_shot *s, uint32_t rtt_us, uint64_t now_us) {
     if (s->rate == 0) {
@@ -140,7 +137,7 @@ bool kl_stay_next_given(struct kl_stay *stay, uint64_t now_us, struct kl_msg *m)
     uint32_t left = s->given_len - s->given_sent, len = left < KL_BULK_MAX ? left : KL_BULK_MAX;
     if (!s->given) return false;
     adapt(s, stay->lock.stats.rtt_us, now_us);
-    uint32_t most = s->rate / 32 > KL_BULK_MAX ? s->rate / 32 : KL_BULK_MAX; /* of what was not used before */
+    uint32_t most = s->rate / 32 > KL_BULK_MAX ? s->rate / 32 : KL_BULK_MAX; /* of unused allowance */
     s->tokens += (double)(now_us - s->tokens_us) * s->rate / 1e6;
     s->tokens_us = now_us;
     if (s->tokens > most) s->tokens = most;

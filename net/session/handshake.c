@@ -16,8 +16,7 @@ enum {
     INIT_COOKIE = 40,
     INIT_PAD = 56
 };
-/* Every reply: magic, kind, the first 16 bytes of e_c (who did not see INIT cannot forge one), then its own.
- */
+/* Every reply: magic, kind, the first 16 bytes of e_c (proof that the sender saw INIT), then its own. */
 enum { ECHO = 16, REPLY_BODY = 2 + ECHO };
 enum { COOKIE_BYTES = REPLY_BODY + 16, ANSWER_PROOF = REPLY_BODY + 4 + 1 + 32 + 32 };
 enum { ANSWER_BYTES = ANSWER_PROOF + 16, REFUSAL_BYTES = REPLY_BODY + 1 + 2 };
@@ -38,7 +37,7 @@ static bool all_zero(const uint8_t *b, size_t len) {
     return sodium_is_zero(b, len) == 1;
 }
 
-/* --- keys: what both ends work out --- */
+/* --- keys, derived by both ends --- */
 
 static void derive(const uint8_t root[64], const char *label, uint8_t *out, size_t len) {
     crypto_generichash(out, len, (const uint8_t *)label, strlen(label), root, 64);
@@ -200,7 +199,7 @@ static bool cookie_fits(const struct kl_hs_relay *r, const uint8_t address[6], c
     return false;
 }
 
-/* Of what both take: in clear only where both were told to, which is then what they want. 0: nothing. */
+/* The cipher that both ends accept; in clear if both were told so. 0: none. */
 static uint8_t choose(uint8_t offers, uint8_t own) {
     static const uint8_t order[] = {KL_CIPHER_CLEAR, KL_CIPHER_AES256GCM, KL_CIPHER_CHACHA20};
     for (size_t i = 0; i < sizeof order; i++)

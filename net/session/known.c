@@ -38,7 +38,8 @@ static int read_known(struct known *k, char *err, size_t err_len) {
     return -1;
 }
 
-/* A line without its end, NUL-terminated by the caller: the fingerprint, or NULL where it is none of ours. */
+/* A line without its end, NUL-terminated by the caller: the fingerprint, or NULL if the line is not of our
+ * form. */
 static char *fingerprint_of(char *line) {
     char *space = strchr(line, ' ');
     if (!space || space == line || !kl_fingerprint_valid(space + 1)) return NULL;
@@ -46,7 +47,7 @@ static char *fingerprint_of(char *line) {
     return space + 1;
 }
 
-/* Looks key up in what was read; KL_KNOWN_PINNED: not there yet. lines: that were read. */
+/* Looks key up in the file's text; KL_KNOWN_PINNED: not there yet. *lines: number of lines. */
 static int look_up(struct known *k, const char *key, const uint8_t pub[32], unsigned *lines, char *err,
                    size_t err_len) {
     char line[LINE_MAX + 1], own[KL_FINGERPRINT_CHARS + 1];

@@ -82,7 +82,7 @@ static void encrypt(const struct kl_seal_state *s, uint32_t counter, const uint8
     }
 }
 
-/* In place; false where the tag does not fit. */
+/* Decrypts in place; false if the tag is wrong. */
 static bool decrypt(const struct kl_seal_state *s, uint32_t counter, uint8_t *bytes, size_t len) {
     uint8_t nonce[NONCE], tag[KL_SEAL_TAG], *at = bytes + KL_SEAL_HEADER;
     size_t rest = len - KL_SEAL_HEADER;

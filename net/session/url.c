@@ -9,7 +9,7 @@
 #include "net/engine/wire.h"
 
 #define SCHEME      "keylock://"
-#define SHOWN_BYTES 60 /* of what came, in an error */
+#define SHOWN_BYTES 60 /* of the given text, in an error */
 
 static const char hex_digits[] = "0123456789abcdef";
 
@@ -25,7 +25,7 @@ struct part {
     size_t len;
 };
 
-/* Strangers' text: what a terminal could take for more than text is shown as '?'. */
+/* The link is strangers' text: characters that a terminal could act on are shown as '?'. */
 static int refuse(char *err, size_t err_len, const char *expected, struct part came) {
     char shown[SHOWN_BYTES + 1];
     size_t n = came.len < SHOWN_BYTES ? came.len : SHOWN_BYTES;

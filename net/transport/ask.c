@@ -90,8 +90,8 @@ static bool put(int s, struct kl_question *q) {
     return kl_socket_send(s, NULL, bytes, len);
 }
 
-/* Asks once and waits KL_ASK_MS for that question's answer; what else comes, a late answer to one before, is
- * passed over. The time it took, ms; -1: none came. */
+/* Asks once and waits KL_ASK_MS for that question's answer; other datagrams, such as late answers, are
+ * ignored. Returns the RTT in ms; -1: no answer. */
 static double ask(struct kl_asker *a, int s, struct kl_question *q, take_fn *take, void *out) {
     uint8_t bytes[KL_LIST_BYTES];
     uint64_t from_us = kl_now_us();
@@ -122,7 +122,7 @@ double kl_ask_distance(struct kl_asker *a, int s, struct kl_pong *out) {
     return best_ms;
 }
 
-/* The first of them with its answer in it, or -1; what else came is out of the way then. */
+/* The first socket with its answer, or -1. Other datagrams are read and dropped. */
 static int first_answer(const int *s, uint32_t readable, const struct kl_question *q, unsigned count) {
     uint8_t bytes[KL_LIST_BYTES];
     struct kl_pong pong;

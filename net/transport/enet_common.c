@@ -37,7 +37,7 @@ bool kl_enet_service(ENetHost *host, ENetEvent *event) {
     int result = -1;
     enet_time_set((enet_uint32)(kl_now_us() / 1000));
     /* A send that fails or a datagram over ENet's buffer ends the call early, with the rest of the peers or
-     * of the socket not looked at. What failed has been taken off its queue, so going on is safe. */
+     * of the socket not looked at. The failed datagram is off its queue, so going on is safe. */
     for (int i = 0; i < RETRIES && result < 0; i++)
         result = enet_host_service(host, event, 0);
     /* ENet would now tell every peer of every change among the others: reliable, and for nothing. */

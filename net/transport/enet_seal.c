@@ -8,8 +8,8 @@ static uint32_t checksum_field(const ENetBuffer *header) {
     return field;
 }
 
-/* What arrives is one buffer, already opened: the field holds the peer's connect id by now, and giving that
- * back makes ENet compare it with the id that the sender had put in. */
+/* For an arriving datagram: one buffer, already opened; the field holds the peer's connect id by now, and
+ * giving that back makes ENet compare it with the id that the sender had put in. */
 static uint32_t verify(const ENetBuffer *datagram) {
     const uint8_t *bytes = datagram->data;
     bool timed = bytes[0] & (ENET_PROTOCOL_HEADER_FLAG_SENT_TIME >> 8);
@@ -40,7 +40,7 @@ static void seal_buffers(ENetBuffer *buffers, size_t count) {
     host->bufferCount = 1;
 }
 
-/* What leaves has a header and at least one command, so two buffers or more. */
+/* A leaving datagram has a header and at least one command, so two buffers or more. */
 static enet_uint32 ENET_CALLBACK checksum(const ENetBuffer *buffers, size_t count) {
     if (count == 1) return verify(buffers);
     seal_buffers((ENetBuffer *)buffers, count);
@@ -52,7 +52,8 @@ void kl_enet_seal_attach(ENetHost *host, struct kl_enet_seal *seal) {
     host->checksum = checksum;
 }
 
-/* 1.3.17 counts connect ids up from a seed, 1.3.18 draws them: set where it stands, in both places. */
+/* 1.3.17 counts connect ids up from a seed, 1.3.18 draws them: so the id is set after the call, in both
+ * places. */
 ENetPeer *kl_enet_seal_connect(ENetHost *host, const ENetAddress *address, uint32_t session) {
     ENetPeer *peer = enet_host_connect(host, address, KL_ENET_CHANNELS, 0);
     if (!peer) return NULL;

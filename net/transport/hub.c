@@ -22,11 +22,10 @@
 
 #define INPUT_BYTES_MAX 2048
 
-/* So many datagrams of one session may be dropped for what is in them: what is repeated is counted, too. */
+/* So many unfit datagrams a second of one session are dropped without more; repetitions count too. */
 #define UNFIT_PER_S 1000
 
-/* --- what comes in -----------------------------------------------------------------------------------------
- */
+/* --- arriving datagrams --- */
 
 /* Always false. */
 static bool unfit(struct kl_hub *hub, struct kl_hub_session *s) {
@@ -54,7 +53,7 @@ static bool enet_may_have(struct kl_hub *hub, struct kl_hub_session *s, const st
     return false;
 }
 
-/* True where it is ENet's: s and o say what to give it. */
+/* True if the datagram is for ENet: s and o describe it. */
 static bool take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
                  struct kl_hub_session **s, struct kl_opened *o) {
     if (kl_udp_source_bad(ENET_NET_TO_HOST_32(from->host), from->port) || len < 2 ||
@@ -112,11 +111,11 @@ static void receive_input(struct kl_hub *hub) {
     if ((size_t)len > sizeof bytes)
         hub->stats.malformed++;
     else if (take(hub, &from, bytes, (size_t)len, &s, &o))
-        hub->stats.unfit++; /* never: only what is not ENet's is read here */
+        hub->stats.unfit++; /* cannot happen: only datagrams that are not ENet's are read here */
 }
 
-/* enet_host_service() walks all peers twice, whatever came: 12 us with a full relay. So inputs, nearly all
- * that comes, are taken off the socket here, and ENet has its turn when something else is at the head. */
+/* Takes one input off the socket, unless another kind is at the head; that is ENet's turn. Inputs are nearly
+ * all datagrams, and enet_host_service() walks all peers twice for each: 12 us with a full relay. */
 static enum waiting take_input(struct kl_hub *hub) {
     uint8_t head[2] = {0};
     int len = kl_socket_peek(hub->host->socket, head, sizeof head);
@@ -317,8 +316,7 @@ const uint8_t *kl_hub_binding(const struct kl_hub *hub, unsigned peer) {
     return hub->session[peer].binding;
 }
 
-/* --- what goes out -----------------------------------------------------------------------------------------
- */
+/* --- leaving datagrams --- */
 
 static bool is_open(const struct kl_hub *hub, unsigned peer) {
     return hub->session[peer].state == KL_SESSION_OPEN && hub->session[peer].enet;

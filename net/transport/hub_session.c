@@ -7,11 +7,11 @@
 
 #define SWEEP_US 100000
 
-/* To an address that has not answered: so many times what came from there. */
+/* An unproved address gets at most so many times the bytes that came from there. */
 #define AMPLIFICATION 3
 
 #define SECOND_NS UINT64_C(1000000000)
-#define EXCESS_NS (10 * SECOND_NS) /* of what is too much, before who sends it is put out */
+#define EXCESS_NS (10 * SECOND_NS) /* of excess, after which the sender is put out */
 
 void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MAX]) {
     char host[KL_ADDRESS_TEXT];
@@ -71,8 +71,7 @@ void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s) {
     s->enet = NULL;
 }
 
-/* --- where a session is -----------------------------------------------------------------------------------
- */
+/* --- a session's address --- */
 
 void kl_hub_send_sealed(struct kl_hub *hub, struct kl_hub_session *s, uint8_t kind, const void *body,
                         size_t len) {
@@ -98,8 +97,8 @@ static void set_moving(struct kl_hub *hub, struct kl_hub_session *s, bool moving
     s->moving = moving;
 }
 
-/* The newest datagram of a session came from here, so this is where it is, for the time being: a datagram
- * copied by somebody on the path and sent on faster turns it for as long as the next one takes. */
+/* Takes the source of a session's newest datagram as its address, for the time being. An attacker on the path
+ * that copies a datagram and sends it faster diverts the session until the next one. */
 static void follow(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from, size_t len) {
     s->at = *from;
     set_moving(hub, s, !kl_same_address(from, &s->home));
@@ -133,8 +132,8 @@ void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress
  */
 
 /* The generic cell rate algorithm (ITU-T I.371): *until_ns is when all that was let in would be over at the
- * rate, and may lie so far ahead (a second). So a burst passes, and what lasts is slowed, never cut off for
- * long. */
+ * rate, and may lie so far ahead (a second). So a burst passes, and a lasting overload is slowed, never cut
+ * off for long. */
 static bool let_in(uint64_t *until_ns, uint64_t now_ns, uint64_t cost_ns, uint64_t ahead_ns) {
     uint64_t from_ns = *until_ns > now_ns ? *until_ns : now_ns;
     if (from_ns + cost_ns > now_ns + ahead_ns) return false;

@@ -17,8 +17,8 @@ static unsigned sessions_of(const struct kl_hub *hub, uint32_t host) {
     return count;
 }
 
-/* The address's cell. Where all that it may have are taken by others, the oldest of them gives way: who can
- * answer from many addresses gets past this limit, but not past those on sessions. */
+/* The address's cell. If all its possible cells are taken, the oldest gives way. An attacker with many
+ * addresses gets past this limit, but not past those on sessions. */
 static struct kl_hub_rate *rate_of(struct kl_hub *hub, uint32_t host) {
     uint32_t hash = (host ^ hub->host->randomSeed) * 2654435761U;
     struct kl_hub_rate *best = NULL;

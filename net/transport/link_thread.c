@@ -1,5 +1,5 @@
-/* The network thread: it hands datagrams, ENet's events and the time to the stay, and sends what the stay
- * says. */
+/* The network thread: it hands datagrams, ENet's events and the time to the stay, and sends the stay's
+ * messages. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,7 +67,7 @@ static void take_stranger(struct kl_link *l, const uint8_t *bytes, size_t len) {
     if (asks) ask_trust(l, pub);
 }
 
-/* True where ENet goes on with o. */
+/* True if o is for ENet. */
 static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl_opened *o) {
     if (!l->has_keys || kl_open(&l->opener, bytes, len, o) != 0) return false;
     uint64_t now_us = kl_now_us();
@@ -126,7 +126,7 @@ static void connect_enet(struct kl_link *l, const struct kl_session_keys *keys) 
     kl_link_unlock(l);
 }
 
-/* Does with ENet what the stay has decided. */
+/* Applies the stay's decisions to ENet. */
 static void follow(struct kl_link *l) {
     const struct kl_dial *d = &l->stay.dial; /* this thread alone changes it */
     if (l->number != d->number) {
@@ -139,7 +139,7 @@ static void follow(struct kl_link *l) {
 
 static void end_session(struct kl_link *l) {
     if (l->peer) {
-        enet_host_flush(l->enet); /* acknowledges what ended it */
+        enet_host_flush(l->enet); /* acknowledges the last message */
         if (l->peer->state != ENET_PEER_STATE_DISCONNECTED) enet_peer_disconnect_now(l->peer, KL_ENET_BYE);
     }
     forget_session(l);
@@ -240,7 +240,7 @@ static bool is_wanted(void *ctx) {
     return !leaving;
 }
 
-/* Up to the handshake being under way; false where it ended. */
+/* Begins the handshake; false if the stay ended before. */
 static bool begin(struct kl_link *l) {
     char why[128], reason[KL_TEXT_MAX];
     enum kl_lookup found = kl_lookup(l->host, &l->relay.host, is_wanted, l, why, sizeof why);

@@ -20,7 +20,7 @@ static void begin(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t kind,
     kl_write_bytes(w, echo, KL_ECHO_BYTES);
 }
 
-/* False where it is something else. */
+/* False if it is no such datagram. */
 static bool open(struct kl_reader *r, const uint8_t *bytes, size_t len, uint8_t kind,
                  uint8_t echo[KL_ECHO_BYTES]) {
     kl_reader_init(r, bytes, len);

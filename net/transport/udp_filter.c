@@ -28,7 +28,7 @@ uint16_t kl_udp_peer(const uint8_t *bytes, size_t len) {
     return len < 2 ? ENET_PROTOCOL_MAXIMUM_PEER_ID : get_u16(bytes) & ENET_PROTOCOL_MAXIMUM_PEER_ID;
 }
 
-/* Takes the fixed part of a command into out; false where the datagram ends before. */
+/* Takes the fixed part of a command into out; false if the datagram is too short. */
 static bool take(struct walk *w, void *out, size_t size) {
     if ((size_t)(w->end - w->at) < size) return false;
     memcpy(out, w->at, size);
@@ -56,7 +56,7 @@ static bool allow_connect(struct walk *w) {
     if (c.outgoingPeerID != 0)
         return false; /* a client has one peer; 0xfff would send without a connect id */
     if (w->at < w->end)
-        return false; /* ENet would take another, of whatever session, that stands before it */
+        return false; /* CONNECT must come last: of two, ENet would take the first, of any session */
     w->verdict->connect_id = c.connectID;
     return ENET_NET_TO_HOST_32(c.channelCount) == KL_ENET_CHANNELS && c.incomingBandwidth == 0 &&
            c.outgoingBandwidth == 0;
