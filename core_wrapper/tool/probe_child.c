@@ -239,8 +239,10 @@ int cmd_probe_child(int argc, char **argv) {
     if (!c->frame_us || (keeps && !c->states))
         return tool_fail(KLT_OUTPUT, "probe", "cannot write %s: %s", argv[4], strerror(errno));
     if (kl_input_source_open(&input, argv[8], err, sizeof(err)) != 0 ||
-        kl_headless_open(&c->h, &setup, err, sizeof(err)) != 0)
+        kl_headless_open(&c->h, &setup, err, sizeof(err)) != 0) {
+        kl_input_source_close(input);
         return tool_fail(KLT_LOAD, "probe", "%s", err);
+    }
     kl_headless_input(&c->h, input, 2);
     int code = run_core(c);
     kl_headless_close(&c->h, err, sizeof(err));
