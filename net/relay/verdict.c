@@ -108,11 +108,12 @@ static unsigned count_bits(uint16_t mask) {
     return (unsigned)__builtin_popcount(mask);
 }
 
-/* As between their reports. A client that has loaded a state shows nothing by another state. */
+/* The same for two clients of a label: after a load, another state is only noted. A missing one is not. */
 static int difference(const struct kl_verdict_label *l, unsigned a, unsigned b) {
     int d = kl_verdict_difference(&l->word[a], &l->word[b]);
     bool loaded = has_bit(l->loaded, a) || has_bit(l->loaded, b);
-    return d == DIFFERS_STATE && loaded ? NOTED : d;
+    bool both = l->word[a].has_state && l->word[b].has_state;
+    return d == DIFFERS_STATE && loaded && both ? NOTED : d;
 }
 
 /* The clients whose report agrees with that of `client`. level: EQUAL, all must be equal; DIFFERS_STATE,

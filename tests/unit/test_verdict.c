@@ -319,6 +319,15 @@ static void after_a_load_unequal_states_are_noted(void **state) {
     assert_int_equal(next(7, SOON).differs, 1); /* a profile says that all of the state counts */
 }
 
+static void a_missing_state_is_not_another_state(void **state) {
+    (void)state;
+    loaded = 1 << 0;
+    kl_verdict_expect(&table, 59);
+    report(0, (struct kl_hash){.frame = 59, .has_ram = true, .ram = 1});
+    report(1, ram_state(59, 1, 5));
+    assert_int_equal(next(3, SOON).differs, 2);
+}
+
 static void a_load_hides_no_others(void **state) {
     (void)state;
     loaded = 1 << 0;
@@ -561,6 +570,7 @@ int main(void) {
         cmocka_unit_test_setup(nothing_to_decide, fresh),
         cmocka_unit_test_setup(states_alone, fresh),
         cmocka_unit_test_setup(after_a_load_unequal_states_are_noted, fresh),
+        cmocka_unit_test_setup(a_missing_state_is_not_another_state, fresh),
         cmocka_unit_test_setup(a_load_hides_no_others, fresh),
         cmocka_unit_test_setup(without_ram_states_count_after_a_load, fresh),
         cmocka_unit_test_setup(forgotten_reports_do_not_count, fresh),
