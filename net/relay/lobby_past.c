@@ -312,6 +312,8 @@ void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
         if (!kl_lobby_reaches(m) || m->state != KL_MEMBER_PLAYING) continue;
         send_history(r, i);
         if (due || m->tags_told + KL_TAGS_MAX <= r->past.tags) send_tags(r, m);
+        /* The first ticket of a newcomer names the newcomer: it may be the last one before the relay dies. */
+        if (m->ticket_told == 0 && r->past.ticket_changed) kl_lobby_past_renew(r);
         send_ticket(r, m);
     }
 }

@@ -16,7 +16,7 @@ ann_at=$(free_port) bob_at=$(free_port) tcp=$(free_tcp_port)
 netplayer ann "$ann_at" --host --port "$tcp"
 check $part/room "no room was made: $(show ann)" said ann 'waiting \(1/2\).*/np-' 20
 if [ -n "${NO_RELAY:-}" ]; then
-    relay=127.0.0.1:$(sed -n 's/.*this machine is one, at UDP port \([0-9]*\).*/\1/p' "$tmp/ann.log" | head -n 1)
+    relay=127.0.0.1:$(sed -n 's/.*this machine is the relay at UDP port \([0-9]*\).*/\1/p' "$tmp/ann.log" | head -n 1)
 else
     check $part/unlisted "the room is listed" said relay 'room_made room="np-.*listed=no' 1
 fi

@@ -53,7 +53,7 @@ picture ann netplay
 keys ann A
 picture ann host
 keys ann A
-check $part/hosts "no room was made: $(show ann)" said ann 'this machine is one, at UDP port' 20
+check $part/hosts "no room was made: $(show ann)" said ann 'this machine is the relay at UDP port' 20
 check $part/room "ann does not wait in the room: $(show ann)" said ann 'waiting \(1/2\).*/np-' 20
 
 # --- Connect to Netplay Host the second ---

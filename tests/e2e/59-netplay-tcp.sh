@@ -41,7 +41,7 @@ if [ -n "${RTT:-}" ]; then
     host=127.0.0.1
 fi
 netplayer bob 55355 --connect $host --port 55435
-check $part/tried "UDP was not tried first: $(show bob)" said bob 'nothing answers at UDP port 55436 of the host' 30
+check $part/tried "UDP was not tried first: $(show bob)" said bob 'UDP port 55436 does not answer' 30
 for who in ann bob; do
     said $who 'playing seats=' 30 || { show $who; die "$part/start: $who's game did not begin"; }
 done

@@ -173,7 +173,7 @@ bad_states() {
     head -c 3000 /dev/zero >"$tmp/short.state"
     refused cut-short 'is cut short: .* should have [0-9]* bytes, [0-9]* are there' "$tmp/cut.state" "$good" "${nestopia[@]}"
     refused wrong-size 'it has 3000 bytes, one that it makes now has [0-9]*' "$tmp/short.state" "$good" "${nestopia[@]}"
-    refused other-core 'expected Gambatte .*, it says Nestopia' "$good" "$good" --core "$gambatte" --content "$content/pads.gb"
+    refused other-core 'expected Gambatte .*, got Nestopia' "$good" "$good" --core "$gambatte" --content "$content/pads.gb"
     refused not-there 'cannot read' "$tmp/nothing.state" "$good" "${nestopia[@]}"
     PROBE_CORE=no-clock "$keylock" run --quiet --core "$test_core" --content "$content/shooter.nes" --frames 60 --states "$tmp/probe" \
         >/dev/null 2>&1

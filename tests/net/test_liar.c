@@ -242,7 +242,7 @@ static void nobody_on_a_tie(void **unused) {
         for (unsigned i = 0; i < 2 && who == 1; i++)
             a_false_hash(who);
         player[who].wrong_next = UNTIL_IT_LOADS;
-        TURNS_UNTIL(lines_with("event=heal_failed", "three times within a minute", "") == 1, 30);
+        TURNS_UNTIL(lines_with("event=heal_failed", "three tries within a minute", "") == 1, 30);
         turns_for(1500);
         assert_int_equal(lines_with("event=put_out", "", ""), 0);
         assert_int_equal(state[0].loads, 0);
