@@ -46,7 +46,7 @@ for who in ann bob; do
     said $who 'playing seats=' 30 || { show $who; die "$part/start: $who's game did not begin"; }
 done
 ok "$part/start: a match over RetroArch's own connection"
-check $part/carried "the host does not say how" grep -aq 'UDP from guest 1 does not get through' "$tmp/ann.log"
+check $part/carried "the host does not say how" grep -aq 'no UDP from guest 1' "$tmp/ann.log"
 left=$(window_of ann) && right=$(window_of bob) || die "$part/start: a window is missing"
 xdotool windowmove "$right" 592 0
 play "${SECONDS_OF_PLAY:-8}" "$left" "$right"
