@@ -10,7 +10,7 @@
  *     KEYLOCK_EPOCH       alone: seconds since 1970; the core's virtual clock starts there. Unset (and no
  *                         room): the core sees the host's clock. In a room the relay's epoch counts
  *     KEYLOCK_RELAY       HOST[:PORT]; unset: play alone
- *     KEYLOCK_LINK        a link, keylock://…, instead of KEYLOCK_RELAY and KEYLOCK_ROOM
+ *     KEYLOCK_LINK        a keylock:// link instead of KEYLOCK_RELAY and KEYLOCK_ROOM
  *     KEYLOCK_ROOM KEYLOCK_NAME
  *     KEYLOCK_PASSWORD KEYLOCK_UNLISTED KEYLOCK_SEAT_TIME   of the room
  *     KEYLOCK_INSECURE_LAN  "on": no encryption, if the relay agrees

@@ -68,7 +68,7 @@ struct kl_interval {
     uint32_t samples_end; /* by_clock: samples from this number on are for the interval after */
 };
 
-/* What commands change of a room. */
+/* The rules of a room that commands can change. */
 struct kl_room_rules {
     struct kl_params params;
     uint8_t plays[KL_MAX_SEATS]; /* seat that the pads of seat s play: s, until a swap */

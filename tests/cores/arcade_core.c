@@ -215,7 +215,7 @@ static bool load_set(const struct driver *d) {
     return any && all;
 }
 
-/* What lies beside the sets and may lie on one machine alone. */
+/* Optional files beside the sets; a machine may lack them. */
 static void look_at_extras(void) {
     const char *system = folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY);
     const char *name[] = {"", game_name, game_name}, *before[] = {"hiscore", "cheats/", "blend/"},

@@ -15,15 +15,7 @@ mkdir -p "$tmp/games" "$tmp/system/arcade"
 cp "$sets"/duel.zip "$sets"/duelj.zip "$sets"/brawl.zip "$tmp/games"
 cp "$sets/arcbios.zip" "$tmp/system/arcade"
 
-# tool NAME STATUS COMMAND ARGUMENT…: `keylock COMMAND` on the core, its words in $tmp/NAME.log.
-tool() {
-    local name=$1 wanted=$2 command=$3 status
-    shift 3
-    "$keylock" "$command" --core "$core" --system "$tmp/system" "$@" >"$tmp/$name.log" 2>&1
-    status=$?
-    [ $status = "$wanted" ] || show "$name"
-    check "arcade/$name" "exit status $status, expected $wanted" test $status = "$wanted"
-}
+tool() { core_tool arcade "$@"; } # NAME STATUS COMMAND ARGUMENT…
 
 # --- the tools, by the zip alone --------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ rooms() { grep -ac 'event=joined ' "$tmp/relay.log"; }
 
 # --- the tools --------------------------------------------------------------------------------------------------
 
-# names_file NAME COMMAND ARGUMENT…: it ends with 5, and names the file.
+# names_file NAME COMMAND ARGUMENT…: the command fails, and its message names the file.
 names_file() {
     local name=$1 status
     shift

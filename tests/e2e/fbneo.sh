@@ -13,15 +13,7 @@ FRAMES=$((MINUTES * 3600))
 needs "$keylock" "$relay_program" "$wrapper" "$core" "$zip" "$system"
 cp -r "$system" "$tmp/system"
 
-# tool NAME STATUS COMMAND ARGUMENT…: `keylock COMMAND` on the core, its words in $tmp/NAME.log.
-tool() {
-    local name=$1 wanted=$2 command=$3 status
-    shift 3
-    "$keylock" "$command" --core "$core" --system "$tmp/system" "$@" >"$tmp/$name.log" 2>&1
-    status=$?
-    [ $status = "$wanted" ] || show "$name"
-    check "fbneo/$name" "exit status $status, expected $wanted" test $status = "$wanted"
-}
+tool() { core_tool fbneo "$@"; } # NAME STATUS COMMAND ARGUMENT…
 
 start_relay --per-address 64
 

@@ -331,6 +331,16 @@ core_path() {
     return 1
 }
 
+# core_tool PART NAME STATUS COMMAND ARGUMENT…: `keylock COMMAND` on $core with the system folder $tmp/system; its words in $tmp/NAME.log.
+core_tool() {
+    local part=$1 name=$2 wanted=$3 command=$4 status
+    shift 4
+    "$keylock" "$command" --core "$core" --system "$tmp/system" "$@" >"$tmp/$name.log" 2>&1
+    status=$?
+    [ $status = "$wanted" ] || show "$name"
+    check "$part/$name" "exit status $status, expected $wanted" test $status = "$wanted"
+}
+
 # core_says NAME KEY: the value for that core's installed version, from the table tests/e2e/cores.txt. Fails if the table does
 # not have it.
 core_says() {

@@ -152,7 +152,7 @@ static bool somebody_can_bring(void) {
     return some;
 }
 
-/* Whoever has frame 0 crashes, if the others can bring the room all the same. */
+/* All clients with frame 0 crash, if another client can bring the room without it. */
 static void forget_beginning(void) {
     bool can = false;
     for (unsigned i = 0; i < CLIENTS; i++)
