@@ -21,7 +21,7 @@ const char cmd_install_help[] =
     "       keylock install --remove CORE... | --remove --all\n"
     "       keylock install --list\n"
     "\n"
-    "Puts cores into RetroArch's list a second time, for online play: \"Arcade (FinalBurn Neo) Keylock\" "
+    "Puts cores into RetroArch's list a second time, for online play: \"Keylock: Arcade (FinalBurn Neo)\" "
     "beside\n"
     "\"Arcade (FinalBurn Neo)\". A game loaded with such a core plays alone until a relay is set. Then "
     "RetroArch's core\n"

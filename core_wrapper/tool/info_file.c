@@ -40,16 +40,38 @@ static void put_usual(FILE *f) {
         put(f, keys[i], "true", "");
 }
 
+/* "NES" of "Nintendo - NES / Famicom (Nestopia UE)": without the maker, the other names and the core. Its
+ * length. */
+static int system_of(const char *display, const char **begin) {
+    const char *maker = strstr(display, " - "), *core = strstr(display, " (");
+    *begin = maker && maker + strlen(" - ") <= core ? maker + strlen(" - ") : display;
+    const char *other = strstr(*begin, " / ");
+    return (int)((other && other < core ? other : core) - *begin);
+}
+
+void kl_info_title(const struct kl_settings *inner, const struct kl_card *card, char out[KL_TITLE_BYTES]) {
+    char display[8192], core[8192];
+    const char *system;
+    if (!kl_settings_get(inner, "display_name", display, sizeof display) || !*display)
+        snprintf(display, sizeof display, "%s", card->name);
+    if (!kl_settings_get(inner, "corename", core, sizeof core) || !*core)
+        snprintf(core, sizeof core, "%s", card->name);
+    if (strstr(display, " (")) {
+        int len = system_of(display, &system);
+        snprintf(out, KL_TITLE_BYTES, "Keylock: %.*s (%.100s)", len < 100 ? len : 100, system, core);
+    } else
+        snprintf(out, KL_TITLE_BYTES, "Keylock: %.200s", display);
+}
+
 char *kl_info_make(const struct kl_settings *inner, const struct kl_card *card) {
-    char value[8192], locked[KL_CORE_NAME_BYTES], *text = NULL;
+    char value[8192], locked[KL_CORE_NAME_BYTES], title[KL_TITLE_BYTES], *text = NULL;
     size_t len;
     FILE *f = open_memstream(&text, &len);
     if (!f) return NULL;
     kl_core_locked_name(locked, card->name);
     fprintf(f, "# Made by keylock install of the info file of \"%s\".\n", card->name);
-    put(f, "display_name",
-        kl_settings_get(inner, "display_name", value, sizeof value) && *value ? value : card->name,
-        " Keylock");
+    kl_info_title(inner, card, title);
+    put(f, "display_name", title, "");
     put(f, "corename", locked, "");
     put(f, "savestate_features", "serialized", "");
     put(f, "supported_extensions",

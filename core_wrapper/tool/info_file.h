@@ -5,6 +5,13 @@
 #include "core_wrapper/tool/card.h"
 #include "core_wrapper/tool/settings.h"
 
+#define KL_TITLE_BYTES 256
+
+/* The wrapped core's name in RetroArch's list, "Keylock: NES (Nestopia)". RetroArch's default menu cuts long
+ * names, so the part comes first that tells it from the bare core's "Nintendo - NES / Famicom (Nestopia UE)".
+ */
+void kl_info_title(const struct kl_settings *inner, const struct kl_card *card, char out[KL_TITLE_BYTES]);
+
 /* inner: the inner core's info file, possibly not there. The text, malloced; NULL without memory. */
 char *kl_info_make(const struct kl_settings *inner, const struct kl_card *card);
 

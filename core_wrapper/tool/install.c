@@ -166,14 +166,14 @@ static int let_run_on(const struct kl_place *p, const struct kl_card *card, char
 int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, char *err, size_t err_len) {
     static struct kl_card card;
     struct kl_settings info = {0};
-    char shown[512];
+    char shown[KL_TITLE_BYTES];
     enum kl_installed before = kl_install_state(p, name, wrapper);
     int r = read_info(p, name, &info, err, err_len);
     if (r == 0) r = ask_core(p, name, &info, &card, err, err_len);
     if (r == 0) r = put_files(p, name, wrapper, &info, &card, err, err_len) < 0 ? -1 : 0;
     if (r == 0) {
-        bool known = kl_settings_get(&info, "display_name", shown, sizeof shown) && *shown;
-        printf("  %s: \"%s Keylock\" %s\n", name, known ? shown : card.name,
+        kl_info_title(&info, &card, shown);
+        printf("  %s: \"%s\" %s\n", name, shown,
                before == KL_NOT_INSTALLED ? "is in the list"
                : before == KL_INSTALLED   ? "was in the list"
                                           : "is in the list, renewed");

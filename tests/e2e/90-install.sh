@@ -75,6 +75,8 @@ check install/links "no folder with links was made" \
 check install/said "the output lacks the changed setting" says ann "libretro_directory = \"$ra/cores\""
 check install/options "the option file is not there under the wrapped core's name" \
     cmp -s "$ra/config/Nestopia/Nestopia.opt" "$ra/config/Nestopia Keylock/Nestopia Keylock.opt"
+check install/name "the wrapped core's name in the list does not begin with Keylock" \
+    grep -qx 'display_name = "Keylock: NES (Nestopia)"' "$ra/info/nestopia_keylock_libretro.info"
 check install/saves "the save is not there under the wrapped core's name" \
     cmp -s "$ra/saves/Nestopia/game.srm" "$ra/saves/Nestopia Keylock/game.srm"
 check install/runs-on "there is no override that lets the game run on without focus" \
@@ -127,8 +129,9 @@ if command -v retroarch >/dev/null && command -v Xvfb >/dev/null && command -v x
     start_xvfb 700x600
     start ann env -u XDG_CONFIG_HOME HOME="$tmp/ann" DBUS_FATAL_WARNINGS=0 "${preload[@]}" retroarch -v --menu
     eventually 20 window_of ann >/dev/null || { show ann; die "install/menu: RetroArch shows no window"; }
-    # Load Core: gambatte, nestopia, nestopia Keylock; Load Content, Start Directory: behind Parent Directory; the core again.
-    menu_keys "$command_port" A DOWN DOWN A DOWN A A DOWN A A
+    # Load Core: "Keylock: NES (Nestopia)" before both of "Nintendo"; Load Content, Start Directory: behind Parent Directory;
+    # the core again.
+    menu_keys "$command_port" A A DOWN A A DOWN A A
     check install/plays "the core does not play: $(status)" eventually 10 plays
     check install/wrapped "RetroArch did not load the wrapper" \
         grep -aqF "$ra/cores/nestopia_keylock_libretro.so" "$tmp/ann.log"

@@ -174,7 +174,7 @@ fi
 listed() {
     local n
     rm -rf "$tmp/ann"
-    retroarch_home ann "${looks[@]}" "${no_sound[@]}" 'rgui_show_start_screen = "false"' 'rgui_aspect_ratio = "1"' \
+    retroarch_home ann "${looks[@]}" "${no_sound[@]}" 'menu_driver = "xmb"' \
         'video_scale = "2.5"' "libretro_directory = \"$tmp/ann/cores\"" "libretro_info_path = \"$tmp/ann/info\""
     mkdir -p "$tmp/ann/cores" "$tmp/ann/info"
     for n in nestopia gambatte mgba; do
@@ -200,7 +200,7 @@ keys() {
 
 if scene core-list; then
     listed --menu
-    keys x Down
+    keys Down Up x Down # the first key only wakes the menu
     sleep 2
     shot core-list
 fi

@@ -111,7 +111,7 @@ static void info_of_a_wrapped_core(void **state) {
     assert_true(strlen(locked) <= 31);
     assert_true(kl_settings_get(&s, "corename", v, sizeof v)), assert_string_equal(v, locked);
     assert_true(kl_settings_get(&s, "display_name", v, sizeof v)),
-        assert_string_equal(v, "Arcade (A) Keylock");
+        assert_string_equal(v, "Keylock: Arcade (A)");
     assert_true(kl_settings_get(&s, "savestate_features", v, sizeof v)), assert_string_equal(v, "serialized");
     assert_true(kl_settings_get(&s, "supported_extensions", v, sizeof v)), assert_string_equal(v, "zip");
     assert_true(kl_settings_get(&s, "needs_fullpath", v, sizeof v)), assert_string_equal(v, "true");
@@ -125,6 +125,31 @@ static void info_of_a_wrapped_core(void **state) {
     assert_true(kl_settings_get(&s, "supported_extensions", v, sizeof v)), assert_string_equal(v, "zip|7z");
     assert_true(kl_settings_get(&s, "savestate", v, sizeof v)), assert_string_equal(v, "true");
     kl_settings_free(&s);
+}
+
+/* The list's narrowest menu shows about 30 letters, and a bare core's entry begins with the maker. */
+static void titles_of_wrapped_cores(void **state) {
+    static const struct {
+        const char *display, *core, *title;
+    } t[] = {
+        {"Nintendo - NES / Famicom (Nestopia UE)", "Nestopia", "Keylock: NES (Nestopia)"},
+        {"Sega - MS/GG/MD/CD (Genesis Plus GX)", "Genesis Plus GX", "Keylock: MS/GG/MD/CD (Genesis Plus GX)"},
+        {"Arcade (FinalBurn Neo)", "FinalBurn Neo", "Keylock: Arcade (FinalBurn Neo)"},
+        {"Quake (A - B / C)", "A", "Keylock: Quake (A)"},
+        {"2048", "2048 core", "Keylock: 2048"},
+        {"", "", "Keylock: card"},
+        {" - ( / ", "x", "Keylock:  - (x)"},
+    };
+    const struct kl_card card = {"card", "1", "zip", true, false};
+    char lines[512], title[KL_TITLE_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        snprintf(lines, sizeof lines, "display_name = \"%s\"\ncorename = \"%s\"\n", t[i].display, t[i].core);
+        struct kl_settings inner = of(lines);
+        kl_info_title(&inner, &card, title);
+        assert_string_equal(title, t[i].title);
+        kl_settings_free(&inner);
+    }
 }
 
 static void names_of_cores(void **state) {
@@ -181,6 +206,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(reads_as_retroarch, setup, teardown),
         cmocka_unit_test_setup_teardown(changes_one_line, setup, teardown),
         cmocka_unit_test_setup_teardown(info_of_a_wrapped_core, setup, teardown),
+        cmocka_unit_test_setup_teardown(titles_of_wrapped_cores, setup, teardown),
         cmocka_unit_test_setup_teardown(names_of_cores, setup, teardown),
         cmocka_unit_test_setup_teardown(finds_folders, setup, teardown),
     };
