@@ -9,7 +9,7 @@
 
 #include <sodium.h>
 
-#include "core_wrapper/cfg_file.h"
+#include "net/platform/cfg_file.h"
 #include "core_wrapper/hotkeys.h"
 #include "net/platform/file.h"
 #include "net/session/url.h"

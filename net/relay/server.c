@@ -117,7 +117,7 @@ static uint32_t net_session(void *ctx, unsigned peer) {
 static int open_key(struct server *s, const struct kl_relay_options *o, struct kl_keypair *key, char *err,
                     size_t err_len) {
     char dir[512];
-    if (o->state)
+    if (o->state[0])
         snprintf(dir, sizeof dir, "%s", o->state);
     else if (kl_relay_state(dir, sizeof dir) != 0) {
         snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
@@ -174,7 +174,7 @@ static int open_lobby(struct server *s, const struct kl_relay_options *o, const 
 }
 
 static int open_journal(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
-    if (!o->journal) return 0;
+    if (!o->journal[0]) return 0;
     return kl_journal_open(&s->journal, o->journal, o->journal_mib * UINT64_C(1048576), err, err_len);
 }
 
@@ -269,9 +269,13 @@ int kl_server_run(const struct kl_relay_options *options, int quit, char *err, s
     if (options->listening) options->listening(options->ctx, kl_hub_port(s.hub), s.fingerprint);
     loop(&s, quit);
     char name[KL_QUIT_NAME];
-    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u", kl_wake_quit_name(quit, name),
-           kl_lobby_rooms(s.lobby), kl_lobby_members(s.lobby));
-    say_farewell(&s);
+    bool kept = kl_wake_quit(quit, name) == KL_QUIT_SERVICE && s.journal;
+    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u kept=%d", name, kl_lobby_rooms(s.lobby),
+           kl_lobby_members(s.lobby), kept);
+    if (kept)
+        kl_hub_drop(s.hub); /* the next relay has the rooms, by the journal */
+    else
+        say_farewell(&s);
     log_stopped(&s);
     kl_outlet_close(answers, LAST_ANSWERS_MS);
     kl_lobby_destroy(s.lobby);
