@@ -217,8 +217,9 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     r->lobby->members++;
     if (r->host == KL_NO_HOST) r->host = i;
     kl_room_add(&r->lock, i, m->seats, now_us);
-    kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u", c->address,
-                        r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players);
+    kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u",
+                        kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
+                        r->params.players);
     kl_verdict_forget(&r->verdicts, (uint16_t)(1U << i)); /* reports of the place's former client */
     kl_lobby_welcome(r, i);
     r->roster_changed = r->busy = true;

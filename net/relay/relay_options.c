@@ -39,6 +39,9 @@ const char kl_relay_help[] =
     "`console = on'.\n"
     "                     An option of the command line counts before the file's\n"
     "  --bind ADDR        the IPv4 address to listen on (0.0.0.0: every address)\n"
+    "  --host NAME        the name or IPv4 address by which players reach this relay, for the link that it "
+    "logs at its\n"
+    "                     start (the address of this machine)\n"
     "  --port N           the UDP port (55435); 0 takes any free port, and the line `listening' names it\n"
     "  --rooms N          rooms at once (256)\n"
     "  --max-seats N      seats of one room, 1 to 8 (8)\n"
@@ -82,6 +85,9 @@ const char kl_relay_help[] =
     "  --log-lines N      log lines a minute of one kind about one client, room or address (120; 0: any "
     "number);\n"
     "                     a line `left_out' counts the rest\n"
+    "  --hash-addresses   the log has a hash in place of each client's address, by a key of this run; bans "
+    "and limits\n"
+    "                     go by the addresses as ever\n"
     "  --console          takes the operator's lines from standard input (try `help'); answers go to "
     "standard output\n"
     "  -h, --help         prints this text\n"
@@ -99,7 +105,7 @@ const char kl_relay_help[] =
     "  2  wrong usage\n";
 /* clang-format on */
 
-enum kind { KIND_TEXT, KIND_NUMBER, KIND_PORT, KIND_FLAG, KIND_LEVEL };
+enum kind { KIND_TEXT, KIND_NUMBER, KIND_PORT, KIND_FLAG, KIND_LEVEL, KIND_HOST };
 
 #define FIELD(field) offsetof(struct kl_relay_options, field)
 #define TEXT(field)  KIND_TEXT, FIELD(field), 1, sizeof((struct kl_relay_options *)0)->field - 1
@@ -113,6 +119,7 @@ static const struct option_kind {
 } known[] = {
     {"config", TEXT(config)},
     {"bind", TEXT(bind)},
+    {"host", KIND_HOST, FIELD(host), 1, KL_URL_HOST_MAX},
     {"port", KIND_PORT, FIELD(port), 0, 65535},
     {"rooms", KIND_NUMBER, FIELD(rooms), 1, ROOMS_MAX},
     {"max-seats", KIND_NUMBER, FIELD(seats), 1, KL_MAX_SEATS},
@@ -142,6 +149,7 @@ static const struct option_kind {
     {"catch-up", KIND_NUMBER, FIELD(lobby.catch_up_s), 1, 86400},
     {"log", KIND_LEVEL, FIELD(log), 0, 0},
     {"log-lines", KIND_NUMBER, FIELD(log_lines), 0, 1000000},
+    {"hash-addresses", KIND_FLAG, FIELD(hash_addresses), 0, 0},
     {"console", KIND_FLAG, FIELD(console), 0, 0},
 };
 #define KNOWN  (sizeof known / sizeof known[0])
@@ -166,6 +174,14 @@ static bool set_text(const struct option_kind *k, const char *value, char *field
     if (len < (size_t)k->min || len > (size_t)k->max) return false;
     memcpy(field, value, len + 1);
     return true;
+}
+
+static bool set_host(const struct option_kind *k, const char *value, char *field) {
+    struct kl_url url = {.room = "any"};
+    char link[KL_URL_MAX + 1];
+    if (!set_text(k, value, field)) return false;
+    strcpy(url.host, field);
+    return kl_url_write(&url, link, sizeof link) == 0;
 }
 
 /* On a command line, a flag has no value. */
@@ -193,6 +209,10 @@ static bool set(struct kl_relay_options *out, const struct option_kind *k, const
     case KIND_LEVEL:
         strcpy(expected, "error, info or debug");
         good = kl_log_level_parse(value, field);
+        break;
+    case KIND_HOST:
+        strcpy(expected, "a name or an IPv4 address");
+        good = set_host(k, value, field);
         break;
     case KIND_FLAG: good = set_flag(value, field); break;
     }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/session/url.h"
 #include "net/transport/hub.h"
 #include "net/relay/lobby.h"
 #include "net/relay/relay_log.h"
@@ -24,7 +25,9 @@ struct kl_relay_options {
     unsigned journal_mib;         /* of one room */
     struct kl_lobby_limits lobby; /* but for peers, rooms and seats */
     enum kl_log_level log;
-    unsigned log_lines; /* kl_log_set_lines() */
+    unsigned log_lines;             /* kl_log_set_lines() */
+    bool hash_addresses;            /* kl_log_hash_addresses() */
+    char host[KL_URL_HOST_MAX + 1]; /* of this relay, for players' links; "": not known */
     bool console;
     /* NULL, or called once the relay listens, before it serves; no option sets it */
     void (*listening)(void *ctx, uint16_t port, const char *fingerprint);

@@ -11,6 +11,7 @@
 #include "net/transport/hub.h"
 #include "net/transport/link.h"
 #include "net/relay/console.h"
+#include "net/relay/invitation.h"
 #include "net/relay/lobby.h"
 #include "net/relay/outlet.h"
 
@@ -49,7 +50,7 @@ static void on_lost(void *ctx, unsigned peer) {
 }
 static void on_moved(void *ctx, unsigned peer, const char *address) {
     kl_log(KL_LOG_INFO, "moved", "session=%08x address=%s", kl_hub_session(((struct server *)ctx)->hub, peer),
-           address);
+           kl_log_address(address));
     kl_lobby_moved(((struct server *)ctx)->lobby, peer, address);
 }
 static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
@@ -266,6 +267,7 @@ int kl_server_run(const struct kl_relay_options *options, int quit, char *err, s
     struct kl_outlet *answers = options->console ? kl_outlet_open(STDOUT_FILENO) : NULL;
     if (answers) s.answers = kl_outlet_stream(answers);
     log_listening(&s, options);
+    kl_invitation_log(options->host, kl_hub_address(s.hub), kl_hub_port(s.hub), s.fingerprint);
     if (options->listening) options->listening(options->ctx, kl_hub_port(s.hub), s.fingerprint);
     loop(&s, quit);
     char name[KL_QUIT_NAME];
