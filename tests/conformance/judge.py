@@ -95,7 +95,7 @@ class Match:
 
     def describe(self, c):
         lock = c.lock and (c.lock.state, c.lock.begin, c.lock.ran, c.lock.next, c.lock.taken, c.lock.next_sample)
-        return c.name, c.state, lock, c.refused, c.log[-8:], c.notices[-2:]
+        return c.name, c.state, lock, c.refused, c.log[-8:], c.notices[-2:], c.wants
 
 
 def restart(match):
