@@ -382,7 +382,6 @@ static void defaults(struct kl_config *c) {
     c->port = KL_DEFAULT_PORT;
     c->seats = 1;
     c->hide = c->netplay = true;
-    strcpy(c->room, "main");
     strcpy(c->hotkeys, KL_HOTKEYS_DEFAULT);
     c->params =
         (struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2};

@@ -20,8 +20,8 @@ int kl_read_hello(struct kl_reader *r, struct kl_hello *h) {
     h->seats_wanted = kl_read_count(r, KL_MAX_SEATS);
     kl_read_params(r, &h->params);
     kl_read_facts(r, &h->facts);
-    h->door =
-        kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_AGAIN);
+    h->door = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO | KL_DOOR_ONCE |
+                                   KL_DOOR_AGAIN | KL_DOOR_QUICK | KL_DOOR_SEAT);
     if (h->door & KL_DOOR_LOCKED) r->failed = true;
     h->seat_time_s = kl_read_u16(r);
     kl_read_into(r, h->seat_key, sizeof h->seat_key);

@@ -77,9 +77,12 @@ static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
                                  .watchers = r.watchers,
                                  .playing = r.playing,
                                  .password = r.doors & KL_DOOR_PASSWORD,
-                                 .locked = r.doors & KL_DOOR_LOCKED};
+                                 .locked = r.doors & KL_DOOR_LOCKED,
+                                 .quick = r.doors & KL_DOOR_QUICK,
+                                 .rtt_ms = r.rtt_ms};
     snprintf(out->name, sizeof out->name, "%s", r.name);
     snprintf(out->content, sizeof out->content, "%.*s", (int)sizeof out->content - 1, r.content);
+    snprintf(out->core, sizeof out->core, "%.*s", (int)sizeof out->core - 1, r.core);
     memcpy(out->identity, r.identity, sizeof out->identity);
     return true;
 }
