@@ -8,18 +8,19 @@
 #include "core_wrapper/own_options.h"
 #include "core_wrapper/quick.h"
 #include "core_wrapper/record.h"
-#include "core_wrapper/room_name.h"
 #include "core_wrapper/session.h"
+#include "core_wrapper/wish.h"
 #include "core_wrapper/wrapper.h"
+#include "net/platform/clock.h"
 
 #define LOOK_US    300000  /* between looks at the frontend's options */
 #define SETTLED_US 1500000 /* a menu is stepped through */
+#define RETRY_US   3000000 /* until a relay that did not answer is asked again */
 
 static struct {
     enum kl_play_mode mode;           /* as it is played */
     char menu[64], room[KL_NAME_MAX]; /* the options as last seen; their room */
     uint64_t looked_us, turned_us;
-    unsigned nth; /* of the rooms of this game, for a player who named none */
     struct kl_config
         said; /* room, seats, password, unlisted as they were before a quick match changed them */
     struct kl_quick *quick;
@@ -28,6 +29,8 @@ static struct {
     bool told_no_relay;
     bool netplay; /* in a room that RetroArch's netplay led to */
     bool left;    /* by the frontend's own menu: alone, until something is chosen in the core options */
+    struct kl_choice_end end;
+    uint64_t retry_us; /* the relay did not answer and is asked again then; 0: it is not */
 } c;
 
 /* The player's own settings. */
@@ -61,8 +64,7 @@ static bool practises(void) {
     enum kl_practice p = kl_w.config.practice;
     const char *menu = ask(KL_OWN_PRACTICE);
     if (p == KL_PRACTICE_AUTO && menu) (void)kl_config_practice(menu, &p);
-    if (kl_w.attached) return false;
-    return p == KL_PRACTICE_ON || (p == KL_PRACTICE_AUTO && c.mode == KL_PLAY_QUICK);
+    return p != KL_PRACTICE_OFF;
 }
 
 /* A frontend that has no options yet shows them from now on. */
@@ -71,23 +73,11 @@ static void see_menu(char out[64]) {
     snprintf(out, 64, "%.20s %.40s", mode ? mode : "auto", room ? room : "own");
 }
 
-/* A quick match is looked for when the player asks for it, not because the frontend keeps its options. */
-static void forget_quick(void) {
-    struct retro_variable alone = {KL_OWN_MODE, "alone"};
-    const char *menu = ask(KL_OWN_MODE);
-    if (kl_w.config.mode != KL_PLAY_AUTO || !menu || strcmp(menu, "quick") != 0) return;
-    c.left = true; /* also in a frontend that cannot change an option */
-    (void)kl_w.front.environment(RETRO_ENVIRONMENT_SET_VARIABLE, &alone);
-    if (*kl_w.config.host)
-        kl_wrapper_say(KL_SCREEN_INFO, 5000, "alone: choose Quick match again to look for one");
-}
-
 bool kl_choice_alone(void) {
     if (!kl_w.told.options && !kl_w.attached) {
         kl_own_options_alone(kl_w.front.environment);
         kl_w.told.options = true;
     }
-    forget_quick();
     return wanted() == KL_PLAY_ALONE;
 }
 
@@ -97,11 +87,7 @@ static bool join(const char *room, uint8_t seats) {
     struct kl_config *is = &kl_w.config;
     bool quick = c.mode == KL_PLAY_QUICK;
     if (room) snprintf(is->room, sizeof is->room, "%s", room);
-    bool unnamed = !*is->room;
-    if (unnamed) kl_join_room(is->room, c.nth);
     is->seats = seats;
-    is->quick = quick;
-    is->seated = (quick || unnamed) && seats;
     is->unlisted = c.netplay || (!quick && c.said.unlisted);
     is->once = c.netplay;
     if (quick || c.netplay) is->password[0] = 0;
@@ -116,18 +102,6 @@ static bool join_named(uint8_t seats) {
     bool own = !room || !strcmp(room, "own");
     kl_w.config = c.said;
     return join(own ? NULL : room, seats);
-}
-
-/* Full, or others' own: the next room of this game. */
-static bool join_beside(bool wandering) {
-    const struct kl_stay_status *s = &kl_w.status;
-    bool unnamed = kl_w.config.seated && c.mode == KL_PLAY_ROOM && !c.netplay;
-    bool taken = s->refused == KL_REFUSE_FULL || (s->refused == KL_REFUSE_DOOR && !*kl_w.config.password);
-    if (!unnamed || !taken || ++c.nth == KL_ROOM_NAMES) return false;
-    kl_session_leave(0);
-    if (kl_w.phase == KL_PHASE_READY) kl_w.phase = KL_PHASE_WAITING;
-    if (wandering) kl_session_free();
-    return join_named(c.said.seats);
 }
 
 static bool look_for_match(void) {
@@ -156,9 +130,10 @@ static void leave(void) {
 static bool go(enum kl_play_mode mode) {
     if (*kl_w.content.refusal) mode = KL_PLAY_ALONE;
     c.mode = mode;
-    c.nth = 0;
     bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
-    if (mode == KL_PLAY_ALONE || runs || practises())
+    c.end.advice[0] = 0;
+    c.retry_us = 0;
+    if (mode == KL_PLAY_ALONE || runs || !kl_w.attached)
         kl_session_free();
     else
         kl_w.phase = KL_PHASE_WAITING;
@@ -243,9 +218,26 @@ static void follow_quick(void) {
     }
 }
 
+/* The way to a room has ended. The game goes on for the player alone. A relay that does not answer is asked
+ * again: it may come up. */
+static void fail(void) {
+    const struct kl_stay_status *s = &kl_w.status;
+    char reason[KL_TEXT_MAX];
+    bool unreached = !s->refused && !*s->fingerprint && !c.netplay;
+    snprintf(reason, sizeof reason, "%s", s->reason);
+    kl_advice(s->refused, reason, kl_w.config.room, c.end.advice);
+    c.end.at_us = kl_now_us();
+    if (!unreached) snprintf(kl_w.error, sizeof kl_w.error, "%.199s", c.end.advice);
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", c.end.advice);
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", reason);
+    leave();
+    kl_session_free();
+    if (unreached) c.retry_us = kl_now_us() + RETRY_US;
+    if (!unreached) c.mode = KL_PLAY_ALONE;
+}
+
 bool kl_choice_ended(void) {
     bool wandering = kl_w.phase == KL_PHASE_FREE || kl_session_ran_free();
-    if (join_beside(wandering)) return true;
     if (c.quick) { /* taken by another in the meantime: look on */
         snprintf(c.barred, sizeof c.barred, "%s", c.made ? "" : kl_w.config.room);
         kl_wrapper_say(KL_SCREEN_WARNING, 3000, "quick match: %s", kl_w.status.reason);
@@ -253,19 +245,32 @@ bool kl_choice_ended(void) {
         kl_session_leave(0);
         kl_quick_look(c.quick, "", c.barred);
         if (kl_w.phase == KL_PHASE_READY) kl_w.phase = KL_PHASE_WAITING;
-        if (practises()) kl_session_free();
+        if (!kl_w.attached) kl_session_free();
         return true;
     }
     if (!wandering) return false;
-    kl_wrapper_fail("%s", kl_w.status.reason);
-    leave();
-    kl_session_free();
-    c.mode = KL_PLAY_ALONE;
+    fail();
     return true;
 }
 
 bool kl_choice_looking(void) {
     return c.quick && !kl_w.link;
+}
+
+bool kl_choice_quick(void) {
+    return c.quick;
+}
+
+bool kl_choice_retries(void) {
+    return c.retry_us;
+}
+
+bool kl_choice_still(void) {
+    return c.mode != KL_PLAY_ALONE && !practises();
+}
+
+const struct kl_choice_end *kl_choice_end(void) {
+    return &c.end;
 }
 
 void kl_choice_begun(void) {
@@ -294,6 +299,21 @@ void kl_choice_leave(void) {
     if (kl_w.mode != KL_MODE_ROOM || (!kl_w.link && !c.quick)) return;
     c.left = true;
     change(KL_PLAY_ALONE);
+}
+
+bool kl_choice_again(void) {
+    static struct kl_config now;
+    char err[KLW_TEXT_MAX];
+    bool stands = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
+    if (kl_w.mode != KL_MODE_ROOM || kl_w.link || c.quick || !stands || wanted() == KL_PLAY_ALONE)
+        return false;
+    if (kl_config_read(&now, kl_w.system_dir, err, sizeof err) == 0 &&
+        kl_wish_apply(&now, err, sizeof err) == 0)
+        kl_w.config = c.said = now;
+    else
+        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "%s", err);
+    if (!go(wanted())) kl_session_free();
+    return true;
 }
 
 /* A change in the core options is the player's newest choice and counts over any earlier one. */
@@ -325,6 +345,7 @@ static void say_no_relay(void) {
 
 void kl_choice_turn(uint64_t now_us) {
     if (c.quick) follow_quick();
+    if (c.retry_us && now_us >= c.retry_us) (void)kl_choice_again();
     if (kl_w.attached || now_us - c.looked_us < LOOK_US) return;
     c.looked_us = now_us;
     say_no_relay();

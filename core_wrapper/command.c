@@ -40,7 +40,7 @@ const char *kl_command_name(unsigned client) {
 
 /* ---- doing ---- */
 
-/* Every screen tells a command's giver, effect and frame. */
+/* Every screen tells a command's giver and effect; the log has the frame as well. */
 __attribute__((format(printf, 3, 4))) static void tell(const struct kl_command *c, uint32_t frame,
                                                        const char *format, ...) {
     char what[KLW_TEXT_MAX];
@@ -50,10 +50,11 @@ __attribute__((format(printf, 3, 4))) static void tell(const struct kl_command *
     va_end(args);
     if (room.quiet) return;
     const char *who = kl_command_name(c->client);
-    if (kl_w.play.pace.mode == KL_PACE_FLAT_OUT && kl_w.play.pace.behind > NEWS_FRAMES) /* of long ago */
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "[f %u] %s: %s", frame, who, what);
-    else
-        kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "[f %u] %s: %s", frame, who, what);
+    char line[KLW_TEXT_MAX + KL_NAME_MAX + 2];
+    bool old = kl_w.play.pace.mode == KL_PACE_FLAT_OUT && kl_w.play.pace.behind > NEWS_FRAMES;
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "[f %u] %s: %s", frame, who, what);
+    snprintf(line, sizeof line, "%s: %s", who, what);
+    if (!old) kl_screen_news(&kl_w.screen, kl_w.front.environment, KL_SCREEN_INFO, SHOWN_MS, line);
 }
 
 static void do_policy(const struct kl_command *c, uint32_t frame) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/command_words.h"
 #include "core_wrapper/slot.h"
@@ -230,6 +231,12 @@ static int show_panel(char *answer, size_t cap) {
     return 0;
 }
 
+static int try_again(char *answer, size_t cap) {
+    if (!kl_choice_again()) return refuse(answer, cap, "there is nothing to try again");
+    snprintf(answer, cap, "trying again");
+    return 0;
+}
+
 static bool is_for_now(uint8_t kind) {
     bool open = kl_w.phase == KL_PHASE_WAITING || kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_READY;
     return kl_w.phase == KL_PHASE_PLAYING || (open && kl_link_takes_early(kind));
@@ -239,6 +246,7 @@ int kl_command_do(const char *words, char *answer, size_t cap) {
     struct kl_words w;
     if (kl_words_parse(&w, words, answer, cap) != 0) return -1;
     if (w.panel) return show_panel(answer, cap);
+    if (w.again && kl_w.phase != KL_PHASE_PLAYING) return try_again(answer, cap);
     if (!kl_w.link || !is_for_now(w.order.kind))
         return refuse(answer, cap,
                       kl_w.phase == KL_PHASE_LOCAL ? "the room is gone" : "the game has not begun");

@@ -127,6 +127,10 @@ static int parse_resume(struct parser *p, const char *rest) {
 static int parse_reset(struct parser *p, const char *rest) {
     return plain(p, rest, KL_COMMAND_RESET);
 }
+static int parse_again(struct parser *p, const char *rest) {
+    p->out->again = true;
+    return parse_reset(p, rest);
+}
 static int parse_save(struct parser *p, const char *rest) {
     return plain(p, rest, KL_COMMAND_SAVE);
 }
@@ -326,7 +330,7 @@ static const struct {
     {"budget", parse_budget}, {"spacing", parse_spacing},   {"host", parse_host},   {"lock", parse_lock},
     {"unlock", parse_unlock}, {"kick", parse_kick},         {"ban", parse_ban},     {"desync", parse_desync},
     {"judge", parse_judge},   {"watch", parse_watch},       {"play", parse_play},   {"places", parse_places},
-    {"delay", parse_delay},   {"watchers", parse_watchers},
+    {"delay", parse_delay},   {"watchers", parse_watchers}, {"again", parse_again},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -9,7 +9,7 @@
 
 #include <sodium.h>
 
-#include "net/platform/cfg_file.h"
+#include "core_wrapper/cfg_file.h"
 #include "core_wrapper/hotkeys.h"
 #include "net/platform/file.h"
 #include "net/session/url.h"
@@ -381,7 +381,8 @@ static void defaults(struct kl_config *c) {
     memset(c, 0, sizeof *c);
     c->port = KL_DEFAULT_PORT;
     c->seats = 1;
-    c->hide = c->netplay = true;
+    c->hide = c->netplay = c->draw = true;
+    strcpy(c->room, "main");
     strcpy(c->hotkeys, KL_HOTKEYS_DEFAULT);
     c->params =
         (struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2};

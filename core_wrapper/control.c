@@ -7,6 +7,7 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/local.h"
+#include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/command_words.h"
 #include "core_wrapper/hotkeys.h"
@@ -34,9 +35,14 @@ static struct kl_hotkeys *hotkeys(void) {
     return &keys;
 }
 
+void kl_control_key(const char *words, char out[KL_HOTKEYS_NAME]) {
+    kl_hotkeys_name(hotkeys(), words, out);
+}
+
 uint16_t kl_control_pad(unsigned port, uint16_t pad) {
     const char *words;
-    if (kl_w.phase == KL_PHASE_FREE && !kl_w.link) return pad; /* alone */
+    bool alone = kl_w.phase == KL_PHASE_FREE && !kl_w.link;
+    if (alone && !*kl_choice_end()->advice) return pad;
     uint16_t shown = kl_hotkeys_filter(hotkeys(), port, pad, kl_now_us(), &words);
     if (words) kl_command_key(words);
     return shown;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core_wrapper/config.h"
+#include "core_wrapper/hotkeys.h"
 
 #define KL_CONTROL_NAME "keylock-session-" /* and the number of the process */
 
@@ -29,6 +30,8 @@ void kl_control_turn(uint64_t now_us);
 /* Forgets the menu. The socket is the caller's to close. */
 void kl_control_end(void);
 
+/* The name of the hot key for these words, as kl_hotkeys_name(). */
+void kl_control_key(const char *words, char out[KL_HOTKEYS_NAME]);
 /* Returns the game's part of a polled pad, and carries out hot keys. */
 uint16_t kl_control_pad(unsigned port, uint16_t pad);
 

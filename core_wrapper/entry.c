@@ -197,7 +197,10 @@ static bool load(bool special, unsigned type, const struct retro_game_info *info
     kl_load_open(true);
     bool loaded =
         alone() ? load_alone(special, type, info, count) : room() && load_room(special, type, info, count);
-    if (!loaded) kl_wish_forget();
+    if (!loaded) {
+        kl_screen_last(&kl_w.screen, kl_w.front.environment, kl_w.error);
+        kl_wish_forget();
+    }
     return loaded;
 }
 

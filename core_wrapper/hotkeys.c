@@ -87,6 +87,27 @@ int kl_hotkeys_parse(struct kl_hotkeys *k, const char *list, char *err, size_t e
     }
 }
 
+/* The button's name with a capital. */
+static size_t button_name(unsigned id, char *out, size_t cap) {
+    const char *name = KL_HOTKEYS_BUTTONS;
+    while (id--)
+        name += strcspn(name, " ") + 1;
+    size_t len = strcspn(name, " ");
+    snprintf(out, cap, "%.*s", (int)len, name);
+    out[0] = (char)toupper((unsigned char)out[0]);
+    return len;
+}
+
+void kl_hotkeys_name(const struct kl_hotkeys *k, const char *words, char out[KL_HOTKEYS_NAME]) {
+    out[0] = 0;
+    for (unsigned i = 0; i < k->count && !*out; i++) {
+        if (strcmp(k->key[i].words, words) != 0) continue;
+        size_t used = button_name(k->key[i].hold, out, KL_HOTKEYS_NAME);
+        out[used++] = '+';
+        button_name(k->key[i].press, out + used, KL_HOTKEYS_NAME - used);
+    }
+}
+
 uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, uint64_t now_us,
                            const char **words) {
     *words = NULL;

@@ -18,10 +18,12 @@
 
 #define KL_HOTKEYS_MAX     16
 #define KL_HOTKEYS_WORDS   128 /* bytes of a command, NUL included */
+#define KL_HOTKEYS_NAME    32  /* bytes of a key's name, NUL included */
 #define KL_HOTKEYS_HOLD_US 400000
 #define KL_HOTKEYS_BUTTONS "b y select start up down left right a x l r l2 r2 l3 r3"
 #define KL_HOTKEYS_DEFAULT                                                                                   \
-    "select+r:panel,select+l:pause,select+r2:save,select+l2:load,select+r3:reset,select+l3:swap"
+    "select+r:panel,select+l:pause,select+x:again,select+r2:save,select+l2:load,select+r3:reset,"            \
+    "select+l3:swap"
 
 struct kl_hotkey {
     uint8_t hold, press; /* RETRO_DEVICE_ID_JOYPAD_* */
@@ -40,6 +42,9 @@ struct kl_hotkeys {
 /* Returns 0, or -1 with a line in err that names the expected and the actual value; k then has no hot
  * keys. */
 int kl_hotkeys_parse(struct kl_hotkeys *k, const char *list, char *err, size_t err_len);
+
+/* The first hot key with these words, for people: "Select+X"; "" if there is none. */
+void kl_hotkeys_name(const struct kl_hotkeys *k, const char *words, char out[KL_HOTKEYS_NAME]);
 
 /* Takes the polled pad of a port; returns the game's part of it. *words: the command of a hot key that was
  * just pressed, borrowed from k; else NULL. */

@@ -7,6 +7,7 @@
 #include "core_wrapper/away.h"
 #include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
+#include "core_wrapper/control.h"
 #include "core_wrapper/join.h"
 #include "core_wrapper/remaining.h"
 #include "core_wrapper/wrapper.h"
@@ -16,7 +17,10 @@
 #define PROGRESS_EVERY_US 100000 /* the same with a progress bar */
 #define TOLD_MS           1100   /* time that the line stays */
 #define DESYNC_TOLD_US    10000000u
-#define CATCH_UP_FROM     30 /* frames behind */
+#define BEGIN_TOLD_MS     3000
+#define ENDED_TOLD_US     30000000u /* a refusal's card; behind it the game goes on for the player alone */
+#define BACK_TOLD_US      3000000u  /* a shorter absence's length is no news */
+#define CATCH_UP_FROM     30        /* frames behind */
 #define CATCH_UP_UNTIL    6
 #define STATE_HEAD        10 /* characters by which two states are told apart in the log */
 
@@ -36,6 +40,8 @@ static struct {
     struct kl_away away;
     struct kl_remaining remaining, fetching; /* frames; bytes of a state to begin with */
     char told[KL_PANEL_LINE];
+    struct kl_card card;
+    unsigned lost; /* clients whose link is lost */
     bool said_hardware;
 } o;
 
@@ -43,8 +49,8 @@ void kl_overlay_reset(void) {
     memset(&o, 0, sizeof o);
     kl_w.picture.over = NULL;
     kl_w.picture.want_copy = false;
-    kl_w.screen.line[0] = 0;
-    kl_screen_draw(kl_w.config.draw);
+    kl_w.screen.state.until_us = 0;
+    kl_screen_draw(false); /* until the next turn knows the picture */
     kl_screen_panel(kl_w.config.panel);
 }
 
@@ -103,27 +109,51 @@ static void follow_backlog(uint64_t now_us) {
     kl_remaining_turn(&o.remaining, p->catch_up && !s->begins ? p->behind : 0, now_us);
     kl_remaining_turn(&o.fetching, begins ? s->shot_total - s->shot_done : 0, now_us);
     p->left_s = begins ? kl_remaining_s(&o.fetching) : kl_remaining_s(&o.remaining);
+    const struct kl_pace *pace = &kl_w.play.pace;
+    p->too_slow = kl_w.play.too_slow;
+    p->machine_fps = kl_pace_unseen_us(pace) > 0 ? 1e6 / kl_pace_unseen_us(pace) : 0;
+    p->core_fps = pace->period_us > 0 ? 1e6 / pace->period_us : 0;
     kl_w.play.report.left_s = p->left_s;
     kl_w.play.report.fetching = begins;
 }
 
 /* ---- the panel's content ---- */
 
-static void follow_phase(void) {
+/* In no room: alone, on the way to one, or refused a moment ago. */
+static void follow_outside(uint64_t now_us) {
     struct kl_panel *p = &o.panel;
+    const struct kl_choice_end *end = kl_choice_end();
+    p->stage = KL_PANEL_LOCAL;
+    if (*kl_w.content.refusal) {
+        p->stage = KL_PANEL_BROKEN;
+        snprintf(p->reason, sizeof p->reason, "%s", kl_w.content.refusal);
+    } else if (p->retries) {
+        p->stage = KL_PANEL_REACHING;
+    } else if (*end->advice && now_us - end->at_us < ENDED_TOLD_US) {
+        p->stage = KL_PANEL_ENDED;
+        snprintf(p->reason, sizeof p->reason, "%s", end->advice);
+    }
+}
+
+static void follow_phase(uint64_t now_us) {
+    struct kl_panel *p = &o.panel;
+    p->retries = kl_choice_retries();
+    p->found_matches = kl_choice_quick();
+    p->practises = kl_w.phase == KL_PHASE_FREE && !kl_choice_still();
+    kl_control_key("again", p->again);
     switch (kl_w.phase) {
-    case KL_PHASE_LOCAL: p->stage = KL_PANEL_LOCAL; break;
     case KL_PHASE_DEAD:
         p->stage = KL_PANEL_ENDED;
         snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, kl_w.error);
+        p->again[0] = 0;
         break;
     case KL_PHASE_WAITING:
     case KL_PHASE_FREE:
+    case KL_PHASE_LOCAL:
         if (kl_choice_looking())
             p->stage = KL_PANEL_LOOKING;
         else if (!kl_w.link)
-            p->stage = *kl_w.content.refusal ? KL_PANEL_BROKEN : KL_PANEL_LOCAL;
-        snprintf(p->reason, sizeof p->reason, "%s", kl_w.content.refusal);
+            follow_outside(now_us);
         break;
     case KL_PHASE_IDLE:
     case KL_PHASE_READY:
@@ -160,7 +190,7 @@ static void fill(uint64_t now_us) {
     if (kl_w.play.report.stalled) p->stalled = true;
     if (!p->desync) o.desync_us = now_us;
     p->desync_is_news = p->desync && now_us - o.desync_us <= DESYNC_TOLD_US;
-    follow_phase();
+    follow_phase(now_us);
     p->begun = p->begun || p->stage == KL_PANEL_PLAYING;
     follow_state(now_us);
 }
@@ -179,8 +209,15 @@ static bool can_paint(void) {
     return !kl_w.picture.hardware && !kl_w.attached;
 }
 
-/* A line that lasts is logged when it begins; errors have been logged before. The panel shows it, too; and
- * why it is over is often too long for a frontend's line. */
+void kl_overlay_begin(void) {
+    char line[KL_PANEL_LINE];
+    fill(kl_now_us());
+    kl_panel_begin(&o.panel, line);
+    kl_wrapper_say(KL_SCREEN_INFO, BEGIN_TOLD_MS, "%s", line);
+}
+
+/* A line that lasts is logged when it begins; errors have been logged before. If the panel or a card shows,
+ * the state is in that. */
 static void tell_state(uint64_t now_us) {
     char line[KL_PANEL_LINE];
     int percent;
@@ -192,30 +229,41 @@ static void tell_state(uint64_t now_us) {
         kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", line);
     snprintf(o.told, sizeof o.told, "%s", line);
     o.told_us = now_us;
-    bool drawn = kl_screen_panel_on() || o.panel.stage == KL_PANEL_ENDED; /* anyway */
-    if (!*line || kl_w.attached || (drawn && can_paint())) return;
+    bool drawn = kl_screen_drawn(&kl_w.screen) && (kl_screen_panel_on() || kl_panel_card(&o.panel, &o.card));
+    if (!*line || kl_w.attached || drawn) return;
     kl_screen_show(&kl_w.screen, kl_w.front.environment, screen_tones[tone], TOLD_MS, line, percent);
 }
 
-static const char *name_of(unsigned seat) {
+static const struct kl_member *player_at(unsigned seat) {
     for (unsigned i = 0; i < kl_w.status.roster.count && i < KL_MAX_CLIENTS; i++) {
         const struct kl_member *m = &kl_w.status.roster.member[i];
-        if (m->seats >> seat & 1 && m->state != KL_MEMBER_GONE) return m->name;
+        if (m->seats >> seat & 1 && m->state != KL_MEMBER_GONE) return m;
     }
     return NULL;
 }
 
-/* Tells only of others: an absent player knows it. */
+/* Tells only of others: an absent player knows it. The relay's word on an absence does not say whether a menu
+ * or a dead link is the cause; its roster says so some seconds later. */
 static void tell_away(unsigned seat) {
-    const char *who = name_of(seat);
+    const struct kl_member *m = player_at(seat);
     char since[16];
-    if (!who || kl_w.status.welcome.seats >> seat & 1) return;
-    if (o.away.shown >> seat & 1) {
-        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s is away", who);
-        return;
-    }
-    kl_panel_time(kl_away_time_us(&o.away, seat), since);
-    kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", who, since);
+    if (!m || kl_w.status.welcome.seats >> seat & 1) return;
+    uint64_t away_us = kl_away_time_us(&o.away, seat);
+    kl_panel_time(away_us, since);
+    if (o.away.shown >> seat & 1)
+        kl_wrapper_say(KL_SCREEN_INFO, 4000, "the game goes on without %s", m->name);
+    else if (away_us < BACK_TOLD_US)
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back", m->name);
+    else
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", m->name, since);
+}
+
+static void tell_lost(const struct kl_member *m) {
+    bool playing = kl_w.status.phase == KL_STAY_PLAYING && m->seats;
+    bool lost = m->state == KL_MEMBER_AWAY;
+    if (playing && lost && !(o.lost >> m->client & 1))
+        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s lost the connection, the seat is kept", m->name);
+    o.lost = lost ? o.lost | 1u << m->client : o.lost & ~(1u << m->client);
 }
 
 static void follow_away(uint64_t now_us) {
@@ -223,25 +271,42 @@ static void follow_away(uint64_t now_us) {
     uint8_t changed = kl_away_turn(&o.away, playing ? kl_w.status.lock.away : 0, now_us);
     for (unsigned s = 0; playing && s < KL_MAX_SEATS; s++)
         if (changed >> s & 1) tell_away(s);
+    for (unsigned i = 0; i < kl_w.status.roster.count && i < KL_MAX_CLIENTS; i++)
+        tell_lost(&kl_w.status.roster.member[i]);
 }
 
 /* ---- drawing ---- */
 
-static void paint(const struct kl_canvas *c) {
+static void paint_line(const struct kl_canvas *c, int *bottom, const struct kl_screen_line *l,
+                       uint64_t now_us) {
     static const enum kl_panel_tone tones[] = {KL_PANEL_INFO, KL_PANEL_WARNING, KL_PANEL_ERROR};
-    const struct kl_screen *s = &kl_w.screen;
-    if (o.panel.stage == KL_PANEL_ENDED) {
-        kl_panel_draw_line(c, o.told, KL_PANEL_ERROR, -1, true);
-        return;
-    }
-    if (kl_screen_panel_on()) kl_panel_draw(&o.panel, &o.history, c);
-    if (kl_screen_drawn(s) && kl_now_us() < s->until_us)
-        kl_panel_draw_line(c, s->line, tones[s->tone], s->percent, false);
+    if (now_us < l->until_us) *bottom = kl_panel_draw_line(c, *bottom, l->text, tones[l->tone], l->percent);
+}
+
+/* At the top the card, else the panel. At the bottom the state's line, above it the news, the newest lowest.
+ */
+static void paint(const struct kl_canvas *c) {
+    uint64_t now_us = kl_now_us();
+    int bottom = c->rows;
+    if (kl_panel_card(&o.panel, &o.card) && kl_screen_drawn(&kl_w.screen))
+        kl_panel_draw_card(&o.card, c);
+    else if (kl_screen_panel_on())
+        kl_panel_draw(&o.panel, &o.history, c);
+    if (!kl_screen_drawn(&kl_w.screen)) return;
+    paint_line(c, &bottom, &kl_w.screen.state, now_us);
+    for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
+        paint_line(c, &bottom, &kl_w.screen.news[i], now_us);
+}
+
+static bool lines_stand(uint64_t now_us) {
+    bool stand = now_us < kl_w.screen.state.until_us || kl_panel_card(&o.panel, &o.card);
+    for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
+        stand = stand || now_us < kl_w.screen.news[i].until_us;
+    return stand && kl_screen_drawn(&kl_w.screen);
 }
 
 static void choose_over(uint64_t now_us) {
-    bool line = kl_screen_drawn(&kl_w.screen) && now_us < kl_w.screen.until_us;
-    bool wanted = kl_screen_panel_on() || line || o.panel.stage == KL_PANEL_ENDED;
+    bool wanted = kl_screen_panel_on() || lines_stand(now_us);
     kl_w.picture.turn = kl_w.told.turns ? kl_w.told.rotation : 0;
     kl_w.picture.want_copy = can_paint(); /* the panel may be wanted in the middle of a stall */
     kl_w.picture.over = wanted && can_paint() ? paint : NULL;
@@ -250,6 +315,7 @@ static void choose_over(uint64_t now_us) {
 }
 
 void kl_overlay_turn(uint64_t now_us) {
+    kl_screen_draw(kl_w.config.draw && can_paint());
     if (o.panel.stage == KL_PANEL_PLAYING) {
         remember(now_us);
         count_second(now_us);

@@ -11,6 +11,9 @@ void kl_overlay_reset(void);
 /* One call of retro_run in a room, before anything is shown in it. */
 void kl_overlay_turn(uint64_t now_us);
 
+/* A match begins here: says who plays as which player. */
+void kl_overlay_begin(void);
+
 /* The words for the desync that the relay has found. */
 void kl_overlay_desync(char line[KL_PANEL_LINE]);
 

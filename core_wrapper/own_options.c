@@ -10,7 +10,7 @@
 
 const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
     {KL_OWN_MODE, "auto", NULL, false},        {KL_OWN_ROOM, "own", NULL, false},
-    {KL_OWN_PRACTICE, "auto", NULL, false},    {KL_OWN_POLICY, "room", "policy ", false},
+    {KL_OWN_PRACTICE, "on", NULL, false},      {KL_OWN_POLICY, "room", "policy ", false},
     {KL_OWN_BUDGET, "room", "budget ", false}, {KL_OWN_SPACING, "room", "spacing ", false},
     {KL_OWN_PANEL, "off", NULL, false},        {KL_OWN_DO, "nothing", "", true},
     {KL_OWN_SWAP, "nothing", "swap ", true},   {KL_OWN_HOST, "nothing", "host ", true},
@@ -36,17 +36,16 @@ const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
 static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
     {KL_OWN_MODE,
      "Play",
-     "Alone; a quick match with somebody else who wants one of this very game; the room named below; or "
-     "watch "
-     "that room. Automatic: alone until a relay is set, then the room.",
+     "Alone; a quick match with whoever plays this very game on the relay, or waits for somebody; the room "
+     "named below; or "
+     "watch that room. Automatic: alone until a relay is set, then the room.",
      {V("auto", "Automatic"), V("alone", "Alone"), V("quick", "Quick match"), V("room", "Named room"),
       V("spectate", "Watch the named room"), END},
      "auto"},
     {KL_OWN_ROOM,
      "Named room",
      "Players who choose the same room on the same relay meet there. As set up: room = NAME in keylock.cfg, "
-     "else "
-     "the room of this game.",
+     "else \"main\".",
      {V("own", "As set up"), V("red", "Red"), V("orange", "Orange"), V("yellow", "Yellow"),
       V("green", "Green"), V("blue", "Blue"), V("violet", "Violet"), V("white", "White"), V("black", "Black"),
       END},
@@ -54,9 +53,9 @@ static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
     {KL_OWN_PRACTICE,
      "Practise while waiting",
      "The game runs until another player comes. The match then starts from power-on, without what you did "
-     "before.",
-     {V("auto", "In quick matches"), V("on", "Always"), V("off", "Never"), END},
-     "auto"},
+     "before. Off: the game stands still at its first picture.",
+     {V("on", "On"), V("off", "Off"), END},
+     "on"},
     {KL_OWN_POLICY,
      "Room policy (host only)",
      "When a frame closes. Strict: waits for every player. Bounded: waits for a limited time. Optimistic: "
@@ -85,7 +84,7 @@ static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
     {KL_OWN_DO,
      "Do for the whole room",
      AFTER,
-     {NOTHING, V("pause", "Pause, or go on"), V("reset", "Reset"), V("save", "Save a state"),
+     {NOTHING, V("pause", "Pause, or go on"), V("reset", "Reset: a rematch"), V("save", "Save a state"),
       V("load", "Load the saved state"), V("disk next", "Next disk"), V("disk previous", "Previous disk"),
       END},
      "nothing"},

@@ -11,7 +11,7 @@
 
 #define KL_OWN_MODE     "keylock_mode"     /* auto, alone, quick, room, spectate: choice.h */
 #define KL_OWN_ROOM     "keylock_room"     /* own (as configured), or a name */
-#define KL_OWN_PRACTICE "keylock_practice" /* auto (in quick matches), on, off */
+#define KL_OWN_PRACTICE "keylock_practice" /* on, off */
 #define KL_OWN_POLICY   "keylock_policy"   /* room (as it is), strict, bounded, optimistic */
 #define KL_OWN_BUDGET   "keylock_budget"   /* room, or milliseconds */
 #define KL_OWN_SPACING  "keylock_spacing"  /* room, 0 (follows the link), or frames */

@@ -23,10 +23,11 @@
 #define GAP_FULL_MS   50 /* a gap that fills the lower graph */
 #define FIGURES       6
 #define STATE_LINES   2
-#define MESSAGE_LINES 10
+#define MESSAGE_LINES 6
 #define FIGURE_CELLS  21
 
 static const uint32_t tones[] = {GREY, WHITE, YELLOW, RED};
+static const uint32_t headlines[] = {GREY, CYAN, YELLOW, RED};
 
 /* ---- text in some lines ---- */
 
@@ -75,10 +76,11 @@ static void seats_text(uint8_t seats, char out[24]) {
 }
 
 static const char *mark_of(const struct kl_panel *p, const struct kl_panel_member *m, uint32_t *rgb) {
-    *rgb = m->away || m->joining ? GREY : WHITE;
+    *rgb = m->away || m->lost || m->joining ? GREY : WHITE;
     if (m->alone || (m->lacking && p->stalled)) *rgb = RED;
     if (m->alone) return "alone";
     if (m->joining) return "joins";
+    if (m->lost) return "lost";
     if (m->away) return "away";
     if (m->loading) return "loads";
     if (m->lacking && p->stalled) return "late";
@@ -313,18 +315,34 @@ void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const str
     draw_graphs(h, c, l.x, y + 2, l.width, l.both);
 }
 
-/* ---- the line ---- */
+/* ---- the line and the card ---- */
 
-void kl_panel_draw_line(const struct kl_canvas *c, const char *line, enum kl_panel_tone tone, int percent,
-                        bool top) {
+static void draw_bar(const struct kl_canvas *c, int y, enum kl_panel_tone tone, int percent) {
+    int full = c->columns - 2 * EDGE, done = full * (percent < 100 ? percent : 100) / 100;
+    kl_canvas_fill(c, EDGE, y, full, 2, 0x404448);
+    kl_canvas_fill(c, EDGE, y, done, 2, tones[tone]);
+}
+
+int kl_panel_draw_line(const struct kl_canvas *c, int bottom, const char *line, enum kl_panel_tone tone,
+                       int percent) {
     int cells = (c->columns - 2 * EDGE) / KL_FONT_WIDTH;
-    if (cells < 1 || !*line) return;
+    if (cells < 1 || !*line) return bottom;
     int lines = draw_broken(NULL, 0, 0, cells, MESSAGE_LINES, 0, line);
-    int height = lines * LINE_HEIGHT + 4 + (percent >= 0 ? 3 : 0), y = top ? 0 : c->rows - height;
+    int height = lines * LINE_HEIGHT + 4 + (percent >= 0 ? 3 : 0), y = bottom - height;
     kl_canvas_shade(c, 0, y, c->columns, height);
     draw_broken(c, EDGE, y + 3, cells, MESSAGE_LINES, tones[tone], line);
-    if (percent < 0) return;
-    int full = c->columns - 2 * EDGE, done = full * (percent < 100 ? percent : 100) / 100;
-    kl_canvas_fill(c, EDGE, y + height - 4, full, 2, 0x404448);
-    kl_canvas_fill(c, EDGE, y + height - 4, done, 2, tones[tone]);
+    if (percent >= 0) draw_bar(c, bottom - 4, tone, percent);
+    return y;
+}
+
+void kl_panel_draw_card(const struct kl_card *card, const struct kl_canvas *c) {
+    int cells = (c->columns - 2 * EDGE) / KL_FONT_WIDTH, lines = 0, y = EDGE;
+    if (cells < 1) return;
+    for (unsigned i = 0; i < card->count; i++)
+        lines += draw_broken(NULL, 0, 0, cells, MESSAGE_LINES, 0, card->line[i]);
+    kl_canvas_shade(c, 0, 0, c->columns, EDGE + lines * LINE_HEIGHT + 2 + (card->percent >= 0 ? 4 : 0));
+    for (unsigned i = 0; i < card->count; i++)
+        y += LINE_HEIGHT *
+             draw_broken(c, EDGE, y, cells, MESSAGE_LINES, i ? WHITE : headlines[card->tone], card->line[i]);
+    if (card->percent >= 0) draw_bar(c, y + 1, card->tone, card->percent);
 }

@@ -1,8 +1,9 @@
-/* panel.h - the panel and the one line on the screen. docs/design.md §8 "The panel".
+/* panel.h - the session on the screen: the panel, the card and the line of a state. docs/design.md §8 "The
+ * panel".
  *
- * panel_fill.c copies the session's figures into struct kl_panel. panel_state.c makes the text of the one
- * line
- * ("waiting for bob  3 s"). panel.c makes the panel's text and draws it.
+ * panel_fill.c copies the session's figures into struct kl_panel. panel_state.c makes the line of a state
+ * that lasts ("waiting for bob  3 s"). panel_card.c makes the card: a few lines at the top that say what is
+ * awaited and what to do, while no match runs. panel.c makes the panel's text and draws all of these.
  * Pure: all text is a function of struct kl_panel alone. */
 #ifndef KLW_PANEL_H
 #define KLW_PANEL_H
@@ -33,13 +34,18 @@ struct kl_panel_member {
     bool loading; /* it has not begun */
     bool joining; /* it catches up with the game, and does not play yet */
     bool away;    /* its seats are absent, or its frontend does not run */
+    bool lost;    /* its link is lost; the seat is kept */
     bool lacking; /* the next frame waits for it */
     bool alone;   /* its hashes differ from the majority's */
 };
 
 struct kl_panel {
     enum kl_panel_stage stage;
-    bool begun; /* the game has, in this room */
+    bool begun;         /* the game has, in this room */
+    bool practises;     /* the core runs for the player alone until the match begins */
+    bool retries;       /* KL_PANEL_REACHING: the relay did not answer, and is asked again */
+    bool found_matches; /* KL_PANEL_FILLING: a room of a quick match, which strangers find by themselves */
+    char again[32];     /* the hot key that tries again ("Select+X"); "": there is none */
     char room[KL_NAME_MAX], relay[64], reason[KL_PANEL_LINE];
     char link[KL_PANEL_LINE];   /* by which others come in; "": not for us to tell */
     unsigned watchers, delay_s; /* from outside the game, and how much later */
@@ -58,11 +64,13 @@ struct kl_panel {
     unsigned need;         /* lead that the newest frame needed, quarter frames; 0: unknown */
     uint64_t late, stalls; /* frames, episodes */
     unsigned longest_stall_ms;
-    unsigned backlog;  /* frames received and not run */
-    unsigned behind;   /* frames that should have run by now, and are here */
-    unsigned catch_up; /* the most of them since catching up began; 0: we do not */
-    unsigned left_s;   /* until it is done; 0: not known */
-    bool absent;       /* our seats are not waited for */
+    unsigned backlog;             /* frames received and not run */
+    unsigned behind;              /* frames that should have run by now, and are here */
+    unsigned catch_up;            /* the most of them since catching up began; 0: we do not */
+    unsigned left_s;              /* until it is done; 0: not known */
+    bool too_slow;                /* and it does not become less: */
+    double machine_fps, core_fps; /* frames that this machine runs in a second, and the core's rate */
+    bool absent;                  /* our seats are not waited for */
     bool paused;
     bool any_verified, desync;
     bool desync_is_news; /* just found: told before everything else */
@@ -83,13 +91,29 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
 /* The words for a desync: its first frame, and the machines alone against the majority. */
 void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]);
 
+#define KL_CARD_LINES 6
+
+struct kl_card {
+    enum kl_panel_tone tone;
+    int percent; /* of progress, or -1 for none */
+    unsigned count;
+    char line[KL_CARD_LINES][KL_PANEL_LINE]; /* the first is the headline */
+};
+
+/* The card of this moment. False if there is none: a match runs, or nothing was wanted. */
+bool kl_panel_card(const struct kl_panel *p, struct kl_card *card);
+/* The line at a match's begin: the others, and the player's own seat. */
+void kl_panel_begin(const struct kl_panel *p, char out[KL_PANEL_LINE]);
+
 /* Draws the panel at the top. */
 void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const struct kl_canvas *c);
+/* Draws the card at the top. */
+void kl_panel_draw_card(const struct kl_card *card, const struct kl_canvas *c);
 
-/* Draws a message at the bottom, in a few lines at most; at the top if the frontend's own lines are not
- * there. If percent is not negative, a bar shows below the message. */
-void kl_panel_draw_line(const struct kl_canvas *c, const char *line, enum kl_panel_tone tone, int percent,
-                        bool top);
+/* Draws a line, broken into a few, above the row `bottom` (units; c->rows: the picture's end), and a bar
+ * below it unless percent is negative. Returns the row that the next line above it ends at. */
+int kl_panel_draw_line(const struct kl_canvas *c, int bottom, const char *line, enum kl_panel_tone tone,
+                       int percent);
 
 /* "12 s", "1:05". */
 void kl_panel_time(uint64_t us, char out[16]);

@@ -21,7 +21,8 @@ static void fill_member(struct kl_panel_member *out, const struct kl_member *m,
     bool loads = m->state == KL_MEMBER_WAITING || m->state == KL_MEMBER_LOADING;
     out->joining = m->state == KL_MEMBER_JOINING || (playing && loads);
     out->loading = !playing && loads;
-    out->away = m->state == KL_MEMBER_AWAY || (playing && (m->seats & away));
+    out->lost = m->state == KL_MEMBER_AWAY;
+    out->away = out->lost || (playing && (m->seats & away));
     out->lacking = playing && (m->seats & s->lock.waiting_for);
     out->alone = s->desync && (s->first_bad.minority >> m->client & 1);
 }

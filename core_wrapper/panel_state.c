@@ -1,9 +1,10 @@
-/* The text of the one line: a state that lasts ("waiting for bob  3 s"). panel.h. */
+/* The line of a state that lasts ("waiting for bob  3 s"). panel.h. */
 #include <stdio.h>
 
 #include "core_wrapper/panel.h"
 
 #define NAMES_MAX     100    /* bytes of those that are named; others are left out */
+#define SLOW_ITSELF   1.2    /* times the core's rate: to run on and to catch up as well */
 #define STALL_TOLD_US 500000 /* shorter ones are over before one has read of them */
 
 void kl_panel_time(uint64_t us, char out[16]) {
@@ -33,6 +34,10 @@ static bool is_alone(const struct kl_panel_member *m) {
     return m->alone;
 }
 
+static const char *remark(const struct kl_panel_member *m) {
+    return m->lost ? " (connection lost)" : m->away ? " (away)" : "";
+}
+
 /* The names of fitting members: "ann, bob"; `otherwise` for none. */
 static const char *names(const struct kl_panel *p, fits_fn fits, const char *otherwise,
                          char out[KL_PANEL_LINE]) {
@@ -41,8 +46,7 @@ static const char *names(const struct kl_panel *p, fits_fn fits, const char *oth
     for (unsigned i = 0; i < p->count && i < KL_MAX_CLIENTS; i++)
         if (fits(&p->member[i]) && used + KL_NAME_MAX + 10 < NAMES_MAX)
             used += (size_t)snprintf(out + used, KL_PANEL_LINE - used, "%s%s%s", used ? ", " : "",
-                                     p->member[i].you ? "you" : p->member[i].name,
-                                     p->member[i].away ? " (away)" : "");
+                                     p->member[i].you ? "you" : p->member[i].name, remark(&p->member[i]));
     return used ? out : otherwise;
 }
 
@@ -88,7 +92,13 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
         *percent = percent_of(p->catch_up - left, p->catch_up);
         snprintf(out, KL_PANEL_LINE, "catching up: %u frames left%s%s", p->behind, p->left_s ? ", " : "",
                  p->left_s ? left_s : "");
-        return KL_PANEL_INFO;
+        if (!p->too_slow) return KL_PANEL_INFO;
+        if (p->machine_fps < SLOW_ITSELF * p->core_fps)
+            snprintf(out, KL_PANEL_LINE, "too slow to catch up: %.0f frames a second, expected over %.0f",
+                     p->machine_fps, p->core_fps);
+        else
+            snprintf(out, KL_PANEL_LINE, "too slow to catch up: close other programs");
+        return KL_PANEL_WARNING;
     }
     if (p->stalled && p->state_us >= STALL_TOLD_US) {
         const char *whom = p->you_lack ? "the relay" : names(p, is_lacking, "the relay", who);
@@ -150,8 +160,7 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
         return KL_PANEL_WARNING;
     case KL_PANEL_LOCAL: return KL_PANEL_QUIET;
     case KL_PANEL_ENDED:
-        snprintf(out, KL_PANEL_LINE, "%s%.480s", p->begun ? "disconnected: " : "not in the room: ",
-                 *p->reason ? p->reason : "the room is over");
+        snprintf(out, KL_PANEL_LINE, "%.480s", *p->reason ? p->reason : "the room is over");
         return KL_PANEL_ERROR;
     }
     return KL_PANEL_INFO;

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include "net/platform/clock.h"
+#include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/record.h"
 #include "core_wrapper/room_profile.h"
@@ -12,11 +13,10 @@
 #define FREE_RUNS    64    /* frames in one call at most, without a clock */
 #define BUDGET_US    10000 /* time for these frames */
 #define MUTE_FROM    5     /* frames in one call of heavy fast-forward */
+#define STILL_FRAMES 90    /* a game has drawn its first picture by then */
 #define BREATH_US    2000  /* a frontend that calls again at once is held this long */
 #define AT_ONCE_US   1000
-#define REFRESH_US   16000 /* between two refreshes of the memory that the frontend sees */
-#define SLOW_TOLD_US 10000000
-#define SLOW_ITSELF  1.2     /* times the core's rate: to run on and to catch up as well */
+#define REFRESH_US   16000   /* between two refreshes of the memory that the frontend sees */
 #define MISSING_US   3000000 /* the pace judges by the backlog of a second or so before */
 
 static struct kl_play *const play = &kl_w.play;
@@ -238,18 +238,11 @@ static void give_sound(uint32_t runs) {
 }
 
 /* While missed frames still arrive, the backlog grows even on the fastest machine. */
-static void say_too_slow(uint64_t now_us) {
+static void note_too_slow(uint64_t now_us) {
     bool missing = kl_w.status.phase == KL_STAY_RETURNING || kl_w.status.behind >= KL_SPACING_MAX;
     if (missing) play->missing_us = now_us;
-    if (now_us - play->missing_us < MISSING_US && play->missing_us) return;
-    if (!play->pace.too_slow || now_us - play->slow_told_us < SLOW_TOLD_US) return;
-    play->slow_told_us = now_us;
-    double runs = 1e6 / kl_pace_unseen_us(&play->pace), played = 1e6 / play->pace.period_us;
-    if (runs < SLOW_ITSELF * played)
-        kl_wrapper_say(KL_SCREEN_WARNING, 5000,
-                       "too slow to catch up: %.0f frames a second, expected over %.0f", runs, played);
-    else
-        kl_wrapper_say(KL_SCREEN_WARNING, 5000, "too slow to catch up: close other programs");
+    bool waits = now_us - play->missing_us < MISSING_US && play->missing_us;
+    play->too_slow = play->pace.too_slow && !waits;
 }
 
 static void refresh_memory(uint64_t now_us) {
@@ -325,7 +318,7 @@ void kl_play_turn(void) {
     play->report.backlog = plan.backlog > done ? plan.backlog - done : 0;
     play->last_end_us = kl_now_us();
     kl_pace_ran(&play->pace, plan.due, done, plan.stalled, (double)(play->last_end_us - from_us));
-    say_too_slow(from_us);
+    note_too_slow(from_us);
 }
 
 void kl_play_rate(double fps) {
@@ -365,6 +358,10 @@ static void begin_free(void) {
 
 void kl_play_local(void) {
     if (kl_w.phase == KL_PHASE_FREE && kl_w.free_begins) begin_free();
+    if (kl_w.phase == KL_PHASE_FREE && play->next_frame >= STILL_FRAMES && kl_choice_still()) {
+        kl_play_idle();
+        return;
+    }
     struct kl_frame f = {.number = play->next_frame};
     struct kl_input in[KL_MAX_SEATS];
     unsigned mask = local_seats(), k = 0;

@@ -7,8 +7,9 @@
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 
-#define LINE  2048 /* bytes of one in the log, NUL included */
-#define BRIEF 72   /* bytes that fit into RetroArch's smallest window */
+#define LINE    2048 /* bytes of one in the log, NUL included */
+#define BRIEF   72   /* bytes that fit into RetroArch's smallest window */
+#define LAST_MS 8000
 
 static bool panel, draw;
 
@@ -78,28 +79,36 @@ static bool tell(const struct kl_screen *s, retro_environment_t environment, enu
     return environment(RETRO_ENVIRONMENT_SET_MESSAGE, &m);
 }
 
-static void show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone, unsigned ms,
-                 const char *line, int percent) {
-    ask(s, environment);
-    snprintf(s->line, sizeof s->line, "%s", line);
-    s->tone = tone;
-    s->percent = percent;
-    s->until_us = kl_now_us() + ms * UINT64_C(1000);
-    if (!environment || kl_screen_drawn(s)) return;
-    bool told = tell(s, environment, tone, ms, line, percent);
-    if (!draw) s->mute = !told;
-}
-
 /* Names and words in it are others'. */
 static char *plain_copy(char out[LINE], const char *line) {
     snprintf(out, LINE, "%s", line);
     return kl_plain(out);
 }
 
+static void put(struct kl_screen_line *l, enum kl_screen_tone tone, unsigned ms, const char *line,
+                int percent) {
+    snprintf(l->text, sizeof l->text, "%s", line);
+    l->tone = tone;
+    l->percent = percent;
+    l->until_us = kl_now_us() + ms * UINT64_C(1000);
+}
+
 void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
                     unsigned ms, const char *line, int percent) {
     char copy[LINE];
-    show(s, environment, tone, ms, plain_copy(copy, line), percent);
+    ask(s, environment);
+    put(&s->state, tone, ms, plain_copy(copy, line), percent);
+    if (!environment || kl_screen_drawn(s) || kl_now_us() < s->news[0].until_us) return;
+    s->mute = !tell(s, environment, tone, ms, copy, percent);
+}
+
+void kl_screen_news(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                    unsigned ms, const char *line) {
+    char copy[LINE];
+    ask(s, environment);
+    memmove(s->news + 1, s->news, sizeof s->news - sizeof *s->news);
+    put(&s->news[0], tone, ms, plain_copy(copy, line), -1);
+    if (environment && !kl_screen_drawn(s)) s->mute = !tell(s, environment, tone, ms, copy, -1);
 }
 
 void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
@@ -107,8 +116,12 @@ void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl
     char line[LINE];
     ask(s, environment);
     log_line(s, levels[tone], plain_copy(line, said));
-    bool drawn = kl_screen_drawn(s);
-    show(s, environment, tone, ms, line, -1);
-    /* An error may be the last thing that happens, with no picture after it: it goes both ways. */
-    if (drawn && tone == KL_SCREEN_ERROR && environment) tell(s, environment, tone, ms, line, -1);
+    kl_screen_news(s, environment, tone, ms, said);
+}
+
+void kl_screen_last(struct kl_screen *s, retro_environment_t environment, const char *line) {
+    char copy[LINE];
+    ask(s, environment);
+    if (environment && kl_screen_drawn(s))
+        tell(s, environment, KL_SCREEN_ERROR, LAST_MS, plain_copy(copy, line), -1);
 }

@@ -1,32 +1,44 @@
 /* screen.h - lines for the player, on the screen and in the frontend's log. Lines are short, and there are
  * none when all is well.
  *
- * They go through the frontend's message interface. If the frontend has none, or the player wants that, they
- * are drawn into the picture (overlay.h). */
+ * News stand for some seconds. A state's line is repeated for as long as the state lasts. Both are drawn into
+ * the picture (overlay.h), where each has a place of its own. If nothing can be drawn, or the player does not
+ * want that, they go through the frontend's message interface, which has one place: the state's line then
+ * waits until the news has stood its time. */
 #ifndef KLW_SCREEN_H
 #define KLW_SCREEN_H
 
 #include <libretro.h>
 
 #define KL_SCREEN_LINE 256 /* bytes of a line that is drawn, NUL included */
+#define KL_SCREEN_NEWS 3   /* lines of news that stand at once */
 
 enum kl_screen_tone { KL_SCREEN_INFO, KL_SCREEN_WARNING, KL_SCREEN_ERROR };
+
+struct kl_screen_line {
+    char text[KL_SCREEN_LINE];
+    enum kl_screen_tone tone;
+    int percent;       /* of progress; -1: none */
+    uint64_t until_us; /* it stands until then */
+};
 
 struct kl_screen {
     retro_log_printf_t log; /* of the frontend, or NULL: standard error */
     unsigned version;       /* of the frontend's message interface */
     bool asked;
-    bool mute; /* the frontend has no message interface */
-    /* the line that is to be drawn */
-    char line[KL_SCREEN_LINE];
-    enum kl_screen_tone tone;
-    int percent;
-    uint64_t until_us;
+    bool mute;                                  /* the frontend has no message interface */
+    struct kl_screen_line news[KL_SCREEN_NEWS]; /* the newest first */
+    struct kl_screen_line state;
 };
 
-/* Shows a line for ms milliseconds and logs it. environment: the frontend's newest. */
+/* Shows news for ms milliseconds and logs them. environment: the frontend's newest. */
 void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
                    unsigned ms, const char *line);
+/* Shows news and does not log them. */
+void kl_screen_news(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                    unsigned ms, const char *line);
+/* A load has failed and no picture will come: the line goes to the frontend, however news are shown. */
+void kl_screen_last(struct kl_screen *s, retro_environment_t environment, const char *line);
 /* Shows a line of a state that lasts, and does not log it; said again and again. percent: of progress, or -1.
  */
 void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
@@ -40,7 +52,7 @@ void kl_screen_panel(bool on);
 bool kl_screen_panel_toggle(void); /* returns the new value */
 bool kl_screen_panel_on(void);
 
-/* Draws lines into the picture, also if the frontend has messages. At any time. */
+/* Lines can be drawn into the picture and are to be. At any time. */
 void kl_screen_draw(bool on);
 /* True if lines are drawn into the picture, because of kl_screen_draw() or because the frontend cannot show
  * them. */

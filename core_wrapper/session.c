@@ -91,19 +91,12 @@ void kl_session_local(void) {
     kl_w.phase = KL_PHASE_LOCAL;
 }
 
-static void say_watching(void) {
-    bool outside = kl_w.status.welcome.client == KL_WATCHER;
-    if (outside && kl_w.status.roster.delay_s)
-        kl_wrapper_say(KL_SCREEN_INFO, 5000, "you watch, %u s behind the players",
-                       kl_w.status.roster.delay_s);
-    else
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "you watch");
-}
-
 /* The host may change it at any time. */
 static void note_delay(const struct kl_stay_status *was) {
+    unsigned is_s = kl_w.status.roster.delay_s;
     bool outside = kl_w.phase == KL_PHASE_PLAYING && kl_w.status.welcome.client == KL_WATCHER;
-    if (outside && was->roster.delay_s != kl_w.status.roster.delay_s) say_watching();
+    if (outside && was->roster.delay_s != is_s)
+        kl_wrapper_say(KL_SCREEN_INFO, 5000, "you watch, %u s behind the players", is_s);
 }
 
 static void begin(void) {
@@ -115,18 +108,23 @@ static void begin(void) {
     kl_control_begin(); /* after kl_play_begin(), which takes the frontend's word that options have changed */
     kl_record_begin();
     hold_pace(true);
-    if (!kl_w.own_seats) say_watching();
+    kl_overlay_begin();
 }
 
 static void end(void) {
+    char advice[KL_ADVICE_MAX], why[KL_ADVICE_MAX + KL_TEXT_MAX + 4];
     if (kl_join_anew()) return;
     if (kl_w.phase != KL_PHASE_PLAYING && kl_choice_ended()) return;
     bool playing = kl_w.phase == KL_PHASE_PLAYING;
     if (!playing || kl_w.attached) {
-        die(kl_w.status.reason);
+        kl_advice(kl_w.status.refused, kl_w.status.reason, kl_w.config.room, advice);
+        bool news = strcmp(advice, kl_w.status.reason) != 0;
+        snprintf(why, sizeof why, "%s%s%s%s", advice, news ? " (" : "", news ? kl_w.status.reason : "",
+                 news ? ")" : "");
+        die(why);
         return;
     }
-    kl_wrapper_fail("%s", kl_w.status.reason);
+    snprintf(kl_w.error, sizeof kl_w.error, "%s", kl_w.status.reason);
     kl_wrapper_say(KL_SCREEN_WARNING, 6000, "the room is gone, the game goes on alone: %s",
                    kl_w.status.reason);
     kl_session_leave(0);

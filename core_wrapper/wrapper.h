@@ -89,8 +89,8 @@ struct kl_play {
     bool core_dupes; /* it gives NULL for "the same picture again" */
     struct kl_pace pace;
     struct kl_press press;
-    uint64_t slow_told_us;              /* when it was said that this machine is too slow */
-    uint64_t missing_us;                /* when frames that we missed were last on their way */
+    bool too_slow;       /* catching up does not get anywhere, and no missed frames are still on their way */
+    uint64_t missing_us; /* when frames that we missed were last on their way */
     uint64_t last_end_us, refreshed_us; /* end of the last call; last refresh of the memory copies */
     uint64_t stall_since_us, stall_longest_us, stalls;
     struct kl_ram ram;

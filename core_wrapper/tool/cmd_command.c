@@ -27,6 +27,7 @@ const char cmd_command_help[] =
     "\n"
     "  pause | resume             the game stands still; goes on\n"
     "  reset                      resets the emulated machine\n"
+    "  again                      a rematch: the same as reset; outside, tries the room again\n"
     "  save | load                every machine keeps its state, as the room's one saved state; all load it "
     "again\n"
     "  option KEY=VALUE           sets a core option\n"

@@ -203,9 +203,9 @@ for path in sys.argv[2:]:
 sys.exit(sys.exitcode)
 END
 check hang/told "p1's log has no lines about p4's absence and return" \
-    eval 'grep -aq "p4 is away" "$tmp/p1.log" && grep -aq "p4 is back after" "$tmp/p1.log"'
+    eval 'grep -aq "goes on without p4" "$tmp/p1.log" && grep -aq "p4 is back after" "$tmp/p1.log"'
 in_time check hang/told-once "p1's log has p4's absence more than once" \
-    test "$(grep -ac "warn.*p4 is away\|info.*p4 is away" "$tmp/p1.log")" = 1
+    test "$(grep -ac "warn.*goes on without p4\|info.*goes on without p4" "$tmp/p1.log")" = 1
 check commands/tool-when-it-goes-on "p1's log lacks p4's chat line" \
     grep -aqE '^.*\[f [0-9]+\] p4: behind the menu' "$tmp/p1.log"
 # The time that p4 took, once woken, to run the frames that the others had played meanwhile.

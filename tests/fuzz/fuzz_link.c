@@ -229,6 +229,7 @@ static void panel(unsigned turn) {
     static uint8_t pixels[160 * 100 * 2];
     static struct kl_panel p;
     static struct kl_graph graph;
+    static struct kl_card card;
     static const uint8_t plays[KL_MAX_SEATS] = {1, 0, 2, 3, 4, 5, 6, 7};
     struct kl_canvas c = {.pixels = pixels, .width = 160, .height = 100, .pitch = 320, .turn = turn};
     char line[KL_PANEL_LINE];
@@ -238,7 +239,10 @@ static void panel(unsigned turn) {
     kl_panel_fill(&p, &kl_w.status, (uint8_t)kl_w.status.lock.away, plays);
     enum kl_panel_tone tone = kl_panel_state(&p, line, &percent);
     MUST(memchr(line, 0, sizeof line) && percent >= -1 && percent <= 100);
-    kl_panel_draw_line(&c, line, tone, percent, turn & 1);
+    kl_panel_draw_line(&c, c.rows, line, tone, percent);
+    if (kl_panel_card(&p, &card)) kl_panel_draw_card(&card, &c);
+    kl_panel_begin(&p, line);
+    MUST(memchr(line, 0, sizeof line));
     kl_panel_draw(&p, &graph, &c);
     kl_panel_desync(&p, line);
 }

@@ -266,7 +266,8 @@ def check_tables(commands):
     console = re.findall(r'\{"(\w+)", "[^"]*", KL_CONSOLE_', read("net/relay/console.c"))
     own = re.findall(r'#define KL_OWN_\w+ +"(keylock_\w+)"', read("core_wrapper/own_options.h"))
     verbs = re.findall(r'\{"(\w+)", parse_', read("core_wrapper/command_words.c"))
-    keys = re.search(r'#define KL_HOTKEYS_DEFAULT\s*\\?\s*"(.*)"', read("core_wrapper/hotkeys.h")).group(1)
+    literals = re.search(r'#define KL_HOTKEYS_DEFAULT((?:\s*\\?\s*".*")+)', read("core_wrapper/hotkeys.h")).group(1)
+    keys = "".join(re.findall(r'"(.*)"', literals))
     sources = "".join(read(p) for p in glob.glob("core_wrapper/**/*.c", recursive=True))
     asked = set(re.findall(r'(?:getenv|open_named)\("(KEYLOCK_\w+)"', sources))
     help_text = subprocess.run([f"{BUILD}/keylock", "command", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout

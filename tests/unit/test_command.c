@@ -106,7 +106,7 @@ static void reset_is_the_cores(void **state) {
     (void)state;
     obey("reset", 77);
     assert_int_equal(resets, 1);
-    assert_string_equal(shown, "[f 77] ann: reset");
+    assert_string_equal(shown, "ann: reset");
 }
 
 /* As the room gives it, where it names what was saved at that keyframe. */
@@ -120,18 +120,18 @@ static void the_slot(void **state) {
     (void)state;
     back(0, 5);
     assert_int_equal(loads, 0);
-    assert_string_equal(shown, "[f 5] ann: the saved state of frame 0 was replaced: load again");
+    assert_string_equal(shown, "ann: the saved state of frame 0 was replaced: load again");
     memset(machine, 1, sizeof machine);
     obey("save", 10);
     memset(machine, 2, sizeof machine);
     back(10, 20);
     assert_int_equal(machine[0], 1);
-    assert_string_equal(shown, "[f 20] ann: loaded the state of frame 10");
+    assert_string_equal(shown, "ann: loaded the state of frame 10");
     obey("save", 25);
     memset(machine, 3, sizeof machine);
     back(10, 26); /* given before the second save was known */
     assert_int_equal(machine[0], 3);
-    assert_string_equal(shown, "[f 26] ann: the saved state of frame 10 was replaced: load again");
+    assert_string_equal(shown, "ann: the saved state of frame 10 was replaced: load again");
     obey("load", 27); /* which names nothing */
     assert_int_equal(machine[0], 3);
     refuses = true;
@@ -162,7 +162,7 @@ static void a_save_that_fails_leaves_nothing(void **state) {
     back(10, 40);
     back(30, 41);
     assert_int_equal(loads, 0);
-    assert_string_equal(shown, "[f 41] ann: out of sync: no saved state of frame 30 on this machine");
+    assert_string_equal(shown, "ann: out of sync: no saved state of frame 30 on this machine");
 }
 
 static void a_core_that_cannot_save(void **state) {
@@ -181,7 +181,7 @@ static void options(void **state) {
     obey("option speed=fast", 12);
     assert_string_equal(kl_options_get(&kl_w.options, "speed"), "fast");
     assert_true(kl_w.options.updated);
-    assert_string_equal(shown, "[f 12] ann: option speed = fast");
+    assert_string_equal(shown, "ann: option speed = fast");
     kl_w.options.updated = false;
     obey("option speed=warp", 13);
     assert_string_equal(kl_options_get(&kl_w.options, "speed"), "fast");
@@ -193,7 +193,7 @@ static void options(void **state) {
 static void a_disk_is_seen_to_be_out(void **state) {
     (void)state;
     obey("disk 2", 100);
-    assert_string_equal(shown, "[f 100] ann: no disk swapped: this core has no disks");
+    assert_string_equal(shown, "ann: no disk swapped: this core has no disks");
     kl_w.told.disk_control.set_eject_state = eject;
     kl_w.told.disk_control.set_image_index = insert;
     kl_w.told.disk_control.get_num_images = images;
@@ -384,14 +384,14 @@ static void policies(void **state) {
     obey("policy optimistic 300", 10);
     assert_int_equal(kl_w.room.policy, KL_POLICY_OPTIMISTIC);
     assert_int_equal(kl_w.room.wait_budget_ms, 300);
-    assert_string_equal(shown, "[f 10] ann: policy optimistic, 300 ms");
+    assert_string_equal(shown, "ann: policy optimistic, 300 ms");
     obey("policy strict", 11);
-    assert_string_equal(shown, "[f 11] ann: policy strict");
+    assert_string_equal(shown, "ann: policy strict");
     obey("policy strict spacing 5", 12);
     assert_int_equal(kl_w.room.spacing_fixed, 5);
-    assert_string_equal(shown, "[f 12] ann: policy strict, spacing 5");
+    assert_string_equal(shown, "ann: policy strict, spacing 5");
     obey("policy bounded 100", 12);
-    assert_string_equal(shown, "[f 12] ann: policy bounded, 100 ms, spacing follows the link");
+    assert_string_equal(shown, "ann: policy bounded, 100 ms, spacing follows the link");
     obey("policy strict", 12);
     kl_w.room.subframes = false; /* the relay passes over it there, so do we */
     obey("policy optimistic 300", 12);
@@ -401,13 +401,13 @@ static void policies(void **state) {
 static void talk(void **state) {
     (void)state;
     obey("say hello", 9);
-    assert_string_equal(shown, "[f 9] ann: hello");
+    assert_string_equal(shown, "ann: hello");
     struct kl_command c = {.client = KL_RELAY_CLIENT, .kind = KL_COMMAND_CHAT, .len = 3, .data = "a\nb"};
     kl_command_obey(&c, 10);
-    assert_string_equal(shown, "[f 10] relay: a?b");
+    assert_string_equal(shown, "relay: a?b");
     c.client = 7;
     kl_command_obey(&c, 11);
-    assert_string_equal(shown, "[f 11] client 7: a?b");
+    assert_string_equal(shown, "client 7: a?b");
 }
 
 /* Before the game, and of things that others decide, there is an answer and nothing else. */

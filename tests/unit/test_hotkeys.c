@@ -116,7 +116,14 @@ static void lists(void **state) {
         assert_int_equal(k.count, 0);
     }
     assert_int_equal(kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err), 0);
-    assert_int_equal(k.count, 6);
+    assert_int_equal(k.count, 7);
+    char name[KL_HOTKEYS_NAME];
+    kl_hotkeys_name(&k, "again", name);
+    assert_string_equal(name, "Select+X");
+    kl_hotkeys_name(&k, "swap", name);
+    assert_string_equal(name, "Select+L3");
+    kl_hotkeys_name(&k, "kick bob", name);
+    assert_string_equal(name, "");
     assert_int_equal(kl_hotkeys_parse(&k, "off", err, sizeof err), 0);
     poll(0, BIT(SELECT), 0);
     assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 500), BIT(SELECT) | BIT(R));

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "core_wrapper/command.h"
 #include "core_wrapper/overlay.h"
 #include "core_wrapper/wrapper.h"
 
@@ -98,7 +99,11 @@ static void who_is_away_is_said_once(void **state) {
     away(&now_us, 20, 0);
     away(&now_us, 20, 2);
     away(&now_us, 100, 0);
-    assert_string_equal(shown, "bob is away\nbob is back after 4 s\n");
+    assert_string_equal(shown, "the game goes on without bob\nbob is back after 4 s\n");
+    shown[0] = 0;
+    away(&now_us, 60, 2); /* one second: its length is no news */
+    away(&now_us, 100, 0);
+    assert_string_equal(shown, "the game goes on without bob\nbob is back\n");
 }
 
 static void a_desync_has_one_wording(void **state) {
@@ -124,16 +129,61 @@ static void a_desync_has_one_wording(void **state) {
     assert_non_null(strstr(shown, "paused"));
 }
 
+/* A menu is an absence, a dead link is not: the relay's roster says so. */
+static void a_lost_link_is_not_called_an_absence(void **state) {
+    (void)state;
+    uint64_t now_us = 1000000;
+    kl_w.status.roster.member[1].state = KL_MEMBER_AWAY;
+    for (int i = 0; i < 20; i++, now_us += 16000)
+        kl_overlay_turn(now_us);
+    assert_string_equal(shown, "bob lost the connection, the seat is kept\n");
+    kl_w.status.roster.member[1].state = KL_MEMBER_PLAYING;
+    kl_overlay_turn(now_us);
+    kl_w.status.roster.member[1].state = KL_MEMBER_AWAY;
+    kl_overlay_turn(now_us += 16000);
+    assert_non_null(strstr(shown + 10, "bob lost"));
+}
+
 /* Two lines on one another: the frontend's box over ours. */
 static void what_is_drawn_is_not_told_as_well(void **state) {
     (void)state;
-    kl_screen_draw(true);
+    kl_w.config.draw = true;
     kl_w.status.desync = true;
     kl_overlay_turn(1000000);
     assert_string_equal(shown, "");
-    assert_non_null(strstr(kl_w.screen.line, "out of sync"));
-    kl_wrapper_fail("the core is gone"); /* perhaps no picture comes any more */
+    assert_non_null(strstr(kl_w.screen.state.text, "out of sync"));
+    kl_wrapper_fail("the core is gone");
+    assert_string_equal(shown, "");
+    kl_screen_last(&kl_w.screen, front, "the core is gone"); /* no picture comes any more */
     assert_string_equal(shown, "the core is gone\n");
+    kl_w.picture.hardware = true; /* nothing can be drawn */
+    kl_overlay_turn(1016000);
+    kl_wrapper_say(KL_SCREEN_INFO, 1000, "hello");
+    assert_string_equal(shown, "the core is gone\nhello\n");
+}
+
+/* Drawn news stand beside one another; the frontend's one place has a state only when no news stand. */
+static void news_and_states_do_not_cover_each_other(void **state) {
+    (void)state;
+    kl_wrapper_say(KL_SCREEN_INFO, 60000, "hello");
+    kl_wrapper_say(KL_SCREEN_INFO, 60000, "ready?");
+    assert_string_equal(kl_w.screen.news[0].text, "ready?");
+    assert_string_equal(kl_w.screen.news[1].text, "hello");
+    kl_w.status.lock.paused = true;
+    kl_overlay_turn(1000000);
+    assert_string_equal(shown, "hello\nready?\n");
+    assert_non_null(strstr(kl_w.screen.state.text, "paused"));
+    kl_w.screen.news[0].until_us = 0;
+    kl_overlay_turn(2000000);
+    assert_non_null(strstr(shown, "paused"));
+}
+
+static void the_begin_says_who_plays_as_whom(void **state) {
+    (void)state;
+    kl_w.status.welcome.client = 1;
+    kl_command_end(); /* nobody has swapped */
+    kl_overlay_begin();
+    assert_string_equal(shown, "you are player 2, ann is player 1\n");
 }
 
 int main(void) {
@@ -141,6 +191,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_panel_comes_over_the_last_picture_of_a_stall, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_away_is_said_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_drawn_is_not_told_as_well, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_lost_link_is_not_called_an_absence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(news_and_states_do_not_cover_each_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_begin_says_who_plays_as_whom, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_desync_has_one_wording, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

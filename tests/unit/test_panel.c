@@ -270,10 +270,10 @@ static void each_stage_says_what_is_awaited(void **state) {
     check_words(&p, KL_PANEL_WARNING, "not loaded: a required file is missing: arcbios.rom", -1);
     p.reason[0] = 0;
     p.stage = KL_PANEL_ENDED;
-    check_words(&p, KL_PANEL_ERROR, "not in the room: the room is over", -1);
+    check_words(&p, KL_PANEL_ERROR, "the room is over", -1);
     p.begun = true;
     strcpy(p.reason, "the relay is gone");
-    check_words(&p, KL_PANEL_ERROR, "disconnected: the relay is gone", -1);
+    check_words(&p, KL_PANEL_ERROR, "the relay is gone", -1);
 }
 
 static void a_stall_names_whom_it_waits_for(void **state) {
@@ -286,6 +286,8 @@ static void a_stall_names_whom_it_waits_for(void **state) {
     check_words(&p, KL_PANEL_WARNING, "waiting for bob  3 s", -1);
     p.member[1].away = true;
     check_words(&p, KL_PANEL_WARNING, "waiting for bob (away)  3 s", -1);
+    p.member[1].lost = true;
+    check_words(&p, KL_PANEL_WARNING, "waiting for bob (connection lost)  3 s", -1);
     p.you_lack = true;
     check_words(&p, KL_PANEL_WARNING, "waiting for the relay  3 s", -1);
     p.paused = true;
@@ -300,6 +302,12 @@ static void coming_back_shows_progress(void **state) {
     p.catch_up = 200;
     p.behind = 150;
     check_words(&p, KL_PANEL_INFO, "catching up: 150 frames left", 25);
+    p.too_slow = true;
+    check_words(&p, KL_PANEL_WARNING, "too slow to catch up: close other programs", 25);
+    p.machine_fps = 48;
+    p.core_fps = 60;
+    check_words(&p, KL_PANEL_WARNING, "too slow to catch up: 48 frames a second, expected over 60", 25);
+    p.too_slow = false;
     p.behind = 300; /* it grew since */
     check_words(&p, KL_PANEL_INFO, "catching up: 300 frames left", 0);
     p.begins = true;
@@ -326,6 +334,95 @@ static void a_desync_says_where_and_who(void **state) {
     check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob)", -1);
 }
 
+/* The lines of the card, with '/' between. */
+static void check_card(const struct kl_panel *p, const char *words) {
+    static struct kl_card card;
+    char all[KL_CARD_LINES * KL_PANEL_LINE] = "";
+    bool any = kl_panel_card(p, &card);
+    for (unsigned i = 0; any && i < card.count; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? "/" : "", card.line[i]);
+    assert_string_equal(all, words);
+}
+
+#define LEAVE "/Leave: Core Options, Play, Alone"
+
+static void a_card_says_what_is_awaited_and_what_to_do(void **state) {
+    (void)state;
+    struct kl_panel p = pair();
+    p.state_us = 12000000;
+    check_card(&p, "");
+    p.stage = KL_PANEL_FILLING;
+    check_card(&p, "Waiting for 1 player  12 s/Your friend: same core, same game, room \"pair\"" LEAVE);
+    p.practises = true;
+    strcpy(p.link, "keylock://r/pair");
+    check_card(&p, "Waiting for 1 player  12 s/Your friend: same core, same game, room \"pair\", or this "
+                   "link:/keylock://r/pair/Practice: the match starts anew" LEAVE);
+    p.stage = KL_PANEL_READYING; /* bob has left again */
+    check_card(&p, "Waiting for 1 player  12 s/Your friend: same core, same game, room \"pair\", or this "
+                   "link:/keylock://r/pair/Practice: the match starts anew" LEAVE);
+    p.found_matches = true; /* no friend is awaited */
+    check_card(&p, "Waiting for 1 player  12 s/Practice: the match starts anew" LEAVE);
+    p.filled = 2;
+    p.member[1].loading = true;
+    check_card(&p, "Waiting for bob to load  12 s" LEAVE);
+    p.stage = KL_PANEL_LOOKING;
+    check_card(&p, "Looking for a match  12 s/Practice: the match starts anew" LEAVE);
+    p.stage = KL_PANEL_REACHING;
+    p.state_us = 2000000;
+    check_card(&p, "Calling the relay relay:55435  2 s" LEAVE);
+    p.retries = true;
+    check_card(&p, "No answer, trying again: relay:55435  2 s/Is its name right? Is it running?" LEAVE);
+    p.stage = KL_PANEL_RETURNING;
+    p.seat_time_s = 60;
+    check_card(&p, "Connection lost, trying again  2 s/Your place is kept for 58 s more" LEAVE);
+    p.stage = KL_PANEL_ENDED;
+    strcpy(p.reason, "Wrong password: set the right one, then try again");
+    check_card(&p, "Wrong password: set the right one, then try again");
+    strcpy(p.again, "Select+X");
+    check_card(&p, "Wrong password: set the right one, then try again/Try again: hold Select, press X");
+}
+
+/* Readable: each line is inside the picture, below the last one, on a Game Boy's too. */
+static void a_card_shows_at_each_size(void **state) {
+    (void)state;
+    static const unsigned sizes[][2] = {{160, 144}, {256, 224}, {320, 240}};
+    static struct kl_card card;
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        struct kl_panel p = pair();
+        struct picture at = white(sizes[i][0], sizes[i][1], RETRO_PIXEL_FORMAT_XRGB8888, 0);
+        p.stage = KL_PANEL_FILLING;
+        strcpy(p.link, "keylock://r/pair");
+        p.practises = true;
+        assert_true(kl_panel_card(&p, &card));
+        kl_panel_draw_card(&card, &at.c);
+        assert_true(shows(&at, "Waiting for 1 player  0 s"));
+        assert_true(shows(&at, "keylock://r/pair"));
+        assert_true(shows(&at, "Play, Alone") || shows(&at, "Alone"));
+        assert_in_range(rows_drawn(&at), 40, sizes[i][1] * 3 / 5);
+        free(at.heap);
+    }
+}
+
+static void the_begin_names_all_players(void **state) {
+    (void)state;
+    struct kl_panel p = pair();
+    char line[KL_PANEL_LINE];
+    kl_panel_begin(&p, line);
+    assert_string_equal(line, "you are player 1, bob is player 2");
+    p.member[p.count++] = (struct kl_panel_member){.name = "carl", .seats = 4};
+    p.member[p.count++] = (struct kl_panel_member){.name = "eve"};
+    kl_panel_begin(&p, line);
+    assert_string_equal(line, "you are player 1, bob 2, carl 3");
+    p.member[0].you = false;
+    p.delay_s = 5;
+    kl_panel_begin(&p, line);
+    assert_string_equal(line, "you watch, 5 s behind the players: ann 1, bob 2, carl 3");
+    p.count = 0;
+    p.delay_s = 0;
+    kl_panel_begin(&p, line);
+    assert_string_equal(line, "you watch");
+}
+
 /* Sixteen of the longest names and reasons stay within the line. */
 static void the_longest_words_fit(void **state) {
     (void)state;
@@ -349,6 +446,7 @@ static void the_longest_words_fit(void **state) {
             p.catch_up = what == 3 ? UINT32_MAX : 0;
             p.behind = UINT32_MAX;
             kl_panel_state(&p, line, &percent);
+            kl_panel_begin(&p, line);
             assert_true(strlen(line) < KL_PANEL_LINE);
             assert_true(percent >= -1 && percent <= 100);
         }
@@ -367,6 +465,19 @@ static struct kl_graph *some_history(void) {
         kl_graph_add(&h, &s, 1000000 + i * 16667);
     }
     return &h;
+}
+
+/* The card of each stage. */
+static void draw_cards(const struct picture *at) {
+    static struct kl_card card;
+    struct kl_panel p = pair();
+    memset(p.link, 'l', sizeof p.link - 1);
+    memset(p.reason, 'r', sizeof p.reason - 1);
+    p.practises = true;
+    for (unsigned stage = KL_PANEL_LOOKING; stage <= KL_PANEL_ENDED; stage++) {
+        p.stage = (enum kl_panel_stage)stage;
+        if (kl_panel_card(&p, &card)) kl_panel_draw_card(&card, &at->c);
+    }
 }
 
 static void nothing_is_written_outside_at_any_size(void **state) {
@@ -388,10 +499,13 @@ static void nothing_is_written_outside_at_any_size(void **state) {
             for (unsigned turn = 0; turn < 4; turn++) {
                 struct picture at = white(sizes[i][0], sizes[i][1], formats[f], turn);
                 kl_panel_draw(&p, some_history(), &at.c);
-                kl_panel_draw_line(
-                    &at.c, "a line that is longer than what a small picture holds in two lines, surely so",
-                    KL_PANEL_WARNING, 55, turn & 1);
-                kl_panel_draw_line(&at.c, "short", KL_PANEL_ERROR, 1000, false);
+                int row = kl_panel_draw_line(
+                    &at.c, at.c.rows,
+                    "a line that is longer than what a small picture holds in two lines, surely so",
+                    KL_PANEL_WARNING, 55);
+                row = kl_panel_draw_line(&at.c, row, "short", KL_PANEL_ERROR, 1000);
+                kl_panel_draw_line(&at.c, row, "and one more", KL_PANEL_ERROR, -1);
+                draw_cards(&at);
                 check_fence(&at);
                 free(at.heap);
             }
@@ -410,7 +524,7 @@ static void the_panel_takes_what_it_needs_and_no_more(void **state) {
         assert_in_range(rows, sizes[i].most / 2, sizes[i].most);
         free(at.heap);
         at = white(sizes[i].width, sizes[i].height, RETRO_PIXEL_FORMAT_XRGB8888, 0);
-        kl_panel_draw_line(&at.c, "waiting for bob  3 s", KL_PANEL_WARNING, -1, false);
+        kl_panel_draw_line(&at.c, at.c.rows, "waiting for bob  3 s", KL_PANEL_WARNING, -1);
         assert_in_range(rows_drawn(&at), 8, sizes[i].height / 10);
         assert_int_equal(pixel(&at, 0, 0), 0xffffffff); /* at the bottom */
         assert_int_not_equal(pixel(&at, 0, sizes[i].height - 1), 0xffffffff);
@@ -509,6 +623,9 @@ int main(void) {
         cmocka_unit_test(coming_back_shows_progress),
         cmocka_unit_test(a_desync_says_where_and_who),
         cmocka_unit_test(the_longest_words_fit),
+        cmocka_unit_test(a_card_says_what_is_awaited_and_what_to_do),
+        cmocka_unit_test(a_card_shows_at_each_size),
+        cmocka_unit_test(the_begin_names_all_players),
         cmocka_unit_test(nothing_is_written_outside_at_any_size),
         cmocka_unit_test(the_panel_takes_what_it_needs_and_no_more),
         cmocka_unit_test(what_it_says_shows),

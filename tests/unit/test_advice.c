@@ -1,0 +1,76 @@
+/* The first line of a refusal: the next step, without a hash. */
+#include "tests/unit/unit.h"
+
+#include "core_wrapper/advice.h"
+#include "net/engine/msg.h"
+
+#define HERE "xxh3 97dc80d49d3d5fc2 (40976 bytes, shooter.nes)"
+
+static void check(unsigned refused, const char *reason, const char *advice) {
+    char line[KL_ADVICE_MAX];
+    kl_advice(refused, reason, "pair", line);
+    assert_string_equal(line, advice);
+}
+
+static void what_differs_is_named_without_hashes(void **state) {
+    (void)state;
+    check(KL_REFUSE_IDENTITY,
+          "core differs: room has Gambatte v0.5.0, you have Nestopia 1.52.0; content differs: room has xxh3 "
+          "f6abe29db5419c3e (32768 bytes, pads.gb), you have " HERE,
+          "Load the room's core: Gambatte v0.5.0, not Nestopia 1.52.0");
+    check(KL_REFUSE_IDENTITY,
+          "content differs: room has xxh3 f6abe29db5419c3e (32768 bytes, pads.gb), you have " HERE,
+          "Load the room's game: pads.gb");
+    check(KL_REFUSE_IDENTITY,
+          "content differs: room has xxh3 f6abe29db5419c3e (32768 bytes, shooter.nes), you have " HERE,
+          "Your copy of shooter.nes is another: take the host's");
+    check(KL_REFUSE_IDENTITY, "file bios.bin differs: room has xxh3 1 (2 bytes), you have none",
+          "You lack the room's file bios.bin: take the host's");
+    check(KL_REFUSE_IDENTITY, "file bios.bin differs: room has none, you have xxh3 1 (2 bytes)",
+          "The room has no file bios.bin: take yours away");
+    check(KL_REFUSE_IDENTITY, "a later relay's words", "a later relay's words");
+}
+
+static void a_door_says_how_it_opens(void **state) {
+    (void)state;
+    check(KL_REFUSE_DOOR, "room pair is closed to you: it has a password, and you gave none",
+          "Set the room's password, then try again");
+    check(0, "the room on r:1 has a password, and none was given", "Set the room's password, then try again");
+    check(KL_REFUSE_DOOR, "wrong password for room pair",
+          "Wrong password: set the right one, then try again");
+    check(KL_REFUSE_DOOR, "room pair is closed to you: its host has locked it",
+          "The host has locked the room: ask them to unlock it");
+    check(KL_REFUSE_FULL, "room pair is full: it has 16 clients",
+          "Room pair is full: watch it, or choose another");
+    check(0, "no answer from r:55435 after 5 s (is keylock-relay running there?)",
+          "The relay does not answer: check its name, then try again");
+    check(KL_REFUSE_LIMIT, "this relay is out of memory; try again later",
+          "this relay is out of memory; try again later");
+}
+
+/* Words of any length, from anybody. */
+static void nothing_overflows(void **state) {
+    (void)state;
+    char reason[600], line[KL_ADVICE_MAX];
+    static const char *const parts[] = {"core differs: room has ", "content differs: room has ",
+                                        "file x differs: room has ", ""};
+    for (unsigned refused = 0; refused < 16; refused++)
+        for (size_t i = 0; i < COUNT(parts); i++)
+            for (size_t len = strlen(parts[i]); len < sizeof reason - 1; len += 37) {
+                memset(reason, 'm', len);
+                memcpy(reason, parts[i], strlen(parts[i]));
+                reason[len] = 0;
+                if (len > 200) memcpy(reason + 120, ", you have , )", 14);
+                kl_advice(refused, reason, reason + len / 2, line);
+                assert_true(strlen(line) < KL_ADVICE_MAX);
+            }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_differs_is_named_without_hashes),
+        cmocka_unit_test(a_door_says_how_it_opens),
+        cmocka_unit_test(nothing_overflows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
