@@ -14,8 +14,8 @@
 const char cmd_doctor_help[] =
     "Usage: keylock doctor [OPTIONS]\n"
     "\n"
-    "Checks RetroArch, the installed cores, the wrapper, the relay and this machine's clock, and names a\n"
-    "remedy for each problem. Changes nothing.\n"
+    "Checks RetroArch, its display and session bus, the installed cores, the wrapper, the relay and this\n"
+    "machine's clock, and names a remedy for each problem. Changes nothing.\n"
     "\n"
     "  --relay HOST[:PORT]  the relay (default: KEYLOCK_RELAY, else keylock.cfg in RetroArch's system "
     "folder)\n"
@@ -99,6 +99,7 @@ int cmd_doctor(int argc, char **argv) {
     }
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
     kl_doctor_retroarch(&d);
+    kl_doctor_session(&d);
     kl_doctor_wrapper(&d);
     kl_doctor_cores(&d);
     kl_doctor_relay(&d);

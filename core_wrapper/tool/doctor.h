@@ -37,6 +37,7 @@ __attribute__((format(printf, 6, 7))) void kl_doctor_find(struct kl_doctor *d, e
                                                           const char *todo, const char *format, ...);
 
 void kl_doctor_retroarch(struct kl_doctor *d); /* the program, its settings and folders; fills in place */
+void kl_doctor_session(struct kl_doctor *d);   /* after it: display and session bus, for its window */
 void kl_doctor_wrapper(struct kl_doctor *d);   /* does it load; Keylock's own folder */
 void kl_doctor_cores(struct kl_doctor *d);     /* the installed cores, their inner cores and info files */
 void kl_doctor_relay(struct kl_doctor *d);     /* keylock.cfg; the relay's round trip, jitter, protocol */

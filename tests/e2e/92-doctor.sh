@@ -17,6 +17,7 @@ menu_pause_libretro = "false"
 END
 ln -s "$nestopia" "$ra/cores"
 start_relay
+export DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/bus # a desktop session
 
 # doctor NAME STATUS ARGUMENT…: writes the findings into $tmp/NAME.json and expects STATUS.
 doctor() {
@@ -50,6 +51,21 @@ finds well "ok|note" "wakes|wakes_late" clock # a machine that others share wake
 command -v retroarch >/dev/null && finds well ok retroarch RetroArch "1."
 "$keylock" doctor --wrapper "$wrapper" >"$tmp/text.log" 2>&1
 check doctor/text "expected a last line without problems, got $(tail -1 "$tmp/text.log")" grep -q '^Keylock can play on this machine' "$tmp/text.log"
+
+# --- no desktop session: RetroArch opens no window, and with GameMode it aborts ---------------------------------------
+
+unset DISPLAY DBUS_SESSION_BUS_ADDRESS
+unset WAYLAND_DISPLAY XDG_RUNTIME_DIR DBUS_FATAL_WARNINGS
+mkdir "$tmp/gamemode"
+gcc -shared -o "$tmp/gamemode/libgamemode.so.0" -x c /dev/null
+LD_LIBRARY_PATH=$tmp/gamemode doctor bare 1
+finds bare "wrong|note" display_missing display "opens no window"
+finds bare wrong session_bus_missing "session bus" "aborts here"
+DISPLAY=:0 DBUS_FATAL_WARNINGS=0 LD_LIBRARY_PATH=$tmp/gamemode doctor quiet 0
+finds quiet note session_bus_missing "session bus"
+export DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/bus
+doctor again 0
+check doctor/session "a session is found to be missing: $(cat "$tmp/again.json")" eval '! grep -q missing "$tmp/again.json"'
 
 through far --delay 130 --jitter 60
 doctor far 0 --relay "$link"
