@@ -36,7 +36,7 @@ PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
 NET_LIBS := -lenet -lsodium -lzstd -lm
 LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ljson-c -ldl
 
-.PHONY: all deps deps-play content frontend demo test help clean install uninstall format format-check lint
+.PHONY: all deps deps-play deps-relay relay install-relay content frontend demo test help clean install uninstall format format-check lint
 all: $(PROGRAMS) content ## build the programs and the test content
 
 help: ## list the targets
@@ -46,6 +46,8 @@ deps: ## install the Debian packages that are missing
 	$(Q)tests/tools/deps.sh
 deps-play: ## only those that make install needs
 	$(Q)tests/tools/deps.sh play
+deps-relay: ## only those that make relay needs
+	$(Q)tests/tools/deps.sh relay
 
 # --- programs -------------------------------------------------------------------------------------------------
 
@@ -77,6 +79,8 @@ $(OUT)/keylock_libretro.so: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT
 $(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS) -rdynamic
 
+relay: $(OUT)/keylock-relay ## the relay alone
+
 content: ## assemble the bundled game and the test programs
 	$(Q)$(MAKE) --no-print-directory -s -C tests/content OUT=$(abspath $(BUILD))/content V=$(V)
 
@@ -103,12 +107,13 @@ demo: deps ## a relay and two RetroArch windows playing the bundled game in lock
 LIBRETRO_DIR ?= $(PREFIX)/lib/libretro
 INFO_DIR     ?= $(PREFIX)/share/libretro/info
 GAME_DIR     ?= $(PREFIX)/share/keylock
-install: $(PROGRAMS) $(GAME) ## install into DESTDIR/PREFIX
+install: install-relay $(PROGRAMS) $(GAME) ## install into DESTDIR/PREFIX
 	install -D -m 755 $(OUT)/keylock $(DESTDIR)$(PREFIX)/bin/keylock
-	install -D -m 755 $(OUT)/keylock-relay $(DESTDIR)$(PREFIX)/bin/keylock-relay
 	install -D -m 755 $(OUT)/keylock_libretro.so $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so
 	install -D -m 644 frontend_patch/keylock_libretro.info $(DESTDIR)$(INFO_DIR)/keylock_libretro.info
 	install -D -m 644 $(GAME) $(DESTDIR)$(GAME_DIR)/shooter.nes
+install-relay: relay ## the relay alone
+	install -D -m 755 $(OUT)/keylock-relay $(DESTDIR)$(PREFIX)/bin/keylock-relay
 
 uninstall: ## take it away again
 	rm -f $(DESTDIR)$(PREFIX)/bin/keylock $(DESTDIR)$(PREFIX)/bin/keylock-relay

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/engine/facts.h"
+#include "net/engine/spacing.h"
 #include "net/platform/socket.h"
 #include "net/transport/ask.h"
 #include "core_wrapper/wish.h"
@@ -30,14 +32,17 @@ static unsigned relays;
 static void copy(struct keylock_room *to, const struct kl_room_line *from, const struct relay *r, float ms) {
     snprintf(to->relay, sizeof to->relay, "%s:%u", r->host, r->port);
     snprintf(to->name, sizeof to->name, "%s", from->name);
-    snprintf(to->content, sizeof to->content, "%s", from->content);
+    kl_fact_name(to->content, from->content);
+    snprintf(to->core, sizeof to->core, "%s", from->core);
     to->players = from->players;
     to->filled = from->filled;
     to->open = from->open;
     to->playing = from->playing;
     to->password = from->password;
     to->locked = from->locked;
+    to->quick = from->quick;
     to->ping_ms = ms;
+    to->delay_ms = kl_spacing_delay_ms(ms, from->rtt_ms);
 }
 
 static bool add_piece(void *relay_asked, struct kl_rooms *piece) {
@@ -120,9 +125,9 @@ int kl_browse_begin(const char *names, char *err, size_t err_len) {
     return problem ? -1 : 0;
 }
 
-static int by_ping(const void *a, const void *b) {
+static int by_delay(const void *a, const void *b) {
     const struct keylock_room *x = a, *y = b;
-    if (x->ping_ms != y->ping_ms) return x->ping_ms < y->ping_ms ? -1 : 1;
+    if (x->delay_ms != y->delay_ms) return x->delay_ms < y->delay_ms ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
@@ -144,6 +149,6 @@ unsigned kl_browse_rooms(struct keylock_room *out, unsigned max, bool *asking, c
         if (*r->why) say(line, r->why);
         kl_mutex_unlock(&r->asker.mutex);
     }
-    qsort(out, count, sizeof *out, by_ping);
+    qsort(out, count, sizeof *out, by_delay);
     return count;
 }

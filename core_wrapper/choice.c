@@ -8,6 +8,7 @@
 #include "core_wrapper/own_options.h"
 #include "core_wrapper/quick.h"
 #include "core_wrapper/record.h"
+#include "core_wrapper/room_name.h"
 #include "core_wrapper/session.h"
 #include "core_wrapper/wish.h"
 #include "core_wrapper/wrapper.h"
@@ -21,6 +22,7 @@ static struct {
     enum kl_play_mode mode;           /* as it is played */
     char menu[64], room[KL_NAME_MAX]; /* the options as last seen; their room */
     uint64_t looked_us, turned_us;
+    unsigned nth; /* of the rooms of this game, for a player who named none */
     struct kl_config
         said; /* room, seats, password, unlisted as they were before a quick match changed them */
     struct kl_quick *quick;
@@ -73,11 +75,23 @@ static void see_menu(char out[64]) {
     snprintf(out, 64, "%.20s %.40s", mode ? mode : "auto", room ? room : "own");
 }
 
+/* A quick match is looked for when the player asks for it, not because the frontend keeps its options. */
+static void forget_quick(void) {
+    struct retro_variable alone = {KL_OWN_MODE, "alone"};
+    const char *menu = ask(KL_OWN_MODE);
+    if (kl_w.config.mode != KL_PLAY_AUTO || !menu || strcmp(menu, "quick") != 0) return;
+    c.left = true; /* also in a frontend that cannot change an option */
+    (void)kl_w.front.environment(RETRO_ENVIRONMENT_SET_VARIABLE, &alone);
+    if (*kl_w.config.host)
+        kl_wrapper_say(KL_SCREEN_INFO, 5000, "alone: choose Quick match again to look for one");
+}
+
 bool kl_choice_alone(void) {
     if (!kl_w.told.options && !kl_w.attached) {
         kl_own_options_alone(kl_w.front.environment);
         kl_w.told.options = true;
     }
+    forget_quick();
     return wanted() == KL_PLAY_ALONE;
 }
 
@@ -87,7 +101,11 @@ static bool join(const char *room, uint8_t seats) {
     struct kl_config *is = &kl_w.config;
     bool quick = c.mode == KL_PLAY_QUICK;
     if (room) snprintf(is->room, sizeof is->room, "%s", room);
+    bool unnamed = !*is->room;
+    if (unnamed) kl_join_room(is->room, c.nth);
     is->seats = seats;
+    is->quick = quick;
+    is->seated = (quick || unnamed) && seats;
     is->unlisted = c.netplay || (!quick && c.said.unlisted);
     is->once = c.netplay;
     if (quick || c.netplay) is->password[0] = 0;
@@ -102,6 +120,18 @@ static bool join_named(uint8_t seats) {
     bool own = !room || !strcmp(room, "own");
     kl_w.config = c.said;
     return join(own ? NULL : room, seats);
+}
+
+/* Full, or others' own: the next room of this game. */
+static bool join_beside(bool wandering) {
+    const struct kl_stay_status *s = &kl_w.status;
+    bool unnamed = kl_w.config.seated && c.mode == KL_PLAY_ROOM && !c.netplay;
+    bool taken = s->refused == KL_REFUSE_FULL || (s->refused == KL_REFUSE_DOOR && !*kl_w.config.password);
+    if (!unnamed || !taken || ++c.nth == KL_ROOM_NAMES) return false;
+    kl_session_leave(0);
+    if (kl_w.phase == KL_PHASE_READY) kl_w.phase = KL_PHASE_WAITING;
+    if (wandering) kl_session_free();
+    return join_named(c.said.seats);
 }
 
 static bool look_for_match(void) {
@@ -130,6 +160,7 @@ static void leave(void) {
 static bool go(enum kl_play_mode mode) {
     if (*kl_w.content.refusal) mode = KL_PLAY_ALONE;
     c.mode = mode;
+    c.nth = 0;
     bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
     c.end.advice[0] = 0;
     c.retry_us = 0;
@@ -238,6 +269,7 @@ static void fail(void) {
 
 bool kl_choice_ended(void) {
     bool wandering = kl_w.phase == KL_PHASE_FREE || kl_session_ran_free();
+    if (join_beside(wandering)) return true;
     if (c.quick) { /* taken by another in the meantime: look on */
         snprintf(c.barred, sizeof c.barred, "%s", c.made ? "" : kl_w.config.room);
         kl_wrapper_say(KL_SCREEN_WARNING, 3000, "quick match: %s", kl_w.status.reason);

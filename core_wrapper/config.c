@@ -9,7 +9,7 @@
 
 #include <sodium.h>
 
-#include "core_wrapper/cfg_file.h"
+#include "net/platform/cfg_file.h"
 #include "core_wrapper/hotkeys.h"
 #include "net/platform/file.h"
 #include "net/session/url.h"
@@ -382,7 +382,6 @@ static void defaults(struct kl_config *c) {
     c->port = KL_DEFAULT_PORT;
     c->seats = 1;
     c->hide = c->netplay = c->draw = true;
-    strcpy(c->room, "main");
     strcpy(c->hotkeys, KL_HOTKEYS_DEFAULT);
     c->params =
         (struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2};

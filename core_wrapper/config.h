@@ -29,12 +29,15 @@ struct kl_config {
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* the relay's fingerprint, from a link; "": none */
     enum kl_play_mode mode;                     /* KL_PLAY_AUTO: unset */
     enum kl_practice practice; /* the core runs while the room waits, else it stands at its first picture */
-    char room[KL_NAME_MAX], name[KL_NAME_MAX]; /* name "": the frontend's user name, else the system's */
+    char room[KL_NAME_MAX], name[KL_NAME_MAX]; /* room "": that of the game (room_name.h); name "": the
+                                                * frontend's user name, else the system's */
     uint8_t seats;                             /* wanted, 0: spectator */
     char password[KL_DOOR_PASSWORD_MAX + 1];   /* of the room; "": none */
     bool unlisted;                             /* the relay does not list a room made here */
     bool once;    /* a room made here lets in one player at a time, when its host opens it; only choice.c sets
                      this */
+    bool quick;   /* a room for quick matches; only choice.c sets this and the next one */
+    bool seated;  /* only a room with free seats is entered: no watching instead */
     bool netplay; /* RetroArch's own Netplay menu leads to rooms */
     bool let_go;  /* in a room made here: a late player that cannot catch up leaves (true) or watches */
     bool insecure_lan;       /* no encryption, if the relay agrees */

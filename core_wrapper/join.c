@@ -9,6 +9,7 @@
 #include "core_wrapper/control.h"
 #include "core_wrapper/identity.h"
 #include "core_wrapper/own_options.h"
+#include "core_wrapper/room_name.h"
 #include "core_wrapper/room_profile.h"
 #include "core_wrapper/seat_file.h"
 #include "core_wrapper/start.h"
@@ -57,12 +58,21 @@ static void fill_hello(struct kl_hello *hello) {
     hello->params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
     hello->door =
         (uint8_t)((kl_w.config.unlisted ? KL_DOOR_UNLISTED : 0) | (kl_w.config.let_go ? KL_DOOR_LET_GO : 0) |
-                  (kl_w.config.once ? KL_DOOR_ONCE : 0));
+                  (kl_w.config.once ? KL_DOOR_ONCE : 0) | (kl_w.config.quick ? KL_DOOR_QUICK : 0) |
+                  (kl_w.config.seated ? KL_DOOR_SEAT : 0));
     hello->seat_time_s = kl_w.config.seat_time_s;
     kl_identity_core(&hello->facts, &info);
     kl_identity_content(&hello->facts, &kl_w.content);
     for (unsigned i = 0; i < kl_w.sets.count; i++)
         kl_facts_add(&hello->facts, kl_w.sets.fact[i].key, kl_w.sets.fact[i].value);
+}
+
+void kl_join_room(char out[KL_NAME_MAX], unsigned nth) {
+    struct kl_facts facts = {0};
+    struct retro_system_info info = {0};
+    kl_w.core.get_system_info(&info);
+    kl_identity_content(&facts, &kl_w.content);
+    kl_room_name(out, info.library_name ? info.library_name : "", &facts, *kl_w.config.password, nth);
 }
 
 void kl_join_identity(uint8_t out[16]) {

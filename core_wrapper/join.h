@@ -8,6 +8,8 @@
 /* Opens the link: to the seat that a killed process left, else as somebody new. False after
  * kl_wrapper_fail(). */
 bool kl_join_open(void);
+/* The room of a player who named none: the nth one of this game (room_name.h). */
+void kl_join_room(char out[KL_NAME_MAX], unsigned nth);
 /* The identity of the game, as the relay's list of rooms has it. */
 void kl_join_identity(uint8_t out[16]);
 /* The link has ended. True if the reason was that the relay no longer knows the seat of the earlier process:

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYLOCK_API_VERSION 1
+#define KEYLOCK_API_VERSION 2
 #define KEYLOCK_API_SYMBOL  "keylock_api"
 #define KEYLOCK_LINE        256 /* bytes of a line for people, NUL included */
 
@@ -30,12 +30,16 @@ struct keylock_setting {
 
 /* A public room, as its relay tells strangers. */
 struct keylock_room {
-    char relay[272];            /* HOST:PORT, as `relay` takes it */
-    char name[24], content[64]; /* content: the game, for people */
+    char relay[272]; /* HOST:PORT, as `relay` takes it */
+    char name[24];
+    char content[64], core[64]; /* the game's file and the core, for people */
     uint8_t players, filled;    /* seats of the game; taken seats */
     uint8_t open;               /* seats that a newcomer could have now */
     bool playing, password, locked;
+    bool quick;    /* opened for a quick match */
     float ping_ms; /* round trip to the relay, the quickest of several */
+    unsigned
+        delay_ms; /* to expect there from a press to its picture: the slowest player counts, or this one */
 };
 
 enum keylock_state {
@@ -61,7 +65,7 @@ struct keylock_api {
      * trips. Earlier answers are forgotten. Answers come within some seconds, by threads that end with
      * browse_end() or with the library. */
     int (*browse)(const char *relays, char *err, size_t err_len);
-    /* The rooms so far, sorted by ping and name; returns the number in out (max at most). *asking: more may
+    /* The rooms so far, sorted by delay and name; returns the number in out (max at most). *asking: more may
      * come. line (KEYLOCK_LINE bytes): the relays that did not answer, with reasons; "" for none. */
     unsigned (*rooms)(struct keylock_room *out, unsigned max, bool *asking, char *line);
     void (*browse_end)(void);

@@ -36,16 +36,17 @@ const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
 static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
     {KL_OWN_MODE,
      "Play",
-     "Alone; a quick match with whoever plays this very game on the relay, or waits for somebody; the room "
-     "named below; or "
-     "watch that room. Automatic: alone until a relay is set, then the room.",
+     "Alone; a quick match with somebody else who wants one of this very game; the room named below; or "
+     "watch "
+     "that room. Automatic: alone until a relay is set, then the room.",
      {V("auto", "Automatic"), V("alone", "Alone"), V("quick", "Quick match"), V("room", "Named room"),
       V("spectate", "Watch the named room"), END},
      "auto"},
     {KL_OWN_ROOM,
      "Named room",
      "Players who choose the same room on the same relay meet there. As set up: room = NAME in keylock.cfg, "
-     "else \"main\".",
+     "else "
+     "the room of this game.",
      {V("own", "As set up"), V("red", "Red"), V("orange", "Orange"), V("yellow", "Yellow"),
       V("green", "Green"), V("blue", "Blue"), V("violet", "Violet"), V("white", "White"), V("black", "Black"),
       END},

@@ -21,19 +21,16 @@ struct kl_quick {
     char text[256];
     /* of the thread alone */
     char not [KL_NAME_MAX], ours[KL_NAME_MAX], found[256];
+    uint16_t rtt_ms; /* of the room that was found */
     struct kl_rooms piece;
 };
-
-static bool is_quick(const char *name) {
-    return strncmp(name, KL_QUICK_PREFIX, strlen(KL_QUICK_PREFIX)) == 0;
-}
 
 bool kl_quick_fits(const struct kl_room_line *l, const struct kl_quick_want *want, const char *mine,
                    const char *barred) {
     if (memcmp(l->identity, want->identity, sizeof l->identity) != 0) return false;
-    if (l->password || l->locked || l->open < want->seats || !strcmp(l->name, barred)) return false;
-    if (!*mine) return true;
-    return strcmp(l->name, mine) != 0 && (!is_quick(l->name) || strcmp(l->name, mine) < 0);
+    if (!l->quick || l->password || l->locked || l->open < want->seats || !strcmp(l->name, barred))
+        return false;
+    return !*mine || strcmp(l->name, mine) < 0;
 }
 
 void kl_quick_name(char out[KL_NAME_MAX]) {
@@ -49,9 +46,10 @@ void kl_quick_name(char out[KL_NAME_MAX]) {
 static bool pick(void *quick, struct kl_rooms *piece) {
     struct kl_quick *q = quick;
     for (unsigned i = 0; i < piece->count; i++) {
-        if (!kl_quick_fits(&piece->line[i], &q->want, q->ours, q->not )) continue;
-        snprintf(q->found, sizeof q->found, "%s", piece->line[i].name);
-        return false;
+        const struct kl_room_line *l = &piece->line[i];
+        if (!kl_quick_fits(l, &q->want, q->ours, q->not ) || (*q->found && l->rtt_ms >= q->rtt_ms)) continue;
+        snprintf(q->found, sizeof q->found, "%s", l->name);
+        q->rtt_ms = l->rtt_ms;
     }
     return true;
 }

@@ -1,5 +1,6 @@
-/* quick.h - looks for a match: the first public room of this very game with free seats in a relay's list. A
- * thread of its own asks the relay.
+/* quick.h - looks for a match: among the rooms of a relay's list that were opened for a quick match of this
+ * very game and have free seats, the one with the least delay. Rooms that somebody named are no quick match.
+ * A thread of its own asks the relay.
  *
  * If there is none, the player makes a room (its name begins with KL_QUICK_PREFIX) and goes on looking.
  * Otherwise two players who made rooms at the same moment would wait for each other for ever. Of two such

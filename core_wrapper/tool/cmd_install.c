@@ -20,6 +20,7 @@ const char cmd_install_help[] =
     "Usage: keylock install CORE... | --all [OPTIONS]\n"
     "       keylock install --remove CORE... | --remove --all\n"
     "       keylock install --list\n"
+    "       keylock install --relay HOST[:PORT] (or --room, --name): sets these and nothing else\n"
     "\n"
     "Puts cores into RetroArch's list a second time, for online play: \"Keylock: Arcade (FinalBurn Neo)\" "
     "beside\n"
@@ -159,8 +160,17 @@ static void write_wishes(struct job *j, const struct kl_place *p) {
     kl_settings_free(&s);
 }
 
+/* Else only settings were given, and nothing but keylock.cfg changes. */
+static bool wants_cores(const struct job *j) {
+    return j->all || j->cores;
+}
+
 static void install_into(struct job *j, struct kl_place *p) {
     static struct names names;
+    if (!wants_cores(j)) {
+        write_wishes(j, p);
+        return;
+    }
     if (prepare(j, p) != 0) return;
     names.count = 0;
     if (j->all) list_names(p->cores, "_libretro.so", add_name, &names);
@@ -235,7 +245,8 @@ static int find_wrapper(struct job *j) {
 }
 
 static int work(struct job *j) {
-    if (find_wrapper(j) != 0 || find_places(j) != 0) return KLT_LOAD;
+    bool settings_only = !wants_cores(j) && !j->list && !j->remove;
+    if ((!settings_only && find_wrapper(j) != 0) || find_places(j) != 0) return KLT_LOAD;
     for (int i = 0; i < j->places; i++) {
         struct kl_place *p = &j->place[i];
         printf("%s, by %s%s\n", p->name, p->config, p->values.there ? "" : " (not there yet)");

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/cfg_file.h"
+#include "net/platform/cfg_file.h"
 #include "core_wrapper/core.h"
 
 /* "serialized": states work, but not for run-ahead, pre-emptive frames or RetroArch's own rollback netplay,

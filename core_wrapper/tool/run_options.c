@@ -78,7 +78,8 @@ const char cmd_run_help[] =
     "  --seat-time S        a room made here keeps the seat of a lost player for 1 to 3600 s (default: the "
     "relay's)\n"
     "  --insecure-lan       no encryption, if the relay was started with the same option\n"
-    "  --room NAME          the room, made by the first player who names it (default \"main\")\n"
+    "  --room NAME          the room, made by the first player who names it (default: the game's own "
+    "room on that relay)\n"
     "  --players P          seats that must be filled before frame 0 (default 2)\n"
     "  --name NAME          the name that the others see (default: the user's name)\n"
     "  --spacing N          fixed spacing of 1 to 30 frames (default: follows the link)\n"
@@ -372,7 +373,7 @@ static void fill_in(struct kl_run_options *o) {
     o->in_room = o->relay || o->link;
     if (!o->has_hash_every && (o->hash_out || o->states || o->record) && !o->in_room) o->hash_every = 60;
     if (!o->has_seats) o->seats = o->in_room ? 1 : 2;
-    if (!o->room) o->room = "main";
+    if (!o->room) o->room = "";
 }
 
 int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv) {

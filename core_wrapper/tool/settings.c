@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "net/platform/file.h"
-#include "core_wrapper/cfg_file.h"
+#include "net/platform/cfg_file.h"
 
 int kl_settings_read(struct kl_settings *s, const char *path, char *err, size_t err_len) {
     void *text = NULL;

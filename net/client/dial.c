@@ -138,8 +138,8 @@ static void describe_refusal(const struct kl_dial *d, char why[KL_TEXT_MAX]) {
     }
     switch (out->code) {
     case KL_HS_REFUSED_VERSION:
-        snprintf(why, KL_TEXT_MAX, "the relay %s speaks protocol %u, you speak %d", d->relay, out->version,
-                 KL_PROTOCOL_VERSION);
+        snprintf(why, KL_TEXT_MAX, "the relay %s speaks protocol %u, you speak %d: %s", d->relay,
+                 out->version, KL_PROTOCOL_VERSION, kl_protocol_remedy(KL_PROTOCOL_VERSION, out->version));
         break;
     case KL_HS_REFUSED_FULL: snprintf(why, KL_TEXT_MAX, "the relay %s is full", d->relay); break;
     case KL_HS_REFUSED_LIMIT:

@@ -70,3 +70,17 @@ unsigned kl_facts_differ(const struct kl_facts *room, const struct kl_facts *you
     }
     return count;
 }
+
+void kl_fact_name(char out[KL_FACT_NAME_MAX], const char *value) {
+    const char *members = strstr(value, " members "), *bytes = strstr(value, " bytes, ");
+    size_t len = strlen(value);
+    if (bytes && memcmp(value, "xxh3 ", 5) == 0) {
+        value = bytes + strlen(" bytes, ");
+        len = strlen(value);
+        if (len && value[len - 1] == ')') len--;
+    } else if (members && members > value)
+        len = (size_t)(members - value);
+    if (len >= KL_FACT_NAME_MAX) len = KL_FACT_NAME_MAX - 1;
+    memcpy(out, value, len);
+    out[len] = 0;
+}

@@ -80,7 +80,9 @@ enum {
     KL_DOOR_LOCKED = 4,
     KL_DOOR_LET_GO = 8, /* a latecomer that cannot catch up leaves; otherwise it watches */
     KL_DOOR_ONCE = 16,  /* the door locks after each entry, the room's maker included */
-    KL_DOOR_AGAIN = 32  /* a watcher after a lost link: it makes no room, and plays in none */
+    KL_DOOR_AGAIN = 32, /* a watcher after a lost link: it makes no room, and plays in none */
+    KL_DOOR_QUICK = 64, /* a room for quick matches: made as one, and only such a one is entered */
+    KL_DOOR_SEAT = 128  /* only with the seats wanted: refused rather than made a watcher */
 };
 enum { KL_PROVE = 0, KL_PROVE_SET = 1 }; /* `what` of DOOR and PROVE */
 struct kl_door_msg {

@@ -14,14 +14,14 @@ void kl_write_hello(struct kl_writer *w, const struct kl_hello *h) {
 
 int kl_read_hello(struct kl_reader *r, struct kl_hello *h) {
     h->version = kl_read_u16(r);
-    if (!r->failed && h->version != KL_PROTOCOL_VERSION) return KL_E_VERSION;
+    if (!r->failed && !kl_protocol_served(h->version)) return KL_E_VERSION;
     kl_read_string(r, h->name, sizeof h->name);
     kl_read_string(r, h->room, sizeof h->room);
     h->seats_wanted = kl_read_count(r, KL_MAX_SEATS);
     kl_read_params(r, &h->params);
     kl_read_facts(r, &h->facts);
-    h->door =
-        kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_AGAIN);
+    h->door = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO | KL_DOOR_ONCE |
+                                   KL_DOOR_AGAIN | KL_DOOR_QUICK | KL_DOOR_SEAT);
     if (h->door & KL_DOOR_LOCKED) r->failed = true;
     h->seat_time_s = kl_read_u16(r);
     kl_read_into(r, h->seat_key, sizeof h->seat_key);

@@ -431,3 +431,9 @@ uint16_t kl_spacing_from_rtt(uint32_t rtt_us, uint32_t spread_us, double fps) {
     uint32_t whole = (uint32_t)frames + 1 + 1; /* up to a whole frame, and one */
     return (uint16_t)(whole > KL_SPACING_MAX ? KL_SPACING_MAX : whole);
 }
+
+unsigned kl_spacing_delay_ms(double own_ms, uint16_t theirs_ms) {
+    double rtt_ms = theirs_ms != KL_RTT_UNKNOWN && theirs_ms > own_ms ? theirs_ms : own_ms;
+    unsigned frames = (unsigned)(rtt_ms * 60 / 1000) + 1;
+    return (frames * 1000 + 30) / 60;
+}

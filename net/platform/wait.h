@@ -25,9 +25,10 @@ void kl_wake_clear(int w);
 /* A wake-up for a request to end this program: Ctrl-C, or the end of a service. Call it once, in the main
  * thread, before any other thread begins; no other code sees these signals then. -1 on failure. */
 int kl_wake_at_quit(void);
+enum kl_quit { KL_QUIT_NONE, KL_QUIT_KEY /* Ctrl-C */, KL_QUIT_SERVICE };
 #define KL_QUIT_NAME 32
-/* Writes the name of the request for people ("Terminated") and clears it; "none" if w is another wake-up or
- * no request came. Returns out. */
-const char *kl_wake_quit_name(int w, char out[KL_QUIT_NAME]);
+/* Returns the request and clears it; KL_QUIT_NONE if w is another wake-up or no request came. name gets its
+ * name for people ("Terminated"; "none"). */
+enum kl_quit kl_wake_quit(int w, char name[KL_QUIT_NAME]);
 
 #endif

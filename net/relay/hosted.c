@@ -38,7 +38,7 @@ static void run(void *arg) {
     kl_relay_options_defaults(&o);
     o.port = KL_HOSTED_PORT;
     o.rooms = ROOMS;
-    o.state = h->dir;
+    snprintf(o.state, sizeof o.state, "%s", h->dir);
     o.listening = listening;
     o.ctx = h;
     kl_log_set_level(KL_LOG_ERROR); /* standard error is the frontend's */

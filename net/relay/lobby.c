@@ -139,7 +139,7 @@ void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uin
     kl_lobby_bring_leave(l, c);
     *c = (struct kl_lobby_client){.state = KL_CLIENT_GREETING, .greet_by_us = now_us + KL_GREET_US};
     snprintf(c->address, sizeof c->address, "%s", address);
-    kl_log(KL_LOG_DEBUG, "connected", "address=%s", address);
+    kl_log(KL_LOG_DEBUG, "connected", "address=%s", kl_log_address(address));
 }
 
 /* Limits and bans follow a client's present address, not its first one. */
@@ -152,7 +152,7 @@ void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address) {
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
     if (c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING)
-        kl_log(KL_LOG_DEBUG, "hung_up", "address=%s", c->address);
+        kl_log(KL_LOG_DEBUG, "hung_up", "address=%s", kl_log_address(c->address));
     if (c->state == KL_CLIENT_MEMBER) kl_lobby_cut(c->room, c->member, now_us);
     if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_lost(c->room, c->watcher, "link lost");
     kl_lobby_door_leave(c);
@@ -163,7 +163,7 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
 void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
     struct kl_lobby_client *c = &l->client[peer];
     char quoted[2 * KL_TEXT_MAX];
-    kl_log(KL_LOG_INFO, "refused", "address=%s code=%d reason=%s", c->address, code,
+    kl_log(KL_LOG_INFO, "refused", "address=%s code=%d reason=%s", kl_log_address(c->address), code,
            kl_log_quote(quoted, sizeof quoted, text));
     kl_lobby_refuse(l, peer, code, text);
     l->net.hang_up(l->net.ctx, peer);
@@ -177,8 +177,8 @@ void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, 
 static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
     char text[KL_TEXT_MAX];
     if (result == KL_E_VERSION) {
-        snprintf(text, sizeof text, "this relay speaks protocol %d, you speak %u", KL_PROTOCOL_VERSION,
-                 m->hello.version);
+        snprintf(text, sizeof text, "this relay speaks protocol %d, you speak %u: %s", KL_PROTOCOL_VERSION,
+                 m->hello.version, kl_protocol_remedy(m->hello.version, KL_PROTOCOL_VERSION));
         kl_lobby_turn_away(l, peer, KL_REFUSE_VERSION, text);
     } else if (result == KL_OK && m->kind == KL_MSG_HELLO) {
         kl_lobby_hello(l, peer, &m->hello, now_us);

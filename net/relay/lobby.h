@@ -94,11 +94,13 @@ struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l);
 
 /* The public facts of a listed room. */
 struct kl_lobby_listing {
-    char name[KL_NAME_MAX], content[KL_FACT_VAL_MAX]; /* content: the fact with its part for people; or "" */
-    uint8_t players, filled;                          /* seats that the game needs; seats taken */
-    uint8_t open;                                     /* free seats */
-    uint16_t watchers;                                /* from outside the game */
-    uint8_t doors;                                    /* KL_DOOR_* */
+    char name[KL_NAME_MAX];
+    char content[KL_FACT_VAL_MAX], core[KL_FACT_VAL_MAX]; /* the facts with their parts for people; or "" */
+    uint8_t players, filled;                              /* seats that the game needs; seats taken */
+    uint8_t open;                                         /* free seats */
+    uint16_t watchers;                                    /* from outside the game */
+    uint8_t doors;                                        /* KL_DOOR_* */
+    uint16_t rtt_ms; /* the longest round trip of a player here; KL_RTT_UNKNOWN */
     bool playing;
     uint8_t identity[16]; /* kl_identity() of its facts */
 };

@@ -147,8 +147,8 @@ bool kl_lobby_bring_wait(struct kl_lobby *l, unsigned peer, const struct kl_lobb
     c->bring = b;
     c->state = KL_CLIENT_BRINGING;
     l->bringing++;
-    kl_log(KL_LOG_DEBUG, "waits_for_room", "address=%s can_bring=%d have=%u tags=%u", c->address,
-           back->can_bring, back->have, back->tags);
+    kl_log(KL_LOG_DEBUG, "waits_for_room", "address=%s can_bring=%d have=%u tags=%u",
+           kl_log_address(c->address), back->can_bring, back->have, back->tags);
     if (!must_show(r, back)) return true;
     b->step = STEP_SHOWS;
     ask(l, peer, KL_WANT_TICKET, UINT32_MAX, now_us);
@@ -485,7 +485,8 @@ static bool is_slow(struct kl_lobby *l, const struct kl_lobby_bring *b, uint64_t
 /* What it has brought was never there, what else it brings is passed over. */
 static void put_off(struct kl_lobby *l, struct kl_lobby_client *c) {
     struct kl_lobby_bring *b = c->bring;
-    kl_log(KL_LOG_INFO, "put_off", "address=%s bytes=%llu", c->address, (unsigned long long)b->used_bytes);
+    kl_log(KL_LOG_INFO, "put_off", "address=%s bytes=%llu", kl_log_address(c->address),
+           (unsigned long long)b->used_bytes);
     note_doubt(l, b);
     take_back(l, b);
     free_start(l, c);

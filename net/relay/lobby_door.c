@@ -110,7 +110,8 @@ static void wrong_password(struct kl_lobby *l, unsigned peer, struct kl_lobby_ro
     char text[KL_TEXT_MAX];
     l->wrong_passwords++;
     kl_lobby_tries_wrong(l, r, address, now_us);
-    kl_lobby_log_room(KL_LOG_INFO, "wrong_password", r, "address=%s tries=%u", address, r->wrong_count);
+    kl_lobby_log_room(KL_LOG_INFO, "wrong_password", r, "address=%s tries=%u", kl_log_address(address),
+                      r->wrong_count);
     snprintf(text, sizeof text, "wrong password for room %s", r->name);
     kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, text);
 }

@@ -48,7 +48,7 @@ static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const ch
     memcpy(r->name, h->room, sizeof r->name);
     randombytes_buf(r->id, sizeof r->id);
     kl_address_host(r->maker, address);
-    r->doors = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE);
+    r->doors = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK);
     r->seat_time_s = seat_time_s(&r->lobby->limits, h->seat_time_s);
     r->params = h->params;
     if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
@@ -133,6 +133,17 @@ static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello 
     return KL_REFUSE_FULL;
 }
 
+/* A player who wants to play here, or in another room. */
+static bool is_no_match(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
+    if (h->door & KL_DOOR_QUICK && !(r->doors & KL_DOOR_QUICK))
+        snprintf(text, cap, "room %s was not opened for a quick match", r->name);
+    else if (h->door & KL_DOOR_SEAT && !kl_lobby_free_seats(r, h->seats_wanted))
+        snprintf(text, cap, "room %s is full: its %u seats are taken", r->name, r->params.players);
+    else
+        return false;
+    return true;
+}
+
 static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address, char *text,
                      size_t cap) {
     if (kl_lobby_door_shut(r, h, address, text, cap)) return KL_REFUSE_DOOR;
@@ -140,6 +151,7 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
         snprintf(text, cap, "the relay was restarted and is restoring room %s; try again", r->name);
         return KL_REFUSE_STARTED;
     }
+    if (is_no_match(r, h, text, cap)) return KL_REFUSE_FULL;
     char why[KL_TEXT_MAX];
     if (kl_facts_differ(&r->facts, &h->facts, why, sizeof why) > 0) {
         snprintf(text, cap, "%s", why);
@@ -217,8 +229,9 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     r->lobby->members++;
     if (r->host == KL_NO_HOST) r->host = i;
     kl_room_add(&r->lock, i, m->seats, now_us);
-    kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u", c->address,
-                        r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players);
+    kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u",
+                        kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
+                        r->params.players);
     kl_verdict_forget(&r->verdicts, (uint16_t)(1U << i)); /* reports of the place's former client */
     kl_lobby_welcome(r, i);
     r->roster_changed = r->busy = true;
@@ -278,10 +291,23 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 /* --- for strangers ----------------------------------------------------------------------------------------
  */
 
-static const char *content_of(const struct kl_facts *f) {
+static const char *fact_of(const struct kl_facts *f, const char *key) {
     for (unsigned i = 0; i < f->count; i++)
-        if (strcmp(f->fact[i].key, "content") == 0) return f->fact[i].value;
+        if (strcmp(f->fact[i].key, key) == 0) return f->fact[i].value;
     return "";
+}
+
+/* Of the slowest player that is here: a newcomer's delay is no shorter. */
+static uint16_t rtt_ms(const struct kl_lobby_room *r) {
+    uint32_t most_us = 0, spread_us;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!r->member[i].here || !r->member[i].linked || !r->member[i].seats) continue;
+        uint32_t us = kl_rtt_least_us(&r->lock.client[i].rtt, &spread_us);
+        if (us > most_us) most_us = us;
+    }
+    if (most_us == 0) return KL_RTT_UNKNOWN;
+    unsigned ms = (most_us + 999) / 1000;
+    return ms < KL_RTT_UNKNOWN ? (uint16_t)ms : KL_RTT_UNKNOWN - 1;
 }
 
 static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *out) {
@@ -297,9 +323,11 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
                                      .open = (uint8_t)(joinable && most > filled ? most - filled : 0),
                                      .watchers = (uint16_t)r->watch.count,
                                      .doors = r->doors,
+                                     .rtt_ms = rtt_ms(r),
                                      .playing = r->phase >= KL_ROOM_PLAYING};
     memcpy(out->name, r->name, sizeof out->name);
-    snprintf(out->content, sizeof out->content, "%s", content_of(&r->facts));
+    snprintf(out->content, sizeof out->content, "%s", fact_of(&r->facts, "content"));
+    snprintf(out->core, sizeof out->core, "%s", fact_of(&r->facts, "core"));
     memcpy(out->identity, r->identity, sizeof out->identity);
 }
 

@@ -230,8 +230,8 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
     c->member = member;
     r->roster_changed = r->busy = true;
     kl_lobby_log_member(KL_LOG_INFO, "returned", r, member,
-                        "address=%s frame=%u have=%u fresh=%d away_ms=%llu", c->address, r->lock.next_close,
-                        b->have, b->fresh, (unsigned long long)away_us / 1000);
+                        "address=%s frame=%u have=%u fresh=%d away_ms=%llu", kl_log_address(c->address),
+                        r->lock.next_close, b->have, b->fresh, (unsigned long long)away_us / 1000);
     kl_lobby_welcome(r, member);
     if (r->phase == KL_ROOM_PLAYING)
         catch_up(r, member, b, now_us);

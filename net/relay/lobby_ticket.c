@@ -136,9 +136,12 @@ static bool fits_together(const struct kl_lobby_ticket *t) {
     return t->host == KL_NO_HOST || t->member[t->host].here;
 }
 
+#define KEPT_DOORS                                                                                           \
+    (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK)
+
 static void read_door(struct kl_reader *r, struct kl_lobby_ticket *t) {
-    t->doors = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED | KL_DOOR_LET_GO |
-                                    KL_DOOR_ONCE);
+    t->doors = kl_read_u8(r);
+    if (t->doors & ~KEPT_DOORS) r->failed = true;
     kl_read_into(r, t->salt, sizeof t->salt);
     kl_read_into(r, t->secret, sizeof t->secret);
     t->seat_time_s = kl_read_u16(r);

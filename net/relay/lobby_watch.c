@@ -116,7 +116,8 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
     c->state = KL_CLIENT_WATCHER;
     c->room = r;
     c->watcher = w;
-    kl_lobby_watch_log("watches", r, w, "address=%s again=%d", c->address, !!(h->door & KL_DOOR_AGAIN));
+    kl_lobby_watch_log("watches", r, w, "address=%s again=%d", kl_log_address(c->address),
+                       !!(h->door & KL_DOOR_AGAIN));
     welcome(r, w);
     kl_lobby_send_roster_to(r, peer);
     w->roster = r->watch.roster;

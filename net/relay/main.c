@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "net/engine/engine.h"
 #include "net/platform/wait.h"
 #include "net/relay/outlet.h"
@@ -21,6 +23,7 @@ static int run(const struct kl_relay_options *options) {
     struct kl_outlet *log = kl_outlet_open(STDERR_FILENO);
     kl_log_set_level(options->log);
     kl_log_set_lines(options->log_lines);
+    if (sodium_init() >= 0 && options->hash_addresses) kl_log_hash_addresses();
     kl_log_to(log ? kl_outlet_stream(log) : NULL);
     int result = kl_server_run(options, quit, err, sizeof err);
     kl_log_left_out(true);

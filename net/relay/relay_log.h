@@ -23,6 +23,13 @@ void kl_log_set_lines(unsigned per_min);
  * now and then. */
 void kl_log_left_out(bool all);
 
+/* From now on kl_log_address() hashes, with a key made now, which no file and no line ever has. So equal
+ * addresses are equal in this run's log, and nobody can find an address by hashing them all. */
+void kl_log_hash_addresses(void);
+/* Every client's address passes through this function on its way into the log. Returns the address as given;
+ * or the hash of its host, without the port. It stays until the next call. */
+const char *kl_log_address(const char *address);
+
 /* 2024-05-06T07:08:09.123Z info event=<event> <the rest> */
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -8,12 +8,16 @@
 #include <string.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/cfg_file.h"
+#include "net/platform/file.h"
 #include "net/transport/link.h"
 
 #define ROOMS_DEFAULT 256
 #define ROOMS_MAX     4096
 
 #define JOURNAL_MIB_DEFAULT 256
+
+#define CONFIG_BYTES 65536
 
 /* Eight players behind one NAT, each with a link that comes and goes, must never meet one of these. */
 #define PER_ADDRESS_DEFAULT 64    /* a LAN party; 64 addresses to fill the relay */
@@ -31,7 +35,13 @@ const char kl_relay_help[] =
     "       keylock-relay help\n"
     "Closes the frames of Keylock rooms: the one machine that all players' machines talk to.\n"
     "\n"
+    "  --config FILE      reads options from a file first, a line `key = value' each: `port = 55436', "
+    "`console = on'.\n"
+    "                     An option of the command line counts before the file's\n"
     "  --bind ADDR        the IPv4 address to listen on (0.0.0.0: every address)\n"
+    "  --host NAME        the name or IPv4 address by which players reach this relay, for the link that it "
+    "logs at its\n"
+    "                     start (the address of this machine)\n"
     "  --port N           the UDP port (55435); 0 takes any free port, and the line `listening' names it\n"
     "  --rooms N          rooms at once (256)\n"
     "  --max-seats N      seats of one room, 1 to 8 (8)\n"
@@ -42,7 +52,7 @@ const char kl_relay_help[] =
     "                     ($XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay)\n"
     "  --journal DIR      the folder of the journal, made with mode 0700: rooms go on from it after a crash "
     "or\n"
-    "                     kill -9 (none: clients bring their rooms back)\n"
+    "                     a restart (none: clients bring their rooms back)\n"
     "  --journal-mib N    the most MiB of journal for one room (256); above it the journal of that room "
     "ends.\n"
     "                     An hour takes 4 to 12\n"
@@ -75,14 +85,19 @@ const char kl_relay_help[] =
     "  --log-lines N      log lines a minute of one kind about one client, room or address (120; 0: any "
     "number);\n"
     "                     a line `left_out' counts the rest\n"
+    "  --hash-addresses   the log has a hash in place of each client's address, by a key of this run; bans "
+    "and limits\n"
+    "                     go by the addresses as ever\n"
     "  --console          takes the operator's lines from standard input (try `help'); answers go to "
     "standard output\n"
     "  -h, --help         prints this text\n"
     "  -V, --version      prints version and protocol\n"
     "\n"
-    "The first client that names a room makes it, and the room ends with its last client. SIGTERM or SIGINT "
-    "ends the\n"
-    "relay, which tells its clients.\n"
+    "The first client that names a room makes it, and the room ends with its last client. SIGINT (Ctrl-C) "
+    "ends all\n"
+    "rooms and the relay, which tells its clients. SIGTERM does the same, but with a journal the rooms go on "
+    "when the\n"
+    "relay is started again.\n"
     "\n"
     "Exit status:\n"
     "  0  ended by a signal or by the console\n"
@@ -90,163 +105,163 @@ const char kl_relay_help[] =
     "  2  wrong usage\n";
 /* clang-format on */
 
-enum {
-    OPT_BIND = 1,
-    OPT_PORT,
-    OPT_ROOMS,
-    OPT_SEATS,
-    OPT_STATE,
-    OPT_INSECURE_LAN,
-    OPT_JOURNAL,
-    OPT_JOURNAL_MIB,
-    OPT_PER_ADDRESS,
-    OPT_HANDSHAKES,
-    OPT_HALF_OPEN,
-    OPT_DATAGRAMS,
-    OPT_KBYTES,
-    OPT_MESSAGES,
-    OPT_PIECES,
-    OPT_LOG,
-    OPT_LOG_LINES,
-    OPT_CONSOLE,
-    OPT_LOBBY = 256 /* and those after it: by place in lobby_options */
-};
+enum kind { KIND_TEXT, KIND_NUMBER, KIND_PORT, KIND_FLAG, KIND_LEVEL, KIND_HOST };
 
-#define LOBBY_FIELD(field) offsetof(struct kl_lobby_limits, field)
-static const struct {
+#define FIELD(field) offsetof(struct kl_relay_options, field)
+#define TEXT(field)  KIND_TEXT, FIELD(field), 1, sizeof((struct kl_relay_options *)0)->field - 1
+
+/* --NAME of the command line, and the key NAME of a configuration file. */
+static const struct option_kind {
     const char *name;
+    enum kind kind;
     size_t field;
-    long min, max;
-} lobby_options[] = {
-    {"rooms-per-address", LOBBY_FIELD(rooms_per_address), 1, ROOMS_MAX},
-    {"seat-time", LOBBY_FIELD(seat_time_s), 1, 65535},
-    {"seat-time-max", LOBBY_FIELD(seat_time_max_s), 1, 65535},
-    {"chat", LOBBY_FIELD(chat_per_min), 1, 100000},
-    {"commands", LOBBY_FIELD(commands_per_min), 1, 100000},
-    {"password-tries", LOBBY_FIELD(password_tries), 1, 100000},
-    {"malformed", LOBBY_FIELD(malformed), 1, 1000000},
-    {"start-kib", LOBBY_FIELD(start_kib), 1, 65536},
-    {"history-kib", LOBBY_FIELD(history_kib), 192, 1048576},
-    {"snapshot-kib", LOBBY_FIELD(snapshot_kib), 16, 65536},
-    {"mib-per-address", LOBBY_FIELD(mib_per_address), 1, 1048576},
-    {"catch-up", LOBBY_FIELD(catch_up_s), 1, 86400},
-    {"watchers", LOBBY_FIELD(watchers), 0, KL_HUB_PEERS_MAX / 4},
+    long min, max; /* of a number; bytes of a text */
+} known[] = {
+    {"config", TEXT(config)},
+    {"bind", TEXT(bind)},
+    {"host", KIND_HOST, FIELD(host), 1, KL_URL_HOST_MAX},
+    {"port", KIND_PORT, FIELD(port), 0, 65535},
+    {"rooms", KIND_NUMBER, FIELD(rooms), 1, ROOMS_MAX},
+    {"max-seats", KIND_NUMBER, FIELD(seats), 1, KL_MAX_SEATS},
+    {"watchers", KIND_NUMBER, FIELD(lobby.watchers), 0, KL_HUB_PEERS_MAX / 4},
+    {"state", TEXT(state)},
+    {"journal", TEXT(journal)},
+    {"journal-mib", KIND_NUMBER, FIELD(journal_mib), 1, 65536},
+    {"insecure-lan", KIND_FLAG, FIELD(insecure_lan), 0, 0},
+    {"per-address", KIND_NUMBER, FIELD(limits.per_address), 1, KL_HUB_PEERS_MAX},
+    {"handshakes", KIND_NUMBER, FIELD(limits.handshakes), 1, 1000000},
+    {"half-open", KIND_NUMBER, FIELD(limits.half_open), 1, KL_HUB_PEERS_MAX},
+    {"datagrams", KIND_NUMBER, FIELD(limits.datagrams), 100, 1000000},
+    {"kbytes", KIND_NUMBER, FIELD(limits.kbytes), 64, 1000000},
+    {"messages", KIND_NUMBER, FIELD(limits.messages), 100, 1000000},
+    {"pieces", KIND_NUMBER, FIELD(limits.pieces), 100, 1000000},
+    {"rooms-per-address", KIND_NUMBER, FIELD(lobby.rooms_per_address), 1, ROOMS_MAX},
+    {"mib-per-address", KIND_NUMBER, FIELD(lobby.mib_per_address), 1, 1048576},
+    {"seat-time", KIND_NUMBER, FIELD(lobby.seat_time_s), 1, 65535},
+    {"seat-time-max", KIND_NUMBER, FIELD(lobby.seat_time_max_s), 1, 65535},
+    {"chat", KIND_NUMBER, FIELD(lobby.chat_per_min), 1, 100000},
+    {"commands", KIND_NUMBER, FIELD(lobby.commands_per_min), 1, 100000},
+    {"password-tries", KIND_NUMBER, FIELD(lobby.password_tries), 1, 100000},
+    {"malformed", KIND_NUMBER, FIELD(lobby.malformed), 1, 1000000},
+    {"start-kib", KIND_NUMBER, FIELD(lobby.start_kib), 1, 65536},
+    {"history-kib", KIND_NUMBER, FIELD(lobby.history_kib), 192, 1048576},
+    {"snapshot-kib", KIND_NUMBER, FIELD(lobby.snapshot_kib), 16, 65536},
+    {"catch-up", KIND_NUMBER, FIELD(lobby.catch_up_s), 1, 86400},
+    {"log", KIND_LEVEL, FIELD(log), 0, 0},
+    {"log-lines", KIND_NUMBER, FIELD(log_lines), 0, 1000000},
+    {"hash-addresses", KIND_FLAG, FIELD(hash_addresses), 0, 0},
+    {"console", KIND_FLAG, FIELD(console), 0, 0},
 };
-#define LOBBY_OPTIONS (sizeof lobby_options / sizeof lobby_options[0])
+#define KNOWN  (sizeof known / sizeof known[0])
+#define CONFIG 0 /* of these: not for the file itself */
 
-static const struct option long_options[] = {
-    {"bind", required_argument, NULL, OPT_BIND},
-    {"port", required_argument, NULL, OPT_PORT},
-    {"rooms", required_argument, NULL, OPT_ROOMS},
-    {"max-seats", required_argument, NULL, OPT_SEATS},
-    {"state", required_argument, NULL, OPT_STATE},
-    {"insecure-lan", no_argument, NULL, OPT_INSECURE_LAN},
-    {"journal", required_argument, NULL, OPT_JOURNAL},
-    {"journal-mib", required_argument, NULL, OPT_JOURNAL_MIB},
-    {"per-address", required_argument, NULL, OPT_PER_ADDRESS},
-    {"handshakes", required_argument, NULL, OPT_HANDSHAKES},
-    {"half-open", required_argument, NULL, OPT_HALF_OPEN},
-    {"datagrams", required_argument, NULL, OPT_DATAGRAMS},
-    {"kbytes", required_argument, NULL, OPT_KBYTES},
-    {"messages", required_argument, NULL, OPT_MESSAGES},
-    {"pieces", required_argument, NULL, OPT_PIECES},
-    {"log", required_argument, NULL, OPT_LOG},
-    {"log-lines", required_argument, NULL, OPT_LOG_LINES},
-    {"console", no_argument, NULL, OPT_CONSOLE},
-    {"rooms-per-address", required_argument, NULL, OPT_LOBBY},
-    {"seat-time", required_argument, NULL, OPT_LOBBY + 1},
-    {"seat-time-max", required_argument, NULL, OPT_LOBBY + 2},
-    {"chat", required_argument, NULL, OPT_LOBBY + 3},
-    {"commands", required_argument, NULL, OPT_LOBBY + 4},
-    {"password-tries", required_argument, NULL, OPT_LOBBY + 5},
-    {"malformed", required_argument, NULL, OPT_LOBBY + 6},
-    {"start-kib", required_argument, NULL, OPT_LOBBY + 7},
-    {"history-kib", required_argument, NULL, OPT_LOBBY + 8},
-    {"snapshot-kib", required_argument, NULL, OPT_LOBBY + 9},
-    {"mib-per-address", required_argument, NULL, OPT_LOBBY + 10},
-    {"catch-up", required_argument, NULL, OPT_LOBBY + 11},
-    {"watchers", required_argument, NULL, OPT_LOBBY + 12},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {NULL, 0, NULL, 0},
-};
+#define OPT_KNOWN 256 /* of getopt_long: and the place in known */
 
-struct parser {
+static bool set_number(const struct option_kind *k, const char *value, void *field) {
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (errno != 0 || end == value || *end != 0 || number < k->min || number > k->max) return false;
+    if (k->kind == KIND_PORT)
+        *(uint16_t *)field = (uint16_t)number;
+    else
+        *(unsigned *)field = (unsigned)number;
+    return true;
+}
+
+static bool set_text(const struct option_kind *k, const char *value, char *field) {
+    size_t len = strlen(value);
+    if (len < (size_t)k->min || len > (size_t)k->max) return false;
+    memcpy(field, value, len + 1);
+    return true;
+}
+
+static bool set_host(const struct option_kind *k, const char *value, char *field) {
+    struct kl_url url = {.room = "any"};
+    char link[KL_URL_MAX + 1];
+    if (!set_text(k, value, field)) return false;
+    strcpy(url.host, field);
+    return kl_url_write(&url, link, sizeof link) == 0;
+}
+
+/* On a command line, a flag has no value. */
+static bool set_flag(const char *value, bool *field) {
+    *field = !value || !strcmp(value, "on");
+    return *field || !strcmp(value, "off");
+}
+
+/* Sets it, or writes the expected and the actual value into why. */
+static bool set(struct kl_relay_options *out, const struct option_kind *k, const char *value, char *why,
+                size_t why_len) {
+    void *field = (char *)out + k->field;
+    char expected[64] = "on or off";
+    bool good = false;
+    switch (k->kind) {
+    case KIND_TEXT:
+        snprintf(expected, sizeof expected, "%ld to %ld bytes", k->min, k->max);
+        good = set_text(k, value, field);
+        break;
+    case KIND_NUMBER:
+    case KIND_PORT:
+        snprintf(expected, sizeof expected, "a number from %ld to %ld", k->min, k->max);
+        good = set_number(k, value, field);
+        break;
+    case KIND_LEVEL:
+        strcpy(expected, "error, info or debug");
+        good = kl_log_level_parse(value, field);
+        break;
+    case KIND_HOST:
+        strcpy(expected, "a name or an IPv4 address");
+        good = set_host(k, value, field);
+        break;
+    case KIND_FLAG: good = set_flag(value, field); break;
+    }
+    if (!good) snprintf(why, why_len, "%s: expected %s, got \"%.64s\"", k->name, expected, value);
+    return good;
+}
+
+/* --- the configuration file --------------------------------------------------------------------------------
+ */
+
+struct file_reader {
     struct kl_relay_options *out;
-    char *err;
+    const char *path;
+    unsigned line[KNOWN]; /* the line that has it; 0: none so far */
+    char *err;            /* "" until the first bad line */
     size_t err_len;
 };
 
-static int number(struct parser *p, const char *option, long min, long max, long *value) {
-    char *end;
-    errno = 0;
-    *value = strtol(optarg, &end, 10);
-    if (errno == 0 && end != optarg && *end == 0 && *value >= min && *value <= max) return 0;
-    snprintf(p->err, p->err_len, "--%s: expected a number from %ld to %ld, got \"%s\"", option, min, max,
-             optarg);
-    return -1;
+static void read_line(void *ctx, const struct kl_cfg_line *line) {
+    struct file_reader *f = ctx;
+    char why[256] = "";
+    size_t i = 0;
+    if (line->empty || *f->err) return;
+    while (line->key && i < KNOWN && (i == CONFIG || strcmp(known[i].name, line->key) != 0))
+        i++;
+    if (!line->key)
+        snprintf(why, sizeof why, "expected key = value, got \"%.64s\"", line->whole);
+    else if (i == KNOWN)
+        snprintf(why, sizeof why, "expected an option without its --, got \"%.64s\"", line->key);
+    else if (f->line[i])
+        snprintf(why, sizeof why, "expected %s once, got it in line %u, too", known[i].name, f->line[i]);
+    else if (set(f->out, &known[i], line->value, why, sizeof why))
+        f->line[i] = line->number;
+    if (*why) snprintf(f->err, f->err_len, "%s line %u: %s", f->path, line->number, why);
 }
 
-static int set_unsigned(struct parser *p, const char *option, long min, long max, unsigned *field) {
-    long value;
-    if (number(p, option, min, max, &value) != 0) return -1;
-    *field = (unsigned)value;
-    return 0;
+static int read_config(struct kl_relay_options *out, const char *path, char *err, size_t err_len) {
+    struct file_reader f = {.out = out, .path = path, .err = err, .err_len = err_len};
+    void *text;
+    size_t len;
+    if (kl_file_read(path, CONFIG_BYTES, 0, &text, &len, err, err_len) != 0) return -1;
+    *err = 0;
+    if (!kl_cfg_each(text, read_line, &f)) snprintf(err, err_len, "no memory for %s", path);
+    free(text);
+    return *err ? -1 : 0;
 }
 
-static int set_port(struct parser *p) {
-    long value;
-    if (number(p, "port", 0, 65535, &value) != 0) return -1;
-    p->out->port = (uint16_t)value;
-    return 0;
-}
-
-static int set_log(struct parser *p) {
-    if (kl_log_level_parse(optarg, &p->out->log)) return 0;
-    snprintf(p->err, p->err_len, "--log: expected error, info or debug, got \"%s\"", optarg);
-    return -1;
-}
-
-static int set_limit(struct parser *p, int option) {
-    struct kl_hub_limits *l = &p->out->limits;
-    switch (option) {
-    case OPT_PER_ADDRESS: return set_unsigned(p, "per-address", 1, KL_HUB_PEERS_MAX, &l->per_address);
-    case OPT_HANDSHAKES: return set_unsigned(p, "handshakes", 1, 1000000, &l->handshakes);
-    case OPT_HALF_OPEN: return set_unsigned(p, "half-open", 1, KL_HUB_PEERS_MAX, &l->half_open);
-    case OPT_DATAGRAMS: return set_unsigned(p, "datagrams", 100, 1000000, &l->datagrams);
-    case OPT_KBYTES: return set_unsigned(p, "kbytes", 64, 1000000, &l->kbytes);
-    case OPT_MESSAGES: return set_unsigned(p, "messages", 100, 1000000, &l->messages);
-    case OPT_PIECES: return set_unsigned(p, "pieces", 100, 1000000, &l->pieces);
-    default: return -1;
-    }
-}
-
-static int set_lobby(struct parser *p, unsigned i) {
-    unsigned value;
-    if (i >= LOBBY_OPTIONS) return -1;
-    if (set_unsigned(p, lobby_options[i].name, lobby_options[i].min, lobby_options[i].max, &value) != 0)
-        return -1;
-    memcpy((char *)&p->out->lobby + lobby_options[i].field, &value, sizeof value);
-    return 0;
-}
-
-static int set_option(struct parser *p, int option) {
-    if (option >= OPT_LOBBY) return set_lobby(p, (unsigned)(option - OPT_LOBBY));
-    switch (option) {
-    case OPT_BIND: p->out->bind = optarg; return 0;
-    case OPT_PORT: return set_port(p);
-    case OPT_ROOMS: return set_unsigned(p, "rooms", 1, ROOMS_MAX, &p->out->rooms);
-    case OPT_SEATS: return set_unsigned(p, "max-seats", 1, KL_MAX_SEATS, &p->out->seats);
-    case OPT_STATE: p->out->state = optarg; return 0;
-    case OPT_INSECURE_LAN: p->out->insecure_lan = true; return 0;
-    case OPT_JOURNAL: p->out->journal = optarg; return 0;
-    case OPT_JOURNAL_MIB: return set_unsigned(p, "journal-mib", 1, 65536, &p->out->journal_mib);
-    case OPT_LOG: return set_log(p);
-    case OPT_LOG_LINES: return set_unsigned(p, "log-lines", 0, 1000000, &p->out->log_lines);
-    case OPT_CONSOLE: p->out->console = true; return 0;
-    default: return set_limit(p, option);
-    }
-}
+/* --- the command line --------------------------------------------------------------------------------------
+ */
 
 void kl_relay_options_defaults(struct kl_relay_options *out) {
     *out = (struct kl_relay_options){.bind = "0.0.0.0",
@@ -267,36 +282,61 @@ void kl_relay_options_defaults(struct kl_relay_options *out) {
 }
 
 /* Of getopt_long's ':' and '?': no value, an option that there is not, or a value for one that takes none. */
-static enum kl_relay_action refuse(const struct parser *p, int result, const char *word) {
+static enum kl_relay_action refuse(int result, const char *word, char *err, size_t err_len) {
     const char *equals = strchr(word, '=');
     if (result == ':')
-        snprintf(p->err, p->err_len, "%s: expected a value, got none", word);
+        snprintf(err, err_len, "%s: expected a value, got none", word);
     else if (strncmp(word, "--", 2) != 0)
-        snprintf(p->err, p->err_len, "expected one of its options, got \"-%c\"", optopt);
+        snprintf(err, err_len, "expected one of its options, got \"-%c\"", optopt);
     else if (optopt && equals)
-        snprintf(p->err, p->err_len, "%.*s: expected no value, got \"%s\"", (int)(equals - word), word,
-                 equals + 1);
+        snprintf(err, err_len, "%.*s: expected no value, got \"%s\"", (int)(equals - word), word, equals + 1);
     else
-        snprintf(p->err, p->err_len, "expected one of its options, got \"%s\"", word);
+        snprintf(err, err_len, "expected one of its options, got \"%s\"", word);
     return KL_RELAY_BAD;
 }
 
-enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
-                                            size_t err_len) {
-    struct parser p = {out, err, err_len};
+static void name_options(struct option out[KNOWN + 3]) {
+    for (size_t i = 0; i < KNOWN; i++)
+        out[i] = (struct option){.name = known[i].name,
+                                 .has_arg = known[i].kind == KIND_FLAG ? no_argument : required_argument,
+                                 .val = OPT_KNOWN + (int)i};
+    out[KNOWN] = (struct option){.name = "help", .val = 'h'};
+    out[KNOWN + 1] = (struct option){.name = "version", .val = 'V'};
+    out[KNOWN + 2] = (struct option){0};
+}
+
+static enum kl_relay_action read_words(struct kl_relay_options *out, int argc, char **argv, char *err,
+                                       size_t err_len) {
+    struct option names[KNOWN + 3];
     int option;
-    kl_relay_options_defaults(out);
+    char why[256];
+    name_options(names);
     optind = 1;
-    if (argc == 2 && !strcmp(argv[1], "help")) return KL_RELAY_HELP;
-    while ((option = getopt_long(argc, argv, ":hV", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":hV", names, NULL)) != -1) {
         if (option == 'h') return KL_RELAY_HELP;
         if (option == 'V') return KL_RELAY_VERSION;
-        if (option == '?' || option == ':') return refuse(&p, option, argv[optind - 1]);
-        if (set_option(&p, option) != 0) return KL_RELAY_BAD;
+        if (option == '?' || option == ':') return refuse(option, argv[optind - 1], err, err_len);
+        if (set(out, &known[option - OPT_KNOWN], optarg, why, sizeof why)) continue;
+        snprintf(err, err_len, "--%s", why);
+        return KL_RELAY_BAD;
     }
     if (optind == argc) return KL_RELAY_RUN;
     snprintf(err, err_len, "expected options only, got \"%s\"", argv[optind]);
     return KL_RELAY_BAD;
+}
+
+/* The file's options are set first, then the command line's once more: those count. */
+enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
+                                            size_t err_len) {
+    char path[sizeof out->config];
+    kl_relay_options_defaults(out);
+    if (argc == 2 && !strcmp(argv[1], "help")) return KL_RELAY_HELP;
+    enum kl_relay_action action = read_words(out, argc, argv, err, err_len);
+    if (action != KL_RELAY_RUN || !out->config[0]) return action;
+    strcpy(path, out->config);
+    kl_relay_options_defaults(out);
+    if (read_config(out, path, err, err_len) != 0) return KL_RELAY_BAD;
+    return read_words(out, argc, argv, err, err_len);
 }
 
 int kl_relay_state(char *out, size_t cap) {

@@ -11,6 +11,7 @@
 #include "net/transport/hub.h"
 #include "net/transport/link.h"
 #include "net/relay/console.h"
+#include "net/relay/invitation.h"
 #include "net/relay/lobby.h"
 #include "net/relay/outlet.h"
 
@@ -49,7 +50,7 @@ static void on_lost(void *ctx, unsigned peer) {
 }
 static void on_moved(void *ctx, unsigned peer, const char *address) {
     kl_log(KL_LOG_INFO, "moved", "session=%08x address=%s", kl_hub_session(((struct server *)ctx)->hub, peer),
-           address);
+           kl_log_address(address));
     kl_lobby_moved(((struct server *)ctx)->lobby, peer, address);
 }
 static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
@@ -76,9 +77,12 @@ static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
                                  .watchers = r.watchers,
                                  .playing = r.playing,
                                  .password = r.doors & KL_DOOR_PASSWORD,
-                                 .locked = r.doors & KL_DOOR_LOCKED};
+                                 .locked = r.doors & KL_DOOR_LOCKED,
+                                 .quick = r.doors & KL_DOOR_QUICK,
+                                 .rtt_ms = r.rtt_ms};
     snprintf(out->name, sizeof out->name, "%s", r.name);
     snprintf(out->content, sizeof out->content, "%.*s", (int)sizeof out->content - 1, r.content);
+    snprintf(out->core, sizeof out->core, "%.*s", (int)sizeof out->core - 1, r.core);
     memcpy(out->identity, r.identity, sizeof out->identity);
     return true;
 }
@@ -117,7 +121,7 @@ static uint32_t net_session(void *ctx, unsigned peer) {
 static int open_key(struct server *s, const struct kl_relay_options *o, struct kl_keypair *key, char *err,
                     size_t err_len) {
     char dir[512];
-    if (o->state)
+    if (o->state[0])
         snprintf(dir, sizeof dir, "%s", o->state);
     else if (kl_relay_state(dir, sizeof dir) != 0) {
         snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
@@ -174,7 +178,7 @@ static int open_lobby(struct server *s, const struct kl_relay_options *o, const 
 }
 
 static int open_journal(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
-    if (!o->journal) return 0;
+    if (!o->journal[0]) return 0;
     return kl_journal_open(&s->journal, o->journal, o->journal_mib * UINT64_C(1048576), err, err_len);
 }
 
@@ -266,12 +270,17 @@ int kl_server_run(const struct kl_relay_options *options, int quit, char *err, s
     struct kl_outlet *answers = options->console ? kl_outlet_open(STDOUT_FILENO) : NULL;
     if (answers) s.answers = kl_outlet_stream(answers);
     log_listening(&s, options);
+    kl_invitation_log(options->host, kl_hub_address(s.hub), kl_hub_port(s.hub), s.fingerprint);
     if (options->listening) options->listening(options->ctx, kl_hub_port(s.hub), s.fingerprint);
     loop(&s, quit);
     char name[KL_QUIT_NAME];
-    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u", kl_wake_quit_name(quit, name),
-           kl_lobby_rooms(s.lobby), kl_lobby_members(s.lobby));
-    say_farewell(&s);
+    bool kept = kl_wake_quit(quit, name) == KL_QUIT_SERVICE && s.journal;
+    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u kept=%d", name, kl_lobby_rooms(s.lobby),
+           kl_lobby_members(s.lobby), kept);
+    if (kept)
+        kl_hub_drop(s.hub); /* the next relay has the rooms, by the journal */
+    else
+        say_farewell(&s);
     log_stopped(&s);
     kl_outlet_close(answers, LAST_ANSWERS_MS);
     kl_lobby_destroy(s.lobby);

@@ -39,8 +39,9 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 /* A socket's default buffer holds some 630 small datagrams: less than one burst of a full relay. */
 #define KL_SOCKET_BUFFER_BYTES (4 * 1024 * 1024)
 
-/* Data of a DISCONNECT on purpose. */
-#define KL_ENET_BYE 1
+/* Data of a DISCONNECT: on purpose; or by a relay that will be started again, so the client comes back. */
+#define KL_ENET_BYE  1
+#define KL_ENET_LOST 0
 
 /* Bytes of bulk on their way to one peer at most: two round trips of 60 ms at 2 Mbit/s. The rest waits at its
  * owner, so that a control message never waits behind more than this. */

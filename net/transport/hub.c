@@ -208,10 +208,18 @@ int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const s
     return 0;
 }
 
-void kl_hub_close(struct kl_hub *hub) {
+static void disconnect_all(struct kl_hub *hub, uint32_t data) {
     for (size_t i = 0; i < hub->host->peerCount; i++)
         if (hub->host->peers[i].state != ENET_PEER_STATE_DISCONNECTED)
-            enet_peer_disconnect_now(&hub->host->peers[i], KL_ENET_BYE);
+            enet_peer_disconnect_now(&hub->host->peers[i], data);
+}
+
+void kl_hub_drop(struct kl_hub *hub) {
+    disconnect_all(hub, KL_ENET_LOST);
+}
+
+void kl_hub_close(struct kl_hub *hub) {
+    disconnect_all(hub, KL_ENET_BYE);
     release(hub);
 }
 

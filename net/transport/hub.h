@@ -60,7 +60,9 @@ struct kl_hub_handler {
 int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const struct kl_hub_handler *handler,
                 char *err, size_t err_len);
 
-/* Sends all peers a disconnect on purpose (once, unacknowledged) and frees everything. */
+/* Disconnects all peers (once, unacknowledged) in such a way that they look for the relay again at once. */
+void kl_hub_drop(struct kl_hub *hub);
+/* Sends all peers that are left a disconnect on purpose (once, unacknowledged) and frees everything. */
 void kl_hub_close(struct kl_hub *hub);
 
 int kl_hub_fd(const struct kl_hub *hub); /* to poll for reading */

@@ -7,10 +7,11 @@
 #include "net/engine/wire.h"
 #include "net/session/seal.h"
 
-#define LINE_MAX_BYTES (1 + KL_LINE_NAME + 1 + KL_LINE_TEXT + 6 + 16)
+#define LINE_MAX_BYTES (1 + KL_LINE_NAME + 2 * (1 + KL_LINE_TEXT) + 8 + 16)
 
-enum { FLAG_INSECURE_LAN = 1 };                                /* PONG */
-enum { FLAG_PLAYING = 1, FLAG_PASSWORD = 2, FLAG_LOCKED = 4 }; /* a line of ROOMS */
+enum { FLAG_INSECURE_LAN = 1 };                                                /* PONG */
+enum { FLAG_PLAYING = 1, FLAG_PASSWORD = 2, FLAG_LOCKED = 4, FLAG_QUICK = 8 }; /* a line of ROOMS */
+#define FLAGS (FLAG_PLAYING | FLAG_PASSWORD | FLAG_LOCKED | FLAG_QUICK)
 
 static void begin(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t kind,
                   const uint8_t echo[KL_ECHO_BYTES]) {
@@ -97,12 +98,14 @@ int kl_pong_read(struct kl_pong *p, const uint8_t *bytes, size_t len) {
 static void write_line(struct kl_writer *w, const struct kl_room_line *l) {
     kl_write_string(w, l->name);
     kl_write_string(w, l->content);
+    kl_write_string(w, l->core);
+    kl_write_u16(w, l->rtt_ms);
     kl_write_u8(w, l->players);
     kl_write_u8(w, l->filled);
     kl_write_u8(w, l->open);
     kl_write_u16(w, l->watchers);
     kl_write_u8(w, (uint8_t)((l->playing ? FLAG_PLAYING : 0) | (l->password ? FLAG_PASSWORD : 0) |
-                             (l->locked ? FLAG_LOCKED : 0)));
+                             (l->locked ? FLAG_LOCKED : 0) | (l->quick ? FLAG_QUICK : 0)));
     kl_write_bytes(w, l->identity, sizeof l->identity);
 }
 
@@ -133,16 +136,19 @@ size_t kl_rooms_write(const struct kl_question *q,
 static bool read_line(struct kl_reader *r, struct kl_room_line *l) {
     kl_read_string(r, l->name, sizeof l->name);
     kl_read_string(r, l->content, sizeof l->content);
+    kl_read_string(r, l->core, sizeof l->core);
+    l->rtt_ms = read_u16(r);
     l->players = kl_read_u8(r);
     l->filled = kl_read_u8(r);
     l->open = kl_read_u8(r);
     l->watchers = read_u16(r);
     uint8_t flags = kl_read_u8(r);
     const uint8_t *identity = kl_read_bytes(r, sizeof l->identity);
-    if (!identity || r->failed || flags > (FLAG_PLAYING | FLAG_PASSWORD | FLAG_LOCKED)) return false;
+    if (!identity || r->failed || flags > FLAGS) return false;
     l->playing = flags & FLAG_PLAYING;
     l->password = flags & FLAG_PASSWORD;
     l->locked = flags & FLAG_LOCKED;
+    l->quick = flags & FLAG_QUICK;
     memcpy(l->identity, identity, sizeof l->identity);
     return l->name[0] && l->players <= KL_MAX_SEATS && l->filled <= KL_MAX_SEATS && l->open <= KL_MAX_SEATS;
 }

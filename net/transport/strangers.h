@@ -16,7 +16,7 @@ enum { KL_STRANGER_PING = 0x14, KL_STRANGER_PONG, KL_STRANGER_LIST, KL_STRANGER_
 #define KL_LINE_NAME  24   /* with NUL */
 #define KL_LINE_TEXT  64   /* with NUL */
 #define KL_ROOMS_END  0xffff
-#define KL_ROOMS_MAX  96 /* lines of one ROOMS at most: none is shorter than 12 bytes */
+#define KL_ROOMS_MAX  96 /* lines of one ROOMS at most: none is shorter than 15 bytes */
 
 struct kl_question { /* PING, LIST */
     uint8_t kind;
@@ -31,10 +31,12 @@ struct kl_pong {
     uint16_t rooms, clients;
 };
 struct kl_room_line {
-    char name[KL_LINE_NAME], content[KL_LINE_TEXT]; /* content: for people */
-    uint8_t players, filled, open;                  /* seats that the game needs, taken, free */
-    uint16_t watchers;                              /* from outside the game */
+    char name[KL_LINE_NAME], content[KL_LINE_TEXT], core[KL_LINE_TEXT]; /* content, core: for people */
+    uint8_t players, filled, open; /* seats that the game needs, taken, free */
+    uint16_t watchers;             /* from outside the game */
     bool playing, password, locked;
+    bool quick;           /* opened for a quick match */
+    uint16_t rtt_ms;      /* the longest round trip to the relay of a player there; KL_RTT_UNKNOWN */
     uint8_t identity[16]; /* of the room's facts (net/PROTOCOL.md §7, facts) */
 };
 struct kl_rooms {

@@ -59,7 +59,7 @@ def layout_snapshot(k):
 
 
 def layout_rooms(k):
-    lines = [[n["name"].hex(), n["content"].hex()] + [n[f] for f in ("players", "filled", "open", "watchers", "flags")] +
+    lines = [[n["name"].hex(), n["content"].hex(), n["core"].hex()] + [n[f] for f in ("rtt", "players", "filled", "open", "watchers", "flags")] +
              [n["identity"].hex()] for n in k["lines"]]
     return [k["echo"].hex(), k["next"], lines]
 
@@ -299,8 +299,9 @@ def any_stranger(rng):
         return what, 0, None, data + bytes((32 if ping else 1200) - len(data))
     if what == "pong":
         return what, 0, None, b"\x4b\x15" + echo + rng.randbytes(2) + bytes([rng.randrange(2)]) + rng.randbytes(4)
-    lines = [lay_str(bytes.fromhex(any_text(rng, 23, 1))) + lay_str(bytes.fromhex(any_text(rng, 63))) + bytes([8, 0, 8]) +
-             rng.randbytes(2) + bytes([rng.randrange(8)]) + rng.randbytes(16) for _ in range(rng.randrange(4))]
+    lines = [lay_str(bytes.fromhex(any_text(rng, 23, 1))) + lay_str(bytes.fromhex(any_text(rng, 63))) +
+             lay_str(bytes.fromhex(any_text(rng, 63))) + rng.randbytes(2) + bytes([8, 0, 8]) +
+             rng.randbytes(2) + bytes([rng.randrange(16)]) + rng.randbytes(16) for _ in range(rng.randrange(4))]
     return what, 0, None, b"\x4b\x17" + echo + rng.randbytes(2) + bytes([len(lines)]) + b"".join(lines)
 
 
@@ -403,8 +404,8 @@ def wrong_messages():
     name, frame = b"\x01a", b"\x00\x01\xff\x00"
     yield lay(6, 16, bytes(97))
     hello = lambda door: lay(1, VERSION, 0, name, name, 1, params, 0, door, bytes(34))
-    assert decode("message", 0, hello(59)) != "malformed"
-    yield from (hello(4), hello(12), hello(20), hello(64))                                     # HELLO: locked
+    assert decode("message", 0, hello(251)) != "malformed"
+    yield from (hello(4), hello(12), hello(20), hello(68))                                     # HELLO: locked
     yield lay(7, 2, bytes(48))                                                      # PROVE: what
     back = lambda flags, have, tags, room=name, first=0: lay(8, room, bytes(112), flags, have, 0, 0, 0, first, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0)
     assert decode("message", 0, back(2, 1, 1)) != "malformed"

@@ -95,7 +95,7 @@ class Match:
 
     def describe(self, c):
         lock = c.lock and (c.lock.state, c.lock.begin, c.lock.ran, c.lock.next, c.lock.taken, c.lock.next_sample)
-        return c.name, c.state, lock, c.refused, c.log[-8:], c.notices[-2:]
+        return c.name, c.state, lock, c.refused, c.log[-8:], c.notices[-2:], c.wants
 
 
 def restart(match):
@@ -154,7 +154,7 @@ def follows_the_lock(client, begin=0):
         number, keyframe, length = f[0], f[1], f[2]
         if number == keyframe:
             before = lock.frames[at - 1] if at else None
-        if number < begin or f[5] or before is None or not before[7] & f[7] >> port(client) & 1:
+        if number < begin or f[5] or before is None or not (before[7] & f[7]) >> port(client) & 1:
             continue
         s, first = (before[2], before[1]) if lock.subframes else (1, number_of[before[1]])
         low, high = (number - keyframe) * s // length, (number - keyframe + 1) * s // length

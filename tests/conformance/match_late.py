@@ -7,7 +7,8 @@ FPS, REPLAYED = 30, 5  # a relay with --catch-up 1 lets a newcomer replay so man
 
 
 def seated(client):
-    return client.lock and client.seats and client.lock.state == "present" and client.lock.frames
+    """It has loaded what it begins with, and plays."""
+    return client.lock and client.seats and client.lock.state == "present" and client.lock.frames and not client.waits
 
 
 def swaps(client):

@@ -269,7 +269,7 @@ def read_message(r, _seats):
         m.append(r.u(2))
         if m[1] != VERSION:
             raise Version
-        m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 59), r.u(2), r.hex(32)]
+        m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 251), r.u(2), r.hex(32)]
         need(not m[7] & 4)
     elif kind == 2:
         m += [r.u(4), r.u(4)]

@@ -187,7 +187,7 @@ class Client:
     # --- frames ---
 
     def on_25(self, first, frames):  # HISTORY
-        if self.lock.frames or first == self.lock.begin:
+        if self.lock.frames or first <= self.lock.begin:
             assert first <= self.lock.next, "HISTORY has no gap"
             self.lock.take_frames(frames)
 

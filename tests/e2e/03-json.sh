@@ -44,6 +44,11 @@ run_in_room ann "${game[@]}" --room json --frames 100000 --input random:1
 said relay 'joined room="json"' 10
 "$keylock" rooms --json "$relay" >"$tmp/rooms" 2>/dev/null
 bare rooms "$tmp/rooms"
+env -u XDG_CONFIG_HOME HOME="$tmp/none" KEYLOCK_RELAY="$relay" "$keylock" rooms --json >"$tmp/rooms-set" 2>/dev/null
+check json/rooms-set-relay "rooms without a relay does not ask the one that is set" grep -q '"name":"json"' "$tmp/rooms-set"
+env -u XDG_CONFIG_HOME -u KEYLOCK_RELAY HOME="$tmp/none" "$keylock" rooms >"$tmp/unset.log" 2>&1
+status=$?
+check json/rooms-no-relay "exit status $status, expected 2" test $status = 2
 check json/rooms-content "$(cat "$tmp/rooms")" grep -q '"content":{"xxh3":"[0-9a-f]\{16\}","bytes":[0-9]*,"name":"shooter.nes"}' "$tmp/rooms"
 run_in_room bob "${game[@]}" --room json --frames 120 --input random:2 --wait 20
 ended bob 40

@@ -54,12 +54,12 @@ if ss -K dst 127.0.0.1 dport = "$tcp" >/dev/null 2>&1 && said bob 'netplay ended
 else
     note "the kernel cuts no connection for us: not tried"
 fi
-for who in ann bob; do
+for who in bob ann; do # without the host's relay the guest's game would be the guest's own again, and would count
     stop $who
     status=$?
     check "$part/end-$who" "exit status $status" test $status = 0
     note "$(grep -aoE 'session frames=.*' "$tmp/$who.log" | tail -n 1)"
-    [ "$part-$who" != netplay-host-ann ] || continue # without a relay his game is his own until a guest comes, and counts on
+    [ "$part-$who" != netplay-host-ann ] || continue # without a relay the host's game is the host's own until a guest comes, and counts
     check "$part/srm-$who" "the player's save file has changed" own_save "$tmp/$who/save/shooter.srm"
 done
 same_hashes $part

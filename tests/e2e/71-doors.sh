@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # 71-doors.sh - the doors of a room let the right players in and refuse the others: links, the relay's key, passwords, the lock,
-# kicks and bans.
+# kicks and bans. The relay's log has hashes in place of the players' addresses all the while.
 # runs: waiting, test, 40 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
 nestopia=$(core_path nestopia) || die "doors: no nestopia"
-PARTS=${PARTS:-link key password host console clear}
+PARTS=${PARTS:-link key password host hashed console clear}
 game=(--core "$nestopia" --content "$content/shooter.nes" --hash-every 60 --wait 20)
 start_relay
 
@@ -85,7 +85,7 @@ key() {
     refused key-changed-link "its fingerprint is $after, expected was $before" --link "keylock://$relay/pin#$before"
     stop other
     : >"$tmp/relay.log"
-    start relay "$relay_program" --bind 127.0.0.1 --port "$port" --log info
+    start relay "$relay_program" --bind 127.0.0.1 --port "$port" --hash-addresses --log debug
     said relay listening 5 || die "doors/key: the relay does not start again"
     check doors/key-kept "the relay has a new key after a restart" test "$(fingerprint_of relay)" = "$before"
 }
@@ -159,6 +159,21 @@ console() {
     check doors/console-kick "$(tail -n 2 "$tmp/ida.log" | head -n 1)" grep -aq 'put out by' "$tmp/ida.log"
     exec 8>&-
 }
+
+# --- the log so far: no address of a player, one hash for all of them, for they are at one address ------------------
+
+hashed() {
+    grep -avE 'event=(listening|invitation|open_port|local_address) ' "$tmp/relay.log" >"$tmp/players.log"
+    check doors/hashed "an address: $(grep -aoE '.*127\.0\.0\.1.*' "$tmp/players.log" | head -n 1)" \
+        not grep -aq '127\.0\.0\.1' "$tmp/players.log"
+    check doors/hashed-alike "$(grep -aoE ' address=[^ ]*' "$tmp/players.log" | sort | uniq -c | head -n 4 | tr '\n' ' ')" \
+        test "$(grep -aoE ' address=[^ ]*' "$tmp/players.log" | sort -u | grep -cE '=[0-9a-f]{16}$')" = 1
+    local bare
+    bare=$(grep -n 'address=%s' -A 4 net/relay/*.c | awk '/address=%s/ { place = $1; open = 1 } open && /kl_log_address|kl_hub_address/ { open = 0 }
+        open && /;$/ { print place; open = 0 }')
+    check doors/hashed-all "a line of the log has an address that no kl_log_address() has seen: $bare" test -z "$bare"
+}
+not() { ! "$@"; }
 
 # --- a relay without encryption: only for clients that want the same -------------------------------------------------------
 

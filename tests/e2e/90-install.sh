@@ -66,7 +66,7 @@ config_save_on_exit = "false"
 END
     printf '%s\n' "${no_sound[@]}"
 } | user "$tmp/ann" tee "$ra/retroarch.cfg" >"$tmp/before.cfg"
-printf '%s\n' 'nestopia_palette = "raw"' 'keylock_mode = "quick"' | user "$tmp/ann" tee "$ra/config/Nestopia/Nestopia.opt" >/dev/null
+printf '%s\n' 'nestopia_palette = "raw"' 'keylock_mode = "room"' | user "$tmp/ann" tee "$ra/config/Nestopia/Nestopia.opt" >/dev/null
 echo save | user "$tmp/ann" tee "$ra/saves/Nestopia/game.srm" >/dev/null
 
 run ann 0 nestopia --room "my room" --relay relay.example.org
@@ -107,6 +107,15 @@ check install/by-path "the link leads to $(readlink "$ra/cores/nestopia_libretro
 run ann 0 "$sys/cores/nestopia_libretro.so"
 check install/by-path-back "the link leads to $(readlink "$ra/cores/nestopia_libretro.so")" \
     test "$(readlink "$ra/cores/nestopia_libretro.so")" = "$sys/cores/nestopia_libretro.so"
+
+# --- settings alone: nothing else changes ---------------------------------------------------------------------------
+
+home_for set
+run set 0 --relay "relay.example.org:4000" --for native
+check install/relay-alone "keylock.cfg is not all that is there: $(cd "$tmp/set" && find . -type f)" \
+    test "$(cd "$tmp/set" && find . -type f)" = ./.config/retroarch/system/keylock.cfg
+check install/relay-kept "keylock.cfg has another relay" \
+    grep -qx 'relay = "relay.example.org:4000"' "$tmp/set/.config/retroarch/system/keylock.cfg"
 
 # --- from RetroArch's own menu ------------------------------------------------------------------------------------
 

@@ -68,21 +68,29 @@ check quick/other-set "the room of the player with another parent set is not emp
     eval 'running una && [ "$(grep -acF "event=joined $unas" "$tmp/relay.log")" = 1 ]'
 stop una INT
 
-# --- an open room of this game is taken before one is made; one with a password is not ----------------------------
+# --- a room that friends opened is none for a quick match, also if it is open ---------------------------------------
 
-start host "$keylock" run --quiet --core nestopia --content "$content/shooter.nes" --relay "$relay" --room open --name host \
+start host "$keylock" run --quiet --core nestopia --content "$content/shooter.nes" --relay "$relay" --room a-room --name host \
     --speed real --frames 240 --input random:1
-start shut "$keylock" run --quiet --core nestopia --content "$content/shooter.nes" --relay "$relay" --room a-shut --name shut \
-    --password secret --speed real --frames 240 --input random:1
-both_listed() { rooms >"$tmp/rooms.log" 2>&1 && grep -q '"a-shut"' "$tmp/rooms.log" && grep -q '"open"' "$tmp/rooms.log"; }
-check quick/listed "$(tail -n 1 "$tmp/rooms.log")" eventually 10 both_listed
+listed() { rooms >"$tmp/rooms.log" 2>&1 && grep -q '"a-room"' "$tmp/rooms.log"; }
+check quick/listed "$(tail -n 1 "$tmp/rooms.log")" eventually 10 listed
 quick carl nestopia "$content/shooter.nes"
-ended carl 30
-status=$?
-check quick/open-room "exit status $status" test $status = 0
-ended host 10
-check quick/host "exit status $?" test $? = 0
-stop shut INT
+check quick/own-room "carl opened no room of his own" said relay 'joined room="quick-.*name="carl"' 12
+rooms >"$tmp/rooms.log"
+check quick/marked "the list does not tell the two rooms apart: $(cat "$tmp/rooms.log")" python3 - "$tmp/rooms.log" <<'END'
+import json, sys
+rooms = {r["name"][:6]: r for r in json.load(open(sys.argv[1]))["rooms"]}
+assert rooms["quick-"]["quick"] and not rooms["a-room"]["quick"]
+assert all(r["core"].startswith("Nestopia ") and 17 <= r["delay_ms"] < 100 for r in rooms.values())
+END
+quick dora nestopia "$content/shooter.nes"
+for who in carl dora; do
+    ended $who 30
+    status=$?
+    check quick/meets-$who "exit status $status" test $status = 0
+done
+check quick/friends-alone "somebody came into the friends' room" test "$(grep -ac 'joined room="a-room"' "$tmp/relay.log")" = 1
+stop host INT
 
 # --- RetroArch: alone first, then a quick match by the menu, practising; at last alone again ----------------------
 
@@ -160,8 +168,8 @@ check quick/leaves-again "dan did not leave the room" \
     eventually 12 eval '[ "$(grep -acE "left room=\"quick-.*name=\"dan\"" "$tmp/relay.log")" = 2 ]'
 same_as una
 menu_keys "$command_port" TOGGLE RIGHT RIGHT TOGGLE # Named room
-check quick/another-room "dan did not come into the room main" said relay 'joined room="main".*name="dan"' 12
-run_in_room fay --room main --core nestopia --content "$game" --speed real --frames 400 --input random:3
+check quick/another-room "dan did not come into the game's room" said relay 'joined room="nestopia-.*name="dan"' 12
+run_in_room fay --core nestopia --content "$game" --speed real --frames 400 --input random:3
 check quick/meets-there "the match did not begin" eventually 20 begun 3
 ended fay 30
 status=$?
@@ -171,4 +179,18 @@ status=$?
 check quick/end "exit status $status" test $status = 0
 same_as fay
 check quick/saves-kept-to-the-end "the match reached the player's save file" test "$(srm)" = "$before"
+
+# --- the next start begins alone, though the core options still say Quick match ----------------------------------
+
+echo 'keylock_mode = "quick"' >"$tmp/dan/config/retroarch/config/Nestopia Keylock/Nestopia Keylock.opt"
+joins=$(grep -ac 'joined .*name="dan"' "$tmp/relay.log")
+start next env "${home[@]}" KEYLOCK_NAME=dan retroarch -v -L "$tmp/dan/cores/nestopia_keylock_libretro.so" "$game"
+check quick/says-alone "no line says that the player is alone" said next 'choose Quick match again' 20
+frontend_frames "$command_port" 60
+check quick/starts-alone "a quick match began by itself" test "$(grep -ac 'joined .*name="dan"' "$tmp/relay.log")" = "$joins"
+window=$(window_of next)
+menu_keys "$command_port" TOGGLE A UP A RIGHT TOGGLE # from Alone, as it stands now, to Quick match
+check quick/asked-again "no quick match began when it was chosen" \
+    eventually 12 eval '[ "$(grep -ac "joined .*name=\"dan\"" "$tmp/relay.log")" -gt '"$joins"' ]'
+stop next
 finish

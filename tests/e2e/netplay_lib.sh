@@ -44,8 +44,9 @@ play() { # SECONDS WINDOW…: some fire and flight
     done
 }
 
-# Of the match nothing. Until it began the guest's game was his own, some frames long: they count in the first byte.
-own_save() { # FILE [FRAMES]
+# own_save FILE [FRAMES]: the player's save file holds nothing of the match. Before it the guest's game was the guest's own for some
+# frames, which count in the first byte.
+own_save() {
     python3 -c 'import sys
 was, now, frames = *(open(p, "rb").read() for p in sys.argv[1:3]), sys.argv[3]
 sys.exit(was[1:] != now[1:] or (now[0] - was[0]) % 256 > int(frames))' "$tmp/player.srm" "$1" "${2:-100}"

@@ -81,7 +81,8 @@ static unsigned rooms(void *ctx) {
 }
 static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
     (void)ctx;
-    *out = (struct kl_room_line){"arcade", "croom.nes", 2, 1, 1, 9, false, true, false, {1}};
+    *out = (struct kl_room_line){
+        .name = "arcade", .content = "croom.nes", .core = "core", .players = 2, .identity = {1}};
     return ++*from <= 2;
 }
 

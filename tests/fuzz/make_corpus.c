@@ -342,7 +342,17 @@ static void sessions(void) {
 
 static bool two_lines(void *ctx, unsigned *from, struct kl_room_line *out) {
     (void)ctx;
-    *out = (struct kl_room_line){"arcade", "croom.nes", 2, 1, 1, 9, false, true, false, {1, 2, 3}};
+    *out = (struct kl_room_line){.name = "arcade",
+                                 .content = "croom.nes",
+                                 .core = "Nestopia 1.52",
+                                 .players = 2,
+                                 .filled = 1,
+                                 .open = 1,
+                                 .watchers = 9,
+                                 .password = true,
+                                 .quick = true,
+                                 .rtt_ms = 40,
+                                 .identity = {1, 2, 3}};
     return ++*from <= 2;
 }
 

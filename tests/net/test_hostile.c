@@ -203,7 +203,7 @@ static void unknown_version(void **state) {
     intruder_enter(&n, relay.port);
     const uint8_t hello[] = {KL_MSG_HELLO, 99, 0, 1, 2, 3};
     intruder_say(&n, hello, sizeof hello);
-    expect_refusal(&n, "this relay speaks protocol 4, you speak 99");
+    expect_refusal(&n, "this relay speaks protocol 4, you speak 99: the relay must be updated");
 }
 
 static void silence(void **state) {

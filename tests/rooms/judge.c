@@ -139,15 +139,22 @@ static void expect_in_sync(const struct client *c) {
     if (c->verdict.differs || !c->verdict.complete) fail("%s heard no good verdict at the end", c->name);
 }
 
+/* No player is left. Its watchers see the last frames for some seconds more. */
+static bool is_over(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) return false;
+    return true;
+}
+
 void judge_end(void) {
     struct kl_lobby_room *r = the_room();
+    bool over = is_over(r);
     unsigned playing = 0;
-    for (unsigned i = 0; i < CLIENTS;
-         i++) /* a watcher goes on for a minute to look for a room that is gone */
-        playing += client[i].state != OFF && !(client[i].state == LOST && client[i].watches);
+    for (unsigned i = 0; i < CLIENTS; i++) /* a watcher looks for its room for a minute more */
+        playing += client[i].state != OFF && !(client[i].watches && (over || client[i].state == LOST));
     bool never_full = r && r->phase < KL_ROOM_PLAYING && (canon_end == 0 || fate_game_is_gone()) &&
                       kl_lobby_count(kl_lobby_seats_filled(r)) < r->params.players;
-    if (never_full || (!playing && !r)) {
+    if (never_full || (!playing && over)) {
         counts.ended++;
         return;
     }

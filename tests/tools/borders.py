@@ -29,7 +29,7 @@ LAYERS = {
     "net/relay": ["net/platform", "net/engine", "net/session", "net/transport"],
     "core_wrapper": ["net/platform", "net/engine", "net/session", "net/transport", "net/relay/hosted"],
     "core_wrapper/tool": ["net/platform", "net/engine", "net/session", "net/transport", "core_wrapper/wrapper_api",
-                          "core_wrapper/keylock_api", "core_wrapper/cfg_file"],
+                          "core_wrapper/keylock_api"],
 }
 BEHIND = {"net/platform/posix": "net/platform"}
 OUTSIDE = {

@@ -1,7 +1,8 @@
 #!/bin/sh
-# deps.sh [play] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures; play: only those
-# that its programs and the bundled game are built from.
+# deps.sh [play | relay] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures; play: only
+# those that its programs and the bundled game are built from; relay: only those that the relay is built from.
 set -eu
+relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev'
 play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libsamplerate0-dev libxxhash-dev libjson-c-dev
 retroarch-dev libretro-core-info cc65'
 tests='libcmocka-dev retroarch libretro-nestopia libretro-gambatte libretro-mgba
@@ -11,11 +12,12 @@ xvfb xdotool imagemagick x11-utils iproute2 tcpdump gnuplot-nox fonts-dejavu-cor
 cppcheck clang-format patch xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev zlib1g-dev libasound2-dev'
 case "${1:-}" in
 play) packages=$play ;;
+relay) packages=$relay ;;
 '')
     packages="$play $tests"
     command -v npm >/dev/null || packages="$packages npm" # Debian's would clash with another distribution's Node.js
     ;;
-*) echo "deps: expected play or nothing, got \"$1\"" >&2; exit 2 ;;
+*) echo "deps: expected play, relay or nothing, got \"$1\"" >&2; exit 2 ;;
 esac
 
 missing=

@@ -159,6 +159,27 @@ static void strangers_get_no_more_than_they_send(void **state) {
     }
 }
 
+/* The table of net/PROTOCOL.md: the relay's version and the one before it, from the first package on. */
+static void the_served_versions_get_a_cookie_and_all_others_a_refusal(void **state) {
+    (void)state;
+    struct pair p = fresh(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
+    uint8_t init[KL_INIT_BYTES], reply[KL_STRANGER_MAX];
+    size_t len;
+    kl_hs_client_init(&p.client, init);
+    for (unsigned v = 0; v <= KL_PROTOCOL_VERSION + 3; v++) {
+        bool served = v == KL_PROTOCOL_VERSION || (v == KL_PROTOCOL_VERSION - 1 && v >= 4);
+        struct kl_hs_outcome out = {0};
+        init[2] = (uint8_t)v;
+        init[3] = 0;
+        assert_int_equal(
+            kl_hs_relay_receive(&p.relay, 1000, here, init, sizeof init, &p.request, reply, &len),
+            KL_HS_REPLY);
+        assert_int_equal(kl_hs_client_receive(&p.client, reply, len, &out),
+                         served ? KL_HS_AGAIN : KL_HS_REFUSED);
+        if (!served) assert_int_equal(out.code, KL_HS_REFUSED_VERSION);
+    }
+}
+
 static void a_cookie_is_for_one_address_and_a_time(void **state) {
     (void)state;
     struct pair p = fresh(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
@@ -298,6 +319,7 @@ int main(void) {
         cmocka_unit_test(every_flipped_bit_of_an_answer_gives_no_session),
         cmocka_unit_test(every_flipped_bit_of_init_gives_no_session),
         cmocka_unit_test(strangers_get_no_more_than_they_send),
+        cmocka_unit_test(the_served_versions_get_a_cookie_and_all_others_a_refusal),
         cmocka_unit_test(a_cookie_is_for_one_address_and_a_time),
         cmocka_unit_test(a_cookie_is_taken_from_the_path_only_and_not_for_ever),
         cmocka_unit_test(ciphers_are_agreed),

@@ -165,7 +165,8 @@ static void protocol_errors_put_out(void **state) {
     expect_refusal(0, KL_REFUSE_PROTOCOL, "protocol error");
     connect_peer(2);
     kl_lobby_message(lobby, 2, (const uint8_t *)"\1\143\0", 3, now_us);
-    expect_refusal(2, KL_REFUSE_VERSION, "this relay speaks protocol 4, you speak 99");
+    expect_refusal(2, KL_REFUSE_VERSION,
+                   "this relay speaks protocol 4, you speak 99: the relay must be updated");
     assert_int_equal(kl_lobby_members(lobby), 0);
 }
 

@@ -279,6 +279,33 @@ static void a_door_for_one_at_a_time(void **state) {
     expect_refusal(3, KL_REFUSE_DOOR, "its host has locked it");
 }
 
+/* A player who wants a match ends in no room that is not for that, and never among its watchers. */
+static void matches_and_named_rooms_are_apart(void **state) {
+    (void)state;
+    struct kl_lobby_listing room;
+    unsigned from = 0;
+    hello(0, "friends", 1, 2, "x");
+    hello_with(1, "friends", KL_DOOR_QUICK | KL_DOOR_SEAT);
+    expect_refusal(1, KL_REFUSE_FULL, "was not opened for a quick match");
+    hello_with(1, "quick-a", KL_DOOR_QUICK | KL_DOOR_SEAT);
+    assert_non_null(heard(1, KL_MSG_WELCOME));
+    assert_int_equal(kl_lobby_list(lobby, &from, &room, 1), 1);
+    assert_false(room.doors & KL_DOOR_QUICK);
+    assert_int_equal(room.rtt_ms, KL_RTT_UNKNOWN);
+    assert_int_equal(kl_lobby_list(lobby, &from, &room, 1), 1);
+    assert_string_equal(room.name, "quick-a");
+    assert_true(room.doors & KL_DOOR_QUICK);
+    hello_with(2, "quick-a", KL_DOOR_QUICK | KL_DOOR_SEAT);
+    assert_int_equal(heard(2, KL_MSG_WELCOME)->welcome.seats, 2);
+    hello_with(3, "quick-a", KL_DOOR_QUICK | KL_DOOR_SEAT);
+    expect_refusal(3, KL_REFUSE_FULL, "its 2 seats are taken");
+    struct kl_msg m = a_hello(4, "quick-a", 1, 2, "another game"); /* not told what is played there */
+    m.hello.door = KL_DOOR_SEAT;
+    connect_peer(4);
+    say(4, &m);
+    expect_refusal(4, KL_REFUSE_FULL, "its 2 seats are taken");
+}
+
 /* Chat shows NAME: TEXT, and the relay's operator speaks as "relay". */
 static void nobody_is_called_relay(void **state) {
     (void)state;
@@ -505,6 +532,7 @@ int main(void) {
         T(guessing_from_everywhere_gets_slow),
         T(locked_is_for_newcomers),
         T(a_door_for_one_at_a_time),
+        T(matches_and_named_rooms_are_apart),
         T(nobody_is_called_relay),
         T(no_name_writes_the_log),
         T(kicked_may_come_again_and_banned_may_not),

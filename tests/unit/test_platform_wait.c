@@ -104,19 +104,22 @@ static void the_order_to_quit_wakes_and_says_its_name(void **state) {
     int quit = kl_wake_at_quit();
     assert_true(quit >= 0);
     assert_int_equal(kl_wait_for(&quit, 1, 0), 0);
-    assert_string_equal(kl_wake_quit_name(quit, name), "none");
+    assert_int_equal(kl_wake_quit(quit, name), KL_QUIT_NONE);
+    assert_string_equal(name, "none");
     static const struct {
         int sig;
+        enum kl_quit quit;
         const char *name;
-    } order[] = {{SIGTERM, "Terminated"}, {SIGINT, "Interrupt"}};
+    } order[] = {{SIGTERM, KL_QUIT_SERVICE, "Terminated"}, {SIGINT, KL_QUIT_KEY, "Interrupt"}};
     for (unsigned i = 0; i < 2; i++) {
         kill(getpid(), order[i].sig);
         assert_int_equal(kl_wait_for(&quit, 1, KL_WAIT_FOREVER), 1);
-        assert_string_equal(kl_wake_quit_name(quit, name), order[i].name);
+        assert_int_equal(kl_wake_quit(quit, name), order[i].quit);
+        assert_string_equal(name, order[i].name);
         assert_int_equal(kl_wait_for(&quit, 1, 0), 0);
     }
     kl_wake(two[0]);
-    assert_string_equal(kl_wake_quit_name(two[0], name), "none"); /* hosted.c has one of these instead */
+    assert_int_equal(kl_wake_quit(two[0], name), KL_QUIT_NONE); /* hosted.c has one of these instead */
     kl_socket_close(quit);
 }
 

@@ -8,7 +8,7 @@
 static const struct kl_quick_want want = {.identity = {7}, .seats = 1};
 
 static struct kl_room_line room(const char *name) {
-    struct kl_room_line l = {.identity = {7}, .players = 2, .filled = 1, .open = 1};
+    struct kl_room_line l = {.identity = {7}, .players = 2, .filled = 1, .open = 1, .quick = true};
     snprintf(l.name, sizeof l.name, "%s", name);
     return l;
 }
@@ -27,6 +27,10 @@ static void takes_what_is_open(void **state) {
     l.locked = true;
     assert_false(kl_quick_fits(&l, &want, "", ""));
     l = room("a");
+    l.quick = false; /* a room that friends named */
+    assert_false(kl_quick_fits(&l, &want, "", ""));
+    assert_false(kl_quick_fits(&l, &want, "quick-zzz", ""));
+    l = room("a");
     l.open = 0;
     assert_false(kl_quick_fits(&l, &want, "", ""));
     l = room("a");
@@ -42,10 +46,9 @@ static void two_meet(void **state) {
         kl_quick_name(a);
         kl_quick_name(b);
         assert_true(strlen(a) < KL_NAME_MAX && strncmp(a, KL_QUICK_PREFIX, strlen(KL_QUICK_PREFIX)) == 0);
-        struct kl_room_line of_a = room(a), of_b = room(b), named = room("friends");
+        struct kl_room_line of_a = room(a), of_b = room(b);
         assert_int_equal(kl_quick_fits(&of_b, &want, a, "") + kl_quick_fits(&of_a, &want, b, ""), 1);
         assert_false(kl_quick_fits(&of_a, &want, a, ""));
-        assert_true(kl_quick_fits(&named, &want, a, ""));
     }
 }
 

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "net/platform/dir.h"
+#include "net/platform/file.h"
 #include "net/relay/relay_options.h"
 
 #define ARGS_MAX 16
@@ -40,8 +42,8 @@ static void defaults(void **state) {
     assert_int_equal(options.limits.messages, 500);
     assert_int_equal(options.limits.pieces, 4096);
     assert_int_equal(options.log_lines, 120);
-    assert_null(options.state);
-    assert_null(options.journal);
+    assert_string_equal(options.state, "");
+    assert_string_equal(options.journal, "");
     assert_int_equal(options.journal_mib, 256);
     assert_false(options.insecure_lan);
 }
@@ -155,6 +157,59 @@ static void errors_name_the_option_and_what_came(void **state) {
     bad("help", "--port", "--port: expected a value");
 }
 
+static enum kl_relay_action parse_with_file(const char *text, const char *option) {
+    char path[256], why[256];
+    assert_int_equal(
+        kl_dir_known(KL_DIR_TEMPORARY, "test_relay_options.conf", path, sizeof path, why, sizeof why), 0);
+    assert_int_equal(kl_file_write_whole(path, text, strlen(text), 0, why, sizeof why), 0);
+    enum kl_relay_action action = option ? PARSE(option, "--config", path) : PARSE("--config", path);
+    kl_file_remove(path, why, sizeof why);
+    return action;
+}
+
+static void a_file_has_the_same_options_and_the_command_line_wins(void **state) {
+    (void)state;
+    static const char text[] = "# ours\n\nport = 6000 # UDP\nrooms = 3\n"
+                               "journal = \"/var/lib/keylock relay\"\nwatchers=0\n"
+                               "insecure-lan = on\nconsole = off\nlog = debug\n";
+    assert_int_equal(parse_with_file(text, "--port=7000"), KL_RELAY_RUN);
+    assert_int_equal(options.port, 7000);
+    assert_int_equal(options.rooms, 3);
+    assert_string_equal(options.journal, "/var/lib/keylock relay");
+    assert_int_equal(options.lobby.watchers, 0);
+    assert_true(options.insecure_lan);
+    assert_false(options.console);
+    assert_int_equal(options.log, KL_LOG_DEBUG);
+    assert_int_equal(options.seats, 8);
+    assert_int_equal(parse_with_file("console = off\n", "--console"), KL_RELAY_RUN);
+    assert_true(options.console);
+    assert_int_equal(parse_with_file("", "--help"), KL_RELAY_HELP);
+    assert_int_equal(PARSE("--config", "/nonexistent/relay.conf"), KL_RELAY_BAD);
+    assert_non_null(strstr(err, "/nonexistent/relay.conf"));
+}
+
+static void bad_line(const char *text, const char *wanted) {
+    assert_int_equal(parse_with_file(text, NULL), KL_RELAY_BAD);
+    if (!strstr(err, wanted)) print_error("error: %s\nwanted: %s\n", err, wanted);
+    assert_non_null(strstr(err, wanted));
+}
+
+static void a_bad_line_is_named(void **state) {
+    (void)state;
+    bad_line("rooms = 3\nport = 70000\n",
+             "relay_options.conf line 2: port: expected a number from 0 to 65535, got "
+             "\"70000\"");
+    bad_line("\nport 6000\n", "line 2: expected key = value, got \"port 6000\"");
+    bad_line("prot = 6000\n", "line 1: expected an option without its --, got \"prot\"");
+    bad_line("--port = 6000\n", "line 1: expected an option without its --, got \"--port\"");
+    bad_line("config = /etc/x\n", "line 1: expected an option without its --, got \"config\"");
+    bad_line("console = yes\n", "line 1: console: expected on or off, got \"yes\"");
+    bad_line("console =\n", "line 1: console: expected on or off, got \"\"");
+    bad_line("state =\n", "line 1: state: expected 1 to 511 bytes, got \"\"");
+    bad_line("log = loud\n", "line 1: log: expected error, info or debug, got \"loud\"");
+    bad_line("rooms = 3\n\nrooms = 4\nport = x\n", "line 3: expected rooms once, got it in line 1, too");
+}
+
 static void the_key_has_its_place(void **state) {
     (void)state;
     char dir[64];
@@ -175,6 +230,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(values),
+        cmocka_unit_test(a_file_has_the_same_options_and_the_command_line_wins),
+        cmocka_unit_test(a_bad_line_is_named),
         cmocka_unit_test(the_key_has_its_place),
         cmocka_unit_test(limits_of_rooms),
         cmocka_unit_test(errors_name_the_option_and_what_came),

@@ -19,10 +19,17 @@ static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
     while (*from < places && *from % 2)
         ++*from;
     if (*from >= places) return false;
-    *out = (struct kl_room_line){
-        .players = 2, .filled = 1, .open = 1, .watchers = 300, .password = *from % 4 == 0, .identity = {7}};
+    *out = (struct kl_room_line){.players = 2,
+                                 .filled = 1,
+                                 .open = 1,
+                                 .watchers = 300,
+                                 .password = *from % 4 == 0,
+                                 .quick = true,
+                                 .rtt_ms = (uint16_t)*from,
+                                 .identity = {7}};
     snprintf(out->name, sizeof out->name, "room %u", *from);
     snprintf(out->content, sizeof out->content, "%063u", *from);
+    snprintf(out->core, sizeof out->core, "core %u", *from);
     ++*from;
     return true;
 }
@@ -89,6 +96,8 @@ static void all_rooms_once(void **state) {
                 assert_string_equal(rooms.line[i].name, name);
                 assert_int_equal(rooms.line[i].password, expected % 4 == 0);
                 assert_int_equal(rooms.line[i].watchers, 300);
+                assert_true(rooms.line[i].quick && rooms.line[i].rtt_ms == expected);
+                assert_int_equal(strncmp(rooms.line[i].core, "core ", 5), 0);
                 assert_int_equal(rooms.line[i].identity[0], 7);
             }
             assert_true(rooms.count > 0 || rooms.next == KL_ROOMS_END);

@@ -54,9 +54,10 @@ int kl_wake_at_quit(void) {
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-const char *kl_wake_quit_name(int w, char out[KL_QUIT_NAME]) {
+enum kl_quit kl_wake_quit(int w, char name[KL_QUIT_NAME]) {
     struct signalfd_siginfo info;
     bool came = read(w, &info, sizeof info) == sizeof info;
-    snprintf(out, KL_QUIT_NAME, "%s", came ? strsignal((int)info.ssi_signo) : "none");
-    return out;
+    snprintf(name, KL_QUIT_NAME, "%s", came ? strsignal((int)info.ssi_signo) : "none");
+    if (!came) return KL_QUIT_NONE;
+    return info.ssi_signo == SIGINT ? KL_QUIT_KEY : KL_QUIT_SERVICE;
 }

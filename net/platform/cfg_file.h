@@ -1,9 +1,10 @@
-/* cfg_file.h - the text of files with lines `key = value`: keylock.cfg, retroarch.cfg, core info files. Pure.
+/* cfg_file.h - the text of files with lines `key = value`: keylock.cfg, the relay's,
+ * retroarch.cfg, core info files. Pure.
  *
  * Read as RetroArch reads them: the first of two lines with the same key counts. A value may stand in double
  * quotes, which protect a #. Otherwise a # behind a blank begins a comment: a link has a # within. */
-#ifndef KLW_CFG_FILE_H
-#define KLW_CFG_FILE_H
+#ifndef KL_PLATFORM_CFG_FILE_H
+#define KL_PLATFORM_CFG_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "core_wrapper/cfg_file.h"
+#include "net/platform/cfg_file.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,0 +1,73 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/relay/invitation.h"
+#include "net/relay/relay_log.h"
+
+#define KEY "klctam52jbefllrbwzcec4kpzufo5yyd"
+
+static char *text;
+
+static void logged(const char *host, const char *bound, uint16_t port) {
+    size_t len;
+    free(text);
+    FILE *to = open_memstream(&text, &len);
+    assert_non_null(to);
+    kl_log_to(to);
+    kl_invitation_log(host, bound, port, KEY);
+    kl_log_to(NULL);
+    fclose(to);
+}
+#define says(part) assert_non_null(strstr(text, part))
+
+static void an_address_tells_whom_it_serves(void **state) {
+    (void)state;
+    static const struct {
+        const char *host;
+        enum kl_audience audience;
+    } known[] = {
+        {"relay.example.org", KL_AUDIENCE_ALL}, {"203.0.113.7", KL_AUDIENCE_ALL},
+        {"172.15.0.1", KL_AUDIENCE_ALL},        {"172.32.0.1", KL_AUDIENCE_ALL},
+        {"100.63.0.1", KL_AUDIENCE_ALL},        {"100.128.0.1", KL_AUDIENCE_ALL},
+        {"10.1.2.3", KL_AUDIENCE_NETWORK},      {"172.16.0.1", KL_AUDIENCE_NETWORK},
+        {"172.31.9.9", KL_AUDIENCE_NETWORK},    {"192.168.1.5", KL_AUDIENCE_NETWORK},
+        {"169.254.8.8", KL_AUDIENCE_NETWORK},   {"100.64.0.1", KL_AUDIENCE_NETWORK},
+        {"127.0.0.1", KL_AUDIENCE_MACHINE},     {"localhost", KL_AUDIENCE_MACHINE},
+    };
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+        if (kl_invitation_audience(known[i].host) != known[i].audience) fail_msg("%s", known[i].host);
+}
+
+static void the_link_and_the_port_are_told(void **state) {
+    (void)state;
+    logged("relay.example.org", "0.0.0.0", 55435);
+    says("event=invitation link=keylock://relay.example.org/friends#" KEY " ");
+    says("event=open_port udp=55435 ");
+    assert_null(strstr(text, "local_address"));
+    logged("", "192.168.1.5", 7000);
+    says("link=keylock://192.168.1.5:7000/friends#" KEY " ");
+    says("udp=7000 ");
+    says("event=local_address host=192.168.1.5 text=\"only machines of its own network reach 192.168.1.5");
+    logged("", "127.0.0.1", 55435);
+    says("only programs of this machine reach 127.0.0.1");
+    logged("", "0.0.0.0", 55435);
+    says("link=keylock://");
+    assert_null(strstr(text, "keylock://0.0.0.0"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_address_tells_whom_it_serves),
+        cmocka_unit_test(the_link_and_the_port_are_told),
+    };
+    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    free(text);
+    return result;
+}

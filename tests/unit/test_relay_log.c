@@ -1,0 +1,39 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sodium.h>
+
+#include "net/relay/relay_log.h"
+
+static void an_address_is_shown_as_it_is(void **state) {
+    (void)state;
+    assert_string_equal(kl_log_address("192.0.2.7:4000"), "192.0.2.7:4000");
+}
+
+/* The last test: hashing stays on. */
+static void a_hash_tells_equal_addresses_and_nothing_else(void **state) {
+    (void)state;
+    char first[32], other[32];
+    kl_log_hash_addresses();
+    snprintf(first, sizeof first, "%s", kl_log_address("192.0.2.7:4000"));
+    assert_int_equal(strlen(first), 16);
+    assert_int_equal(strspn(first, "0123456789abcdef"), 16);
+    assert_string_equal(kl_log_address("192.0.2.7:4001"), first);
+    snprintf(other, sizeof other, "%s", kl_log_address("192.0.2.8:4000"));
+    assert_string_not_equal(other, first);
+    kl_log_hash_addresses(); /* another run has another key */
+    assert_string_not_equal(kl_log_address("192.0.2.7:4000"), first);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_address_is_shown_as_it_is),
+        cmocka_unit_test(a_hash_tells_equal_addresses_and_nothing_else),
+    };
+    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
