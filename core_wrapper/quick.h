@@ -3,7 +3,7 @@
  * A thread of its own asks the relay.
  *
  * If there is none, the player makes a room (its name begins with KL_QUICK_PREFIX) and goes on looking.
- * Otherwise two players who made rooms at the same moment would wait for each other for ever. Of two such
+ * Otherwise two players with rooms made at the same moment would wait for each other for ever. Of two such
  * players, the one whose room has the greater name goes to the other room, so nobody goes round in
  * circles. */
 #ifndef KLW_QUICK_H

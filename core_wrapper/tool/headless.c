@@ -17,7 +17,7 @@ static bool on_environment(unsigned cmd, void *data) {
     return current ? kl_headless_environment(current, cmd, data) : false;
 }
 
-/* The hash of the picture goes by lines: what is between them is the core's own. */
+/* The hash of the picture goes by lines: the bytes between them are the core's own. */
 static void fold_picture(struct kl_headless *h, const uint8_t *data, unsigned width, unsigned height,
                          size_t pitch) {
     size_t line_bytes = (size_t)width * (h->wide_pixels ? 4 : 2);

@@ -20,13 +20,13 @@
 #define KLT_ERR           1024       /* bytes of an error line */
 #define KLT_OVERRIDES     16         /* of a core's content; more are dropped */
 
-/* Controllers by port; where none is said, a pad in the first two and what the core has in the others. */
+/* Controllers by port; a port without one has a pad (the first two) or the core's own default. */
 struct kl_headless_devices {
     uint8_t set; /* mask of ports */
     uint32_t id[KL_MAX_SEATS];
 };
 
-/* Takes PORT:ID. 0, or -1 where it is something else. */
+/* Takes PORT:ID. 0, or -1 if it is something else. */
 int kl_headless_take_device(struct kl_headless_devices *d, const char *text);
 
 struct kl_headless_setup {
@@ -37,7 +37,7 @@ struct kl_headless_setup {
     unsigned optional; /* the first of them may be unknown to the core */
     struct kl_headless_devices devices;
     bool keep_saves;    /* save RAM is loaded, not stored */
-    bool virtual_clock; /* turn the core's world (through the wrapper, where it is one) */
+    bool virtual_clock; /* turn the core's world (through the wrapper, if it is one) */
     uint64_t epoch_s;
     bool in_room;         /* the wrapper says which sample the pads answer for */
     uint32_t frame_limit; /* the wrapper's; 0: none */
@@ -85,7 +85,7 @@ struct kl_headless {
 };
 
 /* Loads core and content. 0, or -1 with a line in err; then nothing is left to be closed. h is kept until
- * kl_headless_close() by the callbacks; what setup points to must live as long. */
+ * kl_headless_close() by the callbacks; everything that setup points to must live as long. */
 int kl_headless_open(struct kl_headless *h, const struct kl_headless_setup *setup, char *err, size_t err_len);
 
 /* Gives input from src to ports [0, ports). NULL: nothing is pressed. */
@@ -94,7 +94,7 @@ void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsig
 /* One retro_run. */
 void kl_headless_run(struct kl_headless *h);
 
-/* Goes back to frame f (after an unserialize): clock and input follow, and chance stands where it did then.
+/* Goes back to frame f (after an unserialize): clock, input and random numbers follow.
  */
 void kl_headless_rewind(struct kl_headless *h, uint32_t f, uint64_t chance);
 
@@ -103,7 +103,7 @@ void kl_headless_hash(struct kl_headless *h, struct kl_statehash *out);
 /* That of RAM alone: nothing is serialized. */
 void kl_headless_hash_ram(struct kl_headless *h, struct kl_statehash *out);
 
-/* Stores the save RAM where there is a save folder, unloads all. 0, or -1 with a line in err where the save
+/* Stores the save RAM if there is a save folder, unloads all. 0, or -1 with a line in err if the save
  * RAM could not be written; everything is closed all the same. */
 int kl_headless_close(struct kl_headless *h, char *err, size_t err_len);
 

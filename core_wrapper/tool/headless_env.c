@@ -1,4 +1,4 @@
-/* What the headless frontend answers to a core's environment calls. What needs a screen, a sound card, a
+/* The headless frontend's answers to a core's environment calls. Calls that need a screen, a sound card, a
  * sensor or the wall clock is refused, as a frontend without them would. */
 #include "core_wrapper/tool/headless.h"
 
@@ -64,7 +64,7 @@ static bool give_perf(struct retro_perf_callback *out) {
     return true;
 }
 
-/* ---- what has more than one line ---- */
+/* ---- answers of more than one line ---- */
 
 static bool give_string(const char **out, const char *value) {
     *out = value;

@@ -1,6 +1,6 @@
 /* The virtual file system of libretro, versions 1 to 3, on the C library. Each call answers as RetroArch's
  * does (libretro-common/vfs/vfs_implementation.c), also where libretro.h says something else: cores are made
- * and tried with RetroArch. What is opened here is noted in the world's list of files. */
+ * and tried with RetroArch. Files opened here are noted in the world's list of files. */
 #include "core_wrapper/tool/headless.h"
 
 #include <dirent.h>

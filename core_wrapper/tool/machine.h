@@ -57,8 +57,8 @@ struct kl_machine {
 int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup, char *err, size_t err_len);
 void kl_machine_stop(struct kl_machine *m);
 
-/* All functions below return 0, or -1 with a line in err that also tells where the core crashed; after -1
- * only kl_machine_stop() is allowed. */
+/* All functions below return 0, or -1 with a line in err that also tells at which frame the core crashed;
+ * after -1 only kl_machine_stop() is allowed. */
 
 #define KLT_MACHINE_BATCH 600 /* frames at most in one call of kl_machine_run */
 enum kl_hashes {

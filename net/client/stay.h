@@ -247,7 +247,7 @@ void kl_stay_turn(struct kl_stay *s, uint64_t now_us);
 /* The time of the next turn at the latest. */
 uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us);
 
-/* --- what goes out -----------------------------------------------------------------------------------------
+/* --- output ------------------------------------------------------------------------------------------------
  */
 
 /* The room in the reliable channels. */

@@ -33,7 +33,7 @@ static void cut_piece(struct kl_piece *p, const uint8_t *bytes, size_t total, ui
     if (len) memcpy(p->bytes, bytes + offset, len);
 }
 
-/* True where a piece of these bytes was made; the step is over with the last. */
+/* True if a piece of these bytes was made; the step is over with the last. */
 static bool make_piece(struct kl_stay_bring *b, struct kl_msg *m, uint8_t what, const uint8_t *bytes,
                        size_t total) {
     m->bring.what = what;
@@ -77,7 +77,7 @@ static bool make_frames(struct kl_stay_bring *b, struct kl_msg *m, const struct 
     return true;
 }
 
-/* False where this step has nothing (more). */
+/* False if this step has nothing (more). */
 static bool next_of(struct kl_stay *s, struct kl_msg *m) {
     struct kl_stay_bring *b = &s->bring;
     switch (b->step) {

@@ -23,7 +23,7 @@ int kl_facts_add(struct kl_facts *f, const char *key, const char *value);
 /* Writes every difference as "content differs: room has X, you have Y", joined by "; ", into out (cut at
  * cap). Returns the number of differences. */
 unsigned kl_facts_differ(const struct kl_facts *room, const struct kl_facts *you, char *out, size_t cap);
-/* Copies as much of s as fits into cap bytes, NUL included, cut where no UTF-8 sequence is broken. */
+/* Copies as much of s as fits into cap bytes, NUL included, cut so that no UTF-8 sequence is broken. */
 void kl_copy_cut(char *out, size_t cap, const char *s);
 /* Length of the part of a value that is compared: up to its first " (". */
 size_t kl_fact_length(const char *value);

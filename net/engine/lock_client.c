@@ -165,7 +165,7 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     return KL_OK;
 }
 
-/* --- what is due -----------------------------------------------------------------------------------------
+/* --- due times -------------------------------------------------------------------------------------------
  */
 
 static void mark_due(struct kl_client *c, uint32_t to, uint64_t now_us) {

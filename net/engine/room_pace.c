@@ -89,7 +89,7 @@ static void pause(struct kl_room_client *c, uint64_t now_us) {
     if (c->pauses < PAUSE_DOUBLED) c->pauses++;
 }
 
-void kl_room_find_who_holds_up(struct kl_room *r, uint64_t now_us) {
+void kl_room_find_holding_up(struct kl_room *r, uint64_t now_us) {
     uint8_t missing = kl_room_missing(r), out = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_room_client *c = &r->client[i];

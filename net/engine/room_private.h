@@ -43,7 +43,7 @@ struct kl_room_event {
 };
 struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us);
 void kl_room_event_ends(struct kl_room *r, struct kl_room_event e);
-void kl_room_find_who_holds_up(struct kl_room *r, uint64_t now_us);
+void kl_room_find_holding_up(struct kl_room *r, uint64_t now_us);
 uint64_t
 kl_room_runs_over_at(const struct kl_room *r); /* the time at which a client may begin to hold the room up */
 void kl_room_paid(struct kl_room_client *c); /* its absence pays for its delays; its count of pauses stays */

@@ -75,7 +75,7 @@ void kl_journal_path(const struct kl_lobby_room *r, char out[KL_FILE_PATH]) {
 /* --- one write --------------------------------------------------------------------------------------------
  */
 
-/* What the next write appends. Bodies are borrowed until then. */
+/* The records that the next write appends. Bodies are borrowed until then. */
 struct batch {
     struct kl_file_part part[3 * PARTS + 1];
     unsigned parts;
@@ -99,7 +99,7 @@ static void add_record(struct batch *b, const struct kl_journal_room *j, enum kl
     add_part(b, b->mac[i], sizeof b->mac[i]);
 }
 
-/* --- what goes in -----------------------------------------------------------------------------------------
+/* --- records ----------------------------------------------------------------------------------------------
  */
 
 /* Tags of at most 255 intervals, and the piece from frame `at` on. The body's length; 0: the history has not
@@ -125,7 +125,7 @@ static size_t frames_body(const struct kl_lobby_room *r, struct batch *b, uint8_
     return (size_t)(w.at - body);
 }
 
-/* As many frames as go into one write. False: there is a gap in what the history has. */
+/* As many frames as go into one write. False: the history has a gap. */
 static bool add_frames(const struct kl_lobby_room *r, struct batch *b) {
     static uint8_t body[BATCH];
     size_t used = 0;
@@ -213,7 +213,7 @@ static void write_batch(struct kl_lobby_room *r, uint64_t now_us) {
     }
 }
 
-/* Loses nothing where there is no place for it: it is for quick loading only. */
+/* A mark that does not fit is left out: it is for quick loading only. */
 static void write_mark(struct kl_lobby_room *r, uint64_t now_us) {
     static uint8_t body[KL_JOURNAL_MARK_BYTES];
     struct kl_journal_room *j = &r->journal;

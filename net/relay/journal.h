@@ -1,15 +1,15 @@
-/* journal.h - the relay writes down what its rooms need, so that they outlive it: one file a room, appended
- * to, ROOMID.journal in a folder of its own. What is in it: journal_file.h.
+/* journal.h - the relay's journal, by which rooms survive a restart: one file a room, appended to,
+ * ROOMID.journal in a folder of its own. journal_file.h has its form.
  *
- * What it promises: frames are given to the kernel (write(2)) before any client gets them. So a relay that is
- * killed in whatever way, kill -9 included, loses no frame that anybody has run. Nothing is forced to the
- * disk: power loss and a crash of the system are out of the promise.
+ * Its promise: frames are given to the kernel (write(2)) before any client gets them. So a relay that is
+ * killed, even by kill -9, loses no frame that a client has run. Nothing is forced to the disk: the promise
+ * does not cover power loss or a crash of the system.
  *
- * A room's file begins with its first frames, after the game has begun, and goes with the room. A disk that
- * is full never stops a room: that is told once, counted, and tried again each second; the frames in between
- * come out of the room's history then. Where they are no longer there, and where a file would grow above the
- * limit, this room's journal ends: after a restart it is made again up to there, and its clients bring the
- * rest.
+ * A room's file begins with its first frames, after the game has begun, and is removed with the room. A full
+ * disk never stops a room: the failure is logged once and counted, and the write is tried again each second;
+ * the frames in between then come from the room's history. If the history has lost them, or the file would
+ * grow above the limit, the room's journal ends: after a restart the room is made again up to there, and its
+ * clients bring the rest.
  *
  * Not in it: session keys, counters, tokens (their hashes are), passwords (their verifier is, sealed). */
 #ifndef KL_JOURNAL_H
@@ -33,7 +33,7 @@ struct kl_journal_marked {
     uint64_t next_at;     /* from this byte on */
 };
 
-/* What of it belongs to a room; all zero: it has no file. */
+/* A room's part of the journal; all zero: it has no file. */
 struct kl_journal_room {
     enum { KL_JOURNAL_NONE, KL_JOURNAL_OPEN, KL_JOURNAL_OVER } state; /* over: nothing more is written */
     bool failing; /* the last write failed; no other before: */
@@ -52,21 +52,21 @@ struct kl_journal_stats {
     uint64_t over;     /* journals that ended before their rooms */
 };
 
-/* Makes the folder (mode 0700) where it is missing, and holds it: -1, with one line in err, where another
- * relay does, or it cannot be used. limit_bytes: of one file. */
+/* Makes the folder (mode 0700) if it is missing, and holds it: -1, with one line in err, if another relay
+ * holds it, or it cannot be used. limit_bytes: of one file. */
 int kl_journal_open(struct kl_journal **out, const char *dir, uint64_t limit_bytes, char *err,
                     size_t err_len);
 void kl_journal_close(struct kl_journal *j); /* NULL: nothing */
 struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);
 
-/* Only inside net/relay, with l->journal; all do nothing where that is NULL. */
+/* Only inside net/relay, with l->journal; all do nothing if that is NULL. */
 
-/* Makes the rooms again whose files are there (lobby_again.h); they wait for their members. What is torn off
- * a file is cut off; files that are no journals of this relay, or cannot be read, are named in the log and
- * left alone. With the relay's secret set, before the first client. */
+/* Makes the rooms of all files again (lobby_again.h); they wait for their members. A torn end of a file is
+ * cut off; files that are no journals of this relay, or cannot be read, are named in the log and left alone.
+ * With the relay's secret set, before the first client. */
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us);
 
-/* Writes what the room has closed, and a new ticket. Before frames go out, each time. */
+/* Writes the frames that the room has closed, and a new ticket. Each time before frames go out. */
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us);
 /* The room has ended: its file goes. */
 void kl_journal_end(struct kl_lobby_room *r);

@@ -6,16 +6,15 @@
  *     record   u32 length of body, u8 type, body, mac (16)
  *
  * A mac is keyed BLAKE2b-128 of (u64 position in the file, u8 type, body), by a key from the relay's
- * long-term secret and the room's id: no bytes that this relay did not write there are taken for a record,
- * and what is cut off or changed anywhere ends the journal at the last whole record before it. Integers
- * little-endian.
+ * long-term secret and the room's id: no bytes that this relay did not write there are taken for a record. A
+ * cut or a changed byte ends the journal at the last whole record before it. Integers little-endian.
  *
  *     TICKET   the room's record (lobby_ticket.h), sealed (net/session/ticket.h); the last one counts
  *     START    the start data as they are
  *     FRAMES   u32 first interval, u8 count, count tags; then a piece (net/engine/frames.h). Pieces may
  *              overlap
  *     MARK     the frames of the last 17 s or so once more, in few pieces, so that hours load in
- *              milliseconds: u32 first frame (where the mark before ends; 0), u32 its interval, u16 count of
+ *              milliseconds: u32 first frame (end of the mark before; 0), u32 its interval, u16 count of
  *              intervals, u16 count of tags (of the last ones of these), the tags; then (u16 length, piece)
  *              up to the end. Whole intervals
  *
@@ -59,7 +58,7 @@ struct kl_journal_cursor {
     uint32_t body_len;
 };
 void kl_journal_seek(struct kl_journal_cursor *c, const uint8_t key[32], const uint8_t *bytes, uint64_t len);
-/* False where no whole record follows, c unchanged. */
+/* False if no whole record follows; then c is unchanged. */
 bool kl_journal_next(struct kl_journal_cursor *c);
 /* The same, but its mac is not looked at. */
 bool kl_journal_hop(struct kl_journal_cursor *c);

@@ -8,7 +8,7 @@
 #include "net/relay/journal_private.h"
 #include "net/relay/lobby_again.h"
 
-#define MARKS 4096 /* 19 hours; what is played after that loads slowly */
+#define MARKS 4096 /* 19 hours; later frames load slowly */
 
 /* A file that is being loaded. */
 struct load {
@@ -19,11 +19,11 @@ struct load {
     uint64_t len, cap;
     uint8_t id[KL_JOURNAL_ID], key[32];
     struct kl_lobby_ticket ticket;
-    struct kl_journal_cursor sealed; /* its record, where has_ticket */
+    struct kl_journal_cursor sealed; /* its record, if has_ticket */
     bool has_ticket, has_frames;
     struct kl_journal_marked marked;
     uint64_t marked_end;  /* the last mark ends there; 0: there is none */
-    uint64_t mark[MARKS]; /* where they begin */
+    uint64_t mark[MARKS]; /* byte of the file at which each begins */
     uint32_t marks, used; /* used: frames that came of them */
     uint64_t whole;       /* its whole records end there */
     const uint8_t *start; /* the first, in bytes; NULL: none */
@@ -68,7 +68,7 @@ static void take_ticket(struct load *f, const struct kl_journal_cursor *c) {
     sodium_memzero(&t, sizeof t);
 }
 
-/* What a record says that is needed before the first frame. */
+/* Takes from a record the facts that are needed before the first frame. */
 static void take_record(struct load *f, const struct kl_journal_cursor *c) {
     if (c->type == KL_JOURNAL_TICKET) take_ticket(f, c);
     if (c->type == KL_JOURNAL_FRAMES) f->has_frames = true;
@@ -112,7 +112,7 @@ static void look_through(struct load *f) {
     f->whole = c.at;
 }
 
-/* False: these are not the frames that follow, or not what was tagged. */
+/* False: these frames do not follow, or do not agree with their tags. */
 static bool take_frames(struct kl_lobby_room *r, const struct kl_journal_cursor *c) {
     struct kl_reader in;
     kl_reader_init(&in, c->body, c->body_len);
@@ -124,8 +124,8 @@ static bool take_frames(struct kl_lobby_room *r, const struct kl_journal_cursor 
     return true;
 }
 
-/* All marks that end so long before the last that UPDATEs no longer reach there. What they cover. False: they
- * do not fit. */
+/* Takes the frames of all marks that end so long before the last that UPDATEs no longer reach there. False:
+ * they do not fit. */
 static bool play_marks(const struct load *f, struct kl_lobby_room *r, struct kl_journal_marked *used) {
     struct kl_journal_cursor c;
     kl_journal_seek(&c, f->key, f->bytes, f->marked_end);
@@ -162,7 +162,7 @@ static uint64_t play_back(struct load *f, struct kl_lobby_room *r, uint64_t from
 /* --- the room ---------------------------------------------------------------------------------------------
  */
 
-/* The ticket that counts stood in what is cut off. */
+/* The ticket that counts stood in the part that is cut off. */
 static void keep_ticket(const struct load *f, struct kl_lobby_room *r, uint64_t now_us) {
     memcpy(r->past.ticket, f->sealed.body, f->sealed.body_len);
     r->past.ticket_len = f->sealed.body_len;

@@ -12,7 +12,7 @@
 /* --- writing ----------------------------------------------------------------------------------------------
  */
 
-/* Where the newest whole interval ends. */
+/* The end of the newest whole interval. */
 static uint32_t whole_frames(const struct kl_lobby_past *p) {
     return p->tags ? p->tag_end[(p->tags - 1) % KL_TAGS_KEPT] : 0;
 }
@@ -22,7 +22,7 @@ bool kl_journal_mark_due(const struct kl_lobby_room *r) {
     return r->past.history.first <= m->frames && whole_frames(&r->past) >= m->frames + MARK_FRAMES;
 }
 
-/* What is gathered until it is a piece. */
+/* Frames gathered until they make a piece. */
 struct group {
     struct kl_frame frame[KL_PIECE_FRAMES];
     struct kl_commands commands[KL_PIECE_FRAMES];

@@ -1,5 +1,5 @@
 /* journal_private.h - the journal as its own parts see it: journal.c writes, journal_load.c loads,
- * journal_mark.c has what makes loading quick. */
+ * journal_mark.c writes and reads the marks that make loading quick. */
 #ifndef KL_JOURNAL_PRIVATE_H
 #define KL_JOURNAL_PRIVATE_H
 
@@ -23,9 +23,9 @@ void kl_journal_path(const struct kl_lobby_room *r, char out[KL_FILE_PATH]);
  */
 #define KL_JOURNAL_MARK_BYTES (256 * 1024) /* the longest */
 
-/* Where all frames are written: so many that no mark covers that the next one is due. */
+/* All frames are written, and so many are not covered by a mark that the next one is due. */
 bool kl_journal_mark_due(const struct kl_lobby_room *r);
-/* Its body in buf, KL_JOURNAL_MARK_BYTES, to be written now, and what is marked then. 0: there is none. */
+/* Its body in buf, KL_JOURNAL_MARK_BYTES, to be written now, and the frames marked then. 0: there is none. */
 size_t kl_journal_mark_write(const struct kl_lobby_room *r, uint8_t *buf, struct kl_journal_marked *m);
 
 /* A body whose mac is right. Moves m (frames, intervals, at) behind it; false: it does not begin there. */

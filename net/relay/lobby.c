@@ -10,7 +10,7 @@
 
 #define WATCHERS_AT_ONCE 16 /* of all rooms, before the players have their turn again */
 
-/* Eight players behind one NAT, each in a room of his own or all in one, must never meet one of these. */
+/* Eight players behind one NAT, each in a room of their own or all in one, must never meet one of these. */
 const struct kl_lobby_limits kl_lobby_defaults = {
     .peers = 4095,
     .rooms = 256,

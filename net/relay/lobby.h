@@ -41,8 +41,8 @@ extern const struct kl_lobby_limits kl_lobby_defaults;
 struct kl_lobby_net {
     void *ctx;
     int (*send)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len); /* reliable, in order */
-    /* Bulk: reliable, in order among itself, never before what send() took first. Bytes that may be given to
-     * it now (0 while messages are on their way): ask before each piece. */
+    /* Bulk: reliable, in order among itself, never before messages that send() took first. Bytes that may be
+     * given to it now (0 while messages are on their way): ask before each piece. */
     size_t (*bulk_room)(void *ctx, unsigned peer);
     int (*send_bulk)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
     unsigned (*pending)(void *ctx, unsigned peer); /* messages, from the oldest unacknowledged on */

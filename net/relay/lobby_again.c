@@ -48,7 +48,7 @@ static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_tic
     r->lobby->members++;
 }
 
-/* Before the game goes on: seats are whose the newest ticket says. */
+/* Before the game goes on: seats belong to the members that the newest ticket names. */
 static void seat_members(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (!r->member[i].here || r->member[i].seats != r->lock.client[i].seats)
@@ -98,7 +98,7 @@ static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     r->past.ticket_number = r->made_of = t->number;
 }
 
-/* Whom the newer ticket does not know any more. */
+/* Members that the newer ticket does not name any more. */
 static void remove_member(struct kl_lobby_room *r, unsigned i, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) {
         kl_lobby_put_out(r, i, KL_REFUSE_SEAT, "you were no longer in this room when its relay died", now_us);

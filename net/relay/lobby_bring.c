@@ -1,12 +1,12 @@
 /* A room that this relay has forgotten is brought back by its clients. net/PROTOCOL.md §7, tags and tickets.
  *
- * Whoever says that he can bring it shows first: his ticket, which only this relay can have written and which
- * names his seat, and how far the relay has marked what he has. So nobody else is ever waited for, and of all
- * tickets the newest counts. Then the one who is marked furthest brings start data and frames. Frames are on
- * trial until they come to what he has shown, and that fits; else they go again as if they had never come.
+ * A client that can bring the room shows first its ticket, and the newest tag or mark that the relay gave it.
+ * Only this relay can have written the ticket, which names the client's seat; so no stranger is ever waited
+ * for. Of all tickets the newest counts. Then the client whose tag or mark reaches furthest brings start data
+ * and frames. The frames are on trial until they reach that tag or mark and agree with it; if they do not,
+ * they are dropped.
  *
- * A stranger who was quicker than all of them has the name of the room meanwhile, with a room of his own: it
- * goes when the old one is brought. */
+ * A stranger may have made a room of that name meanwhile. It ends when the old one is brought. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,18 +15,18 @@
 #include "net/engine/frames.h"
 #include "net/relay/lobby_again.h"
 
-#define PICK_US      300000  /* after the first who could bring a room: others may have more of it */
-#define GATHER_US    3000000 /* after him, that others may come who have a newer ticket or more frames */
-#define OPEN_US      1000000 /* from the last that was brought until the room opens, where somebody is missing */
-#define WAIT_US      5000000  /* for who brings nothing, that somebody brings his room */
-#define JUST_BORN_US 30000000 /* after the relay's start that is worth waiting for */
+#define PICK_US      300000   /* after the first client that can bring the room: others may have more of it */
+#define GATHER_US    3000000  /* after it: others may have a newer ticket or more frames */
+#define OPEN_US      1000000  /* from the last bringing until the room opens, if a player is missing */
+#define WAIT_US      5000000  /* a client that brings nothing waits so long for another to bring its room */
+#define JUST_BORN_US 30000000 /* after the relay's start: rooms may still be brought */
 #define LOOK_US      20000
-#define SHOW_US      3000000   /* to show what one has */
-#define BEGIN_US     3000000   /* to bring it: so long, and a second more for every … */
+#define SHOW_US      3000000   /* to show ticket and tag or mark */
+#define BEGIN_US     3000000   /* to bring: so long, and a second more for every … */
 #define BYTES_A_S    16384     /* … bytes that were of use … */
 #define BRING_US     30000000  /* … and at most */
-#define PATIENCE_US  8000000   /* … so long, where it goes without him */
-#define IGNORE_US    120000000 /* for the rest of what he wanted to bring then */
+#define PATIENCE_US  8000000   /* … so long, if another can bring the room or it is there */
+#define IGNORE_US    120000000 /* the rest of a bringing that was put off is passed over so long */
 #define RENEW_US     30000000  /* from a room's opening: newer tickets of it count */
 
 /* A client whose RETURN cannot be answered yet. */
@@ -34,7 +34,7 @@ struct kl_lobby_bring {
     struct kl_return back;
     uint64_t since_us, asked_us;
     enum { STEP_WAITS, STEP_SHOWS, STEP_SHOWN, STEP_BRINGS, STEP_PUT_OFF, STEP_DONE } step;
-    bool doubtful; /* has brought in vain before: the others first */
+    bool doubtful; /* an earlier bringing of it failed: the others first */
     bool makes;    /* it brings the whole room … */
     bool made;     /* … and there was one of it */
     uint8_t bytes[KL_TICKET_MAX];
@@ -48,7 +48,7 @@ struct kl_lobby_bring {
     uint32_t interval; /* of the tag */
     uint8_t proof[KL_TAG];
     bool added;  /* frames of it are in the room … */
-    bool proved; /* … and are what was played */
+    bool proved; /* … and agree with its tag or mark */
     uint64_t used_bytes;
 };
 
@@ -66,7 +66,7 @@ static void free_start(struct kl_lobby *l, struct kl_lobby_client *c) {
     c->bringing_bytes = 0;
 }
 
-/* What is not proved was never there. */
+/* Drops frames that are not proved. */
 static void take_back(struct kl_lobby *l, struct kl_lobby_bring *b) {
     struct kl_lobby_room *r = reopening(l, b->back.room);
     if (b->step != STEP_BRINGS || b->proved || !r) return;
@@ -166,7 +166,7 @@ static struct kl_lobby_bring *bring_at(struct kl_lobby *l, unsigned peer, const 
     return b && strcmp(b->back.room, room) == 0 ? b : NULL;
 }
 
-/* --- what is shown ----------------------------------------------------------------------------------------
+/* --- showing ----------------------------------------------------------------------------------------------
  */
 
 static bool is_newer(const struct kl_lobby_ticket *a, const struct kl_lobby_ticket *b) {
@@ -223,7 +223,7 @@ static const char *take_ticket(struct kl_lobby *l, struct kl_lobby_bring *b, con
     return b->ticket_len == p->total ? open_ticket(l, b, now_us) : NULL;
 }
 
-/* The further of the two counts: what it is on holds all before. */
+/* Of tag and mark the further one counts: it covers all frames before. */
 static const char *aim(struct kl_lobby_bring *b, bool by_mark, uint32_t goal, uint32_t interval,
                        const uint8_t *proof, size_t len) {
     if (b->added) return "the newest tag comes before the frames";
@@ -243,7 +243,7 @@ static const char *take_mark(struct kl_lobby_bring *b, const struct kl_mark *m) 
     return aim(b, true, m->end, 0, m->mark, KL_MARK);
 }
 
-/* --- what is brought --------------------------------------------------------------------------------------
+/* --- bringing ---------------------------------------------------------------------------------------------
  */
 
 static const char *open_start(struct kl_lobby *l, struct kl_lobby_client *c, uint32_t total) {
@@ -313,12 +313,12 @@ static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring
     r->gather_us = b->since_us + GATHER_US;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].cut_us = now_us + BRING_US;        /* seats do not run out before it is open */
-    kl_address_host(r->maker, l->client[peer].address); /* who brings it back answers for it */
+    kl_address_host(r->maker, l->client[peer].address); /* the room counts for this address */
     kl_lobby_log_room(KL_LOG_INFO, "brought_back", r, "ticket=%u from=%u", t->number, r->lock.next_close);
     return NULL;
 }
 
-/* At its goal: whether what came is what the relay once said. */
+/* At its goal: the frames agree with the tag or mark that the relay once gave. */
 static bool is_proved(const struct kl_lobby_room *r, const struct kl_lobby_bring *b) {
     uint8_t mark[KL_MARK];
     if (b->by_mark) return kl_lobby_past_mark(r, mark) && kl_mark_equal(mark, b->proof);
@@ -390,7 +390,7 @@ void kl_lobby_bring_message(struct kl_lobby *l, unsigned peer, const struct kl_b
     if (why) refuse(l, peer, why);
 }
 
-/* --- who brings, and when it goes on ----------------------------------------------------------------------
+/* --- the next to bring, and the opening ----------------------------------------------------------------
  */
 
 static bool somebody_brings(struct kl_lobby *l, const char *room) {
@@ -401,8 +401,8 @@ static bool somebody_brings(struct kl_lobby *l, const char *room) {
     return false;
 }
 
-/* Where there is a room already, only its own members may add to it; else those of the newest ticket make it.
- */
+/* If the room is there already, only its own members may add to it; else members of the newest ticket make
+ * it. */
 static bool may_bring(const struct kl_lobby_room *r, const struct kl_lobby_ticket *newest,
                       const struct kl_lobby_bring *b) {
     if (r && is_in(r, b->back.seat_key))
@@ -417,14 +417,14 @@ static uint32_t reach(const struct kl_lobby_bring *b) {
     return b->step == STEP_SHOWN ? b->goal : b->back.have;
 }
 
-/* A room that begins with frame 0 can be replayed by all; others may then bring what is past it. */
+/* A room that begins with frame 0 can be replayed by all; other clients may then bring the later frames. */
 static bool rather(const struct kl_lobby_bring *a, const struct kl_lobby_bring *b, bool makes) {
     if (a->doubtful != b->doubtful) return b->doubtful;
     if (makes && !a->back.first != !b->back.first) return !a->back.first;
     return reach(a) > reach(b);
 }
 
-/* The one who reaches furthest; l->limits.peers: nobody who has more than `have`. */
+/* The client that reaches furthest; l->limits.peers: none has more than `have`. */
 static unsigned best(struct kl_lobby *l, const char *room, uint32_t have) {
     const struct kl_lobby_room *r = reopening(l, room);
     const struct kl_lobby_ticket *newest = newest_ticket(l, room);
@@ -474,7 +474,7 @@ static void serve(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     kl_lobby_take_return(l, peer, &back, now_us);
 }
 
-/* So slow that others may be asked, where there are any, or where the room needs him no more. */
+/* So slow that another is asked, if there is one, or that the room opens without its frames. */
 static bool is_slow(struct kl_lobby *l, const struct kl_lobby_bring *b, uint64_t now_us) {
     if (b->step != STEP_BRINGS || b->proved || now_us < b->asked_us + PATIENCE_US) return false;
     const struct kl_lobby_room *r = reopening(l, b->back.room);
@@ -482,7 +482,7 @@ static bool is_slow(struct kl_lobby *l, const struct kl_lobby_bring *b, uint64_t
     return (r && !b->made) || (other < l->limits.peers && !l->client[other].bring->doubtful);
 }
 
-/* What it has brought was never there, what else it brings is passed over. */
+/* Its frames are dropped, and the rest that it brings is passed over. */
 static void put_off(struct kl_lobby *l, struct kl_lobby_client *c) {
     struct kl_lobby_bring *b = c->bring;
     kl_log(KL_LOG_INFO, "put_off", "address=%s bytes=%llu", kl_log_address(c->address),

@@ -84,7 +84,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
             answer(r, member, "you are sending the room's start data: %s", "hand over when the game begins");
         return hand_over(r, whom, r->member[member].name);
     }
-    if (whom == member) return KL_E_STATE; /* he may leave, if he wants to go */
+    if (whom == member) return KL_E_STATE; /* a member leaves by BYE */
     if (o->kind == KL_COMMAND_KICK)
         kl_lobby_kick(r, whom, who, now_us);
     else

@@ -80,9 +80,9 @@ static void forget_newest_strike(struct kl_lobby_healing *h) {
     h->strike_us[KL_STRIKES - 2] = 0;
 }
 
-/* There was no state to be had. Whose fault it was not is none the worse for it, and everybody's game is held
- * up by no more tries than that. */
-static void in_vain(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
+/* No state could be had. The members that wait for one lose nothing by it; after KL_STRIKES failures in a row
+ * the room rests for AGAIN_US. */
+static void healing_failed(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (has_bit(r->heal.wrong, i)) forget_newest_strike(&r->member[i].heal);
     if (++r->heal.vain >= KL_STRIKES) r->heal.again_us = now_us + AGAIN_US;
@@ -174,7 +174,7 @@ static void forget_strikes(struct kl_lobby_healing *h) {
 /* True if the member began with a snapshot and was never in sync since. It proves that the core's states are
  * incomplete only if all others were in sync since then; otherwise the member may be the one that is still
  * right. */
-static bool is_untrue(const struct kl_lobby_room *r, unsigned member) {
+static bool is_apart(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     return m->late.unchecked && !(r->heal.any_apart && m->way.begins <= r->heal.apart);
 }
@@ -188,11 +188,11 @@ static void note_apart(struct kl_lobby_room *r, uint16_t wrong) {
 }
 
 /* States of this core do not hold all of it. */
-static void who_replays(struct kl_lobby_room *r, uint64_t now_us) {
+static void order_replays(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     uint16_t replay = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(h->wrong, i) && is_untrue(r, i) && kl_lobby_way_untrue(r, i, now_us))
+        if (has_bit(h->wrong, i) && is_apart(r, i) && kl_lobby_way_apart(r, i, now_us))
             replay |= (uint16_t)(1U << i);
     if (!replay) return;
     h->wrong &= (uint16_t)~replay;
@@ -260,7 +260,7 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
         kl_lobby_log_room(KL_LOG_INFO, "heal_waits", r, "frame=%u reason=\"nobody can say who is right\"",
                           h->label);
     else if (c->ram)
-        who_replays(r, now_us);
+        order_replays(r, now_us);
     if (!h->right || !h->wrong || (!c->ram && h->states_hopeless)) {
         stop(r); /* until the next hashes differ */
         return;
@@ -323,7 +323,7 @@ static void order(struct kl_lobby_room *r, uint64_t now_us) {
     else if (r->shot.unfit)
         no_more(r, "this core gives no state");
     else if (now_us >= h->since_us + ORDER_TIRES)
-        in_vain(r, "no snapshot could be ordered", now_us);
+        healing_failed(r, "no snapshot could be ordered", now_us);
 }
 
 static void offer(struct kl_lobby_room *r, uint64_t now_us) {
@@ -347,8 +347,8 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
 static void without_state(struct kl_lobby_room *r, uint64_t now_us) {
     bool can = r->shot.apart && r->heal.ram;
     if (can && all_anew(r, "the states of the other machines differ as well", now_us)) return;
-    in_vain(r, r->shot.apart ? "the states of the machines in sync differ" : "no machine gave its state",
-            now_us);
+    healing_failed(
+        r, r->shot.apart ? "the states of the machines in sync differ" : "no machine gave its state", now_us);
 }
 
 static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {

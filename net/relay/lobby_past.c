@@ -278,7 +278,7 @@ static void choose_base(struct kl_lobby_room *r) {
     memcpy(b->tag, tag_before(p, i), sizeof b->tag);
 }
 
-/* Everybody who is here can prove that the base's interval was played, and so bring it. */
+/* All members here can prove that the base's interval was played, and so bring it. */
 static bool all_have_run(const struct kl_lobby_room *r, const struct kl_lobby_base *b) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
@@ -289,7 +289,7 @@ static bool all_have_run(const struct kl_lobby_room *r, const struct kl_lobby_ba
     return true;
 }
 
-/* The ticket gets a base only when clients have run it: what the relay closed and nobody has is lost with it.
+/* The ticket gets a base only when clients have run it: frames that no client has are lost with the relay.
  */
 static void move_base(struct kl_lobby_room *r) {
     struct kl_lobby_past *p = &r->past;

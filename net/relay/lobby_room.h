@@ -133,7 +133,7 @@ struct kl_lobby_member {
         uint64_t hash;           /* with has */
     } slot;                      /* the client's slot after the newest SAVE, by its report */
     struct kl_lobby_fetch fetch; /* a snapshot on its way to the member */
-    uint8_t in_vain;             /* snapshots in a row that it was asked for and did not give in time */
+    uint8_t failed_gives;        /* snapshots in a row that it was asked for and did not give in time */
     struct kl_lobby_healing heal;
 };
 
@@ -257,7 +257,7 @@ struct kl_lobby {
     struct kl_journal *journal; /* NULL: no journal */
     struct kl_triers triers;
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
-    struct kl_lobby_room **room;                      /* limits.rooms of them, NULL where free */
+    struct kl_lobby_room **room;                      /* limits.rooms of them; NULL: free */
     unsigned rooms, members, watchers;
     unsigned watch_turn;                                 /* the room whose watchers are served first */
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
@@ -402,7 +402,7 @@ void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct 
                          uint64_t now_us);
 /* A member was never in sync since it came. True if it came by a snapshot, and now gets the whole history
  * instead. */
-bool kl_lobby_way_untrue(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 /* A member is out of sync, and no snapshot is to be had. True if it now gets the whole game from frame 0
  * instead. */
 bool kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us);

@@ -163,8 +163,8 @@ static unsigned owner_of(const struct kl_lobby_room *r, const struct kl_return *
     return KL_MAX_CLIENTS;
 }
 
-/* Wrong returns make passwords wait, not other returns: nobody guesses a token, and nobody shall be kept from
- * his seat by others' noise. */
+/* Wrong returns make passwords wait, not other returns: a token cannot be guessed, and noise of others shall
+ * keep no player from a seat. */
 static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const struct kl_return *b,
                       uint64_t now_us) {
     char text[KL_TEXT_MAX];

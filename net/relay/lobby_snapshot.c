@@ -102,7 +102,7 @@ bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
     return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
 }
 
-static uint16_t who_plays(const struct kl_lobby_room *r) {
+static uint16_t playing_members(const struct kl_lobby_room *r) {
     uint16_t mask = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_plays_now(r, i)) mask |= (uint16_t)(1U << i);
@@ -111,7 +111,7 @@ static uint16_t who_plays(const struct kl_lobby_room *r) {
 
 /* The linked clients whose reports are awaited: a client that is away has not run that frame. */
 static uint16_t jury(const struct kl_lobby_room *r) {
-    uint16_t mask = who_plays(r);
+    uint16_t mask = playing_members(r);
     if (r->shot.trusted) mask &= r->shot.trusted;
     if (mask || !r->shot.trusted) return mask;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* a judge that only watches */
@@ -154,7 +154,7 @@ static uint16_t decided(const struct kl_lobby_room *r, uint16_t among) {
 
 /* True if more than half of the players say so. One client alone cannot leave the room without snapshots. */
 static bool most_of_who_play(const struct kl_lobby_room *r, uint16_t say_so) {
-    uint16_t all = who_plays(r);
+    uint16_t all = playing_members(r);
     return count_bits(all & say_so) * 2 > count_bits(all);
 }
 
@@ -204,7 +204,7 @@ void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const stru
 /* True if a is the better giver than b: first fewer failed requests, then the shorter RTT. */
 static bool gives_better(const struct kl_lobby_room *r, unsigned a, unsigned b) {
     const struct kl_lobby_member *m = r->member;
-    if (m[a].in_vain != m[b].in_vain) return m[a].in_vain < m[b].in_vain;
+    if (m[a].failed_gives != m[b].failed_gives) return m[a].failed_gives < m[b].failed_gives;
     return r->lock.client[a].rtt.srtt_us < r->lock.client[b].rtt.srtt_us;
 }
 
@@ -260,9 +260,9 @@ static void next_giver(struct kl_lobby_room *r, uint64_t now_us) {
     ask(r, now_us);
 }
 
-static void give_in_vain(struct kl_lobby_room *r, uint64_t now_us) {
+static void give_failed(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[r->shot.giver];
-    if (m->in_vain < UINT8_MAX) m->in_vain++;
+    if (m->failed_gives < UINT8_MAX) m->failed_gives++;
     next_giver(r, now_us);
 }
 
@@ -293,7 +293,7 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
         ask(r, now_us);
     } else if (over) {
         bool nothing = (among & s->said) && !(among & s->has);
-        if (nothing && !tired && (who_plays(r) & (uint16_t)~s->said))
+        if (nothing && !tired && (playing_members(r) & (uint16_t)~s->said))
             return; /* wait for the other players' reports */
         s->unfit = nothing && most_of_who_play(r, none);
         s->apart = among & s->has;
@@ -410,7 +410,7 @@ static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
     kl_lobby_packed_drop(r, &s->kept);
     s->kept = k;
     k->good = true;
-    r->member[s->giver].in_vain = 0;
+    r->member[s->giver].failed_gives = 0;
     s->phase = KL_SHOT_NONE;
     s->in_a_row = 0;
     r->busy = true;
@@ -550,7 +550,7 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
         (void)kl_lobby_snapshot_order(r, 0, now_us);
     }
     if (s->phase == KL_SHOT_HASHING) decide(r, now_us);
-    if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) give_in_vain(r, now_us);
+    if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) give_failed(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i]) && kl_lobby_fetch_run(r, &r->member[i].fetch, r->member[i].peer))
             r->bulk = true;

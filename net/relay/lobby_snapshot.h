@@ -49,7 +49,7 @@ struct kl_lobby_shot {
     struct kl_rebase *rebase;              /* the rebasing; NULL: `coming` is whole, or nothing comes */
     uint32_t failures;                     /* failed orders */
     unsigned in_a_row;                     /* failed orders in a row */
-    unsigned untrue;                       /* newcomers that began with a snapshot and were not in sync */
+    unsigned begins_apart;                 /* newcomers that began with a snapshot and were not in sync */
     uint64_t failed_us;
     bool apart;      /* the newest order failed because the asked clients' states differ */
     bool unfit;      /* the core gives no state, or one too large: no more orders */

@@ -110,7 +110,7 @@ static bool piece_at(struct kl_lobby_room *r, uint32_t from) {
     return len > 0;
 }
 
-/* True where something went out. */
+/* True if something went out. */
 static bool send_frames(struct kl_lobby_room *r, struct kl_lobby_watcher *w, bool *more) {
     const struct kl_lobby_net *net = net_of(r);
     unsigned sent = 0;
@@ -126,7 +126,7 @@ static bool send_frames(struct kl_lobby_room *r, struct kl_lobby_watcher *w, boo
     return sent > 0;
 }
 
-/* True where something went out. */
+/* True if something went out. */
 static bool send_start(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us, bool *more) {
     const struct kl_lobby_net *net = net_of(r);
     uint32_t before = w->sent;

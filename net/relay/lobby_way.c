@@ -10,7 +10,7 @@
 #define LEAST_RUN 300 /* frames: fewer tell no speed */
 
 bool kl_lobby_way_has_states(const struct kl_lobby_room *r) {
-    return !r->shot.unfit && r->shot.in_a_row < FAILURES && r->shot.untrue < FAILURES;
+    return !r->shot.unfit && r->shot.in_a_row < FAILURES && r->shot.begins_apart < FAILURES;
 }
 
 /* The snapshot that comes up just now, if it can be sent on at once. */
@@ -28,7 +28,7 @@ static struct kl_way_facts facts_of(const struct kl_lobby_room *r, const struct 
         .made = t->made,
         .start = kl_lobby_start_is_kept(r),
         .history = kl_lobby_past_reaches(r, t->have),
-        .snapshot = kept && kept->keyframe > t->have && !t->no_states && r->shot.untrue < FAILURES,
+        .snapshot = kept && kept->keyframe > t->have && !t->no_states && r->shot.begins_apart < FAILURES,
         .keyframe = kept ? kept->keyframe : 0,
         .coming = coming(r, t),
         .another = !t->no_states && !r->past.broken && kl_lobby_way_has_states(r),
@@ -156,13 +156,13 @@ void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct 
                          now_us);
 }
 
-bool kl_lobby_way_untrue(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     bool beginning = kl_lobby_start_is_kept(r) && kl_lobby_past_reaches(r, 0);
     if (m->way.begins == 0 || m->way.no_states || !beginning) return false;
-    r->shot.untrue++;
+    r->shot.begins_apart++;
     m->way.no_states = true;
-    kl_lobby_log_member(KL_LOG_INFO, "way_untrue", r, member, "snapshot=%u", m->way.begins);
+    kl_lobby_log_member(KL_LOG_INFO, "way_apart", r, member, "snapshot=%u", m->way.begins);
     kl_lobby_notice(r,
                     "%s is still out of sync, since this core's states are incomplete: %s "
                     "replays the game",

@@ -21,7 +21,7 @@
 /* Kinds of sealed datagrams. */
 enum { KL_SEAL_CTRL = 1, KL_SEAL_UPDATE = 2, KL_SEAL_ENET = 3, KL_SEAL_PATH = 4 };
 
-/* As bits in what an end offers; one of them in force. */
+/* As bits in the offer of an end; one of them in force. */
 enum kl_cipher {
     KL_CIPHER_AES256GCM = 1, /* if the processor has it */
     KL_CIPHER_CHACHA20 = 2,  /* ChaCha20-Poly1305 (RFC 8439) */

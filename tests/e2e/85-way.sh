@@ -95,7 +95,7 @@ relay=$slow_joiner
 PROBE_CORE=large:16384 player lynn large "$test_core" $FRAMES random:13
 relay=$straight
 there lynn 60
-said relay 'event=way_untrue room="forgets".*name="tina"' 30 || { show tina relay; fail "way/tina: the relay does not find tina's state incomplete"; }
+said relay 'event=way_apart room="forgets".*name="tina"' 30 || { show tina relay; fail "way/tina: the relay does not find tina's state incomplete"; }
 for who in ann lena nina tess carl dora nora tina lynn; do ends_well way $who $((FRAMES / 60)); done
 stop watch
 stop watch2

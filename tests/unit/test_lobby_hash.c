@@ -191,7 +191,7 @@ static void who_copies_a_state(void **unused) {
         machine[1] = 8;
         copies[1] = true;
         gives[1] = given;
-        room()->member[0].in_vain = room()->member[2].in_vain = 1; /* so that he is asked first */
+        room()->member[0].failed_gives = room()->member[2].failed_gives = 1; /* so that he is asked first */
         assert_true(kl_lobby_snapshot_order(room(), 0, now_us));
         while (!to_give[1] && room()->shot.phase != KL_SHOT_NONE)
             play(STEP_US);

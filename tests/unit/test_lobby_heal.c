@@ -365,7 +365,7 @@ static void who_comes_between(void **unused) {
     assert_int_equal(machine[1], 8);
     says[2] = true;
     go_on(4 * SECOND);
-    assert_int_equal(room()->shot.untrue, 0);
+    assert_int_equal(room()->shot.begins_apart, 0);
     assert_int_equal(offers[2], 1);
     assert_int_equal(machine[2], 8);
     expect_in_sync(2);
@@ -382,7 +382,7 @@ static void whose_state_is_not_all(void **unused) {
     machine[2] = 9;
     says[2] = true;
     go_on(2 * SECOND);
-    assert_int_equal(room()->shot.untrue, 1);
+    assert_int_equal(room()->shot.begins_apart, 1);
     assert_int_equal(offers[2], 0);
     assert_int_equal(room()->member[2].state, KL_MEMBER_LOADING);
 }
