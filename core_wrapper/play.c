@@ -85,8 +85,9 @@ void kl_play_hash(uint32_t label) {
     struct kl_hash h = {.frame = label, .has_ram = taken.has_ram, .has_state = taken.has_state};
     h.ram = taken.ram;
     if (h.has_state) h.state = kl_room_profile_hash(play->buffer.data, play->buffer.size, &h);
-    h.has_av = !h.has_ram && !h.has_state;
-    h.av = play->av_picture ^ (play->av_sound * UINT64_C(0x9e3779b97f4a7c15));
+    h.has_av = !h.has_ram && (!h.has_state || play->av_picture);
+    h.av = play->av_picture;
+    if (!h.has_state) h.av ^= play->av_sound * UINT64_C(0x9e3779b97f4a7c15);
     if (kl_w.link) kl_link_hash(kl_w.link, &h);
     struct klw_hash out = {label, h.has_ram, h.has_state, h.ram, taken.state};
     kl_record_hash(&out);
@@ -385,7 +386,7 @@ void kl_play_begin(void) {
     play->av_picture = play->av_sound = 0;
     struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
     kl_ram_find(&play->ram, &kl_w.core, map.num_descriptors ? &map : NULL);
-    play->hash_av = play->ram.count == 0 && kl_w.core.serialize_size() == 0;
+    play->hash_av = play->ram.count == 0;
     kl_latch_forget(&kl_w.latch);
     kl_pace_begin(&play->pace, 1e12 / kl_wrapper_fps_uhz(kl_w.av.timing.fps));
     kl_audio_begin(&kl_w.audio, play->pace.interval_us);

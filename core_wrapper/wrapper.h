@@ -96,7 +96,7 @@ struct kl_play {
     struct kl_ram ram;
     struct kl_statehash_buffer buffer;
     bool no_states;                /* as the newest hash found */
-    bool hash_av;                  /* neither state nor RAM: picture and sound are hashed */
+    bool hash_av;                  /* no RAM: picture and sound are hashed, and no frame is hidden from the core */
     uint64_t av_picture, av_sound; /* of the last frame run */
     klw_hash_fn hash_fn;
     void *hash_user;

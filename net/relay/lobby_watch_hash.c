@@ -25,7 +25,7 @@ void kl_lobby_watch_truth(struct kl_lobby_room *r, const struct kl_hash *h, uint
         *t = (struct kl_watch_truth){.hash = *h, .first_us = now_us};
     }
     if (t->count < UINT8_MAX) t->count++;
-    if (kl_verdict_difference(&t->hash, h) == 1) t->contested = true; /* among themselves: it tells nothing */
+    if (kl_verdict_difference(&t->hash, h, true) == 1) t->contested = true; /* among themselves: it tells nothing */
 }
 
 /* True if all players have reported, or the time for it is over. */
@@ -104,7 +104,7 @@ bool kl_lobby_watch_judge(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
         struct kl_watch_truth *t = truth_of(&r->watch, w->hash[i].frame);
         if (!t || !is_settled(r, t, now_us)) {
             w->hash[kept++] = w->hash[i];
-        } else if (!t->contested && kl_verdict_difference(&t->hash, &w->hash[i]) == 1) {
+        } else if (!t->contested && kl_verdict_difference(&t->hash, &w->hash[i], true) == 1) {
             bool here = has_parted(r, w, w->hash[i].frame, now_us);
             if (!here || w->way.step || w->state != KL_MEMBER_PLAYING) return here;
         } else if (!t->contested) {

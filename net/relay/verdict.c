@@ -96,11 +96,14 @@ static bool same_value(bool has_a, uint64_t a, bool has_b, uint64_t b) {
     return has_a == has_b && (!has_a || a == b);
 }
 
-int kl_verdict_difference(const struct kl_hash *a, const struct kl_hash *b) {
+int kl_verdict_difference(const struct kl_hash *a, const struct kl_hash *b, bool loaded) {
+    bool states = a->has_state && b->has_state;
     if (!same_value(a->has_ram, a->ram, b->has_ram, b->ram)) return DIFFERS;
     if (!same_value(a->has_av, a->av, b->has_av, b->av)) return DIFFERS;
     if (same_value(a->has_state, a->state, b->has_state, b->state)) return EQUAL;
-    if (!a->has_ram || (a->full && b->full)) return DIFFERS;
+    if (a->full && b->full) return DIFFERS;
+    if (states && (a->has_ram || a->has_av) && loaded) return NOTED;
+    if (!a->has_ram) return DIFFERS;
     return a->noted && b->noted ? NOTED : DIFFERS_STATE;
 }
 
@@ -108,12 +111,8 @@ static unsigned count_bits(uint16_t mask) {
     return (unsigned)__builtin_popcount(mask);
 }
 
-/* The same for two clients of a label: after a load, another state is only noted. A missing one is not. */
 static int difference(const struct kl_verdict_label *l, unsigned a, unsigned b) {
-    int d = kl_verdict_difference(&l->word[a], &l->word[b]);
-    bool loaded = has_bit(l->loaded, a) || has_bit(l->loaded, b);
-    bool both = l->word[a].has_state && l->word[b].has_state;
-    return d == DIFFERS_STATE && loaded && both ? NOTED : d;
+    return kl_verdict_difference(&l->word[a], &l->word[b], has_bit(l->loaded, a) || has_bit(l->loaded, b));
 }
 
 /* The clients whose report agrees with that of `client`. level: EQUAL, all must be equal; DIFFERS_STATE,
@@ -268,7 +267,7 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const st
     uint16_t in_time = l->reported & (uint16_t)~l->late;
     const struct kl_hash *h = &l->word[__builtin_ctz(in_time ? in_time : l->reported)];
     *out = (struct kl_verdict_camps){.reported = l->reported,
-                                     .ram = differs == DIFFERS && (h->has_ram || h->has_av)};
+                                     .ram = differs == DIFFERS && (h->has_ram || !h->has_state)};
     out->right = find_right(l, court, level, &out->majority);
     return true;
 }

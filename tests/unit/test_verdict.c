@@ -341,13 +341,32 @@ static void a_load_hides_no_others(void **state) {
     assert_false(c.ram);
 }
 
-static void without_ram_states_count_after_a_load(void **state) {
+static void without_ram_and_picture_states_count_after_a_load(void **state) {
     (void)state;
     loaded = 1 << 0;
     kl_verdict_expect(&table, 59);
     report(0, state_only(59, 1));
     report(1, state_only(59, 2));
     assert_int_equal(next(3, SOON).differs, 1);
+}
+
+/* Two clients of a core without RAM, whose states differ. */
+static int without_ram(uint64_t picture_of_0, bool full) {
+    struct kl_hash a = state_only(59, 1), b = state_only(59, 2);
+    a.full = b.full = full;
+    a.has_av = b.has_av = true;
+    a.av = picture_of_0;
+    b.av = 7;
+    return kl_verdict_difference(&a, &b, loaded != 0);
+}
+
+static void without_ram_the_picture_decides_after_a_load(void **state) {
+    (void)state;
+    assert_int_equal(without_ram(7, false), 1);
+    loaded = 1 << 0;
+    assert_int_equal(without_ram(7, false), KL_VERDICT_NOTED);
+    assert_int_equal(without_ram(8, false), 1);
+    assert_int_equal(without_ram(7, true), 1); /* a profile says that all of the state counts */
 }
 
 /* Spectators' words do not count, but theirs are looked at. */
@@ -572,7 +591,8 @@ int main(void) {
         cmocka_unit_test_setup(after_a_load_unequal_states_are_noted, fresh),
         cmocka_unit_test_setup(a_missing_state_is_not_another_state, fresh),
         cmocka_unit_test_setup(a_load_hides_no_others, fresh),
-        cmocka_unit_test_setup(without_ram_states_count_after_a_load, fresh),
+        cmocka_unit_test_setup(without_ram_and_picture_states_count_after_a_load, fresh),
+        cmocka_unit_test_setup(without_ram_the_picture_decides_after_a_load, fresh),
         cmocka_unit_test_setup(forgotten_reports_do_not_count, fresh),
         T(nothing_is_said_before_all_have_reported),
         T(who_says_nothing_holds_nothing_up),
