@@ -48,7 +48,9 @@ static void identity(const char *reason, char out[KL_ADVICE_MAX]) {
     }
     file_name(d.room, theirs);
     file_name(d.you, ours);
-    if (!strcmp(d.key, "core"))
+    if (!strcmp(d.key, "core") && strstr(d.room, ", any version"))
+        snprintf(out, KL_ADVICE_MAX, "The room tries any version of the core: set other_version to do so");
+    else if (!strcmp(d.key, "core"))
         snprintf(out, KL_ADVICE_MAX, "Load the room's core: %.60s, not %.60s", d.room, d.you);
     else if (!strcmp(d.key, "content") && *theirs && strcmp(theirs, ours) != 0)
         snprintf(out, KL_ADVICE_MAX, "Load the room's game: %s", theirs);

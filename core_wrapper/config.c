@@ -202,6 +202,10 @@ static int set_load_own(struct kl_config *c, const char *v, char *err, size_t er
     return on_off(&c->load_own, "KEYLOCK_LOAD_OWN", v, err, err_len);
 }
 
+static int set_other_version(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->other_version, "KEYLOCK_OTHER_VERSION", v, err, err_len);
+}
+
 static int set_half_steps(struct kl_config *c, const char *v, char *err, size_t err_len) {
     if (on_off(&c->params.half_steps, "KEYLOCK_HALF_STEPS", v, err, err_len) != 0) return -1;
     c->sparing = !c->params.half_steps; /* said, not only left as it is: for a joiner it counts too */
@@ -355,6 +359,7 @@ static const struct {
     {"hide", "KEYLOCK_HIDE", set_hide},
     {"load_own", "KEYLOCK_LOAD_OWN", set_load_own},
     {"profile", "KEYLOCK_PROFILE", set_profile},
+    {"other_version", "KEYLOCK_OTHER_VERSION", set_other_version},
     {"states", "KEYLOCK_STATES", set_states},
     {"draw", "KEYLOCK_DRAW", set_draw},
     {"panel", "KEYLOCK_PANEL", set_panel},

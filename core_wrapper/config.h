@@ -49,6 +49,7 @@ struct kl_config {
     bool sparing;        /* half_steps = off was set: counts for this client alone when it joins */
     bool hide;           /* tell the core which pictures are unseen (GET_AUDIO_VIDEO_ENABLE) */
     bool load_own;       /* in a room made here, every machine loads its own state at a snapshot */
+    bool other_version;  /* the room's players may have other versions of the core */
     bool hash_every_set; /* params.hash_every was set; else the profile's counts */
     char profile[KL_CONFIG_PATH_MAX]; /* a file, a folder of profiles, or "off"; "": the usual folder */
     bool policy_set; /* params.policy was set; else bounded if the room has a clock, strict without */

@@ -82,13 +82,25 @@ int kl_identity_hash_file(const char *path, char *out, size_t cap) {
     return 0;
 }
 
-void kl_identity_core(struct kl_facts *facts, const struct retro_system_info *info) {
-    char value[KL_FACT_VAL_MAX];
-    const char *name = info->library_name ? info->library_name : "?";
-    const char *version = info->library_version ? info->library_version : "";
-    snprintf(value, sizeof value, "%.*s %.*s", kl_core_text_len(name, 90), name,
-             kl_core_text_len(version, 60), version);
+static void add_core(struct kl_facts *facts, const struct retro_system_info *info, bool any_version) {
+    char value[KL_FACT_VAL_MAX], name[91], version[61];
+    const char *said = info->library_name ? info->library_name : "?";
+    const char *of = info->library_version ? info->library_version : "";
+    snprintf(name, sizeof name, "%.*s", kl_core_text_len(said, 90), said);
+    snprintf(version, sizeof version, "%.*s", kl_core_text_len(of, 60), of);
+    if (any_version)
+        snprintf(value, sizeof value, "%s, any version (%.40s)", name, version);
+    else
+        snprintf(value, sizeof value, "%s %s", name, version);
     kl_facts_add(facts, "core", value);
+}
+
+void kl_identity_core(struct kl_facts *facts, const struct retro_system_info *info) {
+    add_core(facts, info, false);
+}
+
+void kl_identity_any_version(struct kl_facts *facts, const struct retro_system_info *info) {
+    add_core(facts, info, true);
 }
 
 void kl_identity_content(struct kl_facts *facts, const struct kl_content *content) {

@@ -10,6 +10,8 @@
 
 /* "core": name and version. */
 void kl_identity_core(struct kl_facts *facts, const struct retro_system_info *info);
+/* The same in a room whose players have agreed to try other versions: the version is a remark. */
+void kl_identity_any_version(struct kl_facts *facts, const struct retro_system_info *info);
 /* Adds "content", or "content 1", "content 2" … of a subsystem: the hash of the frontend's bytes if it gave
  * them (soft-patched ones included), else of the file. For a zip: its members, whatever its packing, and its
  * name, because arcade cores go by the name. */

@@ -46,7 +46,11 @@ static void follow_wishes(struct kl_params *p) {
     if (p->clocked) kl_control_wish(p, &kl_w.config);
 }
 
-static void fill_hello(struct kl_hello *hello) {
+bool kl_join_any_version(void) {
+    return kl_w.config.other_version && !kl_w.config.quick;
+}
+
+static void fill_hello(struct kl_hello *hello, bool any_version) {
     struct retro_system_info info = {0};
     memset(hello, 0, sizeof *hello);
     kl_w.core.get_system_info(&info);
@@ -61,7 +65,10 @@ static void fill_hello(struct kl_hello *hello) {
                   (kl_w.config.once ? KL_DOOR_ONCE : 0) | (kl_w.config.quick ? KL_DOOR_QUICK : 0) |
                   (kl_w.config.seated ? KL_DOOR_SEAT : 0));
     hello->seat_time_s = kl_w.config.seat_time_s;
-    kl_identity_core(&hello->facts, &info);
+    if (any_version)
+        kl_identity_any_version(&hello->facts, &info);
+    else
+        kl_identity_core(&hello->facts, &info);
     kl_identity_content(&hello->facts, &kl_w.content);
     for (unsigned i = 0; i < kl_w.sets.count; i++)
         kl_facts_add(&hello->facts, kl_w.sets.fact[i].key, kl_w.sets.fact[i].value);
@@ -77,7 +84,7 @@ void kl_join_room(char out[KL_NAME_MAX], unsigned nth) {
 
 void kl_join_identity(uint8_t out[16]) {
     static struct kl_hello hello;
-    fill_hello(&hello);
+    fill_hello(&hello, false); /* quick matches look for it */
     kl_identity(&hello.facts, out);
 }
 
@@ -133,7 +140,7 @@ static bool open_link(void) {
 
 bool kl_join_open(void) {
     j.invited = false;
-    fill_hello(&j.config.hello);
+    fill_hello(&j.config.hello, kl_join_any_version());
     if (!kl_room_profile_find(&j.config.hello.facts)) return false;
     kl_room_profile_wish(&j.config.hello.params);
     open_seat();

@@ -182,6 +182,7 @@ static void fill(uint64_t now_us) {
     snprintf(p->room, sizeof p->room, "%s", kl_w.config.room);
     snprintf(p->relay, sizeof p->relay, "%.56s:%u", kl_w.config.host, kl_w.config.port);
     kl_join_link(p->link, sizeof p->link);
+    p->any_version = kl_join_any_version();
     p->policy = params->policy;
     p->budget_ms = params->wait_budget_ms;
     p->stalls = kl_w.play.stalls;

@@ -289,7 +289,9 @@ static void draw_head(const struct kl_panel *p, const struct kl_canvas *c, const
     int tail = (int)strlen(right);
     int x = kl_canvas_text(c, l->x, l->y, l->cells, CYAN, "Keylock ");
     int left = l->cells - tail - 1 - (x - l->x) / KL_FONT_WIDTH;
-    kl_canvas_text(c, x, l->y, left, WHITE, p->room);
+    int end = kl_canvas_text(c, x, l->y, left, WHITE, p->room);
+    left -= (end - x) / KL_FONT_WIDTH;
+    if (p->any_version && left > 0) kl_canvas_text(c, end, l->y, left, YELLOW, "  any version");
     kl_canvas_text(c, l->x + (l->cells - tail) * KL_FONT_WIDTH, l->y, tail, GREY, right);
 }
 

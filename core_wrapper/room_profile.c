@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "net/platform/dir.h"
+#include "core_wrapper/identity.h"
 #include "core_wrapper/seat_file.h"
 #include "core_wrapper/wrapper.h"
 
@@ -42,8 +43,13 @@ static void tell(const char *path, const struct kl_profile_room *p) {
 }
 
 bool kl_room_profile_find(const struct kl_facts *facts) {
+    static struct kl_facts loaded; /* the core with its version */
+    struct retro_system_info info = {0};
+    loaded.count = 0;
+    kl_w.core.get_system_info(&info);
+    kl_identity_core(&loaded, &info);
     char path[KL_CONFIG_PATH_MAX + KL_PROFILE_NAME_MAX], err[KLW_TEXT_MAX] = "";
-    const char *core = fact(facts, "core"), *content = fact(facts, "content");
+    const char *core = fact(&loaded, "core"), *content = fact(facts, "content");
     bool named = false;
     memset(&own, 0, sizeof own);
     if (!strcmp(kl_w.config.profile, "off") || !core || !content) return true;

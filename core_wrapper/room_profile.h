@@ -6,10 +6,10 @@
 #include "net/engine/msg.h"
 #include "core_wrapper/profile.h"
 
-/* Looks for a profile of these facts in KEYLOCK_PROFILE, a file or a folder of profiles, else in the folder
- * "profiles" beside the seats. Ignores, with a line, a profile that does not fit and a bad file that the
- * player has not named. False if the file that the player named is missing or bad; kl_wrapper_fail() has
- * told the reason. */
+/* Looks for a profile of the loaded core and the content of these facts in KEYLOCK_PROFILE, a file or a
+ * folder of profiles, else in the folder "profiles" beside the seats. Ignores, with a line, a profile that
+ * does not fit and a bad file that the player has not named. False if the file that the player named is
+ * missing or bad; kl_wrapper_fail() has told the reason. */
 bool kl_room_profile_find(const struct kl_facts *facts);
 
 /* Fills in the frames between hashes, unless the player has set them. */

@@ -95,8 +95,8 @@ struct kl_play {
     uint64_t stall_since_us, stall_longest_us, stalls;
     struct kl_ram ram;
     struct kl_statehash_buffer buffer;
-    bool no_states;                /* as the newest hash found */
-    bool hash_av;                  /* no RAM: picture and sound are hashed, and no frame is hidden from the core */
+    bool no_states; /* as the newest hash found */
+    bool hash_av;   /* no RAM: picture and sound are hashed, and no frame is hidden from the core */
     uint64_t av_picture, av_sound; /* of the last frame run */
     klw_hash_fn hash_fn;
     void *hash_user;

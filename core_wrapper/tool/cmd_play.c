@@ -46,6 +46,8 @@ const char cmd_play_help[] =
     "  --insecure-lan       no encryption, if the relay was started with the same option\n"
     "  --players P          seats that must be filled before the game begins (default 2)\n"
     "  --seats K            seats wanted at this machine, 0 to watch (default 1)\n"
+    "  --other-version      others may have another version of the core, if they say the same; the machines "
+    "may part then\n"
     "  --name NAME          the name that the others see (default: the user's name)\n"
     "  --spacing N          fixed spacing of 1 to 30 frames (default 0: follows the link)\n"
     "  --policy NAME        strict (a frame waits for all players), bounded (the default: a player who is "
@@ -113,6 +115,7 @@ static const struct passed {
     {"name", "name", "KEYLOCK_NAME", false},
     {"players", "players", "KEYLOCK_PLAYERS", false},
     {"seats", "seats", "KEYLOCK_SEATS", false},
+    {"other-version", "other_version", "KEYLOCK_OTHER_VERSION", true},
     {"spacing", "spacing", "KEYLOCK_SPACING", false},
     {"policy", "policy", "KEYLOCK_POLICY", false},
     {"desync", "desync", "KEYLOCK_DESYNC", false},

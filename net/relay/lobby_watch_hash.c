@@ -25,7 +25,8 @@ void kl_lobby_watch_truth(struct kl_lobby_room *r, const struct kl_hash *h, uint
         *t = (struct kl_watch_truth){.hash = *h, .first_us = now_us};
     }
     if (t->count < UINT8_MAX) t->count++;
-    if (kl_verdict_difference(&t->hash, h, true) == 1) t->contested = true; /* among themselves: it tells nothing */
+    if (kl_verdict_difference(&t->hash, h, true) == 1)
+        t->contested = true; /* among themselves: it tells nothing */
 }
 
 /* True if all players have reported, or the time for it is over. */

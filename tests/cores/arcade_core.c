@@ -18,8 +18,8 @@
  * - The DIP switches of the game are options, which it declares once it knows the game.
  * - duel and duelj stand upright. All run at 59.61 Hz.
  *
- * ARCADE_CORE in the environment: large:N, the state has N KiB more. tests/content/arcade/sets.py packs the
- * sets. */
+ * ARCADE_CORE in the environment: large:N, the state has N KiB more; version:V, it is of that version.
+ * tests/content/arcade/sets.py packs the sets. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -429,7 +429,9 @@ API size_t retro_get_memory_size(unsigned id) {
 }
 
 API void retro_get_system_info(struct retro_system_info *info) {
-    *info = (struct retro_system_info){"Arcade core", "1", "zip", true, true};
+    const char *asked = getenv("ARCADE_CORE");
+    const char *version = asked && !strncmp(asked, "version:", 8) ? asked + 8 : "1";
+    *info = (struct retro_system_info){"Arcade core", version, "zip", true, true};
 }
 API void retro_get_system_av_info(struct retro_system_av_info *info) {
     *info = (struct retro_system_av_info){{WIDTH, HEIGHT, WIDTH, HEIGHT, 4.0f / 3.0f}, {FPS, RATE}};

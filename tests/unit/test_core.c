@@ -94,6 +94,8 @@ static void strings_are_shown_without_blanks_at_the_end(void **state) {
     assert_int_equal(kl_core_text_len(NULL, 80), 0);
     kl_identity_core(&facts, &info);
     assert_string_equal(facts.fact[0].value, "Nestopia 1.52.0");
+    kl_identity_any_version(&facts, &info);
+    assert_string_equal(facts.fact[1].value, "Nestopia, any version (1.52.0)");
 }
 
 int main(void) {
