@@ -36,8 +36,8 @@ PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
 NET_LIBS := -lenet -lsodium -lzstd -lm
 LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ljson-c -ldl
 
-.PHONY: all deps deps-play deps-relay relay install-relay content frontend demo test help clean install uninstall format format-check lint
-all: $(PROGRAMS) content ## build the programs and the test content
+.PHONY: all programs deb deps deps-play deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
+all: programs content ## build the programs and the test content
 
 help: ## list the targets
 	$(Q)awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,7 +107,8 @@ demo: deps ## a relay and two RetroArch windows playing the bundled game in lock
 LIBRETRO_DIR ?= $(PREFIX)/lib/libretro
 INFO_DIR     ?= $(PREFIX)/share/libretro/info
 GAME_DIR     ?= $(PREFIX)/share/keylock
-install: install-relay $(PROGRAMS) $(GAME) ## install into DESTDIR/PREFIX
+programs: $(PROGRAMS) $(GAME)
+install: install-relay programs ## install into DESTDIR/PREFIX
 	install -D -m 755 $(OUT)/keylock $(DESTDIR)$(PREFIX)/bin/keylock
 	install -D -m 755 $(OUT)/keylock_libretro.so $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so
 	install -D -m 644 frontend_patch/keylock_libretro.info $(DESTDIR)$(INFO_DIR)/keylock_libretro.info
@@ -119,6 +120,12 @@ uninstall: ## take it away again
 	rm -f $(DESTDIR)$(PREFIX)/bin/keylock $(DESTDIR)$(PREFIX)/bin/keylock-relay
 	rm -f $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so $(DESTDIR)$(INFO_DIR)/keylock_libretro.info
 	rm -rf $(DESTDIR)$(GAME_DIR)
+
+deb: ## the Debian packages keylock-relay and keylock, into build/deb
+	$(Q)tests/tools/deb.sh $(abspath $(BUILD))/deb
+
+test-deb: deb ## installs, upgrades and purges them on bare Debian 12 and 13, and walks from the package to a match (as root)
+	$(Q)tests/tools/packages.sh
 
 C_FILES = $(shell git ls-files '*.c' '*.h')
 format: ## format the C code

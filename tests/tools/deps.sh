@@ -1,6 +1,6 @@
 #!/bin/sh
-# deps.sh [play | relay] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures; play: only
-# those that its programs and the bundled game are built from; relay: only those that the relay is built from.
+# deps.sh [play | relay | deb] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures.
+# play: only those that its programs and the bundled game are built from; relay: the relay; deb: the Debian packages.
 set -eu
 relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev'
 play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libsamplerate0-dev libxxhash-dev libjson-c-dev
@@ -13,11 +13,12 @@ cppcheck clang-format patch xz-utils debian-archive-keyring libx11-dev libx11-xc
 case "${1:-}" in
 play) packages=$play ;;
 relay) packages=$relay ;;
+deb) packages="$play debhelper help2man" ;;
 '')
     packages="$play $tests"
     command -v npm >/dev/null || packages="$packages npm" # Debian's would clash with another distribution's Node.js
     ;;
-*) echo "deps: expected play, relay or nothing, got \"$1\"" >&2; exit 2 ;;
+*) echo "deps: expected play, relay, deb or nothing, got \"$1\"" >&2; exit 2 ;;
 esac
 
 missing=

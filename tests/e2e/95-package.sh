@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# 95-package.sh - the parts of the packages, without building them: relay.conf has each option of the relay with its default, the
+# unit and the desktop entry are well formed, and the Containerfile ends without root. `make test-deb` tries the packages and the
+# image themselves.
+# runs: working, test, 5 s
+. "$(dirname "$0")/lib.sh"
+
+needs "$relay_program" "$keylock"
+parts=net/relay/debian
+
+# --- relay.conf ---------------------------------------------------------------------------------------------------
+
+sed -n 's/^#\{0,1\}\([a-z-]* = .*\)/\1/p' $parts/relay.conf >"$tmp/all.conf"
+"$relay_program" --help | grep -oE '^  --[a-z-]+' | tr -d ' ' | sed 's/^--//' | grep -vx config | sort >"$tmp/options"
+cut -d ' ' -f 1 "$tmp/all.conf" | sort >"$tmp/keys"
+check package/options "$(diff "$tmp/options" "$tmp/keys" | tr '\n' ' ')" cmp -s "$tmp/options" "$tmp/keys"
+start_relay --config "$tmp/all.conf" --state "$tmp/state" --journal "$tmp/journal"
+stop relay
+grep -vE '^(host|state|journal) ' "$tmp/all.conf" >"$tmp/values"
+other=$(python3 - "$tmp/values" <<'END'
+import re, sys
+rows = dict(re.findall(r"^\| `--([a-z-]+)[^|]*\|.*\| ([^|]*?) \|$", open("docs/options.md").read(), re.M))
+for line in open(sys.argv[1]):
+    key, value = line.strip().split(" = ")
+    if not re.match(re.escape(value) + r"\b", rows.get(key, "nothing")):
+        print(f"{key}: {value} here, {rows.get(key)} in docs/options.md", end="; ")
+END
+)
+check package/defaults "$other" test -z "$other"
+
+# --- the unit -------------------------------------------------------------------------------------------------------
+
+unit=$parts/keylock-relay.service
+check package/unit-settings "the unit does not read the file that the package installs" \
+    grep -q "^ExecStart=/usr/bin/keylock-relay --config /$(awk '/relay.conf/ { print $2 }' $parts/keylock-relay.install)/relay.conf$" $unit
+if command -v systemd-analyze >/dev/null; then
+    sed "s|^ExecStart=/usr/bin/keylock-relay|ExecStart=$relay_program|" $unit >"$tmp/keylock-relay.service"
+    systemd-analyze --man=no verify "$tmp/keylock-relay.service" >"$tmp/unit.log" 2>&1
+    status=$?
+    check package/unit "exit status $status: $(head -n 2 "$tmp/unit.log")" test $status = 0 -a ! -s "$tmp/unit.log"
+else
+    skip "package/unit: no systemd-analyze"
+fi
+
+# --- the desktop entry, the image -----------------------------------------------------------------------------------
+
+entry=core_wrapper/debian/keylock.desktop
+check package/desktop-entry "it does not hand links to keylock play" \
+    grep -qx 'Exec=keylock play -- %u' $entry
+check package/desktop-scheme "it is not for keylock://" grep -qx 'MimeType=x-scheme-handler/keylock;' $entry
+! command -v desktop-file-validate >/dev/null || check package/desktop "$(desktop-file-validate $entry)" desktop-file-validate $entry
+
+file=net/relay/Containerfile
+check package/container-words "$(grep -vE '^(#|$|FROM|RUN|COPY|WORKDIR|USER|ENV|VOLUME|EXPOSE|ENTRYPOINT) ?' $file | head -n 1)" \
+    test -z "$(grep -vE '^(#|$|FROM|RUN|COPY|WORKDIR|USER|ENV|VOLUME|EXPOSE|ENTRYPOINT) ?' $file)"
+check package/container-user "$(grep '^USER' $file)" test "$(grep '^USER' $file)" = "USER 65532:65532"
+check package/container-no-shell "$(grep '^ENTRYPOINT' $file)" python3 -c '
+import json, re, sys
+words = json.loads(re.search(r"^ENTRYPOINT (.*)$", open(sys.argv[1]).read(), re.M)[1])
+sys.exit(words[0] != "/usr/bin/keylock-relay")' $file
+finish
