@@ -271,6 +271,10 @@ static int set_draw(struct kl_config *c, const char *v, char *err, size_t err_le
     return on_off(&c->draw, "KEYLOCK_DRAW", v, err, err_len);
 }
 
+static int set_line(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return on_off(&c->line, "KEYLOCK_LINE", v, err, err_len);
+}
+
 static int set_panel(struct kl_config *c, const char *v, char *err, size_t err_len) {
     return on_off(&c->panel, "KEYLOCK_PANEL", v, err, err_len);
 }
@@ -362,6 +366,7 @@ static const struct {
     {"other_version", "KEYLOCK_OTHER_VERSION", set_other_version},
     {"states", "KEYLOCK_STATES", set_states},
     {"draw", "KEYLOCK_DRAW", set_draw},
+    {"line", "KEYLOCK_LINE", set_line},
     {"panel", "KEYLOCK_PANEL", set_panel},
     {"hotkeys", "KEYLOCK_HOTKEYS", set_hotkeys},
 };

@@ -54,7 +54,7 @@ struct kl_config {
     char profile[KL_CONFIG_PATH_MAX]; /* a file, a folder of profiles, or "off"; "": the usual folder */
     bool policy_set; /* params.policy was set; else bounded if the room has a clock, strict without */
     bool budget_set, spacing_set;
-    bool draw, panel;                /* draw messages into the picture; show the panel from the start */
+    bool draw, line, panel; /* draw messages into the picture; show the one line, the panel from the start */
     char states[KL_CONFIG_PATH_MAX]; /* folder for the last hashed states at a desync; "": none are kept */
     bool hotkeys_set;
     char hotkeys[KL_CONFIG_HOTKEYS_MAX]; /* a list as hotkeys.h has it, or "off" */

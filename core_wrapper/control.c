@@ -124,14 +124,20 @@ static void give_own(void) {
     }
 }
 
-static bool is_panel(unsigned i) {
-    return !strcmp(kl_own_option[i].key, KL_OWN_PANEL);
+/* The option at i, if it is one of this screen alone. */
+static void show_here(unsigned i, bool on) {
+    if (!strcmp(kl_own_option[i].key, KL_OWN_PANEL)) kl_screen_panel(on);
+    if (!strcmp(kl_own_option[i].key, KL_OWN_LINE)) kl_screen_strip(on);
 }
 
-/* It is nobody else's: at once. */
-static void follow_panel(void) {
+static bool is_here(unsigned i) {
+    return !strcmp(kl_own_option[i].key, KL_OWN_PANEL) || !strcmp(kl_own_option[i].key, KL_OWN_LINE);
+}
+
+/* They are nobody else's: at once. */
+static void follow_screen(void) {
     for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        if (is_panel(i) && turned(i)) kl_screen_panel(!is_neutral(i));
+        if (is_here(i) && turned(i)) show_here(i, !is_neutral(i));
 }
 
 /* Gives a changed menu option to the room, because the game is everybody's. One option a call; true: there
@@ -158,7 +164,7 @@ static void look_at_menu(uint64_t now_us) {
     if (menu.wait) menu.wait--;
     if (++menu.calls % LOOK_EVERY == 0 &&
         kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &changed) && changed) {
-        follow_panel();
+        follow_screen();
         if (kl_w.phase == KL_PHASE_FREE) kl_w.options.updated = true; /* the core asks for them anew */
         menu.turned_us = now_us;
         menu.given = false;
@@ -225,7 +231,7 @@ static bool take_line(void) {
 void kl_control_begin(void) {
     see_menu();
     for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        if (is_panel(i) && !is_neutral(i)) kl_screen_panel(true);
+        if (is_here(i) && !is_neutral(i)) show_here(i, true);
 }
 
 void kl_control_turn(uint64_t now_us) {

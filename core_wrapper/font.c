@@ -1,6 +1,7 @@
 #include "core_wrapper/font.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "net/engine/plain.h"
 
@@ -70,16 +71,31 @@ static const char *const art[][KL_FONT_HEIGHT] = {
         "#    |    #|#    |#### |  ## | ## #|  #  | # # |#   #|    #|#####|   ##|  #  |##   |     |#####",
         "#    |    #|     |     |     |     |     |     |     | ### |     |     |     |     |     |     ",
     },
+    {
+        "     |     ",
+        "  #  |     ",
+        "  #  |     ",
+        "#####|  #  ",
+        "  #  |     ",
+        "     |     ",
+        "#####|     ",
+        "     |     ",
+    },
 };
 /* clang-format on */
 
 bool kl_font_dot(unsigned code, unsigned x, unsigned y) {
-    unsigned at = code >= FIRST && code < KL_FONT_BOX ? code - FIRST : KL_FONT_BOX - FIRST;
+    unsigned at = code >= FIRST && code <= KL_FONT_DOT ? code - FIRST : KL_FONT_BOX - FIRST;
     if (x >= KL_FONT_WIDTH - 1 || y >= KL_FONT_HEIGHT) return false;
     return art[at / ART_COLUMNS][y][at % ART_COLUMNS * KL_FONT_WIDTH + x] == '#';
 }
 
 unsigned kl_font_next(const char **text) {
+    bool about = !strncmp(*text, "\xc2\xb1", 2), dot = !strncmp(*text, "\xc2\xb7", 2);
+    if (about || dot) {
+        *text += 2;
+        return about ? KL_FONT_ABOUT : KL_FONT_DOT;
+    }
     unsigned code = kl_plain_next(text);
     return code == 0 || (code >= FIRST && code < KL_FONT_BOX) ? code : KL_FONT_BOX;
 }

@@ -10,7 +10,6 @@ static void worsen(struct kl_graph_step *s, const struct kl_graph_step *by) {
     if (by->need > s->need) s->need = by->need;
     if (by->had) s->had = by->had;
     if (by->backlog > s->backlog) s->backlog = by->backlog;
-    if (by->gap_ms > s->gap_ms) s->gap_ms = by->gap_ms;
     s->stalled = s->stalled || by->stalled;
 }
 

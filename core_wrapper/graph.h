@@ -14,7 +14,6 @@ struct kl_graph_step {
                       0: no frame said so */
     uint16_t had;  /* lead that the frame had; quarter frames, 0 as above */
     uint16_t backlog; /* frames */
-    uint16_t gap_ms;  /* from one frame shown to the next, or that is awaited */
     bool stalled;     /* a frame was due and not there */
 };
 

@@ -36,7 +36,7 @@ static struct {
     struct second second;
     unsigned state;    /* the state that panel.state_us counts for */
     uint64_t since_us; /* its begin */
-    uint64_t ran_us, told_us, desync_us;
+    uint64_t told_us, desync_us;
     struct kl_away away;
     struct kl_remaining remaining, fetching; /* frames; bytes of a state to begin with */
     char told[KL_PANEL_LINE];
@@ -45,13 +45,18 @@ static struct {
     bool said_hardware;
 } o;
 
+static bool can_paint(void) {
+    return !kl_w.picture.hardware && !kl_w.attached;
+}
+
 void kl_overlay_reset(void) {
     memset(&o, 0, sizeof o);
     kl_w.picture.over = NULL;
     kl_w.picture.want_copy = false;
     kl_w.screen.state.until_us = 0;
-    kl_screen_draw(false); /* until the next turn knows the picture */
+    kl_screen_draw(kl_w.config.draw && can_paint());
     kl_screen_panel(kl_w.config.panel);
+    kl_screen_strip(kl_w.config.line);
 }
 
 /* ---- figures ---- */
@@ -89,8 +94,6 @@ static void remember(uint64_t now_us) {
         step.need = s->need;
         step.had = s->had;
     }
-    if (o.ran_us) step.gap_ms = short_of((now_us - o.ran_us) / 1000);
-    if (r->run || !o.ran_us) o.ran_us = now_us;
     kl_graph_add(&o.history, &step, now_us);
 }
 
@@ -206,10 +209,6 @@ void kl_overlay_desync(char line[KL_PANEL_LINE]) {
 static const enum kl_screen_tone screen_tones[] = {KL_SCREEN_INFO, KL_SCREEN_INFO, KL_SCREEN_WARNING,
                                                    KL_SCREEN_ERROR};
 
-static bool can_paint(void) {
-    return !kl_w.picture.hardware && !kl_w.attached;
-}
-
 void kl_overlay_begin(void) {
     char line[KL_PANEL_LINE];
     fill(kl_now_us());
@@ -284,8 +283,13 @@ static void paint_line(const struct kl_canvas *c, int *bottom, const struct kl_s
     if (now_us < l->until_us) *bottom = kl_panel_draw_line(c, *bottom, l->text, tones[l->tone], l->percent);
 }
 
-/* At the top the card, else the panel. At the bottom the state's line, above it the news, the newest lowest.
- */
+/* The panel has all of it. */
+static bool strip_shows(void) {
+    return kl_screen_strip_on() && !kl_screen_panel_on() && o.panel.stage == KL_PANEL_PLAYING;
+}
+
+/* At the top the card, else the panel. At the bottom the one line, then the state's, above it the news, the
+ * newest lowest. */
 static void paint(const struct kl_canvas *c) {
     uint64_t now_us = kl_now_us();
     int bottom = c->rows;
@@ -293,6 +297,7 @@ static void paint(const struct kl_canvas *c) {
         kl_panel_draw_card(&o.card, c);
     else if (kl_screen_panel_on())
         kl_panel_draw(&o.panel, &o.history, c);
+    if (strip_shows()) bottom = kl_panel_draw_strip(&o.panel, c, bottom);
     if (!kl_screen_drawn(&kl_w.screen)) return;
     paint_line(c, &bottom, &kl_w.screen.state, now_us);
     for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
@@ -307,11 +312,11 @@ static bool lines_stand(uint64_t now_us) {
 }
 
 static void choose_over(uint64_t now_us) {
-    bool wanted = kl_screen_panel_on() || lines_stand(now_us);
+    bool wanted = kl_screen_panel_on() || strip_shows() || lines_stand(now_us);
     kl_w.picture.turn = kl_w.told.turns ? kl_w.told.rotation : 0;
     kl_w.picture.want_copy = can_paint(); /* the panel may be wanted in the middle of a stall */
     kl_w.picture.over = wanted && can_paint() ? paint : NULL;
-    if (kl_screen_panel_on() && kl_w.picture.hardware)
+    if ((kl_screen_panel_on() || kl_screen_strip_on()) && kl_w.picture.hardware)
         kl_wrapper_say_once(&o.said_hardware, "no panel: this core draws on the graphics card");
 }
 

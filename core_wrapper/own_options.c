@@ -12,9 +12,9 @@ const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
     {KL_OWN_MODE, "auto", NULL, false},        {KL_OWN_ROOM, "own", NULL, false},
     {KL_OWN_PRACTICE, "on", NULL, false},      {KL_OWN_POLICY, "room", "policy ", false},
     {KL_OWN_BUDGET, "room", "budget ", false}, {KL_OWN_SPACING, "room", "spacing ", false},
-    {KL_OWN_PANEL, "off", NULL, false},        {KL_OWN_DO, "nothing", "", true},
-    {KL_OWN_SWAP, "nothing", "swap ", true},   {KL_OWN_HOST, "nothing", "host ", true},
-    {KL_OWN_SAY, "nothing", "say ", true},
+    {KL_OWN_LINE, "off", NULL, false},         {KL_OWN_PANEL, "off", NULL, false},
+    {KL_OWN_DO, "nothing", "", true},          {KL_OWN_SWAP, "nothing", "swap ", true},
+    {KL_OWN_HOST, "nothing", "host ", true},   {KL_OWN_SAY, "nothing", "say ", true},
 };
 
 #define V(value, label)                                                                                      \
@@ -77,9 +77,14 @@ static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
       FR(10), FR(11), FR(12), FR(13), FR(14), FR(15), FR(16), FR(17), FR(18), FR(19), FR(20),
       FR(21), FR(22), FR(23), FR(24), FR(25), FR(26), FR(27), FR(28), FR(29), FR(30), END},
      "room"},
+    {KL_OWN_LINE,
+     "One line",
+     "Shows the players, the round trip and the delay in one line at the bottom, for as long as you like.",
+     {V("off", "Off"), V("on", "On"), END},
+     "off"},
     {KL_OWN_PANEL,
      "Panel",
-     "Shows the players, round trip, lead, spacing and stalls, and the last ten seconds as a graph.",
+     "Shows the players, round trip, delay, stops and the last ten seconds as a graph.",
      {V("off", "Off"), V("on", "On"), END},
      "off"},
     {KL_OWN_DO,

@@ -15,12 +15,13 @@
 #define KL_OWN_POLICY   "keylock_policy"   /* room (as it is), strict, bounded, optimistic */
 #define KL_OWN_BUDGET   "keylock_budget"   /* room, or milliseconds */
 #define KL_OWN_SPACING  "keylock_spacing"  /* room, 0 (follows the link), or frames */
+#define KL_OWN_LINE     "keylock_line"     /* off, on */
 #define KL_OWN_PANEL    "keylock_panel"    /* off, on */
 #define KL_OWN_DO       "keylock_do"       /* nothing, or a command */
 #define KL_OWN_SWAP     "keylock_swap"     /* nothing, or "A B" */
 #define KL_OWN_HOST     "keylock_host"     /* nothing, or a player's number */
 #define KL_OWN_SAY      "keylock_say"      /* nothing, or a chat line */
-#define KL_OWN_COUNT    11
+#define KL_OWN_COUNT    12
 
 struct kl_own_option {
     const char *key, *neutral; /* neutral: the value that asks for nothing */

@@ -17,14 +17,13 @@
 
 #define LINE_HEIGHT   (KL_FONT_HEIGHT + 1)
 #define EDGE          3
-#define WIDE_COLUMNS  250 /* units from which on names and figures stand side by side */
-#define LEAD_HEIGHT   26  /* of the graphs, in units */
-#define GAP_HEIGHT    14
-#define GAP_FULL_MS   50 /* a gap that fills the lower graph */
-#define FIGURES       6
+#define WIDE_COLUMNS  250 /* units from which on there is place for whole words and a legend */
+#define GRAPH_HEIGHT  20  /* units; on a narrow picture: */
+#define GRAPH_NARROW  12
 #define STATE_LINES   2
 #define MESSAGE_LINES 6
-#define FIGURE_CELLS  21
+#define MEMBERS_WIDE  8 /* members that are named; on a narrow picture: */
+#define MEMBERS       4
 
 static const uint32_t tones[] = {GREY, WHITE, YELLOW, RED};
 static const uint32_t headlines[] = {GREY, CYAN, YELLOW, RED};
@@ -58,12 +57,58 @@ static int draw_broken(const struct kl_canvas *c, int x, int y, int cells, int m
     return n;
 }
 
+/* ---- chips: short texts, side by side, with dots between ---- */
+
+#define CHIP_BYTES 56
+#define CHIPS_MAX  (KL_MAX_CLIENTS + 12)
+#define GAP_CELLS  3 /* a dot between blanks */
+
+struct chips {
+    struct {
+        char text[CHIP_BYTES];
+        uint32_t rgb;
+    } at[CHIPS_MAX];
+    int count;
+};
+
+__attribute__((format(printf, 3, 4))) static void add(struct chips *s, uint32_t rgb, const char *format,
+                                                      ...) {
+    va_list args;
+    if (s->count == CHIPS_MAX) return;
+    va_start(args, format);
+    vsnprintf(s->at[s->count].text, CHIP_BYTES, format, args);
+    va_end(args);
+    s->at[s->count++].rgb = rgb;
+}
+
+static int cells_of(const char *text) {
+    int n = 0;
+    while (kl_font_next(&text))
+        n++;
+    return n;
+}
+
+/* As many in a line as fit. Returns the lines; c NULL: draws nothing. */
+static int flow(const struct kl_canvas *c, const struct chips *s, int x, int y, int cells) {
+    int lines = 0, used = 0;
+    for (int i = 0; i < s->count; i++) {
+        int wide = cells_of(s->at[i].text);
+        bool fits = used && used + GAP_CELLS + wide <= cells;
+        if (!fits) lines++;
+        int at = fits ? used + GAP_CELLS : 0, line_y = y + (lines - 1) * LINE_HEIGHT;
+        if (c && fits) kl_canvas_text(c, x + (used + 1) * KL_FONT_WIDTH, line_y, 1, GREY, "\xc2\xb7");
+        if (c) kl_canvas_text(c, x + at * KL_FONT_WIDTH, line_y, cells - at, s->at[i].rgb, s->at[i].text);
+        used = at + wide;
+    }
+    return lines;
+}
+
 /* ---- the members ---- */
 
-/* The seats, counted from 1: "1", "1+3", "1-4"; "-" without a seat. */
+/* The seats, counted from 1: "1", "1+3", "1-4"; "" without a seat. */
 static void seats_text(uint8_t seats, char out[24]) {
     size_t used = 0;
-    strcpy(out, "-");
+    out[0] = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(seats >> s & 1)) continue;
         unsigned last = s;
@@ -75,108 +120,105 @@ static void seats_text(uint8_t seats, char out[24]) {
     }
 }
 
-static const char *mark_of(const struct kl_panel *p, const struct kl_panel_member *m, uint32_t *rgb) {
-    *rgb = m->away || m->lost || m->joining ? GREY : WHITE;
-    if (m->alone || (m->lacking && p->stalled)) *rgb = RED;
-    if (m->alone) return "alone";
-    if (m->joining) return "joins";
-    if (m->lost) return "lost";
-    if (m->away) return "away";
-    if (m->loading) return "loads";
-    if (m->lacking && p->stalled) return "late";
-    if (m->you) return "you";
-    return m->host ? "host" : "";
+static const char *mark_of(const struct kl_panel *p, const struct kl_panel_member *m) {
+    if (m->alone) return " differs";
+    if (m->joining) return " joins";
+    if (m->lost) return " lost";
+    if (m->away) return " away";
+    if (m->loading) return " loads";
+    if (m->lacking && p->stalled) return " late";
+    return m->seats ? "" : " watches";
 }
 
-/* "1   ann               you" in so many cells. */
-static void draw_member(const struct kl_panel *p, const struct kl_panel_member *m, const struct kl_canvas *c,
-                        int x, int y, int cells) {
+/* "ann 1", in yellow if it is this machine's player. */
+static void add_member(struct chips *s, const struct kl_panel *p, const struct kl_panel_member *m) {
     char seats[24];
-    uint32_t rgb;
-    const char *mark = mark_of(p, m, &rgb);
-    int at = (int)strlen(m->seats & (m->seats - 1) ? "1-4 " : "1 "), tail = (int)strlen(mark);
+    bool bad = m->alone || (m->lacking && p->stalled);
+    bool grey = m->away || m->lost || m->joining || !m->seats;
     seats_text(m->seats, seats);
-    if ((int)strlen(seats) >= at) at = (int)strlen(seats) + 1;
-    kl_canvas_text(c, x, y, at, m->you ? YELLOW : CYAN, seats);
-    kl_canvas_text(c, x + at * KL_FONT_WIDTH, y, cells - at - tail - (tail ? 1 : 0), m->you ? YELLOW : rgb,
-                   m->name);
-    kl_canvas_text(c, x + (cells - tail) * KL_FONT_WIDTH, y, tail, rgb == WHITE ? GREY : rgb, mark);
+    add(s,
+        bad      ? RED
+        : m->you ? YELLOW
+        : grey   ? GREY
+                 : CYAN,
+        "%.23s%s%s%s", m->name, *seats ? " " : "", seats, mark_of(p, m));
 }
 
-static void draw_watchers(const struct kl_panel *p, const struct kl_canvas *c, int x, int y, int cells) {
-    char line[48], later[24] = "";
-    if (p->delay_s) snprintf(later, sizeof later, ", %u s later", p->delay_s);
-    snprintf(line, sizeof line, "%u watch%s%s", p->watchers, p->watchers == 1 ? "es" : "", later);
-    kl_canvas_text(c, x, y, cells, GREY, line);
-}
-
-/* Returns the lines that it took, `room` at most. */
-static int draw_clients(const struct kl_panel *p, const struct kl_canvas *c, int x, int y, int cells,
-                        int room) {
-    char more[24];
+static void add_members(struct chips *s, const struct kl_panel *p, int most) {
     int count = (int)(p->count < KL_MAX_CLIENTS ? p->count : KL_MAX_CLIENTS);
-    int shown = count <= room ? count : room - 1;
+    int shown = count <= most ? count : most - 1;
     for (int i = 0; i < shown; i++)
-        draw_member(p, &p->member[i], c, x, y + i * LINE_HEIGHT, cells);
-    if (shown == count || room < 1) return shown;
-    snprintf(more, sizeof more, "and %d more", count - shown);
-    kl_canvas_text(c, x, y + shown * LINE_HEIGHT, cells, GREY, more);
-    return shown + 1;
+        add_member(s, p, &p->member[i]);
+    if (shown < count) add(s, GREY, "%d more", count - shown);
+}
+
+static void add_watchers(struct chips *s, const struct kl_panel *p) {
+    if (p->watchers && p->delay_s)
+        add(s, GREY, "%u watch%s %u s later", p->watchers, p->watchers == 1 ? "es" : "", p->delay_s);
+    else if (p->watchers)
+        add(s, GREY, "%u watch%s", p->watchers, p->watchers == 1 ? "es" : "");
 }
 
 /* ---- figures ---- */
 
-struct figure {
-    char text[FIGURE_CELLS + 11]; /* cut when drawn */
-    uint32_t rgb;
-};
-
-__attribute__((format(printf, 3, 4))) static void set(struct figure *f, uint32_t rgb, const char *format,
-                                                      ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(f->text, sizeof f->text, format, args);
-    va_end(args);
-    f->rgb = rgb;
+/* From a press to its frame, in whole frames. */
+static void add_delay(struct chips *s, const struct kl_panel *p, bool wide) {
+    unsigned frames = (unsigned)(p->lead_frames + 0.5);
+    if (p->lead_frames <= 0) return;
+    add(s, WHITE, "delay %u%s", frames, !wide ? "" : frames == 1 ? " frame" : " frames");
 }
 
-static const char *policy_name(uint8_t policy) {
-    return policy == KL_POLICY_STRICT ? "strict" : policy == KL_POLICY_BOUNDED ? "bounded" : "optimistic";
-}
-
-/* Frames that close by the clock wait for no interval: there is no spacing to see. */
-static void set_lead(const struct kl_panel *p, struct figure *f) {
-    char lead[16] = "-", by[24] = "by clock";
-    if (p->lead_frames > 0) snprintf(lead, sizeof lead, "%.1f", p->lead_frames);
-    if (p->policy != KL_POLICY_OPTIMISTIC) snprintf(by, sizeof by, "spacing %u", p->spacing);
-    set(f, WHITE, "lead %s  %s", lead, by);
-}
-
-static void fill_figures(const struct kl_panel *p, struct figure f[FIGURES]) {
-    set(&f[0], WHITE, "RTT %.0f +-%.0f ms", p->rtt_ms, p->jitter_ms);
-    set_lead(p, &f[1]);
+/* How long the room waits for a player. */
+static void add_policy(struct chips *s, const struct kl_panel *p, bool wide) {
     if (p->policy == KL_POLICY_STRICT)
-        set(&f[2], WHITE, "strict");
+        add(s, WHITE, wide ? "waits for all players" : "waits for all");
+    else if (p->policy == KL_POLICY_BOUNDED)
+        add(s, WHITE, wide ? "waits up to %u ms" : "waits %u ms", p->budget_ms);
     else
-        set(&f[2], WHITE, "%s %u ms", policy_name(p->policy), p->budget_ms);
-    set(&f[3], WHITE, "late %llu  backlog %u", (unsigned long long)p->late, p->backlog);
-    set(&f[4], p->stalled ? YELLOW : WHITE, "stalls %llu", (unsigned long long)p->stalls);
-    if (p->stalls)
-        set(&f[4], p->stalled ? YELLOW : WHITE, "stalls %llu (%.1f s)", (unsigned long long)p->stalls,
-            p->longest_stall_ms / 1000.0);
-    if (p->desync)
-        set(&f[5], RED, "out of sync %u", p->desync_frame);
-    else if (p->any_verified)
-        set(&f[5], GREEN, "verified %u", p->verified);
-    else
-        set(&f[5], GREY, "not verified yet");
+        add(s, WHITE, wide ? "waits for no player" : "waits for none");
 }
 
-/* ---- graphs ---- */
+static void add_trouble(struct chips *s, const struct kl_panel *p, bool wide) {
+    uint32_t rgb = p->stalled ? YELLOW : WHITE;
+    if (p->late)
+        add(s, WHITE, wide ? "%llu frame%s late" : "%llu late", (unsigned long long)p->late,
+            p->late == 1 ? "" : "s");
+    if (p->backlog > 1) add(s, WHITE, wide ? "%u frames waiting" : "%u waiting", p->backlog);
+    if (p->stalls)
+        add(s, rgb, wide ? "stood still %llux, up to %u ms" : "%llu stops, %u ms",
+            (unsigned long long)p->stalls, p->longest_stall_ms);
+}
+
+static void add_sync(struct chips *s, const struct kl_panel *p, bool wide) {
+    if (p->desync)
+        add(s, RED, wide ? "out of sync at frame %u" : "out of sync", p->desync_frame);
+    else if (p->any_verified)
+        add(s, GREEN, wide ? "in sync at frame %u" : "in sync", p->verified);
+    else
+        add(s, GREY, wide ? "sync not checked yet" : "not checked");
+}
+
+/* Frames that close by the clock wait for no interval. */
+static void fill_chips(struct chips *s, const struct kl_panel *p, bool wide) {
+    s->count = 0;
+    add_members(s, p, wide ? MEMBERS_WIDE : MEMBERS);
+    add_watchers(s, p);
+    if (p->any_version) add(s, YELLOW, "any version");
+    add(s, WHITE, wide ? "round trip %.0f \xc2\xb1%.0f ms" : "%.0f \xc2\xb1%.0f ms", p->rtt_ms, p->jitter_ms);
+    add_delay(s, p, wide);
+    if (wide && p->policy != KL_POLICY_OPTIMISTIC)
+        add(s, WHITE, "interval %u frame%s", p->spacing, p->spacing == 1 ? "" : "s");
+    add_policy(s, p, wide);
+    add_trouble(s, p, wide);
+    add_sync(s, p, wide);
+    add(s, GREY, "%u fps", p->fps);
+}
+
+/* ---- the graph ---- */
 
 struct graph {
     const struct kl_graph *h;
-    int x, y, steps; /* a step is a unit wide */
+    int x, y, steps, height; /* a step is a unit wide */
 };
 
 /* Frames that the graph is high: the most that is worth seeing, rounded up to fours. */
@@ -196,125 +238,74 @@ static int bar(unsigned value, unsigned full, int height) {
 }
 
 /* The lead that each frame needed, and the lead that it had; a stall is a column from top to bottom. */
-static void draw_lead_step(const struct graph *g, const struct kl_canvas *c, int i, unsigned full) {
+static void draw_step(const struct graph *g, const struct kl_canvas *c, int i, unsigned full) {
     struct kl_graph_step s = kl_graph_part(g->h, (unsigned)i, (unsigned)g->steps);
-    int need = bar(s.need, full * 4, LEAD_HEIGHT), line = bar(s.had, full * 4, LEAD_HEIGHT);
-    int backlog = bar(s.backlog, full, LEAD_HEIGHT - 1), bottom = g->y + LEAD_HEIGHT, x = g->x + i;
-    if (s.stalled) kl_canvas_fill(c, x, g->y, 1, LEAD_HEIGHT, MAROON);
+    int need = bar(s.need, full * 4, g->height), line = bar(s.had, full * 4, g->height);
+    int backlog = bar(s.backlog, full, g->height - 1), bottom = g->y + g->height, x = g->x + i;
+    if (s.stalled) kl_canvas_fill(c, x, g->y, 1, g->height, MAROON);
     kl_canvas_fill(c, x, bottom - need, 1, need, s.need > s.had ? RED : GREEN);
     if (s.backlog) kl_canvas_fill(c, x, bottom - 1 - backlog, 1, 1, CYAN);
     if (s.had) kl_canvas_fill(c, x, bottom - line, 1, 1, YELLOW);
 }
 
-static void draw_gap_step(const struct graph *g, const struct kl_canvas *c, int i) {
-    struct kl_graph_step s = kl_graph_part(g->h, (unsigned)i, (unsigned)g->steps);
-    int high = bar(s.gap_ms, GAP_FULL_MS, GAP_HEIGHT);
-    kl_canvas_fill(c, g->x + i, g->y + GAP_HEIGHT - high, 1, high, s.gap_ms >= GAP_FULL_MS ? RED : GREY);
+/* The colours' meanings, and the graph's size. */
+static void draw_legend(const struct kl_canvas *c, int x, int y, int cells, unsigned full) {
+    struct chips s = {.count = 0};
+    add(&s, GREEN, "needed");
+    add(&s, YELLOW, "had");
+    add(&s, CYAN, "waiting");
+    add(&s, RED, "stop");
+    add(&s, GREY, "%u frames", full);
+    flow(c, &s, x, y, cells);
 }
 
-static int draw_words(const struct kl_canvas *c, int x, int y, const char *const word[], const uint32_t rgb[],
-                      unsigned n) {
-    for (unsigned i = 0; i < n; i++)
-        x = kl_canvas_text(c, x, y, 20, rgb[i], word[i]) + KL_FONT_WIDTH;
-    return x;
-}
-
-static void draw_graphs(const struct kl_graph *h, const struct kl_canvas *c, int x, int y, int width,
-                        bool both) {
-    static const char *const words[] = {"need", "had", "backlog", "stall"};
-    static const uint32_t colours[] = {GREEN, YELLOW, CYAN, RED};
+static void draw_graph(const struct kl_graph *h, const struct kl_canvas *c, int x, int y, int width,
+                       bool wide) {
     if (width < 1) return;
-    struct graph g = {h, x, y, width < KL_GRAPH_STEPS ? width : KL_GRAPH_STEPS};
+    struct graph g = {h, x, y, width < KL_GRAPH_STEPS ? width : KL_GRAPH_STEPS,
+                      wide ? GRAPH_HEIGHT : GRAPH_NARROW};
     unsigned full = lead_scale(&g);
-    char label[24];
     for (int i = 0; i < g.steps; i++)
-        draw_lead_step(&g, c, i, full);
-    int right = x + g.steps + KL_FONT_WIDTH / 2, cells = (x + width - right) / KL_FONT_WIDTH;
-    snprintf(label, sizeof label, "%u fr", full);
-    if (cells >= (int)strlen(label)) kl_canvas_text(c, right, y, cells, GREY, label);
-    y += LEAD_HEIGHT + 2;
-    draw_words(c, x, y, words, colours, 4);
-    if (cells >= 5) kl_canvas_text(c, right, y, cells, GREY, "10 s");
-    y += LINE_HEIGHT;
-    if (!both) return;
-    g.y = y;
-    for (int i = 0; i < g.steps; i++)
-        draw_gap_step(&g, c, i);
-    kl_canvas_shade(c, x, y, 10 * KL_FONT_WIDTH, KL_FONT_HEIGHT);
-    kl_canvas_text(c, x, y, 10, GREY, "frame time");
-    if (cells >= 5) kl_canvas_text(c, right, y, cells, GREY, "50 ms");
+        draw_step(&g, c, i, full);
+    if (wide) draw_legend(c, x, y + GRAPH_HEIGHT + 2, width / KL_FONT_WIDTH, full);
 }
 
 /* ---- the panel ---- */
 
-struct layout {
-    bool wide, both;        /* names beside figures; both graphs */
-    int x, y, width, cells; /* of the text */
-    int members;            /* lines that they may take */
-    bool watched;           /* one line more below the members */
-    int state_lines;
-    int height;
-};
-
-static int text_lines(const struct kl_panel *p, const struct layout *l) {
-    int members = ((int)p->count < l->members ? (int)p->count : l->members) + l->watched;
-    return l->wide ? (members > FIGURES ? members : FIGURES) : members + FIGURES;
-}
-
-/* If it does not fit, the second graph goes first, then the watchers' line, then members. */
-static struct layout lay_out(const struct kl_panel *p, const struct kl_canvas *c, const char *state) {
-    struct layout l = {.wide = c->columns >= WIDE_COLUMNS, .both = true, .x = EDGE, .y = EDGE};
-    l.width = (l.wide ? WIDE_COLUMNS : c->columns) - 2 * EDGE;
-    l.cells = l.width / KL_FONT_WIDTH;
-    l.members = (int)(p->count < KL_MAX_CLIENTS ? p->count : KL_MAX_CLIENTS);
-    l.watched = p->watchers > 0;
-    l.state_lines = draw_broken(NULL, 0, 0, l.cells, STATE_LINES, 0, state);
-    for (;;) {
-        int lines = 1 + text_lines(p, &l) + l.state_lines;
-        l.height =
-            EDGE + lines * LINE_HEIGHT + 2 + LEAD_HEIGHT + 2 + LINE_HEIGHT + (l.both ? GAP_HEIGHT + 1 : 0);
-        if (l.height <= c->rows || (!l.both && !l.watched && l.members <= 1)) return l;
-        if (l.both)
-            l.both = false;
-        else if (l.watched)
-            l.watched = false;
-        else
-            l.members--;
-    }
-}
-
-static void draw_head(const struct kl_panel *p, const struct kl_canvas *c, const struct layout *l) {
-    char right[16];
-    snprintf(right, sizeof right, "%u fps", p->fps);
-    int tail = (int)strlen(right);
-    int x = kl_canvas_text(c, l->x, l->y, l->cells, CYAN, "Keylock ");
-    int left = l->cells - tail - 1 - (x - l->x) / KL_FONT_WIDTH;
-    int end = kl_canvas_text(c, x, l->y, left, WHITE, p->room);
-    left -= (end - x) / KL_FONT_WIDTH;
-    if (p->any_version && left > 0) kl_canvas_text(c, end, l->y, left, YELLOW, "  any version");
-    kl_canvas_text(c, l->x + (l->cells - tail) * KL_FONT_WIDTH, l->y, tail, GREY, right);
-}
-
 void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const struct kl_canvas *c) {
     char state[KL_PANEL_LINE];
-    struct figure f[FIGURES];
+    static struct chips s;
     int percent;
+    bool wide = c->columns >= WIDE_COLUMNS;
+    int width = (wide ? WIDE_COLUMNS : c->columns) - 2 * EDGE, cells = width / KL_FONT_WIDTH;
+    if (cells < 1) return;
     enum kl_panel_tone tone = kl_panel_state(p, state, &percent);
-    struct layout l = lay_out(p, c, state);
-    kl_canvas_shade(c, 0, 0, l.width + 2 * EDGE, l.height);
-    draw_head(p, c, &l);
-    fill_figures(p, f);
-    int names = l.wide ? l.cells - FIGURE_CELLS - 1 : l.cells, y = l.y + LINE_HEIGHT;
-    int figures_x = l.wide ? l.x + (l.cells - FIGURE_CELLS) * KL_FONT_WIDTH : l.x;
-    int taken = draw_clients(p, c, l.x, y, names, l.members);
-    if (l.watched) draw_watchers(p, c, l.x, y + taken++ * LINE_HEIGHT, names);
-    for (int i = 0; i < FIGURES; i++)
-        kl_canvas_text(c, figures_x, y + (i + (l.wide ? 0 : taken)) * LINE_HEIGHT, FIGURE_CELLS, f[i].rgb,
-                       f[i].text);
-    y += text_lines(p, &l) * LINE_HEIGHT;
-    draw_broken(c, l.x, y, l.cells, STATE_LINES, tones[tone], state);
-    y += l.state_lines * LINE_HEIGHT;
-    draw_graphs(h, c, l.x, y + 2, l.width, l.both);
+    fill_chips(&s, p, wide);
+    int lines = flow(NULL, &s, 0, 0, cells) + draw_broken(NULL, 0, 0, cells, STATE_LINES, 0, state);
+    int graph = wide ? GRAPH_HEIGHT + 2 + LINE_HEIGHT : GRAPH_NARROW + 1;
+    kl_canvas_shade(c, 0, 0, width + 2 * EDGE, EDGE + lines * LINE_HEIGHT + graph);
+    int y = EDGE + flow(c, &s, EDGE, EDGE, cells) * LINE_HEIGHT;
+    y += draw_broken(c, EDGE, y, cells, STATE_LINES, tones[tone], state) * LINE_HEIGHT;
+    draw_graph(h, c, EDGE, y, width, wide);
+}
+
+/* If a line is too short for all of it, the last go: figures first, then players. */
+int kl_panel_draw_strip(const struct kl_panel *p, const struct kl_canvas *c, int bottom) {
+    struct chips s = {.count = 0};
+    int cells = (c->columns - 2 * EDGE) / KL_FONT_WIDTH;
+    bool wide = c->columns >= WIDE_COLUMNS;
+    if (cells < 1) return bottom;
+    for (unsigned i = 0; i < p->count && i < KL_MAX_CLIENTS; i++)
+        if (p->member[i].seats) add_member(&s, p, &p->member[i]);
+    if (p->delay_s) add(&s, GREY, "%u s later", p->delay_s);
+    add(&s, WHITE, "%.0f ms", p->rtt_ms);
+    add_delay(&s, p, wide);
+    while (s.count > 1 && flow(NULL, &s, 0, 0, cells) > 1)
+        s.count--;
+    int height = LINE_HEIGHT + 2;
+    kl_canvas_shade(c, 0, bottom - height, c->columns, height);
+    flow(c, &s, EDGE, bottom - height + 2, cells);
+    return bottom - height;
 }
 
 /* ---- the line and the card ---- */

@@ -106,6 +106,8 @@ bool kl_panel_card(const struct kl_panel *p, struct kl_card *card);
 /* The line at a match's begin: the others, and the player's own seat. */
 void kl_panel_begin(const struct kl_panel *p, char out[KL_PANEL_LINE]);
 
+/* Draws one line of names, round trip and delay above the row `bottom`, as kl_panel_draw_line() does. */
+int kl_panel_draw_strip(const struct kl_panel *p, const struct kl_canvas *c, int bottom);
 /* Draws the panel at the top. */
 void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const struct kl_canvas *c);
 /* Draws the card at the top. */

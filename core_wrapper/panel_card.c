@@ -35,7 +35,7 @@ static void fill_filling(const struct kl_panel *p, struct kl_card *card, const c
         add_state(p, card);
         return;
     }
-    add(card, "Waiting for %u player%s  %s", open, open > 1 ? "s" : "", since);
+    add(card, "Waiting for %u player%s %s", open, open > 1 ? "s" : "", since);
     if (p->found_matches) {
         add_practice(p, card);
         return;

@@ -11,7 +11,7 @@
 #define BRIEF   72   /* bytes that fit into RetroArch's smallest window */
 #define LAST_MS 8000
 
-static bool panel, draw;
+static bool panel, strip, draw;
 
 void kl_screen_panel(bool on) {
     panel = on;
@@ -21,6 +21,12 @@ bool kl_screen_panel_toggle(void) {
 }
 bool kl_screen_panel_on(void) {
     return panel;
+}
+void kl_screen_strip(bool on) {
+    strip = on;
+}
+bool kl_screen_strip_on(void) {
+    return strip;
 }
 void kl_screen_draw(bool on) {
     draw = on;

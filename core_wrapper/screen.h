@@ -51,6 +51,9 @@ __attribute__((format(printf, 3, 4))) void kl_screen_log(struct kl_screen *s, re
 void kl_screen_panel(bool on);
 bool kl_screen_panel_toggle(void); /* returns the new value */
 bool kl_screen_panel_on(void);
+/* The one line of names and delay, shown or not. Any time. */
+void kl_screen_strip(bool on);
+bool kl_screen_strip_on(void);
 
 /* Lines can be drawn into the picture and are to be. At any time. */
 void kl_screen_draw(bool on);

@@ -60,6 +60,7 @@ const char cmd_play_help[] =
     "  --subframes on|off   a sample each frame (default), or a sample each keyframe: slower, with fewer "
     "packets\n"
     "  --half-steps on|off  sends unacknowledged input again after half a frame (default off)\n"
+    "  --line on|off        one line with players, round trip and delay shows from the start (default off)\n"
     "  --panel on|off       the panel shows from the start (default off)\n"
     "  --draw on|off        draws messages into the picture and gives none to RetroArch (default on)\n"
     "  --hotkeys LIST       off, or BUTTON+BUTTON:COMMAND,... as in select+r:panel,select+x:policy strict\n"
@@ -122,6 +123,7 @@ static const struct passed {
     {"budget", "budget_ms", "KEYLOCK_BUDGET_MS", false},
     {"subframes", "subframes", "KEYLOCK_SUBFRAMES", false},
     {"half-steps", "half_steps", "KEYLOCK_HALF_STEPS", false},
+    {"line", "line", "KEYLOCK_LINE", false},
     {"panel", "panel", "KEYLOCK_PANEL", false},
     {"draw", "draw", "KEYLOCK_DRAW", false},
     {"hotkeys", "hotkeys", "KEYLOCK_HOTKEYS", false},

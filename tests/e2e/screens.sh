@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # screens.sh [NAME…] - `make screens`: a picture of each thing that the wrapper shows, taken from real RetroArch in a
 # real room, into tests/e2e/pictures/. With names, only those.
-#   OUT=DIR  another folder
+#   OUT=DIR       another folder
+#   ASPECT=N      RetroArch's aspect_ratio_index: 22 gives 586x448 at scale 2; default 21, square pixels
+#   SCALE=N       the window's scale for all scenes
 . "$(dirname "$0")/lib.sh"
 
 out=${OUT:-tests/e2e/pictures}
@@ -14,7 +16,7 @@ wanted=("$@")
 rooms=0
 
 # Pixels as they are, and the frontend's own messages.
-looks=('video_font_enable = "true"' 'video_smooth = "false"' 'video_scale_integer = "false"' 'aspect_ratio_index = "21"'
+looks=('video_font_enable = "true"' 'video_smooth = "false"' 'video_scale_integer = "false"' 'aspect_ratio_index = "'"${ASPECT:-21}"'"'
     'menu_enable_widgets = "true"' 'notification_show_fast_forward = "false"' 'pause_nonactive = "false"'
     'menu_pause_libretro = "false"' 'notification_show_autoconfig = "false"' 'notification_show_config_override_load = "false"'
     'notification_show_remap_load = "false"' 'notification_show_cheats_applied = "false"' 'input_exit_emulator_press_twice = "false"')
@@ -25,7 +27,7 @@ looks=('video_font_enable = "true"' 'video_smooth = "false"' 'video_scale_intege
 wrapped() {
     local name=$1 core=$2 game=$3 scale=$4
     shift 4
-    retroarch_home "$name" "video_scale = \"$scale\"" "${looks[@]}" "${no_sound[@]}"
+    retroarch_home "$name" "video_scale = \"${SCALE:-$scale}\"" "${looks[@]}" "${no_sound[@]}"
     start_retroarch "$name" --core "$core" --content "$game" --relay "${link:-$relay}" --room "$room" "$@" -- -v
     eventually 20 window_of "$name" >/dev/null || { show "$name"; die "screens/$scene: RetroArch shows no window"; }
 }
@@ -218,6 +220,33 @@ if scene practice; then
     said ann 'waiting' 20
     play 3
     shot practice
+fi
+
+if scene line; then # the one line that one may leave on
+    through link --delay 10 --jitter 1
+    export KEYLOCK_LINE=on
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 8
+    shot line
+fi
+
+if scene line-gb; then
+    through link --delay 10 --jitter 1
+    export KEYLOCK_LINE=on
+    ann gambatte "$pads" 3
+    other bob gambatte "$pads"
+    begun
+    play 8
+    shot line-gb
+fi
+
+if scene begin; then # who plays as which player, for three seconds
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    shot begin
 fi
 
 if scene panel-optimistic; then # frames close by the clock: the lead is that of the newest press

@@ -16,9 +16,10 @@
 static struct {
     const char *key;
     char value[32];
-} menu[] = {{"speed", ""},     {KL_OWN_POLICY, ""},   {KL_OWN_BUDGET, ""},  {KL_OWN_MODE, ""},
-            {KL_OWN_ROOM, ""}, {KL_OWN_PRACTICE, ""}, {KL_OWN_SPACING, ""}, {KL_OWN_PANEL, ""},
-            {KL_OWN_DO, ""},   {KL_OWN_SWAP, ""},     {KL_OWN_HOST, ""},    {KL_OWN_SAY, ""}};
+} menu[] = {{"speed", ""},      {KL_OWN_POLICY, ""},   {KL_OWN_BUDGET, ""},  {KL_OWN_MODE, ""},
+            {KL_OWN_ROOM, ""},  {KL_OWN_PRACTICE, ""}, {KL_OWN_SPACING, ""}, {KL_OWN_LINE, ""},
+            {KL_OWN_PANEL, ""}, {KL_OWN_DO, ""},       {KL_OWN_SWAP, ""},    {KL_OWN_HOST, ""},
+            {KL_OWN_SAY, ""}};
 static char shown[512], all[4096]; /* the newest line on the screen; all of them */
 static bool changed, can_set;
 static unsigned told_count;
@@ -165,8 +166,13 @@ static void the_panel_comes_at_once(void **state) {
     turns(200);
     assert_true(kl_screen_panel_on());
     turn(KL_OWN_PANEL, "off");
+    turn(KL_OWN_LINE, "on");
     turns(200);
     assert_false(kl_screen_panel_on());
+    assert_true(kl_screen_strip_on());
+    turn(KL_OWN_LINE, "off");
+    turns(200);
+    assert_false(kl_screen_strip_on());
     assert_int_equal(told_count, 0);
 }
 

@@ -178,7 +178,7 @@ static void history_keeps_ten_seconds(void **state) {
     kl_graph_clear(&h);
     uint64_t t0 = 500000000;
     for (unsigned i = 0; i < 600; i++) {
-        struct kl_graph_step s = {.need = 8, .had = 16, .gap_ms = 17, .stalled = i == 300};
+        struct kl_graph_step s = {.need = 8, .had = 16, .stalled = i == 300};
         kl_graph_add(&h, &s, t0 + i * 16667);
     }
     unsigned stalls = 0;
@@ -352,16 +352,16 @@ static void a_card_says_what_is_awaited_and_what_to_do(void **state) {
     p.state_us = 12000000;
     check_card(&p, "");
     p.stage = KL_PANEL_FILLING;
-    check_card(&p, "Waiting for 1 player  12 s/Your friend: same core, same game, room \"pair\"" LEAVE);
+    check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\"" LEAVE);
     p.practises = true;
     strcpy(p.link, "keylock://r/pair");
-    check_card(&p, "Waiting for 1 player  12 s/Your friend: same core, same game, room \"pair\", or this "
+    check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\", or this "
                    "link:/keylock://r/pair/Practice: the match starts anew" LEAVE);
     p.stage = KL_PANEL_READYING; /* bob has left again */
-    check_card(&p, "Waiting for 1 player  12 s/Your friend: same core, same game, room \"pair\", or this "
+    check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\", or this "
                    "link:/keylock://r/pair/Practice: the match starts anew" LEAVE);
     p.found_matches = true; /* no friend is awaited */
-    check_card(&p, "Waiting for 1 player  12 s/Practice: the match starts anew" LEAVE);
+    check_card(&p, "Waiting for 1 player 12 s/Practice: the match starts anew" LEAVE);
     p.filled = 2;
     p.member[1].loading = true;
     check_card(&p, "Waiting for bob to load  12 s" LEAVE);
@@ -395,7 +395,7 @@ static void a_card_shows_at_each_size(void **state) {
         p.practises = true;
         assert_true(kl_panel_card(&p, &card));
         kl_panel_draw_card(&card, &at.c);
-        assert_true(shows(&at, "Waiting for 1 player  0 s"));
+        assert_true(shows(&at, "Waiting for 1 player 0 s"));
         assert_true(shows(&at, "keylock://r/pair"));
         assert_true(shows(&at, "Play, Alone") || shows(&at, "Alone"));
         assert_in_range(rows_drawn(&at), 40, sizes[i][1] * 3 / 5);
@@ -460,7 +460,6 @@ static struct kl_graph *some_history(void) {
     for (unsigned i = 0; i < 700; i++) {
         struct kl_graph_step s = {
             .need = (uint16_t)(i % 255), .had = (uint16_t)(4 + 4 * (i % 30)), .backlog = (uint16_t)i};
-        s.gap_ms = (uint16_t)(i * 90);
         s.stalled = i % 50 == 0;
         kl_graph_add(&h, &s, 1000000 + i * 16667);
     }
@@ -477,6 +476,29 @@ static void draw_cards(const struct picture *at) {
     for (unsigned stage = KL_PANEL_LOOKING; stage <= KL_PANEL_ENDED; stage++) {
         p.stage = (enum kl_panel_stage)stage;
         if (kl_panel_card(&p, &card)) kl_panel_draw_card(&card, &at->c);
+    }
+}
+
+/* One row of text, at the bottom, with whatever fits. */
+static void the_one_line_is_one_line(void **state) {
+    (void)state;
+    static const struct {
+        unsigned width, height;
+        const char *words;
+    } sizes[] = {{256, 224, "ann 1 \xc2\xb7 bob 2 \xc2\xb7 24 ms \xc2\xb7 delay 2 frames"},
+                 {160, 144, "ann 1 \xc2\xb7 bob 2 \xc2\xb7 24 ms"},
+                 {96, 64, "ann 1 \xc2\xb7 bob 2"}};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        struct kl_panel p = pair();
+        struct picture at = white(sizes[i].width, sizes[i].height, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+        p.rtt_ms = 24;
+        p.lead_frames = 2;
+        p.member[p.count++] = (struct kl_panel_member){.name = "eve"}; /* watches */
+        assert_int_equal(kl_panel_draw_strip(&p, &at.c, at.c.rows), at.c.rows - 11);
+        if (!shows(&at, sizes[i].words)) fail_msg("%u wide: not \"%s\"", sizes[i].width, sizes[i].words);
+        assert_int_equal(rows_drawn(&at), 11);
+        check_fence(&at);
+        free(at.heap);
     }
 }
 
@@ -506,6 +528,7 @@ static void nothing_is_written_outside_at_any_size(void **state) {
                 row = kl_panel_draw_line(&at.c, row, "short", KL_PANEL_ERROR, 1000);
                 kl_panel_draw_line(&at.c, row, "and one more", KL_PANEL_ERROR, -1);
                 draw_cards(&at);
+                kl_panel_draw_strip(&p, &at.c, at.c.rows);
                 check_fence(&at);
                 free(at.heap);
             }
@@ -515,13 +538,23 @@ static void the_panel_takes_what_it_needs_and_no_more(void **state) {
     (void)state;
     static const struct {
         unsigned width, height, most;
-    } sizes[] = {{160, 144, 140}, {256, 224, 128}, {640, 480, 256}};
+    } sizes[] = {{160, 144, 64}, {256, 224, 90}, {640, 480, 180}};
     for (size_t i = 0; i < COUNT(sizes); i++) {
         struct kl_panel p = pair();
+        p.rtt_ms = 124;
+        p.jitter_ms = 15;
+        p.lead_frames = 11;
+        p.policy = KL_POLICY_BOUNDED;
+        p.budget_ms = 250;
+        p.late = 1234;
+        p.stalls = 12;
+        p.any_verified = true;
+        p.verified = 10000;
+        p.fps = 60;
         struct picture at = white(sizes[i].width, sizes[i].height, RETRO_PIXEL_FORMAT_XRGB8888, 0);
         kl_panel_draw(&p, some_history(), &at.c);
         unsigned rows = rows_drawn(&at);
-        assert_in_range(rows, sizes[i].most / 2, sizes[i].most);
+        assert_in_range(rows, 30, sizes[i].most); /* the game stays visible */
         free(at.heap);
         at = white(sizes[i].width, sizes[i].height, RETRO_PIXEL_FORMAT_XRGB8888, 0);
         kl_panel_draw_line(&at.c, at.c.rows, "waiting for bob  3 s", KL_PANEL_WARNING, -1);
@@ -539,7 +572,7 @@ static void what_it_says_shows(void **state) {
     for (unsigned what = 0; what < 10; what++) {
         q = p;
         if (what == 1) q.rtt_ms = 52;
-        if (what == 2) q.spacing = 5;
+        if (what == 2) q.lead_frames = 5;
         if (what == 3) q.late = 1;
         if (what == 4) q.member[1].away = true;
         if (what == 5) q.any_verified = true;
@@ -575,7 +608,7 @@ static void a_lead_that_is_not_known_is_no_figure(void **state) {
     (void)state;
     struct kl_panel p = pair(), q = pair();
     p.lead_frames = 0;
-    q.lead_frames = 0.01; /* "0.0" */
+    q.lead_frames = 0.4;
     assert_false(same_picture(&p, &q));
     p = q = pair();
     p.spacing = 2;
@@ -592,7 +625,10 @@ static void a_lead_that_is_not_known_is_no_figure(void **state) {
 static void names_and_figures_stay_while_somebody_watches(void **state) {
     (void)state;
     static const unsigned sizes[][2] = {{160, 144}, {256, 224}, {320, 240}};
-    static const char *const words[] = {"ann", "bob", "RTT 0 +-0 ms", "not verified yet", "need", "paused"};
+    static const char *const words[] = {"ann 1", "bob 2",
+                                        "0 \xc2\xb1"
+                                        "0 ms",
+                                        "checked", "paused"};
     for (size_t i = 0; i < COUNT(sizes); i++)
         for (unsigned watchers = 0; watchers < 3; watchers++) {
             struct kl_panel p = pair();
@@ -629,6 +665,7 @@ int main(void) {
         cmocka_unit_test(nothing_is_written_outside_at_any_size),
         cmocka_unit_test(the_panel_takes_what_it_needs_and_no_more),
         cmocka_unit_test(what_it_says_shows),
+        cmocka_unit_test(the_one_line_is_one_line),
         cmocka_unit_test(names_and_figures_stay_while_somebody_watches),
         cmocka_unit_test(a_lead_that_is_not_known_is_no_figure),
     };
