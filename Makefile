@@ -34,7 +34,7 @@ obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
 PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
 NET_LIBS := -lenet -lsodium -lzstd -lm
-LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ljson-c -ldl
+LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ljson-c -lz -ldl
 
 .PHONY: all programs deb deps deps-play deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
 all: programs content ## build the programs and the test content

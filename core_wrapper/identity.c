@@ -8,77 +8,56 @@
 #include <xxhash.h>
 
 #include "net/platform/file.h"
+#include "core_wrapper/archive.h"
 #include "core_wrapper/core.h"
+#include "core_wrapper/gifts.h"
 #include "core_wrapper/world.h"
 
-#define OWN_PLACES 18 /* facts in all before files are folded into one */
+/* Facts before the others are folded into one; in all KL_FACTS_MAX. */
+#define FILE_PLACES_ALONE 18
+#define FILE_PLACES       5 /* beside members */
+#define MEMBER_PLACES     17
 
 static const char *base_of(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-static bool is_zip(const char *path) {
-    const char *dot = strrchr(path, '.');
-    return dot && !strcasecmp(dot, ".zip");
-}
-
-/* ---- zip: names, sizes and checksums of its members (APPNOTE.TXT 4.3.12, 4.3.16) ---- */
-
-static uint32_t le(const uint8_t *p, unsigned bytes) {
-    uint32_t v = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        v |= (uint32_t)p[i] << (8 * i);
-    return v;
-}
-
-/* The end record, within the last 64 KiB and 22 bytes; NULL for none. */
-static const uint8_t *zip_end(const uint8_t *z, size_t len) {
-    size_t stop = len > 65557 ? len - 65557 : 0;
-    for (size_t at = len < 22 ? 0 : len - 22; len >= 22; at--) {
-        if (le(z + at, 4) == 0x06054b50) return z + at;
-        if (at == stop) break;
-    }
-    return NULL;
-}
-
-/* Sum of the members' hashes, so that their order does not matter. 0 members: no zip. */
-static unsigned zip_members(const uint8_t *z, size_t len, uint64_t *sum) {
-    const uint8_t *end = zip_end(z, len);
-    *sum = 0;
-    if (!end) return 0;
-    unsigned count = le(end + 10, 2);
-    size_t at = le(end + 16, 4);
-    for (unsigned i = 0; i < count; i++) {
-        if (at > len || len - at < 46 || le(z + at, 4) != 0x02014b50) return 0;
-        unsigned name = le(z + at + 28, 2), extra = le(z + at + 30, 2), comment = le(z + at + 32, 2);
-        if (len - at - 46 < (size_t)name + extra + comment) return 0;
-        uint64_t seed = (uint64_t)le(z + at + 16, 4) << 32 | le(z + at + 24, 4); /* CRC and size */
-        *sum += XXH3_64bits_withSeed(z + at + 46, name, seed);
-        at += 46u + name + extra + comment;
-    }
-    return count;
-}
-
 /* ---- values ---- */
 
-static void hash_bytes(const void *data, size_t len, const char *path, char *out, size_t cap) {
-    uint64_t sum;
-    unsigned members = path && is_zip(path) ? zip_members(data, len, &sum) : 0;
-    const char *base = path ? base_of(path) : "no name";
-    if (members)
-        snprintf(out, cap, "%.60s members %016llx (%u of them)", base, (unsigned long long)sum, members);
-    else
-        snprintf(out, cap, "xxh3 %016llx (%zu bytes, %.80s)", (unsigned long long)XXH3_64bits(data, len), len,
-                 base);
+/* An archive in memory, by its members: their order and packing do not matter. False: it is none. */
+static bool sum_members(const void *data, size_t len, const char *path, char *out, size_t cap) {
+    struct kl_archive_member *list = NULL;
+    int count = path && kl_archive_is(path) ? kl_archive_list(data, len, NULL, 0, &list) : -1;
+    uint64_t sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += XXH3_64bits_withSeed(list[i].name, strlen(list[i].name),
+                                    (uint64_t)list[i].crc << 32 | list[i].hash);
+    free(list);
+    if (count > 0)
+        snprintf(out, cap, "%.60s members %016llx (%d of them)", base_of(path), (unsigned long long)sum,
+                 count);
+    return count > 0;
 }
 
-int kl_identity_hash_file(const char *path, char *out, size_t cap) {
+static void hash_bytes(const void *data, size_t len, const char *path, char *out, size_t cap) {
+    snprintf(out, cap, "xxh3 %016llx (%zu bytes, %.80s)", (unsigned long long)XXH3_64bits(data, len), len,
+             path ? base_of(path) : "no name");
+}
+
+static int hash_file(const char *path, char *out, size_t cap) {
     const void *bytes;
     size_t len;
     if (kl_file_map(path, &bytes, &len) != 0) return -1;
     hash_bytes(bytes, len, path, out, cap);
     kl_file_unmap(bytes, len);
+    return 0;
+}
+
+int kl_identity_hash_file(const char *path, char *out, size_t cap) {
+    const char *base = base_of(path);
+    if (!kl_archive_is(path)) return hash_file(path, out, cap);
+    snprintf(out, cap, "set %.*s (%.60s)", (int)(strrchr(base, '.') - base), base, base);
     return 0;
 }
 
@@ -112,10 +91,11 @@ void kl_identity_content(struct kl_facts *facts, const struct kl_content *conten
             snprintf(key, sizeof key, "content %u", i + 1);
         else
             snprintf(key, sizeof key, "content");
-        if (item->data)
+        const char *base = item->path ? base_of(item->path) : "none";
+        if (item->data && !sum_members(item->data, item->size, item->path, value, sizeof value))
             hash_bytes(item->data, item->size, item->path, value, sizeof value);
-        else if (!item->path || kl_identity_hash_file(item->path, value, sizeof value) != 0)
-            snprintf(value, sizeof value, "%.100s", item->path ? base_of(item->path) : "none");
+        else if (!item->data && (!item->path || kl_identity_hash_file(item->path, value, sizeof value) != 0))
+            snprintf(value, sizeof value, "%.100s", base);
         kl_facts_add(facts, key, value);
     }
 }
@@ -125,7 +105,12 @@ void kl_identity_content(struct kl_facts *facts, const struct kl_content *conten
 struct looked_in {
     char system[4096], beside[4096]; /* real paths; "": there is none */
     const struct kl_content *content;
-    bool sets_only;
+};
+struct found {
+    struct kl_fact *file;
+    unsigned files;
+    struct kl_archive_member *member;
+    unsigned members;
 };
 
 static const char *below(const char *path, const char *dir) {
@@ -155,24 +140,62 @@ static const char *last_bytes(const char *text, size_t bytes) {
     return n > bytes ? text + n - bytes : text;
 }
 
-/* Name and value of the i-th opened file, if it belongs to the identity. A set may lie beside the game or in
- * one of several system folders, so only its own name counts. */
-static bool file_fact(unsigned i, const struct looked_in *in, struct kl_fact *out) {
+static void add_file(struct found *f, const char *name, const char *real) {
+    struct kl_fact *to = &f->file[f->files];
+    snprintf(to->key, sizeof to->key, "file %.40s", last_bytes(name, 40));
+    if (hash_file(real, to->value, sizeof to->value) == 0) f->files++;
+}
+
+/* False: the file is to be compared whole. */
+static bool add_members(struct found *f, const char *real) {
+    struct kl_archive_member *list, *more;
+    const void *bytes;
+    size_t len;
+    unsigned spans;
+    if (kl_file_map(real, &bytes, &len) != 0) return true; /* it is not there */
+    const struct kl_archive_span *span = kl_world_archive_read(real, &spans);
+    int count = kl_archive_list(bytes, len, span, spans, &list);
+    kl_file_unmap(bytes, len);
+    if (count < 0) return false;
+    more = realloc(f->member, (f->members + (unsigned)count + 1) * sizeof *more);
+    if (more) {
+        memcpy(more + f->members, list, (unsigned)count * sizeof *more);
+        f->member = more;
+        f->members += (unsigned)count;
+    }
+    free(list);
+    return more != NULL;
+}
+
+/* The path below one of the folders that count; NULL: it is in neither. */
+static const char *name_in(const struct looked_in *in, const char *real) {
+    const char *name = below(real, in->system);
+    return name ? name : below(real, in->beside);
+}
+
+static void add_opened(struct found *f, unsigned i, const struct looked_in *in) {
     bool wrote;
     char real[4096];
     const char *path = kl_world_file(i, &wrote);
-    if (wrote || !path || !kl_file_real(path, real, sizeof real) || is_content(real, in->content))
-        return false;
-    bool set = is_zip(real);
-    if (in->sets_only && !set) return false;
-    const char *name = below(real, in->system);
-    if (!name) name = below(real, in->beside);
-    if (!name) return false;
-    if (set)
-        snprintf(out->key, sizeof out->key, "set %s", last_bytes(base_of(name), 40));
-    else
-        snprintf(out->key, sizeof out->key, "file %s", last_bytes(name, 40));
-    return kl_identity_hash_file(real, out->value, sizeof out->value) == 0;
+    if (wrote || !path || kl_gifts_is(path) || !kl_file_real(path, real, sizeof real)) return;
+    bool content = is_content(real, in->content), archive = kl_archive_is(real);
+    const char *name = content ? base_of(real) : name_in(in, real);
+    if (!name || (content && !archive) || (archive && add_members(f, real))) return;
+    add_file(f, name, real);
+}
+
+/* The content's archives are the core's even if nobody saw it read them. */
+static void add_unopened(struct found *f, const struct kl_content *content) {
+    char real[4096];
+    for (unsigned i = 0; i < content->count; i++) {
+        const struct retro_game_info *item = &content->item[i];
+        bool opened = !item->path || item->data || !kl_archive_is(item->path) ||
+                      !kl_file_real(item->path, real, sizeof real);
+        for (unsigned k = 0; k < kl_world_files() && !opened; k++)
+            opened = !strcmp(kl_world_file(k, NULL), real);
+        if (opened || add_members(f, real)) continue;
+        add_file(f, base_of(real), real);
+    }
 }
 
 /* Length of the compared part: up to the blank before the bracket. */
@@ -181,45 +204,100 @@ static size_t compared(const char *value) {
     return end ? (size_t)(end - value) : strlen(value);
 }
 
-/* Of two sets of one name, in two folders, either may be the one that the core takes its files from. */
-static unsigned join_twins(struct kl_fact *list, unsigned count) {
-    unsigned kept = 0;
-    for (unsigned i = 0; i < count; i++) {
-        struct kl_fact *last = kept ? &list[kept - 1] : NULL;
-        if (!last || strcmp(last->key, list[i].key) != 0) {
-            list[kept++] = list[i];
-            continue;
-        }
-        if (!strcmp(last->value, list[i].value)) continue;
-        uint64_t both = XXH3_64bits(last->value, compared(last->value));
-        both = XXH3_64bits_withSeed(list[i].value, compared(list[i].value), both);
-        snprintf(last->value, sizeof last->value, "several, hash %016llx", (unsigned long long)both);
-    }
-    return kept;
-}
-
-static void add_sorted(struct kl_facts *facts, struct kl_fact *list, unsigned count) {
-    qsort(list, count, sizeof *list, by_key);
-    count = join_twins(list, count);
+static void put_files(struct kl_facts *facts, struct kl_fact *list, unsigned count, unsigned places) {
     uint64_t more = 0;
-    unsigned folded = 0;
+    char value[KL_FACT_VAL_MAX];
+    if (count) qsort(list, count, sizeof *list, by_key);
     for (unsigned i = 0; i < count; i++) {
-        if (facts->count < OWN_PLACES) {
+        if (i < places) {
             kl_facts_add(facts, list[i].key, list[i].value);
             continue;
         }
         more = XXH3_64bits_withSeed(list[i].key, strlen(list[i].key), more);
         more = XXH3_64bits_withSeed(list[i].value, compared(list[i].value), more);
-        folded++;
     }
-    char value[KL_FACT_VAL_MAX];
-    snprintf(value, sizeof value, "%u with hash %016llx", folded, (unsigned long long)more);
-    if (folded) kl_facts_add(facts, "more files", value);
+    snprintf(value, sizeof value, "%u with hash %016llx", count - places, (unsigned long long)more);
+    if (count > places) kl_facts_add(facts, "more files", value);
 }
 
-static void add_opened(struct kl_facts *facts, const char *system_dir, const struct kl_content *content,
-                       bool sets_only) {
-    struct looked_in in = {.content = content, .sets_only = sets_only};
+/* ---- members ---- */
+
+/* Those that were read first: "=" and "?" before "-". */
+static unsigned rank(char use) {
+    return use == KL_ARCHIVE_READ ? 0 : use == KL_ARCHIVE_PERHAPS ? 1 : 2;
+}
+
+static int by_bytes(const void *a, const void *b) {
+    const struct kl_archive_member *x = a, *y = b;
+    if (x->crc != y->crc) return x->crc < y->crc ? -1 : 1;
+    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
+    if (rank(x->use) != rank(y->use)) return rank(x->use) < rank(y->use) ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static int by_name(const void *a, const void *b) {
+    const struct kl_archive_member *x = a, *y = b;
+    bool later = x->use == KL_ARCHIVE_UNREAD, later_too = y->use == KL_ARCHIVE_UNREAD;
+    if (later != later_too) return later ? 1 : -1;
+    int names = strcmp(x->name, y->name);
+    return names ? names : by_bytes(a, b);
+}
+
+/* The same bytes may be in several archives. */
+static unsigned drop_twins(struct kl_archive_member *m, unsigned count) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (!kept || m[kept - 1].crc != m[i].crc || m[kept - 1].hash != m[i].hash) m[kept++] = m[i];
+    return kept;
+}
+
+struct line {
+    char value[KL_FACT_VAL_MAX];
+    size_t used;
+    unsigned number;
+};
+
+static void end_line(struct kl_facts *facts, struct line *l) {
+    char key[KL_FACT_KEY_MAX];
+    if (!l->used) return;
+    snprintf(key, sizeof key, KL_FACT_MEMBERS "%u", ++l->number);
+    kl_facts_add(facts, key, l->value);
+    l->used = 0;
+}
+
+static bool add_word(struct kl_facts *facts, struct line *l, const char *word) {
+    size_t len = strlen(word);
+    if (l->used + 1 + len >= sizeof l->value) end_line(facts, l);
+    if (l->number == MEMBER_PLACES) return false;
+    l->used +=
+        (size_t)snprintf(l->value + l->used, sizeof l->value - l->used, "%s%s", l->used ? " " : "", word);
+    return true;
+}
+
+static void put_members(struct kl_facts *facts, struct kl_archive_member *list, unsigned count) {
+    struct line line = {0};
+    char word[64], value[KL_FACT_VAL_MAX];
+    uint64_t more = 0;
+    unsigned folded = 0;
+    if (count) qsort(list, count, sizeof *list, by_bytes);
+    count = drop_twins(list, count);
+    if (count) qsort(list, count, sizeof *list, by_name);
+    for (unsigned i = 0; i < count; i++) {
+        const struct kl_archive_member *m = &list[i];
+        snprintf(word, sizeof word, "%s%c%08x.%08x", m->name, m->use, m->crc, m->hash);
+        if (add_word(facts, &line, word) || m->use == KL_ARCHIVE_UNREAD) continue;
+        more += XXH3_64bits(word + strlen(m->name) + 1, KL_FACT_MEMBER_ID);
+        folded++;
+    }
+    end_line(facts, &line);
+    snprintf(value, sizeof value, "%u with hash %016llx", folded, (unsigned long long)more);
+    if (folded) kl_facts_add(facts, "more members", value);
+}
+
+/* ---- both ---- */
+
+void kl_identity_files(struct kl_facts *facts, const char *system_dir, const struct kl_content *content) {
+    struct looked_in in = {.content = content};
     char dir[4096];
     if (system_dir && !kl_file_real(system_dir, in.system, sizeof in.system)) in.system[0] = 0;
     if (content->count && content->item[0].path) {
@@ -228,18 +306,15 @@ static void add_opened(struct kl_facts *facts, const char *system_dir, const str
         if (slash) *slash = 0;
         if (!slash || !kl_file_real(*dir ? dir : "/", in.beside, sizeof in.beside)) in.beside[0] = 0;
     }
-    unsigned files = kl_world_files(), count = 0;
-    struct kl_fact *list = calloc(files + 1, sizeof *list);
-    for (unsigned i = 0; list && i < files; i++)
-        if (file_fact(i, &in, &list[count])) count++;
-    if (list) add_sorted(facts, list, count);
-    free(list);
-}
-
-void kl_identity_files(struct kl_facts *facts, const char *system_dir, const struct kl_content *content) {
-    add_opened(facts, system_dir, content, false);
-}
-
-void kl_identity_sets(struct kl_facts *facts, const char *system_dir, const struct kl_content *content) {
-    add_opened(facts, system_dir, content, true);
+    unsigned files = kl_world_files();
+    struct found f = {.file = calloc(files + KL_CONTENT_ITEMS + 1, sizeof *f.file)};
+    for (unsigned i = 0; f.file && i < files; i++)
+        add_opened(&f, i, &in);
+    if (f.file) {
+        add_unopened(&f, content);
+        put_files(facts, f.file, f.files, f.members ? FILE_PLACES : FILE_PLACES_ALONE);
+        put_members(facts, f.member, f.members);
+    }
+    free(f.file);
+    free(f.member);
 }

@@ -70,8 +70,6 @@ static void fill_hello(struct kl_hello *hello, bool any_version) {
     else
         kl_identity_core(&hello->facts, &info);
     kl_identity_content(&hello->facts, &kl_w.content);
-    for (unsigned i = 0; i < kl_w.sets.count; i++)
-        kl_facts_add(&hello->facts, kl_w.sets.fact[i].key, kl_w.sets.fact[i].value);
 }
 
 void kl_join_room(char out[KL_NAME_MAX], unsigned nth) {

@@ -12,9 +12,11 @@
 #include "core_wrapper/core_log.h"
 #include "core_wrapper/env.h"
 #include "core_wrapper/env_answers.h"
+#include "core_wrapper/gifts.h"
 #include "core_wrapper/identity.h"
 #include "core_wrapper/netplay.h"
 #include "core_wrapper/play.h"
+#include "core_wrapper/quick.h"
 #include "core_wrapper/room_profile.h"
 #include "core_wrapper/wish.h"
 
@@ -90,6 +92,7 @@ static int open_core(char *err, size_t err_len) {
     bool turn = may_lock() || kl_w.config.epoch_set;
     int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
     if (find_core(path, sizeof path, err, err_len) != 0) return -1;
+    kl_gifts_redirect("", NULL, "");
     if (open(&kl_w.core, path, err, err_len) != 0) return -1;
     if (kl_library_find(kl_w.core.handle, KLW_API_SYMBOL)) {
         snprintf(err, err_len, "expected an emulator core, got Keylock itself: %.300s", path);
@@ -157,12 +160,6 @@ static const char *refusal(void) {
     if (!*kl_core_log_error()) return "";
     kl_ram_find(&ram, &kl_w.core, map.num_descriptors ? &map : NULL);
     return ram.count || kl_w.core.serialize_size() ? "" : kl_core_log_error();
-}
-
-/* The sets at this moment: files opened later, in play, come at different moments on each machine. */
-static void know_sets(void) {
-    kl_w.sets.count = 0;
-    kl_identity_sets(&kl_w.sets, kl_w.system_dir, &kl_w.content);
 }
 
 /* ---- the first load ---- */
@@ -241,7 +238,6 @@ bool kl_load_first(bool special, unsigned type, const struct retro_game_info *in
         return false;
     }
     meet_core();
-    know_sets();
     return true;
 }
 
@@ -276,7 +272,7 @@ static void put_memories(struct kl_start *s) {
 }
 
 /* Adds the player's files for this content, and other files that the core looked for in its save folder. */
-static void put_files(struct kl_start *s, struct kl_savefiles *files) {
+static void put_saves(struct kl_savefiles *files) {
     size_t n = strlen(kl_w.save_dir);
     if (!*kl_w.player_dir) return;
     kl_savefiles_collect(files, kl_w.player_dir, kl_w.content.stem);
@@ -286,6 +282,15 @@ static void put_files(struct kl_start *s, struct kl_savefiles *files) {
         if (path && !strncmp(path, kl_w.save_dir, n) && path[n] == '/')
             kl_savefiles_add(files, kl_w.player_dir, path + n + 1);
     }
+}
+
+/* Strangers get none: of a quick match neither saves nor small files, of a room that anybody may enter no
+ * small files. */
+static void put_files(struct kl_start *s, struct kl_savefiles *files) {
+    bool quick = !strncmp(kl_w.config.room, KL_QUICK_PREFIX, strlen(KL_QUICK_PREFIX));
+    bool public = quick || (!kl_w.config.unlisted && !*kl_w.config.password);
+    if (!quick) put_saves(files);
+    if (!public) kl_gifts_collect(files, kl_w.system_dir, kl_w.content.stem);
     for (unsigned i = 0; i < files->count; i++) {
         struct kl_start_file *f = &s->file[s->file_count++];
         strcpy(f->path, files->file[i].path);
@@ -329,8 +334,12 @@ static int write_files(const struct kl_start *s, char *err, size_t err_len) {
     if (kl_savedir_fresh(&kl_w.dir, "save", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len) != 0)
         return -1;
     for (unsigned i = 0; i < s->file_count; i++)
-        if (kl_savedir_write(kl_w.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err,
-                             err_len) != 0)
+        if (!kl_gifts_may_write(&s->file[i])) {
+            snprintf(err, err_len, "the room's start data has a file that it may not have: \"%.200s\"",
+                     s->file[i].path);
+            return -1;
+        } else if (kl_savedir_write(kl_w.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err,
+                                    err_len) != 0)
             return -1;
     return 0;
 }
@@ -417,6 +426,7 @@ int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_
         forget_library();
         kl_room_profile_take(&s->profile);
         take_options(s);
+        kl_gifts_redirect(kl_w.system_dir, kl_w.save_dir, kl_w.content.stem);
         kl_w.load = KL_LOAD_AFRESH;
         r = run_load(s, epoch_s, err, err_len);
         if (r == 0) {
@@ -426,7 +436,6 @@ int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_
             kl_w.options.updated = false;
             facts->count = 0;
             kl_identity_files(facts, kl_w.system_dir, &kl_w.content);
-            know_sets();
         }
         kl_w.load = KL_LOAD_NONE;
     }

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core_wrapper/archive.h"
+
 /* The turned and the remaining imports, for `keylock probe` and the log; cut if too long. */
 struct kl_world_report {
     char turned[1024]; /* names, separated by blanks; C++ names demangled, if the core has a C++ library */
@@ -35,7 +37,8 @@ struct kl_world_report {
  * - getenv of TZ, LANG, LC_ALL: constants; setlocale stays;
  * - the heap (malloc, realloc, operator new …): memory comes as zeros, so that bytes that a core never
  *   writes are equal;
- * - files (fopen, open, openat, gzopen, std::fstream …): passed through and noted (see kl_world_files).
+ * - files (fopen, open, openat, gzopen, std::fstream …): passed through and noted (see kl_world_files); stat
+ *   and access follow kl_world_files_redirect().
  *
  * Constructors that ran before have already read the host's clock. report may be NULL.
  * Returns 0, or -1 with a line in err if the object cannot be read or this machine's relocations are
@@ -76,7 +79,18 @@ void kl_world_chance_set(uint64_t chance);
 void kl_world_files_clear(void);
 unsigned kl_world_files(void);
 const char *kl_world_file(unsigned i, bool *wrote);
-/* The wrapper's own VFS (environment call 45) reports openings here too. */
+/* Notes that the core has opened a file in another way than through its imports. */
 void kl_world_note_file(const char *path, bool write);
+
+/* The parts of an archive (.zip, .7z) that the core has read, sorted, apart from each other, as
+ * kl_archive_list() wants them; borrowed until kl_world_files_clear(). NULL: unknown, because it was opened
+ * by other means than C's streams, is still open, or was not opened. real: its path without links. */
+const struct kl_archive_span *kl_world_archive_read(const char *real, unsigned *count);
+
+/* Gives the path to be opened instead of `path`. False: `path` itself. */
+typedef bool (*kl_world_redirect)(const char *path, char *out, size_t cap);
+/* From now on. The core's own name for the file is the one that is noted. NULL: all files are opened as they
+ * are. */
+void kl_world_files_redirect(kl_world_redirect redirect);
 
 #endif

@@ -27,6 +27,18 @@ void kl_world_files_clear(void) {
         free(files.name[i]);
     files.count = 0;
     kl_mutex_unlock(&files.lock);
+    kl_world_archives_clear();
+}
+
+static kl_world_redirect redirect;
+
+void kl_world_files_redirect(kl_world_redirect fn) {
+    redirect = fn;
+}
+
+/* The path that is opened for this one. */
+static const char *really(const char *path, char out[PATH_MAX]) {
+    return redirect && path && redirect(path, out, PATH_MAX) ? out : path;
 }
 
 unsigned kl_world_files(void) {
@@ -69,11 +81,18 @@ static bool absolute(const char *path, char out[PATH_MAX]) {
     return (size_t)snprintf(out + used, PATH_MAX - used, "%s%s", used > 1 ? "/" : "", base) < PATH_MAX - used;
 }
 
-void kl_world_note_file(const char *path, bool write) {
+static void note(const char *path, bool write, bool seen) {
     char whole[PATH_MAX];
     int saved = errno;
-    if (path && absolute(path, whole)) note_name(whole, write);
+    if (path && absolute(path, whole)) {
+        note_name(whole, write);
+        if (!seen && kl_archive_is(whole)) kl_world_archive_unseen(whole);
+    }
     errno = saved;
+}
+
+void kl_world_note_file(const char *path, bool write) {
+    note(path, write, false);
 }
 
 /* A file that is looked for and not there is as much part of the world as one that is. */
@@ -96,13 +115,32 @@ static mode_t mode_behind(int flags, va_list *args) {
 }
 
 static FILE *v_fopen(const char *path, const char *mode) {
-    FILE *f = fopen(path, mode);
+    char other[PATH_MAX];
+    FILE *f = mode_writes(mode) ? NULL : kl_world_archive_open(path);
+    if (f) {
+        note(path, false, true);
+        return f;
+    }
+    f = fopen(really(path, other), mode);
     note_result(path, f != NULL, mode_writes(mode));
     return f;
 }
 
+/* A stream without buffer stays one. */
+static int v_setvbuf(FILE *f, char *buffer, int mode, size_t size) {
+    return kl_world_archive_has(f) ? 0 : setvbuf(f, buffer, mode, size);
+}
+static void v_setbuf(FILE *f, char *buffer) {
+    if (!kl_world_archive_has(f)) setbuf(f, buffer);
+}
+static int v_fileno(FILE *f) {
+    f = kl_world_archive_plain(f);
+    return f ? fileno(f) : -1;
+}
+
 static FILE *v_freopen(const char *path, const char *mode, FILE *old) {
-    FILE *f = freopen(path, mode, old);
+    char other[PATH_MAX];
+    FILE *f = freopen(really(path, other), mode, old);
     if (path) note_result(path, f != NULL, mode_writes(mode));
     return f;
 }
@@ -125,7 +163,8 @@ static void note_at(int dir, const char *path, bool opened, int flags) {
 }
 
 static int open_and_note(int dir, const char *path, int flags, mode_t mode) {
-    int fd = openat(dir, path, flags, mode);
+    char other[PATH_MAX];
+    int fd = openat(dir, really(path, other), flags, mode);
     note_at(dir, path, fd >= 0, flags);
     return fd;
 }
@@ -156,12 +195,36 @@ static int v_creat(const char *path, mode_t mode) {
     return open_and_note(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
 
+static int (*real_stat)(const char *, void *), (*real_stat64)(const char *, void *);
+static int (*real_xstat)(int, const char *, void *), (*real_xstat64)(int, const char *, void *);
+static int v_stat(const char *path, void *out) {
+    char other[PATH_MAX];
+    return real_stat(really(path, other), out);
+}
+static int v_stat64(const char *path, void *out) {
+    char other[PATH_MAX];
+    return real_stat64(really(path, other), out);
+}
+static int v_xstat(int version, const char *path, void *out) {
+    char other[PATH_MAX];
+    return real_xstat(version, really(path, other), out);
+}
+static int v_xstat64(int version, const char *path, void *out) {
+    char other[PATH_MAX];
+    return real_xstat64(version, really(path, other), out);
+}
+static int v_access(const char *path, int mode) {
+    char other[PATH_MAX];
+    return access(really(path, other), mode);
+}
+
 /* ---- zlib, and libstdc++: member functions take `this` first; a std::string begins with a pointer to its
  * bytes ---- */
 
 static void *(*real_gzopen)(const char *, const char *);
 static void *v_gzopen(const char *path, const char *mode) {
-    void *f = real_gzopen(path, mode);
+    char other[PATH_MAX];
+    void *f = real_gzopen(really(path, other), mode);
     note_result(path, f != NULL, mode_writes(mode));
     return f;
 }
@@ -172,16 +235,30 @@ static bool cxx_writes(int mode) {
     return (mode & (CXX_OUT | CXX_APP)) != 0;
 }
 
+/* A std::string: pointer, length, a place for short ones. */
+struct cxx_string {
+    const char *at;
+    size_t len;
+    char path[PATH_MAX];
+};
+static const char *const *really_string(const char *const *path, struct cxx_string *other) {
+    other->at = really(*path, other->path);
+    other->len = strlen(other->at);
+    return other->at == *path ? path : &other->at;
+}
+
 static void *(*real_filebuf_open)(void *, const char *, int);
 static void *v_filebuf_open(void *self, const char *path, int mode) {
-    void *done = real_filebuf_open(self, path, mode);
+    char other[PATH_MAX];
+    void *done = real_filebuf_open(self, really(path, other), mode);
     note_result(path, done != NULL, cxx_writes(mode));
     return done;
 }
 
 static void *(*real_filebuf_open_string)(void *, const char *const *, int);
 static void *v_filebuf_open_string(void *self, const char *const *path, int mode) {
-    void *done = real_filebuf_open_string(self, path, mode);
+    struct cxx_string other;
+    void *done = real_filebuf_open_string(self, really_string(path, &other), mode);
     note_result(*path, done != NULL, cxx_writes(mode));
     return done;
 }
@@ -190,12 +267,14 @@ static void *v_filebuf_open_string(void *self, const char *const *path, int mode
 #define STREAM(kind, forced)                                                                                 \
     static void (*real_##kind)(void *, const char *, int);                                                   \
     static void v_##kind(void *self, const char *path, int mode) {                                           \
-        real_##kind(self, path, mode);                                                                       \
+        char other[PATH_MAX];                                                                                \
+        real_##kind(self, really(path, other), mode);                                                        \
         kl_world_note_file(path, cxx_writes(mode | (forced)));                                               \
     }                                                                                                        \
     static void (*real_##kind##_string)(void *, const char *const *, int);                                   \
     static void v_##kind##_string(void *self, const char *const *path, int mode) {                           \
-        real_##kind##_string(self, path, mode);                                                              \
+        struct cxx_string other;                                                                             \
+        real_##kind##_string(self, really_string(path, &other), mode);                                       \
         kl_world_note_file(*path, cxx_writes(mode | (forced)));                                              \
     }
 STREAM(ifstream, 0)
@@ -227,6 +306,14 @@ const struct kl_hook kl_world_file_hooks[] = {
     {"__openat64_2", (void *)v_openat_2, NULL},
     {"creat", (void *)v_creat, NULL},
     {"creat64", (void *)v_creat, NULL},
+    {"setvbuf", (void *)v_setvbuf, NULL},
+    {"setbuf", (void *)v_setbuf, NULL},
+    {"fileno", (void *)v_fileno, NULL},
+    {"stat", (void *)v_stat, (void **)&real_stat},
+    {"stat64", (void *)v_stat64, (void **)&real_stat64},
+    {"__xstat", (void *)v_xstat, (void **)&real_xstat},
+    {"__xstat64", (void *)v_xstat64, (void **)&real_xstat64},
+    {"access", (void *)v_access, NULL},
     {"gzopen", (void *)v_gzopen, (void **)&real_gzopen},
     {"gzopen64", (void *)v_gzopen, (void **)&real_gzopen},
     CXX("_ZNSt13basic_filebufI", "4open", filebuf_open),

@@ -3,6 +3,8 @@
 #ifndef KLW_WORLD_PRIVATE_H
 #define KLW_WORLD_PRIVATE_H
 
+#include <stdio.h>
+
 #include "core_wrapper/world.h"
 
 struct kl_hook {
@@ -23,6 +25,19 @@ void kl_world_clock_rate(uint32_t fps_uhz);
 void kl_world_clock_frame(uint32_t f);
 /* world_random.c */
 void kl_world_random_start(uint64_t seed);
+
+/* world_archive.c */
+/* Opens a .zip or .7z for reading, so that it is noted what is read. NULL: it is none, or cannot be opened.
+ */
+FILE *kl_world_archive_open(const char *path);
+/* True for a stream of kl_world_archive_open() that is open. */
+bool kl_world_archive_has(const FILE *f);
+/* A stream of the same file that has a descriptor, whose reads nobody sees; f itself if it is none of ours.
+ * NULL: it cannot be opened. */
+FILE *kl_world_archive_plain(FILE *f);
+/* The archive at this real path is read in a way that is not seen. */
+void kl_world_archive_unseen(const char *real);
+void kl_world_archives_clear(void);
 
 /* world_elf.c: walks the imports (undefined symbols that relocations of the object refer to). Calls
  * replace() once for each such relocation with the present address; replace() returns the new address, or

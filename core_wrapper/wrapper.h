@@ -119,7 +119,6 @@ struct kl_wrapper {
     struct kl_screen screen;
 
     struct kl_content content;
-    struct kl_facts sets; /* parent and BIOS sets that the core opened as it loaded the content */
     struct kl_options options;
     struct kl_savedir dir;
     struct kl_memory memory;

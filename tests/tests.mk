@@ -40,6 +40,7 @@ test-frontends: all
 
 $(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)
+$(OUT)/tests/test_archive: TEST_LIBS += -larchive
 $(NET): $(call obj,tests/net/net_player.c tests/net/net_intruder.c tests/net/net_spoof.c tests/net/net_journal.c tests/net/net_state.c tests/net/net_liar.c tests/net/net_hitch.c)
 $(OUT)/obj/test/%.o: %.c
 	@mkdir -p $(@D)
@@ -98,7 +99,7 @@ cores: $(CORES)
 $(OUT)/cores/%_libretro.so: tests/cores/%.c tests/cores/libretro_core.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -lm $(CORE_LIBS)
-$(OUT)/cores/arcade_core_libretro.so: CORE_LIBS := -lz
+$(OUT)/cores/arcade_core_libretro.so: CORE_LIBS := -lz -larchive
 
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm

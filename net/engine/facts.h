@@ -9,6 +9,10 @@
 #define KL_FACT_KEY_MAX 48
 #define KL_FACT_VAL_MAX 160
 
+/* Facts with such keys list members of archives: words NAME USE ID, USE one of "=?-". See PROTOCOL.md §12. */
+#define KL_FACT_MEMBERS   "members "
+#define KL_FACT_MEMBER_ID 17 /* bytes of ID: two times eight hexadecimal digits, with a dot between */
+
 /* A fact, for example key "content", value "xxh3 0123… (24592 bytes, croom.nes)". The text after the first "
  * (" is for people and is not compared, so that content under another name is equal. */
 struct kl_fact {
@@ -20,8 +24,9 @@ struct kl_facts {
 };
 /* Adds a fact; longer strings are cut at a UTF-8 boundary. KL_E_FULL past KL_FACTS_MAX. */
 int kl_facts_add(struct kl_facts *f, const char *key, const char *value);
-/* Writes every difference as "content differs: room has X, you have Y", joined by "; ", into out (cut at
- * cap). Returns the number of differences. */
+/* The lists of members of both sides are compared as sets: packing, order and the members that nobody reads
+ * do not count. Writes every difference as "content differs: room has X, you have Y", joined by "; ", into
+ * out (cut at cap). Returns the number of differences. */
 unsigned kl_facts_differ(const struct kl_facts *room, const struct kl_facts *you, char *out, size_t cap);
 /* Copies as much of s as fits into cap bytes, NUL included, cut so that no UTF-8 sequence is broken. */
 void kl_copy_cut(char *out, size_t cap, const char *s);

@@ -1,12 +1,14 @@
 /* arcade_core.c - a libretro core made for tests, which does what FBNeo does where it matters to a room.
  *
- * - It opens its set itself, by path, and takes members by their checksums: from the game's zip, its parent's
- *   and its BIOS's, beside the game, in the system folder's "arcade", or in the system folder. It reads by
- * the frontend's files (VFS), and where there are none by the C library. A seek that answers anything but 0
- * is an error to it.
+ * - It opens its set itself, by path, and takes members by the checksums that the directory states, else by
+ * their names: from the game's zip or 7z, its parent's and its BIOS's, beside the game, in the system
+ * folder's "arcade", or in the system folder. Of a zip it reads the members that it needs; a 7z it unpacks
+ * whole. It reads by the frontend's files (VFS), and where there are none by the C library. A seek that
+ * answers anything but 0 is an error to it.
  * - A set that lacks members loads all the same: a picture says so, there are no state and no memory, and any
  *   button shuts the core down. The log names the members.
- * - It opens hiscore.dat, cheats/NAME.ini and blend/NAME.bld in the system folder's "arcade".
+ * - It reads hiscore.dat, cheats/NAME.ini and blend/NAME.bld in the system folder's "arcade". The first goes
+ * into RAM, the second too if the option arcade_cheats is on, the third into the picture.
  * - NVRAM, with the best score, is a file in the save folder's "arcade": read at the load, written at the
  * end.
  * - The clock at the load is in its state.
@@ -20,6 +22,8 @@
  *
  * ARCADE_CORE in the environment: large:N, the state has N KiB more; version:V, it is of that version.
  * tests/content/arcade/sets.py packs the sets. */
+#include <archive.h>
+#include <archive_entry.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +45,8 @@
 #define SETS        3 /* the game's, its parent's, its BIOS's */
 #define PORTS       2
 #define SOUND_FRAME 30
+#define TAIL        1028 /* bytes in which the end record is looked for */
+#define EXTRAS      3    /* hiscore.dat, cheats, blend */
 
 struct rom {
     const char *name;
@@ -63,7 +69,7 @@ static const struct driver {
 static struct {
     union {
         struct {
-            uint32_t frame, chain, pad[PORTS], x[PORTS], score, dip, resets;
+            uint32_t frame, chain, pad[PORTS], x[PORTS], score, dip, resets, scores, cheats;
             uint8_t nvram[NVRAM_BYTES]; /* the best score first */
         };
         uint32_t word[RAM_BYTES / 4];
@@ -71,7 +77,8 @@ static struct {
     uint64_t made_s;
     uint32_t chip[CHIP_WORDS], timer[3];
 } game;
-static uint32_t phase; /* of the sound: no part of the state */
+static uint32_t phase;         /* of the sound: no part of the state */
+static uint32_t extra[EXTRAS]; /* checksums of the optional files; 0: there is none */
 static uint8_t roms[ROMS][ROM_BYTES], *large;
 static size_t large_bytes;
 static const struct driver *driver; /* NULL: nothing is loaded, or members are missing */
@@ -153,27 +160,75 @@ static bool read_member(struct file *f, const uint8_t *entry, const struct rom *
     if (packed_bytes > sizeof packed || le(entry + 24, 4) != rom->bytes) return false;
     if (!read_at(f, at, head, sizeof head)) return false;
     if (!read_at(f, at + 30 + le(head + 26, 2) + le(head + 28, 2), packed, packed_bytes)) return false;
-    if (method == 8)
-        return unpack(packed, packed_bytes, out, rom->bytes) && crc32(0, out, rom->bytes) == rom->crc;
+    if (method == 8) return unpack(packed, packed_bytes, out, rom->bytes);
     memcpy(out, packed, rom->bytes);
-    return method == 0 && crc32(0, out, rom->bytes) == rom->crc;
+    return method == 0;
 }
 
-/* Takes what is still missing. The end record is the last of the file: a comment has no place in a set. */
-static bool read_zip(const char *path, const struct driver *d, bool *have) {
+/* True if this is the member: by its checksum, or else by its name. */
+static bool is_rom(const struct rom *rom, uint32_t crc, const char *name, size_t len, bool by_name) {
+    if (!rom->name) return false;
+    return by_name ? strlen(rom->name) == len && !memcmp(rom->name, name, len) : rom->crc == crc;
+}
+
+/* Where the directory begins, from the end record in the file's last bytes; 0: no zip. */
+static uint32_t find_directory(struct file *f, uint32_t *count) {
+    static uint8_t tail[TAIL];
+    if (seek_file(f, 0, RETRO_VFS_SEEK_POSITION_END) != 0) return 0;
+    int64_t size = where(f), from = size > TAIL ? size - TAIL : 0;
+    if (!read_at(f, from, tail, (size_t)(size - from))) return 0;
+    for (int64_t at = size - from - 22; at >= 0; at--) {
+        if (le(tail + at, 4) != 0x06054b50) continue;
+        *count = le(tail + at + 10, 2);
+        return le(tail + at + 16, 4);
+    }
+    return 0;
+}
+
+/* Takes what is still missing. */
+static bool read_zip(const char *path, const struct driver *d, bool *have, bool by_name) {
     struct file f;
-    uint8_t end[22], entry[46];
+    uint8_t entry[46], name[64];
+    uint32_t count = 0;
     if (!open_file(&f, path, false)) return false;
-    bool good = seek_file(&f, -22, RETRO_VFS_SEEK_POSITION_END) == 0 &&
-                read_at(&f, where(&f), end, sizeof end) && le(end, 4) == 0x06054b50;
-    uint32_t at = good ? le(end + 16, 4) : 0;
-    for (unsigned n = good ? le(end + 10, 2) : 0; n && read_at(&f, at, entry, sizeof entry); n--) {
+    uint32_t at = find_directory(&f, &count);
+    for (uint32_t n = count; n && read_at(&f, at, entry, sizeof entry); n--) {
+        uint32_t len = le(entry + 28, 2);
+        if (len > sizeof name || !read_at(&f, at + 46, name, len)) len = 0;
         for (unsigned i = 0; i < ROMS; i++)
-            if (d->rom[i].name && !have[i] && le(entry + 16, 4) == d->rom[i].crc)
+            if (!have[i] && is_rom(&d->rom[i], le(entry + 16, 4), (char *)name, len, by_name))
                 have[i] = read_member(&f, entry, &d->rom[i], roms[i]);
         at += 46 + le(entry + 28, 2) + le(entry + 30, 2) + le(entry + 32, 2);
     }
     close_file(&f);
+    return count > 0;
+}
+
+/* ---- 7z: all of it is read and unpacked ---- */
+
+static bool read_7z(const char *path, const struct driver *d, bool *have, bool by_name) {
+    static uint8_t whole[1 << 20], bytes[ROM_BYTES + 1];
+    struct file f;
+    struct archive_entry *e;
+    if (!open_file(&f, path, false)) return false;
+    int64_t size = seek_file(&f, 0, RETRO_VFS_SEEK_POSITION_END) == 0 ? where(&f) : 0;
+    bool good = size > 0 && size <= (int64_t)sizeof whole && read_at(&f, 0, whole, (size_t)size);
+    close_file(&f);
+    struct archive *a = archive_read_new();
+    archive_read_support_format_7zip(a);
+    good = good && archive_read_open_memory(a, whole, (size_t)size) == ARCHIVE_OK;
+    while (good && archive_read_next_header(a, &e) == ARCHIVE_OK) {
+        const char *name = archive_entry_pathname(e);
+        la_ssize_t n = archive_read_data(a, bytes, sizeof bytes);
+        uint32_t crc = n > 0 ? (uint32_t)crc32(0, bytes, (uInt)n) : 0;
+        for (unsigned i = 0; i < ROMS; i++) {
+            if (have[i] || n != d->rom[i].bytes || !is_rom(&d->rom[i], crc, name, strlen(name), by_name))
+                continue;
+            memcpy(roms[i], bytes, (size_t)n);
+            have[i] = true;
+        }
+    }
+    archive_read_free(a);
     return good;
 }
 
@@ -184,15 +239,24 @@ static const char *folder(unsigned cmd) {
     return environment(cmd, &dir) && dir ? dir : "/nonexistent";
 }
 
-static bool read_set(const char *set, const struct driver *d, bool *have) {
+static bool read_set(const char *set, const struct driver *d, bool *have, bool by_name) {
     const char *system = folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY);
     const char *in[] = {game_dir, system, system}, *below[] = {"", "/arcade", ""};
     bool any = false;
     for (unsigned i = 0; i < 3; i++) {
         char path[4352];
         snprintf(path, sizeof path, "%s%s/%s.zip", in[i], below[i], set);
-        any |= read_zip(path, d, have);
+        any |= read_zip(path, d, have, by_name);
+        snprintf(path, sizeof path, "%s%s/%s.7z", in[i], below[i], set);
+        any |= read_7z(path, d, have, by_name);
     }
+    return any;
+}
+
+static bool read_sets(const struct driver *d, bool *have, bool by_name) {
+    bool any = read_set(d->name, d, have, by_name);
+    for (unsigned i = 0; i < SETS - 1; i++)
+        if (d->other[i]) any |= read_set(d->other[i], d, have, by_name);
     return any;
 }
 
@@ -203,9 +267,11 @@ static const struct driver *find_driver(void) {
 }
 
 static bool load_set(const struct driver *d) {
-    bool have[ROMS] = {false}, all = true, any = read_set(d->name, d, have);
-    for (unsigned i = 0; i < SETS - 1; i++)
-        if (d->other[i]) any |= read_set(d->other[i], d, have);
+    bool have[ROMS] = {false}, all = true, any = read_sets(d, have, false);
+    for (unsigned i = 0; i < ROMS; i++)
+        all = all && (have[i] || !d->rom[i].name);
+    if (any && !all) read_sets(d, have, true);
+    all = true;
     for (unsigned i = 0; i < ROMS && any; i++) {
         if (!d->rom[i].name || have[i]) continue;
         say(RETRO_LOG_ERROR, "a required file is missing:", d->rom[i].name, d->rom[i].crc);
@@ -216,16 +282,28 @@ static bool load_set(const struct driver *d) {
 }
 
 /* Optional files beside the sets; a machine may lack them. */
-static void look_at_extras(void) {
+static uint32_t read_extra(const char *path) {
+    static uint8_t bytes[4096];
+    struct file f;
+    uint32_t sum = 0;
+    if (!open_file(&f, path, false)) return 0;
+    int64_t size = seek_file(&f, 0, RETRO_VFS_SEEK_POSITION_END) == 0 ? where(&f) : 0;
+    if (size > (int64_t)sizeof bytes) size = sizeof bytes;
+    if (read_at(&f, 0, bytes, (size_t)size)) sum = (uint32_t)crc32(0, bytes, (uInt)size);
+    close_file(&f);
+    return sum;
+}
+static void read_extras(void) {
     const char *system = folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY);
     const char *name[] = {"", game_name, game_name}, *before[] = {"hiscore", "cheats/", "blend/"},
                *after[] = {".dat", ".ini", ".bld"};
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < EXTRAS; i++) {
         char path[4352];
-        struct file f;
         snprintf(path, sizeof path, "%s/arcade/%s%s%s", system, before[i], name[i], after[i]);
-        if (open_file(&f, path, false)) close_file(&f);
+        extra[i] = read_extra(path);
+        if (extra[i]) say(RETRO_LOG_WARN, "reads", path + strlen(system) + strlen("/arcade/"), extra[i]);
     }
+    game.ram.scores = extra[0];
 }
 
 static void read_nvram(void) {
@@ -242,13 +320,15 @@ static void read_nvram(void) {
 /* ---- options ---- */
 
 static void declare_options(bool knows_game) {
-    static struct retro_core_option_v2_definition all[3];
+    static struct retro_core_option_v2_definition all[4];
     static struct retro_core_options_v2 both = {NULL, all};
     all[0] = (struct retro_core_option_v2_definition){
         "arcade_speed", "Speed", NULL, NULL, NULL, NULL, {{"100%", NULL}, {"200%", NULL}, {NULL, NULL}},
         "100%"};
+    all[1] = (struct retro_core_option_v2_definition){
+        "arcade_cheats", "Cheats", NULL, NULL, NULL, NULL, {{"0", NULL}, {"1", NULL}, {NULL, NULL}}, "0"};
     snprintf(dip_key, sizeof dip_key, "arcade_dip_%s_lives", game_name);
-    all[1] = (struct retro_core_option_v2_definition){knows_game ? dip_key : NULL,
+    all[2] = (struct retro_core_option_v2_definition){knows_game ? dip_key : NULL,
                                                       "Lives",
                                                       NULL,
                                                       NULL,
@@ -272,6 +352,7 @@ static uint32_t option(const char *key) {
 }
 static void read_options(void) {
     game.ram.dip = option("arcade_speed") << 8 | option(dip_key);
+    game.ram.cheats = option("arcade_cheats") ? extra[1] : 0;
 }
 
 /* ---- a frame ---- */
@@ -283,7 +364,9 @@ static void stir(void) {
         h = (h ^ roms[i][at]) * 16777619u;
     for (unsigned p = 0; p < PORTS; p++)
         h = (h ^ game.ram.pad[p] ^ game.ram.x[p]) * 16777619u;
-    h = (h ^ game.ram.dip ^ game.ram.resets ^ game.ram.nvram[game.ram.frame % NVRAM_BYTES]) * 16777619u;
+    h = (h ^ game.ram.dip ^ game.ram.scores ^ game.ram.cheats ^ game.ram.resets ^
+         game.ram.nvram[game.ram.frame % NVRAM_BYTES]) *
+        16777619u;
     if (large_bytes) h ^= large[game.ram.frame * 7919u % large_bytes] ^= (uint8_t)h;
     for (unsigned i = 0; i < 64; i++)
         game.ram.word[64 + (game.ram.frame * 64 + i) % (RAM_BYTES / 4 - 64)] ^= h * (i + 1);
@@ -319,7 +402,7 @@ static void sound(void) {
 static void draw(void) {
     for (unsigned y = 0; y < HEIGHT; y++)
         for (unsigned x = 0; x < WIDTH; x++)
-            pixels[y * WIDTH + x] = (y / 28 + x / 40) % 2 ? 0x203060 : 0x182850;
+            pixels[y * WIDTH + x] = (y / 28 + x / 40) % 2 ? 0x203060 : 0x182850 ^ (extra[2] & 0x3f3f3f);
     for (unsigned p = 0; p < PORTS; p++)
         for (unsigned i = 0; i < 24 * 24; i++)
             pixels[(60 + 90 * p + i / 24) * WIDTH + (game.ram.x[p] + i % 24) % WIDTH] =
@@ -375,6 +458,7 @@ API bool retro_load_game(const struct retro_game_info *info) {
     driver = NULL;
     if (!info || !info->path || !environment(RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format)) return false;
     know_game(info->path);
+    say(RETRO_LOG_WARN, "a load of", game_name, 0);
     const struct driver *d = find_driver();
     if (!d) say(RETRO_LOG_ERROR, "not known here:", game_name, 0);
     if (!d || !load_set(d)) return true; /* the picture says so */
@@ -384,8 +468,8 @@ API bool retro_load_game(const struct retro_game_info *info) {
     unsigned quarters = d->upright ? 1 : 0;
     environment(RETRO_ENVIRONMENT_SET_ROTATION, &quarters);
     declare_options(true);
+    read_extras();
     read_options();
-    look_at_extras();
     read_nvram();
     make_large();
     game.made_s = (uint64_t)time(NULL);
@@ -431,7 +515,7 @@ API size_t retro_get_memory_size(unsigned id) {
 API void retro_get_system_info(struct retro_system_info *info) {
     const char *asked = getenv("ARCADE_CORE");
     const char *version = asked && !strncmp(asked, "version:", 8) ? asked + 8 : "1";
-    *info = (struct retro_system_info){"Arcade core", version, "zip", true, true};
+    *info = (struct retro_system_info){"Arcade core", version, "zip|7z", true, true};
 }
 API void retro_get_system_av_info(struct retro_system_av_info *info) {
     *info = (struct retro_system_av_info){{WIDTH, HEIGHT, WIDTH, HEIGHT, 4.0f / 3.0f}, {FPS, RATE}};

@@ -11,10 +11,11 @@ for program in retroarch Xvfb xdotool; do
     command -v $program >/dev/null || { skip "refusal: no $program"; finish; }
 done
 retroarch_home ada "${no_sound[@]}" 'network_cmd_enable = "true"' "network_cmd_port = \"${remote:=$(free_port)}\""
-for who in ben cem; do mkdir -p "$tmp/$who/arcade"; done
-mkdir -p "$tmp/ada/system/arcade"
-echo same | tee "$tmp/ada/system/arcade/hiscore.dat" >"$tmp/cem/arcade/hiscore.dat"
-echo other >"$tmp/ben/arcade/hiscore.dat"
+# ben's set differs in a byte.
+for who in ben cem; do mkdir -p "$tmp/$who"; done
+cp "$game" "$tmp/cem"
+python3 "$(dirname "$0")/../content/arcade/sets.py" "$tmp/ben/duel.zip" duel '~duel.gfx'
+differs='duel.gfx differs: room has crc 9c694635, you have crc 685bc056'
 
 # The frame that ada's core shows in its memory: the first word of its RAM.
 frame_in_ram() {
@@ -35,7 +36,7 @@ practises() { # NAME: the frames of ada's core move, with nobody else in the gam
     check "refusal/$1" "the core stands at frame $from" eventually 10 passes "$((from + 30))"
 }
 guest() { # NAME: in the room at the core's own rate
-    start "$1" "$keylock" run --relay "$relay" --room duel --name "$1" --core "$core" --content "$game" --system "$tmp/$1" --speed real \
+    start "$1" "$keylock" run --relay "$relay" --room duel --name "$1" --core "$core" --content "$tmp/$1/duel.zip" --speed real \
         --frames 600 --input random:2 --hash-every 60 --hash-out "$tmp/$1.hash" --trace "$tmp/$1.csv" --wait 30
 }
 
@@ -49,9 +50,9 @@ guest ben
 ended ben 30
 status=$?
 check refusal/ben-refused "exit status $status: $(tail -n 1 "$tmp/ben.log" | cut -c 1-150)" \
-    eval "[ $status = 4 ] && grep -aq 'file arcade/hiscore.dat differs' '$tmp/ben.log'"
+    eval "[ $status = 4 ] && grep -aq '$differs' '$tmp/ben.log'"
 check refusal/ada-hears-why "$(grep -a 'ben' "$tmp/ada.log" | tail -n 1)" \
-    said ada '\] ben was refused: file arcade/hiscore.dat differs' 10
+    said ada '\] ben was refused: duel.gfx differs' 10
 practises practice-after
 check refusal/ada-waits-for-players "$(grep -a 'waiting' "$tmp/ada.log" | tail -n 1)" \
     eval 'grep -a "\] waiting" "$tmp/ada.log" | tail -n 1 | grep -q "(1/2)"'
@@ -67,11 +68,11 @@ check refusal/moves "the hashes stand still" hashes_move "$tmp/cem.hash" 3
 
 # --- the refused player, in RetroArch, goes on too --------------------------------------------------------------
 
-start ben "$keylock" run --relay "$relay" --room bens --name ben --core "$core" --content "$game" --system "$tmp/ben" --speed real \
+start ben "$keylock" run --relay "$relay" --room bens --name ben --core "$core" --content "$tmp/ben/duel.zip" --speed real \
     --frames 100000 --wait 60
 said relay 'event=joined room="bens".*name="ben"' 10 || { show ben relay; die "refusal: ben does not join"; }
 start_retroarch ada --core "$core" --content "$game" --relay "$relay" --room bens --practice on -- -v
-check refusal/ada-refused "$(grep -a 'Keylock' "$tmp/ada.log" | tail -n 1)" said ada '\] file arcade/hiscore.dat differs: room has ' 30
+check refusal/ada-refused "$(grep -a 'Keylock' "$tmp/ada.log" | tail -n 1)" said ada '\] duel.gfx differs: room has crc 685bc056, you have crc 9c694635' 30
 practises refused-practice
 stop ada
 finish

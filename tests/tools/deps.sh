@@ -3,13 +3,13 @@
 # play: only those that its programs and the bundled game are built from; relay: the relay; deb: the Debian packages.
 set -eu
 relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev'
-play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libsamplerate0-dev libxxhash-dev libjson-c-dev
+play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libarchive-dev
 retroarch-dev libretro-core-info cc65'
 tests='libcmocka-dev retroarch libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance
 sdcc gcc-arm-none-eabi python3 clang libclang-rt-dev
 xvfb xdotool imagemagick x11-utils iproute2 tcpdump gnuplot-nox fonts-dejavu-core valgrind
-cppcheck clang-format patch xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev zlib1g-dev libasound2-dev'
+cppcheck clang-format patch xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev libasound2-dev'
 case "${1:-}" in
 play) packages=$play ;;
 relay) packages=$relay ;;

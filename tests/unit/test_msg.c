@@ -395,6 +395,52 @@ static void facts_that_differ(void **state) {
     }
 }
 
+static unsigned members_differ(const char *theirs, const char *yours, char *out, size_t cap) {
+    struct kl_facts room = {0}, you = {0};
+    kl_facts_add(&room, "members 1", theirs);
+    kl_facts_add(&you, "members 1", yours);
+    return kl_facts_differ(&room, &you, out, cap);
+}
+
+static void members_are_compared_by_their_bytes(void **state) {
+    (void)state;
+    static const struct {
+        const char *room, *you, *text;
+    } cases[] = {
+        /* order, names and members that nobody reads do not matter */
+        {"a=11111111.aaaaaaaa b=22222222.bbbbbbbb", "y=22222222.bbbbbbbb z=11111111.aaaaaaaa", ""},
+        {"a=11111111.aaaaaaaa spare-33333333.cccccccc", "a=11111111.aaaaaaaa", ""},
+        /* of a 7z nobody knows which were read: all must be there */
+        {"a=11111111.aaaaaaaa spare-33333333.cccccccc", "a?11111111.aaaaaaaa spare?33333333.cccccccc", ""},
+        {"a=11111111.aaaaaaaa", "a?11111111.aaaaaaaa spare?33333333.cccccccc",
+         "spare differs: room has none, you have crc 33333333"},
+        {"a=11111111.aaaaaaaa", "a=44444444.aaaaaaaa",
+         "a differs: room has crc 11111111, you have crc 44444444"},
+        {"a=11111111.aaaaaaaa", "a?44444444.aaaaaaaa",
+         "a differs: room has crc 11111111, you have crc 44444444"},
+        /* it is there, and was not read */
+        {"a=11111111.aaaaaaaa", "a-11111111.aaaaaaaa", "a differs: room has crc 11111111, you have none"},
+        /* a checksum that was made to be the same */
+        {"a=11111111.aaaaaaaa", "a=11111111.dddddddd",
+         "a differs: room has crc 11111111.aaaaaaaa, you have crc 11111111.dddddddd"},
+        {"a=11111111.aaaaaaaa b=22222222.bbbbbbbb", "a=11111111.aaaaaaaa",
+         "b differs: room has crc 22222222, you have none"},
+        /* no lists: plain values */
+        {"nonsense", "nonsense", ""},
+        {"nonsense", "a=11111111.aaaaaaaa",
+         "members 1 differs: room has nonsense, you have none; a differs: room has none, you have crc "
+         "11111111"},
+        {"a-11111111.aaaaaaaa", "nonsense", "members 1 differs: room has none, you have nonsense"},
+    };
+    char out[300];
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned count = members_differ(cases[i].room, cases[i].you, out, sizeof out);
+        assert_string_equal(out, cases[i].text);
+        assert_int_equal(count > 0, *cases[i].text != 0);
+        assert_int_equal(members_differ(cases[i].you, cases[i].room, out, sizeof out) > 0, count > 0);
+    }
+}
+
 static void long_facts_are_cut_between_characters(void **state) {
     (void)state;
     struct kl_facts f = {0};
@@ -408,6 +454,7 @@ static void long_facts_are_cut_between_characters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_are_compared_by_their_bytes),
         cmocka_unit_test(hello),
         cmocka_unit_test(the_longest_hello_fits),
         cmocka_unit_test(hello_out_of_range),

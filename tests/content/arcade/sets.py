@@ -2,13 +2,22 @@
 """Packs the arcade sets of tests/cores/arcade_core.c, whose table of drivers knows their members by checksum.
 
     sets.py FOLDER
+    sets.py OUT.zip|OUT.7z SET… [-METHOD] [+NAME=TEXT] [~NAME] [!NAME]
 
 duel.zip is a game, duelj.zip its clone, which takes duel.gfx from its parent. brawl.zip needs the BIOS in
 arcbios.zip. Members are noise from a seed, so every build packs the same bytes.
+
+The second form packs the members of the sets in another way:
+    -METHOD     deflate, store; of a 7z also lzma1, lzma2
+    +NAME=TEXT  one more member, the first of the archive; NAME=TEXT alone: the last
+    ~NAME       one byte of this member differs
+    !NAME       the same, and the zip states the checksum of the right bytes
 """
+import ctypes
 import random
 import sys
 import zipfile
+import zlib
 
 SETS = {
     "duel": {"duel.prg": (1, 4096), "duel.gfx": (2, 8192)},
@@ -24,11 +33,74 @@ def member(seed, size):
     return bytes(dice.getrandbits(8) for _ in range(size // 2)) + bytes(size // 2)
 
 
+def pack_zip(path, members, method="deflate"):
+    how = zipfile.ZIP_STORED if method == "store" else zipfile.ZIP_DEFLATED
+    with zipfile.ZipFile(path, "w", how) as out:
+        for name, data in members:
+            out.writestr(zipfile.ZipInfo(name), data, how)
+
+
+def pack_7z(path, members, method="lzma1"):
+    la = ctypes.CDLL("libarchive.so.13")
+    for name in ("archive_write_new", "archive_entry_new"):
+        getattr(la, name).restype = ctypes.c_void_p
+    la.archive_write_data.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+    la.archive_write_data.restype = ctypes.c_ssize_t
+    out = ctypes.c_void_p(la.archive_write_new())
+    la.archive_write_set_format_7zip(out)
+    assert la.archive_write_set_options(out, f"compression={method}".encode()) == 0, method
+    assert la.archive_write_open_filename(out, path.encode()) == 0, path
+    for name, data in members:
+        entry = ctypes.c_void_p(la.archive_entry_new())
+        la.archive_entry_set_pathname(entry, name.encode())
+        la.archive_entry_set_size(entry, ctypes.c_int64(len(data)))
+        la.archive_entry_set_filetype(entry, 0o100000)
+        la.archive_entry_set_perm(entry, 0o644)
+        assert la.archive_write_header(out, entry) == 0
+        assert la.archive_write_data(out, data, len(data)) == len(data)
+        la.archive_entry_free(entry)
+    assert la.archive_write_close(out) == 0
+    la.archive_write_free(out)
+
+
+def flip(data):
+    return data[:100] + bytes([data[100] ^ 1]) + data[101:]
+
+
+def state_checksum(path, wrong, right):
+    """In local headers and directory alike."""
+    with open(path, "rb") as f:
+        data = f.read()
+    with open(path, "wb") as f:
+        f.write(data.replace(zlib.crc32(wrong).to_bytes(4, "little"), zlib.crc32(right).to_bytes(4, "little")))
+
+
+def repack(path, words):
+    first, last, how, flipped, forged = [], [], [], [], []
+    members = []
+    for word in words:
+        if word[0] == "-":
+            how = [word[1:]]
+        elif "=" in word:
+            name, text = word.lstrip("+").split("=", 1)
+            (first if word[0] == "+" else last).append((name, text.encode()))
+        elif word[0] in "~!":
+            (flipped if word[0] == "~" else forged).append(word[1:])
+        else:
+            members += [(name, member(*SETS[word][name])) for name in SETS[word]]
+    whole = dict(members)
+    members = [(n, flip(d) if n in flipped + forged else d) for n, d in members]
+    (pack_7z if path.endswith(".7z") else pack_zip)(path, first + members + last, *how)
+    for name in forged:
+        state_checksum(path, flip(whole[name]), whole[name])
+
+
 def main():
+    if len(sys.argv) > 2:
+        repack(sys.argv[1], sys.argv[2:])
+        return
     for name, members in SETS.items():
-        with zipfile.ZipFile(f"{sys.argv[1]}/{name}.zip", "w", zipfile.ZIP_DEFLATED) as out:
-            for file, (seed, size) in members.items():
-                out.writestr(zipfile.ZipInfo(file), member(seed, size), zipfile.ZIP_DEFLATED)
+        pack_zip(f"{sys.argv[1]}/{name}.zip", [(file, member(*seed)) for file, seed in members.items()])
 
 
 main()

@@ -1,0 +1,291 @@
+/* The files of a core: which parts of an archive it has read, and the host's small files in place of a
+ * machine's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core_wrapper/gifts.h"
+#include "core_wrapper/world_private.h"
+
+/* Two stored members, "a" with 200 bytes and "b" with 100; the directory is at DIRECTORY. */
+#define A         0
+#define A_DATA    31
+#define B         231
+#define B_DATA    262
+#define DIRECTORY 362
+#define LEN       (DIRECTORY + 2 * 47 + 22)
+static uint8_t zip[LEN];
+static char dir[64], path[96];
+
+static void *hook(const char *name) {
+    for (const struct kl_hook *h = kl_world_file_hooks; h->name; h++)
+        if (!strcmp(h->name, name)) return h->fn;
+    fail_msg("no %s", name);
+    return NULL;
+}
+static FILE *open_it(const char *file) {
+    FILE *(*fn)(const char *, const char *) = (FILE * (*)(const char *, const char *)) hook("fopen");
+    return fn(file, "rb");
+}
+
+static void put(size_t at, uint32_t v, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; i++)
+        zip[at + i] = (uint8_t)(v >> (8 * i));
+}
+static void put_member(unsigned i, char name, size_t from, unsigned len) {
+    size_t entry = DIRECTORY + 47u * i;
+    put(from, 0x04034b50, 4);
+    put(from + 18, len, 4);
+    put(from + 22, len, 4);
+    put(from + 26, 1, 2);
+    zip[from + 30] = (uint8_t)name;
+    put(entry, 0x02014b50, 4);
+    put(entry + 20, len, 4);
+    put(entry + 24, len, 4);
+    put(entry + 28, 1, 2);
+    put(entry + 42, (uint32_t)from, 4);
+    zip[entry + 46] = (uint8_t)name;
+}
+
+static void write_file(const char *to, const void *bytes, size_t len) {
+    FILE *f = fopen(to, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, len, f), len);
+    fclose(f);
+}
+
+static int begin(void **state) {
+    (void)state;
+    strcpy(dir, "/tmp/keylock-test-XXXXXX");
+    if (!mkdtemp(dir)) return -1;
+    snprintf(path, sizeof path, "%s/set.zip", dir);
+    memset(zip, 0, sizeof zip);
+    put_member(0, 'a', A, 200);
+    put_member(1, 'b', B, 100);
+    size_t end = LEN - 22;
+    put(end, 0x06054b50, 4);
+    put(end + 8, 2, 2);
+    put(end + 10, 2, 2);
+    put(end + 12, 2 * 47, 4);
+    put(end + 16, DIRECTORY, 4);
+    write_file(path, zip, sizeof zip);
+    kl_world_files_clear();
+    return 0;
+}
+static int finish(void **state) {
+    (void)state;
+    kl_gifts_redirect("", NULL, "");
+    kl_world_files_clear();
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    return system(command);
+}
+
+static void take(FILE *f, long at, size_t len) {
+    uint8_t out[LEN];
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fread(out, 1, len, f), len);
+    assert_memory_equal(out, zip + at, len);
+}
+static void has_read(uint64_t from, uint64_t to) {
+    unsigned count;
+    const struct kl_archive_span *s = kl_world_archive_read(path, &count);
+    assert_non_null(s);
+    assert_int_equal(count, 1);
+    assert_int_equal(s->from, from);
+    assert_int_equal(s->to, to);
+}
+
+/* As FBNeo does: the end of the file in one piece, the directory, a member; a buffer of its own wish. */
+static void only_what_is_asked_for_counts(void **state) {
+    (void)state;
+    static char buffer[65536];
+    unsigned count;
+    FILE *f = open_it(path);
+    assert_non_null(f);
+    int (*set)(FILE *, char *, int, size_t) = (int (*)(FILE *, char *, int, size_t))hook("setvbuf");
+    assert_int_equal(set(f, buffer, _IOFBF, sizeof buffer), 0);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    assert_int_equal(ftell(f), LEN);
+    take(f, 20, LEN - 20);
+    take(f, DIRECTORY, 47);
+    take(f, DIRECTORY + 47, 47);
+    take(f, B, 30);
+    assert_int_equal(fgetc(f), 'b');
+    take(f, B_DATA, 100);
+    assert_null(kl_world_archive_read(path, &count)); /* it may read on */
+    fclose(f);
+    has_read(B, DIRECTORY);
+    f = open_it(path); /* a reader that looks for the end, and finds no member of its own */
+    take(f, 0, LEN);
+    take(f, DIRECTORY, 47);
+    fclose(f);
+    has_read(B, DIRECTORY);
+}
+
+static void a_reader_without_directory_reads_all_that_it_reads(void **state) {
+    (void)state;
+    FILE *f = open_it(path);
+    take(f, 0, 300);
+    fclose(f);
+    has_read(0, 300);
+}
+
+static void other_ways_of_reading_are_unknown(void **state) {
+    (void)state;
+    unsigned count;
+    int (*no)(FILE *) = (int (*)(FILE *))hook("fileno");
+    int (*open_fd)(const char *, int, ...) = (int (*)(const char *, int, ...))hook("open");
+    FILE *f = open_it(path);
+    int fd = no(f);
+    struct stat s;
+    assert_int_equal(fstat(fd, &s), 0);
+    assert_int_equal(s.st_size, LEN);
+    fclose(f);
+    assert_null(kl_world_archive_read(path, &count));
+    kl_world_files_clear();
+    f = open_it(path);
+    take(f, DIRECTORY, 47);
+    fclose(f);
+    assert_non_null(kl_world_archive_read(path, &count));
+    assert_int_equal(count, 0);
+    fd = open_fd(path, 0);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_null(kl_world_archive_read(path, &count));
+}
+
+/* A core that is unloaded may leave streams open. */
+static void a_stream_outlives_the_list(void **state) {
+    (void)state;
+    unsigned count;
+    FILE *f = open_it(path);
+    kl_world_files_clear();
+    take(f, DIRECTORY, 47);
+    take(f, A, 100);
+    fclose(f);
+    assert_null(kl_world_archive_read(path, &count));
+}
+
+/* ---- the host's small files ---- */
+
+static void the_table_names_files(void **state) {
+    (void)state;
+    assert_true(kl_gifts_is("/x/fbneo/hiscore.dat"));
+    assert_true(kl_gifts_is("/x/fbneo/cheats/duel.ini"));
+    assert_true(kl_gifts_is("/x/fbneo//blend//duel.bld"));
+    assert_false(kl_gifts_is("/x/fbneo/duel.ini"));
+    assert_false(kl_gifts_is("/x/fbneo/cheats/duel.zip"));
+    assert_false(kl_gifts_is("/x/fbneo/cheats/.ini"));
+    assert_false(kl_gifts_is("/x/fbneo/my-hiscore.dat"));
+    assert_false(kl_gifts_is("/x/neogeo.zip"));
+    assert_false(kl_gifts_is(""));
+}
+
+static void a_host_gives_no_other_file(void **state) {
+    (void)state;
+    static const uint8_t bytes[1];
+    const struct {
+        const char *path;
+        size_t len;
+        bool may;
+    } given[] = {
+        {".keylock/hiscore.dat", KL_GIFT_BYTES, true},
+        {".keylock/hiscore.dat", KL_GIFT_BYTES + 1, false},
+        {".keylock/cheats.ini", 1, true},
+        {".keylock/blend.bld", 1, true},
+        {".keylock/neogeo.zip", 1, false},
+        {".keylock/none", 0, false},
+        {".keylock/cheats.ini/x", 1, false},
+        {".keylock", 1, false},
+        {"fbneo/duel.nv", KL_GIFT_BYTES + 1, true},
+    };
+    for (unsigned i = 0; i < sizeof given / sizeof *given; i++) {
+        struct kl_start_file f = {.bytes = bytes, .len = given[i].len};
+        strcpy(f.path, given[i].path);
+        if (kl_gifts_may_write(&f) != given[i].may) fail_msg("%s of %zu bytes", f.path, f.len);
+    }
+}
+
+static void says(const char *file, const char *text) {
+    char got[32] = "";
+    FILE *f = open_it(file);
+    if (f) {
+        got[fread(got, 1, sizeof got - 1, f)] = 0;
+        fclose(f);
+    }
+    assert_string_equal(got, text);
+}
+
+static void a_room_has_the_hosts_files(void **state) {
+    (void)state;
+    char system_dir[80], save_dir[80], own[160], cheats[160], other[160], given[160];
+    snprintf(system_dir, sizeof system_dir, "%s/system", dir);
+    snprintf(save_dir, sizeof save_dir, "%s/save", dir);
+    snprintf(own, sizeof own, "%s/hiscore.dat", system_dir);
+    snprintf(cheats, sizeof cheats, "%s/cheats/duel.ini", system_dir);
+    snprintf(other, sizeof other, "%s/cheats/brawl.ini", system_dir);
+    snprintf(given, sizeof given, "%s/.keylock", save_dir);
+    assert_int_equal(mkdir(system_dir, 0755) | mkdir(save_dir, 0755) | mkdir(given, 0755), 0);
+    write_file(own, "mine", 4);
+    says(own, "mine");
+    kl_gifts_redirect(system_dir, save_dir, "duel");
+    says(own, "");
+    int (*may)(const char *, int) = (int (*)(const char *, int))hook("access");
+    assert_int_equal(may(own, R_OK), -1);
+    strcat(given, "/cheats.ini"); /* this machine has no such folder */
+    write_file(given, "theirs", 6);
+    says(cheats, "theirs");
+    assert_int_equal(may(cheats, R_OK), 0);
+    says(other, "");
+    kl_gifts_redirect("", NULL, "");
+    says(own, "mine");
+    says(cheats, "");
+}
+
+static void the_host_gives_what_its_core_looked_at(void **state) {
+    (void)state;
+    char own[160], large[160], folder[96];
+    static uint8_t bytes[KL_GIFT_BYTES + 1];
+    struct kl_savefiles *s = calloc(1, sizeof *s);
+    snprintf(folder, sizeof folder, "%s/cheats", dir);
+    mkdir(folder, 0755);
+    snprintf(own, sizeof own, "%s/duel.ini", folder);
+    snprintf(large, sizeof large, "%s/hiscore.dat", dir);
+    write_file(own, "cheat", 5);
+    write_file(large, bytes, sizeof bytes);
+    kl_gifts_collect(s, dir, "duel");
+    assert_int_equal(s->count, 0);
+    says(own, "cheat");
+    fclose(open_it(large));
+    kl_gifts_collect(s, dir, "brawl");
+    assert_int_equal(s->count, 0);
+    kl_gifts_collect(s, dir, "duel");
+    assert_int_equal(s->count, 1); /* the other is too large */
+    assert_string_equal(s->file[0].path, ".keylock/cheats.ini");
+    assert_int_equal(s->file[0].len, 5);
+    kl_savefiles_free(s);
+    free(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(only_what_is_asked_for_counts, begin, finish),
+        cmocka_unit_test_setup_teardown(a_reader_without_directory_reads_all_that_it_reads, begin, finish),
+        cmocka_unit_test_setup_teardown(other_ways_of_reading_are_unknown, begin, finish),
+        cmocka_unit_test_setup_teardown(a_stream_outlives_the_list, begin, finish),
+        cmocka_unit_test(the_table_names_files),
+        cmocka_unit_test(a_host_gives_no_other_file),
+        cmocka_unit_test_setup_teardown(a_room_has_the_hosts_files, begin, finish),
+        cmocka_unit_test_setup_teardown(the_host_gives_what_its_core_looked_at, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
