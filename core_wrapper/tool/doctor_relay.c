@@ -88,7 +88,7 @@ static void judge(struct kl_doctor *d, const struct kl_config *c, const struct p
         "press to its play, if nobody is farther away; %u rooms, %u players",
         c->host, c->port, middle, p->ms[0], p->ms[p->came - 1], p->jitter_ms, lost, PINGS,
         frames ? frames : 1, frames > 1 ? "s" : "", p->pong.rooms, p->pong.clients);
-    if (p->pong.version == KL_PROTOCOL_VERSION) return;
+    if (kl_protocol_serves(p->pong.version, KL_PROTOCOL_VERSION)) return;
     kl_doctor_find(d, KL_WRONG, "relay_protocol", "relay",
                    p->pong.version > KL_PROTOCOL_VERSION ? "Update Keylock here."
                                                          : "Ask the relay's operator to update it.",

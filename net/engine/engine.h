@@ -14,16 +14,12 @@
 
 #define KL_VERSION "0.1" /* of all programs */
 
-/* A program speaks this version; a relay serves its own and the one before it. Nobody serves a version before
- * the first package's, which was 4. net/PROTOCOL.md §9, Versions, says where the differences of a version go.
- */
-#define KL_PROTOCOL_FIRST   4
 #define KL_PROTOCOL_VERSION 4
-#define KL_PROTOCOL_OLDEST                                                                                   \
-    (KL_PROTOCOL_VERSION > KL_PROTOCOL_FIRST ? KL_PROTOCOL_VERSION - 1 : KL_PROTOCOL_FIRST)
-
-static inline bool kl_protocol_served(unsigned version) {
-    return version >= KL_PROTOCOL_OLDEST && version <= KL_PROTOCOL_VERSION;
+#define KL_PROTOCOL_FIRST   4 /* of the first package */
+/* A relay serves its own version and the one before it, from the first package's on. net/PROTOCOL.md §9,
+ * Versions, says where the differences of a version go. */
+static inline bool kl_protocol_serves(unsigned relay, unsigned client) {
+    return client == relay || (client + 1 == relay && client >= KL_PROTOCOL_FIRST);
 }
 /* The end of a refusal: the remedy of a client of that version. */
 static inline const char *kl_protocol_remedy(unsigned clients, unsigned relays) {

@@ -14,7 +14,7 @@ void kl_write_hello(struct kl_writer *w, const struct kl_hello *h) {
 
 int kl_read_hello(struct kl_reader *r, struct kl_hello *h) {
     h->version = kl_read_u16(r);
-    if (!r->failed && !kl_protocol_served(h->version)) return KL_E_VERSION;
+    if (!r->failed && !kl_protocol_serves(KL_PROTOCOL_VERSION, h->version)) return KL_E_VERSION;
     kl_read_string(r, h->name, sizeof h->name);
     kl_read_string(r, h->room, sizeof h->room);
     h->seats_wanted = kl_read_count(r, KL_MAX_SEATS);

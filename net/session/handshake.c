@@ -225,7 +225,8 @@ enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_
                                             uint8_t *reply, size_t *reply_len) {
     if (len < KL_INIT_BYTES || len > KL_STRANGER_MAX) return KL_HS_DROP;
     if (bytes[0] != KL_SEAL_MAGIC || bytes[1] != KL_HS_INIT) return KL_HS_DROP;
-    if (!kl_protocol_served(bytes[INIT_VERSION] | (unsigned)bytes[INIT_VERSION + 1] << 8)) {
+    unsigned version = bytes[INIT_VERSION] | (unsigned)bytes[INIT_VERSION + 1] << 8;
+    if (!kl_protocol_serves(KL_PROTOCOL_VERSION, version)) {
         write_refusal(bytes, KL_HS_REFUSED_VERSION, reply, reply_len);
         return KL_HS_REPLY;
     }
