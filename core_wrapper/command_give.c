@@ -179,10 +179,10 @@ static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
     return 0;
 }
 
-static int fit_seat(const struct kl_words *w, char *answer, size_t cap) {
-    bool plays = kl_w.status.welcome.seats;
-    if (w->order.data[0] && plays) return refuse(answer, cap, "you already play");
-    if (!w->order.data[0] && !plays) return refuse(answer, cap, "you already watch");
+static int fit_seat(struct kl_words *w, char *answer, size_t cap) {
+    bool plays = kl_w.status.welcome.seats, next = w->order.data[0] == KL_SEAT_NEXT;
+    if (next && !plays) w->order.data[0] = 1;
+    if (w->order.data[0] && plays && !next) return refuse(answer, cap, "you already play");
     return 0;
 }
 
@@ -231,6 +231,33 @@ static int show_panel(char *answer, size_t cap) {
     return 0;
 }
 
+static size_t add_name(char *out, size_t cap, size_t used, bool first, const char *name) {
+    int n = used < cap ? snprintf(out + used, cap - used, "%s%s", first ? "" : ", ", name) : 0;
+    return used + (n > 0 ? (size_t)n : 0);
+}
+
+/* "ann, ben play; waiting for a seat: 1 cat (has the turn), 2 dan" */
+static int tell_queue(char *answer, size_t cap) {
+    const struct kl_roster *r = &kl_w.status.roster;
+    char name[KL_NAME_MAX + 24];
+    size_t used = 0;
+    bool first = true;
+    if (!kl_w.link || !r->players) return refuse(answer, cap, "you are in no room");
+    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++) {
+        if (!r->member[i].seats) continue;
+        used = add_name(answer, cap, used, first, r->member[i].name);
+        first = false;
+    }
+    used =
+        add_name(answer, cap, used, true, r->waiting ? " play; waiting for a seat: " : " play; nobody waits");
+    for (unsigned i = 0; i < r->waiting && i < KL_QUEUE_MAX; i++) {
+        snprintf(name, sizeof name, "%u %s%s", i + 1, r->queue[i].name,
+                 r->queue[i].turn ? " (has the turn)" : "");
+        used = add_name(answer, cap, used, i == 0, name);
+    }
+    return 0;
+}
+
 static int try_again(char *answer, size_t cap) {
     if (!kl_choice_again()) return refuse(answer, cap, "there is nothing to try again");
     snprintf(answer, cap, "trying again");
@@ -246,6 +273,7 @@ int kl_command_do(const char *words, char *answer, size_t cap) {
     struct kl_words w;
     if (kl_words_parse(&w, words, answer, cap) != 0) return -1;
     if (w.panel) return show_panel(answer, cap);
+    if (w.queue) return tell_queue(answer, cap);
     if (w.again && kl_w.phase != KL_PHASE_PLAYING) return try_again(answer, cap);
     if (!kl_w.link || !is_for_now(w.order.kind))
         return refuse(answer, cap,

@@ -285,6 +285,16 @@ static int parse_play(struct parser *p, const char *rest) {
     p->out->order.data[0] = 1;
     return 0;
 }
+/* Whether the giver has a seat to hand on is known where it is given. */
+static int parse_next(struct parser *p, const char *rest) {
+    if (parse_watch(p, rest) != 0) return -1;
+    p->out->order.data[0] = KL_SEAT_NEXT;
+    return 0;
+}
+static int parse_queue(struct parser *p, const char *rest) {
+    p->out->queue = true;
+    return plain(p, rest, 0);
+}
 static int parse_places(struct parser *p, const char *rest) {
     if (rest[0] < '1' || rest[0] > '0' + KL_MAX_SEATS || rest[1]) return refuse(p, "places N, 1 to 8", rest);
     p->out->order.kind = KL_COMMAND_PLACES;
@@ -330,7 +340,8 @@ static const struct {
     {"budget", parse_budget}, {"spacing", parse_spacing},   {"host", parse_host},   {"lock", parse_lock},
     {"unlock", parse_unlock}, {"kick", parse_kick},         {"ban", parse_ban},     {"desync", parse_desync},
     {"judge", parse_judge},   {"watch", parse_watch},       {"play", parse_play},   {"places", parse_places},
-    {"delay", parse_delay},   {"watchers", parse_watchers}, {"again", parse_again},
+    {"delay", parse_delay},   {"watchers", parse_watchers}, {"again", parse_again}, {"next", parse_next},
+    {"queue", parse_queue},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -22,7 +22,8 @@
 #define KL_HOTKEYS_HOLD_US 400000
 #define KL_HOTKEYS_BUTTONS "b y select start up down left right a x l r l2 r2 l3 r3"
 #define KL_HOTKEYS_DEFAULT                                                                                   \
-    "select+r:panel,select+l:pause,select+x:again,select+r2:save,select+l2:load,select+r3:reset,"            \
+    "select+r:panel,select+l:pause,select+x:again,select+y:next,select+r2:save,select+l2:load,select+r3:"    \
+    "reset,"                                                                                                 \
     "select+l3:swap"
 
 struct kl_hotkey {

@@ -19,6 +19,7 @@
 #include "core_wrapper/slot.h"
 
 #define LINGER_MS 300
+#define ASKED_MS  8000 /* a line that a key answers */
 
 bool kl_session_claim(void) {
     return kl_control_claim(&kl_w.instance);
@@ -252,9 +253,13 @@ static void note_seats(uint8_t was) {
 }
 
 static void show_notices(void) {
-    char text[KL_TEXT_MAX];
-    while (kl_w.link && kl_link_notice(kl_w.link, text, sizeof text))
-        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s", text);
+    struct kl_text t;
+    while (kl_w.link && kl_link_notice(kl_w.link, &t)) {
+        char key[KL_HOTKEYS_NAME] = "";
+        if (t.code == KL_NOTICE_AGAIN) kl_control_key("again", key);
+        if (t.code == KL_NOTICE_SEAT) kl_control_key("next", key);
+        kl_wrapper_say(KL_SCREEN_INFO, t.code ? ASKED_MS : 4000, *key ? "%s (%s)" : "%s", t.text, key);
+    }
 }
 
 /* ---- a call ---- */

@@ -242,9 +242,9 @@ void kl_stay_hash(struct kl_stay *s, const struct kl_hash *h) {
     s->hash[s->hash_put++ % KL_STAY_HASHES] = *h;
 }
 
-bool kl_stay_notice(struct kl_stay *s, char *out, size_t cap) {
+bool kl_stay_notice(struct kl_stay *s, struct kl_text *out) {
     if (s->notice_got == s->notice_put) return false;
-    snprintf(out, cap, "%s", s->notice[s->notice_got++ % KL_STAY_NOTICES]);
+    *out = s->notice[s->notice_got++ % KL_STAY_NOTICES];
     return true;
 }
 

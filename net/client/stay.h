@@ -153,7 +153,7 @@ struct kl_stay {
     struct kl_order order[KL_STAY_ORDERS]; /* commands that wait to be sent */
     uint32_t order_put, order_got;
     uint64_t planned_us; /* when the wrapper last asked for a plan */
-    char notice[KL_STAY_NOTICES][KL_TEXT_MAX];
+    struct kl_text notice[KL_STAY_NOTICES];
     uint32_t notice_put, notice_got;
 
     uint8_t *given; /* the host's start data */
@@ -276,7 +276,7 @@ bool kl_stay_takes_early(uint8_t kind);
 int kl_stay_order(struct kl_stay *s, uint8_t kind, const void *data, size_t len);
 void kl_stay_rate(struct kl_stay *s, uint32_t fps_uhz);
 void kl_stay_hash(struct kl_stay *s, const struct kl_hash *h);
-bool kl_stay_notice(struct kl_stay *s, char *out, size_t cap);
+bool kl_stay_notice(struct kl_stay *s, struct kl_text *out);
 /* Begins to leave: our newest samples and hashes go out first, until by_us. Then kl_stay_is_over(). */
 void kl_stay_leave(struct kl_stay *s, uint64_t by_us);
 

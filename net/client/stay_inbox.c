@@ -12,9 +12,9 @@ static void enter(struct kl_stay *s, enum kl_stay_phase phase) {
     kl_stay_happened(s);
 }
 
-static void put_notice(struct kl_stay *s, const char *text) {
+static void put_notice(struct kl_stay *s, const struct kl_text *text) {
     if (s->notice_put - s->notice_got == KL_STAY_NOTICES) s->notice_got++; /* nobody reads: the oldest goes */
-    snprintf(s->notice[s->notice_put++ % KL_STAY_NOTICES], KL_TEXT_MAX, "%s", text);
+    s->notice[s->notice_put++ % KL_STAY_NOTICES] = *text;
 }
 
 /* The lock begins, at frame 0. back: as after an absence. */
@@ -211,7 +211,7 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
     case KL_MSG_OFFER: kl_stay_take_offer(s, &m->offer, now_us); break;
     case KL_MSG_SNAPSHOT: kl_stay_take_shot(s, &m->shot); break;
     case KL_MSG_VERDICT: on_verdict(s, &m->verdict); break;
-    case KL_MSG_NOTICE: put_notice(s, m->text.text); break;
+    case KL_MSG_NOTICE: put_notice(s, &m->text); break;
     default: break; /* a client's message: nothing to do with it */
     }
 }

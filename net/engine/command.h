@@ -8,18 +8,18 @@
 #include "net/engine/room.h"
 
 enum {
-    KL_COMMAND_HOST = 4,      /* u8 client: the room's host from now on */
-    KL_COMMAND_LOCK = 6,      /* u8 1: nobody new comes in; 0: open again */
-    KL_COMMAND_KICK = 7,      /* u8 client: is put out; or KL_WATCHER and a watcher's name */
-    KL_COMMAND_BAN = 8,       /* the same: is put out, and stays out */
-    KL_COMMAND_SAVED = 9,     /* u32 keyframe, u8 has, u64 hash: this client's slot after a SAVE */
-    KL_COMMAND_DESYNC = 10,   /* u8 enum kl_desync_policy */
-    KL_COMMAND_JUDGE = 11,    /* u8 client: the judge, right on a tie; 0xff: the host */
-    KL_COMMAND_SEAT = 12,     /* u8 seats wanted: 0, the client watches from now on; else so many free ones */
-    KL_COMMAND_PLACES = 13,   /* u8 seats that the game has, from now on */
-    KL_COMMAND_DELAY = 14,    /* u16 seconds that watchers see the game later */
+    KL_COMMAND_HOST = 4,    /* u8 client: the room's host from now on */
+    KL_COMMAND_LOCK = 6,    /* u8 1: nobody new comes in; 0: open again */
+    KL_COMMAND_KICK = 7,    /* u8 client: is put out; or KL_WATCHER and a watcher's name */
+    KL_COMMAND_BAN = 8,     /* the same: is put out, and stays out */
+    KL_COMMAND_SAVED = 9,   /* u32 keyframe, u8 has, u64 hash: this client's slot after a SAVE */
+    KL_COMMAND_DESYNC = 10, /* u8 enum kl_desync_policy */
+    KL_COMMAND_JUDGE = 11,  /* u8 client: the judge, right on a tie; 0xff: the host */
+    KL_COMMAND_SEAT = 12,   /* u8 seats wanted; 0: the client watches; KL_SEAT_NEXT: it hands its seats on */
+    KL_COMMAND_PLACES = 13, /* u8 seats that the game has, from now on */
+    KL_COMMAND_DELAY = 14,  /* u16 seconds that watchers see the game later */
     KL_COMMAND_WATCHERS = 15, /* nothing: the relay answers with NOTICEs, the watchers' names */
-    KL_COMMAND_RESET = 16,    /* nothing: retro_reset */
+    KL_COMMAND_RESET = 16,    /* nothing: retro_reset; a client's is a wish that others must share */
     KL_COMMAND_OPTION = 17,   /* KEY=VALUE: a core option, text */
     KL_COMMAND_DISK = 18,     /* u16 index: the disk goes out; a second later this one comes in */
     KL_COMMAND_CHAT = 19,     /* text, UTF-8 */
@@ -28,6 +28,7 @@ enum {
     KL_COMMAND_SNAPSHOT =
         22, /* nothing, the relay's only: every machine serializes, and reports size and hash */
 };
+#define KL_SEAT_NEXT   255
 #define KL_SAVED_BYTES 13
 #define KL_LOAD_BYTES  4
 

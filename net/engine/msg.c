@@ -72,6 +72,12 @@ static void write_roster(struct kl_writer *w, const struct kl_roster *o) {
     }
     kl_write_u16(w, o->watchers);
     kl_write_u16(w, o->delay_s);
+    kl_write_u8(w, o->waiting);
+    for (unsigned i = 0; i < o->waiting && i < KL_QUEUE_MAX; i++) {
+        kl_write_u8(w, o->queue[i].client);
+        kl_write_u8(w, o->queue[i].turn);
+        kl_write_string(w, o->queue[i].name);
+    }
 }
 
 static void read_roster(struct kl_reader *r, struct kl_roster *o) {
@@ -90,6 +96,14 @@ static void read_roster(struct kl_reader *r, struct kl_roster *o) {
     o->watchers = kl_read_u16(r);
     o->delay_s = kl_read_u16(r);
     if (o->delay_s > KL_WATCH_DELAY_MAX_S) r->failed = true;
+    o->waiting = kl_read_count(r, KL_QUEUE_MAX);
+    for (unsigned i = 0; i < o->waiting; i++) {
+        struct kl_waiter *q = &o->queue[i];
+        q->client = kl_read_u8(r);
+        if (q->client >= KL_MAX_CLIENTS && q->client != KL_WATCHER) r->failed = true;
+        q->turn = kl_read_bool(r);
+        kl_read_string(r, q->name, sizeof q->name);
+    }
 }
 
 static void write_verdict(struct kl_writer *w, const struct kl_verdict *v) {

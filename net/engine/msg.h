@@ -147,6 +147,8 @@ struct kl_text {
     uint8_t code;
     char text[KL_TEXT_MAX];
 }; /* REFUSE, NOTICE, BYE */
+/* Codes of NOTICE: the command that answers it. */
+enum { KL_NOTICE_PLAIN, KL_NOTICE_AGAIN, KL_NOTICE_SEAT };
 enum kl_member_state {
     KL_MEMBER_WAITING = 0,
     KL_MEMBER_LOADING,
@@ -161,11 +163,20 @@ struct kl_member {
     bool host;
     char name[KL_NAME_MAX];
 };
+/* In the queue for a seat. turn: a seat is offered to it. */
+struct kl_waiter {
+    uint8_t client; /* KL_WATCHER: a watcher */
+    bool turn;
+    char name[KL_NAME_MAX];
+};
+#define KL_QUEUE_MAX 16
 struct kl_roster {
     uint8_t filled, players, count;
     uint8_t doors; /* KL_DOOR_UNLISTED, PASSWORD, LOCKED */
     struct kl_member member[KL_MAX_CLIENTS];
     uint16_t watchers, delay_s; /* number of watchers; their delay */
+    uint8_t waiting;            /* the queue, the first one first */
+    struct kl_waiter queue[KL_QUEUE_MAX];
 };
 struct kl_prepare {
     uint64_t epoch_s;

@@ -128,7 +128,8 @@ static int order_of_delay(struct kl_lobby_room *r, unsigned member, const struct
 /* Kinds 12 and 13: the relay's alone as well. */
 static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                           uint64_t now_us) {
-    if (o->len != 1 || o->data[0] > KL_MAX_SEATS) return KL_E_MALFORMED;
+    bool hands_on = o->kind == KL_COMMAND_SEAT && o->data[0] == KL_SEAT_NEXT;
+    if (o->len != 1 || (o->data[0] > KL_MAX_SEATS && !hands_on)) return KL_E_MALFORMED;
     if (o->kind == KL_COMMAND_SEAT) return kl_lobby_take_seat(r, member, o->data[0], now_us);
     int result = kl_lobby_set_places(r, o->data[0], r->member[member].name);
     if (result != KL_OK) answer(r, member, "the game cannot have so %s seats here", "many or few");
@@ -205,6 +206,7 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (o->kind == KL_COMMAND_RATE && !of_now) return KL_OK; /* it replays an old change */
     if (o->kind == KL_COMMAND_RATE) return rate_said(r, member, o);
     if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
+    if (o->kind == KL_COMMAND_RESET) return kl_lobby_ask_rematch(r, member, now_us);
     if (o->kind == KL_COMMAND_LOAD && !kl_lobby_slot_agreed(r, o)) return KL_E_STATE;
     if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name, o->data, o->len, now_us);
     if (o->kind == KL_COMMAND_CHAT && r->lock.paused) return chat_in_pause(r, name, o->data, o->len, now_us);

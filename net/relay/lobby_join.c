@@ -137,7 +137,7 @@ static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello 
 static bool is_no_match(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
     if (h->door & KL_DOOR_QUICK && !(r->doors & KL_DOOR_QUICK))
         snprintf(text, cap, "room %s was not opened for a quick match", r->name);
-    else if (h->door & KL_DOOR_SEAT && !kl_lobby_free_seats(r, h->seats_wanted))
+    else if (h->door & KL_DOOR_SEAT && !kl_lobby_open_seats(r, h->seats_wanted))
         snprintf(text, cap, "room %s is full: its %u seats are taken", r->name, r->params.players);
     else
         return false;
@@ -240,13 +240,12 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
 }
 
 static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
-    uint8_t seats = kl_lobby_free_seats(r, h->seats_wanted);
+    uint8_t seats = kl_lobby_open_seats(r, h->seats_wanted);
     unsigned i = kl_lobby_admit(r, peer, h->name, h->seat_key, seats, now_us);
     const struct kl_lobby_member *m = &r->member[i];
     if (r->phase == KL_ROOM_PLAYING) {
         kl_lobby_late_join(r, i, now_us);
-        if (h->seats_wanted && !m->seats)
-            kl_lobby_tell(r, i, "all %u seats are taken: you watch", r->params.players);
+        if (h->seats_wanted && !m->seats) kl_lobby_late_waits(r, i, now_us);
     } else {
         kl_lobby_news(r, now_us, m->seats ? "%s joined" : "%s is watching", m->name);
         kl_lobby_start_joined(r, i, now_us);
@@ -317,7 +316,7 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
     bool way = r->phase < KL_ROOM_PLAYING ||
                (r->phase == KL_ROOM_PLAYING && !kl_lobby_way_closed(r, why, sizeof why));
     bool joinable = way && !(r->doors & KL_DOOR_LOCKED) && kl_lobby_member_free(r) < KL_MAX_CLIENTS &&
-                    filled < r->params.players;
+                    filled < r->params.players && !kl_lobby_waiting(r, NULL);
     *out = (struct kl_lobby_listing){.players = r->params.players,
                                      .filled = (uint8_t)filled,
                                      .open = (uint8_t)(joinable && most > filled ? most - filled : 0),

@@ -1,4 +1,4 @@
-/* Members that join a game under way, or change their seats in it. net/PROTOCOL.md §7.
+/* Members that join a game under way, or get other seats in it. net/PROTOCOL.md §7.
  *
  * A joiner gets the same as a client that comes back without frames: start data, and a way to the present
  * (lobby_way.c). No policy waits for it until it has caught up and its seat counts. */
@@ -63,32 +63,6 @@ int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, con
     struct kl_msg msg = {.kind = KL_MSG_SEAT, .seat = {(uint8_t)member, seats}};
     kl_lobby_send(r->lobby, m->peer, &msg);
     return KL_OK;
-}
-
-/* The last player stays: a game that nobody plays is over. */
-static int step_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    const struct kl_lobby_member *m = &r->member[member];
-    if (!m->seats) return KL_OK;
-    if (!(kl_lobby_seats_filled(r) & ~m->seats)) {
-        kl_lobby_tell(r, member, "you are the only player: the game would end");
-        return KL_E_STATE;
-    }
-    kl_lobby_news(r, now_us, "%s steps back and watches", m->name);
-    return kl_lobby_reseat(r, member, 0, "steps back", now_us);
-}
-
-int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us) {
-    const struct kl_lobby_member *m = &r->member[member];
-    if (r->phase != KL_ROOM_PLAYING || m->state != KL_MEMBER_PLAYING) return KL_E_STATE;
-    if (wanted == 0) return step_back(r, member, now_us);
-    if (m->seats) return KL_OK;
-    uint8_t seats = kl_lobby_free_seats(r, wanted);
-    if (!seats) {
-        kl_lobby_tell(r, member, "no seat is free: all %u are taken", r->params.players);
-        return KL_E_STATE;
-    }
-    kl_lobby_news(r, now_us, "%s takes a seat", m->name);
-    return kl_lobby_reseat(r, member, seats, "takes a seat", now_us);
 }
 
 int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *who) {

@@ -5,7 +5,8 @@
  * lobby_door.c     passwords, locks, bans
  * lobby_seat.c     leaving, seats that are kept, RETURN
  * lobby_start.c    start data, READY, start
- * lobby_late.c     members that join a game under way, or change their seats
+ * lobby_late.c     members that join a game under way
+ * lobby_turn.c     rematches, seats that change hands, the queue for seats
  * way.h            a client's way to the present
  * lobby_way.c      the ways of members
  * lobby_play.c     frames, verdicts, stalls
@@ -109,6 +110,9 @@ struct kl_lobby_member {
     unsigned malformed;
     bool absent, slow; /* as sent to the room last */
     uint32_t rate_uhz; /* its core's new rate by its own report, not yet the room's; 0: none */
+    uint64_t again_us; /* it wants a rematch until then */
+    struct kl_lobby_turn turn;
+    uint32_t hands_on; /* its seats, since this number of `watch.turns`; 0: it keeps them */
     struct kl_lobby_late {
         uint64_t since_us;    /* begin of catching up; 0: it does not catch up */
         uint64_t looked_us;   /* time of the last check of its progress */
@@ -360,10 +364,25 @@ uint64_t kl_lobby_bring_due_us(const struct kl_lobby *l);
 /* The lowest free seats, `wanted` many, as a mask; 0 if there are not as many, or the game is full. */
 uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted);
 
-/* --- lobby_late.c --- */
-/* A member wants so many free seats (1..KL_MAX_SEATS), or to watch (0). KL_E_STATE if that is impossible; the
- * member is told. */
+/* --- lobby_turn.c --- */
+/* RESET of a member: it wants a rematch. */
+int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* As kl_lobby_free_seats(), for a newcomer: none while somebody waits for one. */
+uint8_t kl_lobby_open_seats(const struct kl_lobby_room *r, unsigned wanted);
+/* The number of those that wait for a seat; out: KL_QUEUE_MAX of them, the first one first, or NULL. */
+unsigned kl_lobby_waiting(const struct kl_lobby_room *r, struct kl_waiter *out);
+/* A member wants so many free seats (1..KL_MAX_SEATS), to watch (0), or to hand on its seats (KL_SEAT_NEXT).
+ * If no seat is free it waits in the queue. KL_E_STATE if that is impossible; the member is told. */
 int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us);
+/* The same for a watcher, which may be gone then: it is a member. */
+void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *watcher, unsigned wanted,
+                           uint64_t now_us);
+/* A new member found no seat. */
+void kl_lobby_late_waits(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* Offers seats to the first of the queue. From time to time, and when seats or the queue have changed. */
+void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us);
+
+/* --- lobby_late.c --- */
 /* Sets the game's number of seats, 1..KL_MAX_SEATS. KL_E_STATE: more are taken, or this relay's rooms have
  * fewer. */
 int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *who);
@@ -498,6 +517,9 @@ void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format,
 /* A notice for one member. */
 void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same with a code of NOTICE, for a line that a command answers. */
+void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void kl_lobby_send_roster(struct kl_lobby_room *r);
 void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer);
 /* room="…" client=… name="…" seats=… and then the rest. */

@@ -72,6 +72,16 @@ void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format,
     if (kl_lobby_reaches(&r->member[member])) kl_lobby_send(r->lobby, r->member[member].peer, &m);
 }
 
+void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
+    va_list args;
+    if (!kl_lobby_reaches(&r->member[member]) || has_much_to_take(r, member, NOTICES_UNDER_WAY)) return;
+    va_start(args, format);
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    va_end(args);
+    kl_lobby_send(r->lobby, r->member[member].peer, &m);
+}
+
 static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     struct kl_msg m = {.kind = KL_MSG_ROSTER};
     struct kl_roster *roster = &m.roster;
@@ -90,6 +100,7 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     }
     roster->watchers = (uint16_t)r->watch.count;
     roster->delay_s = r->watch.delay_s;
+    roster->waiting = (uint8_t)kl_lobby_waiting(r, roster->queue);
     return m;
 }
 

@@ -31,14 +31,27 @@ void kl_lobby_watch_log(const char *event, const struct kl_lobby_room *r, const 
                       kl_log_quote(name, sizeof name, w->name), r->watch.count, r->lock.next_close, rest);
 }
 
-void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...) {
-    struct kl_msg m = {.kind = KL_MSG_NOTICE};
-    va_list args;
+static void say_to(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint8_t code,
+                   const char *format, va_list args) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
     if (net_of(r)->pending(net_of(r)->ctx, w->peer) > UNDER_WAY) return;
-    va_start(args, format);
     vsnprintf(m.text.text, sizeof m.text.text, format, args);
-    va_end(args);
     kl_lobby_send(r->lobby, w->peer, &m);
+}
+
+void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say_to(r, w, KL_NOTICE_PLAIN, format, args);
+    va_end(args);
+}
+
+void kl_lobby_watch_ask(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t code, const char *format,
+                        ...) {
+    va_list args;
+    va_start(args, format);
+    say_to(r, w, code, format, args);
+    va_end(args);
 }
 
 /* --- coming ------------------------------------------------------------------------------------------------
@@ -47,7 +60,7 @@ void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 bool kl_lobby_watch_wanted(const struct kl_lobby_room *r, const struct kl_hello *h) {
     if (!r->lobby->limits.watchers || !r->joins) return false; /* the room's maker is its client */
     if (h->seats_wanted == 0 || h->door & KL_DOOR_AGAIN) return true;
-    return r->phase == KL_ROOM_PLAYING && !kl_lobby_free_seats(r, h->seats_wanted);
+    return r->phase == KL_ROOM_PLAYING && !kl_lobby_open_seats(r, h->seats_wanted);
 }
 
 bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap) {
@@ -92,17 +105,32 @@ static void welcome(struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
     kl_lobby_send(r->lobby, w->peer, &msg);
 }
 
-/* Puts out the older session of a watcher that came back before its loss was noticed. */
-static void displace(struct kl_lobby_room *r, const uint8_t *seat_key) {
-    for (unsigned i = r->watch.count; i-- > 0;)
-        if (memcmp(r->watch.at[i]->seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0)
-            kl_lobby_watch_put_out(r, r->watch.at[i], KL_REFUSE_CLOSED,
-                                   "a newer session of yours watches now");
+/* Puts out the older session of a watcher that came back before its loss was noticed. Returns its place in
+ * the queue. */
+static struct kl_lobby_turn displace(struct kl_lobby_room *r, const uint8_t *seat_key) {
+    struct kl_lobby_turn turn = {0};
+    for (unsigned i = r->watch.count; i-- > 0;) {
+        if (memcmp(r->watch.at[i]->seat_key, seat_key, KL_SEAT_KEY_BYTES) != 0) continue;
+        turn.number = r->watch.at[i]->turn.number;
+        kl_lobby_watch_put_out(r, r->watch.at[i], KL_REFUSE_CLOSED, "a newer session of yours watches now");
+    }
+    return turn;
+}
+
+/* The players' names, and the way to a seat. */
+static void tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
+    char names[KL_LOBBY_NAMES];
+    uint16_t players = 0;
+    if (r->phase != KL_ROOM_PLAYING) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && r->member[i].seats) players |= (uint16_t)(1U << i);
+    kl_lobby_names_of(r, players, names, sizeof names);
+    kl_lobby_watch_ask(r, w, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
 }
 
 void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
     struct kl_lobby_client *c = &r->lobby->client[peer];
-    displace(r, h->seat_key);
+    struct kl_lobby_turn turn = displace(r, h->seat_key);
     struct kl_lobby_watcher *w = add(r);
     if (!w) {
         kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, "this relay has no memory for another watcher");
@@ -110,6 +138,7 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
     }
     w->peer = peer;
     w->since_us = w->heard_at_us = now_us;
+    w->turn = turn;
     memcpy(w->name, h->name, sizeof w->name);
     memcpy(w->seat_key, h->seat_key, sizeof w->seat_key);
     w->notices = r->watch.notices;
@@ -125,8 +154,12 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
     if (r->doors & KL_DOOR_ONCE)
         r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = r->roster_changed = true;
     if (h->door & KL_DOOR_AGAIN) return;
-    if (h->seats_wanted) kl_lobby_watch_tell(r, w, "all %u seats are taken: you watch", r->params.players);
     if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->name);
+    w->notices = r->watch.notices; /* the watcher knows that */
+    if (h->seats_wanted)
+        kl_lobby_watcher_seat(r, w, h->seats_wanted, now_us);
+    else
+        tell_seats(r, w);
 }
 
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
@@ -242,24 +275,11 @@ static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const 
         kl_lobby_watch_set_out(r, w, now_us);
 }
 
-/* The watcher takes a seat: from now on it is a latecomer of the game with the frames that it has. */
-static void takes_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *w, unsigned wanted,
-                       uint64_t now_us) {
+void kl_lobby_watch_seated(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t seats,
+                           uint64_t now_us) {
     struct kl_lobby_watcher was = *w;
-    bool there = w->state == KL_MEMBER_PLAYING && r->phase == KL_ROOM_PLAYING && !w->way.step;
-    uint8_t seats = there ? kl_lobby_free_seats(r, wanted) : 0;
-    const char *why = !there   ? "the game has not begun, or you have not caught up with it"
-                      : !seats ? "no seat is free"
-                      : kl_lobby_member_free(r) == KL_MAX_CLIENTS
-                          ? "the game is full: it takes no more clients"
-                          : NULL;
-    if (why) {
-        kl_lobby_watch_tell(r, w, "%s (the game has %u seats)", why, r->params.players);
-        return;
-    }
     remove_watcher(r, w);
     unsigned i = kl_lobby_admit(r, was.peer, was.name, was.seat_key, seats, now_us);
-    kl_lobby_news(r, now_us, "%s takes a seat", was.name);
     kl_lobby_log_member(KL_LOG_INFO, "reseated", r, i, "frame=%u reason=\"takes a seat\"",
                         r->lock.next_close);
     kl_lobby_late_goes_on(r, i, was.acked, now_us);
@@ -302,14 +322,13 @@ static bool answers(uint8_t kind) {
 static void orders(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
                    uint64_t now_us) {
     if (answers(o->kind) || too_much(r, w, o->kind, now_us)) return;
-    bool seat = o->kind == KL_COMMAND_SEAT && o->len == 1 && o->data[0] > 0 && o->data[0] <= KL_MAX_SEATS;
-    if (seat)
-        takes_seat(r, w, o->data[0], now_us);
+    bool seat = o->kind == KL_COMMAND_SEAT && o->len == 1;
+    if (seat && (o->data[0] <= KL_MAX_SEATS || o->data[0] == KL_SEAT_NEXT))
+        kl_lobby_watcher_seat(r, w, o->data[0], now_us);
     else if (o->kind == KL_COMMAND_CHAT)
         says(r, w, o, now_us);
     else
-        kl_lobby_watch_tell(
-            r, w, "only players can do that: as a watcher you can chat, or `play' if a seat is free");
+        kl_lobby_watch_tell(r, w, "only players can do that: you watch, and can chat or ask for a seat");
 }
 
 /* False: no watcher may say this, or not now. */

@@ -25,6 +25,12 @@
 
 struct kl_lobby_room;
 
+/* The wait for a seat of a watcher, or of a client without seats. */
+struct kl_lobby_turn {
+    uint32_t number;   /* of its place in the queue, the lowest is first; 0: it does not wait */
+    uint64_t until_us; /* a seat is offered to it until then; 0: none is */
+};
+
 struct kl_lobby_watcher {
     unsigned peer, place; /* at[place] of its room */
     char name[KL_NAME_MAX];
@@ -44,6 +50,7 @@ struct kl_lobby_watcher {
     uint32_t batch;           /* batch of its last UPDATE */
     uint32_t roster, notices; /* rosters and notices below are sent */
     unsigned malformed;
+    struct kl_lobby_turn turn;
     struct kl_bucket chat, commands, dropped;
     struct kl_hash hash[KL_WATCH_HASHES];
     unsigned hashes, strikes;
@@ -65,6 +72,7 @@ struct kl_lobby_watch {
     unsigned turn;    /* the watcher whose turn is next */
     uint16_t told;    /* count, as the clients know it */
     uint64_t told_us; /* time at which they were told */
+    uint32_t turns;   /* the last number of the queue for seats; 0: nobody has waited yet */
     uint16_t delay_s;
     uint16_t spacing; /* the longest interval so far, frames */
     uint32_t end;     /* frames below are visible to watchers */
@@ -122,6 +130,13 @@ void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *rost
 /* A line for one watcher; bounded. */
 void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same with a code of NOTICE, for a line that a command answers. */
+void kl_lobby_watch_ask(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t code, const char *format,
+                        ...) __attribute__((format(printf, 4, 5)));
+/* The watcher takes these seats, which nobody has: from now on it is a latecomer of the game with the frames
+ * that it has. w is gone. */
+void kl_lobby_watch_seated(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t seats,
+                           uint64_t now_us);
 /* To be called after the clients of all rooms got their data. *left: watchers of all rooms that may still
  * have a turn. Sets watch.due_us. */
 void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us);

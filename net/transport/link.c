@@ -209,9 +209,9 @@ void kl_link_hash(struct kl_link *l, const struct kl_hash *h) {
     kl_link_kick(l);
 }
 
-bool kl_link_notice(struct kl_link *l, char *out, size_t cap) {
+bool kl_link_notice(struct kl_link *l, struct kl_text *out) {
     kl_link_lock(l);
-    bool some = kl_stay_notice(&l->stay, out, cap);
+    bool some = kl_stay_notice(&l->stay, out);
     kl_link_unlock(l);
     return some;
 }

@@ -97,6 +97,6 @@ bool kl_link_past_next(struct kl_link *l, struct kl_history_cursor *c, struct kl
 
 void kl_link_hash(struct kl_link *l, const struct kl_hash *h);
 /* Takes the next line for the screen. False if there is none. */
-bool kl_link_notice(struct kl_link *l, char *out, size_t cap);
+bool kl_link_notice(struct kl_link *l, struct kl_text *out);
 
 #endif

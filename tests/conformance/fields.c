@@ -139,7 +139,13 @@ static void print_roster(const struct kl_roster *o) {
         print_string(m->name);
         putchar(']');
     }
-    printf("],%u,%u", o->watchers, o->delay_s);
+    printf("],%u,%u,[", o->watchers, o->delay_s);
+    for (unsigned i = 0; i < o->waiting; i++) {
+        printf("%s[%u,%d,", i ? "," : "", o->queue[i].client, o->queue[i].turn);
+        print_string(o->queue[i].name);
+        putchar(']');
+    }
+    putchar(']');
 }
 
 static void print_hashes(const struct kl_msg *m) {

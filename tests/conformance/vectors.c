@@ -291,8 +291,15 @@ static void message_vectors(void) {
     message(&m);
     m = (struct kl_msg){
         .kind = KL_MSG_ROSTER,
-        .roster = {
-            2, 8, 3, 5, {{0, 1, 5, true, "ann"}, {3, 2, 6, false, "bob"}, {15, 0xfe, 0, false, ""}}, 300, 5}};
+        .roster = {2,
+                   8,
+                   3,
+                   5,
+                   {{0, 1, 5, true, "ann"}, {3, 2, 6, false, "bob"}, {15, 0xfe, 0, false, ""}},
+                   300,
+                   5,
+                   3,
+                   {{15, true, "cat"}, {255, false, "dan"}, {0, false, ""}}}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
     message(&m);

@@ -54,7 +54,7 @@ player ann "${room[@]}" --input random:1 --command 100:reset --command "150:opti
     --command "500:policy strict" --command "600:policy optimistic 300" --command "900:policy bounded 200" \
     --command "1000:host bob" --command "1050:policy strict" --command "1060:option probe_speed=warp" --command 1070:panel
 said relay 'event=joined room="talk" client=0 name="ann"' 10 || { show ann relay; die "commands: ann does not join"; }
-player bob "${room[@]}" --input random:2 --command "250:say hello there" --command 400+1500:resume \
+player bob "${room[@]}" --input random:2 --command 120:again --command "250:say hello there" --command 400+1500:resume \
     --command "1100:policy strict"
 said ann 'frame 2[0-9][0-9]: save' 30 || { show ann bob relay; die "commands: the game does not get to frame 200"; }
 "$keylock" command --pid "${pid[bob]}" say from outside >"$tmp/outside" 2>&1
@@ -80,7 +80,7 @@ told ann >"$tmp/ann.told"
 told bob >"$tmp/bob.told"
 check commands/same-frames "$(diff "$tmp/ann.told" "$tmp/bob.told" | head -n 4 | tr '\n' ' ')" \
     cmp -s "$tmp/ann.told" "$tmp/bob.told"
-for line in 'ann: reset' 'ann: option probe_speed = fast' 'ann: state saved for all' \
+for line in 'bob: reset' 'ann: option probe_speed = fast' 'ann: state saved for all' \
     'ann: loaded the state of frame 2[0-9][0-9]' 'ann: players 1 and 2 swap seats' 'ann: pause' 'ann: policy strict' \
     'ann: policy optimistic, 300 ms' 'ann: policy bounded, 200 ms' 'bob: hello there' 'bob: policy strict' \
     'bob: from outside' 'relay: good evening' 'relay: pause'; do

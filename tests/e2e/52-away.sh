@@ -102,8 +102,10 @@ dragged optimistic 55
 dragged bounded 50 # which waits for her until its budget is used up, once or twice in that time: half a second of five
 
 press "$left" h
-eventually 5 eval '[ "$(times bob "\[f [0-9]+\] ann: reset")" -gt 0 ]'
-check away/reset "bob's log does not tell of ann's reset" grep -aqE '\[f [0-9]+\] ann: reset' "$tmp/bob.log"
+check away/rematch "bob is not asked" said bob 'ann wants a rematch: agree within 10 s' 5
+check away/rematch-asked "ann alone has reset the game" eval '! grep -aqE "\[f [0-9]+\] ann: reset" "$tmp/bob.log"'
+press "$right" h
+check away/reset "bob's log does not tell of the reset" said bob '\[f [0-9]+\] bob: reset' 5
 
 # Right shift is Select, q is L and s is X: held, then pressed.
 hot "$right" s

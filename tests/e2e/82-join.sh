@@ -55,7 +55,7 @@ said relay 'event=caught_up room="match".*name="dora"' $((60 + CATCH_UP)) || { s
 player erik $ALL 5 --room match --command $((PLAY + 240)):play --command $((PLAY + 330)):watch # there is no seat at first
 said relay 'event=caught_up room="match".*name="erik"' $((60 + CATCH_UP)) || { show erik relay; die "join: erik does not catch up"; }
 watch watch2 carl dora erik # whom ann waits for as well
-check join/erik-told "erik's log has no line about watching" grep -aq 'all 2 seats are taken: you watch' "$tmp/erik.log"
+check join/erik-told "erik's log has no line about watching" grep -aq '2 of 2 seats taken: you watch, number 1 in the queue' "$tmp/erik.log"
 { head -c -1 "$content/shooter.nes" && printf x; } >"$tmp/other.nes"
 start fay "$keylock" run --relay "$relay" --room match --name fay --core "$nestopia" --content "$tmp/other.nes" --frames 60 --wait 20
 ended fay 20

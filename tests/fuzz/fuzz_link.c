@@ -181,12 +181,12 @@ static void message(const struct record *r) {
 
 static void look(void) {
     static struct kl_stay_status *const s = &kl_w.status;
-    char notice[KL_TEXT_MAX];
+    struct kl_text notice;
     kl_link_status(l, s);
     MUST(memchr(s->reason, 0, sizeof s->reason) && s->roster.count <= KL_MAX_CLIENTS);
     MUST(s->data_done <= s->data_total && (s->data_total <= KL_START_BYTES_MAX || s->reason[0]));
-    while (kl_link_notice(l, notice, sizeof notice))
-        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s", notice);
+    while (kl_link_notice(l, &notice))
+        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s", notice.text);
 }
 
 static void run_frames(unsigned most) {

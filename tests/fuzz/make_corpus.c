@@ -278,7 +278,15 @@ static void messages(void) {
     m = (struct kl_msg){.kind = KL_MSG_SEND};
     message("send", &m);
     m = (struct kl_msg){.kind = KL_MSG_ROSTER,
-                        .roster = {1, 2, 2, 5, {{0, 1, 1, true, "ann"}, {1, 2, 5, false, "ben"}}, 3, 5}};
+                        .roster = {1,
+                                   2,
+                                   2,
+                                   5,
+                                   {{0, 1, 1, true, "ann"}, {1, 2, 5, false, "ben"}},
+                                   3,
+                                   5,
+                                   2,
+                                   {{KL_WATCHER, true, "cat"}, {2, false, "dan"}}}};
     message("roster", &m);
     m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
     message("prepare", &m);

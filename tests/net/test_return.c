@@ -238,14 +238,14 @@ static void house_opens(const char *room, const uint8_t *start, size_t start_len
 
 /* They play, and each has something to say every second, and is heard. */
 static void house_plays(unsigned s) {
-    char text[KL_TEXT_MAX];
+    struct kl_text text;
     for (unsigned k = 0; k < s; k++) {
         for (unsigned i = 0; i < HOUSE; i++)
             kl_link_order(player[i].link, KL_COMMAND_CHAT, "well played", 11);
         (void)turns_for(HOUSE, 1000);
         for (unsigned i = 0; i < HOUSE; i++)
-            while (kl_link_notice(player[i].link, text, sizeof text))
-                assert_null(strstr(text, "dropped"));
+            while (kl_link_notice(player[i].link, &text))
+                assert_null(strstr(text.text, "dropped"));
     }
 }
 

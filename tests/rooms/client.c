@@ -155,13 +155,13 @@ static bool hears(const struct client *c) {
 }
 
 void client_hears(struct client *c, const uint8_t *bytes, size_t len) {
-    char notice[KL_TEXT_MAX];
+    struct kl_text notice;
     if (!hears(c)) return;
     kl_stay_heard(&c->stay, now_us);
     kl_stay_message(&c->stay, bytes, len, now_us);
     if (kl_stay_welcomed(&c->stay)) c->steady_us = now_us;
-    while (kl_stay_notice(&c->stay, notice, sizeof notice))
-        story("%s hears: %s", c->name, notice);
+    while (kl_stay_notice(&c->stay, &notice))
+        story("%s hears: %s", c->name, notice.text);
     if (memcmp(&c->verdict, &c->stay.status.verdict, sizeof c->verdict) == 0) return;
     c->verdict = c->stay.status.verdict;
     c->any_verdict = true;

@@ -278,7 +278,7 @@ def check_tables(commands):
     same("flags", ticked(options, "keylock play"), commands["play"])
     same("core-options", sorted(set(ticked(options, "core option") + ticked(of_rooms, "core option"))), own)
     same("commands", sorted({w.split()[0] for w in ticked(of_rooms, "words")}), verbs)
-    same("commands-help", sorted(helped - {"next", "previous"}), verbs)
+    same("commands-help", sorted(helped - {"previous"}), verbs)
     same("hot-keys", [f"{k.strip('`')}:{r['words'].strip('`').split()[0]}" for r in of_rooms if (k := r["hot key"])], keys.split(","))
     same("console", [w.split()[0] for w in ticked(of_console, "words")], console)
     same("console-of-commands", [w for w in ticked(of_rooms, "console") if w not in console], [])

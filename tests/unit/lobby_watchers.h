@@ -53,6 +53,7 @@ static inline void hear_message(unsigned peer, const struct kl_msg *m) {
     }
     if (m->kind == KL_MSG_WELCOME && w->plays) is_seated(w, &m->welcome);
     if (m->kind == KL_MSG_WELCOME && !w->plays) begin_watcher(w, &m->welcome);
+    if (m->kind == KL_MSG_SEAT) kl_client_reseat(&w->lock, m->seat.seats);
     if (m->kind == KL_MSG_HISTORY) {
         assert_true(w->pieces - w->pieces_done < PIECES);
         w->piece[w->pieces++ % PIECES] = m->past;

@@ -29,6 +29,7 @@ static void words_become_bytes(void **state) {
         {"pause", 3, 1, {1}},
         {"resume", 3, 1, {0}},
         {" reset ", 16, 0, {0}},
+        {"next", 12, 1, {255}},
         {"save", 20, 0, {0}},
         {"load\t", 21, 0, {0}},
         {"disk 1", 18, 2, {0, 0}},

@@ -265,7 +265,7 @@ static void the_hosts_alone(void **state) {
     assert_int_equal(room->lock.client[1].queued, 1);
     order(0, KL_COMMAND_HOST, &ann, 1); /* no longer */
     assert_int_equal(room->host, 1);
-    order(0, KL_COMMAND_RESET, NULL, 0); /* everybody's */
+    order(0, KL_COMMAND_SAVE, NULL, 0); /* everybody's */
     assert_int_equal(room->lock.client[0].queued, 2);
 }
 

@@ -70,7 +70,7 @@ static void give_commands(void) {
     memcpy(m.order.data, words, sizeof words - 1);
     for (unsigned i = 0; i < 20; i++) {
         say(player[i % PLAYERS].peer, &m);
-        if (i % 3 == 0) order(player[0].peer, KL_COMMAND_RESET, 0);
+        if (i % 3 == 0) order(player[0].peer, KL_COMMAND_SAVE, 0);
         play(150000);
     }
 }

@@ -27,7 +27,7 @@ static void give_commands(unsigned turn) {
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order.kind = KL_COMMAND_CHAT, .order.len = sizeof words - 1};
     memcpy(m.order.data, words, sizeof words - 1);
     say(player[turn % PLAYERS].peer, &m);
-    if (turn % 2 == 0) order(player[0].peer, KL_COMMAND_RESET, 0);
+    if (turn % 2 == 0) order(player[0].peer, KL_COMMAND_SAVE, 0);
     struct kl_msg swap = {.kind = KL_MSG_COMMAND,
                           .order = {.kind = KL_COMMAND_SWAP, .len = 2, .data = {0, (uint8_t)(1 + turn % 2)}}};
     if (turn % 3 == 1) say(player[0].peer, &swap);

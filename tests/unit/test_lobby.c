@@ -90,7 +90,8 @@ static void who_comes_late_is_checked_like_everybody(void **state) {
     hello(4, "room", 1, 2, "x"); /* no seat is free: it watches */
     assert_non_null(heard(4, KL_MSG_PREPARE));
     assert_int_equal(heard(4, KL_MSG_WELCOME)->welcome.seats, 0);
-    assert_non_null(strstr(heard(4, KL_MSG_NOTICE)->text.text, "all 2 seats are taken: you watch"));
+    assert_non_null(
+        strstr(heard(4, KL_MSG_NOTICE)->text.text, "2 of 2 seats taken: you watch, number 1 in the queue"));
     ready(4, "b");
     expect_refusal(4, KL_REFUSE_IDENTITY, "system differs: room has a, you have b");
     assert_int_equal(kl_lobby_members(lobby), 2);

@@ -216,15 +216,18 @@ static void the_others(void **state) {
                                        .count = KL_MAX_CLIENTS,
                                        .doors = 7,
                                        .watchers = 1000,
-                                       .delay_s = KL_WATCH_DELAY_MAX_S}};
+                                       .delay_s = KL_WATCH_DELAY_MAX_S,
+                                       .waiting = KL_QUEUE_MAX}};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         roster.roster.member[i] =
             (struct kl_member){.client = (uint8_t)i, .seats = 1, .state = KL_MEMBER_AWAY, .host = !i};
         snprintf(roster.roster.member[i].name, KL_NAME_MAX, "player-with-a-name-%02u--", i);
+        roster.roster.queue[i] = (struct kl_waiter){i % 2 ? KL_WATCHER : (uint8_t)i, i == 0, "cat"};
     }
     there_and_back(&roster, &got);
     assert_string_equal(got.roster.member[15].name, roster.roster.member[15].name);
     assert_true(got.roster.watchers == 1000 && got.roster.delay_s == KL_WATCH_DELAY_MAX_S);
+    assert_memory_equal(got.roster.queue, roster.roster.queue, sizeof got.roster.queue);
 }
 
 static struct kl_msg a_return(void) {

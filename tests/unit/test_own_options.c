@@ -132,7 +132,7 @@ static void values_are_commands(void **state) {
             commands++;
         }
     }
-    assert_int_equal(commands, 3 + 15 + 31 + 6 + 28 + 8 + 10);
+    assert_int_equal(commands, 3 + 15 + 31 + 7 + 28 + 8 + 10);
 }
 
 static void other_calls_are_not_ours(void **state) {
