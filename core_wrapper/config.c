@@ -326,6 +326,10 @@ static int set_profile(struct kl_config *c, const char *v, char *err, size_t err
     return copy(c->profile, sizeof c->profile, "KEYLOCK_PROFILE", v, err, err_len);
 }
 
+static int set_learn(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return copy(c->learn, sizeof c->learn, "KEYLOCK_LEARN", v, err, err_len);
+}
+
 static int set_states(struct kl_config *c, const char *v, char *err, size_t err_len) {
     return copy(c->states, sizeof c->states, "KEYLOCK_STATES", v, err, err_len);
 }
@@ -363,6 +367,7 @@ static const struct {
     {"hide", "KEYLOCK_HIDE", set_hide},
     {"load_own", "KEYLOCK_LOAD_OWN", set_load_own},
     {"profile", "KEYLOCK_PROFILE", set_profile},
+    {"learn", "KEYLOCK_LEARN", set_learn},
     {"other_version", "KEYLOCK_OTHER_VERSION", set_other_version},
     {"states", "KEYLOCK_STATES", set_states},
     {"draw", "KEYLOCK_DRAW", set_draw},
@@ -393,6 +398,7 @@ static void defaults(struct kl_config *c) {
     c->seats = 1;
     c->hide = c->netplay = c->draw = true;
     strcpy(c->hotkeys, KL_HOTKEYS_DEFAULT);
+    strcpy(c->learn, "keylock");
     c->params =
         (struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2};
     c->params.wait_budget_ms = 250;

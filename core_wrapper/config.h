@@ -52,6 +52,7 @@ struct kl_config {
     bool other_version;  /* the room's players may have other versions of the core */
     bool hash_every_set; /* params.hash_every was set; else the profile's counts */
     char profile[KL_CONFIG_PATH_MAX]; /* a file, a folder of profiles, or "off"; "": the usual folder */
+    char learn[KL_CONFIG_PATH_MAX];   /* the program that measures the core, or "off" (learn.h) */
     bool policy_set; /* params.policy was set; else bounded if the room has a clock, strict without */
     bool budget_set, spacing_set;
     bool draw, line, panel; /* draw messages into the picture; show the one line, the panel from the start */

@@ -8,9 +8,9 @@
 
 #include "core_wrapper/control.h"
 #include "core_wrapper/identity.h"
-#include "core_wrapper/invite.h"
 #include "core_wrapper/own_options.h"
 #include "core_wrapper/room_name.h"
+#include "core_wrapper/learn.h"
 #include "core_wrapper/room_profile.h"
 #include "core_wrapper/seat_file.h"
 #include "core_wrapper/start.h"
@@ -23,8 +23,6 @@ static struct {
     struct kl_seat_file seat;
     bool back; /* the link began with a seat that was left behind */
     bool invited;
-    struct kl_url game; /* core and game of the invitation; read once, as `read_game` says */
-    bool read_game;
 } j = {.seat.lock.handle = -1};
 
 /* ---- our own description ---- */
@@ -140,8 +138,7 @@ static bool open_link(void) {
 }
 
 bool kl_join_open(void) {
-    j.invited = j.read_game = false;
-    memset(&j.game, 0, sizeof j.game);
+    j.invited = false;
     fill_hello(&j.config.hello, kl_join_any_version());
     if (!kl_room_profile_find(&j.config.hello.facts)) return false;
     kl_room_profile_wish(&j.config.hello.params);
@@ -149,7 +146,10 @@ bool kl_join_open(void) {
     if (j.seat.left)
         kl_screen_log(&kl_w.screen, kl_w.front.environment,
                       "this machine has a seat of an earlier run: taking it again");
-    if (open_link()) return true;
+    if (open_link()) {
+        kl_learn_begin();
+        return true;
+    }
     kl_join_close(false);
     return false;
 }
@@ -164,19 +164,12 @@ bool kl_join_anew(void) {
 }
 
 bool kl_join_write_link(char *out, size_t cap, const char *fingerprint) {
-    struct kl_url url = {.port = 0};
-    if (!kl_w.link || !kl_w.status.welcome.host) return false;
-    if (*fingerprint && !j.read_game) {
-        kl_invite_game(&j.game, kl_w.core.path, &kl_w.content);
-        j.read_game = true;
-    }
-    if (*fingerprint) url = j.game;
-    url.port = kl_w.config.port;
+    struct kl_url url = {.port = kl_w.config.port};
     if (url.port == KL_DEFAULT_PORT) url.port = 0;
     snprintf(url.host, sizeof url.host, "%.*s", KL_URL_HOST_MAX, kl_w.config.host);
     snprintf(url.room, sizeof url.room, "%s", kl_w.config.room);
     snprintf(url.fingerprint, sizeof url.fingerprint, "%s", fingerprint);
-    return kl_url_write(&url, out, cap) == 0;
+    return kl_w.link && kl_w.status.welcome.host && kl_url_write(&url, out, cap) == 0;
 }
 
 void kl_join_invite(void) {
@@ -193,6 +186,7 @@ void kl_join_link(char *out, size_t cap) {
 }
 
 void kl_join_close(bool forget) {
+    kl_learn_end();
     kl_seat_file_close(&j.seat, forget);
     sodium_memzero(&j.config.seat, sizeof j.config.seat);
 }

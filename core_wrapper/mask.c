@@ -28,6 +28,28 @@ const char *kl_mask_bad(const struct kl_mask *m) {
     return NULL;
 }
 
+bool kl_mask_add(struct kl_mask *m, const struct kl_mask *more) {
+    static struct kl_mask both; /* large */
+    unsigned i = 0, k = 0;
+    if (m->state_bytes != more->state_bytes) return false;
+    both.state_bytes = m->state_bytes;
+    both.count = 0;
+    while (i < m->count || k < more->count) {
+        bool first = k == more->count || (i < m->count && m->range[i].from <= more->range[k].from);
+        struct kl_mask_range next = first ? m->range[i++] : more->range[k++];
+        struct kl_mask_range *last = both.count ? &both.range[both.count - 1] : NULL;
+        if (last && next.from <= (uint64_t)last->to + 1)
+            last->to = next.to > last->to ? next.to : last->to;
+        else if (both.count == KL_MASK_RANGES)
+            return false;
+        else
+            both.range[both.count++] = next;
+    }
+    if (kl_mask_bad(&both)) return false;
+    *m = both;
+    return true;
+}
+
 uint64_t kl_mask_hash(const struct kl_mask *m, const uint8_t *state, size_t len, bool *used) {
     XXH3_state_t sum;
     *used = !m->state_bytes || m->state_bytes == len;

@@ -33,6 +33,10 @@ uint64_t kl_mask_bytes(const struct kl_mask *m);
  * or the fault for people. */
 const char *kl_mask_bad(const struct kl_mask *m);
 
+/* Adds the ranges of another mask for states of the same size. False if the result would be no good mask; m
+ * is then unchanged. */
+bool kl_mask_add(struct kl_mask *m, const struct kl_mask *more);
+
 /* XXH3-64 of a state's bytes that count: all bytes if the mask is empty or for another size. *used: the mask
  * is for this size (state_bytes 0: for any). m must be good. */
 uint64_t kl_mask_hash(const struct kl_mask *m, const uint8_t *state, size_t len, bool *used);

@@ -176,6 +176,16 @@ void kl_profile_name(char out[KL_PROFILE_NAME_MAX], const char *core, const char
     }
 }
 
+void kl_profile_any(char out[KL_FACT_VAL_MAX], uint64_t state_bytes) {
+    snprintf(out, KL_FACT_VAL_MAX, "any with states of %" PRIu64 " bytes", state_bytes);
+}
+
+void kl_profile_any_add(struct kl_profile_room *p, const struct kl_profile_room *more) {
+    (void)kl_mask_add(&p->mask, &more->mask);
+    p->load_own = p->load_own || more->load_own;
+    p->show_all = p->show_all || more->show_all;
+}
+
 static bool same(const char *a, const char *b) {
     size_t len = kl_fact_length(a);
     return len == kl_fact_length(b) && strncmp(a, b, len) == 0;

@@ -42,6 +42,13 @@ int kl_profile_read(struct kl_profile *p, const char *path, char *err, size_t er
 /* The file name of a profile in a folder of profiles, from core and content as kl_identity_* give them. */
 void kl_profile_name(char out[KL_PROFILE_NAME_MAX], const char *core, const char *content);
 
+/* The content of a profile for all games of a core whose states have this size (0: no constant size). Of its
+ * "room" only the mask, load_own and hide count. */
+void kl_profile_any(char out[KL_FACT_VAL_MAX], uint64_t state_bytes);
+/* Adds the findings of another game with states of this size. A mask that would become too large stays as it
+ * is. */
+void kl_profile_any_add(struct kl_profile_room *p, const struct kl_profile_room *more);
+
 /* True if the profile is of this core and content; else err names the expected and the actual ones. */
 bool kl_profile_fits(const struct kl_profile *p, const char *core, const char *content, char *err,
                      size_t err_len);

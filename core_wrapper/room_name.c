@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD 12 /* letters of the core's name */
-#define CODE 6  /* letters of 5 bits */
+#define WORD  12 /* letters of the core's name */
+#define CODE  6  /* letters of 5 bits */
+#define PLAIN "xxh3 "
 
 /* "Nestopia UE" -> "nestopia". */
 static void put_word(char out[WORD + 1], const char *core) {
@@ -21,12 +22,10 @@ static void put_word(char out[WORD + 1], const char *core) {
     out[n] = 0;
 }
 
-/* The part of a content's value that names the game: the hash of a file, a set's name, or the name of an
- * archive without its ending and members. */
+/* The part of a content's value that names the game: the hash of a file, or the set's name before ".zip". */
 static size_t game_part(const char *value) {
-    const char *members = strstr(value, " members ");
-    size_t name = strcspn(value, ".");
-    return members && name < (size_t)(members - value) ? name : kl_fact_length(value);
+    if (strncmp(value, PLAIN, strlen(PLAIN)) == 0) return strlen(PLAIN) + strcspn(value + strlen(PLAIN), " ");
+    return strcspn(value, ". ");
 }
 
 void kl_room_name(char out[KL_NAME_MAX], const char *core, const struct kl_facts *facts, bool password,

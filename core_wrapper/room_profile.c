@@ -16,11 +16,23 @@ static bool said_size;
 
 /* ---- finding ours ---- */
 
+/* Of the loaded core, with its very version. */
+static const char *core_fact(void) {
+    static struct kl_facts loaded;
+    struct retro_system_info info = {0};
+    loaded.count = 0;
+    kl_w.core.get_system_info(&info);
+    kl_identity_core(&loaded, &info);
+    return loaded.fact[0].value;
+}
+
 static const char *fact(const struct kl_facts *facts, const char *key) {
     for (unsigned i = 0; i < facts->count; i++)
         if (!strcmp(facts->fact[i].key, key)) return facts->fact[i].value;
     return NULL;
 }
+
+static struct kl_profile for_core; /* of all games of the core with states of this size; room zero: none */
 
 /* The file, and whether it was named itself. False: there is nowhere to look. */
 static bool find_path(char *out, size_t cap, bool *named, const char *core, const char *content) {
@@ -43,13 +55,8 @@ static void tell(const char *path, const struct kl_profile_room *p) {
 }
 
 bool kl_room_profile_find(const struct kl_facts *facts) {
-    static struct kl_facts loaded; /* the core with its version */
-    struct retro_system_info info = {0};
-    loaded.count = 0;
-    kl_w.core.get_system_info(&info);
-    kl_identity_core(&loaded, &info);
     char path[KL_CONFIG_PATH_MAX + KL_PROFILE_NAME_MAX], err[KLW_TEXT_MAX] = "";
-    const char *core = fact(&loaded, "core"), *content = fact(facts, "content");
+    const char *core = core_fact(), *content = fact(facts, "content");
     bool named = false;
     memset(&own, 0, sizeof own);
     if (!strcmp(kl_w.config.profile, "off") || !core || !content) return true;
@@ -69,14 +76,36 @@ bool kl_room_profile_find(const struct kl_facts *facts) {
     return result == 0 || !named;
 }
 
+bool kl_room_profile_known(void) {
+    return own.core[0];
+}
+
 void kl_room_profile_wish(struct kl_params *p) {
     if (own.room.hash_every && !kl_w.config.hash_every_set) p->hash_every = own.room.hash_every;
+}
+
+bool kl_room_profile_find_any(void) {
+    char path[KL_CONFIG_PATH_MAX + KL_PROFILE_NAME_MAX], err[KLW_TEXT_MAX], any[KL_FACT_VAL_MAX];
+    size_t bytes = kl_w.core.serialize_size();
+    bool named = false;
+    memset(&for_core, 0, sizeof for_core);
+    if (!strcmp(kl_w.config.profile, "off") || !bytes) return false;
+    for (unsigned i = 0; i < 2; i++) { /* states of this size, then of no constant size */
+        kl_profile_any(any, i ? 0 : bytes);
+        if (!find_path(path, sizeof path, &named, core_fact(), any) || named) return false;
+        if (kl_profile_read(&for_core, path, err, sizeof err) == 0 &&
+            kl_profile_fits(&for_core, core_fact(), any, err, sizeof err))
+            return true;
+        memset(&for_core, 0, sizeof for_core);
+    }
+    return false;
 }
 
 /* ---- the room's ---- */
 
 void kl_room_profile_put(struct kl_profile_room *out) {
     *out = own.room;
+    if (!own.core[0] && kl_room_profile_find_any()) *out = for_core.room;
     out->show_all = out->show_all || !kl_w.config.hide;
     out->load_own = out->load_own || kl_w.config.load_own;
 }

@@ -12,10 +12,16 @@
  * missing or bad; kl_wrapper_fail() has told the reason. */
 bool kl_room_profile_find(const struct kl_facts *facts);
 
+/* Looks in the same folder for a profile of all games of the loaded core with states of the present size. */
+bool kl_room_profile_find_any(void);
+/* True if there is a profile of this core and content. */
+bool kl_room_profile_known(void);
+
 /* Fills in the frames between hashes, unless the player has set them. */
 void kl_room_profile_wish(struct kl_params *p);
 
-/* Writes our profile and the player's settings into the start data, or takes the room's out of it. */
+/* Writes our profile, else the one of the core, and the player's settings into the start data, or takes the
+ * room's out of it. */
 void kl_room_profile_put(struct kl_profile_room *out);
 void kl_room_profile_take(const struct kl_profile_room *in);
 

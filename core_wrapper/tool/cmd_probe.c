@@ -40,6 +40,8 @@ const char cmd_probe_help[] =
     "  --json FILE         writes the profile as a JSON object (-: to standard output, and nothing else "
     "there)\n"
     "  --keep              keeps the profile for the rooms that are made on this machine\n"
+    "  --learn             a short probe in the background: keeps what a load changes for all games of the "
+    "core\n"
     "  --system DIR        system folder (BIOS images)\n"
     "  --option KEY=VALUE  a core option; repeat for more\n"
     "\n"
@@ -54,6 +56,7 @@ const char cmd_probe_help[] =
 #define EVERY         60  /* frames between checks */
 #define ON_FRAMES     600 /* played on after a join, at most */
 #define OPTION_FRAMES 300
+#define LEARN_FRAMES  240
 #define SHOWN_RANGES  12
 
 static const char *const titles[KL_PROBE_MODES] = {
@@ -77,7 +80,8 @@ struct probe {
     struct kl_options_result options;
     struct kl_findings profile;
     const char *json;
-    bool try_options, keep, quiet; /* quiet: standard output is the profile's alone */
+    bool try_options, keep, learn;
+    bool quiet; /* standard output is the profile's alone */
 };
 
 static struct kl_agreement against(const struct kl_probe_result *a, const struct kl_probe_result *b) {
@@ -383,30 +387,53 @@ static int write_profile(const struct probe *p) {
     return kl_report_write(p->json, j, err, sizeof(err)) == 0 ? 0 : tool_fail(KLT_OUTPUT, "probe", "%s", err);
 }
 
-/* As KEYLOCK_PROFILE finds it. */
-static int keep_profile(struct probe *p) {
+/* The place in which KEYLOCK_PROFILE finds a profile of this content. */
+static int find_place(const struct probe *p, const char *content, char *path, size_t cap) {
     char dir[KL_FILE_PATH], name[KL_PROFILE_NAME_MAX], err[KLT_ERR];
-    static char path[KL_FILE_PATH + KL_PROFILE_NAME_MAX];
-    const char *json = p->json;
-    bool quiet = p->quiet;
     if (kl_state_folder("profiles", dir, err, sizeof(err)) != 0 ||
         kl_dir_make(dir, true, err, sizeof(err)) != 0)
-        return tool_fail(KLT_OUTPUT, "probe", "%s", err);
-    kl_profile_name(name, p->profile.core, p->profile.content);
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    p->json = path;
-    p->quiet = false;
-    int result = write_profile(p);
-    p->json = json;
-    p->quiet = quiet;
-    if (result == 0 && !quiet) printf("kept as %s\n", path);
-    return result;
+        return tool_fail(-1, "probe", "%s", err);
+    kl_profile_name(name, p->profile.core, content);
+    snprintf(path, cap, "%s/%s", dir, name);
+    return 0;
+}
+
+static char kept[KL_FILE_PATH + KL_PROFILE_NAME_MAX];
+
+static int keep_profile(struct probe *p) {
+    char err[KLT_ERR];
+    if (find_place(p, p->profile.content, kept, sizeof(kept)) != 0) return -1;
+    if (kl_report_write(kept, kl_findings_json(&p->profile), err, sizeof(err)) != 0)
+        return tool_fail(-1, "probe", "%s", err);
+    if (!p->quiet) printf("kept as %s\n", kept);
+    return 0;
+}
+
+/* For all games of the core, beside the findings of earlier games. */
+static int keep_for_core(struct probe *p) {
+    static struct kl_profile before; /* large */
+    char any[KL_FACT_VAL_MAX], err[KLT_ERR];
+    const struct kl_findings *f = &p->profile;
+    bool constant = f->state_least == f->state_most;
+    kl_findings_room(f, &in_rooms);
+    in_rooms.states_equal = in_rooms.no_snapshots = false; /* a game may say so, not a core */
+    kl_profile_any(any, constant ? f->state_most : 0);
+    if (find_place(p, any, kept, sizeof(kept)) != 0) return -1;
+    if (kl_profile_read(&before, kept, err, sizeof(err)) == 0 &&
+        kl_profile_fits(&before, f->core, any, err, sizeof(err))) {
+        kl_profile_any_add(&before.room, &in_rooms);
+        in_rooms = before.room;
+    }
+    if (kl_report_write(kept, kl_findings_any_json(f, &in_rooms), err, sizeof(err)) != 0)
+        return tool_fail(-1, "probe", "%s", err);
+    if (!p->quiet) printf("kept for the core as %s\n", kept);
+    return 0;
 }
 
 static int tell(struct probe *p) {
     const struct kl_findings *f = &p->profile;
     fill_profile(p);
-    if (!p->quiet) {
+    if (!p->quiet && !p->learn) {
         print_table(p);
         print_rooms(p);
         print_notes(p);
@@ -418,6 +445,7 @@ static int tell(struct probe *p) {
     }
     if (p->json && write_profile(p) != 0) return KLT_OUTPUT;
     if (p->keep && keep_profile(p) != 0) return KLT_OUTPUT;
+    if ((p->keep || p->learn) && keep_for_core(p) != 0) return KLT_OUTPUT;
     return f->fit ? 0 : 1;
 }
 
@@ -439,6 +467,7 @@ static int run_all(struct probe *p) {
     /* into another second of the host's clock */
     kl_sleep_us(1100000);
     for (int mode = 0; mode < KL_PROBE_MODES && !kl_process_stopped(); mode++) {
+        if (p->learn && mode != KL_PROBE_PLAIN && mode != KL_PROBE_HIDDEN) continue;
         if (kl_process_has_terminal()) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
         kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);
     }
@@ -476,6 +505,10 @@ static int take(struct probe *p, const char **core, int c) {
     case 'i': p->setup.input = optarg; return 0;
     case 'O': p->try_options = true; return 0;
     case 'k': p->keep = true; return 0;
+    case 'l':
+        p->learn = true;
+        p->setup.frames = LEARN_FRAMES;
+        return 0;
     case 'j':
         p->json = optarg;
         p->quiet = strcmp(optarg, "-") == 0;
@@ -504,12 +537,17 @@ static void set_machine(struct probe *p) {
 }
 
 int cmd_probe(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"core", required_argument, NULL, 'c'},   {"content", required_argument, NULL, 'f'},
-        {"frames", required_argument, NULL, 'n'}, {"system", required_argument, NULL, 's'},
-        {"option", required_argument, NULL, 'o'}, {"input", required_argument, NULL, 'i'},
-        {"options", no_argument, NULL, 'O'},      {"json", required_argument, NULL, 'j'},
-        {"keep", no_argument, NULL, 'k'},         {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"core", required_argument, NULL, 'c'},
+                                          {"content", required_argument, NULL, 'f'},
+                                          {"frames", required_argument, NULL, 'n'},
+                                          {"system", required_argument, NULL, 's'},
+                                          {"option", required_argument, NULL, 'o'},
+                                          {"input", required_argument, NULL, 'i'},
+                                          {"options", no_argument, NULL, 'O'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"keep", no_argument, NULL, 'k'},
+                                          {"learn", no_argument, NULL, 'l'},
+                                          {NULL, 0, NULL, 0}};
     static struct probe state; /* large, and zero */
     struct probe *p = &state;
     const char *core = NULL;
@@ -524,6 +562,7 @@ int cmd_probe(int argc, char **argv) {
         return tool_fail(KLT_LOAD, "probe", "%s", err);
     p->setup.core = p->core;
     set_machine(p);
+    if (p->learn) kl_process_yield();
     kl_process_catch_stop();
     return probe(p);
 }

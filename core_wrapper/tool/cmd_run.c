@@ -58,6 +58,7 @@ static void export_place(const struct kl_run_options *o) {
     if (o->insecure_lan) setenv("KEYLOCK_INSECURE_LAN", "on", 1);
     if (o->seat_time_s) tool_export_number("KEYLOCK_SEAT_TIME", o->seat_time_s);
     setenv("KEYLOCK_INVITE", "on", 0);
+    setenv("KEYLOCK_LEARN", "off", 0); /* a measurement of its own would disturb this one */
 }
 
 /* Exports the wrapper's settings, see wrapper_api.h. */

@@ -188,26 +188,37 @@ void kl_findings_room(const struct kl_findings *p, struct kl_profile_room *out) 
     if ((p->unstable->count || loaded) && !make_mask(&out->mask, p->unstable, loaded)) out->mask.count = 0;
 }
 
-static json_object *room_json(const struct kl_findings *p) {
-    static struct kl_profile_room room; /* large */
+static json_object *room_json(const struct kl_profile_room *room) {
     json_object *j = json_object_new_object(), *ranges = json_object_new_array();
-    kl_findings_room(p, &room);
-    for (unsigned i = 0; i < room.mask.count; i++)
-        add_range(ranges, room.mask.range[i].from, room.mask.range[i].to);
+    for (unsigned i = 0; i < room->mask.count; i++)
+        add_range(ranges, room->mask.range[i].from, room->mask.range[i].to);
     json_object_object_add(j, "mask", ranges);
-    add_bool(j, "states_equal", room.states_equal);
-    add_bool(j, "snapshots", !room.no_snapshots);
-    add_bool(j, "load_own", room.load_own);
-    add_bool(j, "hide", !room.show_all);
-    add_int(j, "hash_every", room.hash_every);
+    add_bool(j, "states_equal", room->states_equal);
+    add_bool(j, "snapshots", !room->no_snapshots);
+    add_bool(j, "load_own", room->load_own);
+    add_bool(j, "hide", !room->show_all);
+    add_int(j, "hash_every", room->hash_every);
+    return j;
+}
+
+json_object *kl_findings_any_json(const struct kl_findings *p, const struct kl_profile_room *room) {
+    json_object *j = json_object_new_object(), *key = key_json(p);
+    char any[KL_FACT_VAL_MAX];
+    kl_profile_any(any, room->mask.state_bytes);
+    json_object_object_add(key, "content", kl_report_content(any));
+    add_int(j, "keylock_profile", KL_PROFILE_FORMAT);
+    json_object_object_add(j, "key", key);
+    json_object_object_add(j, "room", room_json(room));
     return j;
 }
 
 json_object *kl_findings_json(const struct kl_findings *p) {
+    static struct kl_profile_room room; /* large */
     json_object *j = json_object_new_object();
+    kl_findings_room(p, &room);
     add_int(j, "keylock_profile", KL_PROFILE_FORMAT);
     json_object_object_add(j, "key", key_json(p));
-    json_object_object_add(j, "room", room_json(p));
+    json_object_object_add(j, "room", room_json(&room));
     json_object_object_add(j, "content", kl_report_content(p->content));
     add_bool(j, "fit", p->fit);
     add_text(j, "verdict", p->verdict);

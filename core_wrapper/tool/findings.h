@@ -40,5 +40,7 @@ bool kl_findings_maskable(const struct kl_findings *p, uint64_t bytes);
  * differed, its high bytes will differ later. Without memory: no mask, and states do not count as equal. */
 void kl_findings_room(const struct kl_findings *p, struct kl_profile_room *out);
 json_object *kl_findings_json(const struct kl_findings *p);
+/* The profile for all games of the core whose states have this size (../profile.h, kl_profile_any). */
+json_object *kl_findings_any_json(const struct kl_findings *p, const struct kl_profile_room *room);
 
 #endif

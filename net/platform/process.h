@@ -87,6 +87,8 @@ int kl_process_own_path(char *out, size_t cap);
 /* Replaces this process by another program, which keeps the inherited open files. Returns only on failure: -1
  * with a line in err. */
 int kl_process_become(const char *program, const char *const *arguments, char *err, size_t err_len);
+/* This process and its children run when no other process wants the processor. */
+void kl_process_yield(void);
 /* True if standard error is a terminal, so that people may read it. */
 bool kl_process_has_terminal(void);
 

@@ -141,10 +141,63 @@ static void how_often(void **state) {
     assert_int_equal(kl_profile_hash_every(1e9), 3600);
 }
 
+static struct kl_mask mask_of(uint32_t from, uint32_t to, uint32_t from2, uint32_t to2) {
+    return (struct kl_mask){.state_bytes = 100000, .count = 2, .range = {{from, to}, {from2, to2}}};
+}
+
+static void masks_of_two_games_are_added(void **state) {
+    (void)state;
+    static struct kl_mask a, b;
+    a = mask_of(10, 19, 100, 109);
+    b = mask_of(15, 20, 110, 119);
+    assert_true(kl_mask_add(&a, &b));
+    assert_int_equal(a.count, 2);
+    assert_int_equal(a.range[0].from, 10);
+    assert_int_equal(a.range[0].to, 20);
+    assert_int_equal(a.range[1].to, 119);
+    b = mask_of(5, 8, 30, 33);
+    assert_true(kl_mask_add(&a, &b));
+    assert_int_equal(a.count, 4);
+    assert_null(kl_mask_bad(&a));
+}
+
+static void a_sum_of_masks_over_a_percent_is_refused(void **state) {
+    (void)state;
+    static struct kl_mask a, b, before;
+    a = before = mask_of(0, 499, 1000, 1399);
+    b = mask_of(2000, 2099, 3000, 3000);
+    assert_false(kl_mask_add(&a, &b));
+    assert_memory_equal(&a, &before, sizeof a);
+    b.state_bytes = 4;
+    assert_false(kl_mask_add(&a, &b));
+}
+
+static void a_core_keeps_the_findings_of_all_its_games(void **state) {
+    (void)state;
+    static struct kl_profile_room core, game;
+    char any[KL_FACT_VAL_MAX];
+    core = game = (struct kl_profile_room){0};
+    core.mask = mask_of(10, 19, 100, 109);
+    game.mask = mask_of(200, 209, 300, 309);
+    game.load_own = true;
+    kl_profile_any_add(&core, &game);
+    assert_int_equal(core.mask.count, 4);
+    assert_true(core.load_own);
+    assert_false(core.show_all);
+    kl_profile_any(any, 100000);
+    assert_string_equal(any, "any with states of 100000 bytes");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_one),         cmocka_unit_test(bad_ones),  cmocka_unit_test(names_and_fit),
-        cmocka_unit_test(what_a_mask_leaves), cmocka_unit_test(how_often),
+        cmocka_unit_test(masks_of_two_games_are_added),
+        cmocka_unit_test(a_sum_of_masks_over_a_percent_is_refused),
+        cmocka_unit_test(a_core_keeps_the_findings_of_all_its_games),
+        cmocka_unit_test(a_good_one),
+        cmocka_unit_test(bad_ones),
+        cmocka_unit_test(names_and_fit),
+        cmocka_unit_test(what_a_mask_leaves),
+        cmocka_unit_test(how_often),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -318,6 +319,10 @@ int kl_process_become(const char *program, const char *const *arguments, char *e
     fflush(NULL);
     execv(program, (char *const *)(uintptr_t)arguments);
     return fail(err, err_len, program, errno);
+}
+
+void kl_process_yield(void) {
+    (void)setpriority(PRIO_PROCESS, 0, 19);
 }
 
 bool kl_process_has_terminal(void) {

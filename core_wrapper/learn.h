@@ -1,0 +1,14 @@
+/* learn.h - finds out which bytes of a core's states a load changes, the first time that the player comes
+ * into a room with a core and size of state: `keylock probe --learn`, a program of its own, in the
+ * background, of the least priority. It keeps its findings for all games of the core (profile.h), and the
+ * next room that is made here has them. The core of the match is never asked, and nothing comes from other
+ * players. */
+#ifndef KLW_LEARN_H
+#define KLW_LEARN_H
+
+/* After kl_room_profile_find(). Does nothing if the findings are there, or a measurement is under way. */
+void kl_learn_begin(void);
+/* Ends a measurement that is under way. */
+void kl_learn_end(void);
+
+#endif
