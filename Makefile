@@ -34,6 +34,7 @@ obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
 PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
 NET_LIBS := -lenet -lsodium -lzstd -lm
+ROUTER_LIBS := -lminiupnpc -lnatpmp # of core_wrapper/tool/router.c alone
 LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ljson-c -lz -ldl
 
 .PHONY: all programs deb deps deps-play deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
@@ -77,7 +78,7 @@ $(OUT)/keylock_libretro.so: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT
 	$(link) -shared -Wl,-rpath,'$$ORIGIN/keylock-libs' -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete) $(LIBS)
 
 $(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
-	$(link) $(LIBS) -rdynamic
+	$(link) $(LIBS) $(ROUTER_LIBS) -rdynamic
 
 relay: $(OUT)/keylock-relay ## the relay alone
 

@@ -46,8 +46,9 @@ static int set_core(struct kl_config *c, const char *v, char *err, size_t err_le
 }
 
 /* HOST, HOST:PORT, [V6]:PORT. */
-static int set_relay(struct kl_config *c, const char *v, char *err, size_t err_len) {
-    const char *want = "HOST or HOST:PORT with a port from 1 to 65535", *key = "KEYLOCK_RELAY";
+static int take_place(char host[KL_CONFIG_HOST_MAX], uint16_t *to, const char *key, const char *v, char *err,
+                      size_t err_len) {
+    const char *want = "HOST or HOST:PORT with a port from 1 to 65535";
     const char *colon = strrchr(v, ':'), *bracket = strchr(v, ']');
     bool v6 = v[0] == '[' && bracket;
     if (!v6 && colon && strchr(v, ':') != colon) colon = NULL; /* a bare IPv6 address */
@@ -56,12 +57,21 @@ static int set_relay(struct kl_config *c, const char *v, char *err, size_t err_l
     if (colon && (!number(colon + 1, 65535, &port) || port == 0)) return refuse(err, err_len, key, want, v);
     const char *from = v6 ? v + 1 : v;
     size_t len = v6 ? (size_t)(bracket - from) : colon ? (size_t)(colon - from) : strlen(from);
-    if (len == 0 || len >= sizeof c->host) return refuse(err, err_len, key, want, v);
-    memcpy(c->host, from, len);
-    c->host[len] = 0;
-    c->port = (uint16_t)port;
+    if (len == 0 || len >= KL_CONFIG_HOST_MAX) return refuse(err, err_len, key, want, v);
+    memcpy(host, from, len);
+    host[len] = 0;
+    *to = (uint16_t)port;
+    return 0;
+}
+
+static int set_relay(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    if (take_place(c->host, &c->port, "KEYLOCK_RELAY", v, err, err_len) != 0) return -1;
     c->fingerprint[0] = 0;
     return 0;
+}
+
+static int set_reached_at(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return take_place(c->reached_host, &c->reached_port, "KEYLOCK_REACHED_AT", v, err, err_len);
 }
 
 /* Of a stranger's making: relay, room, fingerprint and nothing else. */
@@ -340,6 +350,7 @@ static const struct {
 } keys[] = {
     {"core", "KEYLOCK_CORE", set_core},
     {"relay", "KEYLOCK_RELAY", set_relay},
+    {"reached_at", "KEYLOCK_REACHED_AT", set_reached_at},
     {"mode", "KEYLOCK_MODE", set_mode},
     {"practice", "KEYLOCK_PRACTICE", set_practice},
     {"room", "KEYLOCK_ROOM", set_room},

@@ -40,7 +40,10 @@ struct kl_config {
     bool seated;  /* only a room with free seats is entered: no watching instead */
     bool netplay; /* RetroArch's own Netplay menu leads to rooms */
     bool let_go;  /* in a room made here: a late player that cannot catch up leaves (true) or watches */
-    bool insecure_lan;       /* no encryption, if the relay agrees */
+    bool insecure_lan; /* no encryption, if the relay agrees */
+    char
+        reached_host[KL_CONFIG_HOST_MAX]; /* the relay as friends reach it, for the invitation; "": as host */
+    uint16_t reached_port;
     bool invite;             /* the room's link is written to standard error once it is known */
     uint16_t seat_time_s;    /* time that a room made here keeps seats; 0: the relay's */
     struct kl_params params; /* fps_uhz is left 0 */

@@ -164,9 +164,11 @@ bool kl_join_anew(void) {
 }
 
 bool kl_join_write_link(char *out, size_t cap, const char *fingerprint) {
-    struct kl_url url = {.port = kl_w.config.port};
+    const struct kl_config *c = &kl_w.config;
+    bool other = *c->reached_host;
+    struct kl_url url = {.port = other ? c->reached_port : c->port};
     if (url.port == KL_DEFAULT_PORT) url.port = 0;
-    snprintf(url.host, sizeof url.host, "%.*s", KL_URL_HOST_MAX, kl_w.config.host);
+    snprintf(url.host, sizeof url.host, "%.*s", KL_URL_HOST_MAX, other ? c->reached_host : c->host);
     snprintf(url.room, sizeof url.room, "%s", kl_w.config.room);
     snprintf(url.fingerprint, sizeof url.fingerprint, "%s", fingerprint);
     return kl_w.link && kl_w.status.welcome.host && kl_url_write(&url, out, cap) == 0;

@@ -1,4 +1,5 @@
 #include "net/platform/process.h"
+#include "core_wrapper/tool/host_here.h"
 #include "core_wrapper/tool/place.h"
 #include "net/platform/file.h"
 #include "core_wrapper/tool/tool.h"
@@ -26,6 +27,14 @@ const char cmd_play_help[] =
     "  --core NAME_OR_PATH  the libretro core; a name is looked for in the usual core folders\n"
     "  --content FILE       the content that the core plays\n"
     "  --relay HOST[:PORT]  the relay (default: none, play alone)\n"
+    "  --host-here          this machine is the relay while the game runs: no other relay is needed. Says "
+    "whom it "
+    "can reach,\n"
+    "                       and the host's invitation has the address for friends\n"
+    "  --map-port on|off    with --host-here: asks the router by NAT-PMP or UPnP to forward the relay's UDP "
+    "port "
+    "until the\n"
+    "                       game ends (default: asks you at a terminal, else off)\n"
     "  --room NAME          the room, made by the first player who names it (default: the game's own "
     "room on that relay)\n"
     "  --mode MODE          room (default with a relay), quick (joins or opens a match of this very game), "
@@ -131,18 +140,21 @@ static const struct passed {
 #define PASSED (sizeof passed / sizeof *passed)
 
 struct play {
+    bool host_here;
+    enum kl_map_port map_port;
     const char *core, *content, *retroarch, *wrapper;
     const char *value[PASSED]; /* NULL: not said */
     char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
 };
 
-enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_SPECTATE, O_PASSED };
+enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_SPECTATE, O_HOST_HERE, O_MAP_PORT, O_PASSED };
 #define O_LAST (O_PASSED + (int)PASSED)
 
 static const struct option own_longs[] = {
     {"core", required_argument, NULL, O_CORE},           {"content", required_argument, NULL, O_CONTENT},
     {"retroarch", required_argument, NULL, O_RETROARCH}, {"wrapper", required_argument, NULL, O_WRAPPER},
-    {"spectate", no_argument, NULL, O_SPECTATE},
+    {"spectate", no_argument, NULL, O_SPECTATE},         {"host-here", no_argument, NULL, O_HOST_HERE},
+    {"map-port", required_argument, NULL, O_MAP_PORT},
 };
 #define OWN (sizeof own_longs / sizeof *own_longs)
 
@@ -174,6 +186,14 @@ static size_t passed_at(const char *option) {
     return i;
 }
 
+static int take_map_port(struct play *p, const char *text) {
+    bool on = !strcmp(text, "on");
+    if (!on && strcmp(text, "off") != 0)
+        return tool_usage("--map-port: expected on or off, got \"%s\"", text);
+    p->map_port = on ? KL_MAP_ON : KL_MAP_OFF;
+    return 0;
+}
+
 static int take(struct play *p, int c) {
     static char spectate[] = "spectate";
     switch (c) {
@@ -182,6 +202,8 @@ static int take(struct play *p, int c) {
     case O_RETROARCH: p->retroarch = optarg; return 0;
     case O_WRAPPER: p->wrapper = optarg; return 0;
     case O_SPECTATE: return set_passed(p, passed_at("mode"), spectate);
+    case O_HOST_HERE: p->host_here = true; return 0;
+    case O_MAP_PORT: return take_map_port(p, optarg);
     default:
         if (c >= O_PASSED && c < O_LAST) return set_passed(p, (size_t)(c - O_PASSED), optarg);
         return -1;
@@ -202,6 +224,16 @@ static int check_link(const struct play *p) {
     if (!value_of(p, "link") || (!value_of(p, "relay") && !value_of(p, "room"))) return 0;
     return tool_usage("expected a link, or --relay and --room; got a link and %s",
                       value_of(p, "relay") ? "--relay" : "--room");
+}
+
+/* The room is on the relay here, and the player has a seat in it or none (--seats 0). */
+static int check_host_here(const struct play *p) {
+    static const char *const others[] = {"relay", "link", "mode"};
+    if (!p->host_here && p->map_port != KL_MAP_ASK)
+        return tool_usage("expected --map-port with --host-here, got it alone");
+    for (unsigned i = 0; p->host_here && i < sizeof others / sizeof *others; i++)
+        if (value_of(p, others[i])) return tool_usage("expected --host-here or --%s, got both", others[i]);
+    return 0;
 }
 
 /* ---- needed files ---- */
@@ -297,11 +329,20 @@ static const char **make_arguments(const struct play *p, int count, char **given
     return args;
 }
 
+static int host_here(const struct play *p, const char *const *args) {
+    struct kl_host_here here;
+    int code = kl_host_here_open(&here, value_of(p, "room"), p->map_port);
+    if (code == KLT_OK) code = kl_host_here_play(&here, p->retroarch_path, args);
+    kl_host_here_close(&here);
+    return code;
+}
+
 static int hand_over(struct play *p, int count, char **given) {
     export_room(p);
     if (make_config(p) != 0) return 1;
     const char **args = make_arguments(p, count, given);
     if (!args) return tool_fail(1, "play", "out of memory");
+    if (p->host_here) return host_here(p, args);
     char err[KLT_PATH + 64];
     kl_process_become(p->retroarch_path, args, err, sizeof(err));
     return tool_fail(KLT_LOAD, "play", "%s", err);
@@ -315,7 +356,7 @@ int cmd_play(int argc, char **argv) {
     for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
         if (take(p, c) != 0) return KLT_USAGE;
     int linked = optind < argc ? take_link(p, argv[optind]) : 0;
-    if (linked < 0 || check_link(p) != 0) return KLT_USAGE;
+    if (linked < 0 || check_link(p) != 0 || check_host_here(p) != 0) return KLT_USAGE;
     bool dashes = optind > 0 && strcmp(argv[optind - 1], "--") == 0;
     optind += linked;
     if (optind < argc && !dashes)

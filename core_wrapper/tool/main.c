@@ -17,6 +17,7 @@ static const struct kl_tool_command commands[] = {
     COMMAND(blame, "names the memory and the bytes in which two savestates differ"),
     COMMAND(bisect, "finds the first frame in which two runs part, and the difference there"),
     COMMAND(probe, "finds out whether a core is fit for locking"),
+    {"router", NULL, "", cmd_router},
     {"card", NULL, "", cmd_card},
     {"machine", NULL, "", cmd_machine},
     {"probe-child", NULL, "", cmd_probe_child},

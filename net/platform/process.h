@@ -29,6 +29,14 @@ struct kl_process_setup {
 /* Starts a process. 0, or -1 with a line in err that names the program. */
 int kl_process_start(struct kl_process *p, const struct kl_process_setup *setup, char *err, size_t err_len);
 
+/* Starts a program that shares this process's terminal, input, output and inherited files, as a shell does.
+ * Its channel carries no messages: it becomes readable when the program has ended. 0, or -1 with a line in
+ * err. */
+int kl_process_run(struct kl_process *p, const char *program, const char *const *arguments, char *err,
+                   size_t err_len);
+/* Asks a running process to end, as the end of a service does (SIGTERM). */
+void kl_process_ask_end(const struct kl_process *p);
+
 enum kl_process_result {
     KL_PROCESS_OK,
     KL_PROCESS_ENDED, /* the child closed the channel before the message was complete: it ended or crashed */
@@ -75,6 +83,9 @@ bool kl_process_tell(const struct kl_process_part *part, unsigned parts);
  * ended, or the bytes are no message. */
 bool kl_process_hear(size_t max, void **bytes, size_t *len);
 
+/* The channel's number, for kl_wait_for(): readable if the parent has sent or has ended. */
+int kl_process_parent(void);
+
 /* ---- this process, and others ---- */
 
 long kl_process_self(void);
@@ -91,6 +102,8 @@ int kl_process_become(const char *program, const char *const *arguments, char *e
 void kl_process_yield(void);
 /* True if standard error is a terminal, so that people may read it. */
 bool kl_process_has_terminal(void);
+/* True if standard input is a terminal, too, so that they may answer. */
+bool kl_process_has_answers(void);
 
 /* Directs all output of this process, a core's too, to standard error. Returns a stream to the original
  * standard output; NULL on failure. */
@@ -102,6 +115,10 @@ void kl_process_catch_stop(void);
 bool kl_process_stopped(void);
 /* Ignores Ctrl-C; the parent handles it. */
 void kl_process_ignore_stop(void);
+/* From now on no signal of the terminal reaches this process: neither Ctrl-C nor the terminal's end. */
+void kl_process_leave_terminal(void);
+/* Allocations beyond this many bytes of the whole process fail. */
+void kl_process_limit_memory(size_t bytes);
 /* Prints this line (borrowed, with its newline) before a crash ends the process by its signal. */
 void kl_process_catch_crashes(const char *line);
 

@@ -11,6 +11,7 @@
 #include "net/relay/server.h"
 
 #define ROOMS 1
+#define PORTS 8 /* tried from KL_HOSTED_PORT on, before any free one */
 
 struct kl_hosted {
     struct kl_thread thread;
@@ -36,15 +37,15 @@ static void run(void *arg) {
     struct kl_relay_options o;
     char err[256] = "";
     kl_relay_options_defaults(&o);
-    o.port = KL_HOSTED_PORT;
     o.rooms = ROOMS;
     snprintf(o.state, sizeof o.state, "%s", h->dir);
     o.listening = listening;
     o.ctx = h;
     kl_log_set_level(KL_LOG_ERROR); /* standard error is the frontend's */
-    if (kl_server_run(&o, h->quit, err, sizeof err) == 0) return;
-    o.port = 0;
-    if (kl_server_run(&o, h->quit, err, sizeof err) == 0) return;
+    for (unsigned i = 0; i <= PORTS; i++) {
+        o.port = (uint16_t)(i < PORTS ? KL_HOSTED_PORT + i : 0);
+        if (kl_server_run(&o, h->quit, err, sizeof err) == 0) return;
+    }
     kl_mutex_lock(&h->mutex);
     h->state = KL_HOSTED_FAILED;
     memcpy(h->err, err, sizeof h->err);

@@ -14,8 +14,8 @@ struct kl_hosted;
 
 enum kl_hosted_state { KL_HOSTED_STARTING, KL_HOSTED_LISTENS, KL_HOSTED_FAILED };
 
-/* Starts it at KL_HOSTED_PORT, or at any free port if that is taken, with the key in folder `state` (made if
- * it is missing). NULL without memory or thread. */
+/* Starts it at KL_HOSTED_PORT, or at the next free port if that is taken, with the key in folder `state`
+ * (made if it is missing; "": the folder of keylock-relay). NULL without memory or thread. */
 struct kl_hosted *kl_hosted_open(const char *state);
 /* port and fingerprint once it listens; a line in err if it failed. */
 enum kl_hosted_state kl_hosted_look(struct kl_hosted *h, uint16_t *port,

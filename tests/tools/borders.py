@@ -28,8 +28,8 @@ LAYERS = {
     "net/transport": ["net/platform", "net/engine", "net/session", "net/client"],
     "net/relay": ["net/platform", "net/engine", "net/session", "net/transport"],
     "core_wrapper": ["net/platform", "net/engine", "net/session", "net/transport", "net/relay/hosted"],
-    "core_wrapper/tool": ["net/platform", "net/engine", "net/session", "net/transport", "core_wrapper/wrapper_api",
-                          "core_wrapper/keylock_api"],
+    "core_wrapper/tool": ["net/platform", "net/engine", "net/session", "net/transport", "net/relay/hosted",
+                          "net/relay/invitation", "core_wrapper/wrapper_api", "core_wrapper/keylock_api"],
 }
 BEHIND = {"net/platform/posix": "net/platform"}
 OUTSIDE = {
@@ -38,6 +38,8 @@ OUTSIDE = {
     "sodium.h": ["net/session", "net/client", "net/transport", "net/relay", "core_wrapper", "core_wrapper/tool"],
     "zstd.h": ["net/relay", "core_wrapper"],
     "samplerate.h": ["core_wrapper"],
+    "miniupnpc/": ["core_wrapper/tool"],
+    "natpmp.h": ["core_wrapper/tool"],
     "json-c/": ["core_wrapper", "core_wrapper/tool"],
 }
 # The system's headers for files, folders, processes and libraries, then for clocks, threads, sockets and waiting. Only net/platform

@@ -3,7 +3,7 @@
 # play: only those that its programs and the bundled game are built from; relay: the relay; deb: the Debian packages.
 set -eu
 relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev'
-play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libarchive-dev
+play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libarchive-dev libminiupnpc-dev libnatpmp-dev
 retroarch-dev libretro-core-info cc65'
 tests='libcmocka-dev retroarch libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance

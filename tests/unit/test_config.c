@@ -219,6 +219,22 @@ static void links(void **state) {
     assert_string_equal(c.fingerprint, "");
 }
 
+/* The place in the invitation is another than the relay's, and changes nothing about it. */
+static void reached_at(void **state) {
+    (void)state;
+    struct kl_config c;
+    setenv("KEYLOCK_LINK", "keylock://127.0.0.1:55436/den", 1);
+    setenv("KEYLOCK_REACHED_AT", "203.0.113.5:7", 1);
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
+    assert_string_equal(c.reached_host, "203.0.113.5");
+    assert_int_equal(c.reached_port, 7);
+    assert_string_equal(c.host, "127.0.0.1");
+    assert_int_equal(c.port, 55436);
+    setenv("KEYLOCK_REACHED_AT", "here:0", 1);
+    assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
+    assert_non_null(strstr(err, "KEYLOCK_REACHED_AT: expected HOST or HOST:PORT"));
+}
+
 static void doors(void **state) {
     (void)state;
     struct kl_config c;
@@ -304,6 +320,7 @@ int main(void) {
         cmocka_unit_test(values_out_of_range),
         cmocka_unit_test_setup_teardown(policies, setup, teardown),
         cmocka_unit_test_setup_teardown(links, setup, teardown),
+        cmocka_unit_test_setup_teardown(reached_at, setup, teardown),
         cmocka_unit_test_setup_teardown(doors, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_lines_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_room_needs_a_relay, setup, teardown),

@@ -11,6 +11,7 @@
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 #include "net/platform/process.h"
+#include "net/platform/wait.h"
 
 #define LONG_MS  30000 /* never reached if all is well */
 #define SHORT_MS 200
@@ -60,6 +61,16 @@ static bool has_open(const char *file) {
     return found;
 }
 
+static void limit(void) {
+    kl_process_limit_memory(64u << 20);
+    kl_process_leave_terminal();
+    void *volatile much = malloc(256u << 20);
+#ifdef __SANITIZE_ADDRESS__
+    much = NULL; /* it knows no limit */
+#endif
+    say(much ? "memory" : getsid(0) == getpid() ? "no memory, no terminal" : "a terminal");
+}
+
 static int be_child(int argc, char **argv) {
     static const uint32_t other[5] = {0x65726f63, 0, 4, 0,
                                       0x74786574}; /* text of a core's, frame by chance */
@@ -79,6 +90,7 @@ static int be_child(int argc, char **argv) {
     if (!strcmp(word, "cut")) put(short_one, sizeof short_one), put("half", 4);
     if (!strcmp(word, "slow")) put(short_one, sizeof short_one), put("half", 4);
     if (!strcmp(word, "open")) say(has_open(argv[3]) ? "open" : "closed");
+    if (!strcmp(word, "limits")) limit();
     if (!strcmp(word, "greet")) say("here");
     if (!strcmp(word, "greet") || !strcmp(word, "hang") || !strcmp(word, "slow") || !strcmp(word, "deaf"))
         for (;;)
@@ -271,6 +283,36 @@ static void garbage(void **state) {
     end(&p, LONG_MS);
 }
 
+/* Its channel is readable when it has ended, and it shares our output. */
+static void one_that_runs_beside(void **state) {
+    (void)state;
+    char path[300];
+    struct kl_process p;
+    assert_int_equal(kl_process_own_path(path, sizeof path), 0);
+    const char *code[] = {"test_platform_process", "CHILD", "nothing", NULL};
+    assert_int_equal(kl_process_run(&p, path, code, err, sizeof err), 0);
+    assert_int_equal(kl_wait_for(&p.channel, 1, kl_now_us() + LONG_MS * 1000), 1);
+    assert_int_equal(end(&p, LONG_MS).code, 5);
+    const char *hang[] = {"test_platform_process", "CHILD", "hang", NULL};
+    assert_int_equal(kl_process_run(&p, path, hang, err, sizeof err), 0);
+    assert_int_equal(kl_wait_for(&p.channel, 1, kl_now_us()), 0);
+    kl_process_ask_end(&p);
+    assert_int_equal(kl_wait_for(&p.channel, 1, kl_now_us() + LONG_MS * 1000), 1);
+    struct kl_process_end how = end(&p, LONG_MS);
+    assert_true(how.crashed);
+    assert_string_equal(how.why, "Terminated");
+    assert_int_equal(kl_process_run(&p, "/no/such/program", hang, err, sizeof err), -1);
+    assert_string_equal(err, "cannot start /no/such/program: No such file or directory");
+    kl_process_ask_end(&p); /* none */
+}
+
+static void one_with_limits(void **state) {
+    (void)state;
+    struct kl_process p = start("limits", NULL, NULL, false);
+    hears(&p, "no memory, no terminal!");
+    assert_int_equal(end(&p, LONG_MS).code, 5);
+}
+
 static void no_such_program(void **state) {
     (void)state;
     const char *arguments[] = {"x", NULL};
@@ -323,9 +365,10 @@ static void a_stop_ends_the_waiting(void **state) {
 int main(int argc, char **argv) {
     if (argc > 2 && !strcmp(argv[1], "CHILD")) return be_child(argc, argv);
     const struct CMUnitTest tests[] = {
-        T(one_that_answers),         T(what_it_gets),          T(text_that_it_prints),     T(one_that_hangs),
-        T(one_that_does_not_listen), T(one_that_dies_at_once), T(one_that_crashes),        T(garbage),
-        T(no_such_program),          T(itself_and_others),     T(a_stop_ends_the_waiting),
+        T(one_that_answers),         T(what_it_gets),          T(text_that_it_prints), T(one_that_hangs),
+        T(one_that_does_not_listen), T(one_that_dies_at_once), T(one_that_crashes),    T(garbage),
+        T(one_that_runs_beside),     T(one_with_limits),       T(no_such_program),     T(itself_and_others),
+        T(a_stop_ends_the_waiting),
     };
     return cmocka_run_group_tests_name("platform_process", tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -125,6 +126,30 @@ int kl_process_start(struct kl_process *p, const struct kl_process_setup *setup,
     return 0;
 }
 
+int kl_process_run(struct kl_process *p, const char *program, const char *const *arguments, char *err,
+                   size_t err_len) {
+    posix_spawnattr_t attributes;
+    pid_t pid = 0;
+    *p = (struct kl_process){0, -1};
+    fflush(NULL);
+    posix_spawnattr_init(&attributes);
+    int why = set_attributes(&attributes);
+    if (!why)
+        why = posix_spawn(&pid, program, NULL, &attributes, (char *const *)(uintptr_t)arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    if (why) return fail(err, err_len, program, why);
+    *p = (struct kl_process){pid, pidfd_open(pid, 0)};
+    if (p->channel >= 0) return 0;
+    why = errno;
+    kl_process_ask_end(p);
+    kl_process_end(p, 1000, NULL);
+    return fail(err, err_len, program, why);
+}
+
+void kl_process_ask_end(const struct kl_process *p) {
+    if (p->id > 0) kill((pid_t)p->id, SIGTERM);
+}
+
 /* ---- messages ---- */
 
 /* Waits until the channel can be read or written. deadline_ms 0: for ever. */
@@ -233,6 +258,10 @@ bool kl_process_hear(size_t max, void **bytes, size_t *len) {
     return get_message(CHILD_FD, max, bytes, len, 0) == KL_PROCESS_OK;
 }
 
+int kl_process_parent(void) {
+    return CHILD_FD;
+}
+
 /* ---- ending ---- */
 
 static bool has_ended(pid_t pid, int *status, int flags) {
@@ -329,6 +358,10 @@ bool kl_process_has_terminal(void) {
     return isatty(STDERR_FILENO) == 1;
 }
 
+bool kl_process_has_answers(void) {
+    return kl_process_has_terminal() && isatty(STDIN_FILENO) == 1;
+}
+
 FILE *kl_process_take_output(void) {
     fflush(stdout);
     int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, ABOVE);
@@ -356,6 +389,18 @@ bool kl_process_stopped(void) {
 
 void kl_process_ignore_stop(void) {
     signal(SIGINT, SIG_IGN);
+}
+
+void kl_process_leave_terminal(void) {
+    (void)setsid(); /* fails for the leader of a group, which no child of ours is */
+}
+
+void kl_process_limit_memory(size_t bytes) {
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+#ifdef __SANITIZE_ADDRESS__
+    return; /* the sanitizer reserves terabytes of addresses */
+#endif
+    setrlimit(RLIMIT_AS, &limit);
 }
 
 static const char *crash_line = "";
