@@ -16,7 +16,7 @@
  */
 
 /* Nobody may begin the game again under the others all the time: more than half of the players that are here
- * must want it. One that is away is not asked. */
+ * must want it. One that is away is not asked; one that has just been seated is. */
 int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     unsigned players = 0, agreed = 0;
@@ -30,7 +30,7 @@ int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_
         const struct kl_lobby_member *p = &r->member[i];
         bool agrees = p->here && p->seats && now_us < p->again_us;
         agreed += agrees;
-        players += agrees || (p->here && kl_lobby_plays_now(r, i));
+        players += agrees || (kl_lobby_reaches(p) && p->seats && !r->lock.client[i].away);
     }
     if (2 * agreed > players) {
         for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -297,11 +297,17 @@ static unsigned seats_on_offer(const struct kl_lobby_room *r) {
     return n;
 }
 
+static void log_turn(const struct kl_lobby_room *r, const char *event, const struct waiter *w) {
+    char name[2 * KL_NAME_MAX + 3];
+    kl_lobby_log_room(KL_LOG_INFO, event, r, "frame=%u name=%s", r->lock.next_close,
+                      kl_log_quote(name, sizeof name, w->name));
+}
+
 static void offer(struct kl_lobby_room *r, const struct waiter *w, uint64_t now_us) {
     w->turn->until_us = now_us + TAKE_US;
     r->roster_changed = true;
     tell(r, w, KL_NOTICE_SEAT, "your turn: take the seat within 15 s");
-    kl_lobby_log_room(KL_LOG_INFO, "seat_offered", r, "frame=%u to=%s", r->lock.next_close, w->name);
+    log_turn(r, "seat_offered", w);
 }
 
 /* The turn is lost, and with it the place in the queue: somebody who is not there would hold it up again. */
@@ -309,7 +315,7 @@ static void pass_over(struct kl_lobby_room *r, const struct waiter *w) {
     *w->turn = (struct kl_lobby_turn){0};
     r->roster_changed = true;
     tell(r, w, 0, "you did not take the seat in time: you watch");
-    kl_lobby_log_room(KL_LOG_INFO, "seat_not_taken", r, "frame=%u by=%s", r->lock.next_close, w->name);
+    log_turn(r, "seat_not_taken", w);
 }
 
 static void keep_seats(struct kl_lobby_room *r) {

@@ -10,7 +10,9 @@ static double rate[KINDS]; /* a second; 0: never */
 static uint64_t started_us, until_us, relay_us, relay_died_us;
 static unsigned relay_lives;
 static bool opening, gone;
-static struct rng more_rng, last_rng; /* of what came later, each: it does not shift the draws of before */
+static struct rng more_rng, last_rng,
+    queue_rng; /* of what came later, each: it does not shift the draws of before */
+static bool seats_go_round;
 static unsigned watchers, catch_up_s;
 static uint32_t turn_frames[CLIENTS];
 
@@ -73,6 +75,26 @@ static void take_seat(struct client *c) {
     uint8_t wanted = c->stay.lock.seats == 0;
     story("%s %s", c->name, wanted ? "wants a seat" : "steps back");
     client_order(c, KL_COMMAND_SEAT, &wanted, 1);
+}
+
+static bool has_the_turn(const struct client *c) {
+    const struct kl_roster *o = &c->stay.status.roster;
+    for (unsigned i = 0; i < o->waiting; i++)
+        if (o->queue[i].turn && strcmp(o->queue[i].name, c->name) == 0) return true;
+    return false;
+}
+
+/* Somebody hands the seat on, or asks for one; most that have the turn take the seat. */
+static void go_round(void) {
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        struct client *c = &client[i];
+        uint8_t wanted = c->stay.lock.seats ? KL_SEAT_NEXT : 1;
+        if (!is_playing(c)) continue;
+        double often = wanted == 1 && has_the_turn(c) ? 1.0 / 5 : 1.0 / 12; /* a second */
+        if (!rng_chance(&queue_rng, often * STEP_US / 1e6)) continue;
+        story("%s %s", c->name, wanted == 1 ? "asks for a seat" : "hands the seat on");
+        client_order(c, KL_COMMAND_SEAT, &wanted, 1);
+    }
 }
 
 static void appoint(struct client *c) {
@@ -224,6 +246,8 @@ static const double usual_s[KINDS] = {
 void fate_choose(uint64_t seed) {
     more_rng = (struct rng){seed ^ UINT64_C(0x5eed)};
     last_rng = (struct rng){seed ^ UINT64_C(0xba5e)};
+    queue_rng = (struct rng){seed ^ UINT64_C(0x0e0e)};
+    seats_go_round = !plain && rng_chance(&queue_rng, 0.5);
     catch_up_s = 600;
     for (unsigned i = 0; i < CLIENTS; i++)
         turn_frames[i] = 300;
@@ -271,6 +295,7 @@ void fate_step(void) {
     for (unsigned k = 0; k < KINDS; k++)
         if (k != LOSE_EARLY && rng_chance(k < FIRST_KINDS ? &fate_rng : &more_rng, rate[k] * STEP_US / 1e6))
             happen(k);
+    if (seats_go_round) go_round();
     if (relay_lives && now_us >= relay_us && now_us + 12 * SECOND < until_us + CALM_US) relay_dies();
     let_in();
 }

@@ -73,6 +73,10 @@ static void a_rematch_of_one(void **state) {
     reset_by(0);
     go(SECOND);
     assert_int_equal(reset_count, 1); /* the other one is away */
+    order(2, KL_COMMAND_SEAT, 1);
+    reset_by(0); /* at once: the other one counts before the first sample */
+    go(SECOND);
+    assert_int_equal(reset_count, 1);
 }
 
 /* Who waits, as all are told: "p20 p21", "*" behind one that has the turn. */
@@ -178,6 +182,11 @@ static void a_newcomer_waits_behind_the_others(void **state) {
     comes(1, 1);
     assert_string_equal(newest_notice(AT_PEER + 1)->text,
                         "2 of 3 seats taken: you watch, number 2 in the queue");
+    go(SECOND / 2);
+    loads(1);
+    go(3 * SECOND);
+    order(AT_PEER + 1, KL_COMMAND_SEAT, 1); /* it may not push in */
+    assert_int_equal(the_room()->watch.count, 2);
     order(AT_PEER, KL_COMMAND_SEAT, 1);
     go(3 * SECOND);
     assert_int_equal(watcher[0].lock.seats, 4);

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# 87-queue.sh - two play, two wait: the seats go round by the queue, a rematch is agreed, one does not take the seat in
+# time. All four have the same hashes.
+# runs: waiting, all, 90 s
+. "$(dirname "$0")/lib.sh"
+
+ALL=$((75 * 60)) # frames of the match
+game=$content/shooter.nes
+needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$game"
+
+player() { # NAME SEED
+    start "$1" "$keylock" run --relay "$relay" --name "$1" --hash-out "$tmp/$1.hash" --core "$test_core" --content "$game" \
+        --room match --speed real --frames $ALL --wait 60 --hash-every 60 --input "random:$2"
+}
+
+# gives NAME WORDS: a command on this player's machine.
+gives() {
+    "$keylock" command --pid "${pid[$1]}" "$2" >"$tmp/command.log" 2>&1 || fail "queue/$1-$2: $(cat "$tmp/command.log")"
+}
+
+# queued WORDS: ann's machine lists these players, and those that wait.
+queued() {
+    lists() { "$keylock" command --pid "${pid[ann]}" queue >"$tmp/queue.log" 2>&1 && grep -qxF "$1" "$tmp/queue.log"; }
+    check "queue/$1" "listed: $(cat "$tmp/queue.log" 2>/dev/null)" eventually 10 lists "$1"
+}
+
+# changes FROM TO: FROM hands the seat on, and TO takes it.
+changes() {
+    local turns
+    turns=$(grep -ac 'your turn: take the seat' "$tmp/$2.log")
+    gives "$1" next
+    eventually 10 eval '[ "$(grep -ac "your turn: take the seat" "$tmp/'"$2"'.log")" -gt '"$turns"' ]' ||
+        { fail "queue/$2-turn: $2 is not told"; show "$2" relay; }
+    gives "$2" next
+    check "queue/$1-to-$2" "$2 does not play" said relay "event=reseated .*name=\"$2\" seats=[0-9]" 10
+}
+
+start_relay
+player ann 1
+said relay 'joined room="match"' 10
+player bob 2
+said relay 'event=started room="match"' 20 || { show relay ann bob; die "queue: the room does not start"; }
+for who in cat dan; do
+    player $who 3
+    said relay "event=caught_up .*name=\"$who\"" 30 || { show relay $who; die "queue: $who does not catch up"; }
+done
+check queue/told "cat is not told to wait" said cat '2 of 2 seats taken: you watch, number 1 in the queue' 5
+queued 'ann, bob play; waiting for a seat: 1 cat, 2 dan'
+changes bob cat
+queued 'ann, cat play; waiting for a seat: 1 dan, 2 bob'
+changes cat dan
+queued 'ann, dan play; waiting for a seat: 1 bob, 2 cat'
+
+gives ann again
+check queue/asked "dan is not asked" said dan 'ann wants a rematch: agree within 10 s' 5
+gives dan again
+check queue/rematch "the game does not begin again" said bob 'dan: reset' 10
+check queue/alone "ann reset the game alone" eval '! grep -aq "ann: reset" "$tmp/bob.log"'
+
+gives dan next # bob does not take it, then cat does
+check queue/late "bob keeps the turn" said bob 'you did not take the seat in time' 30
+said relay 'event=seat_not_taken .*name="bob"' 10
+eventually 10 eval '[ "$(grep -ac "your turn: take the seat" "$tmp/cat.log")" -ge 2 ]'
+gives cat play
+queued 'ann, cat play; waiting for a seat: 1 dan'
+
+for who in ann bob cat dan; do
+    ended $who 90
+    status=$?
+    [ $status = 0 ] || { fail "queue/$who-ends: exit status $status"; show $who; }
+done
+for who in bob cat dan; do
+    "$keylock" diff "$tmp/ann.hash" "$tmp/$who.hash" >"$tmp/diff.log" 2>&1
+    check "queue/equal-$who" "$(head -n 1 "$tmp/diff.log")" cmp -s "$tmp/ann.hash" "$tmp/$who.hash"
+done
+check queue/moves "the hashes do not change" hashes_move "$tmp/ann.hash" 5
+finish
