@@ -6,6 +6,7 @@
 #include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/command_words.h"
+#include "core_wrapper/control.h"
 #include "core_wrapper/slot.h"
 
 #define SHOWN_MS     4000
@@ -274,6 +275,7 @@ int kl_command_do(const char *words, char *answer, size_t cap) {
     if (kl_words_parse(&w, words, answer, cap) != 0) return -1;
     if (w.panel) return show_panel(answer, cap);
     if (w.queue) return tell_queue(answer, cap);
+    if (w.chat) return kl_control_chat(answer, cap);
     if (w.again && kl_w.phase != KL_PHASE_PLAYING) return try_again(answer, cap);
     if (!kl_w.link || !is_for_now(w.order.kind))
         return refuse(answer, cap,

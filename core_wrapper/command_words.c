@@ -141,6 +141,10 @@ static int parse_panel(struct parser *p, const char *rest) {
     p->out->panel = true;
     return plain(p, rest, 0);
 }
+static int parse_chat(struct parser *p, const char *rest) {
+    p->out->chat = true;
+    return plain(p, rest, 0);
+}
 static int parse_say(struct parser *p, const char *rest) {
     return parse_text(p, rest, KL_COMMAND_CHAT, "what to say");
 }
@@ -341,7 +345,7 @@ static const struct {
     {"unlock", parse_unlock}, {"kick", parse_kick},         {"ban", parse_ban},     {"desync", parse_desync},
     {"judge", parse_judge},   {"watch", parse_watch},       {"play", parse_play},   {"places", parse_places},
     {"delay", parse_delay},   {"watchers", parse_watchers}, {"again", parse_again}, {"next", parse_next},
-    {"queue", parse_queue},
+    {"queue", parse_queue},   {"chat", parse_chat},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -1,9 +1,9 @@
 /* command_words.h - commands as text and as data. net/PROTOCOL.md §5, Commands.
  *
- *     pause | resume | reset | again | save | load | panel | option KEY=VALUE | disk N|next|previous | swap
- * [A B] | give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | host NAME|A | say TEXT
- * | lock | unlock | kick NAME|A | ban NAME|A | desync heal|pause|ignore | judge NAME|A|none | watch | play |
- * next | queue | places N | delay SECONDS | watchers
+ *     pause | resume | reset | again | chat | save | load | panel | option KEY=VALUE | disk N|next|previous |
+ * swap [A B] | give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | host NAME|A | say
+ * TEXT | lock | unlock | kick NAME|A | ban NAME|A | desync heal|pause|ignore | judge NAME|A|none | watch |
+ * play | next | queue | places N | delay SECONDS | watchers
  *
  * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. `swap` alone means players
  * 1 and 2. Spacing 0 follows the link. Pure. */
@@ -15,7 +15,8 @@
 
 #define KL_WORDS_MAX 512 /* bytes of a line, NUL included */
 #define KL_WORDS_HELP                                                                                        \
-    "pause, resume, reset, again, save, load, panel, option KEY=VALUE, disk N, swap A B, give A NAME, "      \
+    "pause, resume, reset, again, chat, save, load, panel, option KEY=VALUE, disk N, swap A B, give A "      \
+    "NAME, "                                                                                                 \
     "policy NAME "                                                                                           \
     "[BUDGET_MS] [spacing N], budget MS, spacing N, host NAME, say TEXT, lock, unlock, kick NAME, ban "      \
     "NAME, desync heal|pause|ignore, judge NAME, watch, play, next, queue, places N, delay SECONDS or "      \
@@ -25,6 +26,7 @@
 struct kl_words {
     bool panel;             /* no command of the room: turns the panel on this machine's screen */
     bool queue;             /* no command of the room: tells who plays and who waits */
+    bool chat;              /* no command of the room: opens a line for typing */
     bool again;             /* a reset for all in a match; else tries the room again that did not let us in */
     char who[KL_WORDS_MAX]; /* the member that host, kick, ban or give (a swap, of data[0]) names; "": none */
     int disk_step;          /* disk next or previous: steps from the present disk; 0: none */

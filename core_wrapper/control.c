@@ -7,6 +7,7 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/local.h"
+#include "core_wrapper/chat.h"
 #include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/command_words.h"
@@ -19,6 +20,9 @@
 /* A player steps through the values of a menu, so a value counts only after it has stood for this time. */
 #define SETTLED_US 1500000
 #define OWN_MAX    32 /* bytes of a value of ours, NUL included */
+
+static struct kl_chat chat;
+static bool pads_rest; /* a line of chat is open, or keys of it are still down */
 
 /* ---- hot keys ---- */
 
@@ -39,10 +43,53 @@ void kl_control_key(const char *words, char out[KL_HOTKEYS_NAME]) {
     kl_hotkeys_name(hotkeys(), words, out);
 }
 
+/* ---- chat ---- */
+
+static bool may_chat(void) {
+    return kl_w.phase == KL_PHASE_PLAYING && kl_w.link && !kl_w.attached;
+}
+
+int kl_control_chat(char *answer, size_t cap) {
+    bool may = may_chat();
+    if (may) kl_chat_open(&chat);
+    snprintf(answer, cap, "%s", may ? "type a line" : "the game has not begun");
+    return may ? 0 : -1;
+}
+
+const char *kl_control_chat_line(void) {
+    if (!may_chat()) kl_chat_close(&chat);
+    return chat.open ? chat.text : NULL;
+}
+
+/* A core with a keyboard of its own has every key but those of an open line. */
+bool kl_control_typed(bool down, unsigned code, uint32_t character) {
+    char words[KL_WORDS_MAX];
+    bool opens = down && code == RETROK_BACKQUOTE && !kl_w.told.key_event && may_chat();
+    if (!chat.open && opens) {
+        kl_chat_open(&chat);
+        return true;
+    }
+    if (!may_chat()) kl_chat_close(&chat);
+    enum kl_chat_key key = kl_chat_key(&chat, down, code, character);
+    if (key == KL_CHAT_PASSED) return false;
+    pads_rest = true;
+    snprintf(words, sizeof words, "say %s", chat.text);
+    if (key == KL_CHAT_SAID) kl_command_key(words);
+    return true;
+}
+
+/* Keys of the keyboard may be buttons of the pad: the game sees none while somebody types, nor those that are
+ * still down when the line is closed. */
+static bool pad_rests(uint16_t pad) {
+    pads_rest = chat.open || (pads_rest && pad);
+    return pads_rest;
+}
+
 uint16_t kl_control_pad(unsigned port, uint16_t pad) {
     const char *words;
     bool alone = kl_w.phase == KL_PHASE_FREE && !kl_w.link;
     if (alone && !*kl_choice_end()->advice) return pad;
+    if (port == 0 && pad_rests(pad)) return 0;
     uint16_t shown = kl_hotkeys_filter(hotkeys(), port, pad, kl_now_us(), &words);
     if (words) kl_command_key(words);
     return shown;
@@ -241,5 +288,7 @@ void kl_control_turn(uint64_t now_us) {
 }
 
 void kl_control_end(void) {
+    kl_chat_close(&chat);
+    pads_rest = false;
     forget_menu();
 }

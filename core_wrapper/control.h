@@ -30,6 +30,14 @@ void kl_control_turn(uint64_t now_us);
 /* Forgets the menu. The socket is the caller's to close. */
 void kl_control_end(void);
 
+/* A key of the frontend's keyboard. True if it is for chat (chat.h), and not for the game. The key below Esc
+ * opens a line, as RetroArch's own netplay chat does; `chat` is the same as a command. */
+bool kl_control_typed(bool down, unsigned code, uint32_t character);
+/* Opens a line of chat. Returns 0, or -1 with the reason in answer. */
+int kl_control_chat(char *answer, size_t cap);
+/* The open line of chat, as typed so far; NULL: none is open. */
+const char *kl_control_chat_line(void);
+
 /* The name of the hot key for these words, as kl_hotkeys_name(). */
 void kl_control_key(const char *words, char out[KL_HOTKEYS_NAME]);
 /* Returns the game's part of a polled pad, and carries out hot keys. */

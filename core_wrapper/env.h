@@ -23,6 +23,9 @@ const struct kl_env_entry *kl_env_find(unsigned cmd);
 /* All of them, for the tests. */
 const struct kl_env_entry *kl_env_all(unsigned *count);
 
+/* After the first load: the frontend's keys come here for chat, also if the core takes none. */
+void kl_env_listen(void);
+
 /* The core's environment callback. */
 bool kl_env_alone(unsigned cmd, void *data);
 bool kl_env_room(unsigned cmd, void *data);

@@ -6,6 +6,7 @@
 
 #include "core_wrapper/command.h"
 #include "core_wrapper/command_words.h"
+#include "core_wrapper/control.h"
 #include "core_wrapper/env.h"
 #include "core_wrapper/env_answers.h"
 #include "core_wrapper/netplay.h"
@@ -95,8 +96,14 @@ bool kl_env_controllers(unsigned cmd, void *data) {
 }
 
 static void key_event(bool down, unsigned code, uint32_t character, uint16_t modifiers) {
+    if (kl_control_typed(down, code, character)) return;
     if (kl_w.phase == KL_PHASE_PLAYING || kl_wrapper_local())
         kl_latch_key(&kl_w.latch, down, code, character, modifiers);
+}
+
+void kl_env_listen(void) {
+    struct retro_keyboard_callback ours = {key_event};
+    if (!kl_w.told.key_event && !kl_w.attached) forward(RETRO_ENVIRONMENT_SET_KEYBOARD_CALLBACK, &ours);
 }
 
 bool kl_env_keyboard(unsigned cmd, void *data) {

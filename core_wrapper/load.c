@@ -238,6 +238,7 @@ bool kl_load_first(bool special, unsigned type, const struct retro_game_info *in
         return false;
     }
     meet_core();
+    kl_env_listen();
     return true;
 }
 

@@ -17,6 +17,7 @@
 #define PROGRESS_EVERY_US 100000 /* the same with a progress bar */
 #define TOLD_MS           1100   /* time that the line stays */
 #define DESYNC_TOLD_US    10000000u
+#define CHAT_TOLD_MS      200
 #define BEGIN_TOLD_MS     3000
 #define ENDED_TOLD_US     30000000u /* a refusal's card; behind it the game goes on for the player alone */
 #define BACK_TOLD_US      3000000u  /* a shorter absence's length is no news */
@@ -230,8 +231,18 @@ static void tell_state(uint64_t now_us) {
     snprintf(o.told, sizeof o.told, "%s", line);
     o.told_us = now_us;
     bool drawn = kl_screen_drawn(&kl_w.screen) && (kl_screen_panel_on() || kl_panel_card(&o.panel, &o.card));
-    if (!*line || kl_w.attached || drawn) return;
+    if (!*line || kl_w.attached || drawn || kl_control_chat_line()) return;
     kl_screen_show(&kl_w.screen, kl_w.front.environment, screen_tones[tone], TOLD_MS, line, percent);
+}
+
+/* The line of chat that is being typed stands in the state's place. */
+static void tell_chat(void) {
+    char line[KL_PANEL_LINE];
+    const char *text = kl_control_chat_line();
+    if (!text) return;
+    snprintf(line, sizeof line, "say: %s_%s", text,
+             *text ? "" : "  (Game Focus on? Enter sends, Esc leaves)");
+    kl_screen_show(&kl_w.screen, kl_w.front.environment, KL_SCREEN_INFO, CHAT_TOLD_MS, line, -1);
 }
 
 static const struct kl_member *player_at(unsigned seat) {
@@ -330,5 +341,6 @@ void kl_overlay_turn(uint64_t now_us) {
     follow_away(now_us);
     fill(now_us);
     tell_state(now_us);
+    tell_chat();
     choose_over(now_us);
 }

@@ -33,6 +33,7 @@ const char cmd_command_help[] =
     "again\n"
     "  option KEY=VALUE           sets a core option\n"
     "  disk N | next | previous   puts disk N in, counted from 1; 0 takes it out\n"
+    "  chat                       opens a line of chat on this machine's screen\n"
     "  say TEXT                   shows a line on every screen\n"
     "  policy NAME [BUDGET_MS] [spacing N]\n"
     "                             sets strict, bounded or optimistic (host only)\n"

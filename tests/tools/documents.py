@@ -279,7 +279,8 @@ def check_tables(commands):
     same("core-options", sorted(set(ticked(options, "core option") + ticked(of_rooms, "core option"))), own)
     same("commands", sorted({w.split()[0] for w in ticked(of_rooms, "words")}), verbs)
     same("commands-help", sorted(helped - {"previous"}), verbs)
-    same("hot-keys", [f"{k.strip('`')}:{r['words'].strip('`').split()[0]}" for r in of_rooms if (k := r["hot key"])], keys.split(","))
+    same("hot-keys", [f"{k.strip('`')}:{r['words'].strip('`').split()[0]}" for r in of_rooms if (k := r["hot key"])],
+         [key.split()[0] for key in keys.split(",")])
     same("console", [w.split()[0] for w in ticked(of_console, "words")], console)
     same("console-of-commands", [w for w in ticked(of_rooms, "console") if w not in console], [])
     same("defaults", [r["keylock.cfg"] for r in options if r["variable"] and not r["default"]], [])

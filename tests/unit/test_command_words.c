@@ -88,6 +88,8 @@ static void texts(void **state) {
     assert_true(w.order.kind == 10 && w.order.len == 1 && w.order.data[0] == 2);
     assert_int_equal(parse("panel"), 0);
     assert_true(w.panel);
+    assert_int_equal(parse("chat"), 0);
+    assert_true(w.chat);
     assert_int_equal(parse("again"), 0); /* a reset in a match */
     assert_true(w.again && w.order.kind == KL_COMMAND_RESET && w.order.len == 0);
     assert_int_equal(parse("reset"), 0);

@@ -116,7 +116,7 @@ static void lists(void **state) {
         assert_int_equal(k.count, 0);
     }
     assert_int_equal(kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err), 0);
-    assert_int_equal(k.count, 8);
+    assert_int_equal(k.count, 13);
     char name[KL_HOTKEYS_NAME];
     kl_hotkeys_name(&k, "again", name);
     assert_string_equal(name, "Select+X");

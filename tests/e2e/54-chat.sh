@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# 54-chat.sh - chat in real RetroArch: with Game Focus on, letters that are RetroArch's hot keys (p, h, f) and the pad's buttons
+# (z, x) only write; the line comes to all. Without a line open they are the game's. A phrase goes by the pad. Then a rematch by
+# one key.
+#   PICTURE=FILE  keeps a picture of the open line
+# runs: waiting, test, 20 s
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+for program in retroarch Xvfb xdotool; do
+    command -v $program >/dev/null || { skip "chat: no $program"; finish; }
+done
+core_path nestopia >/dev/null || { skip "chat: no nestopia"; finish; }
+
+retroarch_home ann "${no_sound[@]}" 'network_cmd_enable = "true"' "network_cmd_port = \"${remote:=$(free_port)}\""
+start_xvfb 600x460
+start_relay
+start_retroarch ann --core nestopia --content "$content/shooter.nes" --relay "$relay" --room chat -- -v
+eventually 20 window_of ann >/dev/null || { show ann; die "chat: RetroArch shows no window"; }
+window=$(window_of ann)
+start bob "$keylock" run --core nestopia --content "$content/shooter.nes" --relay "$relay" --room chat --name bob --speed real \
+    --frames 100000 --input random:2
+said ann 'you are player 1, bob is player 2' 30 || { show ann relay; die "chat: the match did not begin"; }
+plays ann 60
+said_by() { grep -aoE '\[f [0-9]+\] ann: .*' "$tmp/$1.log" | sed 's/.*ann: //' | tr '\n' ';'; }
+
+keys() {
+    local key
+    for key in "$@"; do press "$window" "$key" 0.05; done
+}
+to_retroarch "$remote" GAME_FOCUS_TOGGLE
+xdotool windowfocus --sync "$window"
+keys grave p h f z x
+[ -z "${PICTURE:-}" ] || import -window "$window" "$PICTURE"
+at=$(frame_of ann)
+check chat/not-yet "something was said before Enter: $(said_by ann)" test -z "$(said_by ann)"
+keys Return
+check chat/written "ann's log: $(said_by ann)" eventually 5 eval '[ "$(said_by ann)" = "phfzx;" ]'
+check chat/heard "bob's log: $(said_by bob)" said bob 'ann: phfzx' 5
+check chat/goes-on "the game stands still after frame $at" reaches ann $((at + 120)) 20
+check chat/no-pause "RetroArch or the room was paused" eval '! grep -aqE "ann: pause|goes on without ann" "$tmp/bob.log"'
+keys grave n o Escape
+check chat/escaped "ann said: $(said_by ann)" stays 1 eval '[ "$(said_by ann)" = "phfzx;" ]'
+
+# --- by the pad: Select held, then Right; then X -----------------------------------------------------------------
+
+to_retroarch "$remote" GAME_FOCUS_TOGGLE
+pad() { chord "$window" Shift_R "$1"; } # KEY: with Select held
+pad Right
+check chat/phrase "ann said: $(said_by ann)" eventually 5 eval '[ "$(said_by ann)" = "phfzx;Again?;" ]'
+pad s
+check chat/rematch "no reset for all: $(said_by bob)" said bob 'ann: reset' 5
+plays ann 60
+stop ann
+check chat/end "RetroArch does not end in peace" test $? = 0
+finish
