@@ -8,6 +8,7 @@
 
 #include "core_wrapper/control.h"
 #include "core_wrapper/identity.h"
+#include "core_wrapper/invite.h"
 #include "core_wrapper/own_options.h"
 #include "core_wrapper/room_name.h"
 #include "core_wrapper/learn.h"
@@ -23,6 +24,8 @@ static struct {
     struct kl_seat_file seat;
     bool back; /* the link began with a seat that was left behind */
     bool invited;
+    struct kl_url game; /* core and game of the invitation; read once, as `read_game` says */
+    bool read_game;
 } j = {.seat.lock.handle = -1};
 
 /* ---- our own description ---- */
@@ -138,7 +141,8 @@ static bool open_link(void) {
 }
 
 bool kl_join_open(void) {
-    j.invited = false;
+    j.invited = j.read_game = false;
+    memset(&j.game, 0, sizeof j.game);
     fill_hello(&j.config.hello, kl_join_any_version());
     if (!kl_room_profile_find(&j.config.hello.facts)) return false;
     kl_room_profile_wish(&j.config.hello.params);
@@ -166,12 +170,19 @@ bool kl_join_anew(void) {
 bool kl_join_write_link(char *out, size_t cap, const char *fingerprint) {
     const struct kl_config *c = &kl_w.config;
     bool other = *c->reached_host;
-    struct kl_url url = {.port = other ? c->reached_port : c->port};
+    struct kl_url url = {.port = 0};
+    if (!kl_w.link || !kl_w.status.welcome.host) return false;
+    if (*fingerprint && !j.read_game) {
+        kl_invite_game(&j.game, kl_w.core.path, &kl_w.content);
+        j.read_game = true;
+    }
+    if (*fingerprint) url = j.game;
+    url.port = other ? c->reached_port : c->port;
     if (url.port == KL_DEFAULT_PORT) url.port = 0;
     snprintf(url.host, sizeof url.host, "%.*s", KL_URL_HOST_MAX, other ? c->reached_host : c->host);
     snprintf(url.room, sizeof url.room, "%s", kl_w.config.room);
     snprintf(url.fingerprint, sizeof url.fingerprint, "%s", fingerprint);
-    return kl_w.link && kl_w.status.welcome.host && kl_url_write(&url, out, cap) == 0;
+    return kl_url_write(&url, out, cap) == 0;
 }
 
 void kl_join_invite(void) {

@@ -19,7 +19,8 @@ bool kl_join_anew(void);
 void kl_join_invite(void);
 /* True if the rooms that we go to are those whose players may have other versions of the core. */
 bool kl_join_any_version(void);
-/* Writes the same link. False if this machine is not host of a room that a link can name. */
+/* Writes the same link, with core and game if it has a fingerprint. False if this machine is not host of a
+ * room that a link can name. */
 bool kl_join_write_link(char *out, size_t cap, const char *fingerprint);
 /* The same for the host's screen, while the room waits: short, so that it can be read out and typed, and
  * so without the relay's fingerprint. "" else. */

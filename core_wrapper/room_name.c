@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD  12 /* letters of the core's name */
-#define CODE  6  /* letters of 5 bits */
-#define PLAIN "xxh3 "
+#define WORD 12 /* letters of the core's name */
+#define CODE 6  /* letters of 5 bits */
 
 /* "Nestopia UE" -> "nestopia". */
 static void put_word(char out[WORD + 1], const char *core) {
@@ -22,10 +21,12 @@ static void put_word(char out[WORD + 1], const char *core) {
     out[n] = 0;
 }
 
-/* The part of a content's value that names the game: the hash of a file, or the set's name before ".zip". */
+/* The part of a content's value that names the game: the hash of a file, a set's name, or the name of an
+ * archive without its ending and members. */
 static size_t game_part(const char *value) {
-    if (strncmp(value, PLAIN, strlen(PLAIN)) == 0) return strlen(PLAIN) + strcspn(value + strlen(PLAIN), " ");
-    return strcspn(value, ". ");
+    const char *members = strstr(value, " members ");
+    size_t name = strcspn(value, ".");
+    return members && name < (size_t)(members - value) ? name : kl_fact_length(value);
 }
 
 void kl_room_name(char out[KL_NAME_MAX], const char *core, const struct kl_facts *facts, bool password,

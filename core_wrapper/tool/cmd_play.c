@@ -2,6 +2,7 @@
 #include "core_wrapper/tool/host_here.h"
 #include "core_wrapper/tool/place.h"
 #include "net/platform/file.h"
+#include "core_wrapper/tool/invited.h"
 #include "core_wrapper/tool/tool.h"
 
 #include "core_wrapper/command_words.h"
@@ -16,13 +17,20 @@
 
 /* clang-format off: a line here is a line there */
 const char cmd_play_help[] =
-    "Usage: keylock play [LINK] --core NAME_OR_PATH --content FILE [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
+    "Usage: keylock play LINK [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
+    "       keylock play --ask -- LINK\n"
+    "       keylock play [LINK] --core NAME_OR_PATH --content FILE [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
     "\n"
     "Starts this machine's RetroArch on the wrapper, in lock with the other players of a room.\n"
     "\n"
-    "  LINK                 keylock://HOST[:PORT]/ROOM[#FINGERPRINT]: relay and room, as the host's keylock "
-    "play wrote it;\n"
-    "                       with a fingerprint, no other relay is accepted\n"
+    "  LINK                 an invitation, as the host's keylock play wrote it: relay and room, core and "
+    "game. "
+    "Core and game\n"
+    "                       are looked for among yours. With a fingerprint, no other relay is accepted\n"
+    "  --ask                asks before it follows a link to a relay that is neither set nor used before; "
+    "for "
+    "links from a\n"
+    "                       browser\n"
     "  --link LINK          the same\n"
     "  --core NAME_OR_PATH  the libretro core; a name is looked for in the usual core folders\n"
     "  --content FILE       the content that the core plays\n"
@@ -143,18 +151,29 @@ struct play {
     bool host_here;
     enum kl_map_port map_port;
     const char *core, *content, *retroarch, *wrapper;
+    bool ask;
     const char *value[PASSED]; /* NULL: not said */
     char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
 };
 
-enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_SPECTATE, O_HOST_HERE, O_MAP_PORT, O_PASSED };
+enum {
+    O_CORE = 256,
+    O_CONTENT,
+    O_RETROARCH,
+    O_WRAPPER,
+    O_SPECTATE,
+    O_HOST_HERE,
+    O_MAP_PORT,
+    O_ASK,
+    O_PASSED
+};
 #define O_LAST (O_PASSED + (int)PASSED)
 
 static const struct option own_longs[] = {
     {"core", required_argument, NULL, O_CORE},           {"content", required_argument, NULL, O_CONTENT},
     {"retroarch", required_argument, NULL, O_RETROARCH}, {"wrapper", required_argument, NULL, O_WRAPPER},
     {"spectate", no_argument, NULL, O_SPECTATE},         {"host-here", no_argument, NULL, O_HOST_HERE},
-    {"map-port", required_argument, NULL, O_MAP_PORT},
+    {"map-port", required_argument, NULL, O_MAP_PORT},   {"ask", no_argument, NULL, O_ASK},
 };
 #define OWN (sizeof own_longs / sizeof *own_longs)
 
@@ -201,6 +220,7 @@ static int take(struct play *p, int c) {
     case O_CONTENT: p->content = optarg; return 0;
     case O_RETROARCH: p->retroarch = optarg; return 0;
     case O_WRAPPER: p->wrapper = optarg; return 0;
+    case O_ASK: p->ask = true; return 0;
     case O_SPECTATE: return set_passed(p, passed_at("mode"), spectate);
     case O_HOST_HERE: p->host_here = true; return 0;
     case O_MAP_PORT: return take_map_port(p, optarg);
@@ -233,6 +253,21 @@ static int check_host_here(const struct play *p) {
         return tool_usage("expected --map-port with --host-here, got it alone");
     for (unsigned i = 0; p->host_here && i < sizeof others / sizeof *others; i++)
         if (value_of(p, others[i])) return tool_usage("expected --host-here or --%s, got both", others[i]);
+    return 0;
+}
+
+/* Takes core and game of an invitation, as far as the player has not named them. */
+static int accept_link(struct play *p, const char *link) {
+    static char core[4096];
+    char err[2 * KLT_PATH];
+    struct kl_url url;
+    if (kl_url_parse(link, &url, err, sizeof err) != 0) return tool_usage("%s", err);
+    if (p->ask && !kl_invited_agreed(&url))
+        return tool_fail(KLT_FAILED, "play", "not played: you did not agree");
+    if (!kl_invited_find(&url, p->core ? NULL : core, p->content ? NULL : p->content_path, err, sizeof err))
+        return tool_fail(KLT_LOAD, "play", "%s", err);
+    if (!p->core && *core) p->core = core;
+    if (!p->content && p->content_path[0]) p->content = p->content_path;
     return 0;
 }
 
@@ -271,7 +306,7 @@ static int find_all(struct play *p) {
         missing |= tool_fail(-1, "play", "%s", err);
     else if (!kl_file_real(found, p->core_path, sizeof(p->core_path)))
         missing |= tool_fail(-1, "play", "cannot read the core %s: %s", found, strerror(errno));
-    if (!kl_file_real(p->content, p->content_path, sizeof(p->content_path)))
+    if (!p->content_path[0] && !kl_file_real(p->content, p->content_path, sizeof(p->content_path)))
         missing |= tool_fail(-1, "play", "cannot read the content %s: %s", p->content, strerror(errno));
     return missing;
 }
@@ -348,6 +383,15 @@ static int hand_over(struct play *p, int count, char **given) {
     return tool_fail(KLT_LOAD, "play", "%s", err);
 }
 
+/* The terminal that a desktop has opened for a link closes with this program. */
+static int wait_for_enter(const struct play *p, int code) {
+    char line[16];
+    if (!p->ask) return code;
+    fputs("Press Enter.\n", stderr);
+    if (!fgets(line, sizeof line, stdin)) return code;
+    return code;
+}
+
 int cmd_play(int argc, char **argv) {
     static struct play play;
     struct play *p = &play;
@@ -357,15 +401,21 @@ int cmd_play(int argc, char **argv) {
         if (take(p, c) != 0) return KLT_USAGE;
     int linked = optind < argc ? take_link(p, argv[optind]) : 0;
     if (linked < 0 || check_link(p) != 0 || check_host_here(p) != 0) return KLT_USAGE;
+    if (p->ask && (!linked || argc - optind != 1))
+        return tool_usage("--ask: expected one link behind it, got %s", linked ? "more" : "none");
     bool dashes = optind > 0 && strcmp(argv[optind - 1], "--") == 0;
     optind += linked;
     if (optind < argc && !dashes)
         return tool_usage("expected RetroArch's arguments behind --, got \"%s\"", argv[optind]);
+    if (value_of(p, "link")) {
+        int code = accept_link(p, value_of(p, "link"));
+        if (code != 0) return wait_for_enter(p, code);
+    }
     if (!p->core || !p->content)
         return tool_usage("expected --core NAME_OR_PATH and --content FILE, got %s", p->core ? "only --core"
                                                                                      : p->content
                                                                                          ? "only --content"
                                                                                          : "neither");
-    if (find_all(p) != 0) return KLT_LOAD;
+    if (find_all(p) != 0) return wait_for_enter(p, KLT_LOAD);
     return hand_over(p, argc - optind, argv + optind);
 }

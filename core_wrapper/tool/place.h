@@ -22,6 +22,8 @@ struct kl_place {
     char cores[KLT_PATH], info[KLT_PATH], system[KLT_PATH];
     char saves[KLT_PATH], states[KLT_PATH]; /* "": beside the content */
     char options[KLT_PATH], remaps[KLT_PATH];
+    char playlists[KLT_PATH], downloads[KLT_PATH];
+    char content[KLT_PATH];       /* the folder that Load Content begins with; "": none is set */
     bool sort_saves, sort_states; /* into a folder of the core's name */
 };
 

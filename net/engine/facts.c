@@ -186,9 +186,12 @@ unsigned kl_facts_differ(const struct kl_facts *room, const struct kl_facts *you
 
 void kl_fact_name(char out[KL_FACT_NAME_MAX], const char *value) {
     const char *members = strstr(value, " members "), *bytes = strstr(value, " bytes, ");
+    const char *note = strstr(value, " (");
     size_t len = strlen(value);
-    if (bytes && memcmp(value, "xxh3 ", 5) == 0) {
-        value = bytes + strlen(" bytes, ");
+    bool is_file = bytes && memcmp(value, "xxh3 ", 5) == 0;
+    bool is_set = note && note - value >= 4 && memcmp(value, "set ", 4) == 0;
+    if (is_file || is_set) {
+        value = is_file ? bytes + strlen(" bytes, ") : note + strlen(" (");
         len = strlen(value);
         if (len && value[len - 1] == ')') len--;
     } else if (members && members > value)

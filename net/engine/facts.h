@@ -33,7 +33,8 @@ void kl_copy_cut(char *out, size_t cap, const char *s);
 /* Length of the part of a value that is compared: up to its first " (". */
 size_t kl_fact_length(const char *value);
 /* The part of a content's value that people know it by: "croom.nes" of "xxh3 ... (24592 bytes, croom.nes)",
- * also of a value that is cut, and "kof98.zip" of "kof98.zip members ...". */
+ * also of a value that is cut, and "kof98.zip" of "set kof98 (kof98.zip)" and of "kof98.zip
+ * members ...". */
 #define KL_FACT_NAME_MAX 64
 void kl_fact_name(char out[KL_FACT_NAME_MAX], const char *value);
 

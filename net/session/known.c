@@ -114,3 +114,17 @@ enum kl_known_result kl_known_check(const char *dir, const char *host, uint16_t 
     kl_file_unlock(&lock, NULL);
     return (enum kl_known_result)result;
 }
+
+bool kl_known_has(const char *dir, const char *host, uint16_t port) {
+    struct known k = {.text = NULL};
+    char key[253 + 8], ignored[KL_FILE_PATH + 64];
+    bool found = false;
+    int n = snprintf(key, sizeof key, "%s:%u ", host, port);
+    if (n >= (int)sizeof key || kl_file_join(k.path, sizeof k.path, dir, NAME, ignored, sizeof ignored) != 0)
+        return false;
+    if (read_known(&k, ignored, sizeof ignored) == 0)
+        for (const char *at = k.text; !found && *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] != 0))
+            found = strncasecmp(at, key, (size_t)n) == 0;
+    free(k.text);
+    return found;
+}

@@ -6,6 +6,7 @@
 #ifndef KL_KNOWN_H
 #define KL_KNOWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,7 @@ enum kl_known_result {
 /* host is compared without regard to case. Blocks on files: not for a frame's thread. */
 enum kl_known_result kl_known_check(const char *dir, const char *host, uint16_t port, const uint8_t pub[32],
                                     char *err, size_t err_len);
+/* True if this user has met that relay by name. An unreadable file is as none. */
+bool kl_known_has(const char *dir, const char *host, uint16_t port);
 
 #endif

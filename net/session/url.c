@@ -91,8 +91,8 @@ static bool is_plain(char c) { /* RFC 3986: unreserved */
 
 /* UTF-8 without control characters, as a str of the wire. */
 static bool is_text(const char *text, size_t len) {
-    uint8_t coded[1 + KL_URL_ROOM_MAX];
-    char out[KL_URL_ROOM_MAX + 1];
+    uint8_t coded[1 + KL_URL_GAME_MAX];
+    char out[KL_URL_GAME_MAX + 1];
     struct kl_reader r;
     coded[0] = (uint8_t)len;
     memcpy(coded + 1, text, len);
@@ -101,8 +101,10 @@ static bool is_text(const char *text, size_t len) {
     return !r.failed;
 }
 
-static int parse_room(struct part p, char *room, char *err, size_t err_len) {
-    size_t n = 0;
+/* A percent-encoded text of 1 to max bytes. what: "a room's name". */
+static int parse_text(struct part p, char *out, size_t max, const char *what, char *err, size_t err_len) {
+    char expected[100];
+    size_t n = 0, used = 0;
     for (size_t i = 0; i < p.len; i++) {
         int c = (unsigned char)p.at[i];
         if (c == '%') {
@@ -112,16 +114,83 @@ static int parse_room(struct part p, char *room, char *err, size_t err_len) {
             c = high << 4 | low;
             i += 2;
         } else if (!is_plain(p.at[i])) {
-            return refuse(err, err_len, "a room's name of letters, digits, '-', '.', '_', '~' and %XX", p);
+            snprintf(expected, sizeof expected, "%s of letters, digits, '-', '.', '_', '~' and %%XX", what);
+            return refuse(err, err_len, expected, p);
         }
-        if (n == KL_URL_ROOM_MAX) return refuse(err, err_len, "a room's name of 1 to 23 bytes", p);
-        room[n++] = (char)c;
+        if (n == max) break;
+        out[n++] = (char)c;
+        used = i + 1;
     }
-    if (n == 0) return refuse(err, err_len, "a room's name of 1 to 23 bytes after '/'", p);
-    if (!is_text(room, n))
-        return refuse(err, err_len, "a room's name in UTF-8 without control characters", p);
-    room[n] = 0;
+    snprintf(expected, sizeof expected, "%s of 1 to %zu bytes", what, max);
+    if (n == 0 || used < p.len) return refuse(err, err_len, expected, p);
+    snprintf(expected, sizeof expected, "%s in UTF-8 without control characters", what);
+    if (!is_text(out, n)) return refuse(err, err_len, expected, p);
+    out[n] = 0;
     return 0;
+}
+
+/* ---- an invitation's core and game ---- */
+
+bool kl_url_core_fits(const char *core) {
+    size_t len = 0;
+    while ((core[len] >= 'a' && core[len] <= 'z') || (core[len] >= '0' && core[len] <= '9') ||
+           core[len] == '_')
+        len++;
+    return len >= 1 && len <= KL_URL_CORE_MAX && core[len] == 0;
+}
+
+static int parse_core(struct part p, char *core, char *err, size_t err_len) {
+    size_t len = p.len <= KL_URL_CORE_MAX ? p.len : 0;
+    memcpy(core, p.at, len);
+    core[len] = 0;
+    return kl_url_core_fits(core) ? 0 : refuse(err, err_len, "a core of small letters, digits and '_'", p);
+}
+
+static int parse_game(struct part p, char *game, char *err, size_t err_len) {
+    if (parse_text(p, game, KL_URL_GAME_MAX, "a game's name", err, err_len) != 0) return -1;
+    bool path = game[strcspn(game, "/\\")] || !strcmp(game, ".") || !strcmp(game, "..");
+    return path ? refuse(err, err_len, "a game's name without folders", p) : 0;
+}
+
+static int parse_crc(struct part p, uint32_t *crc, char *err, size_t err_len) {
+    bool good = p.len == 8;
+    for (size_t i = 0; good && i < p.len; i++) {
+        good = hex_value(p.at[i]) >= 0;
+        *crc = *crc << 4 | (uint32_t)(hex_value(p.at[i]) & 15);
+    }
+    return good ? 0 : refuse(err, err_len, "8 hexadecimal digits after crc=", p);
+}
+
+static int parse_size(struct part p, uint64_t *size, char *err, size_t err_len) {
+    bool good = p.len >= 1 && p.len <= 10 && p.at[0] != '0';
+    for (size_t i = 0; good && i < p.len; i++) {
+        good = p.at[i] >= '0' && p.at[i] <= '9';
+        *size = *size * 10 + (uint64_t)(p.at[i] - '0');
+    }
+    return good ? 0 : refuse(err, err_len, "a number of bytes after size=", p);
+}
+
+/* Goes past a key of the query, "core=" or "&game=". */
+static bool key(const char **text, const char *name) {
+    const char *at = *text;
+    while (*name && *at == *name)
+        at++, name++;
+    if (*name) return false;
+    *text = at;
+    return true;
+}
+
+static int parse_query(const char **text, struct kl_url *u, char *err, size_t err_len) {
+    if (!key(text, "core="))
+        return refuse(err, err_len, "core=NAME after '?'", (struct part){*text, strlen(*text)});
+    if (parse_core(cut(text, "&#"), u->core, err, err_len) != 0) return -1;
+    if (!key(text, "&game=")) return 0;
+    if (parse_game(cut(text, "&#"), u->game, err, err_len) != 0) return -1;
+    if (!key(text, "&crc=")) return 0;
+    if (parse_crc(cut(text, "&#"), &u->crc, err, err_len) != 0) return -1;
+    if (!key(text, "&size="))
+        return refuse(err, err_len, "&size=BYTES after crc", (struct part){*text, strlen(*text)});
+    return parse_size(cut(text, "&#"), &u->size, err, err_len);
 }
 
 /* An empty one is refused, too: a link that was cut off must not become one that trusts anybody. */
@@ -151,9 +220,13 @@ int kl_url_parse(const char *text, struct kl_url *out, char *err, size_t err_len
     }
     if (*text != '/') return refuse(err, err_len, "'/' and a room's name after the host", whole);
     text++;
-    if (parse_room(cut(&text, "/?#"), u.room, err, err_len) != 0) return -1;
+    if (parse_text(cut(&text, "/?#"), u.room, KL_URL_ROOM_MAX, "a room's name", err, err_len) != 0) return -1;
+    if (*text == '?') {
+        text++;
+        if (parse_query(&text, &u, err, err_len) != 0) return -1;
+    }
     if (*text && *text != '#')
-        return refuse(err, err_len, "nothing but #FINGERPRINT after the room",
+        return refuse(err, err_len, "nothing but #FINGERPRINT after room, core and game",
                       (struct part){text, strlen(text)});
     if (*text == '#') {
         text++;
@@ -173,15 +246,32 @@ static bool append(char **at, const char *end, const char *text) {
     return true;
 }
 
-static bool append_room(char **at, const char *end, const char *room) {
-    for (; *room; room++) {
-        uint8_t c = (uint8_t)*room;
-        char one[4] = {*room, 0, 0, 0};
-        if (!is_plain(*room))
+static bool append_text(char **at, const char *end, const char *text) {
+    for (; *text; text++) {
+        uint8_t c = (uint8_t)*text;
+        char one[4] = {*text, 0, 0, 0};
+        if (!is_plain(*text))
             one[0] = '%', one[1] = "0123456789ABCDEF"[c >> 4], one[2] = "0123456789ABCDEF"[c & 15];
         if (!append(at, end, one)) return false;
     }
     return true;
+}
+
+static bool append_query(char **at, const char *end, const struct kl_url *u) {
+    char sum[48] = "";
+    if (!u->core[0]) return true;
+    if (u->size)
+        snprintf(sum, sizeof sum, "&crc=%08x&size=%llu", (unsigned)u->crc, (unsigned long long)u->size);
+    if (!append(at, end, "?core=") || !append(at, end, u->core)) return false;
+    return !u->game[0] ||
+           (append(at, end, "&game=") && append_text(at, end, u->game) && append(at, end, sum));
+}
+
+/* What was written is what was meant. */
+static bool is_same(const struct kl_url *a, const struct kl_url *b) {
+    return !strcasecmp(a->host, b->host) && a->port == b->port && !strcmp(a->room, b->room) &&
+           !strcasecmp(a->fingerprint, b->fingerprint) && !strcmp(a->core, b->core) &&
+           !strcmp(a->game, b->game) && a->size == b->size && (!a->size || a->crc == b->crc);
 }
 
 int kl_url_write(const struct kl_url *u, char *out, size_t cap) {
@@ -190,9 +280,8 @@ int kl_url_write(const struct kl_url *u, char *out, size_t cap) {
     struct kl_url back;
     if (u->port) snprintf(port, sizeof port, ":%u", u->port);
     bool fits = append(&at, end, SCHEME) && append(&at, end, u->host) && append(&at, end, port) &&
-                append(&at, end, "/") && append_room(&at, end, u->room) &&
+                append(&at, end, "/") && append_text(&at, end, u->room) && append_query(&at, end, u) &&
                 (!u->fingerprint[0] || (append(&at, end, "#") && append(&at, end, u->fingerprint)));
     if (!fits || kl_url_parse(out, &back, err, sizeof err) != 0) return -1;
-    bool same = !strcasecmp(back.host, u->host) && back.port == u->port && !strcmp(back.room, u->room);
-    return same && !strcasecmp(back.fingerprint, u->fingerprint) ? 0 : -1;
+    return is_same(&back, u) ? 0 : -1;
 }

@@ -336,8 +336,9 @@ static void sessions(void) {
     save("fuzz_session", "sealed", l.bytes, l.len);
     l.len = 0;
     static const char *links[] = {"keylock://example.org:55435/arcade#wgythom7kfxgzawo3kes55npkd5ewttr",
-                                  "keylock://192.0.2.7/caf%C3%A9%20%231"};
-    for (unsigned i = 0; i < 2; i++)
+                                  "keylock://192.0.2.7/caf%C3%A9%20%231",
+                                  "keylock://h/r?core=nestopia&game=a%20game.nes&crc=0123abcd&size=24592"};
+    for (unsigned i = 0; i < 3; i++)
         add(&l, 6, (const uint8_t *)links[i], strlen(links[i]));
     static const uint8_t share[48] = {0x2c, 0x3c, 0x6b, 0x8c, 0x4f, 0x38, 0x00, 0xe7, 0xae, 0xf6, 0x86,
                                       0x40, 0x25, 0xb4, 0xed, 0x79, 0xbd, 0x59, 0x91, 0x17, 0xe4, 0x27,

@@ -183,7 +183,7 @@ container() {
     image=$(b from --pull=never keylock-relay)
     # shellcheck disable=SC2046
     timeout 5 buildah --root "$store/root" --runroot "$store/run" --storage-driver vfs run --isolation chroot "$image" -- \
-        $(b inspect --type image --format '{{join .OCIv1.Config.Entrypoint " "}}' keylock-relay) --port 0 >"$store/log" 2>&1
+        $(b inspect --type image --format '{{.OCIv1.Config.Entrypoint}}' keylock-relay | tr -d '[]') --port 0 >"$store/log" 2>&1
     check container/runs "$(tail -n 3 "$store/log")" grep -q event=listening "$store/log"
     du -sm "$(b mount "$image")" | awk '{ print "     " $1 " MB" }'
     rm -rf "$store"

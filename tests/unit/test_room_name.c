@@ -41,6 +41,9 @@ static void depends_on_core_and_game(void **state) {
 static void a_set_counts_by_its_name(void **state) {
     (void)state;
     const char *a = name_of("FinalBurn Neo", "kof98.zip members 01 (12 of them)", false, 0);
+    const char *b = name_of("FinalBurn Neo", "set kof98 (kof98.zip)", false, 0);
+    assert_string_equal(b, name_of("FinalBurn Neo", "set kof98 (kof98.7z)", false, 0));
+    assert_string_not_equal(b, name_of("FinalBurn Neo", "set kof99 (kof99.zip)", false, 0));
     assert_int_equal(strncmp(a, "finalburn-", 10), 0);
     assert_string_equal(a, name_of("FinalBurn Neo", "kof98.7z members 02 (13 of them)", false, 0));
     assert_string_not_equal(a, name_of("FinalBurn Neo", "kof99.zip members 01 (12 of them)", false, 0));
@@ -62,6 +65,8 @@ static void games_for_people(void **state) {
         {"xxh3 0123456789abcdef (24592 bytes, my game.nes)", "my game.nes"},
         {"xxh3 0123456789abcdef (24592 bytes, a name that is cut by the li", "a name that is cut by the li"},
         {"kof98.zip members 0123456789abcdef (12 of them)", "kof98.zip"},
+        {"set kof98 (kof98.7z)", "kof98.7z"},
+        {"set a very long name (a very long na", "a very long na"},
         {"none", "none"},
         {"", ""},
         {" members ", " members "},

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "net/session/url.h"
 
@@ -74,8 +76,33 @@ static void everything_else_is_refused(void **state) {
         {"keylock://h:5:5/r", "a port from 1 to 65535"},
         {"keylock://h/r/s", "nothing but #FINGERPRINT"},
         {"keylock://h/r/", "nothing but #FINGERPRINT"},
-        {"keylock://h/r?core=x", "nothing but #FINGERPRINT"},
-        {"keylock://h/r?#" FP, "nothing but #FINGERPRINT"},
+        {"keylock://h/r?#" FP, "core=NAME after '?'"},
+        {"keylock://h/r?game=x.nes", "core=NAME after '?'"},
+        {"keylock://h/r?core=", "a core of small letters"},
+        {"keylock://h/r?core=Nestopia", "a core of small letters"},
+        {"keylock://h/r?core=../x", "a core of small letters"},
+        {"keylock://h/r?core=a%62", "a core of small letters"},
+        {"keylock://h/r?core=--wrapper", "a core of small letters"},
+        {"keylock://h/r?core=x&content=/etc/passwd", "nothing but #FINGERPRINT"},
+        {"keylock://h/r?core=x&core=y", "nothing but #FINGERPRINT"},
+        {"keylock://h/r?core=x&name=ben", "nothing but #FINGERPRINT"},
+        {"keylock://h/r?core=x&game=", "a game's name of 1 to 63"},
+        {"keylock://h/r?core=x&game=a b", "letters, digits"},
+        {"keylock://h/r?core=x&game=a\"b", "letters, digits"},
+        {"keylock://h/r?core=x&game=..", "without folders"},
+        {"keylock://h/r?core=x&game=.", "without folders"},
+        {"keylock://h/r?core=x&game=..%2fa.nes", "without folders"},
+        {"keylock://h/r?core=x&game=..%5ca.nes", "without folders"},
+        {"keylock://h/r?core=x&game=a%0ab", "without control characters"},
+        {"keylock://h/r?core=x&game=a.nes&crc=1234567&size=5", "8 hexadecimal digits"},
+        {"keylock://h/r?core=x&game=a.nes&crc=1234567g&size=5", "8 hexadecimal digits"},
+        {"keylock://h/r?core=x&game=a.nes&crc=12345678", "&size=BYTES"},
+        {"keylock://h/r?core=x&game=a.nes&crc=12345678&size=", "a number of bytes"},
+        {"keylock://h/r?core=x&game=a.nes&crc=12345678&size=0", "a number of bytes"},
+        {"keylock://h/r?core=x&game=a.nes&crc=12345678&size=-1", "a number of bytes"},
+        {"keylock://h/r?core=x&game=a.nes&crc=12345678&size=12345678901", "a number of bytes"},
+        {"keylock://h/r?core=x&game=a.nes&crc=12345678&size=5&seats=8", "nothing but #FINGERPRINT"},
+        {"keylock://h/r?core=x&game=a.nes&size=5", "nothing but #FINGERPRINT"},
         {"keylock://h//r", "a room's name of 1 to 23"},
         {"keylock://h/a b", "letters, digits"},
         {"keylock://h/a&b", "letters, digits"},
@@ -116,16 +143,61 @@ static void everything_else_is_refused(void **state) {
     }
 }
 
+/* An invitation: core and game, and nothing that could be an option or a path. */
+static void invitations(void **state) {
+    (void)state;
+    struct kl_url u;
+    char err[256] = "", out[KL_URL_MAX + 1];
+    static const char full[] =
+        "keylock://h:5/"
+        "r%20s?core=genesis_plus_gx&game=My%20%22Game%22%20%28v1%29.md&crc=00ab12EF&size=524288#" FP;
+    if (kl_url_parse(full, &u, err, sizeof err) != 0) fail_msg("%s", err);
+    assert_string_equal(u.room, "r s");
+    assert_string_equal(u.core, "genesis_plus_gx");
+    assert_string_equal(u.game, "My \"Game\" (v1).md");
+    assert_true(u.crc == 0xab12ef && u.size == 524288);
+    assert_string_equal(u.fingerprint, FP);
+    assert_int_equal(kl_url_write(&u, out, sizeof out), 0);
+    assert_int_equal(strcasecmp(out, full), 0);
+    assert_int_equal(kl_url_parse("keylock://h/r?core=2048", &u, err, sizeof err), 0);
+    assert_true(!strcmp(u.core, "2048") && !u.game[0] && !u.size);
+    assert_int_equal(kl_url_parse("keylock://h/r?core=fbneo&game=kof98.zip#" FP, &u, err, sizeof err), 0);
+    assert_true(!strcmp(u.game, "kof98.zip") && !u.size && *u.fingerprint);
+    snprintf(u.game, sizeof u.game, "a/b");
+    assert_int_equal(kl_url_write(&u, out, sizeof out), -1);
+    snprintf(u.core, sizeof u.core, "Core");
+    assert_int_equal(kl_url_write(&u, out, sizeof out), -1);
+}
+
+/* 64 KiB, and bytes that mean something to a shell. */
+static void links_of_any_size(void **state) {
+    (void)state;
+    static char text[65536 + 64];
+    struct kl_url u;
+    char err[256];
+    const char *const parts[] = {"keylock://h/r?core=", "keylock://h/r?core=x&game=", "keylock://",
+                                 "keylock://h/"};
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        memset(text, 'a', sizeof text - 1);
+        memcpy(text, parts[i], strlen(parts[i]));
+        assert_int_equal(kl_url_parse(text, &u, err, sizeof err), -1);
+        assert_non_null(strstr(err, "a shorter link"));
+    }
+}
+
 static void names_too_long(void **state) {
     (void)state;
-    char text[2000], host[300], err[256];
+    char text[2000], host[300], core[KL_URL_CORE_MAX + 1] = "", game[3 * KL_URL_GAME_MAX + 1], err[256];
     struct kl_url u;
+    memset(core, 'c', sizeof core - 1);
+    for (size_t i = 0; i < KL_URL_GAME_MAX; i++)
+        strcpy(game + 3 * i, "%41");
     memset(host, 'h', sizeof host);
     host[253] = 0;
     snprintf(text, sizeof text,
              "keylock://%s:65535/%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41"
-             "%%41%%41%%41%%41%%41%%41%%41#" FP,
-             host);
+             "%%41%%41%%41%%41%%41%%41%%41?core=%s&game=%s&crc=12345678&size=1234567890#" FP,
+             host, core, game);
     assert_int_equal(strlen(text), KL_URL_MAX);
     assert_int_equal(kl_url_parse(text, &u, err, sizeof err), 0);
     host[253] = 'h', host[254] = 0;
@@ -144,9 +216,10 @@ static void what_is_written_is_read(void **state) {
         struct kl_url u;
         const char *text;
     } table[] = {
-        {{"example.org", 0, "arcade", ""}, "keylock://example.org/arcade"},
-        {{"h", 55435, "a b/c", FP}, "keylock://h:55435/a%20b%2Fc#" FP},
-        {{"h", 0, "caf\xc3\xa9#?", ""}, "keylock://h/caf%C3%A9%23%3F"},
+        {{.host = "example.org", .port = 0, .room = "arcade", .fingerprint = ""},
+         "keylock://example.org/arcade"},
+        {{.host = "h", .port = 55435, .room = "a b/c", .fingerprint = FP}, "keylock://h:55435/a%20b%2Fc#" FP},
+        {{.host = "h", .port = 0, .room = "caf\xc3\xa9#?", .fingerprint = ""}, "keylock://h/caf%C3%A9%23%3F"},
     };
     char out[KL_URL_MAX + 1], err[256];
     struct kl_url back;
@@ -165,9 +238,11 @@ static void what_is_written_is_read(void **state) {
 static void what_no_link_can_name_is_not_written(void **state) {
     (void)state;
     static const struct kl_url table[] = {
-        {"", 0, "r", ""},    {"h", 0, "", ""},     {"h:5", 0, "r", ""},  {"h/x", 0, "r", ""},
-        {"u@h", 0, "r", ""}, {"h", 0, "a\nb", ""}, {"h", 0, "\xff", ""}, {"h", 0, "r", "short"},
-        {"-h", 0, "r", ""},  {"h#", 0, "r", ""},
+        {.host = "", .room = "r", .fingerprint = ""},     {.host = "h", .room = "", .fingerprint = ""},
+        {.host = "h:5", .room = "r", .fingerprint = ""},  {.host = "h/x", .room = "r", .fingerprint = ""},
+        {.host = "u@h", .room = "r", .fingerprint = ""},  {.host = "h", .room = "a\nb", .fingerprint = ""},
+        {.host = "h", .room = "\xff", .fingerprint = ""}, {.host = "h", .room = "r", .fingerprint = "short"},
+        {.host = "-h", .room = "r", .fingerprint = ""},   {.host = "h#", .room = "r", .fingerprint = ""},
     };
     char out[KL_URL_MAX + 1];
     for (size_t i = 0; i < COUNT(table); i++)
@@ -177,6 +252,8 @@ static void what_no_link_can_name_is_not_written(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_links),
+        cmocka_unit_test(invitations),
+        cmocka_unit_test(links_of_any_size),
         cmocka_unit_test(everything_else_is_refused),
         cmocka_unit_test(names_too_long),
         cmocka_unit_test(what_is_written_is_read),
