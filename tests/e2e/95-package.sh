@@ -45,8 +45,8 @@ fi
 # --- the desktop entry, the image -----------------------------------------------------------------------------------
 
 entry=core_wrapper/debian/keylock.desktop
-check package/desktop-entry "it does not hand links to keylock play" \
-    grep -qx 'Exec=keylock play -- %u' $entry
+check package/desktop-entry "it does not hand links to keylock play, which asks" \
+    grep -qx 'Exec=keylock play --ask -- %u' $entry
 check package/desktop-scheme "it is not for keylock://" grep -qx 'MimeType=x-scheme-handler/keylock;' $entry
 ! command -v desktop-file-validate >/dev/null || check package/desktop "$(desktop-file-validate $entry)" desktop-file-validate $entry
 
