@@ -35,6 +35,7 @@ struct stream {
     struct read_file *file; /* NULL: nobody asks any more */
     const uint8_t *bytes;
     size_t len, at, directory;
+    size_t read_to; /* the end of the last read */
     bool found;
     FILE *self, *plain; /* plain: for a core that asks for a descriptor */
     struct stream *next;
@@ -72,7 +73,9 @@ static void add_span(struct spans *s, uint64_t from, uint64_t to) {
 
 static void note_read(struct stream *s, uint64_t from, uint64_t to) {
     kl_mutex_lock(&archives.lock);
-    if (!s->found && s->directory && from == s->directory) {
+    bool goes_on = from == s->read_to; /* then it does not know that the directory begins here */
+    s->read_to = to;
+    if (!s->found && s->directory && from == s->directory && !goes_on) {
         s->found = true;
         forget_spans(&s->before);
     }
@@ -84,6 +87,7 @@ static void note_read(struct stream *s, uint64_t from, uint64_t to) {
 
 /* ---- the stream ---- */
 
+/* C's stream asks for each byte alone: kl_world_archive_fread() is the quick way. */
 static ssize_t take(void *cookie, char *out, size_t size) {
     struct stream *s = cookie;
     size_t n = s->at < s->len ? s->len - s->at : 0;
@@ -181,6 +185,14 @@ static struct stream *stream_of(const FILE *f) {
     while (s && s->self != f)
         s = s->next;
     return s;
+}
+
+size_t kl_world_archive_fread(void *out, size_t bytes, FILE *f) {
+    kl_mutex_lock(&archives.lock);
+    struct stream *s = stream_of(f);
+    kl_mutex_unlock(&archives.lock);
+    if (!s || ftell(f) != (long)s->at) return 0; /* a byte was put back */
+    return (size_t)take(s, out, bytes);
 }
 
 bool kl_world_archive_has(const FILE *f) {

@@ -126,6 +126,14 @@ static FILE *v_fopen(const char *path, const char *mode) {
     return f;
 }
 
+static size_t v_fread(void *out, size_t size, size_t count, FILE *f) {
+    size_t bytes = size && count <= SIZE_MAX / size ? size * count : 0;
+    size_t got = bytes ? kl_world_archive_fread(out, bytes, f) : 0;
+    if (!got) return fread(out, size, count, f);
+    if (got < bytes) got += fread((char *)out + got, 1, bytes - got, f); /* marks the end */
+    return got / size;
+}
+
 /* A stream without buffer stays one. */
 static int v_setvbuf(FILE *f, char *buffer, int mode, size_t size) {
     return kl_world_archive_has(f) ? 0 : setvbuf(f, buffer, mode, size);
@@ -306,6 +314,7 @@ const struct kl_hook kl_world_file_hooks[] = {
     {"__openat64_2", (void *)v_openat_2, NULL},
     {"creat", (void *)v_creat, NULL},
     {"creat64", (void *)v_creat, NULL},
+    {"fread", (void *)v_fread, NULL},
     {"setvbuf", (void *)v_setvbuf, NULL},
     {"setbuf", (void *)v_setbuf, NULL},
     {"fileno", (void *)v_fileno, NULL},

@@ -30,6 +30,8 @@ void kl_world_random_start(uint64_t seed);
 /* Opens a .zip or .7z for reading, so that it is noted what is read. NULL: it is none, or cannot be opened.
  */
 FILE *kl_world_archive_open(const char *path);
+/* What fread() would read from such a stream, in one piece; the rest, if any, is for fread(). */
+size_t kl_world_archive_fread(void *out, size_t bytes, FILE *f);
 /* True for a stream of kl_world_archive_open() that is open. */
 bool kl_world_archive_has(const FILE *f);
 /* A stream of the same file that has a descriptor, whose reads nobody sees; f itself if it is none of ours.

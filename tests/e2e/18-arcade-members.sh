@@ -132,6 +132,13 @@ check members/forged-states-the-right "it states another" test "$(crc "$tmp/forg
 room forged duel
 refused forged "duel.gfx differs: room has crc 9c694635, you have crc $bad"
 
+# Other bytes of the right checksum.
+two same-crc
+repack same-crc ben duel.zip duel '^duel.gfx'
+check members/same-crc-is-the-right "it is another" test "$(crc "$tmp/same-crc/ben/games/duel.zip" duel.gfx)" = 9c694635
+room same-crc duel
+refused same-crc "duel.gfx differs: room has crc 9c694635."
+
 # --- the host's small files -------------------------------------------------------------------------------------
 
 # small CASE WHO WORD: the three files, with this word in them.

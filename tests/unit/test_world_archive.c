@@ -92,7 +92,8 @@ static int finish(void **state) {
 static void take(FILE *f, long at, size_t len) {
     uint8_t out[LEN];
     assert_int_equal(fseek(f, at, SEEK_SET), 0);
-    assert_int_equal(fread(out, 1, len, f), len);
+    size_t (*fn)(void *, size_t, size_t, FILE *) = (size_t(*)(void *, size_t, size_t, FILE *))hook("fread");
+    assert_int_equal(fn(out, 1, len, f), len);
     assert_memory_equal(out, zip + at, len);
 }
 static void has_read(uint64_t from, uint64_t to) {
@@ -137,6 +138,41 @@ static void a_reader_without_directory_reads_all_that_it_reads(void **state) {
     take(f, 0, 300);
     fclose(f);
     has_read(0, 300);
+}
+
+/* Also if one of its pieces happens to begin where the directory does. */
+static void a_reader_in_pieces_reads_all(void **state) {
+    (void)state;
+    FILE *f = open_it(path);
+    take(f, 0, DIRECTORY);
+    take(f, DIRECTORY, 47);
+    fclose(f);
+    has_read(0, DIRECTORY);
+    kl_world_files_clear();
+    f = open_it(path); /* byte by byte */
+    for (unsigned i = 0; i < LEN; i++)
+        assert_int_equal(fgetc(f), zip[i]);
+    assert_int_equal(fgetc(f), EOF);
+    fclose(f);
+    has_read(0, DIRECTORY);
+}
+
+static void the_end_of_a_stream_shows(void **state) {
+    (void)state;
+    uint8_t out[LEN];
+    size_t (*fn)(void *, size_t, size_t, FILE *) = (size_t(*)(void *, size_t, size_t, FILE *))hook("fread");
+    FILE *f = open_it(path);
+    assert_int_equal(fn(out, 100, 1000, f), LEN / 100);
+    assert_true(feof(f));
+    assert_int_equal(fseek(f, 0, SEEK_SET), 0);
+    assert_false(feof(f));
+    assert_int_equal(ungetc('x', f), 'x');
+    fseek(f, 10, SEEK_SET);
+    assert_int_equal(ungetc('x', f), 'x');
+    assert_int_equal(fn(out, 1, 2, f), 2);
+    assert_int_equal(out[0], 'x');
+    assert_int_equal(out[1], zip[10]);
+    fclose(f);
 }
 
 static void other_ways_of_reading_are_unknown(void **state) {
@@ -280,6 +316,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(only_what_is_asked_for_counts, begin, finish),
         cmocka_unit_test_setup_teardown(a_reader_without_directory_reads_all_that_it_reads, begin, finish),
+        cmocka_unit_test_setup_teardown(a_reader_in_pieces_reads_all, begin, finish),
+        cmocka_unit_test_setup_teardown(the_end_of_a_stream_shows, begin, finish),
         cmocka_unit_test_setup_teardown(other_ways_of_reading_are_unknown, begin, finish),
         cmocka_unit_test_setup_teardown(a_stream_outlives_the_list, begin, finish),
         cmocka_unit_test(the_table_names_files),

@@ -7,11 +7,12 @@
 duel.zip is a game, duelj.zip its clone, which takes duel.gfx from its parent. brawl.zip needs the BIOS in
 arcbios.zip. Members are noise from a seed, so every build packs the same bytes.
 
-The second form packs the members of the sets in another way:
+The second form packs the members of the sets in another way. A SET may be the path of a zip.
     -METHOD     deflate, store; of a 7z also lzma1, lzma2
     +NAME=TEXT  one more member, the first of the archive; NAME=TEXT alone: the last
     ~NAME       one byte of this member differs
     !NAME       the same, and the zip states the checksum of the right bytes
+    ^NAME       this member differs and has the same checksum
 """
 import ctypes
 import random
@@ -67,6 +68,27 @@ def flip(data):
     return data[:100] + bytes([data[100] ^ 1]) + data[101:]
 
 
+def differ_with_same_checksum(data):
+    """One byte differs, and the four behind it are such that the CRC-32 is the old one: which of their bits change follows
+    from what each bit changes, by elimination."""
+    base = flip(data)
+    zero = zlib.crc32(base)
+    rows = []
+    for bit in range(32):
+        other = bytearray(base)
+        other[101 + bit // 8] ^= 1 << bit % 8
+        rows.append((zlib.crc32(other) ^ zero, 1 << bit))
+    wanted, bits = zero ^ zlib.crc32(data), 0
+    for column in range(32):
+        at = next(i for i, (effect, _) in enumerate(rows) if effect >> column & 1)
+        pivot = rows.pop(at)
+        rows = [(e ^ pivot[0], b ^ pivot[1]) if e >> column & 1 else (e, b) for e, b in rows]
+        if wanted >> column & 1:
+            wanted, bits = wanted ^ pivot[0], bits ^ pivot[1]
+    patch = bytes(b ^ (bits >> 8 * i & 0xFF) for i, b in enumerate(base[101:105]))
+    return base[:101] + patch + base[105:]
+
+
 def state_checksum(path, wrong, right):
     """In local headers and directory alike."""
     with open(path, "rb") as f:
@@ -76,7 +98,7 @@ def state_checksum(path, wrong, right):
 
 
 def repack(path, words):
-    first, last, how, flipped, forged = [], [], [], [], []
+    first, last, how, flipped, forged, same = [], [], [], [], [], []
     members = []
     for word in words:
         if word[0] == "-":
@@ -84,12 +106,16 @@ def repack(path, words):
         elif "=" in word:
             name, text = word.lstrip("+").split("=", 1)
             (first if word[0] == "+" else last).append((name, text.encode()))
-        elif word[0] in "~!":
-            (flipped if word[0] == "~" else forged).append(word[1:])
+        elif word[0] in "~!^":
+            {"~": flipped, "!": forged, "^": same}[word[0]].append(word[1:])
+        elif word.endswith(".zip"):
+            with zipfile.ZipFile(word) as source:
+                members += [(i.filename, source.read(i)) for i in source.infolist()]
         else:
             members += [(name, member(*SETS[word][name])) for name in SETS[word]]
     whole = dict(members)
     members = [(n, flip(d) if n in flipped + forged else d) for n, d in members]
+    members = [(n, differ_with_same_checksum(d) if n in same else d) for n, d in members]
     (pack_7z if path.endswith(".7z") else pack_zip)(path, first + members + last, *how)
     for name in forged:
         state_checksum(path, flip(whole[name]), whole[name])
