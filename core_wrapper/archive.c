@@ -74,7 +74,7 @@ static void end_sums(struct sums *s, struct kl_archive_member *m) {
 
 struct zip {
     const uint8_t *bytes;
-    size_t len, directory; /* where the directory begins */
+    size_t len, directory; /* offset of the directory */
     unsigned count;
 };
 struct entry {
@@ -113,8 +113,9 @@ size_t kl_archive_directory(const uint8_t *bytes, size_t len) {
     return find_directory(&z) ? z.directory : 0;
 }
 
-/* The entry at `at` of the directory, and where its data lies. Readers differ in what they believe if
- * directory and local header differ: such a zip is none. Returns where the next entry is; 0: damaged. */
+/* The entry at `at` of the directory, and the place of its data. If directory and local header differ, some
+ * readers believe the one and some the other: such a zip is none. Returns the next entry's offset; 0:
+ * damaged. */
 static size_t read_entry(const struct zip *z, size_t at, struct entry *e) {
     if (at > z->len || z->len - at < 46 || le(z->bytes + at, 4) != 0x02014b50) return 0;
     const uint8_t *h = z->bytes + at;

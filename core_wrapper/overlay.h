@@ -11,7 +11,7 @@ void kl_overlay_reset(void);
 /* One call of retro_run in a room, before anything is shown in it. */
 void kl_overlay_turn(uint64_t now_us);
 
-/* A match begins here: says who plays as which player. */
+/* A match begins here: names the players and their numbers. */
 void kl_overlay_begin(void);
 
 /* The words for the desync that the relay has found. */

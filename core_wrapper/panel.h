@@ -2,8 +2,8 @@
  * panel".
  *
  * panel_fill.c copies the session's figures into struct kl_panel. panel_state.c makes the line of a state
- * that lasts ("waiting for bob  3 s"). panel_card.c makes the card: a few lines at the top that say what is
- * awaited and what to do, while no match runs. panel.c makes the panel's text and draws all of these.
+ * that lasts ("waiting for bob  3 s"). panel_card.c makes the card: while no match runs, a few lines at
+ * the top name the awaited players and the next step. panel.c makes the panel's text and draws all of these.
  * Pure: all text is a function of struct kl_panel alone. */
 #ifndef KLW_PANEL_H
 #define KLW_PANEL_H

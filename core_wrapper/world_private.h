@@ -27,8 +27,7 @@ void kl_world_clock_frame(uint32_t f);
 void kl_world_random_start(uint64_t seed);
 
 /* world_archive.c */
-/* Opens a .zip or .7z for reading, so that it is noted what is read. NULL: it is none, or cannot be opened.
- */
+/* Opens a .zip or .7z for reading and notes all reads. NULL: it is none, or cannot be opened. */
 FILE *kl_world_archive_open(const char *path);
 /* What fread() would read from such a stream, in one piece; the rest, if any, is for fread(). */
 size_t kl_world_archive_fread(void *out, size_t bytes, FILE *f);

@@ -7,7 +7,7 @@
 #include "net/session/url.h"
 
 /* Finds the link's core and game; each buffer is NULL if the player has named that one. True; or false with
- * one line in missing: what is not there, and the remedy. */
+ * one line in missing, with the remedy. */
 bool kl_invited_find(const struct kl_url *url, char core[KLT_PATH], char content[KLT_PATH], char *missing,
                      size_t missing_len);
 

@@ -31,7 +31,7 @@ struct kl_router_news {
     int32_t code;     /* KL_ROUTER_REFUSED */
 };
 
-/* What is known of the router, and the mapping that it has made for us. */
+/* The known facts about the router, and the mapping that it has made for us. */
 struct kl_router;
 /* NULL without memory. */
 struct kl_router *kl_router_open(uint16_t port, uint32_t lease_s);

@@ -28,7 +28,7 @@ struct kl_usual {
     uint16_t value[KL_USUAL_COUNT];
     uint8_t next;
 };
-void kl_usual_add(struct kl_usual *u, double value); /* capped at what 16 bits hold */
+void kl_usual_add(struct kl_usual *u, double value); /* capped at 16 bits */
 uint16_t kl_usual(const struct kl_usual *u);
 
 /* The relay's clock as this client sees it: `base` is the smallest (receive time - send stamp) of the last

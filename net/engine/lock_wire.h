@@ -36,7 +36,7 @@ struct kl_frame {
                       number-1 (only on keyframes, never on frame 0); KL_FRAME_COMMANDS: commands come before
                       it (only on keyframes); KL_FRAME_BY_CLOCK: closed by the clock, not by its samples */
     uint8_t active;                   /* bit per seat that takes part in this interval */
-    struct kl_input in[KL_MAX_SEATS]; /* by seat; neutral where not active */
+    struct kl_input in[KL_MAX_SEATS]; /* by seat; neutral if not active */
 };
 
 /* Coded inputs of up to KL_MAX_SEATS seats, read side by side. */
@@ -73,7 +73,7 @@ struct kl_update {
     uint8_t away;         /* seats that are absent, returning, or away */
     bool has_schedule;
     int64_t due_us;              /* frame `first` is due at stamp + due_us */
-    bool has_mark;               /* only where count > 0 */
+    bool has_mark;               /* only if count > 0 */
     uint8_t mark[KL_MARK_BYTES]; /* the relay's, on all frames up to the last in here */
     uint32_t first, count;       /* closed frames that follow; with count 0, first is the next one to close */
     struct kl_frames frames;     /* reading */

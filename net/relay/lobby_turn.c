@@ -171,7 +171,7 @@ static void leave_queue(struct kl_lobby_room *r, const struct waiter *w) {
 /* --- seats change hands -----------------------------------------------------------------------------------
  */
 
-/* The player who has handed on a seat first; KL_MAX_CLIENTS: nobody has. */
+/* The first player that has handed on a seat; KL_MAX_CLIENTS: none. */
 static unsigned first_giver(const struct kl_lobby_room *r) {
     unsigned first = KL_MAX_CLIENTS;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -212,7 +212,8 @@ static uint8_t taken_over(struct kl_lobby_room *r, uint64_t now_us) {
     return seats & (uint8_t)-seats; /* a second one is offered to the next */
 }
 
-/* A seat goes to the one that it was offered to; where nobody waits, to the first who wants a free one. */
+/* A seat goes to the client that it was offered to; if nobody waits, to the first that asks for a free one.
+ */
 static void wants_seat(struct kl_lobby_room *r, const struct waiter *w, unsigned wanted, uint64_t now_us) {
     uint8_t seats = 0;
     bool offered = w->turn->until_us > 0;

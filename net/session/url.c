@@ -267,7 +267,7 @@ static bool append_query(char **at, const char *end, const struct kl_url *u) {
            (append(at, end, "&game=") && append_text(at, end, u->game) && append(at, end, sum));
 }
 
-/* What was written is what was meant. */
+/* The link reads back as the same. */
 static bool is_same(const struct kl_url *a, const struct kl_url *b) {
     return !strcasecmp(a->host, b->host) && a->port == b->port && !strcmp(a->room, b->room) &&
            !strcasecmp(a->fingerprint, b->fingerprint) && !strcmp(a->core, b->core) &&

@@ -11,7 +11,7 @@
  * all, so its packet throttle, which drops unreliable packets when the RTT jitters, drops none of ours. */
 enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 
-/* ENet's default of 1,400 is above what PPPoE with a tunnel carries. With seal and checksum field, for which
+/* ENet's default of 1,400 is too much for PPPoE with a tunnel. With seal and checksum field, for which
  * ENet itself leaves no room, a datagram has 1,200 bytes at most. */
 #define KL_ENET_MTU 1170
 #define KL_ENET_MAX (KL_ENET_MTU + 4)

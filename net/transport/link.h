@@ -19,8 +19,8 @@ struct kl_link_config {
     uint16_t port;
     const char *fingerprint; /* required of the relay; NULL: any, see status.fingerprint */
     bool insecure_lan;       /* without encryption if the relay allows that too */
-    uint8_t ciphers;         /* enum kl_cipher bits to offer, for measurements; 0: what this machine has */
-    bool sparing; /* a metered link: nothing is repeated half a frame later, even if the room does that */
+    uint8_t ciphers; /* enum kl_cipher bits to offer, for measurements; 0: all that this machine has */
+    bool sparing;    /* a metered link: nothing is repeated half a frame later, even if the room does that */
     struct kl_hello hello; /* its version and seat key are filled in */
     /* Signs RETURN. All zero: one is made, and the seat is lost with the process. */
     struct kl_seat_key seat;

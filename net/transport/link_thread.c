@@ -113,8 +113,7 @@ static void connect_enet(struct kl_link *l, const struct kl_session_keys *keys) 
     kl_opener_init(&l->opener, keys, keys->down);
     l->has_keys = true;
     /* The relay takes these from our CONNECT. Deceleration 0: the throttle also shrinks the window of
-     * reliable data when the RTT jitters, which would slow start data down on just the links where it is
-     * slow. */
+     * reliable data when the RTT jitters, which would slow start data down on just the slow links. */
     ENetPeer *peer = &l->enet->peers[0];
     peer->packetThrottleInterval = ENET_PEER_PACKET_THROTTLE_INTERVAL;
     peer->packetThrottleAcceleration = ENET_PEER_PACKET_THROTTLE_SCALE;

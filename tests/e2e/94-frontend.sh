@@ -110,8 +110,8 @@ cp "$tmp/ann.hash" "$tmp/ann-1.hash"
 kept closed
 : >"$tmp/ann.hash"
 begun=$(grep -ac 'playing seats=' "$tmp/ann.log")
-# Load Core: gambatte, nestopia, nestopia Keylock; Load Content, Start Directory: behind Parent Directory; the core again.
-menu_keys "$command_port" A DOWN DOWN A DOWN A A DOWN DOWN A A
+# Load Core: Keylock stands before gambatte and nestopia; Load Content, Start Directory: behind Parent Directory; the core again.
+menu_keys "$command_port" A A DOWN A A DOWN DOWN A A
 check frontend/again "loaded again, she is not in the match: $(status) $(show ann relay)" eventually 20 eval '[ "$(grep -ac "playing seats=" "$tmp/ann.log")" -gt '"$begun"' ]'
 goes_on again
 kept again
