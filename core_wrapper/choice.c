@@ -272,6 +272,7 @@ bool kl_choice_ended(void) {
     if (join_beside(wandering)) return true;
     if (c.quick) { /* taken by another in the meantime: look on */
         snprintf(c.barred, sizeof c.barred, "%s", c.made ? "" : kl_w.config.room);
+        if (!c.made && kl_w.status.refused == KL_REFUSE_IDENTITY) kl_quick_bar(c.quick, kl_w.config.room);
         kl_wrapper_say(KL_SCREEN_WARNING, 3000, "quick match: %s", kl_w.status.reason);
         c.made = false;
         kl_session_leave(0);

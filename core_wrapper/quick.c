@@ -11,12 +11,15 @@
 #include "net/transport/ask.h"
 
 #define AGAIN_US 3000000 /* between two looks, and as much again at most, so that two do not keep step */
+#define OTHERS   16
 
 struct kl_quick {
     struct kl_quick_want want;
     struct kl_asker asker; /* its mutex: of all below */
     bool resting;
     char mine[KL_NAME_MAX], barred[KL_NAME_MAX];
+    char other[OTHERS][KL_NAME_MAX]; /* rooms of another set */
+    unsigned others;                 /* counted on; the newest OTHERS are kept */
     enum kl_quick_news news;
     char text[256];
     /* of the thread alone */
@@ -43,11 +46,21 @@ void kl_quick_name(char out[KL_NAME_MAX]) {
 
 /* ---- the thread ---- */
 
+static bool is_other(struct kl_quick *q, const char *room) {
+    bool is = false;
+    kl_mutex_lock(&q->asker.mutex);
+    for (unsigned i = 0; i < OTHERS && i < q->others; i++)
+        is |= !strcmp(q->other[i], room);
+    kl_mutex_unlock(&q->asker.mutex);
+    return is;
+}
+
 static bool pick(void *quick, struct kl_rooms *piece) {
     struct kl_quick *q = quick;
     for (unsigned i = 0; i < piece->count; i++) {
         const struct kl_room_line *l = &piece->line[i];
-        if (!kl_quick_fits(l, &q->want, q->ours, q->not ) || (*q->found && l->rtt_ms >= q->rtt_ms)) continue;
+        if (!kl_quick_fits(l, &q->want, q->ours, q->not ) || is_other(q, l->name)) continue;
+        if (*q->found && l->rtt_ms >= q->rtt_ms) continue;
         snprintf(q->found, sizeof q->found, "%s", l->name);
         q->rtt_ms = l->rtt_ms;
     }
@@ -118,6 +131,12 @@ void kl_quick_look(struct kl_quick *q, const char *mine, const char *barred) {
     q->resting = false;
     kl_mutex_unlock(&q->asker.mutex);
     kl_asker_poke(&q->asker);
+}
+
+void kl_quick_bar(struct kl_quick *q, const char *room) {
+    kl_mutex_lock(&q->asker.mutex);
+    snprintf(q->other[q->others++ % OTHERS], KL_NAME_MAX, "%s", room);
+    kl_mutex_unlock(&q->asker.mutex);
 }
 
 enum kl_quick_news kl_quick_news(struct kl_quick *q, char *room, char *why) {

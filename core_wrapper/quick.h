@@ -37,6 +37,8 @@ struct kl_quick *kl_quick_open(const struct kl_quick_want *want);
  * enter.
  */
 void kl_quick_look(struct kl_quick *q, const char *mine, const char *barred);
+/* The room has another set: it is never found again. (The newest 16 are remembered.) */
+void kl_quick_bar(struct kl_quick *q, const char *room);
 /* The news since the call before. room or why, as it says; both hold 256 bytes. */
 enum kl_quick_news kl_quick_news(struct kl_quick *q, char *room, char *why);
 /* Ends the thread, without waiting for any answer; NULL is allowed. */

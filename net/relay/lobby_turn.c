@@ -212,12 +212,13 @@ static uint8_t taken_over(struct kl_lobby_room *r, uint64_t now_us) {
     return seats & (uint8_t)-seats; /* a second one is offered to the next */
 }
 
-/* A seat goes to the client that it was offered to; if nobody waits, to the first that asks for a free one.
+/* A seat goes to the client that it was offered to, or that asks for a free one while nobody waits before it.
  */
 static void wants_seat(struct kl_lobby_room *r, const struct waiter *w, unsigned wanted, uint64_t now_us) {
     uint8_t seats = 0;
     bool offered = w->turn->until_us > 0;
-    if (can_play(r, w) && (offered || !kl_lobby_waiting(r, NULL))) {
+    const struct kl_lobby_turn *first = behind(r, 0).turn;
+    if (can_play(r, w) && (offered || !first || first == w->turn)) {
         seats = kl_lobby_free_seats(r, wanted);
         if (!seats) seats = kl_lobby_free_seats(r, 1);
         if (!seats && offered) seats = taken_over(r, now_us);

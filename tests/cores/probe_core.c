@@ -195,15 +195,17 @@ static void read_bios(void) {
     if (fd >= 0) close(fd);
 }
 
-/* Wherever it is found first. */
+/* Wherever it is found first. Read whole, so all members count. */
 static void read_set(const char *game, const char *name) {
     const char *slash = game ? strrchr(game, '/') : NULL, *dir = NULL;
-    char path[4096];
+    char path[4096], bytes[4096];
     snprintf(path, sizeof(path), "%.*s/%s", slash ? (int)(slash - game) : 0, game, name);
     FILE *f = slash ? fopen(path, "rb") : NULL;
     if (!f && environment(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, &dir) && dir) {
         snprintf(path, sizeof(path), "%s/probe/%s", dir, name);
         f = fopen(path, "rb");
+    }
+    while (f && fread(bytes, 1, sizeof bytes, f) > 0) {
     }
     if (f) fclose(f);
 }

@@ -23,7 +23,7 @@ stopped() { # WORD LINE: bob stands still until the others have said it
     kill -STOP "${pid[bob]}"
     for who in ann carl; do
         said $who "$2" 8
-        check "swap/$1-$who" "$who's log: $(grep -aoE 'waiting for .*|[a-z]+ is away' "$tmp/$who.log" | tail -n 1)" \
+        check "swap/$1-$who" "$who's log: $(grep -aoE 'waiting for .*|goes on without [a-z]+' "$tmp/$who.log" | tail -n 1)" \
             grep -aqE "$2" "$tmp/$who.log"
     done
     kill -CONT "${pid[bob]}"
@@ -33,9 +33,9 @@ plays carl 30
 stopped waiting '\] waiting for bob  '
 said carl '\[f [0-9]+\] ann: policy bounded' 20 || { show ann carl relay; die "swap: the policy does not change"; }
 plays carl 30
-stopped away '\] bob is away'
+stopped away 'the game goes on without bob'
 for who in ann carl; do
-    wrong=$(grep -aoE 'waiting for [^p].*|[a-z]+ is away' "$tmp/$who.log" | grep -vE 'bob|to load|to start' | tail -n 1)
+    wrong=$(grep -aoE 'waiting for [^p].*|goes on without [a-z]+' "$tmp/$who.log" | grep -vE 'bob|to load|to start' | tail -n 1)
     check "swap/only-bob-$who" "$who's log: $wrong" test -z "$wrong"
 done
 for who in ann bob carl; do

@@ -51,7 +51,7 @@ steps() {
     keys MENU_TOGGLE MENU_A MENU_UP MENU_A # the quick menu; the core's options; the last category is ours; in
     keys MENU_DOWN MENU_DOWN MENU_DOWN # past play, room and practice
     keys MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN # past policy, budget, spacing, one line and panel
-    stays_on do 'state saved for all' MENU_RIGHT MENU_RIGHT MENU_RIGHT
+    stays_on do 'state saved for all' MENU_RIGHT MENU_RIGHT MENU_RIGHT MENU_RIGHT
     [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
     stays_on do-again reset MENU_RIGHT MENU_RIGHT
     keys MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP

@@ -54,7 +54,7 @@ link() {
     local url
     url=$(invitation ann)
     check doors/link-says "\"$url\" is not the room's" \
-        test "$url" = "keylock://$relay/our%20game#$(fingerprint_of relay)"
+        eval '[[ $url == "keylock://$relay/our%20game?core=nestopia&game=shooter.nes&crc="*"#$(fingerprint_of relay)" ]]'
     player bob 240 --link "$url"
     "$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1
     check doors/rooms "$(head -n 1 "$tmp/rooms.log")" grep -q "^relay $relay  .* rooms " "$tmp/rooms.log"
@@ -64,7 +64,7 @@ link() {
     check doors/link-pins "only ann named the relay, by name: it is pinned once" test "$(wc -l <"$pins")" = 1
     refused link-other "fingerprint is $(fingerprint_of relay), expected was aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
         --link "keylock://$relay/x#aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-    "$keylock" run "${game[@]}" --frames 9 --link "keylock://$relay/x?core=evil" >"$tmp/link.log" 2>&1
+    "$keylock" run "${game[@]}" --frames 9 --link "keylock://$relay/x?save=evil" >"$tmp/link.log" 2>&1
     check doors/link-nothing-else "exit status $?" test $? = 2
     note "$(head -n 1 "$tmp/link.log")"
 }

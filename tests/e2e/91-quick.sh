@@ -64,8 +64,8 @@ for who in ada ben; do
     [ $status = 0 ] || show $who relay
 done
 unas=$(grep -aoE 'room="[^"]*".*name="una"' "$tmp/relay.log" | head -n 1 | cut -d ' ' -f 1)
-check quick/other-set "the room of the player with another parent set is not empty" \
-    eval 'running una && [ "$(grep -acF "event=joined $unas" "$tmp/relay.log")" = 1 ]'
+check quick/other-set "a game began with a player that has another parent set" \
+    eval 'running una && ! grep -aqF "event=started $unas" "$tmp/relay.log"'
 stop una INT
 
 # --- a room that friends opened is none for a quick match, also if it is open ---------------------------------------

@@ -88,10 +88,10 @@ done
 
 # --- a match ----------------------------------------------------------------------------------------------------------
 
-start bob "$keylock" run --quiet --core nestopia --content "$game" --relay "$relay" --name bob --speed real --frames 100000 \
+start bob "$keylock" run --core nestopia --content "$game" --relay "$relay" --name bob --speed real --frames 100000 \
     --input random:2 --hash-out "$tmp/bob.hash"
 retroarch_ann
-said ann 'playing seats=' 30 || { show ann relay; die "frontend/match: the game did not begin"; }
+said ann 'playing seats=' 30 || { show ann bob relay; die "frontend/match: the game did not begin"; }
 goes_on begins
 tell SAVE_STATE LOAD_STATE 'LOAD_STATE_SLOT 1' STATE_SLOT_PLUS LOAD_STATE 'WRITE_CORE_MEMORY 10 ff ff ff ff' \
     'WRITE_CORE_RAM 10 ff ff ff ff' CHEAT_TOGGLE CHEAT_TOGGLE REWIND SLOWMOTION RESET

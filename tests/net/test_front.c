@@ -211,7 +211,7 @@ static void a_game_goes_where_the_menu_says(void **state) {
     assert_int_equal(api->state(NULL), KEYLOCK_PLAYING);
     assert_true(KEYLOCK_IN_ROOM(KEYLOCK_PLAYING));
     assert_true(api->link(line, sizeof line));
-    assert_non_null(strstr(line, "/mine#"));
+    assert_non_null(strstr(line, "/mine?core=probe_core&game=game.bin&"));
     api->leave();
     assert_int_equal(api->state(line), KEYLOCK_ALONE);
     assert_false(api->link(line, sizeof line));

@@ -169,8 +169,8 @@ static void fifty_rooms_go_on(void **state) {
     }
     for (unsigned i = 0; i < COUNT; i++)
         player_close(&player[i], 0);
-    assert_int_equal(program_stop(&relay, SIGTERM), 0);
-    assert_int_equal(files(), 0); /* SIGTERM ends all rooms */
+    assert_int_equal(program_stop(&relay, SIGINT), 0);
+    assert_int_equal(files(), 0); /* SIGINT ends all rooms */
 }
 
 /* --- a journal that has ended before its room --------------------------------------------------------------
@@ -215,7 +215,7 @@ static void past_its_limit(void **state) {
     assert_int_equal(program_lines(&relay, "event=journal_over"), 1); /* again: it had no place for more */
     for (unsigned i = 0; i < 2; i++)
         player_close(&player[i], 500);
-    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+    assert_int_equal(program_stop(&relay, SIGINT), 0);
     assert_int_equal(files(), 0);
 }
 
@@ -299,7 +299,7 @@ static void rooms_of_an_hour_go_on(void **state) {
     assert_int_equal(program_lines(&relay, "event=returned"), 2 * count);
     assert_int_equal(program_lines(&relay, "have=216003 fresh=0"), 2 * count);
     assert_in_time(ms * UINT64_C(1000), most_ms * UINT64_C(1000), still_us);
-    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+    assert_int_equal(program_stop(&relay, SIGINT), 0);
     assert_int_equal(files(), 0);
 }
 
