@@ -82,10 +82,11 @@ $(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
 
 relay: $(OUT)/keylock-relay ## the relay alone
 
-content: ## assemble the bundled game and the test programs
+GAME := $(BUILD)/content/shooter.nes
+# The game comes first: two makes at once would build its tools twice.
+content: $(GAME) ## assemble the bundled game and the test programs
 	$(Q)$(MAKE) --no-print-directory -s -C tests/content OUT=$(abspath $(BUILD))/content V=$(V)
 
-GAME := $(BUILD)/content/shooter.nes
 $(GAME): $(wildcard tests/content/shooter/* tests/content/shooter/art/*)
 	$(Q)$(MAKE) --no-print-directory -s -C tests/content OUT=$(abspath $(BUILD))/content V=$(V) $(abspath $@)
 
