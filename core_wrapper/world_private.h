@@ -29,7 +29,7 @@ void kl_world_random_start(uint64_t seed);
 /* world_archive.c */
 /* Opens a .zip or .7z for reading and notes all reads. NULL: it is none, or cannot be opened. */
 FILE *kl_world_archive_open(const char *path);
-/* What fread() would read from such a stream, in one piece; the rest, if any, is for fread(). */
+/* Reads from such a stream in place of fread(), in one piece; fread() is to read the rest, if any. */
 size_t kl_world_archive_fread(void *out, size_t bytes, FILE *f);
 /* True for a stream of kl_world_archive_open() that is open. */
 bool kl_world_archive_has(const FILE *f);

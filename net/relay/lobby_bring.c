@@ -22,10 +22,10 @@
 #define JUST_BORN_US 30000000 /* after the relay's start: rooms may still be brought */
 #define LOOK_US      20000
 #define SHOW_US      3000000   /* to show ticket and tag or mark */
-#define BEGIN_US     3000000   /* to bring: so long, and a second more for every … */
-#define BYTES_A_S    16384     /* … bytes that were of use … */
-#define BRING_US     30000000  /* … and at most */
-#define PATIENCE_US  8000000   /* … so long, if another can bring the room or it is there */
+#define BEGIN_US     3000000   /* to bring, and a second more for every BYTES_A_S */
+#define BYTES_A_S    16384     /* bytes that were of use */
+#define BRING_US     30000000  /* to bring, at most */
+#define PATIENCE_US  8000000   /* to bring, if another can bring the room or it is there */
 #define IGNORE_US    120000000 /* the rest of a bringing that was put off is passed over so long */
 #define RENEW_US     30000000  /* from a room's opening: newer tickets of it count */
 
@@ -35,8 +35,8 @@ struct kl_lobby_bring {
     uint64_t since_us, asked_us;
     enum { STEP_WAITS, STEP_SHOWS, STEP_SHOWN, STEP_BRINGS, STEP_PUT_OFF, STEP_DONE } step;
     bool doubtful; /* an earlier bringing of it failed: the others first */
-    bool makes;    /* it brings the whole room … */
-    bool made;     /* … and there was one of it */
+    bool makes;    /* it brings the whole room */
+    bool made;     /* the room has been made from its ticket */
     uint8_t bytes[KL_TICKET_MAX];
     uint32_t ticket_len;
     struct kl_lobby_ticket *ticket; /* once whole */
@@ -47,8 +47,8 @@ struct kl_lobby_bring {
     bool by_mark;
     uint32_t interval; /* of the tag */
     uint8_t proof[KL_TAG];
-    bool added;  /* frames of it are in the room … */
-    bool proved; /* … and agree with its tag or mark */
+    bool added;  /* frames of it are in the room */
+    bool proved; /* these frames agree with its tag or mark */
     uint64_t used_bytes;
 };
 

@@ -1,4 +1,4 @@
-/* Whose turn it is: rematches, seats that change hands, and the queue of clients and watchers that wait for a
+/* lobby_turn.c - rematches, seats that change hands, and the queue of clients and watchers that wait for a
  * seat. net/PROTOCOL.md §7, The queue for seats.
  *
  * A place in the queue is a number in the member or watcher itself, so one that goes leaves no trace. */

@@ -171,7 +171,7 @@ static bool is_rom(const struct rom *rom, uint32_t crc, const char *name, size_t
     return by_name ? strlen(rom->name) == len && !memcmp(rom->name, name, len) : rom->crc == crc;
 }
 
-/* Where the directory begins, from the end record in the file's last bytes; 0: no zip. */
+/* The directory's offset, by the end record in the file's last bytes; 0: no zip. */
 static uint32_t find_directory(struct file *f, uint32_t *count) {
     static uint8_t tail[TAIL];
     if (seek_file(f, 0, RETRO_VFS_SEEK_POSITION_END) != 0) return 0;

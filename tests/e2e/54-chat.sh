@@ -38,7 +38,9 @@ keys Return
 check chat/written "ann's log: $(said_by ann)" eventually 5 eval '[ "$(said_by ann)" = "phfzx;" ]'
 check chat/heard "bob's log: $(said_by bob)" said bob 'ann: phfzx' 5
 check chat/goes-on "the game stands still after frame $at" reaches ann $((at + 120)) 20
-check chat/no-pause "the room was paused" eval '! grep -aqE "ann: pause" "$tmp/bob.log"'
+# A machine that stands still for a moment comes back at once; a RetroArch that is paused does not.
+is_there() { [ "$(grep -ac 'goes on without ann' "$tmp/bob.log")" = "$(grep -ac 'ann is back' "$tmp/bob.log")" ]; }
+check chat/no-pause "RetroArch or the room was paused" eval '! grep -aqF "ann: pause" "$tmp/bob.log" && eventually 4 is_there'
 keys grave n o Escape
 check chat/escaped "ann said: $(said_by ann)" stays 1 eval '[ "$(said_by ann)" = "phfzx;" ]'
 

@@ -79,7 +79,7 @@ static void a_rematch_of_one(void **state) {
     assert_int_equal(reset_count, 1);
 }
 
-/* Who waits, as all are told: "p20 p21", "*" behind one that has the turn. */
+/* The queue in the newest ROSTER: "p20 p21", with "*" behind the client that has the turn. */
 static const char *queue_is(void) {
     static char text[200];
     const struct kl_roster *o = &got(0, KL_MSG_ROSTER)->roster;
