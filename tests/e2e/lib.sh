@@ -423,10 +423,11 @@ start_xvfb() {
     unset WAYLAND_DISPLAY XAUTHORITY
 }
 
-# Settings for a machine without screen and sound card: RetroArch then paces itself by fastforward_ratio, and llvmpipe draws.
+# Settings for a machine without screen and sound card: RetroArch 1.14 then paces itself by fastforward_ratio, and 1.20 by
+# vrr_runloop_enable (without it 1.20 calls the core 570 times a second). llvmpipe draws.
 # The player's folders stay as they are.
-no_sound=('audio_driver = "null"' 'video_vsync = "false"' 'fastforward_ratio = "1.0"' 'video_font_enable = "false"'
-    'input_joypad_driver = "null"')
+no_sound=('audio_driver = "null"' 'video_vsync = "false"' 'fastforward_ratio = "1.0"' 'vrr_runloop_enable = "true"'
+    'video_font_enable = "false"' 'input_joypad_driver = "null"')
 
 # retroarch_home NAME [LINE…]: a configuration in $tmp/NAME; of a key that comes twice the first counts, so lines given
 # here win.
