@@ -49,9 +49,9 @@ static bool silent_at(const struct kl_room *r, const struct kl_room_client *c, u
 
 void kl_room_find_absent(struct kl_room *r, uint64_t now_us) {
     uint64_t at_us;
-    if (!r->started) return; /* heartbeats of the lobby are slow */
+    if (!r->started) return;                                   /* heartbeats of the lobby are slow */
+    if (r->params.clocked) kl_room_find_holding_up(r, now_us); /* first: it bars */
     if (r->params.policy == KL_POLICY_BOUNDED) leave_behind(r, now_us);
-    if (r->params.clocked) kl_room_find_holding_up(r, now_us);
     if (r->params.policy != KL_POLICY_OPTIMISTIC) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (silent_at(r, &r->client[i], &at_us) && now_us >= at_us) kl_room_set_absent(r, &r->client[i]);

@@ -5,8 +5,10 @@
  * it. Slowing: the small moves of the schedule because its samples came later and later; machines that are a
  * few percent too slow fill it. */
 
+/* In any minute one client costs the others at most 60 s / WAITED_DRAINS + 60 s / SLOWED_DRAINS and twice the
+ * limit: 5.75 s with a limit of 250 ms. */
 #define MOST_LEAST_US    250000
-#define WAITED_DRAINS    8  /* one part in so many of all time may be waiting */
+#define WAITED_DRAINS    16 /* one part in so many of all time may be waiting */
 #define SLOWED_DRAINS    40 /* one part in so many may be slowing */
 #define WAIT_FREE_FRAMES 2
 #define PAUSE_US         UINT64_C(1000000) /* before the first return; doubled for each one after it */

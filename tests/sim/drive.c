@@ -83,6 +83,19 @@ static void check_update(struct world *w, unsigned client, const uint8_t *body, 
     if (!right) world_fail(w, "an UPDATE to client=%u says what is not so", client);
 }
 
+/* The arrival of a datagram that a liar holds back: as late as it pleases, never earlier than by its link. */
+static uint64_t held_back(const struct world *w, const struct sim_client *c, uint64_t arrival) {
+    const struct kl_room *r = &w->room;
+    uint32_t newest = c->lock.stats.next_sample - 1, feeds = r->now.first + r->now.length;
+    if (newest >= r->now.sample_first)
+        feeds += newest - r->now.sample_first;
+    else if (newest >= r->before.sample_first)
+        feeds = r->now.first + (newest - r->before.sample_first) * r->now.length / r->before.samples;
+    double line = kl_schedule_line_us(&r->schedule, feeds) - (double)w->scenario.relay_offset_us;
+    double at = line + c->setting->hold_us;
+    return at > (double)arrival ? (uint64_t)at : arrival;
+}
+
 /* Puts a datagram on its way. */
 static void transmit(struct world *w, unsigned client, bool up, const uint8_t *body, size_t len) {
     struct sim_client *c = &w->client[client];
@@ -104,6 +117,8 @@ static void transmit(struct world *w, unsigned client, bool up, const uint8_t *b
         p->closed = w->truth.next;
         p->relay = w->reopened;
         memcpy(p->bytes, body, len);
+        if (up && c->setting->lies_us && w->now_us >= c->setting->lies_us)
+            arrival[i] = held_back(w, c, arrival[i]);
         events_push(w, (struct event){.at_us = arrival[i],
                                       .kind = up ? EVENT_TO_RELAY : EVENT_TO_CLIENT,
                                       .client = (uint8_t)client,

@@ -29,7 +29,7 @@ void ref_pace_charge(struct ref_room *r, uint64_t now_us) {
     r->waited_for = ref_room_missing(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct ref_client *c = &r->client[i];
-        sink(&c->waited_us, (now_us - r->charged_us) / 8);
+        sink(&c->waited_us, (now_us - r->charged_us) / 16);
         sink(&c->slowed_us, (now_us - r->charged_us) / 40);
         if ((c->pads & r->waited_for) && now_us > from)
             add(&c->waited_us, (double)(now_us - from), limit_us(r));

@@ -87,6 +87,7 @@ static uint64_t silence_us(const struct ref_room *r) {
 }
 
 static void find_absent(struct ref_room *r, uint64_t now_us) {
+    ref_pace_out(r, now_us);
     uint8_t missing = ref_room_missing(r);
     bool waited = missing && now_us >= waits_since(r) + budget_us(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -96,7 +97,6 @@ static void find_absent(struct ref_room *r, uint64_t now_us) {
         bool silent = c->heard && now_us >= c->heard_us + silence_us(r);
         if (r->params.policy == KL_POLICY_OPTIMISTIC && silent) ref_make_absent(c);
     }
-    ref_pace_out(r, now_us);
 }
 
 /* --- events -----------------------------------------------------------------------------------------------

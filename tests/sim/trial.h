@@ -24,6 +24,11 @@ int trial_hitch(const struct cell *like);
  * what the spacing becomes, and whether he is found. */
 int trial_slow(const struct cell *like);
 
+/* One of two or three holds its samples back as it pleases: what the honest have of it, and whether it is
+ * found.
+ */
+int trial_liar(const struct cell *like);
+
 /* One of four opens a menu for so long while the others give 200 commands: all run them all. */
 int trial_menu(const struct cell *like, double seconds);
 
