@@ -92,6 +92,17 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     return KL_OK;
 }
 
+#define PAUSES_PER_MIN 6 /* by one member: nobody stops the game again as often as others resume it */
+
+static bool may_pause(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    char wait[64];
+    if (member == KL_RELAY_CLIENT || kl_bucket_take(&r->member[member].pauses, PAUSES_PER_MIN, now_us))
+        return true;
+    snprintf(wait, sizeof wait, "%u s", kl_bucket_wait_s(&r->member[member].pauses, PAUSES_PER_MIN, now_us));
+    answer(r, member, "you have paused too often: try again in %s", wait);
+    return false;
+}
+
 /* Empty data toggles. A pause or resume that is named cannot undo another member's equal one. */
 static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char *who, const uint8_t *data,
                            size_t len, uint64_t now_us) {
@@ -99,6 +110,7 @@ static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char 
     if (len > 1 || (len == 1 && data[0] > 1)) return KL_E_MALFORMED;
     bool pause = len ? data[0] == 1 : !paused;
     if (pause == paused) return KL_OK;
+    if (pause && !may_pause(r, client, now_us)) return KL_E_STATE;
     if (pause) return kl_room_command(&r->lock, client, KL_COMMAND_PAUSE, NULL, 0);
     int result = kl_room_resume(&r->lock, now_us);
     if (result == KL_OK) kl_lobby_notice(r, "%s resumes the game", who);

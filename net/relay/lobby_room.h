@@ -128,9 +128,10 @@ struct kl_lobby_member {
     uint64_t ran_us;   /* first sight of the member running frames since it set out */
     uint32_t ran_from; /* the frame it had run then */
 
-    uint32_t tags_told;                       /* tags of intervals below are sent or skipped */
-    uint32_t ticket_told, ticket_sent;        /* number of the ticket on its way, and its bytes sent */
-    struct kl_bucket chat, commands, dropped; /* dropped: the excess of both */
+    uint32_t tags_told;                /* tags of intervals below are sent or skipped */
+    uint32_t ticket_told, ticket_sent; /* number of the ticket on its way, and its bytes sent */
+    struct kl_bucket chat, commands, pauses;
+    struct kl_bucket dropped; /* the excess of chat and commands */
     struct kl_lobby_slot {
         bool said, has;
         uint32_t keyframe;

@@ -57,6 +57,35 @@ static void so_many_commands(void **state) {
     assert_false(inbox[1].hung_up);
 }
 
+/* A player who pauses again after each resume. */
+static void so_many_pauses(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(5 * SECOND);
+    for (unsigned i = 0; i < 6; i++) {
+        order(player[1].peer, KL_COMMAND_PAUSE, 1);
+        play(SECOND / 2);
+        assert_true(kl_lobby_find(lobby, "room")->lock.paused);
+        order(player[0].peer, KL_COMMAND_PAUSE, 0);
+        play(SECOND / 2);
+        assert_false(kl_lobby_find(lobby, "room")->lock.paused);
+    }
+    inbox[player[1].peer].count = 0;
+    order(player[1].peer, KL_COMMAND_PAUSE, 1);
+    assert_non_null(
+        strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "you have paused too often: try again in"));
+    play(SECOND);
+    assert_false(kl_lobby_find(lobby, "room")->lock.paused);
+    order(player[0].peer, KL_COMMAND_PAUSE, 1); /* each player has a budget */
+    play(SECOND / 2);
+    assert_true(kl_lobby_find(lobby, "room")->lock.paused);
+    order(player[1].peer, KL_COMMAND_PAUSE, 0); /* and may always resume */
+    play(10 * SECOND);
+    order(player[1].peer, KL_COMMAND_PAUSE, 1);
+    play(SECOND / 2);
+    assert_true(kl_lobby_find(lobby, "room")->lock.paused);
+}
+
 /* An answer to nonsense waits for nobody who takes none: it is left out. */
 static void answers_are_left_out_first(void **state) {
     (void)state;
@@ -182,6 +211,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(so_many_commands),
+        T(so_many_pauses),
         T(answers_are_left_out_first),
         T(all_of_a_room_counts),
         T(so_many_rooms_to_one_address),
