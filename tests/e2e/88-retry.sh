@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# 88-retry.sh - a refused player tries again without leaving RetroArch: after a wrong password by the key that the screen
+# names, with the password of keylock.cfg as it is then; after a relay that did not answer by itself. `keylock run` says the
+# same sentence at the terminal.
+#   PICTURE=FILE  keeps a picture of the refusal
+# runs: waiting, test, 30 s
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+for program in retroarch Xvfb xdotool; do
+    command -v $program >/dev/null || { skip "retry: no $program"; finish; }
+done
+core_path nestopia >/dev/null || { skip "retry: no nestopia"; finish; }
+
+game=$content/shooter.nes
+start_xvfb 600x460
+start_relay
+start bob "$keylock" run --core nestopia --content "$game" --relay "$relay" --room friends --password "open sesame" --name bob \
+    --speed real --frames 100000 --wait 120 --input random:2
+said relay 'event=joined room="friends"' 20 || { show bob relay; die "retry: bob does not join"; }
+
+# settings RELAY PASSWORD: ann's keylock.cfg.
+settings() {
+    {
+        printf 'relay = "%s"\nroom = "friends"\nname = "ann"\nmode = "room"\n' "$1"
+        [ -z "$2" ] || printf 'password = "%s"\n' "$2"
+    } >"$tmp/ann/system/keylock.cfg"
+    chmod 600 "$tmp/ann/system/keylock.cfg"
+}
+# begins LOG: RetroArch with the wrapper and no setting but those of keylock.cfg.
+begins() {
+    home_of ann
+    start "$1" env "${home[@]}" KEYLOCK_CORE="$(core_path nestopia)" KEYLOCK_TRACE="$tmp/$1.csv" retroarch -v -L "$wrapper" "$game"
+    eventually 20 window_of "$1" >/dev/null || { show "$1"; die "retry: RetroArch shows no window"; }
+    window=$(window_of "$1")
+}
+
+# --- a wrong password -------------------------------------------------------------------------------------------
+
+retroarch_home ann "${no_sound[@]}"
+settings "$relay" sesame
+begins wrong
+next='Wrong password: set the right one, then try again'
+check retry/refused "the screen does not say the next step" said wrong "$next" 20
+"$keylock" run --core nestopia --content "$game" --relay "$relay" --room friends --password sesame --frames 10 >"$tmp/terminal.log" 2>&1
+status=$?
+check retry/terminal "exit status $status: $(tail -n 2 "$tmp/terminal.log")" eval '[ $status = 4 ] && grep -aqF "$next" "$tmp/terminal.log"'
+
+[ -z "${PICTURE:-}" ] || import -window "$window" "$PICTURE"
+
+chord "$window" Shift_R s # nothing has changed: the same answer
+check retry/same-again "it was not tried again" eventually 10 eval '[ "$(grep -acF "$next" "$tmp/wrong.log")" -ge 2 ]'
+settings "$relay" "open sesame"
+chord "$window" Shift_R s
+check retry/plays "the match does not begin" said wrong 'you are player 2, bob is player 1' 20
+check retry/runs "no frame runs" reaches wrong 120 20
+stop wrong
+check retry/wrong-ends "RetroArch does not end in peace" test $? = 0
+
+# --- a relay that comes up ---------------------------------------------------------------------------------------
+
+port=$(free_port)
+settings "127.0.0.1:$port" ""
+begins late
+check retry/no-relay "the screen does not say that the relay does not answer" said late 'The relay does not answer: check its name, then try again' 30
+start later "$relay_program" --port "$port"
+check retry/by-itself "it is not asked again" said later 'event=joined room="friends".*name="ann"' 40
+stop late
+check retry/late-ends "RetroArch does not end in peace" test $? = 0
+stop later
+finish
