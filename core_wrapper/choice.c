@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core_wrapper/command.h"
+#include "core_wrapper/control.h"
 #include "core_wrapper/join.h"
 #include "core_wrapper/own_options.h"
 #include "core_wrapper/quick.h"
@@ -43,9 +44,7 @@ static const struct kl_config *own(void) {
 /* ---- the options' values ---- */
 
 static const char *ask(const char *key) {
-    struct retro_variable v = {.key = key};
-    if (kl_w.attached || !kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE, &v)) return NULL;
-    return v.value;
+    return kl_w.attached ? NULL : kl_control_ask(key);
 }
 
 static enum kl_play_mode said(void) {

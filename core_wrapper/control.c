@@ -105,12 +105,21 @@ static struct {
     unsigned count;
     char own[KL_OWN_COUNT][OWN_MAX];
     unsigned calls, wait;
+    bool turned;        /* the frontend has said so since the last look */
     uint64_t turned_us; /* when something was turned last; 0: all of it has been seen to */
     bool given;         /* given to the room since then */
 } menu;
 
-static const char *ask(const char *key) {
+/* Before each question for a value, because that takes the frontend's word back. */
+static void note_turned(void) {
+    bool changed = false;
+    if (kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &changed) && changed)
+        menu.turned = true;
+}
+
+const char *kl_control_ask(const char *key) {
     struct retro_variable v = {.key = key};
+    note_turned();
     if (!kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE, &v) || !v.value) return NULL;
     return v.value;
 }
@@ -139,13 +148,13 @@ static void set_back(unsigned i) {
 static void see_menu(void) {
     forget_menu();
     for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
-        const char *v = ask(kl_own_option[i].key);
+        const char *v = kl_control_ask(kl_own_option[i].key);
         snprintf(menu.own[i], OWN_MAX, "%s", v ? v : kl_own_option[i].neutral);
         set_back(i); /* of a session that ended before it was given */
     }
     menu.at = calloc(kl_w.options.count ? kl_w.options.count : 1, sizeof *menu.at);
     for (unsigned i = 0; menu.at && i < kl_w.options.count; i++) {
-        const char *value = ask(kl_w.options.at[i].key);
+        const char *value = kl_control_ask(kl_w.options.at[i].key);
         if (!value) continue;
         struct seen *s = &menu.at[menu.count];
         *s = (struct seen){strdup(kl_w.options.at[i].key), strdup(value)};
@@ -155,7 +164,7 @@ static void see_menu(void) {
 
 /* True if the value has changed. */
 static bool turned(unsigned i) {
-    const char *v = ask(kl_own_option[i].key);
+    const char *v = kl_control_ask(kl_own_option[i].key);
     if (!v || !strncmp(menu.own[i], v, OWN_MAX - 1)) return false;
     snprintf(menu.own[i], OWN_MAX, "%s", v);
     return true;
@@ -192,7 +201,8 @@ static void follow_screen(void) {
 static bool give_option(void) {
     char words[KL_WORDS_MAX];
     for (unsigned i = 0; i < menu.count; i++) {
-        const char *value = ask(menu.at[i].key), *here = kl_options_get(&kl_w.options, menu.at[i].key);
+        const char *value = kl_control_ask(menu.at[i].key),
+                   *here = kl_options_get(&kl_w.options, menu.at[i].key);
         if (!value || !strcmp(value, menu.at[i].value)) continue;
         char *copy = strdup(value);
         if (!copy) return false;
@@ -207,10 +217,10 @@ static bool give_option(void) {
 }
 
 static void look_at_menu(uint64_t now_us) {
-    bool changed = false;
     if (menu.wait) menu.wait--;
-    if (++menu.calls % LOOK_EVERY == 0 &&
-        kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &changed) && changed) {
+    if (++menu.calls % LOOK_EVERY == 0) note_turned();
+    if (menu.turned) {
+        menu.turned = false;
         follow_screen();
         if (kl_w.phase == KL_PHASE_FREE) kl_w.options.updated = true; /* the core asks for them anew */
         menu.turned_us = now_us;
@@ -228,7 +238,7 @@ static void look_at_menu(uint64_t now_us) {
 static bool wished(const char *key, struct kl_words *w) {
     char line[KL_WORDS_MAX], ignored[KL_WORDS_MAX];
     for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
-        const char *v = strcmp(key, kl_own_option[i].key) ? NULL : ask(key);
+        const char *v = strcmp(key, kl_own_option[i].key) ? NULL : kl_control_ask(key);
         if (!v) continue;
         snprintf(line, sizeof line, "%s%s", kl_own_option[i].verb, v);
         return kl_words_parse(w, line, ignored, sizeof ignored) == 0;
@@ -277,6 +287,7 @@ static bool take_line(void) {
 
 void kl_control_begin(void) {
     see_menu();
+    menu.turned = false;
     for (unsigned i = 0; i < KL_OWN_COUNT; i++)
         if (is_here(i) && !is_neutral(i)) show_here(i, true);
 }

@@ -25,6 +25,10 @@ bool kl_control_claim(int *fd);
 /* The room's game begins: later values of the frontend's menu that differ from the present ones count as
  * changes. */
 void kl_control_begin(void);
+/* The frontend's value of this option of the menu, the frontend's to keep; NULL: it has none. All questions
+ * for such values go through here. A frontend forgets that an option was changed once a value is asked for;
+ * this keeps it in mind. */
+const char *kl_control_ask(const char *key);
 /* Once a call of retro_run. */
 void kl_control_turn(uint64_t now_us);
 /* Forgets the menu. The socket is the caller's to close. */

@@ -379,7 +379,6 @@ void kl_play_local(void) {
 }
 
 void kl_play_begin(void) {
-    bool ignored;
     play->press = (struct kl_press){0};
     play->next_frame = play->from = 0;
     play->hash_av = play->no_states = false;
@@ -390,5 +389,4 @@ void kl_play_begin(void) {
     kl_latch_forget(&kl_w.latch);
     kl_pace_begin(&play->pace, 1e12 / kl_wrapper_fps_uhz(kl_w.av.timing.fps));
     kl_audio_begin(&kl_w.audio, play->pace.interval_us);
-    kl_w.front.environment(RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE, &ignored);
 }

@@ -106,7 +106,7 @@ static void begin(void) {
     kl_w.phase = KL_PHASE_PLAYING;
     kl_command_begin();
     kl_play_begin();
-    kl_control_begin(); /* after kl_play_begin(), which takes the frontend's word that options have changed */
+    kl_control_begin();
     kl_record_begin();
     hold_pace(true);
     kl_overlay_begin();

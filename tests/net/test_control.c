@@ -39,11 +39,10 @@ static void turn(const char *key, const char *to) {
 static bool front(unsigned cmd, void *data) {
     struct retro_variable *v = data;
     switch (cmd) {
-    case RETRO_ENVIRONMENT_GET_VARIABLE: return (v->value = value(v->key)) != NULL;
-    case RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE:
-        *(bool *)data = changed;
-        changed = false;
-        return true;
+    case RETRO_ENVIRONMENT_GET_VARIABLE:
+        changed = false; /* as RetroArch has it */
+        return (v->value = value(v->key)) != NULL;
+    case RETRO_ENVIRONMENT_GET_VARIABLE_UPDATE: *(bool *)data = changed; return true;
     case RETRO_ENVIRONMENT_SET_VARIABLE:
         if (can_set) turn(v->key, v->value); /* RetroArch says so, too */
         return can_set;
@@ -106,6 +105,16 @@ static void a_turned_option_is_given(void **state) {
     turn("speed", "normal");
     turns(SETTLED);
     assert_int_equal(told_count, 1);
+}
+
+/* The room's choice looks at its own options in between. */
+static void a_turn_is_not_lost_by_a_question(void **state) {
+    (void)state;
+    turn(KL_OWN_DO, "reset");
+    assert_string_equal(kl_control_ask(KL_OWN_ROOM), value(KL_OWN_ROOM));
+    assert_false(changed);
+    turns(SETTLED);
+    assert_string_equal(shown, "reset: the game has not begun");
 }
 
 static void own_options(void **state) {
@@ -277,6 +286,7 @@ static void the_socket(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(a_turned_option_is_given),
+                                       TEST(a_turn_is_not_lost_by_a_question),
                                        TEST(own_options),
                                        TEST(stepping_through_gives_nothing),
                                        TEST(the_panel_comes_at_once),
