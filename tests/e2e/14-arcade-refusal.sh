@@ -54,8 +54,8 @@ check refusal/ben-refused "exit status $status: $(tail -n 1 "$tmp/ben.log" | cut
 check refusal/ada-hears-why "$(grep -a 'ben' "$tmp/ada.log" | tail -n 1)" \
     said ada '\] ben was refused: duel.gfx differs' 10
 practises practice-after
-check refusal/ada-waits-for-players "$(grep -a 'waiting' "$tmp/ada.log" | tail -n 1)" \
-    eval 'grep -a "\] waiting" "$tmp/ada.log" | tail -n 1 | grep -q "(1/2)"'
+waits_for_players() { grep -a '\] waiting' "$tmp/ada.log" | tail -n 1 | grep -q '(1/2)'; } # once ben is gone
+check refusal/ada-waits-for-players "$(grep -a 'waiting' "$tmp/ada.log" | tail -n 1)" eventually 10 waits_for_players
 check refusal/listed "$("$keylock" rooms "$relay" 2>&1 | tail -n 2)" eval '"$keylock" rooms "$relay" 2>/dev/null | grep -q "duel.*1/2"'
 [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
 
