@@ -142,8 +142,9 @@ struct kl_stay {
     struct kl_stay_status status; /* but for the fields that kl_stay_status() fills in */
     bool joined;                  /* WELCOME has come: lock is initialised */
     struct kl_client lock;
-    uint64_t events;  /* counts the events that a wrapper may wait for */
-    uint64_t wake_us; /* the caller's next turn, by kl_stay_wake_at() */
+    uint64_t events;    /* counts the events that a wrapper may wait for */
+    uint64_t wake_us;   /* the caller's next turn, by kl_stay_wake_at() */
+    uint64_t turned_us; /* the last kl_stay_turn() of a connected player; 0: none */
     bool enter_wanted, said_bye;
     bool new_token; /* kl_stay_welcomed() */
     uint8_t path[16], path_len;

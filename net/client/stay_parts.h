@@ -15,6 +15,8 @@ void kl_stay_end_with(struct kl_stay *s, const char *format);
 
 /* True if a watcher that tries to come back may try again after this REFUSE. */
 bool kl_stay_refused_for_now(struct kl_stay *s, const struct kl_text *t);
+/* Silence of the relay, and a new handshake is begun beside the session; commands wait. */
+#define KL_STAY_PROBE_US 1000000
 /* Silence, deadlines, the greeting. */
 void kl_stay_return_turn(struct kl_stay *s, uint64_t now_us);
 bool kl_stay_is_returning(const struct kl_stay *s);

@@ -10,7 +10,6 @@
 
 #define CONNECT_US  (5 * 1000000ULL)  /* for ENet to connect, after the handshake */
 #define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
-#define PROBE_US    1000000           /* of silence, and a new handshake is begun beside the session */
 #define PROBED_US   250000            /* after its ANSWER, for the old session to be heard all the same */
 #define PAST_BLOCKS 128               /* 8 MiB: hours */
 #define AGAIN_US    2000000           /* between two tries of a watcher whose room is not there (yet) */
@@ -108,6 +107,7 @@ static void begin_return(struct kl_stay *s, bool found, uint64_t now_us) {
     if (s->is_given) s->uploaded = SIZE_MAX; /* until SEND asks again */
     s->bring.active = s->enter_wanted = s->door.prove_wanted = false;
     s->path_len = 0;
+    s->turned_us = 0;
     if (s->door.has_password && watches(s)) s->door.state = KL_STAY_OUTSIDE;
     if (found)
         kl_dial_begin_found(&s->dial, now_us);
@@ -151,12 +151,22 @@ static void keep_trying(struct kl_stay *s, uint64_t now_us) {
         begin_return(s, false, now_us);
 }
 
+/* This process or its machine stood still: the relay has given the session up, or soon will. What the socket
+ * kept meanwhile would pass for a sign of life, and a command said now would be lost. */
+static bool stood_still(struct kl_stay *s, uint64_t now_us) {
+    uint64_t turned_us = s->turned_us;
+    s->turned_us = now_us;
+    return turned_us && now_us >= turned_us + KL_SILENCE_US;
+}
+
 /* An honest relay speaks ten times a second at the least. */
 static void mind_silence(struct kl_stay *s, uint64_t now_us) {
     const struct kl_dial_session *d = &s->dial.s;
     uint64_t silence_us = now_us > d->heard_us ? now_us - d->heard_us : 0;
     bool new_life = d->found_us > d->heard_us && now_us >= d->found_us + PROBED_US;
-    if (silence_us < PROBE_US)
+    if (stood_still(s, now_us))
+        begin_return(s, false, now_us);
+    else if (silence_us < KL_STAY_PROBE_US)
         kl_dial_probe_end(&s->dial);
     else if (new_life || silence_us >= KL_SILENCE_US)
         begin_return(s, d->found_us != 0, now_us);

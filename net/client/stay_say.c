@@ -33,8 +33,10 @@ bool kl_stay_next_word(struct kl_stay *s, bool may_hash, struct kl_msg *m) {
     return next_of_snapshot(&s->shot, m) || (may_hash && next_hash(s, m));
 }
 
-static bool next_order(struct kl_stay *s, struct kl_msg *m) {
-    if (!s->joined || s->order_got == s->order_put) return false;
+/* A command waits while the relay is silent: with a session that ends it would be lost. */
+static bool next_order(struct kl_stay *s, uint64_t now_us, struct kl_msg *m) {
+    bool silent = now_us >= s->dial.s.heard_us + KL_STAY_PROBE_US;
+    if (!s->joined || silent || s->order_got == s->order_put) return false;
     *m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = s->order[s->order_got++ % KL_STAY_ORDERS]};
     return true;
 }
@@ -78,7 +80,8 @@ bool kl_stay_say(struct kl_stay *s, const struct kl_channels *c, uint64_t now_us
         return true;
     if (s->said_bye) return false;
     if (!kl_stay_is_returning(s)) {
-        if (kl_stay_next_word(s, c->control_span < HASH_WINDOW, m) || next_order(s, m) || next_ready(s, m))
+        if (kl_stay_next_word(s, c->control_span < HASH_WINDOW, m) || next_order(s, now_us, m) ||
+            next_ready(s, m))
             return true;
         if (bulk && (next_start(s, m) || kl_stay_next_given(s, now_us, m))) return true;
     }

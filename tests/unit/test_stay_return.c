@@ -1,6 +1,8 @@
 /* The return of a player, step by step: silence, probes, INITs, RETURN. docs/design.md §5. */
 #include "tests/unit/stay_bare.h"
 
+#include "net/engine/command.h"
+
 #define SECOND UINT64_C(1000000)
 #define HEARD  (100 * SECOND) /* the relay, for the last time */
 
@@ -133,10 +135,46 @@ static void no_seat_no_return(void **state) {
     assert_true(kl_stay_is_over(s));
 }
 
+/* A command that is given to a process that stood still is said in the new session. */
+static void a_command_waits_for_the_way_back(void **state) {
+    uint64_t woken_us = HEARD + 100000 + 4 * SECOND;
+    uint8_t init[KL_INIT_BYTES];
+    struct kl_msg m;
+    (void)state;
+    kl_stay_turn(s, HEARD + 100000);
+    assert_int_equal(kl_stay_order(s, KL_COMMAND_CHAT, "here", 4), KL_OK);
+    kl_stay_heard(s, woken_us); /* of the socket's buffer */
+    kl_stay_turn(s, woken_us);
+    assert_int_equal(s->status.phase, KL_STAY_RETURNING);
+    assert_int_equal(inits_at(woken_us + 1, init), 1);
+    answer(init, woken_us);
+    connect(&m);
+    assert_int_equal(m.kind, KL_MSG_RETURN);
+    assert_false(kl_stay_say(s, &room, woken_us, &m));
+    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = s->status.welcome};
+    kl_stay_take_message(s, &m, woken_us);
+    kl_stay_heard(s, woken_us);
+    assert_true(kl_stay_say(s, &room, woken_us, &m));
+    assert_int_equal(m.kind, KL_MSG_COMMAND);
+}
+
+static void a_command_waits_while_the_relay_is_silent(void **state) {
+    struct kl_msg m;
+    (void)state;
+    assert_int_equal(kl_stay_order(s, KL_COMMAND_CHAT, "here", 4), KL_OK);
+    assert_false(kl_stay_say(s, &room, HEARD + SECOND, &m));
+    assert_true(kl_stay_say(s, &room, HEARD + SECOND - 1, &m));
+    assert_int_equal(m.kind, KL_MSG_COMMAND);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, play, drop)
 int main(void) {
-    static const struct CMUnitTest tests[] = {
-        TEST(a_new_session_after_four_seconds), TEST(a_probe_finds_a_new_life),
-        TEST(a_word_of_the_relay_ends_the_probe), TEST(inits_become_rare), TEST(no_seat_no_return)};
+    static const struct CMUnitTest tests[] = {TEST(a_new_session_after_four_seconds),
+                                              TEST(a_probe_finds_a_new_life),
+                                              TEST(a_word_of_the_relay_ends_the_probe),
+                                              TEST(inits_become_rare),
+                                              TEST(no_seat_no_return),
+                                              TEST(a_command_waits_for_the_way_back),
+                                              TEST(a_command_waits_while_the_relay_is_silent)};
     return cmocka_run_group_tests_name("stay_return", tests, NULL, NULL);
 }
