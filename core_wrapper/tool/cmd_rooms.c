@@ -72,17 +72,18 @@ static const char *state_of(const struct kl_room_line *l) {
 
 /* Names may hold any bytes, and the sender may be no relay. */
 static void print_room(const struct list *all, struct kl_room_line *l) {
-    char watched[24] = "", game[KL_FACT_NAME_MAX];
+    char queue[16] = "", watched[16] = "", game[KL_FACT_NAME_MAX];
     kl_plain(l->name);
     kl_plain(l->content);
     kl_plain(l->core);
     kl_fact_name(game, l->content);
-    if (l->watchers) snprintf(watched, sizeof watched, " (%u watch)", l->watchers);
-    printf("%-23s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s\n", l->name, l->filled, l->players, state_of(l),
+    if (l->waiting) snprintf(queue, sizeof queue, ", %u wait", l->waiting);
+    if (l->watchers) snprintf(watched, sizeof watched, ", %u watch", l->watchers);
+    printf("%-23s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s\n", l->name, l->filled, l->players, state_of(l),
            l->password ? "password"
            : l->quick  ? "quick"
                        : "-",
-           delay_ms(all, l), game, l->core, watched);
+           delay_ms(all, l), game, l->core, queue, watched);
 }
 
 static json_object *room_json(const struct list *all, const struct kl_room_line *l) {
@@ -99,6 +100,7 @@ static json_object *room_json(const struct list *all, const struct kl_room_line 
     json_object_object_add(j, "filled", json_object_new_int(l->filled));
     json_object_object_add(j, "open", json_object_new_int(l->open));
     json_object_object_add(j, "watchers", json_object_new_int(l->watchers));
+    json_object_object_add(j, "waiting", json_object_new_int(l->waiting));
     json_object_object_add(j, "password", json_object_new_boolean(l->password));
     json_object_object_add(j, "quick", json_object_new_boolean(l->quick));
     json_object_object_add(j, "identity", json_object_new_string(hex));

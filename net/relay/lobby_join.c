@@ -315,12 +315,14 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
     char why[KL_TEXT_MAX];
     bool way = r->phase < KL_ROOM_PLAYING ||
                (r->phase == KL_ROOM_PLAYING && !kl_lobby_way_closed(r, why, sizeof why));
+    unsigned waiting = kl_lobby_waiting(r, NULL);
     bool joinable = way && !(r->doors & KL_DOOR_LOCKED) && kl_lobby_member_free(r) < KL_MAX_CLIENTS &&
-                    filled < r->params.players && !kl_lobby_waiting(r, NULL);
+                    filled < r->params.players && !waiting;
     *out = (struct kl_lobby_listing){.players = r->params.players,
                                      .filled = (uint8_t)filled,
                                      .open = (uint8_t)(joinable && most > filled ? most - filled : 0),
                                      .watchers = (uint16_t)r->watch.count,
+                                     .waiting = (uint8_t)waiting,
                                      .doors = r->doors,
                                      .rtt_ms = rtt_ms(r),
                                      .playing = r->phase >= KL_ROOM_PLAYING};

@@ -75,6 +75,7 @@ static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
                                  .filled = r.filled,
                                  .open = r.open,
                                  .watchers = r.watchers,
+                                 .waiting = r.waiting,
                                  .playing = r.playing,
                                  .password = r.doors & KL_DOOR_PASSWORD,
                                  .locked = r.doors & KL_DOOR_LOCKED,

@@ -34,6 +34,7 @@ struct kl_room_line {
     char name[KL_LINE_NAME], content[KL_LINE_TEXT], core[KL_LINE_TEXT]; /* content, core: for people */
     uint8_t players, filled, open; /* seats that the game needs, taken, free */
     uint16_t watchers;             /* from outside the game */
+    uint8_t waiting;               /* in the queue for a seat: players and watchers */
     bool playing, password, locked;
     bool quick;           /* opened for a quick match */
     uint16_t rtt_ms;      /* the longest round trip to the relay of a player there; KL_RTT_UNKNOWN */

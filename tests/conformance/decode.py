@@ -59,7 +59,7 @@ def layout_snapshot(k):
 
 
 def layout_rooms(k):
-    lines = [[n["name"].hex(), n["content"].hex(), n["core"].hex()] + [n[f] for f in ("rtt", "players", "filled", "open", "watchers", "flags")] +
+    lines = [[n["name"].hex(), n["content"].hex(), n["core"].hex()] + [n[f] for f in ("rtt", "players", "filled", "open", "watchers", "waiting", "flags")] +
              [n["identity"].hex()] for n in k["lines"]]
     return [k["echo"].hex(), k["next"], lines]
 
@@ -302,7 +302,7 @@ def any_stranger(rng):
         return what, 0, None, b"\x4b\x15" + echo + rng.randbytes(2) + bytes([rng.randrange(2)]) + rng.randbytes(4)
     lines = [lay_str(bytes.fromhex(any_text(rng, 23, 1))) + lay_str(bytes.fromhex(any_text(rng, 63))) +
              lay_str(bytes.fromhex(any_text(rng, 63))) + rng.randbytes(2) + bytes([8, 0, 8]) +
-             rng.randbytes(2) + bytes([rng.randrange(16)]) + rng.randbytes(16) for _ in range(rng.randrange(4))]
+             rng.randbytes(2) + bytes([rng.randrange(17), rng.randrange(16)]) + rng.randbytes(16) for _ in range(rng.randrange(4))]
     return what, 0, None, b"\x4b\x17" + echo + rng.randbytes(2) + bytes([len(lines)]) + b"".join(lines)
 
 

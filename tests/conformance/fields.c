@@ -407,7 +407,7 @@ static int print_rooms(const uint8_t *b, size_t len) {
         printf(i ? ",[" : "["), print_string(l->name);
         putchar(','), print_string(l->content);
         putchar(','), print_string(l->core);
-        printf(",%u,%u,%u,%u,%u,%d,", l->rtt_ms, l->players, l->filled, l->open, l->watchers,
+        printf(",%u,%u,%u,%u,%u,%u,%d,", l->rtt_ms, l->players, l->filled, l->open, l->watchers, l->waiting,
                l->playing | l->password << 1 | l->locked << 2 | l->quick << 3);
         print_hex(l->identity, sizeof l->identity), putchar(']');
     }

@@ -46,6 +46,10 @@ for who in cat dan; do
 done
 check queue/told "cat is not told to wait" said cat '2 of 2 seats taken: you watch, number 1 in the queue' 5
 queued 'ann, bob play; waiting for a seat: 1 cat, 2 dan'
+"$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1
+check queue/rooms "no line of two that wait: $(cat "$tmp/rooms.log")" grep -q '^match .* 2/2 .*, 2 wait' "$tmp/rooms.log"
+"$keylock" rooms --json "$relay" >"$tmp/rooms.log" 2>&1
+check queue/rooms-json "not 2 in: $(cat "$tmp/rooms.log")" grep -q '"waiting": *2' "$tmp/rooms.log"
 changes bob cat
 queued 'ann, cat play; waiting for a seat: 1 dan, 2 bob'
 changes cat dan

@@ -23,6 +23,7 @@ static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
                                  .filled = 1,
                                  .open = 1,
                                  .watchers = 300,
+                                 .waiting = 16,
                                  .password = *from % 4 == 0,
                                  .quick = true,
                                  .rtt_ms = (uint16_t)*from,
@@ -96,6 +97,7 @@ static void all_rooms_once(void **state) {
                 assert_string_equal(rooms.line[i].name, name);
                 assert_int_equal(rooms.line[i].password, expected % 4 == 0);
                 assert_int_equal(rooms.line[i].watchers, 300);
+                assert_int_equal(rooms.line[i].waiting, 16);
                 assert_true(rooms.line[i].quick && rooms.line[i].rtt_ms == expected);
                 assert_int_equal(strncmp(rooms.line[i].core, "core ", 5), 0);
                 assert_int_equal(rooms.line[i].identity[0], 7);
