@@ -3,10 +3,10 @@
 # fake router (fake_router.py) stands between the home's network and the outside. First the asking alone: mappings are made,
 # renewed, removed, and refusals and wrong answers named. Then a match in lock through the forwarded port. Needs root, for
 # namespaces.
-# runs: waiting, test, 60 s
+# runs: waiting, test, 70 s
 . "$(dirname "$0")/lib.sh"
 
-PARTS=${PARTS:-ask wrong none play near slow}
+PARTS=${PARTS:-ask wrong none play question near slow}
 needs "$keylock" "$wrapper" "$content/shooter.nes"
 [ "$(id -u)" = 0 ] || { skip "host-here: needs root, for network namespaces"; finish; }
 
@@ -143,14 +143,15 @@ part_none() {
 
 # --- matches --------------------------------------------------------------------------------------------------
 
-# host NAME [OPTION…]: RetroArch at home as the relay of the match.
+# host NAME [OPTION…]: RetroArch at home as the relay of the match. $terminal: what it is started by.
+terminal=()
 host() {
     local name=$1
     shift
     retroarch_home "$name" 'video_driver = "null"' 'input_driver = "null"' "${no_sound[@]}"
     home_of "$name"
     start "$name" ip netns exec $home_net env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/$name.hash" KEYLOCK_TRACE="$tmp/$name.csv" \
-        "$keylock" play --name "$name" --core nestopia --content "$content/shooter.nes" --host-here "$@"
+        "${terminal[@]}" "$keylock" play --name "$name" --core nestopia --content "$content/shooter.nes" --host-here "$@"
 }
 link_of() { grep -aoE 'keylock://[^ ]+' "$tmp/$1.log" | tail -n 1; }
 guest() { # NAME NET LINK FRAMES
@@ -182,6 +183,30 @@ part_play() {
     check play/moves "the hashes do not change" hashes_move "$tmp/bob.hash"
     check play/removes "$(tail -n 1 "$tmp/router.log")" eventually 5 at_least router 'natpmp map port=55436 outside=0 life=0' 1
     nobody play
+}
+
+# At a terminal the player is asked. Enter alone is a no.
+part_question() {
+    playable question || return
+    local answer
+    for answer in '' n yes; do
+        router --natpmp yes
+        terminal=(python3 tests/e2e/at_terminal.py "$answer")
+        host ann
+        terminal=()
+        check "question/asked-${answer:-enter}" "$(head -n 3 "$tmp/ann.log")" said ann 'May Keylock ask your router .* \[y/N\]' 20
+        said ann 'keylock://' 20 || show ann
+        if [ "$answer" = yes ]; then
+            check question/yes "$(grep -a 'keylock play' "$tmp/ann.log")" grep -aq 'forwards UDP port 55436 at 203.0.113.1' "$tmp/ann.log"
+            check question/yes-asks "$(cat "$tmp/router.log")" at_least router '^natpmp map port=55436' 1
+        else
+            check "question/no-${answer:-enter}" "$(grep -a 'keylock play' "$tmp/ann.log")" grep -aq 'the router was not asked' "$tmp/ann.log"
+            check "question/no-${answer:-enter}-asks-nobody" "$(cat "$tmp/router.log")" test "$(lines router '^(natpmp|upnp)')" = 0
+        fi
+        stop ann
+        check "question/status-${answer:-enter}" "exit status $? after SIGTERM" test $? = 0
+    done
+    nobody question
 }
 
 # Nobody is asked for a port; the port is taken; and the guest is at home, too. Then a router behind a provider's NAT.
