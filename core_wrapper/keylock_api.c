@@ -7,6 +7,7 @@
 
 #include "core_wrapper/browse.h"
 #include "core_wrapper/choice.h"
+#include "core_wrapper/command.h"
 #include "core_wrapper/join.h"
 #include "core_wrapper/wish.h"
 #include "core_wrapper/wrapper.h"
@@ -77,6 +78,25 @@ static bool link_of_ours(char *out, size_t cap) {
     return kl_join_write_link(out, cap, kl_w.status.fingerprint);
 }
 
+static int say(const char *line, char *err, size_t err_len) {
+    char words[KL_COMMAND_BYTES + sizeof "say "], answer[KLW_TEXT_MAX];
+    size_t len = strlen(line);
+    if (!line[strspn(line, " \t\r\n")]) return 0;
+    if (!kl_w.link) {
+        snprintf(err, err_len, "you are in no room");
+        return -1;
+    }
+    if (len > KL_COMMAND_BYTES) {
+        snprintf(err, err_len, "the line is too long: expected at most %d bytes, got %zu", KL_COMMAND_BYTES,
+                 len);
+        return -1;
+    }
+    snprintf(words, sizeof words, "say %s", line);
+    if (kl_command_do(words, answer, sizeof answer) == 0) return 0;
+    snprintf(err, err_len, "%s", answer);
+    return -1;
+}
+
 RETRO_API const struct keylock_api *keylock_api(void) {
     static const struct keylock_api api = {
         .version = KEYLOCK_API_VERSION,
@@ -88,6 +108,7 @@ RETRO_API const struct keylock_api *keylock_api(void) {
         .leave = leave,
         .state = state,
         .link = link_of_ours,
+        .say = say,
     };
     return &api;
 }

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYLOCK_API_VERSION 2
+#define KEYLOCK_API_VERSION 3
 #define KEYLOCK_API_SYMBOL  "keylock_api"
 #define KEYLOCK_LINE        256 /* bytes of a line for people, NUL included */
 
@@ -87,6 +87,11 @@ struct keylock_api {
     /* The link, with the relay's fingerprint, to the room whose host is this machine. False if it is no
      * host. */
     bool (*link)(char *out, size_t cap);
+
+    /* Sends a line of chat to all in the room, at most 96 bytes. A blank line is no error, and nothing is
+     * sent. Errors: in no room, the game has not begun, a longer line, too many at once. Also allowed inside
+     * a callback of libretro's: frontends poll their keyboard there. */
+    int (*say)(const char *line, char *err, size_t err_len);
 };
 
 typedef const struct keylock_api *(*keylock_api_fn)(void);

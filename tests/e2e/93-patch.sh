@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 93-patch.sh - the patched RetroArch (frontend_patch/): the series applies as it says it does; a game that runs on its bare
 # core goes by the menu into a room that a stock RetroArch is in, too. Rooms are browsed and joined, a match is looked for, a
-# room is watched. Links work with a game and without.
+# room is watched. A line of chat goes by the menu's text dialog. Links work with a game and without.
 #   PICTURES=FOLDER  keeps pictures of the menu and of the rooms found
 # runs: waiting, test, 110 s
 . "$(dirname "$0")/lib.sh"
@@ -111,6 +111,31 @@ check patch/menu-open "behind the menu the game stands still: $(status ann)" run
 not_away() { ! grep -aE 'event=(absent|back).*name="ann"' "$tmp/relay.log" | tail -n 1 | grep -q absent; }
 check patch/not-away "she is away" eventually 4 not_away
 picture ann patched-room
+
+# --- chat: Say is behind the line with the state -------------------------------------------------------------------
+
+say() { # TEXT KEY: typed in the dialog, with nothing rubbed out before; the key ends it
+    keys ann DOWN A
+    xdotool windowfocus --sync "$(window_of ann)"
+    frontend_frames "${command_port[ann]}" 20
+    xdotool type --delay 30 "$1"
+    frontend_frames "${command_port[ann]}" 10
+    picture ann patched-say
+    [ "$2" = Return ] || check patch/chat-open "behind the dialog the game stands still: $(status ann)" runs_on
+    press "$(window_of ann)" "$2"
+    frontend_frames "${command_port[ann]}" 30
+    keys ann UP
+}
+heard() { grep -aoE '\[f [0-9]+\] ann: .*' "$tmp/bob.log" | sed 's/.*ann: //' | tr '\n' ';'; }
+say 'hello, bob: phf' Return
+check patch/chat "bob heard: $(heard)" eventually 5 eval '[ "$(heard)" = "hello, bob: phf;" ]'
+say '' Return
+say 'not that' Escape
+say "$(printf '%097d' 0)" Return
+check patch/chat-long "a line that is too long is not refused" \
+    said ann 'Keylock: the line is too long: expected at most 96 bytes, got 97' 5
+say "well played" Return
+check patch/chat-again "bob heard: $(heard)" eventually 5 eval '[ "$(heard)" = "hello, bob: phf;well played;" ]'
 keys ann TOGGLE
 press "$(window_of ann)" p # pauses a game that is nobody else's
 check patch/no-pause "she paused the room's game for herself: $(status ann)" runs_on
@@ -126,7 +151,7 @@ check patch/link "the link leads to no room" said relay 'joined room="linked".*n
 xdotool windowmove "${window[cyd]}" 1184 0 windowfocus --sync "${window[cyd]}"
 check patch/no-focus "without the focus the game stands still" runs_on
 to_keylock cyd
-keys cyd DOWN DOWN DOWN DOWN A # behind Leave, Host and Quick Match: Browse Rooms
+keys cyd DOWN DOWN DOWN DOWN DOWN A # behind Say, Leave, Host and Quick Match: Browse Rooms
 frontend_frames "${command_port[cyd]}" 120 # the relay has been asked
 picture cyd patched-browse
 keys cyd A # a-room, linked, pair
@@ -136,7 +161,7 @@ check patch/left "the room of before was not left" said relay 'left room="linked
 
 # --- leaving --------------------------------------------------------------------------------------------------------
 
-keys ann TOGGLE DOWN A # the menu is at its old place; Leave is behind the line with the state
+keys ann TOGGLE DOWN DOWN A # the menu is at its old place; Leave is behind the line with the state and Say
 check patch/leaves "ann has not left" said relay 'left room="pair".*name="ann"' 10
 check patch/plays-on "her game did not go on" grep -aq 'you left the room; the game goes on alone' "$tmp/ann.log"
 same_as() { # NAME FILE: ann's hashes of a match with that one, kept before she begins another
@@ -162,7 +187,7 @@ was=$(frames bob)
 check patch/runs-again "stands still at frame $(frames ann)" eventually 30 is_beyond $((was + 400))
 cp "$tmp/ann.hash" "$tmp/again.hash"
 same_as bob "$tmp/again.hash"
-keys ann TOGGLE B B B DOWN DOWN DOWN A A DOWN A # Leave, from the main menu on
+keys ann TOGGLE B B B DOWN DOWN DOWN A A DOWN DOWN A # Leave, from the main menu on
 check patch/leaves-again "ann has not left" \
     eventually 10 eval '[ "$(grep -ac "left room=\"pair\".*name=\"ann\"" "$tmp/relay.log")" = 2 ]'
 for who in ann bob cyd; do
@@ -188,15 +213,15 @@ start_patched eve "--keylock=keylock://$relay/later" --menu
 keys eve A A DOWN A A DOWN A # Load Core, the only one; Load Content, Start Directory: behind Parent Directory
 check patch/link-later "the game that was loaded later did not go there" said relay 'joined room="later".*name="eve"' 10
 to_keylock eve
-keys eve DOWN DOWN DOWN A # behind Leave and Host: Quick Match
+keys eve DOWN DOWN DOWN DOWN A # behind Say, Leave and Host: Quick Match
 check patch/quick "no match was looked for" said relay 'joined room="(quick-.{8}|a-room)".*name="eve"' 15
 to_keylock eve
-keys eve DOWN DOWN DOWN DOWN DOWN DOWN A # Spectate: the link still counts
+keys eve DOWN DOWN DOWN DOWN DOWN DOWN DOWN A # Spectate: the link still counts
 check patch/spectate "she does not watch" said relay 'joined room="later".*name="eve" seats=none' 15
 to_keylock eve
-keys eve DOWN A # Leave
+keys eve DOWN DOWN A # Leave
 check patch/leaves-watching "she watches on" said relay 'left room="later".*name="eve"' 10
-keys eve DOWN DOWN DOWN A # behind Host, Quick Match and Browse Rooms: Join, with a seat this time
+keys eve DOWN DOWN A # now on Quick Match, then Browse Rooms, Join, with a seat this time
 check patch/joins "she has no seat there" \
     eventually 15 eval '[ "$(grep -ac "event=joined room=\"later\".*name=\"eve\" seats=0" "$tmp/relay.log")" = 2 ]'
 stop eve

@@ -193,6 +193,19 @@ static bool load(void) {
     return retro_load_game(&game);
 }
 
+static void chat_is_checked(const struct keylock_api *api) {
+    char longest[96 + 2];
+    memset(longest, 'a', sizeof longest);
+    longest[97] = 0;
+    assert_int_equal(api->say(longest, err, sizeof err), -1);
+    assert_string_equal(err, "the line is too long: expected at most 96 bytes, got 97");
+    assert_int_equal(api->say(longest, NULL, 0), -1);
+    assert_int_equal(api->say(longest + 1, err, sizeof err), 0);
+    assert_int_equal(api->say("", err, sizeof err), 0);
+    assert_int_equal(api->say(" \t", err, sizeof err), 0);
+    assert_string_equal(err, "the line is too long: expected at most 96 bytes, got 97");
+}
+
 static void a_game_goes_where_the_menu_says(void **state) {
     (void)state;
     const struct keylock_api *api = keylock_api();
@@ -204,6 +217,8 @@ static void a_game_goes_where_the_menu_says(void **state) {
                                            {"room", "mine"},   {"name", "ann"},  {"players", "1"},
                                            {"password", "pw"}, {"seats", "1"}};
     assert_int_equal(api->state(line), KEYLOCK_IDLE);
+    assert_int_equal(api->say("hello", err, sizeof err), -1);
+    assert_string_equal(err, "you are in no room");
     assert_int_equal(api->join(want, COUNT(want), err, sizeof err), 0);
     assert_true(load());
     assert_int_equal(run_until(KEYLOCK_PLAYING), KEYLOCK_PLAYING);
@@ -212,7 +227,9 @@ static void a_game_goes_where_the_menu_says(void **state) {
     assert_true(KEYLOCK_IN_ROOM(KEYLOCK_PLAYING));
     assert_true(api->link(line, sizeof line));
     assert_non_null(strstr(line, "/mine?core=probe_core&game=game.bin&"));
+    chat_is_checked(api);
     api->leave();
+    assert_int_equal(api->say("hello", err, sizeof err), -1);
     assert_int_equal(api->state(line), KEYLOCK_ALONE);
     assert_false(api->link(line, sizeof line));
     for (unsigned i = 0; i < 200; i++)
