@@ -7,19 +7,7 @@
 
 needs "$keylock" "$wrapper" "$content/shooter.nes"
 nestopia=$(core_path nestopia) && gambatte=$(core_path gambatte) || { skip "install: no nestopia and gambatte"; finish; }
-chmod 711 "$tmp"
 
-# user HOME COMMAND…: as somebody to whom the system's folders are root's.
-user() {
-    local home=$1 as=()
-    shift
-    [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-    "${as[@]}" env -i PATH="$PATH" HOME="$home" "$@"
-}
-home_for() { # NAME
-    mkdir -p "$tmp/$1"
-    [ "$(id -u)" != 0 ] || chown 65534:65534 "$tmp/$1"
-}
 user / test -x "$keylock" -a -r "$wrapper" || { skip "install: another user cannot read $build"; finish; }
 
 # run NAME WANTED_STATUS ARGUMENT…: `keylock install` in that home.

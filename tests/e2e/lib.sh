@@ -463,6 +463,20 @@ END
     } >"$home/config/retroarch/retroarch.cfg"
 }
 
+# user HOME COMMAND…: as somebody to whom the system's folders are root's, and with nothing else in the environment.
+user() {
+    local home=$1 as=()
+    shift
+    [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    "${as[@]}" env -i PATH="$PATH" HOME="$home" "$@"
+}
+# home_for NAME: an empty home for that in $tmp/NAME.
+home_for() {
+    chmod 711 "$tmp"
+    mkdir -p "$tmp/$1"
+    [ "$(id -u)" != 0 ] || chown 65534:65534 "$tmp/$1"
+}
+
 # Settings for a quick menu that begins with the core's options.
 short_menu=()
 for entry in resume_content restart_content close_content take_screenshot save_load_state undo_save_load_state \

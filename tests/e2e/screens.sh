@@ -177,8 +177,10 @@ listed() {
     local n
     rm -rf "$tmp/ann"
     retroarch_home ann "${looks[@]}" "${no_sound[@]}" 'menu_driver = "xmb"' \
-        'video_scale = "2.5"' "libretro_directory = \"$tmp/ann/cores\"" "libretro_info_path = \"$tmp/ann/info\""
-    mkdir -p "$tmp/ann/cores" "$tmp/ann/info"
+        'video_scale = "2.5"' "libretro_directory = \"$tmp/ann/cores\"" "libretro_info_path = \"$tmp/ann/info\"" \
+        "rgui_browser_directory = \"$tmp/ann/games\""
+    mkdir -p "$tmp/ann/cores" "$tmp/ann/info" "$tmp/ann/games"
+    cp "$shooter" "$tmp/ann/games"
     for n in nestopia gambatte mgba; do
         ln -s "$(core_path $n)" "$tmp/ann/cores"
         ln -s "/usr/share/libretro/info/${n}_libretro.info" "$tmp/ann/info"
@@ -202,7 +204,7 @@ keys() {
 
 if scene core-list; then
     listed --menu
-    keys Down Up x Down # the first key only wakes the menu
+    keys Down x x Down x # Load Content, Start Directory, the game
     sleep 2
     shot core-list
 fi

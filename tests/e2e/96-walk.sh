@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# 96-walk.sh - a newcomer's walk as docs/players.md has it: an empty home, RetroArch's own menu and settings, and every key counted,
+# to the first match, to the next one, and by an invitation.
+#   PICTURES=FOLDER  keeps a picture after each step
+# runs: waiting, test, 60 s
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+for program in retroarch Xvfb xdotool dbus-run-session; do
+    command -v $program >/dev/null || { skip "walk: no $program"; finish; }
+done
+core_path nestopia >/dev/null || { skip "walk: no nestopia"; finish; }
+home_for ada
+user / test -x "$keylock" -a -r "$wrapper" || { skip "walk: another user cannot read $build"; finish; }
+start_xvfb 1024x768
+start_relay
+
+# What this machine needs: no sound card, a keyboard by X, and to know when a key has been read.
+command_port=$(free_port)
+printf '%s\n' 'audio_driver = "null"' 'video_vsync = "false"' 'fastforward_ratio = "1.0"' 'vrr_runloop_enable = "true"' \
+    'input_driver = "x"' 'input_joypad_driver = "null"' 'network_cmd_enable = "true"' "network_cmd_port = \"$command_port\"" \
+    >"$tmp/machine.cfg"
+
+retroarch_starts() {
+    start ada user "$tmp/ada" DISPLAY="$DISPLAY" KEYLOCK_HASH_OUT="$tmp/ada/hash" "${preload[@]}" \
+        dbus-run-session retroarch -v --appendconfig="$tmp/machine.cfg"
+    frontend_frames "$command_port" 10
+    keys=0
+}
+window() { xdotool search --onlyvisible --class retroarch 2>/dev/null | head -n 1 | grep .; }
+
+retroarch_ends() {
+    kill "$(xdotool getwindowpid "$(window)")"
+    ended ada 10
+}
+
+# walk STEP KEY…: these keys, one after the other.
+walk() {
+    local step=$1 key
+    shift
+    for key; do
+        press "$(window)" "$key"
+        frontend_frames "$command_port" 8
+        keys=$((keys + 1))
+    done
+    [ -z "${PICTURES:-}" ] || { frontend_frames "$command_port" 30 && import -window root "$PICTURES/$step.png"; }
+}
+
+# match NAME KEYS: the room waits after so many keys, a friend comes by its link, and both play the same.
+match() {
+    check "$1/keys" "expected $2 at most, got $keys" test "$keys" -le "$2"
+    note "$keys keys: $1"
+    said ada 'waiting \(1/2\) ' 20 || { show ada; die "$1: no room waits"; }
+    link=$(grep -aoE 'keylock://[^ ]+' "$tmp/ada.log" | tail -n 1)
+    start ben "$keylock" run --quiet --core nestopia --content "$content/shooter.nes" --link "$link" --name ben --seats 1 \
+        --speed real --frames 600 --input random:2 --hash-out "$tmp/ben.hash"
+    ended ben 40
+    status=$?
+    check "$1/friend" "exit status $status: $(tail -n 1 "$tmp/ben.log")" test $status = 0
+    cp "$tmp/ada/hash" "$tmp/ada.hash"
+    equal "$1" ada ben
+    check "$1/moves" "the hashes do not change" hashes_move "$tmp/ben.hash"
+    [ -z "${PICTURES:-}" ] || import -window root "$PICTURES/$1.png"
+}
+
+user "$tmp/ada" "$keylock" install nestopia --wrapper "$wrapper" --relay "$relay" --name ada >"$tmp/install.log" 2>&1 ||
+    { show install; die "walk: keylock install"; }
+user "$tmp/ada" mkdir "$tmp/ada/games"
+user "$tmp/ada" cp "$content/shooter.nes" "$tmp/ada/games"
+
+retroarch_starts
+walk load-content Down x # Load Content
+walk start-directory x   # Start Directory: the home
+walk games Down x        # the folder games
+walk cores Down x        # the game
+walk waiting x           # Keylock: NES (Nestopia)
+match first 8
+retroarch_ends
+
+retroarch_starts
+walk history Right Right Right
+walk again x x # the game, Run
+match second 5
+retroarch_ends
+
+# An invitation, for somebody who has never started RetroArch; the game lies anywhere in the home. (RetroArch then begins with the
+# distribution's settings, and so do these.)
+start host "$keylock" run --quiet --core nestopia --content "$content/shooter.nes" --relay "$relay" --room den --name host \
+    --seats 1 --speed real --frames 600 --input random:3 --hash-out "$tmp/host.hash" --wait 60
+said host 'keylock://' 20 || { show host; die "walk: the host has no link"; }
+home_for cat
+user "$tmp/cat" mkdir -p "$tmp/cat/Downloads/new games" "$tmp/cat/.config/retroarch"
+user "$tmp/cat" cp "$content/shooter.nes" "$tmp/cat/Downloads/new games/a game.nes"
+cat "$tmp/machine.cfg" /etc/retroarch.cfg | user "$tmp/cat" tee "$tmp/cat/.config/retroarch/retroarch.cfg" >"$tmp/cat.cfg"
+start cat user "$tmp/cat" DISPLAY="$DISPLAY" KEYLOCK_HASH_OUT="$tmp/cat/hash" "${preload[@]}" python3 tests/e2e/at_terminal.py y \
+    "$keylock" play --wrapper "$wrapper" --ask -- "$(grep -aoE 'keylock://[^ ]+' "$tmp/host.log" | tail -n 1)"
+ended host 60
+status=$?
+check link/host "exit status $status: $(tail -n 1 "$tmp/cat.log")" test $status = 0
+[ -z "${PICTURES:-}" ] || import -window root "$PICTURES/link.png"
+cp "$tmp/cat/hash" "$tmp/cat.hash"
+equal link host cat
+check link/moves "the hashes do not change" hashes_move "$tmp/host.hash"
+finish
