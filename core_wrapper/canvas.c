@@ -1,6 +1,7 @@
 #include "core_wrapper/canvas.h"
 
 #include "core_wrapper/font.h"
+#include "core_wrapper/unifont.h"
 
 #define UNIT_LINES   220u /* lines of a picture for each pixel of a unit */
 #define UNIT_COLUMNS 160u /* columns at least, for each pixel of a unit */
@@ -109,6 +110,29 @@ static void draw_glyph(const struct kl_canvas *c, int x, int y, uint32_t rgb, un
     for (unsigned row = 0; row < KL_FONT_HEIGHT; row++)
         for (unsigned column = 0; column < KL_FONT_WIDTH; column++)
             if (kl_font_dot(code, column, row)) kl_canvas_fill(c, x + (int)column, y + (int)row, 1, 1, rgb);
+}
+
+/* A frame of the size of a narrow letter. */
+static const struct kl_glyph missing = {
+    1, {0, 0, 0, 0x7e00, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x7e00}};
+
+static void draw_tall(const struct kl_canvas *c, int x, int y, uint32_t rgb, unsigned code) {
+    struct kl_glyph g;
+    if (code == KL_LETTERS_BOX || !kl_unifont_find(code, &g)) g = missing;
+    for (int row = 0; row < KL_UNIFONT_ROWS; row++)
+        for (int column = 0; column < 2 * KL_UNIFONT_HALF; column++)
+            if (g.row[row] >> (15 - column) & 1) kl_canvas_fill(c, x + column, y + row, 1, 1, rgb);
+}
+
+void kl_canvas_letters(const struct kl_canvas *c, int x, int y, const struct kl_letters *l, unsigned from,
+                       unsigned to, uint32_t rgb) {
+    for (unsigned i = from; i < to && i < l->count; i++) {
+        if (l->tall)
+            draw_tall(c, x, y, rgb, l->at[i].code);
+        else
+            draw_glyph(c, x, y, rgb, l->at[i].code);
+        x += l->at[i].cells * kl_letters_width(l);
+    }
 }
 
 int kl_canvas_text(const struct kl_canvas *c, int x, int y, int cells, uint32_t rgb, const char *text) {

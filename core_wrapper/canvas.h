@@ -9,6 +9,8 @@
 #include <libretro.h>
 #include <stdint.h>
 
+#include "core_wrapper/letters.h"
+
 struct kl_canvas {
     uint8_t *pixels; /* borrowed */
     unsigned width, height;
@@ -26,6 +28,9 @@ void kl_canvas_fill(const struct kl_canvas *c, int x, int y, int w, int h, uint3
 void kl_canvas_shade(const struct kl_canvas *c, int x, int y, int w, int h);
 /* One line, at most `cells` characters of it. Returns the x behind it. */
 int kl_canvas_text(const struct kl_canvas *c, int x, int y, int cells, uint32_t rgb, const char *text);
+/* The letters from..to-1 of a line. */
+void kl_canvas_letters(const struct kl_canvas *c, int x, int y, const struct kl_letters *l, unsigned from,
+                       unsigned to, uint32_t rgb);
 /* Bytes of one pixel. */
 size_t kl_canvas_pixel_bytes(enum retro_pixel_format format);
 

@@ -54,7 +54,8 @@ __attribute__((format(printf, 3, 4))) static void tell(const struct kl_command *
     bool old = kl_w.play.pace.mode == KL_PACE_FLAT_OUT && kl_w.play.pace.behind > NEWS_FRAMES;
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "[f %u] %s: %s", frame, who, what);
     snprintf(line, sizeof line, "%s: %s", who, what);
-    if (!old) kl_screen_news(&kl_w.screen, kl_w.front.environment, KL_SCREEN_INFO, SHOWN_MS, line);
+    size_t words = c->kind == KL_COMMAND_CHAT ? strlen(who) + 2 : KL_SCREEN_NONE;
+    if (!old) kl_screen_news(&kl_w.screen, kl_w.front.environment, KL_SCREEN_INFO, SHOWN_MS, line, words);
 }
 
 static void do_policy(const struct kl_command *c, uint32_t frame) {

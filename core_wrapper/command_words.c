@@ -81,6 +81,25 @@ void kl_words_text(const struct kl_command *c, char out[KL_COMMAND_BYTES + 1]) {
     kl_read_string(&r, out, KL_COMMAND_BYTES + 1);
 }
 
+/* The bytes of "] NAME: " at the text's begin; 0: it is another's. */
+static size_t said_by(const char *text, const char *name) {
+    char head[KL_NAME_MAX + 8];
+    size_t len = (size_t)snprintf(head, sizeof head, "] %.*s: ", KL_NAME_MAX, name);
+    return strncmp(text, head, len) == 0 ? len : 0;
+}
+
+size_t kl_words_in_notice(const char *text, const struct kl_roster *roster) {
+    static const char watches[] = " (watches): ";
+    const char *watcher = *text ? strstr(text + 1, watches) : NULL;
+    if (strncmp(text, "[f ", 3) != 0) return watcher ? (size_t)(watcher - text) + strlen(watches) : 0;
+    size_t from = strcspn(text, "]"), longest = said_by(text + from, "relay");
+    for (unsigned i = 0; i < roster->count && i < KL_MAX_CLIENTS; i++) {
+        size_t len = said_by(text + from, roster->member[i].name);
+        if (len > longest) longest = len;
+    }
+    return longest ? from + longest : 0;
+}
+
 bool kl_words_option(const struct kl_command *c, char key[KL_COMMAND_BYTES + 1],
                      char value[KL_COMMAND_BYTES + 1]) {
     kl_words_text(c, key);

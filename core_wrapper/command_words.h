@@ -46,6 +46,9 @@ bool kl_words_get_disk(const struct kl_command *c, uint16_t *index);
 
 /* The data as text. Others wrote it, so all bytes that are not UTF-8, and control characters, become '?'. */
 void kl_words_text(const struct kl_command *c, char out[KL_COMMAND_BYTES + 1]);
+/* The byte of a relay's notice where somebody's own words begin: "[f N] NAME: TEXT" of a member or the relay,
+ * or "NAME (watches): TEXT". 0 for other notices. The name may itself read like one of these forms. */
+size_t kl_words_in_notice(const char *text, const struct kl_roster *roster);
 /* kl_words_text(), split at the first '='. False if there is no '=' or no key before it. */
 bool kl_words_option(const struct kl_command *c, char key[KL_COMMAND_BYTES + 1],
                      char value[KL_COMMAND_BYTES + 1]);

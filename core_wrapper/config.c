@@ -344,6 +344,10 @@ static int set_states(struct kl_config *c, const char *v, char *err, size_t err_
     return copy(c->states, sizeof c->states, "KEYLOCK_STATES", v, err, err_len);
 }
 
+static int set_font(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    return copy(c->font, sizeof c->font, "KEYLOCK_FONT", v, err, err_len);
+}
+
 static const struct {
     const char *key, *variable;
     int (*set)(struct kl_config *, const char *, char *, size_t);
@@ -385,6 +389,7 @@ static const struct {
     {"line", "KEYLOCK_LINE", set_line},
     {"panel", "KEYLOCK_PANEL", set_panel},
     {"hotkeys", "KEYLOCK_HOTKEYS", set_hotkeys},
+    {"font", "KEYLOCK_FONT", set_font},
 };
 #define KEYS (sizeof keys / sizeof keys[0])
 

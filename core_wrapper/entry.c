@@ -14,6 +14,7 @@
 #include "core_wrapper/netplay.h"
 #include "core_wrapper/play.h"
 #include "core_wrapper/session.h"
+#include "core_wrapper/unifont.h"
 #include "core_wrapper/wish.h"
 #include "core_wrapper/wrapper.h"
 
@@ -25,7 +26,7 @@ void kl_wrapper_say(enum kl_screen_tone tone, unsigned ms, const char *format, .
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    kl_screen_say(&kl_w.screen, kl_w.front.environment, tone, ms, line);
+    kl_screen_say(&kl_w.screen, kl_w.front.environment, tone, ms, line, KL_SCREEN_NONE);
 }
 
 void kl_wrapper_say_once(bool *said, const char *format, ...) {
@@ -36,7 +37,7 @@ void kl_wrapper_say_once(bool *said, const char *format, ...) {
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_WARNING, 4000, line);
+    kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_WARNING, 4000, line, KL_SCREEN_NONE);
 }
 
 void kl_wrapper_fail(const char *format, ...) {
@@ -44,7 +45,7 @@ void kl_wrapper_fail(const char *format, ...) {
     va_start(args, format);
     vsnprintf(kl_w.error, sizeof kl_w.error, format, args);
     va_end(args);
-    kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_ERROR, 8000, kl_w.error);
+    kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_ERROR, 8000, kl_w.error, KL_SCREEN_NONE);
 }
 
 uint32_t kl_wrapper_fps_uhz(double fps) {
@@ -158,6 +159,7 @@ RETRO_API void retro_deinit(void) {
     kl_w.core.initialised = false;
     kl_session_close();
     kl_netplay_close();
+    kl_unifont_drop();
 }
 
 /* ---- content ---- */
@@ -320,5 +322,6 @@ __attribute__((destructor)) static void leave(void) {
     kl_session_close();
     kl_netplay_close();
     kl_wish_forget();
+    kl_unifont_drop();
     if (kl_w.core.handle) kl_core_close(&kl_w.core);
 }

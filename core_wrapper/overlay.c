@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "net/platform/clock.h"
+#include "net/platform/file.h"
 #include "core_wrapper/away.h"
 #include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
 #include "core_wrapper/control.h"
 #include "core_wrapper/join.h"
 #include "core_wrapper/remaining.h"
+#include "core_wrapper/unifont.h"
 #include "core_wrapper/wrapper.h"
 
 #define SECOND_US         1000000u
@@ -43,7 +45,7 @@ static struct {
     char told[KL_PANEL_LINE];
     struct kl_card card;
     unsigned lost; /* clients whose link is lost */
-    bool said_hardware;
+    bool said_hardware, font_read;
 } o;
 
 static bool can_paint(void) {
@@ -232,17 +234,20 @@ static void tell_state(uint64_t now_us) {
     o.told_us = now_us;
     bool drawn = kl_screen_drawn(&kl_w.screen) && (kl_screen_panel_on() || kl_panel_card(&o.panel, &o.card));
     if (!*line || kl_w.attached || drawn || kl_control_chat_line()) return;
-    kl_screen_show(&kl_w.screen, kl_w.front.environment, screen_tones[tone], TOLD_MS, line, percent);
+    kl_screen_show(&kl_w.screen, kl_w.front.environment, screen_tones[tone], TOLD_MS, line, KL_SCREEN_NONE,
+                   percent);
 }
 
 /* The line of chat that is being typed stands in the state's place. */
 static void tell_chat(void) {
+    static const char head[] = "say: ";
     char line[KL_PANEL_LINE];
     const char *text = kl_control_chat_line();
     if (!text) return;
-    snprintf(line, sizeof line, "say: %s_%s", text,
+    snprintf(line, sizeof line, "%s%s_%s", head, text,
              *text ? "" : "  (Game Focus on? Enter sends, Esc leaves)");
-    kl_screen_show(&kl_w.screen, kl_w.front.environment, KL_SCREEN_INFO, CHAT_TOLD_MS, line, -1);
+    kl_screen_show(&kl_w.screen, kl_w.front.environment, KL_SCREEN_INFO, CHAT_TOLD_MS, line, strlen(head),
+                   -1);
 }
 
 static const struct kl_member *player_at(unsigned seat) {
@@ -291,7 +296,8 @@ static void follow_away(uint64_t now_us) {
 static void paint_line(const struct kl_canvas *c, int *bottom, const struct kl_screen_line *l,
                        uint64_t now_us) {
     static const enum kl_panel_tone tones[] = {KL_PANEL_INFO, KL_PANEL_WARNING, KL_PANEL_ERROR};
-    if (now_us < l->until_us) *bottom = kl_panel_draw_line(c, *bottom, l->text, tones[l->tone], l->percent);
+    const struct kl_panel_words w = {l->text, l->words, tones[l->tone], l->percent};
+    if (now_us < l->until_us) *bottom = kl_panel_draw_line(c, *bottom, &w);
 }
 
 /* The panel has all of it. */
@@ -331,6 +337,17 @@ static void choose_over(uint64_t now_us) {
         kl_wrapper_say_once(&o.said_hardware, "no panel: this core draws on the graphics card");
 }
 
+/* Reads the font when a line first needs it. */
+static void follow_font(void) {
+    char err[KL_PANEL_LINE];
+    if (o.font_read || !kl_screen_drawn(&kl_w.screen) || !kl_screen_needs_unifont(&kl_w.screen)) return;
+    o.font_read = true;
+    int r = kl_unifont_read(kl_w.config.font, err, sizeof err);
+    if (r != 0)
+        kl_screen_log(&kl_w.screen, kl_w.front.environment, "no font for other scripts: %s%s", err,
+                      r == KL_FILE_ABSENT && !*kl_w.config.font ? "; install the package unifont" : "");
+}
+
 void kl_overlay_turn(uint64_t now_us) {
     kl_screen_draw(kl_w.config.draw && can_paint());
     if (o.panel.stage == KL_PANEL_PLAYING) {
@@ -342,5 +359,6 @@ void kl_overlay_turn(uint64_t now_us) {
     fill(now_us);
     tell_state(now_us);
     tell_chat();
+    follow_font();
     choose_over(now_us);
 }

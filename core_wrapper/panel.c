@@ -30,31 +30,40 @@ static const uint32_t headlines[] = {GREY, CYAN, YELLOW, RED};
 
 /* ---- text in some lines ---- */
 
-/* The end of a line of so many cells: at a blank, if there is one in its second half. */
-static size_t break_at(const char *text, int cells) {
-    const char *p = text, *blank = NULL;
-    for (int i = 0; i < cells; i++) {
-        if (*p == ' ' && i > cells / 2) blank = p;
-        if (!kl_font_next(&p)) return strlen(text);
-    }
-    if (!*p) return strlen(text);
-    return (size_t)((*p == ' ' || !blank ? p : blank) - text);
+static bool is_blank(const struct kl_letters *l, unsigned i) {
+    return i < l->count && l->at[i].code == ' ';
 }
 
-/* Returns the number of lines, `most` at most; longer text is cut. c NULL: draws nothing. */
-static int draw_broken(const struct kl_canvas *c, int x, int y, int cells, int most, uint32_t rgb,
-                       const char *text) {
-    char line[KL_PANEL_LINE];
+/* The end of a line of so many cells: at a blank, if there is one in its second half. */
+static unsigned break_at(const struct kl_letters *l, unsigned from, int cells) {
+    unsigned i = from, blank = from;
+    for (int used = 0; i < l->count && used + l->at[i].cells <= cells; i++) {
+        if (is_blank(l, i) && used > cells / 2) blank = i;
+        used += l->at[i].cells;
+    }
+    return i == l->count || is_blank(l, i) || blank == from ? i : blank;
+}
+
+/* Draws the letters in lines of so many cells, at least 2. Returns the number of lines, `most` at most;
+ * longer text is cut. c NULL: draws nothing. */
+static int draw_letters(const struct kl_canvas *c, int x, int y, int cells, int most, uint32_t rgb,
+                        const struct kl_letters *l) {
     int n = 0;
-    if (cells < 1) return 0;
-    while (*text && n < most) {
-        size_t cut = break_at(text, cells);
-        snprintf(line, sizeof line, "%.*s", (int)cut, text);
-        if (c) kl_canvas_text(c, x, y + n * LINE_HEIGHT, cells, rgb, line);
-        text += cut + strspn(text + cut, " ");
-        n++;
+    for (unsigned at = 0; at < l->count && n < most; n++) {
+        unsigned end = break_at(l, at, cells);
+        if (c) kl_canvas_letters(c, x, y + n * kl_letters_height(l), l, at, end, rgb);
+        for (at = end; is_blank(l, at);)
+            at++;
     }
     return n;
+}
+
+/* The same with a text of the built-in font. */
+static int draw_broken(const struct kl_canvas *c, int x, int y, int cells, int most, uint32_t rgb,
+                       const char *text) {
+    struct kl_letters l;
+    kl_letters_set(&l, text, 0);
+    return cells < 2 ? 0 : draw_letters(c, x, y, cells, most, rgb, &l);
 }
 
 /* ---- chips: short texts, side by side, with dots between ---- */
@@ -316,15 +325,17 @@ static void draw_bar(const struct kl_canvas *c, int y, enum kl_panel_tone tone, 
     kl_canvas_fill(c, EDGE, y, done, 2, tones[tone]);
 }
 
-int kl_panel_draw_line(const struct kl_canvas *c, int bottom, const char *line, enum kl_panel_tone tone,
-                       int percent) {
-    int cells = (c->columns - 2 * EDGE) / KL_FONT_WIDTH;
-    if (cells < 1 || !*line) return bottom;
-    int lines = draw_broken(NULL, 0, 0, cells, MESSAGE_LINES, 0, line);
-    int height = lines * LINE_HEIGHT + 4 + (percent >= 0 ? 3 : 0), y = bottom - height;
+int kl_panel_draw_line(const struct kl_canvas *c, int bottom, const struct kl_panel_words *w) {
+    struct kl_letters l;
+    kl_letters_set(&l, w->line, w->words);
+    int cells = (c->columns - 2 * EDGE) / kl_letters_width(&l), high = kl_letters_height(&l);
+    int most = (MESSAGE_LINES * LINE_HEIGHT + high - 1) / high;
+    if (cells < 2 || !l.count) return bottom;
+    int lines = draw_letters(NULL, 0, 0, cells, most, 0, &l);
+    int height = lines * high + 4 + (w->percent >= 0 ? 3 : 0), y = bottom - height;
     kl_canvas_shade(c, 0, y, c->columns, height);
-    draw_broken(c, EDGE, y + 3, cells, MESSAGE_LINES, tones[tone], line);
-    if (percent >= 0) draw_bar(c, bottom - 4, tone, percent);
+    draw_letters(c, EDGE, y + 3, cells, most, tones[w->tone], &l);
+    if (w->percent >= 0) draw_bar(c, bottom - 4, w->tone, w->percent);
     return y;
 }
 

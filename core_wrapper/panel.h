@@ -113,10 +113,16 @@ void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const str
 /* Draws the card at the top. */
 void kl_panel_draw_card(const struct kl_card *card, const struct kl_canvas *c);
 
-/* Draws a line, broken into a few, above the row `bottom` (units; c->rows: the picture's end), and a bar
- * below it unless percent is negative. Returns the row that the next line above it ends at. */
-int kl_panel_draw_line(const struct kl_canvas *c, int bottom, const char *line, enum kl_panel_tone tone,
-                       int percent);
+struct kl_panel_words {
+    const char *line;
+    size_t words; /* the byte from which on it is a player's own words; 0: there are none */
+    enum kl_panel_tone tone;
+    int percent; /* of progress: a bar below the line; negative: no bar */
+};
+
+/* Draws a line, broken into a few, above the row `bottom` (units; c->rows: the picture's end). Returns the
+ * row that the next line above it ends at. */
+int kl_panel_draw_line(const struct kl_canvas *c, int bottom, const struct kl_panel_words *w);
 
 /* "12 s", "1:05". */
 void kl_panel_time(uint64_t us, char out[16]);

@@ -6,6 +6,7 @@
 
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
+#include "core_wrapper/letters.h"
 
 #define LINE    2048 /* bytes of one in the log, NUL included */
 #define BRIEF   72   /* bytes that fit into RetroArch's smallest window */
@@ -91,38 +92,60 @@ static char *plain_copy(char out[LINE], const char *line) {
     return kl_plain(out);
 }
 
+/* The bytes before the words may become fewer: one '?' for a character of several. */
+static size_t words_in_plain(const char *line, size_t words) {
+    char head[LINE];
+    snprintf(head, sizeof head, "%.*s", (int)words, line);
+    return strlen(kl_plain(head));
+}
+
 static void put(struct kl_screen_line *l, enum kl_screen_tone tone, unsigned ms, const char *line,
-                int percent) {
-    snprintf(l->text, sizeof l->text, "%s", line);
+                size_t words, int percent) {
+    char copy[LINE];
+    snprintf(l->text, sizeof l->text, "%s", plain_copy(copy, line));
+    l->words = words_in_plain(line, words);
     l->tone = tone;
     l->percent = percent;
     l->until_us = kl_now_us() + ms * UINT64_C(1000);
 }
 
 void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                    unsigned ms, const char *line, int percent) {
+                    unsigned ms, const char *line, size_t words, int percent) {
     char copy[LINE];
     ask(s, environment);
-    put(&s->state, tone, ms, plain_copy(copy, line), percent);
+    put(&s->state, tone, ms, line, words, percent);
     if (!environment || kl_screen_drawn(s) || kl_now_us() < s->news[0].until_us) return;
-    s->mute = !tell(s, environment, tone, ms, copy, percent);
+    s->mute = !tell(s, environment, tone, ms, plain_copy(copy, line), percent);
 }
 
 void kl_screen_news(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                    unsigned ms, const char *line) {
+                    unsigned ms, const char *line, size_t words) {
     char copy[LINE];
     ask(s, environment);
     memmove(s->news + 1, s->news, sizeof s->news - sizeof *s->news);
-    put(&s->news[0], tone, ms, plain_copy(copy, line), -1);
-    if (environment && !kl_screen_drawn(s)) s->mute = !tell(s, environment, tone, ms, copy, -1);
+    put(&s->news[0], tone, ms, line, words, -1);
+    if (!environment || kl_screen_drawn(s)) return;
+    s->mute = !tell(s, environment, tone, ms, plain_copy(copy, line), -1);
 }
 
 void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                   unsigned ms, const char *said) {
+                   unsigned ms, const char *said, size_t words) {
     char line[LINE];
     ask(s, environment);
     log_line(s, levels[tone], plain_copy(line, said));
-    kl_screen_news(s, environment, tone, ms, said);
+    kl_screen_news(s, environment, tone, ms, said, words);
+}
+
+static bool needs_unifont(const struct kl_screen_line *l, uint64_t now_us) {
+    return now_us < l->until_us && kl_letters_need_unifont(l->text, l->words);
+}
+
+bool kl_screen_needs_unifont(const struct kl_screen *s) {
+    uint64_t now_us = kl_now_us();
+    bool needs = needs_unifont(&s->state, now_us);
+    for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
+        needs = needs || needs_unifont(&s->news[i], now_us);
+    return needs;
 }
 
 void kl_screen_last(struct kl_screen *s, retro_environment_t environment, const char *line) {

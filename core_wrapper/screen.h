@@ -10,6 +10,7 @@
 
 #include <libretro.h>
 
+#define KL_SCREEN_NONE 0   /* in place of the byte where a player's own words begin: there are none */
 #define KL_SCREEN_LINE 256 /* bytes of a line that is drawn, NUL included */
 #define KL_SCREEN_NEWS 3   /* lines of news that stand at once */
 
@@ -17,6 +18,7 @@ enum kl_screen_tone { KL_SCREEN_INFO, KL_SCREEN_WARNING, KL_SCREEN_ERROR };
 
 struct kl_screen_line {
     char text[KL_SCREEN_LINE];
+    size_t words; /* the byte where a player's own words begin, or KL_SCREEN_NONE */
     enum kl_screen_tone tone;
     int percent;       /* of progress; -1: none */
     uint64_t until_us; /* it stands until then */
@@ -31,18 +33,21 @@ struct kl_screen {
     struct kl_screen_line state;
 };
 
-/* Shows news for ms milliseconds and logs them. environment: the frontend's newest. */
+/* Shows news for ms milliseconds and logs them. environment: the frontend's newest. words: the byte of the
+ * line where a player's own words begin, which may be drawn in the letters of any script (letters.h). */
 void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                   unsigned ms, const char *line);
+                   unsigned ms, const char *line, size_t words);
 /* Shows news and does not log them. */
 void kl_screen_news(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                    unsigned ms, const char *line);
+                    unsigned ms, const char *line, size_t words);
 /* A load has failed and no picture will come: the line goes to the frontend, however news are shown. */
 void kl_screen_last(struct kl_screen *s, retro_environment_t environment, const char *line);
 /* Shows a line of a state that lasts, and does not log it; said again and again. percent: of progress, or -1.
  */
 void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
-                    unsigned ms, const char *line, int percent);
+                    unsigned ms, const char *line, size_t words, int percent);
+/* True if a letter of a line that stands is in no font but Unifont. */
+bool kl_screen_needs_unifont(const struct kl_screen *s);
 /* Logs only: one line, key=value. */
 __attribute__((format(printf, 3, 4))) void kl_screen_log(struct kl_screen *s, retro_environment_t environment,
                                                          const char *format, ...);

@@ -9,6 +9,7 @@
 #include "net/platform/socket.h"
 #include "core_wrapper/choice.h"
 #include "core_wrapper/command.h"
+#include "core_wrapper/command_words.h"
 #include "core_wrapper/control.h"
 #include "core_wrapper/join.h"
 #include "core_wrapper/load.h"
@@ -255,10 +256,12 @@ static void note_seats(uint8_t was) {
 static void show_notices(void) {
     struct kl_text t;
     while (kl_w.link && kl_link_notice(kl_w.link, &t)) {
-        char key[KL_HOTKEYS_NAME] = "";
+        char line[KLW_TEXT_MAX], key[KL_HOTKEYS_NAME] = "";
         if (t.code == KL_NOTICE_AGAIN) kl_control_key("again", key);
         if (t.code == KL_NOTICE_SEAT) kl_control_key("next", key);
-        kl_wrapper_say(KL_SCREEN_INFO, t.code ? ASKED_MS : 4000, *key ? "%s (%s)" : "%s", t.text, key);
+        snprintf(line, sizeof line, *key ? "%s (%s)" : "%s", t.text, key);
+        kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_INFO, t.code ? ASKED_MS : 4000, line,
+                      kl_words_in_notice(t.text, &kl_w.status.roster));
     }
 }
 

@@ -12,6 +12,7 @@ static bool turns_or_ends(uint32_t c) {
 size_t kl_plain_unfit(const char *s) {
     const uint8_t *b = (const uint8_t *)s;
     if (b[0] < 0x80) return b[0] && (b[0] < 0x20 || b[0] == 0x7f) ? 1 : 0;
+    if (b[0] < 0xc0) return 0; /* the rest of a character */
     if (b[0] < 0xe0 && b[1]) {
         uint32_t c = (b[0] & 0x1fU) << 6 | (b[1] & 0x3fU);
         return (c >= 0x80 && c < 0xa0) || turns_or_ends(c) ? 2 : 0;
@@ -50,18 +51,26 @@ static unsigned fold(unsigned code) {
     return code < 0x80 ? code : KL_PLAIN_OTHER;
 }
 
-unsigned kl_plain_next(const char **text) {
+unsigned kl_plain_code(const char **text) {
+    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)*text;
     if (!*p) return 0;
     unsigned more = *p < 0xc0 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;
     unsigned code = more ? *p & (0x3fu >> more) : *p;
     (*text)++;
     for (unsigned i = 1; i <= more; i++) {
-        if ((p[i] & 0xc0) != 0x80) return KL_PLAIN_OTHER;
+        if ((p[i] & 0xc0) != 0x80) return KL_PLAIN_BAD;
         code = code << 6 | (p[i] & 0x3f);
     }
     *text += more;
-    return more || code < 0x80 ? fold(code) : KL_PLAIN_OTHER;
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    bool good = more ? code >= least[more] && code <= 0x10ffff && !surrogate : code < 0x80;
+    return good ? code : KL_PLAIN_BAD;
+}
+
+unsigned kl_plain_next(const char **text) {
+    unsigned code = kl_plain_code(text);
+    return code ? fold(code) : 0;
 }
 
 static unsigned next_small(const char **text) {

@@ -10,15 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define KL_PLAIN_OTHER 0x7f /* stands for every character without an ASCII one that looks like it */
+#define KL_PLAIN_OTHER 0x7f   /* stands for every character without an ASCII one that looks like it */
+#define KL_PLAIN_BAD   0xfffd /* stands for bytes that are no character */
 
 /* Bytes of the character at s if it is unfit or another control character; 0: it is text, or the end. */
 size_t kl_plain_unfit(const char *s);
 /* Puts '?' for each of them, in place. Returns text. */
 char *kl_plain(char *text);
 
-/* The next character of a UTF-8 text as ASCII, without its accent, or KL_PLAIN_OTHER; moves *text on. 0 at
- * the end. A byte that begins no character, or a character that is cut off, is one KL_PLAIN_OTHER. */
+/* The next character of a UTF-8 text as its number in Unicode; moves *text on. 0 at the end. A byte that
+ * begins no character, a character that is cut off, and a form that RFC 3629 forbids are one KL_PLAIN_BAD. */
+unsigned kl_plain_code(const char **text);
+/* The same as ASCII, without its accent, or KL_PLAIN_OTHER. */
 unsigned kl_plain_next(const char **text);
 /* True if the text reads as `word` (small ASCII letters). Accents, capitals and blanks around it do not
  * count. */

@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # 54-chat.sh - chat in real RetroArch: with Game Focus on, letters that are RetroArch's hot keys (p, h, f) and the pad's buttons
-# (z, x) only write; the line comes to all. Without a line open they are the game's. A phrase goes by the pad. Then a rematch is asked
-# for by one key.
+# (z, x) only write; the line comes to all. Without a line open they are the game's. Letters of other scripts are typed, said and
+# drawn. A phrase goes by the pad. Then a rematch is asked for by one key.
 #   PICTURE=FILE  keeps a picture of the open line
 # runs: waiting, test, 20 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
-for program in retroarch Xvfb xdotool; do
+for program in retroarch Xvfb xdotool setxkbmap; do
     command -v $program >/dev/null || { skip "chat: no $program"; finish; }
 done
 core_path nestopia >/dev/null || { skip "chat: no nestopia"; finish; }
 
 retroarch_home ann "${no_sound[@]}" 'network_cmd_enable = "true"' "network_cmd_port = \"${remote:=$(free_port)}\""
+# A font of our own: of these letters each is a block.
+block=FFFFFFFFFFFFFFFF
+printf '%s\n' "0020:0000000000000000$block" "5BFE:$block$block$block$block" "6226:$block$block$block$block" >"$tmp/font.hex"
+export KEYLOCK_FONT=$tmp/font.hex
 start_xvfb 600x460
 start_relay
 start_retroarch ann --core nestopia --content "$content/shooter.nes" --relay "$relay" --room chat -- -v
@@ -44,6 +48,25 @@ check chat/no-pause "RetroArch or the room was paused" eval '! grep -aqF "ann: p
 keys grave n o Escape
 check chat/escaped "ann said: $(said_by ann)" stays 1 eval '[ "$(said_by ann)" = "phfzx;" ]'
 
+# --- in any script: typed on ann's keyboard, and said by bob -------------------------------------------------------
+
+# blocks: dots of ann's window in the midst of white blocks of 15 by 15
+blocks() {
+    import -window "$window" -depth 8 "$tmp/block.png"
+    convert "$tmp/block.png" -fuzz 10% -fill black +opaque '#f0f0f0' -threshold 50% -morphology Erode Square:7 -format '%[fx:mean*w*h]' info:
+}
+keys grave
+for layout in de:odiaeresis ru:Cyrillic_te us:exclam; do
+    setxkbmap "${layout%:*}"
+    keys "${layout#*:}"
+done
+keys Return
+check chat/script-typed "bob's log: $(said_by bob)" said bob 'ann: öт!$' 5
+check chat/script-no-block "a white block is there before its letter" eventually 6 eval '[ "$(blocks)" = 0 ]'
+"$keylock" command --pid "${pid[bob]}" say 'höher, ты где? 対戦'
+check chat/script-said "ann's log does not have it" said ann 'bob: höher, ты где[?] 対戦$' 5
+check chat/script-drawn "the letters are not in ann's picture" eventually 3 eval '[ "$(blocks)" != 0 ]'
+
 # --- by the pad: Select held, then Right; then X -----------------------------------------------------------------
 
 to_retroarch "$remote" GAME_FOCUS_TOGGLE
@@ -55,7 +78,7 @@ pad() { # KEY: with Select held, by the match's own frames
     xdotool keyup "$1" keyup Shift_R
 }
 pad Right
-check chat/phrase "ann said: $(said_by ann)" eventually 5 eval '[ "$(said_by ann)" = "phfzx;Again?;" ]'
+check chat/phrase "ann said: $(said_by ann)" eventually 5 eval '[ "$(said_by ann)" = "phfzx;öт!;Again?;" ]'
 pad s
 check chat/rematch "bob is not asked for a rematch: $(said_by bob)" said bob 'ann .*rematch' 5
 plays ann 60

@@ -317,6 +317,19 @@ if scene stalled-panel; then
     shot stalled-panel
 fi
 
+if scene chat; then # in the letters of the package unifont
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 2
+    for n in 'hallo ann!' 'höher, ты где? 対戦'; do
+        "$keylock" command --pid "${pid[bob]}" say "$n" >"$tmp/tell.log" 2>&1 || fail "screens/chat: $(cat "$tmp/tell.log")"
+    done
+    said ann 'bob: .*対戦' 5
+    plays ann 10
+    shot chat
+fi
+
 if scene away; then # a bounded room goes on
     export KEYLOCK_POLICY=bounded
     ann nestopia "$shooter" 2

@@ -239,7 +239,7 @@ static void panel(unsigned turn) {
     kl_panel_fill(&p, &kl_w.status, (uint8_t)kl_w.status.lock.away, plays);
     enum kl_panel_tone tone = kl_panel_state(&p, line, &percent);
     MUST(memchr(line, 0, sizeof line) && percent >= -1 && percent <= 100);
-    kl_panel_draw_line(&c, c.rows, line, tone, percent);
+    kl_panel_draw_line(&c, c.rows, &(struct kl_panel_words){line, 0, tone, percent});
     if (kl_panel_card(&p, &card)) kl_panel_draw_card(&card, &c);
     kl_panel_begin(&p, line);
     MUST(memchr(line, 0, sizeof line));

@@ -250,6 +250,37 @@ static void hostile_data(void **state) {
     assert_false(kl_words_option(&c, text, value));
 }
 
+/* A name that reads like the form around it is no words: its letters stay plain (letters.h). */
+static void words_in_a_notice(void **state) {
+    (void)state;
+    struct kl_roster r = {.count = 3};
+    strcpy(r.member[0].name, "ann");
+    strcpy(r.member[1].name, ": x");
+    strcpy(r.member[2].name, "ann: y");
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"[f 12] ann: hello", "hello"},
+        {"[f 12] ann: y: hello", "hello"},
+        {"[f 12] : x: hello", "hello"},
+        {"[f 12] relay: hello", "hello"},
+        {"[f 12] bob: hello", NULL},
+        {"[f 12", NULL},
+        {"bob (watches): hello", "hello"},
+        {" (watches): x (watches): hello", "hello"},
+        {" (watches): x", NULL},
+        {"bob: hello", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        size_t at = kl_words_in_notice(cases[i].text, &r);
+        if (cases[i].words)
+            assert_string_equal(cases[i].text + at, cases[i].words);
+        else
+            assert_int_equal(at, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_become_bytes),
@@ -259,6 +290,7 @@ int main(void) {
         cmocka_unit_test(whom_and_which),
         cmocka_unit_test(wrong_words),
         cmocka_unit_test(hostile_data),
+        cmocka_unit_test(words_in_a_notice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,9 @@
 
 #include "core_wrapper/command.h"
 #include "core_wrapper/overlay.h"
+#include "core_wrapper/unifont.h"
 #include "core_wrapper/wrapper.h"
+#include "tests/unit/own_font.h"
 
 #define WIDTH  160
 #define HEIGHT 144
@@ -15,9 +17,26 @@
 static char shown[8192]; /* every message, a line each */
 static uint32_t last;    /* the pixel in the lower right corner of the last picture, where the panel is not */
 static const void *given;
+static uint32_t got[WIDTH * HEIGHT]; /* the last picture */
 static uint32_t pixels[WIDTH * HEIGHT];
 
+static char logged[8192];
+
+__attribute__((format(printf, 2, 3))) static void log_line(enum retro_log_level level, const char *format,
+                                                           ...) {
+    char line[1024];
+    va_list args;
+    (void)level;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    size_t used = strlen(logged);
+    snprintf(logged + used, sizeof logged - used, "%s", line + strlen("[Keylock] "));
+}
+
 static bool front(unsigned cmd, void *data) {
+    if (cmd == RETRO_ENVIRONMENT_GET_LOG_INTERFACE)
+        return ((struct retro_log_callback *)data)->log = log_line, true;
     if (cmd == RETRO_ENVIRONMENT_GET_MESSAGE_INTERFACE_VERSION) return *(unsigned *)data = 0, true;
     if (cmd != RETRO_ENVIRONMENT_SET_MESSAGE) return false;
     size_t used = strlen(shown);
@@ -27,9 +46,18 @@ static bool front(unsigned cmd, void *data) {
 
 static void video(const void *data, unsigned width, unsigned height, size_t pitch) {
     given = data;
-    if (data)
-        last =
-            *(const uint32_t *)(const void *)((const uint8_t *)data + (height - 1) * pitch + (width - 1) * 4);
+    if (!data) return;
+    last = *(const uint32_t *)(const void *)((const uint8_t *)data + (height - 1) * pitch + (width - 1) * 4);
+    for (unsigned y = 0; y < HEIGHT; y++)
+        memcpy(got + y * WIDTH, (const uint8_t *)data + y * pitch, sizeof *got * WIDTH);
+}
+
+/* Is the last picture's box all of a line's colour? */
+static bool has_dots(unsigned left, unsigned top, unsigned width, unsigned height) {
+    for (unsigned y = top; y < top + height; y++)
+        for (unsigned x = left; x < left + width; x++)
+            if (got[y * WIDTH + x] != 0xf0f0f0) return false;
+    return true;
 }
 
 static int set_up(void **state) {
@@ -46,7 +74,7 @@ static int set_up(void **state) {
     kl_w.picture.format = RETRO_PIXEL_FORMAT_XRGB8888;
     kl_overlay_reset();
     kl_picture_init(&kl_w.picture, true, WIDTH, HEIGHT);
-    shown[0] = 0;
+    shown[0] = logged[0] = 0;
     for (unsigned i = 0; i < WIDTH * HEIGHT; i++)
         pixels[i] = COLOUR;
     return 0;
@@ -186,6 +214,52 @@ static void the_begin_says_who_plays_as_whom(void **state) {
     assert_string_equal(shown, "you are player 2, ann is player 1\n");
 }
 
+static void a_line_in_another_script_is_drawn(void **state) {
+    (void)state;
+    const char *path = own_file(OWN_FONT, strlen(OWN_FONT));
+    snprintf(kl_w.config.font, sizeof kl_w.config.font, "%s", path);
+    kl_w.config.draw = true;
+    kl_command_obey(&(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"}, 7);
+    assert_int_equal(kl_w.screen.news[0].words, 5);
+    frame(1000000);
+    frame(1016000);
+    assert_ptr_not_equal(given, pixels);
+    unlink(path);
+    /* 5 narrow letters from column 3 on, then the wide one, a full block; below it an empty row */
+    assert_true(has_dots(3 + 5 * 8, HEIGHT - 18, 16, 16));
+    assert_false(has_dots(3 + 5 * 8 + 16, HEIGHT - 18, 1, 16));
+    assert_string_equal(logged, "[f 7] bob: \xe5\xaf\xbe\n");
+    kl_unifont_drop();
+}
+
+/* The bytes before the words become fewer in the plain line; an option's value is nobody's words. */
+static void words_are_those_of_chat_alone(void **state) {
+    (void)state;
+    kl_w.config.draw = true;
+    strcpy(kl_w.status.roster.member[1].name, "\xe2\x80\xae!");
+    kl_command_obey(&(struct kl_command){1, KL_COMMAND_CHAT, 2, "\xd0\xb0"}, 7);
+    assert_string_equal(kl_w.screen.news[0].text, "?!: \xd0\xb0");
+    assert_int_equal(kl_w.screen.news[0].words, 4);
+    kl_command_obey(&(struct kl_command){1, KL_COMMAND_OPTION, 4, "\xd0\xb0=x"}, 7);
+    assert_int_equal(kl_w.screen.news[0].words, 0);
+}
+
+static void a_font_that_is_not_there_is_told_once(void **state) {
+    (void)state;
+    strcpy(kl_w.config.font, "/tmp/keylock-there-is-no-such-font");
+    kl_w.config.draw = true;
+    frame(1000000);
+    assert_null(strstr(logged, "font"));
+    for (uint64_t now_us = 1016000; now_us < 1200000; now_us += 16000) {
+        kl_command_obey(&(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"}, 7);
+        frame(now_us);
+    }
+    const char *told =
+        strstr(logged, "no font for other scripts: cannot read /tmp/keylock-there-is-no-such-font");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "no font"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_panel_comes_over_the_last_picture_of_a_stall, set_up, tear_down),
@@ -195,6 +269,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(news_and_states_do_not_cover_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_begin_says_who_plays_as_whom, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_desync_has_one_wording, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_line_in_another_script_is_drawn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(words_are_those_of_chat_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_font_that_is_not_there_is_told_once, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 
 #include "core_wrapper/font.h"
 #include "core_wrapper/panel.h"
+#include "core_wrapper/unifont.h"
+#include "tests/unit/own_font.h"
 
 #define MARGIN 64 /* bytes before, after and at the end of each line, which must stay as they are */
 #define GUARD  0xa5
@@ -523,15 +525,64 @@ static void nothing_is_written_outside_at_any_size(void **state) {
                 kl_panel_draw(&p, some_history(), &at.c);
                 int row = kl_panel_draw_line(
                     &at.c, at.c.rows,
-                    "a line that is longer than what a small picture holds in two lines, surely so",
-                    KL_PANEL_WARNING, 55);
-                row = kl_panel_draw_line(&at.c, row, "short", KL_PANEL_ERROR, 1000);
-                kl_panel_draw_line(&at.c, row, "and one more", KL_PANEL_ERROR, -1);
+                    &(struct kl_panel_words){
+                        "a line that is longer than what a small picture holds in two lines, surely so", 0,
+                        KL_PANEL_WARNING, 55});
+                row = kl_panel_draw_line(&at.c, row,
+                                         &(struct kl_panel_words){"short", 0, KL_PANEL_ERROR, 1000});
+                kl_panel_draw_line(&at.c, row,
+                                   &(struct kl_panel_words){"and one more", 0, KL_PANEL_ERROR, -1});
                 draw_cards(&at);
                 kl_panel_draw_strip(&p, &at.c, at.c.rows);
                 check_fence(&at);
                 free(at.heap);
             }
+}
+
+/* The whole of a block, and nothing beside it. */
+static unsigned blocks(const struct picture *p) {
+    unsigned dots = 0;
+    for (unsigned y = 0; y < p->c.height; y++)
+        for (unsigned x = 0; x < p->c.width; x++)
+            dots += pixel(p, x, y) == 0xf0f0f0;
+    return dots / (p->c.scale_x * p->c.scale_y * 16 * 8);
+}
+
+/* A wide letter goes to the next line if only its half fits: on 160 columns 19 cells, so "a: " and eight of
+ * them, then nine a line; four lines at most. */
+static void tall_letters_stay_in_their_line(void **state) {
+    (void)state;
+    static const unsigned sizes[][2] = {{1, 1},     {7, 3},     {23, 40},   {96, 64},   {160, 144},
+                                        {224, 288}, {256, 224}, {512, 224}, {640, 480}, {1280, 720}};
+    char line[300] = "a: ", err[512];
+    const char *path = own_file(OWN_FONT, strlen(OWN_FONT));
+    assert_int_equal(kl_unifont_read(path, err, sizeof err), 0);
+    unlink(path);
+    for (unsigned i = 0; i < 40; i++)
+        strcat(line, "\xe5\xaf\xbe");
+    const struct kl_panel_words w = {line, 3, KL_PANEL_INFO, -1};
+    for (size_t f = 0; f < COUNT(formats); f++)
+        for (size_t i = 0; i < COUNT(sizes); i++)
+            for (unsigned turn = 0; turn < 4; turn++) {
+                struct picture at = white(sizes[i][0], sizes[i][1], formats[f], turn);
+                int row = kl_panel_draw_line(&at.c, at.c.rows, &w);
+                row = kl_panel_draw_line(&at.c, row, &w);
+                kl_panel_draw_line(&at.c, row - 1000, &w);
+                check_fence(&at);
+                free(at.heap);
+            }
+    struct picture at = white(160, 144, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+    assert_int_equal(kl_panel_draw_line(&at.c, 144, &w), 144 - 4 * 17 - 4);
+    assert_int_equal(blocks(&at), 2 + 2 * (8 + 9 + 9 + 9));
+    for (unsigned y = 0; y < 144; y++)
+        for (unsigned x = 3 + 19 * 8; x < 160; x++)
+            assert_int_not_equal(pixel(&at, x, y), 0xf0f0f0);
+    free(at.heap);
+    at = white(640, 480, RETRO_PIXEL_FORMAT_XRGB8888, 0); /* 39 cells */
+    assert_int_equal(kl_panel_draw_line(&at.c, 240, &w), 240 - 3 * 17 - 4);
+    assert_int_equal(blocks(&at), 2 + 2 * 40);
+    free(at.heap);
+    kl_unifont_drop();
 }
 
 static void the_panel_takes_what_it_needs_and_no_more(void **state) {
@@ -557,7 +608,8 @@ static void the_panel_takes_what_it_needs_and_no_more(void **state) {
         assert_in_range(rows, 30, sizes[i].most); /* the game stays visible */
         free(at.heap);
         at = white(sizes[i].width, sizes[i].height, RETRO_PIXEL_FORMAT_XRGB8888, 0);
-        kl_panel_draw_line(&at.c, at.c.rows, "waiting for bob  3 s", KL_PANEL_WARNING, -1);
+        kl_panel_draw_line(&at.c, at.c.rows,
+                           &(struct kl_panel_words){"waiting for bob  3 s", 0, KL_PANEL_WARNING, -1});
         assert_in_range(rows_drawn(&at), 8, sizes[i].height / 10);
         assert_int_equal(pixel(&at, 0, 0), 0xffffffff); /* at the bottom */
         assert_int_not_equal(pixel(&at, 0, sizes[i].height - 1), 0xffffffff);
@@ -663,6 +715,7 @@ int main(void) {
         cmocka_unit_test(a_card_shows_at_each_size),
         cmocka_unit_test(the_begin_names_all_players),
         cmocka_unit_test(nothing_is_written_outside_at_any_size),
+        cmocka_unit_test(tall_letters_stay_in_their_line),
         cmocka_unit_test(the_panel_takes_what_it_needs_and_no_more),
         cmocka_unit_test(what_it_says_shows),
         cmocka_unit_test(the_one_line_is_one_line),

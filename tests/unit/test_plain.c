@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -52,6 +53,34 @@ static void text_stays_text(void **state) {
     assert_string_equal(kl_plain(empty), "");
 }
 
+/* The rest of a character is not taken for the begin of one, whatever character stands behind it. */
+static void every_letter_of_two_bytes_stays(void **state) {
+    (void)state;
+    for (uint32_t a = 0xa0; a < 0x800; a++) {
+        char text[8], kept[8];
+        snprintf(text, sizeof text, "%s", utf8(a));
+        strcat(text, "\xd1\x8b");
+        strcpy(kept, text);
+        if (!is_unfit(a)) assert_string_equal(kl_plain(text), kept);
+    }
+}
+
+static void characters_have_their_numbers(void **state) {
+    (void)state;
+    const char *text = "a\xc3\xb6\xe5\xaf\xbe\xf0\x9f\x8e\xae";
+    static const unsigned codes[] = {'a', 0xf6, 0x5bfe, 0x1f3ae, 0};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        assert_int_equal(kl_plain_code(&text), codes[i]);
+    static const char *const bad[] = {"\x80",         "\xc0\x80",     "\xc1\xa1",
+                                      "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                      "\xf8\x80\x80", "\xff",         "\xf0\x9f\x8e"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        text = bad[i];
+        assert_int_equal(kl_plain_code(&text), KL_PLAIN_BAD);
+        assert_in_range(text - bad[i], 1, strlen(bad[i]));
+    }
+}
+
 static void what_is_more_than_text_goes(void **state) {
     (void)state;
     char clears[] = "a\xc2\x9b"
@@ -96,6 +125,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(which_characters),
         cmocka_unit_test(text_stays_text),
+        cmocka_unit_test(every_letter_of_two_bytes_stays),
+        cmocka_unit_test(characters_have_their_numbers),
         cmocka_unit_test(what_is_more_than_text_goes),
         cmocka_unit_test(cut_off),
         cmocka_unit_test(a_text_reads_as_a_word),
