@@ -34,7 +34,9 @@ obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
 PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
 NET_LIBS := -lenet -lsodium -lzstd -lm
-ROUTER_LIBS := -lminiupnpc -lnatpmp # of core_wrapper/tool/router.c alone
+# Of core_wrapper/tool/router.c alone. miniupnpc is linked statically: Debian 12 has libminiupnpc17 and 13 has libminiupnpc18,
+# and one package serves both.
+ROUTER_LIBS := -l:libminiupnpc.a -lnatpmp
 LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ljson-c -lz -ldl
 
 .PHONY: all programs deb deps deps-play deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
