@@ -49,8 +49,8 @@ static unsigned next_word(const char **text, unsigned *shown) {
 
 /* Is the character more than what the built-in font shows for it? */
 static bool is_lacking(unsigned code, unsigned shown) {
-    bool accent = code >= 0xc0 && code <= 0xff;
-    return (accent || shown == KL_FONT_BOX) && !is_never_shown(code);
+    bool folded = shown < KL_FONT_BOX && code >= 0xc0 && code <= 0xff;
+    return (folded || shown == KL_FONT_BOX) && !is_never_shown(code);
 }
 
 bool kl_letters_need_unifont(const char *line, size_t words) {
@@ -78,15 +78,6 @@ static void add(struct kl_letters *l, unsigned code, unsigned shown) {
     l->at[l->count++].cells = there ? (unsigned char)g.halves : 1;
 }
 
-/* In Unifont, what the built-in font shows. */
-static unsigned code_of(unsigned shown) {
-    switch (shown) {
-    case KL_FONT_ABOUT: return 0xb1;
-    case KL_FONT_DOT: return 0xb7;
-    default: return shown;
-    }
-}
-
 void kl_letters_set(struct kl_letters *l, const char *line, size_t words) {
     unsigned code, shown;
     size_t len = strlen(line);
@@ -95,7 +86,7 @@ void kl_letters_set(struct kl_letters *l, const char *line, size_t words) {
     l->tall = is_tall(own);
     while (line < own) {
         shown = kl_font_next(&line);
-        add(l, code_of(shown), shown);
+        add(l, kl_font_unicode(shown), shown);
     }
     while ((code = next_word(&line, &shown)))
         add(l, code, shown);

@@ -13,13 +13,20 @@ static uint64_t shape(unsigned code) {
     return bits;
 }
 
+/* All but the letters of U+00C0 to U+00FF that are shown as another. */
+static bool is_there(unsigned code) {
+    return code <= KL_FONT_LAST || (code >= 0xc0 && code <= 0xff &&
+                                    !strchr("\xc6\xd0\xd7\xd8\xde\xdf\xe6\xf0\xf7\xf8\xfe", (char)code));
+}
+
 static void every_character_has_a_shape_of_its_own(void **state) {
     (void)state;
     assert_int_equal(shape(' '), 0);
-    for (unsigned a = 0x21; a <= KL_FONT_DOT; a++) {
+    for (unsigned a = 0x21; a <= 0xff; a++) {
+        if (!is_there(a)) continue;
         if (shape(a) == 0) fail_msg("character 0x%02x is empty", a);
         for (unsigned b = 0x20; b < a; b++)
-            if (shape(a) == shape(b)) fail_msg("0x%02x and 0x%02x look the same", a, b);
+            if (is_there(b) && shape(a) == shape(b)) fail_msg("0x%02x and 0x%02x look the same", a, b);
     }
 }
 
@@ -31,7 +38,7 @@ static void cells_keep_a_gap_and_nothing_lies_outside(void **state) {
             assert_false(kl_font_dot(code, KL_FONT_WIDTH + i, 0));
             assert_false(kl_font_dot(code, 0, KL_FONT_HEIGHT + i));
         }
-        if (code < 0x20 || code > KL_FONT_DOT) assert_int_equal(shape(code), shape(KL_FONT_BOX));
+        if (code < 0x20 || !is_there(code)) assert_int_equal(shape(code), shape(KL_FONT_BOX));
     }
 }
 
@@ -43,6 +50,8 @@ static void letters_stand_where_they_are_looked_for(void **state) {
             assert_int_equal(kl_font_dot('L', x, y), l[y * 5 + x] == '#');
     assert_true(kl_font_dot('g', 2, 7)); /* a descender */
     assert_false(kl_font_dot('E', 2, 7));
+    assert_true(kl_font_dot(0xc7, 2, 7)); /* a cedilla, and two dots */
+    assert_true(kl_font_dot(0xdc, 1, 0) && kl_font_dot(0xdc, 3, 0) && !kl_font_dot(0xdc, 2, 0));
 }
 
 /* text, as the font shows it ('\x7f': a box) */
@@ -57,8 +66,11 @@ static void text_is_utf8_and_anything_else_is_a_box(void **state) {
          "5 \x81"},
         {"Fr\xc3\xa9"
          "d\xc3\xa9ric",
-         "Frederic"},
-        {"\xc3\x84\xc3\x96\xc3\xbc\xc3\x9f", "AOus"},
+         "Fr\xe9"
+         "d\xe9ric"},
+        {"\xc3\x84\xc3\x96\xc3\xbc\xc3\x9f", "\xc4\xd6\xfc\x82"},
+        {"\xc3\x90\xc3\x97\xc3\xbe", "Dxp"},
+        {"\xc2\xa1\xc2\xbf\xc3\xa6\xc3\x86\xc3\xb8\xc3\x98", "\x83\x84\x85\x86\x87\x88"},
         {"don\xe2\x80\x99t \xe2\x80\x93 wait\xe2\x80\xa6", "don't - wait."},
         {"\xe6\x97\xa5\xe6\x9c\xac", "\x7f\x7f"},
         {"\xf0\x9f\x8e\xae!", "\x7f!"},
@@ -80,11 +92,23 @@ static void text_is_utf8_and_anything_else_is_a_box(void **state) {
     }
 }
 
+static void each_code_is_a_character_of_unicode(void **state) {
+    (void)state;
+    for (unsigned code = 0x20; code <= 0xff; code++) {
+        char utf8[3] = {(char)(0xc0 | kl_font_unicode(code) >> 6),
+                        (char)(0x80 | (kl_font_unicode(code) & 0x3f)), 0};
+        const char *at = kl_font_unicode(code) < 0x80 ? utf8 + 1 : utf8;
+        if (at != utf8) utf8[1] = (char)code;
+        if (is_there(code)) assert_int_equal(kl_font_next(&at), code);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_character_has_a_shape_of_its_own),
         cmocka_unit_test(cells_keep_a_gap_and_nothing_lies_outside),
         cmocka_unit_test(letters_stand_where_they_are_looked_for),
+        cmocka_unit_test(each_code_is_a_character_of_unicode),
         cmocka_unit_test(text_is_utf8_and_anything_else_is_a_box),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
