@@ -248,6 +248,15 @@ static void follow_quick(void) {
     }
 }
 
+/* At the terminal of `keylock play`, where RetroArch itself writes nothing without --verbose. Once, however
+ * often the same relay is asked. */
+static void tell_terminal(void) {
+    static char told[KL_ADVICE_MAX];
+    if (!kl_w.config.invite || !strcmp(told, c.end.advice)) return;
+    snprintf(told, sizeof told, "%s", c.end.advice);
+    fprintf(stderr, "[Keylock] %s\n", told);
+}
+
 /* The way to a room has ended. The game goes on for the player alone. A relay that does not answer is asked
  * again: it may come up. */
 static void fail(void) {
@@ -260,6 +269,7 @@ static void fail(void) {
     if (!unreached) snprintf(kl_w.error, sizeof kl_w.error, "%.199s", c.end.advice);
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", c.end.advice);
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", reason);
+    tell_terminal();
     leave();
     kl_session_free();
     if (unreached) c.retry_us = kl_now_us() + RETRY_US;

@@ -44,7 +44,7 @@ struct kl_config {
     char
         reached_host[KL_CONFIG_HOST_MAX]; /* the relay as friends reach it, for the invitation; "": as host */
     uint16_t reached_port;
-    bool invite;             /* the room's link is written to standard error once it is known */
+    bool invite;             /* standard error gets the room's link, and why there is no room */
     uint16_t seat_time_s;    /* time that a room made here keeps seats; 0: the relay's */
     struct kl_params params; /* fps_uhz is left 0 */
     bool epoch_set;

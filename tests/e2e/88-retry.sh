@@ -61,8 +61,14 @@ check retry/wrong-ends "RetroArch does not end in peace" test $? = 0
 
 port=$(free_port)
 settings "127.0.0.1:$port" ""
-begins late
-check retry/no-relay "the screen does not say that the relay does not answer" said late 'The relay does not answer: check its name, then try again' 30
+next='The relay does not answer: check its name, then try again'
+"$keylock" run --core nestopia --content "$game" --relay "127.0.0.1:$port" --room friends --frames 10 >"$tmp/terminal.log" 2>&1
+status=$?
+check retry/terminal-silent "exit status $status: $(tail -n 2 "$tmp/terminal.log")" \
+    eval '[ $status = 4 ] && grep -aqF "$next" "$tmp/terminal.log"'
+home_of ann
+start late env "${home[@]}" KEYLOCK_TRACE="$tmp/late.csv" "$keylock" play --core nestopia --content "$game"
+check retry/no-relay "the terminal does not say that the relay does not answer: $(cat "$tmp/late.log")" said late "$next" 30
 start later "$relay_program" --port "$port"
 check retry/by-itself "it is not asked again" said later 'event=joined room="friends".*name="ann"' 40
 stop late
