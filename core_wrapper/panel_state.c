@@ -125,8 +125,7 @@ static void say_filling(const struct kl_panel *p, char out[KL_PANEL_LINE], const
     else if (*p->link) /* a frontend's line has place for no more */
         snprintf(out, KL_PANEL_LINE, "waiting (%u/%u)  %s  %.400s", p->filled, p->players, since, p->link);
     else
-        snprintf(out, KL_PANEL_LINE, "waiting for players (%u/%u)  %s  room %s", p->filled, p->players, since,
-                 p->room);
+        snprintf(out, KL_PANEL_LINE, "waiting (%u/%u)  %s  room %s", p->filled, p->players, since, p->room);
 }
 
 enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {

@@ -244,7 +244,7 @@ static void each_stage_says_what_is_awaited(void **state) {
     check_words(&p, KL_PANEL_INFO, "reaching relay:55435  2 s", -1);
     p.stage = KL_PANEL_FILLING;
     p.state_us = 65000000;
-    check_words(&p, KL_PANEL_INFO, "waiting for players (1/2)  1:05  room pair", -1);
+    check_words(&p, KL_PANEL_INFO, "waiting (1/2)  1:05  room pair", -1);
     strcpy(p.link, "keylock://relay.example.org/pair"); /* the host's */
     check_words(&p, KL_PANEL_INFO, "waiting (1/2)  1:05  keylock://relay.example.org/pair", -1);
     p.filled = 2; /* nobody else is awaited: what it starts with is the host's to bring */
