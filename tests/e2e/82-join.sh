@@ -37,7 +37,7 @@ refused() { # NAME CODE WORDS [ARGUMENT…]: a newcomer is refused with these wo
 
 # --- ann plays on; bob leaves early; carl comes later, to his seat; dora watches ------------------------------------
 
-player ann $ALL 1 --room match --seat-time $SEAT --command $((PLAY + 90)):lock
+player ann $ALL 1 --room match --seat-time $SEAT
 said relay 'joined room="match"' 10
 player bob $ALL 2 --room match
 said relay 'event=started room="match"' 20 || { show relay; die "join: the room does not start"; }
@@ -60,7 +60,8 @@ check join/erik-told "erik's log has no line about watching" grep -aq '2 of 2 se
 start fay "$keylock" run --relay "$relay" --room match --name fay --core "$nestopia" --content "$tmp/other.nes" --frames 60 --wait 20
 ended fay 20
 check join/identity "$(tail -n 1 "$tmp/fay.log")" grep -aq 'content differs: room has .*shooter.nes.*you have .*other.nes' "$tmp/fay.log"
-said relay 'event=locked room="match"' $((20 + 3 * CATCH_UP))
+"$keylock" command --pid "${pid[ann]}" lock >"$tmp/command.log" 2>&1 || fail "join/lock: $(cat "$tmp/command.log")"
+said relay 'event=locked room="match"' 20
 refused gus 4 'its host has locked it' --room match
 ends_well join ann $((ALL / 60 + 60))
 for who in carl dora erik; do ends_well join $who 20; done
