@@ -48,6 +48,9 @@ def ghost(m):
 
 
 def differ(m, ann, cid):
+    """It was in sync since it came back: a watcher that never was runs the game from the beginning instead."""
+    back = cid.lock.ran
+    m.until(lambda: in_sync(cid, back))
     cid.machine.differs_at = cid.lock.ran + 2
     m.until(lambda: cid.healed)
     assert any(v[2] == 1 for v in cid.verdicts) and not any(v[2] for v in ann.verdicts)
