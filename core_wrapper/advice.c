@@ -80,6 +80,7 @@ static const struct {
     {"did not answer", "The relay is gone: try again when it is back"},
     {"no answer from", "The relay does not answer: check its name, then try again"},
     {"cannot find the relay", "The relay is not known: check its name and your network"},
+    {"the link is too long", "Your link is too long for this room: the host can raise lead-max"},
     {"all players have left", "All players have left: try again to open the room"},
 };
 

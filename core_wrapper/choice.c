@@ -125,7 +125,8 @@ static bool join_named(uint8_t seats) {
 static bool join_beside(bool wandering) {
     const struct kl_stay_status *s = &kl_w.status;
     bool unnamed = kl_w.config.seated && c.mode == KL_PLAY_ROOM && !c.netplay;
-    bool taken = s->refused == KL_REFUSE_FULL || (s->refused == KL_REFUSE_DOOR && !*kl_w.config.password);
+    bool taken = s->refused == KL_REFUSE_FULL || s->refused == KL_REFUSE_FAR ||
+                 (s->refused == KL_REFUSE_DOOR && !*kl_w.config.password);
     if (!unnamed || !taken || ++c.nth == KL_ROOM_NAMES) return false;
     kl_session_leave(0);
     if (kl_w.phase == KL_PHASE_READY) kl_w.phase = KL_PHASE_WAITING;

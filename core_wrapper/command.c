@@ -59,19 +59,17 @@ __attribute__((format(printf, 3, 4))) static void tell(const struct kl_command *
 }
 
 static void do_policy(const struct kl_command *c, uint32_t frame) {
-    uint8_t policy, spacing;
-    uint16_t budget_ms;
-    bool has_clock = kl_w.room.clocked && kl_w.room.subframes;
-    if (!kl_words_get_policy(c, &policy, &budget_ms, &spacing)) return;
-    if (policy == KL_POLICY_OPTIMISTIC && !has_clock) return; /* the relay passes over it as well */
-    char wait[24] = "", fixed[48] = "";
-    if (policy != KL_POLICY_STRICT) snprintf(wait, sizeof wait, ", %u ms", budget_ms);
-    if (spacing) snprintf(fixed, sizeof fixed, ", spacing %u", spacing);
-    if (!spacing && kl_w.room.spacing_fixed) strcpy(fixed, ", spacing follows the link");
-    kl_w.room.policy = policy;
-    kl_w.room.wait_budget_ms = budget_ms;
-    kl_w.room.spacing_fixed = spacing;
-    tell(c, frame, "policy %s%s%s", kl_config_policy_name(policy), wait, fixed);
+    struct kl_params was = kl_w.room, now = was;
+    if (!kl_words_get_policy(c, &now)) return;
+    if (now.policy == KL_POLICY_OPTIMISTIC && !(was.clocked && was.subframes))
+        return; /* the relay passes over it as well */
+    char wait[24] = "", fixed[48] = "", most[32] = "";
+    if (now.policy != KL_POLICY_STRICT) snprintf(wait, sizeof wait, ", %u ms", now.wait_budget_ms);
+    if (now.spacing_fixed) snprintf(fixed, sizeof fixed, ", spacing %u", now.spacing_fixed);
+    if (!now.spacing_fixed && was.spacing_fixed) strcpy(fixed, ", spacing follows the link");
+    if (now.lead_max != was.lead_max) snprintf(most, sizeof most, ", lead-max %u", now.lead_max);
+    kl_w.room = now;
+    tell(c, frame, "policy %s%s%s%s", kl_config_policy_name(now.policy), wait, fixed, most);
 }
 
 static void do_swap(const struct kl_command *c, uint32_t frame) {
@@ -123,6 +121,7 @@ static void do_disk(const struct kl_command *c, uint32_t frame) {
 }
 
 static void do_save(const struct kl_command *c, uint32_t frame) {
+    kl_snapshot_forget_own();
     if (kl_slot_save(frame))
         tell(c, frame, "state saved for all");
     else

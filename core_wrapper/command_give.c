@@ -63,19 +63,19 @@ static int fit_policy(struct kl_words *w, char *answer, size_t cap) {
     bool newer = given.any && kl_w.play.next_frame - given.frame < GIVEN_FRAMES;
     struct kl_params p = newer ? given.params : kl_w.room;
     struct kl_command said = {.len = w->order.len};
-    uint8_t policy, spacing;
-    uint16_t budget_ms;
+    struct kl_params want;
     memcpy(said.data, w->order.data, w->order.len);
-    if (!kl_words_get_policy(&said, &policy, &budget_ms, &spacing)) return -1;
-    if (w->has_policy) p.policy = policy;
-    if (w->has_budget) p.wait_budget_ms = budget_ms;
-    if (w->has_spacing) p.spacing_fixed = spacing;
+    if (!kl_words_get_policy(&said, &want)) return -1;
+    if (w->has_policy) p.policy = want.policy;
+    if (w->has_budget) p.wait_budget_ms = want.wait_budget_ms;
+    if (w->has_spacing) p.spacing_fixed = want.spacing_fixed;
+    if (w->has_lead_max) p.lead_max = want.lead_max;
     if (p.policy == KL_POLICY_OPTIMISTIC && !(p.clocked && p.subframes))
         return refuse(answer, cap, "the optimistic policy needs a room with a clock and sub-frames");
     given.any = true;
     given.frame = kl_w.play.next_frame;
     given.params = p;
-    kl_words_put_policy(&w->order, p.policy, p.wait_budget_ms, p.spacing_fixed);
+    kl_words_put_policy(&w->order, p.policy, p.wait_budget_ms, p.spacing_fixed, p.lead_max);
     return 0;
 }
 
@@ -167,8 +167,7 @@ static bool is_the_hosts(uint8_t kind) {
     case KL_COMMAND_LOCK:
     case KL_COMMAND_KICK:
     case KL_COMMAND_BAN:
-    case KL_COMMAND_DESYNC:
-    case KL_COMMAND_JUDGE: return true;
+    case KL_COMMAND_DESYNC: return true;
     default: return false;
     }
 }
@@ -202,7 +201,6 @@ int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
     case KL_COMMAND_OPTION: return fit_option(w, answer, cap);
     case KL_COMMAND_DISK: return fit_disk(w, answer, cap);
     case KL_COMMAND_HOST: return fit_host(w, answer, cap);
-    case KL_COMMAND_JUDGE: return *w->who ? fit_host(w, answer, cap) : 0;
     case KL_COMMAND_KICK:
     case KL_COMMAND_BAN: return fit_put_out(w, answer, cap);
     case KL_COMMAND_SEAT: return fit_seat(w, answer, cap);

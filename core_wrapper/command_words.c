@@ -39,19 +39,22 @@ static bool number(const char **at, unsigned long lo, unsigned long hi, unsigned
 
 /* ---- data ---- */
 
-void kl_words_put_policy(struct kl_order *o, uint8_t policy, uint16_t budget_ms, uint8_t spacing) {
-    *o = (struct kl_order){.kind = KL_COMMAND_POLICY, .len = 4};
+void kl_words_put_policy(struct kl_order *o, uint8_t policy, uint16_t budget_ms, uint8_t spacing,
+                         uint8_t lead_max) {
+    *o = (struct kl_order){.kind = KL_COMMAND_POLICY, .len = 5};
     o->data[0] = policy;
     o->data[1] = (uint8_t)budget_ms;
     o->data[2] = (uint8_t)(budget_ms >> 8);
     o->data[3] = spacing;
+    o->data[4] = lead_max;
 }
 
-bool kl_words_get_policy(const struct kl_command *c, uint8_t *policy, uint16_t *budget_ms, uint8_t *spacing) {
-    if (c->len != 4 || c->data[0] > KL_POLICY_OPTIMISTIC) return false;
-    *policy = c->data[0];
-    *budget_ms = (uint16_t)(c->data[1] | c->data[2] << 8);
-    *spacing = c->data[3];
+bool kl_words_get_policy(const struct kl_command *c, struct kl_params *into) {
+    if (c->len != 5 || c->data[0] > KL_POLICY_OPTIMISTIC) return false;
+    into->policy = c->data[0];
+    into->wait_budget_ms = (uint16_t)(c->data[1] | c->data[2] << 8);
+    into->spacing_fixed = c->data[3];
+    into->lead_max = c->data[4];
     return true;
 }
 
@@ -208,14 +211,14 @@ static int parse_give(struct parser *p, const char *rest) {
     return 0;
 }
 
-/* ---- policy, budget, spacing: one command ---- */
+/* ---- policy, budget, spacing, lead-max: one command ---- */
 
 #define SPACING_WORD "spacing"
 
 static bool take_budget(struct kl_words *w, const char **at) {
     unsigned long n;
     w->has_budget = number(at, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS, &n);
-    if (w->has_budget) kl_words_put_policy(&w->order, w->order.data[0], (uint16_t)n, 0);
+    if (w->has_budget) kl_words_put_policy(&w->order, w->order.data[0], (uint16_t)n, 0, 0);
     return w->has_budget;
 }
 
@@ -228,16 +231,25 @@ static bool take_spacing(struct kl_words *w, const char **at) {
 
 static int parse_budget(struct parser *p, const char *rest) {
     const char *at = rest;
-    kl_words_put_policy(&p->out->order, 0, 0, 0);
+    kl_words_put_policy(&p->out->order, 0, 0, 0, 0);
     if (take_budget(p->out, &at) && !*at) return 0;
     return refuse(p, "budget MS, of 20 to 60000 ms", rest);
 }
 
 static int parse_spacing(struct parser *p, const char *rest) {
     const char *at = rest;
-    kl_words_put_policy(&p->out->order, 0, 0, 0);
+    kl_words_put_policy(&p->out->order, 0, 0, 0, 0);
     if (take_spacing(p->out, &at) && !*at) return 0;
     return refuse(p, "spacing N, of 1 to 30 frames, or 0 to follow the link", rest);
+}
+
+static int parse_lead_max(struct parser *p, const char *rest) {
+    const char *at = rest;
+    unsigned long n;
+    p->out->has_lead_max = number(&at, KL_SPACING_MIN, KL_SPACING_MAX, &n) && !*at;
+    if (!p->out->has_lead_max) return refuse(p, "lead-max N, of 1 to 30 frames", rest);
+    kl_words_put_policy(&p->out->order, 0, 0, 0, (uint8_t)n);
+    return 0;
 }
 
 static int parse_policy(struct parser *p, const char *rest) {
@@ -251,7 +263,7 @@ static int parse_policy(struct parser *p, const char *rest) {
     const char *at = skip(rest + len);
     if (!kl_config_policy(name, &policy)) return refuse(p, want, rest);
     p->out->has_policy = true;
-    kl_words_put_policy(&p->out->order, policy, 0, 0);
+    kl_words_put_policy(&p->out->order, policy, 0, 0, 0);
     if (isdigit((unsigned char)*at) && !take_budget(p->out, &at)) return refuse(p, want, rest);
     if (!strncmp(at, SPACING_WORD, word) && isspace((unsigned char)at[word])) {
         at = skip(at + word);
@@ -277,14 +289,6 @@ static int parse_kick(struct parser *p, const char *rest) {
 }
 static int parse_ban(struct parser *p, const char *rest) {
     return parse_member(p, rest, KL_COMMAND_BAN, "ban NAME");
-}
-
-static int parse_judge(struct parser *p, const char *rest) {
-    if (parse_member(p, rest, KL_COMMAND_JUDGE, "judge NAME, or judge none") != 0) return -1;
-    if (strcmp(rest, "none") != 0) return 0;
-    p->out->who[0] = 0;
-    p->out->order.data[0] = KL_RELAY_CLIENT;
-    return 0;
 }
 
 static int parse_desync(struct parser *p, const char *rest) {
@@ -357,14 +361,16 @@ static const struct {
     const char *verb;
     int (*parse)(struct parser *p, const char *rest);
 } verbs[] = {
-    {"pause", parse_pause},   {"resume", parse_resume},     {"reset", parse_reset}, {"save", parse_save},
-    {"load", parse_load},     {"panel", parse_panel},       {"say", parse_say},     {"option", parse_option},
-    {"disk", parse_disk},     {"swap", parse_swap},         {"give", parse_give},   {"policy", parse_policy},
-    {"budget", parse_budget}, {"spacing", parse_spacing},   {"host", parse_host},   {"lock", parse_lock},
-    {"unlock", parse_unlock}, {"kick", parse_kick},         {"ban", parse_ban},     {"desync", parse_desync},
-    {"judge", parse_judge},   {"watch", parse_watch},       {"play", parse_play},   {"places", parse_places},
-    {"delay", parse_delay},   {"watchers", parse_watchers}, {"again", parse_again}, {"next", parse_next},
-    {"queue", parse_queue},   {"chat", parse_chat},
+    {"pause", parse_pause},   {"resume", parse_resume},     {"reset", parse_reset},
+    {"save", parse_save},     {"load", parse_load},         {"panel", parse_panel},
+    {"say", parse_say},       {"option", parse_option},     {"disk", parse_disk},
+    {"swap", parse_swap},     {"give", parse_give},         {"policy", parse_policy},
+    {"budget", parse_budget}, {"spacing", parse_spacing},   {"lead-max", parse_lead_max},
+    {"host", parse_host},     {"lock", parse_lock},         {"unlock", parse_unlock},
+    {"kick", parse_kick},     {"ban", parse_ban},           {"desync", parse_desync},
+    {"watch", parse_watch},   {"play", parse_play},         {"places", parse_places},
+    {"delay", parse_delay},   {"watchers", parse_watchers}, {"again", parse_again},
+    {"next", parse_next},     {"queue", parse_queue},       {"chat", parse_chat},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -1,9 +1,9 @@
 /* command_words.h - commands as text and as data. net/PROTOCOL.md §5, Commands.
  *
  *     pause | resume | reset | again | chat | save | load | panel | option KEY=VALUE | disk N|next|previous |
- * swap [A B] | give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | host NAME|A | say
- * TEXT | lock | unlock | kick NAME|A | ban NAME|A | desync heal|pause|ignore | judge NAME|A|none | watch |
- * play | next | queue | places N | delay SECONDS | watchers
+ * swap [A B] | give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS | spacing N | lead-max N | host
+ * NAME|A | say TEXT | lock | unlock | kick NAME|A | ban NAME|A | desync heal|pause|ignore
+ * | watch | play | next | queue | places N | delay SECONDS | watchers
  *
  * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. `swap` alone means players
  * 1 and 2. Spacing 0 follows the link. Pure. */
@@ -18,8 +18,9 @@
     "pause, resume, reset, again, chat, save, load, panel, option KEY=VALUE, disk N, swap A B, give A "      \
     "NAME, "                                                                                                 \
     "policy NAME "                                                                                           \
-    "[BUDGET_MS] [spacing N], budget MS, spacing N, host NAME, say TEXT, lock, unlock, kick NAME, ban "      \
-    "NAME, desync heal|pause|ignore, judge NAME, watch, play, next, queue, places N, delay SECONDS or "      \
+    "[BUDGET_MS] [spacing N], budget MS, spacing N, lead-max N, host NAME, say TEXT, lock, unlock, kick "    \
+    "NAME, ban "                                                                                             \
+    "NAME, desync heal|pause|ignore, watch, play, next, queue, places N, delay SECONDS or "                  \
     "watchers"
 
 /* A parsed command. The caller fills open values into order.data. */
@@ -30,7 +31,7 @@ struct kl_words {
     bool again;             /* a reset for all in a match; else tries the room again that did not let us in */
     char who[KL_WORDS_MAX]; /* the member that host, kick, ban or give (a swap, of data[0]) names; "": none */
     int disk_step;          /* disk next or previous: steps from the present disk; 0: none */
-    bool has_policy, has_budget, has_spacing; /* policy: values given */
+    bool has_policy, has_budget, has_spacing, has_lead_max; /* policy: values given */
     struct kl_order order;
 };
 
@@ -38,8 +39,10 @@ struct kl_words {
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len);
 
 /* The data of policy and disk commands. Reading returns false for data of another form. */
-void kl_words_put_policy(struct kl_order *o, uint8_t policy, uint16_t budget_ms, uint8_t spacing);
-bool kl_words_get_policy(const struct kl_command *c, uint8_t *policy, uint16_t *budget_ms, uint8_t *spacing);
+void kl_words_put_policy(struct kl_order *o, uint8_t policy, uint16_t budget_ms, uint8_t spacing,
+                         uint8_t lead_max);
+/* Sets the four in `into`; false, and it does not, if the data has another form. */
+bool kl_words_get_policy(const struct kl_command *c, struct kl_params *into);
 void kl_words_put_disk(struct kl_order *o, uint16_t index);
 bool kl_words_get_disk(const struct kl_command *c, uint16_t *index);
 #define KL_DISK_NONE 0xffff

@@ -309,6 +309,14 @@ static int set_spacing(struct kl_config *c, const char *v, char *err, size_t err
     return 0;
 }
 
+static int set_lead_max(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    uint64_t n;
+    if (!number(v, KL_SPACING_MAX, &n) || n < KL_SPACING_MIN)
+        return refuse(err, err_len, "KEYLOCK_LEAD_MAX", "1 to 30 frames", v);
+    c->params.lead_max = (uint8_t)n;
+    return 0;
+}
+
 static int set_speed(struct kl_config *c, const char *v, char *err, size_t err_len) {
     bool max = !strcmp(v, "max");
     if (!max && strcmp(v, "real") != 0) return refuse(err, err_len, "KEYLOCK_SPEED", "real or max", v);
@@ -375,6 +383,7 @@ static const struct {
     {"half_steps", "KEYLOCK_HALF_STEPS", set_half_steps},
     {"subframes", "KEYLOCK_SUBFRAMES", set_subframes},
     {"spacing", "KEYLOCK_SPACING", set_spacing},
+    {"lead_max", "KEYLOCK_LEAD_MAX", set_lead_max},
     {"speed", "KEYLOCK_SPEED", set_speed},
     {"hash_every", "KEYLOCK_HASH_EVERY", set_hash_every},
     {"epoch", "KEYLOCK_EPOCH", set_epoch},
@@ -418,6 +427,7 @@ static void defaults(struct kl_config *c) {
     c->params =
         (struct kl_params){.policy = KL_POLICY_STRICT, .subframes = true, .clocked = true, .players = 2};
     c->params.wait_budget_ms = 250;
+    c->params.lead_max = KL_LEAD_MAX_USUAL;
     c->params.hash_every = 60;
 }
 

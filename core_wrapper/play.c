@@ -130,7 +130,10 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
     uint64_t from_us = kl_now_us();
     bool begun_here =
         play->from && f->number == play->from; /* hashed and partly obeyed before the snapshot */
-    if ((f->flags & KL_FRAME_HASH) && !begun_here) kl_play_hash(f->number - 1);
+    if ((f->flags & KL_FRAME_HASH) && !begun_here) {
+        kl_play_hash(f->number - 1);
+        kl_snapshot_keep(f->number);
+    }
     kl_world_frame(f->number);
     kl_command_before(f, begun_here);
     kl_record_frame(f);
@@ -142,12 +145,14 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
 }
 
 /* Everything that leaves a trace in the core is done as it was the first time. */
-void kl_play_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot) {
+void kl_play_again(const struct kl_frame *f, const struct kl_commands *set, enum kl_play_from from) {
     struct kl_statehash ignored;
-    if (f->flags & KL_FRAME_HASH && !from_snapshot)
+    if (f->flags & KL_FRAME_HASH && from == KL_PLAY_ON) {
         kl_statehash_take(&ignored, &kl_w.core, &play->ram, &play->buffer);
+        kl_snapshot_keep(f->number);
+    }
     kl_world_frame(f->number);
-    kl_command_again(f, set, from_snapshot);
+    kl_command_again(f, set, from == KL_PLAY_SNAPSHOT);
     play->again = true;
     run_core(f, true);
     play->again = false;

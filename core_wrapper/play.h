@@ -28,9 +28,13 @@ void kl_play_turn(void);
 void kl_play_local(void); /* also while the core is the player's own */
 void kl_play_idle(void);
 
-/* A frame that has been run before, with the commands before it, from another state: unseen and untold.
- * from_snapshot: that state was taken between those commands. */
-void kl_play_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot);
+enum kl_play_from {
+    KL_PLAY_ON,      /* the core has run the frame before */
+    KL_PLAY_OWN,     /* it has loaded an own state, which was taken for the frame's hash */
+    KL_PLAY_SNAPSHOT /* it has loaded a snapshot, which was taken between the frame's commands */
+};
+/* A frame that has been run before, with the commands before it, from another state: unseen and untold. */
+void kl_play_again(const struct kl_frame *f, const struct kl_commands *set, enum kl_play_from from);
 
 /* The hashes of the core as it stands, given to relay and runner. */
 void kl_play_hash(uint32_t label);

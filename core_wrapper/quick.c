@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/engine/spacing.h"
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "net/transport/ask.h"
 
+#define FPS      60      /* most cores; the room decides by its own */
 #define AGAIN_US 3000000 /* between two looks, and as much again at most, so that two do not keep step */
 #define OTHERS   16
 
@@ -33,6 +35,7 @@ bool kl_quick_fits(const struct kl_room_line *l, const struct kl_quick_want *wan
     if (memcmp(l->identity, want->identity, sizeof l->identity) != 0) return false;
     if (!l->quick || l->password || l->locked || l->open < want->seats || !strcmp(l->name, barred))
         return false;
+    if (kl_spacing_least((uint32_t)(want->rtt_ms * 1000), FPS) > l->lead_max) return false;
     return !*mine || strcmp(l->name, mine) < 0;
 }
 
@@ -72,6 +75,9 @@ static enum kl_quick_news look(struct kl_quick *q) {
     q->found[0] = 0;
     int s = kl_ask_open(&q->asker, q->want.host, q->want.port, q->found, sizeof q->found);
     if (s < 0) return KL_QUICK_FAILED;
+    struct kl_pong pong;
+    double ms = kl_ask_ping(&q->asker, s, &pong);
+    if (ms >= 0) q->want.rtt_ms = ms;
     int failed = kl_ask_rooms(&q->asker, s, &q->piece, pick, q);
     kl_socket_close(s);
     if (!failed) return *q->found ? KL_QUICK_FOUND : KL_QUICK_NONE;

@@ -1,5 +1,6 @@
 /* quick.h - looks for a match: among the rooms of a relay's list that were opened for a quick match of this
- * very game and have free seats, the one with the least delay. Rooms that somebody named are no quick match.
+ * very game and have free seats, the one with the least delay. A room that allows a shorter lead than the own
+ * link needs is passed over. Rooms that somebody named are no quick match.
  * A thread of its own asks the relay.
  *
  * If there is none, the player makes a room (its name begins with KL_QUICK_PREFIX) and goes on looking.
@@ -29,6 +30,7 @@ struct kl_quick_want {
     uint16_t port;
     uint8_t identity[16]; /* of the game */
     uint8_t seats;        /* wanted, 1 at least */
+    double rtt_ms;        /* the own round trip to the relay; measured anew at each look */
 };
 
 /* Starts the thread, which asks at once. NULL without memory or thread. */

@@ -8,6 +8,7 @@
 #include "net/platform/clock.h"
 #include "net/platform/thread.h"
 #include "core_wrapper/command.h"
+#include "core_wrapper/own_states.h"
 #include "core_wrapper/play.h"
 #include "core_wrapper/record.h"
 #include "core_wrapper/snapshot_form.h"
@@ -53,15 +54,23 @@ static struct {
 } before;
 static struct kl_ask ask; /* own.asked: the relay's question */
 
+static struct kl_own_states mine; /* as snapshots, but of the keyframe's beginning: before its commands */
+
 static struct {
     uint8_t *bytes; /* unpacked and checked, to be loaded; NULL: none */
     size_t len;
     struct kl_offer offer;
-    bool running; /* frames [at, end) are to be run again */
-    uint32_t at, end;
+} got;
+
+/* Going back to a state of the past. */
+static struct {
+    bool running;           /* frames [at, end) are to be run again */
+    bool own;               /* from an own state; else from a snapshot of the room's */
+    uint32_t from, at, end; /* the state's frame; the next one; the first that was not run before */
+    uint32_t keyframe;      /* of OFFER or REWIND */
     uint8_t how;
     struct kl_history_cursor past;
-} got;
+} back;
 
 /* ---- the thread ---- */
 
@@ -179,6 +188,24 @@ void kl_snapshot_take(uint32_t frame) {
     if (own.bytes && kl_w.load_own) kl_w.core.unserialize(state, bytes);
 }
 
+void kl_snapshot_keep(uint32_t frame) {
+    struct kl_snapshot_head head;
+    const struct kl_statehash_buffer *b = &kl_w.play.buffer;
+    uint8_t *state = NULL;
+    size_t len;
+    bool watches = kl_w.status.welcome.client == KL_WATCHER;
+    if (!kl_w.link || watches || kl_w.no_snapshots || !kl_own_states_takes(b->size)) return;
+    fill_head(&head, frame);
+    uint8_t *bytes = kl_snapshot_begin(&head, &kl_w.options, b->size, &state, &len);
+    if (!bytes) return;
+    memcpy(state, b->data, b->size);
+    kl_own_states_keep(&mine, frame, bytes, len);
+}
+
+void kl_snapshot_forget_own(void) {
+    kl_own_states_clear(&mine);
+}
+
 /* ---- loading ---- */
 
 static void take_options(struct kl_snapshot_view *v) {
@@ -234,9 +261,23 @@ static void begin_there(uint32_t rate) {
 }
 
 static void say_healed(void) {
-    struct kl_healed h = {.keyframe = got.offer.keyframe, .next = got.end, .how = got.how};
+    struct kl_healed h = {.keyframe = back.keyframe, .next = back.end, .how = back.how};
     if (kl_w.link) kl_link_say_healed(kl_w.link, &h);
-    got.running = false;
+    back.running = false;
+}
+
+static void refused(void) {
+    kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "this core refused %s state of frame %u",
+                   back.own ? "its own" : "the room's", back.from);
+    say_healed();
+}
+
+/* The state of back.from is loaded: the frames since are to be run again. */
+static void run_again(const char *whose) {
+    char why[80];
+    back.running = true;
+    snprintf(why, sizeof why, "%s state of frame %u was loaded", whose, back.from);
+    kl_record_alien(back.end, why);
 }
 
 /* Loads a snapshot of a frame that we have run. A snapshot of a later frame waits: its frame is hashed and
@@ -248,47 +289,65 @@ static void load_got(void) {
     uint32_t rate = kl_world_time().fps_uhz;
     bool good = kl_snapshot_open(&v, got.bytes, got.len) == KL_OK && v.head.frame == got.offer.keyframe;
     if (good && !begin && v.head.frame >= kl_w.play.next_frame) return; /* not yet */
-    got.at = got.offer.keyframe;
-    got.end = begin ? got.at : kl_w.play.next_frame;
-    good = good && (begin || kl_link_past_seek(kl_w.link, &got.past, got.at));
-    got.how = !good ? KL_HEALED_NOT : begin ? load_first(&v) : load(&v);
-    if (begin && got.how != KL_HEALED_NOT) begin_there(v.head.time.fps_uhz != rate ? v.head.time.fps_uhz : 0);
+    back.own = false;
+    back.keyframe = back.from = back.at = got.offer.keyframe;
+    back.end = begin ? back.at : kl_w.play.next_frame;
+    good = good && (begin || kl_link_past_seek(kl_w.link, &back.past, back.at));
+    back.how = !good ? KL_HEALED_NOT : begin ? load_first(&v) : load(&v);
+    kl_own_states_clear(&mine); /* of a machine that was wrong, or of none */
+    if (begin && back.how != KL_HEALED_NOT)
+        begin_there(v.head.time.fps_uhz != rate ? v.head.time.fps_uhz : 0);
     free(got.bytes);
     got.bytes = NULL;
-    if (begin && got.how != KL_HEALED_NOT) {
+    if (back.how == KL_HEALED_NOT)
+        refused();
+    else if (begin)
+        say_healed();
+    else
+        run_again("the room's");
+}
+
+/* REWIND. Without a state of that keyframe an earlier one serves: all machines were equal there, too. */
+static void go_back(uint32_t keyframe) {
+    struct kl_snapshot_view v;
+    const struct kl_own_state *s = kl_own_states_find(&mine, keyframe);
+    back.own = true;
+    back.keyframe = keyframe;
+    back.from = back.at = s ? s->frame : keyframe;
+    back.end = kl_w.play.next_frame;
+    bool good = s && back.from < back.end && kl_snapshot_open(&v, s->bytes, s->len) == KL_OK &&
+                kl_link_past_seek(kl_w.link, &back.past, back.from);
+    if (!good) {
+        back.how = KL_HEALED_NOT;
         say_healed();
         return;
     }
-    if (got.how == KL_HEALED_NOT) {
-        kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "this core refused the room's state of frame %u",
-                       got.offer.keyframe);
-        say_healed();
-        return;
-    }
-    got.running = true;
-    char why[80];
-    snprintf(why, sizeof why, "the room's state of frame %u was loaded", got.at);
-    kl_record_alien(got.end, why);
+    back.how = load(&v);
+    kl_own_states_after(&mine, back.from);
+    if (back.how == KL_HEALED_NOT)
+        refused();
+    else
+        run_again("this machine's own");
 }
 
 bool kl_snapshot_busy(void) {
-    return got.running || got.bytes || job.kind == JOB_UNPACK;
+    return back.running || got.bytes || job.kind == JOB_UNPACK;
 }
 
 bool kl_snapshot_rerun(uint64_t from_us) {
     struct kl_frame f;
-    if (!got.running) return false;
-    while (got.at < got.end && kl_now_us() - from_us < BUDGET_US) {
-        if (!kl_link_past_next(kl_w.link, &got.past, &f)) got.how = KL_HEALED_NOT; /* a hole: cannot be */
-        if (got.how == KL_HEALED_NOT) break;
-        bool first = got.at == got.offer.keyframe;
-        kl_play_again(&f, &got.past.frames.commands, first);
-        got.at++;
+    if (!back.running) return false;
+    while (back.at < back.end && kl_now_us() - from_us < BUDGET_US) {
+        if (!kl_link_past_next(kl_w.link, &back.past, &f)) back.how = KL_HEALED_NOT; /* a hole: cannot be */
+        if (back.how == KL_HEALED_NOT) break;
+        enum kl_play_from from = back.at > back.from ? KL_PLAY_ON : back.own ? KL_PLAY_OWN : KL_PLAY_SNAPSHOT;
+        kl_play_again(&f, &back.past.frames.commands, from);
+        back.at++;
     }
-    if (got.how == KL_HEALED_NOT) say_healed();
-    if (got.running && got.at == got.end) {
-        kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "back in sync: loaded frame %u, ran %u frames",
-                       got.offer.keyframe, got.end - got.offer.keyframe);
+    if (back.how == KL_HEALED_NOT) say_healed();
+    if (back.running && back.at == back.end) {
+        kl_wrapper_say(KL_SCREEN_INFO, SHOWN_MS, "back in sync: %s frame %u, ran %u frames",
+                       back.own ? "went back to" : "loaded", back.from, back.end - back.from);
         say_healed();
     }
     return true;
@@ -316,7 +375,7 @@ static void start_next(void) {
             say_state();
     } else if (own.asked) {
         start_packing();
-    } else if (!got.running && kl_link_snapshot(kl_w.link, &job.offer, &job.freed)) {
+    } else if (!back.running && kl_link_snapshot(kl_w.link, &job.offer, &job.freed)) {
         start_job(JOB_UNPACK, job.freed, job.offer.packed);
     }
 }
@@ -325,7 +384,10 @@ void kl_snapshot_turn(void) {
     if (!kl_w.link) return;
     end_job(false);
     if (job.kind == JOB_NONE) start_next();
-    if (got.bytes && !got.running) load_got();
+    kl_own_states_agreed(&mine, kl_w.status.verdict.agreed);
+    uint32_t keyframe;
+    if (!back.running && kl_link_rewind(kl_w.link, &keyframe)) go_back(keyframe);
+    if (got.bytes && !back.running) load_got();
 }
 
 void kl_snapshot_clear(void) {
@@ -335,4 +397,6 @@ void kl_snapshot_clear(void) {
     memset(&before, 0, sizeof before);
     free(got.bytes);
     memset(&got, 0, sizeof got);
+    memset(&back, 0, sizeof back);
+    kl_own_states_clear(&mine);
 }

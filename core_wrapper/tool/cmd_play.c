@@ -67,6 +67,10 @@ const char cmd_play_help[] =
     "may part then\n"
     "  --name NAME          the name that the others see (default: the user's name)\n"
     "  --spacing N          fixed spacing of 1 to 30 frames (default 0: follows the link)\n"
+    "  --lead-max N         the longest spacing that follows the link, 1 to 30 frames (default 12, for links "
+    "up "
+    "to 150 ms);\n"
+    "                       players with longer links are not let in; strict rooms have no such limit\n"
     "  --policy NAME        strict (a frame waits for all players), bounded (the default: a player who is "
     "too late is\n"
     "                       absent) or optimistic (frames close by the clock)\n"
@@ -139,6 +143,7 @@ static const struct passed {
     {"desync", "desync", "KEYLOCK_DESYNC", false},
     {"budget", "budget_ms", "KEYLOCK_BUDGET_MS", false},
     {"subframes", "subframes", "KEYLOCK_SUBFRAMES", false},
+    {"lead-max", "lead_max", "KEYLOCK_LEAD_MAX", false},
     {"half-steps", "half_steps", "KEYLOCK_HALF_STEPS", false},
     {"line", "line", "KEYLOCK_LINE", false},
     {"panel", "panel", "KEYLOCK_PANEL", false},

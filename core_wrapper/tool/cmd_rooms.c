@@ -66,12 +66,18 @@ static bool add_rooms(void *list, struct kl_rooms *r) {
     return true;
 }
 
+/* The room allows a shorter lead than a link of this round trip needs. */
+static bool too_far(const struct list *all, const struct kl_room_line *l) {
+    return kl_spacing_least((uint32_t)(all->ms * 1000), 60) > l->lead_max;
+}
+
 static const char *state_of(const struct kl_room_line *l) {
     return l->playing ? "playing" : l->locked ? "locked" : "open";
 }
 
 /* Names may hold any bytes, and the sender may be no relay. */
 static void print_room(const struct list *all, struct kl_room_line *l) {
+    const char *far = too_far(all, l) ? ", too far for this link" : "";
     char queue[16] = "", watched[16] = "", game[KL_FACT_NAME_MAX];
     kl_plain(l->name);
     kl_plain(l->content);
@@ -79,11 +85,12 @@ static void print_room(const struct list *all, struct kl_room_line *l) {
     kl_fact_name(game, l->content);
     if (l->waiting) snprintf(queue, sizeof queue, ", %u wait", l->waiting);
     if (l->watchers) snprintf(watched, sizeof watched, ", %u watch", l->watchers);
-    printf("%-23s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s\n", l->name, l->filled, l->players, state_of(l),
+    printf("%-23s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s%s\n", l->name, l->filled, l->players,
+           state_of(l),
            l->password ? "password"
            : l->quick  ? "quick"
                        : "-",
-           delay_ms(all, l), game, l->core, queue, watched);
+           delay_ms(all, l), game, l->core, queue, watched, far);
 }
 
 static json_object *room_json(const struct list *all, const struct kl_room_line *l) {
@@ -100,6 +107,7 @@ static json_object *room_json(const struct list *all, const struct kl_room_line 
     json_object_object_add(j, "filled", json_object_new_int(l->filled));
     json_object_object_add(j, "open", json_object_new_int(l->open));
     json_object_object_add(j, "watchers", json_object_new_int(l->watchers));
+    json_object_object_add(j, "lead_max", json_object_new_int(l->lead_max));
     json_object_object_add(j, "waiting", json_object_new_int(l->waiting));
     json_object_object_add(j, "password", json_object_new_boolean(l->password));
     json_object_object_add(j, "quick", json_object_new_boolean(l->quick));

@@ -73,6 +73,7 @@ static void export_room(const struct kl_run_options *o) {
     tool_export_number("KEYLOCK_SPACING", o->spacing);
     if (o->half_steps) setenv("KEYLOCK_HALF_STEPS", o->half_steps, 1);
     if (o->policy) setenv("KEYLOCK_POLICY", o->policy, 1);
+    if (o->lead_max) tool_export_number("KEYLOCK_LEAD_MAX", o->lead_max);
     if (o->budget_ms) tool_export_number("KEYLOCK_BUDGET_MS", o->budget_ms);
     if (o->has_hash_every) tool_export_number("KEYLOCK_HASH_EVERY", o->hash_every);
     kl_run_trail_export(o);

@@ -89,6 +89,10 @@ const char cmd_run_help[] =
     "                       late is absent; the default at --speed real) or optimistic (frames close by the "
     "clock; only at\n"
     "                       --speed real)\n"
+    "  --lead-max N         the longest spacing that follows the link, 1 to 30 frames (default 12); strict "
+    "rooms "
+    "have no such\n"
+    "                       limit\n"
     "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 ms (default 250)\n"
     "  --half-steps on|off  sends unacknowledged input again after half a frame (default off). A joiner's "
     "off counts for\n"
@@ -157,6 +161,7 @@ enum {
     O_SUBFRAMES,
     O_POLICY,
     O_BUDGET,
+    O_LEAD_MAX,
     O_HALF_STEPS,
     O_COMMAND,
     O_WAIT,
@@ -199,6 +204,7 @@ static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
                                       {"subframes", required_argument, NULL, O_SUBFRAMES},
                                       {"policy", required_argument, NULL, O_POLICY},
                                       {"budget", required_argument, NULL, O_BUDGET},
+                                      {"lead-max", required_argument, NULL, O_LEAD_MAX},
                                       {"half-steps", required_argument, NULL, O_HALF_STEPS},
                                       {"command", required_argument, NULL, O_COMMAND},
                                       {"wait", required_argument, NULL, O_WAIT},
@@ -331,6 +337,7 @@ static int take(struct kl_run_options *o, int c) {
     case O_POLICY: return set_policy(o, optarg);
     case O_BUDGET:
         return tool_number("budget", optarg, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS, &o->budget_ms);
+    case O_LEAD_MAX: return tool_number("lead-max", optarg, KL_SPACING_MIN, KL_SPACING_MAX, &o->lead_max);
     case O_HALF_STEPS: return set_half_steps(o, optarg);
     case O_COMMAND: return add_command(o, optarg);
     case O_RECORD: o->record = optarg; return 0;

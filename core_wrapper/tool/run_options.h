@@ -27,7 +27,7 @@ struct kl_run_options {
     unsigned command_count;
     struct kl_headless_devices devices;
     double hz; /* calls a second at --speed real; 0: the core's rate */
-    uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms, seat_time_s;
+    uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms, lead_max, seat_time_s;
     bool real_speed, host_clock, subframes_off, quiet;
     const char *half_steps; /* "on", "off", or NULL */
     bool has_hash_every, has_seats, has_clock;

@@ -208,8 +208,7 @@ const struct kl_commands *kl_stay_commands(struct kl_stay *s, uint32_t keyframe)
 
 bool kl_stay_takes_early(uint8_t kind) {
     return kind == KL_COMMAND_HOST || (kind >= KL_COMMAND_LOCK && kind <= KL_COMMAND_BAN) ||
-           kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE || kind == KL_COMMAND_DELAY ||
-           kind == KL_COMMAND_WATCHERS;
+           kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_DELAY || kind == KL_COMMAND_WATCHERS;
 }
 
 static bool may_order(const struct kl_stay *s, uint8_t kind) {

@@ -118,6 +118,8 @@ struct kl_stay_shot {
     uint8_t *coming; /* offer.packed bytes, `have` of them here; NULL: nothing comes */
     uint32_t have;
     bool begins; /* we begin at offer.keyframe, which is not loaded yet: our older frames do not count */
+    bool rewind_wanted; /* the wrapper is to go back to its own state of rewind.keyframe */
+    struct kl_rewind rewind;
 };
 
 /* The parts of a lost room that the relay asks this client to bring. */
@@ -288,6 +290,7 @@ void kl_stay_give_snapshot(struct kl_stay *s, uint32_t keyframe, bool based, uin
 /* True once: packed is the caller's. */
 bool kl_stay_snapshot(struct kl_stay *s, struct kl_offer *offer, uint8_t **packed);
 void kl_stay_begun(struct kl_stay *s, uint32_t keyframe, uint32_t fps_uhz);
+bool kl_stay_rewind(struct kl_stay *s, uint32_t *keyframe);
 void kl_stay_say_healed(struct kl_stay *s, const struct kl_healed *h);
 bool kl_stay_past_seek(const struct kl_stay *s, struct kl_history_cursor *c, uint32_t from);
 

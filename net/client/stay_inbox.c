@@ -210,6 +210,7 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
     case KL_MSG_ASK: kl_stay_take_ask(s, &m->ask); break;
     case KL_MSG_OFFER: kl_stay_take_offer(s, &m->offer, now_us); break;
     case KL_MSG_SNAPSHOT: kl_stay_take_shot(s, &m->shot); break;
+    case KL_MSG_REWIND: kl_stay_take_rewind(s, &m->rewind); break;
     case KL_MSG_VERDICT: on_verdict(s, &m->verdict); break;
     case KL_MSG_NOTICE: put_notice(s, &m->text); break;
     default: break; /* a client's message: nothing to do with it */

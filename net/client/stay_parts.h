@@ -54,6 +54,7 @@ bool kl_stay_next_proof(struct kl_stay *s, struct kl_msg *m);
 void kl_stay_take_ask(struct kl_stay *s, const struct kl_ask *ask);
 void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us);
 void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p);
+void kl_stay_take_rewind(struct kl_stay *s, const struct kl_rewind *m);
 /* Forgets the older session's snapshots, asked and coming. */
 void kl_stay_shot_forget(struct kl_stay *s);
 /* Drops the snapshot that comes, if any: its game is over. */

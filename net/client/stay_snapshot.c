@@ -56,6 +56,13 @@ void kl_stay_begun(struct kl_stay *s, uint32_t keyframe, uint32_t fps_uhz) {
     kl_client_go(&s->lock);
 }
 
+bool kl_stay_rewind(struct kl_stay *s, uint32_t *keyframe) {
+    bool wanted = s->shot.rewind_wanted;
+    s->shot.rewind_wanted = false;
+    *keyframe = s->shot.rewind.keyframe;
+    return wanted;
+}
+
 void kl_stay_say_healed(struct kl_stay *s, const struct kl_healed *h) {
     s->shot.healed = *h;
     s->shot.healed_wanted = true;
@@ -77,7 +84,7 @@ void kl_stay_take_ask(struct kl_stay *s, const struct kl_ask *ask) {
 void kl_stay_shot_drop(struct kl_stay *s) {
     s->heap.put(s->shot.coming);
     s->shot.coming = NULL;
-    s->shot.begins = false;
+    s->shot.begins = s->shot.rewind_wanted = false;
 }
 
 void kl_stay_shot_forget(struct kl_stay *s) {
@@ -110,6 +117,16 @@ void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p) {
     memcpy(shot->coming + shot->have, p->piece.bytes, p->piece.len);
     shot->have += p->piece.len;
     if (shot->have == shot->offer.packed) kl_stay_happened(s);
+}
+
+/* What comes in place of the order before makes that nothing, and so does an offered snapshot. A client that
+ * has not begun yet has no own state. */
+void kl_stay_take_rewind(struct kl_stay *s, const struct kl_rewind *m) {
+    if (s->status.phase != KL_STAY_PLAYING || s->shot.begins) return;
+    kl_stay_shot_drop(s);
+    s->shot.rewind_wanted = true;
+    s->shot.rewind = *m;
+    kl_stay_happened(s);
 }
 
 /* --- giving --- */

@@ -34,6 +34,7 @@ static inline const char *kl_protocol_remedy(unsigned clients, unsigned relays) 
 #define KL_FPS_MAX           1000000000u
 #define KL_SPACING_MIN       1   /* frames */
 #define KL_SPACING_MAX       30  /* frames */
+#define KL_LEAD_MAX_USUAL    12  /* frames: what links of RTT 150 ms with jitter need at 60 fps */
 #define KL_WINDOW_FRAMES     256 /* limit of samples under way and of frames in one datagram */
 #define KL_KEPT_FRAMES                                                                                       \
     1024 /* closed frames a room keeps for a client that has not acknowledged them: 17 s at 60 fps */
@@ -70,6 +71,8 @@ struct kl_params {
     bool clocked;          /* false: no schedule, as fast as the clients run (--speed max) */
     uint8_t players;       /* the lock starts when this many seats are filled, 1..KL_MAX_SEATS */
     uint8_t spacing_fixed; /* frames; 0: the spacing follows the link */
+    uint8_t lead_max; /* frames, up to KL_SPACING_MAX: a spacing that follows the link is no longer, but in
+                         strict rooms, which wait for everybody; 0: no limit */
     uint16_t wait_budget_ms; /* the wait budget; unused in strict rooms */
     uint16_t hash_every;     /* frames between marked keyframes, rounded up to keyframes; 0: never */
     uint32_t fps_uhz;        /* the core's frame rate, 1,000,000..1,000,000,000 */

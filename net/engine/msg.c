@@ -113,6 +113,7 @@ static void write_verdict(struct kl_writer *w, const struct kl_verdict *v) {
     kl_write_u8(w, v->complete);
     kl_write_u16(w, v->minority);
     kl_write_u16(w, v->healed);
+    kl_write_u32(w, v->agreed);
 }
 
 static void read_verdict(struct kl_reader *r, struct kl_verdict *v) {
@@ -122,6 +123,7 @@ static void read_verdict(struct kl_reader *r, struct kl_verdict *v) {
     v->complete = kl_read_bool(r);
     v->minority = kl_read_u16(r);
     v->healed = kl_read_u16(r);
+    v->agreed = kl_read_u32(r);
 }
 
 int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
@@ -172,6 +174,7 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
         kl_write_u8(&w, m->seat.client);
         kl_write_u8(&w, m->seat.seats);
         break;
+    case KL_MSG_REWIND: kl_write_u32(&w, m->rewind.keyframe); break;
     default: break; /* SEND has no body */
     }
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
@@ -225,6 +228,7 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
         m->seat.client = kl_read_count(&r, KL_MAX_CLIENTS - 1);
         m->seat.seats = kl_read_u8(&r);
         break;
+    case KL_MSG_REWIND: m->rewind.keyframe = kl_read_u32(&r); break;
     default: return KL_E_MALFORMED;
     }
     if (result != KL_OK) return result;

@@ -43,7 +43,7 @@ enum kl_msg_kind {
     KL_MSG_BRING = 10,  /* parts of a room that the relay has forgotten */
     KL_MSG_STATE = 11,  /* size and hash of this client's state at a SNAPSHOT command */
     KL_MSG_GIVE = 12,   /* a piece of that state, in answer to ASK */
-    KL_MSG_HEALED = 13, /* the snapshot of OFFER is loaded, and the frames after it are run */
+    KL_MSG_HEALED = 13, /* the state of OFFER or REWIND is loaded, and the frames after it are run */
     /* relay to client */
     KL_MSG_WELCOME = 16,  /* session, client index, seats, host?, params in force */
     KL_MSG_REFUSE = 17,   /* code and text; the connection ends */
@@ -62,6 +62,7 @@ enum kl_msg_kind {
     KL_MSG_OFFER = 30,    /* a snapshot comes, to be loaded */
     KL_MSG_SNAPSHOT = 31, /* a piece of it */
     KL_MSG_SEAT = 32,     /* the client has other seats from now on */
+    KL_MSG_REWIND = 33,   /* go back to your own state of a keyframe, and run the frames since again */
 };
 
 struct kl_hello {
@@ -139,9 +140,10 @@ enum kl_refuse {
     KL_REFUSE_LIMIT,
     KL_REFUSE_PROTOCOL,
     KL_REFUSE_CLOSED,
-    KL_REFUSE_SEAT,     /* no such room here, or no such seat in it */
-    KL_REFUSE_DESYNC,   /* repeatedly out of sync, alone against the others */
-    KL_REFUSE_DOOR = 10 /* password, lock, ban, or a forbidden name */
+    KL_REFUSE_SEAT,      /* no such room here, or no such seat in it */
+    KL_REFUSE_DESYNC,    /* repeatedly out of sync, alone against the others */
+    KL_REFUSE_DOOR = 10, /* password, lock, ban, or a forbidden name */
+    KL_REFUSE_FAR        /* the link needs a longer lead than the room allows */
 };
 struct kl_text {
     uint8_t code;
@@ -193,6 +195,7 @@ struct kl_verdict {
     bool complete;
     uint16_t minority;
     uint16_t healed; /* number of times that the room was healed; if it grows, the difference is over */
+    uint32_t agreed; /* keyframe before which all machines were last equal; 0: none is known */
 };
 
 /* Part of something longer. TICKET; BRING. */
@@ -273,8 +276,11 @@ enum {
     KL_HEALED_NOT = 2    /* it could not be loaded */
 };
 struct kl_healed {
-    uint32_t keyframe, next; /* of the snapshot; the frame that runs next */
+    uint32_t keyframe, next; /* of OFFER or REWIND; the frame that runs next */
     uint8_t how;
+};
+struct kl_rewind {
+    uint32_t keyframe;
 };
 
 struct kl_msg {
@@ -305,6 +311,7 @@ struct kl_msg {
         struct kl_healed healed;
         struct kl_ask ask;
         struct kl_reseat seat;
+        struct kl_rewind rewind;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */

@@ -33,6 +33,7 @@ void kl_write_params(struct kl_writer *w, const struct kl_params *p) {
     kl_write_u8(w, (uint8_t)(p->subframes | p->clocked << 1 | p->half_steps << 2));
     kl_write_u8(w, p->players);
     kl_write_u8(w, p->spacing_fixed);
+    kl_write_u8(w, p->lead_max);
     kl_write_u16(w, p->wait_budget_ms);
     kl_write_u16(w, p->hash_every);
     kl_write_u32(w, p->fps_uhz);
@@ -47,6 +48,7 @@ void kl_read_params(struct kl_reader *r, struct kl_params *p) {
     p->half_steps = flags & 4;
     p->players = kl_read_count(r, KL_MAX_SEATS);
     p->spacing_fixed = kl_read_count(r, KL_SPACING_MAX);
+    p->lead_max = kl_read_count(r, KL_SPACING_MAX);
     p->wait_budget_ms = kl_read_u16(r);
     p->hash_every = kl_read_u16(r);
     p->fps_uhz = kl_read_u32(r);

@@ -63,8 +63,6 @@ int kl_room_reseat(struct kl_room *r, unsigned client, uint8_t seats, uint64_t n
     leave_seats(r, client);
     take_seats(r, client, seats);
     c->next_sample = c->resumed_at = c->used = 0;
-    c->waited_us = c->slowed_us = 0;
-    c->holds_up = false;
     c->left_spacing = 0;
     c->owed = true;
     if (c->link != KL_LINK_CUT) c->link = seats ? KL_LINK_BACK : KL_LINK_UP;
@@ -160,8 +158,21 @@ static uint32_t next_length(struct kl_room *r, const struct kl_interval *next) {
     if (r->params.spacing_fixed) return r->params.spacing_fixed;
     if (next->by_clock && next->samples_end == UINT32_MAX) return CLOCK_SPACING;
     if (next->by_clock)
-        return kl_room_guess_spacing(r); /* long enough for samples under way to arrive within it */
+        return kl_room_guess_spacing(r);   /* long enough for samples under way to arrive within it */
+    r->spacing.most = kl_room_lead_max(r); /* a command may have changed it */
     return r->params.clocked ? kl_spacing_next(&r->spacing, next->first) : FREE_SPACING;
+}
+
+uint16_t kl_room_lead_max(const struct kl_room *r) {
+    bool limited = r->params.policy != KL_POLICY_STRICT && r->params.clocked && !r->params.spacing_fixed;
+    return limited && r->params.lead_max ? r->params.lead_max : KL_SPACING_MAX;
+}
+
+uint16_t kl_room_lead_least(const struct kl_room *r, unsigned client) {
+    const struct kl_rtt *rtt = &r->client[client].rtt;
+    uint32_t unused;
+    if (rtt->count < KL_RTT_RECENT) return 0;
+    return kl_spacing_least(kl_rtt_least_us(rtt, &unused), r->params.fps_uhz / 1e6);
 }
 
 /* The spacing that this client's link needs, guessed from its round trips. */
@@ -231,6 +242,8 @@ static uint8_t excuse_of(struct kl_room *r, uint64_t now_us) {
     if (r->now.by_clock || !r->params.clocked) return 0;
     if (!seats) return KL_NO_NEED;
     samples_of(r, r->next_close, &lo, &hi);
+    uint32_t newest = r->before.first + (hi - 1 - r->before.sample_first);
+    r->lead[r->next_close % KL_KEPT_FRAMES] = (uint8_t)(r->next_close - newest);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(seats >> s & 1)) continue;
         uint64_t came_us = r->client[r->owner[s]].in_time_us[(hi - 1) % KL_WINDOW_FRAMES];
@@ -341,14 +354,14 @@ uint16_t kl_room_guess_spacing(const struct kl_room *r) {
         uint16_t n = c->present && c->seats ? first_spacing(r, c) : 0;
         if (n > most) most = n;
     }
-    return most;
+    return most < kl_room_lead_max(r) ? most : kl_room_lead_max(r);
 }
 
 int kl_room_start(struct kl_room *r, uint64_t now_us) {
     uint8_t seats = kl_room_seats_owned(r);
     if (r->started || seats == 0) return KL_E_STATE;
     uint16_t n = kl_room_guess_spacing(r);
-    kl_spacing_init(&r->spacing, n, r->params.fps_uhz / 1e6, 0);
+    kl_spacing_init(&r->spacing, n, kl_room_lead_max(r), r->params.fps_uhz / 1e6, 0);
     kl_schedule_start(&r->schedule, now_us + FIRST_DUE_US, kl_room_period_us(r));
     r->now = (struct kl_interval){.length = n,
                                   .samples = r->params.subframes ? n : 1u,

@@ -22,21 +22,21 @@ struct kl_room_client {
     bool present;  /* in the room; `presence` is about its samples */
     uint8_t seats; /* bit per seat; 0: spectator */
     uint8_t seat_count;
-    uint8_t presence;         /* enum kl_presence */
-    bool away;                /* the client reports that its frontend does not run */
-    uint32_t next_sample;     /* samples below are in */
-    uint32_t resumed_at;      /* number of the first sample after an absence */
-    uint32_t used;            /* frames close by the clock: samples below are played */
-    bool crowded;             /* samples from `used` on were folded into one: the next frame takes all */
-    uint16_t left_spacing;    /* the spacing when it became absent; 0: it has not played yet */
-    uint32_t frame_acked;     /* closed frames below are acknowledged */
-    uint32_t backlog;         /* frames acknowledged and not yet run, by its last word */
-    bool sparing;             /* nothing is repeated half a frame later */
-    uint32_t waited_us;       /* Time that the room waited for it, minus what has drained (room_pace.c). */
-    uint32_t slowed_us;       /* Time by which it slowed the room, drained likewise. */
-    bool holds_up;            /* One of these two ran over, and has not drained since. */
-    uint8_t pauses;           /* recent pauses, each for holding the game up */
-    uint64_t barred_until_us; /* end of the last of these pauses */
+    uint8_t presence;      /* enum kl_presence */
+    bool away;             /* the client reports that its frontend does not run */
+    uint32_t next_sample;  /* samples below are in */
+    uint32_t resumed_at;   /* number of the first sample after an absence */
+    uint32_t used;         /* frames close by the clock: samples below are played */
+    bool crowded;          /* samples from `used` on were folded into one: the next frame takes all */
+    uint16_t left_spacing; /* the spacing when it became absent; 0: it has not played yet */
+    uint32_t frame_acked;  /* closed frames below are acknowledged */
+    uint32_t acked_us[KL_WINDOW_FRAMES]; /* by frame, of the newest ones: arrival of that word, low 32 bits */
+    uint32_t backlog;                    /* frames acknowledged and not yet run, by its last word */
+    bool sparing;                        /* nothing is repeated half a frame later */
+    uint32_t cost_us;                    /* what it cost the others, minus what has drained (room_pace.c) */
+    bool holds_up;                       /* that ran over, and has not drained since */
+    uint8_t pauses;                      /* recent pauses, each for holding the game up */
+    uint64_t barred_until_us;            /* end of the last of these pauses */
     uint64_t in_time_us[KL_WINDOW_FRAMES]; /* by sample: its arrival time had it been taken in time */
     struct kl_rtt rtt;
     bool heard;
@@ -96,9 +96,11 @@ struct kl_room {
     struct kl_schedule schedule;
     struct kl_spacing spacing;
     uint64_t charged_us; /* waiting time before is charged to clients */
+    uint8_t waited_for;  /* seats that the present event may charge: not those that it made absent */
     uint64_t in_time_us; /* close time of the newest frame had all samples been taken in time */
     uint32_t mark_end;   /* `mark` is on the frames below; 0: there is none */
     uint8_t mark[KL_MARK_BYTES];
+    uint8_t lead[KL_KEPT_FRAMES];   /* by frame: frames from its newest sample to it */
     uint8_t excuse[KL_KEPT_FRAMES]; /* by frame: close time less in_time_us, quarter frames. KL_NO_NEED:
                                        ignore this frame's needs */
 };
@@ -107,7 +109,7 @@ struct kl_room {
 
 /* Commands that the room itself carries out at their keyframe before it passes them on. */
 enum {
-    KL_COMMAND_POLICY = 1, /* u8 policy, u16 wait budget ms, u8 fixed spacing */
+    KL_COMMAND_POLICY = 1, /* u8 policy, u16 wait budget ms, u8 fixed spacing, u8 lead max */
     KL_COMMAND_SWAP = 2,   /* u8 seat, u8 seat: their pads change places */
     KL_COMMAND_PAUSE = 3,  /* nothing closes from this keyframe on, until kl_room_resume() */
     KL_COMMAND_RATE =
@@ -137,6 +139,15 @@ bool kl_room_joining(const struct kl_room *r, unsigned client);
  * pause at least, each longer than the one before. It ends when the client has kept pace for some seconds.
  * The caller shows the change. */
 bool kl_room_holds_up(const struct kl_room *r, unsigned client);
+
+/* What a client, or one that was removed since, cost the others: for the same person as another client. */
+struct kl_account {
+    uint32_t cost_us;
+    uint8_t pauses;
+    uint64_t barred_until_us;
+};
+struct kl_account kl_room_account(const struct kl_room *r, unsigned client);
+void kl_room_set_account(struct kl_room *r, unsigned client, struct kl_account s);
 
 /* Removes a client. From the next frame on its seats are neutral and not waited for; from the next interval
  * on they are inactive. */
@@ -185,6 +196,13 @@ bool kl_room_take(struct kl_room *r, struct kl_frame *out);
 
 /* Mask of the seats whose samples the next frame needs, numbered as before any swap; 0: it does not wait. */
 uint8_t kl_room_waiting_for(const struct kl_room *r);
+
+/* The longest lead that the room allows now, in frames. A strict room waits for everybody, and a fixed
+ * spacing is the host's own word: these have no limit but KL_SPACING_MAX. */
+uint16_t kl_room_lead_max(const struct kl_room *r);
+/* The lead that this client's link needs whatever else it does, in frames, by its shortest round trips; 0:
+ * not known yet. */
+uint16_t kl_room_lead_least(const struct kl_room *r, unsigned client);
 
 /* True if this client lacks frames that the room no longer keeps and kl_room_fetch() was not called for it.
  */

@@ -133,7 +133,8 @@ void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next) {
     next->by_clock = optimistic || between;
     if (between) next->samples_end = next->sample_first;
     if (between && was)
-        kl_spacing_init(&r->spacing, kl_room_guess_spacing(r), r->params.fps_uhz / 1e6, next->first);
+        kl_spacing_init(&r->spacing, kl_room_guess_spacing(r), kl_room_lead_max(r), r->params.fps_uhz / 1e6,
+                        next->first);
     for (unsigned i = 0; i < KL_MAX_CLIENTS && optimistic && !r->now.by_clock; i++) {
         struct kl_room_client *c = &r->client[i];
         c->used = c->resumed_at > r->now.sample_first ? c->resumed_at : r->now.sample_first;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define POLICY_BYTES 4
+#define POLICY_BYTES 5
 #define SWAP_BYTES   2
 #define RATE_BYTES   4
 
@@ -14,7 +14,8 @@ static uint32_t rate_of(const uint8_t *d) {
 static bool allowed(uint8_t kind, const uint8_t *data, size_t len) {
     switch (kind) {
     case KL_COMMAND_POLICY:
-        return len == POLICY_BYTES && data[0] <= KL_POLICY_OPTIMISTIC && data[3] <= KL_SPACING_MAX;
+        return len == POLICY_BYTES && data[0] <= KL_POLICY_OPTIMISTIC && data[3] <= KL_SPACING_MAX &&
+               data[4] <= KL_SPACING_MAX;
     case KL_COMMAND_SWAP: return len == SWAP_BYTES && data[0] < KL_MAX_SEATS && data[1] < KL_MAX_SEATS;
     case KL_COMMAND_PAUSE: return len == 0;
     case KL_COMMAND_RATE:
@@ -52,6 +53,7 @@ static void change_policy(struct kl_room *r, const uint8_t *data) {
     r->params.policy = data[0];
     r->params.wait_budget_ms = (uint16_t)(data[1] | data[2] << 8);
     r->params.spacing_fixed = data[3];
+    r->params.lead_max = data[4];
 }
 
 /* Clients change at the frame at which their core does; a few frames later here make a few microseconds. */

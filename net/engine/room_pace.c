@@ -1,15 +1,15 @@
 #include "net/engine/room_private.h"
 
-/* Finds clients that hold the room up, by two leaky buckets a client, of the wait budget (250 ms at least).
- * Waiting: the room's wait for its samples beyond two frame times each; frontends that call too seldom fill
- * it. Slowing: the small moves of the schedule because its samples came later and later; machines that are a
- * few percent too slow fill it. */
+/* Finds clients that hold the room up, by one leaky bucket a client, of the wait budget (250 ms at least).
+ * The room's wait for its samples, beyond two frame times each, fills it; so do the moves of the schedule
+ * because its samples came later and later, as far as they were not charged as waiting. Frontends that call
+ * too seldom, machines that are too slow, and clients that hold their samples back all fill it. */
 
-/* In any minute one client costs the others at most 60 s / WAITED_DRAINS + 60 s / SLOWED_DRAINS and twice the
- * limit: 5.75 s with a limit of 250 ms. */
+/* In any minute one client costs the others at most 60 s / DRAINS and twice the limit, 4.25 s with a limit of
+ * 250 ms. */
 #define MOST_LEAST_US    250000
-#define WAITED_DRAINS    16 /* one part in so many of all time may be waiting */
-#define SLOWED_DRAINS    40 /* one part in so many may be slowing */
+#define DRAINS           16  /* one part in so many of all time may be lost to one client */
+#define SLOWING_WEIGHS   2.5 /* a game that is steadily too slow is worse than a pause now and then */
 #define WAIT_FREE_FRAMES 2
 #define PAUSE_US         UINT64_C(1000000) /* before the first return; doubled for each one after it */
 #define PAUSE_DOUBLED    6
@@ -21,8 +21,8 @@ static uint32_t most_us(const struct kl_room *r) {
 }
 
 /* Fills up to twice the limit, because some drains before the next check. */
-static void fill(const struct kl_room *r, uint32_t *bucket, uint64_t us) {
-    uint64_t sum = *bucket + us, brim = 2 * (uint64_t)most_us(r);
+static void fill(uint32_t *bucket, uint64_t us, uint32_t limit_us) {
+    uint64_t sum = *bucket + us, brim = 2 * (uint64_t)limit_us;
     *bucket = (uint32_t)(sum < brim ? sum : brim);
 }
 
@@ -34,22 +34,27 @@ static bool plays(const struct kl_room_client *c) {
     return c->present && c->seats && c->presence == KL_PRESENT;
 }
 
+/* The present wait costs nobody anything until then. */
+static uint64_t free_until_us(const struct kl_room *r) {
+    return kl_room_waiting_since(r) + (uint64_t)(WAIT_FREE_FRAMES * kl_room_period_us(r));
+}
+
 static uint64_t charged_from(const struct kl_room *r) {
-    uint64_t from = kl_room_waiting_since(r) + (uint64_t)(WAIT_FREE_FRAMES * kl_room_period_us(r));
+    uint64_t from = free_until_us(r);
     return from > r->charged_us ? from : r->charged_us;
 }
 
 struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us) {
-    struct kl_room_event e = {0, r->schedule.t0_us, r->schedule.period_us};
+    struct kl_room_event e = {r->schedule.t0_us, r->schedule.period_us, 0, most_us(r)};
     if (!r->started || !r->params.clocked) return e;
-    e.waited_for = kl_room_missing(r);
-    uint64_t from = charged_from(r), elapsed_us = now_us - r->charged_us;
+    r->waited_for = kl_room_missing(r);
+    uint64_t free_until = free_until_us(r), from = charged_from(r), elapsed_us = now_us - r->charged_us;
+    e.waited_us = now_us > free_until ? now_us - free_until : 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_room_client *c = &r->client[i];
-        drain(&c->waited_us, elapsed_us / WAITED_DRAINS);
-        drain(&c->slowed_us, elapsed_us / SLOWED_DRAINS);
-        if (plays(c) && c->waited_us == 0 && c->slowed_us == 0) c->holds_up = false;
-        if ((c->seats & e.waited_for) && now_us > from) fill(r, &c->waited_us, now_us - from);
+        drain(&c->cost_us, elapsed_us / DRAINS);
+        if (plays(c) && c->cost_us == 0) c->holds_up = false;
+        if ((c->seats & r->waited_for) && now_us > from) fill(&c->cost_us, now_us - from, e.limit_us);
     }
     r->charged_us = now_us;
     return e;
@@ -58,31 +63,29 @@ struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us) {
 void kl_room_event_ends(struct kl_room *r, struct kl_room_event e) {
     double later_us = r->schedule.t0_us - e.line_us;
     if (r->schedule.period_us != e.period_us) return; /* it is the core that plays at another rate */
-    if (later_us <= 0 || later_us > KL_SCHEDULE_JUMP_US) return; /* a stall was charged as waiting */
+    if (later_us <= (double)e.waited_us) return;      /* charged as waiting */
+    uint64_t slowed_us = (uint64_t)((later_us - (double)e.waited_us) * SLOWING_WEIGHS);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_room_client *c = &r->client[i];
-        if (plays(c) && (c->seats & e.waited_for)) fill(r, &c->slowed_us, (uint64_t)later_us);
+        if (plays(c) && (c->seats & r->waited_for)) fill(&c->cost_us, slowed_us, e.limit_us);
     }
 }
 
 void kl_room_paid(struct kl_room_client *c) {
-    if (c->waited_us > MOST_LEAST_US / 2) c->waited_us = MOST_LEAST_US / 2;
-    if (c->slowed_us > MOST_LEAST_US / 2) c->slowed_us = MOST_LEAST_US / 2;
+    if (c->cost_us > MOST_LEAST_US / 2) c->cost_us = MOST_LEAST_US / 2;
 }
 
 /* A room in which nobody keeps pace goes at the pace it has. */
 static bool another_keeps_pace(const struct kl_room *r, const struct kl_room_client *than) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_room_client *c = &r->client[i];
-        bool half_full = c->waited_us >= most_us(r) / 2 || c->slowed_us >= most_us(r) / 2;
-        if (c != than && plays(c) && !half_full) return true;
+        if (c != than && plays(c) && c->cost_us < most_us(r) / 2) return true;
     }
     return false;
 }
 
 static bool ran_over(const struct kl_room *r, const struct kl_room_client *c) {
-    bool over = c->waited_us >= most_us(r) || c->slowed_us >= most_us(r);
-    return plays(c) && over && another_keeps_pace(r, c);
+    return plays(c) && c->cost_us >= most_us(r) && another_keeps_pace(r, c);
 }
 
 static void pause(struct kl_room_client *c, uint64_t now_us) {
@@ -112,7 +115,7 @@ uint64_t kl_room_runs_over_at(const struct kl_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS && r->params.clocked; i++) {
         const struct kl_room_client *c = &r->client[i];
         if (!(c->seats & missing) || !plays(c) || !another_keeps_pace(r, c)) continue;
-        uint64_t at_us = charged_from(r) + (c->waited_us < most_us(r) ? most_us(r) - c->waited_us : 0);
+        uint64_t at_us = charged_from(r) + (c->cost_us < most_us(r) ? most_us(r) - c->cost_us : 0);
         if (at_us < first) first = at_us;
     }
     return first;
@@ -120,6 +123,18 @@ uint64_t kl_room_runs_over_at(const struct kl_room *r) {
 
 bool kl_room_may_return(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us) {
     return now_us >= c->barred_until_us || !another_keeps_pace(r, c);
+}
+
+struct kl_account kl_room_account(const struct kl_room *r, unsigned client) {
+    const struct kl_room_client *c = &r->client[client];
+    return (struct kl_account){c->cost_us, c->pauses, c->barred_until_us};
+}
+
+void kl_room_set_account(struct kl_room *r, unsigned client, struct kl_account s) {
+    struct kl_room_client *c = &r->client[client];
+    c->cost_us = s.cost_us;
+    c->pauses = s.pauses;
+    c->barred_until_us = s.barred_until_us;
 }
 
 bool kl_room_holds_up(const struct kl_room *r, unsigned client) {

@@ -36,10 +36,11 @@ void kl_room_make_place(struct kl_room *r, struct kl_room_client *c);
 void kl_room_choose_closing(struct kl_room *r, struct kl_interval *next);
 
 /* To be called before and after each event that may close frames. They charge the time that the room waited,
- * or was slowed, to the clients that it waited for (waited_for: their seats). */
+ * or was slowed, to the clients that it waited for. */
 struct kl_room_event {
-    uint8_t waited_for;
     double line_us, period_us; /* the schedule before the event */
+    uint64_t waited_us;        /* charged for the present wait */
+    uint32_t limit_us;         /* before the event, which may change the policy */
 };
 struct kl_room_event kl_room_event_begins(struct kl_room *r, uint64_t now_us);
 void kl_room_event_ends(struct kl_room *r, struct kl_room_event e);

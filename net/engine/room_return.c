@@ -197,7 +197,8 @@ int kl_room_reopen(struct kl_room *r, uint64_t hold_us, uint64_t now_us) {
         c->link = KL_LINK_CUT;
         if (c->seats) c->presence = KL_ABSENT;
     }
-    kl_spacing_init(&r->spacing, (uint16_t)r->now.length, r->params.fps_uhz / 1e6, r->next_close);
+    kl_spacing_init(&r->spacing, (uint16_t)r->now.length, kl_room_lead_max(r), r->params.fps_uhz / 1e6,
+                    r->next_close);
     kl_schedule_start(&r->schedule, now_us + FIRST_DUE_US, kl_room_period_us(r));
     r->schedule.t0_us -= r->next_close * kl_room_period_us(r);
     r->last_close_us = r->charged_us = now_us;

@@ -15,26 +15,49 @@
 /* --- CTRL in ---------------------------------------------------------------------------------------------
  */
 
+/* The relay's time at which this sample was to be taken. */
+static double sample_line_us(const struct kl_room *r, uint32_t sample) {
+    if (r->params.subframes) return kl_schedule_line_us(&r->schedule, sample);
+    const struct kl_interval *in = sample < r->now.sample_first ? &r->before : &r->now;
+    uint32_t after = sample > in->sample_first ? (sample - in->sample_first) * in->length : 0;
+    return kl_schedule_line_us(&r->schedule, in->first + after);
+}
+
+/* By how much the newest sample of this datagram left its machine too late, at least, in sixteenths of a
+ * frame: measured, not believed. A client takes a sample one way down after the line of its number. So the
+ * newest UPDATE that it has had by then was sent at that line, or earlier. What it echoes later than that, it
+ * had before the sample went. An old echo makes a client look far, which is a link's matter. */
+static uint32_t left_late(const struct kl_room *r, const struct kl_ctrl *m, uint64_t now_us) {
+    uint32_t age_us = (uint32_t)now_us - m->echo;
+    if (!m->has_echo || age_us > now_us) return 0;
+    double late_us = (double)(now_us - age_us) - sample_line_us(r, m->sample_first + m->sample_count - 1);
+    double sixteenths = late_us * 16 / kl_room_period_us(r);
+    return sixteenths <= 0 ? 0 : sixteenths < UINT16_MAX ? (uint32_t)sixteenths : UINT16_MAX;
+}
+
 /* By how much the i-th sample of this datagram was taken late by its player's machine, in sixteenths of a
  * frame: later than by its frontend's phase, or because that turn came late. Nothing is known of those that a
- * lost datagram told first. */
-static uint32_t taken_late(const struct kl_room *r, const struct kl_ctrl *m, uint32_t i) {
+ * lost datagram told first. left: left_late(). */
+static uint32_t taken_late(const struct kl_room *r, const struct kl_ctrl *m, uint32_t i, uint32_t left) {
     uint32_t newer = m->sample_count - 1 - i, each = 16 * (r->params.subframes ? 1 : r->before.length);
-    if (!r->params.clocked || newer >= m->sample_batch) return 0;
-    uint32_t late = m->sample_late + newer * each, held = late < m->turn_late ? late : m->turn_late;
+    if (newer > 0 && newer >= m->sample_batch) return 0;
+    uint32_t newest = left > m->sample_late ? left : m->sample_late, late = newest + newer * each;
+    uint32_t held = late < m->turn_late ? late : m->turn_late;
     if (held) held += ROUNDED_UP;
     return late > held + PHASE ? late - PHASE : held;
 }
 
 static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_ctrl *m, uint64_t now_us) {
     struct kl_input in[KL_MAX_SEATS];
+    uint32_t left = r->params.clocked && m->sample_count ? left_late(r, m, now_us) : 0;
     for (uint32_t i = 0; i < m->sample_count; i++) {
         kl_ctrl_sample(m, in);
         if (m->sample_first + i != c->next_sample) continue; /* had before, or behind a gap */
         kl_room_make_place(r, c);
         for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
             if (c->seats >> s & 1) r->sample[s][c->next_sample % KL_WINDOW_FRAMES] = in[k++];
-        uint64_t late_us = (uint64_t)(taken_late(r, m, i) * kl_room_period_us(r) / 16);
+        uint32_t late = r->params.clocked ? taken_late(r, m, i, left) : 0;
+        uint64_t late_us = (uint64_t)(late * kl_room_period_us(r) / 16);
         c->in_time_us[c->next_sample % KL_WINDOW_FRAMES] = now_us > late_us ? now_us - late_us : 0;
         c->next_sample++;
     }
@@ -53,17 +76,31 @@ static void note_word(struct kl_room *r, struct kl_room_client *c, const struct 
     if (resumes && may && m->sample_first >= c->next_sample) kl_room_resumed(r, c, m->sample_first);
 }
 
+/* The greatest need that this frame can have had, for the client had it when it said so. */
+static uint32_t greatest_need(const struct kl_room *r, const struct kl_room_client *c, uint32_t frame,
+                              uint64_t now_us) {
+    uint32_t age_us = (uint32_t)now_us - c->acked_us[frame % KL_WINDOW_FRAMES];
+    double late_us = (double)now_us - age_us - kl_schedule_line_us(&r->schedule, frame);
+    double quarters = 4 * r->lead[frame % KL_KEPT_FRAMES] + late_us * 4 / kl_room_period_us(r) + 1;
+    return quarters < 1 ? 1 : quarters < KL_NO_NEED ? (uint32_t)quarters : KL_NO_NEED;
+}
+
 /* The part of a need that is owed to the links, 1 at least; 0: the need says nothing. */
-static uint8_t of_links(const struct kl_room *r, uint32_t frame, uint8_t need) {
-    uint8_t excuse = frame + KL_KEPT_FRAMES < r->next_close ? 0 : r->excuse[frame % KL_KEPT_FRAMES];
+static uint8_t of_links(const struct kl_room *r, const struct kl_room_client *c, uint32_t frame, uint8_t need,
+                        uint64_t now_us) {
+    bool old = frame + KL_KEPT_FRAMES < r->next_close || frame + KL_WINDOW_FRAMES < c->frame_acked;
+    uint8_t excuse = old ? KL_NO_NEED : r->excuse[frame % KL_KEPT_FRAMES];
     if (need == 0 || excuse == KL_NO_NEED) return 0;
+    uint32_t most = greatest_need(r, c, frame, now_us);
+    if (need > most) need = (uint8_t)most;
     return need > excuse ? (uint8_t)(need - excuse) : 1;
 }
 
-static void keep_needs(struct kl_room *r, unsigned client, const struct kl_ctrl *m) {
-    if (r->client[client].seats == 0 || !r->params.clocked) return;
+static void keep_needs(struct kl_room *r, unsigned client, const struct kl_ctrl *m, uint64_t now_us) {
+    const struct kl_room_client *c = &r->client[client];
+    if (c->seats == 0 || !r->params.clocked) return;
     for (unsigned i = 0; i < m->need_count; i++) {
-        uint8_t need = of_links(r, m->need_first + i, m->need[i]);
+        uint8_t need = of_links(r, c, m->need_first + i, m->need[i], now_us);
         if (need > 0) kl_spacing_need(&r->spacing, client, m->need_first + i, need);
     }
 }
@@ -74,6 +111,16 @@ static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64
     c->heard = true;
     c->stamp = m->stamp;
     c->heard_at_us = now_us;
+}
+
+static void keep_acked(struct kl_room *r, struct kl_room_client *c, const struct kl_ctrl *m,
+                       uint64_t now_us) {
+    if (m->frame_acked < c->frame_acked) return;
+    for (uint32_t f = m->frame_acked; f-- > c->frame_acked && f + KL_WINDOW_FRAMES >= m->frame_acked;)
+        c->acked_us[f % KL_WINDOW_FRAMES] = (uint32_t)now_us;
+    c->frame_acked = m->frame_acked;
+    c->backlog = m->backlog;
+    kl_room_note_acked(r, c);
 }
 
 /* True if the message names frames that never closed, or samples out of all bounds. */
@@ -98,13 +145,9 @@ int kl_room_receive(struct kl_room *r, unsigned client, const uint8_t *body, siz
     if (!r->started) c->owed = true; /* an echo, so that both sides know the RTT when the lock starts */
     struct kl_room_event event = kl_room_event_begins(r, now_us);
     note_word(r, c, &m, now_us);
-    if (m.frame_acked >= c->frame_acked) {
-        c->frame_acked = m.frame_acked;
-        c->backlog = m.backlog;
-        kl_room_note_acked(r, c);
-    }
+    keep_acked(r, c, &m, now_us);
     if (c->presence != KL_ABSENT) keep_samples(r, c, &m, now_us);
-    keep_needs(r, client, &m);
+    keep_needs(r, client, &m, now_us);
     kl_room_find_absent(r, now_us);
     kl_room_close_frames(r, now_us);
     kl_room_event_ends(r, event);

@@ -31,16 +31,18 @@ static void expect_anew(struct kl_spacing *s) {
     s->patience_s = LOWER_SLOW_S;
 }
 
-void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame) {
+void kl_spacing_init(struct kl_spacing *s, uint16_t first, uint16_t most, double fps, uint32_t frame) {
     memset(s, 0, sizeof *s);
+    s->most = most;
     s->guess = true;
     s->since = s->slow_from = s->changed = frame;
-    s->current = first;
+    s->current = first < most ? first : most;
     s->fps = fps;
     expect_anew(s);
 }
 
 void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames) {
+    if (frames > s->most) frames = s->most;
     if (frames <= s->current) return;
     s->current = frames;
     s->since = s->slow_from = s->changed = s->reported;
@@ -366,7 +368,7 @@ static uint16_t raise(struct kl_spacing *s) {
     bool longer = burst(s, 4u * s->current);
     unsigned quarters = longer ? follow_growth(s) : 0, n = s->current;
     unsigned least = n + quarters / 4, most = n + (quarters + 3) / 4;
-    while (n < KL_SPACING_MAX &&
+    while (n < s->most &&
            (too_short(s, n) || (n < least && !spotless(s, n)) || (n < most && !enough_for_long(s, n))))
         n++;
     if (quarters > 0)
@@ -382,7 +384,7 @@ static uint16_t raise(struct kl_spacing *s) {
 static bool understated(struct kl_spacing *s) {
     if (s->grown_at == 0 || s->reported >= s->grown_at + frames_in(s, MEND_S)) return false;
     bool mended = mend_growth(s), again = late_again(s);
-    return s->current < KL_SPACING_MAX && (again || (mended && !enough_for_long(s, s->current)));
+    return s->current < s->most && (again || (mended && !enough_for_long(s, s->current)));
 }
 
 /* too_short() for the present spacing. Without new late frames the buckets only drain. */
@@ -418,12 +420,18 @@ uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame) {
         s->dropping = false;
         s->tried = true;
     }
+    if (n > s->most) n = s->most;
     if (n != s->current) {
         s->changed = s->reported;
         s->late_news = true; /* other frames are late now */
     }
     s->current = n;
     return n;
+}
+
+uint16_t kl_spacing_least(uint32_t rtt_us, double fps) {
+    double frames = rtt_us * fps / 1e6 + 1;
+    return (uint16_t)(frames < UINT16_MAX ? frames : UINT16_MAX);
 }
 
 uint16_t kl_spacing_from_rtt(uint32_t rtt_us, uint32_t spread_us, double fps) {

@@ -61,6 +61,7 @@ struct kl_spacing {
     uint8_t moved[KL_MAX_CLIENTS];        /* added to older needs, quarter frames */
     uint32_t slow_from;                   /* frame from which on the last frame of spacing may be too much */
     uint16_t current;
+    uint16_t most;                        /* the spacing is never longer */
     uint32_t changed;                     /* highest frame reported + 1 at the last change */
     uint8_t sufficed[KL_SPACING_MAX + 1]; /* by spacing: the longest link, as a need, for which it sufficed */
     bool late_news;                       /* late frames were reported since the last decision */
@@ -71,8 +72,8 @@ struct kl_spacing {
     double fps;
 };
 
-/* first: the spacing to start with, at `frame`. */
-void kl_spacing_init(struct kl_spacing *s, uint16_t first, double fps, uint32_t frame);
+/* first: the spacing to start with, at `frame`; most: the longest. */
+void kl_spacing_init(struct kl_spacing *s, uint16_t first, uint16_t most, double fps, uint32_t frame);
 
 /* Takes the need of this client (below KL_MAX_CLIENTS) for `frame`, without the players' machines' own
  * delays. Frames older than the history are ignored. */
@@ -83,6 +84,9 @@ void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames);
 
 /* The length of the interval that starts at `frame`. */
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame);
+
+/* The spacing that links with round trips of at least this length need, whatever else they do. */
+uint16_t kl_spacing_least(uint32_t rtt_us, double fps);
 
 /* The first guess, before any report: RTT, its spread and 4 ms, in frames, plus one for unlike phases. */
 uint16_t kl_spacing_from_rtt(uint32_t rtt_us, uint32_t spread_us, double fps);

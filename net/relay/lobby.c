@@ -297,6 +297,7 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     r->busy = r->bulk = false;
     r->ran = true;
     if (now_us >= r->chores_us) run_chores(r, now_us);
+    kl_lobby_join_measured(r, now_us);
     kl_lobby_start_run(r, now_us);
     kl_lobby_play_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_past_run(r, now_us);

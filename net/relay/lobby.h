@@ -100,6 +100,7 @@ struct kl_lobby_listing {
     uint8_t open;                                         /* free seats */
     uint16_t watchers;                                    /* from outside the game */
     uint8_t waiting;                                      /* in the queue for a seat */
+    uint8_t lead_max;                                     /* frames: the longest lead that it allows */
     uint8_t doors;                                        /* KL_DOOR_* */
     uint16_t rtt_ms; /* the longest round trip of a player here; KL_RTT_UNKNOWN */
     bool playing;

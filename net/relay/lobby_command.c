@@ -35,15 +35,8 @@ static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
 }
 
 static int about_desyncs(struct kl_lobby_room *r, const struct kl_order *o, const char *who) {
-    unsigned value = o->data[0];
-    bool nobody = o->kind == KL_COMMAND_JUDGE && value == KL_RELAY_CLIENT;
-    if (o->kind == KL_COMMAND_DESYNC) {
-        if (value > KL_DESYNC_IGNORE) return KL_E_MALFORMED;
-        kl_lobby_heal_policy(r, (uint8_t)value, who);
-        return KL_OK;
-    }
-    if (!nobody && (value >= KL_MAX_CLIENTS || !kl_lobby_reaches(&r->member[value]))) return KL_E_STATE;
-    kl_lobby_heal_judge(r, nobody ? KL_MAX_CLIENTS : value, who);
+    if (o->data[0] > KL_DESYNC_IGNORE) return KL_E_MALFORMED;
+    kl_lobby_heal_policy(r, o->data[0], who);
     return KL_OK;
 }
 
@@ -61,7 +54,7 @@ static int put_out_watcher(struct kl_lobby_room *r, unsigned member, const struc
     return count ? KL_OK : KL_E_STATE;
 }
 
-/* Kinds 4, 6 to 8, 10 and 11: the relay's alone, they stand at no keyframe and need no game. */
+/* Kinds 4, 6 to 8, and 10: the relay's alone, they stand at no keyframe and need no game. */
 static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                              uint64_t now_us) {
     char who[KL_NAME_MAX + 10];
@@ -69,7 +62,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     if ((o->kind == KL_COMMAND_KICK || o->kind == KL_COMMAND_BAN) && o->len > 1)
         return put_out_watcher(r, member, o, who);
     if (o->len != 1) return KL_E_MALFORMED;
-    if (o->kind == KL_COMMAND_DESYNC || o->kind == KL_COMMAND_JUDGE) return about_desyncs(r, o, who);
+    if (o->kind == KL_COMMAND_DESYNC) return about_desyncs(r, o, who);
     if (o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
     unsigned whom = o->data[0];
     if (o->kind == KL_COMMAND_LOCK) {
@@ -190,7 +183,7 @@ void kl_lobby_rate_look(struct kl_lobby_room *r) {
 
 static bool for_the_relay(uint8_t kind) {
     return kind == KL_COMMAND_HOST || kind == KL_COMMAND_LOCK || kind == KL_COMMAND_KICK ||
-           kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_JUDGE;
+           kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC;
 }
 
 static bool for_the_host(uint8_t kind) {
@@ -290,7 +283,8 @@ int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause, uint64_t now_us) {
 
 int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budget_ms) {
     uint16_t w = budget_ms ? budget_ms : r->lock.params.wait_budget_ms;
-    uint8_t data[] = {policy, (uint8_t)w, (uint8_t)(w >> 8), r->lock.params.spacing_fixed};
+    uint8_t data[] = {policy, (uint8_t)w, (uint8_t)(w >> 8), r->lock.params.spacing_fixed,
+                      r->lock.params.lead_max};
     bool no_clock = policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes);
     int result = KL_E_STATE;
     if (r->phase == KL_ROOM_PLAYING && !no_clock)

@@ -1,7 +1,10 @@
-/* Healing: a member that is out of sync gets the others' state. net/PROTOCOL.md §7, Healing.
+/* Healing: a member that is out of sync gets the state of the majority. On a tie nobody gets another's state:
+ * all members go back to their own states of the last keyframe at which they agreed, and run the frames since
+ * again. net/PROTOCOL.md §7, Healing.
  *
  *     found -> (all players have reported, or a second is over) -> ordered
  *           -> (a snapshot is kept) -> offered
+ *     found -> (the same) -> a tie: all go back, REWIND
  *
  * The wrong ones' hashes do not count from the decision until they say HEALED. From the offer on each of them
  * is on its own: another member's desync is healed meanwhile without waiting for it. A failed healing is
@@ -12,12 +15,13 @@
 #include "net/engine/command.h"
 #include "net/relay/lobby_room.h"
 
-#define REPORTS_US  1000000  /* for the last player to report, once a difference is known */
-#define LOAD_US     10000000 /* for a snapshot to be loaded, once it is sent */
-#define LOAD_LEAST  16384    /* lowest assumed rate of the snapshot, bytes a second */
-#define MINUTE_US   60000000
-#define ORDER_TIRES 10000000 /* for a snapshot to be ordered */
-#define AGAIN_US    10000000 /* to the next try, after three in a row without a state */
+#define REPORTS_US     1000000  /* for the last player to report, once a difference is known */
+#define LOAD_US        10000000 /* for a snapshot to be loaded, once it is sent */
+#define LOAD_LEAST     16384    /* lowest assumed rate of the snapshot, bytes a second */
+#define MINUTE_US      60000000
+#define ORDER_TIRES    10000000 /* for a snapshot to be ordered */
+#define AGAIN_US       10000000 /* to the next try, after three in a row without a state */
+#define AGAIN_LEAST_US 16667    /* for each frame that runs again */
 
 static bool has_bit(uint16_t mask, unsigned i) {
     return mask >> i & 1;
@@ -35,18 +39,23 @@ bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member) {
     return has_bit(r->heal.wrong, member) || r->member[member].heal.loads;
 }
 
-/* The court waits for the judge as for the players, even if the judge only watches. */
+void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIENTS]) {
+    for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++) {
+        home[i] = i;
+        for (uint8_t j = 0; j < i && home[i] == i; j++)
+            if (r->member[j].here && strcmp(r->member[i].home, r->member[j].home) == 0) home[i] = home[j];
+    }
+}
+
 struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r) {
-    struct kl_verdict_court c = {.host = r->host};
-    c.judge = r->heal.judged && kl_lobby_reaches(&r->member[r->heal.judge]) ? r->heal.judge : KL_MAX_CLIENTS;
+    struct kl_verdict_court c = {0};
+    kl_lobby_heal_homes(r, c.home);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         uint16_t bit = (uint16_t)(1U << i);
         if (r->member[i].here && r->member[i].seats) c.voters |= bit;
         if (kl_lobby_heal_busy(r, i)) continue;
-        bool reports = kl_lobby_play_reports(r, i), away = r->lock.client[i].away;
-        bool decides = (i == c.judge || i == c.host) && reports && !away;
-        if (reports) c.present |= bit;
-        if (decides || kl_lobby_plays_now(r, i)) c.awaited |= bit;
+        if (kl_lobby_play_reports(r, i)) c.present |= bit;
+        if (kl_lobby_plays_now(r, i)) c.awaited |= bit;
     }
     return c;
 }
@@ -108,15 +117,16 @@ static void look_for_end(struct kl_lobby_room *r, const struct kl_lobby_healing 
     uint16_t healed = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_healing *h = &r->member[i].heal;
-        if (!r->member[i].here || h->keyframe != one->keyframe) continue;
+        if (!r->member[i].here || h->keyframe != one->keyframe || h->own != one->own) continue;
         if (h->loads) return;
         if (h->loaded) healed |= (uint16_t)(1U << i);
     }
     if (!healed) return;
     kl_lobby_names_of(r, healed, who, sizeof who);
-    kl_lobby_log_room(KL_LOG_INFO, "healed", r, "frame=%u snapshot=%u ms=%llu", one->label, one->keyframe,
-                      (unsigned long long)(now_us - one->found_us) / 1000);
-    kl_lobby_notice(r, "back in sync: %s has the state of frame %u", who, one->keyframe);
+    kl_lobby_log_room(KL_LOG_INFO, "healed", r, "frame=%u snapshot=%u own=%d ms=%llu", one->label,
+                      one->keyframe, one->own, (unsigned long long)(now_us - one->found_us) / 1000);
+    kl_lobby_notice(r, "back in sync: %s %s frame %u", who, one->own ? "ran again from" : "has the state of",
+                    one->keyframe);
     count_one(r);
 }
 
@@ -127,6 +137,7 @@ static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, u
     h->loaded = loaded;
     h->has_loaded = h->has_loaded || loaded;
     if (loaded) h->spared = 0;
+    if (loaded && !h->own) r->heal.agreed_by &= (uint16_t) ~(1U << member); /* its own states are gone */
     for (unsigned i = 0; i < KL_STRIKES - 1; i++)
         if (h->strike_us[i]) h->strike_us[i] += now_us - h->since_us;
     look_for_end(r, h, now_us);
@@ -150,12 +161,12 @@ static void over_by_itself(struct kl_lobby_room *r, struct kl_verdict *v) {
 /* --- members out of sync --- */
 
 /* How often within the last minute, this time included. */
-static unsigned strikes(struct kl_lobby_healing *h, uint64_t now_us) {
+static unsigned strikes(uint64_t at_us[KL_STRIKES - 1], uint64_t now_us) {
     unsigned count = 1;
     for (unsigned i = 0; i < KL_STRIKES - 1; i++)
-        count += h->strike_us[i] && now_us < h->strike_us[i] + MINUTE_US;
-    memmove(&h->strike_us[1], &h->strike_us[0], sizeof h->strike_us - sizeof h->strike_us[0]);
-    h->strike_us[0] = now_us;
+        count += at_us[i] && now_us < at_us[i] + MINUTE_US;
+    memmove(&at_us[1], &at_us[0], (KL_STRIKES - 2) * sizeof at_us[0]);
+    at_us[0] = now_us;
     return count;
 }
 
@@ -210,6 +221,7 @@ static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) 
         if (!has_bit(r->heal.wrong, i) || h->anew >= KL_STRIKES - 1) continue;
         if (!kl_lobby_way_anew(r, i, now_us)) continue;
         h->anew++;
+        r->heal.agreed_by &= (uint16_t) ~(1U << i);
         anew |= (uint16_t)(1U << i);
     }
     kl_verdict_forget(&r->verdicts, anew);
@@ -225,10 +237,10 @@ static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) 
 /* True: nobody is left to be healed, or nothing helps. */
 static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uint64_t now_us) {
     uint16_t wrong = r->heal.wrong;
-    bool alone = c->majority && count_bits(wrong) == 1;
+    bool alone = count_bits(wrong) == 1;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_healing *h = &r->member[i].heal;
-        if (!has_bit(wrong, i) || strikes(h, now_us) < KL_STRIKES) continue;
+        if (!has_bit(wrong, i) || strikes(h->strike_us, now_us) < KL_STRIKES) continue;
         forget_strikes(h);
         if (!c->ram) { /* the core does not keep all in its state: nobody is to blame, and no state helps */
             if (all_anew(r, "this core's state does not hold all of it", now_us)) return true;
@@ -246,23 +258,124 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
     return false;
 }
 
+static void pause_once(struct kl_lobby_room *r) {
+    if (r->heal.paused || r->lock.paused || r->lock.pausing) return;
+    r->heal.paused = true;
+    if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_PAUSE, NULL, 0) != KL_OK) return;
+    kl_lobby_log_room(KL_LOG_INFO, "pauses", r, "reason=\"out of sync\"");
+    kl_lobby_notice(r, "out of sync, paused: give `resume', then `desync heal'");
+}
+
+/* --- own states -------------------------------------------------------------------------------------------
+ */
+
+/* These members go back to their own states of the agreed keyframe. */
+static void go_back(struct kl_lobby_room *r, uint16_t members, uint64_t now_us) {
+    struct kl_lobby_heal *room = &r->heal;
+    struct kl_msg m = {.kind = KL_MSG_REWIND, .rewind = {.keyframe = room->agreed}};
+    uint64_t frames = r->lock.next_close - room->agreed;
+    kl_verdict_forget(&r->verdicts, members);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_healing *h = &r->member[i].heal;
+        if (!has_bit(members, i)) continue;
+        h->loads = h->own = true;
+        h->loaded = false;
+        h->keyframe = room->agreed;
+        h->label = room->label;
+        h->found_us = room->found_us;
+        h->since_us = now_us;
+        h->by_us = now_us + LOAD_US + frames * AGAIN_LEAST_US;
+        kl_lobby_send(r->lobby, r->member[i].peer, &m);
+    }
+    room->rewound = room->agreed;
+    kl_lobby_log_room(KL_LOG_INFO, "rewind", r, "frame=%u to=%u", room->label, room->agreed);
+    stop(r);
+}
+
+/* A member has no own state of the agreed keyframe: it alone runs the game from the beginning. */
+static bool has_no_own(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (m->heal.anew >= KL_STRIKES - 1 || !kl_lobby_way_anew(r, member, now_us)) return false;
+    m->heal.anew++;
+    r->heal.agreed_by &= (uint16_t) ~(1U << member);
+    kl_verdict_forget(&r->verdicts, (uint16_t)(1U << member));
+    kl_lobby_notice(r, "out of sync: %s runs the game from the beginning", m->name);
+    return true;
+}
+
+/* Members that were not there when all others last agreed are on their own; true: some of them were sent to
+ * the beginning, and those that are left may agree. */
+static bool send_strangers(struct kl_lobby_room *r, uint64_t now_us) {
+    uint16_t strangers = r->heal.wrong & (uint16_t)~r->heal.agreed_by;
+    bool some = false;
+    if (strangers == r->heal.wrong) return false;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(strangers, i) && !r->member[i].heal.anew) some |= has_no_own(r, i, now_us);
+    return some;
+}
+
+static bool can_go_back(const struct kl_lobby_room *r) {
+    const struct kl_lobby_heal *h = &r->heal;
+    return h->agreed && h->agreed != h->rewound && !(h->wrong & ~h->agreed_by) && !r->shot.unfit;
+}
+
+/* Nobody can say who is right: whoever reproduces the hashes on which all agreed is. If the machines part
+ * again from there, they run the game from the beginning; and if that does not help, the room is told so. */
+static void settle_tie(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uint64_t now_us) {
+    struct kl_lobby_heal *h = &r->heal;
+    bool often = strikes(h->tie_us, now_us) >= KL_STRIKES;
+    if (send_strangers(r, now_us)) {
+        count_one(r);
+        stop(r);
+        return;
+    }
+    if (can_go_back(r) && !often) {
+        go_back(r, h->wrong, now_us);
+        return;
+    }
+    if (!h->began_anew && all_anew(r, "out of sync", now_us)) {
+        h->began_anew = true;
+        return;
+    }
+    if (r->shot.unfit) {
+        no_more(r, "this core gives no state");
+    } else if (!c->ram && !c->picture) {
+        h->states_hopeless = true;
+        give_up(r, "this core's state does not hold all of it: states will differ");
+    } else {
+        no_more(r, "the machines part again and again");
+        pause_once(r);
+    }
+}
+
+/* The members whose machines are to be healed: all but those in the right. */
+static uint16_t in_the_wrong(const struct kl_lobby_room *r, uint16_t members) {
+    uint16_t wrong = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(members, i) && kl_lobby_reaches(&r->member[i]) && r->member[i].way.step != KL_WAY_LOADS)
+            wrong |= (uint16_t)(1U << i);
+    return wrong;
+}
+
 static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     h->right = c->right;
     h->ram = c->ram;
-    h->wrong = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(c->reported & (uint16_t)~c->right, i) && kl_lobby_reaches(&r->member[i]) &&
-            r->member[i].way.step != KL_WAY_LOADS)
-            h->wrong |= (uint16_t)(1U << i);
-    note_apart(r, c->reported & (uint16_t)~c->right);
-    if (!h->right)
+    h->wrong = in_the_wrong(r, c->reported & (uint16_t)~c->right);
+    uint16_t all = h->wrong;
+    if (h->right) note_apart(r, c->reported & (uint16_t)~c->right);
+    if (!h->right && !c->tied)
         kl_lobby_log_room(KL_LOG_INFO, "heal_waits", r, "frame=%u reason=\"nobody can say who is right\"",
                           h->label);
     else if (c->ram)
         order_replays(r, now_us);
-    if (!h->right || !h->wrong || (!c->ram && h->states_hopeless)) {
+    bool tells = h->right || (c->tied && h->wrong == all); /* a newcomer replays: the others may agree */
+    if (!tells || !h->wrong || (!c->ram && h->states_hopeless)) {
         stop(r); /* until the next hashes differ */
+        return;
+    }
+    if (!h->right) {
+        settle_tie(r, c, now_us);
         return;
     }
     if (too_often(r, c, now_us)) return;
@@ -275,12 +388,19 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
     h->since_us = now_us;
 }
 
-static void pause_once(struct kl_lobby_room *r) {
-    if (r->heal.paused || r->lock.paused || r->lock.pausing) return;
-    r->heal.paused = true;
-    if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_PAUSE, NULL, 0) != KL_OK) return;
-    kl_lobby_log_room(KL_LOG_INFO, "pauses", r, "reason=\"out of sync\"");
-    kl_lobby_notice(r, "out of sync, paused: give `resume', then `desync heal'");
+/* The keyframe after a label on which all agree, while nothing differs: to it machines can go back. */
+static void note_agreed(struct kl_lobby_room *r, const struct kl_verdict *v) {
+    struct kl_lobby_heal *h = &r->heal;
+    const struct kl_verdict_table *t = &r->verdicts;
+    bool states = h->states_hopeless; /* that they differ is known */
+    bool equal =
+        v->complete && (!v->differs || v->differs == KL_VERDICT_NOTED || (states && v->differs == 2));
+    bool clear = equal && h->phase == KL_HEAL_NONE && (!t->any_bad || (states && t->first_bad.differs == 2));
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        clear = clear && !kl_lobby_heal_busy(r, i);
+    if (!clear || v->frame + 1 <= h->agreed) return;
+    h->agreed = v->frame + 1;
+    h->agreed_by = kl_verdict_reported(t, v->frame);
 }
 
 void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
@@ -291,6 +411,8 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
         over_by_itself(r, v);
     }
     v->healed = h->count;
+    note_agreed(r, v);
+    v->agreed = h->agreed;
     if (r->phase != KL_ROOM_PLAYING) return;
     if (!apart || (v->differs == 2 && h->states_hopeless)) return;
     if (r->params.desync == KL_DESYNC_PAUSE) pause_once(r);
@@ -332,7 +454,7 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
         struct kl_lobby_healing *h = &r->member[i].heal;
         if (!has_bit(r->heal.wrong, i) || !kl_lobby_snapshot_offer(r, i)) continue;
         h->loads = true;
-        h->loaded = false;
+        h->own = h->loaded = false;
         h->keyframe = k->keyframe;
         h->label = r->heal.label;
         h->found_us = r->heal.found_us;
@@ -343,8 +465,13 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
     stop(r);
 }
 
-/* The members in the right agree in the compared bytes, but not in all bytes of their states. */
+/* The members in the right agree in the compared bytes, but not in all bytes of their states: no state has
+ * the word of more than half. */
 static void without_state(struct kl_lobby_room *r, uint64_t now_us) {
+    if (r->shot.apart && can_go_back(r)) {
+        go_back(r, r->heal.wrong, now_us);
+        return;
+    }
     bool can = r->shot.apart && r->heal.ram;
     if (can && all_anew(r, "the states of the other machines differ as well", now_us)) return;
     healing_failed(
@@ -366,7 +493,8 @@ static void look_at_loading(struct kl_lobby_room *r, unsigned member, uint64_t n
     const struct kl_lobby_member *m = &r->member[member];
     if (!m->heal.loads || now_us < m->heal.by_us) return;
     kl_lobby_log_member(KL_LOG_INFO, "not_loaded", r, member, "snapshot=%u", m->heal.keyframe);
-    kl_lobby_notice(r, "%s did not load the others' state in time", m->name);
+    kl_lobby_notice(r, "%s did not %s in time", m->name,
+                    m->heal.own ? "go back to its own state" : "load the others' state");
     end_loading(r, member, false, now_us);
 }
 
@@ -385,6 +513,7 @@ void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct
     bool loaded = m->how != KL_HEALED_NOT; /* if not, its hashes will say so */
     if (loaded) h->from = m->next;
     end_loading(r, member, loaded, now_us);
+    if (!loaded && h->own) (void)has_no_own(r, member, now_us);
 }
 
 void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
@@ -394,9 +523,9 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_u
     h->left = true;
     h->wrong &= (uint16_t)~bit;
     h->right &= (uint16_t)~bit;
+    if (!r->member[member].here) h->agreed_by &= (uint16_t)~bit;
     r->member[member].heal.from = 0;
     if (r->member[member].heal.loads) end_loading(r, member, false, now_us);
-    if (!r->member[member].here && h->judge == member) h->judged = false;
     bool lost = !h->right && h->phase < KL_HEAL_WAITING; /* nobody has the right state any more */
     if (h->phase > KL_HEAL_FOUND && (!h->wrong || lost)) stop(r);
 }
@@ -406,6 +535,9 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who) {
     r->heal.hopeless = r->heal.states_hopeless = false;
     r->heal.again_us = 0;
+    r->heal.rewound = 0; /* to be tried again */
+    r->heal.began_anew = false;
+    memset(r->heal.tie_us, 0, sizeof r->heal.tie_us);
     if (policy != KL_DESYNC_HEAL) stop(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         r->member[i].heal.anew = 0;
@@ -415,13 +547,4 @@ void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *w
     r->params.desync = policy;
     r->past.ticket_changed = true;
     kl_lobby_notice(r, "%s sets the desync policy: %s", who, kl_lobby_desync_name(policy));
-}
-
-void kl_lobby_heal_judge(struct kl_lobby_room *r, unsigned member, const char *who) {
-    r->heal.judged = member < KL_MAX_CLIENTS;
-    r->heal.judge = member;
-    if (r->heal.judged)
-        kl_lobby_notice(r, "%s sets the judge: in a tie, %s is right", who, r->member[member].name);
-    else
-        kl_lobby_notice(r, "%s sets the judge: in a tie, the host is right", who);
 }

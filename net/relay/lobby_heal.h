@@ -1,4 +1,5 @@
-/* lobby_heal.h - heals members that are out of sync. net/PROTOCOL.md §7, Healing. Only inside net/relay. */
+/* lobby_heal.h - heals members that are out of sync: by the others' state if a majority has one, by their own
+ * states on a tie. net/PROTOCOL.md §7, Healing. Only inside net/relay. */
 #ifndef KL_LOBBY_HEAL_H
 #define KL_LOBBY_HEAL_H
 
@@ -10,7 +11,7 @@
 
 struct kl_lobby_room;
 
-/* The room's healing: from a difference to the offered snapshot. */
+/* The room's healing: from a difference to the offered snapshot, or to the order to go back. */
 struct kl_lobby_heal {
     enum { KL_HEAL_NONE, KL_HEAL_FOUND, KL_HEAL_ORDERING, KL_HEAL_WAITING } phase;
     uint64_t found_us, since_us;    /* the difference; the phase */
@@ -26,15 +27,19 @@ struct kl_lobby_heal {
     uint64_t again_us;              /* no attempt before then; set after some failures */
     bool any_apart;                 /* members other than newcomers were out of sync, last at label `apart` */
     uint32_t apart;
-    bool left;   /* a member has left since the difference */
-    bool judged; /* the host has appointed `judge` */
-    unsigned judge;
+    bool left;                       /* a member has left since the difference */
+    uint32_t agreed;                 /* keyframe before which all machines were last equal; 0: none */
+    uint16_t agreed_by;              /* clients: those machines; they have a state of it */
+    uint32_t rewound;                /* keyframe to which machines went back last; 0: none did */
+    bool began_anew;                 /* all in a tie have run the game from the beginning */
+    uint64_t tie_us[KL_STRIKES - 1]; /* times of ties, newest first; 0: none */
 };
 
-/* A member's healing. From the offer on it delays no other member's. */
+/* A member's healing. From the offer or the order on it delays no other member's. */
 struct kl_lobby_healing {
-    bool loads;        /* a snapshot was offered; the member's hashes do not count until it is loaded */
-    uint32_t keyframe; /* of the offered snapshot */
+    bool loads;        /* it is to load a state; its hashes do not count until it has */
+    bool own;          /* its own state; else an offered snapshot */
+    uint32_t keyframe; /* of that state */
     uint64_t by_us;    /* deadline for loading it */
     bool loaded;
     bool has_loaded;                    /* it has loaded a state since it last ran the game from frame 0 */
@@ -49,10 +54,12 @@ struct kl_lobby_healing {
 /* To be called before a verdict is sent: begins to heal, and fills in v->healed. */
 void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us);
 void kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us);
-/* A member has loaded the snapshot, or not. */
+/* A member has loaded the state, or not. */
 void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m,
                           uint64_t now_us);
 void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us); /* or lost its link */
+/* For kl_verdict_votes(): the same number for members at one address. */
+void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIENTS]);
 /* The court for the room's verdicts. */
 struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r);
 /* True while the member is out of sync. */
@@ -64,8 +71,6 @@ bool kl_lobby_heal_has_loaded(const struct kl_lobby_room *r, unsigned member);
 bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32_t label);
 /* who: the giver of the order, for the screens. */
 void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who);
-void kl_lobby_heal_judge(struct kl_lobby_room *r, unsigned member,
-                         const char *who); /* KL_MAX_CLIENTS: nobody */
 const char *kl_lobby_desync_name(uint8_t policy);
 
 #endif

@@ -59,14 +59,14 @@ static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const ch
 
 static void log_made(const struct kl_lobby_room *r) {
     const struct kl_params *p = &r->params;
-    kl_lobby_log_room(KL_LOG_INFO, "room_made", r,
-                      "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u fps_uhz=%u "
-                      "hash_every=%u listed=%s password=%s slow=%s seat_time_s=%u",
-                      kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players,
-                      p->subframes ? "on" : "off", p->clocked ? "on" : "off", p->spacing_fixed, p->fps_uhz,
-                      p->hash_every, r->doors & KL_DOOR_UNLISTED ? "no" : "yes",
-                      r->doors & KL_DOOR_PASSWORD ? "yes" : "no", r->doors & KL_DOOR_LET_GO ? "out" : "watch",
-                      r->seat_time_s);
+    kl_lobby_log_room(
+        KL_LOG_INFO, "room_made", r,
+        "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u lead_max=%u fps_uhz=%u "
+        "hash_every=%u listed=%s password=%s slow=%s seat_time_s=%u",
+        kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players, p->subframes ? "on" : "off",
+        p->clocked ? "on" : "off", p->spacing_fixed, p->lead_max, p->fps_uhz, p->hash_every,
+        r->doors & KL_DOOR_UNLISTED ? "no" : "yes", r->doors & KL_DOOR_PASSWORD ? "yes" : "no",
+        r->doors & KL_DOOR_LET_GO ? "out" : "watch", r->seat_time_s);
 }
 
 static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello *h, const char *address,
@@ -213,11 +213,28 @@ int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, 
     return r ? objection(r, h, address, text, cap) : objection_new(l, h, address, text, cap);
 }
 
+/* The account of somebody who left the room and comes again: with that seat key, or from that address. */
+static struct kl_account account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
+                                    const char *address) {
+    struct kl_account worst = {0};
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        bool same = !memcmp(m->seat_key, seat_key, sizeof m->seat_key) || !strcmp(m->host[0], host);
+        if (m->here || !same) continue;
+        struct kl_account s = kl_room_account(&r->lock, i);
+        if (s.barred_until_us >= worst.barred_until_us) worst = s;
+    }
+    return worst;
+}
+
 unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
                         uint8_t seats, uint64_t now_us) {
     unsigned i = kl_lobby_member_free(r);
     struct kl_lobby_client *c = &r->lobby->client[peer];
     struct kl_lobby_member *m = &r->member[i];
+    struct kl_account account = account_of(r, seat_key, c->address);
     *m = (struct kl_lobby_member){
         .here = true, .linked = true, .peer = peer, .seats = seats, .joined = r->joins++};
     memcpy(m->name, name, sizeof m->name);
@@ -229,6 +246,7 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     r->lobby->members++;
     if (r->host == KL_NO_HOST) r->host = i;
     kl_room_add(&r->lock, i, m->seats, now_us);
+    kl_room_set_account(&r->lock, i, account);
     kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u",
                         kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
                         r->params.players);
@@ -309,6 +327,23 @@ static uint16_t rtt_ms(const struct kl_lobby_room *r) {
     return ms < KL_RTT_UNKNOWN ? (uint16_t)ms : KL_RTT_UNKNOWN - 1;
 }
 
+void kl_lobby_join_measured(struct kl_lobby_room *r, uint64_t now_us) {
+    uint16_t most = kl_room_lead_max(&r->lock);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        uint16_t least = kl_lobby_reaches(m) && m->seats ? kl_room_lead_least(&r->lock, i) : 0;
+        bool newcomer = r->phase < KL_ROOM_PLAYING || kl_room_joining(&r->lock, i);
+        if (!newcomer || least <= most || most == KL_SPACING_MAX) continue;
+        char text[KL_TEXT_MAX];
+        snprintf(text, sizeof text,
+                 "the link is too long: it needs a lead of %u frames, and the room allows %u; %s", least,
+                 most,
+                 i == r->host ? "make it with a greater lead-max, or on a nearer relay"
+                              : "the host can allow more (lead-max), or meet on a nearer relay");
+        kl_lobby_put_out(r, i, KL_REFUSE_FAR, text, now_us);
+    }
+}
+
 static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *out) {
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
     unsigned most = r->phase >= KL_ROOM_PLAYING ? r->params.players : r->lobby->limits.seats;
@@ -323,6 +358,7 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
                                      .open = (uint8_t)(joinable && most > filled ? most - filled : 0),
                                      .watchers = (uint16_t)r->watch.count,
                                      .waiting = (uint8_t)waiting,
+                                     .lead_max = (uint8_t)kl_room_lead_max(&r->lock),
                                      .doors = r->doors,
                                      .rtt_ms = rtt_ms(r),
                                      .playing = r->phase >= KL_ROOM_PLAYING};

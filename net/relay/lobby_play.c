@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "net/engine/room_return.h"
 #include "net/relay/lobby_room.h"
@@ -9,6 +10,8 @@
 void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us) {
     char seats[20];
     r->waited_us = r->status_us = now_us;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
+        if (r->member[i].here) memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
     kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
                       kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
 }

@@ -93,6 +93,7 @@ struct kl_lobby_member {
     char name[KL_NAME_MAX];
     uint32_t joined;              /* number in the room's order of joining */
     char host[2][KL_ADDRESS_MAX]; /* addresses without port: the present and the former one ("": none) */
+    char home[KL_ADDRESS_MAX];    /* address at the start of the game, or at joining it */
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
     uint8_t token_hash[2][KL_SEAT_HASH]; /* of the newest token, of the one before */
     bool any_token; /* the room was made again; its ticket may be older than the token, so the key suffices
@@ -288,6 +289,8 @@ void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, 
 struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name); /* NULL: there is none */
 
 /* --- lobby_join.c --- */
+/* Puts out newcomers whose links need a longer lead than the room allows. */
+void kl_lobby_join_measured(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, uint64_t now_us);
 /* Once the door is passed. salt, secret: of the room to be made, or NULL. */
 void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,

@@ -101,6 +101,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
 void kl_lobby_note_address(struct kl_lobby_member *m, const char *address) {
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
+    if (!m->home[0]) memcpy(m->home, host, sizeof m->home);
     if (strcmp(m->host[0], host) == 0) return;
     memcpy(m->host[1], m->host[0], sizeof m->host[1]);
     memcpy(m->host[0], host, sizeof m->host[0]);

@@ -112,11 +112,7 @@ static uint16_t playing_members(const struct kl_lobby_room *r) {
 /* The linked clients whose reports are awaited: a client that is away has not run that frame. */
 static uint16_t jury(const struct kl_lobby_room *r) {
     uint16_t mask = playing_members(r);
-    if (r->shot.trusted) mask &= r->shot.trusted;
-    if (mask || !r->shot.trusted) return mask;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* a judge that only watches */
-        if (has_bit(r->shot.trusted, i) && kl_lobby_reaches(&r->member[i])) mask |= (uint16_t)(1U << i);
-    return mask;
+    return r->shot.trusted ? mask & r->shot.trusted : mask;
 }
 
 static bool same_said(const struct kl_lobby_shot *s, unsigned a, unsigned b) {
@@ -132,23 +128,16 @@ static uint16_t agreeing(const struct kl_lobby_shot *s, uint16_t among, unsigned
     return mask;
 }
 
-/* The camp of more than half of the jury; 0: there is none. */
-static uint16_t agreed(const struct kl_lobby_shot *s, uint16_t among) {
+/* The camp of more than half of the jury's votes; 0: there is none. */
+static uint16_t agreed(const struct kl_lobby_room *r, uint16_t among) {
+    const struct kl_lobby_shot *s = &r->shot;
+    uint8_t home[KL_MAX_CLIENTS];
+    kl_lobby_heal_homes(r, home);
+    unsigned all = kl_verdict_votes(home, among, among);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         uint16_t with = has_bit(among & s->has, i) ? agreeing(s, among, i) : 0;
-        if (count_bits(with) * 2 > count_bits(among)) return with;
+        if (kl_verdict_votes(home, among, with) * 2 > all) return with;
     }
-    return 0;
-}
-
-/* For healing: if the clients in the right report different states, the rule of verdicts decides (Healing).
- * One dissenter cannot block healing. */
-static uint16_t decided(const struct kl_lobby_room *r, uint16_t among) {
-    const struct kl_lobby_shot *s = &r->shot;
-    const unsigned deciding[] = {r->heal.judged ? r->heal.judge : KL_MAX_CLIENTS, r->host};
-    for (unsigned i = 0; s->trusted && i < 2; i++)
-        if (deciding[i] < KL_MAX_CLIENTS && has_bit(among & s->has, deciding[i]))
-            return agreeing(s, among, deciding[i]);
     return 0;
 }
 
@@ -283,9 +272,8 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
     uint16_t none = s->said & (uint16_t)~s->has;
     bool tired = now_us >= s->since_us + SAY_US;
     bool over = (among && !late) || tired; /* an empty jury: all players stand still */
-    uint16_t with = agreed(s, among);
-    if (over && !with) with = agreed(s, among & s->said);
-    if (over && !with) with = decided(r, among & s->said);
+    uint16_t with = agreed(r, among);
+    if (over && !with) with = agreed(r, among & s->said);
     if (with) {
         s->agreed = with;
         unsigned one = (unsigned)__builtin_ctz(with);

@@ -76,6 +76,7 @@ static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
                                  .open = r.open,
                                  .watchers = r.watchers,
                                  .waiting = r.waiting,
+                                 .lead_max = r.lead_max,
                                  .playing = r.playing,
                                  .password = r.doors & KL_DOOR_PASSWORD,
                                  .locked = r.doors & KL_DOOR_LOCKED,

@@ -127,22 +127,41 @@ static uint16_t camp_of(const struct kl_verdict_label *l, unsigned client, int l
     return camp;
 }
 
-/* The camp of more than half of the voters that reported; 0: none is that large. A late report is counted
- * among them, but on no side. */
-static uint16_t majority(const struct kl_verdict_label *l, uint16_t voters, int level) {
-    voters = voters & l->reported ? voters & l->reported : l->reported;
+static uint16_t neighbours(const uint8_t home[KL_MAX_CLIENTS], uint16_t voters, unsigned client) {
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(voters, i) && home[i] == home[client]) mask |= (uint16_t)(1U << i);
+    return mask;
+}
+
+unsigned kl_verdict_votes(const uint8_t home[KL_MAX_CLIENTS], uint16_t voters, uint16_t camp) {
+    unsigned votes = 0;
+    if (!voters) return 0;
+    if (neighbours(home, voters, (unsigned)__builtin_ctz(voters)) == voters) return count_bits(camp & voters);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        uint16_t with = has_bit(voters, i) ? neighbours(home, voters, i) : 0;
+        if (with && (unsigned)__builtin_ctz(with) == i) votes += !(with & ~camp);
+    }
+    return votes;
+}
+
+/* The camp of more than half of the votes of those that reported; 0: none is that large. A late report is
+ * counted among them, but on no side. */
+static uint16_t majority(const struct kl_verdict_label *l, const struct kl_verdict_court *court, int level) {
+    uint16_t voters = court->voters & l->reported ? court->voters & l->reported : l->reported;
+    unsigned all = kl_verdict_votes(court->home, voters, voters);
     uint16_t in_time = voters & (uint16_t)~l->late;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!has_bit(in_time, i) || (level == EQUAL && has_bit(l->loaded, i))) continue;
         uint16_t camp = camp_of(l, i, level);
-        if (count_bits(camp & in_time) * 2 > count_bits(voters)) return camp;
+        if (kl_verdict_votes(court->home, voters, camp & in_time) * 2 > all) return camp;
     }
     return 0;
 }
 
 /* The reporters outside that camp; 0 without a camp. */
-static uint16_t minority(const struct kl_verdict_label *l, uint16_t voters, int level) {
-    uint16_t camp = majority(l, voters, level);
+static uint16_t minority(const struct kl_verdict_label *l, const struct kl_verdict_court *court, int level) {
+    uint16_t camp = majority(l, court, level);
     return camp ? l->reported & (uint16_t)~camp : 0;
 }
 
@@ -178,8 +197,7 @@ static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l,
     *out = (struct kl_verdict){.frame = l->frame, .complete = is_complete(l, court->present)};
     int differs = judge(l);
     out->differs = (uint8_t)differs;
-    if (differs != EQUAL)
-        out->minority = minority(l, court->voters, differs == DIFFERS ? DIFFERS_STATE : EQUAL);
+    if (differs != EQUAL) out->minority = minority(l, court, differs == DIFFERS ? DIFFERS_STATE : EQUAL);
     l->differs = out->differs;
     l->said = out->complete ? SAID_COMPLETE : SAID_INCOMPLETE;
     const struct kl_verdict *bad = &t->first_bad;
@@ -242,21 +260,15 @@ static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uin
     return NULL;
 }
 
-/* The clients in the right; 0: undecided. A majority is valid if more than half of the voters reported in
- * time; the judge's or host's decision, if half of them did. So no client can decide while others cannot
- * report because it holds the game up or their links are lost. */
-static uint16_t find_right(const struct kl_verdict_label *l, const struct kl_verdict_court *court, int level,
-                           bool *by_majority) {
+/* A majority is valid if more than half of the voters reported in time, a tie if half of them did. So no
+ * client can decide while others cannot report because it holds the game up or their links are lost. */
+static void find_right(const struct kl_verdict_label *l, const struct kl_verdict_court *court, int level,
+                       struct kl_verdict_camps *out) {
     uint16_t in_time = l->reported & (uint16_t)~l->late;
     unsigned voters = count_bits(court->voters & (l->reported | court->awaited));
     unsigned spoken = count_bits(court->voters & in_time);
-    const unsigned deciding[] = {court->judge, court->host};
-    uint16_t right = spoken * 2 > voters ? majority(l, court->voters, level) : 0;
-    *by_majority = right != 0;
-    for (unsigned i = 0; i < 2 && !right && spoken * 2 >= voters; i++)
-        if (deciding[i] < KL_MAX_CLIENTS && has_bit(in_time, deciding[i]))
-            right = camp_of(l, deciding[i], level);
-    return right;
+    out->right = spoken * 2 > voters ? majority(l, court, level) : 0;
+    out->tied = !out->right && spoken && spoken * 2 >= voters;
 }
 
 bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
@@ -268,8 +280,16 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const st
     const struct kl_hash *h = &l->word[__builtin_ctz(in_time ? in_time : l->reported)];
     *out = (struct kl_verdict_camps){.reported = l->reported,
                                      .ram = differs == DIFFERS && (h->has_ram || !h->has_state)};
-    out->right = find_right(l, court, level, &out->majority);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        out->picture |=
+            has_bit(l->reported, i) && !same_value(h->has_av, h->av, l->word[i].has_av, l->word[i].av);
+    find_right(l, court, level, out);
     return true;
+}
+
+uint16_t kl_verdict_reported(const struct kl_verdict_table *t, uint32_t frame) {
+    const struct kl_verdict_label *l = look(t, frame);
+    return l ? l->reported : 0;
 }
 
 static void drop_words(struct kl_verdict_label *l, uint16_t clients) {

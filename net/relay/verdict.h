@@ -20,14 +20,18 @@
 #define KL_REPORT_WAIT_US  (1 * 1000000) /* after the first report */
 #define KL_VERDICT_WAIT_US (3 * 1000000) /* the same */
 
-/* The clients of the game and their votes: the majority of voters is right; without one the clients that
- * agree with the judge, else with the host. KL_MAX_CLIENTS for judge or host: there is none. If no voter has
- * reported, the minority is found among all clients that have. */
+/* The clients of the game and their votes: the majority of votes is right. If no voter has reported, the
+ * minority is found among all clients that have. */
 struct kl_verdict_court {
-    uint16_t present, voters; /* bit per client */
-    uint16_t awaited;         /* a label opens after the reports of these */
-    unsigned judge, host;
+    uint16_t present, voters;     /* bit per client */
+    uint16_t awaited;             /* a label opens after the reports of these */
+    uint8_t home[KL_MAX_CLIENTS]; /* equal for clients at the same address */
 };
+
+/* Voters of one home have one vote together, and none if they disagree: one person can come as several. If
+ * all voters are of one home, each has a vote. The votes for a camp; camp == voters: all votes that there
+ * are, those of homes that disagree among them. Bits per client. */
+unsigned kl_verdict_votes(const uint8_t home[KL_MAX_CLIENTS], uint16_t voters, uint16_t camp);
 
 struct kl_verdict_label {
     uint32_t frame;
@@ -73,14 +77,18 @@ bool kl_verdict_next(struct kl_verdict_table *t, const struct kl_verdict_court *
 
 /* The camps among a label's reports. */
 struct kl_verdict_camps {
-    uint16_t reported, right; /* right: 0 if undecided: too few reports in time */
-    bool majority; /* `right` is more than half of the voters that reported; else the judge or host decided */
-    bool ram;      /* RAM differs (or picture and sound); else states alone, or a core shows no RAM */
+    uint16_t reported;
+    uint16_t right; /* the camp of more than half of the votes of those that reported; 0: there is none */
+    bool tied;      /* there is none, though at least half of the voters reported in time */
+    bool picture;   /* picture and sound differ */
+    bool ram;       /* RAM differs (or picture and sound); else states alone, or a core shows no RAM */
 };
 /* False if that label is not kept, or nothing differs. */
 bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
                       struct kl_verdict_camps *out);
 
+/* The clients that have reported this label. */
+uint16_t kl_verdict_reported(const struct kl_verdict_table *t, uint32_t frame);
 /* The reports of these clients do not count any more. */
 void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients);
 /* All is equal again: verdicts name no earlier difference any more. */

@@ -144,7 +144,18 @@ int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *o
     *out = (struct kl_opened){.kind = bytes[1],
                               .body = bytes + KL_SEAL_HEADER,
                               .len = len - KL_SEAL_OVERHEAD,
+                              .counter = counter,
                               .newest = counter > o->highest};
     remember(o, counter);
+    return 0;
+}
+
+int kl_open_repeated(const struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out) {
+    if (o->session == 0 || kl_seal_session(bytes, len) != o->session) return KL_E_MALFORMED;
+    uint32_t counter = get32(bytes + 6);
+    if (counter == 0 || counter > o->highest || !decrypt(&o->state, counter, bytes, len))
+        return KL_E_MALFORMED;
+    *out = (struct kl_opened){
+        .kind = bytes[1], .body = bytes + KL_SEAL_HEADER, .len = len - KL_SEAL_OVERHEAD, .counter = counter};
     return 0;
 }

@@ -71,11 +71,15 @@ struct kl_opened {
     uint8_t kind;
     uint8_t *body; /* inside bytes */
     size_t len;
+    uint32_t counter;
     bool newest; /* its counter is the highest so far: its source is the sender's present address */
 };
 /* Opens a datagram in place. 0, or, without a change to o but possibly to bytes: KL_E_MALFORMED (too short,
  * not this session, no sealed kind, tampered with), KL_E_WINDOW (seen before, or too old to tell; judged by
  * the header alone, so it proves nothing). */
 int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out);
+/* Opens a datagram for which kl_open() gave KL_E_WINDOW. 0: it is authentic, and was opened before or is too
+ * old to tell. Its body may be acted on only where a repetition does no harm. */
+int kl_open_repeated(const struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out);
 
 #endif

@@ -19,6 +19,7 @@
 /* In one service: then the rooms have a turn. */
 #define EVENTS_MAX 1024
 #define INPUTS_MAX 512
+#define CURVES_MAX 16 /* handshakes, of 0.1 ms each */
 
 #define INPUT_BYTES_MAX 2048
 
@@ -172,8 +173,10 @@ static struct kl_hub *allocate(const struct kl_hub_config *config) {
     if (!hub) return NULL;
     hub->limits = config->limits;
     hub->holder = calloc(config->limits.peers, sizeof hub->holder[0]);
-    hub->host = hub->holder ? kl_enet_host_create(config->limits.peers) : NULL;
+    hub->half_open = kl_half_open_make(config->limits.half_open);
+    hub->host = hub->holder && hub->half_open ? kl_enet_host_create(config->limits.peers) : NULL;
     if (hub->host) return hub;
+    kl_half_open_free(hub->half_open);
     free(hub->holder);
     free(hub);
     return NULL;
@@ -182,6 +185,7 @@ static struct kl_hub *allocate(const struct kl_hub_config *config) {
 static void release(struct kl_hub *hub) {
     enet_host_destroy(hub->host);
     kl_hs_relay_end(&hub->handshake);
+    kl_half_open_free(hub->half_open);
     free(hub->holder);
     free(hub);
 }
@@ -286,7 +290,7 @@ static void dispatch(struct kl_hub *hub, const ENetEvent *event) {
 
 static void service_enet(struct kl_hub *hub, uint64_t now_us) {
     ENetEvent event;
-    hub->enet_us = now_us + (hub->stats.peers || hub->half_open ? BUSY_US : IDLE_US);
+    hub->enet_us = now_us + (hub->stats.peers || hub->half_open->count ? BUSY_US : IDLE_US);
     for (int i = 0; i < EVENTS_MAX && kl_enet_service(hub->host, &event); i++)
         dispatch(hub, &event);
 }
@@ -301,9 +305,10 @@ static void put_out_the_stuffed(struct kl_hub *hub) {
 void kl_hub_service(struct kl_hub *hub) {
     enum waiting waiting = INPUT_TAKEN;
     hub->now_us = kl_now_us();
+    hub->curves = 0;
     if (hub->now_us >= hub->sweep_us) kl_hub_sweep(hub);
     if (hub->stuffed) put_out_the_stuffed(hub);
-    for (int i = 0; i < INPUTS_MAX && waiting == INPUT_TAKEN; i++)
+    for (int i = 0; i < INPUTS_MAX && waiting == INPUT_TAKEN && hub->curves < CURVES_MAX; i++)
         waiting = take_input(hub);
     if (waiting == ENET_WAITS || hub->now_us >= hub->enet_us) service_enet(hub, hub->now_us);
 }
@@ -335,7 +340,9 @@ unsigned kl_hub_pending(struct kl_hub *hub, unsigned peer) {
     return kl_sent_span(&sent[KL_CHANNEL_CONTROL]) + kl_sent_span(&sent[KL_CHANNEL_BULK]);
 }
 size_t kl_hub_bulk_room(struct kl_hub *hub, unsigned peer) {
-    return is_open(hub, peer) && !hub->session[peer].moving ? kl_bulk_room(hub->session[peer].sent) : 0;
+    return is_open(hub, peer) && !kl_path_moving(&hub->session[peer].path)
+               ? kl_bulk_room(hub->session[peer].sent)
+               : 0;
 }
 
 static int send_on(struct kl_hub *hub, unsigned peer, uint8_t channel, const void *bytes, size_t len) {
@@ -358,7 +365,7 @@ int kl_hub_send_bulk(struct kl_hub *hub, unsigned peer, const void *bytes, size_
 
 void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len) {
     if (!is_open(hub, peer)) return;
-    kl_hub_send_sealed(hub, &hub->session[peer], KL_SEAL_UPDATE, body, len);
+    kl_hub_send_update(hub, &hub->session[peer], body, len);
     hub->stats.datagrams_out++;
 }
 

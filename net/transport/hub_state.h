@@ -5,48 +5,42 @@
 
 #include "net/session/handshake.h"
 #include "net/transport/enet_seal.h"
+#include "net/transport/half_open.h"
 #include "net/transport/hub.h"
+#include "net/transport/path.h"
 
 #define KL_PEER_BITS 12 /* a session's low bits name the peer, so that finding it costs nothing */
 
-#define KL_HALF_OPEN_US   (3 * 1000000ULL)  /* for the first datagram after ANSWER */
 #define KL_UNCONNECTED_US (5 * 1000000ULL)  /* for ENet to be connected after that */
 #define KL_ENDING_US      (10 * 1000000ULL) /* for a peer to acknowledge its last messages */
-#define KL_CHALLENGE_US   100000            /* between repetitions of a path challenge */
-#define KL_CHALLENGE      8                 /* bytes */
 
 struct kl_hub_session {
     enum {
         KL_SESSION_FREE,
-        KL_SESSION_HALF_OPEN, /* ANSWER is sent, nothing authentic has come */
-        KL_SESSION_OPEN,      /* enet is NULL until ENet is connected inside it; then the caller knows it */
-        KL_SESSION_ENDING,    /* hung up by us: ENet still delivers */
+        KL_SESSION_UNPROVED, /* while its first datagram is opened */
+        KL_SESSION_OPEN,     /* enet is NULL until ENet is connected inside it; then the caller knows it */
+        KL_SESSION_ENDING,   /* hung up by us: ENet still delivers */
     } state;
     uint32_t number;
-    uint64_t until_us; /* while half open, open without ENet, or ending: its end */
+    uint64_t until_us; /* while open without ENet, or ending: its end */
     ENetPeer *enet;
     uint8_t binding[32];
     struct kl_sealer sealer;
     struct kl_opener opener;
     struct kl_sent sent[KL_ENET_CHANNELS];
 
-    ENetAddress home; /* the proved address; ENet's messages go there */
-    ENetAddress at;   /* source of the newest datagram; inputs go there */
-    bool moving;      /* the two differ */
-    uint64_t credit;  /* bytes that may go to `at` while moving */
-    uint64_t challenge_us;
-    uint8_t challenge[KL_CHALLENGE];
+    ENetAddress home;    /* the proved address; ENet's messages go there */
+    struct kl_path path; /* and those that are only claimed */
 
     /* The end of the accepted load at the rate of the limits; excess_ns: of the excess. */
     uint64_t datagrams_ns, bytes_ns, pieces_ns[KL_ENET_CHANNELS], excess_ns;
     bool stuffed; /* more messages wait for it than allowed */
 
-    uint8_t init[KL_INIT_BYTES], answer[KL_INIT_BYTES]; /* of its handshake, for repetitions */
-    size_t answer_len;
+    uint8_t init[KL_INIT_BYTES]; /* of its handshake, for repetitions */
 };
 
-#define KL_RATE_CELLS 1024
-struct kl_hub_rate { /* handshakes of one address */
+#define KL_RATE_CELLS 8192
+struct kl_hub_rate { /* handshakes of one address, or of one network of 256 */
     uint32_t host;
     unsigned count;
     uint64_t since_us;
@@ -63,9 +57,12 @@ struct kl_hub {
     uint64_t now_us, sweep_us, enet_us; /* time of this service; due times */
     bool queued;                        /* messages that ENet has not been asked to send yet */
     bool stuffed;                       /* some session is */
-    unsigned half_open, moving;         /* sessions */
+    struct kl_half_opens *half_open;
+    unsigned next;      /* the slot to look at first for a new session */
+    unsigned curves;    /* handshakes computed in this service */
+    uint64_t curves_ns; /* the end of the accepted ones at their rate */
     struct kl_hub_stats stats;
-    struct kl_hub_rate rate[KL_RATE_CELLS];
+    struct kl_hub_rate rate[KL_RATE_CELLS], net_rate[KL_RATE_CELLS];
     uint32_t *holder;                /* by slot: the IPv4 address of its session, 0: free */
     struct kl_hub_session session[]; /* limits.peers of them; a slot's number is the caller's peer */
 };
@@ -82,9 +79,13 @@ static inline unsigned kl_hub_slot(uint32_t number) {
 }
 /* The session of this number, in any state but free; NULL if there is none. */
 struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number);
-/* A free slot's session, half open, with a fresh number; NULL if the relay is full. The caller sets the
- * keys. */
-struct kl_hub_session *kl_hub_claim(struct kl_hub *hub, const ENetAddress *from);
+/* A slot for a new session; limits.peers if the relay is full. */
+unsigned kl_hub_vacant(struct kl_hub *hub);
+unsigned kl_hub_sessions_of(const struct kl_hub *hub, uint32_t host);
+/* The generic cell rate algorithm (ITU-T I.371): *until_ns is when all that was let in would be over at the
+ * rate, and may lie so far ahead. So a burst passes, and a lasting overload is slowed, never cut off for
+ * long. */
+bool kl_hub_let_in(uint64_t *until_ns, uint64_t now_ns, uint64_t cost_ns, uint64_t ahead_ns);
 void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s);
 /* Opens a datagram of a session in place, counts it against the limits, and follows its source address. NULL:
  * it is dropped and counted. */
@@ -93,9 +94,8 @@ struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const ENetAddress *from, 
 /* Takes a possible answer to a path challenge. */
 void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from,
                  const struct kl_opened *o);
-/* Seals and sends; to an unproved address no more than its credit. */
-void kl_hub_send_sealed(struct kl_hub *hub, struct kl_hub_session *s, uint8_t kind, const void *body,
-                        size_t len);
+/* Seals and sends to the proved address, and to claimed ones within their credit. */
+void kl_hub_send_update(struct kl_hub *hub, struct kl_hub_session *s, const void *body, size_t len);
 /* False: more messages than its limits, so they shall come again; counted. pieces: by channel. */
 bool kl_hub_paced(struct kl_hub *hub, struct kl_hub_session *s, const uint16_t pieces[KL_ENET_CHANNELS]);
 /* Counts an authentic datagram that was dropped, and hangs up on a session with too many: per_s a second are

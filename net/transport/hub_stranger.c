@@ -7,23 +7,23 @@
 #define RATE_US (10 * 1000000ULL)
 #define PROBES  4
 
+/* Handshakes cost 0.1 ms each. So many a second take a fifth of a processor. */
+#define CURVES_PER_S   2000
+#define CURVES_AT_ONCE 64
+#define SELDOM         4   /* in 10 s, of one address */
+#define SELDOM_NET     128 /* of its network */
+#define SECOND_NS      UINT64_C(1000000000)
+
 /* --- limits ------------------------------------------------------------------------------------------------
  */
 
-static unsigned sessions_of(const struct kl_hub *hub, uint32_t host) {
-    unsigned count = 0;
-    for (unsigned n = 0; n < hub->limits.peers; n++)
-        count += hub->holder[n] == host;
-    return count;
-}
-
 /* The address's cell. If all its possible cells are taken, the oldest gives way. An attacker with many
  * addresses gets past this limit, but not past those on sessions. */
-static struct kl_hub_rate *rate_of(struct kl_hub *hub, uint32_t host) {
+static struct kl_hub_rate *rate_of(struct kl_hub *hub, struct kl_hub_rate *cells, uint32_t host) {
     uint32_t hash = (host ^ hub->host->randomSeed) * 2654435761U;
     struct kl_hub_rate *best = NULL;
     for (unsigned i = 0; i < PROBES; i++) {
-        struct kl_hub_rate *r = &hub->rate[(hash / 65536 + i) % KL_RATE_CELLS];
+        struct kl_hub_rate *r = &cells[(hash / 65536 + i) % KL_RATE_CELLS];
         if (r->host == host) return r;
         if (!best || r->since_us < best->since_us) best = r;
     }
@@ -31,11 +31,24 @@ static struct kl_hub_rate *rate_of(struct kl_hub *hub, uint32_t host) {
     return best;
 }
 
-static bool too_often(struct kl_hub *hub, uint32_t host) {
-    struct kl_hub_rate *r = rate_of(hub, host);
+/* Handshakes from there in the last ten seconds, this one included. */
+static unsigned how_often(struct kl_hub *hub, struct kl_hub_rate *cells, uint32_t host) {
+    struct kl_hub_rate *r = rate_of(hub, cells, host);
     if (hub->now_us - r->since_us >= RATE_US)
         *r = (struct kl_hub_rate){.host = host, .since_us = hub->now_us};
-    return ++r->count > hub->limits.handshakes;
+    return ++r->count;
+}
+
+/* Whether there is processor time for this handshake now. Half of a burst is kept for those who asked seldom.
+ */
+static bool affordable(struct kl_hub *hub, unsigned often, unsigned net_often) {
+    bool seldom = often <= SELDOM && net_often <= SELDOM_NET;
+    if (hub->curves >= CURVES_AT_ONCE) return false;
+    if (!kl_hub_let_in(&hub->curves_ns, hub->now_us * 1000, SECOND_NS / CURVES_PER_S,
+                       seldom ? SECOND_NS / 4 : SECOND_NS / 8))
+        return false;
+    hub->curves++;
+    return true;
 }
 
 /* --- the handshake
@@ -55,47 +68,46 @@ static void refuse(struct kl_hub *hub, const ENetAddress *to, const struct kl_hs
     reply(hub, to, bytes, len);
 }
 
-/* The session that this very INIT has made. */
-static struct kl_hub_session *made_by(struct kl_hub *hub, const ENetAddress *from,
-                                      const struct kl_hs_request *req) {
+/* This very INIT has made a session. */
+static bool has_made(const struct kl_hub *hub, const ENetAddress *from, const struct kl_hs_request *req) {
     for (unsigned n = 0; n < hub->limits.peers; n++)
         if (hub->holder[n] == from->host && memcmp(hub->session[n].init, req->init, sizeof req->init) == 0)
-            return &hub->session[n];
-    return NULL;
+            return true;
+    return false;
 }
 
-static void make_session(struct kl_hub *hub, const ENetAddress *from, const struct kl_hs_request *req) {
-    struct kl_session_keys keys;
-    struct kl_hub_session *s = kl_hub_claim(hub, from);
-    if (!s) {
-        refuse(hub, from, req, KL_HS_REFUSED_FULL);
-        return;
-    }
-    if (kl_hs_relay_answer(&hub->handshake, req, s->number, &keys, s->answer, &s->answer_len) != 0) {
-        kl_hub_free(hub, s);
+static void make_half_open(struct kl_hub *hub, const ENetAddress *from, const struct kl_hs_request *req,
+                           unsigned slot) {
+    struct kl_address at = {.host = from->host, .port = from->port};
+    struct kl_half_open *h =
+        kl_half_open_add(hub->half_open, req->init, &at, slot, KL_PEER_BITS, hub->now_us);
+    if (kl_hs_relay_answer(&hub->handshake, req, h->number, &h->keys, h->answer, &h->answer_len) != 0) {
+        kl_half_open_forget(hub->half_open, h);
         hub->stats.malformed++;
         return;
     }
-    memcpy(s->init, req->init, sizeof s->init);
-    memcpy(s->binding, keys.binding, sizeof s->binding);
-    kl_sealer_init(&s->sealer, &keys, keys.down);
-    kl_opener_init(&s->opener, &keys, keys.up);
-    sodium_memzero(&keys, sizeof keys);
-    reply(hub, from, s->answer, s->answer_len);
+    reply(hub, from, h->answer, h->answer_len);
 }
 
 static void on_request(struct kl_hub *hub, const ENetAddress *from, const struct kl_hs_request *req) {
-    struct kl_hub_session *s = made_by(hub, from, req);
-    if (s && s->state == KL_SESSION_HALF_OPEN && kl_same_address(&s->home, from))
-        reply(hub, from, s->answer, s->answer_len);
-    else if (s)
-        hub->stats.replayed++;
-    else if (hub->half_open >= hub->limits.half_open)
-        refuse(hub, from, req, KL_HS_REFUSED_FULL);
-    else if (sessions_of(hub, from->host) >= hub->limits.per_address || too_often(hub, from->host))
+    const struct kl_half_open *h = kl_half_open_of(hub->half_open, req->init);
+    if (h || has_made(hub, from, req)) { /* the address is in the cookie, so it is the same */
+        if (h)
+            reply(hub, from, h->answer, h->answer_len);
+        else
+            hub->stats.replayed++;
+        return;
+    }
+    unsigned often = how_often(hub, hub->rate, from->host), slot;
+    unsigned net_often = how_often(hub, hub->net_rate, from->host & ENET_HOST_TO_NET_32(0xffffff00U));
+    if (often > hub->limits.handshakes || kl_hub_sessions_of(hub, from->host) >= hub->limits.per_address)
         refuse(hub, from, req, KL_HS_REFUSED_LIMIT);
+    else if ((slot = kl_hub_vacant(hub)) == hub->limits.peers)
+        refuse(hub, from, req, KL_HS_REFUSED_FULL);
+    else if (affordable(hub, often, net_often))
+        make_half_open(hub, from, req, slot);
     else
-        make_session(hub, from, req);
+        hub->stats.refused++; /* not told: the client asks again in 250 ms */
 }
 
 /* --- PING and LIST

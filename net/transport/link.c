@@ -253,6 +253,13 @@ void kl_link_begun(struct kl_link *l, uint32_t keyframe, uint32_t fps_uhz) {
     kl_link_unlock(l);
 }
 
+bool kl_link_rewind(struct kl_link *l, uint32_t *keyframe) {
+    kl_link_lock(l);
+    bool wanted = kl_stay_rewind(&l->stay, keyframe);
+    kl_link_unlock(l);
+    return wanted;
+}
+
 void kl_link_say_healed(struct kl_link *l, const struct kl_healed *h) {
     kl_link_lock(l);
     kl_stay_say_healed(&l->stay, h);

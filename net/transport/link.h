@@ -88,7 +88,10 @@ bool kl_link_snapshot(struct kl_link *l, struct kl_offer *offer, uint8_t **packe
 /* With offer->begin: the snapshot is loaded, and frames may run from its keyframe on. fps_uhz: the core's
  * rate if not the room's first one; else 0. */
 void kl_link_begun(struct kl_link *l, uint32_t keyframe, uint32_t fps_uhz);
-/* Reports the result of healing: the snapshot was loaded and the frames since rerun, or not. */
+/* True once if the room wants us to go back to our own state of this keyframe and to rerun the frames since.
+ */
+bool kl_link_rewind(struct kl_link *l, uint32_t *keyframe);
+/* Reports the result of healing: the state was loaded and the frames since rerun, or not. */
 void kl_link_say_healed(struct kl_link *l, const struct kl_healed *h);
 /* Seeks taken frames, to be rerun from a keyframe on; false: they are not kept so far back. The second
  * function reads the next one, with its commands in c->frames.commands; false: there are no more. */

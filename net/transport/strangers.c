@@ -8,7 +8,7 @@
 #include "net/engine/wire.h"
 #include "net/session/seal.h"
 
-#define LINE_MAX_BYTES (1 + KL_LINE_NAME + 2 * (1 + KL_LINE_TEXT) + 9 + 16)
+#define LINE_MAX_BYTES (1 + KL_LINE_NAME + 2 * (1 + KL_LINE_TEXT) + 10 + 16)
 
 enum { FLAG_INSECURE_LAN = 1 };                                                /* PONG */
 enum { FLAG_PLAYING = 1, FLAG_PASSWORD = 2, FLAG_LOCKED = 4, FLAG_QUICK = 8 }; /* a line of ROOMS */
@@ -106,6 +106,7 @@ static void write_line(struct kl_writer *w, const struct kl_room_line *l) {
     kl_write_u8(w, l->open);
     kl_write_u16(w, l->watchers);
     kl_write_u8(w, l->waiting);
+    kl_write_u8(w, l->lead_max);
     kl_write_u8(w, (uint8_t)((l->playing ? FLAG_PLAYING : 0) | (l->password ? FLAG_PASSWORD : 0) |
                              (l->locked ? FLAG_LOCKED : 0) | (l->quick ? FLAG_QUICK : 0)));
     kl_write_bytes(w, l->identity, sizeof l->identity);
@@ -145,6 +146,7 @@ static bool read_line(struct kl_reader *r, struct kl_room_line *l) {
     l->open = kl_read_u8(r);
     l->watchers = read_u16(r);
     l->waiting = kl_read_u8(r);
+    l->lead_max = kl_read_u8(r);
     uint8_t flags = kl_read_u8(r);
     const uint8_t *identity = kl_read_bytes(r, sizeof l->identity);
     if (!identity || r->failed || flags > FLAGS) return false;
@@ -154,7 +156,7 @@ static bool read_line(struct kl_reader *r, struct kl_room_line *l) {
     l->quick = flags & FLAG_QUICK;
     memcpy(l->identity, identity, sizeof l->identity);
     return l->name[0] && l->players <= KL_MAX_SEATS && l->filled <= KL_MAX_SEATS && l->open <= KL_MAX_SEATS &&
-           l->waiting <= KL_QUEUE_MAX;
+           l->waiting <= KL_QUEUE_MAX && l->lead_max >= KL_SPACING_MIN && l->lead_max <= KL_SPACING_MAX;
 }
 
 int kl_rooms_read(struct kl_rooms *out, const uint8_t *bytes, size_t len) {

@@ -35,6 +35,7 @@ struct kl_room_line {
     uint8_t players, filled, open; /* seats that the game needs, taken, free */
     uint16_t watchers;             /* from outside the game */
     uint8_t waiting;               /* in the queue for a seat: players and watchers */
+    uint8_t lead_max;              /* frames: the longest lead that the room allows */
     bool playing, password, locked;
     bool quick;           /* opened for a quick match */
     uint16_t rtt_ms;      /* the longest round trip to the relay of a player there; KL_RTT_UNKNOWN */

@@ -59,7 +59,7 @@ def layout_snapshot(k):
 
 
 def layout_rooms(k):
-    lines = [[n["name"].hex(), n["content"].hex(), n["core"].hex()] + [n[f] for f in ("rtt", "players", "filled", "open", "watchers", "waiting", "flags")] +
+    lines = [[n["name"].hex(), n["content"].hex(), n["core"].hex()] + [n[f] for f in ("rtt", "players", "filled", "open", "watchers", "waiting", "lead_max", "flags")] +
              [n["identity"].hex()] for n in k["lines"]]
     return [k["echo"].hex(), k["next"], lines]
 
@@ -173,7 +173,7 @@ def any_text(rng, longest, shortest=0):
 
 
 def any_params(rng):
-    return [rng.randrange(3), rng.randrange(2), rng.randrange(2), rng.randrange(2), rng.randint(1, 8), rng.randint(0, 30),
+    return [rng.randrange(3), rng.randrange(2), rng.randrange(2), rng.randrange(2), rng.randint(1, 8), rng.randint(0, 30), rng.randint(0, 30),
             rng.randrange(65536), rng.randrange(65536), rng.choice([1000000, 1000000000, 60098800]),
             rng.randrange(3)]
 
@@ -219,7 +219,7 @@ def any_message(rng):
                      [[rng.choice([255, rng.randrange(16)]), rng.randrange(2), any_text(rng, 23)] for _ in range(rng.choice([0, 2, 16]))]],
         19: lambda: [rng.choice([0, 2**64 - 1]), u32(rng)],
         20: lambda: [],
-        21: lambda: [u32(rng), u32(rng), rng.randint(0, 3), rng.randrange(2), rng.randrange(65536), rng.randrange(65536)],
+        21: lambda: [u32(rng), u32(rng), rng.randint(0, 3), rng.randrange(2), rng.randrange(65536), rng.randrange(65536), u32(rng)],
         23: lambda: [rng.randrange(2), some(16), some(32)],
         24: lambda: [some(16)],
         25: lambda: any_history(),
@@ -233,6 +233,7 @@ def any_message(rng):
         30: lambda: [u32(rng) | 1 << 31, rng.randint(1, 2**31), rng.randrange(2), rng.randint(1, SNAPSHOT_MAX), rng.randint(1, SNAPSHOT_MAX), some(32)],
         31: lambda: [u32(rng)] + any_piece(SNAPSHOT_MAX),
         32: lambda: [rng.randrange(16), rng.randrange(256)],
+        33: lambda: [u32(rng)],
     }
     make[17] = make[22] = make[5]
     kind = rng.choice(sorted(make))
@@ -302,7 +303,7 @@ def any_stranger(rng):
         return what, 0, None, b"\x4b\x15" + echo + rng.randbytes(2) + bytes([rng.randrange(2)]) + rng.randbytes(4)
     lines = [lay_str(bytes.fromhex(any_text(rng, 23, 1))) + lay_str(bytes.fromhex(any_text(rng, 63))) +
              lay_str(bytes.fromhex(any_text(rng, 63))) + rng.randbytes(2) + bytes([8, 0, 8]) +
-             rng.randbytes(2) + bytes([rng.randrange(17), rng.randrange(16)]) + rng.randbytes(16) for _ in range(rng.randrange(4))]
+             rng.randbytes(2) + bytes([rng.randrange(17), rng.randint(1, 30), rng.randrange(16)]) + rng.randbytes(16) for _ in range(rng.randrange(4))]
     return what, 0, None, b"\x4b\x17" + echo + rng.randbytes(2) + bytes([len(lines)]) + b"".join(lines)
 
 
@@ -401,7 +402,7 @@ def wrong_updates():
 
 
 def wrong_messages():
-    params = bytes([1, 3, 2, 0]) + bytes(4) + (60000000).to_bytes(4, "little") + bytes(1)
+    params = bytes([1, 3, 2, 0, 0]) + bytes(4) + (60000000).to_bytes(4, "little") + bytes(1)
     name, frame = b"\x01a", b"\x00\x01\xff\x00"
     yield lay(6, 16, bytes(97))
     hello = lambda door: lay(1, VERSION, 0, name, name, 1, params, 0, door, bytes(34))

@@ -115,8 +115,9 @@ static int print_update(const uint8_t *b, size_t len) {
 }
 
 static void print_params(const struct kl_params *p) {
-    printf("[%u,%d,%d,%d,%u,%u,%u,%u,%u,%u]", p->policy, p->subframes, p->clocked, p->half_steps, p->players,
-           p->spacing_fixed, p->wait_budget_ms, p->hash_every, p->fps_uhz, p->desync);
+    printf("[%u,%d,%d,%d,%u,%u,%u,%u,%u,%u,%u]", p->policy, p->subframes, p->clocked, p->half_steps,
+           p->players, p->spacing_fixed, p->lead_max, p->wait_budget_ms, p->hash_every, p->fps_uhz,
+           p->desync);
 }
 
 static void print_facts(const struct kl_facts *f) {
@@ -259,8 +260,8 @@ static int print_message(const uint8_t *b, size_t len) {
         break;
     case KL_MSG_SEND: break;
     case KL_MSG_VERDICT:
-        printf(",%u,%u,%u,%d,%u,%u", m.verdict.frame, m.verdict.first, m.verdict.differs, m.verdict.complete,
-               m.verdict.minority, m.verdict.healed);
+        printf(",%u,%u,%u,%d,%u,%u,%u", m.verdict.frame, m.verdict.first, m.verdict.differs,
+               m.verdict.complete, m.verdict.minority, m.verdict.healed, m.verdict.agreed);
         break;
     case KL_MSG_PROVE:
         printf(",%u,", m.prove.what), print_hex(m.prove.share, KL_SHARE_BYTES);
@@ -297,6 +298,7 @@ static int print_message(const uint8_t *b, size_t len) {
         break;
     case KL_MSG_WANT: printf(",%u,%u", m.want.what, m.want.from); break;
     case KL_MSG_SEAT: printf(",%u,%u", m.seat.client, m.seat.seats); break;
+    case KL_MSG_REWIND: printf(",%u", m.rewind.keyframe); break;
     default: printf(",%u,", m.text.code), print_string(m.text.text); break;
     }
     putchar(']');
@@ -407,8 +409,8 @@ static int print_rooms(const uint8_t *b, size_t len) {
         printf(i ? ",[" : "["), print_string(l->name);
         putchar(','), print_string(l->content);
         putchar(','), print_string(l->core);
-        printf(",%u,%u,%u,%u,%u,%u,%d,", l->rtt_ms, l->players, l->filled, l->open, l->watchers, l->waiting,
-               l->playing | l->password << 1 | l->locked << 2 | l->quick << 3);
+        printf(",%u,%u,%u,%u,%u,%u,%u,%d,", l->rtt_ms, l->players, l->filled, l->open, l->watchers,
+               l->waiting, l->lead_max, l->playing | l->password << 1 | l->locked << 2 | l->quick << 3);
         print_hex(l->identity, sizeof l->identity), putchar(']');
     }
     printf("]]");

@@ -1,4 +1,5 @@
-"""match_heal.py - a machine that differs gets the state of one that does not. §7 of net/PROTOCOL.md, Healing."""
+"""match_heal.py - a machine that differs from most gets their state; of two that differ each goes back to its own. §7 of
+net/PROTOCOL.md, Healing."""
 from judge import Match, equal_at
 from room import HEAL
 
@@ -26,22 +27,23 @@ def heal(program, seed):
         print("ok two offer their state of keyframe %d, the third loads it and is in sync from frame %d on" % (keyframe, ran))
 
 
-def judge(program, seed):
-    """One against one: the host's machine is right, or that of the judge whom it names."""
+def tie(program, seed):
+    """One against one: nobody gets the other's state. Both go back to their own, of the keyframe before which both were equal."""
     with Match(program, seed) as m:
         ann, bob = m.client("ann", desync=HEAL), m.client("bob")
-        m.until(lambda: all(c.lock and in_sync(c, 10) for c in (ann, bob)))
-        bob.machine.differs_at = bob.lock.ran + 2
-        m.until(lambda: bob.healed)
-        m.until(lambda: all(in_sync(c, bob.healed[0][1]) for c in (ann, bob)))
-        assert ann.gave and not bob.gave and not ann.healed
-        print("ok one against one: the host's state counts")
-        ann.say_command(11, bytes([bob.client]))
-        bob.machine.differs_at = bob.lock.ran + 15
-        m.until(lambda: ann.healed)
-        m.until(lambda: all(in_sync(c, ann.healed[0][1]) for c in (ann, bob)))
-        assert bob.gave and len(bob.healed) == 1 and bob.verdicts[-1][5] == 2
-        print("ok one against one: the state of the named judge counts before the host's, right or wrong")
+        for wrong, times in ((bob, 1), (ann, 2)):
+            m.until(lambda: all(c.lock and c.verdicts and in_sync(c, c.verdicts[-1][0]) and c.verdicts[-1][6] > 10 for c in (ann, bob)))
+            m.until(lambda after=ann.lock.ran: all(in_sync(c, after) for c in (ann, bob)))
+            at = wrong.machine.differs_at = wrong.lock.ran + 2
+            m.until(lambda: all(len(c.rewound) == times for c in (ann, bob)))
+            (keyframe, ran), (same, ran_too) = ann.rewound[-1], bob.rewound[-1]
+            parted = next(v for v in ann.verdicts if v[2] == 1 and v[0] >= keyframe)
+            assert keyframe == same == parted[6] and keyframe <= at, (keyframe, parted)
+            m.until(lambda: all(in_sync(c, max(ran, ran_too)) for c in (ann, bob)))
+            assert not ann.gave and not bob.gave and not ann.healed and not bob.healed
+            assert all(c.verdicts[-1][5] == times and c.verdicts[-1][1] == 0 for c in (ann, bob)), ann.verdicts[-1]
+            assert equal_at(ann, bob, max(ran, ran_too))
+        print("ok one against one: both go back to their own state and run the frames again, whichever was wrong")
 
 
 def liar(program, seed):

@@ -75,7 +75,7 @@ def silent(m, ann, bob):
     assert not bob.lock.out, bob.lock.out
     shows_every_edge(bob, bob.lock.frame(0)[2], 0)
     print("ok its frames go on while a client is silent, whose samples then show, and no edge is hidden")
-    ann.say_command(POLICY, struct.pack("<BHB", POLICY_OPTIMISTIC, 400, 0))
+    ann.say_command(POLICY, struct.pack("<BHBB", POLICY_OPTIMISTIC, 400, 0, 0))
     m.until(lambda: ann.machine.budget == 400)
     bob.link.mute = True
     m.until(lambda: ann.lock.away & bob.seats)
@@ -85,14 +85,14 @@ def silent(m, ann, bob):
 
 
 def changes(m, ann, bob):
-    ann.say_command(POLICY, struct.pack("<BHB", POLICY_BOUNDED, 10000, 0))
+    ann.say_command(POLICY, struct.pack("<BHBB", POLICY_BOUNDED, 10000, 0, 0))
     m.until(lambda: not ann.lock.frames[-1][5])
     begin = ann.lock.next
     m.until(lambda: ann.lock.ran >= begin + 60)
     judged = sum(follows_the_lock(c, begin - 30) for c in (ann, bob))
     assert judged > 80 and not any(f[5] for f in ann.lock.frames[begin:])
     print("ok it becomes bounded: %d frames follow the lock" % judged)
-    ann.say_command(POLICY, struct.pack("<BHB", POLICY_OPTIMISTIC, 10000, 0))
+    ann.say_command(POLICY, struct.pack("<BHBB", POLICY_OPTIMISTIC, 10000, 0, 0))
     m.until(lambda: ann.lock.frames[-1][5])
     begin = next(f[0] for f in reversed(ann.lock.frames) if not f[5]) + 1
     m.until(lambda: all(c.lock.ran >= begin + 60 for c in (ann, bob)))

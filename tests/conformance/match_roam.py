@@ -29,8 +29,8 @@ def doubted(m, ann, link):
     link.came.clear()
     have = ann.lock.ran
     m.until(lambda: ann.lock.ran >= have + 45 and link.came[True, UPDATE] and link.came[True, PATH] and link.came[False, ENET])
-    assert not link.came[False, UPDATE] and not link.came[True, ENET], link.came
-    print("ok an unproved new address gets the inputs and the challenge, the proved one ENet's datagrams")
+    assert link.came[False, UPDATE] and not link.came[True, ENET], link.came
+    print("ok an unproved new address gets the inputs and the challenge, the proved one the inputs and ENet's datagrams")
 
 
 def one_datagram(m, link):

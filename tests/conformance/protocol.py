@@ -162,14 +162,15 @@ def write_update(f, rng):
 
 def read_params(r):
     policy, flags = r.u(1, 2), r.u(1, 7)
-    p = [policy, flags & 1, flags >> 1 & 1, flags >> 2, r.u(1, 8), r.u(1, 30), r.u(2), r.u(2), r.u(4), r.u(1, 2)]
-    need(p[4] >= 1 and 1000000 <= p[8] <= 1000000000)
+    p = [policy, flags & 1, flags >> 1 & 1, flags >> 2, r.u(1, 8), r.u(1, 30), r.u(1, 30), r.u(2), r.u(2),
+         r.u(4), r.u(1, 2)]
+    need(p[4] >= 1 and 1000000 <= p[9] <= 1000000000)
     return p
 
 
 def write_params(w, p):
-    w.u(1, p[0]), w.u(1, p[1] + 2 * p[2] + 4 * p[3]), w.u(1, p[4]), w.u(1, p[5]), w.u(2, p[6]), w.u(2, p[7])
-    w.u(4, p[8]), w.u(1, p[9])
+    w.u(1, p[0]), w.u(1, p[1] + 2 * p[2] + 4 * p[3]), w.u(1, p[4]), w.u(1, p[5]), w.u(1, p[6])
+    w.u(2, p[7]), w.u(2, p[8]), w.u(4, p[9]), w.u(1, p[10])
 
 
 def read_facts(r):
@@ -320,7 +321,7 @@ def read_message(r, _seats):
     elif kind == 19:
         m += [r.u(8), r.u(4)]
     elif kind == 21:
-        m += [r.u(4), r.u(4), r.u(1, 3), r.u(1, 1), r.u(2), r.u(2)]
+        m += [r.u(4), r.u(4), r.u(1, 3), r.u(1, 1), r.u(2), r.u(2), r.u(4)]
     elif kind == 23:
         m += [r.u(1, 1), r.hex(16), r.hex(32)]
     elif kind == 24:
@@ -337,6 +338,8 @@ def read_message(r, _seats):
         m += read_ask(r)
     elif kind == 30:
         m += read_offer(r)
+    elif kind == 33:
+        m.append(r.u(4))
     elif kind == 32:
         m += [r.u(1, 15), r.u(1)]
     else:
@@ -380,7 +383,7 @@ def write_message(m, rng):
     elif kind == 19:
         w.u(8, m[1]), w.u(4, m[2])
     elif kind == 21:
-        w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(2, m[5]), w.u(2, m[6])
+        w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(2, m[5]), w.u(2, m[6]), w.u(4, m[7])
     elif kind in (7, 23):
         w.u(1, m[1]), w.hex(m[2]), w.hex(m[3])
     elif kind == 8:
@@ -418,6 +421,8 @@ def write_message(m, rng):
             w.u(4, m[3]), w.hex(m[4])
     elif kind == 30:
         w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(4, m[4]), w.u(4, m[5]), w.hex(m[6])
+    elif kind == 33:
+        w.u(4, m[1])
     elif kind == 32:
         w.u(1, m[1]), w.u(1, m[2])
     return bytes(w.out)

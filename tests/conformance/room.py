@@ -37,7 +37,7 @@ def alone(frame):
 class Client:
     def __init__(self, name, port, rng, now, **wishes):
         self.name, self.rng = name, rng
-        self.wish = dict(room="python", seats=1, players=2, policy=POLICY_BOUNDED, spacing=0, budget=10000, hash_every=15,
+        self.wish = dict(room="python", seats=1, players=2, policy=POLICY_BOUNDED, spacing=0, lead_max=0, budget=10000, hash_every=15,
                          subframes=1, clock=1, fps=30, desync=IGNORE, password=None, machine=Digests, content=CONTENT, files=FILES) | wishes
         self.facts = [["core", self.wish["machine"].NAME], ["content", self.wish["content"]]]
         self.link, self.seat_seed = Link(port, rng, now), rng.randbytes(32)
@@ -52,6 +52,7 @@ class Client:
         self.tags, self.verdicts, self.notices, self.roster, self.hashes = [], [], [], None, {}
         self.ticket, self.ticket_parts = None, b""
         self.kept, self.offer, self.packed, self.unloaded, self.waits = {}, None, b"", None, False  # waits: for a snapshot to begin with
+        self.own, self.rewind, self.rewound = {}, None, []  # own: states before marked keyframes
         self.log, self.gave, self.healed, self.wants = [], [], [], []
 
     # --- one turn ---
@@ -73,6 +74,7 @@ class Client:
 
     def play(self, now):
         self.load_offered()
+        self.go_back()
         ran = 0
         while self.state in ("ready", "playing") and not self.waits and (f := self.lock.runs(now)):
             self.run(f)
@@ -95,7 +97,7 @@ class Client:
             self.come_back()
             return
         w = self.wish
-        params = [w["policy"], w["subframes"], w["clock"], 0, w["players"], w["spacing"], w["budget"], w["hash_every"], w["fps"] * 1000000, w["desync"]]
+        params = [w["policy"], w["subframes"], w["clock"], 0, w["players"], w["spacing"], w["lead_max"], w["budget"], w["hash_every"], w["fps"] * 1000000, w["desync"]]
         door = (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
         key = curves.ed25519_public(self.seat_seed).hex()
         seats = 0 if self.watches else w["seats"]
@@ -207,6 +209,7 @@ class Client:
         if marked and not begins:
             self.hashes[number - 1] = self.machine.hashes()
             self.say(4, number - 1, *self.hashes[number - 1], None, 0)
+            self.keep_own(number)
         self.run_commands(number, commands, begins)
         self.machine.run(f)
         self.lock.ran += 1
@@ -229,6 +232,36 @@ class Client:
 
     def on_21(self, *verdict):  # VERDICT
         self.verdicts.append(verdict)
+        needed = max((k for k in self.own if k <= verdict[6]), default=0)
+        self.own = {k: v for k, v in self.own.items() if k >= needed}
+
+    def keep_own(self, keyframe):
+        """Before its commands. The newest makes place."""
+        if len(self.own) > 3:
+            del self.own[max(self.own)]
+        self.own[keyframe] = self.machine.serialize(keyframe)
+
+    def on_33(self, keyframe):  # REWIND
+        self.rewind = keyframe
+
+    def go_back(self):
+        """REWIND: to the newest own state up to that keyframe."""
+        if self.rewind is None:
+            return
+        keyframe, self.rewind = self.rewind, None
+        at = max((k for k in self.own if k <= keyframe), default=None)
+        if at is not None:
+            self.own = {k: v for k, v in self.own.items() if k <= at}
+            self.machine.load(self.own[at])
+            self.machine.differs_at = None  # planted once
+            for number in range(at, self.lock.ran):
+                f = self.lock.frame(number)
+                if f[4] and number > at:
+                    self.keep_own(number)
+                self.run_commands(number, f[6], False)
+                self.machine.run(f)
+        self.say(13, keyframe, self.lock.ran, 2 if at is None else 0)
+        self.rewound.append((keyframe, self.lock.ran))
 
     def on_22(self, _code, words):  # NOTICE
         self.notices.append(bytes.fromhex(words).decode())
@@ -269,6 +302,7 @@ class Client:
         """Before any frame, or once the client has run the keyframe."""
         if not self.unloaded or not self.offer[2] and self.lock.ran <= self.offer[0]:
             return
+        self.own = {}
         keyframe = self.machine.load(self.unloaded)
         assert keyframe == self.offer[0]
         self.keep(keyframe, self.unloaded)

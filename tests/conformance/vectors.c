@@ -242,7 +242,7 @@ static void snapshot_messages(void) {
 
 static void message_vectors(void) {
     static struct kl_msg m;
-    static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 250, 60, 60098800, true,
+    static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 12, 250, 60, 60098800, true,
                                             KL_DESYNC_IGNORE};
     m = (struct kl_msg){.kind = KL_MSG_HELLO,
                         .hello = {.version = KL_PROTOCOL_VERSION,
@@ -305,7 +305,9 @@ static void message_vectors(void) {
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_SEND};
     message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {119, 59, 2, true, 0x8001, 513}};
+    m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {119, 59, 2, true, 0x8001, 513, 60}};
+    message(&m);
+    m = (struct kl_msg){.kind = KL_MSG_REWIND, .rewind = {600}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {15, 0x81}};
     message(&m);

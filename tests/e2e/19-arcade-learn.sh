@@ -10,7 +10,7 @@ sets=$content/arcade
 FRAMES=600
 PLANTED=240
 needs "$keylock" "$relay_program" "$wrapper" "$core" "$sets/duel.zip"
-mkdir -p "$tmp/games" "$tmp/system/arcade" "$tmp/ann" "$tmp/ben"
+mkdir -p "$tmp/games" "$tmp/system/arcade" "$tmp/ann" "$tmp/ben" "$tmp/cem"
 cp "$sets"/duel.zip "$sets"/duelj.zip "$tmp/games"
 start_relay
 
@@ -19,14 +19,16 @@ player() { # NAME ROOM GAME LEARN [ARGUMENT…]: each with a home of its own
     local -x HOME=$tmp/${1%-*} KEYLOCK_LEARN=$4
     shift 4
     start "$name" "$keylock" run --relay "$relay" --name "$name" --core "$core" --content "$tmp/games/$game.zip" \
-        --system "$tmp/system" --room "$room" --frames $FRAMES --speed real --input random:1 --hash-every 30 --wait 30 "$@"
+        --system "$tmp/system" --room "$room" --frames $FRAMES --speed real --input random:1 --hash-every 30 --wait 30 --players 3 "$@"
 }
-# match ROOM GAME LEARN: ann is the host; ben's RAM goes wrong once, and is healed by a load.
+# match ROOM GAME LEARN: ann is the host; ben's RAM goes wrong once, and is healed by a load of what ann and cem have.
 match() {
     player "ann-$1" "$1" "$2" "$3"
     said relay "joined room=\"$1\"" 10
     player "ben-$1" "$1" "$2" off --corrupt $PLANTED:0x300
+    player "cem-$1" "$1" "$2" off
     ends_well learn "ann-$1" 40
+    ends_well learn "cem-$1" 40
     ends_well learn "ben-$1" 40
     check "learn/$1-healed" "healed $(json "ann-$1" healed)" test "$(json "ann-$1" healed)" = 1
 }

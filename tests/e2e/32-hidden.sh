@@ -22,7 +22,7 @@ pair() {
     for who in a b; do
         at=$2
         [ $who = a ] || at=$3
-        PROBE_CORE=hidden KEYLOCK_HIDE=$at run_in_room "$1-$who" --core "$test_core" --content "$game" --room "$1" \
+        KEYLOCK_DESYNC=ignore PROBE_CORE=hidden KEYLOCK_HIDE=$at run_in_room "$1-$who" --core "$test_core" --content "$game" --room "$1" \
             --frames 420 --speed real --hash-every 30 --input random:1 --wait 20
         said relay "event=joined room=\"$1\".*name=\"$1-$who\"" 10
     done

@@ -115,8 +115,8 @@ if [ -e "$test_core" ]; then
     expect load-game-false 5 '.' env PROBE_CORE=fail-load "$keylock" run --frames 10 --core "$test_core" --content "$shooter"
     expect load-game-false-in-a-room '4|5' '.' env PROBE_CORE=fail-load \
         $(joins refuse --core "$test_core" --content "$shooter")
-    # Chance that nobody can turn: found, at its frame, by both.
-    PROBE_CORE=entropy:120 run_in_room chance-a --core "$test_core" --content "$shooter" --room chance \
+    # Chance that nobody can turn: found, at its frame, by both. Going back to an own state would not help.
+    KEYLOCK_DESYNC=ignore PROBE_CORE=entropy:120 run_in_room chance-a --core "$test_core" --content "$shooter" --room chance \
         --frames 1200 --hash-every 10 --wait 30
     said relay 'joined room="chance"' 10 || fail "hostile/desync: the first client does not join"
     PROBE_CORE=entropy:120 run_in_room chance-b --core "$test_core" --content "$shooter" --room chance \

@@ -27,11 +27,14 @@ room() {
     said relay "event=(room_made|made|opens|room).*room=\"$name\"|room=\"$name\"" 20
     KEYLOCK_PROFILE=$b start "$name-b" "$keylock" run --relay "$relay" --name "$name-b" --core "$test_core" --content "$game" \
         --room "$name" --input random:2 --frames 600 --wait 20 --hash-out "$tmp/$name-b.hash" --record "$tmp/$name-b.rec" "${corrupt[@]}" "$@"
+    [ ! "${third:-}" ] || start "$name-c" "$keylock" run --relay "$relay" --name "$name-c" --core "$test_core" --content "$game" \
+        --room "$name" --input random:3 --frames 600 --wait 20 --record "$tmp/$name-c.rec" "$@"
     unset PROBE_CORE
     ended "$name-a" 60
     status_a=$?
     ended "$name-b" 60
     status="$status_a $?"
+    if [ "${third:-}" ]; then ended "$name-c" 60 && status="$status $?"; fi
 }
 logged() { grep -aqE -- "$2" "$tmp/$1.log"; } # NAME REGEX
 
@@ -76,10 +79,12 @@ check profile/kept "$(tail -n 2 "$tmp/keep.log" | tr '\n' ' ')" test -s "$kept" 
 sed -i 's/"hash_every":60/"hash_every":200/' "$kept"
 KEYLOCK_DESYNC=heal
 corrupt=(--corrupt 120:0x300)
-room usual scar,hidden "" off --speed real --frames 420
+third=yes
+room usual scar,hidden "" off --speed real --frames 420 --players 3
+third=
 corrupt=()
 check profile/all-load "exit status $status, healed $(json usual-b healed): $(grep -a '^do ' "$tmp/usual-b.rec" | tr '\n' ' ')" \
-    test "$status $(json usual-b healed)" = "0 0 1" -a "$(grep -alE '^do [0-9]+ snapshot load$' "$tmp"/usual-?.rec | wc -l)" = 2
+    test "$status $(json usual-b healed)" = "0 0 0 1" -a "$(grep -alE '^do [0-9]+ snapshot load$' "$tmp"/usual-?.rec | wc -l)" = 3
 check profile/usual-folder "$(grep -a 'profile file' "$tmp/usual-b.log")" logged usual-b 'profile file=the-room.s .* load_own=1 hide=0 '
 check profile/hash-every "$(cut -d ' ' -f 1 "$tmp/usual-b.hash" | tr '\n' ' ')" \
     test "$(head -n 1 "$tmp/usual-b.hash" | cut -d ' ' -f 1)" -ge 199 -a "$(wc -l <"$tmp/usual-b.hash")" -le 3
@@ -87,13 +92,15 @@ room said scar,hidden "" off --hash-every 100
 check profile/said-counts "$(cut -d ' ' -f 1 "$tmp/said-b.hash" | tr '\n' ' ')" \
     test "$(head -n 1 "$tmp/said-b.hash" | cut -d ' ' -f 1)" -lt 199
 
-# A core whose state does not hold all of it: no snapshot is taken, so nobody gets a state that plays another game.
+# A core whose state does not hold all of it: no snapshot is taken and no own state kept, so no machine loads a state that plays
+# another game. Both run the game from the beginning.
 profile lacking forget
 corrupt=(--corrupt 120:0x300)
 room lacking forget "$tmp/lacking.json" off --speed real --frames 300
 corrupt=()
 check profile/no-snapshots "exit status $status, healed $(json lacking-a healed): $(grep -a 'room="lacking"' "$tmp/relay.log" | tail -n 3)" \
-    eval '[ "$status $(json lacking-a healed)" = "3 3 0" ] && grep -aq "event=heal_failed room=\"lacking\".*no state" "$tmp/relay.log"'
+    eval '[ "$status" = "0 0" ] && [ "$(grep -ac "event=loaded room=\"lacking\".*how=not" "$tmp/relay.log")" = 2 ] &&
+        [ "$(grep -ac "runs the game from the beginning" "$tmp/lacking-a.log")" -ge 1 ]'
 check profile/no-snapshots-recorded "$(grep -a '^do ' "$tmp/lacking-a.rec")" eval '! grep -aq "^do .* snapshot" "$tmp/lacking-a.rec"'
 
 # A profile for another content or size is named and ignored, on all machines alike.

@@ -96,7 +96,7 @@ static void order(unsigned n) {
     static const struct {
         uint8_t kind, len;
         const char *data;
-    } all[] = {{KL_COMMAND_POLICY, 4, "\x00\x00\x00\x04"},
+    } all[] = {{KL_COMMAND_POLICY, 5, "\x00\x00\x00\x04\x0c"},
                {KL_COMMAND_SWAP, 2, "\x00\x01"},
                {KL_COMMAND_RESET, 0, ""},
                {KL_COMMAND_OPTION, 10, "speed=fast"},

@@ -208,6 +208,8 @@ static void snapshot_messages(void) {
     message("ask_based", &m);
     m = (struct kl_msg){.kind = KL_MSG_OFFER, .offer = {600, 100, 20000, 1500, true, {9}}};
     message("offer", &m);
+    m = (struct kl_msg){.kind = KL_MSG_REWIND, .rewind = {600}};
+    message("rewind", &m);
 }
 
 /* What fuzz_snapshot.c takes: a byte, then a snapshot, or a packed one. */

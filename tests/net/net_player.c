@@ -261,6 +261,7 @@ static bool play(struct player *p) {
 }
 
 static void load(struct player *p) {
+    p->frames = p->begun = 0;
     size_t len;
     const uint8_t *data = kl_link_start_data(p->link, &len);
     p->start_ok = len == p->start_len && (len == 0 || memcmp(data, p->start, len) == 0);

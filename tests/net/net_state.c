@@ -114,8 +114,20 @@ static void load(struct player *p, const struct kl_offer *o, const uint8_t *pack
     p->wrong_next = 0;
 }
 
+/* What it was before any frame is known, so it has all its own states. */
+static void go_back(struct player *p, uint32_t keyframe) {
+    struct head h = {.digest = keyframe ? p->digest[keyframe - 1] : 0, .frame = keyframe};
+    bool done = keyframe < p->frames && run_again(p, &h);
+    struct kl_healed m = {keyframe, p->frames, done ? KL_HEALED_SAME : KL_HEALED_NOT};
+    kl_link_say_healed(p->link, &m);
+    p->state->rewinds++;
+    p->wrong_next = 0;
+}
+
 static void turn(struct player *p) {
     struct kl_ask ask;
+    uint32_t keyframe;
+    if (kl_link_rewind(p->link, &keyframe)) go_back(p, keyframe);
     struct kl_offer offer;
     uint8_t *packed;
     if (kl_link_asked(p->link, &ask) && ask.keyframe == p->state->frame) give(p, &ask);

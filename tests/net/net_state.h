@@ -9,8 +9,8 @@ struct state {
     uint32_t bytes, frame; /* it was taken before this frame */
     uint8_t *own, *before; /* before: NULL, or the one that it took before that */
     uint32_t before_frame;
-    unsigned asked, based,
-        loads; /* times that it was to give it, against one before; that it has loaded one */
+    unsigned asked, based, loads, rewinds; /* times that it was to give it, against one before; that it has
+                                              loaded one, or gone back to its own */
     /* NULL, or packs what is given in its place, by malloc(); NULL of it: nothing is given. */
     uint8_t *(*forge)(const struct state *s, uint32_t *len);
 };

@@ -126,8 +126,8 @@ static unsigned drain(int fd, size_t *bytes) {
     return count;
 }
 
-/* A datagram that somebody on the path copies and gets there first turns inputs for as long as the next one
- * takes. One that has been there already turns nothing. */
+/* A datagram that somebody on the path copies and gets there first claims an address for as long as the
+ * original takes. One that has been there already claims nothing. */
 static void a_copy_from_elsewhere(void **state) {
     (void)state;
     struct intruder n;
@@ -241,6 +241,45 @@ static void an_answered_challenge_moves_all(void **state) {
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 
+/* Somebody on the path sends a copy of each datagram from another port, and the copy is always first. The
+ * copier cannot send from the relay's address. Then the client itself goes elsewhere. */
+static void a_copier_before_everybody(void **state) {
+    (void)state;
+    struct intruder n;
+    uint8_t bytes[64], one[2048], answer[9] = {1};
+    size_t there = 0, sent = 0;
+    wait_in_a_room(&n);
+    int copier = stranger("127.0.0.5"), next = stranger("127.0.0.6");
+    for (unsigned i = 0; i < 100; i++) {
+        size_t len = kl_seal(&n.sealer, KL_SEAL_CTRL, ctrl, sizeof ctrl, bytes);
+        unsigned updates = n.updates;
+        throw_at(copier, relay.port, bytes, len);
+        throw_at(n.host->socket, relay.port, bytes, len);
+        sent += len;
+        for (unsigned k = 0; k < 1000 && n.updates == updates; k++)
+            intruder_serve(&n, 1);
+        assert_true(n.updates > updates); /* each UPDATE comes to the client */
+    }
+    drain(copier, &there);
+    assert_in_range(there, 1, 3 * sent);
+    assert_false(program_lines(&relay, "event=moved"));
+
+    /* the client is elsewhere now: its challenge comes there, and its answer is a repetition */
+    size_t len = kl_seal(&n.sealer, KL_SEAL_CTRL, ctrl, sizeof ctrl, bytes);
+    throw_at(copier, relay.port, bytes, len);
+    throw_at(next, relay.port, bytes, len);
+    assert_true(challenged(&n, next, answer));
+    len = kl_seal(&n.sealer, KL_SEAL_PATH, answer, sizeof answer, one);
+    throw_at(copier, relay.port, one, len);
+    throw_at(next, relay.port, one, len);
+    assert_true(program_said(&relay, "event=moved"));
+    assert_non_null(strstr(program_log(&relay), "127.0.0.6:"));
+    close(copier);
+    close(next);
+    intruder_leave(&n);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
+}
+
 /* Who has moved counts where he is, and no more where he was. */
 static void limits_are_for_where_one_is(void **state) {
     (void)state;
@@ -273,6 +312,7 @@ int main(void) {
         cmocka_unit_test(a_copy_from_elsewhere),
         cmocka_unit_test(little_goes_to_an_unproved_address),
         cmocka_unit_test(an_answered_challenge_moves_all),
+        cmocka_unit_test(a_copier_before_everybody),
         cmocka_unit_test(limits_are_for_where_one_is),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));

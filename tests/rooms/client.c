@@ -29,6 +29,7 @@ static void begin_anew(struct client *c) {
     c->loaded_us = 0;
     c->from = 0;
     shot_forget(c);
+    kl_own_states_clear(&c->mine);
 }
 
 static void begin_stay(struct client *c, bool fresh) {
@@ -72,6 +73,7 @@ static void over(struct client *c) {
     c->state = OFF;
     c->watches = c->crashed = false;
     shot_forget(c);
+    kl_own_states_clear(&c->mine);
 }
 
 void client_lose(struct client *c, uint64_t back_us, bool fresh) {
@@ -193,7 +195,10 @@ static void run_frame(struct client *c) {
     if (f.number != c->machine.next) fail("%s: frame %u comes behind %u", c->name, f.number, c->machine.next);
     const struct kl_commands *set = f.flags & KL_FRAME_COMMANDS ? kl_stay_commands(&c->stay, f.number) : NULL;
     bool begun_here = c->from && f.number == c->from; /* hashed and partly obeyed before the snapshot */
-    if (f.flags & KL_FRAME_HASH && !begun_here) hash(c, f.number - 1);
+    if (f.flags & KL_FRAME_HASH && !begun_here) {
+        hash(c, f.number - 1);
+        shot_keep(c);
+    }
     canon_check(c->name, &f, set);
     if (begun_here)
         machine_run_behind(&c->machine, f.number);

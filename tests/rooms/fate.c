@@ -3,7 +3,8 @@
 #include "net/relay/lobby_ticket.h"
 #include "tests/rooms/rooms.h"
 
-enum { CORRUPT, LOSE, CRASH, LEAVE, SEAT, RESET, JUDGE, DELAY, LOSE_EARLY, KINDS };
+/* SPARE: nothing happens; it keeps the draws of before. */
+enum { CORRUPT, LOSE, CRASH, LEAVE, SEAT, RESET, SPARE, DELAY, LOSE_EARLY, KINDS };
 #define FIRST_KINDS DELAY /* what there was before snapshots to begin with, and watchers */
 
 static double rate[KINDS]; /* a second; 0: never */
@@ -97,12 +98,6 @@ static void go_round(void) {
     }
 }
 
-static void appoint(struct client *c) {
-    uint8_t who = (uint8_t)rng_range(&fate_rng, 0, CLIENTS);
-    if (who == CLIENTS) who = 0xff;
-    if (c->host) client_order(c, KL_COMMAND_JUDGE, &who, 1);
-}
-
 static void happen(unsigned kind) {
     if (kind >= FIRST_KINDS) {
         delay();
@@ -121,7 +116,7 @@ static void happen(unsigned kind) {
         break;
     case SEAT: take_seat(c); break;
     case RESET: client_order(c, KL_COMMAND_RESET, NULL, 0); break;
-    default: appoint(c); break;
+    default: break; /* SPARE */
     }
 }
 
@@ -232,15 +227,18 @@ static void let_in(void) {
 /* Where nothing helps any more the host says that it shall be tried again. */
 static void host_insists(void) {
     const struct kl_lobby_room *r = the_room();
-    uint8_t heal = KL_DESYNC_HEAL;
-    if (!r || !(r->heal.hopeless || r->heal.states_hopeless) || now_us % SECOND >= STEP_US) return;
-    for (unsigned i = 0; i < CLIENTS; i++)
-        if (is_playing(&client[i]) && client[i].host) client_order(&client[i], KL_COMMAND_DESYNC, &heal, 1);
+    uint8_t heal = KL_DESYNC_HEAL, resume = 0;
+    bool given_up = r && (r->heal.hopeless || r->heal.states_hopeless || r->lock.paused);
+    if (!given_up || now_us % SECOND >= STEP_US) return;
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        if (!is_playing(&client[i]) || !client[i].host) continue;
+        if (r->lock.paused) client_order(&client[i], KL_COMMAND_PAUSE, &resume, 1);
+        client_order(&client[i], KL_COMMAND_DESYNC, &heal, 1);
+    }
 }
 
-static const double usual_s[KINDS] = {
-    [CORRUPT] = 7, [LOSE] = 9,   [CRASH] = 14,     [LEAVE] = 14, [SEAT] = 10,
-    [RESET] = 4,   [JUDGE] = 12, [LOSE_EARLY] = 1, [DELAY] = 8};
+static const double usual_s[KINDS] = {[CORRUPT] = 7, [LOSE] = 9,  [CRASH] = 14,     [LEAVE] = 14,
+                                      [SEAT] = 10,   [RESET] = 4, [LOSE_EARLY] = 1, [DELAY] = 8};
 
 /* Of a relay's limits, and of machines. Before the relay begins. */
 void fate_choose(uint64_t seed) {

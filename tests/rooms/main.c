@@ -137,10 +137,11 @@ static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, un
     printf("rooms=%" PRIu64 " failed=%" PRIu64 " first=%" PRIu64 " frames=%" PRIu64 " virtual_s=%" PRIu64
            " corrupted=%" PRIu64 " healed=%" PRIu64 " doubts=%" PRIu64 " cut_off=%" PRIu64 " crashed=%" PRIu64
            " relay_deaths=%" PRIu64 " frames_lost_with_it=%" PRIu64 " ended=%" PRIu64 " begun=%" PRIu64
-           " watched=%" PRIu64 " based=%" PRIu64 " unfit=%" PRIu64 " from_base=%" PRIu64 "\n",
+           " watched=%" PRIu64 " based=%" PRIu64 " unfit=%" PRIu64 " from_base=%" PRIu64 " rewound=%" PRIu64
+           " given_up=%" PRIu64 "\n",
            seeds, totals->failed, first, totals->frames, totals->virtual_us / SECOND, c->corrupted, c->healed,
            c->doubts, c->lost, c->crashed, c->relay_deaths, c->cut_frames, c->ended, c->begun, c->watched,
-           c->based, c->unfit, c->from_base);
+           c->based, c->unfit, c->from_base, c->rewound, c->given_up);
     return totals->failed > 0;
 }
 

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core_wrapper/own_states.h"
 #include "net/client/stay.h"
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
@@ -59,7 +60,7 @@ void machine_begin(struct machine *m);
  * True: there was one. */
 bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_commands *set, uint8_t *shot);
 void machine_save(const struct machine *m, uint8_t shot[SHOT_BYTES]);
-/* False: it is none. Then runs all frames on to `end` again. */
+/* False: it is none. Else runs all frames on to `end` again. */
 bool machine_load(struct machine *m, const uint8_t *shot, uint32_t keyframe, uint32_t end);
 
 /* The snapshot's keyframe, without what came before the SNAPSHOT there. */
@@ -116,6 +117,9 @@ struct client {
     struct kl_offer offer;
     uint8_t *coming;  /* offer.packed bytes; NULL: none */
     uint64_t load_us; /* it will be loaded */
+    struct kl_own_states mine;
+    uint32_t rewind;  /* its own state of that keyframe … */
+    uint64_t back_us; /* … will be loaded; 0: it is not to be */
     uint32_t from;    /* it was loaded, and this frame is to be run now: in part it has been; 0: none */
 
     struct kl_verdict verdict;
@@ -141,6 +145,7 @@ void client_step(struct client *c);
 
 /* --- shot.c --- */
 void shot_forget(struct client *c); /* what is on its way */
+void shot_keep(struct client *c);   /* its own state, before a marked keyframe */
 void shot_taken(struct client *c, uint32_t keyframe, const uint8_t shot[SHOT_BYTES]);
 void shot_step(struct client *c);
 
@@ -176,6 +181,8 @@ struct kl_lobby_room *the_room(void); /* NULL: there is none */
 extern struct counts {
     uint64_t corrupted, healed, lost, crashed, relay_deaths, cut_frames, doubts, ended, begun, watched, based,
         unfit,     /* snapshots given against a base; and so that they do not fit */
+        given_up,  /* rooms that part again and again, and are told so */
+        rewound,   /* clients that went back to a state of their own */
         from_base; /* rooms brought to a new relay when no client had frame 0 any more */
 } counts;
 unsigned doubts_since(uint64_t us); /* that began, or were there, within that time */

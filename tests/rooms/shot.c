@@ -9,7 +9,14 @@
 void shot_forget(struct client *c) {
     free(c->coming);
     c->coming = NULL;
-    c->load_us = c->give_us = 0;
+    c->load_us = c->give_us = c->back_us = 0;
+}
+
+void shot_keep(struct client *c) {
+    uint8_t *bytes = malloc(sizeof c->machine.is);
+    if (!bytes) fail("no memory");
+    memcpy(bytes, &c->machine.is, sizeof c->machine.is);
+    kl_own_states_keep(&c->mine, c->machine.next, bytes, sizeof c->machine.is);
 }
 
 /* --- its own ----------------------------------------------------------------------------------------------
@@ -92,6 +99,7 @@ static void load(struct client *c) {
         fail("%s is to run frames again that it does not have", c->name);
     if (!machine_load(&c->machine, shot, c->offer.keyframe, end))
         fail("%s: no snapshot of frame %u", c->name, c->offer.keyframe);
+    kl_own_states_clear(&c->mine);
     struct kl_healed healed = {c->offer.keyframe, end, KL_HEALED_SAME};
     story("%s loads frame %u", c->name, c->offer.keyframe);
     kl_stay_say_healed(&c->stay, &healed);
@@ -104,9 +112,45 @@ static void load(struct client *c) {
     if (is_wrong(c)) c->strike_us[c->strikes++ % 64] = now_us; /* as those were who gave it */
 }
 
+/* --- back to its own
+ * ----------------------------------------------------------------------------------------
+ */
+
+static void look_for_rewind(struct client *c) {
+    if (!kl_stay_rewind(&c->stay, &c->rewind)) return;
+    free(c->coming);
+    c->coming = NULL;
+    c->load_us = 0;
+    c->back_us = now_us + rng_range(&wire_rng, 1000, 200000);
+}
+
+static void go_back(struct client *c) {
+    const struct kl_own_state *own = kl_own_states_find(&c->mine, c->rewind);
+    uint32_t end = c->machine.next;
+    struct kl_healed healed = {c->rewind, end, own ? KL_HEALED_SAME : KL_HEALED_NOT};
+    c->back_us = 0;
+    story("%s goes back to frame %u for %u", c->name, own ? own->frame : 0, c->rewind);
+    if (own) {
+        memcpy(&c->machine.is, own->bytes, sizeof c->machine.is);
+        c->machine.next = own->frame;
+        c->machine.was[own->frame] = c->machine.is;
+        kl_own_states_after(&c->mine, own->frame);
+        counts.rewound++;
+    }
+    while (c->machine.next < end) {
+        const struct kl_frame *f = &canon[c->machine.next];
+        if (f->flags & KL_FRAME_HASH) shot_keep(c);
+        machine_run(&c->machine, f, canon_commands(f->number), NULL);
+    }
+    kl_stay_say_healed(&c->stay, &healed);
+}
+
 void shot_step(struct client *c) {
     look_for_ask(c);
     look_for_snapshot(c);
+    look_for_rewind(c);
+    kl_own_states_agreed(&c->mine, c->stay.status.verdict.agreed);
+    if (c->back_us && now_us >= c->back_us) go_back(c);
     if (c->give_us && now_us >= c->give_us) give(c);
     if (c->load_us && now_us >= c->load_us) load(c);
 }

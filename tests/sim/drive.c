@@ -117,8 +117,11 @@ static void transmit(struct world *w, unsigned client, bool up, const uint8_t *b
         p->closed = w->truth.next;
         p->relay = w->reopened;
         memcpy(p->bytes, body, len);
-        if (up && c->setting->lies_us && w->now_us >= c->setting->lies_us)
-            arrival[i] = held_back(w, c, arrival[i]);
+        if (up && c->setting->lies_us && w->now_us >= c->setting->lies_us) {
+            uint64_t at_us = c->setting->lie == LIE_NEEDS ? arrival[i] : held_back(w, c, arrival[i]);
+            lie_about(c->setting->lie, (uint32_t)(at_us - arrival[i]), p->bytes, len);
+            arrival[i] = at_us;
+        }
         events_push(w, (struct event){.at_us = arrival[i],
                                       .kind = up ? EVENT_TO_RELAY : EVENT_TO_CLIENT,
                                       .client = (uint8_t)client,

@@ -25,14 +25,14 @@ void ref_pace_charge(struct ref_room *r, uint64_t now_us) {
     double line = r->schedule.t0_us + r->next * r->schedule.period_us;
     uint64_t from = line > (double)r->last_close_us ? (uint64_t)line : r->last_close_us;
     from += (uint64_t)(2 * 1e12 / r->params.fps_uhz);
+    r->wait_us = now_us > from ? (double)(now_us - from) : 0;
     if (from < r->charged_us) from = r->charged_us;
     r->waited_for = ref_room_missing(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct ref_client *c = &r->client[i];
-        sink(&c->waited_us, (now_us - r->charged_us) / 16);
-        sink(&c->slowed_us, (now_us - r->charged_us) / 40);
+        sink(&c->cost_us, (now_us - r->charged_us) / 16);
         if ((c->pads & r->waited_for) && now_us > from)
-            add(&c->waited_us, (double)(now_us - from), limit_us(r));
+            add(&c->cost_us, (double)(now_us - from), limit_us(r));
     }
     r->charged_us = now_us;
 }
@@ -40,29 +40,29 @@ void ref_pace_charge(struct ref_room *r, uint64_t now_us) {
 void ref_room_slipped(struct ref_room *r, double us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct ref_client *c = &r->client[i];
-        bool his = in_place(c) && (c->pads & r->waited_for);
-        if (his && us > 0 && us <= KL_SCHEDULE_JUMP_US) add(&c->slowed_us, (double)(uint64_t)us, limit_us(r));
+        bool its = in_place(c) && (c->pads & r->waited_for);
+        if (its && us > r->wait_us)
+            add(&c->cost_us, (double)(uint64_t)((us - r->wait_us) * 2.5), limit_us(r));
     }
     r->waited_for = 0;
 }
 
 void ref_pace_paid(struct ref_client *c) {
-    if (c->waited_us > LEAST_US / 2) c->waited_us = LEAST_US / 2;
-    if (c->slowed_us > LEAST_US / 2) c->slowed_us = LEAST_US / 2;
+    if (c->cost_us > LEAST_US / 2) c->cost_us = LEAST_US / 2;
 }
 
 void ref_pace_forget(struct ref_client *c) {
-    c->waited_us = c->slowed_us = 0;
+    c->cost_us = 0;
     c->pauses = 0;
     c->barred_us = 0;
 }
 
-/* Somebody else is in place, and has not half filled either of his. */
+/* Another client is in place, and its sum is below half of the limit. */
 static bool others_keep_pace(const struct ref_room *r, const struct ref_client *than) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct ref_client *c = &r->client[i];
         if (c == than || !in_place(c)) continue;
-        if (c->waited_us < limit_us(r) / 2 && c->slowed_us < limit_us(r) / 2) return true;
+        if (c->cost_us < limit_us(r) / 2) return true;
     }
     return false;
 }
@@ -72,7 +72,7 @@ uint8_t ref_pace_out(struct ref_room *r, uint64_t now_us) {
     if (r->params.policy != KL_POLICY_BOUNDED || !r->params.clocked) return 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct ref_client *c = &r->client[i];
-        bool over = c->waited_us >= limit_us(r) || c->slowed_us >= limit_us(r);
+        bool over = c->cost_us >= limit_us(r);
         if (!in_place(c) || (out & c->pads) || !over || !others_keep_pace(r, c)) continue;
         if (now_us > c->barred_us + 60000000) c->pauses = 0;
         c->barred_us = now_us + (UINT64_C(1000000) << c->pauses);

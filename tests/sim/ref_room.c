@@ -190,6 +190,7 @@ static void act(struct ref_room *r, const struct kl_command *c) {
         r->params.policy = c->data[0];
         r->params.wait_budget_ms = (uint16_t)(c->data[1] + 256 * c->data[2]);
         r->params.spacing_fixed = c->data[3];
+        r->params.lead_max = c->data[4];
     } else if (c->kind == 2) {
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             r->plays[s] = r->plays[s] == c->data[0]   ? c->data[1]
@@ -370,6 +371,9 @@ void ref_room_lay_out(struct ref_room *r, uint32_t length, const struct kl_comma
     if (length < KL_SPACING_MIN || length > KL_SPACING_MAX) LAY(r, "spacing=%u", length);
     if (r->params.spacing_fixed && length != r->params.spacing_fixed)
         LAY(r, "the fixed spacing is not kept: %u", length);
+    bool limited = r->params.policy != KL_POLICY_STRICT && r->params.lead_max && r->params.clocked;
+    if (limited && !r->params.spacing_fixed && !next.by_clock && length > r->params.lead_max)
+        LAY(r, "spacing=%u is above lead max %u", length, r->params.lead_max);
     if (!next.by_clock) count_lost(r, &r->now);
     if (r->presses_lost > 0) LAY(r, "%u presses are lost by a change of policy", (unsigned)r->presses_lost);
     r->before = r->now;

@@ -37,7 +37,7 @@ struct ref_client {
     struct kl_command queue[KL_COMMANDS_MAX];
     uint64_t ordered, executed;
     uint64_t absences, lost_presses;
-    uint32_t waited_us, slowed_us; /* what it held the room up by, less what has drained (ref_pace.h) */
+    uint32_t cost_us; /* what it held the room up by, less what has drained (ref_pace.h) */
     unsigned pauses;
     uint64_t barred_us; /* it stays out until then */
 };
@@ -72,6 +72,7 @@ struct ref_room {
     uint32_t next; /* to close */
     uint64_t last_close_us, charged_us;
     uint8_t waited_for; /* pads, when the event began */
+    double wait_us;     /* charged for the wait of then */
     struct kl_schedule schedule;
     uint32_t slowest_rtt_us;
     struct kl_input shown[KL_MAX_SEATS];           /* by the newest frame, by seat */

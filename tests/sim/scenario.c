@@ -103,7 +103,8 @@ static void draw_order(struct kl_command *o, const struct scenario *s, struct rn
     o->client = rng_chance(r, 0.1) ? KL_RELAY_CLIENT : 0;
     if (o->kind == KL_COMMAND_POLICY) {
         uint16_t budget = draw_budget(r);
-        o->len = 4;
+        o->len = 5;
+        o->data[4] = s->params.lead_max;
         o->data[0] = (uint8_t)rng_range(r, KL_POLICY_STRICT, KL_POLICY_OPTIMISTIC);
         o->data[1] = (uint8_t)budget;
         o->data[2] = (uint8_t)(budget >> 8);
@@ -223,6 +224,7 @@ void scenario_draw(struct scenario *s, uint64_t seed) {
     s->seed = seed;
     s->held_frames = KL_WINDOW_FRAMES;
     draw_params(s, &r);
+    s->params.lead_max = seed % 4 == 3 ? (uint8_t)(4 + seed / 4 % 12) : 0;
     s->start_us = rng_range(&r, 0, 500000);
     s->end_us = s->start_us + draw_duration(&r, s->params.clocked);
     s->relay_offset_us = draw_offset(&r);

@@ -46,6 +46,8 @@ static void set_up_client(struct world *w, unsigned i) {
     if (s->joins_us == 0) c->in_room = c->running = true;
     if (s->frame_us * 1e-12 * w->scenario.params.fps_uhz > 1) /* it cannot keep pace, ever */
         c->obstacle_us = w->room_obstacle_us = w->scenario.end_us;
+    if (w->scenario.params.lead_max) /* a link that is too long for it makes its client absent */
+        c->obstacle_us = w->room_obstacle_us = w->scenario.end_us;
     if (s->lies_us) c->obstacle_us = w->scenario.end_us; /* it may be absent for as long as it lies */
     kl_pace_begin(&c->pace, 1e12 / w->scenario.params.fps_uhz);
     kl_client_init(&c->lock, &w->scenario.params, s->seats, held_places(i, w->scenario.held_frames),

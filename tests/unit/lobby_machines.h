@@ -26,7 +26,10 @@ static struct kl_msg late[PLAYERS];
 static uint64_t late_us[PLAYERS]; /* when that goes; 0: nothing */
 static uint32_t said_label[PLAYERS];
 static unsigned heard_early; /* VERDICTs of a label of which a late one's hash was still to come */
-static unsigned offers[PLAYERS], loaded[PLAYERS];
+static unsigned offers[PLAYERS], rewinds[PLAYERS], loaded[PLAYERS];
+static bool has_own[PLAYERS];        /* own states, to go back to */
+static uint32_t back_to[PLAYERS];    /* REWIND */
+static uint64_t own[PLAYERS][10000]; /* the machine before each marked keyframe */
 static struct kl_verdict verdict;
 
 static struct kl_lobby_room *room(void) {
@@ -65,7 +68,10 @@ static void say_state(unsigned who) {
 
 static void obey(struct player *p, const struct kl_frame *f) {
     unsigned who = (unsigned)(p - player);
-    if (f->flags & KL_FRAME_HASH) say_hash(who, f->number - 1);
+    if (f->flags & KL_FRAME_HASH) {
+        own[who][f->number % 10000] = machine[who];
+        say_hash(who, f->number - 1);
+    }
     const struct kl_commands *set =
         f->flags & KL_FRAME_COMMANDS ? kl_client_commands(&p->lock, f->number) : NULL;
     for (unsigned i = 0; set && i < set->count; i++) {
@@ -75,7 +81,7 @@ static void obey(struct player *p, const struct kl_frame *f) {
     }
 }
 
-static bool to_give[PLAYERS], to_load[PLAYERS];
+static bool to_give[PLAYERS], to_load[PLAYERS], to_go_back[PLAYERS];
 
 static void listen(unsigned peer, const struct kl_msg *m) {
     struct player *p = at_peer(peer);
@@ -86,6 +92,11 @@ static void listen(unsigned peer, const struct kl_msg *m) {
         heard_early += late_by_us[i] && m->verdict.frame > said_label[i];
     if (m->kind == KL_MSG_ASK) to_give[p - player] = true;
     if (m->kind == KL_MSG_OFFER) offers[p - player]++;
+    if (m->kind == KL_MSG_REWIND) {
+        rewinds[p - player]++;
+        back_to[p - player] = m->rewind.keyframe;
+        to_go_back[p - player] = true;
+    }
     if (m->kind == KL_MSG_SNAPSHOT) {
         uint8_t bytes[BYTES];
         assert_int_equal(ZSTD_decompress(bytes, BYTES, m->shot.piece.bytes, m->shot.piece.len), BYTES);
@@ -113,6 +124,18 @@ static void say_healed(unsigned who) {
     if (at_once[who]) machine[who] += 100 + loaded[who];
 }
 
+static void go_back(unsigned who) {
+    struct kl_msg m = {.kind = KL_MSG_HEALED,
+                       .healed = {back_to[who], player[who].lock.stats.next_run, KL_HEALED_NOT}};
+    if (has_own[who]) {
+        m.healed.how = KL_HEALED_SAME;
+        machine[who] = own[who][back_to[who] % 10000];
+        loaded[who]++;
+    }
+    say(player[who].peer, &m);
+    if (at_once[who]) machine[who] += 100 + loaded[who];
+}
+
 static void go_on(uint64_t us) {
     for (uint64_t end_us = now_us + us; now_us < end_us;) {
         play(20000);
@@ -121,6 +144,7 @@ static void go_on(uint64_t us) {
         for (unsigned i = 0; i < PLAYERS; i++) {
             if (to_give[i] && gives[i] && player[i].linked) to_give[i] = false, give_state(i);
             if (to_load[i] && loads[i] && player[i].linked) to_load[i] = false, say_healed(i);
+            if (to_go_back[i] && loads[i] && player[i].linked) to_go_back[i] = false, go_back(i);
         }
     }
 }
@@ -133,8 +157,9 @@ static void begin(void) {
     for (unsigned i = 0; i < PLAYERS; i++) {
         machine[i] = 7;
         gives[i] = loads[i] = true;
-        at_once[i] = to_give[i] = to_load[i] = false;
-        offers[i] = loaded[i] = 0;
+        at_once[i] = to_give[i] = to_load[i] = to_go_back[i] = false;
+        offers[i] = rewinds[i] = loaded[i] = 0;
+        has_own[i] = true;
         says[i] = true;
         false_state[i] = copies[i] = mute[i] = false;
         late_by_us[i] = late_us[i] = 0;

@@ -38,7 +38,7 @@ static inline void begin_watcher(struct player *w, const struct kl_welcome *m) {
     w->turn_us = now_us;
 }
 
-static struct kl_msg newest[PEERS][KL_MSG_SEAT + 1]; /* by kind; kind 0: none has come */
+static struct kl_msg newest[PEERS][KL_MSG_REWIND + 1]; /* by kind; kind 0: none has come */
 
 static inline const struct kl_msg *got(unsigned peer, uint8_t kind) {
     return newest[peer][kind].kind ? &newest[peer][kind] : NULL;

@@ -11,11 +11,14 @@ static uint32_t interval __attribute__((unused));            /* length of interv
 
 static uint16_t hand_late, hand_turn_late;
 static uint8_t hand_batch; /* what the next CTRLs say of their newest sample */
+static bool hand_has_echo;
+static uint32_t hand_echo; /* … and the echo in them */
 
 static inline void hand_begin(struct kl_params p) {
     kl_room_init(&r, &p);
     memset(ring, 0, sizeof ring);
     hand_late = hand_turn_late = hand_batch = 0;
+    hand_has_echo = false;
 }
 
 enum { HAND_AWAY = 1, HAND_RESUME = 2, HAND_SPARING = 4 };
@@ -24,6 +27,8 @@ enum { HAND_AWAY = 1, HAND_RESUME = 2, HAND_SPARING = 4 };
 static inline int hand_ctrl(unsigned client, uint32_t first, uint32_t count, unsigned word, uint64_t now_us) {
     uint8_t buf[KL_DATAGRAM_MAX];
     struct kl_ctrl m = {.stamp = (uint32_t)now_us,
+                        .has_echo = hand_has_echo,
+                        .echo = hand_echo,
                         .frame_acked = r.next_close,
                         .sample_first = first,
                         .sample_count = count,

@@ -24,7 +24,7 @@ static void words_become_bytes(void **state) {
     (void)state;
     static const struct {
         const char *line;
-        uint8_t kind, len, data[4];
+        uint8_t kind, len, data[5];
     } cases[] = {
         {"pause", 3, 1, {1}},
         {"resume", 3, 1, {0}},
@@ -39,11 +39,12 @@ static void words_become_bytes(void **state) {
         {"swap  2   1", 2, 2, {1, 0}},
         {"swap", 2, 2, {0, 1}},
         {"give 3 bob", 2, 2, {2, 2}},
-        {"policy strict", 1, 4, {0, 0, 0, 0}},
+        {"policy strict", 1, 5, {0, 0, 0, 0, 0}},
         {"lock", 6, 1, {1}},
         {"unlock ", 6, 1, {0}},
-        {"policy bounded 250", 1, 4, {1, 250, 0, 0}},
-        {"policy optimistic 1000", 1, 4, {2, 0xe8, 3, 0}},
+        {"lead-max 30", 1, 5, {0, 0, 0, 0, 30}},
+        {"policy bounded 250", 1, 5, {1, 250, 0, 0, 0}},
+        {"policy optimistic 1000", 1, 5, {2, 0xe8, 3, 0, 0}},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         if (parse(cases[i].line) != 0) fail_msg("%s: %s", cases[i].line, err);
@@ -76,14 +77,9 @@ static void texts(void **state) {
     assert_int_equal(parse("host Ann B"), 0);
     assert_int_equal(w.order.kind, 4);
     assert_string_equal(w.who, "Ann B");
-    assert_int_equal(parse("judge Ann B"), 0);
-    assert_int_equal(w.order.kind, 11);
-    assert_string_equal(w.who, "Ann B");
     assert_int_equal(parse("watchers"), 0);
     assert_true(w.order.kind == KL_COMMAND_WATCHERS && w.order.len == 0);
     assert_int_equal(parse("watchers ann"), -1);
-    assert_int_equal(parse("judge none"), 0);
-    assert_true(w.order.kind == 11 && w.order.len == 1 && w.order.data[0] == 0xff && !*w.who);
     assert_int_equal(parse("desync ignore"), 0);
     assert_true(w.order.kind == 10 && w.order.len == 1 && w.order.data[0] == 2);
     assert_int_equal(parse("panel"), 0);
@@ -98,15 +94,14 @@ static void texts(void **state) {
 
 static void check_policy(const char *line, unsigned said, unsigned policy, unsigned budget_ms,
                          unsigned spacing) {
-    uint8_t is_policy, is_spacing;
-    uint16_t is_budget_ms;
+    struct kl_params is;
     if (parse(line) != 0) fail_msg("%s: %s", line, err);
     struct kl_command c = arrived();
-    assert_true(kl_words_get_policy(&c, &is_policy, &is_budget_ms, &is_spacing));
+    assert_true(kl_words_get_policy(&c, &is));
     assert_int_equal(w.has_policy | w.has_budget << 1 | w.has_spacing << 2, said);
-    assert_int_equal(is_policy, policy);
-    assert_int_equal(is_budget_ms, budget_ms);
-    assert_int_equal(is_spacing, spacing);
+    assert_int_equal(is.policy, policy);
+    assert_int_equal(is.wait_budget_ms, budget_ms);
+    assert_int_equal(is.spacing_fixed, spacing);
 }
 
 static void policy_budget_and_spacing_are_one_command(void **state) {
@@ -143,11 +138,16 @@ static void budgets(void **state) {
     assert_true(w.has_budget);
     assert_int_equal(parse("policy bounded 60000"), 0);
     struct kl_command c = arrived();
-    uint8_t policy, spacing;
-    uint16_t budget_ms;
-    assert_true(kl_words_get_policy(&c, &policy, &budget_ms, &spacing));
-    assert_int_equal(policy, KL_POLICY_BOUNDED);
-    assert_int_equal(budget_ms, 60000);
+    struct kl_params is;
+    assert_true(kl_words_get_policy(&c, &is));
+    assert_int_equal(is.policy, KL_POLICY_BOUNDED);
+    assert_int_equal(is.wait_budget_ms, 60000);
+    assert_int_equal(parse("lead-max 0"), -1);
+    assert_int_equal(parse("lead-max 31"), -1);
+    assert_int_equal(parse("lead-max 17"), 0);
+    c = arrived();
+    assert_true(w.has_lead_max && !w.has_spacing && kl_words_get_policy(&c, &is));
+    assert_int_equal(is.lead_max, 17);
 }
 
 static void wrong_words(void **state) {
@@ -181,7 +181,7 @@ static void wrong_words(void **state) {
         "unlock bob",
         "kick",
         "ban ",
-        "judge",
+        "judge bob",
         "desync",
         "desync mend",
         "disk later",
@@ -224,7 +224,6 @@ static void wrong_words(void **state) {
 static void hostile_data(void **state) {
     (void)state;
     char text[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1];
-    uint8_t policy, spacing;
     uint16_t n;
     struct kl_command c = {.len = KL_COMMAND_BYTES};
     memset(c.data, 0xff, sizeof c.data);
@@ -239,11 +238,13 @@ static void hostile_data(void **state) {
     kl_words_text(&c, text);
     assert_string_equal(text, "a");
     assert_false(kl_words_option(&c, text, value));
-    assert_false(kl_words_get_policy(&c, &policy, &n, &spacing));
+    struct kl_params is;
+    c.data[0] = 3;
+    assert_false(kl_words_get_policy(&c, &is));
     assert_false(kl_words_get_disk(&c, &n));
     c.len = 4;
-    c.data[0] = 3;
-    assert_false(kl_words_get_policy(&c, &policy, &n, &spacing));
+    c.data[0] = 1;
+    assert_false(kl_words_get_policy(&c, &is));
     c.len = 0;
     kl_words_text(&c, text);
     assert_string_equal(text, "");

@@ -226,7 +226,7 @@ static void who_is_too_slow_is_told_once(void **state) {
     (void)state;
     start_game();
     room->lock.client[1].holds_up = true;
-    room->lock.client[1].waited_us = 1000000; /* does not drain in this test */
+    room->lock.client[1].cost_us = 1000000; /* does not drain in this test */
     kl_lobby_run(lobby, room->due_us);
     assert_non_null(strstr(notice[0], "bob holds the game up"));
     notice[0][0] = 0;
@@ -247,9 +247,10 @@ static void a_member_is_put_out(void **state) {
 
 static void the_hosts_alone(void **state) {
     (void)state;
-    static const uint8_t policy[] = {KL_POLICY_STRICT, 0, 0, 0}, seats[] = {0, 1}, ann = 0, bob = 1, cid = 9;
+    static const uint8_t policy[] = {KL_POLICY_STRICT, 0, 0, 0, 0}, seats[] = {0, 1}, ann = 0, bob = 1,
+                         cid = 9;
     start_game();
-    order(1, KL_COMMAND_POLICY, policy, 4);
+    order(1, KL_COMMAND_POLICY, policy, 5);
     assert_int_equal(room->lock.client[1].queued, 0);
     assert_string_equal(notice[1], "only the host of the room can do that, ann");
     order(1, KL_COMMAND_HOST, &bob, 1);
@@ -261,7 +262,7 @@ static void the_hosts_alone(void **state) {
     order(0, KL_COMMAND_HOST, &bob, 1);
     assert_int_equal(room->host, 1);
     assert_string_equal(notice[1], "ann makes bob the host");
-    order(1, KL_COMMAND_POLICY, policy, 4);
+    order(1, KL_COMMAND_POLICY, policy, 5);
     assert_int_equal(room->lock.client[1].queued, 1);
     order(0, KL_COMMAND_HOST, &ann, 1); /* no longer */
     assert_int_equal(room->host, 1);

@@ -1,6 +1,8 @@
 /* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time. */
 #include "tests/unit/lobby_net.h"
 
+#include "net/relay/lobby_room.h"
+
 #include "net/engine/command.h"
 
 /* Two clients, loaded and playing. */
@@ -76,6 +78,80 @@ static void refusals(void **state) {
     hello(5, "third", 1, 2, "x");
     expect_refusal(5, KL_REFUSE_LIMIT, "this relay is full: it has 2 rooms");
     assert_int_equal(kl_lobby_members(lobby), 2);
+}
+
+static void bounded_hello(unsigned peer, uint8_t policy, uint8_t lead_max) {
+    struct kl_msg m = a_hello(peer, "room", 1, 3, "x");
+    m.hello.params.policy = policy;
+    m.hello.params.lead_max = lead_max;
+    connect_peer(peer);
+    say(peer, &m);
+}
+
+static void measure(unsigned client, uint32_t rtt_us) {
+    for (unsigned i = 0; i < KL_RTT_RECENT; i++)
+        kl_rtt_sample(&((struct kl_lobby_room *)kl_lobby_find(lobby, "room"))->lock.client[client].rtt,
+                      rtt_us);
+    pass(1000000);
+}
+
+/* 12 frames last 200 ms at 60 frames a second. */
+static void a_link_that_is_too_long_for_the_room_is_refused(void **state) {
+    (void)state;
+    bounded_hello(0, KL_POLICY_BOUNDED, 12);
+    bounded_hello(1, KL_POLICY_BOUNDED, 30);
+    bounded_hello(2, KL_POLICY_BOUNDED, 30);
+    measure(0, 30000);
+    measure(1, 198000);
+    assert_false(inbox[1].hung_up);
+    measure(2, 270000);
+    expect_refusal(2, KL_REFUSE_FAR,
+                   "it needs a lead of 17 frames, and the room allows 12; the host can allow more");
+    assert_false(inbox[0].hung_up || inbox[1].hung_up);
+    measure(0, 500000);
+    expect_refusal(0, KL_REFUSE_FAR,
+                   "needs a lead of 31 frames, and the room allows 12; make it with a greater lead-max");
+}
+
+static void a_strict_room_waits_for_any_link(void **state) {
+    (void)state;
+    bounded_hello(0, KL_POLICY_STRICT, 12);
+    measure(0, 500000);
+    assert_false(inbox[0].hung_up);
+}
+
+static struct kl_room *lock(void) {
+    return &((struct kl_lobby_room *)kl_lobby_find(lobby, "room"))->lock;
+}
+
+/* peer 1 was client 1, and left with this account: it is found by the seat key or by the address. */
+static void leave_barred(void) {
+    address_of_peers = "192.0.2.1:5";
+    hello(0, "room", 1, 3, "x");
+    address_of_peers = "192.0.2.66:7";
+    hello(1, "room", 1, 3, "x");
+    kl_room_set_account(lock(), 1, (struct kl_account){200000, 3, now_us + 8000000});
+    bye(1);
+}
+
+static void a_bar_stays_with_the_key_and_the_address(void **state) {
+    (void)state;
+    leave_barred();
+    address_of_peers = "192.0.2.66:8"; /* another key */
+    hello(2, "room", 1, 3, "x");
+    struct kl_account same = kl_room_account(lock(), 1);
+    assert_true(same.cost_us > 0 && same.pauses == 3 && same.barred_until_us > now_us);
+    bye(2);
+    address_of_peers = "192.0.2.77:8";
+    struct kl_msg m = a_hello(3, "room", 1, 3, "x");
+    memcpy(m.hello.seat_key, seat_key(2)->pub, sizeof m.hello.seat_key);
+    connect_peer(3);
+    say(3, &m);
+    assert_int_equal(kl_room_account(lock(), 1).pauses, 3);
+    bye(3);
+    address_of_peers = "192.0.2.88:8"; /* somebody else */
+    hello(4, "room", 1, 3, "x");
+    assert_int_equal(kl_room_account(lock(), 1).pauses, 0);
 }
 
 static void who_comes_late_is_checked_like_everybody(void **state) {
@@ -271,6 +347,9 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(the_first_makes_the_room),
+        T(a_link_that_is_too_long_for_the_room_is_refused),
+        T(a_strict_room_waits_for_any_link),
+        T(a_bar_stays_with_the_key_and_the_address),
         T(a_room_ends_with_the_last),
         T(a_game_from_hello_to_frames),
         T(refusals),

@@ -8,7 +8,8 @@
 static const struct kl_quick_want want = {.identity = {7}, .seats = 1};
 
 static struct kl_room_line room(const char *name) {
-    struct kl_room_line l = {.identity = {7}, .players = 2, .filled = 1, .open = 1, .quick = true};
+    struct kl_room_line l = {
+        .identity = {7}, .players = 2, .filled = 1, .open = 1, .quick = true, .lead_max = 12};
     snprintf(l.name, sizeof l.name, "%s", name);
     return l;
 }
@@ -31,6 +32,11 @@ static void takes_what_is_open(void **state) {
     assert_false(kl_quick_fits(&l, &want, "", ""));
     assert_false(kl_quick_fits(&l, &want, "quick-zzz", ""));
     l = room("a");
+    two.seats = 1;
+    two.rtt_ms = 199; /* 12 frames last 200 ms */
+    assert_true(kl_quick_fits(&l, &two, "", ""));
+    two.rtt_ms = 201;
+    assert_false(kl_quick_fits(&l, &two, "", ""));
     l.open = 0;
     assert_false(kl_quick_fits(&l, &want, "", ""));
     l = room("a");

@@ -104,7 +104,7 @@ static void the_budget_counts_from_the_last_close_where_that_is_later(void **sta
     for (unsigned i = 0; i < 3; i++)
         hand_ctrl(i, 0, i == 2 ? 1 : 2, 0, late);
     assert_int_equal(hand_take_all(), 1);
-    r.client[2].waited_us = 0; /* another rule */
+    r.client[2].cost_us = 0; /* another rule */
     assert_int_equal(kl_room_tick_at(&r), late + BUDGET_US);
 }
 
@@ -325,6 +325,23 @@ static void a_machine_that_is_a_few_percent_too_slow_is_found(void **state) {
     assert_int_equal(r.client[2].presence, KL_PRESENT);
 }
 
+/* Each of its samples comes 30 ms late, just under two frame times, and no wait is charged. The schedule
+ * slips, and that is. */
+static void samples_held_for_less_than_a_free_wait_are_charged(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    uint32_t n = 0;
+    uint64_t now_us = line(0);
+    for (; n < 600 && r.client[2].presence == KL_PRESENT; n++) {
+        for (unsigned i = 0; i < 2; i++)
+            hand_ctrl(i, n, 1, 0, now_us);
+        hand_ctrl(2, n, 1, 0, now_us += 30000);
+        hand_take_all();
+    }
+    assert_in_range(n, 10, 100);
+    assert_true(kl_room_holds_up(&r, 2));
+}
+
 static void where_nobody_keeps_pace_nobody_is_absent(void **state) {
     (void)state;
     begin(KL_POLICY_BOUNDED);
@@ -367,7 +384,8 @@ static void lateness_of_the_sampler_is_no_need_of_the_links(void **state) {
     assert_int_equal(r.excuse[(interval + 3) % KL_KEPT_FRAMES], 4 * 10 - 3);
 }
 
-static uint8_t kept_need(uint32_t frame, uint8_t told) {
+/* Client 0 says that this was its need. */
+static uint8_t kept_need_of(uint32_t frame, uint8_t told) {
     uint8_t buf[KL_DATAGRAM_MAX];
     struct kl_ctrl m = {.stamp = 9000000,
                         .frame_acked = r.next_close,
@@ -378,6 +396,12 @@ static uint8_t kept_need(uint32_t frame, uint8_t told) {
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
     assert_int_equal(kl_room_receive(&r, 0, buf, len, 9000000), 0);
     return r.spacing.need[0][frame % KL_SPACING_HISTORY];
+}
+
+/* The client acknowledged the frame so late that the need may be true. */
+static uint8_t kept_need(uint32_t frame, uint8_t told) {
+    r.client[0].acked_us[frame % KL_WINDOW_FRAMES] = 9000000;
+    return kept_need_of(frame, told);
 }
 
 static void a_need_counts_without_what_the_frame_owes_to_it(void **state) {
@@ -392,6 +416,43 @@ static void a_need_counts_without_what_the_frame_owes_to_it(void **state) {
     assert_int_equal(kept_need(interval + 1, 9), 9);
     assert_int_equal(kept_need(interval + 2, 50), 50 - 41);
     assert_int_equal(kept_need(interval + 3, 20), 1);
+}
+
+/* The lead is four frames, and the client had the frame one and a half before it was due. */
+static void a_need_is_no_greater_than_the_acknowledgement_shows(void **state) {
+    (void)state;
+    begin(KL_POLICY_STRICT);
+    for (uint32_t n = 0; n < 3; n++)
+        all_say(7, n);
+    assert_int_equal(interval, 4);
+    hand_ctrl(0, 3, 0, 0, line(interval + 2) - 30000);
+    assert_int_equal(kept_need_of(interval + 2, 254), 4 * 4 - 6 + 1);
+    assert_int_equal(kept_need_of(interval + 1, 254), 4 * 4 - 12 + 1); /* three frames before */
+}
+
+/* Client 2 sends sample 2 long after its time. */
+static uint8_t excuse_with_echo(bool has_echo, uint32_t echo) {
+    begin(KL_POLICY_STRICT);
+    for (uint32_t n = 0; n < 3; n++)
+        all_say(n < 2 ? 7 : 3, n);
+    hand_has_echo = has_echo;
+    hand_echo = echo;
+    hand_ctrl(2, 2, 1, 0, line(2) + 200000);
+    hand_take_all();
+    return r.excuse[(interval + 2) % KL_KEPT_FRAMES];
+}
+
+/* What it echoes was sent eight frames after the sample's time: it held the sample back, whatever it says of
+ * itself. With an old echo, or none, its link may be long. */
+static void a_sample_that_left_late_by_its_echo_is_no_need_of_the_links(void **state) {
+    (void)state;
+    begin(KL_POLICY_STRICT);
+    uint32_t sent = (uint32_t)line(2);
+    assert_int_equal(excuse_with_echo(true, sent + 160000), 4 * 8 - 3);
+    assert_int_equal(excuse_with_echo(true, sent - 1000), 0);
+    assert_int_equal(excuse_with_echo(true, sent + 10000), 0);         /* a frontend's phase */
+    assert_int_equal(excuse_with_echo(true, sent + 100 * 1000000), 0); /* no stamp of ours: it is to come */
+    assert_int_equal(excuse_with_echo(false, 0), 0);
 }
 
 /* All stood still and one is coming back: the frames between close by the schedule alone, whatever the lead
@@ -498,10 +559,13 @@ int main(void) {
         cmocka_unit_test(who_calls_too_seldom_is_absent_though_no_wait_is_long),
         cmocka_unit_test(he_comes_back_after_a_pause_that_grows),
         cmocka_unit_test(a_machine_that_is_a_few_percent_too_slow_is_found),
+        cmocka_unit_test(samples_held_for_less_than_a_free_wait_are_charged),
         cmocka_unit_test(where_nobody_keeps_pace_nobody_is_absent),
         cmocka_unit_test(a_late_sample_now_and_then_is_borne),
         cmocka_unit_test(lateness_of_the_sampler_is_no_need_of_the_links),
         cmocka_unit_test(a_need_counts_without_what_the_frame_owes_to_it),
+        cmocka_unit_test(a_need_is_no_greater_than_the_acknowledgement_shows),
+        cmocka_unit_test(a_sample_that_left_late_by_its_echo_is_no_need_of_the_links),
         cmocka_unit_test(needs_of_a_frame_that_nobody_fed_say_nothing),
         cmocka_unit_test(a_client_that_returns_asks_for_no_more_spacing_than_it_left),
         cmocka_unit_test(a_late_turn_is_no_phase),

@@ -199,8 +199,8 @@ static void a_change_of_policy_plays_every_sample_once(void **state) {
         ring[i][0] = (struct kl_input){.mouse_x = 1};
     int32_t played = 0;
     for (uint32_t n = 0; n < 120; n++) {
-        uint8_t to[] = {n == 30 ? KL_POLICY_OPTIMISTIC : KL_POLICY_BOUNDED, 136, 19, 4};
-        if (n == 30 || n == 70) assert_int_equal(kl_room_command(&r, 0, KL_COMMAND_POLICY, to, 4), 0);
+        uint8_t to[] = {n == 30 ? KL_POLICY_OPTIMISTIC : KL_POLICY_BOUNDED, 136, 19, 4, 0};
+        if (n == 30 || n == 70) assert_int_equal(kl_room_command(&r, 0, KL_COMMAND_POLICY, to, 5), 0);
         hand_ctrl(0, n, 1, 0, line(n));
         kl_room_tick(&r, line(n));
         struct kl_frame f;
@@ -214,8 +214,8 @@ static void a_change_of_policy_plays_every_sample_once(void **state) {
 }
 
 static uint32_t leave_optimistic(uint8_t policy) {
-    uint8_t to[] = {policy, 250, 0, 4};
-    assert_int_equal(kl_room_command(&r, 3, KL_COMMAND_POLICY, to, 4), 0);
+    uint8_t to[] = {policy, 250, 0, 4, 0};
+    assert_int_equal(kl_room_command(&r, 3, KL_COMMAND_POLICY, to, 5), 0);
     for (uint32_t n = r.next_close; r.params.policy == KL_POLICY_OPTIMISTIC; n++) {
         hand_ctrl(0, r.client[0].next_sample, 1, 0, line(n));
         hand_ctrl(3, r.client[3].next_sample, 1, 0, line(n));
@@ -305,10 +305,10 @@ static void what_has_not_come_yet_is_not_used_up(void **state) {
     assert_int_equal(kl_room_add(&r, 3, 2, 0), 0);
     assert_int_equal(kl_room_start(&r, 1000), 0);
     hand_ctrl(0, 0, 0, HAND_AWAY, line(3));
-    uint8_t to[] = {KL_POLICY_OPTIMISTIC, 250, 0, 4};
+    uint8_t to[] = {KL_POLICY_OPTIMISTIC, 250, 0, 4, 0};
     for (uint32_t n = 0; r.next_close < 40 && n < 100; n++) {
         if (r.next_close == 12) hand_ctrl(0, 14, 0, HAND_RESUME, line(13)); /* counts from keyframe 16 on */
-        if (r.next_close == 16) assert_int_equal(kl_room_command(&r, 3, KL_COMMAND_POLICY, to, 4), 0);
+        if (r.next_close == 16) assert_int_equal(kl_room_command(&r, 3, KL_COMMAND_POLICY, to, 5), 0);
         hand_ctrl(3, n, 1, 0, line(n + 4));
         kl_room_tick(&r, line(n + 4));
         for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
@@ -332,9 +332,9 @@ static void what_has_not_come_yet_is_not_used_up(void **state) {
 static void who_comes_back_in_between_fits_in_first(void **state) {
     (void)state;
     begin();
-    uint8_t to[] = {KL_POLICY_STRICT, 250, 0, 4};
+    uint8_t to[] = {KL_POLICY_STRICT, 250, 0, 4, 0};
     hand_ctrl(0, 0, 0, HAND_AWAY, line(interval));
-    assert_int_equal(kl_room_command(&r, 3, KL_COMMAND_POLICY, to, 4), 0);
+    assert_int_equal(kl_room_command(&r, 3, KL_COMMAND_POLICY, to, 5), 0);
     for (uint32_t n = interval; r.params.policy == KL_POLICY_OPTIMISTIC; n++) {
         hand_ctrl(3, n - interval, 1, 0, line(n));
         kl_room_tick(&r, line(n));

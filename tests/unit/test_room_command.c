@@ -100,8 +100,8 @@ static void what_is_not_allowed_is_refused(void **state) {
     begin();
     assert_int_equal(order(0, KL_COMMAND_FREE - 1, 0, 0), KL_E_MALFORMED);
     assert_int_equal(order(0, KL_COMMAND_FREE, 0, KL_COMMAND_BYTES + 1), KL_E_MALFORMED);
-    assert_int_equal(order(0, KL_COMMAND_POLICY, 3, 4), KL_E_MALFORMED);
-    assert_int_equal(order(0, KL_COMMAND_POLICY, 0, 3), KL_E_MALFORMED);
+    assert_int_equal(order(0, KL_COMMAND_POLICY, 3, 5), KL_E_MALFORMED);
+    assert_int_equal(order(0, KL_COMMAND_POLICY, 0, 4), KL_E_MALFORMED);
     assert_int_equal(order(0, KL_COMMAND_SWAP, KL_MAX_SEATS, 2), KL_E_MALFORMED);
     assert_int_equal(order(5, KL_COMMAND_FREE, 0, 0), KL_E_STATE);
     hand_begin(r.params);
@@ -169,8 +169,8 @@ static void a_pause_stops_after_its_interval_and_resumes_in_a_moment(void **stat
 static void a_policy_is_in_force_from_its_keyframe_on(void **state) {
     (void)state;
     begin();
-    uint8_t to[] = {KL_POLICY_BOUNDED, 0xe8, 0x03, 7};
-    assert_int_equal(kl_room_command(&r, 0, KL_COMMAND_POLICY, to, 4), 0);
+    uint8_t to[] = {KL_POLICY_BOUNDED, 0xe8, 0x03, 7, 9};
+    assert_int_equal(kl_room_command(&r, 0, KL_COMMAND_POLICY, to, 5), 0);
     next_interval();
     assert_int_equal(hand_last.spacing, 4);
     next_interval();
@@ -311,7 +311,7 @@ static void needs_are_kept_by_client(void **state) {
                         .need_count = 2,
                         .need = {9, 11}};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
-    assert_int_equal(kl_room_receive(&r, 3, buf, len, 90000), 0);
+    assert_int_equal(kl_room_receive(&r, 3, buf, len, 190000), 0);
     assert_int_equal(r.spacing.need[3][6], 11);
     assert_int_equal(r.spacing.next[3], 7);
     assert_int_equal(r.spacing.next[0], 0);
@@ -324,7 +324,8 @@ static void what_is_not_of_its_form_does_nothing(void **state) {
     struct kl_command wild[] = {
         {.kind = KL_COMMAND_SWAP, .len = 2, .data = {1, 255}},
         {.kind = KL_COMMAND_RATE, .len = 4},
-        {.kind = KL_COMMAND_POLICY, .len = 4, .data = {1, 250, 0, 255}},
+        {.kind = KL_COMMAND_POLICY, .len = 5, .data = {1, 250, 0, 255, 0}},
+        {.kind = KL_COMMAND_POLICY, .len = 5, .data = {1, 250, 0, 0, 31}},
         {.kind = KL_COMMAND_POLICY, .len = 1, .data = {9}},
     };
     for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)

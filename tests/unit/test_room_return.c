@@ -317,7 +317,7 @@ static struct kl_room before;
 
 /* 200 frames with a swap, a change of policy (to `policy`) and one that means nothing here; kept in past. */
 static void live(uint8_t policy) {
-    uint8_t swap[] = {0, 2}, change[] = {policy, 100, 0, 0};
+    uint8_t swap[] = {0, 2}, change[] = {policy, 100, 0, 0, 0};
     struct kl_params p = params(KL_POLICY_BOUNDED, true);
     struct kl_frame f;
     uint32_t taken = 0;
@@ -391,7 +391,7 @@ static void a_room_is_what_its_frames_made_it(void **state) {
 /* The interval between closing by the clock and closing by samples: its end of samples is found again. */
 static void a_room_between_two_policies(void **state) {
     (void)state;
-    uint8_t change[] = {KL_POLICY_BOUNDED, 100, 0, 0};
+    uint8_t change[] = {KL_POLICY_BOUNDED, 100, 0, 0, 0};
     struct kl_frame f;
     uint32_t n = 0;
     begin(KL_POLICY_OPTIMISTIC);

@@ -38,7 +38,7 @@ static void delay_to_expect(void **state) {
 static void nothing_reported_changes_nothing(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 4; f < 4000; f += 4)
         assert_int_equal(kl_spacing_next(&s, f), 4);
 }
@@ -46,7 +46,7 @@ static void nothing_reported_changes_nothing(void **state) {
 static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 3, FPS, 0);
+    kl_spacing_init(&s, 3, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 100, 10);
     need(&s, 100, 100 + KL_SPACING_BURST - 1, 36);
     assert_int_equal(kl_spacing_next(&s, 120), 3);
@@ -54,13 +54,29 @@ static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
     assert_int_equal(kl_spacing_next(&s, 120), 9); /* 36 quarters, at once */
 }
 
+/* Whatever is late, and whatever a newcomer asks for. */
+static void it_is_never_longer_than_its_limit(void **state) {
+    (void)state;
+    struct kl_spacing s;
+    kl_spacing_init(&s, 20, 12, FPS, 0);
+    assert_int_equal(s.current, 12);
+    kl_spacing_init(&s, 3, 12, FPS, 0);
+    need(&s, 0, 100, 255);
+    assert_int_equal(kl_spacing_next(&s, 100), 12);
+    kl_spacing_init(&s, 3, 12, FPS, 0);
+    kl_spacing_newcomer(&s, 29);
+    assert_int_equal(kl_spacing_next(&s, 100), 12);
+    s.most = 7; /* by a command */
+    assert_int_equal(kl_spacing_next(&s, 110), 7);
+}
+
 static void it_stays_within_the_range(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 3, FPS, 0);
+    kl_spacing_init(&s, 3, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 100, 255);
     assert_int_equal(kl_spacing_next(&s, 100), KL_SPACING_MAX);
-    kl_spacing_init(&s, 3, FPS, 0);
+    kl_spacing_init(&s, 3, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 20000; f += 3) {
         need(&s, f, f + 3, 1);
         uint16_t n = kl_spacing_next(&s, f + 3);
@@ -73,7 +89,7 @@ static void it_stays_within_the_range(void **state) {
 static void many_late_frames_in_few_episodes_raise_it(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 200, 15);
     for (uint32_t f = 200; f < 222; f++) {
         need(&s, f, f + 1, f % 2 ? 15 : 18);
@@ -86,7 +102,7 @@ static void three_hitches_raise_nothing_four_do(void **state) {
     (void)state;
     struct kl_spacing s;
     for (unsigned apart = 150; apart <= 250; apart += 100) { /* four fill it by eight, less 3 × apart / 550 */
-        kl_spacing_init(&s, 4, FPS, 0);
+        kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
         uint16_t n = 4;
         for (uint32_t f = 0; f < 100 + 4 * apart; f++) {
             unsigned hitch = f >= 100 ? (f - 100) % apart : apart;
@@ -102,7 +118,7 @@ static void three_hitches_raise_nothing_four_do(void **state) {
 static void seven_outliers_raise_nothing_eight_do(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 400; f++) {
         need(&s, f, f + 1, f > 0 && f % 49 == 0 ? 40 : 15);
         assert_int_equal(kl_spacing_next(&s, f + 1), f < 8 * 49 ? 4 : 10);
@@ -113,7 +129,7 @@ static void seven_outliers_raise_nothing_eight_do(void **state) {
  * it was raised first. */
 static uint16_t by_chance(uint32_t seed, unsigned of_10000, uint32_t frames, uint32_t *raised) {
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     *raised = frames;
     for (uint32_t f = 0; f < frames; f++) {
         seed = seed * 1664525u + 1013904223u;
@@ -147,7 +163,7 @@ static void everyone_has_a_bucket_of_his_own(void **state) {
     (void)state;
     struct kl_spacing s;
     for (unsigned together = 0; together < 2; together++) {
-        kl_spacing_init(&s, 4, FPS, 0);
+        kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
         uint16_t n = 4;
         for (uint32_t f = 0; f < 800; f++) {
             for (unsigned i = 0; i < 8; i++) {
@@ -163,7 +179,7 @@ static void everyone_has_a_bucket_of_his_own(void **state) {
 static void far_apart_they_are_lone_hitches(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 4000; f += 4) {
         bool hitch = f == 100 || f == 800 || f == 1500 || f == 2200;
         need(&s, f, f + 4, hitch ? 24 : 15);
@@ -175,7 +191,7 @@ static void far_apart_they_are_lone_hitches(void **state) {
 static void what_begins_late_learns_first(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 12, FPS, 5000);
+    kl_spacing_init(&s, 12, KL_SPACING_MAX, FPS, 5000);
     for (uint32_t f = 5000; f < 5060; f++) {
         need(&s, f, f + 1, 18);
         assert_int_equal(kl_spacing_next(&s, f + 1), 12);
@@ -190,7 +206,7 @@ static void what_begins_late_learns_first(void **state) {
 static void the_first_guess_is_given_back_at_once(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 12, FPS, 0);
+    kl_spacing_init(&s, 12, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 4 * FPS; f++) {
         need(&s, f, f + 1, 18); /* would do with 5 */
         uint16_t n = kl_spacing_next(&s, f + 1);
@@ -201,7 +217,7 @@ static void the_first_guess_is_given_back_at_once(void **state) {
 static void two_or_more_are_given_back_soon_the_last_late(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, FPS, 0);
+    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
     uint32_t fast = 0, slow = 0;
     for (uint32_t f = 0; f < 60 * FPS; f++) {
         bool worse = f >= 3 * FPS && f < 4 * FPS; /* for a second the link needs 12 */
@@ -221,7 +237,7 @@ static void two_or_more_are_given_back_soon_the_last_late(void **state) {
 static void the_greatest_need_of_a_frame_counts(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 2, FPS, 0);
+    kl_spacing_init(&s, 2, KL_SPACING_MAX, FPS, 0);
     need_of(&s, 3, 0, 20, 28);
     need_of(&s, 15, 0, 20, 5); /* another client was better off */
     need_of(&s, 3, 0, 20, 5);  /* told again, and less: the first word was the greater */
@@ -232,7 +248,7 @@ static void the_greatest_need_of_a_frame_counts(void **state) {
 static void one_who_reports_early_hides_nobodys_lateness(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     need_of(&s, 0, 0, 300, 10);
     need_of(&s, 1, 0, 280, 14);
     need_of(&s, 1, 280, 280 + KL_SPACING_BURST, 26);
@@ -243,7 +259,7 @@ static void one_who_reports_early_hides_nobodys_lateness(void **state) {
 static void lateness_that_passes_by_itself_raises_nothing(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 200, 15);
     for (uint32_t i = 0; i < 12; i++) {
         need(&s, 200 + i, 201 + i, 64 - 4 * i);
@@ -257,7 +273,7 @@ static void lateness_that_passes_by_itself_raises_nothing(void **state) {
 static void what_was_known_of_losses_stays_known(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, FPS, 0);
+    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
     uint16_t n = 5;
     for (uint32_t f = 0; f < 40 * FPS; f++) {
         unsigned length = f < 20 * FPS ? 15 : 39; /* 6 frames more */
@@ -275,7 +291,7 @@ static void what_the_first_frames_understated_is_mended_soon(void **state) {
     (void)state;
     struct kl_spacing s;
     for (unsigned frames = 12; frames <= 60; frames += 48) {
-        kl_spacing_init(&s, 5, FPS, 0);
+        kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
         uint16_t n = 5;
         for (uint32_t f = 0; f < 30 * FPS; f++) {
             unsigned length = f < 20 * FPS ? 15 : f < 20 * FPS + frames ? 37 : 40;
@@ -286,7 +302,7 @@ static void what_the_first_frames_understated_is_mended_soon(void **state) {
             if (f == 20 * FPS + 30) assert_int_equal(n, 11);                /* 11 will do: 44 quarters */
         }
         assert_int_equal(n, 11);
-        kl_spacing_init(&s, 4, FPS, 0);
+        kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
         for (uint32_t f = 0; f < 21 * FPS; f++) {
             need(&s, f, f + 1, f < 20 * FPS ? 14 : f < 20 * FPS + frames ? 38 : 41);
             n = kl_spacing_next(&s, f + 1);
@@ -302,7 +318,7 @@ static void what_the_first_frames_understated_is_mended_soon(void **state) {
 static void what_was_under_way_is_not_moved_with_the_rest(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     uint16_t n = 4;
     for (uint32_t f = 0; f < 22 * FPS; f++) {
         unsigned length = f < 20 * FPS ? 14 : f == 20 * FPS ? 26 : 38;
@@ -319,7 +335,7 @@ static void what_was_under_way_is_not_moved_with_the_rest(void **state) {
 static void a_try_that_fails_at_once_is_no_longer_link(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, FPS, 0);
+    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
     unsigned given_back = 0;
     uint16_t before = 5;
     for (uint32_t f = 0; f < 600 * FPS; f++) {
@@ -336,7 +352,7 @@ static void a_try_that_fails_at_once_is_no_longer_link(void **state) {
 static void a_late_frame_given_back_delays_no_soon_ones(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 12, FPS, 0);
+    kl_spacing_init(&s, 12, KL_SPACING_MAX, FPS, 0);
     const uint32_t shorter = 23 * FPS;
     uint32_t late = 0, soon = 0;
     for (uint32_t f = 0; f < 60 * FPS && !soon; f++) {
@@ -353,7 +369,7 @@ static void a_late_frame_given_back_delays_no_soon_ones(void **state) {
 static void and_back_again_within_half_a_minute(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, FPS, 0);
+    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
     uint32_t first = 0, last = 0;
     for (uint32_t f = 0; f < 100 * FPS; f++) {
         bool longer = f >= 20 * FPS && f < 60 * FPS;
@@ -372,7 +388,7 @@ static void and_back_again_within_half_a_minute(void **state) {
 static void what_had_to_be_taken_back_is_tried_again_more_seldom(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, FPS, 0);
+    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
     unsigned given_back = 0;
     uint16_t before = 5;
     uint32_t bad_until = 0;
@@ -390,7 +406,7 @@ static void what_had_to_be_taken_back_is_tried_again_more_seldom(void **state) {
 static void what_sufficed_before_suffices_again(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     uint32_t last = 0;
     for (uint32_t f = 0; f < 100 * FPS; f++) {
         bool longer = f >= 20 * FPS && f < 60 * FPS;
@@ -405,7 +421,7 @@ static void what_sufficed_before_suffices_again(void **state) {
 static void old_frames_are_forgotten(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, FPS, 0);
+    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, KL_SPACING_HISTORY, 14);
     uint32_t f = 10 * KL_SPACING_HISTORY;
     need(&s, f, f + 1000, 14);
@@ -423,6 +439,7 @@ int main(void) {
         cmocka_unit_test(nothing_reported_changes_nothing),
         cmocka_unit_test(lasting_lateness_raises_by_the_whole_shortfall),
         cmocka_unit_test(it_stays_within_the_range),
+        cmocka_unit_test(it_is_never_longer_than_its_limit),
         cmocka_unit_test(many_late_frames_in_few_episodes_raise_it),
         cmocka_unit_test(three_hitches_raise_nothing_four_do),
         cmocka_unit_test(seven_outliers_raise_nothing_eight_do),

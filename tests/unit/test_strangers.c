@@ -24,6 +24,7 @@ static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
                                  .open = 1,
                                  .watchers = 300,
                                  .waiting = 16,
+                                 .lead_max = 30,
                                  .password = *from % 4 == 0,
                                  .quick = true,
                                  .rtt_ms = (uint16_t)*from,

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -36,8 +37,7 @@ static void report(unsigned client, struct kl_hash h) {
 }
 
 static struct kl_verdict_court court_of(uint16_t present) {
-    return (struct kl_verdict_court){
-        .present = present, .voters = 0xffff, .judge = KL_MAX_CLIENTS, .host = KL_MAX_CLIENTS};
+    return (struct kl_verdict_court){.present = present, .voters = 0xffff};
 }
 
 static struct kl_verdict next(uint16_t present, uint64_t now_us) {
@@ -384,14 +384,14 @@ static void players_decide(void **state) {
     assert_true(kl_verdict_next(&table, &court, SOON, &v));
     assert_int_equal(v.minority, 0xfc);
     struct kl_verdict_camps c = camps(59, court);
-    assert_true(c.majority && c.ram);
+    assert_true(c.right && c.ram);
     assert_int_equal(c.right, 3);
     assert_int_equal(c.reported, 0xff);
     court.voters = 0x700; /* no player has spoken: who only watches decides nothing */
     assert_int_equal(camps(59, court).right, 0);
 }
 
-static void on_a_tie_the_judge_then_the_host(void **state) {
+static void on_a_tie_nobody_is_right(void **state) {
     (void)state;
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 0));
@@ -400,14 +400,46 @@ static void on_a_tie_the_judge_then_the_host(void **state) {
     struct kl_verdict_court court = court_of(7);
     court.voters = 3;
     struct kl_verdict_camps c = camps(59, court);
-    assert_false(c.majority);
-    assert_int_equal(c.right, 0); /* there is neither judge nor host */
-    court.host = 0, court.judge = 2;
+    assert_int_equal(c.right, 0);
+    assert_true(c.tied);
+    assert_int_equal(c.reported, 7);
+}
+
+/* Clients 1 and 2 are at one address: two windows of one liar, or two siblings. */
+static void one_home_has_one_vote(void **state) {
+    (void)state;
+    struct kl_verdict_court court = court_of(15);
+    court.voters = 15;
+    const uint8_t homes[4] = {0, 1, 1, 3};
+    memcpy(court.home, homes, sizeof homes);
+    for (uint32_t f = 59; f <= 239; f += 60)
+        kl_verdict_expect(&table, f);
+    for (unsigned i = 0; i < 3; i++) /* two against one, of one home */
+        report(i, ram_state(59, i ? 9 : 1, 0));
+    assert_true(camps(59, court).right == 0 && camps(59, court).tied);
+    for (unsigned i = 0; i < 4; i++) /* the same with a witness: three votes, two for what is true */
+        report(i, ram_state(119, i == 1 || i == 2 ? 9 : 1, 0));
+    assert_int_equal(camps(119, court).right, 9);
+    for (unsigned i = 0; i < 4; i++) /* they disagree: their vote is for nobody, and counts */
+        report(i, ram_state(179, i == 2 ? 9 : 1, 0));
+    assert_int_equal(camps(179, court).right, 11);
+    for (unsigned i = 0; i < 3; i++)
+        report(i, ram_state(239, i == 2 ? 9 : 1, 0));
+    assert_true(camps(239, court).right == 0 && camps(239, court).tied);
+    memset(court.home, 7, sizeof court.home); /* all at one address: each has a vote */
     assert_int_equal(camps(59, court).right, 6);
-    court.judge = 9; /* has not reported */
-    assert_int_equal(camps(59, court).right, 1);
-    court.host = 1;
-    assert_int_equal(camps(59, court).right, 6);
+    assert_int_equal(camps(239, court).right, 3);
+}
+
+static void votes(void **state) {
+    (void)state;
+    const uint8_t home[KL_MAX_CLIENTS] = {0, 1, 1, 1, 4};
+    assert_int_equal(kl_verdict_votes(home, 0x1f, 0x1f), 3);
+    assert_int_equal(kl_verdict_votes(home, 0x1f, 0x0e), 1);
+    assert_int_equal(kl_verdict_votes(home, 0x1f, 0x07), 1); /* 3 disagrees with 1 and 2 */
+    assert_int_equal(kl_verdict_votes(home, 0x17, 0x07), 2); /* 3 is no voter */
+    assert_int_equal(kl_verdict_votes(home, 0x0e, 0x06), 2); /* all are of one home */
+    assert_int_equal(kl_verdict_votes(home, 0, 0), 0);
 }
 
 static void nothing_to_decide(void **state) {
@@ -430,13 +462,13 @@ static void states_alone(void **state) {
     report(1, ram_state(59, 1, 0));
     report(2, ram_state(59, 1, 0));
     struct kl_verdict_camps c = camps(59, court);
-    assert_true(c.majority && !c.ram);
+    assert_true(c.right && !c.ram);
     assert_int_equal(c.right, 6);
     kl_verdict_expect(&table, 119);
     report(0, state_only(119, 5));
     report(1, state_only(119, 0));
     c = camps(119, court);
-    assert_true(!c.majority && !c.ram);
+    assert_true(!c.right && c.tied && !c.ram);
 }
 
 static void forgotten_reports_do_not_count(void **state) {
@@ -503,7 +535,7 @@ static void who_says_nothing_holds_nothing_up(void **state) {
 }
 
 /* A client that reports when the others' difference may be known is compared, and has no vote: two against
- * one, of whom one was late, is a tie; and nobody is host or judge too late. */
+ * one, of whom one was late, is a tie. */
 static void who_is_late_has_no_vote(void **state) {
     (void)state;
     struct kl_verdict_court court = court_of(7);
@@ -517,37 +549,29 @@ static void who_is_late_has_no_vote(void **state) {
     assert_int_equal(v.differs, 1);
     assert_int_equal(v.minority, 0);
     struct kl_verdict_camps c = camps(59, court);
-    assert_false(c.majority);
+    assert_true(c.tied);
     assert_int_equal(c.right, 0);
-    court.host = 0;
-    assert_int_equal(camps(59, court).right, 5); /* he is right, then, as he agrees with who is */
-    court.host = 1;
-    assert_int_equal(camps(59, court).right, 2);
-    court.host = 2;
-    assert_int_equal(camps(59, court).right, 0);
-    court.judge = 2, court.host = 1;
-    assert_int_equal(camps(59, court).right, 2);
 }
 
-/* He can have held the game up until it was too late for the others. As host he decides only what half of
- * them were there for. */
+/* A client can have held the game up until it was too late for the others: what less than half of them were
+ * there for is not even a tie. */
 static void who_is_alone_in_time_decides_nothing(void **state) {
     (void)state;
     struct kl_verdict_court court = court_of(7);
-    court.voters = 7, court.host = 0;
+    court.voters = 7;
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 9, 0));
     assert_true(opens(7, SOON + KL_REPORT_WAIT_US));
     report(3, ram_state(59, 1, 0)); /* watches: theirs is no tie either */
     court.awaited = 7;
-    assert_int_equal(camps(59, court).right, 0);
+    assert_false(camps(59, court).right || camps(59, court).tied);
     court.awaited = 1; /* the others are away */
     assert_int_equal(camps(59, court).right, 1);
     for (unsigned i = 1; i < 3; i++)
         report(i, ram_state(59, 1, 0));
-    assert_int_equal(camps(59, court).right, 0);
+    assert_false(camps(59, court).right || camps(59, court).tied);
     court.voters = 3;
-    assert_int_equal(camps(59, court).right, 1); /* of two players the host decides */
+    assert_true(camps(59, court).tied); /* of two players one is half */
 }
 
 /* Or the reports of long ago would be held against who has been healed since. */
@@ -585,7 +609,9 @@ int main(void) {
         T(a_flood_of_labels_pushes_nothing_out),
         T(a_full_table_forgets_the_oldest),
         cmocka_unit_test_setup(players_decide, fresh),
-        cmocka_unit_test_setup(on_a_tie_the_judge_then_the_host, fresh),
+        cmocka_unit_test_setup(on_a_tie_nobody_is_right, fresh),
+        cmocka_unit_test_setup(one_home_has_one_vote, fresh),
+        cmocka_unit_test(votes),
         cmocka_unit_test_setup(nothing_to_decide, fresh),
         cmocka_unit_test_setup(states_alone, fresh),
         cmocka_unit_test_setup(after_a_load_unequal_states_are_noted, fresh),

@@ -1,0 +1,88 @@
+/* The states to which a machine can go back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "core_wrapper/own_states.h"
+
+static struct kl_own_states own;
+
+static int clear(void **unused) {
+    (void)unused;
+    kl_own_states_clear(&own);
+    return 0;
+}
+
+static void keep(uint32_t frame, size_t len) {
+    uint8_t *bytes = malloc(4);
+    assert_non_null(bytes);
+    kl_own_states_keep(&own, frame, bytes, len);
+}
+
+static uint32_t found(uint32_t keyframe) {
+    const struct kl_own_state *s = kl_own_states_find(&own, keyframe);
+    return s ? s->frame : 0;
+}
+
+static void the_agreed_one_and_those_after_it(void **unused) {
+    (void)unused;
+    assert_int_equal(found(1000), 0);
+    for (uint32_t f = 60; f <= 240; f += 60)
+        keep(f, 100);
+    kl_own_states_agreed(&own, 59);
+    assert_int_equal(found(60), 60);
+    kl_own_states_agreed(&own, 120);
+    assert_int_equal(found(119), 0);
+    assert_int_equal(found(120), 120);
+    assert_int_equal(found(200), 180);
+    kl_own_states_agreed(&own, 1000); /* all are; the newest stays */
+    assert_true(own.count == 1 && found(1000) == 240);
+}
+
+/* However long no verdict comes, the agreed one stays. */
+static void a_new_one_takes_the_place_of_the_newest(void **unused) {
+    (void)unused;
+    for (uint32_t f = 60; f <= 6000; f += 60)
+        keep(f, 100);
+    assert_int_equal(own.count, KL_OWN_STATES);
+    assert_int_equal(found(60), 60);
+    assert_int_equal(found(5999), 180);
+    assert_int_equal(found(6000), 6000);
+}
+
+static void after_going_back(void **unused) {
+    (void)unused;
+    for (uint32_t f = 60; f <= 240; f += 60)
+        keep(f, 100);
+    kl_own_states_after(&own, 120);
+    assert_int_equal(found(1000), 120);
+    keep(180, 100);
+    keep(180, 100); /* the same frame again */
+    assert_true(own.count == 3 && found(1000) == 180);
+}
+
+static void of_large_states_fewer(void **unused) {
+    (void)unused;
+    for (uint32_t f = 60; f <= 600; f += 60)
+        keep(f, KL_OWN_STATES_MAX / 2);
+    assert_true(own.count == 2 && found(60) == 60 && found(600) == 600);
+    assert_true(kl_own_states_takes(KL_OWN_STATES_MAX / 2));
+    assert_false(kl_own_states_takes(KL_OWN_STATES_MAX / 2 + 1));
+    assert_false(kl_own_states_takes(0));
+    keep(660, KL_OWN_STATES_MAX / 2 + 1); /* it has grown */
+    assert_int_equal(found(660), 600);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(the_agreed_one_and_those_after_it, clear),
+        cmocka_unit_test_teardown(a_new_one_takes_the_place_of_the_newest, clear),
+        cmocka_unit_test_teardown(after_going_back, clear),
+        cmocka_unit_test_teardown(of_large_states_fewer, clear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
