@@ -117,7 +117,8 @@ try: print(s.recv(4096).decode())
 except OSError: print("no answer")
 END
 }
-plays() { status | grep -q 'PLAYING .*shooter'; }
+plays() { [[ $(status) == *PLAYING\ *shooter* ]]; }
+shows_something() { [ "$(import -window "$(window_of ann)" -depth 8 -format %k info:)" -gt 3 ]; }
 
 if command -v retroarch >/dev/null && command -v Xvfb >/dev/null && command -v xdotool >/dev/null; then
     run ann 0 --remove gambatte
@@ -136,10 +137,8 @@ if command -v retroarch >/dev/null && command -v Xvfb >/dev/null && command -v x
     check install/option-kept "the copied option is not in force" \
         grep -q 'nestopia_palette = "raw"' "$ra/config/Nestopia Keylock/Nestopia Keylock.opt"
     frontend_frames "$command_port" 30
-    window=$(window_of ann) # made anew for the game
-    [ -z "${PICTURE:-}" ] || import -window "$window" "$PICTURE"
-    check install/picture "the screen is empty" \
-        test "$(import -window "$window" -depth 8 -format %k info:)" -gt 3
+    check install/picture "the screen is empty" eventually 10 shows_something # the window is made anew for the game
+    [ -z "${PICTURE:-}" ] || import -window "$(window_of ann)" "$PICTURE"
     stop ann
     check install/end "exit status $?" test $? = 0
 else
