@@ -96,9 +96,19 @@ bool kl_choice_alone(void) {
 
 /* ---- going somewhere ---- */
 
+/* named: by the player, not by a list or by the game. */
+static uint8_t consent(const struct kl_config *is, bool quick, bool named) {
+    if (quick || is->trust == KL_TRUST_OFF) return KL_CONSENT_NONE;
+    if (is->trust == KL_TRUST_ON || *is->password) return KL_CONSENT_ROOM;
+    if (c.netplay) return KL_CONSENT_NONE;
+    if (named && is->linked) return KL_CONSENT_ROOM;
+    return named || is->unlisted ? KL_CONSENT_UNLISTED : KL_CONSENT_NONE;
+}
+
 static bool join(const char *room, uint8_t seats) {
     struct kl_config *is = &kl_w.config;
     bool quick = c.mode == KL_PLAY_QUICK;
+    bool named = !room && *is->room;
     if (room) snprintf(is->room, sizeof is->room, "%s", room);
     bool unnamed = !*is->room;
     if (unnamed) kl_join_room(is->room, c.nth);
@@ -108,6 +118,7 @@ static bool join(const char *room, uint8_t seats) {
     is->unlisted = c.netplay || (!quick && c.said.unlisted);
     is->once = c.netplay;
     if (quick || c.netplay) is->password[0] = 0;
+    is->consent = consent(is, quick, named);
     memset(&kl_w.status, 0, sizeof kl_w.status);
     if (!kl_join_open()) return false;
     kl_record_open();

@@ -86,6 +86,7 @@ static int set_link(struct kl_config *c, const char *v, char *err, size_t err_le
     c->port = url.port ? url.port : KL_DEFAULT_PORT;
     snprintf(c->room, sizeof c->room, "%s", url.room);
     snprintf(c->fingerprint, sizeof c->fingerprint, "%s", url.fingerprint);
+    c->linked = *url.room;
     return 0;
 }
 
@@ -246,6 +247,14 @@ static int set_password_file(struct kl_config *c, const char *v, char *err, size
     return good ? 0 : refuse(err, err_len, "KEYLOCK_PASSWORD_FILE", want, v);
 }
 
+static int set_trust(struct kl_config *c, const char *v, char *err, size_t err_len) {
+    bool on = false;
+    if (strcmp(v, "auto") != 0 && on_off(&on, "KEYLOCK_TRUST", v, err, err_len) != 0)
+        return refuse(err, err_len, "KEYLOCK_TRUST", "auto, on or off", v);
+    c->trust = strcmp(v, "auto") == 0 ? KL_TRUST_AUTO : on ? KL_TRUST_ON : KL_TRUST_OFF;
+    return 0;
+}
+
 static int set_unlisted(struct kl_config *c, const char *v, char *err, size_t err_len) {
     return on_off(&c->unlisted, "KEYLOCK_UNLISTED", v, err, err_len);
 }
@@ -370,6 +379,7 @@ static const struct {
     {"password", "KEYLOCK_PASSWORD", set_password},
     {"password_file", "KEYLOCK_PASSWORD_FILE", set_password_file},
     {"unlisted", "KEYLOCK_UNLISTED", set_unlisted},
+    {"trust", "KEYLOCK_TRUST", set_trust},
     {"slow", "KEYLOCK_SLOW", set_slow},
     {"insecure_lan", "KEYLOCK_INSECURE_LAN", set_insecure_lan},
     {"seat_time", "KEYLOCK_SEAT_TIME", set_seat_time},

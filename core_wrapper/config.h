@@ -20,6 +20,9 @@
 #define KL_CONFIG_SEAT_TIME_MAX 3600
 
 enum kl_play_mode { KL_PLAY_AUTO, KL_PLAY_ALONE, KL_PLAY_QUICK, KL_PLAY_ROOM, KL_PLAY_SPECTATE };
+/* In the players of a room: this machine loads their states and the host's saves. AUTO: with a password, by a
+ * link, or if the player named the room and the relay does not list it. Never in a quick match. */
+enum kl_trust { KL_TRUST_AUTO, KL_TRUST_ON, KL_TRUST_OFF };
 enum kl_practice { KL_PRACTICE_AUTO, KL_PRACTICE_ON, KL_PRACTICE_OFF }; /* AUTO: unset, and on */
 
 struct kl_config {
@@ -34,6 +37,9 @@ struct kl_config {
     uint8_t seats;                             /* wanted, 0: spectator */
     char password[KL_DOOR_PASSWORD_MAX + 1];   /* of the room; "": none */
     bool unlisted;                             /* the relay does not list a room made here */
+    enum kl_trust trust;                       /* in the players of a room */
+    bool linked;                               /* the room is that of a link */
+    uint8_t consent;                           /* enum kl_consent; only choice.c sets this */
     bool once;    /* a room made here lets in one player at a time, when its host opens it; only choice.c sets
                      this */
     bool quick;   /* a room for quick matches; only choice.c sets this and the next one */

@@ -68,6 +68,7 @@ static void fill_hello(struct kl_hello *hello, bool any_version) {
         (uint8_t)((kl_w.config.unlisted ? KL_DOOR_UNLISTED : 0) | (kl_w.config.let_go ? KL_DOOR_LET_GO : 0) |
                   (kl_w.config.once ? KL_DOOR_ONCE : 0) | (kl_w.config.quick ? KL_DOOR_QUICK : 0) |
                   (kl_w.config.seated ? KL_DOOR_SEAT : 0));
+    hello->consent = kl_w.config.consent;
     hello->seat_time_s = kl_w.config.seat_time_s;
     if (any_version)
         kl_identity_any_version(&hello->facts, &info);

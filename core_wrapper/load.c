@@ -16,7 +16,6 @@
 #include "core_wrapper/identity.h"
 #include "core_wrapper/netplay.h"
 #include "core_wrapper/play.h"
-#include "core_wrapper/quick.h"
 #include "core_wrapper/room_profile.h"
 #include "core_wrapper/wish.h"
 
@@ -285,12 +284,10 @@ static void put_saves(struct kl_savefiles *files) {
     }
 }
 
-/* Strangers get none: of a quick match neither saves nor small files, of a room that anybody may enter no
- * small files. */
+/* Of a room that anybody may enter strangers get no small files. */
 static void put_files(struct kl_start *s, struct kl_savefiles *files) {
-    bool quick = !strncmp(kl_w.config.room, KL_QUICK_PREFIX, strlen(KL_QUICK_PREFIX));
-    bool public = quick || (!kl_w.config.unlisted && !*kl_w.config.password);
-    if (!quick) put_saves(files);
+    bool public = !kl_w.config.unlisted && !*kl_w.config.password;
+    put_saves(files);
     if (!public) kl_gifts_collect(files, kl_w.system_dir, kl_w.content.stem);
     for (unsigned i = 0; i < files->count; i++) {
         struct kl_start_file *f = &s->file[s->file_count++];
@@ -300,7 +297,7 @@ static void put_files(struct kl_start *s, struct kl_savefiles *files) {
     }
 }
 
-int kl_load_start_data(uint8_t **out, size_t *len, char *err, size_t err_len) {
+int kl_load_start_data(bool bare, uint8_t **out, size_t *len, char *err, size_t err_len) {
     struct kl_start *s = calloc(1, sizeof *s);
     struct kl_savefiles *files = calloc(1, sizeof *files);
     int n = -1;
@@ -309,8 +306,10 @@ int kl_load_start_data(uint8_t **out, size_t *len, char *err, size_t err_len) {
         kl_room_profile_put(&s->profile);
         put_options(s);
         put_devices(s);
-        put_memories(s);
-        put_files(s, files);
+        if (!bare) {
+            put_memories(s);
+            put_files(s, files);
+        }
         size_t bound = kl_start_bound(s);
         *out = malloc(bound);
         if (*out) n = kl_start_encode(s, *out, bound);
@@ -330,6 +329,16 @@ int kl_load_start_data(uint8_t **out, size_t *len, char *err, size_t err_len) {
 }
 
 /* ---- the load afresh ---- */
+
+/* Another's bytes are loaded only with the player's consent. */
+static int may_load(const struct kl_start *s, char *err, size_t err_len) {
+    bool bare = s->memory_count == 0 && s->file_count == 0;
+    if (bare || kl_w.config.consent != KL_CONSENT_NONE) return 0;
+    snprintf(err, err_len,
+             "the room's game began with its host's saves, and this machine loads none of strangers: set "
+             "trust = on if you know the players");
+    return -1;
+}
 
 static int write_files(const struct kl_start *s, char *err, size_t err_len) {
     if (kl_savedir_fresh(&kl_w.dir, "save", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len) != 0)
@@ -423,7 +432,8 @@ int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_
     struct kl_start *s = calloc(1, sizeof *s);
     int r = -1;
     snprintf(err, err_len, "the room's start data is damaged");
-    if (s && kl_start_decode(s, data, len) == 0 && write_files(s, err, err_len) == 0) {
+    if (s && kl_start_decode(s, data, len) == 0 && may_load(s, err, err_len) == 0 &&
+        write_files(s, err, err_len) == 0) {
         forget_library();
         kl_room_profile_take(&s->profile);
         take_options(s);

@@ -14,8 +14,8 @@ void kl_load_open(bool final);
  * then stands still. False after kl_wrapper_fail(). */
 bool kl_load_first(bool special, unsigned type, const struct retro_game_info *info, size_t count);
 
-/* The host's start data as things stand; malloced. 0, or -1 with a line in err. */
-int kl_load_start_data(uint8_t **out, size_t *len, char *err, size_t err_len);
+/* The host's start data as things stand; malloced. bare: without saves. 0, or -1 with a line in err. */
+int kl_load_start_data(bool bare, uint8_t **out, size_t *len, char *err, size_t err_len);
 
 /* Unloads the core for real and loads it again with the start data. Fills in the facts that only show then.
  * 0, or -1 with a line in err: then no content is loaded. */

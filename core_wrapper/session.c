@@ -44,7 +44,7 @@ static void give_start(void) {
     char err[KLW_TEXT_MAX];
     uint8_t *data;
     size_t len;
-    if (kl_load_start_data(&data, &len, err, sizeof err) != 0) {
+    if (kl_load_start_data(kl_w.status.bare, &data, &len, err, sizeof err) != 0) {
         die(err);
         return;
     }

@@ -55,6 +55,10 @@ const char cmd_play_help[] =
     "                       standard input\n"
     "  --password-file FILE a file whose first line is the password\n"
     "  --unlisted           the relay does not list a room made here\n"
+    "  --trust WHEN         this machine loads other players' states and the host's saves: auto (default: "
+    "with a password,\n"
+    "                       by a link, or in a room that you name and the relay does not list), on or off;\n"
+    "                       never in a quick match\n"
     "  --slow watch|out     in a room made here, a late player whose machine cannot catch up watches, or "
     "leaves\n"
     "  --seat-time S        a room made here keeps the seat of a lost player for 1 to 3600 s (default 0: as "
@@ -126,6 +130,7 @@ static const struct passed {
     {"password", "password", "KEYLOCK_PASSWORD", false},
     {"password-file", "password_file", "KEYLOCK_PASSWORD_FILE", false},
     {"unlisted", "unlisted", "KEYLOCK_UNLISTED", true},
+    {"trust", "trust", "KEYLOCK_TRUST", false},
     {"slow", "slow", "KEYLOCK_SLOW", false},
     {"seat-time", "seat_time", "KEYLOCK_SEAT_TIME", false},
     {"insecure-lan", "insecure_lan", "KEYLOCK_INSECURE_LAN", true},

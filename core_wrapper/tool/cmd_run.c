@@ -55,6 +55,7 @@ static void export_place(const struct kl_run_options *o) {
     if (o->password) setenv("KEYLOCK_PASSWORD", o->password, 1);
     if (o->password_file) setenv("KEYLOCK_PASSWORD_FILE", o->password_file, 1);
     if (o->unlisted) setenv("KEYLOCK_UNLISTED", "on", 1);
+    if (o->trust) setenv("KEYLOCK_TRUST", o->trust, 1);
     if (o->insecure_lan) setenv("KEYLOCK_INSECURE_LAN", "on", 1);
     if (o->seat_time_s) tool_export_number("KEYLOCK_SEAT_TIME", o->seat_time_s);
     setenv("KEYLOCK_INVITE", "on", 0);

@@ -75,6 +75,9 @@ const char cmd_run_help[] =
     "                       standard input\n"
     "  --password-file FILE a file whose first line is the password\n"
     "  --unlisted           the relay does not list a room made here\n"
+    "  --trust WHEN         this machine loads other players' states and the host's saves: auto (default: "
+    "with a password,\n"
+    "                       by a link, or in a room that you name and the relay does not list), on or off\n"
     "  --seat-time S        a room made here keeps the seat of a lost player for 1 to 3600 s (default: the "
     "relay's)\n"
     "  --insecure-lan       no encryption, if the relay was started with the same option\n"
@@ -152,6 +155,7 @@ enum {
     O_PASSWORD,
     O_PASSWORD_FILE,
     O_UNLISTED,
+    O_TRUST,
     O_SEAT_TIME,
     O_INSECURE_LAN,
     O_ROOM,
@@ -195,6 +199,7 @@ static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
                                       {"password", required_argument, NULL, O_PASSWORD},
                                       {"password-file", required_argument, NULL, O_PASSWORD_FILE},
                                       {"unlisted", no_argument, NULL, O_UNLISTED},
+                                      {"trust", required_argument, NULL, O_TRUST},
                                       {"seat-time", required_argument, NULL, O_SEAT_TIME},
                                       {"insecure-lan", no_argument, NULL, O_INSECURE_LAN},
                                       {"room", required_argument, NULL, O_ROOM},
@@ -327,6 +332,7 @@ static int take(struct kl_run_options *o, int c) {
         return checked("password", "password", o->password);
     case O_PASSWORD_FILE: o->password_file = optarg; return checked("password-file", "password_file", optarg);
     case O_UNLISTED: o->unlisted = true; return 0;
+    case O_TRUST: o->trust = optarg; return checked("trust", "trust", optarg);
     case O_SEAT_TIME: return tool_number("seat-time", optarg, 1, KL_CONFIG_SEAT_TIME_MAX, &o->seat_time_s);
     case O_INSECURE_LAN: o->insecure_lan = true; return 0;
     case O_ROOM: o->room = optarg; return 0;

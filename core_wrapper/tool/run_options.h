@@ -19,7 +19,7 @@ struct kl_run_command {
 struct kl_run_options {
     const char *core, *content, *input, *hash_out, *trace, *system_dir, *save_dir;
     const char *relay, *room, *name, *wrapper, *wav, *policy; /* policy NULL: the wrapper's default */
-    const char *link, *password, *password_file;
+    const char *link, *password, *password_file, *trust;
     const char *record, *states, *corrupt;
     const char *option[KLT_CORE_OPTIONS];
     unsigned option_count;

@@ -58,6 +58,7 @@ struct kl_stay_status {
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* of the relay reached; empty before */
     uint8_t cipher;                             /* enum kl_cipher in force; 0 before */
     struct kl_welcome welcome;                  /* from KL_STAY_WAITING on */
+    bool bare;                                  /* with KL_STAY_SEND_START: without saves */
     struct kl_prepare prepare;                  /* from KL_STAY_FETCHING on */
     struct kl_roster roster;
     uint32_t data_done, data_total; /* start data progress, bytes */

@@ -146,7 +146,14 @@ static void on_verdict(struct kl_stay *s, const struct kl_verdict *v) {
     kl_stay_happened(s);
 }
 
-static void on_send(struct kl_stay *s) {
+static void on_send(struct kl_stay *s, bool bare) {
+    if (s->is_given && s->status.bare != bare && s->start != s->given) { /* others are here now */
+        s->heap.put(s->given);
+        s->given = NULL;
+        s->is_given = false;
+        s->uploaded = 0;
+    }
+    s->status.bare = bare;
     if (s->is_given)
         s->uploaded = 0; /* asked again, after a return */
     else if (s->status.phase == KL_STAY_WAITING)
@@ -200,7 +207,7 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
     case KL_MSG_REFUSE: on_refuse(s, &m->text); break;
     case KL_MSG_ROSTER: on_roster(s, &m->roster); break;
     case KL_MSG_SEAT: on_seat(s, &m->seat); break;
-    case KL_MSG_SEND: on_send(s); break;
+    case KL_MSG_SEND: on_send(s, m->bare); break;
     case KL_MSG_HISTORY: on_history(s, &m->past, now_us); break;
     case KL_MSG_TICKET: kl_stay_take_ticket(s, &m->piece); break;
     case KL_MSG_WANT: kl_stay_take_want(s, &m->want); break;

@@ -192,6 +192,7 @@ static void make_return(struct kl_stay *s, struct kl_msg *m) {
     memcpy(r->seat_key, s->seat.pub, sizeof r->seat_key);
     r->fresh = !s->joined || s->unloaded;
     r->facts = s->hello.facts;
+    r->consent = s->hello.consent;
     if (!r->fresh) describe_past(s, r);
     kl_seat_sign(&s->seat, s->dial.s.outcome.keys.binding, r->token, r->signature);
 }

@@ -103,7 +103,9 @@ void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t no
     if (shot->begins) kl_stay_begin_at(s, o, now_us);
     shot->offer = *o;
     shot->have = 0;
-    shot->coming = s->heap.get(o->packed);
+    /* The relay knows of our consent; another word counts for nothing. */
+    bool consents = s->hello.consent != KL_CONSENT_NONE;
+    shot->coming = consents ? s->heap.get(o->packed) : NULL;
     if (shot->coming) return;
     shot->healed = (struct kl_healed){.keyframe = o->keyframe, .how = KL_HEALED_NOT};
     shot->healed_wanted = true;

@@ -146,6 +146,7 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
         kl_write_string(&w, m->text.text);
         break;
     case KL_MSG_WELCOME: kl_write_welcome(&w, &m->welcome); break;
+    case KL_MSG_SEND: kl_write_u8(&w, m->bare); break;
     case KL_MSG_ROSTER: write_roster(&w, &m->roster); break;
     case KL_MSG_PREPARE:
         kl_write_u64(&w, m->prepare.epoch_s);
@@ -199,7 +200,7 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
         kl_read_string(&r, m->text.text, sizeof m->text.text);
         break;
     case KL_MSG_WELCOME: kl_read_welcome(&r, &m->welcome); break;
-    case KL_MSG_SEND: break;
+    case KL_MSG_SEND: m->bare = kl_read_bool(&r); break;
     case KL_MSG_ROSTER: read_roster(&r, &m->roster); break;
     case KL_MSG_PREPARE:
         m->prepare.epoch_s = kl_read_u64(&r);

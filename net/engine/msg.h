@@ -72,6 +72,7 @@ struct kl_hello {
     struct kl_params params; /* wish; valid if this client makes the room */
     struct kl_facts facts;
     uint8_t door;         /* KL_DOOR_*, but for LOCKED; valid if this client makes the room */
+    uint8_t consent;      /* enum kl_consent */
     uint16_t seat_time_s; /* wished time that seats are kept; 0: the relay's default */
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
 };
@@ -84,6 +85,12 @@ enum {
     KL_DOOR_AGAIN = 32, /* a watcher after a lost link: it makes no room, and plays in none */
     KL_DOOR_QUICK = 64, /* a room for quick matches: made as one, and only such a one is entered */
     KL_DOOR_SEAT = 128  /* only with the seats wanted: refused rather than made a watcher */
+};
+/* The client loads other players' bytes: their states, and the host's saves. */
+enum kl_consent {
+    KL_CONSENT_NONE,
+    KL_CONSENT_UNLISTED, /* if the relay does not list the room */
+    KL_CONSENT_ROOM
 };
 enum { KL_PROVE = 0, KL_PROVE_SET = 1 }; /* `what` of DOOR and PROVE */
 struct kl_door_msg {
@@ -105,6 +112,7 @@ struct kl_return {
     uint32_t tags;                /* it has the tags of the intervals below; 0 with fresh */
     uint8_t digest[KL_TAG_BYTES]; /* of its frames: net/PROTOCOL.md §7, kept seats */
     struct kl_facts facts;
+    uint8_t consent; /* enum kl_consent */
 };
 struct kl_data {
     uint32_t offset, total;
@@ -294,6 +302,7 @@ struct kl_msg {
         struct kl_text text;
         struct kl_welcome welcome;
         struct kl_roster roster;
+        bool bare; /* SEND: without saves, since a client does not load them */
         struct kl_prepare prepare;
         struct kl_verdict verdict;
         struct kl_door_msg door;

@@ -8,6 +8,7 @@ void kl_write_hello(struct kl_writer *w, const struct kl_hello *h) {
     kl_write_params(w, &h->params);
     kl_write_facts(w, &h->facts);
     kl_write_u8(w, h->door);
+    kl_write_u8(w, h->consent);
     kl_write_u16(w, h->seat_time_s);
     kl_write_bytes(w, h->seat_key, sizeof h->seat_key);
 }
@@ -23,6 +24,7 @@ int kl_read_hello(struct kl_reader *r, struct kl_hello *h) {
     h->door = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO | KL_DOOR_ONCE |
                                    KL_DOOR_AGAIN | KL_DOOR_QUICK | KL_DOOR_SEAT);
     if (h->door & KL_DOOR_LOCKED) r->failed = true;
+    h->consent = kl_read_count(r, KL_CONSENT_ROOM);
     h->seat_time_s = kl_read_u16(r);
     kl_read_into(r, h->seat_key, sizeof h->seat_key);
     if (h->room[0] == 0 || h->name[0] == 0) r->failed = true;
@@ -90,6 +92,7 @@ void kl_write_return(struct kl_writer *w, const struct kl_return *b) {
     kl_write_u32(w, b->tags);
     kl_write_bytes(w, b->digest, sizeof b->digest);
     kl_write_facts(w, &b->facts);
+    kl_write_u8(w, b->consent);
 }
 
 void kl_read_return(struct kl_reader *r, struct kl_return *b) {
@@ -105,5 +108,6 @@ void kl_read_return(struct kl_reader *r, struct kl_return *b) {
     b->tags = kl_read_u32(r);
     kl_read_into(r, b->digest, sizeof b->digest);
     kl_read_facts(r, &b->facts);
+    b->consent = kl_read_count(r, KL_CONSENT_ROOM);
     if (b->room[0] == 0 || b->first > b->have || (b->fresh && (b->have || b->tags))) r->failed = true;
 }

@@ -348,6 +348,38 @@ static void settle_tie(struct kl_lobby_room *r, const struct kl_verdict_camps *c
     }
 }
 
+/* One that loads no state of others, against a majority. */
+static void heal_alone(struct kl_lobby_room *r, unsigned member, bool own, uint64_t now_us) {
+    bool tried = r->heal.agreed == r->heal.rewound;
+    if (own && !tried)
+        go_back(r, (uint16_t)(1U << member), now_us);
+    else if (has_no_own(r, member, now_us))
+        count_one(r);
+    else if (own)
+        go_back(r, (uint16_t)(1U << member), now_us);
+    else
+        kl_lobby_put_out(
+            r, member, KL_REFUSE_DESYNC,
+            "out of sync: you load no state of other players (trust = on, if you know them), and "
+            "this relay does not keep the game's beginning",
+            now_us);
+}
+
+/* Those in the wrong that load no state of others; the rest stays to be healed. */
+static void heal_those_alone(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_heal *h = &r->heal;
+    uint16_t wrong = h->wrong, alone = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(wrong, i) && !r->member[i].consents) alone |= (uint16_t)(1U << i);
+    uint32_t rewound = h->rewound;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!has_bit(alone, i)) continue;
+        h->rewound = rewound;
+        heal_alone(r, i, h->agreed && has_bit(h->agreed_by, i) && !r->shot.unfit, now_us);
+    }
+    h->wrong = wrong & (uint16_t)~alone;
+}
+
 /* The members whose machines are to be healed: all but those in the right. */
 static uint16_t in_the_wrong(const struct kl_lobby_room *r, uint16_t members) {
     uint16_t wrong = 0;
@@ -379,6 +411,11 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
         return;
     }
     if (too_often(r, c, now_us)) return;
+    heal_those_alone(r, now_us);
+    if (!h->wrong) {
+        stop(r);
+        return;
+    }
     if (r->shot.unfit) {
         no_more(r, "this core gives no state");
         return;

@@ -157,7 +157,8 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
         snprintf(text, cap, "%s", why);
         return KL_REFUSE_IDENTITY;
     }
-    if (r->phase == KL_ROOM_PLAYING && kl_lobby_way_closed(r, why, sizeof why)) {
+    if (r->phase == KL_ROOM_PLAYING &&
+        kl_lobby_way_closed(r, kl_lobby_consents(r, h->consent), why, sizeof why)) {
         snprintf(text, cap, "%s", why);
         return KL_REFUSE_STARTED;
     }
@@ -213,6 +214,10 @@ int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, 
     return r ? objection(r, h, address, text, cap) : objection_new(l, h, address, text, cap);
 }
 
+bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
+    return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->doors & KL_DOOR_UNLISTED);
+}
+
 /* The account of somebody who left the room and comes again: with that seat key, or from that address. */
 static struct kl_account account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
                                     const char *address) {
@@ -237,6 +242,8 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     struct kl_account account = account_of(r, seat_key, c->address);
     *m = (struct kl_lobby_member){
         .here = true, .linked = true, .peer = peer, .seats = seats, .joined = r->joins++};
+    m->consents = kl_lobby_consents(r, c->consent);
+    m->way.no_states = !m->consents;
     memcpy(m->name, name, sizeof m->name);
     memcpy(m->seat_key, seat_key, sizeof m->seat_key);
     kl_lobby_note_address(m, c->address);
@@ -288,6 +295,7 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
     struct kl_lobby_room *r = kl_lobby_find(l, h->room);
     const char *address = l->client[peer].address;
     int code = 0;
+    l->client[peer].consent = h->consent;
     if (kl_plain_reads(h->name, "relay")) {
         snprintf(text, sizeof text, "the name \"relay\" is the relay's own; choose another name");
         code = KL_REFUSE_DOOR;
@@ -348,8 +356,9 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
     unsigned most = r->phase >= KL_ROOM_PLAYING ? r->params.players : r->lobby->limits.seats;
     char why[KL_TEXT_MAX];
+    bool quick = r->doors & KL_DOOR_QUICK; /* nobody consents there */
     bool way = r->phase < KL_ROOM_PLAYING ||
-               (r->phase == KL_ROOM_PLAYING && !kl_lobby_way_closed(r, why, sizeof why));
+               (r->phase == KL_ROOM_PLAYING && !kl_lobby_way_closed(r, !quick, why, sizeof why));
     unsigned waiting = kl_lobby_waiting(r, NULL);
     bool joinable = way && !(r->doors & KL_DOOR_LOCKED) && kl_lobby_member_free(r) < KL_MAX_CLIENTS &&
                     filled < r->params.players && !waiting;

@@ -102,6 +102,7 @@ struct kl_lobby_member {
     uint32_t sent;        /* bytes of start data sent */
     bool fetched;         /* all start data is sent and acknowledged: it loads */
     bool gave;            /* it gave the start data */
+    bool consents;        /* it loads other players' bytes */
     uint64_t deadline_us; /* for its next message that we wait for; 0: none */
     uint64_t waited_us;   /* begin of that wait, moved by the time it was away */
     uint32_t furthest;    /* the most bytes of start data acknowledged */
@@ -253,6 +254,7 @@ struct kl_lobby_client { /* by peer */
     struct kl_lobby_room *room;
     unsigned member;
     struct kl_lobby_watcher *watcher; /* with KL_CLIENT_WATCHER */
+    uint8_t consent;                  /* enum kl_consent, of its HELLO or RETURN */
     char address[KL_ADDRESS_MAX];
 };
 
@@ -298,6 +300,8 @@ void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 /* A free place for a member. */
 unsigned kl_lobby_member_free(const struct kl_lobby_room *r); /* KL_MAX_CLIENTS: there is none */
 /* Makes the client of this connection a member with these seats, and welcomes it. */
+/* True: a client with this consent (enum kl_consent) loads other players' bytes in this room. */
+bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);
 unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
                         uint8_t seats, uint64_t now_us);
 /* The code of the refusal that this HELLO gets, with its text; 0: it may enter. r: the room, or NULL to make
@@ -412,9 +416,9 @@ void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us);
 enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t);
 /* True if snapshots of this room are possible. */
 bool kl_lobby_way_has_states(const struct kl_lobby_room *r);
-/* True: a client without history cannot be brought up to date. why: the text for such a client, in any
- * case. */
-bool kl_lobby_way_closed(const struct kl_lobby_room *r, char *why, size_t cap);
+/* True: a client without history cannot be brought up to date. consents: it loads others' states. why: the
+ * text for such a client, in any case. */
+bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap);
 /* A member is about to load: orders the snapshot that it may need then. */
 void kl_lobby_way_ahead(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 /* A member that is loaded and has every frame below `have` sets out, now or when its way is known. May put it

@@ -196,7 +196,8 @@ static bool has_loaded(const struct kl_lobby_room *r, unsigned member, const str
 
 /* During the game: the member goes on from its frames, or gets everything anew. */
 static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_return *b, uint64_t now_us) {
-    const struct kl_way_trip t = {.have = b->have, .fps = r->member[member].way.fps};
+    const struct kl_way_trip *way = &r->member[member].way;
+    const struct kl_way_trip t = {.have = b->have, .fps = way->fps, .no_states = way->no_states};
     bool on = has_loaded(r, member, b) && b->have <= r->lock.next_close && kl_lobby_past_same(r, b) &&
               kl_lobby_way_to_present(r, &t) != KL_WAY_NONE;
     kl_lobby_past_returned(r, member, on ? b->tags : 0);
@@ -218,6 +219,9 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
     displace(r, member, now_us);
     memmove(m->token_hash[1], m->token_hash[which], KL_SEAT_HASH); /* until the new one has been used */
     m->any_token = false;
+    c->consent = b->consent;
+    m->consents = kl_lobby_consents(r, b->consent);
+    m->way.no_states = m->way.no_states || !m->consents;
     m->linked = true;
     m->peer = peer;
     m->malformed = 0;

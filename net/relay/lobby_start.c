@@ -54,13 +54,21 @@ static void set_deadline(struct kl_lobby_member *m, uint64_t now_us) {
 /* --- the host gives --------------------------------------------------------------------------------------
  */
 
+/* One machine that does not load the host's saves, and no machine begins with them. */
+static bool all_consent(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && !r->member[i].consents) return false;
+    return true;
+}
+
 static void ask_host(struct kl_lobby_room *r) {
     struct kl_lobby_member *host = &r->member[r->host];
+    struct kl_msg m = {.kind = KL_MSG_SEND, .bare = !all_consent(r)};
     r->phase = KL_ROOM_ASKED;
     host->deadline_us = by_when_us(host, 0);
-    kl_lobby_log_member(KL_LOG_INFO, "asked_start_data", r, r->host, "filled=%u",
-                        kl_lobby_count(kl_lobby_seats_filled(r)));
-    kl_lobby_send(r->lobby, host->peer, &(struct kl_msg){.kind = KL_MSG_SEND});
+    kl_lobby_log_member(KL_LOG_INFO, "asked_start_data", r, r->host, "filled=%u saves=%d",
+                        kl_lobby_count(kl_lobby_seats_filled(r)), !m.bare);
+    kl_lobby_send(r->lobby, host->peer, &m);
 }
 
 /* had: it has the start data, for it gave it. */

@@ -142,6 +142,7 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
     memcpy(w->name, h->name, sizeof w->name);
     memcpy(w->seat_key, h->seat_key, sizeof w->seat_key);
     w->notices = r->watch.notices;
+    w->way.no_states = !kl_lobby_consents(r, h->consent);
     c->state = KL_CLIENT_WATCHER;
     c->room = r;
     c->watcher = w;

@@ -86,7 +86,7 @@ static void go(struct kl_lobby_room *r, unsigned member, enum kl_way way, uint64
     if (snapshot) by_snapshot(r, member, way == KL_WAY_COMING ? coming(r, &m->way) : r->shot.kept, now_us);
     if (way == KL_WAY_HISTORY) by_history(r, member, now_us);
     if (way != KL_WAY_NONE) return;
-    kl_lobby_way_closed(r, text, sizeof text);
+    kl_lobby_way_closed(r, m->consents, text, sizeof text);
     kl_lobby_put_out(r, member, KL_REFUSE_STARTED, text, now_us);
 }
 
@@ -217,10 +217,11 @@ void kl_lobby_way_left(struct kl_lobby_room *r, unsigned member) {
 /* --- when there is none -----------------------------------------------------------------------------------
  */
 
-bool kl_lobby_way_closed(const struct kl_lobby_room *r, char *why, size_t cap) {
-    const struct kl_way_trip t = {0};
-    const char *states = r->shot.unfit ? "its core gives no state to begin from"
-                                       : "its machines have no state in common to begin from";
+bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap) {
+    const struct kl_way_trip t = {.no_states = !consents};
+    const char *states = !consents       ? "you load no state of other players (trust = on, if you know them)"
+                         : r->shot.unfit ? "its core gives no state to begin from"
+                                         : "its machines have no state in common to begin from";
     snprintf(why, cap,
              "room %s has played for too long: this relay does not keep its beginning any more, and %s",
              r->name, kl_lobby_start_is_kept(r) ? states : "not its saves either");

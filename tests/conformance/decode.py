@@ -198,7 +198,7 @@ def any_message(rng):
         return [rng.randint(0, total - count), total, some(count)]
     make = {
         1: lambda: [VERSION, any_text(rng, 23, 1), any_text(rng, 23, 1), rng.randint(0, 8), any_params(rng), any_facts(rng),
-                    rng.choice([0, 1, 2, 3, 8, 9, 11]), rng.randrange(65536), some(32)],
+                    rng.choice([0, 1, 2, 3, 8, 9, 11]), rng.randrange(3), rng.randrange(65536), some(32)],
         2: lambda: [1000, 5000, rng.randbytes(rng.choice([0, 1, 1000])).hex()],
         3: lambda: [any_facts(rng)],
         4: lambda: (lambda values: [u32(rng)] + values + [0 if values[1] is None else rng.randrange(3)])(
@@ -208,7 +208,7 @@ def any_message(rng):
         7: lambda: [rng.randrange(2), some(32), some(16)],
         8: lambda: [any_text(rng, 23, 1), some(16), some(32), some(64)] +
                    rng.choice([[1, rng.randrange(2), 0, 0, 0], [0, rng.randrange(2), 2**31, rng.choice([0, 7, 2**31]), u32(rng)]]) +
-                   [some(16), any_facts(rng)],
+                   [some(16), any_facts(rng), rng.randrange(3)],
         10: lambda: rng.choice([lambda: [0] + make[27](), lambda: [1] + any_piece(2**32 - 1), lambda: [1, 0, 0, ""],
                                 lambda: [2] + make[25](), lambda: [3] + make[26](), lambda: [4]])(),
         16: lambda: [u32(rng)] + rng.choice([[255, 0, 0], [rng.randrange(16), rng.randrange(256), rng.randrange(2)]]) +
@@ -218,7 +218,7 @@ def any_message(rng):
                       for _ in range(rng.choice([0, 2, 16]))], rng.randrange(65536), rng.randint(0, 300),
                      [[rng.choice([255, rng.randrange(16)]), rng.randrange(2), any_text(rng, 23)] for _ in range(rng.choice([0, 2, 16]))]],
         19: lambda: [rng.choice([0, 2**64 - 1]), u32(rng)],
-        20: lambda: [],
+        20: lambda: [rng.randrange(2)],
         21: lambda: [u32(rng), u32(rng), rng.randint(0, 3), rng.randrange(2), rng.randrange(65536), rng.randrange(65536), u32(rng)],
         23: lambda: [rng.randrange(2), some(16), some(32)],
         24: lambda: [some(16)],
@@ -405,13 +405,14 @@ def wrong_messages():
     params = bytes([1, 3, 2, 0, 0]) + bytes(4) + (60000000).to_bytes(4, "little") + bytes(1)
     name, frame = b"\x01a", b"\x00\x01\xff\x00"
     yield lay(6, 16, bytes(97))
-    hello = lambda door: lay(1, VERSION, 0, name, name, 1, params, 0, door, bytes(34))
+    hello = lambda door, consent=0: lay(1, VERSION, 0, name, name, 1, params, 0, door, consent, bytes(34))
     assert decode("message", 0, hello(251)) != "malformed"
-    yield from (hello(4), hello(12), hello(20), hello(68))                                     # HELLO: locked
+    yield from (hello(4), hello(12), hello(20), hello(68), hello(0, 3))                                     # HELLO: locked
     yield lay(7, 2, bytes(48))                                                      # PROVE: what
-    back = lambda flags, have, tags, room=name, first=0: lay(8, room, bytes(112), flags, have, 0, 0, 0, first, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0)
+    back = lambda flags, have, tags, room=name, first=0, consent=2: lay(8, room, bytes(112), flags, have, 0, 0, 0, first, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0, consent)
     assert decode("message", 0, back(2, 1, 1)) != "malformed"
-    yield from (back(4, 0, 0), back(1, 1, 0), back(1, 0, 1), back(0, 0, 0, b"\x00"), back(0, 1, 0, first=2))
+    yield from (back(4, 0, 0), back(1, 1, 0), back(1, 0, 1), back(0, 0, 0, b"\x00"), back(0, 1, 0, first=2), back(0, 0, 0, consent=3))
+    yield lay(20, 2)
     yield lay(10, 5)
     yield lay(10, 4, 0)
     yield lay(28, 4, bytes(4))

@@ -172,7 +172,7 @@ static void print_hello(const struct kl_hello *h) {
     print_params(&h->params);
     putchar(',');
     print_facts(&h->facts);
-    printf(",%u,%u,", h->door, h->seat_time_s);
+    printf(",%u,%u,%u,", h->door, h->consent, h->seat_time_s);
     print_hex(h->seat_key, sizeof h->seat_key);
 }
 
@@ -199,6 +199,7 @@ static void print_return(const struct kl_return *b) {
     print_hex(b->digest, sizeof b->digest);
     putchar(',');
     print_facts(&b->facts);
+    printf(",%u", b->consent);
 }
 
 static void print_piece(const struct kl_piece *p) {
@@ -258,7 +259,7 @@ static int print_message(const uint8_t *b, size_t len) {
     case KL_MSG_PREPARE:
         printf(",%llu,%u", (unsigned long long)m.prepare.epoch_s, m.prepare.data_bytes);
         break;
-    case KL_MSG_SEND: break;
+    case KL_MSG_SEND: printf(",%d", m.bare); break;
     case KL_MSG_VERDICT:
         printf(",%u,%u,%u,%d,%u,%u,%u", m.verdict.frame, m.verdict.first, m.verdict.differs,
                m.verdict.complete, m.verdict.minority, m.verdict.healed, m.verdict.agreed);

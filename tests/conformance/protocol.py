@@ -270,7 +270,7 @@ def read_message(r, _seats):
         m.append(r.u(2))
         if m[1] != VERSION:
             raise Version
-        m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 251), r.u(2), r.hex(32)]
+        m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 251), r.u(1, 2), r.u(2), r.hex(32)]
         need(not m[7] & 4)
     elif kind == 2:
         m += [r.u(4), r.u(4)]
@@ -296,7 +296,7 @@ def read_message(r, _seats):
     elif kind == 8:
         m += [r.str(23, 1), r.hex(16), r.hex(32), r.hex(64)]
         flags = r.u(1, 3)
-        m += [flags & 1, flags >> 1, r.u(4), r.u(4), r.u(4), r.hex(16), read_facts(r)]
+        m += [flags & 1, flags >> 1, r.u(4), r.u(4), r.u(4), r.hex(16), read_facts(r), r.u(1, 2)]
         need(m[8] <= m[7] and (not m[5] or m[7] == m[9] == 0))
     elif kind == 10:
         m.append(r.u(1, 5))
@@ -344,6 +344,7 @@ def read_message(r, _seats):
         m += [r.u(1, 15), r.u(1)]
     else:
         need(kind == 20)
+        m.append(r.u(1, 1))
     r.end()
     return m
 
@@ -354,7 +355,7 @@ def write_message(m, rng):
     w.u(1, kind)
     if kind == 1:
         w.u(2, m[1]), w.str(m[2]), w.str(m[3]), w.u(1, m[4])
-        write_params(w, m[5]), write_facts(w, m[6]), w.u(1, m[7]), w.u(2, m[8]), w.hex(m[9])
+        write_params(w, m[5]), write_facts(w, m[6]), w.u(1, m[7]), w.u(1, m[8]), w.u(2, m[9]), w.hex(m[10])
     elif kind == 2:
         w.u(4, m[1]), w.u(4, m[2])
         w.out += bytes.fromhex(m[3])
@@ -382,13 +383,15 @@ def write_message(m, rng):
             w.u(1, client), w.u(1, turn), w.str(name)
     elif kind == 19:
         w.u(8, m[1]), w.u(4, m[2])
+    elif kind == 20:
+        w.u(1, m[1])
     elif kind == 21:
         w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(2, m[5]), w.u(2, m[6]), w.u(4, m[7])
     elif kind in (7, 23):
         w.u(1, m[1]), w.hex(m[2]), w.hex(m[3])
     elif kind == 8:
         w.str(m[1]), w.hex(m[2]), w.hex(m[3]), w.hex(m[4]), w.u(1, m[5] + 2 * m[6]), w.u(4, m[7]), w.u(4, m[8]), w.u(4, m[9])
-        w.hex(m[10]), write_facts(w, m[11])
+        w.hex(m[10]), write_facts(w, m[11]), w.u(1, m[12])
     elif kind == 10:
         w.u(1, m[1])
         if m[1] == 2:

@@ -101,7 +101,7 @@ class Client:
         door = (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
         key = curves.ed25519_public(self.seat_seed).hex()
         seats = 0 if self.watches else w["seats"]
-        self.say(1, VERSION, text(self.name), text(w["room"]), seats, params, facts(self.facts), door, 0, key)
+        self.say(1, VERSION, text(self.name), text(w["room"]), seats, params, facts(self.facts), door, w.get("consent", 2), 0, key)
         self.state = "entering"
 
     def come_back(self):
@@ -119,7 +119,7 @@ class Client:
             digest = blake(128, digest + b"".join(alone(f) for f in own))
         self.before, self.state = self.state if not fresh and self.state != "returning" else "waiting", "returning"
         self.say(8, text(self.wish["room"]), self.token.hex(), curves.ed25519_public(self.seat_seed).hex(), signature.hex(),
-                 fresh, can_bring, have, first, tags, digest.hex(), facts(self.facts))
+                 fresh, can_bring, have, first, tags, digest.hex(), facts(self.facts), self.wish.get("consent", 2))
 
     def on_23(self, task, _salt, share):  # DOOR
         if task == 1:
@@ -157,7 +157,7 @@ class Client:
             self.lock.seat(bin(seats).count("1"))
         self.client, self.seats = client, seats
 
-    def on_20(self):  # SEND
+    def on_20(self, _bare):  # SEND; the start data of this client's machine has no saves
         self.start, self.uploaded = self.wish["machine"].START, True
         for at in range(0, len(self.start), 1000):
             self.say(2, at, len(self.start), self.start[at:at + 1000].hex())

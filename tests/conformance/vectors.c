@@ -147,7 +147,7 @@ static void seat_messages(void) {
     static struct kl_msg m;
     for (unsigned n = 0; n < 3; n++) {
         m = (struct kl_msg){.kind = KL_MSG_RETURN,
-                            .back = {.room = "arcade", .fresh = n == 0, .can_bring = n == 1}};
+                            .back = {.room = "arcade", .fresh = n == 0, .can_bring = n == 1, .consent = n}};
         count_up(m.back.token, sizeof m.back.token, 1);
         count_up(m.back.seat_key, sizeof m.back.seat_key, 2);
         count_up(m.back.signature, sizeof m.back.signature, 3);
@@ -252,6 +252,7 @@ static void message_vectors(void) {
                                   .params = params}};
     message(&m);
     m.hello.door = KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO;
+    m.hello.consent = KL_CONSENT_ROOM;
     m.hello.seat_time_s = 300;
     count_up(m.hello.seat_key, sizeof m.hello.seat_key, 1);
     kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
@@ -304,6 +305,8 @@ static void message_vectors(void) {
     m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_SEND};
+    message(&m);
+    m.bare = true;
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {119, 59, 2, true, 0x8001, 513, 60}};
     message(&m);

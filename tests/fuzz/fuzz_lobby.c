@@ -110,7 +110,7 @@ static void say_return(unsigned i, const struct record *r, uint64_t now_us) {
     static uint8_t buf[KL_MSG_MAX];
     struct kl_seat_key k;
     unsigned whose = r->len > 0 ? r->bytes[0] % PEERS : i;
-    m = (struct kl_msg){.kind = KL_MSG_RETURN};
+    m = (struct kl_msg){.kind = KL_MSG_RETURN, .back.consent = KL_CONSENT_ROOM};
     key_of(whose, &k);
     memcpy(m.back.room, room_of_tokens, sizeof m.back.room);
     memcpy(m.back.token, peer[whose].token, KL_TOKEN_BYTES);

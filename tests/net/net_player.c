@@ -131,7 +131,8 @@ unsigned program_lines(const struct program *p, const char *text) {
  */
 
 struct kl_hello hello_make(const char *name, const char *room, unsigned seats, unsigned players) {
-    struct kl_hello h = {.version = KL_PROTOCOL_VERSION, .seats_wanted = (uint8_t)seats};
+    struct kl_hello h = {
+        .version = KL_PROTOCOL_VERSION, .seats_wanted = (uint8_t)seats, .consent = KL_CONSENT_ROOM};
     snprintf(h.name, sizeof h.name, "%s", name);
     snprintf(h.room, sizeof h.room, "%s", room);
     h.params = (struct kl_params){

@@ -244,7 +244,7 @@ static void make_games(unsigned count) {
 /* As a link that was there when the relay died: it has every frame. */
 static void ask_back(struct intruder *n, const struct long_game *g, unsigned who, uint16_t port) {
     uint8_t bytes[KL_MSG_MAX];
-    struct kl_msg m = {.kind = KL_MSG_RETURN};
+    struct kl_msg m = {.kind = KL_MSG_RETURN, .back.consent = KL_CONSENT_ROOM};
     struct kl_return *b = &m.back;
     intruder_enter(n, port);
     snprintf(b->room, sizeof b->room, "%s", g->hello.room);

@@ -42,6 +42,7 @@ static void begin_stay(struct client *c, bool fresh) {
                                     .held_frames = HELD};
     memcpy(config.token, c->token, sizeof config.token);
     config.hello.seats_wanted = c->seats_wanted;
+    config.hello.consent = c->consents ? KL_CONSENT_ROOM : KL_CONSENT_NONE;
     snprintf(config.hello.name, sizeof config.hello.name, "%s", c->name);
     snprintf(config.hello.room, sizeof config.hello.room, "room");
     config.hello.params = c->params;

@@ -11,9 +11,9 @@ static double rate[KINDS]; /* a second; 0: never */
 static uint64_t started_us, until_us, relay_us, relay_died_us;
 static unsigned relay_lives;
 static bool opening, gone;
-static struct rng more_rng, last_rng,
-    queue_rng; /* of what came later, each: it does not shift the draws of before */
-static bool seats_go_round;
+static struct rng more_rng, last_rng, queue_rng,
+    consent_rng; /* of what came later, each: it does not shift the draws of before */
+static bool seats_go_round, strangers;
 static unsigned watchers, catch_up_s;
 static uint32_t turn_frames[CLIENTS];
 
@@ -245,6 +245,8 @@ void fate_choose(uint64_t seed) {
     more_rng = (struct rng){seed ^ UINT64_C(0x5eed)};
     last_rng = (struct rng){seed ^ UINT64_C(0xba5e)};
     queue_rng = (struct rng){seed ^ UINT64_C(0x0e0e)};
+    consent_rng = (struct rng){seed ^ UINT64_C(0xc0de)};
+    strangers = !plain && rng_chance(&consent_rng, 0.5);
     seats_go_round = !plain && rng_chance(&queue_rng, 0.5);
     catch_up_s = 600;
     for (unsigned i = 0; i < CLIENTS; i++)
@@ -276,6 +278,7 @@ void fate_begin(void) {
         snprintf(client[i].name, sizeof client[i].name, "c%u", i);
         client[i].turn_frames = turn_frames[i];
         client[i].seats_wanted = 1;
+        client[i].consents = !strangers || rng_chance(&consent_rng, 0.6);
         if (i < players) client_enter(&client[i]);
     }
     story("players=%u policy=%u watchers=%u catch_up_s=%u", players, params.policy, watchers, catch_up_s);

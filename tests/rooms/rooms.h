@@ -84,6 +84,7 @@ struct client {
     char name[8];
     unsigned number; /* of us */
     uint8_t seats_wanted;
+    bool consents; /* it loads others' states */
     struct kl_params params;
     uint32_t turn_frames;                   /* that it runs in one turn at most */
     enum { OFF, ENTERING, IN, LOST } state; /* LOST: it tries to come back */

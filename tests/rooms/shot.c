@@ -84,6 +84,7 @@ static void load(struct client *c) {
     static uint8_t shot[SHOT_BYTES];
     uint8_t hash[KL_SNAPSHOT_HASH];
     bool begins = c->offer.begin;
+    if (!c->consents) fail("%s got a state of others without its consent", c->name);
     if (begins && !(c->stay.shot.begins && c->stay.shot.offer.keyframe == c->offer.keyframe)) {
         shot_forget(c); /* another is to come */
         return;

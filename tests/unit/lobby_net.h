@@ -167,6 +167,7 @@ static inline struct kl_msg a_hello(unsigned peer, const char *room, unsigned se
     struct kl_msg m = {.kind = KL_MSG_HELLO};
     m.hello.version = KL_PROTOCOL_VERSION;
     m.hello.seats_wanted = (uint8_t)seats;
+    m.hello.consent = KL_CONSENT_ROOM;
     snprintf(m.hello.name, sizeof m.hello.name, "p%u", peer);
     snprintf(m.hello.room, sizeof m.hello.room, "%s", room);
     m.hello.params = (struct kl_params){.subframes = true,
@@ -216,7 +217,7 @@ static inline void lose(unsigned peer) {
 
 /* The owner of `whose`'s seat, with the token that it last got there, by a new session `peer`. */
 static inline struct kl_msg a_return(unsigned whose, unsigned peer, const char *room, const uint8_t *token) {
-    struct kl_msg m = {.kind = KL_MSG_RETURN};
+    struct kl_msg m = {.kind = KL_MSG_RETURN, .back.consent = KL_CONSENT_ROOM};
     const struct kl_seat_key *k = seat_key(whose);
     snprintf(m.back.room, sizeof m.back.room, "%s", room);
     memcpy(m.back.token, token, sizeof m.back.token);
