@@ -162,12 +162,17 @@ static inline const struct kl_seat_key *seat_key(unsigned peer) {
     return &key;
 }
 
+static uint32_t strangers; /* by peer: they load no bytes of others */
+static inline uint8_t consent_of(unsigned peer) {
+    return strangers >> peer & 1 ? KL_CONSENT_NONE : KL_CONSENT_ROOM;
+}
+
 static inline struct kl_msg a_hello(unsigned peer, const char *room, unsigned seats, unsigned players,
                                     const char *content) {
     struct kl_msg m = {.kind = KL_MSG_HELLO};
     m.hello.version = KL_PROTOCOL_VERSION;
     m.hello.seats_wanted = (uint8_t)seats;
-    m.hello.consent = KL_CONSENT_ROOM;
+    m.hello.consent = consent_of(peer);
     snprintf(m.hello.name, sizeof m.hello.name, "p%u", peer);
     snprintf(m.hello.room, sizeof m.hello.room, "%s", room);
     m.hello.params = (struct kl_params){.subframes = true,
@@ -217,7 +222,7 @@ static inline void lose(unsigned peer) {
 
 /* The owner of `whose`'s seat, with the token that it last got there, by a new session `peer`. */
 static inline struct kl_msg a_return(unsigned whose, unsigned peer, const char *room, const uint8_t *token) {
-    struct kl_msg m = {.kind = KL_MSG_RETURN, .back.consent = KL_CONSENT_ROOM};
+    struct kl_msg m = {.kind = KL_MSG_RETURN, .back.consent = consent_of(whose)};
     const struct kl_seat_key *k = seat_key(whose);
     snprintf(m.back.room, sizeof m.back.room, "%s", room);
     memcpy(m.back.token, token, sizeof m.back.token);

@@ -165,6 +165,22 @@ static void a_short_game_is_replayed(void **unused) {
     assert_true(presses_lately(2));
 }
 
+/* Who loads no state of others replays even a long game; and watches nothing else. */
+static void a_stranger_replays_all(void **unused) {
+    (void)unused;
+    begin();
+    play(30 * SECOND);
+    leave(2);
+    strangers = 1 << 12;
+    assert_int_equal(join_late(2, 12, 1), 4);
+    play(12 * SECOND);
+    strangers = 0;
+    assert_int_equal(ordered + fetch[2].offers, 0);
+    assert_int_equal(player[2].lock.first, 0);
+    expect_all_at_the_end();
+    assert_true(presses_lately(2));
+}
+
 /* One is ordered while the newcomer loads, it begins there, and nobody waits for anything. */
 static void a_long_game_by_a_snapshot(void **unused) {
     (void)unused;
@@ -279,6 +295,12 @@ static void the_beginning_makes_way(void **unused) {
     assert_true(the_room()->past.history.first > 0);
     assert_true(ordered > 0);
     leave(2);
+    strangers = 1 << 14;
+    connect_peer(14);
+    struct kl_msg m = a_hello(14, "room", 1, PLAYERS, "x");
+    say(14, &m);
+    strangers = 0;
+    expect_refusal(14, KL_REFUSE_STARTED, "you load no state of other players");
     assert_int_equal(join_late(2, 12, 1), 4);
     play(4 * SECOND);
     assert_true(fetch[2].begun > 0);
@@ -476,6 +498,7 @@ static void a_slow_machine(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_short_game_is_replayed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stranger_replays_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_long_game_by_a_snapshot, set_up, tear_down),
         cmocka_unit_test_setup_teardown(intervals_go_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_kept_one_serves_again, set_up, tear_down),

@@ -64,11 +64,32 @@ static void out_of_sync_ends(void **state) {
     assert_true(!st->desync && st->verified == 299);
 }
 
+/* Whatever the relay sends: without the player's consent no state of others is even fetched. */
+static void no_offer_without_consent(void **state) {
+    static struct kl_msg m, said;
+    (void)state;
+    for (unsigned begin = 0; begin < 2; begin++)
+        for (uint8_t consent = KL_CONSENT_NONE; consent <= KL_CONSENT_ROOM; consent++) {
+            s->status.phase = begin ? KL_STAY_READY : KL_STAY_PLAYING;
+            s->hello.consent = consent;
+            m = (struct kl_msg){.kind = KL_MSG_OFFER,
+                                .offer = {.keyframe = 600, .interval = 60, .bytes = 9, .packed = 9, .begin = begin}};
+            kl_stay_take_message(s, &m, 1);
+            assert_int_equal(s->shot.coming != NULL, consent != KL_CONSENT_NONE);
+            assert_int_equal(kl_stay_next_word(s, true, &said), consent == KL_CONSENT_NONE);
+            if (consent == KL_CONSENT_NONE)
+                assert_true(said.kind == KL_MSG_HEALED && said.healed.how == KL_HEALED_NOT &&
+                            said.healed.keyframe == 600);
+            kl_stay_shot_forget(s);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(healed_before_hashes, make, drop),
         cmocka_unit_test_setup_teardown(each_hash_once, make, drop),
         cmocka_unit_test_setup_teardown(out_of_sync_ends, make, drop),
+        cmocka_unit_test_setup_teardown(no_offer_without_consent, make, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
