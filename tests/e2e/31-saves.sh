@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# 31-saves.sh - a session plays on the host's save RAM and leaves every player's own save as it was.
+# 31-saves.sh - a session plays on the host's save RAM and leaves every player's own save as it was. Strangers play without saves.
 # runs: working, test, 15 s
 . "$(dirname "$0")/lib.sh"
 
@@ -65,4 +65,32 @@ if cut -d ' ' -f 2 "$tmp/a.hash" | cmp -s - <(cut -d ' ' -f 2 "$tmp/second-a.has
 else
     ok "saves/of-the-host: another host's save, another game"
 fi
+
+# --- strangers: in a listed room without password nobody loads another's saves ----------------------------------
+
+for pair in a-b b-a; do
+    for who in ${pair/-/ }; do
+        KEYLOCK_TRUST=auto run_in_room "$pair-$who" --core "$core" --content "$rom" --room "strangers-$pair" --frames 300 \
+            --input random:1 --hash-every 50 --save "$tmp/$who" --wait 30
+        said relay "event=joined room=\"strangers-$pair\".*name=\"$pair-$who\"" 10 || show "$pair-$who" relay
+        [ "$who" != "${pair%-*}" ] || next_second
+    done
+    for who in a b; do
+        ended "$pair-$who" 60 || { fail "saves/strangers-$pair: client $who: exit status $?"; show "$pair-$who" relay; }
+    done
+    check "saves/strangers-equal-$pair" "the machines differ" cmp "$tmp/$pair-a.hash" "$tmp/$pair-b.hash"
+done
+check saves/strangers-without "the host's save makes a difference" \
+    cmp <(cut -d ' ' -f 2 "$tmp/a-b-a.hash") <(cut -d ' ' -f 2 "$tmp/b-a-a.hash")
+check saves/strangers-kept "a player's own save was changed" test "$(saves a)" = "$before_a" -a "$(saves b)" = "$before_b"
+
+# A stranger who comes to a game with saves is told why not.
+run_in_room host --core "$core" --content "$rom" --room friends --players 1 --speed real --frames 100000 --save "$tmp/a" --wait 30
+said relay 'event=started room="friends"' 20 || { show host relay; die "saves: the room does not start"; }
+KEYLOCK_TRUST=off run_in_room stranger --core "$core" --content "$rom" --room friends --seats 0 --save "$tmp/b" --frames 60 --wait 30
+ended stranger 30
+status=$?
+check saves/told-why "exit status $status: $(tail -n 2 "$tmp/stranger.log")" \
+    eval "[ $status != 0 ] && grep -aq \"host's saves, and this machine loads none of strangers\" '$tmp/stranger.log'"
+stop host
 finish

@@ -35,7 +35,7 @@ user_home=${HOME:-/}
 [ -n "${XAUTHORITY:-}" ] || [ ! -e "$user_home/.Xauthority" ] || export XAUTHORITY=$user_home/.Xauthority
 [ ! -e "$user_home/.config/pulse/cookie" ] || export PULSE_COOKIE=$user_home/.config/pulse/cookie
 mkdir -p "$tmp/home" "$tmp/tmp"
-export HOME=$tmp/home TMPDIR=$tmp/tmp KEYLOCK_LEARN=off
+export HOME=$tmp/home TMPDIR=$tmp/tmp KEYLOCK_LEARN=off KEYLOCK_TRUST=on # the players of a scenario are friends
 unset XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME
 
 # --- results --------------------------------------------------------------------------------------------------

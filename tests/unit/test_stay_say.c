@@ -72,8 +72,9 @@ static void no_offer_without_consent(void **state) {
         for (uint8_t consent = KL_CONSENT_NONE; consent <= KL_CONSENT_ROOM; consent++) {
             s->status.phase = begin ? KL_STAY_READY : KL_STAY_PLAYING;
             s->hello.consent = consent;
-            m = (struct kl_msg){.kind = KL_MSG_OFFER,
-                                .offer = {.keyframe = 600, .interval = 60, .bytes = 9, .packed = 9, .begin = begin}};
+            m = (struct kl_msg){
+                .kind = KL_MSG_OFFER,
+                .offer = {.keyframe = 600, .interval = 60, .bytes = 9, .packed = 9, .begin = begin}};
             kl_stay_take_message(s, &m, 1);
             assert_int_equal(s->shot.coming != NULL, consent != KL_CONSENT_NONE);
             assert_int_equal(kl_stay_next_word(s, true, &said), consent == KL_CONSENT_NONE);
