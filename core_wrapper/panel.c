@@ -175,6 +175,10 @@ static void add_delay(struct chips *s, const struct kl_panel *p, bool wide) {
     unsigned frames = (unsigned)(p->lead_frames + 0.5);
     if (p->lead_frames <= 0) return;
     add(s, WHITE, "delay %u%s", frames, !wide ? "" : frames == 1 ? " frame" : " frames");
+    for (unsigned i = 0; i < p->count; i++) {
+        const struct kl_panel_member *m = &p->member[i];
+        if (m->far && wide) add(s, GREY, m->you ? "by your link" : "by the link of %s", m->name);
+    }
 }
 
 /* How long the room waits for a player. */

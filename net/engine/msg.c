@@ -61,6 +61,7 @@ static void write_roster(struct kl_writer *w, const struct kl_roster *o) {
     kl_write_u8(w, o->filled);
     kl_write_u8(w, o->players);
     kl_write_u8(w, o->doors);
+    kl_write_u8(w, o->farthest);
     kl_write_u8(w, o->count);
     for (unsigned i = 0; i < o->count && i < KL_MAX_CLIENTS; i++) {
         const struct kl_member *m = &o->member[i];
@@ -84,6 +85,8 @@ static void read_roster(struct kl_reader *r, struct kl_roster *o) {
     o->filled = kl_read_count(r, KL_MAX_SEATS);
     o->players = kl_read_count(r, KL_MAX_SEATS);
     o->doors = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
+    o->farthest = kl_read_u8(r);
+    if (o->farthest >= KL_MAX_CLIENTS && o->farthest != KL_WATCHER) r->failed = true;
     o->count = kl_read_count(r, KL_MAX_CLIENTS);
     for (unsigned i = 0; i < o->count; i++) {
         struct kl_member *m = &o->member[i];

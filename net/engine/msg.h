@@ -182,7 +182,8 @@ struct kl_waiter {
 #define KL_QUEUE_MAX 16
 struct kl_roster {
     uint8_t filled, players, count;
-    uint8_t doors; /* KL_DOOR_UNLISTED, PASSWORD, LOCKED */
+    uint8_t doors;    /* KL_DOOR_UNLISTED, PASSWORD, LOCKED */
+    uint8_t farthest; /* the client whose link sets the spacing; KL_WATCHER: none */
     struct kl_member member[KL_MAX_CLIENTS];
     uint16_t watchers, delay_s; /* number of watchers; their delay */
     uint8_t waiting;            /* the queue, the first one first */

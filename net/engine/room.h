@@ -34,9 +34,10 @@ struct kl_room_client {
     uint32_t backlog;                    /* frames acknowledged and not yet run, by its last word */
     bool sparing;                        /* nothing is repeated half a frame later */
     uint32_t cost_us;                    /* what it cost the others, minus what has drained (room_pace.c) */
-    bool holds_up;                       /* that ran over, and has not drained since */
-    uint8_t pauses;                      /* recent pauses, each for holding the game up */
-    uint64_t barred_until_us;            /* end of the last of these pauses */
+    uint8_t late_itself;      /* share of its samples of late that it took or sent a frame late, of 255 */
+    bool holds_up;            /* that ran over, and has not drained since */
+    uint8_t pauses;           /* recent pauses, each for holding the game up */
+    uint64_t barred_until_us; /* end of the last of these pauses */
     uint64_t in_time_us[KL_WINDOW_FRAMES]; /* by sample: its arrival time had it been taken in time */
     struct kl_rtt rtt;
     bool heard;
@@ -139,6 +140,11 @@ bool kl_room_joining(const struct kl_room *r, unsigned client);
  * pause at least, each longer than the one before. It ends when the client has kept pace for some seconds.
  * The caller shows the change. */
 bool kl_room_holds_up(const struct kl_room *r, unsigned client);
+/* Most of its samples of late were taken or sent late by the client itself: its link is not the reason. */
+bool kl_room_late_itself(const struct kl_room *r, unsigned client);
+/* The client whose link sets the spacing, because it is longer by half a frame or more than any other's;
+ * KL_MAX_CLIENTS: none. */
+unsigned kl_room_farthest(struct kl_room *r);
 
 /* What a client, or one that was removed since, cost the others: for the same person as another client. */
 struct kl_account {

@@ -137,6 +137,34 @@ void kl_room_set_account(struct kl_room *r, unsigned client, struct kl_account s
     c->barred_until_us = s.barred_until_us;
 }
 
+bool kl_room_late_itself(const struct kl_room *r, unsigned client) {
+    return r->client[client].late_itself > UINT8_MAX / 2;
+}
+
+/* Up and down are in the round trip; what only comes down late is in the needs alone. */
+static double length_of(struct kl_room *r, unsigned client) {
+    const struct kl_room_client *c = &r->client[client];
+    uint32_t unused;
+    unsigned need = c->present && c->presence == KL_PRESENT ? kl_spacing_link(&r->spacing, client) : 0;
+    if (need == 0 || c->rtt.count == 0) return 0;
+    return need / 4.0 + kl_rtt_least_us(&c->rtt, &unused) / kl_room_period_us(r);
+}
+
+unsigned kl_room_farthest(struct kl_room *r) {
+    unsigned farthest = KL_MAX_CLIENTS;
+    double most = 0, second = 0;
+    if (!r->params.clocked || r->params.spacing_fixed) return KL_MAX_CLIENTS;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        double length = length_of(r, i);
+        if (length > second) second = length;
+        if (second <= most) continue;
+        second = most;
+        most = length;
+        farthest = i;
+    }
+    return second > 0 && most >= second + 1 ? farthest : KL_MAX_CLIENTS;
+}
+
 bool kl_room_holds_up(const struct kl_room *r, unsigned client) {
     return client < KL_MAX_CLIENTS && r->client[client].present && r->client[client].holds_up;
 }

@@ -231,6 +231,10 @@ static unsigned length_before(struct kl_spacing *s, unsigned client, uint32_t to
     return t.all >= most / 8 ? middle(&t) : 0;
 }
 
+unsigned kl_spacing_link(struct kl_spacing *s, unsigned client) {
+    return alive(s, client) ? length_before(s, client, s->reported) : 0;
+}
+
 /* Growth of the client's link in quarter frames; 0 if too little is known. */
 static unsigned grown(const struct recent *r, unsigned before) {
     struct tally now = {{0}, 0};

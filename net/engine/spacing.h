@@ -82,6 +82,9 @@ void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint
 /* A newcomer's link may need so much: if that is more than the spacing, it is the new guess. */
 void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames);
 
+/* The length of this client's link: its typical need of late, quarter frames; 0: not known. */
+unsigned kl_spacing_link(struct kl_spacing *s, unsigned client);
+
 /* The length of the interval that starts at `frame`. */
 uint16_t kl_spacing_next(struct kl_spacing *s, uint32_t frame);
 

@@ -84,7 +84,8 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
         memcpy(r->secret, secret, sizeof r->secret);
     }
     r->host = KL_NO_HOST;
-    r->chores_us = r->status_us = now_us;
+    r->chores_us = r->told.status_us = now_us;
+    r->told.farthest = r->told.farthest_was = KL_MAX_CLIENTS;
     kl_room_init(&r->lock, &r->params);
     kl_verdict_init(&r->verdicts);
     l->room[i] = r;

@@ -6,10 +6,11 @@
 
 #define STALL_TOLD_US 500000
 #define STATUS_US     10000000
+#define FARTHEST_US   2000000
 
 void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us) {
     char seats[20];
-    r->waited_us = r->status_us = now_us;
+    r->waited_us = r->told.status_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
         if (r->member[i].here) memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
     kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
@@ -160,7 +161,9 @@ static void tell_absence(struct kl_lobby_room *r) {
         bool absent = m->here && m->seats && !c->joining && out;
         bool slow = m->here && kl_room_holds_up(&r->lock, i);
         if (slow && !m->slow)
-            kl_lobby_notice(r, "%s holds the game up: machine or connection too slow", m->name);
+            kl_lobby_notice(r, "%s holds the game up: %s", m->name,
+                            kl_room_late_itself(&r->lock, i) ? "late without the link's reason"
+                                                             : "the connection is too slow");
         m->slow = slow;
         if (absent == m->absent) continue;
         m->absent = absent;
@@ -208,8 +211,8 @@ static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
-    if (now_us < r->status_us + STATUS_US) return;
-    r->status_us = now_us;
+    if (now_us < r->told.status_us + STATUS_US) return;
+    r->told.status_us = now_us;
     kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close,
                       r->spacing, r->stalls);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -231,8 +234,21 @@ static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
             kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
 }
 
+/* Screens name the player whose link sets the delay, once it has done so for a while. */
+static void tell_farthest(struct kl_lobby_room *r, uint64_t now_us) {
+    if (now_us < r->told.farthest_us) return;
+    r->told.farthest_us = now_us + FARTHEST_US;
+    uint8_t is = (uint8_t)kl_room_farthest(&r->lock);
+    bool lasts = is == r->told.farthest_was;
+    r->told.farthest_was = is;
+    if (!lasts || is == r->told.farthest) return;
+    r->told.farthest = is;
+    r->roster_changed = true;
+}
+
 void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us) {
     tell_stall(r, now_us);
+    tell_farthest(r, now_us);
     tell_status(r, now_us);
     close_unplayed(r, now_us);
     kl_lobby_rate_look(r);

@@ -226,7 +226,12 @@ struct kl_lobby_room {
     uint64_t waited_us;    /* begin of that wait */
     bool stall_told;
     uint32_t stalls;
-    uint64_t status_us, empty_us;
+    uint64_t empty_us;
+    struct {
+        uint64_t status_us;             /* the log's last line */
+        uint64_t farthest_us;           /* next look at kl_room_farthest() */
+        uint8_t farthest, farthest_was; /* as the clients know it; at the last look */
+    } told;
     uint64_t chat_us; /* earliest next chat line while the room pauses */
 };
 

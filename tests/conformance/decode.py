@@ -213,7 +213,7 @@ def any_message(rng):
                                 lambda: [2] + make[25](), lambda: [3] + make[26](), lambda: [4]])(),
         16: lambda: [u32(rng)] + rng.choice([[255, 0, 0], [rng.randrange(16), rng.randrange(256), rng.randrange(2)]]) +
                     [any_params(rng), some(16), some(16), rng.randrange(65536)],
-        18: lambda: [rng.randint(0, 8), rng.randint(0, 8), rng.randrange(8),
+        18: lambda: [rng.randint(0, 8), rng.randint(0, 8), rng.randrange(8), rng.choice([255, rng.randrange(16)]),
                      [[rng.randrange(16), rng.randrange(256), rng.randint(0, 6), rng.randrange(2), any_text(rng, 23)]
                       for _ in range(rng.choice([0, 2, 16]))], rng.randrange(65536), rng.randint(0, 300),
                      [[rng.choice([255, rng.randrange(16)]), rng.randrange(2), any_text(rng, 23)] for _ in range(rng.choice([0, 2, 16]))]],
@@ -420,10 +420,10 @@ def wrong_messages():
     yield from (lay(14, 4, bytes(20)), lay(33, 4, bytes(4)))     # kinds that no message has
     yield lay(10, 0, bytes(8))                                                      # a ticket of nothing
     yield lay(10, 1, bytes(4), 7, bytes(3))                                         # a piece of nothing
-    roster = lambda doors=0, state=0, delay=300, client=255, turn=1: lay(
-        18, 1, 2, doors, 1, 0, 1, state, 0, name, 0, 0, delay.to_bytes(2, "little"), 1, client, turn, name)
+    roster = lambda doors=0, state=0, delay=300, client=255, turn=1, farthest=0: lay(
+        18, 1, 2, doors, farthest, 1, 0, 1, state, 0, name, 0, 0, delay.to_bytes(2, "little"), 1, client, turn, name)
     assert decode("message", 0, roster()) != "malformed"
-    yield from (roster(doors=8), roster(state=7), roster(delay=301), roster(client=16), roster(client=254), roster(turn=2))
+    yield from (roster(doors=8), roster(state=7), roster(delay=301), roster(client=16), roster(client=254), roster(turn=2), roster(farthest=16), roster(farthest=254))
     welcome = lambda client, seats=0, host=0: lay(16, bytes(4), client, seats, host, params, bytes(34))
     assert decode("message", 0, welcome(255)) != "malformed"
     yield from (welcome(16), welcome(254), welcome(255, seats=1), welcome(255, host=1))

@@ -133,7 +133,7 @@ static void print_facts(const struct kl_facts *f) {
 }
 
 static void print_roster(const struct kl_roster *o) {
-    printf(",%u,%u,%u,[", o->filled, o->players, o->doors);
+    printf(",%u,%u,%u,%u,[", o->filled, o->players, o->doors, o->farthest);
     for (unsigned i = 0; i < o->count; i++) {
         const struct kl_member *m = &o->member[i];
         printf("%s[%u,%u,%u,%d,", i ? "," : "", m->client, m->seats, m->state, m->host);

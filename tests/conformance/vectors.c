@@ -296,6 +296,7 @@ static void message_vectors(void) {
                    8,
                    3,
                    5,
+                   15,
                    {{0, 1, 5, true, "ann"}, {3, 2, 6, false, "bob"}, {15, 0xfe, 0, false, ""}},
                    300,
                    5,

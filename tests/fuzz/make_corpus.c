@@ -284,6 +284,7 @@ static void messages(void) {
                                    2,
                                    2,
                                    5,
+                                   1,
                                    {{0, 1, 1, true, "ann"}, {1, 2, 5, false, "ben"}},
                                    3,
                                    5,
