@@ -170,15 +170,16 @@ static void add_watchers(struct chips *s, const struct kl_panel *p) {
 
 /* ---- figures ---- */
 
-/* From a press to its frame, in whole frames. */
-static void add_delay(struct chips *s, const struct kl_panel *p, bool wide) {
+/* From a press to its frame, in whole frames, and whose link it is that needs them. */
+static void add_delay(struct chips *s, const struct kl_panel *p, bool wide, bool names) {
     unsigned frames = (unsigned)(p->lead_frames + 0.5);
+    char whose[64] = "";
     if (p->lead_frames <= 0) return;
-    add(s, WHITE, "delay %u%s", frames, !wide ? "" : frames == 1 ? " frame" : " frames");
     for (unsigned i = 0; i < p->count; i++) {
         const struct kl_panel_member *m = &p->member[i];
-        if (m->far && wide) add(s, GREY, m->you ? "by your link" : "by the link of %s", m->name);
+        if (m->far && names) snprintf(whose, sizeof whose, m->you ? ": your link" : ": %s's link", m->name);
     }
+    add(s, WHITE, "delay %u%s%s", frames, !wide ? "" : frames == 1 ? " frame" : " frames", whose);
 }
 
 /* How long the room waits for a player. */
@@ -218,7 +219,7 @@ static void fill_chips(struct chips *s, const struct kl_panel *p, bool wide) {
     add_watchers(s, p);
     if (p->any_version) add(s, YELLOW, "any version");
     add(s, WHITE, wide ? "round trip %.0f \xc2\xb1%.0f ms" : "%.0f \xc2\xb1%.0f ms", p->rtt_ms, p->jitter_ms);
-    add_delay(s, p, wide);
+    add_delay(s, p, wide, wide);
     if (wide && p->policy != KL_POLICY_OPTIMISTIC)
         add(s, WHITE, "interval %u frame%s", p->spacing, p->spacing == 1 ? "" : "s");
     add_policy(s, p, wide);
@@ -312,7 +313,7 @@ int kl_panel_draw_strip(const struct kl_panel *p, const struct kl_canvas *c, int
         if (p->member[i].seats) add_member(&s, p, &p->member[i]);
     if (p->delay_s) add(&s, GREY, "%u s later", p->delay_s);
     add(&s, WHITE, "%.0f ms", p->rtt_ms);
-    add_delay(&s, p, wide);
+    add_delay(&s, p, wide, false);
     while (s.count > 1 && flow(NULL, &s, 0, 0, cells) > 1)
         s.count--;
     int height = LINE_HEIGHT + 2;

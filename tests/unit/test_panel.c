@@ -504,6 +504,21 @@ static void the_one_line_is_one_line(void **state) {
     }
 }
 
+/* In the one line it would take the place of a name. */
+static void the_delay_names_the_longest_link(void **state) {
+    (void)state;
+    for (unsigned who = 0; who < 2; who++) {
+        struct kl_panel p = pair();
+        struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+        p.lead_frames = 9;
+        p.member[who].far = true;
+        kl_panel_draw(&p, some_history(), &at.c);
+        const char *words = p.member[who].you ? "delay 9 frames: your link" : "delay 9 frames: bob's link";
+        if (!shows(&at, words)) fail_msg("not \"%s\"", words);
+        free(at.heap);
+    }
+}
+
 static void nothing_is_written_outside_at_any_size(void **state) {
     (void)state;
     static const unsigned sizes[][2] = {{1, 1},     {7, 3},     {16, 16},   {40, 200},  {96, 64},
@@ -715,6 +730,7 @@ int main(void) {
         cmocka_unit_test(a_card_shows_at_each_size),
         cmocka_unit_test(the_begin_names_all_players),
         cmocka_unit_test(nothing_is_written_outside_at_any_size),
+        cmocka_unit_test(the_delay_names_the_longest_link),
         cmocka_unit_test(tall_letters_stay_in_their_line),
         cmocka_unit_test(the_panel_takes_what_it_needs_and_no_more),
         cmocka_unit_test(what_it_says_shows),

@@ -496,6 +496,60 @@ static void a_client_that_returns_asks_for_no_more_spacing_than_it_left(void **s
     }
 }
 
+/* For 4 s and a bit: the needs of three clients, quarter frames. */
+static void all_need(unsigned a, unsigned b, unsigned c) {
+    uint32_t from = r.spacing.reported;
+    for (uint32_t f = from; f < from + 250; f++) {
+        kl_spacing_need(&r.spacing, 0, f, (uint8_t)a);
+        kl_spacing_need(&r.spacing, 1, f, (uint8_t)b);
+        kl_spacing_need(&r.spacing, 2, f, (uint8_t)c);
+    }
+}
+
+static void all_are_so_far(uint32_t a_us, uint32_t b_us, uint32_t c_us) {
+    const uint32_t rtt_us[] = {a_us, b_us, c_us};
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned n = 0; n < KL_RTT_RECENT; n++)
+            kl_rtt_sample(&r.client[i].rtt, rtt_us[i]);
+}
+
+/* Its way up lengthens all needs and its own round trip; its way down its own needs, too. */
+static void whose_link_sets_the_spacing(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    assert_int_equal(kl_room_farthest(&r), KL_MAX_CLIENTS); /* of fixed spacing nobody's */
+    r.params.spacing_fixed = 0;
+    assert_int_equal(kl_room_farthest(&r), KL_MAX_CLIENTS); /* not known yet */
+    all_are_so_far(20000, 30000, 25000);
+    all_need(8, 9, 8);
+    assert_int_equal(kl_room_farthest(&r), KL_MAX_CLIENTS); /* none stands out */
+    all_need(8, 9, 16);
+    assert_int_equal(kl_room_farthest(&r), 2); /* down */
+    all_need(12, 12, 12);
+    assert_int_equal(kl_room_farthest(&r), KL_MAX_CLIENTS);
+    all_are_so_far(20000, 60000, 25000);
+    assert_int_equal(kl_room_farthest(&r), 1); /* up */
+}
+
+/* A link that loses and delays, and a machine that takes its samples late or holds them back. */
+static void late_by_itself_or_by_its_link(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    for (uint32_t n = 0; n < 40; n++) {
+        all_say(3, n);
+        assert_int_equal(hand_ctrl(2, n, 1, 0, line(n) + 50000), 0);
+    }
+    assert_false(kl_room_late_itself(&r, 2));
+    for (uint32_t n = 40; n < 80; n++) {
+        all_say(3, n);
+        hand_late = 48; /* three frames, as the client says or the relay finds */
+        assert_int_equal(hand_ctrl(2, n, 1, 0, line(n) + 50000), 0);
+        hand_late = 0;
+    }
+    assert_true(kl_room_late_itself(&r, 2));
+    assert_false(kl_room_late_itself(&r, 0));
+}
+
 /* 5/16 of a frame are a frontend's phase; where the turn came late they are not, and what is rounded up in
  * needs goes with them. */
 static void a_late_turn_is_no_phase(void **state) {
@@ -568,6 +622,8 @@ int main(void) {
         cmocka_unit_test(a_sample_that_left_late_by_its_echo_is_no_need_of_the_links),
         cmocka_unit_test(needs_of_a_frame_that_nobody_fed_say_nothing),
         cmocka_unit_test(a_client_that_returns_asks_for_no_more_spacing_than_it_left),
+        cmocka_unit_test(whose_link_sets_the_spacing),
+        cmocka_unit_test(late_by_itself_or_by_its_link),
         cmocka_unit_test(a_late_turn_is_no_phase),
         cmocka_unit_test(what_would_have_been_late_all_the_same_is_no_excuse),
         cmocka_unit_test(nobody_is_absent_before_the_start),
