@@ -285,7 +285,7 @@ int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].cut_us = now_us;
     r->busy = r->past.ticket_changed = true;
-    r->waited_us = r->told.status_us = now_us;
+    r->stall.since_us = r->told.status_us = now_us;
     kl_lobby_log_room(KL_LOG_INFO, "reopened", r, "frame=%u intervals=%u hold_ms=%llu", r->lock.next_close,
                       r->past.tags, (unsigned long long)hold_us / 1000);
     return KL_OK;

@@ -219,18 +219,31 @@ bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
     return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->doors & KL_DOOR_UNLISTED);
 }
 
+void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    struct kl_account account = kl_room_account(&r->lock, member);
+    struct kl_lobby_left *to = &r->left[0];
+    bool again = false;
+    if (account.cost_us == 0 && account.pauses == 0) return;
+    for (unsigned i = 0; i < KL_LEFT_MAX && !again; i++) {
+        again = !memcmp(r->left[i].seat_key, m->seat_key, sizeof m->seat_key);
+        if (again || r->left[i].account.barred_until_us < to->account.barred_until_us) to = &r->left[i];
+    }
+    memcpy(to->seat_key, m->seat_key, sizeof to->seat_key);
+    memcpy(to->host, m->host[0], sizeof to->host);
+    to->account = account;
+}
+
 /* The account of somebody who left the room and comes again: with that seat key, or from that address. */
 static struct kl_account account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
                                     const char *address) {
     struct kl_account worst = {0};
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        bool same = !memcmp(m->seat_key, seat_key, sizeof m->seat_key) || !strcmp(m->host[0], host);
-        if (m->here || !same) continue;
-        struct kl_account s = kl_room_account(&r->lock, i);
-        if (s.barred_until_us >= worst.barred_until_us) worst = s;
+    for (unsigned i = 0; i < KL_LEFT_MAX; i++) {
+        const struct kl_lobby_left *l = &r->left[i];
+        bool same = !memcmp(l->seat_key, seat_key, sizeof l->seat_key) || !strcmp(l->host, host);
+        if (same && l->account.barred_until_us >= worst.barred_until_us) worst = l->account;
     }
     return worst;
 }

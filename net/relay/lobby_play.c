@@ -10,7 +10,7 @@
 
 void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us) {
     char seats[20];
-    r->waited_us = r->told.status_us = now_us;
+    r->stall.since_us = r->told.status_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
         if (r->member[i].here) memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
     kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
@@ -108,14 +108,14 @@ static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
         if (f.flags & KL_FRAME_KEY) note_keyframe(r, &f, now_us);
         kl_lobby_past_keep(r, &f);
     }
-    if (r->waited_frame == r->lock.next_close) return;
+    if (r->stall.frame == r->lock.next_close) return;
     mark_frames(r);
-    if (r->stall_told)
-        kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->waited_frame,
-                          (unsigned long long)(now_us - r->waited_us) / 1000);
-    r->stall_told = false;
-    r->waited_frame = r->lock.next_close;
-    r->waited_us = now_us;
+    if (r->stall.told)
+        kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->stall.frame,
+                          (unsigned long long)(now_us - r->stall.since_us) / 1000);
+    r->stall.told = false;
+    r->stall.frame = r->lock.next_close;
+    r->stall.since_us = now_us;
 }
 
 static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
@@ -202,19 +202,19 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
 
 static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
     uint8_t seats = kl_room_waiting_for(&r->lock);
-    if (r->stall_told || seats == 0 || now_us < r->waited_us + STALL_TOLD_US) return;
+    if (r->stall.told || seats == 0 || now_us < r->stall.since_us + STALL_TOLD_US) return;
     char list[20];
-    r->stall_told = true;
-    r->stalls++;
-    kl_lobby_log_room(KL_LOG_INFO, "stall", r, "frame=%u waits_for_seats=%s ms=%llu", r->waited_frame,
-                      kl_log_seats(list, seats), (unsigned long long)(now_us - r->waited_us) / 1000);
+    r->stall.told = true;
+    r->stall.count++;
+    kl_lobby_log_room(KL_LOG_INFO, "stall", r, "frame=%u waits_for_seats=%s ms=%llu", r->stall.frame,
+                      kl_log_seats(list, seats), (unsigned long long)(now_us - r->stall.since_us) / 1000);
 }
 
 static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
     if (now_us < r->told.status_us + STATUS_US) return;
     r->told.status_us = now_us;
     kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close,
-                      r->spacing, r->stalls);
+                      r->spacing, r->stall.count);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_room_client *c = &r->lock.client[i];
         if (r->member[i].here)

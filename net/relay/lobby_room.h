@@ -70,6 +70,7 @@
 #define KL_LOBBY_NAMES (KL_MAX_CLIENTS * (KL_NAME_MAX + 2))
 
 #define KL_BANS_MAX  64 /* of one room */
+#define KL_LEFT_MAX  16 /* of one room: the one whose bar ends first makes way */
 #define KL_DOUBTS    32
 #define KL_TAGS_KEPT 4096 /* of one room: five minutes at spacing 5 */
 
@@ -176,6 +177,13 @@ struct kl_lobby_past {
     struct kl_lobby_base base, next_base; /* the ticket's; the one that clients have not all run yet */
 };
 
+/* For the same person, should they come again. All zero: free. */
+struct kl_lobby_left {
+    uint8_t seat_key[KL_SEAT_KEY_BYTES];
+    char host[KL_ADDRESS_MAX];
+    struct kl_account account;
+};
+
 struct kl_lobby_room {
     struct kl_lobby *lobby;
     char name[KL_NAME_MAX];
@@ -221,11 +229,14 @@ struct kl_lobby_room {
     struct kl_lobby_heal heal;
     struct kl_journal_room journal;
     struct kl_lobby_watch watch;
-    uint16_t spacing;      /* of the last interval seen */
-    uint32_t waited_frame; /* the frame that the room waits for */
-    uint64_t waited_us;    /* begin of that wait */
-    bool stall_told;
-    uint32_t stalls;
+    uint16_t spacing; /* of the last interval seen */
+    struct {
+        uint32_t frame;    /* that the room waits for */
+        uint64_t since_us; /* begin of that wait */
+        bool told;
+        uint32_t count; /* told ones */
+    } stall;
+    struct kl_lobby_left left[KL_LEFT_MAX]; /* clients that cost the others something and left */
     uint64_t empty_us;
     struct {
         uint64_t status_us;             /* the log's last line */
@@ -305,6 +316,8 @@ void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 /* A free place for a member. */
 unsigned kl_lobby_member_free(const struct kl_lobby_room *r); /* KL_MAX_CLIENTS: there is none */
 /* Makes the client of this connection a member with these seats, and welcomes it. */
+/* A member goes: keeps what it cost the others. */
+void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member);
 /* True: a client with this consent (enum kl_consent) loads other players' bytes in this room. */
 bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);
 unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,

@@ -46,6 +46,7 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     kl_lobby_log_member(KL_LOG_INFO, "left", r, member, "frame=%u reason=\"%s\"", r->lock.next_close, why);
     unlink_client(r, member);
     kl_lobby_snapshot_left(r, member, now_us);
+    kl_lobby_keep_account(r, member);
     kl_room_remove(&r->lock, member, now_us);
     m->here = m->absent = false;
     kl_lobby_heal_left(r, member, now_us);

@@ -152,6 +152,9 @@ static void a_bar_stays_with_the_key_and_the_address(void **state) {
     address_of_peers = "192.0.2.88:8"; /* somebody else */
     hello(4, "room", 1, 3, "x");
     assert_int_equal(kl_room_account(lock(), 1).pauses, 0);
+    address_of_peers = "192.0.2.77:9"; /* the place is taken; the bar is the same */
+    hello(2, "room", 1, 3, "x");
+    assert_int_equal(kl_room_account(lock(), 2).pauses, 3);
 }
 
 static void who_comes_late_is_checked_like_everybody(void **state) {
