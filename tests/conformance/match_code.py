@@ -52,7 +52,7 @@ def seen_by_strangers(m, wishes):
 
 
 def both_ways(m, ann, wishes):
-    m.until(lambda: len(ann.roster[3]) == 2 and ann.gave)
+    m.until(lambda: len(ann.roster[4]) == 2 and ann.gave)
     keyframe = ann.gave[-1][0]
     pressed = lambda client, seat: any(f[8][seat] != NEUTRAL for f in client.lock.frames[-60:])
     m.until(lambda: in_sync(ann, keyframe + FPS) and pressed(ann, 1))

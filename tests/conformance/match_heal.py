@@ -1,6 +1,7 @@
 """match_heal.py - a machine that differs from most gets their state; of two that differ each goes back to its own. §7 of
 net/PROTOCOL.md, Healing."""
 from judge import Match, equal_at
+from match_late import FPS, REPLAYED
 from room import HEAL
 
 
@@ -61,3 +62,26 @@ def liar(program, seed):
         assert first.refused and first.refused[0] == 6 and not second.refused
         m.until(lambda: all(in_sync(c, cid.healed[0][1]) for c in (second, cid)))
         print("ok a giver of other bytes than those that it named is put out, the next one is asked, and the room is healed")
+
+
+def stranger(program, seed):
+    """A client that loads nothing of others: the game begins without saves, and it goes its own ways."""
+    with Match(program, seed, "--catch-up", "1") as m:
+        ann, bob = m.client("ann", players=3, desync=HEAL), m.client("bob")
+        cid = m.client("cid", consent=0)
+        three = [ann, bob, cid]
+        m.until(lambda: all(c.lock and in_sync(c, 10) for c in three))
+        assert ann.bare == 1 and bob.bare is cid.bare is None, (ann.bare, bob.bare, cid.bare)
+        cid.machine.differs_at = cid.lock.ran + 2
+        m.until(lambda: cid.rewound)
+        keyframe, ran = cid.rewound[0]
+        m.until(lambda: all(in_sync(c, ran) for c in three))
+        assert not any(c.offer for c in three) and not ann.rewound and not bob.rewound
+        assert equal_at(ann, cid, ran)
+        print("ok one of three that loads no state of others goes back to its own of keyframe %d" % keyframe)
+        m.until(lambda: ann.lock.ran > FPS * REPLAYED)
+        dan = m.client("dan", seats=0, consent=0)
+        m.until(lambda: dan.lock and dan.lock.ran > ran)
+        assert dan.lock.begin == 0 and not dan.offer
+        m.until(lambda: equal_at(ann, dan, ran))
+        print("ok one that comes late runs the game from the beginning")

@@ -51,7 +51,7 @@ class Client:
         self.lock, self.machine, self.start, self.uploaded = None, None, b"", False
         self.tags, self.verdicts, self.notices, self.roster, self.hashes = [], [], [], None, {}
         self.ticket, self.ticket_parts = None, b""
-        self.kept, self.offer, self.packed, self.unloaded, self.waits = {}, None, b"", None, False  # waits: for a snapshot to begin with
+        self.bare, self.kept, self.offer, self.packed, self.unloaded, self.waits = None, {}, None, b"", None, False  # waits: for a snapshot to begin with
         self.own, self.rewind, self.rewound = {}, None, []  # own: states before marked keyframes
         self.log, self.gave, self.healed, self.wants = [], [], [], []
 
@@ -157,7 +157,8 @@ class Client:
             self.lock.seat(bin(seats).count("1"))
         self.client, self.seats = client, seats
 
-    def on_20(self, _bare):  # SEND; the start data of this client's machine has no saves
+    def on_20(self, bare):  # SEND; the start data of this client's machine has no saves
+        self.bare = bare
         self.start, self.uploaded = self.wish["machine"].START, True
         for at in range(0, len(self.start), 1000):
             self.say(2, at, len(self.start), self.start[at:at + 1000].hex())
