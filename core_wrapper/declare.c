@@ -68,6 +68,15 @@ bool kl_declare_controllers(struct kl_declared *d, const struct retro_controller
     return copy != NULL;
 }
 
+bool kl_declared_device(const struct kl_declared *d, unsigned port, unsigned device) {
+    const struct retro_controller_info *all = d->copy;
+    if (device <= RETRO_DEVICE_POINTER) return true;
+    for (unsigned i = 0; all && all[i].types && i <= port; i++)
+        for (unsigned k = 0; i == port && k < all[i].num_types; k++)
+            if (all[i].types[k].id == device) return true;
+    return false;
+}
+
 /* ---- subsystems: ends with ident NULL ---- */
 
 static unsigned count_subsystems(const struct retro_subsystem_info *data) {

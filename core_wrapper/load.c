@@ -10,6 +10,7 @@
 #include "net/platform/file.h"
 #include "core_wrapper/control.h"
 #include "core_wrapper/core_log.h"
+#include "core_wrapper/declare.h"
 #include "core_wrapper/env.h"
 #include "core_wrapper/env_answers.h"
 #include "core_wrapper/gifts.h"
@@ -257,7 +258,7 @@ static void put_options(struct kl_start *s) {
 
 static void put_devices(struct kl_start *s) {
     for (unsigned p = 0; p < KL_MAX_SEATS; p++)
-        if (kl_w.device_set >> p & 1)
+        if (kl_w.device_set >> p & 1 && kl_declared_device(&kl_w.told.controllers, p, kl_w.device[p]))
             s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, kl_w.device[p]};
 }
 
@@ -394,6 +395,20 @@ static int fill_memory(const struct kl_start *s, char *err, size_t err_len) {
     return 0;
 }
 
+/* Cores look their devices up in tables: a number that the core never named may be past their end. */
+static int set_devices(const struct kl_start *s, char *err, size_t err_len) {
+    for (unsigned i = 0; i < s->device_count; i++) {
+        const struct kl_start_device *d = &s->device[i];
+        if (!kl_declared_device(&kl_w.told.controllers, d->port, d->device)) {
+            snprintf(err, err_len, "the room has device %u at port %u, which this core does not name",
+                     d->device, d->port + 1u);
+            return -1;
+        }
+        kl_w.core.set_controller_port_device(d->port, d->device);
+    }
+    return 0;
+}
+
 static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_t err_len) {
     struct retro_system_info info = {0};
     if (kl_core_reopen(&kl_w.core, err, err_len) != 0) return -1;
@@ -412,9 +427,7 @@ static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_
         return -1;
     }
     if (fill_memory(s, err, err_len) != 0) return -1;
-    for (unsigned i = 0; i < s->device_count; i++)
-        kl_w.core.set_controller_port_device(s->device[i].port, s->device[i].device);
-    return 0;
+    return set_devices(s, err, err_len);
 }
 
 /* The room's options may have changed the core's picture and sound since the frontend was told. */
