@@ -71,6 +71,10 @@ void kl_room_event_ends(struct kl_room *r, struct kl_room_event e) {
     }
 }
 
+void kl_room_paid(struct kl_room_client *c) {
+    if (c->cost_us > MOST_LEAST_US / 2) c->cost_us = MOST_LEAST_US / 2;
+}
+
 /* A room in which nobody keeps pace goes at the pace it has. */
 static bool another_keeps_pace(const struct kl_room *r, const struct kl_room_client *than) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -88,7 +92,6 @@ static void pause(struct kl_room_client *c, uint64_t now_us) {
     if (now_us > c->barred_until_us + FORGIVEN_US) c->pauses = 0;
     c->barred_until_us = now_us + (PAUSE_US << c->pauses);
     if (c->pauses < PAUSE_DOUBLED) c->pauses++;
-    if (c->cost_us > MOST_LEAST_US / 2) c->cost_us = MOST_LEAST_US / 2; /* the pause pays for the rest */
 }
 
 void kl_room_find_holding_up(struct kl_room *r, uint64_t now_us) {

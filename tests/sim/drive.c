@@ -92,7 +92,7 @@ static uint64_t held_back(const struct world *w, const struct sim_client *c, uin
     else if (newest >= r->before.sample_first)
         feeds = r->now.first + (newest - r->before.sample_first) * r->now.length / r->before.samples;
     double line = kl_schedule_line_us(&r->schedule, feeds) - (double)w->scenario.relay_offset_us;
-    double at = line + c->setting->lie.is[LIE_HOLD] * 1e3;
+    double at = line + c->setting->hold_us;
     return at > (double)arrival ? (uint64_t)at : arrival;
 }
 
@@ -117,11 +117,9 @@ static void transmit(struct world *w, unsigned client, bool up, const uint8_t *b
         p->closed = w->truth.next;
         p->relay = w->reopened;
         memcpy(p->bytes, body, len);
-        const struct lie *lie = &c->setting->lie;
-        if (up && c->setting->lies_us && lie_now(lie, c->setting->lies_us, w->now_us)) {
-            uint64_t at_us = lie->is[LIE_HELD] ? held_back(w, c, arrival[i]) : arrival[i];
-            uint32_t held_us = (uint32_t)(at_us - arrival[i]);
-            p->len = (uint16_t)lie_about(lie, counter, held_us, c->seats, p->bytes, len, KL_DATAGRAM_MAX);
+        if (up && c->setting->lies_us && w->now_us >= c->setting->lies_us) {
+            uint64_t at_us = c->setting->lie == LIE_NEEDS ? arrival[i] : held_back(w, c, arrival[i]);
+            lie_about(c->setting->lie, (uint32_t)(at_us - arrival[i]), p->bytes, len);
             arrival[i] = at_us;
         }
         events_push(w, (struct event){.at_us = arrival[i],
@@ -270,11 +268,10 @@ void drive_to_relay(struct world *w, struct packet *p) {
     if (!let_in(w, p, c->bound, &c->up_window)) return;
     struct kl_ctrl m;
     drive_before(w);
-    int r = kl_room_receive(&w->room, p->client, p->bytes, p->len, drive_relay_clock(w));
-    if (r == KL_OK && kl_ctrl_open(&m, c->seats, p->bytes, p->len) == KL_OK)
+    if (kl_ctrl_open(&m, c->seats, p->bytes, p->len) == KL_OK)
         ref_room_ctrl(&w->truth.ref, p->client, &m, drive_relay_clock(w));
-    if (r != KL_OK && !c->setting->lies_us)
-        world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
+    int r = kl_room_receive(&w->room, p->client, p->bytes, p->len, drive_relay_clock(w));
+    if (r != KL_OK) world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
     drive_collect(w);
     drive_send_relay(w);
 }

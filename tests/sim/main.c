@@ -45,10 +45,13 @@ static const char usage[] =
     "options\n"
     "                                      above as well; the average over N (1) rooms a link, of the seeds "
     "from F (1) on\n"
-    "sim --step [--seeds N] [--first F] | --pace | --hang S | --menu S | --hour | --unequal | --slow |\n"
-    "    --hitch | --liar | --return       directed trials: trial.h says what each measures\n"
-    "sim --lie WORDS                       one liar, in words as --liar and --search print them\n"
-    "sim --search N [--first S]            N liars of the seed S: at random, then what hurts most made worse\n"
+    "sim --step [--seeds N] [--first F] | --pace | --hang S | --menu S | --hour | --unequal | --slow | "
+    "--hitch | --liar | "
+    "--return   "
+    "directed "
+    "trials: trial.h "
+    "says what "
+    "each measures\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
 static void play(struct worker *me, struct world *w, uint64_t seed) {
@@ -205,8 +208,6 @@ enum {
     OPT_SLOW,
     OPT_HITCH,
     OPT_LIAR,
-    OPT_LIE,
-    OPT_SEARCH,
     OPT_KEPT,
     OPT_HELP
 };
@@ -221,15 +222,12 @@ static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},     {"first"
                                         {"menu", 1, 0, OPT_MENU},       {"hour", 0, 0, OPT_HOUR},
                                         {"unequal", 0, 0, OPT_UNEQUAL}, {"return", 0, 0, OPT_RETURN},
                                         {"slow", 0, 0, OPT_SLOW},       {"hitch", 0, 0, OPT_HITCH},
-                                        {"liar", 0, 0, OPT_LIAR},       {"lie", 1, 0, OPT_LIE},
-                                        {"search", 1, 0, OPT_SEARCH},   {"kept", 1, 0, OPT_KEPT},
+                                        {"liar", 0, 0, OPT_LIAR},       {"kept", 1, 0, OPT_KEPT},
                                         {"help", 0, 0, OPT_HELP},       {0}};
 
 struct request {
     uint64_t seeds, first, seed;
     const char *kept; /* a file */
-    const char *lie;
-    uint64_t liars; /* to search */
     unsigned jobs;
     bool one, table, cell_asked, log;
     int trial; /* its option; 0: none */
@@ -253,8 +251,6 @@ static int run_trial(const struct request *q) {
     case OPT_SLOW: return trial_slow(&q->cell);
     case OPT_HITCH: return trial_hitch(&q->cell);
     case OPT_LIAR: return trial_liar(&q->cell);
-    case OPT_LIE: return trial_lie(&q->cell, q->lie);
-    case OPT_SEARCH: return trial_search(&q->cell, q->first, q->liars);
     case OPT_HOUR: return trial_hour(&q->cell, q->first);
     case OPT_RETURN: return trial_return(&q->cell);
     default: return trial_unequal(&q->cell);
@@ -287,8 +283,6 @@ static int read_options(struct request *q, int argc, char **argv) {
             if (!read_policy(optarg, &q->cell.policy)) return 2;
             break;
         case OPT_HALF: q->cell.half_steps = true; break;
-        case OPT_LIE: q->lie = optarg, q->trial = o; break;
-        case OPT_SEARCH: q->liars = strtoull(optarg, NULL, 10), q->trial = o; break;
         case OPT_MENU:
         case OPT_HANG: q->hang_s = strtod(optarg, NULL); /* fall through */
         case OPT_STEP:

@@ -47,6 +47,10 @@ void ref_room_slipped(struct ref_room *r, double us) {
     r->waited_for = 0;
 }
 
+void ref_pace_paid(struct ref_client *c) {
+    if (c->cost_us > LEAST_US / 2) c->cost_us = LEAST_US / 2;
+}
+
 void ref_pace_forget(struct ref_client *c) {
     c->cost_us = 0;
     c->pauses = 0;
@@ -73,7 +77,6 @@ uint8_t ref_pace_out(struct ref_room *r, uint64_t now_us) {
         if (now_us > c->barred_us + 60000000) c->pauses = 0;
         c->barred_us = now_us + (UINT64_C(1000000) << c->pauses);
         c->pauses += c->pauses < 6;
-        if (c->cost_us > LEAST_US / 2) c->cost_us = LEAST_US / 2;
         out |= c->pads;
         ref_make_absent(c); /* at once: the next one judged must not lean on him */
     }

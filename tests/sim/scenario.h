@@ -32,8 +32,10 @@ struct scenario_client {
     uint32_t frame_us; /* a frame takes its machine so long; 0: no time */
     uint8_t device;    /* enum device */
     double activity;   /* chance of a change per sample */
-    uint64_t lies_us;  /* from then on the client lies; 0: never */
-    struct lie lie;
+    uint64_t
+        lies_us; /* from then on the client lies (lie), and holds its datagrams back (hold_us); 0: never */
+    enum lie lie;
+    int32_t hold_us; /* until so long after the time of the frame that their newest sample feeds */
 };
 
 /* calls: the frontend calls so seldom (tick_us) for length_us, then as before;

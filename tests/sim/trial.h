@@ -28,9 +28,6 @@ int trial_slow(const struct cell *like);
  * found.
  */
 int trial_liar(const struct cell *like);
-/* The same for one lie, as lie_read() has it; and a search for the worst of so many. */
-int trial_lie(const struct cell *like, const char *words);
-int trial_search(const struct cell *like, uint64_t seed, uint64_t count);
 
 /* One of four opens a menu for so long while the others give 200 commands: all run them all. */
 int trial_menu(const struct cell *like, double seconds);
