@@ -58,7 +58,7 @@ static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_
             if (c->seats >> s & 1) r->sample[s][c->next_sample % KL_WINDOW_FRAMES] = in[k++];
         uint32_t late = r->params.clocked ? taken_late(r, m, i, left) : 0;
         uint64_t late_us = (uint64_t)(late * kl_room_period_us(r) / 16);
-        c->late_itself += ((late > 16 ? UINT8_MAX : 0) - c->late_itself) / 16;
+        c->late_itself = (uint8_t)(c->late_itself + ((late > 16 ? UINT8_MAX : 0) - c->late_itself) / 16);
         c->in_time_us[c->next_sample % KL_WINDOW_FRAMES] = now_us > late_us ? now_us - late_us : 0;
         c->next_sample++;
     }
