@@ -278,6 +278,7 @@ static void go_back(struct kl_lobby_room *r, uint16_t members, uint64_t now_us) 
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_healing *h = &r->member[i].heal;
         if (!has_bit(members, i)) continue;
+        kl_lobby_snapshot_again(r, i, now_us);
         h->loads = h->own = true;
         h->loaded = false;
         h->keyframe = room->agreed;

@@ -51,7 +51,10 @@ void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct k
         return;
     }
     kl_lobby_late_said(r, member, h->frame);
-    if (r->member[member].seats) kl_lobby_watch_truth(r, h, now_us);
+    /* one that catches up says what the others have reported long ago, and nobody is there to contradict it
+     */
+    bool plays = kl_lobby_plays_now(r, member) && !kl_room_joining(&r->lock, member);
+    if (plays) kl_lobby_watch_truth(r, h, now_us);
 }
 
 /* With a client whose link is behind, verdicts wait; meanwhile those that are equal become one. */

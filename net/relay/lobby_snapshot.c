@@ -158,7 +158,7 @@ bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t
     s->phase = KL_SHOT_ORDERED;
     s->since_us = now_us;
     s->trusted = trusted;
-    s->said = s->has = s->failed = s->too_large = 0;
+    s->said = s->has = s->failed = s->too_large = s->anew = 0;
     s->apart = s->whole = false;
     r->busy = true;
     return true;
@@ -181,7 +181,8 @@ void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64
 
 void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w) {
     struct kl_lobby_shot *s = &r->shot;
-    if (s->phase != KL_SHOT_HASHING || w->keyframe != s->keyframe || has_bit(s->said, member)) return;
+    if (s->phase != KL_SHOT_HASHING || w->keyframe != s->keyframe || has_bit(s->said | s->anew, member))
+        return;
     s->said |= (uint16_t)(1U << member);
     if (w->has) s->has |= (uint16_t)(1U << member);
     s->word[member] = *w;
@@ -516,6 +517,12 @@ void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t n
     s->has &= (uint16_t)~bit;
     s->agreed &= (uint16_t)~bit;
     if (s->phase == KL_SHOT_GIVING && s->giver == member) next_giver(r, now_us);
+}
+
+void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    if (r->shot.phase < KL_SHOT_HASHING) return;
+    r->shot.anew |= (uint16_t)(1U << member);
+    kl_lobby_snapshot_left(r, member, now_us);
 }
 
 /* Orders a snapshot before the history has used up its memory, to replace the history's beginning. */

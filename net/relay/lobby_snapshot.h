@@ -37,6 +37,7 @@ struct kl_lobby_shot {
     uint32_t keyframe, interval;
     uint16_t said, has, agreed, failed,
         too_large; /* clients; failed: could not give it; too_large: by their own report */
+    uint16_t anew; /* clients that run the keyframe again, and may then have another state than they said */
     struct kl_state_said word[KL_MAX_CLIENTS], wanted;
     unsigned giver;
     uint32_t have;                         /* bytes received of the upload */
@@ -84,6 +85,8 @@ void kl_lobby_fetch_end(struct kl_lobby_room *r, struct kl_lobby_fetch *f); /* h
 void kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
                               uint64_t now_us);
 /* The member has left or lost its link. */
+/* A client goes back to its own state, or to frame 0: it has no word on the snapshot that is under way. */
+void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us);
 /* Unpacks and checks received bytes, room by room, within the relay's time for it. */

@@ -277,6 +277,7 @@ bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now
     const struct kl_way_trip t = {.no_states = m->way.no_states};
     if (kl_lobby_way_to_present(r, &t) == KL_WAY_NONE) return false;
     m->heal.has_loaded = false; /* its core begins anew */
+    kl_lobby_snapshot_again(r, member, now_us);
     wait_anew(m, now_us);
     kl_lobby_way_ahead(r, member, now_us);
     prepare(r, member, false, now_us);

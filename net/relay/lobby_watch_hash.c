@@ -37,6 +37,14 @@ static bool is_settled(const struct kl_lobby_room *r, const struct kl_watch_trut
     return (players > 0 && t->count >= players) || now_us >= t->first_us + WAIT_US;
 }
 
+/* The word of one proves nothing, unless the game is theirs alone. */
+static bool is_proved(const struct kl_lobby_room *r, const struct kl_watch_truth *t) {
+    unsigned players = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        players += r->member[i].here && r->member[i].seats;
+    return !t->contested && (t->count > 1 || players <= 1);
+}
+
 /* --- a watcher's -------------------------------------------------------------------------------------------
  */
 
@@ -105,10 +113,10 @@ bool kl_lobby_watch_judge(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
         struct kl_watch_truth *t = truth_of(&r->watch, w->hash[i].frame);
         if (!t || !is_settled(r, t, now_us)) {
             w->hash[kept++] = w->hash[i];
-        } else if (!t->contested && kl_verdict_difference(&t->hash, &w->hash[i], true) == 1) {
+        } else if (is_proved(r, t) && kl_verdict_difference(&t->hash, &w->hash[i], true) == 1) {
             bool here = has_parted(r, w, w->hash[i].frame, now_us);
             if (!here || w->way.step || w->state != KL_MEMBER_PLAYING) return here;
-        } else if (!t->contested) {
+        } else if (is_proved(r, t)) {
             is_equal(w, w->hash[i].frame, now_us);
         }
     }

@@ -13,7 +13,7 @@ static unsigned relay_lives;
 static bool opening, gone;
 static struct rng more_rng, last_rng, queue_rng,
     consent_rng; /* of what came later, each: it does not shift the draws of before */
-static bool seats_go_round, strangers;
+static bool seats_go_round, strangers, forgery;
 static unsigned watchers, catch_up_s;
 static uint32_t turn_frames[CLIENTS];
 
@@ -247,6 +247,7 @@ void fate_choose(uint64_t seed) {
     queue_rng = (struct rng){seed ^ UINT64_C(0x0e0e)};
     consent_rng = (struct rng){seed ^ UINT64_C(0xc0de)};
     strangers = !plain && rng_chance(&consent_rng, 0.5);
+    forgery = !plain && rng_chance(&consent_rng, 0.25);
     seats_go_round = !plain && rng_chance(&queue_rng, 0.5);
     catch_up_s = 600;
     for (unsigned i = 0; i < CLIENTS; i++)
@@ -281,6 +282,7 @@ void fate_begin(void) {
         client[i].consents = !strangers || rng_chance(&consent_rng, 0.6);
         if (i < players) client_enter(&client[i]);
     }
+    if (forgery && players > 2) client[rng_range(&consent_rng, 0, players - 1)].forges = true;
     story("players=%u policy=%u watchers=%u catch_up_s=%u", players, params.policy, watchers, catch_up_s);
 }
 

@@ -85,6 +85,7 @@ struct client {
     unsigned number; /* of us */
     uint8_t seats_wanted;
     bool consents; /* it loads others' states */
+    bool forges;   /* its hashes are false, and so is the state that it gives; its machine is right */
     struct kl_params params;
     uint32_t turn_frames;                   /* that it runs in one turn at most */
     enum { OFF, ENTERING, IN, LOST } state; /* LOST: it tries to come back */

@@ -48,7 +48,7 @@ static bool has_base(const struct client *c) {
 
 /* One in four against a base is not so: then the relay is to ask for the whole. */
 static uint8_t *pack(struct client *c, bool based, size_t *len) {
-    bool unfit = based && c->ask.keyframe % 4 == 3;
+    bool unfit = c->forges || (based && c->ask.keyframe % 4 == 3);
     c->shot[0] ^= unfit;
     uint8_t *packed = based ? kl_snapshot_pack_against(c->shot_before, SHOT_BYTES, c->shot, SHOT_BYTES, len)
                             : kl_snapshot_pack(c->shot, SHOT_BYTES, len);
