@@ -40,6 +40,8 @@ struct kl_room_client {
     uint64_t barred_until_us; /* end of the last of these pauses */
     uint64_t in_time_us[KL_WINDOW_FRAMES]; /* by sample: its arrival time had it been taken in time */
     struct kl_rtt rtt;
+    uint32_t trip_us; /* the shortest from an UPDATE to the CTRL that echoes it, with all that it was held; 0:
+                         none was seen */
     bool heard;
     uint32_t stamp;       /* its newest time stamp */
     uint64_t heard_at_us; /* arrival of that time stamp */

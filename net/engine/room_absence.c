@@ -5,7 +5,6 @@
 void kl_room_set_absent(struct kl_room *r, struct kl_room_client *c) {
     if (c->presence == KL_PRESENT) c->left_spacing = r->spacing.current;
     c->presence = KL_ABSENT;
-    kl_room_paid(c);
     r->waited_for &= (uint8_t)~c->seats;
     r->before.present &= (uint8_t)~c->seats;
     r->now.present &= (uint8_t)~c->seats;

@@ -104,6 +104,7 @@ void kl_room_find_holding_up(struct kl_room *r, uint64_t now_us) {
         out |= c->seats;
         pause(c, now_us);
         kl_room_set_absent(r, c);
+        kl_room_paid(c);
     }
     if (missing & out) kl_schedule_move(&r->schedule, r->next_close, now_us);
 }

@@ -47,7 +47,7 @@ void kl_room_event_ends(struct kl_room *r, struct kl_room_event e);
 void kl_room_find_holding_up(struct kl_room *r, uint64_t now_us);
 uint64_t
 kl_room_runs_over_at(const struct kl_room *r); /* the time at which a client may begin to hold the room up */
-void kl_room_paid(struct kl_room_client *c); /* its absence pays for its delays; its count of pauses stays */
+void kl_room_paid(struct kl_room_client *c);   /* the pause pays for its delays; its count of pauses stays */
 bool kl_room_may_return(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us);
 
 /* The begin of the room's present wait for samples: the later of the frame's own time and the last close. */

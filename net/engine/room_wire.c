@@ -77,12 +77,13 @@ static void note_word(struct kl_room *r, struct kl_room_client *c, const struct 
     if (resumes && may && m->sample_first >= c->next_sample) kl_room_resumed(r, c, m->sample_first);
 }
 
-/* The greatest need that this frame can have had, for the client had it when it said so. */
+/* The greatest need that this frame can have had: the client had it when it said so, and it was due there one
+ * shortest way down after its line. One frame more, for what the client holds its words back. */
 static uint32_t greatest_need(const struct kl_room *r, const struct kl_room_client *c, uint32_t frame,
                               uint64_t now_us) {
     uint32_t age_us = (uint32_t)now_us - c->acked_us[frame % KL_WINDOW_FRAMES];
-    double late_us = (double)now_us - age_us - kl_schedule_line_us(&r->schedule, frame);
-    double quarters = 4 * r->lead[frame % KL_KEPT_FRAMES] + late_us * 4 / kl_room_period_us(r) + 1;
+    double late_us = (double)now_us - age_us - c->trip_us - kl_schedule_line_us(&r->schedule, frame);
+    double quarters = 4 * r->lead[frame % KL_KEPT_FRAMES] + late_us * 4 / kl_room_period_us(r) + 4;
     return quarters < 1 ? 1 : quarters < KL_NO_NEED ? (uint32_t)quarters : KL_NO_NEED;
 }
 
@@ -107,7 +108,9 @@ static void keep_needs(struct kl_room *r, unsigned client, const struct kl_ctrl 
 }
 
 static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64_t now_us) {
-    if (m->has_echo) kl_rtt_sample(&c->rtt, (uint32_t)now_us - m->echo - m->hold_us);
+    uint32_t trip_us = (uint32_t)now_us - m->echo;
+    if (m->has_echo) kl_rtt_sample(&c->rtt, trip_us - m->hold_us);
+    if (m->has_echo && trip_us && (c->trip_us == 0 || trip_us < c->trip_us)) c->trip_us = trip_us;
     if (c->heard && (int32_t)(m->stamp - c->stamp) < 0) return;
     c->heard = true;
     c->stamp = m->stamp;

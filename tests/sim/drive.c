@@ -92,8 +92,18 @@ static uint64_t held_back(const struct world *w, const struct sim_client *c, uin
     else if (newest >= r->before.sample_first)
         feeds = r->now.first + (newest - r->before.sample_first) * r->now.length / r->before.samples;
     double line = kl_schedule_line_us(&r->schedule, feeds) - (double)w->scenario.relay_offset_us;
-    double at = line + c->setting->hold_us;
+    double at = line + c->setting->lie.is[LIE_HOLD_US];
     return at > (double)arrival ? (uint64_t)at : arrival;
+}
+
+/* False: the liar does not send it at all. */
+static bool lie_in(const struct world *w, const struct sim_client *c, struct packet *p, uint64_t *arrival) {
+    const struct lie *l = &c->setting->lie;
+    uint64_t at = l->is[LIE_HOLD_US] ? held_back(w, c, *arrival) : *arrival;
+    p->len = (uint16_t)lie_forge(l, w->now_us, p->counter, (uint32_t)(at - *arrival), c->seats, p->bytes,
+                                 p->len, KL_DATAGRAM_MAX);
+    *arrival = at;
+    return p->len > 0;
 }
 
 /* Puts a datagram on its way. */
@@ -117,10 +127,9 @@ static void transmit(struct world *w, unsigned client, bool up, const uint8_t *b
         p->closed = w->truth.next;
         p->relay = w->reopened;
         memcpy(p->bytes, body, len);
-        if (up && c->setting->lies_us && w->now_us >= c->setting->lies_us) {
-            uint64_t at_us = c->setting->lie == LIE_NEEDS ? arrival[i] : held_back(w, c, arrival[i]);
-            lie_about(c->setting->lie, (uint32_t)(at_us - arrival[i]), p->bytes, len);
-            arrival[i] = at_us;
+        if (up && lie_is_on(&c->setting->lie, w->now_us) && !lie_in(w, c, p, &arrival[i])) {
+            packet_free(w, p);
+            continue;
         }
         events_push(w, (struct event){.at_us = arrival[i],
                                       .kind = up ? EVENT_TO_RELAY : EVENT_TO_CLIENT,
@@ -268,10 +277,11 @@ void drive_to_relay(struct world *w, struct packet *p) {
     if (!let_in(w, p, c->bound, &c->up_window)) return;
     struct kl_ctrl m;
     drive_before(w);
-    if (kl_ctrl_open(&m, c->seats, p->bytes, p->len) == KL_OK)
-        ref_room_ctrl(&w->truth.ref, p->client, &m, drive_relay_clock(w));
     int r = kl_room_receive(&w->room, p->client, p->bytes, p->len, drive_relay_clock(w));
-    if (r != KL_OK) world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
+    if (r == KL_OK && kl_ctrl_open(&m, c->seats, p->bytes, p->len) == KL_OK)
+        ref_room_ctrl(&w->truth.ref, p->client, &m, drive_relay_clock(w));
+    if (r != KL_OK && !c->setting->lie.from_us)
+        world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
     drive_collect(w);
     drive_send_relay(w);
 }
@@ -287,7 +297,8 @@ void drive_to_client(struct world *w, struct packet *p) {
     if (!c->in_room || c->dead || drive_outdated(w, p) || !let_in(w, p, c->session, &c->down_window)) return;
     if (p->closed > c->knowable) c->knowable = p->closed;
     int r = kl_client_receive(&c->lock, p->bytes, p->len, drive_client_clock(w, c));
-    if (r != KL_OK) world_fail(w, "client=%u refuses an UPDATE: %d", p->client, r);
+    if (r != KL_OK && !c->setting->lie.from_us)
+        world_fail(w, "client=%u refuses an UPDATE: %d", p->client, r);
     if (c->lock.stats.next_closed > c->knowable)
         world_fail(w, "client=%u knows frames that it cannot", p->client);
     drive_send_client(w, p->client);

@@ -1,46 +1,125 @@
 #include "tests/sim/lie.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "net/engine/wire.h"
+#include "net/engine/lock_wire.h"
 
-#define STAMP_BYTES 4
-#define HAS_ECHO    1
-#define MOST_NEED   254
+static const struct {
+    const char *name;
+    int32_t lo, hi;
+} number[LIE_NUMBERS] = {
+    [LIE_HOLD_US] = {"hold", -50000, 400000},
+    [LIE_ON_MS] = {"on", 0, 20000},
+    [LIE_OFF_MS] = {"off", 0, 20000},
+    [LIE_FRESH] = {"fresh", 0, 150},
+    [LIE_ECHO_US] = {"echo", -500000, 100000},
+    [LIE_HELD_US] = {"held", -200000, 500000},
+    [LIE_STAMP_US] = {"stamp", -100000, 100000},
+    [LIE_NEEDS] = {"needs", 0, 254},
+    [LIE_LATE] = {"late", 0, 600},
+    [LIE_TURN] = {"turn", 0, 600},
+    [LIE_BATCH] = {"batch", 0, 60},
+    [LIE_ACKED] = {"acked", -120, 4},
+    [LIE_BACKLOG] = {"backlog", 0, 100},
+    [LIE_NUMBER] = {"number", -20, 20},
+    [LIE_AWAY_MS] = {"away", 0, 999},
+    [LIE_RESUME] = {"resume", 0, 100},
+    [LIE_DROPS] = {"drops", 0, 100},
+    [LIE_CUT_MS] = {"cut", 0, 20000},
+};
 
-const char *lie_name(enum lie lie) {
-    static const char *const names[] = {"far", "near", "needs"};
-    return names[lie];
+void lie_write(const struct lie *l, char *out, size_t cap) {
+    size_t used = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < LIE_NUMBERS && used < cap; i++)
+        if (l->is[i])
+            used += (size_t)snprintf(out + used, cap - used, "%s%s=%d", used ? "," : "", number[i].name,
+                                     l->is[i]);
 }
 
-static void shift_echo(uint8_t *ctrl, uint32_t by_us) {
-    uint8_t *echo = ctrl + STAMP_BYTES + 1;
-    uint32_t value = 0;
-    if (!(ctrl[STAMP_BYTES] & HAS_ECHO)) return;
-    for (unsigned i = 0; i < 4; i++)
-        value |= (uint32_t)echo[i] << 8 * i;
-    value += by_us;
-    for (unsigned i = 0; i < 4; i++)
-        echo[i] = (uint8_t)(value >> 8 * i);
+bool lie_read(struct lie *l, const char *name, int32_t value) {
+    for (unsigned i = 0; i < LIE_NUMBERS; i++)
+        if (strcmp(name, number[i].name) == 0 && value >= number[i].lo && value <= number[i].hi) {
+            l->is[i] = value;
+            return true;
+        }
+    return false;
 }
 
-static void greatest_needs(uint8_t *ctrl, size_t len) {
-    struct kl_reader r;
-    kl_reader_init(&r, ctrl, len);
-    kl_read_u32(&r);
-    if (kl_read_u8(&r) & HAS_ECHO) {
-        kl_read_u32(&r);
-        kl_read_var(&r, UINT32_MAX);
+/* Small ones as often as large ones. */
+static int32_t draw_one(unsigned i, struct rng *r) {
+    double u = rng_unit(r), most = number[i].lo < 0 && rng_chance(r, 0.4) ? number[i].lo : number[i].hi;
+    int32_t value = (int32_t)(most * (rng_chance(r, 0.5) ? u * u * u : u));
+    return value ? value : most < 0 ? -1 : 1;
+}
+
+void lie_draw(struct lie *l, struct rng *r) {
+    memset(l->is, 0, sizeof l->is);
+    if (rng_chance(r, 0.7)) l->is[LIE_HOLD_US] = draw_one(LIE_HOLD_US, r);
+    if (rng_chance(r, 0.5)) l->is[LIE_FRESH] = 100;
+    if (rng_chance(r, 0.4))
+        for (unsigned i = LIE_ON_MS; i <= LIE_OFF_MS; i++)
+            l->is[i] = draw_one(i, r);
+    for (unsigned n = rng_range(r, 0, 4); n > 0; n--) {
+        unsigned i = rng_range(r, 0, LIE_NUMBERS - 1);
+        l->is[i] = draw_one(i, r);
     }
-    kl_read_var(&r, UINT32_MAX);
-    kl_read_var(&r, UINT32_MAX);
-    uint8_t count = kl_read_u8(&r);
-    if (count == 0) return;
-    kl_read_var(&r, UINT32_MAX);
-    if (!r.failed) memset(ctrl + (r.at - ctrl), MOST_NEED, count);
 }
 
-void lie_about(enum lie lie, uint32_t held_us, uint8_t *ctrl, size_t len) {
-    if (lie == LIE_NEAR) shift_echo(ctrl, held_us);
-    if (lie == LIE_NEEDS) greatest_needs(ctrl, len);
+void lie_change(struct lie *l, struct rng *r) {
+    for (unsigned n = rng_range(r, 1, 2); n > 0; n--) {
+        unsigned i = rng_range(r, 0, LIE_NUMBERS - 1);
+        for (unsigned tries = 0; l->is[i] == 0 && tries < 2; tries++)
+            i = rng_range(r, 0, LIE_NUMBERS - 1);
+        double kind = rng_unit(r);
+        int32_t value = l->is[i] == 0 || kind < 0.2 ? draw_one(i, r)
+                        : kind < 0.3                ? 0
+                                                    : (int32_t)(l->is[i] * rng_between(r, 0.6, 1.6));
+        l->is[i] = value < number[i].lo ? number[i].lo : value > number[i].hi ? number[i].hi : value;
+    }
+}
+
+bool lie_is_on(const struct lie *l, uint64_t now_us) {
+    if (!l->from_us || now_us < l->from_us) return false;
+    uint64_t on_us = (uint64_t)l->is[LIE_ON_MS] * 1000, off_us = (uint64_t)l->is[LIE_OFF_MS] * 1000;
+    return !on_us || !off_us || (now_us - l->from_us + l->phase_us) % (on_us + off_us) < on_us;
+}
+
+/* Of every hundred datagrams so many. */
+static bool percent(uint32_t counter, int32_t of) {
+    return (int32_t)(counter * UINT32_C(2654435761) >> 7) % 100 < of;
+}
+
+static uint32_t shifted(uint32_t is, int32_t by, uint32_t most) {
+    int64_t sum = (int64_t)is + by;
+    return sum < 0 ? 0 : sum > most ? most : (uint32_t)sum;
+}
+
+static void lie_about_times(const struct lie *l, uint32_t held_us, struct kl_ctrl *c) {
+    c->stamp += (uint32_t)l->is[LIE_STAMP_US];
+    c->echo += (uint32_t)((int64_t)held_us * l->is[LIE_FRESH] / 100) + (uint32_t)l->is[LIE_ECHO_US];
+    c->hold_us = shifted(c->hold_us, l->is[LIE_HELD_US], UINT32_MAX);
+    if (l->is[LIE_LATE]) c->sample_late = (uint16_t)(l->is[LIE_LATE] - 1);
+    if (l->is[LIE_TURN]) c->turn_late = (uint16_t)(l->is[LIE_TURN] - 1);
+    if (l->is[LIE_BATCH]) c->sample_batch = (uint8_t)(l->is[LIE_BATCH] - 1);
+}
+
+size_t lie_forge(const struct lie *l, uint64_t now_us, uint32_t counter, uint32_t held_us, unsigned seats,
+                 uint8_t *ctrl, size_t len, size_t cap) {
+    static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS];
+    struct kl_ctrl c;
+    if (percent(counter, l->is[LIE_DROPS])) return 0;
+    if (kl_ctrl_open(&c, seats, ctrl, len) != KL_OK) return len;
+    c.sample_first = shifted(c.sample_first, l->is[LIE_NUMBER], UINT32_MAX / 2);
+    for (uint32_t i = 0; i < c.sample_count; i++)
+        kl_ctrl_sample(&c, ring[(c.sample_first + i) % KL_WINDOW_FRAMES]);
+    lie_about_times(l, held_us, &c);
+    c.frame_acked = shifted(c.frame_acked, l->is[LIE_ACKED], UINT32_MAX / 2);
+    c.backlog = shifted(c.backlog, l->is[LIE_BACKLOG], c.frame_acked);
+    if (l->is[LIE_NEEDS]) memset(c.need, l->is[LIE_NEEDS], c.need_count);
+    if ((int64_t)(now_us / 1000 % 1000) < l->is[LIE_AWAY_MS]) c.away = true;
+    if (percent(counter ^ 0x5a5a, l->is[LIE_RESUME])) c.resume = true;
+    size_t wrote = kl_ctrl_write(&c, (const struct kl_input(*)[KL_MAX_SEATS])ring, seats, ctrl, cap);
+    return wrote ? wrote : len;
 }

@@ -47,6 +47,7 @@ static const char usage[] =
     "from F (1) on\n"
     "sim --step [--seeds N] [--first F] | --pace | --hang S | --menu S | --hour | --unequal | --slow | "
     "--hitch | --liar | "
+    "--lie NAME=VALUE,... | --search N [--first S] | "
     "--return   "
     "directed "
     "trials: trial.h "
@@ -208,6 +209,8 @@ enum {
     OPT_SLOW,
     OPT_HITCH,
     OPT_LIAR,
+    OPT_LIE,
+    OPT_SEARCH,
     OPT_KEPT,
     OPT_HELP
 };
@@ -222,12 +225,14 @@ static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},     {"first"
                                         {"menu", 1, 0, OPT_MENU},       {"hour", 0, 0, OPT_HOUR},
                                         {"unequal", 0, 0, OPT_UNEQUAL}, {"return", 0, 0, OPT_RETURN},
                                         {"slow", 0, 0, OPT_SLOW},       {"hitch", 0, 0, OPT_HITCH},
-                                        {"liar", 0, 0, OPT_LIAR},       {"kept", 1, 0, OPT_KEPT},
+                                        {"liar", 0, 0, OPT_LIAR},       {"lie", 1, 0, OPT_LIE},
+                                        {"search", 1, 0, OPT_SEARCH},   {"kept", 1, 0, OPT_KEPT},
                                         {"help", 0, 0, OPT_HELP},       {0}};
 
 struct request {
     uint64_t seeds, first, seed;
     const char *kept; /* a file */
+    const char *lie;  /* attack.h */
     unsigned jobs;
     bool one, table, cell_asked, log;
     int trial; /* its option; 0: none */
@@ -250,7 +255,9 @@ static int run_trial(const struct request *q) {
     case OPT_MENU: return trial_menu(&q->cell, q->hang_s);
     case OPT_SLOW: return trial_slow(&q->cell);
     case OPT_HITCH: return trial_hitch(&q->cell);
-    case OPT_LIAR: return trial_liar(&q->cell);
+    case OPT_LIAR: return trial_liar(&q->cell, NULL);
+    case OPT_LIE: return trial_liar(&q->cell, q->lie);
+    case OPT_SEARCH: return trial_search(&q->cell, q->first, q->seeds);
     case OPT_HOUR: return trial_hour(&q->cell, q->first);
     case OPT_RETURN: return trial_return(&q->cell);
     default: return trial_unequal(&q->cell);
@@ -272,6 +279,8 @@ static int read_options(struct request *q, int argc, char **argv) {
             q->cell.loss = percent / 100;
             if (!q->cell_asked || q->cell.players < 1 || q->cell.players > KL_MAX_SEATS) return 2;
             break;
+        case OPT_LIE: q->trial = o, q->lie = optarg; break;
+        case OPT_SEARCH: q->trial = o, q->seeds = strtoull(optarg, NULL, 10); break;
         case OPT_KEPT: q->kept = optarg; break;
         case OPT_TABLE: q->table = true; break;
         case OPT_SECONDS: q->cell.seconds = strtod(optarg, NULL); break;

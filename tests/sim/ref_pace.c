@@ -78,6 +78,7 @@ uint8_t ref_pace_out(struct ref_room *r, uint64_t now_us) {
         c->barred_us = now_us + (UINT64_C(1000000) << c->pauses);
         c->pauses += c->pauses < 6;
         out |= c->pads;
+        ref_pace_paid(c);
         ref_make_absent(c); /* at once: the next one judged must not lean on him */
     }
     return out;

@@ -70,7 +70,6 @@ void ref_make_absent(struct ref_client *c) {
     c->absences += c->presence != REF_ABSENT;
     c->presence = REF_ABSENT;
     c->counted_from = REF_NEVER;
-    ref_pace_paid(c);
 }
 
 static uint64_t waits_since(const struct ref_room *r) {

@@ -218,6 +218,38 @@ static void draw_joins(struct scenario *s, struct rng *r) {
     heir->joins_us = left_us + (uint64_t)rng_between(r, 0, 0.3 * length_us);
 }
 
+void scenario_lie(struct scenario *s, unsigned i, const struct lie *lie) {
+    uint64_t every_us = (uint64_t)lie->is[LIE_CUT_MS] * 1000;
+    s->client[i].lie = *lie;
+    if (lie->is[LIE_NUMBER]) s->client[i].activity = 0;
+    for (uint64_t at = lie->from_us + every_us; every_us && at < s->end_us; at += every_us) {
+        if (s->happenings == SCENARIO_HAPPENINGS) return;
+        s->happening[s->happenings++] = (struct happening){.at_us = at,
+                                                           .kind = HAPPEN_CUT,
+                                                           .client = (uint8_t)i,
+                                                           .length_us = 20000,
+                                                           .notice_us = 20000,
+                                                           .session_us = 50000};
+    }
+}
+
+/* In every fourth room one player lies, or two; one at least does not. */
+static void draw_liars(struct scenario *s, struct rng *r) {
+    unsigned players = 0, liars = rng_chance(r, 0.3) ? 2 : 1;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        players += s->client[i].seats != 0;
+    if (s->seed % 4 != 2 || s->heavy) return;
+    s->params.lead_max = KL_LEAD_MAX_USUAL;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && liars > 0 && players > 1; i++) {
+        struct lie lie = {.from_us = s->start_us + rng_range(r, 1, 5000000)};
+        if (!s->client[i].seats) continue;
+        lie_draw(&lie, r);
+        scenario_lie(s, i, &lie);
+        liars--;
+        players--;
+    }
+}
+
 void scenario_draw(struct scenario *s, uint64_t seed) {
     struct rng r = {seed * 0x9e3779b97f4a7c15u + 1};
     memset(s, 0, sizeof *s);
@@ -248,6 +280,8 @@ void scenario_draw(struct scenario *s, uint64_t seed) {
     draw_comebacks(s, &comebacks);
     struct rng joins = {seed * 0x9e3779b97f4a7c15u + 17};
     draw_joins(s, &joins);
+    struct rng seeds = {seed * 0x9e3779b97f4a7c15u + 23}, liars = rng_fork(&seeds);
+    draw_liars(s, &liars);
 }
 
 void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed) {

@@ -32,10 +32,7 @@ struct scenario_client {
     uint32_t frame_us; /* a frame takes its machine so long; 0: no time */
     uint8_t device;    /* enum device */
     double activity;   /* chance of a change per sample */
-    uint64_t
-        lies_us; /* from then on the client lies (lie), and holds its datagrams back (hold_us); 0: never */
-    enum lie lie;
-    int32_t hold_us; /* until so long after the time of the frame that their newest sample feeds */
+    struct lie lie;
 };
 
 /* calls: the frontend calls so seldom (tick_us) for length_us, then as before;
@@ -90,6 +87,9 @@ struct scenario {
 };
 
 void scenario_draw(struct scenario *s, uint64_t seed);
+
+/* Client i lies so. Call after the rest of the scenario is drawn. */
+void scenario_lie(struct scenario *s, unsigned i, const struct lie *lie);
 
 struct cell {
     double rtt_ms, jitter_ms; /* jitter per hop is half of this, half-normal, added */

@@ -24,10 +24,13 @@ int trial_hitch(const struct cell *like);
  * what the spacing becomes, and whether he is found. */
 int trial_slow(const struct cell *like);
 
-/* One of two or three holds its samples back as it pleases: what the honest have of it, and whether it is
- * found.
- */
-int trial_liar(const struct cell *like);
+/* One of two or three lies, as spec has it (attack.h), or in all the ways that are known: what the honest
+ * have of it, and whether it is found. */
+int trial_liar(const struct cell *like, const char *spec);
+
+/* So many attacks: first those that it once found, one half drawn from the seed, the other half made of the
+ * worst so far. Says each that breaks a bound, and the worst. */
+int trial_search(const struct cell *like, uint64_t seed, uint64_t rooms);
 
 /* One of four opens a menu for so long while the others give 200 commands: all run them all. */
 int trial_menu(const struct cell *like, double seconds);

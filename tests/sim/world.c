@@ -48,7 +48,7 @@ static void set_up_client(struct world *w, unsigned i) {
         c->obstacle_us = w->room_obstacle_us = w->scenario.end_us;
     if (w->scenario.params.lead_max) /* a link that is too long for it makes its client absent */
         c->obstacle_us = w->room_obstacle_us = w->scenario.end_us;
-    if (s->lies_us) c->obstacle_us = w->scenario.end_us; /* it may be absent for as long as it lies */
+    if (s->lie.from_us) c->obstacle_us = w->room_obstacle_us = w->scenario.end_us; /* it may be absent */
     kl_pace_begin(&c->pace, 1e12 / w->scenario.params.fps_uhz);
     kl_client_init(&c->lock, &w->scenario.params, s->seats, held_places(i, w->scenario.held_frames),
                    w->scenario.held_frames, drive_client_clock(w, c));
@@ -313,9 +313,10 @@ static void check_lost(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
     if (!c->in_room || w->relay_down || !kl_room_lost(&w->room, i)) return;
     bool strict = w->truth.ref.params.policy == KL_POLICY_STRICT && w->truth.ref.policy_changes == 0;
-    bool excused =
-        !w->scenario.params.clocked || w->scenario.heavy || w->now_us < c->deaf_until_us + LOST_EXCUSE_US;
-    if ((c->setting->seats && strict) || !excused) world_fail(w, "client=%u is lost", i);
+    bool excused = !w->scenario.params.clocked || w->scenario.heavy || c->setting->lie.from_us ||
+                   w->now_us < c->deaf_until_us + LOST_EXCUSE_US;
+    if ((c->setting->seats && strict && !c->setting->lie.from_us) || !excused)
+        world_fail(w, "client=%u is lost", i);
     world_log(w, "event=lost client=%u", i);
     kl_room_fetch(&w->room, i);
     uint64_t until_us = comeback_excuse_us(w, i, w->truth.next - c->lock.stats.next_run);

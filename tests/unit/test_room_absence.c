@@ -418,7 +418,8 @@ static void a_need_counts_without_what_the_frame_owes_to_it(void **state) {
     assert_int_equal(kept_need(interval + 3, 20), 1);
 }
 
-/* The lead is four frames, and the client had the frame one and a half before it was due. */
+/* The lead is four frames, and the client had the frame one and a half before it was due, or one round trip
+ * before that. */
 static void a_need_is_no_greater_than_the_acknowledgement_shows(void **state) {
     (void)state;
     begin(KL_POLICY_STRICT);
@@ -426,8 +427,11 @@ static void a_need_is_no_greater_than_the_acknowledgement_shows(void **state) {
         all_say(7, n);
     assert_int_equal(interval, 4);
     hand_ctrl(0, 3, 0, 0, line(interval + 2) - 30000);
-    assert_int_equal(kept_need_of(interval + 2, 254), 4 * 4 - 6 + 1);
-    assert_int_equal(kept_need_of(interval + 1, 254), 4 * 4 - 12 + 1); /* three frames before */
+    r.client[0].trip_us = 40000; /* two frames */
+    assert_int_equal(kept_need_of(interval + 2, 254), 4 * 4 - 6 - 8 + 4);
+    r.client[0].trip_us = 0;
+    assert_int_equal(kept_need_of(interval + 2, 254), 4 * 4 - 6 + 4);
+    assert_int_equal(kept_need_of(interval + 1, 254), 4 * 4 - 12 + 4); /* three frames before */
 }
 
 /* Client 2 sends sample 2 long after its time. */
