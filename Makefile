@@ -33,7 +33,8 @@ TOOL      := $(wildcard core_wrapper/tool/*.c)
 obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
 PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
-NET_LIBS := -lenet -lsodium -lzstd -lm
+# utf8proc is linked statically, as miniupnpc below: Debian 12 has libutf8proc2 and 13 has libutf8proc3.
+NET_LIBS := -lenet -lsodium -lzstd -lm -l:libutf8proc.a
 # Of core_wrapper/tool/router.c alone. miniupnpc is linked statically: Debian 12 has libminiupnpc17 and 13 has libminiupnpc18,
 # and one package serves both.
 ROUTER_LIBS := -l:libminiupnpc.a -lnatpmp

@@ -21,7 +21,7 @@ static struct {
     uint32_t tray_frame;
     uint16_t tray_index;
     bool quiet; /* the effects have been told before */
-} room;
+} room = {.plays = {0, 1, 2, 3, 4, 5, 6, 7}};
 
 const struct kl_member *kl_command_member(unsigned client) {
     const struct kl_roster *r = &kl_w.status.roster;
@@ -30,12 +30,16 @@ const struct kl_member *kl_command_member(unsigned client) {
     return NULL;
 }
 
-const char *kl_command_name(unsigned client) {
-    static char name[KL_NAME_MAX];
+struct kl_name_shown kl_command_shown(const struct kl_member *m) {
+    return kl_name_shown(m->name, kl_command_played(m->seats));
+}
+
+struct kl_name_shown kl_command_name(unsigned client) {
+    struct kl_name_shown name = {"relay"};
     const struct kl_member *m = kl_command_member(client);
-    if (client == KL_RELAY_CLIENT) return "relay";
-    if (!m) snprintf(name, sizeof name, "client %u", client % 1000);
-    return m ? m->name : name;
+    if (client == KL_RELAY_CLIENT) return name;
+    if (!m) snprintf(name.text, sizeof name.text, "client %u", client % 1000);
+    return m ? kl_command_shown(m) : name;
 }
 
 /* ---- doing ---- */
@@ -49,8 +53,9 @@ __attribute__((format(printf, 3, 4))) static void tell(const struct kl_command *
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     if (room.quiet) return;
-    const char *who = kl_command_name(c->client);
-    char line[KLW_TEXT_MAX + KL_NAME_MAX + 2];
+    const struct kl_name_shown name = kl_command_name(c->client);
+    const char *who = name.text;
+    char line[KLW_TEXT_MAX + KL_NAME_SHOWN + 2];
     bool old = kl_w.play.pace.mode == KL_PACE_FLAT_OUT && kl_w.play.pace.behind > NEWS_FRAMES;
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "[f %u] %s: %s", frame, who, what);
     snprintf(line, sizeof line, "%s: %s", who, what);
@@ -225,6 +230,13 @@ void kl_command_restore(const struct kl_snapshot_head *h) {
 
 unsigned kl_command_seat(unsigned s) {
     return s < KL_MAX_SEATS ? room.plays[s] : s;
+}
+
+uint8_t kl_command_played(uint8_t pads) {
+    uint8_t played = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (pads >> s & 1) played |= (uint8_t)(1u << room.plays[s]);
+    return played;
 }
 
 uint8_t kl_command_pads(uint8_t played) {

@@ -7,6 +7,7 @@
 
 #include "core_wrapper/command_words.h"
 #include "core_wrapper/wrapper.h"
+#include "net/session/name.h"
 
 /* ---- giving: command_give.c ---- */
 
@@ -48,10 +49,14 @@ unsigned kl_command_seat(unsigned s);
 /* The seats whose pads play the seats `played`. Players are numbered as the game numbers them, the roster's
  * seats as they were given. */
 uint8_t kl_command_pads(uint8_t played);
+/* The other way round. */
+uint8_t kl_command_played(uint8_t pads);
 /* The client's entry in the roster, borrowed from it; NULL if there is none. */
 const struct kl_member *kl_command_member(unsigned client);
-/* "ann" for a client of the roster, "relay" for KL_RELAY_CLIENT. Borrowed until the next call. */
-const char *kl_command_name(unsigned client);
+/* "ann (1)": a member of the roster, as shown to people. */
+struct kl_name_shown kl_command_shown(const struct kl_member *m);
+/* The same for a client of the roster; "relay" for KL_RELAY_CLIENT. */
+struct kl_name_shown kl_command_name(unsigned client);
 
 /* Frame 0 is next: no swaps, an empty slot, the room's parameters as they were made. */
 void kl_command_begin(void);

@@ -1,5 +1,4 @@
 /* Giving a command: fills in open values, checks the known conditions, sends the order. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,13 +30,6 @@ static bool is_host(void) {
     return m && m->host;
 }
 
-static const struct kl_member *named(const char *who) {
-    const struct kl_roster *r = &kl_w.status.roster;
-    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].state != KL_MEMBER_GONE && !strcmp(r->member[i].name, who)) return &r->member[i];
-    return NULL;
-}
-
 /* Whose pads play one of these seats. */
 static const struct kl_member *playing(uint8_t played) {
     const struct kl_roster *r = &kl_w.status.roster;
@@ -47,14 +39,18 @@ static const struct kl_member *playing(uint8_t played) {
     return NULL;
 }
 
-/* By name, else by the number of a seat. */
+/* A player's number, or a name (kl_name_find()). */
 static const struct kl_member *find(const char *who, char *answer, size_t cap) {
-    const struct kl_member *m = named(who);
-    bool number = isdigit((unsigned char)who[0]) && !who[1] && who[0] >= '1' && who[0] <= '0' + KL_MAX_SEATS;
-    if (!m && number) m = playing((uint8_t)(1u << (who[0] - '1')));
-    if (!m && number) snprintf(answer, cap, "nobody plays as player %s", who);
-    if (!m && !number) snprintf(answer, cap, "nobody in this room is called \"%s\"", who);
-    return m;
+    const struct kl_roster *r = &kl_w.status.roster;
+    struct kl_name_entry e[KL_MAX_CLIENTS];
+    unsigned at[KL_MAX_CLIENTS] = {0}, n = 0;
+    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++) {
+        if (r->member[i].state == KL_MEMBER_GONE) continue;
+        at[n] = i;
+        e[n++] = (struct kl_name_entry){r->member[i].name, kl_command_played(r->member[i].seats)};
+    }
+    int found = kl_name_find(e, n, who, answer, cap);
+    return found < 0 ? NULL : &r->member[at[found]];
 }
 
 /* ---- open values ---- */
@@ -235,7 +231,7 @@ static size_t add_name(char *out, size_t cap, size_t used, bool first, const cha
     return used + (n > 0 ? (size_t)n : 0);
 }
 
-/* "ann, ben play; waiting for a seat: 1 cat (has the turn), 2 dan" */
+/* "ann (1), ben (2) play; waiting for a seat: 1 cat (has the turn), 2 dan" */
 static int tell_queue(char *answer, size_t cap) {
     const struct kl_roster *r = &kl_w.status.roster;
     char name[KL_NAME_MAX + 24];
@@ -244,7 +240,7 @@ static int tell_queue(char *answer, size_t cap) {
     if (!kl_w.link || !r->players) return refuse(answer, cap, "you are in no room");
     for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++) {
         if (!r->member[i].seats) continue;
-        used = add_name(answer, cap, used, first, r->member[i].name);
+        used = add_name(answer, cap, used, first, kl_command_shown(&r->member[i]).text);
         first = false;
     }
     used =

@@ -84,11 +84,14 @@ void kl_words_text(const struct kl_command *c, char out[KL_COMMAND_BYTES + 1]) {
     kl_read_string(&r, out, KL_COMMAND_BYTES + 1);
 }
 
-/* The bytes of "] NAME: " at the text's begin; 0: it is another's. */
+/* The bytes of "] NAME: " or "] NAME (NUMBER): " at the text's begin; 0: it is another's. */
 static size_t said_by(const char *text, const char *name) {
     char head[KL_NAME_MAX + 8];
-    size_t len = (size_t)snprintf(head, sizeof head, "] %.*s: ", KL_NAME_MAX, name);
-    return strncmp(text, head, len) == 0 ? len : 0;
+    size_t len = (size_t)snprintf(head, sizeof head, "] %.*s", KL_NAME_MAX, name);
+    if (strncmp(text, head, len) != 0) return 0;
+    if (strncmp(text + len, " (", 2) == 0) len += strcspn(text + len, ")");
+    if (text[len] == ')') len++;
+    return strncmp(text + len, ": ", 2) == 0 ? len + 2 : 0;
 }
 
 size_t kl_words_in_notice(const char *text, const struct kl_roster *roster) {

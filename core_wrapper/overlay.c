@@ -265,20 +265,22 @@ static void tell_away(unsigned seat) {
     char since[16];
     if (!m || kl_w.status.welcome.seats >> seat & 1) return;
     uint64_t away_us = kl_away_time_us(&o.away, seat);
+    struct kl_name_shown who = kl_command_shown(m);
     kl_panel_time(away_us, since);
     if (o.away.shown >> seat & 1)
-        kl_wrapper_say(KL_SCREEN_INFO, 4000, "the game goes on without %s", m->name);
+        kl_wrapper_say(KL_SCREEN_INFO, 4000, "the game goes on without %s", who.text);
     else if (away_us < BACK_TOLD_US)
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back", m->name);
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back", who.text);
     else
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", m->name, since);
+        kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", who.text, since);
 }
 
 static void tell_lost(const struct kl_member *m) {
     bool playing = kl_w.status.phase == KL_STAY_PLAYING && m->seats;
     bool lost = m->state == KL_MEMBER_AWAY;
     if (playing && lost && !(o.lost >> m->client & 1))
-        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s lost the connection, the seat is kept", m->name);
+        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s lost the connection, the seat is kept",
+                       kl_command_shown(m).text);
     o.lost = lost ? o.lost | 1u << m->client : o.lost & ~(1u << m->client);
 }
 

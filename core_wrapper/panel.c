@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/session/name.h"
 #include "core_wrapper/font.h"
 
 #define WHITE  0xf0f0f0
@@ -114,21 +115,6 @@ static int flow(const struct kl_canvas *c, const struct chips *s, int x, int y, 
 
 /* ---- the members ---- */
 
-/* The seats, counted from 1: "1", "1+3", "1-4"; "" without a seat. */
-static void seats_text(uint8_t seats, char out[24]) {
-    size_t used = 0;
-    out[0] = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(seats >> s & 1)) continue;
-        unsigned last = s;
-        while (last + 1 < KL_MAX_SEATS && seats >> (last + 1) & 1)
-            last++;
-        used += (size_t)snprintf(out + used, 24 - used, "%s%u", used ? "+" : "", s + 1);
-        if (last > s) used += (size_t)snprintf(out + used, 24 - used, "-%u", last + 1);
-        s = last;
-    }
-}
-
 static const char *mark_of(const struct kl_panel *p, const struct kl_panel_member *m) {
     if (m->alone) return " differs";
     if (m->joining) return " joins";
@@ -141,10 +127,10 @@ static const char *mark_of(const struct kl_panel *p, const struct kl_panel_membe
 
 /* "ann 1", in yellow if it is this machine's player. */
 static void add_member(struct chips *s, const struct kl_panel *p, const struct kl_panel_member *m) {
-    char seats[24];
+    char seats[KL_NAME_NUMBERS];
     bool bad = m->alone || (m->lacking && p->stalled);
     bool grey = m->away || m->lost || m->joining || !m->seats;
-    seats_text(m->seats, seats);
+    kl_name_numbers(m->seats, seats);
     add(s,
         bad      ? RED
         : m->you ? YELLOW

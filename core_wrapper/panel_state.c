@@ -1,6 +1,7 @@
 /* The line of a state that lasts ("waiting for bob  3 s"). panel.h. */
 #include <stdio.h>
 
+#include "net/session/name.h"
 #include "core_wrapper/panel.h"
 
 #define NAMES_MAX     100    /* bytes of those that are named; others are left out */
@@ -44,9 +45,11 @@ static const char *names(const struct kl_panel *p, fits_fn fits, const char *oth
     size_t used = 0;
     out[0] = 0;
     for (unsigned i = 0; i < p->count && i < KL_MAX_CLIENTS; i++)
-        if (fits(&p->member[i]) && used + KL_NAME_MAX + 10 < NAMES_MAX)
-            used += (size_t)snprintf(out + used, KL_PANEL_LINE - used, "%s%s%s", used ? ", " : "",
-                                     p->member[i].you ? "you" : p->member[i].name, remark(&p->member[i]));
+        if (fits(&p->member[i]) && used + KL_NAME_SHOWN + 10 < NAMES_MAX)
+            used += (size_t)snprintf(
+                out + used, KL_PANEL_LINE - used, "%s%s%s", used ? ", " : "",
+                p->member[i].you ? "you" : kl_name_shown(p->member[i].name, p->member[i].seats).text,
+                remark(&p->member[i]));
     return used ? out : otherwise;
 }
 

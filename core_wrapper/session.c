@@ -153,7 +153,8 @@ static void names(bool (*fits)(const struct kl_member *, unsigned), unsigned arg
     out[0] = 0;
     for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
         if (r->member[i].state != KL_MEMBER_GONE && fits(&r->member[i], arg) && used < cap)
-            used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "", r->member[i].name);
+            used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "",
+                                     kl_command_shown(&r->member[i]).text);
 }
 
 static void say_desync(void) {

@@ -72,22 +72,3 @@ unsigned kl_plain_next(const char **text) {
     unsigned code = kl_plain_code(text);
     return code ? fold(code) : 0;
 }
-
-static unsigned next_small(const char **text) {
-    unsigned code = kl_plain_next(text);
-    return code >= 'A' && code <= 'Z' ? code - 'A' + 'a' : code;
-}
-
-static unsigned next_not_blank(const char **text) {
-    unsigned code = ' ';
-    while (code == ' ')
-        code = next_small(text);
-    return code;
-}
-
-bool kl_plain_reads(const char *text, const char *word) {
-    unsigned code = next_not_blank(&text);
-    for (; *word && code == (unsigned char)*word; word++)
-        code = word[1] ? next_small(&text) : next_not_blank(&text);
-    return !*word && !code;
-}

@@ -7,7 +7,6 @@
 #ifndef KL_PLAIN_H
 #define KL_PLAIN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define KL_PLAIN_OTHER 0x7f   /* stands for every character without an ASCII one that looks like it */
@@ -23,8 +22,5 @@ char *kl_plain(char *text);
 unsigned kl_plain_code(const char **text);
 /* The same as ASCII, without its accent, or KL_PLAIN_OTHER. */
 unsigned kl_plain_next(const char **text);
-/* True if the text reads as `word` (small ASCII letters). Accents, capitals and blanks around it do not
- * count. */
-bool kl_plain_reads(const char *text, const char *word);
 
 #endif

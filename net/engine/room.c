@@ -89,8 +89,7 @@ static uint8_t taking_part(const struct kl_room *r) {
     return seats;
 }
 
-/* The seats that the pads of these seats play. */
-static uint8_t played(const struct kl_room *r, uint8_t pads) {
+uint8_t kl_room_played(const struct kl_room *r, uint8_t pads) {
     uint8_t seats = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (pads >> s & 1) seats |= (uint8_t)(1u << r->plays[s]);
@@ -259,7 +258,7 @@ static void close_frame(struct kl_room *r, uint64_t now_us) {
     f->number = r->next_close;
     f->keyframe = r->now.first;
     f->spacing = (uint16_t)r->now.length;
-    f->active = played(r, r->now.active);
+    f->active = kl_room_played(r, r->now.active);
     f->flags = flags_of(&r->now, f->number == f->keyframe);
     if (r->now.by_clock)
         kl_room_fill_by_clock(r, f);

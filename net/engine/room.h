@@ -187,6 +187,8 @@ int kl_room_resume(struct kl_room *r, uint64_t now_us);
 /* The seats of kl_room_waiting_for() whose samples are missing. */
 uint8_t kl_room_missing(const struct kl_room *r);
 
+/* The seats that the pads of these seats play: the same, until a swap. */
+uint8_t kl_room_played(const struct kl_room *r, uint8_t pads);
 /* Seats of clients that are absent or away, numbered as before any swap. Without the seats of joining
  * clients. */
 uint8_t kl_room_away(const struct kl_room *r);

@@ -28,7 +28,7 @@ static const char help[] =
     "swap ROOM A B                  swaps the pads of players A and B\n"
     "lock ROOM                      refuses newcomers\n"
     "unlock ROOM                    admits newcomers again\n"
-    "kick ROOM NAME                 puts a member out\n"
+    "kick ROOM NAME                 puts a member out; or the number of a player\n"
     "ban ROOM NAME                  puts a member out, and refuses the member and its address from then on\n"
     "host ROOM NAME                 makes a member the host\n"
     "delay ROOM SECONDS             sets the delay of watchers, 0 to 300\n"
@@ -272,16 +272,17 @@ static void show_rooms(const struct kl_lobby *l, FILE *to) {
 
 static void show_members(const struct kl_lobby_room *r, FILE *to) {
     static const char *const presence[] = {"here", "absent", "returning"};
-    char name[2 * KL_NAME_MAX + 3], seats[20];
+    char name[2 * KL_NAME_MAX + 3], seats[20], player[KL_NAME_NUMBERS];
     unsigned n = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         const struct kl_room_client *c = &r->lock.client[i];
         if (!m->here) continue;
         n++;
-        fprintf(to, "client=%u name=%s seats=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,
-                kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats), i == r->host,
-                c->rtt.srtt_us / 1e3, c->backlog,
+        kl_name_numbers(kl_room_played(&r->lock, m->seats), player);
+        fprintf(to, "client=%u name=%s seats=%s player=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,
+                kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats),
+                *player ? player : "none", i == r->host, c->rtt.srtt_us / 1e3, c->backlog,
                 m->leaving   ? "leaving"
                 : !m->linked ? "cut"
                 : c->away    ? "away"
@@ -305,10 +306,11 @@ static void tell(FILE *to, int result) {
 
 static void order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name, FILE *to,
                          uint64_t now_us) {
-    if (kl_lobby_order_member(r, order, name, now_us) == KL_OK)
+    char err[KL_TEXT_MAX];
+    if (kl_lobby_order_member(r, order, name, err, sizeof err, now_us) == KL_OK)
         fputs("ok\n", to);
     else
-        fprintf(to, "error: nobody in room %s is called \"%s\"\n", r->name, name);
+        fprintf(to, "error: %s\n", err);
 }
 
 static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FILE *to, uint64_t now_us) {

@@ -21,14 +21,10 @@ static void answer(struct kl_lobby_room *r, unsigned member, const char *format,
     kl_lobby_send(r->lobby, r->member[member].peer, &m);
 }
 
-static const char *host_name(const struct kl_lobby_room *r) {
-    return r->host == KL_NO_HOST ? "nobody" : r->member[r->host].name;
-}
-
 static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
     if (!kl_lobby_reaches(&r->member[to]) || kl_lobby_start_under_way(r)) return KL_E_STATE;
     if (to == r->host) return KL_OK;
-    kl_lobby_notice(r, "%s makes %s the host", who, r->member[to].name);
+    kl_lobby_notice(r, "%s makes %s the host", who, kl_lobby_name(r, to).text);
     r->host = to;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
     return KL_OK;
@@ -57,8 +53,8 @@ static int put_out_watcher(struct kl_lobby_room *r, unsigned member, const struc
 /* Kinds 4, 6 to 8, and 10: the relay's alone, they stand at no keyframe and need no game. */
 static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                              uint64_t now_us) {
-    char who[KL_NAME_MAX + 10];
-    snprintf(who, sizeof who, "the host %s", r->member[member].name);
+    char who[KL_NAME_SHOWN + 10];
+    snprintf(who, sizeof who, "the host %s", kl_lobby_name(r, member).text);
     if ((o->kind == KL_COMMAND_KICK || o->kind == KL_COMMAND_BAN) && o->len > 1)
         return put_out_watcher(r, member, o, who);
     if (o->len != 1) return KL_E_MALFORMED;
@@ -75,7 +71,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     if (o->kind == KL_COMMAND_HOST) {
         if (kl_lobby_start_under_way(r))
             answer(r, member, "you are sending the room's start data: %s", "hand over when the game begins");
-        return hand_over(r, whom, r->member[member].name);
+        return hand_over(r, whom, kl_lobby_name(r, member).text);
     }
     if (whom == member) return KL_E_STATE; /* a member leaves by BYE */
     if (o->kind == KL_COMMAND_KICK)
@@ -122,8 +118,8 @@ static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t
 
 /* Kind 14: the relay's alone, and needs no game. */
 static int order_of_delay(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
-    char who[KL_NAME_MAX + 10];
-    snprintf(who, sizeof who, "the host %s", r->member[member].name);
+    char who[KL_NAME_SHOWN + 10];
+    snprintf(who, sizeof who, "the host %s", kl_lobby_name(r, member).text);
     if (o->len != 2) return KL_E_MALFORMED;
     int result = kl_lobby_watch_delay(r, o->data[0] | (unsigned)o->data[1] << 8, who);
     if (result != KL_OK) answer(r, member, "expected a delay of %s", "0 to 300 s");
@@ -136,7 +132,7 @@ static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct
     bool hands_on = o->kind == KL_COMMAND_SEAT && o->data[0] == KL_SEAT_NEXT;
     if (o->len != 1 || (o->data[0] > KL_MAX_SEATS && !hands_on)) return KL_E_MALFORMED;
     if (o->kind == KL_COMMAND_SEAT) return kl_lobby_take_seat(r, member, o->data[0], now_us);
-    int result = kl_lobby_set_places(r, o->data[0], r->member[member].name);
+    int result = kl_lobby_set_places(r, o->data[0], kl_lobby_name(r, member).text);
     if (result != KL_OK) answer(r, member, "the game cannot have so %s seats here", "many or few");
     return result;
 }
@@ -192,9 +188,10 @@ static bool for_the_host(uint8_t kind) {
 }
 
 static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
-    const char *name = r->member[member].name;
+    const struct kl_name_shown name = kl_lobby_name(r, member);
     if (for_the_host(o->kind) && r->host != member) {
-        answer(r, member, "only the host of the room can do that, %s", host_name(r));
+        answer(r, member, "only the host of the room can do that, %s",
+               r->host == KL_NO_HOST ? "nobody" : kl_lobby_name(r, r->host).text);
         return KL_E_STATE;
     }
     if (o->kind == KL_COMMAND_SEAT || o->kind == KL_COMMAND_PLACES)
@@ -213,8 +210,9 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
     if (o->kind == KL_COMMAND_RESET) return kl_lobby_ask_rematch(r, member, now_us);
     if (o->kind == KL_COMMAND_LOAD && !kl_lobby_slot_agreed(r, o)) return KL_E_STATE;
-    if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name, o->data, o->len, now_us);
-    if (o->kind == KL_COMMAND_CHAT && r->lock.paused) return chat_in_pause(r, name, o->data, o->len, now_us);
+    if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name.text, o->data, o->len, now_us);
+    if (o->kind == KL_COMMAND_CHAT && r->lock.paused)
+        return chat_in_pause(r, name.text, o->data, o->len, now_us);
     return kl_room_command(&r->lock, member, o->kind, o->data, o->len);
 }
 
@@ -314,36 +312,47 @@ int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *order
     return logged(r, o->kind, result);
 }
 
-static unsigned member_named(const struct kl_lobby_room *r, const char *name) {
-    unsigned i = 0;
-    while (i < KL_MAX_CLIENTS &&
-           (!r->member[i].here || r->member[i].leaving || strcmp(r->member[i].name, name) != 0))
-        i++;
-    return i;
-}
-
 int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked) {
     kl_lobby_lock(r, locked, OPERATOR);
     return KL_OK;
-}
-
-static int order_watcher(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name) {
-    if (order == KL_ORDER_HOST) return KL_E_STATE; /* no client of the game */
-    return kl_lobby_watch_expel(r, name, order == KL_ORDER_BAN, OPERATOR) ? KL_OK : KL_E_STATE;
 }
 
 int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds) {
     return logged(r, KL_COMMAND_DELAY, kl_lobby_watch_delay(r, seconds, OPERATOR));
 }
 
-int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name,
-                          uint64_t now_us) {
-    unsigned i = member_named(r, name);
-    if (i == KL_MAX_CLIENTS) return order_watcher(r, order, name);
+/* The member that is meant; KL_MAX_CLIENTS: the watchers of that name; -1, with the reason in err. */
+static int find(const struct kl_lobby_room *r, const char *who, char *err, size_t err_len) {
+    struct kl_name_entry e[KL_MAX_CLIENTS + 1];
+    unsigned at[KL_MAX_CLIENTS + 1], n = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || m->leaving) continue;
+        at[n] = i;
+        e[n++] = (struct kl_name_entry){m->name, kl_room_played(&r->lock, m->seats)};
+    }
+    for (unsigned i = 0; i < r->watch.count && (!n || at[n - 1] < KL_MAX_CLIENTS); i++) {
+        at[n] = KL_MAX_CLIENTS;
+        e[n] = (struct kl_name_entry){r->watch.at[i]->name, 0};
+        n += kl_name_fits(&e[n], who);
+    }
+    int found = kl_name_find(e, n, who, err, err_len);
+    return found < 0 ? -1 : (int)at[found];
+}
+
+int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *who, char *err,
+                          size_t err_len, uint64_t now_us) {
+    int i = find(r, who, err, err_len);
+    if (i < 0) return KL_E_STATE;
+    if (i == KL_MAX_CLIENTS && order != KL_ORDER_HOST) {
+        (void)kl_lobby_watch_expel(r, who, order == KL_ORDER_BAN, OPERATOR);
+        return KL_OK;
+    }
+    snprintf(err, err_len, "%s cannot be the host now", who);
     switch (order) {
-    case KL_ORDER_KICK: kl_lobby_kick(r, i, OPERATOR, now_us); return KL_OK;
-    case KL_ORDER_BAN: kl_lobby_ban(r, i, OPERATOR, now_us); return KL_OK;
-    case KL_ORDER_HOST: return hand_over(r, i, OPERATOR);
+    case KL_ORDER_KICK: kl_lobby_kick(r, (unsigned)i, OPERATOR, now_us); return KL_OK;
+    case KL_ORDER_BAN: kl_lobby_ban(r, (unsigned)i, OPERATOR, now_us); return KL_OK;
+    case KL_ORDER_HOST: return i < KL_MAX_CLIENTS ? hand_over(r, (unsigned)i, OPERATOR) : KL_E_STATE;
     }
     return KL_E_STATE;
 }

@@ -23,10 +23,11 @@ int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *o);
 /* KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S. */
 int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds);
 int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked);
-/* For the first member, or watcher, of that name; KL_E_STATE if there is none; for KL_ORDER_HOST also if the
- * member is away, or the host is sending the start data. */
+/* who: a player's number, or the name of a member or of watchers (kl_name_find()). KL_E_STATE with one line
+ * in err if nobody or more than one fits; for KL_ORDER_HOST also if that one watches or is away, or the host
+ * is sending the start data. */
 enum kl_lobby_order { KL_ORDER_KICK, KL_ORDER_BAN, KL_ORDER_HOST };
-int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name,
-                          uint64_t now_us);
+int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *who, char *err,
+                          size_t err_len, uint64_t now_us);
 
 #endif

@@ -300,7 +300,7 @@ static bool has_no_own(struct kl_lobby_room *r, unsigned member, uint64_t now_us
     m->heal.anew++;
     r->heal.agreed_by &= (uint16_t) ~(1U << member);
     kl_verdict_forget(&r->verdicts, (uint16_t)(1U << member));
-    kl_lobby_notice(r, "out of sync: %s runs the game from the beginning", m->name);
+    kl_lobby_notice(r, "out of sync: %s runs the game from the beginning", kl_lobby_name(r, member).text);
     return true;
 }
 
@@ -531,7 +531,7 @@ static void look_at_loading(struct kl_lobby_room *r, unsigned member, uint64_t n
     const struct kl_lobby_member *m = &r->member[member];
     if (!m->heal.loads || now_us < m->heal.by_us) return;
     kl_lobby_log_member(KL_LOG_INFO, "not_loaded", r, member, "snapshot=%u", m->heal.keyframe);
-    kl_lobby_notice(r, "%s did not %s in time", m->name,
+    kl_lobby_notice(r, "%s did not %s in time", kl_lobby_name(r, member).text,
                     m->heal.own ? "go back to its own state" : "load the others' state");
     end_loading(r, member, false, now_us);
 }

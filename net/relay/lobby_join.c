@@ -4,7 +4,6 @@
 
 #include <sodium.h>
 
-#include "net/engine/plain.h"
 #include "net/session/identity.h"
 #include "net/relay/lobby_room.h"
 
@@ -286,7 +285,8 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
         kl_lobby_late_join(r, i, now_us);
         if (h->seats_wanted && !m->seats) kl_lobby_late_waits(r, i, now_us);
     } else {
-        kl_lobby_news(r, now_us, m->seats ? "%s joined" : "%s is watching", m->name);
+        kl_lobby_news(r, now_us, m->seats ? "%s joined" : "%s is watching",
+                      m->seats ? kl_lobby_name(r, i).text : m->name);
         kl_lobby_start_joined(r, i, now_us);
     }
 }
@@ -310,8 +310,8 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
     const char *address = l->client[peer].address;
     int code = 0;
     l->client[peer].consent = h->consent;
-    if (kl_plain_reads(h->name, "relay")) {
-        snprintf(text, sizeof text, "the name \"relay\" is the relay's own; choose another name");
+    if (kl_name_reserved(h->name)) {
+        snprintf(text, sizeof text, "the name \"%s\" is the relay's own; choose another name", h->name);
         code = KL_REFUSE_DOOR;
     } else if (h->door & KL_DOOR_AGAIN && !(r && l->limits.watchers)) {
         snprintf(text, sizeof text, "there is no room %s", h->room);

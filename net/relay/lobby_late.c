@@ -32,7 +32,8 @@ static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 
 void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     const struct kl_lobby_member *m = &r->member[member];
-    kl_lobby_news(r, now_us, m->seats ? "%s joins the game" : "%s is watching", m->name);
+    kl_lobby_news(r, now_us, m->seats ? "%s joins the game" : "%s is watching",
+                  m->seats ? kl_lobby_name(r, member).text : m->name);
     begin_watch(r, member, now_us);
     (void)kl_lobby_start_again(r, member, now_us); /* there is a way: it has been asked for */
 }
@@ -96,7 +97,7 @@ void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
                             m->way.begins, m->way.fps);
         m->late.since_us = 0;
         r->roster_changed = true;
-        if (m->seats) kl_lobby_news(r, now_us, "%s plays", m->name);
+        if (m->seats) kl_lobby_news(r, now_us, "%s plays", kl_lobby_name(r, i).text);
     }
 }
 
@@ -124,7 +125,8 @@ static void give_up(struct kl_lobby_room *r, unsigned member, double fps, double
     char text[KL_TEXT_MAX];
     snprintf(text, sizeof text, "cannot catch up: it plays %.0f frames a second, the room %.0f", fps,
              room_fps);
-    kl_lobby_notice(r, "%s's machine %s: %s", m->name, text, let_go ? "let go" : "watches");
+    kl_lobby_notice(r, "%s's machine %s: %s", kl_lobby_name(r, member).text, text,
+                    let_go ? "let go" : "watches");
     if (let_go) {
         snprintf(text, sizeof text,
                  "this machine cannot catch up with the game: it plays %.0f frames a second, the room %.0f",

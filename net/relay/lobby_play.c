@@ -164,7 +164,7 @@ static void tell_absence(struct kl_lobby_room *r) {
         bool absent = m->here && m->seats && !c->joining && out;
         bool slow = m->here && kl_room_holds_up(&r->lock, i);
         if (slow && !m->slow)
-            kl_lobby_notice(r, "%s holds the game up: %s", m->name,
+            kl_lobby_notice(r, "%s holds the game up: %s", kl_lobby_name(r, i).text,
                             kl_room_late_itself(&r->lock, i) ? "late without the link's reason"
                                                              : "the connection is too slow");
         m->slow = slow;

@@ -28,6 +28,7 @@
 #include "net/engine/msg.h"
 #include "net/engine/room.h"
 #include "net/session/door.h"
+#include "net/session/name.h"
 #include "net/session/seat.h"
 #include "net/session/tag.h"
 #include "net/session/ticket.h"
@@ -67,7 +68,7 @@
 
 #define KL_NO_HOST KL_MAX_CLIENTS
 
-#define KL_LOBBY_NAMES (KL_MAX_CLIENTS * (KL_NAME_MAX + 2))
+#define KL_LOBBY_NAMES (KL_MAX_CLIENTS * (KL_NAME_SHOWN + 2))
 
 #define KL_BANS_MAX  64 /* of one room */
 #define KL_LEFT_MAX  16 /* of one room: the one whose bar ends first makes way */
@@ -529,8 +530,10 @@ bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe);
 bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o);
 
 /* --- lobby_say.c --- */
-void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out,
-                       size_t cap); /* "ann, bob" */
+/* "ann (1)": a member's name, as shown to people. */
+struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned member);
+/* "ann (1), bob (2)" */
+void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap);
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);
 void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m); /* see lobby.h */
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);

@@ -125,12 +125,17 @@ void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer) {
     kl_lobby_send(r->lobby, peer, &m);
 }
 
+struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    return kl_name_shown(m->name, kl_room_played(&r->lock, m->seats));
+}
+
 void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {
     size_t n = 0;
     out[0] = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS && n < cap; i++)
         if (clients >> i & 1)
-            n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", r->member[i].name);
+            n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", kl_lobby_name(r, i).text);
 }
 
 #define QUOTED_NAME_MAX (2 * KL_NAME_MAX + 3)

@@ -52,7 +52,7 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     kl_lobby_heal_left(r, member, now_us);
     r->lobby->members--;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
-    if (!m->leaving) kl_lobby_news(r, now_us, "%s %s", m->name, news);
+    if (!m->leaving) kl_lobby_news(r, now_us, "%s %s", kl_lobby_name(r, member).text, news);
     bool was_host = r->host == member;
     if (was_host) kl_lobby_choose_host(r);
     kl_lobby_start_left(r, was_host);
@@ -95,7 +95,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
     m->leaving = true;
     m->leaving_us = now_us;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
-    kl_lobby_news(r, now_us, "%s left", m->name);
+    kl_lobby_news(r, now_us, "%s left", kl_lobby_name(r, member).text);
     if (r->host == member) kl_lobby_choose_host(r);
 }
 

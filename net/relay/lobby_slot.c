@@ -64,7 +64,8 @@ bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
         if (!r->member[i].here || r->member[i].leaving) continue;
         const char *why = objection(r, i, keyframe, hash);
         if (!why) continue;
-        kl_lobby_notice(r, "did not load the save of frame %u: %s %s", keyframe, r->member[i].name, why);
+        kl_lobby_notice(r, "did not load the save of frame %u: %s %s", keyframe, kl_lobby_name(r, i).text,
+                        why);
         return false;
     }
     return true;

@@ -40,7 +40,8 @@ int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_
     if (!first) return KL_OK;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (i != member && r->member[i].seats && now_us >= r->member[i].again_us)
-            kl_lobby_ask(r, i, KL_NOTICE_AGAIN, "%s wants a rematch: agree within 10 s", m->name);
+            kl_lobby_ask(r, i, KL_NOTICE_AGAIN, "%s wants a rematch: agree within 10 s",
+                         kl_lobby_name(r, member).text);
     kl_lobby_tell(r, member, "you asked for a rematch: %u of %u players agree", agreed, players);
     return KL_OK;
 }
@@ -237,7 +238,7 @@ static int step_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) 
         kl_lobby_tell(r, member, "you are the only player: the game would end");
         return KL_E_STATE;
     }
-    kl_lobby_news(r, now_us, "%s steps back and watches", m->name);
+    kl_lobby_news(r, now_us, "%s steps back and watches", kl_lobby_name(r, member).text);
     int result = kl_lobby_reseat(r, member, 0, "steps back", now_us);
     kl_lobby_turn_run(r, now_us);
     return result;

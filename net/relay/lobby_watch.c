@@ -237,7 +237,7 @@ unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ba
     snprintf(text, sizeof text, "%s by %s", ban ? "banned" : "put out", who);
     for (unsigned i = r->watch.count; i-- > 0;) {
         struct kl_lobby_watcher *w = r->watch.at[i];
-        if (strcmp(w->name, name) != 0) continue;
+        if (!kl_name_fits(&(struct kl_name_entry){w->name, 0}, name)) continue;
         kl_address_host(host, r->lobby->client[w->peer].address);
         if (ban) kl_lobby_add_ban(r, w->seat_key, host);
         kl_lobby_watch_put_out(r, w, ban ? KL_REFUSE_DOOR : KL_REFUSE_CLOSED, text);
@@ -295,7 +295,7 @@ static void says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const stru
         return;
     }
     r->chat_us = now_us + CHAT_US;
-    snprintf(m.text.text, sizeof m.text.text, "%s (watches): %.*s", w->name, (int)o->len,
+    snprintf(m.text.text, sizeof m.text.text, "%s: %.*s", kl_name_shown(w->name, 0).text, (int)o->len,
              (const char *)o->data);
     kl_lobby_send_all(r, &m);
     kl_lobby_watch_notice(r, &m.text);

@@ -166,7 +166,7 @@ bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_u
     kl_lobby_notice(r,
                     "%s is still out of sync, since this core's states are incomplete: %s "
                     "replays the game",
-                    m->name, m->name);
+                    kl_lobby_name(r, member).text, kl_lobby_name(r, member).text);
     kl_room_cut(&r->lock, member, now_us);
     return kl_lobby_start_again(r, member, now_us);
 }

@@ -52,7 +52,7 @@ status=$?
 check refusal/ben-refused "exit status $status: $(tail -n 1 "$tmp/ben.log" | cut -c 1-150)" \
     eval "[ $status = 4 ] && grep -aq '$differs' '$tmp/ben.log'"
 check refusal/ada-hears-why "$(grep -a 'ben' "$tmp/ada.log" | tail -n 1)" \
-    said ada '\] ben was refused: duel.gfx differs' 10
+    said ada '\] ben .2. was refused: duel.gfx differs' 10
 practises practice-after
 waits_for_players() { grep -a '\] waiting' "$tmp/ada.log" | tail -n 1 | grep -q '(1/2)'; } # once ben is gone
 check refusal/ada-waits-for-players "$(grep -a 'waiting' "$tmp/ada.log" | tail -n 1)" eventually 10 waits_for_players

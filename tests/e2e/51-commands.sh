@@ -72,6 +72,8 @@ paused() { console rooms; grep -aq '^room="talk" state=paused' "$tmp/relay.log";
 eventually 5 paused || { show relay; fail "commands/console: the room does not pause"; }
 lasts 0.8 "the relay's pause"
 console resume talk
+console kick talk 8
+console kick talk '"ann .8."'
 console nonsense
 said ann 'frame 10[67][0-9]: option' 60 || { show ann bob relay; die "commands: the game does not get to frame 1060"; }
 all_equal commands/hashes ann bob || finish
@@ -80,26 +82,28 @@ told ann >"$tmp/ann.told"
 told bob >"$tmp/bob.told"
 check commands/same-frames "$(diff "$tmp/ann.told" "$tmp/bob.told" | head -n 4 | tr '\n' ' ')" \
     cmp -s "$tmp/ann.told" "$tmp/bob.told"
-for line in 'bob: reset' 'ann: option probe_speed = fast' 'ann: state saved for all' \
-    'ann: loaded the state of frame 2[0-9][0-9]' 'ann: players 1 and 2 swap seats' 'ann: pause' 'ann: policy strict' \
-    'ann: policy optimistic, 300 ms' 'ann: policy bounded, 200 ms' 'bob: hello there' 'bob: policy strict' \
-    'bob: from outside' 'relay: good evening' 'relay: pause'; do
+for line in 'bob .[12].: reset' 'ann .[12].: option probe_speed = fast' 'ann .[12].: state saved for all' \
+    'ann .[12].: loaded the state of frame 2[0-9][0-9]' 'ann .[12].: players 1 and 2 swap seats' 'ann .[12].: pause' 'ann .[12].: policy strict' \
+    'ann .[12].: policy optimistic, 300 ms' 'ann .[12].: policy bounded, 200 ms' 'bob .[12].: hello there' 'bob .[12].: policy strict' \
+    'bob .[12].: from outside' 'relay: good evening' 'relay: pause'; do
     check "commands/$line" "not told" grep -qE "^\[f [0-9]+\] $line\$" "$tmp/bob.told"
 done
 heard() { # NAME WHAT REGEX
     check "commands/$2" "$1's log does not tell" grep -aqE "$3" "$tmp/$1.log"
 }
-heard bob resume-is-told 'bob resumes the game'
-heard ann host-is-told 'ann makes bob the host'
+heard bob resume-is-told 'bob .[12]. resumes the game'
+heard ann host-is-told 'ann .[12]. makes bob .[12]. the host'
 heard ann host-only 'frame 10[0-9]+: policy strict: not given: only the host of the room can do that'
 heard ann bad-option 'probe_speed=warp: not given: .*slow, normal, fast'
 heard relay console-who '^client=1 name="bob" seats=1'
+heard relay console-number '^error: nobody plays as player 8'
+heard relay console-number-and-name '^error: nobody in this room is called "ann .8."'
 heard relay console-nonsense '^error: expected: rooms, who'
 # A pause by the players and one by the relay: no frame ran for that time.
 in_time python3 - "$tmp/bob.csv" "$tmp/bob.told" <<'END' || checks_failed=1
 import csv, re, sys
 ran = [r for r in csv.DictReader(open(sys.argv[1], newline="")) if int(r["run"])]
-at = [int(m[1]) for m in re.finditer(r"^\[f (\d+)\] \w+: pause$", open(sys.argv[2]).read(), re.M)]
+at = [int(m[1]) for m in re.finditer(r"^\[f (\d+)\] .+: pause$", open(sys.argv[2]).read(), re.M)]
 gaps = [max((int(y["wall_us"]) - int(x["wall_us"])) / 1e6 for x, y in zip(ran, ran[1:]) if f <= int(y["first"]) <= f + 40)
         for f in at]
 good = len(gaps) == 2 and min(gaps) > 0.55
@@ -119,8 +123,8 @@ for who in ann bob; do
     # 3: that one machine has no state to hash is found, too
     check "commands/slot-$who" "exit status $status: $(tail -n 1 "$tmp/$who.log")" test $status = 3
     cut -d ' ' -f 1,2 "$tmp/$who.hash" >"$tmp/$who.ram"
-    heard $who slot-all-$who '\[f [0-9]+\] ann: loaded the state of frame 1[0-9][0-9]$'
-    heard $who slot-none-$who 'did not load the save of frame 3[0-9][0-9]: bob could not save it'
+    heard $who slot-all-$who '\[f [0-9]+\] ann .[12].: loaded the state of frame 1[0-9][0-9]$'
+    heard $who slot-none-$who 'did not load the save of frame 3[0-9][0-9]: bob .[12]. could not save it'
     check "commands/slot-once-$who" "loaded more than once" test "$(told $who | grep -c ' loaded the state of frame')" = 1
 done
 check commands/slot-equal "$(diff "$tmp/ann.ram" "$tmp/bob.ram" | head -n 2 | tr '\n' ' ')" cmp -s "$tmp/ann.ram" "$tmp/bob.ram"
@@ -203,11 +207,11 @@ for path in sys.argv[2:]:
 sys.exit(sys.exitcode)
 END
 check hang/told "p1's log has no lines about p4's absence and return" \
-    eval 'grep -aq "goes on without p4" "$tmp/p1.log" && grep -aq "p4 is back after" "$tmp/p1.log"'
+    eval 'grep -aq "goes on without p4 .[1-4]." "$tmp/p1.log" && grep -aq "p4 .[1-4]. is back after" "$tmp/p1.log"'
 in_time check hang/told-once "p1's log has p4's absence more than once" \
-    test "$(grep -ac "warn.*goes on without p4\|info.*goes on without p4" "$tmp/p1.log")" = 1
+    test "$(grep -ac "warn.*goes on without p4 .[1-4].\|info.*goes on without p4" "$tmp/p1.log")" = 1
 check commands/tool-when-it-goes-on "p1's log lacks p4's chat line" \
-    grep -aqE '^.*\[f [0-9]+\] p4: behind the menu' "$tmp/p1.log"
+    grep -aqE '^.*\[f [0-9]+\] p4 .[1-4].: behind the menu' "$tmp/p1.log"
 # The time that p4 took, once woken, to run the frames that the others had played meanwhile.
 in_time python3 - "$tmp/p4.csv" <<'END' || checks_failed=1
 import csv, sys

@@ -28,12 +28,12 @@ stopped() { # WORD LINE: bob stands still until the others have said it
     done
     kill -CONT "${pid[bob]}"
 }
-said carl '\[f [0-9]+\] ann: players 3 and 5 swap' 20 || { show ann carl relay; die "swap: the seats do not change"; }
+said carl '\[f [0-9]+\] ann \(2\): players 3 and 5 swap' 20 || { show ann carl relay; die "swap: the seats do not change"; }
 plays carl 30
-stopped waiting '\] waiting for bob  '
-said carl '\[f [0-9]+\] ann: policy bounded' 20 || { show ann carl relay; die "swap: the policy does not change"; }
+stopped waiting '\] waiting for bob \(5\)  '
+said carl '\[f [0-9]+\] ann .[0-9].: policy bounded' 20 || { show ann carl relay; die "swap: the policy does not change"; }
 plays carl 30
-stopped away 'the game goes on without bob'
+stopped away 'the game goes on without bob \(5\)'
 for who in ann carl; do
     wrong=$(grep -aoE 'waiting for [^p].*|goes on without [a-z]+' "$tmp/$who.log" | grep -vE 'bob|to load|to start' | tail -n 1)
     check "swap/only-bob-$who" "$who's log: $wrong" test -z "$wrong"

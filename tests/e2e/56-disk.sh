@@ -57,8 +57,8 @@ plays eve 60
 swapped() { # WHAT WHO DISK: both machines' cores have had it in at the same frame
     local who line
     for who in dora eve; do
-        said $who "\[f [0-9]+\] $2: disk $3" 10
-        check "disk/$1-told-$who" "no line about the disk in $who's log" grep -aqE "\[f [0-9]+\] $2: disk $3" "$tmp/$who.log"
+        said $who "\[f [0-9]+\] $2 .[12].: disk $3" 10
+        check "disk/$1-told-$who" "no line about the disk in $who's log" grep -aqE "\[f [0-9]+\] $2 .[12].: disk $3" "$tmp/$who.log"
         said $who "probe: frame [0-9]+: tray closed, disk $3" 10
     done
     line=$(grep -aoE "probe: frame [0-9]+: tray closed, disk $3" "$tmp/eve.log" | tail -n 1)

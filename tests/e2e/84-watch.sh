@@ -86,7 +86,7 @@ ask "delay match 0" '^ok$' >"$tmp/delay.log"
 "$keylock" command --pid "${pid[bob]}" watch >"$tmp/command.log" 2>&1 || fail "watch/step-back: $(cat "$tmp/command.log")"
 said relay 'event=reseated room="match".*name="bob" seats=none' 10 || { fail "watch/steps-back: bob still plays"; show relay; }
 "$keylock" command --pid "${pid[dora]}" play >"$tmp/command.log" 2>&1 || fail "watch/play: $(cat "$tmp/command.log")"
-check watch/plays "ann's log has no line about dora playing" said ann 'dora plays' 20
+check watch/plays "ann's log has no line about dora playing" said ann 'dora .[12]. plays' 20
 check watch/one-less "dora still counts as a watcher" eval 'ask rooms "^ok rooms" | grep -aq "watchers=$((WATCHERS - 1)) "'
 
 # --- the end ----------------------------------------------------------------------------------------------------------

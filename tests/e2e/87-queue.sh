@@ -45,28 +45,28 @@ for who in cat dan; do
     said relay "event=caught_up .*name=\"$who\"" 30 || { show relay $who; die "queue: $who does not catch up"; }
 done
 check queue/told "cat is not told to wait" said cat '2 of 2 seats taken: you watch, number 1 in the queue' 5
-queued 'ann, bob play; waiting for a seat: 1 cat, 2 dan'
+queued 'ann (1), bob (2) play; waiting for a seat: 1 cat, 2 dan'
 "$keylock" rooms "$relay" >"$tmp/rooms.log" 2>&1
 check queue/rooms "no line of two that wait: $(cat "$tmp/rooms.log")" grep -q '^match .* 2/2 .*, 2 wait' "$tmp/rooms.log"
 "$keylock" rooms --json "$relay" >"$tmp/rooms.log" 2>&1
 check queue/rooms-json "not 2 in: $(cat "$tmp/rooms.log")" grep -q '"waiting": *2' "$tmp/rooms.log"
 changes bob cat
-queued 'ann, cat play; waiting for a seat: 1 dan, 2 bob'
+queued 'ann (1), cat (2) play; waiting for a seat: 1 dan, 2 bob'
 changes cat dan
-queued 'ann, dan play; waiting for a seat: 1 bob, 2 cat'
+queued 'ann (1), dan (2) play; waiting for a seat: 1 bob, 2 cat'
 
 gives ann again
-check queue/asked "dan is not asked" said dan 'ann wants a rematch: agree within 10 s' 5
+check queue/asked "dan is not asked" said dan 'ann .[12]. wants a rematch: agree within 10 s' 5
 gives dan again
-check queue/rematch "the game does not begin again" said bob 'dan: reset' 10
-check queue/alone "ann reset the game alone" eval '! grep -aq "ann: reset" "$tmp/bob.log"'
+check queue/rematch "the game does not begin again" said bob 'dan .[12].: reset' 10
+check queue/alone "ann reset the game alone" eval '! grep -aq "ann .[12].: reset" "$tmp/bob.log"'
 
 gives dan next # bob does not take it, then cat does
 check queue/late "bob keeps the turn" said bob 'you did not take the seat in time' 30
 said relay 'event=seat_not_taken .*name="bob"' 10
 eventually 10 eval '[ "$(grep -ac "your turn: take the seat" "$tmp/cat.log")" -ge 2 ]'
 gives cat play
-queued 'ann, cat play; waiting for a seat: 1 dan'
+queued 'ann (1), cat (2) play; waiting for a seat: 1 dan'
 
 for who in ann bob cat dan; do
     ended $who 90

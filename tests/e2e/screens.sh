@@ -325,7 +325,7 @@ if scene chat; then # in the letters of the package unifont
     for n in 'hallo ann!' 'höher, ты где? 対戦'; do
         "$keylock" command --pid "${pid[bob]}" say "$n" >"$tmp/tell.log" 2>&1 || fail "screens/chat: $(cat "$tmp/tell.log")"
     done
-    said ann 'bob: .*対戦' 5
+    said ann 'bob .2.: .*対戦' 5
     plays ann 10
     shot chat
 fi
@@ -388,7 +388,7 @@ if scene returning; then # bob's link is dead for some seconds: his screen, ann'
     window=$bobs
     snap bob-lost
     kill -USR1 "${pid[link]}"
-    said ann 'bob is back' 15 || { show ann bob; fail "screens/returning: bob does not come back"; }
+    said ann 'bob .[12]. is back' 15 || { show ann bob; fail "screens/returning: bob does not come back"; }
     window=$anns
     best=0
     for n in 0 1 2 3 4 5 6 7; do # it slides in, and fades again: the one in which it is brightest

@@ -223,7 +223,7 @@ static void alone_three_times_within_a_minute(void **unused) {
     assert_int_equal(player[2].status.refused, KL_REFUSE_DESYNC);
     assert_non_null(strstr(player[2].status.reason, "three times within a minute"));
     expect_put_out("mal", "9", "three times within a minute");
-    assert_int_equal(lines_with("event=desync", "minority=\"mal\"", ""),
+    assert_int_equal(lines_with("event=desync", "minority=\"mal (3)\"", ""),
                      lines_with("event=desync", "complete=1", ""));
     assert_int_equal(state[2].loads, 2);
     assert_int_equal(state[0].loads + state[1].loads, 0);

@@ -37,6 +37,7 @@ OUTSIDE = {
     "libretro.h": ["core_wrapper", "core_wrapper/tool"],
     "sodium.h": ["net/session", "net/client", "net/transport", "net/relay", "core_wrapper", "core_wrapper/tool"],
     "zstd.h": ["net/relay", "core_wrapper"],
+    "utf8proc.h": ["net/session"],
     "samplerate.h": ["core_wrapper"],
     "miniupnpc/": ["core_wrapper/tool"],
     "natpmp.h": ["core_wrapper/tool"],
@@ -60,7 +61,7 @@ SODIUM = r"crypto_.*|sodium_.*|randombytes_.*|abort|strchr|strcspn|strcasecmp|sn
 PURE = {  # folder: (functions that it may call, modules that are not pure)
     "net/engine": (PLAIN, []),
     "net/client": (f"{PLAIN}|{SODIUM}", []),
-    "net/session": (f"{PLAIN}|{SODIUM}", ["net/session/keys", "net/session/known"]),
+    "net/session": (f"{PLAIN}|{SODIUM}|utf8proc_decompose|strspn", ["net/session/keys", "net/session/known"]),
 }
 STRUCTS = {"kl_wrapper": "core_wrapper/wrapper.h", "kl_lobby_room": "net/relay/lobby_room.h"}
 LIST = "tests/tools/borders.txt"

@@ -2,8 +2,8 @@
 # deps.sh [play | relay | deb] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures.
 # play: only those that its programs and the bundled game are built from; relay: the relay; deb: the Debian packages.
 set -eu
-relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev'
-play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libarchive-dev libminiupnpc-dev libnatpmp-dev
+relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev libutf8proc-dev'
+play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libutf8proc-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libarchive-dev libminiupnpc-dev libnatpmp-dev
 retroarch-dev libretro-core-info cc65'
 tests='libcmocka-dev retroarch libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance

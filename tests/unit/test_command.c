@@ -106,7 +106,7 @@ static void reset_is_the_cores(void **state) {
     (void)state;
     obey("reset", 77);
     assert_int_equal(resets, 1);
-    assert_string_equal(shown, "ann: reset");
+    assert_string_equal(shown, "ann (1): reset");
 }
 
 /* As the room gives it, where it names what was saved at that keyframe. */
@@ -120,18 +120,18 @@ static void the_slot(void **state) {
     (void)state;
     back(0, 5);
     assert_int_equal(loads, 0);
-    assert_string_equal(shown, "ann: the saved state of frame 0 was replaced: load again");
+    assert_string_equal(shown, "ann (1): the saved state of frame 0 was replaced: load again");
     memset(machine, 1, sizeof machine);
     obey("save", 10);
     memset(machine, 2, sizeof machine);
     back(10, 20);
     assert_int_equal(machine[0], 1);
-    assert_string_equal(shown, "ann: loaded the state of frame 10");
+    assert_string_equal(shown, "ann (1): loaded the state of frame 10");
     obey("save", 25);
     memset(machine, 3, sizeof machine);
     back(10, 26); /* given before the second save was known */
     assert_int_equal(machine[0], 3);
-    assert_string_equal(shown, "ann: the saved state of frame 10 was replaced: load again");
+    assert_string_equal(shown, "ann (1): the saved state of frame 10 was replaced: load again");
     obey("load", 27); /* which names nothing */
     assert_int_equal(machine[0], 3);
     refuses = true;
@@ -162,7 +162,7 @@ static void a_save_that_fails_leaves_nothing(void **state) {
     back(10, 40);
     back(30, 41);
     assert_int_equal(loads, 0);
-    assert_string_equal(shown, "ann: out of sync: no saved state of frame 30 on this machine");
+    assert_string_equal(shown, "ann (1): out of sync: no saved state of frame 30 on this machine");
 }
 
 static void a_core_that_cannot_save(void **state) {
@@ -181,7 +181,7 @@ static void options(void **state) {
     obey("option speed=fast", 12);
     assert_string_equal(kl_options_get(&kl_w.options, "speed"), "fast");
     assert_true(kl_w.options.updated);
-    assert_string_equal(shown, "ann: option speed = fast");
+    assert_string_equal(shown, "ann (1): option speed = fast");
     kl_w.options.updated = false;
     obey("option speed=warp", 13);
     assert_string_equal(kl_options_get(&kl_w.options, "speed"), "fast");
@@ -193,7 +193,7 @@ static void options(void **state) {
 static void a_disk_is_seen_to_be_out(void **state) {
     (void)state;
     obey("disk 2", 100);
-    assert_string_equal(shown, "ann: no disk swapped: this core has no disks");
+    assert_string_equal(shown, "ann (1): no disk swapped: this core has no disks");
     kl_w.told.disk_control.set_eject_state = eject;
     kl_w.told.disk_control.set_image_index = insert;
     kl_w.told.disk_control.get_num_images = images;
@@ -316,8 +316,12 @@ static void a_host_is_made_by_name_or_seat(void **state) {
     taken("host 2", 5, 0);
     refused("host 4", "nobody plays as player 4");
     refused("host 9", "nobody in this room is called \"9\"");
-    strcpy(kl_w.status.roster.member[3].name, "2"); /* a name counts before a number */
-    taken("host 2", 3, 0);
+    strcpy(kl_w.status.roster.member[3].name, "2"); /* a number is a number, not somebody's name */
+    taken("host 2", 5, 0);
+    strcpy(kl_w.status.roster.member[3].name, "BOB");
+    refused("kick Bob", "bob (3) and BOB (watches): give the number");
+    taken("kick bob (3)", 0, 0);
+    taken("kick bob (watches)", 3, 0);
 }
 
 static void what_is_not_said_stays(void **state) {
@@ -384,14 +388,14 @@ static void policies(void **state) {
     obey("policy optimistic 300", 10);
     assert_int_equal(kl_w.room.policy, KL_POLICY_OPTIMISTIC);
     assert_int_equal(kl_w.room.wait_budget_ms, 300);
-    assert_string_equal(shown, "ann: policy optimistic, 300 ms");
+    assert_string_equal(shown, "ann (1): policy optimistic, 300 ms");
     obey("policy strict", 11);
-    assert_string_equal(shown, "ann: policy strict");
+    assert_string_equal(shown, "ann (1): policy strict");
     obey("policy strict spacing 5", 12);
     assert_int_equal(kl_w.room.spacing_fixed, 5);
-    assert_string_equal(shown, "ann: policy strict, spacing 5");
+    assert_string_equal(shown, "ann (1): policy strict, spacing 5");
     obey("policy bounded 100", 12);
-    assert_string_equal(shown, "ann: policy bounded, 100 ms, spacing follows the link");
+    assert_string_equal(shown, "ann (1): policy bounded, 100 ms, spacing follows the link");
     obey("policy strict", 12);
     kl_w.room.subframes = false; /* the relay passes over it there, so do we */
     obey("policy optimistic 300", 12);
@@ -401,7 +405,7 @@ static void policies(void **state) {
 static void talk(void **state) {
     (void)state;
     obey("say hello", 9);
-    assert_string_equal(shown, "ann: hello");
+    assert_string_equal(shown, "ann (1): hello");
     struct kl_command c = {.client = KL_RELAY_CLIENT, .kind = KL_COMMAND_CHAT, .len = 3, .data = "a\nb"};
     kl_command_obey(&c, 10);
     assert_string_equal(shown, "relay: a?b");

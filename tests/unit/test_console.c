@@ -180,7 +180,7 @@ static void answers(void **state) {
     assert_non_null(strstr(said, "room=\"my room\" state=gathering filled=1 players=2"));
     assert_non_null(strstr(said, "ok rooms=1 members=1"));
     assert_true(obey("who \"my room\""));
-    assert_non_null(strstr(said, "client=0 name=\"ann\" seats=0 host=1"));
+    assert_non_null(strstr(said, "client=0 name=\"ann\" seats=0 player=1 host=1"));
     assert_true(obey("who other"));
     assert_string_equal(said, "error: there is no room \"other\"\n");
     assert_true(obey("pause \"my room\"")); /* before the game */
@@ -228,7 +228,7 @@ static void who_is_too_slow_is_told_once(void **state) {
     room->lock.client[1].holds_up = true;
     room->lock.client[1].cost_us = 1000000; /* does not drain in this test */
     kl_lobby_run(lobby, room->due_us);
-    assert_non_null(strstr(notice[0], "bob holds the game up"));
+    assert_non_null(strstr(notice[0], "bob (2) holds the game up"));
     notice[0][0] = 0;
     kl_lobby_run(lobby, room->due_us);
     assert_string_equal(notice[0], "");
@@ -238,8 +238,12 @@ static void a_member_is_put_out(void **state) {
     (void)state;
     start_game();
     obey("kick \"my room\" cid");
-    assert_non_null(strstr(said, "nobody in room my room is called \"cid\""));
-    obey("kick \"my room\" bob");
+    assert_non_null(strstr(said, "nobody in this room is called \"cid\""));
+    strcpy(room->member[1].name, "ANN");
+    obey("kick \"my room\" ann");
+    assert_string_equal(said, "error: ann (1) and ANN (2): give the number\n");
+    assert_false(hung_up[0] || hung_up[1]);
+    obey("kick \"my room\" 2");
     assert_string_equal(said, "ok\n");
     assert_true(hung_up[1]);
     assert_false(hung_up[0]);
@@ -252,7 +256,7 @@ static void the_hosts_alone(void **state) {
     start_game();
     order(1, KL_COMMAND_POLICY, policy, 5);
     assert_int_equal(room->lock.client[1].queued, 0);
-    assert_string_equal(notice[1], "only the host of the room can do that, ann");
+    assert_string_equal(notice[1], "only the host of the room can do that, ann (1)");
     order(1, KL_COMMAND_HOST, &bob, 1);
     assert_int_equal(room->host, 0);
     order(0, KL_COMMAND_SWAP, seats, 2);
@@ -261,7 +265,7 @@ static void the_hosts_alone(void **state) {
     assert_int_equal(room->host, 0);
     order(0, KL_COMMAND_HOST, &bob, 1);
     assert_int_equal(room->host, 1);
-    assert_string_equal(notice[1], "ann makes bob the host");
+    assert_string_equal(notice[1], "ann (1) makes bob (2) the host");
     order(1, KL_COMMAND_POLICY, policy, 5);
     assert_int_equal(room->lock.client[1].queued, 1);
     order(0, KL_COMMAND_HOST, &ann, 1); /* no longer */
@@ -284,14 +288,14 @@ static void pauses(void **state) {
     assert_true(room->lock.paused);
     assert_int_equal(room->lock.client[1].queued, 0);
     order(1, KL_COMMAND_CHAT, "wait", 4); /* no keyframe comes, so at once */
-    assert_string_equal(notice[0] + strlen("[f 1"), "] bob: wait" + 0);
+    assert_string_equal(notice[0] + strlen("[f 1"), "] bob (2): wait" + 0);
     assert_int_equal(room->lock.client[1].queued, 0);
     strcpy(notice[0], "");
     order(1, KL_COMMAND_CHAT, "wait", 4); /* but not as fast as anybody likes */
     assert_string_equal(notice[0], "");
     order(1, KL_COMMAND_PAUSE, NULL, 0); /* the other of the two */
     assert_false(room->lock.paused);
-    assert_string_equal(notice[0], "bob resumes the game");
+    assert_string_equal(notice[0], "bob (2) resumes the game");
 }
 
 /* Every counter of the network once, each with a word of its own; and help has a line for each group. */

@@ -250,7 +250,7 @@ static void locked_is_for_newcomers(void **state) {
     assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.doors, 0); /* not his to lock */
     order(0, KL_COMMAND_LOCK, 1);
     assert_int_equal(heard(1, KL_MSG_ROSTER)->roster.doors, KL_DOOR_LOCKED);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "the host p0 locks the room"));
+    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "the host p0 (1) locks the room"));
     hello(2, "room", 1, 3, "x");
     expect_refusal(2, KL_REFUSE_DOOR, "its host has locked it");
     lose(1);
@@ -345,7 +345,7 @@ static void no_name_writes_the_log(void **state) {
     kl_log_to(NULL);
     kl_log_set_level(KL_LOG_ERROR);
     fclose(log);
-    assert_non_null(strstr(text, "event=locked room=\"room\" by=\"the host a\\\" code=0 b=\\\"\"\n"));
+    assert_non_null(strstr(text, "event=locked room=\"room\" by=\"the host a\\\" code=0 b=\\\" (1)\"\n"));
     free(text);
     assert_string_equal(kl_log_quote(quoted, sizeof quoted,
                                      "a\xc2\x9b"

@@ -24,7 +24,7 @@ static void two_against_one(void **unused) {
     expect_in_sync(1);
     assert_int_equal(offers[0] + offers[2], 0);
     assert_int_equal(machine[1], 7);
-    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "back in sync: p1"));
+    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "back in sync: p1 (2)"));
     expect_all_at_the_end();
     machine[2] = 9; /* and another time somebody else */
     go_on(4 * SECOND);
@@ -71,8 +71,8 @@ static void on_a_tie_own_states(void **unused) {
         assert_int_equal(machine[1], 7);
         assert_int_equal(room()->shot.failures, 0);
         assert_null(room()->shot.kept); /* nobody was asked for a state */
-        assert_non_null(
-            strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "back in sync: p0, p1 ran again from"));
+        assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text,
+                               "back in sync: p0 (1), p1 (2) ran again from"));
         tear_down(NULL);
         set_up(NULL);
     }
@@ -93,7 +93,7 @@ static void who_part_again_run_all(void **unused) {
         assert_int_equal(room()->member[i].heal.anew, 1);
         assert_int_equal(room()->member[i].state, KL_MEMBER_LOADING);
         assert_non_null(strstr(heard(player[i].peer, KL_MSG_NOTICE)->text.text,
-                               "p0, p1 runs the game from the beginning"));
+                               "p0 (1), p1 (2) runs the game from the beginning"));
     }
     assert_false(room()->heal.hopeless);
 }
@@ -264,7 +264,7 @@ static void states_that_do_not_hold_all(void **unused) {
     assert_int_equal(loaded[1], 2);
     assert_int_equal(room()->member[1].state, KL_MEMBER_LOADING);
     assert_non_null(
-        strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "p1 runs the game from the beginning"));
+        strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "p1 (2) runs the game from the beginning"));
     assert_false(inbox[player[1].peer].hung_up || room()->heal.states_hopeless);
     assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
 }

@@ -105,9 +105,9 @@ static void who_is_too_slow_watches(void **state) {
     assert_false(inbox[12].hung_up);
     bool told = false;
     for (unsigned i = 0; i < inbox[0].count && i < QUEUE; i++)
-        told =
-            told || (inbox[0].msg[i].kind == KL_MSG_NOTICE &&
-                     strstr(inbox[0].msg[i].text.text, "p12's machine cannot catch up: it plays 60 frames"));
+        told = told ||
+               (inbox[0].msg[i].kind == KL_MSG_NOTICE &&
+                strstr(inbox[0].msg[i].text.text, "p12 (3)'s machine cannot catch up: it plays 60 frames"));
     assert_true(told);
     player[2].linked = player[2].plays = false;
     assert_int_equal(join_late(2, 13, 1), 4); /* the seat is for who can use it */

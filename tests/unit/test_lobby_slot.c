@@ -58,27 +58,27 @@ static void all_or_none(void **state) {
     (void)state;
     ask(0, 100);
     assert_int_equal(queued(0), 0);
-    refused("did not load the save of frame 100: p0 has not run that save yet");
+    refused("did not load the save of frame 100: p0 (1) has not run that save yet");
     tell(0, 100, true, 5);
     tell(1, 100, true, 5);
     ask(0, 100);
     assert_int_equal(queued(0), 0);
-    refused("did not load the save of frame 100: p2 has not run that save yet");
+    refused("did not load the save of frame 100: p2 (3) has not run that save yet");
     tell(2, 100, false, 0);
     ask(0, 100);
     assert_int_equal(queued(0), 0);
-    refused("did not load the save of frame 100: p2 could not save it");
+    refused("did not load the save of frame 100: p2 (3) could not save it");
     tell(2, 100, true, 6);
     ask(0, 100);
     assert_int_equal(queued(0), 0);
-    refused("did not load the save of frame 100: p2 has another save, out of sync");
+    refused("did not load the save of frame 100: p2 (3) has another save, out of sync");
     tell(2, 100, true, 5);
     ask(1, 100);
     assert_int_equal(queued(1), 1);
     tell(1, 200, true, 7);
     ask(0, 100);
     assert_int_equal(queued(0), 0);
-    refused("did not load the save of frame 100: p1 has a newer save");
+    refused("did not load the save of frame 100: p1 (2) has a newer save");
 }
 
 /* Who is away runs the save before the load. Who has said that he has nothing would not. */
@@ -94,7 +94,7 @@ static void who_is_not_there(void **state) {
     lose(1);
     ask(0, 200);
     assert_int_equal(queued(0), 1);
-    refused("did not load the save of frame 200: p1 could not save it");
+    refused("did not load the save of frame 200: p1 (2) could not save it");
 }
 
 static void nonsense_changes_nothing(void **state) {
@@ -121,7 +121,7 @@ static void by_the_operator(void **state) {
         tell(i, 100, true, 5);
     tell(1, 300, true, 5);
     assert_int_equal(kl_lobby_order_command(room, &load), KL_E_STATE);
-    refused("did not load the save of frame 300: p0 has not run that save yet");
+    refused("did not load the save of frame 300: p0 (1) has not run that save yet");
     tell(0, 300, true, 5);
     tell(2, 300, true, 5);
     assert_int_equal(kl_lobby_order_command(room, &load), KL_OK);

@@ -39,7 +39,7 @@ static void a_rematch_needs_more_than_half(void **state) {
     assert_string_equal(newest_notice(0)->text, "you asked for a rematch: 1 of 3 players agree");
     for (unsigned i = 1; i < PLAYERS; i++) {
         assert_int_equal(newest_notice(i)->code, KL_NOTICE_AGAIN);
-        assert_string_equal(newest_notice(i)->text, "p0 wants a rematch: agree within 10 s");
+        assert_string_equal(newest_notice(i)->text, "p0 (1) wants a rematch: agree within 10 s");
     }
     for (unsigned i = 0; i < 5; i++) /* again and again: it stays one wish */
         reset_by(0);

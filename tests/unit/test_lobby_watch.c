@@ -297,6 +297,7 @@ static void they_talk_and_no_more(void **state) {
 }
 
 static void so_many_and_no_more(void **state) {
+    char text[KL_TEXT_MAX];
     (void)state;
     begin();
     go(SECOND);
@@ -305,10 +306,12 @@ static void so_many_and_no_more(void **state) {
     hello(35, "room", 0, PLAYERS, "x");
     expect_refusal(35, KL_REFUSE_FULL, "room room is full: it has 6 watchers");
     assert_int_equal(lobby->watchers, WATCHERS);
-    assert_int_equal(kl_lobby_order_member(the_room(), KL_ORDER_KICK, "p20", now_us), KL_OK);
+    assert_int_equal(kl_lobby_order_member(the_room(), KL_ORDER_KICK, "p20", text, sizeof text, now_us),
+                     KL_OK);
     goes(0);
     expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "put out by the relay's operator");
-    assert_int_equal(kl_lobby_order_member(the_room(), KL_ORDER_BAN, "p21", now_us), KL_OK);
+    assert_int_equal(kl_lobby_order_member(the_room(), KL_ORDER_BAN, "p21", text, sizeof text, now_us),
+                     KL_OK);
     goes(1);
     hello(36, "room", 0, PLAYERS, "x"); /* from the same address */
     expect_refusal(36, KL_REFUSE_DOOR, "you are banned");

@@ -127,11 +127,11 @@ static void who_is_away_is_said_once(void **state) {
     away(&now_us, 20, 0);
     away(&now_us, 20, 2);
     away(&now_us, 100, 0);
-    assert_string_equal(shown, "the game goes on without bob\nbob is back after 4 s\n");
+    assert_string_equal(shown, "the game goes on without bob (2)\nbob (2) is back after 4 s\n");
     shown[0] = 0;
     away(&now_us, 60, 2); /* one second: its length is no news */
     away(&now_us, 100, 0);
-    assert_string_equal(shown, "the game goes on without bob\nbob is back\n");
+    assert_string_equal(shown, "the game goes on without bob (2)\nbob (2) is back\n");
 }
 
 static void a_desync_has_one_wording(void **state) {
@@ -141,7 +141,7 @@ static void a_desync_has_one_wording(void **state) {
     kl_w.status.first_bad.frame = 1199;
     kl_w.status.first_bad.minority = 2;
     kl_overlay_desync(line);
-    assert_string_equal(line, "out of sync since frame 1199 (alone: bob)");
+    assert_string_equal(line, "out of sync since frame 1199 (alone: bob (2))");
     kl_overlay_turn(1000000);
     snprintf(words, sizeof words, "%s\n", line);
     assert_string_equal(shown, words);
@@ -164,12 +164,12 @@ static void a_lost_link_is_not_called_an_absence(void **state) {
     kl_w.status.roster.member[1].state = KL_MEMBER_AWAY;
     for (int i = 0; i < 20; i++, now_us += 16000)
         kl_overlay_turn(now_us);
-    assert_string_equal(shown, "bob lost the connection, the seat is kept\n");
+    assert_string_equal(shown, "bob (2) lost the connection, the seat is kept\n");
     kl_w.status.roster.member[1].state = KL_MEMBER_PLAYING;
     kl_overlay_turn(now_us);
     kl_w.status.roster.member[1].state = KL_MEMBER_AWAY;
     kl_overlay_turn(now_us += 16000);
-    assert_non_null(strstr(shown + 10, "bob lost"));
+    assert_non_null(strstr(shown + 10, "bob (2) lost"));
 }
 
 /* Two lines on one another: the frontend's box over ours. */
@@ -220,15 +220,15 @@ static void a_line_in_another_script_is_drawn(void **state) {
     snprintf(kl_w.config.font, sizeof kl_w.config.font, "%s", path);
     kl_w.config.draw = true;
     kl_command_obey(&(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"}, 7);
-    assert_int_equal(kl_w.screen.news[0].words, 5);
+    assert_int_equal(kl_w.screen.news[0].words, 9);
     frame(1000000);
     frame(1016000);
     assert_ptr_not_equal(given, pixels);
     unlink(path);
-    /* 5 narrow letters from column 3 on, then the wide one, a full block; below it an empty row */
-    assert_true(has_dots(3 + 5 * 8, HEIGHT - 18, 16, 16));
-    assert_false(has_dots(3 + 5 * 8 + 16, HEIGHT - 18, 1, 16));
-    assert_string_equal(logged, "[f 7] bob: \xe5\xaf\xbe\n");
+    /* 9 narrow letters from column 3 on, then the wide one, a full block; below it an empty row */
+    assert_true(has_dots(3 + 9 * 8, HEIGHT - 18, 16, 16));
+    assert_false(has_dots(3 + 9 * 8 + 16, HEIGHT - 18, 1, 16));
+    assert_string_equal(logged, "[f 7] bob (2): \xe5\xaf\xbe\n");
     kl_unifont_drop();
 }
 
@@ -238,8 +238,8 @@ static void words_are_those_of_chat_alone(void **state) {
     kl_w.config.draw = true;
     strcpy(kl_w.status.roster.member[1].name, "\xe2\x80\xae!");
     kl_command_obey(&(struct kl_command){1, KL_COMMAND_CHAT, 2, "\xd0\xb0"}, 7);
-    assert_string_equal(kl_w.screen.news[0].text, "?!: \xd0\xb0");
-    assert_int_equal(kl_w.screen.news[0].words, 4);
+    assert_string_equal(kl_w.screen.news[0].text, "?! (2): \xd0\xb0");
+    assert_int_equal(kl_w.screen.news[0].words, 8);
     kl_command_obey(&(struct kl_command){1, KL_COMMAND_OPTION, 4, "\xd0\xb0=x"}, 7);
     assert_int_equal(kl_w.screen.news[0].words, 0);
 }

@@ -250,7 +250,7 @@ static void each_stage_says_what_is_awaited(void **state) {
     p.filled = 2; /* nobody else is awaited: what it starts with is the host's to bring */
     check_words(&p, KL_PANEL_INFO, "waiting for this machine to start the game  1:05", -1);
     p.member[1].host = true;
-    check_words(&p, KL_PANEL_INFO, "waiting for bob to start the game  1:05", -1);
+    check_words(&p, KL_PANEL_INFO, "waiting for bob (2) to start the game  1:05", -1);
     p.member[1].host = false;
     p.stage = KL_PANEL_FETCHING;
     p.data_done = 1024 * 300;
@@ -258,7 +258,7 @@ static void each_stage_says_what_is_awaited(void **state) {
     check_words(&p, KL_PANEL_INFO, "loading (300 of 1200 KB)", 25);
     p.stage = KL_PANEL_READYING;
     p.member[1].loading = true;
-    check_words(&p, KL_PANEL_INFO, "waiting for bob to load  1:05", -1);
+    check_words(&p, KL_PANEL_INFO, "waiting for bob (2) to load  1:05", -1);
     p.filled = 1; /* bob has left again */
     check_words(&p, KL_PANEL_INFO, "waiting (1/2)  1:05  keylock://relay.example.org/pair", -1);
     p.waits_way = true;
@@ -285,11 +285,11 @@ static void a_stall_names_whom_it_waits_for(void **state) {
     p.state_us = 3000000;
     check_words(&p, KL_PANEL_WARNING, "waiting for the relay  3 s", -1);
     p.member[1].lacking = true;
-    check_words(&p, KL_PANEL_WARNING, "waiting for bob  3 s", -1);
+    check_words(&p, KL_PANEL_WARNING, "waiting for bob (2)  3 s", -1);
     p.member[1].away = true;
-    check_words(&p, KL_PANEL_WARNING, "waiting for bob (away)  3 s", -1);
+    check_words(&p, KL_PANEL_WARNING, "waiting for bob (2) (away)  3 s", -1);
     p.member[1].lost = true;
-    check_words(&p, KL_PANEL_WARNING, "waiting for bob (connection lost)  3 s", -1);
+    check_words(&p, KL_PANEL_WARNING, "waiting for bob (2) (connection lost)  3 s", -1);
     p.you_lack = true;
     check_words(&p, KL_PANEL_WARNING, "waiting for the relay  3 s", -1);
     p.paused = true;
@@ -327,13 +327,13 @@ static void a_desync_says_where_and_who(void **state) {
     p.desync_frame = 1199;
     check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (no majority)", -1);
     p.member[1].alone = true;
-    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: bob)", -1);
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: bob (2))", -1);
     p.member[0].alone = true;
-    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob)", -1);
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob (2))", -1);
     p.paused = true; /* what lasts gives way to news only */
     check_words(&p, KL_PANEL_INFO, "paused  0 s", -1);
     p.desync_is_news = true;
-    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob)", -1);
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob (2))", -1);
 }
 
 /* The lines of the card, with '/' between. */
@@ -366,7 +366,7 @@ static void a_card_says_what_is_awaited_and_what_to_do(void **state) {
     check_card(&p, "Waiting for 1 player 12 s/Practice: the match starts anew" LEAVE);
     p.filled = 2;
     p.member[1].loading = true;
-    check_card(&p, "Waiting for bob to load  12 s" LEAVE);
+    check_card(&p, "Waiting for bob (2) to load  12 s" LEAVE);
     p.stage = KL_PANEL_LOOKING;
     check_card(&p, "Looking for a match  12 s/Practice: the match starts anew" LEAVE);
     p.stage = KL_PANEL_REACHING;
@@ -624,7 +624,7 @@ static void the_panel_takes_what_it_needs_and_no_more(void **state) {
         free(at.heap);
         at = white(sizes[i].width, sizes[i].height, RETRO_PIXEL_FORMAT_XRGB8888, 0);
         kl_panel_draw_line(&at.c, at.c.rows,
-                           &(struct kl_panel_words){"waiting for bob  3 s", 0, KL_PANEL_WARNING, -1});
+                           &(struct kl_panel_words){"waiting for bob (2)  3 s", 0, KL_PANEL_WARNING, -1});
         assert_in_range(rows_drawn(&at), 8, sizes[i].height / 10);
         assert_int_equal(pixel(&at, 0, 0), 0xffffffff); /* at the bottom */
         assert_int_not_equal(pixel(&at, 0, sizes[i].height - 1), 0xffffffff);
