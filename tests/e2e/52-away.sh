@@ -86,7 +86,7 @@ drag() {
 dragged() { # POLICY LEAST: in a room of that policy bob plays at so many fps
     local quiet busy
     "$keylock" command --pid "${pid[ann]}" policy "$1" >"$tmp/shell" 2>&1 || fail "away/drag-$1: $(cat "$tmp/shell")"
-    eventually 5 eval '[ "$(times bob "ann: policy '"$1"'")" -gt 0 ]'
+    eventually 5 eval '[ "$(times bob "ann .[12].: policy '"$1"'")" -gt 0 ]'
     plays bob 60
     quiet=$(fps_of_bob plays bob 180)
     busy=$(fps_of_bob drag)
@@ -109,8 +109,8 @@ check away/reset "bob's log does not tell of the reset" said bob '\[f [0-9]+\] b
 
 # Right shift is Select, q is L and s is X: held, then pressed.
 hot "$right" s
-eventually 5 eval '[ "$(times ann "\[f [0-9]+\] bob: well, ann")" -gt 0 ]'
-check away/hot-words "ann's log lacks the chat line of bob's hot key" grep -aqE '\[f [0-9]+\] bob: well, ann$' "$tmp/ann.log"
+eventually 5 eval '[ "$(times ann "\[f [0-9]+\] bob .[12].: well, ann")" -gt 0 ]'
+check away/hot-words "ann's log lacks the chat line of bob's hot key" grep -aqE '\[f [0-9]+\] bob .[12].: well, ann$' "$tmp/ann.log"
 plays bob 30
 hot "$right"
 eventually 5 eval '[ "$(times ann "\[f [0-9]+\] bob .[12].: pause")" -gt 0 ]'
@@ -122,8 +122,8 @@ eventually 5 eval '[ "$(times bob "ann .[12]. resumes the game")" -gt 0 ]'
 check away/resume "bob's log has no line about ann's resume" grep -aq 'ann .[12]. resumes the game' "$tmp/bob.log"
 "$keylock" command --pid "$(pgrep -P "${pid[ann]}" retroarch || echo "${pid[ann]}")" say from the shell >"$tmp/shell" 2>&1
 check away/shell "$(cat "$tmp/shell")" grep -q '^given' "$tmp/shell"
-eventually 5 eval '[ "$(times bob "ann: from the shell")" -gt 0 ]'
-check away/chat "bob's log lacks ann's chat line" grep -aqE '\[f [0-9]+\] ann: from the shell' "$tmp/bob.log"
+eventually 5 eval '[ "$(times bob "ann .[12].: from the shell")" -gt 0 ]'
+check away/chat "bob's log lacks ann's chat line" grep -aqE '\[f [0-9]+\] ann .[12].: from the shell' "$tmp/bob.log"
 plays bob 120
 [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
 for who in ann bob; do

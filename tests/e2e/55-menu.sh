@@ -28,7 +28,7 @@ keys() {
         [ $((${EPOCHREALTIME/./} - from)) -lt 1000000 ] || slow=$((slow + 1))
     done
 }
-told() { grep -aoE '\[f [0-9]+\] ann: .*' "$tmp/ann.log" | sed 's/.*ann: //' | tr '\n' ';'; }
+told() { grep -aoE '\[f [0-9]+\] ann .[12].: .*' "$tmp/ann.log" | sed 's/.*] ann .[12].: //' | tr '\n' ';'; }
 
 # stays_on WHAT WANTED KEY…: presses the keys; then the room has got WANTED and no other command.
 stays_on() {

@@ -126,7 +126,7 @@ say() { # TEXT KEY: typed in the dialog, with nothing rubbed out before; the key
     frontend_frames "${command_port[ann]}" 30
     keys ann UP
 }
-heard() { grep -aoE '\[f [0-9]+\] ann: .*' "$tmp/bob.log" | sed 's/.*ann: //' | tr '\n' ';'; }
+heard() { grep -aoE '\[f [0-9]+\] ann .[12].: .*' "$tmp/bob.log" | sed 's/.*] ann .[12].: //' | tr '\n' ';'; }
 say 'hello, bob: phf' Return
 check patch/chat "bob heard: $(heard)" eventually 5 eval '[ "$(heard)" = "hello, bob: phf;" ]'
 say '' Return
