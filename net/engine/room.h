@@ -18,6 +18,8 @@
 /* A client's session with the relay: up; over; a new one in which the client's samples have not resumed. */
 enum kl_room_link { KL_LINK_UP, KL_LINK_CUT, KL_LINK_BACK };
 
+#define KL_SENT_KEPT 128 /* UPDATEs: a second at the usual rates, longer than an echo takes */
+
 struct kl_room_client {
     bool present;  /* in the room; `presence` is about its samples */
     uint8_t seats; /* bit per seat; 0: spectator */
@@ -30,10 +32,15 @@ struct kl_room_client {
     bool crowded;          /* samples from `used` on were folded into one: the next frame takes all */
     uint16_t left_spacing; /* the spacing when it became absent; 0: it has not played yet */
     uint32_t frame_acked;  /* closed frames below are acknowledged */
-    uint32_t acked_us[KL_WINDOW_FRAMES]; /* by frame, of the newest ones: arrival of that word, low 32 bits */
-    uint32_t backlog;                    /* frames acknowledged and not yet run, by its last word */
-    bool sparing;                        /* nothing is repeated half a frame later */
-    uint32_t cost_us;                    /* what it cost the others, minus what has drained (room_pace.c) */
+    uint32_t shown;        /* it has all frames below: it says so, or echoes an UPDATE with them */
+    uint32_t shown_us[KL_WINDOW_FRAMES]; /* by frame, of the newest ones: arrival of that, low 32 bits */
+    struct {
+        uint32_t stamp, end; /* of an UPDATE; all frames to `end`, from the acknowledged ones, are in it */
+    } sent[KL_SENT_KEPT];    /* end 0: not all are */
+    uint8_t sent_next;
+    uint32_t backlog;         /* frames acknowledged and not yet run, by its last word */
+    bool sparing;             /* nothing is repeated half a frame later */
+    uint32_t cost_us;         /* what it cost the others, minus what has drained (room_pace.c) */
     uint8_t late_itself;      /* share of its samples of late that it took or sent a frame late, of 255 */
     bool holds_up;            /* that ran over, and has not drained since */
     uint8_t pauses;           /* recent pauses, each for holding the game up */

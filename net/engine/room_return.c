@@ -62,7 +62,8 @@ int kl_room_return(struct kl_room *r, unsigned client, uint32_t have, uint64_t n
     if (have > r->next_close) return KL_E_WINDOW;
     kl_room_cut(r, client, now_us);
     c->link = c->seats ? KL_LINK_BACK : KL_LINK_UP;
-    c->frame_acked = c->history_next = have;
+    c->frame_acked = c->shown = c->history_next = have;
+    memset(c->sent, 0, sizeof c->sent);
     c->fetching = !near_enough(r, c);
     c->next_sample = c->resumed_at = c->used = 0;
     c->backlog = 0;

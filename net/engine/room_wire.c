@@ -23,13 +23,24 @@ static double sample_line_us(const struct kl_room *r, uint32_t sample) {
     return kl_schedule_line_us(&r->schedule, in->first + after);
 }
 
+/* The UPDATE with this time stamp, of the newest ones; KL_SENT_KEPT: there was none. */
+static unsigned sent_with(const struct kl_room_client *c, uint32_t stamp) {
+    unsigned i = 0;
+    while (i < KL_SENT_KEPT && c->sent[i].stamp != stamp)
+        i++;
+    return i;
+}
+
 /* By how much the newest sample of this datagram left its machine too late, at least, in sixteenths of a
  * frame: measured, not believed. A client takes a sample one way down after the line of its number. So the
  * newest UPDATE that it has had by then was sent at that line, or earlier. What it echoes later than that, it
- * had before the sample went. An old echo makes a client look far, which is a link's matter. */
-static uint32_t left_late(const struct kl_room *r, const struct kl_ctrl *m, uint64_t now_us) {
-    uint32_t age_us = (uint32_t)now_us - m->echo;
-    if (!m->has_echo || age_us > now_us) return 0;
+ * had before the sample went. An old echo makes a client look far, which is a link's matter; one that
+ * echoes no stamp of the relay's has had the newest. */
+static uint32_t left_late(const struct kl_room *r, const struct kl_room_client *c, const struct kl_ctrl *m,
+                          uint64_t now_us) {
+    bool true_echo = m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT;
+    uint32_t age_us = true_echo ? (uint32_t)now_us - m->echo : c->trip_us;
+    if ((!true_echo && c->trip_us == 0) || age_us > now_us) return 0;
     double late_us = (double)(now_us - age_us) - sample_line_us(r, m->sample_first + m->sample_count - 1);
     double sixteenths = late_us * 16 / kl_room_period_us(r);
     return sixteenths <= 0 ? 0 : sixteenths < UINT16_MAX ? (uint32_t)sixteenths : UINT16_MAX;
@@ -49,7 +60,7 @@ static uint32_t taken_late(const struct kl_room *r, const struct kl_ctrl *m, uin
 
 static void keep_samples(struct kl_room *r, struct kl_room_client *c, struct kl_ctrl *m, uint64_t now_us) {
     struct kl_input in[KL_MAX_SEATS];
-    uint32_t left = r->params.clocked && m->sample_count ? left_late(r, m, now_us) : 0;
+    uint32_t left = r->params.clocked && m->sample_count ? left_late(r, c, m, now_us) : 0;
     for (uint32_t i = 0; i < m->sample_count; i++) {
         kl_ctrl_sample(m, in);
         if (m->sample_first + i != c->next_sample) continue; /* had before, or behind a gap */
@@ -81,7 +92,7 @@ static void note_word(struct kl_room *r, struct kl_room_client *c, const struct 
  * shortest way down after its line. One frame more, for what the client holds its words back. */
 static uint32_t greatest_need(const struct kl_room *r, const struct kl_room_client *c, uint32_t frame,
                               uint64_t now_us) {
-    uint32_t age_us = (uint32_t)now_us - c->acked_us[frame % KL_WINDOW_FRAMES];
+    uint32_t age_us = (uint32_t)now_us - c->shown_us[frame % KL_WINDOW_FRAMES];
     double late_us = (double)now_us - age_us - c->trip_us - kl_schedule_line_us(&r->schedule, frame);
     double quarters = 4 * r->lead[frame % KL_KEPT_FRAMES] + late_us * 4 / kl_room_period_us(r) + 4;
     return quarters < 1 ? 1 : quarters < KL_NO_NEED ? (uint32_t)quarters : KL_NO_NEED;
@@ -101,6 +112,7 @@ static uint8_t of_links(const struct kl_room *r, const struct kl_room_client *c,
 static void keep_needs(struct kl_room *r, unsigned client, const struct kl_ctrl *m, uint64_t now_us) {
     const struct kl_room_client *c = &r->client[client];
     if (c->seats == 0 || !r->params.clocked) return;
+    if (!m->has_echo || sent_with(c, m->echo) == KL_SENT_KEPT) return; /* it does not show what it has had */
     for (unsigned i = 0; i < m->need_count; i++) {
         uint8_t need = of_links(r, c, m->need_first + i, m->need[i], now_us);
         if (need > 0) kl_spacing_need(&r->spacing, client, m->need_first + i, need);
@@ -109,19 +121,28 @@ static void keep_needs(struct kl_room *r, unsigned client, const struct kl_ctrl 
 
 static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64_t now_us) {
     uint32_t trip_us = (uint32_t)now_us - m->echo;
-    if (m->has_echo) kl_rtt_sample(&c->rtt, trip_us - m->hold_us);
-    if (m->has_echo && trip_us && (c->trip_us == 0 || trip_us < c->trip_us)) c->trip_us = trip_us;
+    bool true_echo = m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT;
+    if (m->has_echo) kl_rtt_sample(&c->rtt, trip_us > m->hold_us ? trip_us - m->hold_us : 0);
+    if (true_echo && (c->trip_us == 0 || trip_us < c->trip_us)) c->trip_us = trip_us;
     if (c->heard && (int32_t)(m->stamp - c->stamp) < 0) return;
     c->heard = true;
     c->stamp = m->stamp;
     c->heard_at_us = now_us;
 }
 
+static void note_shown(struct kl_room_client *c, uint32_t end, uint64_t now_us) {
+    for (uint32_t f = end; f-- > c->shown && f + KL_WINDOW_FRAMES >= end;)
+        c->shown_us[f % KL_WINDOW_FRAMES] = (uint32_t)now_us;
+    if (end > c->shown) c->shown = end;
+}
+
+/* A client that acknowledges less than it echoes has the frames all the same. */
 static void keep_acked(struct kl_room *r, struct kl_room_client *c, const struct kl_ctrl *m,
                        uint64_t now_us) {
+    unsigned echoed = m->has_echo ? sent_with(c, m->echo) : KL_SENT_KEPT;
+    if (echoed < KL_SENT_KEPT) note_shown(c, c->sent[echoed].end, now_us);
     if (m->frame_acked < c->frame_acked) return;
-    for (uint32_t f = m->frame_acked; f-- > c->frame_acked && f + KL_WINDOW_FRAMES >= m->frame_acked;)
-        c->acked_us[f % KL_WINDOW_FRAMES] = (uint32_t)now_us;
+    note_shown(c, m->frame_acked, now_us);
     c->frame_acked = m->frame_acked;
     c->backlog = m->backlog;
     kl_room_note_acked(r, c);
@@ -220,6 +241,12 @@ static size_t write_update(const struct kl_room *r, struct kl_update *u, uint8_t
     }
 }
 
+static void note_sent(struct kl_room_client *c, uint32_t stamp, uint32_t end) {
+    c->sent[c->sent_next].stamp = stamp;
+    c->sent[c->sent_next].end = end;
+    c->sent_next = (uint8_t)((c->sent_next + 1) % KL_SENT_KEPT);
+}
+
 size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return 0;
     struct kl_room_client *c = &r->client[client];
@@ -242,6 +269,7 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
     if (len == 0) return 0;
     bool more = u.first + u.count < r->next_close && c->burst + 1 < KL_BURST_MAX &&
                 (c->burst > 0 || may_burst(c, now_us));
+    note_sent(c, u.stamp, !c->fetching && u.first == first_frame(r, c) ? u.first + u.count : 0);
     c->cursor = more ? u.first + u.count : NO_BURST;
     c->burst = more ? (uint8_t)(c->burst + 1) : 0;
     c->owed = false;

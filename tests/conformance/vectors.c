@@ -146,8 +146,9 @@ static void count_up(uint8_t *out, size_t len, uint8_t from) {
 static void seat_messages(void) {
     static struct kl_msg m;
     for (unsigned n = 0; n < 3; n++) {
-        m = (struct kl_msg){.kind = KL_MSG_RETURN,
-                            .back = {.room = "arcade", .fresh = n == 0, .can_bring = n == 1, .consent = n}};
+        m = (struct kl_msg){
+            .kind = KL_MSG_RETURN,
+            .back = {.room = "arcade", .fresh = n == 0, .can_bring = n == 1, .consent = (uint8_t)n}};
         count_up(m.back.token, sizeof m.back.token, 1);
         count_up(m.back.seat_key, sizeof m.back.seat_key, 2);
         count_up(m.back.signature, sizeof m.back.signature, 3);

@@ -60,8 +60,7 @@ static double worst_fps(const struct watched *t, unsigned window_s) {
 
 /* Nobody can tell it from a client with a longer or a worse link. */
 static bool acts_far(const struct lie *l) {
-    static const enum lie_number far[] = {LIE_ECHO_US, LIE_HELD_US, LIE_STAMP_US, LIE_ACKED,
-                                          LIE_RESUME,  LIE_DROPS,   LIE_CUT_MS,   LIE_NUMBER};
+    static const enum lie_number far[] = {LIE_RESUME, LIE_DROPS, LIE_CUT_MS, LIE_NUMBER};
     for (unsigned i = 0; i < sizeof far / sizeof *far; i++)
         if (l->is[far[i]]) return true;
     /* acknowledgements that are held back are a way down with jitter */

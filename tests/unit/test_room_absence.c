@@ -384,10 +384,15 @@ static void lateness_of_the_sampler_is_no_need_of_the_links(void **state) {
     assert_int_equal(r.excuse[(interval + 3) % KL_KEPT_FRAMES], 4 * 10 - 3);
 }
 
-/* Client 0 says that this was its need. */
+static uint32_t need_echo = 8960000;
+
+/* Client 0 says that this was its need, and echoes what was sent 40 ms ago. */
 static uint8_t kept_need_of(uint32_t frame, uint8_t told) {
     uint8_t buf[KL_DATAGRAM_MAX];
+    r.client[0].sent[7].stamp = 8960000;
     struct kl_ctrl m = {.stamp = 9000000,
+                        .has_echo = true,
+                        .echo = need_echo,
                         .frame_acked = r.next_close,
                         .need_first = frame,
                         .need_count = 1,
@@ -400,7 +405,7 @@ static uint8_t kept_need_of(uint32_t frame, uint8_t told) {
 
 /* The client acknowledged the frame so late that the need may be true. */
 static uint8_t kept_need(uint32_t frame, uint8_t told) {
-    r.client[0].acked_us[frame % KL_WINDOW_FRAMES] = 9000000;
+    r.client[0].shown_us[frame % KL_WINDOW_FRAMES] = 9000000;
     return kept_need_of(frame, told);
 }
 
@@ -427,27 +432,63 @@ static void a_need_is_no_greater_than_the_acknowledgement_shows(void **state) {
         all_say(7, n);
     assert_int_equal(interval, 4);
     hand_ctrl(0, 3, 0, 0, line(interval + 2) - 30000);
-    r.client[0].trip_us = 40000; /* two frames */
-    assert_int_equal(kept_need_of(interval + 2, 254), 4 * 4 - 6 - 8 + 4);
-    r.client[0].trip_us = 0;
-    assert_int_equal(kept_need_of(interval + 2, 254), 4 * 4 - 6 + 4);
-    assert_int_equal(kept_need_of(interval + 1, 254), 4 * 4 - 12 + 4); /* three frames before */
+    assert_int_equal(kept_need_of(interval + 2, 254), 4 * 4 - 6 - 8 + 4); /* a trip of two frames */
+    r.client[0].trip_us = 1;
+    assert_int_equal(kept_need_of(interval + 2, 254), 4 * 4 - 6 + 4 - 1);  /* and a moment */
+    assert_int_equal(kept_need_of(interval + 1, 254), 4 * 4 - 12 + 4 - 1); /* three frames before */
 }
 
-/* Client 2 sends sample 2 long after its time. */
+/* What it acknowledges is not all that it has: it echoes an UPDATE with more. */
+static void who_echoes_a_frame_has_it(void **state) {
+    (void)state;
+    begin(KL_POLICY_STRICT);
+    for (uint32_t n = 0; n < 3; n++)
+        all_say(7, n);
+    struct kl_room_client *c = &r.client[0];
+    c->frame_acked = c->shown = interval;
+    c->sent[3].stamp = (uint32_t)line(interval + 1);
+    c->sent[3].end = interval + 2;
+    hand_has_echo = true;
+    hand_echo = c->sent[3].stamp;
+    uint32_t closed = r.next_close;
+    r.next_close = interval; /* as hand_ctrl() acknowledges */
+    hand_ctrl(0, 3, 0, 0, line(interval + 2));
+    r.next_close = closed;
+    assert_int_equal(c->frame_acked, interval);
+    assert_int_equal(c->shown, interval + 2);
+    assert_int_equal(c->shown_us[(interval + 1) % KL_WINDOW_FRAMES], (uint32_t)line(interval + 2));
+}
+
+/* A client that shows no stamp of ours shows nothing of its link. */
+static void needs_without_a_true_echo_say_nothing(void **state) {
+    (void)state;
+    begin(KL_POLICY_STRICT);
+    for (uint32_t n = 0; n < 3; n++)
+        all_say(7, n);
+    need_echo++;
+    assert_int_equal(kept_need(interval + 2, 9), 0);
+    need_echo--;
+    assert_int_equal(kept_need(interval + 2, 9), 9);
+}
+
+/* Client 2 sends sample 2 long after its time. trip_us: the shortest so far. */
+static uint32_t trip_us;
 static uint8_t excuse_with_echo(bool has_echo, uint32_t echo) {
     begin(KL_POLICY_STRICT);
     for (uint32_t n = 0; n < 3; n++)
         all_say(n < 2 ? 7 : 3, n);
     hand_has_echo = has_echo;
     hand_echo = echo;
+    r.client[2].trip_us = trip_us;
+    if (echo < line(50)) r.client[2].sent[5].stamp = echo; /* one of ours */
     hand_ctrl(2, 2, 1, 0, line(2) + 200000);
     hand_take_all();
     return r.excuse[(interval + 2) % KL_KEPT_FRAMES];
 }
 
 /* What it echoes was sent eight frames after the sample's time: it held the sample back, whatever it says of
- * itself. With an old echo, or none, its link may be long. */
+ * itself. With an old echo its link may be long. One that has shown how short its link is, and now echoes
+ * nothing of ours, has had the newest. */
 static void a_sample_that_left_late_by_its_echo_is_no_need_of_the_links(void **state) {
     (void)state;
     begin(KL_POLICY_STRICT);
@@ -457,6 +498,11 @@ static void a_sample_that_left_late_by_its_echo_is_no_need_of_the_links(void **s
     assert_int_equal(excuse_with_echo(true, sent + 10000), 0);         /* a frontend's phase */
     assert_int_equal(excuse_with_echo(true, sent + 100 * 1000000), 0); /* no stamp of ours: it is to come */
     assert_int_equal(excuse_with_echo(false, 0), 0);
+    trip_us = 40000;
+    assert_int_equal(excuse_with_echo(true, sent + 100 * 1000000), 4 * 8 - 3);
+    assert_int_equal(excuse_with_echo(false, 0), 4 * 8 - 3);
+    assert_int_equal(excuse_with_echo(true, sent - 1000), 0);
+    trip_us = 0;
 }
 
 /* All stood still and one is coming back: the frames between close by the schedule alone, whatever the lead
@@ -623,6 +669,8 @@ int main(void) {
         cmocka_unit_test(lateness_of_the_sampler_is_no_need_of_the_links),
         cmocka_unit_test(a_need_counts_without_what_the_frame_owes_to_it),
         cmocka_unit_test(a_need_is_no_greater_than_the_acknowledgement_shows),
+        cmocka_unit_test(who_echoes_a_frame_has_it),
+        cmocka_unit_test(needs_without_a_true_echo_say_nothing),
         cmocka_unit_test(a_sample_that_left_late_by_its_echo_is_no_need_of_the_links),
         cmocka_unit_test(needs_of_a_frame_that_nobody_fed_say_nothing),
         cmocka_unit_test(a_client_that_returns_asks_for_no_more_spacing_than_it_left),

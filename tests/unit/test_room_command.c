@@ -304,7 +304,10 @@ static void needs_are_kept_by_client(void **state) {
     kl_room_start(&r, 1000);
     hand_ctrl(0, 0, 4, 0, 60000); /* interval 0 is made of no samples, and its needs do not count */
     hand_ctrl(3, 0, 4, 0, 60000);
+    r.client[3].sent[0].stamp = 180000;
     struct kl_ctrl m = {.stamp = 70000,
+                        .has_echo = true,
+                        .echo = 180000,
                         .frame_acked = 8,
                         .sample_first = 4,
                         .need_first = 5,
