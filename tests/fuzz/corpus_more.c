@@ -64,6 +64,7 @@ static void welcome(struct list *l, bool as_host) {
                                   1,
                                   2,
                                   0,
+                                  KL_WATCHER,
                                   {{0, 1, 1, as_host, "ann"}, {3, 0, 5, false, "ben"}},
                                   3,
                                   5,
