@@ -83,8 +83,7 @@ static bool ends_like_a_number(const struct folded *f) {
 }
 
 bool kl_name_reserved(const char *name) {
-    static const char *const words[] = {"relay",    "the relay", "keylock", "server",
-                                        "operator", "host",      "the host"};
+    static const char *const words[] = {"relay", "the relay", "keylock", "server", "operator"};
     struct folded f;
     if (!fold(&f, name, UTF8PROC_STRIPMARK) || !f.count || ends_like_a_number(&f)) return true;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -21,7 +21,7 @@ def start_code(match, program, name):
     return subprocess.Popen(
         [os.path.join(folder, "keylock"), "run", "--core", os.path.join(folder, "cores/press_core_libretro.so"), "--content", content,
          "--relay", "127.0.0.1:%d" % match.relay.port, "--insecure-lan", "--room", "python", "--name", name, "--speed", "real",
-         "--frames", "100000", "--input", "random:1", "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+         "--frames", "100000", "--input", "random:1", "--trust", "on", "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def code(program, seed):

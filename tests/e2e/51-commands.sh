@@ -211,7 +211,7 @@ check hang/told "p1's log has no lines about p4's absence and return" \
 in_time check hang/told-once "p1's log has p4's absence more than once" \
     test "$(grep -ac "warn.*goes on without p4 .[1-4].\|info.*goes on without p4" "$tmp/p1.log")" = 1
 check commands/tool-when-it-goes-on "p1's log lacks p4's chat line" \
-    grep -aqE '^.*\[f [0-9]+\] p4 .[1-4].: behind the menu' "$tmp/p1.log"
+    eventually 10 grep -aqE '^.*\[f [0-9]+\] p4 .[1-4].: behind the menu' "$tmp/p1.log"
 # The time that p4 took, once woken, to run the frames that the others had played meanwhile.
 in_time python3 - "$tmp/p4.csv" <<'END' || checks_failed=1
 import csv, sys
