@@ -32,8 +32,8 @@ struct kl_name_shown kl_name_shown(const char *name, uint8_t seats);
 
 /* True if both are one name, folded. Bytes that are no UTF-8 count as they are. */
 bool kl_name_same(const char *a, const char *b);
-/* True for names that no player may have: words of the relay ("relay", "server"; accents do not count either),
- * what ends like a number of name_shown(), and what shows nothing. */
+/* True for names that no player may have: words of the relay ("relay", "server"; accents do not count
+ * either), what ends like a number of name_shown(), and what shows nothing. */
 bool kl_name_reserved(const char *name);
 
 /* True if `who` is the name, or the name with its number as it is shown. */

@@ -87,7 +87,7 @@ static void reserved_names(void **state) {
     };
     static const char *const others[] = {"ada",       "relays", "r elay", "relay x", "rel\xd0\xb0y",
                                          "ada (two)", "(ada)",  "ada ()", "2",       ")",
-                                         "ada 2",     "2) ada", "Host",  "hosting", "serverin"};
+                                         "ada 2",     "2) ada", "Host",   "hosting", "serverin"};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         assert_true(kl_name_reserved(reserved[i]));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
