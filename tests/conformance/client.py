@@ -30,7 +30,7 @@ def play(program, seed, name):
         MATCHES[name](program, seed)
     except AssertionError as error:
         traceback.print_exc(file=sys.stdout)
-        print("FAIL %s: %s" % (name, str(error)[:300] or traceback.extract_tb(error.__traceback__)[-1].line))
+        print("FAIL %s: %s" % (name, str(error)[:1500] or traceback.extract_tb(error.__traceback__)[-1].line))
         return 1
     return 0
 
