@@ -28,14 +28,14 @@ CLIENT    := $(wildcard net/client/*.c)
 SESSION   := $(wildcard net/session/*.c)
 TRANSPORT := $(wildcard net/transport/*.c)
 RELAY     := $(wildcard net/relay/*.c)
-WRAPPER   := $(wildcard core_wrapper/*.c)
-TOOL      := $(wildcard core_wrapper/tool/*.c)
+WRAPPER   := $(filter-out core_wrapper/tool/%,$(wildcard core_wrapper/*/*.c))
+TOOL      := $(wildcard core_wrapper/tool/*.c core_wrapper/tool/*/*.c)
 obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
 PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
 # utf8proc is linked statically, as miniupnpc below: Debian 12 has libutf8proc2 and 13 has libutf8proc3.
 NET_LIBS := -lenet -lsodium -lzstd -lm -l:libutf8proc.a
-# Of core_wrapper/tool/router.c alone. miniupnpc is linked statically: Debian 12 has libminiupnpc17 and 13 has libminiupnpc18,
+# Of core_wrapper/tool/play/router.c alone. miniupnpc is linked statically: Debian 12 has libminiupnpc17 and 13 has libminiupnpc18,
 # and one package serves both.
 ROUTER_LIBS := -l:libminiupnpc.a -lnatpmp
 LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ljson-c -lz -ldl
@@ -74,7 +74,7 @@ endef
 $(OUT)/keylock-relay: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(RELAY))
 	$(link) $(NET_LIBS)
 
-# Where RetroArch runs in a box, keylock install puts the libraries beside the wrapper (core_wrapper/tool/travel.h).
+# Where RetroArch runs in a box, keylock install puts the libraries beside the wrapper (core_wrapper/tool/setup/travel.h).
 # A sanitizer gives names to what the wrapper has left behind only while it is loaded: it stays.
 # The relay is in it for matches that know none (net/relay/hosted.h).
 $(OUT)/keylock_libretro.so: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(WRAPPER))

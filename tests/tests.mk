@@ -50,7 +50,7 @@ $(OUT)/obj/test/%.o: %.c
 unit: $(UNIT) cores ## unit tests alone
 	$(Q)$(RUN) $(UNIT)
 
-$(OUT)/tests/sim: $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) core_wrapper/pace.c)
+$(OUT)/tests/sim: $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) core_wrapper/frame/pace.c)
 	$(link) -lm
 $(OUT)/tests/rooms: $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libkeylock.a
 	$(link) $(LIBS) -lm

@@ -1,5 +1,5 @@
 /* keylock - the launcher and testers' tool. Each sub-command has a file of its own. */
-#include "core_wrapper/tool/tool.h"
+#include "core_wrapper/tool/common/tool.h"
 
 #include <stdio.h>
 #include <string.h>

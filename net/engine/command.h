@@ -1,7 +1,7 @@
 /* command.h - the kinds of commands that the engine itself does not act on. net/PROTOCOL.md §5, Commands.
  *
  * The engine's own (policy, swap, pause) are in room.h. Kinds 4 to 15 are the relay's and stand at no
- * keyframe; the others are the clients'. core_wrapper/command_words.h writes and reads their data. */
+ * keyframe; the others are the clients'. core_wrapper/words/command_words.h writes and reads their data. */
 #ifndef KL_COMMAND_H
 #define KL_COMMAND_H
 

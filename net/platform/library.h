@@ -1,4 +1,4 @@
-/* library.h - shared libraries such as cores: loading, symbols, unloading. core_wrapper/world_elf.c and
+/* library.h - shared libraries such as cores: loading, symbols, unloading. core_wrapper/world/world_elf.c and
  * ctors.c read their file formats. */
 #ifndef KL_PLATFORM_LIBRARY_H
 #define KL_PLATFORM_LIBRARY_H

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core_wrapper/tool/headless.h"
+#include "core_wrapper/tool/headless/headless.h"
 
 static uint64_t clock_us(clockid_t clock) {
     struct timespec t;

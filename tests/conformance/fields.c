@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/channel.h"
-#include "core_wrapper/snapshot_form.h"
-#include "core_wrapper/start.h"
+#include "core_wrapper/netplay/channel.h"
+#include "core_wrapper/match/snapshot_form.h"
+#include "core_wrapper/start/start.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/msg.h"
 #include "net/transport/strangers.h"

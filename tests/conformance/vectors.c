@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/channel.h"
+#include "core_wrapper/netplay/channel.h"
 #include "tests/conformance/fields.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/msg.h"

@@ -1,6 +1,6 @@
 /* corpus_more.c - the seed corpus of fuzz_link, fuzz_journal and fuzz_files: a whole session as a relay tells
  * it to a client, and what a relay and a client keep on disk. Part of make_corpus. */
-#include "core_wrapper/channel.h"
+#include "core_wrapper/netplay/channel.h"
 #include "tests/fuzz/corpus.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core_wrapper/archive.h"
+#include "core_wrapper/world/archive.h"
 #include "net/engine/facts.h"
 
 static unsigned differences(const struct kl_facts *a, const struct kl_facts *b) {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core_wrapper/config.h"
+#include "core_wrapper/words/config.h"
 
 static char folder[40], file[64];
 

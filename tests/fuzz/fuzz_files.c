@@ -9,7 +9,7 @@
 
 #include <sodium.h>
 
-#include "core_wrapper/seat_file.h"
+#include "core_wrapper/start/seat_file.h"
 #include "net/session/keys.h"
 #include "net/session/known.h"
 

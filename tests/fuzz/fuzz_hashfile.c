@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core_wrapper/tool/hashfile.h"
+#include "core_wrapper/tool/common/hashfile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[64], err[300] = "";

@@ -12,8 +12,8 @@
 
 #include <sodium.h>
 
-#include "core_wrapper/command.h"
-#include "core_wrapper/overlay.h"
+#include "core_wrapper/match/command.h"
+#include "core_wrapper/match/overlay.h"
 #include "net/transport/link_state.h"
 
 enum {

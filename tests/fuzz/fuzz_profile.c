@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "core_wrapper/profile.h"
-#include "core_wrapper/start.h"
+#include "core_wrapper/profile/profile.h"
+#include "core_wrapper/start/start.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct kl_profile p;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core_wrapper/recording.h"
+#include "core_wrapper/record/recording.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char err[300] = "";

@@ -8,7 +8,7 @@
 #include "net/engine/msg.h"
 #include "net/relay/rebase.h"
 #include "net/relay/unpack.h"
-#include "core_wrapper/snapshot_form.h"
+#include "core_wrapper/match/snapshot_form.h"
 
 #define BYTES 4096
 

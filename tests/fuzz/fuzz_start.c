@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core_wrapper/start.h"
+#include "core_wrapper/start/start.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct kl_start s, again;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core_wrapper/statefile.h"
+#include "core_wrapper/core/statefile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char err[300] = "";

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core_wrapper/snapshot_form.h"
-#include "core_wrapper/snapshot_pack.h"
+#include "core_wrapper/match/snapshot_form.h"
+#include "core_wrapper/match/snapshot_pack.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/fuzz.h"
 #include "net/session/handshake.h"
@@ -17,7 +17,7 @@
 #include "net/engine/lock_client.h"
 #include "net/engine/msg.h"
 #include "net/engine/room.h"
-#include "core_wrapper/start.h"
+#include "core_wrapper/start/start.h"
 
 static const char *top;
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core_wrapper/carrier.h"
+#include "core_wrapper/netplay/carrier.h"
 #include "net/session/seal.h"
 
 static int bound(uint16_t *port) {

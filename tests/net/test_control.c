@@ -8,9 +8,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core_wrapper/control.h"
-#include "core_wrapper/own_options.h"
-#include "core_wrapper/wrapper.h"
+#include "core_wrapper/match/control.h"
+#include "core_wrapper/words/own_options.h"
+#include "core_wrapper/context/wrapper.h"
 
 /* The frontend's menu. */
 static struct {

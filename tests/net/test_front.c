@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
-#include "core_wrapper/keylock_api.h"
-#include "core_wrapper/wish.h"
+#include "core_wrapper/abi/keylock_api.h"
+#include "core_wrapper/match/wish.h"
 #include "tests/net/net_hitch.h"
 #include "tests/net/net_player.h"
 

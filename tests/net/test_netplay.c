@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "net/platform/clock.h"
-#include "core_wrapper/channel.h"
-#include "core_wrapper/netplay.h"
-#include "core_wrapper/wrapper.h"
+#include "core_wrapper/netplay/channel.h"
+#include "core_wrapper/netplay/netplay.h"
+#include "core_wrapper/context/wrapper.h"
 
 #define FP "wgythom7kfxgzawo3kes55npkd5ewttr"
 

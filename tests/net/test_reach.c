@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
-#include "core_wrapper/reach.h"
+#include "core_wrapper/netplay/reach.h"
 #include "net/relay/hosted.h"
 #include "net/transport/ask.h"
 #include "net/transport/link.h"

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/own_states.h"
+#include "core_wrapper/match/own_states.h"
 #include "net/client/stay.h"
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"

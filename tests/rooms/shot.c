@@ -1,9 +1,9 @@
 /* Snapshots at a client: it makes them, gives one if asked, and loads what has come, as
- * core_wrapper/snapshot.c. */
+ * core_wrapper/match/snapshot.c. */
 #include <sodium.h>
 #include <zstd.h>
 
-#include "core_wrapper/snapshot_pack.h"
+#include "core_wrapper/match/snapshot_pack.h"
 #include "tests/rooms/rooms.h"
 
 void shot_forget(struct client *c) {

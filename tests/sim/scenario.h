@@ -28,7 +28,7 @@ struct scenario_client {
     double tick_us; /* period of the frontend */
     uint32_t phase_us, tick_jitter_us;
     uint32_t max_runs; /* frames in a call */
-    bool paced;        /* … and how many of them the wrapper's pacing allows (core_wrapper/pace.h) */
+    bool paced;        /* … and how many of them the wrapper's pacing allows (core_wrapper/frame/pace.h) */
     uint32_t frame_us; /* a frame takes its machine so long; 0: no time */
     uint8_t device;    /* enum device */
     double activity;   /* chance of a change per sample */

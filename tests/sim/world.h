@@ -9,7 +9,7 @@
 #include "net/engine/history.h"
 #include "net/engine/lock_client.h"
 #include "net/engine/msg.h"
-#include "core_wrapper/pace.h"
+#include "core_wrapper/frame/pace.h"
 #include "tests/sim/player.h"
 #include "net/engine/room.h"
 #include "tests/sim/scenario.h"

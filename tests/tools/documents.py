@@ -264,16 +264,16 @@ def check_tables(commands):
     options, words = table("setting"), table("words")
     of_rooms, of_console = [r for r in words if "allowed for" in r], [r for r in words if "allowed for" not in r]
     console = re.findall(r'\{"(\w+)", "[^"]*", KL_CONSOLE_', read("net/relay/console.c"))
-    own = re.findall(r'#define KL_OWN_\w+ +"(keylock_\w+)"', read("core_wrapper/own_options.h"))
-    verbs = re.findall(r'\{"([\w-]+)", parse_', read("core_wrapper/command_words.c"))
-    literals = re.search(r'#define KL_HOTKEYS_DEFAULT((?:\s*\\?\s*".*")+)', read("core_wrapper/hotkeys.h")).group(1)
+    own = re.findall(r'#define KL_OWN_\w+ +"(keylock_\w+)"', read("core_wrapper/words/own_options.h"))
+    verbs = re.findall(r'\{"([\w-]+)", parse_', read("core_wrapper/words/command_words.c"))
+    literals = re.search(r'#define KL_HOTKEYS_DEFAULT((?:\s*\\?\s*".*")+)', read("core_wrapper/words/hotkeys.h")).group(1)
     keys = "".join(re.findall(r'"(.*)"', literals))
     sources = "".join(read(p) for p in glob.glob("core_wrapper/**/*.c", recursive=True))
     asked = set(re.findall(r'(?:getenv|open_named)\("(KEYLOCK_\w+)"', sources))
     help_text = subprocess.run([f"{BUILD}/keylock", "command", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
     helped = {w for line in re.findall(r"^  ([a-z].*?)(?:  |$)", help_text, re.M) for w in re.findall(r"(?:^|\| )([a-z-]+)", line)}
     said = [(r["keylock.cfg"].strip("`"), r["variable"].strip("`")) for r in options]
-    same("variables-and-keys", [s for s in said if any(s)], re.findall(r'\{"(\w+)", "(KEYLOCK_\w+)", set_', read("core_wrapper/config.c")))
+    same("variables-and-keys", [s for s in said if any(s)], re.findall(r'\{"(\w+)", "(KEYLOCK_\w+)", set_', read("core_wrapper/words/config.c")))
     same("variables-for-tests", [v for v in asked if v in read("docs/options.md")], asked)
     same("flags", ticked(options, "keylock play"), commands["play"])
     same("core-options", sorted(set(ticked(options, "core option") + ticked(of_rooms, "core option"))), own)

@@ -3,8 +3,8 @@
 #ifndef PROBE_CORE_H
 #define PROBE_CORE_H
 
-#include "core_wrapper/core.h"
-#include "core_wrapper/options.h"
+#include "core_wrapper/core/core.h"
+#include "core_wrapper/core/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

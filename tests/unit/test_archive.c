@@ -13,7 +13,7 @@
 #include <archive_entry.h>
 #include <zlib.h>
 
-#include "core_wrapper/archive.h"
+#include "core_wrapper/world/archive.h"
 
 #define CAP 65536
 static uint8_t file[CAP];

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/audio.h"
+#include "core_wrapper/frame/audio.h"
 
 #define RATE   48000
 #define FPS    60

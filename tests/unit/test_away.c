@@ -1,7 +1,7 @@
 /* Whom the screen shows as away: what lasts, not every hitch. */
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/away.h"
+#include "core_wrapper/screen/away.h"
 
 #define MS 1000u
 

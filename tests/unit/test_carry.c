@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core_wrapper/carry.h"
+#include "core_wrapper/netplay/carry.h"
 #include "net/session/seal.h"
 
 static struct kl_carry a, b;

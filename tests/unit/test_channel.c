@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core_wrapper/channel.h"
+#include "core_wrapper/netplay/channel.h"
 
 #define FP "wgythom7kfxgzawo3kes55npkd5ewttr"
 

@@ -3,7 +3,7 @@
 
 #include <libretro.h>
 
-#include "core_wrapper/chat.h"
+#include "core_wrapper/screen/chat.h"
 
 static struct kl_chat c;
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core_wrapper/command.h"
-#include "core_wrapper/command_words.h"
+#include "core_wrapper/match/command.h"
+#include "core_wrapper/words/command_words.h"
 #include "tests/unit/unset_core.h"
 
 static unsigned resets, saves, loads;

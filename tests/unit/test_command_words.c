@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "core_wrapper/command_words.h"
+#include "core_wrapper/words/command_words.h"
 
 static struct kl_words w;
 static char err[KL_WORDS_MAX];

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/config.h"
+#include "core_wrapper/words/config.h"
 #include "net/transport/link.h"
 
 static char dir[64];

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core_wrapper/identity.h"
+#include "core_wrapper/start/identity.h"
 #include "tests/unit/probe_core.h"
 
 static char err[4096];

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core_wrapper/declare.h"
+#include "core_wrapper/core/declare.h"
 
 static void devices_that_a_core_names(void **state) {
     static const struct retro_controller_description pads[] = {{"pad", 257}, {"mat", 513}, {NULL, 0}},

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core_wrapper/tool/dump.h"
+#include "core_wrapper/tool/common/dump.h"
 
 #include <string.h>
 

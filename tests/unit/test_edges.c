@@ -3,7 +3,7 @@
  * poll is one press in the game, motion adds up to the same, key events come once and in order. */
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/latch.h"
+#include "core_wrapper/frame/latch.h"
 #include "net/engine/lock_client.h"
 #include "net/engine/room.h"
 

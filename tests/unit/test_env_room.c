@@ -1,9 +1,9 @@
 /* What the core hears in a room: of the time, and of what its frontend can. */
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/env.h"
-#include "core_wrapper/env_answers.h"
-#include "core_wrapper/wrapper.h"
+#include "core_wrapper/env/env.h"
+#include "core_wrapper/env/env_answers.h"
+#include "core_wrapper/context/wrapper.h"
 
 static struct retro_perf_callback perf;
 static bool can_turn;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/env.h"
+#include "core_wrapper/env/env.h"
 
 static void nothing_is_missing(void **state) {
     (void)state;

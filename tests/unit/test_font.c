@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "core_wrapper/font.h"
+#include "core_wrapper/draw/font.h"
 
 static uint64_t shape(unsigned code) {
     uint64_t bits = 0;

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core_wrapper/tool/hashfile.h"
-#include "core_wrapper/tool/run_output.h"
-#include "core_wrapper/tool/tool.h"
+#include "core_wrapper/tool/common/hashfile.h"
+#include "core_wrapper/tool/run/run_output.h"
+#include "core_wrapper/tool/common/tool.h"
 
 #include <stdlib.h>
 #include <string.h>

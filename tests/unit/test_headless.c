@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core_wrapper/tool/headless.h"
+#include "core_wrapper/tool/headless/headless.h"
 #include "net/platform/dir.h"
 
 static char dir[64], file[128];

@@ -3,7 +3,7 @@
 
 #include <libretro.h>
 
-#include "core_wrapper/hotkeys.h"
+#include "core_wrapper/words/hotkeys.h"
 
 #define BIT(id) (1u << RETRO_DEVICE_ID_JOYPAD_##id)
 #define MS      UINT64_C(1000)

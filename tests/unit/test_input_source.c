@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core_wrapper/tool/input_source.h"
+#include "core_wrapper/tool/headless/input_source.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/latch.h"
+#include "core_wrapper/frame/latch.h"
 
 /* A frontend: state by port, device, index, id (keys by code). */
 static int16_t pad[2][16], analog[2][3][16], mouse[2][16], gun[2][20], touch[2][2][4], keys[KL_LATCH_CODES];

@@ -1,9 +1,9 @@
 /* A line as letters: small without other scripts, tall with them; names stay plain. */
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/font.h"
-#include "core_wrapper/letters.h"
-#include "core_wrapper/unifont.h"
+#include "core_wrapper/draw/font.h"
+#include "core_wrapper/draw/letters.h"
+#include "core_wrapper/draw/unifont.h"
 #include "tests/unit/own_font.h"
 
 static struct kl_letters l;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/memory.h"
+#include "core_wrapper/core/memory.h"
 
 static uint8_t save[8], ram[16], moved[16], rom[4];
 

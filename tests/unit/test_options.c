@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core_wrapper/options.h"
+#include "core_wrapper/core/options.h"
 
 #include <string.h>
 

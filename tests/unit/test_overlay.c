@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-#include "core_wrapper/command.h"
-#include "core_wrapper/overlay.h"
-#include "core_wrapper/unifont.h"
-#include "core_wrapper/wrapper.h"
+#include "core_wrapper/match/command.h"
+#include "core_wrapper/match/overlay.h"
+#include "core_wrapper/draw/unifont.h"
+#include "core_wrapper/context/wrapper.h"
 #include "tests/unit/own_font.h"
 
 #define WIDTH  160

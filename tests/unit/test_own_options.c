@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-#include "core_wrapper/command_words.h"
-#include "core_wrapper/options.h"
-#include "core_wrapper/own_options.h"
+#include "core_wrapper/words/command_words.h"
+#include "core_wrapper/core/options.h"
+#include "core_wrapper/words/own_options.h"
 
 static struct kl_options heard; /* what the frontend made of it */
 static unsigned heard_cmd, version;

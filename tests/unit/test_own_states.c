@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/own_states.h"
+#include "core_wrapper/match/own_states.h"
 
 static struct kl_own_states own;
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/audio.h"
-#include "core_wrapper/pace.h"
+#include "core_wrapper/frame/audio.h"
+#include "core_wrapper/frame/pace.h"
 
 #define CALLS 200000
 #define RATE  48000

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core_wrapper/font.h"
-#include "core_wrapper/panel.h"
-#include "core_wrapper/unifont.h"
+#include "core_wrapper/draw/font.h"
+#include "core_wrapper/screen/panel.h"
+#include "core_wrapper/draw/unifont.h"
 #include "tests/unit/own_font.h"
 
 #define MARGIN 64 /* bytes before, after and at the end of each line, which must stay as they are */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core_wrapper/picture.h"
+#include "core_wrapper/frame/picture.h"
 
 #define WIDTH  4
 #define HEIGHT 3

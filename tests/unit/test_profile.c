@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #include "tests/unit/unit.h"
-#include "core_wrapper/profile.h"
+#include "core_wrapper/profile/profile.h"
 
 static char err[300];
 

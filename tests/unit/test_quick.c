@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "core_wrapper/quick.h"
+#include "core_wrapper/match/quick.h"
 
 static const struct kl_quick_want want = {.identity = {7}, .seats = 1};
 

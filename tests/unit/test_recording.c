@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core_wrapper/recording.h"
+#include "core_wrapper/record/recording.h"
 
 #include <stdlib.h>
 #include <string.h>

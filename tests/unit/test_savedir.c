@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/savedir.h"
+#include "core_wrapper/start/savedir.h"
 
 static char base[64], err[512];
 static struct kl_savedir dir;

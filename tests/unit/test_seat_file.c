@@ -11,7 +11,7 @@
 
 #include <sodium.h>
 
-#include "core_wrapper/seat_file.h"
+#include "core_wrapper/start/seat_file.h"
 
 static char dir[64], err[512];
 static const uint8_t id[KL_SEAT_FILE_ID] = {0xab, 1}, other[KL_SEAT_FILE_ID] = {0xab, 2};

@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/core.h"
+#include "core_wrapper/core/core.h"
 #include "net/platform/dir.h"
-#include "core_wrapper/tool/info_file.h"
-#include "core_wrapper/tool/install.h"
-#include "core_wrapper/tool/place.h"
+#include "core_wrapper/tool/setup/info_file.h"
+#include "core_wrapper/tool/setup/install.h"
+#include "core_wrapper/tool/setup/place.h"
 
 static char dir[64], err[8192];
 

@@ -37,7 +37,7 @@ static void join_held(struct kl_thread *t) {
 }
 #define kl_thread_start start_held
 #define kl_thread_join  join_held
-#include "core_wrapper/snapshot.c"
+#include "core_wrapper/match/snapshot.c"
 
 static struct kl_link *l;
 static uint8_t machine[512];

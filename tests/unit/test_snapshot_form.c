@@ -1,11 +1,11 @@
-/* A snapshot as bytes. core_wrapper/snapshot_form.h */
+/* A snapshot as bytes. core_wrapper/match/snapshot_form.h */
 #include "tests/unit/unit.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "core_wrapper/snapshot_pack.h"
-#include "core_wrapper/snapshot_form.h"
+#include "core_wrapper/match/snapshot_pack.h"
+#include "core_wrapper/match/snapshot_form.h"
 #include "net/engine/msg.h"
 
 #define STATE 70000

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/start.h"
+#include "core_wrapper/start/start.h"
 
 static const uint8_t save_ram[5] = {1, 2, 3, 4, 5};
 

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core_wrapper/corrupt.h"
-#include "core_wrapper/keep.h"
-#include "core_wrapper/statefile.h"
+#include "core_wrapper/record/corrupt.h"
+#include "core_wrapper/record/keep.h"
+#include "core_wrapper/core/statefile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

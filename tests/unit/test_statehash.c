@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core_wrapper/statehash.h"
+#include "core_wrapper/core/statehash.h"
 
 #include <string.h>
 #include <xxhash.h>

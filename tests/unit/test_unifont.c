@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "core_wrapper/unifont.h"
+#include "core_wrapper/draw/unifont.h"
 #include "net/platform/file.h"
 #include "tests/unit/own_font.h"
 

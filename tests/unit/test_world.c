@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/probe_core.h"
-#include "core_wrapper/world.h"
+#include "core_wrapper/world/world.h"
 
 #include <time.h>
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "core_wrapper/gifts.h"
-#include "core_wrapper/world_private.h"
+#include "core_wrapper/start/gifts.h"
+#include "core_wrapper/world/world_private.h"
 
 /* Two stored members, "a" with 200 bytes and "b" with 100; the directory is at DIRECTORY. */
 #define A         0

@@ -1,0 +1,327 @@
+/* The exported entry points of libretro. Alone, each is the core's own; in a room, see load.h, session.h,
+ * memory.h. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/platform/clock.h"
+#include "core_wrapper/abi/browse.h"
+#include "core_wrapper/match/choice.h"
+#include "core_wrapper/match/command.h"
+#include "core_wrapper/env/env.h"
+#include "core_wrapper/match/load.h"
+#include "core_wrapper/netplay/netplay.h"
+#include "core_wrapper/match/play.h"
+#include "core_wrapper/match/session.h"
+#include "core_wrapper/draw/unifont.h"
+#include "core_wrapper/match/wish.h"
+#include "core_wrapper/context/wrapper.h"
+
+struct kl_wrapper kl_w = {.instance = -1};
+
+void kl_wrapper_say(enum kl_screen_tone tone, unsigned ms, const char *format, ...) {
+    char line[KLW_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    kl_screen_say(&kl_w.screen, kl_w.front.environment, tone, ms, line, KL_SCREEN_NONE);
+}
+
+void kl_wrapper_say_once(bool *said, const char *format, ...) {
+    char line[KLW_TEXT_MAX];
+    if (*said) return;
+    *said = true;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_WARNING, 4000, line, KL_SCREEN_NONE);
+}
+
+void kl_wrapper_fail(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(kl_w.error, sizeof kl_w.error, format, args);
+    va_end(args);
+    kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_ERROR, 8000, kl_w.error, KL_SCREEN_NONE);
+}
+
+uint32_t kl_wrapper_fps_uhz(double fps) {
+    return fps >= 1 && fps <= 1000 ? (uint32_t)llround(fps * 1e6) : 60000000;
+}
+
+static bool alone(void) {
+    return kl_w.mode == KL_MODE_ALONE;
+}
+static bool room(void) {
+    return kl_w.mode == KL_MODE_ROOM;
+}
+static bool core(void) {
+    return kl_w.mode != KL_MODE_NONE;
+}
+bool kl_wrapper_local(void) {
+    return room() && (kl_w.phase == KL_PHASE_LOCAL || kl_w.phase == KL_PHASE_FREE);
+}
+
+/* ---- before content ---- */
+
+RETRO_API unsigned retro_api_version(void) {
+    return RETRO_API_VERSION;
+}
+
+RETRO_API void retro_set_environment(retro_environment_t callback) {
+    kl_w.front.environment = callback;
+    kl_w.screen.asked = false;
+    kl_load_open(false);
+    if (alone())
+        kl_w.core.set_environment(kl_env_alone);
+    else if (room() && kl_w.phase == KL_PHASE_IDLE)
+        kl_w.core.set_environment(kl_env_room);
+}
+
+RETRO_API void retro_set_video_refresh(retro_video_refresh_t callback) {
+    kl_w.front.video = callback;
+    if (alone()) kl_w.core.set_video_refresh(callback);
+}
+
+RETRO_API void retro_set_audio_sample(retro_audio_sample_t callback) {
+    kl_w.front.audio_sample = callback;
+    if (alone()) kl_w.core.set_audio_sample(callback);
+}
+
+RETRO_API void retro_set_audio_sample_batch(retro_audio_sample_batch_t callback) {
+    kl_w.front.audio_batch = callback;
+    if (alone()) kl_w.core.set_audio_sample_batch(callback);
+}
+
+RETRO_API void retro_set_input_poll(retro_input_poll_t callback) {
+    kl_w.front.input_poll = callback;
+    if (alone()) kl_w.core.set_input_poll(callback);
+}
+
+RETRO_API void retro_set_input_state(retro_input_state_t callback) {
+    kl_w.front.input_state = callback;
+    if (alone()) kl_w.core.set_input_state(callback);
+}
+
+/* The frontend keeps pointers to these strings, so they must outlive the core, which is reopened for another
+ * way to play. */
+static void rename_core(struct retro_system_info *info) {
+    static char name[KL_CORE_NAME_BYTES], version[128], extensions[8192];
+    int version_len = kl_core_text_len(info->library_version, 80);
+    kl_core_locked_name(name, info->library_name);
+    snprintf(version, sizeof version, "%.*s (Keylock %s)", version_len,
+             info->library_version ? info->library_version : "", KL_VERSION);
+    snprintf(extensions, sizeof extensions, "%s", info->valid_extensions ? info->valid_extensions : "");
+    info->library_name = name;
+    info->library_version = version;
+    info->valid_extensions = extensions;
+}
+
+RETRO_API void retro_get_system_info(struct retro_system_info *info) {
+    memset(info, 0, sizeof *info);
+    kl_load_open(false);
+    if (core()) {
+        kl_w.core.get_system_info(info);
+        rename_core(info);
+        return;
+    }
+    info->library_name = "Keylock";
+    info->library_version = KL_VERSION;
+    info->valid_extensions = "";
+}
+
+/* A core that was found late, because the frontend's folders were unknown, has missed the earlier calls:
+ * repeat them. */
+static void catch_up(void) {
+    const void *before = kl_w.core.handle;
+    kl_load_open(true);
+    if (kl_w.core.handle == before || !core()) return;
+    retro_set_environment(kl_w.front.environment);
+    if (kl_w.front.video) retro_set_video_refresh(kl_w.front.video);
+    if (kl_w.front.audio_sample) retro_set_audio_sample(kl_w.front.audio_sample);
+    if (kl_w.front.audio_batch) retro_set_audio_sample_batch(kl_w.front.audio_batch);
+    if (kl_w.front.input_poll) retro_set_input_poll(kl_w.front.input_poll);
+    if (kl_w.front.input_state) retro_set_input_state(kl_w.front.input_state);
+}
+
+RETRO_API void retro_init(void) {
+    catch_up();
+    if (!core() || kl_w.core.initialised) return;
+    kl_w.core.init();
+    kl_w.core.initialised = true;
+}
+
+RETRO_API void retro_deinit(void) {
+    if (core() && kl_w.core.initialised) kl_w.core.deinit();
+    kl_w.core.initialised = false;
+    kl_session_close();
+    kl_netplay_close();
+    kl_unifont_drop();
+}
+
+/* ---- content ---- */
+
+static bool load_alone(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
+    struct retro_system_av_info av = {0};
+    struct kl_core *c = &kl_w.core;
+    c->game_loaded = special ? c->load_game_special(type, info, count) : c->load_game(info);
+    if (!c->game_loaded) {
+        kl_wrapper_fail("the core %s could not load %s", c->path,
+                        info && info->path ? info->path : "no content");
+        return false;
+    }
+    kl_w.play.next_frame = 0;
+    if (kl_w.config.epoch_set) {
+        c->get_system_av_info(&av);
+        kl_world_rate(kl_wrapper_fps_uhz(av.timing.fps));
+    }
+    return true;
+}
+
+static bool load_room(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
+    if (!kl_session_claim()) {
+        kl_wrapper_fail("run-ahead cannot join the room: turn run-ahead off");
+        return false;
+    }
+    kl_memory_free(&kl_w.memory);
+    kl_content_free(&kl_w.content);
+    kl_w.own_saves = kl_choice_alone();
+    if (kl_load_first(special, type, info, count) && kl_session_open()) return true;
+    kl_session_close();
+    return false;
+}
+
+static bool load(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
+    kl_w.error[0] = 0;
+    kl_load_open(true);
+    bool loaded =
+        alone() ? load_alone(special, type, info, count) : room() && load_room(special, type, info, count);
+    if (!loaded) {
+        kl_screen_last(&kl_w.screen, kl_w.front.environment, kl_w.error);
+        kl_wish_forget();
+    }
+    return loaded;
+}
+
+RETRO_API bool retro_load_game(const struct retro_game_info *info) {
+    return load(false, 0, info, 1);
+}
+
+RETRO_API bool retro_load_game_special(unsigned type, const struct retro_game_info *info, size_t count) {
+    return load(true, type, info, count);
+}
+
+/* The link is left first: nobody waits while the core writes its files. */
+RETRO_API void retro_unload_game(void) {
+    if (!core()) return;
+    kl_session_leave(300);
+    if (kl_w.core.game_loaded) kl_w.core.unload_game();
+    kl_w.core.game_loaded = false;
+    kl_wish_forget();
+    if (!room()) return;
+    kl_memory_detach(&kl_w.memory);
+    kl_session_close();
+}
+
+RETRO_API void retro_get_system_av_info(struct retro_system_av_info *info) {
+    memset(info, 0, sizeof *info);
+    if (alone())
+        kl_w.core.get_system_av_info(info);
+    else if (room())
+        *info = kl_w.av;
+}
+
+RETRO_API unsigned retro_get_region(void) {
+    return kl_w.core.game_loaded ? kl_w.core.get_region() : RETRO_REGION_NTSC;
+}
+
+/* ---- running ---- */
+
+RETRO_API void retro_run(void) {
+    if (alone()) {
+        if (kl_w.config.epoch_set) kl_world_frame(kl_w.play.next_frame);
+        kl_w.play.report.run = 1;
+        kl_w.play.report.first = kl_w.play.report.last = kl_w.play.next_frame++;
+        kl_w.core.run();
+        kl_choice_turn(kl_now_us());
+    } else if (room())
+        kl_session_run();
+}
+
+RETRO_API void retro_set_controller_port_device(unsigned port, unsigned device) {
+    if (alone()) kl_w.core.set_controller_port_device(port, device);
+    if (!room() || port >= KL_MAX_SEATS) return;
+    bool changed = !(kl_w.device_set >> port & 1) || kl_w.device[port] != device;
+    kl_w.device[port] = device;
+    kl_w.device_set |= (uint8_t)(1u << port);
+    if (kl_wrapper_local())
+        kl_w.core.set_controller_port_device(port, device);
+    else if (changed && kl_w.phase == KL_PHASE_PLAYING)
+        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "the host decides the controllers while the room plays");
+}
+
+RETRO_API void retro_reset(void) {
+    if (alone() || kl_wrapper_local())
+        kl_w.core.reset();
+    else if (room())
+        kl_command_key("reset"); /* everybody's, at the next keyframe */
+}
+
+/* ---- states, cheats: nothing private while locked ---- */
+
+static bool own_states(void) {
+    return alone() || kl_wrapper_local();
+}
+
+/* 0 while loading, so that rewind and run-ahead are not even set up. Larger in play, so that a player who
+ * saves or loads a state gets our message. */
+RETRO_API size_t retro_serialize_size(void) {
+    if (own_states()) return kl_w.core.serialize_size();
+    return room() && kl_w.phase == KL_PHASE_PLAYING ? kl_w.play.buffer.size + 1 : 0;
+}
+
+RETRO_API bool retro_serialize(void *data, size_t size) {
+    if (own_states()) return kl_w.core.serialize(data, size);
+    kl_wrapper_say_once(&kl_w.said_states, "savestates, rewind and run-ahead are off in a room");
+    return false;
+}
+
+RETRO_API bool retro_unserialize(const void *data, size_t size) {
+    if (own_states()) return kl_w.core.unserialize(data, size);
+    if (room()) kl_wrapper_say_once(&kl_w.said_loads, "your own states cannot be loaded in a room");
+    return false;
+}
+
+RETRO_API void retro_cheat_reset(void) {
+    if (own_states()) kl_w.core.cheat_reset();
+}
+
+RETRO_API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
+    if (own_states())
+        kl_w.core.cheat_set(index, enabled, code);
+    else if (room() && enabled)
+        kl_wrapper_say_once(&kl_w.said_cheats, "cheats are off in a room");
+}
+
+RETRO_API void *retro_get_memory_data(unsigned id) {
+    if (alone()) return kl_w.core.get_memory_data(id);
+    return room() ? kl_memory_data(&kl_w.memory, id) : NULL;
+}
+
+RETRO_API size_t retro_get_memory_size(unsigned id) {
+    if (alone()) return kl_w.core.get_memory_size(id);
+    return room() ? kl_memory_size(&kl_w.memory, id) : 0;
+}
+
+/* The library goes, perhaps without retro_deinit: a thread of ours must not stay behind. */
+__attribute__((destructor)) static void leave(void) {
+    kl_browse_end();
+    kl_session_close();
+    kl_netplay_close();
+    kl_wish_forget();
+    kl_unifont_drop();
+    if (kl_w.core.handle) kl_core_close(&kl_w.core);
+}

@@ -1,0 +1,114 @@
+#include "core_wrapper/abi/keylock_api.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "core_wrapper/abi/browse.h"
+#include "core_wrapper/match/choice.h"
+#include "core_wrapper/match/command.h"
+#include "core_wrapper/match/join.h"
+#include "core_wrapper/match/wish.h"
+#include "core_wrapper/context/wrapper.h"
+
+static int check(const char *key, const char *value, char *err, size_t err_len) {
+    static struct kl_config scratch;
+    memset(&scratch, 0, sizeof scratch);
+    int r = kl_wish_check(&scratch, key, value, err, err_len);
+    sodium_memzero(&scratch, sizeof scratch);
+    return r;
+}
+
+static void leave(void) {
+    kl_choice_leave();
+}
+
+static enum keylock_state of_link(void) {
+    switch (kl_w.status.phase) {
+    case KL_STAY_CONNECTING: return KEYLOCK_JOINING;
+    case KL_STAY_PLAYING: return KEYLOCK_PLAYING;
+    case KL_STAY_RETURNING: return KEYLOCK_LOST;
+    case KL_STAY_ENDED: return KEYLOCK_ENDED;
+    case KL_STAY_WAITING:
+    case KL_STAY_SEND_START:
+    case KL_STAY_FETCHING:
+    case KL_STAY_LOAD:
+    case KL_STAY_READY: return KEYLOCK_WAITING;
+    }
+    return KEYLOCK_IDLE;
+}
+
+static enum keylock_state find_state(void) {
+    if (!kl_w.core.game_loaded || kl_w.mode == KL_MODE_NONE) return KEYLOCK_IDLE;
+    if (kl_w.mode == KL_MODE_ALONE) return KEYLOCK_ALONE;
+    if (kl_w.phase == KL_PHASE_DEAD) return KEYLOCK_ENDED;
+    if (kl_choice_looking()) return KEYLOCK_LOOKING;
+    return kl_w.link ? of_link() : KEYLOCK_ALONE;
+}
+
+static void describe(enum keylock_state s, char *line) {
+    const struct kl_roster *r = &kl_w.status.roster;
+    const char *room = kl_w.config.room;
+    switch (s) {
+    case KEYLOCK_IDLE: snprintf(line, KEYLOCK_LINE, "no content is loaded"); break;
+    case KEYLOCK_ALONE: snprintf(line, KEYLOCK_LINE, "in no room"); break;
+    case KEYLOCK_LOOKING: snprintf(line, KEYLOCK_LINE, "looking for a match"); break;
+    case KEYLOCK_JOINING:
+        snprintf(line, KEYLOCK_LINE, "room %s: reaching the relay %.200s", room, kl_w.config.host);
+        break;
+    case KEYLOCK_WAITING:
+        snprintf(line, KEYLOCK_LINE, "room %s: waiting for players, %u of %u", room, r->filled, r->players);
+        break;
+    case KEYLOCK_PLAYING:
+        snprintf(line, KEYLOCK_LINE, "room %s: playing, %u of %u seats taken", room, r->filled, r->players);
+        break;
+    case KEYLOCK_LOST: snprintf(line, KEYLOCK_LINE, "room %s: the connection is lost", room); break;
+    case KEYLOCK_ENDED: snprintf(line, KEYLOCK_LINE, "%.255s", kl_w.error); break;
+    }
+}
+
+static enum keylock_state state(char *line) {
+    enum keylock_state s = find_state();
+    if (line) describe(s, line);
+    return s;
+}
+
+static bool link_of_ours(char *out, size_t cap) {
+    return kl_join_write_link(out, cap, kl_w.status.fingerprint);
+}
+
+static int say(const char *line, char *err, size_t err_len) {
+    char words[KL_COMMAND_BYTES + sizeof "say "], answer[KLW_TEXT_MAX];
+    size_t len = strlen(line);
+    if (!line[strspn(line, " \t\r\n")]) return 0;
+    if (!kl_w.link) {
+        snprintf(err, err_len, "you are in no room");
+        return -1;
+    }
+    if (len > KL_COMMAND_BYTES) {
+        snprintf(err, err_len, "the line is too long: expected at most %d bytes, got %zu", KL_COMMAND_BYTES,
+                 len);
+        return -1;
+    }
+    snprintf(words, sizeof words, "say %s", line);
+    if (kl_command_do(words, answer, sizeof answer) == 0) return 0;
+    snprintf(err, err_len, "%s", answer);
+    return -1;
+}
+
+RETRO_API const struct keylock_api *keylock_api(void) {
+    static const struct keylock_api api = {
+        .version = KEYLOCK_API_VERSION,
+        .check = check,
+        .browse = kl_browse_begin,
+        .rooms = kl_browse_rooms,
+        .browse_end = kl_browse_end,
+        .join = kl_wish_set,
+        .leave = leave,
+        .state = state,
+        .link = link_of_ours,
+        .say = say,
+    };
+    return &api;
+}

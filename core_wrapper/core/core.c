@@ -1,0 +1,255 @@
+#include "core_wrapper/core/core.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/platform/library.h"
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
+
+#define CORE_MAX      ((size_t)1 << 30) /* bytes of a core's file */
+#define STACK_CLEARED 32768             /* bytes: more than cores of these machines use to save */
+
+static const struct {
+    const char *name;
+    size_t offset;
+} symbols[] = {
+#define SYMBOL(field)                                                                                        \
+    { "retro_" #field, offsetof(struct kl_core, field) }
+    SYMBOL(set_environment),
+    SYMBOL(set_video_refresh),
+    SYMBOL(set_audio_sample),
+    SYMBOL(set_audio_sample_batch),
+    SYMBOL(set_input_poll),
+    SYMBOL(set_input_state),
+    SYMBOL(init),
+    SYMBOL(deinit),
+    SYMBOL(api_version),
+    SYMBOL(get_system_info),
+    SYMBOL(get_system_av_info),
+    SYMBOL(set_controller_port_device),
+    SYMBOL(reset),
+    SYMBOL(run),
+    SYMBOL(serialize_size),
+    SYMBOL(serialize),
+    SYMBOL(unserialize),
+    SYMBOL(cheat_reset),
+    SYMBOL(cheat_set),
+    SYMBOL(load_game),
+    SYMBOL(load_game_special),
+    SYMBOL(unload_game),
+    SYMBOL(get_region),
+    SYMBOL(get_memory_data),
+    SYMBOL(get_memory_size),
+#undef SYMBOL
+};
+
+static int find_symbols(struct kl_core *c, char *err, size_t err_len) {
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        void *fn = kl_library_find(c->handle, symbols[i].name);
+        if (!fn) {
+            snprintf(err, err_len, "%s is no libretro core: expected the function %s, found none", c->path,
+                     symbols[i].name);
+            return -1;
+        }
+        memcpy((char *)c + symbols[i].offset, &fn, sizeof(fn));
+    }
+    unsigned version = c->api_version();
+    if (version != RETRO_API_VERSION) {
+        snprintf(err, err_len, "%s: expected libretro API version %d, got %u", c->path, RETRO_API_VERSION,
+                 version);
+        return -1;
+    }
+    return 0;
+}
+
+/* A copy under a name that nothing in this process has loaded, in a folder that only we can write to. */
+static int make_copy(struct kl_core *c, char *folder, size_t cap, char *err, size_t err_len) {
+    const char *base = strrchr(c->path, '/');
+    void *bytes;
+    size_t len;
+    if (kl_dir_make_temporary(folder, cap, "keylock-core", err, err_len) != 0) return -1;
+    int result =
+        kl_file_join(c->copy_path, sizeof(c->copy_path), folder, base ? base + 1 : c->path, err, err_len);
+    if (result == 0) result = kl_file_read(c->path, CORE_MAX, 0, &bytes, &len, err, err_len);
+    if (result != 0) return -1;
+    if (c->late) (void)kl_ctors_take(bytes, len, &c->ctors);
+    result = kl_file_write_whole(c->copy_path, bytes, len, KL_FILE_QUICK, err, err_len);
+    free(bytes);
+    return result;
+}
+
+static int load(struct kl_core *c, char *err, size_t err_len) {
+    char why[1024];
+    c->handle = kl_library_open(c->copy_path[0] ? c->copy_path : c->path, why, sizeof(why));
+    if (!c->handle) {
+        snprintf(err, err_len, "cannot load the core %s: %s", c->path, why);
+        return -1;
+    }
+    return find_symbols(c, err, err_len);
+}
+
+/* The copy's name is not needed once it is mapped: taken away at once, it cannot be left behind. */
+static int load_copy(struct kl_core *c, char *err, size_t err_len) {
+    char folder[sizeof(c->copy_path) / 2];
+    int result = make_copy(c, folder, sizeof(folder), err, err_len);
+    if (result == 0) result = load(c, err, err_len);
+    kl_dir_remove_tree(folder);
+    return result;
+}
+
+/* Forgets a copy that did not load. */
+static void drop(struct kl_core *c) {
+    kl_library_close(c->handle);
+    c->handle = NULL;
+    c->copy_path[0] = '\0';
+    c->ctors = (struct kl_ctors){0};
+}
+
+static int open_core(struct kl_core *c, const char *path, bool late, char *err, size_t err_len) {
+    memset(c, 0, sizeof(*c));
+    c->late = late;
+    if (!kl_file_real(path, c->path, sizeof(c->path))) {
+        snprintf(err, err_len, "cannot load the core %s: %s", path, strerror(errno));
+        memset(c, 0, sizeof(*c));
+        return -1;
+    }
+    if (kl_file_kind(c->path) != KL_FILE_IS_PLAIN) {
+        snprintf(err, err_len, "cannot load the core %s: expected a shared object, it is no regular file",
+                 path);
+        memset(c, 0, sizeof(*c));
+        return -1;
+    }
+    bool mapped = kl_library_loaded(c->path);
+    int result = late || mapped ? load_copy(c, err, err_len) : load(c, err, err_len);
+    if (result != 0 && late &&
+        !mapped) { /* a temporary folder may forbid programs: better early than not at all */
+        drop(c);
+        result = load(c, err, err_len);
+    }
+    if (result != 0) kl_core_close(c);
+    return result;
+}
+
+int kl_core_open(struct kl_core *c, const char *path, char *err, size_t err_len) {
+    return open_core(c, path, false, err, err_len);
+}
+
+int kl_core_open_late(struct kl_core *c, const char *path, char *err, size_t err_len) {
+    return open_core(c, path, true, err, err_len);
+}
+
+void kl_core_construct(struct kl_core *c) {
+    if (c->handle) kl_ctors_run(&c->ctors, c->handle);
+}
+
+void kl_core_close(struct kl_core *c) {
+    kl_core_construct(c); /* its destructors, which run as it is unloaded, count on it */
+    if (c->game_loaded) c->unload_game();
+    if (c->initialised) c->deinit();
+    kl_library_close(c->handle);
+    memset(c, 0, sizeof(*c));
+}
+
+int kl_core_reopen(struct kl_core *c, char *err, size_t err_len) {
+    char path[sizeof(c->path)];
+    bool late = c->late;
+    memcpy(path, c->path, sizeof(path));
+    kl_core_close(c);
+    return open_core(c, path, late, err, err_len);
+}
+
+/* ---- finding one by name ---- */
+
+struct search {
+    const char *name;
+    char *out, *looked;
+    size_t cap, looked_cap;
+};
+
+static bool try_file(struct search *s, const char *dir, const char *suffix) {
+    int len = snprintf(s->out, s->cap, "%s/%s%s", dir, s->name, suffix);
+    return len > 0 && (size_t)len < s->cap && kl_file_kind(s->out) == KL_FILE_IS_PLAIN;
+}
+
+static bool try_dir(struct search *s, const char *dir) {
+    size_t used = strlen(s->looked);
+    snprintf(s->looked + used, s->looked_cap - used, "%s%s", used ? ", " : "", dir);
+    return try_file(s, dir, "") || try_file(s, dir, "_libretro.so") || try_file(s, dir, ".so");
+}
+
+static bool try_home(struct search *s, const char *below) {
+    char dir[2048];
+    const char *home = getenv("HOME");
+    if (!home || !*home) return false;
+    snprintf(dir, sizeof(dir), "%s/%s", home, below);
+    return try_dir(s, dir);
+}
+
+static bool try_all(struct search *s, const char *const *dirs) {
+    static const char *const usual[] = {
+#if defined(__x86_64__)
+        "/usr/lib/x86_64-linux-gnu/libretro",
+#elif defined(__aarch64__)
+        "/usr/lib/aarch64-linux-gnu/libretro",
+#endif
+        "/usr/lib/libretro",
+        "/usr/lib64/libretro",
+        "/usr/local/lib/libretro",
+    };
+    for (; dirs && *dirs; dirs++)
+        if (try_dir(s, *dirs)) return true;
+    if (try_home(s, ".config/retroarch/cores")) return true;
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        if (try_dir(s, usual[i])) return true;
+    return try_home(s, ".var/app/org.libretro.RetroArch/config/retroarch/cores") ||
+           try_home(s, "snap/retroarch/current/.config/retroarch/cores") || try_dir(s, ".");
+}
+
+int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, size_t cap, char *err,
+                 size_t err_len) {
+    char looked[2048] = "";
+    struct search s = {name_or_path, out, looked, cap, sizeof(looked)};
+    if (strchr(name_or_path, '/')) {
+        if (strlen(name_or_path) < cap && kl_file_kind(name_or_path) != KL_FILE_IS_NONE) {
+            memcpy(out, name_or_path, strlen(name_or_path) + 1);
+            return 0;
+        }
+        snprintf(err, err_len, "no core at %s: %s", name_or_path, strerror(errno));
+        return -1;
+    }
+    if (*name_or_path && try_all(&s, dirs)) return 0;
+    snprintf(err, err_len, "no core named \"%s\": looked for %s and %s_libretro.so in %s", name_or_path,
+             name_or_path, name_or_path, looked);
+    return -1;
+}
+
+/* Clears the stack that the core's calls will use. A sanitizer would move the array elsewhere. */
+__attribute__((noinline, no_sanitize("address"))) static void clear_stack_below(void) {
+    uint8_t below[STACK_CLEARED];
+    memset(below, 0, sizeof below);
+    __asm__ volatile("" : : "r"(below) : "memory"); /* nobody reads it: it is written all the same */
+}
+
+bool kl_core_serialize(const struct kl_core *c, void *data, size_t size) {
+    clear_stack_below();
+    bool good = c->serialize(data, size);
+    __asm__ volatile("" : : : "memory"); /* a call, and no jump: the core begins below us, too */
+    return good;
+}
+
+int kl_core_text_len(const char *text, int max) {
+    int n = text ? (int)strnlen(text, (size_t)max) : 0;
+    while (n && isspace((unsigned char)text[n - 1]))
+        n--;
+    return n;
+}
+
+void kl_core_locked_name(char out[KL_CORE_NAME_BYTES], const char *library_name) {
+    const int left = KL_CORE_NAME_BYTES - 1 - (int)strlen(" Keylock");
+    snprintf(out, KL_CORE_NAME_BYTES, "%.*s Keylock", kl_core_text_len(library_name, left),
+             library_name ? library_name : "");
+}

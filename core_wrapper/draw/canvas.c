@@ -1,0 +1,144 @@
+#include "core_wrapper/draw/canvas.h"
+
+#include "core_wrapper/draw/font.h"
+#include "core_wrapper/draw/unifont.h"
+
+#define UNIT_LINES   220u /* lines of a picture for each pixel of a unit */
+#define UNIT_COLUMNS 160u /* columns at least, for each pixel of a unit */
+
+size_t kl_canvas_pixel_bytes(enum retro_pixel_format format) {
+    return format == RETRO_PIXEL_FORMAT_XRGB8888 ? 4 : 2;
+}
+
+static unsigned at_least_1(unsigned v) {
+    return v ? v : 1;
+}
+
+/* Twice as wide as it should be (512 x 224, 640 x 240): the pixels are narrow. */
+static void measure_units(struct kl_canvas *c, unsigned w, unsigned h) {
+    unsigned narrow = w * 5 > h * 11 ? 2 : 1;
+    unsigned by_height = h / UNIT_LINES, by_width = w / narrow / UNIT_COLUMNS;
+    c->scale_y = at_least_1(by_height < by_width ? by_height : by_width);
+    c->scale_x = c->scale_y * narrow;
+    c->columns = (int)(w / c->scale_x);
+    c->rows = (int)(h / c->scale_y);
+}
+
+void kl_canvas_measure(struct kl_canvas *c) {
+    c->turn %= 4;
+    if (c->turn & 1)
+        measure_units(c, c->height, c->width);
+    else
+        measure_units(c, c->width, c->height);
+}
+
+/* ---- boxes ---- */
+
+struct box {
+    unsigned x, y, w, h; /* pixels of the buffer */
+};
+
+static int clip(int *from, int *len, int end) {
+    if (*from < 0) {
+        *len += *from;
+        *from = 0;
+    }
+    if (*len > end - *from) *len = end - *from;
+    return *len > 0;
+}
+
+/* A picture shown by a quarter turn counterclockwise has the viewer's top at its right edge. */
+static bool box_of(const struct kl_canvas *c, int x, int y, int w, int h, struct box *out) {
+    if (!clip(&x, &w, c->columns) || !clip(&y, &h, c->rows)) return false;
+    unsigned vx = (unsigned)x * c->scale_x, vy = (unsigned)y * c->scale_y;
+    unsigned vw = (unsigned)w * c->scale_x, vh = (unsigned)h * c->scale_y;
+    switch (c->turn) {
+    case 0: *out = (struct box){vx, vy, vw, vh}; break;
+    case 1: *out = (struct box){c->width - vy - vh, vx, vh, vw}; break;
+    case 2: *out = (struct box){c->width - vx - vw, c->height - vy - vh, vw, vh}; break;
+    default: *out = (struct box){vy, c->height - vx - vw, vh, vw}; break;
+    }
+    return true;
+}
+
+static uint32_t native(enum retro_pixel_format format, uint32_t rgb) {
+    uint32_t r = rgb >> 16 & 0xff, g = rgb >> 8 & 0xff, b = rgb & 0xff;
+    switch (format) {
+    case RETRO_PIXEL_FORMAT_XRGB8888: return rgb;
+    case RETRO_PIXEL_FORMAT_RGB565: return r >> 3 << 11 | g >> 2 << 5 | b >> 3;
+    default: return r >> 3 << 10 | g >> 3 << 5 | b >> 3;
+    }
+}
+
+void kl_canvas_fill(const struct kl_canvas *c, int x, int y, int w, int h, uint32_t rgb) {
+    struct box b;
+    if (!box_of(c, x, y, w, h, &b)) return;
+    uint32_t v = native(c->format, rgb);
+    for (unsigned row = 0; row < b.h; row++) {
+        uint8_t *line = c->pixels + (b.y + row) * c->pitch;
+        if (kl_canvas_pixel_bytes(c->format) == 4)
+            for (unsigned i = 0; i < b.w; i++)
+                ((uint32_t *)(void *)line)[b.x + i] = v;
+        else
+            for (unsigned i = 0; i < b.w; i++)
+                ((uint16_t *)(void *)line)[b.x + i] = (uint16_t)v;
+    }
+}
+
+void kl_canvas_shade(const struct kl_canvas *c, int x, int y, int w, int h) {
+    struct box b;
+    if (!box_of(c, x, y, w, h, &b)) return;
+    uint32_t keep = native(c->format, 0x1f1f1f); /* the bits of each channel that are left after the shift */
+    for (unsigned row = 0; row < b.h; row++) {
+        uint8_t *line = c->pixels + (b.y + row) * c->pitch;
+        if (kl_canvas_pixel_bytes(c->format) == 4)
+            for (unsigned i = 0; i < b.w; i++) {
+                uint32_t *p = (uint32_t *)(void *)line + b.x + i;
+                *p = *p >> 3 & keep;
+            }
+        else
+            for (unsigned i = 0; i < b.w; i++) {
+                uint16_t *p = (uint16_t *)(void *)line + b.x + i;
+                *p = (uint16_t)(*p >> 3 & keep);
+            }
+    }
+}
+
+/* ---- text ---- */
+
+static void draw_glyph(const struct kl_canvas *c, int x, int y, uint32_t rgb, unsigned code) {
+    for (unsigned row = 0; row < KL_FONT_HEIGHT; row++)
+        for (unsigned column = 0; column < KL_FONT_WIDTH; column++)
+            if (kl_font_dot(code, column, row)) kl_canvas_fill(c, x + (int)column, y + (int)row, 1, 1, rgb);
+}
+
+/* A frame of the size of a narrow letter. */
+static const struct kl_glyph missing = {
+    1, {0, 0, 0, 0x7e00, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x7e00}};
+
+static void draw_tall(const struct kl_canvas *c, int x, int y, uint32_t rgb, unsigned code) {
+    struct kl_glyph g;
+    if (code == KL_LETTERS_BOX || !kl_unifont_find(code, &g)) g = missing;
+    for (int row = 0; row < KL_UNIFONT_ROWS; row++)
+        for (int column = 0; column < 2 * KL_UNIFONT_HALF; column++)
+            if (g.row[row] >> (15 - column) & 1) kl_canvas_fill(c, x + column, y + row, 1, 1, rgb);
+}
+
+void kl_canvas_letters(const struct kl_canvas *c, int x, int y, const struct kl_letters *l, unsigned from,
+                       unsigned to, uint32_t rgb) {
+    for (unsigned i = from; i < to && i < l->count; i++) {
+        if (l->tall)
+            draw_tall(c, x, y, rgb, l->at[i].code);
+        else
+            draw_glyph(c, x, y, rgb, l->at[i].code);
+        x += l->at[i].cells * kl_letters_width(l);
+    }
+}
+
+int kl_canvas_text(const struct kl_canvas *c, int x, int y, int cells, uint32_t rgb, const char *text) {
+    for (unsigned code; cells > 0 && (code = kl_font_next(&text)) != 0; cells--) {
+        draw_glyph(c, x, y, rgb, code);
+        x += KL_FONT_WIDTH;
+    }
+    return x;
+}

@@ -1,0 +1,100 @@
+#include "core_wrapper/frame/picture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SIDE_MAX 8192u
+
+size_t kl_picture_pixel_bytes(enum retro_pixel_format format) {
+    return kl_canvas_pixel_bytes(format);
+}
+
+static bool grow(uint8_t **buffer, size_t *cap, size_t bytes) {
+    if (bytes <= *cap) return true;
+    uint8_t *more = realloc(*buffer, bytes);
+    if (!more) return false;
+    *buffer = more;
+    *cap = bytes;
+    return true;
+}
+
+void kl_picture_init(struct kl_picture *p, bool can_dupe, unsigned base_width, unsigned base_height) {
+    p->can_dupe = can_dupe;
+    p->shown = p->painted = false;
+    p->width = base_width < SIDE_MAX ? base_width : SIDE_MAX;
+    p->height = base_height < SIDE_MAX ? base_height : SIDE_MAX;
+    p->pitch = p->width * 4;
+    size_t bytes = p->pitch * p->height;
+    p->kept = grow(&p->copy, &p->cap, bytes);
+    if (p->kept) memset(p->copy, 0, bytes);
+}
+
+void kl_picture_free(struct kl_picture *p) {
+    free(p->copy);
+    free(p->out);
+    memset(p, 0, sizeof *p);
+}
+
+/* ---- the copy ---- */
+
+static bool keep(struct kl_picture *p, const void *data, size_t pitch) {
+    size_t line = p->width * kl_canvas_pixel_bytes(p->format);
+    if (p->width > SIDE_MAX || p->height > SIDE_MAX || !p->height || pitch < line) return false;
+    if (!grow(&p->copy, &p->cap, line * p->height)) return false;
+    for (unsigned y = 0; y < p->height; y++)
+        memcpy(p->copy + y * line, (const uint8_t *)data + y * pitch, line);
+    p->pitch = line;
+    return true;
+}
+
+/* There is something to draw on, if only black. */
+static bool have_copy(struct kl_picture *p) {
+    size_t line = p->width * kl_canvas_pixel_bytes(p->format);
+    if (p->kept) return true;
+    if (!line || !p->height || p->width > SIDE_MAX || p->height > SIDE_MAX) return false;
+    if (!grow(&p->copy, &p->cap, line * p->height)) return false;
+    memset(p->copy, 0, line * p->height);
+    p->pitch = line;
+    p->kept = true;
+    return true;
+}
+
+static bool paint(struct kl_picture *p) {
+    if (!have_copy(p) || !grow(&p->out, &p->out_cap, p->pitch * p->height)) return false;
+    memcpy(p->out, p->copy, p->pitch * p->height);
+    struct kl_canvas c = {p->out, p->width, p->height, p->pitch, p->format, .turn = p->turn};
+    kl_canvas_measure(&c);
+    p->over(&c);
+    return true;
+}
+
+/* ---- showing ---- */
+
+void kl_picture_draw(struct kl_picture *p, const void *data, unsigned width, unsigned height, size_t pitch,
+                     retro_video_refresh_t front) {
+    if (!front) return;
+    if (!data) {
+        kl_picture_repeat(p, front);
+        return;
+    }
+    p->width = width;
+    p->height = height;
+    p->hardware = data == RETRO_HW_FRAME_BUFFER_VALID;
+    p->pitch = pitch;
+    p->kept = !p->hardware && (!p->can_dupe || p->want_copy || p->over) && keep(p, data, pitch);
+    p->painted = p->kept && p->over && paint(p);
+    if (p->painted)
+        front(p->out, width, height, p->pitch);
+    else
+        front(data, width, height, pitch);
+    p->shown = true;
+}
+
+void kl_picture_repeat(struct kl_picture *p, retro_video_refresh_t front) {
+    if (!front) return;
+    bool was_painted = p->painted;
+    p->painted = !p->hardware && p->over && paint(p);
+    bool from_copy = !p->hardware && p->kept && (!p->can_dupe || !p->shown || was_painted);
+    front(p->painted ? p->out : from_copy ? p->copy : NULL, p->width, p->height, p->pitch);
+    p->shown = true;
+}

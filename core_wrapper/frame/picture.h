@@ -1,0 +1,46 @@
+/* picture.h - the video bridge: shows the frontend the pictures of the frames that run, the last one again
+ * if none runs, and the wrapper's drawing over them. The core's own buffer is only read. */
+#ifndef KLW_PICTURE_H
+#define KLW_PICTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core_wrapper/draw/canvas.h"
+
+/* Draws on a copy of the shown picture. */
+typedef void (*kl_picture_over_fn)(const struct kl_canvas *c);
+
+struct kl_picture {
+    bool can_dupe; /* the frontend takes NULL for "the same again" */
+    bool shown;    /* the frontend has got a picture */
+    enum retro_pixel_format format;
+    unsigned width, height; /* of the last picture */
+    size_t pitch;
+    bool hardware; /* the last picture lies in the frontend's own framebuffer: nothing can be drawn over it */
+    uint8_t *copy; /* the last picture, if it cannot be duped or is drawn over */
+    size_t cap;
+    bool kept; /* copy holds it */
+
+    bool want_copy; /* keep a copy, because something may be drawn over the last picture later */
+    kl_picture_over_fn
+        over;      /* draws over the picture; NULL: nothing, and no copy for that. May change at any time */
+    unsigned turn; /* quarter turns counterclockwise by which the frontend shows it */
+    bool painted;  /* the frontend's last picture was drawn over */
+    uint8_t *out;  /* the copy for drawing */
+    size_t out_cap;
+};
+
+/* base: size of the black picture that shows before the core draws. */
+void kl_picture_init(struct kl_picture *p, bool can_dupe, unsigned base_width, unsigned base_height);
+void kl_picture_free(struct kl_picture *p);
+/* The core draws (data NULL: the same picture as before). */
+void kl_picture_draw(struct kl_picture *p, const void *data, unsigned width, unsigned height, size_t pitch,
+                     retro_video_refresh_t front);
+/* Shows the last picture again. If it must be drawn over and was not kept, it is black. */
+void kl_picture_repeat(struct kl_picture *p, retro_video_refresh_t front);
+/* Bytes of one pixel. */
+size_t kl_picture_pixel_bytes(enum retro_pixel_format format);
+
+#endif

@@ -1,0 +1,66 @@
+/* command.h - the room's commands: giving a command, and carrying it out at its keyframe. docs/design.md §4.
+ *
+ * Giving and doing are apart: the giver carries a command out when the room does, at the same frame as
+ * everybody. Commands are given by control.h, api.c and the frontend's own calls (reset, disks). */
+#ifndef KLW_COMMAND_H
+#define KLW_COMMAND_H
+
+#include "core_wrapper/words/command_words.h"
+#include "core_wrapper/context/wrapper.h"
+#include "net/session/name.h"
+
+/* ---- giving: command_give.c ---- */
+
+/* Gives the command of these words (command_words.h). answer gets one line in any case. Returns 0, or -1 if
+ * it was not given: wrong words, no game yet, or impossible for this player or core. The effect of a given
+ * command shows on every screen. */
+int kl_command_do(const char *words, char *answer, size_t cap);
+/* kl_command_do() for keys and menus: shows the answer only if the command was not given. */
+void kl_command_key(const char *words);
+/* Gives the command for disk `index` of the core, or KL_DISK_NONE. */
+int kl_command_disk(uint16_t index);
+/* The middle part of kl_command_do(): fills in the data that the words leave open, from the room as this
+ * machine knows it. Returns 0, or -1 with the reason in answer. */
+int kl_command_fit(struct kl_words *w, char *answer, size_t cap);
+/* A game begins: forgets all commands given before. */
+void kl_command_give_begin(void);
+
+/* ---- doing: command.c ---- */
+
+/* Carries out the room's commands: before a frame runs, after the hash of the state before it. Call it for
+ * every frame, because some commands take several frames. from_snapshot: only the commands behind SNAPSHOT,
+ * because the core is in that snapshot's state. */
+void kl_command_before(const struct kl_frame *f, bool from_snapshot);
+/* The two parts of kl_command_before(): one command, before this frame; and the unfinished work of earlier
+ * commands. */
+void kl_command_obey(const struct kl_command *c, uint32_t frame);
+void kl_command_pending(uint32_t frame);
+
+/* Writes the effects of the commands so far into a snapshot's head, and restores them from one. */
+struct kl_snapshot_head;
+void kl_command_keep(struct kl_snapshot_head *h);
+void kl_command_restore(const struct kl_snapshot_head *h);
+/* kl_command_before() for a frame that runs again, without messages. set: its commands. from_snapshot: only
+ * the commands behind SNAPSHOT. */
+void kl_command_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot);
+
+/* The seat that the pads of seat s play: s, until somebody swapped. */
+unsigned kl_command_seat(unsigned s);
+/* The seats whose pads play the seats `played`. Players are numbered as the game numbers them, the roster's
+ * seats as they were given. */
+uint8_t kl_command_pads(uint8_t played);
+/* The other way round. */
+uint8_t kl_command_played(uint8_t pads);
+/* The client's entry in the roster, borrowed from it; NULL if there is none. */
+const struct kl_member *kl_command_member(unsigned client);
+/* "ann (1)": a member of the roster, as shown to people. */
+struct kl_name_shown kl_command_shown(const struct kl_member *m);
+/* The same for a client of the roster; "relay" for KL_RELAY_CLIENT. */
+struct kl_name_shown kl_command_name(unsigned client);
+
+/* Frame 0 is next: no swaps, an empty slot, the room's parameters as they were made. */
+void kl_command_begin(void);
+/* The session is over. Harmless without a session. */
+void kl_command_end(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* overlay.h - decides when the panel and the one line show. Keeps the figures of the last ten seconds and
+ * draws over the core's picture. The text comes from panel_state.c and panel.c (panel.h). */
+#ifndef KLW_OVERLAY_H
+#define KLW_OVERLAY_H
+
+#include "net/transport/link.h"
+#include "core_wrapper/screen/panel.h"
+
+/* A session begins or ends: forget all figures. */
+void kl_overlay_reset(void);
+/* One call of retro_run in a room, before anything is shown in it. */
+void kl_overlay_turn(uint64_t now_us);
+
+/* A match begins here: names the players and their numbers. */
+void kl_overlay_begin(void);
+
+/* The words for the desync that the relay has found. */
+void kl_overlay_desync(char line[KL_PANEL_LINE]);
+
+/* Pure: copies the link's status into the panel's numbers (panel_fill.c). away: mask of the seats shown as
+ * away (away.h). plays[s]: the seat that the pads of seat s play. All other members of p stay as they are. */
+void kl_panel_fill(struct kl_panel *p, const struct kl_stay_status *s, uint8_t away,
+                   const uint8_t plays[KL_MAX_SEATS]);
+
+#endif

@@ -1,0 +1,92 @@
+#include "core_wrapper/netplay/reach.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/platform/clock.h"
+#include "net/platform/socket.h"
+#include "net/transport/ask.h"
+
+#define CONNECTIONS 64 /* of this process, looked at */
+
+/* ---- addresses ---- */
+
+void kl_reach_add(struct kl_reach_list *list, const char *address) {
+    uint32_t host;
+    if (list->count == KL_REACH_MAX || !kl_address_parse(address, &host)) return;
+    for (unsigned i = 0; i < list->count; i++)
+        if (!strcmp(list->address[i], address)) return;
+    snprintf(list->address[list->count++], KL_REACH_TEXT, "%s", address);
+}
+
+void kl_reach_add_peers(struct kl_reach_list *list) {
+    uint32_t host[CONNECTIONS];
+    char text[KL_ADDRESS_TEXT];
+    unsigned count = kl_address_peers(host, CONNECTIONS);
+    for (unsigned i = 0; i < count; i++)
+        kl_reach_add(list, kl_address_text(text, host[i]));
+}
+
+void kl_reach_own(char out[KL_REACH_TEXT]) {
+    uint32_t host = kl_address_loopback(0).host;
+    (void)kl_address_own(&host);
+    kl_address_text(out, host);
+}
+
+/* ---- asking ---- */
+
+struct kl_reach {
+    struct kl_reach_list list;
+    uint16_t port;
+    struct kl_asker asker;
+    atomic_uint news; /* enum kl_reach_news */
+    unsigned found;   /* with KL_REACH_FOUND */
+};
+
+/* Opens a socket for each address; -1 on failure. */
+static void open_sockets(struct kl_reach *r, int fd[KL_REACH_MAX]) {
+    char err[256];
+    for (unsigned i = 0; i < r->list.count; i++)
+        fd[i] = kl_ask_open(&r->asker, r->list.address[i], r->port, err, sizeof err);
+}
+
+static void close_sockets(const struct kl_reach *r, const int fd[KL_REACH_MAX]) {
+    for (unsigned i = 0; i < r->list.count; i++)
+        kl_socket_close(fd[i]);
+}
+
+/* All at once, and again: a datagram may be lost, and the host's relay may only just begin to listen. */
+static void run(void *arg) {
+    struct kl_reach *r = arg;
+    uint64_t until_us = kl_now_us() + KL_REACH_US;
+    int fd[KL_REACH_MAX], found = -1;
+    open_sockets(r, fd);
+    while (found < 0 && !r->asker.leaving && kl_now_us() < until_us)
+        found = kl_ask_first(&r->asker, fd, r->list.count);
+    close_sockets(r, fd);
+    if (found >= 0) r->found = (unsigned)found;
+    r->news = found >= 0 ? KL_REACH_FOUND : KL_REACH_NOWHERE;
+}
+
+struct kl_reach *kl_reach_open(const struct kl_reach_list *list, uint16_t port) {
+    struct kl_reach *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->list = *list;
+    r->port = port;
+    if (kl_asker_start(&r->asker, "keylock-reach", run, r) == 0) return r;
+    free(r);
+    return NULL;
+}
+
+enum kl_reach_news kl_reach_look(struct kl_reach *r, char address[KL_REACH_TEXT]) {
+    enum kl_reach_news news = r->news;
+    if (news == KL_REACH_FOUND) memcpy(address, r->list.address[r->found], KL_REACH_TEXT);
+    return news;
+}
+
+void kl_reach_close(struct kl_reach *r) {
+    if (!r) return;
+    kl_asker_end(&r->asker);
+    free(r);
+}

@@ -1,0 +1,31 @@
+/* room_profile.h - the profile (profile.h) that a room of ours is made with, and the one that the room we are
+ * in goes by: the host's, from the start data. */
+#ifndef KLW_ROOM_PROFILE_H
+#define KLW_ROOM_PROFILE_H
+
+#include "net/engine/msg.h"
+#include "core_wrapper/profile/profile.h"
+
+/* Looks for a profile of the loaded core and the content of these facts in KEYLOCK_PROFILE, a file or a
+ * folder of profiles, else in the folder "profiles" beside the seats. Ignores, with a line, a profile that
+ * does not fit and a bad file that the player has not named. False if the file that the player named is
+ * missing or bad; kl_wrapper_fail() has told the reason. */
+bool kl_room_profile_find(const struct kl_facts *facts);
+
+/* Looks in the same folder for a profile of all games of the loaded core with states of the present size. */
+bool kl_room_profile_find_any(void);
+/* True if there is a profile of this core and content. */
+bool kl_room_profile_known(void);
+
+/* Fills in the frames between hashes, unless the player has set them. */
+void kl_room_profile_wish(struct kl_params *p);
+
+/* Writes our profile, else the one of the core, and the player's settings into the start data, or takes the
+ * room's out of it. */
+void kl_room_profile_put(struct kl_profile_room *out);
+void kl_room_profile_take(const struct kl_profile_room *in);
+
+/* The hash of a state for verdicts, without masked bytes. Sets in h how an unequal hash counts. */
+uint64_t kl_room_profile_hash(const uint8_t *state, size_t len, struct kl_hash *h);
+
+#endif

@@ -1,0 +1,87 @@
+#include "core_wrapper/record/corrupt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int kl_corrupt_parse(struct kl_corrupt *c, const char *text, char *err, size_t err_len) {
+    char *end = NULL;
+    errno = 0;
+    memset(c, 0, sizeof *c);
+    unsigned long long frame = strtoull(text, &end, 10), offset = 0;
+    bool good = *text >= '0' && *text <= '9' && frame < UINT32_MAX;
+    if (good && *end == ':') {
+        const char *from = end + 1;
+        offset = strtoull(from, &end, 0);
+        good = *from >= '0' && *from <= '9';
+        c->has_offset = true;
+    }
+    if (!good || *end || errno) {
+        snprintf(err, err_len, "expected FRAME or FRAME:OFFSET, got \"%s\"", text);
+        return -1;
+    }
+    c->set = true;
+    c->frame = (uint32_t)frame;
+    c->offset = offset;
+    return 0;
+}
+
+static int too_far(const struct kl_corrupt *c, const char *what, uint64_t len, char *line, size_t line_len) {
+    snprintf(line, line_len,
+             "nothing planted at frame %" PRIu32 ": expected an offset below %" PRIu64
+             ", the size of %s, got %" PRIu64,
+             c->frame, len, what, c->offset);
+    return -1;
+}
+
+static int in_ram(struct kl_corrupt *c, const struct kl_ram *ram, char *line, size_t line_len) {
+    uint64_t len = 0, before = 0;
+    for (unsigned i = 0; i < ram->count; i++)
+        len += ram->piece[i].len;
+    if (!c->has_offset) c->offset = len / 2;
+    if (c->offset >= len) return too_far(c, "system RAM", len, line, line_len);
+    for (unsigned i = 0; i < ram->count; before += ram->piece[i++].len) {
+        if (c->offset - before >= ram->piece[i].len) continue;
+        uint8_t *byte = (uint8_t *)ram->piece[i].ptr + (c->offset - before);
+        *byte = (uint8_t) ~*byte;
+        snprintf(line, line_len,
+                 "planted before frame %" PRIu32 ": byte %" PRIu64 " (0x%" PRIx64
+                 ") of system RAM %02x -> %02x",
+                 c->frame, c->offset, c->offset, (uint8_t) ~*byte, *byte);
+        break;
+    }
+    return 0;
+}
+
+static int in_state(struct kl_corrupt *c, const struct kl_core *core, char *line, size_t line_len) {
+    size_t len = core->serialize_size();
+    uint8_t *state = len ? calloc(1, len) : NULL;
+    int result = -1;
+    if (!c->has_offset) c->offset = len / 2;
+    if (!state || !core->serialize(state, len)) {
+        snprintf(line, line_len,
+                 "nothing planted at frame %" PRIu32 ": the core exposes no RAM and gives no state",
+                 c->frame);
+    } else if (c->offset >= len) {
+        result = too_far(c, "the savestate", len, line, line_len);
+    } else {
+        state[c->offset] = (uint8_t)~state[c->offset];
+        result = core->unserialize(state, len) ? 0 : -1;
+        snprintf(line, line_len,
+                 "%s frame %" PRIu32 ": byte %" PRIu64 " (0x%" PRIx64 ") of the savestate %02x -> %02x%s",
+                 result ? "nothing planted at" : "planted before", c->frame, c->offset, c->offset,
+                 (uint8_t)~state[c->offset], state[c->offset],
+                 result ? ": the core does not take that state" : "");
+    }
+    free(state);
+    return result;
+}
+
+int kl_corrupt_do(struct kl_corrupt *c, const struct kl_core *core, const struct retro_memory_map *map,
+                  char *line, size_t line_len) {
+    struct kl_ram ram;
+    kl_ram_find(&ram, core, map);
+    return ram.count ? in_ram(c, &ram, line, line_len) : in_state(c, core, line, line_len);
+}

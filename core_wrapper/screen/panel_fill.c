@@ -1,0 +1,78 @@
+/* The panel's numbers, copied from the status of the link. panel.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core_wrapper/match/overlay.h"
+
+static uint8_t played(uint8_t seats, const uint8_t plays[KL_MAX_SEATS]) {
+    uint8_t mask = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (seats >> s & 1) mask |= (uint8_t)(1u << (plays[s] % KL_MAX_SEATS));
+    return mask;
+}
+
+static void fill_member(struct kl_panel_member *out, const struct kl_member *m,
+                        const struct kl_stay_status *s, uint8_t away, const uint8_t plays[KL_MAX_SEATS]) {
+    bool playing = s->phase == KL_STAY_PLAYING;
+    snprintf(out->name, sizeof out->name, "%s", m->name);
+    out->seats = played(m->seats, plays);
+    out->you = m->client == s->welcome.client;
+    out->host = m->host;
+    bool loads = m->state == KL_MEMBER_WAITING || m->state == KL_MEMBER_LOADING;
+    out->joining = m->state == KL_MEMBER_JOINING || (playing && loads);
+    out->loading = !playing && loads;
+    out->lost = m->state == KL_MEMBER_AWAY;
+    out->away = out->lost || (playing && (m->seats & away));
+    out->lacking = playing && (m->seats & s->lock.waiting_for);
+    out->alone = s->desync && (s->first_bad.minority >> m->client & 1);
+    out->far = m->client == s->roster.farthest;
+}
+
+static enum kl_panel_stage stage_of(enum kl_stay_phase phase) {
+    switch (phase) {
+    case KL_STAY_CONNECTING: return KL_PANEL_REACHING;
+    case KL_STAY_RETURNING: return KL_PANEL_RETURNING;
+    case KL_STAY_WAITING:
+    case KL_STAY_SEND_START: return KL_PANEL_FILLING;
+    case KL_STAY_FETCHING:
+    case KL_STAY_LOAD: return KL_PANEL_FETCHING;
+    case KL_STAY_READY: return KL_PANEL_READYING;
+    case KL_STAY_PLAYING: return KL_PANEL_PLAYING;
+    case KL_STAY_ENDED: return KL_PANEL_ENDED;
+    }
+    return KL_PANEL_ENDED;
+}
+
+void kl_panel_fill(struct kl_panel *p, const struct kl_stay_status *s, uint8_t away,
+                   const uint8_t plays[KL_MAX_SEATS]) {
+    p->stage = stage_of(s->phase);
+    snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, s->reason);
+    p->filled = s->roster.filled;
+    p->watchers = s->roster.watchers;
+    p->delay_s = s->roster.delay_s;
+    p->players = s->roster.players;
+    p->count = 0;
+    for (unsigned i = 0; i < s->roster.count && i < KL_MAX_CLIENTS; i++)
+        if (s->roster.member[i].state != KL_MEMBER_GONE)
+            fill_member(&p->member[p->count++], &s->roster.member[i], s, away, plays);
+    p->waits_way = false;
+    for (unsigned i = 0; i < s->roster.count && i < KL_MAX_CLIENTS; i++)
+        p->waits_way = p->waits_way || s->roster.member[i].state == KL_MEMBER_PLAYING;
+    p->begins = s->begins;
+    p->shot_done = s->shot_done;
+    p->shot_total = s->shot_total;
+    p->data_done = s->data_done;
+    p->data_total = s->data_total;
+    p->rtt_ms = s->lock.rtt_us / 1000.0;
+    p->jitter_ms = s->lock.jitter_us / 1000.0;
+    p->spacing = s->lock.spacing;
+    p->late = s->lock.late_frames;
+    p->absent = s->lock.absent;
+    p->paused = s->lock.paused;
+    p->seat_time_s = s->welcome.seat_time_s;
+    p->you_lack = s->lock.waiting_for & s->welcome.seats;
+    p->any_verified = s->any_verified;
+    p->verified = s->verified;
+    p->desync = s->desync;
+    p->desync_frame = s->first_bad.frame;
+}

@@ -1,0 +1,156 @@
+#include "core_wrapper/screen/screen.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/engine/plain.h"
+#include "net/platform/clock.h"
+#include "core_wrapper/draw/letters.h"
+
+#define LINE    2048 /* bytes of one in the log, NUL included */
+#define BRIEF   72   /* bytes that fit into RetroArch's smallest window */
+#define LAST_MS 8000
+
+static bool panel, strip, draw;
+
+void kl_screen_panel(bool on) {
+    panel = on;
+}
+bool kl_screen_panel_toggle(void) {
+    return panel = !panel;
+}
+bool kl_screen_panel_on(void) {
+    return panel;
+}
+void kl_screen_strip(bool on) {
+    strip = on;
+}
+bool kl_screen_strip_on(void) {
+    return strip;
+}
+void kl_screen_draw(bool on) {
+    draw = on;
+}
+bool kl_screen_drawn(const struct kl_screen *s) {
+    return draw || s->mute;
+}
+
+static void ask(struct kl_screen *s, retro_environment_t environment) {
+    if (s->asked || !environment) return;
+    struct retro_log_callback log = {0};
+    s->asked = true;
+    s->log = environment(RETRO_ENVIRONMENT_GET_LOG_INTERFACE, &log) ? log.log : NULL;
+    if (!environment(RETRO_ENVIRONMENT_GET_MESSAGE_INTERFACE_VERSION, &s->version)) s->version = 0;
+}
+
+static void log_line(struct kl_screen *s, enum retro_log_level level, const char *line) {
+    if (s->log)
+        s->log(level, "[Keylock] %s\n", line);
+    else
+        fprintf(stderr, "[Keylock] %s\n", line);
+}
+
+void kl_screen_log(struct kl_screen *s, retro_environment_t environment, const char *format, ...) {
+    char line[LINE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ask(s, environment);
+    log_line(s, RETRO_LOG_INFO, kl_plain(line));
+}
+
+static const enum retro_log_level levels[] = {RETRO_LOG_INFO, RETRO_LOG_WARN, RETRO_LOG_ERROR};
+
+/* Of a long list of reasons the first: a frontend's message is one line, and the picture has all of it. */
+static const char *brief(const char *line, enum kl_screen_tone tone) {
+    static char first[BRIEF + 1];
+    const char *end = strstr(line, "; ");
+    if (tone != KL_SCREEN_ERROR || strlen(line) <= BRIEF || !end || end - line > BRIEF) return line;
+    snprintf(first, sizeof first, "%.*s", (int)(end - line), line);
+    return first;
+}
+
+static bool tell(const struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                 unsigned ms, const char *whole, int percent) {
+    const char *line = brief(whole, tone);
+    if (s->version >= 1) {
+        struct retro_message_ext m = {.msg = line, .duration = ms, .priority = 3, .level = levels[tone]};
+        m.target = RETRO_MESSAGE_TARGET_OSD;
+        m.type = percent < 0 ? RETRO_MESSAGE_TYPE_NOTIFICATION_ALT : RETRO_MESSAGE_TYPE_PROGRESS;
+        m.progress = (int8_t)percent;
+        return environment(RETRO_ENVIRONMENT_SET_MESSAGE_EXT, &m);
+    }
+    struct retro_message m = {.msg = line, .frames = ms * 60 / 1000};
+    return environment(RETRO_ENVIRONMENT_SET_MESSAGE, &m);
+}
+
+/* Names and words in it are others'. */
+static char *plain_copy(char out[LINE], const char *line) {
+    snprintf(out, LINE, "%s", line);
+    return kl_plain(out);
+}
+
+/* The bytes before the words may become fewer: one '?' for a character of several. */
+static size_t words_in_plain(const char *line, size_t words) {
+    char head[LINE];
+    snprintf(head, sizeof head, "%.*s", (int)words, line);
+    return strlen(kl_plain(head));
+}
+
+static void put(struct kl_screen_line *l, enum kl_screen_tone tone, unsigned ms, const char *line,
+                size_t words, int percent) {
+    char copy[LINE];
+    snprintf(l->text, sizeof l->text, "%s", plain_copy(copy, line));
+    l->words = words_in_plain(line, words);
+    l->tone = tone;
+    l->percent = percent;
+    l->until_us = kl_now_us() + ms * UINT64_C(1000);
+}
+
+void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                    unsigned ms, const char *line, size_t words, int percent) {
+    char copy[LINE];
+    ask(s, environment);
+    put(&s->state, tone, ms, line, words, percent);
+    if (!environment || kl_screen_drawn(s) || kl_now_us() < s->news[0].until_us) return;
+    s->mute = !tell(s, environment, tone, ms, plain_copy(copy, line), percent);
+}
+
+void kl_screen_news(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                    unsigned ms, const char *line, size_t words) {
+    char copy[LINE];
+    ask(s, environment);
+    memmove(s->news + 1, s->news, sizeof s->news - sizeof *s->news);
+    put(&s->news[0], tone, ms, line, words, -1);
+    if (!environment || kl_screen_drawn(s)) return;
+    s->mute = !tell(s, environment, tone, ms, plain_copy(copy, line), -1);
+}
+
+void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
+                   unsigned ms, const char *said, size_t words) {
+    char line[LINE];
+    ask(s, environment);
+    log_line(s, levels[tone], plain_copy(line, said));
+    kl_screen_news(s, environment, tone, ms, said, words);
+}
+
+static bool needs_unifont(const struct kl_screen_line *l, uint64_t now_us) {
+    return now_us < l->until_us && kl_letters_need_unifont(l->text, l->words);
+}
+
+bool kl_screen_needs_unifont(const struct kl_screen *s) {
+    uint64_t now_us = kl_now_us();
+    bool needs = needs_unifont(&s->state, now_us);
+    for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
+        needs = needs || needs_unifont(&s->news[i], now_us);
+    return needs;
+}
+
+void kl_screen_last(struct kl_screen *s, retro_environment_t environment, const char *line) {
+    char copy[LINE];
+    ask(s, environment);
+    if (environment && kl_screen_drawn(s))
+        tell(s, environment, KL_SCREEN_ERROR, LAST_MS, plain_copy(copy, line), -1);
+}

@@ -1,0 +1,184 @@
+#include "core_wrapper/start/start.h"
+
+#include <string.h>
+
+#include "net/engine/wire.h"
+
+static const uint8_t magic[4] = {'K', 'L', 'S', '2'};
+
+enum { SHOW_ALL = 1, LOAD_OWN = 2, STATES_EQUAL = 4, NO_SNAPSHOTS = 8, KNOWN = 15 };
+
+bool kl_start_path_ok(const char *path) {
+    size_t len = strlen(path);
+    if (len == 0 || len >= KL_START_PATH_MAX || path[0] == '/' || path[len - 1] == '/') return false;
+    for (const char *p = path; *p;) {
+        size_t n = strcspn(p, "/");
+        if (n == 0 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.')) return false;
+        for (size_t i = 0; i < n; i++)
+            if ((unsigned char)p[i] < 0x20 || p[i] == 0x7f || p[i] == '\\') return false;
+        p += n;
+        if (*p) p++;
+    }
+    return true;
+}
+
+bool kl_start_text_ok(const char *text, size_t cap) {
+    uint8_t wire[520];
+    char back[512];
+    struct kl_writer w;
+    struct kl_reader r;
+    kl_writer_init(&w, wire, sizeof wire);
+    kl_write_var(&w, strlen(text)); /* unchanged; kl_write_string would correct the text */
+    kl_write_bytes(&w, text, strlen(text));
+    if (w.failed) return false;
+    kl_reader_init(&r, wire, (size_t)(w.at - wire));
+    kl_read_string(&r, back, cap < sizeof back ? cap : sizeof back);
+    return !r.failed;
+}
+
+size_t kl_start_bound(const struct kl_start *s) {
+    size_t n = sizeof magic + 1 + 6 * 10 + s->profile.mask.count * 10u;
+    for (unsigned i = 0; i < s->option_count; i++)
+        n += strlen(s->option[i].key) + strlen(s->option[i].value) + 20;
+    n += s->device_count * 5u;
+    for (unsigned i = 0; i < s->memory_count; i++)
+        n += 14 + s->memory[i].len;
+    for (unsigned i = 0; i < s->file_count; i++)
+        n += 20 + strlen(s->file[i].path) + s->file[i].len;
+    return n;
+}
+
+static void encode_profile(struct kl_writer *w, const struct kl_profile_room *p) {
+    uint32_t at = 0;
+    kl_write_u8(w, (uint8_t)(p->show_all * SHOW_ALL | p->load_own * LOAD_OWN |
+                             p->states_equal * STATES_EQUAL | p->no_snapshots * NO_SNAPSHOTS));
+    kl_write_var(w, p->mask.state_bytes);
+    kl_write_var(w, p->mask.count);
+    for (unsigned i = 0; i < p->mask.count; i++) {
+        kl_write_var(w, p->mask.range[i].from - at);
+        kl_write_var(w, p->mask.range[i].to - p->mask.range[i].from + 1);
+        at = p->mask.range[i].to + 1;
+    }
+}
+
+int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap) {
+    struct kl_writer w;
+    kl_writer_init(&w, buf, cap);
+    kl_write_bytes(&w, magic, sizeof magic);
+    encode_profile(&w, &s->profile);
+    kl_write_var(&w, s->option_count);
+    for (unsigned i = 0; i < s->option_count; i++) {
+        kl_write_string(&w, s->option[i].key);
+        kl_write_string(&w, s->option[i].value);
+    }
+    kl_write_var(&w, s->device_count);
+    for (unsigned i = 0; i < s->device_count; i++) {
+        kl_write_u8(&w, s->device[i].port);
+        kl_write_u32(&w, s->device[i].device);
+    }
+    kl_write_var(&w, s->memory_count);
+    for (unsigned i = 0; i < s->memory_count; i++) {
+        kl_write_u32(&w, s->memory[i].id);
+        kl_write_var(&w, s->memory[i].len);
+        kl_write_bytes(&w, s->memory[i].bytes, s->memory[i].len);
+    }
+    kl_write_var(&w, s->file_count);
+    for (unsigned i = 0; i < s->file_count; i++) {
+        kl_write_string(&w, s->file[i].path);
+        kl_write_var(&w, s->file[i].len);
+        kl_write_bytes(&w, s->file[i].bytes, s->file[i].len);
+    }
+    return w.failed ? KL_E_SPACE : (int)(w.at - buf);
+}
+
+static void decode_mask(struct kl_mask *m, struct kl_reader *r) {
+    uint64_t at = 0;
+    m->state_bytes = (uint32_t)kl_read_var(r, KL_MASK_STATE_MAX);
+    unsigned n = (unsigned)kl_read_var(r, KL_MASK_RANGES);
+    for (unsigned i = 0; i < n && !r->failed; i++) {
+        uint64_t from = at + kl_read_var(r, KL_MASK_STATE_MAX), len = kl_read_var(r, KL_MASK_STATE_MAX);
+        if (len == 0 || from + len > m->state_bytes) r->failed = true;
+        at = from + len;
+        if (r->failed) return;
+        m->range[m->count++] = (struct kl_mask_range){(uint32_t)from, (uint32_t)(at - 1)};
+    }
+    if (kl_mask_bad(m)) r->failed = true;
+}
+
+static void decode_profile(struct kl_profile_room *p, struct kl_reader *r) {
+    uint8_t flags = kl_read_u8(r);
+    p->show_all = flags & SHOW_ALL;
+    p->load_own = flags & LOAD_OWN;
+    p->states_equal = flags & STATES_EQUAL;
+    p->no_snapshots = flags & NO_SNAPSHOTS;
+    decode_mask(&p->mask, r);
+    if (flags & ~KNOWN || (p->states_equal && p->mask.count)) r->failed = true;
+}
+
+static void decode_options(struct kl_start *s, struct kl_reader *r) {
+    unsigned n = (unsigned)kl_read_var(r, KL_START_OPTIONS);
+    for (unsigned i = 0; i < n && !r->failed; i++) {
+        struct kl_start_option *o = &s->option[s->option_count++];
+        kl_read_string(r, o->key, sizeof o->key);
+        kl_read_string(r, o->value, sizeof o->value);
+        if (!o->key[0]) r->failed = true;
+    }
+}
+
+static void decode_devices(struct kl_start *s, struct kl_reader *r) {
+    unsigned n = (unsigned)kl_read_var(r, KL_MAX_SEATS), seen = 0;
+    for (unsigned i = 0; i < n && !r->failed; i++) {
+        struct kl_start_device *d = &s->device[s->device_count++];
+        d->port = kl_read_u8(r);
+        d->device = kl_read_u32(r);
+        if (d->port >= KL_MAX_SEATS || (seen >> d->port & 1))
+            r->failed = true;
+        else
+            seen |= 1u << d->port;
+    }
+}
+
+static void decode_memories(struct kl_start *s, struct kl_reader *r) {
+    unsigned n = (unsigned)kl_read_var(r, KL_START_MEMORIES);
+    for (unsigned i = 0; i < n && !r->failed; i++) {
+        struct kl_start_memory *m = &s->memory[s->memory_count++];
+        m->id = kl_read_u32(r);
+        m->len = (size_t)kl_read_var(r, KL_START_MAX);
+        m->bytes = kl_read_bytes(r, m->len);
+        for (unsigned k = 0; k < i; k++)
+            if (s->memory[k].id == m->id) r->failed = true;
+    }
+}
+
+/* The same path twice would write the second file through the result of the first. */
+static bool path_taken(const struct kl_start *s, unsigned count, const char *path) {
+    for (unsigned i = 0; i < count; i++)
+        if (!strcmp(s->file[i].path, path)) return true;
+    return false;
+}
+
+static void decode_files(struct kl_start *s, struct kl_reader *r) {
+    unsigned n = (unsigned)kl_read_var(r, KL_START_FILES);
+    for (unsigned i = 0; i < n && !r->failed; i++) {
+        struct kl_start_file *f = &s->file[s->file_count++];
+        kl_read_string(r, f->path, sizeof f->path);
+        f->len = (size_t)kl_read_var(r, KL_START_MAX);
+        f->bytes = kl_read_bytes(r, f->len);
+        if (!kl_start_path_ok(f->path) || path_taken(s, i, f->path)) r->failed = true;
+    }
+}
+
+int kl_start_decode(struct kl_start *s, const uint8_t *buf, size_t len) {
+    s->option_count = s->device_count = s->memory_count = s->file_count = 0;
+    memset(&s->profile, 0, sizeof s->profile);
+    struct kl_reader r;
+    kl_reader_init(&r, buf, len);
+    const uint8_t *m = kl_read_bytes(&r, sizeof magic);
+    if (!m || memcmp(m, magic, sizeof magic) != 0) return KL_E_MALFORMED;
+    decode_profile(&s->profile, &r);
+    decode_options(s, &r);
+    decode_devices(s, &r);
+    decode_memories(s, &r);
+    decode_files(s, &r);
+    return r.failed || kl_reader_left(&r) ? KL_E_MALFORMED : 0;
+}

@@ -1,0 +1,158 @@
+#include "core_wrapper/tool/common/tool.h"
+
+#include "net/platform/process.h"
+#include "net/platform/file.h"
+#include "net/engine/engine.h"
+#include "net/engine/plain.h"
+#include "net/platform/clock.h"
+#include "core_wrapper/core/core.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WRAPPER "keylock_libretro.so"
+
+int tool_fail(int code, const char *command, const char *format, ...) {
+    char line[8192]; /* some of it may be a relay's word, or another player's name */
+    va_list args;
+    fflush(stdout);
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    fprintf(stderr, "keylock %s: %s\n", command, kl_plain(line));
+    return code;
+}
+
+/* ---- the command line ---- */
+
+#define OPTIONS_MAX 64 /* of one command */
+
+static const struct kl_tool_command *command; /* the one that runs */
+
+int tool_run(const struct kl_tool_command *c, int argc, char **argv) {
+    command = c;
+    return c->run(argc, argv);
+}
+
+int tool_show(const char *text) {
+    return fputs(text, stdout) < 0 || fflush(stdout) != 0 ? KLT_OUTPUT : KLT_OK;
+}
+
+int tool_show_version(void) {
+    return printf("keylock %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0 || fflush(stdout) != 0
+               ? KLT_OUTPUT
+               : KLT_OK;
+}
+
+int tool_usage(const char *format, ...) {
+    char line[4096];
+    const char *name = command ? command->name : NULL;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    fflush(stdout);
+    fprintf(stderr, "keylock%s%s: %s; see keylock%s%s --help\n", name ? " " : "", name ? name : "",
+            kl_plain(line), name ? " " : "", name ? name : "");
+    exit(KLT_USAGE);
+}
+
+/* Of getopt_long's '?': an option that there is not, or a value for one that takes none. */
+static void refuse(const char *word) {
+    const char *equals = strchr(word, '=');
+    if (strncmp(word, "--", 2) != 0) tool_usage("expected a known option, got \"-%c\"", optopt);
+    if (optopt && equals)
+        tool_usage("%.*s: expected no value, got \"%s\"", (int)(equals - word), word, equals + 1);
+    tool_usage("expected a known option, got \"%s\"", word);
+}
+
+int tool_next(int argc, char **argv, const char *order, const struct option *longs) {
+    struct option all[OPTIONS_MAX + 3] = {{"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'}};
+    char shorts[8];
+    for (unsigned n = 0; n < OPTIONS_MAX && longs[n].name; n++)
+        all[n + 2] = longs[n];
+    snprintf(shorts, sizeof shorts, "%s:hV", order);
+    int c = getopt_long(argc, argv, shorts, all, NULL);
+    switch (c) {
+    case 'h': exit(tool_show(command->help));
+    case 'V': exit(tool_show_version());
+    case ':': tool_usage("%s: expected a value, got none", argv[optind - 1]);
+    case '?': refuse(argv[optind - 1]); return -1;
+    default: return c;
+    }
+}
+
+int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, uint64_t *out) {
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || value < lo || value > hi)
+        tool_usage("--%s: expected a number from %llu to %llu, got \"%s\"", option, (unsigned long long)lo,
+                   (unsigned long long)hi, text);
+    *out = value;
+    return 0;
+}
+
+/* ---- places ---- */
+
+int tool_own_dir(char *out, size_t cap) {
+    if (kl_process_own_path(out, cap) != 0) return -1;
+    *strrchr(out, '/') = '\0';
+    return 0;
+}
+
+int tool_find_wrapper(char *out, size_t cap, char *err, size_t err_len) {
+    static const char *const below[] = {
+        "",
+        "/../lib/libretro",
+        "/../lib/keylock",
+        "/../lib",
+#if defined(__x86_64__)
+        "/../lib/x86_64-linux-gnu/libretro",
+#elif defined(__aarch64__)
+        "/../lib/aarch64-linux-gnu/libretro",
+#endif
+    };
+    char own[2048];
+    size_t used = 0;
+    if (tool_own_dir(own, sizeof(own)) != 0) snprintf(own, sizeof(own), ".");
+    used += (size_t)snprintf(err, err_len, "no " WRAPPER ": looked in ");
+    for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+        int len = snprintf(out, cap, "%s%s/" WRAPPER, own, below[i]);
+        if (len > 0 && (size_t)len < cap && kl_file_readable(out)) return 0;
+        if (used < err_len)
+            used += (size_t)snprintf(err + used, err_len - used, "%s%s%s", i ? ", " : "", own, below[i]);
+    }
+    return -1;
+}
+
+int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t err_len) {
+    char own[2048];
+    const char *dirs[] = {tool_own_dir(own, sizeof(own)) == 0 ? own : NULL, NULL};
+    return kl_core_find(name, dirs, out, cap, err, err_len);
+}
+
+const char *tool_take_password(char *arg) {
+    static char kept[256];
+    size_t len = strlen(arg);
+    kept[0] = 0;
+    if (strcmp(arg, "-") != 0) {
+        snprintf(kept, sizeof(kept), "%s", arg);
+        memset(arg, '*', len);
+    } else if (!fgets(kept, sizeof(kept), stdin)) {
+        kept[0] = 0;
+    }
+    kept[strcspn(kept, "\r\n")] = 0;
+    return kept;
+}
+
+void tool_export_number(const char *name, uint64_t value) {
+    char text[32];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    setenv(name, text, 1);
+}

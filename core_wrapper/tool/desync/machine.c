@@ -1,0 +1,316 @@
+/* The parent's side of a machine. */
+#include "core_wrapper/tool/desync/machine.h"
+#include "net/platform/dir.h"
+#include "core_wrapper/tool/common/tool.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARGS      (2 * KLT_MACHINE_OPTIONS + 64)
+#define ANSWER_MS 300000 /* of some hundred frames on a slow machine, with a sanitizer */
+#define END_MS    20000  /* for a core that is unloaded, or whose crash is written down */
+
+/* ---- the command line ---- */
+
+static int take_device(struct kl_machine_setup *s, const char *text) {
+    if (kl_headless_take_device(&s->devices, text) == 0) return 0;
+    return tool_usage("--device: expected PORT:ID with a port from 0 to %d, got \"%s\"", KL_MAX_SEATS - 1,
+                      text);
+}
+
+static int take_option(struct kl_machine_setup *s, const char *text) {
+    if (s->option_count == KLT_MACHINE_OPTIONS || !strchr(text, '=') || *text == '=')
+        return tool_usage("--option: expected KEY=VALUE, %d at most, got \"%s\"", KLT_MACHINE_OPTIONS, text);
+    s->option[s->option_count++] = text;
+    return 0;
+}
+
+static int take_clock(struct kl_machine_setup *s, const char *text) {
+    s->host_clock = strcmp(text, "host") == 0;
+    if (s->host_clock || strcmp(text, "virtual") == 0) return 0;
+    return tool_usage("--clock: expected virtual or host, got \"%s\"", text);
+}
+
+int kl_machine_take(struct kl_machine_setup *s, int c, char *value) {
+    switch (c) {
+    case 'c': return s->core = value, 0;
+    case 'f': return s->content = value, 0;
+    case 's': return s->system_dir = value, 0;
+    case 'S': return s->save_dir = value, 0;
+    case 'i': return s->input = value, 0;
+    case 'r': return s->recording = value, 0;
+    case 'x': return s->corrupt = value, 0;
+    case 'o': return take_option(s, value);
+    case 'd': return take_device(s, value);
+    case 'C': return take_clock(s, value);
+    case 'p': return tool_number("seats", value, 1, KL_MAX_SEATS, &s->ports);
+    case 'e': s->has_epoch = true; return tool_number("epoch", value, 0, 8000000000u, &s->epoch_s);
+    default: return 1;
+    }
+}
+
+/* ---- its files ---- */
+
+/* A core that crashes leaves its folders behind. */
+static void remove_scratch(struct kl_machine *m) {
+    kl_dir_remove_tree(m->scratch);
+    m->scratch[0] = 0;
+}
+
+/* ---- the process ---- */
+
+struct args {
+    const char *at[ARGS];
+    char text[16][32];
+    unsigned count, texts;
+};
+
+static void give(struct args *a, const char *option, const char *value) {
+    if (!value || a->count + 3 > ARGS) return;
+    a->at[a->count++] = option;
+    a->at[a->count++] = value;
+}
+
+__attribute__((format(printf, 3, 4))) static void give_text(struct args *a, const char *option,
+                                                            const char *format, ...) {
+    va_list list;
+    char *text = a->text[a->texts++ % 16];
+    va_start(list, format);
+    vsnprintf(text, sizeof(a->text[0]), format, list);
+    va_end(list);
+    give(a, option, text);
+}
+
+static void list_args(struct args *a, const struct kl_machine_setup *s) {
+    a->at[a->count++] = "keylock";
+    a->at[a->count++] = "machine";
+    give(a, "--core", s->core);
+    give(a, "--content", s->content);
+    give(a, "--system", s->system_dir);
+    give(a, "--save", s->save_dir);
+    give(a, "--input", s->input);
+    give(a, "--recording", s->recording);
+    give(a, "--corrupt", s->corrupt);
+    give(a, "--clock", s->host_clock ? "host" : NULL);
+    if (s->has_epoch) give_text(a, "--epoch", "%" PRIu64, s->epoch_s);
+    if (s->ports) give_text(a, "--seats", "%" PRIu64, s->ports);
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
+        if (s->devices.set >> p & 1) give_text(a, "--device", "%u:%" PRIu32, p, s->devices.id[p]);
+    for (unsigned i = 0; i < s->option_count; i++)
+        give(a, "--option", s->option[i]);
+    a->at[a->count] = NULL;
+}
+
+static void log_name(const char *scratch, char out[300]) {
+    snprintf(out, 300, "%s/log", scratch);
+}
+
+/* The words that a core prints are shown only if it ends. */
+static int spawn(struct kl_machine *m, const struct args *a, char *err, size_t err_len) {
+    char log[300], folder[300];
+    const char *environment[] = {folder, NULL};
+    struct kl_process_setup setup = {.arguments = a->at, .environment = environment, .log = log};
+    log_name(m->scratch, log);
+    snprintf(folder, sizeof(folder), "TMPDIR=%s", m->scratch);
+    return kl_process_start(&m->process, &setup, err, err_len);
+}
+
+/* ---- asking ---- */
+
+/* Adds the last line that it printed. */
+static void add_last_words(const struct kl_machine *m, char *err, size_t err_len) {
+    char name[300], line[300], last[300] = "";
+    log_name(m->scratch, name);
+    FILE *f = fopen(name, "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        line[strcspn(line, "\r\n")] = 0;
+        if (*line) memcpy(last, line, sizeof(last));
+    }
+    if (f) fclose(f);
+    size_t used = strlen(err);
+    if (*last && used < err_len) snprintf(err + used, err_len - used, " (it said: %s)", last);
+}
+
+/* There is no answer, and none will come: ends the process and says why. Returns -1. */
+static int gone(struct kl_machine *m, enum kl_process_result why, const char *doing, char *err,
+                size_t err_len) {
+    const char *core = m->info.name[0] ? m->info.name : "the core";
+    struct kl_process_end how;
+    kl_process_end(&m->process, why == KL_PROCESS_ENDED ? END_MS : 0, &how);
+    if (why == KL_PROCESS_STOPPED) {
+        snprintf(err, err_len, "interrupted");
+        return -1;
+    }
+    if (why == KL_PROCESS_LATE)
+        snprintf(err, err_len, "%s gave no answer within %d s %s", core, ANSWER_MS / 1000, doing);
+    else if (why != KL_PROCESS_ENDED)
+        snprintf(err, err_len, "%s gave no answer of ours %s", core, doing);
+    else if (how.crashed)
+        snprintf(err, err_len, "%s crashed %s: %s", core, doing, how.why);
+    else
+        snprintf(err, err_len, "%s ended its process %s (exit status %d)", core, doing, how.code);
+    add_last_words(m, err, err_len);
+    return -1;
+}
+
+/* A reply, its bytes in *bytes (heap, ended by NUL). Text of a status that is not 0 goes to err. */
+static int receive(struct kl_machine *m, const char *doing, struct kl_machine_reply *r, uint8_t **bytes,
+                   size_t *len, char *err, size_t err_len) {
+    void *all;
+    *bytes = NULL;
+    *len = 0;
+    enum kl_process_result result = kl_process_answer(&m->process, KLT_MACHINE_MAX, ANSWER_MS, &all, len);
+    if (result == KL_PROCESS_OK && *len < sizeof(*r)) result = KL_PROCESS_GARBAGE;
+    if (result != KL_PROCESS_OK) {
+        free(all);
+        return gone(m, result, doing, err, err_len);
+    }
+    memcpy(r, all, sizeof(*r));
+    *len -= sizeof(*r);
+    memmove(all, (uint8_t *)all + sizeof(*r), *len + 1);
+    m->frame = r->frame;
+    if (r->status == 0) return *bytes = all, 0;
+    snprintf(err, err_len, "%s", (const char *)all);
+    free(all);
+    return r->status;
+}
+
+static int ask(struct kl_machine *m, const struct kl_machine_request *q, const void *data, size_t data_len,
+               const char *doing, struct kl_machine_reply *r, uint8_t **bytes, size_t *len, char *err,
+               size_t err_len) {
+    struct kl_process_part part[] = {{q, sizeof(*q)}, {data, data_len}};
+    *bytes = NULL;
+    enum kl_process_result result = kl_process_send(&m->process, part, 2, ANSWER_MS);
+    if (result != KL_PROCESS_OK) return gone(m, result, doing, err, err_len);
+    return receive(m, doing, r, bytes, len, err, err_len);
+}
+
+/* ---- the interface ---- */
+
+int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup, char *err, size_t err_len) {
+    struct args *args = calloc(1, sizeof(*args));
+    struct kl_machine_reply r;
+    uint8_t *bytes = NULL;
+    size_t len;
+    memset(m, 0, sizeof(*m));
+    if (!args) {
+        snprintf(err, err_len, "out of memory");
+        return -1;
+    }
+    m->process.channel = -1;
+    if (kl_dir_make_temporary(m->scratch, sizeof(m->scratch), "keylock-machine", err, err_len) != 0) {
+        free(args);
+        return -1;
+    }
+    list_args(args, setup);
+    int result = spawn(m, args, err, err_len);
+    free(args);
+    if (result != 0) return remove_scratch(m), -1;
+    result = receive(m, "while it was loaded", &r, &bytes, &len, err, err_len);
+    if (result == 0 && len == sizeof(m->info)) memcpy(&m->info, bytes, sizeof(m->info));
+    free(bytes);
+    if (result == 0) return 0;
+    kl_machine_stop(m);
+    return -1;
+}
+
+void kl_machine_stop(struct kl_machine *m) {
+    kl_process_end(&m->process, kl_process_stopped() ? 0 : END_MS, NULL);
+    remove_scratch(m);
+}
+
+int kl_machine_run(struct kl_machine *m, uint32_t n, const uint8_t *what, struct kl_hashline *out, char *err,
+                   size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_RUN, .frame = n};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    size_t len;
+    char doing[64];
+    snprintf(doing, sizeof(doing), "in frames %" PRIu32 " to %" PRIu32, m->frame, m->frame + n - 1);
+    int result = ask(m, &q, what, n, doing, &r, &bytes, &len, err, err_len);
+    if (result == 0 && len == n * sizeof(*out)) memcpy(out, bytes, len);
+    free(bytes);
+    return result;
+}
+
+int kl_machine_load(struct kl_machine *m, const struct kl_statefile *s, uint32_t next, char *err,
+                    size_t err_len) {
+    const struct kl_origin *o = &s->origin;
+    struct kl_machine_request q = {.op = KLT_OP_LOAD,
+                                   .frame = o->has_frame ? o->frame + 1 : next,
+                                   .has_world = o->has_world,
+                                   .epoch_s = o->epoch_s,
+                                   .chance = o->chance};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    size_t len;
+    int result = ask(m, &q, s->bytes, s->len, "while it loaded the state", &r, &bytes, &len, err, err_len);
+    free(bytes);
+    return result;
+}
+
+/* The bytes of the regions follow their heads, one region after the other. */
+static bool unpack(struct kl_dump *d, uint8_t *bytes, uint64_t len) {
+    uint32_t count;
+    uint64_t at = sizeof(count);
+    if (len < at) return false;
+    memcpy(&count, bytes, sizeof(count));
+    if (count > KLT_REGIONS + 1 || len - at < count * sizeof(d->at[0])) return false;
+    memcpy(d->at, bytes + at, count * sizeof(d->at[0]));
+    at += count * sizeof(d->at[0]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (d->at[i].len > len - at) return false;
+        d->at[i].ptr = bytes + at;
+        at += d->at[i].len;
+    }
+    d->count = count;
+    d->bytes = bytes;
+    return true;
+}
+
+int kl_machine_look(struct kl_machine *m, struct kl_dump *d, char *err, size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_LOOK};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    size_t len;
+    memset(d, 0, sizeof(*d));
+    int result = ask(m, &q, NULL, 0, "while it gave its state", &r, &bytes, &len, err, err_len);
+    if (result == 0 && !unpack(d, bytes, len)) {
+        snprintf(err, err_len, "a machine's answer is cut short");
+        result = -1;
+    }
+    if (result != 0) free(bytes);
+    return result;
+}
+
+int kl_machine_save(struct kl_machine *m, struct kl_statefile *s, char *err, size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_SAVE};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    size_t len;
+    memset(s, 0, sizeof(*s));
+    int result = ask(m, &q, NULL, 0, "while it gave its state", &r, &bytes, &len, err, err_len);
+    if (result != 0) return result;
+    s->bytes = bytes;
+    s->len = len;
+    s->origin = (struct kl_origin){.has_frame = r.frame > 0,
+                                   .frame = r.frame - 1,
+                                   .has_world = true,
+                                   .epoch_s = m->info.epoch_s,
+                                   .chance = r.chance};
+    snprintf(s->origin.core, sizeof(s->origin.core), "%.80s %.40s", m->info.name, m->info.version);
+    memcpy(s->origin.content, m->info.content, sizeof(s->origin.content));
+    return 0;
+}
+
+int kl_machine_options(struct kl_machine *m, char **list, char *err, size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_OPTIONS};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    size_t len;
+    int result = ask(m, &q, NULL, 0, "while it gave its options", &r, &bytes, &len, err, err_len);
+    *list = (char *)bytes;
+    return result;
+}

@@ -1,0 +1,97 @@
+/* machine.h - a core that runs in a process of its own and is driven from here: for commands that need two of
+ * them (libretro knows one core a process), for states that may crash it, and so that address space, heap and
+ * clock differ as between two machines. The process is this program again, as `keylock machine`. */
+#ifndef KLT_MACHINE_H
+#define KLT_MACHINE_H
+
+#include <getopt.h>
+
+#include "net/platform/process.h"
+#include "core_wrapper/core/statefile.h"
+#include "core_wrapper/tool/common/dump.h"
+#include "core_wrapper/tool/common/hashfile.h"
+#include "core_wrapper/tool/headless/headless.h"
+
+#define KLT_MACHINE_OPTIONS 256
+
+/* The core, content and options of a run. Strings are borrowed. */
+struct kl_machine_setup {
+    const char *core; /* name or path */
+    const char *content, *system_dir, *save_dir, *input, *recording, *corrupt;
+    const char *option[KLT_MACHINE_OPTIONS];
+    unsigned option_count;
+    struct kl_headless_devices devices;
+    bool host_clock, has_epoch;
+    uint64_t epoch_s, ports; /* ports: pads that get input */
+};
+
+/* getopt_long() entries of a setup, for the commands that have them. */
+#define KLT_MACHINE_LONGS                                                                                    \
+    {"core", required_argument, NULL, 'c'}, {"content", required_argument, NULL, 'f'},                       \
+        {"system", required_argument, NULL, 's'}, {"save", required_argument, NULL, 'S'},                    \
+        {"option", required_argument, NULL, 'o'}, {"device", required_argument, NULL, 'd'},                  \
+        {"clock", required_argument, NULL, 'C'}, {"epoch", required_argument, NULL, 'e'},                    \
+        {"input", required_argument, NULL, 'i'}, {"seats", required_argument, NULL, 'p'},                    \
+        {"recording", required_argument, NULL, 'r'}, {                                                       \
+        "corrupt", required_argument, NULL, 'x'                                                              \
+    }
+/* Takes one of them. 0; 1 for another option; -1 after a line on standard error. */
+int kl_machine_take(struct kl_machine_setup *s, int c, char *value);
+
+/* The core's description of itself, and the values of the run. */
+struct kl_machine_info {
+    char name[128], version[128], content[KL_STATEFILE_TEXT];
+    uint64_t epoch_s;
+    double fps;
+};
+
+struct kl_machine {
+    struct kl_process process;
+    uint32_t frame;    /* the next one */
+    char scratch[256]; /* for its files; goes with it */
+    struct kl_machine_info info;
+};
+
+/* Starts it; nothing has been run. 0, or -1 with a line in err, and nothing is left behind. setup->core is
+ * resolved by the caller's rules (tool_find_core). */
+int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup, char *err, size_t err_len);
+void kl_machine_stop(struct kl_machine *m);
+
+/* All functions below return 0, or -1 with a line in err that also tells at which frame the core crashed;
+ * after -1 only kl_machine_stop() is allowed. */
+
+#define KLT_MACHINE_BATCH 600 /* frames at most in one call of kl_machine_run */
+enum kl_hashes {
+    KLT_HASH_RAM,  /* of RAM: does nothing to the core */
+    KLT_HASH_FULL, /* of RAM and state */
+};
+/* Runs n frames; out[i] gets the hashes after each. what[i] selects them. */
+int kl_machine_run(struct kl_machine *m, uint32_t n, const uint8_t *what, struct kl_hashline *out, char *err,
+                   size_t err_len);
+/* Loads a state; the next frame is origin->frame + 1 if the file names a frame, else next. Returns 1 with a
+ * line in err if the core refused it and goes on as it was. */
+int kl_machine_load(struct kl_machine *m, const struct kl_statefile *s, uint32_t next, char *err,
+                    size_t err_len);
+/* Copies the core's shown memory and its state into d (kl_dump_free). */
+int kl_machine_look(struct kl_machine *m, struct kl_dump *d, char *err, size_t err_len);
+/* Makes a state of it: s->bytes, s->origin. 1 with a line in err: it has none. */
+int kl_machine_save(struct kl_machine *m, struct kl_statefile *s, char *err, size_t err_len);
+
+/* The core's options, a line each: key, value in force, choices, with tabs between. Heap. */
+int kl_machine_options(struct kl_machine *m, char **list, char *err, size_t err_len);
+
+/* The messages of both: the struct, then bytes. machine.c and machine_child.c. */
+enum kl_machine_op { KLT_OP_RUN = 1, KLT_OP_LOAD, KLT_OP_LOOK, KLT_OP_SAVE, KLT_OP_OPTIONS };
+#define KLT_MACHINE_MAX ((size_t)2 << 30) /* bytes of one message */
+struct kl_machine_request {
+    uint32_t op, frame; /* RUN: how many; LOAD: which is next */
+    uint64_t epoch_s, chance;
+    uint32_t has_world;
+};
+struct kl_machine_reply {
+    int32_t status; /* 0; 1, -1: the bytes are a line of text */
+    uint32_t frame;
+    uint64_t chance;
+};
+
+#endif

@@ -1,0 +1,312 @@
+/* The child's side of a machine: one core, driven over a socket. */
+#include "core_wrapper/tool/desync/machine.h"
+#include "core_wrapper/tool/common/tool.h"
+
+#include "core_wrapper/record/corrupt.h"
+#include "core_wrapper/start/identity.h"
+#include "core_wrapper/frame/latch.h"
+#include "core_wrapper/record/recording.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct child {
+    struct kl_machine_setup setup;
+    struct kl_headless h;
+    struct kl_input_source *input;
+    struct kl_recording rec;
+    struct kl_latch latch;                       /* gives the recording's inputs */
+    unsigned deeds;                              /* of the recording, done */
+    const char *option[2 * KLT_MACHINE_OPTIONS]; /* the recording's, then the command line's */
+    unsigned options, recorded_options;
+    struct kl_corrupt corrupt;
+    uint8_t *saved; /* the room's slot */
+    size_t saved_len;
+    uint32_t saved_frame;
+};
+
+/* ---- answering ---- */
+
+static bool answer(struct child *c, int32_t status, const void *bytes, uint64_t len) {
+    struct kl_machine_reply r = {status, c->h.frame, kl_world_chance()};
+    struct kl_process_part part[] = {{&r, sizeof(r)}, {bytes, len}};
+    return kl_process_tell(part, 2);
+}
+
+static bool answer_text(struct child *c, int32_t status, const char *text) {
+    return answer(c, status, text, strlen(text));
+}
+
+/* ---- running ---- */
+
+static void reset_or_option(struct child *c, const char *words) {
+    char err[KLT_ERR], key[KL_RECORDING_TEXT];
+    if (strcmp(words, "reset") == 0) c->h.core.reset();
+    const char *pair = strncmp(words, "option ", 7) == 0 ? words + 7 : NULL,
+               *equals = pair ? strchr(pair, '=') : NULL;
+    if (!equals) return;
+    snprintf(key, sizeof(key), "%.*s", (int)(equals - pair), pair);
+    kl_options_set(&c->h.options, key, equals + 1, true, err, sizeof(err));
+}
+
+/* The room's slot: a load names the frame of the save that it means. */
+static void save_or_load(struct child *c, const struct kl_recorded_deed *d) {
+    char wanted[32];
+    snprintf(wanted, sizeof(wanted), "load %" PRIu32, c->saved_frame);
+    if (strcmp(d->text, wanted) == 0 && c->saved_len) c->h.core.unserialize(c->saved, c->saved_len);
+    if (strcmp(d->text, "save") != 0) return;
+    struct kl_statehash ignored;
+    kl_headless_hash(&c->h, &ignored);
+    uint8_t *copy = realloc(c->saved, c->h.buffer.size ? c->h.buffer.size : 1);
+    if (!copy) return;
+    memcpy(copy, c->h.buffer.data, c->h.buffer.size);
+    c->saved = copy;
+    c->saved_len = c->h.buffer.size;
+    c->saved_frame = d->frame;
+}
+
+/* Serializing leaves its trace in some cores. */
+static void snapshot(struct child *c, const char *words) {
+    struct kl_statehash ignored;
+    bool loads = strcmp(words, "snapshot load") == 0;
+    if (!loads && strcmp(words, "snapshot") != 0) return;
+    kl_headless_hash(&c->h, &ignored);
+    if (loads && c->h.buffer.size) c->h.core.unserialize(c->h.buffer.data, c->h.buffer.size);
+}
+
+static void flip(struct child *c, struct kl_corrupt *what) {
+    char line[KLT_ERR];
+    kl_corrupt_do(what, &c->h.core, &c->h.map, line, sizeof(line));
+}
+
+static void do_deed(struct child *c, const struct kl_recorded_deed *d) {
+    if (d->kind == KL_DEED_COMMAND) {
+        reset_or_option(c, d->text);
+        save_or_load(c, d);
+        snapshot(c, d->text);
+    }
+    if (d->kind == KL_DEED_FLIP) {
+        struct kl_corrupt what = {true, true, d->frame, strtoull(d->text, NULL, 10)};
+        flip(c, &what);
+    }
+}
+
+static void run_frame(struct child *c) {
+    uint32_t f = c->h.frame;
+    if (c->setup.recording) {
+        struct kl_frame frame = {.number = f};
+        for (; c->deeds < c->rec.deeds && c->rec.deed[c->deeds].frame <= f; c->deeds++)
+            do_deed(c, &c->rec.deed[c->deeds]);
+        memcpy(frame.in, kl_recording_at(&c->rec, f), sizeof(frame.in));
+        kl_latch_frame(&c->latch, &frame);
+    }
+    if (c->corrupt.set && f == c->corrupt.frame) flip(c, &c->corrupt);
+    kl_headless_run(&c->h);
+}
+
+static void hash_after(struct child *c, uint8_t what, struct kl_hashline *out) {
+    struct kl_statehash h = {0};
+    if (what == KLT_HASH_FULL)
+        kl_headless_hash(&c->h, &h);
+    else
+        kl_headless_hash_ram(&c->h, &h);
+    *out = (struct kl_hashline){c->h.frame - 1, h.has_ram, h.has_state, h.ram, h.state};
+}
+
+static bool do_run(struct child *c, const struct kl_machine_request *q, const uint8_t *what, size_t len) {
+    struct kl_hashline *lines = calloc(q->frame ? q->frame : 1, sizeof(*lines));
+    bool good = lines != NULL;
+    for (uint32_t i = 0; good && i < q->frame && i < len; i++) {
+        run_frame(c);
+        hash_after(c, what[i], &lines[i]);
+        good = !c->h.shutdown;
+    }
+    bool told = good ? answer(c, 0, lines, q->frame * sizeof(*lines))
+                     : answer_text(c, -1, lines ? "the core asked to be shut down" : "out of memory");
+    free(lines);
+    return told;
+}
+
+/* ---- states ---- */
+
+static bool do_load(struct child *c, const struct kl_machine_request *q, const uint8_t *bytes, size_t len) {
+    struct kl_statehash after;
+    char text[KLT_ERR];
+    size_t own = c->h.core.serialize_size();
+    if (!c->h.core.unserialize(bytes, len)) {
+        if (own == len)
+            snprintf(text, sizeof(text), "%s does not take it, though its size is right (%zu bytes)",
+                     c->h.name, own);
+        else
+            snprintf(text, sizeof(text),
+                     "%s does not take it: it has %zu bytes, one that it makes now has %zu", c->h.name, len,
+                     own);
+        return answer_text(c, 1, text);
+    }
+    if (q->has_world) kl_world_start(q->epoch_s, 0);
+    if (q->has_world) kl_world_rate((uint32_t)(c->h.av.timing.fps * 1e6 + 0.5));
+    kl_headless_rewind(&c->h, q->frame, q->has_world ? q->chance : kl_world_chance());
+    kl_headless_hash(&c->h, &after);
+    if (c->h.buffer.size == len) return answer(c, 0, NULL, 0);
+    snprintf(text, sizeof(text),
+             "%s does not take it as its own: it has %zu bytes, the state after loading it has %zu",
+             c->h.name, len, c->h.buffer.size);
+    return answer_text(c, 1, text);
+}
+
+static bool do_look(struct child *c) {
+    struct kl_region at[KLT_REGIONS + 1];
+    struct kl_statehash ignored;
+    uint32_t count = kl_regions_find(at, &c->h.core, &c->h.map);
+    kl_headless_hash(&c->h, &ignored);
+    at[count] = (struct kl_region){.name = KLT_DUMP_STATE, .len = c->h.buffer.size, .ptr = c->h.buffer.data};
+    count++;
+    struct kl_machine_reply r = {0, c->h.frame, kl_world_chance()};
+    struct kl_process_part part[3 + KLT_REGIONS + 1] = {
+        {&r, sizeof(r)}, {&count, sizeof(count)}, {at, count * sizeof(at[0])}};
+    for (uint32_t i = 0; i < count; i++)
+        part[3 + i] = (struct kl_process_part){at[i].ptr, at[i].len};
+    return kl_process_tell(part, 3 + count);
+}
+
+static bool do_save(struct child *c) {
+    struct kl_statehash h;
+    kl_headless_hash(&c->h, &h);
+    if (!h.has_state) return answer_text(c, 1, "the core gives no state");
+    return answer(c, 0, c->h.buffer.data, c->h.buffer.size);
+}
+
+static bool do_options(struct child *c) {
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    if (!f) return false;
+    for (unsigned i = 0; i < c->h.options.count; i++) {
+        const struct kl_option *o = &c->h.options.at[i];
+        fprintf(f, "%s\t%s", o->key, o->value);
+        for (unsigned k = 0; k < o->choice_count; k++)
+            fprintf(f, "\t%s", o->choices[k]);
+        fputc('\n', f);
+    }
+    bool good = fclose(f) == 0 && answer(c, 0, text, len);
+    free(text);
+    return good;
+}
+
+static bool serve(struct child *c) {
+    struct kl_machine_request q;
+    void *all;
+    size_t len;
+    if (!kl_process_hear(KLT_MACHINE_MAX, &all, &len)) return false;
+    bool good = len >= sizeof(q);
+    if (good) memcpy(&q, all, sizeof(q));
+    const uint8_t *bytes = (const uint8_t *)all + sizeof(q);
+    len -= sizeof(q);
+    switch (good ? q.op : 0) {
+    case KLT_OP_RUN: good = do_run(c, &q, bytes, len); break;
+    case KLT_OP_LOAD: good = do_load(c, &q, bytes, len); break;
+    case KLT_OP_LOOK: good = do_look(c); break;
+    case KLT_OP_SAVE: good = do_save(c); break;
+    case KLT_OP_OPTIONS: good = do_options(c); break;
+    default: good = false;
+    }
+    free(all);
+    return good;
+}
+
+/* ---- starting ---- */
+
+/* Takes the recording's settings, unless the command line has others. */
+static int take_recording(struct child *c, char *err, size_t err_len) {
+    struct kl_machine_setup *s = &c->setup;
+    int result = kl_recording_read(&c->rec, s->recording, err, err_len);
+    if (result > 0) snprintf(err, err_len, "%s: expected a recording (keylock run --record)", s->recording);
+    if (result != 0) return -1;
+    if (c->rec.has_epoch && !s->has_epoch) s->epoch_s = c->rec.epoch_s, s->has_epoch = true;
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
+        if (!(c->rec.device_set >> p & 1) || s->devices.set >> p & 1) continue;
+        s->devices.set |= (uint8_t)(1u << p);
+        s->devices.id[p] = c->rec.device[p];
+    }
+    return 0;
+}
+
+static void list_options(struct child *c) {
+    for (unsigned i = 0; i < c->rec.options && c->options < KLT_MACHINE_OPTIONS; i++)
+        c->option[c->options++] = c->rec.option[i];
+    c->recorded_options = c->options;
+    for (unsigned i = 0; i < c->setup.option_count; i++)
+        c->option[c->options++] = c->setup.option[i];
+}
+
+static void fill_memory(struct child *c) {
+    for (unsigned i = 0; i < c->rec.memories; i++) {
+        const struct kl_recorded_memory *m = &c->rec.memory[i];
+        uint8_t *data = c->h.core.get_memory_data(m->id);
+        size_t size = c->h.core.get_memory_size(m->id);
+        if (data && m->offset < size && m->len <= size - m->offset)
+            memcpy(data + m->offset, m->bytes, m->len);
+    }
+}
+
+static int start(struct child *c, char *err, size_t err_len) {
+    struct kl_machine_setup *s = &c->setup;
+    if (s->recording && take_recording(c, err, err_len) != 0) return -1;
+    list_options(c);
+    s->epoch_s = s->has_epoch ? s->epoch_s : KLT_EPOCH_DEFAULT;
+    struct kl_headless_setup setup = {.core_path = s->core,
+                                      .content_path = s->content,
+                                      .system_dir = s->system_dir,
+                                      .save_dir = s->save_dir,
+                                      .keep_saves = true,
+                                      .options = c->option,
+                                      .option_count = c->options,
+                                      .optional = c->recorded_options,
+                                      .devices = s->devices,
+                                      .virtual_clock = !s->host_clock,
+                                      .epoch_s = s->epoch_s,
+                                      .quiet = true};
+    if (s->corrupt && kl_corrupt_parse(&c->corrupt, s->corrupt, err, err_len) != 0) return -1;
+    if (kl_input_source_open(&c->input, s->input ? s->input : "none", err, err_len) != 0) return -1;
+    if (kl_headless_open(&c->h, &setup, err, err_len) != 0) return -1;
+    fill_memory(c);
+    kl_latch_init(&c->latch, true);
+    c->h.latch = s->recording ? &c->latch : NULL;
+    kl_headless_input(&c->h, c->input, s->ports ? (unsigned)s->ports : 2);
+    return 0;
+}
+
+static bool introduce(struct child *c) {
+    struct kl_machine_info info = {.epoch_s = c->setup.epoch_s, .fps = c->h.av.timing.fps};
+    snprintf(info.name, sizeof(info.name), "%s", c->h.name);
+    snprintf(info.version, sizeof(info.version), "%s", c->h.version);
+    snprintf(info.content, sizeof(info.content), "none");
+    if (c->h.game.path) kl_identity_hash_file(c->h.game.path, info.content, sizeof(info.content));
+    return answer(c, 0, &info, sizeof(info));
+}
+
+int cmd_machine(int argc, char **argv) {
+    static const struct option longs[] = {KLT_MACHINE_LONGS, {NULL, 0, NULL, 0}};
+    static struct child child; /* large, and zero */
+    struct child *c = &child;
+    char err[KLT_ERR];
+    for (int o; (o = getopt_long(argc, argv, ":", longs, NULL)) != -1;)
+        if (kl_machine_take(&c->setup, o, optarg) != 0)
+            return tool_fail(KLT_USAGE, "machine", "only keylock blame and bisect may start this");
+    if (!c->setup.core)
+        return tool_fail(KLT_USAGE, "machine", "only keylock blame and bisect may start this");
+    kl_process_ignore_stop();
+    if (start(c, err, sizeof(err)) != 0) {
+        answer_text(c, -1, err);
+        return KLT_LOAD;
+    }
+    bool good = introduce(c);
+    while (good)
+        good = serve(c);
+    kl_headless_close(&c->h, err, sizeof(err));
+    kl_input_source_close(c->input);
+    kl_recording_free(&c->rec);
+    free(c->saved);
+    return KLT_OK;
+}

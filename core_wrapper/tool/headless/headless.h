@@ -1,0 +1,121 @@
+/* headless.h - a frontend without screen, sound or pads: loads a core (or the wrapper, which is one) and
+ * runs it as RetroArch would.
+ *
+ * libretro's callbacks carry no context, so there is one kl_headless at a time in a process. Not thread-safe.
+ */
+#ifndef KLT_HEADLESS_H
+#define KLT_HEADLESS_H
+
+#include "net/engine/engine.h"
+#include "core_wrapper/core/core.h"
+#include "core_wrapper/frame/latch.h"
+#include "core_wrapper/core/options.h"
+#include "core_wrapper/core/statehash.h"
+#include "core_wrapper/world/world.h"
+#include "core_wrapper/abi/wrapper_api.h"
+#include "core_wrapper/tool/headless/input_source.h"
+#include "core_wrapper/tool/headless/wav.h"
+
+#define KLT_EPOCH_DEFAULT 946684800u /* 2000-01-01 00:00:00 UTC */
+#define KLT_ERR           1024       /* bytes of an error line */
+#define KLT_OVERRIDES     16         /* of a core's content; more are dropped */
+
+/* Controllers by port; a port without one has a pad (the first two) or the core's own default. */
+struct kl_headless_devices {
+    uint8_t set; /* mask of ports */
+    uint32_t id[KL_MAX_SEATS];
+};
+
+/* Takes PORT:ID. 0, or -1 if it is something else. */
+int kl_headless_take_device(struct kl_headless_devices *d, const char *text);
+
+struct kl_headless_setup {
+    const char *core_path, *content_path;
+    const char *system_dir, *save_dir; /* NULL: an empty folder that lives as long as the run */
+    const char *const *options;        /* KEY=VALUE */
+    unsigned option_count;
+    unsigned optional; /* the first of them may be unknown to the core */
+    struct kl_headless_devices devices;
+    bool keep_saves;    /* save RAM is loaded, not stored */
+    bool virtual_clock; /* turn the core's world (through the wrapper, if it is one) */
+    uint64_t epoch_s;
+    bool in_room;         /* the wrapper says which sample the pads answer for */
+    uint32_t frame_limit; /* the wrapper's; 0: none */
+    klw_hash_fn on_hash;  /* the wrapper's hashes; NULL: none */
+    void *on_hash_user;
+    bool quiet; /* drop the core's log and messages below warnings */
+};
+
+/* A core's word that content of these endings ("a|b") comes by path alone, or in memory. */
+struct kl_headless_override {
+    char extensions[256];
+    bool need_fullpath;
+};
+
+struct kl_headless {
+    struct kl_headless_setup setup;
+    struct kl_core core;
+    const struct klw_api *wrapper; /* NULL: a bare core */
+    struct kl_world_report world;
+    struct kl_options options;
+    struct retro_system_info info; /* its strings belong to the core */
+    char name[128], version[128];  /* copies that outlive the core */
+    struct retro_system_av_info av;
+    struct retro_memory_map map;
+    struct retro_frame_time_callback frame_time;
+    struct retro_game_info game;
+    struct retro_game_info_ext game_ext;
+    char *content_dir, *content_name, *content_ext;
+    void *content_data;
+    char scratch[256], system_dir[4096], save_dir[4096];
+    struct kl_headless_override override[KLT_OVERRIDES];
+    unsigned override_count;
+    char core_error[256]; /* the first that the core logged before its game was loaded, or "" */
+    bool support_no_game, shutdown, wants_hw_render, wide_pixels;
+    uint32_t frame; /* retro_run calls so far; alone: the next frame */
+    struct kl_input_source *input;
+    unsigned input_ports;   /* ports below this have pads */
+    struct kl_latch *latch; /* answers instead of input; NULL: none */
+    int av_enable;          /* answer to GET_AUDIO_VIDEO_ENABLE: bit 0 video, bit 1 audio */
+    bool want_av;           /* fold picture and sound into av_hash */
+    uint64_t av_hash;
+    uint64_t audio_frames, video_frames;
+    struct kl_wav *wav; /* takes the sound; NULL: nobody does */
+    struct kl_statehash_buffer buffer;
+};
+
+/* Loads core and content. 0, or -1 with a line in err; then nothing is left to be closed. h is kept until
+ * kl_headless_close() by the callbacks; everything that setup points to must live as long. */
+int kl_headless_open(struct kl_headless *h, const struct kl_headless_setup *setup, char *err, size_t err_len);
+
+/* Gives input from src to ports [0, ports). NULL: nothing is pressed. */
+void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsigned ports);
+
+/* One retro_run. */
+void kl_headless_run(struct kl_headless *h);
+
+/* Goes back to frame f (after an unserialize): clock, input and random numbers follow.
+ */
+void kl_headless_rewind(struct kl_headless *h, uint32_t f, uint64_t chance);
+
+/* The two hashes of the core as it stands; h->buffer then holds the state. */
+void kl_headless_hash(struct kl_headless *h, struct kl_statehash *out);
+/* That of RAM alone: nothing is serialized. */
+void kl_headless_hash_ram(struct kl_headless *h, struct kl_statehash *out);
+
+/* Stores the save RAM if there is a save folder, unloads all. 0, or -1 with a line in err if the save
+ * RAM could not be written; everything is closed all the same. */
+int kl_headless_close(struct kl_headless *h, char *err, size_t err_len);
+
+/* headless_env.c, headless_vfs.c */
+bool kl_headless_environment(struct kl_headless *h, unsigned cmd, void *data);
+bool kl_headless_vfs(struct retro_vfs_interface_info *info);
+/* headless_files.c: the content, the folders, the save RAM. */
+int kl_headless_make_dirs(struct kl_headless *h, char *err, size_t err_len);
+void kl_headless_remove_dirs(struct kl_headless *h);
+int kl_headless_read_content(struct kl_headless *h, char *err, size_t err_len);
+void kl_headless_free_content(struct kl_headless *h);
+int kl_headless_load_sram(struct kl_headless *h, char *err, size_t err_len);
+int kl_headless_store_sram(struct kl_headless *h, char *err, size_t err_len);
+
+#endif

@@ -1,0 +1,157 @@
+/* The virtual file system of libretro, versions 1 to 3, on the C library. Each call answers as RetroArch's
+ * does (libretro-common/vfs/vfs_implementation.c), also where libretro.h says something else: cores are made
+ * and tried with RetroArch. Files opened here are noted in the world's list of files. */
+#include "core_wrapper/tool/headless/headless.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct retro_vfs_file_handle {
+    FILE *file;
+    char *path;
+    bool mapped; /* RetroArch maps such a file into memory, and answers a seek in it otherwise */
+};
+
+struct retro_vfs_dir_handle {
+    DIR *dir;
+    struct dirent *entry;
+};
+
+static const char *v_path(struct retro_vfs_file_handle *s) {
+    return s->path;
+}
+
+static const char *mode_text(unsigned mode) {
+    switch (mode) {
+    case RETRO_VFS_FILE_ACCESS_READ: return "rb";
+    case RETRO_VFS_FILE_ACCESS_WRITE: return "wb";
+    case RETRO_VFS_FILE_ACCESS_READ_WRITE: return "w+b";
+    case RETRO_VFS_FILE_ACCESS_WRITE | RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING:
+    case RETRO_VFS_FILE_ACCESS_READ_WRITE | RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING: return "r+b";
+    default: return NULL;
+    }
+}
+
+/* A folder opens for reading, as with RetroArch: some cores look in this way whether one is there. */
+static struct retro_vfs_file_handle *v_open(const char *path, unsigned mode, unsigned hints) {
+    const char *text = mode_text(mode);
+    struct retro_vfs_file_handle *s = path && text ? calloc(1, sizeof(*s)) : NULL;
+    if (s && (s->file = fopen(path, text)) && (s->path = strdup(path))) {
+        s->mapped = mode == RETRO_VFS_FILE_ACCESS_READ && hints & RETRO_VFS_FILE_ACCESS_HINT_FREQUENT_ACCESS;
+        kl_world_note_file(path, text[0] != 'r' || text[1] == '+');
+        return s;
+    }
+    if (s && s->file) fclose(s->file);
+    free(s);
+    return NULL;
+}
+
+static int v_close(struct retro_vfs_file_handle *s) {
+    if (!s) return -1;
+    fclose(s->file);
+    free(s->path);
+    free(s);
+    return 0;
+}
+
+static int64_t v_tell(struct retro_vfs_file_handle *s) {
+    return s ? ftello(s->file) : -1;
+}
+
+/* libretro.h says the new position. RetroArch, and the copies of its code inside cores, answer 0 for all
+ * files but mapped ones; FBNeo's reader of zips takes any other answer for an error. */
+static int64_t v_seek(struct retro_vfs_file_handle *s, int64_t offset, int position) {
+    static const int whence[] = {SEEK_SET, SEEK_CUR, SEEK_END};
+    if (!s || position < 0 || position > 2 || fseeko(s->file, offset, whence[position]) != 0) return -1;
+    return s->mapped ? v_tell(s) : 0;
+}
+
+static int64_t v_size(struct retro_vfs_file_handle *s) {
+    struct stat st;
+    if (!s) return 0;
+    if (fflush(s->file) != 0 || fstat(fileno(s->file), &st) != 0) return -1;
+    return st.st_size;
+}
+
+static int64_t v_read(struct retro_vfs_file_handle *s, void *buf, uint64_t len) {
+    if (!s || !buf) return -1;
+    return (int64_t)fread(buf, 1, len, s->file);
+}
+
+static int64_t v_write(struct retro_vfs_file_handle *s, const void *buf, uint64_t len) {
+    if (!s || !buf) return -1;
+    return (int64_t)fwrite(buf, 1, len, s->file);
+}
+
+static int v_flush(struct retro_vfs_file_handle *s) {
+    return s && fflush(s->file) == 0 ? 0 : -1;
+}
+static int v_remove(const char *path) {
+    return path && remove(path) == 0 ? 0 : -1;
+}
+static int v_rename(const char *from, const char *to) {
+    return from && to && rename(from, to) == 0 ? 0 : -1;
+}
+
+static int64_t v_truncate(struct retro_vfs_file_handle *s, int64_t len) {
+    return s && fflush(s->file) == 0 && ftruncate(fileno(s->file), len) == 0 ? 0 : -1;
+}
+
+static int v_stat(const char *path, int32_t *size) {
+    struct stat st;
+    if (!path || stat(path, &st) != 0) return 0;
+    if (size) *size = (int32_t)st.st_size;
+    return RETRO_VFS_STAT_IS_VALID | (S_ISDIR(st.st_mode) ? RETRO_VFS_STAT_IS_DIRECTORY : 0) |
+           (S_ISCHR(st.st_mode) ? RETRO_VFS_STAT_IS_CHARACTER_SPECIAL : 0);
+}
+
+static int v_mkdir(const char *path) {
+    if (!path) return -1;
+    if (mkdir(path, 0750) == 0) return 0;
+    return errno == EEXIST ? -2 : -1;
+}
+
+/* Hidden entries always show, "." and ".." with them. */
+static struct retro_vfs_dir_handle *v_opendir(const char *path, bool hidden) {
+    struct retro_vfs_dir_handle *d = path ? calloc(1, sizeof(*d)) : NULL;
+    (void)hidden;
+    if (d && (d->dir = opendir(path))) return d;
+    free(d);
+    return NULL;
+}
+
+static bool v_readdir(struct retro_vfs_dir_handle *d) {
+    return (d->entry = readdir(d->dir)) != NULL;
+}
+
+static const char *v_dirent_name(struct retro_vfs_dir_handle *d) {
+    return d->entry ? d->entry->d_name : NULL;
+}
+
+static bool v_dirent_is_dir(struct retro_vfs_dir_handle *d) {
+    struct stat st;
+    return d->entry && fstatat(dirfd(d->dir), d->entry->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int v_closedir(struct retro_vfs_dir_handle *d) {
+    if (!d) return -1;
+    closedir(d->dir);
+    free(d);
+    return 0;
+}
+
+bool kl_headless_vfs(struct retro_vfs_interface_info *info) {
+    static struct retro_vfs_interface vfs = {v_path,    v_open,        v_close,         v_size,    v_tell,
+                                             v_seek,    v_read,        v_write,         v_flush,   v_remove,
+                                             v_rename,  v_truncate,    v_stat,          v_mkdir,   v_opendir,
+                                             v_readdir, v_dirent_name, v_dirent_is_dir, v_closedir};
+    if (!info || info->required_interface_version > 3) return false;
+    info->required_interface_version = 3;
+    info->iface = &vfs;
+    return true;
+}

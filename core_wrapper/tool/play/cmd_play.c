@@ -1,0 +1,431 @@
+#include "net/platform/process.h"
+#include "core_wrapper/tool/play/host_here.h"
+#include "core_wrapper/tool/setup/place.h"
+#include "net/platform/file.h"
+#include "core_wrapper/tool/play/invited.h"
+#include "core_wrapper/tool/common/tool.h"
+
+#include "core_wrapper/words/command_words.h"
+#include "core_wrapper/words/config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* clang-format off: a line here is a line there */
+const char cmd_play_help[] =
+    "Usage: keylock play LINK [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
+    "       keylock play --ask -- LINK\n"
+    "       keylock play [LINK] --core NAME_OR_PATH --content FILE [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
+    "\n"
+    "Starts this machine's RetroArch on the wrapper, in lock with the other players of a room.\n"
+    "\n"
+    "  LINK                 an invitation, as the host's keylock play wrote it: relay and room, core and "
+    "game. "
+    "Core and game\n"
+    "                       are looked for among yours. With a fingerprint, no other relay is accepted\n"
+    "  --ask                asks before it follows a link to a relay that is neither set nor used before; "
+    "for "
+    "links from a\n"
+    "                       browser\n"
+    "  --link LINK          the same\n"
+    "  --core NAME_OR_PATH  the libretro core; a name is looked for in the usual core folders\n"
+    "  --content FILE       the content that the core plays\n"
+    "  --relay HOST[:PORT]  the relay (default: none, play alone)\n"
+    "  --host-here          this machine is the relay while the game runs: no other relay is needed. Says "
+    "whom it "
+    "can reach,\n"
+    "                       and the host's invitation has the address for friends\n"
+    "  --map-port on|off    with --host-here: asks the router by NAT-PMP or UPnP to forward the relay's UDP "
+    "port "
+    "until the\n"
+    "                       game ends (default: asks you at a terminal, else off)\n"
+    "  --room NAME          the room, made by the first player who names it (default: the game's own "
+    "room on that relay)\n"
+    "  --mode MODE          room (default with a relay), quick (joins or opens a match of this very game), "
+    "spectate (watches\n"
+    "                       that room) or alone\n"
+    "  --spectate           the same as --mode spectate\n"
+    "  --practice on|off    the game runs while the room waits, and then starts afresh (default on)\n"
+    "  --password TEXT|-    the password of the room: its maker sets it, all others need it; -: the first "
+    "line of\n"
+    "                       standard input\n"
+    "  --password-file FILE a file whose first line is the password\n"
+    "  --unlisted           the relay does not list a room made here\n"
+    "  --trust WHEN         this machine loads other players' states and the host's saves: auto (default: "
+    "with a password,\n"
+    "                       by a link, or in a room that you name and the relay does not list), on or off;\n"
+    "                       never in a quick match\n"
+    "  --slow watch|out     in a room made here, a late player whose machine cannot catch up watches, or "
+    "leaves\n"
+    "  --seat-time S        a room made here keeps the seat of a lost player for 1 to 3600 s (default 0: as "
+    "the relay has\n"
+    "                       it, 60)\n"
+    "  --insecure-lan       no encryption, if the relay was started with the same option\n"
+    "  --players P          seats that must be filled before the game begins (default 2)\n"
+    "  --seats K            seats wanted at this machine, 0 to watch (default 1)\n"
+    "  --other-version      others may have another version of the core, if they say the same; the machines "
+    "may part then\n"
+    "  --name NAME          the name that the others see (default: the user's name)\n"
+    "  --spacing N          fixed spacing of 1 to 30 frames (default 0: follows the link)\n"
+    "  --lead-max N         the longest spacing that follows the link, 1 to 30 frames (default 12, for links "
+    "up "
+    "to 150 ms);\n"
+    "                       players with longer links are not let in; strict rooms have no such limit\n"
+    "  --policy NAME        strict (a frame waits for all players), bounded (the default: a player who is "
+    "too late is\n"
+    "                       absent) or optimistic (frames close by the clock)\n"
+    "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 ms (default 250)\n"
+    "  --desync WHAT        the room's action when hashes differ: heal (default: the wrong machine gets the "
+    "others' state),\n"
+    "                       pause or ignore\n"
+    "  --subframes on|off   a sample each frame (default), or a sample each keyframe: slower, with fewer "
+    "packets\n"
+    "  --half-steps on|off  sends unacknowledged input again after half a frame (default off)\n"
+    "  --line on|off        one line with players, round trip and delay shows from the start (default off)\n"
+    "  --panel on|off       the panel shows from the start (default off)\n"
+    "  --draw on|off        draws messages into the picture and gives none to RetroArch (default on)\n"
+    "  --hotkeys LIST       off, or BUTTON+BUTTON:COMMAND,... as in select+r:panel,select+x:policy strict\n"
+    "  --retroarch PATH     the RetroArch to start (default: the one on PATH)\n"
+    "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
+    "\n"
+    "A setting without an option comes from KEYLOCK_* in the environment, else from keylock.cfg in "
+    "RetroArch's system\n"
+    "folder. Spacing, policy, budget and desync are for rooms made here; the host may change them in play.\n"
+    "\n"
+    "RetroArch's own settings stay as they are. The lock needs a RetroArch that runs on behind a menu and "
+    "without focus,\n"
+    "without netplay, rewind or run-ahead of its own. These settings are given for this run only, and "
+    "RetroArch does not\n"
+    "save its settings at the end.\n"
+    "\n"
+    "Exit status:\n"
+    "  2  wrong usage\n"
+    "  5  RetroArch, the wrapper, the core or the content is missing\n"
+    "  else RetroArch's own\n";
+/* clang-format on */
+
+/* menu_pause_libretro and pause_nonactive: an open menu or another window's focus must not stop the emulator.
+ * config_save_on_exit: else RetroArch would write these lines into the player's own settings. */
+static const char settings[] = "menu_pause_libretro = \"false\"\n"
+                               "pause_nonactive = \"false\"\n"
+                               "rewind_enable = \"false\"\n"
+                               "run_ahead_enabled = \"false\"\n"
+                               "preemptive_frames_enable = \"false\"\n"
+                               "netplay_start_as_spectator = \"false\"\n"
+                               "netplay_public_announce = \"false\"\n"
+                               "savestate_auto_load = \"false\"\n"
+                               "fastforward_ratio = \"1.0\"\n"
+                               "vrr_runloop_enable = \"false\"\n"
+                               "config_save_on_exit = \"false\"\n";
+
+/* The options that go to the wrapper, as config.h has them. */
+static const struct passed {
+    const char *option, *key, *variable;
+    bool flag; /* its presence means on */
+} passed[] = {
+    {"password", "password", "KEYLOCK_PASSWORD", false},
+    {"password-file", "password_file", "KEYLOCK_PASSWORD_FILE", false},
+    {"unlisted", "unlisted", "KEYLOCK_UNLISTED", true},
+    {"trust", "trust", "KEYLOCK_TRUST", false},
+    {"slow", "slow", "KEYLOCK_SLOW", false},
+    {"seat-time", "seat_time", "KEYLOCK_SEAT_TIME", false},
+    {"insecure-lan", "insecure_lan", "KEYLOCK_INSECURE_LAN", true},
+    {"link", "link", "KEYLOCK_LINK", false}, /* or a plain argument */
+    {"relay", "relay", "KEYLOCK_RELAY", false},
+    {"mode", "mode", "KEYLOCK_MODE", false},
+    {"practice", "practice", "KEYLOCK_PRACTICE", false},
+    {"room", "room", "KEYLOCK_ROOM", false},
+    {"name", "name", "KEYLOCK_NAME", false},
+    {"players", "players", "KEYLOCK_PLAYERS", false},
+    {"seats", "seats", "KEYLOCK_SEATS", false},
+    {"other-version", "other_version", "KEYLOCK_OTHER_VERSION", true},
+    {"spacing", "spacing", "KEYLOCK_SPACING", false},
+    {"policy", "policy", "KEYLOCK_POLICY", false},
+    {"desync", "desync", "KEYLOCK_DESYNC", false},
+    {"budget", "budget_ms", "KEYLOCK_BUDGET_MS", false},
+    {"subframes", "subframes", "KEYLOCK_SUBFRAMES", false},
+    {"lead-max", "lead_max", "KEYLOCK_LEAD_MAX", false},
+    {"half-steps", "half_steps", "KEYLOCK_HALF_STEPS", false},
+    {"line", "line", "KEYLOCK_LINE", false},
+    {"panel", "panel", "KEYLOCK_PANEL", false},
+    {"draw", "draw", "KEYLOCK_DRAW", false},
+    {"hotkeys", "hotkeys", "KEYLOCK_HOTKEYS", false},
+};
+#define PASSED (sizeof passed / sizeof *passed)
+
+struct play {
+    bool host_here;
+    enum kl_map_port map_port;
+    const char *core, *content, *retroarch, *wrapper;
+    bool ask;
+    const char *value[PASSED]; /* NULL: not said */
+    char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
+};
+
+enum {
+    O_CORE = 256,
+    O_CONTENT,
+    O_RETROARCH,
+    O_WRAPPER,
+    O_SPECTATE,
+    O_HOST_HERE,
+    O_MAP_PORT,
+    O_ASK,
+    O_PASSED
+};
+#define O_LAST (O_PASSED + (int)PASSED)
+
+static const struct option own_longs[] = {
+    {"core", required_argument, NULL, O_CORE},           {"content", required_argument, NULL, O_CONTENT},
+    {"retroarch", required_argument, NULL, O_RETROARCH}, {"wrapper", required_argument, NULL, O_WRAPPER},
+    {"spectate", no_argument, NULL, O_SPECTATE},         {"host-here", no_argument, NULL, O_HOST_HERE},
+    {"map-port", required_argument, NULL, O_MAP_PORT},   {"ask", no_argument, NULL, O_ASK},
+};
+#define OWN (sizeof own_longs / sizeof *own_longs)
+
+static void make_longs(struct option out[OWN + PASSED + 1]) {
+    memcpy(out, own_longs, sizeof own_longs);
+    for (size_t i = 0; i < PASSED; i++)
+        out[OWN + i] = (struct option){passed[i].option, passed[i].flag ? no_argument : required_argument,
+                                       NULL, O_PASSED + (int)i};
+    out[OWN + PASSED] = (struct option){NULL, 0, NULL, 0};
+}
+
+/* Said here rather than by the wrapper in RetroArch's window. */
+static int set_passed(struct play *p, size_t i, char *arg) {
+    static struct kl_config scratch;
+    char err[KL_WORDS_MAX * 2];
+    const char *text = passed[i].flag                       ? "on"
+                       : !strcmp(passed[i].key, "password") ? tool_take_password(arg)
+                                                            : arg;
+    p->value[i] = text;
+    if (kl_config_set(&scratch, passed[i].key, text, err, sizeof err) == 0) return 0;
+    const char *why = strstr(err, ": ");
+    return tool_usage("--%s: %s", passed[i].option, why ? why + 2 : err);
+}
+
+static size_t passed_at(const char *option) {
+    size_t i = 0;
+    while (strcmp(passed[i].option, option) != 0)
+        i++;
+    return i;
+}
+
+static int take_map_port(struct play *p, const char *text) {
+    bool on = !strcmp(text, "on");
+    if (!on && strcmp(text, "off") != 0)
+        return tool_usage("--map-port: expected on or off, got \"%s\"", text);
+    p->map_port = on ? KL_MAP_ON : KL_MAP_OFF;
+    return 0;
+}
+
+static int take(struct play *p, int c) {
+    static char spectate[] = "spectate";
+    switch (c) {
+    case O_CORE: p->core = optarg; return 0;
+    case O_CONTENT: p->content = optarg; return 0;
+    case O_RETROARCH: p->retroarch = optarg; return 0;
+    case O_WRAPPER: p->wrapper = optarg; return 0;
+    case O_ASK: p->ask = true; return 0;
+    case O_SPECTATE: return set_passed(p, passed_at("mode"), spectate);
+    case O_HOST_HERE: p->host_here = true; return 0;
+    case O_MAP_PORT: return take_map_port(p, optarg);
+    default:
+        if (c >= O_PASSED && c < O_LAST) return set_passed(p, (size_t)(c - O_PASSED), optarg);
+        return -1;
+    }
+}
+
+static const char *value_of(const struct play *p, const char *option) {
+    return p->value[passed_at(option)];
+}
+
+/* A link stands before RetroArch's arguments, without an option's name. 1: it was one; 0: it was not. */
+static int take_link(struct play *p, char *text) {
+    if (strncasecmp(text, "keylock:", 8) != 0) return 0;
+    return set_passed(p, passed_at("link"), text) == 0 ? 1 : -1;
+}
+
+static int check_link(const struct play *p) {
+    if (!value_of(p, "link") || (!value_of(p, "relay") && !value_of(p, "room"))) return 0;
+    return tool_usage("expected a link, or --relay and --room; got a link and %s",
+                      value_of(p, "relay") ? "--relay" : "--room");
+}
+
+/* The room is on the relay here, and the player has a seat in it or none (--seats 0). */
+static int check_host_here(const struct play *p) {
+    static const char *const others[] = {"relay", "link", "mode"};
+    if (!p->host_here && p->map_port != KL_MAP_ASK)
+        return tool_usage("expected --map-port with --host-here, got it alone");
+    for (unsigned i = 0; p->host_here && i < sizeof others / sizeof *others; i++)
+        if (value_of(p, others[i])) return tool_usage("expected --host-here or --%s, got both", others[i]);
+    return 0;
+}
+
+/* Takes core and game of an invitation, as far as the player has not named them. */
+static int accept_link(struct play *p, const char *link) {
+    static char core[4096];
+    char err[2 * KLT_PATH];
+    struct kl_url url;
+    if (kl_url_parse(link, &url, err, sizeof err) != 0) return tool_usage("%s", err);
+    if (p->ask && !kl_invited_agreed(&url))
+        return tool_fail(KLT_FAILED, "play", "not played: you did not agree");
+    if (!kl_invited_find(&url, p->core ? NULL : core, p->content ? NULL : p->content_path, err, sizeof err))
+        return tool_fail(KLT_LOAD, "play", "%s", err);
+    if (!p->core && *core) p->core = core;
+    if (!p->content && p->content_path[0]) p->content = p->content_path;
+    return 0;
+}
+
+/* ---- needed files ---- */
+
+static int find_retroarch(struct play *p) {
+    if (!p->retroarch && kl_on_path("retroarch", p->retroarch_path, sizeof(p->retroarch_path))) return 0;
+    if (!p->retroarch)
+        return tool_fail(
+            -1, "play",
+            "no retroarch on PATH: install it (apt-get install retroarch) or name it with --retroarch");
+    if (!kl_file_runnable(p->retroarch))
+        return tool_fail(-1, "play", "--retroarch %s: expected a program", p->retroarch);
+    snprintf(p->retroarch_path, sizeof(p->retroarch_path), "%s", p->retroarch);
+    return 0;
+}
+
+static int find_wrapper(struct play *p) {
+    char err[2048];
+    const char *from = p->wrapper;
+    if (!from) {
+        if (tool_find_wrapper(p->wrapper_path, sizeof(p->wrapper_path), err, sizeof(err)) == 0) return 0;
+        return tool_fail(-1, "play", "%s", err);
+    }
+    if (kl_file_real(from, p->wrapper_path, sizeof(p->wrapper_path))) return 0;
+    return tool_fail(-1, "play", "--wrapper %s: %s", from, strerror(errno));
+}
+
+/* Names everything that is missing, not only the first. */
+static int find_all(struct play *p) {
+    char err[2048], found[4096];
+    int missing = 0;
+    missing |= find_retroarch(p);
+    missing |= find_wrapper(p);
+    if (tool_find_core(p->core, found, sizeof(found), err, sizeof(err)) != 0)
+        missing |= tool_fail(-1, "play", "%s", err);
+    else if (!kl_file_real(found, p->core_path, sizeof(p->core_path)))
+        missing |= tool_fail(-1, "play", "cannot read the core %s: %s", found, strerror(errno));
+    if (!p->content_path[0] && !kl_file_real(p->content, p->content_path, sizeof(p->content_path)))
+        missing |= tool_fail(-1, "play", "cannot read the content %s: %s", p->content, strerror(errno));
+    return missing;
+}
+
+/* ---- handing over ---- */
+
+static void export_room(const struct play *p) {
+    setenv("KEYLOCK_CORE", p->core_path, 1);
+    setenv("KEYLOCK_SPEED", "real", 1);
+    setenv("DBUS_FATAL_WARNINGS", "0", 0); /* RetroArch 1.14 aborts without a session bus */
+    setenv("KEYLOCK_INVITE", "on", 0);
+    char own[4096];
+    if (kl_process_own_path(own, sizeof own) == 0) setenv("KEYLOCK_LEARN", own, 0);
+    if (value_of(p, "relay") || value_of(p, "room")) unsetenv("KEYLOCK_LINK");
+    for (size_t i = 0; i < PASSED; i++)
+        if (p->value[i]) setenv(passed[i].variable, p->value[i], 1);
+}
+
+/* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */
+static int make_config(struct play *p) {
+    char err[512];
+    if (kl_file_hand_down(settings, sizeof(settings) - 1, p->config_path, sizeof(p->config_path), err,
+                          sizeof(err)) == 0)
+        return 0;
+    return tool_fail(-1, "play", "%s", err);
+}
+
+/* RetroArch takes one --appendconfig, of files joined by '|', the later above the earlier: the player's own
+ * file stands before ours. Returns the arguments, ended by NULL. */
+static const char **make_arguments(const struct play *p, int count, char **given) {
+    const char **args = calloc((size_t)count + 8, sizeof(*args));
+    char *append = strdup(p->config_path);
+    unsigned n = 0;
+    if (!args || !append) return NULL;
+    args[n++] = p->retroarch_path;
+    args[n++] = "-L";
+    args[n++] = p->wrapper_path;
+    unsigned append_at = ++n; /* two places for --appendconfig and its value */
+    n++;
+    args[append_at - 1] = "--appendconfig";
+    for (int i = 0; i < count; i++) {
+        const char *theirs = strncmp(given[i], "--appendconfig=", 15) == 0 ? given[i] + 15 : NULL;
+        if (!theirs && strcmp(given[i], "--appendconfig") == 0 && i + 1 < count) theirs = given[++i];
+        if (!theirs) {
+            args[n++] = given[i];
+            continue;
+        }
+        char *joined = NULL;
+        if (asprintf(&joined, "%s|%s", theirs, append) < 0) return NULL;
+        free(append);
+        append = joined;
+    }
+    args[append_at] = append;
+    args[n++] = p->content_path;
+    return args;
+}
+
+static int host_here(const struct play *p, const char *const *args) {
+    struct kl_host_here here;
+    int code = kl_host_here_open(&here, value_of(p, "room"), p->map_port);
+    if (code == KLT_OK) code = kl_host_here_play(&here, p->retroarch_path, args);
+    kl_host_here_close(&here);
+    return code;
+}
+
+static int hand_over(struct play *p, int count, char **given) {
+    export_room(p);
+    if (make_config(p) != 0) return 1;
+    const char **args = make_arguments(p, count, given);
+    if (!args) return tool_fail(1, "play", "out of memory");
+    if (p->host_here) return host_here(p, args);
+    char err[KLT_PATH + 64];
+    kl_process_become(p->retroarch_path, args, err, sizeof(err));
+    return tool_fail(KLT_LOAD, "play", "%s", err);
+}
+
+/* The terminal that a desktop has opened for a link closes with this program. */
+static int wait_for_enter(const struct play *p, int code) {
+    char line[16];
+    if (!p->ask) return code;
+    fputs("Press Enter.\n", stderr);
+    if (!fgets(line, sizeof line, stdin)) return code;
+    return code;
+}
+
+int cmd_play(int argc, char **argv) {
+    static struct play play;
+    struct play *p = &play;
+    struct option longs[OWN + PASSED + 1];
+    make_longs(longs);
+    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
+        if (take(p, c) != 0) return KLT_USAGE;
+    int linked = optind < argc ? take_link(p, argv[optind]) : 0;
+    if (linked < 0 || check_link(p) != 0 || check_host_here(p) != 0) return KLT_USAGE;
+    if (p->ask && (!linked || argc - optind != 1))
+        return tool_usage("--ask: expected one link behind it, got %s", linked ? "more" : "none");
+    bool dashes = optind > 0 && strcmp(argv[optind - 1], "--") == 0;
+    optind += linked;
+    if (optind < argc && !dashes)
+        return tool_usage("expected RetroArch's arguments behind --, got \"%s\"", argv[optind]);
+    if (value_of(p, "link")) {
+        int code = accept_link(p, value_of(p, "link"));
+        if (code != 0) return wait_for_enter(p, code);
+    }
+    if (!p->core || !p->content)
+        return tool_usage("expected --core NAME_OR_PATH and --content FILE, got %s", p->core ? "only --core"
+                                                                                     : p->content
+                                                                                         ? "only --content"
+                                                                                         : "neither");
+    if (find_all(p) != 0) return wait_for_enter(p, KLT_LOAD);
+    return hand_over(p, argc - optind, argv + optind);
+}

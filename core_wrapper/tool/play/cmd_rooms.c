@@ -1,0 +1,197 @@
+/* `keylock rooms`: prints a relay's answers to strangers. net/PROTOCOL.md §10. */
+#include "core_wrapper/tool/common/tool.h"
+
+#include "net/engine/engine.h"
+#include "net/engine/facts.h"
+#include "net/engine/plain.h"
+#include "net/engine/spacing.h"
+#include "net/platform/socket.h"
+#include "net/transport/ask.h"
+#include "core_wrapper/words/config.h"
+#include "core_wrapper/tool/common/report.h"
+#include "core_wrapper/tool/setup/set_relay.h"
+
+#include <getopt.h>
+#include <json-c/json.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off: a line here is a line there */
+const char cmd_rooms_help[] =
+    "Usage: keylock rooms [HOST[:PORT]] [--json]\n"
+    "\n"
+    "Asks a relay (default: the one that is set) for its public rooms and measures the "
+    "way to it. The answer is not proved:\n"
+    "anybody on the way may have written it. Rooms made with --unlisted are not "
+    "listed.\n"
+    "\n"
+    "The rooms with the least delay come first. The delay in ms is the time to "
+    "expect from a press to its picture: the slowest\n"
+    "player counts, or this machine.\n"
+    "\n"
+    "  --json  prints one JSON object instead of lines\n"
+    "\n"
+    "Exit status:\n"
+    "  0  the relay answered\n"
+    "  2  wrong usage\n"
+    "  4  no relay answers\n";
+/* clang-format on */
+
+struct list {
+    struct kl_room_line *line;
+    size_t count;
+    double ms; /* this machine's own round trip */
+};
+
+static unsigned delay_ms(const struct list *l, const struct kl_room_line *line) {
+    return kl_spacing_delay_ms(l->ms, line->rtt_ms);
+}
+
+/* The own round trip is the same for all rooms of a relay. */
+static int by_delay(const void *a, const void *b) {
+    const struct kl_room_line *x = a, *y = b;
+    unsigned p = x->rtt_ms, q = y->rtt_ms;
+    return p != q ? (p < q ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+static bool add_rooms(void *list, struct kl_rooms *r) {
+    struct list *l = list;
+    struct kl_room_line *more = realloc(l->line, (l->count + r->count + 1) * sizeof *more);
+    if (!more) return false;
+    l->line = more;
+    memcpy(l->line + l->count, r->line, r->count * sizeof *more);
+    l->count += r->count;
+    return true;
+}
+
+/* The room allows a shorter lead than a link of this round trip needs. */
+static bool too_far(const struct list *all, const struct kl_room_line *l) {
+    return kl_spacing_least((uint32_t)(all->ms * 1000), 60) > l->lead_max;
+}
+
+static const char *state_of(const struct kl_room_line *l) {
+    return l->playing ? "playing" : l->locked ? "locked" : "open";
+}
+
+/* Names may hold any bytes, and the sender may be no relay. */
+static void print_room(const struct list *all, struct kl_room_line *l) {
+    const char *far = too_far(all, l) ? ", too far for this link" : "";
+    char queue[16] = "", watched[16] = "", game[KL_FACT_NAME_MAX];
+    kl_plain(l->name);
+    kl_plain(l->content);
+    kl_plain(l->core);
+    kl_fact_name(game, l->content);
+    if (l->waiting) snprintf(queue, sizeof queue, ", %u wait", l->waiting);
+    if (l->watchers) snprintf(watched, sizeof watched, ", %u watch", l->watchers);
+    printf("%-23s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s%s\n", l->name, l->filled, l->players,
+           state_of(l),
+           l->password ? "password"
+           : l->quick  ? "quick"
+                       : "-",
+           delay_ms(all, l), game, l->core, queue, watched, far);
+}
+
+static json_object *room_json(const struct list *all, const struct kl_room_line *l) {
+    char hex[2 * sizeof l->identity + 1];
+    json_object *j = json_object_new_object();
+    sodium_bin2hex(hex, sizeof hex, l->identity, sizeof l->identity);
+    json_object_object_add(j, "name", json_object_new_string(l->name));
+    json_object_object_add(j, "content", kl_report_content(l->content));
+    json_object_object_add(j, "core", json_object_new_string(l->core));
+    json_object_object_add(j, "rtt_ms", l->rtt_ms == KL_RTT_UNKNOWN ? NULL : json_object_new_int(l->rtt_ms));
+    json_object_object_add(j, "delay_ms", json_object_new_int((int)delay_ms(all, l)));
+    json_object_object_add(j, "state", json_object_new_string(state_of(l)));
+    json_object_object_add(j, "players", json_object_new_int(l->players));
+    json_object_object_add(j, "filled", json_object_new_int(l->filled));
+    json_object_object_add(j, "open", json_object_new_int(l->open));
+    json_object_object_add(j, "watchers", json_object_new_int(l->watchers));
+    json_object_object_add(j, "lead_max", json_object_new_int(l->lead_max));
+    json_object_object_add(j, "waiting", json_object_new_int(l->waiting));
+    json_object_object_add(j, "password", json_object_new_boolean(l->password));
+    json_object_object_add(j, "quick", json_object_new_boolean(l->quick));
+    json_object_object_add(j, "identity", json_object_new_string(hex));
+    return j;
+}
+
+static json_object *relay_json(const struct kl_config *where, const struct kl_pong *pong, double ms) {
+    json_object *j = json_object_new_object();
+    json_object_object_add(j, "host", json_object_new_string(where->host));
+    json_object_object_add(j, "port", json_object_new_int(where->port));
+    json_object_object_add(j, "ping_ms", json_object_new_double(ms));
+    json_object_object_add(j, "protocol", json_object_new_int(pong->version));
+    json_object_object_add(j, "clients", json_object_new_int(pong->clients));
+    return j;
+}
+
+static void print_all(const struct kl_config *where, const struct kl_pong *pong, struct list *l) {
+    printf("relay %s:%u  %.1f ms  protocol %u  rooms %u  clients %u\n", where->host, where->port, l->ms,
+           pong->version, pong->rooms, pong->clients);
+    if (l->count)
+        printf("%-23s  %-7s  %-7s  %-8s  %7s  %s\n", "room", "players", "state", "door", "delay",
+               "game, core");
+    for (size_t i = 0; i < l->count; i++)
+        print_room(l, &l->line[i]);
+}
+
+static int print_json(const struct kl_config *where, const struct kl_pong *pong, const struct list *l) {
+    json_object *all = relay_json(where, pong, l->ms), *rooms = json_object_new_array();
+    for (size_t i = 0; i < l->count; i++)
+        json_object_array_add(rooms, room_json(l, &l->line[i]));
+    json_object_object_add(all, "rooms", rooms);
+    return kl_report_put(stdout, all) == 0 ? KLT_OK : KLT_OUTPUT;
+}
+
+static int tell(int fd, const struct kl_config *where, bool json) {
+    static struct kl_rooms piece;
+    struct kl_pong pong = {.version = 0};
+    struct list l = {.ms = kl_ask_distance(NULL, fd, &pong)};
+    int code = KLT_OK;
+    if (l.ms < 0)
+        return tool_fail(KLT_ROOM, "rooms", "no answer from %s:%u: check that keylock-relay runs there",
+                         where->host, where->port);
+    if (kl_ask_rooms(NULL, fd, &piece, add_rooms, &l) != 0) {
+        free(l.line);
+        if (pong.version != KL_PROTOCOL_VERSION)
+            return tool_fail(KLT_ROOM, "rooms",
+                             "the relay speaks protocol %u, expected %d: update the older one", pong.version,
+                             KL_PROTOCOL_VERSION);
+        return tool_fail(KLT_ROOM, "rooms", "the relay stopped answering: try again");
+    }
+    if (l.count) qsort(l.line, l.count, sizeof *l.line, by_delay);
+    if (json)
+        code = print_json(where, &pong, &l);
+    else
+        print_all(where, &pong, &l);
+    free(l.line);
+    return code;
+}
+
+static int find_relay(struct kl_config *where, int words, char **word) {
+    char err[2048], relay[KLT_RELAY_BYTES];
+    const char *text = words ? word[0] : relay;
+    int found = words ? 1 : kl_set_relay(relay, err, sizeof err);
+    if (words > 1) return tool_usage("expected one HOST[:PORT], got %d", words);
+    if (found < 0) return tool_fail(KLT_USAGE, "rooms", "%s", err);
+    if (found == 0) return tool_usage("expected HOST[:PORT], for no relay is set; got none");
+    if (kl_config_set(where, "relay", text, err, sizeof err) != 0)
+        return tool_usage("%s", strstr(err, "expected"));
+    return 0;
+}
+
+int cmd_rooms(int argc, char **argv) {
+    static struct kl_config where;
+    static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+    char err[512];
+    bool json = false;
+    while (tool_next(argc, argv, "", longs) != -1)
+        json = true;
+    if (find_relay(&where, argc - optind, argv + optind) != 0) return KLT_USAGE;
+    if (sodium_init() < 0) return tool_fail(KLT_FAILED, "rooms", "libsodium does not start");
+    int fd = kl_ask_open(NULL, where.host, where.port, err, sizeof(err));
+    if (fd < 0) return tool_fail(KLT_ROOM, "rooms", "%s", err);
+    int code = tell(fd, &where, json);
+    kl_socket_close(fd);
+    return code;
+}

@@ -1,0 +1,46 @@
+/* findings.h - the findings of `keylock probe` about a core with its content, and the profile from them for
+ * programs and rooms (../profile.h). */
+#ifndef KLT_FINDINGS_H
+#define KLT_FINDINGS_H
+
+#include <json-c/json.h>
+
+#include "core_wrapper/profile/profile.h"
+#include "core_wrapper/tool/probe/probe.h"
+#include "core_wrapper/tool/probe/probe_join.h"
+#include "core_wrapper/tool/probe/probe_options.h"
+
+/* How two runs compare over the frames that both checked. */
+struct kl_agreement {
+    unsigned compared, ram_bad, state_bad, av_bad;
+    bool has_ram, has_state;
+};
+
+struct kl_findings {
+    const struct kl_probe_result *run;                    /* the first plain one */
+    char core[KL_FACT_VAL_MAX], content[KL_FACT_VAL_MAX]; /* as identity.h has them */
+    uint64_t state_least, state_most;                     /* bytes; 0: no savestate */
+    bool fit;
+    char verdict[256];
+    bool reads_clock;       /* it is equal only in the virtual world */
+    bool hidden_changes;    /* frames without picture are played differently: KEYLOCK_HIDE=off */
+    bool serialize_changes; /* serializing changes the game */
+    bool serialize_marks;   /* serializing changes only the state, as far as RAM shows */
+    bool twice_differs;     /* two serializes of one frame */
+    struct kl_agreement runs[KL_PROBE_MODES]; /* each with the first plain one, or within itself */
+    const struct kl_probe_bytes *unstable;    /* between two runs */
+    uint64_t load_back_bytes;          /* of the state that differed after a load and some frames again */
+    const struct kl_join_result *join; /* NULL: not tried */
+    const struct kl_options_result *options; /* NULL: not tried */
+};
+
+/* May `bytes` of unstable bytes be left out when states are compared? Only of states of constant size. */
+bool kl_findings_maskable(const struct kl_findings *p, uint64_t bytes);
+/* Makes the room's settings. The mask covers whole words of 4 bytes: if the low bytes of a counter have
+ * differed, its high bytes will differ later. Without memory: no mask, and states do not count as equal. */
+void kl_findings_room(const struct kl_findings *p, struct kl_profile_room *out);
+json_object *kl_findings_json(const struct kl_findings *p);
+/* The profile for all games of the core whose states have this size (../profile.h, kl_profile_any). */
+json_object *kl_findings_any_json(const struct kl_findings *p, const struct kl_profile_room *room);
+
+#endif

@@ -1,0 +1,41 @@
+/* run_options.h - the command line of `keylock run`. */
+#ifndef KLT_RUN_OPTIONS_H
+#define KLT_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core_wrapper/tool/headless/headless.h"
+
+#define KLT_CORE_OPTIONS 256 /* --option at most */
+#define KLT_COMMANDS     64  /* --command at most */
+
+/* --command FRAME[+MS]:WORDS: given once that frame is next, and so long after. */
+struct kl_run_command {
+    uint32_t frame, after_ms;
+    const char *words;
+};
+
+struct kl_run_options {
+    const char *core, *content, *input, *hash_out, *trace, *system_dir, *save_dir;
+    const char *relay, *room, *name, *wrapper, *wav, *policy; /* policy NULL: the wrapper's default */
+    const char *link, *password, *password_file, *trust;
+    const char *record, *states, *corrupt;
+    const char *option[KLT_CORE_OPTIONS];
+    unsigned option_count;
+    struct kl_run_command command[KLT_COMMANDS];
+    unsigned command_count;
+    struct kl_headless_devices devices;
+    double hz; /* calls a second at --speed real; 0: the core's rate */
+    uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms, lead_max, seat_time_s;
+    bool real_speed, host_clock, subframes_off, quiet;
+    const char *half_steps; /* "on", "off", or NULL */
+    bool has_hash_every, has_seats, has_clock;
+    bool unlisted, insecure_lan;
+    bool in_room; /* by relay or link */
+};
+
+/* 0, or -1 after a line on standard error. */
+int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,317 @@
+/* `keylock install`: wrapped cores in RetroArch's list. */
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
+#include "core_wrapper/tool/common/tool.h"
+
+#include "core_wrapper/words/config.h"
+#include "core_wrapper/tool/setup/install.h"
+#include "core_wrapper/tool/setup/own_folder.h"
+#include "core_wrapper/tool/setup/travel.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CORES_MAX 512
+
+/* clang-format off: a line here is a line there */
+const char cmd_install_help[] =
+    "Usage: keylock install CORE... | --all [OPTIONS]\n"
+    "       keylock install --remove CORE... | --remove --all\n"
+    "       keylock install --list\n"
+    "       keylock install --relay HOST[:PORT] (or --room, --name): sets these and nothing else\n"
+    "\n"
+    "Puts cores into RetroArch's list a second time, for online play: \"Keylock: Arcade (FinalBurn Neo)\" "
+    "beside\n"
+    "\"Arcade (FinalBurn Neo)\". A game loaded with such a core plays alone until a relay is set. Then "
+    "RetroArch's core\n"
+    "options have the rest, under Keylock. The bare core's options and saves are copied for it, once.\n"
+    "\n"
+    "  CORE             its name (fbneo, of the file fbneo_libretro.so), or the path of that file\n"
+    "  --all            all cores of RetroArch's folder\n"
+    "  --remove         takes cores out of the list; their options and saves stay\n"
+    "  --list           lists the cores that are there, and says which are installed\n"
+    "  --relay HOST[:PORT]  also sets the relay, in keylock.cfg in RetroArch's system folder\n"
+    "  --room NAME      sets the room there\n"
+    "  --name NAME      sets the name there that the others see\n"
+    "  --for WHICH      only in this RetroArch: native, flatpak or steam (default: in each that is here)\n"
+    "  --wrapper PATH   keylock_libretro.so (default: beside this program, else in its lib folder)\n"
+    "\n"
+    "Run it again after an update of RetroArch, of a core or of Keylock. If RetroArch's folder of cores "
+    "belongs to root,\n"
+    "the command makes a folder of your own with links to all cores, and sets it in RetroArch's settings. It "
+    "says what it\n"
+    "changed, and --remove of the last core takes that back. Root gets the folder itself, for all users.\n"
+    "\n"
+    "Exit status:\n"
+    "  0  done\n"
+    "  1  something could not be done\n"
+    "  2  wrong usage\n"
+    "  5  RetroArch or the wrapper is missing\n";
+/* clang-format on */
+
+struct job {
+    bool all, remove, list;
+    const char *only, *wrapper;
+    const char *setting[3]; /* of wishes[] */
+    char wrapper_path[KLT_PATH];
+    char **core;
+    int cores, failed;
+    struct kl_place place[KL_PLACES];
+    int places;
+};
+static const char *const wishes[] = {"relay", "room", "name"};
+#define WISHES (sizeof wishes / sizeof *wishes)
+
+struct names {
+    char at[CORES_MAX][KLT_CORE_NAME];
+    int count;
+};
+
+/* ---- the names ---- */
+
+static void add_name(struct names *n, const char *file) {
+    if (n->count < CORES_MAX && kl_install_name(file, n->at[n->count])) n->count++;
+}
+
+/* "fbneo_keylock_libretro.so" says that fbneo is installed. */
+static void add_locked(struct names *n, const char *file) {
+    size_t len = strlen(file) - strlen("_keylock_libretro.so");
+    if (n->count == CORES_MAX || !len || len >= KLT_CORE_NAME) return;
+    snprintf(n->at[n->count++], KLT_CORE_NAME, "%.*s", (int)len, file);
+}
+
+static void list_names(const char *dir, const char *ending, void (*add)(struct names *, const char *),
+                       struct names *out) {
+    char ignored[KLT_PATH + 64];
+    struct kl_dir_list list;
+    if (kl_dir_list(&list, dir, ending, ignored, sizeof ignored) != 0) return;
+    for (unsigned i = 0; i < list.count; i++)
+        add(out, list.name[i]);
+    kl_dir_list_free(&list);
+}
+
+static int fail(struct job *j, const char *why) {
+    j->failed++;
+    return tool_fail(-1, "install", "%s", why);
+}
+
+/* ---- one RetroArch ---- */
+
+static bool is_path(const char *text) {
+    return strchr(text, '/') != NULL;
+}
+
+/* One that is named by its path takes the place of a link among RetroArch's cores; one that is not there is
+ * looked for in the usual folders. */
+static int fetch_core(struct job *j, struct kl_place *p, const char *text, const char *name) {
+    char found[KLT_PATH], err[KLT_PATH + 512];
+    bool by_path = is_path(text) && p->kind == KL_PLACE_NATIVE;
+    if (kl_install_has_core(p, name) && !by_path) return 0;
+    if (!is_path(text) && p->kind != KL_PLACE_NATIVE) {
+        printf("  %s: not in %s\n", name, p->cores);
+        return 1;
+    }
+    if (tool_find_core(is_path(text) ? text : name, found, sizeof found, err, sizeof err) != 0 ||
+        kl_install_link(p, name, found, err, sizeof err) != 0)
+        return fail(j, err);
+    return 0;
+}
+
+static void install_one(struct job *j, struct kl_place *p, const char *text) {
+    char name[KLT_CORE_NAME], err[2 * KLT_PATH];
+    if (!kl_install_name(text, name)) {
+        snprintf(err, sizeof err, "expected a core's name, as fbneo of fbneo_libretro.so, got \"%.200s\"",
+                 text);
+        fail(j, err);
+        return;
+    }
+    if (fetch_core(j, p, text, name) != 0) return;
+    if (kl_install_core(p, name, j->wrapper_path, err, sizeof err) != 0) fail(j, err);
+}
+
+static int prepare(struct job *j, struct kl_place *p) {
+    char err[2 * KLT_PATH], libraries[1024];
+    if (kl_own_folder(p, KL_FOLDER_CORES, err, sizeof err) != 0 ||
+        kl_own_folder(p, KL_FOLDER_INFO, err, sizeof err) != 0)
+        return fail(j, err);
+    if (p->kind == KL_PLACE_NATIVE) return 0;
+    if (kl_travel(j->wrapper_path, p->cores, libraries, sizeof libraries, err, sizeof err) != 0)
+        return fail(j, err);
+    printf("  libraries for the wrapper in %s/%s: %s\n", p->cores, KLT_TRAVEL_FOLDER, libraries);
+    return 0;
+}
+
+static void write_wishes(struct job *j, const struct kl_place *p) {
+    char path[KLT_PATH + 32], err[2 * KLT_PATH];
+    struct kl_settings s;
+    bool any = false;
+    snprintf(path, sizeof path, "%s/%s", p->system, KL_CONFIG_FILE);
+    bool good = kl_settings_read(&s, path, err, sizeof err) == 0;
+    for (size_t i = 0; good && i < WISHES; i++)
+        if (j->setting[i]) good = any = kl_settings_put(&s, wishes[i], j->setting[i]);
+    if (any && good)
+        good = kl_dir_make(p->system, false, err, sizeof err) == 0 &&
+               kl_settings_write(&s, path, err, sizeof err) == 0;
+    if (!good) fail(j, err);
+    for (size_t i = 0; any && good && i < WISHES; i++)
+        if (j->setting[i]) printf("  %s = \"%s\" in %s\n", wishes[i], j->setting[i], path);
+    kl_settings_free(&s);
+}
+
+/* Else only settings were given, and nothing but keylock.cfg changes. */
+static bool wants_cores(const struct job *j) {
+    return j->all || j->cores;
+}
+
+static void install_into(struct job *j, struct kl_place *p) {
+    static struct names names;
+    if (!wants_cores(j)) {
+        write_wishes(j, p);
+        return;
+    }
+    if (prepare(j, p) != 0) return;
+    names.count = 0;
+    if (j->all) list_names(p->cores, "_libretro.so", add_name, &names);
+    for (int i = 0; i < names.count; i++)
+        install_one(j, p, names.at[i]);
+    for (int i = 0; i < j->cores; i++)
+        install_one(j, p, j->core[i]);
+    kl_install_refresh(p);
+    write_wishes(j, p);
+}
+
+static void remove_one(struct job *j, struct kl_place *p, const char *name) {
+    char err[2 * KLT_PATH];
+    int r = kl_install_remove(p, name, err, sizeof err);
+    if (r < 0) fail(j, err);
+    if (r >= 0) printf("  %s: %s\n", name, r == 0 ? "removed from the list" : "not in the list");
+}
+
+static void remove_from(struct job *j, struct kl_place *p) {
+    static struct names names;
+    char name[KLT_CORE_NAME], err[2 * KLT_PATH];
+    names.count = 0;
+    if (j->all) list_names(p->cores, "_keylock_libretro.so", add_locked, &names);
+    for (int i = 0; i < names.count; i++)
+        remove_one(j, p, names.at[i]);
+    for (int i = 0; i < j->cores; i++)
+        if (kl_install_name(j->core[i], name)) remove_one(j, p, name);
+    kl_install_refresh(p);
+    names.count = 0;
+    list_names(p->cores, "_keylock_libretro.so", add_locked, &names);
+    if (names.count) return;
+    if (kl_own_folder_undo(p, KL_FOLDER_CORES, err, sizeof err) != 0 ||
+        kl_own_folder_undo(p, KL_FOLDER_INFO, err, sizeof err) != 0)
+        fail(j, err);
+}
+
+static void list(struct job *j, struct kl_place *p) {
+    static const char *const states[] = {"-", "installed", "installed, of another build: install it again"};
+    static struct names names;
+    names.count = 0;
+    list_names(p->cores, "_libretro.so", add_name, &names);
+    printf("  cores in %s\n", p->cores);
+    for (int i = 0; i < names.count; i++)
+        printf("  %-32s  %s\n", names.at[i], states[kl_install_state(p, names.at[i], j->wrapper_path)]);
+}
+
+/* ---- all of them ---- */
+
+static int find_places(struct job *j) {
+    char err[2 * KLT_PATH];
+    int n = kl_place_find(j->place, err, sizeof err);
+    if (n < 0) return fail(j, err);
+    for (int i = 0; i < n; i++)
+        if (!j->only || !strcmp(j->only, j->place[i].word))
+            j->place[j->places++] = j->place[i];
+        else
+            kl_place_free(&j->place[i]);
+    if (j->places) return 0;
+    return tool_fail(
+        -1, "install",
+        "no %s here: expected retroarch on PATH or its settings in ~/.config/retroarch, Flatpak's in "
+        "~/.var/app/org.libretro.RetroArch, or Steam's in steamapps/common/RetroArch",
+        j->only ? j->only : "RetroArch");
+}
+
+static int find_wrapper(struct job *j) {
+    char err[2048];
+    if (!j->wrapper && tool_find_wrapper(j->wrapper_path, sizeof j->wrapper_path, err, sizeof err) == 0)
+        return 0;
+    if (j->wrapper && kl_file_real(j->wrapper, j->wrapper_path, sizeof j->wrapper_path)) return 0;
+    return tool_fail(-1, "install", "%s", j->wrapper ? "--wrapper: no such file" : err);
+}
+
+static int work(struct job *j) {
+    bool settings_only = !wants_cores(j) && !j->list && !j->remove;
+    if ((!settings_only && find_wrapper(j) != 0) || find_places(j) != 0) return KLT_LOAD;
+    for (int i = 0; i < j->places; i++) {
+        struct kl_place *p = &j->place[i];
+        printf("%s, by %s%s\n", p->name, p->config, p->values.there ? "" : " (not there yet)");
+        if (j->list)
+            list(j, p);
+        else if (j->remove)
+            remove_from(j, p);
+        else
+            install_into(j, p);
+        kl_place_free(p);
+    }
+    return j->failed ? KLT_FAILED : KLT_OK;
+}
+
+/* ---- the command line ---- */
+
+enum { O_ALL = 256, O_REMOVE, O_LIST, O_FOR, O_WRAPPER, O_WISH };
+
+static int take_wish(struct job *j, size_t i) {
+    static struct kl_config scratch;
+    char err[512];
+    if (kl_config_set(&scratch, wishes[i], optarg, err, sizeof err) == 0 && !strpbrk(optarg, "\"\n")) {
+        j->setting[i] = optarg;
+        return 0;
+    }
+    const char *why = strstr(err, ": ");
+    return tool_usage("--%s: %s", wishes[i], why ? why + 2 : err);
+}
+
+static int take(struct job *j, int c) {
+    switch (c) {
+    case O_ALL: j->all = true; return 0;
+    case O_REMOVE: j->remove = true; return 0;
+    case O_LIST: j->list = true; return 0;
+    case O_WRAPPER: j->wrapper = optarg; return 0;
+    case O_FOR:
+        j->only = optarg;
+        if (!strcmp(optarg, "native") || !strcmp(optarg, "flatpak") || !strcmp(optarg, "steam")) return 0;
+        return tool_usage("--for: expected native, flatpak or steam, got \"%s\"", optarg);
+    default:
+        if (c >= O_WISH && c < O_WISH + (int)WISHES) return take_wish(j, (size_t)(c - O_WISH));
+        return -1;
+    }
+}
+
+int cmd_install(int argc, char **argv) {
+    static struct job j;
+    static const struct option longs[] = {{"all", no_argument, NULL, O_ALL},
+                                          {"remove", no_argument, NULL, O_REMOVE},
+                                          {"list", no_argument, NULL, O_LIST},
+                                          {"for", required_argument, NULL, O_FOR},
+                                          {"wrapper", required_argument, NULL, O_WRAPPER},
+                                          {"relay", required_argument, NULL, O_WISH},
+                                          {"room", required_argument, NULL, O_WISH + 1},
+                                          {"name", required_argument, NULL, O_WISH + 2},
+                                          {NULL, 0, NULL, 0}};
+    bool wish = false;
+    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;) {
+        if (take(&j, c) != 0) return KLT_USAGE;
+        wish = wish || c >= O_WISH;
+    }
+    j.core = argv + optind;
+    j.cores = argc - optind;
+    if (j.cores + j.all + j.list + wish == 0 || (j.list && (j.cores || j.all || j.remove)))
+        return tool_usage(j.list ? "expected --list alone, got more"
+                                 : "expected CORE..., --all or --list, got none");
+    return work(&j);
+}

@@ -1,0 +1,220 @@
+#include "core_wrapper/tool/setup/install.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/platform/file.h"
+#include "net/platform/dir.h"
+#include "core_wrapper/core/core.h"
+#include "core_wrapper/tool/setup/card.h"
+#include "core_wrapper/tool/setup/info_file.h"
+#include "core_wrapper/tool/setup/takeover.h"
+
+#define CORE_END "_libretro.so"
+#define LOCKED   "_keylock"
+#define INFO_DIR "/usr/share/libretro/info" /* the distribution's */
+
+/* Both are on unless somebody turned them off. */
+static const char *const stops[] = {"pause_nonactive", "menu_pause_libretro"};
+
+static bool ends_with(const char *text, const char *ending) {
+    size_t n = strlen(text), m = strlen(ending);
+    return n >= m && !strcmp(text + n - m, ending);
+}
+
+bool kl_install_name(const char *text, char out[KLT_CORE_NAME]) {
+    const char *slash = strrchr(text, '/'), *base = slash ? slash + 1 : text;
+    size_t len = strlen(base);
+    if (ends_with(base, CORE_END)) len -= strlen(CORE_END);
+    if (len == 0 || len >= KLT_CORE_NAME - strlen(LOCKED CORE_END)) return false;
+    memcpy(out, base, len);
+    out[len] = 0;
+    return strcmp(out, "keylock") != 0 && !ends_with(out, LOCKED) && out[0] != '.';
+}
+
+static void core_path(const struct kl_place *p, const char *name, char out[KLT_PATH]) {
+    snprintf(out, KLT_PATH, "%.3800s/%s" CORE_END, p->cores, name);
+}
+static void locked_path(const struct kl_place *p, const char *name, char out[KLT_PATH]) {
+    snprintf(out, KLT_PATH, "%.3800s/%s" LOCKED CORE_END, p->cores, name);
+}
+static void info_path(const struct kl_place *p, const char *name, const char *locked, char out[KLT_PATH]) {
+    snprintf(out, KLT_PATH, "%.3800s/%s%s_libretro.info", p->info, name, locked);
+}
+
+bool kl_install_has_core(const struct kl_place *p, const char *name) {
+    char path[KLT_PATH];
+    core_path(p, name, path);
+    return kl_file_kind(path) == KL_FILE_IS_PLAIN;
+}
+
+enum kl_installed kl_install_state(const struct kl_place *p, const char *name, const char *wrapper) {
+    char path[KLT_PATH];
+    locked_path(p, name, path);
+    if (kl_file_kind(path) == KL_FILE_IS_NONE) return KL_NOT_INSTALLED;
+    return kl_file_equal(path, wrapper) ? KL_INSTALLED : KL_INSTALLED_OTHER;
+}
+
+void kl_install_refresh(const struct kl_place *p) {
+    char path[KLT_PATH], ignored[KLT_PATH + 64];
+    snprintf(path, sizeof path, "%.4000s/core_info.refresh", p->info);
+    (void)kl_file_write_whole(path, "", 0, KL_FILE_PUBLIC, ignored, sizeof ignored);
+}
+
+/* ---- installing ---- */
+
+/* The inner core's info file: in RetroArch's folder, beside the core, or the distribution's. */
+static int read_info(const struct kl_place *p, const char *name, struct kl_settings *out, char *err,
+                     size_t err_len) {
+    const char *dirs[] = {p->info, p->cores, INFO_DIR};
+    char path[KLT_PATH];
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+        if (i) kl_settings_free(out);
+        snprintf(path, sizeof path, "%.3800s/%s_libretro.info", dirs[i], name);
+        if (kl_settings_read(out, path, err, err_len) != 0) return -1;
+        if (out->there) break;
+    }
+    return 0;
+}
+
+/* A core of a box may need libraries that this machine lacks; its info file has its name as well. */
+static int ask_core(const struct kl_place *p, const char *name, const struct kl_settings *info,
+                    struct kl_card *card, char *err, size_t err_len) {
+    char path[KLT_PATH];
+    core_path(p, name, path);
+    if (kl_card_read(card, path, err, err_len) == 0) {
+        if (!card->ours) return 0;
+        snprintf(err, err_len, "%.3800s is Keylock itself: expected the core that it shall wrap", path);
+        return -1;
+    }
+    memset(card, 0, sizeof *card);
+    if (p->kind == KL_PLACE_NATIVE || !kl_settings_get(info, "corename", card->name, sizeof card->name))
+        return -1;
+    kl_settings_get(info, "supported_extensions", card->extensions, sizeof card->extensions);
+    return 0;
+}
+
+static int put_files(const struct kl_place *p, const char *name, const char *wrapper,
+                     const struct kl_settings *info, const struct kl_card *card, char *err, size_t err_len) {
+    char path[KLT_PATH], *text = kl_info_make(info, card);
+    int r = -1;
+    info_path(p, name, LOCKED, path);
+    if (text)
+        r = kl_file_write_whole(path, text, strlen(text), KL_FILE_PUBLIC | KL_FILE_NO_LINK, err, err_len);
+    else
+        snprintf(err, err_len, "out of memory");
+    free(text);
+    locked_path(p, name, path);
+    return r == 0 ? kl_file_copy(wrapper, path, KL_FILE_PROGRAM | KL_FILE_NO_LINK, err, err_len) : -1;
+}
+
+static int take_over(const struct kl_place *p, const struct kl_card *card, char *err, size_t err_len) {
+    char locked[KL_CORE_NAME_BYTES];
+    unsigned copied = 0;
+    kl_core_locked_name(locked, card->name);
+    if (kl_takeover(p, card->name, locked, &copied, err, err_len) != 0) return -1;
+    if (copied)
+        printf("    copied %u files of the core (options, saves, states) to folders \"%s\"\n", copied,
+               locked);
+    return 0;
+}
+
+static void override_path(const struct kl_place *p, const char *locked, char out[KLT_PATH]) {
+    snprintf(out, KLT_PATH, "%.3800s/%.100s/%.100s.cfg", p->options, locked, locked);
+}
+
+static bool stands(const struct kl_settings *s, const char *key, bool off) {
+    char value[16];
+    return kl_settings_get(s, key, value, sizeof value) && (!off || !strcmp(value, "false"));
+}
+
+bool kl_install_runs_on(const struct kl_place *p, const char *locked) {
+    struct kl_settings s = {0};
+    char path[KLT_PATH], ignored[KLT_PATH + 64];
+    bool on = true;
+    override_path(p, locked, path);
+    if (kl_settings_read(&s, path, ignored, sizeof ignored) != 0) on = false;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        on = on && stands(stands(&s, stops[i], false) ? &s : &p->values, stops[i], true);
+    kl_settings_free(&s);
+    return on;
+}
+
+/* A player who waits for a friend uses other windows, and RetroArch must not stop this core then. Lines that
+ * already stand in its override are the player's own, and stay. */
+static int let_run_on(const struct kl_place *p, const struct kl_card *card, char *err, size_t err_len) {
+    struct kl_settings s = {0};
+    char locked[KL_CORE_NAME_BYTES], path[KLT_PATH], dir[KLT_PATH];
+    kl_core_locked_name(locked, card->name);
+    override_path(p, locked, path);
+    snprintf(dir, sizeof dir, "%s", path);
+    *strrchr(dir, '/') = 0;
+    int r = kl_settings_read(&s, path, err, err_len);
+    unsigned put = 0;
+    for (size_t i = 0; r == 0 && i < sizeof stops / sizeof *stops; i++)
+        if (!stands(&s, stops[i], false)) put += kl_settings_put(&s, stops[i], "false");
+    if (put && kl_dir_make(dir, false, err, err_len) == 0 && kl_settings_write(&s, path, err, err_len) == 0)
+        printf("    the game runs on behind RetroArch's menu and without the window's focus: %s\n", path);
+    else if (put)
+        r = -1;
+    kl_settings_free(&s);
+    return r;
+}
+
+int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, char *err, size_t err_len) {
+    static struct kl_card card;
+    struct kl_settings info = {0};
+    char shown[KL_TITLE_BYTES];
+    enum kl_installed before = kl_install_state(p, name, wrapper);
+    int r = read_info(p, name, &info, err, err_len);
+    if (r == 0) r = ask_core(p, name, &info, &card, err, err_len);
+    if (r == 0) r = put_files(p, name, wrapper, &info, &card, err, err_len) < 0 ? -1 : 0;
+    if (r == 0) {
+        kl_info_title(&info, &card, shown);
+        printf("  %s: \"%s\" %s\n", name, shown,
+               before == KL_NOT_INSTALLED ? "is in the list"
+               : before == KL_INSTALLED   ? "was in the list"
+                                          : "is in the list, renewed");
+        r = take_over(p, &card, err, err_len);
+        if (r == 0) r = let_run_on(p, &card, err, err_len);
+    }
+    kl_settings_free(&info);
+    return r;
+}
+
+/* A link that is there already leads elsewhere, to the distribution's core perhaps: it gives way. A file does
+ * not. */
+static int link_to(const char *from, const char *to, char *err, size_t err_len) {
+    if (kl_file_kind_here(to) == KL_FILE_IS_LINK) (void)kl_file_remove(to, err, err_len);
+    return kl_file_link(from, to, err, err_len) == 0 || kl_file_equal(from, to) ? 0 : -1;
+}
+
+int kl_install_link(struct kl_place *p, const char *name, const char *path, char *err, size_t err_len) {
+    char real[KLT_PATH], to[KLT_PATH], there[KLT_PATH];
+    core_path(p, name, to);
+    if (!kl_file_real(path, real, sizeof real)) {
+        snprintf(err, err_len, "no core at %.4000s: %s", path, strerror(errno));
+        return -1;
+    }
+    if (p->kind != KL_PLACE_NATIVE) {
+        snprintf(err, err_len, "%s sees only what is in its own folders: copy %.1900s to %.1900s first",
+                 p->name, real, p->cores);
+        return -1;
+    }
+    if (kl_file_real(to, there, sizeof there) && !strcmp(there, real)) return 0;
+    if (link_to(real, to, err, err_len) != 0) return -1;
+    printf("  %s: linked to %s in the folder of cores\n", name, real);
+    strcpy(real + strlen(real) - strlen(".so"), ".info");
+    info_path(p, name, "", to);
+    return kl_file_readable(real) ? link_to(real, to, err, err_len) : 0;
+}
+
+int kl_install_remove(struct kl_place *p, const char *name, char *err, size_t err_len) {
+    char path[KLT_PATH];
+    info_path(p, name, LOCKED, path);
+    if (kl_file_remove(path, err, err_len) < 0) return -1;
+    locked_path(p, name, path);
+    return kl_file_remove(path, err, err_len);
+}

@@ -1,0 +1,128 @@
+#include "core_wrapper/words/hotkeys.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core_wrapper/words/command_words.h"
+
+struct parser {
+    struct kl_hotkeys *k;
+    char *err;
+    size_t err_len;
+};
+
+static int refuse(struct parser *p, const char *want, const char *got, size_t len) {
+    memset(p->k, 0, sizeof *p->k);
+    snprintf(p->err, p->err_len, "expected %s, got \"%.*s\"", want, (int)len, got);
+    return -1;
+}
+
+/* A button's place in the list, by RETRO_DEVICE_ID_JOYPAD_*; -1 for an unknown name. */
+static int button(const char *at, size_t len) {
+    int i = 0;
+    for (const char *name = KL_HOTKEYS_BUTTONS; len && *name; i++) {
+        size_t n = strcspn(name, " ");
+        if (n == len && !strncmp(name, at, n)) return i;
+        name += n + strspn(name + n, " ");
+    }
+    return -1;
+}
+
+/* Length of a head like "select+r:", with any names, up to the colon; 0 for another text. */
+static size_t head(const char *at) {
+    size_t hold = 0, press = 0;
+    while (isalnum((unsigned char)at[hold]))
+        hold++;
+    if (!hold || at[hold] != '+') return 0;
+    while (isalnum((unsigned char)at[hold + 1 + press]))
+        press++;
+    return press && at[hold + 1 + press] == ':' ? hold + 1 + press : 0;
+}
+
+/* Length up to the end, or to a comma before another hot key: a chat line may have commas of its own. */
+static size_t length(const char *at) {
+    size_t len = strcspn(at, ",");
+    while (at[len] && !head(at + len + 1 + strspn(at + len + 1, " ")))
+        len += 1 + strcspn(at + len + 1, ",");
+    return len;
+}
+
+/* "select+r:panel", len bytes of it. */
+static int parse_one(struct parser *p, const char *at, size_t len) {
+    static const char form[] = "off, or BUTTON+BUTTON:COMMAND,… with the buttons " KL_HOTKEYS_BUTTONS;
+    struct kl_hotkey *out = &p->k->key[p->k->count];
+    struct kl_words words;
+    char why[2 * KL_WORDS_MAX];
+    size_t colon = head(at), plus = strcspn(at, "+");
+    if (!colon) return refuse(p, form, at, len);
+    int hold = button(at, plus), press = button(at + plus + 1, colon - plus - 1);
+    if (hold < 0 || press < 0 || hold == press) return refuse(p, form, at, len);
+    size_t said = len - colon - 1;
+    if (said >= sizeof out->words) return refuse(p, "a shorter command", at, len);
+    memcpy(out->words, at + colon + 1, said);
+    out->words[said] = 0;
+    out->hold = (uint8_t)hold;
+    out->press = (uint8_t)press;
+    p->k->count++;
+    if (kl_words_parse(&words, out->words, why, sizeof why) == 0) return 0;
+    memset(p->k, 0, sizeof *p->k);
+    snprintf(p->err, p->err_len, "%.*s: %s", (int)len, at, why);
+    return -1;
+}
+
+int kl_hotkeys_parse(struct kl_hotkeys *k, const char *list, char *err, size_t err_len) {
+    memset(k, 0, sizeof *k);
+    struct parser p = {k, err, err_len};
+    if (!strcmp(list, "off")) return 0;
+    for (const char *at = list;;) {
+        at += strspn(at, " ");
+        size_t len = length(at), end = len;
+        while (end && at[end - 1] == ' ')
+            end--;
+        if (k->count == KL_HOTKEYS_MAX) return refuse(&p, "at most 16 hot keys", at, end);
+        if (parse_one(&p, at, end) != 0) return -1;
+        if (!at[len]) return 0;
+        at += len + 1;
+    }
+}
+
+/* The button's name with a capital. */
+static size_t button_name(unsigned id, char *out, size_t cap) {
+    const char *name = KL_HOTKEYS_BUTTONS;
+    while (id--)
+        name += strcspn(name, " ") + 1;
+    size_t len = strcspn(name, " ");
+    snprintf(out, cap, "%.*s", (int)len, name);
+    out[0] = (char)toupper((unsigned char)out[0]);
+    return len;
+}
+
+void kl_hotkeys_name(const struct kl_hotkeys *k, const char *words, char out[KL_HOTKEYS_NAME]) {
+    out[0] = 0;
+    for (unsigned i = 0; i < k->count && !*out; i++) {
+        if (strcmp(k->key[i].words, words) != 0) continue;
+        size_t used = button_name(k->key[i].hold, out, KL_HOTKEYS_NAME);
+        out[used++] = '+';
+        button_name(k->key[i].press, out + used, KL_HOTKEYS_NAME - used);
+    }
+}
+
+uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, uint64_t now_us,
+                           const char **words) {
+    *words = NULL;
+    if (!k->count || port >= KL_MAX_SEATS) return pad;
+    uint16_t fresh = pad & (uint16_t)~k->pad[port].was;
+    for (unsigned i = 0; i < 16; i++)
+        if (fresh >> i & 1) k->pad[port].since_us[i] = now_us;
+    k->pad[port].was = pad;
+    k->pad[port].hidden &= pad;
+    for (unsigned i = 0; i < k->count; i++) {
+        const struct kl_hotkey *h = &k->key[i];
+        bool held = (pad >> h->hold & 1) && now_us - k->pad[port].since_us[h->hold] >= KL_HOTKEYS_HOLD_US;
+        if (!held || !(fresh >> h->press & 1)) continue;
+        if (!*words) *words = h->words;
+        k->pad[port].hidden |= (uint16_t)(1u << h->press);
+    }
+    return pad & (uint16_t)~k->pad[port].hidden;
+}
