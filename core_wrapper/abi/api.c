@@ -1,5 +1,6 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/match/command.h"
+#include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/session.h"
 #include "core_wrapper/match/snapshot.h"
@@ -110,7 +111,7 @@ static int finish(unsigned timeout_ms, struct klw_final *out) {
         result = -1;
     fill_final(out);
     if (kl_w.link) {
-        kl_session_leave(timeout_ms < 1000 ? timeout_ms : 1000);
+        kl_phase_leave(timeout_ms < 1000 ? timeout_ms : 1000);
         kl_w.phase = KL_PHASE_DEAD;
     }
     return result;

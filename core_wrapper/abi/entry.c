@@ -1,7 +1,5 @@
 /* The exported entry points of libretro. Alone, each is the core's own; in a room, see load.h, session.h,
  * memory.h. */
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,45 +10,12 @@
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/netplay/netplay.h"
+#include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/session.h"
 #include "core_wrapper/draw/unifont.h"
 #include "core_wrapper/match/wish.h"
 #include "core_wrapper/context/wrapper.h"
-
-struct kl_wrapper kl_w = {.instance = -1};
-
-void kl_wrapper_say(enum kl_screen_tone tone, unsigned ms, const char *format, ...) {
-    char line[KLW_TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    kl_screen_say(&kl_w.screen, kl_w.front.environment, tone, ms, line, KL_SCREEN_NONE);
-}
-
-void kl_wrapper_say_once(bool *said, const char *format, ...) {
-    char line[KLW_TEXT_MAX];
-    if (*said) return;
-    *said = true;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_WARNING, 4000, line, KL_SCREEN_NONE);
-}
-
-void kl_wrapper_fail(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(kl_w.error, sizeof kl_w.error, format, args);
-    va_end(args);
-    kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_ERROR, 8000, kl_w.error, KL_SCREEN_NONE);
-}
-
-uint32_t kl_wrapper_fps_uhz(double fps) {
-    return fps >= 1 && fps <= 1000 ? (uint32_t)llround(fps * 1e6) : 60000000;
-}
 
 static bool alone(void) {
     return kl_w.mode == KL_MODE_ALONE;
@@ -60,9 +25,6 @@ static bool room(void) {
 }
 static bool core(void) {
     return kl_w.mode != KL_MODE_NONE;
-}
-bool kl_wrapper_local(void) {
-    return room() && (kl_w.phase == KL_PHASE_LOCAL || kl_w.phase == KL_PHASE_FREE);
 }
 
 /* ---- before content ---- */
@@ -217,7 +179,7 @@ RETRO_API bool retro_load_game_special(unsigned type, const struct retro_game_in
 /* The link is left first: nobody waits while the core writes its files. */
 RETRO_API void retro_unload_game(void) {
     if (!core()) return;
-    kl_session_leave(300);
+    kl_phase_leave(300);
     if (kl_w.core.game_loaded) kl_w.core.unload_game();
     kl_w.core.game_loaded = false;
     kl_wish_forget();

@@ -4,6 +4,12 @@
 #include "core_wrapper/words/own_options.h"
 #include "core_wrapper/context/wrapper.h"
 
+struct kl_env_hooks kl_env_hooks;
+
+void kl_env_hook(const struct kl_env_hooks *hooks) {
+    kl_env_hooks = *hooks;
+}
+
 static bool forward(unsigned cmd, void *data) {
     return kl_w.front.environment && kl_w.front.environment(cmd, data);
 }

@@ -4,6 +4,11 @@
 
 #include <stdbool.h>
 
+#include "core_wrapper/env/env.h"
+
+/* As kl_env_hook() has set them. */
+extern struct kl_env_hooks kl_env_hooks;
+
 #define KL_ANSWER(name) bool kl_env_##name(unsigned cmd, void *data)
 
 /* env_ask.c: questions of the core */

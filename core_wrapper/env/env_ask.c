@@ -1,7 +1,6 @@
 /* The core's questions in a room: every machine gets the same answers. */
 #include <string.h>
 
-#include "core_wrapper/match/command.h"
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/env/env_answers.h"
 #include "core_wrapper/context/wrapper.h"
@@ -195,18 +194,10 @@ bool kl_env_perf(unsigned cmd, void *data) {
 
 /* ---- rumble, sensors and lights ---- */
 
-/* The core's port is a seat. If the seat is ours, the frontend's port is its rank among our seats. */
 static bool set_rumble(unsigned port, enum retro_rumble_effect effect, uint16_t strength) {
-    unsigned mask = 0; /* seats that our pads play, which after a swap are not the ones we were given */
-    unsigned rank[KL_MAX_SEATS] = {0}, pads = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(kl_w.status.welcome.seats >> s & 1)) continue;
-        mask |= 1u << kl_command_seat(s);
-        rank[kl_command_seat(s)] = pads++;
-    }
-    bool ours = port < KL_MAX_SEATS && (mask >> port & 1) && kl_w.phase == KL_PHASE_PLAYING;
-    if (ours && kl_w.told.rumble.set_rumble_state)
-        kl_w.told.rumble.set_rumble_state(rank[port], effect, strength);
+    int pad = kl_env_hooks.pad ? kl_env_hooks.pad(port) : -1;
+    if (pad >= 0 && kl_w.told.rumble.set_rumble_state)
+        kl_w.told.rumble.set_rumble_state((unsigned)pad, effect, strength);
     return true;
 }
 

@@ -4,14 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "core_wrapper/match/command.h"
 #include "core_wrapper/words/command_words.h"
-#include "core_wrapper/match/control.h"
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/env/env_answers.h"
-#include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/words/own_options.h"
-#include "core_wrapper/match/play.h"
 #include "core_wrapper/context/wrapper.h"
 
 static bool forward(unsigned cmd, void *data) {
@@ -73,7 +69,7 @@ bool kl_env_system_av_info(unsigned cmd, void *data) {
     if (!av) return false;
     bool other_rate = fabs(av->timing.fps - kl_w.av.timing.fps) >= 1e-9;
     if (kl_w.load == KL_LOAD_NONE) kl_world_rate(kl_wrapper_fps_uhz(av->timing.fps));
-    if (kl_w.load == KL_LOAD_NONE && other_rate) kl_play_rate(av->timing.fps);
+    if (kl_w.load == KL_LOAD_NONE && other_rate && kl_env_hooks.rate) kl_env_hooks.rate(av->timing.fps);
     if (told_before() && same_av(av, &kl_w.av)) return true;
     kl_w.av = *av;
     kl_audio_init(&kl_w.audio, av->timing.sample_rate, av->timing.fps);
@@ -96,7 +92,7 @@ bool kl_env_controllers(unsigned cmd, void *data) {
 }
 
 static void key_event(bool down, unsigned code, uint32_t character, uint16_t modifiers) {
-    if (kl_control_typed(down, code, character)) return;
+    if (kl_env_hooks.typed && kl_env_hooks.typed(down, code, character)) return;
     if (kl_w.phase == KL_PHASE_PLAYING || kl_wrapper_local())
         kl_latch_key(&kl_w.latch, down, code, character, modifiers);
 }
@@ -137,7 +133,7 @@ static unsigned disk_count(void) {
 static bool disk_close_tray(void) {
     unsigned i = kl_w.told.tray_index;
     kl_w.told.tray_open = false;
-    return kl_command_disk(i < disk_count() ? (uint16_t)i : KL_DISK_NONE) == 0;
+    return kl_env_hooks.disk && kl_env_hooks.disk(i < disk_count() ? (uint16_t)i : KL_DISK_NONE) == 0;
 }
 
 static bool disk_eject(bool out) {
@@ -291,5 +287,5 @@ bool kl_env_first_load(unsigned cmd, void *data) {
 
 bool kl_env_netpacket(unsigned cmd, void *data) {
     (void)cmd;
-    return kl_netplay_inner(data);
+    return kl_env_hooks.netpacket && kl_env_hooks.netpacket(data);
 }

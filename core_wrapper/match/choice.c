@@ -10,7 +10,7 @@
 #include "core_wrapper/match/quick.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/match/room_name.h"
-#include "core_wrapper/match/session.h"
+#include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/wish.h"
 #include "core_wrapper/context/wrapper.h"
 #include "net/platform/clock.h"
@@ -30,9 +30,8 @@ static struct {
     char barred[KL_NAME_MAX]; /* a room that we were refused */
     bool made;                /* the room that we are in is ours, for a quick match */
     bool told_no_relay;
-    bool netplay; /* in a room that RetroArch's netplay led to */
-    bool left;    /* by the frontend's own menu: alone, until something is chosen in the core options */
-    struct kl_choice_end end;
+    bool netplay;      /* in a room that RetroArch's netplay led to */
+    bool left;         /* by the frontend's own menu: alone, until something is chosen in the core options */
     uint64_t retry_us; /* the relay did not answer and is asked again then; 0: it is not */
 } c;
 
@@ -139,9 +138,9 @@ static bool join_beside(bool wandering) {
     bool taken = s->refused == KL_REFUSE_FULL || s->refused == KL_REFUSE_FAR ||
                  (s->refused == KL_REFUSE_DOOR && !*kl_w.config.password);
     if (!unnamed || !taken || ++c.nth == KL_ROOM_NAMES) return false;
-    kl_session_leave(0);
+    kl_phase_leave(0);
     if (kl_w.phase == KL_PHASE_READY) kl_w.phase = KL_PHASE_WAITING;
-    if (wandering) kl_session_free();
+    if (wandering) kl_phase_free();
     return join_named(c.said.seats);
 }
 
@@ -160,7 +159,7 @@ static void leave(void) {
     kl_quick_close(c.quick);
     c.quick = NULL;
     c.made = false;
-    kl_session_leave(100);
+    kl_phase_leave(100);
     memset(&kl_w.status, 0, sizeof kl_w.status);
     if (c.netplay) kl_w.config = c.said;
     c.netplay = false;
@@ -173,10 +172,10 @@ static bool go(enum kl_play_mode mode) {
     c.mode = mode;
     c.nth = 0;
     bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
-    c.end.advice[0] = 0;
+    kl_advice_end()->advice[0] = 0;
     c.retry_us = 0;
     if (mode == KL_PLAY_ALONE || runs || !kl_w.attached)
-        kl_session_free();
+        kl_phase_free();
     else
         kl_w.phase = KL_PHASE_WAITING;
     switch (mode) {
@@ -198,13 +197,13 @@ bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint,
     snprintf(to.host, sizeof to.host, "%s", host);
     to.port = port;
     snprintf(to.fingerprint, sizeof to.fingerprint, "%s", fingerprint);
-    if (kl_w.phase == KL_PHASE_PLAYING) kl_session_local();
+    if (kl_w.phase == KL_PHASE_PLAYING) kl_phase_local();
     leave();
     c.netplay = true;
     c.left = false;
     c.mode = KL_PLAY_ROOM;
     kl_w.config = to;
-    kl_session_free(); /* the game runs until the match begins */
+    kl_phase_free(); /* the game runs until the match begins */
     if (join(room, c.said.seats ? c.said.seats : 1)) return true;
     leave();
     return false;
@@ -213,11 +212,12 @@ bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint,
 void kl_choice_netplay_over(void) {
     if (!c.netplay || kl_w.phase == KL_PHASE_PLAYING) return;
     leave();
-    kl_session_free();
+    kl_phase_free();
     c.mode = KL_PLAY_ALONE;
 }
 
 bool kl_choice_open(void) {
+    kl_command_on_again(kl_choice_again);
     c.said = kl_w.config;
     see_menu(c.menu);
     return go(wanted());
@@ -228,7 +228,7 @@ bool kl_choice_open(void) {
 static void enter(const char *room) {
     char name[KL_NAME_MAX];
     snprintf(name, sizeof name, "%s", room);
-    if (kl_w.link) kl_session_leave(100);
+    if (kl_w.link) kl_phase_leave(100);
     if (!join(name, c.said.seats ? c.said.seats : 1)) leave();
 }
 
@@ -264,8 +264,8 @@ static void follow_quick(void) {
  * often the same relay is asked. */
 static void tell_terminal(void) {
     static char told[KL_ADVICE_MAX];
-    if (!kl_w.config.invite || !strcmp(told, c.end.advice)) return;
-    snprintf(told, sizeof told, "%s", c.end.advice);
+    if (!kl_w.config.invite || !strcmp(told, kl_advice_end()->advice)) return;
+    snprintf(told, sizeof told, "%s", kl_advice_end()->advice);
     fprintf(stderr, "[Keylock] %s\n", told);
 }
 
@@ -276,30 +276,30 @@ static void fail(void) {
     char reason[KL_TEXT_MAX];
     bool unreached = !s->refused && !*s->fingerprint && !c.netplay;
     snprintf(reason, sizeof reason, "%s", s->reason);
-    kl_advice(s->refused, reason, kl_w.config.room, c.end.advice);
-    c.end.at_us = kl_now_us();
-    if (!unreached) snprintf(kl_w.error, sizeof kl_w.error, "%.199s", c.end.advice);
-    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", c.end.advice);
+    kl_advice(s->refused, reason, kl_w.config.room, kl_advice_end()->advice);
+    kl_advice_end()->at_us = kl_now_us();
+    if (!unreached) snprintf(kl_w.error, sizeof kl_w.error, "%.199s", kl_advice_end()->advice);
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", kl_advice_end()->advice);
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", reason);
     tell_terminal();
     leave();
-    kl_session_free();
+    kl_phase_free();
     if (unreached) c.retry_us = kl_now_us() + RETRY_US;
     if (!unreached) c.mode = KL_PLAY_ALONE;
 }
 
 bool kl_choice_ended(void) {
-    bool wandering = kl_w.phase == KL_PHASE_FREE || kl_session_ran_free();
+    bool wandering = kl_w.phase == KL_PHASE_FREE || kl_phase_ran_free();
     if (join_beside(wandering)) return true;
     if (c.quick) { /* taken by another in the meantime: look on */
         snprintf(c.barred, sizeof c.barred, "%s", c.made ? "" : kl_w.config.room);
         if (!c.made && kl_w.status.refused == KL_REFUSE_IDENTITY) kl_quick_bar(c.quick, kl_w.config.room);
         kl_wrapper_say(KL_SCREEN_WARNING, 3000, "quick match: %s", kl_w.status.reason);
         c.made = false;
-        kl_session_leave(0);
+        kl_phase_leave(0);
         kl_quick_look(c.quick, "", c.barred);
         if (kl_w.phase == KL_PHASE_READY) kl_w.phase = KL_PHASE_WAITING;
-        if (!kl_w.attached) kl_session_free();
+        if (!kl_w.attached) kl_phase_free();
         return true;
     }
     if (!wandering) return false;
@@ -323,10 +323,6 @@ bool kl_choice_still(void) {
     return c.mode != KL_PLAY_ALONE && !practises();
 }
 
-const struct kl_choice_end *kl_choice_end(void) {
-    return &c.end;
-}
-
 void kl_choice_begun(void) {
     kl_quick_close(c.quick);
     c.quick = NULL;
@@ -344,9 +340,9 @@ static void change(enum kl_play_mode mode) {
     if (playing) kl_wrapper_say(KL_SCREEN_INFO, 4000, "you left the room; the game goes on alone");
     leave();
     if (playing)
-        kl_session_local();
+        kl_phase_local();
     else if (!go(mode))
-        kl_session_free();
+        kl_phase_free();
 }
 
 void kl_choice_leave(void) {
@@ -366,7 +362,7 @@ bool kl_choice_again(void) {
         kl_w.config = c.said = now;
     else
         kl_wrapper_say(KL_SCREEN_WARNING, 4000, "%s", err);
-    if (!go(wanted())) kl_session_free();
+    if (!go(wanted())) kl_phase_free();
     return true;
 }
 
@@ -409,5 +405,6 @@ void kl_choice_turn(uint64_t now_us) {
 void kl_choice_close(void) {
     kl_quick_close(c.quick);
     if (c.said.seats || *c.said.host) kl_w.config = c.said;
+    kl_advice_end()->advice[0] = 0;
     memset(&c, 0, sizeof c);
 }

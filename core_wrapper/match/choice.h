@@ -38,12 +38,6 @@ bool kl_choice_retries(void);
  * want to practise. */
 bool kl_choice_still(void);
 
-/* The end of the last room, or of the way to it. advice "": there is none. */
-struct kl_choice_end {
-    char advice[KL_ADVICE_MAX];
-    uint64_t at_us;
-};
-const struct kl_choice_end *kl_choice_end(void);
 /* Tries the same way again, with the settings of keylock.cfg as they are now. False if there is nothing to
  * try: in a room, on the way to one, or none was wanted. */
 bool kl_choice_again(void);

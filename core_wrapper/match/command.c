@@ -232,6 +232,17 @@ unsigned kl_command_seat(unsigned s) {
     return s < KL_MAX_SEATS ? room.plays[s] : s;
 }
 
+int kl_command_pad(unsigned port) {
+    unsigned seats = kl_w.phase == KL_PHASE_PLAYING ? kl_w.status.welcome.seats : 0;
+    int pad = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        if (!(seats >> s & 1)) continue;
+        if (kl_command_seat(s) == port) return pad;
+        pad++;
+    }
+    return -1;
+}
+
 uint8_t kl_command_played(uint8_t pads) {
     uint8_t played = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
@@ -250,7 +261,6 @@ uint8_t kl_command_pads(uint8_t played) {
 
 void kl_command_begin(void) {
     kl_command_end();
-    kl_command_give_begin();
     kl_w.room = kl_w.status.welcome.params;
 }
 

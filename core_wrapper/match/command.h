@@ -22,6 +22,9 @@ int kl_command_disk(uint16_t index);
 /* The middle part of kl_command_do(): fills in the data that the words leave open, from the room as this
  * machine knows it. Returns 0, or -1 with the reason in answer. */
 int kl_command_fit(struct kl_words *w, char *answer, size_t cap);
+/* The caller's way to try the last room once more; false if there is nothing to try. The word "again" does
+ * that outside of a match. */
+void kl_command_on_again(bool (*again)(void));
 /* A game begins: forgets all commands given before. */
 void kl_command_give_begin(void);
 
@@ -46,6 +49,8 @@ void kl_command_again(const struct kl_frame *f, const struct kl_commands *set, b
 
 /* The seat that the pads of seat s play: s, until somebody swapped. */
 unsigned kl_command_seat(unsigned s);
+/* Our pad, counted from 0, that plays this port of the core in a match; -1: none of ours does. */
+int kl_command_pad(unsigned port);
 /* The seats whose pads play the seats `played`. Players are numbered as the game numbers them, the roster's
  * seats as they were given. */
 uint8_t kl_command_pads(uint8_t played);

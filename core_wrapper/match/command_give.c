@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/words/command_words.h"
 #include "core_wrapper/match/control.h"
@@ -253,8 +252,14 @@ static int tell_queue(char *answer, size_t cap) {
     return 0;
 }
 
+static bool (*again)(void);
+
+void kl_command_on_again(bool (*fn)(void)) {
+    again = fn;
+}
+
 static int try_again(char *answer, size_t cap) {
-    if (!kl_choice_again()) return refuse(answer, cap, "there is nothing to try again");
+    if (!again || !again()) return refuse(answer, cap, "there is nothing to try again");
     snprintf(answer, cap, "trying again");
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "net/platform/clock.h"
 #include "net/platform/local.h"
 #include "core_wrapper/screen/chat.h"
-#include "core_wrapper/match/choice.h"
+#include "core_wrapper/match/advice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/words/command_words.h"
 #include "core_wrapper/words/hotkeys.h"
@@ -88,7 +88,7 @@ static bool pad_rests(uint16_t pad) {
 uint16_t kl_control_pad(unsigned port, uint16_t pad) {
     const char *words;
     bool alone = kl_w.phase == KL_PHASE_FREE && !kl_w.link;
-    if (alone && !*kl_choice_end()->advice) return pad;
+    if (alone && !*kl_advice_end()->advice) return pad;
     if (port == 0 && pad_rests(pad)) return 0;
     uint16_t shown = kl_hotkeys_filter(hotkeys(), port, pad, kl_now_us(), &words);
     if (words) kl_command_key(words);

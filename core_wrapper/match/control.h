@@ -16,8 +16,6 @@
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/words/hotkeys.h"
 
-#define KL_CONTROL_NAME "keylock-session-" /* and the number of the process */
-
 /* Makes the socket. False if this process has one, so this is a second instance. *fd stays -1 if this system
  * has no such sockets. */
 bool kl_control_claim(int *fd);

@@ -8,8 +8,9 @@
 #include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
+#include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
-#include "core_wrapper/core/core_log.h"
+#include "core_wrapper/env/core_log.h"
 #include "core_wrapper/core/declare.h"
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/env/env_answers.h"
@@ -17,7 +18,7 @@
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/play.h"
-#include "core_wrapper/profile/room_profile.h"
+#include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/wish.h"
 
 /* ---- opening ---- */
@@ -87,11 +88,18 @@ static bool may_lock(void) {
     return (c->netplay && kl_netplay_offer()) || *c->host;
 }
 
+static bool netpacket(const void *theirs) {
+    return kl_netplay_inner(theirs);
+}
+
 static int open_core(char *err, size_t err_len) {
+    static const struct kl_env_hooks hooks = {kl_command_pad, kl_play_rate, kl_control_typed, kl_command_disk,
+                                              netpacket};
     char path[4096];
     bool turn = may_lock() || kl_w.config.epoch_set;
     int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
     if (find_core(path, sizeof path, err, err_len) != 0) return -1;
+    kl_env_hook(&hooks);
     kl_gifts_redirect("", NULL, "");
     if (open(&kl_w.core, path, err, err_len) != 0) return -1;
     if (kl_library_find(kl_w.core.handle, KLW_API_SYMBOL)) {

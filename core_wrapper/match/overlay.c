@@ -10,6 +10,7 @@
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/join.h"
+#include "core_wrapper/match/advice.h"
 #include "core_wrapper/screen/remaining.h"
 #include "core_wrapper/draw/unifont.h"
 #include "core_wrapper/context/wrapper.h"
@@ -128,7 +129,7 @@ static void follow_backlog(uint64_t now_us) {
 /* In no room: alone, on the way to one, or refused a moment ago. */
 static void follow_outside(uint64_t now_us) {
     struct kl_panel *p = &o.panel;
-    const struct kl_choice_end *end = kl_choice_end();
+    const struct kl_advice_end *end = kl_advice_end();
     p->stage = KL_PANEL_LOCAL;
     if (*kl_w.content.refusal) {
         p->stage = KL_PANEL_BROKEN;

@@ -3,10 +3,9 @@
 #include <xxhash.h>
 
 #include "net/platform/clock.h"
-#include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/record/record.h"
-#include "core_wrapper/profile/room_profile.h"
+#include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/snapshot.h"
 
@@ -362,9 +361,9 @@ static void begin_free(void) {
     kl_memory_give_saves(&kl_w.memory, &kl_w.core);
 }
 
-void kl_play_local(void) {
+void kl_play_local(bool still) {
     if (kl_w.phase == KL_PHASE_FREE && kl_w.free_begins) begin_free();
-    if (kl_w.phase == KL_PHASE_FREE && play->next_frame >= STILL_FRAMES && kl_choice_still()) {
+    if (kl_w.phase == KL_PHASE_FREE && play->next_frame >= STILL_FRAMES && still) {
         kl_play_idle();
         return;
     }

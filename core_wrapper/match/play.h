@@ -25,7 +25,8 @@ void kl_play_warm_up(void);
 void kl_play_rate(double fps);
 /* One call of retro_run while the lock runs, while we play on alone, and while nothing runs. */
 void kl_play_turn(void);
-void kl_play_local(void); /* also while the core is the player's own */
+/* also while the core is the player's own; still: it waits once it has drawn its first picture */
+void kl_play_local(bool still);
 void kl_play_idle(void);
 
 enum kl_play_from {

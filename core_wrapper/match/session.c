@@ -15,6 +15,7 @@
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/overlay.h"
+#include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/match/slot.h"
@@ -37,7 +38,7 @@ bool kl_session_open(void) {
 static void die(const char *why) {
     kl_wrapper_fail("%s", why);
     kl_w.phase = KL_PHASE_DEAD;
-    kl_session_leave(0);
+    kl_phase_leave(0);
 }
 
 static void give_start(void) {
@@ -52,14 +53,12 @@ static void give_start(void) {
     free(data);
 }
 
-static bool ran_free; /* before the load afresh */
-
 static void load_afresh(void) {
     static struct kl_facts facts;
     char err[KLW_TEXT_MAX];
     size_t len;
     const uint8_t *data = kl_link_start_data(kl_w.link, &len);
-    ran_free = kl_w.phase == KL_PHASE_FREE;
+    kl_phase_loads();
     if (kl_load_afresh(data, len, kl_w.status.prepare.epoch_s, &facts, err, sizeof err) != 0) {
         die(err);
         return;
@@ -69,28 +68,6 @@ static void load_afresh(void) {
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "world turned=%s left=%s", kl_w.world.turned,
                   kl_w.world.left);
     kl_link_ready(kl_w.link, &facts);
-}
-
-/* The player's fast-forward and slow motion would only make the machine stall and stutter. */
-static void hold_pace(bool hold) {
-    struct retro_fastforwarding_override o = {.ratio = -1.0f, .inhibit_toggle = hold};
-    if (kl_w.config.params.clocked && !kl_w.attached)
-        kl_w.front.environment(RETRO_ENVIRONMENT_SET_FASTFORWARDING_OVERRIDE, &o);
-}
-
-void kl_session_free(void) {
-    bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
-    kl_w.phase = KL_PHASE_FREE;
-    if (!runs) kl_w.free_begins = true;
-}
-
-bool kl_session_ran_free(void) {
-    return kl_w.phase == KL_PHASE_READY && ran_free;
-}
-
-void kl_session_local(void) {
-    hold_pace(false);
-    kl_w.phase = KL_PHASE_LOCAL;
 }
 
 /* The host may change it at any time. */
@@ -106,10 +83,11 @@ static void begin(void) {
     kl_w.own_seats = (unsigned)__builtin_popcount(kl_w.status.welcome.seats);
     kl_w.phase = KL_PHASE_PLAYING;
     kl_command_begin();
+    kl_command_give_begin();
     kl_play_begin();
     kl_control_begin();
     kl_record_begin();
-    hold_pace(true);
+    kl_phase_hold_pace(true);
     kl_overlay_begin();
 }
 
@@ -129,8 +107,8 @@ static void end(void) {
     snprintf(kl_w.error, sizeof kl_w.error, "%s", kl_w.status.reason);
     kl_wrapper_say(KL_SCREEN_WARNING, 6000, "the room is gone, the game goes on alone: %s",
                    kl_w.status.reason);
-    kl_session_leave(0);
-    kl_session_local();
+    kl_phase_leave(0);
+    kl_phase_local();
 }
 
 /* ---- messages ---- */
@@ -281,8 +259,8 @@ static void follow_seats(void) {
     const struct kl_roster *r = &kl_w.status.roster;
     bool ready = kl_w.status.phase == KL_STAY_READY, begins = kl_w.status.phase == KL_STAY_PLAYING;
     bool lacks = ready && r->filled < r->players && !room_plays();
-    if (lacks && kl_session_ran_free())
-        kl_session_free();
+    if (lacks && kl_phase_ran_free())
+        kl_phase_free();
     else if (kl_w.phase == KL_PHASE_FREE && ((ready && !lacks) || begins))
         load_afresh();
 }
@@ -323,18 +301,25 @@ void kl_session_update(void) {
     follow(was.phase);
 }
 
+static void follow_netplay(uint64_t now_us) {
+    struct kl_netplay_ask ask = kl_netplay_turn(now_us);
+    const struct kl_url *to = &ask.to;
+    if (ask.leaves) kl_choice_netplay_over();
+    if (ask.enters) kl_netplay_entered(kl_choice_netplay(to->host, to->port, to->fingerprint, to->room));
+}
+
 void kl_session_run(void) {
     uint64_t from_us = kl_now_us();
     kl_w.play.report.event[0] = 0;
     if (kl_w.link) kl_session_update();
     kl_choice_turn(from_us);
-    kl_netplay_turn(from_us);
+    follow_netplay(from_us);
     kl_control_turn(from_us);
     kl_overlay_turn(from_us);
     switch (kl_w.phase) {
     case KL_PHASE_PLAYING: kl_play_turn(); break;
     case KL_PHASE_FREE:
-    case KL_PHASE_LOCAL: kl_play_local(); break;
+    case KL_PHASE_LOCAL: kl_play_local(kl_choice_still()); break;
     case KL_PHASE_IDLE:
     case KL_PHASE_WAITING:
     case KL_PHASE_READY:
@@ -344,22 +329,9 @@ void kl_session_run(void) {
     kl_record_turn(from_us, &kl_w.play.report);
 }
 
-/* Gives the seat up if the relay knows so: by our goodbye, or by its own message. */
-void kl_session_leave(unsigned linger_ms) {
-    const struct kl_stay_status *s = &kl_w.status;
-    if (kl_w.link) kl_link_status(kl_w.link, &kl_w.status);
-    bool is_in = s->phase >= KL_STAY_WAITING && s->phase <= KL_STAY_PLAYING;
-    if (kl_w.desync_owed) kl_record_desync(); /* no more frames will come */
-    kl_w.desync_owed = false;
-    kl_record_close();
-    kl_link_close(kl_w.link, linger_ms);
-    kl_w.link = NULL;
-    kl_join_close(is_in || s->refused);
-}
-
 void kl_session_close(void) {
-    if (kl_w.phase == KL_PHASE_PLAYING) hold_pace(false);
-    kl_session_leave(LINGER_MS);
+    if (kl_w.phase == KL_PHASE_PLAYING) kl_phase_hold_pace(false);
+    kl_phase_leave(LINGER_MS);
     kl_choice_close();
     kl_w.phase = KL_PHASE_IDLE;
     kl_overlay_reset();

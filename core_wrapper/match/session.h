@@ -14,13 +14,6 @@ bool kl_session_open(void);
 void kl_session_update(void);
 /* Once in each retro_run. */
 void kl_session_run(void);
-/* The core runs as the player's own: before a room, while a room waits, and after leaving one. */
-void kl_session_free(void);
-/* True if the core stands still, loaded for the room, and ran as the player's own before. */
-bool kl_session_ran_free(void);
-void kl_session_local(void);
-/* Leaves the room; the core is not touched. Harmless without a room. */
-void kl_session_leave(unsigned linger_ms);
 /* Leaves, and forgets the session: folders, claim, messages said. */
 void kl_session_close(void);
 

@@ -9,7 +9,6 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/netplay/carrier.h"
 #include "core_wrapper/netplay/channel.h"
-#include "core_wrapper/match/choice.h"
 #include "core_wrapper/netplay/reach.h"
 #include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/context/wrapper.h"
@@ -53,6 +52,7 @@ static struct {
     } guest[GUESTS + 1];                    /* by RetroArch's number; a guest has the host as 0 */
     struct kl_carrier *carrier[GUESTS + 1]; /* for whom the channel carries the match itself; so numbered */
     bool cut;                               /* guest: the channel ended, or is a new one */
+    struct kl_netplay_ask ask;              /* for the next turn's caller */
 } n;
 
 /* ---- packets ---- */
@@ -218,15 +218,29 @@ static void serve(uint64_t now_us) {
         give_ticket(next, now_us);
 }
 
+static void enter(const char *host, uint16_t port, const char *fingerprint, const char *room) {
+    struct kl_url *to = &n.ask.to;
+    n.ask.enters = true;
+    to->port = port;
+    snprintf(to->host, sizeof to->host, "%s", host);
+    snprintf(to->fingerprint, sizeof to->fingerprint, "%s", fingerprint);
+    snprintf(to->room, sizeof to->room, "%s", room);
+}
+
+void kl_netplay_entered(bool begun) {
+    if (!n.host && !begun) say_outcome(KL_CHANNEL_FAILED);
+    if (!n.host || !begun) return;
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "netplay: opening a room for guests");
+    kl_wrapper_say(KL_SCREEN_INFO, 4000, "a room is open for guests");
+}
+
 static void open_room(const char *host, uint16_t port, const char *fingerprint) {
     char room[KL_NAME_MAX];
     uint8_t secret[10];
     randombytes_buf(secret, sizeof secret);
     memcpy(room, "np-", 3);
     sodium_bin2hex(room + 3, sizeof room - 3, secret, sizeof secret);
-    if (!kl_choice_netplay(host, port, fingerprint, room)) return;
-    kl_screen_log(&kl_w.screen, kl_w.front.environment, "netplay: opening a room for guests");
-    kl_wrapper_say(KL_SCREEN_INFO, 4000, "a room is open for guests");
+    enter(host, port, fingerprint, room);
 }
 
 /* Without a relay this machine is one, from now until the match is over. */
@@ -309,7 +323,7 @@ static bool enter_room(void) {
     }
     kl_screen_log(&kl_w.screen, kl_w.front.environment, "netplay: a ticket for a room on %s:%u", t->host,
                   t->port);
-    if (!kl_choice_netplay(t->host, t->port, t->fingerprint, t->room)) say_outcome(KL_CHANNEL_FAILED);
+    enter(t->host, t->port, t->fingerprint, t->room);
     return true;
 }
 
@@ -428,7 +442,7 @@ static void stop(void) {
     else if (kl_w.phase == KL_PHASE_PLAYING)
         kl_wrapper_say(KL_SCREEN_INFO, 5000, "netplay ended, the match goes on: choose Alone to leave");
     else if (n.in_room || kl_w.link)
-        kl_choice_netplay_over();
+        n.ask = (struct kl_netplay_ask){.leaves = true};
 }
 
 static void poll(void) {
@@ -481,7 +495,7 @@ static void note_silence(uint64_t now_us) {
 static void follow_room(void) {
     bool in = kl_w.link && kl_w.status.phase >= KL_STAY_WAITING && kl_w.status.phase < KL_STAY_ENDED;
     n.in_room = n.in_room || in;
-    if (n.host || n.told || !n.ticket.port || n.room_wanted) return;
+    if (n.host || n.told || !n.ticket.port || n.room_wanted || n.ask.enters) return;
     if (in)
         say_outcome(KL_CHANNEL_IN);
     else if (!kl_w.link)
@@ -495,7 +509,7 @@ static void receive_more(void) {
     if (n.poll_receive) n.poll_receive();
 }
 
-void kl_netplay_turn(uint64_t now_us) {
+static void turn(uint64_t now_us) {
     if (n.hosted) end_relay();
     if (!n.host && !kl_w.link && !n.room_wanted) end_carrying(0);
     if (!n.active) return;
@@ -505,6 +519,13 @@ void kl_netplay_turn(uint64_t now_us) {
     follow_room();
     note_silence(now_us);
     if (n.host && n.in_room && kl_w.link && kl_w.status.welcome.host) serve(now_us);
+}
+
+struct kl_netplay_ask kl_netplay_turn(uint64_t now_us) {
+    turn(now_us);
+    struct kl_netplay_ask ask = n.ask;
+    n.ask = (struct kl_netplay_ask){0};
+    return ask;
 }
 
 void kl_netplay_send(void) {

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/session/url.h"
+
 /* As in newer headers of libretro.h: SET_NETPACKET_INTERFACE and its struct. */
 #define KL_NETPACKET_CALL      78
 #define KL_NETPACKET_RELIABLE  1
@@ -39,9 +41,17 @@ bool kl_netplay_offer(void);
  * interface. */
 bool kl_netplay_inner(const struct kl_netpacket *core);
 
+/* What the netplay session wants of the match. First `leaves`, then `enters`. */
+struct kl_netplay_ask {
+    bool leaves;      /* the session is over: its room is left, if no match has begun in it */
+    bool enters;      /* the room `to` is entered, and kl_netplay_entered() told */
+    struct kl_url to; /* port, host, fingerprint ("" for any) and room */
+};
 /* Once in each retro_run, before its frames: follows the room of the netplay session; at the host also
  * newcomers and their tickets. */
-void kl_netplay_turn(uint64_t now_us);
+struct kl_netplay_ask kl_netplay_turn(uint64_t now_us);
+/* The answer to `enters`: entering has begun, or cannot. */
+void kl_netplay_entered(bool begun);
 /* Once in each retro_run, after its frames: sends the datagrams that the packet interface carries
  * (carrier.h). */
 void kl_netplay_send(void);

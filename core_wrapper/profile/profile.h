@@ -16,7 +16,7 @@
 #define KLW_PROFILE_H
 
 #include "net/engine/facts.h"
-#include "core_wrapper/core/mask.h"
+#include "core_wrapper/profile/mask.h"
 
 #define KL_PROFILE_FORMAT   2         /* of "keylock_profile" */
 #define KL_PROFILE_MAX      (4 << 20) /* bytes of a file */

@@ -14,6 +14,8 @@
 #include "net/engine/msg.h"
 
 #define KL_WORDS_MAX 512 /* bytes of a line, NUL included */
+/* The local socket that takes such lines (control.h): this, and the number of the process. */
+#define KL_CONTROL_NAME "keylock-session-"
 #define KL_WORDS_HELP                                                                                        \
     "pause, resume, reset, again, chat, save, load, panel, option KEY=VALUE, disk N, swap A B, give A "      \
     "NAME, "                                                                                                 \

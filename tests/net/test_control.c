@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core_wrapper/match/control.h"
+#include "core_wrapper/words/command_words.h"
 #include "core_wrapper/words/own_options.h"
 #include "core_wrapper/context/wrapper.h"
 

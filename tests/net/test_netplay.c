@@ -53,6 +53,12 @@ static void come(unsigned from, const struct kl_channel_packet *p) {
     ours.receive(bytes, (size_t)len, (uint16_t)from);
 }
 
+/* No game is loaded: no room can be entered. */
+static void turn(void) {
+    struct kl_netplay_ask ask = kl_netplay_turn(kl_now_us());
+    if (ask.enters) kl_netplay_entered(false);
+}
+
 static struct kl_channel_packet greeting(void) {
     return (struct kl_channel_packet){
         .kind = KL_CHANNEL_GREET, .version = KL_CHANNEL_VERSION, .protocol = KL_PROTOCOL_VERSION};
@@ -128,7 +134,7 @@ static void the_host_takes_no_garbage(void **state) {
     come(65535, &p);
     come(0, &p);
     assert_int_equal(out.count, 4);
-    kl_netplay_turn(kl_now_us());
+    turn();
 }
 
 static void a_guest_takes_one_ticket(void **state) {
@@ -140,21 +146,21 @@ static void a_guest_takes_one_ticket(void **state) {
     assert_int_equal(out.count, 2); /* and a beat */
     come(0, &hello);
     come(1, &p); /* another guest's */
-    kl_netplay_turn(kl_now_us());
+    turn();
     assert_int_equal(out.count, 2);
     come(0, &p);
-    kl_netplay_turn(kl_now_us()); /* no game is loaded: no room */
+    turn(); /* no game is loaded: no room */
     assert_int_equal(out.count, 3);
     assert_int_equal(out.packet.kind, KL_CHANNEL_OUTCOME);
     assert_int_equal(out.packet.outcome, KL_CHANNEL_FAILED);
     come(0, &p); /* again, and another */
     p = ticket("np-2");
     come(0, &p);
-    kl_netplay_turn(kl_now_us());
+    turn();
     assert_int_equal(out.count, 3);
     ours.stop();
     come(0, &p);
-    kl_netplay_turn(kl_now_us());
+    turn();
     assert_int_equal(out.count, 3);
 }
 
@@ -167,7 +173,7 @@ static void a_beat_may_come_before_the_greeting(void **state) {
     come(0, &beat);
     come(0, &hello);
     come(0, &p);
-    kl_netplay_turn(kl_now_us()); /* no game is loaded: no room */
+    turn(); /* no game is loaded: no room */
     assert_int_equal(out.packet.kind, KL_CHANNEL_OUTCOME);
     ours.stop();
     ours.start(0, send_packet, NULL);
@@ -182,7 +188,7 @@ static void a_guest_takes_none_from_a_stranger(void **state) {
     come(0, &p);
     come(0, &hello);
     come(0, &p);
-    kl_netplay_turn(kl_now_us());
+    turn();
     assert_int_equal(out.count, 0);
     struct kl_channel_packet no = {.kind = KL_CHANNEL_REFUSE};
     strcpy(no.text, "another version");
@@ -206,7 +212,7 @@ static void nobody_is_carried_without_a_ticket_for_it(void **state) {
     assert_non_null(strstr(out.packet.text, "expected no datagrams"));
     come(2, &p);
     assert_int_equal(out.count, 3);
-    kl_netplay_turn(kl_now_us());
+    turn();
     kl_netplay_send();
     assert_int_equal(out.count, 3);
 }
@@ -236,7 +242,7 @@ static void the_channel_is_read_once_a_turn(void **state) {
     polled = 0;
     ours.start(1, send_packet, read_more);
     for (unsigned i = 0; i < 5; i++)
-        kl_netplay_turn(kl_now_us());
+        turn();
     assert_int_equal(polled, 3); /* it may end the session */
 }
 

@@ -24,7 +24,7 @@ import sys
 
 NET = ["net/platform", "net/engine", "net/session", "net/transport"]
 PURE_WRAPPER = ["core_wrapper/draw", "core_wrapper/words", "core_wrapper/world", "core_wrapper/core", "core_wrapper/frame",
-                "core_wrapper/start"]
+                "core_wrapper/profile", "core_wrapper/start"]
 FACE = ["core_wrapper/abi/wrapper_api", "core_wrapper/abi/keylock_api"]
 RELAY = ["net/relay/hosted", "net/relay/invitation"]
 LAYERS = {
@@ -39,23 +39,22 @@ LAYERS = {
     "core_wrapper/world": ["net/platform"],
     "core_wrapper/core": ["net/platform", "net/engine"],
     "core_wrapper/frame": ["net/engine", "core_wrapper/draw"],
-    "core_wrapper/start": NET + ["core_wrapper/world", "core_wrapper/core"],
+    "core_wrapper/profile": ["net/platform", "net/engine"],
+    "core_wrapper/start": NET + ["core_wrapper/world", "core_wrapper/core", "core_wrapper/profile"],
     "core_wrapper/screen": NET + ["core_wrapper/draw"],
     "core_wrapper/context": ["net/engine"] + FACE,
-    "core_wrapper/profile": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/context"],
     "core_wrapper/record": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/context"],
     "core_wrapper/netplay": NET + RELAY + ["core_wrapper/words", "core_wrapper/start", "core_wrapper/screen", "core_wrapper/context"],
     "core_wrapper/env": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/context"],
-    "core_wrapper/match": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/context", "core_wrapper/profile",
-                                                       "core_wrapper/record", "core_wrapper/netplay", "core_wrapper/env"],
+    "core_wrapper/match": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/context", "core_wrapper/record",
+                                                       "core_wrapper/netplay", "core_wrapper/env"],
     "core_wrapper/abi": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/context", "core_wrapper/netplay", "core_wrapper/env",
                                               "core_wrapper/match"],
     "core_wrapper/tool/common": NET + PURE_WRAPPER,
     "core_wrapper/tool/headless": NET + PURE_WRAPPER + FACE + ["core_wrapper/tool/common"],
     "core_wrapper/tool/run": NET + PURE_WRAPPER + FACE + ["core_wrapper/record", "core_wrapper/tool/common", "core_wrapper/tool/headless"],
     "core_wrapper/tool/desync": NET + PURE_WRAPPER + ["core_wrapper/record", "core_wrapper/tool/common", "core_wrapper/tool/headless"],
-    "core_wrapper/tool/probe": NET + PURE_WRAPPER + ["core_wrapper/profile", "core_wrapper/tool/common", "core_wrapper/tool/headless",
-                                                     "core_wrapper/tool/desync"],
+    "core_wrapper/tool/probe": NET + PURE_WRAPPER + ["core_wrapper/tool/common", "core_wrapper/tool/headless", "core_wrapper/tool/desync"],
     "core_wrapper/tool/setup": NET + PURE_WRAPPER + FACE + ["core_wrapper/tool/common"],
     "core_wrapper/tool/play": NET + PURE_WRAPPER + RELAY + ["core_wrapper/tool/common", "core_wrapper/tool/setup"],
     "core_wrapper/tool": FACE + ["core_wrapper/tool/" + name for name in ("common", "headless", "run", "desync", "probe", "setup", "play")],

@@ -5,7 +5,6 @@
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "core_wrapper/words/command_words.h"
-#include "core_wrapper/match/control.h"
 
 #include <errno.h>
 #include <getopt.h>

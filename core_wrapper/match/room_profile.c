@@ -1,4 +1,4 @@
-#include "core_wrapper/profile/room_profile.h"
+#include "core_wrapper/match/room_profile.h"
 
 #include <stdio.h>
 #include <string.h>

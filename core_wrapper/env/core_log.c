@@ -1,4 +1,4 @@
-#include "core_wrapper/core/core_log.h"
+#include "core_wrapper/env/core_log.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-#include "core_wrapper/core/mask.h"
+#include "core_wrapper/profile/mask.h"
 
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack; its layout is fixed since 0.8 */
 #include <xxhash.h>

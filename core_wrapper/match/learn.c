@@ -1,4 +1,4 @@
-#include "core_wrapper/profile/learn.h"
+#include "core_wrapper/match/learn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "net/platform/file.h"
 #include "net/platform/process.h"
-#include "core_wrapper/profile/room_profile.h"
+#include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/context/wrapper.h"
 
 static struct kl_process measuring;
