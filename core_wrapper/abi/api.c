@@ -10,19 +10,19 @@
 #include <string.h>
 
 static void set_frame_limit(uint32_t frames) {
-    kl_w.attached = true;
+    kl_w.emu.runner = true;
     kl_w.play.limit = frames;
 }
 
 static void set_hash_callback(klw_hash_fn fn, void *user) {
-    kl_w.attached = true;
+    kl_w.emu.runner = true;
     kl_w.play.hash_fn = fn;
     kl_w.play.hash_user = user;
 }
 
 static enum klw_phase phase(void) {
     if (kl_w.mode != KL_MODE_ROOM) return kl_w.mode == KL_MODE_ALONE ? KLW_ALONE : KLW_ENDED;
-    switch (kl_w.phase) {
+    switch (kl_w.emu.phase) {
     case KL_PHASE_WAITING:
     case KL_PHASE_READY: return KLW_CONNECTING;
     case KL_PHASE_PLAYING:
@@ -36,7 +36,7 @@ static enum klw_phase phase(void) {
 }
 
 static void report(struct klw_report *out) {
-    kl_w.attached = true;
+    kl_w.emu.runner = true;
     *out = kl_w.play.report;
     out->phase = phase();
 }
@@ -56,8 +56,8 @@ static void fill_final(struct klw_final *out) {
     out->late_frames = s->late_frames;
     out->sent_bytes = s->sent_bytes;
     out->received_bytes = s->received_bytes;
-    snprintf(out->turned, sizeof out->turned, "%.*s", KLW_TEXT_MAX - 1, kl_w.world.turned);
-    snprintf(out->left, sizeof out->left, "%.*s", KLW_TEXT_MAX - 1, kl_w.world.left);
+    snprintf(out->turned, sizeof out->turned, "%.*s", KLW_TEXT_MAX - 1, kl_w.emu.turned.turned);
+    snprintf(out->left, sizeof out->left, "%.*s", KLW_TEXT_MAX - 1, kl_w.emu.turned.left);
 }
 
 /* The relay's word on this frame: as finish() returns it, or 1 while it is not here. */
@@ -102,7 +102,7 @@ static void heal(unsigned timeout_ms) {
 
 static int finish(unsigned timeout_ms, struct klw_final *out) {
     int result = 0;
-    if (kl_w.link && kl_w.phase == KL_PHASE_PLAYING && kl_w.play.next_frame) {
+    if (kl_w.link && kl_w.emu.phase == KL_PHASE_PLAYING && kl_w.play.next_frame) {
         uint32_t label = kl_w.play.next_frame - 1;
         heal(timeout_ms);
         kl_play_hash(label);
@@ -112,7 +112,7 @@ static int finish(unsigned timeout_ms, struct klw_final *out) {
     fill_final(out);
     if (kl_w.link) {
         kl_phase_leave(timeout_ms < 1000 ? timeout_ms : 1000);
-        kl_w.phase = KL_PHASE_DEAD;
+        kl_w.emu.phase = KL_PHASE_DEAD;
     }
     return result;
 }

@@ -38,34 +38,34 @@ RETRO_API void retro_set_environment(retro_environment_t callback) {
     kl_w.screen.asked = false;
     kl_load_open(false);
     if (alone())
-        kl_w.core.set_environment(kl_env_alone);
-    else if (room() && kl_w.phase == KL_PHASE_IDLE)
-        kl_w.core.set_environment(kl_env_room);
+        kl_w.emu.core.set_environment(kl_emulator_environment(&kl_w.emu));
+    else if (room() && kl_w.emu.phase == KL_PHASE_IDLE)
+        kl_w.emu.core.set_environment(kl_emulator_environment(&kl_w.emu));
 }
 
 RETRO_API void retro_set_video_refresh(retro_video_refresh_t callback) {
     kl_w.front.video = callback;
-    if (alone()) kl_w.core.set_video_refresh(callback);
+    if (alone()) kl_w.emu.core.set_video_refresh(callback);
 }
 
 RETRO_API void retro_set_audio_sample(retro_audio_sample_t callback) {
     kl_w.front.audio_sample = callback;
-    if (alone()) kl_w.core.set_audio_sample(callback);
+    if (alone()) kl_w.emu.core.set_audio_sample(callback);
 }
 
 RETRO_API void retro_set_audio_sample_batch(retro_audio_sample_batch_t callback) {
     kl_w.front.audio_batch = callback;
-    if (alone()) kl_w.core.set_audio_sample_batch(callback);
+    if (alone()) kl_w.emu.core.set_audio_sample_batch(callback);
 }
 
 RETRO_API void retro_set_input_poll(retro_input_poll_t callback) {
     kl_w.front.input_poll = callback;
-    if (alone()) kl_w.core.set_input_poll(callback);
+    if (alone()) kl_w.emu.core.set_input_poll(callback);
 }
 
 RETRO_API void retro_set_input_state(retro_input_state_t callback) {
     kl_w.front.input_state = callback;
-    if (alone()) kl_w.core.set_input_state(callback);
+    if (alone()) kl_w.emu.core.set_input_state(callback);
 }
 
 /* The frontend keeps pointers to these strings, so they must outlive the core, which is reopened for another
@@ -86,7 +86,7 @@ RETRO_API void retro_get_system_info(struct retro_system_info *info) {
     memset(info, 0, sizeof *info);
     kl_load_open(false);
     if (core()) {
-        kl_w.core.get_system_info(info);
+        kl_w.emu.core.get_system_info(info);
         rename_core(info);
         return;
     }
@@ -98,9 +98,9 @@ RETRO_API void retro_get_system_info(struct retro_system_info *info) {
 /* A core that was found late, because the frontend's folders were unknown, has missed the earlier calls:
  * repeat them. */
 static void catch_up(void) {
-    const void *before = kl_w.core.handle;
+    const void *before = kl_w.emu.core.handle;
     kl_load_open(true);
-    if (kl_w.core.handle == before || !core()) return;
+    if (kl_w.emu.core.handle == before || !core()) return;
     retro_set_environment(kl_w.front.environment);
     if (kl_w.front.video) retro_set_video_refresh(kl_w.front.video);
     if (kl_w.front.audio_sample) retro_set_audio_sample(kl_w.front.audio_sample);
@@ -111,14 +111,14 @@ static void catch_up(void) {
 
 RETRO_API void retro_init(void) {
     catch_up();
-    if (!core() || kl_w.core.initialised) return;
-    kl_w.core.init();
-    kl_w.core.initialised = true;
+    if (!core() || kl_w.emu.core.initialised) return;
+    kl_w.emu.core.init();
+    kl_w.emu.core.initialised = true;
 }
 
 RETRO_API void retro_deinit(void) {
-    if (core() && kl_w.core.initialised) kl_w.core.deinit();
-    kl_w.core.initialised = false;
+    if (core() && kl_w.emu.core.initialised) kl_w.emu.core.deinit();
+    kl_w.emu.core.initialised = false;
     kl_session_close();
     kl_netplay_close();
     kl_unifont_drop();
@@ -128,7 +128,7 @@ RETRO_API void retro_deinit(void) {
 
 static bool load_alone(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
     struct retro_system_av_info av = {0};
-    struct kl_core *c = &kl_w.core;
+    struct kl_core *c = &kl_w.emu.core;
     c->game_loaded = special ? c->load_game_special(type, info, count) : c->load_game(info);
     if (!c->game_loaded) {
         kl_wrapper_fail("the core %s could not load %s", c->path,
@@ -138,7 +138,7 @@ static bool load_alone(bool special, unsigned type, const struct retro_game_info
     kl_w.play.next_frame = 0;
     if (kl_w.config.epoch_set) {
         c->get_system_av_info(&av);
-        kl_world_rate(kl_wrapper_fps_uhz(av.timing.fps));
+        kl_world_rate(kl_w.emu.world, kl_emulator_fps_uhz(av.timing.fps));
     }
     return true;
 }
@@ -148,8 +148,8 @@ static bool load_room(bool special, unsigned type, const struct retro_game_info 
         kl_wrapper_fail("run-ahead cannot join the room: turn run-ahead off");
         return false;
     }
-    kl_memory_free(&kl_w.memory);
-    kl_content_free(&kl_w.content);
+    kl_memory_free(&kl_w.emu.memory);
+    kl_content_free(&kl_w.emu.content);
     kl_w.own_saves = kl_choice_alone();
     if (kl_load_first(special, type, info, count) && kl_session_open()) return true;
     kl_session_close();
@@ -180,54 +180,54 @@ RETRO_API bool retro_load_game_special(unsigned type, const struct retro_game_in
 RETRO_API void retro_unload_game(void) {
     if (!core()) return;
     kl_phase_leave(300);
-    if (kl_w.core.game_loaded) kl_w.core.unload_game();
-    kl_w.core.game_loaded = false;
+    if (kl_w.emu.core.game_loaded) kl_w.emu.core.unload_game();
+    kl_w.emu.core.game_loaded = false;
     kl_wish_forget();
     if (!room()) return;
-    kl_memory_detach(&kl_w.memory);
+    kl_memory_detach(&kl_w.emu.memory);
     kl_session_close();
 }
 
 RETRO_API void retro_get_system_av_info(struct retro_system_av_info *info) {
     memset(info, 0, sizeof *info);
     if (alone())
-        kl_w.core.get_system_av_info(info);
+        kl_w.emu.core.get_system_av_info(info);
     else if (room())
-        *info = kl_w.av;
+        *info = kl_w.emu.av;
 }
 
 RETRO_API unsigned retro_get_region(void) {
-    return kl_w.core.game_loaded ? kl_w.core.get_region() : RETRO_REGION_NTSC;
+    return kl_w.emu.core.game_loaded ? kl_w.emu.core.get_region() : RETRO_REGION_NTSC;
 }
 
 /* ---- running ---- */
 
 RETRO_API void retro_run(void) {
     if (alone()) {
-        if (kl_w.config.epoch_set) kl_world_frame(kl_w.play.next_frame);
+        if (kl_w.config.epoch_set) kl_world_frame(kl_w.emu.world, kl_w.play.next_frame);
         kl_w.play.report.run = 1;
         kl_w.play.report.first = kl_w.play.report.last = kl_w.play.next_frame++;
-        kl_w.core.run();
+        kl_w.emu.core.run();
         kl_choice_turn(kl_now_us());
     } else if (room())
         kl_session_run();
 }
 
 RETRO_API void retro_set_controller_port_device(unsigned port, unsigned device) {
-    if (alone()) kl_w.core.set_controller_port_device(port, device);
+    if (alone()) kl_w.emu.core.set_controller_port_device(port, device);
     if (!room() || port >= KL_MAX_SEATS) return;
     bool changed = !(kl_w.device_set >> port & 1) || kl_w.device[port] != device;
     kl_w.device[port] = device;
     kl_w.device_set |= (uint8_t)(1u << port);
-    if (kl_wrapper_local())
-        kl_w.core.set_controller_port_device(port, device);
-    else if (changed && kl_w.phase == KL_PHASE_PLAYING)
+    if (kl_emulator_local(&kl_w.emu))
+        kl_w.emu.core.set_controller_port_device(port, device);
+    else if (changed && kl_w.emu.phase == KL_PHASE_PLAYING)
         kl_wrapper_say(KL_SCREEN_WARNING, 4000, "the host decides the controllers while the room plays");
 }
 
 RETRO_API void retro_reset(void) {
-    if (alone() || kl_wrapper_local())
-        kl_w.core.reset();
+    if (alone() || kl_emulator_local(&kl_w.emu))
+        kl_w.emu.core.reset();
     else if (room())
         kl_command_key("reset"); /* everybody's, at the next keyframe */
 }
@@ -235,47 +235,47 @@ RETRO_API void retro_reset(void) {
 /* ---- states, cheats: nothing private while locked ---- */
 
 static bool own_states(void) {
-    return alone() || kl_wrapper_local();
+    return alone() || kl_emulator_local(&kl_w.emu);
 }
 
 /* 0 while loading, so that rewind and run-ahead are not even set up. Larger in play, so that a player who
  * saves or loads a state gets our message. */
 RETRO_API size_t retro_serialize_size(void) {
-    if (own_states()) return kl_w.core.serialize_size();
-    return room() && kl_w.phase == KL_PHASE_PLAYING ? kl_w.play.buffer.size + 1 : 0;
+    if (own_states()) return kl_w.emu.core.serialize_size();
+    return room() && kl_w.emu.phase == KL_PHASE_PLAYING ? kl_w.play.buffer.size + 1 : 0;
 }
 
 RETRO_API bool retro_serialize(void *data, size_t size) {
-    if (own_states()) return kl_w.core.serialize(data, size);
+    if (own_states()) return kl_w.emu.core.serialize(data, size);
     kl_wrapper_say_once(&kl_w.said_states, "savestates, rewind and run-ahead are off in a room");
     return false;
 }
 
 RETRO_API bool retro_unserialize(const void *data, size_t size) {
-    if (own_states()) return kl_w.core.unserialize(data, size);
+    if (own_states()) return kl_w.emu.core.unserialize(data, size);
     if (room()) kl_wrapper_say_once(&kl_w.said_loads, "your own states cannot be loaded in a room");
     return false;
 }
 
 RETRO_API void retro_cheat_reset(void) {
-    if (own_states()) kl_w.core.cheat_reset();
+    if (own_states()) kl_w.emu.core.cheat_reset();
 }
 
 RETRO_API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
     if (own_states())
-        kl_w.core.cheat_set(index, enabled, code);
+        kl_w.emu.core.cheat_set(index, enabled, code);
     else if (room() && enabled)
         kl_wrapper_say_once(&kl_w.said_cheats, "cheats are off in a room");
 }
 
 RETRO_API void *retro_get_memory_data(unsigned id) {
-    if (alone()) return kl_w.core.get_memory_data(id);
-    return room() ? kl_memory_data(&kl_w.memory, id) : NULL;
+    if (alone()) return kl_w.emu.core.get_memory_data(id);
+    return room() ? kl_memory_data(&kl_w.emu.memory, id) : NULL;
 }
 
 RETRO_API size_t retro_get_memory_size(unsigned id) {
-    if (alone()) return kl_w.core.get_memory_size(id);
-    return room() ? kl_memory_size(&kl_w.memory, id) : 0;
+    if (alone()) return kl_w.emu.core.get_memory_size(id);
+    return room() ? kl_memory_size(&kl_w.emu.memory, id) : 0;
 }
 
 /* The library goes, perhaps without retro_deinit: a thread of ours must not stay behind. */
@@ -285,5 +285,6 @@ __attribute__((destructor)) static void leave(void) {
     kl_netplay_close();
     kl_wish_forget();
     kl_unifont_drop();
-    if (kl_w.core.handle) kl_core_close(&kl_w.core);
+    if (kl_w.emu.core.handle) kl_core_close(&kl_w.emu.core);
+    kl_emulator_end(&kl_w.emu);
 }

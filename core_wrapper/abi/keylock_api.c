@@ -40,9 +40,9 @@ static enum keylock_state of_link(void) {
 }
 
 static enum keylock_state find_state(void) {
-    if (!kl_w.core.game_loaded || kl_w.mode == KL_MODE_NONE) return KEYLOCK_IDLE;
+    if (!kl_w.emu.core.game_loaded || kl_w.mode == KL_MODE_NONE) return KEYLOCK_IDLE;
     if (kl_w.mode == KL_MODE_ALONE) return KEYLOCK_ALONE;
-    if (kl_w.phase == KL_PHASE_DEAD) return KEYLOCK_ENDED;
+    if (kl_w.emu.phase == KL_PHASE_DEAD) return KEYLOCK_ENDED;
     if (kl_choice_looking()) return KEYLOCK_LOOKING;
     return kl_w.link ? of_link() : KEYLOCK_ALONE;
 }

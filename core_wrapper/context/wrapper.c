@@ -1,6 +1,5 @@
 #include "core_wrapper/context/wrapper.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -32,12 +31,4 @@ void kl_wrapper_fail(const char *format, ...) {
     vsnprintf(kl_w.error, sizeof kl_w.error, format, args);
     va_end(args);
     kl_screen_say(&kl_w.screen, kl_w.front.environment, KL_SCREEN_ERROR, 8000, kl_w.error, KL_SCREEN_NONE);
-}
-
-uint32_t kl_wrapper_fps_uhz(double fps) {
-    return fps >= 1 && fps <= 1000 ? (uint32_t)llround(fps * 1e6) : 60000000;
-}
-
-bool kl_wrapper_local(void) {
-    return kl_w.mode == KL_MODE_ROOM && (kl_w.phase == KL_PHASE_LOCAL || kl_w.phase == KL_PHASE_FREE);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core_wrapper/env/env_answers.h"
-#include "core_wrapper/context/wrapper.h"
 
 static retro_log_printf_t front; /* the frontend's */
 static char error[128];
@@ -28,9 +27,9 @@ static void on_log(enum retro_log_level level, const char *format, ...) {
     if (front) front(level, "%s", text);
 }
 
-bool kl_env_log(unsigned cmd, void *data) {
+bool kl_env_log(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_log_callback *out = data, theirs = {0};
-    if (!kl_w.front.environment || !kl_w.front.environment(cmd, &theirs) || !theirs.log) return false;
+    if (!kl_env_forward(e, cmd, &theirs) || !theirs.log) return false;
     front = theirs.log;
     if (out) out->log = on_log;
     return true;

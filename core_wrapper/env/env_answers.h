@@ -6,10 +6,7 @@
 
 #include "core_wrapper/env/env.h"
 
-/* As kl_env_hook() has set them. */
-extern struct kl_env_hooks kl_env_hooks;
-
-#define KL_ANSWER(name) bool kl_env_##name(unsigned cmd, void *data)
+#define KL_ANSWER(name) bool kl_env_##name(struct kl_emulator *e, unsigned cmd, void *data)
 
 /* env_ask.c: questions of the core */
 KL_ANSWER(can_dupe);
@@ -62,8 +59,29 @@ KL_ANSWER(netpacket);
 
 /* env_hw.c: hardware rendering */
 KL_ANSWER(hw_render);
-void kl_env_hw_leave(void); /* the library goes: its context is destroyed */
-void kl_env_hw_enter(void); /* it is there again: its context is made */
+void kl_env_hw_leave(struct kl_emulator *e); /* the library goes: its context is destroyed */
+void kl_env_hw_enter(struct kl_emulator *e); /* it is there again: its context is made */
 
 #undef KL_ANSWER
+
+/* To the frontend as it is. */
+static inline bool kl_env_forward(struct kl_emulator *e, unsigned cmd, void *data) {
+    return e->front->environment && e->front->environment(cmd, data);
+}
+/* The emulator that the frontend knows: its calls through interfaces of ours go there. */
+struct kl_emulator *kl_emulator_known(void);
+/* The functions of libretro's interfaces that a core calls without a context, for each emulator its own. */
+struct kl_emulator_calls {
+    retro_perf_get_time_usec_t perf_time_us;
+    retro_perf_get_counter_t perf_counter;
+    retro_set_rumble_state_t rumble;
+    retro_set_led_state_t led;
+};
+const struct kl_emulator_calls *kl_emulator_calls(const struct kl_emulator *e);
+/* What they do. */
+int64_t kl_env_perf_ns(struct kl_emulator *e);
+void kl_env_set_led(struct kl_emulator *e, int led, int state);
+bool kl_env_set_rumble(struct kl_emulator *e, unsigned port, enum retro_rumble_effect effect,
+                       uint16_t strength);
+
 #endif

@@ -3,11 +3,6 @@
 
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/env/env_answers.h"
-#include "core_wrapper/context/wrapper.h"
-
-static bool forward(unsigned cmd, void *data) {
-    return kl_w.front.environment && kl_w.front.environment(cmd, data);
-}
 
 /* Most questions take a pointer to the answer; a core that passes none only asks whether there is one. */
 static bool give_bool(void *data, bool v) {
@@ -23,42 +18,42 @@ static bool give_string(void *data, const char *v) {
     return true;
 }
 
-bool kl_env_can_dupe(unsigned cmd, void *data) {
-    return (void)cmd, give_bool(data, true);
+bool kl_env_can_dupe(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)e, (void)cmd, give_bool(data, true);
 }
-bool kl_env_overscan(unsigned cmd, void *data) {
-    return (void)cmd, give_bool(data, false);
+bool kl_env_overscan(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)e, (void)cmd, give_bool(data, false);
 }
-bool kl_env_fastforwarding(unsigned cmd, void *data) {
-    return (void)cmd, give_bool(data, false);
+bool kl_env_fastforwarding(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)e, (void)cmd, give_bool(data, false);
 }
-bool kl_env_bitmasks(unsigned cmd, void *data) {
-    return (void)cmd, give_bool(data, true);
+bool kl_env_bitmasks(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)e, (void)cmd, give_bool(data, true);
 }
-bool kl_env_max_users(unsigned cmd, void *data) {
-    return (void)cmd, give_unsigned(data, KL_MAX_SEATS);
+bool kl_env_max_users(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)e, (void)cmd, give_unsigned(data, KL_MAX_SEATS);
 }
-bool kl_env_language(unsigned cmd, void *data) {
-    return (void)cmd, give_unsigned(data, RETRO_LANGUAGE_ENGLISH);
+bool kl_env_language(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)e, (void)cmd, give_unsigned(data, RETRO_LANGUAGE_ENGLISH);
 }
-bool kl_env_disk_version(unsigned cmd, void *data) {
-    return (void)cmd, give_unsigned(data, 1);
+bool kl_env_disk_version(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)e, (void)cmd, give_unsigned(data, 1);
 }
-bool kl_env_username(unsigned cmd, void *data) {
-    return (void)cmd, give_string(data, "Keylock");
+bool kl_env_username(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)e, (void)cmd, give_string(data, "Keylock");
 }
-bool kl_env_libretro_path(unsigned cmd, void *data) {
-    return (void)cmd, give_string(data, kl_w.core.path);
+bool kl_env_libretro_path(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)cmd, give_string(data, e->core.path);
 }
-bool kl_env_save_dir(unsigned cmd, void *data) {
-    return (void)cmd, give_string(data, kl_w.save_dir);
+bool kl_env_save_dir(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)cmd, give_string(data, e->save_dir);
 }
-bool kl_env_yes(unsigned cmd, void *data) {
-    return (void)cmd, give_bool(data, true);
+bool kl_env_yes(struct kl_emulator *e, unsigned cmd, void *data) {
+    return (void)e, (void)cmd, give_bool(data, true);
 }
 
-bool kl_env_capabilities(unsigned cmd, void *data) {
-    (void)cmd;
+bool kl_env_capabilities(struct kl_emulator *e, unsigned cmd, void *data) {
+    (void)e, (void)cmd;
     if (data)
         *(uint64_t *)data = 1u << RETRO_DEVICE_JOYPAD | 1u << RETRO_DEVICE_MOUSE |
                             1u << RETRO_DEVICE_KEYBOARD | 1u << RETRO_DEVICE_LIGHTGUN |
@@ -67,29 +62,29 @@ bool kl_env_capabilities(unsigned cmd, void *data) {
 }
 
 /* Bit 0: picture, bit 1: sound. The sound stays on: switched off it changes some cores' state. */
-bool kl_env_av_enable(unsigned cmd, void *data) {
+bool kl_env_av_enable(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;
-    if (data) *(int *)data = kl_w.play.hidden && !kl_w.show_all && !kl_w.play.hash_av ? 2 : 3;
+    if (data) *(int *)data = e->unseen ? 2 : 3;
     return true;
 }
 
-bool kl_env_refresh_rate(unsigned cmd, void *data) {
+bool kl_env_refresh_rate(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;
-    if (data) *(float *)data = (float)(kl_w.av.timing.fps > 0 ? kl_w.av.timing.fps : 60.0);
+    if (data) *(float *)data = (float)(e->av.timing.fps > 0 ? e->av.timing.fps : 60.0);
     return true;
 }
 
-bool kl_env_throttle(unsigned cmd, void *data) {
+bool kl_env_throttle(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_throttle_state *t = data;
     (void)cmd;
     if (!t) return true;
     t->mode = RETRO_THROTTLE_NONE;
-    t->rate = (float)(kl_w.av.timing.fps > 0 ? kl_w.av.timing.fps : 60.0);
+    t->rate = (float)(e->av.timing.fps > 0 ? e->av.timing.fps : 60.0);
     return true;
 }
 
-bool kl_env_savestate_context(unsigned cmd, void *data) {
-    (void)cmd;
+bool kl_env_savestate_context(struct kl_emulator *e, unsigned cmd, void *data) {
+    (void)e, (void)cmd;
     if (data) *(int *)data = RETRO_SAVESTATE_CONTEXT_NORMAL;
     return true;
 }
@@ -98,64 +93,60 @@ bool kl_env_savestate_context(unsigned cmd, void *data) {
 
 /* Before the room has given its options, the player's own are asked for and kept: the host's become the
  * room's. */
-static void ask_frontend(const char *key) {
+static void ask_frontend(struct kl_emulator *e, const char *key) {
     struct retro_variable v = {.key = key};
     char why[256];
-    if (kl_w.phase < KL_PHASE_READY && kl_w.load != KL_LOAD_AFRESH &&
-        forward(RETRO_ENVIRONMENT_GET_VARIABLE, &v) && v.value)
-        kl_options_set(&kl_w.options, key, v.value, true, why, sizeof why);
+    if (e->phase < KL_PHASE_READY && e->load != KL_LOAD_AFRESH &&
+        kl_env_forward(e, RETRO_ENVIRONMENT_GET_VARIABLE, &v) && v.value)
+        kl_options_set(&e->options, key, v.value, true, why, sizeof why);
 }
 
-bool kl_env_variable(unsigned cmd, void *data) {
+bool kl_env_variable(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_variable *v = data;
     (void)cmd;
     if (!v || !v->key) return false;
-    ask_frontend(v->key);
-    v->value = kl_options_get(&kl_w.options, v->key);
+    ask_frontend(e, v->key);
+    v->value = kl_options_get(&e->options, v->key);
     return v->value != NULL;
 }
 
-bool kl_env_variable_update(unsigned cmd, void *data) {
+bool kl_env_variable_update(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;
-    bool playing = kl_w.phase >= KL_PHASE_FREE && kl_w.load == KL_LOAD_NONE;
-    bool updated = playing && kl_w.options.updated;
-    if (playing) kl_w.options.updated = false;
+    bool playing = e->phase >= KL_PHASE_FREE && e->load == KL_LOAD_NONE;
+    bool updated = playing && e->options.updated;
+    if (playing) e->options.updated = false;
     return give_bool(data, updated);
 }
 
-bool kl_env_set_variable(unsigned cmd, void *data) {
+bool kl_env_set_variable(struct kl_emulator *e, unsigned cmd, void *data) {
     const struct retro_variable *v = data;
     char why[256];
     (void)cmd;
     if (!v) return true;
-    return v->key && v->value && kl_options_set(&kl_w.options, v->key, v->value, false, why, sizeof why) == 0;
+    return v->key && v->value && kl_options_set(&e->options, v->key, v->value, false, why, sizeof why) == 0;
 }
 
-bool kl_env_options_version(unsigned cmd, void *data) {
+bool kl_env_options_version(struct kl_emulator *e, unsigned cmd, void *data) {
     unsigned v = 0;
-    if (!forward(cmd, &v)) v = 0;
+    if (!kl_env_forward(e, cmd, &v)) v = 0;
     return give_unsigned(data, v < 2 ? v : 2);
 }
 
 /* ---- content ---- */
 
-bool kl_env_game_info_ext(unsigned cmd, void *data) {
+bool kl_env_game_info_ext(struct kl_emulator *e, unsigned cmd, void *data) {
     const struct retro_game_info_ext *ext = NULL;
-    if (!kl_w.content.has_ext && kl_w.load == KL_LOAD_FIRST && forward(cmd, &ext) && ext)
-        kl_content_keep_ext(&kl_w.content, ext);
-    if (!kl_w.content.has_ext) return false;
-    if (data) *(const struct retro_game_info_ext **)data = kl_w.content.ext;
+    if (!e->content.has_ext && e->load == KL_LOAD_FIRST && kl_env_forward(e, cmd, &ext) && ext)
+        kl_content_keep_ext(&e->content, ext);
+    if (!e->content.has_ext) return false;
+    if (data) *(const struct retro_game_info_ext **)data = e->content.ext;
     return true;
 }
 
 /* ---- performance: the world's clock, so that both ways to ask for the time agree ---- */
 
-static retro_time_t perf_time_us(void) {
-    return kl_world_read_ns() / 1000;
-}
-
-static retro_perf_tick_t perf_counter(void) {
-    return (retro_perf_tick_t)kl_world_read_ns();
+int64_t kl_env_perf_ns(struct kl_emulator *e) {
+    return kl_world_read_ns(e->world);
 }
 
 /* The code path of a core may show in its floating-point results, so the answer names only features that all
@@ -178,13 +169,13 @@ static void perf_nothing(struct retro_perf_counter *c) {
 }
 static void perf_log(void) {}
 
-bool kl_env_perf(unsigned cmd, void *data) {
+bool kl_env_perf(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_perf_callback *p = data;
     (void)cmd;
     if (!p) return true;
-    p->get_time_usec = perf_time_us;
+    p->get_time_usec = kl_emulator_calls(e)->perf_time_us;
     p->get_cpu_features = cpu_features;
-    p->get_perf_counter = perf_counter;
+    p->get_perf_counter = kl_emulator_calls(e)->perf_counter;
     p->perf_register = perf_register;
     p->perf_start = perf_nothing;
     p->perf_stop = perf_nothing;
@@ -194,27 +185,28 @@ bool kl_env_perf(unsigned cmd, void *data) {
 
 /* ---- rumble, sensors and lights ---- */
 
-static bool set_rumble(unsigned port, enum retro_rumble_effect effect, uint16_t strength) {
-    int pad = kl_env_hooks.pad ? kl_env_hooks.pad(port) : -1;
-    if (pad >= 0 && kl_w.told.rumble.set_rumble_state)
-        kl_w.told.rumble.set_rumble_state((unsigned)pad, effect, strength);
+bool kl_env_set_rumble(struct kl_emulator *e, unsigned port, enum retro_rumble_effect effect,
+                       uint16_t strength) {
+    int pad = e->hooks.pad ? e->hooks.pad(port) : -1;
+    if (pad >= 0 && e->told.rumble.set_rumble_state)
+        e->told.rumble.set_rumble_state((unsigned)pad, effect, strength);
     return true;
 }
 
-bool kl_env_rumble(unsigned cmd, void *data) {
+bool kl_env_rumble(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_rumble_interface *r = data;
-    if (!forward(cmd, &kl_w.told.rumble)) kl_w.told.rumble.set_rumble_state = NULL;
-    if (r) r->set_rumble_state = set_rumble;
+    if (!kl_env_forward(e, cmd, &e->told.rumble)) e->told.rumble.set_rumble_state = NULL;
+    if (r) r->set_rumble_state = kl_emulator_calls(e)->rumble;
     return true;
 }
 
-static void set_led(int led, int state) {
-    if (kl_w.told.led.set_led_state) kl_w.told.led.set_led_state(led, state);
+void kl_env_set_led(struct kl_emulator *e, int led, int state) {
+    if (e->told.led.set_led_state) e->told.led.set_led_state(led, state);
 }
 
-bool kl_env_led(unsigned cmd, void *data) {
+bool kl_env_led(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_led_interface *l = data;
-    if (!forward(cmd, &kl_w.told.led)) kl_w.told.led.set_led_state = NULL;
-    if (l) l->set_led_state = set_led;
+    if (!kl_env_forward(e, cmd, &e->told.led)) e->told.led.set_led_state = NULL;
+    if (l) l->set_led_state = kl_emulator_calls(e)->led;
     return true;
 }

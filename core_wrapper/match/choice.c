@@ -43,7 +43,7 @@ static const struct kl_config *own(void) {
 /* ---- the options' values ---- */
 
 static const char *ask(const char *key) {
-    return kl_w.attached ? NULL : kl_control_ask(key);
+    return kl_w.emu.runner ? NULL : kl_control_ask(key);
 }
 
 static enum kl_play_mode said(void) {
@@ -85,9 +85,9 @@ static void forget_quick(void) {
 }
 
 bool kl_choice_alone(void) {
-    if (!kl_w.told.options && !kl_w.attached) {
+    if (!kl_w.emu.told.options && !kl_w.emu.runner) {
         kl_own_options_alone(kl_w.front.environment);
-        kl_w.told.options = true;
+        kl_w.emu.told.options = true;
     }
     forget_quick();
     return wanted() == KL_PLAY_ALONE;
@@ -139,7 +139,7 @@ static bool join_beside(bool wandering) {
                  (s->refused == KL_REFUSE_DOOR && !*kl_w.config.password);
     if (!unnamed || !taken || ++c.nth == KL_ROOM_NAMES) return false;
     kl_phase_leave(0);
-    if (kl_w.phase == KL_PHASE_READY) kl_w.phase = KL_PHASE_WAITING;
+    if (kl_w.emu.phase == KL_PHASE_READY) kl_w.emu.phase = KL_PHASE_WAITING;
     if (wandering) kl_phase_free();
     return join_named(c.said.seats);
 }
@@ -168,16 +168,16 @@ static void leave(void) {
 /* From wherever we are, the core loaded and not in a game. A game that did not load is in no room: the core
  * runs, and its picture says why (overlay.c adds the file's name). */
 static bool go(enum kl_play_mode mode) {
-    if (*kl_w.content.refusal) mode = KL_PLAY_ALONE;
+    if (*kl_w.emu.content.refusal) mode = KL_PLAY_ALONE;
     c.mode = mode;
     c.nth = 0;
-    bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
+    bool runs = kl_w.emu.phase == KL_PHASE_FREE || kl_w.emu.phase == KL_PHASE_LOCAL;
     kl_advice_end()->advice[0] = 0;
     c.retry_us = 0;
-    if (mode == KL_PLAY_ALONE || runs || !kl_w.attached)
+    if (mode == KL_PLAY_ALONE || runs || !kl_w.emu.runner)
         kl_phase_free();
     else
-        kl_w.phase = KL_PHASE_WAITING;
+        kl_w.emu.phase = KL_PHASE_WAITING;
     switch (mode) {
     case KL_PLAY_AUTO:
     case KL_PLAY_ALONE: return true;
@@ -193,11 +193,11 @@ static bool go(enum kl_play_mode mode) {
 
 bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint, const char *room) {
     struct kl_config to = c.said;
-    if (!kl_w.core.game_loaded || kl_w.mode != KL_MODE_ROOM || *kl_w.content.refusal) return false;
+    if (!kl_w.emu.core.game_loaded || kl_w.mode != KL_MODE_ROOM || *kl_w.emu.content.refusal) return false;
     snprintf(to.host, sizeof to.host, "%s", host);
     to.port = port;
     snprintf(to.fingerprint, sizeof to.fingerprint, "%s", fingerprint);
-    if (kl_w.phase == KL_PHASE_PLAYING) kl_phase_local();
+    if (kl_w.emu.phase == KL_PHASE_PLAYING) kl_phase_local();
     leave();
     c.netplay = true;
     c.left = false;
@@ -210,7 +210,7 @@ bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint,
 }
 
 void kl_choice_netplay_over(void) {
-    if (!c.netplay || kl_w.phase == KL_PHASE_PLAYING) return;
+    if (!c.netplay || kl_w.emu.phase == KL_PHASE_PLAYING) return;
     leave();
     kl_phase_free();
     c.mode = KL_PLAY_ALONE;
@@ -289,7 +289,7 @@ static void fail(void) {
 }
 
 bool kl_choice_ended(void) {
-    bool wandering = kl_w.phase == KL_PHASE_FREE || kl_phase_ran_free();
+    bool wandering = kl_w.emu.phase == KL_PHASE_FREE || kl_phase_ran_free();
     if (join_beside(wandering)) return true;
     if (c.quick) { /* taken by another in the meantime: look on */
         snprintf(c.barred, sizeof c.barred, "%s", c.made ? "" : kl_w.config.room);
@@ -298,8 +298,8 @@ bool kl_choice_ended(void) {
         c.made = false;
         kl_phase_leave(0);
         kl_quick_look(c.quick, "", c.barred);
-        if (kl_w.phase == KL_PHASE_READY) kl_w.phase = KL_PHASE_WAITING;
-        if (!kl_w.attached) kl_phase_free();
+        if (kl_w.emu.phase == KL_PHASE_READY) kl_w.emu.phase = KL_PHASE_WAITING;
+        if (!kl_w.emu.runner) kl_phase_free();
         return true;
     }
     if (!wandering) return false;
@@ -331,12 +331,12 @@ void kl_choice_begun(void) {
 /* ---- changing one's mind ---- */
 
 static void change(enum kl_play_mode mode) {
-    bool playing = kl_w.phase == KL_PHASE_PLAYING;
+    bool playing = kl_w.emu.phase == KL_PHASE_PLAYING;
     if (playing && mode != KL_PLAY_ALONE) {
         kl_wrapper_say(KL_SCREEN_INFO, 4000, "you are in a match: choose \"Alone\" to leave it first");
         return;
     }
-    if (!kl_w.core.game_loaded) return;
+    if (!kl_w.emu.core.game_loaded) return;
     if (playing) kl_wrapper_say(KL_SCREEN_INFO, 4000, "you left the room; the game goes on alone");
     leave();
     if (playing)
@@ -354,7 +354,7 @@ void kl_choice_leave(void) {
 bool kl_choice_again(void) {
     static struct kl_config now;
     char err[KLW_TEXT_MAX];
-    bool stands = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
+    bool stands = kl_w.emu.phase == KL_PHASE_FREE || kl_w.emu.phase == KL_PHASE_LOCAL;
     if (kl_w.mode != KL_MODE_ROOM || kl_w.link || c.quick || !stands || wanted() == KL_PLAY_ALONE)
         return false;
     if (kl_config_read(&now, kl_w.system_dir, err, sizeof err) == 0 &&
@@ -379,7 +379,7 @@ static void look(uint64_t now_us) {
         strcpy(c.menu, now);
         c.turned_us = now_us;
     }
-    if (!c.turned_us || now_us - c.turned_us < SETTLED_US || kl_w.phase == KL_PHASE_READY) return;
+    if (!c.turned_us || now_us - c.turned_us < SETTLED_US || kl_w.emu.phase == KL_PHASE_READY) return;
     c.turned_us = 0;
     heed_menu();
     bool stays = c.netplay && said() != KL_PLAY_ALONE; /* its room is none of the menu's */
@@ -396,7 +396,7 @@ static void say_no_relay(void) {
 void kl_choice_turn(uint64_t now_us) {
     if (c.quick) follow_quick();
     if (c.retry_us && now_us >= c.retry_us) (void)kl_choice_again();
-    if (kl_w.attached || now_us - c.looked_us < LOOK_US) return;
+    if (kl_w.emu.runner || now_us - c.looked_us < LOOK_US) return;
     c.looked_us = now_us;
     say_no_relay();
     if (kl_w.mode == KL_MODE_ROOM) look(now_us);

@@ -90,8 +90,8 @@ static void do_swap(const struct kl_command *c, uint32_t frame) {
 static void do_option(const struct kl_command *c, uint32_t frame) {
     char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1], why[256];
     if (!kl_words_option(c, key, value)) return;
-    bool good = kl_options_check(&kl_w.options, key, value, why, sizeof why) == 0;
-    if (good) good = kl_options_set(&kl_w.options, key, value, true, why, sizeof why) == 0;
+    bool good = kl_options_check(&kl_w.emu.options, key, value, why, sizeof why) == 0;
+    if (good) good = kl_options_set(&kl_w.emu.options, key, value, true, why, sizeof why) == 0;
     if (good)
         tell(c, frame, "option %s = %s", key, value);
     else
@@ -99,7 +99,7 @@ static void do_option(const struct kl_command *c, uint32_t frame) {
 }
 
 static void insert_disk(void) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.told.disk_control;
+    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
     room.tray_open = false;
     if (!d->set_eject_state || !d->set_image_index) return;
     unsigned count = d->get_num_images ? d->get_num_images() : 0;
@@ -108,7 +108,7 @@ static void insert_disk(void) {
 }
 
 static void do_disk(const struct kl_command *c, uint32_t frame) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.told.disk_control;
+    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
     uint16_t index;
     if (!kl_words_get_disk(c, &index)) return;
     if (!d->set_eject_state || !d->set_image_index) {
@@ -149,7 +149,7 @@ void kl_command_obey(const struct kl_command *c, uint32_t frame) {
     case KL_COMMAND_SWAP: do_swap(c, frame); break;
     case KL_COMMAND_PAUSE: tell(c, frame, "pause"); break;
     case KL_COMMAND_RESET:
-        kl_w.core.reset();
+        kl_w.emu.core.reset();
         tell(c, frame, "reset");
         break;
     case KL_COMMAND_OPTION: do_option(c, frame); break;
@@ -205,7 +205,7 @@ void kl_command_again(const struct kl_frame *f, const struct kl_commands *set, b
 }
 
 void kl_command_keep(struct kl_snapshot_head *h) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.told.disk_control;
+    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
     memcpy(h->plays, room.plays, sizeof h->plays);
     h->tray_open = room.tray_open;
     h->tray_frame = room.tray_open ? room.tray_frame : 0;
@@ -215,7 +215,7 @@ void kl_command_keep(struct kl_snapshot_head *h) {
 }
 
 void kl_command_restore(const struct kl_snapshot_head *h) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.told.disk_control;
+    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
     memcpy(room.plays, h->plays, sizeof room.plays);
     room.tray_open = h->tray_open;
     room.tray_frame = h->tray_frame;
@@ -233,7 +233,7 @@ unsigned kl_command_seat(unsigned s) {
 }
 
 int kl_command_pad(unsigned port) {
-    unsigned seats = kl_w.phase == KL_PHASE_PLAYING ? kl_w.status.welcome.seats : 0;
+    unsigned seats = kl_w.emu.phase == KL_PHASE_PLAYING ? kl_w.status.welcome.seats : 0;
     int pad = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(seats >> s & 1)) continue;

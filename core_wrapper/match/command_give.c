@@ -79,7 +79,7 @@ static int fit_option(const struct kl_words *w, char *answer, size_t cap) {
     struct kl_command c = {.len = w->order.len};
     memcpy(c.data, w->order.data, w->order.len);
     if (!kl_words_option(&c, key, value)) return refuse(answer, cap, "expected option KEY=VALUE");
-    return kl_options_check(&kl_w.options, key, value, answer, cap);
+    return kl_options_check(&kl_w.emu.options, key, value, answer, cap);
 }
 
 /* From "no disk" the next is the first, and the one before is the last. */
@@ -89,7 +89,7 @@ static unsigned step_disk(unsigned now, unsigned n, int step) {
 }
 
 static int fit_disk(struct kl_words *w, char *answer, size_t cap) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.told.disk_control;
+    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
     unsigned n = d->get_num_images ? d->get_num_images() : 0;
     unsigned index = (unsigned)(w->order.data[0] | w->order.data[1] << 8);
     if (!n) return refuse(answer, cap, "this core has no disks to swap");
@@ -210,7 +210,7 @@ int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
 static int give(const struct kl_order *o, char *answer, size_t cap) {
     switch (kl_link_order(kl_w.link, o->kind, o->data, o->len)) {
     case KL_OK:
-        if (kl_w.phase == KL_PHASE_PLAYING)
+        if (kl_w.emu.phase == KL_PHASE_PLAYING)
             snprintf(answer, cap, "given to the room at frame %u", kl_w.play.next_frame);
         else
             snprintf(answer, cap, "given to the room");
@@ -265,8 +265,9 @@ static int try_again(char *answer, size_t cap) {
 }
 
 static bool is_for_now(uint8_t kind) {
-    bool open = kl_w.phase == KL_PHASE_WAITING || kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_READY;
-    return kl_w.phase == KL_PHASE_PLAYING || (open && kl_link_takes_early(kind));
+    bool open = kl_w.emu.phase == KL_PHASE_WAITING || kl_w.emu.phase == KL_PHASE_FREE ||
+                kl_w.emu.phase == KL_PHASE_READY;
+    return kl_w.emu.phase == KL_PHASE_PLAYING || (open && kl_link_takes_early(kind));
 }
 
 int kl_command_do(const char *words, char *answer, size_t cap) {
@@ -275,10 +276,10 @@ int kl_command_do(const char *words, char *answer, size_t cap) {
     if (w.panel) return show_panel(answer, cap);
     if (w.queue) return tell_queue(answer, cap);
     if (w.chat) return kl_control_chat(answer, cap);
-    if (w.again && kl_w.phase != KL_PHASE_PLAYING) return try_again(answer, cap);
+    if (w.again && kl_w.emu.phase != KL_PHASE_PLAYING) return try_again(answer, cap);
     if (!kl_w.link || !is_for_now(w.order.kind))
         return refuse(answer, cap,
-                      kl_w.phase == KL_PHASE_LOCAL ? "the room is gone" : "the game has not begun");
+                      kl_w.emu.phase == KL_PHASE_LOCAL ? "the room is gone" : "the game has not begun");
     if (kl_command_fit(&w, answer, cap) != 0) return -1;
     return give(&w.order, answer, cap);
 }

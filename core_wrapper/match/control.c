@@ -31,7 +31,7 @@ static struct kl_hotkeys *hotkeys(void) {
     static struct kl_hotkeys keys;
     static char list[KL_CONFIG_HOTKEYS_MAX];
     char ignored[200];
-    const char *wanted = kl_w.attached && !kl_w.config.hotkeys_set ? "off" : kl_w.config.hotkeys;
+    const char *wanted = kl_w.emu.runner && !kl_w.config.hotkeys_set ? "off" : kl_w.config.hotkeys;
     if (strcmp(list, wanted) != 0) {
         snprintf(list, sizeof list, "%s", wanted);
         (void)kl_hotkeys_parse(&keys, list, ignored, sizeof ignored); /* config.c has read it before */
@@ -46,7 +46,7 @@ void kl_control_key(const char *words, char out[KL_HOTKEYS_NAME]) {
 /* ---- chat ---- */
 
 static bool may_chat(void) {
-    return kl_w.phase == KL_PHASE_PLAYING && kl_w.link && !kl_w.attached;
+    return kl_w.emu.phase == KL_PHASE_PLAYING && kl_w.link && !kl_w.emu.runner;
 }
 
 int kl_control_chat(char *answer, size_t cap) {
@@ -64,7 +64,7 @@ const char *kl_control_chat_line(void) {
 /* A core with a keyboard of its own has every key but those of an open line. */
 bool kl_control_typed(bool down, unsigned code, uint32_t character) {
     char words[KL_WORDS_MAX];
-    bool opens = down && code == RETROK_BACKQUOTE && !kl_w.told.key_event && may_chat();
+    bool opens = down && code == RETROK_BACKQUOTE && !kl_w.emu.told.key_event && may_chat();
     if (!chat.open && opens) {
         kl_chat_open(&chat);
         return true;
@@ -87,7 +87,7 @@ static bool pad_rests(uint16_t pad) {
 
 uint16_t kl_control_pad(unsigned port, uint16_t pad) {
     const char *words;
-    bool alone = kl_w.phase == KL_PHASE_FREE && !kl_w.link;
+    bool alone = kl_w.emu.phase == KL_PHASE_FREE && !kl_w.link;
     if (alone && !*kl_advice_end()->advice) return pad;
     if (port == 0 && pad_rests(pad)) return 0;
     uint16_t shown = kl_hotkeys_filter(hotkeys(), port, pad, kl_now_us(), &words);
@@ -152,12 +152,12 @@ static void see_menu(void) {
         snprintf(menu.own[i], OWN_MAX, "%s", v ? v : kl_own_option[i].neutral);
         set_back(i); /* of a session that ended before it was given */
     }
-    menu.at = calloc(kl_w.options.count ? kl_w.options.count : 1, sizeof *menu.at);
-    for (unsigned i = 0; menu.at && i < kl_w.options.count; i++) {
-        const char *value = kl_control_ask(kl_w.options.at[i].key);
+    menu.at = calloc(kl_w.emu.options.count ? kl_w.emu.options.count : 1, sizeof *menu.at);
+    for (unsigned i = 0; menu.at && i < kl_w.emu.options.count; i++) {
+        const char *value = kl_control_ask(kl_w.emu.options.at[i].key);
         if (!value) continue;
         struct seen *s = &menu.at[menu.count];
-        *s = (struct seen){strdup(kl_w.options.at[i].key), strdup(value)};
+        *s = (struct seen){strdup(kl_w.emu.options.at[i].key), strdup(value)};
         if (s->key && s->value) menu.count++;
     }
 }
@@ -202,7 +202,7 @@ static bool give_option(void) {
     char words[KL_WORDS_MAX];
     for (unsigned i = 0; i < menu.count; i++) {
         const char *value = kl_control_ask(menu.at[i].key),
-                   *here = kl_options_get(&kl_w.options, menu.at[i].key);
+                   *here = kl_options_get(&kl_w.emu.options, menu.at[i].key);
         if (!value || !strcmp(value, menu.at[i].value)) continue;
         char *copy = strdup(value);
         if (!copy) return false;
@@ -222,14 +222,15 @@ static void look_at_menu(uint64_t now_us) {
     if (menu.turned) {
         menu.turned = false;
         follow_screen();
-        if (kl_w.phase == KL_PHASE_FREE) kl_w.options.updated = true; /* the core asks for them anew */
+        if (kl_w.emu.phase == KL_PHASE_FREE)
+            kl_w.emu.options.updated = true; /* the core asks for them anew */
         menu.turned_us = now_us;
         menu.given = false;
     }
     if (!menu.turned_us || now_us - menu.turned_us < SETTLED_US) return;
     if (!menu.given) give_own();
     menu.given = true;
-    if (menu.wait || kl_w.phase != KL_PHASE_PLAYING) return;
+    if (menu.wait || kl_w.emu.phase != KL_PHASE_PLAYING) return;
     if (!give_option()) menu.turned_us = 0;
     menu.wait = GIVE_EVERY;
 }

@@ -45,8 +45,8 @@ static void player_name(char *out, size_t cap) {
 
 /* The menu must be there before it is asked. */
 static void follow_wishes(struct kl_params *p) {
-    if (!kl_w.told.options) kl_own_options_alone(kl_w.front.environment);
-    kl_w.told.options = true;
+    if (!kl_w.emu.told.options) kl_own_options_alone(kl_w.front.environment);
+    kl_w.emu.told.options = true;
     if (p->clocked) kl_control_wish(p, &kl_w.config);
 }
 
@@ -57,13 +57,13 @@ bool kl_join_any_version(void) {
 static void fill_hello(struct kl_hello *hello, bool any_version) {
     struct retro_system_info info = {0};
     memset(hello, 0, sizeof *hello);
-    kl_w.core.get_system_info(&info);
+    kl_w.emu.core.get_system_info(&info);
     player_name(hello->name, sizeof hello->name);
     snprintf(hello->room, sizeof hello->room, "%s", kl_w.config.room);
     hello->seats_wanted = kl_w.config.seats;
     hello->params = kl_w.config.params;
     follow_wishes(&hello->params);
-    hello->params.fps_uhz = kl_wrapper_fps_uhz(kl_w.av.timing.fps);
+    hello->params.fps_uhz = kl_emulator_fps_uhz(kl_w.emu.av.timing.fps);
     hello->door =
         (uint8_t)((kl_w.config.unlisted ? KL_DOOR_UNLISTED : 0) | (kl_w.config.let_go ? KL_DOOR_LET_GO : 0) |
                   (kl_w.config.once ? KL_DOOR_ONCE : 0) | (kl_w.config.quick ? KL_DOOR_QUICK : 0) |
@@ -74,14 +74,14 @@ static void fill_hello(struct kl_hello *hello, bool any_version) {
         kl_identity_any_version(&hello->facts, &info);
     else
         kl_identity_core(&hello->facts, &info);
-    kl_identity_content(&hello->facts, &kl_w.content);
+    kl_identity_content(&hello->facts, &kl_w.emu.content);
 }
 
 void kl_join_room(char out[KL_NAME_MAX], unsigned nth) {
     struct kl_facts facts = {0};
     struct retro_system_info info = {0};
-    kl_w.core.get_system_info(&info);
-    kl_identity_content(&facts, &kl_w.content);
+    kl_w.emu.core.get_system_info(&info);
+    kl_identity_content(&facts, &kl_w.emu.content);
     kl_room_name(out, info.library_name ? info.library_name : "", &facts, *kl_w.config.password, nth);
 }
 
@@ -174,7 +174,7 @@ bool kl_join_write_link(char *out, size_t cap, const char *fingerprint) {
     struct kl_url url = {.port = 0};
     if (!kl_w.link || !kl_w.status.welcome.host) return false;
     if (*fingerprint && !j.read_game) {
-        kl_invite_game(&j.game, kl_w.core.path, &kl_w.content);
+        kl_invite_game(&j.game, kl_w.emu.core.path, &kl_w.emu.content);
         j.read_game = true;
     }
     if (*fingerprint) url = j.game;

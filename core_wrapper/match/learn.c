@@ -26,7 +26,7 @@ static bool find_program(char *out, size_t cap) {
 
 /* The child loads the game by its path. */
 static const char *content_path(void) {
-    const struct kl_content *c = &kl_w.content;
+    const struct kl_content *c = &kl_w.emu.content;
     return !c->special && c->count == 1 ? c->item[0].path : NULL;
 }
 
@@ -34,12 +34,13 @@ void kl_learn_begin(void) {
     char program[KL_CONFIG_PATH_MAX], err[KLW_TEXT_MAX];
     const char *content = content_path();
     bool off = !strcmp(kl_w.config.learn, "off") || !strcmp(kl_w.config.profile, "off");
-    if (off || measuring.id || !content || !kl_file_readable(content) || *kl_w.content.refusal) return;
-    if (kl_w.core.serialize_size() == 0 || kl_room_profile_known() || kl_room_profile_find_any()) return;
+    if (off || measuring.id || !content || !kl_file_readable(content) || *kl_w.emu.content.refusal) return;
+    if (kl_w.emu.core.serialize_size() == 0 || kl_room_profile_known() || kl_room_profile_find_any()) return;
     if (!find_program(program, sizeof program)) return;
-    const char *arguments[] = {"keylock",       "probe",     "--learn", "--core",
-                               kl_w.core.path,  "--content", content,   *kl_w.system_dir ? "--system" : NULL,
-                               kl_w.system_dir, NULL};
+    const char *arguments[] = {
+        "keylock",          "probe",     "--learn", "--core",
+        kl_w.emu.core.path, "--content", content,   *kl_w.system_dir ? "--system" : NULL,
+        kl_w.system_dir,    NULL};
     struct kl_process_setup setup = {.program = program, .arguments = arguments};
     if (kl_process_start(&measuring, &setup, err, sizeof err) == 0)
         kl_screen_log(&kl_w.screen, kl_w.front.environment, "measures the core's states in the background");

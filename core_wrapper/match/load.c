@@ -73,11 +73,11 @@ static int find_core(char *path, size_t cap, char *err, size_t err_len) {
 /* After a late open: the core's static constructors see the turned world already. */
 static void turn_world(uint64_t epoch_s) {
     char err[256];
-    if (kl_world_turn(kl_w.core.handle, &kl_w.world, err, sizeof err) != 0)
+    if (kl_world_turn(kl_w.emu.world, kl_w.emu.core.handle, &kl_w.emu.turned, err, sizeof err) != 0)
         kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
-    kl_world_files_clear();
-    kl_world_start(epoch_s, 0);
-    kl_core_construct(&kl_w.core);
+    kl_world_files_clear(kl_w.emu.world);
+    kl_world_start(kl_w.emu.world, epoch_s, 0);
+    kl_core_construct(&kl_w.emu.core);
 }
 
 /* This core may come into a room: one on the relay that is known, or one that RetroArch's netplay leads to.
@@ -88,23 +88,46 @@ static bool may_lock(void) {
     return (c->netplay && kl_netplay_offer()) || *c->host;
 }
 
+/* ---- what the core's calls cause ---- */
+
 static bool netpacket(const void *theirs) {
     return kl_netplay_inner(theirs);
 }
 
+static void no_new_disk(void) {
+    kl_wrapper_say_once(&kl_w.said_disk, "disks cannot be added in a room: the others lack them");
+}
+
+static void log_line(const char *line) {
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", line);
+}
+
+static int begin_emulator(char *err, size_t err_len) {
+    static const struct kl_emulator_hooks hooks = {.video = kl_play_video,
+                                                   .sound = kl_play_sound,
+                                                   .pad = kl_command_pad,
+                                                   .rate = kl_play_rate,
+                                                   .typed = kl_control_typed,
+                                                   .disk = kl_command_disk,
+                                                   .netpacket = netpacket,
+                                                   .no_new_disk = no_new_disk,
+                                                   .log = log_line};
+    if (kl_emulator_begin(&kl_w.emu, &kl_w.front, &hooks) == 0) return 0;
+    snprintf(err, err_len, "this process runs %d cores already, which is the most", KL_WORLDS);
+    return -1;
+}
+
 static int open_core(char *err, size_t err_len) {
-    static const struct kl_env_hooks hooks = {kl_command_pad, kl_play_rate, kl_control_typed, kl_command_disk,
-                                              netpacket};
     char path[4096];
     bool turn = may_lock() || kl_w.config.epoch_set;
     int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
-    if (find_core(path, sizeof path, err, err_len) != 0) return -1;
-    kl_env_hook(&hooks);
-    kl_gifts_redirect("", NULL, "");
-    if (open(&kl_w.core, path, err, err_len) != 0) return -1;
-    if (kl_library_find(kl_w.core.handle, KLW_API_SYMBOL)) {
+    if (begin_emulator(err, err_len) != 0 || find_core(path, sizeof path, err, err_len) != 0) return -1;
+    kl_w.emu.clocked = kl_w.config.epoch_set;
+    kl_gifts_redirect(&kl_w.emu.gifts, kl_w.emu.world, "", NULL, "");
+    if (open(&kl_w.emu.core, path, err, err_len) != 0) return -1;
+    if (kl_library_find(kl_w.emu.core.handle, KLW_API_SYMBOL)) {
         snprintf(err, err_len, "expected an emulator core, got Keylock itself: %.300s", path);
-        kl_core_close(&kl_w.core);
+        kl_core_close(&kl_w.emu.core);
         return -1;
     }
     setenv(memo_name(), path, 1);
@@ -125,9 +148,9 @@ void kl_load_open(bool final) {
     /* a program that only asks for our name has no interface; the frontend that loads us may have one */
     bool lockable = kl_w.mode != KL_MODE_NONE && may_lock();
     bool news = is_news(system_dir) || kl_wish_new() || (kl_w.mode == KL_MODE_ALONE && lockable);
-    bool stands = kl_w.core.initialised || !news;
+    bool stands = kl_w.emu.core.initialised || !news;
     if (kl_w.mode != KL_MODE_NONE && stands) return;
-    if (kl_w.mode != KL_MODE_NONE) kl_core_close(&kl_w.core);
+    if (kl_w.mode != KL_MODE_NONE) kl_core_close(&kl_w.emu.core);
     kl_w.mode = KL_MODE_NONE;
     strcpy(kl_w.system_dir, system_dir);
     if (!*kl_w.own_path) find_own_path();
@@ -137,21 +160,14 @@ void kl_load_open(bool final) {
         return;
     }
     kl_w.mode = may_lock() ? KL_MODE_ROOM : KL_MODE_ALONE;
+    kl_w.emu.alone = kl_w.mode == KL_MODE_ALONE;
 }
 
 /* ---- both loads of a room ---- */
 
-static void give_callbacks(void) {
-    kl_w.core.set_video_refresh(kl_play_video);
-    kl_w.core.set_audio_sample(kl_play_sample);
-    kl_w.core.set_audio_sample_batch(kl_play_batch);
-    kl_w.core.set_input_poll(kl_play_poll);
-    kl_w.core.set_input_state(kl_play_state);
-}
-
 static bool load_content(void) {
-    const struct kl_content *c = &kl_w.content;
-    struct kl_core *core = &kl_w.core;
+    const struct kl_content *c = &kl_w.emu.content;
+    struct kl_core *core = &kl_w.emu.core;
     kl_core_log_listen();
     if (c->special)
         core->game_loaded = core->load_game_special(c->type, c->item, c->count);
@@ -163,11 +179,11 @@ static bool load_content(void) {
 /* Arcade cores load a game that lacks files all the same: a picture names them, and there is no machine that
  * could be locked, neither memory nor state. */
 static const char *refusal(void) {
-    struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
+    struct retro_memory_map map = kl_memory_inner(&kl_w.emu.memory);
     struct kl_ram ram;
     if (!*kl_core_log_error()) return "";
-    kl_ram_find(&ram, &kl_w.core, map.num_descriptors ? &map : NULL);
-    return ram.count || kl_w.core.serialize_size() ? "" : kl_core_log_error();
+    kl_ram_find(&ram, &kl_w.emu.core, map.num_descriptors ? &map : NULL);
+    return ram.count || kl_w.emu.core.serialize_size() ? "" : kl_core_log_error();
 }
 
 /* ---- the first load ---- */
@@ -179,15 +195,16 @@ static int prepare_first_folder(char *err, size_t err_len) {
     ask_folder(RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY, kl_w.player_dir, sizeof kl_w.player_dir);
     ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, kl_w.system_dir, sizeof kl_w.system_dir);
     int r = files ? kl_savedir_open(&kl_w.dir, NULL, kl_w.config.room, err, err_len) : -1;
-    if (r == 0) r = kl_savedir_fresh(&kl_w.dir, "first", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len);
+    if (r == 0)
+        r = kl_savedir_fresh(&kl_w.dir, "first", kl_w.emu.save_dir, sizeof kl_w.emu.save_dir, err, err_len);
     if (r == 0 && kl_w.own_saves && *kl_w.player_dir) {
-        strcpy(kl_w.save_dir, kl_w.player_dir);
+        strcpy(kl_w.emu.save_dir, kl_w.player_dir);
         free(files);
         return 0;
     }
-    if (r == 0 && *kl_w.player_dir) kl_savefiles_collect(files, kl_w.player_dir, kl_w.content.stem);
+    if (r == 0 && *kl_w.player_dir) kl_savefiles_collect(files, kl_w.player_dir, kl_w.emu.content.stem);
     for (unsigned i = 0; r == 0 && i < files->count; i++)
-        r = kl_savedir_write(kl_w.save_dir, files->file[i].path, files->file[i].bytes, files->file[i].len,
+        r = kl_savedir_write(kl_w.emu.save_dir, files->file[i].path, files->file[i].bytes, files->file[i].len,
                              err, err_len);
     if (files) kl_savefiles_free(files);
     free(files);
@@ -197,9 +214,9 @@ static int prepare_first_folder(char *err, size_t err_len) {
 /* Memory that a subsystem's parts keep, beyond the standard kinds. */
 static unsigned extra_memory(unsigned *ids, unsigned cap) {
     unsigned n = 0;
-    const struct retro_subsystem_info *s = kl_w.told.subsystems.copy;
-    for (; kl_w.content.special && s && s->ident; s++) {
-        if (s->id != kl_w.content.type) continue;
+    const struct retro_subsystem_info *s = kl_w.emu.told.subsystems.copy;
+    for (; kl_w.emu.content.special && s && s->ident; s++) {
+        if (s->id != kl_w.emu.content.type) continue;
         for (unsigned r = 0; r < s->num_roms; r++)
             for (unsigned m = 0; m < s->roms[r].num_memory && n < cap; m++)
                 ids[n++] = s->roms[r].memory[m].type;
@@ -209,54 +226,55 @@ static unsigned extra_memory(unsigned *ids, unsigned cap) {
 
 static void meet_core(void) {
     unsigned extra[KL_MEMORY_VIEWS] = {0};
-    bool dupe = false, mask = false, key_events = kl_w.latch.key_events;
+    bool dupe = false, mask = false, key_events = kl_w.emu.latch.key_events;
     retro_environment_t env = kl_w.front.environment;
-    memset(&kl_w.av, 0, sizeof kl_w.av);
-    kl_w.core.get_system_av_info(&kl_w.av);
-    kl_memory_make(&kl_w.memory, &kl_w.core, extra, extra_memory(extra, KL_MEMORY_VIEWS));
+    memset(&kl_w.emu.av, 0, sizeof kl_w.emu.av);
+    kl_w.emu.core.get_system_av_info(&kl_w.emu.av);
+    kl_memory_make(&kl_w.emu.memory, &kl_w.emu.core, extra, extra_memory(extra, KL_MEMORY_VIEWS));
     env(RETRO_ENVIRONMENT_GET_CAN_DUPE, &dupe);
     if (!env(RETRO_ENVIRONMENT_GET_INPUT_BITMASKS, &mask)) mask = false;
-    kl_latch_init(&kl_w.latch, mask);
-    kl_w.latch.key_events = key_events;
-    kl_w.latch.filter = kl_control_pad;
-    kl_audio_init(&kl_w.audio, kl_w.av.timing.sample_rate, kl_w.av.timing.fps);
-    kl_picture_init(&kl_w.picture, dupe, kl_w.av.geometry.base_width, kl_w.av.geometry.base_height);
-    kl_w.picture.hardware = kl_w.told.hw;
+    kl_latch_init(&kl_w.emu.latch, mask);
+    kl_w.emu.latch.key_events = key_events;
+    kl_w.emu.latch.filter = kl_control_pad;
+    kl_audio_init(&kl_w.emu.audio, kl_w.emu.av.timing.sample_rate, kl_w.emu.av.timing.fps);
+    kl_picture_init(&kl_w.emu.picture, dupe, kl_w.emu.av.geometry.base_width,
+                    kl_w.emu.av.geometry.base_height);
+    kl_w.emu.picture.hardware = kl_w.emu.told.hw;
 }
 
 bool kl_load_first(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
     char err[KLW_TEXT_MAX] = "out of memory";
-    if (kl_content_keep(&kl_w.content, special, type, info, count) != 0 ||
+    if (kl_content_keep(&kl_w.emu.content, special, type, info, count) != 0 ||
         prepare_first_folder(err, sizeof err) != 0) {
         kl_wrapper_fail("%s", err);
         return false;
     }
-    give_callbacks();
-    kl_w.load = KL_LOAD_FIRST;
+    kl_emulator_give_callbacks(&kl_w.emu);
+    kl_w.emu.load = KL_LOAD_FIRST;
     bool ok = load_content();
-    kl_w.load = KL_LOAD_NONE;
+    kl_w.emu.load = KL_LOAD_NONE;
     if (!ok) {
-        kl_wrapper_fail("the core %s could not load %s", kl_w.core.path,
-                        kl_w.content.count && info->path ? info->path : "without content");
+        kl_wrapper_fail("the core %s could not load %s", kl_w.emu.core.path,
+                        kl_w.emu.content.count && info->path ? info->path : "without content");
         return false;
     }
-    snprintf(kl_w.content.refusal, sizeof kl_w.content.refusal, "%s", refusal());
-    if (*kl_w.content.refusal && kl_w.attached) { /* nobody looks at the picture */
-        kl_wrapper_fail("the game did not load: %s", kl_w.content.refusal);
+    snprintf(kl_w.emu.content.refusal, sizeof kl_w.emu.content.refusal, "%s", refusal());
+    if (*kl_w.emu.content.refusal && kl_w.emu.runner) { /* nobody looks at the picture */
+        kl_wrapper_fail("the game did not load: %s", kl_w.emu.content.refusal);
         return false;
     }
     meet_core();
-    kl_env_listen();
+    kl_env_listen(&kl_w.emu);
     return true;
 }
 
 /* ---- start data ---- */
 
 static void put_options(struct kl_start *s) {
-    for (unsigned i = 0; i < kl_w.options.count && s->option_count < KL_START_OPTIONS; i++) {
-        struct retro_variable v = {.key = kl_w.options.at[i].key};
+    for (unsigned i = 0; i < kl_w.emu.options.count && s->option_count < KL_START_OPTIONS; i++) {
+        struct retro_variable v = {.key = kl_w.emu.options.at[i].key};
         struct kl_start_option *o = &s->option[s->option_count];
-        if (!kl_env_variable(RETRO_ENVIRONMENT_GET_VARIABLE, &v)) continue;
+        if (!kl_env_variable(&kl_w.emu, RETRO_ENVIRONMENT_GET_VARIABLE, &v)) continue;
         if (!kl_start_text_ok(v.key, sizeof o->key) || !kl_start_text_ok(v.value, sizeof o->value)) continue;
         strcpy(o->key, v.key);
         strcpy(o->value, v.value);
@@ -266,29 +284,29 @@ static void put_options(struct kl_start *s) {
 
 static void put_devices(struct kl_start *s) {
     for (unsigned p = 0; p < KL_MAX_SEATS; p++)
-        if (kl_w.device_set >> p & 1 && kl_declared_device(&kl_w.told.controllers, p, kl_w.device[p]))
+        if (kl_w.device_set >> p & 1 && kl_declared_device(&kl_w.emu.told.controllers, p, kl_w.device[p]))
             s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, kl_w.device[p]};
 }
 
 static void put_memories(struct kl_start *s) {
-    for (unsigned i = 0; i < kl_w.memory.views; i++) {
-        if (!kl_w.memory.view[i].save || s->memory_count == KL_START_MEMORIES) continue;
+    for (unsigned i = 0; i < kl_w.emu.memory.views; i++) {
+        if (!kl_w.emu.memory.view[i].save || s->memory_count == KL_START_MEMORIES) continue;
         struct kl_start_memory *m = &s->memory[s->memory_count++];
-        m->id = kl_w.memory.view[i].id;
-        m->bytes = kl_w.memory.view[i].bytes;
-        m->len = kl_w.memory.view[i].size;
+        m->id = kl_w.emu.memory.view[i].id;
+        m->bytes = kl_w.emu.memory.view[i].bytes;
+        m->len = kl_w.emu.memory.view[i].size;
     }
 }
 
 /* Adds the player's files for this content, and other files that the core looked for in its save folder. */
 static void put_saves(struct kl_savefiles *files) {
-    size_t n = strlen(kl_w.save_dir);
+    size_t n = strlen(kl_w.emu.save_dir);
     if (!*kl_w.player_dir) return;
-    kl_savefiles_collect(files, kl_w.player_dir, kl_w.content.stem);
-    for (unsigned i = 0; i < kl_world_files(); i++) {
+    kl_savefiles_collect(files, kl_w.player_dir, kl_w.emu.content.stem);
+    for (unsigned i = 0; i < kl_world_files(kl_w.emu.world); i++) {
         bool wrote;
-        const char *path = kl_world_file(i, &wrote);
-        if (path && !strncmp(path, kl_w.save_dir, n) && path[n] == '/')
+        const char *path = kl_world_file(kl_w.emu.world, i, &wrote);
+        if (path && !strncmp(path, kl_w.emu.save_dir, n) && path[n] == '/')
             kl_savefiles_add(files, kl_w.player_dir, path + n + 1);
     }
 }
@@ -297,7 +315,7 @@ static void put_saves(struct kl_savefiles *files) {
 static void put_files(struct kl_start *s, struct kl_savefiles *files) {
     bool public = !kl_w.config.unlisted && !*kl_w.config.password;
     put_saves(files);
-    if (!public) kl_gifts_collect(files, kl_w.system_dir, kl_w.content.stem);
+    if (!public) kl_gifts_collect(files, kl_w.emu.world, kl_w.system_dir, kl_w.emu.content.stem);
     for (unsigned i = 0; i < files->count; i++) {
         struct kl_start_file *f = &s->file[s->file_count++];
         strcpy(f->path, files->file[i].path);
@@ -350,14 +368,14 @@ static int may_load(const struct kl_start *s, char *err, size_t err_len) {
 }
 
 static int write_files(const struct kl_start *s, char *err, size_t err_len) {
-    if (kl_savedir_fresh(&kl_w.dir, "save", kl_w.save_dir, sizeof kl_w.save_dir, err, err_len) != 0)
+    if (kl_savedir_fresh(&kl_w.dir, "save", kl_w.emu.save_dir, sizeof kl_w.emu.save_dir, err, err_len) != 0)
         return -1;
     for (unsigned i = 0; i < s->file_count; i++)
         if (!kl_gifts_may_write(&s->file[i])) {
             snprintf(err, err_len, "the room's start data has a file that it may not have: \"%.200s\"",
                      s->file[i].path);
             return -1;
-        } else if (kl_savedir_write(kl_w.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err,
+        } else if (kl_savedir_write(kl_w.emu.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err,
                                     err_len) != 0)
             return -1;
     return 0;
@@ -365,24 +383,24 @@ static int write_files(const struct kl_start *s, char *err, size_t err_len) {
 
 /* Nothing of the library that goes may be called or read any more. */
 static void forget_library(void) {
-    kl_env_hw_leave();
-    kl_memory_detach(&kl_w.memory);
-    kl_w.told.key_event = NULL;
-    kl_w.told.update_display = NULL;
-    memset(&kl_w.told.disk_control, 0, sizeof kl_w.told.disk_control);
-    memset(&kl_w.told.frame_time, 0, sizeof kl_w.told.frame_time);
+    kl_env_hw_leave(&kl_w.emu);
+    kl_memory_detach(&kl_w.emu.memory);
+    kl_w.emu.told.key_event = NULL;
+    kl_w.emu.told.update_display = NULL;
+    memset(&kl_w.emu.told.disk_control, 0, sizeof kl_w.emu.told.disk_control);
+    memset(&kl_w.emu.told.frame_time, 0, sizeof kl_w.emu.told.frame_time);
 }
 
 static void take_options(const struct kl_start *s) {
     char why[256];
-    kl_options_free(&kl_w.options);
+    kl_options_free(&kl_w.emu.options);
     for (unsigned i = 0; i < s->option_count; i++)
-        kl_options_set(&kl_w.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
+        kl_options_set(&kl_w.emu.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
 }
 
 static void check_options(const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++) {
-        const char *v = kl_options_get(&kl_w.options, s->option[i].key);
+        const char *v = kl_options_get(&kl_w.emu.options, s->option[i].key);
         if (!v || strcmp(v, s->option[i].value) != 0)
             kl_screen_log(&kl_w.screen, kl_w.front.environment, "option key=%s room=%s here=%s",
                           s->option[i].key, s->option[i].value, v ? v : "-");
@@ -391,8 +409,8 @@ static void check_options(const struct kl_start *s) {
 
 static int fill_memory(const struct kl_start *s, char *err, size_t err_len) {
     for (unsigned i = 0; i < s->memory_count; i++) {
-        size_t size = kl_w.core.get_memory_size(s->memory[i].id);
-        void *data = kl_w.core.get_memory_data(s->memory[i].id);
+        size_t size = kl_w.emu.core.get_memory_size(s->memory[i].id);
+        void *data = kl_w.emu.core.get_memory_data(s->memory[i].id);
         if (!data || size != s->memory[i].len) {
             snprintf(err, err_len, "save memory %u: the room's has %zu bytes, this core's has %zu",
                      s->memory[i].id, s->memory[i].len, data ? size : 0);
@@ -407,25 +425,25 @@ static int fill_memory(const struct kl_start *s, char *err, size_t err_len) {
 static int set_devices(const struct kl_start *s, char *err, size_t err_len) {
     for (unsigned i = 0; i < s->device_count; i++) {
         const struct kl_start_device *d = &s->device[i];
-        if (!kl_declared_device(&kl_w.told.controllers, d->port, d->device)) {
+        if (!kl_declared_device(&kl_w.emu.told.controllers, d->port, d->device)) {
             snprintf(err, err_len, "the room has device %u at port %u, which this core does not name",
                      d->device, d->port + 1u);
             return -1;
         }
-        kl_w.core.set_controller_port_device(d->port, d->device);
+        kl_w.emu.core.set_controller_port_device(d->port, d->device);
     }
     return 0;
 }
 
 static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_t err_len) {
     struct retro_system_info info = {0};
-    if (kl_core_reopen(&kl_w.core, err, err_len) != 0) return -1;
+    if (kl_core_reopen(&kl_w.emu.core, err, err_len) != 0) return -1;
     turn_world(epoch_s);
-    kl_w.core.set_environment(kl_env_room);
-    kl_w.core.get_system_info(&info);
-    kl_w.core.init();
-    kl_w.core.initialised = true;
-    give_callbacks();
+    kl_w.emu.core.set_environment(kl_emulator_environment(&kl_w.emu));
+    kl_w.emu.core.get_system_info(&info);
+    kl_w.emu.core.init();
+    kl_w.emu.core.initialised = true;
+    kl_emulator_give_callbacks(&kl_w.emu);
     if (!load_content()) {
         snprintf(err, err_len, "the core refused to load the content a second time");
         return -1;
@@ -441,11 +459,11 @@ static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_
 /* The room's options may have changed the core's picture and sound since the frontend was told. */
 static void compare_av(void) {
     struct retro_system_av_info av = {0};
-    kl_w.core.get_system_av_info(&av);
-    kl_world_rate(kl_wrapper_fps_uhz(av.timing.fps));
-    if (kl_w.told.reinit) memset(&kl_w.av, 0, sizeof kl_w.av);
-    kl_w.told.reinit = false;
-    kl_env_system_av_info(RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
+    kl_w.emu.core.get_system_av_info(&av);
+    kl_world_rate(kl_w.emu.world, kl_emulator_fps_uhz(av.timing.fps));
+    if (kl_w.emu.told.reinit) memset(&kl_w.emu.av, 0, sizeof kl_w.emu.av);
+    kl_w.emu.told.reinit = false;
+    kl_env_system_av_info(&kl_w.emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
 }
 
 int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_facts *facts, char *err,
@@ -458,18 +476,19 @@ int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_
         forget_library();
         kl_room_profile_take(&s->profile);
         take_options(s);
-        kl_gifts_redirect(kl_w.system_dir, kl_w.save_dir, kl_w.content.stem);
-        kl_w.load = KL_LOAD_AFRESH;
+        kl_gifts_redirect(&kl_w.emu.gifts, kl_w.emu.world, kl_w.system_dir, kl_w.emu.save_dir,
+                          kl_w.emu.content.stem);
+        kl_w.emu.load = KL_LOAD_AFRESH;
         r = run_load(s, epoch_s, err, err_len);
         if (r == 0) {
             compare_av();
-            kl_env_hw_enter();
+            kl_env_hw_enter(&kl_w.emu);
             check_options(s);
-            kl_w.options.updated = false;
+            kl_w.emu.options.updated = false;
             facts->count = 0;
-            kl_identity_files(facts, kl_w.system_dir, &kl_w.content);
+            kl_identity_files(facts, kl_w.emu.world, kl_w.system_dir, &kl_w.emu.content);
         }
-        kl_w.load = KL_LOAD_NONE;
+        kl_w.emu.load = KL_LOAD_NONE;
     }
     free(s);
     return r;

@@ -50,13 +50,13 @@ static struct {
 } o;
 
 static bool can_paint(void) {
-    return !kl_w.picture.hardware && !kl_w.attached;
+    return !kl_w.emu.picture.hardware && !kl_w.emu.runner;
 }
 
 void kl_overlay_reset(void) {
     memset(&o, 0, sizeof o);
-    kl_w.picture.over = NULL;
-    kl_w.picture.want_copy = false;
+    kl_w.emu.picture.over = NULL;
+    kl_w.emu.picture.want_copy = false;
     kl_w.screen.state.until_us = 0;
     kl_screen_draw(kl_w.config.draw && can_paint());
     kl_screen_panel(kl_w.config.panel);
@@ -131,9 +131,9 @@ static void follow_outside(uint64_t now_us) {
     struct kl_panel *p = &o.panel;
     const struct kl_advice_end *end = kl_advice_end();
     p->stage = KL_PANEL_LOCAL;
-    if (*kl_w.content.refusal) {
+    if (*kl_w.emu.content.refusal) {
         p->stage = KL_PANEL_BROKEN;
-        snprintf(p->reason, sizeof p->reason, "%s", kl_w.content.refusal);
+        snprintf(p->reason, sizeof p->reason, "%s", kl_w.emu.content.refusal);
     } else if (p->retries) {
         p->stage = KL_PANEL_REACHING;
     } else if (*end->advice && now_us - end->at_us < ENDED_TOLD_US) {
@@ -146,9 +146,9 @@ static void follow_phase(uint64_t now_us) {
     struct kl_panel *p = &o.panel;
     p->retries = kl_choice_retries();
     p->found_matches = kl_choice_quick();
-    p->practises = kl_w.phase == KL_PHASE_FREE && !kl_choice_still();
+    p->practises = kl_w.emu.phase == KL_PHASE_FREE && !kl_choice_still();
     kl_control_key("again", p->again);
-    switch (kl_w.phase) {
+    switch (kl_w.emu.phase) {
     case KL_PHASE_DEAD:
         p->stage = KL_PANEL_ENDED;
         snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, kl_w.error);
@@ -182,7 +182,7 @@ static void fill(uint64_t now_us) {
     uint8_t plays[KL_MAX_SEATS];
     struct kl_panel *p = &o.panel;
     const struct kl_params *params =
-        kl_w.phase == KL_PHASE_PLAYING ? &kl_w.room : &kl_w.status.welcome.params;
+        kl_w.emu.phase == KL_PHASE_PLAYING ? &kl_w.room : &kl_w.status.welcome.params;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         plays[s] = (uint8_t)kl_command_seat(s);
     kl_panel_fill(p, &kl_w.status, o.away.shown, plays);
@@ -234,7 +234,7 @@ static void tell_state(uint64_t now_us) {
     snprintf(o.told, sizeof o.told, "%s", line);
     o.told_us = now_us;
     bool drawn = kl_screen_drawn(&kl_w.screen) && (kl_screen_panel_on() || kl_panel_card(&o.panel, &o.card));
-    if (!*line || kl_w.attached || drawn || kl_control_chat_line()) return;
+    if (!*line || kl_w.emu.runner || drawn || kl_control_chat_line()) return;
     kl_screen_show(&kl_w.screen, kl_w.front.environment, screen_tones[tone], TOLD_MS, line, KL_SCREEN_NONE,
                    percent);
 }
@@ -333,10 +333,10 @@ static bool lines_stand(uint64_t now_us) {
 
 static void choose_over(uint64_t now_us) {
     bool wanted = kl_screen_panel_on() || strip_shows() || lines_stand(now_us);
-    kl_w.picture.turn = kl_w.told.turns ? kl_w.told.rotation : 0;
-    kl_w.picture.want_copy = can_paint(); /* the panel may be wanted in the middle of a stall */
-    kl_w.picture.over = wanted && can_paint() ? paint : NULL;
-    if ((kl_screen_panel_on() || kl_screen_strip_on()) && kl_w.picture.hardware)
+    kl_w.emu.picture.turn = kl_w.emu.told.turns ? kl_w.emu.told.rotation : 0;
+    kl_w.emu.picture.want_copy = can_paint(); /* the panel may be wanted in the middle of a stall */
+    kl_w.emu.picture.over = wanted && can_paint() ? paint : NULL;
+    if ((kl_screen_panel_on() || kl_screen_strip_on()) && kl_w.emu.picture.hardware)
         kl_wrapper_say_once(&o.said_hardware, "no panel: this core draws on the graphics card");
 }
 

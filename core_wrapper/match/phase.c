@@ -7,29 +7,29 @@
 /* The player's fast-forward and slow motion would only make the machine stall and stutter. */
 void kl_phase_hold_pace(bool hold) {
     struct retro_fastforwarding_override o = {.ratio = -1.0f, .inhibit_toggle = hold};
-    if (kl_w.config.params.clocked && !kl_w.attached)
+    if (kl_w.config.params.clocked && !kl_w.emu.runner)
         kl_w.front.environment(RETRO_ENVIRONMENT_SET_FASTFORWARDING_OVERRIDE, &o);
 }
 
 void kl_phase_free(void) {
-    bool runs = kl_w.phase == KL_PHASE_FREE || kl_w.phase == KL_PHASE_LOCAL;
-    kl_w.phase = KL_PHASE_FREE;
+    bool runs = kl_w.emu.phase == KL_PHASE_FREE || kl_w.emu.phase == KL_PHASE_LOCAL;
+    kl_w.emu.phase = KL_PHASE_FREE;
     if (!runs) kl_w.free_begins = true;
 }
 
 static bool ran_free; /* before the load for the room */
 
 void kl_phase_loads(void) {
-    ran_free = kl_w.phase == KL_PHASE_FREE;
+    ran_free = kl_w.emu.phase == KL_PHASE_FREE;
 }
 
 bool kl_phase_ran_free(void) {
-    return kl_w.phase == KL_PHASE_READY && ran_free;
+    return kl_w.emu.phase == KL_PHASE_READY && ran_free;
 }
 
 void kl_phase_local(void) {
     kl_phase_hold_pace(false);
-    kl_w.phase = KL_PHASE_LOCAL;
+    kl_w.emu.phase = KL_PHASE_LOCAL;
 }
 
 /* Gives the seat up if the relay knows so: by our goodbye, or by its own message. */

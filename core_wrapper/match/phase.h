@@ -1,5 +1,5 @@
-/* phase.h - whose the core is: the room's, or the player's own. Changes of kl_w.phase that a choice or the
- * session makes, and leaving a room. */
+/* phase.h - whose the core is: the room's, or the player's own. Changes of kl_w.emu.phase that a choice or
+ * the session makes, and leaving a room. */
 #ifndef KLW_PHASE_H
 #define KLW_PHASE_H
 

@@ -23,7 +23,7 @@ static struct kl_play *const play = &kl_w.play;
 /* ---- the core's callbacks ---- */
 
 static uint64_t hash_picture(const void *data, unsigned width, unsigned height, size_t pitch, uint64_t h) {
-    size_t line = width * kl_picture_pixel_bytes(kl_w.picture.format);
+    size_t line = width * kl_picture_pixel_bytes(kl_w.emu.picture.format);
     for (unsigned y = 0; y < height; y++)
         h = XXH3_64bits_withSeed((const uint8_t *)data + y * pitch, line, h);
     return h;
@@ -35,7 +35,7 @@ static void swallow(const void *data, unsigned width, unsigned height, size_t pi
 
 /* A core may repeat a picture by NULL, so a hidden picture may have to be shown later. */
 static void keep_hidden(const void *data, unsigned width, unsigned height, size_t pitch) {
-    struct kl_picture *p = &kl_w.picture;
+    struct kl_picture *p = &kl_w.emu.picture;
     bool want_copy = p->want_copy;
     if (!data || !play->core_dupes) return;
     p->want_copy = true;
@@ -44,42 +44,28 @@ static void keep_hidden(const void *data, unsigned width, unsigned height, size_
     p->shown = false; /* so that the copy is */
 }
 
-void kl_play_video(const void *data, unsigned width, unsigned height, size_t pitch) {
+void kl_play_video(struct kl_emulator *e, const void *data, unsigned width, unsigned height, size_t pitch) {
     if (play->hash_av && data && data != RETRO_HW_FRAME_BUFFER_VALID)
         play->av_picture = hash_picture(data, width, height, pitch, 0);
     if (!data) play->core_dupes = true;
     if (play->hidden)
         keep_hidden(data, width, height, pitch);
     else
-        kl_picture_draw(&kl_w.picture, data, width, height, pitch, kl_w.front.video);
+        kl_picture_draw(&e->picture, data, width, height, pitch, kl_w.front.video);
 }
 
-size_t kl_play_batch(const int16_t *stereo, size_t frames) {
+void kl_play_sound(struct kl_emulator *e, const int16_t *stereo, size_t frames) {
     if (play->hash_av) play->av_sound = XXH3_64bits_withSeed(stereo, frames * 4, play->av_sound);
-    if (!play->again) kl_audio_add(&kl_w.audio, stereo, frames);
-    return frames;
-}
-
-void kl_play_sample(int16_t left, int16_t right) {
-    int16_t s[2] = {left, right};
-    kl_play_batch(s, 1);
-}
-
-/* The frontend has been polled by the time the core polls: a core that polls late, often or never reads the
- * same. */
-void kl_play_poll(void) {}
-
-int16_t kl_play_state(unsigned port, unsigned device, unsigned index, unsigned id) {
-    return kl_latch_state(&kl_w.latch, port, device, index, id);
+    if (!play->again) kl_audio_add(&e->audio, stereo, frames);
 }
 
 /* ---- hashes ---- */
 
 void kl_play_hash(uint32_t label) {
     struct kl_statehash taken = {0};
-    struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
-    kl_ram_find(&play->ram, &kl_w.core, map.num_descriptors ? &map : NULL);
-    kl_statehash_take(&taken, &kl_w.core, &play->ram, &play->buffer);
+    struct retro_memory_map map = kl_memory_inner(&kl_w.emu.memory);
+    kl_ram_find(&play->ram, &kl_w.emu.core, map.num_descriptors ? &map : NULL);
+    kl_statehash_take(&taken, &kl_w.emu.core, &play->ram, &play->buffer);
     play->no_states = !taken.has_state;
     struct kl_hash h = {.frame = label, .has_ram = taken.has_ram, .has_state = taken.has_state};
     h.ram = taken.ram;
@@ -97,9 +83,9 @@ void kl_play_hash(uint32_t label) {
 
 static void give_keys(const struct kl_frame *f) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        for (unsigned i = 0; i < f->in[s].key_count && kl_w.told.key_event; i++) {
+        for (unsigned i = 0; i < f->in[s].key_count && kl_w.emu.told.key_event; i++) {
             const struct kl_key *k = &f->in[s].key[i];
-            kl_w.told.key_event(k->down, k->code, k->character, k->modifiers);
+            kl_w.emu.told.key_event(k->down, k->code, k->character, k->modifiers);
         }
 }
 
@@ -112,17 +98,18 @@ static void note_press(const struct kl_frame *f) {
 }
 
 static void run_core(const struct kl_frame *f, bool hidden) {
-    kl_latch_frame(&kl_w.latch, f);
+    kl_latch_frame(&kl_w.emu.latch, f);
     give_keys(f);
     play->av_sound = 0;
     play->hidden = hidden;
-    if (kl_w.told.frame_time.callback) {
-        retro_usec_t usual = (retro_usec_t)(1e12 / kl_wrapper_fps_uhz(kl_w.av.timing.fps));
-        kl_w.told.frame_time.callback(kl_w.told.frame_time.reference ? kl_w.told.frame_time.reference
-                                                                     : usual);
+    kl_w.emu.unseen = hidden && !kl_w.show_all && !play->hash_av;
+    if (kl_w.emu.told.frame_time.callback) {
+        retro_usec_t usual = (retro_usec_t)(1e12 / kl_emulator_fps_uhz(kl_w.emu.av.timing.fps));
+        kl_w.emu.told.frame_time.callback(
+            kl_w.emu.told.frame_time.reference ? kl_w.emu.told.frame_time.reference : usual);
     }
-    kl_w.core.run();
-    play->hidden = false;
+    kl_w.emu.core.run();
+    play->hidden = kl_w.emu.unseen = false;
 }
 
 static void run_frame(const struct kl_frame *f, bool hidden) {
@@ -133,7 +120,7 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
         kl_play_hash(f->number - 1);
         kl_snapshot_keep(f->number);
     }
-    kl_world_frame(f->number);
+    kl_world_frame(kl_w.emu.world, f->number);
     kl_command_before(f, begun_here);
     kl_record_frame(f);
     play->next_frame = f->number;
@@ -147,10 +134,10 @@ static void run_frame(const struct kl_frame *f, bool hidden) {
 void kl_play_again(const struct kl_frame *f, const struct kl_commands *set, enum kl_play_from from) {
     struct kl_statehash ignored;
     if (f->flags & KL_FRAME_HASH && from == KL_PLAY_ON) {
-        kl_statehash_take(&ignored, &kl_w.core, &play->ram, &play->buffer);
+        kl_statehash_take(&ignored, &kl_w.emu.core, &play->ram, &play->buffer);
         kl_snapshot_keep(f->number);
     }
-    kl_world_frame(f->number);
+    kl_world_frame(kl_w.emu.world, f->number);
     kl_command_again(f, set, from == KL_PLAY_SNAPSHOT);
     play->again = true;
     run_core(f, true);
@@ -173,15 +160,15 @@ void kl_play_warm_up(void) {
 
 static void poll_frontend(unsigned seats) {
     if (kl_w.front.input_poll) kl_w.front.input_poll();
-    if (kl_w.front.input_state) kl_latch_poll(&kl_w.latch, kl_w.front.input_state, seats);
+    if (kl_w.front.input_state) kl_latch_poll(&kl_w.emu.latch, kl_w.front.input_state, seats);
 }
 
 /* A runner is polled for each sample, so that its script goes by samples; a frontend once a call. */
 static void give_samples(uint32_t count) {
     struct kl_input in[KL_MAX_SEATS] = {0}; /* the relay may give us more seats at any time */
     for (uint32_t i = 0; i < count; i++) {
-        if (kl_w.attached) poll_frontend(kl_w.own_seats);
-        kl_latch_sample(&kl_w.latch, in, kl_w.own_seats);
+        if (kl_w.emu.runner) poll_frontend(kl_w.own_seats);
+        kl_latch_sample(&kl_w.emu.latch, in, kl_w.own_seats);
         if (kl_w.own_seats) kl_press_sample(&play->press, in[0].joypad, kl_now_us());
         if (kl_link_sample(kl_w.link, in, kl_now_us()) != 0) return;
         play->stats.next_sample++;
@@ -204,16 +191,17 @@ static uint32_t run_planned(uint32_t runs, uint64_t from_us) {
     struct kl_frame f;
     uint32_t done = 0;
     bool last = false;
-    kl_audio_mute(&kl_w.audio, play->pace.mode == KL_PACE_FLAT_OUT && runs >= MUTE_FROM);
+    kl_audio_mute(&kl_w.emu.audio, play->pace.mode == KL_PACE_FLAT_OUT && runs >= MUTE_FROM);
     while (!last && done < runs && kl_link_take(kl_w.link, &f)) {
         last = done + 1 == runs || time_is_up(from_us);
-        if (!clocked() && !kl_w.attached) kl_audio_drop(&kl_w.audio);
+        if (!clocked() && !kl_w.emu.runner) kl_audio_drop(&kl_w.emu.audio);
         if (done == 0) play->report.first = f.number;
         play->report.last = f.number;
         run_frame(&f, !last);
         done++;
     }
-    if (done && !last) kl_picture_repeat(&kl_w.picture, kl_w.front.video); /* the planned rest did not come */
+    if (done && !last)
+        kl_picture_repeat(&kl_w.emu.picture, kl_w.front.video); /* the planned rest did not come */
     return done;
 }
 
@@ -231,15 +219,15 @@ static void note_stall(bool stalled, bool ran, uint64_t now_us) {
 }
 
 static void show_again(void) {
-    kl_picture_repeat(&kl_w.picture, kl_w.front.video);
+    kl_picture_repeat(&kl_w.emu.picture, kl_w.front.video);
     if (kl_w.link && kl_now_us() - play->last_end_us < AT_ONCE_US) kl_link_wait(kl_w.link, BREATH_US);
 }
 
 static void give_sound(uint32_t runs) {
     if (!clocked() && runs)
-        kl_audio_pass(&kl_w.audio, kl_w.front.audio_batch);
+        kl_audio_pass(&kl_w.emu.audio, kl_w.front.audio_batch);
     else if (clocked())
-        kl_audio_call(&kl_w.audio, runs, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
+        kl_audio_call(&kl_w.emu.audio, runs, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
 }
 
 /* While missed frames still arrive, the backlog grows even on the fastest machine. */
@@ -251,9 +239,9 @@ static void note_too_slow(uint64_t now_us) {
 }
 
 static void refresh_memory(uint64_t now_us) {
-    if (now_us - play->refreshed_us < REFRESH_US || !kl_w.core.game_loaded) return;
+    if (now_us - play->refreshed_us < REFRESH_US || !kl_w.emu.core.game_loaded) return;
     play->refreshed_us = now_us;
-    kl_memory_refresh(&kl_w.memory, &kl_w.core);
+    kl_memory_refresh(&kl_w.emu.memory, &kl_w.emu.core);
 }
 
 /* Frames up to the runner's limit. */
@@ -297,7 +285,7 @@ static void rest(uint64_t from_us) {
 
 void kl_play_turn(void) {
     uint64_t from_us = kl_now_us();
-    if (!kl_w.attached) poll_frontend(kl_w.own_seats);
+    if (!kl_w.emu.runner) poll_frontend(kl_w.own_seats);
     bool again = kl_snapshot_rerun(from_us);
     if (up_to_limit(1) == 0) {
         kl_snapshot_turn();
@@ -327,19 +315,19 @@ void kl_play_turn(void) {
 }
 
 void kl_play_rate(double fps) {
-    kl_pace_rate(&play->pace, 1e12 / kl_wrapper_fps_uhz(fps));
-    if (kl_w.phase == KL_PHASE_PLAYING && kl_w.link && !play->again)
-        kl_link_rate(kl_w.link, kl_wrapper_fps_uhz(fps));
+    kl_pace_rate(&play->pace, 1e12 / kl_emulator_fps_uhz(fps));
+    if (kl_w.emu.phase == KL_PHASE_PLAYING && kl_w.link && !play->again)
+        kl_link_rate(kl_w.link, kl_emulator_fps_uhz(fps));
 }
 
 void kl_play_idle(void) {
-    bool hurried = kl_w.attached && !kl_w.config.params.clocked;
-    if (!kl_w.attached) poll_frontend(0);
-    kl_latch_forget(&kl_w.latch);
+    bool hurried = kl_w.emu.runner && !kl_w.config.params.clocked;
+    if (!kl_w.emu.runner) poll_frontend(0);
+    kl_latch_forget(&kl_w.emu.latch);
     if (hurried && kl_w.link) kl_link_wait(kl_w.link, KLW_RUN_WAIT_US);
     if (!hurried) {
         kl_pace_call(&play->pace, kl_now_us());
-        kl_audio_call(&kl_w.audio, 0, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
+        kl_audio_call(&kl_w.emu.audio, 0, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
     }
     show_again();
     play->report.run = 0;
@@ -349,7 +337,7 @@ void kl_play_idle(void) {
 /* After a match the seats stay as they were, and those of the others are empty; before one all pads are here.
  */
 static unsigned local_seats(void) {
-    if (kl_w.phase == KL_PHASE_FREE) return (1u << KL_MAX_SEATS) - 1;
+    if (kl_w.emu.phase == KL_PHASE_FREE) return (1u << KL_MAX_SEATS) - 1;
     return kl_w.status.welcome.seats ? kl_w.status.welcome.seats : 1;
 }
 
@@ -357,13 +345,13 @@ static unsigned local_seats(void) {
 static void begin_free(void) {
     kl_w.free_begins = false;
     kl_play_begin();
-    kl_world_rate(kl_wrapper_fps_uhz(kl_w.av.timing.fps));
-    kl_memory_give_saves(&kl_w.memory, &kl_w.core);
+    kl_world_rate(kl_w.emu.world, kl_emulator_fps_uhz(kl_w.emu.av.timing.fps));
+    kl_memory_give_saves(&kl_w.emu.memory, &kl_w.emu.core);
 }
 
 void kl_play_local(bool still) {
-    if (kl_w.phase == KL_PHASE_FREE && kl_w.free_begins) begin_free();
-    if (kl_w.phase == KL_PHASE_FREE && play->next_frame >= STILL_FRAMES && still) {
+    if (kl_w.emu.phase == KL_PHASE_FREE && kl_w.free_begins) begin_free();
+    if (kl_w.emu.phase == KL_PHASE_FREE && play->next_frame >= STILL_FRAMES && still) {
         kl_play_idle();
         return;
     }
@@ -372,13 +360,13 @@ void kl_play_local(bool still) {
     unsigned mask = local_seats(), k = 0;
     unsigned seats = (unsigned)__builtin_popcount(mask);
     poll_frontend(seats);
-    kl_latch_sample(&kl_w.latch, in, seats);
+    kl_latch_sample(&kl_w.emu.latch, in, seats);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (mask >> s & 1) f.in[kl_command_seat(s)] = in[k++]; /* the others' are zero: neutral */
     kl_pace_call(&play->pace, kl_now_us());
     run_frame(&f, false);
-    if (kl_w.own_saves) kl_memory_take_saves(&kl_w.memory, &kl_w.core); /* the frontend's to write */
-    kl_audio_call(&kl_w.audio, 1, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
+    if (kl_w.own_saves) kl_memory_take_saves(&kl_w.emu.memory, &kl_w.emu.core); /* the frontend's to write */
+    kl_audio_call(&kl_w.emu.audio, 1, kl_now_us(), play->pace.interval_us, kl_w.front.audio_batch);
     refresh_memory(kl_now_us());
 }
 
@@ -387,10 +375,10 @@ void kl_play_begin(void) {
     play->next_frame = play->from = 0;
     play->hash_av = play->no_states = false;
     play->av_picture = play->av_sound = 0;
-    struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
-    kl_ram_find(&play->ram, &kl_w.core, map.num_descriptors ? &map : NULL);
+    struct retro_memory_map map = kl_memory_inner(&kl_w.emu.memory);
+    kl_ram_find(&play->ram, &kl_w.emu.core, map.num_descriptors ? &map : NULL);
     play->hash_av = play->ram.count == 0;
-    kl_latch_forget(&kl_w.latch);
-    kl_pace_begin(&play->pace, 1e12 / kl_wrapper_fps_uhz(kl_w.av.timing.fps));
-    kl_audio_begin(&kl_w.audio, play->pace.interval_us);
+    kl_latch_forget(&kl_w.emu.latch);
+    kl_pace_begin(&play->pace, 1e12 / kl_emulator_fps_uhz(kl_w.emu.av.timing.fps));
+    kl_audio_begin(&kl_w.emu.audio, play->pace.interval_us);
 }

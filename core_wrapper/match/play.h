@@ -8,12 +8,9 @@
 
 #include "core_wrapper/context/wrapper.h"
 
-/* The core's callbacks in a room. */
-void kl_play_video(const void *data, unsigned width, unsigned height, size_t pitch);
-void kl_play_sample(int16_t left, int16_t right);
-size_t kl_play_batch(const int16_t *stereo, size_t frames);
-void kl_play_poll(void);
-int16_t kl_play_state(unsigned port, unsigned device, unsigned index, unsigned id);
+/* The core's picture and sound in a room. */
+void kl_play_video(struct kl_emulator *e, const void *data, unsigned width, unsigned height, size_t pitch);
+void kl_play_sound(struct kl_emulator *e, const int16_t *stereo, size_t frames);
 
 void kl_play_begin(void);
 /* Begins not from frame 0 but from the room's snapshot before this frame. fps_uhz: the room's rate since

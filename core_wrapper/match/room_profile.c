@@ -21,7 +21,7 @@ static const char *core_fact(void) {
     static struct kl_facts loaded;
     struct retro_system_info info = {0};
     loaded.count = 0;
-    kl_w.core.get_system_info(&info);
+    kl_w.emu.core.get_system_info(&info);
     kl_identity_core(&loaded, &info);
     return loaded.fact[0].value;
 }
@@ -86,7 +86,7 @@ void kl_room_profile_wish(struct kl_params *p) {
 
 bool kl_room_profile_find_any(void) {
     char path[KL_CONFIG_PATH_MAX + KL_PROFILE_NAME_MAX], err[KLW_TEXT_MAX], any[KL_FACT_VAL_MAX];
-    size_t bytes = kl_w.core.serialize_size();
+    size_t bytes = kl_w.emu.core.serialize_size();
     bool named = false;
     memset(&for_core, 0, sizeof for_core);
     if (!strcmp(kl_w.config.profile, "off") || !bytes) return false;

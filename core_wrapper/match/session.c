@@ -37,7 +37,7 @@ bool kl_session_open(void) {
 
 static void die(const char *why) {
     kl_wrapper_fail("%s", why);
-    kl_w.phase = KL_PHASE_DEAD;
+    kl_w.emu.phase = KL_PHASE_DEAD;
     kl_phase_leave(0);
 }
 
@@ -63,17 +63,17 @@ static void load_afresh(void) {
         die(err);
         return;
     }
-    kl_w.phase = KL_PHASE_READY;
+    kl_w.emu.phase = KL_PHASE_READY;
     kl_w.own_saves = kl_w.free_begins = false;
-    kl_screen_log(&kl_w.screen, kl_w.front.environment, "world turned=%s left=%s", kl_w.world.turned,
-                  kl_w.world.left);
+    kl_screen_log(&kl_w.screen, kl_w.front.environment, "world turned=%s left=%s", kl_w.emu.turned.turned,
+                  kl_w.emu.turned.left);
     kl_link_ready(kl_w.link, &facts);
 }
 
 /* The host may change it at any time. */
 static void note_delay(const struct kl_stay_status *was) {
     unsigned is_s = kl_w.status.roster.delay_s;
-    bool outside = kl_w.phase == KL_PHASE_PLAYING && kl_w.status.welcome.client == KL_WATCHER;
+    bool outside = kl_w.emu.phase == KL_PHASE_PLAYING && kl_w.status.welcome.client == KL_WATCHER;
     if (outside && was->roster.delay_s != is_s)
         kl_wrapper_say(KL_SCREEN_INFO, 5000, "you watch, %u s behind the players", is_s);
 }
@@ -81,7 +81,7 @@ static void note_delay(const struct kl_stay_status *was) {
 static void begin(void) {
     kl_choice_begun();
     kl_w.own_seats = (unsigned)__builtin_popcount(kl_w.status.welcome.seats);
-    kl_w.phase = KL_PHASE_PLAYING;
+    kl_w.emu.phase = KL_PHASE_PLAYING;
     kl_command_begin();
     kl_command_give_begin();
     kl_play_begin();
@@ -94,9 +94,9 @@ static void begin(void) {
 static void end(void) {
     char advice[KL_ADVICE_MAX], why[KL_ADVICE_MAX + KL_TEXT_MAX + 4];
     if (kl_join_anew()) return;
-    if (kl_w.phase != KL_PHASE_PLAYING && kl_choice_ended()) return;
-    bool playing = kl_w.phase == KL_PHASE_PLAYING;
-    if (!playing || kl_w.attached) {
+    if (kl_w.emu.phase != KL_PHASE_PLAYING && kl_choice_ended()) return;
+    bool playing = kl_w.emu.phase == KL_PHASE_PLAYING;
+    if (!playing || kl_w.emu.runner) {
         kl_advice(kl_w.status.refused, kl_w.status.reason, kl_w.config.room, advice);
         bool news = strcmp(advice, kl_w.status.reason) != 0;
         snprintf(why, sizeof why, "%s%s%s%s", advice, news ? " (" : "", news ? kl_w.status.reason : "",
@@ -221,9 +221,9 @@ static void note_link(const struct kl_stay_status *was) {
 /* The relay may give us other seats at any time. */
 static void note_seats(uint8_t was) {
     uint8_t is = kl_w.status.welcome.seats;
-    if (kl_w.phase != KL_PHASE_PLAYING || is == was) return;
+    if (kl_w.emu.phase != KL_PHASE_PLAYING || is == was) return;
     kl_w.own_seats = (unsigned)__builtin_popcount(is);
-    kl_latch_forget(&kl_w.latch);
+    kl_latch_forget(&kl_w.emu.latch);
     event(is ? "seated" : "watching");
     if (is)
         kl_wrapper_say(KL_SCREEN_INFO, 3000, "you play as player %u",
@@ -261,7 +261,7 @@ static void follow_seats(void) {
     bool lacks = ready && r->filled < r->players && !room_plays();
     if (lacks && kl_phase_ran_free())
         kl_phase_free();
-    else if (kl_w.phase == KL_PHASE_FREE && ((ready && !lacks) || begins))
+    else if (kl_w.emu.phase == KL_PHASE_FREE && ((ready && !lacks) || begins))
         load_afresh();
 }
 
@@ -273,7 +273,7 @@ static void follow(enum kl_stay_phase before) {
     case KL_STAY_READY: follow_seats(); break;
     case KL_STAY_PLAYING:
         follow_seats();
-        if (before != KL_STAY_PLAYING && kl_w.phase == KL_PHASE_READY) begin();
+        if (before != KL_STAY_PLAYING && kl_w.emu.phase == KL_PHASE_READY) begin();
         break;
     case KL_STAY_ENDED: end(); break;
     case KL_STAY_CONNECTING:
@@ -316,7 +316,7 @@ void kl_session_run(void) {
     follow_netplay(from_us);
     kl_control_turn(from_us);
     kl_overlay_turn(from_us);
-    switch (kl_w.phase) {
+    switch (kl_w.emu.phase) {
     case KL_PHASE_PLAYING: kl_play_turn(); break;
     case KL_PHASE_FREE:
     case KL_PHASE_LOCAL: kl_play_local(kl_choice_still()); break;
@@ -330,17 +330,17 @@ void kl_session_run(void) {
 }
 
 void kl_session_close(void) {
-    if (kl_w.phase == KL_PHASE_PLAYING) kl_phase_hold_pace(false);
+    if (kl_w.emu.phase == KL_PHASE_PLAYING) kl_phase_hold_pace(false);
     kl_phase_leave(LINGER_MS);
     kl_choice_close();
-    kl_w.phase = KL_PHASE_IDLE;
+    kl_w.emu.phase = KL_PHASE_IDLE;
     kl_overlay_reset();
     kl_savedir_close(&kl_w.dir);
     kl_socket_close(kl_w.instance);
     kl_w.instance = -1;
     kl_w.desync_owed = false;
     kl_w.said_states = kl_w.said_loads = kl_w.said_cheats = kl_w.said_disk = kl_w.said_desync = false;
-    kl_w.told.tray_open = false;
+    kl_w.emu.told.tray_open = false;
     kl_control_end();
     kl_command_end();
     memset(&kl_w.status, 0, sizeof kl_w.status);

@@ -20,21 +20,21 @@ static struct {
 /* The part of the machine that must be equal: as with marked keyframes, RAM if there is any, else the
  * unmasked part of the state. */
 static uint64_t hash_now(void) {
-    struct retro_memory_map map = kl_memory_inner(&kl_w.memory);
+    struct retro_memory_map map = kl_memory_inner(&kl_w.emu.memory);
     uint64_t h;
     struct kl_hash ignored;
-    kl_ram_find(&kl_w.play.ram, &kl_w.core, map.num_descriptors ? &map : NULL);
+    kl_ram_find(&kl_w.play.ram, &kl_w.emu.core, map.num_descriptors ? &map : NULL);
     if (kl_ram_hash(&kl_w.play.ram, &h)) return h;
     return kl_room_profile_hash(slot.state, slot.bytes, &ignored);
 }
 
 bool kl_slot_save(uint32_t frame) {
-    size_t bytes = kl_w.core.serialize_size();
+    size_t bytes = kl_w.emu.core.serialize_size();
     uint8_t *state = bytes ? calloc(1, bytes) : NULL;
     kl_slot_clear();
     slot.any = true;
     slot.frame = frame;
-    if (!state || !kl_core_serialize(&kl_w.core, state, bytes)) {
+    if (!state || !kl_core_serialize(&kl_w.emu.core, state, bytes)) {
         free(state);
         return false;
     }
@@ -52,7 +52,7 @@ int kl_slot_load(const struct kl_command *c, char *why, size_t cap) {
         snprintf(why, cap, "the saved state of frame %u was replaced: load again", frame);
     else if (!slot.state)
         snprintf(why, cap, "out of sync: no saved state of frame %u on this machine", frame);
-    else if (!kl_w.core.unserialize(slot.state, slot.bytes))
+    else if (!kl_w.emu.core.unserialize(slot.state, slot.bytes))
         snprintf(why, cap, "the core refused the saved state of frame %u", frame);
     else
         return 0;

@@ -145,8 +145,8 @@ static void end_job(bool wait) {
 static void fill_head(struct kl_snapshot_head *h, uint32_t frame) {
     memset(h, 0, sizeof *h);
     h->frame = frame;
-    h->chance = kl_world_chance();
-    h->time = kl_world_time();
+    h->chance = kl_world_chance(kl_w.emu.world);
+    h->time = kl_world_time(kl_w.emu.world);
     h->policy = kl_w.room.policy;
     h->wait_budget_ms = kl_w.room.wait_budget_ms;
     h->spacing_fixed = kl_w.room.spacing_fixed;
@@ -179,13 +179,13 @@ void kl_snapshot_take(uint32_t frame) {
     own.taken = true;
     own.frame = frame;
     fill_head(&head, frame);
-    size_t bytes = kl_w.no_snapshots ? 0 : kl_w.core.serialize_size();
-    if (bytes) own.bytes = kl_snapshot_begin(&head, &kl_w.options, bytes, &state, &own.len);
-    if (own.bytes && !kl_core_serialize(&kl_w.core, state, bytes)) {
+    size_t bytes = kl_w.no_snapshots ? 0 : kl_w.emu.core.serialize_size();
+    if (bytes) own.bytes = kl_snapshot_begin(&head, &kl_w.emu.options, bytes, &state, &own.len);
+    if (own.bytes && !kl_core_serialize(&kl_w.emu.core, state, bytes)) {
         free(own.bytes);
         own.bytes = NULL;
     }
-    if (own.bytes && kl_w.load_own) kl_w.core.unserialize(state, bytes);
+    if (own.bytes && kl_w.load_own) kl_w.emu.core.unserialize(state, bytes);
 }
 
 void kl_snapshot_keep(uint32_t frame) {
@@ -196,7 +196,7 @@ void kl_snapshot_keep(uint32_t frame) {
     bool watches = kl_w.status.welcome.client == KL_WATCHER;
     if (!kl_w.link || watches || kl_w.no_snapshots || !kl_own_states_takes(b->size)) return;
     fill_head(&head, frame);
-    uint8_t *bytes = kl_snapshot_begin(&head, &kl_w.options, b->size, &state, &len);
+    uint8_t *bytes = kl_snapshot_begin(&head, &kl_w.emu.options, b->size, &state, &len);
     if (!bytes) return;
     memcpy(state, b->data, b->size);
     kl_own_states_keep(&mine, frame, bytes, len);
@@ -211,29 +211,31 @@ void kl_snapshot_forget_own(void) {
 static void take_options(struct kl_snapshot_view *v) {
     char key[KL_SNAPSHOT_KEY_MAX], value[KL_SNAPSHOT_VALUE_MAX], why[256];
     while (kl_snapshot_option(v, key, value)) {
-        const char *is = kl_options_get(&kl_w.options, key);
-        if (is && strcmp(is, value) != 0) kl_options_set(&kl_w.options, key, value, true, why, sizeof why);
+        const char *is = kl_options_get(&kl_w.emu.options, key);
+        if (is && strcmp(is, value) != 0)
+            kl_options_set(&kl_w.emu.options, key, value, true, why, sizeof why);
     }
 }
 
 /* Is the state all of the core? Looking changes some cores, so it is loaded once more. */
 static uint8_t look(const struct kl_snapshot_view *v) {
-    size_t bytes = kl_w.core.serialize_size();
+    size_t bytes = kl_w.emu.core.serialize_size();
     uint8_t *again = bytes == v->state_len ? calloc(1, bytes) : NULL;
-    bool same = again && kl_core_serialize(&kl_w.core, again, bytes) && memcmp(again, v->state, bytes) == 0;
+    bool same =
+        again && kl_core_serialize(&kl_w.emu.core, again, bytes) && memcmp(again, v->state, bytes) == 0;
     free(again);
-    return kl_w.core.unserialize(v->state, v->state_len) ? (same ? KL_HEALED_SAME : KL_HEALED_OTHER)
-                                                         : KL_HEALED_NOT;
+    return kl_w.emu.core.unserialize(v->state, v->state_len) ? (same ? KL_HEALED_SAME : KL_HEALED_OTHER)
+                                                             : KL_HEALED_NOT;
 }
 
 /* The head has the room's state; the core itself tells the consequences (rate, memory). */
 static uint8_t load(struct kl_snapshot_view *v) {
     take_options(v);
     kl_command_restore(&v->head);
-    if (!kl_w.core.unserialize(v->state, v->state_len)) return KL_HEALED_NOT;
+    if (!kl_w.emu.core.unserialize(v->state, v->state_len)) return KL_HEALED_NOT;
     uint8_t how = look(v);
-    kl_world_chance_set(v->head.chance);
-    kl_world_time_set(&v->head.time);
+    kl_world_chance_set(kl_w.emu.world, v->head.chance);
+    kl_world_time_set(kl_w.emu.world, &v->head.time);
     kl_w.room.policy = v->head.policy;
     kl_w.room.wait_budget_ms = v->head.wait_budget_ms;
     kl_w.room.spacing_fixed = v->head.spacing_fixed;
@@ -286,7 +288,7 @@ static void run_again(const char *whose) {
 static void load_got(void) {
     struct kl_snapshot_view v;
     bool begin = got.offer.begin;
-    uint32_t rate = kl_world_time().fps_uhz;
+    uint32_t rate = kl_world_time(kl_w.emu.world).fps_uhz;
     bool good = kl_snapshot_open(&v, got.bytes, got.len) == KL_OK && v.head.frame == got.offer.keyframe;
     if (good && !begin && v.head.frame >= kl_w.play.next_frame) return; /* not yet */
     back.own = false;

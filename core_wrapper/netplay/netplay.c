@@ -437,9 +437,9 @@ static void stop(void) {
     end_looking();
     if (n.host) end_all_carrying();
     n.cut = true;
-    if (kl_w.phase == KL_PHASE_PLAYING && n.carrier[0])
+    if (kl_w.emu.phase == KL_PHASE_PLAYING && n.carrier[0])
         kl_wrapper_say(KL_SCREEN_WARNING, 8000, "netplay ended, and the match with it: connect again");
-    else if (kl_w.phase == KL_PHASE_PLAYING)
+    else if (kl_w.emu.phase == KL_PHASE_PLAYING)
         kl_wrapper_say(KL_SCREEN_INFO, 5000, "netplay ended, the match goes on: choose Alone to leave");
     else if (n.in_room || kl_w.link)
         n.ask = (struct kl_netplay_ask){.leaves = true};

@@ -14,7 +14,7 @@ static bool begun;
 
 static FILE *open_named(const char *variable) {
     const char *path = getenv(variable);
-    if (!path || !*path || kl_w.attached) return NULL;
+    if (!path || !*path || kl_w.emu.runner) return NULL;
     FILE *f = fopen(path, "we");
     if (!f) kl_wrapper_say(KL_SCREEN_WARNING, 4000, "%s: cannot write %s", variable, path);
     if (f) setvbuf(f, NULL, _IOLBF, 0);

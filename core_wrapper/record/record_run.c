@@ -27,9 +27,9 @@ static void find_origin(void) {
     struct retro_system_info info = {0};
     memset(&origin, 0, sizeof origin);
     facts.count = 0;
-    kl_w.core.get_system_info(&info);
+    kl_w.emu.core.get_system_info(&info);
     kl_identity_core(&facts, &info);
-    kl_identity_content(&facts, &kl_w.content);
+    kl_identity_content(&facts, &kl_w.emu.content);
     for (unsigned i = 0; i < facts.count; i++) {
         if (!strcmp(facts.fact[i].key, "core"))
             snprintf(origin.core, sizeof origin.core, "%s", facts.fact[i].value);
@@ -61,8 +61,8 @@ static void record_head(void) {
     kl_recorder_line(&recorder, "content", origin.content);
     snprintf(text, sizeof text, "%" PRIu64, origin.epoch_s);
     kl_recorder_line(&recorder, "epoch", text);
-    for (unsigned i = 0; i < kl_w.options.count; i++) {
-        snprintf(text, sizeof text, "%s=%s", kl_w.options.at[i].key, kl_w.options.at[i].value);
+    for (unsigned i = 0; i < kl_w.emu.options.count; i++) {
+        snprintf(text, sizeof text, "%s=%s", kl_w.emu.options.at[i].key, kl_w.emu.options.at[i].value);
         kl_recorder_line(&recorder, "option", text);
     }
     if (start && data && kl_start_decode(start, data, len) == 0) record_start(start);
@@ -92,7 +92,7 @@ void kl_record_run_end(void) {
 /* ---- frames ---- */
 
 static struct retro_memory_map memory_map(void) {
-    return kl_memory_inner(&kl_w.memory);
+    return kl_memory_inner(&kl_w.emu.memory);
 }
 
 static void plant(void) {
@@ -100,7 +100,7 @@ static void plant(void) {
     char line[256], text[64];
     corrupt.set = false;
     planted_once = true;
-    if (kl_corrupt_do(&corrupt, &kl_w.core, map.num_descriptors ? &map : NULL, line, sizeof line) == 0) {
+    if (kl_corrupt_do(&corrupt, &kl_w.emu.core, map.num_descriptors ? &map : NULL, line, sizeof line) == 0) {
         snprintf(text, sizeof text, "%" PRIu32 " %" PRIu64, corrupt.frame, corrupt.offset);
         kl_recorder_line(&recorder, "flip", text);
     }
@@ -112,7 +112,7 @@ static void hash_ram(uint32_t label) {
     struct klw_hash h = {.frame = label};
     struct retro_memory_map map = memory_map();
     struct kl_ram ram;
-    kl_ram_find(&ram, &kl_w.core, map.num_descriptors ? &map : NULL);
+    kl_ram_find(&ram, &kl_w.emu.core, map.num_descriptors ? &map : NULL);
     h.has_ram = kl_ram_hash(&ram, &h.ram);
     kl_recorder_hash(&recorder, &h);
 }
@@ -126,7 +126,8 @@ void kl_record_frame(const struct kl_frame *f) {
 void kl_record_run_hash(const struct klw_hash *h) {
     kl_recorder_hash(&recorder, h);
     if (h->has_state)
-        kl_keep_add(&keep, h->frame, kl_world_chance(), kl_w.play.buffer.data, kl_w.play.buffer.size);
+        kl_keep_add(&keep, h->frame, kl_world_chance(kl_w.emu.world), kl_w.play.buffer.data,
+                    kl_w.play.buffer.size);
 }
 
 /* ---- other events ---- */

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "net/platform/file.h"
-#include "core_wrapper/world/world.h"
 
 #define FOLDER ".keylock" /* in the session's save folder */
 
@@ -19,8 +18,6 @@ static const struct gift {
     {"blend", ".bld", FOLDER "/blend.bld"},
 };
 #define GIFTS (sizeof gifts / sizeof *gifts)
-
-static struct { const char *system_dir, *save_dir, *stem; } to;
 
 /* The last part of the path up to end, without slashes at its end. */
 static const char *last_part(const char *path, const char *end, size_t *len) {
@@ -87,11 +84,11 @@ static void collect(struct kl_savefiles *s, const struct gift *g, const char *pa
     s->bytes += len;
 }
 
-void kl_gifts_collect(struct kl_savefiles *s, const char *system_dir, const char *stem) {
+void kl_gifts_collect(struct kl_savefiles *s, struct kl_world *w, const char *system_dir, const char *stem) {
     char real[4096];
     if (!kl_file_real(system_dir, real, sizeof real)) return;
-    for (unsigned i = 0; i < kl_world_files(); i++) {
-        const char *path = kl_world_file(i, NULL), *found;
+    for (unsigned i = 0; i < kl_world_files(w); i++) {
+        const char *path = kl_world_file(w, i, NULL), *found;
         size_t len;
         const struct gift *g =
             is_below(path, real) || is_below(path, system_dir) ? find(path, &found, &len) : NULL;
@@ -108,18 +105,18 @@ bool kl_gifts_may_write(const struct kl_start_file *f) {
     return false;
 }
 
-static bool redirect(const char *path, char *out, size_t cap) {
+static bool redirect(void *ctx, const char *path, char *out, size_t cap) {
+    const struct kl_gifts *to = ctx;
     const char *found;
     size_t len;
-    const struct gift *g = is_below(path, to.system_dir) ? find(path, &found, &len) : NULL;
+    const struct gift *g = is_below(path, to->system_dir) ? find(path, &found, &len) : NULL;
     if (!g) return false;
-    const char *given = is_of(g, to.stem, found, len) ? g->given : FOLDER "/none";
-    return (size_t)snprintf(out, cap, "%s/%s", to.save_dir, given) < cap;
+    const char *given = is_of(g, to->stem, found, len) ? g->given : FOLDER "/none";
+    return (size_t)snprintf(out, cap, "%s/%s", to->save_dir, given) < cap;
 }
 
-void kl_gifts_redirect(const char *system_dir, const char *save_dir, const char *stem) {
-    to.system_dir = system_dir;
-    to.save_dir = save_dir;
-    to.stem = stem;
-    kl_world_files_redirect(save_dir && *system_dir ? redirect : NULL);
+void kl_gifts_redirect(struct kl_gifts *g, struct kl_world *w, const char *system_dir, const char *save_dir,
+                       const char *stem) {
+    *g = (struct kl_gifts){system_dir, save_dir, stem};
+    kl_world_files_redirect(w, save_dir && *system_dir ? redirect : NULL, g);
 }

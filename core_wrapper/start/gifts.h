@@ -8,6 +8,7 @@
 #define KLW_GIFTS_H
 
 #include "core_wrapper/start/savedir.h"
+#include "core_wrapper/world/world.h"
 
 #define KL_GIFT_BYTES (256u << 10) /* of one file; a larger one is left out on all machines */
 
@@ -16,14 +17,18 @@ bool kl_gifts_is(const char *path);
 
 /* The host's: adds those of this content (cheats/STEM.ini) that the core has opened, or looked for, below
  * system_dir, and that are there. */
-void kl_gifts_collect(struct kl_savefiles *s, const char *system_dir, const char *stem);
+void kl_gifts_collect(struct kl_savefiles *s, struct kl_world *w, const char *system_dir, const char *stem);
 
 /* Whether a file of the start data may be written into the session's folder: any save file, or a file of the
  * table within its bounds. */
 bool kl_gifts_may_write(const struct kl_start_file *f);
 
-/* From now on the core's files of the table below system_dir are those that lie in save_dir, the session's.
- * Both are borrowed; save_dir NULL: the machine's own again. */
-void kl_gifts_redirect(const char *system_dir, const char *save_dir, const char *stem);
+/* From now on the files of the table below system_dir that the core of this world opens are those that lie in
+ * save_dir, the session's. All is borrowed; save_dir NULL: the machine's own again. */
+struct kl_gifts {
+    const char *system_dir, *save_dir, *stem;
+};
+void kl_gifts_redirect(struct kl_gifts *g, struct kl_world *w, const char *system_dir, const char *save_dir,
+                       const char *stem);
 
 #endif

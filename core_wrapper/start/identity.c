@@ -107,6 +107,7 @@ struct looked_in {
     const struct kl_content *content;
 };
 struct found {
+    struct kl_world *world;
     struct kl_fact *file;
     unsigned files;
     struct kl_archive_member *member;
@@ -153,7 +154,7 @@ static bool add_members(struct found *f, const char *real) {
     size_t len;
     unsigned spans;
     if (kl_file_map(real, &bytes, &len) != 0) return true; /* it is not there */
-    const struct kl_archive_span *span = kl_world_archive_read(real, &spans);
+    const struct kl_archive_span *span = kl_world_archive_read(f->world, real, &spans);
     int count = kl_archive_list(bytes, len, span, spans, &list);
     kl_file_unmap(bytes, len);
     if (count < 0) return false;
@@ -176,7 +177,7 @@ static const char *name_in(const struct looked_in *in, const char *real) {
 static void add_opened(struct found *f, unsigned i, const struct looked_in *in) {
     bool wrote;
     char real[4096];
-    const char *path = kl_world_file(i, &wrote);
+    const char *path = kl_world_file(f->world, i, &wrote);
     if (wrote || !path || kl_gifts_is(path) || !kl_file_real(path, real, sizeof real)) return;
     bool content = is_content(real, in->content), archive = kl_archive_is(real);
     const char *name = content ? base_of(real) : name_in(in, real);
@@ -191,8 +192,8 @@ static void add_unopened(struct found *f, const struct kl_content *content) {
         const struct retro_game_info *item = &content->item[i];
         bool opened = !item->path || item->data || !kl_archive_is(item->path) ||
                       !kl_file_real(item->path, real, sizeof real);
-        for (unsigned k = 0; k < kl_world_files() && !opened; k++)
-            opened = !strcmp(kl_world_file(k, NULL), real);
+        for (unsigned k = 0; k < kl_world_files(f->world) && !opened; k++)
+            opened = !strcmp(kl_world_file(f->world, k, NULL), real);
         if (opened || add_members(f, real)) continue;
         add_file(f, base_of(real), real);
     }
@@ -296,7 +297,8 @@ static void put_members(struct kl_facts *facts, struct kl_archive_member *list, 
 
 /* ---- both ---- */
 
-void kl_identity_files(struct kl_facts *facts, const char *system_dir, const struct kl_content *content) {
+void kl_identity_files(struct kl_facts *facts, struct kl_world *w, const char *system_dir,
+                       const struct kl_content *content) {
     struct looked_in in = {.content = content};
     char dir[4096];
     if (system_dir && !kl_file_real(system_dir, in.system, sizeof in.system)) in.system[0] = 0;
@@ -306,8 +308,8 @@ void kl_identity_files(struct kl_facts *facts, const char *system_dir, const str
         if (slash) *slash = 0;
         if (!slash || !kl_file_real(*dir ? dir : "/", in.beside, sizeof in.beside)) in.beside[0] = 0;
     }
-    unsigned files = kl_world_files();
-    struct found f = {.file = calloc(files + KL_CONTENT_ITEMS + 1, sizeof *f.file)};
+    unsigned files = kl_world_files(w);
+    struct found f = {.world = w, .file = calloc(files + KL_CONTENT_ITEMS + 1, sizeof *f.file)};
     for (unsigned i = 0; f.file && i < files; i++)
         add_opened(&f, i, &in);
     if (f.file) {

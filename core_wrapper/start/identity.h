@@ -7,6 +7,7 @@
 
 #include "net/engine/msg.h"
 #include "core_wrapper/core/content.h"
+#include "core_wrapper/world/world.h"
 
 /* "core": name and version. */
 void kl_identity_core(struct kl_facts *facts, const struct retro_system_info *info);
@@ -16,14 +17,15 @@ void kl_identity_any_version(struct kl_facts *facts, const struct retro_system_i
  * them (soft-patched ones included), else of the file. For an archive that the core opens itself only its
  * name without ending, because arcade cores go by the name; its members follow in the files' facts. */
 void kl_identity_content(struct kl_facts *facts, const struct kl_content *content);
-/* Adds the files that the core has opened (kl_world_files) and not written, below system_dir or beside the
- * content:
+/* Adds the files that the core of this world has opened (kl_world_files) and not written, below system_dir or
+ * beside the content:
  * - "members 1", "members 2" …: the members of all archives, with their checksums and whether the core has
  *   read them (archive.h), in whatever archive they are;
  * - "file NAME": other files, such as BIOS images and further tracks; an archive that cannot be read here,
  * too. Not the host's small files (gifts.h). What does not fit is folded into "more members" and "more
  * files". */
-void kl_identity_files(struct kl_facts *facts, const char *system_dir, const struct kl_content *content);
+void kl_identity_files(struct kl_facts *facts, struct kl_world *w, const char *system_dir,
+                       const struct kl_content *content);
 
 /* A file as the content's value. Returns 0, or -1 if it cannot be read. */
 int kl_identity_hash_file(const char *path, char *out, size_t cap);

@@ -28,7 +28,10 @@ static const struct {
 
 typedef char *(*demangler)(const char *name, char *out, size_t *len, int *status);
 
+struct kl_world kl_world_at[KL_WORLDS];
+
 struct turning {
+    struct kl_world *world;
     const struct kl_hook *const *tables;
     demangler demangle; /* of the core's own C++ library; NULL: the core has none */
     struct kl_world_report *report;
@@ -96,30 +99,45 @@ static void *replace(void *user, const char *name, void *now) {
         if (t->report) note_left(t, name);
         return NULL;
     }
-    if (h->real && now != h->fn) *h->real = now;
+    void *fn = h->fn[t->world - kl_world_at];
+    if (h->real && now != fn) *(void **)((char *)t->world + h->real) = now;
     bool tells = !find_in(kl_world_heap_hooks, name); /* that a core uses the heap says nothing about it */
     if (t->report && tells) list_add(t, t->report->turned, sizeof(t->report->turned), name, NULL);
-    return h->fn;
+    return fn;
 }
 
-int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_t err_len) {
+int kl_world_turn(struct kl_world *w, void *handle, struct kl_world_report *report, char *err,
+                  size_t err_len) {
     static const struct kl_hook *const tables[] = {kl_world_clock_hooks, kl_world_random_hooks,
                                                    kl_world_file_hooks, kl_world_heap_hooks, NULL};
     if (report) memset(report, 0, sizeof(*report));
-    struct turning t = {tables, NULL, report};
+    struct turning t = {w, tables, NULL, report};
     *(void **)&t.demangle = kl_library_find(handle, "__cxa_demangle");
     return kl_elf_imports(handle, replace, &t, err, err_len);
 }
 
-void kl_world_start(uint64_t epoch_s, uint32_t fps_uhz) {
-    kl_world_clock_start(epoch_s, fps_uhz);
-    kl_world_random_start(epoch_s);
+struct kl_world *kl_world_take(void) {
+    for (struct kl_world *w = kl_world_at; w < kl_world_at + KL_WORLDS; w++) {
+        if (w->taken) continue;
+        w->taken = true;
+        w->clock.timezone = 0;
+        w->clock.daylight = 0;
+        w->clock.tzname[0] = w->clock.tzname[1] = (char *)"UTC";
+        kl_world_files_redirect(w, NULL, NULL);
+        kl_world_start(w, 946684800, 0);
+        return w;
+    }
+    return NULL;
 }
 
-void kl_world_rate(uint32_t fps_uhz) {
-    kl_world_clock_rate(fps_uhz);
+/* Streams that the core has left open stay in the list: the C library closes them at the end. */
+void kl_world_release(struct kl_world *w) {
+    if (!w) return;
+    kl_world_files_clear(w);
+    w->taken = false;
 }
 
-void kl_world_frame(uint32_t f) {
-    kl_world_clock_frame(f);
+void kl_world_start(struct kl_world *w, uint64_t epoch_s, uint32_t fps_uhz) {
+    kl_world_clock_start(&w->clock, epoch_s, fps_uhz);
+    kl_world_random_start(w, epoch_s);
 }

@@ -7,8 +7,10 @@
  *
  * After a core has been opened, the imports of that one shared object (its relocated symbol table entries:
  * JMP_SLOT, GLOB_DAT, R_*_64) are pointed at functions here; nothing else in the process is touched.
- * Process-wide state: one world at a time, used from the thread that runs the core (the functions themselves
- * may be called by threads of the core). */
+ *
+ * Each core has a world of its own. The C library's functions take no context, so each world has functions of
+ * its own, and there are KL_WORLDS of them. A world is used from the thread that runs its core (the replaced
+ * functions themselves may be called by threads of the core). */
 #ifndef KLW_WORLD_H
 #define KLW_WORLD_H
 
@@ -17,6 +19,14 @@
 #include <stdint.h>
 
 #include "core_wrapper/world/archive.h"
+
+#define KL_WORLDS 4 /* in one process */
+
+struct kl_world;
+/* A world that no core has: at frame 0 of no epoch. NULL: all are taken. */
+struct kl_world *kl_world_take(void);
+/* Its core has been unloaded. NULL: harmless. */
+void kl_world_release(struct kl_world *w);
 
 /* The turned and the remaining imports, for `keylock probe` and the log; cut if too long. */
 struct kl_world_report {
@@ -43,21 +53,22 @@ struct kl_world_report {
  * Constructors that ran before have already read the host's clock. report may be NULL.
  * Returns 0, or -1 with a line in err if the object cannot be read or this machine's relocations are
  * unknown. */
-int kl_world_turn(void *handle, struct kl_world_report *report, char *err, size_t err_len);
+int kl_world_turn(struct kl_world *w, void *handle, struct kl_world_report *report, char *err,
+                  size_t err_len);
 
 /* Sets the clock to frame 0 and the generator to its seed. Call it before retro_init, because cores ask for
  * both while they load. fps_uhz 0: not known yet, see kl_world_rate(). */
-void kl_world_start(uint64_t epoch_s, uint32_t fps_uhz);
+void kl_world_start(struct kl_world *w, uint64_t epoch_s, uint32_t fps_uhz);
 /* Sets the core's rate from the present frame on: after retro_load_game, and when the rate changes in
  * play. */
-void kl_world_rate(uint32_t fps_uhz);
+void kl_world_rate(struct kl_world *w, uint32_t fps_uhz);
 /* The next retro_run is frame f: the clock stands at epoch + f / fps throughout that run. For cores that
  * spin on the clock, each reading after the 1000th in a frame moves it on by 1 µs. */
-void kl_world_frame(uint32_t f);
+void kl_world_frame(struct kl_world *w, uint32_t f);
 
 /* The virtual clock for libretro's performance interface, which is no import: nanoseconds since frame 0.
  * Never goes back, even if the rate changes. */
-int64_t kl_world_read_ns(void);
+int64_t kl_world_read_ns(struct kl_world *w);
 
 /* The clock's state: base_ns after frame 0 at base_frame, and on from there at that rate. To go back to a
  * savestate, restore this as well and set the next frame by kl_world_frame(). */
@@ -65,32 +76,32 @@ struct kl_world_time {
     int64_t base_ns;
     uint32_t base_frame, fps_uhz;
 };
-struct kl_world_time kl_world_time(void);
-void kl_world_time_set(const struct kl_world_time *t);
+struct kl_world_time kl_world_time(const struct kl_world *w);
+void kl_world_time_set(struct kl_world *w, const struct kl_world_time *t);
 
 /* The generator's state. A core's savestate does not hold it: to go back to a state, or to give one to
  * another machine, restore this as well. */
-uint64_t kl_world_chance(void);
-void kl_world_chance_set(uint64_t chance);
+uint64_t kl_world_chance(const struct kl_world *w);
+void kl_world_chance_set(struct kl_world *w, uint64_t chance);
 
 /* Files that the core has opened, or failed to open, since kl_world_files_clear(), in order of first
  * opening, each once. `wrote`: the file was opened for writing at least once. kl_world_files() gives the
  * count; i < count gives the name (absolute, borrowed). */
-void kl_world_files_clear(void);
-unsigned kl_world_files(void);
-const char *kl_world_file(unsigned i, bool *wrote);
+void kl_world_files_clear(struct kl_world *w);
+unsigned kl_world_files(struct kl_world *w);
+const char *kl_world_file(struct kl_world *w, unsigned i, bool *wrote);
 /* Notes that the core has opened a file in another way than through its imports. */
-void kl_world_note_file(const char *path, bool write);
+void kl_world_note_file(struct kl_world *w, const char *path, bool write);
 
 /* The parts of an archive (.zip, .7z) that the core has read, sorted, apart from each other, as
  * kl_archive_list() wants them; borrowed until kl_world_files_clear(). NULL: unknown, because it was opened
  * by other means than C's streams, is still open, or was not opened. real: its path without links. */
-const struct kl_archive_span *kl_world_archive_read(const char *real, unsigned *count);
+const struct kl_archive_span *kl_world_archive_read(struct kl_world *w, const char *real, unsigned *count);
 
-/* Gives the path to be opened instead of `path`. False: `path` itself. */
-typedef bool (*kl_world_redirect)(const char *path, char *out, size_t cap);
+/* Gives the path to be opened instead of `path`. False: `path` itself. ctx: the caller's. */
+typedef bool (*kl_world_redirect)(void *ctx, const char *path, char *out, size_t cap);
 /* From now on. The core's own name for the file is the one that is noted. NULL: all files are opened as they
  * are. */
-void kl_world_files_redirect(kl_world_redirect redirect);
+void kl_world_files_redirect(struct kl_world *w, kl_world_redirect redirect, void *ctx);
 
 #endif

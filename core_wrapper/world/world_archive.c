@@ -32,6 +32,7 @@ struct read_file {
  * read over the last members for that: those reads do not count once it reads from the directory's first
  * byte. */
 struct stream {
+    struct kl_world_archives *archives;
     struct read_file *file; /* NULL: nobody asks any more */
     const uint8_t *bytes;
     size_t len, at, directory;
@@ -41,12 +42,6 @@ struct stream {
     struct stream *next;
     struct spans before;
 };
-
-static struct {
-    struct kl_mutex lock;
-    struct read_file *file;
-    struct stream *stream;
-} archives;
 
 static void forget_spans(struct spans *s) {
     s->count = 0;
@@ -72,7 +67,7 @@ static void add_span(struct spans *s, uint64_t from, uint64_t to) {
 }
 
 static void note_read(struct stream *s, uint64_t from, uint64_t to) {
-    kl_mutex_lock(&archives.lock);
+    kl_mutex_lock(&s->archives->lock);
     bool goes_on = from == s->read_to; /* then it does not know that the directory begins here */
     s->read_to = to;
     if (!s->found && s->directory && from == s->directory && !goes_on) {
@@ -82,7 +77,7 @@ static void note_read(struct stream *s, uint64_t from, uint64_t to) {
     if (!s->directory || to > s->directory) to = s->directory ? s->directory : to;
     struct spans *to_list = s->found && s->file ? &s->file->spans : &s->before;
     if (from < to) add_span(to_list, from, to);
-    kl_mutex_unlock(&archives.lock);
+    kl_mutex_unlock(&s->archives->lock);
 }
 
 /* ---- the stream ---- */
@@ -121,21 +116,21 @@ static void commit(struct stream *s) {
 }
 
 static int end(void *cookie) {
-    struct stream *s = cookie, **at = &archives.stream;
-    kl_mutex_lock(&archives.lock);
+    struct stream *s = cookie, **at = &s->archives->stream;
+    kl_mutex_lock(&s->archives->lock);
     commit(s);
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
-    kl_mutex_unlock(&archives.lock);
+    kl_mutex_unlock(&s->archives->lock);
     if (s->plain) fclose(s->plain);
     kl_file_unmap(s->bytes, s->len);
     free(s);
     return 0;
 }
 
-static struct read_file *file_of(const char *real, bool make) {
-    struct read_file *f = archives.file;
+static struct read_file *file_of(struct kl_world_archives *a, const char *real, bool make) {
+    struct read_file *f = a->file;
     while (f && strcmp(f->path, real) != 0)
         f = f->next;
     if (f || !make) return f;
@@ -144,20 +139,21 @@ static struct read_file *file_of(const char *real, bool make) {
         free(f);
         return NULL;
     }
-    f->next = archives.file;
-    return archives.file = f;
+    f->next = a->file;
+    return a->file = f;
 }
 
-static void list_stream(struct stream *s, const char *real) {
-    kl_mutex_lock(&archives.lock);
-    s->file = file_of(real, true);
+static void list_stream(struct kl_world_archives *a, struct stream *s, const char *real) {
+    s->archives = a;
+    kl_mutex_lock(&a->lock);
+    s->file = file_of(a, real, true);
     if (s->file) s->file->open++;
-    s->next = archives.stream;
-    archives.stream = s;
-    kl_mutex_unlock(&archives.lock);
+    s->next = a->stream;
+    a->stream = s;
+    kl_mutex_unlock(&a->lock);
 }
 
-FILE *kl_world_archive_open(const char *path) {
+FILE *kl_world_archive_open(struct kl_world *w, const char *path) {
     static const cookie_io_functions_t functions = {.read = take, .seek = seek, .close = end};
     const void *bytes;
     char real[KL_FILE_PATH];
@@ -175,70 +171,76 @@ FILE *kl_world_archive_open(const char *path) {
         free(s);
         return NULL;
     }
-    list_stream(s, real);
+    list_stream(&w->archives, s, real);
     setvbuf(s->self, NULL, _IONBF, 0);
     return s->self;
 }
 
-static struct stream *stream_of(const FILE *f) {
-    struct stream *s = archives.stream;
+static struct stream *stream_of(const struct kl_world_archives *a, const FILE *f) {
+    struct stream *s = a->stream;
     while (s && s->self != f)
         s = s->next;
     return s;
 }
 
-size_t kl_world_archive_fread(void *out, size_t bytes, FILE *f) {
-    kl_mutex_lock(&archives.lock);
-    struct stream *s = stream_of(f);
-    kl_mutex_unlock(&archives.lock);
+size_t kl_world_archive_fread(struct kl_world *w, void *out, size_t bytes, FILE *f) {
+    struct kl_world_archives *a = &w->archives;
+    kl_mutex_lock(&a->lock);
+    struct stream *s = stream_of(a, f);
+    kl_mutex_unlock(&a->lock);
     if (!s || ftell(f) != (long)s->at) return 0; /* a byte was put back */
     return (size_t)take(s, out, bytes);
 }
 
-bool kl_world_archive_has(const FILE *f) {
-    kl_mutex_lock(&archives.lock);
-    bool has = stream_of(f) != NULL;
-    kl_mutex_unlock(&archives.lock);
+bool kl_world_archive_has(struct kl_world *w, const FILE *f) {
+    struct kl_world_archives *a = &w->archives;
+    kl_mutex_lock(&a->lock);
+    bool has = stream_of(a, f) != NULL;
+    kl_mutex_unlock(&a->lock);
     return has;
 }
 
-FILE *kl_world_archive_plain(FILE *f) {
-    kl_mutex_lock(&archives.lock);
-    struct stream *s = stream_of(f);
+FILE *kl_world_archive_plain(struct kl_world *w, FILE *f) {
+    struct kl_world_archives *a = &w->archives;
+    kl_mutex_lock(&a->lock);
+    struct stream *s = stream_of(a, f);
     FILE *plain = s ? s->plain : f;
     if (s && s->file) {
         s->file->spans.all = true;
         if (!plain) plain = s->plain = fopen(s->file->path, "rb");
     }
-    kl_mutex_unlock(&archives.lock);
+    kl_mutex_unlock(&a->lock);
     return plain;
 }
 
-void kl_world_archive_unseen(const char *real) {
-    kl_mutex_lock(&archives.lock);
-    struct read_file *f = file_of(real, true);
+void kl_world_archive_unseen(struct kl_world *w, const char *real) {
+    struct kl_world_archives *a = &w->archives;
+    kl_mutex_lock(&a->lock);
+    struct read_file *f = file_of(a, real, true);
     if (f) f->spans.all = true;
-    kl_mutex_unlock(&archives.lock);
+    kl_mutex_unlock(&a->lock);
 }
 
-void kl_world_archives_clear(void) {
-    kl_mutex_lock(&archives.lock);
-    for (struct stream *s = archives.stream; s; s = s->next)
+void kl_world_archives_clear(struct kl_world *w) {
+    struct kl_world_archives *a = &w->archives;
+    kl_mutex_lock(&a->lock);
+    for (struct stream *s = a->stream; s; s = s->next)
         s->file = NULL;
-    while (archives.file) {
-        struct read_file *f = archives.file;
-        archives.file = f->next;
+    while (a->file) {
+        struct read_file *f = a->file;
+        a->file = f->next;
         free(f->path);
         free(f);
     }
-    kl_mutex_unlock(&archives.lock);
+    kl_mutex_unlock(&a->lock);
 }
 
-const struct kl_archive_span *kl_world_archive_read(const char *real, unsigned *count) {
-    kl_mutex_lock(&archives.lock);
-    struct read_file *f = file_of(real, false);
+const struct kl_archive_span *kl_world_archive_read(struct kl_world *w, const char *real, unsigned *count) {
+    struct kl_world_archives *a = &w->archives;
+    kl_mutex_lock(&a->lock);
+    struct read_file *f = file_of(a, real, false);
     bool known = f && !f->open && !f->spans.all;
     *count = known ? f->spans.count : 0;
-    kl_mutex_unlock(&archives.lock);
+    kl_mutex_unlock(&a->lock);
     return known ? f->spans.at : NULL;
 }

@@ -40,40 +40,42 @@ static int v_posix_memalign(void **out, size_t align, size_t n) {
 }
 
 /* operator new and new[], plain, nothrow and aligned: the original decides on failure. */
-static void *(*real_new)(size_t), *(*real_new_array)(size_t);
-static void *(*real_new_nothrow)(size_t, const void *), *(*real_new_array_nothrow)(size_t, const void *);
-static void *(*real_new_aligned)(size_t, size_t), *(*real_new_array_aligned)(size_t, size_t);
-
-static void *v_new(size_t n) {
-    return cleared(real_new(n));
+static void *v_new(struct kl_world *w, size_t n) {
+    return cleared(w->real.new_plain(n));
 }
-static void *v_new_array(size_t n) {
-    return cleared(real_new_array(n));
+KL_TURNED(void *, v_new, (size_t n), n)
+static void *v_new_array(struct kl_world *w, size_t n) {
+    return cleared(w->real.new_array(n));
 }
-static void *v_new_nothrow(size_t n, const void *t) {
-    return cleared(real_new_nothrow(n, t));
+KL_TURNED(void *, v_new_array, (size_t n), n)
+static void *v_new_nothrow(struct kl_world *w, size_t n, const void *t) {
+    return cleared(w->real.new_nothrow(n, t));
 }
-static void *v_new_array_nothrow(size_t n, const void *t) {
-    return cleared(real_new_array_nothrow(n, t));
+KL_TURNED(void *, v_new_nothrow, (size_t n, const void *t), n, t)
+static void *v_new_array_nothrow(struct kl_world *w, size_t n, const void *t) {
+    return cleared(w->real.new_array_nothrow(n, t));
 }
-static void *v_new_aligned(size_t n, size_t align) {
-    return cleared(real_new_aligned(n, align));
+KL_TURNED(void *, v_new_array_nothrow, (size_t n, const void *t), n, t)
+static void *v_new_aligned(struct kl_world *w, size_t n, size_t align) {
+    return cleared(w->real.new_aligned(n, align));
 }
-static void *v_new_array_aligned(size_t n, size_t align) {
-    return cleared(real_new_array_aligned(n, align));
+KL_TURNED(void *, v_new_aligned, (size_t n, size_t align), n, align)
+static void *v_new_array_aligned(struct kl_world *w, size_t n, size_t align) {
+    return cleared(w->real.new_array_aligned(n, align));
 }
+KL_TURNED(void *, v_new_array_aligned, (size_t n, size_t align), n, align)
 
 const struct kl_hook kl_world_heap_hooks[] = {
-    {"malloc", v_malloc, NULL},
-    {"realloc", v_realloc, NULL},
-    {"memalign", v_memalign, NULL},
-    {"aligned_alloc", v_aligned_alloc, NULL},
-    {"posix_memalign", v_posix_memalign, NULL},
-    {"_Znwm", v_new, (void **)&real_new},
-    {"_Znam", v_new_array, (void **)&real_new_array},
-    {"_ZnwmRKSt9nothrow_t", v_new_nothrow, (void **)&real_new_nothrow},
-    {"_ZnamRKSt9nothrow_t", v_new_array_nothrow, (void **)&real_new_array_nothrow},
-    {"_ZnwmSt11align_val_t", v_new_aligned, (void **)&real_new_aligned},
-    {"_ZnamSt11align_val_t", v_new_array_aligned, (void **)&real_new_array_aligned},
-    {NULL, NULL, NULL},
+    KL_HOOK_SAME("malloc", v_malloc),
+    KL_HOOK_SAME("realloc", v_realloc),
+    KL_HOOK_SAME("memalign", v_memalign),
+    KL_HOOK_SAME("aligned_alloc", v_aligned_alloc),
+    KL_HOOK_SAME("posix_memalign", v_posix_memalign),
+    KL_HOOK_REAL("_Znwm", v_new, KL_REAL(new_plain)),
+    KL_HOOK_REAL("_Znam", v_new_array, KL_REAL(new_array)),
+    KL_HOOK_REAL("_ZnwmRKSt9nothrow_t", v_new_nothrow, KL_REAL(new_nothrow)),
+    KL_HOOK_REAL("_ZnamRKSt9nothrow_t", v_new_array_nothrow, KL_REAL(new_array_nothrow)),
+    KL_HOOK_REAL("_ZnwmSt11align_val_t", v_new_aligned, KL_REAL(new_aligned)),
+    KL_HOOK_REAL("_ZnamSt11align_val_t", v_new_array_aligned, KL_REAL(new_array_aligned)),
+    KL_HOOK_END,
 };

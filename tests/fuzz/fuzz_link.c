@@ -88,23 +88,23 @@ static unsigned images(void) {
 
 static void begin_wrapper(void) {
     static const struct retro_variable options[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
-    kl_options_free(&kl_w.options);
+    kl_options_free(&kl_w.emu.options);
     memset(&kl_w, 0, sizeof kl_w);
     kl_w.instance = -1;
     kl_w.front.environment = front;
     kl_w.screen = (struct kl_screen){.log = no_log, .asked = true};
-    kl_w.core.reset = reset;
-    kl_w.core.serialize_size = serialize_size;
-    kl_w.core.serialize = serialize;
-    kl_w.core.unserialize = unserialize;
-    kl_w.core.get_memory_data = no_memory;
-    kl_w.core.get_memory_size = no_bytes;
-    kl_w.told.disk_control.set_eject_state = eject;
-    kl_w.told.disk_control.set_image_index = insert;
-    kl_w.told.disk_control.get_num_images = images;
-    MUST(kl_options_declare(&kl_w.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
+    kl_w.emu.core.reset = reset;
+    kl_w.emu.core.serialize_size = serialize_size;
+    kl_w.emu.core.serialize = serialize;
+    kl_w.emu.core.unserialize = unserialize;
+    kl_w.emu.core.get_memory_data = no_memory;
+    kl_w.emu.core.get_memory_size = no_bytes;
+    kl_w.emu.told.disk_control.set_eject_state = eject;
+    kl_w.emu.told.disk_control.set_image_index = insert;
+    kl_w.emu.told.disk_control.get_num_images = images;
+    MUST(kl_options_declare(&kl_w.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
     kl_w.link = l;
-    kl_latch_init(&kl_w.latch, false);
+    kl_latch_init(&kl_w.emu.latch, false);
     kl_overlay_reset();
     kl_command_begin();
 }
@@ -200,7 +200,7 @@ static void run_frames(unsigned most) {
         if (f.number == 0) next_frame = 0; /* begun anew */
         MUST(f.number == next_frame++);
         kl_command_before(&f, false);
-        kl_latch_frame(&kl_w.latch, &f);
+        kl_latch_frame(&kl_w.emu.latch, &f);
         for (unsigned port = 0; port < KL_MAX_SEATS; port++)
             MUST(kl_command_seat(port) < KL_MAX_SEATS);
         if (f.flags & KL_FRAME_HASH) kl_link_hash(l, &(struct kl_hash){.frame = f.number, .has_ram = true});

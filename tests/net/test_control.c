@@ -62,9 +62,9 @@ static int set_up(void **state) {
     memset(&kl_w, 0, sizeof kl_w);
     kl_w.instance = -1;
     kl_w.front.environment = front;
-    kl_w.phase = KL_PHASE_PLAYING;
+    kl_w.emu.phase = KL_PHASE_PLAYING;
     strcpy(kl_w.config.hotkeys, "select+r:reset");
-    assert_true(kl_options_declare(&kl_w.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
+    assert_true(kl_options_declare(&kl_w.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
     strcpy(value("speed"), "normal");
     for (unsigned i = 0; i < KL_OWN_COUNT; i++)
         strcpy(value(kl_own_option[i].key), kl_own_option[i].neutral);
@@ -80,7 +80,7 @@ static int tear_down(void **state) {
     (void)state;
     kl_control_end();
     if (kl_w.instance >= 0) close(kl_w.instance);
-    kl_options_free(&kl_w.options);
+    kl_options_free(&kl_w.emu.options);
     return 0;
 }
 
@@ -102,7 +102,7 @@ static void a_turned_option_is_given(void **state) {
     assert_string_equal(shown, "option speed=fast: the game has not begun");
     assert_int_equal(told_count, 1);
     char why[100]; /* back to what the room has: nothing to give */
-    assert_int_equal(kl_options_set(&kl_w.options, "speed", "normal", true, why, sizeof why), 0);
+    assert_int_equal(kl_options_set(&kl_w.emu.options, "speed", "normal", true, why, sizeof why), 0);
     turn("speed", "normal");
     turns(SETTLED);
     assert_int_equal(told_count, 1);
@@ -240,7 +240,7 @@ static void hot_keys(void **state) {
     assert_int_equal(kl_control_pad(0, select | r), select);
     assert_string_equal(shown, "reset: the game has not begun");
     kl_control_pad(0, 0);
-    kl_w.attached = true; /* a script's pads are what it says */
+    kl_w.emu.runner = true; /* a script's pads are what it says */
     kl_control_pad(0, select);
     usleep(420000); /* held so long: the content of this test */
     assert_int_equal(kl_control_pad(0, select | r), select | r);

@@ -66,18 +66,18 @@ static int set_up(void **state) {
     memset(&kl_w, 0, sizeof kl_w);
     kl_w.instance = -1;
     kl_w.front.environment = front;
-    kl_w.core.reset = reset;
-    kl_w.core.serialize_size = serialize_size;
-    kl_w.core.serialize = serialize;
-    kl_w.core.unserialize = unserialize;
-    kl_w.core.get_memory_data = no_memory;
-    kl_w.core.get_memory_size = no_bytes;
+    kl_w.emu.core.reset = reset;
+    kl_w.emu.core.serialize_size = serialize_size;
+    kl_w.emu.core.serialize = serialize;
+    kl_w.emu.core.unserialize = unserialize;
+    kl_w.emu.core.get_memory_data = no_memory;
+    kl_w.emu.core.get_memory_size = no_bytes;
     kl_w.status.welcome.params =
         (struct kl_params){.policy = KL_POLICY_BOUNDED, .clocked = true, .subframes = true};
     kl_w.status.roster.count = 1;
     kl_w.status.roster.member[0] = (struct kl_member){.client = 2, .seats = 1, .name = "ann"};
-    assert_true(kl_options_declare(&kl_w.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
-    kl_w.options.updated = false;
+    assert_true(kl_options_declare(&kl_w.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
+    kl_w.emu.options.updated = false;
     resets = saves = loads = 0;
     state_size = sizeof machine;
     refuses = false;
@@ -88,7 +88,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     kl_command_end();
-    kl_options_free(&kl_w.options);
+    kl_options_free(&kl_w.emu.options);
     return 0;
 }
 
@@ -143,7 +143,7 @@ static void the_slot(void **state) {
 static void what_a_core_never_set_is_saved_as_zeros(void **state) {
     (void)state;
     const uint8_t zeros[sizeof machine] = {0};
-    kl_w.core.serialize = write_unset;
+    kl_w.emu.core.serialize = write_unset;
     leave_on_the_stack(0x11);
     obey("save", 10);
     memset(machine, 2, sizeof machine);
@@ -179,24 +179,24 @@ static void a_core_that_cannot_save(void **state) {
 static void options(void **state) {
     (void)state;
     obey("option speed=fast", 12);
-    assert_string_equal(kl_options_get(&kl_w.options, "speed"), "fast");
-    assert_true(kl_w.options.updated);
+    assert_string_equal(kl_options_get(&kl_w.emu.options, "speed"), "fast");
+    assert_true(kl_w.emu.options.updated);
     assert_string_equal(shown, "ann (1): option speed = fast");
-    kl_w.options.updated = false;
+    kl_w.emu.options.updated = false;
     obey("option speed=warp", 13);
-    assert_string_equal(kl_options_get(&kl_w.options, "speed"), "fast");
+    assert_string_equal(kl_options_get(&kl_w.emu.options, "speed"), "fast");
     obey("option colour=red", 14);
     assert_non_null(strstr(shown, "has no option"));
-    assert_false(kl_w.options.updated);
+    assert_false(kl_w.emu.options.updated);
 }
 
 static void a_disk_is_seen_to_be_out(void **state) {
     (void)state;
     obey("disk 2", 100);
     assert_string_equal(shown, "ann (1): no disk swapped: this core has no disks");
-    kl_w.told.disk_control.set_eject_state = eject;
-    kl_w.told.disk_control.set_image_index = insert;
-    kl_w.told.disk_control.get_num_images = images;
+    kl_w.emu.told.disk_control.set_eject_state = eject;
+    kl_w.emu.told.disk_control.set_image_index = insert;
+    kl_w.emu.told.disk_control.get_num_images = images;
     obey("disk 2", 100);
     assert_string_equal(disks, "o");
     for (uint32_t f = 101; f < 160; f++)
@@ -351,9 +351,9 @@ static void disks_step(void **state) {
     (void)state;
     four_here();
     refused("disk next", "this core has no disks to swap");
-    kl_w.told.disk_control.get_num_images = images;
+    kl_w.emu.told.disk_control.get_num_images = images;
     refused("disk next", "this core does not tell its disk: name a number");
-    kl_w.told.disk_control.get_image_index = disk_in;
+    kl_w.emu.told.disk_control.get_image_index = disk_in;
     in_now = 0;
     taken("disk next", 1, 0);
     taken("disk previous", 2, 0);

@@ -3,7 +3,6 @@
 
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/env/env_answers.h"
-#include "core_wrapper/context/wrapper.h"
 
 static struct retro_perf_callback perf;
 static bool can_turn;
@@ -16,22 +15,25 @@ static bool front(unsigned cmd, void *data) {
     return can_turn;
 }
 
+static struct kl_emulator emu;
+static const struct kl_front frontend = {.environment = front};
+
 static int set_up(void **state) {
     (void)state;
-    memset(&kl_w, 0, sizeof kl_w);
-    kl_w.instance = -1;
-    kl_w.av.timing.fps = 60;
-    kl_w.front.environment = front;
+    static const struct kl_emulator_hooks hooks = {0};
+    kl_emulator_end(&emu);
+    memset(&emu, 0, sizeof emu);
+    if (kl_emulator_begin(&emu, &frontend, &hooks) != 0) return -1;
+    emu.av.timing.fps = 60;
     turns = 0;
-    assert_true(kl_env_room(RETRO_ENVIRONMENT_GET_PERF_INTERFACE, &perf));
-    kl_world_start(1000000000, 60000000);
+    assert_true(kl_env_call(&emu, RETRO_ENVIRONMENT_GET_PERF_INTERFACE, &perf));
+    kl_world_start(emu.world, 1000000000, 60000000);
     return 0;
 }
 
 /* As play.c does before each run. */
 static void frame(uint32_t f) {
-    kl_world_frame(f);
-    kl_w.play.next_frame = f;
+    kl_world_frame(emu.world, f);
 }
 
 static void time_goes_by_frames(void **state) {
@@ -48,12 +50,12 @@ static void a_change_of_rate_makes_no_jump(void **state) {
     (void)state;
     struct retro_system_av_info av = {.timing = {.fps = 50, .sample_rate = 48000}};
     frame(600);
-    kl_env_room(RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
+    kl_env_call(&emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
     assert_int_equal(perf.get_time_usec(), 10000000);
     frame(601);
     assert_int_equal(perf.get_time_usec(), 10020000);
     av.timing.fps = 60;
-    kl_env_room(RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
+    kl_env_call(&emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
     frame(602);
     assert_int_equal(perf.get_time_usec(), 10036666);
 }
@@ -66,13 +68,13 @@ static void rotation_is_answered_by_the_frontend(void **state) {
     for (int can = 0; can < 2; can++) {
         set_up(NULL);
         can_turn = can;
-        kl_w.load = KL_LOAD_FIRST;
-        assert_int_equal(kl_env_room(RETRO_ENVIRONMENT_SET_ROTATION, &quarters), can_turn);
-        kl_w.load = KL_LOAD_AFRESH;
-        assert_int_equal(kl_env_room(RETRO_ENVIRONMENT_SET_ROTATION, &quarters), can_turn);
+        emu.load = KL_LOAD_FIRST;
+        assert_int_equal(kl_env_call(&emu, RETRO_ENVIRONMENT_SET_ROTATION, &quarters), can_turn);
+        emu.load = KL_LOAD_AFRESH;
+        assert_int_equal(kl_env_call(&emu, RETRO_ENVIRONMENT_SET_ROTATION, &quarters), can_turn);
         assert_int_equal(turns, 1);
     }
-    assert_false(kl_env_room(RETRO_ENVIRONMENT_SET_ROTATION, NULL));
+    assert_false(kl_env_call(&emu, RETRO_ENVIRONMENT_SET_ROTATION, NULL));
 }
 
 int main(void) {

@@ -65,15 +65,15 @@ static int set_up(void **state) {
     memset(&kl_w, 0, sizeof kl_w);
     kl_w.instance = -1;
     kl_w.front.environment = front;
-    kl_w.phase = KL_PHASE_PLAYING;
+    kl_w.emu.phase = KL_PHASE_PLAYING;
     kl_w.status.phase = KL_STAY_PLAYING;
     kl_w.status.welcome.seats = 1;
     kl_w.status.roster.count = 2;
     kl_w.status.roster.member[0] = (struct kl_member){.client = 0, .seats = 1, .name = "ann", .host = true};
     kl_w.status.roster.member[1] = (struct kl_member){.client = 1, .seats = 2, .name = "bob"};
-    kl_w.picture.format = RETRO_PIXEL_FORMAT_XRGB8888;
+    kl_w.emu.picture.format = RETRO_PIXEL_FORMAT_XRGB8888;
     kl_overlay_reset();
-    kl_picture_init(&kl_w.picture, true, WIDTH, HEIGHT);
+    kl_picture_init(&kl_w.emu.picture, true, WIDTH, HEIGHT);
     shown[0] = logged[0] = 0;
     for (unsigned i = 0; i < WIDTH * HEIGHT; i++)
         pixels[i] = COLOUR;
@@ -82,17 +82,17 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     kl_screen_panel(false);
-    kl_picture_free(&kl_w.picture);
+    kl_picture_free(&kl_w.emu.picture);
     return 0;
 }
 
 static void frame(uint64_t now_us) {
     kl_overlay_turn(now_us);
-    kl_picture_draw(&kl_w.picture, pixels, WIDTH, HEIGHT, WIDTH * 4, video);
+    kl_picture_draw(&kl_w.emu.picture, pixels, WIDTH, HEIGHT, WIDTH * 4, video);
 }
 static void stall(uint64_t now_us) {
     kl_overlay_turn(now_us);
-    kl_picture_repeat(&kl_w.picture, video);
+    kl_picture_repeat(&kl_w.emu.picture, video);
 }
 
 static void the_panel_comes_over_the_last_picture_of_a_stall(void **state) {
@@ -184,7 +184,7 @@ static void what_is_drawn_is_not_told_as_well(void **state) {
     assert_string_equal(shown, "");
     kl_screen_last(&kl_w.screen, front, "the core is gone"); /* no picture comes any more */
     assert_string_equal(shown, "the core is gone\n");
-    kl_w.picture.hardware = true; /* nothing can be drawn */
+    kl_w.emu.picture.hardware = true; /* nothing can be drawn */
     kl_overlay_turn(1016000);
     kl_wrapper_say(KL_SCREEN_INFO, 1000, "hello");
     assert_string_equal(shown, "the core is gone\nhello\n");

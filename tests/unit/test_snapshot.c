@@ -67,7 +67,9 @@ static bool front(unsigned cmd, void *data) {
 
 static int set_up(void **state) {
     (void)state;
+    kl_world_release(kl_w.emu.world);
     memset(&kl_w, 0, sizeof kl_w);
+    kl_w.emu.world = kl_world_take();
     l = calloc(1, sizeof *l);
     if (!l || sodium_init() < 0) return -1;
     l->kick_fd = -1;
@@ -77,13 +79,13 @@ static int set_up(void **state) {
     kl_w.link = l;
     kl_w.instance = -1;
     kl_w.front.environment = front;
-    kl_w.core = (struct kl_core){.serialize_size = serialize_size,
-                                 .serialize = serialize,
-                                 .unserialize = unserialize,
-                                 .reset = reset,
-                                 .run = run};
+    kl_w.emu.core = (struct kl_core){.serialize_size = serialize_size,
+                                     .serialize = serialize,
+                                     .unserialize = unserialize,
+                                     .reset = reset,
+                                     .run = run};
     kl_command_end();
-    kl_world_start(1, 60000000);
+    kl_world_start(kl_w.emu.world, 1, 60000000);
     memset(machine, 1, sizeof machine);
     resets = loads = runs = waits = 0;
     held_back = false;

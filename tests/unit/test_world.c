@@ -13,19 +13,22 @@
 #define EPOCH 946684800u
 
 static struct kl_core core;
+static struct kl_world *world;
 static struct kl_world_report report;
 static char err[512];
 
 static void open_turned(uint64_t epoch_s) {
+    world = kl_world_take();
+    assert_non_null(world);
     setenv("TZ", "Asia/Tokyo", 1);
     if (kl_core_open(&core, probe_core_path(), err, sizeof(err)) != 0) fail_msg("%s", err);
-    assert_int_equal(kl_world_turn(core.handle, &report, err, sizeof(err)), 0);
-    kl_world_start(epoch_s, 60000000);
+    assert_int_equal(kl_world_turn(world, core.handle, &report, err, sizeof(err)), 0);
+    kl_world_start(world, epoch_s, 60000000);
     assert_true(probe_core_start(&core));
 }
 
 static const struct seen *run(uint32_t frame) {
-    kl_world_frame(frame);
+    kl_world_frame(world, frame);
     core.run();
     return probe_core_seen(&core);
 }
@@ -33,6 +36,7 @@ static const struct seen *run(uint32_t frame) {
 static int close_core(void **state) {
     (void)state;
     kl_core_close(&core);
+    kl_world_release(world);
     kl_options_free(&probe_options);
     unsetenv("PROBE_CORE");
     return 0;
@@ -77,7 +81,7 @@ static void rate_change_goes_on_from_the_present_frame(void **state) {
     (void)state;
     open_turned(EPOCH);
     run(60);
-    kl_world_rate(50000000);
+    kl_world_rate(world, 50000000);
     assert_int_equal(run(60)->mono_ns, 1000000000);
     assert_int_equal(run(110)->mono_ns, 2000000000);
 }
@@ -149,20 +153,20 @@ static void files_are_noted(void **state) {
     fputs("seven b", f);
     fclose(f);
     probe_system_dir = dir;
-    kl_world_files_clear();
+    kl_world_files_clear(world);
     open_turned(EPOCH);
     assert_int_equal(probe_core_seen(&core)->bios_bytes, 7);
-    assert_int_equal(kl_world_files(), 2);
-    assert_string_equal(kl_world_file(0, &wrote), path);
+    assert_int_equal(kl_world_files(world), 2);
+    assert_string_equal(kl_world_file(world, 0, &wrote), path);
     assert_false(wrote);
-    assert_string_equal(kl_world_file(1, &wrote), missing); /* looked for in vain */
-    assert_null(kl_world_file(2, &wrote));
-    kl_world_note_file(path, true);
-    assert_int_equal(kl_world_files(), 2);
-    kl_world_file(0, &wrote);
+    assert_string_equal(kl_world_file(world, 1, &wrote), missing); /* looked for in vain */
+    assert_null(kl_world_file(world, 2, &wrote));
+    kl_world_note_file(world, path, true);
+    assert_int_equal(kl_world_files(world), 2);
+    kl_world_file(world, 0, &wrote);
     assert_true(wrote);
-    kl_world_files_clear();
-    assert_int_equal(kl_world_files(), 0);
+    kl_world_files_clear(world);
+    assert_int_equal(kl_world_files(world), 0);
     unlink(path);
     rmdir(dir);
     probe_system_dir = "/nonexistent";

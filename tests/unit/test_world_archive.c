@@ -24,10 +24,12 @@
 #define LEN       (DIRECTORY + 2 * 47 + 22)
 static uint8_t zip[LEN];
 static char dir[64], path[96];
+static struct kl_world *world;
+static struct kl_gifts gifts;
 
 static void *hook(const char *name) {
     for (const struct kl_hook *h = kl_world_file_hooks; h->name; h++)
-        if (!strcmp(h->name, name)) return h->fn;
+        if (!strcmp(h->name, name)) return h->fn[world - kl_world_at];
     fail_msg("no %s", name);
     return NULL;
 }
@@ -77,13 +79,12 @@ static int begin(void **state) {
     put(end + 12, 2 * 47, 4);
     put(end + 16, DIRECTORY, 4);
     write_file(path, zip, sizeof zip);
-    kl_world_files_clear();
-    return 0;
+    world = kl_world_take();
+    return world ? 0 : -1;
 }
 static int finish(void **state) {
     (void)state;
-    kl_gifts_redirect("", NULL, "");
-    kl_world_files_clear();
+    kl_world_release(world);
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", dir);
     return system(command);
@@ -98,7 +99,7 @@ static void take(FILE *f, long at, size_t len) {
 }
 static void has_read(uint64_t from, uint64_t to) {
     unsigned count;
-    const struct kl_archive_span *s = kl_world_archive_read(path, &count);
+    const struct kl_archive_span *s = kl_world_archive_read(world, path, &count);
     assert_non_null(s);
     assert_int_equal(count, 1);
     assert_int_equal(s->from, from);
@@ -122,7 +123,7 @@ static void only_what_is_asked_for_counts(void **state) {
     take(f, B, 30);
     assert_int_equal(fgetc(f), 'b');
     take(f, B_DATA, 100);
-    assert_null(kl_world_archive_read(path, &count)); /* it may read on */
+    assert_null(kl_world_archive_read(world, path, &count)); /* it may read on */
     fclose(f);
     has_read(B, DIRECTORY);
     f = open_it(path); /* a reader that looks for the end, and finds no member of its own */
@@ -148,7 +149,7 @@ static void a_reader_in_pieces_reads_all(void **state) {
     take(f, DIRECTORY, 47);
     fclose(f);
     has_read(0, DIRECTORY);
-    kl_world_files_clear();
+    kl_world_files_clear(world);
     f = open_it(path); /* byte by byte */
     for (unsigned i = 0; i < LEN; i++)
         assert_int_equal(fgetc(f), zip[i]);
@@ -186,17 +187,17 @@ static void other_ways_of_reading_are_unknown(void **state) {
     assert_int_equal(fstat(fd, &s), 0);
     assert_int_equal(s.st_size, LEN);
     fclose(f);
-    assert_null(kl_world_archive_read(path, &count));
-    kl_world_files_clear();
+    assert_null(kl_world_archive_read(world, path, &count));
+    kl_world_files_clear(world);
     f = open_it(path);
     take(f, DIRECTORY, 47);
     fclose(f);
-    assert_non_null(kl_world_archive_read(path, &count));
+    assert_non_null(kl_world_archive_read(world, path, &count));
     assert_int_equal(count, 0);
     fd = open_fd(path, 0);
     assert_true(fd >= 0);
     close(fd);
-    assert_null(kl_world_archive_read(path, &count));
+    assert_null(kl_world_archive_read(world, path, &count));
 }
 
 /* A core that is unloaded may leave streams open. */
@@ -204,11 +205,11 @@ static void a_stream_outlives_the_list(void **state) {
     (void)state;
     unsigned count;
     FILE *f = open_it(path);
-    kl_world_files_clear();
+    kl_world_files_clear(world);
     take(f, DIRECTORY, 47);
     take(f, A, 100);
     fclose(f);
-    assert_null(kl_world_archive_read(path, &count));
+    assert_null(kl_world_archive_read(world, path, &count));
 }
 
 /* ---- the host's small files ---- */
@@ -273,7 +274,7 @@ static void a_room_has_the_hosts_files(void **state) {
     assert_int_equal(mkdir(system_dir, 0755) | mkdir(save_dir, 0755) | mkdir(given, 0755), 0);
     write_file(own, "mine", 4);
     says(own, "mine");
-    kl_gifts_redirect(system_dir, save_dir, "duel");
+    kl_gifts_redirect(&gifts, world, system_dir, save_dir, "duel");
     says(own, "");
     int (*may)(const char *, int) = (int (*)(const char *, int))hook("access");
     assert_int_equal(may(own, R_OK), -1);
@@ -282,7 +283,7 @@ static void a_room_has_the_hosts_files(void **state) {
     says(cheats, "theirs");
     assert_int_equal(may(cheats, R_OK), 0);
     says(other, "");
-    kl_gifts_redirect("", NULL, "");
+    kl_gifts_redirect(&gifts, world, "", NULL, "");
     says(own, "mine");
     says(cheats, "");
 }
@@ -298,13 +299,13 @@ static void the_host_gives_what_its_core_looked_at(void **state) {
     snprintf(large, sizeof large, "%s/hiscore.dat", dir);
     write_file(own, "cheat", 5);
     write_file(large, bytes, sizeof bytes);
-    kl_gifts_collect(s, dir, "duel");
+    kl_gifts_collect(s, world, dir, "duel");
     assert_int_equal(s->count, 0);
     says(own, "cheat");
     fclose(open_it(large));
-    kl_gifts_collect(s, dir, "brawl");
+    kl_gifts_collect(s, world, dir, "brawl");
     assert_int_equal(s->count, 0);
-    kl_gifts_collect(s, dir, "duel");
+    kl_gifts_collect(s, world, dir, "duel");
     assert_int_equal(s->count, 1); /* the other is too large */
     assert_string_equal(s->file[0].path, ".keylock/cheats.ini");
     assert_int_equal(s->file[0].len, 5);

@@ -29,7 +29,7 @@ struct child {
 /* ---- answering ---- */
 
 static bool answer(struct child *c, int32_t status, const void *bytes, uint64_t len) {
-    struct kl_machine_reply r = {status, c->h.frame, kl_world_chance()};
+    struct kl_machine_reply r = {status, c->h.frame, kl_world_chance(c->h.world)};
     struct kl_process_part part[] = {{&r, sizeof(r)}, {bytes, len}};
     return kl_process_tell(part, 2);
 }
@@ -144,9 +144,9 @@ static bool do_load(struct child *c, const struct kl_machine_request *q, const u
                      own);
         return answer_text(c, 1, text);
     }
-    if (q->has_world) kl_world_start(q->epoch_s, 0);
-    if (q->has_world) kl_world_rate((uint32_t)(c->h.av.timing.fps * 1e6 + 0.5));
-    kl_headless_rewind(&c->h, q->frame, q->has_world ? q->chance : kl_world_chance());
+    if (q->has_world) kl_world_start(c->h.world, q->epoch_s, 0);
+    if (q->has_world) kl_world_rate(c->h.world, (uint32_t)(c->h.av.timing.fps * 1e6 + 0.5));
+    kl_headless_rewind(&c->h, q->frame, q->has_world ? q->chance : kl_world_chance(c->h.world));
     kl_headless_hash(&c->h, &after);
     if (c->h.buffer.size == len) return answer(c, 0, NULL, 0);
     snprintf(text, sizeof(text),
@@ -162,7 +162,7 @@ static bool do_look(struct child *c) {
     kl_headless_hash(&c->h, &ignored);
     at[count] = (struct kl_region){.name = KLT_DUMP_STATE, .len = c->h.buffer.size, .ptr = c->h.buffer.data};
     count++;
-    struct kl_machine_reply r = {0, c->h.frame, kl_world_chance()};
+    struct kl_machine_reply r = {0, c->h.frame, kl_world_chance(c->h.world)};
     struct kl_process_part part[3 + KLT_REGIONS + 1] = {
         {&r, sizeof(r)}, {&count, sizeof(count)}, {at, count * sizeof(at[0])}};
     for (uint32_t i = 0; i < count; i++)

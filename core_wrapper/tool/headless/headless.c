@@ -11,6 +11,10 @@
 
 static struct kl_headless *current; /* for the callbacks */
 
+struct kl_headless *kl_headless_current(void) {
+    return current;
+}
+
 /* ---- callbacks ---- */
 
 static bool on_environment(unsigned cmd, void *data) {
@@ -110,8 +114,8 @@ static int settle_world(struct kl_headless *h, char *err, size_t err_len) {
         setenv("KEYLOCK_EPOCH", epoch, 1);
         return 0;
     }
-    kl_world_start(h->setup.epoch_s, 0);
-    int result = kl_world_turn(h->core.handle, &h->world, err, err_len);
+    kl_world_start(h->world, h->setup.epoch_s, 0);
+    int result = kl_world_turn(h->world, h->core.handle, &h->turned, err, err_len);
     kl_core_construct(&h->core);
     return result;
 }
@@ -167,7 +171,7 @@ static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
         snprintf(err, err_len, "the core says %g frames a second: expected 1 to 1000", fps);
         return -1;
     }
-    if (!h->wrapper) kl_world_rate((uint32_t)llround(fps * 1e6));
+    if (!h->wrapper) kl_world_rate(h->world, (uint32_t)llround(fps * 1e6));
     return 0;
 }
 
@@ -194,6 +198,11 @@ static void set_devices(struct kl_headless *h) {
 }
 
 static int start(struct kl_headless *h, char *err, size_t err_len) {
+    h->world = kl_world_take();
+    if (!h->world) {
+        snprintf(err, err_len, "this process runs %d cores already, which is the most", KL_WORLDS);
+        return -1;
+    }
     if (kl_headless_make_dirs(h, err, err_len) != 0) return -1;
     if (open_core(h, err, err_len) != 0) return -1;
     if (settle_world(h, err, err_len) != 0) return -1;
@@ -221,6 +230,8 @@ static void tear_down(struct kl_headless *h) {
     free((void *)h->map.descriptors);
     kl_statehash_buffer_free(&h->buffer);
     kl_headless_remove_dirs(h);
+    kl_world_release(h->world);
+    h->world = NULL;
     current = NULL;
 }
 
@@ -243,7 +254,7 @@ void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsig
 }
 
 void kl_headless_run(struct kl_headless *h) {
-    if (!h->wrapper) kl_world_frame(h->frame);
+    if (!h->wrapper) kl_world_frame(h->world, h->frame);
     if (h->frame_time.callback) h->frame_time.callback(h->frame_time.reference);
     h->core.run();
     h->frame++;
@@ -252,8 +263,8 @@ void kl_headless_run(struct kl_headless *h) {
 void kl_headless_rewind(struct kl_headless *h, uint32_t f, uint64_t chance) {
     h->frame = f;
     if (h->wrapper) return;
-    kl_world_frame(f);
-    kl_world_chance_set(chance);
+    kl_world_frame(h->world, f);
+    kl_world_chance_set(h->world, chance);
 }
 
 void kl_headless_hash(struct kl_headless *h, struct kl_statehash *out) {

@@ -56,7 +56,8 @@ struct kl_headless {
     struct kl_headless_setup setup;
     struct kl_core core;
     const struct klw_api *wrapper; /* NULL: a bare core */
-    struct kl_world_report world;
+    struct kl_world *world;
+    struct kl_world_report turned;
     struct kl_options options;
     struct retro_system_info info; /* its strings belong to the core */
     char name[128], version[128];  /* copies that outlive the core */
@@ -107,6 +108,8 @@ void kl_headless_hash_ram(struct kl_headless *h, struct kl_statehash *out);
  * RAM could not be written; everything is closed all the same. */
 int kl_headless_close(struct kl_headless *h, char *err, size_t err_len);
 
+/* The one whose core runs, for callbacks without a context; NULL: none. */
+struct kl_headless *kl_headless_current(void);
 /* headless_env.c, headless_vfs.c */
 bool kl_headless_environment(struct kl_headless *h, unsigned cmd, void *data);
 bool kl_headless_vfs(struct retro_vfs_interface_info *info);

@@ -43,7 +43,8 @@ static struct retro_vfs_file_handle *v_open(const char *path, unsigned mode, uns
     struct retro_vfs_file_handle *s = path && text ? calloc(1, sizeof(*s)) : NULL;
     if (s && (s->file = fopen(path, text)) && (s->path = strdup(path))) {
         s->mapped = mode == RETRO_VFS_FILE_ACCESS_READ && hints & RETRO_VFS_FILE_ACCESS_HINT_FREQUENT_ACCESS;
-        kl_world_note_file(path, text[0] != 'r' || text[1] == '+');
+        if (kl_headless_current())
+            kl_world_note_file(kl_headless_current()->world, path, text[0] != 'r' || text[1] == '+');
         return s;
     }
     if (s && s->file) fclose(s->file);

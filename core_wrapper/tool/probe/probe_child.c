@@ -134,7 +134,7 @@ static void check_replay(struct child *c) {
     hash(c, &start);
     size_t start_len = c->h.buffer.size;
     uint8_t *saved = copy_state(c);
-    uint64_t av = c->h.av_hash, chance = kl_world_chance();
+    uint64_t av = c->h.av_hash, chance = kl_world_chance(c->h.world);
     run_frames(c, KL_PROBE_REPLAY_FRAMES);
     hash(c, &once);
     size_t len = c->h.buffer.size;
@@ -181,8 +181,8 @@ static void write_figures(struct child *c) {
     qsort(c->frame_us, c->frames, sizeof(c->frame_us[0]), by_value);
     tell(c, "name %s", c->h.name);
     tell(c, "version %s", c->h.version);
-    tell(c, "turned %s", c->h.world.turned);
-    tell(c, "left %s", c->h.world.left);
+    tell(c, "turned %s", c->h.turned.turned);
+    tell(c, "left %s", c->h.turned.left);
     tell(c, "ram %" PRIu64 " %u", ram_bytes, ram.count);
     if (c->serializes) qsort(c->serialize_us, c->serializes, sizeof(c->serialize_us[0]), by_value);
     tell(c, "us %.3f %u %u %.3f", (double)sum / c->frames, c->frame_us[(uint64_t)c->frames * 99 / 100],

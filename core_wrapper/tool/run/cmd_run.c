@@ -289,7 +289,7 @@ static int close_all(struct run *r, int code) {
 static int summarise(struct run *r, int code) {
     struct kl_run_summary *s = &r->summary;
     bool wrapped = r->frontend.wrapper != NULL;
-    struct kl_world_report world = r->frontend.world;
+    struct kl_world_report world = r->frontend.turned;
     code = close_all(r, code);
     s->frames = r->frames;
     s->wall_s = r->frames ? (double)(r->last_us - r->first_us) / 1e6 : 0;

@@ -110,7 +110,7 @@ void kl_run_trail_hash(struct kl_run_trail *t, const struct kl_headless *h,
     struct kl_origin o = t->origin;
     o.has_frame = true;
     o.frame = h->frame - 1;
-    o.chance = kl_world_chance();
+    o.chance = kl_world_chance(h->world);
     kl_statefile_name(path, sizeof(path), t->states, o.frame);
     if (kl_statefile_write(path, &o, h->buffer.data, h->buffer.size, err, sizeof(err)) != 0)
         failed(t, "%s", err);

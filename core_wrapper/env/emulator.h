@@ -1,0 +1,124 @@
+/* emulator.h - a core with its world, its environment and its input: everything that one running core needs.
+ *
+ * There may be KL_WORLDS in one process. libretro's callbacks and the C library's functions take no context,
+ * so each emulator has functions of its own (emulator.c). One emulator is known
+ * to the frontend: its declarations are passed on, and the frontend's own calls go to it. Not thread-safe. */
+#ifndef KLW_EMULATOR_H
+#define KLW_EMULATOR_H
+
+#include <libretro.h>
+
+#include "core_wrapper/core/content.h"
+#include "core_wrapper/core/core.h"
+#include "core_wrapper/core/declare.h"
+#include "core_wrapper/core/memory.h"
+#include "core_wrapper/core/options.h"
+#include "core_wrapper/frame/audio.h"
+#include "core_wrapper/frame/latch.h"
+#include "core_wrapper/frame/picture.h"
+#include "core_wrapper/start/gifts.h"
+#include "core_wrapper/world/world.h"
+
+/* The frontend's callbacks, the newest of each. */
+struct kl_front {
+    retro_environment_t environment;
+    retro_video_refresh_t video;
+    retro_audio_sample_t audio_sample;
+    retro_audio_sample_batch_t audio_batch;
+    retro_input_poll_t input_poll;
+    retro_input_state_t input_state;
+};
+
+enum kl_phase {
+    KL_PHASE_IDLE,    /* no content */
+    KL_PHASE_WAITING, /* in a room that does not play yet; the core stands still */
+    KL_PHASE_FREE,    /* the same or no room at all, and the core runs: the player's own */
+    KL_PHASE_READY,   /* loaded afresh */
+    KL_PHASE_PLAYING,
+    KL_PHASE_LOCAL, /* the room is gone; played on alone */
+    KL_PHASE_DEAD,  /* refused, or the load failed: a still picture */
+};
+
+/* The room's treatment of declarations that count only while the core loads. */
+enum kl_load { KL_LOAD_NONE, KL_LOAD_FIRST, KL_LOAD_AFRESH };
+
+/* The core's declarations to its frontend (room only). */
+struct kl_told {
+    struct kl_declared controllers, subsystems, descriptors, overrides;
+    bool has_format, has_rotation, has_quirks, overrides_known;
+    bool reinit; /* the pixel format has changed: the frontend's drivers must be told */
+    unsigned rotation;
+    bool turns; /* the frontend has taken it */
+    uint64_t quirks;
+    bool keyboard, disk, display;     /* our proxies stand with the frontend */
+    retro_keyboard_event_t key_event; /* the core's own, as all below */
+    struct retro_disk_control_ext_callback disk_control;
+    unsigned unknown; /* the last call that the table does not have */
+    bool options, tray_open; /* options were declared; the frontend has opened the tray, and then chosen: */
+    unsigned tray_index;
+    retro_core_options_update_display_callback_t update_display;
+    struct retro_frame_time_callback frame_time;
+    /* hardware rendering */
+    bool hw, hw_alive;                        /* the frontend has accepted it; it has made the context */
+    struct retro_hw_render_callback hw_first; /* as first answered */
+    retro_hw_context_reset_t hw_reset, hw_destroy;
+    /* proxies over the frontend's interfaces */
+    struct retro_rumble_interface rumble;
+    struct retro_led_interface led;
+};
+
+struct kl_emulator;
+/* What a core's calls cause outside of this folder: the owner's functions. Each may be NULL. */
+struct kl_emulator_hooks {
+    void (*video)(struct kl_emulator *e, const void *data, unsigned width, unsigned height, size_t pitch);
+    void (*sound)(struct kl_emulator *e, const int16_t *stereo, size_t frames);
+    int (*pad)(unsigned port);    /* our pad that plays this port of the core; -1: none of ours does */
+    void (*rate)(double fps);     /* the core's rate has changed in play */
+    bool (*typed)(bool down, unsigned code, uint32_t character); /* a key; true: the game does not get it */
+    int (*disk)(uint16_t index);           /* the frontend's choice of a disk, or KL_DISK_NONE; 0: taken */
+    bool (*netpacket)(const void *theirs); /* the core's own packet interface; true: it is served */
+    void (*no_new_disk)(void);             /* a disk was to be added, which a room does not allow */
+    void (*log)(const char *line);
+};
+
+struct kl_emulator {
+    const struct kl_front *front; /* the frontend's, to be asked */
+    struct kl_emulator_hooks hooks;
+    bool alone;   /* the frontend's answers are the core's: no room can come about */
+    bool runner;  /* the frontend is the headless runner */
+    bool clocked; /* alone: the virtual clock follows the core's rate */
+    bool unseen;  /* the frame that runs will not be seen, and the core may know */
+
+    struct kl_core core;
+    struct kl_world *world; /* from kl_emulator_begin() on */
+    struct kl_world_report turned;
+    struct kl_gifts gifts;
+    struct kl_content content;
+    struct kl_options options;
+    struct kl_memory memory;
+    struct kl_latch latch;
+    struct kl_audio audio;
+    struct kl_picture picture;
+    struct kl_told told;
+    struct retro_system_av_info av; /* as the frontend knows it */
+    char save_dir[4096];            /* the save folder that the core gets */
+    enum kl_phase phase;
+    enum kl_load load; /* which load the core is in just now */
+};
+
+/* Takes a world, and with it a place among the emulators of this process. hooks: copied. The first one is
+ * known to the frontend. Harmless for one that has begun. Returns 0, or -1: KL_WORLDS have begun. */
+int kl_emulator_begin(struct kl_emulator *e, const struct kl_front *front, const struct kl_emulator_hooks *hooks);
+/* The core has been closed. */
+void kl_emulator_end(struct kl_emulator *e);
+
+/* The core's environment callback, and all its others: for each emulator its own. */
+retro_environment_t kl_emulator_environment(const struct kl_emulator *e);
+void kl_emulator_give_callbacks(const struct kl_emulator *e);
+
+/* In a room's place the core is the player's own: before a match, or after it. */
+bool kl_emulator_local(const struct kl_emulator *e);
+/* A core's frame rate in millionths of a hertz; 60 Hz for nonsense. */
+uint32_t kl_emulator_fps_uhz(double fps);
+
+#endif
