@@ -4,29 +4,29 @@
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/session.h"
 #include "core_wrapper/match/snapshot.h"
-#include "core_wrapper/context/wrapper.h"
+#include "core_wrapper/abi/the_match.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static void set_frame_limit(uint32_t frames) {
-    kl_w.emu.runner = true;
-    kl_w.play.limit = frames;
+    m->emu.runner = true;
+    m->play.limit = frames;
 }
 
 static void set_hash_callback(klw_hash_fn fn, void *user) {
-    kl_w.emu.runner = true;
-    kl_w.play.hash_fn = fn;
-    kl_w.play.hash_user = user;
+    m->emu.runner = true;
+    m->play.hash_fn = fn;
+    m->play.hash_user = user;
 }
 
 static enum klw_phase phase(void) {
-    if (kl_w.mode != KL_MODE_ROOM) return kl_w.mode == KL_MODE_ALONE ? KLW_ALONE : KLW_ENDED;
-    switch (kl_w.emu.phase) {
+    if (m->mode != KL_MODE_ROOM) return m->mode == KL_MODE_ALONE ? KLW_ALONE : KLW_ENDED;
+    switch (m->emu.phase) {
     case KL_PHASE_WAITING:
     case KL_PHASE_READY: return KLW_CONNECTING;
     case KL_PHASE_PLAYING:
-        return kl_w.play.limit && kl_w.play.next_frame >= kl_w.play.limit ? KLW_REACHED : KLW_PLAYING;
+        return m->play.limit && m->play.next_frame >= m->play.limit ? KLW_REACHED : KLW_PLAYING;
     case KL_PHASE_FREE:
     case KL_PHASE_LOCAL: return KLW_PLAYING;
     case KL_PHASE_IDLE:
@@ -36,33 +36,33 @@ static enum klw_phase phase(void) {
 }
 
 static void report(struct klw_report *out) {
-    kl_w.emu.runner = true;
-    *out = kl_w.play.report;
+    m->emu.runner = true;
+    *out = m->play.report;
     out->phase = phase();
 }
 
 static uint32_t next_sample(void) {
-    return kl_w.mode == KL_MODE_ROOM ? kl_w.play.stats.next_sample : kl_w.play.next_frame;
+    return m->mode == KL_MODE_ROOM ? m->play.stats.next_sample : m->play.next_frame;
 }
 
 static void fill_final(struct klw_final *out) {
-    const struct kl_client_stats *s = &kl_w.status.lock;
+    const struct kl_client_stats *s = &m->status.lock;
     memset(out, 0, sizeof *out);
-    out->frames = kl_w.play.next_frame;
-    out->stalls = kl_w.play.stalls;
-    out->longest_stall_ms = (double)kl_w.play.stall_longest_us / 1000;
+    out->frames = m->play.next_frame;
+    out->stalls = m->play.stalls;
+    out->longest_stall_ms = (double)m->play.stall_longest_us / 1000;
     out->lead_frames_avg = s->lead_count ? (double)s->lead_sum / (double)s->lead_count : 0;
     out->rtt_ms = s->rtt_us / 1000.0;
     out->late_frames = s->late_frames;
     out->sent_bytes = s->sent_bytes;
     out->received_bytes = s->received_bytes;
-    snprintf(out->turned, sizeof out->turned, "%.*s", KLW_TEXT_MAX - 1, kl_w.emu.turned.turned);
-    snprintf(out->left, sizeof out->left, "%.*s", KLW_TEXT_MAX - 1, kl_w.emu.turned.left);
+    snprintf(out->turned, sizeof out->turned, "%.*s", KLW_TEXT_MAX - 1, m->emu.turned.turned);
+    snprintf(out->left, sizeof out->left, "%.*s", KLW_TEXT_MAX - 1, m->emu.turned.left);
 }
 
 /* The relay's word on this frame: as finish() returns it, or 1 while it is not here. */
 static int verdict_on(uint32_t label) {
-    const struct kl_stay_status *s = &kl_w.status;
+    const struct kl_stay_status *s = &m->status;
     if (s->desync) return 2;
     if (s->any_verified && s->verified >= label) return 0;
     if (s->verdict.frame == label && s->verdict.complete) return 0;
@@ -71,7 +71,7 @@ static int verdict_on(uint32_t label) {
 
 /* A client that stops at an unmarked frame while the others play on is the only one to report that frame. */
 static bool alone_with(uint32_t label, bool so_far) {
-    const struct kl_verdict *v = &kl_w.status.verdict;
+    const struct kl_verdict *v = &m->status.verdict;
     return so_far || (v->frame == label && !v->complete && !v->differs);
 }
 
@@ -79,52 +79,52 @@ static int wait_for_verdict(uint32_t label, unsigned timeout_ms) {
     uint64_t until_us = kl_now_us() + timeout_ms * UINT64_C(1000);
     bool alone = false;
     for (;;) {
-        kl_session_update();
-        if (!kl_w.link) return kl_w.play.report.desync ? 2 : -1;
+        kl_session_update(m);
+        if (!m->link) return m->play.report.desync ? 2 : -1;
         int v = verdict_on(label);
         if (v != 1 || kl_now_us() > until_us) return v;
         alone = alone_with(label, alone);
-        if (alone && kl_w.status.verdict.frame > label) return 0; /* the room has gone on past it */
-        kl_link_wait(kl_w.link, 5000);
+        if (alone && m->status.verdict.frame > label) return 0; /* the room has gone on past it */
+        kl_link_wait(m->link, 5000);
     }
 }
 
 /* Lets a healing under way end first. */
 static void heal(unsigned timeout_ms) {
     uint64_t until_us = kl_now_us() + timeout_ms * UINT64_C(1000);
-    while (kl_snapshot_busy() && kl_w.link && kl_now_us() < until_us) {
-        kl_session_update();
-        kl_snapshot_rerun(kl_now_us());
-        kl_snapshot_turn();
-        if (kl_w.link) kl_link_wait(kl_w.link, 1000);
+    while (kl_snapshot_busy(m) && m->link && kl_now_us() < until_us) {
+        kl_session_update(m);
+        kl_snapshot_rerun(m, kl_now_us());
+        kl_snapshot_turn(m);
+        if (m->link) kl_link_wait(m->link, 1000);
     }
 }
 
 static int finish(unsigned timeout_ms, struct klw_final *out) {
     int result = 0;
-    if (kl_w.link && kl_w.emu.phase == KL_PHASE_PLAYING && kl_w.play.next_frame) {
-        uint32_t label = kl_w.play.next_frame - 1;
+    if (m->link && m->emu.phase == KL_PHASE_PLAYING && m->play.next_frame) {
+        uint32_t label = m->play.next_frame - 1;
         heal(timeout_ms);
-        kl_play_hash(label);
+        kl_play_hash(m, label);
         result = wait_for_verdict(label, timeout_ms);
-    } else if (kl_w.mode == KL_MODE_ROOM)
+    } else if (m->mode == KL_MODE_ROOM)
         result = -1;
     fill_final(out);
-    if (kl_w.link) {
-        kl_phase_leave(timeout_ms < 1000 ? timeout_ms : 1000);
-        kl_w.emu.phase = KL_PHASE_DEAD;
+    if (m->link) {
+        kl_phase_leave(m, timeout_ms < 1000 ? timeout_ms : 1000);
+        m->emu.phase = KL_PHASE_DEAD;
     }
     return result;
 }
 
 static int command(const char *words, char *answer, size_t cap) {
-    if (kl_w.mode == KL_MODE_ROOM) return kl_command_do(words, answer, cap);
+    if (m->mode == KL_MODE_ROOM) return kl_command_do(m, words, answer, cap);
     snprintf(answer, cap, "this core plays in no room");
     return -1;
 }
 
 static const char *error(void) {
-    return kl_w.error;
+    return m->front.error;
 }
 
 RETRO_API const struct klw_api *keylock_wrapper_api(void) {

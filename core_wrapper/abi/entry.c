@@ -15,16 +15,22 @@
 #include "core_wrapper/match/session.h"
 #include "core_wrapper/draw/unifont.h"
 #include "core_wrapper/match/wish.h"
-#include "core_wrapper/context/wrapper.h"
+#include "core_wrapper/abi/the_match.h"
+
+struct kl_match kl_the_match;
+
+__attribute__((constructor)) static void begin(void) {
+    kl_match_init(m);
+}
 
 static bool alone(void) {
-    return kl_w.mode == KL_MODE_ALONE;
+    return m->mode == KL_MODE_ALONE;
 }
 static bool room(void) {
-    return kl_w.mode == KL_MODE_ROOM;
+    return m->mode == KL_MODE_ROOM;
 }
 static bool core(void) {
-    return kl_w.mode != KL_MODE_NONE;
+    return m->mode != KL_MODE_NONE;
 }
 
 /* ---- before content ---- */
@@ -34,38 +40,38 @@ RETRO_API unsigned retro_api_version(void) {
 }
 
 RETRO_API void retro_set_environment(retro_environment_t callback) {
-    kl_w.front.environment = callback;
-    kl_w.screen.asked = false;
-    kl_load_open(false);
+    m->front.call.environment = callback;
+    m->front.screen.asked = false;
+    kl_load_open(m, false);
     if (alone())
-        kl_w.emu.core.set_environment(kl_emulator_environment(&kl_w.emu));
-    else if (room() && kl_w.emu.phase == KL_PHASE_IDLE)
-        kl_w.emu.core.set_environment(kl_emulator_environment(&kl_w.emu));
+        m->emu.core.set_environment(kl_emulator_environment(&m->emu));
+    else if (room() && m->emu.phase == KL_PHASE_IDLE)
+        m->emu.core.set_environment(kl_emulator_environment(&m->emu));
 }
 
 RETRO_API void retro_set_video_refresh(retro_video_refresh_t callback) {
-    kl_w.front.video = callback;
-    if (alone()) kl_w.emu.core.set_video_refresh(callback);
+    m->front.call.video = callback;
+    if (alone()) m->emu.core.set_video_refresh(callback);
 }
 
 RETRO_API void retro_set_audio_sample(retro_audio_sample_t callback) {
-    kl_w.front.audio_sample = callback;
-    if (alone()) kl_w.emu.core.set_audio_sample(callback);
+    m->front.call.audio_sample = callback;
+    if (alone()) m->emu.core.set_audio_sample(callback);
 }
 
 RETRO_API void retro_set_audio_sample_batch(retro_audio_sample_batch_t callback) {
-    kl_w.front.audio_batch = callback;
-    if (alone()) kl_w.emu.core.set_audio_sample_batch(callback);
+    m->front.call.audio_batch = callback;
+    if (alone()) m->emu.core.set_audio_sample_batch(callback);
 }
 
 RETRO_API void retro_set_input_poll(retro_input_poll_t callback) {
-    kl_w.front.input_poll = callback;
-    if (alone()) kl_w.emu.core.set_input_poll(callback);
+    m->front.call.input_poll = callback;
+    if (alone()) m->emu.core.set_input_poll(callback);
 }
 
 RETRO_API void retro_set_input_state(retro_input_state_t callback) {
-    kl_w.front.input_state = callback;
-    if (alone()) kl_w.emu.core.set_input_state(callback);
+    m->front.call.input_state = callback;
+    if (alone()) m->emu.core.set_input_state(callback);
 }
 
 /* The frontend keeps pointers to these strings, so they must outlive the core, which is reopened for another
@@ -84,9 +90,9 @@ static void rename_core(struct retro_system_info *info) {
 
 RETRO_API void retro_get_system_info(struct retro_system_info *info) {
     memset(info, 0, sizeof *info);
-    kl_load_open(false);
+    kl_load_open(m, false);
     if (core()) {
-        kl_w.emu.core.get_system_info(info);
+        m->emu.core.get_system_info(info);
         rename_core(info);
         return;
     }
@@ -98,29 +104,29 @@ RETRO_API void retro_get_system_info(struct retro_system_info *info) {
 /* A core that was found late, because the frontend's folders were unknown, has missed the earlier calls:
  * repeat them. */
 static void catch_up(void) {
-    const void *before = kl_w.emu.core.handle;
-    kl_load_open(true);
-    if (kl_w.emu.core.handle == before || !core()) return;
-    retro_set_environment(kl_w.front.environment);
-    if (kl_w.front.video) retro_set_video_refresh(kl_w.front.video);
-    if (kl_w.front.audio_sample) retro_set_audio_sample(kl_w.front.audio_sample);
-    if (kl_w.front.audio_batch) retro_set_audio_sample_batch(kl_w.front.audio_batch);
-    if (kl_w.front.input_poll) retro_set_input_poll(kl_w.front.input_poll);
-    if (kl_w.front.input_state) retro_set_input_state(kl_w.front.input_state);
+    const void *before = m->emu.core.handle;
+    kl_load_open(m, true);
+    if (m->emu.core.handle == before || !core()) return;
+    retro_set_environment(m->front.call.environment);
+    if (m->front.call.video) retro_set_video_refresh(m->front.call.video);
+    if (m->front.call.audio_sample) retro_set_audio_sample(m->front.call.audio_sample);
+    if (m->front.call.audio_batch) retro_set_audio_sample_batch(m->front.call.audio_batch);
+    if (m->front.call.input_poll) retro_set_input_poll(m->front.call.input_poll);
+    if (m->front.call.input_state) retro_set_input_state(m->front.call.input_state);
 }
 
 RETRO_API void retro_init(void) {
     catch_up();
-    if (!core() || kl_w.emu.core.initialised) return;
-    kl_w.emu.core.init();
-    kl_w.emu.core.initialised = true;
+    if (!core() || m->emu.core.initialised) return;
+    m->emu.core.init();
+    m->emu.core.initialised = true;
 }
 
 RETRO_API void retro_deinit(void) {
-    if (core() && kl_w.emu.core.initialised) kl_w.emu.core.deinit();
-    kl_w.emu.core.initialised = false;
-    kl_session_close();
-    kl_netplay_close();
+    if (core() && m->emu.core.initialised) m->emu.core.deinit();
+    m->emu.core.initialised = false;
+    kl_session_close(m);
+    kl_netplay_close(&m->netplay);
     kl_unifont_drop();
 }
 
@@ -128,42 +134,42 @@ RETRO_API void retro_deinit(void) {
 
 static bool load_alone(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
     struct retro_system_av_info av = {0};
-    struct kl_core *c = &kl_w.emu.core;
+    struct kl_core *c = &m->emu.core;
     c->game_loaded = special ? c->load_game_special(type, info, count) : c->load_game(info);
     if (!c->game_loaded) {
-        kl_wrapper_fail("the core %s could not load %s", c->path,
-                        info && info->path ? info->path : "no content");
+        kl_frontend_fail(&m->front, "the core %s could not load %s", c->path,
+                         info && info->path ? info->path : "no content");
         return false;
     }
-    kl_w.play.next_frame = 0;
-    if (kl_w.config.epoch_set) {
+    m->play.next_frame = 0;
+    if (m->config.epoch_set) {
         c->get_system_av_info(&av);
-        kl_world_rate(kl_w.emu.world, kl_emulator_fps_uhz(av.timing.fps));
+        kl_world_rate(m->emu.world, kl_emulator_fps_uhz(av.timing.fps));
     }
     return true;
 }
 
 static bool load_room(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
-    if (!kl_session_claim()) {
-        kl_wrapper_fail("run-ahead cannot join the room: turn run-ahead off");
+    if (!kl_session_claim(m)) {
+        kl_frontend_fail(&m->front, "run-ahead cannot join the room: turn run-ahead off");
         return false;
     }
-    kl_memory_free(&kl_w.emu.memory);
-    kl_content_free(&kl_w.emu.content);
-    kl_w.own_saves = kl_choice_alone();
-    if (kl_load_first(special, type, info, count) && kl_session_open()) return true;
-    kl_session_close();
+    kl_memory_free(&m->emu.memory);
+    kl_content_free(&m->emu.content);
+    m->free.own_saves = kl_choice_alone(m);
+    if (kl_load_first(m, special, type, info, count) && kl_session_open(m)) return true;
+    kl_session_close(m);
     return false;
 }
 
 static bool load(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
-    kl_w.error[0] = 0;
-    kl_load_open(true);
+    m->front.error[0] = 0;
+    kl_load_open(m, true);
     bool loaded =
         alone() ? load_alone(special, type, info, count) : room() && load_room(special, type, info, count);
     if (!loaded) {
-        kl_screen_last(&kl_w.screen, kl_w.front.environment, kl_w.error);
-        kl_wish_forget();
+        kl_screen_last(&m->front.screen, m->front.call.environment, m->front.error);
+        kl_wish_forget(&m->wish);
     }
     return loaded;
 }
@@ -179,112 +185,113 @@ RETRO_API bool retro_load_game_special(unsigned type, const struct retro_game_in
 /* The link is left first: nobody waits while the core writes its files. */
 RETRO_API void retro_unload_game(void) {
     if (!core()) return;
-    kl_phase_leave(300);
-    if (kl_w.emu.core.game_loaded) kl_w.emu.core.unload_game();
-    kl_w.emu.core.game_loaded = false;
-    kl_wish_forget();
+    kl_phase_leave(m, 300);
+    if (m->emu.core.game_loaded) m->emu.core.unload_game();
+    m->emu.core.game_loaded = false;
+    kl_wish_forget(&m->wish);
     if (!room()) return;
-    kl_memory_detach(&kl_w.emu.memory);
-    kl_session_close();
+    kl_memory_detach(&m->emu.memory);
+    kl_session_close(m);
 }
 
 RETRO_API void retro_get_system_av_info(struct retro_system_av_info *info) {
     memset(info, 0, sizeof *info);
     if (alone())
-        kl_w.emu.core.get_system_av_info(info);
+        m->emu.core.get_system_av_info(info);
     else if (room())
-        *info = kl_w.emu.av;
+        *info = m->emu.av;
 }
 
 RETRO_API unsigned retro_get_region(void) {
-    return kl_w.emu.core.game_loaded ? kl_w.emu.core.get_region() : RETRO_REGION_NTSC;
+    return m->emu.core.game_loaded ? m->emu.core.get_region() : RETRO_REGION_NTSC;
 }
 
 /* ---- running ---- */
 
 RETRO_API void retro_run(void) {
     if (alone()) {
-        if (kl_w.config.epoch_set) kl_world_frame(kl_w.emu.world, kl_w.play.next_frame);
-        kl_w.play.report.run = 1;
-        kl_w.play.report.first = kl_w.play.report.last = kl_w.play.next_frame++;
-        kl_w.emu.core.run();
-        kl_choice_turn(kl_now_us());
+        if (m->config.epoch_set) kl_world_frame(m->emu.world, m->play.next_frame);
+        m->play.report.run = 1;
+        m->play.report.first = m->play.report.last = m->play.next_frame++;
+        m->emu.core.run();
+        kl_choice_turn(m, kl_now_us());
     } else if (room())
-        kl_session_run();
+        kl_session_run(m);
 }
 
 RETRO_API void retro_set_controller_port_device(unsigned port, unsigned device) {
-    if (alone()) kl_w.emu.core.set_controller_port_device(port, device);
+    if (alone()) m->emu.core.set_controller_port_device(port, device);
     if (!room() || port >= KL_MAX_SEATS) return;
-    bool changed = !(kl_w.device_set >> port & 1) || kl_w.device[port] != device;
-    kl_w.device[port] = device;
-    kl_w.device_set |= (uint8_t)(1u << port);
-    if (kl_emulator_local(&kl_w.emu))
-        kl_w.emu.core.set_controller_port_device(port, device);
-    else if (changed && kl_w.emu.phase == KL_PHASE_PLAYING)
-        kl_wrapper_say(KL_SCREEN_WARNING, 4000, "the host decides the controllers while the room plays");
+    bool changed = !(m->devices.set >> port & 1) || m->devices.of[port] != device;
+    m->devices.of[port] = device;
+    m->devices.set |= (uint8_t)(1u << port);
+    if (kl_emulator_local(&m->emu))
+        m->emu.core.set_controller_port_device(port, device);
+    else if (changed && m->emu.phase == KL_PHASE_PLAYING)
+        kl_frontend_say(&m->front, KL_SCREEN_WARNING, 4000,
+                        "the host decides the controllers while the room plays");
 }
 
 RETRO_API void retro_reset(void) {
-    if (alone() || kl_emulator_local(&kl_w.emu))
-        kl_w.emu.core.reset();
+    if (alone() || kl_emulator_local(&m->emu))
+        m->emu.core.reset();
     else if (room())
-        kl_command_key("reset"); /* everybody's, at the next keyframe */
+        kl_command_key(m, "reset"); /* everybody's, at the next keyframe */
 }
 
 /* ---- states, cheats: nothing private while locked ---- */
 
 static bool own_states(void) {
-    return alone() || kl_emulator_local(&kl_w.emu);
+    return alone() || kl_emulator_local(&m->emu);
 }
 
 /* 0 while loading, so that rewind and run-ahead are not even set up. Larger in play, so that a player who
  * saves or loads a state gets our message. */
 RETRO_API size_t retro_serialize_size(void) {
-    if (own_states()) return kl_w.emu.core.serialize_size();
-    return room() && kl_w.emu.phase == KL_PHASE_PLAYING ? kl_w.play.buffer.size + 1 : 0;
+    if (own_states()) return m->emu.core.serialize_size();
+    return room() && m->emu.phase == KL_PHASE_PLAYING ? m->play.buffer.size + 1 : 0;
 }
 
 RETRO_API bool retro_serialize(void *data, size_t size) {
-    if (own_states()) return kl_w.emu.core.serialize(data, size);
-    kl_wrapper_say_once(&kl_w.said_states, "savestates, rewind and run-ahead are off in a room");
+    if (own_states()) return m->emu.core.serialize(data, size);
+    kl_frontend_say_once(&m->front, &m->said.states, "savestates, rewind and run-ahead are off in a room");
     return false;
 }
 
 RETRO_API bool retro_unserialize(const void *data, size_t size) {
-    if (own_states()) return kl_w.emu.core.unserialize(data, size);
-    if (room()) kl_wrapper_say_once(&kl_w.said_loads, "your own states cannot be loaded in a room");
+    if (own_states()) return m->emu.core.unserialize(data, size);
+    if (room()) kl_frontend_say_once(&m->front, &m->said.loads, "your own states cannot be loaded in a room");
     return false;
 }
 
 RETRO_API void retro_cheat_reset(void) {
-    if (own_states()) kl_w.emu.core.cheat_reset();
+    if (own_states()) m->emu.core.cheat_reset();
 }
 
 RETRO_API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
     if (own_states())
-        kl_w.emu.core.cheat_set(index, enabled, code);
+        m->emu.core.cheat_set(index, enabled, code);
     else if (room() && enabled)
-        kl_wrapper_say_once(&kl_w.said_cheats, "cheats are off in a room");
+        kl_frontend_say_once(&m->front, &m->said.cheats, "cheats are off in a room");
 }
 
 RETRO_API void *retro_get_memory_data(unsigned id) {
-    if (alone()) return kl_w.emu.core.get_memory_data(id);
-    return room() ? kl_memory_data(&kl_w.emu.memory, id) : NULL;
+    if (alone()) return m->emu.core.get_memory_data(id);
+    return room() ? kl_memory_data(&m->emu.memory, id) : NULL;
 }
 
 RETRO_API size_t retro_get_memory_size(unsigned id) {
-    if (alone()) return kl_w.emu.core.get_memory_size(id);
-    return room() ? kl_memory_size(&kl_w.emu.memory, id) : 0;
+    if (alone()) return m->emu.core.get_memory_size(id);
+    return room() ? kl_memory_size(&m->emu.memory, id) : 0;
 }
 
 /* The library goes, perhaps without retro_deinit: a thread of ours must not stay behind. */
 __attribute__((destructor)) static void leave(void) {
     kl_browse_end();
-    kl_session_close();
-    kl_netplay_close();
-    kl_wish_forget();
+    kl_session_close(m);
+    kl_netplay_close(&m->netplay);
+    kl_wish_forget(&m->wish);
     kl_unifont_drop();
-    if (kl_w.emu.core.handle) kl_core_close(&kl_w.emu.core);
-    kl_emulator_end(&kl_w.emu);
+    if (m->emu.core.handle) kl_core_close(&m->emu.core);
+    kl_emulator_end(&m->emu);
 }

@@ -10,7 +10,7 @@
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/match/wish.h"
-#include "core_wrapper/context/wrapper.h"
+#include "core_wrapper/abi/the_match.h"
 
 static int check(const char *key, const char *value, char *err, size_t err_len) {
     static struct kl_config scratch;
@@ -21,11 +21,11 @@ static int check(const char *key, const char *value, char *err, size_t err_len) 
 }
 
 static void leave(void) {
-    kl_choice_leave();
+    kl_choice_leave(m);
 }
 
 static enum keylock_state of_link(void) {
-    switch (kl_w.status.phase) {
+    switch (m->status.phase) {
     case KL_STAY_CONNECTING: return KEYLOCK_JOINING;
     case KL_STAY_PLAYING: return KEYLOCK_PLAYING;
     case KL_STAY_RETURNING: return KEYLOCK_LOST;
@@ -40,22 +40,22 @@ static enum keylock_state of_link(void) {
 }
 
 static enum keylock_state find_state(void) {
-    if (!kl_w.emu.core.game_loaded || kl_w.mode == KL_MODE_NONE) return KEYLOCK_IDLE;
-    if (kl_w.mode == KL_MODE_ALONE) return KEYLOCK_ALONE;
-    if (kl_w.emu.phase == KL_PHASE_DEAD) return KEYLOCK_ENDED;
-    if (kl_choice_looking()) return KEYLOCK_LOOKING;
-    return kl_w.link ? of_link() : KEYLOCK_ALONE;
+    if (!m->emu.core.game_loaded || m->mode == KL_MODE_NONE) return KEYLOCK_IDLE;
+    if (m->mode == KL_MODE_ALONE) return KEYLOCK_ALONE;
+    if (m->emu.phase == KL_PHASE_DEAD) return KEYLOCK_ENDED;
+    if (kl_choice_looking(m)) return KEYLOCK_LOOKING;
+    return m->link ? of_link() : KEYLOCK_ALONE;
 }
 
 static void describe(enum keylock_state s, char *line) {
-    const struct kl_roster *r = &kl_w.status.roster;
-    const char *room = kl_w.config.room;
+    const struct kl_roster *r = &m->status.roster;
+    const char *room = m->config.room;
     switch (s) {
     case KEYLOCK_IDLE: snprintf(line, KEYLOCK_LINE, "no content is loaded"); break;
     case KEYLOCK_ALONE: snprintf(line, KEYLOCK_LINE, "in no room"); break;
     case KEYLOCK_LOOKING: snprintf(line, KEYLOCK_LINE, "looking for a match"); break;
     case KEYLOCK_JOINING:
-        snprintf(line, KEYLOCK_LINE, "room %s: reaching the relay %.200s", room, kl_w.config.host);
+        snprintf(line, KEYLOCK_LINE, "room %s: reaching the relay %.200s", room, m->config.host);
         break;
     case KEYLOCK_WAITING:
         snprintf(line, KEYLOCK_LINE, "room %s: waiting for players, %u of %u", room, r->filled, r->players);
@@ -64,7 +64,7 @@ static void describe(enum keylock_state s, char *line) {
         snprintf(line, KEYLOCK_LINE, "room %s: playing, %u of %u seats taken", room, r->filled, r->players);
         break;
     case KEYLOCK_LOST: snprintf(line, KEYLOCK_LINE, "room %s: the connection is lost", room); break;
-    case KEYLOCK_ENDED: snprintf(line, KEYLOCK_LINE, "%.255s", kl_w.error); break;
+    case KEYLOCK_ENDED: snprintf(line, KEYLOCK_LINE, "%.255s", m->front.error); break;
     }
 }
 
@@ -75,14 +75,14 @@ static enum keylock_state state(char *line) {
 }
 
 static bool link_of_ours(char *out, size_t cap) {
-    return kl_join_write_link(out, cap, kl_w.status.fingerprint);
+    return kl_join_write_link(m, out, cap, m->status.fingerprint);
 }
 
 static int say(const char *line, char *err, size_t err_len) {
     char words[KL_COMMAND_BYTES + sizeof "say "], answer[KLW_TEXT_MAX];
     size_t len = strlen(line);
     if (!line[strspn(line, " \t\r\n")]) return 0;
-    if (!kl_w.link) {
+    if (!m->link) {
         snprintf(err, err_len, "you are in no room");
         return -1;
     }
@@ -92,9 +92,13 @@ static int say(const char *line, char *err, size_t err_len) {
         return -1;
     }
     snprintf(words, sizeof words, "say %s", line);
-    if (kl_command_do(words, answer, sizeof answer) == 0) return 0;
+    if (kl_command_do(m, words, answer, sizeof answer) == 0) return 0;
     snprintf(err, err_len, "%s", answer);
     return -1;
+}
+
+static int join(const struct keylock_setting *want, size_t count, char *err, size_t err_len) {
+    return kl_wish_set(&m->wish, want, count, err, err_len);
 }
 
 RETRO_API const struct keylock_api *keylock_api(void) {
@@ -104,7 +108,7 @@ RETRO_API const struct keylock_api *keylock_api(void) {
         .browse = kl_browse_begin,
         .rooms = kl_browse_rooms,
         .browse_end = kl_browse_end,
-        .join = kl_wish_set,
+        .join = join,
         .leave = leave,
         .state = state,
         .link = link_of_ours,

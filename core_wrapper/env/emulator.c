@@ -1,6 +1,7 @@
 #include "core_wrapper/env/emulator.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "core_wrapper/env/env.h"
@@ -13,7 +14,7 @@ static struct kl_emulator *known;
 /* ---- the functions of each emulator ---- */
 
 static void sound(struct kl_emulator *e, const int16_t *stereo, size_t frames) {
-    if (e->hooks.sound) e->hooks.sound(e, stereo, frames);
+    if (e->hooks.sound) e->hooks.sound(e->hooks.ctx, stereo, frames);
 }
 
 /* The frontend has been polled by the time the core polls: a core that polls late, often or never reads the
@@ -21,9 +22,11 @@ static void sound(struct kl_emulator *e, const int16_t *stereo, size_t frames) {
 static void poll(void) {}
 
 #define CALLS(n)                                                                                             \
-    static bool environment_##n(unsigned cmd, void *data) { return at[n] && kl_env_call(at[n], cmd, data); } \
+    static bool environment_##n(unsigned cmd, void *data) {                                                  \
+        return at[n] && kl_env_call(at[n], cmd, data);                                                       \
+    }                                                                                                        \
     static void video_##n(const void *data, unsigned width, unsigned height, size_t pitch) {                 \
-        if (at[n]->hooks.video) at[n]->hooks.video(at[n], data, width, height, pitch);                       \
+        if (at[n]->hooks.video) at[n]->hooks.video(at[n]->hooks.ctx, data, width, height, pitch);            \
     }                                                                                                        \
     static void sample_##n(int16_t left, int16_t right) {                                                    \
         int16_t stereo[2] = {left, right};                                                                   \
@@ -36,12 +39,24 @@ static void poll(void) {}
     static int16_t state_##n(unsigned port, unsigned device, unsigned index, unsigned id) {                  \
         return kl_latch_state(&at[n]->latch, port, device, index, id);                                       \
     }                                                                                                        \
-    static retro_time_t perf_time_us_##n(void) { return kl_env_perf_ns(at[n]) / 1000; }                      \
-    static retro_perf_tick_t perf_counter_##n(void) { return (retro_perf_tick_t)kl_env_perf_ns(at[n]); }     \
+    static retro_time_t perf_time_us_##n(void) {                                                             \
+        return kl_env_perf_ns(at[n]) / 1000;                                                                 \
+    }                                                                                                        \
+    static retro_perf_tick_t perf_counter_##n(void) {                                                        \
+        return (retro_perf_tick_t)kl_env_perf_ns(at[n]);                                                     \
+    }                                                                                                        \
     static bool rumble_##n(unsigned port, enum retro_rumble_effect effect, uint16_t strength) {              \
         return kl_env_set_rumble(at[n], port, effect, strength);                                             \
     }                                                                                                        \
-    static void led_##n(int led, int state) { kl_env_set_led(at[n], led, state); }
+    static void led_##n(int led, int state) {                                                                \
+        kl_env_set_led(at[n], led, state);                                                                   \
+    }                                                                                                        \
+    static void log_##n(enum retro_log_level level, const char *format, ...) {                               \
+        va_list args;                                                                                        \
+        va_start(args, format);                                                                              \
+        kl_env_core_says(at[n], level, format, args);                                                        \
+        va_end(args);                                                                                        \
+    }
 CALLS(0)
 CALLS(1)
 CALLS(2)
@@ -57,7 +72,11 @@ static const struct callbacks {
     struct kl_emulator_calls calls;
 } callbacks[KL_WORLDS] = {
 #define ROW(n)                                                                                               \
-    { environment_##n, video_##n, sample_##n, batch_##n, state_##n, {perf_time_us_##n, perf_counter_##n, rumble_##n, led_##n} }
+    {                                                                                                        \
+        environment_##n, video_##n, sample_##n, batch_##n, state_##n, {                                      \
+            perf_time_us_##n, perf_counter_##n, rumble_##n, led_##n, log_##n                                 \
+        }                                                                                                    \
+    }
     ROW(0), ROW(1), ROW(2), ROW(3)};
 
 static const struct callbacks *callbacks_of(const struct kl_emulator *e) {
@@ -90,7 +109,8 @@ struct kl_emulator *kl_emulator_known(void) {
 
 /* ---- begin and end ---- */
 
-int kl_emulator_begin(struct kl_emulator *e, const struct kl_front *front, const struct kl_emulator_hooks *hooks) {
+int kl_emulator_begin(struct kl_emulator *e, const struct kl_front *front,
+                      const struct kl_emulator_hooks *hooks) {
     unsigned n = 0;
     e->front = front;
     e->hooks = *hooks;

@@ -7,6 +7,7 @@
 #define KLW_EMULATOR_H
 
 #include <libretro.h>
+#include <stdatomic.h>
 
 #include "core_wrapper/core/content.h"
 #include "core_wrapper/core/core.h"
@@ -53,7 +54,7 @@ struct kl_told {
     bool keyboard, disk, display;     /* our proxies stand with the frontend */
     retro_keyboard_event_t key_event; /* the core's own, as all below */
     struct retro_disk_control_ext_callback disk_control;
-    unsigned unknown; /* the last call that the table does not have */
+    unsigned unknown;        /* the last call that the table does not have */
     bool options, tray_open; /* options were declared; the frontend has opened the tray, and then chosen: */
     unsigned tray_index;
     retro_core_options_update_display_callback_t update_display;
@@ -67,18 +68,30 @@ struct kl_told {
     struct retro_led_interface led;
 };
 
-struct kl_emulator;
-/* What a core's calls cause outside of this folder: the owner's functions. Each may be NULL. */
+/* The core's log (core_log.h). Cores log from any thread: the first to take `listens` back writes the line.
+ */
+struct kl_core_log {
+    retro_log_printf_t front; /* the frontend's */
+    char error[128];
+    atomic_bool listens;
+};
+
+/* What a core's calls cause outside of this folder: the owner's functions. Each may be NULL. ctx: the
+ * owner's. */
 struct kl_emulator_hooks {
-    void (*video)(struct kl_emulator *e, const void *data, unsigned width, unsigned height, size_t pitch);
-    void (*sound)(struct kl_emulator *e, const int16_t *stereo, size_t frames);
-    int (*pad)(unsigned port);    /* our pad that plays this port of the core; -1: none of ours does */
-    void (*rate)(double fps);     /* the core's rate has changed in play */
-    bool (*typed)(bool down, unsigned code, uint32_t character); /* a key; true: the game does not get it */
-    int (*disk)(uint16_t index);           /* the frontend's choice of a disk, or KL_DISK_NONE; 0: taken */
-    bool (*netpacket)(const void *theirs); /* the core's own packet interface; true: it is served */
-    void (*no_new_disk)(void);             /* a disk was to be added, which a room does not allow */
-    void (*log)(const char *line);
+    void *ctx;
+    void (*video)(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch);
+    void (*sound)(void *ctx, const int16_t *stereo, size_t frames);
+    int (*pad)(void *ctx,
+               unsigned port);           /* our pad that plays this port of the core; -1: none of ours does */
+    void (*rate)(void *ctx, double fps); /* the core's rate has changed in play */
+    bool (*typed)(void *ctx, bool down, unsigned code,
+                  uint32_t character);      /* a key; true: it is not the game's */
+    int (*disk)(void *ctx, uint16_t index); /* the frontend's choice of a disk, or KL_DISK_NONE; 0: taken */
+    bool (*netpacket)(void *ctx,
+                      const void *theirs); /* the core's own packet interface; true: it is served */
+    void (*no_new_disk)(void *ctx);        /* a disk was to be added, which a room does not allow */
+    void (*log)(void *ctx, const char *line);
 };
 
 struct kl_emulator {
@@ -100,6 +113,7 @@ struct kl_emulator {
     struct kl_audio audio;
     struct kl_picture picture;
     struct kl_told told;
+    struct kl_core_log log;
     struct retro_system_av_info av; /* as the frontend knows it */
     char save_dir[4096];            /* the save folder that the core gets */
     enum kl_phase phase;
@@ -108,7 +122,8 @@ struct kl_emulator {
 
 /* Takes a world, and with it a place among the emulators of this process. hooks: copied. The first one is
  * known to the frontend. Harmless for one that has begun. Returns 0, or -1: KL_WORLDS have begun. */
-int kl_emulator_begin(struct kl_emulator *e, const struct kl_front *front, const struct kl_emulator_hooks *hooks);
+int kl_emulator_begin(struct kl_emulator *e, const struct kl_front *front,
+                      const struct kl_emulator_hooks *hooks);
 /* The core has been closed. */
 void kl_emulator_end(struct kl_emulator *e);
 

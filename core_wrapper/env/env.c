@@ -20,7 +20,7 @@ static void log_unknown(struct kl_emulator *e, unsigned cmd) {
     if (cmd == e->told.unknown || !e->hooks.log) return;
     e->told.unknown = cmd;
     snprintf(line, sizeof line, "unknown environment call=%u refused", cmd);
-    e->hooks.log(line);
+    e->hooks.log(e->hooks.ctx, line);
 }
 
 /* A call that the table does not have may do anything: nobody gets it. */

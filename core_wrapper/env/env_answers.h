@@ -2,6 +2,7 @@
 #ifndef KLW_ENV_ANSWERS_H
 #define KLW_ENV_ANSWERS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 #include "core_wrapper/env/env.h"
@@ -76,10 +77,12 @@ struct kl_emulator_calls {
     retro_perf_get_counter_t perf_counter;
     retro_set_rumble_state_t rumble;
     retro_set_led_state_t led;
+    retro_log_printf_t log;
 };
 const struct kl_emulator_calls *kl_emulator_calls(const struct kl_emulator *e);
 /* What they do. */
 int64_t kl_env_perf_ns(struct kl_emulator *e);
+void kl_env_core_says(struct kl_emulator *e, enum retro_log_level level, const char *format, va_list args);
 void kl_env_set_led(struct kl_emulator *e, int led, int state);
 bool kl_env_set_rumble(struct kl_emulator *e, unsigned port, enum retro_rumble_effect effect,
                        uint16_t strength);

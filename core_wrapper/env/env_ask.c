@@ -187,7 +187,7 @@ bool kl_env_perf(struct kl_emulator *e, unsigned cmd, void *data) {
 
 bool kl_env_set_rumble(struct kl_emulator *e, unsigned port, enum retro_rumble_effect effect,
                        uint16_t strength) {
-    int pad = e->hooks.pad ? e->hooks.pad(port) : -1;
+    int pad = e->hooks.pad ? e->hooks.pad(e->hooks.ctx, port) : -1;
     if (pad >= 0 && e->told.rumble.set_rumble_state)
         e->told.rumble.set_rumble_state((unsigned)pad, effect, strength);
     return true;

@@ -64,7 +64,7 @@ bool kl_env_system_av_info(struct kl_emulator *e, unsigned cmd, void *data) {
     if (!av) return false;
     bool other_rate = fabs(av->timing.fps - e->av.timing.fps) >= 1e-9;
     if (e->load == KL_LOAD_NONE) kl_world_rate(e->world, kl_emulator_fps_uhz(av->timing.fps));
-    if (e->load == KL_LOAD_NONE && other_rate && e->hooks.rate) e->hooks.rate(av->timing.fps);
+    if (e->load == KL_LOAD_NONE && other_rate && e->hooks.rate) e->hooks.rate(e->hooks.ctx, av->timing.fps);
     if (told_before(e) && same_av(av, &e->av)) return true;
     e->av = *av;
     kl_audio_init(&e->audio, av->timing.sample_rate, av->timing.fps);
@@ -90,7 +90,7 @@ bool kl_env_controllers(struct kl_emulator *e, unsigned cmd, void *data) {
 
 static void key_event(bool down, unsigned code, uint32_t character, uint16_t modifiers) {
     struct kl_emulator *e = kl_emulator_known();
-    if (e->hooks.typed && e->hooks.typed(down, code, character)) return;
+    if (e->hooks.typed && e->hooks.typed(e->hooks.ctx, down, code, character)) return;
     if (e->phase == KL_PHASE_PLAYING || kl_emulator_local(e))
         kl_latch_key(&e->latch, down, code, character, modifiers);
 }
@@ -132,7 +132,7 @@ static unsigned disk_count(void) {
 static bool disk_close_tray(struct kl_emulator *e) {
     unsigned i = e->told.tray_index;
     e->told.tray_open = false;
-    return e->hooks.disk && e->hooks.disk(i < disk_count() ? (uint16_t)i : KL_DISK_NONE) == 0;
+    return e->hooks.disk && e->hooks.disk(e->hooks.ctx, i < disk_count() ? (uint16_t)i : KL_DISK_NONE) == 0;
 }
 
 static bool disk_eject(bool out) {
@@ -164,7 +164,7 @@ static bool disk_set_index(unsigned i) {
 /* A file of one player's is not on the others' machines. */
 static bool may_change_list(struct kl_emulator *e) {
     if (kl_emulator_local(e)) return true;
-    if (swapping(e) && e->hooks.no_new_disk) e->hooks.no_new_disk();
+    if (swapping(e) && e->hooks.no_new_disk) e->hooks.no_new_disk(e->hooks.ctx);
     return false;
 }
 static bool disk_replace(unsigned i, const struct retro_game_info *info) {
@@ -295,5 +295,5 @@ bool kl_env_first_load(struct kl_emulator *e, unsigned cmd, void *data) {
 
 bool kl_env_netpacket(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;
-    return e->hooks.netpacket && e->hooks.netpacket(data);
+    return e->hooks.netpacket && e->hooks.netpacket(e->hooks.ctx, data);
 }

@@ -99,13 +99,14 @@ void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats
         if (asked(l, RETRO_DEVICE_MOUSE)) read_mouse(in, state, p);
         if (asked(l, RETRO_DEVICE_LIGHTGUN)) read_gun(in, state, p);
         if (asked(l, RETRO_DEVICE_POINTER)) read_touches(in, state, p);
-        if (l->filter) hide(in, in->joypad, l->filter(p, in->joypad));
+        if (l->filter) hide(in, in->joypad, l->filter(l->filter_ctx, p, in->joypad));
         if (l->has_pending)
             kl_input_fold(&l->pending[p], in);
         else
             l->pending[p] = *in;
     }
-    if (!seats && l->filter) l->filter(0, read_pad(l, state, 0)); /* a watcher has hot keys too */
+    if (!seats && l->filter)
+        l->filter(l->filter_ctx, 0, read_pad(l, state, 0)); /* a watcher has hot keys too */
     if (asked(l, RETRO_DEVICE_KEYBOARD) && !l->key_events && seats) read_keys(l, state);
     l->has_pending = true;
 }

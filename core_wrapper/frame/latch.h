@@ -16,7 +16,9 @@
 struct kl_latch {
     bool bitmasks;   /* the frontend gives the pad as one mask */
     bool key_events; /* the core has a keyboard callback, so keys come as the frontend's events */
-    uint16_t (*filter)(unsigned port, uint16_t pad); /* the buttons of a pad that the game gets; NULL: all */
+    /* The buttons of a pad that the game gets; NULL: all. */
+    uint16_t (*filter)(void *ctx, unsigned port, uint16_t pad);
+    void *filter_ctx;
 
     uint32_t asked; /* bit per RETRO_DEVICE_* class */
     bool asked_sticks, asked_triggers;

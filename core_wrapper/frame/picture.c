@@ -64,7 +64,7 @@ static bool paint(struct kl_picture *p) {
     memcpy(p->out, p->copy, p->pitch * p->height);
     struct kl_canvas c = {p->out, p->width, p->height, p->pitch, p->format, .turn = p->turn};
     kl_canvas_measure(&c);
-    p->over(&c);
+    p->over(p->over_ctx, &c);
     return true;
 }
 

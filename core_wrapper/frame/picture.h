@@ -10,7 +10,7 @@
 #include "core_wrapper/draw/canvas.h"
 
 /* Draws on a copy of the shown picture. */
-typedef void (*kl_picture_over_fn)(const struct kl_canvas *c);
+typedef void (*kl_picture_over_fn)(void *ctx, const struct kl_canvas *c);
 
 struct kl_picture {
     bool can_dupe; /* the frontend takes NULL for "the same again" */
@@ -27,8 +27,9 @@ struct kl_picture {
     kl_picture_over_fn
         over;      /* draws over the picture; NULL: nothing, and no copy for that. May change at any time */
     unsigned turn; /* quarter turns counterclockwise by which the frontend shows it */
-    bool painted;  /* the frontend's last picture was drawn over */
-    uint8_t *out;  /* the copy for drawing */
+    void *over_ctx;
+    bool painted; /* the frontend's last picture was drawn over */
+    uint8_t *out; /* the copy for drawing */
     size_t out_cap;
 };
 

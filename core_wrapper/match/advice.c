@@ -101,8 +101,3 @@ void kl_advice(unsigned refused, const char *reason, const char *room, char out[
     else
         snprintf(out, KL_ADVICE_MAX, "%.*s", KL_ADVICE_MAX - 1, reason);
 }
-
-struct kl_advice_end *kl_advice_end(void) {
-    static struct kl_advice_end end;
-    return &end;
-}

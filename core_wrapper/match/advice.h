@@ -3,8 +3,6 @@
 #ifndef KLW_ADVICE_H
 #define KLW_ADVICE_H
 
-#include <stdint.h>
-
 #include <stddef.h>
 
 #define KL_ADVICE_MAX 200 /* bytes of a line, NUL included */
@@ -12,13 +10,5 @@
 /* refused: enum kl_refuse, or 0 if the relay did not refuse. reason: one line, as the relay or the client
  * wrote it. room: its name. */
 void kl_advice(unsigned refused, const char *reason, const char *room, char out[KL_ADVICE_MAX]);
-
-/* The end of the last room, or of the way to it. advice "": there is none. For choice.c to fill in, and for
- * others to read. */
-struct kl_advice_end {
-    char advice[KL_ADVICE_MAX];
-    uint64_t at_us;
-};
-struct kl_advice_end *kl_advice_end(void);
 
 #endif

@@ -5,48 +5,72 @@
  * core options. A core option that changes while the game runs counts before all of these. Without a choice:
  * the named room as soon as a relay is known, else alone. Without a name it is the room of this game
  * (room_name.h), or the next one of this game if that is full. A quick match in the core options is for this
- * once: if the frontend has kept it from the last time, the game begins alone. Without a relay kl_w.mode is
+ * once: if the frontend has kept it from the last time, the game begins alone. Without a relay m->mode is
  * KL_MODE_ALONE, and this module only says so. */
 #ifndef KLW_CHOICE_H
 #define KLW_CHOICE_H
 
 #include "core_wrapper/match/advice.h"
 #include "core_wrapper/words/config.h"
+#include "core_wrapper/match/quick.h"
+
+struct kl_match;
+
+struct kl_choice {
+    enum kl_play_mode mode;           /* as it is played */
+    char menu[64], room[KL_NAME_MAX]; /* the options as last seen; their room */
+    uint64_t looked_us, turned_us;
+    unsigned nth; /* of the rooms of this game, for a player who named none */
+    struct kl_config
+        said; /* room, seats, password, unlisted as they were before a quick match changed them */
+    struct kl_quick *quick;
+    char barred[KL_NAME_MAX]; /* a room that we were refused */
+    bool made;                /* the room that we are in is ours, for a quick match */
+    bool told_no_relay;
+    bool netplay;      /* in a room that RetroArch's netplay led to */
+    bool left;         /* by the frontend's own menu: alone, until something is chosen in the core options */
+    uint64_t retry_us; /* the relay did not answer and is asked again then; 0: it is not */
+    struct {
+        char advice[KL_ADVICE_MAX];
+        uint64_t at_us;
+    } end; /* of the last room, or of the way to it. advice "": there is none */
+};
 
 /* Before the first load of a core: true if the game is to be the player's own, in the player's own
  * folders. */
-bool kl_choice_alone(void);
-/* After the first load: joins, looks for a match, or lets the core run. False after kl_wrapper_fail(). */
-bool kl_choice_open(void);
+bool kl_choice_alone(struct kl_match *m);
+/* After the first load: joins, looks for a match, or lets the core run. False after kl_frontend_fail(). */
+bool kl_choice_open(struct kl_match *m);
 /* Once in each retro_run, in a room or alone without a relay. */
-void kl_choice_turn(uint64_t now_us);
+void kl_choice_turn(struct kl_match *m, uint64_t now_us);
 /* The link has ended before play. True if another room or match is under way instead. */
-bool kl_choice_ended(void);
+bool kl_choice_ended(struct kl_match *m);
 /* Enters the room of RetroArch's netplay (netplay.h), after leaving any other room. A room made here is
  * unlisted and lets in one player at a time. fingerprint: of the relay, or "". False if joining cannot
  * begin. */
-bool kl_choice_netplay(const char *host, uint16_t port, const char *fingerprint, const char *room);
+bool kl_choice_netplay(struct kl_match *m, const char *host, uint16_t port, const char *fingerprint,
+                       const char *room);
 /* RetroArch's netplay is over: leaves its room, if no match has begun in it. */
-void kl_choice_netplay_over(void);
+void kl_choice_netplay_over(struct kl_match *m);
 /* True while a match is looked for and no room is found yet. */
-bool kl_choice_looking(void);
+bool kl_choice_looking(struct kl_match *m);
 /* True while a match is looked for, in a room of our own or in none. */
-bool kl_choice_quick(void);
+bool kl_choice_quick(struct kl_match *m);
 /* True while the relay does not answer and is asked again in a moment. */
-bool kl_choice_retries(void);
+bool kl_choice_retries(struct kl_match *m);
 /* True if the core is to stand still now: a room waits, the first picture is there, and the player does not
  * want to practise. */
-bool kl_choice_still(void);
+bool kl_choice_still(struct kl_match *m);
 
 /* Tries the same way again, with the settings of keylock.cfg as they are now. False if there is nothing to
  * try: in a room, on the way to one, or none was wanted. */
-bool kl_choice_again(void);
+bool kl_choice_again(struct kl_match *m);
 /* Leaves the room or stops looking, whatever the options say. The game goes on alone until the options
  * change. Harmless in no room. */
-void kl_choice_leave(void);
+void kl_choice_leave(struct kl_match *m);
 /* The core's game becomes the room's. */
-void kl_choice_begun(void);
+void kl_choice_begun(struct kl_match *m);
 /* The session is over. Harmless without a session. */
-void kl_choice_close(void);
+void kl_choice_close(struct kl_match *m);
 
 #endif

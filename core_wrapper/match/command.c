@@ -9,62 +9,56 @@
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/snapshot_form.h"
+#include "core_wrapper/match/match.h"
 
 /* A machine that was emulated for no time with its tray open has not seen it open. */
 #define TRAY_FRAMES 60
 #define SHOWN_MS    4000
 #define NEWS_FRAMES 600
 
-static struct {
-    uint8_t plays[KL_MAX_SEATS]; /* by whose pads: the seat they play */
-    bool tray_open;              /* until tray_frame; then tray_index goes in */
-    uint32_t tray_frame;
-    uint16_t tray_index;
-    bool quiet; /* the effects have been told before */
-} room = {.plays = {0, 1, 2, 3, 4, 5, 6, 7}};
-
-const struct kl_member *kl_command_member(unsigned client) {
-    const struct kl_roster *r = &kl_w.status.roster;
+const struct kl_member *kl_command_member(struct kl_match *m, unsigned client) {
+    const struct kl_roster *r = &m->status.roster;
     for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
         if (r->member[i].client == client) return &r->member[i];
     return NULL;
 }
 
-struct kl_name_shown kl_command_shown(const struct kl_member *m) {
-    return kl_name_shown(m->name, kl_command_played(m->seats));
+struct kl_name_shown kl_command_shown(struct kl_match *m, const struct kl_member *member) {
+    return kl_name_shown(member->name, kl_command_played(m, member->seats));
 }
 
-struct kl_name_shown kl_command_name(unsigned client) {
+struct kl_name_shown kl_command_name(struct kl_match *m, unsigned client) {
     struct kl_name_shown name = {"relay"};
-    const struct kl_member *m = kl_command_member(client);
+    const struct kl_member *member = kl_command_member(m, client);
     if (client == KL_RELAY_CLIENT) return name;
-    if (!m) snprintf(name.text, sizeof name.text, "client %u", client % 1000);
-    return m ? kl_command_shown(m) : name;
+    if (!member) snprintf(name.text, sizeof name.text, "client %u", client % 1000);
+    return member ? kl_command_shown(m, member) : name;
 }
 
 /* ---- doing ---- */
 
 /* Every screen tells a command's giver and effect; the log has the frame as well. */
-__attribute__((format(printf, 3, 4))) static void tell(const struct kl_command *c, uint32_t frame,
-                                                       const char *format, ...) {
+__attribute__((format(printf, 4, 5))) static void tell(struct kl_match *m, const struct kl_command *c,
+                                                       uint32_t frame, const char *format, ...) {
     char what[KLW_TEXT_MAX];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    if (room.quiet) return;
-    const struct kl_name_shown name = kl_command_name(c->client);
+    if (m->command.quiet) return;
+    const struct kl_name_shown name = kl_command_name(m, c->client);
     const char *who = name.text;
     char line[KLW_TEXT_MAX + KL_NAME_SHOWN + 2];
-    bool old = kl_w.play.pace.mode == KL_PACE_FLAT_OUT && kl_w.play.pace.behind > NEWS_FRAMES;
-    kl_screen_log(&kl_w.screen, kl_w.front.environment, "[f %u] %s: %s", frame, who, what);
+    bool old = m->play.pace.mode == KL_PACE_FLAT_OUT && m->play.pace.behind > NEWS_FRAMES;
+    kl_frontend_log(&m->front, "[f %u] %s: %s", frame, who, what);
     snprintf(line, sizeof line, "%s: %s", who, what);
     size_t words = c->kind == KL_COMMAND_CHAT ? strlen(who) + 2 : KL_SCREEN_NONE;
-    if (!old) kl_screen_news(&kl_w.screen, kl_w.front.environment, KL_SCREEN_INFO, SHOWN_MS, line, words);
+    if (!old)
+        kl_screen_news(&m->front.screen, m->front.call.environment, KL_SCREEN_INFO, SHOWN_MS, line, words);
 }
 
-static void do_policy(const struct kl_command *c, uint32_t frame) {
-    struct kl_params was = kl_w.room, now = was;
+static void do_policy(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
+    struct kl_params was = m->room, now = was;
     if (!kl_words_get_policy(c, &now)) return;
     if (now.policy == KL_POLICY_OPTIMISTIC && !(was.clocked && was.subframes))
         return; /* the relay passes over it as well */
@@ -73,102 +67,102 @@ static void do_policy(const struct kl_command *c, uint32_t frame) {
     if (now.spacing_fixed) snprintf(fixed, sizeof fixed, ", spacing %u", now.spacing_fixed);
     if (!now.spacing_fixed && was.spacing_fixed) strcpy(fixed, ", spacing follows the link");
     if (now.lead_max != was.lead_max) snprintf(most, sizeof most, ", lead-max %u", now.lead_max);
-    kl_w.room = now;
-    tell(c, frame, "policy %s%s%s%s", kl_config_policy_name(now.policy), wait, fixed, most);
+    m->room = now;
+    tell(m, c, frame, "policy %s%s%s%s", kl_config_policy_name(now.policy), wait, fixed, most);
 }
 
-static void do_swap(const struct kl_command *c, uint32_t frame) {
+static void do_swap(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
     if (c->len != 2 || c->data[0] >= KL_MAX_SEATS || c->data[1] >= KL_MAX_SEATS) return;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        uint8_t seat = room.plays[s];
-        if (seat == c->data[0]) room.plays[s] = c->data[1];
-        if (seat == c->data[1]) room.plays[s] = c->data[0];
+        uint8_t seat = m->command.plays[s];
+        if (seat == c->data[0]) m->command.plays[s] = c->data[1];
+        if (seat == c->data[1]) m->command.plays[s] = c->data[0];
     }
-    tell(c, frame, "players %u and %u swap seats", c->data[0] + 1u, c->data[1] + 1u);
+    tell(m, c, frame, "players %u and %u swap seats", c->data[0] + 1u, c->data[1] + 1u);
 }
 
-static void do_option(const struct kl_command *c, uint32_t frame) {
+static void do_option(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
     char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1], why[256];
     if (!kl_words_option(c, key, value)) return;
-    bool good = kl_options_check(&kl_w.emu.options, key, value, why, sizeof why) == 0;
-    if (good) good = kl_options_set(&kl_w.emu.options, key, value, true, why, sizeof why) == 0;
+    bool good = kl_options_check(&m->emu.options, key, value, why, sizeof why) == 0;
+    if (good) good = kl_options_set(&m->emu.options, key, value, true, why, sizeof why) == 0;
     if (good)
-        tell(c, frame, "option %s = %s", key, value);
+        tell(m, c, frame, "option %s = %s", key, value);
     else
-        tell(c, frame, "option %s not changed: %s", key, why);
+        tell(m, c, frame, "option %s not changed: %s", key, why);
 }
 
-static void insert_disk(void) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
-    room.tray_open = false;
+static void insert_disk(struct kl_match *m) {
+    const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
+    m->command.tray_open = false;
     if (!d->set_eject_state || !d->set_image_index) return;
     unsigned count = d->get_num_images ? d->get_num_images() : 0;
-    d->set_image_index(room.tray_index < count ? room.tray_index : count); /* count: none */
+    d->set_image_index(m->command.tray_index < count ? m->command.tray_index : count); /* count: none */
     d->set_eject_state(false);
 }
 
-static void do_disk(const struct kl_command *c, uint32_t frame) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
+static void do_disk(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
+    const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
     uint16_t index;
     if (!kl_words_get_disk(c, &index)) return;
     if (!d->set_eject_state || !d->set_image_index) {
-        tell(c, frame, "no disk swapped: this core has no disks");
+        tell(m, c, frame, "no disk swapped: this core has no disks");
         return;
     }
     d->set_eject_state(true);
-    room.tray_open = true;
-    room.tray_frame = frame + TRAY_FRAMES;
-    room.tray_index = index;
+    m->command.tray_open = true;
+    m->command.tray_frame = frame + TRAY_FRAMES;
+    m->command.tray_index = index;
     if (index == KL_DISK_NONE)
-        tell(c, frame, "disk taken out");
+        tell(m, c, frame, "disk taken out");
     else
-        tell(c, frame, "disk %u", index + 1u);
+        tell(m, c, frame, "disk %u", index + 1u);
 }
 
-static void do_save(const struct kl_command *c, uint32_t frame) {
-    kl_snapshot_forget_own();
-    if (kl_slot_save(frame))
-        tell(c, frame, "state saved for all");
+static void do_save(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
+    kl_snapshot_forget_own(m);
+    if (kl_slot_save(m, frame))
+        tell(m, c, frame, "state saved for all");
     else
-        tell(c, frame, "no state saved: the core gave none");
+        tell(m, c, frame, "no state saved: the core gave none");
 }
 
-static void do_load(const struct kl_command *c, uint32_t frame) {
+static void do_load(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
     char why[KLW_TEXT_MAX];
-    if (kl_slot_load(c, why, sizeof why) == 0)
-        tell(c, frame, "loaded the state of frame %u",
+    if (kl_slot_load(m, c, why, sizeof why) == 0)
+        tell(m, c, frame, "loaded the state of frame %u",
              c->data[0] | c->data[1] << 8 | c->data[2] << 16 | (unsigned)c->data[3] << 24);
     else
-        tell(c, frame, "%s", why);
+        tell(m, c, frame, "%s", why);
 }
 
-void kl_command_obey(const struct kl_command *c, uint32_t frame) {
+void kl_command_obey(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
     char text[KL_COMMAND_BYTES + 1];
     switch (c->kind) {
-    case KL_COMMAND_POLICY: do_policy(c, frame); break;
-    case KL_COMMAND_SWAP: do_swap(c, frame); break;
-    case KL_COMMAND_PAUSE: tell(c, frame, "pause"); break;
+    case KL_COMMAND_POLICY: do_policy(m, c, frame); break;
+    case KL_COMMAND_SWAP: do_swap(m, c, frame); break;
+    case KL_COMMAND_PAUSE: tell(m, c, frame, "pause"); break;
     case KL_COMMAND_RESET:
-        kl_w.emu.core.reset();
-        tell(c, frame, "reset");
+        m->emu.core.reset();
+        tell(m, c, frame, "reset");
         break;
-    case KL_COMMAND_OPTION: do_option(c, frame); break;
-    case KL_COMMAND_DISK: do_disk(c, frame); break;
+    case KL_COMMAND_OPTION: do_option(m, c, frame); break;
+    case KL_COMMAND_DISK: do_disk(m, c, frame); break;
     case KL_COMMAND_CHAT:
         kl_words_text(c, text);
-        tell(c, frame, "%s", text);
+        tell(m, c, frame, "%s", text);
         break;
-    case KL_COMMAND_SAVE: do_save(c, frame); break;
-    case KL_COMMAND_LOAD: do_load(c, frame); break;
+    case KL_COMMAND_SAVE: do_save(m, c, frame); break;
+    case KL_COMMAND_LOAD: do_load(m, c, frame); break;
     case KL_COMMAND_SNAPSHOT:
-        if (c->client == KL_RELAY_CLIENT) kl_snapshot_take(frame);
+        if (c->client == KL_RELAY_CLIENT) kl_snapshot_take(m, frame);
         break;
     default: break; /* of a later version, or nothing to us */
     }
 }
 
-void kl_command_pending(uint32_t frame) {
-    if (room.tray_open && frame >= room.tray_frame) insert_disk();
+void kl_command_pending(struct kl_match *m, uint32_t frame) {
+    if (m->command.tray_open && frame >= m->command.tray_frame) insert_disk(m);
 }
 
 /* How many of them a snapshot taken among them has in it. */
@@ -179,47 +173,54 @@ static unsigned in_snapshot(const struct kl_commands *set, unsigned count) {
     return i < count ? i + 1 : count;
 }
 
-void kl_command_before(const struct kl_frame *f, bool from_snapshot) {
+/* What a SNAPSHOT does to the core here. */
+static enum kl_record_snapshot snapshot_here(struct kl_match *m) {
+    if (m->profile.no_snapshots) return KL_RECORD_NONE;
+    return m->profile.load_own ? KL_RECORD_LOADED : KL_RECORD_SAVED;
+}
+
+void kl_command_before(struct kl_match *m, const struct kl_frame *f, bool from_snapshot) {
     struct kl_commands set;
-    if (!from_snapshot) kl_command_pending(f->number);
-    if (!(f->flags & KL_FRAME_COMMANDS) || !kl_w.link) return;
-    if (!kl_link_commands(kl_w.link, f->number, &set)) {
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "commands lost frame=%u", f->number);
+    if (!from_snapshot) kl_command_pending(m, f->number);
+    if (!(f->flags & KL_FRAME_COMMANDS) || !m->link) return;
+    if (!kl_link_commands(m->link, f->number, &set)) {
+        kl_frontend_log(&m->front, "commands lost frame=%u", f->number);
         return;
     }
     for (unsigned i = from_snapshot ? in_snapshot(&set, set.count) : 0; i < set.count; i++) {
-        kl_command_obey(&set.at[i], f->number);
-        kl_record_command(&set.at[i], f->number);
+        kl_command_obey(m, &set.at[i], f->number);
+        kl_record_command(&m->record, &set.at[i], f->number, snapshot_here(m));
     }
 }
 
 /* ---- going back to a snapshot ---- */
 
-void kl_command_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot) {
+void kl_command_again(struct kl_match *m, const struct kl_frame *f, const struct kl_commands *set,
+                      bool from_snapshot) {
     unsigned count = f->flags & KL_FRAME_COMMANDS ? set->count : 0;
-    room.quiet = true;
-    if (!from_snapshot) kl_command_pending(f->number);
+    m->command.quiet = true;
+    if (!from_snapshot) kl_command_pending(m, f->number);
     for (unsigned i = from_snapshot ? in_snapshot(set, count) : 0; i < count; i++)
-        kl_command_obey(&set->at[i], f->number);
-    room.quiet = false;
+        kl_command_obey(m, &set->at[i], f->number);
+    m->command.quiet = false;
 }
 
-void kl_command_keep(struct kl_snapshot_head *h) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
-    memcpy(h->plays, room.plays, sizeof h->plays);
-    h->tray_open = room.tray_open;
-    h->tray_frame = room.tray_open ? room.tray_frame : 0;
-    h->tray_index = room.tray_open ? room.tray_index : 0;
+void kl_command_keep(struct kl_match *m, struct kl_snapshot_head *h) {
+    const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
+    memcpy(h->plays, m->command.plays, sizeof h->plays);
+    h->tray_open = m->command.tray_open;
+    h->tray_frame = m->command.tray_open ? m->command.tray_frame : 0;
+    h->tray_index = m->command.tray_open ? m->command.tray_index : 0;
     h->disk = d->get_image_index ? (uint16_t)d->get_image_index() : KL_SNAPSHOT_NO_DISK;
     h->ejected = d->get_eject_state && d->get_eject_state();
 }
 
-void kl_command_restore(const struct kl_snapshot_head *h) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
-    memcpy(room.plays, h->plays, sizeof room.plays);
-    room.tray_open = h->tray_open;
-    room.tray_frame = h->tray_frame;
-    room.tray_index = h->tray_index;
+void kl_command_restore(struct kl_match *m, const struct kl_snapshot_head *h) {
+    const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
+    memcpy(m->command.plays, h->plays, sizeof m->command.plays);
+    m->command.tray_open = h->tray_open;
+    m->command.tray_frame = h->tray_frame;
+    m->command.tray_index = h->tray_index;
     if (h->disk == KL_SNAPSHOT_NO_DISK || !d->get_image_index || !d->set_eject_state || !d->set_image_index)
         return;
     if (d->get_image_index() == h->disk && d->get_eject_state && d->get_eject_state() == h->ejected) return;
@@ -228,46 +229,46 @@ void kl_command_restore(const struct kl_snapshot_head *h) {
     d->set_eject_state(h->ejected);
 }
 
-unsigned kl_command_seat(unsigned s) {
-    return s < KL_MAX_SEATS ? room.plays[s] : s;
+unsigned kl_command_seat(struct kl_match *m, unsigned s) {
+    return s < KL_MAX_SEATS ? m->command.plays[s] : s;
 }
 
-int kl_command_pad(unsigned port) {
-    unsigned seats = kl_w.emu.phase == KL_PHASE_PLAYING ? kl_w.status.welcome.seats : 0;
+int kl_command_pad(struct kl_match *m, unsigned port) {
+    unsigned seats = m->emu.phase == KL_PHASE_PLAYING ? m->status.welcome.seats : 0;
     int pad = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(seats >> s & 1)) continue;
-        if (kl_command_seat(s) == port) return pad;
+        if (kl_command_seat(m, s) == port) return pad;
         pad++;
     }
     return -1;
 }
 
-uint8_t kl_command_played(uint8_t pads) {
+uint8_t kl_command_played(struct kl_match *m, uint8_t pads) {
     uint8_t played = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (pads >> s & 1) played |= (uint8_t)(1u << room.plays[s]);
+        if (pads >> s & 1) played |= (uint8_t)(1u << m->command.plays[s]);
     return played;
 }
 
-uint8_t kl_command_pads(uint8_t played) {
+uint8_t kl_command_pads(struct kl_match *m, uint8_t played) {
     uint8_t pads = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (played >> room.plays[s] & 1) pads |= (uint8_t)(1u << s);
+        if (played >> m->command.plays[s] & 1) pads |= (uint8_t)(1u << s);
     return pads;
 }
 
 /* ---- a session ---- */
 
-void kl_command_begin(void) {
-    kl_command_end();
-    kl_w.room = kl_w.status.welcome.params;
+void kl_command_begin(struct kl_match *m) {
+    kl_command_end(m);
+    m->room = m->status.welcome.params;
 }
 
-void kl_command_end(void) {
-    kl_slot_clear();
-    kl_snapshot_clear();
-    memset(&room, 0, sizeof room);
+void kl_command_end(struct kl_match *m) {
+    kl_slot_clear(m);
+    kl_snapshot_clear(m);
+    memset(&m->command, 0, sizeof m->command);
     for (uint8_t s = 0; s < KL_MAX_SEATS; s++)
-        room.plays[s] = s;
+        m->command.plays[s] = s;
 }

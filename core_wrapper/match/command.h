@@ -6,66 +6,83 @@
 #define KLW_COMMAND_H
 
 #include "core_wrapper/words/command_words.h"
-#include "core_wrapper/context/wrapper.h"
 #include "net/session/name.h"
+
+struct kl_match;
+
+struct kl_command_state {
+    uint8_t plays[KL_MAX_SEATS]; /* by whose pads: the seat they play */
+    bool tray_open;              /* until tray_frame; then tray_index goes in */
+    uint32_t tray_frame;
+    uint16_t tray_index;
+    bool quiet; /* the effects have been told before */
+    struct { /* the newest policy that was given from here: a second one may come before the room has done it
+              */
+        bool any;
+        uint32_t frame;
+        struct kl_params params;
+    } given;
+    bool (*again)(struct kl_match *m); /* see kl_command_on_again() */
+};
 
 /* ---- giving: command_give.c ---- */
 
 /* Gives the command of these words (command_words.h). answer gets one line in any case. Returns 0, or -1 if
  * it was not given: wrong words, no game yet, or impossible for this player or core. The effect of a given
  * command shows on every screen. */
-int kl_command_do(const char *words, char *answer, size_t cap);
+int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t cap);
 /* kl_command_do() for keys and menus: shows the answer only if the command was not given. */
-void kl_command_key(const char *words);
+void kl_command_key(struct kl_match *m, const char *words);
 /* Gives the command for disk `index` of the core, or KL_DISK_NONE. */
-int kl_command_disk(uint16_t index);
+int kl_command_disk(struct kl_match *m, uint16_t index);
 /* The middle part of kl_command_do(): fills in the data that the words leave open, from the room as this
  * machine knows it. Returns 0, or -1 with the reason in answer. */
-int kl_command_fit(struct kl_words *w, char *answer, size_t cap);
+int kl_command_fit(struct kl_match *m, struct kl_words *w, char *answer, size_t cap);
 /* The caller's way to try the last room once more; false if there is nothing to try. The word "again" does
  * that outside of a match. */
-void kl_command_on_again(bool (*again)(void));
+void kl_command_on_again(struct kl_match *m, bool (*again)(struct kl_match *));
 /* A game begins: forgets all commands given before. */
-void kl_command_give_begin(void);
+void kl_command_give_begin(struct kl_match *m);
 
 /* ---- doing: command.c ---- */
 
 /* Carries out the room's commands: before a frame runs, after the hash of the state before it. Call it for
  * every frame, because some commands take several frames. from_snapshot: only the commands behind SNAPSHOT,
  * because the core is in that snapshot's state. */
-void kl_command_before(const struct kl_frame *f, bool from_snapshot);
+void kl_command_before(struct kl_match *m, const struct kl_frame *f, bool from_snapshot);
 /* The two parts of kl_command_before(): one command, before this frame; and the unfinished work of earlier
  * commands. */
-void kl_command_obey(const struct kl_command *c, uint32_t frame);
-void kl_command_pending(uint32_t frame);
+void kl_command_obey(struct kl_match *m, const struct kl_command *c, uint32_t frame);
+void kl_command_pending(struct kl_match *m, uint32_t frame);
 
 /* Writes the effects of the commands so far into a snapshot's head, and restores them from one. */
 struct kl_snapshot_head;
-void kl_command_keep(struct kl_snapshot_head *h);
-void kl_command_restore(const struct kl_snapshot_head *h);
+void kl_command_keep(struct kl_match *m, struct kl_snapshot_head *h);
+void kl_command_restore(struct kl_match *m, const struct kl_snapshot_head *h);
 /* kl_command_before() for a frame that runs again, without messages. set: its commands. from_snapshot: only
  * the commands behind SNAPSHOT. */
-void kl_command_again(const struct kl_frame *f, const struct kl_commands *set, bool from_snapshot);
+void kl_command_again(struct kl_match *m, const struct kl_frame *f, const struct kl_commands *set,
+                      bool from_snapshot);
 
 /* The seat that the pads of seat s play: s, until somebody swapped. */
-unsigned kl_command_seat(unsigned s);
+unsigned kl_command_seat(struct kl_match *m, unsigned s);
 /* Our pad, counted from 0, that plays this port of the core in a match; -1: none of ours does. */
-int kl_command_pad(unsigned port);
+int kl_command_pad(struct kl_match *m, unsigned port);
 /* The seats whose pads play the seats `played`. Players are numbered as the game numbers them, the roster's
  * seats as they were given. */
-uint8_t kl_command_pads(uint8_t played);
+uint8_t kl_command_pads(struct kl_match *m, uint8_t played);
 /* The other way round. */
-uint8_t kl_command_played(uint8_t pads);
+uint8_t kl_command_played(struct kl_match *m, uint8_t pads);
 /* The client's entry in the roster, borrowed from it; NULL if there is none. */
-const struct kl_member *kl_command_member(unsigned client);
+const struct kl_member *kl_command_member(struct kl_match *m, unsigned client);
 /* "ann (1)": a member of the roster, as shown to people. */
-struct kl_name_shown kl_command_shown(const struct kl_member *m);
+struct kl_name_shown kl_command_shown(struct kl_match *m, const struct kl_member *member);
 /* The same for a client of the roster; "relay" for KL_RELAY_CLIENT. */
-struct kl_name_shown kl_command_name(unsigned client);
+struct kl_name_shown kl_command_name(struct kl_match *m, unsigned client);
 
 /* Frame 0 is next: no swaps, an empty slot, the room's parameters as they were made. */
-void kl_command_begin(void);
+void kl_command_begin(struct kl_match *m);
 /* The session is over. Harmless without a session. */
-void kl_command_end(void);
+void kl_command_end(struct kl_match *m);
 
 #endif

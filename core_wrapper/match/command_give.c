@@ -6,16 +6,10 @@
 #include "core_wrapper/words/command_words.h"
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/slot.h"
+#include "core_wrapper/match/match.h"
 
 #define SHOWN_MS     4000
 #define GIVEN_FRAMES 120 /* by then a given command has taken effect, or never will */
-
-/* The newest policy that was given from here: a second one may come before the room has done the first. */
-static struct {
-    bool any;
-    uint32_t frame;
-    struct kl_params params;
-} given;
 
 static int refuse(char *answer, size_t cap, const char *why) {
     snprintf(answer, cap, "%s", why);
@@ -24,29 +18,29 @@ static int refuse(char *answer, size_t cap, const char *why) {
 
 /* ---- members ---- */
 
-static bool is_host(void) {
-    const struct kl_member *m = kl_command_member(kl_w.status.welcome.client);
-    return m && m->host;
+static bool is_host(struct kl_match *m) {
+    const struct kl_member *member = kl_command_member(m, m->status.welcome.client);
+    return member && member->host;
 }
 
 /* Whose pads play one of these seats. */
-static const struct kl_member *playing(uint8_t played) {
-    const struct kl_roster *r = &kl_w.status.roster;
-    uint8_t pads = kl_command_pads(played);
+static const struct kl_member *playing(struct kl_match *m, uint8_t played) {
+    const struct kl_roster *r = &m->status.roster;
+    uint8_t pads = kl_command_pads(m, played);
     for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
         if (r->member[i].state != KL_MEMBER_GONE && r->member[i].seats & pads) return &r->member[i];
     return NULL;
 }
 
 /* A player's number, or a name (kl_name_find()). */
-static const struct kl_member *find(const char *who, char *answer, size_t cap) {
-    const struct kl_roster *r = &kl_w.status.roster;
+static const struct kl_member *find(struct kl_match *m, const char *who, char *answer, size_t cap) {
+    const struct kl_roster *r = &m->status.roster;
     struct kl_name_entry e[KL_MAX_CLIENTS];
     unsigned at[KL_MAX_CLIENTS] = {0}, n = 0;
     for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++) {
         if (r->member[i].state == KL_MEMBER_GONE) continue;
         at[n] = i;
-        e[n++] = (struct kl_name_entry){r->member[i].name, kl_command_played(r->member[i].seats)};
+        e[n++] = (struct kl_name_entry){r->member[i].name, kl_command_played(m, r->member[i].seats)};
     }
     int found = kl_name_find(e, n, who, answer, cap);
     return found < 0 ? NULL : &r->member[at[found]];
@@ -54,9 +48,9 @@ static const struct kl_member *find(const char *who, char *answer, size_t cap) {
 
 /* ---- open values ---- */
 
-static int fit_policy(struct kl_words *w, char *answer, size_t cap) {
-    bool newer = given.any && kl_w.play.next_frame - given.frame < GIVEN_FRAMES;
-    struct kl_params p = newer ? given.params : kl_w.room;
+static int fit_policy(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
+    bool newer = m->command.given.any && m->play.next_frame - m->command.given.frame < GIVEN_FRAMES;
+    struct kl_params p = newer ? m->command.given.params : m->room;
     struct kl_command said = {.len = w->order.len};
     struct kl_params want;
     memcpy(said.data, w->order.data, w->order.len);
@@ -67,19 +61,19 @@ static int fit_policy(struct kl_words *w, char *answer, size_t cap) {
     if (w->has_lead_max) p.lead_max = want.lead_max;
     if (p.policy == KL_POLICY_OPTIMISTIC && !(p.clocked && p.subframes))
         return refuse(answer, cap, "the optimistic policy needs a room with a clock and sub-frames");
-    given.any = true;
-    given.frame = kl_w.play.next_frame;
-    given.params = p;
+    m->command.given.any = true;
+    m->command.given.frame = m->play.next_frame;
+    m->command.given.params = p;
     kl_words_put_policy(&w->order, p.policy, p.wait_budget_ms, p.spacing_fixed, p.lead_max);
     return 0;
 }
 
-static int fit_option(const struct kl_words *w, char *answer, size_t cap) {
+static int fit_option(struct kl_match *m, const struct kl_words *w, char *answer, size_t cap) {
     char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1];
     struct kl_command c = {.len = w->order.len};
     memcpy(c.data, w->order.data, w->order.len);
     if (!kl_words_option(&c, key, value)) return refuse(answer, cap, "expected option KEY=VALUE");
-    return kl_options_check(&kl_w.emu.options, key, value, answer, cap);
+    return kl_options_check(&m->emu.options, key, value, answer, cap);
 }
 
 /* From "no disk" the next is the first, and the one before is the last. */
@@ -88,8 +82,8 @@ static unsigned step_disk(unsigned now, unsigned n, int step) {
     return (now + n + (step > 0 ? 1 : n - 1)) % n;
 }
 
-static int fit_disk(struct kl_words *w, char *answer, size_t cap) {
-    const struct retro_disk_control_ext_callback *d = &kl_w.emu.told.disk_control;
+static int fit_disk(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
+    const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
     unsigned n = d->get_num_images ? d->get_num_images() : 0;
     unsigned index = (unsigned)(w->order.data[0] | w->order.data[1] << 8);
     if (!n) return refuse(answer, cap, "this core has no disks to swap");
@@ -106,48 +100,48 @@ static int fit_disk(struct kl_words *w, char *answer, size_t cap) {
 
 /* The samples of a seat come from the client that got the seat when it joined. A swap moves them, and
  * nothing else does. */
-static int fit_give(struct kl_words *w, char *answer, size_t cap) {
-    const struct kl_member *m = find(w->who, answer, cap);
-    if (!m) return -1;
-    if (!m->seats) {
-        snprintf(answer, cap, "%s watches: only a player can get another seat", m->name);
+static int fit_give(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
+    const struct kl_member *member = find(m, w->who, answer, cap);
+    if (!member) return -1;
+    if (!member->seats) {
+        snprintf(answer, cap, "%s watches: only a player can get another seat", member->name);
         return -1;
     }
     uint8_t seat = w->order.data[0];
-    if (kl_command_pads((uint8_t)(1u << seat)) & m->seats) {
-        snprintf(answer, cap, "%s is already player %u", m->name, seat + 1u);
+    if (kl_command_pads(m, (uint8_t)(1u << seat)) & member->seats) {
+        snprintf(answer, cap, "%s is already player %u", member->name, seat + 1u);
         return -1;
     }
     for (uint8_t s = KL_MAX_SEATS; s-- > 0;) /* of several the first */
-        if (kl_command_pads((uint8_t)(1u << s)) & m->seats) w->order.data[1] = s;
+        if (kl_command_pads(m, (uint8_t)(1u << s)) & member->seats) w->order.data[1] = s;
     return 0;
 }
 
-static int fit_swap(struct kl_words *w, char *answer, size_t cap) {
-    if (*w->who && fit_give(w, answer, cap) != 0) return -1;
-    if (playing((uint8_t)(1u << w->order.data[0] | 1u << w->order.data[1]))) return 0;
+static int fit_swap(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
+    if (*w->who && fit_give(m, w, answer, cap) != 0) return -1;
+    if (playing(m, (uint8_t)(1u << w->order.data[0] | 1u << w->order.data[1]))) return 0;
     return refuse(answer, cap, "both seats are free: nothing to swap");
 }
 
-static int fit_host(struct kl_words *w, char *answer, size_t cap) {
-    const struct kl_member *m = find(w->who, answer, cap);
-    if (m) w->order.data[0] = m->client;
-    return m ? 0 : -1;
+static int fit_host(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
+    const struct kl_member *member = find(m, w->who, answer, cap);
+    if (member) w->order.data[0] = member->client;
+    return member ? 0 : -1;
 }
 
 /* A watcher from outside the game is in no roster. The relay knows whether there is one of that name. */
-static bool fit_watcher(struct kl_words *w) {
+static bool fit_watcher(struct kl_match *m, struct kl_words *w) {
     size_t len = strlen(w->who);
-    if (!kl_w.status.roster.watchers || len >= KL_NAME_MAX) return false;
+    if (!m->status.roster.watchers || len >= KL_NAME_MAX) return false;
     w->order.data[0] = KL_WATCHER;
     w->order.len = (uint8_t)(1 + len);
     memcpy(w->order.data + 1, w->who, len);
     return true;
 }
 
-static int fit_put_out(struct kl_words *w, char *answer, size_t cap) {
-    if (fit_host(w, answer, cap) != 0) return fit_watcher(w) ? 0 : -1;
-    if (w->order.data[0] != kl_w.status.welcome.client) return 0;
+static int fit_put_out(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
+    if (fit_host(m, w, answer, cap) != 0) return fit_watcher(m, w) ? 0 : -1;
+    if (w->order.data[0] != m->status.welcome.client) return 0;
     return refuse(answer, cap, "you cannot put yourself out: leave the room instead");
 }
 
@@ -167,51 +161,52 @@ static bool is_the_hosts(uint8_t kind) {
     }
 }
 
-static int fit_pause(const struct kl_words *w, char *answer, size_t cap) {
-    bool paused = kl_w.status.lock.paused;
+static int fit_pause(struct kl_match *m, const struct kl_words *w, char *answer, size_t cap) {
+    bool paused = m->status.lock.paused;
     if (w->order.data[0] && paused) return refuse(answer, cap, "the room is already paused");
     if (!w->order.data[0] && !paused) return refuse(answer, cap, "the room is not paused");
     return 0;
 }
 
-static int fit_seat(struct kl_words *w, char *answer, size_t cap) {
-    bool plays = kl_w.status.welcome.seats, next = w->order.data[0] == KL_SEAT_NEXT;
+static int fit_seat(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
+    bool plays = m->status.welcome.seats, next = w->order.data[0] == KL_SEAT_NEXT;
     if (next && !plays) w->order.data[0] = 1;
     if (w->order.data[0] && plays && !next) return refuse(answer, cap, "you already play");
     return 0;
 }
 
 /* Asking the core itself would be a serialize at a frame of our own. */
-static int fit_save(char *answer, size_t cap) {
-    return kl_w.play.no_states ? refuse(answer, cap, "this core has no savestates") : 0;
+static int fit_save(struct kl_match *m, char *answer, size_t cap) {
+    return m->play.no_states ? refuse(answer, cap, "this core has no savestates") : 0;
 }
 
-int kl_command_fit(struct kl_words *w, char *answer, size_t cap) {
+int kl_command_fit(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
     uint8_t kind = w->order.kind;
-    if (is_the_hosts(kind) && !is_host()) return refuse(answer, cap, "only the host of the room can do that");
+    if (is_the_hosts(kind) && !is_host(m))
+        return refuse(answer, cap, "only the host of the room can do that");
     switch (kind) {
-    case KL_COMMAND_POLICY: return fit_policy(w, answer, cap);
-    case KL_COMMAND_SWAP: return fit_swap(w, answer, cap);
-    case KL_COMMAND_PAUSE: return fit_pause(w, answer, cap);
-    case KL_COMMAND_OPTION: return fit_option(w, answer, cap);
-    case KL_COMMAND_DISK: return fit_disk(w, answer, cap);
-    case KL_COMMAND_HOST: return fit_host(w, answer, cap);
+    case KL_COMMAND_POLICY: return fit_policy(m, w, answer, cap);
+    case KL_COMMAND_SWAP: return fit_swap(m, w, answer, cap);
+    case KL_COMMAND_PAUSE: return fit_pause(m, w, answer, cap);
+    case KL_COMMAND_OPTION: return fit_option(m, w, answer, cap);
+    case KL_COMMAND_DISK: return fit_disk(m, w, answer, cap);
+    case KL_COMMAND_HOST: return fit_host(m, w, answer, cap);
     case KL_COMMAND_KICK:
-    case KL_COMMAND_BAN: return fit_put_out(w, answer, cap);
-    case KL_COMMAND_SEAT: return fit_seat(w, answer, cap);
-    case KL_COMMAND_SAVE: return fit_save(answer, cap);
-    case KL_COMMAND_LOAD: return kl_slot_wanted(&w->order, answer, cap) ? 0 : -1;
+    case KL_COMMAND_BAN: return fit_put_out(m, w, answer, cap);
+    case KL_COMMAND_SEAT: return fit_seat(m, w, answer, cap);
+    case KL_COMMAND_SAVE: return fit_save(m, answer, cap);
+    case KL_COMMAND_LOAD: return kl_slot_wanted(m, &w->order, answer, cap) ? 0 : -1;
     default: return 0;
     }
 }
 
 /* ---- giving ---- */
 
-static int give(const struct kl_order *o, char *answer, size_t cap) {
-    switch (kl_link_order(kl_w.link, o->kind, o->data, o->len)) {
+static int give(struct kl_match *m, const struct kl_order *o, char *answer, size_t cap) {
+    switch (kl_link_order(m->link, o->kind, o->data, o->len)) {
     case KL_OK:
-        if (kl_w.emu.phase == KL_PHASE_PLAYING)
-            snprintf(answer, cap, "given to the room at frame %u", kl_w.play.next_frame);
+        if (m->emu.phase == KL_PHASE_PLAYING)
+            snprintf(answer, cap, "given to the room at frame %u", m->play.next_frame);
         else
             snprintf(answer, cap, "given to the room");
         return 0;
@@ -220,8 +215,8 @@ static int give(const struct kl_order *o, char *answer, size_t cap) {
     }
 }
 
-static int show_panel(char *answer, size_t cap) {
-    snprintf(answer, cap, "the panel is %s", kl_screen_panel_toggle() ? "on" : "off");
+static int show_panel(struct kl_match *m, char *answer, size_t cap) {
+    snprintf(answer, cap, "the panel is %s", kl_screen_panel_toggle(&m->front.screen) ? "on" : "off");
     return 0;
 }
 
@@ -231,15 +226,15 @@ static size_t add_name(char *out, size_t cap, size_t used, bool first, const cha
 }
 
 /* "ann (1), ben (2) play; waiting for a seat: 1 cat (has the turn), 2 dan" */
-static int tell_queue(char *answer, size_t cap) {
-    const struct kl_roster *r = &kl_w.status.roster;
+static int tell_queue(struct kl_match *m, char *answer, size_t cap) {
+    const struct kl_roster *r = &m->status.roster;
     char name[KL_NAME_MAX + 24];
     size_t used = 0;
     bool first = true;
-    if (!kl_w.link || !r->players) return refuse(answer, cap, "you are in no room");
+    if (!m->link || !r->players) return refuse(answer, cap, "you are in no room");
     for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++) {
         if (!r->member[i].seats) continue;
-        used = add_name(answer, cap, used, first, kl_command_shown(&r->member[i]).text);
+        used = add_name(answer, cap, used, first, kl_command_shown(m, &r->member[i]).text);
         first = false;
     }
     used =
@@ -252,54 +247,53 @@ static int tell_queue(char *answer, size_t cap) {
     return 0;
 }
 
-static bool (*again)(void);
-
-void kl_command_on_again(bool (*fn)(void)) {
-    again = fn;
+void kl_command_on_again(struct kl_match *m, bool (*fn)(struct kl_match *)) {
+    m->command.again = fn;
 }
 
-static int try_again(char *answer, size_t cap) {
-    if (!again || !again()) return refuse(answer, cap, "there is nothing to try again");
+static int try_again(struct kl_match *m, char *answer, size_t cap) {
+    if (!m->command.again || !m->command.again(m))
+        return refuse(answer, cap, "there is nothing to try again");
     snprintf(answer, cap, "trying again");
     return 0;
 }
 
-static bool is_for_now(uint8_t kind) {
-    bool open = kl_w.emu.phase == KL_PHASE_WAITING || kl_w.emu.phase == KL_PHASE_FREE ||
-                kl_w.emu.phase == KL_PHASE_READY;
-    return kl_w.emu.phase == KL_PHASE_PLAYING || (open && kl_link_takes_early(kind));
+static bool is_for_now(struct kl_match *m, uint8_t kind) {
+    bool open =
+        m->emu.phase == KL_PHASE_WAITING || m->emu.phase == KL_PHASE_FREE || m->emu.phase == KL_PHASE_READY;
+    return m->emu.phase == KL_PHASE_PLAYING || (open && kl_link_takes_early(kind));
 }
 
-int kl_command_do(const char *words, char *answer, size_t cap) {
+int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t cap) {
     struct kl_words w;
     if (kl_words_parse(&w, words, answer, cap) != 0) return -1;
-    if (w.panel) return show_panel(answer, cap);
-    if (w.queue) return tell_queue(answer, cap);
-    if (w.chat) return kl_control_chat(answer, cap);
-    if (w.again && kl_w.emu.phase != KL_PHASE_PLAYING) return try_again(answer, cap);
-    if (!kl_w.link || !is_for_now(w.order.kind))
+    if (w.panel) return show_panel(m, answer, cap);
+    if (w.queue) return tell_queue(m, answer, cap);
+    if (w.chat) return kl_control_chat(m, answer, cap);
+    if (w.again && m->emu.phase != KL_PHASE_PLAYING) return try_again(m, answer, cap);
+    if (!m->link || !is_for_now(m, w.order.kind))
         return refuse(answer, cap,
-                      kl_w.emu.phase == KL_PHASE_LOCAL ? "the room is gone" : "the game has not begun");
-    if (kl_command_fit(&w, answer, cap) != 0) return -1;
-    return give(&w.order, answer, cap);
+                      m->emu.phase == KL_PHASE_LOCAL ? "the room is gone" : "the game has not begun");
+    if (kl_command_fit(m, &w, answer, cap) != 0) return -1;
+    return give(m, &w.order, answer, cap);
 }
 
-void kl_command_key(const char *words) {
+void kl_command_key(struct kl_match *m, const char *words) {
     char answer[KLW_TEXT_MAX];
-    bool pause = !strcmp(words, "pause") && kl_w.status.lock.paused;
-    if (kl_command_do(pause ? "resume" : words, answer, sizeof answer) != 0)
-        kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "%s: %s", words, answer);
+    bool pause = !strcmp(words, "pause") && m->status.lock.paused;
+    if (kl_command_do(m, pause ? "resume" : words, answer, sizeof answer) != 0)
+        kl_frontend_say(&m->front, KL_SCREEN_WARNING, SHOWN_MS, "%s: %s", words, answer);
 }
 
-int kl_command_disk(uint16_t index) {
+int kl_command_disk(struct kl_match *m, uint16_t index) {
     char words[32];
     snprintf(words, sizeof words, "disk %u", index == KL_DISK_NONE ? 0u : index + 1u);
     char answer[KLW_TEXT_MAX];
-    if (kl_command_do(words, answer, sizeof answer) == 0) return 0;
-    kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "%s", answer);
+    if (kl_command_do(m, words, answer, sizeof answer) == 0) return 0;
+    kl_frontend_say(&m->front, KL_SCREEN_WARNING, SHOWN_MS, "%s", answer);
     return -1;
 }
 
-void kl_command_give_begin(void) {
-    given.any = false;
+void kl_command_give_begin(struct kl_match *m) {
+    m->command.given.any = false;
 }

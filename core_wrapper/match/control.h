@@ -15,6 +15,32 @@
 
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/words/hotkeys.h"
+#include "core_wrapper/words/own_options.h"
+#include "core_wrapper/screen/chat.h"
+
+struct kl_match;
+
+#define KL_CONTROL_OWN_MAX 32 /* bytes of a value of ours, NUL included */
+
+struct kl_control {
+    int socket; /* that marks this process as being in a room, and takes commands; -1: none */
+    struct kl_chat chat;
+    bool pads_rest; /* a line of chat is open, or keys of it are still down */
+    struct kl_hotkeys hotkeys;
+    char hotkey_list[KL_CONFIG_HOTKEYS_MAX]; /* that `hotkeys` was made of */
+    /* The frontend's values as last seen, by place; looked up by key if the core has declared anew. */
+    struct {
+        struct kl_control_seen {
+            char *key, *value;
+        } * at;
+        unsigned count;
+        char own[KL_OWN_COUNT][KL_CONTROL_OWN_MAX];
+        unsigned calls, wait;
+        bool turned;        /* the frontend has said so since the last look */
+        uint64_t turned_us; /* when something was turned last; 0: all of it has been seen to */
+        bool given;         /* given to the room since then */
+    } menu;
+};
 
 /* Makes the socket. False if this process has one, so this is a second instance. *fd stays -1 if this system
  * has no such sockets. */
@@ -22,31 +48,31 @@ bool kl_control_claim(int *fd);
 
 /* The room's game begins: later values of the frontend's menu that differ from the present ones count as
  * changes. */
-void kl_control_begin(void);
+void kl_control_begin(struct kl_match *m);
 /* The frontend's value of this option of the menu, the frontend's to keep; NULL: it has none. All questions
  * for such values go through here. A frontend forgets that an option was changed once a value is asked for;
  * this keeps it in mind. */
-const char *kl_control_ask(const char *key);
+const char *kl_control_ask(struct kl_match *m, const char *key);
 /* Once a call of retro_run. */
-void kl_control_turn(uint64_t now_us);
+void kl_control_turn(struct kl_match *m, uint64_t now_us);
 /* Forgets the menu. The socket is the caller's to close. */
-void kl_control_end(void);
+void kl_control_end(struct kl_match *m);
 
 /* A key of the frontend's keyboard. True if it is for chat (chat.h), and not for the game. The key below Esc
  * opens a line, as RetroArch's own netplay chat does; `chat` is the same as a command. */
-bool kl_control_typed(bool down, unsigned code, uint32_t character);
+bool kl_control_typed(struct kl_match *m, bool down, unsigned code, uint32_t character);
 /* Opens a line of chat. Returns 0, or -1 with the reason in answer. */
-int kl_control_chat(char *answer, size_t cap);
+int kl_control_chat(struct kl_match *m, char *answer, size_t cap);
 /* The open line of chat, as typed so far; NULL: none is open. */
-const char *kl_control_chat_line(void);
+const char *kl_control_chat_line(struct kl_match *m);
 
 /* The name of the hot key for these words, as kl_hotkeys_name(). */
-void kl_control_key(const char *words, char out[KL_HOTKEYS_NAME]);
+void kl_control_key(struct kl_match *m, const char *words, char out[KL_HOTKEYS_NAME]);
 /* Returns the game's part of a polled pad, and carries out hot keys. */
-uint16_t kl_control_pad(unsigned port, uint16_t pad);
+uint16_t kl_control_pad(struct kl_match *m, unsigned port, uint16_t pad);
 
 /* Fills in the menu's policy, budget and spacing for a new room that has a clock, unless the player has set
  * them elsewhere. */
-void kl_control_wish(struct kl_params *p, const struct kl_config *said);
+void kl_control_wish(struct kl_match *m, struct kl_params *p, const struct kl_config *said);
 
 #endif

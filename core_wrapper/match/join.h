@@ -3,29 +3,42 @@
 #ifndef KLW_JOIN_H
 #define KLW_JOIN_H
 
-#include "core_wrapper/context/wrapper.h"
+#include "core_wrapper/start/seat_file.h"
+#include "net/session/url.h"
+#include "net/transport/link.h"
+
+struct kl_match;
+
+struct kl_join {
+    struct kl_link_config config;
+    struct kl_seat_file seat;
+    bool back; /* the link began with a seat that was left behind */
+    bool invited;
+    struct kl_url game; /* core and game of the invitation; read once, as `read_game` says */
+    bool read_game;
+};
 
 /* Opens the link: to the seat that a killed process left, else as somebody new. False after
- * kl_wrapper_fail(). */
-bool kl_join_open(void);
+ * kl_frontend_fail(). */
+bool kl_join_open(struct kl_match *m);
 /* The room of a player who named none: the nth one of this game (room_name.h). */
-void kl_join_room(char out[KL_NAME_MAX], unsigned nth);
+void kl_join_room(struct kl_match *m, char out[KL_NAME_MAX], unsigned nth);
 /* The identity of the game, as the relay's list of rooms has it. */
-void kl_join_identity(uint8_t out[16]);
+void kl_join_identity(struct kl_match *m, uint8_t out[16]);
 /* The link has ended. True if the reason was that the relay no longer knows the seat of the earlier process:
  * a link for a new player is then open. */
-bool kl_join_anew(void);
+bool kl_join_anew(struct kl_match *m);
 /* Writes the room's link to standard error, once it is known whom we reached and it was asked for. */
-void kl_join_invite(void);
+void kl_join_invite(struct kl_match *m);
 /* True if the rooms that we go to are those whose players may have other versions of the core. */
-bool kl_join_any_version(void);
+bool kl_join_any_version(struct kl_match *m);
 /* Writes the same link, with core and game if it has a fingerprint. False if this machine is not host of a
  * room that a link can name. */
-bool kl_join_write_link(char *out, size_t cap, const char *fingerprint);
+bool kl_join_write_link(struct kl_match *m, char *out, size_t cap, const char *fingerprint);
 /* The same for the host's screen, while the room waits: short, so that it can be read out and typed, and
  * so without the relay's fingerprint. "" else. */
-void kl_join_link(char *out, size_t cap);
+void kl_join_link(struct kl_match *m, char *out, size_t cap);
 /* The link is closed. forget: the seat is given up; else a process to come finds it. */
-void kl_join_close(bool forget);
+void kl_join_close(struct kl_match *m, bool forget);
 
 #endif

@@ -6,9 +6,11 @@
 #ifndef KLW_LEARN_H
 #define KLW_LEARN_H
 
+struct kl_match;
+
 /* After kl_room_profile_find(). Does nothing if the findings are there, or a measurement is under way. */
-void kl_learn_begin(void);
+void kl_learn_begin(struct kl_match *m);
 /* Ends a measurement that is under way. */
-void kl_learn_end(void);
+void kl_learn_end(struct kl_match *m);
 
 #endif

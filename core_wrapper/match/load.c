@@ -20,20 +20,22 @@
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/wish.h"
+#include "core_wrapper/match/match.h"
 
 /* ---- opening ---- */
 
-static void ask_folder(unsigned cmd, char *out, size_t cap) {
+static void ask_folder(struct kl_match *m, unsigned cmd, char *out, size_t cap) {
     const char *dir = NULL;
-    if (kl_w.front.environment && kl_w.front.environment(cmd, &dir) && dir) snprintf(out, cap, "%s", dir);
+    if (m->front.call.environment && m->front.call.environment(cmd, &dir) && dir)
+        snprintf(out, cap, "%s", dir);
 }
 
-static void find_own_path(void) {
+static void find_own_path(struct kl_match *m) {
     static const char anchor;
-    char path[sizeof kl_w.own_path];
+    char path[sizeof m->front.own_path];
     if (kl_library_file_of(&anchor, path, sizeof path) &&
-        !kl_file_real(path, kl_w.own_path, sizeof kl_w.own_path))
-        strcpy(kl_w.own_path, path);
+        !kl_file_real(path, m->front.own_path, sizeof m->front.own_path))
+        strcpy(m->front.own_path, path);
 }
 
 static void folder_of(char *path) {
@@ -48,127 +50,148 @@ static const char *memo_name(void) {
     return name;
 }
 
-static int find_core(char *path, size_t cap, char *err, size_t err_len) {
+static int find_core(struct kl_match *m, char *path, size_t cap, char *err, size_t err_len) {
     char beside[4096], frontend[4096] = "", name[4096];
     const char *memo = getenv(memo_name()), *front = NULL;
-    snprintf(beside, sizeof beside, "%s", kl_w.own_path);
+    snprintf(beside, sizeof beside, "%s", m->front.own_path);
     folder_of(beside);
-    if (kl_w.front.environment && kl_w.front.environment(RETRO_ENVIRONMENT_GET_LIBRETRO_PATH, &front) &&
+    if (m->front.call.environment && m->front.call.environment(RETRO_ENVIRONMENT_GET_LIBRETRO_PATH, &front) &&
         front)
         snprintf(frontend, sizeof frontend, "%s", front);
     folder_of(frontend);
     bool two = *frontend && strcmp(frontend, beside) != 0;
     const char *dirs[] = {beside, two ? frontend : NULL, NULL};
-    if (kl_config_core_from_file_name(kl_w.own_path, name, sizeof name)) /* chosen from the list of cores */
+    if (kl_config_core_from_file_name(m->front.own_path, name,
+                                      sizeof name)) /* chosen from the list of cores */
         return kl_core_find(name, dirs, path, cap, err, err_len);
-    if (*kl_w.config.core) return kl_core_find(kl_w.config.core, dirs, path, cap, err, err_len);
+    if (*m->config.core) return kl_core_find(m->config.core, dirs, path, cap, err, err_len);
     if (memo) return kl_core_find(memo, dirs, path, cap, err, err_len);
     snprintf(err, err_len,
              "no core to wrap: set KEYLOCK_CORE, or name the wrapper NAME_keylock_libretro.so, or "
              "write core = NAME into %.200s/%s",
-             *kl_w.system_dir ? kl_w.system_dir : "the system folder", KL_CONFIG_FILE);
+             *m->front.system_dir ? m->front.system_dir : "the system folder", KL_CONFIG_FILE);
     return -1;
 }
 
 /* After a late open: the core's static constructors see the turned world already. */
-static void turn_world(uint64_t epoch_s) {
+static void turn_world(struct kl_match *m, uint64_t epoch_s) {
     char err[256];
-    if (kl_world_turn(kl_w.emu.world, kl_w.emu.core.handle, &kl_w.emu.turned, err, sizeof err) != 0)
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "world not turned: %s", err);
-    kl_world_files_clear(kl_w.emu.world);
-    kl_world_start(kl_w.emu.world, epoch_s, 0);
-    kl_core_construct(&kl_w.emu.core);
+    if (kl_world_turn(m->emu.world, m->emu.core.handle, &m->emu.turned, err, sizeof err) != 0)
+        kl_frontend_log(&m->front, "world not turned: %s", err);
+    kl_world_files_clear(m->emu.world);
+    kl_world_start(m->emu.world, epoch_s, 0);
+    kl_core_construct(&m->emu.core);
 }
 
 /* This core may come into a room: one on the relay that is known, or one that RetroArch's netplay leads to.
  */
-static bool may_lock(void) {
-    const struct kl_config *c = &kl_w.config;
+static bool may_lock(struct kl_match *m) {
+    const struct kl_config *c = &m->config;
     if (c->mode == KL_PLAY_ALONE) return false;
-    return (c->netplay && kl_netplay_offer()) || *c->host;
+    return (c->netplay && kl_netplay_offer(&m->netplay)) || *c->host;
 }
 
 /* ---- what the core's calls cause ---- */
 
-static bool netpacket(const void *theirs) {
-    return kl_netplay_inner(theirs);
+static void on_video(void *m, const void *data, unsigned width, unsigned height, size_t pitch) {
+    kl_play_video(m, data, width, height, pitch);
+}
+static void on_sound(void *m, const int16_t *stereo, size_t frames) {
+    kl_play_sound(m, stereo, frames);
+}
+static int on_pad(void *m, unsigned port) {
+    return kl_command_pad(m, port);
+}
+static void on_rate(void *m, double fps) {
+    kl_play_rate(m, fps);
+}
+static bool on_typed(void *m, bool down, unsigned code, uint32_t character) {
+    return kl_control_typed(m, down, code, character);
+}
+static int on_disk(void *m, uint16_t index) {
+    return kl_command_disk(m, index);
+}
+static bool on_netpacket(void *ctx, const void *theirs) {
+    struct kl_match *m = ctx;
+    return kl_netplay_inner(&m->netplay, theirs);
+}
+static void on_new_disk(void *ctx) {
+    struct kl_match *m = ctx;
+    kl_frontend_say_once(&m->front, &m->said.disk, "disks cannot be added in a room: the others lack them");
+}
+static void on_log(void *ctx, const char *line) {
+    struct kl_match *m = ctx;
+    kl_frontend_log(&m->front, "%s", line);
 }
 
-static void no_new_disk(void) {
-    kl_wrapper_say_once(&kl_w.said_disk, "disks cannot be added in a room: the others lack them");
-}
-
-static void log_line(const char *line) {
-    kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", line);
-}
-
-static int begin_emulator(char *err, size_t err_len) {
-    static const struct kl_emulator_hooks hooks = {.video = kl_play_video,
-                                                   .sound = kl_play_sound,
-                                                   .pad = kl_command_pad,
-                                                   .rate = kl_play_rate,
-                                                   .typed = kl_control_typed,
-                                                   .disk = kl_command_disk,
-                                                   .netpacket = netpacket,
-                                                   .no_new_disk = no_new_disk,
-                                                   .log = log_line};
-    if (kl_emulator_begin(&kl_w.emu, &kl_w.front, &hooks) == 0) return 0;
+static int begin_emulator(struct kl_match *m, char *err, size_t err_len) {
+    const struct kl_emulator_hooks hooks = {.ctx = m,
+                                            .video = on_video,
+                                            .sound = on_sound,
+                                            .pad = on_pad,
+                                            .rate = on_rate,
+                                            .typed = on_typed,
+                                            .disk = on_disk,
+                                            .netpacket = on_netpacket,
+                                            .no_new_disk = on_new_disk,
+                                            .log = on_log};
+    if (kl_emulator_begin(&m->emu, &m->front.call, &hooks) == 0) return 0;
     snprintf(err, err_len, "this process runs %d cores already, which is the most", KL_WORLDS);
     return -1;
 }
 
-static int open_core(char *err, size_t err_len) {
+static int open_core(struct kl_match *m, char *err, size_t err_len) {
     char path[4096];
-    bool turn = may_lock() || kl_w.config.epoch_set;
+    bool turn = may_lock(m) || m->config.epoch_set;
     int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
-    if (begin_emulator(err, err_len) != 0 || find_core(path, sizeof path, err, err_len) != 0) return -1;
-    kl_w.emu.clocked = kl_w.config.epoch_set;
-    kl_gifts_redirect(&kl_w.emu.gifts, kl_w.emu.world, "", NULL, "");
-    if (open(&kl_w.emu.core, path, err, err_len) != 0) return -1;
-    if (kl_library_find(kl_w.emu.core.handle, KLW_API_SYMBOL)) {
+    if (begin_emulator(m, err, err_len) != 0 || find_core(m, path, sizeof path, err, err_len) != 0) return -1;
+    m->emu.clocked = m->config.epoch_set;
+    kl_gifts_redirect(&m->emu.gifts, m->emu.world, "", NULL, "");
+    if (open(&m->emu.core, path, err, err_len) != 0) return -1;
+    if (kl_library_find(m->emu.core.handle, KLW_API_SYMBOL)) {
         snprintf(err, err_len, "expected an emulator core, got Keylock itself: %.300s", path);
-        kl_core_close(&kl_w.emu.core);
+        kl_core_close(&m->emu.core);
         return -1;
     }
     setenv(memo_name(), path, 1);
-    if (turn) turn_world(kl_w.config.epoch_set ? kl_w.config.epoch_s : kl_wall_us() / 1000000);
+    if (turn) turn_world(m, m->config.epoch_set ? m->config.epoch_s : kl_wall_us() / 1000000);
     return 0;
 }
 
 /* The frontend has told a system folder only now, and there is a configuration in it that nobody has read. */
-static bool is_news(const char *system_dir) {
+static bool is_news(struct kl_match *m, const char *system_dir) {
     char path[4096 + 16];
     snprintf(path, sizeof path, "%s/%s", system_dir, KL_CONFIG_FILE);
-    return *system_dir && strcmp(system_dir, kl_w.system_dir) != 0 && kl_file_readable(path);
+    return *system_dir && strcmp(system_dir, m->front.system_dir) != 0 && kl_file_readable(path);
 }
 
-void kl_load_open(bool final) {
+void kl_load_open(struct kl_match *m, bool final) {
     char err[KLW_TEXT_MAX], system_dir[4096] = "";
-    ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, system_dir, sizeof system_dir);
+    ask_folder(m, RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, system_dir, sizeof system_dir);
     /* a program that only asks for our name has no interface; the frontend that loads us may have one */
-    bool lockable = kl_w.mode != KL_MODE_NONE && may_lock();
-    bool news = is_news(system_dir) || kl_wish_new() || (kl_w.mode == KL_MODE_ALONE && lockable);
-    bool stands = kl_w.emu.core.initialised || !news;
-    if (kl_w.mode != KL_MODE_NONE && stands) return;
-    if (kl_w.mode != KL_MODE_NONE) kl_core_close(&kl_w.emu.core);
-    kl_w.mode = KL_MODE_NONE;
-    strcpy(kl_w.system_dir, system_dir);
-    if (!*kl_w.own_path) find_own_path();
-    if (kl_config_read(&kl_w.config, kl_w.system_dir, err, sizeof err) != 0 ||
-        kl_wish_apply(&kl_w.config, err, sizeof err) != 0 || open_core(err, sizeof err) != 0) {
-        if (final) kl_wrapper_fail("%s", err);
+    bool lockable = m->mode != KL_MODE_NONE && may_lock(m);
+    bool news = is_news(m, system_dir) || kl_wish_new(&m->wish) || (m->mode == KL_MODE_ALONE && lockable);
+    bool stands = m->emu.core.initialised || !news;
+    if (m->mode != KL_MODE_NONE && stands) return;
+    if (m->mode != KL_MODE_NONE) kl_core_close(&m->emu.core);
+    m->mode = KL_MODE_NONE;
+    strcpy(m->front.system_dir, system_dir);
+    if (!*m->front.own_path) find_own_path(m);
+    if (kl_config_read(&m->config, m->front.system_dir, err, sizeof err) != 0 ||
+        kl_wish_apply(&m->wish, &m->config, err, sizeof err) != 0 || open_core(m, err, sizeof err) != 0) {
+        if (final) kl_frontend_fail(&m->front, "%s", err);
         return;
     }
-    kl_w.mode = may_lock() ? KL_MODE_ROOM : KL_MODE_ALONE;
-    kl_w.emu.alone = kl_w.mode == KL_MODE_ALONE;
+    m->mode = may_lock(m) ? KL_MODE_ROOM : KL_MODE_ALONE;
+    m->emu.alone = m->mode == KL_MODE_ALONE;
 }
 
 /* ---- both loads of a room ---- */
 
-static bool load_content(void) {
-    const struct kl_content *c = &kl_w.emu.content;
-    struct kl_core *core = &kl_w.emu.core;
-    kl_core_log_listen();
+static bool load_content(struct kl_match *m) {
+    const struct kl_content *c = &m->emu.content;
+    struct kl_core *core = &m->emu.core;
+    kl_core_log_listen(&m->emu);
     if (c->special)
         core->game_loaded = core->load_game_special(c->type, c->item, c->count);
     else
@@ -178,33 +201,32 @@ static bool load_content(void) {
 
 /* Arcade cores load a game that lacks files all the same: a picture names them, and there is no machine that
  * could be locked, neither memory nor state. */
-static const char *refusal(void) {
-    struct retro_memory_map map = kl_memory_inner(&kl_w.emu.memory);
+static const char *refusal(struct kl_match *m) {
+    struct retro_memory_map map = kl_memory_inner(&m->emu.memory);
     struct kl_ram ram;
-    if (!*kl_core_log_error()) return "";
-    kl_ram_find(&ram, &kl_w.emu.core, map.num_descriptors ? &map : NULL);
-    return ram.count || kl_w.emu.core.serialize_size() ? "" : kl_core_log_error();
+    if (!*kl_core_log_error(&m->emu)) return "";
+    kl_ram_find(&ram, &m->emu.core, map.num_descriptors ? &map : NULL);
+    return ram.count || m->emu.core.serialize_size() ? "" : kl_core_log_error(&m->emu);
 }
 
 /* ---- the first load ---- */
 
 /* The core sees copies of the player's save files, so its writes while loading and unloading stay in the
  * copies. A core that begins alone has the player's own files. */
-static int prepare_first_folder(char *err, size_t err_len) {
+static int prepare_first_folder(struct kl_match *m, char *err, size_t err_len) {
     struct kl_savefiles *files = calloc(1, sizeof *files);
-    ask_folder(RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY, kl_w.player_dir, sizeof kl_w.player_dir);
-    ask_folder(RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, kl_w.system_dir, sizeof kl_w.system_dir);
-    int r = files ? kl_savedir_open(&kl_w.dir, NULL, kl_w.config.room, err, err_len) : -1;
-    if (r == 0)
-        r = kl_savedir_fresh(&kl_w.dir, "first", kl_w.emu.save_dir, sizeof kl_w.emu.save_dir, err, err_len);
-    if (r == 0 && kl_w.own_saves && *kl_w.player_dir) {
-        strcpy(kl_w.emu.save_dir, kl_w.player_dir);
+    ask_folder(m, RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY, m->front.player_dir, sizeof m->front.player_dir);
+    ask_folder(m, RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, m->front.system_dir, sizeof m->front.system_dir);
+    int r = files ? kl_savedir_open(&m->dir, NULL, m->config.room, err, err_len) : -1;
+    if (r == 0) r = kl_savedir_fresh(&m->dir, "first", m->emu.save_dir, sizeof m->emu.save_dir, err, err_len);
+    if (r == 0 && m->free.own_saves && *m->front.player_dir) {
+        strcpy(m->emu.save_dir, m->front.player_dir);
         free(files);
         return 0;
     }
-    if (r == 0 && *kl_w.player_dir) kl_savefiles_collect(files, kl_w.player_dir, kl_w.emu.content.stem);
+    if (r == 0 && *m->front.player_dir) kl_savefiles_collect(files, m->front.player_dir, m->emu.content.stem);
     for (unsigned i = 0; r == 0 && i < files->count; i++)
-        r = kl_savedir_write(kl_w.emu.save_dir, files->file[i].path, files->file[i].bytes, files->file[i].len,
+        r = kl_savedir_write(m->emu.save_dir, files->file[i].path, files->file[i].bytes, files->file[i].len,
                              err, err_len);
     if (files) kl_savefiles_free(files);
     free(files);
@@ -212,69 +234,74 @@ static int prepare_first_folder(char *err, size_t err_len) {
 }
 
 /* Memory that a subsystem's parts keep, beyond the standard kinds. */
-static unsigned extra_memory(unsigned *ids, unsigned cap) {
+static unsigned extra_memory(struct kl_match *m, unsigned *ids, unsigned cap) {
     unsigned n = 0;
-    const struct retro_subsystem_info *s = kl_w.emu.told.subsystems.copy;
-    for (; kl_w.emu.content.special && s && s->ident; s++) {
-        if (s->id != kl_w.emu.content.type) continue;
+    const struct retro_subsystem_info *s = m->emu.told.subsystems.copy;
+    for (; m->emu.content.special && s && s->ident; s++) {
+        if (s->id != m->emu.content.type) continue;
         for (unsigned r = 0; r < s->num_roms; r++)
-            for (unsigned m = 0; m < s->roms[r].num_memory && n < cap; m++)
-                ids[n++] = s->roms[r].memory[m].type;
+            for (unsigned k = 0; k < s->roms[r].num_memory && n < cap; k++)
+                ids[n++] = s->roms[r].memory[k].type;
     }
     return n;
 }
 
-static void meet_core(void) {
-    unsigned extra[KL_MEMORY_VIEWS] = {0};
-    bool dupe = false, mask = false, key_events = kl_w.emu.latch.key_events;
-    retro_environment_t env = kl_w.front.environment;
-    memset(&kl_w.emu.av, 0, sizeof kl_w.emu.av);
-    kl_w.emu.core.get_system_av_info(&kl_w.emu.av);
-    kl_memory_make(&kl_w.emu.memory, &kl_w.emu.core, extra, extra_memory(extra, KL_MEMORY_VIEWS));
-    env(RETRO_ENVIRONMENT_GET_CAN_DUPE, &dupe);
-    if (!env(RETRO_ENVIRONMENT_GET_INPUT_BITMASKS, &mask)) mask = false;
-    kl_latch_init(&kl_w.emu.latch, mask);
-    kl_w.emu.latch.key_events = key_events;
-    kl_w.emu.latch.filter = kl_control_pad;
-    kl_audio_init(&kl_w.emu.audio, kl_w.emu.av.timing.sample_rate, kl_w.emu.av.timing.fps);
-    kl_picture_init(&kl_w.emu.picture, dupe, kl_w.emu.av.geometry.base_width,
-                    kl_w.emu.av.geometry.base_height);
-    kl_w.emu.picture.hardware = kl_w.emu.told.hw;
+static uint16_t filter_pad(void *m, unsigned port, uint16_t pad) {
+    return kl_control_pad(m, port, pad);
 }
 
-bool kl_load_first(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
+static void meet_core(struct kl_match *m) {
+    unsigned extra[KL_MEMORY_VIEWS] = {0};
+    bool dupe = false, mask = false, key_events = m->emu.latch.key_events;
+    retro_environment_t env = m->front.call.environment;
+    memset(&m->emu.av, 0, sizeof m->emu.av);
+    m->emu.core.get_system_av_info(&m->emu.av);
+    kl_memory_make(&m->emu.memory, &m->emu.core, extra, extra_memory(m, extra, KL_MEMORY_VIEWS));
+    env(RETRO_ENVIRONMENT_GET_CAN_DUPE, &dupe);
+    if (!env(RETRO_ENVIRONMENT_GET_INPUT_BITMASKS, &mask)) mask = false;
+    kl_latch_init(&m->emu.latch, mask);
+    m->emu.latch.key_events = key_events;
+    m->emu.latch.filter = filter_pad;
+    m->emu.latch.filter_ctx = m;
+    kl_audio_init(&m->emu.audio, m->emu.av.timing.sample_rate, m->emu.av.timing.fps);
+    kl_picture_init(&m->emu.picture, dupe, m->emu.av.geometry.base_width, m->emu.av.geometry.base_height);
+    m->emu.picture.hardware = m->emu.told.hw;
+}
+
+bool kl_load_first(struct kl_match *m, bool special, unsigned type, const struct retro_game_info *info,
+                   size_t count) {
     char err[KLW_TEXT_MAX] = "out of memory";
-    if (kl_content_keep(&kl_w.emu.content, special, type, info, count) != 0 ||
-        prepare_first_folder(err, sizeof err) != 0) {
-        kl_wrapper_fail("%s", err);
+    if (kl_content_keep(&m->emu.content, special, type, info, count) != 0 ||
+        prepare_first_folder(m, err, sizeof err) != 0) {
+        kl_frontend_fail(&m->front, "%s", err);
         return false;
     }
-    kl_emulator_give_callbacks(&kl_w.emu);
-    kl_w.emu.load = KL_LOAD_FIRST;
-    bool ok = load_content();
-    kl_w.emu.load = KL_LOAD_NONE;
+    kl_emulator_give_callbacks(&m->emu);
+    m->emu.load = KL_LOAD_FIRST;
+    bool ok = load_content(m);
+    m->emu.load = KL_LOAD_NONE;
     if (!ok) {
-        kl_wrapper_fail("the core %s could not load %s", kl_w.emu.core.path,
-                        kl_w.emu.content.count && info->path ? info->path : "without content");
+        kl_frontend_fail(&m->front, "the core %s could not load %s", m->emu.core.path,
+                         m->emu.content.count && info->path ? info->path : "without content");
         return false;
     }
-    snprintf(kl_w.emu.content.refusal, sizeof kl_w.emu.content.refusal, "%s", refusal());
-    if (*kl_w.emu.content.refusal && kl_w.emu.runner) { /* nobody looks at the picture */
-        kl_wrapper_fail("the game did not load: %s", kl_w.emu.content.refusal);
+    snprintf(m->emu.content.refusal, sizeof m->emu.content.refusal, "%s", refusal(m));
+    if (*m->emu.content.refusal && m->emu.runner) { /* nobody looks at the picture */
+        kl_frontend_fail(&m->front, "the game did not load: %s", m->emu.content.refusal);
         return false;
     }
-    meet_core();
-    kl_env_listen(&kl_w.emu);
+    meet_core(m);
+    kl_env_listen(&m->emu);
     return true;
 }
 
 /* ---- start data ---- */
 
-static void put_options(struct kl_start *s) {
-    for (unsigned i = 0; i < kl_w.emu.options.count && s->option_count < KL_START_OPTIONS; i++) {
-        struct retro_variable v = {.key = kl_w.emu.options.at[i].key};
+static void put_options(struct kl_match *m, struct kl_start *s) {
+    for (unsigned i = 0; i < m->emu.options.count && s->option_count < KL_START_OPTIONS; i++) {
+        struct retro_variable v = {.key = m->emu.options.at[i].key};
         struct kl_start_option *o = &s->option[s->option_count];
-        if (!kl_env_variable(&kl_w.emu, RETRO_ENVIRONMENT_GET_VARIABLE, &v)) continue;
+        if (!kl_env_variable(&m->emu, RETRO_ENVIRONMENT_GET_VARIABLE, &v)) continue;
         if (!kl_start_text_ok(v.key, sizeof o->key) || !kl_start_text_ok(v.value, sizeof o->value)) continue;
         strcpy(o->key, v.key);
         strcpy(o->value, v.value);
@@ -282,40 +309,40 @@ static void put_options(struct kl_start *s) {
     }
 }
 
-static void put_devices(struct kl_start *s) {
+static void put_devices(struct kl_match *m, struct kl_start *s) {
     for (unsigned p = 0; p < KL_MAX_SEATS; p++)
-        if (kl_w.device_set >> p & 1 && kl_declared_device(&kl_w.emu.told.controllers, p, kl_w.device[p]))
-            s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, kl_w.device[p]};
+        if (m->devices.set >> p & 1 && kl_declared_device(&m->emu.told.controllers, p, m->devices.of[p]))
+            s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, m->devices.of[p]};
 }
 
-static void put_memories(struct kl_start *s) {
-    for (unsigned i = 0; i < kl_w.emu.memory.views; i++) {
-        if (!kl_w.emu.memory.view[i].save || s->memory_count == KL_START_MEMORIES) continue;
-        struct kl_start_memory *m = &s->memory[s->memory_count++];
-        m->id = kl_w.emu.memory.view[i].id;
-        m->bytes = kl_w.emu.memory.view[i].bytes;
-        m->len = kl_w.emu.memory.view[i].size;
+static void put_memories(struct kl_match *m, struct kl_start *s) {
+    for (unsigned i = 0; i < m->emu.memory.views; i++) {
+        if (!m->emu.memory.view[i].save || s->memory_count == KL_START_MEMORIES) continue;
+        struct kl_start_memory *memory = &s->memory[s->memory_count++];
+        memory->id = m->emu.memory.view[i].id;
+        memory->bytes = m->emu.memory.view[i].bytes;
+        memory->len = m->emu.memory.view[i].size;
     }
 }
 
 /* Adds the player's files for this content, and other files that the core looked for in its save folder. */
-static void put_saves(struct kl_savefiles *files) {
-    size_t n = strlen(kl_w.emu.save_dir);
-    if (!*kl_w.player_dir) return;
-    kl_savefiles_collect(files, kl_w.player_dir, kl_w.emu.content.stem);
-    for (unsigned i = 0; i < kl_world_files(kl_w.emu.world); i++) {
+static void put_saves(struct kl_match *m, struct kl_savefiles *files) {
+    size_t n = strlen(m->emu.save_dir);
+    if (!*m->front.player_dir) return;
+    kl_savefiles_collect(files, m->front.player_dir, m->emu.content.stem);
+    for (unsigned i = 0; i < kl_world_files(m->emu.world); i++) {
         bool wrote;
-        const char *path = kl_world_file(kl_w.emu.world, i, &wrote);
-        if (path && !strncmp(path, kl_w.emu.save_dir, n) && path[n] == '/')
-            kl_savefiles_add(files, kl_w.player_dir, path + n + 1);
+        const char *path = kl_world_file(m->emu.world, i, &wrote);
+        if (path && !strncmp(path, m->emu.save_dir, n) && path[n] == '/')
+            kl_savefiles_add(files, m->front.player_dir, path + n + 1);
     }
 }
 
 /* Of a room that anybody may enter strangers get no small files. */
-static void put_files(struct kl_start *s, struct kl_savefiles *files) {
-    bool public = !kl_w.config.unlisted && !*kl_w.config.password;
-    put_saves(files);
-    if (!public) kl_gifts_collect(files, kl_w.emu.world, kl_w.system_dir, kl_w.emu.content.stem);
+static void put_files(struct kl_match *m, struct kl_start *s, struct kl_savefiles *files) {
+    bool public = !m->config.unlisted && !*m->config.password;
+    put_saves(m, files);
+    if (!public) kl_gifts_collect(files, m->emu.world, m->front.system_dir, m->emu.content.stem);
     for (unsigned i = 0; i < files->count; i++) {
         struct kl_start_file *f = &s->file[s->file_count++];
         strcpy(f->path, files->file[i].path);
@@ -324,18 +351,18 @@ static void put_files(struct kl_start *s, struct kl_savefiles *files) {
     }
 }
 
-int kl_load_start_data(bool bare, uint8_t **out, size_t *len, char *err, size_t err_len) {
+int kl_load_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len, char *err, size_t err_len) {
     struct kl_start *s = calloc(1, sizeof *s);
     struct kl_savefiles *files = calloc(1, sizeof *files);
     int n = -1;
     *out = NULL;
     if (s && files) {
-        kl_room_profile_put(&s->profile);
-        put_options(s);
-        put_devices(s);
+        kl_room_profile_put(m, &s->profile);
+        put_options(m, s);
+        put_devices(m, s);
         if (!bare) {
-            put_memories(s);
-            put_files(s, files);
+            put_memories(m, s);
+            put_files(m, s, files);
         }
         size_t bound = kl_start_bound(s);
         *out = malloc(bound);
@@ -358,59 +385,59 @@ int kl_load_start_data(bool bare, uint8_t **out, size_t *len, char *err, size_t 
 /* ---- the load afresh ---- */
 
 /* Another's bytes are loaded only with the player's consent. */
-static int may_load(const struct kl_start *s, char *err, size_t err_len) {
+static int may_load(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {
     bool bare = s->memory_count == 0 && s->file_count == 0;
-    if (bare || kl_w.config.consent != KL_CONSENT_NONE) return 0;
+    if (bare || m->config.consent != KL_CONSENT_NONE) return 0;
     snprintf(err, err_len,
              "the room's game began with its host's saves, and this machine loads none of strangers: set "
              "trust = on if you know the players");
     return -1;
 }
 
-static int write_files(const struct kl_start *s, char *err, size_t err_len) {
-    if (kl_savedir_fresh(&kl_w.dir, "save", kl_w.emu.save_dir, sizeof kl_w.emu.save_dir, err, err_len) != 0)
+static int write_files(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {
+    if (kl_savedir_fresh(&m->dir, "save", m->emu.save_dir, sizeof m->emu.save_dir, err, err_len) != 0)
         return -1;
     for (unsigned i = 0; i < s->file_count; i++)
         if (!kl_gifts_may_write(&s->file[i])) {
             snprintf(err, err_len, "the room's start data has a file that it may not have: \"%.200s\"",
                      s->file[i].path);
             return -1;
-        } else if (kl_savedir_write(kl_w.emu.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err,
+        } else if (kl_savedir_write(m->emu.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err,
                                     err_len) != 0)
             return -1;
     return 0;
 }
 
 /* Nothing of the library that goes may be called or read any more. */
-static void forget_library(void) {
-    kl_env_hw_leave(&kl_w.emu);
-    kl_memory_detach(&kl_w.emu.memory);
-    kl_w.emu.told.key_event = NULL;
-    kl_w.emu.told.update_display = NULL;
-    memset(&kl_w.emu.told.disk_control, 0, sizeof kl_w.emu.told.disk_control);
-    memset(&kl_w.emu.told.frame_time, 0, sizeof kl_w.emu.told.frame_time);
+static void forget_library(struct kl_match *m) {
+    kl_env_hw_leave(&m->emu);
+    kl_memory_detach(&m->emu.memory);
+    m->emu.told.key_event = NULL;
+    m->emu.told.update_display = NULL;
+    memset(&m->emu.told.disk_control, 0, sizeof m->emu.told.disk_control);
+    memset(&m->emu.told.frame_time, 0, sizeof m->emu.told.frame_time);
 }
 
-static void take_options(const struct kl_start *s) {
+static void take_options(struct kl_match *m, const struct kl_start *s) {
     char why[256];
-    kl_options_free(&kl_w.emu.options);
+    kl_options_free(&m->emu.options);
     for (unsigned i = 0; i < s->option_count; i++)
-        kl_options_set(&kl_w.emu.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
+        kl_options_set(&m->emu.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
 }
 
-static void check_options(const struct kl_start *s) {
+static void check_options(struct kl_match *m, const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++) {
-        const char *v = kl_options_get(&kl_w.emu.options, s->option[i].key);
+        const char *v = kl_options_get(&m->emu.options, s->option[i].key);
         if (!v || strcmp(v, s->option[i].value) != 0)
-            kl_screen_log(&kl_w.screen, kl_w.front.environment, "option key=%s room=%s here=%s",
-                          s->option[i].key, s->option[i].value, v ? v : "-");
+            kl_frontend_log(&m->front, "option key=%s room=%s here=%s", s->option[i].key, s->option[i].value,
+                            v ? v : "-");
     }
 }
 
-static int fill_memory(const struct kl_start *s, char *err, size_t err_len) {
+static int fill_memory(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {
     for (unsigned i = 0; i < s->memory_count; i++) {
-        size_t size = kl_w.emu.core.get_memory_size(s->memory[i].id);
-        void *data = kl_w.emu.core.get_memory_data(s->memory[i].id);
+        size_t size = m->emu.core.get_memory_size(s->memory[i].id);
+        void *data = m->emu.core.get_memory_data(s->memory[i].id);
         if (!data || size != s->memory[i].len) {
             snprintf(err, err_len, "save memory %u: the room's has %zu bytes, this core's has %zu",
                      s->memory[i].id, s->memory[i].len, data ? size : 0);
@@ -422,73 +449,74 @@ static int fill_memory(const struct kl_start *s, char *err, size_t err_len) {
 }
 
 /* Cores look their devices up in tables: a number that the core never named may be past their end. */
-static int set_devices(const struct kl_start *s, char *err, size_t err_len) {
+static int set_devices(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {
     for (unsigned i = 0; i < s->device_count; i++) {
         const struct kl_start_device *d = &s->device[i];
-        if (!kl_declared_device(&kl_w.emu.told.controllers, d->port, d->device)) {
+        if (!kl_declared_device(&m->emu.told.controllers, d->port, d->device)) {
             snprintf(err, err_len, "the room has device %u at port %u, which this core does not name",
                      d->device, d->port + 1u);
             return -1;
         }
-        kl_w.emu.core.set_controller_port_device(d->port, d->device);
+        m->emu.core.set_controller_port_device(d->port, d->device);
     }
     return 0;
 }
 
-static int run_load(const struct kl_start *s, uint64_t epoch_s, char *err, size_t err_len) {
+static int run_load(struct kl_match *m, const struct kl_start *s, uint64_t epoch_s, char *err,
+                    size_t err_len) {
     struct retro_system_info info = {0};
-    if (kl_core_reopen(&kl_w.emu.core, err, err_len) != 0) return -1;
-    turn_world(epoch_s);
-    kl_w.emu.core.set_environment(kl_emulator_environment(&kl_w.emu));
-    kl_w.emu.core.get_system_info(&info);
-    kl_w.emu.core.init();
-    kl_w.emu.core.initialised = true;
-    kl_emulator_give_callbacks(&kl_w.emu);
-    if (!load_content()) {
+    if (kl_core_reopen(&m->emu.core, err, err_len) != 0) return -1;
+    turn_world(m, epoch_s);
+    m->emu.core.set_environment(kl_emulator_environment(&m->emu));
+    m->emu.core.get_system_info(&info);
+    m->emu.core.init();
+    m->emu.core.initialised = true;
+    kl_emulator_give_callbacks(&m->emu);
+    if (!load_content(m)) {
         snprintf(err, err_len, "the core refused to load the content a second time");
         return -1;
     }
-    if (*refusal()) {
-        snprintf(err, err_len, "the game did not load a second time: %s", refusal());
+    if (*refusal(m)) {
+        snprintf(err, err_len, "the game did not load a second time: %s", refusal(m));
         return -1;
     }
-    if (fill_memory(s, err, err_len) != 0) return -1;
-    return set_devices(s, err, err_len);
+    if (fill_memory(m, s, err, err_len) != 0) return -1;
+    return set_devices(m, s, err, err_len);
 }
 
 /* The room's options may have changed the core's picture and sound since the frontend was told. */
-static void compare_av(void) {
+static void compare_av(struct kl_match *m) {
     struct retro_system_av_info av = {0};
-    kl_w.emu.core.get_system_av_info(&av);
-    kl_world_rate(kl_w.emu.world, kl_emulator_fps_uhz(av.timing.fps));
-    if (kl_w.emu.told.reinit) memset(&kl_w.emu.av, 0, sizeof kl_w.emu.av);
-    kl_w.emu.told.reinit = false;
-    kl_env_system_av_info(&kl_w.emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
+    m->emu.core.get_system_av_info(&av);
+    kl_world_rate(m->emu.world, kl_emulator_fps_uhz(av.timing.fps));
+    if (m->emu.told.reinit) memset(&m->emu.av, 0, sizeof m->emu.av);
+    m->emu.told.reinit = false;
+    kl_env_system_av_info(&m->emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
 }
 
-int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_facts *facts, char *err,
-                   size_t err_len) {
+int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t epoch_s,
+                   struct kl_facts *facts, char *err, size_t err_len) {
     struct kl_start *s = calloc(1, sizeof *s);
     int r = -1;
     snprintf(err, err_len, "the room's start data is damaged");
-    if (s && kl_start_decode(s, data, len) == 0 && may_load(s, err, err_len) == 0 &&
-        write_files(s, err, err_len) == 0) {
-        forget_library();
-        kl_room_profile_take(&s->profile);
-        take_options(s);
-        kl_gifts_redirect(&kl_w.emu.gifts, kl_w.emu.world, kl_w.system_dir, kl_w.emu.save_dir,
-                          kl_w.emu.content.stem);
-        kl_w.emu.load = KL_LOAD_AFRESH;
-        r = run_load(s, epoch_s, err, err_len);
+    if (s && kl_start_decode(s, data, len) == 0 && may_load(m, s, err, err_len) == 0 &&
+        write_files(m, s, err, err_len) == 0) {
+        forget_library(m);
+        kl_room_profile_take(m, &s->profile);
+        take_options(m, s);
+        kl_gifts_redirect(&m->emu.gifts, m->emu.world, m->front.system_dir, m->emu.save_dir,
+                          m->emu.content.stem);
+        m->emu.load = KL_LOAD_AFRESH;
+        r = run_load(m, s, epoch_s, err, err_len);
         if (r == 0) {
-            compare_av();
-            kl_env_hw_enter(&kl_w.emu);
-            check_options(s);
-            kl_w.emu.options.updated = false;
+            compare_av(m);
+            kl_env_hw_enter(&m->emu);
+            check_options(m, s);
+            m->emu.options.updated = false;
             facts->count = 0;
-            kl_identity_files(facts, kl_w.emu.world, kl_w.system_dir, &kl_w.emu.content);
+            kl_identity_files(facts, m->emu.world, m->front.system_dir, &m->emu.content);
         }
-        kl_w.emu.load = KL_LOAD_NONE;
+        m->emu.load = KL_LOAD_NONE;
     }
     free(s);
     return r;

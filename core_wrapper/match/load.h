@@ -3,23 +3,31 @@
 #ifndef KLW_LOAD_H
 #define KLW_LOAD_H
 
-#include "core_wrapper/context/wrapper.h"
+#include <libretro.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/engine/facts.h"
+
+struct kl_match;
 
 /* Reads the configuration and opens the core, unless that is done. With final false a missing core is no
- * error yet, because the frontend may tell its system folder later. Without a core, kl_w.mode stays
+ * error yet, because the frontend may tell its system folder later. Without a core, m->mode stays
  * KL_MODE_NONE. */
-void kl_load_open(bool final);
+void kl_load_open(struct kl_match *m, bool final);
 
 /* The first load of a room, from retro_load_game: the core becomes known (options, system files, timing), and
- * then stands still. False after kl_wrapper_fail(). */
-bool kl_load_first(bool special, unsigned type, const struct retro_game_info *info, size_t count);
+ * then stands still. False after kl_frontend_fail(). */
+bool kl_load_first(struct kl_match *m, bool special, unsigned type, const struct retro_game_info *info,
+                   size_t count);
 
 /* The host's start data as things stand; malloced. bare: without saves. 0, or -1 with a line in err. */
-int kl_load_start_data(bool bare, uint8_t **out, size_t *len, char *err, size_t err_len);
+int kl_load_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len, char *err, size_t err_len);
 
 /* Unloads the core for real and loads it again with the start data. Fills in the facts that only show then.
  * 0, or -1 with a line in err: then no content is loaded. */
-int kl_load_afresh(const uint8_t *data, size_t len, uint64_t epoch_s, struct kl_facts *facts, char *err,
-                   size_t err_len);
+int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t epoch_s,
+                   struct kl_facts *facts, char *err, size_t err_len);
 
 #endif

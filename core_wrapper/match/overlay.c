@@ -13,7 +13,7 @@
 #include "core_wrapper/match/advice.h"
 #include "core_wrapper/screen/remaining.h"
 #include "core_wrapper/draw/unifont.h"
-#include "core_wrapper/context/wrapper.h"
+#include "core_wrapper/match/match.h"
 
 #define SECOND_US         1000000u
 #define TOLD_EVERY_US     500000 /* time between repeats of a lasting state's line */
@@ -28,61 +28,41 @@
 #define CATCH_UP_UNTIL    6
 #define STATE_HEAD        10 /* characters by which two states are told apart in the log */
 
-/* The counts of the present second. */
-struct second {
-    uint64_t since_us, lead_sum, lead_count;
-    unsigned frames;
-};
-
-static struct {
-    struct kl_graph history;
-    struct kl_panel panel;
-    struct second second;
-    unsigned state;    /* the state that panel.state_us counts for */
-    uint64_t since_us; /* its begin */
-    uint64_t told_us, desync_us;
-    struct kl_away away;
-    struct kl_remaining remaining, fetching; /* frames; bytes of a state to begin with */
-    char told[KL_PANEL_LINE];
-    struct kl_card card;
-    unsigned lost; /* clients whose link is lost */
-    bool said_hardware, font_read;
-} o;
-
-static bool can_paint(void) {
-    return !kl_w.emu.picture.hardware && !kl_w.emu.runner;
+static bool can_paint(struct kl_match *m) {
+    return !m->emu.picture.hardware && !m->emu.runner;
 }
 
-void kl_overlay_reset(void) {
-    memset(&o, 0, sizeof o);
-    kl_w.emu.picture.over = NULL;
-    kl_w.emu.picture.want_copy = false;
-    kl_w.screen.state.until_us = 0;
-    kl_screen_draw(kl_w.config.draw && can_paint());
-    kl_screen_panel(kl_w.config.panel);
-    kl_screen_strip(kl_w.config.line);
+void kl_overlay_reset(struct kl_match *m) {
+    memset(&m->overlay, 0, sizeof m->overlay);
+    m->emu.picture.over = NULL;
+    m->emu.picture.want_copy = false;
+    m->front.screen.state.until_us = 0;
+    kl_screen_draw(&m->front.screen, m->config.draw && can_paint(m));
+    kl_screen_panel(&m->front.screen, m->config.panel);
+    kl_screen_strip(&m->front.screen, m->config.line);
 }
 
 /* ---- figures ---- */
 
 /* Frames that close by the clock name no samples: there it is the newest press of our own. */
-static double lead_of(const struct kl_client_stats *s, const struct second *c) {
+static double lead_of(struct kl_match *m, const struct kl_client_stats *s,
+                      const struct kl_overlay_second *c) {
     uint64_t counted = s->lead_count - c->lead_count;
     if (counted) return (double)(s->lead_sum - c->lead_sum) / (double)counted;
-    if (kl_w.room.policy != KL_POLICY_OPTIMISTIC) return o.panel.lead_frames; /* of before the stall */
-    return kl_w.play.pace.period_us > 0 ? (double)kl_w.play.press.took_us / kl_w.play.pace.period_us : 0;
+    if (m->room.policy != KL_POLICY_OPTIMISTIC) return m->overlay.panel.lead_frames; /* of before the stall */
+    return m->play.pace.period_us > 0 ? (double)m->play.press.took_us / m->play.pace.period_us : 0;
 }
 
-static void count_second(uint64_t now_us) {
-    const struct kl_client_stats *s = &kl_w.status.lock;
-    struct second *c = &o.second;
-    if (kl_w.play.report.run) c->frames++;
+static void count_second(struct kl_match *m, uint64_t now_us) {
+    const struct kl_client_stats *s = &m->status.lock;
+    struct kl_overlay_second *c = &m->overlay.second;
+    if (m->play.report.run) c->frames++;
     if (now_us - c->since_us < SECOND_US) return;
     if (c->since_us)
-        o.panel.fps =
+        m->overlay.panel.fps =
             (unsigned)((c->frames * UINT64_C(1000000) + (now_us - c->since_us) / 2) / (now_us - c->since_us));
-    o.panel.lead_frames = lead_of(s, c);
-    *c = (struct second){now_us, s->lead_sum, s->lead_count, 0};
+    m->overlay.panel.lead_frames = lead_of(m, s, c);
+    *c = (struct kl_overlay_second){now_us, s->lead_sum, s->lead_count, 0};
 }
 
 static uint16_t short_of(uint64_t v) {
@@ -90,77 +70,76 @@ static uint16_t short_of(uint64_t v) {
 }
 
 /* Of the call before: it has run its frames. */
-static void remember(uint64_t now_us) {
-    const struct klw_report *r = &kl_w.play.report;
-    const struct kl_client_stats *s = &kl_w.status.lock;
+static void remember(struct kl_match *m, uint64_t now_us) {
+    const struct klw_report *r = &m->play.report;
+    const struct kl_client_stats *s = &m->status.lock;
     struct kl_graph_step step = {.backlog = short_of(r->backlog), .stalled = r->stalled};
     if (r->run) {
         step.need = s->need;
         step.had = s->had;
     }
-    kl_graph_add(&o.history, &step, now_us);
+    kl_graph_add(&m->overlay.history, &step, now_us);
 }
 
 /* One frame or two are nothing. */
-static void follow_backlog(uint64_t now_us) {
-    struct kl_panel *p = &o.panel;
-    p->backlog = kl_w.play.report.backlog;
-    p->behind = kl_w.play.pace.behind;
-    if (kl_w.status.behind >= CATCH_UP_FROM) p->behind += kl_w.status.behind;
+static void follow_backlog(struct kl_match *m, uint64_t now_us) {
+    struct kl_panel *p = &m->overlay.panel;
+    p->backlog = m->play.report.backlog;
+    p->behind = m->play.pace.behind;
+    if (m->status.behind >= CATCH_UP_FROM) p->behind += m->status.behind;
     if (p->behind <= CATCH_UP_UNTIL || p->stage != KL_PANEL_PLAYING)
         p->catch_up = 0;
     else if ((p->catch_up || p->behind >= CATCH_UP_FROM) && p->behind > p->catch_up)
         p->catch_up = p->behind;
-    const struct kl_stay_status *s = &kl_w.status;
+    const struct kl_stay_status *s = &m->status;
     bool begins = s->begins && s->shot_done < s->shot_total;
-    kl_remaining_turn(&o.remaining, p->catch_up && !s->begins ? p->behind : 0, now_us);
-    kl_remaining_turn(&o.fetching, begins ? s->shot_total - s->shot_done : 0, now_us);
-    p->left_s = begins ? kl_remaining_s(&o.fetching) : kl_remaining_s(&o.remaining);
-    const struct kl_pace *pace = &kl_w.play.pace;
-    p->too_slow = kl_w.play.too_slow;
+    kl_remaining_turn(&m->overlay.remaining, p->catch_up && !s->begins ? p->behind : 0, now_us);
+    kl_remaining_turn(&m->overlay.fetching, begins ? s->shot_total - s->shot_done : 0, now_us);
+    p->left_s = begins ? kl_remaining_s(&m->overlay.fetching) : kl_remaining_s(&m->overlay.remaining);
+    const struct kl_pace *pace = &m->play.pace;
+    p->too_slow = m->play.too_slow;
     p->machine_fps = kl_pace_unseen_us(pace) > 0 ? 1e6 / kl_pace_unseen_us(pace) : 0;
     p->core_fps = pace->period_us > 0 ? 1e6 / pace->period_us : 0;
-    kl_w.play.report.left_s = p->left_s;
-    kl_w.play.report.fetching = begins;
+    m->play.report.left_s = p->left_s;
+    m->play.report.fetching = begins;
 }
 
 /* ---- the panel's content ---- */
 
 /* In no room: alone, on the way to one, or refused a moment ago. */
-static void follow_outside(uint64_t now_us) {
-    struct kl_panel *p = &o.panel;
-    const struct kl_advice_end *end = kl_advice_end();
+static void follow_outside(struct kl_match *m, uint64_t now_us) {
+    struct kl_panel *p = &m->overlay.panel;
     p->stage = KL_PANEL_LOCAL;
-    if (*kl_w.emu.content.refusal) {
+    if (*m->emu.content.refusal) {
         p->stage = KL_PANEL_BROKEN;
-        snprintf(p->reason, sizeof p->reason, "%s", kl_w.emu.content.refusal);
+        snprintf(p->reason, sizeof p->reason, "%s", m->emu.content.refusal);
     } else if (p->retries) {
         p->stage = KL_PANEL_REACHING;
-    } else if (*end->advice && now_us - end->at_us < ENDED_TOLD_US) {
+    } else if (*m->choice.end.advice && now_us - m->choice.end.at_us < ENDED_TOLD_US) {
         p->stage = KL_PANEL_ENDED;
-        snprintf(p->reason, sizeof p->reason, "%s", end->advice);
+        snprintf(p->reason, sizeof p->reason, "%s", m->choice.end.advice);
     }
 }
 
-static void follow_phase(uint64_t now_us) {
-    struct kl_panel *p = &o.panel;
-    p->retries = kl_choice_retries();
-    p->found_matches = kl_choice_quick();
-    p->practises = kl_w.emu.phase == KL_PHASE_FREE && !kl_choice_still();
-    kl_control_key("again", p->again);
-    switch (kl_w.emu.phase) {
+static void follow_phase(struct kl_match *m, uint64_t now_us) {
+    struct kl_panel *p = &m->overlay.panel;
+    p->retries = kl_choice_retries(m);
+    p->found_matches = kl_choice_quick(m);
+    p->practises = m->emu.phase == KL_PHASE_FREE && !kl_choice_still(m);
+    kl_control_key(m, "again", p->again);
+    switch (m->emu.phase) {
     case KL_PHASE_DEAD:
         p->stage = KL_PANEL_ENDED;
-        snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, kl_w.error);
+        snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, m->front.error);
         p->again[0] = 0;
         break;
     case KL_PHASE_WAITING:
     case KL_PHASE_FREE:
     case KL_PHASE_LOCAL:
-        if (kl_choice_looking())
+        if (kl_choice_looking(m))
             p->stage = KL_PANEL_LOOKING;
-        else if (!kl_w.link)
-            follow_outside(now_us);
+        else if (!m->link)
+            follow_outside(m, now_us);
         break;
     case KL_PHASE_IDLE:
     case KL_PHASE_READY:
@@ -169,43 +148,43 @@ static void follow_phase(uint64_t now_us) {
 }
 
 /* Follows the time of the present state, by a number that changes with the state. */
-static void follow_state(uint64_t now_us) {
-    const struct kl_panel *p = &o.panel;
+static void follow_state(struct kl_match *m, uint64_t now_us) {
+    const struct kl_panel *p = &m->overlay.panel;
     unsigned state = p->stage * 8u + (p->paused ? 1 : p->stalled ? 2 : p->absent ? 3 : 0);
-    if (state != o.state || !o.since_us) o.since_us = now_us;
-    o.state = state;
+    if (state != m->overlay.state || !m->overlay.since_us) m->overlay.since_us = now_us;
+    m->overlay.state = state;
     /* the silence has begun before it was taken for a loss */
-    o.panel.state_us = now_us - (p->stage == KL_PANEL_RETURNING ? kl_w.status.lost_us : o.since_us);
+    m->overlay.panel.state_us =
+        now_us - (p->stage == KL_PANEL_RETURNING ? m->status.lost_us : m->overlay.since_us);
 }
 
-static void fill(uint64_t now_us) {
+static void fill(struct kl_match *m, uint64_t now_us) {
     uint8_t plays[KL_MAX_SEATS];
-    struct kl_panel *p = &o.panel;
-    const struct kl_params *params =
-        kl_w.emu.phase == KL_PHASE_PLAYING ? &kl_w.room : &kl_w.status.welcome.params;
+    struct kl_panel *p = &m->overlay.panel;
+    const struct kl_params *params = m->emu.phase == KL_PHASE_PLAYING ? &m->room : &m->status.welcome.params;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        plays[s] = (uint8_t)kl_command_seat(s);
-    kl_panel_fill(p, &kl_w.status, o.away.shown, plays);
-    snprintf(p->room, sizeof p->room, "%s", kl_w.config.room);
-    snprintf(p->relay, sizeof p->relay, "%.56s:%u", kl_w.config.host, kl_w.config.port);
-    kl_join_link(p->link, sizeof p->link);
-    p->any_version = kl_join_any_version();
+        plays[s] = (uint8_t)kl_command_seat(m, s);
+    kl_panel_fill(p, &m->status, m->overlay.away.shown, plays);
+    snprintf(p->room, sizeof p->room, "%s", m->config.room);
+    snprintf(p->relay, sizeof p->relay, "%.56s:%u", m->config.host, m->config.port);
+    kl_join_link(m, p->link, sizeof p->link);
+    p->any_version = kl_join_any_version(m);
     p->policy = params->policy;
     p->budget_ms = params->wait_budget_ms;
-    p->stalls = kl_w.play.stalls;
-    p->longest_stall_ms = (unsigned)(kl_w.play.stall_longest_us / 1000);
-    if (kl_w.play.report.run) p->stalled = false;
-    if (kl_w.play.report.stalled) p->stalled = true;
-    if (!p->desync) o.desync_us = now_us;
-    p->desync_is_news = p->desync && now_us - o.desync_us <= DESYNC_TOLD_US;
-    follow_phase(now_us);
+    p->stalls = m->play.stalls;
+    p->longest_stall_ms = (unsigned)(m->play.stall_longest_us / 1000);
+    if (m->play.report.run) p->stalled = false;
+    if (m->play.report.stalled) p->stalled = true;
+    if (!p->desync) m->overlay.desync_us = now_us;
+    p->desync_is_news = p->desync && now_us - m->overlay.desync_us <= DESYNC_TOLD_US;
+    follow_phase(m, now_us);
     p->begun = p->begun || p->stage == KL_PANEL_PLAYING;
-    follow_state(now_us);
+    follow_state(m, now_us);
 }
 
-void kl_overlay_desync(char line[KL_PANEL_LINE]) {
-    fill(kl_now_us());
-    kl_panel_desync(&o.panel, line);
+void kl_overlay_desync(struct kl_match *m, char line[KL_PANEL_LINE]) {
+    fill(m, kl_now_us());
+    kl_panel_desync(&m->overlay.panel, line);
 }
 
 /* ---- messages ---- */
@@ -213,85 +192,87 @@ void kl_overlay_desync(char line[KL_PANEL_LINE]) {
 static const enum kl_screen_tone screen_tones[] = {KL_SCREEN_INFO, KL_SCREEN_INFO, KL_SCREEN_WARNING,
                                                    KL_SCREEN_ERROR};
 
-void kl_overlay_begin(void) {
+void kl_overlay_begin(struct kl_match *m) {
     char line[KL_PANEL_LINE];
-    fill(kl_now_us());
-    kl_panel_begin(&o.panel, line);
-    kl_wrapper_say(KL_SCREEN_INFO, BEGIN_TOLD_MS, "%s", line);
+    fill(m, kl_now_us());
+    kl_panel_begin(&m->overlay.panel, line);
+    kl_frontend_say(&m->front, KL_SCREEN_INFO, BEGIN_TOLD_MS, "%s", line);
 }
 
 /* A line that lasts is logged when it begins; errors have been logged before. If the panel or a card shows,
  * the state is in that. */
-static void tell_state(uint64_t now_us) {
+static void tell_state(struct kl_match *m, uint64_t now_us) {
     char line[KL_PANEL_LINE];
     int percent;
-    enum kl_panel_tone tone = kl_panel_state(&o.panel, line, &percent);
-    if (tone == KL_PANEL_ERROR && o.panel.desync && !o.panel.desync_is_news) return;
-    bool news = strncmp(line, o.told, STATE_HEAD) != 0;
-    if (!news && (!*line || now_us - o.told_us < (percent < 0 ? TOLD_EVERY_US : PROGRESS_EVERY_US))) return;
-    if (news && *line && tone != KL_PANEL_ERROR)
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "%s", line);
-    snprintf(o.told, sizeof o.told, "%s", line);
-    o.told_us = now_us;
-    bool drawn = kl_screen_drawn(&kl_w.screen) && (kl_screen_panel_on() || kl_panel_card(&o.panel, &o.card));
-    if (!*line || kl_w.emu.runner || drawn || kl_control_chat_line()) return;
-    kl_screen_show(&kl_w.screen, kl_w.front.environment, screen_tones[tone], TOLD_MS, line, KL_SCREEN_NONE,
-                   percent);
+    enum kl_panel_tone tone = kl_panel_state(&m->overlay.panel, line, &percent);
+    if (tone == KL_PANEL_ERROR && m->overlay.panel.desync && !m->overlay.panel.desync_is_news) return;
+    bool news = strncmp(line, m->overlay.told, STATE_HEAD) != 0;
+    if (!news && (!*line || now_us - m->overlay.told_us < (percent < 0 ? TOLD_EVERY_US : PROGRESS_EVERY_US)))
+        return;
+    if (news && *line && tone != KL_PANEL_ERROR) kl_frontend_log(&m->front, "%s", line);
+    snprintf(m->overlay.told, sizeof m->overlay.told, "%s", line);
+    m->overlay.told_us = now_us;
+    bool drawn = kl_screen_drawn(&m->front.screen) &&
+                 (kl_screen_panel_on(&m->front.screen) || kl_panel_card(&m->overlay.panel, &m->overlay.card));
+    if (!*line || m->emu.runner || drawn || kl_control_chat_line(m)) return;
+    kl_screen_show(&m->front.screen, m->front.call.environment, screen_tones[tone], TOLD_MS, line,
+                   KL_SCREEN_NONE, percent);
 }
 
 /* The line of chat that is being typed stands in the state's place. */
-static void tell_chat(void) {
+static void tell_chat(struct kl_match *m) {
     static const char head[] = "say: ";
     char line[KL_PANEL_LINE];
-    const char *text = kl_control_chat_line();
+    const char *text = kl_control_chat_line(m);
     if (!text) return;
     snprintf(line, sizeof line, "%s%s_%s", head, text,
              *text ? "" : "  (Game Focus on? Enter sends, Esc leaves)");
-    kl_screen_show(&kl_w.screen, kl_w.front.environment, KL_SCREEN_INFO, CHAT_TOLD_MS, line, strlen(head),
-                   -1);
+    kl_screen_show(&m->front.screen, m->front.call.environment, KL_SCREEN_INFO, CHAT_TOLD_MS, line,
+                   strlen(head), -1);
 }
 
-static const struct kl_member *player_at(unsigned seat) {
-    for (unsigned i = 0; i < kl_w.status.roster.count && i < KL_MAX_CLIENTS; i++) {
-        const struct kl_member *m = &kl_w.status.roster.member[i];
-        if (m->seats >> seat & 1 && m->state != KL_MEMBER_GONE) return m;
+static const struct kl_member *player_at(struct kl_match *m, unsigned seat) {
+    for (unsigned i = 0; i < m->status.roster.count && i < KL_MAX_CLIENTS; i++) {
+        const struct kl_member *member = &m->status.roster.member[i];
+        if (member->seats >> seat & 1 && member->state != KL_MEMBER_GONE) return member;
     }
     return NULL;
 }
 
 /* Tells only of others: an absent player knows it. The relay's word on an absence does not say whether a menu
  * or a dead link is the cause; its roster says so some seconds later. */
-static void tell_away(unsigned seat) {
-    const struct kl_member *m = player_at(seat);
+static void tell_away(struct kl_match *m, unsigned seat) {
+    const struct kl_member *member = player_at(m, seat);
     char since[16];
-    if (!m || kl_w.status.welcome.seats >> seat & 1) return;
-    uint64_t away_us = kl_away_time_us(&o.away, seat);
-    struct kl_name_shown who = kl_command_shown(m);
+    if (!member || m->status.welcome.seats >> seat & 1) return;
+    uint64_t away_us = kl_away_time_us(&m->overlay.away, seat);
+    struct kl_name_shown who = kl_command_shown(m, member);
     kl_panel_time(away_us, since);
-    if (o.away.shown >> seat & 1)
-        kl_wrapper_say(KL_SCREEN_INFO, 4000, "the game goes on without %s", who.text);
+    if (m->overlay.away.shown >> seat & 1)
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, 4000, "the game goes on without %s", who.text);
     else if (away_us < BACK_TOLD_US)
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back", who.text);
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, 3000, "%s is back", who.text);
     else
-        kl_wrapper_say(KL_SCREEN_INFO, 3000, "%s is back after %s", who.text, since);
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, 3000, "%s is back after %s", who.text, since);
 }
 
-static void tell_lost(const struct kl_member *m) {
-    bool playing = kl_w.status.phase == KL_STAY_PLAYING && m->seats;
-    bool lost = m->state == KL_MEMBER_AWAY;
-    if (playing && lost && !(o.lost >> m->client & 1))
-        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s lost the connection, the seat is kept",
-                       kl_command_shown(m).text);
-    o.lost = lost ? o.lost | 1u << m->client : o.lost & ~(1u << m->client);
+static void tell_lost(struct kl_match *m, const struct kl_member *member) {
+    bool playing = m->status.phase == KL_STAY_PLAYING && member->seats;
+    bool lost = member->state == KL_MEMBER_AWAY;
+    if (playing && lost && !(m->overlay.lost >> member->client & 1))
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, 4000, "%s lost the connection, the seat is kept",
+                        kl_command_shown(m, member).text);
+    m->overlay.lost =
+        lost ? m->overlay.lost | 1u << member->client : m->overlay.lost & ~(1u << member->client);
 }
 
-static void follow_away(uint64_t now_us) {
-    bool playing = kl_w.status.phase == KL_STAY_PLAYING;
-    uint8_t changed = kl_away_turn(&o.away, playing ? kl_w.status.lock.away : 0, now_us);
+static void follow_away(struct kl_match *m, uint64_t now_us) {
+    bool playing = m->status.phase == KL_STAY_PLAYING;
+    uint8_t changed = kl_away_turn(&m->overlay.away, playing ? m->status.lock.away : 0, now_us);
     for (unsigned s = 0; playing && s < KL_MAX_SEATS; s++)
-        if (changed >> s & 1) tell_away(s);
-    for (unsigned i = 0; i < kl_w.status.roster.count && i < KL_MAX_CLIENTS; i++)
-        tell_lost(&kl_w.status.roster.member[i]);
+        if (changed >> s & 1) tell_away(m, s);
+    for (unsigned i = 0; i < m->status.roster.count && i < KL_MAX_CLIENTS; i++)
+        tell_lost(m, &m->status.roster.member[i]);
 }
 
 /* ---- drawing ---- */
@@ -304,64 +285,72 @@ static void paint_line(const struct kl_canvas *c, int *bottom, const struct kl_s
 }
 
 /* The panel has all of it. */
-static bool strip_shows(void) {
-    return kl_screen_strip_on() && !kl_screen_panel_on() && o.panel.stage == KL_PANEL_PLAYING;
+static bool strip_shows(struct kl_match *m) {
+    return kl_screen_strip_on(&m->front.screen) && !kl_screen_panel_on(&m->front.screen) &&
+           m->overlay.panel.stage == KL_PANEL_PLAYING;
 }
 
 /* At the top the card, else the panel. At the bottom the one line, then the state's, above it the news, the
  * newest lowest. */
-static void paint(const struct kl_canvas *c) {
+static void paint(void *ctx, const struct kl_canvas *c) {
+    struct kl_match *m = ctx;
     uint64_t now_us = kl_now_us();
     int bottom = c->rows;
-    if (kl_panel_card(&o.panel, &o.card) && kl_screen_drawn(&kl_w.screen))
-        kl_panel_draw_card(&o.card, c);
-    else if (kl_screen_panel_on())
-        kl_panel_draw(&o.panel, &o.history, c);
-    if (strip_shows()) bottom = kl_panel_draw_strip(&o.panel, c, bottom);
-    if (!kl_screen_drawn(&kl_w.screen)) return;
-    paint_line(c, &bottom, &kl_w.screen.state, now_us);
+    if (kl_panel_card(&m->overlay.panel, &m->overlay.card) && kl_screen_drawn(&m->front.screen))
+        kl_panel_draw_card(&m->overlay.card, c);
+    else if (kl_screen_panel_on(&m->front.screen))
+        kl_panel_draw(&m->overlay.panel, &m->overlay.history, c);
+    if (strip_shows(m)) bottom = kl_panel_draw_strip(&m->overlay.panel, c, bottom);
+    if (!kl_screen_drawn(&m->front.screen)) return;
+    paint_line(c, &bottom, &m->front.screen.state, now_us);
     for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
-        paint_line(c, &bottom, &kl_w.screen.news[i], now_us);
+        paint_line(c, &bottom, &m->front.screen.news[i], now_us);
 }
 
-static bool lines_stand(uint64_t now_us) {
-    bool stand = now_us < kl_w.screen.state.until_us || kl_panel_card(&o.panel, &o.card);
+static bool lines_stand(struct kl_match *m, uint64_t now_us) {
+    bool stand =
+        now_us < m->front.screen.state.until_us || kl_panel_card(&m->overlay.panel, &m->overlay.card);
     for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
-        stand = stand || now_us < kl_w.screen.news[i].until_us;
-    return stand && kl_screen_drawn(&kl_w.screen);
+        stand = stand || now_us < m->front.screen.news[i].until_us;
+    return stand && kl_screen_drawn(&m->front.screen);
 }
 
-static void choose_over(uint64_t now_us) {
-    bool wanted = kl_screen_panel_on() || strip_shows() || lines_stand(now_us);
-    kl_w.emu.picture.turn = kl_w.emu.told.turns ? kl_w.emu.told.rotation : 0;
-    kl_w.emu.picture.want_copy = can_paint(); /* the panel may be wanted in the middle of a stall */
-    kl_w.emu.picture.over = wanted && can_paint() ? paint : NULL;
-    if ((kl_screen_panel_on() || kl_screen_strip_on()) && kl_w.emu.picture.hardware)
-        kl_wrapper_say_once(&o.said_hardware, "no panel: this core draws on the graphics card");
+static void choose_over(struct kl_match *m, uint64_t now_us) {
+    bool wanted = kl_screen_panel_on(&m->front.screen) || strip_shows(m) || lines_stand(m, now_us);
+    m->emu.picture.turn = m->emu.told.turns ? m->emu.told.rotation : 0;
+    m->emu.picture.want_copy = can_paint(m); /* the panel may be wanted in the middle of a stall */
+    m->emu.picture.over_ctx = m;
+    m->emu.picture.over = wanted && can_paint(m) ? paint : NULL;
+    if ((kl_screen_panel_on(&m->front.screen) || kl_screen_strip_on(&m->front.screen)) &&
+        m->emu.picture.hardware)
+        kl_frontend_say_once(&m->front, &m->overlay.said_hardware,
+                             "no panel: this core draws on the graphics card");
 }
 
 /* Reads the font when a line first needs it. */
-static void follow_font(void) {
+static void follow_font(struct kl_match *m) {
     char err[KL_PANEL_LINE];
-    if (o.font_read || !kl_screen_drawn(&kl_w.screen) || !kl_screen_needs_unifont(&kl_w.screen)) return;
-    o.font_read = true;
-    int r = kl_unifont_read(kl_w.config.font, err, sizeof err);
+    if (m->overlay.font_read || !kl_screen_drawn(&m->front.screen) ||
+        !kl_screen_needs_unifont(&m->front.screen))
+        return;
+    m->overlay.font_read = true;
+    int r = kl_unifont_read(m->config.font, err, sizeof err);
     if (r != 0)
-        kl_screen_log(&kl_w.screen, kl_w.front.environment, "no font for other scripts: %s%s", err,
-                      r == KL_FILE_ABSENT && !*kl_w.config.font ? "; install the package unifont" : "");
+        kl_frontend_log(&m->front, "no font for other scripts: %s%s", err,
+                        r == KL_FILE_ABSENT && !*m->config.font ? "; install the package unifont" : "");
 }
 
-void kl_overlay_turn(uint64_t now_us) {
-    kl_screen_draw(kl_w.config.draw && can_paint());
-    if (o.panel.stage == KL_PANEL_PLAYING) {
-        remember(now_us);
-        count_second(now_us);
+void kl_overlay_turn(struct kl_match *m, uint64_t now_us) {
+    kl_screen_draw(&m->front.screen, m->config.draw && can_paint(m));
+    if (m->overlay.panel.stage == KL_PANEL_PLAYING) {
+        remember(m, now_us);
+        count_second(m, now_us);
     }
-    follow_backlog(now_us);
-    follow_away(now_us);
-    fill(now_us);
-    tell_state(now_us);
-    tell_chat();
-    follow_font();
-    choose_over(now_us);
+    follow_backlog(m, now_us);
+    follow_away(m, now_us);
+    fill(m, now_us);
+    tell_state(m, now_us);
+    tell_chat(m);
+    follow_font(m);
+    choose_over(m, now_us);
 }

@@ -5,17 +5,42 @@
 
 #include "net/transport/link.h"
 #include "core_wrapper/screen/panel.h"
+#include "core_wrapper/draw/graph.h"
+#include "core_wrapper/screen/away.h"
+#include "core_wrapper/screen/remaining.h"
+
+struct kl_match;
+
+/* The counts of the present second. */
+struct kl_overlay_second {
+    uint64_t since_us, lead_sum, lead_count;
+    unsigned frames;
+};
+struct kl_overlay {
+    struct kl_graph history;
+    struct kl_panel panel;
+    struct kl_overlay_second second;
+    unsigned state;    /* the state that panel.state_us counts for */
+    uint64_t since_us; /* its begin */
+    uint64_t told_us, desync_us;
+    struct kl_away away;
+    struct kl_remaining remaining, fetching; /* frames; bytes of a state to begin with */
+    char told[KL_PANEL_LINE];
+    struct kl_card card;
+    unsigned lost; /* clients whose link is lost */
+    bool said_hardware, font_read;
+};
 
 /* A session begins or ends: forget all figures. */
-void kl_overlay_reset(void);
+void kl_overlay_reset(struct kl_match *m);
 /* One call of retro_run in a room, before anything is shown in it. */
-void kl_overlay_turn(uint64_t now_us);
+void kl_overlay_turn(struct kl_match *m, uint64_t now_us);
 
 /* A match begins here: names the players and their numbers. */
-void kl_overlay_begin(void);
+void kl_overlay_begin(struct kl_match *m);
 
 /* The words for the desync that the relay has found. */
-void kl_overlay_desync(char line[KL_PANEL_LINE]);
+void kl_overlay_desync(struct kl_match *m, char line[KL_PANEL_LINE]);
 
 /* Pure: copies the link's status into the panel's numbers (panel_fill.c). away: mask of the seats shown as
  * away (away.h). plays[s]: the seat that the pads of seat s play. All other members of p stay as they are. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core_wrapper/match/overlay.h"
+#include "core_wrapper/match/match.h"
 
 static uint8_t played(uint8_t seats, const uint8_t plays[KL_MAX_SEATS]) {
     uint8_t mask = 0;

@@ -6,22 +6,18 @@
 #include "net/platform/dir.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/start/seat_file.h"
-#include "core_wrapper/context/wrapper.h"
+#include "core_wrapper/match/match.h"
 
 #define SHOWN_MS 5000
-
-static struct kl_profile own;       /* the profile of the loaded core and content; room zero: none */
-static struct kl_profile_room room; /* in force */
-static bool said_size;
 
 /* ---- finding ours ---- */
 
 /* Of the loaded core, with its very version. */
-static const char *core_fact(void) {
+static const char *core_fact(struct kl_match *m) {
     static struct kl_facts loaded;
     struct retro_system_info info = {0};
     loaded.count = 0;
-    kl_w.emu.core.get_system_info(&info);
+    m->emu.core.get_system_info(&info);
     kl_identity_core(&loaded, &info);
     return loaded.fact[0].value;
 }
@@ -32,12 +28,11 @@ static const char *fact(const struct kl_facts *facts, const char *key) {
     return NULL;
 }
 
-static struct kl_profile for_core; /* of all games of the core with states of this size; room zero: none */
-
 /* The file, and whether it was named itself. False: there is nowhere to look. */
-static bool find_path(char *out, size_t cap, bool *named, const char *core, const char *content) {
+static bool find_path(struct kl_match *m, char *out, size_t cap, bool *named, const char *core,
+                      const char *content) {
     char usual[KL_FILE_PATH], name[KL_PROFILE_NAME_MAX], err[256];
-    const char *said = kl_w.config.profile;
+    const char *said = m->config.profile;
     kl_profile_name(name, core, content);
     *named = *said && !kl_dir_exists(said);
     if (*named) return snprintf(out, cap, "%s", said) < (int)cap;
@@ -45,90 +40,91 @@ static bool find_path(char *out, size_t cap, bool *named, const char *core, cons
     return snprintf(out, cap, "%s/%s", *said ? said : usual, name) < (int)cap;
 }
 
-static void tell(const char *path, const struct kl_profile_room *p) {
-    kl_screen_log(
-        &kl_w.screen, kl_w.front.environment,
+static void tell(struct kl_match *m, const char *path, const struct kl_profile_room *p) {
+    kl_frontend_log(
+        &m->front,
         "profile file=%s state_bytes=%u mask_bytes=%llu states_equal=%d load_own=%d hide=%d snapshots=%d "
         "hash_every=%u",
         path, p->mask.state_bytes, (unsigned long long)kl_mask_bytes(&p->mask), p->states_equal, p->load_own,
         !p->show_all, !p->no_snapshots, p->hash_every);
 }
 
-bool kl_room_profile_find(const struct kl_facts *facts) {
+bool kl_room_profile_find(struct kl_match *m, const struct kl_facts *facts) {
     char path[KL_CONFIG_PATH_MAX + KL_PROFILE_NAME_MAX], err[KLW_TEXT_MAX] = "";
-    const char *core = core_fact(), *content = fact(facts, "content");
+    const char *core = core_fact(m), *content = fact(facts, "content");
     bool named = false;
-    memset(&own, 0, sizeof own);
-    if (!strcmp(kl_w.config.profile, "off") || !core || !content) return true;
-    if (!find_path(path, sizeof path, &named, core, content)) return true;
-    int result = kl_profile_read(&own, path, err, sizeof err);
-    if (result == 0 && kl_profile_fits(&own, core, content, err, sizeof err)) {
-        tell(path, &own.room);
+    memset(&m->profile.own, 0, sizeof m->profile.own);
+    if (!strcmp(m->config.profile, "off") || !core || !content) return true;
+    if (!find_path(m, path, sizeof path, &named, core, content)) return true;
+    int result = kl_profile_read(&m->profile.own, path, err, sizeof err);
+    if (result == 0 && kl_profile_fits(&m->profile.own, core, content, err, sizeof err)) {
+        tell(m, path, &m->profile.own.room);
         return true;
     }
-    memset(&own, 0, sizeof own);
+    memset(&m->profile.own, 0, sizeof m->profile.own);
     if (result == 0)
-        kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "the profile %s is ignored: %s", path, err);
+        kl_frontend_say(&m->front, KL_SCREEN_WARNING, SHOWN_MS, "the profile %s is ignored: %s", path, err);
     else if (named)
-        kl_wrapper_fail("KEYLOCK_PROFILE: %s", err);
+        kl_frontend_fail(&m->front, "KEYLOCK_PROFILE: %s", err);
     else if (result < 0)
-        kl_wrapper_say(KL_SCREEN_WARNING, SHOWN_MS, "a profile is ignored: %s", err);
+        kl_frontend_say(&m->front, KL_SCREEN_WARNING, SHOWN_MS, "a profile is ignored: %s", err);
     return result == 0 || !named;
 }
 
-bool kl_room_profile_known(void) {
-    return own.core[0];
+bool kl_room_profile_known(struct kl_match *m) {
+    return m->profile.own.core[0];
 }
 
-void kl_room_profile_wish(struct kl_params *p) {
-    if (own.room.hash_every && !kl_w.config.hash_every_set) p->hash_every = own.room.hash_every;
+void kl_room_profile_wish(struct kl_match *m, struct kl_params *p) {
+    if (m->profile.own.room.hash_every && !m->config.hash_every_set)
+        p->hash_every = m->profile.own.room.hash_every;
 }
 
-bool kl_room_profile_find_any(void) {
+bool kl_room_profile_find_any(struct kl_match *m) {
     char path[KL_CONFIG_PATH_MAX + KL_PROFILE_NAME_MAX], err[KLW_TEXT_MAX], any[KL_FACT_VAL_MAX];
-    size_t bytes = kl_w.emu.core.serialize_size();
+    size_t bytes = m->emu.core.serialize_size();
     bool named = false;
-    memset(&for_core, 0, sizeof for_core);
-    if (!strcmp(kl_w.config.profile, "off") || !bytes) return false;
+    memset(&m->profile.for_core, 0, sizeof m->profile.for_core);
+    if (!strcmp(m->config.profile, "off") || !bytes) return false;
     for (unsigned i = 0; i < 2; i++) { /* states of this size, then of no constant size */
         kl_profile_any(any, i ? 0 : bytes);
-        if (!find_path(path, sizeof path, &named, core_fact(), any) || named) return false;
-        if (kl_profile_read(&for_core, path, err, sizeof err) == 0 &&
-            kl_profile_fits(&for_core, core_fact(), any, err, sizeof err))
+        if (!find_path(m, path, sizeof path, &named, core_fact(m), any) || named) return false;
+        if (kl_profile_read(&m->profile.for_core, path, err, sizeof err) == 0 &&
+            kl_profile_fits(&m->profile.for_core, core_fact(m), any, err, sizeof err))
             return true;
-        memset(&for_core, 0, sizeof for_core);
+        memset(&m->profile.for_core, 0, sizeof m->profile.for_core);
     }
     return false;
 }
 
 /* ---- the room's ---- */
 
-void kl_room_profile_put(struct kl_profile_room *out) {
-    *out = own.room;
-    if (!own.core[0] && kl_room_profile_find_any()) *out = for_core.room;
-    out->show_all = out->show_all || !kl_w.config.hide;
-    out->load_own = out->load_own || kl_w.config.load_own;
+void kl_room_profile_put(struct kl_match *m, struct kl_profile_room *out) {
+    *out = m->profile.own.room;
+    if (!m->profile.own.core[0] && kl_room_profile_find_any(m)) *out = m->profile.for_core.room;
+    out->show_all = out->show_all || !m->config.hide;
+    out->load_own = out->load_own || m->config.load_own;
 }
 
-void kl_room_profile_take(const struct kl_profile_room *in) {
-    room = *in;
-    said_size = false;
-    kl_w.show_all = room.show_all || !kl_w.config.hide;
-    kl_w.load_own = room.load_own;
-    kl_w.no_snapshots = room.no_snapshots;
-    tell("the-room's", &room);
+void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in) {
+    m->profile.room = *in;
+    m->profile.said_size = false;
+    m->profile.show_all = m->profile.room.show_all || !m->config.hide;
+    m->profile.load_own = m->profile.room.load_own;
+    m->profile.no_snapshots = m->profile.room.no_snapshots;
+    tell(m, "the-room's", &m->profile.room);
 }
 
-uint64_t kl_room_profile_hash(const uint8_t *state, size_t len, struct kl_hash *h) {
+uint64_t kl_room_profile_hash(struct kl_match *m, const uint8_t *state, size_t len, struct kl_hash *h) {
     bool used;
-    uint64_t hash = kl_mask_hash(&room.mask, state, len, &used);
-    h->full = used && room.states_equal;
-    h->noted = used && room.mask.count;
+    uint64_t hash = kl_mask_hash(&m->profile.room.mask, state, len, &used);
+    h->full = used && m->profile.room.states_equal;
+    h->noted = used && m->profile.room.mask.count;
     if (!used)
-        kl_wrapper_say_once(
-            &said_size,
+        kl_frontend_say_once(
+            &m->front, &m->profile.said_size,
             "the room's profile of this core is ignored for its hashes: it is of states of %u "
             "bytes, this one has %zu",
-            room.mask.state_bytes, len);
+            m->profile.room.mask.state_bytes, len);
     return hash;
 }

@@ -5,27 +5,41 @@
 
 #include "net/engine/msg.h"
 #include "core_wrapper/profile/profile.h"
+#include "net/platform/process.h"
+
+struct kl_match;
+
+struct kl_room_profile {
+    struct kl_profile own;       /* the profile of the loaded core and content; room zero: none */
+    struct kl_profile for_core;  /* of all games of the core with states of this size; room zero: none */
+    struct kl_profile_room room; /* in force */
+    bool show_all;     /* in force: the core is not told of hidden frames; the host's wish, or ours */
+    bool load_own;     /* in force: at a snapshot every machine loads its own; the host's wish */
+    bool no_snapshots; /* in force: the core's state does not hold all of it, none is taken */
+    bool said_size;
+    struct kl_process measuring; /* learn.c's program; id 0: none runs */
+};
 
 /* Looks for a profile of the loaded core and the content of these facts in KEYLOCK_PROFILE, a file or a
  * folder of profiles, else in the folder "profiles" beside the seats. Ignores, with a line, a profile that
  * does not fit and a bad file that the player has not named. False if the file that the player named is
- * missing or bad; kl_wrapper_fail() has told the reason. */
-bool kl_room_profile_find(const struct kl_facts *facts);
+ * missing or bad; kl_frontend_fail() has told the reason. */
+bool kl_room_profile_find(struct kl_match *m, const struct kl_facts *facts);
 
 /* Looks in the same folder for a profile of all games of the loaded core with states of the present size. */
-bool kl_room_profile_find_any(void);
+bool kl_room_profile_find_any(struct kl_match *m);
 /* True if there is a profile of this core and content. */
-bool kl_room_profile_known(void);
+bool kl_room_profile_known(struct kl_match *m);
 
 /* Fills in the frames between hashes, unless the player has set them. */
-void kl_room_profile_wish(struct kl_params *p);
+void kl_room_profile_wish(struct kl_match *m, struct kl_params *p);
 
 /* Writes our profile, else the one of the core, and the player's settings into the start data, or takes the
  * room's out of it. */
-void kl_room_profile_put(struct kl_profile_room *out);
-void kl_room_profile_take(const struct kl_profile_room *in);
+void kl_room_profile_put(struct kl_match *m, struct kl_profile_room *out);
+void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in);
 
 /* The hash of a state for verdicts, without masked bytes. Sets in h how an unequal hash counts. */
-uint64_t kl_room_profile_hash(const uint8_t *state, size_t len, struct kl_hash *h);
+uint64_t kl_room_profile_hash(struct kl_match *m, const uint8_t *state, size_t len, struct kl_hash *h);
 
 #endif

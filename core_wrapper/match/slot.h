@@ -10,22 +10,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct kl_match;
+
+struct kl_slot {
+    bool any, told; /* a SAVE has been done; the relay knows */
+    uint32_t frame; /* its keyframe */
+    uint8_t *state; /* NULL: the core did not serialize */
+    size_t bytes;
+    uint64_t hash;
+};
+
 struct kl_command;
 struct kl_order;
 
 /* Everybody serializes, or nobody: for some cores it is not without effect. False: the core did not; the slot
  * is empty then, of that frame, as a state of an earlier one would be another than the others'. */
-bool kl_slot_save(uint32_t frame);
+bool kl_slot_save(struct kl_match *m, uint32_t frame);
 /* 0; -1 with one line of why: another state than that one is here, or none, or the core does not take it. */
-int kl_slot_load(const struct kl_command *c, char *why, size_t cap);
+int kl_slot_load(struct kl_match *m, const struct kl_command *c, char *why, size_t cap);
 /* The state that a LOAD given now would mean. False with one line of why not. */
-bool kl_slot_wanted(struct kl_order *o, char *why, size_t cap);
+bool kl_slot_wanted(struct kl_match *m, struct kl_order *o, char *why, size_t cap);
 
 /* Once a call, in the game: tells the relay news of the slot. */
-void kl_slot_turn(void);
+void kl_slot_turn(struct kl_match *m);
 /* The relay may know nothing of it any more: tells it again. */
-void kl_slot_connected(void);
+void kl_slot_connected(struct kl_match *m);
 /* Empty. */
-void kl_slot_clear(void);
+void kl_slot_clear(struct kl_match *m);
 
 #endif

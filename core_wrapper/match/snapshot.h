@@ -10,26 +10,91 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <stdatomic.h>
+
+#include "core_wrapper/match/own_states.h"
+#include "core_wrapper/match/snapshot_form.h"
+#include "net/engine/history.h"
+#include "net/engine/msg.h"
+#include "net/platform/thread.h"
+
+struct kl_match;
+
+struct kl_snapshots {
+    /* The thread's job; one at a time. A snapshot taken meanwhile does not wait for it. */
+    struct {
+        enum { KL_JOB_NONE, KL_JOB_HASH, KL_JOB_PACK, KL_JOB_UNPACK } kind;
+        bool threaded;
+        struct kl_thread thread;
+        atomic_bool done;
+        const uint8_t *in, *base; /* base: KL_JOB_PACK: the older snapshot to pack against, or NULL */
+        size_t in_len, base_len;
+        struct kl_offer offer; /* KL_JOB_UNPACK: the expected snapshot */
+        uint8_t *freed;        /* freed after the job; or NULL */
+        bool stale;            /* nobody wants it any more */
+        uint8_t *out;          /* NULL: it came to nothing */
+        size_t out_len;
+        uint8_t hash[KL_SNAPSHOT_HASH];
+    } job;
+
+    struct {
+        uint8_t *bytes; /* the newest that was taken here; NULL: the core gave none */
+        size_t len;
+        uint32_t frame;
+        bool taken, said; /* said: or being hashed */
+        bool asked;       /* the relay wants it */
+        bool hashed;
+        uint8_t hash[KL_SNAPSHOT_HASH];
+    } own;
+
+    /* The snapshot taken before `own`. The difference to it is smaller to give, if the relay has that one. */
+    struct {
+        uint8_t *bytes; /* NULL: none */
+        size_t len;
+        uint32_t frame;
+        uint8_t hash[KL_SNAPSHOT_HASH];
+    } before;
+    struct kl_ask ask; /* own.asked: the relay's question */
+
+    struct kl_own_states mine; /* as snapshots, but of the keyframe's beginning: before its commands */
+
+    struct {
+        uint8_t *bytes; /* unpacked and checked, to be loaded; NULL: none */
+        size_t len;
+        struct kl_offer offer;
+    } got;
+
+    /* Going back to a state of the past. */
+    struct {
+        bool running;           /* frames [at, end) are to be run again */
+        bool own;               /* from an own state; else from a snapshot of the room's */
+        uint32_t from, at, end; /* the state's frame; the next one; the first that was not run before */
+        uint32_t keyframe;      /* of OFFER or REWIND */
+        uint8_t how;
+        struct kl_history_cursor past;
+    } back;
+};
+
 /* The SNAPSHOT command, before this frame: serializes, and loads the state again if the room's cores need
  * that. */
-void kl_snapshot_take(uint32_t frame);
-/* A marked keyframe: the core was serialized for its hash, into kl_w.play.buffer. Keeps that as an own state.
+void kl_snapshot_take(struct kl_match *m, uint32_t frame);
+/* A marked keyframe: the core was serialized for its hash, into m->play.buffer. Keeps that as an own state.
  */
-void kl_snapshot_keep(uint32_t frame);
+void kl_snapshot_keep(struct kl_match *m, uint32_t frame);
 /* The room's slot has another save: own states from before are of no use, since frames after them may load
  * the old one. */
-void kl_snapshot_forget_own(void);
+void kl_snapshot_forget_own(struct kl_match *m);
 /* Once a call, in the game: says, gives, loads as far as it is due. */
-void kl_snapshot_turn(void);
+void kl_snapshot_turn(struct kl_match *m);
 
 /* While frames are run again: true, and the turn has been spent on it. Nothing else runs before it is over.
  */
-bool kl_snapshot_rerun(uint64_t from_us);
+bool kl_snapshot_rerun(struct kl_match *m, uint64_t from_us);
 /* True while a snapshot is loaded or the frames after it are still to run: the core is not at the room's
  * frame. */
-bool kl_snapshot_busy(void);
+bool kl_snapshot_busy(struct kl_match *m);
 
 /* Nothing is under way; all is freed. Waits for the thread. */
-void kl_snapshot_clear(void);
+void kl_snapshot_clear(struct kl_match *m);
 
 #endif

@@ -6,14 +6,6 @@
 
 #include <sodium.h>
 
-#define WISHES 32
-
-static struct {
-    char *key[WISHES], *value[WISHES];
-    size_t count;
-    bool fresh;
-} wish;
-
 int kl_wish_check(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len) {
     char why[2 * KLW_WISH_TEXT];
     if (kl_config_set(c, key, value, why, sizeof why) == 0) return 0;
@@ -25,36 +17,37 @@ int kl_wish_check(struct kl_config *c, const char *key, const char *value, char 
     return -1;
 }
 
-void kl_wish_forget(void) {
-    for (size_t i = 0; i < wish.count; i++) {
-        sodium_memzero(wish.value[i], strlen(wish.value[i])); /* one may be a password */
-        free(wish.key[i]);
-        free(wish.value[i]);
+void kl_wish_forget(struct kl_wish *w) {
+    for (size_t i = 0; i < w->count; i++) {
+        sodium_memzero(w->value[i], strlen(w->value[i])); /* one may be a password */
+        free(w->key[i]);
+        free(w->value[i]);
     }
-    bool had = wish.count > 0;
-    memset(&wish, 0, sizeof wish);
-    wish.fresh = had; /* the configuration read with it is out of date */
+    bool had = w->count > 0;
+    memset(w, 0, sizeof *w);
+    w->fresh = had; /* the configuration read with it is out of date */
 }
 
-static int keep(const struct keylock_setting *want, size_t count) {
-    kl_wish_forget();
-    for (; wish.count < count; wish.count++) {
-        wish.key[wish.count] = strdup(want[wish.count].key);
-        wish.value[wish.count] = strdup(want[wish.count].value);
-        if (wish.key[wish.count] && wish.value[wish.count]) continue;
-        free(wish.key[wish.count]);
-        free(wish.value[wish.count]);
-        kl_wish_forget();
+static int keep(struct kl_wish *w, const struct keylock_setting *want, size_t count) {
+    kl_wish_forget(w);
+    for (; w->count < count; w->count++) {
+        w->key[w->count] = strdup(want[w->count].key);
+        w->value[w->count] = strdup(want[w->count].value);
+        if (w->key[w->count] && w->value[w->count]) continue;
+        free(w->key[w->count]);
+        free(w->value[w->count]);
+        kl_wish_forget(w);
         return -1;
     }
-    wish.fresh = true;
+    w->fresh = true;
     return 0;
 }
 
-int kl_wish_set(const struct keylock_setting *want, size_t count, char *err, size_t err_len) {
+int kl_wish_set(struct kl_wish *w, const struct keylock_setting *want, size_t count, char *err,
+                size_t err_len) {
     static struct kl_config scratch;
-    if (count > WISHES) {
-        if (err) snprintf(err, err_len, "expected at most %d settings, got %zu", WISHES, count);
+    if (count > KL_WISHES) {
+        if (err) snprintf(err, err_len, "expected at most %d settings, got %zu", KL_WISHES, count);
         return -1;
     }
     memset(&scratch, 0, sizeof scratch);
@@ -66,18 +59,18 @@ int kl_wish_set(const struct keylock_setting *want, size_t count, char *err, siz
         if (err) snprintf(err, err_len, "relay: expected HOST or HOST:PORT, got none");
         return -1;
     }
-    if (keep(want, count) == 0) return 0;
+    if (keep(w, want, count) == 0) return 0;
     if (err) snprintf(err, err_len, "out of memory");
     return -1;
 }
 
-int kl_wish_apply(struct kl_config *c, char *err, size_t err_len) {
-    wish.fresh = false;
-    for (size_t i = 0; i < wish.count; i++)
-        if (kl_wish_check(c, wish.key[i], wish.value[i], err, err_len) != 0) return -1;
-    return wish.count ? kl_config_settle(c, err, err_len) : 0;
+int kl_wish_apply(struct kl_wish *w, struct kl_config *c, char *err, size_t err_len) {
+    w->fresh = false;
+    for (size_t i = 0; i < w->count; i++)
+        if (kl_wish_check(c, w->key[i], w->value[i], err, err_len) != 0) return -1;
+    return w->count ? kl_config_settle(c, err, err_len) : 0;
 }
 
-bool kl_wish_new(void) {
-    return wish.fresh;
+bool kl_wish_new(struct kl_wish *w) {
+    return w->fresh;
 }

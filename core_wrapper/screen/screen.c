@@ -12,28 +12,26 @@
 #define BRIEF   72   /* bytes that fit into RetroArch's smallest window */
 #define LAST_MS 8000
 
-static bool panel, strip, draw;
-
-void kl_screen_panel(bool on) {
-    panel = on;
+void kl_screen_panel(struct kl_screen *s, bool on) {
+    s->panel = on;
 }
-bool kl_screen_panel_toggle(void) {
-    return panel = !panel;
+bool kl_screen_panel_toggle(struct kl_screen *s) {
+    return s->panel = !s->panel;
 }
-bool kl_screen_panel_on(void) {
-    return panel;
+bool kl_screen_panel_on(const struct kl_screen *s) {
+    return s->panel;
 }
-void kl_screen_strip(bool on) {
-    strip = on;
+void kl_screen_strip(struct kl_screen *s, bool on) {
+    s->strip = on;
 }
-bool kl_screen_strip_on(void) {
-    return strip;
+bool kl_screen_strip_on(const struct kl_screen *s) {
+    return s->strip;
 }
-void kl_screen_draw(bool on) {
-    draw = on;
+void kl_screen_draw(struct kl_screen *s, bool on) {
+    s->draw = on;
 }
 bool kl_screen_drawn(const struct kl_screen *s) {
-    return draw || s->mute;
+    return s->draw || s->mute;
 }
 
 static void ask(struct kl_screen *s, retro_environment_t environment) {

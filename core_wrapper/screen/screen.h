@@ -31,6 +31,8 @@ struct kl_screen {
     bool mute;                                  /* the frontend has no message interface */
     struct kl_screen_line news[KL_SCREEN_NEWS]; /* the newest first */
     struct kl_screen_line state;
+    bool panel, strip; /* they show */
+    bool draw;         /* lines can be drawn into the picture, and are to be */
 };
 
 /* Shows news for ms milliseconds and logs them. environment: the frontend's newest. words: the byte of the
@@ -53,15 +55,15 @@ __attribute__((format(printf, 3, 4))) void kl_screen_log(struct kl_screen *s, re
                                                          const char *format, ...);
 
 /* The panel, shown or not. Any time. */
-void kl_screen_panel(bool on);
-bool kl_screen_panel_toggle(void); /* returns the new value */
-bool kl_screen_panel_on(void);
+void kl_screen_panel(struct kl_screen *s, bool on);
+bool kl_screen_panel_toggle(struct kl_screen *s); /* returns the new value */
+bool kl_screen_panel_on(const struct kl_screen *s);
 /* The one line of names and delay, shown or not. Any time. */
-void kl_screen_strip(bool on);
-bool kl_screen_strip_on(void);
+void kl_screen_strip(struct kl_screen *s, bool on);
+bool kl_screen_strip_on(const struct kl_screen *s);
 
 /* Lines can be drawn into the picture and are to be. At any time. */
-void kl_screen_draw(bool on);
+void kl_screen_draw(struct kl_screen *s, bool on);
 /* True if lines are drawn into the picture, because of kl_screen_draw() or because the frontend cannot show
  * them. */
 bool kl_screen_drawn(const struct kl_screen *s);

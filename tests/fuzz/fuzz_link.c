@@ -12,9 +12,12 @@
 
 #include <sodium.h>
 
+#include "core_wrapper/match/match.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/overlay.h"
 #include "net/transport/link_state.h"
+
+static struct kl_match match;
 
 enum {
     MESSAGE,
@@ -88,25 +91,26 @@ static unsigned images(void) {
 
 static void begin_wrapper(void) {
     static const struct retro_variable options[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
-    kl_options_free(&kl_w.emu.options);
-    memset(&kl_w, 0, sizeof kl_w);
-    kl_w.instance = -1;
-    kl_w.front.environment = front;
-    kl_w.screen = (struct kl_screen){.log = no_log, .asked = true};
-    kl_w.emu.core.reset = reset;
-    kl_w.emu.core.serialize_size = serialize_size;
-    kl_w.emu.core.serialize = serialize;
-    kl_w.emu.core.unserialize = unserialize;
-    kl_w.emu.core.get_memory_data = no_memory;
-    kl_w.emu.core.get_memory_size = no_bytes;
-    kl_w.emu.told.disk_control.set_eject_state = eject;
-    kl_w.emu.told.disk_control.set_image_index = insert;
-    kl_w.emu.told.disk_control.get_num_images = images;
-    MUST(kl_options_declare(&kl_w.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
-    kl_w.link = l;
-    kl_latch_init(&kl_w.emu.latch, false);
-    kl_overlay_reset();
-    kl_command_begin();
+    kl_options_free(&match.emu.options);
+    memset(&match, 0, sizeof match);
+    kl_match_init(&match);
+    match.control.socket = -1;
+    match.front.call.environment = front;
+    match.front.screen = (struct kl_screen){.log = no_log, .asked = true};
+    match.emu.core.reset = reset;
+    match.emu.core.serialize_size = serialize_size;
+    match.emu.core.serialize = serialize;
+    match.emu.core.unserialize = unserialize;
+    match.emu.core.get_memory_data = no_memory;
+    match.emu.core.get_memory_size = no_bytes;
+    match.emu.told.disk_control.set_eject_state = eject;
+    match.emu.told.disk_control.set_image_index = insert;
+    match.emu.told.disk_control.get_num_images = images;
+    MUST(kl_options_declare(&match.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
+    match.link = l;
+    kl_latch_init(&match.emu.latch, false);
+    kl_overlay_reset(&match);
+    kl_command_begin(&match);
 }
 
 /* --- the link --- */
@@ -147,8 +151,8 @@ static void begin(const uint8_t kind) {
 }
 
 static void end(void) {
-    kl_command_end();
-    kl_w.link = NULL; /* its thread has never been started */
+    kl_command_end(&match);
+    match.link = NULL; /* its thread has never been started */
     kl_stay_free(&l->stay);
     close(l->kick_fd);
 }
@@ -180,13 +184,13 @@ static void message(const struct record *r) {
 /* --- the frontend's thread --- */
 
 static void look(void) {
-    static struct kl_stay_status *const s = &kl_w.status;
+    static struct kl_stay_status *const s = &match.status;
     struct kl_text notice;
     kl_link_status(l, s);
     MUST(memchr(s->reason, 0, sizeof s->reason) && s->roster.count <= KL_MAX_CLIENTS);
     MUST(s->data_done <= s->data_total && (s->data_total <= KL_START_BYTES_MAX || s->reason[0]));
     while (kl_link_notice(l, &notice))
-        kl_wrapper_say(KL_SCREEN_INFO, 4000, "%s", notice.text);
+        kl_frontend_say(&match.front, KL_SCREEN_INFO, 4000, "%s", notice.text);
 }
 
 static void run_frames(unsigned most) {
@@ -199,10 +203,10 @@ static void run_frames(unsigned most) {
     for (uint32_t i = 0; i < p.runs && kl_link_take(l, &f); i++) {
         if (f.number == 0) next_frame = 0; /* begun anew */
         MUST(f.number == next_frame++);
-        kl_command_before(&f, false);
-        kl_latch_frame(&kl_w.emu.latch, &f);
+        kl_command_before(&match, &f, false);
+        kl_latch_frame(&match.emu.latch, &f);
         for (unsigned port = 0; port < KL_MAX_SEATS; port++)
-            MUST(kl_command_seat(port) < KL_MAX_SEATS);
+            MUST(kl_command_seat(&match, port) < KL_MAX_SEATS);
         if (f.flags & KL_FRAME_HASH) kl_link_hash(l, &(struct kl_hash){.frame = f.number, .has_ram = true});
     }
 }
@@ -236,7 +240,7 @@ static void panel(unsigned turn) {
     int percent;
     c.format = RETRO_PIXEL_FORMAT_RGB565;
     kl_canvas_measure(&c);
-    kl_panel_fill(&p, &kl_w.status, (uint8_t)kl_w.status.lock.away, plays);
+    kl_panel_fill(&p, &match.status, (uint8_t)match.status.lock.away, plays);
     enum kl_panel_tone tone = kl_panel_state(&p, line, &percent);
     MUST(memchr(line, 0, sizeof line) && percent >= -1 && percent <= 100);
     kl_panel_draw_line(&c, c.rows, &(struct kl_panel_words){line, 0, tone, percent});

@@ -11,7 +11,9 @@
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/words/command_words.h"
 #include "core_wrapper/words/own_options.h"
-#include "core_wrapper/context/wrapper.h"
+#include "core_wrapper/match/match.h"
+
+static struct kl_match match;
 
 /* The frontend's menu. */
 static struct {
@@ -59,12 +61,13 @@ static bool front(unsigned cmd, void *data) {
 static int set_up(void **state) {
     (void)state;
     static const struct retro_variable options[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
-    memset(&kl_w, 0, sizeof kl_w);
-    kl_w.instance = -1;
-    kl_w.front.environment = front;
-    kl_w.emu.phase = KL_PHASE_PLAYING;
-    strcpy(kl_w.config.hotkeys, "select+r:reset");
-    assert_true(kl_options_declare(&kl_w.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
+    memset(&match, 0, sizeof match);
+    kl_match_init(&match);
+    match.control.socket = -1;
+    match.front.call.environment = front;
+    match.emu.phase = KL_PHASE_PLAYING;
+    strcpy(match.config.hotkeys, "select+r:reset");
+    assert_true(kl_options_declare(&match.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
     strcpy(value("speed"), "normal");
     for (unsigned i = 0; i < KL_OWN_COUNT; i++)
         strcpy(value(kl_own_option[i].key), kl_own_option[i].neutral);
@@ -73,20 +76,20 @@ static int set_up(void **state) {
     can_set = true;
     told_count = 0;
     shown[0] = all[0] = 0;
-    kl_control_begin();
+    kl_control_begin(&match);
     return 0;
 }
 static int tear_down(void **state) {
     (void)state;
-    kl_control_end();
-    if (kl_w.instance >= 0) close(kl_w.instance);
-    kl_options_free(&kl_w.emu.options);
+    kl_control_end(&match);
+    if (match.control.socket >= 0) close(match.control.socket);
+    kl_options_free(&match.emu.options);
     return 0;
 }
 
 static void turns(unsigned ms) {
     for (unsigned i = 0; i < ms; i += 16, now_us += 16000)
-        kl_control_turn(now_us);
+        kl_control_turn(&match, now_us);
 }
 #define SETTLED 1800 /* ms */
 
@@ -102,7 +105,7 @@ static void a_turned_option_is_given(void **state) {
     assert_string_equal(shown, "option speed=fast: the game has not begun");
     assert_int_equal(told_count, 1);
     char why[100]; /* back to what the room has: nothing to give */
-    assert_int_equal(kl_options_set(&kl_w.emu.options, "speed", "normal", true, why, sizeof why), 0);
+    assert_int_equal(kl_options_set(&match.emu.options, "speed", "normal", true, why, sizeof why), 0);
     turn("speed", "normal");
     turns(SETTLED);
     assert_int_equal(told_count, 1);
@@ -112,7 +115,7 @@ static void a_turned_option_is_given(void **state) {
 static void a_turn_is_not_lost_by_a_question(void **state) {
     (void)state;
     turn(KL_OWN_DO, "reset");
-    assert_string_equal(kl_control_ask(KL_OWN_ROOM), value(KL_OWN_ROOM));
+    assert_string_equal(kl_control_ask(&match, KL_OWN_ROOM), value(KL_OWN_ROOM));
     assert_false(changed);
     turns(SETTLED);
     assert_string_equal(shown, "reset: the game has not begun");
@@ -171,18 +174,18 @@ static void stepping_through_gives_nothing(void **state) {
 
 static void the_panel_comes_at_once(void **state) {
     (void)state;
-    assert_false(kl_screen_panel_on());
+    assert_false(kl_screen_panel_on(&match.front.screen));
     turn(KL_OWN_PANEL, "on");
     turns(200);
-    assert_true(kl_screen_panel_on());
+    assert_true(kl_screen_panel_on(&match.front.screen));
     turn(KL_OWN_PANEL, "off");
     turn(KL_OWN_LINE, "on");
     turns(200);
-    assert_false(kl_screen_panel_on());
-    assert_true(kl_screen_strip_on());
+    assert_false(kl_screen_panel_on(&match.front.screen));
+    assert_true(kl_screen_strip_on(&match.front.screen));
     turn(KL_OWN_LINE, "off");
     turns(200);
-    assert_false(kl_screen_strip_on());
+    assert_false(kl_screen_strip_on(&match.front.screen));
     assert_int_equal(told_count, 0);
 }
 
@@ -206,7 +209,7 @@ static void without_set_variable(void **state) {
 static void what_is_left_from_before_is_set_back(void **state) {
     (void)state;
     turn(KL_OWN_DO, "reset");
-    kl_control_begin();
+    kl_control_begin(&match);
     assert_string_equal(value(KL_OWN_DO), "nothing");
     turns(SETTLED);
     assert_int_equal(told_count, 0);
@@ -216,34 +219,34 @@ static void wishes(void **state) {
     (void)state;
     struct kl_config said = {0};
     struct kl_params p = {.policy = KL_POLICY_BOUNDED, .wait_budget_ms = 250, .subframes = true};
-    kl_control_wish(&p, &said);
+    kl_control_wish(&match, &p, &said);
     assert_true(p.policy == KL_POLICY_BOUNDED && p.wait_budget_ms == 250 && p.spacing_fixed == 0);
     turn(KL_OWN_POLICY, "optimistic");
     turn(KL_OWN_BUDGET, "1000");
     turn(KL_OWN_SPACING, "30");
     said.policy_set = said.budget_set = said.spacing_set = true; /* by flag, variable or file */
-    kl_control_wish(&p, &said);
+    kl_control_wish(&match, &p, &said);
     assert_true(p.policy == KL_POLICY_BOUNDED && p.wait_budget_ms == 250 && p.spacing_fixed == 0);
     memset(&said, 0, sizeof said);
-    kl_control_wish(&p, &said);
+    kl_control_wish(&match, &p, &said);
     assert_true(p.policy == KL_POLICY_OPTIMISTIC && p.wait_budget_ms == 1000 && p.spacing_fixed == 30);
     p = (struct kl_params){.policy = KL_POLICY_BOUNDED}; /* without sub-frames it has no meaning */
-    kl_control_wish(&p, &said);
+    kl_control_wish(&match, &p, &said);
     assert_int_equal(p.policy, KL_POLICY_BOUNDED);
 }
 
 static void hot_keys(void **state) {
     (void)state;
     const uint16_t select = 1u << RETRO_DEVICE_ID_JOYPAD_SELECT, r = 1u << RETRO_DEVICE_ID_JOYPAD_R;
-    assert_int_equal(kl_control_pad(0, select), select);
+    assert_int_equal(kl_control_pad(&match, 0, select), select);
     usleep(420000); /* held so long: the content of this test */
-    assert_int_equal(kl_control_pad(0, select | r), select);
+    assert_int_equal(kl_control_pad(&match, 0, select | r), select);
     assert_string_equal(shown, "reset: the game has not begun");
-    kl_control_pad(0, 0);
-    kl_w.emu.runner = true; /* a script's pads are what it says */
-    kl_control_pad(0, select);
+    kl_control_pad(&match, 0, 0);
+    match.emu.runner = true; /* a script's pads are what it says */
+    kl_control_pad(&match, 0, select);
     usleep(420000); /* held so long: the content of this test */
-    assert_int_equal(kl_control_pad(0, select | r), select | r);
+    assert_int_equal(kl_control_pad(&match, 0, select | r), select | r);
     assert_int_equal(told_count, 1);
 }
 
@@ -265,8 +268,8 @@ static void the_socket(void **state) {
     char big[600];
     int second = -1, fd = socket(AF_UNIX, SOCK_DGRAM, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(sa_family_t)), 0);
-    assert_true(kl_control_claim(&kl_w.instance));
-    assert_true(kl_w.instance >= 0);
+    assert_true(kl_control_claim(&match.control.socket));
+    assert_true(match.control.socket >= 0);
     assert_false(kl_control_claim(&second)); /* one a process */
     assert_int_equal(second, -1);
     assert_string_equal(ask(fd, "reset"), "error the game has not begun");
@@ -279,8 +282,8 @@ static void the_socket(void **state) {
     close(fd);
     fd = socket(AF_UNIX, SOCK_DGRAM, 0); /* nameless: nowhere to answer to, and no harm */
     assert_string_equal(ask(fd, "panel"), "");
-    assert_true(kl_screen_panel_on());
-    kl_screen_panel(false);
+    assert_true(kl_screen_panel_on(&match.front.screen));
+    kl_screen_panel(&match.front.screen, false);
     close(fd);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
+#include "core_wrapper/abi/the_match.h"
 #include "core_wrapper/abi/keylock_api.h"
 #include "core_wrapper/match/wish.h"
 #include "tests/net/net_hitch.h"
@@ -71,11 +72,11 @@ static void a_wish_is_whole_or_none(void **state) {
     assert_non_null(strstr(err, "seats: expected"));
     assert_int_equal(api->join(nowhere, 1, err, sizeof err), -1);
     assert_non_null(strstr(err, "relay: expected"));
-    assert_int_equal(kl_wish_apply(&c, err, sizeof err), 0);
+    assert_int_equal(kl_wish_apply(&m->wish, &c, err, sizeof err), 0);
     assert_string_equal(c.host, "h");
     assert_int_equal(c.port, 7);
     assert_string_equal(c.room, "r");
-    kl_wish_forget();
+    kl_wish_forget(&m->wish);
 }
 
 /* ---- browsing ---- */
@@ -260,7 +261,7 @@ static void what_is_told_of_the_core_outlives_it(void **state) {
     assert_int_equal(keylock_api()->join(want, COUNT(want), err, sizeof err), 0);
     retro_set_environment(environment);
     assert_string_equal(told.valid_extensions, "probe|bin|nes");
-    kl_wish_forget();
+    kl_wish_forget(&m->wish);
     unsetenv("KEYLOCK_CORE");
 }
 

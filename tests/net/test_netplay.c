@@ -9,7 +9,9 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/netplay/channel.h"
 #include "core_wrapper/netplay/netplay.h"
-#include "core_wrapper/context/wrapper.h"
+#include "core_wrapper/match/match.h"
+
+static struct kl_match match;
 
 #define FP "wgythom7kfxgzawo3kes55npkd5ewttr"
 
@@ -37,13 +39,14 @@ static void send_packet(int flags, const void *buf, size_t len, uint16_t client)
 }
 
 static int begin(void **state) {
+    kl_match_init(&match);
     (void)state;
-    kl_netplay_close();
+    kl_netplay_close(&match.netplay);
     memset(&out, 0, sizeof out);
-    kl_w.front.environment = environment;
-    kl_w.config.host[0] = 0;
+    match.front.call.environment = environment;
+    match.config.host[0] = 0;
     has_interface = true;
-    return kl_netplay_offer() ? 0 : -1;
+    return kl_netplay_offer(&match.netplay) ? 0 : -1;
 }
 
 static void come(unsigned from, const struct kl_channel_packet *p) {
@@ -55,8 +58,8 @@ static void come(unsigned from, const struct kl_channel_packet *p) {
 
 /* No game is loaded: no room can be entered. */
 static void turn(void) {
-    struct kl_netplay_ask ask = kl_netplay_turn(kl_now_us());
-    if (ask.enters) kl_netplay_entered(false);
+    struct kl_netplay_ask ask = kl_netplay_turn(&match.netplay, kl_now_us());
+    if (ask.enters) kl_netplay_entered(&match.netplay, false);
 }
 
 static struct kl_channel_packet greeting(void) {
@@ -74,10 +77,10 @@ static struct kl_channel_packet ticket(const char *room) {
 
 static void old_frontends_have_none(void **state) {
     (void)state;
-    kl_netplay_close();
+    kl_netplay_close(&match.netplay);
     has_interface = false;
-    assert_false(kl_netplay_offer());
-    assert_false(kl_netplay_inner(&ours));
+    assert_false(kl_netplay_offer(&match.netplay));
+    assert_false(kl_netplay_inner(&match.netplay, &ours));
 }
 
 static void the_host_greets_back(void **state) {
@@ -194,7 +197,7 @@ static void a_guest_takes_none_from_a_stranger(void **state) {
     strcpy(no.text, "another version");
     ours.start(1, send_packet, NULL);
     come(0, &no); /* that may come first */
-    assert_string_equal(kl_w.error, "the host has no room for you: another version");
+    assert_string_equal(match.front.error, "the host has no room for you: another version");
 }
 
 /* ---- the match over the channel (59-netplay-tcp.sh has the rest) ---- */
@@ -213,7 +216,7 @@ static void nobody_is_carried_without_a_ticket_for_it(void **state) {
     come(2, &p);
     assert_int_equal(out.count, 3);
     turn();
-    kl_netplay_send();
+    kl_netplay_send(&match.netplay);
     assert_int_equal(out.count, 3);
 }
 
@@ -225,10 +228,10 @@ static void a_guest_that_is_not_carried_passes_it_over(void **state) {
     ours.start(1, send_packet, NULL);
     come(0, &hello);
     come(0, &p);
-    kl_netplay_send();
+    kl_netplay_send(&match.netplay);
     assert_int_equal(out.count, 0);
     come(0, &no); /* the host is heard all the same */
-    assert_string_equal(kl_w.error, "the host has no room for you: full");
+    assert_string_equal(match.front.error, "the host has no room for you: full");
 }
 
 static unsigned polled;
@@ -264,7 +267,7 @@ static void core_stop(void) {
 static void a_core_is_served_without_a_relay(void **state) {
     (void)state;
     struct kl_netpacket core = {.start = core_start, .receive = core_receive, .stop = core_stop};
-    assert_true(kl_netplay_inner(&core));
+    assert_true(kl_netplay_inner(&match.netplay, &core));
     ours.start(0, send_packet, NULL);
     assert_true(ours.connected(1));
     ours.receive("x", 1, 1);
@@ -275,13 +278,13 @@ static void a_core_is_served_without_a_relay(void **state) {
     assert_int_equal(core_heard, 1);
     assert_int_equal(core_stopped, 1);
     assert_int_equal(out.count, 0);
-    strcpy(kl_w.config.host, "relay.example.org");
+    strcpy(match.config.host, "relay.example.org");
     ours.start(0, send_packet, NULL);
     ours.receive("x", 1, 1);
     assert_int_equal(core_started, 1);
     assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
     core.receive = NULL; /* half of one */
-    assert_false(kl_netplay_inner(&core));
+    assert_false(kl_netplay_inner(&match.netplay, &core));
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, begin)

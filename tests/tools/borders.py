@@ -43,13 +43,13 @@ LAYERS = {
     "core_wrapper/start": NET + ["core_wrapper/world", "core_wrapper/core", "core_wrapper/profile"],
     "core_wrapper/screen": NET + ["core_wrapper/draw"],
     "core_wrapper/env": PURE_WRAPPER + ["net/engine"],
-    "core_wrapper/context": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/env"],
-    "core_wrapper/record": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/env", "core_wrapper/context"],
+    "core_wrapper/frontend": PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/env"],
+    "core_wrapper/record": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/env", "core_wrapper/frontend"],
     "core_wrapper/netplay": NET + RELAY + ["core_wrapper/words", "core_wrapper/start", "core_wrapper/screen", "core_wrapper/env",
-                                           "core_wrapper/context"],
-        "core_wrapper/match": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/context", "core_wrapper/record",
+                                           "core_wrapper/frontend"],
+        "core_wrapper/match": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/frontend", "core_wrapper/record",
                                                        "core_wrapper/netplay", "core_wrapper/env"],
-    "core_wrapper/abi": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/context", "core_wrapper/netplay", "core_wrapper/env",
+    "core_wrapper/abi": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/frontend", "core_wrapper/netplay", "core_wrapper/env",
                                               "core_wrapper/match"],
     "core_wrapper/tool/common": NET + PURE_WRAPPER,
     "core_wrapper/tool/headless": NET + PURE_WRAPPER + FACE + ["core_wrapper/tool/common"],
@@ -92,7 +92,7 @@ PURE = {  # folder: (functions that it may call, modules that are not pure)
     "net/client": (f"{PLAIN}|{SODIUM}", []),
     "net/session": (f"{PLAIN}|{SODIUM}|utf8proc_decompose|strspn", ["net/session/keys", "net/session/known"]),
 }
-STRUCTS = {"kl_wrapper": "core_wrapper/context/wrapper.h", "kl_lobby_room": "net/relay/lobby_room.h"}
+STRUCTS = {"kl_match": "core_wrapper/match/match.h", "kl_lobby_room": "net/relay/lobby_room.h"}
 CIRCLE = 6
 LIST = "tests/tools/exceptions.txt"
 failed = False

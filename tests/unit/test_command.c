@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core_wrapper/match/match.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/words/command_words.h"
 #include "tests/unit/unset_core.h"
+
+static struct kl_match match;
 
 static unsigned resets, saves, loads;
 static size_t state_size;
@@ -62,33 +65,34 @@ static unsigned images(void) {
 static int set_up(void **state) {
     (void)state;
     static const struct retro_variable options[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
-    kl_command_end();
-    memset(&kl_w, 0, sizeof kl_w);
-    kl_w.instance = -1;
-    kl_w.front.environment = front;
-    kl_w.emu.core.reset = reset;
-    kl_w.emu.core.serialize_size = serialize_size;
-    kl_w.emu.core.serialize = serialize;
-    kl_w.emu.core.unserialize = unserialize;
-    kl_w.emu.core.get_memory_data = no_memory;
-    kl_w.emu.core.get_memory_size = no_bytes;
-    kl_w.status.welcome.params =
+    kl_command_end(&match);
+    memset(&match, 0, sizeof match);
+    kl_match_init(&match);
+    match.control.socket = -1;
+    match.front.call.environment = front;
+    match.emu.core.reset = reset;
+    match.emu.core.serialize_size = serialize_size;
+    match.emu.core.serialize = serialize;
+    match.emu.core.unserialize = unserialize;
+    match.emu.core.get_memory_data = no_memory;
+    match.emu.core.get_memory_size = no_bytes;
+    match.status.welcome.params =
         (struct kl_params){.policy = KL_POLICY_BOUNDED, .clocked = true, .subframes = true};
-    kl_w.status.roster.count = 1;
-    kl_w.status.roster.member[0] = (struct kl_member){.client = 2, .seats = 1, .name = "ann"};
-    assert_true(kl_options_declare(&kl_w.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
-    kl_w.emu.options.updated = false;
+    match.status.roster.count = 1;
+    match.status.roster.member[0] = (struct kl_member){.client = 2, .seats = 1, .name = "ann"};
+    assert_true(kl_options_declare(&match.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
+    match.emu.options.updated = false;
     resets = saves = loads = 0;
     state_size = sizeof machine;
     refuses = false;
     shown[0] = disks[0] = 0;
-    kl_command_begin();
+    kl_command_begin(&match);
     return 0;
 }
 static int tear_down(void **state) {
     (void)state;
-    kl_command_end();
-    kl_options_free(&kl_w.emu.options);
+    kl_command_end(&match);
+    kl_options_free(&match.emu.options);
     return 0;
 }
 
@@ -99,7 +103,7 @@ static void obey(const char *words, uint32_t frame) {
     assert_int_equal(kl_words_parse(&w, words, err, sizeof err), 0);
     struct kl_command c = {.client = 2, .kind = w.order.kind, .len = w.order.len};
     memcpy(c.data, w.order.data, w.order.len);
-    kl_command_obey(&c, frame);
+    kl_command_obey(&match, &c, frame);
 }
 
 static void reset_is_the_cores(void **state) {
@@ -113,7 +117,7 @@ static void reset_is_the_cores(void **state) {
 static void back(uint32_t to, uint32_t frame) {
     struct kl_command c = {.client = 2, .kind = KL_COMMAND_LOAD, .len = KL_LOAD_BYTES};
     memcpy(c.data, &to, sizeof to); /* little-endian, as this machine */
-    kl_command_obey(&c, frame);
+    kl_command_obey(&match, &c, frame);
 }
 
 static void the_slot(void **state) {
@@ -143,7 +147,7 @@ static void the_slot(void **state) {
 static void what_a_core_never_set_is_saved_as_zeros(void **state) {
     (void)state;
     const uint8_t zeros[sizeof machine] = {0};
-    kl_w.emu.core.serialize = write_unset;
+    match.emu.core.serialize = write_unset;
     leave_on_the_stack(0x11);
     obey("save", 10);
     memset(machine, 2, sizeof machine);
@@ -171,7 +175,7 @@ static void a_core_that_cannot_save(void **state) {
     obey("save", 10);
     assert_int_equal(saves, 0);
     assert_non_null(strstr(shown, "no state saved: the core gave none"));
-    kl_command_begin(); /* a new game: an empty slot */
+    kl_command_begin(&match); /* a new game: an empty slot */
     back(10, 11);
     assert_int_equal(loads, 0);
 }
@@ -179,53 +183,53 @@ static void a_core_that_cannot_save(void **state) {
 static void options(void **state) {
     (void)state;
     obey("option speed=fast", 12);
-    assert_string_equal(kl_options_get(&kl_w.emu.options, "speed"), "fast");
-    assert_true(kl_w.emu.options.updated);
+    assert_string_equal(kl_options_get(&match.emu.options, "speed"), "fast");
+    assert_true(match.emu.options.updated);
     assert_string_equal(shown, "ann (1): option speed = fast");
-    kl_w.emu.options.updated = false;
+    match.emu.options.updated = false;
     obey("option speed=warp", 13);
-    assert_string_equal(kl_options_get(&kl_w.emu.options, "speed"), "fast");
+    assert_string_equal(kl_options_get(&match.emu.options, "speed"), "fast");
     obey("option colour=red", 14);
     assert_non_null(strstr(shown, "has no option"));
-    assert_false(kl_w.emu.options.updated);
+    assert_false(match.emu.options.updated);
 }
 
 static void a_disk_is_seen_to_be_out(void **state) {
     (void)state;
     obey("disk 2", 100);
     assert_string_equal(shown, "ann (1): no disk swapped: this core has no disks");
-    kl_w.emu.told.disk_control.set_eject_state = eject;
-    kl_w.emu.told.disk_control.set_image_index = insert;
-    kl_w.emu.told.disk_control.get_num_images = images;
+    match.emu.told.disk_control.set_eject_state = eject;
+    match.emu.told.disk_control.set_image_index = insert;
+    match.emu.told.disk_control.get_num_images = images;
     obey("disk 2", 100);
     assert_string_equal(disks, "o");
     for (uint32_t f = 101; f < 160; f++)
-        kl_command_pending(f);
+        kl_command_pending(&match, f);
     assert_string_equal(disks, "o");
     for (uint32_t f = 160; f < 300; f++)
-        kl_command_pending(f);
+        kl_command_pending(&match, f);
     assert_string_equal(disks, "o1c");
     obey("disk 0", 300);
-    kl_command_pending(400);
+    kl_command_pending(&match, 400);
     assert_string_equal(disks, "o1co3c"); /* the index past the last: no disk */
     obey("disk 9", 500);
-    kl_command_pending(600);
+    kl_command_pending(&match, 600);
     assert_string_equal(disks, "o1co3co3c");
 }
 
 static void swaps(void **state) {
     (void)state;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        assert_int_equal(kl_command_seat(s), s);
+        assert_int_equal(kl_command_seat(&match, s), s);
     obey("swap 1 2", 10);
-    assert_int_equal(kl_command_seat(0), 1);
-    assert_int_equal(kl_command_seat(1), 0);
+    assert_int_equal(kl_command_seat(&match, 0), 1);
+    assert_int_equal(kl_command_seat(&match, 1), 0);
     obey("swap 2 3", 11); /* whoever plays player 2 now, and player 3 */
-    assert_int_equal(kl_command_seat(0), 2);
-    assert_int_equal(kl_command_seat(1), 0);
-    assert_int_equal(kl_command_seat(2), 1);
-    kl_command_begin();
-    assert_int_equal(kl_command_seat(0), 0);
+    assert_int_equal(kl_command_seat(&match, 0), 2);
+    assert_int_equal(kl_command_seat(&match, 1), 0);
+    assert_int_equal(kl_command_seat(&match, 2), 1);
+    kl_command_begin(&match);
+    assert_int_equal(kl_command_seat(&match, 0), 0);
 }
 
 /* ---- giving ---- */
@@ -235,7 +239,7 @@ static char answer[300];
 static int fit(const char *words, struct kl_words *w) {
     answer[0] = 0;
     if (kl_words_parse(w, words, answer, sizeof answer) != 0) fail_msg("%s: %s", words, answer);
-    return kl_command_fit(w, answer, sizeof answer);
+    return kl_command_fit(&match, w, answer, sizeof answer);
 }
 static void taken(const char *words, unsigned a, unsigned b) {
     struct kl_words w;
@@ -257,26 +261,26 @@ static void four_here(void) {
         {.client = 5, .seats = 4, .name = "carl"},
         {.client = 3, .seats = 0, .name = "dora"},
         {.client = 4, .seats = 128, .state = KL_MEMBER_GONE, .name = "eve"}};
-    memcpy(kl_w.status.roster.member, here, sizeof here);
-    kl_w.status.roster.count = COUNT(here);
-    kl_w.status.welcome.client = 2;
+    memcpy(match.status.roster.member, here, sizeof here);
+    match.status.roster.count = COUNT(here);
+    match.status.welcome.client = 2;
 }
 
 /* Players name seats as they are played; the roster knows whose pads have which seat. */
 static void masks_go_back_to_pads(void **state) {
     (void)state;
-    assert_int_equal(kl_command_pads(0x05), 0x05);
+    assert_int_equal(kl_command_pads(&match, 0x05), 0x05);
     obey("swap 1 2", 10);
-    assert_int_equal(kl_command_pads(1), 2);
-    assert_int_equal(kl_command_pads(2), 1);
-    assert_int_equal(kl_command_pads(4), 4);
+    assert_int_equal(kl_command_pads(&match, 1), 2);
+    assert_int_equal(kl_command_pads(&match, 2), 1);
+    assert_int_equal(kl_command_pads(&match, 4), 4);
     obey("swap 2 3", 11); /* pads 1 2 3 play 3 1 2 */
-    assert_int_equal(kl_command_pads(1), 2);
-    assert_int_equal(kl_command_pads(2), 4);
-    assert_int_equal(kl_command_pads(4), 1);
-    assert_int_equal(kl_command_pads(0x83), 0x86);
-    kl_command_begin();
-    assert_int_equal(kl_command_pads(1), 1);
+    assert_int_equal(kl_command_pads(&match, 1), 2);
+    assert_int_equal(kl_command_pads(&match, 2), 4);
+    assert_int_equal(kl_command_pads(&match, 4), 1);
+    assert_int_equal(kl_command_pads(&match, 0x83), 0x86);
+    kl_command_begin(&match);
+    assert_int_equal(kl_command_pads(&match, 1), 1);
 }
 
 static void swaps_are_of_played_seats(void **state) {
@@ -298,12 +302,12 @@ static void a_seat_is_given_by_name(void **state) {
     obey("swap 3 6", 10); /* carl plays as player 6 */
     taken("give 1 carl", 0, 5);
     refused("give 6 carl", "carl is already player 6");
-    kl_w.status.roster.member[1].seats = 2 | 8; /* bob plays as 2 and 4 */
+    match.status.roster.member[1].seats = 2 | 8; /* bob plays as 2 and 4 */
     refused("give 4 bob", "bob is already player 4");
     taken("give 1 bob", 0, 1);
     refused("give 1 dora", "dora watches: only a player can get another seat");
     refused("give 1 eve", "nobody in this room is called \"eve\"");
-    kl_w.status.roster.member[0].host = false;
+    match.status.roster.member[0].host = false;
     refused("give 1 carl", "only the host of the room can do that");
 }
 
@@ -316,9 +320,9 @@ static void a_host_is_made_by_name_or_seat(void **state) {
     taken("host 2", 5, 0);
     refused("host 4", "nobody plays as player 4");
     refused("host 9", "nobody in this room is called \"9\"");
-    strcpy(kl_w.status.roster.member[3].name, "2"); /* a number is a number, not somebody's name */
+    strcpy(match.status.roster.member[3].name, "2"); /* a number is a number, not somebody's name */
     taken("host 2", 5, 0);
-    strcpy(kl_w.status.roster.member[3].name, "BOB");
+    strcpy(match.status.roster.member[3].name, "BOB");
     refused("kick Bob", "bob (3) and BOB (watches): give the number");
     taken("kick bob (3)", 0, 0);
     taken("kick bob (watches)", 3, 0);
@@ -328,16 +332,16 @@ static void what_is_not_said_stays(void **state) {
     (void)state;
     struct kl_words w;
     four_here();
-    kl_w.room.wait_budget_ms = 250;
-    kl_w.play.next_frame = 1000;
+    match.room.wait_budget_ms = 250;
+    match.play.next_frame = 1000;
     assert_int_equal(fit("spacing 4", &w), 0);
     assert_memory_equal(w.order.data, ((uint8_t[]){KL_POLICY_BOUNDED, 250, 0, 4}), 4);
-    kl_w.play.next_frame = 1010; /* the room has not done it yet */
+    match.play.next_frame = 1010; /* the room has not done it yet */
     assert_int_equal(fit("policy strict", &w), 0);
     assert_memory_equal(w.order.data, ((uint8_t[]){KL_POLICY_STRICT, 250, 0, 4}), 4);
     assert_int_equal(fit("budget 100", &w), 0);
     assert_memory_equal(w.order.data, ((uint8_t[]){KL_POLICY_STRICT, 100, 0, 4}), 4);
-    kl_w.play.next_frame = 2000; /* nor will it */
+    match.play.next_frame = 2000; /* nor will it */
     assert_int_equal(fit("spacing 0", &w), 0);
     assert_memory_equal(w.order.data, ((uint8_t[]){KL_POLICY_BOUNDED, 250, 0, 0}), 4);
 }
@@ -351,9 +355,9 @@ static void disks_step(void **state) {
     (void)state;
     four_here();
     refused("disk next", "this core has no disks to swap");
-    kl_w.emu.told.disk_control.get_num_images = images;
+    match.emu.told.disk_control.get_num_images = images;
     refused("disk next", "this core does not tell its disk: name a number");
-    kl_w.emu.told.disk_control.get_image_index = disk_in;
+    match.emu.told.disk_control.get_image_index = disk_in;
     in_now = 0;
     taken("disk next", 1, 0);
     taken("disk previous", 2, 0);
@@ -379,27 +383,27 @@ static void what_is_known_before(void **state) {
     refuses = true;
     obey("save", 70);
     refused("load", "this core could not save the state of frame 70");
-    kl_w.play.no_states = true; /* as the hashes found */
+    match.play.no_states = true; /* as the hashes found */
     refused("save", "this core has no savestates");
 }
 
 static void policies(void **state) {
     (void)state;
     obey("policy optimistic 300", 10);
-    assert_int_equal(kl_w.room.policy, KL_POLICY_OPTIMISTIC);
-    assert_int_equal(kl_w.room.wait_budget_ms, 300);
+    assert_int_equal(match.room.policy, KL_POLICY_OPTIMISTIC);
+    assert_int_equal(match.room.wait_budget_ms, 300);
     assert_string_equal(shown, "ann (1): policy optimistic, 300 ms");
     obey("policy strict", 11);
     assert_string_equal(shown, "ann (1): policy strict");
     obey("policy strict spacing 5", 12);
-    assert_int_equal(kl_w.room.spacing_fixed, 5);
+    assert_int_equal(match.room.spacing_fixed, 5);
     assert_string_equal(shown, "ann (1): policy strict, spacing 5");
     obey("policy bounded 100", 12);
     assert_string_equal(shown, "ann (1): policy bounded, 100 ms, spacing follows the link");
     obey("policy strict", 12);
-    kl_w.room.subframes = false; /* the relay passes over it there, so do we */
+    match.room.subframes = false; /* the relay passes over it there, so do we */
     obey("policy optimistic 300", 12);
-    assert_int_equal(kl_w.room.policy, KL_POLICY_STRICT);
+    assert_int_equal(match.room.policy, KL_POLICY_STRICT);
 }
 
 static void talk(void **state) {
@@ -407,22 +411,22 @@ static void talk(void **state) {
     obey("say hello", 9);
     assert_string_equal(shown, "ann (1): hello");
     struct kl_command c = {.client = KL_RELAY_CLIENT, .kind = KL_COMMAND_CHAT, .len = 3, .data = "a\nb"};
-    kl_command_obey(&c, 10);
+    kl_command_obey(&match, &c, 10);
     assert_string_equal(shown, "relay: a?b");
     c.client = 7;
-    kl_command_obey(&c, 11);
+    kl_command_obey(&match, &c, 11);
     assert_string_equal(shown, "client 7: a?b");
 }
 
 /* Before the game, and of things that others decide, there is an answer and nothing else. */
 static void not_now(void **state) {
     (void)state;
-    assert_int_equal(kl_command_do("reset", answer, sizeof answer), -1);
+    assert_int_equal(kl_command_do(&match, "reset", answer, sizeof answer), -1);
     assert_string_equal(answer, "the game has not begun");
-    assert_int_equal(kl_command_do("jump", answer, sizeof answer), -1);
+    assert_int_equal(kl_command_do(&match, "jump", answer, sizeof answer), -1);
     assert_non_null(strstr(answer, "expected"));
     struct kl_command c = {.client = 2, .kind = 200, .len = 3};
-    kl_command_obey(&c, 5); /* of a later version */
+    kl_command_obey(&match, &c, 5); /* of a later version */
     assert_string_equal(shown, "");
     assert_int_equal(resets, 0);
 }

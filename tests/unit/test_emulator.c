@@ -20,20 +20,17 @@ struct played {
 };
 static struct played ada, bob;
 
-static struct played *of(struct kl_emulator *e) {
-    return e == &ada.e ? &ada : &bob;
-}
-static void on_video(struct kl_emulator *e, const void *data, unsigned width, unsigned height, size_t pitch) {
+static void on_video(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch) {
     (void)data, (void)width, (void)height, (void)pitch;
-    of(e)->pictures++;
+    ((struct played *)ctx)->pictures++;
 }
-static void on_sound(struct kl_emulator *e, const int16_t *stereo, size_t frames) {
+static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
     (void)stereo;
-    of(e)->sounds += frames > 0;
+    ((struct played *)ctx)->sounds += frames > 0;
 }
 
 static void open_one(struct played *p, uint64_t epoch_s, uint16_t pads) {
-    static const struct kl_emulator_hooks hooks = {.video = on_video, .sound = on_sound};
+    const struct kl_emulator_hooks hooks = {.ctx = p, .video = on_video, .sound = on_sound};
     char err[512];
     memset(p, 0, sizeof *p);
     p->epoch_s = epoch_s;

@@ -213,7 +213,8 @@ static void forgotten(void **state) {
 }
 
 static unsigned filtered_port, filtered;
-static uint16_t without_l2(unsigned port, uint16_t buttons) {
+static uint16_t without_l2(void *ctx, unsigned port, uint16_t buttons) {
+    (void)ctx;
     filtered_port = port;
     filtered++;
     return buttons & (uint16_t) ~(1u << RETRO_DEVICE_ID_JOYPAD_L2);

@@ -7,8 +7,10 @@
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/draw/unifont.h"
-#include "core_wrapper/context/wrapper.h"
+#include "core_wrapper/match/match.h"
 #include "tests/unit/own_font.h"
+
+static struct kl_match match;
 
 #define WIDTH  160
 #define HEIGHT 144
@@ -62,18 +64,19 @@ static bool has_dots(unsigned left, unsigned top, unsigned width, unsigned heigh
 
 static int set_up(void **state) {
     (void)state;
-    memset(&kl_w, 0, sizeof kl_w);
-    kl_w.instance = -1;
-    kl_w.front.environment = front;
-    kl_w.emu.phase = KL_PHASE_PLAYING;
-    kl_w.status.phase = KL_STAY_PLAYING;
-    kl_w.status.welcome.seats = 1;
-    kl_w.status.roster.count = 2;
-    kl_w.status.roster.member[0] = (struct kl_member){.client = 0, .seats = 1, .name = "ann", .host = true};
-    kl_w.status.roster.member[1] = (struct kl_member){.client = 1, .seats = 2, .name = "bob"};
-    kl_w.emu.picture.format = RETRO_PIXEL_FORMAT_XRGB8888;
-    kl_overlay_reset();
-    kl_picture_init(&kl_w.emu.picture, true, WIDTH, HEIGHT);
+    memset(&match, 0, sizeof match);
+    kl_match_init(&match);
+    match.control.socket = -1;
+    match.front.call.environment = front;
+    match.emu.phase = KL_PHASE_PLAYING;
+    match.status.phase = KL_STAY_PLAYING;
+    match.status.welcome.seats = 1;
+    match.status.roster.count = 2;
+    match.status.roster.member[0] = (struct kl_member){.client = 0, .seats = 1, .name = "ann", .host = true};
+    match.status.roster.member[1] = (struct kl_member){.client = 1, .seats = 2, .name = "bob"};
+    match.emu.picture.format = RETRO_PIXEL_FORMAT_XRGB8888;
+    kl_overlay_reset(&match);
+    kl_picture_init(&match.emu.picture, true, WIDTH, HEIGHT);
     shown[0] = logged[0] = 0;
     for (unsigned i = 0; i < WIDTH * HEIGHT; i++)
         pixels[i] = COLOUR;
@@ -81,18 +84,18 @@ static int set_up(void **state) {
 }
 static int tear_down(void **state) {
     (void)state;
-    kl_screen_panel(false);
-    kl_picture_free(&kl_w.emu.picture);
+    kl_screen_panel(&match.front.screen, false);
+    kl_picture_free(&match.emu.picture);
     return 0;
 }
 
 static void frame(uint64_t now_us) {
-    kl_overlay_turn(now_us);
-    kl_picture_draw(&kl_w.emu.picture, pixels, WIDTH, HEIGHT, WIDTH * 4, video);
+    kl_overlay_turn(&match, now_us);
+    kl_picture_draw(&match.emu.picture, pixels, WIDTH, HEIGHT, WIDTH * 4, video);
 }
 static void stall(uint64_t now_us) {
-    kl_overlay_turn(now_us);
-    kl_picture_repeat(&kl_w.emu.picture, video);
+    kl_overlay_turn(&match, now_us);
+    kl_picture_repeat(&match.emu.picture, video);
 }
 
 static void the_panel_comes_over_the_last_picture_of_a_stall(void **state) {
@@ -103,16 +106,16 @@ static void the_panel_comes_over_the_last_picture_of_a_stall(void **state) {
     assert_null(given);
     memset(pixels, 0, sizeof pixels); /* the core's buffer is its own */
     last = 0;
-    kl_screen_panel(true);
+    kl_screen_panel(&match.front.screen, true);
     stall(1032000);
     assert_non_null(given);
     assert_int_equal(last, COLOUR);
 }
 
 static void away(uint64_t *now_us, unsigned frames, uint8_t seats) {
-    kl_w.status.lock.away = seats;
+    match.status.lock.away = seats;
     for (unsigned i = 0; i < frames; i++, *now_us += 16000)
-        kl_overlay_turn(*now_us);
+        kl_overlay_turn(&match, *now_us);
 }
 
 static void who_is_away_is_said_once(void **state) {
@@ -137,23 +140,23 @@ static void who_is_away_is_said_once(void **state) {
 static void a_desync_has_one_wording(void **state) {
     (void)state;
     char line[KL_PANEL_LINE], words[KL_PANEL_LINE + 1];
-    kl_w.status.desync = true;
-    kl_w.status.first_bad.frame = 1199;
-    kl_w.status.first_bad.minority = 2;
-    kl_overlay_desync(line);
+    match.status.desync = true;
+    match.status.first_bad.frame = 1199;
+    match.status.first_bad.minority = 2;
+    kl_overlay_desync(&match, line);
     assert_string_equal(line, "out of sync since frame 1199 (alone: bob (2))");
-    kl_overlay_turn(1000000);
+    kl_overlay_turn(&match, 1000000);
     snprintf(words, sizeof words, "%s\n", line);
     assert_string_equal(shown, words);
     shown[0] = 0;
     for (uint64_t now_us = 1016000; now_us < 9000000; now_us += 16000) { /* a pause does not hide it … */
-        kl_w.status.lock.paused = now_us > 2000000;
-        kl_overlay_turn(now_us);
+        match.status.lock.paused = now_us > 2000000;
+        kl_overlay_turn(&match, now_us);
     }
     assert_null(strstr(shown, "paused"));
     for (uint64_t now_us = 12000000; now_us < 14000000;
          now_us += 16000) /* … until it has been told for long */
-        kl_overlay_turn(now_us);
+        kl_overlay_turn(&match, now_us);
     assert_non_null(strstr(shown, "paused"));
 }
 
@@ -161,66 +164,66 @@ static void a_desync_has_one_wording(void **state) {
 static void a_lost_link_is_not_called_an_absence(void **state) {
     (void)state;
     uint64_t now_us = 1000000;
-    kl_w.status.roster.member[1].state = KL_MEMBER_AWAY;
+    match.status.roster.member[1].state = KL_MEMBER_AWAY;
     for (int i = 0; i < 20; i++, now_us += 16000)
-        kl_overlay_turn(now_us);
+        kl_overlay_turn(&match, now_us);
     assert_string_equal(shown, "bob (2) lost the connection, the seat is kept\n");
-    kl_w.status.roster.member[1].state = KL_MEMBER_PLAYING;
-    kl_overlay_turn(now_us);
-    kl_w.status.roster.member[1].state = KL_MEMBER_AWAY;
-    kl_overlay_turn(now_us += 16000);
+    match.status.roster.member[1].state = KL_MEMBER_PLAYING;
+    kl_overlay_turn(&match, now_us);
+    match.status.roster.member[1].state = KL_MEMBER_AWAY;
+    kl_overlay_turn(&match, now_us += 16000);
     assert_non_null(strstr(shown + 10, "bob (2) lost"));
 }
 
 /* Two lines on one another: the frontend's box over ours. */
 static void what_is_drawn_is_not_told_as_well(void **state) {
     (void)state;
-    kl_w.config.draw = true;
-    kl_w.status.desync = true;
-    kl_overlay_turn(1000000);
+    match.config.draw = true;
+    match.status.desync = true;
+    kl_overlay_turn(&match, 1000000);
     assert_string_equal(shown, "");
-    assert_non_null(strstr(kl_w.screen.state.text, "out of sync"));
-    kl_wrapper_fail("the core is gone");
+    assert_non_null(strstr(match.front.screen.state.text, "out of sync"));
+    kl_frontend_fail(&match.front, "the core is gone");
     assert_string_equal(shown, "");
-    kl_screen_last(&kl_w.screen, front, "the core is gone"); /* no picture comes any more */
+    kl_screen_last(&match.front.screen, front, "the core is gone"); /* no picture comes any more */
     assert_string_equal(shown, "the core is gone\n");
-    kl_w.emu.picture.hardware = true; /* nothing can be drawn */
-    kl_overlay_turn(1016000);
-    kl_wrapper_say(KL_SCREEN_INFO, 1000, "hello");
+    match.emu.picture.hardware = true; /* nothing can be drawn */
+    kl_overlay_turn(&match, 1016000);
+    kl_frontend_say(&match.front, KL_SCREEN_INFO, 1000, "hello");
     assert_string_equal(shown, "the core is gone\nhello\n");
 }
 
 /* Drawn news stand beside one another; the frontend's one place has a state only when no news stand. */
 static void news_and_states_do_not_cover_each_other(void **state) {
     (void)state;
-    kl_wrapper_say(KL_SCREEN_INFO, 60000, "hello");
-    kl_wrapper_say(KL_SCREEN_INFO, 60000, "ready?");
-    assert_string_equal(kl_w.screen.news[0].text, "ready?");
-    assert_string_equal(kl_w.screen.news[1].text, "hello");
-    kl_w.status.lock.paused = true;
-    kl_overlay_turn(1000000);
+    kl_frontend_say(&match.front, KL_SCREEN_INFO, 60000, "hello");
+    kl_frontend_say(&match.front, KL_SCREEN_INFO, 60000, "ready?");
+    assert_string_equal(match.front.screen.news[0].text, "ready?");
+    assert_string_equal(match.front.screen.news[1].text, "hello");
+    match.status.lock.paused = true;
+    kl_overlay_turn(&match, 1000000);
     assert_string_equal(shown, "hello\nready?\n");
-    assert_non_null(strstr(kl_w.screen.state.text, "paused"));
-    kl_w.screen.news[0].until_us = 0;
-    kl_overlay_turn(2000000);
+    assert_non_null(strstr(match.front.screen.state.text, "paused"));
+    match.front.screen.news[0].until_us = 0;
+    kl_overlay_turn(&match, 2000000);
     assert_non_null(strstr(shown, "paused"));
 }
 
 static void the_begin_says_who_plays_as_whom(void **state) {
     (void)state;
-    kl_w.status.welcome.client = 1;
-    kl_command_end(); /* nobody has swapped */
-    kl_overlay_begin();
+    match.status.welcome.client = 1;
+    kl_command_end(&match); /* nobody has swapped */
+    kl_overlay_begin(&match);
     assert_string_equal(shown, "you are player 2, ann is player 1\n");
 }
 
 static void a_line_in_another_script_is_drawn(void **state) {
     (void)state;
     const char *path = own_file(OWN_FONT, strlen(OWN_FONT));
-    snprintf(kl_w.config.font, sizeof kl_w.config.font, "%s", path);
-    kl_w.config.draw = true;
-    kl_command_obey(&(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"}, 7);
-    assert_int_equal(kl_w.screen.news[0].words, 9);
+    snprintf(match.config.font, sizeof match.config.font, "%s", path);
+    match.config.draw = true;
+    kl_command_obey(&match, &(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"}, 7);
+    assert_int_equal(match.front.screen.news[0].words, 9);
     frame(1000000);
     frame(1016000);
     assert_ptr_not_equal(given, pixels);
@@ -235,23 +238,23 @@ static void a_line_in_another_script_is_drawn(void **state) {
 /* The bytes before the words become fewer in the plain line; an option's value is nobody's words. */
 static void words_are_those_of_chat_alone(void **state) {
     (void)state;
-    kl_w.config.draw = true;
-    strcpy(kl_w.status.roster.member[1].name, "\xe2\x80\xae!");
-    kl_command_obey(&(struct kl_command){1, KL_COMMAND_CHAT, 2, "\xd0\xb0"}, 7);
-    assert_string_equal(kl_w.screen.news[0].text, "?! (2): \xd0\xb0");
-    assert_int_equal(kl_w.screen.news[0].words, 8);
-    kl_command_obey(&(struct kl_command){1, KL_COMMAND_OPTION, 4, "\xd0\xb0=x"}, 7);
-    assert_int_equal(kl_w.screen.news[0].words, 0);
+    match.config.draw = true;
+    strcpy(match.status.roster.member[1].name, "\xe2\x80\xae!");
+    kl_command_obey(&match, &(struct kl_command){1, KL_COMMAND_CHAT, 2, "\xd0\xb0"}, 7);
+    assert_string_equal(match.front.screen.news[0].text, "?! (2): \xd0\xb0");
+    assert_int_equal(match.front.screen.news[0].words, 8);
+    kl_command_obey(&match, &(struct kl_command){1, KL_COMMAND_OPTION, 4, "\xd0\xb0=x"}, 7);
+    assert_int_equal(match.front.screen.news[0].words, 0);
 }
 
 static void a_font_that_is_not_there_is_told_once(void **state) {
     (void)state;
-    strcpy(kl_w.config.font, "/tmp/keylock-there-is-no-such-font");
-    kl_w.config.draw = true;
+    strcpy(match.config.font, "/tmp/keylock-there-is-no-such-font");
+    match.config.draw = true;
     frame(1000000);
     assert_null(strstr(logged, "font"));
     for (uint64_t now_us = 1016000; now_us < 1200000; now_us += 16000) {
-        kl_command_obey(&(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"}, 7);
+        kl_command_obey(&match, &(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"}, 7);
         frame(now_us);
     }
     const char *told =

@@ -23,7 +23,8 @@ static void front(const void *data, unsigned width, unsigned height, size_t pitc
     got.first = data && data != RETRO_HW_FRAME_BUFFER_VALID ? *(const uint32_t *)data : 0;
 }
 
-static void mark(const struct kl_canvas *c) {
+static void mark(void *ctx, const struct kl_canvas *c) {
+    (void)ctx;
     ((uint32_t *)(void *)c->pixels)[0] += 1000;
 }
 

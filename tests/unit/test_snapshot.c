@@ -37,7 +37,10 @@ static void join_held(struct kl_thread *t) {
 }
 #define kl_thread_start start_held
 #define kl_thread_join  join_held
+#include "core_wrapper/match/match.h"
 #include "core_wrapper/match/snapshot.c"
+
+static struct kl_match match;
 
 static struct kl_link *l;
 static uint8_t machine[512];
@@ -67,25 +70,26 @@ static bool front(unsigned cmd, void *data) {
 
 static int set_up(void **state) {
     (void)state;
-    kl_world_release(kl_w.emu.world);
-    memset(&kl_w, 0, sizeof kl_w);
-    kl_w.emu.world = kl_world_take();
+    kl_world_release(match.emu.world);
+    memset(&match, 0, sizeof match);
+    kl_match_init(&match);
+    match.emu.world = kl_world_take();
     l = calloc(1, sizeof *l);
     if (!l || sodium_init() < 0) return -1;
     l->kick_fd = -1;
     l->stay.status.phase = KL_STAY_PLAYING;
     l->stay.heap = (struct kl_heap){malloc, free};
     kl_history_init(&l->stay.past, 0, 0);
-    kl_w.link = l;
-    kl_w.instance = -1;
-    kl_w.front.environment = front;
-    kl_w.emu.core = (struct kl_core){.serialize_size = serialize_size,
-                                     .serialize = serialize,
-                                     .unserialize = unserialize,
-                                     .reset = reset,
-                                     .run = run};
-    kl_command_end();
-    kl_world_start(kl_w.emu.world, 1, 60000000);
+    match.link = l;
+    match.control.socket = -1;
+    match.front.call.environment = front;
+    match.emu.core = (struct kl_core){.serialize_size = serialize_size,
+                                      .serialize = serialize,
+                                      .unserialize = unserialize,
+                                      .reset = reset,
+                                      .run = run};
+    kl_command_end(&match);
+    kl_world_start(match.emu.world, 1, 60000000);
     memset(machine, 1, sizeof machine);
     resets = loads = runs = waits = 0;
     held_back = false;
@@ -93,9 +97,9 @@ static int set_up(void **state) {
 }
 static int tear_down(void **state) {
     (void)state;
-    kl_snapshot_clear();
+    kl_snapshot_clear(&match);
     kl_stay_free(&l->stay);
-    kl_w.link = NULL;
+    match.link = NULL;
     free(l);
     return 0;
 }
@@ -110,38 +114,38 @@ static bool said(uint32_t keyframe) {
 static void the_game_waits_for_no_thread(void **unused) {
     (void)unused;
     uint8_t hash[KL_SNAPSHOT_HASH];
-    kl_snapshot_take(10);
-    kl_snapshot_turn();
+    kl_snapshot_take(&match, 10);
+    kl_snapshot_turn(&match);
     assert_true(held_back); /* it is being hashed */
     machine[7] = 99;
-    kl_snapshot_take(20);
+    kl_snapshot_take(&match, 20);
     assert_int_equal(waits, 0);
     run_thread();
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
     assert_false(said(10)); /* nobody asks any more */
     run_thread();
-    kl_snapshot_turn();
-    crypto_generichash(hash, sizeof hash, own.bytes, own.len, NULL, 0);
+    kl_snapshot_turn(&match);
+    crypto_generichash(hash, sizeof hash, match.snapshots.own.bytes, match.snapshots.own.len, NULL, 0);
     assert_true(said(20));
     assert_memory_equal(l->stay.shot.state.hash, hash, sizeof hash);
     kl_stay_take_ask(&l->stay, &(struct kl_ask){.keyframe = 20});
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
     assert_true(held_back); /* it is being packed */
-    kl_snapshot_take(30);
+    kl_snapshot_take(&match, 30);
     assert_int_equal(waits, 0);
     run_thread();
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
     assert_null(l->stay.shot.given); /* what was asked for is not what it is now */
     run_thread();
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
     assert_true(said(30));
 }
 
 static void take_and_say(uint32_t frame) {
-    kl_snapshot_take(frame);
-    kl_snapshot_turn();
+    kl_snapshot_take(&match, frame);
+    kl_snapshot_turn(&match);
     run_thread();
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
     assert_true(said(frame));
 }
 
@@ -149,9 +153,9 @@ static void take_and_say(uint32_t frame) {
 static bool given_for(const struct kl_ask *a) {
     struct kl_stay_shot *s = &l->stay.shot;
     kl_stay_take_ask(&l->stay, a);
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
     run_thread();
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
     assert_non_null(s->given);
     assert_int_equal(s->given_keyframe, a->keyframe);
     return s->given_based;
@@ -164,15 +168,15 @@ static void what_differs_is_given(void **unused) {
     struct kl_stay_shot *s = &l->stay.shot;
     static uint8_t first[4096], packed[4096], whole[4096];
     take_and_say(10);
-    memcpy(first, own.bytes, own.len);
-    size_t first_len = own.len;
+    memcpy(first, match.snapshots.own.bytes, match.snapshots.own.len);
+    size_t first_len = match.snapshots.own.len;
     memcpy(a.hash, s->state.hash, sizeof a.hash);
     machine[7] = 99;
     take_and_say(20);
     assert_true(given_for(&a));
     size_t packed_len = ZSTD_compress(packed, sizeof packed, first, first_len, 1);
     struct kl_rebase *u = kl_rebase_begin(packed, (uint32_t)packed_len, (uint32_t)first_len,
-                                          (uint32_t)own.len, whole, sizeof whole);
+                                          (uint32_t)match.snapshots.own.len, whole, sizeof whole);
     while (kl_rebase_step(u, s->given, s->given_len))
         ;
     assert_true(kl_rebase_good(u, s->given_len, s->state.hash) > 0);
@@ -198,12 +202,12 @@ static void the_base_stays_while_it_is_used(void **unused) {
     memcpy(a.hash, l->stay.shot.state.hash, sizeof a.hash);
     take_and_say(20);
     kl_stay_take_ask(&l->stay, &a);
-    kl_snapshot_turn();
-    assert_true(held_back && job.base);
-    kl_snapshot_take(30);
-    kl_snapshot_take(40);
+    kl_snapshot_turn(&match);
+    assert_true(held_back && match.snapshots.job.base);
+    kl_snapshot_take(&match, 30);
+    kl_snapshot_take(&match, 40);
     run_thread(); /* the sanitizers see what it reads */
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
     assert_null(l->stay.shot.given);
 }
 
@@ -226,19 +230,20 @@ static void snapshot_comes(void) {
     struct kl_stay_shot *s = &l->stay.shot;
     size_t packed_len;
     memset(machine, 55, sizeof machine);
-    kl_snapshot_take(5);
-    s->offer = (struct kl_offer){.keyframe = 5, .interval = 1, .bytes = (uint32_t)own.len};
-    crypto_generichash(s->offer.hash, sizeof s->offer.hash, own.bytes, own.len, NULL, 0);
-    s->coming = kl_snapshot_pack(own.bytes, own.len, &packed_len);
+    kl_snapshot_take(&match, 5);
+    s->offer = (struct kl_offer){.keyframe = 5, .interval = 1, .bytes = (uint32_t)match.snapshots.own.len};
+    crypto_generichash(s->offer.hash, sizeof s->offer.hash, match.snapshots.own.bytes,
+                       match.snapshots.own.len, NULL, 0);
+    s->coming = kl_snapshot_pack(match.snapshots.own.bytes, match.snapshots.own.len, &packed_len);
     s->offer.packed = s->have = (uint32_t)packed_len;
-    kl_snapshot_clear();
+    kl_snapshot_clear(&match);
     memset(machine, 1, sizeof machine);
 }
 
 static void load_what_has_come(void) {
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
     run_thread();
-    kl_snapshot_turn();
+    kl_snapshot_turn(&match);
 }
 
 /* Who is behind gets the state of the frame that it runs next: with what comes before it done. That frame is
@@ -247,21 +252,21 @@ static void commands_before_it_are_obeyed_once(void **unused) {
     (void)unused;
     for (uint32_t n = 0; n < 5; n++)
         take_frame(n);
-    kl_w.play.next_frame = 5;
+    match.play.next_frame = 5;
     snapshot_comes();
     load_what_has_come();
     assert_int_equal(loads, 0);
-    assert_true(kl_snapshot_busy());
-    assert_false(kl_snapshot_rerun(kl_now_us()));
+    assert_true(kl_snapshot_busy(&match));
+    assert_false(kl_snapshot_rerun(&match, kl_now_us()));
     take_frame(5); /* and it is run */
-    kl_w.play.next_frame = 6;
-    kl_snapshot_turn();
+    match.play.next_frame = 6;
+    kl_snapshot_turn(&match);
     assert_true(loads > 0);
-    assert_true(kl_snapshot_rerun(kl_now_us()));
+    assert_true(kl_snapshot_rerun(&match, kl_now_us()));
     assert_int_equal(resets, 1); /* the one behind */
     assert_int_equal(runs, 1);
     assert_int_equal(machine[0], 55);
-    assert_false(kl_snapshot_busy());
+    assert_false(kl_snapshot_busy(&match));
     assert_true(l->stay.shot.healed_wanted);
     assert_int_equal(l->stay.shot.healed.keyframe, 5);
     assert_int_equal(l->stay.shot.healed.next, 6);

@@ -1,0 +1,10 @@
+#include "core_wrapper/match/match.h"
+
+void kl_match_init(struct kl_match *m) {
+    m->control.socket = -1;
+    m->join.seat.lock.handle = -1;
+    for (uint8_t s = 0; s < KL_MAX_SEATS; s++)
+        m->command.plays[s] = s;
+    kl_netplay_init(&m->netplay, &m->front, &m->config, &m->link, &m->status, &m->emu);
+    kl_record_init(&m->record, &m->front, &m->emu, &m->config, &m->status);
+}
