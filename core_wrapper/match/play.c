@@ -90,11 +90,11 @@ static void give_keys(struct kl_match *m, const struct kl_frame *f) {
 }
 
 /* The first of our pads, in the seat that it plays. */
-static void note_press(struct kl_match *m, const struct kl_frame *f) {
+static void note_press(struct kl_match *m, const struct kl_frame *f, uint64_t now_us) {
     unsigned seats = m->status.welcome.seats;
     if (seats)
         kl_press_frame(&m->play.press, f->in[kl_command_seat(m, (unsigned)__builtin_ctz(seats))].joypad,
-                       kl_now_us());
+                       now_us);
 }
 
 static void run_core(struct kl_match *m, const struct kl_frame *f, bool hidden) {
@@ -112,8 +112,9 @@ static void run_core(struct kl_match *m, const struct kl_frame *f, bool hidden) 
     m->play.hidden = m->emu.unseen = false;
 }
 
-static void run_frame(struct kl_match *m, const struct kl_frame *f, bool hidden) {
-    uint64_t from_us = kl_now_us();
+/* One frame: the hash of the state before it, the room's commands, the core. from_us: now. Gives the time at
+ * its end. */
+static uint64_t run_frame(struct kl_match *m, const struct kl_frame *f, bool hidden, uint64_t from_us) {
     bool begun_here =
         m->play.from && f->number == m->play.from; /* hashed and partly obeyed before the snapshot */
     if ((f->flags & KL_FRAME_HASH) && !begun_here) {
@@ -126,8 +127,10 @@ static void run_frame(struct kl_match *m, const struct kl_frame *f, bool hidden)
     m->play.next_frame = f->number;
     run_core(m, f, hidden);
     m->play.next_frame = f->number + 1;
-    note_press(m, f);
-    kl_pace_cost(&m->play.pace, hidden, (double)(kl_now_us() - from_us));
+    uint64_t end_us = kl_now_us();
+    note_press(m, f, end_us);
+    kl_pace_cost(&m->play.pace, hidden, (double)(end_us - from_us));
+    return end_us;
 }
 
 /* Everything that leaves a trace in the core is done as it was the first time. */
@@ -165,13 +168,13 @@ static void poll_frontend(struct kl_match *m, unsigned seats) {
 }
 
 /* A runner is polled for each sample, so that its script goes by samples; a frontend once a call. */
-static void give_samples(struct kl_match *m, uint32_t count) {
+static void give_samples(struct kl_match *m, uint32_t count, uint64_t now_us) {
     struct kl_input in[KL_MAX_SEATS] = {0}; /* the relay may give us more seats at any time */
     for (uint32_t i = 0; i < count; i++) {
         if (m->emu.runner) poll_frontend(m, m->own_seats);
         kl_latch_sample(&m->emu.latch, in, m->own_seats);
-        if (m->own_seats) kl_press_sample(&m->play.press, in[0].joypad, kl_now_us());
-        if (kl_link_sample(m->link, in, kl_now_us()) != 0) return;
+        if (m->own_seats) kl_press_sample(&m->play.press, in[0].joypad, now_us);
+        if (kl_link_sample(m->link, in, now_us) != 0) return;
         m->play.stats.next_sample++;
     }
 }
@@ -181,24 +184,25 @@ static bool clocked(struct kl_match *m) {
 }
 
 /* Time is up: one more frame, and that one is seen. */
-static bool time_is_up(struct kl_match *m, uint64_t from_us) {
-    double spent_us = (double)(kl_now_us() - from_us);
+static bool time_is_up(struct kl_match *m, double spent_us) {
     if (clocked(m)) return kl_pace_last(&m->play.pace, spent_us);
     return spent_us + 2 * m->play.pace.shown_us > BUDGET_US;
 }
 
-/* Without a clock a frontend hears the last frame of a call, and a runner everything. */
-static uint32_t run_planned(struct kl_match *m, uint32_t runs, uint64_t from_us) {
+/* Without a clock a frontend hears the last frame of a call, and a runner everything. from_us: now; end_us:
+ * gets the time at the end. Gives the number of frames run. */
+static uint32_t run_planned(struct kl_match *m, uint32_t runs, uint64_t from_us, uint64_t *end_us) {
     struct kl_frame f;
     uint32_t done = 0;
     bool last = false;
+    *end_us = from_us;
     kl_audio_mute(&m->emu.audio, m->play.pace.mode == KL_PACE_FLAT_OUT && runs >= MUTE_FROM);
     while (!last && done < runs && kl_link_take(m->link, &f)) {
-        last = done + 1 == runs || time_is_up(m, from_us);
+        last = done + 1 == runs || time_is_up(m, (double)(*end_us - from_us));
         if (!clocked(m) && !m->emu.runner) kl_audio_drop(&m->emu.audio);
         if (done == 0) m->play.report.first = f.number;
         m->play.report.last = f.number;
-        run_frame(m, &f, !last);
+        *end_us = run_frame(m, &f, !last, *end_us);
         done++;
     }
     if (done && !last)
@@ -219,16 +223,16 @@ static void note_stall(struct kl_match *m, bool stalled, bool ran, uint64_t now_
     if (ran) m->play.stall_since_us = 0;
 }
 
-static void show_again(struct kl_match *m) {
+static void show_again(struct kl_match *m, uint64_t now_us) {
     kl_picture_repeat(&m->emu.picture, m->front.call.video);
-    if (m->link && kl_now_us() - m->play.last_end_us < AT_ONCE_US) kl_link_wait(m->link, BREATH_US);
+    if (m->link && now_us - m->play.last_end_us < AT_ONCE_US) kl_link_wait(m->link, BREATH_US);
 }
 
-static void give_sound(struct kl_match *m, uint32_t runs) {
+static void give_sound(struct kl_match *m, uint32_t runs, uint64_t now_us) {
     if (!clocked(m) && runs)
         kl_audio_pass(&m->emu.audio, m->front.call.audio_batch);
     else if (clocked(m))
-        kl_audio_call(&m->emu.audio, runs, kl_now_us(), m->play.pace.interval_us, m->front.call.audio_batch);
+        kl_audio_call(&m->emu.audio, runs, now_us, m->play.pace.interval_us, m->front.call.audio_batch);
 }
 
 /* While missed frames still arrive, the backlog grows even on the fastest machine. */
@@ -260,51 +264,53 @@ static uint32_t most_runs(struct kl_match *m, uint64_t now_us) {
         m, kl_pace_most(&m->play.pace, s->next_closed - s->next_run, awaited ? s->spacing : 0, now_us));
 }
 
-/* The plan of this call, its samples given. Without a clock there is nothing to show in the meantime: wait.
- */
-static struct kl_plan plan_turn(struct kl_match *m, uint64_t now_us) {
-    uint32_t most = most_runs(m, now_us);
-    struct kl_plan plan = kl_link_plan(m->link, now_us, most);
+/* The plan of this call, its samples given. Without a clock there is nothing to show in the meantime: wait,
+ * until a later now_us. */
+static struct kl_plan plan_turn(struct kl_match *m, uint64_t *now_us) {
+    uint32_t most = most_runs(m, *now_us);
+    struct kl_plan plan = kl_link_plan(m->link, *now_us, most);
     if (clocked(m) && kl_pace_due(&m->play.pace, plan.due))
-        plan = kl_link_plan(m->link, now_us, most_runs(m, now_us));
-    give_samples(m, plan.samples);
+        plan = kl_link_plan(m->link, *now_us, most_runs(m, *now_us));
+    give_samples(m, plan.samples, *now_us);
     if (plan.runs || clocked(m)) return plan;
     kl_link_wait(m->link, KLW_RUN_WAIT_US);
-    plan = kl_link_plan(m->link, kl_now_us(), most);
-    give_samples(m, plan.samples);
+    *now_us = kl_now_us();
+    plan = kl_link_plan(m->link, *now_us, most);
+    give_samples(m, plan.samples, *now_us);
     return plan;
 }
 
 /* Nothing new is run in this call. */
 static void rest(struct kl_match *m, uint64_t from_us) {
-    give_sound(m, 0);
-    show_again(m);
+    give_sound(m, 0, from_us);
+    show_again(m, from_us);
     refresh_memory(m, from_us);
     m->play.report.run = 0;
     m->play.last_end_us = kl_now_us();
 }
 
-void kl_play_turn(struct kl_match *m) {
-    uint64_t from_us = kl_now_us();
+/* Poll, sample, take and run frames with their hashes (run_frame()), show, give sound. */
+void kl_play_turn(struct kl_match *m, uint64_t from_us) {
+    uint64_t now_us = from_us, end_us;
     if (!m->emu.runner) poll_frontend(m, m->own_seats);
     bool again = kl_snapshot_rerun(m, from_us);
     if (up_to_limit(m, 1) == 0) {
         kl_snapshot_turn(m);
-        kl_play_idle(m);
+        kl_play_idle(m, from_us);
         return;
     }
     kl_pace_call(&m->play.pace, from_us);
     if (again || m->status.begins) { /* or the state to begin with is on its way */
-        give_samples(m, kl_link_plan(m->link, from_us, 0).samples);
+        give_samples(m, kl_link_plan(m->link, from_us, 0).samples, from_us);
         if (!again) kl_snapshot_turn(m);
         rest(m, from_us);
         return;
     }
-    struct kl_plan plan = plan_turn(m, from_us);
-    uint32_t done = run_planned(m, plan.runs, from_us);
+    struct kl_plan plan = plan_turn(m, &now_us);
+    uint32_t done = run_planned(m, plan.runs, now_us, &end_us);
     note_stall(m, plan.stalled && !done, done > 0, from_us);
-    give_sound(m, done);
-    if (!done) show_again(m);
+    give_sound(m, done, end_us);
+    if (!done) show_again(m, end_us);
     kl_slot_turn(m);
     kl_snapshot_turn(m);
     refresh_memory(m, from_us);
@@ -321,16 +327,16 @@ void kl_play_rate(struct kl_match *m, double fps) {
         kl_link_rate(m->link, kl_emulator_fps_uhz(fps));
 }
 
-void kl_play_idle(struct kl_match *m) {
+void kl_play_idle(struct kl_match *m, uint64_t now_us) {
     bool hurried = m->emu.runner && !m->config.params.clocked;
     if (!m->emu.runner) poll_frontend(m, 0);
     kl_latch_forget(&m->emu.latch);
     if (hurried && m->link) kl_link_wait(m->link, KLW_RUN_WAIT_US);
     if (!hurried) {
-        kl_pace_call(&m->play.pace, kl_now_us());
-        kl_audio_call(&m->emu.audio, 0, kl_now_us(), m->play.pace.interval_us, m->front.call.audio_batch);
+        kl_pace_call(&m->play.pace, now_us);
+        kl_audio_call(&m->emu.audio, 0, now_us, m->play.pace.interval_us, m->front.call.audio_batch);
     }
-    show_again(m);
+    show_again(m, now_us);
     m->play.report.run = 0;
     m->play.last_end_us = kl_now_us();
 }
@@ -350,10 +356,10 @@ static void begin_free(struct kl_match *m) {
     kl_memory_give_saves(&m->emu.memory, &m->emu.core);
 }
 
-void kl_play_local(struct kl_match *m, bool still) {
+void kl_play_local(struct kl_match *m, bool still, uint64_t now_us) {
     if (m->emu.phase == KL_PHASE_FREE && m->free.begins) begin_free(m);
     if (m->emu.phase == KL_PHASE_FREE && m->play.next_frame >= STILL_FRAMES && still) {
-        kl_play_idle(m);
+        kl_play_idle(m, now_us);
         return;
     }
     struct kl_frame f = {.number = m->play.next_frame};
@@ -364,11 +370,11 @@ void kl_play_local(struct kl_match *m, bool still) {
     kl_latch_sample(&m->emu.latch, in, seats);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (mask >> s & 1) f.in[kl_command_seat(m, s)] = in[k++]; /* the others' are zero: neutral */
-    kl_pace_call(&m->play.pace, kl_now_us());
-    run_frame(m, &f, false);
+    kl_pace_call(&m->play.pace, now_us);
+    now_us = run_frame(m, &f, false, now_us);
     if (m->free.own_saves) kl_memory_take_saves(&m->emu.memory, &m->emu.core); /* the frontend's to write */
-    kl_audio_call(&m->emu.audio, 1, kl_now_us(), m->play.pace.interval_us, m->front.call.audio_batch);
-    refresh_memory(m, kl_now_us());
+    kl_audio_call(&m->emu.audio, 1, now_us, m->play.pace.interval_us, m->front.call.audio_batch);
+    refresh_memory(m, now_us);
 }
 
 void kl_play_begin(struct kl_match *m) {

@@ -29,10 +29,10 @@ void kl_play_warm_up(struct kl_match *m);
 /* The core has changed its rate, in the frame that is running: schedule and pace follow. */
 void kl_play_rate(struct kl_match *m, double fps);
 /* One call of retro_run while the lock runs, while we play on alone, and while nothing runs. */
-void kl_play_turn(struct kl_match *m);
+void kl_play_turn(struct kl_match *m, uint64_t now_us);
 /* also while the core is the player's own; still: it waits once it has drawn its first picture */
-void kl_play_local(struct kl_match *m, bool still);
-void kl_play_idle(struct kl_match *m);
+void kl_play_local(struct kl_match *m, bool still, uint64_t now_us);
+void kl_play_idle(struct kl_match *m, uint64_t now_us);
 
 enum kl_play_from {
     KL_PLAY_ON,      /* the core has run the frame before */

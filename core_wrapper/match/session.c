@@ -311,22 +311,27 @@ static void follow_netplay(struct kl_match *m, uint64_t now_us) {
         kl_netplay_entered(&m->netplay, kl_choice_netplay(m, to->host, to->port, to->fingerprint, to->room));
 }
 
+/* Before the frame: the link's news, and the player's other ways into and out of a room. */
+static void beside(struct kl_match *m, uint64_t now_us) {
+    if (m->link) kl_session_update(m);
+    kl_choice_turn(m, now_us);
+    follow_netplay(m, now_us);
+    kl_control_turn(m, now_us);
+    kl_overlay_turn(m, now_us);
+}
+
 void kl_session_run(struct kl_match *m) {
     uint64_t from_us = kl_now_us();
     m->play.report.event[0] = 0;
-    if (m->link) kl_session_update(m);
-    kl_choice_turn(m, from_us);
-    follow_netplay(m, from_us);
-    kl_control_turn(m, from_us);
-    kl_overlay_turn(m, from_us);
+    beside(m, from_us);
     switch (m->emu.phase) {
-    case KL_PHASE_PLAYING: kl_play_turn(m); break;
+    case KL_PHASE_PLAYING: kl_play_turn(m, from_us); break;
     case KL_PHASE_FREE:
-    case KL_PHASE_LOCAL: kl_play_local(m, kl_choice_still(m)); break;
+    case KL_PHASE_LOCAL: kl_play_local(m, kl_choice_still(m), from_us); break;
     case KL_PHASE_IDLE:
     case KL_PHASE_WAITING:
     case KL_PHASE_READY:
-    case KL_PHASE_DEAD: kl_play_idle(m); break;
+    case KL_PHASE_DEAD: kl_play_idle(m, from_us); break;
     }
     kl_netplay_send(&m->netplay);
     kl_record_turn(&m->record, from_us, &m->play.report);
