@@ -53,6 +53,7 @@ struct kl_room_client {
     uint32_t stamp;       /* its newest time stamp */
     uint64_t heard_at_us; /* arrival of that time stamp */
     uint64_t last_send_us;
+    uint8_t unheard;       /* UPDATEs that no CTRL has made up for */
     bool owed;             /* an UPDATE is due at once */
     uint32_t cursor;       /* within a burst: next frame to send; UINT32_MAX: no burst under way */
     uint8_t burst;         /* datagrams sent in it */

@@ -11,6 +11,9 @@
 #define BURST_RTTS     2 /* a burst without an answer is repeated after so many RTTs and BURST_AGAIN_US */
 #define BURST_AGAIN_US 100000
 #define NO_BURST       UINT32_MAX
+#define EACH_CTRL      8      /* UPDATEs that a CTRL makes up for; an honest client gets three at most */
+#define UNHEARD_MAX    128    /* UPDATEs ahead of that, two seconds' worth. Then ... */
+#define UNHEARD_US     100000 /* ... one each so often, without frames, until CTRL comes */
 
 /* --- CTRL in ---------------------------------------------------------------------------------------------
  */
@@ -124,6 +127,7 @@ static void keep_times(struct kl_room_client *c, const struct kl_ctrl *m, uint64
     bool true_echo = m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT;
     if (m->has_echo) kl_rtt_sample(&c->rtt, trip_us > m->hold_us ? trip_us - m->hold_us : 0);
     if (true_echo && (c->trip_us == 0 || trip_us < c->trip_us)) c->trip_us = trip_us;
+    c->unheard = c->unheard > EACH_CTRL ? (uint8_t)(c->unheard - EACH_CTRL) : 0;
     if (c->heard && (int32_t)(m->stamp - c->stamp) < 0) return;
     c->heard = true;
     c->stamp = m->stamp;
@@ -188,9 +192,16 @@ static uint64_t timer_us(const struct kl_room *r, const struct kl_room_client *c
     return (uint64_t)(kl_room_period_us(r) * (half_steps ? HALF_STEP : TIMER_FRAMES));
 }
 
-static bool due(const struct kl_room *r, const struct kl_room_client *c, uint64_t now_us) {
-    if (c->owed || c->cursor != NO_BURST) return true;
-    return r->started && now_us >= c->last_send_us + timer_us(r, c);
+/* Much would go to it for nothing. */
+static bool is_unheard(const struct kl_room_client *c) {
+    return c->unheard >= UNHEARD_MAX;
+}
+
+/* UINT64_MAX: never. */
+static uint64_t send_at(const struct kl_room *r, const struct kl_room_client *c) {
+    if (is_unheard(c)) return c->last_send_us + UNHEARD_US;
+    if (c->owed || c->cursor != NO_BURST) return 0;
+    return r->started ? c->last_send_us + timer_us(r, c) : UINT64_MAX;
 }
 
 uint64_t kl_room_send_at(const struct kl_room *r) {
@@ -198,8 +209,7 @@ uint64_t kl_room_send_at(const struct kl_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_room_client *c = &r->client[i];
         if (!c->present || c->link == KL_LINK_CUT) continue;
-        if (c->owed || c->cursor != NO_BURST) return 0;
-        if (r->started && c->last_send_us + timer_us(r, c) < at) at = c->last_send_us + timer_us(r, c);
+        if (send_at(r, c) < at) at = send_at(r, c);
     }
     return at;
 }
@@ -250,7 +260,7 @@ static void note_sent(struct kl_room_client *c, uint32_t stamp, uint32_t end) {
 size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return 0;
     struct kl_room_client *c = &r->client[client];
-    if (c->link == KL_LINK_CUT || !due(r, c, now_us)) return 0;
+    if (c->link == KL_LINK_CUT || now_us < send_at(r, c)) return 0;
     struct kl_update u = {.stamp = (uint32_t)now_us,
                           .has_echo = c->heard,
                           .echo = c->stamp,
@@ -261,7 +271,8 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
                           .waiting_for = kl_room_waiting_for(r),
                           .away = kl_room_away(r),
                           .has_schedule = r->started && r->params.clocked};
-    u.first = c->fetching ? r->next_close : c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
+    bool bare = c->fetching || is_unheard(c);
+    u.first = bare ? r->next_close : c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
     u.count = r->next_close - u.first;
     if (u.count > KL_WINDOW_FRAMES) u.count = KL_WINDOW_FRAMES;
     if (u.has_schedule) u.due_us = (int64_t)(kl_schedule_line_us(&r->schedule, u.first) - (double)now_us);
@@ -269,10 +280,11 @@ size_t kl_room_send(struct kl_room *r, unsigned client, uint64_t now_us, uint8_t
     if (len == 0) return 0;
     bool more = u.first + u.count < r->next_close && c->burst + 1 < KL_BURST_MAX &&
                 (c->burst > 0 || may_burst(c, now_us));
-    note_sent(c, u.stamp, !c->fetching && u.first == first_frame(r, c) ? u.first + u.count : 0);
+    note_sent(c, u.stamp, !bare && u.first == first_frame(r, c) ? u.first + u.count : 0);
     c->cursor = more ? u.first + u.count : NO_BURST;
     c->burst = more ? (uint8_t)(c->burst + 1) : 0;
     c->owed = false;
     c->last_send_us = now_us;
+    if (!is_unheard(c)) c->unheard++;
     return len;
 }

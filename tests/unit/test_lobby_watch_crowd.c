@@ -186,6 +186,7 @@ static void begin(void) {
     memset(down, 0, sizeof down);
     for (unsigned i = 0; i < PLAYERS; i++)
         up[i].random = 10 + i, down[i].random = 20 + i;
+    before = 'p';
     digest = updates = spacing_changes = order_breaks = most_at_once = spacing = 0;
     start_room(KL_POLICY_BOUNDED);
     on_message = hear;
@@ -247,7 +248,7 @@ static void players_come_first(void **state) {
         come(i);
     inbox[10].datagrams = 0;
     go(10 * SECOND);
-    assert_true(inbox[10].datagrams > 100);
+    assert_true(inbox[10].datagrams > 90); /* it says nothing, so it gets ten a second */
     assert_int_equal(order_breaks, 0);
     assert_in_range(most_at_once, 10, 16);
 }

@@ -273,6 +273,43 @@ static void a_silent_spectator_is_lost_and_waits_for_nobody(void **state) {
 }
 
 /* One player alone, a perfect link, one datagram each way a frame: presses come out one interval later. */
+/* UPDATEs to the spectator in so many ms in which the players play, and those with frames. */
+static unsigned updates(uint64_t *now_us, unsigned ms, unsigned *with_frames) {
+    unsigned count = 0;
+    *with_frames = 0;
+    for (uint64_t end_us = *now_us + ms * UINT64_C(1000); *now_us < end_us; *now_us += 20000) {
+        struct kl_update u;
+        size_t len;
+        uint32_t next = r.client[0].next_sample;
+        assert_int_equal(ctrl(0, r.next_close, next, 1, *now_us), KL_OK);
+        assert_int_equal(ctrl(3, r.next_close, next, 1, *now_us), KL_OK);
+        for (; (len = kl_room_send(&r, 9, *now_us, buf, sizeof buf)) > 0; count++) {
+            assert_int_equal(kl_update_open(&u, buf, len), KL_OK);
+            *with_frames += u.count > 0;
+        }
+        struct kl_frame last;
+        (void)take_all(&last);
+    }
+    return count;
+}
+
+/* So nobody makes the relay send much by one datagram. */
+static void few_updates_to_one_that_says_nothing(void **state) {
+    (void)state;
+    unsigned with_frames;
+    uint64_t now_us = 1000;
+    begin_three(true, 4);
+    unsigned count = updates(&now_us, 5000, &with_frames);
+    assert_in_range(with_frames, 100, 128);
+    assert_in_range(count, 128, 128 + 10 * 5);
+    count = updates(&now_us, 5000, &with_frames);
+    assert_int_equal(with_frames, 0);
+    assert_in_range(count, 45, 51);
+    assert_int_equal(ctrl(9, 0, 0, 0, now_us), KL_OK);
+    (void)updates(&now_us, 1000, &with_frames);
+    assert_int_equal(with_frames, 8);
+}
+
 static void the_shortest_exchange(void **state) {
     (void)state;
     static struct kl_client c;
@@ -317,6 +354,7 @@ int main(void) {
         cmocka_unit_test(a_closed_frame_goes_out_at_once),
         cmocka_unit_test(a_marked_keyframe_for_every_multiple),
         cmocka_unit_test(a_silent_spectator_is_lost_and_waits_for_nobody),
+        cmocka_unit_test(few_updates_to_one_that_says_nothing),
         cmocka_unit_test(the_shortest_exchange),
     };
     return cmocka_run_group_tests_name("room", tests, NULL, NULL);
