@@ -151,6 +151,7 @@ void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address) {
 
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
+    kl_lobby_cost_count(l, peer);
     if (c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING)
         kl_log(KL_LOG_DEBUG, "hung_up", "address=%s", kl_log_address(c->address));
     if (c->state == KL_CLIENT_MEMBER) kl_lobby_cut(c->room, c->member, now_us);
@@ -166,7 +167,7 @@ void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, 
     kl_log(KL_LOG_INFO, "refused", "address=%s code=%d reason=%s", kl_log_address(c->address), code,
            kl_log_quote(quoted, sizeof quoted, text));
     kl_lobby_refuse(l, peer, code, text);
-    l->net.hang_up(l->net.ctx, peer);
+    kl_lobby_hang_up(l, peer);
     kl_lobby_door_leave(c);
     kl_lobby_bring_leave(l, c);
     c->state = KL_CLIENT_NONE;
@@ -291,6 +292,7 @@ static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_seat_chores(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_play_chores(r, now_us);
     kl_lobby_watch_chores(r, now_us);
+    kl_lobby_cost_chores(r, now_us);
 }
 
 static void run_room(struct kl_lobby_room *r, uint64_t now_us) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "net/engine/msg.h"
+#include "net/session/seal.h"
 #include "net/relay/journal.h"
 
 struct kl_lobby_limits {
@@ -47,6 +48,8 @@ struct kl_lobby_net {
     int (*send_bulk)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
     unsigned (*pending)(void *ctx, unsigned peer); /* messages, from the oldest unacknowledged on */
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len);
+    /* Bytes of the peer's session so far; good in kl_lobby_lost(), too. NULL: not counted. */
+    struct kl_traffic (*traffic)(void *ctx, unsigned peer);
     void (*hang_up)(void *ctx, unsigned peer); /* once everything sent has been delivered */
     uint32_t (*session)(void *ctx, unsigned peer);
     const uint8_t *(*binding)(void *ctx, unsigned peer); /* 32 bytes: of its session's keys (seal.h) */

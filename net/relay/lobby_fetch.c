@@ -36,10 +36,9 @@ static uint32_t may_go(const struct kl_lobby_fetch *f) {
 }
 
 bool kl_lobby_fetch_run(struct kl_lobby_room *r, struct kl_lobby_fetch *f, unsigned peer) {
-    const struct kl_lobby_net *net = &r->lobby->net;
     const struct kl_lobby_packed *k = f->shot;
     uint32_t left;
-    while ((left = may_go(f)) > 0 && net->bulk_room(net->ctx, peer) > 0) {
+    while ((left = may_go(f)) > 0 && kl_lobby_bulk_room(r, peer) > 0) {
         struct kl_msg msg = {.kind = KL_MSG_SNAPSHOT, .shot.keyframe = k->keyframe};
         struct kl_piece *p = &msg.shot.piece;
         *p = (struct kl_piece){.offset = f->sent, .total = k->len};

@@ -221,12 +221,13 @@ bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
 void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     struct kl_account account = kl_room_account(&r->lock, member);
-    struct kl_lobby_left *to = &r->left[0];
+    struct kl_lobby_left *to = &r->gone.left[0];
     bool again = false;
     if (account.cost_us == 0 && account.pauses == 0) return;
     for (unsigned i = 0; i < KL_LEFT_MAX && !again; i++) {
-        again = !memcmp(r->left[i].seat_key, m->seat_key, sizeof m->seat_key);
-        if (again || r->left[i].account.barred_until_us < to->account.barred_until_us) to = &r->left[i];
+        again = !memcmp(r->gone.left[i].seat_key, m->seat_key, sizeof m->seat_key);
+        if (again || r->gone.left[i].account.barred_until_us < to->account.barred_until_us)
+            to = &r->gone.left[i];
     }
     memcpy(to->seat_key, m->seat_key, sizeof to->seat_key);
     memcpy(to->host, m->host[0], sizeof to->host);
@@ -240,7 +241,7 @@ static struct kl_account account_of(const struct kl_lobby_room *r, const uint8_t
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
     for (unsigned i = 0; i < KL_LEFT_MAX; i++) {
-        const struct kl_lobby_left *l = &r->left[i];
+        const struct kl_lobby_left *l = &r->gone.left[i];
         bool same = !memcmp(l->seat_key, seat_key, sizeof l->seat_key) || !strcmp(l->host, host);
         if (same && l->account.barred_until_us >= worst.barred_until_us) worst = l->account;
     }
@@ -255,6 +256,7 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     struct kl_account account = account_of(r, seat_key, c->address);
     *m = (struct kl_lobby_member){
         .here = true, .linked = true, .peer = peer, .seats = seats, .joined = r->joins++};
+    m->owed = kl_lobby_debt_take(r, seat_key, c->address);
     m->consents = kl_lobby_consents(r, c->consent);
     m->way.no_states = !m->consents;
     memcpy(m->name, name, sizeof m->name);
@@ -291,9 +293,21 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
     }
 }
 
+/* It is turned away then. */
+static bool comes_too_often(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h) {
+    unsigned wait_s = kl_lobby_cost_newcomer_wait_s(r, h->seat_key, r->lobby->client[peer].address,
+                                                    !kl_lobby_consents(r, h->consent));
+    char text[KL_TEXT_MAX];
+    if (wait_s == 0) return false;
+    snprintf(text, sizeof text, "you joined too often: try again in %u s", wait_s);
+    kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, text);
+    return true;
+}
+
 void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,
                     const uint8_t *secret, uint64_t now_us) {
     struct kl_lobby_room *r = kl_lobby_find(l, h->room);
+    if (r && comes_too_often(r, peer, h)) return;
     if (!r) r = make_room(l, h, l->client[peer].address, salt, secret, now_us);
     if (r && kl_lobby_watch_wanted(r, h))
         kl_lobby_watch_join(r, peer, h, now_us);

@@ -182,9 +182,8 @@ void kl_lobby_past_returned(struct kl_lobby_room *r, unsigned member, uint32_t t
 /* --- sending ----------------------------------------------------------------------------------------------
  */
 
-static bool may_send(const struct kl_lobby_room *r, const struct kl_lobby_member *m) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    return net->bulk_room(net->ctx, m->peer) > 0;
+static bool may_send(struct kl_lobby_room *r, const struct kl_lobby_member *m) {
+    return kl_lobby_bulk_room(r, m->peer) > 0;
 }
 
 static void send_history(struct kl_lobby_room *r, unsigned member) {

@@ -16,6 +16,7 @@
  * lobby_command.c  commands of members and operator
  * lobby_slot.c     members that have the room's saved state
  * lobby_snapshot.h snapshots
+ * lobby_cost.h     bytes down against bytes up
  * lobby_fetch.c    snapshots on their way to clients
  * lobby_heal.h     healing of members that are out of sync
  * journal.h        files that outlive the relay
@@ -34,6 +35,7 @@
 #include "net/session/ticket.h"
 #include "net/relay/journal.h"
 #include "net/relay/lobby.h"
+#include "net/relay/lobby_cost.h"
 #include "net/relay/lobby_heal.h"
 #include "net/relay/lobby_limit.h"
 #include "net/relay/lobby_snapshot.h"
@@ -132,6 +134,7 @@ struct kl_lobby_member {
     uint64_t ran_us;   /* first sight of the member running frames since it set out */
     uint32_t ran_from; /* the frame it had run then */
 
+    uint64_t owed;                     /* bytes (lobby_cost.h) */
     uint32_t tags_told;                /* tags of intervals below are sent or skipped */
     uint32_t ticket_told, ticket_sent; /* number of the ticket on its way, and its bytes sent */
     struct kl_bucket chat, commands, pauses;
@@ -183,6 +186,12 @@ struct kl_lobby_left {
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
     char host[KL_ADDRESS_MAX];
     struct kl_account account;
+};
+
+/* Clients that left. */
+struct kl_lobby_gone {
+    struct kl_lobby_left left[KL_LEFT_MAX]; /* that cost the others' time, or paused */
+    struct kl_lobby_debts debts;
 };
 
 struct kl_lobby_room {
@@ -237,7 +246,7 @@ struct kl_lobby_room {
         bool told;
         uint32_t count; /* told ones */
     } stall;
-    struct kl_lobby_left left[KL_LEFT_MAX]; /* clients that cost the others something and left */
+    struct kl_lobby_gone gone;
     uint64_t empty_us;
     struct {
         uint64_t status_us;             /* the log's last line */
@@ -271,7 +280,10 @@ struct kl_lobby_client { /* by peer */
     struct kl_lobby_room *room;
     unsigned member;
     struct kl_lobby_watcher *watcher; /* with KL_CLIENT_WATCHER */
-    uint8_t consent;                  /* enum kl_consent, of its HELLO or RETURN */
+    struct kl_traffic counted;        /* into owed */
+    uint64_t streamed; /* bytes of frames by bulk, to a watcher that has caught up; not counted yet */
+    unsigned silent;   /* chores since its last byte, of a watcher */
+    uint8_t consent;   /* enum kl_consent, of its HELLO or RETURN */
     char address[KL_ADDRESS_MAX];
 };
 

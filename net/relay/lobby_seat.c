@@ -47,6 +47,7 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     unlink_client(r, member);
     kl_lobby_snapshot_left(r, member, now_us);
     kl_lobby_keep_account(r, member);
+    kl_lobby_debt_keep(r, m->seat_key, m->host[0], m->owed);
     kl_room_remove(&r->lock, member, now_us);
     m->here = m->absent = false;
     kl_lobby_heal_left(r, member, now_us);
@@ -77,7 +78,7 @@ void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse c
     r->lobby->put_out++;
     if (kl_lobby_reaches(m)) {
         kl_lobby_refuse(r->lobby, m->peer, code, text);
-        r->lobby->net.hang_up(r->lobby->net.ctx, m->peer);
+        kl_lobby_hang_up(r->lobby, m->peer);
     }
     forget(r, member, "was put out", news, now_us);
 }
@@ -85,13 +86,15 @@ void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse c
 /* In the game the member stays until its last samples are used up, so that they count. */
 void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    r->lobby->net.hang_up(r->lobby->net.ctx, m->peer);
+    kl_lobby_hang_up(r->lobby, m->peer);
     unlink_client(r, member);
     if (r->phase != KL_ROOM_PLAYING) {
         kl_lobby_forget(r, member, "left", now_us);
         return;
     }
     kl_lobby_log_member(KL_LOG_INFO, "bye", r, member, "frame=%u", r->lock.next_close);
+    kl_lobby_debt_keep(r, m->seat_key, m->host[0], m->owed);
+    m->owed = 0;
     m->leaving = true;
     m->leaving_us = now_us;
     r->roster_changed = r->busy = r->past.ticket_changed = true;
@@ -183,7 +186,7 @@ static void displace(struct kl_lobby_room *r, unsigned member, uint64_t now_us) 
     kl_lobby_log_member(KL_LOG_INFO, "displaced", r, member, "by=a_newer_session");
     kl_lobby_refuse(r->lobby, m->peer, KL_REFUSE_CLOSED,
                     "your seat was taken back by a newer session of yours");
-    r->lobby->net.hang_up(r->lobby->net.ctx, m->peer);
+    kl_lobby_hang_up(r->lobby, m->peer);
     unlink_client(r, member);
     kl_lobby_snapshot_left(r, member, now_us);
     kl_lobby_heal_left(r, member, now_us);
@@ -250,6 +253,15 @@ void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *
     if (!kl_lobby_bring_wait(l, peer, r, b, now_us)) kl_lobby_take_return(l, peer, b, now_us);
 }
 
+/* It begins with nothing. One with frames may always come back: it gets what it missed. */
+static bool comes_too_often(struct kl_lobby_room *r, unsigned member, char *text, size_t cap) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (m->linked) kl_lobby_cost_count(r->lobby, m->peer);
+    unsigned wait_s = kl_lobby_cost_wait_s(r, m->owed, KL_COST_JOININGS, m->way.no_states);
+    if (wait_s > 0) snprintf(text, cap, "too many returns: try again in %u s", wait_s);
+    return wait_s > 0;
+}
+
 void kl_lobby_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us) {
     struct kl_lobby_room *r = kl_lobby_find(l, b->room);
     char text[KL_TEXT_MAX];
@@ -261,6 +273,8 @@ void kl_lobby_take_return(struct kl_lobby *l, unsigned peer, const struct kl_ret
         turn_back(l, peer, r, b, now_us);
     else if (b->fresh && kl_facts_differ(&r->facts, &b->facts, text, sizeof text) > 0)
         kl_lobby_turn_away(l, peer, KL_REFUSE_IDENTITY, text);
+    else if (b->fresh && comes_too_often(r, member, text, sizeof text))
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, text);
     else
         take_back(r, member, which, peer, b, now_us);
 }

@@ -146,7 +146,7 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
 
 static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
-    while (m->sent < r->start_bytes && net->bulk_room(net->ctx, m->peer) > 0) {
+    while (m->sent < r->start_bytes && kl_lobby_bulk_room(r, m->peer) > 0) {
         uint32_t left = r->start_bytes - m->sent;
         struct kl_msg msg = {.kind = KL_MSG_DATA};
         msg.data.offset = m->sent;

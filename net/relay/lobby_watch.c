@@ -88,6 +88,9 @@ static struct kl_lobby_watcher *add(struct kl_lobby_room *r) {
 static void remove_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     struct kl_lobby_watch *a = &r->watch;
     struct kl_lobby_client *c = &r->lobby->client[w->peer];
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, c->address);
+    kl_lobby_debt_keep(r, w->seat_key, host, w->owed);
     if (c->state == KL_CLIENT_WATCHER && c->watcher == w) c->state = KL_CLIENT_NONE;
     kl_lobby_fetch_end(r, &w->fetch);
     a->at[w->place] = a->at[--a->count];
@@ -137,6 +140,7 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
         return;
     }
     w->peer = peer;
+    w->owed = kl_lobby_debt_take(r, h->seat_key, c->address);
     w->since_us = w->heard_at_us = now_us;
     w->turn = turn;
     memcpy(w->name, h->name, sizeof w->name);
@@ -198,7 +202,7 @@ void kl_lobby_watch_lost(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 void kl_lobby_watch_put_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, enum kl_refuse code,
                             const char *text) {
     kl_lobby_refuse(r->lobby, w->peer, code, text);
-    net_of(r)->hang_up(net_of(r)->ctx, w->peer);
+    kl_lobby_hang_up(r->lobby, w->peer);
     r->lobby->put_out++;
     goes(r, w, "put_out", code, text);
 }
@@ -341,7 +345,7 @@ static bool takes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const str
     case KL_MSG_HASH: kl_lobby_watch_hash(r, w, &m->hash); return true;
     case KL_MSG_COMMAND: orders(r, w, &m->order, now_us); return true;
     case KL_MSG_BYE:
-        net_of(r)->hang_up(net_of(r)->ctx, w->peer);
+        kl_lobby_hang_up(r->lobby, w->peer);
         kl_lobby_watch_lost(r, w, "left");
         return true;
     case KL_MSG_STATE: return true; /* of a snapshot that all make: nobody asks a watcher */

@@ -51,6 +51,7 @@ struct kl_lobby_watcher {
     uint32_t roster, notices; /* rosters and notices below are sent */
     unsigned malformed;
     struct kl_lobby_turn turn;
+    uint64_t owed; /* bytes (lobby_cost.h) */
     struct kl_bucket chat, commands, dropped;
     struct kl_hash hash[KL_WATCH_HASHES];
     unsigned hashes, strikes;

@@ -112,14 +112,14 @@ static bool piece_at(struct kl_lobby_room *r, uint32_t from) {
 
 /* True if something went out. */
 static bool send_frames(struct kl_lobby_room *r, struct kl_lobby_watcher *w, bool *more) {
-    const struct kl_lobby_net *net = net_of(r);
     unsigned sent = 0;
     while (w->next < r->watch.end && w->next < w->ran + KL_HISTORY_AHEAD) {
         struct kl_msg m = {.kind = KL_MSG_HISTORY};
-        *more = *more || net->bulk_room(net->ctx, w->peer) == 0 || sent == PIECES;
+        *more = *more || kl_lobby_bulk_room(r, w->peer) == 0 || sent == PIECES;
         if (*more || !piece_at(r, w->next)) break;
         m.past = r->watch.piece;
         kl_lobby_send_bulk(r->lobby, w->peer, &m);
+        if (w->caught_up) kl_lobby_cost_stream(r->lobby, w->peer, m.past.len);
         w->next = r->watch.piece_end;
         sent++;
     }
@@ -130,7 +130,7 @@ static bool send_frames(struct kl_lobby_room *r, struct kl_lobby_watcher *w, boo
 static bool send_start(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us, bool *more) {
     const struct kl_lobby_net *net = net_of(r);
     uint32_t before = w->sent;
-    while (w->sent < r->start_bytes && net->bulk_room(net->ctx, w->peer) > 0) {
+    while (w->sent < r->start_bytes && kl_lobby_bulk_room(r, w->peer) > 0) {
         uint32_t left = r->start_bytes - w->sent;
         struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = w->sent, .total = r->start_bytes}};
         m.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);

@@ -118,7 +118,6 @@ static bool anew(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t n
 }
 
 void kl_lobby_watch_look(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    const struct kl_lobby_net *net = &r->lobby->net;
     if (kl_way_is_late(&w->way, now_us)) {
         kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "the room's state did not reach you in time");
         return;
@@ -127,7 +126,7 @@ void kl_lobby_watch_look(struct kl_lobby_room *r, struct kl_lobby_watcher *w, ui
     struct kl_way_facts f = facts_of(r, &w->way);
     f.stuck = kl_way_is_stuck(&w->way, r->watch.next.shot || r->shot.phase > KL_SHOT_ORDERED, now_us);
     enum kl_way way = kl_way_choose(&f);
-    if (way == KL_WAY_SNAPSHOT && net->bulk_room(net->ctx, w->peer) == 0) {
+    if (way == KL_WAY_SNAPSHOT && kl_lobby_bulk_room(r, w->peer) == 0) {
         r->bulk = true;
         return;
     }

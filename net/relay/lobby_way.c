@@ -69,10 +69,9 @@ static void by_snapshot(struct kl_lobby_room *r, unsigned member, struct kl_lobb
 /* A client that was offered a snapshot before has nothing that history could go on from. */
 static void go(struct kl_lobby_room *r, unsigned member, enum kl_way way, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    const struct kl_lobby_net *net = &r->lobby->net;
     bool snapshot = way == KL_WAY_SNAPSHOT || way == KL_WAY_COMING;
     char text[KL_TEXT_MAX];
-    if (snapshot && net->bulk_room(net->ctx, m->peer) == 0) {
+    if (snapshot && kl_lobby_bulk_room(r, m->peer) == 0) {
         r->bulk = true;
         return;
     }

@@ -110,6 +110,9 @@ static unsigned net_pending(void *ctx, unsigned peer) {
 static void net_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
     kl_hub_send_datagram(((struct server *)ctx)->hub, peer, body, len);
 }
+static struct kl_traffic net_traffic(void *ctx, unsigned peer) {
+    return kl_hub_traffic(((struct server *)ctx)->hub, peer);
+}
 static void net_hang_up(void *ctx, unsigned peer) {
     kl_hub_disconnect(((struct server *)ctx)->hub, peer);
 }
@@ -166,6 +169,7 @@ static int open_lobby(struct server *s, const struct kl_relay_options *o, const 
                                .pending = net_pending,
                                .bulk_room = net_bulk_room,
                                .datagram = net_datagram,
+                               .traffic = net_traffic,
                                .hang_up = net_hang_up,
                                .session = net_session};
     s->lobby = kl_lobby_create(&limits, &net);

@@ -109,6 +109,7 @@ size_t kl_seal(struct kl_sealer *s, uint8_t kind, const void *body, size_t len, 
     put32(out + 2, s->session);
     put32(out + 6, s->counter);
     encrypt(&s->state, s->counter, body, len, out);
+    s->bytes += len + KL_SEAL_OVERHEAD;
     return len + KL_SEAL_OVERHEAD;
 }
 
@@ -147,6 +148,7 @@ int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *o
                               .counter = counter,
                               .newest = counter > o->highest};
     remember(o, counter);
+    o->bytes += len;
     return 0;
 }
 

@@ -47,11 +47,19 @@ struct kl_seal_state {
 struct kl_sealer {
     struct kl_seal_state state;
     uint32_t session, counter; /* counter: of the last datagram */
+    uint64_t bytes;            /* of all datagrams */
 };
 struct kl_opener {
     struct kl_seal_state state;
     uint32_t session, highest;
+    uint64_t bytes; /* of all datagrams opened, repeated ones left out */
     uint64_t seen[KL_REPLAY_WINDOW / 64 + 1];
+};
+
+/* Bytes of a session's sealed datagrams. */
+struct kl_traffic {
+    uint64_t up, down;
+    uint64_t frames; /* of those down: UPDATEs */
 };
 
 /* key: keys->up or keys->down, by the direction. Both structs hold secrets, and an AES state that needs

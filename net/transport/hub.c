@@ -329,6 +329,15 @@ const uint8_t *kl_hub_binding(const struct kl_hub *hub, unsigned peer) {
     return hub->session[peer].binding;
 }
 
+struct kl_traffic kl_hub_traffic(const struct kl_hub *hub, unsigned peer) {
+    const struct kl_hub_session *s = &hub->session[peer];
+    struct kl_traffic t = s->traffic;
+    if (s->state == KL_SESSION_FREE) return t;
+    t.up = s->opener.bytes;
+    t.down = s->sealer.bytes;
+    return t;
+}
+
 /* --- leaving datagrams --- */
 
 static bool is_open(const struct kl_hub *hub, unsigned peer) {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "net/session/keys.h"
+#include "net/session/seal.h"
 #include "net/transport/strangers.h"
 
 #define KL_HUB_PEERS_MAX   4095 /* ENet's limit */
@@ -81,6 +82,9 @@ void kl_hub_flush(struct kl_hub *hub);
 uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer);
 /* 32 bytes that name the peer's handshake; proofs inside the session cover them. */
 const uint8_t *kl_hub_binding(const struct kl_hub *hub, unsigned peer);
+
+/* The bytes of a peer's session, from its handshake on; good in lost(), too. */
+struct kl_traffic kl_hub_traffic(const struct kl_hub *hub, unsigned peer);
 
 /* Queues a reliable message (copied). -1 if the peer has gone, there is no memory, or so much waits for it
  * (KL_CONTROL_UNDER_WAY) that it is hung up on. */

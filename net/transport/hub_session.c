@@ -75,6 +75,8 @@ void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s) {
     ENetPeer *enet = s->state == KL_SESSION_UNPROVED ? NULL : enet_of(hub, s);
     if (enet) enet_peer_reset(enet);
     hub->holder[kl_hub_slot(s->number)] = 0;
+    s->traffic.up = s->opener.bytes;
+    s->traffic.down = s->sealer.bytes;
     sodium_memzero(&s->sealer, sizeof s->sealer);
     sodium_memzero(&s->opener, sizeof s->opener);
     s->state = KL_SESSION_FREE;
@@ -96,6 +98,7 @@ void kl_hub_send_update(struct kl_hub *hub, struct kl_hub_session *s, const void
     if (len + KL_SEAL_OVERHEAD > sizeof bytes) return;
     size_t sealed = kl_seal(&s->sealer, KL_SEAL_UPDATE, body, len, bytes);
     if (sealed) kl_hub_send_raw(hub, &s->home, bytes, sealed);
+    s->traffic.frames += sealed;
     for (unsigned i = 0; i < KL_PATH_CLAIMS; i++)
         send_claim(hub, &s->path.claim[i], bytes, sealed);
 }

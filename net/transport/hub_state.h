@@ -28,6 +28,7 @@ struct kl_hub_session {
     struct kl_sealer sealer;
     struct kl_opener opener;
     struct kl_sent sent[KL_ENET_CHANNELS];
+    struct kl_traffic traffic; /* frames; up and down once the session is over */
 
     ENetAddress home;    /* the proved address; ENet's messages go there */
     struct kl_path path; /* and those that are only claimed */

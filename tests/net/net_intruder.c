@@ -36,6 +36,7 @@ static void take_stranger(struct intruder *n) {
         uint8_t init[KL_INIT_BYTES];
         kl_hs_client_init(&n->handshake, init);
         throw_at(n->host->socket, n->relay.port, init, sizeof init);
+        n->asked += sizeof init;
         break;
     }
     case KL_HS_REFUSED: n->refused = true; break;
@@ -47,6 +48,7 @@ static int intercept(ENetHost *host, ENetEvent *event) {
     (void)event;
     struct intruder *n = ((struct kl_enet_seal *)host->compressor.context)->ctx;
     struct kl_opened o;
+    n->down += host->receivedDataLength;
     if (host->receivedDataLength > 1 && host->receivedData[1] >= KL_HS_INIT) take_stranger(n);
     if (!n->has_keys || kl_open(&n->opener, host->receivedData, host->receivedDataLength, &o) != 0) return 1;
     n->heard++;
@@ -107,6 +109,7 @@ void intruder_shake(struct intruder *n, uint16_t port, const char *from) {
     kl_hs_client_begin(&n->handshake, kl_ciphers_here());
     kl_hs_client_init(&n->handshake, init);
     throw_at(n->host->socket, port, init, sizeof init);
+    n->asked += sizeof init;
     for (int i = 0; i < 2000 && !n->has_keys && !n->refused; i++)
         intruder_serve(n, 1);
 }

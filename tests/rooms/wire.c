@@ -30,6 +30,7 @@ static struct session {
     bool hung_up;              /* by the relay, once all has arrived */
     uint64_t learns_us;        /* the relay that it is broken; 0: it is not, or knows */
     struct way up[2], down[2]; /* by channel: the two know no order between them */
+    struct kl_traffic traffic;
     uint8_t binding[32];
     double delay_us, jitter_us, loss;
 } * session;
@@ -116,6 +117,23 @@ void wire_datagram(unsigned s, const uint8_t *body, size_t len) {
 /* --- the relay's side -------------------------------------------------------------------------------------
  */
 
+/* Headers of what arrives, nearly: seals, ENet's, and an acknowledgement for each message. */
+#define SEAL     26
+#define ENET     (SEAL + 10)
+#define ENET_ACK (SEAL + 12)
+
+static void count_arrival(struct session *s, bool to_relay, bool reliable, size_t len) {
+    struct kl_traffic *t = &s->traffic;
+    uint64_t bytes = len + (reliable ? ENET : SEAL);
+    *(to_relay ? &t->up : &t->down) += bytes;
+    if (reliable) *(to_relay ? &t->down : &t->up) += ENET_ACK;
+    if (!to_relay && !reliable) t->frames += bytes;
+}
+static struct kl_traffic relay_traffic(void *ctx, unsigned peer) {
+    (void)ctx;
+    return session[at_peer[peer]].traffic;
+}
+
 static int relay_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     (void)ctx;
     if (!at_peer[peer]) fail("the relay speaks to a peer that it hung up on");
@@ -174,6 +192,7 @@ void relay_begin(void) {
                                      .send_bulk = relay_send_bulk,
                                      .bulk_room = relay_bulk_room,
                                      .pending = relay_pending,
+                                     .traffic = relay_traffic,
                                      .datagram = relay_datagram,
                                      .hang_up = relay_hang_up,
                                      .session = relay_session,
@@ -276,6 +295,7 @@ static void deliver(struct packet *p) {
         return;
     }
     if (reliable) (to_relay ? s->up : s->down)[channel].under_way--;
+    if (s->client || to_relay) count_arrival(s, to_relay, reliable, len);
     if (to_relay && s->peer < PEERS) {
         if (reliable)
             kl_lobby_message(lobby, s->peer, bytes, len, now_us);

@@ -34,6 +34,8 @@ static struct inbox {
     unsigned count;
     bool hung_up;
     unsigned datagrams, pending;
+    struct kl_traffic traffic;
+    bool gone; /* without a word: it acknowledges nothing */
     bool slow; /* its link takes no bulk but `takes` pieces more */
     unsigned takes;
     uint8_t binding[32];
@@ -43,6 +45,16 @@ static struct inbox {
 static void (*on_message)(unsigned peer, const struct kl_msg *m);
 static void (*on_update)(unsigned peer, const uint8_t *body, size_t len);
 
+/* As on the wire, nearly: seals, ENet's headers, and an acknowledgement for each message. */
+#define SEAL     26
+#define ENET     (SEAL + 10)
+#define ENET_ACK (SEAL + 12)
+static inline void count_message(unsigned peer, size_t len, bool up) {
+    struct kl_traffic *t = &inbox[peer].traffic;
+    t->up += up ? len + ENET : inbox[peer].gone ? 0 : ENET_ACK;
+    t->down += up ? ENET_ACK : len + ENET;
+}
+
 static inline int fake_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     struct inbox *in = &inbox[peer];
     (void)ctx;
@@ -50,6 +62,7 @@ static inline int fake_send(void *ctx, unsigned peer, const uint8_t *bytes, size
     struct kl_msg *m = &in->msg[in->count % QUEUE];
     assert_int_equal(kl_msg_decode(m, bytes, len), KL_OK);
     in->count++;
+    count_message(peer, len, false);
     if (on_message) on_message(peer, m);
     return 0;
 }
@@ -57,7 +70,7 @@ static inline size_t fake_bulk_room(void *ctx, unsigned peer) {
     (void)ctx;
     assert_false(inbox[peer].hung_up);
     const struct inbox *in = &inbox[peer];
-    return in->pending || (in->slow && in->takes == 0) ? 0 : 4000;
+    return in->pending || in->gone || (in->slow && in->takes == 0) ? 0 : 4000;
 }
 static inline int fake_send_bulk(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     assert_true(kl_msg_is_bulk(bytes[0]));
@@ -77,11 +90,17 @@ static inline void fake_datagram(void *ctx, unsigned peer, const uint8_t *body, 
     (void)ctx;
     assert_false(inbox[peer].hung_up);
     inbox[peer].datagrams++;
+    inbox[peer].traffic.down += len + SEAL;
+    inbox[peer].traffic.frames += len + SEAL;
     if (on_update) on_update(peer, body, len);
 }
 static inline void fake_hang_up(void *ctx, unsigned peer) {
     (void)ctx;
     inbox[peer].hung_up = true;
+}
+static inline struct kl_traffic fake_traffic(void *ctx, unsigned peer) {
+    (void)ctx;
+    return inbox[peer].traffic;
 }
 static inline uint32_t fake_session(void *ctx, unsigned peer) {
     (void)ctx;
@@ -97,6 +116,7 @@ static inline void open_lobby(const struct kl_lobby_limits *limits) {
                                      .binding = fake_binding,
                                      .pending = fake_pending,
                                      .datagram = fake_datagram,
+                                     .traffic = fake_traffic,
                                      .hang_up = fake_hang_up,
                                      .session = fake_session};
     kl_log_set_level(getenv("KL_TEST_LOG") ? KL_LOG_DEBUG : KL_LOG_ERROR);
@@ -134,6 +154,7 @@ static inline void say(unsigned peer, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
     int len = kl_msg_encode(m, bytes, sizeof bytes);
     assert_true(len > 0);
+    count_message(peer, (size_t)len, true);
     kl_lobby_message(lobby, peer, bytes, (size_t)len, now_us);
     run();
 }

@@ -14,7 +14,9 @@
 #include "net/session/ticket.h"
 
 #define PLAYERS 3
-#define FRAMES  12000
+#ifndef FRAMES
+#define FRAMES 12000
+#endif
 #define HELD    2048
 #define PIECES  300
 #define STEP_US 4000
@@ -138,7 +140,10 @@ static inline void step_player(struct player *p) {
         turn(p);
     while (now_us >= kl_client_send_at(&p->lock) &&
            (len = kl_client_send(&p->lock, now_us, buf, sizeof buf)) > 0)
-        if (p->linked) kl_lobby_datagram(lobby, p->peer, buf, len, now_us);
+        if (p->linked) {
+            inbox[p->peer].traffic.up += len + SEAL;
+            kl_lobby_datagram(lobby, p->peer, buf, len, now_us);
+        }
 }
 
 static inline void play(uint64_t us) {
