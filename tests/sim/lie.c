@@ -1,14 +1,11 @@
 #include "tests/sim/lie.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "net/engine/lock_wire.h"
+#include "tests/sim/numbers.h"
 
-static const struct {
-    const char *name;
-    int32_t lo, hi;
-} number[LIE_NUMBERS] = {
+static const struct number number[LIE_NUMBERS] = {
     [LIE_HOLD_US] = {"hold", -50000, 400000},
     [LIE_ON_MS] = {"on", 0, 20000},
     [LIE_OFF_MS] = {"off", 0, 20000},
@@ -30,54 +27,28 @@ static const struct {
 };
 
 void lie_write(const struct lie *l, char *out, size_t cap) {
-    size_t used = 0;
-    out[0] = 0;
-    for (unsigned i = 0; i < LIE_NUMBERS && used < cap; i++)
-        if (l->is[i])
-            used += (size_t)snprintf(out + used, cap - used, "%s%s=%d", used ? "," : "", number[i].name,
-                                     l->is[i]);
+    numbers_write(number, l->is, LIE_NUMBERS, out, cap);
 }
 
 bool lie_read(struct lie *l, const char *name, int32_t value) {
-    for (unsigned i = 0; i < LIE_NUMBERS; i++)
-        if (strcmp(name, number[i].name) == 0 && value >= number[i].lo && value <= number[i].hi) {
-            l->is[i] = value;
-            return true;
-        }
-    return false;
-}
-
-/* Small ones as often as large ones. */
-static int32_t draw_one(unsigned i, struct rng *r) {
-    double u = rng_unit(r), most = number[i].lo < 0 && rng_chance(r, 0.4) ? number[i].lo : number[i].hi;
-    int32_t value = (int32_t)(most * (rng_chance(r, 0.5) ? u * u * u : u));
-    return value ? value : most < 0 ? -1 : 1;
+    return number_read(number, l->is, LIE_NUMBERS, name, value);
 }
 
 void lie_draw(struct lie *l, struct rng *r) {
     memset(l->is, 0, sizeof l->is);
-    if (rng_chance(r, 0.7)) l->is[LIE_HOLD_US] = draw_one(LIE_HOLD_US, r);
+    if (rng_chance(r, 0.7)) l->is[LIE_HOLD_US] = number_draw(&number[LIE_HOLD_US], r);
     if (rng_chance(r, 0.5)) l->is[LIE_FRESH] = 100;
     if (rng_chance(r, 0.4))
         for (unsigned i = LIE_ON_MS; i <= LIE_OFF_MS; i++)
-            l->is[i] = draw_one(i, r);
+            l->is[i] = number_draw(&number[i], r);
     for (unsigned n = rng_range(r, 0, 4); n > 0; n--) {
         unsigned i = rng_range(r, 0, LIE_NUMBERS - 1);
-        l->is[i] = draw_one(i, r);
+        l->is[i] = number_draw(&number[i], r);
     }
 }
 
 void lie_change(struct lie *l, struct rng *r) {
-    for (unsigned n = rng_range(r, 1, 2); n > 0; n--) {
-        unsigned i = rng_range(r, 0, LIE_NUMBERS - 1);
-        for (unsigned tries = 0; l->is[i] == 0 && tries < 2; tries++)
-            i = rng_range(r, 0, LIE_NUMBERS - 1);
-        double kind = rng_unit(r);
-        int32_t value = l->is[i] == 0 || kind < 0.2 ? draw_one(i, r)
-                        : kind < 0.3                ? 0
-                                                    : (int32_t)(l->is[i] * rng_between(r, 0.6, 1.6));
-        l->is[i] = value < number[i].lo ? number[i].lo : value > number[i].hi ? number[i].hi : value;
-    }
+    numbers_change(number, l->is, LIE_NUMBERS, r);
 }
 
 bool lie_is_on(const struct lie *l, uint64_t now_us) {

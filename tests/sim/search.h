@@ -1,0 +1,54 @@
+/* search.h - looks for the attack that costs most: draws attacks from a seed, then changes those that cost
+ * most so far. Used by tests/sim and tests/rooms. */
+#ifndef SIM_SEARCH_H
+#define SIM_SEARCH_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/rng.h"
+
+#define SEARCH_KEPT  4 /* the worst so far, of which the next ones are made */
+#define SEARCH_BYTES 1024
+
+struct search {
+    size_t bytes;   /* of an item: an attack and what came of it; at most SEARCH_BYTES */
+    unsigned known; /* attacks that are played first */
+    void *ctx;
+    void (*know)(void *item, unsigned n); /* the known attack n, from 0 */
+    void (*draw)(void *item, struct rng *r);
+    void (*change)(void *item, struct rng *r);
+    double (*play)(void *item, void *ctx); /* the greatest part of a bound that it reached */
+    void (*show)(const void *item);
+};
+
+/* Plays `count` attacks and shows those that break a bound, and the worst. True: none broke one. */
+static inline bool search_run(const struct search *s, uint64_t seed, uint64_t count) {
+    _Alignas(16) static unsigned char kept[SEARCH_KEPT][SEARCH_BYTES], item[SEARCH_BYTES],
+        drawn[SEARCH_BYTES];
+    double worst[SEARCH_KEPT] = {0};
+    struct rng seeds = {seed * 0x9e3779b97f4a7c15u + 29}, r = rng_fork(&seeds);
+    bool held = true;
+    for (uint64_t n = 0; n < count; n++) {
+        s->draw(drawn, &r);
+        unsigned of = rng_range(&r, 0, SEARCH_KEPT - 1), least = 0;
+        bool changes = 2 * n >= count && worst[of] > 0;
+        memcpy(item, changes ? kept[of] : drawn, s->bytes);
+        if (changes) s->change(item, &r);
+        if (n < s->known) s->know(item, (unsigned)n);
+        double is = s->play(item, s->ctx);
+        if (is > 1) s->show(item);
+        held &= is <= 1;
+        for (unsigned i = 1; i < SEARCH_KEPT; i++)
+            if (worst[i] < worst[least]) least = i;
+        if (is <= worst[least]) continue;
+        memcpy(kept[least], item, s->bytes);
+        worst[least] = is;
+    }
+    puts("the worst:");
+    for (unsigned i = 0; i < SEARCH_KEPT; i++)
+        if (worst[i] > 0) s->show(kept[i]);
+    return held;
+}
+
+#endif
