@@ -30,9 +30,11 @@ static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
     return KL_OK;
 }
 
-static int about_desyncs(struct kl_lobby_room *r, const struct kl_order *o, const char *who) {
+static int about_desyncs(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, const char *who,
+                         uint64_t now_us) {
     if (o->data[0] > KL_DESYNC_IGNORE) return KL_E_MALFORMED;
-    kl_lobby_heal_policy(r, o->data[0], who);
+    if (!kl_lobby_heal_policy(r, o->data[0], who, now_us))
+        answer(r, member, "tried less than %s ago: say it again later", "a minute");
     return KL_OK;
 }
 
@@ -58,7 +60,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     if ((o->kind == KL_COMMAND_KICK || o->kind == KL_COMMAND_BAN) && o->len > 1)
         return put_out_watcher(r, member, o, who);
     if (o->len != 1) return KL_E_MALFORMED;
-    if (o->kind == KL_COMMAND_DESYNC) return about_desyncs(r, o, who);
+    if (o->kind == KL_COMMAND_DESYNC) return about_desyncs(r, member, o, who, now_us);
     if (o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
     unsigned whom = o->data[0];
     if (o->kind == KL_COMMAND_LOCK) {
@@ -85,9 +87,10 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
 
 static bool may_pause(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     char wait[64];
-    if (member == KL_RELAY_CLIENT || kl_bucket_take(&r->member[member].pauses, PAUSES_PER_MIN, now_us))
+    if (member == KL_RELAY_CLIENT || kl_bucket_take(&r->member[member].spent.pauses, PAUSES_PER_MIN, now_us))
         return true;
-    snprintf(wait, sizeof wait, "%u s", kl_bucket_wait_s(&r->member[member].pauses, PAUSES_PER_MIN, now_us));
+    snprintf(wait, sizeof wait, "%u s",
+             kl_bucket_wait_s(&r->member[member].spent.pauses, PAUSES_PER_MIN, now_us));
     answer(r, member, "you have paused too often: try again in %s", wait);
     return false;
 }
@@ -138,16 +141,19 @@ static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct
 }
 
 /* --- the core's frame rate: every machine reports a change. One wrong or hostile machine could set the
- * room's pace, so a rate counts once more than half of the players have reported it. */
+ * room's pace, so a rate counts once more than half of the players' votes are for it (verdict.h). */
 
 static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
-    unsigned all = 0, same = 0;
+    uint8_t home[KL_MAX_CLIENTS];
+    uint16_t all = 0, same = 0;
+    kl_lobby_heal_homes(r, home);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!kl_lobby_plays_now(r, i)) continue;
-        all++;
-        same += r->member[i].rate_uhz == rate_uhz;
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!kl_lobby_reaches(m) || !m->seats) continue;
+        all |= (uint16_t)(1U << i); /* also who runs old frames, and has no word yet */
+        if (m->rate_uhz == rate_uhz && kl_lobby_plays_now(r, i)) same |= (uint16_t)(1U << i);
     }
-    return 2 * same > all;
+    return 2 * kl_verdict_votes(home, all, same) > kl_verdict_votes(home, all, all);
 }
 
 static int change_rate(struct kl_lobby_room *r, unsigned member) {
@@ -204,8 +210,6 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (for_the_relay(o->kind)) return order_of_the_host(r, member, o, now_us);
     if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
-    bool of_now = kl_lobby_behind(r, member) < KL_WINDOW_FRAMES;
-    if (o->kind == KL_COMMAND_RATE && !of_now) return KL_OK; /* it replays an old change */
     if (o->kind == KL_COMMAND_RATE) return rate_said(r, member, o);
     if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
     if (o->kind == KL_COMMAND_RESET) return kl_lobby_ask_rematch(r, member, now_us);
@@ -222,8 +226,8 @@ static bool too_much(struct kl_lobby_room *r, unsigned member, uint8_t kind, uin
     const struct kl_lobby_limits *limits = &r->lobby->limits;
     bool chat = kind == KL_COMMAND_CHAT;
     unsigned most = chat ? limits->chat_per_min : limits->commands_per_min;
-    if (kl_bucket_take(chat ? &m->chat : &m->commands, most, now_us)) return false;
-    if (kl_bucket_take(&m->dropped, limits->commands_per_min, now_us))
+    if (kl_bucket_take(chat ? &m->spent.chat : &m->spent.commands, most, now_us)) return false;
+    if (kl_bucket_take(&m->spent.dropped, limits->commands_per_min, now_us))
         answer(r, member, "too many %s a minute: the last one was dropped", chat ? "lines" : "commands");
     else
         kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "too many commands", now_us);

@@ -570,19 +570,30 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 
 /* --- the host's orders --- */
 
-void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who) {
-    r->heal.hopeless = r->heal.states_hopeless = false;
-    r->heal.again_us = 0;
-    r->heal.rewound = 0; /* to be tried again */
-    r->heal.began_anew = false;
-    memset(r->heal.tie_us, 0, sizeof r->heal.tie_us);
-    if (policy != KL_DESYNC_HEAL) stop(r);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+/* All is to be tried again. At most once a minute: else a host with a false machine has the others run the
+ * game from its beginning, and the room pause, again and again. */
+static bool renew(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_heal *h = &r->heal;
+    if (h->renewed_us && now_us < h->renewed_us + MINUTE_US) return false;
+    h->renewed_us = now_us;
+    h->hopeless = h->states_hopeless = false;
+    h->again_us = 0;
+    h->rewound = 0;
+    h->began_anew = false;
+    memset(h->tie_us, 0, sizeof h->tie_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].heal.anew = 0;
+    return true;
+}
+
+bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who, uint64_t now_us) {
+    bool again = renew(r, now_us);
+    if (policy != KL_DESYNC_HEAL) stop(r);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (policy != KL_DESYNC_HEAL) r->member[i].heal.loads = false;
-    }
-    if (r->params.desync == policy) return;
+    if (r->params.desync == policy) return again;
     r->params.desync = policy;
     r->past.ticket_changed = true;
     kl_lobby_notice(r, "%s sets the desync policy: %s", who, kl_lobby_desync_name(policy));
+    return true;
 }

@@ -32,6 +32,7 @@ struct kl_lobby_heal {
     uint16_t agreed_by;              /* clients: those machines; they have a state of it */
     uint32_t rewound;                /* keyframe to which machines went back last; 0: none did */
     bool began_anew;                 /* all in a tie have run the game from the beginning */
+    uint64_t renewed_us;             /* the host last had all tried again; 0: never */
     uint64_t tie_us[KL_STRIKES - 1]; /* times of ties, newest first; 0: none */
 };
 
@@ -69,8 +70,9 @@ bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member);
 bool kl_lobby_heal_has_loaded(const struct kl_lobby_room *r, unsigned member);
 /* False while this member's hash of that label is known to be wrong. */
 bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32_t label);
-/* who: the giver of the order, for the screens. */
-void kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who);
+/* who: the giver of the order, for the screens. False: the policy is the same, and what has failed is not
+ * tried again: a minute has not passed since the last time. */
+bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who, uint64_t now_us);
 const char *kl_lobby_desync_name(uint8_t policy);
 
 #endif

@@ -218,32 +218,54 @@ bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
     return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->doors & KL_DOOR_UNLISTED);
 }
 
+static bool is_of(const struct kl_lobby_left *l, const uint8_t *seat_key, const char *host) {
+    return !memcmp(l->seat_key, seat_key, sizeof l->seat_key) || !strcmp(l->host, host);
+}
+
+/* Which of two makes way: the bar that ends first, else the older one. */
+static bool makes_way(const struct kl_lobby_left *a, const struct kl_lobby_left *b) {
+    if (a->account.barred_until_us != b->account.barred_until_us)
+        return a->account.barred_until_us < b->account.barred_until_us;
+    return a->spent.commands.at_us < b->spent.commands.at_us;
+}
+
 void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     struct kl_account account = kl_room_account(&r->lock, member);
     struct kl_lobby_left *to = &r->gone.left[0];
-    bool again = false;
-    if (account.cost_us == 0 && account.pauses == 0) return;
+    bool again = false, spent = m->spent.commands.at_us || m->spent.chat.at_us;
+    if (account.cost_us == 0 && account.pauses == 0 && !spent) return;
     for (unsigned i = 0; i < KL_LEFT_MAX && !again; i++) {
-        again = !memcmp(r->gone.left[i].seat_key, m->seat_key, sizeof m->seat_key);
-        if (again || r->gone.left[i].account.barred_until_us < to->account.barred_until_us)
-            to = &r->gone.left[i];
+        again = is_of(&r->gone.left[i], m->seat_key, m->host[0]);
+        if (again || makes_way(&r->gone.left[i], to)) to = &r->gone.left[i];
     }
     memcpy(to->seat_key, m->seat_key, sizeof to->seat_key);
     memcpy(to->host, m->host[0], sizeof to->host);
     to->account = account;
+    to->spent = m->spent;
 }
 
-/* The account of somebody who left the room and comes again: with that seat key, or from that address. */
-static struct kl_account account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
-                                    const char *address) {
-    struct kl_account worst = {0};
+/* At least as full as both: nobody empties a bucket by leaving under several keys. */
+static void take_most(struct kl_bucket *to, const struct kl_bucket *from) {
+    if (from->level > to->level) to->level = from->level;
+    if (from->at_us > to->at_us) to->at_us = from->at_us;
+}
+
+/* The account, and what is spent, of somebody who left the room and comes again: with that seat key, or from
+ * that address. */
+static struct kl_lobby_left account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
+                                       const char *address) {
+    struct kl_lobby_left worst = {0};
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
     for (unsigned i = 0; i < KL_LEFT_MAX; i++) {
         const struct kl_lobby_left *l = &r->gone.left[i];
-        bool same = !memcmp(l->seat_key, seat_key, sizeof l->seat_key) || !strcmp(l->host, host);
-        if (same && l->account.barred_until_us >= worst.barred_until_us) worst = l->account;
+        if (!is_of(l, seat_key, host)) continue;
+        if (l->account.barred_until_us >= worst.account.barred_until_us) worst.account = l->account;
+        take_most(&worst.spent.chat, &l->spent.chat);
+        take_most(&worst.spent.commands, &l->spent.commands);
+        take_most(&worst.spent.pauses, &l->spent.pauses);
+        take_most(&worst.spent.dropped, &l->spent.dropped);
     }
     return worst;
 }
@@ -253,9 +275,13 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     unsigned i = kl_lobby_member_free(r);
     struct kl_lobby_client *c = &r->lobby->client[peer];
     struct kl_lobby_member *m = &r->member[i];
-    struct kl_account account = account_of(r, seat_key, c->address);
-    *m = (struct kl_lobby_member){
-        .here = true, .linked = true, .peer = peer, .seats = seats, .joined = r->joins++};
+    struct kl_lobby_left left = account_of(r, seat_key, c->address);
+    *m = (struct kl_lobby_member){.here = true,
+                                  .linked = true,
+                                  .peer = peer,
+                                  .seats = seats,
+                                  .joined = r->joins++,
+                                  .spent = left.spent};
     m->owed = kl_lobby_debt_take(r, seat_key, c->address);
     m->consents = kl_lobby_consents(r, c->consent);
     m->way.no_states = !m->consents;
@@ -268,7 +294,7 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     r->lobby->members++;
     if (r->host == KL_NO_HOST) r->host = i;
     kl_room_add(&r->lock, i, m->seats, now_us);
-    kl_room_set_account(&r->lock, i, account);
+    kl_room_set_account(&r->lock, i, left.account);
     kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u",
                         kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
                         r->params.players);

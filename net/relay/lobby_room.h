@@ -85,6 +85,12 @@ enum kl_room_phase {
     KL_ROOM_REOPENING, /* made again, not yet open: lobby_again.h */
 };
 
+/* What a member has used up of its limits. */
+struct kl_lobby_spent {
+    struct kl_bucket chat, commands, pauses;
+    struct kl_bucket dropped; /* the excess of chat and commands */
+};
+
 struct kl_lobby_member {
     bool here;
     bool linked; /* has a connection, `peer`; else its seat is kept, since cut_us */
@@ -137,8 +143,7 @@ struct kl_lobby_member {
     uint64_t owed;                     /* bytes (lobby_cost.h) */
     uint32_t tags_told;                /* tags of intervals below are sent or skipped */
     uint32_t ticket_told, ticket_sent; /* number of the ticket on its way, and its bytes sent */
-    struct kl_bucket chat, commands, pauses;
-    struct kl_bucket dropped; /* the excess of chat and commands */
+    struct kl_lobby_spent spent;
     struct kl_lobby_slot {
         bool said, has;
         uint32_t keyframe;
@@ -186,11 +191,12 @@ struct kl_lobby_left {
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
     char host[KL_ADDRESS_MAX];
     struct kl_account account;
+    struct kl_lobby_spent spent;
 };
 
 /* Clients that left. */
 struct kl_lobby_gone {
-    struct kl_lobby_left left[KL_LEFT_MAX]; /* that cost the others' time, or paused */
+    struct kl_lobby_left left[KL_LEFT_MAX]; /* that used up something */
     struct kl_lobby_debts debts;
 };
 

@@ -46,7 +46,7 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     kl_lobby_log_member(KL_LOG_INFO, "left", r, member, "frame=%u reason=\"%s\"", r->lock.next_close, why);
     unlink_client(r, member);
     kl_lobby_snapshot_left(r, member, now_us);
-    kl_lobby_keep_account(r, member);
+    if (!m->leaving) kl_lobby_keep_account(r, member);
     kl_lobby_debt_keep(r, m->seat_key, m->host[0], m->owed);
     kl_room_remove(&r->lock, member, now_us);
     m->here = m->absent = false;
@@ -93,6 +93,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
         return;
     }
     kl_lobby_log_member(KL_LOG_INFO, "bye", r, member, "frame=%u", r->lock.next_close);
+    kl_lobby_keep_account(r, member); /* it may come again before its last samples are played */
     kl_lobby_debt_keep(r, m->seat_key, m->host[0], m->owed);
     m->owed = 0;
     m->leaving = true;

@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include "net/engine/command.h"
+#include "net/engine/room_return.h"
 #include "net/relay/lobby_room.h"
 
 #define ROOMS 8
@@ -209,6 +210,37 @@ static void one_alone_sets_no_pace(void **state) {
     kl_lobby_destroy(lobby);
 }
 
+/* Seats of one address have one vote. */
+static void seats_of_one_address_set_no_pace(void **state) {
+    (void)state;
+    open_lobby(&limits_for_tests);
+    hello(0, "room", 1, 3, "x");
+    address_of_peers = "192.0.2.2:5";
+    hello(1, "room", 1, 3, "x"), hello(2, "room", 1, 3, "x");
+    give(0, "save");
+    for (unsigned i = 0; i < 3; i++)
+        ready(i, "a");
+    say_rate(1, 30000000), say_rate(2, 30000000);
+    pass(SECOND);
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    say_rate(0, 30000000);
+    assert_int_equal(queued(KL_COMMAND_RATE), 1);
+    kl_lobby_destroy(lobby);
+}
+
+/* Nor does one while another runs old frames again, and has no word on the present. */
+static void who_runs_old_frames_keeps_their_vote(void **state) {
+    (void)state;
+    open_lobby(&limits_for_tests);
+    start_game_of(2);
+    kl_room_cut(&lobby->room[0]->lock, 0, now_us);
+    say_rate(1, 30000000);
+    pass(SECOND);
+    assert_false(kl_lobby_plays_now(lobby->room[0], 0));
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    kl_lobby_destroy(lobby);
+}
+
 /* Who has gone is not asked. */
 static void who_stays_sets_the_pace(void **state) {
     (void)state;
@@ -228,6 +260,8 @@ int main(void) {
         cmocka_unit_test(who_comes_and_goes_fills_no_screen),
         cmocka_unit_test(nobody_is_put_out_by_others_words),
         cmocka_unit_test(one_alone_sets_no_pace),
+        cmocka_unit_test(seats_of_one_address_set_no_pace),
+        cmocka_unit_test(who_runs_old_frames_keeps_their_vote),
         cmocka_unit_test(who_stays_sets_the_pace),
     };
     return cmocka_run_group_tests_name("lobby_cost", tests, NULL, NULL);

@@ -131,6 +131,30 @@ static void ties_three_times_within_a_minute(void **unused) {
     assert_true(room()->heal.hopeless && room()->lock.paused);
 }
 
+/* A host whose machine is false says so again and again: what has failed is tried again once a minute. */
+static void the_host_has_it_tried_again_once_a_minute(void **unused) {
+    (void)unused;
+    begin();
+    gone(2);
+    kl_lobby_start_free(room());
+    machine[1] = 8;
+    at_once[1] = true;
+    go_on(10 * SECOND);
+    assert_true(room()->heal.hopeless);
+    order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
+    assert_false(room()->heal.hopeless);
+    order(player[0].peer, KL_COMMAND_PAUSE, 0);
+    go_on(10 * SECOND);
+    assert_true(room()->heal.hopeless);
+    inbox[player[0].peer].count = 0;
+    order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
+    assert_true(room()->heal.hopeless);
+    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "tried less than a minute ago"));
+    go_on(55 * SECOND);
+    order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
+    assert_false(room()->heal.hopeless);
+}
+
 /* It alone runs the game from the beginning. */
 static void who_has_no_own_state(void **unused) {
     (void)unused;
@@ -593,6 +617,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(who_part_again_run_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_part_again_and_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ties_three_times_within_a_minute, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_host_has_it_tried_again_once_a_minute, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_has_no_own_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_was_not_there_when_all_agreed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_never_goes_back_keeps_nobody_from_it, set_up, tear_down),

@@ -86,6 +86,39 @@ static void so_many_pauses(void **state) {
     assert_true(kl_lobby_find(lobby, "room")->lock.paused);
 }
 
+/* Whoever leaves and comes again has paused as often as before: also at once, and under another key. */
+static void pauses_stay_with_the_address(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(2 * SECOND);
+    for (unsigned i = 0; i < 6; i++) {
+        order(player[1].peer, KL_COMMAND_PAUSE, 1);
+        play(SECOND / 2);
+        if (i < 5) order(player[0].peer, KL_COMMAND_PAUSE, 0);
+        play(SECOND / 2);
+    }
+    bye(player[1].peer);
+    player[1].linked = player[1].plays = false;
+    hello(8, "room", 1, PLAYERS, "x"); /* its last samples are still to be played */
+    assert_int_not_equal(heard(8, KL_MSG_WELCOME)->welcome.client, 1);
+    order(player[0].peer, KL_COMMAND_PAUSE, 0);
+    play(SECOND / 2);
+    order(8, KL_COMMAND_PAUSE, 1);
+    assert_non_null(strstr(heard(8, KL_MSG_NOTICE)->text.text, "you have paused too often"));
+    bye(8);
+    address_of_peers = "192.0.2.9:5";
+    for (unsigned i = 0; i < 20; i++) { /* others that came and went do not make that forgotten */
+        hello(9 + i % 2, "room", 1, PLAYERS, "x");
+        order(9 + i % 2, KL_COMMAND_LOCK, 1);
+        bye(9 + i % 2);
+        play(50000);
+    }
+    address_of_peers = "192.0.2.1:6";
+    hello(11, "room", 1, PLAYERS, "x");
+    order(11, KL_COMMAND_PAUSE, 1);
+    assert_non_null(strstr(heard(11, KL_MSG_NOTICE)->text.text, "you have paused too often"));
+}
+
 /* An answer to nonsense waits for nobody who takes none: it is left out. */
 static void answers_are_left_out_first(void **state) {
     (void)state;
@@ -212,6 +245,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(so_many_commands),
         T(so_many_pauses),
+        T(pauses_stay_with_the_address),
         T(answers_are_left_out_first),
         T(all_of_a_room_counts),
         T(so_many_rooms_to_one_address),

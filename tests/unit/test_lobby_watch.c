@@ -247,7 +247,7 @@ static void its_hashes_count_for_itself_alone(void **state) {
 static void out_of_sync_and_ignored(void **state) {
     (void)state;
     begin();
-    kl_lobby_heal_policy(the_room(), KL_DESYNC_IGNORE, "x");
+    kl_lobby_heal_policy(the_room(), KL_DESYNC_IGNORE, "x", now_us);
     on_frame = report;
     lie = 7;
     go(SECOND);
