@@ -2,9 +2,10 @@
  * without threads, files and sockets. It feeds the stay, does what the stay wants, and runs the frames on a
  * small machine. */
 #include "net/client/stay_parts.h"
-#include "tests/rooms/rooms.h"
+#include "tests/rooms/liar.h"
 
 struct client client[CLIENTS];
+uint32_t start_bytes = 4;
 
 bool is_playing(const struct client *c) {
     return c->state == IN && c->session && c->loaded && !c->stay.shot.begins;
@@ -59,13 +60,17 @@ static void begin_stay(struct client *c, bool fresh) {
     begin_anew(c);
 }
 
+void client_enter_again(struct client *c) {
+    memset(c->token, 0, sizeof c->token);
+    c->cut_us = c->hurt_us = 0;
+    begin_stay(c, false);
+}
+
 void client_enter(struct client *c) {
     uint8_t seed[KL_SEAT_SEED] = {(uint8_t)rng_next(&wire_rng), (uint8_t)rng_next(&wire_rng),
                                   (uint8_t)c->number};
     kl_seat_from_seed(&c->key, seed);
-    memset(c->token, 0, sizeof c->token);
-    c->cut_us = c->hurt_us = 0;
-    begin_stay(c, false);
+    client_enter_again(c);
 }
 
 static void over(struct client *c) {
@@ -130,7 +135,8 @@ static bool deserves_it(const struct client *c) {
 
 static bool may_end(const struct client *c) {
     const struct kl_stay_status *st = &c->stay.status;
-    if (c->stay.said_bye || c->stay.leaving || c->forges) return true;
+    if (c->stay.said_bye || c->stay.leaving || c->forges || c->lies) return true;
+    if (attack_is_on()) return false;
     if (st->refused == KL_REFUSE_DESYNC) return deserves_it(c);
     if (st->refused == KL_REFUSE_SEAT && fate_brings(c)) return false;
     if (strstr(st->reason, "nothing has come")) return false;
@@ -184,8 +190,10 @@ void client_stranger(struct client *c, const uint8_t *bytes, size_t len) {
  */
 
 static void hash(struct client *c, uint32_t label) {
-    struct kl_hash h = {.frame = label, .has_ram = true, .has_state = true};
+    struct kl_hash h = {
+        .frame = label + (uint32_t)liar_is(c, LIAR_LABEL), .has_ram = true, .has_state = true};
     h.ram = h.state = c->machine.is ^ (c->forges && label % 5 != 0);
+    if (liar_does(c, LIAR_HASH, label)) h.ram = h.state ^= liar_does(c, LIAR_OWN, label) ? c->number + 2 : 1;
     kl_stay_hash(&c->stay, &h);
 }
 
@@ -218,24 +226,30 @@ static void take_turn(struct client *c) {
     c->turn_us += 16667;
 }
 
+static uint8_t start_byte(uint32_t i) {
+    return (uint8_t)(i * 0x9e3779b9u >> 24);
+}
+
 /* The wrapper's part: the stay asks, the machine answers. */
 static void load(struct client *c) {
-    static const uint8_t text[] = START_TEXT;
     enum kl_stay_phase phase = c->stay.status.phase;
     struct kl_facts facts = {0};
     if (phase == KL_STAY_SEND_START) {
-        uint8_t *start = malloc(4);
+        uint8_t *start = malloc(start_bytes);
         if (!start) fail("no memory");
-        memcpy(start, text, 4);
-        kl_stay_give_start(&c->stay, start, 4);
+        for (uint32_t i = 0; i < start_bytes; i++)
+            start[i] = start_byte(i);
+        kl_stay_give_start(&c->stay, start, start_bytes);
     }
     bool anew = phase == KL_STAY_FETCHING || phase == KL_STAY_LOAD;
     if (anew && c->loaded) begin_anew(c);
     if (phase != KL_STAY_LOAD) return;
     if (!c->loaded_us) c->loaded_us = now_us + rng_range(&wire_rng, 5000, 400000);
     if (now_us < c->loaded_us) return;
-    if (c->stay.start_len != 4 || memcmp(c->stay.start, text, 4) != 0)
-        fail("%s gets other start data", c->name);
+    bool same = c->stay.start_len == start_bytes;
+    for (uint32_t i = 0; same && i < start_bytes; i++)
+        same = c->stay.start[i] == start_byte(i);
+    if (!same) fail("%s gets other start data", c->name);
     c->loaded = true;
     kl_facts_add(&facts, "system", "a");
     kl_stay_ready(&c->stay, &facts);
@@ -294,6 +308,7 @@ static void sync(struct client *c) {
 }
 
 void client_step(struct client *c) {
+    liar_step(c);
     if (c->state == OFF) return;
     if (c->crashed) {
         if (now_us >= c->cut_us) begin_stay(c, true);

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/rooms/rooms.h"
+#include "tests/rooms/attack.h"
 #include "tests/sim/kept.h"
 
 #define LIMIT_S 60 /* of processor time for one room: beyond it hangs */
@@ -17,6 +17,10 @@ static const char usage[] =
     "rooms --seeds N [--first S] [--jobs J]  plays N rooms, of the seeds from S (1) on, J (1) at a time\n"
     "rooms --kept FILE [--jobs J]            plays the seeds that the file lists\n"
     "rooms --seed N                          plays one, with its story and the relay's log\n"
+    "rooms --search N [--first S]            plays N rooms with liars (liar.h), of the seed S: shows those "
+    "that cost\n"
+    "                                        the others more than they may, and the worst\n"
+    "rooms --lie NAME=VALUE,...              plays one of these, with its story\n"
     "      --plain                           without watchers, and nobody begins with a snapshot: as seeds "
     "of old\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
@@ -24,6 +28,7 @@ static const char usage[] =
 uint64_t now_us;
 struct rng fate_rng, wire_rng;
 bool verbose, plain;
+char *fail_to;
 struct kl_lobby *lobby;
 const uint8_t relay_secret[32] = {7, 7, 7};
 
@@ -50,6 +55,11 @@ void fail(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (fail_to) {
+        snprintf(fail_to, FAIL_BYTES, "at_s=%.3f frame=%u reason=\"%s\"", (double)now_us / 1e6, canon_end,
+                 text);
+        _exit(1);
+    }
     printf("seed=%" PRIu64 " failed=1 at_s=%.3f frame=%u reason=\"%s\"\n", seed_now, (double)now_us / 1e6,
            canon_end, text);
     fflush(stdout);
@@ -70,7 +80,7 @@ static void chance_bytes(void *const buf, const size_t len) {
 static struct randombytes_implementation chance = {
     .implementation_name = chance_name, .random = chance_32, .buf = chance_bytes};
 
-static void play(uint64_t seed) {
+void rooms_play(uint64_t seed, void (*begin)(void), void (*step)(void), bool (*is_over)(void)) {
     seed_now = seed;
     setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = LIMIT_S}, NULL);
     chance_rng = (struct rng){seed};
@@ -80,17 +90,25 @@ static void play(uint64_t seed) {
     kl_log_set_level(verbose ? KL_LOG_DEBUG : KL_LOG_ERROR);
     machine_begin(&truth);
     wire_begin();
-    fate_choose(seed);
     relay_begin();
-    fate_begin();
-    for (; !fate_is_over(); now_us += STEP_US) {
+    begin();
+    for (; !is_over(); now_us += STEP_US) {
         wire_step();
         for (unsigned i = 0; i < CLIENTS; i++)
             client_step(&client[i]);
         kl_lobby_run(lobby, now_us);
-        fate_step();
-        judge_step();
+        step();
     }
+}
+
+static void step(void) {
+    fate_step();
+    judge_step();
+}
+
+static void play(uint64_t seed) {
+    fate_choose(seed);
+    rooms_play(seed, fate_begin, step, fate_is_over);
     judge_end();
     kl_lobby_destroy(lobby);
 }
@@ -146,11 +164,14 @@ static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, un
 }
 
 int main(int argc, char **argv) {
-    static const struct option options[] = {
-        {"seeds", 1, NULL, 'n'}, {"first", 1, NULL, 'f'}, {"jobs", 1, NULL, 'j'}, {"seed", 1, NULL, 's'},
-        {"plain", 0, NULL, 'p'}, {"kept", 1, NULL, 'k'},  {"help", 0, NULL, 'h'}, {0}};
+    static const struct option options[] = {{"seeds", 1, NULL, 'n'},  {"first", 1, NULL, 'f'},
+                                            {"jobs", 1, NULL, 'j'},   {"seed", 1, NULL, 's'},
+                                            {"plain", 0, NULL, 'p'},  {"kept", 1, NULL, 'k'},
+                                            {"help", 0, NULL, 'h'},   {"lie", 1, NULL, 'l'},
+                                            {"search", 1, NULL, 'a'}, {0}};
     static struct kept kept[KEPT_MAX];
-    uint64_t first = 1, seeds = 0, one = 0;
+    uint64_t first = 1, seeds = 0, one = 0, attacks = 0;
+    const char *lie = NULL;
     unsigned jobs = 1;
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (o == 'n')
@@ -165,17 +186,23 @@ int main(int argc, char **argv) {
             first = 0, seeds = kept_read(optarg, kept);
         else if (o == 's')
             one = strtoull(optarg, NULL, 10);
+        else if (o == 'a')
+            attacks = strtoull(optarg, NULL, 10);
+        else if (o == 'l')
+            lie = optarg;
         else
             return fputs(usage, o == 'h' ? stdout : stderr), o == 'h' ? 0 : 2;
     }
-    if ((!seeds && !one) || !jobs || (!first && !kept[0].seed) || optind < argc)
+    if ((!seeds && !one && !attacks && !lie) || !jobs || (!first && !kept[0].seed) || optind < argc)
         return fputs(usage, stderr), 2;
     totals = mmap(NULL, sizeof *totals, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (totals == MAP_FAILED) return 2;
     randombytes_set_implementation(&chance);
     if (sodium_init() < 0) return 2;
+    verbose = one || lie;
+    if (attacks) return attack_search(first, attacks);
+    if (lie) return attack_one(lie);
     if (one) {
-        verbose = true;
         play(one);
         return puts("held"), 0;
     }

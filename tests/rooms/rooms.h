@@ -7,6 +7,8 @@
  * shot.c     its snapshots: made, given, loaded
  * machine.c  an emulated machine in eight bytes, its snapshot, what everybody should have run
  * fate.c     what goes wrong, and when
+ * liar.c     a player who lies
+ * attack.c   a room with liars, and what the others lose
  * judge.c    what must hold
  * main.c     seeds
  *
@@ -35,7 +37,6 @@
 #define SECOND     UINT64_C(1000000)
 #define EVERY      30   /* frames between hashes */
 #define SHOT_BYTES 9000 /* of a snapshot */
-#define START_TEXT "save"
 
 extern uint64_t now_us;
 extern struct rng fate_rng, wire_rng; /* streams of their own: what one draws does not shift the other's */
@@ -44,8 +45,16 @@ extern bool plain; /* without what came later: watchers outside the lock, beginn
 extern struct kl_lobby *lobby;
 extern const uint8_t relay_secret[32];
 
+extern char *fail_to; /* it writes to these FAIL_BYTES, and not to stdout; NULL */
+#define FAIL_BYTES 320
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void story(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+bool attack_is_on(void); /* attack.h: the room has liars, and nothing else goes wrong there */
+
+/* --- main.c --- */
+/* Plays a room of this seed to its end. */
+void rooms_play(uint64_t seed, void (*begin)(void), void (*step)(void), bool (*is_over)(void));
 
 /* --- machine.c --- */
 
@@ -86,6 +95,7 @@ struct client {
     uint8_t seats_wanted;
     bool consents; /* it loads others' states */
     bool forges;   /* its hashes are false, and so is the state that it gives; its machine is right */
+    bool lies;     /* liar.h */
     struct kl_params params;
     uint32_t turn_frames;                   /* that it runs in one turn at most */
     enum { OFF, ENTERING, IN, LOST } state; /* LOST: it tries to come back */
@@ -129,11 +139,13 @@ struct client {
     uint64_t apart_us; /* so long it has been wrong beside others who are right */
 };
 extern struct client client[CLIENTS];
+extern uint32_t start_bytes; /* of the room's start data */
 
 bool is_playing(const struct client *c); /* it has a session, and runs frames; or watches */
 bool is_wrong(const struct client *c);   /* its machine is not what it should be */
 bool can_bring(const struct client *c);  /* the room, to a relay that has forgotten it */
 void client_enter(struct client *c);
+void client_enter_again(struct client *c); /* with the key that it had */
 void client_leave(struct client *c);
 /* Its link is cut for so long. fresh: the process dies, and is started again then. */
 void client_lose(struct client *c, uint64_t back_us, bool fresh);
@@ -167,6 +179,15 @@ void wire_say(unsigned session, const uint8_t *bytes, size_t len);
 void wire_say_bulk(unsigned session, const uint8_t *bytes, size_t len);
 void wire_datagram(unsigned session, const uint8_t *body, size_t len);
 void wire_calm(void); /* from now on nothing is lost any more */
+/* All links made from now on are as long, and have hardly any jitter. */
+void wire_steady(uint64_t one_way_us);
+/* The client's address, "192.0.2.1" without a call. */
+void wire_live_at(const struct client *c, unsigned last);
+/* Bytes of a client's datagrams and messages with their headers. */
+struct wire_bytes {
+    uint64_t up, down;
+};
+struct wire_bytes wire_bytes_of(const struct client *c);
 void wire_step(void);
 
 /* --- fate.c --- */

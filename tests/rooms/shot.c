@@ -4,7 +4,7 @@
 #include <zstd.h>
 
 #include "core_wrapper/match/snapshot_pack.h"
-#include "tests/rooms/rooms.h"
+#include "tests/rooms/liar.h"
 
 void shot_forget(struct client *c) {
     free(c->coming);
@@ -26,15 +26,17 @@ void shot_taken(struct client *c, uint32_t keyframe, const uint8_t shot[SHOT_BYT
     struct kl_state_said said = {.keyframe = keyframe, .bytes = SHOT_BYTES, .has = true};
     memcpy(c->shot_before, c->shot, SHOT_BYTES);
     memcpy(c->shot, shot, SHOT_BYTES);
+    c->shot[0] ^= liar_does(c, LIAR_STATE, keyframe);
     crypto_generichash(said.hash, sizeof said.hash, c->shot, SHOT_BYTES, NULL, 0);
     c->before_keyframe = c->shot_keyframe;
     c->shot_keyframe = keyframe;
-    kl_stay_say_state(&c->stay, &said);
+    if (!liar_does(c, LIAR_MUTE, keyframe)) kl_stay_say_state(&c->stay, &said);
 }
 
 static void look_for_ask(struct client *c) {
     struct kl_ask ask;
     if (!kl_stay_asked(&c->stay, &ask) || ask.keyframe != c->shot_keyframe) return;
+    if (liar_does(c, LIAR_KEEPS, ask.keyframe)) return;
     c->ask = ask;
     c->give_us = now_us + rng_range(&wire_rng, 1000, 60000);
 }
@@ -48,7 +50,8 @@ static bool has_base(const struct client *c) {
 
 /* One in four against a base is not so: then the relay is to ask for the whole. */
 static uint8_t *pack(struct client *c, bool based, size_t *len) {
-    bool unfit = c->forges || (based && c->ask.keyframe % 4 == 3);
+    bool unfit =
+        c->forges || (based && c->ask.keyframe % 4 == 3) || liar_does(c, LIAR_UNFIT, c->ask.keyframe);
     c->shot[0] ^= unfit;
     uint8_t *packed = based ? kl_snapshot_pack_against(c->shot_before, SHOT_BYTES, c->shot, SHOT_BYTES, len)
                             : kl_snapshot_pack(c->shot, SHOT_BYTES, len);
@@ -80,6 +83,14 @@ static void look_for_snapshot(struct client *c) {
     c->load_us = now_us + rng_range(&wire_rng, 1000, 200000);
 }
 
+/* A liar's HEALED without any loading. */
+static bool says_so_only(struct client *c, uint32_t keyframe, bool may_claim) {
+    bool denies = liar_does(c, LIAR_DENY, keyframe), claims = may_claim && liar_does(c, LIAR_CLAIM, keyframe);
+    struct kl_healed healed = {keyframe, c->machine.next, denies ? KL_HEALED_NOT : KL_HEALED_SAME};
+    if (denies || claims) kl_stay_say_healed(&c->stay, &healed);
+    return denies || claims;
+}
+
 static void load(struct client *c) {
     static uint8_t shot[SHOT_BYTES];
     uint8_t hash[KL_SNAPSHOT_HASH];
@@ -87,6 +98,10 @@ static void load(struct client *c) {
     if (!c->consents) fail("%s got a state of others without its consent", c->name);
     if (begins && !(c->stay.shot.begins && c->stay.shot.offer.keyframe == c->offer.keyframe)) {
         shot_forget(c); /* another is to come */
+        return;
+    }
+    if (says_so_only(c, c->offer.keyframe, !begins)) {
+        shot_forget(c);
         return;
     }
     uint32_t end = begins ? c->offer.keyframe : c->machine.next;
@@ -130,6 +145,7 @@ static void go_back(struct client *c) {
     uint32_t end = c->machine.next;
     struct kl_healed healed = {c->rewind, end, own ? KL_HEALED_SAME : KL_HEALED_NOT};
     c->back_us = 0;
+    if (says_so_only(c, c->rewind, true)) return;
     story("%s goes back to frame %u for %u", c->name, own ? own->frame : 0, c->rewind);
     if (own) {
         memcpy(&c->machine.is, own->bytes, sizeof c->machine.is);

@@ -26,6 +26,7 @@ struct way {
 
 static struct session {
     struct client *client;     /* NULL: nobody is there any more */
+    unsigned owner;            /* its number, for ever */
     unsigned peer;             /* at the relay; PEERS: none */
     bool hung_up;              /* by the relay, once all has arrived */
     uint64_t learns_us;        /* the relay that it is broken; 0: it is not, or knows */
@@ -38,6 +39,10 @@ static unsigned sessions;
 static struct kl_hs_relay doorman;
 static unsigned at_peer[PEERS]; /* session; 0: none */
 static bool calm;
+static uint64_t steady_us; /* 0: links are drawn */
+static unsigned lives_at[CLIENTS];
+static struct wire_bytes bytes_of[CLIENTS];
+#define HEADERS 40 /* bytes of UDP and IP, and about those of a seal and of ENet */
 
 #define SESSIONS 4000
 #define SEAT_TIME_S                                                                                          \
@@ -56,6 +61,18 @@ void wire_calm(void) {
     calm = true;
 }
 
+void wire_steady(uint64_t one_way_us) {
+    steady_us = one_way_us;
+}
+
+void wire_live_at(const struct client *c, unsigned last) {
+    lives_at[c->number] = last;
+}
+
+struct wire_bytes wire_bytes_of(const struct client *c) {
+    return bytes_of[c->number];
+}
+
 static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us, const uint8_t *bytes,
                 size_t len) {
     unsigned i = 0;
@@ -70,6 +87,8 @@ static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us,
     p->session = s;
     p->order = order++;
     p->len = len;
+    struct wire_bytes *sum = &bytes_of[channel == OUTSIDE ? s : session[s].owner];
+    *(to_relay ? &sum->up : &sum->down) += len + HEADERS;
     if (len) memcpy(p->bytes, bytes, len);
 }
 
@@ -219,13 +238,20 @@ unsigned wire_open(struct client *c, const uint8_t binding[32]) {
     if (peer == PEERS || sessions + 1 == SESSIONS) fail("more sessions than this test has room for");
     unsigned n = ++sessions;
     struct session *s = &session[n];
-    *s = (struct session){.client = c, .peer = peer};
+    *s = (struct session){.client = c, .peer = peer, .owner = c->number};
     s->delay_us = rng_between(&wire_rng, 1000, 90000);
     s->jitter_us = rng_chance(&wire_rng, 0.5) ? 0 : rng_between(&wire_rng, 0, 8000);
     s->loss = rng_chance(&wire_rng, 0.5) ? 0 : rng_between(&wire_rng, 0, 0.05);
+    if (steady_us) {
+        s->delay_us = (double)steady_us;
+        s->jitter_us = 300;
+        s->loss = 0;
+    }
     memcpy(s->binding, binding, sizeof s->binding);
     at_peer[peer] = n;
-    kl_lobby_opened(lobby, peer, "192.0.2.1:5", now_us);
+    char address[24];
+    snprintf(address, sizeof address, "192.0.2.%u:5", lives_at[c->number] ? lives_at[c->number] : 1);
+    kl_lobby_opened(lobby, peer, address, now_us);
     return n;
 }
 

@@ -1,0 +1,27 @@
+/* attack.h - a room of honest players on steady links and one or more who lie (liar.h), and what the honest
+ * lose. docs/design.md §3 "Bounds for one player". */
+#ifndef ROOMS_ATTACK_H
+#define ROOMS_ATTACK_H
+
+#include "tests/rooms/liar.h"
+
+struct attack {
+    int32_t is[LIAR_NUMBERS];
+    struct damage {
+        double fps_10s, fps_60s; /* of the honest player with the worst window */
+        double down_up; /* bytes down to a liar for each of its bytes up, without those of joining once */
+        uint64_t pauses, rewound,
+            anew;               /* pauses; honest: back to own states, the game run from its beginning */
+        double worst;           /* the greatest part of a bound that was reached: above 1, it is broken */
+        char error[FAIL_BYTES]; /* what must not happen at all; "" */
+    } d;
+};
+
+/* Plays it in a process of its own. */
+double attack_play(struct attack *a);
+/* Plays one with its story; 0, 1: a bound is broken, 2: the spec cannot be read. */
+int attack_one(const char *spec);
+/* Plays so many, of this seed; 0 or 1. */
+int attack_search(uint64_t seed, uint64_t count);
+
+#endif

@@ -1,0 +1,70 @@
+/* liar.h - a player whose client lies in the room's protocol, and the room it lies in, as numbers that a
+ * search can draw and change (tests/sim/numbers.h). Lies about frames and time are those of tests/sim/lie.h.
+ * A liar's machine runs right, and its host-only orders are refused: a host may put out anybody. */
+#ifndef ROOMS_LIAR_H
+#define ROOMS_LIAR_H
+
+#include "tests/rooms/rooms.h"
+
+enum liar_number {
+    /* the room */
+    LIAR_PLAYERS, /* honest and liars */
+    LIAR_LIARS,
+    LIAR_APART, /* 1: each liar has an address of its own; else all have the same */
+    LIAR_NEAR,  /* 1: that address is an honest player's, too */
+    LIAR_HOST,  /* 1: a liar is the host */
+    LIAR_TRUST, /* 1: the honest load others' states */
+    LIAR_RTT_MS,
+    LIAR_DEEDS, /* from here on: what they say and do */
+
+    /* of every hundred so many, and the same ones for all liars */
+    LIAR_HASH = LIAR_DEEDS, /* hashes are false, and equal … */
+    LIAR_OWN,               /* … or, of these, each liar's own */
+    LIAR_STATE,             /* STATEs are of a forged state, which is also given */
+    LIAR_MUTE,              /* STATEs are not said */
+    LIAR_UNFIT,             /* snapshots given are not what was said */
+    LIAR_KEEPS,             /* snapshots asked for are not given */
+    LIAR_CLAIM,             /* HEALED is said, and nothing was loaded */
+    LIAR_DENY,              /* HEALED says that nothing could be loaded */
+
+    LIAR_LABEL, /* added to the frames of hashes */
+
+    /* once in so many milliseconds */
+    LIAR_PAUSE,
+    LIAR_CHAT,
+    LIAR_SEAT,
+    LIAR_RULE, /* orders that only the host may give */
+    LIAR_RESET,
+    LIAR_RATE,
+    LIAR_SAVE,
+    LIAR_HEALED, /* unasked */
+    LIAR_WORD,   /* STATE, unasked */
+    LIAR_READY,  /* again */
+    LIAR_GIVE,   /* unasked */
+    LIAR_DESYNC, /* the host's */
+    LIAR_CUT,    /* it comes back in a new session */
+    LIAR_FRESH,  /* the same, with nothing */
+    LIAR_LEAVE,  /* it leaves, and comes in again */
+
+    LIAR_KEY, /* 1: it comes in again with the key that it had */
+    LIAR_ON,  /* it lies for so many milliseconds … */
+    LIAR_OFF, /* … and tells the truth for so many, by turns; both above 0, else it lies always */
+    LIAR_NUMBERS
+};
+
+/* "name=value,…"; what is not named stays. False: it cannot be read, or the liars' votes are more than the
+ * others': whoever has most votes says what is right (docs/security.md). */
+bool liar_read(int32_t is[LIAR_NUMBERS], const char *spec);
+void liar_write(const int32_t is[LIAR_NUMBERS], char *out, size_t cap);
+void liar_draw(int32_t is[LIAR_NUMBERS], struct rng *r);
+void liar_change(int32_t is[LIAR_NUMBERS], struct rng *r);
+
+/* From now on these clients lie. */
+void liar_begin(const int32_t is[LIAR_NUMBERS]);
+/* Whether a client lies in this way about the frame. False for the honest. */
+bool liar_does(const struct client *c, enum liar_number n, uint32_t frame);
+/* 0 for the honest. */
+int32_t liar_is(const struct client *c, enum liar_number n);
+void liar_step(struct client *c);
+
+#endif
