@@ -175,11 +175,21 @@ static void note_success(struct kl_lobby_room *r, const struct batch *b) {
     r->lobby->journal->stats.bytes += b->bytes;
 }
 
+/* A file that could not be read when this relay began. The room's clients have brought it back since, and it
+ * goes on from what they had: that file would be another past of it at the next restart. */
+static void remove_former(const struct kl_lobby_room *r, const char *path) {
+    char err[KL_FILE_PATH + 64];
+    if (kl_file_kind_here(path) == KL_FILE_IS_NONE) return;
+    int result = kl_file_remove(path, err, sizeof err);
+    kl_lobby_log_room(KL_LOG_INFO, "journal_replaced", r, "error=%d", result);
+}
+
 /* The room's file, new. 0, or -1 with why. */
 static int create(struct kl_lobby_room *r, char *why, size_t why_len) {
     char path[KL_FILE_PATH];
     struct kl_file file;
     kl_journal_path(r, path);
+    remove_former(r, path);
     if (kl_file_open(&file, path, true, why, why_len) != 0) return -1;
     r->journal = (struct kl_journal_room){.state = KL_JOURNAL_OPEN, .file = file};
     kl_journal_key(r->lobby->secret, r->id, r->journal.key);

@@ -62,7 +62,8 @@ struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);
 /* Only inside net/relay, with l->journal; all do nothing if that is NULL. */
 
 /* Makes the rooms of all files again (lobby_again.h); they wait for their members. A torn end of a file is
- * cut off; files that are no journals of this relay, or cannot be read, are named in the log and left alone.
+ * cut off; files that are no journals of this relay, or cannot be read, are named in the log and left alone
+ * (until the room is there again without them, and begins its file anew).
  * With the relay's secret set, before the first client. */
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us);
 

@@ -173,6 +173,22 @@ static void others_files_are_left_alone(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
+/* A journal that cannot be read is another past of its room once the clients have brought that back: the next
+ * restart finds the new one. */
+static void an_unreadable_file_makes_way(void **state) {
+    (void)state;
+    begin_game(KL_POLICY_BOUNDED);
+    play(2 * SECOND);
+    kl_file_close(&the_room()->journal.file);
+    the_room()->journal = (struct kl_journal_room){0}; /* as of a room that was brought back */
+    read_only_file();
+    put_file(only_file(), "nonsense", 8, 0600);
+    play(2 * SECOND);
+    uint32_t closed = written();
+    die_and_begin_again();
+    assert_int_equal(frames_in(the_room()), closed);
+}
+
 static void one_relay_a_folder(void **state) {
     (void)state;
     struct kl_journal *second;
@@ -213,15 +229,11 @@ static void nothing_in_clear(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(records_are_read_as_written),
-        T(the_match_goes_on),
-        T(commands_come_back),
-        T(a_player_with_nothing_comes_back_too),
-        T(the_file_goes_with_the_room),
-        T(who_does_not_come_back_ends_it),
-        T(others_files_are_left_alone),
-        T(one_relay_a_folder),
-        T(nothing_in_clear),
+        T(records_are_read_as_written), T(the_match_goes_on),
+        T(commands_come_back),          T(a_player_with_nothing_comes_back_too),
+        T(the_file_goes_with_the_room), T(who_does_not_come_back_ends_it),
+        T(others_files_are_left_alone), T(an_unreadable_file_makes_way),
+        T(one_relay_a_folder),          T(nothing_in_clear),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }
