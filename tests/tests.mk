@@ -53,7 +53,7 @@ unit: $(UNIT) cores ## unit tests alone
 $(OUT)/tests/sim: $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) core_wrapper/frame/pace.c)
 	$(link) -lm
 $(OUT)/tests/rooms: $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libkeylock.a
-	$(link) $(LIBS) -lm
+	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open
 sim: $(OUT)/tests/sim ## a room in virtual time: SEEDS=1000 rooms, or SEED=n replayed with its log
 	$(Q)$(OUT)/tests/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --jobs 2)
 rooms: $(OUT)/tests/rooms ## a whole relay's room in virtual time, with crashes and desyncs: SEEDS=1000 rooms, or SEED=n with its story

@@ -141,7 +141,8 @@ static uint32_t newest_base(const struct client *c) {
     return base;
 }
 
-/* From frame 0, or from the base: the relay's marks reach past it. */
+/* From frame 0, or from the base: the relay's tags or marks reach past it. One that runs the game again has
+ * none. */
 static bool can_begin(const struct client *c) {
     const struct kl_stay *s = &c->stay;
     uint8_t mark[KL_MARK];
@@ -149,7 +150,7 @@ static bool can_begin(const struct client *c) {
     uint32_t base = s->past.first ? newest_base(c) : 0, end = kl_client_mark(&s->lock, s->past.next, mark);
     const struct kl_stay_tags *tag = kl_stay_newest_tag(s);
     if (tag && tag->end_frame > end) end = tag->end_frame;
-    return s->past.first <= base && (base == 0 || end > base);
+    return s->past.first <= base && end > base;
 }
 
 bool fate_brings(const struct client *c) {
@@ -187,6 +188,7 @@ static void relay_dies(void) {
     counts.relay_deaths++;
     if (the_room()) memcpy(game, the_room()->id, sizeof game);
     story("the relay dies at frame %u", canon_end);
+    disk_relay_dies();
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *c = &client[i];
         brings[i] = can_bring(c);
@@ -208,6 +210,8 @@ static void watch_it_open(void) {
     counts.from_base += !other && r->lock.begin > 0;
     if (!other && r->lock.begin) story("it was brought from frame %u", r->lock.begin);
     opening = gone = false;
+    if (!other && end < disk_proves() && end < canon_end)
+        fail("the room goes on at frame %u, and the journal had more", end);
     story("the room is open again at frame %u of %u", end, canon_end);
     if (end < canon_end) counts.cut_frames += canon_end - end;
     canon_cut(end);
@@ -242,6 +246,7 @@ static const double usual_s[KINDS] = {[CORRUPT] = 7, [LOSE] = 9,  [CRASH] = 14, 
 
 /* Of a relay's limits, and of machines. Before the relay begins. */
 void fate_choose(uint64_t seed) {
+    disk_choose(seed);
     more_rng = (struct rng){seed ^ UINT64_C(0x5eed)};
     last_rng = (struct rng){seed ^ UINT64_C(0xba5e)};
     queue_rng = (struct rng){seed ^ UINT64_C(0x0e0e)};
@@ -287,6 +292,7 @@ void fate_begin(void) {
 }
 
 void fate_step(void) {
+    if (now_us < until_us) disk_step();
     watch_it_open();
     host_insists();
     if (now_us < until_us && rate[LOSE_EARLY] > 0 && rng_chance(&more_rng, rate[LOSE_EARLY] * STEP_US / 1e6))

@@ -23,11 +23,12 @@ static const char usage[] =
     "rooms --lie NAME=VALUE,...              plays one of these, with its story\n"
     "      --plain                           without watchers, and nobody begins with a snapshot: as seeds "
     "of old\n"
+    "      --forgetful                       relays keep no journal: as seeds of old\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
 uint64_t now_us;
 struct rng fate_rng, wire_rng;
-bool verbose, plain;
+bool verbose, plain, forgetful;
 char *fail_to;
 struct kl_lobby *lobby;
 const uint8_t relay_secret[32] = {7, 7, 7};
@@ -55,6 +56,7 @@ void fail(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    disk_end();
     if (fail_to) {
         snprintf(fail_to, FAIL_BYTES, "at_s=%.3f frame=%u reason=\"%s\"", (double)now_us / 1e6, canon_end,
                  text);
@@ -111,6 +113,7 @@ static void play(uint64_t seed) {
     rooms_play(seed, fate_begin, step, fate_is_over);
     judge_end();
     kl_lobby_destroy(lobby);
+    disk_end();
 }
 
 static void count(void) {
@@ -145,7 +148,7 @@ static bool wait_for_one(void) {
 static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, unsigned jobs) {
     unsigned under_way = 0;
     for (uint64_t i = 0; i < seeds; i++) {
-        if (!first) plain = kept[i].plain;
+        if (!first) plain = kept[i].plain, forgetful = kept[i].forgetful;
         run_room(first ? first + i : kept[i].seed);
         if (++under_way == jobs) under_way -= wait_for_one();
     }
@@ -156,19 +159,25 @@ static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, un
            " corrupted=%" PRIu64 " healed=%" PRIu64 " doubts=%" PRIu64 " cut_off=%" PRIu64 " crashed=%" PRIu64
            " relay_deaths=%" PRIu64 " frames_lost_with_it=%" PRIu64 " ended=%" PRIu64 " begun=%" PRIu64
            " watched=%" PRIu64 " based=%" PRIu64 " unfit=%" PRIu64 " from_base=%" PRIu64 " rewound=%" PRIu64
-           " given_up=%" PRIu64 "\n",
+           " given_up=%" PRIu64 " disk_faults=%" PRIu64 " from_journal=%" PRIu64 "\n",
            seeds, totals->failed, first, totals->frames, totals->virtual_us / SECOND, c->corrupted, c->healed,
            c->doubts, c->lost, c->crashed, c->relay_deaths, c->cut_frames, c->ended, c->begun, c->watched,
-           c->based, c->unfit, c->from_base, c->rewound, c->given_up);
+           c->based, c->unfit, c->from_base, c->rewound, c->given_up, c->disk_faults, c->from_journal);
     return totals->failed > 0;
 }
 
 int main(int argc, char **argv) {
-    static const struct option options[] = {{"seeds", 1, NULL, 'n'},  {"first", 1, NULL, 'f'},
-                                            {"jobs", 1, NULL, 'j'},   {"seed", 1, NULL, 's'},
-                                            {"plain", 0, NULL, 'p'},  {"kept", 1, NULL, 'k'},
-                                            {"help", 0, NULL, 'h'},   {"lie", 1, NULL, 'l'},
-                                            {"search", 1, NULL, 'a'}, {0}};
+    static const struct option options[] = {{"seeds", 1, NULL, 'n'},
+                                            {"first", 1, NULL, 'f'},
+                                            {"jobs", 1, NULL, 'j'},
+                                            {"seed", 1, NULL, 's'},
+                                            {"plain", 0, NULL, 'p'},
+                                            {"kept", 1, NULL, 'k'},
+                                            {"help", 0, NULL, 'h'},
+                                            {"forgetful", 0, NULL, 'g'},
+                                            {"lie", 1, NULL, 'l'},
+                                            {"search", 1, NULL, 'a'},
+                                            {0}};
     static struct kept kept[KEPT_MAX];
     uint64_t first = 1, seeds = 0, one = 0, attacks = 0;
     const char *lie = NULL;
@@ -186,6 +195,8 @@ int main(int argc, char **argv) {
             first = 0, seeds = kept_read(optarg, kept);
         else if (o == 's')
             one = strtoull(optarg, NULL, 10);
+        else if (o == 'g')
+            forgetful = true;
         else if (o == 'a')
             attacks = strtoull(optarg, NULL, 10);
         else if (o == 'l')

@@ -7,6 +7,7 @@
  * shot.c     its snapshots: made, given, loaded
  * machine.c  an emulated machine in eight bytes, its snapshot, what everybody should have run
  * fate.c     what goes wrong, and when
+ * disk.c     the relay's journal, and its disk
  * liar.c     a player who lies
  * attack.c   a room with liars, and what the others lose
  * judge.c    what must hold
@@ -41,12 +42,13 @@
 extern uint64_t now_us;
 extern struct rng fate_rng, wire_rng; /* streams of their own: what one draws does not shift the other's */
 extern bool verbose;
-extern bool plain; /* without what came later: watchers outside the lock, beginning with a snapshot */
+extern bool forgetful; /* relays without a journal */
+extern bool plain;     /* without what came later: watchers outside the lock, beginning with a snapshot */
 extern struct kl_lobby *lobby;
 extern const uint8_t relay_secret[32];
 
 extern char *fail_to; /* it writes to these FAIL_BYTES, and not to stdout; NULL */
-#define FAIL_BYTES 320
+#define FAIL_BYTES 400
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void story(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -199,14 +201,23 @@ bool fate_brings(const struct client *c);            /* the room, to the relay t
 bool fate_is_over(void);                             /* nothing has happened for a while */
 unsigned fate_watchers(void), fate_catch_up_s(void); /* of the relay's limits */
 
+/* --- disk.c --- */
+void disk_choose(uint64_t seed); /* before the relay begins */
+void disk_step(void);
+void disk_relay_dies(void);         /* it is still there */
+void disk_relay_begins(bool again); /* its lobby is new: the journal is loaded */
+uint32_t disk_proves(void);         /* the frames that the journal had when this relay began */
+void disk_end(void);
+
 /* --- judge.c --- */
 struct kl_lobby_room *the_room(void); /* NULL: there is none */
 extern struct counts {
     uint64_t corrupted, healed, lost, crashed, relay_deaths, cut_frames, doubts, ended, begun, watched, based,
-        unfit,     /* snapshots given against a base; and so that they do not fit */
-        given_up,  /* rooms that part again and again, and are told so */
-        rewound,   /* clients that went back to a state of their own */
-        from_base; /* rooms brought to a new relay when no client had frame 0 any more */
+        unfit,                     /* snapshots given against a base; and so that they do not fit */
+        given_up,                  /* rooms that part again and again, and are told so */
+        rewound,                   /* clients that went back to a state of their own */
+        from_base,                 /* rooms brought to a new relay when no client had frame 0 any more */
+        disk_faults, from_journal; /* relays that began with a room of their journal */
 } counts;
 unsigned doubts_since(uint64_t us); /* that began, or were there, within that time */
 void judge_step(void);

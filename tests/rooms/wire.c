@@ -225,6 +225,7 @@ void relay_begin(void) {
     lobby = kl_lobby_create(&limits, &net);
     if (!lobby) fail("no memory");
     kl_lobby_set_secret(lobby, relay_secret);
+    disk_relay_begins(again);
     kl_lobby_run(lobby, again ? now_us : now_us - 60 * SECOND); /* the first is no newborn */
 }
 

@@ -13,7 +13,7 @@
 
 struct kept {
     uint64_t seed;
-    bool plain; /* its line says --plain */
+    bool plain, forgetful; /* its line says --plain, --forgetful */
 };
 
 /* The number of seeds in the file, at most KEPT_MAX; 0 if the file is not there, is empty or has a line of
@@ -28,13 +28,14 @@ static inline unsigned kept_read(const char *path, struct kept kept[KEPT_MAX]) {
         if (line[0] == '#') continue;
         if (colon) *colon = '\0';
         uint64_t seed = strtoull(line, &options, 10);
-        bool without = strcmp(options, " --plain") == 0;
-        if (!colon || seed == 0 || (*options && !without) || strlen(colon + 1) < 3 || count == KEPT_MAX) {
-            fprintf(stderr, "%s:%u: expected SEED [--plain]: what it found\n", path, number);
+        bool without = strcmp(options, " --plain") == 0, forgets = strcmp(options, " --forgetful") == 0;
+        if (!colon || seed == 0 || (*options && !without && !forgets) || strlen(colon + 1) < 3 ||
+            count == KEPT_MAX) {
+            fprintf(stderr, "%s:%u: expected SEED [--plain | --forgetful]: what it found\n", path, number);
             fclose(f);
             return 0;
         }
-        kept[count++] = (struct kept){seed, without};
+        kept[count++] = (struct kept){seed, without, forgets};
     }
     if (f) fclose(f);
     if (count == 0) fprintf(stderr, "%s: no seeds\n", path);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "net/relay/journal.h"
-#include "net/relay/journal_file.h"
 #include "net/relay/lobby_again.h"
+#include "tests/unit/journal_whole.h"
 
 #define MIB       (UINT64_C(1) << 20)
 #define BYTES_MAX (4 * MIB)
@@ -177,20 +177,7 @@ static inline uint32_t frames_in(const struct kl_lobby_room *r) {
 
 /* The frames that whole records within len bytes hold. */
 static inline uint32_t whole_frames(size_t len, uint64_t *end) {
-    struct kl_journal_cursor c;
-    uint8_t key[32], id[KL_JOURNAL_ID];
-    uint32_t frames = 0;
-    *end = 0;
-    if (kl_journal_head_open(secret, bytes, len, id) != KL_OK) return 0;
-    kl_journal_key(secret, id, key);
-    kl_journal_seek(&c, key, bytes, len);
-    while (kl_journal_next(&c)) {
-        if (c.type != KL_JOURNAL_FRAMES) continue;
-        const uint8_t *piece = c.body + 5 + c.body[4] * KL_TAG;
-        frames = (uint32_t)(piece[0] | piece[1] << 8 | piece[2] << 16) + piece[4];
-    }
-    *end = c.at;
-    return frames;
+    return journal_whole_frames(secret, bytes, len, end);
 }
 
 /* Hundreds of warnings, all deserved. */

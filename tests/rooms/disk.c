@@ -1,0 +1,212 @@
+/* The relay's journal (net/relay/journal.h) on a disk that fails: it is full, it tears what is written, it
+ * cannot be read, it is gone. Drawn from a stream of its own. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/rooms/rooms.h"
+#include "tests/unit/journal_whole.h"
+
+#define MIB       (UINT64_C(1) << 20)
+#define EVERY_S   12 /* between two faults while the relay lives */
+#define TORN_MOST 3000
+#define FILES     8
+
+static struct rng disk_rng;
+static bool keeps; /* the relay has a journal */
+static char folder[64];
+static struct kl_journal *journal;
+static uint64_t full_until_us; /* nothing more is written before */
+static bool tears;             /* what is half written stays */
+static bool unreadable;
+static uint32_t proven;
+static struct found { /* a file, and the frames that it can prove */
+    uint8_t id[KL_JOURNAL_ID];
+    uint32_t frames;
+} found[FILES];
+static unsigned files;
+
+/* --- the disk ---------------------------------------------------------------------------------------------
+ */
+
+int __real_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_file_part *part,
+                          unsigned parts, char *why, size_t why_len);
+int __wrap_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_file_part *part,
+                          unsigned parts, char *why, size_t why_len);
+int __real_kl_file_open(struct kl_file *f, const char *path, bool fresh, char *why, size_t why_len);
+int __wrap_kl_file_open(struct kl_file *f, const char *path, bool fresh, char *why, size_t why_len);
+
+int __wrap_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_file_part *part,
+                          unsigned parts, char *why, size_t why_len) {
+    uint32_t sum = 0;
+    int result = __real_kl_file_append(f, at, part, parts, why, why_len);
+    if (result != 0 || now_us >= full_until_us) return result;
+    for (unsigned i = 0; i < parts; i++)
+        sum += (uint32_t)part[i].len;
+    uint64_t end = at + (tears ? rng_range(&disk_rng, 0, sum - 1) : 0);
+    if (kl_file_cut(f, end, why, why_len) != 0) fail("%s", why);
+    snprintf(why, why_len, "No space left on device");
+    return -1;
+}
+
+int __wrap_kl_file_open(struct kl_file *f, const char *path, bool fresh, char *why, size_t why_len) {
+    f->handle = -1;
+    const char *bad = fresh && now_us < full_until_us ? "No space left on device"
+                      : !fresh && unreadable          ? "Permission denied"
+                                                      : NULL;
+    if (!bad) return __real_kl_file_open(f, path, fresh, why, why_len);
+    snprintf(why, why_len, "%s", bad);
+    return -1;
+}
+
+/* Calls it for each journal there. */
+static void each_file(void (*what)(const char *path)) {
+    char path[400];
+    DIR *dir = opendir(folder);
+    for (const struct dirent *e; dir && (e = readdir(dir));) {
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (e->d_name[0] != '.') what(path);
+    }
+    if (dir) closedir(dir);
+}
+
+static void remove_one(const char *path) {
+    unlink(path);
+}
+
+static void vanish(void) {
+    char lock[sizeof folder + 16];
+    each_file(remove_one);
+    snprintf(lock, sizeof lock, "%s/.lock", folder);
+    unlink(lock);
+    rmdir(folder);
+}
+
+static void tear_one(const char *path) {
+    struct stat st;
+    off_t less = rng_range(&disk_rng, 1, TORN_MOST);
+    if (stat(path, &st) == 0 && truncate(path, st.st_size > less ? st.st_size - less : 0) != 0)
+        fail("no tearing");
+}
+
+static void change_one(const char *path) {
+    struct stat st;
+    uint8_t byte;
+    int fd = open(path, O_RDWR);
+    if (fd < 0 || fstat(fd, &st) != 0) fail("no changing");
+    off_t at = st.st_size > TORN_MOST ? st.st_size - TORN_MOST : 0;
+    at += rng_range(&disk_rng, 0, (uint32_t)(st.st_size - at));
+    if (pread(fd, &byte, 1, at) == 1) {
+        byte ^= 1;
+        if (pwrite(fd, &byte, 1, at) != 1) fail("no changing");
+    }
+    close(fd);
+}
+
+static void look_at_one(const char *path) {
+    struct stat st;
+    uint64_t end;
+    int fd = open(path, O_RDONLY);
+    if (fd < 0 || fstat(fd, &st) != 0 || files == FILES) fail("no reading");
+    size_t len = (size_t)st.st_size;
+    uint8_t *bytes = malloc(len + 1);
+    if (!bytes || read(fd, bytes, len) != st.st_size) fail("no reading");
+    struct found *f = &found[files++];
+    f->frames = journal_whole_frames(relay_secret, bytes, len, &end);
+    if (f->frames) memcpy(f->id, bytes + KL_JOURNAL_MAGIC + 1, sizeof f->id);
+    free(bytes);
+    close(fd);
+}
+
+/* --- the relay's lives ------------------------------------------------------------------------------------
+ */
+
+void disk_choose(uint64_t seed) {
+    disk_rng = (struct rng){seed ^ UINT64_C(0xd15c)};
+    keeps = !plain && !forgetful && rng_chance(&disk_rng, 0.5);
+    if (!keeps) return;
+    snprintf(folder, sizeof folder, "/tmp/rooms.XXXXXX");
+    if (!mkdtemp(folder)) fail("no folder");
+    if (!verbose) kl_log_to(fopen("/dev/null", "w")); /* hundreds of errors, all deserved */
+}
+
+void disk_step(void) {
+    if (!keeps || !rng_chance(&disk_rng, STEP_US / 1e6 / EVERY_S)) return;
+    counts.disk_faults++;
+    if (rng_chance(&disk_rng, 0.2)) {
+        story("the journal's folder vanishes");
+        vanish();
+        return;
+    }
+    full_until_us = now_us + rng_range(&disk_rng, 100000, 6000000);
+    tears = rng_chance(&disk_rng, 0.5);
+    story("the disk is full for %.1f s%s", (double)(full_until_us - now_us) / 1e6,
+          tears ? ", and tears" : "");
+}
+
+/* While the disk is in order, all that anybody can have run is written. */
+static void check_promise(void) {
+    const struct kl_lobby_room *r = the_room();
+    if (!r || r->phase != KL_ROOM_PLAYING || r->journal.state != KL_JOURNAL_OPEN || r->journal.failing)
+        return;
+    if (r->journal.frames < canon_end) fail("frame %u was run, and is not in the journal", r->journal.frames);
+}
+
+void disk_relay_dies(void) {
+    if (keeps) check_promise();
+}
+
+static void damage(void) {
+    double kind = rng_unit(&disk_rng);
+    const char *what = kind < 0.4    ? NULL
+                       : kind < 0.6  ? "is torn"
+                       : kind < 0.7  ? "is changed"
+                       : kind < 0.85 ? "cannot be read"
+                                     : "is gone";
+    unreadable = kind >= 0.7 && kind < 0.85;
+    if (kind >= 0.85)
+        vanish();
+    else if (kind >= 0.6 && kind < 0.7)
+        each_file(change_one);
+    else if (kind >= 0.4 && kind < 0.6)
+        each_file(tear_one);
+    counts.disk_faults += what != NULL;
+    if (what) story("the journal %s", what);
+}
+
+/* Of the room that is back; without one, of any. */
+static uint32_t frames_found(const struct kl_lobby_room *r) {
+    uint32_t most = 0;
+    for (unsigned i = 0; i < files; i++)
+        if ((!r || memcmp(found[i].id, r->id, sizeof r->id) == 0) && found[i].frames > most)
+            most = found[i].frames;
+    return most;
+}
+
+uint32_t disk_proves(void) {
+    return keeps ? proven : 0;
+}
+
+void disk_relay_begins(bool again) {
+    char err[300];
+    if (!keeps) return;
+    kl_journal_close(journal);
+    journal = NULL;
+    full_until_us = 0;
+    if (again) damage();
+    files = 0;
+    if (!unreadable) each_file(look_at_one);
+    if (kl_journal_open(&journal, folder, 64 * MIB, err, sizeof err) != 0) fail("%s", err);
+    kl_lobby_set_journal(lobby, journal, now_us);
+    unreadable = false;
+    proven = frames_found(the_room());
+    uint32_t back = the_room() ? the_room()->lock.next_close : 0;
+    if (back != proven) fail("of %u frames in the journal %u are back", proven, back);
+    counts.from_journal += proven > 0;
+    if (proven) story("the journal has %u frames of %u", proven, canon_end);
+}
+
+void disk_end(void) {
+    if (keeps) vanish();
+}

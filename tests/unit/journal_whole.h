@@ -1,0 +1,30 @@
+/* journal_whole.h - what the bytes of a journal can prove, read record by record. Used by tests/unit and
+ * tests/rooms. net/relay/journal_file.h. */
+#ifndef TEST_JOURNAL_WHOLE_H
+#define TEST_JOURNAL_WHOLE_H
+
+#include "net/engine/engine.h"
+#include "net/relay/journal_file.h"
+#include "net/session/tag.h"
+
+/* The frames that whole records hold, from 0 on; *end: these records end there. 0 also if it is none of this
+ * relay's journals. */
+static inline uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t *bytes, size_t len,
+                                            uint64_t *end) {
+    struct kl_journal_cursor c;
+    uint8_t key[32], id[KL_JOURNAL_ID];
+    uint32_t frames = 0;
+    *end = 0;
+    if (kl_journal_head_open(relays_secret, bytes, len, id) != KL_OK) return 0;
+    kl_journal_key(relays_secret, id, key);
+    kl_journal_seek(&c, key, bytes, len);
+    while (kl_journal_next(&c)) {
+        if (c.type != KL_JOURNAL_FRAMES) continue;
+        const uint8_t *piece = c.body + 5 + c.body[4] * KL_TAG;
+        frames = (uint32_t)(piece[0] | piece[1] << 8 | piece[2] << 16) + piece[4];
+    }
+    *end = c.at;
+    return frames;
+}
+
+#endif
