@@ -73,6 +73,11 @@ conformance: $(OUT)/vectors $(OUT)/session_peer $(OUT)/keylock-relay ## PROTOCOL
 
 $(OUT)/fuzz/%: $(OUT)/obj/test/%.o $(if $(FUZZER),,$(call obj,tests/fuzz/replay_main.c)) $(OUT)/libkeylock.a
 	$(link) $(if $(FUZZER),-fsanitize=fuzzer) $(LIBS)
+# tests/fuzz/quick.h and memory_wire.h stand in for these.
+wrap  = $(patsubst %,-Wl$(comma)--wrap=%,$(1))
+quick = $(call wrap,malloc calloc realloc free $(foreach n,1 2 4 8,$(addprefix __sanitizer_cov_trace_,cmp$(n) const_cmp$(n))))
+$(OUT)/fuzz/fuzz_lobby: MY_LDFLAGS += $(quick)
+$(OUT)/fuzz/fuzz_hub: MY_LDFLAGS += $(quick) $(call wrap,$(addprefix kl_socket_,bind enlarge send receive peek))
 $(OUT)/make_corpus: $(call obj,tests/fuzz/make_corpus.c tests/fuzz/corpus_more.c tests/fuzz/corpus_rooms.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 corpus: $(OUT)/make_corpus ## write the fuzz targets' seed corpus anew, after a change of the wire

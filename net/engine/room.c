@@ -10,6 +10,10 @@
 
 void kl_room_init(struct kl_room *r, const struct kl_params *params) {
     memset(r, 0, sizeof *r);
+    kl_room_init_zeroed(r, params);
+}
+
+void kl_room_init_zeroed(struct kl_room *r, const struct kl_params *params) {
     r->params = *params;
     if (params->policy == KL_POLICY_OPTIMISTIC && (!params->clocked || !params->subframes))
         r->params.policy = KL_POLICY_BOUNDED; /* has no meaning there */

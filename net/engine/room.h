@@ -130,6 +130,8 @@ enum {
 };
 
 void kl_room_init(struct kl_room *r, const struct kl_params *params);
+/* The same for a room of calloc(): memory that the game does not reach stays untouched. */
+void kl_room_init_zeroed(struct kl_room *r, const struct kl_params *params);
 
 /* Adds a client with the seats of its mask. KL_E_STATE if a seat is taken or the index is in use. In a room
  * that has started the client has no session yet (kl_room_return() begins one). Its seats are neutral,

@@ -175,8 +175,7 @@ struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_t
     r->phase = KL_ROOM_REOPENING;
     r->chores_us = r->told.status_us = now_us;
     r->told.farthest = r->told.farthest_was = KL_MAX_CLIENTS;
-    kl_room_init(&r->lock, &r->params);
-    kl_verdict_init(&r->verdicts);
+    kl_room_init_zeroed(&r->lock, &r->params);
     kl_lobby_past_begin(r, now_us);
     r->past.reopened = true;
     r->past.base = t->base;

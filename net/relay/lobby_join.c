@@ -16,6 +16,13 @@ static bool is_empty(const struct kl_lobby_room *r) {
     return true;
 }
 
+/* Inputs, hashes and chat, most of a room, are none. */
+static void forget_secrets(struct kl_lobby_room *r) {
+    sodium_memzero(r, offsetof(struct kl_lobby_room, lock));
+    sodium_memzero(r->past.tag_key, sizeof r->past.tag_key);
+    sodium_memzero(r->past.mark_key, sizeof r->past.mark_key);
+}
+
 void kl_lobby_free_room(struct kl_lobby_room *r) {
     kl_lobby_start_free(r);
     kl_lobby_past_free(r);
@@ -23,7 +30,7 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
     kl_lobby_watch_end(r, "the room is gone");
     free(r->trial);
     kl_journal_leave(r);
-    sodium_memzero(r, sizeof *r);
+    forget_secrets(r);
     free(r);
 }
 
@@ -85,8 +92,7 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
     r->host = KL_NO_HOST;
     r->chores_us = r->told.status_us = now_us;
     r->told.farthest = r->told.farthest_was = KL_MAX_CLIENTS;
-    kl_room_init(&r->lock, &r->params);
-    kl_verdict_init(&r->verdicts);
+    kl_room_init_zeroed(&r->lock, &r->params);
     l->room[i] = r;
     l->rooms++;
     log_made(r);

@@ -5,10 +5,6 @@
 enum { SAID_NOTHING = 0, SAID_INCOMPLETE = 1, SAID_COMPLETE = 2 };
 enum { EQUAL = 0, DIFFERS = 1, DIFFERS_STATE = 2, NOTED = 3 };
 
-void kl_verdict_init(struct kl_verdict_table *t) {
-    memset(t, 0, sizeof *t);
-}
-
 static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n) {
     return &t->label[n % KL_VERDICT_LABELS];
 }
@@ -299,8 +295,8 @@ static void drop_words(struct kl_verdict_label *l, uint16_t clients) {
 }
 
 void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients) {
-    for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++) {
-        struct kl_verdict_label *l = &t->label[n];
+    for (uint32_t n = t->begin; n != t->end; n++) {
+        struct kl_verdict_label *l = label_at(t, n);
         drop_words(l, clients);
         l->differs = (uint8_t)judge(l);
     }

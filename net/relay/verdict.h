@@ -44,8 +44,8 @@ struct kl_verdict_label {
     struct kl_hash word[KL_MAX_CLIENTS];
 };
 
-struct kl_verdict_table {
-    uint32_t begin, end; /* labels [begin, end), by order of announcement, are kept */
+struct kl_verdict_table { /* all zero: empty */
+    uint32_t begin, end;  /* labels [begin, end), by order of announcement, are kept */
     struct kl_verdict_label asked[KL_MAX_CLIENTS]; /* by the first asker; reported == 0: none */
     bool any_open;
     uint32_t open; /* labels up to this one are open; valid if any_open */
@@ -53,8 +53,6 @@ struct kl_verdict_table {
     struct kl_verdict first_bad;
     struct kl_verdict_label label[KL_VERDICT_LABELS];
 };
-
-void kl_verdict_init(struct kl_verdict_table *t);
 
 /* The room has marked a keyframe: hashes labelled `frame` will come. Labels ascend. If the table is full, the
  * oldest one makes way. */

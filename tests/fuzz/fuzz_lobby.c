@@ -1,6 +1,7 @@
 /* What authenticated clients may say to the relay's rooms, in any order: messages, input datagrams, lost
  * links, returns with a good signature. Records: extra = peer (3 bits), what (3 bits). */
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/quick.h"
 
 #include <string.h>
 
