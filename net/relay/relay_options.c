@@ -22,7 +22,7 @@
 /* Eight players behind one NAT, each with a link that comes and goes, must never meet one of these. */
 #define PER_ADDRESS_DEFAULT 64    /* a LAN party; 64 addresses to fill the relay */
 #define HANDSHAKES_DEFAULT  128   /* in 10 s: two each for that party; 0.1 ms of processor time each */
-#define HALF_OPEN_DEFAULT   8192  /* those of some seconds of a flood; 5 MB at most */
+#define HALF_OPEN_DEFAULT   16384 /* those of three seconds of a flood, thrice; 11 MB at most */
 #define DATAGRAMS_DEFAULT   5000  /* a second: a room without a clock; a game at 60 fps sends 60 to 240 */
 #define KBYTES_DEFAULT      16384 /* a second: start data over a LAN */
 #define MESSAGES_DEFAULT    500   /* a second: hashes of a room without a clock; a game at 60 fps sends one */
@@ -59,7 +59,7 @@ const char kl_relay_help[] =
     "  --insecure-lan     no encryption with clients that ask for the same; for a network that you trust\n"
     "  --per-address N    connections from one address (64)\n"
     "  --handshakes N     new connections from one address in 10 s (128)\n"
-    "  --half-open N      new connections at once that have sent nothing yet (8192)\n"
+    "  --half-open N      new connections at once that have sent nothing yet (16384)\n"
     "  --datagrams N      datagrams a second from one connection (5000); the relay drops more\n"
     "  --kbytes N         KiB a second from one connection (16384); the relay drops more\n"
     "  --messages N       reliable messages a second from one connection (500); more have to wait\n"
@@ -130,7 +130,7 @@ static const struct option_kind {
     {"insecure-lan", KIND_FLAG, FIELD(insecure_lan), 0, 0},
     {"per-address", KIND_NUMBER, FIELD(limits.per_address), 1, KL_HUB_PEERS_MAX},
     {"handshakes", KIND_NUMBER, FIELD(limits.handshakes), 1, 1000000},
-    {"half-open", KIND_NUMBER, FIELD(limits.half_open), 1, 8192},
+    {"half-open", KIND_NUMBER, FIELD(limits.half_open), 1, 16384},
     {"datagrams", KIND_NUMBER, FIELD(limits.datagrams), 100, 1000000},
     {"kbytes", KIND_NUMBER, FIELD(limits.kbytes), 64, 1000000},
     {"messages", KIND_NUMBER, FIELD(limits.messages), 100, 1000000},

@@ -22,6 +22,7 @@
 #include "net/session/seal.h"
 
 #define KL_INIT_BYTES   256  /* exactly */
+#define KL_INIT_CHANCE  4    /* from here on, 32 bytes of e_c: no two handshakes have the same */
 #define KL_STRANGER_MAX 1200 /* of any datagram outside a session */
 
 /* Kinds of datagrams outside a session; below them are the sealed ones (seal.h). The transport handles PING

@@ -38,22 +38,34 @@ struct kl_half_open *kl_half_open_of(struct kl_half_opens *t, const uint8_t init
 
 /* A number's upper bits are the cell, and above it a number of chance. */
 struct kl_half_open *kl_half_open_find(struct kl_half_opens *t, uint32_t number) {
-    unsigned cell = number >> (32 - 7 - KL_HALF_OPEN_BITS) & (KL_HALF_OPEN_MAX - 1);
+    unsigned cell = number >> (32 - KL_HALF_OPEN_CHANCE - KL_HALF_OPEN_BITS) & (KL_HALF_OPEN_MAX - 1);
     return number && cell < t->cells && t->cell[cell].number == number ? &t->cell[cell] : NULL;
 }
 
-struct kl_half_open *kl_half_open_add(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES],
-                                      const struct kl_address *from, unsigned slot, unsigned slot_bits,
-                                      uint64_t now_us) {
-    unsigned at[PROBES];
+/* A free one, else one of those that ask often, else any. */
+static unsigned cell_for(const struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES]) {
+    unsigned at[PROBES], first = randombytes_uniform(PROBES);
     probe(t, init, at);
-    unsigned cell = at[randombytes_uniform(PROBES)];
-    for (unsigned i = 0; i < PROBES; i++)
-        if (!t->cell[at[i]].number) cell = at[i];
+    unsigned cell = at[first];
+    for (unsigned i = 0; i < PROBES; i++) {
+        unsigned n = at[(first + i) % PROBES];
+        if (!t->cell[n].number) return n;
+        if (t->cell[cell].seldom && !t->cell[n].seldom) cell = n;
+    }
+    return cell;
+}
+
+struct kl_half_open *kl_half_open_add(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES],
+                                      const struct kl_address *from, bool seldom, unsigned slot,
+                                      unsigned slot_bits, uint64_t now_us) {
+    unsigned cell = cell_for(t, init);
     struct kl_half_open *h = &t->cell[cell];
     if (h->number) kl_half_open_forget(t, h);
-    h->number = ((1 + randombytes_uniform(127)) << KL_HALF_OPEN_BITS | cell) << slot_bits | slot;
+    h->number = ((1 + randombytes_uniform((1U << KL_HALF_OPEN_CHANCE) - 1)) << KL_HALF_OPEN_BITS | cell)
+                    << slot_bits |
+                slot;
     h->from = *from;
+    h->seldom = seldom;
     h->until_us = now_us + KL_HALF_OPEN_US;
     memcpy(h->init, init, KL_INIT_BYTES);
     t->count++;

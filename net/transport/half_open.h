@@ -2,21 +2,24 @@
  * §9.
  *
  * They have a table of their own, so they take no session's place. A handshake's cells follow from its INIT
- * and a secret, so a repeated INIT finds its own. If all of them are taken, one of them at random is lost:
- * whoever floods the table mostly loses their own. Pure but for libsodium: no clock, no socket. */
+ * and a secret, so a repeated INIT finds its own. If all of them are taken, one of them at random is lost,
+ * first of those from addresses that ask often: whoever floods the table loses their own. Pure but for
+ * libsodium: no clock, no socket. */
 #ifndef KL_HALF_OPEN_H
 #define KL_HALF_OPEN_H
 
 #include "net/platform/socket.h"
 #include "net/session/handshake.h"
 
-#define KL_HALF_OPEN_BITS 13
-#define KL_HALF_OPEN_MAX  (1U << KL_HALF_OPEN_BITS)
-#define KL_HALF_OPEN_US   (3 * 1000000ULL)
+#define KL_HALF_OPEN_BITS   14
+#define KL_HALF_OPEN_CHANCE 6 /* bits of a number, above those of its cell */
+#define KL_HALF_OPEN_MAX    (1U << KL_HALF_OPEN_BITS)
+#define KL_HALF_OPEN_US     (3 * 1000000ULL)
 
 struct kl_half_open {
     uint32_t number; /* of the session to be; 0: free */
     struct kl_address from;
+    bool seldom; /* its address asks seldom */
     uint64_t until_us;
     struct kl_session_keys keys;
     uint8_t init[KL_INIT_BYTES], answer[KL_INIT_BYTES];
@@ -38,8 +41,8 @@ struct kl_half_open *kl_half_open_of(struct kl_half_opens *t, const uint8_t init
 struct kl_half_open *kl_half_open_find(struct kl_half_opens *t, uint32_t number);
 /* A new one with a number whose low slot_bits are slot; the caller fills in keys and answer. Never NULL. */
 struct kl_half_open *kl_half_open_add(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES],
-                                      const struct kl_address *from, unsigned slot, unsigned slot_bits,
-                                      uint64_t now_us);
+                                      const struct kl_address *from, bool seldom, unsigned slot,
+                                      unsigned slot_bits, uint64_t now_us);
 void kl_half_open_forget(struct kl_half_opens *t, struct kl_half_open *h);
 /* Forgets those whose time is up. */
 void kl_half_open_sweep(struct kl_half_opens *t, uint64_t now_us);

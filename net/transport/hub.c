@@ -72,7 +72,7 @@ static bool take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, si
     if (o->kind == KL_SEAL_ENET) return enet_may_have(hub, *s, o);
     if (o->kind == KL_SEAL_CTRL && known) {
         hub->stats.datagrams_in++;
-        hub->handler.datagram(hub->handler.ctx, kl_hub_slot((*s)->number), o->body, o->len);
+        hub->handler.datagram(hub->handler.ctx, kl_gate_slot((*s)->number), o->body, o->len);
     } else if (o->kind == KL_SEAL_PATH) {
         kl_hub_path(hub, *s, from, o);
     } else {
@@ -172,21 +172,18 @@ static struct kl_hub *allocate(const struct kl_hub_config *config) {
     struct kl_hub *hub = calloc(1, sizeof *hub + config->limits.peers * sizeof hub->session[0]);
     if (!hub) return NULL;
     hub->limits = config->limits;
-    hub->holder = calloc(config->limits.peers, sizeof hub->holder[0]);
-    hub->half_open = kl_half_open_make(config->limits.half_open);
-    hub->host = hub->holder && hub->half_open ? kl_enet_host_create(config->limits.peers) : NULL;
+    hub->now_us = kl_now_us();
+    hub->gate = kl_gate_make(&config->limits, &config->key, config->ciphers, hub->now_us);
+    hub->host = hub->gate ? kl_enet_host_create(config->limits.peers) : NULL;
     if (hub->host) return hub;
-    kl_half_open_free(hub->half_open);
-    free(hub->holder);
+    kl_gate_free(hub->gate);
     free(hub);
     return NULL;
 }
 
 static void release(struct kl_hub *hub) {
     enet_host_destroy(hub->host);
-    kl_hs_relay_end(&hub->handshake);
-    kl_half_open_free(hub->half_open);
-    free(hub->holder);
+    kl_gate_free(hub->gate);
     free(hub);
 }
 
@@ -197,9 +194,7 @@ int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const s
         snprintf(err, err_len, "no memory or no socket for %u connections", config->limits.peers);
         return -1;
     }
-    hub->now_us = kl_now_us();
     hub->handler = *handler;
-    kl_hs_relay_begin(&hub->handshake, &config->key, config->ciphers, hub->now_us);
     if (bind_socket(hub, config, err, err_len) != 0) {
         release(hub);
         return -1;
@@ -251,7 +246,7 @@ static void on_connect(struct kl_hub *hub, ENetPeer *enet) {
         enet_peer_reset(enet);
         return;
     }
-    unsigned n = kl_hub_slot(s->number);
+    unsigned n = kl_gate_slot(s->number);
     char address[KL_HUB_ADDRESS_MAX];
     kl_hub_write_address(&s->home, address);
     kl_enet_peer_setup(enet);
@@ -268,14 +263,14 @@ static void on_disconnect(struct kl_hub *hub, ENetPeer *enet) {
     bool told = s->state == KL_SESSION_OPEN;
     hub->stats.peers -= told;
     kl_hub_free(hub, s);
-    if (told) hub->handler.lost(hub->handler.ctx, kl_hub_slot(s->number));
+    if (told) hub->handler.lost(hub->handler.ctx, kl_gate_slot(s->number));
 }
 
 static void on_receive(struct kl_hub *hub, const ENetPeer *enet, ENetPacket *packet) {
     const struct kl_hub_session *s = session_of(hub, enet);
     hub->stats.messages_in++;
     if (s->enet == enet && s->state == KL_SESSION_OPEN)
-        hub->handler.message(hub->handler.ctx, kl_hub_slot(s->number), packet->data, packet->dataLength);
+        hub->handler.message(hub->handler.ctx, kl_gate_slot(s->number), packet->data, packet->dataLength);
     enet_packet_destroy(packet);
 }
 
@@ -290,7 +285,7 @@ static void dispatch(struct kl_hub *hub, const ENetEvent *event) {
 
 static void service_enet(struct kl_hub *hub, uint64_t now_us) {
     ENetEvent event;
-    hub->enet_us = now_us + (hub->stats.peers || hub->half_open->count ? BUSY_US : IDLE_US);
+    hub->enet_us = now_us + (hub->stats.peers || hub->gate->half_open->count ? BUSY_US : IDLE_US);
     for (int i = 0; i < EVENTS_MAX && kl_enet_service(hub->host, &event); i++)
         dispatch(hub, &event);
 }
@@ -305,11 +300,12 @@ static void put_out_the_stuffed(struct kl_hub *hub) {
 void kl_hub_service(struct kl_hub *hub) {
     enum waiting waiting = INPUT_TAKEN;
     hub->now_us = kl_now_us();
-    hub->curves = 0;
     if (hub->now_us >= hub->sweep_us) kl_hub_sweep(hub);
     if (hub->stuffed) put_out_the_stuffed(hub);
-    for (int i = 0; i < INPUTS_MAX && waiting == INPUT_TAKEN && hub->curves < CURVES_MAX; i++)
+    for (int i = 0; i < INPUTS_MAX && waiting == INPUT_TAKEN; i++) {
+        if (kl_gate_curves(hub->gate, hub->now_us) >= CURVES_MAX) break;
         waiting = take_input(hub);
+    }
     if (waiting == ENET_WAITS || hub->now_us >= hub->enet_us) service_enet(hub, hub->now_us);
 }
 
@@ -388,7 +384,14 @@ void kl_hub_disconnect(struct kl_hub *hub, unsigned peer) {
 }
 
 struct kl_hub_stats kl_hub_stats(const struct kl_hub *hub) {
-    return hub->stats;
+    const struct kl_gate_stats *g = &hub->gate->stats;
+    struct kl_hub_stats s = hub->stats;
+    s.malformed += g->malformed;
+    s.replayed += g->replayed;
+    s.cookies = g->cookies;
+    s.handshakes = g->handshakes;
+    s.refused = g->refused;
+    return s;
 }
 
 unsigned kl_hub_lingering(const struct kl_hub *hub) {

@@ -4,6 +4,7 @@
 #include "net/engine/engine.h"
 #include "net/platform/socket.h"
 #include "net/transport/hub_state.h"
+#include "net/transport/rate.h"
 
 #define SWEEP_US 100000
 
@@ -19,50 +20,31 @@ void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MA
  */
 
 struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number) {
-    unsigned n = kl_hub_slot(number);
+    unsigned n = kl_gate_slot(number);
     if (number == 0 || n >= hub->limits.peers) return NULL;
     struct kl_hub_session *s = &hub->session[n];
     return s->state != KL_SESSION_FREE && s->number == number ? s : NULL;
 }
 
-/* In turn: until a slot comes again, whoever it was for has had the time to take it. */
-unsigned kl_hub_vacant(struct kl_hub *hub) {
-    for (unsigned i = 0; i < hub->limits.peers; i++) {
-        unsigned n = (hub->next + i) % hub->limits.peers;
-        if (hub->holder[n]) continue;
-        hub->next = n + 1;
-        return n;
-    }
-    return hub->limits.peers;
-}
-
-unsigned kl_hub_sessions_of(const struct kl_hub *hub, uint32_t host) {
-    unsigned count = 0;
-    for (unsigned n = 0; n < hub->limits.peers; n++)
-        count += hub->holder[n] == host;
-    return count;
-}
-
-/* A session for the handshake of this number, whose first datagram has come. NULL: there is none, or no
- * room. */
-static struct kl_hub_session *claim(struct kl_hub *hub, uint32_t number) {
-    const struct kl_half_open *h = kl_half_open_find(hub->half_open, number);
-    unsigned n = kl_hub_slot(number);
-    if (!h || n >= hub->limits.peers || hub->holder[n] ||
-        kl_hub_sessions_of(hub, h->from.host) >= hub->limits.per_address)
-        return NULL;
-    struct kl_hub_session *s = &hub->session[n];
+/* A session whose first datagram has come. Results as of kl_gate_enter(). */
+static int enter(struct kl_hub *hub, uint8_t *bytes, size_t len, struct kl_opened *first,
+                 struct kl_hub_session **out) {
+    struct kl_gate_session g;
+    int result = kl_gate_enter(hub->gate, bytes, len, &g, first);
+    if (result != 0) return result;
+    struct kl_hub_session *s = &hub->session[kl_gate_slot(g.keys.session)];
     memset(s, 0, sizeof *s);
-    s->number = number;
-    s->state = KL_SESSION_UNPROVED;
-    s->home = (ENetAddress){.host = h->from.host, .port = h->from.port};
-    kl_path_init(&s->path, &h->from);
-    memcpy(s->init, h->init, sizeof s->init);
-    memcpy(s->binding, h->keys.binding, sizeof s->binding);
-    kl_sealer_init(&s->sealer, &h->keys, h->keys.down);
-    kl_opener_init(&s->opener, &h->keys, h->keys.up);
-    hub->holder[n] = h->from.host;
-    return s;
+    s->number = g.keys.session;
+    s->state = KL_SESSION_OPEN;
+    s->until_us = hub->now_us + KL_UNCONNECTED_US;
+    s->home = (ENetAddress){.host = g.home.host, .port = g.home.port};
+    kl_path_init(&s->path, &g.home);
+    memcpy(s->binding, g.keys.binding, sizeof s->binding);
+    kl_sealer_init(&s->sealer, &g.keys, g.keys.down);
+    s->opener = g.opener;
+    sodium_memzero(&g, sizeof g);
+    *out = s;
+    return 0;
 }
 
 static ENetPeer *enet_of(struct kl_hub *hub, const struct kl_hub_session *s) {
@@ -72,9 +54,9 @@ static ENetPeer *enet_of(struct kl_hub *hub, const struct kl_hub_session *s) {
 }
 
 void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s) {
-    ENetPeer *enet = s->state == KL_SESSION_UNPROVED ? NULL : enet_of(hub, s);
+    ENetPeer *enet = enet_of(hub, s);
     if (enet) enet_peer_reset(enet);
-    hub->holder[kl_hub_slot(s->number)] = 0;
+    kl_gate_leave(hub->gate, kl_gate_slot(s->number));
     s->traffic.up = s->opener.bytes;
     s->traffic.down = s->sealer.bytes;
     sodium_memzero(&s->sealer, sizeof s->sealer);
@@ -128,31 +110,24 @@ void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress
         return;
     }
     s->home = *from;
-    hub->holder[kl_hub_slot(s->number)] = s->home.host;
+    kl_gate_moved(hub->gate, kl_gate_slot(s->number), &at);
     hub->stats.moves++;
     ENetPeer *enet = enet_of(hub, s);
     if (enet) enet->address = s->home;
     if (!s->enet || s->state != KL_SESSION_OPEN || !hub->handler.moved) return;
     char address[KL_HUB_ADDRESS_MAX];
     kl_hub_write_address(&s->home, address);
-    hub->handler.moved(hub->handler.ctx, kl_hub_slot(s->number), address);
+    hub->handler.moved(hub->handler.ctx, kl_gate_slot(s->number), address);
 }
 
 /* --- datagrams --------------------------------------------------------------------------------------------
  */
 
-bool kl_hub_let_in(uint64_t *until_ns, uint64_t now_ns, uint64_t cost_ns, uint64_t ahead_ns) {
-    uint64_t from_ns = *until_ns > now_ns ? *until_ns : now_ns;
-    if (from_ns + cost_ns > now_ns + ahead_ns) return false;
-    *until_ns = from_ns + cost_ns;
-    return true;
-}
-
 static bool within_limits(struct kl_hub *hub, struct kl_hub_session *s, size_t len) {
     uint64_t now_ns = hub->now_us * 1000;
-    return kl_hub_let_in(&s->datagrams_ns, now_ns, SECOND_NS / hub->limits.datagrams, SECOND_NS) &&
-           kl_hub_let_in(&s->bytes_ns, now_ns, len * SECOND_NS / (hub->limits.kbytes * UINT64_C(1024)),
-                         SECOND_NS);
+    return kl_rate_let_in(&s->datagrams_ns, now_ns, SECOND_NS / hub->limits.datagrams, SECOND_NS) &&
+           kl_rate_let_in(&s->bytes_ns, now_ns, len * SECOND_NS / (hub->limits.kbytes * UINT64_C(1024)),
+                          SECOND_NS);
 }
 
 bool kl_hub_paced(struct kl_hub *hub, struct kl_hub_session *s, const uint16_t pieces[KL_ENET_CHANNELS]) {
@@ -160,8 +135,8 @@ bool kl_hub_paced(struct kl_hub *hub, struct kl_hub_session *s, const uint16_t p
         [KL_CHANNEL_CONTROL] = hub->limits.messages, [KL_CHANNEL_BULK] = hub->limits.pieces};
     for (unsigned i = 0; i < KL_ENET_CHANNELS; i++)
         if (pieces[i] && limit[i] &&
-            !kl_hub_let_in(&s->pieces_ns[i], hub->now_us * 1000, pieces[i] * SECOND_NS / limit[i],
-                           SECOND_NS)) {
+            !kl_rate_let_in(&s->pieces_ns[i], hub->now_us * 1000, pieces[i] * SECOND_NS / limit[i],
+                            SECOND_NS)) {
             hub->stats.slowed++;
             return false;
         }
@@ -169,7 +144,7 @@ bool kl_hub_paced(struct kl_hub *hub, struct kl_hub_session *s, const uint16_t p
 }
 
 void kl_hub_put_out(struct kl_hub *hub, struct kl_hub_session *s, const char *why) {
-    unsigned peer = kl_hub_slot(s->number);
+    unsigned peer = kl_gate_slot(s->number);
     if (s->state != KL_SESSION_OPEN || !s->enet) return;
     hub->stats.flooded++;
     if (hub->handler.flooded) hub->handler.flooded(hub->handler.ctx, peer, why);
@@ -177,15 +152,8 @@ void kl_hub_put_out(struct kl_hub *hub, struct kl_hub_session *s, const char *wh
 }
 
 void kl_hub_blame(struct kl_hub *hub, struct kl_hub_session *s, unsigned per_s) {
-    if (!kl_hub_let_in(&s->excess_ns, hub->now_us * 1000, SECOND_NS / per_s, EXCESS_NS))
+    if (!kl_rate_let_in(&s->excess_ns, hub->now_us * 1000, SECOND_NS / per_s, EXCESS_NS))
         kl_hub_put_out(hub, s, "your machine sends more than this relay accepts");
-}
-
-static void proved(struct kl_hub *hub, struct kl_hub_session *s) {
-    s->state = KL_SESSION_OPEN;
-    s->until_us = hub->now_us + KL_UNCONNECTED_US;
-    kl_half_open_forget(hub->half_open, kl_half_open_find(hub->half_open, s->number));
-    hub->stats.handshakes++;
 }
 
 /* While a claim is open: a repetition tells where else the client may be. An answer to a challenge is good in
@@ -202,19 +170,14 @@ struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const ENetAddress *from, 
                                    struct kl_opened *o) {
     uint32_t number = kl_seal_session(bytes, len);
     struct kl_hub_session *s = kl_hub_find(hub, number);
-    if (!s) s = claim(hub, number);
-    if (!s) {
-        hub->stats.strange++;
-        return NULL;
-    }
-    int result = kl_open(&s->opener, bytes, len, o);
+    int result = s ? kl_open(&s->opener, bytes, len, o) : enter(hub, bytes, len, o, &s);
     if (result == KL_E_WINDOW && kl_path_moving(&s->path)) take_repeated(hub, s, from, bytes, len);
     if (result != 0) {
-        if (s->state == KL_SESSION_UNPROVED) kl_hub_free(hub, s);
-        *(result == KL_E_WINDOW ? &hub->stats.replayed : &hub->stats.forged) += 1;
+        *(result == KL_E_STATE    ? &hub->stats.strange
+          : result == KL_E_WINDOW ? &hub->stats.replayed
+                                  : &hub->stats.forged) += 1;
         return NULL;
     }
-    if (s->state == KL_SESSION_UNPROVED) proved(hub, s);
     if (!within_limits(hub, s, len)) {
         hub->stats.limited++;
         kl_hub_blame(hub, s, hub->limits.datagrams);
@@ -235,7 +198,7 @@ static void sweep_session(struct kl_hub *hub, struct kl_hub_session *s) {
 
 void kl_hub_sweep(struct kl_hub *hub) {
     hub->sweep_us = hub->now_us + SWEEP_US;
-    kl_half_open_sweep(hub->half_open, hub->now_us);
+    kl_gate_sweep(hub->gate, hub->now_us);
     for (unsigned n = 0; n < hub->limits.peers; n++)
-        if (hub->holder[n]) sweep_session(hub, &hub->session[n]);
+        if (hub->session[n].state != KL_SESSION_FREE) sweep_session(hub, &hub->session[n]);
 }

@@ -3,13 +3,10 @@
 #ifndef KL_HUB_STATE_H
 #define KL_HUB_STATE_H
 
-#include "net/session/handshake.h"
 #include "net/transport/enet_seal.h"
-#include "net/transport/half_open.h"
+#include "net/transport/gate.h"
 #include "net/transport/hub.h"
 #include "net/transport/path.h"
-
-#define KL_PEER_BITS 12 /* a session's low bits name the peer, so that finding it costs nothing */
 
 #define KL_UNCONNECTED_US (5 * 1000000ULL)  /* for ENet to be connected after that */
 #define KL_ENDING_US      (10 * 1000000ULL) /* for a peer to acknowledge its last messages */
@@ -17,9 +14,8 @@
 struct kl_hub_session {
     enum {
         KL_SESSION_FREE,
-        KL_SESSION_UNPROVED, /* while its first datagram is opened */
-        KL_SESSION_OPEN,     /* enet is NULL until ENet is connected inside it; then the caller knows it */
-        KL_SESSION_ENDING,   /* hung up by us: ENet still delivers */
+        KL_SESSION_OPEN,   /* enet is NULL until ENet is connected inside it; then the caller knows it */
+        KL_SESSION_ENDING, /* hung up by us: ENet still delivers */
     } state;
     uint32_t number;
     uint64_t until_us; /* while open without ENet, or ending: its end */
@@ -36,15 +32,6 @@ struct kl_hub_session {
     /* The end of the accepted load at the rate of the limits; excess_ns: of the excess. */
     uint64_t datagrams_ns, bytes_ns, pieces_ns[KL_ENET_CHANNELS], excess_ns;
     bool stuffed; /* more messages wait for it than allowed */
-
-    uint8_t init[KL_INIT_BYTES]; /* of its handshake, for repetitions */
-};
-
-#define KL_RATE_CELLS 8192
-struct kl_hub_rate { /* handshakes of one address, or of one network of 256 */
-    uint32_t host;
-    unsigned count;
-    uint64_t since_us;
 };
 
 struct kl_hub {
@@ -52,20 +39,14 @@ struct kl_hub {
     struct kl_enet_seal seal;
     struct kl_hub_handler handler;
     struct kl_hub_limits limits;
-    struct kl_hs_relay handshake;
+    struct kl_gate *gate;
     char address[64];
     uint16_t port;
     uint64_t now_us, sweep_us, enet_us; /* time of this service; due times */
     bool queued;                        /* messages that ENet has not been asked to send yet */
     bool stuffed;                       /* some session is */
-    struct kl_half_opens *half_open;
-    unsigned next;      /* the slot to look at first for a new session */
-    unsigned curves;    /* handshakes computed in this service */
-    uint64_t curves_ns; /* the end of the accepted ones at their rate */
-    struct kl_hub_stats stats;
-    struct kl_hub_rate rate[KL_RATE_CELLS], net_rate[KL_RATE_CELLS];
-    uint32_t *holder;                /* by slot: the IPv4 address of its session, 0: free */
-    struct kl_hub_session session[]; /* limits.peers of them; a slot's number is the caller's peer */
+    struct kl_hub_stats stats;          /* without the gate's */
+    struct kl_hub_session session[];    /* limits.peers of them; a slot's number is the caller's peer */
 };
 
 static inline bool kl_same_address(const ENetAddress *a, const ENetAddress *b) {
@@ -75,18 +56,8 @@ void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MA
 void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *bytes, size_t len);
 
 /* --- hub_session.c --- */
-static inline unsigned kl_hub_slot(uint32_t number) {
-    return number & ((1U << KL_PEER_BITS) - 1);
-}
 /* The session of this number, in any state but free; NULL if there is none. */
 struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number);
-/* A slot for a new session; limits.peers if the relay is full. */
-unsigned kl_hub_vacant(struct kl_hub *hub);
-unsigned kl_hub_sessions_of(const struct kl_hub *hub, uint32_t host);
-/* The generic cell rate algorithm (ITU-T I.371): *until_ns is when all that was let in would be over at the
- * rate, and may lie so far ahead. So a burst passes, and a lasting overload is slowed, never cut off for
- * long. */
-bool kl_hub_let_in(uint64_t *until_ns, uint64_t now_ns, uint64_t cost_ns, uint64_t ahead_ns);
 void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s);
 /* Opens a datagram of a session in place, counts it against the limits, and follows its source address. NULL:
  * it is dropped and counted. */

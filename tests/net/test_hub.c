@@ -106,7 +106,7 @@ static unsigned sessions(void) {
     unsigned count = 0;
     for (unsigned i = 0; i < PEERS; i++)
         count += hub->session[i].state != KL_SESSION_FREE;
-    return count + hub->half_open->count;
+    return count + hub->gate->half_open->count;
 }
 
 /* --- handshakes by hand, from any socket ------------------------------------------------------------------
@@ -457,32 +457,32 @@ static void a_replayed_init(void **state) {
         assert_int_equal(bytes[1], KL_HS_COOKIE);
     }
     assert_int_equal(sessions(), 1);
-    assert_int_equal(hub->half_open->count, 1);
+    assert_int_equal(hub->gate->half_open->count, 1);
 
     say_sealed(&s, own, KL_SEAL_ENET, bytes, connects(bytes, &s.outcome.keys.session, 1));
     settle();
     while (recv(own, bytes, sizeof bytes, MSG_DONTWAIT) >= 0) {
     }
-    uint64_t replayed = hub->stats.replayed;
+    uint64_t replayed = kl_hub_stats(hub).replayed;
     for (unsigned i = 0; i < 20; i++)
         throw_at(own, kl_hub_port(hub), s.init, sizeof s.init);
     settle();
-    assert_int_equal(hub->stats.replayed - replayed, 20);
+    assert_int_equal(kl_hub_stats(hub).replayed - replayed, 20);
     for (ssize_t len; (len = recv(own, bytes, sizeof bytes, MSG_DONTWAIT)) >= 0;)
         assert_int_equal(bytes[1], KL_SEAL_ENET); /* VERIFY_CONNECT, said again; no word of a handshake */
     assert_int_equal(sessions(), 1);
 
-    kl_hub_free(hub, &hub->session[kl_hub_slot(s.outcome.keys.session)]); /* as when its time is up */
+    kl_hub_free(hub, &hub->session[kl_gate_slot(s.outcome.keys.session)]); /* as when its time is up */
     for (unsigned i = 0; i < 20; i++)
         throw_at(own, kl_hub_port(hub), s.init, sizeof s.init);
     settle();
     assert_int_equal(sessions(), 1);
-    assert_int_equal(hub->half_open->count, 1);
+    assert_int_equal(hub->gate->half_open->count, 1);
     uint8_t sealed[64];
     size_t len = kl_seal(&s.sealer, KL_SEAL_CTRL, "x", 1, sealed); /* by the keys of then */
     throw_at(own, kl_hub_port(hub), sealed, len);
     settle();
-    assert_int_equal(hub->half_open->count, 1);
+    assert_int_equal(hub->gate->half_open->count, 1);
     for (unsigned i = 0; i < 80 && sessions(); i++)
         settle();
     assert_int_equal(sessions(), 0);

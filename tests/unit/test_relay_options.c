@@ -36,7 +36,7 @@ static void defaults(void **state) {
     assert_int_equal(options.log, KL_LOG_INFO);
     assert_int_equal(options.limits.per_address, 64);
     assert_int_equal(options.limits.handshakes, 128);
-    assert_int_equal(options.limits.half_open, 8192);
+    assert_int_equal(options.limits.half_open, 16384);
     assert_int_equal(options.limits.datagrams, 5000);
     assert_int_equal(options.limits.kbytes, 16384);
     assert_int_equal(options.limits.messages, 500);

@@ -1,0 +1,226 @@
+#include "net/transport/gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/engine/engine.h"
+#include "net/transport/rate.h"
+
+#define RATE_US (10 * 1000000ULL)
+#define PROBES  4
+
+/* Handshakes cost 0.1 ms each. So many a second take a fifth of a processor. */
+#define CURVES_PER_S   2000
+#define CURVES_AT_ONCE 64
+#define SELDOM         2   /* in 10 s, of one address */
+#define SELDOM_NET     128 /* of its network */
+#define SECOND_NS      UINT64_C(1000000000)
+
+struct kl_gate *kl_gate_make(const struct kl_hub_limits *limits, const struct kl_keypair *own,
+                             uint8_t ciphers, uint64_t now_us) {
+    struct kl_gate *g = calloc(1, sizeof *g);
+    if (!g) return NULL;
+    kl_hs_relay_begin(&g->handshake, own, ciphers, now_us);
+    g->limits = *limits;
+    g->seed = randombytes_random();
+    g->holder = calloc(limits->peers, sizeof g->holder[0]);
+    g->init = calloc(limits->peers, sizeof g->init[0]);
+    g->half_open = kl_half_open_make(limits->half_open);
+    if (g->holder && g->init && g->half_open) return g;
+    kl_gate_free(g);
+    return NULL;
+}
+
+void kl_gate_free(struct kl_gate *g) {
+    if (!g) return;
+    kl_hs_relay_end(&g->handshake);
+    kl_half_open_free(g->half_open);
+    free(g->holder);
+    free(g->init);
+    free(g);
+}
+
+/* --- slots --- */
+
+static unsigned sessions_of(const struct kl_gate *g, uint32_t host) {
+    unsigned count = 0;
+    for (unsigned n = 0; n < g->limits.peers; n++)
+        count += g->holder[n] == host;
+    return count;
+}
+
+/* In turn: until a slot comes again, whoever it was for has had the time to take it. limits.peers if the
+ * relay is full. */
+static unsigned vacant(struct kl_gate *g) {
+    for (unsigned i = 0; i < g->limits.peers; i++) {
+        unsigned n = (g->next + i) % g->limits.peers;
+        if (g->holder[n]) continue;
+        g->next = n + 1;
+        return n;
+    }
+    return g->limits.peers;
+}
+
+void kl_gate_moved(struct kl_gate *g, unsigned slot, const struct kl_address *to) {
+    g->holder[slot] = to->host;
+}
+void kl_gate_leave(struct kl_gate *g, unsigned slot) {
+    g->holder[slot] = 0;
+}
+
+/* --- limits --- */
+
+/* The address's cell. If all its possible cells are taken, the oldest gives way. An attacker with many
+ * addresses gets past this limit, but not past those on sessions. */
+static struct kl_gate_cell *cell_of(const struct kl_gate *g, struct kl_gate_cell *cells, uint32_t host,
+                                    uint64_t now_us) {
+    uint32_t hash = (host ^ g->seed) * 2654435761U;
+    struct kl_gate_cell *best = NULL;
+    for (unsigned i = 0; i < PROBES; i++) {
+        struct kl_gate_cell *c = &cells[(hash / 65536 + i) % KL_GATE_CELLS];
+        if (c->host == host) return c;
+        if (!best || c->since_us < best->since_us) best = c;
+    }
+    *best = (struct kl_gate_cell){.host = host, .since_us = now_us};
+    return best;
+}
+
+static struct kl_gate_cell *cell_now(const struct kl_gate *g, struct kl_gate_cell *cells, uint32_t host,
+                                     uint64_t now_us) {
+    struct kl_gate_cell *c = cell_of(g, cells, host, now_us);
+    if (now_us - c->since_us >= RATE_US) *c = (struct kl_gate_cell){.host = host, .since_us = now_us};
+    return c;
+}
+
+static uint32_t network_of(uint32_t host) {
+    ((uint8_t *)&host)[3] = 0; /* network byte order */
+    return host;
+}
+
+/* Handshakes of the last ten seconds, this one included. A client that was not answered asks again, and asks
+ * no oftener for that. */
+struct often {
+    unsigned address, network;
+};
+static struct often how_often(struct kl_gate *g, uint32_t host, const struct kl_hs_request *req,
+                              uint64_t now_us) {
+    struct kl_gate_cell *address = cell_now(g, g->rate, host, now_us);
+    struct kl_gate_cell *network = cell_now(g, g->net_rate, network_of(host), now_us);
+    uint32_t mark;
+    memcpy(&mark, req->init + KL_INIT_CHANCE, sizeof mark);
+    if (address->count == 0 || address->last != mark) {
+        address->count++;
+        network->count++;
+    }
+    address->last = mark;
+    return (struct often){address->count, network->count};
+}
+
+unsigned kl_gate_curves(const struct kl_gate *g, uint64_t now_us) {
+    return g->curves_us == now_us ? g->curves : 0;
+}
+
+/* Whether there is processor time for this handshake now. Half of a burst is kept for those who asked seldom.
+ */
+static bool affordable(struct kl_gate *g, uint64_t now_us, bool seldom) {
+    unsigned curves = kl_gate_curves(g, now_us);
+    if (curves >= CURVES_AT_ONCE) return false;
+    if (!kl_rate_let_in(&g->curves_ns, now_us * 1000, SECOND_NS / CURVES_PER_S,
+                        seldom ? SECOND_NS / 4 : SECOND_NS / 8))
+        return false;
+    g->curves_us = now_us;
+    g->curves = curves + 1;
+    return true;
+}
+
+/* --- INIT --- */
+
+/* This very INIT has made a session. */
+static bool has_made(const struct kl_gate *g, uint32_t host, const struct kl_hs_request *req) {
+    for (unsigned n = 0; n < g->limits.peers; n++)
+        if (g->holder[n] == host && memcmp(g->init[n], req->init, sizeof req->init) == 0) return true;
+    return false;
+}
+
+static size_t again(const struct kl_half_open *h, uint8_t *reply) {
+    memcpy(reply, h->answer, h->answer_len);
+    return h->answer_len;
+}
+
+static size_t refuse(struct kl_gate *g, const struct kl_hs_request *req, uint8_t code, uint8_t *reply) {
+    size_t len = 0;
+    g->stats.refused++;
+    kl_hs_relay_refuse(req, code, reply, &len);
+    return len;
+}
+
+static size_t make_half_open(struct kl_gate *g, uint64_t now_us, const struct kl_address *from,
+                             const struct kl_hs_request *req, bool seldom, unsigned slot, uint8_t *reply) {
+    struct kl_half_open *h =
+        kl_half_open_add(g->half_open, req->init, from, seldom, slot, KL_PEER_BITS, now_us);
+    if (kl_hs_relay_answer(&g->handshake, req, h->number, &h->keys, h->answer, &h->answer_len) == 0)
+        return again(h, reply);
+    kl_half_open_forget(g->half_open, h);
+    g->stats.malformed++;
+    return 0;
+}
+
+/* The address is proved; it is in the cookie, so a repetition comes from the same. */
+static size_t on_request(struct kl_gate *g, uint64_t now_us, const struct kl_address *from,
+                         const struct kl_hs_request *req, uint8_t *reply) {
+    const struct kl_half_open *h = kl_half_open_of(g->half_open, req->init);
+    if (h) return again(h, reply);
+    if (has_made(g, from->host, req)) {
+        g->stats.replayed++;
+        return 0;
+    }
+    struct often often = how_often(g, from->host, req, now_us);
+    bool seldom = often.address <= SELDOM && often.network <= SELDOM_NET;
+    unsigned slot;
+    if (often.address > g->limits.handshakes || sessions_of(g, from->host) >= g->limits.per_address)
+        return refuse(g, req, KL_HS_REFUSED_LIMIT, reply);
+    if ((slot = vacant(g)) == g->limits.peers) return refuse(g, req, KL_HS_REFUSED_FULL, reply);
+    if (affordable(g, now_us, seldom)) return make_half_open(g, now_us, from, req, seldom, slot, reply);
+    g->stats.refused++; /* not told: the client asks again in 250 ms */
+    return 0;
+}
+
+size_t kl_gate_ask(struct kl_gate *g, uint64_t now_us, const struct kl_address *from, const uint8_t *bytes,
+                   size_t len, uint8_t reply[KL_STRANGER_MAX]) {
+    uint8_t address[6] = {0, 0, 0, 0, (uint8_t)(from->port >> 8), (uint8_t)from->port};
+    struct kl_hs_request req;
+    size_t reply_len = 0;
+    memcpy(address, &from->host, 4);
+    switch (kl_hs_relay_receive(&g->handshake, now_us, address, bytes, len, &req, reply, &reply_len)) {
+    case KL_HS_DROP: g->stats.malformed++; return 0;
+    case KL_HS_REPLY: g->stats.cookies += reply[1] == KL_HS_COOKIE; return reply_len;
+    case KL_HS_WANTS: return on_request(g, now_us, from, &req, reply);
+    }
+    return 0;
+}
+
+/* --- the first datagram of a session --- */
+
+int kl_gate_enter(struct kl_gate *g, uint8_t *bytes, size_t len, struct kl_gate_session *out,
+                  struct kl_opened *first) {
+    struct kl_half_open *h = kl_half_open_find(g->half_open, kl_seal_session(bytes, len));
+    if (!h) return KL_E_STATE;
+    unsigned slot = kl_gate_slot(h->number);
+    if (g->holder[slot] || sessions_of(g, h->from.host) >= g->limits.per_address) return KL_E_STATE;
+    kl_opener_init(&out->opener, &h->keys, h->keys.up);
+    if (kl_open(&out->opener, bytes, len, first) != 0) {
+        sodium_memzero(&out->opener, sizeof out->opener);
+        return KL_E_MALFORMED;
+    }
+    out->keys = h->keys;
+    out->home = h->from;
+    g->holder[slot] = h->from.host;
+    memcpy(g->init[slot], h->init, sizeof g->init[slot]);
+    kl_half_open_forget(g->half_open, h);
+    g->stats.handshakes++;
+    return 0;
+}
+
+void kl_gate_sweep(struct kl_gate *g, uint64_t now_us) {
+    kl_half_open_sweep(g->half_open, now_us);
+}

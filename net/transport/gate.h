@@ -1,0 +1,74 @@
+/* gate.h - strangers who want a session with the relay: cookies, limits, handshakes, and the first datagram
+ * that proves a session. net/PROTOCOL.md §9.
+ *
+ * Pure but for libsodium and the memory of its tables, which are of fixed size: time, address and bytes come
+ * in; bytes and sessions go out. No clock, no socket, no ENet. Of the sessions it knows their slots,
+ * addresses and INITs; the caller has the rest of them. */
+#ifndef KL_GATE_H
+#define KL_GATE_H
+
+#include "net/session/handshake.h"
+#include "net/transport/half_open.h"
+#include "net/transport/hub.h"
+
+#define KL_PEER_BITS 12 /* a session's low bits are its slot, so that finding it costs nothing */
+
+#define KL_GATE_CELLS 8192
+struct kl_gate_cell {    /* handshakes of one address, or of one network of 256 */
+    uint32_t host, last; /* last: of the newest INIT of an address, so that its repetitions do not count */
+    unsigned count;
+    uint64_t since_us;
+};
+
+struct kl_gate_stats { /* as in struct kl_hub_stats */
+    uint64_t malformed, replayed, cookies, handshakes, refused;
+};
+
+struct kl_gate {
+    struct kl_hs_relay handshake;
+    struct kl_hub_limits limits;
+    struct kl_half_opens *half_open;
+    struct kl_gate_stats stats;
+    uint32_t seed;      /* of the cells' order */
+    unsigned next;      /* the slot to look at first for a new session */
+    unsigned curves;    /* handshakes computed at the time of the last one */
+    uint64_t curves_us; /* that time */
+    uint64_t curves_ns; /* the end of the accepted ones at their rate */
+    struct kl_gate_cell rate[KL_GATE_CELLS], net_rate[KL_GATE_CELLS];
+    uint32_t *holder;               /* by slot: the IPv4 address of its session, 0: free */
+    uint8_t (*init)[KL_INIT_BYTES]; /* by slot: of its session's handshake, for repetitions */
+};
+
+/* limits: 1..KL_HUB_PEERS_MAX peers. NULL: no memory. */
+struct kl_gate *kl_gate_make(const struct kl_hub_limits *limits, const struct kl_keypair *own,
+                             uint8_t ciphers, uint64_t now_us);
+void kl_gate_free(struct kl_gate *g);
+
+/* A datagram of one of the handshake's kinds. Returns the length of the reply, never above len; 0: none. */
+size_t kl_gate_ask(struct kl_gate *g, uint64_t now_us, const struct kl_address *from, const uint8_t *bytes,
+                   size_t len, uint8_t reply[KL_STRANGER_MAX]);
+/* Handshakes computed at that very time, of some 0.1 ms each. */
+unsigned kl_gate_curves(const struct kl_gate *g, uint64_t now_us);
+
+struct kl_gate_session {
+    struct kl_session_keys keys; /* keys.session: its number */
+    struct kl_address home;      /* the address that asked */
+    struct kl_opener opener;     /* has opened the first datagram */
+};
+/* A sealed datagram of no session: perhaps the first one of a new session. Opens it in place. 0: the
+ * session's slot is taken from now on. KL_E_STATE: no handshake waits for it, or there is no place;
+ * KL_E_MALFORMED: it is forged. */
+int kl_gate_enter(struct kl_gate *g, uint8_t *bytes, size_t len, struct kl_gate_session *out,
+                  struct kl_opened *first);
+
+static inline unsigned kl_gate_slot(uint32_t number) {
+    return number & ((1U << KL_PEER_BITS) - 1);
+}
+/* The session of this slot is at another address; is over. */
+void kl_gate_moved(struct kl_gate *g, unsigned slot, const struct kl_address *to);
+void kl_gate_leave(struct kl_gate *g, unsigned slot);
+
+/* Forgets handshakes whose time is up. */
+void kl_gate_sweep(struct kl_gate *g, uint64_t now_us);
+
+#endif
