@@ -97,8 +97,8 @@ class Client:
             self.come_back()
             return
         w = self.wish
-        params = [w["policy"], w["subframes"], w["clock"], 0, w["players"], w["spacing"], w["lead_max"], w["budget"], w["hash_every"], w["fps"] * 1000000, w["desync"]]
-        door = (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
+        params = [w["policy"], w["subframes"], w["clock"], 0, w["players"], w["spacing"], w["lead_max"], w["budget"], w["hash_every"], round(w["fps"] * 1000000), w["desync"]]
+        door = w.get("door", 0) | (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
         key = curves.ed25519_public(self.seat_seed).hex()
         seats = 0 if self.watches else w["seats"]
         self.say(1, VERSION, text(self.name), text(w["room"]), seats, params, facts(self.facts), door, w.get("consent", 2), 0, key)

@@ -47,7 +47,7 @@ LAYERS = {
     "core_wrapper/record": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/env", "core_wrapper/frontend"],
     "core_wrapper/netplay": NET + RELAY + ["core_wrapper/words", "core_wrapper/start", "core_wrapper/screen", "core_wrapper/env",
                                            "core_wrapper/frontend"],
-        "core_wrapper/match": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/frontend", "core_wrapper/record",
+    "core_wrapper/match": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/frontend", "core_wrapper/record",
                                                        "core_wrapper/netplay", "core_wrapper/env"],
     "core_wrapper/abi": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/frontend", "core_wrapper/netplay", "core_wrapper/env",
                                               "core_wrapper/match"],
