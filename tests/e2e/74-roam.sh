@@ -2,7 +2,9 @@
 # 74-roam.sh - players whose address changes while they play: from Wi-Fi to mobile and back (network namespaces, two
 # links, the address of the one goes), without and with a second in which there is none; and a NAT that forgets. Nobody
 # loses his session, nobody waits longer than there was no link, and all hashes are equal. Needs root, for namespaces.
+# PARTS=copy: somebody on the path has each datagram of a player sent from another port, too, a millisecond before the true one.
 # runs: waiting, test, 65 s
+# runs: waiting, all, 35 s: PARTS=copy
 . "$(dirname "$0")/lib.sh"
 
 PARTS=${PARTS:-walk nat}
@@ -169,6 +171,61 @@ nat() {
     same_session roam/nat 6 carl dora
     judge roam/nat/carl carl 40 # datagrams under way to the old port are lost: a round trip
     judge roam/nat/dora dora 40
+}
+
+# --- a copier on the path -----------------------------------------------------------------------------------------
+
+# The 4 s before, the 8 s of it, and the 5 s after: no fewer frames, no longer gap, no longer lead than before.
+judge_copied() { # NAME
+    in_time python3 - "$1" "$tmp/$1.csv" "$tmp/watch.log" "$copied_us" "$left_us" <<'END' || checks_failed=1
+import csv, os, sys
+name, trace, watch, on, off = *sys.argv[1:4], *map(int, sys.argv[4:])
+rows = list(csv.DictReader(open(trace, newline="")))
+zero = os.stat(trace).st_mtime_ns / 1e3 - int(rows[-1]["wall_us"])
+hitches = [(float(l.split()[0]), float(l.split()[1])) for l in open(watch) if l.strip()]
+ran = [(zero + int(r["wall_us"]), r) for r in rows if int(r["run"]) > 0]
+still = lambda a, b: sum(ms for us, ms in hitches if a - 200000 <= us and us - 100000 <= b)
+bad, before = False, None
+for phase, begin, end in ("before", on - 4e6, on), ("during", on, off), ("after", off + 5e5, off + 5e6):
+    inside = [at for at in ran if begin <= at[0] < end]
+    at_begin, at_end = (max((int(r["last"]) for us, r in ran if us <= t), default=0) for t in (begin, end))
+    fps = (at_end - at_begin) / (end - begin) * 1e6
+    gaps = [((b[0] - a[0]) / 1000, still(a[0], b[0])) for a, b in zip(ran, ran[1:]) if b[0] > begin and a[0] < end]
+    gap, held = max(gaps, key=lambda g: g[0] - g[1])
+    lead = sum(float(r["lead"]) for _, r in inside) / max(1, len(inside))
+    stalls = sum(int(r["stall"]) for _, r in inside)
+    before = before or lead
+    good = fps >= 59 - still(begin, end) * 60000 / (end - begin) and gap <= 67 + held and lead <= before + 1.5
+    bad |= not good
+    print(f"{'ok' if good else 'FAIL'} roam/copy/{name}-{phase}: {fps:.2f} frames a second, longest gap {gap:.0f} ms ({held:.0f} of it the"
+          f" machine's), lead {lead:.2f}, stalls {stalls} (expected 59, 67 ms, lead {before + 1.5:.2f} at most)")
+sys.exit(bad)
+END
+}
+
+copy() {
+    start_relay
+    through wire --delay 20 --jitter 2 --ahead 1
+    for who in carl dora; do
+        start $who "$keylock" run "${run_options[@]}" --relay "$([ $who = carl ] && echo "$link" || echo "$relay")" --room copy \
+            --name $who --frames 1300 --input random:1 --hash-out "$tmp/$who.hash" --trace "$tmp/$who.csv"
+        said relay "event=joined .*name=\"$who\"" 10
+    done
+    said relay 'event=started' 20 || { show relay; die "roam/copy: the room does not start"; }
+    watch watch carl dora relay wire
+    reaches carl 360
+    copied_us=${EPOCHREALTIME/./}
+    kill -HUP "${pid[wire]}"
+    lasts 8 "the copier"
+    kill -HUP "${pid[wire]}"
+    left_us=${EPOCHREALTIME/./}
+    for who in carl dora; do ends roam/copy $who; done
+    same_session roam/copy 0 carl dora
+    for who in carl dora; do judge_copied $who; done
+    stop wire
+    note "$(tail -n 1 "$tmp/wire.log")"
+    check roam/copy/copied "no datagram was copied" grep -aqE ' copied=[0-9]{3,}' "$tmp/wire.log"
+    stop relay
 }
 
 for part in $PARTS; do $part; done

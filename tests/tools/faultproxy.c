@@ -2,7 +2,7 @@
  *
  *   faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] [--loss PCT] [--dup PCT]
  *              [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] [--garbage PCT]
- *              [--rate KBIT] [--seed N] [--for S]
+ *              [--rate KBIT] [--ahead MS] [--seed N] [--for S]
  *
  * Per datagram and in each direction: the delay (one way, so an RTT has it twice), plus the absolute value of
  * a normal variate times the jitter (half-normal: mean 0.8, 99.9 % below 3.3 times the jitter). With --order
@@ -13,9 +13,10 @@
  * short, --replay sends one of the last 64 of its direction again behind it, --garbage a random one. The
  * random stream is the seed's alone; it prints the seed. Port 0 takes a free one; the first line on standard
  * output names it. SIGUSR1 switches an outage on, and off again; SIGUSR2 gives every client a new port
- * towards the relay, as a NAT does that has forgotten (the old one is deaf). Ends with 0 on SIGTERM, SIGINT
- * or after
- * --for; counters go to standard error. */
+ * towards the relay, as a NAT does that has forgotten (the old one is deaf). With --ahead, SIGHUP switches a
+ * copier on, and off again: the relay gets each client's datagrams from another port, too, and so long before
+ * the true ones; the copier hears nothing. Ends with 0 on SIGTERM, SIGINT or after --for; counters go to
+ * standard error. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -49,6 +50,7 @@ struct options {
     struct sockaddr_in to;
     double delay_us, jitter_us, loss, dup, reorder, truncate, replay, garbage; /* shares of 1 */
     double rate_kbit;                                                          /* 0: as much as comes */
+    uint64_t ahead_us;
     bool keep;
     uint64_t seed;
     double for_s;
@@ -62,6 +64,7 @@ struct seen {
 struct flow { /* one client */
     struct sockaddr_in client;
     int fd;                          /* connected to the relay */
+    int copier;                      /* the same, from another port; with --ahead */
     uint64_t last_us[2], free_us[2]; /* free_us: the link has carried all that it was given */
     unsigned seen_count[2];
     struct seen seen[2][REMEMBERED];
@@ -70,6 +73,7 @@ struct flow { /* one client */
 struct packet {
     uint64_t due_us, order;
     unsigned flow, direction;
+    bool ahead; /* goes by the copier */
     size_t len;
     uint8_t bytes[DATAGRAM_MAX];
 };
@@ -78,6 +82,7 @@ struct proxy {
     struct options o;
     int fd, signals;
     bool outage; /* everything is lost, until the next SIGUSR1 */
+    bool copies; /* the copier is on, until the next SIGHUP */
     unsigned flows;
     struct flow flow[FLOWS_MAX];
     struct packet *heap[QUEUE_MAX]; /* soonest first */
@@ -148,6 +153,17 @@ static uint64_t carried_us(struct proxy *p, unsigned flow, unsigned direction, s
     return *free_us += (uint64_t)((double)(len + HEADER_BYTES) * 8000 / p->o.rate_kbit);
 }
 
+/* The copy comes when the original would have, and the original later. */
+static void copy_ahead(struct proxy *p, struct packet *original) {
+    struct packet *k = p->queued < QUEUE_MAX - 1 ? malloc(sizeof *k) : NULL;
+    if (!k) return;
+    *k = *original;
+    k->ahead = true;
+    original->due_us += p->o.ahead_us;
+    p->copied++;
+    push(p, k);
+}
+
 static void schedule(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes, size_t len) {
     uint64_t sent_us = carried_us(p, flow, direction, len, now_us());
     struct packet *k = sent_us && p->queued < QUEUE_MAX ? malloc(sizeof *k) : NULL;
@@ -169,6 +185,8 @@ static void schedule(struct proxy *p, unsigned flow, unsigned direction, const u
         if (k->due_us < *last_us) k->due_us = *last_us;
         *last_us = k->due_us;
     }
+    k->ahead = false;
+    if (p->copies && direction == UP) copy_ahead(p, k);
     push(p, k);
 }
 
@@ -226,13 +244,15 @@ static void deliver_due(struct proxy *p) {
     while (p->queued > 0 && p->heap[0]->due_us <= now_us()) {
         struct packet *k = pop(p);
         struct flow *f = &p->flow[k->flow];
-        if (k->direction == UP)
+        if (k->ahead)
+            (void)!send(f->copier, k->bytes, k->len, MSG_DONTWAIT);
+        else if (k->direction == UP)
             (void)!send(f->fd, k->bytes, k->len, MSG_DONTWAIT);
         else
             (void)!sendto(p->fd, k->bytes, k->len, MSG_DONTWAIT, (struct sockaddr *)&f->client,
                           sizeof f->client);
-        p->passed++;
-        p->bytes[k->direction] += k->len;
+        p->passed += !k->ahead;
+        p->bytes[k->direction] += k->ahead ? 0 : k->len;
         free(k);
     }
 }
@@ -273,6 +293,7 @@ static unsigned flow_of(struct proxy *p, const struct sockaddr_in *client) {
     struct flow *f = &p->flow[p->flows];
     f->client = *client;
     f->fd = open_towards(p);
+    f->copier = p->o.ahead_us ? open_towards(p) : 0;
     return p->flows++;
 }
 
@@ -318,7 +339,7 @@ static void usage(const char *why) {
     fprintf(stderr,
             "faultproxy: %s\nusage: faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] "
             "[--loss PCT] [--dup PCT] [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] "
-            "[--garbage PCT] [--rate KBIT] [--seed N] [--for S]\n",
+            "[--garbage PCT] [--rate KBIT] [--ahead MS] [--seed N] [--for S]\n",
             why);
     exit(2);
 }
@@ -358,6 +379,7 @@ static void set_option(struct options *o, int option) {
         o->keep = strcmp(optarg, "keep") == 0;
         break;
     case 'b': o->rate_kbit = number(optarg, 1e7); break;
+    case 'a': o->ahead_us = (uint64_t)(number(optarg, 1000) * 1000); break;
     case 's': o->seed = (uint64_t)number(optarg, 9e15); break;
     case 'f': o->for_s = number(optarg, 1e6); break;
     default: usage("bad option");
@@ -370,7 +392,8 @@ static void parse(struct options *o, int argc, char **argv) {
         {"jitter", 1, NULL, 'j'},  {"loss", 1, NULL, 'l'},    {"dup", 1, NULL, 'u'},
         {"reorder", 1, NULL, 'r'}, {"order", 1, NULL, 'o'},   {"truncate", 1, NULL, 'T'},
         {"replay", 1, NULL, 'R'},  {"garbage", 1, NULL, 'G'}, {"seed", 1, NULL, 's'},
-        {"for", 1, NULL, 'f'},     {"rate", 1, NULL, 'b'},    {NULL, 0, NULL, 0}};
+        {"for", 1, NULL, 'f'},     {"rate", 1, NULL, 'b'},    {"ahead", 1, NULL, 'a'},
+        {NULL, 0, NULL, 0}};
     int option;
     *o = (struct options){.keep = true, .seed = 1, .for_s = 1e6};
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
@@ -386,6 +409,7 @@ static void open_proxy(struct proxy *p) {
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);
     p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     p->fd = open_socket();
@@ -404,6 +428,11 @@ static bool told_to_end(struct proxy *p) {
     while (read(p->signals, &info, sizeof info) > 0) {
         if (info.ssi_signo == SIGUSR2) {
             rebind(p);
+            continue;
+        }
+        if (info.ssi_signo == SIGHUP) {
+            p->copies = !p->copies && p->o.ahead_us;
+            fprintf(stderr, "faultproxy: copier %s\n", p->copies ? "on" : "off");
             continue;
         }
         if (info.ssi_signo != SIGUSR1) return true;
