@@ -6,6 +6,8 @@
 #define INIT_FIRST_US 250000
 #define INIT_LAST_US  1000000
 #define ANSWER_US     (5 * 1000000ULL) /* for the relay to answer */
+#define CONNECT_US    750000 /* for ENet to connect with the keys; twice as long each time, for slow links */
+#define TRIES_MAX     3
 #define REFUSED_US    1000000 /* a refusal is not proved to be the relay's: an ANSWER may still come */
 
 /* --- the handshake ----------------------------------------------------------------------------------------
@@ -187,8 +189,18 @@ bool kl_dial_send(struct kl_dial *d, uint8_t init[KL_INIT_BYTES]) {
 /* --- sessions ----------------------------------------------------------------------------------------------
  */
 
+static bool is_connecting(const struct kl_dial *d) {
+    return d->s.stage == KL_DIAL_ANSWERED || d->s.stage == KL_DIAL_CONNECTING;
+}
+
+bool kl_dial_is_lost(const struct kl_dial *d, uint64_t now_us) {
+    return is_connecting(d) && now_us >= d->s.answered_us + ((uint64_t)CONNECT_US << d->tries);
+}
+
 void kl_dial_begin(struct kl_dial *d, uint64_t now_us) {
     struct kl_dial_session *s = &d->s;
+    unsigned tries = d->tries < TRIES_MAX ? d->tries + 1 : TRIES_MAX;
+    d->tries = is_connecting(d) ? tries : 0;
     sodium_memzero(s, sizeof *s);
     kl_hs_client_begin(&s->handshake, d->offers);
     s->begun_us = s->init_us = s->heard_us = now_us;

@@ -46,6 +46,7 @@ struct kl_dial {
     bool is_known;
     uint8_t known[32];           /* public key of the relay of the first session, required from then on */
     char untrusted[KL_TEXT_MAX]; /* why the relay that answered is not trusted; empty: it is */
+    unsigned tries;              /* sessions in a row with which ENet did not connect */
     uint32_t number;             /* of sessions begun. After a change the caller forgets ENet's connection */
     struct kl_dial_session s;
 };
@@ -54,6 +55,9 @@ struct kl_dial {
 void kl_dial_begin(struct kl_dial *d, uint64_t now_us);
 /* The same with the probe's keys. */
 void kl_dial_begin_found(struct kl_dial *d, uint64_t now_us);
+/* True if ENet has not connected for so long that another handshake is due: a relay under a flood forgets
+ * handshakes at random, and what comes in the session of one is passed over. */
+bool kl_dial_is_lost(const struct kl_dial *d, uint64_t now_us);
 /* Probes: to be called from time to time while the relay is silent. */
 void kl_dial_probe(struct kl_dial *d, uint64_t now_us);
 void kl_dial_probe_end(struct kl_dial *d);

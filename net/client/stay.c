@@ -8,7 +8,7 @@
 #include "net/engine/lock_return.h"
 
 #define AWAY_US  150000        /* a frontend that has not called for so long does not run */
-#define GREET_US (5 * 1000000) /* for ENet to connect, and for the relay to greet, after the handshake */
+#define GREET_US (5 * 1000000) /* for the relay to greet, after the first handshake */
 #define FRESH_US                                                                                             \
     (12 * 1000000) /* the same for a kept seat: a relay that was restarted waits for its room                \
                     */
@@ -122,9 +122,12 @@ static void notice_absence(struct kl_stay *s, uint64_t now_us) {
 
 static void check_greeting(struct kl_stay *s, uint64_t now_us) {
     uint64_t patience_us = s->fresh ? FRESH_US : GREET_US;
-    if (s->joined || s->dial.s.stage == KL_DIAL_HANDSHAKE || now_us < s->dial.s.answered_us + patience_us)
-        return;
-    kl_stay_end_with(s, "%s answers, but does not greet");
+    if (s->joined || s->dial.s.stage == KL_DIAL_HANDSHAKE) return;
+    if (!s->greet_by_us) s->greet_by_us = s->dial.s.answered_us + patience_us;
+    if (now_us >= s->greet_by_us)
+        kl_stay_end_with(s, "%s answers, but does not greet");
+    else if (kl_dial_is_lost(&s->dial, now_us))
+        kl_dial_begin(&s->dial, now_us);
 }
 
 void kl_stay_turn(struct kl_stay *s, uint64_t now_us) {

@@ -144,6 +144,7 @@ struct kl_stay {
 
     struct kl_stay_status status; /* but for the fields that kl_stay_status() fills in */
     bool joined;                  /* WELCOME has come: lock is initialised */
+    uint64_t greet_by_us;         /* before `joined`: WELCOME is to come; 0: no handshake was answered */
     struct kl_client lock;
     uint64_t events;    /* counts the events that a wrapper may wait for */
     uint64_t wake_us;   /* the caller's next turn, by kl_stay_wake_at() */

@@ -8,7 +8,6 @@
 #include "net/engine/lock_return.h"
 #include "net/session/past.h"
 
-#define CONNECT_US  (5 * 1000000ULL)  /* for ENet to connect, after the handshake */
 #define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
 #define PROBED_US   250000            /* after its ANSWER, for the old session to be heard all the same */
 #define PAST_BLOCKS 128               /* 8 MiB: hours */
@@ -137,9 +136,9 @@ void kl_stay_hung_up(struct kl_stay *s, bool bye, uint64_t now_us) {
 }
 
 /* A relay that speaks but does not welcome us yet may be waiting for others to bring the room. */
-static bool is_overdue(const struct kl_dial_session *d, uint64_t now_us) {
-    if (d->stage == KL_DIAL_HANDSHAKE) return false;
-    if (d->stage != KL_DIAL_CONNECTED) return now_us >= d->answered_us + CONNECT_US;
+static bool is_overdue(const struct kl_dial *dial, uint64_t now_us) {
+    const struct kl_dial_session *d = &dial->s;
+    if (d->stage != KL_DIAL_CONNECTED) return kl_dial_is_lost(dial, now_us);
     return now_us >= d->heard_us + KL_SILENCE_US || now_us >= d->answered_us + WELCOME_US;
 }
 
@@ -147,7 +146,7 @@ static void keep_trying(struct kl_stay *s, uint64_t now_us) {
     uint64_t until_us = s->status.lost_us + s->status.welcome.seat_time_s * UINT64_C(1000000);
     if (now_us >= until_us)
         kl_stay_end_with(s, "the relay %s did not answer for as long as it keeps a seat");
-    else if (is_overdue(&s->dial.s, now_us))
+    else if (is_overdue(&s->dial, now_us))
         begin_return(s, false, now_us);
 }
 

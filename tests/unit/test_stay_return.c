@@ -98,6 +98,45 @@ static void a_probe_finds_a_new_life(void **state) {
     assert_int_equal(m.kind, KL_MSG_RETURN);
 }
 
+/* The relay loses the handshake before the first datagram of its session comes: another one, later each time,
+ * and a newcomer gives up in the end. */
+static void a_lost_handshake_is_made_again(void **state) {
+    uint8_t init[KL_INIT_BYTES];
+    uint32_t number = s->dial.number;
+    (void)state;
+    s->joined = false;
+    s->status.phase = KL_STAY_CONNECTING;
+    kl_stay_begin(s, HEARD);
+    for (unsigned i = 1, ms = 0, wait_ms = 750; i <= 3; i++, wait_ms *= 2) {
+        assert_int_equal(inits_at(HEARD + ms * 1000, init), 1);
+        assert_int_equal(s->dial.number, number + i);
+        answer(init, HEARD + ms * 1000);
+        kl_stay_connecting(s, true);
+        ms = i < 3 ? ms + wait_ms : 5000;
+        kl_stay_turn(s, HEARD + ms * 1000 - 1);
+        assert_int_equal(s->dial.number, number + i);
+        if (i < 3) kl_stay_turn(s, HEARD + ms * 1000);
+    }
+    assert_int_equal(s->status.phase, KL_STAY_CONNECTING);
+    kl_stay_turn(s, HEARD + 5 * SECOND);
+    assert_int_equal(s->status.phase, KL_STAY_ENDED);
+    assert_non_null(strstr(s->status.reason, "does not greet"));
+}
+
+/* One that comes back with ENet connected does not make another. */
+static void a_connection_is_not_made_again(void **state) {
+    uint8_t init[KL_INIT_BYTES];
+    struct kl_msg m;
+    (void)state;
+    kl_stay_turn(s, HEARD + 4 * SECOND);
+    assert_int_equal(inits_at(HEARD + 4 * SECOND + 1, init), 1);
+    answer(init, HEARD + 5 * SECOND);
+    uint32_t number = s->dial.number;
+    connect(&m);
+    kl_stay_turn(s, HEARD + 7 * SECOND);
+    assert_int_equal(s->dial.number, number);
+}
+
 static void a_word_of_the_relay_ends_the_probe(void **state) {
     uint8_t init[KL_INIT_BYTES];
     (void)state;
@@ -171,6 +210,8 @@ static void a_command_waits_while_the_relay_is_silent(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {TEST(a_new_session_after_four_seconds),
                                               TEST(a_probe_finds_a_new_life),
+                                              TEST(a_lost_handshake_is_made_again),
+                                              TEST(a_connection_is_not_made_again),
                                               TEST(a_word_of_the_relay_ends_the_probe),
                                               TEST(inits_become_rare),
                                               TEST(no_seat_no_return),
