@@ -6,7 +6,7 @@
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
 nestopia=$(core_path nestopia) || die "doors: no nestopia"
-PARTS=${PARTS:-link key password host hashed console clear}
+PARTS=${PARTS:-link key password host names hashed console clear}
 game=(--core "$nestopia" --content "$content/shooter.nes" --hash-every 60 --wait 20)
 start_relay
 
@@ -138,6 +138,34 @@ host() {
         "$keylock" diff "$tmp/fred.hash" "$tmp/$who.hash" >"$tmp/diff.log" 2>&1
         check "doors/hashes-fred-$who" "$(tail -n 1 "$tmp/diff.log")" test $? = 0
     done
+}
+
+# --- two players of one name, and one whose name looks like it: the number tells them apart --------------------------------
+
+names() {
+    local name status number=0
+    for name in ada ada $'\xd0\xb0da'; do
+        number=$((number + 1))
+        player "name$number" 100000 --relay "$relay" --room names --players 3 --speed real --name "$name"
+        said relay "event=joined room=\"names\" client=$((number - 1)) " 10 || show relay "name$number"
+    done
+    said name1 'playing ' 20 || { show name1 relay; fail "doors/names: no game"; return; }
+    for number in 2 3; do "$keylock" command --pid "${pid[name$number]}" say "I am $number" >"$tmp/say.log" 2>&1; done
+    check doors/names-chat "the line is missing" said name1 'ada \(2\): I am 2$' 10
+    check doors/names-look-alike "the line is missing" said name1 $'\xd0\xb0da \\(3\\): I am 3$' 10
+    "$keylock" command --pid "${pid[name1]}" kick ada >"$tmp/kick.log" 2>&1
+    status=$?
+    check doors/names-kick-which "exit status $status, $(cat "$tmp/kick.log")" \
+        eval '[ $status != 0 ] && grep -q "ada (1) and ada (2)" "$tmp/kick.log"'
+    note "$(tail -n 1 "$tmp/kick.log")"
+    "$keylock" command --pid "${pid[name1]}" kick 2 >"$tmp/kick.log" 2>&1
+    ended name2 20
+    check doors/names-kick-number "$(cat "$tmp/kick.log"): $(tail -n 2 "$tmp/name2.log" | head -n 1)" \
+        grep -aqE 'put out by .*ada' "$tmp/name2.log"
+    plays_on() { running name1 && running name3; }
+    check doors/names-others-play "somebody else is out" plays_on
+    stop name1
+    stop name3
 }
 
 # --- the operator's ---------------------------------------------------------------------------------------------------------
