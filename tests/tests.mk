@@ -88,7 +88,7 @@ fuzz-smoke: $(FUZZ) ## the corpus and some thousand mutations through every host
 # Each target T seconds with libFuzzer, ASan and UBSan, two at a time, from the committed corpus; what is found lies in
 # build/fuzzer/found. Exits 1 where one of them found something.
 T ?= 60
-FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link
+FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined
 fuzz: deps ## each fuzz target for T=60 seconds with libFuzzer
 	$(Q)CFLAGS="$(FUZZ_FLAGS)" $(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/fuzzer SAN=address,undefined FUZZER=1 \
 	    $(patsubst $(OUT)/%,$(BUILD)/fuzzer/san/%,$(FUZZ))

@@ -30,7 +30,7 @@ static void seal_buffers(ENetBuffer *buffers, size_t count) {
     if (!sealer) return;
     for (size_t i = 0; i < count; i++) {
         if (len + buffers[i].dataLength > sizeof seal->out - KL_SEAL_OVERHEAD) return;
-        memcpy(body + len, buffers[i].data, buffers[i].dataLength);
+        if (buffers[i].dataLength) memcpy(body + len, buffers[i].data, buffers[i].dataLength);
         len += buffers[i].dataLength;
     }
     size_t sealed = kl_seal(sealer, KL_SEAL_ENET, body, len, seal->out);
