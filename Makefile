@@ -27,7 +27,7 @@ ENGINE    := $(wildcard net/engine/*.c)
 CLIENT    := $(wildcard net/client/*.c)
 SESSION   := $(wildcard net/session/*.c)
 TRANSPORT := $(wildcard net/transport/*.c)
-RELAY     := $(wildcard net/relay/*.c)
+RELAY     := $(wildcard net/relay/*/*.c)
 WRAPPER   := $(filter-out core_wrapper/tool/%,$(wildcard core_wrapper/*/*.c))
 TOOL      := $(wildcard core_wrapper/tool/*.c core_wrapper/tool/*/*.c)
 obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
@@ -76,7 +76,7 @@ $(OUT)/keylock-relay: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TR
 
 # Where RetroArch runs in a box, keylock install puts the libraries beside the wrapper (core_wrapper/tool/setup/travel.h).
 # A sanitizer gives names to what the wrapper has left behind only while it is loaded: it stays.
-# The relay is in it for matches that know none (net/relay/hosted.h).
+# The relay is in it for matches that know none (net/relay/loop/hosted.h).
 $(OUT)/keylock_libretro.so: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(WRAPPER))
 	$(link) -shared -Wl,-rpath,'$$ORIGIN/keylock-libs' -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete) $(LIBS)
 

@@ -24,7 +24,7 @@ bool kl_env_log(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_log_callback *out = data, theirs = {0};
     if (!kl_env_forward(e, cmd, &theirs) || !theirs.log) return false;
     e->log.front = theirs.log;
-    if (out) out->log = kl_emulator_calls(e)->log;
+    if (out) out->log = e->calls->log;
     return true;
 }
 

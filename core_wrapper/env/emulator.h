@@ -1,7 +1,7 @@
 /* emulator.h - a core with its world, its environment and its input: everything that one running core needs.
  *
  * There may be KL_WORLDS in one process. libretro's callbacks and the C library's functions take no context,
- * so each emulator has functions of its own (emulator.c). One emulator is known
+ * so each emulator has functions of its own (callbacks.c). One emulator is known
  * to the frontend: its declarations are passed on, and the frontend's own calls go to it. Not thread-safe. */
 #ifndef KLW_EMULATOR_H
 #define KLW_EMULATOR_H
@@ -97,10 +97,11 @@ struct kl_emulator_hooks {
 struct kl_emulator {
     const struct kl_front *front; /* the frontend's, to be asked */
     struct kl_emulator_hooks hooks;
-    bool alone;   /* the frontend's answers are the core's: no room can come about */
-    bool runner;  /* the frontend is the headless runner */
-    bool clocked; /* alone: the virtual clock follows the core's rate */
-    bool unseen;  /* the frame that runs will not be seen, and the core may know */
+    const struct kl_emulator_calls *calls; /* from kl_emulator_environment() on */
+    bool alone;                            /* the frontend's answers are the core's: no room can come about */
+    bool runner;                           /* the frontend is the headless runner */
+    bool clocked;                          /* alone: the virtual clock follows the core's rate */
+    bool unseen;                           /* the frame that runs will not be seen, and the core may know */
 
     struct kl_core core;
     struct kl_world *world; /* from kl_emulator_begin() on */
@@ -128,7 +129,7 @@ int kl_emulator_begin(struct kl_emulator *e, const struct kl_front *front,
 void kl_emulator_end(struct kl_emulator *e);
 
 /* The core's environment callback, and all its others: for each emulator its own. */
-retro_environment_t kl_emulator_environment(const struct kl_emulator *e);
+retro_environment_t kl_emulator_environment(struct kl_emulator *e);
 void kl_emulator_give_callbacks(const struct kl_emulator *e);
 
 /* In a room's place the core is the player's own: before a match, or after it. */

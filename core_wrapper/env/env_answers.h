@@ -69,6 +69,8 @@ void kl_env_hw_enter(struct kl_emulator *e); /* it is there again: its context i
 static inline bool kl_env_forward(struct kl_emulator *e, unsigned cmd, void *data) {
     return e->front->environment && e->front->environment(cmd, data);
 }
+/* By place; NULL: free. */
+extern struct kl_emulator *kl_emulator_at[KL_WORLDS];
 /* The emulator that the frontend knows: its calls through interfaces of ours go there. */
 struct kl_emulator *kl_emulator_known(void);
 /* The functions of libretro's interfaces that a core calls without a context, for each emulator its own. */
@@ -79,7 +81,6 @@ struct kl_emulator_calls {
     retro_set_led_state_t led;
     retro_log_printf_t log;
 };
-const struct kl_emulator_calls *kl_emulator_calls(const struct kl_emulator *e);
 /* What they do. */
 int64_t kl_env_perf_ns(struct kl_emulator *e);
 void kl_env_core_says(struct kl_emulator *e, enum retro_log_level level, const char *format, va_list args);

@@ -173,9 +173,9 @@ bool kl_env_perf(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_perf_callback *p = data;
     (void)cmd;
     if (!p) return true;
-    p->get_time_usec = kl_emulator_calls(e)->perf_time_us;
+    p->get_time_usec = e->calls->perf_time_us;
     p->get_cpu_features = cpu_features;
-    p->get_perf_counter = kl_emulator_calls(e)->perf_counter;
+    p->get_perf_counter = e->calls->perf_counter;
     p->perf_register = perf_register;
     p->perf_start = perf_nothing;
     p->perf_stop = perf_nothing;
@@ -196,7 +196,7 @@ bool kl_env_set_rumble(struct kl_emulator *e, unsigned port, enum retro_rumble_e
 bool kl_env_rumble(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_rumble_interface *r = data;
     if (!kl_env_forward(e, cmd, &e->told.rumble)) e->told.rumble.set_rumble_state = NULL;
-    if (r) r->set_rumble_state = kl_emulator_calls(e)->rumble;
+    if (r) r->set_rumble_state = e->calls->rumble;
     return true;
 }
 
@@ -207,6 +207,6 @@ void kl_env_set_led(struct kl_emulator *e, int led, int state) {
 bool kl_env_led(struct kl_emulator *e, unsigned cmd, void *data) {
     struct retro_led_interface *l = data;
     if (!kl_env_forward(e, cmd, &e->told.led)) e->told.led.set_led_state = NULL;
-    if (l) l->set_led_state = kl_emulator_calls(e)->led;
+    if (l) l->set_led_state = e->calls->led;
     return true;
 }

@@ -12,7 +12,7 @@
 #include "core_wrapper/netplay/reach.h"
 #include "core_wrapper/start/seat_file.h"
 #include "net/engine/command.h"
-#include "net/relay/hosted.h"
+#include "net/relay/loop/hosted.h"
 
 #define GUESTS     KL_NETPLAY_GUESTS
 #define BEAT_US    1000000

@@ -197,7 +197,7 @@ hashed() {
     check doors/hashed-alike "$(grep -aoE ' address=[^ ]*' "$tmp/players.log" | sort | uniq -c | head -n 4 | tr '\n' ' ')" \
         test "$(grep -aoE ' address=[^ ]*' "$tmp/players.log" | sort -u | grep -cE '=[0-9a-f]{16}$')" = 1
     local bare
-    bare=$(grep -n 'address=%s' -A 4 net/relay/*.c | awk '/address=%s/ { place = $1; open = 1 } open && /kl_log_address|kl_hub_address/ { open = 0 }
+    bare=$(grep -n 'address=%s' -A 4 net/relay/*/*.c | awk '/address=%s/ { place = $1; open = 1 } open && /kl_log_address|kl_hub_address/ { open = 0 }
         open && /;$/ { print place; open = 0 }')
     check doors/hashed-all "a line of the log has an address that no kl_log_address() has seen: $bare" test -z "$bare"
 }

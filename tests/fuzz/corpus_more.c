@@ -10,8 +10,8 @@
 
 #include "net/engine/command.h"
 #include "net/engine/lock_client.h"
-#include "net/relay/journal_file.h"
-#include "net/relay/lobby_ticket.h"
+#include "net/relay/durable/journal_file.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "net/session/seal.h"
 #include "net/engine/room.h"
 #include "net/transport/strangers.h"

@@ -12,8 +12,8 @@
 
 #include <sodium.h>
 
-#include "net/relay/journal_private.h"
-#include "net/relay/lobby_again.h"
+#include "net/relay/durable/journal_private.h"
+#include "net/relay/durable/lobby_again.h"
 
 enum { TYPE = 7, AS_IT_IS = 8, CUT = 16 };
 

@@ -6,8 +6,8 @@
 #include <zstd.h>
 
 #include "net/engine/msg.h"
-#include "net/relay/rebase.h"
-#include "net/relay/unpack.h"
+#include "net/relay/heal/rebase.h"
+#include "net/relay/heal/unpack.h"
 #include "core_wrapper/match/snapshot_form.h"
 
 #define BYTES 4096

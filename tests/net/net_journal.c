@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "net/relay/lobby_again.h"
+#include "net/relay/durable/lobby_again.h"
 #include "net/session/keys.h"
 #include "net/session/past.h"
 

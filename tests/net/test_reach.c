@@ -10,7 +10,7 @@
 
 #include "net/platform/clock.h"
 #include "core_wrapper/netplay/reach.h"
-#include "net/relay/hosted.h"
+#include "net/relay/loop/hosted.h"
 #include "net/transport/ask.h"
 #include "net/transport/link.h"
 

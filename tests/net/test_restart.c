@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
-#include "net/relay/journal_file.h"
+#include "net/relay/durable/journal_file.h"
 #include "net/session/keys.h"
 #include "net/session/seat.h"
 #include "net/session/ticket.h"

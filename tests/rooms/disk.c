@@ -1,5 +1,5 @@
-/* The relay's journal (net/relay/journal.h) on a disk that fails: it is full, it tears what is written, it
- * cannot be read, it is gone. Drawn from a stream of its own. */
+/* The relay's journal (net/relay/durable/journal.h) on a disk that fails: it is full, it tears what is
+ * written, it cannot be read, it is gone. Drawn from a stream of its own. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>

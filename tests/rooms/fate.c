@@ -1,6 +1,6 @@
 /* Which kinds of mishaps a room has, and how often, is drawn with it: some rooms have one kind alone. */
 #include "net/client/stay_parts.h"
-#include "net/relay/lobby_ticket.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "tests/rooms/rooms.h"
 
 /* SPARE: nothing happens; it keeps the draws of before. */

@@ -26,14 +26,20 @@ NET = ["net/platform", "net/engine", "net/session", "net/transport"]
 PURE_WRAPPER = ["core_wrapper/draw", "core_wrapper/words", "core_wrapper/world", "core_wrapper/core", "core_wrapper/frame",
                 "core_wrapper/profile", "core_wrapper/start"]
 FACE = ["core_wrapper/abi/wrapper_api", "core_wrapper/abi/keylock_api"]
-RELAY = ["net/relay/hosted", "net/relay/invitation"]
+RELAY = ["net/relay/loop/hosted", "net/relay/loop/invitation"]
 LAYERS = {
     "net/platform": [],
     "net/engine": [],
     "net/session": ["net/engine", "net/platform/dir", "net/platform/file"],
     "net/client": ["net/engine", "net/session"],
     "net/transport": ["net/platform", "net/engine", "net/session", "net/client"],
-    "net/relay": NET,
+    "net/relay/log": ["net/platform", "net/engine"],
+    "net/relay/heal": NET + ["net/relay/log"],
+    "net/relay/watch": NET + ["net/relay/log", "net/relay/heal"],
+    "net/relay/durable": NET + ["net/relay/log"],
+    "net/relay/lobby": NET + ["net/relay/" + name for name in ("log", "heal", "watch", "durable")],
+    "net/relay/loop": NET + ["net/relay/" + name for name in ("log", "durable", "lobby")],
+    "net/relay/program": NET + ["net/relay/" + name for name in ("log", "heal", "durable", "lobby", "loop")],
     "core_wrapper/draw": ["net/platform", "net/engine"],
     "core_wrapper/words": NET,
     "core_wrapper/world": ["net/platform"],
@@ -98,7 +104,7 @@ PURE = {  # folder: (functions that it may call, modules that are not pure)
     "net/transport/rate": (PLAIN, []),
     "net/transport/strangers": (PLAIN, []),
 }
-STRUCTS = {"kl_match": "core_wrapper/match/match.h", "kl_lobby_room": "net/relay/lobby_room.h"}
+STRUCTS = {"kl_match": "core_wrapper/match/match.h", "kl_lobby_room": "net/relay/lobby/lobby_room.h"}
 CIRCLE = 6
 LIST = "tests/tools/exceptions.txt"
 failed = False

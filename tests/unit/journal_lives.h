@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "net/relay/journal.h"
-#include "net/relay/lobby_again.h"
+#include "net/relay/durable/journal.h"
+#include "net/relay/durable/lobby_again.h"
 #include "tests/unit/journal_whole.h"
 
 #define MIB       (UINT64_C(1) << 20)

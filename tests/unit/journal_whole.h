@@ -1,10 +1,10 @@
 /* journal_whole.h - what the bytes of a journal can prove, read record by record. Used by tests/unit and
- * tests/rooms. net/relay/journal_file.h. */
+ * tests/rooms. net/relay/durable/journal_file.h. */
 #ifndef TEST_JOURNAL_WHOLE_H
 #define TEST_JOURNAL_WHOLE_H
 
 #include "net/engine/engine.h"
-#include "net/relay/journal_file.h"
+#include "net/relay/durable/journal_file.h"
 #include "net/session/tag.h"
 
 /* The frames that whole records hold, from 0 on; *end: these records end there. 0 also if it is none of this

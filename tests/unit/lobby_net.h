@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "net/engine/msg.h"
-#include "net/relay/lobby.h"
-#include "net/relay/relay_log.h"
+#include "net/relay/lobby/lobby.h"
+#include "net/relay/log/relay_log.h"
 #include "net/session/seat.h"
 
 #ifndef PEERS

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "net/engine/command.h"
-#include "net/relay/console.h"
-#include "net/relay/lobby_command.h"
+#include "net/relay/program/console.h"
+#include "net/relay/lobby/lobby_command.h"
 
 #define PEERS 4
 

@@ -24,6 +24,7 @@ static int set_up(void **state) {
     kl_emulator_end(&emu);
     memset(&emu, 0, sizeof emu);
     if (kl_emulator_begin(&emu, &frontend, &hooks) != 0) return -1;
+    (void)kl_emulator_environment(&emu);
     emu.av.timing.fps = 60;
     turns = 0;
     assert_true(kl_env_call(&emu, RETRO_ENVIRONMENT_GET_PERF_INTERFACE, &perf));

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "net/relay/invitation.h"
-#include "net/relay/relay_log.h"
+#include "net/relay/loop/invitation.h"
+#include "net/relay/log/relay_log.h"
 
 #define KEY "klctam52jbefllrbwzcec4kpzufo5yyd"
 

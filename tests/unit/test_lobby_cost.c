@@ -7,7 +7,7 @@
 
 #include "net/engine/command.h"
 #include "net/engine/room_return.h"
-#include "net/relay/lobby_room.h"
+#include "net/relay/lobby/lobby_room.h"
 
 #define ROOMS 8
 #define MIB   1048576U

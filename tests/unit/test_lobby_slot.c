@@ -2,8 +2,8 @@
 #include "tests/unit/lobby_net.h"
 
 #include "net/engine/command.h"
-#include "net/relay/lobby_command.h"
-#include "net/relay/lobby_room.h"
+#include "net/relay/lobby/lobby_command.h"
+#include "net/relay/lobby/lobby_room.h"
 
 static struct kl_lobby_room *room;
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "net/relay/lobby_limit.h"
-#include "net/relay/lobby_ticket.h"
+#include "net/relay/log/lobby_limit.h"
+#include "net/relay/durable/lobby_ticket.h"
 
 static void fill(void *out, size_t len, unsigned seed) {
     for (size_t i = 0; i < len; i++)

@@ -3,7 +3,7 @@
 #include "tests/unit/lobby_watchers.h"
 
 #include "net/engine/command.h"
-#include "net/relay/lobby_command.h"
+#include "net/relay/lobby/lobby_command.h"
 
 /* --- what they see
  * ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "net/engine/plain.h"
-#include "net/relay/relay_log.h"
+#include "net/relay/log/relay_log.h"
 
 /* UTF-8 of one character, at most U+ffff. */
 static const char *utf8(uint32_t c) {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "net/relay/relay_log.h"
+#include "net/relay/log/relay_log.h"
 
 static void an_address_is_shown_as_it_is(void **state) {
     (void)state;

@@ -9,7 +9,7 @@
 
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
-#include "net/relay/relay_options.h"
+#include "net/relay/program/relay_options.h"
 
 #define ARGS_MAX 16
 

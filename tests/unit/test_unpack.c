@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "net/relay/unpack.h"
+#include "net/relay/heal/unpack.h"
 
 #define BYTES (3u << 20)
 

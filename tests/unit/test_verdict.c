@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "net/relay/verdict.h"
+#include "net/relay/heal/verdict.h"
 
 #define SOON 1000
 #define LATE (SOON + KL_VERDICT_WAIT_US)

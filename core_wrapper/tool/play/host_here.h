@@ -1,8 +1,8 @@
 /* host_here.h - `keylock play --host-here`: the player's machine is the relay of the match.
  *
- * The relay (net/relay/hosted.h) runs in this process for as long as RetroArch runs, which is a child. If the
- * player allows it, another child asks the router to forward the relay's port (cmd_router.c). Standard error
- * says whom the relay can reach, as far as that can be known. */
+ * The relay (net/relay/loop/hosted.h) runs in this process for as long as RetroArch runs, which is a child.
+ * If the player allows it, another child asks the router to forward the relay's port (cmd_router.c). Standard
+ * error says whom the relay can reach, as far as that can be known. */
 #ifndef KLT_HOST_HERE_H
 #define KLT_HOST_HERE_H
 
@@ -10,7 +10,7 @@
 
 #include "net/platform/process.h"
 #include "net/session/url.h"
-#include "net/relay/hosted.h"
+#include "net/relay/loop/hosted.h"
 
 enum kl_map_port { KL_MAP_ASK, KL_MAP_ON, KL_MAP_OFF };
 

@@ -11,7 +11,7 @@
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
-#include "net/relay/invitation.h"
+#include "net/relay/loop/invitation.h"
 
 #define NATPMP_US       750000 /* for an answer: the question goes out twice, after 250 ms again */
 #define LOOK_US         20000

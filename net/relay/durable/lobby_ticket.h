@@ -1,0 +1,54 @@
+/* lobby_ticket.h - a room's record: with it, the start data and the history, a relay that has forgotten the
+ * room makes it again. Clients keep it sealed (TICKET, net/session/ticket.h), the journal keeps it too.
+ *
+ * Pure. It holds the stretched password and hashes of tokens, never a token or session key. */
+#ifndef KL_LOBBY_TICKET_H
+#define KL_LOBBY_TICKET_H
+
+#include "net/relay/lobby/lobby_room.h"
+
+#define KL_LOBBY_TICKET_VERSION 2
+
+struct kl_ticket_member {
+    bool here;
+    uint8_t seats;
+    uint32_t joined;
+    char name[KL_NAME_MAX];
+    uint8_t seat_key[KL_SEAT_KEY_BYTES], token_hash[2][KL_SEAT_HASH];
+};
+
+struct kl_lobby_ticket {
+    uint32_t number,
+        frame; /* number: grows with each ticket of the room; frame: the next to close when it was made */
+    char name[KL_NAME_MAX], maker[KL_ADDRESS_MAX];
+    uint8_t id[KL_ROOM_ID_BYTES];
+    uint8_t doors, salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
+    uint16_t seat_time_s, delay_s;
+    uint64_t epoch_s;
+    uint32_t start_bytes;
+    uint8_t start_hash[16]; /* BLAKE2b of the start data */
+    struct kl_params params;
+    struct kl_facts facts, ready;
+    struct kl_lobby_base base;
+    uint8_t host; /* member, or KL_NO_HOST */
+    uint32_t joins;
+    struct kl_ticket_member member[KL_MAX_CLIENTS];
+    uint8_t bans;
+    struct kl_lobby_ban ban[KL_BANS_MAX];
+};
+
+/* Rooms whose history had become too long without a snapshot have no start data any more, and need none. */
+bool kl_lobby_ticket_has_start(const struct kl_lobby_ticket *t);
+
+/* Fills in the ticket of the room's present state. */
+void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r);
+
+/* The length; KL_E_SPACE (never with cap >= KL_TICKET_BODY_MAX). */
+int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t cap);
+/* 0; KL_E_MALFORMED; KL_E_VERSION. */
+int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t len);
+/* The same for a sealed ticket; KL_E_MALFORMED also if this relay did not seal it. */
+int kl_lobby_ticket_open(struct kl_lobby_ticket *t, const uint8_t relay_secret[32], const uint8_t *sealed,
+                         size_t len);
+
+#endif

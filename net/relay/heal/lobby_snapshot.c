@@ -1,0 +1,552 @@
+/* Snapshots: all clients serialize at one keyframe and report size and hash. If enough trusted clients agree,
+ * one of them gives its state, and the relay keeps it if its hash is the agreed one. net/PROTOCOL.md §7,
+ * Snapshots.
+ *
+ *     ordered -> (the keyframe has closed) -> hashing -> (they agree) -> giving -> kept
+ *
+ * If a step fails, the snapshot kept before stays. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/engine/command.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby/lobby_room.h"
+
+#define SAY_US        3000000 /* for the last client to report */
+#define GIVE_US       5000000 /* for the next piece */
+#define GIVE_LEAST    32768   /* bytes a second of a giver at least, after GIVE_GRACE_US */
+#define GIVE_GRACE_US 10000000
+#define WISH_US       60000000 /* between two orders because history fills */
+#define AGAIN_US      60000000 /* older failures do not count */
+
+/* Limits unpacking, for all rooms together, to a third of the relay's time. A hostile giver could otherwise
+ * stall the relay: a few packed bytes may be 64 MiB. */
+#define UNPACK_A_MS     (256U * 1024) /* bytes, unpacked plus packed */
+#define UNPACK_AHEAD_NS UINT64_C(1000000)
+#define PACKING_COSTS   5 /* times as much as unpacking */
+
+static bool has_bit(uint16_t mask, unsigned i) {
+    return mask >> i & 1;
+}
+static unsigned count_bits(uint16_t mask) {
+    return (unsigned)__builtin_popcount(mask);
+}
+
+/* --- memory -----------------------------------------------------------------------------------------------
+ */
+
+static uint64_t most_bytes(const struct kl_lobby_room *r) {
+    uint64_t most = r->lobby->limits.snapshot_kib * UINT64_C(1024);
+    return most < KL_SNAPSHOT_MAX ? most : KL_SNAPSHOT_MAX;
+}
+
+static struct kl_lobby_packed *take(struct kl_lobby_room *r, uint32_t len) {
+    struct kl_lobby_packed *p = malloc(sizeof *p + len);
+    if (!p) return NULL;
+    *p = (struct kl_lobby_packed){.refs = 1, .len = len};
+    r->shot.bytes += len;
+    r->lobby->snapshot_bytes += len;
+    return p;
+}
+
+void kl_lobby_packed_drop(struct kl_lobby_room *r, struct kl_lobby_packed **at) {
+    struct kl_lobby_packed *p = *at;
+    *at = NULL;
+    if (!p || --p->refs > 0) return;
+    r->shot.bytes -= p->len;
+    r->lobby->snapshot_bytes -= p->len;
+    free(p);
+}
+
+static void stop_unpacking(struct kl_lobby_room *r) {
+    struct kl_lobby_shot *s = &r->shot;
+    kl_unpack_free(s->unpack);
+    kl_rebase_free(s->rebase);
+    s->unpack = NULL;
+    s->rebase = NULL;
+    kl_lobby_packed_drop(r, &s->slices);
+    kl_lobby_packed_drop(r, &s->made);
+}
+
+/* Drops the upload. */
+static void drop_coming(struct kl_lobby_room *r) {
+    if (r->shot.coming) r->shot.coming->failed = true;
+    stop_unpacking(r);
+    kl_lobby_packed_drop(r, &r->shot.coming);
+    r->shot.have = 0;
+}
+
+static void end(struct kl_lobby_room *r, const char *why) {
+    struct kl_lobby_shot *s = &r->shot;
+    drop_coming(r);
+    s->phase = KL_SHOT_NONE;
+    if (!why) return;
+    s->failures++;
+    s->in_a_row++;
+    s->failed_us = s->since_us;
+    kl_lobby_log_room(KL_LOG_INFO, "snapshot_failed", r, "frame=%u reason=\"%s\"", s->keyframe, why);
+}
+
+void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
+    end(r, NULL);
+    kl_lobby_packed_drop(r, &r->shot.kept);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        kl_lobby_fetch_end(r, &r->member[i].fetch);
+}
+
+/* --- reports --- */
+
+bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_room_client *c = &r->lock.client[member];
+    return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
+}
+
+static uint16_t playing_members(const struct kl_lobby_room *r) {
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_plays_now(r, i)) mask |= (uint16_t)(1U << i);
+    return mask;
+}
+
+/* The linked clients whose reports are awaited: a client that is away has not run that frame. */
+static uint16_t jury(const struct kl_lobby_room *r) {
+    uint16_t mask = playing_members(r);
+    return r->shot.trusted ? mask & r->shot.trusted : mask;
+}
+
+static bool same_said(const struct kl_lobby_shot *s, unsigned a, unsigned b) {
+    return s->word[a].bytes == s->word[b].bytes &&
+           memcmp(s->word[a].hash, s->word[b].hash, KL_SNAPSHOT_HASH) == 0;
+}
+
+/* The clients that report the same as `one`. */
+static uint16_t agreeing(const struct kl_lobby_shot *s, uint16_t among, unsigned one) {
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(among & s->has, i) && same_said(s, one, i)) mask |= (uint16_t)(1U << i);
+    return mask;
+}
+
+/* The camp of more than half of the jury's votes; 0: there is none. */
+static uint16_t agreed(const struct kl_lobby_room *r, uint16_t among) {
+    const struct kl_lobby_shot *s = &r->shot;
+    uint8_t home[KL_MAX_CLIENTS];
+    kl_lobby_heal_homes(r, home);
+    unsigned all = kl_verdict_votes(home, among, among);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        uint16_t with = has_bit(among & s->has, i) ? agreeing(s, among, i) : 0;
+        if (kl_verdict_votes(home, among, with) * 2 > all) return with;
+    }
+    return 0;
+}
+
+/* True if more than half of the players say so. One client alone cannot leave the room without snapshots. */
+static bool most_of_who_play(const struct kl_lobby_room *r, uint16_t say_so) {
+    uint16_t all = playing_members(r);
+    return count_bits(all & say_so) * 2 > count_bits(all);
+}
+
+/* --- ordering ---------------------------------------------------------------------------------------------
+ */
+
+bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    if (r->phase != KL_ROOM_PLAYING || s->phase != KL_SHOT_NONE || s->unfit) return false;
+    if (!trusted && r->heal.phase >= KL_HEAL_ORDERING) return false; /* healing orders its own first */
+    if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_SNAPSHOT, NULL, 0) != KL_OK) return false;
+    s->phase = KL_SHOT_ORDERED;
+    s->since_us = now_us;
+    s->trusted = trusted;
+    s->said = s->has = s->failed = s->too_large = s->anew = 0;
+    s->apart = s->whole = false;
+    r->busy = true;
+    return true;
+}
+
+void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us) {
+    const struct kl_commands *set = kl_room_commands(&r->lock, keyframe);
+    struct kl_lobby_shot *s = &r->shot;
+    if (s->phase != KL_SHOT_ORDERED || !set) return;
+    for (unsigned i = 0; i < set->count; i++) {
+        if (set->at[i].client != KL_RELAY_CLIENT || set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
+        s->phase = KL_SHOT_HASHING;
+        s->keyframe = keyframe;
+        s->interval = r->past.history.intervals;               /* intervals below are complete */
+        if (s->interval == 0 && keyframe > 0) s->interval = 1; /* without history no client begins there */
+        s->since_us = now_us;
+        kl_lobby_log_room(KL_LOG_DEBUG, "snapshot", r, "frame=%u", keyframe);
+    }
+}
+
+void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w) {
+    struct kl_lobby_shot *s = &r->shot;
+    if (s->phase != KL_SHOT_HASHING || w->keyframe != s->keyframe || has_bit(s->said | s->anew, member))
+        return;
+    s->said |= (uint16_t)(1U << member);
+    if (w->has) s->has |= (uint16_t)(1U << member);
+    s->word[member] = *w;
+}
+
+/* --- giving -----------------------------------------------------------------------------------------------
+ */
+
+/* True if a is the better giver than b: first fewer failed requests, then the shorter RTT. */
+static bool gives_better(const struct kl_lobby_room *r, unsigned a, unsigned b) {
+    const struct kl_lobby_member *m = r->member;
+    if (m[a].failed_gives != m[b].failed_gives) return m[a].failed_gives < m[b].failed_gives;
+    return r->lock.client[a].rtt.srtt_us < r->lock.client[b].rtt.srtt_us;
+}
+
+static unsigned choose_giver(const struct kl_lobby_room *r, uint16_t among) {
+    unsigned best = KL_MAX_CLIENTS;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!has_bit(among, i) || !kl_lobby_reaches(&r->member[i])) continue;
+        if (best == KL_MAX_CLIENTS || gives_better(r, i, best)) best = i;
+    }
+    return best;
+}
+
+/* A client that also took the kept snapshot may give the difference to it. */
+static void send_ask(struct kl_lobby_room *r) {
+    const struct kl_lobby_shot *s = &r->shot;
+    struct kl_msg m = {.kind = KL_MSG_ASK, .ask = {.keyframe = s->keyframe}};
+    m.ask.based = s->kept && !s->whole;
+    if (m.ask.based) {
+        m.ask.base = s->kept->keyframe;
+        memcpy(m.ask.hash, s->kept->hash, sizeof m.ask.hash);
+    }
+    kl_lobby_send(r->lobby, r->member[s->giver].peer, &m);
+}
+
+/* Asks the same giver again, for the whole snapshot. */
+static void ask_whole(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    kl_lobby_log_member(KL_LOG_INFO, "snapshot_whole", r, s->giver, "frame=%u reason=\"%s\"", s->keyframe,
+                        why);
+    drop_coming(r);
+    s->whole = true;
+    s->since_us = s->heard_us = now_us;
+    send_ask(r);
+}
+
+static void ask(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    unsigned giver = choose_giver(r, s->agreed & (uint16_t)~s->failed);
+    drop_coming(r);
+    if (giver == KL_MAX_CLIENTS) {
+        s->unfit = !(s->agreed & (uint16_t)~s->too_large) && most_of_who_play(r, s->too_large);
+        end(r, s->unfit ? "too large" : "no machine gave it");
+        return;
+    }
+    s->phase = KL_SHOT_GIVING;
+    s->giver = giver;
+    s->since_us = s->heard_us = now_us;
+    send_ask(r);
+}
+
+static void next_giver(struct kl_lobby_room *r, uint64_t now_us) {
+    r->shot.failed |= (uint16_t)(1U << r->shot.giver);
+    ask(r, now_us);
+}
+
+static void give_failed(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[r->shot.giver];
+    if (m->failed_gives < UINT8_MAX) m->failed_gives++;
+    next_giver(r, now_us);
+}
+
+/* Tells the room that machines in sync give different states. */
+static void tell_apart(struct kl_lobby_room *r) {
+    if (r->shot.told_apart) return;
+    r->shot.told_apart = true;
+    kl_lobby_notice(
+        r,
+        "no snapshot of this room: the machines' states differ; latecomers run the game from the beginning");
+}
+
+/* Decides on the reports. A core that gives no state now will give none later, and a state that is too large
+ * stays so. */
+static void decide(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    uint16_t among = jury(r), late = among & (uint16_t)~s->said;
+    uint16_t none = s->said & (uint16_t)~s->has;
+    bool tired = now_us >= s->since_us + SAY_US;
+    bool over = (among && !late) || tired; /* an empty jury: all players stand still */
+    uint16_t with = agreed(r, among);
+    if (over && !with) with = agreed(r, among & s->said);
+    if (with) {
+        s->agreed = with;
+        unsigned one = (unsigned)__builtin_ctz(with);
+        s->wanted = s->word[one];
+        ask(r, now_us);
+    } else if (over) {
+        bool nothing = (among & s->said) && !(among & s->has);
+        if (nothing && !tired && (playing_members(r) & (uint16_t)~s->said))
+            return; /* wait for the other players' reports */
+        s->unfit = nothing && most_of_who_play(r, none);
+        s->apart = among & s->has;
+        if (s->apart && !s->trusted && s->in_a_row) tell_apart(r); /* second failure in a row */
+        end(r, nothing    ? "the core gives no state"
+               : s->apart ? "no two machines agree"
+                          : "no machine answered");
+    }
+}
+
+static bool has_memory(const struct kl_lobby_room *r, uint32_t total) {
+    return r->lobby->snapshot_bytes + total <= KL_SNAPSHOT_BYTES_TOTAL &&
+           kl_lobby_address_has(r->lobby, r->maker, total);
+}
+
+static void describe(const struct kl_lobby_shot *s, struct kl_lobby_packed *k) {
+    k->keyframe = s->keyframe;
+    k->interval = s->interval;
+    k->bytes = s->wanted.bytes;
+    memcpy(k->hash, s->wanted.hash, sizeof k->hash);
+}
+
+static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
+    struct kl_lobby_shot *s = &r->shot;
+    if (!has_memory(r, total)) kl_lobby_watch_drop_shots(r); /* the players need the memory more */
+    bool fits = total <= most_bytes(r) && has_memory(r, total);
+    s->coming = fits ? take(r, total) : NULL;
+    s->unpack = s->coming ? kl_unpack_begin(s->wanted.bytes) : NULL;
+    if (!s->unpack) {
+        kl_lobby_packed_drop(r, &s->coming);
+        return false;
+    }
+    describe(s, s->coming);
+    return true;
+}
+
+/* The largest possible size is allocated first. */
+static bool begin_slices(struct kl_lobby_room *r, uint32_t total) {
+    struct kl_lobby_shot *s = &r->shot;
+    uint64_t most = s->wanted.bytes + s->wanted.bytes / 8 + UINT64_C(1024);
+    uint32_t cap = (uint32_t)(most < most_bytes(r) ? most : most_bytes(r));
+    if (total > most_bytes(r) || !has_memory(r, total + cap)) return false;
+    s->slices = take(r, total);
+    s->made = s->slices ? take(r, cap) : NULL;
+    if (s->made)
+        s->rebase = kl_rebase_begin(s->kept->packed, s->kept->len, s->kept->bytes, s->wanted.bytes,
+                                    s->made->packed, cap);
+    if (!s->rebase) {
+        stop_unpacking(r);
+        return false;
+    }
+    describe(s, s->made);
+    return true;
+}
+
+/* One giver's report is not enough: a hostile one could leave the room without snapshots. */
+static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    bool too_large = total > most_bytes(r);
+    if (too_large) s->too_large |= (uint16_t)(1U << s->giver);
+    if (s->agreed & (uint16_t) ~(s->failed | 1U << s->giver)) {
+        next_giver(r, now_us);
+        return;
+    }
+    if (too_large)
+        kl_lobby_notice(r, "no snapshot of this room: the state has %u KiB, this relay takes at most %llu",
+                        total / 1024, (unsigned long long)most_bytes(r) / 1024);
+    else
+        kl_lobby_notice(r, "no snapshot of this room now: the relay has less than %u KiB left", total / 1024);
+    next_giver(r, now_us);
+}
+
+/* More than the worst packing of it has. */
+static bool is_padded(const struct kl_lobby_shot *s, uint32_t total) {
+    return total > s->wanted.bytes + s->wanted.bytes / 8 + 1024;
+}
+
+static void take_piece(struct kl_lobby_packed *k, const struct kl_piece *p) {
+    memcpy(k->packed + k->have, p->bytes, p->len);
+    k->have += p->len;
+}
+
+/* A client that is not the giver now may have been asked before. */
+bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
+                             uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    const struct kl_piece *piece = &p->piece;
+    if (s->phase != KL_SHOT_GIVING || member != s->giver || p->keyframe != s->keyframe) return true;
+    if (p->based && (s->whole || !s->kept)) return true; /* sent before the whole one was asked for */
+    const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
+    if (piece->offset != s->have || is_padded(s, piece->total) ||
+        (k && (piece->total != k->len || p->based != (k == s->slices))))
+        return false;
+    if (!k && p->based && !begin_slices(r, piece->total)) {
+        ask_whole(r, "no memory", now_us);
+        return true;
+    }
+    if (!k && !p->based && !begin_coming(r, piece->total)) {
+        no_place(r, piece->total, now_us);
+        return true;
+    }
+    take_piece(s->slices ? s->slices : s->coming, piece);
+    s->have += piece->len;
+    s->packed_waits = r->lobby->packed_waits = true;
+    s->heard_us = now_us;
+    return true;
+}
+
+static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
+    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_packed *k = *from;
+    *from = NULL;
+    stop_unpacking(r); /* the kept snapshot was the base */
+    kl_lobby_packed_drop(r, &s->kept);
+    s->kept = k;
+    k->good = true;
+    r->member[s->giver].failed_gives = 0;
+    s->phase = KL_SHOT_NONE;
+    s->in_a_row = 0;
+    r->busy = true;
+    kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver,
+                        "frame=%u bytes=%u packed=%u given=%u agreed=%u", k->keyframe, k->bytes, k->len,
+                        s->have, count_bits(s->agreed));
+}
+
+/* Gives unneeded memory back. No client fetches the snapshot yet. */
+static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_t len) {
+    struct kl_lobby_packed *k = realloc(*at, sizeof *k + len);
+    if (k) *at = k;
+    r->shot.bytes -= (*at)->len - len;
+    r->lobby->snapshot_bytes -= (*at)->len - len;
+    (*at)->len = (*at)->have = len;
+}
+
+/* The giver's bytes do not match its reported hash. */
+static void forged(struct kl_lobby_room *r, uint64_t now_us) {
+    unsigned liar = r->shot.giver;
+    kl_lobby_put_out(r, liar, KL_REFUSE_PROTOCOL,
+                     "protocol error: your snapshot does not match the hash that you gave",
+                     now_us); /* the next giver is asked */
+}
+
+/* The rebased snapshot does not match the hash. The giver may have had another base, so it is not accused
+ * yet. bytes: as in check(); each is unpacked, hashed and packed again. */
+static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    uint64_t left = kl_rebase_left(s->rebase);
+    bool more = kl_rebase_step(s->rebase, s->slices->packed, s->have);
+    *bytes = (left - kl_rebase_left(s->rebase)) * PACKING_COSTS;
+    bool whole = !more && s->have == s->slices->len;
+    uint32_t len = whole ? kl_rebase_good(s->rebase, s->have, s->wanted.hash) : 0;
+    if (len) {
+        shrink(r, &s->made, len);
+        keep(r, &s->made);
+    } else if (whole || kl_rebase_failed(s->rebase))
+        ask_whole(r, "it does not match its hash", now_us);
+    return more;
+}
+
+/* One step. True: there is more to process. bytes: processed in this step. */
+static bool check(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    if (s->rebase) return check_slices(r, bytes, now_us);
+    uint64_t before = kl_unpack_done(s->unpack);
+    bool more = kl_unpack_step(s->unpack, s->coming->packed, s->have);
+    *bytes = kl_unpack_done(s->unpack) - before;
+    bool whole = !more && s->have == s->coming->len;
+    if (kl_unpack_failed(s->unpack))
+        forged(r, now_us);
+    else if (whole && kl_unpack_good(s->unpack, s->have, s->wanted.hash))
+        keep(r, &s->coming);
+    else if (whole)
+        forged(r, now_us);
+    return more && s->phase == KL_SHOT_GIVING;
+}
+
+static bool is_late(const struct kl_lobby_shot *s, uint64_t now_us) {
+    const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
+    if (k && s->packed_waits && s->have == k->len) return false; /* the upload is complete and waits for us */
+    uint64_t whole_us = GIVE_GRACE_US;
+    if (k) whole_us += k->len * UINT64_C(1000000) / GIVE_LEAST;
+    return now_us >= s->heard_us + GIVE_US || now_us >= s->since_us + whole_us;
+}
+
+static struct kl_lobby_room *next_in_turn(struct kl_lobby *l) {
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        unsigned at = (l->unpack_turn + i) % l->limits.rooms;
+        struct kl_lobby_room *r = l->room[at];
+        if (!r || !r->shot.packed_waits || !(r->shot.coming || r->shot.rebase)) continue;
+        l->unpack_turn = at + 1;
+        return r;
+    }
+    return NULL;
+}
+
+/* The generic cell rate algorithm, as in the hub. */
+void kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us) {
+    uint64_t now_ns = now_us * 1000, bytes;
+    while (l->packed_waits && l->unpack_ns < now_ns + UNPACK_AHEAD_NS) {
+        struct kl_lobby_room *r = next_in_turn(l);
+        l->packed_waits = r;
+        if (!r) return;
+        r->shot.packed_waits = check(r, &bytes, now_us);
+        l->unpack_ns = (l->unpack_ns > now_ns ? l->unpack_ns : now_ns) + bytes * 1000000 / UNPACK_A_MS;
+    }
+}
+
+uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l) {
+    uint64_t from_ns = l->unpack_ns > UNPACK_AHEAD_NS ? l->unpack_ns - UNPACK_AHEAD_NS : 0;
+    return l->packed_waits ? from_ns / 1000 + 1 : UINT64_MAX;
+}
+
+void kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+                              uint64_t now_us) {
+    static const char *const how[] = {"same", "other", "not"};
+    if (r->phase != KL_ROOM_PLAYING || h->keyframe >= r->lock.next_close || h->next > r->lock.next_close)
+        return;
+    kl_lobby_log_member(KL_LOG_INFO, "loaded", r, member, "snapshot=%u frame=%u how=%s", h->keyframe, h->next,
+                        how[h->how]);
+    kl_lobby_heal_loaded(r, member, h, now_us);
+    kl_lobby_way_loaded(r, member, h, now_us);
+}
+
+/* --- now --------------------------------------------------------------------------------------------------
+ */
+
+void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    uint16_t bit = (uint16_t)(1U << member);
+    kl_lobby_fetch_end(r, &r->member[member].fetch);
+    s->said &= (uint16_t)~bit;
+    s->has &= (uint16_t)~bit;
+    s->agreed &= (uint16_t)~bit;
+    if (s->phase == KL_SHOT_GIVING && s->giver == member) next_giver(r, now_us);
+}
+
+void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    if (r->shot.phase < KL_SHOT_HASHING) return;
+    r->shot.anew |= (uint16_t)(1U << member);
+    kl_lobby_snapshot_left(r, member, now_us);
+}
+
+/* Orders a snapshot before the history has used up its memory, to replace the history's beginning. */
+static bool history_fills(const struct kl_lobby_room *r) {
+    const struct kl_history *h = &r->past.history;
+    uint64_t most = r->lobby->limits.history_kib * UINT64_C(1024);
+    bool recent = r->shot.kept && r->shot.kept->keyframe >= h->first + (h->next - h->first) / 2;
+    return r->past.bytes * 4 >= most * 3 && !recent;
+}
+
+bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r) {
+    return r->shot.kept && kl_lobby_past_reaches(r, r->shot.kept->keyframe);
+}
+
+void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_shot *s = &r->shot;
+    if (s->in_a_row && now_us >= s->failed_us + AGAIN_US) s->in_a_row = 0;
+    if (now_us >= s->wish_us && history_fills(r)) {
+        s->wish_us = now_us + WISH_US;
+        (void)kl_lobby_snapshot_order(r, 0, now_us);
+    }
+    if (s->phase == KL_SHOT_HASHING) decide(r, now_us);
+    if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) give_failed(r, now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i]) && kl_lobby_fetch_run(r, &r->member[i].fetch, r->member[i].peer))
+            r->bulk = true;
+}

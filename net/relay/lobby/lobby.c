@@ -1,0 +1,381 @@
+#include "net/relay/lobby/lobby.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "net/relay/lobby/lobby_room.h"
+
+#define WATCHERS_AT_ONCE 16 /* of all rooms, before the players have their turn again */
+
+/* Eight players behind one NAT, each in a room of their own or all in one, must never meet one of these. */
+const struct kl_lobby_limits kl_lobby_defaults = {
+    .peers = 4095,
+    .rooms = 256,
+    .seats = KL_MAX_SEATS,
+    .watchers = 128,
+    .rooms_per_address = 16,
+    .mib_per_address = 64,
+    .seat_time_s = 60,
+    .seat_time_max_s = 600,
+    .chat_per_min = 60,
+    .commands_per_min = 240,
+    .password_tries = 20,
+    .malformed = 64,
+    .start_kib = 3072,   /* these two and the room itself: */
+    .history_kib = 2560, /* less than 8 MiB */
+    .snapshot_kib = 8192,
+    .catch_up_s = 10,
+};
+
+static unsigned or_default(unsigned value, unsigned otherwise) {
+    return value ? value : otherwise;
+}
+
+static struct kl_lobby_limits complete(const struct kl_lobby_limits *l) {
+    const struct kl_lobby_limits *d = &kl_lobby_defaults;
+    return (struct kl_lobby_limits){
+        .peers = l->peers,
+        .rooms = l->rooms,
+        .seats = l->seats,
+        .watchers = l->watchers,
+        .rooms_per_address = or_default(l->rooms_per_address, d->rooms_per_address),
+        .mib_per_address = or_default(l->mib_per_address, d->mib_per_address),
+        .seat_time_s = or_default(l->seat_time_s, d->seat_time_s),
+        .seat_time_max_s = or_default(l->seat_time_max_s, d->seat_time_max_s),
+        .chat_per_min = or_default(l->chat_per_min, d->chat_per_min),
+        .commands_per_min = or_default(l->commands_per_min, d->commands_per_min),
+        .password_tries = or_default(l->password_tries, d->password_tries),
+        .malformed = or_default(l->malformed, d->malformed),
+        .start_kib = or_default(l->start_kib, d->start_kib),
+        .history_kib = or_default(l->history_kib, d->history_kib),
+        .snapshot_kib = or_default(l->snapshot_kib, d->snapshot_kib),
+        .catch_up_s = or_default(l->catch_up_s, d->catch_up_s),
+    };
+}
+
+struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net) {
+    if (sodium_init() < 0) return NULL;
+    struct kl_lobby *l = calloc(1, sizeof *l + limits->peers * sizeof l->client[0]);
+    if (!l) return NULL;
+    l->room = calloc(limits->rooms, sizeof l->room[0]);
+    if (!l->room) {
+        free(l);
+        return NULL;
+    }
+    l->limits = complete(limits);
+    l->net = *net;
+    randombytes_buf(l->secret, sizeof l->secret);
+    return l;
+}
+
+void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]) {
+    memcpy(l->secret, secret, sizeof l->secret);
+}
+
+void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64_t now_us) {
+    l->journal = journal;
+    kl_journal_load(l, now_us);
+}
+
+void kl_lobby_destroy(struct kl_lobby *l) {
+    for (unsigned i = 0; i < l->limits.peers; i++) {
+        kl_lobby_door_leave(&l->client[i]);
+        kl_lobby_bring_leave(l, &l->client[i]);
+    }
+    for (unsigned i = 0; i < l->limits.rooms; i++)
+        if (l->room[i]) kl_lobby_free_room(l->room[i]);
+    sodium_memzero(l->secret, sizeof l->secret);
+    free(l->room);
+    free(l);
+}
+
+unsigned kl_lobby_rooms(const struct kl_lobby *l) {
+    return l->rooms;
+}
+unsigned kl_lobby_members(const struct kl_lobby *l) {
+    return l->members;
+}
+
+struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l) {
+    return (struct kl_lobby_stats){.put_out = l->put_out,
+                                   .wrong_passwords = l->wrong_passwords,
+                                   .wrong_returns = l->wrong_returns,
+                                   .start_bytes = l->start_bytes,
+                                   .history_bytes = l->history_bytes,
+                                   .snapshot_bytes = l->snapshot_bytes,
+                                   .journal = kl_journal_stats(l->journal)};
+}
+
+unsigned kl_lobby_count(uint8_t mask) {
+    return (unsigned)__builtin_popcount(mask);
+}
+
+bool kl_lobby_reaches(const struct kl_lobby_member *m) {
+    return m->here && m->linked && !m->leaving;
+}
+
+uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r) {
+    uint8_t filled = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) filled |= r->member[i].seats;
+    return filled;
+}
+
+struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name) {
+    for (unsigned i = 0; i < l->limits.rooms; i++)
+        if (l->room[i] && strcmp(l->room[i]->name, name) == 0) return l->room[i];
+    return NULL;
+}
+
+/* --- connections -----------------------------------------------------------------------------------------
+ */
+
+void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us) {
+    struct kl_lobby_client *c = &l->client[peer];
+    kl_lobby_door_leave(c);
+    kl_lobby_bring_leave(l, c);
+    *c = (struct kl_lobby_client){.state = KL_CLIENT_GREETING, .greet_by_us = now_us + KL_GREET_US};
+    snprintf(c->address, sizeof c->address, "%s", address);
+    kl_log(KL_LOG_DEBUG, "connected", "address=%s", kl_log_address(address));
+}
+
+/* Limits and bans follow a client's present address, not its first one. */
+void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address) {
+    struct kl_lobby_client *c = &l->client[peer];
+    snprintf(c->address, sizeof c->address, "%s", address);
+    if (c->state == KL_CLIENT_MEMBER) kl_lobby_note_address(&c->room->member[c->member], address);
+}
+
+void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
+    struct kl_lobby_client *c = &l->client[peer];
+    kl_lobby_cost_count(l, peer);
+    if (c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING)
+        kl_log(KL_LOG_DEBUG, "hung_up", "address=%s", kl_log_address(c->address));
+    if (c->state == KL_CLIENT_MEMBER) kl_lobby_cut(c->room, c->member, now_us);
+    if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_lost(c->room, c->watcher, "link lost");
+    kl_lobby_door_leave(c);
+    kl_lobby_bring_leave(l, c);
+    c->state = KL_CLIENT_NONE;
+}
+
+void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
+    struct kl_lobby_client *c = &l->client[peer];
+    char quoted[2 * KL_TEXT_MAX];
+    kl_log(KL_LOG_INFO, "refused", "address=%s code=%d reason=%s", kl_log_address(c->address), code,
+           kl_log_quote(quoted, sizeof quoted, text));
+    kl_lobby_refuse(l, peer, code, text);
+    kl_lobby_hang_up(l, peer);
+    kl_lobby_door_leave(c);
+    kl_lobby_bring_leave(l, c);
+    c->state = KL_CLIENT_NONE;
+}
+
+/* --- arriving messages --- */
+
+static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    if (result == KL_E_VERSION) {
+        snprintf(text, sizeof text, "this relay speaks protocol %d, you speak %u: %s", KL_PROTOCOL_VERSION,
+                 m->hello.version, kl_protocol_remedy(m->hello.version, KL_PROTOCOL_VERSION));
+        kl_lobby_turn_away(l, peer, KL_REFUSE_VERSION, text);
+    } else if (result == KL_OK && m->kind == KL_MSG_HELLO) {
+        kl_lobby_hello(l, peer, &m->hello, now_us);
+    } else if (result == KL_OK && m->kind == KL_MSG_RETURN) {
+        kl_lobby_return(l, peer, &m->back, now_us);
+    } else {
+        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a HELLO, got another message");
+    }
+}
+
+static void knocking(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
+    if (result == KL_OK && m->kind == KL_MSG_PROVE)
+        kl_lobby_door_prove(l, peer, &m->prove, now_us);
+    else
+        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a PROVE, got another message");
+}
+
+static void bringing(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
+    if (result == KL_OK && m->kind == KL_MSG_BRING)
+        kl_lobby_bring_message(l, peer, &m->bring, now_us);
+    else
+        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a BRING, got another message");
+}
+
+/* False: no client may say this, or not now. */
+static bool member_says(struct kl_lobby_room *r, unsigned member, const struct kl_msg *m, uint64_t now_us) {
+    switch (m->kind) {
+    case KL_MSG_DATA: return kl_lobby_start_data(r, member, &m->data, now_us);
+    case KL_MSG_READY: return kl_lobby_start_ready(r, member, &m->ready.facts, now_us);
+    case KL_MSG_HASH: kl_lobby_play_hash(r, member, &m->hash, now_us); return true;
+    case KL_MSG_BYE: kl_lobby_take_leave(r, member, now_us); return true;
+    case KL_MSG_COMMAND: kl_lobby_play_command(r, member, &m->order, now_us); return true;
+    case KL_MSG_STATE: kl_lobby_snapshot_said(r, member, &m->state); return true;
+    case KL_MSG_HEALED: kl_lobby_snapshot_healed(r, member, &m->healed, now_us); return true;
+    case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->shot, now_us);
+    default: return false;
+    }
+}
+
+static void member_message(struct kl_lobby_client *c, int result, const struct kl_msg *m, size_t len,
+                           uint64_t now_us) {
+    c->room->busy = true;
+    if (result == KL_OK && member_says(c->room, c->member, m, now_us)) return;
+    char text[KL_TEXT_MAX];
+    snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
+             result == KL_OK ? "not expected now" : "malformed");
+    kl_lobby_put_out(c->room, c->member, KL_REFUSE_PROTOCOL, text, now_us);
+}
+
+void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us) {
+    struct kl_lobby_client *c = &l->client[peer];
+    struct kl_msg m;
+    if (c->state == KL_CLIENT_NONE) return;
+    int result = kl_msg_decode(&m, bytes, len);
+    switch (c->state) {
+    case KL_CLIENT_GREETING: greeting(l, peer, result, &m, now_us); break;
+    case KL_CLIENT_KNOCKING: knocking(l, peer, result, &m, now_us); break;
+    case KL_CLIENT_BRINGING: bringing(l, peer, result, &m, now_us); break;
+    case KL_CLIENT_WATCHER: kl_lobby_watch_message(c->room, c->watcher, result, &m, len, now_us); break;
+    default: member_message(c, result, &m, len, now_us); break;
+    }
+}
+
+void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint64_t now_us) {
+    struct kl_lobby_client *c = &l->client[peer];
+    if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_datagram(c->room, c->watcher, body, len, now_us);
+    if (c->state != KL_CLIENT_MEMBER) return;
+    struct kl_lobby_room *r = c->room;
+    struct kl_lobby_member *m = &r->member[c->member];
+    int result = kl_room_receive(&r->lock, c->member, body, len, now_us);
+    if (result == KL_OK) {
+        m->malformed = 0;
+        r->busy = true;
+    } else if (result == KL_E_MALFORMED && now_us >= m->late.reseated_us + KL_RESEAT_US &&
+               ++m->malformed == l->limits.malformed) {
+        kl_lobby_put_out(r, c->member, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams",
+                         now_us);
+    }
+}
+
+void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, uint64_t now_us) {
+    const struct kl_lobby_client *c = &l->client[peer];
+    if (c->state == KL_CLIENT_MEMBER)
+        kl_lobby_put_out(c->room, c->member, KL_REFUSE_LIMIT, why, now_us);
+    else if (c->state == KL_CLIENT_WATCHER)
+        kl_lobby_watch_put_out(c->room, c->watcher, KL_REFUSE_LIMIT, why);
+    else if (c->state != KL_CLIENT_NONE)
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, why);
+}
+
+/* --- due times --- */
+
+static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_us) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    const struct kl_lobby_member *m = &r->member[i];
+    if (m->deadline_us && now_us >= m->deadline_us) {
+        const char *text = m->state != KL_MEMBER_LOADING ? "the host's start data did not arrive in time"
+                           : m->fetched                  ? "loading the game took more than 60 s"
+                                                         : "the room's start data did not reach you in time";
+        kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, text, now_us);
+    } else if (net->pending(net->ctx, m->peer) > KL_UNDER_WAY_MAX) {
+        kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "your machine does not read what the relay sends", now_us);
+    }
+}
+
+static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
+    r->chores_us = now_us + KL_CHORES_US;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i])) put_out_the_slow(r, i, now_us);
+    kl_lobby_seat_chores(r, now_us);
+    if (r->phase == KL_ROOM_PLAYING) kl_lobby_play_chores(r, now_us);
+    kl_lobby_watch_chores(r, now_us);
+    kl_lobby_cost_chores(r, now_us);
+}
+
+static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
+    r->busy = r->bulk = false;
+    r->ran = true;
+    if (now_us >= r->chores_us) run_chores(r, now_us);
+    kl_lobby_join_measured(r, now_us);
+    kl_lobby_start_run(r, now_us);
+    kl_lobby_play_run(r, now_us);
+    if (r->phase == KL_ROOM_PLAYING) kl_lobby_past_run(r, now_us);
+    if (r->phase == KL_ROOM_PLAYING) kl_lobby_snapshot_run(r, now_us);
+    if (r->roster_changed || r->roster_owed) kl_lobby_send_roster(r);
+}
+
+static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
+    uint64_t lock_us = kl_room_send_at(&r->lock), tick_us = kl_room_tick_at(&r->lock),
+             verdict_us = kl_verdict_due_us(&r->verdicts);
+    r->due_us = r->chores_us;
+    if (lock_us < r->due_us) r->due_us = lock_us;
+    if (tick_us < r->due_us) r->due_us = tick_us;
+    if (verdict_us < r->due_us && verdict_us > now_us) r->due_us = verdict_us; /* else it is held back */
+    if (r->watch.due_us < r->due_us) r->due_us = r->watch.due_us;
+}
+
+/* Watchers come last: the players of all rooms come first, and again after a few watchers. */
+static void run_watchers(struct kl_lobby *l, uint64_t now_us) {
+    unsigned left = WATCHERS_AT_ONCE, first = l->watch_turn++;
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        struct kl_lobby_room *r = l->room[(first + i) % l->limits.rooms];
+        if (!r || !r->ran) continue;
+        r->ran = false;
+        kl_lobby_watch_run(r, &left, now_us);
+        set_due(r, now_us);
+    }
+}
+
+static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
+    l->chores_us = now_us + KL_CHORES_US;
+    for (unsigned i = 0; i < l->limits.peers; i++) {
+        const struct kl_lobby_client *c = &l->client[i];
+        bool late = now_us >= c->greet_by_us;
+        if (late && c->state == KL_CLIENT_GREETING)
+            kl_lobby_turn_away(l, i, KL_REFUSE_PROTOCOL, "no HELLO within 5 s");
+        else if (late && c->state == KL_CLIENT_KNOCKING)
+            kl_lobby_turn_away(l, i, KL_REFUSE_PROTOCOL, "no PROVE within 15 s");
+    }
+}
+
+void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
+    if (l->born_us == 0) l->born_us = now_us;
+    if (now_us >= l->chores_us) put_out_the_silent(l, now_us);
+    kl_lobby_bring_run(l, now_us);
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        struct kl_lobby_room *r = l->room[i];
+        if (r && (r->busy || r->bulk || now_us >= r->due_us)) run_room(r, now_us);
+    }
+    kl_lobby_snapshot_unpack(l, now_us);
+    run_watchers(l, now_us);
+    kl_lobby_free_empty_rooms(l);
+}
+
+uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
+    uint64_t due_us = kl_lobby_bring_due_us(l), unpack_us = kl_lobby_snapshot_due_us(l);
+    if (unpack_us < due_us) due_us = unpack_us;
+    if (l->chores_us < due_us) due_us = l->chores_us;
+    for (unsigned i = 0; i < l->limits.rooms; i++)
+        if (l->room[i] && l->room[i]->due_us < due_us) due_us = l->room[i]->due_us;
+    return due_us;
+}
+
+void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us) {
+    static const char text[] = "the relay is shutting down";
+    for (unsigned i = 0; i < l->limits.peers; i++) {
+        struct kl_lobby_client *c = &l->client[i];
+        if (c->state == KL_CLIENT_WATCHER)
+            kl_lobby_watch_put_out(c->room, c->watcher, KL_REFUSE_CLOSED, text);
+        else if (c->state != KL_CLIENT_NONE && c->state != KL_CLIENT_MEMBER)
+            kl_lobby_turn_away(l, i, KL_REFUSE_CLOSED, text);
+        if (c->state == KL_CLIENT_MEMBER)
+            kl_lobby_put_out(c->room, c->member, KL_REFUSE_CLOSED, text, now_us);
+    }
+    for (unsigned i = 0; i < l->limits.rooms; i++) /* without waiting for members that are away */
+        for (unsigned k = 0; l->room[i] && k < KL_MAX_CLIENTS; k++)
+            if (l->room[i]->member[k].here) kl_lobby_forget(l->room[i], k, "is away", now_us);
+    kl_lobby_free_empty_rooms(l);
+}

@@ -1,0 +1,115 @@
+/* lobby.h - the relay's rooms and their members, from HELLO to BYE. net/PROTOCOL.md §7.
+ *
+ * Without sockets: the caller hands in all that arrives, and struct kl_lobby_net sends, so that tests can
+ * stand in for the network. Peers are the network's small numbers. All times are kl_now_us().
+ * Single-threaded. Memory is taken when a room is made, when start data comes, for a client at a door with a
+ * password, and for history, 64 KiB at a time; never for a frame. */
+#ifndef KL_LOBBY_H
+#define KL_LOBBY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/engine/msg.h"
+#include "net/session/seal.h"
+#include "net/relay/durable/journal.h"
+
+struct kl_lobby_limits {
+    unsigned peers;    /* connections the network can hold */
+    unsigned rooms;    /* at once */
+    unsigned seats;    /* of one room, 1..KL_MAX_SEATS */
+    unsigned watchers; /* of one room; of all rooms a quarter of the peers. 0: a spectator is one of the
+                          room's clients */
+    /* 0 in one of these: its value in kl_lobby_defaults */
+    unsigned rooms_per_address;
+    unsigned mib_per_address;  /* of those rooms, with their start data, history and snapshots */
+    unsigned seat_time_s;      /* time that a seat is kept, if the room's maker has no wish */
+    unsigned seat_time_max_s;  /* the longest time that a maker may wish */
+    unsigned chat_per_min;     /* lines of one client */
+    unsigned commands_per_min; /* others of one client */
+    unsigned password_tries;   /* wrong ones a minute from one address, and four times that at one room; wrong
+                                  returns count too */
+    unsigned malformed;        /* input datagrams in a row that end the connection */
+    unsigned start_kib;        /* start data of one room */
+    unsigned history_kib;      /* of one room; above it the oldest frames go */
+    unsigned snapshot_kib;     /* packed, of one room; the one before is kept while the next one comes */
+    unsigned catch_up_s; /* a past is replayed if that takes so long at most; else a snapshot is loaded */
+};
+extern const struct kl_lobby_limits kl_lobby_defaults;
+
+/* The network. A peer that was hung up on may not be named again. */
+struct kl_lobby_net {
+    void *ctx;
+    int (*send)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len); /* reliable, in order */
+    /* Bulk: reliable, in order among itself, never before messages that send() took first. Bytes that may be
+     * given to it now (0 while messages are on their way): ask before each piece. */
+    size_t (*bulk_room)(void *ctx, unsigned peer);
+    int (*send_bulk)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
+    unsigned (*pending)(void *ctx, unsigned peer); /* messages, from the oldest unacknowledged on */
+    void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len);
+    /* Bytes of the peer's session so far; good in kl_lobby_lost(), too. NULL: not counted. */
+    struct kl_traffic (*traffic)(void *ctx, unsigned peer);
+    void (*hang_up)(void *ctx, unsigned peer); /* once everything sent has been delivered */
+    uint32_t (*session)(void *ctx, unsigned peer);
+    const uint8_t *(*binding)(void *ctx, unsigned peer); /* 32 bytes: of its session's keys (seal.h) */
+};
+
+struct kl_lobby;
+
+/* NULL: out of memory. */
+struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net);
+void kl_lobby_destroy(struct kl_lobby *l);
+/* The relay's long-term secret, from which the keys of tags and tickets come (tag.h, ticket.h). Before the
+ * first client; without it they come from a random secret of this process. */
+void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]);
+
+/* From now on rooms are written to the journal, and its rooms are made again (journal.h). To be called after
+ * kl_lobby_set_secret(), before the first client; the journal must outlive the lobby. */
+void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64_t now_us);
+
+/* The network's events. bytes are borrowed. */
+void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us);
+void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address); /* its new address is proved */
+void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us);
+void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us);
+void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint64_t now_us);
+
+/* For a peer that exceeds the network's limits: tells it why, hangs up, and takes it out of its room. */
+void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, uint64_t now_us);
+
+/* Does all that is due: call it after each batch of the above, and at kl_lobby_due_us(). */
+void kl_lobby_run(struct kl_lobby *l, uint64_t now_us);
+uint64_t kl_lobby_due_us(const struct kl_lobby *l);
+
+/* Tells all clients that the relay ends, and ends all rooms. */
+void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us);
+
+unsigned kl_lobby_rooms(const struct kl_lobby *l);   /* rooms there are */
+unsigned kl_lobby_members(const struct kl_lobby *l); /* of all rooms, those away included */
+
+struct kl_lobby_stats {
+    uint64_t put_out, wrong_passwords, wrong_returns;    /* since the start */
+    uint64_t start_bytes, history_bytes, snapshot_bytes; /* held */
+    struct kl_journal_stats journal;
+};
+struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l);
+
+/* The public facts of a listed room. */
+struct kl_lobby_listing {
+    char name[KL_NAME_MAX];
+    char content[KL_FACT_VAL_MAX], core[KL_FACT_VAL_MAX]; /* the facts with their parts for people; or "" */
+    uint8_t players, filled;                              /* seats that the game needs; seats taken */
+    uint8_t open;                                         /* free seats */
+    uint16_t watchers;                                    /* from outside the game */
+    uint8_t waiting;                                      /* in the queue for a seat */
+    uint8_t lead_max;                                     /* frames: the longest lead that it allows */
+    uint8_t doors;                                        /* KL_DOOR_* */
+    uint16_t rtt_ms; /* the longest round trip of a player here; KL_RTT_UNKNOWN */
+    bool playing;
+    uint8_t identity[16]; /* kl_identity() of its facts */
+};
+/* Up to cap rooms from place *from on; *from moves past the last one. Returns their number; 0: no more. */
+unsigned kl_lobby_list(const struct kl_lobby *l, unsigned *from, struct kl_lobby_listing *out, unsigned cap);
+
+#endif

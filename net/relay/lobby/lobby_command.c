@@ -1,0 +1,362 @@
+#include "net/relay/lobby/lobby_command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "net/engine/command.h"
+#include "net/engine/wire.h"
+
+/* --- members' commands --- */
+
+#define OPERATOR "the relay's operator"
+
+#define ANSWERS_UNDER_WAY 64     /* messages under way to a member behind which no answer is sent */
+#define CHAT_US           100000 /* between two lines while the room pauses */
+
+static void answer(struct kl_lobby_room *r, unsigned member, const char *format, const char *what) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    struct kl_msg m = {.kind = KL_MSG_NOTICE};
+    if (net->pending(net->ctx, r->member[member].peer) > ANSWERS_UNDER_WAY) return;
+    snprintf(m.text.text, sizeof m.text.text, format, what);
+    kl_lobby_send(r->lobby, r->member[member].peer, &m);
+}
+
+static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
+    if (!kl_lobby_reaches(&r->member[to]) || kl_lobby_start_under_way(r)) return KL_E_STATE;
+    if (to == r->host) return KL_OK;
+    kl_lobby_notice(r, "%s makes %s the host", who, kl_lobby_name(r, to).text);
+    r->host = to;
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    return KL_OK;
+}
+
+static int about_desyncs(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, const char *who,
+                         uint64_t now_us) {
+    if (o->data[0] > KL_DESYNC_IGNORE) return KL_E_MALFORMED;
+    if (!kl_lobby_heal_policy(r, o->data[0], who, now_us))
+        answer(r, member, "tried less than %s ago: say it again later", "a minute");
+    return KL_OK;
+}
+
+/* Data is 0xff and a watcher's name. */
+static int put_out_watcher(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                           const char *who) {
+    char name[KL_NAME_MAX];
+    if (o->data[0] != KL_WATCHER || o->len > sizeof name) return KL_E_MALFORMED;
+    snprintf(name, sizeof name, "%.*s", o->len - 1, (const char *)o->data + 1);
+    unsigned count = kl_lobby_watch_expel(r, name, o->kind == KL_COMMAND_BAN, who);
+    if (count)
+        kl_lobby_tell(r, member, "%u watchers named %s were put out", count, name);
+    else
+        answer(r, member, "nobody in this room is called %s", name);
+    return count ? KL_OK : KL_E_STATE;
+}
+
+/* Kinds 4, 6 to 8, and 10: the relay's alone, they stand at no keyframe and need no game. */
+static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                             uint64_t now_us) {
+    char who[KL_NAME_SHOWN + 10];
+    snprintf(who, sizeof who, "the host %s", kl_lobby_name(r, member).text);
+    if ((o->kind == KL_COMMAND_KICK || o->kind == KL_COMMAND_BAN) && o->len > 1)
+        return put_out_watcher(r, member, o, who);
+    if (o->len != 1) return KL_E_MALFORMED;
+    if (o->kind == KL_COMMAND_DESYNC) return about_desyncs(r, member, o, who, now_us);
+    if (o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
+    unsigned whom = o->data[0];
+    if (o->kind == KL_COMMAND_LOCK) {
+        if (whom > 1) return KL_E_MALFORMED;
+        kl_lobby_lock(r, whom, who);
+        return KL_OK;
+    }
+    const struct kl_lobby_member *m = &r->member[whom];
+    if (!m->here || m->leaving) return KL_E_STATE;
+    if (o->kind == KL_COMMAND_HOST) {
+        if (kl_lobby_start_under_way(r))
+            answer(r, member, "you are sending the room's start data: %s", "hand over when the game begins");
+        return hand_over(r, whom, kl_lobby_name(r, member).text);
+    }
+    if (whom == member) return KL_E_STATE; /* a member leaves by BYE */
+    if (o->kind == KL_COMMAND_KICK)
+        kl_lobby_kick(r, whom, who, now_us);
+    else
+        kl_lobby_ban(r, whom, who, now_us);
+    return KL_OK;
+}
+
+#define PAUSES_PER_MIN 6 /* by one member: nobody stops the game again as often as others resume it */
+
+static bool may_pause(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    char wait[64];
+    if (member == KL_RELAY_CLIENT || kl_bucket_take(&r->member[member].spent.pauses, PAUSES_PER_MIN, now_us))
+        return true;
+    snprintf(wait, sizeof wait, "%u s",
+             kl_bucket_wait_s(&r->member[member].spent.pauses, PAUSES_PER_MIN, now_us));
+    answer(r, member, "you have paused too often: try again in %s", wait);
+    return false;
+}
+
+/* Empty data toggles. A pause or resume that is named cannot undo another member's equal one. */
+static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char *who, const uint8_t *data,
+                           size_t len, uint64_t now_us) {
+    bool paused = r->lock.paused || r->lock.pausing;
+    if (len > 1 || (len == 1 && data[0] > 1)) return KL_E_MALFORMED;
+    bool pause = len ? data[0] == 1 : !paused;
+    if (pause == paused) return KL_OK;
+    if (pause && !may_pause(r, client, now_us)) return KL_E_STATE;
+    if (pause) return kl_room_command(&r->lock, client, KL_COMMAND_PAUSE, NULL, 0);
+    int result = kl_room_resume(&r->lock, now_us);
+    if (result == KL_OK) kl_lobby_notice(r, "%s resumes the game", who);
+    return result;
+}
+
+/* A room that pauses has no next keyframe, and people talk just then: the line is shown at once, with the
+ * frame that it stands before. */
+static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t *data, size_t len,
+                         uint64_t now_us) {
+    if (now_us < r->chat_us) return KL_E_FULL;
+    r->chat_us = now_us + CHAT_US;
+    kl_lobby_notice(r, "[f %u] %s: %.*s", r->lock.next_close, who, (int)len, (const char *)data);
+    return KL_OK;
+}
+
+/* Kind 14: the relay's alone, and needs no game. */
+static int order_of_delay(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
+    char who[KL_NAME_SHOWN + 10];
+    snprintf(who, sizeof who, "the host %s", kl_lobby_name(r, member).text);
+    if (o->len != 2) return KL_E_MALFORMED;
+    int result = kl_lobby_watch_delay(r, o->data[0] | (unsigned)o->data[1] << 8, who);
+    if (result != KL_OK) answer(r, member, "expected a delay of %s", "0 to 300 s");
+    return result;
+}
+
+/* Kinds 12 and 13: the relay's alone as well. */
+static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                          uint64_t now_us) {
+    bool hands_on = o->kind == KL_COMMAND_SEAT && o->data[0] == KL_SEAT_NEXT;
+    if (o->len != 1 || (o->data[0] > KL_MAX_SEATS && !hands_on)) return KL_E_MALFORMED;
+    if (o->kind == KL_COMMAND_SEAT) return kl_lobby_take_seat(r, member, o->data[0], now_us);
+    int result = kl_lobby_set_places(r, o->data[0], kl_lobby_name(r, member).text);
+    if (result != KL_OK) answer(r, member, "the game cannot have so %s seats here", "many or few");
+    return result;
+}
+
+/* --- the core's frame rate: every machine reports a change. One wrong or hostile machine could set the
+ * room's pace, so a rate counts once more than half of the players' votes are for it (verdict.h). */
+
+static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
+    uint8_t home[KL_MAX_CLIENTS];
+    uint16_t all = 0, same = 0;
+    kl_lobby_heal_homes(r, home);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!kl_lobby_reaches(m) || !m->seats) continue;
+        all |= (uint16_t)(1U << i); /* also who runs old frames, and has no word yet */
+        if (m->rate_uhz == rate_uhz && kl_lobby_plays_now(r, i)) same |= (uint16_t)(1U << i);
+    }
+    return 2 * kl_verdict_votes(home, all, same) > kl_verdict_votes(home, all, all);
+}
+
+static int change_rate(struct kl_lobby_room *r, unsigned member) {
+    uint32_t rate_uhz = r->member[member].rate_uhz;
+    uint8_t data[4];
+    struct kl_writer w;
+    kl_writer_init(&w, data, sizeof data);
+    kl_write_u32(&w, rate_uhz);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].rate_uhz == rate_uhz) r->member[i].rate_uhz = 0;
+    return kl_room_command(&r->lock, member, KL_COMMAND_RATE, data, sizeof data);
+}
+
+static int rate_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
+    struct kl_reader in;
+    kl_reader_init(&in, o->data, o->len);
+    uint32_t rate_uhz = kl_read_u32(&in);
+    if (in.failed || kl_reader_left(&in) || rate_uhz < KL_FPS_MIN || rate_uhz > KL_FPS_MAX)
+        return KL_E_MALFORMED;
+    r->member[member].rate_uhz = rate_uhz;
+    return kl_lobby_plays_now(r, member) && most_say(r, rate_uhz) ? change_rate(r, member) : KL_OK;
+}
+
+void kl_lobby_rate_look(struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].rate_uhz && kl_lobby_plays_now(r, i) && most_say(r, r->member[i].rate_uhz))
+            (void)change_rate(r, i);
+}
+
+static bool for_the_relay(uint8_t kind) {
+    return kind == KL_COMMAND_HOST || kind == KL_COMMAND_LOCK || kind == KL_COMMAND_KICK ||
+           kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC;
+}
+
+static bool for_the_host(uint8_t kind) {
+    return kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_PLACES ||
+           kind == KL_COMMAND_DELAY || kind == KL_COMMAND_WATCHERS || for_the_relay(kind);
+}
+
+static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
+    const struct kl_name_shown name = kl_lobby_name(r, member);
+    if (for_the_host(o->kind) && r->host != member) {
+        answer(r, member, "only the host of the room can do that, %s",
+               r->host == KL_NO_HOST ? "nobody" : kl_lobby_name(r, r->host).text);
+        return KL_E_STATE;
+    }
+    if (o->kind == KL_COMMAND_SEAT || o->kind == KL_COMMAND_PLACES)
+        return order_of_seats(r, member, o, now_us);
+    if (o->kind == KL_COMMAND_DELAY) return order_of_delay(r, member, o);
+    if (o->kind == KL_COMMAND_WATCHERS) {
+        kl_lobby_watch_names(r, member);
+        return KL_OK;
+    }
+    if (for_the_relay(o->kind)) return order_of_the_host(r, member, o, now_us);
+    if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
+    if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
+    if (o->kind == KL_COMMAND_RATE) return rate_said(r, member, o);
+    if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
+    if (o->kind == KL_COMMAND_RESET) return kl_lobby_ask_rematch(r, member, now_us);
+    if (o->kind == KL_COMMAND_LOAD && !kl_lobby_slot_agreed(r, o)) return KL_E_STATE;
+    if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name.text, o->data, o->len, now_us);
+    if (o->kind == KL_COMMAND_CHAT && r->lock.paused)
+        return chat_in_pause(r, name.text, o->data, o->len, now_us);
+    return kl_room_command(&r->lock, member, o->kind, o->data, o->len);
+}
+
+/* Drops commands above the limit, and puts out a member that goes on. */
+static bool too_much(struct kl_lobby_room *r, unsigned member, uint8_t kind, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_limits *limits = &r->lobby->limits;
+    bool chat = kind == KL_COMMAND_CHAT;
+    unsigned most = chat ? limits->chat_per_min : limits->commands_per_min;
+    if (kl_bucket_take(chat ? &m->spent.chat : &m->spent.commands, most, now_us)) return false;
+    if (kl_bucket_take(&m->spent.dropped, limits->commands_per_min, now_us))
+        answer(r, member, "too many %s a minute: the last one was dropped", chat ? "lines" : "commands");
+    else
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "too many commands", now_us);
+    return true;
+}
+
+void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                           uint64_t now_us) {
+    bool answers = o->kind == KL_COMMAND_SAVED; /* others' SAVE: not counted as its own */
+    if (!answers && too_much(r, member, o->kind, now_us)) return;
+    int result = obey(r, member, o, now_us);
+    if (result == KL_E_FULL) answer(r, member, "too many commands at once: %s", "the last one was dropped");
+    /* refused commands do not fill the log */
+    enum kl_log_level level = result == KL_OK && !answers ? KL_LOG_INFO : KL_LOG_DEBUG;
+    kl_lobby_log_member(level, "command", r, member, "kind=%u bytes=%u frame=%u result=%d", o->kind, o->len,
+                        r->lock.next_close, result);
+}
+
+/* --- the operator's orders --- */
+
+const struct kl_lobby_room *kl_lobby_room_at(const struct kl_lobby *l, unsigned i) {
+    return i < l->limits.rooms ? l->room[i] : NULL;
+}
+
+struct kl_lobby_room *kl_lobby_room_named(struct kl_lobby *l, const char *name) {
+    return kl_lobby_find(l, name);
+}
+
+static int logged(struct kl_lobby_room *r, uint8_t kind, int result) {
+    kl_lobby_log_room(KL_LOG_INFO, "command", r, "client=relay kind=%u frame=%u result=%d", kind,
+                      r->lock.next_close, result);
+    r->busy = true;
+    return result;
+}
+
+int kl_lobby_order_say(struct kl_lobby_room *r, const char *text, uint64_t now_us) {
+    size_t len = strlen(text);
+    int result = KL_E_SPACE;
+    if (r->phase != KL_ROOM_PLAYING) {
+        kl_lobby_notice(r, "relay: %s", text);
+        result = KL_OK;
+    } else if (len <= KL_COMMAND_BYTES && r->lock.paused)
+        result = chat_in_pause(r, "relay", (const uint8_t *)text, len, now_us);
+    else if (len <= KL_COMMAND_BYTES)
+        result = kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_CHAT, (const uint8_t *)text, len);
+    return logged(r, KL_COMMAND_CHAT, result);
+}
+
+int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause, uint64_t now_us) {
+    uint8_t want = pause;
+    int result = KL_E_STATE;
+    if (r->phase == KL_ROOM_PLAYING) result = pause_or_resume(r, KL_RELAY_CLIENT, "relay", &want, 1, now_us);
+    return logged(r, KL_COMMAND_PAUSE, result);
+}
+
+int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budget_ms) {
+    uint16_t w = budget_ms ? budget_ms : r->lock.params.wait_budget_ms;
+    uint8_t data[] = {policy, (uint8_t)w, (uint8_t)(w >> 8), r->lock.params.spacing_fixed,
+                      r->lock.params.lead_max};
+    bool no_clock = policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes);
+    int result = KL_E_STATE;
+    if (r->phase == KL_ROOM_PLAYING && !no_clock)
+        result = kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_POLICY, data, sizeof data);
+    return logged(r, KL_COMMAND_POLICY, result);
+}
+
+/* Names the newest saved state. The room is told about members that lack it. */
+static bool names_a_state(struct kl_lobby_room *r, struct kl_order *o) {
+    struct kl_writer w;
+    uint32_t keyframe;
+    if (o->kind != KL_COMMAND_LOAD) return true;
+    if (!kl_lobby_slot_newest(r, &keyframe)) return false;
+    kl_writer_init(&w, o->data, sizeof o->data);
+    kl_write_u32(&w, keyframe);
+    o->len = KL_LOAD_BYTES;
+    return kl_lobby_slot_agreed(r, o);
+}
+
+int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *order) {
+    struct kl_order filled = *order, *o = &filled;
+    bool nobodys =
+        o->kind == KL_COMMAND_SWAP && (o->data[0] >= r->params.players || o->data[1] >= r->params.players);
+    int result = KL_E_STATE;
+    if (r->phase == KL_ROOM_PLAYING && !nobodys && names_a_state(r, o))
+        result = kl_room_command(&r->lock, KL_RELAY_CLIENT, o->kind, o->data, o->len);
+    return logged(r, o->kind, result);
+}
+
+int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked) {
+    kl_lobby_lock(r, locked, OPERATOR);
+    return KL_OK;
+}
+
+int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds) {
+    return logged(r, KL_COMMAND_DELAY, kl_lobby_watch_delay(r, seconds, OPERATOR));
+}
+
+/* The member that is meant; KL_MAX_CLIENTS: the watchers of that name; -1, with the reason in err. */
+static int find(const struct kl_lobby_room *r, const char *who, char *err, size_t err_len) {
+    struct kl_name_entry e[KL_MAX_CLIENTS + 1];
+    unsigned at[KL_MAX_CLIENTS + 1], n = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || m->leaving) continue;
+        at[n] = i;
+        e[n++] = (struct kl_name_entry){m->name, kl_room_played(&r->lock, m->seats)};
+    }
+    for (unsigned i = 0; i < r->watch.count && (!n || at[n - 1] < KL_MAX_CLIENTS); i++) {
+        at[n] = KL_MAX_CLIENTS;
+        e[n] = (struct kl_name_entry){r->watch.at[i]->name, 0};
+        n += kl_name_fits(&e[n], who);
+    }
+    int found = kl_name_find(e, n, who, err, err_len);
+    return found < 0 ? -1 : (int)at[found];
+}
+
+int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *who, char *err,
+                          size_t err_len, uint64_t now_us) {
+    int i = find(r, who, err, err_len);
+    if (i < 0) return KL_E_STATE;
+    if (i == KL_MAX_CLIENTS && order != KL_ORDER_HOST) {
+        (void)kl_lobby_watch_expel(r, who, order == KL_ORDER_BAN, OPERATOR);
+        return KL_OK;
+    }
+    snprintf(err, err_len, "%s cannot be the host now", who);
+    switch (order) {
+    case KL_ORDER_KICK: kl_lobby_kick(r, (unsigned)i, OPERATOR, now_us); return KL_OK;
+    case KL_ORDER_BAN: kl_lobby_ban(r, (unsigned)i, OPERATOR, now_us); return KL_OK;
+    case KL_ORDER_HOST: return i < KL_MAX_CLIENTS ? hand_over(r, (unsigned)i, OPERATOR) : KL_E_STATE;
+    }
+    return KL_E_STATE;
+}

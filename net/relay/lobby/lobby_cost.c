@@ -1,0 +1,189 @@
+#include "net/relay/lobby/lobby_cost.h"
+
+#include <string.h>
+
+#include "net/relay/lobby/lobby_room.h"
+
+#define HEADERS 40 /* of a piece on the wire */
+#define STREAM  64 /* bytes of frames for each byte up: of more, some client plays none */
+#define SILENT  4  /* chores without a byte: a ghost, for ENet of a client answers twice a second at least */
+#define GHOST_S 15 /* a ghost is heard again until then, or it is put out */
+
+/* --- what a joining takes ---------------------------------------------------------------------------------
+ */
+
+/* Bytes of the frames from there on. */
+static uint64_t history_bytes(const struct kl_lobby_room *r, uint32_t from) {
+    const struct kl_history *h = &r->past.history;
+    uint64_t bytes = 0;
+    for (const struct kl_history_block *b = h->oldest; b; b = b->next) {
+        uint32_t first = b->first > from ? b->first : from;
+        if (b->end > first) bytes += (uint64_t)b->used * (b->end - first) / (b->end - b->first);
+    }
+    return bytes + sizeof(struct kl_past); /* of the newest, which are in no block yet */
+}
+
+static uint32_t length(const struct kl_lobby_packed *k) {
+    return k ? k->len : 0;
+}
+
+/* By the way that the room would choose now. */
+static uint64_t way_bytes(const struct kl_lobby_room *r, bool no_states) {
+    const struct kl_way_trip t = {.no_states = no_states};
+    const struct kl_lobby_packed *kept = r->shot.kept, *coming = r->shot.coming;
+    if (kl_lobby_way_to_present(r, &t) == KL_WAY_HISTORY) return history_bytes(r, 0);
+    uint32_t state = length(coming) > length(kept) ? length(coming) : length(kept);
+    return state + (kept ? history_bytes(r, kept->keyframe) : 0);
+}
+
+uint64_t kl_lobby_joining_bytes(const struct kl_lobby_room *r, bool no_states) {
+    const struct kl_lobby_past *p = &r->past;
+    uint32_t tags = p->tags < KL_TAGS_KEPT ? p->tags : KL_TAGS_KEPT;
+    uint64_t bytes = r->start_bytes + p->ticket_len + tags * (uint64_t)KL_TAG;
+    if (r->phase == KL_ROOM_PLAYING) bytes += way_bytes(r, no_states);
+    bytes += bytes / 8; /* headers, seals, repetitions */
+    return bytes > KL_COST_LEAST ? bytes : KL_COST_LEAST;
+}
+
+/* --- what a client owes -----------------------------------------------------------------------------------
+ */
+
+/* NULL: the client is neither a member nor a watcher. */
+static uint64_t *owed_by(struct kl_lobby_client *c, bool *no_states) {
+    if (c->state == KL_CLIENT_MEMBER) {
+        struct kl_lobby_member *m = &c->room->member[c->member];
+        *no_states = m->way.no_states;
+        return &m->owed;
+    }
+    if (c->state != KL_CLIENT_WATCHER) return NULL;
+    *no_states = c->watcher->way.no_states;
+    return &c->watcher->owed;
+}
+
+static uint64_t less(uint64_t a, uint64_t b) {
+    return a > b ? a - b : 0;
+}
+
+void kl_lobby_cost_count(struct kl_lobby *l, unsigned peer) {
+    struct kl_lobby_client *c = &l->client[peer];
+    bool no_states;
+    uint64_t *owed = owed_by(c, &no_states);
+    if (!owed || !l->net.traffic) return;
+    struct kl_traffic now = l->net.traffic(l->net.ctx, peer), *was = &c->counted;
+    uint64_t up = now.up - was->up, down = now.down - was->down;
+    uint64_t others = down - (now.frames - was->frames);
+    uint64_t streamed = c->streamed < others ? c->streamed : others; /* the rest has not been sent yet */
+    c->streamed -= streamed;
+    others -= streamed;
+    uint64_t frames = down - others;
+    if (up) c->silent = 0;
+    *owed = less(*owed + others + less(frames, STREAM * up), less(KL_COST_RATIO * up, frames));
+    *was = now;
+}
+
+void kl_lobby_cost_stream(struct kl_lobby *l, unsigned peer, size_t bytes) {
+    l->client[peer].streamed += bytes + HEADERS;
+}
+
+size_t kl_lobby_bulk_room(struct kl_lobby_room *r, unsigned peer) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    bool no_states = false;
+    kl_lobby_cost_count(r->lobby, peer);
+    const uint64_t *owed = owed_by(&r->lobby->client[peer], &no_states);
+    bool spent =
+        owed && *owed > KL_COST_LEAST && *owed > KL_COST_JOININGS * kl_lobby_joining_bytes(r, no_states);
+    return spent ? 0 : net->bulk_room(net->ctx, peer);
+}
+
+unsigned kl_lobby_cost_wait_s(const struct kl_lobby_room *r, uint64_t owed, unsigned joinings,
+                              bool no_states) {
+    uint64_t joining = kl_lobby_joining_bytes(r, no_states);
+    uint64_t over = less(owed, (joinings - 1) * joining);
+    return (unsigned)((over * (KL_COST_AGAIN_US / 1000000) + joining - 1) / joining);
+}
+
+void kl_lobby_hang_up(struct kl_lobby *l, unsigned peer) {
+    kl_lobby_cost_count(l, peer);
+    l->net.hang_up(l->net.ctx, peer);
+}
+
+/* --- debts of those that left -----------------------------------------------------------------------------
+ */
+
+/* Of those that left; theirs no longer if taken. */
+static uint64_t debts_of_gone(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host, bool take) {
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < KL_DEBTORS; i++) {
+        struct kl_lobby_debtor *d = &r->gone.debts.at[i];
+        if (strcmp(d->host, host) && memcmp(d->seat_key, seat_key, sizeof d->seat_key)) continue;
+        bytes += d->bytes;
+        if (take) d->bytes = 0;
+    }
+    return bytes;
+}
+
+uint64_t kl_lobby_debt_take(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address) {
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    return debts_of_gone(r, seat_key, host, true);
+}
+
+/* Of a watcher that is gone, in all likelihood, from this address or with this key. */
+static uint64_t debt_of_ghost(struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
+                              const uint8_t *seat_key, const char *host) {
+    const struct kl_lobby_client *c = &r->lobby->client[w->peer];
+    char its[KL_ADDRESS_MAX];
+    kl_lobby_cost_count(r->lobby, w->peer);
+    kl_address_host(its, c->address);
+    bool same = !memcmp(w->seat_key, seat_key, sizeof w->seat_key);
+    return same || (c->silent > SILENT && !strcmp(its, host)) ? w->owed : 0;
+}
+
+unsigned kl_lobby_cost_newcomer_wait_s(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address,
+                                       bool no_states) {
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    uint64_t owed = debts_of_gone(r, seat_key, host, false);
+    unsigned wait_s = kl_lobby_cost_wait_s(r, owed, KL_COST_NEWCOMER, no_states);
+    if (wait_s > 0) return wait_s;
+    for (unsigned i = 0; i < r->watch.count; i++)
+        owed += debt_of_ghost(r, r->watch.at[i], seat_key, host);
+    return kl_lobby_cost_wait_s(r, owed, KL_COST_NEWCOMER, no_states) ? GHOST_S : 0;
+}
+
+/* Of one address no more than a member may owe: its neighbours have to wait for it, too. */
+void kl_lobby_debt_keep(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host, uint64_t bytes) {
+    struct kl_lobby_debtor *to = &r->gone.debts.at[0];
+    uint64_t most = KL_COST_JOININGS * kl_lobby_joining_bytes(r, false);
+    if (bytes == 0) return;
+    for (unsigned i = 0; i < KL_DEBTORS; i++) {
+        struct kl_lobby_debtor *d = &r->gone.debts.at[i];
+        if (d->bytes < to->bytes) to = d;
+        if (!d->bytes || strcmp(d->host, host)) continue;
+        to = d;
+        bytes += d->bytes;
+        break;
+    }
+    *to = (struct kl_lobby_debtor){.bytes = bytes < most ? bytes : most};
+    memcpy(to->seat_key, seat_key, sizeof to->seat_key);
+    strncpy(to->host, host, sizeof to->host - 1);
+}
+
+void kl_lobby_cost_chores(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_debts *d = &r->gone.debts;
+    uint64_t us = d->forgave_us ? now_us - d->forgave_us : 0;
+    uint64_t bytes = kl_lobby_joining_bytes(r, false) * us / KL_COST_AGAIN_US;
+    d->forgave_us = now_us;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_member *m = &r->member[i];
+        if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->peer);
+        if (m->here) m->owed = less(m->owed, bytes);
+    }
+    for (unsigned i = 0; i < r->watch.count; i++) {
+        r->lobby->client[r->watch.at[i]->peer].silent++;
+        kl_lobby_cost_count(r->lobby, r->watch.at[i]->peer);
+        r->watch.at[i]->owed = less(r->watch.at[i]->owed, bytes);
+    }
+    for (unsigned i = 0; i < KL_DEBTORS; i++)
+        d->at[i].bytes = less(d->at[i].bytes, bytes);
+}

@@ -1,0 +1,66 @@
+/* lobby_cost.h - what a client costs the relay's link: bytes down against bytes up. docs/design.md §3, Bounds
+ * for one player. Only inside net/relay.
+ *
+ * Each client owes the bytes that went down to it, all channels, repetitions and seals included. Each byte
+ * that comes up pays ten. The game's own frames (UPDATE, and HISTORY to a watcher at the present) are paid
+ * first, and leave no debt to a client that plays: other players make them long. A client may owe what three
+ * joinings take: so a process that dies comes back at once, and again. Above it no bulk goes down, and before
+ * a client that begins with nothing would come above it, it is told to wait. A client pays by playing. What a
+ * joining takes is forgiven in KL_COST_AGAIN_US, too.
+ *
+ * A debt stays with the seat key and with the address for the room's life. So a newcomer has the debts of all
+ * that left from its address; those of members that are here are their own. */
+#ifndef KL_LOBBY_COST_H
+#define KL_LOBBY_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/engine/msg.h"
+#include "net/relay/log/lobby_limit.h"
+
+#define KL_COST_RATIO    10     /* bytes down for each byte up */
+#define KL_COST_JOININGS 3      /* of a member: one, and two returns with nothing */
+#define KL_COST_NEWCOMER 2      /* of a newcomer, with those that left from its address */
+#define KL_COST_LEAST    32768U /* bytes: a joining takes no less; the room's talk is in it */
+#define KL_COST_AGAIN_US (300 * 1000000ULL)
+#define KL_DEBTORS       64 /* of one room: the smallest debt is forgotten first */
+
+struct kl_lobby_room;
+struct kl_lobby;
+
+/* Of clients that left. */
+struct kl_lobby_debts {
+    uint64_t forgave_us; /* a part of all debts was forgiven last */
+    struct kl_lobby_debtor {
+        uint8_t seat_key[KL_SEAT_KEY_BYTES]; /* of the last one that left from there */
+        char host[KL_ADDRESS_MAX];
+        uint64_t bytes; /* 0: a free place */
+    } at[KL_DEBTORS];
+};
+
+/* Bytes that go to a client that begins with nothing now. no_states: it loads no snapshots. */
+uint64_t kl_lobby_joining_bytes(const struct kl_lobby_room *r, bool no_states);
+/* Counts what went to and came from this client since the last call. */
+void kl_lobby_cost_count(struct kl_lobby *l, unsigned peer);
+/* So many bytes of bulk are the game's own frames, to a watcher at the present. */
+void kl_lobby_cost_stream(struct kl_lobby *l, unsigned peer, size_t bytes);
+/* Bytes of bulk that may be given to this member or watcher now (struct kl_lobby_net). */
+size_t kl_lobby_bulk_room(struct kl_lobby_room *r, unsigned peer);
+/* Seconds until a client that owes so much may begin with nothing; 0: now. joinings: that it may owe then. */
+unsigned kl_lobby_cost_wait_s(const struct kl_lobby_room *r, uint64_t owed, unsigned joinings,
+                              bool no_states);
+
+/* Seconds until a newcomer with this key, from this address (with port), may come in; 0: now. */
+unsigned kl_lobby_cost_newcomer_wait_s(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address,
+                                       bool no_states);
+/* What a newcomer finds owed; it is its own from now on. */
+uint64_t kl_lobby_debt_take(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address);
+/* A client has left; host: its address without port. */
+void kl_lobby_debt_keep(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host, uint64_t bytes);
+/* From time to time. */
+void kl_lobby_cost_chores(struct kl_lobby_room *r, uint64_t now_us);
+/* Counts, and hangs up. */
+void kl_lobby_hang_up(struct kl_lobby *l, unsigned peer);
+
+#endif

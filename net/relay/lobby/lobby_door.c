@@ -1,0 +1,198 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "net/relay/lobby/lobby_room.h"
+
+/* --- wrong tries ------------------------------------------------------------------------------------------
+ */
+
+unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
+                               uint64_t now_us) {
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    unsigned most = l->limits.password_tries;
+    unsigned wait_s = kl_bucket_wait_s(kl_triers_of(&l->triers, host, now_us), most, now_us);
+    unsigned room_s = r ? kl_bucket_wait_s(&r->wrong, most * KL_ROOM_TRIES, now_us) : 0;
+    return room_s > wait_s ? room_s : wait_s;
+}
+
+void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us) {
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    /* one address alone cannot shut a room's door for all */
+    bool counts = kl_bucket_take(kl_triers_of(&l->triers, host, now_us), l->limits.password_tries, now_us);
+    if (!r || !counts) return;
+    (void)kl_bucket_take(&r->wrong, l->limits.password_tries * KL_ROOM_TRIES, now_us);
+    r->wrong_count++;
+}
+
+static bool too_early(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, uint64_t now_us) {
+    unsigned wait_s = kl_lobby_tries_wait_s(l, r, l->client[peer].address, now_us);
+    if (wait_s == 0) return false;
+    char text[KL_TEXT_MAX];
+    snprintf(text, sizeof text, "too many wrong passwords; try again in %u s", wait_s);
+    kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, text);
+    return true;
+}
+
+/* --- knocking ---------------------------------------------------------------------------------------------
+ */
+
+static bool banned(const struct kl_lobby_room *r, const uint8_t *seat_key, const char *address) {
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    for (unsigned i = 0; i < r->bans; i++) {
+        const struct kl_lobby_ban *b = &r->ban[i];
+        if (memcmp(b->seat_key, seat_key, sizeof b->seat_key) == 0 || strcmp(b->host, host) == 0) return true;
+    }
+    return false;
+}
+
+bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address,
+                        char *text, size_t cap) {
+    const char *why = NULL;
+    bool has = r->doors & KL_DOOR_PASSWORD, comes_with = h->door & KL_DOOR_PASSWORD;
+    if (banned(r, h->seat_key, address))
+        why = "you are banned from it";
+    else if (r->doors & KL_DOOR_LOCKED)
+        why = "its host has locked it";
+    else if (has && !comes_with)
+        why = "it has a password, and you gave none";
+    else if (!has && comes_with)
+        why = "it has no password, and you gave one";
+    if (why) snprintf(text, cap, "room %s is closed to you: %s", r->name, why);
+    return why;
+}
+
+void kl_lobby_door_leave(struct kl_lobby_client *c) {
+    if (!c->knock) return;
+    sodium_memzero(c->knock, sizeof *c->knock);
+    free(c->knock);
+    c->knock = NULL;
+}
+
+bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const struct kl_hello *h,
+                         uint64_t now_us) {
+    struct kl_lobby_client *c = &l->client[peer];
+    if (!(h->door & KL_DOOR_PASSWORD)) return false;
+    if (too_early(l, peer, r, now_us)) return true;
+    struct kl_lobby_knock *k = malloc(sizeof *k);
+    if (!k) {
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "this relay is out of memory; try again later");
+        return true;
+    }
+    struct kl_msg m = {.kind = KL_MSG_DOOR, .door.what = r ? KL_PROVE : KL_PROVE_SET};
+    k->hello = *h;
+    k->sets = !r;
+    if (r) {
+        memcpy(k->salt, r->salt, sizeof k->salt);
+        kl_door_begin(&k->run, KL_DOOR_RELAY, r->secret, l->net.binding(l->net.ctx, peer));
+        memcpy(m.door.share, k->run.share, sizeof m.door.share);
+    } else {
+        randombytes_buf(k->salt, sizeof k->salt);
+    }
+    memcpy(m.door.salt, k->salt, sizeof m.door.salt);
+    c->knock = k;
+    c->state = KL_CLIENT_KNOCKING;
+    c->greet_by_us = now_us + KL_PROVE_US;
+    kl_lobby_send(l, peer, &m);
+    return true;
+}
+
+/* --- proving ----------------------------------------------------------------------------------------------
+ */
+
+static void wrong_password(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, uint64_t now_us) {
+    const char *address = l->client[peer].address;
+    char text[KL_TEXT_MAX];
+    l->wrong_passwords++;
+    kl_lobby_tries_wrong(l, r, address, now_us);
+    kl_lobby_log_room(KL_LOG_INFO, "wrong_password", r, "address=%s tries=%u", kl_log_address(address),
+                      r->wrong_count);
+    snprintf(text, sizeof text, "wrong password for room %s", r->name);
+    kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, text);
+}
+
+/* True: this client knows the password, and has been told that the relay does. */
+static bool proves(struct kl_lobby *l, unsigned peer, struct kl_lobby_knock *k, struct kl_lobby_room *r,
+                   const struct kl_prove *p, uint64_t now_us) {
+    struct kl_door_macs macs;
+    struct kl_msg m = {.kind = KL_MSG_PROVED};
+    if (too_early(l, peer, r, now_us)) return false; /* many runs begun at once are no more tries */
+    if (kl_door_finish(&k->run, p->share, &macs) != KL_OK || !kl_door_mac_equal(macs.expected, p->mac)) {
+        wrong_password(l, peer, r, now_us);
+        return false;
+    }
+    memcpy(m.proved.mac, macs.own, sizeof m.proved.mac);
+    kl_lobby_send(l, peer, &m);
+    return true;
+}
+
+static void walk_in(struct kl_lobby *l, unsigned peer, struct kl_lobby_knock *k, const struct kl_prove *p,
+                    uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    struct kl_lobby_room *r = kl_lobby_find(l, k->hello.room);
+    bool same = k->sets ? !r : r && memcmp(r->salt, k->salt, sizeof r->salt) == 0;
+    if (!same || p->what != (k->sets ? KL_PROVE_SET : KL_PROVE)) {
+        kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, "the room was made or ended a moment ago; try again");
+        return;
+    }
+    if (!k->sets && !proves(l, peer, k, r, p, now_us)) return;
+    int code = kl_lobby_objection(l, r, &k->hello, l->client[peer].address, text, sizeof text);
+    if (code)
+        kl_lobby_turn_away(l, peer, (enum kl_refuse)code, text);
+    else
+        kl_lobby_enter(l, peer, &k->hello, k->salt, k->sets ? p->share : NULL, now_us);
+}
+
+void kl_lobby_door_prove(struct kl_lobby *l, unsigned peer, const struct kl_prove *p, uint64_t now_us) {
+    struct kl_lobby_client *c = &l->client[peer];
+    struct kl_lobby_knock *k = c->knock;
+    c->knock = NULL;
+    c->state = KL_CLIENT_GREETING;
+    kl_lobby_free_empty_rooms(l);
+    walk_in(l, peer, k, p, now_us);
+    sodium_memzero(k, sizeof *k);
+    free(k);
+}
+
+/* --- the host and the operator ----------------------------------------------------------------------------
+ */
+
+void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who) {
+    char quoted[2 * KL_TEXT_MAX];
+    if (locked == !!(r->doors & KL_DOOR_LOCKED)) return;
+    r->doors ^= KL_DOOR_LOCKED;
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    kl_lobby_log_room(KL_LOG_INFO, locked ? "locked" : "unlocked", r, "by=%s",
+                      kl_log_quote(quoted, sizeof quoted, who));
+    kl_lobby_notice(r, locked ? "%s locks the room" : "%s opens the room", who);
+}
+
+void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    snprintf(text, sizeof text, "put out by %s", who);
+    kl_lobby_put_out(r, member, KL_REFUSE_CLOSED, text, now_us);
+}
+
+void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host) {
+    if (r->bans == KL_BANS_MAX) { /* the oldest one is forgotten */
+        memmove(r->ban, r->ban + 1, --r->bans * sizeof r->ban[0]);
+        kl_lobby_log_room(KL_LOG_INFO, "bans_full", r, "kept=%d", KL_BANS_MAX);
+    }
+    struct kl_lobby_ban *b = &r->ban[r->bans++];
+    memcpy(b->seat_key, seat_key, sizeof b->seat_key);
+    snprintf(b->host, sizeof b->host, "%s", host);
+}
+
+void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us) {
+    const struct kl_lobby_member *m = &r->member[member];
+    char text[KL_TEXT_MAX];
+    for (unsigned i = 0; i < 2; i++)
+        if (i == 0 || m->host[i][0]) kl_lobby_add_ban(r, m->seat_key, m->host[i]);
+    snprintf(text, sizeof text, "banned by %s", who);
+    kl_lobby_put_out(r, member, KL_REFUSE_DOOR, text, now_us);
+}

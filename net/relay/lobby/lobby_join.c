@@ -1,0 +1,447 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "net/session/identity.h"
+#include "net/relay/lobby/lobby_room.h"
+
+/* --- rooms ------------------------------------------------------------------------------------------------
+ */
+
+static bool is_empty(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) return false;
+    return true;
+}
+
+/* Inputs, hashes and chat, most of a room, are none. */
+static void forget_secrets(struct kl_lobby_room *r) {
+    sodium_memzero(r, offsetof(struct kl_lobby_room, lock));
+    sodium_memzero(r->past.tag_key, sizeof r->past.tag_key);
+    sodium_memzero(r->past.mark_key, sizeof r->past.mark_key);
+}
+
+void kl_lobby_free_room(struct kl_lobby_room *r) {
+    kl_lobby_start_free(r);
+    kl_lobby_past_free(r);
+    kl_lobby_snapshot_free(r);
+    kl_lobby_watch_end(r, "the room is gone");
+    free(r->trial);
+    kl_journal_leave(r);
+    forget_secrets(r);
+    free(r);
+}
+
+void kl_lobby_free_empty_rooms(struct kl_lobby *l) {
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        if (!l->room[i] || !is_empty(l->room[i]) || !kl_lobby_watch_over(l->room[i])) continue;
+        kl_journal_end(l->room[i]);
+        kl_lobby_free_room(l->room[i]);
+        l->room[i] = NULL;
+        l->rooms--;
+    }
+}
+
+static uint16_t seat_time_s(const struct kl_lobby_limits *limits, uint16_t wish_s) {
+    unsigned s = wish_s ? wish_s : limits->seat_time_s;
+    if (s > limits->seat_time_max_s) s = limits->seat_time_max_s;
+    return s > UINT16_MAX ? UINT16_MAX : (uint16_t)s;
+}
+
+static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const char *address) {
+    memcpy(r->name, h->room, sizeof r->name);
+    randombytes_buf(r->id, sizeof r->id);
+    kl_address_host(r->maker, address);
+    r->doors = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK);
+    r->seat_time_s = seat_time_s(&r->lobby->limits, h->seat_time_s);
+    r->params = h->params;
+    if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
+        r->params.policy = KL_POLICY_BOUNDED; /* without a clock or samples of every frame it means nothing */
+    r->facts = h->facts;
+    kl_identity(&r->facts, r->identity);
+}
+
+static void log_made(const struct kl_lobby_room *r) {
+    const struct kl_params *p = &r->params;
+    kl_lobby_log_room(
+        KL_LOG_INFO, "room_made", r,
+        "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u lead_max=%u fps_uhz=%u "
+        "hash_every=%u listed=%s password=%s slow=%s seat_time_s=%u",
+        kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players, p->subframes ? "on" : "off",
+        p->clocked ? "on" : "off", p->spacing_fixed, p->lead_max, p->fps_uhz, p->hash_every,
+        r->doors & KL_DOOR_UNLISTED ? "no" : "yes", r->doors & KL_DOOR_PASSWORD ? "yes" : "no",
+        r->doors & KL_DOOR_LET_GO ? "out" : "watch", r->seat_time_s);
+}
+
+static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello *h, const char *address,
+                                       const uint8_t *salt, const uint8_t *secret, uint64_t now_us) {
+    unsigned i = 0;
+    while (i < l->limits.rooms && l->room[i])
+        i++;
+    struct kl_lobby_room *r = i < l->limits.rooms ? calloc(1, sizeof *r) : NULL;
+    if (!r) return NULL;
+    r->lobby = l;
+    describe(r, h, address);
+    if (secret) {
+        r->doors |= KL_DOOR_PASSWORD;
+        memcpy(r->salt, salt, sizeof r->salt);
+        memcpy(r->secret, secret, sizeof r->secret);
+    }
+    r->host = KL_NO_HOST;
+    r->chores_us = r->told.status_us = now_us;
+    r->told.farthest = r->told.farthest_was = KL_MAX_CLIENTS;
+    kl_room_init_zeroed(&r->lock, &r->params);
+    l->room[i] = r;
+    l->rooms++;
+    log_made(r);
+    return r;
+}
+
+/* --- joining ---------------------------------------------------------------------------------------------
+ */
+
+/* The lowest free seats, `wanted` many; 0 if there are not as many, or the game is full. */
+uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted) {
+    uint8_t taken = kl_lobby_seats_filled(r), mine = 0;
+    unsigned filled = kl_lobby_count(taken);
+    if (filled >= r->params.players) return 0;
+    if (r->phase == KL_ROOM_PLAYING && filled + wanted > r->params.players) return 0;
+    for (unsigned s = 0; s < r->lobby->limits.seats && kl_lobby_count(mine) < wanted; s++)
+        if (!(taken >> s & 1)) mine |= (uint8_t)(1U << s);
+    return kl_lobby_count(mine) == wanted ? mine : 0;
+}
+
+unsigned kl_lobby_member_free(const struct kl_lobby_room *r) {
+    unsigned i = 0;
+    while (i < KL_MAX_CLIENTS && r->member[i].here)
+        i++;
+    return i;
+}
+
+static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
+    if (kl_lobby_watch_wanted(r, h)) return kl_lobby_watch_open(r, text, cap) ? 0 : KL_REFUSE_FULL;
+    unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
+    bool may_watch =
+        h->seats_wanted == 0 || r->phase == KL_ROOM_PLAYING; /* a latecomer without a free seat */
+    bool fits = may_watch || kl_lobby_free_seats(r, h->seats_wanted);
+    if (!fits) {
+        unsigned most = r->lobby->limits.seats, open = filled < r->params.players ? most - filled : 0;
+        snprintf(
+            text, cap,
+            "room %s is full: it has %u of %u players, %u of this relay's %u seats are open, you want %u",
+            r->name, filled, r->params.players, open, most, h->seats_wanted);
+        return KL_REFUSE_FULL;
+    }
+    if (kl_lobby_member_free(r) < KL_MAX_CLIENTS) return 0;
+    snprintf(text, cap, "room %s is full: it has %d clients", r->name, KL_MAX_CLIENTS);
+    return KL_REFUSE_FULL;
+}
+
+/* A player who wants to play here, or in another room. */
+static bool is_no_match(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
+    if (h->door & KL_DOOR_QUICK && !(r->doors & KL_DOOR_QUICK))
+        snprintf(text, cap, "room %s was not opened for a quick match", r->name);
+    else if (h->door & KL_DOOR_SEAT && !kl_lobby_open_seats(r, h->seats_wanted))
+        snprintf(text, cap, "room %s is full: its %u seats are taken", r->name, r->params.players);
+    else
+        return false;
+    return true;
+}
+
+static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address, char *text,
+                     size_t cap) {
+    if (kl_lobby_door_shut(r, h, address, text, cap)) return KL_REFUSE_DOOR;
+    if (r->phase == KL_ROOM_REOPENING) {
+        snprintf(text, cap, "the relay was restarted and is restoring room %s; try again", r->name);
+        return KL_REFUSE_STARTED;
+    }
+    if (is_no_match(r, h, text, cap)) return KL_REFUSE_FULL;
+    char why[KL_TEXT_MAX];
+    if (kl_facts_differ(&r->facts, &h->facts, why, sizeof why) > 0) {
+        snprintf(text, cap, "%s", why);
+        return KL_REFUSE_IDENTITY;
+    }
+    if (r->phase == KL_ROOM_PLAYING &&
+        kl_lobby_way_closed(r, kl_lobby_consents(r, h->consent), why, sizeof why)) {
+        snprintf(text, cap, "%s", why);
+        return KL_REFUSE_STARTED;
+    }
+    return objection_seats(r, h, text, cap);
+}
+
+unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
+    char host[KL_ADDRESS_MAX];
+    unsigned count = 0;
+    kl_address_host(host, address);
+    for (unsigned i = 0; i < l->limits.rooms; i++)
+        if (l->room[i] && strcmp(l->room[i]->maker, host) == 0) count++;
+    return count;
+}
+
+bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes) {
+    char host[KL_ADDRESS_MAX], other[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        const struct kl_lobby_room *r = l->room[i];
+        if (r && strcmp(r->maker, host) == 0)
+            bytes += sizeof *r + r->past.bytes + (r->start ? r->start_bytes : 0) + r->shot.bytes;
+    }
+    for (unsigned i = 0; i < l->limits.peers && l->bringing; i++) {
+        if (l->client[i].bringing_bytes == 0) continue;
+        kl_address_host(other, l->client[i].address);
+        if (strcmp(other, host) == 0) bytes += l->client[i].bringing_bytes;
+    }
+    return bytes <= l->limits.mib_per_address * UINT64_C(1048576);
+}
+
+static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, const char *address, char *text,
+                         size_t cap) {
+    unsigned most = h->seats_wanted > h->params.players ? h->seats_wanted : h->params.players;
+    if (most > l->limits.seats) {
+        snprintf(text, cap, "room %s wants %u seats, this relay's rooms have %u", h->room, most,
+                 l->limits.seats);
+    } else if (l->rooms >= l->limits.rooms) {
+        snprintf(text, cap, "this relay is full: it has %u rooms, and no place for room %s", l->limits.rooms,
+                 h->room);
+    } else if (kl_lobby_rooms_of(l, address) >= l->limits.rooms_per_address) {
+        snprintf(text, cap,
+                 "your address has %u rooms, as many as this relay allows; it has no place for room %s",
+                 l->limits.rooms_per_address, h->room);
+    } else {
+        return 0;
+    }
+    return KL_REFUSE_LIMIT;
+}
+
+int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
+                       const char *address, char *text, size_t cap) {
+    return r ? objection(r, h, address, text, cap) : objection_new(l, h, address, text, cap);
+}
+
+bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
+    return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->doors & KL_DOOR_UNLISTED);
+}
+
+static bool is_of(const struct kl_lobby_left *l, const uint8_t *seat_key, const char *host) {
+    return !memcmp(l->seat_key, seat_key, sizeof l->seat_key) || !strcmp(l->host, host);
+}
+
+/* Which of two makes way: the bar that ends first, else the older one. */
+static bool makes_way(const struct kl_lobby_left *a, const struct kl_lobby_left *b) {
+    if (a->account.barred_until_us != b->account.barred_until_us)
+        return a->account.barred_until_us < b->account.barred_until_us;
+    return a->spent.commands.at_us < b->spent.commands.at_us;
+}
+
+void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    struct kl_account account = kl_room_account(&r->lock, member);
+    struct kl_lobby_left *to = &r->gone.left[0];
+    bool again = false, spent = m->spent.commands.at_us || m->spent.chat.at_us;
+    if (account.cost_us == 0 && account.pauses == 0 && !spent) return;
+    for (unsigned i = 0; i < KL_LEFT_MAX && !again; i++) {
+        again = is_of(&r->gone.left[i], m->seat_key, m->host[0]);
+        if (again || makes_way(&r->gone.left[i], to)) to = &r->gone.left[i];
+    }
+    memcpy(to->seat_key, m->seat_key, sizeof to->seat_key);
+    memcpy(to->host, m->host[0], sizeof to->host);
+    to->account = account;
+    to->spent = m->spent;
+}
+
+/* At least as full as both: nobody empties a bucket by leaving under several keys. */
+static void take_most(struct kl_bucket *to, const struct kl_bucket *from) {
+    if (from->level > to->level) to->level = from->level;
+    if (from->at_us > to->at_us) to->at_us = from->at_us;
+}
+
+/* The account, and what is spent, of somebody who left the room and comes again: with that seat key, or from
+ * that address. */
+static struct kl_lobby_left account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
+                                       const char *address) {
+    struct kl_lobby_left worst = {0};
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    for (unsigned i = 0; i < KL_LEFT_MAX; i++) {
+        const struct kl_lobby_left *l = &r->gone.left[i];
+        if (!is_of(l, seat_key, host)) continue;
+        if (l->account.barred_until_us >= worst.account.barred_until_us) worst.account = l->account;
+        take_most(&worst.spent.chat, &l->spent.chat);
+        take_most(&worst.spent.commands, &l->spent.commands);
+        take_most(&worst.spent.pauses, &l->spent.pauses);
+        take_most(&worst.spent.dropped, &l->spent.dropped);
+    }
+    return worst;
+}
+
+unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
+                        uint8_t seats, uint64_t now_us) {
+    unsigned i = kl_lobby_member_free(r);
+    struct kl_lobby_client *c = &r->lobby->client[peer];
+    struct kl_lobby_member *m = &r->member[i];
+    struct kl_lobby_left left = account_of(r, seat_key, c->address);
+    *m = (struct kl_lobby_member){.here = true,
+                                  .linked = true,
+                                  .peer = peer,
+                                  .seats = seats,
+                                  .joined = r->joins++,
+                                  .spent = left.spent};
+    m->owed = kl_lobby_debt_take(r, seat_key, c->address);
+    m->consents = kl_lobby_consents(r, c->consent);
+    m->way.no_states = !m->consents;
+    memcpy(m->name, name, sizeof m->name);
+    memcpy(m->seat_key, seat_key, sizeof m->seat_key);
+    kl_lobby_note_address(m, c->address);
+    c->state = KL_CLIENT_MEMBER;
+    c->room = r;
+    c->member = i;
+    r->lobby->members++;
+    if (r->host == KL_NO_HOST) r->host = i;
+    kl_room_add(&r->lock, i, m->seats, now_us);
+    kl_room_set_account(&r->lock, i, left.account);
+    kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u",
+                        kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
+                        r->params.players);
+    kl_verdict_forget(&r->verdicts, (uint16_t)(1U << i)); /* reports of the place's former client */
+    kl_lobby_welcome(r, i);
+    r->roster_changed = r->busy = true;
+    if (r->doors & KL_DOOR_ONCE) r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = true;
+    return i;
+}
+
+static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
+    uint8_t seats = kl_lobby_open_seats(r, h->seats_wanted);
+    unsigned i = kl_lobby_admit(r, peer, h->name, h->seat_key, seats, now_us);
+    const struct kl_lobby_member *m = &r->member[i];
+    if (r->phase == KL_ROOM_PLAYING) {
+        kl_lobby_late_join(r, i, now_us);
+        if (h->seats_wanted && !m->seats) kl_lobby_late_waits(r, i, now_us);
+    } else {
+        kl_lobby_news(r, now_us, m->seats ? "%s joined" : "%s is watching",
+                      m->seats ? kl_lobby_name(r, i).text : m->name);
+        kl_lobby_start_joined(r, i, now_us);
+    }
+}
+
+/* It is turned away then. */
+static bool comes_too_often(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h) {
+    unsigned wait_s = kl_lobby_cost_newcomer_wait_s(r, h->seat_key, r->lobby->client[peer].address,
+                                                    !kl_lobby_consents(r, h->consent));
+    char text[KL_TEXT_MAX];
+    if (wait_s == 0) return false;
+    snprintf(text, sizeof text, "you joined too often: try again in %u s", wait_s);
+    kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, text);
+    return true;
+}
+
+void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,
+                    const uint8_t *secret, uint64_t now_us) {
+    struct kl_lobby_room *r = kl_lobby_find(l, h->room);
+    if (r && comes_too_often(r, peer, h)) return;
+    if (!r) r = make_room(l, h, l->client[peer].address, salt, secret, now_us);
+    if (r && kl_lobby_watch_wanted(r, h))
+        kl_lobby_watch_join(r, peer, h, now_us);
+    else if (r)
+        join(r, peer, h, now_us);
+    else
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "this relay has no memory for another room");
+}
+
+void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    kl_lobby_free_empty_rooms(l);
+    struct kl_lobby_room *r = kl_lobby_find(l, h->room);
+    const char *address = l->client[peer].address;
+    int code = 0;
+    l->client[peer].consent = h->consent;
+    if (kl_name_reserved(h->name)) {
+        snprintf(text, sizeof text, "the name \"%s\" is the relay's own; choose another name", h->name);
+        code = KL_REFUSE_DOOR;
+    } else if (h->door & KL_DOOR_AGAIN && !(r && l->limits.watchers)) {
+        snprintf(text, sizeof text, "there is no room %s", h->room);
+        code = KL_REFUSE_SEAT;
+    } else if (r &&
+               r->doors & KL_DOOR_PASSWORD) /* only clients with the password may learn the room's facts */
+        code = kl_lobby_door_shut(r, h, address, text, sizeof text) ? KL_REFUSE_DOOR : 0;
+    else
+        code = kl_lobby_objection(l, r, h, address, text, sizeof text);
+    if (code)
+        kl_lobby_turn_away(l, peer, (enum kl_refuse)code, text);
+    else if (!kl_lobby_door_knock(l, peer, r, h, now_us))
+        kl_lobby_enter(l, peer, h, NULL, NULL, now_us);
+}
+
+/* --- for strangers ----------------------------------------------------------------------------------------
+ */
+
+static const char *fact_of(const struct kl_facts *f, const char *key) {
+    for (unsigned i = 0; i < f->count; i++)
+        if (strcmp(f->fact[i].key, key) == 0) return f->fact[i].value;
+    return "";
+}
+
+/* Of the slowest player that is here: a newcomer's delay is no shorter. */
+static uint16_t rtt_ms(const struct kl_lobby_room *r) {
+    uint32_t most_us = 0, spread_us;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!r->member[i].here || !r->member[i].linked || !r->member[i].seats) continue;
+        uint32_t us = kl_rtt_least_us(&r->lock.client[i].rtt, &spread_us);
+        if (us > most_us) most_us = us;
+    }
+    if (most_us == 0) return KL_RTT_UNKNOWN;
+    unsigned ms = (most_us + 999) / 1000;
+    return ms < KL_RTT_UNKNOWN ? (uint16_t)ms : KL_RTT_UNKNOWN - 1;
+}
+
+void kl_lobby_join_measured(struct kl_lobby_room *r, uint64_t now_us) {
+    uint16_t most = kl_room_lead_max(&r->lock);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        uint16_t least = kl_lobby_reaches(m) && m->seats ? kl_room_lead_least(&r->lock, i) : 0;
+        bool newcomer = r->phase < KL_ROOM_PLAYING || kl_room_joining(&r->lock, i);
+        if (!newcomer || least <= most || most == KL_SPACING_MAX) continue;
+        char text[KL_TEXT_MAX];
+        snprintf(text, sizeof text,
+                 "the link is too long: it needs a lead of %u frames, and the room allows %u; %s", least,
+                 most,
+                 i == r->host ? "make it with a greater lead-max, or on a nearer relay"
+                              : "the host can allow more (lead-max), or meet on a nearer relay");
+        kl_lobby_put_out(r, i, KL_REFUSE_FAR, text, now_us);
+    }
+}
+
+static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *out) {
+    unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
+    unsigned most = r->phase >= KL_ROOM_PLAYING ? r->params.players : r->lobby->limits.seats;
+    char why[KL_TEXT_MAX];
+    bool quick = r->doors & KL_DOOR_QUICK; /* nobody consents there */
+    bool way = r->phase < KL_ROOM_PLAYING ||
+               (r->phase == KL_ROOM_PLAYING && !kl_lobby_way_closed(r, !quick, why, sizeof why));
+    unsigned waiting = kl_lobby_waiting(r, NULL);
+    bool joinable = way && !(r->doors & KL_DOOR_LOCKED) && kl_lobby_member_free(r) < KL_MAX_CLIENTS &&
+                    filled < r->params.players && !waiting;
+    *out = (struct kl_lobby_listing){.players = r->params.players,
+                                     .filled = (uint8_t)filled,
+                                     .open = (uint8_t)(joinable && most > filled ? most - filled : 0),
+                                     .watchers = (uint16_t)r->watch.count,
+                                     .waiting = (uint8_t)waiting,
+                                     .lead_max = (uint8_t)kl_room_lead_max(&r->lock),
+                                     .doors = r->doors,
+                                     .rtt_ms = rtt_ms(r),
+                                     .playing = r->phase >= KL_ROOM_PLAYING};
+    memcpy(out->name, r->name, sizeof out->name);
+    snprintf(out->content, sizeof out->content, "%s", fact_of(&r->facts, "content"));
+    snprintf(out->core, sizeof out->core, "%s", fact_of(&r->facts, "core"));
+    memcpy(out->identity, r->identity, sizeof out->identity);
+}
+
+unsigned kl_lobby_list(const struct kl_lobby *l, unsigned *from, struct kl_lobby_listing *out, unsigned cap) {
+    unsigned count = 0;
+    for (; *from < l->limits.rooms && count < cap; ++*from) {
+        const struct kl_lobby_room *r = l->room[*from];
+        if (r && !(r->doors & KL_DOOR_UNLISTED)) list_room(r, &out[count++]);
+    }
+    return count;
+}

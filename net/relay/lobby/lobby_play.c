@@ -1,0 +1,260 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "net/engine/room_return.h"
+#include "net/relay/lobby/lobby_room.h"
+
+#define STALL_TOLD_US 500000
+#define STATUS_US     10000000
+#define FARTHEST_US   2000000
+
+void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us) {
+    char seats[20];
+    r->stall.since_us = r->told.status_us = now_us;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
+        if (r->member[i].here) memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
+    kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
+                      kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
+}
+
+/* --- hashes ----------------------------------------------------------------------------------------------
+ */
+
+static uint16_t in_the_game(const struct kl_lobby_room *r) {
+    uint16_t present = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && !r->member[i].leaving) present |= (uint16_t)(1U << i);
+    return present;
+}
+
+/* False for members that are away or replay missed frames. */
+bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
+    bool now = m->way.step != KL_WAY_LOADS && !kl_room_fetching(&r->lock, member) &&
+               kl_lobby_behind(r, member) < KL_KEPT_FRAMES;
+    return kl_lobby_reaches(m) && plays && now;
+}
+
+/* Not of the past that it runs through, nor of before the state that it was given. */
+static bool counts(const struct kl_lobby_room *r, unsigned member, uint32_t frame) {
+    bool known =
+        r->phase == KL_ROOM_PLAYING && frame < r->lock.next_close && frame >= r->member[member].way.begins;
+    return known && frame + KL_KEPT_FRAMES >= r->lock.next_close && kl_lobby_heal_counts(r, member, frame);
+}
+
+void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us) {
+    if (!counts(r, member, h->frame)) return;
+    int result = kl_verdict_report(&r->verdicts, member, h, kl_lobby_heal_has_loaded(r, member), now_us);
+    if (result != KL_OK) {
+        kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u error=%d", h->frame, result);
+        return;
+    }
+    kl_lobby_late_said(r, member, h->frame);
+    /* one that catches up says what the others have reported long ago, and nobody is there to contradict it
+     */
+    bool plays = kl_lobby_plays_now(r, member) && !kl_room_joining(&r->lock, member);
+    if (plays) kl_lobby_watch_truth(r, h, now_us);
+}
+
+/* With a client whose link is behind, verdicts wait; meanwhile those that are equal become one. */
+static bool verdicts_may_go(const struct kl_lobby_room *r) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (kl_lobby_reaches(m) && net->pending(net->ctx, m->peer) > KL_VERDICTS_UNDER_WAY) return false;
+    }
+    return true;
+}
+
+static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
+    kl_lobby_heal_found(r, v, now_us);
+    kl_lobby_send_all(r, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = *v});
+    if (!v->differs || v->differs == KL_VERDICT_NOTED) {
+        if (v->complete) kl_lobby_late_checked(r, v->frame);
+        kl_lobby_log_room(KL_LOG_DEBUG, "verdict", r, "frame=%u equal=%s complete=%d", v->frame,
+                          v->differs ? "ram" : "yes", v->complete);
+        return;
+    }
+    char alone[KL_LOBBY_NAMES], quoted[2 * sizeof alone];
+    kl_lobby_names_of(r, v->minority, alone, sizeof alone);
+    kl_lobby_log_room(KL_LOG_INFO, "desync", r, "frame=%u first=%u what=%s complete=%d minority=%s", v->frame,
+                      v->first, v->differs == 1 ? "ram" : "state", v->complete,
+                      kl_log_quote(quoted, sizeof quoted, alone));
+    if (v->frame != v->first) return;
+    kl_lobby_notice(r, "out of sync from frame %u on%s%s", v->first, alone[0] ? ": differs " : "", alone);
+}
+
+/* --- frames ----------------------------------------------------------------------------------------------
+ */
+
+static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f, uint64_t now_us) {
+    if (f->flags & KL_FRAME_HASH) kl_verdict_expect(&r->verdicts, f->number - 1);
+    if (f->flags & KL_FRAME_COMMANDS) kl_lobby_snapshot_closed(r, f->number, now_us);
+    if (f->spacing == r->spacing) return;
+    if (r->spacing)
+        kl_lobby_log_room(KL_LOG_INFO, "spacing", r, "frame=%u from=%u to=%u", f->number, r->spacing,
+                          f->spacing);
+    r->spacing = f->spacing;
+}
+
+/* Before anybody gets them. */
+static void mark_frames(struct kl_lobby_room *r) {
+    uint8_t mark[KL_MARK];
+    if (r->past.broken || r->past.history.next != r->lock.next_close) return;
+    if (kl_lobby_past_mark(r, mark)) kl_room_mark(&r->lock, r->lock.next_close, mark);
+}
+
+static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_frame f;
+    while (kl_room_take(&r->lock, &f)) {
+        if (f.flags & KL_FRAME_KEY) note_keyframe(r, &f, now_us);
+        kl_lobby_past_keep(r, &f);
+    }
+    if (r->stall.frame == r->lock.next_close) return;
+    mark_frames(r);
+    if (r->stall.told)
+        kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->stall.frame,
+                          (unsigned long long)(now_us - r->stall.since_us) / 1000);
+    r->stall.told = false;
+    r->stall.frame = r->lock.next_close;
+    r->stall.since_us = now_us;
+}
+
+static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    uint8_t body[KL_DATAGRAM_MAX];
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        size_t len;
+        while (m->here && (len = kl_room_send(&r->lock, i, now_us, body, sizeof body)) > 0)
+            if (m->linked) net->datagram(net->ctx, m->peer, body, len);
+    }
+}
+
+/* A member that said BYE goes when the room would have to wait for it. */
+static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || !m->leaving) continue;
+        bool used_up = m->seats == 0 || (kl_room_missing(&r->lock) & m->seats);
+        bool alone = in_the_game(r) == 0;
+        if (used_up || alone || now_us >= m->leaving_us + KL_DRAIN_US) kl_lobby_forget(r, i, "left", now_us);
+    }
+}
+
+/* A client that is further behind than UPDATE reaches gets its frames from the history. */
+static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!kl_lobby_reaches(&r->member[i]) || !kl_room_lost(&r->lock, i)) continue;
+        if (kl_lobby_past_reaches(r, r->lock.client[i].frame_acked))
+            kl_room_fetch(&r->lock, i);
+        else
+            kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "too far behind the game to catch up", now_us);
+    }
+}
+
+/* Logs members that become absent or come back; screens get that from UPDATE. All members are told about one
+ * that is too slow. */
+static void tell_absence(struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_member *m = &r->member[i];
+        const struct kl_room_client *c = &r->lock.client[i];
+        bool out = !m->linked || c->away || c->presence != KL_PRESENT;
+        bool absent = m->here && m->seats && !c->joining && out;
+        bool slow = m->here && kl_room_holds_up(&r->lock, i);
+        if (slow && !m->slow)
+            kl_lobby_notice(r, "%s holds the game up: %s", kl_lobby_name(r, i).text,
+                            kl_room_late_itself(&r->lock, i) ? "late without the link's reason"
+                                                             : "the connection is too slow");
+        m->slow = slow;
+        if (absent == m->absent) continue;
+        m->absent = absent;
+        kl_lobby_log_member(KL_LOG_INFO, absent ? "absent" : "back", r, i, "frame=%u away=%d",
+                            r->lock.next_close, c->away);
+    }
+}
+
+const char *kl_lobby_policy_name(uint8_t policy) {
+    static const char *const names[] = {"strict", "bounded", "optimistic"};
+    return policy <= KL_POLICY_OPTIMISTIC ? names[policy] : "unknown";
+}
+
+void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
+    if (r->phase == KL_ROOM_PLAYING) {
+        let_go(r, now_us);
+        kl_room_tick(&r->lock, now_us);
+        kl_lobby_way_run(r, now_us);
+        kl_lobby_late_run(r, now_us);
+        tell_absence(r);
+        help_the_lost(r, now_us); /* may put members out that hold frames up, so before frames are taken */
+        take_frames(r, now_us);
+        kl_journal_write(r, now_us); /* before anybody gets them */
+    }
+    send_frames(r, now_us);
+    struct kl_verdict v;
+    struct kl_verdict_court court = kl_lobby_heal_court(r);
+    kl_verdict_open(&r->verdicts, &court, now_us);
+    while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, &court, now_us, &v))
+        announce(r, &v, now_us);
+    if (r->phase == KL_ROOM_PLAYING) kl_lobby_heal_run(r, now_us);
+}
+
+/* --- now and then ----------------------------------------------------------------------------------------
+ */
+
+static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
+    uint8_t seats = kl_room_waiting_for(&r->lock);
+    if (r->stall.told || seats == 0 || now_us < r->stall.since_us + STALL_TOLD_US) return;
+    char list[20];
+    r->stall.told = true;
+    r->stall.count++;
+    kl_lobby_log_room(KL_LOG_INFO, "stall", r, "frame=%u waits_for_seats=%s ms=%llu", r->stall.frame,
+                      kl_log_seats(list, seats), (unsigned long long)(now_us - r->stall.since_us) / 1000);
+}
+
+static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
+    if (now_us < r->told.status_us + STATUS_US) return;
+    r->told.status_us = now_us;
+    kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close,
+                      r->spacing, r->stall.count);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_room_client *c = &r->lock.client[i];
+        if (r->member[i].here)
+            kl_lobby_log_member(KL_LOG_DEBUG, "link", r, i,
+                                "rtt_ms=%.1f jitter_ms=%.1f samples=%u backlog=%u", c->rtt.srtt_us / 1e3,
+                                c->rtt.rttvar_us / 1e3, c->next_sample, c->backlog);
+    }
+}
+
+/* The last player has left: spectators may see the end, then the room closes. */
+static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
+    if (kl_lobby_seats_filled(r)) return;
+    if (r->empty_us == 0) r->empty_us = now_us;
+    if (now_us < r->empty_us + KL_SPECTATE_US) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here)
+            kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
+}
+
+/* Screens name the player whose link sets the delay, once it has done so for a while. */
+static void tell_farthest(struct kl_lobby_room *r, uint64_t now_us) {
+    if (now_us < r->told.farthest_us) return;
+    r->told.farthest_us = now_us + FARTHEST_US;
+    uint8_t is = (uint8_t)kl_room_farthest(&r->lock);
+    bool lasts = is == r->told.farthest_was;
+    r->told.farthest_was = is;
+    if (!lasts || is == r->told.farthest) return;
+    r->told.farthest = is;
+    r->roster_changed = true;
+}
+
+void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us) {
+    tell_stall(r, now_us);
+    tell_farthest(r, now_us);
+    tell_status(r, now_us);
+    close_unplayed(r, now_us);
+    kl_lobby_rate_look(r);
+    kl_lobby_late_chores(r, now_us);
+    kl_lobby_turn_run(r, now_us);
+}

@@ -1,0 +1,579 @@
+/* lobby_room.h - one room, as shared by the parts of the lobby. Only inside net/relay.
+ *
+ * lobby.c          arriving messages, due times
+ * lobby_join.c     HELLO: rooms are made and entered
+ * lobby_door.c     passwords, locks, bans
+ * lobby_seat.c     leaving, seats that are kept, RETURN
+ * lobby_start.c    start data, READY, start
+ * lobby_late.c     members that join a game under way
+ * lobby_turn.c     rematches, seats that change hands, the queue for seats
+ * way.h            a client's way to the present
+ * lobby_way.c      the ways of members
+ * lobby_play.c     frames, verdicts, stalls
+ * lobby_past.c     history, tags, tickets
+ * lobby_again.c    rooms made again after the relay died
+ * lobby_bring.c    rooms made again from clients' parts
+ * lobby_command.c  commands of members and operator
+ * lobby_slot.c     members that have the room's saved state
+ * lobby_snapshot.h snapshots
+ * lobby_cost.h     bytes down against bytes up
+ * lobby_fetch.c    snapshots on their way to clients
+ * lobby_heal.h     healing of members that are out of sync
+ * journal.h        files that outlive the relay
+ * lobby_watch.h    watchers
+ * lobby_say.c      messages and log lines */
+#ifndef KL_LOBBY_ROOM_H
+#define KL_LOBBY_ROOM_H
+
+#include "net/engine/history.h"
+#include "net/engine/msg.h"
+#include "net/engine/room.h"
+#include "net/session/door.h"
+#include "net/session/name.h"
+#include "net/session/seat.h"
+#include "net/session/tag.h"
+#include "net/session/ticket.h"
+#include "net/relay/durable/journal.h"
+#include "net/relay/lobby/lobby.h"
+#include "net/relay/lobby/lobby_cost.h"
+#include "net/relay/heal/lobby_heal.h"
+#include "net/relay/log/lobby_limit.h"
+#include "net/relay/heal/lobby_snapshot.h"
+#include "net/relay/watch/lobby_watch.h"
+#include "net/relay/log/relay_log.h"
+#include "net/relay/heal/verdict.h"
+#include "net/relay/lobby/way.h"
+
+#define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
+#define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
+#define KL_HISTORY_LEAST       (192U * 1024) /* of one room, even if its address uses up its share elsewhere */
+
+#define KL_GREET_US (5 * 1000000ULL) /* for a connection to say HELLO or RETURN */
+#define KL_PROVE_US                                                                                          \
+    (15 * 1000000ULL) /* for a client to stretch its password: 0.1 s, on a slow machine 2 s                  \
+                       */
+#define KL_LOAD_US     (60 * 1000000ULL) /* for a client to load, once it has the start data */
+#define KL_GIVE_US     (60 * 1000000ULL) /* for the start data to come from the host, or to go to a client */
+#define KL_GIVE_BYTES  16384U            /* each so many bytes of it add a second */
+#define KL_SETTLED_US  (60 * 1000000ULL) /* after a return; an earlier cut continues the one before */
+#define KL_DRAIN_US    (2 * 1000000ULL)  /* for a leaving client's last samples to be played */
+#define KL_SPECTATE_US (10 * 1000000ULL) /* for spectators to see the end once the last player has left */
+#define KL_CHORES_US   250000            /* between checks of the times above */
+#define KL_HOLD_US     3000000           /* wait of a room made again for all its players */
+#define KL_TAGS_US     500000            /* between TAGS, and between TICKETs */
+#define KL_RESEAT_US   5000000           /* for a client to learn its new seats */
+
+#define KL_VERDICTS_UNDER_WAY 128 /* no verdict is sent to a client with so many messages under way */
+#define KL_UNDER_WAY_MAX      400 /* a client with so many messages under way is put out: it takes none */
+
+#define KL_ROOM_TRIES 4 /* wrong passwords at one room, as a multiple of one address's */
+
+#define KL_NO_HOST KL_MAX_CLIENTS
+
+#define KL_LOBBY_NAMES (KL_MAX_CLIENTS * (KL_NAME_SHOWN + 2))
+
+#define KL_BANS_MAX  64 /* of one room */
+#define KL_LEFT_MAX  16 /* of one room: the one whose bar ends first makes way */
+#define KL_DOUBTS    32
+#define KL_TAGS_KEPT 4096 /* of one room: five minutes at spacing 5 */
+
+enum kl_room_phase {
+    KL_ROOM_GATHERING, /* seats are being filled */
+    KL_ROOM_ASKED,     /* the host has been asked for the start data */
+    KL_ROOM_LOADING,   /* start data is here; clients fetch it and load */
+    KL_ROOM_PLAYING,
+    KL_ROOM_REOPENING, /* made again, not yet open: lobby_again.h */
+};
+
+/* What a member has used up of its limits. */
+struct kl_lobby_spent {
+    struct kl_bucket chat, commands, pauses;
+    struct kl_bucket dropped; /* the excess of chat and commands */
+};
+
+struct kl_lobby_member {
+    bool here;
+    bool linked; /* has a connection, `peer`; else its seat is kept, since cut_us */
+    uint64_t cut_us, back_us;
+    uint64_t away_us; /* used up of its seat time, in cuts that followed closely */
+    bool leaving;     /* hung up on; its last samples are being played */
+    uint64_t leaving_us;
+    unsigned peer;
+    uint8_t seats, state; /* enum kl_member_state; sent as KL_MEMBER_AWAY while it is not linked */
+    char name[KL_NAME_MAX];
+    uint32_t joined;              /* number in the room's order of joining */
+    char host[2][KL_ADDRESS_MAX]; /* addresses without port: the present and the former one ("": none) */
+    char home[KL_ADDRESS_MAX];    /* address at the start of the game, or at joining it */
+    uint8_t seat_key[KL_SEAT_KEY_BYTES];
+    uint8_t token_hash[2][KL_SEAT_HASH]; /* of the newest token, of the one before */
+    bool any_token; /* the room was made again; its ticket may be older than the token, so the key suffices
+                     */
+
+    uint32_t sent;        /* bytes of start data sent */
+    bool fetched;         /* all start data is sent and acknowledged: it loads */
+    bool gave;            /* it gave the start data */
+    bool consents;        /* it loads other players' bytes */
+    uint64_t deadline_us; /* for its next message that we wait for; 0: none */
+    uint64_t waited_us;   /* begin of that wait, moved by the time it was away */
+    uint32_t furthest;    /* the most bytes of start data acknowledged */
+    bool again;           /* its link was cut during that wait */
+    bool checked;         /* its READY has been compared */
+    struct kl_facts ready;
+    unsigned malformed;
+    bool absent, slow; /* as sent to the room last */
+    uint32_t rate_uhz; /* its core's new rate by its own report, not yet the room's; 0: none */
+    uint64_t again_us; /* it wants a rematch until then */
+    struct kl_lobby_turn turn;
+    uint32_t hands_on; /* its seats, since this number of `watch.turns`; 0: it keeps them */
+    struct kl_lobby_late {
+        uint64_t since_us;    /* begin of catching up; 0: it does not catch up */
+        uint64_t looked_us;   /* time of the last check of its progress */
+        uint32_t ran, closed; /* frames it had run and the room had closed, then */
+        uint8_t slow;         /* checks in a row without progress */
+        uint64_t reseated_us; /* time of new seats; its samples may still be for the old ones */
+        bool unchecked;       /* no hash of it was found equal to others' since it came */
+        bool said;            /* it has sent a hash that is compared */
+        uint32_t label;       /* first frame of such a hash */
+    } late;
+
+    struct kl_way_trip way;
+    uint64_t ran_us;   /* first sight of the member running frames since it set out */
+    uint32_t ran_from; /* the frame it had run then */
+
+    uint64_t owed;                     /* bytes (lobby_cost.h) */
+    uint32_t tags_told;                /* tags of intervals below are sent or skipped */
+    uint32_t ticket_told, ticket_sent; /* number of the ticket on its way, and its bytes sent */
+    struct kl_lobby_spent spent;
+    struct kl_lobby_slot {
+        bool said, has;
+        uint32_t keyframe;
+        uint64_t hash;           /* with has */
+    } slot;                      /* the client's slot after the newest SAVE, by its report */
+    struct kl_lobby_fetch fetch; /* a snapshot on its way to the member */
+    uint8_t failed_gives;        /* snapshots in a row that it was asked for and did not give in time */
+    struct kl_lobby_healing heal;
+};
+
+struct kl_lobby_ban {
+    uint8_t seat_key[KL_SEAT_KEY_BYTES];
+    char host[KL_ADDRESS_MAX];
+};
+
+/* A keyframe from which on the room can be made again by frames alone: net/PROTOCOL.md §7, Bringing a room
+ * back. All zero: frame 0 is the only one. */
+struct kl_lobby_base {
+    uint32_t keyframe, interval;
+    uint8_t tag[KL_TAG];        /* of the interval before */
+    struct kl_room_rules rules; /* before its commands */
+};
+
+/* The room's past, for clients that come back: frames from the first on, the newest tags, the ticket. */
+struct kl_lobby_past {
+    struct kl_history history;
+    bool broken;           /* memory ran out: no more frames are kept */
+    bool reopened;         /* the room was made again: clients may have frames that it lacks */
+    bool on_trial;         /* the newest frames are unproved and may be taken back: none is dropped */
+    uint16_t last_spacing; /* of the newest frame kept */
+    uint64_t bytes;
+    uint8_t tag_key[32], mark_key[32];
+    uint8_t tag[KL_TAGS_KEPT][KL_TAG]; /* of interval i at [i % KL_TAGS_KEPT] */
+    uint32_t tag_end[KL_TAGS_KEPT];    /* the frame after interval i */
+    uint32_t tags;                     /* intervals below have tags */
+    uint64_t tags_us;                  /* time of the next TAGS */
+    uint8_t ticket[KL_TICKET_MAX];
+    uint32_t ticket_len, ticket_number;   /* number: from 1 */
+    bool ticket_changed;                  /* its content is outdated */
+    struct kl_lobby_base base, next_base; /* the ticket's; the one that clients have not all run yet */
+};
+
+/* For the same person, should they come again. All zero: free. */
+struct kl_lobby_left {
+    uint8_t seat_key[KL_SEAT_KEY_BYTES];
+    char host[KL_ADDRESS_MAX];
+    struct kl_account account;
+    struct kl_lobby_spent spent;
+};
+
+/* Clients that left. */
+struct kl_lobby_gone {
+    struct kl_lobby_left left[KL_LEFT_MAX]; /* that used up something */
+    struct kl_lobby_debts debts;
+};
+
+struct kl_lobby_room {
+    struct kl_lobby *lobby;
+    char name[KL_NAME_MAX];
+    uint8_t id[KL_ROOM_ID_BYTES];
+    uint8_t identity[16];                               /* of facts */
+    char maker[KL_ADDRESS_MAX];                         /* the room counts for this address */
+    uint8_t doors;                                      /* KL_DOOR_* */
+    uint8_t salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET]; /* with KL_DOOR_PASSWORD */
+    struct kl_bucket wrong;
+    unsigned wrong_count, bans;
+    struct kl_lobby_ban ban[KL_BANS_MAX];
+    uint16_t seat_time_s;
+    uint32_t joins;
+
+    enum kl_room_phase phase;
+    struct kl_params params;
+    struct kl_facts facts; /* identity, by the client that made the room */
+    bool ready_known;
+    struct kl_facts ready; /* facts known only after loading, by the host */
+    unsigned host;         /* member, or KL_NO_HOST */
+    struct kl_lobby_member member[KL_MAX_CLIENTS];
+    uint8_t *start;
+    uint32_t start_have, start_bytes;
+    uint8_t start_hash[16]; /* BLAKE2b, once the start data is complete */
+    uint64_t epoch_s;
+    uint64_t again_us;  /* reopening: time of the last brought frames */
+    uint64_t gather_us; /* reopening: clients may bring more frames until then. Once open: a newer ticket
+                           counts until then */
+    bool brought;       /* made again by clients; its ticket may be old */
+    uint32_t made_of;   /* number of the ticket it was made from */
+    struct kl_lobby_trial *trial; /* unproved frames; NULL: none (lobby_again.h) */
+    bool roster_changed, busy;    /* busy: a message came since the last run */
+    uint16_t roster_owed;         /* clients that get the roster once their queue is shorter */
+    struct kl_bucket news;
+    bool ran;  /* in this run, its watchers not yet */
+    bool bulk; /* a member waits for bulk: run after each acknowledgement */
+    uint64_t due_us, chores_us;
+
+    struct kl_room lock;
+    struct kl_verdict_table verdicts;
+    struct kl_lobby_past past;
+    struct kl_lobby_shot shot;
+    struct kl_lobby_heal heal;
+    struct kl_journal_room journal;
+    struct kl_lobby_watch watch;
+    uint16_t spacing; /* of the last interval seen */
+    struct {
+        uint32_t frame;    /* that the room waits for */
+        uint64_t since_us; /* begin of that wait */
+        bool told;
+        uint32_t count; /* told ones */
+    } stall;
+    struct kl_lobby_gone gone;
+    uint64_t empty_us;
+    struct {
+        uint64_t status_us;             /* the log's last line */
+        uint64_t farthest_us;           /* next look at kl_room_farthest() */
+        uint8_t farthest, farthest_was; /* as the clients know it; at the last look */
+    } told;
+    uint64_t chat_us; /* earliest next chat line while the room pauses */
+};
+
+/* A client between DOOR and PROVE. */
+struct kl_lobby_knock {
+    struct kl_hello hello;
+    struct kl_door run;         /* the room's, for PROVE */
+    uint8_t salt[KL_DOOR_SALT]; /* of the room to be made */
+    bool sets;
+};
+
+struct kl_lobby_client { /* by peer */
+    enum {
+        KL_CLIENT_NONE,
+        KL_CLIENT_GREETING,
+        KL_CLIENT_KNOCKING,
+        KL_CLIENT_BRINGING,
+        KL_CLIENT_MEMBER,
+        KL_CLIENT_WATCHER
+    } state;
+    uint64_t greet_by_us;
+    struct kl_lobby_knock *knock; /* while knocking */
+    struct kl_lobby_bring *bring; /* while bringing, or waiting for a bringer */
+    uint32_t bringing_bytes;      /* start data it has brought for a room not yet made */
+    struct kl_lobby_room *room;
+    unsigned member;
+    struct kl_lobby_watcher *watcher; /* with KL_CLIENT_WATCHER */
+    struct kl_traffic counted;        /* into owed */
+    uint64_t streamed; /* bytes of frames by bulk, to a watcher that has caught up; not counted yet */
+    unsigned silent;   /* chores since its last byte, of a watcher */
+    uint8_t consent;   /* enum kl_consent, of its HELLO or RETURN */
+    char address[KL_ADDRESS_MAX];
+};
+
+struct kl_lobby {
+    struct kl_lobby_limits limits;
+    struct kl_lobby_net net;
+    uint8_t secret[32];
+    struct kl_journal *journal; /* NULL: no journal */
+    struct kl_triers triers;
+    uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
+    struct kl_lobby_room **room;                      /* limits.rooms of them; NULL: free */
+    unsigned rooms, members, watchers;
+    unsigned watch_turn;                                 /* the room whose watchers are served first */
+    uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
+    bool packed_waits;                                   /* a room has bytes to unpack */
+    unsigned unpack_turn; /* the room to unpack next, or the first with bytes after it */
+    uint64_t unpack_ns;   /* the unpacked work would end then at the allowed pace */
+    uint64_t chores_us;
+    uint64_t born_us;  /* the first kl_lobby_run() */
+    unsigned bringing; /* clients in that state */
+    uint64_t bring_us; /* next check of them */
+    unsigned doubts;   /* number of keys in `doubtful`, ever: clients that brought in vain */
+    uint8_t doubtful[KL_DOUBTS][KL_SEAT_KEY_BYTES];
+    struct kl_lobby_client client[]; /* limits.peers of them */
+};
+
+/* --- lobby.c --- */
+uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r); /* as a mask */
+unsigned kl_lobby_count(uint8_t mask);
+/* True if messages reach this member. */
+bool kl_lobby_reaches(const struct kl_lobby_member *m);
+/* Turns away a connection that is in no room. */
+void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
+struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name); /* NULL: there is none */
+
+/* --- lobby_join.c --- */
+/* Puts out newcomers whose links need a longer lead than the room allows. */
+void kl_lobby_join_measured(struct kl_lobby_room *r, uint64_t now_us);
+void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, uint64_t now_us);
+/* Once the door is passed. salt, secret: of the room to be made, or NULL. */
+void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,
+                    const uint8_t *secret, uint64_t now_us);
+/* A free place for a member. */
+unsigned kl_lobby_member_free(const struct kl_lobby_room *r); /* KL_MAX_CLIENTS: there is none */
+/* Makes the client of this connection a member with these seats, and welcomes it. */
+/* A member goes: keeps what it cost the others. */
+void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member);
+/* True: a client with this consent (enum kl_consent) loads other players' bytes in this room. */
+bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);
+unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
+                        uint8_t seats, uint64_t now_us);
+/* The code of the refusal that this HELLO gets, with its text; 0: it may enter. r: the room, or NULL to make
+ * one. */
+int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
+                       const char *address, char *text, size_t cap);
+/* Number of rooms that count for this address (with port). */
+unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address);
+/* True if these rooms may hold `bytes` more. */
+bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes);
+void kl_lobby_free_empty_rooms(struct kl_lobby *l);
+void kl_lobby_free_room(struct kl_lobby_room *r);
+
+/* --- lobby_door.c --- */
+/* True: the client must prove or set a password first, or it is too early for another try; it is answered.
+ * False: it may enter. r: the room, or NULL to make one. */
+bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const struct kl_hello *h,
+                         uint64_t now_us);
+void kl_lobby_door_prove(struct kl_lobby *l, unsigned peer, const struct kl_prove *p, uint64_t now_us);
+void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks */
+/* True: refuse this HELLO, because of a lock, a ban, or a password that only one of the two sides has; text
+ * says so. */
+bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address,
+                        char *text, size_t cap);
+void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host); /* without port */
+void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who);
+/* who: the giver of the order, for the log and the screens: "the host". */
+void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
+void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
+/* Wrong tries at passwords and seats. Seconds to wait before the next one, 0: none. r: the room, or NULL. */
+unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
+                               uint64_t now_us);
+void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us);
+
+/* --- lobby_seat.c --- */
+/* Notes the member's new address (with port). */
+void kl_lobby_note_address(struct kl_lobby_member *m, const char *address);
+/* Sends the reason, hangs up, and takes the member out of the room. (The next kl_lobby_run() frees an empty
+ * room; a pointer to it stays valid until then.) */
+void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
+                      uint64_t now_us);
+/* Takes a member out of the room; its connection is the caller's business. why: for the log and the others'
+ * screens. */
+void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
+/* BYE. */
+void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* The member's connection is lost; its seat is kept. */
+void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
+/* Answers RETURN by the rooms that the relay has now, without waiting for clients to bring one. */
+void kl_lobby_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
+/* Frees seats whose time is up. */
+void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us);
+void kl_lobby_choose_host(struct kl_lobby_room *r);
+/* Sends WELCOME with a new token. */
+void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member);
+
+/* --- lobby_bring.c --- */
+/* True: this RETURN is answered later, when a client has brought the room, or this one has shown its ticket.
+ * r: the room of that name, or NULL. */
+bool kl_lobby_bring_wait(struct kl_lobby *l, unsigned peer, const struct kl_lobby_room *r,
+                         const struct kl_return *back, uint64_t now_us);
+void kl_lobby_bring_message(struct kl_lobby *l, unsigned peer, const struct kl_bring *m, uint64_t now_us);
+void kl_lobby_bring_leave(struct kl_lobby *l, struct kl_lobby_client *c);
+void kl_lobby_bring_run(struct kl_lobby *l, uint64_t now_us);
+uint64_t kl_lobby_bring_due_us(const struct kl_lobby *l);
+
+/* The lowest free seats, `wanted` many, as a mask; 0 if there are not as many, or the game is full. */
+uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted);
+
+/* --- lobby_turn.c --- */
+/* RESET of a member: it wants a rematch. */
+int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* As kl_lobby_free_seats(), for a newcomer: none while somebody waits for one. */
+uint8_t kl_lobby_open_seats(const struct kl_lobby_room *r, unsigned wanted);
+/* The number of those that wait for a seat; out: KL_QUEUE_MAX of them, the first one first, or NULL. */
+unsigned kl_lobby_waiting(const struct kl_lobby_room *r, struct kl_waiter *out);
+/* A member wants so many free seats (1..KL_MAX_SEATS), to watch (0), or to hand on its seats (KL_SEAT_NEXT).
+ * If no seat is free it waits in the queue. KL_E_STATE if that is impossible; the member is told. */
+int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us);
+/* The same for a watcher, which may be gone then: it is a member. */
+void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *watcher, unsigned wanted,
+                           uint64_t now_us);
+/* A new member found no seat. */
+void kl_lobby_late_waits(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* Offers seats to the first of the queue. From time to time, and when seats or the queue have changed. */
+void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us);
+
+/* --- lobby_late.c --- */
+/* Sets the game's number of seats, 1..KL_MAX_SEATS. KL_E_STATE: more are taken, or this relay's rooms have
+ * fewer. */
+int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *who);
+/* During the game: a new member gets all it needs, and its progress is checked until it has caught up. */
+void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* The same for a former watcher that has every frame below `have`. */
+void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us);
+/* Gives a member other seats in the game; 0: it watches. KL_E_STATE if a seat is taken. why: for the log. */
+int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
+                    uint64_t now_us);
+/* A hash of the member for this frame is being compared; all hashes up to this frame were found equal. */
+void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame);
+void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame);
+/* Closed frames that the member has not run. */
+uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member);
+/* With each run: finds members that have caught up. From time to time: members that make no progress. */
+void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us);
+void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us);
+
+/* --- lobby_way.c --- */
+/* The way of the client of trip `t`, in a room that plays. KL_WAY_ORDER: ask again once shot.kept is newer,
+ * or shot.failures has grown. */
+enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t);
+/* True if snapshots of this room are possible. */
+bool kl_lobby_way_has_states(const struct kl_lobby_room *r);
+/* True: a client without history cannot be brought up to date. consents: it loads others' states. why: the
+ * text for such a client, in any case. */
+bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap);
+/* A member is about to load: orders the snapshot that it may need then. */
+void kl_lobby_way_ahead(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* A member that is loaded and has every frame below `have` sets out, now or when its way is known. May put it
+ * out. */
+void kl_lobby_set_out(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us);
+/* HEALED. May put it out. */
+void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+                         uint64_t now_us);
+/* A member was never in sync since it came. True if it came by a snapshot, and now gets the whole history
+ * instead. */
+bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* A member is out of sync, and no snapshot is to be had. True if it now gets the whole game from frame 0
+ * instead. */
+bool kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+void kl_lobby_way_run(struct kl_lobby_room *r, uint64_t now_us);
+void kl_lobby_way_left(struct kl_lobby_room *r, unsigned member); /* or lost its link */
+
+/* --- lobby_start.c --- */
+void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host);
+/* True if the host was asked for the start data, and not all of it is here: the host cannot change until
+ * then. */
+bool kl_lobby_start_under_way(const struct kl_lobby_room *r);
+/* A member is back before the game begins. */
+void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us);
+/* During the game: the member gets start data and all frames. False if these are not kept. */
+bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* false: the message breaks the protocol; the caller puts the member out. */
+bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us);
+bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
+                          uint64_t now_us);
+/* Moves the room towards its start as far as possible. May put members out. */
+void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us);
+void kl_lobby_start_free(struct kl_lobby_room *r);
+bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
+
+/* --- lobby_play.c --- */
+void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us);
+/* True if the member's hashes are expected: it is linked, and does not replay missed frames. */
+bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
+/* HASH. */
+void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us);
+const char *kl_lobby_policy_name(uint8_t policy);
+/* Takes closed frames, sends due datagrams. */
+void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us);
+/* Once per KL_CHORES_US: stall and status lines, spectators without players. */
+void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us);
+
+/* --- lobby_past.c --- */
+void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us); /* with the first frame */
+void kl_lobby_past_free(struct kl_lobby_room *r);
+void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f);
+/* From a journal: adopts the next piece of frames with the number of intervals that begin in it, and the tag
+ * of interval i, which ends before frame `end`; nothing is computed anew. False: the piece does not follow,
+ * or there is no memory. */
+bool kl_lobby_past_adopt(struct kl_lobby_room *r, const uint8_t *piece, size_t len, uint32_t intervals);
+void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG], uint32_t end);
+/* The mark on all frames so far (tag.h). False: the newest were adopted, and none has closed since. */
+bool kl_lobby_past_mark(const struct kl_lobby_room *r, uint8_t mark[KL_MARK]);
+/* Drops the oldest frames above the room's limit. */
+void kl_lobby_past_trim(struct kl_lobby_room *r);
+/* True if all frames since `from` are kept. */
+bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from);
+/* True if this client's frames are the room's. They can only differ after the room was made again. */
+bool kl_lobby_past_same(const struct kl_lobby_room *r, const struct kl_return *b);
+/* A member is back: TAGS go on from `tags`, and the ticket is sent anew. */
+void kl_lobby_past_returned(struct kl_lobby_room *r, unsigned member, uint32_t tags);
+/* Makes a new ticket of the room's present state. */
+void kl_lobby_past_renew(struct kl_lobby_room *r);
+/* Sends as much of history, tags and ticket as may go now. */
+void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us);
+
+/* --- lobby_command.c --- */
+/* The host alone may change policy, seats, the door and the host; all members may give the other commands. A
+ * forbidden command is ignored, and the member is told. */
+void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
+                           uint64_t now_us);
+
+/* Counts again if most players report the same new rate of the core. To be called after a member left or came
+ * back. */
+void kl_lobby_rate_look(struct kl_lobby_room *r);
+
+/* --- lobby_slot.c --- */
+/* Command SAVED. KL_E_MALFORMED. */
+int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o);
+/* The keyframe of the newest reported SAVE. False: there is none. */
+bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe);
+/* True if all members have the save of this LOAD's keyframe, with equal hashes. False: the room is told the
+ * names of the others. */
+bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o);
+
+/* --- lobby_say.c --- */
+/* "ann (1)": a member's name, as shown to people. */
+struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned member);
+/* "ann (1), bob (2)" */
+void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap);
+void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);
+void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m); /* see lobby.h */
+void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);
+void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
+void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A notice about members that come and go: at most one a second in the long run, because a stranger could
+ * cause many. */
+void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A notice for one member. */
+void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same with a code of NOTICE, for a line that a command answers. */
+void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void kl_lobby_send_roster(struct kl_lobby_room *r);
+void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer);
+/* room="…" client=… name="…" seats=… and then the rest. */
+void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
+                         unsigned member, const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* room="…" and then the rest. */
+void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

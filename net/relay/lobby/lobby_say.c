@@ -1,0 +1,166 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/relay/lobby/lobby_room.h"
+
+#define NEWS_PER_MIN      60  /* of a room: a full one may come and go */
+#define NOTICES_UNDER_WAY 128 /* no NOTICE is sent to a client with so many messages under way */
+#define ROSTERS_UNDER_WAY 64  /* no ROSTER either; the newest goes out later */
+
+void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
+    uint8_t bytes[KL_MSG_MAX];
+    int len = kl_msg_encode(m, bytes, sizeof bytes);
+    if (len > 0) (void)l->net.send(l->net.ctx, peer, bytes, (size_t)len);
+}
+
+void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
+    uint8_t bytes[KL_MSG_MAX];
+    int len = kl_msg_encode(m, bytes, sizeof bytes);
+    if (len > 0) (void)l->net.send_bulk(l->net.ctx, peer, bytes, (size_t)len);
+}
+
+void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i])) kl_lobby_send(r->lobby, r->member[i].peer, m);
+}
+
+void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
+    struct kl_msg m = {.kind = KL_MSG_REFUSE, .text.code = (uint8_t)code};
+    snprintf(m.text.text, sizeof m.text.text, "%s", text);
+    kl_lobby_send(l, peer, &m);
+}
+
+/* True if so many messages, or more, are on their way to that client. Lines for its screen are then not sent:
+ * with 400 messages a client is put out, and nobody may cause that by making the relay talk. */
+static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member, unsigned messages) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    return net->pending(net->ctx, r->member[member].peer) > messages;
+}
+
+static void say_to_all(struct kl_lobby_room *r, const char *format, va_list args) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE};
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i]) && !has_much_to_take(r, i, NOTICES_UNDER_WAY))
+            kl_lobby_send(r->lobby, r->member[i].peer, &m);
+    if (r->watch.delay_s == 0)
+        kl_lobby_watch_notice(r, &m.text); /* with a delay it is about frames that they have not seen */
+}
+
+void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say_to_all(r, format, args);
+    va_end(args);
+}
+
+void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format, ...) {
+    va_list args;
+    if (!kl_bucket_take(&r->news, NEWS_PER_MIN, now_us)) return;
+    va_start(args, format);
+    say_to_all(r, format, args);
+    va_end(args);
+}
+
+void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    va_end(args);
+    if (kl_lobby_reaches(&r->member[member])) kl_lobby_send(r->lobby, r->member[member].peer, &m);
+}
+
+void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
+    va_list args;
+    if (!kl_lobby_reaches(&r->member[member]) || has_much_to_take(r, member, NOTICES_UNDER_WAY)) return;
+    va_start(args, format);
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    va_end(args);
+    kl_lobby_send(r->lobby, r->member[member].peer, &m);
+}
+
+static struct kl_msg roster_of(const struct kl_lobby_room *r) {
+    struct kl_msg m = {.kind = KL_MSG_ROSTER};
+    struct kl_roster *roster = &m.roster;
+    roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
+    roster->players = r->params.players;
+    roster->doors = r->doors & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
+    roster->farthest = r->told.farthest < KL_MAX_CLIENTS ? r->told.farthest : KL_WATCHER;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *from = &r->member[i];
+        if (!from->here) continue;
+        struct kl_member *to = &roster->member[roster->count++];
+        *to = (struct kl_member){.client = (uint8_t)i, .seats = from->seats, .state = from->state};
+        to->host = i == r->host;
+        memcpy(to->name, from->name, sizeof to->name);
+        if (from->state == KL_MEMBER_PLAYING && kl_room_joining(&r->lock, i)) to->state = KL_MEMBER_JOINING;
+        if (!from->linked) to->state = from->leaving ? KL_MEMBER_GONE : KL_MEMBER_AWAY;
+    }
+    roster->watchers = (uint16_t)r->watch.count;
+    roster->delay_s = r->watch.delay_s;
+    roster->waiting = (uint8_t)kl_lobby_waiting(r, roster->queue);
+    return m;
+}
+
+void kl_lobby_send_roster(struct kl_lobby_room *r) {
+    struct kl_msg m = roster_of(r);
+    uint16_t owed = r->roster_changed ? UINT16_MAX : r->roster_owed;
+    if (r->roster_changed) kl_lobby_watch_roster(r, &m.roster);
+    r->roster_changed = false;
+    r->roster_owed = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!(owed >> i & 1) || !kl_lobby_reaches(&r->member[i])) continue;
+        if (has_much_to_take(r, i, ROSTERS_UNDER_WAY))
+            r->roster_owed |= (uint16_t)(1U << i);
+        else
+            kl_lobby_send(r->lobby, r->member[i].peer, &m);
+    }
+}
+
+void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer) {
+    struct kl_msg m = roster_of(r);
+    kl_lobby_send(r->lobby, peer, &m);
+}
+
+struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    return kl_name_shown(m->name, kl_room_played(&r->lock, m->seats));
+}
+
+void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {
+    size_t n = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && n < cap; i++)
+        if (clients >> i & 1)
+            n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", kl_lobby_name(r, i).text);
+}
+
+#define QUOTED_NAME_MAX (2 * KL_NAME_MAX + 3)
+
+void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
+                         unsigned member, const char *format, ...) {
+    if (!kl_log_wants(level)) return;
+    char room[QUOTED_NAME_MAX], name[QUOTED_NAME_MAX], seats[20], rest[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(rest, sizeof rest, format, args);
+    va_end(args);
+    const struct kl_lobby_member *m = &r->member[member];
+    kl_log(level, event, "room=%s client=%u name=%s seats=%s%s%s", kl_log_quote(room, sizeof room, r->name),
+           member, kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats),
+           rest[0] ? " " : "", rest);
+}
+
+void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
+                       const char *format, ...) {
+    if (!kl_log_wants(level)) return;
+    char room[QUOTED_NAME_MAX], rest[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(rest, sizeof rest, format, args);
+    va_end(args);
+    kl_log(level, event, "room=%s%s%s", kl_log_quote(room, sizeof room, r->name), rest[0] ? " " : "", rest);
+}

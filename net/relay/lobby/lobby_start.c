@@ -1,0 +1,296 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "net/engine/room_return.h"
+#include "net/platform/clock.h"
+#include "net/relay/lobby/lobby_room.h"
+
+void kl_lobby_start_free(struct kl_lobby_room *r) {
+    if (r->start) r->lobby->start_bytes -= r->start_bytes;
+    free(r->start);
+    r->start = NULL;
+    r->start_have = r->start_bytes = 0;
+    memset(r->start_hash, 0, sizeof r->start_hash);
+}
+
+static bool seats_are_filled(const struct kl_lobby_room *r) {
+    return kl_lobby_count(kl_lobby_seats_filled(r)) >= r->params.players;
+}
+
+/* --- how long is waited ----------------------------------------------------------------------------------
+ */
+
+static void begin_waiting(struct kl_lobby_member *m, uint64_t now_us) {
+    m->waited_us = now_us;
+    m->furthest = 0;
+    m->again = false;
+}
+
+/* The member has to load. If it was loading before, the wait goes on. */
+static void wait_anew(struct kl_lobby_member *m, uint64_t now_us) {
+    if (m->state == KL_MEMBER_LOADING)
+        m->again = true;
+    else
+        begin_waiting(m, now_us);
+}
+
+/* The end of the wait after so many transferred bytes. A member that lost its link and begins anew gets one
+ * minute more, once, so that nobody can hold the others up for ever. */
+static uint64_t by_when_us(struct kl_lobby_member *m, uint32_t bytes) {
+    if (bytes > m->furthest) m->furthest = bytes;
+    return m->waited_us + (m->again ? 2 : 1) * KL_GIVE_US + m->furthest * UINT64_C(1000000) / KL_GIVE_BYTES;
+}
+
+/* To fetch, and then to load. */
+static void set_deadline(struct kl_lobby_member *m, uint64_t now_us) {
+    uint64_t by_us = by_when_us(m, m->sent), load_us = now_us + KL_LOAD_US;
+    bool load = m->fetched && !(m->again && by_us < load_us);
+    m->deadline_us = load ? load_us : by_us;
+}
+
+/* --- the host gives --------------------------------------------------------------------------------------
+ */
+
+/* One machine that does not load the host's saves, and no machine begins with them. */
+static bool all_consent(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && !r->member[i].consents) return false;
+    return true;
+}
+
+static void ask_host(struct kl_lobby_room *r) {
+    struct kl_lobby_member *host = &r->member[r->host];
+    struct kl_msg m = {.kind = KL_MSG_SEND, .bare = !all_consent(r)};
+    r->phase = KL_ROOM_ASKED;
+    host->deadline_us = by_when_us(host, 0);
+    kl_lobby_log_member(KL_LOG_INFO, "asked_start_data", r, r->host, "filled=%u saves=%d",
+                        kl_lobby_count(kl_lobby_seats_filled(r)), !m.bare);
+    kl_lobby_send(r->lobby, host->peer, &m);
+}
+
+/* had: it has the start data, for it gave it. */
+static void prepare(struct kl_lobby_room *r, unsigned member, bool had, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    struct kl_msg msg = {.kind = KL_MSG_PREPARE};
+    msg.prepare = (struct kl_prepare){.epoch_s = r->epoch_s, .data_bytes = r->start_bytes};
+    m->state = KL_MEMBER_LOADING;
+    m->checked = false;
+    m->sent = had ? r->start_bytes : 0;
+    m->fetched = m->sent == r->start_bytes;
+    set_deadline(m, now_us);
+    r->roster_changed = true;
+    kl_lobby_send(r->lobby, m->peer, &msg);
+}
+
+static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
+    r->phase = KL_ROOM_LOADING;
+    r->epoch_s = kl_wall_us() / 1000000;
+    kl_lobby_log_room(KL_LOG_INFO, "prepare", r, "data_bytes=%u epoch_s=%llu", r->start_bytes,
+                      (unsigned long long)r->epoch_s);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        begin_waiting(&r->member[i], now_us);
+        if (kl_lobby_reaches(&r->member[i])) prepare(r, i, r->member[i].gave, now_us);
+    }
+}
+
+bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
+    return r->start && r->start_have == r->start_bytes;
+}
+
+/* Takes memory for the start data; NULL, or why there is none to spare. */
+static const char *open_start(struct kl_lobby_room *r, uint32_t total) {
+    if (!kl_lobby_address_has(r->lobby, r->maker, total))
+        return "the rooms of your address have used up their memory for start data on this relay";
+    bool fits = r->lobby->start_bytes + total <= KL_START_BYTES_TOTAL;
+    r->start = fits ? malloc(total ? total : 1) : NULL;
+    if (!r->start) return "this relay has no memory for the start data now";
+    r->start_bytes = total;
+    r->lobby->start_bytes += total;
+    return NULL;
+}
+
+bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    char text[KL_TEXT_MAX];
+    uint32_t most = r->lobby->limits.start_kib * 1024;
+    if (r->phase != KL_ROOM_ASKED || member != r->host || kl_lobby_start_is_kept(r)) return false;
+    if (d->offset != r->start_have) return false;
+    if (d->total > most) {
+        snprintf(text, sizeof text, "the start data (saves) has %u bytes, this relay takes %u", d->total,
+                 most);
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, text, now_us);
+        return true;
+    }
+    const char *why = r->start ? NULL : open_start(r, d->total);
+    if (why) {
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, why, now_us);
+        return true;
+    }
+    if (d->total != r->start_bytes || d->len > d->total - d->offset || (d->len == 0 && d->total > 0))
+        return false;
+    memcpy(r->start + d->offset, d->bytes, d->len);
+    r->start_have += d->len;
+    m->deadline_us = by_when_us(m, r->start_have);
+    if (!kl_lobby_start_is_kept(r)) return true;
+    m->gave = true;
+    m->deadline_us = 0;
+    crypto_generichash(r->start_hash, sizeof r->start_hash, r->start, r->start_bytes, NULL, 0);
+    return true;
+}
+
+/* --- the others fetch and load ---------------------------------------------------------------------------
+ */
+
+static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    while (m->sent < r->start_bytes && kl_lobby_bulk_room(r, m->peer) > 0) {
+        uint32_t left = r->start_bytes - m->sent;
+        struct kl_msg msg = {.kind = KL_MSG_DATA};
+        msg.data.offset = m->sent;
+        msg.data.total = r->start_bytes;
+        msg.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);
+        memcpy(msg.data.bytes, r->start + m->sent, msg.data.len);
+        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
+        m->sent += msg.data.len;
+    }
+    if (m->fetched) return;
+    m->fetched = m->sent == r->start_bytes && net->pending(net->ctx, m->peer) == 0;
+    set_deadline(m, now_us);
+    if (!m->fetched) r->bulk = true;
+}
+
+/* A member that came back without frames has loaded; the game goes on meanwhile. */
+static void goes_on(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    char why[KL_TEXT_MAX];
+    m->deadline_us = 0;
+    if (r->ready_known && kl_facts_differ(&r->ready, f, why, sizeof why) > 0) {
+        kl_lobby_put_out(r, member, KL_REFUSE_IDENTITY, why, now_us);
+        return;
+    }
+    m->checked = true;
+    r->roster_changed = true;
+    kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u frame=%u", f->count, r->lock.next_close);
+    kl_lobby_set_out(r, member, 0, now_us);
+}
+
+bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
+                          uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (m->state == KL_MEMBER_READY || m->state == KL_MEMBER_PLAYING)
+        return true;                                 /* said again after a return */
+    if (m->state != KL_MEMBER_LOADING) return false; /* not all may be sent again: it has loaded before */
+    if (r->phase == KL_ROOM_PLAYING) {
+        goes_on(r, member, f, now_us);
+        return true;
+    }
+    m->state = KL_MEMBER_READY;
+    m->deadline_us = 0;
+    m->ready = *f;
+    r->roster_changed = true;
+    kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u", f->count);
+    return true;
+}
+
+/* Compares the members' facts after loading with the host's, once those are known. */
+static void check_ready(struct kl_lobby_room *r, uint64_t now_us) {
+    const struct kl_lobby_member *host = r->host == KL_NO_HOST ? NULL : &r->member[r->host];
+    if (!r->ready_known && host && host->state == KL_MEMBER_READY) {
+        r->ready = host->ready;
+        r->ready_known = true;
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && r->ready_known; i++) {
+        struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || m->checked || m->state != KL_MEMBER_READY) continue;
+        char why[KL_TEXT_MAX];
+        m->checked = true;
+        if (kl_facts_differ(&r->ready, &m->ready, why, sizeof why) > 0)
+            kl_lobby_put_out(r, i, KL_REFUSE_IDENTITY, why, now_us);
+    }
+}
+
+static bool all_are_ready(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && !r->member[i].checked) return false;
+    return true;
+}
+
+static void start(struct kl_lobby_room *r, uint64_t now_us) {
+    if (kl_room_start(&r->lock, now_us) != KL_OK) return;
+    r->phase = KL_ROOM_PLAYING; /* the start data is kept for members that come back without it */
+    kl_lobby_past_begin(r, now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!r->member[i].here) continue;
+        r->member[i].state = KL_MEMBER_PLAYING;
+        if (!r->member[i].linked) kl_room_cut(&r->lock, i, now_us);
+    }
+    r->roster_changed = true;
+    kl_lobby_notice(r, "the game begins");
+    kl_lobby_play_begin(r, now_us);
+}
+
+static bool host_is_here(const struct kl_lobby_room *r) {
+    return r->host != KL_NO_HOST && kl_lobby_reaches(&r->member[r->host]);
+}
+
+void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
+    if (r->phase == KL_ROOM_GATHERING && host_is_here(r) && seats_are_filled(r)) {
+        begin_waiting(&r->member[r->host], now_us);
+        ask_host(r);
+    }
+    if (r->phase == KL_ROOM_ASKED && kl_lobby_start_is_kept(r) && seats_are_filled(r))
+        begin_loading(r, now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i]) && r->member[i].state == KL_MEMBER_LOADING)
+            send_pieces(r, &r->member[i], now_us);
+    if (r->phase != KL_ROOM_LOADING) return;
+    check_ready(r, now_us);
+    if (seats_are_filled(r) && all_are_ready(r)) start(r, now_us);
+}
+
+/* --- comings and goings in between -----------------------------------------------------------------------
+ */
+
+void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    begin_waiting(&r->member[member], now_us);
+    if (r->phase == KL_ROOM_LOADING) prepare(r, member, false, now_us);
+}
+
+void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (member == r->host && kl_lobby_start_under_way(r)) {
+        kl_lobby_start_free(r); /* the part that had arrived is lost */
+        m->again = true;
+        ask_host(r);
+    }
+    bool loaded = m->state == KL_MEMBER_READY && !fresh;
+    if (r->phase != KL_ROOM_LOADING || loaded) return;
+    wait_anew(m, now_us);
+    prepare(r, member, m->gave && !fresh, now_us);
+}
+
+bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    const struct kl_way_trip t = {.no_states = m->way.no_states};
+    if (kl_lobby_way_to_present(r, &t) == KL_WAY_NONE) return false;
+    m->heal.has_loaded = false; /* its core begins anew */
+    kl_lobby_snapshot_again(r, member, now_us);
+    wait_anew(m, now_us);
+    kl_lobby_way_ahead(r, member, now_us);
+    prepare(r, member, false, now_us);
+    return true;
+}
+
+bool kl_lobby_start_under_way(const struct kl_lobby_room *r) {
+    return r->phase == KL_ROOM_ASKED && !kl_lobby_start_is_kept(r);
+}
+
+/* A host that goes before it has given everything: the next one is asked from the beginning. */
+void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host) {
+    if (!was_host || !kl_lobby_start_under_way(r)) return;
+    kl_lobby_start_free(r);
+    r->phase = KL_ROOM_GATHERING;
+}

@@ -1,0 +1,347 @@
+/* lobby_turn.c - rematches, seats that change hands, and the queue of clients and watchers that wait for a
+ * seat. net/PROTOCOL.md §7, The queue for seats.
+ *
+ * A place in the queue is a number in the member or watcher itself, so one that goes leaves no trace. */
+#include <stdio.h>
+#include <string.h>
+
+#include "net/engine/command.h"
+#include "net/relay/lobby/lobby_room.h"
+
+#define AGREE_US     (10 * UINT64_C(1000000)) /* for the others to agree to a rematch */
+#define TOLD_PER_MIN 30
+#define TAKE_US      (15 * UINT64_C(1000000)) /* to take a seat that is offered */
+
+/* --- rematches --------------------------------------------------------------------------------------------
+ */
+
+/* Nobody may begin the game again under the others all the time: more than half of the players that are here
+ * must want it. One that is away is not asked; one that has just been seated is. */
+int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    unsigned players = 0, agreed = 0;
+    bool first = now_us >= m->again_us;
+    if (!m->seats) {
+        kl_lobby_tell(r, member, "only players can ask for a rematch");
+        return KL_E_STATE;
+    }
+    m->again_us = now_us + AGREE_US;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *p = &r->member[i];
+        bool agrees = p->here && p->seats && now_us < p->again_us;
+        agreed += agrees;
+        players += agrees || (kl_lobby_reaches(p) && p->seats && !r->lock.client[i].away);
+    }
+    if (2 * agreed > players) {
+        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+            r->member[i].again_us = 0;
+        return kl_room_command(&r->lock, member, KL_COMMAND_RESET, NULL, 0);
+    }
+    if (!first) return KL_OK;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (i != member && r->member[i].seats && now_us >= r->member[i].again_us)
+            kl_lobby_ask(r, i, KL_NOTICE_AGAIN, "%s wants a rematch: agree within 10 s",
+                         kl_lobby_name(r, member).text);
+    kl_lobby_tell(r, member, "you asked for a rematch: %u of %u players agree", agreed, players);
+    return KL_OK;
+}
+
+/* --- the queue --------------------------------------------------------------------------------------------
+ */
+
+/* A client without seats, or a watcher, with a place in the queue or about to get one. turn: NULL for none.
+ */
+struct waiter {
+    struct kl_lobby_turn *turn;
+    const char *name;
+    unsigned member;                  /* KL_MAX_CLIENTS: it is a watcher */
+    struct kl_lobby_watcher *watcher; /* or NULL */
+};
+
+static struct waiter a_member(struct kl_lobby_room *r, unsigned i) {
+    return (struct waiter){&r->member[i].turn, r->member[i].name, i, NULL};
+}
+static struct waiter a_watcher(struct kl_lobby_watcher *w) {
+    return (struct waiter){&w->turn, w->name, KL_MAX_CLIENTS, w};
+}
+
+static bool is_earlier(const struct kl_lobby_turn *t, uint32_t than, const struct waiter *w) {
+    return t->number > than && (!w->turn || t->number < w->turn->number);
+}
+
+/* The first in the queue behind this number. */
+static struct waiter behind(struct kl_lobby_room *r, uint32_t number) {
+    struct waiter w = {NULL, NULL, KL_MAX_CLIENTS, NULL};
+    if (r->watch.turns == 0) return w; /* nobody has ever waited here */
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && !r->member[i].leaving && is_earlier(&r->member[i].turn, number, &w))
+            w = a_member(r, i);
+    for (unsigned i = 0; i < r->watch.count; i++)
+        if (is_earlier(&r->watch.at[i]->turn, number, &w)) w = a_watcher(r->watch.at[i]);
+    return w;
+}
+
+#define EACH_WAITER(w, r)                                                                                    \
+    struct waiter w = behind(r, 0);                                                                          \
+    (w).turn;                                                                                                \
+    w = behind(r, (w).turn->number)
+
+unsigned kl_lobby_waiting(const struct kl_lobby_room *room, struct kl_waiter *out) {
+    struct kl_lobby_room *r = (struct kl_lobby_room *)room; /* nothing changes in it */
+    unsigned n = 0;
+    for (EACH_WAITER(w, r)) {
+        if (n == KL_QUEUE_MAX) break;
+        if (out) {
+            out[n] = (struct kl_waiter){.client = w.watcher ? KL_WATCHER : (uint8_t)w.member,
+                                        .turn = w.turn->until_us > 0};
+            memcpy(out[n].name, w.name, sizeof out[n].name);
+        }
+        n++;
+    }
+    return n;
+}
+
+uint8_t kl_lobby_open_seats(const struct kl_lobby_room *r, unsigned wanted) {
+    return kl_lobby_waiting(r, NULL) ? 0 : kl_lobby_free_seats(r, wanted);
+}
+
+static void tell(struct kl_lobby_room *r, const struct waiter *w, uint8_t code, const char *text) {
+    if (w->watcher)
+        kl_lobby_watch_ask(r, w->watcher, code, "%s", text);
+    else
+        kl_lobby_ask(r, w->member, code, "%s", text);
+}
+
+static unsigned seats_taken(const struct kl_lobby_room *r) {
+    return kl_lobby_count(kl_lobby_seats_filled(r));
+}
+
+/* A watcher that plays becomes a client: as many watchers may wait as clients can still come. */
+static bool has_place(struct kl_lobby_room *r, const struct waiter *more) {
+    unsigned clients = 0, watchers = more->watcher != NULL;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        clients += r->member[i].here;
+    for (EACH_WAITER(w, r))
+        watchers += w.watcher != NULL;
+    return kl_lobby_waiting(r, NULL) < KL_QUEUE_MAX &&
+           (!more->watcher || clients + watchers <= KL_MAX_CLIENTS);
+}
+
+static void enqueue(struct kl_lobby_room *r, struct kl_lobby_turn *t) {
+    *t = (struct kl_lobby_turn){.number = ++r->watch.turns};
+    r->roster_changed = r->busy = true;
+}
+
+static void tell_players(struct kl_lobby_room *r, const char *waits, uint64_t now_us) {
+    if (!kl_bucket_take(&r->news, TOLD_PER_MIN, now_us)) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && r->member[i].seats)
+            kl_lobby_ask(r, i, KL_NOTICE_SEAT, "%s waits for a seat: you may hand on yours", waits);
+}
+
+static void wait_for_seat(struct kl_lobby_room *r, const struct waiter *more, uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    unsigned place = 1;
+    if (!more->turn->number && !has_place(r, more)) {
+        snprintf(text, sizeof text, "%u of %u seats taken, and the queue is full: you watch", seats_taken(r),
+                 r->params.players);
+        tell(r, more, 0, text);
+        return;
+    }
+    if (!more->turn->number) {
+        enqueue(r, more->turn);
+        tell_players(r, more->name, now_us);
+    }
+    for (EACH_WAITER(w, r))
+        place += w.turn->number < more->turn->number;
+    snprintf(text, sizeof text, "%u of %u seats taken: you watch, number %u in the queue", seats_taken(r),
+             r->params.players, place);
+    tell(r, more, 0, text);
+}
+
+static void leave_queue(struct kl_lobby_room *r, const struct waiter *w) {
+    if (!w->turn->number) {
+        tell(r, w, 0, "you watch, and wait for no seat");
+        return;
+    }
+    *w->turn = (struct kl_lobby_turn){0};
+    r->roster_changed = r->busy = true;
+    tell(r, w, 0, "you left the queue: you watch");
+}
+
+/* --- seats change hands -----------------------------------------------------------------------------------
+ */
+
+/* The first player that has handed on a seat; KL_MAX_CLIENTS: none. */
+static unsigned first_giver(const struct kl_lobby_room *r) {
+    unsigned first = KL_MAX_CLIENTS;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        bool gives = m->here && !m->leaving && m->seats && m->hands_on;
+        if (gives && (first == KL_MAX_CLIENTS || m->hands_on < r->member[first].hands_on)) first = i;
+    }
+    return first;
+}
+
+/* Caught up with the game, and nothing on its way. */
+static bool can_play(const struct kl_lobby_room *r, const struct waiter *w) {
+    if (w->watcher)
+        return w->watcher->state == KL_MEMBER_PLAYING && !w->watcher->way.step &&
+               kl_lobby_member_free(r) < KL_MAX_CLIENTS;
+    const struct kl_lobby_member *m = &r->member[w->member];
+    return kl_lobby_reaches(m) && m->state == KL_MEMBER_PLAYING && !m->way.step;
+}
+
+static void sit(struct kl_lobby_room *r, const struct waiter *w, uint8_t seats, uint64_t now_us) {
+    kl_lobby_news(r, now_us, "%s takes a seat", w->name);
+    *w->turn = (struct kl_lobby_turn){0};
+    if (w->watcher)
+        kl_lobby_watch_seated(r, w->watcher, seats, now_us);
+    else
+        (void)kl_lobby_reseat(r, w->member, seats, "takes a seat", now_us);
+}
+
+/* The seat of the player who hands it on, who goes to the queue's end. */
+static uint8_t taken_over(struct kl_lobby_room *r, uint64_t now_us) {
+    unsigned giver = first_giver(r);
+    if (giver == KL_MAX_CLIENTS) return 0;
+    struct kl_lobby_member *m = &r->member[giver];
+    uint8_t seats = m->seats;
+    m->hands_on = 0;
+    if (kl_lobby_reseat(r, giver, 0, "hands on the seat", now_us) != KL_OK) return 0;
+    enqueue(r, &m->turn);
+    return seats & (uint8_t)-seats; /* a second one is offered to the next */
+}
+
+/* A seat goes to the client that it was offered to, or that asks for a free one while nobody waits before it.
+ */
+static void wants_seat(struct kl_lobby_room *r, const struct waiter *w, unsigned wanted, uint64_t now_us) {
+    uint8_t seats = 0;
+    bool offered = w->turn->until_us > 0;
+    const struct kl_lobby_turn *first = behind(r, 0).turn;
+    if (can_play(r, w) && (offered || !first || first == w->turn)) {
+        seats = kl_lobby_free_seats(r, wanted);
+        if (!seats) seats = kl_lobby_free_seats(r, 1);
+        if (!seats && offered) seats = taken_over(r, now_us);
+    }
+    if (seats)
+        sit(r, w, seats, now_us);
+    else
+        wait_for_seat(r, w, now_us);
+    kl_lobby_turn_run(r, now_us);
+}
+
+/* The last player stays: a game that nobody plays is over. */
+static int step_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    const struct kl_lobby_member *m = &r->member[member];
+    if (!(kl_lobby_seats_filled(r) & ~m->seats)) {
+        kl_lobby_tell(r, member, "you are the only player: the game would end");
+        return KL_E_STATE;
+    }
+    kl_lobby_news(r, now_us, "%s steps back and watches", kl_lobby_name(r, member).text);
+    int result = kl_lobby_reseat(r, member, 0, "steps back", now_us);
+    kl_lobby_turn_run(r, now_us);
+    return result;
+}
+
+static int hand_on(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (!m->seats || m->hands_on) return KL_E_STATE;
+    if (!kl_lobby_waiting(r, NULL)) {
+        kl_lobby_tell(r, member, "nobody waits for a seat");
+        return KL_E_STATE;
+    }
+    m->hands_on = ++r->watch.turns;
+    kl_lobby_turn_run(r, now_us);
+    if (m->hands_on) kl_lobby_tell(r, member, "you hand on your seat: play on until it is taken");
+    return KL_OK;
+}
+
+int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us) {
+    const struct kl_lobby_member *m = &r->member[member];
+    struct waiter w = a_member(r, member);
+    if (r->phase != KL_ROOM_PLAYING || m->state != KL_MEMBER_PLAYING) return KL_E_STATE;
+    if (wanted == KL_SEAT_NEXT) return hand_on(r, member, now_us);
+    if (wanted == 0 && m->seats) return step_back(r, member, now_us);
+    if (wanted == 0)
+        leave_queue(r, &w);
+    else if (!m->seats)
+        wants_seat(r, &w, wanted, now_us);
+    return KL_OK;
+}
+
+void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *watcher, unsigned wanted,
+                           uint64_t now_us) {
+    struct waiter w = a_watcher(watcher);
+    if (r->phase != KL_ROOM_PLAYING)
+        tell(r, &w, 0, "the game has not begun: wait for a seat when it has");
+    else if (wanted == KL_SEAT_NEXT)
+        tell(r, &w, 0, "you watch: you have no seat to hand on");
+    else if (wanted == 0)
+        leave_queue(r, &w);
+    else
+        wants_seat(r, &w, wanted, now_us);
+}
+
+void kl_lobby_late_waits(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct waiter w = a_member(r, member);
+    wait_for_seat(r, &w, now_us);
+}
+
+/* --- offers -----------------------------------------------------------------------------------------------
+ */
+
+static unsigned seats_on_offer(const struct kl_lobby_room *r) {
+    unsigned taken = seats_taken(r), n = r->params.players > taken ? r->params.players - taken : 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (m->here && !m->leaving && m->hands_on) n += kl_lobby_count(m->seats);
+    }
+    return n;
+}
+
+static void log_turn(const struct kl_lobby_room *r, const char *event, const struct waiter *w) {
+    char name[2 * KL_NAME_MAX + 3];
+    kl_lobby_log_room(KL_LOG_INFO, event, r, "frame=%u name=%s", r->lock.next_close,
+                      kl_log_quote(name, sizeof name, w->name));
+}
+
+static void offer(struct kl_lobby_room *r, const struct waiter *w, uint64_t now_us) {
+    w->turn->until_us = now_us + TAKE_US;
+    r->roster_changed = true;
+    tell(r, w, KL_NOTICE_SEAT, "your turn: take the seat within 15 s");
+    log_turn(r, "seat_offered", w);
+}
+
+/* The turn is lost, and with it the place in the queue: somebody who is not there would hold it up again. */
+static void pass_over(struct kl_lobby_room *r, const struct waiter *w) {
+    *w->turn = (struct kl_lobby_turn){0};
+    r->roster_changed = true;
+    tell(r, w, 0, "you did not take the seat in time: you watch");
+    log_turn(r, "seat_not_taken", w);
+}
+
+static void keep_seats(struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!r->member[i].here || !r->member[i].hands_on) continue;
+        r->member[i].hands_on = 0;
+        kl_lobby_tell(r, i, "nobody takes your seat: you play on");
+    }
+}
+
+void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us) {
+    if (r->watch.turns == 0 || r->phase != KL_ROOM_PLAYING) return;
+    unsigned seats = seats_on_offer(r), open = 0;
+    uint32_t last = 0;
+    for (struct waiter w = behind(r, 0); w.turn; w = behind(r, last)) {
+        last = w.turn->number;
+        if (w.turn->until_us && now_us >= w.turn->until_us)
+            pass_over(r, &w);
+        else if (w.turn->until_us && open == seats)
+            w.turn->until_us = 0; /* the seat is gone: it is the first the next time */
+        else if (!w.turn->until_us && open < seats && can_play(r, &w))
+            offer(r, &w, now_us);
+        open += w.turn->until_us > 0;
+    }
+    if (open == 0) keep_seats(r);
+}

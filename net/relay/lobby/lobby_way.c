@@ -1,0 +1,228 @@
+/* How a member comes to the present of a game under way: by joining late, or by coming back. net/PROTOCOL.md
+ * §7. way.h decides; the facts and the deeds are here. */
+#include <stdio.h>
+
+#include "net/engine/room_return.h"
+#include "net/relay/lobby/lobby_room.h"
+
+#define FAILURES                                                                                             \
+    2 /* to get a snapshot, in a row, or of newcomers with one: the room counts as without states */
+#define LEAST_RUN 300 /* frames: fewer tell no speed */
+
+bool kl_lobby_way_has_states(const struct kl_lobby_room *r) {
+    return !r->shot.unfit && r->shot.in_a_row < FAILURES && r->shot.begins_apart < FAILURES;
+}
+
+/* The snapshot that comes up just now, if it can be sent on at once. */
+static struct kl_lobby_packed *coming(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
+    struct kl_lobby_packed *k = r->shot.phase == KL_SHOT_GIVING ? r->shot.coming : NULL;
+    return k && k->keyframe > t->have && kl_lobby_past_reaches(r, k->keyframe) ? k : NULL;
+}
+
+static struct kl_way_facts facts_of(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
+    const struct kl_lobby_packed *kept = kl_lobby_snapshot_reaches(r) ? r->shot.kept : NULL;
+    return (struct kl_way_facts){
+        .end = r->lock.next_close,
+        .have = t->have,
+        .limit = kl_way_limit(t->fps, r->params.fps_uhz, r->lobby->limits.catch_up_s),
+        .made = t->made,
+        .start = kl_lobby_start_is_kept(r),
+        .history = kl_lobby_past_reaches(r, t->have),
+        .snapshot = kept && kept->keyframe > t->have && !t->no_states && r->shot.begins_apart < FAILURES,
+        .keyframe = kept ? kept->keyframe : 0,
+        .coming = coming(r, t),
+        .another = !t->no_states && !r->past.broken && kl_lobby_way_has_states(r),
+        .another_end = r->lock.next_close,
+    };
+}
+
+enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
+    struct kl_way_facts f = facts_of(r, t);
+    return kl_way_choose(&f);
+}
+
+/* --- on the way -------------------------------------------------------------------------------------------
+ */
+
+static void by_history(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (kl_room_return(&r->lock, member, m->way.have, now_us) != KL_OK) return; /* it was asked before */
+    m->state = KL_MEMBER_PLAYING;
+    kl_lobby_log_member(KL_LOG_INFO, "way", r, member, "by=history frame=%u frames_to_run=%u", m->way.have,
+                        r->lock.next_close - m->way.have);
+}
+
+/* OFFER goes before the first HISTORY: both are bulk. */
+static void by_snapshot(struct kl_lobby_room *r, unsigned member, struct kl_lobby_packed *k,
+                        uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    if (kl_room_return(&r->lock, member, k->keyframe, now_us) != KL_OK) return;
+    (void)kl_lobby_fetch_begin(r, &m->fetch, k, m->peer, true);
+    kl_lobby_past_returned(r, member, k->interval);
+    m->state = KL_MEMBER_PLAYING;
+    kl_way_load(&m->way, k->keyframe, k->len, now_us);
+    kl_lobby_log_member(KL_LOG_INFO, "way", r, member,
+                        "by=snapshot frame=%u bytes=%u packed=%u frames_to_run=%u", k->keyframe, k->bytes,
+                        k->len, r->lock.next_close - k->keyframe);
+}
+
+/* A client that was offered a snapshot before has nothing that history could go on from. */
+static void go(struct kl_lobby_room *r, unsigned member, enum kl_way way, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    bool snapshot = way == KL_WAY_SNAPSHOT || way == KL_WAY_COMING;
+    char text[KL_TEXT_MAX];
+    if (snapshot && kl_lobby_bulk_room(r, m->peer) == 0) {
+        r->bulk = true;
+        return;
+    }
+    kl_way_go(&m->way);
+    m->ran_us = 0;
+    r->roster_changed = true;
+    if (way == KL_WAY_HISTORY && m->way.offered) {
+        if (kl_lobby_start_again(r, member, now_us)) return;
+        way = KL_WAY_NONE;
+    }
+    if (snapshot) by_snapshot(r, member, way == KL_WAY_COMING ? coming(r, &m->way) : r->shot.kept, now_us);
+    if (way == KL_WAY_HISTORY) by_history(r, member, now_us);
+    if (way != KL_WAY_NONE) return;
+    kl_lobby_way_closed(r, m->consents, text, sizeof text);
+    kl_lobby_put_out(r, member, KL_REFUSE_STARTED, text, now_us);
+}
+
+/* A player who has the game's state, or may come back with it. */
+static bool somebody_can_give(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && r->member[i].seats && r->member[i].state == KL_MEMBER_PLAYING) return true;
+    return false;
+}
+
+/* A snapshot is made at a keyframe, and a strict room that waits for this client comes to none: it goes on
+ * without it, as without a newcomer. */
+static void go_on_without(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    bool strict = r->lock.params.policy == KL_POLICY_STRICT;
+    if (!strict || !r->member[member].seats || kl_room_joining(&r->lock, member)) return;
+    (void)kl_room_reseat(&r->lock, member, r->member[member].seats, now_us);
+}
+
+static void look_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_way_trip *t = &r->member[member].way;
+    struct kl_way_facts f = facts_of(r, t);
+    f.stuck = kl_way_is_stuck(t, r->shot.phase > KL_SHOT_ORDERED, now_us);
+    enum kl_way way = kl_way_choose(&f);
+    if (way == KL_WAY_ORDER && f.stuck && !somebody_can_give(r)) way = KL_WAY_NONE;
+    if (way == KL_WAY_ORDER && f.stuck) go_on_without(r, member, now_us);
+    if (way == KL_WAY_ORDER)
+        (void)kl_lobby_snapshot_order(r, 0, now_us);
+    else
+        go(r, member, way, now_us);
+}
+
+static void set_out(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    kl_room_cut(&r->lock, member, now_us); /* it gets nothing before its way is known */
+    kl_lobby_fetch_end(r, &m->fetch);
+    m->state = KL_MEMBER_READY;
+    kl_way_set_out(&m->way, now_us);
+    look_again(r, member, now_us);
+}
+
+void kl_lobby_set_out(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us) {
+    struct kl_way_trip *t = &r->member[member].way;
+    t->have = have;
+    t->offered = false;
+    if (have > 0) t->made = r->lock.next_close;
+    set_out(r, member, now_us);
+}
+
+void kl_lobby_way_ahead(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_way_trip *t = &r->member[member].way;
+    *t = (struct kl_way_trip){.fps = t->fps, .no_states = t->no_states, .made = r->lock.next_close};
+    if (kl_lobby_way_to_present(r, t) == KL_WAY_ORDER) (void)kl_lobby_snapshot_order(r, 0, now_us);
+}
+
+void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+                         uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    enum kl_way_loaded loaded = kl_way_loaded(&m->way, h);
+    if (loaded == KL_WAY_LOADED_NOTHING) return;
+    m->late.looked_us = 0;
+    if (loaded == KL_WAY_LOADED) return;
+    kl_room_cut(&r->lock, member, now_us);
+    if (!kl_lobby_start_again(r, member, now_us))
+        kl_lobby_put_out(r, member, KL_REFUSE_STARTED,
+                         "the room's state could not be loaded on this machine, and this relay does not keep "
+                         "the game's beginning any more",
+                         now_us);
+}
+
+bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    bool beginning = kl_lobby_start_is_kept(r) && kl_lobby_past_reaches(r, 0);
+    if (m->way.begins == 0 || m->way.no_states || !beginning) return false;
+    r->shot.begins_apart++;
+    m->way.no_states = true;
+    kl_lobby_log_member(KL_LOG_INFO, "way_apart", r, member, "snapshot=%u", m->way.begins);
+    kl_lobby_notice(r,
+                    "%s is still out of sync, since this core's states are incomplete: %s "
+                    "replays the game",
+                    kl_lobby_name(r, member).text, kl_lobby_name(r, member).text);
+    kl_room_cut(&r->lock, member, now_us);
+    return kl_lobby_start_again(r, member, now_us);
+}
+
+bool kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    const struct kl_way_trip t = {.no_states = true};
+    if (kl_lobby_way_to_present(r, &t) != KL_WAY_HISTORY) return false;
+    m->way.no_states = true;
+    kl_room_cut(&r->lock, member, now_us);
+    return kl_lobby_start_again(r, member, now_us);
+}
+
+/* How fast the member replays, for the next time. */
+static void measure(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    uint32_t ran = r->lock.next_close - kl_lobby_behind(r, member);
+    uint32_t from = m->way.begins > m->way.have ? m->way.begins : m->way.have;
+    if (m->ran_us == 0 && ran > from) {
+        m->ran_us = now_us;
+        m->ran_from = ran;
+    }
+    if (m->ran_us && ran >= m->ran_from + LEAST_RUN && now_us > m->ran_us &&
+        kl_room_fetching(&r->lock, member))
+        m->way.fps = (ran - m->ran_from) * 1e6 / (double)(now_us - m->ran_us);
+}
+
+void kl_lobby_way_run(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lobby_member *m = &r->member[i];
+        if (!kl_lobby_reaches(m)) continue;
+        if (m->way.step == KL_WAY_WAITS) look_again(r, i, now_us);
+        if (!kl_lobby_reaches(m) || m->state != KL_MEMBER_PLAYING) continue;
+        bool loads = m->way.step == KL_WAY_LOADS;
+        if (loads && m->fetch.shot && m->fetch.shot->failed)
+            set_out(r, i, now_us); /* nobody gave it: another is to be made */
+        else if (kl_way_is_late(&m->way, now_us))
+            kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "the room's state did not reach you in time", now_us);
+        else if (!loads)
+            measure(r, i, now_us);
+    }
+}
+
+void kl_lobby_way_left(struct kl_lobby_room *r, unsigned member) {
+    kl_way_go(&r->member[member].way);
+}
+
+/* --- when there is none -----------------------------------------------------------------------------------
+ */
+
+bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap) {
+    const struct kl_way_trip t = {.no_states = !consents};
+    const char *states = !consents       ? "you load no state of other players (trust = on, if you know them)"
+                         : r->shot.unfit ? "its core gives no state to begin from"
+                                         : "its machines have no state in common to begin from";
+    snprintf(why, cap,
+             "room %s has played for too long: this relay does not keep its beginning any more, and %s",
+             r->name, kl_lobby_start_is_kept(r) ? states : "not its saves either");
+    return kl_lobby_way_to_present(r, &t) == KL_WAY_NONE;
+}

@@ -1,0 +1,114 @@
+#include "net/relay/log/relay_log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "net/engine/plain.h"
+#include "net/platform/clock.h"
+#include "net/relay/log/lobby_limit.h"
+#include "net/relay/log/log_limit.h"
+
+#define HASH_SHOWN 8 /* bytes of it: two of a million addresses are equal once in 40 million runs */
+
+static enum kl_log_level wanted = KL_LOG_INFO;
+static FILE *stream; /* NULL: standard error */
+static struct kl_log_limit limit;
+static bool hashes;
+static uint8_t hash_key[crypto_shorthash_siphashx24_KEYBYTES];
+static const char *const names[] = {"error", "info", "debug"};
+
+void kl_log_set_level(enum kl_log_level level) {
+    wanted = level;
+}
+void kl_log_to(FILE *to) {
+    stream = to;
+}
+bool kl_log_wants(enum kl_log_level level) {
+    return level <= wanted;
+}
+
+bool kl_log_level_parse(const char *name, enum kl_log_level *out) {
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        *out = (enum kl_log_level)i;
+        return true;
+    }
+    return false;
+}
+
+void kl_log_hash_addresses(void) {
+    randombytes_buf(hash_key, sizeof hash_key);
+    hashes = true;
+}
+
+const char *kl_log_address(const char *address) {
+    static char out[2 * HASH_SHOWN + 1];
+    char host[KL_ADDRESS_MAX];
+    uint8_t hash[crypto_shorthash_siphashx24_BYTES];
+    if (!hashes) return address;
+    kl_address_host(host, address);
+    crypto_shorthash_siphashx24(hash, (const uint8_t *)host, strlen(host), hash_key);
+    return sodium_bin2hex(out, sizeof out, hash, HASH_SHOWN);
+}
+
+static void put(enum kl_log_level level, const char *event, const char *rest) {
+    char when[KL_WALL_TEXT];
+    fprintf(stream ? stream : stderr, "%s %s event=%s%s%s\n", kl_wall_text(when, kl_wall_us()), names[level],
+            event, rest[0] ? " " : "", rest);
+}
+
+static void put_left_out(const char *key, uint64_t lines) {
+    char rest[KL_LOG_KEY + 64];
+    snprintf(rest, sizeof rest, "lines=%llu of=%s", (unsigned long long)lines, key);
+    put(KL_LOG_INFO, "left_out", rest);
+}
+
+void kl_log(enum kl_log_level level, const char *event, const char *format, ...) {
+    if (!kl_log_wants(level)) return;
+    char line[1024], key[KL_LOG_KEY];
+    uint64_t missing = 0;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    kl_log_key(key, event, line);
+    if (level != KL_LOG_ERROR && !kl_log_take(&limit, key, kl_now_us(), &missing)) return;
+    if (missing) put_left_out(key, missing);
+    put(level, event, line);
+}
+
+void kl_log_set_lines(unsigned per_min) {
+    limit.per_min = per_min;
+}
+
+void kl_log_left_out(bool all) {
+    uint64_t missing;
+    const struct kl_log_cell *c;
+    while ((c = kl_log_untold(&limit, kl_now_us(), all, &missing)))
+        put_left_out(c->key, missing);
+}
+
+const char *kl_log_quote(char *out, size_t cap, const char *s) {
+    size_t n = 0;
+    out[n++] = '"';
+    while (*s && n + 3 < cap) {
+        size_t unfit = kl_plain_unfit(s);
+        if (*s == '"' || *s == '\\') out[n++] = '\\';
+        out[n++] = unfit ? '?' : *s;
+        s += unfit ? unfit : 1;
+    }
+    out[n++] = '"';
+    out[n] = 0;
+    return out;
+}
+
+const char *kl_log_seats(char out[20], uint8_t seats) {
+    size_t n = 0;
+    for (unsigned s = 0; s < 8; s++)
+        if (seats >> s & 1) n += (size_t)snprintf(out + n, 20 - n, "%s%u", n ? "," : "", s);
+    if (n == 0) snprintf(out, 20, "none");
+    return out;
+}

@@ -1,0 +1,296 @@
+#include "net/relay/loop/server.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/engine/msg.h"
+#include "net/platform/clock.h"
+#include "net/platform/wait.h"
+#include "net/session/seal.h"
+#include "net/transport/hub.h"
+#include "net/transport/link.h"
+#include "net/relay/program/console.h"
+#include "net/relay/loop/invitation.h"
+#include "net/relay/lobby/lobby.h"
+#include "net/relay/log/outlet.h"
+
+/* Connections beyond the seats of all rooms: for spectators without seats, for clients that are told that the
+ * relay is full, and for watchers, which have a quarter of all (lobby.h). */
+#define PEERS_SPARE    128
+#define PEERS_WATCHERS 4 /* rooms full of them */
+
+#define LAST_ANSWERS_MS  500
+#define LEFT_OUT_US      1000000 /* between reports of log lines left out */
+#define FAREWELL_US      1000000 /* for clients to acknowledge the relay's end */
+#define FAREWELL_LOOK_US 10000
+
+enum { FD_HUB, FD_QUIT, FD_CONSOLE, FDS };
+
+struct server {
+    struct kl_hub *hub;
+    struct kl_lobby *lobby;
+    struct kl_journal *journal; /* NULL: none is kept */
+    char fingerprint[KL_FINGERPRINT_CHARS + 1];
+    struct kl_console console;
+    FILE *answers;        /* to the console */
+    uint32_t readable;    /* of FDS, a bit each */
+    bool quit;            /* by the operator */
+    uint64_t left_out_us; /* next report of log lines left out */
+};
+
+/* --- from the network to the rooms ------------------------------------------------------------------------
+ */
+
+static void on_opened(void *ctx, unsigned peer, const char *address) {
+    kl_lobby_opened(((struct server *)ctx)->lobby, peer, address, kl_now_us());
+}
+static void on_lost(void *ctx, unsigned peer) {
+    kl_lobby_lost(((struct server *)ctx)->lobby, peer, kl_now_us());
+}
+static void on_moved(void *ctx, unsigned peer, const char *address) {
+    kl_log(KL_LOG_INFO, "moved", "session=%08x address=%s", kl_hub_session(((struct server *)ctx)->hub, peer),
+           kl_log_address(address));
+    kl_lobby_moved(((struct server *)ctx)->lobby, peer, address);
+}
+static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    kl_lobby_message(((struct server *)ctx)->lobby, peer, bytes, len, kl_now_us());
+}
+static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, kl_now_us());
+}
+
+static void on_flooded(void *ctx, unsigned peer, const char *why) {
+    kl_lobby_put_out_peer(((struct server *)ctx)->lobby, peer, why, kl_now_us());
+}
+
+static unsigned on_rooms(void *ctx) {
+    return kl_lobby_rooms(((struct server *)ctx)->lobby);
+}
+
+static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
+    struct kl_lobby_listing r;
+    if (kl_lobby_list(((struct server *)ctx)->lobby, from, &r, 1) == 0) return false;
+    *out = (struct kl_room_line){.players = r.players,
+                                 .filled = r.filled,
+                                 .open = r.open,
+                                 .watchers = r.watchers,
+                                 .waiting = r.waiting,
+                                 .lead_max = r.lead_max,
+                                 .playing = r.playing,
+                                 .password = r.doors & KL_DOOR_PASSWORD,
+                                 .locked = r.doors & KL_DOOR_LOCKED,
+                                 .quick = r.doors & KL_DOOR_QUICK,
+                                 .rtt_ms = r.rtt_ms};
+    snprintf(out->name, sizeof out->name, "%s", r.name);
+    snprintf(out->content, sizeof out->content, "%.*s", (int)sizeof out->content - 1, r.content);
+    snprintf(out->core, sizeof out->core, "%.*s", (int)sizeof out->core - 1, r.core);
+    memcpy(out->identity, r.identity, sizeof out->identity);
+    return true;
+}
+
+/* --- from the rooms to the network ------------------------------------------------------------------------
+ */
+
+static int net_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    return kl_hub_send(((struct server *)ctx)->hub, peer, bytes, len);
+}
+static int net_send_bulk(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
+    return kl_hub_send_bulk(((struct server *)ctx)->hub, peer, bytes, len);
+}
+static size_t net_bulk_room(void *ctx, unsigned peer) {
+    return kl_hub_bulk_room(((struct server *)ctx)->hub, peer);
+}
+static const uint8_t *net_binding(void *ctx, unsigned peer) {
+    return kl_hub_binding(((struct server *)ctx)->hub, peer);
+}
+static unsigned net_pending(void *ctx, unsigned peer) {
+    return kl_hub_pending(((struct server *)ctx)->hub, peer);
+}
+static void net_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    kl_hub_send_datagram(((struct server *)ctx)->hub, peer, body, len);
+}
+static struct kl_traffic net_traffic(void *ctx, unsigned peer) {
+    return kl_hub_traffic(((struct server *)ctx)->hub, peer);
+}
+static void net_hang_up(void *ctx, unsigned peer) {
+    kl_hub_disconnect(((struct server *)ctx)->hub, peer);
+}
+static uint32_t net_session(void *ctx, unsigned peer) {
+    return kl_hub_session(((struct server *)ctx)->hub, peer);
+}
+
+/* --- the loop ---------------------------------------------------------------------------------------------
+ */
+
+static int open_key(struct server *s, const struct kl_relay_options *o, struct kl_keypair *key, char *err,
+                    size_t err_len) {
+    char dir[512];
+    if (o->state[0])
+        snprintf(dir, sizeof dir, "%s", o->state);
+    else if (kl_relay_state(dir, sizeof dir) != 0) {
+        snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
+        return -1;
+    }
+    if (kl_keys_open(dir, key, err, err_len) != 0) return -1;
+    kl_fingerprint(key->pub, s->fingerprint);
+    return 0;
+}
+
+static int open_hub(struct server *s, const struct kl_relay_options *o, const struct kl_keypair *key,
+                    unsigned peers, char *err, size_t err_len) {
+    struct kl_hub_config config = {.bind = o->bind, .port = o->port, .limits = o->limits, .key = *key};
+    struct kl_hub_handler handler = {.ctx = s,
+                                     .opened = on_opened,
+                                     .lost = on_lost,
+                                     .moved = on_moved,
+                                     .flooded = on_flooded,
+                                     .message = on_message,
+                                     .datagram = on_datagram,
+                                     .rooms = on_rooms,
+                                     .next_line = on_next_line};
+    config.ciphers = kl_ciphers_here() | (o->insecure_lan ? KL_CIPHER_CLEAR : 0);
+    config.limits.peers = peers;
+    int result = kl_hub_open(&s->hub, &config, &handler, err, err_len);
+    sodium_memzero(&config.key, sizeof config.key);
+    return result;
+}
+
+static int open_lobby(struct server *s, const struct kl_relay_options *o, const struct kl_keypair *key,
+                      unsigned peers, char *err, size_t err_len) {
+    struct kl_lobby_limits limits = o->lobby;
+    limits.peers = peers;
+    limits.rooms = o->rooms;
+    limits.seats = o->seats;
+    struct kl_lobby_net net = {.ctx = s,
+                               .send = net_send,
+                               .send_bulk = net_send_bulk,
+                               .binding = net_binding,
+                               .pending = net_pending,
+                               .bulk_room = net_bulk_room,
+                               .datagram = net_datagram,
+                               .traffic = net_traffic,
+                               .hang_up = net_hang_up,
+                               .session = net_session};
+    s->lobby = kl_lobby_create(&limits, &net);
+    if (s->lobby) {
+        kl_lobby_set_secret(s->lobby, key->secret);
+        kl_lobby_set_journal(s->lobby, s->journal, kl_now_us());
+        return 0;
+    }
+    snprintf(err, err_len, "no memory for %u rooms", o->rooms);
+    kl_hub_close(s->hub);
+    return -1;
+}
+
+static int open_journal(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
+    if (!o->journal[0]) return 0;
+    return kl_journal_open(&s->journal, o->journal, o->journal_mib * UINT64_C(1048576), err, err_len);
+}
+
+static int open_server(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
+    struct kl_keypair key;
+    unsigned peers = o->rooms * o->seats + PEERS_SPARE + PEERS_WATCHERS * o->lobby.watchers;
+    if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
+    if (open_key(s, o, &key, err, err_len) != 0) return -1;
+    int result = open_journal(s, o, err, err_len);
+    if (result == 0) result = open_hub(s, o, &key, peers, err, err_len);
+    if (result == 0) result = open_lobby(s, o, &key, peers, err, err_len);
+    sodium_memzero(&key, sizeof key);
+    if (result != 0) kl_journal_close(s->journal);
+    return result;
+}
+
+static void rest(struct server *s, int quit) {
+    const int what[FDS] = {[FD_HUB] = kl_hub_fd(s->hub), [FD_QUIT] = quit, [FD_CONSOLE] = s->console.fd};
+    uint64_t until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
+    s->readable = kl_wait_for(what, FDS, hub_us < until_us ? hub_us : until_us);
+}
+
+static void read_console(struct server *s) {
+    s->console.network = kl_hub_stats(s->hub);
+    s->quit = !kl_console_read(&s->console, s->lobby, s->answers, kl_now_us());
+}
+
+static void tell_left_out(struct server *s) {
+    uint64_t now_us = kl_now_us();
+    if (now_us < s->left_out_us) return;
+    s->left_out_us = now_us + LEFT_OUT_US;
+    kl_log_left_out(false);
+}
+
+/* All that waits is taken in first, then each room that is concerned speaks once. */
+static void serve(struct server *s) {
+    kl_hub_service(s->hub);
+    if (s->readable >> FD_CONSOLE & 1) read_console(s);
+    tell_left_out(s);
+    kl_lobby_run(s->lobby, kl_now_us());
+    kl_hub_flush(s->hub);
+}
+
+static void say_farewell(struct server *s) {
+    uint64_t until_us = kl_now_us() + FAREWELL_US;
+    int fd = kl_hub_fd(s->hub);
+    kl_lobby_shut_down(s->lobby, kl_now_us());
+    do {
+        kl_hub_service(s->hub);
+        (void)kl_wait_for(&fd, 1, kl_now_us() + FAREWELL_LOOK_US);
+    } while (kl_hub_lingering(s->hub) > 0 && kl_now_us() < until_us);
+}
+
+static void log_listening(const struct server *s, const struct kl_relay_options *o) {
+    kl_log(KL_LOG_INFO, "listening", "address=%s port=%u rooms=%u max_seats=%u protocol=%d fingerprint=%s%s",
+           kl_hub_address(s->hub), kl_hub_port(s->hub), o->rooms, o->seats, KL_PROTOCOL_VERSION,
+           s->fingerprint, o->insecure_lan ? " insecure_lan=1" : "");
+}
+
+#define LLU(x) ((unsigned long long)(x))
+
+static void log_stopped(const struct server *s) {
+    struct kl_hub_stats t = kl_hub_stats(s->hub);
+    struct kl_lobby_stats rooms = kl_lobby_stats(s->lobby);
+    kl_log(KL_LOG_INFO, "stopped",
+           "datagrams_in=%llu datagrams_out=%llu messages_in=%llu handshakes=%llu refused=%llu cookies=%llu "
+           "moves=%llu "
+           "malformed=%llu strange=%llu forged=%llu replayed=%llu limited=%llu slowed=%llu unfit=%llu "
+           "flooded=%llu asked_bytes=%llu answered_bytes=%llu "
+           "put_out=%llu wrong_passwords=%llu wrong_returns=%llu journal_bytes=%llu journal_failures=%llu "
+           "journal_over=%llu",
+           LLU(t.datagrams_in), LLU(t.datagrams_out), LLU(t.messages_in), LLU(t.handshakes), LLU(t.refused),
+           LLU(t.cookies), LLU(t.moves), LLU(t.malformed), LLU(t.strange), LLU(t.forged), LLU(t.replayed),
+           LLU(t.limited), LLU(t.slowed), LLU(t.unfit), LLU(t.flooded), LLU(t.asked_bytes),
+           LLU(t.answered_bytes), LLU(rooms.put_out), LLU(rooms.wrong_passwords), LLU(rooms.wrong_returns),
+           LLU(rooms.journal.bytes), LLU(rooms.journal.failures), LLU(rooms.journal.over));
+}
+
+static void loop(struct server *s, int quit) {
+    do {
+        serve(s);
+        if (!s->quit) rest(s, quit);
+    } while (!s->quit && !(s->readable >> FD_QUIT & 1));
+}
+
+int kl_server_run(const struct kl_relay_options *options, int quit, char *err, size_t err_len) {
+    struct server s = {.console.fd = options->console ? STDIN_FILENO : -1, .answers = stdout};
+    if (open_server(&s, options, err, err_len) != 0) return -1;
+    struct kl_outlet *answers = options->console ? kl_outlet_open(STDOUT_FILENO) : NULL;
+    if (answers) s.answers = kl_outlet_stream(answers);
+    log_listening(&s, options);
+    kl_invitation_log(options->host, kl_hub_address(s.hub), kl_hub_port(s.hub), s.fingerprint);
+    if (options->listening) options->listening(options->ctx, kl_hub_port(s.hub), s.fingerprint);
+    loop(&s, quit);
+    char name[KL_QUIT_NAME];
+    bool kept = kl_wake_quit(quit, name) == KL_QUIT_SERVICE && s.journal;
+    kl_log(KL_LOG_INFO, "stopping", "signal=%s rooms=%u clients=%u kept=%d", name, kl_lobby_rooms(s.lobby),
+           kl_lobby_members(s.lobby), kept);
+    if (kept)
+        kl_hub_drop(s.hub); /* the next relay has the rooms, by the journal */
+    else
+        say_farewell(&s);
+    log_stopped(&s);
+    kl_outlet_close(answers, LAST_ANSWERS_MS);
+    kl_lobby_destroy(s.lobby);
+    kl_journal_close(s.journal);
+    kl_hub_close(s.hub);
+    return 0;
+}

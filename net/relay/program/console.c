@@ -1,0 +1,390 @@
+#include "net/relay/program/console.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/engine/command.h"
+#include "net/relay/lobby/lobby_command.h"
+
+#define BUDGET_MIN_MS 20
+#define BUDGET_MAX_MS 60000
+
+static const char help[] =
+    "rooms                          lists the rooms\n"
+    "who ROOM                       lists the members of a room\n"
+    "say ROOM TEXT                  shows a line on all members' screens\n"
+    "pause ROOM                     pauses the game\n"
+    "resume ROOM                    ends the pause\n"
+    "policy ROOM NAME [BUDGET_MS]   sets the policy: strict, bounded or optimistic\n"
+    "reset ROOM                     resets the emulated machine\n"
+    "save ROOM                      saves the room's one state on all machines\n"
+    "load ROOM                      loads that state on all machines\n"
+    "snapshot ROOM                  takes a snapshot; the relay keeps it if the machines agree\n"
+    "option ROOM KEY=VALUE          sets a core option\n"
+    "disk ROOM N                    inserts disk N, from 1; 0 only takes the disk out\n"
+    "swap ROOM A B                  swaps the pads of players A and B\n"
+    "lock ROOM                      refuses newcomers\n"
+    "unlock ROOM                    admits newcomers again\n"
+    "kick ROOM NAME                 puts a member out; or the number of a player\n"
+    "ban ROOM NAME                  puts a member out, and refuses the member and its address from then on\n"
+    "host ROOM NAME                 makes a member the host\n"
+    "delay ROOM SECONDS             sets the delay of watchers, 0 to 300\n"
+    "status                         prints counts since the start, a line each:\n"
+    "                                 sessions     open now, made, refused, moved, closed for flooding\n"
+    "                                 taken        inputs and messages received; inputs sent\n"
+    "                                 dropped      malformed; strange: without a session; forged: sealed "
+    "with\n"
+    "                                              other keys; replayed; unfit: not allowed to a client;\n"
+    "                                              limited: datagrams over the limit; slowed: messages over\n"
+    "                                              the limit, which come again\n"
+    "                                 strangers    bytes from and to clients without a session, cookies "
+    "sent\n"
+    "                                 turned_away  clients put out, wrong passwords, wrong returns\n"
+    "                                 held         memory of rooms, the journal\n"
+    "quit                           ends the relay\n"
+    "A name with blanks stands in double quotes.\n";
+
+/* --- a line ----------------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *word, *usage;
+    enum kl_console_verb verb;
+    bool room, text;
+} verbs[] = {
+    {"help", "help", KL_CONSOLE_HELP, false, false},
+    {"quit", "quit", KL_CONSOLE_QUIT, false, false},
+    {"rooms", "rooms", KL_CONSOLE_ROOMS, false, false},
+    {"who", "who ROOM", KL_CONSOLE_WHO, true, false},
+    {"say", "say ROOM TEXT", KL_CONSOLE_SAY, true, true},
+    {"pause", "pause ROOM", KL_CONSOLE_PAUSE, true, false},
+    {"resume", "resume ROOM", KL_CONSOLE_RESUME, true, false},
+    {"policy", "policy ROOM NAME [BUDGET_MS]", KL_CONSOLE_POLICY, true, false},
+    {"reset", "reset ROOM", KL_CONSOLE_ORDER, true, false},
+    {"save", "save ROOM", KL_CONSOLE_ORDER, true, false},
+    {"load", "load ROOM", KL_CONSOLE_ORDER, true, false},
+    {"snapshot", "snapshot ROOM", KL_CONSOLE_SNAPSHOT, true, false},
+    {"option", "option ROOM KEY=VALUE, of at most 96 bytes", KL_CONSOLE_ORDER, true, true},
+    {"disk", "disk ROOM N, from 1 (0: none)", KL_CONSOLE_ORDER, true, true},
+    {"swap", "swap ROOM A B, two players from 1 to 8", KL_CONSOLE_ORDER, true, true},
+    {"lock", "lock ROOM", KL_CONSOLE_LOCK, true, false},
+    {"unlock", "unlock ROOM", KL_CONSOLE_UNLOCK, true, false},
+    {"kick", "kick ROOM NAME", KL_CONSOLE_KICK, true, false},
+    {"ban", "ban ROOM NAME", KL_CONSOLE_BAN, true, false},
+    {"host", "host ROOM NAME", KL_CONSOLE_HOST, true, false},
+    {"delay", "delay ROOM SECONDS, 0 to 300", KL_CONSOLE_DELAY, true, true},
+    {"status", "status", KL_CONSOLE_STATUS, false, false},
+};
+#define VERBS (sizeof verbs / sizeof *verbs)
+
+static bool of_a_member(enum kl_console_verb verb) {
+    return verb == KL_CONSOLE_KICK || verb == KL_CONSOLE_BAN || verb == KL_CONSOLE_HOST;
+}
+
+static const char *skip(const char *at) {
+    while (isblank((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* The next word, quotes taken off. "" at the end. out holds KL_CONSOLE_LINE bytes. */
+static const char *word(const char *at, char *out) {
+    size_t n = 0;
+    bool quoted = *at == '"';
+    for (at += quoted; *at && n + 1 < KL_CONSOLE_LINE && (quoted ? *at != '"' : !isblank((unsigned char)*at));
+         at++)
+        out[n++] = *at;
+    out[n] = 0;
+    return skip(at + (quoted && *at == '"'));
+}
+
+static void bad(struct kl_console_line *out, const char *usage) {
+    out->verb = KL_CONSOLE_BAD;
+    snprintf(out->room, sizeof out->room, "expected: %s", usage);
+}
+
+static bool policy_of(const char *name, uint8_t *out) {
+    for (*out = KL_POLICY_STRICT; *out <= KL_POLICY_OPTIMISTIC; ++*out)
+        if (!strcmp(name, kl_lobby_policy_name(*out))) return true;
+    return false;
+}
+
+static bool budget_of(const char *text, uint16_t *out) {
+    char *end;
+    if (!isdigit((unsigned char)*text)) return false;
+    errno = 0;
+    unsigned long v = strtoul(text, &end, 10);
+    *out = (uint16_t)v;
+    return !errno && !*end && v >= BUDGET_MIN_MS && v <= BUDGET_MAX_MS;
+}
+
+static const char *parse_policy(struct kl_console_line *out, const char *at) {
+    char text[KL_CONSOLE_LINE];
+    at = word(at, text);
+    if (!policy_of(text, &out->policy)) return NULL;
+    if (!*at) return at;
+    at = word(at, text);
+    return budget_of(text, &out->budget_ms) ? at : NULL;
+}
+
+static bool plain(const char *word, struct kl_order *o) {
+    o->kind = *word == 'r' ? KL_COMMAND_RESET : *word == 's' ? KL_COMMAND_SAVE : KL_COMMAND_LOAD;
+    return true;
+}
+
+static bool option(const char *text, struct kl_order *o) {
+    size_t len = strlen(text);
+    if (!strchr(text, '=') || *text == '=' || len > KL_COMMAND_BYTES) return false;
+    o->kind = KL_COMMAND_OPTION;
+    o->len = (uint8_t)len;
+    memcpy(o->data, text, len);
+    return true;
+}
+
+static bool disk(const char *text, struct kl_order *o) {
+    unsigned n;
+    char more;
+    if (sscanf(text, "%5u%c", &n, &more) != 1 || n > UINT16_MAX) return false;
+    n = n ? n - 1 : UINT16_MAX; /* none */
+    o->kind = KL_COMMAND_DISK;
+    o->data[o->len++] = (uint8_t)n;
+    o->data[o->len++] = (uint8_t)(n >> 8);
+    return true;
+}
+
+static bool swap(const char *text, struct kl_order *o) {
+    unsigned a, b;
+    char more;
+    if (sscanf(text, "%1u %1u%c", &a, &b, &more) != 2 || a == b || !a || !b) return false;
+    if (a > KL_MAX_SEATS || b > KL_MAX_SEATS) return false;
+    o->kind = KL_COMMAND_SWAP;
+    o->data[o->len++] = (uint8_t)(a - 1);
+    o->data[o->len++] = (uint8_t)(b - 1);
+    return true;
+}
+
+static bool seconds(const char *text, unsigned *out) {
+    char more;
+    return sscanf(text, "%4u%c", out, &more) == 1 && isdigit((unsigned char)*text) &&
+           *out <= KL_WATCH_DELAY_MAX_S;
+}
+
+static bool parse_order(struct kl_console_line *out, const char *word) {
+    switch (*word) {
+    case 'o': return option(out->text, &out->order);
+    case 'd': return disk(out->text, &out->order);
+    default: return !strcmp(word, "swap") ? swap(out->text, &out->order) : plain(word, &out->order);
+    }
+}
+
+void kl_console_parse(struct kl_console_line *out, const char *line) {
+    char first[KL_CONSOLE_LINE];
+    memset(out, 0, sizeof *out);
+    const char *at = word(skip(line), first);
+    if (!*first) return;
+    for (size_t i = 0; i < VERBS; i++) {
+        if (strcmp(first, verbs[i].word) != 0) continue;
+        out->verb = verbs[i].verb;
+        if (verbs[i].room) at = word(at, out->room);
+        if (verbs[i].text) {
+            snprintf(out->text, sizeof out->text, "%s", at);
+            at = "";
+        }
+        if (of_a_member(out->verb)) at = word(at, out->text);
+        if (out->verb == KL_CONSOLE_POLICY) at = parse_policy(out, at);
+        bool lacks =
+            (verbs[i].room && !*out->room) || ((verbs[i].text || of_a_member(out->verb)) && !*out->text);
+        if (at && !*at && !lacks && out->verb == KL_CONSOLE_ORDER) lacks = !parse_order(out, first);
+        if (at && !*at && !lacks && out->verb == KL_CONSOLE_DELAY) lacks = !seconds(out->text, &out->delay_s);
+        if (!at || *at || lacks) bad(out, verbs[i].usage);
+        return;
+    }
+    bad(out, "rooms, who, say, pause, resume, policy, reset, save, load, option, disk, swap, lock, unlock, "
+             "kick, ban, host, delay, status, quit or help");
+}
+
+/* --- commands --- */
+
+static const char *phase_name(const struct kl_lobby_room *r) {
+    switch (r->phase) {
+    case KL_ROOM_GATHERING: return "gathering";
+    case KL_ROOM_ASKED:
+    case KL_ROOM_LOADING: return "loading";
+    case KL_ROOM_REOPENING: return "reopening";
+    case KL_ROOM_PLAYING: return r->lock.paused ? "paused" : "playing";
+    }
+    return "unknown";
+}
+
+static const char *yes(bool is) {
+    return is ? "yes" : "no";
+}
+
+#define LLU(x) ((unsigned long long)(x))
+
+static void show_network(const struct kl_hub_stats *n, FILE *to) {
+    fprintf(to, "sessions open=%u handshakes=%llu refused=%llu moves=%llu flooded=%llu\n", n->peers,
+            LLU(n->handshakes), LLU(n->refused), LLU(n->moves), LLU(n->flooded));
+    fprintf(to, "taken inputs=%llu messages=%llu inputs_sent=%llu\n", LLU(n->datagrams_in),
+            LLU(n->messages_in), LLU(n->datagrams_out));
+    fprintf(
+        to,
+        "dropped malformed=%llu strange=%llu forged=%llu replayed=%llu unfit=%llu limited=%llu slowed=%llu\n",
+        LLU(n->malformed), LLU(n->strange), LLU(n->forged), LLU(n->replayed), LLU(n->unfit), LLU(n->limited),
+        LLU(n->slowed));
+    fprintf(to, "strangers bytes_in=%llu bytes_out=%llu cookies=%llu\n", LLU(n->asked_bytes),
+            LLU(n->answered_bytes), LLU(n->cookies));
+}
+
+static void show_status(const struct kl_lobby *l, const struct kl_hub_stats *network, FILE *to) {
+    struct kl_lobby_stats t = kl_lobby_stats(l);
+    show_network(network, to);
+    fprintf(to, "turned_away put_out=%llu wrong_passwords=%llu wrong_returns=%llu\n", LLU(t.put_out),
+            LLU(t.wrong_passwords), LLU(t.wrong_returns));
+    fprintf(to,
+            "held start_kib=%llu history_kib=%llu snapshot_kib=%llu journal_kib=%llu journal_failures=%llu "
+            "journal_over=%llu\n",
+            LLU(t.start_bytes) / 1024, LLU(t.history_bytes) / 1024, LLU(t.snapshot_bytes) / 1024,
+            LLU(t.journal.bytes) / 1024, LLU(t.journal.failures), LLU(t.journal.over));
+    fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
+}
+
+static void show_rooms(const struct kl_lobby *l, FILE *to) {
+    char name[2 * KL_NAME_MAX + 3];
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        const struct kl_lobby_room *r = kl_lobby_room_at(l, i);
+        if (!r) continue;
+        const struct kl_params *p = &r->lock.params;
+        fprintf(to,
+                "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u listed=%s "
+                "password=%s locked=%s watchers=%u delay_s=%u\n",
+                kl_log_quote(name, sizeof name, r->name), phase_name(r),
+                kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players, r->lock.next_close, r->spacing,
+                kl_lobby_policy_name(p->policy), p->wait_budget_ms, yes(!(r->doors & KL_DOOR_UNLISTED)),
+                yes(r->doors & KL_DOOR_PASSWORD), yes(r->doors & KL_DOOR_LOCKED), r->watch.count,
+                r->watch.delay_s);
+    }
+    fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
+}
+
+static void show_members(const struct kl_lobby_room *r, FILE *to) {
+    static const char *const presence[] = {"here", "absent", "returning"};
+    char name[2 * KL_NAME_MAX + 3], seats[20], player[KL_NAME_NUMBERS];
+    unsigned n = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_room_client *c = &r->lock.client[i];
+        if (!m->here) continue;
+        n++;
+        kl_name_numbers(kl_room_played(&r->lock, m->seats), player);
+        fprintf(to, "client=%u name=%s seats=%s player=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,
+                kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats),
+                *player ? player : "none", i == r->host, c->rtt.srtt_us / 1e3, c->backlog,
+                m->leaving   ? "leaving"
+                : !m->linked ? "cut"
+                : c->away    ? "away"
+                             : presence[c->presence % 3]);
+    }
+    for (unsigned i = 0; i < r->watch.count; i++)
+        fprintf(to, "client=watcher name=%s behind=%u\n",
+                kl_log_quote(name, sizeof name, r->watch.at[i]->name),
+                r->lock.next_close - r->watch.at[i]->ran);
+    fprintf(to, "ok members=%u watchers=%u\n", n, r->watch.count);
+}
+
+static void tell(FILE *to, int result) {
+    switch (result) {
+    case KL_OK: fputs("ok\n", to); break;
+    case KL_E_FULL: fputs("error: too many commands wait in this room\n", to); break;
+    case KL_E_SPACE: fprintf(to, "error: expected at most %d bytes\n", KL_COMMAND_BYTES); break;
+    default: fputs("error: not possible: the room is not playing, or has nothing to act on\n", to); break;
+    }
+}
+
+static void order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name, FILE *to,
+                         uint64_t now_us) {
+    char err[KL_TEXT_MAX];
+    if (kl_lobby_order_member(r, order, name, err, sizeof err, now_us) == KL_OK)
+        fputs("ok\n", to);
+    else
+        fprintf(to, "error: %s\n", err);
+}
+
+static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FILE *to, uint64_t now_us) {
+    switch (c->verb) {
+    case KL_CONSOLE_WHO: show_members(r, to); break;
+    case KL_CONSOLE_SAY: tell(to, kl_lobby_order_say(r, c->text, now_us)); break;
+    case KL_CONSOLE_PAUSE: tell(to, kl_lobby_order_pause(r, true, now_us)); break;
+    case KL_CONSOLE_RESUME: tell(to, kl_lobby_order_pause(r, false, now_us)); break;
+    case KL_CONSOLE_POLICY: tell(to, kl_lobby_order_policy(r, c->policy, c->budget_ms)); break;
+    case KL_CONSOLE_ORDER: tell(to, kl_lobby_order_command(r, &c->order)); break;
+    case KL_CONSOLE_SNAPSHOT: tell(to, kl_lobby_snapshot_order(r, 0, now_us) ? KL_OK : KL_E_STATE); break;
+    case KL_CONSOLE_DELAY: tell(to, kl_lobby_order_delay(r, c->delay_s)); break;
+    case KL_CONSOLE_LOCK: tell(to, kl_lobby_order_lock(r, true)); break;
+    case KL_CONSOLE_UNLOCK: tell(to, kl_lobby_order_lock(r, false)); break;
+    case KL_CONSOLE_KICK: order_member(r, KL_ORDER_KICK, c->text, to, now_us); break;
+    case KL_CONSOLE_BAN: order_member(r, KL_ORDER_BAN, c->text, to, now_us); break;
+    case KL_CONSOLE_HOST: order_member(r, KL_ORDER_HOST, c->text, to, now_us); break;
+    default: break;
+    }
+}
+
+bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, const char *line, FILE *to,
+                     uint64_t now_us) {
+    struct kl_console_line c;
+    kl_console_parse(&c, line);
+    switch (c.verb) {
+    case KL_CONSOLE_NOTHING: return true;
+    case KL_CONSOLE_HELP: fputs(help, to); break;
+    case KL_CONSOLE_QUIT: fputs("ok\n", to); break;
+    case KL_CONSOLE_ROOMS: show_rooms(l, to); break;
+    case KL_CONSOLE_STATUS: show_status(l, network, to); break;
+    case KL_CONSOLE_BAD: fprintf(to, "error: %s\n", c.room); break;
+    default: {
+        struct kl_lobby_room *r = kl_lobby_room_named(l, c.room);
+        if (r)
+            in_room(r, &c, to, now_us);
+        else
+            fprintf(to, "error: there is no room \"%s\"\n", c.room);
+    }
+    }
+    fflush(to);
+    return c.verb != KL_CONSOLE_QUIT;
+}
+
+/* --- the descriptor --------------------------------------------------------------------------------------
+ */
+
+static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, FILE *to, uint64_t now_us) {
+    if (byte != '\n') {
+        c->too_long = c->too_long || c->len + 1 == sizeof c->line;
+        if (!c->too_long && byte) c->line[c->len++] = byte == '\r' ? ' ' : byte;
+        return true;
+    }
+    c->line[c->len] = 0;
+    bool go_on = true;
+    if (c->too_long)
+        fprintf(to, "error: expected a line of at most %zu bytes\n", sizeof c->line - 1), fflush(to);
+    else
+        go_on = kl_console_obey(l, &c->network, c->line, to, now_us);
+    c->len = 0;
+    c->too_long = false;
+    return go_on;
+}
+
+/* One piece a call, so that a flooded console does not hold up the rooms. */
+bool kl_console_read(struct kl_console *c, struct kl_lobby *l, FILE *to, uint64_t now_us) {
+    char piece[KL_CONSOLE_LINE];
+    ssize_t n = read(c->fd, piece, sizeof piece);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (n <= 0) {
+        c->fd = -1;
+        return true;
+    }
+    for (ssize_t i = 0; i < n; i++)
+        if (!take_byte(c, piece[i], l, to, now_us)) return false;
+    return true;
+}

@@ -1,0 +1,71 @@
+/* console.h - the operator's lines on the relay's standard input (--console), and the answers.
+ *
+ *     rooms | who ROOM | say ROOM TEXT | pause ROOM | resume ROOM | policy ROOM NAME [BUDGET_MS] |
+ *     reset ROOM | save ROOM | load ROOM | snapshot ROOM | option ROOM KEY=VALUE | disk ROOM N | swap ROOM A
+ * B | lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | delay ROOM SECONDS | status
+ * | quit | help
+ *
+ * A name with blanks stands in double quotes. Every line is answered by one or more lines. The answers'
+ * stream must not block, which would hold up all rooms (outlet.h). */
+#ifndef KL_CONSOLE_H
+#define KL_CONSOLE_H
+
+#include <stdio.h>
+
+#include "net/engine/msg.h"
+#include "net/transport/hub.h"
+#include "net/relay/lobby/lobby.h"
+
+#define KL_CONSOLE_LINE 512 /* bytes of a line; a longer one is refused */
+
+enum kl_console_verb {
+    KL_CONSOLE_NOTHING, /* an empty line */
+    KL_CONSOLE_HELP,
+    KL_CONSOLE_QUIT,
+    KL_CONSOLE_ROOMS,
+    KL_CONSOLE_WHO,
+    KL_CONSOLE_SAY,
+    KL_CONSOLE_PAUSE,
+    KL_CONSOLE_RESUME,
+    KL_CONSOLE_POLICY,
+    KL_CONSOLE_SNAPSHOT,
+    KL_CONSOLE_LOCK,
+    KL_CONSOLE_UNLOCK,
+    KL_CONSOLE_KICK,
+    KL_CONSOLE_BAN,
+    KL_CONSOLE_HOST,
+    KL_CONSOLE_DELAY,
+    KL_CONSOLE_STATUS,
+    KL_CONSOLE_ORDER, /* a command like the members' */
+    KL_CONSOLE_BAD,   /* `room` holds the error for people */
+};
+
+struct kl_console_line {
+    enum kl_console_verb verb;
+    char room[KL_CONSOLE_LINE]; /* KL_CONSOLE_BAD: the answer */
+    char text[KL_CONSOLE_LINE]; /* say; kick, ban, host */
+    unsigned delay_s;
+    uint8_t policy;
+    uint16_t budget_ms;    /* 0: as it is */
+    struct kl_order order; /* KL_CONSOLE_ORDER */
+};
+
+/* Parses a line without its line end. */
+void kl_console_parse(struct kl_console_line *out, const char *line);
+
+/* Carries a line out and answers to `to`. network: for `status`. False: quit. */
+bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, const char *line, FILE *to,
+                     uint64_t now_us);
+
+/* Collects lines from a descriptor that does not block. */
+struct kl_console {
+    int fd;                      /* -1: at its end */
+    struct kl_hub_stats network; /* current; set before each read */
+    char line[KL_CONSOLE_LINE];
+    size_t len;
+    bool too_long; /* the line under way is dropped */
+};
+/* Call it when fd can be read. False: quit. */
+bool kl_console_read(struct kl_console *c, struct kl_lobby *l, FILE *to, uint64_t now_us);
+
+#endif

@@ -1,0 +1,51 @@
+/* keylock-relay: the program. */
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "net/engine/engine.h"
+#include "net/platform/wait.h"
+#include "net/relay/log/outlet.h"
+#include "net/relay/program/relay_options.h"
+#include "net/relay/loop/server.h"
+
+#define LAST_LINES_MS 500
+
+enum { EXIT_CANNOT_LISTEN = 1, EXIT_BAD_OPTION = 2 };
+
+static int run(const struct kl_relay_options *options) {
+    char err[256] = "";
+    int quit = kl_wake_at_quit(); /* before there are threads */
+    signal(SIGXFSZ, SIG_IGN);     /* a journal that may not grow is no reason to die */
+    signal(SIGPIPE, SIG_IGN);     /* a log reader that goes away ends nothing */
+    struct kl_outlet *log = kl_outlet_open(STDERR_FILENO);
+    kl_log_set_level(options->log);
+    kl_log_set_lines(options->log_lines);
+    if (sodium_init() >= 0 && options->hash_addresses) kl_log_hash_addresses();
+    kl_log_to(log ? kl_outlet_stream(log) : NULL);
+    int result = kl_server_run(options, quit, err, sizeof err);
+    kl_log_left_out(true);
+    kl_log_to(NULL);
+    kl_outlet_close(log, LAST_LINES_MS);
+    if (result == 0) return 0;
+    fprintf(stderr, "keylock-relay: %s\n", err);
+    return EXIT_CANNOT_LISTEN;
+}
+
+int main(int argc, char **argv) {
+    struct kl_relay_options options = {0};
+    char err[256];
+    switch (kl_relay_options_parse(&options, argc, argv, err, sizeof err)) {
+    case KL_RELAY_HELP: return fputs(kl_relay_help, stdout) < 0 || fflush(stdout) != 0;
+    case KL_RELAY_VERSION:
+        return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0 ||
+               fflush(stdout) != 0;
+    case KL_RELAY_BAD:
+        fprintf(stderr, "keylock-relay: %s; see keylock-relay --help\n", err);
+        return EXIT_BAD_OPTION;
+    case KL_RELAY_RUN: break;
+    }
+    return run(&options);
+}

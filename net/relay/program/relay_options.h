@@ -1,0 +1,51 @@
+/* relay_options.h - keylock-relay's command line and configuration file. */
+#ifndef KL_RELAY_OPTIONS_H
+#define KL_RELAY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/session/url.h"
+#include "net/transport/hub.h"
+#include "net/relay/lobby/lobby.h"
+#include "net/relay/log/relay_log.h"
+
+#define KL_RELAY_PATH 512
+
+struct kl_relay_options {
+    char config[KL_RELAY_PATH]; /* the file that was read; "": none */
+    char bind[64];
+    uint16_t port;
+    unsigned rooms, seats;
+    struct kl_hub_limits limits; /* but for `peers`, which follows from rooms and seats */
+    char state[KL_RELAY_PATH];   /* folder of the relay's key; "": kl_relay_state() */
+    bool insecure_lan;
+    char journal[KL_RELAY_PATH];  /* folder; "": none is kept */
+    unsigned journal_mib;         /* of one room */
+    struct kl_lobby_limits lobby; /* but for peers, rooms and seats */
+    enum kl_log_level log;
+    unsigned log_lines;             /* kl_log_set_lines() */
+    bool hash_addresses;            /* kl_log_hash_addresses() */
+    char host[KL_URL_HOST_MAX + 1]; /* of this relay, for players' links; "": not known */
+    bool console;
+    /* NULL, or called once the relay listens, before it serves; no option sets it */
+    void (*listening)(void *ctx, uint16_t port, const char *fingerprint);
+    void *ctx;
+};
+
+enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };
+
+void kl_relay_options_defaults(struct kl_relay_options *out);
+/* Fills out with the defaults, the options of the file that argv names by --config, and the options of argv,
+ * which count before the file's. KL_RELAY_BAD: one line for people is in err: the option or the file's line,
+ * the expected and the actual value. */
+enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
+                                            size_t err_len);
+extern const char kl_relay_help[];
+
+/* The default folder of the relay's key: $XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay.
+ * -1: neither is known. */
+int kl_relay_state(char *out, size_t cap);
+
+#endif

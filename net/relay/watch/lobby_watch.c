@@ -1,0 +1,444 @@
+#include "net/relay/watch/lobby_watch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/engine/command.h"
+#include "net/engine/room_return.h"
+#include "net/relay/lobby/lobby_room.h"
+
+#define TOLD_US     1000000                  /* between two words to the clients of how many watch */
+#define SILENT_US   (15 * UINT64_C(1000000)) /* without a datagram: it is let go */
+#define LAST_US     10000000                 /* for them to see the last frames, once these may be seen */
+#define NOTICES_FOR 4                        /* as many come by name; of more there is the number */
+#define UNDER_WAY   32     /* messages under way to one behind which nothing waits that can be left out */
+#define CHAT_US     250000 /* between two lines of watchers of a room */
+
+static const struct kl_lobby_net *net_of(const struct kl_lobby_room *r) {
+    return &r->lobby->net;
+}
+
+void kl_lobby_watch_log(const char *event, const struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
+                        const char *format, ...) {
+    char name[2 * KL_NAME_MAX + 3], rest[2 * KL_TEXT_MAX + 32];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(rest, sizeof rest, format, args);
+    va_end(args);
+    kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u %s",
+                      kl_log_quote(name, sizeof name, w->name), r->watch.count, r->lock.next_close, rest);
+}
+
+static void say_to(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint8_t code,
+                   const char *format, va_list args) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
+    if (net_of(r)->pending(net_of(r)->ctx, w->peer) > UNDER_WAY) return;
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    kl_lobby_send(r->lobby, w->peer, &m);
+}
+
+void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say_to(r, w, KL_NOTICE_PLAIN, format, args);
+    va_end(args);
+}
+
+void kl_lobby_watch_ask(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t code, const char *format,
+                        ...) {
+    va_list args;
+    va_start(args, format);
+    say_to(r, w, code, format, args);
+    va_end(args);
+}
+
+/* --- coming ------------------------------------------------------------------------------------------------
+ */
+
+bool kl_lobby_watch_wanted(const struct kl_lobby_room *r, const struct kl_hello *h) {
+    if (!r->lobby->limits.watchers || !r->joins) return false; /* the room's maker is its client */
+    if (h->seats_wanted == 0 || h->door & KL_DOOR_AGAIN) return true;
+    return r->phase == KL_ROOM_PLAYING && !kl_lobby_open_seats(r, h->seats_wanted);
+}
+
+bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap) {
+    const struct kl_lobby *l = r->lobby;
+    if (r->watch.count >= l->limits.watchers)
+        snprintf(text, cap, "room %s is full: it has %u watchers", r->name, l->limits.watchers);
+    else if (l->watchers >= l->limits.peers / 4)
+        snprintf(text, cap, "this relay is full: it has %u watchers", l->limits.peers / 4);
+    else
+        return true;
+    return false;
+}
+
+static struct kl_lobby_watcher *add(struct kl_lobby_room *r) {
+    struct kl_lobby_watch *a = &r->watch;
+    if (!a->at) a->at = calloc(r->lobby->limits.watchers, sizeof(struct kl_lobby_watcher *));
+    struct kl_lobby_watcher *w = a->at ? calloc(1, sizeof *w) : NULL;
+    if (!w) return NULL;
+    w->place = a->count;
+    a->at[a->count++] = w;
+    r->lobby->watchers++;
+    return w;
+}
+
+static void remove_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
+    struct kl_lobby_watch *a = &r->watch;
+    struct kl_lobby_client *c = &r->lobby->client[w->peer];
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, c->address);
+    kl_lobby_debt_keep(r, w->seat_key, host, w->owed);
+    if (c->state == KL_CLIENT_WATCHER && c->watcher == w) c->state = KL_CLIENT_NONE;
+    kl_lobby_fetch_end(r, &w->fetch);
+    a->at[w->place] = a->at[--a->count];
+    a->at[w->place]->place = w->place;
+    r->lobby->watchers--;
+    r->busy = true;
+    free(w);
+}
+
+static void welcome(struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
+    struct kl_msg msg = {.kind = KL_MSG_WELCOME};
+    msg.welcome = (struct kl_welcome){
+        .session = net_of(r)->session(net_of(r)->ctx, w->peer), .client = KL_WATCHER, .params = r->params};
+    memcpy(msg.welcome.room_id, r->id, sizeof msg.welcome.room_id);
+    kl_lobby_send(r->lobby, w->peer, &msg);
+}
+
+/* Puts out the older session of a watcher that came back before its loss was noticed. Returns its place in
+ * the queue. */
+static struct kl_lobby_turn displace(struct kl_lobby_room *r, const uint8_t *seat_key) {
+    struct kl_lobby_turn turn = {0};
+    for (unsigned i = r->watch.count; i-- > 0;) {
+        if (memcmp(r->watch.at[i]->seat_key, seat_key, KL_SEAT_KEY_BYTES) != 0) continue;
+        turn.number = r->watch.at[i]->turn.number;
+        kl_lobby_watch_put_out(r, r->watch.at[i], KL_REFUSE_CLOSED, "a newer session of yours watches now");
+    }
+    return turn;
+}
+
+/* The players' names, and the way to a seat. */
+static void tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
+    char names[KL_LOBBY_NAMES];
+    uint16_t players = 0;
+    if (r->phase != KL_ROOM_PLAYING) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here && r->member[i].seats) players |= (uint16_t)(1U << i);
+    kl_lobby_names_of(r, players, names, sizeof names);
+    kl_lobby_watch_ask(r, w, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
+}
+
+void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
+    struct kl_lobby_client *c = &r->lobby->client[peer];
+    struct kl_lobby_turn turn = displace(r, h->seat_key);
+    struct kl_lobby_watcher *w = add(r);
+    if (!w) {
+        kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, "this relay has no memory for another watcher");
+        return;
+    }
+    w->peer = peer;
+    w->owed = kl_lobby_debt_take(r, h->seat_key, c->address);
+    w->since_us = w->heard_at_us = now_us;
+    w->turn = turn;
+    memcpy(w->name, h->name, sizeof w->name);
+    memcpy(w->seat_key, h->seat_key, sizeof w->seat_key);
+    w->notices = r->watch.notices;
+    w->way.no_states = !kl_lobby_consents(r, h->consent);
+    c->state = KL_CLIENT_WATCHER;
+    c->room = r;
+    c->watcher = w;
+    kl_lobby_watch_log("watches", r, w, "address=%s again=%d", kl_log_address(c->address),
+                       !!(h->door & KL_DOOR_AGAIN));
+    welcome(r, w);
+    kl_lobby_send_roster_to(r, peer);
+    w->roster = r->watch.roster;
+    r->busy = true;
+    if (r->doors & KL_DOOR_ONCE)
+        r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = r->roster_changed = true;
+    if (h->door & KL_DOOR_AGAIN) return;
+    if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->name);
+    w->notices = r->watch.notices; /* the watcher knows that */
+    if (h->seats_wanted)
+        kl_lobby_watcher_seat(r, w, h->seats_wanted, now_us);
+    else
+        tell_seats(r, w);
+}
+
+bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    struct kl_msg m = {.kind = KL_MSG_PREPARE, .prepare = {r->epoch_s, r->start_bytes}};
+    w->way = (struct kl_way_trip){.no_states = w->way.no_states, .made = r->lock.next_close};
+    kl_lobby_fetch_end(r, &w->fetch);
+    if (!kl_lobby_watch_has_way(r, w)) return false;
+    kl_lobby_watch_way_ahead(r, w, now_us);
+    w->state = KL_MEMBER_LOADING;
+    w->since_us = now_us;
+    w->sent = w->next = w->acked = w->ran = 0;
+    w->fetched = false;
+    w->deadline_us = now_us + KL_GIVE_US;
+    w->hashes = 0;
+    w->healed_from = 0;
+    w->caught_up = false;
+    kl_lobby_send(r->lobby, w->peer, &m);
+    return true;
+}
+
+/* --- going -------------------------------------------------------------------------------------------------
+ */
+
+static void goes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *event, unsigned code,
+                 const char *why) {
+    char quoted[2 * KL_TEXT_MAX];
+    kl_lobby_watch_log(event, r, w, "code=%u reason=%s", code, kl_log_quote(quoted, sizeof quoted, why));
+    remove_watcher(r, w);
+}
+
+void kl_lobby_watch_lost(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *why) {
+    goes(r, w, "left", 0, why);
+}
+
+void kl_lobby_watch_put_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, enum kl_refuse code,
+                            const char *text) {
+    kl_lobby_refuse(r->lobby, w->peer, code, text);
+    kl_lobby_hang_up(r->lobby, w->peer);
+    r->lobby->put_out++;
+    goes(r, w, "put_out", code, text);
+}
+
+void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why) {
+    while (r->watch.count > 0)
+        kl_lobby_watch_put_out(r, r->watch.at[r->watch.count - 1], KL_REFUSE_CLOSED, why);
+    free(r->watch.at);
+    r->watch.at = NULL;
+    kl_lobby_watch_drop_shots(r);
+}
+
+bool kl_lobby_watch_over(const struct kl_lobby_room *r) {
+    return r->watch.count == 0;
+}
+
+/* The last player has left. */
+static void see_it_end(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    bool members = false;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        members = members || r->member[i].here;
+    if (members || !a->count) {
+        a->left_us = 0;
+        return;
+    }
+    if (a->left_us == 0) a->left_us = now_us;
+    uint64_t until_us = a->left_us + LAST_US + a->delay_s * UINT64_C(1000000);
+    if (r->phase != KL_ROOM_PLAYING || now_us >= until_us)
+        kl_lobby_watch_end(r, "all players have left the game");
+}
+
+unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ban, const char *who) {
+    char text[KL_TEXT_MAX], host[KL_ADDRESS_MAX];
+    unsigned count = 0;
+    snprintf(text, sizeof text, "%s by %s", ban ? "banned" : "put out", who);
+    for (unsigned i = r->watch.count; i-- > 0;) {
+        struct kl_lobby_watcher *w = r->watch.at[i];
+        if (!kl_name_fits(&(struct kl_name_entry){w->name, 0}, name)) continue;
+        kl_address_host(host, r->lobby->client[w->peer].address);
+        if (ban) kl_lobby_add_ban(r, w->seat_key, host);
+        kl_lobby_watch_put_out(r, w, ban ? KL_REFUSE_DOOR : KL_REFUSE_CLOSED, text);
+        count++;
+    }
+    return count;
+}
+
+/* A line holds some twenty. */
+void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member) {
+    char line[KL_TEXT_MAX - 24];
+    unsigned i = 0;
+    if (r->watch.count == 0) kl_lobby_tell(r, member, "there are no watchers");
+    while (i < r->watch.count) {
+        unsigned first = i;
+        size_t n = 0;
+        for (; i < r->watch.count && n + KL_NAME_MAX + 2 < sizeof line; i++)
+            n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i > first ? ", " : "",
+                                  r->watch.at[i]->name);
+        kl_lobby_tell(r, member, first ? "and %u: %s" : "%u watchers: %s", first ? i - first : r->watch.count,
+                      line);
+    }
+}
+
+/* --- a watcher's messages --- */
+
+/* A watcher that came back may already have the start data, and be ready before we have sent it. */
+static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_facts *f,
+                     uint64_t now_us) {
+    char why[KL_TEXT_MAX];
+    if (w->state != KL_MEMBER_LOADING) return;
+    w->deadline_us = 0;
+    if (r->ready_known && kl_facts_differ(&r->ready, f, why, sizeof why) > 0)
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_IDENTITY, why);
+    else
+        kl_lobby_watch_set_out(r, w, now_us);
+}
+
+void kl_lobby_watch_seated(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t seats,
+                           uint64_t now_us) {
+    struct kl_lobby_watcher was = *w;
+    remove_watcher(r, w);
+    unsigned i = kl_lobby_admit(r, was.peer, was.name, was.seat_key, seats, now_us);
+    kl_lobby_log_member(KL_LOG_INFO, "reseated", r, i, "frame=%u reason=\"takes a seat\"",
+                        r->lock.next_close);
+    kl_lobby_late_goes_on(r, i, was.acked, now_us);
+}
+
+static void says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
+                 uint64_t now_us) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE};
+    bool due = now_us >= r->chat_us;
+    if (!due) {
+        kl_lobby_watch_tell(r, w, "the chat is full: your last line was dropped");
+        return;
+    }
+    r->chat_us = now_us + CHAT_US;
+    snprintf(m.text.text, sizeof m.text.text, "%s: %.*s", kl_name_shown(w->name, 0).text, (int)o->len,
+             (const char *)o->data);
+    kl_lobby_send_all(r, &m);
+    kl_lobby_watch_notice(r, &m.text);
+}
+
+/* Drops messages above the limit, and puts out a watcher that goes on. True: the message was dropped. */
+static bool too_much(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t kind, uint64_t now_us) {
+    const struct kl_lobby_limits *limits = &r->lobby->limits;
+    bool chat = kind == KL_COMMAND_CHAT;
+    unsigned most = chat ? limits->chat_per_min : limits->commands_per_min;
+    if (kl_bucket_take(chat ? &w->chat : &w->commands, most, now_us)) return false;
+    if (kl_bucket_take(&w->dropped, limits->commands_per_min, now_us))
+        kl_lobby_watch_tell(r, w, "too many %s a minute: the last one was dropped",
+                            chat ? "lines" : "commands");
+    else
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "too many commands");
+    return true;
+}
+
+/* Whom a keyframe's commands of others make say something, all the same. */
+static bool answers(uint8_t kind) {
+    return kind == KL_COMMAND_SAVED || kind == KL_COMMAND_RATE;
+}
+
+static void orders(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
+                   uint64_t now_us) {
+    if (answers(o->kind) || too_much(r, w, o->kind, now_us)) return;
+    bool seat = o->kind == KL_COMMAND_SEAT && o->len == 1;
+    if (seat && (o->data[0] <= KL_MAX_SEATS || o->data[0] == KL_SEAT_NEXT))
+        kl_lobby_watcher_seat(r, w, o->data[0], now_us);
+    else if (o->kind == KL_COMMAND_CHAT)
+        says(r, w, o, now_us);
+    else
+        kl_lobby_watch_tell(r, w, "only players can do that: you watch, and can chat or ask for a seat");
+}
+
+/* False: no watcher may say this, or not now. */
+static bool takes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_msg *m,
+                  uint64_t now_us) {
+    switch (m->kind) {
+    case KL_MSG_READY: is_ready(r, w, &m->ready.facts, now_us); return true;
+    case KL_MSG_HEALED: kl_lobby_watch_healed(r, w, &m->healed, now_us); return true;
+    case KL_MSG_HASH: kl_lobby_watch_hash(r, w, &m->hash); return true;
+    case KL_MSG_COMMAND: orders(r, w, &m->order, now_us); return true;
+    case KL_MSG_BYE:
+        kl_lobby_hang_up(r->lobby, w->peer);
+        kl_lobby_watch_lost(r, w, "left");
+        return true;
+    case KL_MSG_STATE: return true; /* of a snapshot that all make: nobody asks a watcher */
+    default: return false;
+    }
+}
+
+void kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher *w, int result,
+                            const struct kl_msg *m, size_t len, uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    r->busy = true;
+    if (result == KL_OK && takes(r, w, m, now_us)) return;
+    snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
+             result == KL_OK ? "not expected now" : "malformed");
+    kl_lobby_watch_put_out(r, w, KL_REFUSE_PROTOCOL, text);
+}
+
+/* --- messages to watchers --- */
+
+void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t) {
+    struct kl_lobby_watch *a = &r->watch;
+    a->notice[a->notices++ % KL_WATCH_NOTICES] = *t;
+}
+
+void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *roster) {
+    r->watch.now = *roster;
+    r->watch.roster++;
+}
+
+int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *who) {
+    if (seconds > KL_WATCH_DELAY_MAX_S) return KL_E_MALFORMED;
+    if (seconds == r->watch.delay_s) return KL_OK;
+    r->watch.delay_s = (uint16_t)seconds;
+    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    kl_lobby_log_room(KL_LOG_INFO, "delay", r, "frame=%u seconds=%u", r->lock.next_close, seconds);
+    kl_lobby_notice(r, "%s: watchers see the game %u s later", who, seconds);
+    return KL_OK;
+}
+
+/* --- now and then ------------------------------------------------------------------------------------------
+ */
+
+static void look_after(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    const struct kl_lobby_net *net = net_of(r);
+    if (w->deadline_us && now_us >= w->deadline_us)
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED,
+                               w->fetched ? "loading the game took more than 60 s"
+                                          : "the room's start data did not reach you in time");
+    else if (now_us >= w->heard_at_us + SILENT_US)
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED, "nothing has come from you for 15 s");
+    else if (net->pending(net->ctx, w->peer) > KL_UNDER_WAY_MAX)
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "your machine does not read what the relay sends");
+    else if (w->state == KL_MEMBER_PLAYING && !kl_lobby_past_reaches(r, w->next))
+        kl_lobby_watch_put_out(
+            r, w, KL_REFUSE_LIMIT,
+            "too far behind the game: the relay dropped the frames that you have not seen");
+    else if (w->state == KL_MEMBER_WAITING && r->phase == KL_ROOM_PLAYING &&
+             !kl_lobby_watch_begin(r, w, now_us))
+        kl_lobby_watch_put_out(r, w, KL_REFUSE_STARTED,
+                               "this relay does not keep the game's beginning any more");
+}
+
+void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    for (unsigned i = a->count; i-- > 0;)
+        look_after(r, a->at[i], now_us);
+    see_it_end(r, now_us);
+    if (a->told == a->count || now_us < a->told_us + TOLD_US) return;
+    a->told = (uint16_t)a->count;
+    a->told_us = now_us;
+    r->roster_changed = true;
+}
+
+/* False: it is gone. */
+static bool attend(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    unsigned count = r->watch.count;
+    if (!kl_lobby_watch_judge(r, w, now_us)) return false;
+    if (w->way.step) kl_lobby_watch_look(r, w, now_us);
+    return r->watch.count == count;
+}
+
+void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    unsigned looked = 0, all = a->count;
+    a->due_us = UINT64_MAX;
+    kl_lobby_watch_see(r, now_us);
+    kl_lobby_watch_shots(r);
+    for (; looked < all && a->count > 0 && *left > 0; looked++) {
+        bool more = false;
+        struct kl_lobby_watcher *w = a->at[a->turn++ % a->count];
+        if (!attend(r, w, now_us)) continue;
+        *left -= kl_lobby_watch_serve(r, w, now_us, &more);
+        r->bulk = r->bulk || more;
+    }
+    if (looked < all && a->count > 0) a->due_us = now_us; /* the clients have their turn in between */
+}

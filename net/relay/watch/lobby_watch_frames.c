@@ -1,0 +1,242 @@
+/* Frames for watchers. A *cut* notes the time at which the game stood before frame `end`; watchers may see
+ * the frames below after the delay. A cut is made at the end of an interval, at most ten a second. */
+#include <string.h>
+
+#include "net/engine/room_return.h"
+#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/watch/lobby_watch.h"
+
+#define CUT_US  100000 /* between two cuts */
+#define LATE_US 250000 /* after so long a cut is made within an interval too */
+/* Watchers' frames are due so much later than the players', for batches, their way and a lost one; besides
+ * the longest interval. */
+#define SLACK_US          300000
+#define IDLE_US           500000 /* between UPDATEs while nothing comes */
+#define PIECES            8      /* of history, for one watcher in one turn */
+#define ROSTERS_UNDER_WAY 32
+
+static const struct kl_lobby_net *net_of(const struct kl_lobby_room *r) {
+    return &r->lobby->net;
+}
+
+/* --- visible frames --- */
+
+static void cut_here(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    if (a->cut_first == a->cut_next) a->cut_base_us = now_us;
+    if (a->cut_next - a->cut_first == KL_WATCH_CUTS)
+        a->cut_first++; /* never younger than the longest delay */
+    struct kl_watch_cut *c = &a->cut[a->cut_next++ % KL_WATCH_CUTS];
+    double line_us = kl_schedule_line_us(&r->lock.schedule, r->past.history.next);
+    c->end = r->past.history.next;
+    c->at_ms = (uint32_t)((now_us - a->cut_base_us) / 1000);
+    c->line_us = (int32_t)(line_us - (double)(a->cut_base_us + c->at_ms * UINT64_C(1000)));
+}
+
+static uint64_t cut_us(const struct kl_lobby_watch *a, const struct kl_watch_cut *c) {
+    return a->cut_base_us + c->at_ms * UINT64_C(1000);
+}
+
+static void make_cut(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    const struct kl_watch_cut *last = &a->cut[(a->cut_next - 1) % KL_WATCH_CUTS];
+    bool first = a->cut_next == 0;
+    uint64_t since_us = first ? LATE_US : now_us - cut_us(a, last);
+    if (r->spacing > a->spacing) a->spacing = r->spacing;
+    if (!first && last->end == r->past.history.next) return;
+    bool interval_ends = r->lock.now.first == r->past.history.next;
+    if (since_us >= LATE_US || (since_us >= CUT_US && interval_ends)) cut_here(r, now_us);
+}
+
+/* A room that was made again does not know when its frames closed: not more of them within the delay than its
+ * clock allows. */
+static void begin_again(struct kl_lobby_room *r) {
+    uint64_t hidden = (uint64_t)r->watch.delay_s * r->lock.params.fps_uhz / 980000;
+    if (r->params.clocked && r->past.history.next > hidden)
+        r->watch.end = r->past.history.next - (uint32_t)hidden;
+}
+
+void kl_lobby_watch_see(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    if (r->phase != KL_ROOM_PLAYING || r->past.broken) return;
+    if (a->cut_next == 0) begin_again(r);
+    make_cut(r, now_us);
+    uint64_t delay_us = a->delay_s * UINT64_C(1000000);
+    while (a->cut_first != a->cut_next) {
+        const struct kl_watch_cut *c = &a->cut[a->cut_first % KL_WATCH_CUTS];
+        if (now_us < cut_us(a, c) + delay_us) return;
+        if (c->end > a->end) {
+            a->end = c->end;
+            a->line_us = (int64_t)cut_us(a, c) + c->line_us;
+            a->batch++;
+        }
+        if (a->cut_first + 1 == a->cut_next) return; /* the newest stays, for make_cut() */
+        a->cut_first++;
+    }
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------
+ */
+
+/* Cuts frames that are not visible yet off the end of a piece. Returns its length. */
+static size_t shorten(uint8_t *piece, size_t len, uint32_t most, uint32_t *end) {
+    static struct kl_frame ring[KL_PIECE_FRAMES];
+    static struct kl_commands sets[KL_PIECE_FRAMES];
+    struct kl_frames_from from = {ring, KL_PIECE_FRAMES, sets, 0};
+    struct kl_frames f;
+    struct kl_frame one;
+    uint32_t count = 0;
+    if (kl_piece_open(&f, piece, len) != KL_OK) return 0;
+    uint32_t first = f.first;
+    for (; first + count < most && kl_frames_next(&f, &one); count++) {
+        ring[one.number % KL_PIECE_FRAMES] = one;
+        if (one.flags & KL_FRAME_COMMANDS) sets[from.set_count++] = f.commands;
+    }
+    len = count ? kl_piece_write(&from, first, count, piece, KL_PIECE_BYTES, &count) : 0;
+    *end = first + count;
+    return len;
+}
+
+/* Finds the visible part of the piece that holds frame `from`; false if there is none. */
+static bool piece_at(struct kl_lobby_room *r, uint32_t from) {
+    struct kl_lobby_watch *a = &r->watch;
+    if (a->piece.len && a->piece_from == from && a->piece_most == a->end) return true;
+    size_t len =
+        kl_history_read(&r->past.history, from, a->piece.bytes, sizeof a->piece.bytes, &a->piece_end);
+    if (len && a->piece_end > a->end) len = shorten(a->piece.bytes, len, a->end, &a->piece_end);
+    a->piece.len = (uint16_t)len;
+    a->piece_from = from;
+    a->piece_most = a->end;
+    return len > 0;
+}
+
+/* True if something went out. */
+static bool send_frames(struct kl_lobby_room *r, struct kl_lobby_watcher *w, bool *more) {
+    unsigned sent = 0;
+    while (w->next < r->watch.end && w->next < w->ran + KL_HISTORY_AHEAD) {
+        struct kl_msg m = {.kind = KL_MSG_HISTORY};
+        *more = *more || kl_lobby_bulk_room(r, w->peer) == 0 || sent == PIECES;
+        if (*more || !piece_at(r, w->next)) break;
+        m.past = r->watch.piece;
+        kl_lobby_send_bulk(r->lobby, w->peer, &m);
+        if (w->caught_up) kl_lobby_cost_stream(r->lobby, w->peer, m.past.len);
+        w->next = r->watch.piece_end;
+        sent++;
+    }
+    return sent > 0;
+}
+
+/* True if something went out. */
+static bool send_start(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us, bool *more) {
+    const struct kl_lobby_net *net = net_of(r);
+    uint32_t before = w->sent;
+    while (w->sent < r->start_bytes && kl_lobby_bulk_room(r, w->peer) > 0) {
+        uint32_t left = r->start_bytes - w->sent;
+        struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = w->sent, .total = r->start_bytes}};
+        m.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);
+        memcpy(m.data.bytes, r->start + w->sent, m.data.len);
+        kl_lobby_send_bulk(r->lobby, w->peer, &m);
+        w->sent += m.data.len;
+    }
+    if (w->fetched) return w->sent > before;
+    w->fetched = w->sent == r->start_bytes && net->pending(net->ctx, w->peer) == 0;
+    w->deadline_us = w->fetched ? now_us + KL_LOAD_US
+                                : w->since_us + KL_GIVE_US + w->sent * UINT64_C(1000000) / KL_GIVE_BYTES;
+    if (!w->fetched) *more = true;
+    return w->sent > before;
+}
+
+/* --- the clock ---------------------------------------------------------------------------------------------
+ */
+
+static int64_t shift_us(const struct kl_lobby_room *r) {
+    double longest_us = r->watch.spacing * 1e12 / r->lock.params.fps_uhz;
+    return r->watch.delay_s * INT64_C(1000000) + SLACK_US + (int64_t)longest_us;
+}
+
+/* Sends an UPDATE without frames, for the clock and as a sign of life. */
+static void send_update(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    const struct kl_lobby_net *net = net_of(r);
+    const struct kl_lobby_watch *a = &r->watch;
+    uint8_t body[KL_DATAGRAM_MAX];
+    bool live = r->phase == KL_ROOM_PLAYING && a->delay_s == 0;
+    struct kl_update u = {.stamp = (uint32_t)now_us,
+                          .has_echo = w->heard,
+                          .echo = w->stamp,
+                          .hold_us = (uint32_t)(now_us - w->heard_at_us),
+                          .paused = r->lock.paused && a->end == r->lock.next_close,
+                          .waiting_for = live ? kl_room_waiting_for(&r->lock) : 0,
+                          .away = live ? kl_room_away(&r->lock) : 0,
+                          .has_schedule = a->batch > 0 && r->params.clocked,
+                          .first = a->end};
+    if (u.has_schedule) u.due_us = a->line_us + shift_us(r) - (int64_t)now_us;
+    size_t len = kl_update_write(&u, NULL, NULL, body, sizeof body);
+    if (len) net->datagram(net->ctx, w->peer, body, len);
+    w->update_us = now_us;
+    w->batch = a->batch;
+}
+
+/* --- a watcher ---------------------------------------------------------------------------------------------
+ */
+
+static bool tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
+    const struct kl_lobby_net *net = net_of(r);
+    struct kl_lobby_watch *a = &r->watch;
+    if (w->roster == a->roster && w->notices == a->notices) return false;
+    if (net->pending(net->ctx, w->peer) > ROSTERS_UNDER_WAY) return false; /* later: the newest roster then */
+    struct kl_msg m = {.kind = KL_MSG_ROSTER, .roster = a->now};
+    if (w->roster != a->roster) kl_lobby_send(r->lobby, w->peer, &m);
+    w->roster = a->roster;
+    if (a->notices - w->notices > KL_WATCH_NOTICES) w->notices = a->notices - KL_WATCH_NOTICES;
+    for (m.kind = KL_MSG_NOTICE; w->notices != a->notices; w->notices++) {
+        m.text = a->notice[w->notices % KL_WATCH_NOTICES];
+        kl_lobby_send(r->lobby, w->peer, &m);
+    }
+    return true;
+}
+
+bool kl_lobby_watch_serve(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us, bool *more) {
+    bool update = now_us >= w->update_us + IDLE_US;
+    bool sent = tell(r, w);
+    if (w->state == KL_MEMBER_LOADING) sent = send_start(r, w, now_us, more) || sent;
+    if (w->state == KL_MEMBER_PLAYING) {
+        update = update || w->batch != r->watch.batch;
+        bool before = w->fetch.shot;
+        *more = kl_lobby_fetch_run(r, &w->fetch, w->peer) || *more;
+        sent = send_frames(r, w, more) || before || sent;
+    }
+    if (update) send_update(r, w, now_us);
+    return sent || update;
+}
+
+static void note_progress(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    uint64_t slack_frames = (uint64_t)((double)shift_us(r) * r->lock.params.fps_uhz / 1e12);
+    if (w->caught_up || w->state != KL_MEMBER_PLAYING || w->way.step) return;
+    if (w->ran + slack_frames < r->watch.end) return;
+    w->caught_up = true;
+    char name[2 * KL_NAME_MAX + 3];
+    kl_lobby_log_room(KL_LOG_INFO, "caught_up", r, "client=watcher name=%s frame=%u took_ms=%llu from=%u",
+                      kl_log_quote(name, sizeof name, w->name), w->ran,
+                      (unsigned long long)(now_us - w->since_us) / 1000, w->way.begins);
+}
+
+/* A watcher's samples, needs and flags are ignored. */
+void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const uint8_t *body,
+                             size_t len, uint64_t now_us) {
+    struct kl_ctrl c;
+    if (kl_ctrl_open(&c, 0, body, len) != KL_OK || c.frame_acked > r->watch.end) {
+        if (++w->malformed == r->lobby->limits.malformed)
+            kl_lobby_watch_put_out(r, w, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams");
+        return;
+    }
+    w->malformed = 0;
+    if (w->heard && (int32_t)(c.stamp - w->stamp) < 0) return;
+    if (w->state != KL_MEMBER_PLAYING) w->update_us = 0; /* an answer, so that it learns the round trip */
+    w->heard = true;
+    w->stamp = c.stamp;
+    w->heard_at_us = now_us;
+    if (c.frame_acked > w->next || c.frame_acked < w->way.begins) return; /* of before it began here */
+    w->acked = c.frame_acked;
+    w->ran = c.frame_acked - c.backlog;
+    note_progress(r, w, now_us);
+}

@@ -1,0 +1,126 @@
+/* Compares a watcher's hashes with those of the game's clients for the same label, once these are in. The
+ * clients' hashes are never judged by a watcher's. */
+#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/watch/lobby_watch.h"
+
+#define WAIT_US    3000000 /* for the last client's report, as in verdicts */
+#define STRIKE_US  60000000
+#define VERDICT_US 5000000 /* between two verdicts "equal" while hashes come */
+#define LAST_US    1500000 /* to the last such verdict after the last hash */
+#define UNDER_WAY  32
+
+/* --- the game's hashes --- */
+
+static struct kl_watch_truth *truth_of(struct kl_lobby_watch *a, uint32_t frame) {
+    for (unsigned i = 0; i < KL_WATCH_TRUTHS; i++)
+        if (a->truth[i].count && a->truth[i].hash.frame == frame) return &a->truth[i];
+    return NULL;
+}
+
+void kl_lobby_watch_truth(struct kl_lobby_room *r, const struct kl_hash *h, uint64_t now_us) {
+    struct kl_lobby_watch *a = &r->watch;
+    struct kl_watch_truth *t = truth_of(a, h->frame);
+    if (!t) {
+        t = &a->truth[a->truths++ % KL_WATCH_TRUTHS];
+        *t = (struct kl_watch_truth){.hash = *h, .first_us = now_us};
+    }
+    if (t->count < UINT8_MAX) t->count++;
+    if (kl_verdict_difference(&t->hash, h, true) == 1)
+        t->contested = true; /* among themselves: it tells nothing */
+}
+
+/* True if all players have reported, or the time for it is over. */
+static bool is_settled(const struct kl_lobby_room *r, const struct kl_watch_truth *t, uint64_t now_us) {
+    unsigned players = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        players += kl_lobby_plays_now(r, i);
+    return (players > 0 && t->count >= players) || now_us >= t->first_us + WAIT_US;
+}
+
+/* The word of one proves nothing, unless the game is theirs alone. */
+static bool is_proved(const struct kl_lobby_room *r, const struct kl_watch_truth *t) {
+    unsigned players = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        players += r->member[i].here && r->member[i].seats;
+    return !t->contested && (t->count > 1 || players <= 1);
+}
+
+/* --- a watcher's -------------------------------------------------------------------------------------------
+ */
+
+void kl_lobby_watch_hash(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_hash *h) {
+    if (w->state != KL_MEMBER_PLAYING || h->frame >= r->watch.end) return;
+    if (w->way.step || h->frame + 1 < w->healed_from) return; /* known, or of before it was healed */
+    if (w->hashes == KL_WATCH_HASHES) { /* the oldest goes: its label is not the game's */
+        for (unsigned i = 1; i < KL_WATCH_HASHES; i++)
+            w->hash[i - 1] = w->hash[i];
+        w->hashes--;
+    }
+    w->hash[w->hashes++] = *h;
+    r->busy = true;
+}
+
+static void say(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint32_t frame, uint8_t differs) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    struct kl_msg m = {.kind = KL_MSG_VERDICT};
+    m.verdict = (struct kl_verdict){.frame = frame,
+                                    .first = w->parted ? w->parted_frame : frame,
+                                    .differs = differs,
+                                    .complete = true,
+                                    .healed = w->healed};
+    if (net->pending(net->ctx, w->peer) <= UNDER_WAY) kl_lobby_send(r->lobby, w->peer, &m);
+}
+
+/* Each word holds its frames up for a round trip, so it waits for the next ones. */
+static void tell_equal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    bool due = now_us >= w->verdict_us + VERDICT_US || now_us >= w->equal_us + LAST_US;
+    if (!w->equal || !due) return;
+    w->equal = false;
+    w->verdict_us = now_us;
+    say(r, w, w->equal_frame, 0);
+}
+
+static void is_equal(struct kl_lobby_watcher *w, uint32_t frame, uint64_t now_us) {
+    w->parted = w->way.unproved = false;
+    w->equal = true;
+    w->equal_frame = frame;
+    w->equal_us = now_us;
+}
+
+/* The watcher is out of sync: it gets the game's state, or begins anew. */
+static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint32_t frame, uint64_t now_us) {
+    w->equal = false;
+    if (!w->parted) {
+        char name[2 * KL_NAME_MAX + 3];
+        w->parted = true;
+        w->parted_frame = frame;
+        w->strikes = now_us < w->strike_us + STRIKE_US ? w->strikes + 1 : 1;
+        w->strike_us = now_us;
+        kl_lobby_log_room(KL_LOG_INFO, "watcher_desync", r, "client=watcher name=%s frame=%u strikes=%u",
+                          kl_log_quote(name, sizeof name, w->name), frame, w->strikes);
+        kl_lobby_watch_tell(r, w, "this machine is out of sync with the game from frame %u on", frame);
+        say(r, w, frame, 1);
+    }
+    if (r->params.desync != KL_DESYNC_HEAL) return true;
+    if (w->strikes < KL_STRIKES) return kl_lobby_watch_heal(r, w, now_us);
+    kl_lobby_watch_put_out(r, w, KL_REFUSE_DESYNC, "out of sync with the game three times");
+    return false;
+}
+
+bool kl_lobby_watch_judge(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < w->hashes; i++) {
+        struct kl_watch_truth *t = truth_of(&r->watch, w->hash[i].frame);
+        if (!t || !is_settled(r, t, now_us)) {
+            w->hash[kept++] = w->hash[i];
+        } else if (is_proved(r, t) && kl_verdict_difference(&t->hash, &w->hash[i], true) == 1) {
+            bool here = has_parted(r, w, w->hash[i].frame, now_us);
+            if (!here || w->way.step || w->state != KL_MEMBER_PLAYING) return here;
+        } else if (is_proved(r, t)) {
+            is_equal(w, w->hash[i].frame, now_us);
+        }
+    }
+    w->hashes = kept;
+    tell_equal(r, w, now_us);
+    return true;
+}
