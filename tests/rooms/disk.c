@@ -20,6 +20,8 @@ static struct kl_journal *journal;
 static uint64_t full_until_us; /* nothing more is written before */
 static bool tears;             /* what is half written stays */
 static bool unreadable;
+static bool vanished; /* while this relay lives: it writes to a file without a name */
+static uint32_t owed; /* frames that the relay which died had written, on a disk in order */
 static uint32_t proven;
 static struct found { /* a file, and the frames that it can prove */
     uint8_t id[KL_JOURNAL_ID];
@@ -136,6 +138,7 @@ void disk_step(void) {
     counts.disk_faults++;
     if (rng_chance(&disk_rng, 0.2)) {
         story("the journal's folder vanishes");
+        vanished = true;
         vanish();
         return;
     }
@@ -147,10 +150,12 @@ void disk_step(void) {
 
 /* While the disk is in order, all that anybody can have run is written. */
 static void check_promise(void) {
+    owed = 0;
     const struct kl_lobby_room *r = the_room();
     if (!r || r->phase != KL_ROOM_PLAYING || r->journal.state != KL_JOURNAL_OPEN || r->journal.failing)
         return;
     if (r->journal.frames < canon_end) fail("frame %u was run, and is not in the journal", r->journal.frames);
+    if (!vanished) owed = canon_end;
 }
 
 void disk_relay_dies(void) {
@@ -171,6 +176,7 @@ static void damage(void) {
         each_file(change_one);
     else if (kind >= 0.4 && kind < 0.6)
         each_file(tear_one);
+    if (what) owed = 0;
     counts.disk_faults += what != NULL;
     if (what) story("the journal %s", what);
 }
@@ -203,6 +209,8 @@ void disk_relay_begins(bool again) {
     proven = frames_found(the_room());
     uint32_t back = the_room() ? the_room()->lock.next_close : 0;
     if (back != proven) fail("of %u frames in the journal %u are back", proven, back);
+    if (proven < owed) fail("of %u frames that were run the journal has %u", owed, proven);
+    vanished = false;
     counts.from_journal += proven > 0;
     if (proven) story("the journal has %u frames of %u", proven, canon_end);
 }
