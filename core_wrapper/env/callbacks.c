@@ -14,38 +14,39 @@ static void poll(void) {}
 
 #define CALLS(n)                                                                                             \
     static bool environment_##n(unsigned cmd, void *data) {                                                  \
-        return kl_emulator_at[n] && kl_env_call(kl_emulator_at[n], cmd, data);                                                       \
+        return kl_emulator_at[n] && kl_env_call(kl_emulator_at[n], cmd, data);                               \
     }                                                                                                        \
     static void video_##n(const void *data, unsigned width, unsigned height, size_t pitch) {                 \
-        if (kl_emulator_at[n]->hooks.video) kl_emulator_at[n]->hooks.video(kl_emulator_at[n]->hooks.ctx, data, width, height, pitch);            \
+        if (kl_emulator_at[n]->hooks.video)                                                                  \
+            kl_emulator_at[n]->hooks.video(kl_emulator_at[n]->hooks.ctx, data, width, height, pitch);        \
     }                                                                                                        \
     static void sample_##n(int16_t left, int16_t right) {                                                    \
         int16_t stereo[2] = {left, right};                                                                   \
-        sound(kl_emulator_at[n], stereo, 1);                                                                             \
+        sound(kl_emulator_at[n], stereo, 1);                                                                 \
     }                                                                                                        \
     static size_t batch_##n(const int16_t *stereo, size_t frames) {                                          \
-        sound(kl_emulator_at[n], stereo, frames);                                                                        \
+        sound(kl_emulator_at[n], stereo, frames);                                                            \
         return frames;                                                                                       \
     }                                                                                                        \
     static int16_t state_##n(unsigned port, unsigned device, unsigned index, unsigned id) {                  \
-        return kl_latch_state(&kl_emulator_at[n]->latch, port, device, index, id);                                       \
+        return kl_latch_state(&kl_emulator_at[n]->latch, port, device, index, id);                           \
     }                                                                                                        \
     static retro_time_t perf_time_us_##n(void) {                                                             \
-        return kl_env_perf_ns(kl_emulator_at[n]) / 1000;                                                                 \
+        return kl_env_perf_ns(kl_emulator_at[n]) / 1000;                                                     \
     }                                                                                                        \
     static retro_perf_tick_t perf_counter_##n(void) {                                                        \
-        return (retro_perf_tick_t)kl_env_perf_ns(kl_emulator_at[n]);                                                     \
+        return (retro_perf_tick_t)kl_env_perf_ns(kl_emulator_at[n]);                                         \
     }                                                                                                        \
     static bool rumble_##n(unsigned port, enum retro_rumble_effect effect, uint16_t strength) {              \
-        return kl_env_set_rumble(kl_emulator_at[n], port, effect, strength);                                             \
+        return kl_env_set_rumble(kl_emulator_at[n], port, effect, strength);                                 \
     }                                                                                                        \
     static void led_##n(int led, int state) {                                                                \
-        kl_env_set_led(kl_emulator_at[n], led, state);                                                                   \
+        kl_env_set_led(kl_emulator_at[n], led, state);                                                       \
     }                                                                                                        \
     static void log_##n(enum retro_log_level level, const char *format, ...) {                               \
         va_list args;                                                                                        \
         va_start(args, format);                                                                              \
-        kl_env_core_says(kl_emulator_at[n], level, format, args);                                                        \
+        kl_env_core_says(kl_emulator_at[n], level, format, args);                                            \
         va_end(args);                                                                                        \
     }
 CALLS(0)

@@ -23,8 +23,8 @@
 #define TURN_RUNS   20 /* frames that the honest run in one turn when they are behind */
 #define SEED        31
 #define START_BYTES 30000 /* of saves */
-/* Bytes down for each byte up, for each liar, that break a bound; 0: they are shown, and break none. */
-#define DOWN_UP_MOST 0
+/* Bytes down for each byte up, besides some joinings, that break a bound. */
+#define DOWN_UP_MOST KL_COST_RATIO
 
 static struct attack *now; /* NULL: a room without an attack */
 static uint64_t began_us, from_us, paused_us;
@@ -156,7 +156,8 @@ static double worst_fps(unsigned c, unsigned window_s) {
 static double down_up(const struct client *c) {
     struct wire_bytes b = wire_bytes_of(c);
     double up = (double)(b.up - at_first[c->number].up), down = (double)(b.down - at_first[c->number].down);
-    return fmax(down - joining_bytes(), 0) / fmax(up, 1);
+    /* a seat is kept for a member that comes in again as a newcomer */
+    return fmax(down - (KL_COST_JOININGS + KL_COST_NEWCOMER) * joining_bytes(), 0) / fmax(up, 1);
 }
 
 static void judge(struct damage *d) {
@@ -174,7 +175,7 @@ static void judge(struct damage *d) {
     d->worst = fmax((1 - d->fps_60s / FPS) / (LOST_60S * liars), (1 - d->fps_10s / FPS) / (LOST_10S * liars));
     d->worst = fmax(d->worst, (double)d->anew / (ANEW * liars * (now->is[LIAR_PLAYERS] - liars)));
     d->worst = fmax(d->worst, (double)d->pauses / (PAUSES * liars));
-    if (DOWN_UP_MOST) d->worst = fmax(d->worst, d->down_up / (DOWN_UP_MOST + 1e-9));
+    d->worst = fmax(d->worst, d->down_up / DOWN_UP_MOST);
     d->rewound = counts.rewound;
 }
 

@@ -41,8 +41,6 @@ static unsigned at_peer[PEERS]; /* session; 0: none */
 static bool calm;
 static uint64_t steady_us; /* 0: links are drawn */
 static unsigned lives_at[CLIENTS];
-static struct wire_bytes bytes_of[CLIENTS];
-#define HEADERS 40 /* bytes of UDP and IP, and about those of a seal and of ENet */
 
 #define SESSIONS 4000
 #define SEAT_TIME_S                                                                                          \
@@ -70,7 +68,29 @@ void wire_live_at(const struct client *c, unsigned last) {
 }
 
 struct wire_bytes wire_bytes_of(const struct client *c) {
-    return bytes_of[c->number];
+    struct wire_bytes sum = {0};
+    for (unsigned i = 1; i <= sessions; i++) {
+        if (session[i].owner != c->number) continue;
+        sum.up += session[i].traffic.up;
+        sum.down += session[i].traffic.down;
+    }
+    return sum;
+}
+
+/* Headers, nearly: seals, ENet's, and an acknowledgement for each message. */
+#define SEAL     26
+#define ENET     (SEAL + 10)
+#define ENET_ACK (SEAL + 12)
+
+/* As the relay counts: what goes down when it is sent, what comes up when it arrives. */
+static void count_sent(struct session *s, bool reliable, size_t len) {
+    uint64_t bytes = len + (reliable ? ENET : SEAL);
+    s->traffic.down += bytes;
+    if (!reliable) s->traffic.frames += bytes;
+}
+static void count_arrived(struct session *s, bool to_relay, bool reliable, size_t len) {
+    if (to_relay) s->traffic.up += len + (reliable ? ENET : SEAL);
+    if (reliable) *(to_relay ? &s->traffic.down : &s->traffic.up) += ENET_ACK;
 }
 
 static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us, const uint8_t *bytes,
@@ -87,8 +107,7 @@ static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us,
     p->session = s;
     p->order = order++;
     p->len = len;
-    struct wire_bytes *sum = &bytes_of[channel == OUTSIDE ? s : session[s].owner];
-    *(to_relay ? &sum->up : &sum->down) += len + HEADERS;
+    if (channel != OUTSIDE && !to_relay) count_sent(&session[s], channel != INPUTS, len);
     if (len) memcpy(p->bytes, bytes, len);
 }
 
@@ -136,18 +155,6 @@ void wire_datagram(unsigned s, const uint8_t *body, size_t len) {
 /* --- the relay's side -------------------------------------------------------------------------------------
  */
 
-/* Headers of what arrives, nearly: seals, ENet's, and an acknowledgement for each message. */
-#define SEAL     26
-#define ENET     (SEAL + 10)
-#define ENET_ACK (SEAL + 12)
-
-static void count_arrival(struct session *s, bool to_relay, bool reliable, size_t len) {
-    struct kl_traffic *t = &s->traffic;
-    uint64_t bytes = len + (reliable ? ENET : SEAL);
-    *(to_relay ? &t->up : &t->down) += bytes;
-    if (reliable) *(to_relay ? &t->down : &t->up) += ENET_ACK;
-    if (!to_relay && !reliable) t->frames += bytes;
-}
 static struct kl_traffic relay_traffic(void *ctx, unsigned peer) {
     (void)ctx;
     return session[at_peer[peer]].traffic;
@@ -322,7 +329,7 @@ static void deliver(struct packet *p) {
         return;
     }
     if (reliable) (to_relay ? s->up : s->down)[channel].under_way--;
-    if (s->client || to_relay) count_arrival(s, to_relay, reliable, len);
+    if (s->client || to_relay) count_arrived(s, to_relay, reliable, len);
     if (to_relay && s->peer < PEERS) {
         if (reliable)
             kl_lobby_message(lobby, s->peer, bytes, len, now_us);

@@ -61,6 +61,7 @@ static void so_many_commands(void **state) {
 static void so_many_pauses(void **state) {
     (void)state;
     start_room(KL_POLICY_BOUNDED);
+    strcpy(kl_lobby_find(lobby, "room")->member[0].host[0], "192.0.2.200");
     play(5 * SECOND);
     for (unsigned i = 0; i < 6; i++) {
         order(player[1].peer, KL_COMMAND_PAUSE, 1);
@@ -76,7 +77,10 @@ static void so_many_pauses(void **state) {
         strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "you have paused too often: try again in"));
     play(SECOND);
     assert_false(kl_lobby_find(lobby, "room")->lock.paused);
-    order(player[0].peer, KL_COMMAND_PAUSE, 1); /* each player has a budget */
+    inbox[player[2].peer].count = 0;
+    order(player[2].peer, KL_COMMAND_PAUSE, 1); /* one address has one budget */
+    assert_non_null(strstr(heard(player[2].peer, KL_MSG_NOTICE)->text.text, "you have paused too often"));
+    order(player[0].peer, KL_COMMAND_PAUSE, 1);
     play(SECOND / 2);
     assert_true(kl_lobby_find(lobby, "room")->lock.paused);
     order(player[1].peer, KL_COMMAND_PAUSE, 0); /* and may always resume */

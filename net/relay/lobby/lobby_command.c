@@ -83,14 +83,27 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     return KL_OK;
 }
 
-#define PAUSES_PER_MIN 6 /* by one member: nobody stops the game again as often as others resume it */
+#define PAUSES_PER_MIN 6 /* from one address: nobody stops the game again as often as others resume it */
 
+static bool is_beside(const struct kl_lobby_room *r, unsigned member, unsigned other) {
+    return r->member[other].here && !strcmp(r->member[other].host[0], r->member[member].host[0]);
+}
+
+/* One person can be several clients, so those of one address share. */
 static bool may_pause(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    unsigned wait_s = 0;
     char wait[64];
-    if (member == KL_RELAY_CLIENT || kl_bucket_take(&r->member[member].spent.pauses, PAUSES_PER_MIN, now_us))
-        return true;
-    snprintf(wait, sizeof wait, "%u s",
-             kl_bucket_wait_s(&r->member[member].spent.pauses, PAUSES_PER_MIN, now_us));
+    if (member == KL_RELAY_CLIENT) return true;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        unsigned of_it_s = is_beside(r, member, i)
+                               ? kl_bucket_wait_s(&r->member[i].spent.pauses, PAUSES_PER_MIN, now_us)
+                               : 0;
+        if (of_it_s > wait_s) wait_s = of_it_s;
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && wait_s == 0; i++)
+        if (is_beside(r, member, i)) (void)kl_bucket_take(&r->member[i].spent.pauses, PAUSES_PER_MIN, now_us);
+    if (wait_s == 0) return true;
+    snprintf(wait, sizeof wait, "%u s", wait_s);
     answer(r, member, "you have paused too often: try again in %s", wait);
     return false;
 }

@@ -139,11 +139,27 @@ static uint64_t debt_of_ghost(struct kl_lobby_room *r, const struct kl_lobby_wat
     return same || (c->silent > SILENT && !strcmp(its, host)) ? w->owed : 0;
 }
 
+/* Of members whose seats are kept. One with this key comes in anew instead of back. One at this address may
+ * be the same person; a household's player that died once owes a joining, and is in nobody's way. */
+static uint64_t debts_of_lost(const struct kl_lobby_room *r, const uint8_t *seat_key, const char *host,
+                              bool no_states) {
+    uint64_t bytes = 0, joining = kl_lobby_joining_bytes(r, no_states);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || m->linked) continue;
+        if (!memcmp(m->seat_key, seat_key, sizeof m->seat_key))
+            bytes += m->owed;
+        else if (!strcmp(m->host[0], host))
+            bytes += less(m->owed, joining);
+    }
+    return bytes;
+}
+
 unsigned kl_lobby_cost_newcomer_wait_s(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address,
                                        bool no_states) {
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
-    uint64_t owed = debts_of_gone(r, seat_key, host, false);
+    uint64_t owed = debts_of_gone(r, seat_key, host, false) + debts_of_lost(r, seat_key, host, no_states);
     unsigned wait_s = kl_lobby_cost_wait_s(r, owed, KL_COST_NEWCOMER, no_states);
     if (wait_s > 0) return wait_s;
     for (unsigned i = 0; i < r->watch.count; i++)

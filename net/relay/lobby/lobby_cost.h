@@ -9,7 +9,8 @@
  * joining takes is forgiven in KL_COST_AGAIN_US, too.
  *
  * A debt stays with the seat key and with the address for the room's life. So a newcomer has the debts of all
- * that left from its address; those of members that are here are their own. */
+ * that left from its address, and of members there whose seats are kept what is above one joining; those of
+ * members that are here are their own. */
 #ifndef KL_LOBBY_COST_H
 #define KL_LOBBY_COST_H
 

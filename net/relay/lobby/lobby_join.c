@@ -257,8 +257,17 @@ static void take_most(struct kl_bucket *to, const struct kl_bucket *from) {
     if (from->at_us > to->at_us) to->at_us = from->at_us;
 }
 
-/* The account, and what is spent, of somebody who left the room and comes again: with that seat key, or from
- * that address. */
+static void take_worse(struct kl_lobby_left *worst, struct kl_account account,
+                       const struct kl_lobby_spent *spent) {
+    if (account.barred_until_us >= worst->account.barred_until_us) worst->account = account;
+    take_most(&worst->spent.chat, &spent->chat);
+    take_most(&worst->spent.commands, &spent->commands);
+    take_most(&worst->spent.pauses, &spent->pauses);
+    take_most(&worst->spent.dropped, &spent->dropped);
+}
+
+/* The account, and what is spent, of somebody who comes again: with that seat key, or from that address. They
+ * left the room, or a seat is kept for them that they do not come back to. */
 static struct kl_lobby_left account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
                                        const char *address) {
     struct kl_lobby_left worst = {0};
@@ -266,12 +275,13 @@ static struct kl_lobby_left account_of(const struct kl_lobby_room *r, const uint
     kl_address_host(host, address);
     for (unsigned i = 0; i < KL_LEFT_MAX; i++) {
         const struct kl_lobby_left *l = &r->gone.left[i];
-        if (!is_of(l, seat_key, host)) continue;
-        if (l->account.barred_until_us >= worst.account.barred_until_us) worst.account = l->account;
-        take_most(&worst.spent.chat, &l->spent.chat);
-        take_most(&worst.spent.commands, &l->spent.commands);
-        take_most(&worst.spent.pauses, &l->spent.pauses);
-        take_most(&worst.spent.dropped, &l->spent.dropped);
+        if (is_of(l, seat_key, host)) take_worse(&worst, l->account, &l->spent);
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        bool same = !memcmp(m->seat_key, seat_key, sizeof m->seat_key) || !strcmp(m->host[0], host);
+        if (m->here && same) take_most(&worst.spent.pauses, &m->spent.pauses); /* an address shares it */
+        if (m->here && same && !m->linked) take_worse(&worst, kl_room_account(&r->lock, i), &m->spent);
     }
     return worst;
 }
