@@ -296,4 +296,10 @@ bool kl_stay_rewind(struct kl_stay *s, uint32_t *keyframe);
 void kl_stay_say_healed(struct kl_stay *s, const struct kl_healed *h);
 bool kl_stay_past_seek(const struct kl_stay *s, struct kl_history_cursor *c, uint32_t from);
 
+/* True if this client loads other players' bytes in this room. consent: of its HELLO, enum kl_consent. */
+static inline bool kl_stay_consents(const struct kl_stay_status *s, uint8_t consent) {
+    return consent == KL_CONSENT_ROOM ||
+           (consent == KL_CONSENT_UNLISTED && s->roster.doors & KL_DOOR_UNLISTED);
+}
+
 #endif

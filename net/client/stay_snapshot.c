@@ -104,7 +104,7 @@ void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t no
     shot->offer = *o;
     shot->have = 0;
     /* The relay knows of our consent; another word counts for nothing. */
-    bool consents = s->hello.consent != KL_CONSENT_NONE;
+    bool consents = kl_stay_consents(&s->status, s->hello.consent);
     shot->coming = consents ? s->heap.get(o->packed) : NULL;
     if (shot->coming) return;
     shot->healed = (struct kl_healed){.keyframe = o->keyframe, .how = KL_HEALED_NOT};

@@ -68,21 +68,25 @@ static void out_of_sync_ends(void **state) {
 static void no_offer_without_consent(void **state) {
     static struct kl_msg m, said;
     (void)state;
-    for (unsigned begin = 0; begin < 2; begin++)
+    for (unsigned i = 0; i < 4; i++) {
+        bool begin = i & 1, unlisted = i & 2;
         for (uint8_t consent = KL_CONSENT_NONE; consent <= KL_CONSENT_ROOM; consent++) {
+            bool consents = consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && unlisted);
             s->status.phase = begin ? KL_STAY_READY : KL_STAY_PLAYING;
+            s->status.roster.doors = unlisted ? KL_DOOR_UNLISTED : 0;
             s->hello.consent = consent;
             m = (struct kl_msg){
                 .kind = KL_MSG_OFFER,
                 .offer = {.keyframe = 600, .interval = 60, .bytes = 9, .packed = 9, .begin = begin}};
             kl_stay_take_message(s, &m, 1);
-            assert_int_equal(s->shot.coming != NULL, consent != KL_CONSENT_NONE);
-            assert_int_equal(kl_stay_next_word(s, true, &said), consent == KL_CONSENT_NONE);
-            if (consent == KL_CONSENT_NONE)
+            assert_int_equal(s->shot.coming != NULL, consents);
+            assert_int_equal(kl_stay_next_word(s, true, &said), !consents);
+            if (!consents)
                 assert_true(said.kind == KL_MSG_HEALED && said.healed.how == KL_HEALED_NOT &&
                             said.healed.keyframe == 600);
             kl_stay_shot_forget(s);
         }
+    }
 }
 
 int main(void) {
